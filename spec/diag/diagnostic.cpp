@@ -1,0 +1,61 @@
+#include "spec/diag/diagnostic.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+namespace shardproof {
+
+int32_t Sources::add(std::string path, std::string text) {
+  auto file = std::make_unique<SourceFile>(SourceFile{std::move(path), std::move(text), {0}});
+  for (size_t i = 0; i < file->text.size(); ++i)
+    if (file->text[i] == '\n') file->line_starts.push_back(static_cast<uint32_t>(i + 1));
+  files_.push_back(std::move(file));
+  return static_cast<int32_t>(files_.size() - 1);
+}
+
+LineColumn Sources::locate(int32_t id, uint32_t offset) const {
+  const auto& starts = file(id).line_starts;
+  auto next = std::upper_bound(starts.begin(), starts.end(), offset);
+  return {static_cast<int>(next - starts.begin()), static_cast<int>(offset - *(next - 1) + 1)};
+}
+
+std::string_view Sources::line(int32_t id, int line) const {
+  const SourceFile& source = file(id);
+  const auto index = static_cast<size_t>(line - 1);
+  const uint32_t begin = source.line_starts.at(index);
+  size_t end = source.text.find('\n', begin);
+  if (end == std::string::npos) end = source.text.size();
+  if (end > begin && source.text[end - 1] == '\r') --end;
+  return std::string_view(source.text).substr(begin, end - begin);
+}
+
+std::string_view Sources::text(const SourceRange& range) const {
+  return std::string_view(file(range.file).text).substr(range.begin, range.end - range.begin);
+}
+
+const char* to_string(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::proved: return "proved";
+    case Verdict::refuted: return "refuted";
+    case Verdict::unknown: return "unknown";
+    case Verdict::invalid: return "invalid";
+  }
+  return "?";
+}
+
+const std::vector<DiagnosticInfo>& all_diagnostics() {
+  static const std::vector<DiagnosticInfo> rows = {
+#define DIAGNOSTIC(code, verdict, title) {#code, Verdict::verdict, title},
+#include "spec/diag/diagnostics.def"
+#undef DIAGNOSTIC
+  };
+  return rows;
+}
+
+const DiagnosticInfo& info(const std::string& code) {
+  for (const DiagnosticInfo& row : all_diagnostics())
+    if (code == row.code) return row;
+  throw std::out_of_range("no diagnostic " + code);
+}
+
+}  // namespace shardproof

@@ -1,0 +1,93 @@
+#pragma once
+// What a user is told: a code, a place, one sentence in terms of what the devices hold, numbers, and fixes.
+#include <cstdint>
+#include <memory>
+#include <optional>
+#include <string>
+#include <vector>
+
+namespace shardproof {
+
+/// Bytes [begin, end) of file `file` in Sources. file == -1: no place (a value built in C++).
+struct SourceRange {
+  int32_t file = -1;
+  uint32_t begin = 0, end = 0;
+  bool operator==(const SourceRange&) const = default;
+};
+
+struct SourceFile {
+  std::string path;  ///< as given by the user; "<library>/norm.shard" for the standard library
+  std::string text;
+  std::vector<uint32_t> line_starts;
+};
+
+struct LineColumn {
+  int line = 0, column = 0;  ///< both from 1; columns count bytes
+};
+
+/// Every text that was read, so that a range can be shown.
+class Sources {
+ public:
+  int32_t add(std::string path, std::string text);
+  const SourceFile& file(int32_t id) const { return *files_.at(static_cast<size_t>(id)); }
+  size_t size() const { return files_.size(); }
+  LineColumn locate(int32_t file, uint32_t offset) const;
+  std::string_view line(int32_t file, int line) const;  ///< without its end of line
+  std::string_view text(const SourceRange& range) const;
+
+ private:
+  std::vector<std::unique_ptr<SourceFile>> files_;
+};
+
+enum class Severity { error, warning, note };
+/// invalid: the text cannot be read as a program. refuted: it can, and is wrong. unknown: not decided.
+enum class Verdict { proved, refuted, unknown, invalid };
+const char* to_string(Verdict verdict);
+
+struct Label {
+  SourceRange range;
+  std::string text;
+};
+
+/// Replace the text of each range; an empty list is advice without an edit.
+struct Edit {
+  SourceRange range;
+  std::string text;
+};
+struct Fix {
+  std::string message;
+  std::vector<Edit> edits;
+  bool checked = false;       ///< the program with the edits applied was checked, and this error is gone
+  std::string cost;           ///< what it communicates, symbolic; fixes are listed cheapest first
+};
+
+/// The smallest failing input, numbers per device.
+struct Counterexample {
+  std::string mesh;                ///< "t=2"
+  std::string sizes;               ///< "B=1 F=1"
+  std::vector<std::string> lines;  ///< what each device holds, what comes out, what was to come out
+};
+
+struct Diagnostic {
+  std::string code;  ///< of diagnostics.def
+  Severity severity = Severity::error;
+  SourceRange range;
+  std::string message;               ///< the headline
+  std::string label;                 ///< beside the carets
+  std::vector<Label> notes;          ///< other places
+  std::vector<std::string> details;  ///< lines that begin with `=`
+  std::vector<std::string> types;    ///< the types involved, as printed
+  std::optional<Counterexample> counterexample;
+  std::vector<Fix> fixes;
+};
+
+/// One row of diagnostics.def.
+struct DiagnosticInfo {
+  const char* code;
+  Verdict verdict;    ///< what the plan that has it is: invalid, refuted or unknown
+  const char* title;  ///< one line
+};
+const std::vector<DiagnosticInfo>& all_diagnostics();
+const DiagnosticInfo& info(const std::string& code);  ///< throws std::out_of_range for a code that is not listed
+
+}  // namespace shardproof
