@@ -35,10 +35,14 @@ std::string_view Sources::text(const SourceRange& range) const {
 
 const char* to_string(Verdict verdict) {
   switch (verdict) {
-    case Verdict::proved: return "proved";
-    case Verdict::refuted: return "refuted";
-    case Verdict::unknown: return "unknown";
-    case Verdict::invalid: return "invalid";
+    case Verdict::proved:
+      return "proved";
+    case Verdict::refuted:
+      return "refuted";
+    case Verdict::unknown:
+      return "unknown";
+    case Verdict::invalid:
+      return "invalid";
   }
   return "?";
 }

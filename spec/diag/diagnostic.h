@@ -1,5 +1,6 @@
 #pragma once
-// What a user is told: a code, a place, one sentence in terms of what the devices hold, numbers, and fixes.
+// What a user is told: a code, a place, one sentence in terms of what the devices hold, numbers,
+// and fixes.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -40,7 +41,8 @@ class Sources {
 };
 
 enum class Severity { error, warning, note };
-/// invalid: the text cannot be read as a program. refuted: it can, and is wrong. unknown: not decided.
+/// invalid: the text cannot be read as a program. refuted: it can, and is wrong. unknown: not
+/// decided.
 enum class Verdict { proved, refuted, unknown, invalid };
 const char* to_string(Verdict verdict);
 
@@ -57,8 +59,8 @@ struct Edit {
 struct Fix {
   std::string message;
   std::vector<Edit> edits;
-  bool checked = false;       ///< the program with the edits applied was checked, and this error is gone
-  std::string cost;           ///< what it communicates, symbolic; fixes are listed cheapest first
+  bool checked = false;  ///< the program with the edits applied was checked, and this error is gone
+  std::string cost;      ///< what it communicates, symbolic; fixes are listed cheapest first
 };
 
 /// The smallest failing input, numbers per device.
@@ -88,6 +90,7 @@ struct DiagnosticInfo {
   const char* title;  ///< one line
 };
 const std::vector<DiagnosticInfo>& all_diagnostics();
-const DiagnosticInfo& info(const std::string& code);  ///< throws std::out_of_range for a code that is not listed
+const DiagnosticInfo& info(
+    const std::string& code);  ///< throws std::out_of_range for a code that is not listed
 
 }  // namespace shardproof

@@ -1,6 +1,7 @@
 #pragma once
-// Every op as a small struct: what the text says, and nothing that follows from it. Operands and results are in Instr.
-// Patterns carry the axes and marks as written; the rules (spec/rules) say whether they are right.
+// Every op as a small struct: what the text says, and nothing that follows from it. Operands and
+// results are in Instr. Patterns carry the axes and marks as written; the rules (spec/rules) say
+// whether they are right.
 #include <memory>
 #include <optional>
 #include <string>
@@ -14,23 +15,24 @@ namespace shardproof::ir {
 using ValueId = uint32_t;
 constexpr ValueId no_value = ~0u;
 
-/// A pattern after resolution: names are final, `...` is expanded, left sides are in the operand's own order.
-/// `left[i]` belongs to operand i (tensor operands only: not at=, by=, key).
-/// In a library body (`inferred`) axes and marks are not written: a left dim has the operand's axes, a right dim
-/// the axes of the left dim of the same name, and the result's marks are what the rule gives; only a contraction of a
-/// dim of `whole` (named in the function's signature) that is split is refused.
+/// A pattern after resolution: names are final, `...` is expanded, left sides are in the operand's
+/// own order. `left[i]` belongs to operand i (tensor operands only: not at=, by=, key). In a
+/// library body (`inferred`) axes and marks are not written: a left dim has the operand's axes, a
+/// right dim the axes of the left dim of the same name, and the result's marks are what the rule
+/// gives; only a contraction of a dim of `whole` (named in the function's signature) that is split
+/// is refused.
 struct Pattern {
   std::vector<Shape> left;
   Shape right;
-  std::optional<size_t> left_bracket;   ///< position of the bracketed dim in left[bracket_operand]
+  std::optional<size_t> left_bracket;  ///< position of the bracketed dim in left[bracket_operand]
   size_t bracket_operand = 0;
   std::optional<size_t> right_bracket;  ///< position in right
   bool inferred = false;
   std::vector<Dim> whole;
 };
 
-/// Where the axes of a created tensor (iota, uniform, normal, zeros) come from: as written, or, in a library body,
-/// for each dim the value that has it (no_value: whole).
+/// Where the axes of a created tensor (iota, uniform, normal, zeros) come from: as written, or, in
+/// a library body, for each dim the value that has it (no_value: whole).
 struct Created {
   Shape shape;
   bool inferred = false;
@@ -38,70 +40,188 @@ struct Created {
 };
 
 // --- numbers ---
-struct Number { std::string text; double value; };  ///< a literal or const; dtype `number`
-struct SizeOf { Name name; bool axis; };            ///< |M| or |t|; dtype `number`, integer valued
+struct Number {
+  std::string text;
+  double value;
+};  ///< a literal or const; dtype `number`
+struct SizeOf {
+  Name name;
+  bool axis;
+};  ///< |M| or |t|; dtype `number`, integer valued
 
 // --- pointwise; dims matched by name, the result has the order of the operand that has all ---
 enum class UnaryFn { neg, logical_not, exp, log, sqrt, rsqrt, tanh, erf, sin, cos, abs, floor };
-enum class BinaryFn { add, sub, mul, div, floordiv, mod, eq, ne, lt, gt, le, ge, logical_and, logical_or,
-                      maximum, minimum, pow };
-struct Unary { UnaryFn fn; };
-struct Binary { BinaryFn fn; };
-struct Where {};                                          ///< (c, a, b)
-struct Cast { Dtype to; std::optional<Dtype> grad; };
+enum class BinaryFn {
+  add,
+  sub,
+  mul,
+  div,
+  floordiv,
+  mod,
+  eq,
+  ne,
+  lt,
+  gt,
+  le,
+  ge,
+  logical_and,
+  logical_or,
+  maximum,
+  minimum,
+  pow
+};
+struct Unary {
+  UnaryFn fn;
+};
+struct Binary {
+  BinaryFn fn;
+};
+struct Where {};  ///< (c, a, b)
+struct Cast {
+  Dtype to;
+  std::optional<Dtype> grad;
+};
 struct StopGrad {};
 struct Save {};
-struct Fold { std::optional<std::string> tag; };          ///< (key) with tag, or (key, n)
+struct Fold {
+  std::optional<std::string> tag;
+};  ///< (key) with tag, or (key, n)
 
 // --- structure ---
-struct Einsum { Pattern pattern; std::optional<Dtype> to; };
+struct Einsum {
+  Pattern pattern;
+  std::optional<Dtype> to;
+};
 enum class ReduceFn { sum, max, min };
-struct Reduce { ReduceFn fn; Pattern pattern; std::optional<Dtype> to; };
-struct Expand { Pattern pattern; };
-struct Rearrange { Pattern pattern; };
-struct Read { Pattern pattern; };                         ///< (x, at); bracket on the left
-struct Write { Pattern pattern; };                        ///< (x, y, at); bracket in left[0]; right has x's dims
-struct Concat { Pattern pattern; };                       ///< (a, b, ...); bracket on the right
-struct Index { Pattern pattern; };                        ///< (table, ids); bracket in left[0]
-struct IndexUnreduced { Pattern pattern; };
-struct IndexAdd { Pattern pattern; };                     ///< (ids, x); bracket on the right
-struct Iota { Created created; size_t dim; };             ///< position of the dim whose index it is
+struct Reduce {
+  ReduceFn fn;
+  Pattern pattern;
+  std::optional<Dtype> to;
+};
+struct Expand {
+  Pattern pattern;
+};
+struct Rearrange {
+  Pattern pattern;
+};
+struct Read {
+  Pattern pattern;
+};  ///< (x, at); bracket on the left
+struct Write {
+  Pattern pattern;
+};  ///< (x, y, at); bracket in left[0]; right has x's dims
+struct Concat {
+  Pattern pattern;
+};  ///< (a, b, ...); bracket on the right
+struct Index {
+  Pattern pattern;
+};  ///< (table, ids); bracket in left[0]
+struct IndexUnreduced {
+  Pattern pattern;
+};
+struct IndexAdd {
+  Pattern pattern;
+};  ///< (ids, x); bracket on the right
+struct Iota {
+  Created created;
+  size_t dim;
+};  ///< position of the dim whose index it is
 enum class RandomFn { uniform, normal };
-struct Random { RandomFn fn; Created created; };          ///< (key)
-struct Zeros { Created created; Dtype dtype; };
-struct Roll { Pattern pattern; };                         ///< (x, by); bracket
+struct Random {
+  RandomFn fn;
+  Created created;
+};  ///< (key)
+struct Zeros {
+  Created created;
+  Dtype dtype;
+};
+struct Roll {
+  Pattern pattern;
+};  ///< (x, by); bracket
 enum class OrderedFn { cumsum, argsort };
-struct Ordered { OrderedFn fn; Pattern pattern; size_t dim; };  ///< right == left; position of the worked dim
-struct Argmax { Pattern pattern; };
-struct TopK { Pattern pattern; };                         ///< two results: values, indices
+struct Ordered {
+  OrderedFn fn;
+  Pattern pattern;
+  size_t dim;
+};  ///< right == left; position of the worked dim
+struct Argmax {
+  Pattern pattern;
+};
+struct TopK {
+  Pattern pattern;
+};  ///< two results: values, indices
 
 // --- communication ---
-enum class CollectiveFn { all_gather, all_reduce, psum_scatter, all_to_all, slice, fan_out, zero_nonroot, zero_pad };
-struct Collective { CollectiveFn fn; Pattern pattern; };
-struct Ppermute { Pattern pattern; };                     ///< (x, by); bracket on both sides
+enum class CollectiveFn {
+  all_gather,
+  all_reduce,
+  psum_scatter,
+  all_to_all,
+  slice,
+  fan_out,
+  zero_nonroot,
+  zero_pad
+};
+struct Collective {
+  CollectiveFn fn;
+  Pattern pattern;
+};
+struct Ppermute {
+  Pattern pattern;
+};  ///< (x, by); bracket on both sides
 
 // --- records, types, calls ---
-struct Total { Marks marks; };                            ///< sum of scalars; a field that is R on a marked axis counts once
-struct Ascribe { Type type; bool library_argument; };     ///< a stated type: `name: type = e`, or a library call's pattern
-struct Entry { Dim dim; };                                ///< (t, n): t[n]
-struct Call { size_t function; };                         ///< index into Program::functions; leaves in order
-struct Grad { size_t function; bool with_value; std::vector<size_t> wrt; };  ///< leaf parameters of the function
+struct Total {
+  Marks marks;
+};  ///< sum of scalars; a field that is R on a marked axis counts once
+struct Ascribe {
+  Type type;
+  bool library_argument;
+};  ///< a stated type: `name: type = e`, or a library call's pattern
+struct Entry {
+  Dim dim;
+};  ///< (t, n): t[n]
+struct Call {
+  size_t function;
+};  ///< index into Program::functions; leaves in order
+struct Grad {
+  size_t function;
+  bool with_value;
+  std::vector<size_t> wrt;
+};  ///< leaf parameters of the function
 
 // --- loops; the body is a Block of the same function's values ---
 struct Block;
 using BlockPtr = std::shared_ptr<Block>;
-/// Operands: the carries' initial values. Results: the last carries, then what was emitted, stacked by `dim`.
-struct Scan { Dim dim; bool reverse; BlockPtr body; };
-struct Ring { Split dim; Dim block; BlockPtr body; };      ///< ring b over L/c as W
-struct Pipeline { Dim dim; Axis axis; Name schedule; BlockPtr body; };
-struct Stages { std::vector<Dim> dims; BlockPtr body; };
+/// Operands: the carries' initial values. Results: the last carries, then what was emitted, stacked
+/// by `dim`.
+struct Scan {
+  Dim dim;
+  bool reverse;
+  BlockPtr body;
+};
+struct Ring {
+  Split dim;
+  Dim block;
+  BlockPtr body;
+};  ///< ring b over L/c as W
+struct Pipeline {
+  Dim dim;
+  Axis axis;
+  Name schedule;
+  BlockPtr body;
+};
+struct Stages {
+  std::vector<Dim> dims;
+  BlockPtr body;
+};
 
-using Op = std::variant<Number, SizeOf, Unary, Binary, Where, Cast, StopGrad, Save, Fold, Einsum, Reduce, Expand,
-                        Rearrange, Read, Write, Concat, Index, IndexUnreduced, IndexAdd, Iota, Random, Zeros, Roll,
-                        Ordered, Argmax, TopK, Collective, Ppermute, Total, Ascribe, Entry, Call, Grad, Scan, Ring,
-                        Pipeline, Stages>;
+using Op = std::variant<Number, SizeOf, Unary, Binary, Where, Cast, StopGrad, Save, Fold, Einsum,
+                        Reduce, Expand, Rearrange, Read, Write, Concat, Index, IndexUnreduced,
+                        IndexAdd, Iota, Random, Zeros, Roll, Ordered, Argmax, TopK, Collective,
+                        Ppermute, Total, Ascribe, Entry, Call, Grad, Scan, Ring, Pipeline, Stages>;
 
-const char* name_of(const Op& op);            ///< as written: "einsum", "psum_scatter", "+", "exp", "scan"
-const Pattern* pattern_of(const Op& op);      ///< null for an op without one
+const char* name_of(const Op& op);  ///< as written: "einsum", "psum_scatter", "+", "exp", "scan"
+const Pattern* pattern_of(const Op& op);  ///< null for an op without one
 
 }  // namespace shardproof::ir

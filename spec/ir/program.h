@@ -1,7 +1,7 @@
 #pragma once
-// A resolved program: names are final, records are flattened to their leaf tensors, library calls are instantiated.
-// Types of plans' parameters and results are as written; of all other values dims and dtype are known, axes and marks
-// are what spec/check computes.
+// A resolved program: names are final, records are flattened to their leaf tensors, library calls
+// are instantiated. Types of plans' parameters and results are as written; of all other values dims
+// and dtype are known, axes and marks are what spec/check computes.
 #include <map>
 #include <memory>
 #include <optional>
@@ -16,27 +16,29 @@ namespace shardproof::ir {
 /// Arithmetic of sizes and numbers: a dim's size, a condition of `require`.
 struct Arith {
   enum class Kind { number, size, axis, value, op } kind = Kind::number;
-  std::string text;         ///< number: as written; size, axis: the name; op: + - * / // % == != < > <= >= and or not neg
-  ValueId value = no_value; ///< Kind::value: a scalar of the body
+  std::string text;  ///< number: as written; size, axis: the name; op: + - * / // % == != < > <= >=
+                     ///< and or not neg
+  ValueId value = no_value;  ///< Kind::value: a scalar of the body
   std::vector<Arith> args;
 };
 
 struct DimInfo {
   enum class Kind { plain, alias, group, sized } kind = Kind::plain;
-  std::vector<Name> of;                 ///< alias: one; group: the factors
-  std::optional<Arith> size;            ///< sized: `dim F = 4*|M|`, `dim kv = 2`, or the file's own `dim M = 4096`
-  std::string shown;                    ///< the name to print: local dims of two bodies may share it
-  bool local = false;                   ///< declared in a body
+  std::vector<Name> of;  ///< alias: one; group: the factors
+  std::optional<Arith>
+      size;            ///< sized: `dim F = 4*|M|`, `dim kv = 2`, or the file's own `dim M = 4096`
+  std::string shown;   ///< the name to print: local dims of two bodies may share it
+  bool local = false;  ///< declared in a body
   SourceRange range;
 };
 
 struct AxisInfo {
-  std::optional<int64_t> size;          ///< `mesh t=4`
+  std::optional<int64_t> size;  ///< `mesh t=4`
   SourceRange range;
 };
 
-/// The place an instruction stands for. In a library body `range` is the call in the user's file, and `inner` the
-/// place in the library with the library functions on the way ("rms_norm").
+/// The place an instruction stands for. In a library body `range` is the call in the user's file,
+/// and `inner` the place in the library with the library functions on the way ("rms_norm").
 struct Place {
   SourceRange range;
   std::optional<SourceRange> inner;
@@ -57,16 +59,16 @@ struct Requirement {
 };
 
 struct Block {
-  std::vector<ValueId> params;   ///< loop bodies: the index (i32), then the carries
+  std::vector<ValueId> params;  ///< loop bodies: the index (i32), then the carries
   std::vector<Instr> instrs;
-  std::vector<ValueId> next;     ///< the carries of the next step
+  std::vector<ValueId> next;  ///< the carries of the next step
   std::vector<ValueId> emit;
   std::vector<Requirement> requirements;
   SourceRange next_range;
 };
 
 struct Value {
-  Name name;       ///< as the user wrote it ("gate", "w.attn.ln"); empty for an unnamed subexpression
+  Name name;  ///< as the user wrote it ("gate", "w.attn.ln"); empty for an unnamed subexpression
   Type type;
   SourceRange range;
   bool stated = false;  ///< a carry or parameter: type has its axes and marks as written
@@ -75,53 +77,57 @@ struct Value {
 struct Function {
   enum class Kind { fn, plan } kind = Kind::fn;
   Name name;
-  std::optional<std::string> trusted;      ///< the reason; no body
-  std::optional<size_t> model;             ///< implements f: index of f
+  std::optional<std::string> trusted;  ///< the reason; no body
+  std::optional<size_t> model;         ///< implements f: index of f
   bool implements_grad = false;
-  std::vector<size_t> wrt;                 ///< leaf parameters of the model
+  std::vector<size_t> wrt;  ///< leaf parameters of the model
   std::optional<size_t> after;
-  std::vector<ValueId> params;             ///< leaves in order; names are paths
-  std::vector<std::pair<Name, size_t>> param_groups;  ///< the parameters as written: name and its number of leaves
-  std::vector<ValueId> saved_params;       ///< behind `;`
-  std::vector<Type> results;               ///< leaves, as stated
-  std::vector<Name> result_names;          ///< one per leaf; a path, or "" where not named
+  std::vector<ValueId> params;  ///< leaves in order; names are paths
+  std::vector<std::pair<Name, size_t>>
+      param_groups;                   ///< the parameters as written: name and its number of leaves
+  std::vector<ValueId> saved_params;  ///< behind `;`
+  std::vector<Type> results;          ///< leaves, as stated
+  std::vector<Name> result_names;     ///< one per leaf; a path, or "" where not named
   std::vector<ValueId> returned;
   Block body;
   std::vector<Value> values;
   SourceRange name_range, range, return_range;
   int32_t source = -1;
   bool imported = false;
-  bool uses_loops_undecided = false;       ///< pipeline, stages, ring (here, not in callees)
-  bool uses_gradients = false;             ///< grad, value_and_grad, implements grad (here, not in callees)
+  bool uses_loops_undecided = false;  ///< pipeline, stages, ring (here, not in callees)
+  bool uses_gradients = false;  ///< grad, value_and_grad, implements grad (here, not in callees)
 };
 
 struct Config {
   Name name;
-  std::map<Name, std::string> numbers;     ///< dims, axes, consts
+  std::map<Name, std::string> numbers;  ///< dims, axes, consts
   SourceRange range;
 };
 
 struct Program {
-  std::map<Name, DimInfo> dims;            ///< literal dims ("2") are not in it
+  std::map<Name, DimInfo> dims;  ///< literal dims ("2") are not in it
   std::map<Axis, AxisInfo> axes;
   std::map<Name, double> consts;
   std::vector<Requirement> requirements;
   std::map<Name, Config> configs;
-  std::vector<Function> functions;         ///< callees before callers
+  std::vector<Function> functions;                 ///< callees before callers
   std::vector<std::pair<Name, size_t>> schedules;  ///< name, number of parameters
 
-  /// The base dims a dim stands for: aliases followed, groups expanded; `(K D)` for `dim H = (K D)`.
+  /// The base dims a dim stands for: aliases followed, groups expanded; `(K D)` for `dim H = (K
+  /// D)`.
   std::vector<Name> base(const Dim& dim) const;
   /// The same index and the same size (S and L; H and (K D)), though maybe another name.
   bool same_dim(const Dim& a, const Dim& b) const { return base(a) == base(b); }
   /// |D| over plain dims and axes, as arithmetic.
   Arith size(const Dim& dim) const;
-  /// Global size for given base sizes; throws std::domain_error where it is not a positive whole number or overflows.
+  /// Global size for given base sizes; throws std::domain_error where it is not a positive whole
+  /// number or overflows.
   int64_t size(const Dim& dim, const std::map<Name, int64_t>& sizes) const;
   std::vector<Axis> axis_names() const;
 };
 
-/// Value of arithmetic; `sizes` has dims and axes. Division is exact (rational); throws std::domain_error when undefined.
+/// Value of arithmetic; `sizes` has dims and axes. Division is exact (rational); throws
+/// std::domain_error when undefined.
 double evaluate(const Arith& arith, const std::map<Name, int64_t>& sizes);
 std::string to_string(const Arith& arith);
 

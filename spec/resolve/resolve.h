@@ -1,6 +1,6 @@
 #pragma once
-// Imports, names, dims and sizes, library calls instantiated, records flattened. No rule, no state: axes and marks are
-// carried as written.
+// Imports, names, dims and sizes, library calls instantiated, records flattened. No rule, no state:
+// axes and marks are carried as written.
 #include <functional>
 #include <optional>
 #include <string>
@@ -11,17 +11,18 @@
 
 namespace shardproof {
 
-/// Reads the file at `path` (an import's path is relative to the importing file); nullopt: cannot be read.
+/// Reads the file at `path` (an import's path is relative to the importing file); nullopt: cannot
+/// be read.
 using FileReader = std::function<std::optional<std::string>(const std::string& path)>;
 FileReader disk_reader();
 
-/// Parses and resolves `path` with all it imports. Diagnostics are appended; a function that has an error is in the
-/// program as far as it could be read, and its name is in `broken`.
+/// Parses and resolves `path` with all it imports. Diagnostics are appended; a function that has an
+/// error is in the program as far as it could be read, and its name is in `broken`.
 struct Resolved {
   ir::Program program;
-  std::vector<size_t> plans;        ///< plans of the file itself, in its order, then imported ones
-  std::vector<bool> broken;         ///< per function of the program: it has an error of its own
-  bool readable = false;            ///< the file itself could be read and parsed
+  std::vector<size_t> plans;  ///< plans of the file itself, in its order, then imported ones
+  std::vector<bool> broken;   ///< per function of the program: it has an error of its own
+  bool readable = false;      ///< the file itself could be read and parsed
 };
 Resolved resolve(Sources& sources, const std::string& path, const FileReader& reader,
                  std::vector<Diagnostic>& diagnostics);

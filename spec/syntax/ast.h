@@ -27,8 +27,8 @@ struct MarkExpr {
 
 /// `bf16[B/d L]{U_t}`, `FfnShards[N]{U_d}`.
 struct TypeExpr {
-  Name name;                ///< a dtype's word, `float`, or the name of a record or layout
-  bool has_dims = false;    ///< a dtype always has brackets; a record may
+  Name name;              ///< a dtype's word, `float`, or the name of a record or layout
+  bool has_dims = false;  ///< a dtype always has brackets; a record may
   std::vector<SplitExpr> dims;
   std::vector<MarkExpr> marks;
   SourceRange range;
@@ -41,9 +41,9 @@ struct OperandExpr {
   SourceRange range;
 };
 
-/// The text inside a string: `B L M/t, M/t F -> B L F {U_t}`, `B L M; M`, or `FfnShards{U_d} -> Ffn`.
-/// A side that is one capitalised word may be a record's layout or a dim: resolution decides; a side is
-/// then in `left`/`right` as a single dim.
+/// The text inside a string: `B L M/t, M/t F -> B L F {U_t}`, `B L M; M`, or `FfnShards{U_d} ->
+/// Ffn`. A side that is one capitalised word may be a record's layout or a dim: resolution decides;
+/// a side is then in `left`/`right` as a single dim.
 struct PatternExpr {
   std::vector<OperandExpr> left;
   std::optional<OperandExpr> right;
@@ -75,7 +75,8 @@ struct Expr {
   std::vector<Name> arg_names;  ///< one per argument of a call, cast or grad; empty: positional
   std::vector<Name> names;      ///< wrt names, entry names
   bool each = false;
-  std::vector<TypeExpr> type;  ///< zeros: exactly one (a vector only because Expr is incomplete here)
+  std::vector<TypeExpr>
+      type;  ///< zeros: exactly one (a vector only because Expr is incomplete here)
   SourceRange range;
 };
 
@@ -103,7 +104,7 @@ struct Loop {
   Axis axis;                    ///< ring: c of L/c; pipeline: over p
   Name block_dim;               ///< ring: W of `as W`
   bool reverse = false;
-  Name schedule;                ///< pipeline: by NAME args
+  Name schedule;  ///< pipeline: by NAME args
   bool has_schedule_args = false;
   std::vector<Expr> schedule_args;
   std::vector<Name> schedule_arg_names;
@@ -130,9 +131,15 @@ struct Bind {
   std::vector<Expr> value;  ///< one expression, or none when there is a loop
   std::vector<Loop> loop;   ///< one or none
 };
-struct Return { std::vector<Expr> values; };
-struct Next { std::vector<Expr> values; };
-struct Emit { std::vector<Expr> values; };
+struct Return {
+  std::vector<Expr> values;
+};
+struct Next {
+  std::vector<Expr> values;
+};
+struct Emit {
+  std::vector<Expr> values;
+};
 
 struct Statement {
   std::variant<DimDecl, Require, Bind, Return, Next, Emit> node;
@@ -155,21 +162,46 @@ struct Results {
   bool parenthesized = false;
 };
 
-struct ImportDecl { std::vector<Name> names; std::string path; SourceRange range; };
+struct ImportDecl {
+  std::vector<Name> names;
+  std::string path;
+  SourceRange range;
+};
 struct MeshDecl {
-  struct Entry { Axis axis; std::optional<std::string> size; SourceRange range; };
+  struct Entry {
+    Axis axis;
+    std::optional<std::string> size;
+    SourceRange range;
+  };
   std::vector<Entry> axes;
   SourceRange range;
 };
-struct ConstDecl { Name name; Expr value; SourceRange range; };
+struct ConstDecl {
+  Name name;
+  Expr value;
+  SourceRange range;
+};
 struct ConfigDecl {
-  struct Entry { Name name; std::string number; SourceRange range; };
+  struct Entry {
+    Name name;
+    std::string number;
+    SourceRange range;
+  };
   Name name;
   std::vector<Entry> entries;
   SourceRange range;
 };
-struct RecordDecl { Name name; std::vector<Group> fields; SourceRange range; };
-struct LayoutDecl { Name name; Name record; std::vector<Group> fields; SourceRange range; };
+struct RecordDecl {
+  Name name;
+  std::vector<Group> fields;
+  SourceRange range;
+};
+struct LayoutDecl {
+  Name name;
+  Name record;
+  std::vector<Group> fields;
+  SourceRange range;
+};
 
 struct Implements {
   Name model;
@@ -204,15 +236,15 @@ struct ScheduleDecl {
 };
 struct Step {
   enum class Kind { let, loop, work } kind = Kind::work;
-  Name name;                ///< let: the name; loop: the variable; work: F, B or W
-  std::vector<Name> params; ///< let with parameters
-  std::vector<Expr> exprs;  ///< let: one; loop: from, to; work: arguments
-  std::vector<Step> body;   ///< loop
+  Name name;                 ///< let: the name; loop: the variable; work: F, B or W
+  std::vector<Name> params;  ///< let with parameters
+  std::vector<Expr> exprs;   ///< let: one; loop: from, to; work: arguments
+  std::vector<Step> body;    ///< loop
   SourceRange range;
 };
 
-using Declaration = std::variant<ImportDecl, MeshDecl, DimDecl, ConstDecl, Require, ConfigDecl, RecordDecl,
-                                 LayoutDecl, FunctionDecl, ScheduleDecl>;
+using Declaration = std::variant<ImportDecl, MeshDecl, DimDecl, ConstDecl, Require, ConfigDecl,
+                                 RecordDecl, LayoutDecl, FunctionDecl, ScheduleDecl>;
 
 struct File {
   int32_t source = -1;

@@ -1,13 +1,14 @@
 #pragma once
-// Text to tree. Several errors a file: after an error the parser goes on at the next declaration or statement.
+// Text to tree. Several errors a file: after an error the parser goes on at the next declaration or
+// statement.
 #include <vector>
 
 #include "spec/syntax/ast.h"
 
 namespace shardproof::syntax {
 
-/// Parses file `source` of `sources`; errors are appended to `diagnostics` (E00xx), and what could be read is
-/// returned. Never throws, never recurses deeper than a fixed bound (E0007).
+/// Parses file `source` of `sources`; errors are appended to `diagnostics` (E00xx), and what could
+/// be read is returned. Never throws, never recurses deeper than a fixed bound (E0007).
 File parse(const Sources& sources, int32_t source, std::vector<Diagnostic>& diagnostics);
 
 /// Parses the text of a string as a pattern; `range` is the string without its quotes.

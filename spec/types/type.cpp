@@ -6,16 +6,26 @@ namespace shardproof {
 
 const char* to_string(Dtype dtype) {
   switch (dtype) {
-    case Dtype::f64: return "f64";
-    case Dtype::f32: return "f32";
-    case Dtype::bf16: return "bf16";
-    case Dtype::f16: return "f16";
-    case Dtype::f8: return "f8";
-    case Dtype::i32: return "i32";
-    case Dtype::u32: return "u32";
-    case Dtype::boolean: return "bool";
-    case Dtype::key: return "key";
-    case Dtype::number: return "number";
+    case Dtype::f64:
+      return "f64";
+    case Dtype::f32:
+      return "f32";
+    case Dtype::bf16:
+      return "bf16";
+    case Dtype::f16:
+      return "f16";
+    case Dtype::f8:
+      return "f8";
+    case Dtype::i32:
+      return "i32";
+    case Dtype::u32:
+      return "u32";
+    case Dtype::boolean:
+      return "bool";
+    case Dtype::key:
+      return "key";
+    case Dtype::number:
+      return "number";
   }
   return "?";
 }
@@ -63,7 +73,8 @@ std::string to_string(const Type& type) {
 
 std::vector<Axis> split_axes(const Shape& shape) {
   std::vector<Axis> axes;
-  for (const Split& split : shape.dims) axes.insert(axes.end(), split.axes.begin(), split.axes.end());
+  for (const Split& split : shape.dims)
+    axes.insert(axes.end(), split.axes.begin(), split.axes.end());
   return axes;
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// The type of a value: a dtype, named dims with the mesh axes that split them, and the state on every other axis.
+// The type of a value: a dtype, named dims with the mesh axes that split them, and the state on
+// every other axis.
 #include <cstdint>
 #include <map>
 #include <string>
@@ -24,8 +25,8 @@ bool is_integer(Dtype dtype);  ///< i32 u32
 enum class Mark { U, I, Max };
 using Marks = std::map<Axis, Mark>;
 
-/// A dim as it is written: one name, or a row-major group `(K D)` whose axes split its first factor.
-/// A literal dim is named by its number: "2".
+/// A dim as it is written: one name, or a row-major group `(K D)` whose axes split its first
+/// factor. A literal dim is named by its number: "2".
 struct Dim {
   std::vector<Name> factors;
   bool operator==(const Dim&) const = default;
@@ -63,7 +64,8 @@ std::vector<Axis> split_axes(const Shape& shape);
 /// The split of the dim named `name` (as written), or null.
 const Split* find(const Shape& shape, const Dim& dim);
 
-/// The type of the gradient of a value: S, R, I, U become S, U, I, R (`axes`: every axis of the mesh).
+/// The type of the gradient of a value: S, R, I, U become S, U, I, R (`axes`: every axis of the
+/// mesh).
 Type dual(const Type& type, const std::vector<Axis>& axes);
 
 }  // namespace shardproof

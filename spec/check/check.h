@@ -1,0 +1,72 @@
+#pragma once
+// check(Program): the rules on every axis, then the erasure of each plan against its model. No Z3.
+#include <map>
+#include <memory>
+#include <string>
+#include <vector>
+
+#include "spec/resolve/resolve.h"
+
+namespace shardproof {
+
+/// `axes[0]*axes[1]*... | |dim|`: a local shape needs it. For a group the dim is its first factor.
+struct Divisibility {
+  std::vector<Axis> axes;  ///< sorted
+  Dim dim;
+  bool operator==(const Divisibility&) const = default;
+};
+std::string to_string(const Divisibility& condition);  ///< "t*d | M"
+
+/// A collective a plan executes, for --stats: symbolic bytes are computed by spec/cost.
+struct PlanReport {
+  size_t function = 0;
+  Name name;
+  std::string
+      claim;  ///< "implements ffn", "implements grad(ffn)", "same on every mesh, no model stated"
+  Verdict verdict = Verdict::unknown;
+  bool imported = false;
+  std::vector<Divisibility> conditions;  ///< reduced by implication
+  std::vector<std::string>
+      assumptions;             ///< requires, ranges of ids, positivity used by the algebra
+  std::vector<Name> trusting;  ///< trusted plans it depends on
+  std::vector<Diagnostic> diagnostics;
+  std::string proof;  ///< how the comparison closed: "algebra, limit 1"
+};
+
+struct CheckOptions {
+  std::map<Name, double> set;  ///< --set: consts given another value (a new claim)
+  bool inline_plans =
+      false;            ///< compare with every sub-plan's own body instead of its proved model
+  bool fixes = true;    ///< look for fixes that check (re-checks the file with each edit)
+  bool compare = true;  ///< false: the rules only
+};
+
+/// What was checked. Types are final for every value of every plan.
+class CheckedProgram {
+ public:
+  const ir::Program& program() const { return resolved_.program; }
+  const std::vector<Type>& types(size_t function) const { return types_.at(function); }
+  const std::vector<PlanReport>& plans() const { return plans_; }
+  std::vector<PlanReport>& plans() { return plans_; }  ///< spec/prove adds to the reports
+  const std::vector<Diagnostic>& diagnostics() const {
+    return diagnostics_;
+  }  ///< of the file, not of one plan
+  bool readable() const { return resolved_.readable; }
+  /// invalid beats refuted beats unknown beats proved; a file without plans is proved ("nothing to
+  /// prove").
+  Verdict verdict() const;
+
+ private:
+  friend CheckedProgram check(Sources&, const std::string&, const FileReader&, const CheckOptions&);
+  CheckedProgram() = default;
+  Resolved resolved_;
+  std::vector<std::vector<Type>> types_;  ///< by function, by value
+  std::vector<PlanReport> plans_;
+  std::vector<Diagnostic> diagnostics_;
+};
+
+/// Checks every plan of the file at `path` and of the files it imports. Never throws on bad input.
+CheckedProgram check(Sources& sources, const std::string& path, const FileReader& reader,
+                     const CheckOptions& options = {});
+
+}  // namespace shardproof

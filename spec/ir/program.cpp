@@ -1,0 +1,131 @@
+#include "spec/ir/program.h"
+
+#include <cctype>
+#include <cmath>
+#include <stdexcept>
+
+namespace shardproof::ir {
+namespace {
+
+bool is_number(const Name& name) {
+  return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0]));
+}
+
+Arith product(std::vector<Arith> factors) {
+  if (factors.empty()) return {Arith::Kind::number, "1", no_value, {}};
+  Arith result = factors[0];
+  for (size_t i = 1; i < factors.size(); ++i)
+    result = {Arith::Kind::op, "*", no_value, {result, factors[i]}};
+  return result;
+}
+
+double apply(const std::string& op, const std::vector<double>& x) {
+  if (op == "neg") return -x.at(0);
+  if (op == "not") return x.at(0) == 0;
+  const double a = x.at(0), b = x.at(1);
+  if (op == "+") return a + b;
+  if (op == "-") return a - b;
+  if (op == "*") return a * b;
+  if ((op == "/" || op == "//" || op == "%") && b == 0) throw std::domain_error("division by zero");
+  if (op == "/") return a / b;
+  if (op == "//") return std::floor(a / b);
+  if (op == "%") return a - b * std::floor(a / b);
+  if (op == "==") return a == b;
+  if (op == "!=") return a != b;
+  if (op == "<") return a < b;
+  if (op == ">") return a > b;
+  if (op == "<=") return a <= b;
+  if (op == ">=") return a >= b;
+  if (op == "and") return a != 0 && b != 0;
+  if (op == "or") return a != 0 || b != 0;
+  throw std::domain_error("no arithmetic " + op);
+}
+
+}  // namespace
+
+double evaluate(const Arith& arith, const std::map<Name, int64_t>& sizes) {
+  switch (arith.kind) {
+    case Arith::Kind::number:
+      return std::stod(arith.text);
+    case Arith::Kind::size:
+    case Arith::Kind::axis: {
+      if (is_number(arith.text)) return std::stod(arith.text);
+      auto found = sizes.find(arith.text);
+      if (found == sizes.end()) throw std::domain_error("|" + arith.text + "| has no size");
+      return static_cast<double>(found->second);
+    }
+    case Arith::Kind::value:
+      throw std::domain_error("a value of the body has no size");
+    case Arith::Kind::op:
+      break;
+  }
+  std::vector<double> args;
+  for (const Arith& arg : arith.args) args.push_back(evaluate(arg, sizes));
+  return apply(arith.text, args);
+}
+
+std::string to_string(const Arith& arith) {
+  if (arith.kind == Arith::Kind::size || arith.kind == Arith::Kind::axis)
+    return "|" + arith.text + "|";
+  if (arith.kind != Arith::Kind::op) return arith.text;
+  if (arith.args.size() == 1)
+    return (arith.text == "neg" ? "-" : arith.text + " ") + to_string(arith.args[0]);
+  auto operand = [](const Arith& arg) {
+    return arg.kind == Arith::Kind::op && arg.args.size() > 1 ? "(" + to_string(arg) + ")"
+                                                              : to_string(arg);
+  };
+  return operand(arith.args.at(0)) + " " + arith.text + " " + operand(arith.args.at(1));
+}
+
+std::vector<Name> Program::base(const Dim& dim) const {
+  std::vector<Name> result;
+  for (const Name& factor : dim.factors) {
+    auto found = dims.find(factor);
+    const bool other = found != dims.end() && (found->second.kind == DimInfo::Kind::alias ||
+                                               found->second.kind == DimInfo::Kind::group);
+    if (!other) {
+      result.push_back(factor);
+      continue;
+    }
+    const std::vector<Name> inner = base(Dim{found->second.of});
+    result.insert(result.end(), inner.begin(), inner.end());
+  }
+  return result;
+}
+
+Arith Program::size(const Dim& dim) const {
+  std::vector<Arith> factors;
+  for (const Name& name : base(dim)) {
+    auto found = dims.find(name);
+    if (is_number(name)) {
+      factors.push_back({Arith::Kind::number, name, no_value, {}});
+    } else if (found != dims.end() && found->second.size) {
+      // A size speaks of other dims: those are resolved in turn.
+      auto resolve = [&](auto& self, const Arith& arith) -> Arith {
+        if (arith.kind == Arith::Kind::size) return size(Dim{{arith.text}});
+        Arith copy = arith;
+        for (Arith& arg : copy.args) arg = self(self, arg);
+        return copy;
+      };
+      factors.push_back(resolve(resolve, *found->second.size));
+    } else {
+      factors.push_back({Arith::Kind::size, name, no_value, {}});
+    }
+  }
+  return product(factors);
+}
+
+int64_t Program::size(const Dim& dim, const std::map<Name, int64_t>& sizes) const {
+  const double value = evaluate(size(dim), sizes);
+  if (!(value >= 1) || value > 9.0e15 || value != std::floor(value))
+    throw std::domain_error("|" + shardproof::to_string(dim) + "| is not a positive whole number");
+  return static_cast<int64_t>(value);
+}
+
+std::vector<Axis> Program::axis_names() const {
+  std::vector<Axis> names;
+  for (const auto& [name, unused] : axes) names.push_back(name);
+  return names;
+}
+
+}  // namespace shardproof::ir
