@@ -19,7 +19,7 @@ Arith product(std::vector<Arith> factors) {
   return result;
 }
 
-double apply(const std::string& op, const std::vector<double>& x) {
+double operate(const std::string& op, const std::vector<double>& x) {
   if (op == "neg") return -x.at(0);
   if (op == "not") return x.at(0) == 0;
   const double a = x.at(0), b = x.at(1);
@@ -61,7 +61,7 @@ double evaluate(const Arith& arith, const std::map<Name, int64_t>& sizes) {
   }
   std::vector<double> args;
   for (const Arith& arg : arith.args) args.push_back(evaluate(arg, sizes));
-  return apply(arith.text, args);
+  return operate(arith.text, args);
 }
 
 std::string to_string(const Arith& arith) {
