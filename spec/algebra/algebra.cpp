@@ -75,6 +75,7 @@ Nf Algebra::le0(Nf e) { return engine_->le0(e); }
 Nf Algebra::le0_real(Nf e) { return sub(engine_->one, engine_->step(e)); }
 Nf Algebra::lt0_real(Nf e) { return engine_->step(neg(e)); }
 Nf Algebra::in_range(Nf index, Nf range) {
+  engine_->declare_range(range);
   return mul(le0(neg(index)), le0(add(sub(index, range), engine_->one)));
 }
 Nf Algebra::where(Nf cond01, Nf a, Nf b) {
@@ -109,6 +110,7 @@ Nf Algebra::substitute(Nf in, const std::vector<std::pair<Var, Nf>>& map) {
   return engine_->substitute(in, inner);
 }
 
+void Algebra::declare_range(Nf e) { engine_->declare_range(e); }
 void Algebra::declare_positive(Nf e) { engine_->declare_positive(e); }
 void Algebra::declare_injective(const std::vector<Leaf>& tensors) {
   std::vector<TensorId> set;

@@ -130,7 +130,7 @@ class Algebra {
   Nf le0(Nf e);
   Nf le0_real(Nf e);
   Nf lt0_real(Nf e);
-  /// [0 <= i < range].
+  /// [0 <= i < range]; declares `range` as fresh() does.
   Nf in_range(Nf index, Nf range);
   /// cond a + (1 - cond) b.
   Nf where(Nf cond01, Nf a, Nf b);
@@ -145,6 +145,8 @@ class Algebra {
   Nf substitute(Nf in, const std::vector<std::pair<Var, Nf>>& map);
 
   // Assumptions. Sizes are positive by themselves.
+  /// e, made of sizes, is an integer >= 1: t divides V as V/t, an even head as D/2, |D| > |h| as D - h.
+  void declare_range(Nf e);
   /// e > 0 for all values of its variables.
   void declare_positive(Nf e);
   /// a -> (tensors at a) is injective: if all of them agree at a and b then a = b. All have the same ranges.

@@ -220,7 +220,7 @@ struct Engine {
   Nf sum_term(VarSet bound, Mono factors, Rational coef);
   Nf sum_components(const VarSet& bound, const Mono& factors, Rational coef);
   Nf sum_thresholds(const VarSet& bound, Nf body, bool* done);
-  Nf product(const Mono& factors, Rational coef);
+  Nf sum_telescoping(const VarSet& bound, Nf body, bool* done);
   bool flatten(VarSet& bound, Mono& factors, Nf* opened);
   std::optional<Nf> delta(const VarSet& bound, const Mono& factors, Rational coef, bool in_range);
   std::optional<Nf> apply_injective(const VarSet& bound, const Mono& factors, Rational coef);

@@ -5,8 +5,6 @@
 
 namespace shardproof::algebra {
 
-Nf Engine::product(const Mono& m, Rational coef) { return fix(m, coef); }
-
 Nf Engine::sum(VarSet bound, Nf body) {
   std::sort(bound.begin(), bound.end());
   if (body == zero) return zero;
@@ -17,6 +15,7 @@ Nf Engine::sum(VarSet bound, Nf body) {
   tick(4);
   bool split = false;
   Nf result = sum_thresholds(bound, body, &split);
+  if (!split) result = sum_telescoping(bound, body, &split);
   if (!split) {
     Poly all;
     for (const Term& t : Poly(terms(body))) {
