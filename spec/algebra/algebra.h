@@ -77,9 +77,11 @@ enum class Fault {
   step_content,           // functions.cpp: step drops content that may be zero
   integer_comparison,     // indicator.cpp: 1 - le0(1-e) for reals
   max_factor,             // sum.cpp: max pulls out factors of any sign
-  exp_grouping,           // functions.cpp: exp(a*b) = exp(a) exp(b)
+  absorption,             // indicator.cpp: of two comparisons one implies the other, whatever their terms
+  telescoping,            // telescope.cpp: any two comparisons are neighbours
+  threshold_range,        // delta.cpp: a threshold lies inside the range
   unused_range,           // sum.cpp: an unused variable contributes 1, not its range
-  capture,                // lift.cpp: arguments that are not independent are not re-opened
+  capture,                // lift.cpp: arguments that are not independent are not re-opened (loses proofs only)
 };
 
 struct Engine;

@@ -55,7 +55,7 @@ std::optional<Nf> Engine::delta(const VarSet& bound, const Mono& m, Rational coe
 std::optional<Nf> Engine::gather(const VarSet& bound, const Mono& m, Rational coef) {
   std::optional<std::pair<size_t, std::pair<VarId, Nf>>> found;
   for (size_t i = 0; i < m.size(); ++i) {
-    if (atoms[m[i].atom].kind != AtomKind::eq0) continue;
+    if (atoms[m[i].atom].kind != AtomKind::eq0 || !m[i].exponent.is_one()) continue;
     Nf e = atoms[m[i].atom].args[0];
     for (VarId v : atom_vars[m[i].atom]) {
       if (contains(bound, v)) continue;
@@ -86,7 +86,7 @@ struct Equation {
 std::vector<Equation> equations(Engine& g, TensorId t, const Mono& m) {
   std::vector<Equation> out;
   for (const Factor& f : m) {
-    if (g.atoms[f.atom].kind != AtomKind::eq0) continue;
+    if (g.atoms[f.atom].kind != AtomKind::eq0 || !f.exponent.is_one()) continue;
     Nf e = g.atoms[f.atom].args[0];
     for (const Term& term : Poly(g.terms(e))) {
       const Mono& x = g.factors(term.mono);
@@ -159,6 +159,7 @@ std::optional<Threshold> threshold(Engine& g, AtomId a, const VarSet& bound) {
   if (!high && !low) return std::nullopt;
   Nf cut = high ? plus : g.sub(g.one, minus);  // cut - v <= 0, or v - cut + 1 <= 0
   if (!g.integer(cut) || !g.free_of(cut).empty()) return std::nullopt;
+  if (g.fault == Fault::threshold_range) return Threshold{v, a, cut, high};
   if (!g.at_least(cut, 1) || !g.at_least(g.sub(g.vars[v].range, cut), 1)) return std::nullopt;
   return Threshold{v, a, cut, high};
 }
@@ -170,14 +171,14 @@ Nf Engine::sum_thresholds(const VarSet& bound, Nf body, bool* done) {
   std::optional<Threshold> found;
   for (const Term& t : Poly(terms(body)))
     for (const Factor& f : Mono(factors(t.mono)))
-      if (!found) found = threshold(*this, f.atom, bound);
+      if (!found && f.exponent.is_one()) found = threshold(*this, f.atom, bound);
   if (!found) return zero;
   *done = true;
   Nf with = zero, plain = zero;
   for (const Term& t : Poly(terms(body))) {
     Mono m = factors(t.mono);
     size_t i = 0;
-    while (i < m.size() && m[i].atom != found->atom) ++i;
+    while (i < m.size() && !(m[i].atom == found->atom && m[i].exponent.is_one())) ++i;
     if (i < m.size()) with = add(with, monomial(mono(without(m, i)), t.coef));
     else plain = add(plain, monomial(t.mono, t.coef));
   }

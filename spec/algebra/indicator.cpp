@@ -160,7 +160,8 @@ bool Engine::absorb(Mono& m) {
   std::vector<size_t> here;
   for (size_t i = 0; i < m.size(); ++i) {
     AtomKind kind = atoms[m[i].atom].kind;
-    if (kind == AtomKind::eq0 || kind == AtomKind::le0) here.push_back(i);
+    bool inverted = m[i].exponent.sign() < 0;  // 1/[..] implies nothing
+    if (!inverted && (kind == AtomKind::eq0 || kind == AtomKind::le0)) here.push_back(i);
   }
   if (here.size() < 2) return true;
   std::vector<bool> drop(m.size(), false);
@@ -172,7 +173,7 @@ bool Engine::absorb(Mono& m) {
       Nf plus = add(x.args[0], y.args[0]), minus = sub(x.args[0], y.args[0]);
       if (x.kind == AtomKind::le0 && y.kind == AtomKind::le0) {
         if (at_least(plus, 1)) return false;
-        drop[j] = at_least(minus, 0);
+        drop[j] = at_least(minus, 0) || fault == Fault::absorption;
       } else if (x.kind == AtomKind::eq0 && y.kind == AtomKind::le0) {
         Nf back = scale(minus, -1);  // y - x, and y + x: y <= 0 is decided where x = 0
         if (at_least(back, 1) || at_least(plus, 1)) return false;

@@ -43,10 +43,12 @@ struct NfValue {
     double total = 0;
     for (const Term& t : Poly(g.terms(e))) {
       double product = t.coef.value();
-      bool vanishes = false;  // a mask hides what is undefined: powers are extended by some finite value
+      bool vanishes = false;  // what is undefined has some finite value, which a mask must hide
       for (const Factor& f : Mono(g.factors(t.mono))) {
-        double x = power_value(atom(f.atom, env), f.exponent.value());
+        double base = atom(f.atom, env), x = power_value(base, f.exponent.value());
+        if (std::isnan(x)) x = 0.6180339 + std::fmod(std::fabs(base), 1.0);
         vanishes = vanishes || x == 0;
+        largest = std::fmax(largest, std::fmax(std::fabs(x), std::fabs(base)));
         product *= x;
       }
       if (vanishes) product = 0;
@@ -101,7 +103,7 @@ struct NfValue {
     switch (op) {
       case Op::poly: return x;
       case Op::exp: return std::exp(x);
-      case Op::log: return log_value(x);
+      case Op::log: return x > 1e-12 ? std::log(x) : 0.41;
       case Op::sigmoid: return 1 / (1 + std::exp(-x));
       case Op::erf: return std::erf(x);
       case Op::sin: return std::sin(x);

@@ -157,7 +157,7 @@ void reduce_primes(const Engine& g, Mono& m, Rational& coef) {
 /// [u = 0] u^k = 0 for k > 0.
 bool vanishes(const Engine& g, const Mono& m) {
   for (const Factor& f : m) {
-    if (g.atoms[f.atom].kind != AtomKind::eq0) continue;
+    if (g.atoms[f.atom].kind != AtomKind::eq0 || f.exponent.sign() < 0) continue;
     Nf u = g.atoms[f.atom].args[0];
     if (!g.is_single(u) || g.factors(g.terms(u)[0].mono).size() != 1) continue;
     const Factor& zero_factor = g.factors(g.terms(u)[0].mono)[0];

@@ -42,7 +42,7 @@ struct Expr {
     number, size, leaf, iota, eq, le, le_real, add, mul, pow, fn, maximum, where, sum, max, floordiv, mod
   } kind;
   Rational value;            // number; exponent of pow
-  std::string name;          // leaf, size; range of sum, max; divisor of floordiv, mod
+  std::string name;          // leaf, size; le_real: through le0 if not empty; range of sum, max; divisor of floordiv, mod
   std::vector<Index> index;  // leaf; iota, eq, le, floordiv, mod: one
   int var = -1;              // sum, max
   Fn function = Fn::exp;
@@ -168,7 +168,7 @@ struct Lower {
       case Expr::iota: return a.iota(index[0]);
       case Expr::eq: return a.eq0(index[0]);
       case Expr::le: return a.le0(index[0]);
-      case Expr::le_real: return a.le0_real(kid(0));
+      case Expr::le_real: return e->name.empty() ? a.le0_real(kid(0)) : a.le0(kid(0));
       case Expr::add: return a.add(kid(0), kid(1));
       case Expr::mul: return a.mul(kid(0), kid(1));
       case Expr::pow: return a.pow(kid(0), e->value);

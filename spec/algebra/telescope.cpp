@@ -28,7 +28,8 @@ std::optional<Split> split(Engine& g, MonoId m, VarId c) {
   std::optional<size_t> only;
   for (size_t i = 0; i < factors.size(); ++i) {
     if (!contains(g.atom_vars[factors[i].atom], c)) continue;
-    if (only || g.atoms[factors[i].atom].kind != AtomKind::le0) return std::nullopt;
+    if (only || g.atoms[factors[i].atom].kind != AtomKind::le0 || !factors[i].exponent.is_one())
+      return std::nullopt;
     only = i;
   }
   if (!only) return std::nullopt;
@@ -49,7 +50,8 @@ Nf Engine::sum_telescoping(const VarSet& bound, Nf body, bool* done) {
       for (const Term& u : p) {
         if (u.coef != -t.coef || u.mono == t.mono) continue;
         auto second = split(*this, u.mono, c);
-        if (!second || second->rest != first->rest || second->e != next) continue;
+        if (!second || second->rest != first->rest) continue;
+        if (second->e != next && fault != Fault::telescoping) continue;
         *done = true;
         Nf pair = add(monomial(t.mono, t.coef), monomial(u.mono, u.coef));
         Nf ends = sub(le0(substitute(first->e, {{c, zero}})), le0(substitute(first->e, {{c, vars[c].range}})));
