@@ -16,7 +16,9 @@ Nf Engine::max(VarSet bound, Nf body) {
   Nf fixed = zero, moving = zero;  // max_v (a(v) + b) = b + max_v a(v)
   for (const Term& t : Poly(terms(body))) {
     Nf term = monomial(t.mono, t.coef);
-    if (mentions_any(mono_vars[t.mono], bound)) moving = add(moving, term);
+    bool infinite = false;  // -inf is no real summand: it stays beside the mask that guards it
+    for (const Factor& f : factors(t.mono)) infinite = infinite || f.atom == minus_infinity();
+    if (infinite || mentions_any(mono_vars[t.mono], bound)) moving = add(moving, term);
     else fixed = add(fixed, term);
   }
   Content c = content(moving, fault == Fault::max_factor);  // only positive factors leave
