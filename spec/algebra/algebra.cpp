@@ -89,7 +89,8 @@ Nf Algebra::opaque(const std::string& op, const std::vector<Lambda>& tensors,
                    const std::vector<Nf>& index, const LeafFacts& facts) {
   Tensor t;
   t.op = Op::symbol, t.name = op, t.facts = facts;
-  std::string key = "op " + op + "/" + std::to_string(tensors.size()) + "/" + std::to_string(index.size());
+  std::string key =
+      "op " + op + "/" + std::to_string(tensors.size()) + "/" + std::to_string(index.size());
   key += facts.integer ? "i" : "";
   key += facts.positive ? "p" : "";
   key += facts.boolean ? "b" : "";
@@ -130,6 +131,8 @@ std::vector<Var> Algebra::variables(Nf e) const {
 }
 size_t Algebra::length(Nf e) const { return engine_->terms(e).size(); }
 std::vector<Algebra::Obligation> Algebra::obligations() const { return engine_->obligations; }
+
+std::vector<Nf> Algebra::assumed_ranges() const { return engine_->integral_ranges; }
 
 std::string Algebra::show(Nf e) { return engine_->show(e); }
 long Algebra::steps() const { return engine_->steps; }

@@ -10,11 +10,12 @@ namespace shardproof::algebra {
 namespace {
 
 struct Attention : testing::Test, Builder {
-  Nf L = size("L"), M = size("M"), G = size("G"), R = size("R"), D = size("D"), F = size("F"), t = size("t");
+  Nf L = size("L"), M = size("M"), G = size("G"), R = size("R"), D = size("D"), F = size("F"),
+     t = size("t");
   Nf half = a.mul(D, n({1, 2}));
   Var l_ = a.fresh(L, "l"), m_ = a.fresh(M, "m");
   Nf l = a.var(l_), m = a.var(m_);
-  using Row = std::function<Nf(Nf)>;        // position -> value
+  using Row = std::function<Nf(Nf)>;         // position -> value
   using Matrix = std::function<Nf(Nf, Nf)>;  // position, feature -> value
 
   Attention() {
@@ -31,8 +32,10 @@ struct Attention : testing::Test, Builder {
   }
   /// x cos + concat(-x[half:], x[:half]) sin.
   Nf rope(Nf pos, Nf d, const Row& x) {
-    Nf turned = concat(d, half, [&](Nf u) { return a.neg(x(a.add(u, half))); }, x);
-    return a.add(a.mul(x(d), at("cos", {L, D}, {pos, d})), a.mul(turned, at("sin", {L, D}, {pos, d})));
+    Nf turned = concat(
+        d, half, [&](Nf u) { return a.neg(x(a.add(u, half))); }, x);
+    return a.add(a.mul(x(d), at("cos", {L, D}, {pos, d})),
+                 a.mul(turned, at("sin", {L, D}, {pos, d})));
   }
   /// The same with (part, u) digits and an explicit case for each half.
   Nf rope_by_halves(Nf pos, Nf d, const Row& x) {
@@ -43,15 +46,25 @@ struct Attention : testing::Test, Builder {
     return a.add(a.mul(low, first), a.mul(a.sub(n(1), low), second));
   }
   Nf project(const char* w, const Matrix& x, Nf pos, Nf head, Nf heads, Nf d) {
-    return sum(M, [&](Nf k) { return a.mul(x(pos, k), at(w, {M, heads, D}, {k, head, d})); }, "m");
+    return sum(
+        M,
+        [&](Nf k) {
+          return a.mul(x(pos, k), at(w, {M, heads, D}, {k, head, d}));
+        },
+        "m");
   }
   Nf score(const Matrix& x, Nf q, Nf k, Nf g, Nf r, bool halves) {
-    auto turn = [&](Nf pos, Nf d, const Row& f) { return halves ? rope_by_halves(pos, d, f) : rope(pos, d, f); };
+    auto turn = [&](Nf pos, Nf d, const Row& f) {
+      return halves ? rope_by_halves(pos, d, f) : rope(pos, d, f);
+    };
     Nf head = a.add(a.mul(g, R), r);
-    Nf s = sum(D, [&](Nf d) {
-      return a.mul(turn(q, d, [&](Nf e) { return project("wq", x, q, head, a.mul(G, R), e); }),
-                   turn(k, d, [&](Nf e) { return project("wk", x, k, g, G, e); }));
-    }, "d");
+    Nf s = sum(
+        D,
+        [&](Nf d) {
+          return a.mul(turn(q, d, [&](Nf e) { return project("wq", x, q, head, a.mul(G, R), e); }),
+                       turn(k, d, [&](Nf e) { return project("wk", x, k, g, G, e); }));
+        },
+        "d");
     return a.where(a.le0(a.sub(k, q)), a.mul(s, a.pow(D, {-1, 2})), a.minus_infinity());
   }
   Nf head_out(const Matrix& x, Nf q, Nf g, Nf r, Nf d, bool plan) {
@@ -59,13 +72,15 @@ struct Attention : testing::Test, Builder {
     Nf offset = plan ? max(L, s) : n(0);
     auto e = [&](Nf k) { return exp(a.sub(s(k), offset)); };
     Nf z = sum(L, e, "k");
-    return sum(L, [&](Nf k) { return a.mul(a.div(e(k), z), project("wv", x, k, g, G, d)); }, "k");
+    return sum(
+        L, [&](Nf k) { return a.mul(a.div(e(k), z), project("wv", x, k, g, G, d)); }, "k");
   }
   Nf attention(const Matrix& x, Nf q, Nf out, bool plan) {
     auto of_group = [&](Nf g) {
       return sum(R, [&](Nf r) {
         return sum(D, [&](Nf d) {
-          return a.mul(head_out(x, q, g, r, d, plan), at("wo", {a.mul(G, R), D, M}, {a.add(a.mul(g, R), r), d, out}));
+          return a.mul(head_out(x, q, g, r, d, plan),
+                       at("wo", {a.mul(G, R), D, M}, {a.add(a.mul(g, R), r), d, out}));
         });
       });
     };
@@ -114,7 +129,8 @@ TEST_F(Attention, ReadOfConcatIsDecidedByRanges) {
   Nf C = size("C");
   Row last = [&](Nf i) { return at("c", {C}, {i}); };
   Var z_ = a.fresh(a.add(a.add(A, B), C), "z");
-  Nf left = concat(a.var(z_), a.add(A, B), [&](Nf i) { return concat(i, A, low, high); }, last);
+  Nf left = concat(
+      a.var(z_), a.add(A, B), [&](Nf i) { return concat(i, A, low, high); }, last);
   Nf right = concat(a.var(z_), A, low, [&](Nf i) { return concat(i, B, high, last); });
   same(left, right);
 }
@@ -131,7 +147,8 @@ TEST_F(Attention, RingWithRescaling) {
   Nf local = a.div(L, t);
   Row s = [&](Nf k) { return at("s", {L, L}, {l, k}); };
   Row v = [&](Nf k) { return at("v", {L}, {k}); };
-  Nf model = a.div(sum(L, [&](Nf k) { return a.mul(exp(s(k)), v(k)); }), sum(L, [&](Nf k) { return exp(s(k)); }));
+  Nf model = a.div(sum(L, [&](Nf k) { return a.mul(exp(s(k)), v(k)); }),
+                   sum(L, [&](Nf k) { return exp(s(k)); }));
   auto part = [&](Nf c, const Row& weight) {
     Nf top = max(local, [&](Nf j) { return s(a.add(a.mul(c, local), j)); });
     return sum(local, [&](Nf j) {
@@ -167,8 +184,8 @@ TEST_F(Attention, WholeLayer) {
   auto end = std::chrono::steady_clock::now();
   same(plan, model);
   auto ms = [](auto d) { return std::chrono::duration<double, std::milli>(d).count(); };
-  std::cout << "layer: model " << ms(middle - start) << " ms, plan " << ms(end - middle) << " ms, steps "
-            << a.steps() << ", nodes " << a.nodes() << "\n";
+  std::cout << "layer: model " << ms(middle - start) << " ms, plan " << ms(end - middle)
+            << " ms, steps " << a.steps() << ", nodes " << a.nodes() << "\n";
   EXPECT_LT(a.steps(), 2000000);
 }
 

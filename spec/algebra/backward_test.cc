@@ -10,9 +10,7 @@ struct Backward : testing::Test, Builder {
   Nf B = size("B"), M = size("M"), V = size("V"), t = size("t");
   Var m_ = a.fresh(M, "m"), v_ = a.fresh(V, "v");
   Nf m = a.var(m_), v = a.var(v_);
-  void equal(Nf x, Nf y) {
-    EXPECT_EQ(compare(a, x, y), Comparison::equal) << a.show(a.sub(x, y));
-  }
+  void equal(Nf x, Nf y) { EXPECT_EQ(compare(a, x, y), Comparison::equal) << a.show(a.sub(x, y)); }
   void differ(Nf x, Nf y) { EXPECT_EQ(compare(a, x, y), Comparison::not_shown); }
 };
 
@@ -22,8 +20,9 @@ TEST_F(Backward, Softmax) {
   Nf z = sum(V, e);
   auto p = [&](Nf k) { return a.div(e(k), z); };
   Nf hand = a.mul(p(v), a.sub(g(v), sum(V, [&](Nf k) { return a.mul(p(k), g(k)); })));
-  Nf quotient = a.sub(a.div(a.mul(e(v), g(v)), z),
-                      a.mul(a.div(e(v), a.pow(z, 2)), sum(V, [&](Nf k) { return a.mul(e(k), g(k)); })));
+  Nf quotient =
+      a.sub(a.div(a.mul(e(v), g(v)), z),
+            a.mul(a.div(e(v), a.pow(z, 2)), sum(V, [&](Nf k) { return a.mul(e(k), g(k)); })));
   equal(hand, quotient);
   differ(a.mul(p(v), g(v)), quotient);
 }
@@ -79,16 +78,23 @@ TEST_F(Backward, ExpertDispatchEqualsDense) {
   auto here = [&](Nf tok, Nf k, Nf e, Nf s) {
     return a.mul(a.eq0(a.sub(a.at(expert, {tok, k}), e)), a.eq0(a.sub(a.at(slot, {tok, k}), s)));
   };
-  auto ffn = [&](Nf e, Nf x) { return a.mul(at("w2", {X}, {e}), silu(a.mul(at("w1", {X}, {e}), x))); };
+  auto ffn = [&](Nf e, Nf x) {
+    return a.mul(at("w2", {X}, {e}), silu(a.mul(at("w1", {X}, {e}), x)));
+  };
   auto gate = [&](Nf tok, Nf k) { return at("gate", {N, K}, {tok, k}); };
-  Nf dense = sum(K, [&](Nf k) { return a.mul(gate(i, k), ffn(a.at(expert, {i, k}), at("x", {N}, {i}))); });
+  Nf dense = sum(K, [&](Nf k) {
+    return a.mul(gate(i, k), ffn(a.at(expert, {i, k}), at("x", {N}, {i})));
+  });
   auto buffer = [&](Nf e, Nf s) {
-    return sum(N, [&](Nf tok) { return sum(K, [&](Nf k) { return a.mul(here(tok, k, e, s), at("x", {N}, {tok})); }); });
+    return sum(N, [&](Nf tok) {
+      return sum(K, [&](Nf k) { return a.mul(here(tok, k, e, s), at("x", {N}, {tok})); });
+    });
   };
   Nf dispatched = sum(K, [&](Nf k) {
     return a.mul(gate(i, k), sum(X, [&](Nf e) {
-      return sum(S, [&](Nf s) { return a.mul(here(i, k, e, s), ffn(e, buffer(e, s))); });
-    }));
+                   return sum(S,
+                              [&](Nf s) { return a.mul(here(i, k, e, s), ffn(e, buffer(e, s))); });
+                 }));
   });
   equal(dispatched, dense);
 }
@@ -122,7 +128,8 @@ TEST(Budgets, StepsAndOverflowAreReported) {
   Nf M = a.size("M");
   auto grow = [&] {
     Nf total = a.number(0);
-    for (int i = 0; i < 100; ++i) total = a.add(total, a.at(a.leaf("x" + std::to_string(i), {M}), {a.number(i)}));
+    for (int i = 0; i < 100; ++i)
+      total = a.add(total, a.at(a.leaf("x" + std::to_string(i), {M}), {a.number(i)}));
   };
   EXPECT_THROW(grow(), BudgetExceeded);
   Algebra b;

@@ -1,5 +1,6 @@
-// The order of parameters and binders of a derived tensor: colour refinement, then individualisation of ties.
-// Hashes choose an order only; equality compares interned structure, so a collision costs a proof, never soundness.
+// The order of parameters and binders of a derived tensor: colour refinement, then
+// individualisation of ties. Hashes choose an order only; equality compares interned structure, so
+// a collision costs a proof, never soundness.
 #include <algorithm>
 #include <map>
 
@@ -38,18 +39,24 @@ struct Colouring {
     if (g.atom_vars[a].empty()) return mix(a, 29);
     uint64_t h = mix(static_cast<uint64_t>(atom.kind), 31);
     switch (atom.kind) {
-      case AtomKind::var: return mix(h, colours.at(atom.ref));
-      case AtomKind::eq0: return mix(h, hash(atom.args[0], colours) + hash(atom.args[0], colours, -1));
-      case AtomKind::le0: return mix(h, hash(atom.args[0], colours));
-      default: break;
+      case AtomKind::var:
+        return mix(h, colours.at(atom.ref));
+      case AtomKind::eq0:
+        return mix(h, hash(atom.args[0], colours) + hash(atom.args[0], colours, -1));
+      case AtomKind::le0:
+        return mix(h, hash(atom.args[0], colours));
+      default:
+        break;
     }
     h = mix(h, atom.ref);
     bool ordered = g.tensors[atom.ref].symmetries.empty();
     uint64_t unordered = 0;
     for (Nf arg : atom.args) {
       uint64_t x = hash(arg, colours);
-      if (ordered) h = mix(h, x);
-      else unordered += mix(x, 41);
+      if (ordered)
+        h = mix(h, x);
+      else
+        unordered += mix(x, 41);
     }
     return ordered ? h : mix(h, unordered);
   }
@@ -98,7 +105,8 @@ struct Colouring {
     order.body = rename(order);
     if (!found || order.body < best.body) {
       best = order, found = true;
-    } else if (order.body == best.body && best.symmetric.size() < 24 && order.params != best.params) {
+    } else if (order.body == best.body && best.symmetric.size() < 24 &&
+               order.params != best.params) {
       best.symmetric.push_back(order.params);
     }
   }
@@ -122,7 +130,8 @@ struct Colouring {
     for (auto& [v, c] : colours) cells[c].push_back(v);
     const VarSet* smallest = nullptr;
     for (auto& [c, cell] : cells)
-      if (cell.size() > 1 && (smallest == nullptr || cell.size() < smallest->size())) smallest = &cell;
+      if (cell.size() > 1 && (smallest == nullptr || cell.size() < smallest->size()))
+        smallest = &cell;
     if (smallest == nullptr) return leaf(colours);
     for (VarId v : *smallest) {
       Colours next = colours;

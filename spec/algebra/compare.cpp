@@ -1,4 +1,5 @@
-// plan - model = 0?  What one level can do beyond identity: denominators, sigmoids, one common binder.
+// plan - model = 0?  What one level can do beyond identity: denominators, sigmoids, one common
+// binder.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -15,7 +16,8 @@ std::optional<Nf> expand(Engine& g, Nf a, Nf b) {
   return result;
 }
 
-/// residue times the missing powers of its poly, sum and max denominators, and expanded; null if it is none.
+/// residue times the missing powers of its poly, sum and max denominators, and expanded; null if it
+/// is none.
 std::optional<Nf> clear_denominators(Engine& g, Nf residue) {
   for (int round = 0; round < 4; ++round) {
     Mono missing;
@@ -23,19 +25,23 @@ std::optional<Nf> clear_denominators(Engine& g, Nf residue) {
     for (const Term& t : Poly(g.terms(residue)))
       for (const Factor& f : Mono(g.factors(t.mono))) {
         if (!g.is_op(f.atom, Op::poly)) continue;
-        if (f.exponent.sign() > 0 && Rational(1) < f.exponent + Rational(1)) expandable = expandable || !(f.exponent < Rational(1));
+        if (f.exponent.sign() > 0 && Rational(1) < f.exponent + Rational(1))
+          expandable = expandable || !(f.exponent < Rational(1));
         if (f.exponent.sign() > 0) continue;
         size_t i = 0;
         while (i < missing.size() && missing[i].atom != f.atom) ++i;
-        if (i == missing.size()) missing.push_back({f.atom, -f.exponent});
-        else if (missing[i].exponent < -f.exponent) missing[i].exponent = -f.exponent;
+        if (i == missing.size())
+          missing.push_back({f.atom, -f.exponent});
+        else if (missing[i].exponent < -f.exponent)
+          missing[i].exponent = -f.exponent;
       }
     if (missing.empty() && !expandable) return residue;
     Nf total = g.zero;
     for (const Term& t : Poly(g.terms(residue))) {
       Mono m = g.factors(t.mono), rest;
       for (const Factor& f : missing) m.push_back(f);
-      std::sort(m.begin(), m.end(), [](const Factor& x, const Factor& y) { return x.atom < y.atom; });
+      std::sort(m.begin(), m.end(),
+                [](const Factor& x, const Factor& y) { return x.atom < y.atom; });
       Nf product = g.number(t.coef);
       for (size_t i = 0; i < m.size();) {
         Factor f = m[i];
@@ -58,7 +64,8 @@ std::optional<Nf> clear_denominators(Engine& g, Nf residue) {
   return residue;
 }
 
-/// sigmoid(u) = (1 + exp(-u))^-1, kept as a poly atom to the -1 that clear_denominators can multiply away.
+/// sigmoid(u) = (1 + exp(-u))^-1, kept as a poly atom to the -1 that clear_denominators can
+/// multiply away.
 Nf expand_sigmoids(Engine& g, Nf e) {
   Nf total = g.zero;
   for (const Term& t : Poly(g.terms(e))) {

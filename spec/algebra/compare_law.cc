@@ -7,7 +7,8 @@
 namespace shardproof::algebra {
 namespace {
 
-/// A copy with one node changed: a number, an exponent, a function, an index, an operand or a rewriting of a product.
+/// A copy with one node changed: a number, an exponent, a function, an index, an operand or a
+/// rewriting of a product.
 class Mutation {
  public:
   explicit Mutation(uint32_t seed) : random_(seed * 747796405u + 3) {}
@@ -38,17 +39,33 @@ class Mutation {
   }
   E changed(Expr e) {
     switch (e.kind) {
-      case Expr::mul: return random_() % 2 ? distributed(e) : e.kids[0];
-      case Expr::add: return e.kids[random_() % 2];
-      case Expr::pow: e.value = e.value * Rational(random_() % 2 ? 2 : -1); break;
-      case Expr::number: e.value = -e.value; break;
-      case Expr::fn: e.function = e.function == Fn::relu ? Fn::abs : Fn::relu; break;
-      case Expr::sum: e.kind = Expr::max; break;
-      case Expr::max: e.kind = Expr::sum; break;
-      case Expr::where: std::swap(e.kids[1], e.kids[2]); break;
+      case Expr::mul:
+        return random_() % 2 ? distributed(e) : e.kids[0];
+      case Expr::add:
+        return e.kids[random_() % 2];
+      case Expr::pow:
+        e.value = e.value * Rational(random_() % 2 ? 2 : -1);
+        break;
+      case Expr::number:
+        e.value = -e.value;
+        break;
+      case Expr::fn:
+        e.function = e.function == Fn::relu ? Fn::abs : Fn::relu;
+        break;
+      case Expr::sum:
+        e.kind = Expr::max;
+        break;
+      case Expr::max:
+        e.kind = Expr::sum;
+        break;
+      case Expr::where:
+        std::swap(e.kids[1], e.kids[2]);
+        break;
       case Expr::leaf:
-        if (random_() % 2) e.name = e.name == "x" ? "y" : "x";
-        else e.index[0].parts[0].k += 1;
+        if (random_() % 2)
+          e.name = e.name == "x" ? "y" : "x";
+        else
+          e.index[0].parts[0].k += 1;
         break;
       default:
         if (!e.index.empty()) e.index[0].parts.push_back({1, "", -1, ""});
@@ -91,8 +108,8 @@ Outcome compare_pair(uint32_t seed, Recipe recipe, int limit) {
       double first = direct(one), second = direct(two);
       if (!std::isfinite(first) || !std::isfinite(second) || direct.largest > 1e6) continue;
       if (std::fabs(first - second) > 1e-6 * (1 + direct.largest))
-        return {"seed " + std::to_string(seed) + ": " + std::to_string(first) + " and " + std::to_string(second) +
-                    " called equal: " + a.show(x),
+        return {"seed " + std::to_string(seed) + ": " + std::to_string(first) + " and " +
+                    std::to_string(second) + " called equal: " + a.show(x),
                 true};
     }
   return {"", true};
@@ -104,8 +121,10 @@ TEST_P(CompareLaw, EqualMeansEqualValues) {
   int equal = 0;
   EXPECT_TRUE(rc::check("compare() == equal implies equal values", [&] {
     for (int i = 0; i < 10; ++i) {
-      auto seed = *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<uint32_t>()));
-      Outcome outcome = compare_pair(seed, static_cast<Recipe>(GetParam()), *rc::gen::element(1, 24));
+      auto seed =
+          *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<uint32_t>()));
+      Outcome outcome =
+          compare_pair(seed, static_cast<Recipe>(GetParam()), *rc::gen::element(1, 24));
       equal += outcome.equal;
       if (!outcome.mismatch.empty()) RC_FAIL(outcome.mismatch);
     }

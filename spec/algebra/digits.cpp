@@ -1,5 +1,5 @@
-// Two bound variables that occur only as c*|j| + j become one of range |c||j|: this turns "the sum over devices of
-// the local sum" into the global sum, without div or mod.
+// Two bound variables that occur only as c*|j| + j become one of range |c||j|: this turns "the sum
+// over devices of the local sum" into the global sum, without div or mod.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -22,9 +22,12 @@ void linear_pairs(Engine& g, Nf term, Pairs& out) {
     VarSet here;
     bool plain = true;
     for (const Factor& f : Mono(g.factors(t.mono))) {
-      if (g.atoms[f.atom].kind == AtomKind::size) sizes.push_back(f);
-      else if (g.atoms[f.atom].kind == AtomKind::var && f.exponent.is_one()) here.push_back(g.atoms[f.atom].ref);
-      else plain = false;
+      if (g.atoms[f.atom].kind == AtomKind::size)
+        sizes.push_back(f);
+      else if (g.atoms[f.atom].kind == AtomKind::var && f.exponent.is_one())
+        here.push_back(g.atoms[f.atom].ref);
+      else
+        plain = false;
     }
     if (plain && here.size() == 1) linear.push_back({here[0], g.monomial(g.mono(sizes), t.coef)});
   }

@@ -1,7 +1,8 @@
 // The tables and rule families behind Algebra; each rule family is one .cpp file.
 //
-// There are no nested binders: every bound sum or max and every argument of a nonlinear function is a derived tensor,
-// interned by (function, parameter ranges, binder ranges, body), and occurs as an atom D[args] like a leaf.
+// There are no nested binders: every bound sum or max and every argument of a nonlinear function is
+// a derived tensor, interned by (function, parameter ranges, binder ranges, body), and occurs as an
+// atom D[args] like a leaf.
 #pragma once
 
 #include <deque>
@@ -22,9 +23,24 @@ using TensorId = uint32_t;
 using VarId = uint32_t;
 using VarSet = std::vector<VarId>;  // sorted
 
-/// What an atom's tensor is. `symbol` is an uninterpreted operator, `lambda` a tensor handed to one.
+/// What an atom's tensor is. `symbol` is an uninterpreted operator, `lambda` a tensor handed to
+/// one.
 enum class Op : uint8_t {
-  leaf, iota, symbol, lambda, sum, max, poly, exp, log, sigmoid, erf, sin, cos, floor, step
+  leaf,
+  iota,
+  symbol,
+  lambda,
+  sum,
+  max,
+  poly,
+  exp,
+  log,
+  sigmoid,
+  erf,
+  sin,
+  cos,
+  floor,
+  step
 };
 
 enum class AtomKind : uint8_t { size, prime, var, app, eq0, le0 };
@@ -47,7 +63,8 @@ struct Term {
 };
 using Poly = std::vector<Term>;  // sorted by mono, coefficients != 0
 
-/// A variable. User variables are free; params and binders are the slots of derived tensors; scratch ones open them.
+/// A variable. User variables are free; params and binders are the slots of derived tensors;
+/// scratch ones open them.
 struct VarInfo {
   enum Kind : uint8_t { free, param, binder, scratch } kind = free;
   uint32_t slot = 0;
@@ -57,13 +74,13 @@ struct VarInfo {
 
 struct Tensor {
   Op op = Op::leaf;
-  std::string name;                                // leaf, symbol
-  std::vector<Nf> ranges;                          // of leaves and parameters
-  std::vector<Nf> binders;                         // ranges
-  std::vector<std::string> hints;                  // of the binders, for people
-  Nf body;                                         // derived
-  LeafFacts facts;                                 // leaf, symbol
-  std::vector<std::vector<uint32_t>> symmetries;   // argument orders that give the same function
+  std::string name;                               // leaf, symbol
+  std::vector<Nf> ranges;                         // of leaves and parameters
+  std::vector<Nf> binders;                        // ranges
+  std::vector<std::string> hints;                 // of the binders, for people
+  Nf body;                                        // derived
+  LeafFacts facts;                                // leaf, symbol
+  std::vector<std::vector<uint32_t>> symmetries;  // argument orders that give the same function
 };
 
 using Map = std::vector<std::pair<VarId, Nf>>;  // sorted by variable
@@ -127,7 +144,8 @@ struct Engine {
   Nf pow(Nf base, Rational exponent);
   Nf pow_single(Nf base, Rational exponent);
   Nf pow_poly(Nf base, Rational exponent);
-  /// base = coef * common * body, with coef > 0; common: sizes, and atoms that are positive (any atom if `any`).
+  /// base = coef * common * body, with coef > 0; common: sizes, and atoms that are positive (any
+  /// atom if `any`).
   Content content(Nf base, bool any);
   Nf cut(Nf e);  // e as one monomial: content times its poly atom
   /// value^exponent for value > 0, as prime powers.
@@ -153,7 +171,8 @@ struct Engine {
   Nf odd_even(Op op, Nf u, bool odd);
   std::optional<Nf> exp_minus_infinity(Nf u);
   Nf inner(AtomId a);  // u of the atom exp(u), poly(u), log(u), ..
-  /// Of two single atoms the one whose tensor is older: the choice of sign does not depend on variable names.
+  /// Of two single atoms the one whose tensor is older: the choice of sign does not depend on
+  /// variable names.
   bool older(Nf a, Nf b) const;
   AtomId only_atom(Nf e) const { return factors(terms(e)[0].mono)[0].atom; }
   std::unordered_map<AtomId, Nf> inner_cache;
@@ -170,7 +189,7 @@ struct Engine {
   bool idempotent(AtomId a) const;
   std::unordered_map<uint64_t, Nf> indicator_cache;
 
-  // facts.cpp, bounds.cpp
+  // facts.cpp, bounds.cpp, size_sign.cpp
   std::unordered_map<uint32_t, char> positive_cache, nonnegative_cache, integer_cache;
   std::vector<Nf> declared_positive;
   std::vector<std::vector<TensorId>> injective;
@@ -199,7 +218,8 @@ struct Engine {
   Interner<Map> maps;
   std::unordered_map<uint64_t, Nf> substitute_cache;
 
-  // lift.cpp: D[args], with D in canonical form. canonical.cpp: the order of parameters and binders.
+  // lift.cpp: D[args], with D in canonical form. canonical.cpp: the order of parameters and
+  // binders.
   Nf lift(Op op, const VarSet& binders, Nf body);
   Nf app(TensorId t, std::vector<Nf> args);
   Nf open(TensorId t, const std::vector<Nf>& args, const VarSet& avoid, VarSet* binders);
@@ -215,7 +235,7 @@ struct Engine {
   const Tensor* derived(AtomId a) const;  // null unless the atom is an application
   bool is_op(AtomId a, Op op) const;
 
-  // sum.cpp, delta.cpp, digits.cpp, max.cpp
+  // sum.cpp, delta.cpp, injective.cpp, threshold.cpp, telescope.cpp, digits.cpp, max.cpp
   Nf sum(VarSet bound, Nf body);
   Nf sum_term(VarSet bound, Mono factors, Rational coef);
   Nf sum_components(const VarSet& bound, const Mono& factors, Rational coef);

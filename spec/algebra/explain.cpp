@@ -1,4 +1,5 @@
-// Why two normal forms differ, for people: a factor, a summand, an operand, an index term, or inside a function.
+// Why two normal forms differ, for people: a factor, a summand, an operand, an index term, or
+// inside a function.
 #include <algorithm>
 #include <map>
 
@@ -23,8 +24,10 @@ struct Explainer {
     if (a.kind == AtomKind::le0) ++out["[.. <= 0]"];
     if (a.kind != AtomKind::app) return;
     const Tensor& t = g.tensors[a.ref];
-    if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota) ++out[t.name];
-    else collect(Nf(t.body), out);
+    if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota)
+      ++out[t.name];
+    else
+      collect(Nf(t.body), out);
   }
   void collect(Nf e, Tokens& out) {
     for (const Term& t : Poly(g.terms(e)))
@@ -63,12 +66,17 @@ struct Explainer {
           if (u.mono == t.mono) return true;
         return false;
       };
-      if (has(plan) && has(model)) return scaled(t, coefficient(plan, t.mono), coefficient(model, t.mono));
+      if (has(plan) && has(model))
+        return scaled(t, coefficient(plan, t.mono), coefficient(model, t.mono));
       (has(plan) ? extra : missing).push_back(t);
     }
     for (Term& t : missing) t.coef = -t.coef;
     if (extra.empty() && !missing.empty())
-      return {Difference::missing_summand, "missing summand " + text(missing[0]), {}, "", text(missing[0])};
+      return {Difference::missing_summand,
+              "missing summand " + text(missing[0]),
+              {},
+              "",
+              text(missing[0])};
     if (missing.empty() && !extra.empty())
       return {Difference::extra_summand, "extra summand " + text(extra[0]), {}, text(extra[0]), ""};
     return nearest(extra, missing);
@@ -91,14 +99,17 @@ struct Explainer {
     if (plan == g.zero || model == g.zero) return std::nullopt;
     Engine::Content p = g.content(plan, false), m = g.content(model, false);
     Rational sign = 1;
-    if (g.scale(p.body, -1) == m.body) sign = -1;
-    else if (p.body != m.body) return std::nullopt;
+    if (g.scale(p.body, -1) == m.body)
+      sign = -1;
+    else if (p.body != m.body)
+      return std::nullopt;
     Mono ratio = p.common;
     for (const Factor& f : m.common) ratio.push_back({f.atom, -f.exponent});
     Nf r = g.fix(ratio, sign * p.coef / m.coef);
     if (g.mul(r, model) != plan || g.terms(r).size() != 1) return std::nullopt;
     for (const Factor& f : g.factors(g.terms(r)[0].mono))
-      if (g.atoms[f.atom].kind != AtomKind::size && g.atoms[f.atom].kind != AtomKind::prime) return std::nullopt;
+      if (g.atoms[f.atom].kind != AtomKind::size && g.atoms[f.atom].kind != AtomKind::prime)
+        return std::nullopt;
     return Difference{Difference::factor, "equal up to the factor " + g.show(r), r, "", ""};
   }
 
@@ -126,7 +137,9 @@ struct Explainer {
     Mono left = g.factors(p.mono), right = g.factors(m.mono);
     for (size_t i = 0; i < left.size();) {
       size_t j = 0;
-      while (j < right.size() && (right[j].atom != left[i].atom || right[j].exponent != left[i].exponent)) ++j;
+      while (j < right.size() &&
+             (right[j].atom != left[i].atom || right[j].exponent != left[i].exponent))
+        ++j;
       if (j == right.size()) {
         ++i;
         continue;
@@ -143,14 +156,19 @@ struct Explainer {
   Difference lone(const Factor& f, const char* what) {
     std::string name = g.show_factor(f, 2, {});
     bool extra = what[0] == 'e';
-    return {Difference::operand, std::string(what) + " factor " + name, {}, extra ? name : "", extra ? "" : name};
+    return {Difference::operand,
+            std::string(what) + " factor " + name,
+            {},
+            extra ? name : "",
+            extra ? "" : name};
   }
 
   std::optional<Difference> names(const Tokens& p, const Tokens& m) {
     Tokens only_plan = minus(p, m), only_model = minus(m, p);
     if (only_plan.size() == 1 && only_model.size() == 1) {
       std::string a = only_plan.begin()->first, b = only_model.begin()->first;
-      return Difference{Difference::operand, "operand differs: " + a + " instead of " + b, {}, a, b};
+      return Difference{
+          Difference::operand, "operand differs: " + a + " instead of " + b, {}, a, b};
     }
     if (only_plan.empty() && only_model.size() == 1) {
       std::string b = only_model.begin()->first;
@@ -163,7 +181,8 @@ struct Explainer {
     return std::nullopt;
   }
 
-  /// Leftover factors of the same kind, one from each side: an operand, an index term, or a function to look into.
+  /// Leftover factors of the same kind, one from each side: an operand, an index term, or a
+  /// function to look into.
   std::optional<Difference> pairs(const Mono& left, const Mono& right) {
     int best = INT32_MAX;
     std::optional<std::pair<AtomId, AtomId>> chosen;
@@ -191,11 +210,16 @@ struct Explainer {
     const Tensor p = g.tensors[a.ref], m = g.tensors[b.ref];
     if (p.op == Op::leaf || p.op == Op::symbol || p.op == Op::iota) {
       if (p.name != m.name)
-        return Difference{Difference::operand, "operand differs: " + p.name + " instead of " + m.name, {}, p.name, m.name};
+        return Difference{Difference::operand,
+                          "operand differs: " + p.name + " instead of " + m.name,
+                          {},
+                          p.name,
+                          m.name};
       for (size_t i = 0; i < a.args.size() && i < b.args.size(); ++i) {
         if (a.args[i] == b.args[i]) continue;
         std::string u = g.show(a.args[i], 2), v = g.show(b.args[i], 2);
-        return Difference{Difference::index, "index of " + p.name + ": " + u + " instead of " + v, {}, u, v};
+        return Difference{
+            Difference::index, "index of " + p.name + ": " + u + " instead of " + v, {}, u, v};
       }
       return std::nullopt;
     }
@@ -207,11 +231,13 @@ struct Explainer {
     if (++depth > 6) return std::nullopt;
     if (p.binders.size() == m.binders.size() && p.binders != m.binders) {
       for (size_t i = 0; i < p.binders.size(); ++i) {
-        if (std::find(m.binders.begin(), m.binders.end(), p.binders[i]) != m.binders.end()) continue;
+        if (std::find(m.binders.begin(), m.binders.end(), p.binders[i]) != m.binders.end())
+          continue;
         for (Nf other : m.binders)
           if (std::find(p.binders.begin(), p.binders.end(), other) == p.binders.end()) {
             std::string u = g.show(p.binders[i]), v = g.show(other);
-            return Difference{Difference::index, label(p.op) + " over " + u + " instead of " + v, {}, u, v};
+            return Difference{
+                Difference::index, label(p.op) + " over " + u + " instead of " + v, {}, u, v};
           }
       }
     }
@@ -229,17 +255,28 @@ struct Explainer {
 
   static std::string label(Op op) {
     switch (op) {
-      case Op::sum: return "sum";
-      case Op::max: return "max";
-      case Op::exp: return "exp";
-      case Op::log: return "log";
-      case Op::sigmoid: return "sigmoid";
-      case Op::erf: return "erf";
-      case Op::sin: return "sin";
-      case Op::cos: return "cos";
-      case Op::floor: return "floor";
-      case Op::step: return "step";
-      default: return "definition";
+      case Op::sum:
+        return "sum";
+      case Op::max:
+        return "max";
+      case Op::exp:
+        return "exp";
+      case Op::log:
+        return "log";
+      case Op::sigmoid:
+        return "sigmoid";
+      case Op::erf:
+        return "erf";
+      case Op::sin:
+        return "sin";
+      case Op::cos:
+        return "cos";
+      case Op::floor:
+        return "floor";
+      case Op::step:
+        return "step";
+      default:
+        return "definition";
     }
   }
 };

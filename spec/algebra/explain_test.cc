@@ -32,7 +32,8 @@ TEST_F(Explain, Factor) {
   EXPECT_EQ(d.kind, Difference::factor);
   EXPECT_EQ(d.text, "equal up to the factor |t|");
   EXPECT_EQ(d.factor_value, t);
-  d = why(a.div(a.add(dot("x", "w"), dot("x", "v")), a.mul(n(2), B)), a.add(dot("x", "w"), dot("x", "v")));
+  d = why(a.div(a.add(dot("x", "w"), dot("x", "v")), a.mul(n(2), B)),
+          a.add(dot("x", "w"), dot("x", "v")));
   EXPECT_EQ(d.kind, Difference::factor);
   EXPECT_EQ(d.factor_value, a.pow(a.mul(n(2), B), -1));
 }
@@ -42,7 +43,8 @@ TEST_F(Explain, Summands) {
   EXPECT_EQ(d.kind, Difference::missing_summand);
   EXPECT_THAT(d.text, HasSubstr("missing summand"));
   EXPECT_THAT(d.text, HasSubstr("g["));
-  EXPECT_EQ(why(a.add(dot("x", "w"), dot("g", "a")), dot("x", "w")).kind, Difference::extra_summand);
+  EXPECT_EQ(why(a.add(dot("x", "w"), dot("g", "a")), dot("x", "w")).kind,
+            Difference::extra_summand);
   d = why(a.add(dot("x", "w"), a.mul(t, dot("g", "a"))), a.add(dot("x", "w"), dot("g", "a")));
   EXPECT_EQ(d.kind, Difference::factor);
   EXPECT_THAT(d.text, HasSubstr("off by the factor |t|"));
@@ -73,7 +75,8 @@ TEST_F(Explain, IndicesAndRanges) {
   EXPECT_EQ(d.kind, Difference::index);
   EXPECT_THAT(d.text, HasSubstr("index of x"));
   EXPECT_THAT(d.text, HasSubstr("|t|^(-1)"));
-  d = why(sum(stride, [&](Nf k) { return leaf("x", k); }), sum(M, [&](Nf k) { return leaf("x", k); }));
+  d = why(sum(stride, [&](Nf k) { return leaf("x", k); }),
+          sum(M, [&](Nf k) { return leaf("x", k); }));
   EXPECT_EQ(d.kind, Difference::index);
   EXPECT_THAT(d.text, HasSubstr("instead of |M|"));
 }

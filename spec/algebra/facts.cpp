@@ -41,11 +41,14 @@ bool Engine::positive_atom(AtomId a) {
   const Tensor& t = tensors[atom.ref];
   switch (t.op) {
     case Op::exp:
-    case Op::sigmoid: return true;
+    case Op::sigmoid:
+      return true;
     case Op::sum:
     case Op::max:
-    case Op::poly: return positive(t.body);
-    default: break;
+    case Op::poly:
+      return positive(t.body);
+    default:
+      break;
   }
   if (t.facts.positive) return true;
   for (Nf known : declared_positive)
@@ -115,11 +118,14 @@ bool Engine::integer_atom(AtomId a) {
   switch (t.op) {
     case Op::iota:
     case Op::step:
-    case Op::floor: return true;
+    case Op::floor:
+      return true;
     case Op::sum:
     case Op::max:
-    case Op::poly: return integer(t.body);
-    default: return t.facts.integer || t.facts.boolean;
+    case Op::poly:
+      return integer(t.body);
+    default:
+      return t.facts.integer || t.facts.boolean;
   }
 }
 
@@ -157,8 +163,10 @@ bool Engine::integer(Nf e) {
   for (const Term& t : Poly(terms(e))) {
     Mono sizes_here;
     for (const Factor& f : Mono(factors(t.mono))) {
-      if (atoms[f.atom].kind == AtomKind::size) sizes_here.push_back(f);
-      else if (!f.exponent.is_integer() || f.exponent.sign() < 0 || !integer_atom(f.atom)) result = false;
+      if (atoms[f.atom].kind == AtomKind::size)
+        sizes_here.push_back(f);
+      else if (!f.exponent.is_integer() || f.exponent.sign() < 0 || !integer_atom(f.atom))
+        result = false;
       if (!result) break;
     }
     result = result && integral_sizes(t.coef, sizes_here, 3);

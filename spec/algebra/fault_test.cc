@@ -1,4 +1,5 @@
-// Each side condition, switched off, must be noticed by the value law; fixed seeds, so the outcome never varies.
+// Each side condition, switched off, must be noticed by the value law; fixed seeds, so the outcome
+// never varies.
 #include <gtest/gtest.h>
 
 #include "spec/algebra/builder.h"
@@ -24,22 +25,22 @@ TEST_P(FaultTest, TheLawFindsACounterexample) {
   EXPECT_NE(found, "") << "the planted fault was not noticed by " << seeds << " programs";
 }
 
-INSTANTIATE_TEST_SUITE_P(
-    SideConditions, FaultTest,
-    testing::Values(Planted{Fault::every_atom_positive, Recipe::roots},
-                    Planted{Fault::always_in_range, Recipe::offsets},
-                    Planted{Fault::digit_stride, Recipe::digits},
-                    Planted{Fault::radix_integrality, Recipe::radix},
-                    Planted{Fault::radix_range, Recipe::radix},
-                    Planted{Fault::step_content, Recipe::signs},
-                    Planted{Fault::integer_comparison, Recipe::signs},
-                    Planted{Fault::max_factor, Recipe::maxima},
-                    Planted{Fault::absorption, Recipe::masks},
-                    Planted{Fault::telescoping, Recipe::masks},
-                    Planted{Fault::threshold_range, Recipe::masks},
-                    Planted{Fault::unused_range, Recipe::mixed}));
+INSTANTIATE_TEST_SUITE_P(SideConditions, FaultTest,
+                         testing::Values(Planted{Fault::every_atom_positive, Recipe::roots},
+                                         Planted{Fault::always_in_range, Recipe::offsets},
+                                         Planted{Fault::digit_stride, Recipe::digits},
+                                         Planted{Fault::radix_integrality, Recipe::radix},
+                                         Planted{Fault::radix_range, Recipe::radix},
+                                         Planted{Fault::step_content, Recipe::signs},
+                                         Planted{Fault::integer_comparison, Recipe::signs},
+                                         Planted{Fault::max_factor, Recipe::maxima},
+                                         Planted{Fault::absorption, Recipe::masks},
+                                         Planted{Fault::telescoping, Recipe::masks},
+                                         Planted{Fault::threshold_range, Recipe::masks},
+                                         Planted{Fault::unused_range, Recipe::mixed}));
 
-/// Not re-opening D at equal arguments keeps values, and loses the proof that the two ways of building it agree.
+/// Not re-opening D at equal arguments keeps values, and loses the proof that the two ways of
+/// building it agree.
 TEST(FaultTest, CaptureLosesAProof) {
   for (Fault fault : {Fault::none, Fault::capture}) {
     Algebra a({}, fault);

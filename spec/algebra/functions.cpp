@@ -20,8 +20,8 @@ Nf Engine::inner(AtomId a) {
   return u;
 }
 
-/// exp(c log u) = u^c; the other summands are grouped by their set of free variables, one exp atom per group, so
-/// that exp(s[q,k] - m[q]) = E(s)[q,k] / E(m)[q].
+/// exp(c log u) = u^c; the other summands are grouped by their set of free variables, one exp atom
+/// per group, so that exp(s[q,k] - m[q]) = E(s)[q,k] / E(m)[q].
 Nf Engine::exp(Nf u) {
   if (u == zero) return one;
   if (auto masked = exp_minus_infinity(u)) return *masked;
@@ -50,8 +50,8 @@ AtomId Engine::minus_infinity() {
   return atom({AtomKind::app, tensor({Op::leaf, "-inf", {}, {}, {}, {}, {}, {}}, "-inf"), {}});
 }
 
-/// Shannon expansion on the indicators that guard -inf; exp(-inf) = 0. Null when there is no -inf, or its
-/// coefficient is not 0 or positive in every case.
+/// Shannon expansion on the indicators that guard -inf; exp(-inf) = 0. Null when there is no -inf,
+/// or its coefficient is not 0 or positive in every case.
 std::optional<Nf> Engine::exp_minus_infinity(Nf u) {
   AtomId infinity = minus_infinity();
   std::vector<AtomId> guards;
@@ -123,8 +123,10 @@ Nf Engine::log(Nf u) {
     Mono rest;
     Nf result = zero;
     for (const Factor& f : Mono(factors(t.mono))) {
-      if (positive_atom(f.atom)) result = add(result, log_of_positive(*this, f.atom, f.exponent));
-      else rest.push_back(f);
+      if (positive_atom(f.atom))
+        result = add(result, log_of_positive(*this, f.atom, f.exponent));
+      else
+        rest.push_back(f);
     }
     auto primes = root(t.coef.sign() > 0 ? t.coef : -t.coef, Rational(1, 2));
     Rational inside = t.coef;
@@ -166,19 +168,32 @@ Nf Engine::odd_even(Op op, Nf u, bool odd) {
 
 Nf Engine::apply(Fn fn, Nf u) {
   switch (fn) {
-    case Fn::exp: return exp(u);
-    case Fn::log: return log(u);
-    case Fn::sigmoid: return sigmoid(u);
-    case Fn::tanh: return sub(scale(sigmoid(scale(u, 2)), 2), one);
-    case Fn::silu: return mul(u, sigmoid(u));
-    case Fn::erf: return odd_even(Op::erf, u, true);
-    case Fn::sin: return odd_even(Op::sin, u, true);
-    case Fn::cos: return odd_even(Op::cos, u, false);
-    case Fn::abs: return nonnegative(u) ? u : pow(mul(u, u), {1, 2});
-    case Fn::floor: return floor(u);
-    case Fn::step: return step(u);
-    case Fn::relu: return relu(u);
-    case Fn::sign: return sub(step(u), step(scale(u, -1)));
+    case Fn::exp:
+      return exp(u);
+    case Fn::log:
+      return log(u);
+    case Fn::sigmoid:
+      return sigmoid(u);
+    case Fn::tanh:
+      return sub(scale(sigmoid(scale(u, 2)), 2), one);
+    case Fn::silu:
+      return mul(u, sigmoid(u));
+    case Fn::erf:
+      return odd_even(Op::erf, u, true);
+    case Fn::sin:
+      return odd_even(Op::sin, u, true);
+    case Fn::cos:
+      return odd_even(Op::cos, u, false);
+    case Fn::abs:
+      return nonnegative(u) ? u : pow(mul(u, u), {1, 2});
+    case Fn::floor:
+      return floor(u);
+    case Fn::step:
+      return step(u);
+    case Fn::relu:
+      return relu(u);
+    case Fn::sign:
+      return sub(step(u), step(scale(u, -1)));
   }
   return u;
 }

@@ -8,7 +8,19 @@
 
 namespace shardproof::algebra {
 
-enum class Recipe { mixed, roots, offsets, digits, masks, radix, signs, maxima, powers, floors, count };
+enum class Recipe {
+  mixed,
+  roots,
+  offsets,
+  digits,
+  masks,
+  radix,
+  signs,
+  maxima,
+  powers,
+  floors,
+  count
+};
 
 class Generator {
  public:
@@ -79,16 +91,23 @@ class Generator {
   }
   E mask() {
     Index e = index();
-    if (coin()) e.parts.push_back({-1, coin() ? "" : range(), coin() ? -1 : variable(), coin(5) ? "wild" : ""});
+    if (coin())
+      e.parts.push_back(
+          {-1, coin() ? "" : range(), coin() ? -1 : variable(), coin(5) ? "wild" : ""});
     return with_index(coin() ? Expr::eq : Expr::le, {e});
   }
   E atom() {
     switch (below(8)) {
-      case 0: return number(one_of<Rational>({1, 2, -1, {1, 2}, 3}));
-      case 1: return mask();
-      case 2: return with_index(Expr::iota, {index()});
-      case 3: return with_index(Expr::size, {}, range());
-      default: return leaf();
+      case 0:
+        return number(one_of<Rational>({1, 2, -1, {1, 2}, 3}));
+      case 1:
+        return mask();
+      case 2:
+        return with_index(Expr::iota, {index()});
+      case 3:
+        return with_index(Expr::size, {}, range());
+      default:
+        return leaf();
     }
   }
   E sum_over(int depth, Expr::Kind kind = Expr::sum) {
@@ -99,19 +118,29 @@ class Generator {
     if (depth <= 0) return atom();
     switch (below(14)) {
       case 0:
-      case 1: return node(Expr::add, {expression(depth - 1), expression(depth - 1)});
+      case 1:
+        return node(Expr::add, {expression(depth - 1), expression(depth - 1)});
       case 2:
       case 3:
-      case 4: return node(Expr::mul, {expression(depth - 1), expression(depth - 1)});
+      case 4:
+        return node(Expr::mul, {expression(depth - 1), expression(depth - 1)});
       case 5:
-      case 6: return sum_over(depth);
-      case 7: return sum_over(depth, Expr::max);
-      case 8: return fn(function(), expression(depth - 1));
-      case 9: return node(Expr::pow, {expression(depth - 1)}, exponent());
-      case 10: return node(Expr::where, {mask(), expression(depth - 1), expression(depth - 1)});
-      case 11: return node(Expr::maximum, {expression(depth - 1), expression(depth - 1)});
-      case 12: return compare_real(expression(depth - 1));
-      default: return aimed(depth);
+      case 6:
+        return sum_over(depth);
+      case 7:
+        return sum_over(depth, Expr::max);
+      case 8:
+        return fn(function(), expression(depth - 1));
+      case 9:
+        return node(Expr::pow, {expression(depth - 1)}, exponent());
+      case 10:
+        return node(Expr::where, {mask(), expression(depth - 1), expression(depth - 1)});
+      case 11:
+        return node(Expr::maximum, {expression(depth - 1), expression(depth - 1)});
+      case 12:
+        return compare_real(expression(depth - 1));
+      default:
+        return aimed(depth);
     }
   }
   Fn function() {
@@ -121,17 +150,27 @@ class Generator {
   Rational exponent() { return one_of<Rational>({2, 3, -1, {1, 2}, {-1, 2}, {3, 2}, -2}); }
 
   E aimed(int depth) {
-    switch (recipe_ == Recipe::mixed ? static_cast<Recipe>(1 + below(static_cast<int>(Recipe::count) - 1))
-                                     : recipe_) {
-      case Recipe::roots: return roots(depth);
-      case Recipe::offsets: return offsets(depth);
-      case Recipe::digits: return digits(depth);
-      case Recipe::masks: return masks(depth);
-      case Recipe::radix: return radix();
-      case Recipe::signs: return signs(depth);
-      case Recipe::maxima: return maxima(depth);
-      case Recipe::floors: return floors();
-      default: return powers(depth);
+    switch (recipe_ == Recipe::mixed
+                ? static_cast<Recipe>(1 + below(static_cast<int>(Recipe::count) - 1))
+                : recipe_) {
+      case Recipe::roots:
+        return roots(depth);
+      case Recipe::offsets:
+        return offsets(depth);
+      case Recipe::digits:
+        return digits(depth);
+      case Recipe::masks:
+        return masks(depth);
+      case Recipe::radix:
+        return radix();
+      case Recipe::signs:
+        return signs(depth);
+      case Recipe::maxima:
+        return maxima(depth);
+      case Recipe::floors:
+        return floors();
+      default:
+        return powers(depth);
     }
   }
 
@@ -140,12 +179,14 @@ class Generator {
     E x = coin() ? leaf() : expression(depth - 1);
     E square = node(Expr::pow, {x}, one_of<Rational>({2, 4, -2}));
     if (coin()) square = node(Expr::mul, {square, coin() ? leaf() : node(Expr::pow, {leaf()}, 2)});
-    return coin(3) ? fn(Fn::log, square) : node(Expr::pow, {square}, one_of<Rational>({{1, 2}, {-1, 2}, {3, 2}}));
+    return coin(3) ? fn(Fn::log, square)
+                   : node(Expr::pow, {square}, one_of<Rational>({{1, 2}, {-1, 2}, {3, 2}}));
   }
   /// Sum_u [u = e] f(u), with e inside the range or not.
   E offsets(int depth) {
     int u = fresh(range());
-    E rest = node(Expr::mul, {with_index(Expr::leaf, {{{{1, "", u, ""}}}}, "x"), expression(depth - 1)});
+    E rest =
+        node(Expr::mul, {with_index(Expr::leaf, {{{{1, "", u, ""}}}}, "x"), expression(depth - 1)});
     Index e = index();
     e.parts.push_back({-1, "", u, ""});
     return binder(Expr::sum, u, node(Expr::mul, {with_index(Expr::eq, {e}), rest}));
@@ -158,7 +199,9 @@ class Generator {
     if (coin(4)) w.parts.push_back({1, "", variable(), ""});
     E body = with_index(Expr::leaf, {w}, "x");
     if (coin()) body = fn(one_of<Fn>({Fn::exp, Fn::sigmoid}), body);
-    if (coin()) body = node(Expr::mul, {body, coin() ? with_index(Expr::leaf, {w}, "y") : expression(depth - 1)});
+    if (coin())
+      body = node(Expr::mul,
+                  {body, coin() ? with_index(Expr::leaf, {w}, "y") : expression(depth - 1)});
     if (coin(4)) body = node(Expr::mul, {body, with_index(Expr::iota, {w})});
     Expr::Kind kind = coin(4) ? Expr::max : Expr::sum;
     return binder(kind, c, binder(kind, j, body));
@@ -171,19 +214,25 @@ class Generator {
     if (coin()) low.parts.push_back({one_of<int>({1, 2}), "", -1, ""});
     if (coin(3)) low = Index{{{1, "V/t", u, ""}, {-1, "", variable(), coin() ? "ids" : ""}}};
     Index high = low;
-    high.parts.push_back({one_of<int>({1, 1, -1, 2}), coin() ? "V/t" : one_of<std::string>({"", "D/2"}), -1, ""});
+    high.parts.push_back(
+        {one_of<int>({1, 1, -1, 2}), coin() ? "V/t" : one_of<std::string>({"", "D/2"}), -1, ""});
     E x = with_index(Expr::le, {low}), y = with_index(Expr::le, {high});
-    E body = coin() ? node(Expr::where, {x, expression(depth - 1), node(Expr::where, {y, leaf(), leaf()})})
-                    : node(Expr::mul, {node(Expr::add, {x, node(Expr::mul, {number(-1), y})}), expression(depth - 1)});
+    E body =
+        coin()
+            ? node(Expr::where, {x, expression(depth - 1), node(Expr::where, {y, leaf(), leaf()})})
+            : node(Expr::mul,
+                   {node(Expr::add, {x, node(Expr::mul, {number(-1), y})}), expression(depth - 1)});
     return binder(Expr::sum, u, body);
   }
-  /// [c * R + j = e] and [.. <= e]: wrong radices, high parts that are not multiples, low parts out of bounds.
+  /// [c * R + j = e] and [.. <= e]: wrong radices, high parts that are not multiples, low parts out
+  /// of bounds.
   E radix() {
     int j = fresh(range()), c = fresh(range());
     std::string r = coin(3) ? range() : ranges_[static_cast<size_t>(j)];
     Index e{{{1, "", j, ""}, {one_of<int>({1, -1}), r, c, ""}}};
     if (coin()) e.parts.push_back({-1, "", variable(), coin(4) ? "ids" : ""});
-    if (coin()) e.parts.push_back({one_of<int>({1, -1}), range(), variable(), coin(4) ? "wild" : ""});
+    if (coin())
+      e.parts.push_back({one_of<int>({1, -1}), range(), variable(), coin(4) ? "wild" : ""});
     if (coin(3)) e.parts.push_back({one_of<int>({1, -1, 2}), coin() ? r : "", -1, ""});
     E f = node(Expr::mul, {with_index(coin() ? Expr::eq : Expr::le, {e}),
                            with_index(Expr::leaf, {{{{1, "", j, ""}}}, {{{1, "", c, ""}}}}, "x")});
@@ -232,7 +281,8 @@ class Generator {
   std::vector<int> scope_;           // variables that may be used here
 };
 
-/// Where the normal form of a random program differs from the program; empty when it agrees everywhere it is defined.
+/// Where the normal form of a random program differs from the program; empty when it agrees
+/// everywhere it is defined.
 inline std::string mismatch(uint32_t seed, Recipe recipe, int limit, Fault fault, long* compared) {
   Generator generator(seed, recipe);
   E program = generator.program();
@@ -262,7 +312,8 @@ inline std::string mismatch(uint32_t seed, Recipe recipe, int limit, Fault fault
         double actual = value(e, {{k.id, x}, {j.id, y}});
         if (compared != nullptr) ++*compared;
         if (std::isfinite(actual) && value.largest > 1e7) continue;
-        double error = std::fabs(actual - expected), bound = 1e-6 * (1 + direct.largest + value.largest * 1e-3);
+        double error = std::fabs(actual - expected),
+               bound = 1e-6 * (1 + direct.largest + value.largest * 1e-3);
         if (!(error <= bound))
           return "seed " + std::to_string(seed) + ": " + std::to_string(expected) + " became " +
                  std::to_string(actual) + " in " + a.show(e);

@@ -1,4 +1,5 @@
-// [e = 0] and [e <= 0]: scaling, range decisions, the mixed radix split, and absorption in products.
+// [e = 0] and [e <= 0]: scaling, range decisions, the mixed radix split, and absorption in
+// products.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -34,7 +35,8 @@ Nf Engine::strip_iota(Nf e) {
 
 namespace {
 
-/// The positive multiple of e that is used: primitive, then divided by what declared ranges say is a divisor.
+/// The positive multiple of e that is used: primitive, then divided by what declared ranges say is
+/// a divisor.
 Nf primitive(Engine& g, Nf e) {
   Nf p = g.content(e, false).body;
   if (!g.integer(p)) return p;
@@ -62,8 +64,10 @@ Nf reduce_constant(Engine& g, Nf e, Rational* constant) {
   *constant = 0;
   int64_t divisor = 0;
   for (const Term& t : g.terms(e)) {
-    if (g.factors(t.mono).empty()) *constant = t.coef;
-    else rest.push_back(t), divisor = t.coef.is_integer() ? std::gcd(divisor, t.coef.num) : 1;
+    if (g.factors(t.mono).empty())
+      *constant = t.coef;
+    else
+      rest.push_back(t), divisor = t.coef.is_integer() ? std::gcd(divisor, t.coef.num) : 1;
   }
   if (divisor > 1 && g.integer(g.scale(g.poly(rest), Rational(1, divisor)))) {
     *constant = *constant / divisor;
@@ -135,10 +139,11 @@ std::optional<Nf> Engine::split_radix(AtomKind kind, Nf e) {
     for (const Term& t : p) {
       Nf term = monomial(t.mono, t.coef), part = mul(term, inverse);
       bool divides = integer(part);
-      if (fault == Fault::radix_integrality && !divides)
-        divides = factors(t.mono).size() > 1;
-      if (divides) high = add(high, part);
-      else low = add(low, term);
+      if (fault == Fault::radix_integrality && !divides) divides = factors(t.mono).size() > 1;
+      if (divides)
+        high = add(high, part);
+      else
+        low = add(low, term);
     }
     if (high == zero || low == zero) continue;
     bool unchecked = fault == Fault::radix_range;
@@ -167,7 +172,8 @@ bool Engine::absorb(Mono& m) {
   std::vector<bool> drop(m.size(), false);
   for (size_t i : here)
     for (size_t j : here) {
-      if (i == j || drop[i] || drop[j] || !mentions_any(atom_vars[m[i].atom], atom_vars[m[j].atom])) continue;
+      if (i == j || drop[i] || drop[j] || !mentions_any(atom_vars[m[i].atom], atom_vars[m[j].atom]))
+        continue;
       const Atom& x = atoms[m[i].atom];
       const Atom& y = atoms[m[j].atom];
       Nf plus = add(x.args[0], y.args[0]), minus = sub(x.args[0], y.args[0]);

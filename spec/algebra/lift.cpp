@@ -1,4 +1,5 @@
-// Lambda lifting: a bound sum or max, or the argument of a function, becomes D[args] with a stored definition.
+// Lambda lifting: a bound sum or max, or the argument of a function, becomes D[args] with a stored
+// definition.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -26,8 +27,10 @@ Nf Engine::lift(Op op, const VarSet& binders, Nf body) {
   Tensor t;
   t.op = op;
   t.body = order.body;
-  std::string name = "D" + std::to_string(static_cast<int>(op)) + ":" + std::to_string(order.body.id);
-  for (VarId v : order.params) t.ranges.push_back(vars[v].range), name += "," + std::to_string(vars[v].range.id);
+  std::string name =
+      "D" + std::to_string(static_cast<int>(op)) + ":" + std::to_string(order.body.id);
+  for (VarId v : order.params)
+    t.ranges.push_back(vars[v].range), name += "," + std::to_string(vars[v].range.id);
   name += "|";
   for (VarId v : order.binders) {
     t.binders.push_back(vars[v].range), t.hints.push_back(vars[v].hint);
@@ -59,8 +62,8 @@ std::vector<Nf> Engine::least_arguments(TensorId id, std::vector<Nf> args) const
   return least;
 }
 
-/// T[args]. A derived tensor stays only at distinct variables of its parameters' ranges; otherwise it is opened and
-/// built again, so that D(j,j) and a D' built directly agree.
+/// T[args]. A derived tensor stays only at distinct variables of its parameters' ranges; otherwise
+/// it is opened and built again, so that D(j,j) and a D' built directly agree.
 Nf Engine::app(TensorId id, std::vector<Nf> args) {
   const Op op = tensors[id].op;
   if (op == Op::leaf || op == Op::symbol || op == Op::iota) {
@@ -75,7 +78,8 @@ Nf Engine::app(TensorId id, std::vector<Nf> args) {
                   factors(p[0].mono)[0].exponent.is_one() &&
                   atoms[factors(p[0].mono)[0].atom].kind == AtomKind::var;
     VarId v = is_var ? atoms[factors(p[0].mono)[0].atom].ref : 0;
-    independent = independent && is_var && !contains(seen, v) && vars[v].range == tensors[id].ranges[i];
+    independent =
+        independent && is_var && !contains(seen, v) && vars[v].range == tensors[id].ranges[i];
     seen.push_back(v);
   }
   if (independent || fault == Fault::capture)
@@ -106,18 +110,30 @@ Nf Engine::open(TensorId id, const std::vector<Nf>& args, const VarSet& avoid, V
 /// op_{binders} body through the normalising constructors.
 Nf Engine::rebuild(Op op, const VarSet& binders, Nf body) {
   switch (op) {
-    case Op::sum: return sum(binders, body);
-    case Op::max: return max(binders, body);
-    case Op::exp: return exp(body);
-    case Op::log: return log(body);
-    case Op::sigmoid: return sigmoid(body);
-    case Op::erf: return odd_even(op, body, true);
-    case Op::sin: return odd_even(op, body, true);
-    case Op::cos: return odd_even(op, body, false);
-    case Op::floor: return floor(body);
-    case Op::step: return step(body);
-    case Op::poly: return body;
-    default: return lift(op, binders, body);
+    case Op::sum:
+      return sum(binders, body);
+    case Op::max:
+      return max(binders, body);
+    case Op::exp:
+      return exp(body);
+    case Op::log:
+      return log(body);
+    case Op::sigmoid:
+      return sigmoid(body);
+    case Op::erf:
+      return odd_even(op, body, true);
+    case Op::sin:
+      return odd_even(op, body, true);
+    case Op::cos:
+      return odd_even(op, body, false);
+    case Op::floor:
+      return floor(body);
+    case Op::step:
+      return step(body);
+    case Op::poly:
+      return body;
+    default:
+      return lift(op, binders, body);
   }
 }
 

@@ -1,4 +1,5 @@
-// The value of a normal form at given sizes, read off its tables; shares no rule with the normal form.
+// The value of a normal form at given sizes, read off its tables; shares no rule with the normal
+// form.
 #pragma once
 
 #include <cmath>
@@ -12,8 +13,10 @@ namespace shardproof::algebra {
 
 using SizeValues = std::map<std::string, int>;
 
-/// A leaf's value at any integer index: a function of name and index, conforming to the facts coded in the name.
-inline double leaf_value(const std::string& name, const std::vector<int>& index, const SizeValues& sizes) {
+/// A leaf's value at any integer index: a function of name and index, conforming to the facts coded
+/// in the name.
+inline double leaf_value(const std::string& name, const std::vector<int>& index,
+                         const SizeValues& sizes) {
   uint64_t h = 1469598103934665603ull;
   for (char c : name) h = mix(h, static_cast<unsigned char>(c));
   for (int i : index) h = mix(h, static_cast<uint64_t>(static_cast<int64_t>(i)) + 77);
@@ -23,7 +26,8 @@ inline double leaf_value(const std::string& name, const std::vector<int>& index,
   return 0.5 * static_cast<double>(h % 9) - 2;
 }
 
-/// Powers as the model means them: undefined (NaN) for 1/0 and for fractional powers of negative numbers.
+/// Powers as the model means them: undefined (NaN) for 1/0 and for fractional powers of negative
+/// numbers.
 inline double power_value(double base, double e) {
   if (std::fabs(base) < 1e-12) return e > 0 ? 0 : std::nan("");
   if (e != std::floor(e) && base < 0) return std::nan("");
@@ -66,12 +70,18 @@ struct NfValue {
   double atom(AtomId id, const Env& env) {
     const Atom a = g.atoms[id];
     switch (a.kind) {
-      case AtomKind::size: return sizes.at(g.sizes[a.ref]);
-      case AtomKind::prime: return a.ref;
-      case AtomKind::var: return env.at(a.ref);
-      case AtomKind::eq0: return std::fabs((*this)(a.args[0], env)) < 1e-9 ? 1 : 0;
-      case AtomKind::le0: return (*this)(a.args[0], env) < 1e-9 ? 1 : 0;
-      case AtomKind::app: break;
+      case AtomKind::size:
+        return sizes.at(g.sizes[a.ref]);
+      case AtomKind::prime:
+        return a.ref;
+      case AtomKind::var:
+        return env.at(a.ref);
+      case AtomKind::eq0:
+        return std::fabs((*this)(a.args[0], env)) < 1e-9 ? 1 : 0;
+      case AtomKind::le0:
+        return (*this)(a.args[0], env) < 1e-9 ? 1 : 0;
+      case AtomKind::app:
+        break;
     }
     const Tensor t = g.tensors[a.ref];
     std::vector<int> at;
@@ -101,16 +111,26 @@ struct NfValue {
 
   static double function(Op op, double x) {
     switch (op) {
-      case Op::poly: return x;
-      case Op::exp: return std::exp(x);
-      case Op::log: return x > 1e-12 ? std::log(x) : 0.41;
-      case Op::sigmoid: return 1 / (1 + std::exp(-x));
-      case Op::erf: return std::erf(x);
-      case Op::sin: return std::sin(x);
-      case Op::cos: return std::cos(x);
-      case Op::floor: return std::floor(x + 1e-9);
-      case Op::step: return step_value(x);
-      default: return std::nan("");
+      case Op::poly:
+        return x;
+      case Op::exp:
+        return std::exp(x);
+      case Op::log:
+        return x > 1e-12 ? std::log(x) : 0.41;
+      case Op::sigmoid:
+        return 1 / (1 + std::exp(-x));
+      case Op::erf:
+        return std::erf(x);
+      case Op::sin:
+        return std::sin(x);
+      case Op::cos:
+        return std::cos(x);
+      case Op::floor:
+        return std::floor(x + 1e-9);
+      case Op::step:
+        return step_value(x);
+      default:
+        return std::nan("");
     }
   }
 };

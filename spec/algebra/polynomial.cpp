@@ -1,4 +1,5 @@
-// Sums and products of monomials: merging, distribution within the limit, and the normal form of one product.
+// Sums and products of monomials: merging, distribution within the limit, and the normal form of
+// one product.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -73,7 +74,8 @@ Nf Engine::mul_mono(Nf a, MonoId m, Rational coef) {
 
 namespace {
 
-/// Every factor is an indicator, and there are few terms: masks distribute, so that absorption sees them.
+/// Every factor is an indicator, and there are few terms: masks distribute, so that absorption sees
+/// them.
 bool is_mask(const Engine& g, Nf e) {
   if (g.terms(e).size() > 8) return false;
   for (const Term& t : g.terms(e))
@@ -104,7 +106,8 @@ Nf Engine::mul(Nf a, Nf b) {
   if (auto it = mul_cache.find(key); it != mul_cache.end()) return it->second;
   size_t la = terms(a).size(), lb = terms(b).size();
   bool distribute = la == 1 || lb == 1 || static_cast<long>(la * lb) <= budget.limit ||
-                    is_mask(*this, a) || is_mask(*this, b) || (is_index(*this, a) && is_index(*this, b));
+                    is_mask(*this, a) || is_mask(*this, b) ||
+                    (is_index(*this, a) && is_index(*this, b));
   Nf result;
   if (distribute) {
     if (lb > la) std::swap(a, b);

@@ -32,7 +32,8 @@ std::optional<Nf> Engine::root(Rational value, Rational e) {
   Mono out;
   auto split = [&](int64_t n, Rational sign) {
     for (int64_t p = 2; p <= 2000 && p * p <= n; ++p)
-      for (; n % p == 0; n /= p) out.push_back({atom({AtomKind::prime, static_cast<uint32_t>(p), {}}), sign});
+      for (; n % p == 0; n /= p)
+        out.push_back({atom({AtomKind::prime, static_cast<uint32_t>(p), {}}), sign});
     if (n > 4000000) return false;  // not known to be prime
     if (n > 1) out.push_back({atom({AtomKind::prime, static_cast<uint32_t>(n), {}}), sign});
     return true;
@@ -41,8 +42,9 @@ std::optional<Nf> Engine::root(Rational value, Rational e) {
   return fix(out, 1);
 }
 
-/// (c prod a^k)^e. For fractional e a factor leaves the root only if it is positive there, or if k is even:
-/// a^k = (a^2)^(k/2), and (a^2)^(ke/2) = a^ke only when ke is even as well. sqrt(x^2) is |x|.
+/// (c prod a^k)^e. For fractional e a factor leaves the root only if it is positive there, or if k
+/// is even: a^k = (a^2)^(k/2), and (a^2)^(ke/2) = a^ke only when ke is even as well. sqrt(x^2) is
+/// |x|.
 Nf Engine::pow_single(Nf base, Rational e) {
   const Term t = terms(base)[0];
   Mono out, rest;
@@ -146,8 +148,8 @@ std::optional<Nf> sigmoid_argument(Engine& g, Nf body) {
 
 }  // namespace
 
-/// A polynomial to any power: content^e times its poly atom^e. For integer e, of body and -body the one with the
-/// older derived tensor is kept.
+/// A polynomial to any power: content^e times its poly atom^e. For integer e, of body and -body the
+/// one with the older derived tensor is kept.
 Nf Engine::pow_poly(Nf base, Rational e) {
   Content c = content(base, e.is_integer());
   Rational coef = 1;
@@ -162,8 +164,7 @@ Nf Engine::pow_poly(Nf base, Rational e) {
   Mono out;
   for (const Factor& f : c.common) out.push_back({f.atom, f.exponent * e});
   if (e.is_integer() && e.sign() < 0) {
-    if (auto u = sigmoid_argument(*this, c.body))
-      return mul(fix(out, coef), pow(sigmoid(*u), -e));
+    if (auto u = sigmoid_argument(*this, c.body)) return mul(fix(out, coef), pow(sigmoid(*u), -e));
   }
   Nf inside = lift(Op::poly, {}, c.body);
   if (e.is_integer()) {
@@ -174,14 +175,18 @@ Nf Engine::pow_poly(Nf base, Rational e) {
     }
   }
   out.push_back({only_atom(inside), e});
-  if (e.is_one()) return monomial(mono([&] {
-    std::sort(out.begin(), out.end(), [](const Factor& x, const Factor& y) { return x.atom < y.atom; });
-    return out;
-  }()), coef);
+  if (e.is_one())
+    return monomial(mono([&] {
+                      std::sort(out.begin(), out.end(),
+                                [](const Factor& x, const Factor& y) { return x.atom < y.atom; });
+                      return out;
+                    }()),
+                    coef);
   return mul(outside, fix(out, coef));
 }
 
-/// e as one monomial, not expanded: the placeholder for a polynomial that is too long to distribute.
+/// e as one monomial, not expanded: the placeholder for a polynomial that is too long to
+/// distribute.
 Nf Engine::cut(Nf e) { return is_single(e) ? e : pow_poly(e, 1); }
 
 }  // namespace shardproof::algebra

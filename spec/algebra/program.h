@@ -39,10 +39,27 @@ using E = std::shared_ptr<const Expr>;
 
 struct Expr {
   enum Kind {
-    number, size, leaf, iota, eq, le, le_real, add, mul, pow, fn, maximum, where, sum, max, floordiv, mod
+    number,
+    size,
+    leaf,
+    iota,
+    eq,
+    le,
+    le_real,
+    add,
+    mul,
+    pow,
+    fn,
+    maximum,
+    where,
+    sum,
+    max,
+    floordiv,
+    mod
   } kind;
-  Rational value;            // number; exponent of pow
-  std::string name;          // leaf, size; le_real: through le0 if not empty; range of sum, max; divisor of floordiv, mod
+  Rational value;    // number; exponent of pow
+  std::string name;  // leaf, size; le_real: through le0 if not empty; range of sum, max; divisor of
+                     // floordiv, mod
   std::vector<Index> index;  // leaf; iota, eq, le, floordiv, mod: one
   int var = -1;              // sum, max
   Fn function = Fn::exp;
@@ -72,21 +89,31 @@ struct Direct {
 
   double value(const Expr& e) {
     switch (e.kind) {
-      case Expr::number: return e.value.value();
-      case Expr::size: return size_value(e.name, sizes);
+      case Expr::number:
+        return e.value.value();
+      case Expr::size:
+        return size_value(e.name, sizes);
       case Expr::leaf: {
         std::vector<int> index;
         for (const Index& i : e.index) index.push_back(at(i));
         return leaf_value(e.name, index, sizes);
       }
-      case Expr::iota: return at(e.index[0]);
-      case Expr::eq: return at(e.index[0]) == 0;
-      case Expr::le: return at(e.index[0]) <= 0;
-      case Expr::le_real: return 1 - step_value((*this)(e.kids[0]));
-      case Expr::add: return (*this)(e.kids[0]) + (*this)(e.kids[1]);
-      case Expr::mul: return (*this)(e.kids[0]) * (*this)(e.kids[1]);
-      case Expr::pow: return power_value((*this)(e.kids[0]), e.value.value());
-      case Expr::fn: return function(e.function, (*this)(e.kids[0]));
+      case Expr::iota:
+        return at(e.index[0]);
+      case Expr::eq:
+        return at(e.index[0]) == 0;
+      case Expr::le:
+        return at(e.index[0]) <= 0;
+      case Expr::le_real:
+        return 1 - step_value((*this)(e.kids[0]));
+      case Expr::add:
+        return (*this)(e.kids[0]) + (*this)(e.kids[1]);
+      case Expr::mul:
+        return (*this)(e.kids[0]) * (*this)(e.kids[1]);
+      case Expr::pow:
+        return power_value((*this)(e.kids[0]), e.value.value());
+      case Expr::fn:
+        return function(e.function, (*this)(e.kids[0]));
       case Expr::maximum: {
         double x = (*this)(e.kids[0]), y = (*this)(e.kids[1]);
         return std::isnan(x) || x > y ? x : y;
@@ -95,12 +122,14 @@ struct Direct {
         double c = (*this)(e.kids[0]), x = (*this)(e.kids[1]), y = (*this)(e.kids[2]);
         return c * x + (1 - c) * y;
       }
-      case Expr::floordiv: return std::floor(at(e.index[0]) / double(size_value(e.name, sizes)) + 1e-9);
+      case Expr::floordiv:
+        return std::floor(at(e.index[0]) / double(size_value(e.name, sizes)) + 1e-9);
       case Expr::mod: {
         int n = size_value(e.name, sizes), x = at(e.index[0]) % n;
         return x < 0 ? x + n : x;
       }
-      default: return bound(e);
+      default:
+        return bound(e);
     }
   }
 
@@ -117,19 +146,32 @@ struct Direct {
 
   static double function(Fn fn, double x) {
     switch (fn) {
-      case Fn::exp: return std::exp(x);
-      case Fn::log: return log_value(x);
-      case Fn::sigmoid: return 1 / (1 + std::exp(-x));
-      case Fn::tanh: return std::tanh(x);
-      case Fn::erf: return std::erf(x);
-      case Fn::sin: return std::sin(x);
-      case Fn::cos: return std::cos(x);
-      case Fn::abs: return std::fabs(x);
-      case Fn::floor: return std::floor(x + 1e-9);
-      case Fn::step: return step_value(x);
-      case Fn::relu: return x > 0 || std::isnan(x) ? x : 0;
-      case Fn::silu: return x / (1 + std::exp(-x));
-      case Fn::sign: return step_value(x) - step_value(-x);
+      case Fn::exp:
+        return std::exp(x);
+      case Fn::log:
+        return log_value(x);
+      case Fn::sigmoid:
+        return 1 / (1 + std::exp(-x));
+      case Fn::tanh:
+        return std::tanh(x);
+      case Fn::erf:
+        return std::erf(x);
+      case Fn::sin:
+        return std::sin(x);
+      case Fn::cos:
+        return std::cos(x);
+      case Fn::abs:
+        return std::fabs(x);
+      case Fn::floor:
+        return std::floor(x + 1e-9);
+      case Fn::step:
+        return step_value(x);
+      case Fn::relu:
+        return x > 0 || std::isnan(x) ? x : 0;
+      case Fn::silu:
+        return x / (1 + std::exp(-x));
+      case Fn::sign:
+        return step_value(x) - step_value(-x);
     }
     return 0;
   }
@@ -162,22 +204,38 @@ struct Lower {
     for (const Index& i : e->index) index.push_back(at(i));
     auto kid = [&](size_t i) { return (*this)(e->kids[i]); };
     switch (e->kind) {
-      case Expr::number: return a.number(e->value);
-      case Expr::size: return size_nf(a, e->name);
-      case Expr::leaf: return a.at(leaf(e->name, index.size()), index);
-      case Expr::iota: return a.iota(index[0]);
-      case Expr::eq: return a.eq0(index[0]);
-      case Expr::le: return a.le0(index[0]);
-      case Expr::le_real: return e->name.empty() ? a.le0_real(kid(0)) : a.le0(kid(0));
-      case Expr::add: return a.add(kid(0), kid(1));
-      case Expr::mul: return a.mul(kid(0), kid(1));
-      case Expr::pow: return a.pow(kid(0), e->value);
-      case Expr::fn: return a.apply(e->function, kid(0));
-      case Expr::maximum: return a.maximum(kid(0), kid(1));
-      case Expr::where: return a.where(kid(0), kid(1), kid(2));
-      case Expr::floordiv: return a.floordiv(index[0], size_nf(a, e->name));
-      case Expr::mod: return a.mod(index[0], size_nf(a, e->name));
-      default: break;
+      case Expr::number:
+        return a.number(e->value);
+      case Expr::size:
+        return size_nf(a, e->name);
+      case Expr::leaf:
+        return a.at(leaf(e->name, index.size()), index);
+      case Expr::iota:
+        return a.iota(index[0]);
+      case Expr::eq:
+        return a.eq0(index[0]);
+      case Expr::le:
+        return a.le0(index[0]);
+      case Expr::le_real:
+        return e->name.empty() ? a.le0_real(kid(0)) : a.le0(kid(0));
+      case Expr::add:
+        return a.add(kid(0), kid(1));
+      case Expr::mul:
+        return a.mul(kid(0), kid(1));
+      case Expr::pow:
+        return a.pow(kid(0), e->value);
+      case Expr::fn:
+        return a.apply(e->function, kid(0));
+      case Expr::maximum:
+        return a.maximum(kid(0), kid(1));
+      case Expr::where:
+        return a.where(kid(0), kid(1), kid(2));
+      case Expr::floordiv:
+        return a.floordiv(index[0], size_nf(a, e->name));
+      case Expr::mod:
+        return a.mod(index[0], size_nf(a, e->name));
+      default:
+        break;
     }
     Var v = a.fresh(size_nf(a, e->name), "v" + std::to_string(e->var));
     env[static_cast<size_t>(e->var)] = a.var(v);

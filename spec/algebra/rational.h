@@ -1,4 +1,5 @@
-// Exact rationals over int64: every operation is checked in 128 bits and throws Overflow, it never wraps.
+// Exact rationals over int64: every operation is checked in 128 bits and throws Overflow, it never
+// wraps.
 #pragma once
 
 #include <cstdint>

@@ -9,17 +9,28 @@ namespace {
 
 const char* name_of(Op op) {
   switch (op) {
-    case Op::sum: return "sum";
-    case Op::max: return "max";
-    case Op::exp: return "exp";
-    case Op::log: return "log";
-    case Op::sigmoid: return "sigmoid";
-    case Op::erf: return "erf";
-    case Op::sin: return "sin";
-    case Op::cos: return "cos";
-    case Op::floor: return "floor";
-    case Op::step: return "step";
-    default: return "";
+    case Op::sum:
+      return "sum";
+    case Op::max:
+      return "max";
+    case Op::exp:
+      return "exp";
+    case Op::log:
+      return "log";
+    case Op::sigmoid:
+      return "sigmoid";
+    case Op::erf:
+      return "erf";
+    case Op::sin:
+      return "sin";
+    case Op::cos:
+      return "cos";
+    case Op::floor:
+      return "floor";
+    case Op::step:
+      return "step";
+    default:
+      return "";
   }
 }
 
@@ -28,15 +39,20 @@ const char* name_of(Op op) {
 std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
   const Atom a = atoms[id];
   switch (a.kind) {
-    case AtomKind::size: return "|" + sizes[a.ref] + "|";
-    case AtomKind::prime: return std::to_string(a.ref);
+    case AtomKind::size:
+      return "|" + sizes[a.ref] + "|";
+    case AtomKind::prime:
+      return std::to_string(a.ref);
     case AtomKind::var: {
       auto it = names.find(a.ref);
       return it == names.end() ? vars[a.ref].hint : it->second;
     }
-    case AtomKind::eq0: return "[" + show(a.args[0], depth, names) + " = 0]";
-    case AtomKind::le0: return "[" + show(a.args[0], depth, names) + " <= 0]";
-    case AtomKind::app: break;
+    case AtomKind::eq0:
+      return "[" + show(a.args[0], depth, names) + " = 0]";
+    case AtomKind::le0:
+      return "[" + show(a.args[0], depth, names) + " <= 0]";
+    case AtomKind::app:
+      break;
   }
   const Tensor t = tensors[a.ref];
   std::string list;
@@ -46,7 +62,8 @@ std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
   if (depth <= 0) return std::string(name_of(t.op)) + "#" + std::to_string(a.ref);
   Names inside;
   for (size_t i = 0; i < a.args.size(); ++i)
-    inside[slot(VarInfo::param, static_cast<uint32_t>(i), t.ranges[i])] = show(a.args[i], depth, names);
+    inside[slot(VarInfo::param, static_cast<uint32_t>(i), t.ranges[i])] =
+        show(a.args[i], depth, names);
   std::string binders;
   for (size_t i = 0; i < t.binders.size(); ++i) {
     inside[slot(VarInfo::binder, static_cast<uint32_t>(i), t.binders[i])] = t.hints[i];
@@ -76,8 +93,10 @@ std::string Engine::show(Nf e, int depth, const Names& names) {
     std::string product;
     for (const Factor& f : Mono(factors(t.mono)))
       product += (product.empty() ? "" : "*") + show_factor(f, depth, names);
-    if (product.empty()) product = c.text();
-    else if (!c.is_one()) product = c.text() + "*" + product;
+    if (product.empty())
+      product = c.text();
+    else if (!c.is_one())
+      product = c.text() + "*" + product;
     out += sign + product;
   }
   return out;

@@ -3,7 +3,8 @@
 
 namespace shardproof::algebra {
 
-/// step(u), dropping strictly positive content only: a factor that may be zero decides the sign as well.
+/// step(u), dropping strictly positive content only: a factor that may be zero decides the sign as
+/// well.
 Nf Engine::step(Nf u) {
   if (auto n = as_number(u)) return n->sign() > 0 ? one : zero;
   if (integer(u)) return sub(one, le0(u));
@@ -48,15 +49,18 @@ Nf Engine::floor(Nf u) {
   return add(outside, lift(Op::floor, {}, inside));
 }
 
-/// floor(a / b) for b > 0: the summands that b divides leave, and a remainder within [0, b) vanishes.
+/// floor(a / b) for b > 0: the summands that b divides leave, and a remainder within [0, b)
+/// vanishes.
 Nf Engine::floordiv(Nf a, Nf b) {
   Nf inverse = pow(b, -1), index = strip_iota(a);
   if (integer(index) && nonnegative(b)) {
     Nf quotient = zero, rest = zero;
     for (const Term& t : Poly(terms(index))) {
       Nf term = monomial(t.mono, t.coef), part = mul(term, inverse);
-      if (integer(part)) quotient = add(quotient, part);
-      else rest = add(rest, term);
+      if (integer(part))
+        quotient = add(quotient, part);
+      else
+        rest = add(rest, term);
     }
     if (at_least(rest, 0) && at_least(sub(sub(b, rest), one), 0)) return iota(quotient);
   }
@@ -75,7 +79,8 @@ Nf Engine::iota(Nf index) {
   Nf constant = zero, moving = zero;
   for (const Term& t : Poly(terms(index))) {
     bool has_index = !mono_vars[t.mono].empty();
-    for (const Factor& f : factors(t.mono)) has_index = has_index || atoms[f.atom].kind == AtomKind::app;
+    for (const Factor& f : factors(t.mono))
+      has_index = has_index || atoms[f.atom].kind == AtomKind::app;
     (has_index ? moving : constant) = add(has_index ? moving : constant, monomial(t.mono, t.coef));
   }
   if (moving == zero) return constant;

@@ -38,14 +38,18 @@ Nf Engine::substitute_atom(AtomId a, const Map& map) {
   const Atom atom = atoms[a];
   switch (atom.kind) {
     case AtomKind::size:
-    case AtomKind::prime: return of_atom(a);
+    case AtomKind::prime:
+      return of_atom(a);
     case AtomKind::var:
       for (const auto& [v, e] : map)
         if (v == atom.ref) return e;
       return of_atom(a);
-    case AtomKind::eq0: return eq0(substitute(atom.args[0], map));
-    case AtomKind::le0: return le0(substitute(atom.args[0], map));
-    case AtomKind::app: break;
+    case AtomKind::eq0:
+      return eq0(substitute(atom.args[0], map));
+    case AtomKind::le0:
+      return le0(substitute(atom.args[0], map));
+    case AtomKind::app:
+      break;
   }
   std::vector<Nf> args;
   for (Nf arg : atom.args) args.push_back(substitute(arg, map));

@@ -1,4 +1,5 @@
-// Bound sums: linear over monomials; flatten, delta, digits, unroll, cancel, and one sum atom per component.
+// Bound sums: linear over monomials; flatten, delta, digits, unroll, cancel, and one sum atom per
+// component.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -34,8 +35,10 @@ Nf Engine::sum_term(VarSet bound, Mono m, Rational coef) {
   Nf outside = one;
   VarSet used;
   for (VarId v : bound) {
-    if (contains(free, v)) used.push_back(v);
-    else if (fault != Fault::unused_range) outside = mul(outside, vars[v].range);
+    if (contains(free, v))
+      used.push_back(v);
+    else if (fault != Fault::unused_range)
+      outside = mul(outside, vars[v].range);
   }
   bound = used;
   if (bound.empty()) return mul(outside, monomial(mono(m), coef));
@@ -59,7 +62,8 @@ Nf Engine::sum_term(VarSet bound, Mono m, Rational coef) {
   return mul(outside, sum_components(bound, m, coef));
 }
 
-/// A sum atom that mentions a bound variable is opened, one copy at a time: the sum is then over all labels at once.
+/// A sum atom that mentions a bound variable is opened, one copy at a time: the sum is then over
+/// all labels at once.
 bool Engine::flatten(VarSet& bound, Mono& m, Nf* opened) {
   for (size_t i = 0; i < m.size(); ++i) {
     const Factor f = m[i];
@@ -77,7 +81,8 @@ bool Engine::flatten(VarSet& bound, Mono& m, Nf* opened) {
   return false;
 }
 
-/// A variable whose factors are the body of a sum that divides the rest: sum_k p[k] / sum_k p[k] = 1.
+/// A variable whose factors are the body of a sum that divides the rest: sum_k p[k] / sum_k p[k]
+/// = 1.
 std::optional<Nf> Engine::cancel(const VarSet& bound, const Mono& m, Rational coef) {
   bool divided = false;
   for (const Factor& f : m) divided = divided || (is_op(f.atom, Op::sum) && f.exponent.sign() < 0);

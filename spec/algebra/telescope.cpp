@@ -1,11 +1,13 @@
-// Sum_c [E(c) <= 0] - [E(c+1) <= 0] = [E(0) <= 0] - [E(n) <= 0]: exactly one window of a partition holds an index.
+// Sum_c [E(c) <= 0] - [E(c+1) <= 0] = [E(0) <= 0] - [E(n) <= 0]: exactly one window of a partition
+// holds an index.
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
 
 namespace {
 
-/// c occurs in e only linearly, with a coefficient made of sizes: then e at c+1 is a formula, not a tensor access.
+/// c occurs in e only linearly, with a coefficient made of sizes: then e at c+1 is a formula, not a
+/// tensor access.
 bool linear_in(Engine& g, Nf e, VarId c) {
   for (const Term& t : g.terms(e)) {
     if (!contains(g.mono_vars[t.mono], c)) continue;
@@ -54,7 +56,8 @@ Nf Engine::sum_telescoping(const VarSet& bound, Nf body, bool* done) {
         if (second->e != next && fault != Fault::telescoping) continue;
         *done = true;
         Nf pair = add(monomial(t.mono, t.coef), monomial(u.mono, u.coef));
-        Nf ends = sub(le0(substitute(first->e, {{c, zero}})), le0(substitute(first->e, {{c, vars[c].range}})));
+        Nf ends = sub(le0(substitute(first->e, {{c, zero}})),
+                      le0(substitute(first->e, {{c, vars[c].range}})));
         Nf rest = mul(monomial(first->rest, t.coef), ends);
         return add(sum(bound, sub(body, pair)), sum(set_minus(bound, {c}), rest));
       }

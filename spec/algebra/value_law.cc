@@ -14,7 +14,8 @@ TEST_P(ValueLaw, NormalFormHasTheValueOfTheProgram) {
   long compared = 0;
   EXPECT_TRUE(rc::check("value of NF == value of program", [&] {
     for (int i = 0; i < 10; ++i) {
-      auto seed = *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<uint32_t>()));
+      auto seed =
+          *rc::gen::noShrink(rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<uint32_t>()));
       int limit = *rc::gen::element(1, 1, 24);
       std::string found = mismatch(seed, recipe, limit, Fault::none, &compared);
       if (!found.empty()) RC_FAIL(found);
