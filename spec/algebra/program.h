@@ -55,7 +55,9 @@ struct Expr {
     sum,
     max,
     floordiv,
-    mod
+    mod,
+    opaque,
+    masked_exp
   } kind;
   Rational value;    // number; exponent of pow
   std::string name;  // leaf, size; le_real: through le0 if not empty; range of sum, max; divisor of
@@ -127,6 +129,17 @@ struct Direct {
       case Expr::mod: {
         int n = size_value(e.name, sizes), x = at(e.index[0]) % n;
         return x < 0 ? x + n : x;
+      }
+      case Expr::masked_exp:
+        return (*this)(e.kids[0]) != 0 ? std::exp((*this)(e.kids[1])) : 0;
+      case Expr::opaque: {
+        std::vector<double> values;
+        int i = at(e.index[0]);
+        for (int k = 0; k < size_value(e.name, sizes); ++k) {
+          env[static_cast<size_t>(e.var)] = k;
+          values.push_back((*this)(e.kids[0]));
+        }
+        return opaque_value(values, i);
       }
       default:
         return bound(e);
@@ -237,9 +250,12 @@ struct Lower {
       default:
         break;
     }
+    if (e->kind == Expr::masked_exp)
+      return a.apply(Fn::exp, a.where(kid(0), kid(1), a.minus_infinity()));
     Var v = a.fresh(size_nf(a, e->name), "v" + std::to_string(e->var));
     env[static_cast<size_t>(e->var)] = a.var(v);
     Nf body = kid(0);
+    if (e->kind == Expr::opaque) return a.opaque("scan", {{{v}, body}}, index);
     return e->kind == Expr::sum ? a.sum({v}, body) : a.max({v}, body);
   }
 };
