@@ -34,6 +34,12 @@ struct Index {
   std::vector<Part> parts;
 };
 
+/// [x > 0], undefined where rounding could decide.
+inline double sign_bit(double x) {
+  double size = std::fabs(x);
+  return size > 1e-13 && size < 1e-6 ? std::nan("") : step_value(x);
+}
+
 struct Expr;
 using E = std::shared_ptr<const Expr>;
 
@@ -107,7 +113,7 @@ struct Direct {
       case Expr::le:
         return at(e.index[0]) <= 0;
       case Expr::le_real:
-        return 1 - step_value((*this)(e.kids[0]));
+        return 1 - sign_bit((*this)(e.kids[0]));
       case Expr::add:
         return (*this)(e.kids[0]) + (*this)(e.kids[1]);
       case Expr::mul:
@@ -178,13 +184,13 @@ struct Direct {
       case Fn::floor:
         return std::floor(x + 1e-9);
       case Fn::step:
-        return step_value(x);
+        return sign_bit(x);
       case Fn::relu:
         return x > 0 || std::isnan(x) ? x : 0;
       case Fn::silu:
         return x / (1 + std::exp(-x));
       case Fn::sign:
-        return step_value(x) - step_value(-x);
+        return sign_bit(x) - sign_bit(-x);
     }
     return 0;
   }
