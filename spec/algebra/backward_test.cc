@@ -112,6 +112,20 @@ TEST_F(Backward, DeclaredDivisionsAndPowers) {
   Nf y = at("y", {M}, {m});
   EXPECT_EQ(a.maximum(x, y), a.maximum(y, x));
   EXPECT_EQ(a.add(a.maximum(x, y), a.minimum(x, y)), a.add(x, y));
+  Nf i = a.iota(m), j = a.iota(v);
+  EXPECT_EQ(a.maximum(i, j), a.maximum(j, i));
+}
+
+TEST_F(Backward, TwoHalvesAreTheWhole) {
+  Nf half = a.mul(V, n({1, 2}));
+  a.declare_range(half);
+  auto x = [&](Nf k) { return a.mul(at("x", {V}, {k}), at("y", {V}, {k})); };
+  Nf low = sum(half, x), high = sum(half, [&](Nf u) { return x(a.add(u, half)); });
+  equal(a.add(low, high), sum(V, x));
+  differ(a.add(low, low), sum(V, x));
+  Nf A = size("A"), rest = a.sub(V, A);
+  a.declare_range(rest);
+  equal(a.add(sum(A, x), sum(rest, [&](Nf u) { return x(a.add(u, A)); })), sum(V, x));
 }
 
 TEST_F(Backward, DigitsByQuotientAndRemainder) {

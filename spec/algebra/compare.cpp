@@ -124,6 +124,55 @@ Nf common_binder(Engine& g, Nf e) {
   return total;
 }
 
+/// The range of the only binder of a sum atom that occurs once; null otherwise.
+std::optional<Nf> single_range(Engine& g, const Factor& f) {
+  if (!g.is_op(f.atom, Op::sum) || !f.exponent.is_one()) return std::nullopt;
+  const Tensor& t = g.tensors[g.atoms[f.atom].ref];
+  return t.binders.size() == 1 ? std::optional<Nf>(t.binders[0]) : std::nullopt;
+}
+
+/// Sum over big = sum over small + sum over the rest, in every term of e.
+Nf split_range(Engine& g, Nf e, Nf big, Nf small) {
+  Nf total = g.zero;
+  for (const Term& t : Poly(g.terms(e))) {
+    const Mono m = g.factors(t.mono);
+    size_t i = 0;
+    while (i < m.size() && single_range(g, m[i]) != std::optional<Nf>(big)) ++i;
+    if (i == m.size()) {
+      total = g.add(total, g.monomial(t.mono, t.coef));
+      continue;
+    }
+    const Atom a = g.atoms[m[i].atom];
+    VarSet binder, avoid = g.free_of(e);
+    Nf body = g.open(a.ref, a.args, avoid, &binder);
+    avoid.push_back(binder[0]);
+    VarId u = g.scratch(small, avoid), w = g.scratch(g.sub(big, small), avoid);
+    Nf low = g.sum({u}, g.substitute(body, {{binder[0], g.var(u)}}));
+    Nf high = g.sum({w}, g.substitute(body, {{binder[0], g.add(g.var(w), small)}}));
+    total = g.add(total, g.mul(g.fix(without(m, i), t.coef), g.add(low, high)));
+  }
+  return total;
+}
+
+/// Whether e vanishes once sums are cut where the smaller ranges that occur in e end.
+bool vanishes_in_pieces(Engine& g, Nf e, int depth) {
+  if (e == g.zero || common_binder(g, e) == g.zero) return true;
+  if (depth == 0) return false;
+  std::vector<Nf> ranges;
+  for (const Term& t : Poly(g.terms(e)))
+    for (const Factor& f : Mono(g.factors(t.mono)))
+      if (auto r = single_range(g, f);
+          r && std::find(ranges.begin(), ranges.end(), *r) == ranges.end())
+        ranges.push_back(*r);
+  if (ranges.size() > 6) return false;
+  for (Nf big : ranges)
+    for (Nf small : ranges)
+      if (small != big && g.at_least(g.sub(big, small), 1) &&
+          vanishes_in_pieces(g, split_range(g, e, big, small), depth - 1))
+        return true;
+  return false;
+}
+
 bool vanishes(Engine& g, Nf residue) {
   if (residue == g.zero) return true;
   auto cleared = clear_denominators(g, residue);
@@ -133,8 +182,7 @@ bool vanishes(Engine& g, Nf residue) {
     cleared = clear_denominators(g, without);
     if (cleared && *cleared == g.zero) return true;
   }
-  Nf rest = common_binder(g, residue);
-  return rest == g.zero;
+  return vanishes_in_pieces(g, residue, 2);
 }
 
 /// A free variable with a numeric range <= 8: every case must vanish.

@@ -19,6 +19,8 @@ enum class Recipe {
   maxima,
   powers,
   floors,
+  quotients,
+  opaques,
   count
 };
 
@@ -169,6 +171,10 @@ class Generator {
         return maxima(depth);
       case Recipe::floors:
         return floors();
+      case Recipe::quotients:
+        return quotient(depth);
+      case Recipe::opaques:
+        return opaque(depth);
       default:
         return powers(depth);
     }
@@ -273,6 +279,37 @@ class Generator {
     if (coin()) e = node(Expr::pow, {e}, exponent());
     if (coin(3)) e = node(Expr::pow, {node(Expr::add, {number(1), e})}, exponent());
     return coin(3) ? fn(Fn::log, e) : e;
+  }
+
+  /// Products and quotients of sums: weights that sum to one, sums of sums, and a sum under
+  /// another's label.
+  E quotient(int depth) {
+    int u = fresh(range()), w = fresh(ranges_[static_cast<size_t>(u)]);
+    auto weight = [&](int v) {
+      return fn(Fn::exp, with_index(Expr::leaf, {{{{1, "", v, ""}}}, {{{1, "", 0, ""}}}}, "x"));
+    };
+    E z = binder(Expr::sum, w, coin(3) ? node(Expr::mul, {weight(w), leaf()}) : weight(w));
+    E p = node(Expr::mul, {weight(u), node(Expr::pow, {z}, one_of<Rational>({-1, -1, 2, 1}))});
+    if (coin()) p = node(Expr::mul, {p, coin() ? leaf() : expression(depth - 1)});
+    return binder(Expr::sum, u, p);
+  }
+  /// Uninterpreted operators on tensors with parameters, and exp of masked scores.
+  E opaque(int depth) {
+    int u = fresh(range());
+    E body = expression(depth - 1);
+    if (coin(3)) {
+      Expr e{};
+      e.kind = Expr::masked_exp, e.kids = {mask(), body};
+      return binder(Expr::sum, u, make(e));
+    }
+    Index at = index();
+    scope_.erase(std::find(scope_.begin(), scope_.end(), u));
+    Expr e{};
+    e.kind = Expr::opaque, e.var = u, e.name = ranges_[static_cast<size_t>(u)];
+    e.kids = {body}, e.index = {coin() ? at : Index{{{1, "", variable(), ""}}}};
+    for (auto& p : e.index[0].parts)
+      if (p.var == u) p.var = 0;
+    return coin() ? make(e) : node(Expr::mul, {make(e), leaf()});
   }
 
   std::mt19937 random_;

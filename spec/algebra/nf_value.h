@@ -36,6 +36,14 @@ inline double power_value(double base, double e) {
 inline double step_value(double x) { return std::isnan(x) ? x : x > 1e-9 ? 1 : 0; }
 inline double log_value(double x) { return x > 1e-12 ? std::log(x) : std::nan(""); }
 
+/// The operator that the laws use as an uninterpreted one.
+inline double opaque_value(const std::vector<double>& values, int i) {
+  double total = 0;
+  for (size_t k = 0; k < values.size(); ++k)
+    total += std::sin(1.0 + static_cast<double>(k) * (i + 1.5)) * values[k];
+  return total;
+}
+
 struct NfValue {
   Engine& g;
   const SizeValues& sizes;
@@ -84,6 +92,7 @@ struct NfValue {
         break;
     }
     const Tensor t = g.tensors[a.ref];
+    if (t.op == Op::symbol) return symbol(a, env);
     std::vector<int> at;
     for (Nf arg : a.args) at.push_back(integer(arg, env));
     if (t.op == Op::leaf) return leaf_value(t.name, at, sizes);
@@ -93,6 +102,23 @@ struct NfValue {
       inside[g.slot(VarInfo::param, static_cast<uint32_t>(i), t.ranges[i])] = at[i];
     if (t.op == Op::sum || t.op == Op::max) return bound(t, 0, inside);
     return function(t.op, (*this)(t.body, inside));
+  }
+
+  double symbol(const Atom& a, const Env& env) {
+    const Atom lambda = g.atoms[g.only_atom(a.args[0])];
+    const Tensor t = g.tensors[lambda.ref];
+    Env inside;
+    for (size_t i = 0; i < lambda.args.size(); ++i)
+      inside[g.slot(VarInfo::param, static_cast<uint32_t>(i), t.ranges[i])] =
+          integer(lambda.args[i], env);
+    VarId v = g.slot(VarInfo::binder, 0, t.binders[0]);
+    std::vector<double> values;
+    int n = integer(t.binders[0], {});
+    for (int k = 0; k < n; ++k) {
+      inside[v] = k;
+      values.push_back((*this)(t.body, inside));
+    }
+    return opaque_value(values, integer(a.args[1], env));
   }
 
   double bound(const Tensor& t, size_t i, Env& env) {

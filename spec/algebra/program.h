@@ -34,6 +34,12 @@ struct Index {
   std::vector<Part> parts;
 };
 
+/// [x > 0], undefined where rounding could decide.
+inline double sign_bit(double x) {
+  double size = std::fabs(x);
+  return size > 1e-13 && size < 1e-6 ? std::nan("") : step_value(x);
+}
+
 struct Expr;
 using E = std::shared_ptr<const Expr>;
 
@@ -55,7 +61,9 @@ struct Expr {
     sum,
     max,
     floordiv,
-    mod
+    mod,
+    opaque,
+    masked_exp
   } kind;
   Rational value;    // number; exponent of pow
   std::string name;  // leaf, size; le_real: through le0 if not empty; range of sum, max; divisor of
@@ -105,7 +113,7 @@ struct Direct {
       case Expr::le:
         return at(e.index[0]) <= 0;
       case Expr::le_real:
-        return 1 - step_value((*this)(e.kids[0]));
+        return 1 - sign_bit((*this)(e.kids[0]));
       case Expr::add:
         return (*this)(e.kids[0]) + (*this)(e.kids[1]);
       case Expr::mul:
@@ -127,6 +135,17 @@ struct Direct {
       case Expr::mod: {
         int n = size_value(e.name, sizes), x = at(e.index[0]) % n;
         return x < 0 ? x + n : x;
+      }
+      case Expr::masked_exp:
+        return (*this)(e.kids[0]) != 0 ? std::exp((*this)(e.kids[1])) : 0;
+      case Expr::opaque: {
+        std::vector<double> values;
+        int i = at(e.index[0]);
+        for (int k = 0; k < size_value(e.name, sizes); ++k) {
+          env[static_cast<size_t>(e.var)] = k;
+          values.push_back((*this)(e.kids[0]));
+        }
+        return opaque_value(values, i);
       }
       default:
         return bound(e);
@@ -165,13 +184,13 @@ struct Direct {
       case Fn::floor:
         return std::floor(x + 1e-9);
       case Fn::step:
-        return step_value(x);
+        return sign_bit(x);
       case Fn::relu:
         return x > 0 || std::isnan(x) ? x : 0;
       case Fn::silu:
         return x / (1 + std::exp(-x));
       case Fn::sign:
-        return step_value(x) - step_value(-x);
+        return sign_bit(x) - sign_bit(-x);
     }
     return 0;
   }
@@ -237,9 +256,12 @@ struct Lower {
       default:
         break;
     }
+    if (e->kind == Expr::masked_exp)
+      return a.apply(Fn::exp, a.where(kid(0), kid(1), a.minus_infinity()));
     Var v = a.fresh(size_nf(a, e->name), "v" + std::to_string(e->var));
     env[static_cast<size_t>(e->var)] = a.var(v);
     Nf body = kid(0);
+    if (e->kind == Expr::opaque) return a.opaque("scan", {{{v}, body}}, index);
     return e->kind == Expr::sum ? a.sum({v}, body) : a.max({v}, body);
   }
 };

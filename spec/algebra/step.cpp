@@ -26,9 +26,12 @@ Nf Engine::step_atom(Nf u, bool* flipped) {
 Nf Engine::relu(Nf u) {
   if (nonnegative(u)) return u;
   if (nonnegative(scale(u, -1))) return zero;
-  if (integer(u)) return mul(u, step(u));
   bool flipped = false;
-  Nf s = step_atom(u, &flipped);
+  Nf s = step_atom(integer(u) ? strip_iota(u) : u, &flipped);
+  if (integer(u)) {  // the same choice of sign, with the integer indicator
+    Nf w = flipped ? scale(u, -1) : u, kept = mul(w, sub(one, le0(w)));
+    return flipped ? add(u, kept) : kept;
+  }
   return flipped ? sub(u, mul(u, s)) : mul(u, s);
 }
 
