@@ -1,0 +1,65 @@
+#pragma once
+// What a plan moves, computes and keeps, per device, from its final types: one pass, loops
+// multiplied, nothing enumerated. Bytes follow the ring algorithms: what one device receives.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "spec/cost/amount.h"
+
+namespace shardproof::cost {
+
+/// A collective of the text, executed `count` times.
+struct Transfer {
+  std::string kind;  ///< "all_gather", "psum_scatter", "send" (between pipeline stages)
+  Amount count;
+  Amount bytes;  ///< received per device, all executions together
+  SourceRange range;
+};
+
+struct Cost {
+  std::vector<Transfer> transfers;  ///< in the order of the program; those of callees included
+  Amount flops;                     ///< of einsums, a multiply and an add each
+  Amount state;                     ///< bytes of parameters that are records: weights, moments
+  Amount inputs;                    ///< bytes of the other parameters
+  Amount saved;  ///< bytes that a backward needs: marked by save, and the carries of loops
+  std::vector<Amount> live;  ///< live intermediate bytes at the program points that may be the
+                             ///< fullest; no point is within another
+  bool backward_left_out = false;  ///< it calls grad or value_and_grad: forward only
+
+  struct Total {
+    std::string kind;
+    Amount count, bytes;
+  };
+  std::vector<Total> totals() const;  ///< by kind, in the order of the first occurrence
+  /// "5 all_gather, 1 psum_scatter"; "no communication".
+  std::string summary() const;
+};
+
+/// Numbers for given sizes.
+struct Evaluated {
+  struct Row {
+    std::string kind;
+    int64_t count, bytes;
+  };
+  std::vector<Row> rows;
+  int64_t bytes = 0, flops = 0, state = 0, inputs = 0, saved = 0, peak = 0;
+};
+
+using TypesOf = std::function<const std::vector<Type>&(size_t function)>;
+
+/// The cost of one call of plan `function`. Collectives that move nothing (slice, fan_out,
+/// zero_nonroot, zero_pad) are not transfers.
+Cost cost(const ir::Program& program, const TypesOf& types, size_t function);
+
+/// Throws std::domain_error where a size is missing, or a number does not fit into 64 bits.
+Evaluated evaluate(const Cost& cost, const Sizes& sizes);
+
+/// `sizes` with those that the program itself gives: `mesh t=4`, `dim M=4096`.
+Sizes with_declared(const ir::Program& program, Sizes sizes);
+
+int64_t bytes_of(Dtype dtype);  ///< 0 for a number
+/// Bytes of the local array of one device.
+Amount local_bytes(const ir::Program& program, const Type& type);
+
+}  // namespace shardproof::cost
