@@ -4,8 +4,8 @@
 
 #include <random>
 
-#include "spec/syntax/test_support.h"
 #include "spec/syntax/test_files.h"
+#include "spec/syntax/test_support.h"
 
 namespace shardproof::syntax {
 namespace {
