@@ -406,7 +406,8 @@ struct Law : testing::Test {
   void check_all(const std::vector<Case>& cases, int rounds) {
     for (const Case& each : cases) {
       compared = 0;
-      for (int i = 0; i < rounds && !HasFatalFailure(); ++i) check(each);
+      const bool before = HasFatalFailure();
+      for (int i = 0; i < rounds && (before || !HasFatalFailure()); ++i) check(each);
       EXPECT_GE(compared, rounds / 4) << each.name;  // the law is not empty
     }
   }
@@ -416,7 +417,7 @@ struct Law : testing::Test {
 TEST_F(Law, Pointwise) { check_all(pointwise_cases(), 40); }
 TEST_F(Law, Structure) { check_all(structure_cases(), 40); }
 TEST_F(Law, Index) { check_all(index_cases(), 40); }
-TEST_F(Law, Loops) { check_all(loop_cases(), 12); }
+TEST_F(Law, Loops) { check_all(loop_cases(), 4); }
 
 }  // namespace
 }  // namespace shardproof::lower
