@@ -43,9 +43,11 @@ Slots Context::slots(const Dim& dim) const {
   Slots result;
   for (const Name& factor : dim.factors) {
     const std::vector<Name> base = program.base(Dim{{factor}});
-    for (size_t i = 0; i < base.size(); ++i)
-      result.push_back({base.size() == 1 ? factor : factor + "." + std::to_string(i), base[i]});
+    for (const Name& name : base) result.push_back({"", base.size() == 1 ? factor : name, name});
   }
+  const Name whole = to_string(dim);
+  for (size_t i = 0; i < result.size(); ++i)
+    result[i].key = result.size() == 1 ? whole : whole + "." + std::to_string(i);
   return result;
 }
 
