@@ -1,6 +1,7 @@
 #include "spec/cli/suggest.h"
 
 #include <algorithm>
+#include <cctype>
 #include <numeric>
 #include <utility>
 
@@ -22,6 +23,11 @@ size_t edits(const std::string& a, const std::string& b) {
   return row.back();
 }
 
+std::string lower(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::tolower(static_cast<unsigned char>(c)));
+  return text;
+}
+
 }  // namespace
 
 std::optional<std::string> nearest(const std::string& word,
@@ -29,6 +35,7 @@ std::optional<std::string> nearest(const std::string& word,
   std::optional<std::string> best;
   size_t fewest = std::max<size_t>(1, word.size() / 3) + 1;
   for (const std::string& candidate : candidates) {
+    if (lower(word) == lower(candidate)) return candidate;
     const size_t count = edits(word, candidate);
     if (count < fewest && count < candidate.size()) {
       fewest = count;
