@@ -19,19 +19,20 @@ struct FixHint {
     advice            ///< words only
   } kind = Kind::advice;
   size_t operand = 0;
-  std::string text;
-  std::string message;  ///< "reduce before gelu"
+  std::string text = {};
+  std::string message = {};  ///< "reduce before gelu"
+  std::string pattern = {};  ///< of a wrap: the op's own pattern becomes this too; empty: it stays
   int cost = 0;  ///< 0 no communication, 1 reduces or scatters less, 2 all_reduce; order of listing
 };
 
 struct Refusal {
-  std::string code;     ///< of diagnostics.def
-  std::string message;  ///< headline: "gelu of a value that is unreduced over t"
-  std::string label;    ///< in terms of devices: "gelu(p0 + p1) is not gelu(p0) + gelu(p1)"
-  std::optional<size_t> operand;  ///< the culprit, when it is one
-  std::vector<std::string> details;
-  std::vector<FixHint> fixes;
-  std::vector<Axis> axes;  ///< the mesh axes at fault
+  std::string code;        ///< of diagnostics.def
+  std::string message;     ///< headline: "gelu of a value that is unreduced over t"
+  std::string label = {};  ///< in terms of devices: "gelu(p0 + p1) is not gelu(p0) + gelu(p1)"
+  std::optional<size_t> operand = {};  ///< the culprit, when it is one
+  std::vector<std::string> details = {};
+  std::vector<FixHint> fixes = {};
+  std::vector<Axis> axes = {};  ///< the mesh axes at fault
   bool gradient_only =
       false;  ///< the value is right and its gradient wrong: I mixed with another state
 };

@@ -1,0 +1,218 @@
+// A hash-consed normal form for scalar tensor expressions whose axis sizes are symbols.
+//
+// An Nf is a real function of index variables (integers in their range), sizes (integers >= 1) and
+// leaf tensors. Equal ids => equal functions, for all sizes at once; different ids say nothing.
+// Real arithmetic, equality where the model is defined: 1/y, log y and fractional powers are taken
+// as defined (see Algebra::obligations). Leaves are total functions of integers: a value outside
+// their range is arbitrary, finite and keeps the leaf's facts.
+#pragma once
+
+#include <cstdint>
+#include <functional>
+#include <memory>
+#include <optional>
+#include <stdexcept>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "spec/algebra/rational.h"
+
+namespace shardproof::algebra {
+
+/// An interned expression of one Algebra; == is equality of normal forms.
+struct Nf {
+  uint32_t id = 0;
+  friend bool operator==(Nf a, Nf b) { return a.id == b.id; }
+  friend bool operator!=(Nf a, Nf b) { return a.id != b.id; }
+  friend bool operator<(Nf a, Nf b) { return a.id < b.id; }
+};
+
+/// An index variable; it stands for every integer 0 <= v < range.
+struct Var {
+  uint32_t id = 0;
+  friend bool operator==(Var a, Var b) { return a.id == b.id; }
+  friend bool operator<(Var a, Var b) { return a.id < b.id; }
+};
+
+/// A named tensor without a definition.
+struct Leaf {
+  uint32_t id = 0;
+};
+
+/// The tensor  index -> body; body may have further free variables, which are then its parameters.
+struct Lambda {
+  std::vector<Var> index;
+  Nf body;
+};
+
+/// What is assumed of the values of a leaf or of an opaque result.
+struct LeafFacts {
+  bool integer = false;
+  bool positive = false;    // > 0
+  std::optional<Nf> below;  // 0 <= value < below; only with integer
+  bool boolean = false;     // value is 0 or 1
+};
+
+/// step(x) = [x > 0]; relu'(0) is therefore 0. sign(0) = 0.
+enum class Fn { exp, log, sigmoid, tanh, erf, sin, cos, abs, floor, step, relu, silu, sign };
+
+struct Budget {
+  int limit = 1;          // products of polynomials are expanded up to this many summands
+  long steps = 20000000;  // rewriting steps before BudgetExceeded; counts, never a clock
+  long nodes = 4000000;   // interned nodes before BudgetExceeded
+};
+
+struct BudgetExceeded : std::runtime_error {
+  using std::runtime_error::runtime_error;
+};
+
+/// Side conditions that the tests switch off to see that a law notices. Never used outside tests.
+enum class Fault {
+  none,
+  every_atom_positive,  // power.cpp: sqrt(x^2) = x
+  always_in_range,      // delta.cpp: Sum_u [u = e] f(u) = f(e) for any e
+  digit_stride,         // digits.cpp: c*k + j merges for any k
+  radix_integrality,    // indicator.cpp: the high part of a mixed radix split need not be integral
+  radix_range,          // indicator.cpp: ... and the low part need not be below the radix
+  step_content,         // functions.cpp: step drops content that may be zero
+  integer_comparison,   // indicator.cpp: 1 - le0(1-e) for reals
+  max_factor,           // sum.cpp: max pulls out factors of any sign
+  absorption,       // indicator.cpp: of two comparisons one implies the other, whatever their terms
+  telescoping,      // telescope.cpp: any two comparisons are neighbours
+  threshold_range,  // threshold.cpp: a threshold lies inside the range
+  unused_range,     // sum.cpp: an unused variable contributes 1, not its range
+  capture,  // lift.cpp: arguments that are not independent are not re-opened (loses proofs only)
+};
+
+struct Engine;
+
+class Algebra {
+ public:
+  explicit Algebra(Budget budget = {}, Fault fault = Fault::none);
+  ~Algebra();
+  Algebra(const Algebra&) = delete;
+  Algebra& operator=(const Algebra&) = delete;
+
+  // Constants, sizes, variables, tensors.
+  Nf number(Rational value);
+  /// The integer symbol |name| >= 1 (axis sizes, mesh axis sizes, group counts).
+  Nf size(const std::string& name);
+  /// A new index variable; `range` is made of sizes only and is declared to be an integer >= 1 (|V|
+  /// |t|^-1, |D|/2).
+  Var fresh(Nf range, std::string hint);
+  Nf var(Var v);
+  Nf range(Var v) const;
+  /// The same name and ranges give the same leaf (facts of the first call).
+  Leaf leaf(const std::string& name, const std::vector<Nf>& ranges, const LeafFacts& facts = {});
+  Nf at(Leaf tensor, const std::vector<Nf>& index);
+  /// An index used as a VALUE; == index in every indicator and index position, opaque to sums
+  /// otherwise.
+  Nf iota(Nf index);
+  Nf iota(Nf index, Nf /*range*/) { return iota(index); }
+  /// The mask constant: exp(x + minus_infinity) = 0. Only meaningful under where() inside exp or
+  /// max.
+  Nf minus_infinity();
+
+  // Arithmetic.
+  Nf add(Nf a, Nf b);
+  Nf sub(Nf a, Nf b);
+  Nf neg(Nf a);
+  Nf mul(Nf a, Nf b);
+  Nf div(Nf a, Nf b);
+  Nf pow(Nf base, Rational exponent);
+  /// base^exponent for a symbolic exponent: exp(exponent log base) if base is known positive, else
+  /// uninterpreted.
+  Nf power(Nf base, Nf exponent);
+  Nf apply(Fn fn, Nf argument);
+  Nf maximum(Nf a, Nf b);
+  Nf minimum(Nf a, Nf b);
+  Nf floordiv(Nf a, Nf b);
+  Nf mod(Nf a, Nf b);
+
+  // Indicators, 0 or 1.
+  /// [e = 0]; e is an integer index term, or any real (then only the rules that hold for reals
+  /// apply).
+  Nf eq0(Nf e);
+  /// [e <= 0] for an integer e; falls back to le0_real when e is not known to be integral.
+  Nf le0(Nf e);
+  Nf le0_real(Nf e);
+  Nf lt0_real(Nf e);
+  /// [0 <= i < range]; declares `range` as fresh() does.
+  Nf in_range(Nf index, Nf range);
+  /// cond a + (1 - cond) b.
+  Nf where(Nf cond01, Nf a, Nf b);
+
+  // Binders. The variables are consumed: they are bound in the result.
+  Nf sum(const std::vector<Var>& vars, Nf body);
+  Nf max(const std::vector<Var>& vars, Nf body);
+  /// An uninterpreted operator on whole tensors, at `index`: argsort, top_k, scan, cumsum, normal,
+  /// uniform.
+  Nf opaque(const std::string& op, const std::vector<Lambda>& tensors, const std::vector<Nf>& index,
+            const LeafFacts& facts = {});
+  /// Simultaneous; each term must lie in the range of its variable (or the result be masked by an
+  /// indicator there).
+  Nf substitute(Nf in, const std::vector<std::pair<Var, Nf>>& map);
+
+  // Assumptions, to be made before the terms they concern are built. Sizes are positive by
+  // themselves.
+  /// e, made of sizes, is an integer >= 1: t divides V as V/t, an even head as D/2, |D| > |h| as D
+  /// - h.
+  void declare_range(Nf e);
+  /// e > 0 for all values of its variables.
+  void declare_positive(Nf e);
+  /// a -> (tensors at a) is injective: if all of them agree at a and b then a = b. All have the
+  /// same ranges.
+  void declare_injective(const std::vector<Leaf>& tensors);
+
+  // Questions.
+  bool is_zero(Nf e) const;
+  std::optional<Rational> as_number(Nf e) const;
+  bool known_positive(Nf e);
+  bool known_nonnegative(Nf e);
+  bool known_integer(Nf e);
+  std::vector<Var> variables(Nf e) const;
+  /// Number of monomials.
+  size_t length(Nf e) const;
+  /// Bases that were inverted, logged or rooted without being known positive: {what, base}.
+  struct Obligation {
+    enum Kind { nonzero, positive } kind;
+    Nf base;
+  };
+  std::vector<Obligation> obligations() const;
+  /// Ranges that are integers >= 1 only because they were declared: the divisibility conditions of
+  /// the verdict.
+  std::vector<Nf> assumed_ranges() const;
+
+  // For people, and for statistics.
+  std::string show(Nf e);
+  long steps() const;
+  size_t nodes() const;
+
+  Engine& engine() { return *engine_; }
+
+ private:
+  std::unique_ptr<Engine> engine_;
+};
+
+enum class Comparison { equal, not_shown };
+
+/// Is plan == model? Tries, at this algebra's limit: identity, clearing denominators, sigmoid
+/// expansion, one binder. The CALLER climbs the levels (limit 1, 24, 200) by lowering again into
+/// another Algebra.
+Comparison compare(Algebra& algebra, Nf plan, Nf model);
+
+struct Difference {
+  enum Kind { factor, missing_summand, extra_summand, operand, index, inside, other };
+  Kind kind = other;
+  std::string text;  // "equal up to the factor |t|", "missing summand G*a", "inside sigmoid: ..."
+  Nf factor_value;   // kind == factor: plan = factor_value * model
+  std::string plan_part;  // the differing operand or index term, if any
+  std::string model_part;
+};
+
+/// Why plan and model differ, in the order: factor, summand, operand, index, inside a function.
+/// Null when equal.
+std::optional<Difference> explain(Algebra& algebra, Nf plan, Nf model);
+
+}  // namespace shardproof::algebra

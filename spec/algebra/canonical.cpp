@@ -1,0 +1,162 @@
+// The order of parameters and binders of a derived tensor: colour refinement, then
+// individualisation of ties. Hashes choose an order only; equality compares interned structure, so
+// a collision costs a proof, never soundness.
+#include <algorithm>
+#include <map>
+
+#include "spec/algebra/engine.h"
+#include "spec/algebra/hashing.h"
+
+namespace shardproof::algebra {
+
+namespace {
+
+using Colours = std::map<VarId, uint64_t>;
+constexpr int kMaxLeaves = 120;
+
+struct Colouring {
+  Engine& g;
+  const VarSet& params;
+  const VarSet& binders;
+  Nf body;
+  int leaves = 0;
+  bool found = false;
+  Engine::Order best;
+
+  uint64_t hash(Nf e, const Colours& colours, Rational sign = 1) const {
+    uint64_t h = 5;
+    for (const Term& t : g.terms(e)) {
+      uint64_t product = hash_rational(t.coef * sign);
+      for (const Factor& f : g.factors(t.mono))
+        product += mix(hash(f.atom, colours), hash_rational(f.exponent));
+      h += mix(product, 3);
+    }
+    return h;
+  }
+
+  uint64_t hash(AtomId a, const Colours& colours) const {
+    const Atom& atom = g.atoms[a];
+    if (g.atom_vars[a].empty()) return mix(a, 29);
+    uint64_t h = mix(static_cast<uint64_t>(atom.kind), 31);
+    switch (atom.kind) {
+      case AtomKind::var:
+        return mix(h, colours.at(atom.ref));
+      case AtomKind::eq0:
+        return mix(h, hash(atom.args[0], colours) + hash(atom.args[0], colours, -1));
+      case AtomKind::le0:
+        return mix(h, hash(atom.args[0], colours));
+      default:
+        break;
+    }
+    h = mix(h, atom.ref);
+    bool ordered = g.tensors[atom.ref].symmetries.empty();
+    uint64_t unordered = 0;
+    for (Nf arg : atom.args) {
+      uint64_t x = hash(arg, colours);
+      if (ordered)
+        h = mix(h, x);
+      else
+        unordered += mix(x, 41);
+    }
+    return ordered ? h : mix(h, unordered);
+  }
+
+  static size_t distinct(const Colours& colours) {
+    std::vector<uint64_t> all;
+    for (auto& [v, c] : colours) all.push_back(c);
+    std::sort(all.begin(), all.end());
+    return static_cast<size_t>(std::unique(all.begin(), all.end()) - all.begin());
+  }
+
+  /// colour(v) := hash(colour(v), the body with v marked), until the classes are stable.
+  void refine(Colours& colours) const {
+    for (size_t before = distinct(colours); before < colours.size();) {
+      Colours next;
+      for (auto& [v, c] : colours) {
+        Colours marked = colours;
+        marked[v] = mix(c, 97);
+        uint64_t h = c;
+        for (const Term& t : g.terms(body)) {
+          if (!contains(g.mono_vars[t.mono], v)) continue;
+          uint64_t product = hash_rational(t.coef);
+          for (const Factor& f : g.factors(t.mono))
+            product += mix(hash(f.atom, marked), hash_rational(f.exponent));
+          h += mix(product, 7);
+        }
+        next[v] = mix(h, 1);
+        g.tick(static_cast<long>(g.terms(body).size()));
+      }
+      size_t after = distinct(next);
+      if (after <= before) {
+        colours = after == before ? next : colours;
+        break;
+      }
+      colours = next, before = after;
+    }
+  }
+
+  void leaf(const Colours& colours) {
+    ++leaves;
+    Engine::Order order;
+    order.params = params, order.binders = binders;
+    auto by_colour = [&](VarId a, VarId b) { return colours.at(a) < colours.at(b); };
+    std::stable_sort(order.params.begin(), order.params.end(), by_colour);
+    std::stable_sort(order.binders.begin(), order.binders.end(), by_colour);
+    order.body = rename(order);
+    if (!found || order.body < best.body) {
+      best = order, found = true;
+    } else if (order.body == best.body && best.symmetric.size() < 24 &&
+               order.params != best.params) {
+      best.symmetric.push_back(order.params);
+    }
+  }
+
+  Nf rename(const Engine::Order& order) const {
+    Map map;
+    for (size_t i = 0; i < order.params.size(); ++i)
+      map.push_back({order.params[i], g.var(g.slot(VarInfo::param, static_cast<uint32_t>(i),
+                                                   g.vars[order.params[i]].range))});
+    for (size_t i = 0; i < order.binders.size(); ++i)
+      map.push_back({order.binders[i], g.var(g.slot(VarInfo::binder, static_cast<uint32_t>(i),
+                                                    g.vars[order.binders[i]].range))});
+    std::sort(map.begin(), map.end());
+    return g.substitute(body, map);
+  }
+
+  void search(Colours colours) {
+    if (leaves >= kMaxLeaves) return;
+    refine(colours);
+    std::map<uint64_t, VarSet> cells;
+    for (auto& [v, c] : colours) cells[c].push_back(v);
+    const VarSet* smallest = nullptr;
+    for (auto& [c, cell] : cells)
+      if (cell.size() > 1 && (smallest == nullptr || cell.size() < smallest->size()))
+        smallest = &cell;
+    if (smallest == nullptr) return leaf(colours);
+    for (VarId v : *smallest) {
+      Colours next = colours;
+      next[v] = mix(next[v], 1234567);
+      search(std::move(next));
+    }
+  }
+};
+
+}  // namespace
+
+Engine::Order Engine::canonical(Op op, const VarSet& params, const VarSet& binders, Nf body) {
+  Colouring colouring{*this, params, binders, body, 0, false, {}};
+  Colours colours;
+  for (VarId v : params) colours[v] = mix(101, vars[v].range.id);
+  for (size_t i = 0; i < binders.size(); ++i)
+    colours[binders[i]] = op == Op::lambda ? 1000 + i : mix(103, vars[binders[i]].range.id);
+  if (op == Op::lambda) {  // the order of the index is given
+    Colours of_params = colours;
+    colouring.refine(of_params);
+    for (VarId v : params) colours[v] = of_params[v];
+    for (size_t i = 0; i < binders.size(); ++i) colours[binders[i]] = i;
+  }
+  colouring.search(colours);
+  return colouring.best;
+}
+
+}  // namespace shardproof::algebra

@@ -1,0 +1,209 @@
+// plan - model = 0?  What one level can do beyond identity: denominators, sigmoids, one common
+// binder.
+#include <algorithm>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+namespace {
+
+/// The product of two polynomials, distributed whatever the limit; null when it is too long.
+std::optional<Nf> expand(Engine& g, Nf a, Nf b) {
+  if (g.terms(a).size() * g.terms(b).size() > 4000) return std::nullopt;
+  Nf result = g.zero;
+  for (const Term& t : Poly(g.terms(b))) result = g.add(result, g.mul_mono(a, t.mono, t.coef));
+  return result;
+}
+
+/// residue times the missing powers of its poly, sum and max denominators, and expanded; null if it
+/// is none.
+std::optional<Nf> clear_denominators(Engine& g, Nf residue) {
+  for (int round = 0; round < 4; ++round) {
+    Mono missing;
+    bool expandable = false;
+    for (const Term& t : Poly(g.terms(residue)))
+      for (const Factor& f : Mono(g.factors(t.mono))) {
+        if (!g.is_op(f.atom, Op::poly)) continue;
+        if (f.exponent.sign() > 0 && Rational(1) < f.exponent + Rational(1))
+          expandable = expandable || !(f.exponent < Rational(1));
+        if (f.exponent.sign() > 0) continue;
+        size_t i = 0;
+        while (i < missing.size() && missing[i].atom != f.atom) ++i;
+        if (i == missing.size())
+          missing.push_back({f.atom, -f.exponent});
+        else if (missing[i].exponent < -f.exponent)
+          missing[i].exponent = -f.exponent;
+      }
+    if (missing.empty() && !expandable) return residue;
+    Nf total = g.zero;
+    for (const Term& t : Poly(g.terms(residue))) {
+      Mono m = g.factors(t.mono), rest;
+      for (const Factor& f : missing) m.push_back(f);
+      std::sort(m.begin(), m.end(),
+                [](const Factor& x, const Factor& y) { return x.atom < y.atom; });
+      Nf product = g.number(t.coef);
+      for (size_t i = 0; i < m.size();) {
+        Factor f = m[i];
+        for (++i; i < m.size() && m[i].atom == f.atom; ++i) f.exponent = f.exponent + m[i].exponent;
+        int64_t whole = g.is_op(f.atom, Op::poly) && f.exponent.sign() > 0 ? f.exponent.floor() : 0;
+        if (f.exponent != Rational(whole)) rest.push_back({f.atom, f.exponent - Rational(whole)});
+        for (; whole > 0; --whole) {
+          auto longer = expand(g, product, g.inner(f.atom));
+          if (!longer) return std::nullopt;
+          product = *longer;
+        }
+      }
+      auto longer = expand(g, product, g.fix(rest, 1));
+      if (!longer) return std::nullopt;
+      total = g.add(total, *longer);
+    }
+    if (total == residue || total == g.zero) return total;
+    residue = total;
+  }
+  return residue;
+}
+
+/// sigmoid(u) = (1 + exp(-u))^-1, kept as a poly atom to the -1 that clear_denominators can
+/// multiply away.
+Nf expand_sigmoids(Engine& g, Nf e) {
+  Nf total = g.zero;
+  for (const Term& t : Poly(g.terms(e))) {
+    Mono kept;
+    Nf product = g.one;
+    for (const Factor& f : Mono(g.factors(t.mono))) {
+      if (!g.is_op(f.atom, Op::sigmoid)) {
+        kept.push_back(f);
+        continue;
+      }
+      Nf body = g.add(g.one, g.exp(g.scale(g.inner(f.atom), -1)));
+      kept.push_back({g.only_atom(g.lift(Op::poly, {}, body)), -f.exponent});
+    }
+    product = g.fix(kept, t.coef);
+    total = g.add(total, product);
+  }
+  return total;
+}
+
+/// Monomials c * outer * sum_{v} body with one binder and equal range are put under one sum.
+Nf common_binder(Engine& g, Nf e) {
+  std::vector<std::pair<std::pair<Nf, Nf>, Nf>> groups;  // (range, outer) -> body
+  Nf total = g.zero;
+  for (const Term& t : Poly(g.terms(e))) {
+    Mono outer;
+    std::optional<Factor> under;
+    for (const Factor& f : Mono(g.factors(t.mono))) {
+      if (!under && g.is_op(f.atom, Op::sum) && f.exponent.is_one() &&
+          g.tensors[g.atoms[f.atom].ref].binders.size() == 1)
+        under = f;
+      else
+        outer.push_back(f);
+    }
+    if (!under) {
+      total = g.add(total, g.monomial(t.mono, t.coef));
+      continue;
+    }
+    const Atom a = g.atoms[under->atom];
+    Nf range = g.tensors[a.ref].binders[0];
+    VarSet binders;
+    Nf body = g.scale(g.open(a.ref, a.args, g.free_of(e), &binders), t.coef);
+    Nf outside = g.monomial(g.mono(outer), 1);
+    size_t i = 0;
+    while (i < groups.size() && groups[i].first != std::make_pair(range, outside)) ++i;
+    if (i == groups.size()) groups.push_back({{range, outside}, g.zero});
+    groups[i].second = g.add(groups[i].second, body);
+  }
+  for (auto& [key, body] : groups) {
+    bool vanishes = body == g.zero;
+    for (bool sigmoids : {false, true}) {
+      auto r = clear_denominators(g, sigmoids ? expand_sigmoids(g, body) : body);
+      vanishes = vanishes || (r && *r == g.zero);
+    }
+    if (!vanishes) return g.one;
+  }
+  return total;
+}
+
+/// The range of the only binder of a sum atom that occurs once; null otherwise.
+std::optional<Nf> single_range(Engine& g, const Factor& f) {
+  if (!g.is_op(f.atom, Op::sum) || !f.exponent.is_one()) return std::nullopt;
+  const Tensor& t = g.tensors[g.atoms[f.atom].ref];
+  return t.binders.size() == 1 ? std::optional<Nf>(t.binders[0]) : std::nullopt;
+}
+
+/// Sum over big = sum over small + sum over the rest, in every term of e.
+Nf split_range(Engine& g, Nf e, Nf big, Nf small) {
+  Nf total = g.zero;
+  for (const Term& t : Poly(g.terms(e))) {
+    const Mono m = g.factors(t.mono);
+    size_t i = 0;
+    while (i < m.size() && single_range(g, m[i]) != std::optional<Nf>(big)) ++i;
+    if (i == m.size()) {
+      total = g.add(total, g.monomial(t.mono, t.coef));
+      continue;
+    }
+    const Atom a = g.atoms[m[i].atom];
+    VarSet binder, avoid = g.free_of(e);
+    Nf body = g.open(a.ref, a.args, avoid, &binder);
+    avoid.push_back(binder[0]);
+    VarId u = g.scratch(small, avoid), w = g.scratch(g.sub(big, small), avoid);
+    Nf low = g.sum({u}, g.substitute(body, {{binder[0], g.var(u)}}));
+    Nf high = g.sum({w}, g.substitute(body, {{binder[0], g.add(g.var(w), small)}}));
+    total = g.add(total, g.mul(g.fix(without(m, i), t.coef), g.add(low, high)));
+  }
+  return total;
+}
+
+/// Whether e vanishes once sums are cut where the smaller ranges that occur in e end.
+bool vanishes_in_pieces(Engine& g, Nf e, int depth) {
+  if (e == g.zero || common_binder(g, e) == g.zero) return true;
+  if (depth == 0) return false;
+  std::vector<Nf> ranges;
+  for (const Term& t : Poly(g.terms(e)))
+    for (const Factor& f : Mono(g.factors(t.mono)))
+      if (auto r = single_range(g, f);
+          r && std::find(ranges.begin(), ranges.end(), *r) == ranges.end())
+        ranges.push_back(*r);
+  if (ranges.size() > 6) return false;
+  for (Nf big : ranges)
+    for (Nf small : ranges)
+      if (small != big && g.at_least(g.sub(big, small), 1) &&
+          vanishes_in_pieces(g, split_range(g, e, big, small), depth - 1))
+        return true;
+  return false;
+}
+
+bool vanishes(Engine& g, Nf residue) {
+  if (residue == g.zero) return true;
+  auto cleared = clear_denominators(g, residue);
+  if (cleared && *cleared == g.zero) return true;
+  Nf without = expand_sigmoids(g, residue);
+  if (without != residue) {
+    cleared = clear_denominators(g, without);
+    if (cleared && *cleared == g.zero) return true;
+  }
+  return vanishes_in_pieces(g, residue, 2);
+}
+
+/// A free variable with a numeric range <= 8: every case must vanish.
+bool by_cases(Engine& g, Nf residue, int depth) {
+  if (vanishes(g, residue)) return true;
+  for (VarId v : VarSet(g.free_of(residue))) {
+    auto n = g.as_number(g.vars[v].range);
+    if (!n || Rational(8) < *n || depth == 0) continue;
+    for (int64_t i = 0; i < n->num; ++i)
+      if (!by_cases(g, g.substitute(residue, {{v, g.number(i)}}), depth - 1)) return false;
+    return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+Comparison compare(Algebra& algebra, Nf plan, Nf model) {
+  if (plan == model) return Comparison::equal;
+  Engine& g = algebra.engine();
+  return by_cases(g, g.sub(plan, model), 3) ? Comparison::equal : Comparison::not_shown;
+}
+
+}  // namespace shardproof::algebra

@@ -1,0 +1,78 @@
+// Sums against equalities: v := T for [v = T], and gathers.
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+namespace {
+
+/// T with  e = 0 <=> v = T, if v occurs once in e, alone and with a constant coefficient.
+std::optional<Nf> solve(Engine& g, Nf e, VarId v) {
+  Nf rest = g.zero;
+  Rational slope = 0;
+  for (const Term& t : Poly(g.terms(e))) {
+    if (!contains(g.mono_vars[t.mono], v)) {
+      rest = g.add(rest, g.monomial(t.mono, t.coef));
+      continue;
+    }
+    const Mono& m = g.factors(t.mono);
+    if (m.size() != 1 || g.atoms[m[0].atom].kind != AtomKind::var || !m[0].exponent.is_one())
+      return std::nullopt;
+    slope = t.coef;
+  }
+  if (slope.is_zero()) return std::nullopt;
+  Nf solution = g.scale(rest, Rational(-1) / slope);
+  if (!g.integer(solution)) return std::nullopt;
+  return solution;
+}
+
+}  // namespace
+
+/// Sum_v [v = T] f(v) = [0 <= T < range] f(T); with `in_range` only where the indicator is
+/// provably 1.
+std::optional<Nf> Engine::delta(const VarSet& bound, const Mono& m, Rational coef, bool in_range) {
+  for (size_t i = 0; i < m.size(); ++i) {
+    if (atoms[m[i].atom].kind != AtomKind::eq0 || !m[i].exponent.is_one()) continue;
+    Nf e = atoms[m[i].atom].args[0];
+    for (VarId v : bound) {
+      if (!mentions(e, v)) continue;
+      auto at = solve(*this, e, v);
+      if (!at) continue;
+      Nf inside = one;
+      if (fault != Fault::always_in_range) {
+        Nf above = add(sub(*at, vars[v].range), one);
+        if (in_range && !(at_least(*at, 0) && at_least(scale(above, -1), 0))) continue;
+        if (!in_range) inside = mul(le0(scale(*at, -1)), le0(above));
+      }
+      Nf rest = substitute(fix(without(m, i), coef), {{v, *at}});
+      return sum(set_minus(bound, {v}), mul(inside, rest));
+    }
+  }
+  return std::nullopt;
+}
+
+/// [v = ids[b]] f(v) = [v = ids[b]] f(ids[b]) for a free variable v, if it is the only such
+/// indicator.
+std::optional<Nf> Engine::gather(const VarSet& bound, const Mono& m, Rational coef) {
+  std::optional<std::pair<size_t, std::pair<VarId, Nf>>> found;
+  for (size_t i = 0; i < m.size(); ++i) {
+    if (atoms[m[i].atom].kind != AtomKind::eq0 || !m[i].exponent.is_one()) continue;
+    Nf e = atoms[m[i].atom].args[0];
+    for (VarId v : atom_vars[m[i].atom]) {
+      if (contains(bound, v)) continue;
+      auto at = solve(*this, e, v);
+      if (!at || !is_single(*at)) continue;
+      const Mono& f = factors(terms(*at)[0].mono);
+      if (f.size() != 1 || !derived(f[0].atom) || mentions(*at, v)) continue;
+      if (found) return std::nullopt;
+      found = {i, {v, *at}};
+    }
+  }
+  if (!found) return std::nullopt;
+  auto [i, image] = *found;
+  Mono rest = without(m, i);
+  Nf before = fix(rest, coef), after = substitute(before, {image});
+  if (before == after) return std::nullopt;
+  return sum(bound, mul(monomial(mono({m[i]}), 1), after));
+}
+
+}  // namespace shardproof::algebra

@@ -1,0 +1,277 @@
+// The tables and rule families behind Algebra; each rule family is one .cpp file.
+//
+// There are no nested binders: every bound sum or max and every argument of a nonlinear function is
+// a derived tensor, interned by (function, parameter ranges, binder ranges, body), and occurs as an
+// atom D[args] like a leaf.
+#pragma once
+
+#include <deque>
+#include <map>
+#include <string>
+#include <unordered_map>
+#include <utility>
+#include <vector>
+
+#include "spec/algebra/algebra.h"
+#include "spec/algebra/interner.h"
+
+namespace shardproof::algebra {
+
+using AtomId = uint32_t;
+using MonoId = uint32_t;
+using TensorId = uint32_t;
+using VarId = uint32_t;
+using VarSet = std::vector<VarId>;  // sorted
+
+/// What an atom's tensor is. `symbol` is an uninterpreted operator, `lambda` a tensor handed to
+/// one.
+enum class Op : uint8_t {
+  leaf,
+  iota,
+  symbol,
+  lambda,
+  sum,
+  max,
+  poly,
+  exp,
+  log,
+  sigmoid,
+  erf,
+  sin,
+  cos,
+  floor,
+  step
+};
+
+enum class AtomKind : uint8_t { size, prime, var, app, eq0, le0 };
+
+struct Atom {
+  AtomKind kind = AtomKind::size;
+  uint32_t ref = 0;      // size symbol, prime, variable or tensor
+  std::vector<Nf> args;  // app: index terms; eq0, le0: the term
+};
+
+struct Factor {
+  AtomId atom;
+  Rational exponent;
+};
+using Mono = std::vector<Factor>;  // sorted by atom, exponents != 0
+
+struct Term {
+  MonoId mono;
+  Rational coef;
+};
+using Poly = std::vector<Term>;  // sorted by mono, coefficients != 0
+
+/// A variable. User variables are free; params and binders are the slots of derived tensors;
+/// scratch ones open them.
+struct VarInfo {
+  enum Kind : uint8_t { free, param, binder, scratch } kind = free;
+  uint32_t slot = 0;
+  Nf range;
+  std::string hint;
+};
+
+struct Tensor {
+  Op op = Op::leaf;
+  std::string name;                               // leaf, symbol
+  std::vector<Nf> ranges;                         // of leaves and parameters
+  std::vector<Nf> binders;                        // ranges
+  std::vector<std::string> hints;                 // of the binders, for people
+  Nf body;                                        // derived
+  LeafFacts facts;                                // leaf, symbol
+  std::vector<std::vector<uint32_t>> symmetries;  // argument orders that give the same function
+};
+
+using Map = std::vector<std::pair<VarId, Nf>>;  // sorted by variable
+
+struct Engine {
+  Engine(Budget budget, Fault fault);
+
+  // Tables. intern.cpp
+  Interner<Atom> atoms;
+  Interner<Mono> monos;
+  Interner<Poly> polys;
+  std::deque<VarSet> atom_vars, mono_vars, poly_vars;  // free variables, by id
+  std::deque<VarInfo> vars;
+  std::deque<Tensor> tensors;
+  std::vector<std::string> sizes;
+  std::unordered_map<std::string, uint32_t> size_ids;
+  std::unordered_map<std::string, TensorId> tensor_ids;
+  std::map<std::tuple<int, uint32_t, uint32_t>, VarId> slots;
+  Budget budget;
+  Fault fault;
+  long steps = 0;
+  Nf zero, one;
+
+  void tick(long n = 1);
+  AtomId atom(Atom a);
+  MonoId mono(Mono m);
+  Nf poly(Poly p);
+  const Poly& terms(Nf e) const { return polys[e.id]; }
+  const Mono& factors(MonoId m) const { return monos[m]; }
+  const VarSet& free_of(Nf e) const { return poly_vars[e.id]; }
+  bool mentions(Nf e, VarId v) const;
+  bool mentions_any(const VarSet& have, const VarSet& wanted) const;
+  VarId slot(VarInfo::Kind kind, uint32_t index, Nf range);
+  VarId scratch(Nf range, const VarSet& avoid);
+  TensorId tensor(Tensor t, const std::string& key);
+  Nf monomial(MonoId m, Rational coef);
+  Nf atom_power(AtomId a, Rational exponent);  // unnormalised single factor
+  Nf of_atom(AtomId a) { return atom_power(a, 1); }
+
+  // polynomial.cpp
+  Nf number(Rational value);
+  Nf size(const std::string& name);
+  Nf var(VarId v);
+  Nf add(Nf a, Nf b);
+  Nf add_all(Poly terms);
+  Nf scale(Nf a, Rational by);
+  Nf sub(Nf a, Nf b) { return add(a, scale(b, -1)); }
+  Nf mul(Nf a, Nf b);
+  Nf mul_mono(Nf a, MonoId m, Rational coef);
+  Nf fix(Mono factors, Rational coef);  // product of factors, in normal form
+  std::optional<Rational> as_number(Nf e) const;
+  bool is_single(Nf e) const { return terms(e).size() == 1; }
+  std::unordered_map<uint64_t, Nf> mul_cache;
+
+  // power.cpp
+  struct Content {
+    Rational coef = 1;
+    Mono common;
+    Nf body;
+  };
+  Nf pow(Nf base, Rational exponent);
+  Nf pow_single(Nf base, Rational exponent);
+  Nf pow_poly(Nf base, Rational exponent);
+  /// base = coef * common * body, with coef > 0; common: sizes, and atoms that are positive (any
+  /// atom if `any`).
+  Content content(Nf base, bool any);
+  Nf cut(Nf e);  // e as one monomial: content times its poly atom
+  /// value^exponent for value > 0, as prime powers.
+  std::optional<Nf> root(Rational value, Rational exponent);
+  std::unordered_map<std::string, Nf> pow_cache;
+  std::vector<Algebra::Obligation> obligations;
+  void oblige(Algebra::Obligation::Kind kind, Nf base);
+
+  // functions.cpp
+  Nf apply(Fn fn, Nf u);
+  Nf exp(Nf u);
+  Nf exp_group(Nf u);
+  Nf log(Nf u);
+  Nf sigmoid(Nf u);
+  Nf step(Nf u);
+  /// The atom step(u), or with flipped step(-u); u has its positive content removed.
+  Nf step_atom(Nf u, bool* flipped);
+  Nf floor(Nf u);
+  Nf floordiv(Nf a, Nf b);
+  Nf mod(Nf a, Nf b);
+  Nf iota(Nf index);
+  Nf relu(Nf u);
+  Nf odd_even(Op op, Nf u, bool odd);
+  std::optional<Nf> exp_minus_infinity(Nf u);
+  Nf inner(AtomId a);  // u of the atom exp(u), poly(u), log(u), ..
+  /// Of two single atoms the one whose tensor is older: the choice of sign does not depend on
+  /// variable names.
+  bool older(Nf a, Nf b) const;
+  AtomId only_atom(Nf e) const { return factors(terms(e)[0].mono)[0].atom; }
+  std::unordered_map<AtomId, Nf> inner_cache;
+  AtomId minus_infinity();
+
+  // indicator.cpp
+  Nf eq0(Nf e);
+  Nf le0(Nf e);
+  Nf indicator(AtomKind kind, Nf e);
+  Nf strip_iota(Nf e);
+  std::optional<Nf> split_radix(AtomKind kind, Nf e);
+  bool absorb(Mono& factors);  // false: the product is zero
+  bool is_indicator(AtomId a) const;
+  bool idempotent(AtomId a) const;
+  std::unordered_map<uint64_t, Nf> indicator_cache;
+
+  // facts.cpp, bounds.cpp, size_sign.cpp
+  std::unordered_map<uint32_t, char> positive_cache, nonnegative_cache, integer_cache;
+  std::vector<Nf> declared_positive;
+  std::vector<std::vector<TensorId>> injective;
+  std::vector<Nf> integral_ranges;  // declared integers >= 1
+  void declare_range(Nf range);
+  void declare_positive(Nf e);
+  void forget_facts();
+  bool positive(Nf e);
+  bool nonnegative(Nf e);
+  bool integer(Nf e);
+  bool positive_atom(AtomId a);
+  bool nonnegative_atom(AtomId a, Rational exponent);
+  bool integer_atom(AtomId a);
+  bool integral_sizes(Rational coef, const Mono& sizes, int depth);
+  bool nonnegative_sizes(Nf e);
+  struct Bounds {
+    Nf low, high;
+  };
+  std::optional<Bounds> bounds(Nf e);
+  bool at_least(Nf e, int64_t bound);  // e >= bound for all values of its variables
+  std::unordered_map<uint32_t, char> size_sign_cache;
+
+  // substitute.cpp
+  Nf substitute(Nf e, const Map& map);
+  Nf substitute_atom(AtomId a, const Map& map);
+  Interner<Map> maps;
+  std::unordered_map<uint64_t, Nf> substitute_cache;
+
+  // lift.cpp: D[args], with D in canonical form. canonical.cpp: the order of parameters and
+  // binders.
+  Nf lift(Op op, const VarSet& binders, Nf body);
+  Nf app(TensorId t, std::vector<Nf> args);
+  Nf open(TensorId t, const std::vector<Nf>& args, const VarSet& avoid, VarSet* binders);
+  Nf rebuild(Op op, const VarSet& binders, Nf body);
+  std::vector<Nf> least_arguments(TensorId t, std::vector<Nf> args) const;
+  struct Order {
+    VarSet params, binders;
+    Nf body;
+    std::vector<VarSet> symmetric;  // further parameter orders with the same body
+  };
+  Order canonical(Op op, const VarSet& params, const VarSet& binders, Nf body);
+  std::unordered_map<std::string, Nf> lift_cache;
+  const Tensor* derived(AtomId a) const;  // null unless the atom is an application
+  bool is_op(AtomId a, Op op) const;
+
+  // sum.cpp, delta.cpp, injective.cpp, threshold.cpp, telescope.cpp, digits.cpp, max.cpp
+  Nf sum(VarSet bound, Nf body);
+  Nf sum_term(VarSet bound, Mono factors, Rational coef);
+  Nf sum_components(const VarSet& bound, const Mono& factors, Rational coef);
+  Nf sum_thresholds(const VarSet& bound, Nf body, bool* done);
+  Nf sum_telescoping(const VarSet& bound, Nf body, bool* done);
+  bool flatten(VarSet& bound, Mono& factors, Nf* opened);
+  std::optional<Nf> delta(const VarSet& bound, const Mono& factors, Rational coef, bool in_range);
+  std::optional<Nf> apply_injective(const VarSet& bound, const Mono& factors, Rational coef);
+  std::optional<Nf> gather(const VarSet& bound, const Mono& factors, Rational coef);
+  std::optional<Nf> cancel(const VarSet& bound, const Mono& factors, Rational coef);
+  bool merge_digits(VarSet& bound, Nf& body);
+  std::vector<std::pair<VarId, VarId>> digit_pairs(Nf e);
+  std::unordered_map<uint32_t, std::vector<std::pair<VarId, VarId>>> pair_cache;
+  Nf max(VarSet bound, Nf body);
+  std::unordered_map<std::string, Nf> sum_cache;
+
+  // show.cpp
+  using Names = std::map<VarId, std::string>;
+  std::string show(Nf e, int depth = 4, const Names& names = {});
+  std::string show_atom(AtomId a, int depth, const Names& names);
+  std::string show_factor(const Factor& f, int depth, const Names& names);
+};
+
+inline Mono without(const Mono& factors, size_t i) {
+  Mono rest = factors;
+  rest.erase(rest.begin() + static_cast<long>(i));
+  return rest;
+}
+
+inline bool contains(const VarSet& set, VarId v) {
+  for (VarId w : set)
+    if (w == v) return true;
+  return false;
+}
+
+VarSet set_union(const VarSet& a, const VarSet& b);
+VarSet set_minus(const VarSet& a, const VarSet& b);
+
+}  // namespace shardproof::algebra

@@ -1,0 +1,291 @@
+// Why two normal forms differ, for people: a factor, a summand, an operand, an index term, or
+// inside a function.
+#include <algorithm>
+#include <map>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+namespace {
+
+using Tokens = std::map<std::string, int>;  // operand and function names with multiplicity
+
+struct Explainer {
+  Engine& g;
+  int depth = 0;
+
+  // --- names ---
+
+  void collect(AtomId id, Tokens& out) {
+    const Atom a = g.atoms[id];
+    for (Nf arg : a.args) collect(arg, out);
+    if (a.kind == AtomKind::eq0) ++out["[.. = 0]"];
+    if (a.kind == AtomKind::le0) ++out["[.. <= 0]"];
+    if (a.kind != AtomKind::app) return;
+    const Tensor& t = g.tensors[a.ref];
+    if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota)
+      ++out[t.name];
+    else
+      collect(Nf(t.body), out);
+  }
+  void collect(Nf e, Tokens& out) {
+    for (const Term& t : Poly(g.terms(e)))
+      for (const Factor& f : Mono(g.factors(t.mono))) collect(f.atom, out);
+  }
+  Tokens tokens(const Term& t) {
+    Tokens out;
+    for (const Factor& f : Mono(g.factors(t.mono))) collect(f.atom, out);
+    return out;
+  }
+  static Tokens minus(const Tokens& a, const Tokens& b) {
+    Tokens out;
+    for (auto& [name, n] : a) {
+      auto it = b.find(name);
+      int left = n - (it == b.end() ? 0 : it->second);
+      if (left > 0) out[name] = left;
+    }
+    return out;
+  }
+  static int count(const Tokens& t) {
+    int n = 0;
+    for (auto& [name, k] : t) n += k;
+    return n;
+  }
+  std::string text(const Term& t) { return g.show(g.monomial(t.mono, t.coef), 3); }
+
+  // --- sums ---
+
+  Difference nf(Nf plan, Nf model) {
+    if (auto f = factor(plan, model)) return *f;
+    Nf residue = g.sub(plan, model);
+    std::vector<Term> extra, missing;
+    for (const Term& t : Poly(g.terms(residue))) {
+      auto has = [&](Nf e) {
+        for (const Term& u : g.terms(e))
+          if (u.mono == t.mono) return true;
+        return false;
+      };
+      if (has(plan) && has(model))
+        return scaled(t, coefficient(plan, t.mono), coefficient(model, t.mono));
+      (has(plan) ? extra : missing).push_back(t);
+    }
+    for (Term& t : missing) t.coef = -t.coef;
+    if (extra.empty() && !missing.empty())
+      return {Difference::missing_summand,
+              "missing summand " + text(missing[0]),
+              {},
+              "",
+              text(missing[0])};
+    if (missing.empty() && !extra.empty())
+      return {Difference::extra_summand, "extra summand " + text(extra[0]), {}, text(extra[0]), ""};
+    return nearest(extra, missing);
+  }
+
+  Rational coefficient(Nf e, MonoId m) {
+    for (const Term& t : g.terms(e))
+      if (t.mono == m) return t.coef;
+    return 0;
+  }
+  Difference scaled(const Term& t, Rational plan, Rational model) {
+    Difference d;
+    d.kind = Difference::factor, d.factor_value = g.number(plan / model);
+    d.text = "summand " + text({t.mono, model}) + " is off by the factor " + (plan / model).text();
+    return d;
+  }
+
+  /// plan = r * model with r made of sizes.
+  std::optional<Difference> factor(Nf plan, Nf model) {
+    if (plan == g.zero || model == g.zero) return std::nullopt;
+    Engine::Content p = g.content(plan, false), m = g.content(model, false);
+    Rational sign = 1;
+    if (g.scale(p.body, -1) == m.body)
+      sign = -1;
+    else if (p.body != m.body)
+      return std::nullopt;
+    Mono ratio = p.common;
+    for (const Factor& f : m.common) ratio.push_back({f.atom, -f.exponent});
+    Nf r = g.fix(ratio, sign * p.coef / m.coef);
+    if (g.mul(r, model) != plan || g.terms(r).size() != 1) return std::nullopt;
+    for (const Factor& f : g.factors(g.terms(r)[0].mono))
+      if (g.atoms[f.atom].kind != AtomKind::size && g.atoms[f.atom].kind != AtomKind::prime)
+        return std::nullopt;
+    return Difference{Difference::factor, "equal up to the factor " + g.show(r), r, "", ""};
+  }
+
+  /// The pair of leftover summands with the fewest names apart.
+  Difference nearest(const std::vector<Term>& extra, const std::vector<Term>& missing) {
+    int best = INT32_MAX;
+    Term p = extra[0], m = missing[0];
+    for (size_t i = 0; i < extra.size() && i < 12; ++i)
+      for (size_t j = 0; j < missing.size() && j < 12; ++j) {
+        Tokens x = tokens(extra[i]), y = tokens(missing[j]);
+        int distance = count(minus(x, y)) + count(minus(y, x));
+        if (distance < best) best = distance, p = extra[i], m = missing[j];
+      }
+    return term(p, m);
+  }
+
+  // --- one summand ---
+
+  Difference term(const Term& p, const Term& m) {
+    Nf plan = g.monomial(p.mono, p.coef), model = g.monomial(m.mono, m.coef);
+    if (auto f = factor(plan, model)) {
+      f->text = "summand " + text(m) + " is off by the factor " + g.show(f->factor_value);
+      return *f;
+    }
+    Mono left = g.factors(p.mono), right = g.factors(m.mono);
+    for (size_t i = 0; i < left.size();) {
+      size_t j = 0;
+      while (j < right.size() &&
+             (right[j].atom != left[i].atom || right[j].exponent != left[i].exponent))
+        ++j;
+      if (j == right.size()) {
+        ++i;
+        continue;
+      }
+      left = without(left, i), right = without(right, j);
+    }
+    if (left.empty() && right.size() == 1) return lone(right[0], "missing");
+    if (right.empty() && left.size() == 1) return lone(left[0], "extra");
+    if (auto d = pairs(left, right)) return *d;
+    if (auto d = names(tokens(p), tokens(m))) return *d;
+    return {Difference::other, text(p) + " instead of " + text(m), {}, text(p), text(m)};
+  }
+
+  Difference lone(const Factor& f, const char* what) {
+    std::string name = g.show_factor(f, 2, {});
+    bool extra = what[0] == 'e';
+    return {Difference::operand,
+            std::string(what) + " factor " + name,
+            {},
+            extra ? name : "",
+            extra ? "" : name};
+  }
+
+  std::optional<Difference> names(const Tokens& p, const Tokens& m) {
+    Tokens only_plan = minus(p, m), only_model = minus(m, p);
+    if (only_plan.size() == 1 && only_model.size() == 1) {
+      std::string a = only_plan.begin()->first, b = only_model.begin()->first;
+      return Difference{
+          Difference::operand, "operand differs: " + a + " instead of " + b, {}, a, b};
+    }
+    if (only_plan.empty() && only_model.size() == 1) {
+      std::string b = only_model.begin()->first;
+      return Difference{Difference::operand, "operand " + b + " is missing", {}, "", b};
+    }
+    if (only_model.empty() && only_plan.size() == 1) {
+      std::string a = only_plan.begin()->first;
+      return Difference{Difference::operand, "operand " + a + " is extra", {}, a, ""};
+    }
+    return std::nullopt;
+  }
+
+  /// Leftover factors of the same kind, one from each side: an operand, an index term, or a
+  /// function to look into.
+  std::optional<Difference> pairs(const Mono& left, const Mono& right) {
+    int best = INT32_MAX;
+    std::optional<std::pair<AtomId, AtomId>> chosen;
+    for (const Factor& x : left)
+      for (const Factor& y : right) {
+        const Atom &a = g.atoms[x.atom], &b = g.atoms[y.atom];
+        if (a.kind != b.kind || x.atom == y.atom) continue;
+        if (a.kind == AtomKind::app && g.tensors[a.ref].op != g.tensors[b.ref].op) continue;
+        Tokens s, t;
+        collect(x.atom, s), collect(y.atom, t);
+        int distance = count(minus(s, t)) + count(minus(t, s));
+        if (distance < best) best = distance, chosen = {x.atom, y.atom};
+      }
+    if (!chosen) return std::nullopt;
+    return atom(chosen->first, chosen->second);
+  }
+
+  std::optional<Difference> atom(AtomId x, AtomId y) {
+    const Atom a = g.atoms[x], b = g.atoms[y];
+    std::string s = g.show_atom(x, 2, {}), t = g.show_atom(y, 2, {});
+    if (a.kind == AtomKind::eq0 || a.kind == AtomKind::le0)
+      return Difference{Difference::index, "condition " + s + " instead of " + t, {}, s, t};
+    if (a.kind != AtomKind::app)
+      return Difference{Difference::operand, s + " instead of " + t, {}, s, t};
+    const Tensor p = g.tensors[a.ref], m = g.tensors[b.ref];
+    if (p.op == Op::leaf || p.op == Op::symbol || p.op == Op::iota) {
+      if (p.name != m.name)
+        return Difference{Difference::operand,
+                          "operand differs: " + p.name + " instead of " + m.name,
+                          {},
+                          p.name,
+                          m.name};
+      for (size_t i = 0; i < a.args.size() && i < b.args.size(); ++i) {
+        if (a.args[i] == b.args[i]) continue;
+        std::string u = g.show(a.args[i], 2), v = g.show(b.args[i], 2);
+        return Difference{
+            Difference::index, "index of " + p.name + ": " + u + " instead of " + v, {}, u, v};
+      }
+      return std::nullopt;
+    }
+    return inside(a, b);
+  }
+
+  std::optional<Difference> inside(const Atom& a, const Atom& b) {
+    const Tensor p = g.tensors[a.ref], m = g.tensors[b.ref];
+    if (++depth > 6) return std::nullopt;
+    if (p.binders.size() == m.binders.size() && p.binders != m.binders) {
+      for (size_t i = 0; i < p.binders.size(); ++i) {
+        if (std::find(m.binders.begin(), m.binders.end(), p.binders[i]) != m.binders.end())
+          continue;
+        for (Nf other : m.binders)
+          if (std::find(p.binders.begin(), p.binders.end(), other) == p.binders.end()) {
+            std::string u = g.show(p.binders[i]), v = g.show(other);
+            return Difference{
+                Difference::index, label(p.op) + " over " + u + " instead of " + v, {}, u, v};
+          }
+      }
+    }
+    VarSet avoid, left, right;
+    for (Nf arg : a.args) avoid = set_union(avoid, g.free_of(arg));
+    for (Nf arg : b.args) avoid = set_union(avoid, g.free_of(arg));
+    Nf plan = g.open(a.ref, a.args, avoid, &left), model = g.open(b.ref, b.args, avoid, &right);
+    if (plan == model) return std::nullopt;
+    Difference d = nf(plan, model);
+    if (p.op == Op::poly) return d;
+    d.text = "inside " + label(p.op) + ": " + d.text;
+    if (p.op != Op::sum && p.op != Op::max) d.kind = Difference::inside;
+    return d;
+  }
+
+  static std::string label(Op op) {
+    switch (op) {
+      case Op::sum:
+        return "sum";
+      case Op::max:
+        return "max";
+      case Op::exp:
+        return "exp";
+      case Op::log:
+        return "log";
+      case Op::sigmoid:
+        return "sigmoid";
+      case Op::erf:
+        return "erf";
+      case Op::sin:
+        return "sin";
+      case Op::cos:
+        return "cos";
+      case Op::floor:
+        return "floor";
+      case Op::step:
+        return "step";
+      default:
+        return "definition";
+    }
+  }
+};
+
+}  // namespace
+
+std::optional<Difference> explain(Algebra& algebra, Nf plan, Nf model) {
+  if (plan == model) return std::nullopt;
+  return Explainer{algebra.engine()}.nf(plan, model);
+}
+
+}  // namespace shardproof::algebra

@@ -1,0 +1,85 @@
+// What a reader is told about a difference.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "spec/algebra/builder.h"
+
+namespace shardproof::algebra {
+namespace {
+
+using testing::HasSubstr;
+
+struct Explain : testing::Test, Builder {
+  Nf B = size("B"), M = size("M"), F = size("F"), t = size("t");
+  Var b_ = a.fresh(B, "b");
+  Nf b = a.var(b_);
+
+  Nf leaf(const char* name, Nf i) { return at(name, {M}, {i}); }
+  Nf dot(const char* x, const char* y) {
+    return sum(M, [&](Nf k) { return a.mul(leaf(x, k), leaf(y, k)); });
+  }
+  Difference why(Nf plan, Nf model) {
+    auto d = explain(a, plan, model);
+    EXPECT_TRUE(d.has_value());
+    return d.value_or(Difference{});
+  }
+};
+
+TEST_F(Explain, EqualHasNothingToSay) { EXPECT_FALSE(explain(a, dot("x", "y"), dot("y", "x"))); }
+
+TEST_F(Explain, Factor) {
+  Difference d = why(a.mul(dot("x", "w"), t), dot("x", "w"));
+  EXPECT_EQ(d.kind, Difference::factor);
+  EXPECT_EQ(d.text, "equal up to the factor |t|");
+  EXPECT_EQ(d.factor_value, t);
+  d = why(a.div(a.add(dot("x", "w"), dot("x", "v")), a.mul(n(2), B)),
+          a.add(dot("x", "w"), dot("x", "v")));
+  EXPECT_EQ(d.kind, Difference::factor);
+  EXPECT_EQ(d.factor_value, a.pow(a.mul(n(2), B), -1));
+}
+
+TEST_F(Explain, Summands) {
+  Difference d = why(dot("x", "w"), a.add(dot("x", "w"), dot("g", "a")));
+  EXPECT_EQ(d.kind, Difference::missing_summand);
+  EXPECT_THAT(d.text, HasSubstr("missing summand"));
+  EXPECT_THAT(d.text, HasSubstr("g["));
+  EXPECT_EQ(why(a.add(dot("x", "w"), dot("g", "a")), dot("x", "w")).kind,
+            Difference::extra_summand);
+  d = why(a.add(dot("x", "w"), a.mul(t, dot("g", "a"))), a.add(dot("x", "w"), dot("g", "a")));
+  EXPECT_EQ(d.kind, Difference::factor);
+  EXPECT_THAT(d.text, HasSubstr("off by the factor |t|"));
+}
+
+TEST_F(Explain, Operands) {
+  Difference d = why(dot("nx2", "w"), dot("nx1", "w"));
+  EXPECT_EQ(d.kind, Difference::operand);
+  EXPECT_THAT(d.text, HasSubstr("nx2 instead of nx1"));
+  d = why(dot("g", "x"), a.mul(at("lr", {}, {}), dot("g", "x")));
+  EXPECT_EQ(d.kind, Difference::operand);
+  EXPECT_THAT(d.text, HasSubstr("missing factor lr"));
+}
+
+TEST_F(Explain, InsideFunctions) {
+  Difference d = why(a.mul(dot("x", "wu"), a.apply(Fn::sigmoid, dot("x", "wu"))),
+                     a.mul(dot("x", "wu"), a.apply(Fn::sigmoid, dot("x", "wg"))));
+  EXPECT_EQ(d.kind, Difference::inside);
+  EXPECT_THAT(d.text, HasSubstr("inside sigmoid"));
+  EXPECT_THAT(d.text, HasSubstr("wu instead of wg"));
+}
+
+TEST_F(Explain, IndicesAndRanges) {
+  Nf stride = a.div(M, t);
+  a.declare_range(stride);
+  auto read = [&](Nf s) { return leaf("x", a.add(a.mul(b, s), n(1))); };
+  Difference d = why(read(stride), read(M));
+  EXPECT_EQ(d.kind, Difference::index);
+  EXPECT_THAT(d.text, HasSubstr("index of x"));
+  EXPECT_THAT(d.text, HasSubstr("|t|^(-1)"));
+  d = why(sum(stride, [&](Nf k) { return leaf("x", k); }),
+          sum(M, [&](Nf k) { return leaf("x", k); }));
+  EXPECT_EQ(d.kind, Difference::index);
+  EXPECT_THAT(d.text, HasSubstr("instead of |M|"));
+}
+
+}  // namespace
+}  // namespace shardproof::algebra

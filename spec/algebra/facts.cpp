@@ -1,0 +1,179 @@
+// What is known of values: positive, nonnegative, integral. Unknown answers false.
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+void Engine::forget_facts() {
+  positive_cache.clear();
+  nonnegative_cache.clear();
+  integer_cache.clear();
+  size_sign_cache.clear();
+}
+
+/// Declares an integer >= 1 made of sizes.
+void Engine::declare_range(Nf range) {
+  for (Nf known : integral_ranges)
+    if (known == range) return;
+  bool plain = is_single(range) && terms(range)[0].coef.is_integer();
+  if (plain)
+    for (const Factor& f : factors(terms(range)[0].mono)) plain = plain && f.exponent.sign() > 0;
+  if (plain || as_number(range)) return;  // true without a declaration
+  integral_ranges.push_back(range);
+  forget_facts();
+  indicator_cache.clear();
+}
+
+void Engine::declare_positive(Nf e) {
+  declared_positive.push_back(e);
+  if (!is_single(e)) {  // the poly atom of e, for all values of its variables
+    Nf inside = lift(Op::poly, {}, content(e, false).body);
+    declared_positive.push_back(tensors[atoms[only_atom(inside)].ref].body);
+  }
+  forget_facts();
+  pow_cache.clear();
+}
+
+bool Engine::positive_atom(AtomId a) {
+  if (fault == Fault::every_atom_positive) return true;
+  const Atom& atom = atoms[a];
+  if (atom.kind == AtomKind::size || atom.kind == AtomKind::prime) return true;
+  if (atom.kind != AtomKind::app) return false;
+  const Tensor& t = tensors[atom.ref];
+  switch (t.op) {
+    case Op::exp:
+    case Op::sigmoid:
+      return true;
+    case Op::sum:
+    case Op::max:
+    case Op::poly:
+      return positive(t.body);
+    default:
+      break;
+  }
+  if (t.facts.positive) return true;
+  for (Nf known : declared_positive)
+    if (is_single(known) && terms(known)[0].coef.sign() > 0) {
+      const Mono& m = factors(terms(known)[0].mono);
+      if (m.size() == 1 && m[0].exponent.is_one() && derived(m[0].atom) &&
+          atoms[m[0].atom].ref == atom.ref && (m[0].atom == a || t.op == Op::leaf))
+        return true;
+    }
+  return false;
+}
+
+bool Engine::nonnegative_atom(AtomId a, Rational exponent) {
+  if (positive_atom(a) || idempotent(a)) return true;
+  if (!exponent.is_integer() || exponent.num % 2 == 0) return true;
+  const Atom& atom = atoms[a];
+  if (atom.kind == AtomKind::var) return true;
+  if (atom.kind != AtomKind::app) return false;
+  const Tensor& t = tensors[atom.ref];
+  if (t.op == Op::sum || t.op == Op::max || t.op == Op::poly) return nonnegative(t.body);
+  return t.facts.below.has_value();
+}
+
+bool Engine::positive(Nf e) {
+  if (auto it = positive_cache.find(e.id); it != positive_cache.end()) return it->second;
+  bool strict = false, all = e != zero;
+  for (const Term& t : Poly(terms(e))) {
+    bool term_strict = true;
+    all = all && t.coef.sign() > 0;
+    for (const Factor& f : Mono(factors(t.mono))) {
+      if (!all) break;
+      all = nonnegative_atom(f.atom, f.exponent);
+      term_strict = term_strict && positive_atom(f.atom);
+    }
+    if (!all) break;
+    strict = strict || term_strict;
+  }
+  bool result = (all && strict) || at_least(e, 1);
+  for (Nf known : declared_positive) result = result || known == e;
+  if (!result && !is_single(e) && !declared_positive.empty()) {
+    Nf body = content(e, false).body;
+    for (Nf known : declared_positive) result = result || known == body;
+  }
+  positive_cache[e.id] = result;
+  return result;
+}
+
+bool Engine::nonnegative(Nf e) {
+  if (e == zero) return true;
+  if (auto it = nonnegative_cache.find(e.id); it != nonnegative_cache.end()) return it->second;
+  bool all = true;
+  for (const Term& t : Poly(terms(e))) {
+    all = all && t.coef.sign() > 0;
+    for (const Factor& f : Mono(factors(t.mono))) all = all && nonnegative_atom(f.atom, f.exponent);
+    if (!all) break;
+  }
+  bool result = all || at_least(e, 0) || positive(e);
+  nonnegative_cache[e.id] = result;
+  return result;
+}
+
+bool Engine::integer_atom(AtomId a) {
+  const Atom& atom = atoms[a];
+  if (atom.kind == AtomKind::prime) return false;
+  if (atom.kind != AtomKind::app) return true;
+  const Tensor& t = tensors[atom.ref];
+  switch (t.op) {
+    case Op::iota:
+    case Op::step:
+    case Op::floor:
+      return true;
+    case Op::sum:
+    case Op::max:
+    case Op::poly:
+      return integer(t.body);
+    default:
+      return t.facts.integer || t.facts.boolean;
+  }
+}
+
+/// coef * sizes is an integer: directly, or as a multiple of declared ranges.
+bool Engine::integral_sizes(Rational coef, const Mono& m, int depth) {
+  bool whole = coef.is_integer();
+  for (const Factor& f : m) {
+    if (!f.exponent.is_integer()) return false;
+    whole = whole && f.exponent.sign() > 0;
+  }
+  if (whole || depth == 0) return whole;
+  for (Nf range : integral_ranges) {
+    if (!is_single(range)) continue;
+    const Term t = terms(range)[0];
+    bool helps = t.coef.den > 1 && coef.den > 1;  // the range covers some of what is missing
+    Mono rest = m;
+    for (const Factor& f : factors(t.mono)) {
+      size_t i = 0;
+      while (i < rest.size() && rest[i].atom != f.atom) ++i;
+      if (i == rest.size()) rest.push_back({f.atom, 0});
+      if (f.exponent.sign() < 0 && rest[i].exponent.sign() < 0) helps = true;
+      rest[i].exponent = rest[i].exponent - f.exponent;
+    }
+    Mono kept;
+    for (const Factor& f : rest)
+      if (!f.exponent.is_zero()) kept.push_back(f);
+    if (helps && integral_sizes(coef / t.coef, kept, depth - 1)) return true;
+  }
+  return false;
+}
+
+bool Engine::integer(Nf e) {
+  if (auto it = integer_cache.find(e.id); it != integer_cache.end()) return it->second;
+  bool result = true;
+  for (const Term& t : Poly(terms(e))) {
+    Mono sizes_here;
+    for (const Factor& f : Mono(factors(t.mono))) {
+      if (atoms[f.atom].kind == AtomKind::size)
+        sizes_here.push_back(f);
+      else if (!f.exponent.is_integer() || f.exponent.sign() < 0 || !integer_atom(f.atom))
+        result = false;
+      if (!result) break;
+    }
+    result = result && integral_sizes(t.coef, sizes_here, 3);
+    if (!result) break;
+  }
+  integer_cache[e.id] = result;
+  return result;
+}
+
+}  // namespace shardproof::algebra

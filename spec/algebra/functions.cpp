@@ -1,0 +1,201 @@
+// exp, log, sigmoid and the functions with a parity; each argument becomes a derived tensor.
+#include <algorithm>
+#include <map>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+bool Engine::older(Nf a, Nf b) const {
+  const Atom& x = atoms[only_atom(a)];
+  const Atom& y = atoms[only_atom(b)];
+  if (x.ref != y.ref) return x.ref < y.ref;
+  return x.args < y.args;
+}
+
+Nf Engine::inner(AtomId a) {
+  if (auto it = inner_cache.find(a); it != inner_cache.end()) return it->second;
+  Nf u = open(atoms[a].ref, std::vector<Nf>(atoms[a].args), {}, nullptr);
+  inner_cache.emplace(a, u);
+  return u;
+}
+
+/// exp(c log u) = u^c; the other summands are grouped by their set of free variables, one exp atom
+/// per group, so that exp(s[q,k] - m[q]) = E(s)[q,k] / E(m)[q].
+Nf Engine::exp(Nf u) {
+  if (u == zero) return one;
+  if (auto masked = exp_minus_infinity(u)) return *masked;
+  Nf result = one;
+  std::map<VarSet, Poly> groups;
+  for (const Term& t : Poly(terms(u))) {
+    const Mono& m = factors(t.mono);
+    if (m.size() == 1 && m[0].exponent.is_one() && is_op(m[0].atom, Op::log))
+      result = mul(result, pow(inner(m[0].atom), t.coef));
+    else
+      groups[mono_vars[t.mono]].push_back(t);
+  }
+  for (auto& [vars_here, summands] : groups) result = mul(result, exp_group(poly(summands)));
+  return result;
+}
+
+Nf Engine::exp_group(Nf u) {
+  Rational c = content(u, false).coef;
+  Nf body = scale(u, Rational(1) / c);
+  Nf plus = lift(Op::exp, {}, body), minus = lift(Op::exp, {}, scale(body, -1));
+  if (older(minus, plus)) return atom_power(only_atom(minus), -c);
+  return atom_power(only_atom(plus), c);
+}
+
+AtomId Engine::minus_infinity() {
+  return atom({AtomKind::app, tensor({Op::leaf, "-inf", {}, {}, {}, {}, {}, {}}, "-inf"), {}});
+}
+
+/// Shannon expansion on the indicators that guard -inf; exp(-inf) = 0. Null when there is no -inf,
+/// or its coefficient is not 0 or positive in every case.
+std::optional<Nf> Engine::exp_minus_infinity(Nf u) {
+  AtomId infinity = minus_infinity();
+  std::vector<AtomId> guards;
+  Poly finite, infinite;
+  for (const Term& t : terms(u)) {
+    bool has = false;
+    for (const Factor& f : factors(t.mono)) has = has || f.atom == infinity;
+    (has ? infinite : finite).push_back(t);
+    if (!has) continue;
+    for (const Factor& f : factors(t.mono)) {
+      if (f.atom == infinity) continue;
+      if (!is_indicator(f.atom)) return std::nullopt;
+      if (std::find(guards.begin(), guards.end(), f.atom) == guards.end()) guards.push_back(f.atom);
+    }
+  }
+  if (infinite.empty() || guards.size() > 4) return std::nullopt;
+  Nf result = zero;
+  for (uint32_t set = 0; set < (1u << guards.size()); ++set) {
+    auto on = [&](AtomId a) {
+      auto it = std::find(guards.begin(), guards.end(), a);
+      return it == guards.end() ? -1 : static_cast<int>(set >> (it - guards.begin()) & 1);
+    };
+    auto assign = [&](const Poly& p, bool drop_infinity) {
+      Nf value = zero;
+      for (const Term& t : p) {
+        Mono m;
+        bool vanishes = false;
+        for (const Factor& f : factors(t.mono)) {
+          int is_on = on(f.atom);
+          vanishes = vanishes || is_on == 0;
+          if (is_on < 0 && !(drop_infinity && f.atom == infinity)) m.push_back(f);
+        }
+        if (!vanishes) value = add(value, monomial(mono(m), t.coef));
+      }
+      return value;
+    };
+    auto weight = as_number(assign(infinite, true));
+    if (!weight || weight->sign() < 0) return std::nullopt;
+    if (weight->sign() > 0) continue;
+    Nf term = exp(assign(finite, false));
+    for (size_t i = 0; i < guards.size(); ++i) {
+      Nf guard = of_atom(guards[i]);
+      term = mul(term, set >> i & 1 ? guard : sub(one, guard));
+    }
+    result = add(result, term);
+  }
+  return result;
+}
+
+namespace {
+
+/// log of one factor a^k that is known to be positive.
+Nf log_of_positive(Engine& g, AtomId a, Rational k) {
+  if (g.is_op(a, Op::exp)) return g.scale(g.inner(a), k);
+  if (g.is_op(a, Op::sigmoid))
+    return g.scale(g.log(g.add(g.one, g.exp(g.scale(g.inner(a), -1)))), -k);
+  if (g.is_op(a, Op::poly)) return g.scale(g.lift(Op::log, {}, g.inner(a)), k);
+  return g.scale(g.lift(Op::log, {}, g.of_atom(a)), k);
+}
+
+}  // namespace
+
+Nf Engine::log(Nf u) {
+  if (u == zero) return lift(Op::log, {}, u);
+  if (!positive(u)) oblige(Algebra::Obligation::positive, u);
+  Content c;
+  if (is_single(u)) {
+    const Term t = terms(u)[0];
+    Mono rest;
+    Nf result = zero;
+    for (const Factor& f : Mono(factors(t.mono))) {
+      if (positive_atom(f.atom))
+        result = add(result, log_of_positive(*this, f.atom, f.exponent));
+      else
+        rest.push_back(f);
+    }
+    auto primes = root(t.coef.sign() > 0 ? t.coef : -t.coef, Rational(1, 2));
+    Rational inside = t.coef;
+    if (primes) {  // log of the coefficient: through its prime factors
+      inside = t.coef.sign();
+      for (int64_t n : {t.coef.num, t.coef.den}) {
+        int64_t m = n < 0 ? -n : n, sign = n == t.coef.num ? 1 : -1;
+        if (t.coef.num == t.coef.den) break;
+        for (int64_t p = 2; m > 1; ++p) {
+          if (p * p > m) p = m;
+          for (; m % p == 0; m /= p)
+            result = add(result, scale(lift(Op::log, {}, number(p)), sign));
+        }
+      }
+    }
+    if (rest.empty() && inside.is_one()) return result;
+    return add(result, lift(Op::log, {}, monomial(mono(rest), inside)));
+  }
+  c = content(u, false);
+  Nf outside = fix(c.common, c.coef);
+  Nf inside = lift(Op::log, {}, c.body);
+  return outside == one ? inside : add(log(outside), inside);
+}
+
+/// sigmoid(-u) = 1 - sigmoid(u): one sign is kept.
+Nf Engine::sigmoid(Nf u) {
+  if (u == zero) return number({1, 2});
+  Nf plus = lift(Op::sigmoid, {}, u), minus = lift(Op::sigmoid, {}, scale(u, -1));
+  return older(minus, plus) ? sub(one, minus) : plus;
+}
+
+/// f(-u) = -f(u), or f(-u) = f(u).
+Nf Engine::odd_even(Op op, Nf u, bool odd) {
+  if (u == zero) return odd ? zero : one;
+  Nf plus = lift(op, {}, u), minus = lift(op, {}, scale(u, -1));
+  if (older(minus, plus)) return odd ? scale(minus, -1) : minus;
+  return plus;
+}
+
+Nf Engine::apply(Fn fn, Nf u) {
+  switch (fn) {
+    case Fn::exp:
+      return exp(u);
+    case Fn::log:
+      return log(u);
+    case Fn::sigmoid:
+      return sigmoid(u);
+    case Fn::tanh:
+      return sub(scale(sigmoid(scale(u, 2)), 2), one);
+    case Fn::silu:
+      return mul(u, sigmoid(u));
+    case Fn::erf:
+      return odd_even(Op::erf, u, true);
+    case Fn::sin:
+      return odd_even(Op::sin, u, true);
+    case Fn::cos:
+      return odd_even(Op::cos, u, false);
+    case Fn::abs:
+      return nonnegative(u) ? u : pow(mul(u, u), {1, 2});
+    case Fn::floor:
+      return floor(u);
+    case Fn::step:
+      return step(u);
+    case Fn::relu:
+      return relu(u);
+    case Fn::sign:
+      return sub(step(u), step(scale(u, -1)));
+  }
+  return u;
+}
+
+}  // namespace shardproof::algebra

@@ -1,0 +1,361 @@
+// Random programs, one recipe per rule family, each aimed at the side condition of its rules.
+#pragma once
+
+#include <algorithm>
+#include <random>
+
+#include "spec/algebra/program.h"
+
+namespace shardproof::algebra {
+
+enum class Recipe {
+  mixed,
+  roots,
+  offsets,
+  digits,
+  masks,
+  radix,
+  signs,
+  maxima,
+  powers,
+  floors,
+  quotients,
+  opaques,
+  count
+};
+
+class Generator {
+ public:
+  Generator(uint32_t seed, Recipe recipe) : random_(seed * 2654435761u + 17), recipe_(recipe) {}
+
+  /// A program over two free variables, 0 of range K and 1 of range V/t.
+  E program() {
+    ranges_ = {"K", "V/t"}, scope_ = {0, 1};
+    return recipe_ == Recipe::mixed || coin(4) ? expression(3) : aimed(2);
+  }
+  size_t variables() const { return ranges_.size(); }
+
+ private:
+  int below(int n) { return static_cast<int>(random_() % static_cast<uint32_t>(n)); }
+  bool coin(int n = 2) { return below(n) == 0; }
+  template <typename T>
+  T one_of(std::vector<T> v) {
+    return v[static_cast<size_t>(below(static_cast<int>(v.size())))];
+  }
+  static E make(Expr e) { return std::make_shared<const Expr>(std::move(e)); }
+  E node(Expr::Kind kind, std::vector<E> kids, Rational value = 0) {
+    Expr e{};
+    e.kind = kind, e.kids = std::move(kids), e.value = value;
+    return make(e);
+  }
+  E number(Rational r) { return node(Expr::number, {}, r); }
+  E fn(Fn f, E x) {
+    Expr e{};
+    e.kind = Expr::fn, e.function = f, e.kids = {x};
+    return make(e);
+  }
+  E compare_real(E x) {
+    Expr e{};
+    e.kind = Expr::le_real, e.kids = {x}, e.name = coin() ? "any" : "";
+    return make(e);
+  }
+  E with_index(Expr::Kind kind, std::vector<Index> index, std::string name = "") {
+    Expr e{};
+    e.kind = kind, e.index = std::move(index), e.name = std::move(name);
+    return make(e);
+  }
+  std::string range() { return one_of<std::string>({"K", "L", "t", "V", "V/t", "D", "D/2", "2"}); }
+  int variable() { return one_of(scope_); }
+  int fresh(const std::string& r) {
+    ranges_.push_back(r);
+    scope_.push_back(static_cast<int>(ranges_.size()) - 1);
+    return static_cast<int>(ranges_.size()) - 1;
+  }
+  E binder(Expr::Kind kind, int var, E body) {
+    scope_.erase(std::find(scope_.begin(), scope_.end(), var));
+    Expr e{};
+    e.kind = kind, e.var = var, e.name = ranges_[static_cast<size_t>(var)], e.kids = {body};
+    return make(e);
+  }
+
+  Index index() {
+    Index e;
+    e.parts.push_back({1, "", variable(), coin(6) ? "ids" : ""});
+    if (coin(3)) e.parts.push_back({one_of<int>({1, -1, 2}), "", variable(), ""});
+    if (coin(4)) e.parts.push_back({1, range(), variable(), ""});
+    if (coin(4)) e.parts.push_back({one_of<int>({1, 2, -1, 3}), coin() ? "" : range(), -1, ""});
+    return e;
+  }
+  E leaf() {
+    std::vector<Index> at = {index()};
+    if (coin()) at.push_back(index());
+    return with_index(Expr::leaf, at, one_of<std::string>({"x", "y", "pos"}));
+  }
+  E mask() {
+    Index e = index();
+    if (coin())
+      e.parts.push_back(
+          {-1, coin() ? "" : range(), coin() ? -1 : variable(), coin(5) ? "wild" : ""});
+    return with_index(coin() ? Expr::eq : Expr::le, {e});
+  }
+  E atom() {
+    switch (below(8)) {
+      case 0:
+        return number(one_of<Rational>({1, 2, -1, {1, 2}, 3}));
+      case 1:
+        return mask();
+      case 2:
+        return with_index(Expr::iota, {index()});
+      case 3:
+        return with_index(Expr::size, {}, range());
+      default:
+        return leaf();
+    }
+  }
+  E sum_over(int depth, Expr::Kind kind = Expr::sum) {
+    int v = fresh(range());
+    return binder(kind, v, expression(depth - 1));
+  }
+  E expression(int depth) {
+    if (depth <= 0) return atom();
+    switch (below(14)) {
+      case 0:
+      case 1:
+        return node(Expr::add, {expression(depth - 1), expression(depth - 1)});
+      case 2:
+      case 3:
+      case 4:
+        return node(Expr::mul, {expression(depth - 1), expression(depth - 1)});
+      case 5:
+      case 6:
+        return sum_over(depth);
+      case 7:
+        return sum_over(depth, Expr::max);
+      case 8:
+        return fn(function(), expression(depth - 1));
+      case 9:
+        return node(Expr::pow, {expression(depth - 1)}, exponent());
+      case 10:
+        return node(Expr::where, {mask(), expression(depth - 1), expression(depth - 1)});
+      case 11:
+        return node(Expr::maximum, {expression(depth - 1), expression(depth - 1)});
+      case 12:
+        return compare_real(expression(depth - 1));
+      default:
+        return aimed(depth);
+    }
+  }
+  Fn function() {
+    return one_of<Fn>({Fn::exp, Fn::log, Fn::sigmoid, Fn::tanh, Fn::erf, Fn::sin, Fn::cos, Fn::abs,
+                       Fn::floor, Fn::step, Fn::relu, Fn::silu, Fn::sign});
+  }
+  Rational exponent() { return one_of<Rational>({2, 3, -1, {1, 2}, {-1, 2}, {3, 2}, -2}); }
+
+  E aimed(int depth) {
+    switch (recipe_ == Recipe::mixed
+                ? static_cast<Recipe>(1 + below(static_cast<int>(Recipe::count) - 1))
+                : recipe_) {
+      case Recipe::roots:
+        return roots(depth);
+      case Recipe::offsets:
+        return offsets(depth);
+      case Recipe::digits:
+        return digits(depth);
+      case Recipe::masks:
+        return masks(depth);
+      case Recipe::radix:
+        return radix();
+      case Recipe::signs:
+        return signs(depth);
+      case Recipe::maxima:
+        return maxima(depth);
+      case Recipe::floors:
+        return floors();
+      case Recipe::quotients:
+        return quotient(depth);
+      case Recipe::opaques:
+        return opaque(depth);
+      default:
+        return powers(depth);
+    }
+  }
+
+  /// Roots and logs of even powers and products of unknown sign.
+  E roots(int depth) {
+    E x = coin() ? leaf() : expression(depth - 1);
+    E square = node(Expr::pow, {x}, one_of<Rational>({2, 4, -2}));
+    if (coin()) square = node(Expr::mul, {square, coin() ? leaf() : node(Expr::pow, {leaf()}, 2)});
+    return coin(3) ? fn(Fn::log, square)
+                   : node(Expr::pow, {square}, one_of<Rational>({{1, 2}, {-1, 2}, {3, 2}}));
+  }
+  /// Sum_u [u = e] f(u), with e inside the range or not.
+  E offsets(int depth) {
+    int u = fresh(range());
+    E rest =
+        node(Expr::mul, {with_index(Expr::leaf, {{{{1, "", u, ""}}}}, "x"), expression(depth - 1)});
+    Index e = index();
+    e.parts.push_back({-1, "", u, ""});
+    return binder(Expr::sum, u, node(Expr::mul, {with_index(Expr::eq, {e}), rest}));
+  }
+  /// Sum_{c,j} f(c * stride + j), with the right stride or another.
+  E digits(int depth) {
+    int j = fresh(range()), c = fresh(range());
+    std::string stride = coin(3) ? range() : ranges_[static_cast<size_t>(j)];
+    Index w{{{1, "", j, ""}, {1, stride, c, ""}}};
+    if (coin(4)) w.parts.push_back({1, "", variable(), ""});
+    E body = with_index(Expr::leaf, {w}, "x");
+    if (coin()) body = fn(one_of<Fn>({Fn::exp, Fn::sigmoid}), body);
+    if (coin())
+      body = node(Expr::mul,
+                  {body, coin() ? with_index(Expr::leaf, {w}, "y") : expression(depth - 1)});
+    if (coin(4)) body = node(Expr::mul, {body, with_index(Expr::iota, {w})});
+    Expr::Kind kind = coin(4) ? Expr::max : Expr::sum;
+    return binder(kind, c, binder(kind, j, body));
+  }
+  /// Pieces cut by thresholds, windows of a partition, and a mask under another.
+  E masks(int depth) {
+    int u = fresh(range());
+    std::string window = ranges_[static_cast<size_t>(u)];
+    Index low{{{1, "", u, ""}, {-1, range(), -1, ""}}};
+    if (coin()) low.parts.push_back({one_of<int>({1, 2}), "", -1, ""});
+    if (coin(3)) low = Index{{{1, "V/t", u, ""}, {-1, "", variable(), coin() ? "ids" : ""}}};
+    Index high = low;
+    high.parts.push_back(
+        {one_of<int>({1, 1, -1, 2}), coin() ? "V/t" : one_of<std::string>({"", "D/2"}), -1, ""});
+    E x = with_index(Expr::le, {low}), y = with_index(Expr::le, {high});
+    E body =
+        coin()
+            ? node(Expr::where, {x, expression(depth - 1), node(Expr::where, {y, leaf(), leaf()})})
+            : node(Expr::mul,
+                   {node(Expr::add, {x, node(Expr::mul, {number(-1), y})}), expression(depth - 1)});
+    return binder(Expr::sum, u, body);
+  }
+  /// [c * R + j = e] and [.. <= e]: wrong radices, high parts that are not multiples, low parts out
+  /// of bounds.
+  E radix() {
+    int j = fresh(range()), c = fresh(range());
+    std::string r = coin(3) ? range() : ranges_[static_cast<size_t>(j)];
+    Index e{{{1, "", j, ""}, {one_of<int>({1, -1}), r, c, ""}}};
+    if (coin()) e.parts.push_back({-1, "", variable(), coin(4) ? "ids" : ""});
+    if (coin())
+      e.parts.push_back({one_of<int>({1, -1}), range(), variable(), coin(4) ? "wild" : ""});
+    if (coin(3)) e.parts.push_back({one_of<int>({1, -1, 2}), coin() ? r : "", -1, ""});
+    E f = node(Expr::mul, {with_index(coin() ? Expr::eq : Expr::le, {e}),
+                           with_index(Expr::leaf, {{{{1, "", j, ""}}}, {{{1, "", c, ""}}}}, "x")});
+    return binder(Expr::sum, c, binder(Expr::sum, j, f));
+  }
+  /// step and relu of products with factors that are zero or negative; comparisons of reals.
+  E signs(int depth) {
+    E x = node(Expr::mul, {leaf(), coin() ? mask() : leaf()});
+    if (coin(3)) x = node(Expr::add, {x, node(Expr::mul, {leaf(), mask()})});
+    if (coin(3)) x = node(Expr::mul, {x, number(-1)});
+    E s = coin(3) ? compare_real(coin() ? node(Expr::add, {leaf(), number({1, 2})}) : x)
+                  : fn(one_of<Fn>({Fn::step, Fn::relu, Fn::abs, Fn::sign}), x);
+    return coin() ? s : node(Expr::mul, {s, expression(depth - 1)});
+  }
+  /// Maxima of bodies with factors and summands that do not vary, of either sign.
+  E maxima(int depth) {
+    int u = fresh(range());
+    E x = with_index(Expr::leaf, {{{{1, "", u, ""}}}}, "x");
+    x = node(Expr::mul, {x, coin() ? leaf() : with_index(Expr::leaf, {{{{1, "", 0, ""}}}}, "y")});
+    if (coin()) x = node(Expr::add, {x, expression(depth - 1)});
+    return binder(Expr::max, u, coin() ? x : node(Expr::mul, {number(-1), x}));
+  }
+  /// Floors, quotients and remainders of index terms.
+  E floors() {
+    int j = fresh(range()), c = fresh(range());
+    std::string r = coin(3) ? range() : ranges_[static_cast<size_t>(j)];
+    Index e{{{1, "", j, ""}, {1, coin(4) ? range() : r, c, ""}}};
+    if (coin()) e.parts.push_back({one_of<int>({1, -1, 3}), coin() ? r : "", -1, ""});
+    E q = with_index(coin() ? Expr::floordiv : Expr::mod, {e}, r);
+    if (coin(3)) q = fn(Fn::floor, node(Expr::add, {q, node(Expr::mul, {leaf(), number({1, 2})})}));
+    return binder(Expr::sum, c, binder(Expr::sum, j, node(Expr::mul, {q, leaf()})));
+  }
+  /// exp, log, sigmoid and powers of each other.
+  E powers(int depth) {
+    E x = coin() ? leaf() : expression(depth - 1);
+    E e = fn(one_of<Fn>({Fn::exp, Fn::sigmoid, Fn::tanh}), x);
+    if (coin()) e = node(Expr::mul, {e, fn(Fn::exp, leaf())});
+    if (coin()) e = node(Expr::pow, {e}, exponent());
+    if (coin(3)) e = node(Expr::pow, {node(Expr::add, {number(1), e})}, exponent());
+    return coin(3) ? fn(Fn::log, e) : e;
+  }
+
+  /// Products and quotients of sums: weights that sum to one, sums of sums, and a sum under
+  /// another's label.
+  E quotient(int depth) {
+    int u = fresh(range()), w = fresh(ranges_[static_cast<size_t>(u)]);
+    auto weight = [&](int v) {
+      return fn(Fn::exp, with_index(Expr::leaf, {{{{1, "", v, ""}}}, {{{1, "", 0, ""}}}}, "x"));
+    };
+    E z = binder(Expr::sum, w, coin(3) ? node(Expr::mul, {weight(w), leaf()}) : weight(w));
+    E p = node(Expr::mul, {weight(u), node(Expr::pow, {z}, one_of<Rational>({-1, -1, 2, 1}))});
+    if (coin()) p = node(Expr::mul, {p, coin() ? leaf() : expression(depth - 1)});
+    return binder(Expr::sum, u, p);
+  }
+  /// Uninterpreted operators on tensors with parameters, and exp of masked scores.
+  E opaque(int depth) {
+    int u = fresh(range());
+    E body = expression(depth - 1);
+    if (coin(3)) {
+      Expr e{};
+      e.kind = Expr::masked_exp, e.kids = {mask(), body};
+      return binder(Expr::sum, u, make(e));
+    }
+    Index at = index();
+    scope_.erase(std::find(scope_.begin(), scope_.end(), u));
+    Expr e{};
+    e.kind = Expr::opaque, e.var = u, e.name = ranges_[static_cast<size_t>(u)];
+    e.kids = {body}, e.index = {coin() ? at : Index{{{1, "", variable(), ""}}}};
+    for (auto& p : e.index[0].parts)
+      if (p.var == u) p.var = 0;
+    return coin() ? make(e) : node(Expr::mul, {make(e), leaf()});
+  }
+
+  std::mt19937 random_;
+  Recipe recipe_;
+  std::vector<std::string> ranges_;  // of every variable
+  std::vector<int> scope_;           // variables that may be used here
+};
+
+/// Where the normal form of a random program differs from the program; empty when it agrees
+/// everywhere it is defined.
+inline std::string mismatch(uint32_t seed, Recipe recipe, int limit, Fault fault, long* compared) {
+  Generator generator(seed, recipe);
+  E program = generator.program();
+  Algebra a(Budget{limit, 400000, 400000}, fault);
+  Lower lower{a, std::vector<Nf>(generator.variables())};
+  Var k = a.fresh(a.size("K"), "k"), j = a.fresh(size_nf(a, "V/t"), "j");
+  a.declare_range(size_nf(a, "D/2"));
+  lower.env[0] = a.var(k), lower.env[1] = a.var(j);
+  Nf e;
+  try {
+    e = lower(program);
+  } catch (const BudgetExceeded&) {
+    return "";
+  } catch (const Overflow&) {
+    return "";
+  }
+  for (const SizeValues& sizes : {SizeValues{{"K", 4}, {"L", 3}, {"t", 2}, {"V", 6}, {"D", 2}},
+                                  SizeValues{{"K", 2}, {"L", 5}, {"t", 3}, {"V", 6}, {"D", 8}},
+                                  SizeValues{{"K", 1}, {"L", 2}, {"t", 1}, {"V", 5}, {"D", 6}}})
+    for (int x = 0; x < sizes.at("K"); ++x)
+      for (int y = 0; y < size_value("V/t", sizes); ++y) {
+        Direct direct{sizes, 0, std::vector<int>(generator.variables())};
+        direct.env[0] = x, direct.env[1] = y;
+        double expected = direct(program);
+        if (!std::isfinite(expected) || direct.largest > 1e7) continue;
+        NfValue value{a.engine(), sizes};
+        double actual = value(e, {{k.id, x}, {j.id, y}});
+        if (compared != nullptr) ++*compared;
+        if (std::isfinite(actual) && value.largest > 1e7) continue;
+        double error = std::fabs(actual - expected),
+               bound = 1e-6 * (1 + direct.largest + value.largest * 1e-3);
+        if (!(error <= bound))
+          return "seed " + std::to_string(seed) + ": " + std::to_string(expected) + " became " +
+                 std::to_string(actual) + " in " + a.show(e);
+      }
+  return "";
+}
+
+}  // namespace shardproof::algebra

@@ -1,0 +1,199 @@
+// [e = 0] and [e <= 0]: scaling, range decisions, the mixed radix split, and absorption in
+// products.
+#include <algorithm>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+bool Engine::idempotent(AtomId a) const {
+  const Atom& atom = atoms[a];
+  if (atom.kind == AtomKind::eq0 || atom.kind == AtomKind::le0) return true;
+  if (atom.kind != AtomKind::app) return false;
+  const Tensor& t = tensors[atom.ref];
+  return t.op == Op::step || t.facts.boolean;
+}
+
+bool Engine::is_indicator(AtomId a) const { return idempotent(a); }
+
+/// Inside an indicator or an index position an iota is its index.
+Nf Engine::strip_iota(Nf e) {
+  bool any = false;
+  for (const Term& t : terms(e))
+    for (const Factor& f : factors(t.mono)) any = any || is_op(f.atom, Op::iota);
+  if (!any) return e;
+  Nf result = zero;
+  for (const Term& t : Poly(terms(e))) {
+    Nf product = number(t.coef);
+    for (const Factor& f : Mono(factors(t.mono)))
+      product = mul(product, is_op(f.atom, Op::iota) ? pow(atoms[f.atom].args[0], f.exponent)
+                                                     : atom_power(f.atom, f.exponent));
+    result = add(result, product);
+  }
+  return result;
+}
+
+namespace {
+
+/// The positive multiple of e that is used: primitive, then divided by what declared ranges say is
+/// a divisor.
+Nf primitive(Engine& g, Nf e) {
+  Nf p = g.content(e, false).body;
+  if (!g.integer(p)) return p;
+  for (bool again = true; again;) {
+    again = false;
+    for (Nf range : g.integral_ranges) {
+      if (!g.is_single(range)) continue;
+      const Term t = g.terms(range)[0];
+      Mono down;
+      for (const Factor& f : g.factors(t.mono))
+        if (f.exponent.sign() < 0) down.push_back({f.atom, -1});
+      if (down.empty() && t.coef.den == 1) continue;
+      Nf smaller = g.mul_mono(p, g.mono(down), Rational(1, t.coef.den));
+      if (!g.integer(smaller)) continue;
+      p = smaller, again = true;
+      break;
+    }
+  }
+  return p;
+}
+
+/// Divides integer e by the gcd of its non-constant coefficients; the constant keeps its fraction.
+Nf reduce_constant(Engine& g, Nf e, Rational* constant) {
+  Poly rest;
+  *constant = 0;
+  int64_t divisor = 0;
+  for (const Term& t : g.terms(e)) {
+    if (g.factors(t.mono).empty())
+      *constant = t.coef;
+    else
+      rest.push_back(t), divisor = t.coef.is_integer() ? std::gcd(divisor, t.coef.num) : 1;
+  }
+  if (divisor > 1 && g.integer(g.scale(g.poly(rest), Rational(1, divisor)))) {
+    *constant = *constant / divisor;
+    return g.scale(g.poly(rest), Rational(1, divisor));
+  }
+  return g.poly(rest);
+}
+
+}  // namespace
+
+Nf Engine::eq0(Nf e) { return indicator(AtomKind::eq0, e); }
+
+Nf Engine::le0(Nf e) {
+  e = strip_iota(e);
+  if (auto n = as_number(e)) return n->sign() <= 0 ? one : zero;
+  if (!integer(e) && fault != Fault::integer_comparison) return sub(one, step(e));
+  return indicator(AtomKind::le0, e);
+}
+
+Nf Engine::indicator(AtomKind kind, Nf e) {
+  e = strip_iota(e);
+  bool eq = kind == AtomKind::eq0;
+  if (auto n = as_number(e)) return (eq ? n->is_zero() : n->sign() <= 0) ? one : zero;
+  uint64_t key = static_cast<uint64_t>(e.id) << 1 | (eq ? 1 : 0);
+  if (auto it = indicator_cache.find(key); it != indicator_cache.end()) return it->second;
+  tick();
+  Nf result;
+  Nf p = primitive(*this, e);
+  bool whole = integer(p) || (!eq && fault == Fault::integer_comparison);
+  if (whole) {
+    Rational c;
+    Nf rest = reduce_constant(*this, p, &c);
+    if (eq && !c.is_integer()) return indicator_cache[key] = zero;
+    p = add(rest, number(eq ? c : Rational(c.ceil())));
+  }
+  if (at_least(p, 1) || (eq && at_least(scale(p, -1), 1))) {
+    result = zero;
+  } else if (!eq && at_least(scale(p, -1), 0)) {
+    result = one;
+  } else if (std::optional<Nf> split; whole && (split = split_radix(kind, p))) {
+    result = *split;
+  } else if (eq) {
+    Nf opposite = scale(p, -1);
+    result = of_atom(atom({kind, 0, {std::min(p, opposite)}}));
+  } else {
+    Rational c;
+    reduce_constant(*this, p, &c);
+    bool flip = c.sign() > 0;  // [e <= 0] = 1 - [1 - e <= 0] for an integer e
+    if (flip) p = sub(one, p);
+    Nf atom_value = of_atom(atom({kind, 0, {p}}));
+    result = flip ? sub(one, atom_value) : atom_value;
+  }
+  return indicator_cache[key] = result;
+}
+
+/// e = low + radix * high with |low| < radix and high integral: e = 0 iff low = 0 and high = 0, and
+/// e <= 0 iff high <= 0 (low in (-radix, 0]) or high <= -1 (low in [1, radix]).
+std::optional<Nf> Engine::split_radix(AtomKind kind, Nf e) {
+  const Poly p = terms(e);
+  if (p.size() < 2) return std::nullopt;
+  for (const Term& lead : p) {
+    Mono sizes_here;
+    for (const Factor& f : factors(lead.mono))
+      if (atoms[f.atom].kind == AtomKind::size) sizes_here.push_back(f);
+    Rational magnitude = lead.coef.sign() < 0 ? -lead.coef : lead.coef;
+    if (sizes_here.empty() && magnitude.is_one()) continue;
+    Nf radix = monomial(mono(sizes_here), magnitude);
+    Nf inverse = pow(radix, -1), high = zero, low = zero;
+    for (const Term& t : p) {
+      Nf term = monomial(t.mono, t.coef), part = mul(term, inverse);
+      bool divides = integer(part);
+      if (fault == Fault::radix_integrality && !divides) divides = factors(t.mono).size() > 1;
+      if (divides)
+        high = add(high, part);
+      else
+        low = add(low, term);
+    }
+    if (high == zero || low == zero) continue;
+    bool unchecked = fault == Fault::radix_range;
+    Nf gap = sub(radix, one);
+    if (kind == AtomKind::eq0) {
+      if (unchecked || (at_least(sub(gap, low), 0) && at_least(add(gap, low), 0)))
+        return mul(eq0(low), eq0(high));
+      continue;
+    }
+    if ((unchecked || at_least(scale(low, -1), 0)) && (unchecked || at_least(add(gap, low), 0)))
+      return le0(high);
+    if (at_least(low, 1) && at_least(sub(radix, low), 0)) return le0(add(high, one));
+  }
+  return std::nullopt;
+}
+
+/// In a product: drops indicators implied by others; false when two exclude each other.
+bool Engine::absorb(Mono& m) {
+  std::vector<size_t> here;
+  for (size_t i = 0; i < m.size(); ++i) {
+    AtomKind kind = atoms[m[i].atom].kind;
+    bool inverted = m[i].exponent.sign() < 0;  // 1/[..] implies nothing
+    if (!inverted && (kind == AtomKind::eq0 || kind == AtomKind::le0)) here.push_back(i);
+  }
+  if (here.size() < 2) return true;
+  std::vector<bool> drop(m.size(), false);
+  for (size_t i : here)
+    for (size_t j : here) {
+      if (i == j || drop[i] || drop[j] || !mentions_any(atom_vars[m[i].atom], atom_vars[m[j].atom]))
+        continue;
+      const Atom& x = atoms[m[i].atom];
+      const Atom& y = atoms[m[j].atom];
+      Nf plus = add(x.args[0], y.args[0]), minus = sub(x.args[0], y.args[0]);
+      if (x.kind == AtomKind::le0 && y.kind == AtomKind::le0) {
+        if (at_least(plus, 1)) return false;
+        drop[j] = at_least(minus, 0) || fault == Fault::absorption;
+      } else if (x.kind == AtomKind::eq0 && y.kind == AtomKind::le0) {
+        Nf back = scale(minus, -1);  // y - x, and y + x: y <= 0 is decided where x = 0
+        if (at_least(back, 1) || at_least(plus, 1)) return false;
+        drop[j] = at_least(minus, 0) || at_least(scale(plus, -1), 0);
+      } else if (x.kind == AtomKind::eq0 && y.kind == AtomKind::eq0) {
+        for (Nf d : {plus, minus})
+          if (at_least(d, 1) || at_least(scale(d, -1), 1)) return false;
+      }
+    }
+  Mono kept;
+  for (size_t i = 0; i < m.size(); ++i)
+    if (!drop[i]) kept.push_back(m[i]);
+  m = kept;
+  return true;
+}
+
+}  // namespace shardproof::algebra

@@ -1,0 +1,116 @@
+// The tables: interning of atoms, monomials and polynomials, and their free variables.
+#include <algorithm>
+
+#include "spec/algebra/engine.h"
+#include "spec/algebra/hashing.h"
+
+namespace shardproof::algebra {
+
+VarSet set_union(const VarSet& a, const VarSet& b) {
+  VarSet out;
+  std::set_union(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
+  return out;
+}
+
+VarSet set_minus(const VarSet& a, const VarSet& b) {
+  VarSet out;
+  std::set_difference(a.begin(), a.end(), b.begin(), b.end(), std::back_inserter(out));
+  return out;
+}
+
+Engine::Engine(Budget b, Fault f) : budget(b), fault(f) {
+  zero = poly({});
+  one = poly({{mono({}), 1}});
+}
+
+void Engine::tick(long n) {
+  steps += n;
+  if (steps > budget.steps) throw BudgetExceeded("algebra: step budget exceeded");
+  if (static_cast<long>(atoms.size() + monos.size() + polys.size() + maps.size()) > budget.nodes)
+    throw BudgetExceeded("algebra: node budget exceeded");
+}
+
+AtomId Engine::atom(Atom a) {
+  auto [id, fresh] = atoms.intern(std::move(a));
+  if (fresh) {
+    tick();
+    VarSet free;
+    if (atoms[id].kind == AtomKind::var) free = {atoms[id].ref};
+    for (Nf arg : atoms[id].args) free = set_union(free, free_of(arg));
+    atom_vars.push_back(std::move(free));
+  }
+  return id;
+}
+
+MonoId Engine::mono(Mono m) {
+  auto [id, fresh] = monos.intern(std::move(m));
+  if (fresh) {
+    tick();
+    VarSet free;
+    for (const Factor& f : monos[id]) free = set_union(free, atom_vars[f.atom]);
+    mono_vars.push_back(std::move(free));
+  }
+  return id;
+}
+
+Nf Engine::poly(Poly p) {
+  auto [id, fresh] = polys.intern(std::move(p));
+  if (fresh) {
+    tick();
+    VarSet free;
+    for (const Term& t : polys[id]) free = set_union(free, mono_vars[t.mono]);
+    poly_vars.push_back(std::move(free));
+  }
+  return {id};
+}
+
+bool Engine::mentions(Nf e, VarId v) const {
+  const VarSet& free = free_of(e);
+  return std::binary_search(free.begin(), free.end(), v);
+}
+
+bool Engine::mentions_any(const VarSet& have, const VarSet& wanted) const {
+  for (VarId v : wanted)
+    if (std::binary_search(have.begin(), have.end(), v)) return true;
+  return false;
+}
+
+VarId Engine::slot(VarInfo::Kind kind, uint32_t index, Nf range) {
+  auto [it, fresh] = slots.try_emplace({kind, index, range.id}, static_cast<VarId>(vars.size()));
+  if (fresh) {
+    const char* prefix = kind == VarInfo::param ? "$" : kind == VarInfo::binder ? "#" : "u";
+    vars.push_back({kind, index, range, prefix + std::to_string(index)});
+  }
+  return it->second;
+}
+
+VarId Engine::scratch(Nf range, const VarSet& avoid) {
+  for (uint32_t i = 0;; ++i) {
+    VarId v = slot(VarInfo::scratch, i, range);
+    if (!contains(avoid, v)) return v;
+  }
+}
+
+TensorId Engine::tensor(Tensor t, const std::string& key) {
+  auto [it, fresh] = tensor_ids.try_emplace(key, static_cast<TensorId>(tensors.size()));
+  if (fresh) tensors.push_back(std::move(t));
+  return it->second;
+}
+
+Nf Engine::monomial(MonoId m, Rational coef) {
+  if (coef.is_zero()) return zero;
+  return poly({{m, coef}});
+}
+
+Nf Engine::atom_power(AtomId a, Rational exponent) { return monomial(mono({{a, exponent}}), 1); }
+
+const Tensor* Engine::derived(AtomId a) const {
+  return atoms[a].kind == AtomKind::app ? &tensors[atoms[a].ref] : nullptr;
+}
+
+bool Engine::is_op(AtomId a, Op op) const {
+  const Tensor* t = derived(a);
+  return t != nullptr && t->op == op;
+}
+
+}  // namespace shardproof::algebra

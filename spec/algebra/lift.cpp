@@ -1,0 +1,140 @@
+// Lambda lifting: a bound sum or max, or the argument of a function, becomes D[args] with a stored
+// definition.
+#include <algorithm>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+namespace {
+
+std::string key_of(Op op, const VarSet& vars, Nf body) {
+  std::string key = std::to_string(static_cast<int>(op)) + ":" + std::to_string(body.id);
+  for (VarId v : vars) key += "," + std::to_string(v);
+  return key;
+}
+
+}  // namespace
+
+/// D[params] for  op_{binders} body.  For `lambda` the order of the binders is part of the meaning.
+Nf Engine::lift(Op op, const VarSet& binders, Nf body) {
+  std::string key = key_of(op, binders, body);
+  if (auto it = lift_cache.find(key); it != lift_cache.end()) return it->second;
+  tick(4);
+  VarSet sorted = binders;
+  std::sort(sorted.begin(), sorted.end());
+  Order order = canonical(op, set_minus(free_of(body), sorted), binders, body);
+  Tensor t;
+  t.op = op;
+  t.body = order.body;
+  std::string name =
+      "D" + std::to_string(static_cast<int>(op)) + ":" + std::to_string(order.body.id);
+  for (VarId v : order.params)
+    t.ranges.push_back(vars[v].range), name += "," + std::to_string(vars[v].range.id);
+  name += "|";
+  for (VarId v : order.binders) {
+    t.binders.push_back(vars[v].range), t.hints.push_back(vars[v].hint);
+    name += "," + std::to_string(vars[v].range.id);
+  }
+  for (const VarSet& other : order.symmetric) {
+    std::vector<uint32_t> permutation;
+    for (VarId v : other)
+      permutation.push_back(static_cast<uint32_t>(
+          std::find(order.params.begin(), order.params.end(), v) - order.params.begin()));
+    t.symmetries.push_back(permutation);
+  }
+  TensorId id = tensor(std::move(t), name);
+  std::vector<Nf> args;
+  for (VarId v : order.params) args.push_back(var(v));
+  Nf result = of_atom(atom({AtomKind::app, id, least_arguments(id, std::move(args))}));
+  lift_cache.emplace(std::move(key), result);
+  return result;
+}
+
+/// D(i,j) = D(j,i): of the orders that give the same value the least.
+std::vector<Nf> Engine::least_arguments(TensorId id, std::vector<Nf> args) const {
+  std::vector<Nf> least = args;
+  for (const auto& permutation : tensors[id].symmetries) {
+    std::vector<Nf> other;
+    for (uint32_t i : permutation) other.push_back(args[i]);
+    if (other < least) least = other;
+  }
+  return least;
+}
+
+/// T[args]. A derived tensor stays only at distinct variables of its parameters' ranges; otherwise
+/// it is opened and built again, so that D(j,j) and a D' built directly agree.
+Nf Engine::app(TensorId id, std::vector<Nf> args) {
+  const Op op = tensors[id].op;
+  if (op == Op::leaf || op == Op::symbol || op == Op::iota) {
+    for (Nf& arg : args) arg = strip_iota(arg);
+    return of_atom(atom({AtomKind::app, id, std::move(args)}));
+  }
+  bool independent = true;
+  VarSet seen;
+  for (size_t i = 0; i < args.size(); ++i) {
+    const Poly& p = terms(args[i]);
+    bool is_var = p.size() == 1 && p[0].coef.is_one() && factors(p[0].mono).size() == 1 &&
+                  factors(p[0].mono)[0].exponent.is_one() &&
+                  atoms[factors(p[0].mono)[0].atom].kind == AtomKind::var;
+    VarId v = is_var ? atoms[factors(p[0].mono)[0].atom].ref : 0;
+    independent =
+        independent && is_var && !contains(seen, v) && vars[v].range == tensors[id].ranges[i];
+    seen.push_back(v);
+  }
+  if (independent || fault == Fault::capture)
+    return of_atom(atom({AtomKind::app, id, least_arguments(id, std::move(args))}));
+  VarSet avoid, binders;
+  for (Nf arg : args) avoid = set_union(avoid, free_of(arg));
+  Nf body = open(id, args, avoid, &binders);
+  return rebuild(op, binders, body);
+}
+
+/// The body of D at args, with its binders as scratch variables outside `avoid`.
+Nf Engine::open(TensorId id, const std::vector<Nf>& args, const VarSet& avoid, VarSet* binders) {
+  const Tensor t = tensors[id];
+  Map map;
+  VarSet taken = avoid;
+  for (size_t i = 0; i < t.ranges.size(); ++i)
+    map.push_back({slot(VarInfo::param, static_cast<uint32_t>(i), t.ranges[i]), args[i]});
+  for (size_t i = 0; i < t.binders.size(); ++i) {
+    VarId v = scratch(t.binders[i], taken);
+    taken.push_back(v);
+    if (binders != nullptr) binders->push_back(v);
+    map.push_back({slot(VarInfo::binder, static_cast<uint32_t>(i), t.binders[i]), var(v)});
+  }
+  std::sort(map.begin(), map.end());
+  return substitute(t.body, map);
+}
+
+/// op_{binders} body through the normalising constructors.
+Nf Engine::rebuild(Op op, const VarSet& binders, Nf body) {
+  switch (op) {
+    case Op::sum:
+      return sum(binders, body);
+    case Op::max:
+      return max(binders, body);
+    case Op::exp:
+      return exp(body);
+    case Op::log:
+      return log(body);
+    case Op::sigmoid:
+      return sigmoid(body);
+    case Op::erf:
+      return odd_even(op, body, true);
+    case Op::sin:
+      return odd_even(op, body, true);
+    case Op::cos:
+      return odd_even(op, body, false);
+    case Op::floor:
+      return floor(body);
+    case Op::step:
+      return step(body);
+    case Op::poly:
+      return body;
+    default:
+      return lift(op, binders, body);
+  }
+}
+
+}  // namespace shardproof::algebra

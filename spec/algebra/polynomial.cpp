@@ -1,0 +1,228 @@
+// Sums and products of monomials: merging, distribution within the limit, and the normal form of
+// one product.
+#include <algorithm>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+Nf Engine::number(Rational value) { return value.is_zero() ? zero : monomial(mono({}), value); }
+
+Nf Engine::size(const std::string& name) {
+  auto [it, fresh] = size_ids.try_emplace(name, static_cast<uint32_t>(sizes.size()));
+  if (fresh) sizes.push_back(name);
+  return of_atom(atom({AtomKind::size, it->second, {}}));
+}
+
+/// A variable whose range is the number 1 is 0.
+Nf Engine::var(VarId v) {
+  if (vars[v].range == one) return zero;
+  return of_atom(atom({AtomKind::var, v, {}}));
+}
+
+Nf Engine::add_all(Poly p) {
+  std::sort(p.begin(), p.end(), [](const Term& a, const Term& b) { return a.mono < b.mono; });
+  Poly out;
+  for (const Term& t : p) {
+    if (!out.empty() && out.back().mono == t.mono) {
+      out.back().coef = out.back().coef + t.coef;
+    } else {
+      if (!out.empty() && out.back().coef.is_zero()) out.pop_back();
+      out.push_back(t);
+    }
+  }
+  if (!out.empty() && out.back().coef.is_zero()) out.pop_back();
+  tick(static_cast<long>(p.size()));
+  return poly(std::move(out));
+}
+
+Nf Engine::add(Nf a, Nf b) {
+  if (a == zero) return b;
+  if (b == zero) return a;
+  Poly all = terms(a);
+  all.insert(all.end(), terms(b).begin(), terms(b).end());
+  return add_all(std::move(all));
+}
+
+Nf Engine::scale(Nf a, Rational by) {
+  if (by.is_one()) return a;
+  if (by.is_zero()) return zero;
+  Poly p = terms(a);
+  for (Term& t : p) t.coef = t.coef * by;
+  return poly(std::move(p));
+}
+
+std::optional<Rational> Engine::as_number(Nf e) const {
+  if (e == zero) return Rational(0);
+  const Poly& p = terms(e);
+  if (p.size() == 1 && factors(p[0].mono).empty()) return p[0].coef;
+  return std::nullopt;
+}
+
+/// a * coef * m, always distributed.
+Nf Engine::mul_mono(Nf a, MonoId m, Rational coef) {
+  if (factors(m).empty()) return scale(a, coef);
+  Poly all;
+  for (const Term& t : terms(a)) {
+    Mono product = factors(t.mono);
+    product.insert(product.end(), factors(m).begin(), factors(m).end());
+    const Poly& p = terms(fix(std::move(product), t.coef * coef));
+    all.insert(all.end(), p.begin(), p.end());
+  }
+  return add_all(std::move(all));
+}
+
+namespace {
+
+/// Every factor is an indicator, and there are few terms: masks distribute, so that absorption sees
+/// them.
+bool is_mask(const Engine& g, Nf e) {
+  if (g.terms(e).size() > 8) return false;
+  for (const Term& t : g.terms(e))
+    for (const Factor& f : g.factors(t.mono))
+      if (!g.is_indicator(f.atom)) return false;
+  return true;
+}
+
+/// A polynomial of variables and sizes: an index term or a range.
+bool is_index(const Engine& g, Nf e) {
+  if (g.terms(e).size() > 12) return false;
+  for (const Term& t : g.terms(e))
+    for (const Factor& f : g.factors(t.mono)) {
+      AtomKind kind = g.atoms[f.atom].kind;
+      if (kind != AtomKind::size && kind != AtomKind::var) return false;
+    }
+  return true;
+}
+
+}  // namespace
+
+Nf Engine::mul(Nf a, Nf b) {
+  if (a == zero || b == zero) return zero;
+  if (a == one) return b;
+  if (b == one) return a;
+  if (b < a) std::swap(a, b);
+  uint64_t key = (static_cast<uint64_t>(a.id) << 32) | b.id;
+  if (auto it = mul_cache.find(key); it != mul_cache.end()) return it->second;
+  size_t la = terms(a).size(), lb = terms(b).size();
+  bool distribute = la == 1 || lb == 1 || static_cast<long>(la * lb) <= budget.limit ||
+                    is_mask(*this, a) || is_mask(*this, b) ||
+                    (is_index(*this, a) && is_index(*this, b));
+  Nf result;
+  if (distribute) {
+    if (lb > la) std::swap(a, b);
+    Poly all;
+    for (const Term& t : terms(b)) {
+      const Poly& p = terms(mul_mono(a, t.mono, t.coef));
+      all.insert(all.end(), p.begin(), p.end());
+    }
+    result = add_all(std::move(all));
+  } else {
+    const Term ta = terms(cut(a))[0], tb = terms(cut(b))[0];
+    Mono product = factors(ta.mono);
+    product.insert(product.end(), factors(tb.mono).begin(), factors(tb.mono).end());
+    result = fix(std::move(product), ta.coef * tb.coef);
+  }
+  mul_cache.emplace(key, result);
+  return result;
+}
+
+namespace {
+
+void merge(Mono& m) {
+  std::sort(m.begin(), m.end(), [](const Factor& a, const Factor& b) { return a.atom < b.atom; });
+  Mono out;
+  for (const Factor& f : m) {
+    if (!out.empty() && out.back().atom == f.atom)
+      out.back().exponent = out.back().exponent + f.exponent;
+    else
+      out.push_back(f);
+  }
+  m.clear();
+  for (const Factor& f : out)
+    if (!f.exponent.is_zero()) m.push_back(f);
+}
+
+/// p^e with e outside [0,1): the integer part goes to the coefficient.
+void reduce_primes(const Engine& g, Mono& m, Rational& coef) {
+  Mono out;
+  for (Factor f : m) {
+    if (g.atoms[f.atom].kind == AtomKind::prime) {
+      int64_t whole = f.exponent.floor();
+      coef = coef * power_of(Rational(static_cast<int64_t>(g.atoms[f.atom].ref)), whole);
+      f.exponent = f.exponent - Rational(whole);
+    }
+    if (!f.exponent.is_zero()) out.push_back(f);
+  }
+  m = out;
+}
+
+/// [u = 0] u^k = 0 for k > 0.
+bool vanishes(const Engine& g, const Mono& m) {
+  for (const Factor& f : m) {
+    if (g.atoms[f.atom].kind != AtomKind::eq0 || f.exponent.sign() < 0) continue;
+    Nf u = g.atoms[f.atom].args[0];
+    if (!g.is_single(u) || g.factors(g.terms(u)[0].mono).size() != 1) continue;
+    const Factor& zero_factor = g.factors(g.terms(u)[0].mono)[0];
+    for (const Factor& h : m)
+      if (h.atom == zero_factor.atom && h.exponent.sign() > 0) return true;
+  }
+  return false;
+}
+
+/// Two exp atoms with the same free variables, by position; {0,0} if there are none.
+std::pair<size_t, size_t> mergeable_exps(const Engine& g, const Mono& m) {
+  for (size_t i = 0; i < m.size(); ++i) {
+    if (!g.is_op(m[i].atom, Op::exp)) continue;
+    for (size_t j = i + 1; j < m.size(); ++j)
+      if (g.is_op(m[j].atom, Op::exp) && g.atom_vars[m[i].atom] == g.atom_vars[m[j].atom])
+        return {i, j};
+  }
+  return {0, 0};
+}
+
+}  // namespace
+
+Nf Engine::fix(Mono m, Rational coef) {
+  tick(static_cast<long>(m.size()));
+  if (coef.is_zero()) return zero;
+  merge(m);
+  for (Factor& f : m)
+    if (f.exponent.sign() > 0 && idempotent(f.atom)) f.exponent = 1;
+  reduce_primes(*this, m, coef);
+  if (vanishes(*this, m) || !absorb(m)) return zero;
+  if (auto [i, j] = mergeable_exps(*this, m); j != 0) {
+    Nf u = add(scale(inner(m[i].atom), m[i].exponent), scale(inner(m[j].atom), m[j].exponent));
+    Nf merged = exp(u);
+    return mul(fix(without(without(m, j), i), coef), merged);
+  }
+  // Poly atoms are expanded while the product is short, and always when there is only one.
+  long length = 1, count = 0;
+  Mono rest, polys_here;
+  for (const Factor& f : m) {
+    if (is_op(f.atom, Op::poly) && f.exponent.is_integer() && f.exponent.sign() > 0) {
+      polys_here.push_back(f);
+      long body = static_cast<long>(terms(tensors[atoms[f.atom].ref].body).size());
+      for (int64_t i = 0; i < f.exponent.num && length <= 100000; ++i) length *= body;
+      count += static_cast<long>(f.exponent.num);
+    } else {
+      rest.push_back(f);
+    }
+  }
+  if (count == 0 || (count > 1 && length > budget.limit)) return monomial(mono(m), coef);
+  Nf result = fix(rest, coef);
+  for (const Factor& f : polys_here) {
+    Nf body = inner(f.atom);
+    for (int64_t i = 0; i < f.exponent.num; ++i) {
+      Poly all;
+      for (const Term& t : Poly(terms(result))) {
+        const Poly& p = terms(mul_mono(body, t.mono, t.coef));
+        all.insert(all.end(), p.begin(), p.end());
+      }
+      result = add_all(std::move(all));
+    }
+  }
+  return result;
+}
+
+}  // namespace shardproof::algebra

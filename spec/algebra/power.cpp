@@ -1,0 +1,192 @@
+// Powers: what may be taken out of a root, content, poly atoms and their sign.
+#include <algorithm>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+void Engine::oblige(Algebra::Obligation::Kind kind, Nf base) {
+  for (const auto& o : obligations)
+    if (o.base == base && o.kind == kind) return;
+  obligations.push_back({kind, base});
+}
+
+Nf Engine::pow(Nf base, Rational e) {
+  if (e.is_zero()) return one;
+  if (e.is_one()) return base;
+  std::string key = std::to_string(base.id) + "^" + e.text();
+  if (auto it = pow_cache.find(key); it != pow_cache.end()) return it->second;
+  if (!e.is_integer() && !nonnegative(base)) oblige(Algebra::Obligation::positive, base);
+  if (e.sign() < 0 && !positive(base)) oblige(Algebra::Obligation::nonzero, base);
+  Nf result;
+  if (base == zero) {  // 0^-1 stays what it is: an unknown
+    result = e.sign() > 0 ? zero : pow_poly(base, e);
+  } else {
+    result = is_single(base) ? pow_single(base, e) : pow_poly(base, e);
+  }
+  pow_cache.emplace(key, result);
+  return result;
+}
+
+std::optional<Nf> Engine::root(Rational value, Rational e) {
+  Mono out;
+  auto split = [&](int64_t n, Rational sign) {
+    for (int64_t p = 2; p <= 2000 && p * p <= n; ++p)
+      for (; n % p == 0; n /= p)
+        out.push_back({atom({AtomKind::prime, static_cast<uint32_t>(p), {}}), sign});
+    if (n > 4000000) return false;  // not known to be prime
+    if (n > 1) out.push_back({atom({AtomKind::prime, static_cast<uint32_t>(n), {}}), sign});
+    return true;
+  };
+  if (value.sign() <= 0 || !split(value.num, e) || !split(value.den, -e)) return std::nullopt;
+  return fix(out, 1);
+}
+
+/// (c prod a^k)^e. For fractional e a factor leaves the root only if it is positive there, or if k
+/// is even: a^k = (a^2)^(k/2), and (a^2)^(ke/2) = a^ke only when ke is even as well. sqrt(x^2) is
+/// |x|.
+Nf Engine::pow_single(Nf base, Rational e) {
+  const Term t = terms(base)[0];
+  Mono out, rest;
+  if (e.is_integer()) {
+    for (const Factor& f : factors(t.mono)) out.push_back({f.atom, f.exponent * e});
+    return fix(out, power_of(t.coef, e.num));
+  }
+  auto even = [](Rational k) { return k.is_integer() && k.num % 2 == 0; };
+  for (const Factor& f : Mono(factors(t.mono))) {
+    Rational k = f.exponent;
+    if (positive_atom(f.atom) || !k.is_integer() || (even(k) && even(k * e))) {
+      out.push_back({f.atom, k * e});
+    } else if (even(k) && !is_indicator(f.atom)) {
+      Nf square = lift(Op::poly, {}, atom_power(f.atom, 2));
+      out.push_back({only_atom(square), k * e / 2});
+    } else {
+      rest.push_back(f);
+    }
+  }
+  Rational inner = t.coef.sign();
+  std::optional<Nf> scale_root = root(t.coef.sign() > 0 ? t.coef : -t.coef, e);
+  if (!scale_root) inner = t.coef, scale_root = one;
+  if (rest.size() == 1 && rest[0].exponent.is_one() && inner.is_one()) {
+    out.push_back({rest[0].atom, e});
+  } else if (!rest.empty() || !inner.is_one()) {
+    Nf inside = lift(Op::poly, {}, monomial(mono(rest), inner));
+    out.push_back({only_atom(inside), e});
+  }
+  return mul(*scale_root, fix(out, 1));
+}
+
+Engine::Content Engine::content(Nf base, bool any) {
+  const Poly p = terms(base);
+  if (p.empty()) return {1, {}, base};
+  int64_t num = 0, den = 1;
+  for (const Term& t : p) {
+    num = std::gcd(num, t.coef.num);
+    Rational q(t.coef.den, std::gcd(den, t.coef.den));
+    den = (Rational(den) * q).num;
+  }
+  std::vector<std::pair<AtomId, Rational>> least;
+  std::vector<size_t> seen;
+  for (const Term& t : p)
+    for (const Factor& f : factors(t.mono)) {
+      size_t i = 0;
+      while (i < least.size() && least[i].first != f.atom) ++i;
+      if (i == least.size()) least.push_back({f.atom, f.exponent}), seen.push_back(0);
+      ++seen[i];
+      if (f.exponent < least[i].second) least[i].second = f.exponent;
+    }
+  Content c;
+  c.coef = Rational(num, den);
+  Mono inverse;
+  for (size_t i = 0; i < least.size(); ++i) {
+    auto [a, k] = least[i];
+    bool everywhere = seen[i] == p.size();
+    if (atoms[a].kind == AtomKind::size) {
+      if (!everywhere && k.sign() > 0) k = 0;
+    } else if (!everywhere || atoms[a].kind == AtomKind::prime || !(any || positive_atom(a))) {
+      continue;
+    }
+    if (k.is_zero()) continue;
+    c.common.push_back({a, k});
+    inverse.push_back({a, -k});
+  }
+  Poly body;
+  for (const Term& t : p) {
+    Mono m = factors(t.mono);
+    for (const Factor& f : inverse) {
+      size_t i = 0;
+      while (i < m.size() && m[i].atom != f.atom) ++i;
+      if (i < m.size()) {
+        m[i].exponent = m[i].exponent + f.exponent;
+        if (m[i].exponent.is_zero()) m.erase(m.begin() + static_cast<long>(i));
+      } else {
+        m.push_back(f);
+      }
+    }
+    std::sort(m.begin(), m.end(), [](const Factor& x, const Factor& y) { return x.atom < y.atom; });
+    body.push_back({mono(m), t.coef / c.coef});
+  }
+  c.body = add_all(body);
+  return c;
+}
+
+namespace {
+
+/// -log E if body = 1 + E with E a product of exp atoms: then 1/body = sigmoid(-log E).
+std::optional<Nf> sigmoid_argument(Engine& g, Nf body) {
+  const Poly p = g.terms(body);
+  if (p.size() != 2 || !p[0].coef.is_one() || !p[1].coef.is_one()) return std::nullopt;
+  size_t constant = g.factors(p[0].mono).empty() ? 0 : 1;
+  if (!g.factors(p[constant].mono).empty()) return std::nullopt;
+  Nf u = g.zero;
+  for (const Factor& f : Mono(g.factors(p[1 - constant].mono))) {
+    if (!g.is_op(f.atom, Op::exp)) return std::nullopt;
+    u = g.sub(u, g.scale(g.inner(f.atom), f.exponent));
+  }
+  return u;
+}
+
+}  // namespace
+
+/// A polynomial to any power: content^e times its poly atom^e. For integer e, of body and -body the
+/// one with the older derived tensor is kept.
+Nf Engine::pow_poly(Nf base, Rational e) {
+  Content c = content(base, e.is_integer());
+  Rational coef = 1;
+  Nf outside = one;
+  if (e.is_integer()) {
+    coef = power_of(c.coef, e.num);
+  } else if (auto r = root(c.coef, e)) {
+    outside = *r;
+  } else {
+    c.body = scale(c.body, c.coef);
+  }
+  Mono out;
+  for (const Factor& f : c.common) out.push_back({f.atom, f.exponent * e});
+  if (e.is_integer() && e.sign() < 0) {
+    if (auto u = sigmoid_argument(*this, c.body)) return mul(fix(out, coef), pow(sigmoid(*u), -e));
+  }
+  Nf inside = lift(Op::poly, {}, c.body);
+  if (e.is_integer()) {
+    Nf opposite = lift(Op::poly, {}, scale(c.body, -1));
+    if (older(opposite, inside)) {
+      inside = opposite;
+      if (e.num % 2 != 0) coef = -coef;
+    }
+  }
+  out.push_back({only_atom(inside), e});
+  if (e.is_one())
+    return monomial(mono([&] {
+                      std::sort(out.begin(), out.end(),
+                                [](const Factor& x, const Factor& y) { return x.atom < y.atom; });
+                      return out;
+                    }()),
+                    coef);
+  return mul(outside, fix(out, coef));
+}
+
+/// e as one monomial, not expanded: the placeholder for a polynomial that is too long to
+/// distribute.
+Nf Engine::cut(Nf e) { return is_single(e) ? e : pow_poly(e, 1); }
+
+}  // namespace shardproof::algebra

@@ -1,0 +1,105 @@
+// Expressions as text, for reports.
+#include <map>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+namespace {
+
+const char* name_of(Op op) {
+  switch (op) {
+    case Op::sum:
+      return "sum";
+    case Op::max:
+      return "max";
+    case Op::exp:
+      return "exp";
+    case Op::log:
+      return "log";
+    case Op::sigmoid:
+      return "sigmoid";
+    case Op::erf:
+      return "erf";
+    case Op::sin:
+      return "sin";
+    case Op::cos:
+      return "cos";
+    case Op::floor:
+      return "floor";
+    case Op::step:
+      return "step";
+    default:
+      return "";
+  }
+}
+
+}  // namespace
+
+std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
+  const Atom a = atoms[id];
+  switch (a.kind) {
+    case AtomKind::size:
+      return "|" + sizes[a.ref] + "|";
+    case AtomKind::prime:
+      return std::to_string(a.ref);
+    case AtomKind::var: {
+      auto it = names.find(a.ref);
+      return it == names.end() ? vars[a.ref].hint : it->second;
+    }
+    case AtomKind::eq0:
+      return "[" + show(a.args[0], depth, names) + " = 0]";
+    case AtomKind::le0:
+      return "[" + show(a.args[0], depth, names) + " <= 0]";
+    case AtomKind::app:
+      break;
+  }
+  const Tensor t = tensors[a.ref];
+  std::string list;
+  for (Nf arg : a.args) list += (list.empty() ? "" : ", ") + show(arg, depth, names);
+  if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota)
+    return a.args.empty() ? t.name : t.name + "[" + list + "]";
+  if (depth <= 0) return std::string(name_of(t.op)) + "#" + std::to_string(a.ref);
+  Names inside;
+  for (size_t i = 0; i < a.args.size(); ++i)
+    inside[slot(VarInfo::param, static_cast<uint32_t>(i), t.ranges[i])] =
+        show(a.args[i], depth, names);
+  std::string binders;
+  for (size_t i = 0; i < t.binders.size(); ++i) {
+    inside[slot(VarInfo::binder, static_cast<uint32_t>(i), t.binders[i])] = t.hints[i];
+    binders += (binders.empty() ? "_" : ",") + t.hints[i];
+  }
+  std::string body = show(t.body, depth - 1, inside);
+  if (t.op == Op::lambda) return "\\" + binders + ". " + body;
+  return name_of(t.op) + binders + "(" + body + ")";
+}
+
+std::string Engine::show_factor(const Factor& f, int depth, const Names& names) {
+  std::string text = show_atom(f.atom, depth, names);
+  if (f.exponent.is_one()) return text;
+  std::string e = f.exponent.text();
+  return text + "^" + (f.exponent.is_integer() && f.exponent.sign() > 0 ? e : "(" + e + ")");
+}
+
+std::string Engine::show(Nf e, int depth, const Names& names) {
+  if (e == zero) return "0";
+  std::string out;
+  size_t count = 0;
+  for (const Term& t : Poly(terms(e))) {
+    if (++count > 12) return out + " + ...";
+    Rational c = t.coef;
+    std::string sign = c.sign() < 0 ? (out.empty() ? "-" : " - ") : (out.empty() ? "" : " + ");
+    if (c.sign() < 0) c = -c;
+    std::string product;
+    for (const Factor& f : Mono(factors(t.mono)))
+      product += (product.empty() ? "" : "*") + show_factor(f, depth, names);
+    if (product.empty())
+      product = c.text();
+    else if (!c.is_one())
+      product = c.text() + "*" + product;
+    out += sign + product;
+  }
+  return out;
+}
+
+}  // namespace shardproof::algebra

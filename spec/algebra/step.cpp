@@ -1,0 +1,94 @@
+// step(x) = [x > 0], relu, floor, and iota: the functions between reals and integers.
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+/// step(u), dropping strictly positive content only: a factor that may be zero decides the sign as
+/// well.
+Nf Engine::step(Nf u) {
+  if (auto n = as_number(u)) return n->sign() > 0 ? one : zero;
+  if (integer(u)) return sub(one, le0(u));
+  if (positive(u)) return one;
+  if (nonnegative(scale(u, -1))) return zero;
+  bool flipped = false;
+  Nf s = step_atom(u, &flipped);
+  return flipped ? sub(sub(one, s), eq0(u)) : s;
+}
+
+Nf Engine::step_atom(Nf u, bool* flipped) {
+  Nf body = content(u, fault == Fault::step_content).body;
+  Nf plus = lift(Op::step, {}, body), minus = lift(Op::step, {}, scale(body, -1));
+  *flipped = older(minus, plus);
+  return *flipped ? minus : plus;
+}
+
+/// u step(u); with the sign of step flipped, u - u step(-u), because u [u = 0] = 0.
+Nf Engine::relu(Nf u) {
+  if (nonnegative(u)) return u;
+  if (nonnegative(scale(u, -1))) return zero;
+  bool flipped = false;
+  Nf s = step_atom(integer(u) ? strip_iota(u) : u, &flipped);
+  if (integer(u)) {  // the same choice of sign, with the integer indicator
+    Nf w = flipped ? scale(u, -1) : u, kept = mul(w, sub(one, le0(w)));
+    return flipped ? add(u, kept) : kept;
+  }
+  return flipped ? sub(u, mul(u, s)) : mul(u, s);
+}
+
+/// Integral summands leave the floor.
+Nf Engine::floor(Nf u) {
+  Poly whole, rest;
+  for (const Term& t : terms(u)) {
+    if (factors(t.mono).empty()) {
+      Rational below = t.coef.floor();
+      whole.push_back({t.mono, below});
+      rest.push_back({t.mono, t.coef - below});
+    } else {
+      (integer(monomial(t.mono, t.coef)) ? whole : rest).push_back(t);
+    }
+  }
+  Nf outside = add_all(whole), inside = add_all(rest);
+  if (as_number(inside)) return outside;  // in [0, 1)
+  return add(outside, lift(Op::floor, {}, inside));
+}
+
+/// floor(a / b) for b > 0: the summands that b divides leave, and a remainder within [0, b)
+/// vanishes.
+Nf Engine::floordiv(Nf a, Nf b) {
+  Nf inverse = pow(b, -1), index = strip_iota(a);
+  if (integer(index) && nonnegative(b)) {
+    Nf quotient = zero, rest = zero;
+    for (const Term& t : Poly(terms(index))) {
+      Nf term = monomial(t.mono, t.coef), part = mul(term, inverse);
+      if (integer(part))
+        quotient = add(quotient, part);
+      else
+        rest = add(rest, term);
+    }
+    if (at_least(rest, 0) && at_least(sub(sub(b, rest), one), 0)) return iota(quotient);
+  }
+  return floor(mul(a, inverse));
+}
+
+Nf Engine::mod(Nf a, Nf b) {
+  Nf index = strip_iota(a), whole = strip_iota(floordiv(a, b));
+  Nf rest = sub(index, mul(b, whole));
+  return integer(index) && integer(b) ? iota(rest) : sub(a, mul(b, floordiv(a, b)));
+}
+
+/// An index as a value: constants and common sizes leave, the rest is one atom with one index term.
+Nf Engine::iota(Nf index) {
+  index = strip_iota(index);
+  Nf constant = zero, moving = zero;
+  for (const Term& t : Poly(terms(index))) {
+    bool has_index = !mono_vars[t.mono].empty();
+    for (const Factor& f : factors(t.mono))
+      has_index = has_index || atoms[f.atom].kind == AtomKind::app;
+    (has_index ? moving : constant) = add(has_index ? moving : constant, monomial(t.mono, t.coef));
+  }
+  if (moving == zero) return constant;
+  TensorId t = tensor({Op::iota, "iota", {}, {}, {}, {}, {true, false, {}, false}, {}}, "iota");
+  return add(constant, app(t, {moving}));
+}
+
+}  // namespace shardproof::algebra

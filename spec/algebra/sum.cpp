@@ -1,0 +1,137 @@
+// Bound sums: linear over monomials; flatten, delta, digits, unroll, cancel, and one sum atom per
+// component.
+#include <algorithm>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+Nf Engine::sum(VarSet bound, Nf body) {
+  std::sort(bound.begin(), bound.end());
+  if (body == zero) return zero;
+  if (bound.empty()) return body;
+  std::string key = std::to_string(body.id);
+  for (VarId v : bound) key += "," + std::to_string(v);
+  if (auto it = sum_cache.find(key); it != sum_cache.end()) return it->second;
+  tick(4);
+  bool split = false;
+  Nf result = sum_thresholds(bound, body, &split);
+  if (!split) result = sum_telescoping(bound, body, &split);
+  if (!split) {
+    Poly all;
+    for (const Term& t : Poly(terms(body))) {
+      const Poly& p = terms(sum_term(bound, factors(t.mono), t.coef));
+      all.insert(all.end(), p.begin(), p.end());
+    }
+    result = add_all(std::move(all));
+  }
+  sum_cache.emplace(std::move(key), result);
+  return result;
+}
+
+Nf Engine::sum_term(VarSet bound, Mono m, Rational coef) {
+  tick(static_cast<long>(m.size()));
+  const VarSet free = mono_vars[mono(m)];
+  Nf outside = one;
+  VarSet used;
+  for (VarId v : bound) {
+    if (contains(free, v))
+      used.push_back(v);
+    else if (fault != Fault::unused_range)
+      outside = mul(outside, vars[v].range);
+  }
+  bound = used;
+  if (bound.empty()) return mul(outside, monomial(mono(m), coef));
+  Nf body;
+  if (flatten(bound, m, &body)) return mul(outside, sum(bound, scale(body, coef)));
+  if (auto r = delta(bound, m, coef, true)) return mul(outside, *r);
+  if (auto r = apply_injective(bound, m, coef)) return mul(outside, *r);
+  body = monomial(mono(m), coef);
+  if (merge_digits(bound, body)) return mul(outside, sum(bound, body));
+  if (auto r = delta(bound, m, coef, false)) return mul(outside, *r);
+  for (VarId v : bound) {
+    auto n = as_number(vars[v].range);
+    if (!n || Rational(8) < *n) continue;
+    Nf total = zero;
+    for (int64_t i = 0; i < n->num; ++i)
+      total = add(total, sum(set_minus(bound, {v}), substitute(body, {{v, number(i)}})));
+    return mul(outside, total);
+  }
+  if (auto r = gather(bound, m, coef)) return mul(outside, *r);
+  if (auto r = cancel(bound, m, coef)) return mul(outside, *r);
+  return mul(outside, sum_components(bound, m, coef));
+}
+
+/// A sum atom that mentions a bound variable is opened, one copy at a time: the sum is then over
+/// all labels at once.
+bool Engine::flatten(VarSet& bound, Mono& m, Nf* opened) {
+  for (size_t i = 0; i < m.size(); ++i) {
+    const Factor f = m[i];
+    if (!is_op(f.atom, Op::sum) || !f.exponent.is_integer() || f.exponent.sign() < 0) continue;
+    if (!mentions_any(atom_vars[f.atom], bound)) continue;
+    VarSet binders;
+    VarSet avoid = set_union(mono_vars[mono(m)], bound);
+    Nf body = open(atoms[f.atom].ref, std::vector<Nf>(atoms[f.atom].args), avoid, &binders);
+    Mono rest = without(m, i);
+    if (!f.exponent.is_one()) rest.push_back({f.atom, f.exponent - Rational(1)});
+    bound.insert(bound.end(), binders.begin(), binders.end());
+    *opened = mul(fix(rest, 1), body);
+    return true;
+  }
+  return false;
+}
+
+/// A variable whose factors are the body of a sum that divides the rest: sum_k p[k] / sum_k p[k]
+/// = 1.
+std::optional<Nf> Engine::cancel(const VarSet& bound, const Mono& m, Rational coef) {
+  bool divided = false;
+  for (const Factor& f : m) divided = divided || (is_op(f.atom, Op::sum) && f.exponent.sign() < 0);
+  if (!divided || bound.size() < 2) return std::nullopt;
+  for (VarId k : bound) {
+    Mono with, rest;
+    for (const Factor& f : m) (contains(atom_vars[f.atom], k) ? with : rest).push_back(f);
+    if (rest.empty()) continue;
+    Nf s = sum({k}, monomial(mono(with), 1));
+    if (!is_single(s)) continue;
+    bool cancels = false;
+    for (const Factor& f : factors(terms(s)[0].mono))
+      for (const Factor& h : rest)
+        cancels = cancels || (f.atom == h.atom && is_op(f.atom, Op::sum) && h.exponent.sign() < 0);
+    if (cancels) return sum(set_minus(bound, {k}), mul(s, monomial(mono(rest), coef)));
+  }
+  return std::nullopt;
+}
+
+/// Factors without bound variables leave; connected components are lifted apart.
+Nf Engine::sum_components(const VarSet& bound, const Mono& m, Rational coef) {
+  std::vector<Mono> parts;
+  std::vector<VarSet> labels;
+  Mono outside;
+  for (const Factor& f : m) {
+    VarSet here;
+    for (VarId v : atom_vars[f.atom])
+      if (contains(bound, v)) here.push_back(v);
+    if (here.empty()) {
+      outside.push_back(f);
+      continue;
+    }
+    Mono part = {f};
+    for (size_t i = parts.size(); i-- > 0;) {
+      if (!mentions_any(labels[i], here)) continue;
+      part.insert(part.end(), parts[i].begin(), parts[i].end());
+      here = set_union(here, labels[i]);
+      parts.erase(parts.begin() + static_cast<long>(i));
+      labels.erase(labels.begin() + static_cast<long>(i));
+    }
+    parts.push_back(part), labels.push_back(here);
+  }
+  Nf result = fix(outside, coef);
+  for (size_t i = 0; i < parts.size(); ++i) {
+    std::sort(parts[i].begin(), parts[i].end(),
+              [](const Factor& a, const Factor& b) { return a.atom < b.atom; });
+    result = mul(result, lift(Op::sum, labels[i], monomial(mono(parts[i]), 1)));
+  }
+  return result;
+}
+
+}  // namespace shardproof::algebra

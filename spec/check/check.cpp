@@ -1,0 +1,323 @@
+#include "spec/check/check.h"
+
+#include <algorithm>
+
+#include "spec/check/comparison.h"
+#include "spec/check/conditions.h"
+#include "spec/check/fixes.h"
+#include "spec/check/walk.h"
+#include "spec/denote/counterexample.h"
+
+namespace shardproof {
+namespace {
+
+int rank(Verdict verdict) {  // invalid beats refuted beats unknown beats proved
+  switch (verdict) {
+    case Verdict::proved:
+      return 0;
+    case Verdict::unknown:
+      return 1;
+    case Verdict::refuted:
+      return 2;
+    case Verdict::invalid:
+      return 3;
+  }
+  return 3;
+}
+
+Verdict worse(Verdict a, Verdict b) { return rank(a) >= rank(b) ? a : b; }
+
+Verdict verdict_of(const std::vector<Diagnostic>& diagnostics) {
+  Verdict verdict = Verdict::proved;
+  for (const Diagnostic& diagnostic : diagnostics)
+    if (diagnostic.severity == Severity::error)
+      verdict = worse(verdict, info(diagnostic.code).verdict);
+  return verdict;
+}
+
+bool inside(const SourceRange& inner, const SourceRange& outer) {
+  return inner.file >= 0 && inner.file == outer.file && inner.begin >= outer.begin &&
+         inner.end <= outer.end;
+}
+
+Diagnostic unknown(const char* code, SourceRange range, std::string message) {
+  Diagnostic diagnostic;
+  diagnostic.code = code;
+  diagnostic.range = range;
+  diagnostic.message = std::move(message);
+  return diagnostic;
+}
+
+std::string claim_of(const ir::Program& program, const ir::Function& plan) {
+  if (!plan.model) return "same on every mesh, no model stated";
+  const Name& model = program.functions[*plan.model].name;
+  return plan.implements_grad ? "implements grad(" + model + ")" : "implements " + model;
+}
+
+/// One plan after another, callees first.
+class PlanChecker {
+ public:
+  PlanChecker(Sources& sources, const std::string& path, const FileReader& reader,
+              const CheckOptions& options, const Resolved& resolved,
+              std::vector<std::vector<Type>>& types)
+      : sources_(sources),
+        path_(path),
+        reader_(reader),
+        options_(options),
+        resolved_(resolved),
+        types_(types),
+        steps_(find_steps(resolved.program)) {
+    verdicts_.assign(resolved.program.functions.size(), Verdict::proved);
+    trusting_.resize(verdicts_.size());
+    undecided_.assign(verdicts_.size(), "");
+  }
+
+  PlanReport run(size_t f, std::vector<Diagnostic> own) {
+    const ir::Function& plan = program().functions[f];
+    PlanReport report;
+    report.function = f;
+    report.name = plan.name;
+    report.claim = claim_of(program(), plan);
+    report.imported = plan.imported;
+    report.diagnostics = std::move(own);
+    note_undecided(f);
+    if (!depends_on_broken(f, report)) check_types(f, report);
+    report.verdict = verdict_of(report.diagnostics);
+    if (report.verdict == Verdict::proved) decide(f, report);
+    verdicts_[f] = report.verdict;
+    if (plan.trusted) trusting_[f].push_back(plan.name);
+    report.trusting = trusting_[f];
+    return report;
+  }
+
+  /// A fn has no claim, but its callers need to know whether it can be decided.
+  void note_undecided(size_t f) {
+    const ir::Function& function = program().functions[f];
+    if (function.uses_loops_undecided) undecided_[f] = "U0001";
+    if (function.uses_gradients || function.implements_grad) undecided_[f] = "U0002";
+    for_each_instr(function.body, [&](const ir::Instr& instr) {
+      if (auto* call = std::get_if<ir::Call>(&instr.op); call && undecided_[f].empty())
+        undecided_[f] = undecided_[call->function];
+    });
+    if (function.model && undecided_[f].empty()) undecided_[f] = undecided_[*function.model];
+  }
+
+ private:
+  const ir::Program& program() const { return resolved_.program; }
+
+  bool depends_on_broken(size_t f, PlanReport& report) {
+    const ir::Function& plan = program().functions[f];
+    if (f < resolved_.broken.size() && resolved_.broken[f]) {
+      if (verdict_of(report.diagnostics) == Verdict::proved)
+        report.diagnostics.push_back(
+            unknown("U0005", plan.name_range, "this plan could not be read whole"));
+      return true;
+    }
+    std::vector<size_t> needs;
+    if (plan.model) needs.push_back(*plan.model);
+    for_each_instr(plan.body, [&](const ir::Instr& instr) {
+      if (auto* call = std::get_if<ir::Call>(&instr.op)) needs.push_back(call->function);
+    });
+    for (size_t need : needs)
+      if (need < resolved_.broken.size() && resolved_.broken[need]) {
+        report.diagnostics.push_back(
+            unknown("U0005", plan.name_range,
+                    "`" + program().functions[need].name + "`, which it needs, has an error"));
+        return true;
+      }
+    return false;
+  }
+
+  void check_types(size_t f, PlanReport& report) {
+    Typing typing = type_plan(program(), f, steps_[f]);
+    types_[f] = typing.types;
+    bool first = true;
+    for (RefusedOp& refused : typing.refused) {
+      explain(refused, f, first);
+      first = false;
+      report.diagnostics.push_back(std::move(refused.diagnostic));
+    }
+    report.conditions = conditions_of(program(), types_[f]);
+    for (const Type& result : program().functions[f].results)
+      for (const Divisibility& each : conditions_of(program(), {result}))
+        if (std::find(report.conditions.begin(), report.conditions.end(), each) ==
+            report.conditions.end())
+          report.conditions.push_back(each);
+    for_each_instr(program().functions[f].body, [&](const ir::Instr& instr) {
+      if (auto* call = std::get_if<ir::Call>(&instr.op)) inherit(call->function, report);
+    });
+    for (const Divisibility& condition : report.conditions)
+      if (!may_hold(program(), condition))
+        report.diagnostics.push_back(
+            unknown("E0501", program().functions[f].name_range,
+                    to_string(condition) + " does not hold for the declared sizes"));
+    conditions_[f] = report.conditions;
+    report.conditions = reduce(std::move(report.conditions));
+  }
+
+  void inherit(size_t callee, PlanReport& report) {
+    for (const Divisibility& condition : conditions_[callee])
+      if (std::find(report.conditions.begin(), report.conditions.end(), condition) ==
+          report.conditions.end())
+        report.conditions.push_back(condition);
+    for (const Name& name : trusting_[callee])
+      if (std::find(trusting_[current(report)].begin(), trusting_[current(report)].end(), name) ==
+          trusting_[current(report)].end())
+        trusting_[current(report)].push_back(name);
+  }
+
+  static size_t current(const PlanReport& report) { return report.function; }
+
+  void explain(RefusedOp& refused, size_t f, bool first) {
+    if (refused.instr)
+      refused.diagnostic.counterexample =
+          refused.refusal.gradient_only
+              ? denote::find_adjoint_example(program(), refused.instr->op, refused.operand_types,
+                                             refused.refusal.axes)
+              : denote::find_counterexample(program(), refused.instr->op, refused.operand_types,
+                                            refused.result_types);
+    const TryEdits try_edits = [&](const std::vector<Edit>& edits) {
+      return first && options_.fixes && proves(f, edits);
+    };
+    refused.diagnostic.fixes = make_fixes(sources_, refused, try_edits);
+  }
+
+  /// Checks the file again with the edits applied: is this plan proved then?
+  bool proves(size_t f, const std::vector<Edit>& edits) {
+    const SourceFile& file = sources_.file(edits.at(0).range.file);
+    const std::string edited = apply_edits(file.text, edits.at(0).range.file, edits);
+    const FileReader reader = [&](const std::string& path) -> std::optional<std::string> {
+      return path == file.path ? edited : reader_(path);
+    };
+    CheckOptions options = options_;
+    options.fixes = false;
+    Sources sources;
+    const CheckedProgram checked = check(sources, path_, reader, options);
+    for (const PlanReport& report : checked.plans())
+      if (report.name == program().functions[f].name) return report.verdict == Verdict::proved;
+    return false;
+  }
+
+  void decide(size_t f, PlanReport& report) {
+    const ir::Function& plan = program().functions[f];
+    if (plan.trusted) {
+      report.verdict = Verdict::proved;
+      report.proof = "trusted: " + *plan.trusted;
+      return;
+    }
+    if (!undecided_[f].empty()) {
+      report.diagnostics.push_back(unknown(
+          undecided_[f].c_str(), plan.name_range,
+          undecided_[f] == "U0001" ? "not decided yet: this plan uses a pipeline, stages or a ring"
+                                   : "not decided yet: this plan needs a gradient"));
+      report.verdict = Verdict::unknown;
+      return;
+    }
+    if (plan.model) {
+      if (options_.compare) compare(f, report);
+    } else {
+      own_erasure(plan, report);
+    }
+    if (report.verdict == Verdict::proved) needs_proved_callees(plan, report);
+  }
+
+  void compare(size_t f, PlanReport& report) {
+    std::vector<bool> proved;
+    for (size_t g = 0; g < verdicts_.size(); ++g)
+      proved.push_back(g < f && verdicts_[g] == Verdict::proved &&
+                       program().functions[g].model.has_value());
+    ComparedPlan compared = compare_with_model(program(), f, proved, options_.inline_plans);
+    report.verdict = compared.verdict;
+    report.proof = compared.proof;
+    for (std::string& assumption : compared.assumptions)
+      report.assumptions.push_back(std::move(assumption));
+    for (Diagnostic& diagnostic : compared.diagnostics)
+      report.diagnostics.push_back(std::move(diagnostic));
+  }
+
+  /// Without a model the types alone say "the same on every mesh", unless a mesh size is left in
+  /// the values.
+  void own_erasure(const ir::Function& plan, PlanReport& report) {
+    for_each_instr(plan.body, [&](const ir::Instr& instr) {
+      auto* size = std::get_if<ir::SizeOf>(&instr.op);
+      const bool permutes = std::holds_alternative<ir::Ppermute>(instr.op);
+      if (!(size && size->axis) && !permutes) return;
+      report.diagnostics.push_back(unknown(
+          "E0404", instr.place.range,
+          permutes ? "a rotation by blocks depends on the mesh, and no model says what is meant"
+                   : "|" + size->name +
+                         "| is left in the plan's values, and no model says what is meant"));
+    });
+    report.verdict = verdict_of(report.diagnostics);
+    report.proof = "rules";
+  }
+
+  void needs_proved_callees(const ir::Function& plan, PlanReport& report) {
+    for_each_instr(plan.body, [&](const ir::Instr& instr) {
+      auto* call = std::get_if<ir::Call>(&instr.op);
+      if (!call || verdicts_[call->function] == Verdict::proved) return;
+      report.diagnostics.push_back(unknown("U0005", instr.place.range,
+                                           "`" + program().functions[call->function].name +
+                                               "`, which this plan calls, is not proved"));
+      report.verdict = Verdict::unknown;
+    });
+  }
+
+  Sources& sources_;
+  const std::string& path_;
+  const FileReader& reader_;
+  const CheckOptions& options_;
+  const Resolved& resolved_;
+  std::vector<std::vector<Type>>& types_;
+  std::vector<bool> steps_;
+  std::vector<Verdict> verdicts_;
+  std::vector<std::vector<Name>> trusting_;
+  std::vector<std::string> undecided_;
+  std::map<size_t, std::vector<Divisibility>> conditions_;
+};
+
+}  // namespace
+
+CheckedProgram check(Sources& sources, const std::string& path, const FileReader& reader,
+                     const CheckOptions& options) {
+  CheckedProgram result;
+  std::vector<Diagnostic> diagnostics;
+  result.resolved_ = resolve(sources, path, reader, diagnostics);
+  const ir::Program& program = result.program();
+  std::vector<std::vector<Diagnostic>> own(program.functions.size());
+  for (Diagnostic& diagnostic : diagnostics) {
+    const auto owner = std::find_if(
+        program.functions.begin(), program.functions.end(), [&](const ir::Function& f) {
+          return f.kind == ir::Function::Kind::plan && inside(diagnostic.range, f.range);
+        });
+    if (owner == program.functions.end())
+      result.diagnostics_.push_back(std::move(diagnostic));
+    else
+      own[static_cast<size_t>(owner - program.functions.begin())].push_back(std::move(diagnostic));
+  }
+  for (const ir::Function& function : program.functions) {
+    result.types_.emplace_back();
+    for (const ir::Value& value : function.values) result.types_.back().push_back(value.type);
+  }
+  PlanChecker checker(sources, path, reader, options, result.resolved_, result.types_);
+  std::map<size_t, PlanReport> reports;
+  for (size_t f = 0; f < program.functions.size(); ++f) {
+    if (program.functions[f].kind == ir::Function::Kind::plan)
+      reports[f] = checker.run(f, std::move(own[f]));
+    else
+      checker.note_undecided(f);
+  }
+  for (size_t f : result.resolved_.plans)
+    if (auto found = reports.find(f); found != reports.end())
+      result.plans_.push_back(std::move(found->second));
+  return result;
+}
+
+Verdict CheckedProgram::verdict() const {
+  Verdict verdict = readable() ? Verdict::proved : Verdict::invalid;
+  verdict = worse(verdict, verdict_of(diagnostics_));
+  for (const PlanReport& plan : plans_) verdict = worse(verdict, plan.verdict);
+  return verdict;
+}
+
+}  // namespace shardproof

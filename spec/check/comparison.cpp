@@ -1,0 +1,111 @@
+#include "spec/check/comparison.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "spec/check/refute.h"
+#include "spec/lower/lower.h"
+
+namespace shardproof {
+namespace {
+
+const char* code_of(const std::optional<algebra::Difference>& difference) {
+  using Kind = algebra::Difference::Kind;
+  if (!difference) return "E0401";
+  switch (difference->kind) {
+    case Kind::factor:
+      return "E0402";
+    case Kind::missing_summand:
+    case Kind::extra_summand:
+      return "E0403";
+    default:
+      return "E0401";
+  }
+}
+
+std::string result_name(const ir::Function& plan, size_t result) {
+  const bool named = result < plan.result_names.size() && !plan.result_names[result].empty();
+  if (named) return "result `" + plan.result_names[result] + "` of " + plan.name;
+  return plan.results.size() == 1 ? plan.name
+                                  : "result " + std::to_string(result + 1) + " of " + plan.name;
+}
+
+SourceRange place_of(const ir::Function& plan, const lower::Comparison& compared) {
+  if (compared.origin && plan.values.at(*compared.origin).range.file >= 0)
+    return plan.values[*compared.origin].range;
+  return plan.return_range.file >= 0 ? plan.return_range : plan.name_range;
+}
+
+Diagnostic difference(const ir::Program& program, size_t plan, size_t model,
+                      const lower::Comparison& compared) {
+  const ir::Function& function = program.functions[plan];
+  Diagnostic diagnostic;
+  diagnostic.code = code_of(compared.difference);
+  diagnostic.range = place_of(function, compared);
+  diagnostic.message = result_name(function, compared.result) + " is not what " +
+                       program.functions[model].name + " computes";
+  diagnostic.label = compared.difference ? compared.difference->text : "differs from the model";
+  if (!(diagnostic.range == function.return_range) && function.return_range.file >= 0)
+    diagnostic.notes.push_back({function.return_range, "it reaches the result here"});
+  return diagnostic;
+}
+
+void add_numbers(Diagnostic& diagnostic, const Refutation& refutation) {
+  diagnostic.counterexample = refutation.numbers;
+  if (std::abs(refutation.ratio - 1) > 1e-6 && diagnostic.code == "E0402") {
+    char text[64];
+    std::snprintf(text, sizeof text, "at these sizes the plan is %.6g times the model",
+                  refutation.ratio);
+    diagnostic.details.push_back(text);
+  }
+}
+
+Diagnostic undecided(const ir::Function& plan, const lower::Comparison& compared) {
+  Diagnostic diagnostic;
+  diagnostic.range = plan.name_range;
+  if (compared.unsupported) {
+    diagnostic.code = "U0006";
+    diagnostic.message =
+        "`" + *compared.unsupported + "` has no normal form, so the model cannot be compared";
+    if (compared.unsupported_at && compared.unsupported_at->range.file >= 0)
+      diagnostic.range = compared.unsupported_at->range;
+    return diagnostic;
+  }
+  diagnostic.code = "U0003";
+  diagnostic.range = place_of(plan, compared);
+  diagnostic.message = "neither shown equal to the model nor seen to differ";
+  diagnostic.details.push_back("what is left of plan - model: " + compared.residue);
+  return diagnostic;
+}
+
+}  // namespace
+
+ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
+                                const std::vector<bool>& proved, bool inline_plans) {
+  const size_t model = *program.functions[plan].model;
+  lower::Options options;
+  options.use_models = !inline_plans;
+  options.proved = &proved;
+  const lower::Comparison compared = lower::compare_functions(program, plan, model, options);
+  ComparedPlan result;
+  result.assumptions = compared.assumptions;
+  if (compared.equal) {
+    result.verdict = Verdict::proved;
+    result.proof = compared.closed_by;
+    return result;
+  }
+  if (!compared.unsupported)
+    if (const auto refutation = refute(program, plan, model, nullptr)) {
+      lower::Comparison at = compared;
+      at.result = refutation->result;
+      result.verdict = Verdict::refuted;
+      result.diagnostics.push_back(difference(program, plan, model, at));
+      add_numbers(result.diagnostics.back(), *refutation);
+      return result;
+    }
+  result.verdict = Verdict::unknown;
+  result.diagnostics.push_back(undecided(program.functions[plan], compared));
+  return result;
+}
+
+}  // namespace shardproof

@@ -1,0 +1,21 @@
+#pragma once
+// The plan's erasure against its model: normal forms for all sizes, random points to refute.
+#include <string>
+#include <vector>
+
+#include "spec/check/check.h"
+
+namespace shardproof {
+
+struct ComparedPlan {
+  Verdict verdict = Verdict::unknown;
+  std::string proof;  ///< "algebra, limit 1"
+  std::vector<std::string> assumptions;
+  std::vector<Diagnostic> diagnostics;
+};
+
+/// `proved[f]`: plan f is proved, and stands for its model where it is called.
+ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
+                                const std::vector<bool>& proved, bool inline_plans);
+
+}  // namespace shardproof

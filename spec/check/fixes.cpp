@@ -1,0 +1,79 @@
+#include "spec/check/fixes.h"
+
+#include <algorithm>
+
+namespace shardproof {
+namespace {
+
+std::string with_operand(const std::string& wrap, std::string_view operand) {
+  std::string text = wrap;
+  for (size_t at = text.find('$'); at != std::string::npos;
+       at = text.find('$', at + operand.size()))
+    text.replace(at, 1, operand);
+  return text;
+}
+
+/// The first string literal inside a range, without its quotes: an op's pattern.
+std::optional<SourceRange> pattern_range(const Sources& sources, SourceRange range) {
+  const std::string_view text = sources.text(range);
+  const size_t begin = text.find('"');
+  if (begin == std::string_view::npos) return std::nullopt;
+  const size_t end = text.find('"', begin + 1);
+  if (end == std::string_view::npos) return std::nullopt;
+  return SourceRange{range.file, range.begin + static_cast<uint32_t>(begin) + 1,
+                     range.begin + static_cast<uint32_t>(end)};
+}
+
+std::optional<Edit> edit_of(const Sources& sources, const RefusedOp& refused, const FixHint& hint) {
+  const SourceRange whole = refused.diagnostic.range;
+  if (whole.file < 0) return std::nullopt;
+  switch (hint.kind) {
+    case FixHint::Kind::advice:
+      return std::nullopt;
+    case FixHint::Kind::wrap_result:
+      return Edit{whole, with_operand(hint.text, sources.text(whole))};
+    case FixHint::Kind::replace_pattern:
+      if (auto range = pattern_range(sources, whole)) return Edit{*range, hint.text};
+      return std::nullopt;
+    case FixHint::Kind::wrap_operand:
+      break;
+  }
+  if (!refused.instr || refused.instr->place.inner ||
+      hint.operand >= refused.instr->operand_ranges.size())
+    return std::nullopt;
+  const SourceRange range = refused.instr->operand_ranges[hint.operand];
+  if (range.file < 0) return std::nullopt;
+  return Edit{range, with_operand(hint.text, sources.text(range))};
+}
+
+}  // namespace
+
+std::vector<Fix> make_fixes(const Sources& sources, const RefusedOp& refused,
+                            const TryEdits& try_edits) {
+  std::vector<FixHint> hints = refused.refusal.fixes;
+  std::stable_sort(hints.begin(), hints.end(),
+                   [](const FixHint& a, const FixHint& b) { return a.cost < b.cost; });
+  std::vector<Fix> fixes;
+  for (const FixHint& hint : hints) {
+    Fix fix{hint.message, {}, false, hint.cost == 0 ? "no communication" : ""};
+    if (auto edit = edit_of(sources, refused, hint)) {
+      fix.edits.push_back(*edit);
+      fix.checked = try_edits(fix.edits);
+    }
+    fixes.push_back(std::move(fix));
+  }
+  std::stable_partition(fixes.begin(), fixes.end(), [](const Fix& fix) { return fix.checked; });
+  return fixes;
+}
+
+std::string apply_edits(const std::string& text, int32_t file, std::vector<Edit> edits) {
+  std::sort(edits.begin(), edits.end(),
+            [](const Edit& a, const Edit& b) { return a.range.begin > b.range.begin; });
+  std::string result = text;
+  for (const Edit& edit : edits)
+    if (edit.range.file == file)
+      result.replace(edit.range.begin, edit.range.end - edit.range.begin, edit.text);
+  return result;
+}
+
+}  // namespace shardproof

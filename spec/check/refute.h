@@ -1,0 +1,33 @@
+#pragma once
+// Two functions at random points of small sizes, on one device, in double: a difference refutes,
+// agreement says nothing.
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "spec/denote/denote.h"
+#include "spec/diag/diagnostic.h"
+
+namespace shardproof {
+
+/// Small sizes, unequal where they can be, that satisfy the file's sizes and requirements;
+/// `attempt` varies them. Nullopt: none was found.
+std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned attempt);
+
+/// Inputs of a function: floats in (-2, 2) and away from 0 (or positive), ids small, bools mixed.
+std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
+                                                 const ir::Function& function,
+                                                 const denote::Sizes& sizes, unsigned seed,
+                                                 bool positive);
+
+struct Refutation {
+  size_t result = 0;       ///< the first result that differs
+  Counterexample numbers;  ///< sizes, where they differ, both values
+  double ratio = 0;        ///< best-fit factor <plan, model> / <model, model>
+};
+
+/// Nullopt: no difference was seen, or the functions cannot be run on one device (`why` says so).
+std::optional<Refutation> refute(const ir::Program& program, size_t plan, size_t model,
+                                 std::string* why);
+
+}  // namespace shardproof

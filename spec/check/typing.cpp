@@ -1,0 +1,351 @@
+#include "spec/check/typing.h"
+
+#include <algorithm>
+
+#include "spec/check/walk.h"
+
+namespace shardproof {
+namespace {
+
+using ir::ValueId;
+
+std::string quoted(const Type& type) { return "`" + to_string(type) + "`"; }
+
+/// A number goes where a scalar that is R everywhere is asked for; 0 is U as well.
+bool fits_number(const Type& wanted, std::optional<double> number) {
+  if (!number || !wanted.dims.empty() || wanted.dtype == Dtype::boolean ||
+      wanted.dtype == Dtype::key)
+    return false;
+  for (const auto& [axis, mark] : wanted.marks)
+    if (mark == Mark::Max || (mark == Mark::U && *number != 0)) return false;
+  return true;
+}
+
+class Walker {
+ public:
+  Walker(const ir::Program& program, size_t function, bool is_step)
+      : program_(program), function_(program.functions.at(function)), is_step_(is_step) {
+    const size_t count = function_.values.size();
+    result_.types.resize(count);
+    result_.has_gradient.assign(count, false);
+    poisoned_.assign(count, false);
+    numbers_.assign(count, std::nullopt);
+    for (size_t v = 0; v < count; ++v)
+      result_.types[v] = without_unit_axes(program_, function_.values[v].type);
+  }
+
+  Typing run() {
+    for (ValueId v : function_.params) declare(v);
+    for (ValueId v : function_.saved_params) declare(v);
+    for (const Type& type : function_.results) check_written(type, function_.name_range);
+    if (!function_.trusted) {
+      walk(function_.body);
+      check_return();
+    }
+    return std::move(result_);
+  }
+
+ private:
+  void declare(ValueId v) {
+    result_.has_gradient[v] = !is_step_ && is_float(type(v).dtype);
+    check_written(type(v), function_.values[v].range);
+  }
+
+  void check_written(const Type& type, SourceRange range) {
+    if (auto refusal = check_type(type)) refuse(*refusal, range, nullptr, {}, {type});
+  }
+
+  Type& type(ValueId v) { return result_.types.at(v); }
+
+  void walk(const ir::Block& block) {
+    for (const ir::Instr& instr : block.instrs) step(instr);
+  }
+
+  void step(const ir::Instr& instr) {
+    if (auto* call = std::get_if<ir::Call>(&instr.op))
+      return check_call(instr, program_.functions.at(call->function));
+    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) return check_grad(instr, *grad);
+    if (const ir::Block* body = body_of(instr.op)) return check_loop(instr, *body);
+    check_op(instr);
+  }
+
+  /// Operands as the rules see them. A poisoned one has the type its pattern states; false: it has
+  /// none.
+  bool operands_of(const ir::Instr& instr, std::vector<Operand>& operands) {
+    const ir::Pattern* pattern = ir::pattern_of(instr.op);
+    for (size_t i = 0; i < instr.operands.size(); ++i) {
+      const ValueId v = instr.operands[i];
+      Operand operand{type(v), result_.has_gradient[v], numbers_[v]};
+      if (poisoned_[v]) {
+        if (!pattern || pattern->inferred || i >= pattern->left.size()) return false;
+        static_cast<Shape&>(operand.type) =
+            without_unit_axes(program_, Type{pattern->left[i], operand.type.dtype});
+      }
+      operands.push_back(operand);
+    }
+    if (const ir::Created* created = created_of(instr.op); created && created->inferred)
+      for (ValueId v : created->axes_from)
+        if (v != ir::no_value) {
+          if (poisoned_[v]) return false;
+          operands.push_back({type(v), result_.has_gradient[v], std::nullopt});
+        }
+    return true;
+  }
+
+  void check_op(const ir::Instr& instr) {
+    std::vector<Operand> operands;
+    if (!operands_of(instr, operands)) {
+      for (ValueId v : instr.results) poisoned_[v] = true;
+      return;
+    }
+    RuleResult rule = apply_rule(program_, instr.op, operands);
+    const ir::Pattern* pattern = ir::pattern_of(instr.op);
+    const bool stated =
+        (pattern && !pattern->inferred) || std::holds_alternative<ir::Ascribe>(instr.op);
+    for (size_t i = 0; i < instr.results.size(); ++i) {
+      const ValueId v = instr.results[i];
+      if (i < rule.types.size()) type(v) = rule.types[i];
+      if (rule.refusal && !stated) poisoned_[v] = true;
+      result_.has_gradient[v] = gradient_flows(instr, operands) && is_float(type(v).dtype);
+      if (auto* number = std::get_if<ir::Number>(&instr.op))
+        numbers_[v] = number->value;
+      else if (type(v).dtype == Dtype::number)
+        numbers_[v] = 1;  // some number, not known to be 0
+    }
+    if (!rule.refusal) return;
+    std::vector<Type> operand_types, results;
+    for (const Operand& operand : operands) operand_types.push_back(operand.type);
+    if (stated) results = rule.types;
+    refuse(*rule.refusal, instr.place.range, &instr, operand_types, results);
+  }
+
+  bool gradient_flows(const ir::Instr& instr, const std::vector<Operand>& operands) const {
+    if (std::holds_alternative<ir::StopGrad>(instr.op) || created_of(instr.op)) return false;
+    return std::any_of(operands.begin(), operands.end(),
+                       [](const Operand& o) { return o.has_gradient; });
+  }
+
+  /// An I that has no gradient reads as R.
+  bool agrees(ValueId v, const Type& wanted) {
+    if (fits_number(wanted, numbers_[v])) return true;
+    Type have = type(v), want = without_unit_axes(program_, wanted);
+    if (have.dtype == Dtype::number) return false;
+    if (!result_.has_gradient[v]) {
+      std::erase_if(have.marks, [](const auto& mark) { return mark.second == Mark::I; });
+      std::erase_if(want.marks, [](const auto& mark) { return mark.second == Mark::I; });
+    }
+    return same_type(program_, have, want);
+  }
+
+  void expect(ValueId v, const Type& wanted, SourceRange range, const char* code,
+              const std::string& what) {
+    if (poisoned_[v] || agrees(v, wanted)) return;
+    Refusal refusal;
+    refusal.code = code;
+    refusal.message = what + " is " + quoted(wanted) + ", and this is " + quoted(type(v));
+    refusal.label = mismatch(type(v), wanted);
+    refusal.axes = differing_axes(type(v), wanted);
+    Diagnostic& diagnostic = refuse(refusal, range, nullptr, {type(v)}, {wanted});
+    for (const Axis& axis : refusal.axes)
+      if (auto origin = origin_of_mark(program_, function_, result_.types, v, axis))
+        diagnostic.notes.push_back(*origin);
+  }
+
+  static std::vector<Axis> differing_axes(const Type& have, const Type& wanted) {
+    std::vector<Axis> axes;
+    for (const auto& [axis, mark] : have.marks)
+      if (!wanted.marks.count(axis) || wanted.marks.at(axis) != mark) axes.push_back(axis);
+    return axes;
+  }
+
+  static std::string mismatch(const Type& have, const Type& wanted) {
+    for (const auto& [axis, mark] : have.marks) {
+      if (mark == Mark::U && !wanted.marks.count(axis))
+        return "each device of " + axis + " holds one summand; the value is the sum over " + axis;
+      if (mark == Mark::Max && !wanted.marks.count(axis))
+        return "the value is the maximum over " + axis;
+    }
+    for (const auto& [axis, mark] : wanted.marks)
+      if (mark == Mark::U && !have.marks.count(axis))
+        return "read as a sum over " + axis + ", this copy would count |" + axis + "| times";
+    return "this is " + to_string(have);
+  }
+
+  void check_call(const ir::Instr& instr, const ir::Function& callee) {
+    for (size_t i = 0; i < instr.operands.size() && i < callee.params.size(); ++i) {
+      const ir::Value& param = callee.values.at(callee.params[i]);
+      expect(instr.operands[i], param.type, argument_range(instr, i), "E0303",
+             "parameter `" + param.name + "` of " + callee.name);
+    }
+    for (size_t i = 0; i < instr.results.size() && i < callee.results.size(); ++i) {
+      type(instr.results[i]) = without_unit_axes(program_, callee.results[i]);
+      result_.has_gradient[instr.results[i]] = !is_step_ && is_float(callee.results[i].dtype);
+    }
+  }
+
+  static SourceRange argument_range(const ir::Instr& instr, size_t i) {
+    return i < instr.operand_ranges.size() && instr.operand_ranges[i].file >= 0
+               ? instr.operand_ranges[i]
+               : instr.place.range;
+  }
+
+  void check_grad(const ir::Instr& instr, const ir::Grad& grad) {
+    const ir::Function& callee = program_.functions.at(grad.function);
+    for (size_t i = 0; i < instr.operands.size() && i < callee.params.size(); ++i) {
+      const ir::Value& param = callee.values.at(callee.params[i]);
+      expect(instr.operands[i], param.type, argument_range(instr, i), "E0303",
+             "parameter `" + param.name + "` of " + callee.name);
+    }
+    // Results: the resolver wrote the dual types.
+  }
+
+  void check_loop(const ir::Instr& instr, const ir::Block& body) {
+    for (size_t i = 0; i < body.params.size(); ++i) {
+      const ValueId v = body.params[i];
+      result_.has_gradient[v] = !is_step_ && is_float(type(v).dtype);
+      check_written(type(v), function_.values[v].range);
+    }
+    const size_t carries = body.next.size();
+    const size_t first = body.params.size() - std::min(carries, body.params.size());
+    for (size_t i = 0; i < carries && i < instr.operands.size(); ++i)
+      expect(instr.operands[i], type(body.params[first + i]), argument_range(instr, i), "E0304",
+             "carry `" + function_.values[body.params[first + i]].name + "`");
+    walk(body);
+    for (size_t i = 0; i < carries; ++i)
+      expect(body.next[i], type(body.params[first + i]), body.next_range, "E0304",
+             "carry `" + function_.values[body.params[first + i]].name + "`");
+    loop_results(instr, body, first);
+  }
+
+  void loop_results(const ir::Instr& instr, const ir::Block& body, size_t first) {
+    for (size_t i = 0; i < instr.results.size(); ++i) {
+      const ValueId v = instr.results[i];
+      if (i < body.next.size()) {
+        type(v) = type(body.params[first + i]);
+      } else if (i - body.next.size() < body.emit.size()) {
+        type(v) = stacked(instr, type(body.emit[i - body.next.size()]), type(v));
+        poisoned_[v] = poisoned_[body.emit[i - body.next.size()]];
+      }
+      result_.has_gradient[v] = !is_step_ && is_float(type(v).dtype);
+    }
+  }
+
+  /// What is emitted, with the loop's dim in front; on a pipeline it exists on the last stage only.
+  static Type stacked(const ir::Instr& instr, const Type& emitted, const Type& resolved) {
+    Type result = emitted;
+    if (!resolved.dims.empty() && resolved.dims.size() == emitted.dims.size() + 1)
+      result.dims.insert(result.dims.begin(), Split{resolved.dims[0].dim, {}});
+    if (auto* pipeline = std::get_if<ir::Pipeline>(&instr.op))
+      result.marks[pipeline->axis] = Mark::U;
+    return result;
+  }
+
+  void check_return() {
+    for (size_t i = 0; i < function_.returned.size() && i < function_.results.size(); ++i) {
+      const std::string& name = i < function_.result_names.size() ? function_.result_names[i] : "";
+      SourceRange range = function_.values.at(function_.returned[i]).range;
+      if (range.file < 0 || range.begin < function_.return_range.begin ||
+          range.end > function_.return_range.end)
+        range = function_.return_range;
+      expect(function_.returned[i], function_.results[i], range, "E0302",
+             name.empty() ? "the result of " + function_.name
+                          : "result `" + name + "` of " + function_.name);
+    }
+  }
+
+  Diagnostic& refuse(const Refusal& refusal, SourceRange range, const ir::Instr* instr,
+                     std::vector<Type> operand_types, std::vector<Type> result_types) {
+    RefusedOp refused;
+    Diagnostic& d = refused.diagnostic;
+    d.code = refusal.code;
+    d.range = range;
+    d.message = refusal.message;
+    d.label = refusal.label;
+    d.details = refusal.details;
+    for (const Type& each : operand_types) d.types.push_back(to_string(each));
+    for (const Type& each : result_types) d.types.push_back(to_string(each));
+    if (instr) add_place(*instr, refusal, d);
+    refused.refusal = refusal;
+    refused.instr = instr;
+    refused.operand_types = std::move(operand_types);
+    refused.result_types = std::move(result_types);
+    result_.refused.push_back(std::move(refused));
+    return result_.refused.back().diagnostic;
+  }
+
+  void add_place(const ir::Instr& instr, const Refusal& refusal, Diagnostic& d) {
+    if (instr.place.inner) {
+      std::string names;
+      for (const std::string& name : instr.place.through)
+        names += (names.empty() ? "" : ", in ") + name;
+      d.notes.push_back({*instr.place.inner, "in " + names});
+    }
+    for (size_t i = 0; i < instr.operands.size(); ++i) {
+      if (refusal.operand && *refusal.operand != i) continue;
+      for (const Axis& axis : refusal.axes)
+        if (auto origin =
+                origin_of_mark(program_, function_, result_.types, instr.operands[i], axis)) {
+          if (!(origin->range == d.range)) d.notes.push_back(*origin);
+          return;
+        }
+    }
+  }
+
+  const ir::Program& program_;
+  const ir::Function& function_;
+  bool is_step_;
+  Typing result_;
+  std::vector<bool> poisoned_;
+  std::vector<std::optional<double>> numbers_;
+};
+
+}  // namespace
+
+Typing type_plan(const ir::Program& program, size_t function, bool is_step) {
+  return Walker(program, function, is_step).run();
+}
+
+std::vector<bool> find_steps(const ir::Program& program) {
+  std::vector<bool> steps(program.functions.size(), false);
+  for (size_t f = 0; f < steps.size(); ++f) {
+    const ir::Function& function = program.functions[f];
+    bool is_step = function.implements_grad || function.uses_gradients;
+    for_each_instr(function.body, [&](const ir::Instr& instr) {
+      if (auto* call = std::get_if<ir::Call>(&instr.op)) is_step = is_step || steps[call->function];
+    });
+    steps[f] = is_step && function.kind == ir::Function::Kind::plan;
+  }
+  return steps;
+}
+
+std::optional<Label> origin_of_mark(const ir::Program& program, const ir::Function& function,
+                                    const std::vector<Type>& types, ir::ValueId value,
+                                    const Axis& axis) {
+  const auto has = [&](ValueId v) { return types.at(v).marks.count(axis) > 0; };
+  while (has(value)) {
+    const ir::Instr* maker = defining_instr(function.body, value);
+    if (!maker) return std::nullopt;
+    const auto source = std::find_if(maker->operands.begin(), maker->operands.end(), has);
+    if (source != maker->operands.end() && !body_of(maker->op)) {
+      value = *source;
+      continue;
+    }
+    const Name& name = function.values[value].name;
+    const Marks marks{{axis, types[value].marks.at(axis)}};
+    std::string text = (name.empty() ? "this" : name) + " is " + to_string(marks);
+    for (size_t i = 0; i < maker->operands.size(); ++i)
+      for (const Split& split : types[maker->operands[i]].dims)
+        if (std::count(split.axes.begin(), split.axes.end(), axis) && ir::pattern_of(maker->op) &&
+            !find(types[value], split.dim))
+          return Label{maker->place.range,
+                       text + ": " + to_string(split.dim) + " is " +
+                           (std::holds_alternative<ir::IndexUnreduced>(maker->op) ? "indexed"
+                                                                                  : "contracted") +
+                           " here and split over " + axis};
+    return Label{maker->place.range, text + " from here on"};
+  }
+  (void)program;
+  return std::nullopt;
+}
+
+}  // namespace shardproof

@@ -1,0 +1,193 @@
+// Is plan == model? The levels of the algebra in turn; at the first, why not.
+#include "spec/lower/lower.h"
+
+namespace shardproof::lower {
+
+namespace {
+
+using algebra::Algebra;
+using algebra::Nf;
+
+/// The plan's tensor at the model's index variables.
+Nf aligned(Algebra& a, const Tensor& plan, const Tensor& model) {
+  if (plan.index.size() != model.index.size()) throw std::logic_error("results differ in dims");
+  std::vector<std::pair<algebra::Var, Nf>> map;
+  for (size_t i = 0; i < plan.index.size(); ++i)
+    if (!(plan.index[i] == model.index[i])) map.push_back({plan.index[i], a.var(model.index[i])});
+  return map.empty() ? plan.body : a.substitute(plan.body, map);
+}
+
+bool same(Algebra& a, const Tensor& plan, const Tensor& model) {
+  if (plan.index.size() != model.index.size()) return false;
+  for (size_t i = 0; i < plan.index.size(); ++i)
+    if (a.range(plan.index[i]) != a.range(model.index[i])) return false;
+  return algebra::compare(a, aligned(a, plan, model), model.body) == algebra::Comparison::equal;
+}
+
+std::optional<algebra::Difference> explain(Algebra& a, const Tensor& plan, const Tensor& model,
+                                           const std::string& where) {
+  if (plan.index.size() != model.index.size() || same(a, plan, model)) return std::nullopt;
+  auto difference = algebra::explain(a, aligned(a, plan, model), model.body);
+  if (difference) difference->text = where + difference->text;
+  return difference;
+}
+
+/// The first loop of equal shape whose parts differ: its start, then its body with the same carries
+/// on both sides.
+std::optional<algebra::Difference> explain_loops(Algebra& a, const Lowered& plan,
+                                                 const Lowered& model) {
+  for (size_t k = 0; k < plan.loops.size() && k < model.loops.size(); ++k) {
+    const Loop &x = plan.loops[k], &y = model.loops[k];
+    if (x.init.size() != y.init.size() || x.emit.size() != y.emit.size()) return std::nullopt;
+    for (size_t i = 0; i < x.init.size(); ++i)
+      if (auto d = explain(a, x.init[i], y.init[i], "start of " + x.carries[i] + ": ")) return d;
+    const std::string body = "body of the scan over " + x.over + ": ";
+    for (size_t i = 0; i < x.next.size(); ++i)
+      if (auto d = explain(a, x.next[i], y.next[i], body)) return d;
+    for (size_t i = 0; i < x.emit.size(); ++i)
+      if (auto d = explain(a, x.emit[i], y.emit[i], body + "what is emitted: ")) return d;
+  }
+  return std::nullopt;
+}
+
+IdRanges merged(const ir::Program& program, size_t plan, size_t model) {
+  IdRanges ids = id_ranges(program, model), more = id_ranges(program, plan);
+  for (size_t i = 0; i < ids.size() && i < more.size(); ++i)
+    if (!ids[i]) ids[i] = more[i];
+  return ids;
+}
+
+using Obligations = std::vector<Algebra::Obligation>;
+
+/// Where the plan is defined less often than the model, as far as it is not known.
+std::vector<std::string> extra_obligations(Algebra& a, const Obligations& model) {
+  std::vector<std::string> result;
+  for (const auto& o : a.obligations()) {
+    bool shared = false;
+    for (const auto& m : model) shared = shared || (m.base == o.base && m.kind == o.kind);
+    if (shared) continue;
+    const bool positive = o.kind == Algebra::Obligation::positive;
+    result.push_back(a.show(o.base) + (positive ? " > 0" : " != 0"));
+  }
+  return result;
+}
+
+struct Comparer {
+  const ir::Program& program;
+  size_t plan, model;
+  const Options& options;
+  IdRanges ids;
+  std::vector<bool> open;  // results not shown yet
+  Comparison report;
+
+  std::vector<ir::ValueId> returned() const { return program.functions.at(plan).returned; }
+
+  Lowered lowered(Algebra& a, size_t function, Variables& variables) {
+    Request request;
+    request.function = function, request.ids = &ids, request.wanted = &open,
+    request.variables = &variables;
+    return lower_function(a, program, request, options);
+  }
+
+  algebra::Budget budget(int limit) const {
+    algebra::Budget result = options.budget;
+    result.limit = limit;
+    return result;
+  }
+
+  /// True when all is shown.
+  bool level(int limit) {
+    Algebra a(budget(limit));
+    report.limit = limit;
+    Variables variables;
+    const Lowered right = lowered(a, model, variables);
+    const Obligations obligations = a.obligations();
+    const Lowered left = lowered(a, plan, variables);
+    if (left.results.size() != right.results.size())
+      throw std::logic_error("results differ in number");
+    for (const std::string& text : right.assumptions) add(text);
+    for (const std::string& text : left.assumptions) add(text);
+    bool all = true;
+    for (size_t i = open.size(); i-- > 0;) {
+      if (!open[i]) continue;
+      open[i] = !same(a, left.results[i], right.results[i]);
+      all = all && !open[i];
+      if (open[i]) report.result = i;
+    }
+    for (const std::string& text : extra_obligations(a, obligations)) add(text);
+    return all;
+  }
+
+  void add(const std::string& text) {
+    for (const std::string& known : report.assumptions)
+      if (known == text) return;
+    report.assumptions.push_back(text);
+  }
+
+  /// The first result that no level showed, at limit 1: there the summands are still those of the
+  /// text.
+  void explain_result() {
+    const size_t i = report.result;
+    open.assign(open.size(), false);
+    open.at(i) = true;
+    Algebra a(budget(1));
+    Variables variables;
+    const Lowered right = lowered(a, model, variables), left = lowered(a, plan, variables);
+    const Nf plan_body = aligned(a, left.results[i], right.results[i]);
+    report.residue = a.show(a.sub(plan_body, right.results[i].body));
+    report.origin = returned().at(i);
+    const std::optional<Parting> parting = first_difference(a, left, right);
+    if (parting) report.origin = parting->plan->value;
+    report.difference = explain_loops(a, left, right);
+    if (!report.difference && parting)
+      report.difference = explain(a, parting->plan->tensor, parting->model->tensor, "");
+    if (!report.difference)
+      report.difference = algebra::explain(a, plan_body, right.results[i].body);
+  }
+
+  template <class F>
+  bool guarded(F step) {
+    try {
+      return step();
+    } catch (const algebra::BudgetExceeded&) {
+      report.budget_ended = true;
+    } catch (const algebra::Overflow&) {
+      report.budget_ended = true;
+    } catch (const Unsupported& e) {
+      report.unsupported = e.what(), report.unsupported_at = e.place;
+    } catch (const std::logic_error& e) {
+      report.unsupported = e.what();
+    }
+    return false;
+  }
+
+  void run() {
+    for (int limit : {1, 24, 200}) {
+      report.equal = guarded([&] { return level(limit); });
+      if (report.equal) report.closed_by = "algebra, limit " + std::to_string(limit);
+      if (report.equal || report.unsupported) return;
+    }
+    guarded([&] { return explain_result(), true; });
+  }
+};
+
+}  // namespace
+
+std::optional<Parting> first_difference(Algebra& a, const Lowered& plan, const Lowered& model) {
+  for (const Named& p : plan.named)
+    for (const Named& m : model.named)
+      if (p.name == m.name && p.tensor.index.size() == m.tensor.index.size() &&
+          !same(a, p.tensor, m.tensor))
+        return Parting{&p, &m};
+  return std::nullopt;
+}
+
+Comparison compare_functions(const ir::Program& program, size_t plan, size_t model,
+                             const Options& options) {
+  Comparer comparer{program, plan, model, options, merged(program, plan, model), {}, {}};
+  comparer.open.assign(program.functions.at(plan).returned.size(), true);
+  comparer.run();
+  return comparer.report;
+}
+
+}  // namespace shardproof::lower

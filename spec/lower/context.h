@@ -1,0 +1,152 @@
+#pragma once
+// What every lowering sees: the algebra, the variables of dims, the values of the function being
+// walked.
+#include <map>
+#include <set>
+
+#include "spec/lower/lower.h"
+
+namespace shardproof::lower {
+
+using algebra::Nf;
+using algebra::Var;
+
+/// One index of a value: a base factor of a dim as written. Slots with the same key are the same
+/// index.
+struct Slot {
+  Name key;   ///< "L", or "H.1": the second factor of H
+  Name base;  ///< the base dim, whose size it has
+  bool operator==(const Slot&) const = default;
+};
+using Slots = std::vector<Slot>;
+
+bool contains(const Slots& slots, const Slot& slot);
+Slots without(const Slots& slots, const Slots& other);
+
+/// One inlined function: its values so far, and how many loops are around.
+struct Frame {
+  const ir::Function& function;
+  std::vector<std::optional<Tensor>> values;
+  size_t depth = 0;
+  bool top = false;  ///< the function asked for: its named values are recorded
+};
+
+/// The instruction being lowered.
+struct Site {
+  const ir::Instr& instr;
+  Frame& frame;
+  const Tensor& operand(size_t i) const { return *frame.values.at(instr.operands.at(i)); }
+  const Type& type(size_t i) const { return frame.function.values.at(instr.operands.at(i)).type; }
+  const ir::Value& result(size_t i) const { return frame.function.values.at(instr.results.at(i)); }
+};
+
+class Context {
+ public:
+  Context(algebra::Algebra& algebra, const ir::Program& program, const Options& options,
+          Variables& variables)
+      : a(algebra), program(program), options(options), vars_(variables) {}
+
+  algebra::Algebra& a;
+  const ir::Program& program;
+  const Options& options;
+  std::vector<Named> named;
+  std::vector<Loop> loops;
+
+  // dims.cpp
+  Nf size(const Dim& dim);
+  Nf size(const Slots& slots);
+  Nf size_of_base(const Name& base);
+  Nf axis(const Axis& axis);
+  Slots slots(const Dim& dim) const;
+  Slots slots(const std::vector<Split>& dims) const;
+  Var var(const Slot& slot);
+  std::vector<Var> vars(const Slots& slots);
+  std::vector<Nf> terms(const Slots& slots);
+  Nf join(const Slots& slots);                          ///< the row-major index of a group
+  std::vector<Nf> split(Nf index, const Slots& slots);  ///< its inverse
+  Nf as_index(Nf value);                                ///< an i32 value as an index term
+  Nf at(const Tensor& tensor, const std::vector<Nf>& index);
+  Nf at(const Tensor& tensor, const Slots& index) { return at(tensor, terms(index)); }
+  Tensor tensor(const Slots& slots, Nf body) { return {vars(slots), body}; }
+  Var loop_index(const std::string& key, Nf range);  ///< loops.cpp; key: depth, then the dim
+  Tensor leaf(const std::string& name, const Type& type, const std::optional<Dim>& below = {});
+
+  // number.cpp
+  Nf arith(const ir::Arith& arith, const Frame* frame);
+  bool ready(const ir::Arith& arith, const Frame& frame) const;
+  void require(const ir::Arith& condition, const Frame* frame);
+
+  // assumptions
+  void assume(const std::string& text) {
+    if (seen_.insert(text).second) assumptions.push_back(text);
+  }
+  std::vector<std::string> assumptions;
+
+  // lower.cpp
+  std::vector<Tensor> call(size_t function, const std::vector<Tensor>& arguments, size_t depth,
+                           const ir::Place& place);
+  std::vector<Tensor> body(Frame& frame, const std::vector<bool>* wanted);
+  void block(const ir::Block& block, Frame& frame, const std::vector<ir::ValueId>& wanted);
+  size_t callee(size_t function) const;  ///< the function itself, or the model that stands for it
+
+ private:
+  Variables& vars_;  // by key and range
+  std::set<std::string> seen_;
+};
+
+/// An exact rational where digits allow, else a positive constant named by its digits.
+Nf number(algebra::Algebra& a, const std::string& text);
+
+/// Values that the instruction reads, those of its loop body included.
+std::vector<ir::ValueId> uses(const ir::Instr& instr);
+
+// One lowering per op, in the file named for its family.
+using Results = std::vector<Tensor>;
+#define SHARDPROOF_LOWERS(OP) Results lower_op(Context& c, const ir::OP& op, const Site& site);
+// numbers and pointwise.cpp
+SHARDPROOF_LOWERS(Number)
+SHARDPROOF_LOWERS(SizeOf)
+SHARDPROOF_LOWERS(Unary)
+SHARDPROOF_LOWERS(Binary)
+SHARDPROOF_LOWERS(Where)
+SHARDPROOF_LOWERS(Cast)
+SHARDPROOF_LOWERS(StopGrad)
+SHARDPROOF_LOWERS(Save)
+SHARDPROOF_LOWERS(Ascribe)
+SHARDPROOF_LOWERS(Total)
+// einsum.cpp
+SHARDPROOF_LOWERS(Einsum)
+SHARDPROOF_LOWERS(Reduce)
+SHARDPROOF_LOWERS(Expand)
+SHARDPROOF_LOWERS(Rearrange)
+SHARDPROOF_LOWERS(Collective)
+// slices.cpp
+SHARDPROOF_LOWERS(Read)
+SHARDPROOF_LOWERS(Write)
+SHARDPROOF_LOWERS(Concat)
+SHARDPROOF_LOWERS(Roll)
+SHARDPROOF_LOWERS(Ppermute)
+SHARDPROOF_LOWERS(Entry)
+// index.cpp
+SHARDPROOF_LOWERS(Index)
+SHARDPROOF_LOWERS(IndexUnreduced)
+SHARDPROOF_LOWERS(IndexAdd)
+// created.cpp
+SHARDPROOF_LOWERS(Iota)
+SHARDPROOF_LOWERS(Random)
+SHARDPROOF_LOWERS(Zeros)
+SHARDPROOF_LOWERS(Fold)
+// ordered.cpp
+SHARDPROOF_LOWERS(Ordered)
+SHARDPROOF_LOWERS(Argmax)
+SHARDPROOF_LOWERS(TopK)
+// loops.cpp, lower.cpp
+SHARDPROOF_LOWERS(Call)
+SHARDPROOF_LOWERS(Scan)
+SHARDPROOF_LOWERS(Grad)
+SHARDPROOF_LOWERS(Ring)
+SHARDPROOF_LOWERS(Pipeline)
+SHARDPROOF_LOWERS(Stages)
+#undef SHARDPROOF_LOWERS
+
+}  // namespace shardproof::lower

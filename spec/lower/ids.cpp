@@ -1,0 +1,60 @@
+// Which integer parameters index a table: their range is assumed, and is a fact of the leaf.
+#include "spec/lower/lower.h"
+
+namespace shardproof::lower {
+
+namespace {
+
+/// The parameter a value is a copy of, by value; no_value for anything else.
+struct Origins {
+  const ir::Program& program;
+  const ir::Function& f;
+  std::vector<ir::ValueId> of;
+  IdRanges ranges;
+
+  Origins(const ir::Program& p, const ir::Function& function)
+      : program(p), f(function), of(f.values.size(), ir::no_value), ranges(f.params.size()) {
+    for (size_t i = 0; i < f.params.size(); ++i) of.at(f.params[i]) = static_cast<ir::ValueId>(i);
+    block(f.body);
+  }
+
+  static bool copies(const ir::Op& op) {
+    return std::holds_alternative<ir::Save>(op) || std::holds_alternative<ir::StopGrad>(op) ||
+           std::holds_alternative<ir::Ascribe>(op) || std::holds_alternative<ir::Collective>(op) ||
+           std::holds_alternative<ir::Rearrange>(op) || std::holds_alternative<ir::Expand>(op) ||
+           std::holds_alternative<ir::Entry>(op) || std::holds_alternative<ir::Read>(op);
+  }
+  void below(ir::ValueId value, const Dim& dim) {
+    const ir::ValueId param = of.at(value);
+    if (param != ir::no_value && !ranges[param]) ranges[param] = dim;
+  }
+  void block(const ir::Block& b) {
+    for (const ir::Instr& instr : b.instrs) {
+      if (copies(instr.op)) of.at(instr.results.at(0)) = of.at(instr.operands.at(0));
+      if (const auto* op = std::get_if<ir::Index>(&instr.op)) table(instr, op->pattern);
+      if (const auto* op = std::get_if<ir::IndexUnreduced>(&instr.op)) table(instr, op->pattern);
+      if (const auto* op = std::get_if<ir::Call>(&instr.op)) {
+        const IdRanges inner = id_ranges(program, op->function);
+        for (size_t i = 0; i < inner.size() && i < instr.operands.size(); ++i)
+          if (inner[i]) below(instr.operands[i], *inner[i]);
+      }
+      std::visit(
+          [&](const auto& op) {
+            if constexpr (requires { op.body; })
+              if (op.body) block(*op.body);
+          },
+          instr.op);
+    }
+  }
+  void table(const ir::Instr& instr, const ir::Pattern& p) {
+    below(instr.operands.at(1), p.left.at(0).dims.at(p.left_bracket.value()).dim);
+  }
+};
+
+}  // namespace
+
+IdRanges id_ranges(const ir::Program& program, size_t function) {
+  return Origins(program, program.functions.at(function)).ranges;
+}
+
+}  // namespace shardproof::lower

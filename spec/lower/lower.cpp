@@ -1,0 +1,165 @@
+// Walks a function: only what the wanted results need, calls inlined.
+#include "spec/lower/lower.h"
+
+#include <algorithm>
+
+#include "spec/lower/context.h"
+
+namespace shardproof::lower {
+
+namespace {
+
+void add_block_uses(const ir::Block& block, std::vector<ir::ValueId>* out) {
+  for (const ir::Instr& instr : block.instrs) {
+    const std::vector<ir::ValueId> inner = uses(instr);
+    out->insert(out->end(), inner.begin(), inner.end());
+  }
+  out->insert(out->end(), block.next.begin(), block.next.end());
+  out->insert(out->end(), block.emit.begin(), block.emit.end());
+}
+
+/// Whether each instruction of the block leads to a wanted value.
+std::vector<bool> live(const ir::Block& block, const std::vector<ir::ValueId>& wanted,
+                       size_t values) {
+  std::vector<bool> needed(values, false), result(block.instrs.size(), false);
+  for (ir::ValueId v : wanted) needed.at(v) = true;
+  for (size_t i = block.instrs.size(); i-- > 0;) {
+    const ir::Instr& instr = block.instrs[i];
+    for (ir::ValueId v : instr.results) result[i] = result[i] || needed.at(v);
+    if (!result[i]) continue;
+    for (ir::ValueId v : uses(instr)) needed.at(v) = true;
+  }
+  return result;
+}
+
+/// Declares the requirements whose values are there, each once.
+void declare_ready(Context& c, const ir::Block& block, const Frame& frame,
+                   std::vector<bool>* done) {
+  for (size_t i = 0; i < block.requirements.size(); ++i) {
+    if ((*done)[i] || !c.ready(block.requirements[i].condition, frame)) continue;
+    (*done)[i] = true;
+    c.require(block.requirements[i].condition, &frame);
+  }
+}
+
+void record(Context& c, const Frame& frame, const ir::Instr& instr) {
+  if (!frame.top) return;
+  for (ir::ValueId v : instr.results) {
+    const ir::Value& value = frame.function.values.at(v);
+    if (!value.name.empty()) c.named.push_back({value.name, v, *frame.values.at(v)});
+  }
+}
+
+}  // namespace
+
+std::vector<ir::ValueId> uses(const ir::Instr& instr) {
+  std::vector<ir::ValueId> result = instr.operands;
+  std::visit(
+      [&](const auto& op) {
+        if constexpr (requires { op.body; })
+          if (op.body) add_block_uses(*op.body, &result);
+      },
+      instr.op);
+  return result;
+}
+
+void Context::block(const ir::Block& block, Frame& frame, const std::vector<ir::ValueId>& wanted) {
+  const std::vector<bool> needed = live(block, wanted, frame.values.size());
+  std::vector<bool> declared(block.requirements.size(), false);
+  declare_ready(*this, block, frame, &declared);
+  for (size_t i = 0; i < block.instrs.size(); ++i) {
+    if (!needed[i]) continue;
+    const ir::Instr& instr = block.instrs[i];
+    const Site site{instr, frame};
+    Results results =
+        std::visit([&](const auto& op) { return lower_op(*this, op, site); }, instr.op);
+    for (size_t k = 0; k < instr.results.size(); ++k)
+      frame.values.at(instr.results[k]) = std::move(results.at(k));
+    record(*this, frame, instr);
+    if (!declared.empty()) declare_ready(*this, block, frame, &declared);
+  }
+}
+
+std::vector<Tensor> Context::body(Frame& frame, const std::vector<bool>* wanted) {
+  const std::vector<ir::ValueId>& returned = frame.function.returned;
+  std::vector<ir::ValueId> values;
+  for (size_t i = 0; i < returned.size(); ++i)
+    if (wanted == nullptr || wanted->at(i)) values.push_back(returned[i]);
+  block(frame.function.body, frame, values);
+  std::vector<Tensor> results;
+  for (size_t i = 0; i < returned.size(); ++i) {
+    const bool skipped = wanted != nullptr && !wanted->at(i);
+    results.push_back(skipped ? Tensor{{}, a.number(0)} : *frame.values.at(returned[i]));
+  }
+  return results;
+}
+
+/// A proved plan, and a trusted one, stand for their model.
+size_t Context::callee(size_t function) const {
+  const ir::Function& f = program.functions.at(function);
+  if (!f.model || f.implements_grad) return function;
+  const bool proved =
+      options.use_models && options.proved != nullptr && options.proved->at(function);
+  return proved || f.trusted ? *f.model : function;
+}
+
+std::vector<Tensor> Context::call(size_t function, const std::vector<Tensor>& arguments,
+                                  size_t depth, const ir::Place& place) {
+  const ir::Function& f = program.functions.at(callee(function));
+  if (f.trusted) throw Unsupported("trusted " + f.name, place);
+  Frame frame{f, std::vector<std::optional<Tensor>>(f.values.size()), depth, false};
+  for (size_t i = 0; i < f.params.size(); ++i) {
+    const Slots own = slots(f.values.at(f.params[i]).type.dims);
+    frame.values.at(f.params[i]) = tensor(own, at(arguments.at(i), own));
+  }
+  return body(frame, nullptr);
+}
+
+Results lower_op(Context& c, const ir::Call& op, const Site& site) {
+  std::vector<Tensor> arguments;
+  for (size_t i = 0; i < site.instr.operands.size(); ++i) arguments.push_back(site.operand(i));
+  Results results = c.call(op.function, arguments, site.frame.depth, site.instr.place);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Slots own = c.slots(site.result(i).type.dims);
+    results[i] = c.tensor(own, c.at(results[i], own));
+  }
+  return results;
+}
+
+Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
+                       const Request& request, const Options& options) {
+  Variables own_variables;
+  Context c(algebra, program, options,
+            request.variables == nullptr ? own_variables : *request.variables);
+  for (const ir::Requirement& r : program.requirements) c.require(r.condition, nullptr);
+  const ir::Function& f = program.functions.at(request.function);
+  if (f.trusted) throw Unsupported("trusted " + f.name, {f.name_range, {}, {}});
+  const IdRanges own = request.ids == nullptr ? id_ranges(program, request.function) : *request.ids;
+  Frame frame{f, std::vector<std::optional<Tensor>>(f.values.size()), 0, true};
+  std::vector<ir::ValueId> params = f.params;
+  params.insert(params.end(), f.saved_params.begin(), f.saved_params.end());
+  for (size_t i = 0; i < params.size(); ++i) {
+    const ir::Value& value = f.values.at(params[i]);
+    const Slots index = c.slots(value.type.dims);
+    frame.values.at(params[i]) =
+        request.arguments != nullptr
+            ? c.tensor(index, c.at(request.arguments->at(i), index))
+            : c.leaf(value.name, value.type, i < own.size() ? own[i] : std::nullopt);
+    if (own.size() > i && own[i] && request.arguments == nullptr)
+      c.assume("0 <= " + value.name + " < |" + to_string(*own[i]) + "|");
+  }
+  Lowered result;
+  result.results = c.body(frame, request.wanted);
+  result.assumptions = std::move(c.assumptions);
+  result.named = std::move(c.named), result.loops = std::move(c.loops);
+  return result;
+}
+
+Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program, size_t function,
+                       const Options& options) {
+  Request request;
+  request.function = function;
+  return lower_function(algebra, program, request, options);
+}
+
+}  // namespace shardproof::lower

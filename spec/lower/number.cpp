@@ -1,0 +1,132 @@
+// Literals, sizes and `require`.
+#include <cctype>
+
+#include "spec/lower/context.h"
+
+namespace shardproof::lower {
+
+namespace {
+
+constexpr int64_t exact_limit =
+    1000000000000;  // coefficients are int64: longer literals would overflow in products
+
+/// mantissa * 10^exponent, as a Rational within the limit.
+std::optional<algebra::Rational> decimal(const std::string& text) {
+  int64_t digits = 0, exponent = 0;
+  size_t i = 0;
+  bool point = false;
+  for (; i < text.size() && (std::isdigit(static_cast<unsigned char>(text[i])) || text[i] == '.');
+       ++i) {
+    if (text[i] == '.') {
+      point = true;
+      continue;
+    }
+    digits = digits * 10 + (text[i] - '0');
+    if (digits > exact_limit) return std::nullopt;
+    if (point) --exponent;
+  }
+  if (i == 0) return std::nullopt;
+  if (i < text.size() && (text[i] == 'e' || text[i] == 'E'))
+    exponent += std::stoll(text.substr(i + 1)), i = text.size();
+  if (i != text.size()) return std::nullopt;
+  for (; digits != 0 && digits % 10 == 0 && exponent < 0; ++exponent) digits /= 10;
+  if (exponent < -12 || exponent > 12)
+    return digits == 0 ? std::optional(algebra::Rational(0)) : std::nullopt;
+  int64_t power = 1;
+  for (int64_t k = exponent < 0 ? -exponent : exponent; k > 0; --k) power *= 10;
+  if (exponent > 0 && digits > exact_limit / power) return std::nullopt;
+  return exponent < 0 ? algebra::Rational(digits, power) : algebra::Rational(digits * power);
+}
+
+std::string shown(const ir::Arith& arith, const Frame* frame) {
+  ir::Arith copy = arith;
+  if (copy.kind == ir::Arith::Kind::value && frame != nullptr)
+    copy.text = frame->function.values.at(copy.value).name;
+  if (copy.kind == ir::Arith::Kind::value && copy.text.empty()) copy.text = "a value";
+  if (copy.kind != ir::Arith::Kind::op) return ir::to_string(copy);
+  for (ir::Arith& arg : copy.args) {
+    arg.text = shown(arg, frame);
+    if (arg.kind == ir::Arith::Kind::op && copy.args.size() > 1) arg.text = "(" + arg.text + ")";
+    arg.kind = ir::Arith::Kind::number, arg.args.clear();
+  }
+  return ir::to_string(copy);
+}
+
+Nf operate(algebra::Algebra& a, const std::string& op, const std::vector<Nf>& x) {
+  if (op == "neg") return a.neg(x.at(0));
+  if (op == "not") return a.sub(a.number(1), x.at(0));
+  const Nf l = x.at(0), r = x.at(1);
+  if (op == "+") return a.add(l, r);
+  if (op == "-") return a.sub(l, r);
+  if (op == "*") return a.mul(l, r);
+  if (op == "/") return a.div(l, r);
+  if (op == "//") return a.floordiv(l, r);
+  if (op == "%") return a.mod(l, r);
+  throw std::logic_error("a condition inside arithmetic");
+}
+
+}  // namespace
+
+Nf number(algebra::Algebra& a, const std::string& text) {
+  if (text == "true" || text == "false") return a.number(text == "true" ? 1 : 0);
+  if (!text.empty() && text[0] == '-') return a.neg(number(a, text.substr(1)));
+  if (auto exact = decimal(text)) return a.number(*exact);
+  algebra::LeafFacts facts;
+  facts.positive = true;
+  return a.at(a.leaf(text, {}, facts), {});
+}
+
+Nf Context::arith(const ir::Arith& arith, const Frame* frame) {
+  switch (arith.kind) {
+    case ir::Arith::Kind::number:
+      return number(a, arith.text);
+    case ir::Arith::Kind::size:
+      return size(Dim{{arith.text}});
+    case ir::Arith::Kind::axis:
+      return axis(arith.text);
+    case ir::Arith::Kind::value:
+      return frame->values.at(arith.value)->body;
+    case ir::Arith::Kind::op:
+      break;
+  }
+  std::vector<Nf> args;
+  for (const ir::Arith& arg : arith.args) args.push_back(this->arith(arg, frame));
+  return operate(a, arith.text, args);
+}
+
+bool Context::ready(const ir::Arith& arith, const Frame& frame) const {
+  if (arith.kind == ir::Arith::Kind::value) return frame.values.at(arith.value).has_value();
+  for (const ir::Arith& arg : arith.args)
+    if (!ready(arg, frame)) return false;
+  return true;
+}
+
+/// Positivity and divisibility are used; other conditions only stand in the report. What is known
+/// is not repeated.
+void Context::require(const ir::Arith& condition, const Frame* frame) {
+  const std::string& op = condition.text;
+  if (condition.kind == ir::Arith::Kind::op && op == "and") {
+    for (const ir::Arith& arg : condition.args) require(arg, frame);
+    return;
+  }
+  const bool greater = op == ">" || op == ">=", less = op == "<" || op == "<=";
+  if (condition.kind == ir::Arith::Kind::op && (greater || less)) {
+    const Nf l = arith(condition.args.at(0), frame), r = arith(condition.args.at(1), frame);
+    Nf gap = greater ? a.sub(l, r) : a.sub(r, l);
+    const bool weak = op == ">=" || op == "<=";
+    if (weak) gap = a.known_integer(gap) ? a.add(gap, a.number(1)) : gap;
+    if (a.known_positive(gap)) return;
+    const bool usable = (!weak || a.known_integer(gap)) && !a.as_number(gap);
+    if (usable) a.declare_positive(gap);
+  } else if (op == "==" && condition.args.at(0).text == "%" &&
+             condition.args.at(0).args.size() == 2) {
+    const ir::Arith& mod = condition.args[0];
+    const Nf ratio = a.div(arith(mod.args[0], frame), arith(mod.args[1], frame));
+    const auto rest = a.as_number(arith(condition.args[1], frame));
+    if (rest && rest->is_zero() && a.variables(ratio).empty() && frame == nullptr)
+      a.declare_range(ratio);
+  }
+  assume(shown(condition, frame));
+}
+
+}  // namespace shardproof::lower

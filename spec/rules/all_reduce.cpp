@@ -1,0 +1,28 @@
+// all_reduce: U or Max becomes a copy, R or I as written.
+#include "spec/rules/collective.h"
+
+namespace shardproof::rules {
+
+static bool copy(State state) { return state == State::R || state == State::I; }
+
+void all_reduce(Application& app) {
+  const Moved axes = moved(app);
+  if (!axes.removed.empty()) no_sum(app, axes.removed.front());
+  if (!axes.added.empty())
+    not_its_work(app, axes.added,
+                 "all_reduce leaves a whole copy on each device; psum_scatter "
+                 "leaves its own part");
+  std::vector<Axis> acted;
+  for (const auto& [axis, mark] : app.pattern.left[0].marks) {
+    if (mark != Mark::I && copy(after(app, axis))) acted.push_back(axis);
+    if (mark == Mark::I && after(app, axis) != before(app, axis)) no_sum(app, axis);
+  }
+  need_bystanders(app, acted);
+  if (acted.empty() && !app.unit_axes)
+    refuse({.code = "E0205",
+            .message = "all_reduce of a value that is not unreduced",
+            .label = "there is nothing to add: a sum over copies would be as many times the value",
+            .operand = 0});
+}
+
+}  // namespace shardproof::rules

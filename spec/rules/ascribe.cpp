@@ -1,0 +1,57 @@
+// A stated type, or the type that a library call's pattern gives an argument: compared, never used.
+#include "spec/rules/fixes.h"
+#include "spec/rules/pattern.h"
+#include "spec/rules/table.h"
+#include "spec/rules/words.h"
+
+namespace shardproof::rules {
+namespace {
+
+bool same_names(const Shape& a, const Shape& b) {
+  for (size_t i = 0; i < a.dims.size() && i < b.dims.size(); ++i)
+    if (a.dims[i].dim != b.dims[i].dim) return false;
+  return true;
+}
+
+/// A number is R; 0 is U as well.
+bool number_is(const Application& app, const Type& stated) {
+  if (app.type(0).dtype != Dtype::number || !stated.dims.empty()) return false;
+  for (const auto& [axis, mark] : stated.marks)
+    if (mark == Mark::Max || (mark == Mark::U && !app.is_zero(0))) return false;
+  return true;
+}
+
+}  // namespace
+
+Types rule(Application& app, const ir::Ascribe& op) {
+  Type stated = op.type;
+  const Type& actual = app.type(0);
+  if (stated.dtype == Dtype::number) stated.dtype = actual.dtype;
+  app.guess = {stated};
+  if (auto refusal = check_type(stated)) refuse(std::move(*refusal));
+  if (number_is(app, stated)) return {stated};
+  const bool gradient = app.operands[0].has_gradient;
+  const bool marks = op.library_argument && same_dims(app.program, actual, stated);
+  const std::string code = marks ? "E0306" : op.library_argument ? "E0301" : "E0302";
+  const std::string message =
+      "the value is " + show(app.program, actual) +
+      (op.library_argument ? ", the pattern says `" : ", not ") +
+      (op.library_argument ? show(app.program, static_cast<Shape&>(stated)) + "`"
+                           : show(app.program, stated));
+  auto refusal = unequal(app.program, code, message, actual, stated, gradient);
+  if (!refusal &&
+      (actual.dtype == stated.dtype || op.library_argument || actual.dtype == Dtype::number) &&
+      (op.library_argument || same_names(actual, stated)))
+    return {stated};
+  if (!refusal)
+    refusal =
+        Refusal{.code = code,
+                .message = message,
+                .label = actual.dtype == stated.dtype ? "a dim changes its name in a pattern only"
+                                                      : "there is no promotion: write the cast"};
+  for (FixHint& hint : refusal->fixes)
+    if (op.library_argument) hint.kind = FixHint::Kind::wrap_operand;
+  refuse(std::move(*refusal));
+}
+
+}  // namespace shardproof::rules

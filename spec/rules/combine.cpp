@@ -1,0 +1,160 @@
+#include "spec/rules/combine.h"
+
+#include "spec/rules/fixes.h"
+#include "spec/rules/words.h"
+
+namespace shardproof::rules {
+namespace {
+
+using Indices = std::vector<size_t>;
+
+Refusal nonlinear_of_unreduced(const Application& app, size_t operand, const Axis& axis) {
+  const std::string& f = app.name;
+  return {.code = "E0207",
+          .message = f + " of a value that is unreduced over " + axis,
+          .label = f + "(p0 + p1) is not " + f + "(p0) + " + f + "(p1): each device of " + axis +
+                   " holds only one summand",
+          .operand = operand,
+          .fixes = {reduce_operand(app, operand, {axis})},
+          .axes = {axis}};
+}
+
+Refusal divided_by_unreduced(const Application& app, size_t operand, const Axis& axis) {
+  return {.code = "E0213",
+          .message = "division by a value that is unreduced over " + axis,
+          .label = "x / (p0 + p1) is not x / p0 + x / p1",
+          .operand = operand,
+          .fixes = {reduce_operand(app, operand, {axis})},
+          .axes = {axis}};
+}
+
+Refusal counted_often(const Application& app, size_t summand, size_t other, const Axis& axis) {
+  const std::string n = "|" + axis + "|";
+  Refusal refusal{.code = "E0201",
+                  .message = app.name + " of a value that is unreduced over " + axis +
+                             " and one that is " + describe(app.state(other, axis), axis),
+                  .operand = other,
+                  .axes = {axis}};
+  if (app.state(other, axis) == State::S) {
+    refusal.label = app.word(summand) + " is a sum over " + axis + " and " + app.word(other) +
+                    " a part of the value: what the devices add up has no meaning";
+  } else {
+    refusal.label = "each of the " + n + " devices of " + axis + " would add " + app.word(other) +
+                    ", so it is counted " + n + " times";
+    if (app.type(other).dtype != Dtype::number)
+      refusal.fixes.push_back(keep_on_root(app, other, axis));
+  }
+  refusal.fixes.push_back(reduce_operand(app, summand, {axis}));
+  return refusal;
+}
+
+Refusal two_unreduced(const Application& app, const Indices& both, const Axis& axis) {
+  return {.code = "E0202",
+          .message = app.name + " of two values that are unreduced over " + axis,
+          .label = "(p0 + p1) * (q0 + q1) is not p0*q0 + p1*q1: the devices of " + axis +
+                   " do not hold the mixed products",
+          .operand = both[1],
+          .fixes = {reduce_operand(app, both[1], {axis}), reduce_operand(app, both[0], {axis})},
+          .axes = {axis}};
+}
+
+Refusal unreduced_with_split(const Application& app, size_t summand, size_t split,
+                             const Axis& axis) {
+  return {.code = "E0202",
+          .message = app.name + " of a value that is unreduced over " + axis +
+                     " and one that is split over " + axis,
+          .label = "each device of " + axis + " has one summand of " + app.word(summand) +
+                   " and one part of " + app.word(split) + ": every part needs every summand",
+          .operand = summand,
+          .fixes = {reduce_operand(app, summand, {axis})},
+          .axes = {axis}};
+}
+
+Refusal mixed_with_invariant(const Application& app, size_t invariant, size_t other,
+                             const Axis& axis) {
+  const std::string I = "{I_" + axis + "}";
+  return {.code = "E0203",
+          .message = app.name + " of a value that is " + I + " and one that is " +
+                     (app.state(other, axis) == State::R ? "a plain copy over " + axis
+                                                         : describe(app.state(other, axis), axis)),
+          .label = "the value is right, but each device of " + axis +
+                   " computes only its own part of the gradient of " + app.word(invariant) +
+                   ", and " + I + " says that it is already summed",
+          .operand = invariant,
+          .fixes = {fan_out_operand(app, invariant, axis)},
+          .axes = {axis},
+          .gradient_only = true};
+}
+
+struct Found {
+  Indices unreduced, split, invariant, copies;
+};
+
+Found sort_out(const Application& app, const Axis& axis, size_t count) {
+  Found found;
+  for (size_t i = 0; i < count; ++i) switch (app.state(i, axis)) {
+      case State::U:
+        found.unreduced.push_back(i);
+        break;
+      case State::S:
+        found.split.push_back(i);
+        break;
+      case State::I:
+        found.invariant.push_back(i);
+        break;
+      case State::R:
+        found.copies.push_back(i);
+        break;
+      case State::Max:
+        refuse(of_max(app, i, axis));
+    }
+  return found;
+}
+
+/// Some operand is U on the axis: the result is U, or there is none.
+State with_unreduced(const Application& app, const Axis& axis, const std::vector<Role>& roles,
+                     const Found& found) {
+  for (size_t i : found.unreduced) {
+    if (roles[i] == Role::argument) refuse(nonlinear_of_unreduced(app, i, axis));
+    if (roles[i] == Role::divisor) refuse(divided_by_unreduced(app, i, axis));
+  }
+  const size_t first = found.unreduced.front();
+  for (size_t i = 0; i < roles.size(); ++i)
+    if (roles[i] == Role::term && app.state(i, axis) != State::U && !app.is_zero(i))
+      refuse(counted_often(app, first, i, axis));
+  if (roles[first] == Role::factor && found.unreduced.size() > 1)
+    refuse(two_unreduced(app, found.unreduced, axis));
+  if (!found.split.empty()) refuse(unreduced_with_split(app, first, found.split.front(), axis));
+  if (!found.invariant.empty())
+    refuse(mixed_with_invariant(app, found.invariant.front(), first, axis));
+  return State::U;
+}
+
+}  // namespace
+
+State combine(const Application& app, const Axis& axis, const std::vector<Role>& roles) {
+  const Found found = sort_out(app, axis, roles.size());
+  if (!found.unreduced.empty()) return with_unreduced(app, axis, roles, found);
+  if (!found.split.empty()) {
+    if (!found.invariant.empty())
+      refuse(mixed_with_invariant(app, found.invariant.front(), found.split.front(), axis));
+    return State::S;
+  }
+  if (found.invariant.empty()) return State::R;
+  for (size_t i : found.copies)
+    if (app.operands[i].has_gradient)
+      refuse(mixed_with_invariant(app, found.invariant.front(), i, axis));
+  return State::I;
+}
+
+Marks combine(const Application& app, const std::vector<Role>& roles) {
+  Marks marks;
+  for (const Axis& axis : app.axes()) {
+    const State state = combine(app, axis, roles);
+    if (state == State::U) marks[axis] = Mark::U;
+    if (state == State::I) marks[axis] = Mark::I;
+  }
+  return marks;
+}
+
+}  // namespace shardproof::rules

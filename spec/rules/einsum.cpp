@@ -1,0 +1,14 @@
+// einsum: a sum of products; one operand at most may be unreduced on an axis.
+#include "spec/rules/pattern.h"
+#include "spec/rules/product.h"
+#include "spec/rules/table.h"
+
+namespace shardproof::rules {
+
+Types rule(Application& app, const ir::Einsum& op) {
+  const std::vector<Role> roles(app.operands.size(), Role::factor);
+  const Shape result = contract(app, contraction(app, roles));
+  return {conclude(app, result, op.to.value_or(common_dtype(app)), app.has_gradient())};
+}
+
+}  // namespace shardproof::rules

@@ -1,0 +1,163 @@
+#include "spec/rules/fixes.h"
+
+#include <algorithm>
+#include <set>
+
+#include "spec/rules/pattern.h"
+#include "spec/rules/words.h"
+
+namespace shardproof::rules {
+namespace {
+
+/// How two shapes with the same dims differ.
+struct Change {
+  std::vector<Axis> added, removed;   ///< at the ends of dims' lists
+  size_t growing = 0, shrinking = 0;  ///< numbers of dims
+  std::set<Axis> marks;               ///< axes that split nothing on either side and change state
+  bool simple = true;                 ///< only ends of lists differ
+};
+
+bool prefix(const std::vector<Axis>& a, const std::vector<Axis>& b) {
+  return a.size() <= b.size() && std::equal(a.begin(), a.end(), b.begin());
+}
+
+Change compare(const Shape& from, const Shape& to) {
+  Change change;
+  change.simple = from.dims.size() == to.dims.size();
+  for (size_t i = 0; change.simple && i < from.dims.size(); ++i) {
+    const std::vector<Axis>&a = from.dims[i].axes, &b = to.dims[i].axes;
+    if (!(from.dims[i].dim == to.dims[i].dim) || (!prefix(a, b) && !prefix(b, a)))
+      change.simple = false;
+    else if (a.size() < b.size())
+      ++change.growing, change.added.insert(change.added.end(), b.begin() + a.size(), b.end());
+    else if (b.size() < a.size())
+      ++change.shrinking,
+          change.removed.insert(change.removed.end(), a.begin() + b.size(), a.end());
+  }
+  Marks axes = from.marks;
+  axes.insert(to.marks.begin(), to.marks.end());
+  for (const auto& [axis, unused] : axes)
+    if (state(from, axis) != state(to, axis) && state(from, axis) != State::S &&
+        state(to, axis) != State::S)
+      change.marks.insert(axis);
+  return change;
+}
+
+struct Choice {
+  const char* name;
+  int cost;
+};
+
+bool copy(State state) { return state == State::R || state == State::I; }
+
+template <class Axes, class Test>
+bool all(const Axes& axes, Test test) {
+  return !axes.empty() && std::all_of(axes.begin(), axes.end(), test);
+}
+
+std::optional<Choice> choose(const Shape& from, const Shape& to) {
+  const Change change = compare(from, to);
+  if (!change.simple) return {};
+  auto was = [&](State wanted) {
+    return [&from, wanted](const Axis& axis) { return state(from, axis) == wanted; };
+  };
+  auto becomes = [&](State wanted) {
+    return [&to, wanted](const Axis& axis) { return state(to, axis) == wanted; };
+  };
+  auto was_copy = [&](const Axis& axis) { return copy(state(from, axis)); };
+  auto becomes_copy = [&](const Axis& axis) { return copy(state(to, axis)); };
+  if (change.added.empty() && change.removed.empty()) {
+    if (all(change.marks, becomes_copy) &&
+        (all(change.marks, was(State::U)) || all(change.marks, was(State::Max))))
+      return Choice{"all_reduce", 2};
+    if (all(change.marks, was_copy) && all(change.marks, becomes(State::U)))
+      return Choice{"zero_nonroot", 0};
+    if (all(change.marks, was(State::I)) && all(change.marks, becomes(State::R)))
+      return Choice{"fan_out", 0};
+    return {};
+  }
+  if (!change.marks.empty()) return {};
+  if (change.removed.empty()) {
+    if (all(change.added, was(State::U))) return Choice{"psum_scatter", 1};
+    if (all(change.added, was_copy)) return Choice{"slice", 0};
+    return {};
+  }
+  if (change.added.empty()) {
+    if (all(change.removed, becomes_copy)) return Choice{"all_gather", 1};
+    if (all(change.removed, becomes(State::U))) return Choice{"zero_pad", 0};
+    return {};
+  }
+  if (change.added == change.removed && change.growing == 1 && change.shrinking == 1)
+    return Choice{"all_to_all", 1};
+  return {};
+}
+
+FixHint wrap(const ir::Program& program, const Choice& choice, const Shape& from, const Shape& to) {
+  FixHint hint;
+  hint.kind = FixHint::Kind::wrap_result;
+  hint.text = std::string(choice.name) + "(\"" + arrow(program, from, to) + "\", $)";
+  hint.message = std::string(choice.name) + " first";
+  hint.cost = choice.cost;
+  return hint;
+}
+
+/// The hint around operand i; where the pattern says what the operand is, it must now say `to`.
+FixHint around(const Application& app, size_t operand, FixHint hint, const Shape& to) {
+  hint.kind = FixHint::Kind::wrap_operand;
+  hint.operand = operand;
+  ir::Pattern pattern = app.pattern;
+  if (pattern.inferred || operand >= pattern.left.size()) return hint;
+  Shape& left = pattern.left[operand];
+  if (!same_shape(app.program, left, app.type(operand), false)) return hint;
+  for (size_t i = 0; i < left.dims.size(); ++i) left.dims[i].axes = to.dims[i].axes;
+  left.marks = to.marks;
+  hint.pattern = pattern_text(app.program, pattern);
+  return hint;
+}
+
+}  // namespace
+
+std::optional<FixHint> conversion(const ir::Program& program, const Shape& from, const Shape& to) {
+  if (const auto choice = choose(from, to)) return wrap(program, *choice, from, to);
+  return {};
+}
+
+std::vector<FixHint> convert_operand(const Application& app, size_t operand, const Shape& to) {
+  if (const auto hint = conversion(app.program, app.type(operand), to))
+    return {around(app, operand, *hint, to)};
+  return {};
+}
+
+FixHint reduce_operand(const Application& app, size_t operand, const std::vector<Axis>& axes) {
+  Shape to = app.type(operand);
+  for (const Axis& axis : axes) to.marks.erase(axis);
+  FixHint hint =
+      around(app, operand, wrap(app.program, {"all_reduce", 2}, app.type(operand), to), to);
+  hint.message = "reduce before " + app.name;
+  return hint;
+}
+
+FixHint keep_on_root(const Application& app, size_t operand, const Axis& axis) {
+  Shape to = app.type(operand);
+  to.marks[axis] = Mark::U;
+  FixHint hint =
+      around(app, operand, wrap(app.program, {"zero_nonroot", 0}, app.type(operand), to), to);
+  hint.message = "count it once: keep it on device 0 of " + axis + " only";
+  return hint;
+}
+
+FixHint fan_out_operand(const Application& app, size_t operand, const Axis& axis) {
+  Shape to = app.type(operand);
+  to.marks.erase(axis);
+  FixHint hint = around(app, operand, wrap(app.program, {"fan_out", 0}, app.type(operand), to), to);
+  hint.message = "its gradient is then summed over " + axis;
+  return hint;
+}
+
+FixHint advice(std::string message) {
+  FixHint hint;
+  hint.message = std::move(message);
+  return hint;
+}
+
+}  // namespace shardproof::rules

@@ -1,0 +1,13 @@
+// index_unreduced: the einsum with a one-hot over the indexed dim, so that its axes become U.
+#include "spec/rules/pattern.h"
+#include "spec/rules/product.h"
+#include "spec/rules/table.h"
+
+namespace shardproof::rules {
+
+Types rule(Application& app, const ir::IndexUnreduced&) {
+  const Contraction all = contraction(app, {Role::factor, Role::argument});
+  return {conclude(app, contract(app, all), app.type(0).dtype, app.operands[0].has_gradient)};
+}
+
+}  // namespace shardproof::rules

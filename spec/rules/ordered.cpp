@@ -1,0 +1,57 @@
+// cumsum, argsort, roll, argmax, top_k: they work along a whole dim.
+#include "spec/rules/combine.h"
+#include "spec/rules/pattern.h"
+#include "spec/rules/split.h"
+#include "spec/rules/table.h"
+
+namespace shardproof::rules {
+
+Types rule(Application& app, const ir::Roll&) {
+  need_whole(app, 0, app.pattern.left[0].dims.at(app.pattern.left_bracket.value_or(0)), "E0208",
+             {"ppermute rolls a split dim by whole blocks"});
+  need_copy(app, 1, "by=");
+  Shape result = app.pattern.left[0];
+  result.marks = combine(app, {Role::factor});
+  return {conclude(app, result, app.type(0).dtype, app.operands[0].has_gradient)};
+}
+
+Types rule(Application& app, const ir::Ordered& op) {
+  const bool integers = op.fn == ir::OrderedFn::argsort;
+  if (integers) app.forget_gradients();
+  need_whole(app, 0, app.pattern.left[0].dims.at(op.dim), "E0208");
+  Shape result = app.pattern.left[0];
+  result.marks = combine(app, {Role::argument});
+  return {conclude(app, result, integers ? Dtype::i32 : app.type(0).dtype, app.has_gradient())};
+}
+
+/// The right side of an op that leaves out dims or makes new ones of whole dims.
+static Shape along_whole_dims(Application& app, const std::vector<std::string>& advices) {
+  const Shape& left = app.pattern.left[0];
+  for (const Split& split : left.dims)
+    if (!find(app.pattern.right, split.dim)) need_whole(app, 0, split, "E0208", advices);
+  Shape result = app.pattern.right;
+  for (Split& split : result.dims) {
+    const Split* same = find(left, split.dim);
+    split.axes = same ? same->axes : std::vector<Axis>{};
+  }
+  result.marks = combine(app, {Role::argument});
+  return result;
+}
+
+Types rule(Application& app, const ir::Argmax&) {
+  app.forget_gradients();
+  const Shape result = along_whole_dims(
+      app, {"max over a split dim is {Max}: all_reduce it, and compare with the result"});
+  return {conclude(app, result, Dtype::i32, false)};
+}
+
+Types rule(Application& app, const ir::TopK&) {
+  const Type values =
+      conclude(app, along_whole_dims(app, {}), app.type(0).dtype, app.has_gradient());
+  Type indices = values;
+  indices.dtype = Dtype::i32;
+  indices.marks.clear();
+  return {values, indices};
+}
+
+}  // namespace shardproof::rules

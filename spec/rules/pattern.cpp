@@ -1,0 +1,202 @@
+#include "spec/rules/pattern.h"
+
+#include <algorithm>
+#include <set>
+
+#include "spec/rules/fixes.h"
+#include "spec/rules/words.h"
+
+namespace shardproof::rules {
+namespace {
+
+/// The left side with the operand's axes, matched by name, else by position.
+void infer_left(Shape& left, const Type& type) {
+  for (size_t i = 0; i < left.dims.size(); ++i) {
+    const Split* split = find(type, left.dims[i].dim);
+    if (!split && i < type.dims.size()) split = &type.dims[i];
+    left.dims[i].axes = split ? split->axes : std::vector<Axis>{};
+  }
+  left.marks = type.marks;
+}
+
+void infer_right(ir::Pattern& pattern) {
+  for (Split& split : pattern.right.dims) {
+    split.axes.clear();
+    for (const Shape& left : pattern.left)
+      if (const Split* same = find(left, split.dim); same && split.axes.empty())
+        split.axes = same->axes;
+  }
+  pattern.right.marks.clear();
+}
+
+void need_single_names(const Application& app, const Shape& shape) {
+  std::set<Name> names;
+  for (const Split& split : shape.dims)
+    for (const Name& factor : split.dim.factors)
+      if (!names.insert(factor).second)
+        refuse({.code = "E0305",
+                .message = app.name + ": " + show(app.program, Dim{{factor}}) +
+                           " stands twice in `" + show(app.program, shape) + "`",
+                .label = "two indices need two names: declare `dim ... = " +
+                         show(app.program, Dim{{factor}}) + "`"});
+}
+
+/// all_reduce and psum_scatter of what is no sum: worth its own words.
+void need_sum(const Application& app, size_t operand, const Shape& left) {
+  if (app.name != "all_reduce" && app.name != "psum_scatter") return;
+  for (const auto& [axis, mark] : left.marks) {
+    const State actual = app.state(operand, axis);
+    if (mark == Mark::I || actual == State::U || actual == State::Max) continue;
+    const std::string n = "|" + axis + "|";
+    refuse({.code = "E0205",
+            .message = app.name + " over " + axis + " of a value that is " + describe(actual, axis),
+            .label = actual == State::S
+                         ? "it would add different parts of the value: gather them instead"
+                     : mark == Mark::U
+                         ? "each of the " + n +
+                               " devices holds the whole value: the sum would be " + n + " times it"
+                         : "each device holds the value: there is no maximum left to take",
+            .operand = operand,
+            .axes = {axis}});
+  }
+}
+
+bool only_marks_missing(const Marks& actual, const Marks& stated) {
+  return std::all_of(actual.begin(), actual.end(), [&](const auto& mark) {
+    auto found = stated.find(mark.first);
+    return found == stated.end() || found->second == mark.second;
+  });
+}
+
+/// The pattern with operand i's real type, and with what that adds on the right.
+std::vector<FixHint> corrections(const Application& app, size_t operand) {
+  ir::Pattern pattern = app.pattern;
+  const Marks before = pattern.left[operand].marks;
+  for (size_t i = 0; i < pattern.left[operand].dims.size(); ++i)
+    pattern.left[operand].dims[i].axes = app.type(operand).dims[i].axes;
+  pattern.left[operand].marks = app.type(operand).marks;
+  FixHint plain{.kind = FixHint::Kind::replace_pattern,
+                .operand = operand,
+                .text = pattern_text(app.program, pattern),
+                .message = "say in the pattern what the operand is"};
+  for (const auto& [axis, mark] : app.type(operand).marks)
+    if (!before.count(axis)) pattern.right.marks.emplace(axis, mark);
+  for (const auto& [axis, mark] : before)
+    if (!app.type(operand).marks.count(axis)) pattern.right.marks.erase(axis);
+  FixHint both = plain;
+  both.text = pattern_text(app.program, pattern);
+  both.message = "say it in the pattern, and of its result";
+  if (both.text == plain.text) return {plain};
+  return {both, plain};
+}
+
+void need_left(const Application& app, size_t operand) {
+  const Shape& left = app.pattern.left[operand];
+  const Type& type = app.type(operand);
+  const bool gradient = app.operands[operand].has_gradient;
+  if (same_shape(app.program, type, left, gradient)) return;
+  const bool dims = same_dims(app.program, type, left);
+  const Marks actual = visible_marks(type, gradient), stated = visible_marks(left, gradient);
+  if (type.dims.size() == left.dims.size()) need_sum(app, operand, left);
+  const bool marks = dims && (only_marks_missing(actual, stated));
+  Refusal refusal{.code = marks ? "E0306" : "E0301",
+                  .message = app.name + ": " + app.word(operand) + " is " +
+                             show(app.program, type) + ", the pattern says `" +
+                             show(app.program, left) + "`",
+                  .label = difference(app.program, type, left),
+                  .operand = operand};
+  for (const Axis& axis : app.axes())
+    if (state(type, axis) != state(left, axis)) refusal.axes.push_back(axis);
+  if (type.dims.size() == left.dims.size()) {
+    refusal.fixes = corrections(app, operand);
+    for (FixHint& hint : convert_operand(app, operand, left)) refusal.fixes.push_back(hint);
+  }
+  refuse(std::move(refusal));
+}
+
+}  // namespace
+
+Marks visible_marks(const Shape& shape, bool gradient) {
+  Marks marks = shape.marks;
+  if (!gradient) std::erase_if(marks, [](const auto& mark) { return mark.second == Mark::I; });
+  return marks;
+}
+
+bool same_dims(const ir::Program& program, const Shape& a, const Shape& b) {
+  return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
+                    [&](const Split& x, const Split& y) {
+                      return x.axes == y.axes && program.same_dim(x.dim, y.dim);
+                    });
+}
+
+bool same_shape(const ir::Program& program, const Shape& a, const Shape& b, bool gradient) {
+  return same_dims(program, a, b) && visible_marks(a, gradient) == visible_marks(b, gradient);
+}
+
+void complete(Application& app) {
+  ir::Pattern& pattern = app.pattern;
+  const size_t count = std::min(pattern.left.size(), app.operands.size());
+  if (pattern.inferred) {
+    for (size_t i = 0; i < count; ++i) infer_left(pattern.left[i], app.type(i));
+    infer_right(pattern);
+  }
+  for (Type& guess : app.guess) static_cast<Shape&>(guess) = pattern.right;
+  for (size_t i = 0; i < count; ++i) {
+    need_single_names(app, pattern.left[i]);
+    if (!pattern.inferred) need_left(app, i);
+  }
+  need_single_names(app, pattern.right);
+}
+
+State written(const Shape& right, const Axis& axis, bool gradient) {
+  const State found = state(right, axis);
+  return found == State::I && !gradient ? State::R : found;
+}
+
+std::optional<Refusal> unequal(const ir::Program& program, const std::string& code,
+                               const std::string& message, const Shape& actual, const Shape& stated,
+                               bool gradient) {
+  if (same_shape(program, actual, stated, gradient)) return {};
+  Refusal refusal{.code = code,
+                  .message = message,
+                  .label = difference(program, actual, stated),
+                  .gradient_only = same_shape(program, actual, stated, false)};
+  std::set<Axis> axes;
+  for (const Shape* shape : {&actual, &stated}) {
+    for (const Axis& axis : split_axes(*shape)) axes.insert(axis);
+    for (const auto& [axis, unused] : shape->marks) axes.insert(axis);
+  }
+  for (const Axis& axis : axes)
+    if (state(actual, axis) != state(stated, axis)) refusal.axes.push_back(axis);
+  if (const auto hint = conversion(program, actual, stated)) refusal.fixes.push_back(*hint);
+  return refusal;
+}
+
+Type conclude(Application& app, const Shape& computed, Dtype dtype, bool gradient) {
+  Shape& right = app.pattern.right;
+  if (app.pattern.inferred) right = computed;
+  std::vector<Axis> dropped;
+  for (const auto& [axis, mark] : computed.marks)
+    if (mark != Mark::I && state(right, axis) != state(computed, axis)) dropped.push_back(axis);
+  auto refusal = unequal(app.program, dropped.empty() ? "E0302" : "E0214",
+                         app.name + ": the result is `" + show(app.program, computed) +
+                             "`, the pattern says `" + show(app.program, right) + "`",
+                         computed, right, gradient);
+  if (!refusal) {
+    Type type;
+    static_cast<Shape&>(type) = right;
+    type.dtype = dtype;
+    return type;
+  }
+  ir::Pattern corrected = app.pattern;
+  corrected.right = computed;
+  const std::string text = pattern_text(app.program, corrected);
+  for (FixHint& hint : refusal->fixes) hint.pattern = text;
+  refusal->fixes.insert(
+      refusal->fixes.begin(),
+      {.kind = FixHint::Kind::replace_pattern, .text = text, .message = "say what the result is"});
+  if (!dropped.empty()) refusal->axes = dropped;
+  refuse(std::move(*refusal));
+}
+
+}  // namespace shardproof::rules

@@ -1,0 +1,93 @@
+// Pointwise ops: dims matched by name, one operand has them all.
+#include "spec/rules/combine.h"
+#include "spec/rules/split.h"
+#include "spec/rules/table.h"
+#include "spec/rules/words.h"
+
+namespace shardproof::rules {
+namespace {
+
+size_t widest(const Application& app, size_t count) {
+  size_t best = 0;
+  for (size_t i = 1; i < count; ++i)
+    if (app.type(i).dims.size() > app.type(best).dims.size()) best = i;
+  return best;
+}
+
+bool linear(Role role) { return role == Role::term || role == Role::factor; }
+
+/// To go on with: what is unreduced in an operand that the op is linear in stays so.
+void guess(Application& app, size_t all, const std::vector<Role>& roles, Dtype dtype) {
+  Type type = app.type(all);
+  type.dtype = dtype;
+  type.marks.clear();
+  for (size_t i = 0; i < roles.size(); ++i)
+    if (linear(roles[i]))
+      for (const auto& [axis, mark] : app.type(i).marks)
+        if (mark != Mark::Max && state(type, axis) == State::R) type.marks[axis] = mark;
+  app.guess = {type};
+}
+
+Types pointwise(Application& app, const std::vector<Role>& roles, Dtype dtype) {
+  if (app.operands.size() < roles.size()) return app.guess;
+  const size_t all = widest(app, roles.size());
+  guess(app, all, roles, dtype);
+  for (size_t i = 0; i < roles.size(); ++i) {
+    for (const Split& split : app.type(i).dims)
+      if (!find(app.type(all), split.dim))
+        refuse({.code = "E0305",
+                .message = app.name +
+                           ": no operand has all dims: " + show(app.program, app.type(i)) +
+                           " and " + show(app.program, app.type(all)),
+                .label = "there is no outer broadcasting: write expand or einsum",
+                .operand = i});
+    need_alike(app, i, all);
+  }
+  Type result = app.type(all);
+  result.dtype = dtype;
+  result.marks = combine(app, roles);
+  return {result};
+}
+
+bool has_no_gradient(ir::BinaryFn fn) {
+  using enum ir::BinaryFn;
+  return fn == eq || fn == ne || fn == lt || fn == gt || fn == le || fn == ge ||
+         fn == logical_and || fn == logical_or;
+}
+
+std::vector<Role> roles(ir::BinaryFn fn) {
+  switch (fn) {
+    case ir::BinaryFn::add:
+    case ir::BinaryFn::sub:
+      return {Role::term, Role::term};
+    case ir::BinaryFn::mul:
+      return {Role::factor, Role::factor};
+    case ir::BinaryFn::div:
+      return {Role::factor, Role::divisor};
+    default:
+      return {Role::argument, Role::argument};
+  }
+}
+
+}  // namespace
+
+Types rule(Application& app, const ir::Unary& op) {
+  const Role role = op.fn == ir::UnaryFn::neg ? Role::factor : Role::argument;
+  return pointwise(app, {role},
+                   op.fn == ir::UnaryFn::logical_not ? Dtype::boolean : common_dtype(app));
+}
+
+Types rule(Application& app, const ir::Binary& op) {
+  const Dtype dtype = has_no_gradient(op.fn) ? Dtype::boolean : common_dtype(app);
+  if (dtype == Dtype::boolean) app.forget_gradients();
+  return pointwise(app, roles(op.fn), dtype);
+}
+
+Types rule(Application& app, const ir::Where&) {
+  Dtype dtype = Dtype::number;
+  for (size_t i = 1; i < app.operands.size(); ++i)
+    if (dtype == Dtype::number) dtype = app.type(i).dtype;
+  return pointwise(app, {Role::argument, Role::term, Role::term}, dtype);
+}
+
+}  // namespace shardproof::rules

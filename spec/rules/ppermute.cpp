@@ -1,0 +1,25 @@
+// ppermute: the blocks of a split dim, rotated over its first axis.
+#include "spec/rules/pattern.h"
+#include "spec/rules/table.h"
+#include "spec/rules/words.h"
+
+namespace shardproof::rules {
+
+Types rule(Application& app, const ir::Ppermute&) {
+  const Split& rolled = app.pattern.left[0].dims.at(app.pattern.left_bracket.value_or(0));
+  // Over an axis of size 1 nothing moves; but [L/c/t] without c would rotate over t.
+  if (!app.unit_bracket.empty() && !rolled.axes.empty())
+    refuse({.code = "E0206",
+            .message = "ppermute over " + app.unit_bracket.front() + ", which has size 1",
+            .label = "one device is no ring: write the axis to rotate over alone"});
+  if (rolled.axes.empty() && app.unit_bracket.empty())
+    refuse({.code = "E0206",
+            .message = "ppermute of " + show(app.program, rolled.dim) + ", which is not split",
+            .label = "each device holds all of " + show(app.program, rolled.dim) +
+                     ": there are no blocks to pass on; roll rotates a whole dim",
+            .operand = 0});
+  need_copy(app, 1, "by=");
+  return {conclude(app, app.pattern.left[0], app.type(0).dtype, app.operands[0].has_gradient)};
+}
+
+}  // namespace shardproof::rules

@@ -1,0 +1,36 @@
+// read, and t[n]: entries of a whole dim, from a place that all devices agree on.
+#include "spec/rules/combine.h"
+#include "spec/rules/labels.h"
+#include "spec/rules/pattern.h"
+#include "spec/rules/split.h"
+#include "spec/rules/table.h"
+#include "spec/rules/words.h"
+
+namespace shardproof::rules {
+
+Types rule(Application& app, const ir::Read&) {
+  Shape rest = app.pattern.left[0];
+  const size_t bracket = app.pattern.left_bracket.value_or(0);
+  need_whole(app, 0, rest.dims.at(bracket), "E0211");
+  need_copy(app, 1, "at=");
+  rest.dims.erase(rest.dims.begin() + static_cast<std::ptrdiff_t>(bracket));
+  const std::vector<Label> known = labels(app.program, rest);
+  Shape result = place(app, app.pattern.right, [&](const Dim& dim, size_t factor) {
+    const Label* label = find(known, dim.factors[factor]);
+    return label ? label->axes : std::vector<Axis>{};
+  });
+  result.marks = combine(app, {Role::factor});
+  return {conclude(app, result, app.type(0).dtype, app.operands[0].has_gradient)};
+}
+
+Types rule(Application& app, const ir::Entry& op) {
+  Type result = app.type(0);
+  std::erase_if(result.dims, [&](const Split& split) { return split.dim == op.dim; });
+  app.guess = {result};
+  if (const Split* split = find(app.type(0), op.dim)) need_whole(app, 0, *split, "E0211");
+  need_copy(app, 1, "the index");
+  result.marks = combine(app, {Role::factor});
+  return {result};
+}
+
+}  // namespace shardproof::rules

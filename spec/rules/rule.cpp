@@ -1,0 +1,198 @@
+#include "spec/rules/rule.h"
+
+#include <algorithm>
+
+#include "spec/rules/application.h"
+#include "spec/rules/labels.h"
+#include "spec/rules/pattern.h"
+#include "spec/rules/table.h"
+#include "spec/rules/words.h"
+
+namespace shardproof {
+namespace {
+
+using rules::Application;
+using rules::Types;
+
+bool unit(const ir::Program& program, const Axis& axis) {
+  auto found = program.axes.find(axis);
+  return found != program.axes.end() && found->second.size == 1;
+}
+
+/// Drops the axes of size 1; whether there were any.
+bool strip(const ir::Program& program, Shape& shape) {
+  auto is_unit = [&](const Axis& axis) { return unit(program, axis); };
+  size_t dropped = 0;
+  for (Split& split : shape.dims) dropped += std::erase_if(split.axes, is_unit);
+  return dropped +
+         std::erase_if(shape.marks, [&](const auto& mark) { return is_unit(mark.first); });
+}
+
+bool strip(const ir::Program& program, ir::Pattern& pattern) {
+  bool dropped = strip(program, pattern.right);
+  for (Shape& left : pattern.left) dropped |= strip(program, left);
+  return dropped;
+}
+
+/// The first axes of the bracketed dim, as long as they have size 1.
+std::vector<Axis> unit_bracket(const ir::Program& program, const ir::Pattern& pattern) {
+  if (!pattern.left_bracket) return {};
+  std::vector<Axis> axes =
+      pattern.left.at(pattern.bracket_operand).dims.at(*pattern.left_bracket).axes;
+  axes.erase(std::find_if(axes.begin(), axes.end(),
+                          [&](const Axis& axis) { return !unit(program, axis); }),
+             axes.end());
+  return axes;
+}
+
+/// The op as the rules see it: unit axes are no part of any type that it writes.
+ir::Op stripped(const ir::Program& program, ir::Op op) {
+  std::visit(
+      [&](auto& each) {
+        if constexpr (requires { each.created; }) strip(program, each.created.shape);
+        if constexpr (requires { each.marks; })
+          std::erase_if(each.marks, [&](const auto& mark) { return unit(program, mark.first); });
+        if constexpr (std::is_same_v<std::decay_t<decltype(each)>, ir::Ascribe>)
+          strip(program, each.type);
+      },
+      op);
+  return op;
+}
+
+std::vector<std::string> words_of(const ir::Op& op, size_t count) {
+  if (std::holds_alternative<ir::Binary>(op)) return {"the left operand", "the right operand"};
+  if (std::holds_alternative<ir::Where>(op))
+    return {"the condition", "the first choice", "the second choice"};
+  if (std::holds_alternative<ir::Index>(op) || std::holds_alternative<ir::IndexUnreduced>(op))
+    return {"the table", "the index"};
+  if (std::holds_alternative<ir::IndexAdd>(op)) return {"the index", "what is added"};
+  if (std::holds_alternative<ir::Write>(op)) return {"the tensor", "what is written", "at="};
+  std::vector<std::string> words;
+  const ir::Pattern* pattern = ir::pattern_of(op);
+  const size_t tensors = pattern ? pattern->left.size() : count;
+  for (size_t i = 0; tensors > 1 && i < tensors; ++i)
+    words.push_back("operand " + std::to_string(i + 1));
+  return words;
+}
+
+/// A result of the right dtype: as the pattern says, or like the first operand.
+Types first_guess(const Application& app, const ir::Op& op) {
+  if (!ir::pattern_of(op)) return app.operands.empty() ? Types{Type{}} : Types{app.type(0)};
+  Type guess;
+  static_cast<Shape&>(guess) = app.pattern.right;
+  guess.dtype = rules::common_dtype(app);
+  if (const auto* einsum = std::get_if<ir::Einsum>(&op))
+    guess.dtype = einsum->to.value_or(guess.dtype);
+  if (const auto* reduce = std::get_if<ir::Reduce>(&op))
+    guess.dtype = reduce->to.value_or(guess.dtype);
+  if (std::holds_alternative<ir::IndexAdd>(op) && app.operands.size() > 1)
+    guess.dtype = app.type(1).dtype;
+  const auto* ordered = std::get_if<ir::Ordered>(&op);
+  if (std::holds_alternative<ir::Argmax>(op) || (ordered && ordered->fn == ir::OrderedFn::argsort))
+    guess.dtype = Dtype::i32;
+  Types types{guess};
+  if (std::holds_alternative<ir::TopK>(op)) {
+    types.push_back(guess);
+    types.back().dtype = Dtype::i32;
+  }
+  return types;
+}
+
+Types dispatch(Application& app, const ir::Op& op) {
+  return std::visit(
+      [&](const auto& each) -> Types {
+        if constexpr (requires { rules::rule(app, each); })
+          return rules::rule(app, each);
+        else
+          return {};  // loops, calls and gradients are the checker's
+      },
+      op);
+}
+
+/// The operands that the rule of an op without a pattern needs.
+struct Count {
+  size_t operator()(const ir::Unary&) const { return 1; }
+  size_t operator()(const ir::Binary&) const { return 2; }
+  size_t operator()(const ir::Where&) const { return 3; }
+  size_t operator()(const ir::Cast&) const { return 1; }
+  size_t operator()(const ir::StopGrad&) const { return 1; }
+  size_t operator()(const ir::Save&) const { return 1; }
+  size_t operator()(const ir::Ascribe&) const { return 1; }
+  size_t operator()(const ir::Entry&) const { return 1; }
+  template <class Other>
+  size_t operator()(const Other&) const {
+    return 0;
+  }
+};
+
+size_t operands_of(const ir::Op& op) {
+  if (const ir::Pattern* pattern = ir::pattern_of(op)) return pattern->left.size();
+  return std::visit(Count{}, op);
+}
+
+}  // namespace
+
+RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
+                      const std::vector<Operand>& operands) {
+  Application app{.program = program,
+                  .name = ir::name_of(op),
+                  .words = words_of(op, operands.size()),
+                  .operands = operands,
+                  .pattern = {},
+                  .unit_bracket = {},
+                  .guess = {}};
+  for (Operand& operand : app.operands) {
+    strip(program, operand.type);
+    operand.has_gradient = operand.has_gradient && is_float(operand.type.dtype);
+  }
+  RuleResult result;
+  if (operands.size() < operands_of(op)) return result;
+  const ir::Op seen = stripped(program, op);
+  if (const ir::Pattern* pattern = ir::pattern_of(op)) {
+    app.pattern = *pattern;
+    app.unit_axes = strip(program, app.pattern);
+    app.unit_bracket = unit_bracket(program, *pattern);
+  }
+  app.guess = first_guess(app, op);
+  try {
+    if (ir::pattern_of(op)) rules::complete(app);
+    result.types = dispatch(app, seen);
+  } catch (rules::Refused& refused) {
+    std::vector<FixHint>& fixes = refused.refusal.fixes;
+    std::stable_sort(fixes.begin(), fixes.end(),
+                     [](const FixHint& a, const FixHint& b) { return a.cost < b.cost; });
+    result.types = app.guess;
+    result.refusal = std::move(refused.refusal);
+  }
+  result.completed = std::move(app.pattern);
+  return result;
+}
+
+std::optional<Refusal> check_type(const Type& type) {
+  const ir::Program none;
+  if (auto refusal = rules::axis_twice(none, type)) return refusal;
+  bool sum = false, maximum = false;
+  std::vector<Axis> axes;
+  for (const auto& [axis, mark] : type.marks) {
+    sum = sum || mark == Mark::U;
+    maximum = maximum || mark == Mark::Max;
+    if (mark != Mark::I) axes.push_back(axis);
+  }
+  if (!sum || !maximum) return {};
+  return Refusal{.code = "E0110",
+                 .message = to_string(type) + " has both {U} and {Max}",
+                 .label = "the sum of maxima is not the maximum of sums: which one is the value?",
+                 .axes = axes};
+}
+
+Type without_unit_axes(const ir::Program& program, Type type) {
+  strip(program, type);
+  return type;
+}
+
+bool same_type(const ir::Program& program, const Type& a, const Type& b) {
+  const Type x = without_unit_axes(program, a), y = without_unit_axes(program, b);
+  return x == y;
+}
+
+}  // namespace shardproof

@@ -1,0 +1,26 @@
+// slice: each device keeps its own part of a copy.
+#include "spec/rules/collective.h"
+#include "spec/rules/fixes.h"
+#include "spec/rules/words.h"
+
+namespace shardproof::rules {
+
+void slice(Application& app) {
+  const char* does = "slice adds axes at the end of dims";
+  const Moved axes = moved(app);
+  if (!axes.removed.empty()) not_its_work(app, axes.removed, does);
+  for (const Axis& axis : axes.added) {
+    const State state = before(app, axis);
+    if (state == State::R || state == State::I) continue;
+    refuse({.code = "E0215",
+            .message = "slice over " + axis + " of a value that is " + describe(state, axis),
+            .label = "each device of " + axis + " would keep another part, of its own summand only",
+            .operand = 0,
+            .fixes = {advice("psum_scatter adds and keeps a part"), reduce_operand(app, 0, {axis})},
+            .axes = {axis}});
+  }
+  need_bystanders(app, axes.added);
+  need_action(app, axes.added, does);
+}
+
+}  // namespace shardproof::rules

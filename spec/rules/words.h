@@ -1,0 +1,30 @@
+#pragma once
+// What refusals say: types with the names the user wrote, and what each device holds.
+#include <string>
+
+#include "spec/rules/application.h"
+
+namespace shardproof::rules {
+
+std::string show(const ir::Program& program, const Dim& dim);
+std::string show(const ir::Program& program, const Split& split);
+std::string show(const ir::Program& program, const Shape& shape);
+std::string show(const ir::Program& program, const Type& type);
+std::string show(const std::vector<Axis>& axes);  ///< `t, d`
+
+/// `"left -> right"` of two shapes, as in a pattern.
+std::string arrow(const ir::Program& program, const Shape& left, const Shape& right);
+/// The pattern as text, brackets included.
+std::string pattern_text(const ir::Program& program, const ir::Pattern& pattern);
+
+/// "split over t", "a copy on each device of t", ...
+std::string describe(State state, const Axis& axis);
+
+/// Why a value of type `actual` is not one of type `stated`, in terms of devices; of the first
+/// difference.
+std::string difference(const ir::Program& program, const Shape& actual, const Shape& stated);
+
+/// E0210: `operand` is a Max value.
+Refusal of_max(const Application& app, size_t operand, const Axis& axis);
+
+}  // namespace shardproof::rules

@@ -1,0 +1,127 @@
+// block and bind.
+#include "spec/syntax/parser_impl.h"
+#include "spec/syntax/words.h"
+
+namespace shardproof::syntax {
+
+Block Parser::block(std::string_view what) {
+  Block result;
+  const Deeper deeper(depth_);
+  nest();
+  const SourceRange open = range(peek());
+  expect("{", "before " + std::string(what));
+  while (!at("}") && !at_end() && !at_declaration()) statement(result);
+  if (accept("}")) return result;
+  // Said once, for the innermost block; what follows is read as the next declaration.
+  if (unclosed_ != pos_) {
+    Diagnostic diagnostic =
+        error("E0002", after_last(), "expected `}` after " + std::string(what), "expected `}`");
+    diagnostic.notes.push_back({open, "to close this"});
+    if (peek().kind != Token::Kind::bad) tell(std::move(diagnostic));
+  }
+  unclosed_ = pos_;
+  return result;
+}
+
+void Parser::statement(Block& block) {
+  const size_t start = pos_;
+  const uint32_t column = peek().column;
+  const int depth = depth_;
+  try {
+    statement_node(block);
+  } catch (const Abandon& abandon) {
+    if (abandon.until != Abandon::Until::statement) throw;
+    stop_ = tokens_.size() - 1;
+    depth_ = depth;
+    skip_to_statement(start, column);
+  }
+}
+
+void Parser::statement_node(Block& block) {
+  const uint32_t begin = peek().begin;
+  const bool named = at("=", 1) || at(":", 1);  // `next = ...`: a reserved word for a name
+  const auto push = [&](auto node) { block.push_back({std::move(node), since(begin)}); };
+  if (!at_word()) not_a_statement();
+  if (named) return push(bind());
+  if (at("dim")) {
+    for (DimDecl& dim : dims_declaration()) {
+      const SourceRange range = dim.range;
+      block.push_back({std::move(dim), range});
+    }
+  } else if (at("require")) {
+    push(require());
+  } else if (accept("return")) {
+    push(Return{expressions()});
+  } else if (accept("next")) {
+    push(Next{expressions()});
+  } else if (accept("emit")) {
+    push(Emit{expressions()});
+  } else if (at(",", 1) && !is_reserved(peek().text)) {
+    push(bind());
+  } else {
+    not_a_statement();
+  }
+}
+
+void Parser::not_a_statement() {
+  const Token& token = peek();
+  const bool fresh = token.first_on_line || at_word() || pos_ == 0 || tokens_[pos_ - 1].text == "{";
+  Diagnostic diagnostic =
+      fresh ? error("E0002", range(token), "expected a statement, found " + found(),
+                    "a statement is `name = ...`, return, next, emit, dim or require")
+            : error("E0002", range(token), "expected the end of the statement, found " + found(),
+                    "does not continue what stands before it");
+  if (at_word() && at("==", 1)) diagnostic.range = range(peek(1));
+  if (std::optional<Fix> fix = statement_fix()) diagnostic.fixes.push_back(std::move(*fix));
+  fail(std::move(diagnostic));
+}
+
+// What other languages write here.
+std::optional<Fix> Parser::statement_fix() const {
+  const Token& token = peek();
+  const SourceRange front = {file_, token.begin, token.begin};
+  if (at(";")) return replace(range(token), "", "remove `;`: a statement needs no end");
+  if (at("|") && at("|", 1)) {
+    return replace({file_, token.begin, peek(1).end}, "or", "write `or`");
+  }
+  if (!at_word()) return std::nullopt;
+  if (token.text == "if" || token.text == "while" || token.text == "for") {
+    return advice("there is no `" + std::string(token.text) +
+                  "`: choose with `where`, repeat with `scan`, or write two functions");
+  }
+  if (begins_loop(token.text)) return replace(front, "result = ", "give the result of the loop a name");
+  if (at("(", 1)) return replace(front, "_unused = ", "give the value a name");
+  if (at("==", 1)) return replace(range(peek(1)), "=", "to name a value, write `=`");
+  return std::nullopt;
+}
+
+Target Parser::target() {
+  Target result;
+  const uint32_t begin = peek().begin;
+  result.name = value_name("the name of a value");
+  if (accept(":")) result.type = type();
+  result.range = since(begin);
+  return result;
+}
+
+// A loop's word alone is read as a value: it is reserved, and that will be said.
+bool Parser::at_loop() const {
+  const Token& next = peek(1);
+  if (!at_word() || !begins_loop(peek().text)) return false;
+  if (next.kind == Token::Kind::number) return true;
+  return at_word(1) && !(next.first_on_line && begins_statement(next.text));
+}
+
+Bind Parser::bind() {
+  Bind result;
+  do result.targets.push_back(target());
+  while (accept(","));
+  expect("=", "after the names of a statement");
+  if (at_loop())
+    result.loop.push_back(loop());
+  else
+    result.value.push_back(expression());
+  return result;
+}
+
+}  // namespace shardproof::syntax

@@ -1,0 +1,98 @@
+// Every golden file: the diagnostics are exactly those that its `# expect CODE` annotations state,
+// at their lines, and a file without an annotation is proved. Every code of diagnostics.def has a
+// failing example.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <set>
+#include <sstream>
+
+#include "spec/prove/prove.h"
+
+namespace shardproof {
+namespace {
+
+using Expected = std::multiset<std::pair<int, std::string>>;  // line, code
+
+std::vector<std::string> files() {
+  std::vector<std::string> paths;
+  for (const char* folder : {"/spec/models", "/spec/tests"})
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(SHARDPROOF_SOURCE_DIR + std::string(folder)))
+      if (entry.path().extension() == ".shard") paths.push_back(entry.path().string());
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+Expected annotations(const std::string& text) {
+  Expected expected;
+  std::istringstream lines(text);
+  std::string line;
+  for (int number = 1; std::getline(lines, line); ++number) {
+    const size_t at = line.find("# expect ");
+    if (at == std::string::npos) continue;
+    std::istringstream codes(line.substr(at + 9));
+    for (std::string code; codes >> code;) expected.insert({number, code});
+  }
+  return expected;
+}
+
+struct Found {
+  Expected diagnostics;
+  Verdict verdict;
+  std::string elsewhere;  // diagnostics in other files
+};
+
+Found found(const std::string& path) {
+  Sources sources;
+  CheckedProgram checked = check(sources, path, disk_reader());
+  prove(checked);
+  Found result{{}, checked.verdict(), ""};
+  const auto add = [&](const Diagnostic& diagnostic) {
+    if (diagnostic.severity != Severity::error) return;
+    if (diagnostic.range.file < 0 || sources.file(diagnostic.range.file).path != path)
+      result.elsewhere += diagnostic.code + " " + diagnostic.message + "\n";
+    else
+      result.diagnostics.insert(
+          {sources.locate(diagnostic.range.file, diagnostic.range.begin).line, diagnostic.code});
+  };
+  for (const Diagnostic& diagnostic : checked.diagnostics()) add(diagnostic);
+  for (const PlanReport& plan : checked.plans())
+    for (const Diagnostic& diagnostic : plan.diagnostics) add(diagnostic);
+  return result;
+}
+
+std::string show(const Expected& diagnostics) {
+  std::string text;
+  for (const auto& [line, code] : diagnostics) text += std::to_string(line) + " " + code + "\n";
+  return text;
+}
+
+class Golden : public testing::TestWithParam<std::string> {};
+
+TEST_P(Golden, IsAsAnnotated) {
+  const Expected expected = annotations(disk_reader()(GetParam()).value());
+  const Found actual = found(GetParam());
+  EXPECT_EQ(show(actual.diagnostics), show(expected));
+  EXPECT_EQ(actual.elsewhere, "");
+  if (expected.empty()) EXPECT_EQ(to_string(actual.verdict), std::string("proved"));
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(files()), [](const auto& info) {
+  std::string name =
+      std::filesystem::path(info.param).lexically_relative(SHARDPROOF_SOURCE_DIR).string();
+  for (char& c : name)
+    if (!std::isalnum(static_cast<unsigned char>(c))) c = '_';
+  return name;
+});
+
+TEST(Codes, EveryCodeHasAFailingExample) {
+  std::set<std::string> seen;
+  for (const std::string& path : files())
+    for (const auto& [line, code] : annotations(disk_reader()(path).value())) seen.insert(code);
+  for (const DiagnosticInfo& row : all_diagnostics())
+    EXPECT_TRUE(seen.count(row.code)) << row.code << ": " << row.title;
+}
+
+}  // namespace
+}  // namespace shardproof
