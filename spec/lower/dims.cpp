@@ -81,7 +81,8 @@ std::vector<Nf> Context::terms(const Slots& slots) {
 
 Nf Context::join(const Slots& slots) {
   Nf index = a.number(0);
-  for (const Slot& slot : slots) index = a.add(a.mul(index, size_of_base(slot.base)), a.var(var(slot)));
+  for (const Slot& slot : slots)
+    index = a.add(a.mul(index, size_of_base(slot.base)), a.var(var(slot)));
   return index;
 }
 
@@ -99,7 +100,8 @@ std::vector<Nf> Context::split(Nf index, const Slots& slots) {
 Nf Context::as_index(Nf value) { return a.engine().strip_iota(value); }
 
 Nf Context::at(const Tensor& tensor, const std::vector<Nf>& index) {
-  if (tensor.index.size() != index.size()) throw std::logic_error("a value and its pattern differ in dims");
+  if (tensor.index.size() != index.size())
+    throw std::logic_error("a value and its pattern differ in dims");
   std::vector<std::pair<Var, Nf>> map;
   for (size_t i = 0; i < index.size(); ++i)
     if (a.var(tensor.index[i]) != index[i]) map.push_back({tensor.index[i], index[i]});

@@ -62,10 +62,16 @@ Results lower_op(Context& c, const ir::Reduce& op, const Site& site) {
   throw std::logic_error("reduce");
 }
 
-Results lower_op(Context& c, const ir::Expand& op, const Site& site) { return rearranged(c, site, op.pattern); }
-Results lower_op(Context& c, const ir::Rearrange& op, const Site& site) { return rearranged(c, site, op.pattern); }
+Results lower_op(Context& c, const ir::Expand& op, const Site& site) {
+  return rearranged(c, site, op.pattern);
+}
+Results lower_op(Context& c, const ir::Rearrange& op, const Site& site) {
+  return rearranged(c, site, op.pattern);
+}
 
 /// A redistribution is the identity on the whole tensor.
-Results lower_op(Context& c, const ir::Collective& op, const Site& site) { return rearranged(c, site, op.pattern); }
+Results lower_op(Context& c, const ir::Collective& op, const Site& site) {
+  return rearranged(c, site, op.pattern);
+}
 
 }  // namespace shardproof::lower

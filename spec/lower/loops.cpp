@@ -1,5 +1,6 @@
-// A scan is an uninterpreted function of its initial carries and its body, where the carries are leaves named by
-// nesting depth and position: equal bodies for all carries are equal scans, by induction.
+// A scan is an uninterpreted function of its initial carries and its body, where the carries are
+// leaves named by nesting depth and position: equal bodies for all carries are equal scans, by
+// induction.
 #include <algorithm>
 
 #include "spec/lower/context.h"
@@ -18,7 +19,9 @@ std::vector<bool> carries_of(const ir::Block& body, ir::ValueId value, size_t va
   needed.at(value) = true;
   for (size_t i = body.instrs.size(); i-- > 0;) {
     const ir::Instr& instr = body.instrs[i];
-    if (std::none_of(instr.results.begin(), instr.results.end(), [&](ir::ValueId v) { return needed.at(v); })) continue;
+    if (std::none_of(instr.results.begin(), instr.results.end(),
+                     [&](ir::ValueId v) { return needed.at(v); }))
+      continue;
     for (ir::ValueId v : uses(instr)) needed.at(v) = true;
   }
   for (size_t i = 1; i < body.params.size(); ++i) result.push_back(needed.at(body.params[i]));
@@ -62,7 +65,8 @@ struct Lowering {
     ++frame.depth;
     c.block(body, frame, wanted);
     --frame.depth;
-    for (size_t i = 0; i < count; ++i) loop.next.push_back(value(body.next[i], type_of(body.params[i + 1])));
+    for (size_t i = 0; i < count; ++i)
+      loop.next.push_back(value(body.next[i], type_of(body.params[i + 1])));
     for (ir::ValueId v : body.emit) loop.emit.push_back(value(v, type_of(v)));
     for (ir::ValueId v : wanted) depends.push_back(carries_of(body, v, frame.values.size()));
   }
@@ -113,7 +117,8 @@ struct Lowering {
     std::vector<Nf> index;
     for (Var v : next.index) index.push_back(c.a.var(v));
     const std::string which = std::to_string(i);
-    return {next.index, opaque(which, closure(i), nullptr, index, type_of(body.params[i + 1]).dtype)};
+    return {next.index,
+            opaque(which, closure(i), nullptr, index, type_of(body.params[i + 1]).dtype)};
   }
 
   /// What is emitted without regard to the carries is a tensor like any other.
@@ -156,8 +161,14 @@ Results lower_op(Context& c, const ir::Scan& op, const Site& site) {
 Results lower_op(Context&, const ir::Grad& op, const Site& site) {
   throw Unsupported(op.with_value ? "value_and_grad" : "grad", site.instr.place);
 }
-Results lower_op(Context&, const ir::Ring&, const Site& site) { throw Unsupported("ring", site.instr.place); }
-Results lower_op(Context&, const ir::Pipeline&, const Site& site) { throw Unsupported("pipeline", site.instr.place); }
-Results lower_op(Context&, const ir::Stages&, const Site& site) { throw Unsupported("stages", site.instr.place); }
+Results lower_op(Context&, const ir::Ring&, const Site& site) {
+  throw Unsupported("ring", site.instr.place);
+}
+Results lower_op(Context&, const ir::Pipeline&, const Site& site) {
+  throw Unsupported("pipeline", site.instr.place);
+}
+Results lower_op(Context&, const ir::Stages&, const Site& site) {
+  throw Unsupported("stages", site.instr.place);
+}
 
 }  // namespace shardproof::lower

@@ -34,6 +34,17 @@ bool strip(const ir::Program& program, ir::Pattern& pattern) {
   return dropped;
 }
 
+/// The first axes of the bracketed dim, as long as they have size 1.
+std::vector<Axis> unit_bracket(const ir::Program& program, const ir::Pattern& pattern) {
+  if (!pattern.left_bracket) return {};
+  std::vector<Axis> axes =
+      pattern.left.at(pattern.bracket_operand).dims.at(*pattern.left_bracket).axes;
+  axes.erase(std::find_if(axes.begin(), axes.end(),
+                          [&](const Axis& axis) { return !unit(program, axis); }),
+             axes.end());
+  return axes;
+}
+
 /// The op as the rules see it: unit axes are no part of any type that it writes.
 ir::Op stripped(const ir::Program& program, ir::Op op) {
   std::visit(
@@ -128,6 +139,7 @@ RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
                   .words = words_of(op, operands.size()),
                   .operands = operands,
                   .pattern = {},
+                  .unit_bracket = {},
                   .guess = {}};
   for (Operand& operand : app.operands) {
     strip(program, operand.type);
@@ -139,6 +151,7 @@ RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
   if (const ir::Pattern* pattern = ir::pattern_of(op)) {
     app.pattern = *pattern;
     app.unit_axes = strip(program, app.pattern);
+    app.unit_bracket = unit_bracket(program, *pattern);
   }
   app.guess = first_guess(app, op);
   try {

@@ -9,6 +9,17 @@ std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"
 
 bool is_step(std::string_view word) { return word == "F" || word == "B" || word == "W"; }
 
+// `import f, from "a.shard"`, `scan in N`: between a link and what it links to, the name is missing.
+bool is_link(std::string_view word) {
+  for (const char* link : {"in", "of", "as", "over", "from", "wrt"})
+    if (word == link) return true;
+  return false;
+}
+bool follows_link(const Token& next) {
+  return !next.first_on_line && (next.kind == Token::Kind::word || next.kind == Token::Kind::number ||
+                                 next.kind == Token::Kind::string);
+}
+
 }  // namespace
 
 const Token& Cursor::peek(size_t ahead) const {
@@ -120,6 +131,7 @@ Name Cursor::name(std::string_view what) {
   // A declaration that begins a line is no name of what stands above it.
   if (token.first_on_line && token.column == 0 && begins_declaration(token.text))
     fail(std::string(what));
+  if (is_link(token.text) && follows_link(peek(1))) fail(std::string(what));
   const bool step = in_schedule_ && is_step(token.text);
   if (is_reserved(token.text) || step) {
     const std::string word(token.text);

@@ -104,6 +104,7 @@ Results Parser::results() {
   do {
     Group next;
     if (named) {
+      if (!at_group()) fail("a name: either all results have names or none has");
       next = group("a result");
     } else {
       if (at_group()) fail("a type: either all results have names or none has");

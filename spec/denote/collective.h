@@ -1,0 +1,150 @@
+#pragma once
+// Ops that exchange data between devices, and those that treat devices differently. Over several
+// axes they go one axis at a time: the last of the list first where axes leave a dim, the first
+// first where they come to one.
+#include "spec/denote/array.h"
+#include "spec/denote/geometry.h"
+#include "spec/denote/scalar.h"
+
+namespace shardproof::denote {
+
+/// An axis that leaves or comes to the dim at a position.
+struct Move {
+  Axis axis;
+  size_t dim;
+};
+
+/// The axes that `shape` has on a dim and `other` has not on it.
+std::vector<Move> moves(const Shape& shape, const Shape& other);
+
+/// The axes that `shape` marks with `mark` and `other` does not.
+std::vector<Axis> marked(const Shape& shape, const Shape& other, Mark mark);
+
+/// fn(device, the local arrays of the devices along the axis through it).
+template <class S, class Fn>
+Distributed<S> along_axis(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
+                          Fn fn) {
+  Distributed<S> result;
+  for (int64_t device = 0; device < geometry.devices(); ++device) {
+    std::vector<const Array<S>*> group;
+    for (int64_t i = 0; i < geometry.axis(axis); ++i)
+      group.push_back(&x[static_cast<size_t>(geometry.with_digit(device, axis, i))]);
+    result.push_back(fn(device, group));
+  }
+  return result;
+}
+
+template <class S>
+Distributed<S> gather_step(const Geometry& geometry, const Distributed<S>& x, const Move& move) {
+  return along_axis(geometry, x, move.axis, [&](int64_t, const auto& group) {
+    Extents shape = group[0]->shape;
+    shape.at(move.dim) *= geometry.axis(move.axis);
+    Array<S> whole = filled(shape, S(0));
+    for (size_t i = 0; i < group.size(); ++i)
+      paste(whole, *group[i], move.dim, static_cast<int64_t>(i) * group[0]->shape[move.dim]);
+    return whole;
+  });
+}
+
+/// Sum or maximum over the axis.
+template <class S>
+Distributed<S> reduce_step(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
+                           Mark mark) {
+  return along_axis(geometry, x, axis, [&](int64_t, const auto& group) {
+    Array<S> result = *group[0];
+    for (size_t i = 1; i < group.size(); ++i)
+      for (size_t k = 0; k < result.data.size(); ++k) {
+        S& entry = result.data[k];
+        const S& other = group[i]->data[k];
+        if (mark == Mark::U)
+          entry = entry + other;
+        else if (Scalar<S>::less(entry, other))
+          entry = other;
+      }
+    return result;
+  });
+}
+
+/// Each device keeps its own block of the dim.
+template <class S>
+Distributed<S> slice_step(const Geometry& geometry, const Distributed<S>& x, const Move& move) {
+  const int64_t n = geometry.axis(move.axis);
+  return along_axis(geometry, x, move.axis, [&](int64_t device, const auto& group) {
+    const int64_t i = geometry.digit(device, move.axis);
+    const Array<S>& own = *group[static_cast<size_t>(i)];
+    const int64_t extent = own.shape.at(move.dim);
+    if (extent % n != 0) throw Mismatch("an axis that does not divide the local dim");
+    return cut(own, move.dim, i * (extent / n), extent / n);
+  });
+}
+
+template <class S>
+Distributed<S> keep_root(const Geometry& geometry, const Distributed<S>& x, const Axis& axis) {
+  return along_axis(geometry, x, axis, [&](int64_t device, const auto& group) {
+    const int64_t i = geometry.digit(device, axis);
+    return i == 0 ? *group[0] : filled(group[static_cast<size_t>(i)]->shape, S(0));
+  });
+}
+
+/// The own block in its place of a dim that is n times as long, zeros elsewhere.
+template <class S>
+Distributed<S> pad_step(const Geometry& geometry, const Distributed<S>& x, const Move& move) {
+  return along_axis(geometry, x, move.axis, [&](int64_t device, const auto& group) {
+    const int64_t i = geometry.digit(device, move.axis);
+    const Array<S>& own = *group[static_cast<size_t>(i)];
+    Extents shape = own.shape;
+    shape.at(move.dim) *= geometry.axis(move.axis);
+    Array<S> result = filled(shape, S(0));
+    paste(result, own, move.dim, i * own.shape[move.dim]);
+    return result;
+  });
+}
+
+template <class S>
+Distributed<S> all_to_all(const Geometry& geometry, Distributed<S> x, const Shape& from,
+                          const Shape& to) {
+  const std::vector<Move> leave = moves(from, to), come = moves(to, from);
+  for (size_t i = leave.size(); i-- > 0;) {
+    auto target = std::find_if(come.begin(), come.end(),
+                               [&](const Move& move) { return move.axis == leave[i].axis; });
+    if (target == come.end()) throw Mismatch("an axis that goes to no dim");
+    x = gather_step(geometry, x, leave[i]);
+    x = slice_step(geometry, x, *target);
+  }
+  return x;
+}
+
+/// `from` and `to`: the sides of the pattern, with axes and marks.
+template <class S>
+Distributed<S> collective(const Geometry& geometry, ir::CollectiveFn fn, const Shape& from,
+                          const Shape& to, Distributed<S> x) {
+  using enum ir::CollectiveFn;
+  const std::vector<Move> leave = moves(from, to), come = moves(to, from);
+  if (fn == all_to_all) return denote::all_to_all(geometry, std::move(x), from, to);
+  if (fn == all_gather)
+    for (size_t i = leave.size(); i-- > 0;) x = gather_step(geometry, x, leave[i]);
+  if (fn == all_reduce || fn == psum_scatter) {
+    for (Mark mark : {Mark::U, Mark::Max})
+      for (const Axis& axis : marked(from, to, mark)) x = reduce_step(geometry, x, axis, mark);
+  }
+  if (fn == psum_scatter || fn == slice)
+    for (const Move& move : come) x = slice_step(geometry, x, move);
+  if (fn == zero_nonroot)
+    for (const Axis& axis : marked(to, from, Mark::U)) x = keep_root(geometry, x, axis);
+  if (fn == zero_pad)
+    for (size_t i = leave.size(); i-- > 0;) x = pad_step(geometry, x, leave[i]);
+  return x;
+}
+
+/// The block of device i goes to device i + by along the axis.
+template <class S>
+Distributed<S> ppermute(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
+                        const std::vector<int64_t>& by) {
+  const int64_t n = geometry.axis(axis);
+  return along_axis(geometry, x, axis, [&](int64_t device, const auto& group) {
+    const int64_t source = geometry.digit(device, axis) - by[static_cast<size_t>(device)];
+    return *group[static_cast<size_t>(((source % n) + n) % n)];
+  });
+}
+
+}  // namespace shardproof::denote

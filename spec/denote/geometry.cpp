@@ -1,0 +1,108 @@
+#include "spec/denote/geometry.h"
+
+#include "spec/types/layout.h"
+
+namespace shardproof::denote {
+
+int64_t Sizes::devices() const {
+  int64_t count = 1;
+  for (const auto& [name, size] : mesh) count *= size;
+  return count;
+}
+
+int64_t Sizes::axis(const Axis& name) const {
+  for (const auto& [axis, size] : mesh)
+    if (axis == name) return size;
+  return 1;
+}
+
+Geometry::Geometry(const ir::Program& program, const Sizes& sizes)
+    : program_(program), sizes_(sizes), numbers_(sizes.dims), devices_(sizes.devices()) {
+  for (const auto& [name, unused] : program.axes) numbers_.emplace(name, 1);
+  for (const auto& [name, size] : sizes.mesh) numbers_[name] = size;
+  strides_.assign(sizes_.mesh.size(), 1);
+  for (size_t i = strides_.size(); i-- > 1;) strides_[i - 1] = strides_[i] * sizes_.mesh[i].second;
+}
+
+size_t Geometry::position(const Axis& name) const {
+  size_t i = 0;
+  while (i < sizes_.mesh.size() && sizes_.mesh[i].first != name) ++i;
+  return i;
+}
+
+int64_t Geometry::size(const Dim& dim) const {
+  auto found = known_.find(dim.factors);
+  if (found != known_.end()) return found->second;
+  try {
+    return known_[dim.factors] = program_.size(dim, numbers_);
+  } catch (const std::domain_error& error) {
+    throw Mismatch(error.what());
+  }
+}
+
+int64_t Geometry::digit(int64_t device, const Axis& name) const {
+  const size_t i = position(name);
+  return i == sizes_.mesh.size() ? 0 : device / strides_[i] % sizes_.mesh[i].second;
+}
+
+int64_t Geometry::with_digit(int64_t device, const Axis& name, int64_t value) const {
+  const size_t i = position(name);
+  return i == sizes_.mesh.size() ? device : device + (value - digit(device, name)) * strides_[i];
+}
+
+int64_t Geometry::shards(const Split& split) const {
+  int64_t count = 1;
+  for (const Axis& name : split.axes) count *= axis(name);
+  return count;
+}
+
+int64_t Geometry::local_size(const Split& split) const {
+  const int64_t whole = size(split.dim), count = shards(split);
+  if (count == 1) return whole;
+  const std::vector<Name> base = program_.base(split.dim);
+  if (base.empty() || size(Dim{{base[0]}}) % count != 0)
+    throw Mismatch("the axes of " + to_string(split) + " do not divide it");
+  return whole / count;
+}
+
+int64_t Geometry::block(const Split& split, int64_t device) const {
+  std::vector<int64_t> digits, radices;
+  for (const Axis& name : split.axes) {
+    digits.push_back(digit(device, name));
+    radices.push_back(axis(name));
+  }
+  const int count = static_cast<int>(digits.size());
+  return layout::mixed_radix<int64_t>(digits.data(), radices.data(), count, 0);
+}
+
+int64_t Geometry::offset(const Split& split, int64_t device) const {
+  return block(split, device) * local_size(split);
+}
+
+std::vector<int64_t> Geometry::global_shape(const Shape& shape) const {
+  std::vector<int64_t> result;
+  for (const Split& split : shape.dims) result.push_back(size(split.dim));
+  return result;
+}
+
+std::vector<int64_t> Geometry::local_shape(const Shape& shape) const {
+  std::vector<int64_t> result;
+  for (const Split& split : shape.dims) result.push_back(local_size(split));
+  return result;
+}
+
+std::vector<int64_t> Geometry::global_indices(const Shape& shape, int64_t device) const {
+  std::vector<int64_t> indices{0};
+  for (const Split& split : shape.dims) {
+    const int64_t whole = size(split.dim), local = local_size(split);
+    const int64_t first = offset(split, device);
+    std::vector<int64_t> longer;
+    longer.reserve(indices.size() * static_cast<size_t>(local));
+    for (int64_t index : indices)
+      for (int64_t i = 0; i < local; ++i) longer.push_back(index * whole + first + i);
+    indices = std::move(longer);
+  }
+  return indices;
+}
+
+}  // namespace shardproof::denote

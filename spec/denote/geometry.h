@@ -1,0 +1,45 @@
+#pragma once
+// Devices and blocks: what part of a tensor of a given type each device of a mesh holds.
+#include <unordered_map>
+
+#include "spec/denote/denote.h"
+
+namespace shardproof::denote {
+
+/// A program's dims with sizes on a mesh with sizes. Refers to the program.
+class Geometry {
+ public:
+  Geometry(const ir::Program& program, const Sizes& sizes);
+
+  const ir::Program& program() const { return program_; }
+  const Sizes& sizes() const { return sizes_; }
+  int64_t devices() const { return devices_; }
+
+  int64_t size(const Dim& dim) const;  ///< global; throws Mismatch if it is none
+  int64_t axis(const Axis& name) const { return sizes_.axis(name); }
+  int64_t digit(int64_t device, const Axis& name) const;  ///< 0 for an axis not in the mesh
+  /// The device that differs from `device` in its coordinate on one axis.
+  int64_t with_digit(int64_t device, const Axis& name, int64_t digit) const;
+
+  int64_t shards(const Split& split) const;      ///< product of the sizes of its axes
+  int64_t local_size(const Split& split) const;  ///< throws Mismatch where it does not divide
+  int64_t block(const Split& split, int64_t device) const;   ///< which block the device holds
+  int64_t offset(const Split& split, int64_t device) const;  ///< global index of its first entry
+
+  std::vector<int64_t> global_shape(const Shape& shape) const;
+  std::vector<int64_t> local_shape(const Shape& shape) const;
+  /// The row-major global index of each entry of the local array, in order.
+  std::vector<int64_t> global_indices(const Shape& shape, int64_t device) const;
+
+ private:
+  size_t position(const Axis& name) const;  ///< in the mesh; its size when absent
+
+  const ir::Program& program_;
+  Sizes sizes_;
+  std::map<Name, int64_t> numbers_;  ///< dims and axes
+  std::vector<int64_t> strides_;     ///< of the mesh
+  int64_t devices_;
+  mutable std::map<std::vector<Name>, int64_t> known_;
+};
+
+}  // namespace shardproof::denote

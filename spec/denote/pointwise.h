@@ -1,0 +1,95 @@
+#pragma once
+// Ops on single entries, on one device.
+#include "spec/denote/array.h"
+#include "spec/denote/scalar.h"
+
+namespace shardproof::denote {
+
+template <class S>
+S apply(ir::UnaryFn fn, const S& x) {
+  if (fn == ir::UnaryFn::neg) return S(0) - x;
+  if (fn == ir::UnaryFn::logical_not) return x == S(0) ? S(1) : S(0);
+  return Scalar<S>::apply(fn, x);
+}
+
+template <class S>
+S apply(ir::BinaryFn fn, const S& a, const S& b) {
+  using enum ir::BinaryFn;
+  auto truth = [](bool value) { return value ? S(1) : S(0); };
+  switch (fn) {
+    case add:
+      return a + b;
+    case sub:
+      return a - b;
+    case mul:
+      return a * b;
+    case div:
+      return a / b;
+    case eq:
+      return truth(a == b);
+    case ne:
+      return truth(!(a == b));
+    case lt:
+      return truth(Scalar<S>::less(a, b));
+    case gt:
+      return truth(Scalar<S>::less(b, a));
+    case le:
+      return truth(!Scalar<S>::less(b, a));
+    case ge:
+      return truth(!Scalar<S>::less(a, b));
+    case logical_and:
+      return truth(!(a == S(0)) && !(b == S(0)));
+    case logical_or:
+      return truth(!(a == S(0)) || !(b == S(0)));
+    case maximum:
+      return Scalar<S>::less(b, a) ? a : b;
+    case minimum:
+      return Scalar<S>::less(a, b) ? a : b;
+    case floordiv:
+    case mod:
+    case pow:
+      break;
+  }
+  return Scalar<S>::apply(fn, a, b);
+}
+
+/// Float to float is the identity; to an integer cuts off, to bool compares with 0.
+template <class S>
+S cast(Dtype from, Dtype to, const S& x) {
+  if (to == Dtype::boolean) return x == S(0) ? S(0) : S(1);
+  const bool whole = is_integer(from) || from == Dtype::boolean || from == Dtype::key;
+  return is_integer(to) && !whole ? Scalar<S>::truncated(x) : x;
+}
+
+/// The labels of the operand that has all dims: the first such.
+inline const Labels& widest(const std::vector<Labels>& labels) {
+  const Labels* best = &labels.at(0);
+  for (const Labels& each : labels)
+    if (each.size() > best->size()) best = &each;
+  for (const Labels& each : labels)
+    for (const Dim& label : each)
+      if (!has(*best, label)) throw Mismatch("no operand has all dims");
+  return *best;
+}
+
+/// fn of the entries whose dims agree; fn takes a pointer to one entry per operand.
+template <class S, class Fn>
+Array<S> pointwise(const std::vector<Labels>& labels, const std::vector<const Array<S>*>& x,
+                   Fn fn) {
+  LabelSizes sizes;
+  for (size_t i = 0; i < x.size(); ++i) sizes.add(labels[i], x[i]->shape);
+  const Labels& all = widest(labels);
+  Array<S> result{sizes.of(all), {}};
+  std::vector<Extents> strides;
+  for (size_t i = 0; i < x.size(); ++i)
+    strides.push_back(strides_along(all, labels[i], x[i]->shape));
+  std::vector<const S*> entry(x.size());
+  result.data.reserve(static_cast<size_t>(count(result.shape)));
+  walk(result.shape, strides, [&](const int64_t* offsets) {
+    for (size_t i = 0; i < x.size(); ++i) entry[i] = &at(*x[i], offsets[i]);
+    result.data.push_back(fn(entry.data()));
+  });
+  return result;
+}
+
+}  // namespace shardproof::denote

@@ -1,0 +1,74 @@
+// The scalar double.
+#include <bit>
+#include <cmath>
+#include <cstdio>
+
+#include "spec/denote/philox.h"
+#include "spec/denote/scalar.h"
+
+namespace shardproof::denote {
+
+int64_t Scalar<double>::integer(double x) {
+  if (x != std::floor(x) || std::abs(x) > 9.0e15) throw Unsupported(text(x) + " is no integer");
+  return static_cast<int64_t>(x);
+}
+double Scalar<double>::of_key(uint64_t key) { return std::bit_cast<double>(key); }
+uint64_t Scalar<double>::key(double x) { return std::bit_cast<uint64_t>(x); }
+
+double Scalar<double>::apply(ir::UnaryFn fn, double x) {
+  switch (fn) {
+    case ir::UnaryFn::neg:
+      return -x;
+    case ir::UnaryFn::logical_not:
+      return x == 0;
+    case ir::UnaryFn::exp:
+      return std::exp(x);
+    case ir::UnaryFn::log:
+      return std::log(x);
+    case ir::UnaryFn::sqrt:
+      return std::sqrt(x);
+    case ir::UnaryFn::rsqrt:
+      return 1 / std::sqrt(x);
+    case ir::UnaryFn::tanh:
+      return std::tanh(x);
+    case ir::UnaryFn::erf:
+      return std::erf(x);
+    case ir::UnaryFn::sin:
+      return std::sin(x);
+    case ir::UnaryFn::cos:
+      return std::cos(x);
+    case ir::UnaryFn::abs:
+      return std::abs(x);
+    case ir::UnaryFn::floor:
+      return std::floor(x);
+  }
+  throw Unsupported("an unknown function");
+}
+double Scalar<double>::apply(ir::BinaryFn fn, double a, double b) {
+  if (fn == ir::BinaryFn::pow) return std::pow(a, b);
+  if (b == 0) throw Overflow("division by zero");
+  return fn == ir::BinaryFn::floordiv ? std::floor(a / b) : a - b * std::floor(a / b);
+}
+bool Scalar<double>::same(double a, double b) {
+  if (key(a) == key(b)) return true;
+  return std::abs(a - b) <= 1e-9 * (1 + std::max(std::abs(a), std::abs(b)));
+}
+double Scalar<double>::truncated(double x) { return std::trunc(x); }
+double Scalar<double>::random(std::mt19937_64& rng) {
+  return std::uniform_real_distribution<double>(-2, 2)(rng);
+}
+double Scalar<double>::draw(ir::RandomFn fn, double k, int64_t index) {
+  const auto i = static_cast<uint64_t>(index);
+  return fn == ir::RandomFn::uniform ? philox_uniform(key(k), i) : philox_normal(key(k), i);
+}
+double Scalar<double>::fold(double k, const std::string* tag, double n) {
+  return of_key(tag ? philox_fold(key(k), *tag)
+                    : philox_fold(key(k), static_cast<uint64_t>(integer(n))));
+}
+std::string Scalar<double>::text(double x) {
+  char buffer[40];
+  std::snprintf(buffer, sizeof buffer, "%.4g", x == 0 ? 0.0 : x);
+  return buffer;
+}
+
+}  // namespace shardproof::denote

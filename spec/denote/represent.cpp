@@ -1,0 +1,113 @@
+#include "spec/denote/represent.h"
+
+#include "spec/denote/array.h"
+
+namespace shardproof::denote {
+namespace {
+
+bool reduces(const Type& type, const Axis& axis) {
+  auto mark = type.marks.find(axis);
+  return mark != type.marks.end() && mark->second != Mark::I;
+}
+
+bool takes_maximum(const Type& type) {
+  for (const auto& [axis, mark] : type.marks)
+    if (mark == Mark::Max) return true;
+  return false;
+}
+
+/// Splits `whole` over the devices of `group`: a sum, or a maximum.
+template <class S>
+void spread(const Array<S>& whole, bool maximum, const std::vector<size_t>& group,
+            std::mt19937_64& rng, Distributed<S>& result) {
+  for (size_t device : group) result[device] = whole;
+  for (size_t k = 0; k < whole.data.size() && group.size() > 1; ++k) {
+    const size_t chosen = group[rng() % group.size()];
+    for (size_t device : group) {
+      if (device == chosen) continue;
+      const S part = maximum ? S(static_cast<int64_t>(rng() % 3)) : Scalar<S>::random(rng);
+      S& entry = result[device].data[k];
+      S& rest = result[chosen].data[k];
+      if (maximum)
+        entry = entry - part;
+      else
+        entry = part, rest = rest - part;
+    }
+  }
+}
+
+}  // namespace
+
+int64_t leader(const Geometry& geometry, const Type& type, int64_t device, bool marked,
+               bool copied) {
+  const std::vector<Axis> split = split_axes(type);
+  for (const auto& [axis, size] : geometry.sizes().mesh) {
+    if (std::find(split.begin(), split.end(), axis) != split.end()) continue;
+    if (reduces(type, axis) ? marked : copied) device = geometry.with_digit(device, axis, 0);
+  }
+  return device;
+}
+
+template <class S>
+Distributed<S> distribute(const Geometry& geometry, const Type& type, const Array<S>& x,
+                          std::mt19937_64& rng) {
+  const auto devices = static_cast<size_t>(geometry.devices());
+  if (x.shape != geometry.global_shape(type)) throw Mismatch("a tensor of another shape");
+  std::map<int64_t, std::vector<size_t>> groups;
+  for (size_t device = 0; device < devices; ++device) {
+    const auto d = static_cast<int64_t>(device);
+    if (leader(geometry, type, d, false, true) == d)
+      groups[leader(geometry, type, d, true, true)].push_back(device);
+  }
+  Distributed<S> result(devices);
+  for (const auto& [first, group] : groups) {
+    Array<S> block{geometry.local_shape(type), {}};
+    for (int64_t index : geometry.global_indices(type, first)) block.data.push_back(at(x, index));
+    spread(block, takes_maximum(type), group, rng, result);
+  }
+  for (size_t device = 0; device < devices; ++device)
+    result[device] = result[static_cast<size_t>(
+        leader(geometry, type, static_cast<int64_t>(device), false, true))];
+  return result;
+}
+
+template <class S>
+std::optional<Array<S>> represented(const Geometry& geometry, const Type& type,
+                                    const Distributed<S>& x) {
+  const Extents local = geometry.local_shape(type);
+  const bool maximum = takes_maximum(type);
+  Array<S> whole = filled(geometry.global_shape(type), S(0));
+  for (int64_t device = 0; device < geometry.devices(); ++device) {
+    const Array<S>& own = x.at(static_cast<size_t>(device));
+    if (own.shape != local) return {};
+    const int64_t copied = leader(geometry, type, device, false, true);
+    if (copied != device) {
+      if (!same(own, x[static_cast<size_t>(copied)])) return {};
+      continue;
+    }
+    const bool first = leader(geometry, type, device, true, true) == device;
+    size_t k = 0;
+    for (int64_t index : geometry.global_indices(type, device)) {
+      S& entry = at(whole, index);
+      const S& part = own.data[k++];
+      if (first)
+        entry = part;
+      else if (!maximum)
+        entry = entry + part;
+      else if (Scalar<S>::less(entry, part))
+        entry = part;
+    }
+  }
+  return whole;
+}
+
+#define SHARDPROOF_INSTANTIATE(S)                                                   \
+  template Distributed<S> distribute(const Geometry&, const Type&, const Array<S>&, \
+                                     std::mt19937_64&);                             \
+  template std::optional<Array<S>> represented(const Geometry&, const Type&, const Distributed<S>&);
+SHARDPROOF_INSTANTIATE(Rational)
+SHARDPROOF_INSTANTIATE(Field)
+SHARDPROOF_INSTANTIATE(double)
+#undef SHARDPROOF_INSTANTIATE
+
+}  // namespace shardproof::denote

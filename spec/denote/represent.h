@@ -1,0 +1,37 @@
+#pragma once
+// Which local arrays represent a tensor at a type: the definition that all rules are measured by.
+#include <optional>
+
+#include "spec/denote/geometry.h"
+#include "spec/denote/scalar.h"
+
+namespace shardproof::denote {
+
+/// Random local arrays that represent `x` at `type`: blocks, copies, random summands, and for Max a
+/// random device that has the maximum.
+template <class S>
+Distributed<S> distribute(const Geometry& geometry, const Type& type, const Array<S>& x,
+                          std::mt19937_64& rng);
+
+/// The tensor that the devices represent at `type`, or nothing: local arrays of another shape, or
+/// copies that differ.
+template <class S>
+std::optional<Array<S>> represented(const Geometry& geometry, const Type& type,
+                                    const Distributed<S>& x);
+
+template <class S>
+bool same(const Array<S>& a, const Array<S>& b) {
+  if (a.shape != b.shape) return false;
+  for (size_t i = 0; i < a.data.size(); ++i)
+    if (!Scalar<S>::same(a.data[i], b.data[i])) return false;
+  return true;
+}
+
+/// The device with coordinate 0 on the mesh's axes that `type` marks U or Max (`marked`), or does
+/// not mention or marks I (`copied`).
+int64_t leader(const Geometry& geometry, const Type& type, int64_t device, bool marked,
+               bool copied);
+
+// Instantiated for Rational, Field and double.
+
+}  // namespace shardproof::denote

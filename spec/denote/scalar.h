@@ -1,0 +1,107 @@
+#pragma once
+// The numbers an op can be run on. Scalar<S> is what a denotation asks of S besides + - * / and ==;
+// booleans are 0 and 1.
+#include <random>
+#include <string>
+
+#include "spec/denote/denote.h"
+
+namespace shardproof::denote {
+
+/// An exact fraction of 64-bit integers, in lowest terms; throws Overflow.
+class Rational {
+ public:
+  Rational(int64_t value = 0) : numerator_(value) {}
+  Rational(int64_t numerator, int64_t denominator);
+  int64_t numerator() const { return numerator_; }
+  int64_t denominator() const { return denominator_; }
+  bool operator==(const Rational&) const = default;
+  friend Rational operator+(const Rational& a, const Rational& b);
+  friend Rational operator-(const Rational& a, const Rational& b);
+  friend Rational operator*(const Rational& a, const Rational& b);
+  friend Rational operator/(const Rational& a, const Rational& b);
+  friend bool operator<(const Rational& a, const Rational& b);
+
+ private:
+  static Rational reduced(__int128 numerator, __int128 denominator);
+  int64_t numerator_ = 0, denominator_ = 1;
+};
+
+/// The field of 2^61 - 1 elements. Functions that are not polynomials are keyed hashes: equal
+/// arguments give equal values, and nothing else is known of them. The order is that of the
+/// representatives nearest to 0, so that of the integers for small integers.
+class Field {
+ public:
+  static constexpr uint64_t modulus = (1ull << 61) - 1;
+  Field(int64_t value = 0) : value_(wrap(value)) {}
+  static Field of_bits(uint64_t bits) { return Field(Raw{}, bits % modulus); }
+  uint64_t bits() const { return value_; }
+  int64_t nearest() const;  ///< the representative nearest to 0
+  bool operator==(const Field&) const = default;
+  friend Field operator+(Field a, Field b);
+  friend Field operator-(Field a, Field b);
+  friend Field operator*(Field a, Field b);
+  friend Field operator/(Field a, Field b);
+
+ private:
+  struct Raw {};
+  Field(Raw, uint64_t value) : value_(value) {}
+  static uint64_t wrap(int64_t value);
+  uint64_t value_;
+};
+
+template <class S>
+struct Scalar;
+
+template <>
+struct Scalar<Rational> {
+  static Rational number(const std::string& text, double value);  ///< the decimal, exactly
+  static int64_t integer(const Rational& x);  ///< throws Unsupported if it is none
+  static Rational of_key(uint64_t key) { return Rational(static_cast<int64_t>(key)); }
+  static uint64_t key(const Rational& x) { return static_cast<uint64_t>(integer(x)); }
+  static Rational apply(ir::UnaryFn fn, const Rational& x);  ///< the functions that are not linear
+  static Rational apply(ir::BinaryFn fn, const Rational& a, const Rational& b);  ///< // % pow
+  static bool less(const Rational& a, const Rational& b) { return a < b; }
+  static bool same(const Rational& a, const Rational& b) { return a == b; }
+  static Rational truncated(const Rational& x);
+  static Rational random(std::mt19937_64& rng);  ///< a small integer
+  static Rational draw(ir::RandomFn fn, const Rational& key, int64_t index);
+  static Rational fold(const Rational& key, const std::string* tag, const Rational& n);
+  static std::string text(const Rational& x);
+};
+
+template <>
+struct Scalar<Field> {
+  static Field number(const std::string& text, double value);
+  static int64_t integer(const Field& x);  ///< the nearest representative, if it is below 2^40
+  static Field of_key(uint64_t key) { return Field::of_bits(key); }
+  static Field apply(ir::UnaryFn fn, const Field& x);
+  static Field apply(ir::BinaryFn fn, const Field& a, const Field& b);
+  static bool less(const Field& a, const Field& b) { return a.nearest() < b.nearest(); }
+  static bool same(const Field& a, const Field& b) { return a == b; }
+  static Field truncated(const Field& x);
+  static Field random(std::mt19937_64& rng) { return Field::of_bits(rng()); }
+  static Field draw(ir::RandomFn fn, const Field& key, int64_t index);
+  static Field fold(const Field& key, const std::string* tag, const Field& n);
+  static std::string text(const Field& x);
+};
+
+/// A key is kept in the bits of the double: of_key and key, never a conversion.
+template <>
+struct Scalar<double> {
+  static double number(const std::string&, double value) { return value; }
+  static int64_t integer(double x);
+  static double of_key(uint64_t key);
+  static uint64_t key(double x);
+  static double apply(ir::UnaryFn fn, double x);
+  static double apply(ir::BinaryFn fn, double a, double b);
+  static bool less(double a, double b) { return a < b; }
+  static bool same(double a, double b);  ///< to 1e-9, or the same bits
+  static double truncated(double x);
+  static double random(std::mt19937_64& rng);
+  static double draw(ir::RandomFn fn, double key, int64_t index);
+  static double fold(double key, const std::string* tag, double n);
+  static std::string text(double x);  ///< four digits
+};
+
+}  // namespace shardproof::denote

@@ -1,0 +1,60 @@
+#pragma once
+// A small wall around Z3: nothing else of ours includes it. A claim is proved only when Z3 says
+// unsat and the assumptions have a model; every doubt is `unknown`.
+#include <memory>
+#include <string>
+#include <unordered_map>
+#include <vector>
+
+#include "spec/prove/obligation.h"
+
+namespace shardproof::smt {
+
+enum class Result { proved, refuted, unknown };
+const char* to_string(Result result);
+
+struct Answer {
+  Result result = Result::unknown;
+  Model model;      ///< refuted: values that break the claim
+  std::string why;  ///< unknown: what the solver said
+};
+
+/// Per question. Z3 does not always keep its own timeout, so a watchdog interrupts it as well.
+struct Limits {
+  unsigned milliseconds = 2000;
+  unsigned resources = 20'000'000;  ///< Z3's rlimit: the same on every machine
+};
+
+struct Satisfaction {
+  enum class Kind { sat, unsat, unknown } kind = Kind::unknown;
+  Model model;               ///< sat
+  std::vector<size_t> core;  ///< unsat: positions of formulas that contradict each other
+};
+
+/// One context and one cache for many questions. Not for use by two threads at once.
+class Solver {
+ public:
+  explicit Solver(Limits limits = {});
+  ~Solver();
+  Solver(const Solver&) = delete;
+  Solver& operator=(const Solver&) = delete;
+
+  Answer prove(const Obligation& obligation);
+  Satisfaction satisfy(const std::vector<Term>& formulas);
+  double seconds() const { return seconds_; }  ///< spent in Z3
+  size_t questions() const { return questions_; }
+  size_t cache_hits() const { return cache_hits_; }
+
+ private:
+  struct Engine;
+  Answer decide(const Obligation& obligation);
+  enum class Use { plain, core, reals };  ///< reals: a solver for polynomials over reals
+  Satisfaction check(const std::vector<Term>& formulas, Use use);
+  Limits limits_;
+  std::unique_ptr<Engine> engine_;
+  std::unordered_map<std::string, Answer> cache_;  ///< models in canonical names
+  double seconds_ = 0;
+  size_t questions_ = 0, cache_hits_ = 0;
+};
+
+}  // namespace shardproof::smt
