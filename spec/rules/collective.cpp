@@ -103,7 +103,7 @@ void need_bystanders(const Application& app, const std::vector<Axis>& acted) {
                        ", and the pattern says that the result is " + describe(is, axis),
             .label = difference(app.program, kept, app.pattern.right),
             .fixes = {{.kind = FixHint::Kind::replace_pattern,
-                       .text = pattern_text(app.program, corrected),
+                       .text = pattern_text(app, corrected),
                        .message = app.name + " leaves " + axis + " as it is"}},
             .axes = {axis},
             .gradient_only =

@@ -1,6 +1,7 @@
 #include "spec/rules/rule.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "spec/rules/application.h"
 #include "spec/rules/labels.h"
@@ -57,6 +58,11 @@ ir::Op stripped(const ir::Program& program, ir::Op op) {
       },
       op);
   return op;
+}
+
+/// Symbols stand out of a sentence: `+`.
+std::string quoted(const std::string& name) {
+  return std::isalpha(static_cast<unsigned char>(name[0])) ? name : "`" + name + "`";
 }
 
 std::vector<std::string> words_of(const ir::Op& op, size_t count) {
@@ -135,11 +141,12 @@ size_t operands_of(const ir::Op& op) {
 RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
                       const std::vector<Operand>& operands) {
   Application app{.program = program,
-                  .name = ir::name_of(op),
+                  .name = quoted(ir::name_of(op)),
                   .words = words_of(op, operands.size()),
                   .operands = operands,
                   .pattern = {},
                   .unit_bracket = {},
+                  .worked_dim = {},
                   .guess = {}};
   for (Operand& operand : app.operands) {
     strip(program, operand.type);
@@ -152,6 +159,8 @@ RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
     app.pattern = *pattern;
     app.unit_axes = strip(program, app.pattern);
     app.unit_bracket = unit_bracket(program, *pattern);
+    app.left_only = std::holds_alternative<ir::Roll>(op);
+    if (const auto* ordered = std::get_if<ir::Ordered>(&op)) app.worked_dim = ordered->dim;
   }
   app.guess = first_guess(app, op);
   try {

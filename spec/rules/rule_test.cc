@@ -266,6 +266,10 @@ TEST(Rule, OtherCollectives) {
        {Ppermute{pattern("B [L/x] -> B [L/x]")}, "f32[B L/x], 1", "f32[B L/x]"},
        {Ppermute{pattern("B [L/x/y] {U_t} -> B [L/x/y] {U_t}")}, "f32[B L/x/y]{U_t}, 1",
         "f32[B L/x/y]{U_t}"},
+       {Ppermute{pattern("B/one [L] -> B/one [L]")}, "f32[B L], 1", "E0206"},
+       {Ppermute{pattern("B [L/one] -> B [L/one]")}, "f32[B L], 1", "f32[B L]"},
+       {Ppermute{pattern("[L/t/one] -> [L/t/one]")}, "f32[L/t], 1", "f32[L/t]"},
+       {Ppermute{pattern("[L/one/t] -> [L/one/t]")}, "f32[L/t], 1", "E0206"},
        {Ppermute{pattern("B/x [L] -> B/x [L]")}, "f32[B/x L], 1", "E0206"},
        {Ppermute{pattern("[L/x] -> [L/x]")}, "f32[L/x], i32[]{U_t}", "E0216"}});
 }
@@ -389,7 +393,7 @@ TEST(Rule, StatedTypes) {
          {stated("f32[]"), "1", "f32[]"},
          {stated("bf16[B]"), "f32[B]", "E0302"},
          {stated("f32[S]"), "f32[L]", "E0302"},
-         {stated("f32[S]", true), "f32[L]", "f32[S]"},
+         {stated("f32[S]", true), "bf16[L]", "bf16[S]"},
          {stated("f32[B]", true), "f32[B]{U_t}", "E0306"},
          {stated("f32[B/d]", true), "f32[B]", "E0301"},
          {stated("f32[B/d B/d]"), "f32[B]", "E0209"}});
@@ -410,6 +414,46 @@ TEST(Rule, LibraryPatterns) {
       apply_rule(written::program(), Reduce{ReduceFn::sum, norm, {}}, operands("f32[B/d M/t]"));
   EXPECT_EQ(to_string(result.completed.left.at(0)), "B/d M/t");
   EXPECT_EQ(to_string(result.completed.right), "{U_d U_t}");
+}
+
+RuleResult refused(const Op& op, const std::string& text) {
+  const RuleResult result = apply_rule(written::program(), op, operands(text));
+  EXPECT_TRUE(result.refusal);
+  return result;
+}
+
+TEST(Rule, FixesAreConcrete) {
+  const Refusal bias = *refused(add, "f32[B/d M]{U_t}, f32[M]").refusal;
+  EXPECT_EQ(bias.label,
+            "each of the |t| devices of t would add the right operand, so it is counted |t| times");
+  ASSERT_EQ(bias.fixes.size(), 2u);
+  EXPECT_EQ(bias.fixes[0].text, "zero_nonroot(\"M -> M {U_t}\", $)");
+  EXPECT_EQ(bias.fixes[0].operand, 1u);
+  EXPECT_EQ(bias.fixes[1].text, "all_reduce(\"B/d M {U_t} -> B/d M\", $)");
+  const Refusal residual = *refused(add, "f32[B M/t], f32[B M]{U_t}").refusal;
+  EXPECT_EQ(residual.fixes.at(0).text, "psum_scatter(\"B M {U_t} -> B M/t\", $)");
+  const Refusal wrong_order =
+      *refused(collective(CollectiveFn::all_gather, "M/t/d -> M"), "f32[M/d/t]").refusal;
+  EXPECT_EQ(wrong_order.label.substr(0, 20), "M/t/d is not M/d/t: ");
+  EXPECT_EQ(wrong_order.fixes.at(0).text, "M/d/t -> M");
+  const Op argsort = Ordered{OrderedFn::argsort, pattern("B L -> B L"), 1};
+  EXPECT_EQ(refused(argsort, "f32[B/d L]").refusal->fixes.at(0).text, "B/d L; L");
+}
+
+TEST(Rule, DroppedSumIsWrittenThenReduced) {
+  const RuleResult result = refused(einsum("B F/t, M F/t -> B M"), "f32[B F/t], f32[M F/t]");
+  EXPECT_EQ(to_string(result.types.at(0)), "f32[B M]");
+  ASSERT_EQ(result.refusal->fixes.size(), 2u);
+  EXPECT_EQ(result.refusal->fixes[0].text, "B F/t, M F/t -> B M {U_t}");
+  EXPECT_EQ(result.refusal->fixes[1].text, "all_reduce(\"B M {U_t} -> B M\", $)");
+  EXPECT_EQ(result.refusal->fixes[1].pattern, "B F/t, M F/t -> B M {U_t}");
+}
+
+TEST(Rule, OnlyTheGradientIsWrong) {
+  EXPECT_TRUE(refused(mul, "f32[B]{I_t}, f32[B]").refusal->gradient_only);
+  EXPECT_TRUE(refused(mul, "f32[L]{I_t}, f32[B/t L]").refusal->gradient_only);
+  EXPECT_FALSE(refused(add, "f32[B]{I_t}, f32[B]{U_t}").refusal->gradient_only);
+  EXPECT_FALSE(refused(mul, "f32[B]{U_t}, f32[B]{U_t}").refusal->gradient_only);
 }
 
 TEST(Rule, TypesThatCannotBe) {
