@@ -169,17 +169,25 @@ class PlanChecker {
   static size_t current(const PlanReport& report) { return report.function; }
 
   void explain(RefusedOp& refused, size_t f, bool first) {
-    if (refused.instr)
-      refused.diagnostic.counterexample =
-          refused.refusal.gradient_only
-              ? denote::find_adjoint_example(program(), refused.instr->op, refused.operand_types,
-                                             refused.refusal.axes)
-              : denote::find_counterexample(program(), refused.instr->op, refused.operand_types,
-                                            refused.result_types);
+    if (refused.instr) refused.diagnostic.counterexample = counterexample(refused, f);
     const TryEdits try_edits = [&](const std::vector<Edit>& edits) {
       return first && options_.fixes && proves(f, edits);
     };
     refused.diagnostic.fixes = make_fixes(sources_, refused, try_edits);
+  }
+
+  std::optional<Counterexample> counterexample(const RefusedOp& refused, size_t f) const {
+    const ir::Function& plan = program().functions[f];
+    std::vector<denote::Input> inputs;
+    for (size_t i = 0; i < refused.operands.size(); ++i) {
+      const Operand& operand = refused.operands[i];
+      const Name name =
+          i < refused.instr->operands.size() ? plan.values.at(refused.instr->operands[i]).name : "";
+      inputs.push_back({operand.type, operand.number, name, operand.has_gradient});
+    }
+    const auto find = refused.refusal.gradient_only ? denote::find_adjoint_counterexample
+                                                    : denote::find_counterexample;
+    return find(program(), refused.instr->op, inputs, refused.result_types);
   }
 
   /// Checks the file again with the edits applied: is this plan proved then?

@@ -46,6 +46,22 @@ std::optional<Edit> edit_of(const Sources& sources, const RefusedOp& refused, co
   return Edit{range, with_operand(hint.text, sources.text(range))};
 }
 
+/// A hint that wraps and changes the op's own pattern besides. Inside a wrapped result both are one
+/// edit.
+void add_pattern(const Sources& sources, const RefusedOp& refused, const FixHint& hint, Fix& fix) {
+  if (hint.pattern.empty()) return;
+  const SourceRange whole = refused.diagnostic.range;
+  const auto range = pattern_range(sources, whole);
+  if (!range) return;
+  if (hint.kind != FixHint::Kind::wrap_result) {
+    fix.edits.push_back({*range, hint.pattern});
+    return;
+  }
+  std::string op(sources.text(whole));
+  op.replace(range->begin - whole.begin, range->end - range->begin, hint.pattern);
+  fix.edits[0].text = with_operand(hint.text, op);
+}
+
 }  // namespace
 
 std::vector<Fix> make_fixes(const Sources& sources, const RefusedOp& refused,
@@ -58,6 +74,7 @@ std::vector<Fix> make_fixes(const Sources& sources, const RefusedOp& refused,
     Fix fix{hint.message, {}, false, hint.cost == 0 ? "no communication" : ""};
     if (auto edit = edit_of(sources, refused, hint)) {
       fix.edits.push_back(*edit);
+      add_pattern(sources, refused, hint, fix);
       fix.checked = try_edits(fix.edits);
     }
     fixes.push_back(std::move(fix));

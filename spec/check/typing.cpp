@@ -113,10 +113,9 @@ class Walker {
         numbers_[v] = 1;  // some number, not known to be 0
     }
     if (!rule.refusal) return;
-    std::vector<Type> operand_types, results;
-    for (const Operand& operand : operands) operand_types.push_back(operand.type);
+    std::vector<Type> results;
     if (stated) results = rule.types;
-    refuse(*rule.refusal, instr.place.range, &instr, operand_types, results);
+    refuse(*rule.refusal, instr.place.range, &instr, operands, results);
   }
 
   bool gradient_flows(const ir::Instr& instr, const std::vector<Operand>& operands) const {
@@ -145,7 +144,8 @@ class Walker {
     refusal.message = what + " is " + quoted(wanted) + ", and this is " + quoted(type(v));
     refusal.label = mismatch(type(v), wanted);
     refusal.axes = differing_axes(type(v), wanted);
-    Diagnostic& diagnostic = refuse(refusal, range, nullptr, {type(v)}, {wanted});
+    Diagnostic& diagnostic =
+        refuse(refusal, range, nullptr, {{type(v), true, std::nullopt}}, {wanted});
     for (const Axis& axis : refusal.axes)
       if (auto origin = origin_of_mark(program_, function_, result_.types, v, axis))
         diagnostic.notes.push_back(*origin);
@@ -254,7 +254,7 @@ class Walker {
   }
 
   Diagnostic& refuse(const Refusal& refusal, SourceRange range, const ir::Instr* instr,
-                     std::vector<Type> operand_types, std::vector<Type> result_types) {
+                     std::vector<Operand> operands, std::vector<Type> result_types) {
     RefusedOp refused;
     Diagnostic& d = refused.diagnostic;
     d.code = refusal.code;
@@ -262,12 +262,12 @@ class Walker {
     d.message = refusal.message;
     d.label = refusal.label;
     d.details = refusal.details;
-    for (const Type& each : operand_types) d.types.push_back(to_string(each));
+    for (const Operand& each : operands) d.types.push_back(to_string(each.type));
     for (const Type& each : result_types) d.types.push_back(to_string(each));
     if (instr) add_place(*instr, refusal, d);
     refused.refusal = refusal;
     refused.instr = instr;
-    refused.operand_types = std::move(operand_types);
+    refused.operands = std::move(operands);
     refused.result_types = std::move(result_types);
     result_.refused.push_back(std::move(refused));
     return result_.refused.back().diagnostic;

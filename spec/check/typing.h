@@ -13,7 +13,7 @@ struct RefusedOp {
   Diagnostic diagnostic;
   Refusal refusal;
   const ir::Instr* instr = nullptr;  ///< null: a parameter's or result's type, a carry, an argument
-  std::vector<Type> operand_types;
+  std::vector<Operand> operands;
   std::vector<Type> result_types;  ///< as stated, where the text states them
 };
 

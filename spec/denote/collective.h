@@ -1,7 +1,8 @@
 #pragma once
 // Ops that exchange data between devices, and those that treat devices differently. Over several
 // axes they go one axis at a time: the last of the list first where axes leave a dim, the first
-// first where they come to one.
+// first where they come to one. all_to_all is one exchange: what the blocks put together would be,
+// cut again.
 #include "spec/denote/array.h"
 #include "spec/denote/geometry.h"
 #include "spec/denote/scalar.h"
@@ -100,34 +101,19 @@ Distributed<S> pad_step(const Geometry& geometry, const Distributed<S>& x, const
   });
 }
 
-template <class S>
-Distributed<S> all_to_all(const Geometry& geometry, Distributed<S> x, const Shape& from,
-                          const Shape& to) {
-  const std::vector<Move> leave = moves(from, to), come = moves(to, from);
-  for (size_t i = leave.size(); i-- > 0;) {
-    auto target = std::find_if(come.begin(), come.end(),
-                               [&](const Move& move) { return move.axis == leave[i].axis; });
-    if (target == come.end()) throw Mismatch("an axis that goes to no dim");
-    x = gather_step(geometry, x, leave[i]);
-    x = slice_step(geometry, x, *target);
-  }
-  return x;
-}
-
 /// `from` and `to`: the sides of the pattern, with axes and marks.
 template <class S>
 Distributed<S> collective(const Geometry& geometry, ir::CollectiveFn fn, const Shape& from,
                           const Shape& to, Distributed<S> x) {
   using enum ir::CollectiveFn;
   const std::vector<Move> leave = moves(from, to), come = moves(to, from);
-  if (fn == all_to_all) return denote::all_to_all(geometry, std::move(x), from, to);
-  if (fn == all_gather)
+  if (fn == all_gather || fn == all_to_all)
     for (size_t i = leave.size(); i-- > 0;) x = gather_step(geometry, x, leave[i]);
   if (fn == all_reduce || fn == psum_scatter) {
     for (Mark mark : {Mark::U, Mark::Max})
       for (const Axis& axis : marked(from, to, mark)) x = reduce_step(geometry, x, axis, mark);
   }
-  if (fn == psum_scatter || fn == slice)
+  if (fn == psum_scatter || fn == slice || fn == all_to_all)
     for (const Move& move : come) x = slice_step(geometry, x, move);
   if (fn == zero_nonroot)
     for (const Axis& axis : marked(to, from, Mark::U)) x = keep_root(geometry, x, axis);

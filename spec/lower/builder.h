@@ -1,4 +1,5 @@
-// Functions built by hand, for tests: dims and patterns as in the notation, types from the patterns.
+// Functions built by hand, for tests: dims and patterns as in the notation, types from the
+// patterns.
 #pragma once
 
 #include <cctype>
@@ -129,14 +130,18 @@ struct FunctionBuilder {
     base.pattern = read_pattern(pattern);
     return emit(base, operands, type(base.pattern.right, type_of(operands.at(like)).dtype));
   }
-  ir::ValueId einsum(const std::string& pattern, Values operands) { return op<ir::Einsum>(pattern, operands); }
+  ir::ValueId einsum(const std::string& pattern, Values operands) {
+    return op<ir::Einsum>(pattern, operands);
+  }
   ir::ValueId sum(const std::string& pattern, ir::ValueId x) {
     return op(pattern, {x}, ir::Reduce{ir::ReduceFn::sum, {}, {}});
   }
   ir::ValueId max(const std::string& pattern, ir::ValueId x) {
     return op(pattern, {x}, ir::Reduce{ir::ReduceFn::max, {}, {}});
   }
-  ir::ValueId expand(const std::string& pattern, ir::ValueId x) { return op<ir::Expand>(pattern, {x}); }
+  ir::ValueId expand(const std::string& pattern, ir::ValueId x) {
+    return op<ir::Expand>(pattern, {x});
+  }
   ir::ValueId collective(ir::CollectiveFn fn, const std::string& pattern, ir::ValueId x) {
     return op(pattern, {x}, ir::Collective{fn, {}});
   }
@@ -189,7 +194,8 @@ struct FunctionBuilder {
 inline ir::Program test_program() {
   ir::Program p;
   for (const char* axis : {"d", "t"}) p.axes[axis] = {};
-  for (const char* dim : {"B", "L", "M", "F", "Q", "K", "D", "V", "N", "X"}) p.dims[dim].shown = dim;
+  for (const char* dim : {"B", "L", "M", "F", "Q", "K", "D", "V", "N", "X"})
+    p.dims[dim].shown = dim;
   auto derived = [&](const char* name, ir::DimInfo::Kind kind, std::vector<Name> of) {
     p.dims[name].kind = kind, p.dims[name].of = of, p.dims[name].shown = name;
   };
@@ -198,8 +204,11 @@ inline ir::Program test_program() {
   derived("H", ir::DimInfo::Kind::group, {"K", "D"});
   using Kind = ir::Arith::Kind;
   derived("h", ir::DimInfo::Kind::sized, {});
-  p.dims["h"].size = ir::Arith{
-      Kind::op, "/", ir::no_value, {{Kind::size, "D", ir::no_value, {}}, {Kind::number, "2", ir::no_value, {}}}};
+  p.dims["h"].size =
+      ir::Arith{Kind::op,
+                "/",
+                ir::no_value,
+                {{Kind::size, "D", ir::no_value, {}}, {Kind::number, "2", ir::no_value, {}}}};
   derived("kv", ir::DimInfo::Kind::sized, {});
   p.dims["kv"].size = ir::Arith{Kind::number, "2", ir::no_value, {}};
   return p;

@@ -32,8 +32,10 @@ std::optional<algebra::Difference> explain(Algebra& a, const Tensor& plan, const
   return difference;
 }
 
-/// The first loop of equal shape whose parts differ: its start, then its body with the same carries on both sides.
-std::optional<algebra::Difference> explain_loops(Algebra& a, const Lowered& plan, const Lowered& model) {
+/// The first loop of equal shape whose parts differ: its start, then its body with the same carries
+/// on both sides.
+std::optional<algebra::Difference> explain_loops(Algebra& a, const Lowered& plan,
+                                                 const Lowered& model) {
   for (size_t k = 0; k < plan.loops.size() && k < model.loops.size(); ++k) {
     const Loop &x = plan.loops[k], &y = model.loops[k];
     if (x.init.size() != y.init.size() || x.emit.size() != y.emit.size()) return std::nullopt;
@@ -80,9 +82,10 @@ struct Comparer {
 
   std::vector<ir::ValueId> returned() const { return program.functions.at(plan).returned; }
 
-  Lowered lowered(Algebra& a, size_t function) {
+  Lowered lowered(Algebra& a, size_t function, Variables& variables) {
     Request request;
-    request.function = function, request.ids = &ids, request.wanted = &open;
+    request.function = function, request.ids = &ids, request.wanted = &open,
+    request.variables = &variables;
     return lower_function(a, program, request, options);
   }
 
@@ -96,10 +99,12 @@ struct Comparer {
   bool level(int limit) {
     Algebra a(budget(limit));
     report.limit = limit;
-    const Lowered right = lowered(a, model);
+    Variables variables;
+    const Lowered right = lowered(a, model, variables);
     const Obligations obligations = a.obligations();
-    const Lowered left = lowered(a, plan);
-    if (left.results.size() != right.results.size()) throw std::logic_error("results differ in number");
+    const Lowered left = lowered(a, plan, variables);
+    if (left.results.size() != right.results.size())
+      throw std::logic_error("results differ in number");
     for (const std::string& text : right.assumptions) add(text);
     for (const std::string& text : left.assumptions) add(text);
     bool all = true;
@@ -119,21 +124,25 @@ struct Comparer {
     report.assumptions.push_back(text);
   }
 
-  /// The first result that no level showed, at limit 1: there the summands are still those of the text.
+  /// The first result that no level showed, at limit 1: there the summands are still those of the
+  /// text.
   void explain_result() {
     const size_t i = report.result;
     open.assign(open.size(), false);
     open.at(i) = true;
     Algebra a(budget(1));
-    const Lowered right = lowered(a, model), left = lowered(a, plan);
+    Variables variables;
+    const Lowered right = lowered(a, model, variables), left = lowered(a, plan, variables);
     const Nf plan_body = aligned(a, left.results[i], right.results[i]);
     report.residue = a.show(a.sub(plan_body, right.results[i].body));
     report.origin = returned().at(i);
     const std::optional<Parting> parting = first_difference(a, left, right);
     if (parting) report.origin = parting->plan->value;
     report.difference = explain_loops(a, left, right);
-    if (!report.difference && parting) report.difference = explain(a, parting->plan->tensor, parting->model->tensor, "");
-    if (!report.difference) report.difference = algebra::explain(a, plan_body, right.results[i].body);
+    if (!report.difference && parting)
+      report.difference = explain(a, parting->plan->tensor, parting->model->tensor, "");
+    if (!report.difference)
+      report.difference = algebra::explain(a, plan_body, right.results[i].body);
   }
 
   template <class F>
@@ -167,12 +176,14 @@ struct Comparer {
 std::optional<Parting> first_difference(Algebra& a, const Lowered& plan, const Lowered& model) {
   for (const Named& p : plan.named)
     for (const Named& m : model.named)
-      if (p.name == m.name && p.tensor.index.size() == m.tensor.index.size() && !same(a, p.tensor, m.tensor))
+      if (p.name == m.name && p.tensor.index.size() == m.tensor.index.size() &&
+          !same(a, p.tensor, m.tensor))
         return Parting{&p, &m};
   return std::nullopt;
 }
 
-Comparison compare_functions(const ir::Program& program, size_t plan, size_t model, const Options& options) {
+Comparison compare_functions(const ir::Program& program, size_t plan, size_t model,
+                             const Options& options) {
   Comparer comparer{program, plan, model, options, merged(program, plan, model), {}, {}};
   comparer.open.assign(program.functions.at(plan).returned.size(), true);
   comparer.run();

@@ -38,7 +38,8 @@ ValueId silu(F& f, ValueId x) {
 ir::Function ffn(bool plan, const char* wrong = "") {
   const std::string bug = wrong;
   F f("ffn");
-  ValueId x = f.param("x", plan ? "B/d L M/t" : "B L M"), ln = f.param("w.ln", plan ? "M/t/d" : "M");
+  ValueId x = f.param("x", plan ? "B/d L M/t" : "B L M"),
+          ln = f.param("w.ln", plan ? "M/t/d" : "M");
   const char* in = plan ? "M/d F/t" : "M F";
   ValueId wg = f.param("w.w_gate", in), wu = f.param("w.w_up", in), wd = f.param("w.w_down", in);
   ValueId gx = plan ? f.collective(CollectiveFn::all_gather, "B/d L M/t -> B/d L M", x) : x;
@@ -47,7 +48,8 @@ ir::Function ffn(bool plan, const char* wrong = "") {
   ValueId nx = f.name(f.mul(rms_norm(f, gx, b + " L M", b + " L"), l), "nx");
   if (plan) nx = f.cast(Dtype::bf16, nx);
   auto project = [&](ValueId w) {
-    if (plan) w = f.collective(CollectiveFn::all_gather, "M/d F/t -> M F/t", f.cast(Dtype::bf16, w));
+    if (plan)
+      w = f.collective(CollectiveFn::all_gather, "M/d F/t -> M F/t", f.cast(Dtype::bf16, w));
     return f.einsum(b + " L M, M F" + t + " -> " + b + " L F" + t, {nx, w});
   };
   ValueId gate = f.name(project(bug == "gate" ? wu : wg), "gate");
@@ -83,7 +85,8 @@ TEST_F(Compare, FeedForwardWrong) {
 TEST_F(Compare, VocabularyParallelEmbedding) {
   auto build = [&](bool plan) {
     F f("embed");
-    ValueId table = f.param("table", plan ? "V/t M" : "V M"), ids = f.param("ids", plan ? "B/d L" : "B L", Dtype::i32);
+    ValueId table = f.param("table", plan ? "V/t M" : "V M"),
+            ids = f.param("ids", plan ? "B/d L" : "B L", Dtype::i32);
     if (!plan) return f.returns({f.op<ir::Index>("[V] M, B L -> B L M", {table, ids})});
     ValueId e = f.op<ir::IndexUnreduced>("[V/t] M, B/d L -> B/d L M {U_t}", {table, ids});
     return f.returns({f.collective(CollectiveFn::psum_scatter, "B/d L M {U_t} -> B/d L M/t", e)});
@@ -99,7 +102,8 @@ TEST_F(Compare, GatherIsOneHotProduct) {
   ir::Function model = f.returns({f.op<ir::Index>("[V] M, B L -> B L M", {table, ids})});
   table = g.param("table", "V M"), ids = g.param("ids", "B L", Dtype::i32);
   ValueId hot = g.binary(BinaryFn::eq, g.iota("B L V", 2), g.expand("B L -> B L V", ids));
-  ir::Function plan = g.returns({g.einsum("B L V, V M -> B L M", {g.cast(Dtype::f32, hot), table})});
+  ir::Function plan =
+      g.returns({g.einsum("B L V, V M -> B L M", {g.cast(Dtype::f32, hot), table})});
   Comparison c = compare(plan, model);
   EXPECT_TRUE(c.equal) << why(c);
 }
@@ -122,16 +126,20 @@ ir::Function attention(bool plan, bool wrong = false) {
   ValueId q = f.param("q", b + "L Q " + k + " D"), kv = f.param("kv", "kv " + b + "L " + k + " D");
   ValueId mask = f.param("mask", b + "S T", Dtype::boolean);
   auto part = [&](const char* at) {
-    return f.op<ir::Read>("[kv] " + b + "L " + k + " D -> " + b + "L " + k + " D", {kv, f.number(at)});
+    return f.op<ir::Read>("[kv] " + b + "L " + k + " D -> " + b + "L " + k + " D",
+                          {kv, f.number(at)});
   };
   ValueId key = rope(f, part("0"), b + "L " + k), query = rope(f, q, b + "L Q " + k);
-  ValueId lg = f.einsum(b + "S Q " + k + " D, " + b + "T " + k + " D -> " + b + "S T Q " + k, {query, key});
-  ValueId masked = f.where(f.expand(b + "S T -> " + b + "S T Q " + k, mask), lg, f.number(wrong ? "-1e9" : "-1e10"));
+  ValueId lg =
+      f.einsum(b + "S Q " + k + " D, " + b + "T " + k + " D -> " + b + "S T Q " + k, {query, key});
+  ValueId masked = f.where(f.expand(b + "S T -> " + b + "S T Q " + k, mask), lg,
+                           f.number(wrong ? "-1e9" : "-1e10"));
   if (plan && !wrong) masked = f.add(masked, f.number("3"));  // softmax does not see a shift
   ValueId top = f.max(b + "S T Q " + k + " -> " + b + "S Q " + k, masked);
   ValueId e = f.unary(UnaryFn::exp, f.sub(masked, top));
   ValueId pr = f.div(e, f.sum(b + "S T Q " + k + " -> " + b + "S Q " + k, e));
-  return f.returns({f.einsum(b + "S T Q " + k + ", " + b + "T " + k + " D -> " + b + "S Q " + k + " D", {pr, part("1")})});
+  return f.returns({f.einsum(
+      b + "S T Q " + k + ", " + b + "T " + k + " D -> " + b + "S Q " + k + " D", {pr, part("1")})});
 }
 
 TEST_F(Compare, Attention) {
@@ -146,7 +154,8 @@ ir::Function layers(bool plan, bool wrong) {
   F f("layers");
   ValueId x = f.param("x", "B M"), w = f.param("w", "N M M2");
   Values r = f.scan("N", {x}, [&](ValueId n, Values carry) {
-    ValueId v = f.op<ir::Rearrange>("B M2 -> B M", {f.einsum("B M, M M2 -> B M2", {carry[0], f.entry(w, n)})});
+    ValueId v = f.op<ir::Rearrange>("B M2 -> B M",
+                                    {f.einsum("B M, M M2 -> B M2", {carry[0], f.entry(w, n)})});
     ValueId next = plan ? f.add(v, carry[0]) : f.add(carry[0], v);
     if (wrong) next = f.mul(next, f.number("2"));
     return std::make_pair(Values{next}, Values{v, f.sum("M M2 -> M", f.entry(w, n))});
@@ -195,7 +204,8 @@ TEST_F(Compare, PpermuteIsRoll) {
   EXPECT_TRUE(c.equal) << why(c);
   F back("f");
   x = back.param("x", "B L/t");
-  c = compare(back.returns({back.op<ir::Ppermute>("B [L/t] -> B [L/t]", {x, back.number("-1")})}), model);
+  c = compare(back.returns({back.op<ir::Ppermute>("B [L/t] -> B [L/t]", {x, back.number("-1")})}),
+              model);
   EXPECT_FALSE(c.equal);
 }
 
@@ -226,7 +236,8 @@ TEST_F(Compare, NoLowering) {
   ValueId x = f.param("x", "B");
   ir::Function model = f.returns({x});
   x = g.param("x", "B");
-  ir::Function plan = g.returns({g.emit(ir::Ring{{Dim{{"L"}}, {"t"}}, Dim{{"X"}}, nullptr}, {x}, g.type_of(x))});
+  ir::Function plan =
+      g.returns({g.emit(ir::Ring{{Dim{{"L"}}, {"t"}}, Dim{{"X"}}, nullptr}, {x}, g.type_of(x))});
   Comparison c = compare(plan, model);
   EXPECT_FALSE(c.equal);
   EXPECT_EQ(c.unsupported, "ring");
@@ -238,7 +249,11 @@ TEST_F(Compare, RequiredPositivity) {
     ValueId x = f.param("x", "B"), eps = f.param("eps", "");
     using Kind = ir::Arith::Kind;
     f.f.body.requirements.push_back(
-        {{Kind::op, ">", ir::no_value, {{Kind::value, "", eps, {}}, {Kind::number, "0", ir::no_value, {}}}}, {}});
+        {{Kind::op,
+          ">",
+          ir::no_value,
+          {{Kind::value, "", eps, {}}, {Kind::number, "0", ir::no_value, {}}}},
+         {}});
     ValueId root = root_of_square ? f.unary(UnaryFn::sqrt, f.mul(eps, eps)) : eps;
     return f.returns({f.mul(x, root)});
   };

@@ -1,5 +1,6 @@
 #pragma once
-// What every lowering sees: the algebra, the variables of dims, the values of the function being walked.
+// What every lowering sees: the algebra, the variables of dims, the values of the function being
+// walked.
 #include <map>
 #include <set>
 
@@ -10,10 +11,12 @@ namespace shardproof::lower {
 using algebra::Nf;
 using algebra::Var;
 
-/// One index of a value: a base factor of a dim as written. Slots with the same key are the same index.
+/// One index of a value: a base factor of a dim. Slots with the same key are the same index; a
+/// group and its factors are different indices, as names that differ are.
 struct Slot {
-  Name key;   ///< "L", or "H.1": the second factor of H
-  Name base;  ///< the base dim, whose size it has
+  Name key;     ///< "L", "H.1" or "(K D).1": the second factor of a group
+  Name factor;  ///< "L", "D": the name that a regrouping goes by
+  Name base;    ///< the base dim, whose size it has
   bool operator==(const Slot&) const = default;
 };
 using Slots = std::vector<Slot>;
@@ -40,8 +43,9 @@ struct Site {
 
 class Context {
  public:
-  Context(algebra::Algebra& algebra, const ir::Program& program, const Options& options)
-      : a(algebra), program(program), options(options) {}
+  Context(algebra::Algebra& algebra, const ir::Program& program, const Options& options,
+          Variables& variables)
+      : a(algebra), program(program), options(options), vars_(variables) {}
 
   algebra::Algebra& a;
   const ir::Program& program;
@@ -59,9 +63,9 @@ class Context {
   Var var(const Slot& slot);
   std::vector<Var> vars(const Slots& slots);
   std::vector<Nf> terms(const Slots& slots);
-  Nf join(const Slots& slots);                   ///< the row-major index of a group
+  Nf join(const Slots& slots);                          ///< the row-major index of a group
   std::vector<Nf> split(Nf index, const Slots& slots);  ///< its inverse
-  Nf as_index(Nf value);                         ///< an i32 value as an index term
+  Nf as_index(Nf value);                                ///< an i32 value as an index term
   Nf at(const Tensor& tensor, const std::vector<Nf>& index);
   Nf at(const Tensor& tensor, const Slots& index) { return at(tensor, terms(index)); }
   Tensor tensor(const Slots& slots, Nf body) { return {vars(slots), body}; }
@@ -80,13 +84,14 @@ class Context {
   std::vector<std::string> assumptions;
 
   // lower.cpp
-  std::vector<Tensor> call(size_t function, const std::vector<Tensor>& arguments, size_t depth, const ir::Place& place);
+  std::vector<Tensor> call(size_t function, const std::vector<Tensor>& arguments, size_t depth,
+                           const ir::Place& place);
   std::vector<Tensor> body(Frame& frame, const std::vector<bool>* wanted);
   void block(const ir::Block& block, Frame& frame, const std::vector<ir::ValueId>& wanted);
   size_t callee(size_t function) const;  ///< the function itself, or the model that stands for it
 
  private:
-  std::map<std::pair<Name, uint32_t>, Var> vars_;  // by key and range
+  Variables& vars_;  // by key and range
   std::set<std::string> seen_;
 };
 

@@ -43,9 +43,11 @@ Slots Context::slots(const Dim& dim) const {
   Slots result;
   for (const Name& factor : dim.factors) {
     const std::vector<Name> base = program.base(Dim{{factor}});
-    for (size_t i = 0; i < base.size(); ++i)
-      result.push_back({base.size() == 1 ? factor : factor + "." + std::to_string(i), base[i]});
+    for (const Name& name : base) result.push_back({"", base.size() == 1 ? factor : name, name});
   }
+  const Name whole = to_string(dim);
+  for (size_t i = 0; i < result.size(); ++i)
+    result[i].key = result.size() == 1 ? whole : whole + "." + std::to_string(i);
   return result;
 }
 
@@ -81,7 +83,8 @@ std::vector<Nf> Context::terms(const Slots& slots) {
 
 Nf Context::join(const Slots& slots) {
   Nf index = a.number(0);
-  for (const Slot& slot : slots) index = a.add(a.mul(index, size_of_base(slot.base)), a.var(var(slot)));
+  for (const Slot& slot : slots)
+    index = a.add(a.mul(index, size_of_base(slot.base)), a.var(var(slot)));
   return index;
 }
 
@@ -99,7 +102,8 @@ std::vector<Nf> Context::split(Nf index, const Slots& slots) {
 Nf Context::as_index(Nf value) { return a.engine().strip_iota(value); }
 
 Nf Context::at(const Tensor& tensor, const std::vector<Nf>& index) {
-  if (tensor.index.size() != index.size()) throw std::logic_error("a value and its pattern differ in dims");
+  if (tensor.index.size() != index.size())
+    throw std::logic_error("a value and its pattern differ in dims");
   std::vector<std::pair<Var, Nf>> map;
   for (size_t i = 0; i < index.size(); ++i)
     if (a.var(tensor.index[i]) != index[i]) map.push_back({tensor.index[i], index[i]});

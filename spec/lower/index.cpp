@@ -20,19 +20,25 @@ Results indexed(Context& c, const Site& site, const ir::Pattern& p) {
   const std::vector<Nf> digits = c.split(ids, marked);
   std::vector<Nf> index;
   size_t k = 0;
-  for (const Slot& slot : table) index.push_back(contains(marked, slot) ? digits.at(k++) : c.a.var(c.var(slot)));
+  for (const Slot& slot : table)
+    index.push_back(contains(marked, slot) ? digits.at(k++) : c.a.var(c.var(slot)));
   return {c.tensor(c.slots(p.right.dims), c.at(site.operand(0), index))};
 }
 
 }  // namespace
 
-Results lower_op(Context& c, const ir::Index& op, const Site& site) { return indexed(c, site, op.pattern); }
-Results lower_op(Context& c, const ir::IndexUnreduced& op, const Site& site) { return indexed(c, site, op.pattern); }
+Results lower_op(Context& c, const ir::Index& op, const Site& site) {
+  return indexed(c, site, op.pattern);
+}
+Results lower_op(Context& c, const ir::IndexUnreduced& op, const Site& site) {
+  return indexed(c, site, op.pattern);
+}
 
 /// Sum over the entries of [ids = v] x.
 Results lower_op(Context& c, const ir::IndexAdd& op, const Site& site) {
   const ir::Pattern& p = op.pattern;
-  const Slots ids = c.slots(p.left.at(0).dims), x = c.slots(p.left.at(1).dims), right = c.slots(p.right.dims);
+  const Slots ids = c.slots(p.left.at(0).dims), x = c.slots(p.left.at(1).dims),
+              right = c.slots(p.right.dims);
   const Slots marked = c.slots(p.right.dims.at(p.right_bracket.value()).dim);
   Slots names = ids;
   for (const Slot& slot : without(x, ids)) names.push_back(slot);

@@ -1,5 +1,6 @@
-// A scan is an uninterpreted function of its initial carries and its body, where the carries are leaves named by
-// nesting depth and position: equal bodies for all carries are equal scans, by induction.
+// A scan is an uninterpreted function of its initial carries and its body, where the carries are
+// leaves named by nesting depth and position: equal bodies for all carries are equal scans, by
+// induction.
 #include <algorithm>
 
 #include "spec/lower/context.h"
@@ -18,7 +19,9 @@ std::vector<bool> carries_of(const ir::Block& body, ir::ValueId value, size_t va
   needed.at(value) = true;
   for (size_t i = body.instrs.size(); i-- > 0;) {
     const ir::Instr& instr = body.instrs[i];
-    if (std::none_of(instr.results.begin(), instr.results.end(), [&](ir::ValueId v) { return needed.at(v); })) continue;
+    if (std::none_of(instr.results.begin(), instr.results.end(),
+                     [&](ir::ValueId v) { return v != ir::no_value && needed.at(v); }))
+      continue;
     for (ir::ValueId v : uses(instr)) needed.at(v) = true;
   }
   for (size_t i = 1; i < body.params.size(); ++i) result.push_back(needed.at(body.params[i]));
@@ -42,6 +45,11 @@ struct Lowering {
     return c.tensor(own, c.at(*site.frame.values.at(v), own));
   }
 
+  /// The carry's position and kind: the facts of a leaf go with its name.
+  std::string label(size_t i) const {
+    return std::to_string(i) + kind_of(type_of(body.params.at(i + 1)).dtype);
+  }
+
   void run() {
     const std::string depth = std::to_string(site.frame.depth);
     const Nf length = c.size(op.dim);
@@ -54,15 +62,15 @@ struct Lowering {
       const Slots own = c.slots(carry.type.dims);
       loop.carries.push_back(carry.name);
       loop.init.push_back(c.tensor(own, c.at(site.operand(i), own)));
-      frame.values.at(body.params[i + 1]) =
-          c.leaf("carry" + depth + "." + std::to_string(i) + kind_of(carry.type.dtype), carry.type);
+      frame.values.at(body.params[i + 1]) = c.leaf("carry" + depth + "." + label(i), carry.type);
     }
     std::vector<ir::ValueId> wanted = body.next;
     wanted.insert(wanted.end(), body.emit.begin(), body.emit.end());
     ++frame.depth;
     c.block(body, frame, wanted);
     --frame.depth;
-    for (size_t i = 0; i < count; ++i) loop.next.push_back(value(body.next[i], type_of(body.params[i + 1])));
+    for (size_t i = 0; i < count; ++i)
+      loop.next.push_back(value(body.next[i], type_of(body.params[i + 1])));
     for (ir::ValueId v : body.emit) loop.emit.push_back(value(v, type_of(v)));
     for (ir::ValueId v : wanted) depends.push_back(carries_of(body, v, frame.values.size()));
   }
@@ -95,8 +103,10 @@ struct Lowering {
     for (size_t i : carries) parts.push_back({loop.init[i].index, loop.init[i].body});
     for (size_t i : carries) parts.push_back(step(loop.next[i]));
     if (emitted != nullptr) parts.push_back(step(*emitted));
-    std::string name = std::string(op.reverse ? "scan reverse" : "scan") + " " + which + " of";
-    for (size_t i : carries) name += " " + std::to_string(i);
+    std::string name =
+        "scan@" + std::to_string(site.frame.depth) + (op.reverse ? " reverse " : " ");
+    name += which + " of";
+    for (size_t i : carries) name += " " + label(i);
     algebra::LeafFacts facts;
     facts.integer = is_integer(dtype), facts.boolean = dtype == Dtype::boolean;
     return c.a.opaque(name, parts, index, facts);
@@ -112,8 +122,9 @@ struct Lowering {
     }
     std::vector<Nf> index;
     for (Var v : next.index) index.push_back(c.a.var(v));
-    const std::string which = std::to_string(i);
-    return {next.index, opaque(which, closure(i), nullptr, index, type_of(body.params[i + 1]).dtype)};
+    const std::string which = label(i);
+    return {next.index,
+            opaque(which, closure(i), nullptr, index, type_of(body.params[i + 1]).dtype)};
   }
 
   /// What is emitted without regard to the carries is a tensor like any other.
@@ -142,12 +153,13 @@ Var Context::loop_index(const std::string& key, Nf range) {
 Results lower_op(Context& c, const ir::Scan& op, const Site& site) {
   Lowering scan{c, op, site, *op.body, op.body->next.size(), c.slots(op.dim)};
   scan.run();
-  Results results;
+  Results results(site.instr.results.size());
   for (size_t r = 0; r < site.instr.results.size(); ++r) {
+    if (site.instr.results[r] == ir::no_value) continue;
     const Type& type = site.result(r).type;
     const Tensor t = r < scan.count ? scan.last_carry(r) : scan.stacked(r - scan.count, type);
     const Slots own = c.slots(type.dims);
-    results.push_back(c.tensor(own, c.at(t, own)));
+    results[r] = c.tensor(own, c.at(t, own));
   }
   c.loops.push_back(std::move(scan.loop));
   return results;
@@ -156,8 +168,14 @@ Results lower_op(Context& c, const ir::Scan& op, const Site& site) {
 Results lower_op(Context&, const ir::Grad& op, const Site& site) {
   throw Unsupported(op.with_value ? "value_and_grad" : "grad", site.instr.place);
 }
-Results lower_op(Context&, const ir::Ring&, const Site& site) { throw Unsupported("ring", site.instr.place); }
-Results lower_op(Context&, const ir::Pipeline&, const Site& site) { throw Unsupported("pipeline", site.instr.place); }
-Results lower_op(Context&, const ir::Stages&, const Site& site) { throw Unsupported("stages", site.instr.place); }
+Results lower_op(Context&, const ir::Ring&, const Site& site) {
+  throw Unsupported("ring", site.instr.place);
+}
+Results lower_op(Context&, const ir::Pipeline&, const Site& site) {
+  throw Unsupported("pipeline", site.instr.place);
+}
+Results lower_op(Context&, const ir::Stages&, const Site& site) {
+  throw Unsupported("stages", site.instr.place);
+}
 
 }  // namespace shardproof::lower

@@ -19,12 +19,14 @@ void add_block_uses(const ir::Block& block, std::vector<ir::ValueId>* out) {
 }
 
 /// Whether each instruction of the block leads to a wanted value.
-std::vector<bool> live(const ir::Block& block, const std::vector<ir::ValueId>& wanted, size_t values) {
+std::vector<bool> live(const ir::Block& block, const std::vector<ir::ValueId>& wanted,
+                       size_t values) {
   std::vector<bool> needed(values, false), result(block.instrs.size(), false);
   for (ir::ValueId v : wanted) needed.at(v) = true;
   for (size_t i = block.instrs.size(); i-- > 0;) {
     const ir::Instr& instr = block.instrs[i];
-    for (ir::ValueId v : instr.results) result[i] = result[i] || needed.at(v);
+    for (ir::ValueId v : instr.results)
+      result[i] = result[i] || (v != ir::no_value && needed.at(v));
     if (!result[i]) continue;
     for (ir::ValueId v : uses(instr)) needed.at(v) = true;
   }
@@ -32,7 +34,8 @@ std::vector<bool> live(const ir::Block& block, const std::vector<ir::ValueId>& w
 }
 
 /// Declares the requirements whose values are there, each once.
-void declare_ready(Context& c, const ir::Block& block, const Frame& frame, std::vector<bool>* done) {
+void declare_ready(Context& c, const ir::Block& block, const Frame& frame,
+                   std::vector<bool>* done) {
   for (size_t i = 0; i < block.requirements.size(); ++i) {
     if ((*done)[i] || !c.ready(block.requirements[i].condition, frame)) continue;
     (*done)[i] = true;
@@ -43,6 +46,7 @@ void declare_ready(Context& c, const ir::Block& block, const Frame& frame, std::
 void record(Context& c, const Frame& frame, const ir::Instr& instr) {
   if (!frame.top) return;
   for (ir::ValueId v : instr.results) {
+    if (v == ir::no_value) continue;
     const ir::Value& value = frame.function.values.at(v);
     if (!value.name.empty()) c.named.push_back({value.name, v, *frame.values.at(v)});
   }
@@ -69,8 +73,11 @@ void Context::block(const ir::Block& block, Frame& frame, const std::vector<ir::
     if (!needed[i]) continue;
     const ir::Instr& instr = block.instrs[i];
     const Site site{instr, frame};
-    Results results = std::visit([&](const auto& op) { return lower_op(*this, op, site); }, instr.op);
-    for (size_t k = 0; k < instr.results.size(); ++k) frame.values.at(instr.results[k]) = std::move(results.at(k));
+    Results results =
+        std::visit([&](const auto& op) { return lower_op(*this, op, site); }, instr.op);
+    for (size_t k = 0; k < instr.results.size(); ++k)
+      if (instr.results[k] != ir::no_value)
+        frame.values.at(instr.results[k]) = std::move(results.at(k));
     record(*this, frame, instr);
     if (!declared.empty()) declare_ready(*this, block, frame, &declared);
   }
@@ -94,12 +101,13 @@ std::vector<Tensor> Context::body(Frame& frame, const std::vector<bool>* wanted)
 size_t Context::callee(size_t function) const {
   const ir::Function& f = program.functions.at(function);
   if (!f.model || f.implements_grad) return function;
-  const bool proved = options.use_models && options.proved != nullptr && options.proved->at(function);
+  const bool proved =
+      options.use_models && options.proved != nullptr && options.proved->at(function);
   return proved || f.trusted ? *f.model : function;
 }
 
-std::vector<Tensor> Context::call(size_t function, const std::vector<Tensor>& arguments, size_t depth,
-                                  const ir::Place& place) {
+std::vector<Tensor> Context::call(size_t function, const std::vector<Tensor>& arguments,
+                                  size_t depth, const ir::Place& place) {
   const ir::Function& f = program.functions.at(callee(function));
   if (f.trusted) throw Unsupported("trusted " + f.name, place);
   Frame frame{f, std::vector<std::optional<Tensor>>(f.values.size()), depth, false};
@@ -115,15 +123,18 @@ Results lower_op(Context& c, const ir::Call& op, const Site& site) {
   for (size_t i = 0; i < site.instr.operands.size(); ++i) arguments.push_back(site.operand(i));
   Results results = c.call(op.function, arguments, site.frame.depth, site.instr.place);
   for (size_t i = 0; i < results.size(); ++i) {
+    if (site.instr.results.at(i) == ir::no_value) continue;
     const Slots own = c.slots(site.result(i).type.dims);
     results[i] = c.tensor(own, c.at(results[i], own));
   }
   return results;
 }
 
-Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program, const Request& request,
-                       const Options& options) {
-  Context c(algebra, program, options);
+Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
+                       const Request& request, const Options& options) {
+  Variables own_variables;
+  Context c(algebra, program, options,
+            request.variables == nullptr ? own_variables : *request.variables);
   for (const ir::Requirement& r : program.requirements) c.require(r.condition, nullptr);
   const ir::Function& f = program.functions.at(request.function);
   if (f.trusted) throw Unsupported("trusted " + f.name, {f.name_range, {}, {}});

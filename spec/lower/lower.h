@@ -1,7 +1,9 @@
 #pragma once
-// The erasure of a plan, or a fn, as normal forms of the algebra: axes, marks and collectives are gone, every value
-// is a whole tensor. Integers do not overflow and floats are reals; what has no arithmetic (argsort, uniform, a scan
-// over a symbolic dim) is an uninterpreted function of its arguments.
+// The erasure of a plan, or a fn, as normal forms of the algebra: axes, marks and collectives are
+// gone, every value is a whole tensor. Integers do not overflow and floats are reals; what has no
+// arithmetic (argsort, uniform, a scan over a symbolic dim) is an uninterpreted function of its
+// arguments.
+#include <map>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -12,8 +14,9 @@
 
 namespace shardproof::lower {
 
-/// A value: `index` has one variable per base factor of each dim, in order ((K D): two, and so for `dim H = (K D)`).
-/// The variables are those of the dims' names, so that two values that share a dim share its variable.
+/// A value: `index` has one variable per base factor of each dim, in order ((K D): two, and so for
+/// `dim H = (K D)`). The variables are those of the dims' names, so that two values that share a
+/// dim share its variable.
 struct Tensor {
   std::vector<algebra::Var> index;
   algebra::Nf body;
@@ -27,7 +30,8 @@ struct Options {
 
 /// An op of the program has no lowering (grad, ring, ...): the verdict is unknown.
 struct Unsupported : std::runtime_error {
-  Unsupported(const std::string& op, ir::Place where) : std::runtime_error(op), place(std::move(where)) {}
+  Unsupported(const std::string& op, ir::Place where)
+      : std::runtime_error(op), place(std::move(where)) {}
   ir::Place place;
 };
 
@@ -38,7 +42,8 @@ struct Named {
   Tensor tensor;
 };
 
-/// One loop that was lowered, in order, those of callees included; carries are leaves in the bodies.
+/// One loop that was lowered, in order, those of callees included; carries are leaves in the
+/// bodies.
 struct Loop {
   std::string over;  ///< the dim, as printed
   std::vector<Name> carries;
@@ -52,47 +57,59 @@ struct Lowered {
   std::vector<Loop> loops;
 };
 
-/// What is known of the leaf parameters that index a table: their values are below the size of this dim.
+/// What is known of the leaf parameters that index a table: their values are below the size of this
+/// dim.
 using IdRanges = std::vector<std::optional<Dim>>;
 IdRanges id_ranges(const ir::Program& program, size_t function);
 
-/// The results of `function` at `arguments` (one per leaf parameter, then one per saved parameter), or at leaves
-/// named by the parameters' paths. `wanted`: only these results are computed. Throws Unsupported,
-/// algebra::BudgetExceeded, algebra::Overflow.
+/// The index variables of one Algebra, by name and range: functions lowered with the same ones can
+/// be compared.
+using Variables = std::map<std::pair<Name, uint32_t>, algebra::Var>;
+
+/// The results of `function` at `arguments` (one per leaf parameter, then one per saved parameter),
+/// or at leaves named by the parameters' paths. `wanted`: only these results are computed. Throws
+/// Unsupported, algebra::BudgetExceeded, algebra::Overflow.
 struct Request {
   size_t function = 0;
   const std::vector<Tensor>* arguments = nullptr;
   const std::vector<bool>* wanted = nullptr;
   const IdRanges* ids = nullptr;  ///< of the leaves; null: the function's own
+  Variables* variables = nullptr;
 };
-Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program, const Request& request,
+Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
+                       const Request& request, const Options& options);
+Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program, size_t function,
                        const Options& options);
-Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program, size_t function, const Options& options);
 
 struct Comparison {
   bool equal = false;     ///< false: the difference was not shown to vanish; it may still
   int limit = 0;          ///< the level that closed, or the last one tried
   std::string closed_by;  ///< "algebra, limit 1"
   size_t result = 0;      ///< the first result that differs
-  std::optional<algebra::Difference> difference;  ///< at limit 1; its text is valid, factor_value is not
-  std::string residue;                            ///< plan - model at limit 1, shown
-  std::optional<ir::ValueId> origin;              ///< the plan's value where they part: see first_difference
+  std::optional<algebra::Difference>
+      difference;                     ///< at limit 1; its text is valid, factor_value is not
+  std::string residue;                ///< plan - model at limit 1, shown
+  std::optional<ir::ValueId> origin;  ///< the plan's value where they part: see first_difference
   std::vector<std::string> assumptions;
   bool budget_ended = false;
   std::optional<std::string> unsupported;  ///< the op without a lowering
   std::optional<ir::Place> unsupported_at;
 };
 
-/// Is plan == model, result by result? Levels limit 1, 24, 200, a fresh Algebra each; both sides in the same one,
-/// with the same leaves for parameters of the same path. Never throws for a resolved program.
-Comparison compare_functions(const ir::Program& program, size_t plan, size_t model, const Options& options);
+/// Is plan == model, result by result? Levels limit 1, 24, 200, a fresh Algebra each; both sides in
+/// the same one, with the same leaves for parameters of the same path. Never throws for a resolved
+/// program.
+Comparison compare_functions(const ir::Program& program, size_t plan, size_t model,
+                             const Options& options);
 
-/// The earliest named value of the plan that has the name of a model's value but another normal form. Best effort: it
-/// rests on the custom of giving the same thing the same name in a plan and its model.
+/// The earliest named value of the plan that has the name of a model's value but another normal
+/// form. Best effort: it rests on the custom of giving the same thing the same name in a plan and
+/// its model.
 struct Parting {
   const Named* plan;
   const Named* model;
 };
-std::optional<Parting> first_difference(algebra::Algebra& algebra, const Lowered& plan, const Lowered& model);
+std::optional<Parting> first_difference(algebra::Algebra& algebra, const Lowered& plan,
+                                        const Lowered& model);
 
 }  // namespace shardproof::lower

@@ -7,14 +7,16 @@ namespace shardproof::lower {
 
 namespace {
 
-constexpr int64_t exact_limit = 1000000000000;  // coefficients are int64: longer literals would overflow in products
+constexpr int64_t exact_limit =
+    1000000000000;  // coefficients are int64: longer literals would overflow in products
 
 /// mantissa * 10^exponent, as a Rational within the limit.
 std::optional<algebra::Rational> decimal(const std::string& text) {
   int64_t digits = 0, exponent = 0;
   size_t i = 0;
   bool point = false;
-  for (; i < text.size() && (std::isdigit(static_cast<unsigned char>(text[i])) || text[i] == '.'); ++i) {
+  for (; i < text.size() && (std::isdigit(static_cast<unsigned char>(text[i])) || text[i] == '.');
+       ++i) {
     if (text[i] == '.') {
       point = true;
       continue;
@@ -24,10 +26,12 @@ std::optional<algebra::Rational> decimal(const std::string& text) {
     if (point) --exponent;
   }
   if (i == 0) return std::nullopt;
-  if (i < text.size() && (text[i] == 'e' || text[i] == 'E')) exponent += std::stoll(text.substr(i + 1)), i = text.size();
+  if (i < text.size() && (text[i] == 'e' || text[i] == 'E'))
+    exponent += std::stoll(text.substr(i + 1)), i = text.size();
   if (i != text.size()) return std::nullopt;
   for (; digits != 0 && digits % 10 == 0 && exponent < 0; ++exponent) digits /= 10;
-  if (exponent < -12 || exponent > 12) return digits == 0 ? std::optional(algebra::Rational(0)) : std::nullopt;
+  if (exponent < -12 || exponent > 12)
+    return digits == 0 ? std::optional(algebra::Rational(0)) : std::nullopt;
   int64_t power = 1;
   for (int64_t k = exponent < 0 ? -exponent : exponent; k > 0; --k) power *= 10;
   if (exponent > 0 && digits > exact_limit / power) return std::nullopt;
@@ -36,7 +40,8 @@ std::optional<algebra::Rational> decimal(const std::string& text) {
 
 std::string shown(const ir::Arith& arith, const Frame* frame) {
   ir::Arith copy = arith;
-  if (copy.kind == ir::Arith::Kind::value && frame != nullptr) copy.text = frame->function.values.at(copy.value).name;
+  if (copy.kind == ir::Arith::Kind::value && frame != nullptr)
+    copy.text = frame->function.values.at(copy.value).name;
   if (copy.kind == ir::Arith::Kind::value && copy.text.empty()) copy.text = "a value";
   if (copy.kind != ir::Arith::Kind::op) return ir::to_string(copy);
   for (ir::Arith& arg : copy.args) {
@@ -96,7 +101,8 @@ bool Context::ready(const ir::Arith& arith, const Frame& frame) const {
   return true;
 }
 
-/// Positivity and divisibility are used; other conditions only stand in the report. What is known is not repeated.
+/// Positivity and divisibility are used; other conditions only stand in the report. What is known
+/// is not repeated.
 void Context::require(const ir::Arith& condition, const Frame* frame) {
   const std::string& op = condition.text;
   if (condition.kind == ir::Arith::Kind::op && op == "and") {
@@ -112,11 +118,13 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
     if (a.known_positive(gap)) return;
     const bool usable = (!weak || a.known_integer(gap)) && !a.as_number(gap);
     if (usable) a.declare_positive(gap);
-  } else if (op == "==" && condition.args.at(0).text == "%" && condition.args.at(0).args.size() == 2) {
+  } else if (op == "==" && condition.args.at(0).text == "%" &&
+             condition.args.at(0).args.size() == 2) {
     const ir::Arith& mod = condition.args[0];
     const Nf ratio = a.div(arith(mod.args[0], frame), arith(mod.args[1], frame));
     const auto rest = a.as_number(arith(condition.args[1], frame));
-    if (rest && rest->is_zero() && a.variables(ratio).empty() && frame == nullptr) a.declare_range(ratio);
+    if (rest && rest->is_zero() && a.variables(ratio).empty() && frame == nullptr)
+      a.declare_range(ratio);
   }
   assume(shown(condition, frame));
 }

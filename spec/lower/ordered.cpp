@@ -1,4 +1,5 @@
-// Along a dim in order: cumsum is a sum under a threshold, the others are uninterpreted functions of the row.
+// Along a dim in order: cumsum is a sum under a threshold, the others are uninterpreted functions
+// of the row.
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -22,11 +23,13 @@ Slots primed(Slots slots) {
 }  // namespace
 
 Results lower_op(Context& c, const ir::Ordered& op, const Site& site) {
-  const Slots all = c.slots(op.pattern.left.at(0).dims), along = c.slots(op.pattern.left[0].dims.at(op.dim).dim);
+  const Slots all = c.slots(op.pattern.left.at(0).dims),
+              along = c.slots(op.pattern.left[0].dims.at(op.dim).dim);
   const Slots right = c.slots(op.pattern.right.dims);
   const Nf x = c.at(site.operand(0), all);
   if (op.fn == ir::OrderedFn::argsort)
-    return {c.tensor(right, c.a.opaque("argsort", {{c.vars(along), x}}, c.terms(along), position_in(c, along)))};
+    return {c.tensor(
+        right, c.a.opaque("argsort", {{c.vars(along), x}}, c.terms(along), position_in(c, along)))};
   const Slots before = primed(along);
   const Nf earlier = c.at({c.vars(along), x}, before);
   const Nf counted = c.a.le0(c.a.sub(c.join(before), c.join(along)));

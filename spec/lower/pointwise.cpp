@@ -9,7 +9,8 @@ using algebra::Fn;
 using ir::BinaryFn;
 using ir::UnaryFn;
 
-/// Operand i at the result's index: its dims are some of the result's, by name, else as another name of the same dim.
+/// Operand i at the result's index: its dims are some of the result's, by name, else as another
+/// name of the same dim.
 Nf operand(Context& c, const Site& site, size_t i, const Slots& result) {
   const Slots own = c.slots(site.type(i).dims);
   Slots free = without(result, own), index;
@@ -140,7 +141,9 @@ Results same(Context& c, const Site& site) {
 
 }  // namespace
 
-Results lower_op(Context& c, const ir::Number& op, const Site&) { return {{{}, number(c.a, op.text)}}; }
+Results lower_op(Context& c, const ir::Number& op, const Site&) {
+  return {{{}, number(c.a, op.text)}};
+}
 
 Results lower_op(Context& c, const ir::SizeOf& op, const Site&) {
   return {{{}, op.axis ? c.axis(op.name) : c.size(Dim{{op.name}})}};
@@ -152,7 +155,8 @@ Results lower_op(Context& c, const ir::Unary& op, const Site& site) {
 
 Results lower_op(Context& c, const ir::Binary& op, const Site& site) {
   const bool conditions = site.type(0).dtype == Dtype::boolean;
-  return pointwise(c, site, [&](const std::vector<Nf>& x) { return binary(c, op.fn, x[0], x[1], conditions); });
+  return pointwise(
+      c, site, [&](const std::vector<Nf>& x) { return binary(c, op.fn, x[0], x[1], conditions); });
 }
 
 Results lower_op(Context& c, const ir::Where&, const Site& site) {
@@ -170,7 +174,8 @@ Results lower_op(Context& c, const ir::Ascribe&, const Site& site) { return same
 
 Results lower_op(Context& c, const ir::Total&, const Site& site) {
   Nf total = c.a.number(0);
-  for (size_t i = 0; i < site.instr.operands.size(); ++i) total = c.a.add(total, site.operand(i).body);
+  for (size_t i = 0; i < site.instr.operands.size(); ++i)
+    total = c.a.add(total, site.operand(i).body);
   return {{{}, total}};
 }
 

@@ -10,7 +10,8 @@ Slots bracket(Context& c, const Shape& shape, std::optional<size_t> position) {
 }
 
 /// x at its own slots, with `terms` for those of the bracketed dim.
-Nf at_bracket(Context& c, const Tensor& x, const Slots& all, const Slots& marked, const std::vector<Nf>& terms) {
+Nf at_bracket(Context& c, const Tensor& x, const Slots& all, const Slots& marked,
+              const std::vector<Nf>& terms) {
   std::vector<Nf> index;
   for (const Slot& slot : all) {
     size_t k = 0;
@@ -35,7 +36,8 @@ void assume_inside(Context& c, const Site& site, size_t operand, Nf start, Nf le
 
 /// Entry i of the result is entry (i - by) mod |L|.
 Results rolled(Context& c, const Site& site, const ir::Pattern& pattern, Nf by) {
-  const Slots all = c.slots(pattern.left.at(0).dims), marked = bracket(c, pattern.left[0], pattern.left_bracket);
+  const Slots all = c.slots(pattern.left.at(0).dims),
+              marked = bracket(c, pattern.left[0], pattern.left_bracket);
   const Nf from = c.a.mod(c.a.sub(c.join(marked), by), c.size(marked));
   const Nf body = at_bracket(c, site.operand(0), all, marked, c.split(c.as_index(from), marked));
   return {c.tensor(c.slots(pattern.right.dims), body)};
@@ -99,7 +101,8 @@ Results lower_op(Context& c, const ir::Ppermute& op, const Site& site) {
 Results lower_op(Context& c, const ir::Entry& op, const Site& site) {
   const Slots all = c.slots(site.type(0).dims), marked = c.slots(op.dim);
   const std::vector<Nf> digits = c.split(c.as_index(site.operand(1).body), marked);
-  return {c.tensor(c.slots(site.result(0).type.dims), at_bracket(c, site.operand(0), all, marked, digits))};
+  return {c.tensor(c.slots(site.result(0).type.dims),
+                   at_bracket(c, site.operand(0), all, marked, digits))};
 }
 
 }  // namespace shardproof::lower

@@ -1,0 +1,90 @@
+#include <algorithm>
+#include <map>
+
+#include "spec/cli/report.h"
+
+namespace shardproof::cli {
+namespace {
+
+constexpr char mark[] = "#: ";  ///< begins an annotation; an older one is replaced
+
+/// The file of the report among all that were read.
+int32_t main_file(const FileReport& report) {
+  for (size_t i = 0; i < report.sources->size(); ++i)
+    if (report.sources->file(static_cast<int32_t>(i)).path == report.path)
+      return static_cast<int32_t>(i);
+  return -1;
+}
+
+struct Bound {
+  uint32_t offset;
+  Name name;
+  std::string type;
+};
+
+/// The named values of the plans in `file`, by line, in the order of the text.
+std::map<int, std::vector<Bound>> bound_values(const FileReport& report, int32_t file) {
+  std::map<int, std::vector<Bound>> lines;
+  const ir::Program& program = report.checked->program();
+  for (const PlanReport& plan : report.checked->plans()) {
+    const ir::Function& function = program.functions.at(plan.function);
+    const auto& types = report.checked->types(plan.function);
+    std::vector<ir::ValueId> params = function.params;
+    params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
+    for (size_t i = 0; i < function.values.size() && i < types.size(); ++i) {
+      const ir::Value& value = function.values[i];
+      if (value.name.empty() || value.range.file != file) continue;
+      if (std::find(params.begin(), params.end(), i) != params.end()) continue;
+      const int line = report.sources->locate(file, value.range.begin).line;
+      lines[line].push_back({value.range.begin, value.name, to_string(types[i])});
+    }
+  }
+  for (auto& [line, values] : lines)
+    std::stable_sort(values.begin(), values.end(),
+                     [](const Bound& a, const Bound& b) { return a.offset < b.offset; });
+  return lines;
+}
+
+std::string comment(const std::vector<Bound>& values) {
+  if (values.size() == 1) return values[0].type;
+  std::string text;
+  for (const Bound& value : values)
+    text += (text.empty() ? "" : ", ") + value.name + " " + value.type;
+  return text;
+}
+
+std::string without_annotation(std::string_view line) {
+  const size_t old = line.find(mark);
+  if (old != std::string_view::npos) line = line.substr(0, old);
+  return std::string(line.substr(0, line.find_last_not_of(" \t\r") + 1));
+}
+
+}  // namespace
+
+void print_annotated(const FileReport& report, std::ostream& out) {
+  const int32_t file = main_file(report);
+  if (file < 0 || !report.checked) return;
+  const auto values = bound_values(report, file);
+  const Sources& sources = *report.sources;
+  const int lines = static_cast<int>(sources.file(file).line_starts.size());
+  // One column for all, unless a line is very long.
+  constexpr size_t rightmost = 88;
+  size_t column = 0;
+  for (const auto& [line, unused] : values) {
+    const size_t width = without_annotation(sources.line(file, line)).size();
+    if (width <= rightmost) column = std::max(column, width);
+  }
+  for (int line = 1; line <= lines; ++line) {
+    const auto found = values.find(line);
+    if (found == values.end()) {
+      const std::string_view text = sources.line(file, line);
+      if (line < lines || !text.empty()) out << text << "\n";
+      continue;
+    }
+    const std::string text = without_annotation(sources.line(file, line));
+    out << text << std::string(column > text.size() ? column - text.size() : 0, ' ') << "  " << mark
+        << comment(found->second) << "\n";
+  }
+}
+
+}  // namespace shardproof::cli

@@ -1,0 +1,142 @@
+#include "spec/cli/json.h"
+
+#include <stdexcept>
+
+namespace shardproof::cli {
+namespace {
+
+Json position(const Sources& sources, int32_t file, uint32_t offset) {
+  const LineColumn at = sources.locate(file, offset);
+  return {{"line", at.line}, {"column", at.column}};
+}
+
+Json range_of(const Sources& sources, const SourceRange& range) {
+  if (range.file < 0 || static_cast<size_t>(range.file) >= sources.size()) return nullptr;
+  return {{"file", utf8(sources.file(range.file).path)},
+          {"begin", position(sources, range.file, range.begin)},
+          {"end", position(sources, range.file, range.end)}};
+}
+
+Json texts(const std::vector<std::string>& list) {
+  Json result = Json::array();
+  for (const std::string& each : list) result.push_back(utf8(each));
+  return result;
+}
+
+Json fix_of(const Sources& sources, const Fix& fix) {
+  Json edits = Json::array();
+  for (const Edit& edit : fix.edits)
+    edits.push_back({{"range", range_of(sources, edit.range)}, {"text", utf8(edit.text)}});
+  return {{"message", utf8(fix.message)},
+          {"cost", utf8(fix.cost)},
+          {"checked", fix.checked},
+          {"edits", edits}};
+}
+
+Json diagnostic_of(const Sources& sources, const Diagnostic& d) {
+  static const char* severities[] = {"error", "warning", "note"};
+  Json notes = Json::array(), fixes = Json::array(), example = nullptr;
+  for (const Label& note : d.notes)
+    notes.push_back({{"range", range_of(sources, note.range)}, {"message", utf8(note.text)}});
+  for (const Fix& fix : d.fixes) fixes.push_back(fix_of(sources, fix));
+  if (d.counterexample)
+    example = {{"mesh", utf8(d.counterexample->mesh)},
+               {"sizes", utf8(d.counterexample->sizes)},
+               {"lines", texts(d.counterexample->lines)}};
+  return {{"code", d.code},
+          {"severity", severities[static_cast<int>(d.severity)]},
+          {"range", range_of(sources, d.range)},
+          {"message", utf8(d.message)},
+          {"label", utf8(d.label)},
+          {"notes", notes},
+          {"details", texts(d.details)},
+          {"types", texts(d.types)},
+          {"counterexample", example},
+          {"fixes", fixes}};
+}
+
+Json diagnostics_of(const Sources& sources, const std::vector<Diagnostic>& list) {
+  Json result = Json::array();
+  for (const Diagnostic& each : list) result.push_back(diagnostic_of(sources, each));
+  return result;
+}
+
+Json amount(const cost::Amount& amount, const FileReport& report) {
+  Json value = nullptr;
+  if (report.sized) try {
+      value = amount.evaluate(report.sizes);
+    } catch (const std::domain_error&) {
+      // A size is missing: the symbolic amount stands alone.
+    }
+  return {{"symbolic", amount.text()}, {"value", value}};
+}
+
+Json stats_of(const FileReport& report, const PlanReport& plan) {
+  const auto cost = cost_of(*report.checked, plan);
+  if (!cost) return nullptr;
+  Json collectives = Json::array(), live = Json::array();
+  for (const auto& row : cost->totals())
+    collectives.push_back({{"kind", row.kind},
+                           {"count", amount(row.count, report)},
+                           {"bytes", amount(row.bytes, report)}});
+  for (const cost::Amount& point : cost->live) live.push_back(amount(point, report));
+  return {{"collectives", collectives},
+          {"flops", amount(cost->flops, report)},
+          {"state", amount(cost->state, report)},
+          {"inputs", amount(cost->inputs, report)},
+          {"saved", amount(cost->saved, report)},
+          {"live", live},
+          {"backward_left_out", cost->backward_left_out}};
+}
+
+Json plan_of(const FileReport& report, const PlanReport& plan) {
+  const ir::Function& function = report.checked->program().functions.at(plan.function);
+  Json model = nullptr, conditions = Json::array();
+  if (function.model) model = report.checked->program().functions.at(*function.model).name;
+  for (const Divisibility& each : plan.conditions) conditions.push_back(to_string(each));
+  return {{"name", plan.name},
+          {"model", model},
+          {"claim", plan.claim},
+          {"imported", plan.imported},
+          {"verdict", to_string(plan.verdict)},
+          {"conditions", conditions},
+          {"assumptions", texts(plan.assumptions)},
+          {"trusting", texts(plan.trusting)},
+          {"proof", utf8(plan.proof)},
+          {"stats", stats_of(report, plan)},
+          {"diagnostics", diagnostics_of(*report.sources, plan.diagnostics)}};
+}
+
+}  // namespace
+
+std::string utf8(std::string_view text) {
+  const std::string quoted =
+      Json(std::string(text)).dump(-1, ' ', false, Json::error_handler_t::replace);
+  return Json::parse(quoted).get<std::string>();
+}
+
+Json json_of(const FileReport& report) {
+  Json plans = Json::array();
+  Json diagnostics = diagnostics_of(*report.sources, report.diagnostics);
+  if (report.checked) {
+    for (const PlanReport& plan : report.checked->plans()) plans.push_back(plan_of(report, plan));
+    for (Json& each : diagnostics_of(*report.sources, report.checked->diagnostics()))
+      diagnostics.push_back(std::move(each));
+  }
+  return {{"version", version},
+          {"file", utf8(report.path)},
+          {"verdict", to_string(report.verdict)},
+          {"exit", exit_code(report.verdict)},
+          {"seconds", report.seconds},
+          {"new_claims", texts(report.claims)},
+          {"diagnostics", diagnostics},
+          {"plans", plans}};
+}
+
+void print_json(const std::vector<FileReport>& reports, std::ostream& out) {
+  Json all = Json::array();
+  for (const FileReport& report : reports) all.push_back(json_of(report));
+  out << (all.size() == 1 ? all[0] : all).dump(2) << "\n";
+}
+
+}  // namespace shardproof::cli

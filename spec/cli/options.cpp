@@ -1,0 +1,102 @@
+#include "spec/cli/options.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+namespace shardproof::cli {
+
+const char* const version = "0.1.0";
+
+namespace {
+
+const char footer[] = R"(
+Examples
+  check-sharding ffn.shard                       is every plan the same as its model, on every mesh?
+  check-sharding llama3.shard --config llama3_8b   and do the sizes of this run divide?
+  check-sharding ffn.shard --mesh d=8,t=4 --set M=4096,F=14336 --stats
+                                                 what each device communicates, computes and keeps
+  check-sharding ffn.shard --annotate            the program with the type of each value beside it
+  check-sharding ffn.shard --latex               the program as equations
+  check-sharding --explain E0207                 what a code means, with a wrong plan and the right one
+  check-sharding *.shard --format sarif          for code review; --format json for other programs
+
+Exit codes
+  0  proved, for every mesh that the report names
+  1  refuted: a plan does not compute its model; the report has the place and a counterexample
+  2  unknown: not decided; this is never a pass (also with --strict: proved, but trusting a plan)
+  3  invalid: the text cannot be read as a program, or the sizes do not divide
+  With several files the worst one counts: 3, then 1, then 2, then 0.)";
+
+const char description[] =
+    "check-sharding proves that a sharded program computes the same as its unsharded model.\n"
+    "A file declares functions (fn, mathematics on whole tensors) and plans (plan P implements f,\n"
+    "what every device does). Each plan is proved for all meshes and all sizes at once.";
+
+std::vector<Assignment> assignments(const std::vector<std::string>& texts) {
+  std::vector<Assignment> result;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    if (equals == std::string::npos)
+      result.emplace_back(text, "");
+    else
+      result.emplace_back(text.substr(0, equals), text.substr(equals + 1));
+  }
+  return result;
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const std::vector<std::string>& args, std::ostream& out,
+                               std::ostream& err) {
+  CommandLine line;
+  Options& o = line.options;
+  std::vector<std::string> mesh, set;
+  bool no_colour = false;
+  CLI::App app(description, "check-sharding");
+  app.footer(footer);
+  app.get_formatter()->column_width(28);
+  app.set_version_flag("--version", std::string("check-sharding ") + version);
+  auto text = [&](const char* flag, auto& target, const char* help, const char* type) {
+    return app.add_option(flag, target, help)->type_name(type);
+  };
+  text("files", o.files, "Files to check; - is the standard input", "FILE");
+  text("--explain", o.explain, "Explain a code of an error, e.g. E0207", "CODE");
+  text("--mesh", mesh, "Sizes of mesh axes, e.g. d=8,t=4", "AXIS=N")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  text("--set", set, "Sizes of dims, or consts, e.g. M=4096,eps=1e-5", "NAME=N")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  text("--config", o.config, "Sizes from a `config` of the file", "NAME");
+  const std::map<std::string, Format> formats = {
+      {"text", Format::text}, {"json", Format::json}, {"sarif", Format::sarif}};
+  text("--format", o.format, "text, json or sarif", "FORMAT")
+      ->transform(CLI::CheckedTransformer(formats).description(""));
+  app.add_flag("--annotate", o.annotate, "Print the program with the type of each value");
+  app.add_flag("--latex", o.latex, "Print the program as equations");
+  app.add_flag("--stats", o.stats, "Communication, FLOPs and memory per device");
+  text("--smtlib", o.smtlib, "Write what the solver was asked into a folder", "DIR");
+  app.add_flag("--strict", o.strict, "Exit 2 where a proof trusts a plan");
+  const std::map<std::string, When> when = {
+      {"auto", When::automatic}, {"always", When::always}, {"never", When::never}};
+  text("--color", o.colour, "auto, always or never", "WHEN")
+      ->transform(CLI::CheckedTransformer(when).description(""));
+  app.add_flag("--no-color", no_colour, "The same as --color never");
+  try {
+    std::vector<std::string> reversed(args.rbegin(), args.rend());
+    app.parse(std::move(reversed));
+    if (o.files.empty() && !o.explain)
+      throw CLI::RequiredError("FILE: a file to check, or --explain CODE (see --help)");
+    if (o.annotate && o.latex) throw CLI::ExcludesError("--annotate", "--latex");
+  } catch (const CLI::ParseError& error) {
+    const bool asked = error.get_exit_code() == 0;
+    app.exit(error, out, err);
+    line.exit = asked ? 0 : 3;
+  }
+  o.mesh = assignments(mesh);
+  o.set = assignments(set);
+  if (no_colour) o.colour = When::never;
+  return line;
+}
+
+}  // namespace shardproof::cli

@@ -1,0 +1,37 @@
+#pragma once
+// The command line of check-sharding.
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+namespace shardproof::cli {
+
+enum class Format { text, json, sarif };
+enum class When { automatic, always, never };
+
+/// `name=text` as the user wrote it; the text may be empty or no number.
+using Assignment = std::pair<std::string, std::string>;
+
+struct Options {
+  std::vector<std::string> files;  ///< "-" is the standard input
+  std::optional<std::string> explain;
+  bool annotate = false, latex = false, stats = false, strict = false;
+  std::vector<Assignment> mesh, set;
+  std::string config;
+  Format format = Format::text;
+  std::string smtlib;  ///< a folder; empty: none
+  When colour = When::automatic;
+};
+
+struct CommandLine {
+  Options options;
+  std::optional<int> exit;  ///< the answer was printed: --help, --version, a mistake
+};
+CommandLine parse_command_line(const std::vector<std::string>& args, std::ostream& out,
+                               std::ostream& err);
+
+extern const char* const version;
+
+}  // namespace shardproof::cli

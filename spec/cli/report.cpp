@@ -1,0 +1,61 @@
+#include "spec/cli/report.h"
+
+#include <stdexcept>
+
+namespace shardproof::cli {
+
+int exit_code(Verdict verdict) {
+  switch (verdict) {
+    case Verdict::proved:
+      return 0;
+    case Verdict::refuted:
+      return 1;
+    case Verdict::unknown:
+      return 2;
+    case Verdict::invalid:
+      break;
+  }
+  return 3;
+}
+
+bool worse(Verdict a, Verdict b) {
+  auto rank = [](Verdict v) {
+    return v == Verdict::invalid ? 3 : v == Verdict::refuted ? 2 : v == Verdict::unknown ? 1 : 0;
+  };
+  return rank(a) > rank(b);
+}
+
+std::vector<const Diagnostic*> all_diagnostics(const FileReport& report) {
+  std::vector<const Diagnostic*> all;
+  auto add = [&](const std::vector<Diagnostic>& diagnostics) {
+    for (const Diagnostic& each : diagnostics) all.push_back(&each);
+  };
+  if (report.checked) add(report.checked->diagnostics());
+  add(report.diagnostics);
+  if (report.checked)
+    for (const PlanReport& plan : report.checked->plans()) add(plan.diagnostics);
+  return all;
+}
+
+bool listed(const PlanReport& plan) { return !plan.imported || plan.verdict != Verdict::proved; }
+
+std::string trusting(const PlanReport& plan) {
+  std::string text;
+  for (const Name& name : plan.trusting) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::optional<cost::Cost> cost_of(const CheckedProgram& checked, const PlanReport& plan) {
+  const ir::Function& function = checked.program().functions.at(plan.function);
+  if (plan.verdict == Verdict::refuted || plan.verdict == Verdict::invalid || function.trusted)
+    return std::nullopt;
+  try {
+    return cost::cost(
+        checked.program(), [&](size_t i) -> const std::vector<Type>& { return checked.types(i); },
+        plan.function);
+  } catch (const std::logic_error&) {
+    return std::nullopt;  // a value without a final type, or an amount beyond 64 bits
+  }
+}
+
+}  // namespace shardproof::cli

@@ -1,0 +1,49 @@
+#pragma once
+// What is known of one file after its check, and how it is printed.
+#include <memory>
+#include <optional>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "spec/check/check.h"
+#include "spec/cli/options.h"
+#include "spec/cost/cost.h"
+
+namespace shardproof::cli {
+
+struct FileReport {
+  std::string path;
+  std::unique_ptr<Sources> sources = std::make_unique<Sources>();
+  std::optional<CheckedProgram> checked;  ///< none: the file could not be read
+  std::vector<Diagnostic> diagnostics;    ///< of reading the file, and of the run's sizes
+  cost::Sizes sizes;                      ///< of the run; empty: none
+  bool sized = false;                     ///< the user gave sizes
+  std::vector<std::string> claims;        ///< "eps = 1e-05: the file says 1e-06"
+  Verdict verdict = Verdict::invalid;
+  double seconds = 0;
+};
+
+int exit_code(Verdict verdict);    ///< 0, 1, 2, 3
+bool worse(Verdict a, Verdict b);  ///< invalid, refuted, unknown, proved
+/// Every diagnostic of a report: the file's, the sizes', then each plan's.
+std::vector<const Diagnostic*> all_diagnostics(const FileReport& report);
+/// The plan is in the report: the file's own, or an imported one that is not proved.
+bool listed(const PlanReport& plan);
+/// The plans that a proof trusts, as "a, b".
+std::string trusting(const PlanReport& plan);
+
+/// The cost of a plan whose types are complete; none for a refused or a trusted one.
+std::optional<cost::Cost> cost_of(const CheckedProgram& checked, const PlanReport& plan);
+
+void print_text(const FileReport& report, const Options& options, bool colour, bool name_file,
+                std::ostream& out);
+void print_stats(const FileReport& report, std::ostream& out);
+void print_annotated(const FileReport& report, std::ostream& out);
+void print_latex(const FileReport& report, std::ostream& out);
+/// One object, or an array of objects for several files.
+void print_json(const std::vector<FileReport>& reports, std::ostream& out);
+/// SARIF 2.1.0.
+void print_sarif(const std::vector<FileReport>& reports, std::ostream& out);
+
+}  // namespace shardproof::cli

@@ -1,0 +1,29 @@
+#pragma once
+// check-sharding as a function: what main, the tests and the benchmarks call.
+#include <functional>
+#include <istream>
+#include <ostream>
+#include <string>
+#include <vector>
+
+#include "spec/check/check.h"
+
+namespace shardproof::cli {
+
+/// What the program finds around it. Tests replace parts of it.
+struct Environment {
+  bool out_is_terminal = false, err_is_terminal = false;
+  std::function<double()> seconds;  ///< a clock; none: the steady clock
+  /// Adds what the solver proves and its counterexamples; none: the checker's verdict stands.
+  std::function<void(CheckedProgram&, const Sources&)> prove;
+  /// Writes the obligations into a folder; false with the reason on the stream when it cannot.
+  std::function<bool(const CheckedProgram&, const Sources&, const std::string&, std::ostream&)>
+      smtlib;
+};
+
+/// Runs check-sharding with the arguments behind the program's name; returns the exit code:
+/// 0 proved, 1 refuted, 2 unknown, 3 invalid.
+int run(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
+        std::ostream& err, const Environment& environment = {});
+
+}  // namespace shardproof::cli

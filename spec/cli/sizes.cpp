@@ -1,0 +1,341 @@
+#include "spec/cli/sizes.h"
+
+#include <algorithm>
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+#include <numeric>
+#include <optional>
+#include <set>
+#include <stdexcept>
+
+#include "spec/cli/suggest.h"
+
+namespace shardproof::cli {
+namespace {
+
+Diagnostic error(const char* code, std::string message, std::vector<std::string> details = {}) {
+  Diagnostic d;
+  d.code = code;
+  d.message = std::move(message);
+  d.details = std::move(details);
+  return d;
+}
+
+std::vector<std::string> keys(const auto& map) {
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : map) names.push_back(name);
+  return names;
+}
+
+std::string listed(const std::vector<std::string>& names) {
+  std::string text;
+  for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text;
+}
+
+std::vector<std::string> suggestion(const std::string& word, const std::vector<std::string>& names,
+                                    const char* what) {
+  if (auto name = nearest(word, names)) return {"did you mean " + *name + "?"};
+  if (names.empty()) return {std::string("the file declares no ") + what};
+  return {std::string("the file declares the ") + what + " " + listed(names)};
+}
+
+/// Reads the assignments of one source (a config, --mesh, --set) into `given`.
+class Reader {
+ public:
+  Reader(const ir::Program& program, Given& given) : program_(program), given_(given) {}
+
+  void read(const std::string& from, const Assignment& assignment, bool axes_only) {
+    const auto& [name, number] = assignment;
+    const std::string written = from + name + "=" + number;
+    if (name.empty() || number.empty())
+      return add(
+          error("E0003", written + ": expected NAME=NUMBER", {"for example " + from + "d=8"}));
+    if (program_.axes.count(name)) return size(written, name, number, true);
+    if (axes_only) return add(unknown_axis(written, name));
+    if (program_.dims.count(name)) return size(written, name, number, false);
+    if (program_.consts.count(name)) return constant(written, name, number);
+    std::vector<std::string> names = keys(program_.dims);
+    for (const auto& more : {keys(program_.axes), keys(program_.consts)})
+      names.insert(names.end(), more.begin(), more.end());
+    add(error("E0101", written + ": unknown name " + name,
+              suggestion(name, names, "dims, axes and consts")));
+  }
+
+ private:
+  Diagnostic unknown_axis(const std::string& written, const Name& name) const {
+    if (program_.dims.count(name))
+      return error("E0101", written + ": " + name + " is a dim, not a mesh axis",
+                   {"its size is given by --set"});
+    return error("E0101", written + ": unknown mesh axis " + name,
+                 suggestion(name, keys(program_.axes), "axes"));
+  }
+
+  void size(const std::string& written, const Name& name, const std::string& number, bool axis) {
+    int64_t value = 0;
+    const char* end = number.data() + number.size();
+    const auto [stop, code] = std::from_chars(number.data(), end, value);
+    if (code == std::errc::result_out_of_range)
+      return add(error("E0106", written + ": the size does not fit into 64 bits"));
+    if (code != std::errc() || stop != end)
+      return add(error("E0003", written + ": a size is a whole number"));
+    if (value < 1)
+      return add(error("E0106", written + ": " +
+                                    (axis ? "a mesh axis has at least one device"
+                                          : "a dim has at least one entry")));
+    if (auto fixed = declared(name, axis); fixed && *fixed != value)
+      return add(error("E0106", written + ": the file says " + name + "=" + std::to_string(*fixed),
+                       {"a size that the file gives is part of what is proved; leave it open "
+                        "there to choose it here"}));
+    given_.sizes[name] = value;
+  }
+
+  std::optional<int64_t> declared(const Name& name, bool axis) const {
+    if (axis) return program_.axes.at(name).size;
+    try {
+      return program_.size(Dim{{name}}, {});
+    } catch (const std::domain_error&) {
+      return std::nullopt;
+    }
+  }
+
+  void constant(const std::string& written, const Name& name, const std::string& number) {
+    char* end = nullptr;
+    const double value = std::strtod(number.c_str(), &end);
+    if (end != number.c_str() + number.size() || !std::isfinite(value))
+      return add(error("E0003", written + ": not a number"));
+    if (value != program_.consts.at(name))
+      given_.consts[name] = value;
+    else
+      given_.consts.erase(name);
+  }
+
+  void add(Diagnostic diagnostic) { given_.diagnostics.push_back(std::move(diagnostic)); }
+
+  const ir::Program& program_;
+  Given& given_;
+};
+
+std::optional<int64_t> product(const std::vector<Axis>& axes, const cost::Sizes& sizes) {
+  int64_t result = 1;
+  for (const Axis& axis : axes)
+    if (__builtin_mul_overflow(result, sizes.at(axis), &result)) return std::nullopt;
+  return result;
+}
+
+std::string bars(const std::vector<Axis>& axes) {
+  std::string text;
+  for (const Axis& axis : axes) text += (text.empty() ? "|" : "*|") + axis + "|";
+  return text;
+}
+
+/// The one symbol a size depends on; nullopt for none or several.
+std::optional<Name> symbol(const ir::Arith& size) {
+  if (size.kind == ir::Arith::Kind::size) return size.text;
+  std::optional<Name> found;
+  for (const ir::Arith& arg : size.args)
+    if (auto name = symbol(arg)) {
+      if (found && *found != *name) return std::nullopt;
+      found = name;
+    }
+  return found;
+}
+
+/// Conditions of one file at given sizes.
+class Fit {
+ public:
+  Fit(const CheckedProgram& checked, const cost::Sizes& sizes)
+      : checked_(checked), program_(checked.program()), sizes_(sizes) {}
+
+  std::vector<Diagnostic> run() {
+    for (const PlanReport& plan : checked_.plans())
+      for (const Divisibility& condition : plan.conditions)
+        if (!plan.imported) check(plan, condition);
+    for (const ir::Requirement& each : program_.requirements) requirement(each);
+    for (const PlanReport& plan : checked_.plans())
+      for (const auto& each : program_.functions.at(plan.function).body.requirements)
+        if (!plan.imported) requirement(each);
+    if (!missing_.empty()) note();
+    return std::move(diagnostics_);
+  }
+
+ private:
+  /// The dim whose local size a condition is about: the first factor of a group.
+  static Dim split_dim(const Divisibility& condition) { return Dim{{condition.dim.factors.at(0)}}; }
+
+  bool ready(const Divisibility& condition) {
+    bool all = true;
+    for (const Axis& axis : condition.axes)
+      if (!sizes_.count(axis)) {
+        missing_.insert("|" + axis + "|");
+        all = false;
+      }
+    return all;
+  }
+
+  void check(const PlanReport& plan, const Divisibility& condition) {
+    if (!ready(condition)) return;
+    const Dim dim = split_dim(condition);
+    try {
+      const auto n = product(condition.axes, sizes_);
+      const int64_t size = program_.size(dim, sizes_);
+      if (n && size % *n == 0) return;
+      const std::string shown = to_string(condition);
+      if (!seen_.insert(shown).second) return;
+      Diagnostic d =
+          error("E0501", bars(condition.axes) + " = " + (n ? std::to_string(*n) : "over 2^63") +
+                             " does not divide |" + to_string(dim) + "| = " + std::to_string(size));
+      d.range = program_.functions.at(plan.function).name_range;
+      d.label = plan.name + " needs " + shown;
+      if (n) d.details = nearest_sizes(dim, *n, size);
+      diagnostics_.push_back(std::move(d));
+    } catch (const std::domain_error& reason) {
+      const std::string what = reason.what();
+      if (const size_t end = what.find(" has no size"); end != std::string::npos)
+        missing_.insert(what.substr(0, end));
+      else
+        diagnostics_.push_back(error("E0106", "|" + to_string(dim) + "|: " + what));
+    }
+  }
+
+  /// All products that must divide the dim, as one number.
+  int64_t step(const Dim& dim, int64_t least) const {
+    int64_t all = least;
+    for (const PlanReport& plan : checked_.plans())
+      for (const Divisibility& each : plan.conditions) {
+        if (plan.imported || split_dim(each) != dim) continue;
+        const bool known = std::all_of(each.axes.begin(), each.axes.end(),
+                                       [&](const Axis& axis) { return sizes_.count(axis) > 0; });
+        const auto n = known ? product(each.axes, sizes_) : std::nullopt;
+        int64_t next = 0;
+        if (!n || __builtin_mul_overflow(all / std::gcd(all, *n), *n, &next)) continue;
+        all = next;
+      }
+    return all;
+  }
+
+  std::vector<std::string> nearest_sizes(const Dim& dim, int64_t least, int64_t size) const {
+    const int64_t n = step(dim, least);
+    const ir::Arith arith = program_.size(dim);
+    const auto free = symbol(arith);
+    if (!free) return {"|" + to_string(dim) + "| is given by the file"};
+    std::vector<std::string> sizes;
+    if (arith.kind == ir::Arith::Kind::size) {
+      int64_t larger = 0;
+      if (size / n > 0) sizes.push_back(*free + "=" + std::to_string(size / n * n));
+      if (!__builtin_mul_overflow(size / n + 1, n, &larger))
+        sizes.push_back(*free + "=" + std::to_string(larger));
+    } else {
+      for (int direction : {-1, 1})
+        if (auto found = search(dim, *free, n, direction))
+          sizes.push_back(*free + "=" + std::to_string(*found));
+    }
+    if (sizes.empty()) return {};
+    return {"the nearest sizes that divide: " + listed(sizes)};
+  }
+
+  std::optional<int64_t> search(const Dim& dim, const Name& free, int64_t n, int direction) const {
+    constexpr int64_t tries = 100000;
+    cost::Sizes sizes = sizes_;
+    for (int64_t i = 1; i < tries; ++i) {
+      sizes[free] = sizes_.at(free) + direction * i;
+      if (sizes[free] < 1) return std::nullopt;
+      try {
+        if (program_.size(dim, sizes) % n == 0) return sizes[free];
+      } catch (const std::domain_error&) {
+      }
+    }
+    return std::nullopt;
+  }
+
+  void requirement(const ir::Requirement& each) {
+    try {
+      if (ir::evaluate(each.condition, sizes_) != 0) return;
+      Diagnostic d = error("E0106", "a requirement does not hold at these sizes");
+      d.range = each.range;
+      d.label = ir::to_string(each.condition) + " is false";
+      d.details = {"sizes: " + values(each.condition)};
+      diagnostics_.push_back(std::move(d));
+    } catch (const std::domain_error&) {
+      // It speaks of a value of the body, or of a size that is not given.
+    }
+  }
+
+  std::string values(const ir::Arith& arith) const {
+    std::set<std::string> parts;
+    auto walk = [&](auto& self, const ir::Arith& each) -> void {
+      if (auto found = sizes_.find(each.text); found != sizes_.end() && each.args.empty())
+        parts.insert(each.text + "=" + std::to_string(found->second));
+      for (const ir::Arith& arg : each.args) self(self, arg);
+    };
+    walk(walk, arith);
+    return listed({parts.begin(), parts.end()});
+  }
+
+  void note() {
+    Diagnostic d = error("E0501", "not every size is given, so not every condition was evaluated",
+                         {listed({missing_.begin(), missing_.end()})});
+    d.severity = Severity::note;
+    diagnostics_.push_back(std::move(d));
+  }
+
+  const CheckedProgram& checked_;
+  const ir::Program& program_;
+  const cost::Sizes& sizes_;
+  std::vector<Diagnostic> diagnostics_;
+  std::set<std::string> seen_, missing_;
+};
+
+void check_devices(const ir::Program& program, Given& given) {
+  std::vector<Axis> axes;
+  for (const auto& [axis, unused] : program.axes)
+    if (given.sizes.count(axis)) axes.push_back(axis);
+  if (!product(axes, given.sizes))
+    given.diagnostics.push_back(error("E0106", "the mesh has more devices than fit into 64 bits",
+                                      {bars(axes) + " overflows"}));
+}
+
+}  // namespace
+
+Given given_sizes(const ir::Program& program, const Options& options) {
+  Given given;
+  given.any = !options.mesh.empty() || !options.set.empty() || !options.config.empty();
+  Reader reader(program, given);
+  if (!options.config.empty()) {
+    auto config = program.configs.find(options.config);
+    if (config == program.configs.end())
+      given.diagnostics.push_back(
+          error("E0101", "--config " + options.config + ": unknown config",
+                suggestion(options.config, keys(program.configs), "configs")));
+    else
+      for (const auto& [name, number] : config->second.numbers)
+        reader.read("config " + options.config + ": ", {name, number}, false);
+  }
+  for (const Assignment& each : options.mesh) reader.read("--mesh ", each, true);
+  for (const Assignment& each : options.set) reader.read("--set ", each, false);
+  for (const auto& [axis, info] : program.axes)
+    if (info.size) given.sizes.emplace(axis, *info.size);
+  check_devices(program, given);
+  return given;
+}
+
+std::vector<Diagnostic> misfits(const CheckedProgram& checked, const cost::Sizes& sizes) {
+  return Fit(checked, sizes).run();
+}
+
+std::string mesh_text(const ir::Program& program, const cost::Sizes& sizes) {
+  std::string text;
+  std::vector<Axis> axes;
+  for (const auto& [axis, unused] : program.axes) {
+    auto found = sizes.find(axis);
+    if (found == sizes.end()) continue;
+    text += (text.empty() ? "" : " ") + axis + "=" + std::to_string(found->second);
+    axes.push_back(axis);
+  }
+  const auto devices = product(axes, sizes);
+  if (text.empty() || !devices) return text;
+  return text + ", " + std::to_string(*devices) + (*devices == 1 ? " device" : " devices");
+}
+
+}  // namespace shardproof::cli

@@ -1,0 +1,130 @@
+#include <algorithm>
+#include <cstdio>
+#include <map>
+
+#include "spec/cli/report.h"
+#include "spec/cli/sizes.h"
+#include "spec/diag/render.h"
+#include "spec/diag/snippet.h"
+
+namespace shardproof::cli {
+namespace {
+
+constexpr char no_model[] = "same on every mesh, no model stated";
+
+std::string conditions(const PlanReport& plan) {
+  std::string text = "for every mesh";
+  for (size_t i = 0; i < plan.conditions.size(); ++i)
+    text += (i ? ",  " : " with  ") + to_string(plan.conditions[i]);
+  return text;
+}
+
+/// A row of the table: the verdict, what was claimed, for which meshes, and lines below it.
+struct Row {
+  Verdict verdict;
+  std::string word, claim, meshes;
+  std::vector<std::string> below;
+};
+
+Row row_of(const FileReport& report, const PlanReport& plan) {
+  const bool proved = plan.verdict == Verdict::proved, modelled = plan.claim != no_model;
+  Row row{plan.verdict, to_string(plan.verdict), plan.name, "", {}};
+  // Without a model only sameness is claimed, and the word says so.
+  if (proved && !modelled) row.word = "same";
+  if (modelled && !plan.claim.empty()) row.claim += " " + plan.claim;
+  if (!modelled) row.claim += ": " + plan.claim;
+  if (plan.imported) row.claim += " (imported)";
+  if (!proved) return row;
+  if (!plan.trusting.empty()) row.word += ", trusting " + trusting(plan);
+  row.meshes = conditions(plan);
+  const ir::Function& function = report.checked->program().functions.at(plan.function);
+  if (auto cost = cost_of(*report.checked, plan))
+    row.below.push_back((function.implements_grad ? "backward: " : "forward: ") + cost->summary());
+  std::string assumed;
+  for (const std::string& each : plan.assumptions) assumed += (assumed.empty() ? "" : ",  ") + each;
+  if (!assumed.empty()) row.below.push_back("assuming  " + assumed);
+  return row;
+}
+
+size_t shown_width(const std::string& text) { return text.size(); }
+
+std::string pad(const std::string& text, size_t width) {
+  return text + std::string(width > text.size() ? width - text.size() : 0, ' ');
+}
+
+std::string paint(Verdict verdict, const std::string& text, const Palette& palette) {
+  return verdict == Verdict::proved    ? palette.good(text)
+         : verdict == Verdict::unknown ? palette.warning(text)
+                                       : palette.error(text);
+}
+
+void print_rows(const std::vector<Row>& rows, const Palette& palette, std::ostream& out) {
+  constexpr size_t widest_claim = 60;
+  size_t word = 8, claim = 0;
+  for (const Row& row : rows) {
+    word = std::max(word, row.word.size());
+    if (!row.meshes.empty())
+      claim = std::max(claim, std::min(shown_width(row.claim), widest_claim));
+  }
+  for (const Row& row : rows) {
+    out << paint(row.verdict, row.word, palette) << std::string(word - row.word.size() + 1, ' ')
+        << (row.meshes.empty() ? row.claim : pad(row.claim, claim) + "     " + row.meshes) << "\n";
+    for (const std::string& line : row.below) out << std::string(word + 1, ' ') << line << "\n";
+  }
+}
+
+void print_summary(const FileReport& report, const Palette& palette, std::ostream& out) {
+  std::map<Verdict, int> counts;
+  bool own = false;
+  if (report.checked)
+    for (const PlanReport& plan : report.checked->plans()) {
+      own |= !plan.imported;
+      counts[plan.verdict] += listed(plan);
+    }
+  std::string text;
+  for (Verdict verdict : {Verdict::proved, Verdict::refuted, Verdict::unknown, Verdict::invalid})
+    if (counts[verdict])
+      text +=
+          (text.empty() ? "" : ", ") + std::to_string(counts[verdict]) + " " + to_string(verdict);
+  if (!own && report.verdict == Verdict::proved) text = "nothing to prove: no plan in the file";
+  if (text.empty()) text = to_string(report.verdict);
+  char seconds[32];
+  std::snprintf(seconds, sizeof seconds, " (%.2f s)", report.seconds);
+  out << palette.bold(text) << seconds << "\n";
+}
+
+void print_sizes(const FileReport& report, std::ostream& out) {
+  if (!report.sized || !report.checked || report.verdict == Verdict::invalid) return;
+  const std::string mesh = mesh_text(report.checked->program(), report.sizes);
+  const bool part = std::any_of(report.diagnostics.begin(), report.diagnostics.end(),
+                                [](const Diagnostic& d) { return d.code == "E0501"; });
+  out << "sizes: " << (mesh.empty() ? "no mesh" : mesh)
+      << (part ? ": what is given divides\n" : ": every local size is whole\n");
+}
+
+}  // namespace
+
+void print_text(const FileReport& report, const Options& options, bool colour, bool name_file,
+                std::ostream& out) {
+  const Palette palette(colour);
+  RenderOptions render_options;
+  render_options.colour = colour;
+  if (name_file) out << palette.bold(report.path + ":") << "\n";
+  for (const Diagnostic* each : all_diagnostics(report))
+    out << render(*each, *report.sources, render_options) << "\n";
+  std::vector<Row> rows;
+  if (report.checked)
+    for (const PlanReport& plan : report.checked->plans())
+      if (listed(plan)) rows.push_back(row_of(report, plan));
+  print_rows(rows, palette, out);
+  for (const std::string& claim : report.claims) out << "a new claim: " << claim << "\n";
+  print_sizes(report, out);
+  print_summary(report, palette, out);
+  const bool proved = std::any_of(rows.begin(), rows.end(),
+                                  [](const Row& row) { return row.verdict == Verdict::proved; });
+  if (proved)
+    out << "outside every proof: rounding and its order, timing, the communication library\n";
+  if (options.stats && report.checked) print_stats(report, out);
+}
+
+}  // namespace shardproof::cli

@@ -1,0 +1,105 @@
+// Numbers for a right value with a wrong gradient: I mixed with another state.
+#include "spec/denote/adjoint.h"
+#include "spec/denote/array.h"
+#include "spec/denote/counterexample.h"
+#include "spec/denote/show.h"
+
+namespace shardproof::denote {
+namespace {
+
+constexpr size_t most_slots = 64;
+
+/// Any values of the operands: a gradient depends on them in products only.
+Values<double> some_operands(const Trial& trial) {
+  std::vector<double> numbers;
+  for (const Slot& slot : trial.slots())
+    numbers.push_back(is_float(trial.inputs()[slot.operand].type.dtype) ? 1 : 0);
+  return trial.operands(numbers);
+}
+
+/// 1, 2, ... where devices may differ.
+Distributed<double> some_gradient(const Geometry& geometry, const Type& type) {
+  Distributed<double> gradient(static_cast<size_t>(geometry.devices()));
+  double next = 1;
+  for (int64_t device = 0; device < geometry.devices(); ++device) {
+    const int64_t from = leader(geometry, type, device, false, true);
+    Array<double>& own = gradient[static_cast<size_t>(device)];
+    own = from == device ? filled(geometry.local_shape(type), 0.0)
+                         : gradient[static_cast<size_t>(from)];
+    for (size_t k = 0; k < own.data.size() && from == device; ++k) own.data[k] = next++;
+  }
+  return gradient;
+}
+
+bool value_fits(const Trial& trial, const Values<double>& operands,
+                const std::vector<Type>& results) {
+  const auto got =
+      represented(trial.geometry(), results.at(0), trial.outcome(operands, results).at(0));
+  return got && same(*got, trial.wanted(operands, results).at(0));
+}
+
+std::string lower(const Type& type, const std::string& wanted) {
+  for (const auto& [axis, mark] : type.marks)
+    if (mark == Mark::I) return "each device should hold all of it, " + wanted;
+  return "it should be " + wanted;
+}
+
+std::optional<Counterexample> gradients(const Trial& trial, const std::vector<Type>& results) {
+  const Geometry& geometry = trial.geometry();
+  const std::vector<Axis> axes = axes_of(shapes_of(trial.op(), types_of(trial.inputs()), results));
+  const Values<double> operands = some_operands(trial);
+  if (!value_fits(trial, operands, results)) return {};
+  const Type incoming = dual(results.at(0), axes);
+  const Distributed<double> gradient = some_gradient(geometry, incoming);
+  const Array<double> whole = represented(geometry, incoming, gradient).value();
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Input& input = trial.inputs()[i];
+    if (!takes_gradient(input)) continue;
+    const Type outgoing = dual(input.type, axes);
+    const auto own = local_adjoint(trial, operands, results, i, gradient);
+    const auto got = represented(geometry, outgoing, own);
+    const auto wanted = whole_adjoint(trial, operands, results, i, whole);
+    if (got && same(*got, wanted)) continue;
+    const std::string name = input.name.empty() ? "operand " + std::to_string(i + 1) : input.name;
+    std::string sum = got && !outgoing.marks.empty() ? ", sum " + show(*got) : "";
+    return Counterexample{
+        show_mesh(geometry.sizes()),
+        show_dims(geometry.program(), geometry.sizes()),
+        {"gradient of the result: " + show_held(geometry, incoming, gradient) +
+             (leader(geometry, incoming, geometry.devices() - 1, false, true) == 0
+                  ? ""
+                  : ": it is " + show(whole)),
+         "each device's gradient of " + name + ": " + show_each(geometry, own) + sum,
+         "the gradient of " + name + ": " + lower(outgoing, show(wanted))}};
+  }
+  return {};
+}
+
+}  // namespace
+
+std::optional<Counterexample> find_adjoint_counterexample(const ir::Program& program,
+                                                          const ir::Op& op,
+                                                          const std::vector<Input>& operands,
+                                                          const std::vector<Type>& stated) {
+  try {
+    const std::vector<Type> types = types_of(operands);
+    const std::vector<Type> whole = stated.empty() ? whole_results(op, types) : stated;
+    std::vector<Type> results = stated;
+    if (results.empty())
+      results = candidate_types(whole.at(0), axes_of(shapes_of(op, types, whole)), true);
+    const Sizings sizings(program, shapes_of(op, types, whole));
+    for (const Sizes& sizes : sizings.all()) {
+      const Geometry geometry(sizings.program(), sizes);
+      const Trial trial(geometry, op, operands);
+      if (trial.slots().size() > most_slots) continue;
+      for (const Type& result : results) try {
+          if (auto example = gradients(trial, {result})) return example;
+        } catch (const Error&) {  // not these sizes
+        }
+    }
+  } catch (const std::exception&) {  // an op without a denotation has no numbers
+  }
+  return {};
+}
+
+}  // namespace shardproof::denote

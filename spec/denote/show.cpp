@@ -1,0 +1,143 @@
+#include "spec/denote/show.h"
+
+#include "spec/denote/array.h"
+
+namespace shardproof::denote {
+namespace {
+
+std::string nested(const Array<double>& x, size_t dim, size_t& next) {
+  if (dim == x.shape.size()) return Scalar<double>::text(x.data.at(next++));
+  std::string text;
+  for (int64_t i = 0; i < x.shape[dim]; ++i) text += (i ? ", " : "") + nested(x, dim + 1, next);
+  return "[" + text + "]";
+}
+
+std::string place(const Geometry& geometry, int64_t device, const std::vector<Axis>& axes) {
+  std::string text;
+  for (const Axis& axis : axes)
+    text += (text.empty() ? "" : " ") + axis + "=" + std::to_string(geometry.digit(device, axis));
+  return text;
+}
+
+/// The axes of the mesh along which a value of the type may differ.
+std::vector<Axis> varying(const Geometry& geometry, const Type& type) {
+  std::vector<Axis> axes;
+  for (const auto& [axis, size] : geometry.sizes().mesh) {
+    const int64_t last = geometry.with_digit(0, axis, size - 1);
+    if (leader(geometry, type, last, false, true) != 0 && size > 1) axes.push_back(axis);
+  }
+  return axes;
+}
+
+bool has_mark(const Type& type, Mark wanted) {
+  for (const auto& [axis, mark] : type.marks)
+    if (mark == wanted) return true;
+  return false;
+}
+
+bool all_same(const Distributed<double>& x) {
+  for (const Array<double>& each : x)
+    if (!same(each, x[0])) return false;
+  return true;
+}
+
+/// What the results are together: `, sum 1`, `, put together [1, 2]`.
+std::string together(const Geometry& geometry, const Type& type, const Distributed<double>& x) {
+  const auto whole = represented(geometry, type, x);
+  const bool sum = has_mark(type, Mark::U), maximum = has_mark(type, Mark::Max);
+  const bool split = !split_axes(type).empty();
+  if (!whole) return all_same(x) ? "" : "; copies that should be equal";
+  if (sum) return ", sum " + show(*whole);
+  if (maximum) return ", maximum " + show(*whole);
+  return split ? ", put together " + show(*whole) : "";
+}
+
+std::string operand_line(const Trial& trial, const Values<double>& operands, size_t i) {
+  const Input& input = trial.inputs()[i];
+  const std::string held = show_held(trial.geometry(), input.type, operands[i]);
+  const std::string name = !input.name.empty() ? input.name : "operand " + std::to_string(i + 1);
+  std::string line = trial.inputs().size() > 1 ? name + ": " + held : held;
+  if (!varying(trial.geometry(), input.type).empty())
+    line += ": the value is " + show(trial.value(operands, i));
+  return line;
+}
+
+/// The sum is what the devices should have made of an unreduced operand.
+Type summed(const Trial& trial, Type result) {
+  for (const Input& input : trial.inputs())
+    for (const auto& [axis, mark] : input.type.marks)
+      if (mark == Mark::U) result.marks[axis] = mark;
+  return result;
+}
+
+}  // namespace
+
+std::string show(const Array<double>& x) {
+  size_t next = 0;
+  if (x.data.size() == 1) return Scalar<double>::text(x.data[0]);
+  return nested(x, 0, next);
+}
+
+std::string show_mesh(const Sizes& sizes) {
+  std::string text;
+  for (const auto& [axis, size] : sizes.mesh)
+    text += (text.empty() ? "" : " ") + axis + "=" + std::to_string(size);
+  return text;
+}
+
+std::string show_dims(const ir::Program& program, const Sizes& sizes) {
+  std::string text;
+  for (const auto& [name, size] : sizes.dims) {
+    auto found = program.dims.find(name);
+    const bool other = found != program.dims.end() && !found->second.shown.empty();
+    text += (text.empty() ? "" : " ") + (other ? found->second.shown : name) + "=" +
+            std::to_string(size);
+  }
+  return text;
+}
+
+std::string show_held(const Geometry& geometry, const Type& type, const Distributed<double>& x) {
+  const std::vector<Axis> axes = varying(geometry, type);
+  if (axes.empty()) return "each device holds " + show(x.at(0));
+  std::string text;
+  for (int64_t device = 0; device < geometry.devices(); ++device) {
+    if (leader(geometry, type, device, false, true) != device) continue;
+    text += (text.empty() ? "device " : ", ") + place(geometry, device, axes) + " holds " +
+            show(x[static_cast<size_t>(device)]);
+  }
+  return text;
+}
+
+std::string show_each(const Geometry& geometry, const Distributed<double>& x) {
+  if (x.size() == 2) return show(x[0]) + " and " + show(x[1]);
+  std::vector<Axis> axes;
+  for (const auto& [axis, size] : geometry.sizes().mesh)
+    if (size > 1) axes.push_back(axis);
+  std::string text;
+  for (int64_t device = 0; device < geometry.devices(); ++device)
+    text += (text.empty() ? "" : ", ") + place(geometry, device, axes) + ": " +
+            show(x[static_cast<size_t>(device)]);
+  return text;
+}
+
+Counterexample explain(const Trial& trial, const Values<double>& operands,
+                       const std::vector<Type>& results, bool stated, size_t wrong) {
+  const Geometry& geometry = trial.geometry();
+  const std::string name = ir::name_of(trial.op());
+  Counterexample example{
+      show_mesh(geometry.sizes()), show_dims(geometry.program(), geometry.sizes()), {}};
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (!trial.inputs()[i].number) example.lines.push_back(operand_line(trial, operands, i));
+  const Distributed<double> got = trial.outcome(operands, results).at(wrong);
+  const Type as = stated ? results.at(wrong) : summed(trial, results.at(wrong));
+  example.lines.push_back(name + " on each: " + show_each(geometry, got) +
+                          together(geometry, as, got));
+  const std::string wanted = show(trial.wanted(operands, results).at(wrong));
+  const bool moves = std::holds_alternative<ir::Collective>(trial.op());
+  const std::string of = trial.inputs().size() == 1 ? " of the value: " : " of the values: ";
+  example.lines.push_back(moves ? "the value, which " + name + " keeps: " + wanted
+                                : name + of + wanted);
+  return example;
+}
+
+}  // namespace shardproof::denote

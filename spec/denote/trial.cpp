@@ -1,0 +1,93 @@
+#include "spec/denote/trial.h"
+
+#include "spec/denote/array.h"
+
+namespace shardproof::denote {
+
+std::vector<Type> types_of(const std::vector<Input>& inputs) {
+  std::vector<Type> types;
+  for (const Input& input : inputs) types.push_back(input.type);
+  return types;
+}
+
+Trial::Trial(const Geometry& geometry, const ir::Op& op, const std::vector<Input>& inputs)
+    : geometry_(geometry),
+      single_(geometry.program(), {{}, geometry.sizes().dims}),
+      op_(op),
+      inputs_(inputs) {
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    const auto entries = static_cast<size_t>(count(geometry.local_shape(inputs_[i].type)));
+    for (int64_t device = 0; device < geometry.devices(); ++device)
+      for (size_t k = 0; k < entries && !inputs_[i].number; ++k)
+        if (leader(geometry, inputs_[i].type, device, false, true) == device)
+          slots_.push_back({i, device, k});
+  }
+}
+
+template <class S>
+Values<S> Trial::operands(const std::vector<S>& numbers) const {
+  Values<S> result;
+  for (const Input& input : inputs_) {
+    const S value = input.number ? Scalar<S>::number("", *input.number) : S(0);
+    const Array<S> array = filled(geometry_.local_shape(input.type), value);
+    result.emplace_back(static_cast<size_t>(geometry_.devices()), array);
+  }
+  for (size_t i = 0; i < slots_.size(); ++i)
+    result[slots_[i].operand][static_cast<size_t>(slots_[i].device)].data[slots_[i].entry] =
+        numbers.at(i);
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    for (int64_t device = 0; device < geometry_.devices(); ++device) {
+      const int64_t from = leader(geometry_, inputs_[i].type, device, false, true);
+      result[i][static_cast<size_t>(device)] = result[i][static_cast<size_t>(from)];
+    }
+  return result;
+}
+
+template <class S>
+Values<S> Trial::outcome(const Values<S>& operands, const std::vector<Type>& results) const {
+  std::vector<Held<S>> held;
+  for (size_t i = 0; i < inputs_.size(); ++i) held.push_back({inputs_[i].type, operands[i]});
+  return run(geometry_, op_, held, results);
+}
+
+template <class S>
+Array<S> Trial::value(const Values<S>& operands, size_t i) const {
+  return represented(geometry_, inputs_.at(i).type, operands.at(i)).value();
+}
+
+template <class S>
+std::vector<Array<S>> Trial::wanted(const Values<S>& operands,
+                                    const std::vector<Type>& results) const {
+  Values<S> whole;
+  for (size_t i = 0; i < inputs_.size(); ++i) whole.push_back({value(operands, i)});
+  return wanted_of(std::move(whole), results);
+}
+
+template <class S>
+std::vector<Array<S>> Trial::wanted_of(Values<S> whole, const std::vector<Type>& results) const {
+  if (auto* permute = std::get_if<ir::Ppermute>(&op_)) {
+    // blocks of size |D| / n move by k: entries by k * |D| / n
+    const Split& dim = inputs_[0].type.dims.at(permute->pattern.left_bracket.value());
+    if (dim.axes.empty()) throw Mismatch("ppermute over a dim that is not split");
+    S& by = whole.at(1).at(0).data.at(0);
+    by = by * S(geometry_.size(dim.dim) / geometry_.axis(dim.axes[0]));
+  }
+  std::vector<Held<S>> held;
+  for (size_t i = 0; i < inputs_.size(); ++i) held.push_back({inputs_[i].type, whole[i]});
+  std::vector<Array<S>> arrays;
+  for (Distributed<S>& each : run(single_, whole_op(op_), held, results))
+    arrays.push_back(std::move(each.at(0)));
+  return arrays;
+}
+
+#define SHARDPROOF_INSTANTIATE(S)                                                             \
+  template Values<S> Trial::operands(const std::vector<S>&) const;                            \
+  template Values<S> Trial::outcome(const Values<S>&, const std::vector<Type>&) const;        \
+  template Array<S> Trial::value(const Values<S>&, size_t) const;                             \
+  template std::vector<Array<S>> Trial::wanted_of(Values<S>, const std::vector<Type>&) const; \
+  template std::vector<Array<S>> Trial::wanted(const Values<S>&, const std::vector<Type>&) const;
+SHARDPROOF_INSTANTIATE(Rational)
+SHARDPROOF_INSTANTIATE(double)
+#undef SHARDPROOF_INSTANTIATE
+
+}  // namespace shardproof::denote
