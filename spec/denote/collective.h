@@ -109,10 +109,11 @@ Distributed<S> collective(const Geometry& geometry, ir::CollectiveFn fn, const S
   const std::vector<Move> leave = moves(from, to), come = moves(to, from);
   if (fn == all_gather || fn == all_to_all)
     for (size_t i = leave.size(); i-- > 0;) x = gather_step(geometry, x, leave[i]);
-  if (fn == all_reduce || fn == psum_scatter) {
+  if (fn == all_reduce)
     for (Mark mark : {Mark::U, Mark::Max})
       for (const Axis& axis : marked(from, to, mark)) x = reduce_step(geometry, x, axis, mark);
-  }
+  if (fn == psum_scatter)
+    for (const Move& move : come) x = reduce_step(geometry, x, move.axis, Mark::U);
   if (fn == psum_scatter || fn == slice || fn == all_to_all)
     for (const Move& move : come) x = slice_step(geometry, x, move);
   if (fn == zero_nonroot)
