@@ -391,6 +391,8 @@ std::string allowance(const OpCase& op, const std::vector<Type>& operands, const
   if (any_max({result})) return "a copy is its own maximum; its type is R";
   if (moves && static_cast<const Shape&>(operands[0]) == result)
     return "a collective with nothing to do";
+  if (op.name.starts_with("all_to_all") && split_axes(operands[0]).size() > 1)
+    return "an all_to_all between several dims: one dim gives, one dim takes";
   if (op.name.starts_with("cumsum"))
     return "cumsum of U: linear, but its rule is that of the ops along a whole dim";
   return "?";
@@ -426,6 +428,77 @@ void values(const std::string& what, const std::vector<OpCase>& cases) {
 TEST(RulesAreRight, ValuesOfLinearOps) { values("values of linear ops", linear_cases()); }
 TEST(RulesAreRight, ValuesOfOtherOps) { values("values of other ops", other_cases()); }
 TEST(RulesAreRight, ValuesOfCollectives) { values("values of collectives", collective_cases()); }
+
+/// The collective that the table of adjoints gives for one axis, by the gradient's states; none:
+/// the gradient is passed on as it is.
+std::optional<ir::CollectiveFn> adjoint(char from, char to) {
+  using enum ir::CollectiveFn;
+  const std::map<std::string, ir::CollectiveFn> table{
+      {"US", psum_scatter}, {"IS", slice},        {"RS", slice},      {"UR", all_reduce},
+      {"UI", all_reduce},   {"SR", all_gather},   {"SI", all_gather}, {"SU", zero_pad},
+      {"RU", zero_nonroot}, {"IU", zero_nonroot}, {"SS", all_to_all}};
+  auto found = table.find({from, to});
+  return found == table.end() ? std::nullopt : std::optional(found->second);
+}
+
+char state(const Shape& shape, const Axis& axis) {
+  const std::vector<Axis> split = split_axes(shape);
+  if (std::find(split.begin(), split.end(), axis) != split.end()) return 'S';
+  auto mark = shape.marks.find(axis);
+  return mark == shape.marks.end() ? 'R' : mark->second == Mark::U ? 'U' : 'I';
+}
+
+/// The adjoints of an accepted collective take a gradient at the dual of its result's type to the
+/// same gradient at the dual of its operand's, and are accepted themselves.
+void check_adjoint(const World& world, const Type& from, const Type& to, Tally& tally,
+                   std::mt19937_64& rng) {
+  const Geometry geometry(world.program, world.sizes);
+  const Type start = dual(to, world.axes), end = dual(from, world.axes);
+  std::set<ir::CollectiveFn> steps;
+  for (const Axis& axis : world.axes) {
+    if (start.dims == end.dims ? state(start, axis) == state(end, axis)
+                               : state(from, axis) == state(to, axis) && state(from, axis) != 'S')
+      continue;
+    if (auto fn = adjoint(state(start, axis), state(end, axis))) steps.insert(*fn);
+  }
+  if (steps.size() > 1 && steps.contains(ir::CollectiveFn::all_to_all))
+    steps.erase(ir::CollectiveFn::all_to_all);
+  if (steps.size() > 1) return;  // one collective to R on one axis and to I on another
+  Array<Rational> whole{geometry.global_shape(start), std::vector<Rational>(36)};
+  for (Rational& x : whole.data) x = Scalar<Rational>::random(rng);
+  Distributed<Rational> gradient = distribute(geometry, start, whole, rng);
+  if (!steps.empty()) {
+    const ir::Op op = ir::Collective{*steps.begin(), {{start}, end, {}, 0, {}, false, {}}};
+    const RuleResult rule = apply(world, op, {start}, false);
+    if (rule.refusal)
+      tally.find("refused adjoint " + to_string(from) + " -> " + to_string(to) + ": " +
+                 rule.refusal->message);
+    tally.unsound += rule.refusal ? 1 : 0;
+    gradient = run<Rational>(geometry, op, {{start, gradient}}, {end})[0];
+  }
+  const auto got = represented(geometry, end, gradient);
+  ++tally.accepted;
+  if (got && same(*got, whole)) return;
+  ++tally.unsound;
+  tally.find("UNSOUND adjoint " + to_string(from) + " -> " + to_string(to));
+}
+
+TEST(RulesAreRight, AdjointsOfCollectives) {
+  Tally tally;
+  std::mt19937_64 rng(11);
+  const World world = denote::world({{"d", 2}, {"t", 3}}, 6);
+  for (const OpCase& op : collective_cases())
+    for (const Type& from : candidate_types(op.operands[0], world.axes, true))
+      for (const Type& to : candidate_types(op.operands[0], world.axes, true)) {
+        if (any_max({from, to})) continue;
+        const RuleResult rule = apply(world, written(op, {from}, to), {from}, true);
+        if (!rule.refusal && same_type(world.program, rule.types.at(0), to))
+          check_adjoint(world, from, to, tally, rng);
+      }
+  report("adjoints of collectives", tally);
+  EXPECT_EQ(tally.unsound, 0);
+  EXPECT_GT(tally.accepted, 100);
+}
 
 TEST(RulesAreRight, GradientsOfLinearOps) {
   std::vector<OpCase> cases = linear_cases();
