@@ -26,7 +26,10 @@ struct Application {
   std::vector<Operand> operands;
   ir::Pattern pattern;     ///< completed by complete()
   bool unit_axes = false;  ///< the pattern has axes of size 1: it may look as if nothing changed
-  Types guess;             ///< the result where there is a refusal
+  std::vector<Axis> unit_bracket;    ///< and those that its bracketed dim begins with
+  std::optional<size_t> worked_dim;  ///< written behind `;`, without `->`
+  bool left_only = false;            ///< the pattern is written without `->`
+  Types guess;                       ///< the result where there is a refusal
 
   const Type& type(size_t operand) const { return operands[operand].type; }
   bool is_zero(size_t operand) const { return operands[operand].number == 0.0; }

@@ -21,37 +21,41 @@ bool number_is(const Application& app, const Type& stated) {
   return true;
 }
 
+bool equal(const Application& app, const Type& stated, bool pattern) {
+  const Type& actual = app.type(0);
+  if (!same_shape(app.program, actual, stated, app.operands[0].has_gradient)) return false;
+  return pattern || (actual.dtype == stated.dtype && same_names(actual, stated));
+}
+
+Refusal not_equal(const Application& app, const Type& stated, bool pattern) {
+  const Type& actual = app.type(0);
+  const bool marks = pattern && same_dims(app.program, actual, stated);
+  const std::string code = marks ? "E0306" : pattern ? "E0301" : "E0302";
+  const std::string message =
+      "the value is " + show(app.program, actual) +
+      (pattern ? ", the pattern says `" + show(app.program, static_cast<const Shape&>(stated)) + "`"
+               : ", not " + show(app.program, stated));
+  auto refusal = unequal(app.program, code, message, actual, stated, app.operands[0].has_gradient);
+  if (!refusal)
+    return {.code = code,
+            .message = message,
+            .label = actual.dtype == stated.dtype ? "a dim changes its name in a pattern only"
+                                                  : "there is no promotion: write the cast"};
+  for (FixHint& hint : refusal->fixes)
+    if (pattern) hint.kind = FixHint::Kind::wrap_operand;
+  return *refusal;
+}
+
 }  // namespace
 
 Types rule(Application& app, const ir::Ascribe& op) {
   Type stated = op.type;
-  const Type& actual = app.type(0);
-  if (stated.dtype == Dtype::number) stated.dtype = actual.dtype;
+  const bool pattern = op.library_argument;  // it names no dtype
+  if (pattern || stated.dtype == Dtype::number) stated.dtype = app.type(0).dtype;
   app.guess = {stated};
   if (auto refusal = check_type(stated)) refuse(std::move(*refusal));
-  if (number_is(app, stated)) return {stated};
-  const bool gradient = app.operands[0].has_gradient;
-  const bool marks = op.library_argument && same_dims(app.program, actual, stated);
-  const std::string code = marks ? "E0306" : op.library_argument ? "E0301" : "E0302";
-  const std::string message =
-      "the value is " + show(app.program, actual) +
-      (op.library_argument ? ", the pattern says `" : ", not ") +
-      (op.library_argument ? show(app.program, static_cast<Shape&>(stated)) + "`"
-                           : show(app.program, stated));
-  auto refusal = unequal(app.program, code, message, actual, stated, gradient);
-  if (!refusal &&
-      (actual.dtype == stated.dtype || op.library_argument || actual.dtype == Dtype::number) &&
-      (op.library_argument || same_names(actual, stated)))
-    return {stated};
-  if (!refusal)
-    refusal =
-        Refusal{.code = code,
-                .message = message,
-                .label = actual.dtype == stated.dtype ? "a dim changes its name in a pattern only"
-                                                      : "there is no promotion: write the cast"};
-  for (FixHint& hint : refusal->fixes)
-    if (op.library_argument) hint.kind = FixHint::Kind::wrap_operand;
-  refuse(std::move(*refusal));
+  if (number_is(app, stated) || equal(app, stated, pattern)) return {stated};
+  refuse(not_equal(app, stated, pattern));
 }
 
 }  // namespace shardproof::rules

@@ -103,7 +103,7 @@ void need_bystanders(const Application& app, const std::vector<Axis>& acted) {
                        ", and the pattern says that the result is " + describe(is, axis),
             .label = difference(app.program, kept, app.pattern.right),
             .fixes = {{.kind = FixHint::Kind::replace_pattern,
-                       .text = pattern_text(app.program, corrected),
+                       .text = pattern_text(app, corrected),
                        .message = app.name + " leaves " + axis + " as it is"}},
             .axes = {axis},
             .gradient_only =
@@ -121,7 +121,9 @@ void no_sum(const Application& app, const Axis& axis) {
   const State state = before(app, axis);
   refuse({.code = "E0205",
           .message = app.name + " over " + axis + " of a value that is " + describe(state, axis),
-          .label = state == State::S
+          .label = state == State::Max
+                       ? "the value is the largest of what the devices hold, not their sum"
+                   : state == State::S
                        ? "it would add different parts of the value: all_gather puts them together"
                        : "each of the " + n + " devices holds the whole value: the sum would be " +
                              n + " times it",

@@ -8,11 +8,28 @@ namespace {
 
 using Indices = std::vector<size_t>;
 
-Refusal nonlinear_of_unreduced(const Application& app, size_t operand, const Axis& axis) {
+/// `exp(p0 + p1) is not exp(p0) + exp(p1)`
+std::string not_additive(const Application& app, size_t operand, size_t count) {
   const std::string& f = app.name;
+  if (app.word(operand) == "the index") return "an index p0 + p1 is one place, p0 and p1 are two";
+  const bool symbol = f.front() == '`';
+  auto applied = [&](const std::string& x) {
+    if (symbol && count == 2) {
+      const std::string name = f.substr(1, f.size() - 2);
+      return operand ? "q " + name + " " + x : x + " " + name + " q";
+    }
+    return count < 2 ? f + "(" + x + ")" : operand ? f + "(q, " + x + ")" : f + "(" + x + ", q)";
+  };
+  auto summand = [&](const std::string& x) { return symbol ? "(" + applied(x) + ")" : applied(x); };
+  return applied(symbol ? "(p0 + p1)" : "p0 + p1") + " is not " + summand("p0") + " + " +
+         summand("p1");
+}
+
+Refusal nonlinear_of_unreduced(const Application& app, size_t operand, const Axis& axis,
+                               size_t count) {
   return {.code = "E0207",
-          .message = f + " of a value that is unreduced over " + axis,
-          .label = f + "(p0 + p1) is not " + f + "(p0) + " + f + "(p1): each device of " + axis +
+          .message = app.name + " of a value that is unreduced over " + axis,
+          .label = not_additive(app, operand, count) + ": each device of " + axis +
                    " holds only one summand",
           .operand = operand,
           .fixes = {reduce_operand(app, operand, {axis})},
@@ -115,7 +132,7 @@ Found sort_out(const Application& app, const Axis& axis, size_t count) {
 State with_unreduced(const Application& app, const Axis& axis, const std::vector<Role>& roles,
                      const Found& found) {
   for (size_t i : found.unreduced) {
-    if (roles[i] == Role::argument) refuse(nonlinear_of_unreduced(app, i, axis));
+    if (roles[i] == Role::argument) refuse(nonlinear_of_unreduced(app, i, axis, roles.size()));
     if (roles[i] == Role::divisor) refuse(divided_by_unreduced(app, i, axis));
   }
   const size_t first = found.unreduced.front();

@@ -108,10 +108,11 @@ FixHint around(const Application& app, size_t operand, FixHint hint, const Shape
   ir::Pattern pattern = app.pattern;
   if (pattern.inferred || operand >= pattern.left.size()) return hint;
   Shape& left = pattern.left[operand];
-  if (!same_shape(app.program, left, app.type(operand), false)) return hint;
+  if (!same_shape(app.program, left, app.type(operand), app.operands[operand].has_gradient))
+    return hint;
   for (size_t i = 0; i < left.dims.size(); ++i) left.dims[i].axes = to.dims[i].axes;
   left.marks = to.marks;
-  hint.pattern = pattern_text(app.program, pattern);
+  hint.pattern = pattern_text(app, pattern);
   return hint;
 }
 

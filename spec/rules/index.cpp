@@ -20,8 +20,8 @@ static Refusal into_split(const Application& app, const Split& split) {
                            ": most indices point at another device's",
                   .operand = 0,
                   .axes = split.axes};
-  refusal.fixes = {advice("use index_unreduced(\"" + pattern_text(app.program, pattern) +
-                          "\", ...), then reduce")};
+  refusal.fixes = {
+      advice("use index_unreduced(\"" + pattern_text(app, pattern) + "\", ...), then reduce")};
   for (FixHint& hint : convert_operand(app, 0, whole)) refusal.fixes.push_back(hint);
   return refusal;
 }

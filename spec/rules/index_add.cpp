@@ -8,7 +8,7 @@ namespace shardproof::rules {
 
 Types rule(Application& app, const ir::IndexAdd&) {
   Contraction all = contraction(app, {Role::argument, Role::factor});
-  all.created = app.pattern.right.dims.at(app.pattern.right_bracket.value_or(0)).dim;
+  all.creates = true;
   return {conclude(app, contract(app, all), app.type(1).dtype, app.operands[1].has_gradient)};
 }
 

@@ -77,14 +77,14 @@ std::vector<FixHint> corrections(const Application& app, size_t operand) {
   pattern.left[operand].marks = app.type(operand).marks;
   FixHint plain{.kind = FixHint::Kind::replace_pattern,
                 .operand = operand,
-                .text = pattern_text(app.program, pattern),
+                .text = pattern_text(app, pattern),
                 .message = "say in the pattern what the operand is"};
   for (const auto& [axis, mark] : app.type(operand).marks)
     if (!before.count(axis)) pattern.right.marks.emplace(axis, mark);
   for (const auto& [axis, mark] : before)
     if (!app.type(operand).marks.count(axis)) pattern.right.marks.erase(axis);
   FixHint both = plain;
-  both.text = pattern_text(app.program, pattern);
+  both.text = pattern_text(app, pattern);
   both.message = "say it in the pattern, and of its result";
   if (both.text == plain.text) return {plain};
   return {both, plain};
@@ -190,7 +190,7 @@ Type conclude(Application& app, const Shape& computed, Dtype dtype, bool gradien
   }
   ir::Pattern corrected = app.pattern;
   corrected.right = computed;
-  const std::string text = pattern_text(app.program, corrected);
+  const std::string text = pattern_text(app, corrected);
   for (FixHint& hint : refusal->fixes) hint.pattern = text;
   refusal->fixes.insert(
       refusal->fixes.begin(),

@@ -7,7 +7,12 @@ namespace shardproof::rules {
 
 Types rule(Application& app, const ir::Ppermute&) {
   const Split& rolled = app.pattern.left[0].dims.at(app.pattern.left_bracket.value_or(0));
-  if (rolled.axes.empty() && !app.unit_axes)
+  // Over an axis of size 1 nothing moves; but [L/c/t] without c would rotate over t.
+  if (!app.unit_bracket.empty() && !rolled.axes.empty())
+    refuse({.code = "E0206",
+            .message = "ppermute over " + app.unit_bracket.front() + ", which has size 1",
+            .label = "one device is no ring: write the axis to rotate over alone"});
+  if (rolled.axes.empty() && app.unit_bracket.empty())
     refuse({.code = "E0206",
             .message = "ppermute of " + show(app.program, rolled.dim) + ", which is not split",
             .label = "each device holds all of " + show(app.program, rolled.dim) +

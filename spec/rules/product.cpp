@@ -57,21 +57,47 @@ void need_whole_in_library(const Application& app, const Carrier& carrier, Mark 
                  mark == Mark::U ? "E0214" : "E0208");
 }
 
+std::vector<Label> operand_labels(const Application& app, size_t operand) {
+  Shape shape = app.pattern.left[operand];
+  if (app.pattern.left_bracket && app.pattern.bracket_operand == operand)
+    for (Name& factor : shape.dims.at(*app.pattern.left_bracket).dim.factors)
+      factor = "[" + factor + "]";
+  return labels(app.program, shape);
+}
+
+/// The names on the right that are dims of operands.
+std::set<Name> kept_names(const Application& app, bool creates) {
+  std::set<Name> kept;
+  for (size_t i = 0; i < app.pattern.right.dims.size(); ++i) {
+    const Dim& dim = app.pattern.right.dims[i].dim;
+    if (!creates || app.pattern.right_bracket != i)
+      kept.insert(dim.factors.begin(), dim.factors.end());
+  }
+  return kept;
+}
+
+/// The axes of a factor of the new dim: they must split copies.
+std::vector<Axis> created_axes(const Application& app, const Split& created, size_t factor,
+                               size_t operands) {
+  if (factor != leading_factor(app.program, created.dim)) return {};
+  for (const Axis& axis : created.axes)
+    for (size_t i = 0; i < operands; ++i) need_copy_to_split(app, i, axis);
+  return created.axes;
+}
+
 }  // namespace
 
 Contraction contraction(const Application& app, std::vector<Role> roles) {
   Contraction result;
   for (size_t i = 0; i < roles.size() && i < app.pattern.left.size(); ++i)
-    result.operands.push_back(labels(app.program, app.pattern.left[i]));
+    result.operands.push_back(operand_labels(app, i));
   result.roles = std::move(roles);
   return result;
 }
 
 Shape contract(const Application& app, const Contraction& all) {
   const std::vector<Carrier> found = carriers(app, all);
-  std::set<Name> kept;
-  for (const Split& split : app.pattern.right.dims)
-    kept.insert(split.dim.factors.begin(), split.dim.factors.end());
+  const std::set<Name> kept = kept_names(app, all.creates);
   need_single_use(app, found, kept);
   Marks marks = combine(app, all.roles);
   for (const Carrier& carrier : found) {
@@ -79,18 +105,16 @@ Shape contract(const Application& app, const Contraction& all) {
     need_whole_in_library(app, carrier, all.contracted);
     for (const Axis& axis : carrier.label.axes) marks[axis] = all.contracted;
   }
+  const Split* created =
+      all.creates ? &app.pattern.right.dims.at(app.pattern.right_bracket.value_or(0)) : nullptr;
   Shape result = place(app, app.pattern.right, [&](const Dim& dim, size_t factor) {
+    if (created && created->dim == dim)
+      return created_axes(app, *created, factor, all.roles.size());
     for (const Carrier& carrier : found)
       if (carrier.label.name == dim.factors[factor]) return carrier.label.axes;
-    if (all.created != dim)
-      refuse({.code = "E0305",
-              .message = app.name + ": no operand has the dim " +
-                         show(app.program, Dim{{dim.factors[factor]}})});
-    if (factor != leading_factor(app.program, dim)) return std::vector<Axis>{};
-    const std::vector<Axis> axes = find(app.pattern.right, dim)->axes;
-    for (const Axis& axis : axes)
-      for (size_t i = 0; i < all.roles.size(); ++i) need_copy_to_split(app, i, axis);
-    return axes;
+    refuse({.code = "E0305",
+            .message = app.name + ": no operand has the dim " +
+                       show(app.program, Dim{{dim.factors[factor]}})});
   });
   result.marks = marks;
   return result;

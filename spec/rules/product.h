@@ -9,11 +9,12 @@ namespace shardproof::rules {
 struct Contraction {
   std::vector<std::vector<Label>> operands;  ///< the indices that each operand carries
   std::vector<Role> roles;
-  Mark contracted = Mark::U;   ///< what a contracted split label leaves
-  std::optional<Dim> created;  ///< a dim of the result that no operand has; its axes are as written
+  Mark contracted = Mark::U;  ///< what a contracted split label leaves
+  bool creates = false;       ///< the bracketed dim of the result is new; its axes are as written
 };
 
-/// The left sides' labels, without the dims at `skip` of one operand.
+/// The left sides' labels. A bracketed dim is indexed, not an index: `[V]` is not the V of another
+/// operand.
 Contraction contraction(const Application& app, std::vector<Role> roles);
 
 /// Axes and marks of the right side. Every operand that carries a label splits it alike (E0204); an

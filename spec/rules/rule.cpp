@@ -1,6 +1,7 @@
 #include "spec/rules/rule.h"
 
 #include <algorithm>
+#include <cctype>
 
 #include "spec/rules/application.h"
 #include "spec/rules/labels.h"
@@ -34,6 +35,17 @@ bool strip(const ir::Program& program, ir::Pattern& pattern) {
   return dropped;
 }
 
+/// The first axes of the bracketed dim, as long as they have size 1.
+std::vector<Axis> unit_bracket(const ir::Program& program, const ir::Pattern& pattern) {
+  if (!pattern.left_bracket) return {};
+  std::vector<Axis> axes =
+      pattern.left.at(pattern.bracket_operand).dims.at(*pattern.left_bracket).axes;
+  axes.erase(std::find_if(axes.begin(), axes.end(),
+                          [&](const Axis& axis) { return !unit(program, axis); }),
+             axes.end());
+  return axes;
+}
+
 /// The op as the rules see it: unit axes are no part of any type that it writes.
 ir::Op stripped(const ir::Program& program, ir::Op op) {
   std::visit(
@@ -46,6 +58,11 @@ ir::Op stripped(const ir::Program& program, ir::Op op) {
       },
       op);
   return op;
+}
+
+/// Symbols stand out of a sentence: `+`.
+std::string quoted(const std::string& name) {
+  return std::isalpha(static_cast<unsigned char>(name[0])) ? name : "`" + name + "`";
 }
 
 std::vector<std::string> words_of(const ir::Op& op, size_t count) {
@@ -124,10 +141,12 @@ size_t operands_of(const ir::Op& op) {
 RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
                       const std::vector<Operand>& operands) {
   Application app{.program = program,
-                  .name = ir::name_of(op),
+                  .name = quoted(ir::name_of(op)),
                   .words = words_of(op, operands.size()),
                   .operands = operands,
                   .pattern = {},
+                  .unit_bracket = {},
+                  .worked_dim = {},
                   .guess = {}};
   for (Operand& operand : app.operands) {
     strip(program, operand.type);
@@ -139,6 +158,9 @@ RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
   if (const ir::Pattern* pattern = ir::pattern_of(op)) {
     app.pattern = *pattern;
     app.unit_axes = strip(program, app.pattern);
+    app.unit_bracket = unit_bracket(program, *pattern);
+    app.left_only = std::holds_alternative<ir::Roll>(op);
+    if (const auto* ordered = std::get_if<ir::Ordered>(&op)) app.worked_dim = ordered->dim;
   }
   app.guess = first_guess(app, op);
   try {

@@ -31,9 +31,14 @@ Refusal twice(const Application& app, size_t field, const Axis& axis, Marks mark
 Types rule(Application& app, const ir::Total& op) {
   Type result;
   result.dtype = common_dtype(app);
-  for (const auto& [axis, mark] : op.marks)
-    if (mark == Mark::U) result.marks[axis] = mark;
+  result.marks = op.marks;
   app.guess = {result};
+  for (const auto& [axis, mark] : op.marks)
+    if (mark != Mark::U)
+      refuse({.code = "E0110",
+              .message = "total with the mark " + to_string(Marks{{axis, mark}}),
+              .label = "a total is a sum: it can be {U_" + axis + "} only",
+              .axes = {axis}});
   refuse_max(app);
   for (size_t i = 0; i < app.operands.size(); ++i)
     if (!app.type(i).dims.empty())

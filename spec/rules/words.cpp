@@ -55,16 +55,19 @@ std::string arrow(const ir::Program& program, const Shape& left, const Shape& ri
   return from + (from.empty() ? "" : " ") + "-> " + show(program, right);
 }
 
-std::string pattern_text(const ir::Program& program, const ir::Pattern& pattern) {
+std::string pattern_text(const Application& app, const ir::Pattern& pattern) {
   std::string text;
   for (size_t i = 0; i < pattern.left.size(); ++i) {
     const auto bracket =
         i == pattern.bracket_operand ? pattern.left_bracket.value_or(SIZE_MAX) : SIZE_MAX;
     text += (i ? ", " : "") +
-            with_marks(dims_text(program, pattern.left[i], bracket), pattern.left[i].marks);
+            with_marks(dims_text(app.program, pattern.left[i], bracket), pattern.left[i].marks);
   }
+  if (app.worked_dim)
+    return text + "; " + show(app.program, pattern.left.front().dims.at(*app.worked_dim).dim);
+  if (app.left_only) return text;
   return text + (text.empty() ? "" : " ") + "-> " +
-         with_marks(dims_text(program, pattern.right, pattern.right_bracket.value_or(SIZE_MAX)),
+         with_marks(dims_text(app.program, pattern.right, pattern.right_bracket.value_or(SIZE_MAX)),
                     pattern.right.marks);
 }
 

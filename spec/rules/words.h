@@ -14,8 +14,8 @@ std::string show(const std::vector<Axis>& axes);  ///< `t, d`
 
 /// `"left -> right"` of two shapes, as in a pattern.
 std::string arrow(const ir::Program& program, const Shape& left, const Shape& right);
-/// The pattern as text, brackets included.
-std::string pattern_text(const ir::Program& program, const ir::Pattern& pattern);
+/// The pattern as the op writes it, brackets included.
+std::string pattern_text(const Application& app, const ir::Pattern& pattern);
 
 /// "split over t", "a copy on each device of t", ...
 std::string describe(State state, const Axis& axis);
