@@ -1,7 +1,17 @@
 // The ops that the laws of rules go through.
 #include "spec/denote/law.h"
+#include "spec/rules/rule.h"
 
 namespace shardproof::denote::law {
+
+RuleResult apply(const World& world, const ir::Op& op, const std::vector<Type>& types,
+                 bool gradient, std::optional<size_t> constant) {
+  std::vector<Operand> operands;
+  for (const Type& type : types)
+    operands.push_back(
+        {type, gradient && is_float(type.dtype) && constant != operands.size(), std::nullopt});
+  return apply_rule(world.program, op, operands);
+}
 
 std::vector<OpCase> linear_cases() {
   using enum ir::BinaryFn;

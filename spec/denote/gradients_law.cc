@@ -4,6 +4,7 @@
 
 #include "spec/denote/adjoint.h"
 #include "spec/denote/law.h"
+#include "spec/rules/rule.h"
 
 namespace shardproof::denote::law {
 namespace {

@@ -8,7 +8,10 @@
 
 #include "spec/denote/testing.h"
 #include "spec/denote/trial.h"
-#include "spec/rules/rule.h"
+
+namespace shardproof {
+struct RuleResult;
+}
 
 namespace shardproof::denote::law {
 
@@ -139,14 +142,9 @@ inline std::vector<Type> all_results(const OpCase& op, const std::vector<Type>& 
   return results;
 }
 
-inline RuleResult apply(const World& world, const ir::Op& op, const std::vector<Type>& types,
-                        bool gradient, std::optional<size_t> constant = {}) {
-  std::vector<Operand> operands;
-  for (const Type& type : types)
-    operands.push_back(
-        {type, gradient && is_float(type.dtype) && constant != operands.size(), std::nullopt});
-  return apply_rule(world.program, op, operands);
-}
+/// The rule's answer; `gradient`: for float operands, but for the constant one.
+RuleResult apply(const World& world, const ir::Op& op, const std::vector<Type>& types,
+                 bool gradient, std::optional<size_t> constant = {});
 
 inline bool any_max(const std::vector<Type>& types) {
   for (const Type& type : types)

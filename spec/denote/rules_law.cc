@@ -1,6 +1,7 @@
 // Every rule against the meaning of types: on small meshes, for all states of the operands and all
 // types of the result, a rule accepts just what is right for random exact values.
 #include "spec/denote/law.h"
+#include "spec/rules/rule.h"
 
 namespace shardproof::denote::law {
 namespace {
