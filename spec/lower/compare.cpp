@@ -32,6 +32,24 @@ std::optional<algebra::Difference> explain(Algebra& a, const Tensor& plan, const
   return difference;
 }
 
+/// The text with the leaves of the carries under the names that the plan gives them.
+std::string with_names(std::string text, const Loop& loop) {
+  for (size_t i = 0; i < loop.leaves.size(); ++i)
+    for (size_t at;
+         !loop.leaves[i].empty() && (at = text.find(loop.leaves[i])) != std::string::npos;)
+      text.replace(at, loop.leaves[i].size(), loop.carries[i]);
+  return text;
+}
+
+std::optional<algebra::Difference> explain_body(Algebra& a, const Tensor& plan, const Tensor& model,
+                                                const Loop& loop, const std::string& where) {
+  auto d = explain(a, plan, model, where);
+  if (!d) return d;
+  for (std::string* text : {&d->text, &d->plan_part, &d->model_part})
+    *text = with_names(*text, loop);
+  return d;
+}
+
 /// The first loop of equal shape whose parts differ: its start, then its body with the same carries
 /// on both sides.
 std::optional<algebra::Difference> explain_loops(Algebra& a, const Lowered& plan,
@@ -43,9 +61,9 @@ std::optional<algebra::Difference> explain_loops(Algebra& a, const Lowered& plan
       if (auto d = explain(a, x.init[i], y.init[i], "start of " + x.carries[i] + ": ")) return d;
     const std::string body = "body of the scan over " + x.over + ": ";
     for (size_t i = 0; i < x.next.size(); ++i)
-      if (auto d = explain(a, x.next[i], y.next[i], body)) return d;
+      if (auto d = explain_body(a, x.next[i], y.next[i], x, body)) return d;
     for (size_t i = 0; i < x.emit.size(); ++i)
-      if (auto d = explain(a, x.emit[i], y.emit[i], body + "what is emitted: ")) return d;
+      if (auto d = explain_body(a, x.emit[i], y.emit[i], x, body + "what is emitted: ")) return d;
   }
   return std::nullopt;
 }
