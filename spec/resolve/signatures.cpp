@@ -31,7 +31,7 @@ class SignatureReader {
 
   void run() {
     const size_t before = world_.errors();
-    entity_.generic = is_generic(*entity_.decl);
+    entity_.generic = world_.files[entity_.file].library || is_generic(*entity_.decl);
     for (const syntax::Param& param : entity_.decl->params) add(param);
     const size_t unsaved = entity_.params.size();
     for (const syntax::Param& param : entity_.decl->saved) add(param);

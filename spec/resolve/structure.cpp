@@ -55,6 +55,10 @@ std::vector<Values> rearrange(Body& body, const CallSite& site) {
 std::vector<Values> moved(Body& body, const CallSite& site) {
   const bool permute = site.name == "ppermute";
   if (!expect(body, site, 1, 1, {"by"})) return unknown_result();
+  if (permute && !body.frame->is_plan) {
+    body.error("E0109", site.range, "a fn has no collectives; `roll` moves entries");
+    return recovered(body, site, Dtype::f32);
+  }
   const bool right = site.pattern && site.pattern->right;
   auto read = read_pattern(body, site, 1, permute ? Right::required : Right::optional,
                            right ? "both" : "left");

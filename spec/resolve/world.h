@@ -42,7 +42,7 @@ struct RecordEntity {
   SourceRange range;
   const syntax::LayoutDecl* layout = nullptr;  ///< null: a record
   enum class State { fresh, busy, done, bad } state = State::fresh;
-  Types type;
+  Types type = {};
 };
 
 struct Parameter {
@@ -55,7 +55,8 @@ struct Parameter {
 struct FunctionEntity {
   const syntax::FunctionDecl* decl;
   size_t file;
-  bool generic = false;  ///< `...`, `*`, `float` or a string in its signature: resolved at each call
+  bool generic = false;  ///< of the library, or with `...`, `*`, `float` or a string in its signature:
+                         ///< resolved at each call
   std::optional<size_t> index = std::nullopt;  ///< into Program::functions, unless generic
   std::vector<Parameter> params = {};          ///< then those behind `;`
   size_t saved = 0;                            ///< how many are behind `;`
