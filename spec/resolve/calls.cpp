@@ -151,7 +151,8 @@ std::vector<const Argument*> arrange(Body& body, const CallSite& site, const Fun
   };
   if (site.args.size() > params.size())
     return refuse(site.range, "`" + site.name + "` takes " + std::to_string(params.size()) +
-                                  " arguments, and " + std::to_string(site.args.size()) + " are given");
+                                  " arguments, and " + std::to_string(site.args.size()) +
+                                  " are given");
   for (size_t i = 0; i < site.args.size(); ++i) result[i] = &site.args[i];
   for (const auto& [keyword, argument] : site.named) {
     size_t at = 0;
@@ -164,11 +165,17 @@ std::vector<const Argument*> arrange(Body& body, const CallSite& site, const Fun
   for (size_t i = 0; i < params.size(); ++i) {
     if (result[i]) continue;
     if (!params[i].value)
-      return refuse(site.range, "the argument `" + params[i].name + "` of `" + site.name + "` is missing");
+      return refuse(site.range,
+                    "the argument `" + params[i].name + "` of `" + site.name + "` is missing");
     // A default is an expression of numbers in the file of the function.
+    Instance inside;
+    inside.entity = &entity;
+    inside.call = body.located(site.range);
+    if (body.frame->instance) inside.through = body.frame->instance->through;
+    inside.through.push_back(entity.decl->name);
     Frame frame;
     frame.file = entity.file;
-    frame.instance = body.frame->instance;
+    frame.instance = &inside;
     Frame* caller = std::exchange(body.frame, &frame);
     defaults[i] = {body.one(*params[i].value), site.range};
     body.frame = caller;
@@ -211,8 +218,9 @@ ir::ValueId offset_argument(Body& body, const CallSite& site, const Name& keywor
   const bool whole = type.dtype == Dtype::i32 ||
                      (type.dtype == Dtype::number && (!number || *number == std::floor(*number)));
   if (whole && type.dims.empty()) return id;
-  body.error("E0104", found->second.range,
-             "`" + keyword + "=` is a whole number or an i32 scalar, and this is " + to_string(type));
+  body.error(
+      "E0104", found->second.range,
+      "`" + keyword + "=` is a whole number or an i32 scalar, and this is " + to_string(type));
   return ir::no_value;
 }
 

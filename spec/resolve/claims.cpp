@@ -35,17 +35,20 @@ class Claim {
 
   void refuse(SourceRange range, const std::string& message) {
     Diagnostic& error = world_.error("E0108", range, message);
-    if (model_) error.notes.push_back({model_->decl->name_range, "`" + model_->decl->name + "` is here"});
+    if (model_)
+      error.notes.push_back({model_->decl->name_range, "`" + model_->decl->name + "` is here"});
   }
 
   void check(ir::Function& function) {
     if (model_->generic || model_->decl->is_plan || !model_->index) {
       world_.error("E0109", decl_.name_range,
-                   model_->decl->is_plan ? "a plan implements a fn, and `" + model_->decl->name + "` is a plan"
-                                         : "a generic fn is no model");
+                   model_->decl->is_plan
+                       ? "a plan implements a fn, and `" + model_->decl->name + "` is a plan"
+                       : "a generic fn is no model");
       return;
     }
-    if (model_->bad) {
+    const size_t own = *entity_.index;
+    if (model_->unreadable || entity_.unreadable || *model_->index >= own) {
       entity_.bad = true;
       return;
     }
@@ -57,36 +60,45 @@ class Claim {
   }
 
   void check_plan() {
-    if (decl_.after) world_.error("E0109", decl_.name_range, "`after` is of gradients: `implements grad(f) after P`");
+    if (decl_.after)
+      world_.error("E0109", decl_.name_range,
+                   "`after` is of gradients: `implements grad(f) after P`");
     const size_t count = model_->params.size();
     if (entity_.params.size() != count)
-      return refuse(decl_.name_range, "`" + decl_.name + "` has " + std::to_string(entity_.params.size()) +
+      return refuse(decl_.name_range, "`" + decl_.name + "` has " +
+                                          std::to_string(entity_.params.size()) +
                                           " parameters, and its model " + std::to_string(count));
     for (size_t i = 0; i < count; ++i)
       if (!parameter(entity_.params[i], model_->params[i])) return;
     if (entity_.results.size() != model_->results.size())
-      return refuse(decl_.name_range, "`" + decl_.name + "` has " + std::to_string(entity_.results.size()) +
-                                          " results, and its model " + std::to_string(model_->results.size()));
+      return refuse(decl_.name_range,
+                    "`" + decl_.name + "` has " + std::to_string(entity_.results.size()) +
+                        " results, and its model " + std::to_string(model_->results.size()));
     for (size_t i = 0; i < entity_.results.size(); ++i)
-      if (!same(entity_.results[i], model_->results[i], entity_.written_results[i]->range, "the result"))
+      if (!same(entity_.results[i], model_->results[i], entity_.written_results[i]->range,
+                "the result"))
         return;
   }
 
   bool parameter(const Parameter& own, const Parameter& model) {
-    if (own.name == model.name) return same(own.type, model.type, own.written->range, "`" + own.name + "`");
-    refuse(own.written->range, "the parameter `" + own.name + "` stands where the model has `" + model.name + "`");
+    if (own.name == model.name)
+      return same(own.type, model.type, own.written->range, "`" + own.name + "`");
+    refuse(own.written->range,
+           "the parameter `" + own.name + "` stands where the model has `" + model.name + "`");
     return false;
   }
 
   bool same(const Types& own, const Types& model, SourceRange range, const std::string& what) {
     if (own.record != model.record) {
-      refuse(range, what + " is " + describe(world_, own) + ", and in the model " + describe(world_, model));
+      refuse(range, what + " is " + describe(world_, own) + ", and in the model " +
+                        describe(world_, model));
       return false;
     }
     const std::vector<Type> mine = leaves(own), theirs = leaves(model);
     for (size_t i = 0; i < mine.size(); ++i) {
       if (same_dims(mine[i], theirs[i]) && same_class(mine[i].dtype, theirs[i].dtype)) continue;
-      refuse(range, what + " is " + to_string(mine[i]) + ", and in the model " + to_string(theirs[i]));
+      refuse(range,
+             what + " is " + to_string(mine[i]) + ", and in the model " + to_string(theirs[i]));
       world_.diagnostics.back().types = {to_string(mine[i]), to_string(theirs[i])};
       return false;
     }
@@ -98,20 +110,24 @@ class Claim {
     const size_t own = entity_.params.size() - entity_.saved, count = model_->params.size();
     if (own != count + model_->results.size())
       return refuse(decl_.name_range, "a gradient of `" + model_->decl->name + "` takes its " +
-                                          std::to_string(count) + " parameters and one gradient for each result");
+                                          std::to_string(count) +
+                                          " parameters and one gradient for each result");
     for (size_t i = 0; i < own; ++i) {
-      const bool good = i < count ? parameter(entity_.params[i], model_->params[i])
-                                  : same(entity_.params[i].type, model_->results[i - count],
-                                         entity_.params[i].written->range, "`" + entity_.params[i].name + "`");
+      const bool good =
+          i < count ? parameter(entity_.params[i], model_->params[i])
+                    : same(entity_.params[i].type, model_->results[i - count],
+                           entity_.params[i].written->range, "`" + entity_.params[i].name + "`");
       if (!good) return;
     }
     const std::vector<size_t> wrt = chosen();
     if (entity_.bad) return;
     if (entity_.results.size() != wrt.size())
-      return refuse(decl_.name_range, "`" + decl_.name + "` has " + std::to_string(entity_.results.size()) +
-                                          " results for " + std::to_string(wrt.size()) + " gradients");
+      return refuse(decl_.name_range, "`" + decl_.name + "` has " +
+                                          std::to_string(entity_.results.size()) + " results for " +
+                                          std::to_string(wrt.size()) + " gradients");
     for (size_t i = 0; i < wrt.size(); ++i)
-      if (!same(entity_.results[i], model_->params[wrt[i]].type, entity_.written_results[i]->range, "the gradient"))
+      if (!same(entity_.results[i], model_->params[wrt[i]].type, entity_.written_results[i]->range,
+                "the gradient"))
         return;
     fill_wrt(function, wrt);
     if (decl_.after) check_after(function);
@@ -121,7 +137,8 @@ class Claim {
     std::vector<size_t> result;
     for (size_t i = 0; i < model_->params.size() && decl_.implements->wrt.empty(); ++i) {
       bool floats = true;
-      for (const Type& leaf : leaves(model_->params[i].type)) floats = floats && is_float(leaf.dtype);
+      for (const Type& leaf : leaves(model_->params[i].type))
+        floats = floats && is_float(leaf.dtype);
       if (floats) result.push_back(i);
     }
     for (const Name& name : decl_.implements->wrt) {
@@ -152,13 +169,14 @@ class Claim {
   void check_after(ir::Function& function) {
     const FunctionEntity* after = find(*decl_.after);
     if (!after) return;
-    if (!after->decl->is_plan || !after->index)
+    if (!after->decl->is_plan || !after->index || *after->index >= *entity_.index)
       return (void)world_.error("E0109", decl_.name_range, "`after` names a plan");
     function.after = *after->index;
     const bool same_model = after->decl->implements && !after->decl->implements->grad &&
                             after->decl->implements->model == decl_.implements->model;
     if (!same_model)
-      refuse(decl_.name_range, "`" + after->decl->name + "` does not implement `" + model_->decl->name + "`");
+      refuse(decl_.name_range,
+             "`" + after->decl->name + "` does not implement `" + model_->decl->name + "`");
   }
 
   World& world_;
@@ -195,13 +213,15 @@ void check_saved_of(World& world, FunctionEntity& entity) {
     const ir::Value& value = function.values[id];
     auto found = saved.find(value.name);
     if (found == saved.end()) {
-      world.unknown("value saved by `" + plan.name + "` called", value.name, value.range, keys(saved));
+      world.unknown("value saved by `" + plan.name + "` called", value.name, value.range,
+                    keys(saved));
       continue;
     }
     const Type& type = plan.values[found->second].type;
     if (same_dims(type, value.type) && type.dtype == value.type.dtype) continue;
-    Diagnostic& error = world.error("E0108", value.range, "`" + value.name + "` is " + to_string(value.type) +
-                                                              ", and `" + plan.name + "` saves " + to_string(type));
+    Diagnostic& error = world.error("E0108", value.range,
+                                    "`" + value.name + "` is " + to_string(value.type) + ", and `" +
+                                        plan.name + "` saves " + to_string(type));
     error.notes.push_back({plan.values[found->second].range, "saved here"});
   }
 }
@@ -219,8 +239,9 @@ void check_saved(World& world) {
     const ir::Function& function = world.program.functions[*entity.index];
     const size_t before = world.errors();
     if (!function.saved_params.empty() && !function.after)
-      world.error("E0108", entity.decl->name_range,
-                  "what stands after `;` are values that a plan saves: `implements grad(f) after P`");
+      world.error(
+          "E0108", entity.decl->name_range,
+          "what stands after `;` are values that a plan saves: `implements grad(f) after P`");
     if (function.after && !world.functions.empty()) check_saved_of(world, entity);
     entity.bad = world.errors() > before;
   }

@@ -16,8 +16,9 @@ std::string bracketed(const Shape& shape, const std::optional<size_t>& at) {
 std::string pattern_text(const ir::Pattern& pattern) {
   std::string text;
   for (size_t i = 0; i < pattern.left.size(); ++i)
-    text += (i ? ", " : "") +
-            bracketed(pattern.left[i], i == pattern.bracket_operand ? pattern.left_bracket : std::nullopt);
+    text += (i ? ", " : "") + bracketed(pattern.left[i], i == pattern.bracket_operand
+                                                             ? pattern.left_bracket
+                                                             : std::nullopt);
   text += (text.empty() ? "-> " : " -> ") + bracketed(pattern.right, pattern.right_bracket);
   return (pattern.inferred ? " inferred \"" : " \"") + text + "\"";
 }
@@ -79,8 +80,10 @@ class Dumper {
     if (auto* size = std::get_if<ir::SizeOf>(&op)) return " |" + size->name + "|";
     if (auto* ascribe = std::get_if<ir::Ascribe>(&op)) return " " + to_string(ascribe->type);
     if (auto* entry = std::get_if<ir::Entry>(&op)) return " " + to_string(entry->dim);
-    if (auto* call = std::get_if<ir::Call>(&op)) return " " + program_.functions[call->function].name;
-    if (auto* grad = std::get_if<ir::Grad>(&op)) return " " + program_.functions[grad->function].name;
+    if (auto* call = std::get_if<ir::Call>(&op))
+      return " " + program_.functions[call->function].name;
+    if (auto* grad = std::get_if<ir::Grad>(&op))
+      return " " + program_.functions[grad->function].name;
     if (auto* iota = std::get_if<ir::Iota>(&op)) return " " + to_string(iota->created.shape);
     if (auto* zeros = std::get_if<ir::Zeros>(&op)) return " " + to_string(zeros->created.shape);
     if (auto* random = std::get_if<ir::Random>(&op)) return " " + to_string(random->created.shape);

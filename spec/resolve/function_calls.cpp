@@ -11,7 +11,8 @@ namespace {
 bool may_call(Body& body, const CallSite& site, const FunctionEntity& entity) {
   if (entity.decl->is_plan == body.frame->is_plan) return true;
   if (body.frame->is_plan)
-    body.error("E0109", site.range, "a plan calls plans and library functions, and `" + site.name + "` is a fn");
+    body.error("E0109", site.range,
+               "a plan calls plans and library functions, and `" + site.name + "` is a fn");
   else
     body.error("E0109", site.range, "a fn calls fns, and `" + site.name + "` is a plan");
   return false;
@@ -28,7 +29,8 @@ std::vector<Values> stated_results(Body& body, const FunctionEntity& entity, Sou
 }  // namespace
 
 std::vector<Values> call_function(Body& body, const CallSite& site, const FunctionEntity& entity) {
-  if (!may_call(body, site, entity)) return stated_results(body, entity, site.range);
+  if (!entity.unreadable && !may_call(body, site, entity))
+    return stated_results(body, entity, site.range);
   if (site.has_pattern) {
     body.error("E0103", site.pattern_range, "`" + site.name + "` takes no pattern");
     return stated_results(body, entity, site.range);
@@ -36,8 +38,9 @@ std::vector<Values> call_function(Body& body, const CallSite& site, const Functi
   std::vector<Argument> defaults;
   const std::vector<const Argument*> args = arrange(body, site, entity, defaults);
   // An unreadable signature or a circle was told where it is.
-  if (args.size() != entity.params.size() || entity.bad || !entity.index)
-    return entity.bad ? unknown_result(entity.results.size()) : stated_results(body, entity, site.range);
+  if (entity.unreadable) return unknown_result(entity.results.size());
+  if (args.size() != entity.params.size() || *entity.index >= body.index())
+    return stated_results(body, entity, site.range);
   std::vector<ir::ValueId> operands;
   std::vector<SourceRange> ranges;
   for (size_t i = 0; i < args.size(); ++i) {

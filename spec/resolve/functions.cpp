@@ -19,7 +19,7 @@ class FunctionReader {
   void run() {
     const size_t unsaved = entity_.params.size() - entity_.saved;
     for (size_t i = 0; i < entity_.params.size(); ++i) parameter(entity_.params[i], i >= unsaved);
-    if (entity_.bad) return;
+    if (entity_.unreadable) return;
     if (!entity_.decl->has_body) {
       if (!entity_.decl->trusted)
         body_.error("E0109", entity_.decl->name_range, "only a trusted plan has no body");
@@ -29,6 +29,10 @@ class FunctionReader {
     body_.statements(entity_.decl->body);
     results();
     body_.close_scope();
+    // What an error left behind is never taken for a program, told here or elsewhere.
+    if (body_.lost) entity_.bad = true;
+    if (body_.lost && body_.world.errors() == 0)
+      body_.error("E0109", entity_.decl->name_range, "this function cannot be resolved");
   }
 
  private:
@@ -44,8 +48,9 @@ class FunctionReader {
       return id;
     });
     if (!saved) function_.param_groups.emplace_back(param.name, count);
-    if (entity_.bad) values = unknown_value();
-    if (!body_.find(param.name)) body_.bind(param.name, std::move(values), range, false);
+    if (entity_.unreadable) values = unknown_value();
+    const bool told = body_.find(param.name) || body_.file().consts.count(param.name);
+    if (!told) body_.bind(param.name, std::move(values), range, false);
   }
 
   // The group that a parameter is written in: its name is before its type.
@@ -60,7 +65,8 @@ class FunctionReader {
     const size_t count = entity_.results.size();
     function_.return_range = frame_.return_range;
     if (!frame_.has_returned) {
-      body_.error("E0103", entity_.decl->name_range, "`" + entity_.decl->name + "` has no `return`");
+      body_.error("E0103", entity_.decl->name_range,
+                  "`" + entity_.decl->name + "` has no `return`");
       return;
     }
     const bool silent = frame_.returned.size() == 1 && is_unknown(frame_.returned[0]);

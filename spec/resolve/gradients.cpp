@@ -9,9 +9,8 @@ namespace {
 
 bool all_floats(const Types& type) {
   bool result = true;
-  for_each_leaf(type, [&](const Type& leaf, const std::string&) {
-    result = result && is_float(leaf.dtype);
-  });
+  for_each_leaf(
+      type, [&](const Type& leaf, const std::string&) { result = result && is_float(leaf.dtype); });
   return result;
 }
 
@@ -40,9 +39,11 @@ class Gradient {
   }
 
   bool differentiable() {
-    if (entity_->bad) return false;
+    if (entity_->unreadable) return false;
+    if (entity_->index && *entity_->index >= body_.index()) return false;  // a circle, told before
     if (entity_->generic || !entity_->index)
-      return refuse("E0109", "a gradient is of a fn or a plan of yours, and `" + expr_.text + "` is generic");
+      return refuse(
+          "E0109", "a gradient is of a fn or a plan of yours, and `" + expr_.text + "` is generic");
     if (entity_->decl->is_plan != body_.frame->is_plan)
       return refuse("E0109", body_.frame->is_plan ? "a plan differentiates plans, and this is a fn"
                                                   : "a fn differentiates fns, and this is a plan");
@@ -50,7 +51,8 @@ class Gradient {
                         entity_->results[0].leaf.dims.empty() &&
                         is_float(entity_->results[0].leaf.dtype);
     if (with_value_ && !scalar)
-      return refuse("E0109", "`value_and_grad` is of a function with one float scalar as its result");
+      return refuse("E0109",
+                    "`value_and_grad` is of a function with one float scalar as its result");
     return true;
   }
 
@@ -86,8 +88,8 @@ class Gradient {
                                  (with_value_ ? "" : ", the last one for each result"));
     for (size_t i = 0; i < count; ++i) {
       const Types& type = i < own ? entity_->params[i].type : entity_->results[i - own];
-      const std::string what = i < own ? "the argument `" + entity_->params[i].name + "`"
-                                       : "the gradient of the result";
+      const std::string what =
+          i < own ? "the argument `" + entity_->params[i].name + "`" : "the gradient of the result";
       const Values value =
           fit(body_, site.args[i].values, type, site.args[i].range, {"E0303", "E0303", what});
       for (ir::ValueId leaf : leaves(value)) {

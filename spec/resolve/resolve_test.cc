@@ -19,7 +19,8 @@ std::string show(const Sources& sources, const std::vector<Diagnostic>& diagnost
     text += d.code + " ";
     if (d.range.file >= 0) {
       const LineColumn at = sources.locate(d.range.file, d.range.begin);
-      text += sources.file(d.range.file).path + ":" + std::to_string(at.line) + ":" + std::to_string(at.column);
+      text += sources.file(d.range.file).path + ":" + std::to_string(at.line) + ":" +
+              std::to_string(at.column);
     }
     text += " " + d.message + "\n";
   }
@@ -27,7 +28,8 @@ std::string show(const Sources& sources, const std::vector<Diagnostic>& diagnost
 }
 
 TEST(Resolve, every_model_resolves) {
-  std::vector<std::filesystem::path> folders = {std::filesystem::path(SHARDPROOF_SOURCE_DIR) / "spec/models"};
+  std::vector<std::filesystem::path> folders = {std::filesystem::path(SHARDPROOF_SOURCE_DIR) /
+                                                "spec/models"};
   if (const char* more = std::getenv("SHARDPROOF_MODELS")) folders.emplace_back(more);
   for (const auto& folder : folders) {
     if (!std::filesystem::exists(folder)) continue;

@@ -40,14 +40,13 @@ class SignatureReader {
     for (size_t i = 0; i < entity_.params.size(); ++i)
       for (size_t j = 0; j < i; ++j)
         if (entity_.params[i].name == entity_.params[j].name) repeated(entity_.params[i]);
-    entity_.bad = entity_.bad || world_.errors() > before;
+    entity_.bad = entity_.unreadable = world_.errors() > before;
   }
 
  private:
   std::optional<Types> type_of(const syntax::TypeExpr& type) {
     if (entity_.generic) return Types{};
     auto result = resolve_type(context_, type);
-    if (!result) entity_.bad = true;
     return result;
   }
 
