@@ -5,6 +5,16 @@
 #include "spec/syntax/words.h"
 
 namespace shardproof::syntax {
+namespace {
+
+// Words between things: nobody means one as a name.
+bool joins(std::string_view word) {
+  for (const char* one : {"or", "and", "not", "in", "of", "as", "over", "from", "wrt", "for"})
+    if (word == one) return true;
+  return false;
+}
+
+}  // namespace
 
 Expr Parser::leaf(Expr::Kind kind) {
   Expr result;
@@ -34,16 +44,20 @@ Expr Parser::atom() {
 Expr Parser::parenthesized() {
   const uint32_t begin = take().begin;
   Expr result = expression();
-  if (at(",")) fail("`)`: several values are given without parentheses");
+  if (at(",")) fail("`)`", "several values are given without parentheses");
   expect(")", "to close a parenthesis");
   result.range = since(begin);
   return result;
 }
 
+// `=` follows no expression: this is the next statement, and something is missing above it.
+bool Parser::at_next_bind() const { return at_word() && peek().first_on_line && at("=", 1); }
+
 Expr Parser::size() {
   Expr result;
   result.kind = Expr::Kind::size;
   const uint32_t begin = take().begin;
+  if (at_next_bind()) fail("the name of a dim or an axis");
   result.text = name("the name of a dim or an axis");
   expect("|", "after the name of a size");
   result.range = since(begin);
@@ -59,23 +73,30 @@ Expr Parser::word_atom() {
   if (word == "zeros" && at("(", 1)) return zeros();
   if (is_dtype(word) && at("(", 1)) return call(Expr::Kind::cast, false);
   if (is_reserved(word)) return reserved_atom();
+  if (at_next_bind()) fail("an expression");
   if (at("(", 1)) return call(Expr::Kind::call, false);
-  Expr result = leaf(Expr::Kind::name);
-  if (in_schedule_ && (word == "F" || word == "B" || word == "W")) {
-    --pos_;
-    name("a name in an expression");
-  }
-  return result;
+  if (!in_schedule_) return leaf(Expr::Kind::name);
+  name("a value");  // a step is no value
+  --pos_;
+  return leaf(Expr::Kind::name);
 }
 
 Expr Parser::reserved_atom() {
   const std::string word(peek().text);
   if (peek().first_on_line && (begins_statement(word) || begins_declaration(word)))
     fail("an expression");
-  if (begins_loop(word) && at_word(1)) {
+  if (at_loop()) {
     fail(error("E0002", range(peek()),
                "a loop is the whole right side of `=`, and no part of an expression",
                "give its result a name first"));
+  }
+  if (joins(word)) {
+    Diagnostic diagnostic =
+        error("E0002", range(peek()), "expected an expression, found `" + word + "`");
+    if (word == "not")
+      diagnostic.fixes.push_back(advice("put `not` and its operand in parentheses"));
+    if (word == "for") diagnostic.fixes.push_back(advice("a loop is `scan n in N { ... }`"));
+    fail(std::move(diagnostic));
   }
   name("a value");  // tells that it is reserved
   --pos_;

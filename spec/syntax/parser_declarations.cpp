@@ -7,7 +7,7 @@ namespace shardproof::syntax {
 ImportDecl Parser::import() {
   ImportDecl result;
   const uint32_t begin = take().begin;
-  result.names = names("the name of what is imported");
+  result.names = names("a name to import");
   expect("from", "after the names of an import");
   if (!at_string()) fail("the file to import from, in quotes");
   result.path = std::string(take().text);
@@ -31,6 +31,11 @@ void Parser::close_line(std::string_view word) {
   stop_ = tokens_.size() - 1;
 }
 
+// What has to stand on a line of its own.
+bool Parser::at_next_line() const {
+  return at_word() && (begins_statement(peek().text) || begins_declaration(peek().text));
+}
+
 std::string Parser::whole_number(std::string_view what) {
   const Token& token = peek();
   const bool whole = token.kind == Token::Kind::number &&
@@ -43,7 +48,7 @@ MeshDecl Parser::mesh() {
   MeshDecl result;
   const uint32_t begin = take().begin;
   open_line();
-  while (at_word()) {
+  while (at_word() && (result.axes.empty() || !at_next_line())) {
     MeshDecl::Entry entry;
     const uint32_t first = peek().begin;
     entry.axis = name("the name of an axis");
@@ -60,7 +65,7 @@ std::vector<DimDecl> Parser::dims_declaration() {
   std::vector<DimDecl> result;
   take();
   open_line();
-  while (at_word()) result.push_back(dim_declaration());
+  while (at_word() && (result.empty() || !at_next_line())) result.push_back(dim_declaration());
   close_line("dim");
   return result;
 }
@@ -78,7 +83,8 @@ bool Parser::at_dim_group() const {
 DimDecl Parser::dim_declaration() {
   DimDecl result;
   const uint32_t begin = peek().begin;
-  while (at_word()) result.names.push_back(name("the name of a dim"));
+  do result.names.push_back(name("the name of a dim"));
+  while (at_word() && !at_next_line());
   if (accept("=")) {
     const bool alone =
         at_word() && !is_reserved(peek().text) && peek(1).kind != Token::Kind::symbol;

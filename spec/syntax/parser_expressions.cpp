@@ -42,6 +42,7 @@ bool Parser::at_comparison() const {
 
 Expr Parser::comparison() {
   Expr left = sum();
+  if (at("=") && at(">", 1)) fail("`>=`");
   if (at("=")) {
     Diagnostic diagnostic =
         error("E0002", range(peek()), "`=` gives a value a name, and is no comparison");
@@ -97,6 +98,7 @@ Expr Parser::postfix() {
     outer.range.begin = result.range.begin;
     if (accept(".")) {
       outer.kind = Expr::Kind::field;
+      if (at_next_bind()) fail("the name of a field");
       outer.text = name("the name of a field");
     } else {
       take();

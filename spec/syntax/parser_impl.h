@@ -37,6 +37,7 @@ class Parser : Cursor {
   LayoutDecl layout();
   std::vector<Group> fields();
   void open_line();
+  bool at_next_line() const;
   void close_line(std::string_view word);
   std::string whole_number(std::string_view what);
 
@@ -96,6 +97,7 @@ class Parser : Cursor {
   void argument(Expr& call);
   std::vector<Expr> expressions();
   bool at_comparison() const;
+  bool at_next_bind() const;
   void grow(int height);
 
   // parser_statements.cpp
@@ -103,8 +105,10 @@ class Parser : Cursor {
   void statement(Block& block);
   void statement_node(Block& block);
   Bind bind();
+  bool at_loop() const;
   Target target();
   [[noreturn]] void not_a_statement();
+  std::optional<Fix> statement_fix() const;
 
   // parser_loops.cpp
   Loop loop();

@@ -80,7 +80,7 @@ void Parser::carries(Loop& loop) {
     const uint32_t begin = peek().begin;
     carry.name = value_name("the name of a carry");
     expect(":", "and a type after the name of a carry");
-    carry.type = type();
+    carry.type = type(true);
     expect("=", "and the first value after the type of a carry");
     carry.init = expression();
     carry.range = since(begin);

@@ -64,24 +64,36 @@ void Parser::statement_node(Block& block) {
 }
 
 void Parser::not_a_statement() {
-  Diagnostic diagnostic = error("E0002", range(peek()), "expected a statement, found " + found(),
-                                "a statement is `name = ...`, return, next, emit, dim or require");
-  const std::string_view word = at_word() ? peek().text : "";
-  if (word == "if" || word == "while" || word == "for")
-    diagnostic.fixes.push_back(
-        advice("there is no `" + std::string(word) +
-               "`: choose with `where`, repeat with `scan`, or write two functions"));
-  else if (begins_loop(word))
-    diagnostic.fixes.push_back(replace({file_, peek().begin, peek().begin},
-                                       "result = ", "a loop gives its carries a name"));
-  else if (at("(", 1))
-    diagnostic.fixes.push_back(
-        replace({file_, peek().begin, peek().begin}, "_unused = ", "every value has a name"));
-  else if (at_word() && at("==", 1)) {
-    diagnostic.range = range(peek(1));
-    diagnostic.fixes.push_back(replace(range(peek(1)), "=", "a value is given its name by `=`"));
-  }
+  const Token& token = peek();
+  const bool fresh = token.first_on_line || at_word() || pos_ == 0 || tokens_[pos_ - 1].text == "{";
+  Diagnostic diagnostic =
+      fresh ? error("E0002", range(token), "expected a statement, found " + found(),
+                    "a statement is `name = ...`, return, next, emit, dim or require")
+            : error("E0002", range(token), "expected the end of the statement, found " + found(),
+                    "does not continue what stands before it");
+  if (at_word() && at("==", 1)) diagnostic.range = range(peek(1));
+  if (std::optional<Fix> fix = statement_fix()) diagnostic.fixes.push_back(std::move(*fix));
   fail(std::move(diagnostic));
+}
+
+// What other languages write here.
+std::optional<Fix> Parser::statement_fix() const {
+  const Token& token = peek();
+  const SourceRange front = {file_, token.begin, token.begin};
+  if (at(";")) return replace(range(token), "", "remove `;`: a statement needs no end");
+  if (at("|") && at("|", 1)) {
+    return replace({file_, token.begin, peek(1).end}, "or", "write `or`");
+  }
+  if (!at_word()) return std::nullopt;
+  if (token.text == "if" || token.text == "while" || token.text == "for") {
+    return advice("there is no `" + std::string(token.text) +
+                  "`: choose with `where`, repeat with `scan`, or write two functions");
+  }
+  if (begins_loop(token.text))
+    return replace(front, "result = ", "give the result of the loop a name");
+  if (at("(", 1)) return replace(front, "_unused = ", "give the value a name");
+  if (at("==", 1)) return replace(range(peek(1)), "=", "to name a value, write `=`");
+  return std::nullopt;
 }
 
 Target Parser::target() {
@@ -93,12 +105,20 @@ Target Parser::target() {
   return result;
 }
 
+// A loop's word alone is read as a value: it is reserved, and that will be said.
+bool Parser::at_loop() const {
+  const Token& next = peek(1);
+  if (!at_word() || !begins_loop(peek().text)) return false;
+  if (next.kind == Token::Kind::number) return true;
+  return at_word(1) && !(next.first_on_line && begins_statement(next.text));
+}
+
 Bind Parser::bind() {
   Bind result;
   do result.targets.push_back(target());
   while (accept(","));
   expect("=", "after the names of a statement");
-  if (at_word() && begins_loop(peek().text) && at_word(1))
+  if (at_loop())
     result.loop.push_back(loop());
   else
     result.value.push_back(expression());

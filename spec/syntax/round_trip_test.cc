@@ -2,30 +2,10 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <filesystem>
-#include <fstream>
-#include <sstream>
-
-#include "spec/syntax/parser.h"
+#include "spec/syntax/test_support.h"
 
 namespace shardproof::syntax {
 namespace {
-
-std::vector<std::filesystem::path> files_in(const std::string& folder) {
-  std::vector<std::filesystem::path> result;
-  const std::filesystem::path root = std::filesystem::path(SHARDPROOF_SOURCE_DIR) / folder;
-  if (!std::filesystem::exists(root)) return result;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root))
-    if (entry.path().extension() == ".shard") result.push_back(entry.path());
-  std::sort(result.begin(), result.end());
-  return result;
-}
-
-std::string read(const std::filesystem::path& path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
-}
 
 std::string messages(const Sources& sources, const std::vector<Diagnostic>& diagnostics) {
   std::string text;
@@ -42,6 +22,8 @@ void expect_round_trip(const std::string& name, const std::string& text) {
   Sources sources;
   std::vector<Diagnostic> diagnostics;
   const File first = parse(sources, sources.add(name, text), diagnostics);
+  ASSERT_EQ(messages(sources, diagnostics), "");
+  PatternReader(diagnostics).read(first);
   ASSERT_EQ(messages(sources, diagnostics), "");
   const std::string printed = print(first);
   const File second = parse(sources, sources.add(name + " printed", printed), diagnostics);
