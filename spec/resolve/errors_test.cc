@@ -226,6 +226,14 @@ TEST(Errors, one_mistake_is_told_once) {
                 "  return exp(sum(\"L -> \", a)) * zeros(bf16[B])\n}");
 }
 
+TEST(Errors, a_broken_record_is_told_once) {
+  expect_errors(head +
+                "record R { a: f32[B]  b: f32[Z] }  # E0101\n"
+                "layout RT of R { a: f32[B/d]  b: f32[M] }\n"
+                "fn f(r: R, x: f32[B]) -> f32[B] { return r.a + x }\n"
+                "plan p implements f(r: RT, x: f32[B/d]) -> f32[B/d] { return r.a + x }");
+}
+
 TEST(Errors, bad_files_are_told_and_do_not_crash) {
   std::vector<Diagnostic> diagnostics;
   Resolved resolved;

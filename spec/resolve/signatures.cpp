@@ -40,13 +40,14 @@ class SignatureReader {
     for (size_t i = 0; i < entity_.params.size(); ++i)
       for (size_t j = 0; j < i; ++j)
         if (entity_.params[i].name == entity_.params[j].name) repeated(entity_.params[i]);
-    entity_.bad = entity_.unreadable = world_.errors() > before;
+    entity_.bad = entity_.unreadable = unreadable_ || world_.errors() > before;
   }
 
  private:
   std::optional<Types> type_of(const syntax::TypeExpr& type) {
     if (entity_.generic) return Types{};
     auto result = resolve_type(context_, type);
+    unreadable_ = unreadable_ || !result;  // perhaps told before, at a record
     return result;
   }
 
@@ -87,6 +88,7 @@ class SignatureReader {
   World& world_;
   FunctionEntity& entity_;
   TypeContext context_;
+  bool unreadable_ = false;
 };
 
 }  // namespace
