@@ -76,6 +76,8 @@ std::vector<Equation> equations_of(const ir::Program& program, SizeTerms& terms,
     } catch (const std::domain_error&) {  // beyond 64 bits: it helps no proof
     }
   }
+  for (const SizeFact& definition : terms.definitions())
+    add_equations(definition.formula, definition.formula, definition.words, equations);
   return equations;
 }
 

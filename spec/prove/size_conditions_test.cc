@@ -64,7 +64,7 @@ TEST(SizeConditions, OfASizedDimFollowFromItsSize) {
   EXPECT_EQ(reduced(file.program, {divides({"t"}, "F"), divides({"t"}, "M")}), Texts{"t | M"});
   EXPECT_EQ(reduced(file.program, {divides({"t"}, "F")}), Texts{"t | F"});
   file.sized("G", op("/", dim("M"), number(2)));
-  EXPECT_EQ(reduced(file.program, {divides({"t"}, "G"), divides({"t"}, "M")}), (Texts{"t | M"}));
+  EXPECT_EQ(reduced(file.program, {divides({"t"}, "G"), divides({"t"}, "M")}), Texts{"t | G"});
 }
 
 TEST(SizeConditions, OfKnownSizesHold) {

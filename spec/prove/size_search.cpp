@@ -60,7 +60,7 @@ class Search {
 
   std::optional<Sizing> run(int64_t bound) {
     bound_ = bound;
-    steps_ = 20000;
+    steps_ = 4000;
     if (hold(0) && place(0)) return sizes_;
     return std::nullopt;
   }
@@ -142,7 +142,7 @@ Constraint divides(const ir::Program& program, const Divisibility& condition, bo
 std::optional<Sizing> search_sizes(const ir::Program& program,
                                    const std::vector<Constraint>& constraints) {
   for (int64_t least : {2, 1})
-    for (int64_t bound : {4, 16, 64, 1024, 16384})
+    for (int64_t bound : {4, 16, 64, 1024})
       if (auto found = Search(program, constraints, least).run(bound)) return found;
   return std::nullopt;
 }
