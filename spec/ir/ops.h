@@ -43,6 +43,7 @@ struct Created {
 struct Number {
   std::string text;
   double value;
+  Name constant = {};  ///< the const whose value it is; empty for a literal
 };  ///< a literal or const; dtype `number`
 struct SizeOf {
   Name name;

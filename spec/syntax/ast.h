@@ -36,6 +36,7 @@ struct TypeExpr {
 
 /// One operand of a pattern.
 struct OperandExpr {
+  Name type_name;  ///< `Layer[N/p]`, where the name and `[` touch: dims are those in the brackets
   std::vector<SplitExpr> dims;
   std::vector<MarkExpr> marks;
   SourceRange range;
@@ -216,7 +217,7 @@ struct FunctionDecl {
   std::optional<Implements> implements;
   std::optional<Name> after;
   std::optional<std::string> pattern;  ///< fn only: "; L D"
-  SourceRange pattern_range;
+  SourceRange pattern_range;           ///< without the quotes
   std::vector<Param> params;
   std::vector<Param> saved;  ///< behind `;`
   bool has_saved = false;

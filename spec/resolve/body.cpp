@@ -1,0 +1,205 @@
+#include "spec/resolve/body.h"
+
+namespace shardproof::resolution {
+
+ir::ValueId Body::add_value(const Type& type, SourceRange range) {
+  ir::Value value;
+  value.type.dtype = type.dtype;
+  for (const Split& split : type.dims) value.type.dims.push_back({split.dim, {}});
+  value.range = located(range);
+  function.values.push_back(std::move(value));
+  return static_cast<ir::ValueId>(function.values.size() - 1);
+}
+
+ir::Place Body::place(SourceRange range) const {
+  ir::Place result;
+  result.range = range;
+  if (frame->instance) {
+    result.range = frame->instance->call;
+    result.inner = range;
+    result.through = frame->instance->through;
+  }
+  return result;
+}
+
+ir::ValueId Body::emit(ir::Op op, std::vector<ir::ValueId> operands, Shape shape, Dtype dtype,
+                       SourceRange range, std::vector<SourceRange> operand_ranges) {
+  Type type;
+  static_cast<Shape&>(type) = std::move(shape);
+  type.dtype = dtype;
+  const ir::ValueId result = add_value(type, range);
+  emit_to(std::move(op), std::move(operands), {result}, range, std::move(operand_ranges));
+  return result;
+}
+
+void Body::emit_to(ir::Op op, std::vector<ir::ValueId> operands, std::vector<ir::ValueId> results,
+                   SourceRange range, std::vector<SourceRange> operand_ranges) {
+  ir::Instr instr;
+  instr.op = std::move(op);
+  instr.operands = std::move(operands);
+  instr.results = std::move(results);
+  instr.place = place(range);
+  // Ranges in the library are of no use to a fix.
+  if (!frame->instance) instr.operand_ranges = std::move(operand_ranges);
+  block->instrs.push_back(std::move(instr));
+}
+
+Values Body::recover(const Type& type, SourceRange range) {
+  ir::Zeros zeros;
+  zeros.created.shape = type;
+  zeros.dtype = type.dtype;
+  return tensor(emit(std::move(zeros), {}, type, type.dtype, range));
+}
+
+ir::ValueId Body::number(const std::string& text, double value, SourceRange range,
+                         const Name& name) {
+  const ir::ValueId id = emit(ir::Number{text, value, name}, {}, {}, Dtype::number, range);
+  literals[id] = value;
+  return id;
+}
+
+std::optional<double> Body::literal(ir::ValueId id) const {
+  auto found = literals.find(id);
+  return found == literals.end() ? std::nullopt : std::optional(found->second);
+}
+
+TypeContext Body::types() const {
+  TypeContext context{world, file(), frame->is_plan, &frame->dims};
+  if (frame->instance) {
+    context.rest = &frame->instance->rest;
+    context.float_dtype = frame->instance->float_dtype;
+  }
+  return context;
+}
+
+Binding* Body::find(const Name& name) {
+  for (auto scope = frame->scopes.rbegin(); scope != frame->scopes.rend(); ++scope)
+    if (auto found = scope->find(name); found != scope->end()) return &found->second;
+  return nullptr;
+}
+
+std::vector<Name> Body::visible() const {
+  std::vector<Name> names = keys(file().consts);
+  for (const auto& scope : frame->scopes)
+    for (const auto& [name, unused] : scope) names.push_back(name);
+  return names;
+}
+
+void Body::bind(const Name& name, Values values, SourceRange range, bool wants_use) {
+  range = world.locate(name, range);
+  if (const Binding* first = find(name)) {
+    world.twice(name, range, first->range, "a name is assigned once");
+    world.diagnostics.back().fixes.push_back({"give this value a name of its own", {}, false, ""});
+    return;
+  }
+  if (auto constant = file().consts.find(name); constant != file().consts.end())
+    return world.twice(name, range, constant->second.decl->range, "a name is assigned once");
+  for (const char* mark : {"U_", "I_", "Max_"})
+    if (name.rfind(mark, 0) == 0)
+      error("E0102", range, "`" + name + "` reads as a mark: values are not called so");
+  if (!frame->instance)
+    for_each_leaf(
+        values,
+        [&](ir::ValueId leaf, const std::string& path) {
+          if (leaf != ir::no_value && function.values[leaf].name.empty())
+            function.values[leaf].name = path;
+        },
+        name);
+  Binding binding{std::move(values), range, wants_use && name[0] != '_'};
+  frame->scopes.back().emplace(name, std::move(binding));
+}
+
+void Body::close_scope() {
+  for (const auto& [name, binding] : frame->scopes.back()) {
+    if (!binding.wants_use || binding.used || frame->instance) continue;
+    Diagnostic& diagnostic =
+        error("E0113", binding.range, "`" + name + "` is never used", "assigned and not used");
+    Fix fix;
+    fix.message = "if that is meant, call it `_" + name + "`";
+    fix.edits.push_back({binding.range, "_" + name});
+    diagnostic.fixes.push_back(std::move(fix));
+  }
+  frame->scopes.pop_back();
+}
+
+ir::ValueId tensor_of(Body& body, const Argument& argument, const std::string& what) {
+  if (argument.dtype || argument.text) {
+    body.error("E0103", argument.range, what + " takes a value here");
+    return ir::no_value;
+  }
+  if (!argument.values.is_record()) return argument.values.leaf;
+  Diagnostic& error = body.error("E0109", argument.range, what + " is of tensors, and this is a record");
+  error.fixes.push_back({"`each f(...)` applies a function field by field", {}, false, ""});
+  return ir::no_value;
+}
+
+namespace {
+
+std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, SourceRange range,
+                               const FitCodes& codes) {
+  const Type& actual = body.type(value);
+  if (actual.dtype == Dtype::number && type.dims.empty() && type.dtype != Dtype::key &&
+      type.dtype != Dtype::boolean) {
+    if (body.literal(value) == 0.0) return body.recover(type, range);
+    return tensor(body.emit(ir::Cast{type.dtype, std::nullopt}, {value}, {}, type.dtype, range,
+                            {range}));
+  }
+  if (!same_dims(actual, type)) {
+    Diagnostic& error = body.error(
+        codes.dims, range, codes.what + " has the dims `" + dims_text(actual) + "`, not `" +
+                               dims_text(type) + "`");
+    error.types = {to_string(actual), to_string(type)};
+    return std::nullopt;
+  }
+  if (actual.dtype != type.dtype) {
+    Diagnostic& error = body.error("E0104", range,
+                                   codes.what + " is " + to_string(actual.dtype) + ", not " +
+                                       to_string(type.dtype));
+    error.types = {to_string(actual), to_string(type)};
+    if (actual.dtype == Dtype::number || body.inferred()) return std::nullopt;
+    Fix fix;
+    fix.message = std::string("cast it: `") + to_string(type.dtype) + "(...)`";
+    fix.edits = {{range, std::string(to_string(type.dtype)) + "(" +
+                             std::string(body.world.sources.text(range)) + ")"}};
+    error.fixes.push_back(std::move(fix));
+    return std::nullopt;
+  }
+  return tensor(value);
+}
+
+Values fit_tree(Body& body, const Values& value, const Types& type, SourceRange range,
+                const FitCodes& codes, bool& told) {
+  auto instead = [&](const Type& leaf) { return body.recover(leaf, range).leaf; };
+  if (!value.is_record() && value.leaf == ir::no_value)
+    return transform<ir::ValueId>(type, instead);
+  if (value.record != type.record) {
+    if (!told) {
+      const Types actual =
+          transform<Type>(value, [&](ir::ValueId id) { return body.type(id); });
+      body.error(codes.count, range, codes.what + " is " + describe(body.world, actual) +
+                                         ", not " + describe(body.world, type));
+    }
+    told = true;
+    return transform<ir::ValueId>(type, instead);
+  }
+  if (!type.is_record()) {
+    if (told) return body.recover(type.leaf, range);
+    auto result = fit_leaf(body, value.leaf, type.leaf, range, codes);
+    told = !result;
+    return result ? *result : body.recover(type.leaf, range);
+  }
+  Values result = value;
+  for (size_t i = 0; i < type.fields.size(); ++i)
+    result.fields[i] = fit_tree(body, value.fields[i], type.fields[i], range, codes, told);
+  return result;
+}
+
+}  // namespace
+
+Values fit(Body& body, const Values& value, const Types& type, SourceRange range,
+           const FitCodes& codes) {
+  bool told = false;
+  return fit_tree(body, value, type, range, codes, told);
+}
+
+}  // namespace shardproof::resolution

@@ -1,0 +1,154 @@
+// Which function names which, callees before callers, and the program's entries for functions.
+#include "spec/resolve/signatures.h"
+#include "spec/resolve/types.h"
+
+namespace shardproof::resolution {
+namespace {
+
+struct Use {
+  Name name;
+  SourceRange range;
+};
+
+// Every function that a body or a claim names.
+class UseFinder {
+ public:
+  std::vector<Use> uses;
+
+  void function(const syntax::FunctionDecl& decl) {
+    if (decl.implements) uses.push_back({decl.implements->model, decl.name_range});
+    if (decl.after) uses.push_back({*decl.after, decl.name_range});
+    for (const syntax::Param& param : decl.params)
+      if (param.value) expr(*param.value);
+    block(decl.body);
+  }
+
+ private:
+  void exprs(const std::vector<syntax::Expr>& list) {
+    for (const syntax::Expr& each : list) expr(each);
+  }
+  void expr(const syntax::Expr& node) {
+    using Kind = syntax::Expr::Kind;
+    if (node.kind == Kind::call || node.kind == Kind::grad || node.kind == Kind::value_and_grad)
+      uses.push_back({node.text, node.range});
+    exprs(node.args);
+  }
+  void block(const syntax::Block& body) {
+    for (const syntax::Statement& statement : body) {
+      if (auto* bind = std::get_if<syntax::Bind>(&statement.node)) {
+        exprs(bind->value);
+        for (const syntax::Loop& loop : bind->loop) {
+          for (const syntax::Carry& carry : loop.carries) expr(carry.init);
+          block(loop.body);
+        }
+      }
+      if (auto* node = std::get_if<syntax::Return>(&statement.node)) exprs(node->values);
+      if (auto* node = std::get_if<syntax::Next>(&statement.node)) exprs(node->values);
+      if (auto* node = std::get_if<syntax::Emit>(&statement.node)) exprs(node->values);
+    }
+  }
+};
+
+// Depth first with its own stack: a file may chain more functions than the machine's stack holds.
+class Orderer {
+ public:
+  explicit Orderer(World& world) : world_(world), state_(world.functions.size(), 0) {}
+
+  std::vector<size_t> run() {
+    for (size_t i = 0; i < world_.functions.size(); ++i) visit(i);
+    return order_;
+  }
+
+ private:
+  struct Frame {
+    size_t entity;
+    std::vector<std::pair<size_t, SourceRange>> callees;
+    size_t next = 0;
+  };
+
+  void visit(size_t root) {
+    if (state_[root]) return;
+    push(root);
+    while (!stack_.empty()) {
+      Frame& top = stack_.back();
+      if (top.next == top.callees.size()) {
+        state_[top.entity] = 2;
+        order_.push_back(top.entity);
+        stack_.pop_back();
+        continue;
+      }
+      auto [callee, range] = top.callees[top.next++];
+      if (state_[callee] == 1) circle(callee, range);
+      if (state_[callee] == 0) push(callee);
+    }
+  }
+
+  void push(size_t entity) {
+    state_[entity] = 1;
+    Frame frame{entity, {}};
+    UseFinder finder;
+    finder.function(*world_.functions[entity].decl);
+    const FileScope& file = world_.files[world_.functions[entity].file];
+    for (const Use& use : finder.uses) {
+      auto found = file.functions.find(use.name);
+      if (found != file.functions.end()) {
+        frame.callees.emplace_back(found->second, use.range);
+        continue;
+      }
+      auto library = world_.files[0].functions.find(use.name);
+      if (library != world_.files[0].functions.end())
+        frame.callees.emplace_back(library->second, use.range);
+    }
+    stack_.push_back(std::move(frame));
+  }
+
+  void circle(size_t callee, SourceRange range) {
+    const Name& name = world_.functions[callee].decl->name;
+    Diagnostic& error = world_.error("E0112", world_.locate(name, range),
+                                     "`" + name + "` comes back to itself", "calls itself here");
+    bool inside = false;
+    for (const Frame& frame : stack_) {
+      inside = inside || frame.entity == callee;
+      if (!inside) continue;
+      FunctionEntity& entity = world_.functions[frame.entity];
+      entity.bad = true;
+      if (frame.entity != callee)
+        error.notes.push_back({entity.decl->name_range, "by way of `" + entity.decl->name + "`"});
+    }
+  }
+
+  World& world_;
+  std::vector<int> state_;
+  std::vector<Frame> stack_;
+  std::vector<size_t> order_;
+};
+
+}  // namespace
+
+std::vector<size_t> order_functions(World& world) {
+  std::vector<size_t> order = Orderer(world).run();
+  for (size_t entity : order) {
+    FunctionEntity& function = world.functions[entity];
+    if (function.generic || world.files[function.file].library) continue;
+    function.index = world.program.functions.size();
+    ir::Function& entry = world.program.functions.emplace_back();
+    const syntax::FunctionDecl& decl = *function.decl;
+    entry.kind = decl.is_plan ? ir::Function::Kind::plan : ir::Function::Kind::fn;
+    entry.name = decl.name;
+    entry.trusted = decl.trusted;
+    entry.name_range = decl.name_range;
+    entry.range = decl.range;
+    entry.source = decl.range.file;
+    entry.imported = function.file + 1 != world.files.size();
+    for (size_t i = 0; i < function.results.size(); ++i)
+      for_each_leaf(function.results[i], [&](const Type& type, const std::string& path) {
+        entry.results.push_back(type);
+        const Name& name = function.result_names[i];
+        const bool named = !name.empty() && !path.empty();
+        entry.result_names.push_back(named ? name + "." + path : name.empty() ? path : name);
+      });
+  }
+  return order;
+}
+
+}  // namespace shardproof::resolution

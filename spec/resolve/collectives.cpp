@@ -1,0 +1,157 @@
+// Communication: left and right have the same dims; axes and marks are the checker's. Of a record
+// the pattern names two layouts, and the op is applied field by field. And total(r).
+#include "spec/resolve/patterns.h"
+#include "spec/resolve/primitives.h"
+
+namespace shardproof::resolution {
+namespace {
+
+const std::map<Name, ir::CollectiveFn> functions = {
+    {"all_gather", ir::CollectiveFn::all_gather},
+    {"all_reduce", ir::CollectiveFn::all_reduce},
+    {"psum_scatter", ir::CollectiveFn::psum_scatter},
+    {"reduce_scatter", ir::CollectiveFn::psum_scatter},
+    {"all_to_all", ir::CollectiveFn::all_to_all},
+    {"slice", ir::CollectiveFn::slice},
+    {"fan_out", ir::CollectiveFn::fan_out},
+    {"zero_nonroot", ir::CollectiveFn::zero_nonroot},
+    {"zero_pad", ir::CollectiveFn::zero_pad}};
+
+bool allowed(Body& body, const CallSite& site) {
+  if (body.frame->is_plan) return true;
+  body.error("E0109", site.range, "a fn has no collectives", "a fn is mathematics on whole tensors");
+  return false;
+}
+
+// One side of a record's pattern: `FfnShards`, `W{U_d}`, `Layer[N/p]`.
+std::optional<Types> layout_side(Body& body, const syntax::OperandExpr& side) {
+  syntax::TypeExpr type;
+  type.name = side.type_name;
+  type.dims = side.dims;
+  type.marks = side.marks;
+  type.range = side.range;
+  if (type.name.empty()) {
+    if (side.dims.size() != 1 || side.dims[0].names.size() != 1 || !side.dims[0].axes.empty()) {
+      body.error("E0305", side.range, "the operand is a record: the pattern names two layouts of it");
+      return std::nullopt;
+    }
+    type.name = side.dims[0].names[0];
+    type.dims.clear();
+  }
+  type.has_dims = !type.dims.empty();
+  return resolve_type(body.types(), type);
+}
+
+// One field: a collective, or passed on where both sides have one type.
+ir::ValueId field(Body& body, const CallSite& site, ir::ValueId id, const Type& from, const Type& to) {
+  if (id == ir::no_value) return id;
+  const SourceRange range = site.args[0].range;
+  const Type actual = body.type(id);
+  if (!same_dims(actual, from) || !same_dims(from, to)) {
+    Diagnostic& error = body.error(
+        "E0305", site.pattern_range, "a field is `" + dims_text(from) + "` on the left, `" +
+                                         dims_text(to) + "` on the right, and `" +
+                                         dims_text(actual) + "` in the operand");
+    error.types = {to_string(actual)};
+    return ir::no_value;
+  }
+  if (static_cast<const Shape&>(from) == static_cast<const Shape&>(to)) {
+    Type stated = from;
+    stated.dtype = actual.dtype;
+    return body.emit(ir::Ascribe{stated, true}, {id}, actual, actual.dtype, site.range, {range});
+  }
+  ir::Collective op{functions.at(site.name), {}};
+  op.pattern.left = {from};
+  op.pattern.right = to;
+  return body.emit(std::move(op), {id}, to, actual.dtype, site.range, {range});
+}
+
+std::vector<Values> of_record(Body& body, const CallSite& site) {
+  const Values& record = site.args[0].values;
+  if (!site.pattern) {
+    if (!site.has_pattern) body.error("E0103", site.range, "`" + site.name + "` needs a pattern");
+    return unknown_result();
+  }
+  if (site.pattern->left.size() != 1 || !site.pattern->right) {
+    body.error("E0305", site.pattern_range, "of a record the pattern names two layouts: `Shards -> Model`");
+    return unknown_result();
+  }
+  auto from = layout_side(body, site.pattern->left[0]);
+  auto to = layout_side(body, *site.pattern->right);
+  if (!from || !to) return unknown_result();
+  if (from->record != record.record || to->record != record.record) {
+    const Types actual = transform<Type>(record, [&](ir::ValueId id) {
+      return id == ir::no_value ? Type{} : body.type(id);
+    });
+    body.error("E0305", site.pattern_range,
+               "both sides are layouts of the operand's record, and the operand is " +
+                   describe(body.world, actual));
+    return unknown_result();
+  }
+  const std::vector<Type> left = leaves(*from), right = leaves(*to);
+  size_t next = 0;
+  return {transform<ir::ValueId>(record, [&](ir::ValueId id) {
+    const size_t i = next++;
+    return field(body, site, id, left[i], right[i]);
+  })};
+}
+
+std::vector<Values> collective(Body& body, const CallSite& site) {
+  if (!expect(body, site, 1, 1) || !allowed(body, site)) return recovered(body, site, Dtype::f32);
+  if (site.args[0].values.is_record()) return of_record(body, site);
+  auto read = read_pattern(body, site, 1, Right::required);
+  if (!read) {
+    const ir::ValueId id = site.args[0].values.leaf;
+    return recovered(body, site, id == ir::no_value ? Dtype::f32 : body.type(id).dtype);
+  }
+  const ir::Pattern& pattern = read->pattern;
+  const Dtype dtype = body.type(read->operands[0]).dtype;
+  if (!same_dims(pattern.left[0], pattern.right)) {
+    dims_error(body, site, *read, "both sides have the same dims in the same order");
+    return recovered(body, site, dtype);
+  }
+  return {tensor(body.emit(ir::Collective{functions.at(site.name), pattern}, read->operands,
+                           pattern.right, dtype, site.range, read->ranges))};
+}
+
+std::optional<Marks> total_marks(Body& body, const CallSite& site) {
+  if (!site.has_pattern) return Marks{};
+  if (!site.pattern) return std::nullopt;
+  const syntax::PatternExpr& pattern = *site.pattern;
+  const bool marks_only = !pattern.right && pattern.left.size() == 1 && pattern.left[0].dims.empty();
+  if (!marks_only) {
+    body.error("E0305", site.pattern_range, "the pattern of `total` is marks: `{U_d U_t}`");
+    return std::nullopt;
+  }
+  std::optional<size_t> bracket;
+  auto shape = read_operand(body, pattern.left[0], &bracket);
+  if (!shape) return std::nullopt;
+  return shape->marks;
+}
+
+std::vector<Values> total(Body& body, const CallSite& site) {
+  if (!expect(body, site, 1, 1)) return unknown_result();
+  const Values& record = site.args[0].values;
+  auto marks = total_marks(body, site);
+  const std::vector<ir::ValueId> ids = leaves(record);
+  if (!marks || is_unknown(record) || ids.empty()) return unknown_result();
+  const Dtype dtype = body.type(ids[0]).dtype;
+  for (ir::ValueId id : ids) {
+    const Type& type = body.type(id);
+    if (type.dims.empty() && type.dtype == dtype && (is_float(dtype) || is_integer(dtype))) continue;
+    body.error(type.dims.empty() ? "E0104" : "E0305", site.range,
+               "`total` adds scalars of one dtype, and a field is " + to_string(type));
+    return unknown_result();
+  }
+  const std::vector<SourceRange> ranges(ids.size(), site.args[0].range);
+  return {tensor(body.emit(ir::Total{*marks}, ids, {}, dtype, site.range, ranges))};
+}
+
+}  // namespace
+
+void add_collectives(std::map<Name, Handler>& table) {
+  for (const auto& [name, unused] : functions) table[name] = collective;
+  table["total"] = total;
+}
+
+}  // namespace shardproof::resolution

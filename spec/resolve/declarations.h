@@ -1,0 +1,13 @@
+#pragma once
+// Declarations of files: dims, axes, consts, configs, and the tables of records and functions.
+#include "spec/resolve/world.h"
+
+namespace shardproof::resolution {
+
+/// Fills the scope of every file, in order, and the program's dims, axes, consts and configs.
+void declare_files(World& world);
+
+/// Names that primitives have; no function is called so.
+const std::vector<Name>& primitive_names();
+
+}  // namespace shardproof::resolution

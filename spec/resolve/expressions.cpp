@@ -1,0 +1,172 @@
+// Expressions to instructions.
+#include <cstdlib>
+
+#include "spec/resolve/calls.h"
+#include "spec/resolve/numbers.h"
+#include "spec/resolve/primitives.h"
+
+namespace shardproof::resolution {
+namespace {
+
+Values name_value(Body& body, const syntax::Expr& expr) {
+  if (Binding* binding = body.find(expr.text)) {
+    binding->used = true;
+    return binding->values;
+  }
+  const FileScope& file = body.file();
+  if (auto found = file.consts.find(expr.text); found != file.consts.end())
+    return tensor(body.number(found->second.text, found->second.value, expr.range, expr.text));
+  if (file.dims.count(expr.text) || body.frame->dims.count(expr.text)) {
+    Diagnostic& error = body.error("E0109", expr.range, "`" + expr.text + "` is a dim, no value");
+    error.fixes.push_back(
+        {"its size is `|" + expr.text + "|`", {{expr.range, "|" + expr.text + "|"}}, false, ""});
+    return unknown_value();
+  }
+  body.world.unknown("value", expr.text, expr.range, body.visible());
+  return unknown_value();
+}
+
+Values field_value(Body& body, const syntax::Expr& expr) {
+  const Values record = body.one(expr.args.at(0));
+  if (!record.is_record()) {
+    if (record.leaf != ir::no_value)
+      body.error("E0109", expr.range, "a tensor has no field `" + expr.text + "`");
+    return unknown_value();
+  }
+  for (size_t i = 0; i < record.names.size(); ++i)
+    if (record.names[i] == expr.text) return record.fields[i];
+  SourceRange tail = expr.range;
+  tail.begin = expr.args[0].range.end;
+  body.world.unknown("field", expr.text, tail, record.names);
+  return unknown_value();
+}
+
+// t[n]: where the leaf has the dim of the loop, or another name of it.
+ir::ValueId entry(Body& body, ir::ValueId id, const Binding& variable, SourceRange range,
+                  SourceRange operand) {
+  Shape shape = body.type(id);
+  const Dim& dim = *variable.loop_dim;
+  const ir::Program& program = body.world.program;
+  size_t at = shape.dims.size();
+  for (size_t i = shape.dims.size(); i-- > 0;)
+    if (program.same_dim(shape.dims[i].dim, dim)) at = i;
+  for (size_t i = 0; i < shape.dims.size(); ++i)
+    if (shape.dims[i].dim == dim) at = i;
+  if (at == shape.dims.size()) {
+    Diagnostic& error = body.error("E0305", range, "there is no dim `" + to_string(dim) +
+                                                       "` to take an entry of");
+    error.types = {to_string(body.type(id))};
+    return ir::no_value;
+  }
+  const Dim found = shape.dims[at].dim;
+  if (variable.ring_block)
+    shape.dims[at].dim = *variable.ring_block;
+  else
+    shape.dims.erase(shape.dims.begin() + static_cast<std::ptrdiff_t>(at));
+  const Dtype dtype = body.type(id).dtype;
+  const std::string name = body.function.values[id].name;
+  return body.emit(ir::Entry{found}, {id, variable.values.leaf}, shape, dtype, range,
+                   {operand, range});
+}
+
+Values entry_value(Body& body, const syntax::Expr& expr) {
+  Values value = body.one(expr.args.at(0));
+  for (const Name& name : expr.names) {
+    Binding* variable = body.find(name);
+    if (!variable) {
+      SourceRange tail = expr.range;
+      tail.begin = expr.args[0].range.end;
+      body.world.unknown("loop variable", name, tail, body.visible());
+      return unknown_value();
+    }
+    variable->used = true;
+    if (!variable->loop_dim) {
+      body.error("E0109", expr.range, "`" + name + "` is no variable of a loop",
+                 "an entry is taken at a loop's variable; `read` takes one at a number");
+      return unknown_value();
+    }
+    const Binding copy = *variable;
+    bool good = true;
+    value = transform<ir::ValueId>(value, [&](ir::ValueId id) {
+      if (id == ir::no_value || !good) return ir::no_value;
+      const ir::ValueId result = entry(body, id, copy, expr.range, expr.args[0].range);
+      good = result != ir::no_value;
+      return result;
+    });
+  }
+  return value;
+}
+
+Values boolean(Body& body, const syntax::Expr& expr) {
+  const ir::ValueId zero = body.number("0", 0, expr.range);
+  const auto fn = expr.text == "true" ? ir::BinaryFn::eq : ir::BinaryFn::ne;
+  return tensor(body.emit(ir::Binary{fn}, {zero, zero}, {}, Dtype::boolean, expr.range));
+}
+
+Values operate(Body& body, const syntax::Expr& expr) {
+  std::vector<Argument> args;
+  for (const syntax::Expr& arg : expr.args) args.push_back({body.one(arg), arg.range});
+  if (args.size() == 1) return unary(body, expr.text, args[0], expr.range);
+  return binary(body, expr.text, args.at(0), args.at(1), expr.range);
+}
+
+Values zeros_value(Body& body, const syntax::Expr& expr) {
+  if (expr.type.empty()) return unknown_value();
+  auto type = resolve_type(body.types(), expr.type[0]);
+  return type ? zeros(body, *type, expr.range) : unknown_value();
+}
+
+}  // namespace
+
+std::vector<Values> Body::several(const syntax::Expr& expr) {
+  using Kind = syntax::Expr::Kind;
+  switch (expr.kind) {
+    case Kind::number:
+      return {tensor(number(expr.text, std::strtod(expr.text.c_str(), nullptr), expr.range))};
+    case Kind::boolean:
+      return {boolean(*this, expr)};
+    case Kind::size:
+      return {size_value(*this, expr)};
+    case Kind::name:
+      return {name_value(*this, expr)};
+    case Kind::field:
+      return {field_value(*this, expr)};
+    case Kind::entry:
+      return {entry_value(*this, expr)};
+    case Kind::unary:
+    case Kind::binary:
+      return {operate(*this, expr)};
+    case Kind::zeros:
+      return {zeros_value(*this, expr)};
+    case Kind::call:
+    case Kind::cast:
+      return call(*this, expr);
+    case Kind::grad:
+    case Kind::value_and_grad:
+      return gradient(*this, expr);
+    case Kind::string:
+    case Kind::dtype:
+      break;
+  }
+  error("E0109", expr.range, "this is no value");
+  return {unknown_value()};
+}
+
+Values Body::one(const syntax::Expr& expr) {
+  std::vector<Values> values = several(expr);
+  if (values.size() == 1) return std::move(values[0]);
+  error("E0103", expr.range,
+        std::to_string(values.size()) + " results where one value is wanted",
+        "give them names first: `a, b = ...`");
+  return unknown_value();
+}
+
+std::vector<Values> Body::all(const std::vector<syntax::Expr>& exprs) {
+  // `return f(x)` and `next each f(...)` may give several results at once.
+  if (exprs.size() == 1) return several(exprs[0]);
+  std::vector<Values> values;
+  for (const syntax::Expr& expr : exprs) values.push_back(one(expr));
+  return values;
+}
+
+}  // namespace shardproof::resolution

@@ -1,0 +1,232 @@
+#include "spec/resolve/patterns.h"
+
+#include <algorithm>
+
+#include "spec/resolve/primitives.h"
+
+namespace shardproof::resolution {
+namespace {
+
+bool same_set(const Shape& a, const Shape& b) {
+  return a.dims.size() == b.dims.size() &&
+         std::all_of(a.dims.begin(), a.dims.end(),
+                     [&](const Split& split) { return find(b, split.dim) != nullptr; });
+}
+
+bool matches(Body& body, const Shape& pattern, const Type& operand) {
+  if (body.inferred()) return same_set(pattern, operand);
+  const ir::Program& program = body.world.program;
+  return std::equal(pattern.dims.begin(), pattern.dims.end(), operand.dims.begin(),
+                    operand.dims.end(), [&](const Split& a, const Split& b) {
+                      return program.same_dim(a.dim, b.dim);
+                    });
+}
+
+class PatternReader {
+ public:
+  PatternReader(Body& body, const CallSite& site) : body_(body), site_(site) {}
+
+  std::optional<Read> run(size_t count, Right right, const std::string& brackets) {
+    if (!site_.pattern) {
+      if (!site_.has_pattern)
+        body_.error("E0103", site_.range, "`" + site_.name + "` needs a pattern, a string before its arguments");
+      return std::nullopt;
+    }
+    std::vector<syntax::OperandExpr> left = site_.pattern->left;
+    if (left.empty() && count == 1) left.emplace_back();
+    if (left.size() != count) return counts(left.size(), count);
+    if (!sides(right)) return std::nullopt;
+    bool good = true;
+    for (size_t i = 0; i < count; ++i) good = operand(i, left[i]) && good;
+    if (site_.pattern->right) good = right_side(*site_.pattern->right) && good;
+    for (const syntax::SplitExpr& split : site_.pattern->working) {
+      auto dim = resolve_dim(body_.types(), split);
+      if (dim) read_.working.push_back(*dim);
+      good = good && dim;
+    }
+    good = good && bracket_sides(brackets);
+    read_.pattern.inferred = body_.inferred();
+    if (body_.inferred()) read_.pattern.whole = body_.frame->instance->whole;
+    if (!good) return std::nullopt;
+    return std::move(read_);
+  }
+
+ private:
+  std::optional<Read> counts(size_t left, size_t count) {
+    body_.error("E0103", site_.pattern_range, "the pattern names " + std::to_string(left) +
+                                                  " operands, and there are " + std::to_string(count));
+    return std::nullopt;
+  }
+
+  bool sides(Right right) {
+    const bool written = site_.pattern->right.has_value();
+    if (right == Right::required && !written)
+      body_.error("E0305", site_.pattern_range, "the pattern of `" + site_.name + "` states no result: `-> ...`");
+    if (right == Right::none && written)
+      body_.error("E0305", site_.pattern_range, "the pattern of `" + site_.name + "` has no `->`");
+    return right == Right::optional || written == (right == Right::required);
+  }
+
+  bool operand(size_t i, const syntax::OperandExpr& text) {
+    const ir::ValueId id = tensor_of(body_, site_.args[i], "`" + site_.name + "`");
+    std::optional<size_t> bracket;
+    auto shape = read_operand(body_, text, &bracket);
+    if (id == ir::no_value || !shape) return false;
+    if (body_.type(id).dtype == Dtype::number) {
+      body_.error("E0104", site_.args[i].range,
+                  "a number has no dtype here: cast it, `f32(...)`");
+      return false;
+    }
+    if (!matches(body_, *shape, body_.type(id))) return mismatch(i, *shape, body_.type(id));
+    if (body_.inferred()) reorder(*shape, bracket, body_.type(id));
+    if (bracket) {
+      brackets_on_left_ += 1;
+      read_.pattern.left_bracket = bracket;
+      read_.pattern.bracket_operand = i;
+    }
+    read_.pattern.left.push_back(std::move(*shape));
+    read_.operands.push_back(id);
+    read_.ranges.push_back(site_.args[i].range);
+    return true;
+  }
+
+  // A library body speaks of sets: its text gets the operand's own order.
+  static void reorder(Shape& shape, std::optional<size_t>& bracket, const Type& operand) {
+    std::optional<Dim> bracketed;
+    if (bracket) bracketed = shape.dims[*bracket].dim;
+    Shape ordered;
+    for (const Split& split : operand.dims) ordered.dims.push_back(*find(shape, split.dim));
+    shape = ordered;
+    if (bracketed) bracket = position(shape, *bracketed);
+  }
+
+  bool mismatch(size_t i, const Shape& pattern, const Type& operand) {
+    const std::string which =
+        site_.args.size() > 1 ? "operand " + std::to_string(i + 1) : std::string("the operand");
+    Diagnostic& error = body_.error(
+        "E0305", site_.pattern_range,
+        "the pattern says `" + dims_text(pattern) + "`, and " + which + " has the dims `" +
+            dims_text(operand) + "`");
+    error.label = "left of `->` stand the dims of the operands";
+    if (!body_.inferred())
+      error.notes.push_back({site_.args[i].range, "this is `" + dims_text(operand) + "`"});
+    error.types = {to_string(operand)};
+    return false;
+  }
+
+  bool right_side(const syntax::OperandExpr& text) {
+    auto shape = read_operand(body_, text, &read_.pattern.right_bracket);
+    if (!shape) return false;
+    read_.pattern.right = std::move(*shape);
+    read_.has_right = true;
+    return true;
+  }
+
+  bool bracket_sides(const std::string& allowed) {
+    const bool left = allowed == "left" || allowed == "both";
+    const bool right = allowed == "right" || allowed == "both";
+    const bool good = brackets_on_left_ == (left ? 1 : 0) &&
+                      read_.pattern.right_bracket.has_value() == (right && read_.has_right);
+    if (!good)
+      body_.error("E0305", site_.pattern_range,
+                  allowed.empty() ? "`" + site_.name + "` has no dim in brackets"
+                                  : "`" + site_.name + "` has one dim in brackets, " +
+                                        (allowed == "both" ? "the same on both sides"
+                                                           : "on the " + allowed + " side"));
+    return good;
+  }
+
+  Body& body_;
+  const CallSite& site_;
+  Read read_;
+  size_t brackets_on_left_ = 0;
+};
+
+}  // namespace
+
+std::optional<Shape> read_operand(Body& body, const syntax::OperandExpr& operand,
+                                  std::optional<size_t>* bracket) {
+  if (!operand.type_name.empty()) {
+    body.error("E0305", operand.range, "a record's name, where the dims of a tensor are wanted");
+    return std::nullopt;
+  }
+  const TypeContext context = body.types();
+  Shape result;
+  for (const syntax::SplitExpr& split : operand.dims) {
+    auto part = resolve_shape(context, {split}, {}, false);
+    if (!part) return std::nullopt;
+    if (split.bracketed && *bracket) {
+      body.error("E0305", split.range, "two dims in brackets");
+      return std::nullopt;
+    }
+    if (split.bracketed) *bracket = result.dims.size();
+    result.dims.insert(result.dims.end(), part->dims.begin(), part->dims.end());
+  }
+  auto marks = resolve_shape(context, {}, operand.marks, false);
+  if (!marks) return std::nullopt;
+  result.marks = marks->marks;
+  return result;
+}
+
+std::optional<Read> read_pattern(Body& body, const CallSite& site, size_t count, Right right,
+                                 const std::string& brackets) {
+  return PatternReader(body, site).run(count, right, brackets);
+}
+
+void dims_error(Body& body, const CallSite& site, const Read& read, const std::string& message,
+                const std::string& label) {
+  Diagnostic& error =
+      body.error("E0305", site.pattern_range, "`" + site.name + "`: " + message, label);
+  for (ir::ValueId id : read.operands) error.types.push_back(to_string(body.type(id)));
+}
+
+std::vector<Values> recovered(Body& body, const CallSite& site, Dtype dtype) {
+  if (!site.pattern || !site.pattern->right) return unknown_result();
+  const size_t count = body.world.diagnostics.size();
+  std::optional<size_t> bracket;
+  auto shape = read_operand(body, *site.pattern->right, &bracket);
+  // The same words were told when the pattern was read.
+  body.world.diagnostics.resize(count);
+  if (!shape) return unknown_result();
+  Type type;
+  static_cast<Shape&>(type) = *shape;
+  type.dtype = dtype;
+  return {body.recover(type, site.range)};
+}
+
+std::optional<size_t> position(const Shape& shape, const Dim& dim) {
+  for (size_t i = 0; i < shape.dims.size(); ++i)
+    if (shape.dims[i].dim == dim) return i;
+  return std::nullopt;
+}
+
+Shape without(const Shape& shape, size_t at) {
+  Shape result = shape;
+  result.dims.erase(result.dims.begin() + static_cast<std::ptrdiff_t>(at));
+  return result;
+}
+
+void align(Body& body, Read& read, const Shape& like) {
+  if (!body.inferred()) return;
+  Shape& right = read.pattern.right;
+  std::optional<Dim> bracketed;
+  if (read.pattern.right_bracket) bracketed = right.dims[*read.pattern.right_bracket].dim;
+  std::vector<Split> fresh;
+  for (const Split& split : right.dims)
+    if (!find(like, split.dim)) fresh.push_back(split);
+  std::vector<Split> ordered;
+  size_t vanished = 0;
+  for (const Split& split : like.dims) vanished += find(right, split.dim) ? 0 : 1;
+  const bool replaces = vanished == 1 && fresh.size() == 1;
+  for (const Split& split : like.dims) {
+    if (const Split* kept = find(right, split.dim))
+      ordered.push_back(*kept);
+    else if (replaces)
+      ordered.push_back(fresh[0]);
+  }
+  if (!replaces) ordered.insert(ordered.end(), fresh.begin(), fresh.end());
+  right.dims = ordered;
+  if (bracketed) read.pattern.right_bracket = position(right, *bracketed);
+}
+
+}  // namespace shardproof::resolution

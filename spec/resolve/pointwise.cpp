@@ -1,0 +1,245 @@
+// Pointwise primitives: dims matched by name, one operand has them all; dtypes agree.
+#include <algorithm>
+#include <cmath>
+#include <map>
+
+#include "spec/resolve/primitives.h"
+
+namespace shardproof::resolution {
+namespace {
+
+using ir::BinaryFn;
+using ir::UnaryFn;
+
+const std::map<std::string, UnaryFn> unary_fns = {
+    {"-", UnaryFn::neg},   {"not", UnaryFn::logical_not}, {"exp", UnaryFn::exp},
+    {"log", UnaryFn::log}, {"sqrt", UnaryFn::sqrt},       {"rsqrt", UnaryFn::rsqrt},
+    {"tanh", UnaryFn::tanh}, {"erf", UnaryFn::erf},       {"sin", UnaryFn::sin},
+    {"cos", UnaryFn::cos}, {"abs", UnaryFn::abs},         {"floor", UnaryFn::floor}};
+
+const std::map<std::string, BinaryFn> binary_fns = {
+    {"+", BinaryFn::add},          {"-", BinaryFn::sub},         {"*", BinaryFn::mul},
+    {"/", BinaryFn::div},          {"//", BinaryFn::floordiv},   {"%", BinaryFn::mod},
+    {"==", BinaryFn::eq},          {"!=", BinaryFn::ne},         {"<", BinaryFn::lt},
+    {">", BinaryFn::gt},           {"<=", BinaryFn::le},         {">=", BinaryFn::ge},
+    {"and", BinaryFn::logical_and}, {"or", BinaryFn::logical_or}, {"maximum", BinaryFn::maximum},
+    {"minimum", BinaryFn::minimum}, {"pow", BinaryFn::pow}};
+
+bool is_comparison(BinaryFn fn) { return fn >= BinaryFn::eq && fn <= BinaryFn::ge; }
+
+void dtype_error(Body& body, SourceRange range, const std::string& message) {
+  body.error("E0104", range, message);
+}
+
+// Every dim of `part` is in `whole`.
+bool has_all(const Shape& whole, const Shape& part) {
+  return std::all_of(part.dims.begin(), part.dims.end(),
+                     [&](const Split& split) { return find(whole, split.dim) != nullptr; });
+}
+
+// The dims of the one operand that has all; E0305 when there is none.
+std::optional<Shape> joined(Body& body, const std::vector<ir::ValueId>& operands, SourceRange range,
+                            const std::string& op) {
+  for (ir::ValueId whole : operands) {
+    const bool all = std::all_of(operands.begin(), operands.end(), [&](ir::ValueId part) {
+      return has_all(body.type(whole), body.type(part));
+    });
+    if (all) return body.type(whole);
+  }
+  std::string shapes;
+  std::vector<std::string> types;
+  for (ir::ValueId id : operands) {
+    const Type& type = body.type(id);
+    if (type.dims.empty()) continue;
+    shapes += (shapes.empty() ? "`" : " and `") + dims_text(type) + "`";
+    types.push_back(to_string(type));
+  }
+  Diagnostic& error = body.error("E0305", range, "no operand of " + op + " has all dims: " + shapes,
+                                 "one operand must have the dims of the others");
+  error.types = types;
+  error.fixes.push_back({"give one of them the other's dims: `expand(\"... -> ...\", x)`", {}, false, ""});
+  return std::nullopt;
+}
+
+// The common dtype, `number` when all are numbers; a fix casts the second to the first's.
+std::optional<Dtype> common(Body& body, const std::vector<ir::ValueId>& ids,
+                            const std::vector<SourceRange>& ranges, SourceRange range,
+                            const std::string& op) {
+  std::optional<size_t> first;
+  for (size_t i = 0; i < ids.size(); ++i) {
+    const Dtype dtype = body.type(ids[i]).dtype;
+    if (dtype == Dtype::number) continue;
+    if (!first) first = i;
+    const Dtype wanted = body.type(ids[*first]).dtype;
+    if (dtype == wanted) continue;
+    Diagnostic& error =
+        body.error("E0104", range, op + " of " + to_string(wanted) + " and " + to_string(dtype),
+                   "both operands need the same dtype");
+    error.types = {to_string(body.type(ids[*first])), to_string(body.type(ids[i]))};
+    if (body.inferred()) return std::nullopt;
+    for (auto [at, to] : {std::pair{i, wanted}, std::pair{*first, dtype}}) {
+      if (to == Dtype::key || to == Dtype::boolean) continue;
+      const std::string text(body.world.sources.text(ranges[at]));
+      const std::string cast = std::string(to_string(to)) + "(" + text + ")";
+      error.fixes.push_back({"cast: `" + cast + "`", {{ranges[at], cast}}, false, ""});
+    }
+    return std::nullopt;
+  }
+  return first ? body.type(ids[*first]).dtype : Dtype::number;
+}
+
+// What an op makes of a dtype; an error message instead when it does not take it.
+std::optional<std::string> refuses(BinaryFn fn, Dtype dtype) {
+  const bool numeric = is_float(dtype) || is_integer(dtype) || dtype == Dtype::number;
+  if (fn == BinaryFn::logical_and || fn == BinaryFn::logical_or)
+    return dtype == Dtype::boolean ? std::nullopt : std::optional<std::string>("takes bools");
+  if (fn == BinaryFn::eq || fn == BinaryFn::ne)
+    return numeric || dtype == Dtype::boolean ? std::nullopt
+                                              : std::optional<std::string>("does not take keys");
+  if (fn == BinaryFn::div || fn == BinaryFn::pow)
+    return numeric && !is_integer(dtype)
+               ? std::nullopt
+               : std::optional<std::string>(fn == BinaryFn::div && is_integer(dtype)
+                                                ? "is of floats; `//` is of integers"
+                                                : "is of floats");
+  if (fn == BinaryFn::floordiv || fn == BinaryFn::mod)
+    return is_integer(dtype) || dtype == Dtype::number
+               ? std::nullopt
+               : std::optional<std::string>("is of integers");
+  return numeric ? std::nullopt : std::optional<std::string>("is of numbers");
+}
+
+// A number beside integers must be whole.
+bool whole_numbers(Body& body, const std::vector<ir::ValueId>& ids, Dtype dtype, SourceRange range) {
+  if (!is_integer(dtype)) return true;
+  for (ir::ValueId id : ids) {
+    auto value = body.literal(id);
+    if (!value || *value == std::floor(*value)) continue;
+    dtype_error(body, range, std::string("a fraction beside ") + to_string(dtype));
+    return false;
+  }
+  return true;
+}
+
+std::vector<Values> named_unary(Body& body, const CallSite& site) {
+  if (!expect(body, site, 1, 1)) return unknown_result();
+  return {unary(body, site.name, site.args[0], site.range)};
+}
+
+std::vector<Values> named_binary(Body& body, const CallSite& site) {
+  if (!expect(body, site, 2, 2)) return unknown_result();
+  return {binary(body, site.name, site.args[0], site.args[1], site.range)};
+}
+
+std::vector<Values> where(Body& body, const CallSite& site) {
+  if (!expect(body, site, 3, 3)) return unknown_result();
+  std::vector<ir::ValueId> ids;
+  std::vector<SourceRange> ranges;
+  for (const Argument& arg : site.args) {
+    ids.push_back(tensor_of(body, arg, "`where`"));
+    ranges.push_back(arg.range);
+  }
+  if (std::count(ids.begin(), ids.end(), ir::no_value)) return unknown_result();
+  if (body.type(ids[0]).dtype != Dtype::boolean) {
+    dtype_error(body, ranges[0], "`where` chooses by a bool");
+    return unknown_result();
+  }
+  auto dtype = common(body, {ids[1], ids[2]}, {ranges[1], ranges[2]}, site.range, "`where`");
+  if (!dtype) return unknown_result();
+  if (*dtype == Dtype::number) {
+    dtype_error(body, site.range, "`where` of two numbers has no dtype: cast one, `f32(1)`");
+    return unknown_result();
+  }
+  auto shape = joined(body, ids, site.range, "`where`");
+  if (!shape || !whole_numbers(body, ids, *dtype, site.range)) return unknown_result();
+  return {tensor(body.emit(ir::Where{}, ids, *shape, *dtype, site.range, ranges))};
+}
+
+std::vector<Values> like(Body& body, const CallSite& site) {
+  if (!expect(body, site, 2, 2)) return unknown_result();
+  const ir::ValueId y = tensor_of(body, site.args[1], "`like`");
+  if (y == ir::no_value) return unknown_result();
+  if (body.type(y).dtype == Dtype::number) {
+    dtype_error(body, site.args[1].range, "a number has no dtype to cast to");
+    return unknown_result();
+  }
+  CallSite one = site;
+  one.args.resize(1);
+  return {cast(body, one, body.type(y).dtype)};
+}
+
+// stop_grad and save also take records, field by field.
+template <class Op>
+std::vector<Values> keep(Body& body, const CallSite& site) {
+  if (!expect(body, site, 1, 1)) return unknown_result();
+  const Argument& x = site.args[0];
+  return {transform<ir::ValueId>(x.values, [&](ir::ValueId id) {
+    if (id == ir::no_value) return id;
+    const Type type = body.type(id);
+    return body.emit(Op{}, {id}, type, type.dtype, site.range, {x.range});
+  })};
+}
+
+}  // namespace
+
+Values unary(Body& body, const std::string& op, const Argument& x, SourceRange range) {
+  const UnaryFn fn = unary_fns.at(op);
+  const ir::ValueId id = tensor_of(body, x, "`" + op + "`");
+  if (id == ir::no_value) return unknown_value();
+  const Type type = body.type(id);
+  const bool integer = fn == UnaryFn::neg || fn == UnaryFn::abs;
+  const bool good = fn == UnaryFn::logical_not
+                        ? type.dtype == Dtype::boolean
+                        : is_float(type.dtype) || type.dtype == Dtype::number ||
+                              (integer && type.dtype == Dtype::i32);
+  if (!good) {
+    dtype_error(body, range, "`" + op + "` of " + to_string(type.dtype));
+    return unknown_value();
+  }
+  return tensor(body.emit(ir::Unary{fn}, {id}, type, type.dtype, range, {x.range}));
+}
+
+Values binary(Body& body, const std::string& op, const Argument& a, const Argument& b,
+              SourceRange range) {
+  const BinaryFn fn = binary_fns.at(op);
+  const std::string what = "`" + op + "`";
+  const std::vector<ir::ValueId> ids = {tensor_of(body, a, what), tensor_of(body, b, what)};
+  if (ids[0] == ir::no_value || ids[1] == ir::no_value) return unknown_value();
+  auto dtype = common(body, ids, {a.range, b.range}, range, what);
+  if (!dtype) return unknown_value();
+  if (auto why = refuses(fn, *dtype)) {
+    dtype_error(body, range, what + " " + *why + ", and these are " + to_string(*dtype));
+    return unknown_value();
+  }
+  auto shape = joined(body, ids, range, what);
+  if (!shape || !whole_numbers(body, ids, *dtype, range)) return unknown_value();
+  const Dtype result = is_comparison(fn) ? Dtype::boolean : *dtype;
+  return tensor(body.emit(ir::Binary{fn}, ids, *shape, result, range, {a.range, b.range}));
+}
+
+Values cast(Body& body, const CallSite& site, Dtype to) {
+  if (!expect(body, site, 1, 1, {"grad"})) return unknown_value();
+  const ir::ValueId id = tensor_of(body, site.args[0], "a cast");
+  if (id == ir::no_value) return unknown_value();
+  const Type type = body.type(id);
+  if (type.dtype == Dtype::key || to == Dtype::key) {
+    dtype_error(body, site.range, "keys are not cast");
+    return unknown_value();
+  }
+  const std::optional<Dtype> grad = dtype_argument(site, "grad");
+  if (site.named.count("grad") && (!grad || !is_float(*grad)))
+    dtype_error(body, site.named.at("grad").range, "the dtype of a gradient is a float");
+  return tensor(body.emit(ir::Cast{to, grad}, {id}, type, to, site.range, {site.args[0].range}));
+}
+
+void add_pointwise(std::map<Name, Handler>& table) {
+  for (const auto& [name, fn] : unary_fns)
+    if (fn != UnaryFn::neg && fn != UnaryFn::logical_not) table[name] = named_unary;
+  for (const char* name : {"maximum", "minimum", "pow"}) table[name] = named_binary;
+  table["where"] = where;
+  table["like"] = like;
+  table["stop_grad"] = keep<ir::StopGrad>;
+  table["save"] = keep<ir::Save>;
+}
+
+}  // namespace shardproof::resolution

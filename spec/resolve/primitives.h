@@ -1,0 +1,34 @@
+#pragma once
+// The primitives of NOTATION, by family. A handler gives one Values per result; after an error an
+// unknown value, or one of the type that the pattern states.
+#include "spec/resolve/body.h"
+
+namespace shardproof::resolution {
+
+using Handler = std::vector<Values> (*)(Body&, const CallSite&);
+const std::map<Name, Handler>& primitives();
+
+Values unary(Body& body, const std::string& op, const Argument& x, SourceRange range);
+Values binary(Body& body, const std::string& op, const Argument& a, const Argument& b,
+              SourceRange range);
+Values cast(Body& body, const CallSite& site, Dtype to);
+Values zeros(Body& body, const Types& type, SourceRange range);
+
+void add_pointwise(std::map<Name, Handler>& table);
+void add_reductions(std::map<Name, Handler>& table);
+void add_structure(std::map<Name, Handler>& table);
+void add_slices(std::map<Name, Handler>& table);
+void add_indexing(std::map<Name, Handler>& table);
+void add_created(std::map<Name, Handler>& table);
+void add_ordered(std::map<Name, Handler>& table);
+void add_collectives(std::map<Name, Handler>& table);
+
+/// E0103 unless there are `least` to `most` arguments, and keywords only out of `keywords`.
+bool expect(Body& body, const CallSite& site, size_t least, size_t most,
+            const std::vector<Name>& keywords = {});
+std::optional<Dtype> dtype_argument(const CallSite& site, const Name& keyword);
+/// A keyword argument that is a whole number or an i32 scalar; no_value after an error.
+ir::ValueId offset_argument(Body& body, const CallSite& site, const Name& keyword);
+std::vector<Values> unknown_result(size_t count = 1);
+
+}  // namespace shardproof::resolution

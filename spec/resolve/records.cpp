@@ -1,0 +1,119 @@
+// Records and layouts: their fields flattened, and layouts compared with their records.
+#include "spec/resolve/types.h"
+
+namespace shardproof::resolution {
+namespace {
+
+constexpr size_t most_leaves = 20000;
+
+std::optional<Types> read_fields(World& world, size_t record) {
+  const RecordEntity entity = world.records[record];
+  const FileScope& file = world.files[entity.file];
+  const TypeContext context{world, file, entity.layout != nullptr};
+  Types result;
+  result.record = record_of(world, record);
+  std::map<Name, SourceRange> seen;
+  size_t count = 0;
+  bool good = result.record >= 0;
+  for (const syntax::Group& group : *entity.groups) {
+    auto type = resolve_type(context, group.type);
+    good = good && type;
+    for (const Name& name : group.names) {
+      const SourceRange range = world.locate(name, group.range);
+      auto [first, fresh] = seen.try_emplace(name, range);
+      if (!fresh) world.twice(name, range, first->second, "a field is declared twice");
+      if (!type) continue;
+      result.names.push_back(name);
+      result.fields.push_back(*type);
+      count += leaves(*type).size();
+    }
+    if (count > most_leaves) {
+      world.error("E0110", group.range, "a record with too many fields");
+      return std::nullopt;
+    }
+  }
+  if (!good) return std::nullopt;
+  return result;
+}
+
+std::string names_text(const std::vector<Name>& names) {
+  std::string text;
+  for (const Name& name : names) text += (text.empty() ? "" : " ") + name;
+  return text;
+}
+
+// Field by field; nested layouts stand for their records.
+void compare(World& world, const Types& record, const Types& layout, const std::string& path,
+             SourceRange range) {
+  auto refuse = [&](const std::string& message) { world.error("E0105", range, message); };
+  if (record.record != layout.record)
+    return refuse("`" + path + "` is " + describe(world, layout) + ", and in the record " +
+                  describe(world, record));
+  if (record.is_record()) {
+    if (record.names != layout.names)
+      return refuse("the fields are `" + names_text(layout.names) + "`, and the record's `" +
+                    names_text(record.names) + "`");
+    for (size_t i = 0; i < record.fields.size(); ++i)
+      compare(world, record.fields[i], layout.fields[i],
+              path.empty() ? record.names[i] : path + "." + record.names[i], range);
+    return;
+  }
+  const bool same = same_dims(record.leaf, layout.leaf) &&
+                    same_class(record.leaf.dtype, layout.leaf.dtype);
+  if (!same)
+    refuse("the field `" + path + "` is " + to_string(layout.leaf) + ", and in the record " +
+           to_string(record.leaf));
+}
+
+}  // namespace
+
+int record_of(const World& world, size_t record) {
+  const RecordEntity& entity = world.records[record];
+  if (!entity.layout) return static_cast<int>(record);
+  const FileScope& file = world.files[entity.file];
+  auto found = file.records.find(entity.layout->record);
+  if (found == file.records.end() || world.records[found->second].layout) return -1;
+  return static_cast<int>(found->second);
+}
+
+const Types* record_type(World& world, size_t record, SourceRange use) {
+  using State = RecordEntity::State;
+  State& state = world.records[record].state;
+  if (state == State::busy) {
+    world.error("E0112", use, "the record `" + world.records[record].name + "` contains itself");
+    state = State::bad;
+  }
+  if (state == State::fresh) {
+    state = State::busy;
+    auto type = read_fields(world, record);
+    RecordEntity& entity = world.records[record];
+    if (type && entity.state == State::busy) {
+      entity.type = std::move(*type);
+      entity.state = State::done;
+    } else {
+      entity.state = State::bad;
+    }
+  }
+  const RecordEntity& entity = world.records[record];
+  return entity.state == State::done ? &entity.type : nullptr;
+}
+
+void check_layouts(World& world) {
+  for (size_t i = 0; i < world.records.size(); ++i) {
+    const RecordEntity& entity = world.records[i];
+    if (entity.layout && record_of(world, i) < 0) {
+      const FileScope& file = world.files[entity.file];
+      if (file.records.count(entity.layout->record))
+        world.error("E0105", world.locate(entity.layout->record, entity.range),
+                    "`" + entity.layout->record + "` is a layout, not a record");
+      else
+        world.unknown("record", entity.layout->record, entity.range, keys(file.records));
+    }
+    const Types* layout = record_type(world, i, entity.range);
+    if (!layout || !entity.layout) continue;
+    const Types* record = record_type(world, static_cast<size_t>(layout->record), entity.range);
+    if (record) compare(world, *record, *layout, "", entity.range);
+  }
+}
+
+}  // namespace shardproof::resolution

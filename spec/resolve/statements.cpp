@@ -1,0 +1,171 @@
+// Statements of a body: dims, conditions, binds, and what leaves a block.
+#include "spec/resolve/body.h"
+#include "spec/resolve/dims.h"
+#include "spec/resolve/loops.h"
+#include "spec/resolve/numbers.h"
+#include "spec/resolve/sizes.h"
+
+namespace shardproof::resolution {
+namespace {
+
+class StatementReader {
+ public:
+  explicit StatementReader(Body& body) : body_(body) {}
+
+  void operator()(const syntax::DimDecl& node) {
+    const ArithNames names = names_in(body_);
+    auto size = [&](const syntax::Expr& expr) { return arith(body_.world, expr, names); };
+    std::vector<Name> known = keys(body_.file().dims);
+    for (const Name& name : keys(body_.frame->dims)) known.push_back(name);
+    for (size_t i = 0; i < node.names.size(); ++i) declare(node, i, known, size);
+  }
+
+  void operator()(const syntax::Require& node) {
+    auto condition = arith(body_.world, node.condition, names_in(body_));
+    if (condition)
+      body_.block->requirements.push_back({std::move(*condition), body_.located(node.condition.range)});
+  }
+
+  void operator()(const syntax::Bind& node) {
+    std::vector<Values> values;
+    SourceRange range;
+    bool saved = false;
+    if (!node.loop.empty()) {
+      range = node.loop[0].range;
+      values = run_loop(body_, node.loop[0]);
+    } else if (!node.value.empty()) {
+      const syntax::Expr& expr = node.value[0];
+      range = expr.range;
+      saved = expr.kind == syntax::Expr::Kind::call && expr.text == "save";
+      values = body_.several(expr);
+    }
+    const bool broken = values.size() == 1 && is_unknown(values[0]);
+    if (values.size() != node.targets.size()) {
+      if (!broken)
+        body_.error("E0103", node.targets.front().range,
+                    std::to_string(node.targets.size()) + " names for " +
+                        std::to_string(values.size()) + " results");
+      values.assign(node.targets.size(), unknown_value());
+    }
+    for (size_t i = 0; i < values.size(); ++i) bind(node.targets[i], values[i], range, saved);
+  }
+
+  void operator()(const syntax::Return& node) {
+    Frame& frame = *body_.frame;
+    if (body_.loop && !frame.instance)
+      return (void)body_.error("E0109", statement_, "`return` inside a loop", "write `next` or `emit`");
+    if (frame.has_returned)
+      return (void)body_.error("E0109", statement_, "a second `return`");
+    frame.returned = body_.all(node.values);
+    frame.has_returned = true;
+    frame.return_range = statement_;
+    ranges(node.values, return_ranges);
+  }
+
+  void operator()(const syntax::Next& node) {
+    LoopFrame* loop = body_.loop;
+    if (!loop || loop->kind == syntax::Loop::Kind::pipeline)
+      return (void)body_.error("E0109", statement_, "`next` where there are no carries");
+    if (loop->has_next) return (void)body_.error("E0109", statement_, "a second `next`");
+    loop->has_next = true;
+    std::vector<Values> values = body_.all(node.values);
+    if (values.size() != loop->carries.size()) {
+      body_.error("E0103", statement_, std::to_string(values.size()) + " values for " +
+                                           std::to_string(loop->carries.size()) + " carries");
+      values.assign(loop->carries.size(), unknown_value());
+    }
+    for (size_t i = 0; i < values.size(); ++i) {
+      const SourceRange range = i < node.values.size() ? node.values[i].range : statement_;
+      loop->next.push_back(
+          fit(body_, values[i], loop->carries[i], range, {"E0304", "E0304", "the next carry"}));
+    }
+    body_.block->next_range = statement_;
+  }
+
+  void operator()(const syntax::Emit& node) {
+    LoopFrame* loop = body_.loop;
+    const bool allowed = loop && (loop->kind == syntax::Loop::Kind::scan ||
+                                  loop->kind == syntax::Loop::Kind::pipeline);
+    if (!allowed)
+      return (void)body_.error("E0109", statement_, "`emit` is only in a scan or a pipeline");
+    for (Values& values : body_.all(node.values)) loop->emitted.push_back(std::move(values));
+  }
+
+  void at(SourceRange range) { statement_ = range; }
+  std::vector<SourceRange> return_ranges;
+
+ private:
+  static void ranges(const std::vector<syntax::Expr>& exprs, std::vector<SourceRange>& out) {
+    for (const syntax::Expr& expr : exprs) out.push_back(expr.range);
+  }
+
+  void declare(const syntax::DimDecl& node, size_t i, const std::vector<Name>& known,
+               const std::function<std::optional<ir::Arith>(const syntax::Expr&)>& size) {
+    const Name& name = node.names[i];
+    const FileScope& file = body_.file();
+    const bool taken =
+        body_.frame->dims.count(name) || file.dims.count(name) || file.axes.count(name);
+    if (taken) {
+      SourceRange first;
+      if (auto dim = file.dims.find(name); dim != file.dims.end()) first = dim->second;
+      return body_.world.twice(name, body_.world.locate(name, node.range), first,
+                               "`" + name + "` is declared twice; dims and axes share their names");
+    }
+    auto info = dim_info(body_.world, node, i, known, size);
+    if (!info) return;
+    std::vector<Name> of;  // a working dim may stand for a group
+    for (const Name& factor : info->of) {
+      auto local = body_.frame->dims.find(factor);
+      if (local == body_.frame->dims.end())
+        of.push_back(factor);
+      else
+        of.insert(of.end(), local->second.factors.begin(), local->second.factors.end());
+    }
+    info->of = of;
+    if (info->kind == ir::DimInfo::Kind::alias && of.size() > 1)
+      info->kind = ir::DimInfo::Kind::group;
+    info->range = body_.located(info->range);
+    body_.frame->dims[name] = body_.world.local_dim(body_.frame->function, name, std::move(*info));
+  }
+
+  void bind(const syntax::Target& target, Values values, SourceRange range, bool saved) {
+    if (target.type) {
+      auto type = resolve_type(body_.types(), *target.type);
+      if (type) values = ascribe(values, *type, target, range);
+    }
+    body_.bind(target.name, std::move(values), target.range, !saved);
+  }
+
+  Values ascribe(const Values& values, const Types& type, const syntax::Target& target,
+                 SourceRange range) {
+    if (is_unknown(values)) return fit(body_, values, type, range, {"E0302", "E0302", ""});
+    const Values fitted = fit(body_, values, type, range,
+                              {"E0302", "E0302", "`" + target.name + "`"});
+    std::vector<Type> types = leaves(type);
+    size_t next = 0;
+    return transform<ir::ValueId>(fitted, [&](ir::ValueId id) {
+      const Type& stated = types[next++];
+      return body_.emit(ir::Ascribe{stated, false}, {id}, stated, stated.dtype,
+                        target.type->range, {range});
+    });
+  }
+
+  Body& body_;
+  SourceRange statement_;
+};
+
+}  // namespace
+
+void Body::statements(const syntax::Block& text) {
+  StatementReader reader(*this);
+  for (const syntax::Statement& statement : text) {
+    if (function.values.size() > 2000000) {
+      error("E0007", statement.range, "this body becomes too long when its calls are written out");
+      return;
+    }
+    reader.at(statement.range);
+    std::visit(reader, statement.node);
+  }
+}
+
+}  // namespace shardproof::resolution

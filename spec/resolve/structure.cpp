@@ -1,0 +1,118 @@
+// expand, rearrange, roll, ppermute, cumsum, argsort: the same entries in another place.
+#include <algorithm>
+
+#include "spec/resolve/patterns.h"
+#include "spec/resolve/primitives.h"
+
+namespace shardproof::resolution {
+namespace {
+
+std::vector<Values> expand(Body& body, const CallSite& site) {
+  const Dtype guess = Dtype::f32;
+  if (!expect(body, site, 1, 1)) return recovered(body, site, guess);
+  auto read = read_pattern(body, site, 1, Right::required);
+  if (!read) return recovered(body, site, guess);
+  align(body, *read, read->pattern.left[0]);
+  const Shape &left = read->pattern.left[0], &right = read->pattern.right;
+  size_t next = 0;
+  for (const Split& split : right.dims)
+    if (next < left.dims.size() && left.dims[next].dim == split.dim) ++next;
+  const Dtype dtype = body.type(read->operands[0]).dtype;
+  if (next != left.dims.size() || right.dims.size() == left.dims.size()) {
+    dims_error(body, site, *read,
+               next != left.dims.size() ? "the result has all dims of the operand, in their order"
+                                        : "the result has no new dim");
+    return recovered(body, site, dtype);
+  }
+  return {tensor(body.emit(ir::Expand{read->pattern}, read->operands, right, dtype, site.range,
+                           read->ranges))};
+}
+
+std::vector<Name> factors(Body& body, const Shape& shape) {
+  std::vector<Name> result;
+  for (const Split& split : shape.dims) {
+    const std::vector<Name> base = body.world.program.base(split.dim);
+    result.insert(result.end(), base.begin(), base.end());
+  }
+  std::sort(result.begin(), result.end());
+  return result;
+}
+
+std::vector<Values> rearrange(Body& body, const CallSite& site) {
+  if (!expect(body, site, 1, 1)) return recovered(body, site, Dtype::f32);
+  auto read = read_pattern(body, site, 1, Right::required);
+  if (!read) return recovered(body, site, Dtype::f32);
+  const Dtype dtype = body.type(read->operands[0]).dtype;
+  if (factors(body, read->pattern.left[0]) != factors(body, read->pattern.right)) {
+    dims_error(body, site, *read, "both sides have the same dims, in any order and grouping");
+    return recovered(body, site, dtype);
+  }
+  return {tensor(body.emit(ir::Rearrange{read->pattern}, read->operands, read->pattern.right, dtype,
+                           site.range, read->ranges))};
+}
+
+// roll and ppermute: (x, by=), one dim in brackets.
+std::vector<Values> moved(Body& body, const CallSite& site) {
+  const bool permute = site.name == "ppermute";
+  if (!expect(body, site, 1, 1, {"by"})) return unknown_result();
+  if (permute && !body.frame->is_plan) {
+    body.error("E0109", site.range, "a fn has no collectives; `roll` moves entries");
+    return recovered(body, site, Dtype::f32);
+  }
+  const bool right = site.pattern && site.pattern->right;
+  auto read = read_pattern(body, site, 1, permute ? Right::required : Right::optional,
+                           right ? "both" : "left");
+  const ir::ValueId by = offset_argument(body, site, "by");
+  if (!read || by == ir::no_value) return recovered(body, site, Dtype::f32);
+  const Dtype dtype = body.type(read->operands[0]).dtype;
+  ir::Pattern& pattern = read->pattern;
+  if (!right) {
+    pattern.right = pattern.left[0];
+    pattern.right_bracket = pattern.left_bracket;
+  }
+  align(body, *read, pattern.left[0]);
+  if (!same_dims(pattern.left[0], pattern.right) || pattern.left_bracket != pattern.right_bracket) {
+    dims_error(body, site, *read, "both sides have the same dims");
+    return recovered(body, site, dtype);
+  }
+  ir::Op op = permute ? ir::Op(ir::Ppermute{pattern}) : ir::Op(ir::Roll{pattern});
+  return {tensor(body.emit(std::move(op), {read->operands[0], by}, pattern.right, dtype, site.range,
+                           {read->ranges[0], site.named.at("by").range}))};
+}
+
+std::vector<Values> ordered(Body& body, const CallSite& site) {
+  const bool sorts = site.name == "argsort";
+  if (!expect(body, site, 1, 1)) return unknown_result();
+  auto read = read_pattern(body, site, 1, Right::none);
+  if (!read) return unknown_result();
+  read->pattern.right = read->pattern.left[0];
+  std::optional<size_t> dim;
+  if (read->working.size() == 1) dim = position(read->pattern.left[0], read->working[0]);
+  const Type type = body.type(read->operands[0]);
+  if (!dim) {
+    dims_error(body, site, *read, "after `;` stands the one dim it works on");
+    return unknown_result();
+  }
+  if (!is_float(type.dtype) && !is_integer(type.dtype)) {
+    body.error("E0104", site.range, "`" + site.name + "` of " + to_string(type.dtype));
+    return unknown_result();
+  }
+  const ir::OrderedFn fn = sorts ? ir::OrderedFn::argsort : ir::OrderedFn::cumsum;
+  return {tensor(body.emit(ir::Ordered{fn, read->pattern, *dim}, read->operands,
+                           read->pattern.right, sorts ? Dtype::i32 : type.dtype, site.range,
+                           read->ranges))};
+}
+
+}  // namespace
+
+void add_structure(std::map<Name, Handler>& table) {
+  table["expand"] = expand;
+  table["rearrange"] = rearrange;
+  table["roll"] = table["ppermute"] = moved;
+}
+
+void add_ordered(std::map<Name, Handler>& table) {
+  table["cumsum"] = table["argsort"] = ordered;
+}
+
+}  // namespace shardproof::resolution

@@ -1,0 +1,195 @@
+#include "spec/resolve/types.h"
+
+#include <algorithm>
+#include <set>
+
+namespace shardproof::resolution {
+namespace {
+
+
+bool known_dim(const TypeContext& context, const Name& name) {
+  return is_number(name) || context.file.dims.count(name) ||
+         (context.dims && context.dims->count(name));
+}
+
+std::vector<Name> visible_dims(const TypeContext& context) {
+  std::vector<Name> names = keys(context.file.dims);
+  if (context.dims)
+    for (const Name& name : keys(*context.dims)) names.push_back(name);
+  return names;
+}
+
+bool check_axis(const TypeContext& context, const Axis& axis, SourceRange range) {
+  if (!context.axes_allowed) {
+    context.world.error("E0109", range, "a fn has no axes", "a fn is mathematics on whole tensors");
+    return false;
+  }
+  if (context.file.axes.count(axis)) return true;
+  context.world.unknown("axis", axis, range, keys(context.file.axes));
+  return false;
+}
+
+// An axis or dim twice, U with Max, a mark on a split axis: a type that cannot be.
+bool check_shape(World& world, const Shape& shape, SourceRange range) {
+  auto refuse = [&](const std::string& message) {
+    world.error("E0110", range, message);
+    return false;
+  };
+  std::set<Name> names;
+  for (const Split& split : shape.dims)
+    for (const Name& factor : split.dim.factors)
+      if (!names.insert(factor).second) return refuse("`" + factor + "` twice in one type");
+  std::set<Axis> axes;
+  for (const Axis& axis : split_axes(shape))
+    if (!axes.insert(axis).second) return refuse("the axis `" + axis + "` twice in one type");
+  bool sum = false, maximum = false;
+  for (const auto& [axis, mark] : shape.marks) {
+    if (axes.count(axis))
+      return refuse("the axis `" + axis + "` splits a dim, and has a mark besides");
+    sum = sum || mark == Mark::U;
+    maximum = maximum || mark == Mark::Max;
+  }
+  return !(sum && maximum) || refuse("a value is a sum or a maximum over axes, not both");
+}
+
+bool resolve_split(const TypeContext& context, const syntax::SplitExpr& split, Shape& shape) {
+  if (split.kind == syntax::SplitExpr::Kind::star) {
+    context.world.error("E0110", split.range, "`*` is only in the signature of a generic function");
+    return false;
+  }
+  if (split.kind == syntax::SplitExpr::Kind::ellipsis) {
+    if (!context.rest) {
+      context.world.error("E0110", split.range, "`...` is only in a generic function");
+      return false;
+    }
+    for (const Dim& dim : *context.rest) shape.dims.push_back({dim, {}});
+    return true;
+  }
+  auto dim = resolve_dim(context, split);
+  bool good = dim.has_value();
+  for (const Axis& axis : split.axes)
+    if (!check_axis(context, axis, split.range)) {
+      good = false;
+      break;
+    }
+  if (good) shape.dims.push_back({*dim, split.axes});
+  return good;
+}
+
+}  // namespace
+
+std::optional<Dim> resolve_dim(const TypeContext& context, const syntax::SplitExpr& split) {
+  if (split.names.size() == 1 && context.dims) {
+    auto local = context.dims->find(split.names[0]);
+    if (local != context.dims->end()) return local->second;
+  }
+  Dim dim;
+  for (const Name& name : split.names) {
+    if (!known_dim(context, name)) {
+      context.world.unknown("dim", name, split.range, visible_dims(context));
+      return std::nullopt;
+    }
+    if (is_number(name) && name.find_first_not_of('0') == name.npos) {
+      context.world.error("E0106", split.range, "a dim of size 0");
+      return std::nullopt;
+    }
+    auto local = context.dims ? context.dims->find(name) : std::map<Name, Dim>::const_iterator();
+    if (context.dims && local != context.dims->end())
+      dim.factors.insert(dim.factors.end(), local->second.factors.begin(),
+                         local->second.factors.end());
+    else
+      dim.factors.push_back(name);
+  }
+  if (dim.factors.empty()) return std::nullopt;
+  return dim;
+}
+
+std::optional<Shape> resolve_shape(const TypeContext& context,
+                                   const std::vector<syntax::SplitExpr>& dims,
+                                   const std::vector<syntax::MarkExpr>& marks, bool strict) {
+  Shape shape;
+  bool good = true;
+  for (const syntax::SplitExpr& split : dims) good = resolve_split(context, split, shape) && good;
+  SourceRange range = dims.empty() ? SourceRange{} : dims.front().range;
+  if (!dims.empty()) range.end = dims.back().range.end;
+  for (const syntax::MarkExpr& mark : marks) {
+    if (range.file < 0) range = mark.range;
+    range.end = mark.range.end;
+    if (!check_axis(context, mark.axis, mark.range)) {
+      good = false;
+    } else if (auto [at, fresh] = shape.marks.emplace(mark.axis, mark.mark); !fresh && strict) {
+      context.world.error("E0110", mark.range, "two marks for the axis `" + mark.axis + "`");
+      good = false;
+    }
+  }
+  if (good && strict) good = check_shape(context.world, shape, range);
+  if (!good) return std::nullopt;
+  return shape;
+}
+
+namespace {
+
+std::optional<Types> tensor_type(const TypeContext& context, const syntax::TypeExpr& type) {
+  std::optional<Dtype> dtype = dtype_of(type.name);
+  if (type.name == "float") dtype = context.float_dtype;
+  if (!dtype) {
+    context.world.error("E0110", type.range, "`float` is only in the signature of a generic function");
+    return std::nullopt;
+  }
+  auto shape = resolve_shape(context, type.dims, type.marks, true);
+  if (!shape) return std::nullopt;
+  Type result;
+  static_cast<Shape&>(result) = std::move(*shape);
+  result.dtype = *dtype;
+  return tensor(result);
+}
+
+}  // namespace
+
+std::optional<Types> resolve_type(const TypeContext& context, const syntax::TypeExpr& type) {
+  if (dtype_of(type.name) || type.name == "float") return tensor_type(context, type);
+  auto found = context.file.records.find(type.name);
+  if (found == context.file.records.end()) {
+    context.world.unknown("record or layout", type.name, type.range, keys(context.file.records));
+    return std::nullopt;
+  }
+  const RecordEntity& entity = context.world.records[found->second];
+  if (entity.layout && !context.axes_allowed) {
+    context.world.error("E0109", type.range, "`" + type.name + "` is a layout, and a fn has no axes",
+                        "write the record `" + entity.layout->record + "`");
+    return std::nullopt;
+  }
+  const Types* fields = record_type(context.world, found->second, type.range);
+  auto shape = resolve_shape(context, type.dims, type.marks, false);
+  if (!fields || !shape) return std::nullopt;
+  bool good = true;
+  Types result = transform<Type>(*fields, [&](const Type& leaf) {
+    Type with = leaf;
+    with.dims.insert(with.dims.begin(), shape->dims.begin(), shape->dims.end());
+    for (const auto& [axis, mark] : shape->marks) with.marks[axis] = mark;
+    good = good && check_shape(context.world, with, type.range);
+    return with;
+  });
+  if (!good) return std::nullopt;
+  return result;
+}
+
+bool same_dims(const Shape& a, const Shape& b) {
+  return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
+                    [](const Split& x, const Split& y) { return x.dim == y.dim; });
+}
+
+bool same_class(Dtype a, Dtype b) { return a == b || (is_float(a) && is_float(b)); }
+
+std::string dims_text(const Shape& shape) {
+  Shape bare;
+  for (const Split& split : shape.dims) bare.dims.push_back({split.dim, {}});
+  return to_string(bare);
+}
+
+std::string describe(const World& world, const Types& type) {
+  if (type.is_record()) return "the record " + world.records[static_cast<size_t>(type.record)].name;
+  return to_string(type.leaf);
+}
+
+}  // namespace shardproof::resolution

@@ -1,0 +1,114 @@
+#include "spec/resolve/world.h"
+
+#include <algorithm>
+#include <cctype>
+#include <numeric>
+
+namespace shardproof::resolution {
+namespace {
+
+size_t edit_distance(const std::string& a, const std::string& b) {
+  std::vector<size_t> row(b.size() + 1);
+  std::iota(row.begin(), row.end(), 0u);
+  for (size_t i = 1; i <= a.size(); ++i) {
+    size_t diagonal = row[0]++;
+    for (size_t j = 1; j <= b.size(); ++j) {
+      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
+      diagonal = row[j];
+      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+    }
+  }
+  return row.back();
+}
+
+// A third of the letters may be wrong: `gats` is `gate`, but `M` is not `F`.
+std::optional<Name> closest(const Name& name, const std::vector<Name>& known) {
+  std::optional<Name> best;
+  size_t least = std::min<size_t>(2, name.size() / 3 + (name.size() == 2 ? 1 : 0)) + 1;
+  if (name.size() > 100) return best;
+  for (const Name& other : known) {
+    if (other.size() > name.size() + 2 || other == name) continue;
+    const size_t distance = edit_distance(name, other);
+    if (distance < least) least = distance, best = other;
+  }
+  return best;
+}
+
+}  // namespace
+
+Diagnostic& World::error(const char* code, SourceRange range, std::string message,
+                         std::string label) {
+  Diagnostic diagnostic;
+  diagnostic.code = code;
+  diagnostic.range = range;
+  diagnostic.message = std::move(message);
+  diagnostic.label = std::move(label);
+  diagnostics.push_back(std::move(diagnostic));
+  return diagnostics.back();
+}
+
+void World::unknown(const std::string& what, const Name& name, SourceRange range,
+                    const std::vector<Name>& known) {
+  range = locate(name, range);
+  Diagnostic& diagnostic = error("E0101", range, "there is no " + what + " `" + name + "`");
+  diagnostic.label = "unknown " + what;
+  if (auto other = closest(name, known)) {
+    Fix fix;
+    fix.message = "did you mean `" + *other + "`?";
+    fix.edits.push_back({range, *other});
+    diagnostic.fixes.push_back(std::move(fix));
+  }
+}
+
+void World::twice(const Name& name, SourceRange range, SourceRange first,
+                  const std::string& message) {
+  Diagnostic& diagnostic = error("E0102", range, message, "`" + name + "` again");
+  if (first.file >= 0) diagnostic.notes.push_back({first, "`" + name + "` is already here"});
+}
+
+size_t World::errors() const {
+  return static_cast<size_t>(
+      std::count_if(diagnostics.begin(), diagnostics.end(),
+                    [](const Diagnostic& d) { return d.severity == Severity::error; }));
+}
+
+SourceRange World::locate(const Name& name, SourceRange range) const {
+  if (range.file < 0 || name.empty()) return range;
+  const std::string_view text = sources.text(range);
+  auto letter = [](char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; };
+  for (size_t at = text.find(name); at != text.npos; at = text.find(name, at + 1)) {
+    const size_t end = at + name.size();
+    if ((at > 0 && letter(text[at - 1])) || (end < text.size() && letter(text[end]))) continue;
+    range.begin += static_cast<uint32_t>(at);
+    range.end = range.begin + static_cast<uint32_t>(name.size());
+    return range;
+  }
+  return range;
+}
+
+Dim World::local_dim(const Name& function, const Name& name, ir::DimInfo info) {
+  std::string key = function + "." + name + "=" + (info.size ? ir::to_string(*info.size) : "");
+  for (const Name& factor : info.of) key += " " + factor;
+  auto [known, fresh] = local_dims.try_emplace(key, name);
+  if (fresh) {
+    for (int n = 2; program.dims.count(known->second); ++n)
+      known->second = name + "." + std::to_string(n);
+    info.local = true;
+    info.shown = name;
+    program.dims[known->second] = std::move(info);
+  }
+  return Dim{{known->second}};
+}
+
+bool is_number(const Name& name) {
+  return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0]));
+}
+
+std::optional<Dtype> dtype_of(const std::string& word) {
+  for (Dtype dtype : {Dtype::f64, Dtype::f32, Dtype::bf16, Dtype::f16, Dtype::f8, Dtype::i32,
+                      Dtype::u32, Dtype::boolean, Dtype::key})
+    if (word == to_string(dtype)) return dtype;
+  return std::nullopt;
+}
+
+}  // namespace shardproof::resolution

@@ -1,0 +1,252 @@
+#include "spec/syntax/lexer.h"
+
+#include <array>
+#include <charconv>
+#include <string>
+
+namespace shardproof::syntax {
+namespace {
+
+bool is_digit(char c) { return c >= '0' && c <= '9'; }
+bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z') || c == '_'; }
+bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
+bool is_printable(char c) { return c == '\t' || (c >= ' ' && c <= '~'); }
+
+// The longest first.
+constexpr std::array<std::string_view, 28> symbols = {
+    "...", "->", "..", "//", "==", "!=", "<=", ">=", "(", ")", "[", "]", "{", "}",
+    ",",   ";",  ":",  "=",  "<",  ">",  "+",  "-",  "*", "/", "%", "|", ".", ""};
+
+struct LookAlike {
+  std::string_view bytes, meant;
+};
+constexpr std::array<LookAlike, 15> look_alikes = {{{"\xe2\x86\x92", "->"},
+                                                    {"\xe2\x88\x92", "-"},
+                                                    {"\xe2\x80\x93", "-"},
+                                                    {"\xc3\x97", "*"},
+                                                    {"\xe2\x89\xa4", "<="},
+                                                    {"\xe2\x89\xa5", ">="},
+                                                    {"\xe2\x89\xa0", "!="},
+                                                    {"\xe2\x80\xa6", "..."},
+                                                    {"\xe2\x80\x9c", "\""},
+                                                    {"\xe2\x80\x9d", "\""},
+                                                    {"&&", "and"},
+                                                    {"&", "and"},
+                                                    {"||", "or"},
+                                                    {"!", "not "},
+                                                    {"'", "\""}}};
+
+class Lexer {
+ public:
+  Lexer(std::string_view text, int32_t file, uint32_t base, bool pattern, Report& report)
+      : text_(text), file_(file), base_(base), pattern_(pattern), report_(report) {}
+
+  std::vector<Token> run() {
+    while (!report_.dropped()) {
+      skip_space();
+      if (at_ == text_.size()) break;
+      const char c = text_[at_];
+      if (is_letter(c))
+        word();
+      else if (is_digit(c) || begins_fraction())
+        number();
+      else if (c == '"')
+        string();
+      else
+        symbol();
+    }
+    begin_ = at_ = text_.size();
+    push(Token::Kind::end, at_, at_);
+    return std::move(tokens_);
+  }
+
+ private:
+  char look(size_t ahead) const { return at_ + ahead < text_.size() ? text_[at_ + ahead] : '\0'; }
+  SourceRange range(size_t begin, size_t end) const {
+    return {file_, base_ + static_cast<uint32_t>(begin), base_ + static_cast<uint32_t>(end)};
+  }
+
+  void push(Token::Kind kind, size_t from, size_t to) {
+    const SourceRange place = range(begin_, at_);
+    const auto column = static_cast<uint32_t>(begin_ - line_begin_);
+    tokens_.push_back(
+        {kind, text_.substr(from, to - from), place.begin, place.end, column, fresh_line_});
+    fresh_line_ = false;
+  }
+
+  void skip_space() {
+    for (; at_ < text_.size(); ++at_) {
+      if (text_[at_] == '\n') {
+        fresh_line_ = true;
+        line_begin_ = at_ + 1;
+      } else if (text_[at_] == '#' && !pattern_) {
+        comment();
+        if (at_ == text_.size()) break;
+        --at_;
+      } else if (!is_space(text_[at_])) {
+        break;
+      }
+    }
+    begin_ = at_;
+  }
+
+  void comment() {
+    const auto odd = [&] { return !is_printable(text_[at_]) && text_[at_] != '\r'; };
+    bool reported = false;
+    while (at_ < text_.size() && text_[at_] != '\n') {
+      const size_t begin = at_;
+      while (at_ < text_.size() && text_[at_] != '\n' && odd()) ++at_;
+      if (at_ == begin) {
+        ++at_;
+      } else if (!reported) {
+        reported = true;
+        report_.add(error("E0005", range(begin, at_), "a file is ASCII, its comments included"));
+      }
+    }
+  }
+
+  void word() {
+    while (is_letter(look(0)) || is_digit(look(0))) ++at_;
+    push(Token::Kind::word, begin_, at_);
+  }
+
+  // `.5`, unless the point belongs to what it touches: `x.5` is a field with a wrong name.
+  bool begins_fraction() const {
+    if (look(0) != '.' || !is_digit(look(1))) return false;
+    if (tokens_.empty() || tokens_.back().end != base_ + at_) return true;
+    const Token& last = tokens_.back();
+    return last.kind != Token::Kind::word && last.text != ")" && last.text != "]";
+  }
+
+  void digits() {
+    while (is_digit(look(0))) ++at_;
+  }
+
+  void number() {
+    digits();
+    std::string problem;
+    if (look(0) == '.' && look(1) != '.') {
+      if (at_ == begin_ || !is_digit(look(1)))
+        problem = "a number needs digits on both sides of its point";
+      ++at_;
+      digits();
+    }
+    if (look(0) == 'e' || look(0) == 'E') problem = exponent(problem);
+    if (is_letter(look(0))) {
+      while (is_letter(look(0)) || is_digit(look(0))) ++at_;
+      if (problem.empty())
+        problem = "a name does not begin with a digit, and a number ends before a letter";
+    }
+    if (problem.empty()) problem = value_problem(text_.substr(begin_, at_ - begin_));
+    if (problem.empty()) return push(Token::Kind::number, begin_, at_);
+    bad("E0003", problem);
+  }
+
+  std::string exponent(const std::string& problem) {
+    const size_t sign = look(1) == '+' || look(1) == '-' ? 1 : 0;
+    if (!is_digit(look(1 + sign))) {
+      at_ += 1 + sign;
+      return problem.empty() ? "an exponent needs digits" : problem;
+    }
+    at_ += 1 + sign;
+    digits();
+    return problem;
+  }
+
+  // A value that would be read as another one is refused: too large, or rounded to 0 (0 has a
+  // meaning of its own).
+  static std::string value_problem(std::string_view number) {
+    if (number.size() > 1 && number[0] == '0' && is_digit(number[1]))
+      return "a number does not begin with 0";
+    if (number.find_first_of(".eE") == std::string_view::npos) {
+      int64_t value = 0;
+      const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
+      return read.ec == std::errc() ? "" : "a whole number is at most 9223372036854775807";
+    }
+    double value = 0;
+    const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
+    return read.ec == std::errc() ? "" : "this number is outside the range of f64";
+  }
+
+  void string() {
+    ++at_;
+    while (at_ < text_.size() && is_printable(text_[at_]) && text_[at_] != '"') ++at_;
+    if (look(0) == '"' && at_ < text_.size()) {
+      ++at_;
+      return push(Token::Kind::string, begin_ + 1, at_ - 1);
+    }
+    const bool ends = at_ == text_.size() || text_[at_] == '\n' || text_[at_] == '\r';
+    if (ends) return bad("E0004", "this string has no closing quote on its line");
+    odd_byte_in_string();
+  }
+
+  void odd_byte_in_string() {
+    const size_t odd = at_;
+    while (at_ < text_.size() && !is_printable(text_[at_]) && text_[at_] != '\n') ++at_;
+    report_.add(error("E0005", range(odd, at_), "a string is printable ASCII on one line"));
+    while (at_ < text_.size() && text_[at_] != '"' && text_[at_] != '\n') ++at_;
+    if (look(0) == '"') ++at_;
+    push(Token::Kind::bad, begin_, at_);
+  }
+
+  void symbol() {
+    const std::string_view rest = text_.substr(at_);
+    for (std::string_view candidate : symbols) {
+      if (candidate.empty() || rest.substr(0, candidate.size()) != candidate) continue;
+      at_ += candidate.size();
+      return push(Token::Kind::symbol, begin_, at_);
+    }
+    foreign();
+  }
+
+  bool is_foreign(size_t i) const {
+    const char c = text_[i];
+    if (is_space(c) || is_letter(c) || is_digit(c) || c == '"' || (c == '#' && !pattern_))
+      return false;
+    if (c == '!') return i + 1 == text_.size() || text_[i + 1] != '=';
+    return std::string_view("()[]{},;:=<>+-*/%|.").find(c) == std::string_view::npos;
+  }
+
+  void foreign() {
+    while (at_ < text_.size() && is_foreign(at_)) ++at_;
+    const std::string_view run = text_.substr(begin_, at_ - begin_);
+    const bool shown = run.size() == 1 && is_printable(run[0]);
+    Diagnostic diagnostic =
+        error("E0005", range(begin_, at_),
+              shown ? "`" + std::string(run) + "` is not part of the notation"
+                    : "these bytes are not part of the notation, which is written in ASCII");
+    for (const LookAlike& look_alike : look_alikes) {
+      if (run != look_alike.bytes) continue;
+      diagnostic.fixes.push_back(replace(diagnostic.range, std::string(look_alike.meant),
+                                         "write `" + std::string(look_alike.meant) + "`"));
+      break;
+    }
+    if (run == "@") diagnostic.fixes.push_back(advice("a product of matrices is an `einsum`"));
+    if (run == "^") diagnostic.fixes.push_back(advice("a power is `pow(x, y)`"));
+    report_.add(std::move(diagnostic));
+    push(Token::Kind::bad, begin_, at_);
+  }
+
+  void bad(const char* code, const std::string& problem) {
+    report_.add(error(code, range(begin_, at_), problem));
+    push(Token::Kind::bad, begin_, at_);
+  }
+
+  std::string_view text_;
+  int32_t file_;
+  uint32_t base_;
+  bool pattern_;
+  Report& report_;
+  std::vector<Token> tokens_;
+  size_t at_ = 0, begin_ = 0, line_begin_ = 0;
+  bool fresh_line_ = true;
+};
+
+}  // namespace
+
+std::vector<Token> lex(std::string_view text, int32_t file, uint32_t base, bool pattern,
+                       Report& report) {
+  return Lexer(text, file, base, pattern, report).run();
+}
+
+}  // namespace shardproof::syntax

@@ -1,0 +1,155 @@
+// Atoms: numbers, names, calls, casts, gradients.
+#include <algorithm>
+
+#include "spec/syntax/parser_impl.h"
+#include "spec/syntax/words.h"
+
+namespace shardproof::syntax {
+
+Expr Parser::leaf(Expr::Kind kind) {
+  Expr result;
+  result.kind = kind;
+  result.range = range(peek());
+  result.text = std::string(take().text);
+  height_ = 1;
+  return result;
+}
+
+Expr Parser::atom() {
+  switch (peek().kind) {
+    case Token::Kind::number:
+      return leaf(Expr::Kind::number);
+    case Token::Kind::string:
+      return leaf(Expr::Kind::string);
+    case Token::Kind::word:
+      return word_atom();
+    default:
+      break;
+  }
+  if (at("(")) return parenthesized();
+  if (at("|")) return size();
+  fail("an expression");
+}
+
+Expr Parser::parenthesized() {
+  const uint32_t begin = take().begin;
+  Expr result = expression();
+  if (at(",")) fail("`)`: several values are given without parentheses");
+  expect(")", "to close a parenthesis");
+  result.range = since(begin);
+  return result;
+}
+
+Expr Parser::size() {
+  Expr result;
+  result.kind = Expr::Kind::size;
+  const uint32_t begin = take().begin;
+  result.text = name("the name of a dim or an axis");
+  expect("|", "after the name of a size");
+  result.range = since(begin);
+  height_ = 1;
+  return result;
+}
+
+Expr Parser::word_atom() {
+  const std::string_view word = peek().text;
+  if (word == "true" || word == "false") return leaf(Expr::Kind::boolean);
+  if (word == "each") return each();
+  if (word == "grad" || word == "value_and_grad") return gradient();
+  if (word == "zeros" && at("(", 1)) return zeros();
+  if (is_dtype(word) && at("(", 1)) return call(Expr::Kind::cast, false);
+  if (is_reserved(word)) return reserved_atom();
+  if (at("(", 1)) return call(Expr::Kind::call, false);
+  Expr result = leaf(Expr::Kind::name);
+  if (in_schedule_ && (word == "F" || word == "B" || word == "W")) {
+    --pos_;
+    name("a name in an expression");
+  }
+  return result;
+}
+
+Expr Parser::reserved_atom() {
+  const std::string word(peek().text);
+  if (peek().first_on_line && (begins_statement(word) || begins_declaration(word)))
+    fail("an expression");
+  if (begins_loop(word) && at_word(1)) {
+    fail(error("E0002", range(peek()),
+               "a loop is the whole right side of `=`, and no part of an expression",
+               "give its result a name first"));
+  }
+  name("a value");  // tells that it is reserved
+  --pos_;
+  return leaf(Expr::Kind::name);
+}
+
+Expr Parser::call(Expr::Kind kind, bool each) {
+  Expr result = leaf(kind);
+  result.each = each;
+  arguments(result);
+  result.range = since(result.range.begin);
+  return result;
+}
+
+Expr Parser::each() {
+  const uint32_t begin = take().begin;
+  const bool applies = at_word() && !is_reserved(peek().text) && at("(", 1);
+  if (!applies) fail("the function that `each` applies, and its arguments");
+  Expr result = call(Expr::Kind::call, true);
+  result.range.begin = begin;
+  return result;
+}
+
+Expr Parser::gradient() {
+  Expr result;
+  const Token word = take();
+  result.kind = word.text == "grad" ? Expr::Kind::grad : Expr::Kind::value_and_grad;
+  expect("(", "after `" + std::string(word.text) + "`");
+  result.text = name("the name of a function");
+  result.names = wrt();
+  expect(")", "after the function");
+  if (!at("(")) fail("the arguments at which the gradient is taken");
+  arguments(result);
+  result.range = since(word.begin);
+  return result;
+}
+
+Expr Parser::zeros() {
+  Expr result;
+  result.kind = Expr::Kind::zeros;
+  const uint32_t begin = take().begin;
+  take();
+  result.type.push_back(type());
+  expect(")", "after the type of `zeros`");
+  result.range = since(begin);
+  height_ = 1;
+  return result;
+}
+
+void Parser::arguments(Expr& call) {
+  int height = 0;
+  expect("(", "before the arguments");
+  if (!at(")")) {
+    do {
+      argument(call);
+      height = std::max(height, height_);
+    } while (accept(","));
+  }
+  expect(")", "after the arguments");
+  grow(height);
+}
+
+void Parser::argument(Expr& call) {
+  const Deeper deeper(depth_);
+  nest();
+  Name label;
+  if (at_word() && at("=", 1)) {
+    // `grad=f32` of a cast is the one argument named by a reserved word.
+    label = at("grad") ? Name(take().text) : name("the name of an argument");
+    take();
+  }
+  const bool dtype = at_word() && is_dtype(peek().text) && !at("(", 1);
+  call.args.push_back(dtype ? leaf(Expr::Kind::dtype) : disjunction());
+  call.arg_names.push_back(std::move(label));
+}
+
+}  // namespace shardproof::syntax

@@ -1,0 +1,155 @@
+#include "spec/syntax/parser_cursor.h"
+
+#include "spec/syntax/words.h"
+
+namespace shardproof::syntax {
+namespace {
+
+std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"; }
+
+bool is_step(std::string_view word) { return word == "F" || word == "B" || word == "W"; }
+
+}  // namespace
+
+const Token& Cursor::peek(size_t ahead) const {
+  if (pos_ + ahead < stop_) return tokens_[pos_ + ahead];
+  if (stop_ + 1 == tokens_.size()) return tokens_.back();
+  end_ = Token();
+  end_.first_on_line = true;
+  end_.begin = end_.end = stop_ > 0 ? tokens_[stop_ - 1].end : 0;
+  return end_;
+}
+
+bool Cursor::at(std::string_view text, size_t ahead) const {
+  const Token& token = peek(ahead);
+  return (token.kind == Token::Kind::word || token.kind == Token::Kind::symbol) &&
+         token.text == text;
+}
+
+Token Cursor::take() {
+  const Token token = peek();
+  if (pos_ < stop_) ++pos_;
+  return token;
+}
+
+bool Cursor::accept(std::string_view text) {
+  if (!at(text)) return false;
+  take();
+  return true;
+}
+
+SourceRange Cursor::since(uint32_t begin) const {
+  const uint32_t end = pos_ > 0 ? tokens_[pos_ - 1].end : begin;
+  return {file_, begin, end < begin ? begin : end};
+}
+
+SourceRange Cursor::after_last() const {
+  const uint32_t end = pos_ > 0 ? tokens_[pos_ - 1].end : peek().begin;
+  return {file_, end, end};
+}
+
+// What is missing at the end of a line is shown there, not on the line below.
+SourceRange Cursor::place() const {
+  const Token& token = peek();
+  const bool on_next_line =
+      token.first_on_line && (token.kind == Token::Kind::word || token.text == "}");
+  return pos_ > 0 && (at_end() || on_next_line) ? after_last() : range(token);
+}
+
+std::string Cursor::found() const {
+  const Token& token = peek();
+  switch (token.kind) {
+    case Token::Kind::end:
+      return stop_ + 1 == tokens_.size() ? "the end" : "the end of the line";
+    case Token::Kind::string:
+      return "a string";
+    case Token::Kind::number:
+      return "the number " + std::string(token.text);
+    default:
+      return quoted(token.text);
+  }
+}
+
+void Cursor::tell(Diagnostic diagnostic) {
+  if (!report_.add(std::move(diagnostic))) throw Abandon{Abandon::Until::file};
+}
+
+void Cursor::fail(Diagnostic diagnostic, Abandon::Until until) {
+  // The lexer has spoken about a bad token.
+  if (peek().kind != Token::Kind::bad) tell(std::move(diagnostic));
+  throw Abandon{until};
+}
+
+void Cursor::fail(const std::string& expected) {
+  fail(error("E0002", place(), "expected " + expected + ", found " + found(),
+             "expected " + expected));
+}
+
+// A fix is given only where what follows would go on well.
+Diagnostic Cursor::missing(std::string_view text, std::string_view where) const {
+  const std::string expected = "expected " + quoted(text);
+  std::string message = expected;
+  if (!where.empty()) message += " " + std::string(where);
+  Diagnostic diagnostic = error("E0002", place(), message + ", found " + found(), expected);
+  const Token& next = peek();
+  const bool closes = text == ")" || text == "]" || text == "}";
+  const bool ends = at_end() || next.first_on_line || next.text == "{" || next.text == "}";
+  const bool begins = next.kind == Token::Kind::word || next.kind == Token::Kind::number;
+  if ((text == "=" && at("==")) || (text == ":" && at("=")) ||
+      (text == "->" && (at(":") || at("="))))
+    diagnostic.fixes.push_back(replace(range(next), std::string(text), "write " + quoted(text)));
+  else if (closes ? ends : begins && !next.first_on_line)
+    diagnostic.fixes.push_back(
+        replace(after_last(),
+                closes || text == "," || text == ":" ? std::string(text) : " " + std::string(text),
+                "insert " + quoted(text)));
+  return diagnostic;
+}
+
+void Cursor::expect(std::string_view text, std::string_view where) {
+  if (at(text)) {
+    take();
+    return;
+  }
+  fail(missing(text, where));
+}
+
+Name Cursor::name(std::string_view what) {
+  if (!at_word()) fail(std::string(what));
+  const Token token = peek();
+  // A declaration that begins a line is no name of what stands above it.
+  if (token.first_on_line && token.column == 0 && begins_declaration(token.text))
+    fail(std::string(what));
+  const bool step = in_schedule_ && is_step(token.text);
+  if (is_reserved(token.text) || step) {
+    const std::string word(token.text);
+    Diagnostic diagnostic =
+        error("E0008", range(token),
+              quoted(word) + (step ? " is a step of a schedule" : " is a reserved word") +
+                  " and cannot be " + std::string(what),
+              "not a name");
+    diagnostic.fixes.push_back(advice("choose another name, for instance `" + word + "_`"));
+    tell(std::move(diagnostic));
+  }
+  return Name(take().text);
+}
+
+Name Cursor::value_name(std::string_view what) {
+  if (at_word() && is_mark(peek().text)) {
+    tell(error("E0008", range(peek()),
+               quoted(peek().text) +
+                   " reads as a mark: the name of a value does not begin with U_, I_ or Max_",
+               "not a name"));
+    return Name(take().text);
+  }
+  return name(what);
+}
+
+std::vector<Name> Cursor::names(std::string_view what) {
+  std::vector<Name> result;
+  do result.push_back(name(what));
+  while (accept(","));
+  return result;
+}
+
+}  // namespace shardproof::syntax

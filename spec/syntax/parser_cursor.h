@@ -1,0 +1,76 @@
+#pragma once
+// The place in the tokens, and how a mistake is told.
+#include <string>
+#include <string_view>
+#include <vector>
+
+#include "spec/syntax/ast.h"
+#include "spec/syntax/lexer.h"
+#include "spec/syntax/report.h"
+
+namespace shardproof::syntax {
+
+inline constexpr int max_depth = 200;
+
+/// Thrown inside the parser only: what was being read is given up, up to the next thing of that
+/// kind.
+struct Abandon {
+  enum class Until { statement, declaration, file } until = Until::statement;
+};
+
+class Cursor {
+ protected:
+  Cursor(std::vector<Token> tokens, int32_t file, Report& report)
+      : tokens_(std::move(tokens)), file_(file), report_(report), stop_(tokens_.size() - 1) {}
+
+  const Token& peek(size_t ahead = 0) const;
+  bool at_end() const { return peek().kind == Token::Kind::end; }
+  bool at_word(size_t ahead = 0) const { return peek(ahead).kind == Token::Kind::word; }
+  bool at_string() const { return peek().kind == Token::Kind::string; }
+  bool at(std::string_view text, size_t ahead = 0) const;  ///< that word or symbol, never a string
+  bool accept(std::string_view text);
+  Token take();
+
+  /// Takes the word or symbol, or fails: "expected `:` after the names of a parameter, found ...".
+  void expect(std::string_view text, std::string_view where);
+  /// Takes a name. A reserved word is told (E0008) and taken as the name that it was meant to be.
+  Name name(std::string_view what);
+  Name value_name(std::string_view what);          ///< nor one that reads as a mark
+  std::vector<Name> names(std::string_view what);  ///< NAME { "," NAME }
+
+  SourceRange range(const Token& token) const { return {file_, token.begin, token.end}; }
+  SourceRange since(uint32_t begin) const;  ///< up to the last token taken
+  SourceRange after_last() const;           ///< the empty range behind it
+  SourceRange place() const;                ///< where something else was expected
+  std::string found() const;
+
+  void tell(Diagnostic diagnostic);
+  [[noreturn]] void fail(Diagnostic diagnostic, Abandon::Until until = Abandon::Until::statement);
+  [[noreturn]] void fail(const std::string& expected);
+
+  std::vector<Token> tokens_;
+  int32_t file_;
+  Report& report_;
+  size_t pos_ = 0;
+  size_t stop_;               ///< the token that reads as the end: of the file, or of a line
+  bool in_schedule_ = false;  ///< F, B and W are steps
+  int depth_ = 0;
+
+ private:
+  Diagnostic missing(std::string_view text, std::string_view where) const;
+  mutable Token end_;  ///< what peek gives at the end of a line
+};
+
+/// One level of nesting, for as long as it lives.
+class Deeper {
+ public:
+  explicit Deeper(int& depth) : depth_(depth) { ++depth_; }
+  ~Deeper() { --depth_; }
+  Deeper(const Deeper&) = delete;
+  Deeper& operator=(const Deeper&) = delete;
+
+ private:
+  int& depth_;
+};
+
+}  // namespace shardproof::syntax

@@ -1,0 +1,175 @@
+// import, mesh, dim, const, require, config, record, layout.
+#include "spec/syntax/parser_impl.h"
+#include "spec/syntax/words.h"
+
+namespace shardproof::syntax {
+
+ImportDecl Parser::import() {
+  ImportDecl result;
+  const uint32_t begin = take().begin;
+  result.names = names("the name of what is imported");
+  expect("from", "after the names of an import");
+  if (!at_string()) fail("the file to import from, in quotes");
+  result.path = std::string(take().text);
+  result.range = since(begin);
+  return result;
+}
+
+// mesh and dim end with their line: until close_line the next line reads as the end.
+void Parser::open_line() {
+  size_t last = pos_;
+  while (last + 1 < tokens_.size() && !tokens_[last].first_on_line) ++last;
+  stop_ = last;
+}
+
+void Parser::close_line(std::string_view word) {
+  if (!at_end()) {
+    const std::string what(word);
+    fail(error("E0002", range(peek()), "expected a name or the end of the line, found " + found(),
+               "`" + what + "` ends with its line"));
+  }
+  stop_ = tokens_.size() - 1;
+}
+
+std::string Parser::whole_number(std::string_view what) {
+  const Token& token = peek();
+  const bool whole = token.kind == Token::Kind::number &&
+                     token.text.find_first_of(".eE") == std::string_view::npos;
+  if (!whole) fail(std::string(what) + ", a whole number");
+  return std::string(take().text);
+}
+
+MeshDecl Parser::mesh() {
+  MeshDecl result;
+  const uint32_t begin = take().begin;
+  open_line();
+  while (at_word()) {
+    MeshDecl::Entry entry;
+    const uint32_t first = peek().begin;
+    entry.axis = name("the name of an axis");
+    if (accept("=")) entry.size = whole_number("the size of the axis");
+    entry.range = since(first);
+    result.axes.push_back(std::move(entry));
+  }
+  result.range = since(begin);
+  close_line("mesh");
+  return result;
+}
+
+std::vector<DimDecl> Parser::dims_declaration() {
+  std::vector<DimDecl> result;
+  take();
+  open_line();
+  while (at_word()) result.push_back(dim_declaration());
+  close_line("dim");
+  return result;
+}
+
+// `dim H = (K D)` is a group and `dim X = (k + 1) * 2` a size; a single name in parentheses is that
+// name.
+bool Parser::at_dim_group() const {
+  if (!at("(") || !at_word(1) || is_reserved(peek(1).text)) return false;
+  size_t close = 2;
+  while (at_word(close) && !is_reserved(peek(close).text)) ++close;
+  if (!at(")", close)) return false;
+  return close > 2 || peek(close + 1).kind != Token::Kind::symbol;
+}
+
+DimDecl Parser::dim_declaration() {
+  DimDecl result;
+  const uint32_t begin = peek().begin;
+  while (at_word()) result.names.push_back(name("the name of a dim"));
+  if (accept("=")) {
+    const bool alone =
+        at_word() && !is_reserved(peek().text) && peek(1).kind != Token::Kind::symbol;
+    if (alone) {
+      result.kind = DimDecl::Kind::alias;
+      result.of.push_back(name("a dim"));
+    } else if (at_dim_group()) {
+      take();
+      while (at_word()) result.of.push_back(name("a dim of the group"));
+      expect(")", "after a group of dims");
+      result.kind = result.of.size() > 1 ? DimDecl::Kind::group : DimDecl::Kind::alias;
+    } else {
+      result.kind = DimDecl::Kind::size;
+      result.size = sum();
+    }
+  }
+  result.range = since(begin);
+  return result;
+}
+
+ConstDecl Parser::constant() {
+  ConstDecl result;
+  const uint32_t begin = take().begin;
+  result.name = value_name("the name of a const");
+  expect("=", "after the name of a const");
+  result.value = expression();
+  result.range = since(begin);
+  return result;
+}
+
+Require Parser::require() {
+  Require result;
+  const uint32_t begin = take().begin;
+  result.condition = expression();
+  result.range = since(begin);
+  return result;
+}
+
+ConfigDecl Parser::config() {
+  ConfigDecl result;
+  const uint32_t begin = take().begin;
+  result.name = name("the name of a config");
+  expect("{", "after the name of a config");
+  while (at_word() && !at_declaration()) {
+    ConfigDecl::Entry entry;
+    const uint32_t first = peek().begin;
+    entry.name = name("the name of a dim, an axis or a const");
+    expect("=", "after a name in a config");
+    if (peek().kind != Token::Kind::number) fail("a number");
+    entry.number = std::string(take().text);
+    entry.range = since(first);
+    result.entries.push_back(std::move(entry));
+  }
+  expect("}", "at the end of a config");
+  result.range = since(begin);
+  return result;
+}
+
+RecordDecl Parser::record() {
+  RecordDecl result;
+  const uint32_t begin = take().begin;
+  result.name = name("the name of a record");
+  result.fields = fields();
+  result.range = since(begin);
+  return result;
+}
+
+LayoutDecl Parser::layout() {
+  LayoutDecl result;
+  const uint32_t begin = take().begin;
+  result.name = name("the name of a layout");
+  expect("of", "after the name of a layout");
+  result.record = name("the name of a record");
+  result.fields = fields();
+  result.range = since(begin);
+  return result;
+}
+
+std::vector<Group> Parser::fields() {
+  std::vector<Group> result;
+  expect("{", "before the fields");
+  while (!at("}") && !at_end() && !at_declaration()) {
+    try {
+      result.push_back(group("a field"));
+    } catch (const Abandon& abandon) {
+      if (abandon.until != Abandon::Until::statement) throw;
+      skip_to_group();
+    }
+  }
+  expect("}", "after the fields");
+  return result;
+}
+
+}  // namespace shardproof::syntax

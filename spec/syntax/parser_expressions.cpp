@@ -1,0 +1,123 @@
+// Expressions, from `or` down to what binds tightest but for the atoms.
+#include <algorithm>
+
+#include "spec/syntax/parser_impl.h"
+
+namespace shardproof::syntax {
+
+Expr Parser::expression() {
+  const Deeper deeper(depth_);
+  nest();
+  return disjunction();
+}
+
+std::vector<Expr> Parser::expressions() {
+  std::vector<Expr> result;
+  do result.push_back(expression());
+  while (accept(","));
+  return result;
+}
+
+Expr Parser::disjunction() { return chain({"or"}, &Parser::conjunction); }
+Expr Parser::conjunction() { return chain({"and"}, &Parser::negation); }
+Expr Parser::negation() { return prefixed("not", &Parser::comparison); }
+Expr Parser::sum() { return chain({"+", "-"}, &Parser::term); }
+Expr Parser::term() { return chain({"*", "/", "//", "%"}, &Parser::unary); }
+Expr Parser::unary() { return prefixed("-", &Parser::postfix); }
+
+Expr Parser::chain(std::initializer_list<std::string_view> operators, Rule operand) {
+  Expr left = (this->*operand)();
+  for (;;) {
+    const auto here = [&](std::string_view text) { return at(text); };
+    if (std::none_of(operators.begin(), operators.end(), here)) return left;
+    const int left_height = height_;
+    const std::string text(take().text);
+    left = binary(text, std::move(left), left_height, (this->*operand)());
+  }
+}
+
+bool Parser::at_comparison() const {
+  return at("==") || at("!=") || at("<") || at(">") || at("<=") || at(">=");
+}
+
+Expr Parser::comparison() {
+  Expr left = sum();
+  if (at("=")) {
+    Diagnostic diagnostic =
+        error("E0002", range(peek()), "`=` gives a value a name, and is no comparison");
+    diagnostic.fixes.push_back(replace(range(peek()), "==", "to compare, write `==`"));
+    fail(std::move(diagnostic));
+  }
+  if (!at_comparison()) return left;
+  const int left_height = height_;
+  const std::string text(take().text);
+  Expr result = binary(text, std::move(left), left_height, sum());
+  if (at_comparison()) {
+    Diagnostic diagnostic =
+        error("E0002", range(peek()), "comparisons do not chain", "a second comparison");
+    diagnostic.fixes.push_back(advice("write `a < b and b < c`, or parentheses"));
+    fail(std::move(diagnostic));
+  }
+  return result;
+}
+
+Expr Parser::binary(const std::string& text, Expr left, int left_height, Expr right) {
+  Expr result;
+  result.kind = Expr::Kind::binary;
+  result.text = text;
+  result.range = {file_, left.range.begin, right.range.end};
+  grow(std::max(left_height, height_));
+  result.args.push_back(std::move(left));
+  result.args.push_back(std::move(right));
+  return result;
+}
+
+// `-x`, `not x`. The operand binds tighter, so that neither is written twice without parentheses.
+Expr Parser::prefixed(std::string_view word, Rule operand) {
+  if (!at(word)) return (this->*operand)();
+  Expr result;
+  result.kind = Expr::Kind::unary;
+  const Token token = take();
+  result.text = std::string(token.text);
+  if (at(word)) {
+    const std::string text(word);
+    fail(error("E0002", range(peek()), "`" + text + "` twice in a row",
+               "the inner one needs parentheses"));
+  }
+  result.args.push_back((this->*operand)());
+  result.range = since(token.begin);
+  grow(height_);
+  return result;
+}
+
+Expr Parser::postfix() {
+  Expr result = atom();
+  while (at(".") || at("[")) {
+    Expr outer;
+    outer.range.begin = result.range.begin;
+    if (accept(".")) {
+      outer.kind = Expr::Kind::field;
+      outer.text = name("the name of a field");
+    } else {
+      take();
+      outer.kind = Expr::Kind::entry;
+      outer.names = names("the variable of a loop");
+      expect("]", "after the variable of a loop");
+    }
+    outer.range = since(outer.range.begin);
+    outer.args.push_back(std::move(result));
+    result = std::move(outer);
+    grow(height_);
+  }
+  return result;
+}
+
+void Parser::grow(int height) {
+  height_ = height + 1;
+  if (height_ <= max_depth) return;
+  Diagnostic diagnostic = error("E0007", range(peek()), "this expression has more than 200 levels");
+  diagnostic.fixes.push_back(advice("give a part of it a name of its own"));
+  fail(std::move(diagnostic), Abandon::Until::declaration);
+}
+
+}  // namespace shardproof::syntax

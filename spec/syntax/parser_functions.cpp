@@ -1,0 +1,129 @@
+// fn and plan.
+#include "spec/syntax/parser_impl.h"
+#include "spec/syntax/words.h"
+
+namespace shardproof::syntax {
+
+FunctionDecl Parser::function() {
+  FunctionDecl result;
+  const uint32_t begin = peek().begin;
+  if (accept("trusted")) {
+    if (!at_string()) fail("the reason to trust this plan, in quotes");
+    result.trusted = std::string(take().text);
+    if (!at("plan")) fail("`plan`: only a plan can be trusted");
+  }
+  result.is_plan = take().text == "plan";
+  result.name_range = range(peek());
+  result.name = name(result.is_plan ? "the name of a plan" : "the name of a function");
+  if (accept("implements")) result.implements = implements(result.is_plan);
+  if (at("after")) {
+    if (!result.is_plan) fail("the parameters: only a plan comes after another");
+    take();
+    result.after = name("the name of the plan whose backward this is");
+  }
+  parameters(result);
+  expect("->", "before the results");
+  result.results = results();
+  body(result);
+  result.range = since(begin);
+  return result;
+}
+
+Implements Parser::implements(bool is_plan) {
+  Implements result;
+  if (!accept("grad")) {
+    if (!is_plan) fail("`grad(...)`: a fn can implement a gradient only");
+    result.model = name("the name of the function that is implemented");
+    return result;
+  }
+  result.grad = true;
+  expect("(", "after `grad`");
+  result.model = name("the name of a function");
+  result.wrt = wrt();
+  expect(")", "after the function of `grad`");
+  return result;
+}
+
+std::vector<Name> Parser::wrt() {
+  if (!accept("wrt")) return {};
+  return names("a parameter to differentiate by");
+}
+
+void Parser::parameters(FunctionDecl& decl) {
+  expect("(", "before the parameters");
+  if (at_string()) parameter_pattern(decl);
+  if (!at(")") && !at(";")) {
+    do decl.params.push_back(param());
+    while (accept(","));
+  }
+  if (at(";")) {
+    if (!decl.is_plan) fail("`,` or `)`: only a plan has saved values");
+    take();
+    decl.has_saved = true;
+    if (!at(")")) {
+      do decl.saved.push_back(param());
+      while (accept(","));
+    }
+  }
+  expect(")", "after the parameters");
+}
+
+void Parser::parameter_pattern(FunctionDecl& decl) {
+  if (decl.is_plan) fail("a parameter: only a fn has a pattern");
+  const Token token = take();
+  decl.pattern = std::string(token.text);
+  decl.pattern_range = {file_, token.begin + 1, token.end - 1};
+  expect(",", "after the pattern of a function");
+}
+
+Param Parser::param() {
+  Param result;
+  if (!at_word()) fail("a parameter");
+  result.group = group("a parameter");
+  if (accept("=")) result.value = expression();
+  return result;
+}
+
+// Named results, `x y: f32[M]`; otherwise types.
+bool Parser::at_group() const {
+  if (!at_word() || (is_dtype(peek().text) && at("[", 1))) return false;
+  return at(":", 1) || at_word(1);
+}
+
+Results Parser::results() {
+  Results result;
+  if (!accept("(")) {
+    Group only;
+    only.type = type(true);
+    only.range = only.type.range;
+    result.groups.push_back(std::move(only));
+    return result;
+  }
+  result.parenthesized = true;
+  const bool named = at_group();
+  do {
+    Group next;
+    if (named) {
+      next = group("a result");
+    } else {
+      if (at_group()) fail("a type: either all results have names or none has");
+      next.type = type();
+      next.range = next.type.range;
+    }
+    result.groups.push_back(std::move(next));
+  } while (accept(","));
+  expect(")", "after the results");
+  return result;
+}
+
+void Parser::body(FunctionDecl& decl) {
+  if (decl.trusted && !at("{")) return;
+  if (decl.trusted) {
+    tell(error("E0002", range(peek()), "a trusted plan has no body: what it does is written in C++",
+               "a body is not allowed here"));
+  }
+  decl.body = block("the body");
+  decl.has_body = true;
+}
+
+}  // namespace shardproof::syntax

@@ -1,0 +1,130 @@
+#pragma once
+// The parser: one function for each production of the grammar, in the files parser_*.cpp.
+#include <initializer_list>
+
+#include "spec/syntax/parser.h"
+#include "spec/syntax/parser_cursor.h"
+
+namespace shardproof::syntax {
+
+class Parser : Cursor {
+ public:
+  Parser(std::vector<Token> tokens, int32_t file, Report& report)
+      : Cursor(std::move(tokens), file, report) {}
+
+  std::vector<Declaration> file();
+  PatternExpr pattern();  ///< to the end of the tokens; throws Abandon
+
+ private:
+  // parser.cpp: the file, and where to go on after an error
+  void declaration(std::vector<Declaration>& out);
+  void skip_to_declaration(size_t start);
+  void skip_to_statement(size_t start, uint32_t column);
+  void skip_to_group();
+  bool at_declaration() const;
+  void nest();  ///< fails (E0007) when this is nested too deeply
+
+  // parser_declarations.cpp
+  ImportDecl import();
+  MeshDecl mesh();
+  std::vector<DimDecl> dims_declaration();
+  DimDecl dim_declaration();
+  bool at_dim_group() const;
+  ConstDecl constant();
+  Require require();
+  ConfigDecl config();
+  RecordDecl record();
+  LayoutDecl layout();
+  std::vector<Group> fields();
+  void open_line();
+  void close_line(std::string_view word);
+  std::string whole_number(std::string_view what);
+
+  // parser_functions.cpp
+  FunctionDecl function();
+  Implements implements(bool is_plan);
+  std::vector<Name> wrt();
+  void parameters(FunctionDecl& decl);
+  void parameter_pattern(FunctionDecl& decl);
+  Param param();
+  Results results();
+  bool at_group() const;
+  void body(FunctionDecl& decl);
+
+  // parser_types.cpp
+  Group group(std::string_view what);
+  TypeExpr type(bool before_block = false);
+  std::vector<SplitExpr> dims(std::string_view close);
+  SplitExpr split();
+  void split_axes(SplitExpr& split);
+  bool at_marks() const;
+  std::vector<MarkExpr> marks();
+  MarkExpr mark();
+  [[noreturn]] void leave_marks(Diagnostic diagnostic);
+
+  // parser_patterns.cpp
+  OperandExpr operand();
+  SplitExpr operand_dim();
+  bool at_split() const;
+  bool at_type() const;
+
+  // parser_expressions.cpp, parser_atoms.cpp
+  using Rule = Expr (Parser::*)();
+  Expr expression();
+  Expr disjunction();
+  Expr conjunction();
+  Expr negation();
+  Expr comparison();
+  Expr sum();
+  Expr term();
+  Expr unary();
+  Expr postfix();
+  Expr atom();
+  Expr chain(std::initializer_list<std::string_view> operators, Rule operand);
+  Expr binary(const std::string& text, Expr left, int left_height, Expr right);
+  Expr prefixed(std::string_view word, Rule operand);
+  Expr word_atom();
+  Expr reserved_atom();
+  Expr parenthesized();
+  Expr size();
+  Expr call(Expr::Kind kind, bool each);
+  Expr each();
+  Expr gradient();
+  Expr zeros();
+  Expr leaf(Expr::Kind kind);
+  void arguments(Expr& call);
+  void argument(Expr& call);
+  std::vector<Expr> expressions();
+  bool at_comparison() const;
+  void grow(int height);
+
+  // parser_statements.cpp
+  Block block(std::string_view what);
+  void statement(Block& block);
+  void statement_node(Block& block);
+  Bind bind();
+  Target target();
+  [[noreturn]] void not_a_statement();
+
+  // parser_loops.cpp
+  Loop loop();
+  void scan(Loop& loop);
+  void ring(Loop& loop);
+  void pipeline(Loop& loop);
+  void stages(Loop& loop);
+  void carries(Loop& loop);
+
+  // parser_schedules.cpp
+  ScheduleDecl schedule();
+  std::vector<Step> steps();
+  Step step();
+  void let_step(Step& step);
+  void for_step(Step& step);
+  void work_step(Step& step);
+
+  int height_ =
+      0;  ///< of the expression read last: a tree that is too high cannot be walked either
+  size_t unclosed_ = 0;  ///< where a missing `}` was told last
+};
+
+}  // namespace shardproof::syntax

@@ -1,0 +1,91 @@
+// scan, ring, pipeline, stages.
+#include "spec/syntax/parser_impl.h"
+
+namespace shardproof::syntax {
+
+Loop Parser::loop() {
+  Loop result;
+  const uint32_t begin = peek().begin;
+  if (accept("scan"))
+    scan(result);
+  else if (accept("ring"))
+    ring(result);
+  else if (accept("pipeline"))
+    pipeline(result);
+  else
+    stages(result);
+  result.body = block("the body of a loop");
+  result.range = since(begin);
+  return result;
+}
+
+void Parser::scan(Loop& loop) {
+  loop.kind = Loop::Kind::scan;
+  loop.variables.push_back(value_name("the variable of the scan"));
+  expect("in", "after the variable of a scan");
+  loop.dims.push_back(name("the dim of the scan"));
+  loop.reverse = accept("reverse");
+  carries(loop);
+}
+
+void Parser::ring(Loop& loop) {
+  loop.kind = Loop::Kind::ring;
+  loop.variables.push_back(value_name("the variable of the ring"));
+  expect("over", "after the variable of a ring");
+  loop.dims.push_back(name("the dim of the ring"));
+  expect("/", "and the axis after the dim of a ring");
+  loop.axis = name("the axis of the ring");
+  expect("as", "and a dim for one block after the axis of a ring");
+  loop.block_dim = name("the dim of one block");
+  carries(loop);
+}
+
+void Parser::pipeline(Loop& loop) {
+  loop.kind = Loop::Kind::pipeline;
+  loop.variables.push_back(value_name("the variable of the pipeline"));
+  expect("in", "after the variable of a pipeline");
+  loop.dims.push_back(name("the dim of the microbatches"));
+  expect("over", "after the dim of a pipeline");
+  loop.axis = name("the axis of the stages");
+  expect("by", "and a schedule after the axis of a pipeline");
+  Expr schedule;
+  schedule.text = name("the name of a schedule");
+  if (at("(")) {
+    arguments(schedule);
+    loop.has_schedule_args = true;
+  }
+  loop.schedule = std::move(schedule.text);
+  loop.schedule_args = std::move(schedule.args);
+  loop.schedule_arg_names = std::move(schedule.arg_names);
+}
+
+void Parser::stages(Loop& loop) {
+  take();
+  loop.kind = Loop::Kind::stages;
+  do loop.variables.push_back(value_name("the variable of the stages"));
+  while (accept(","));
+  expect("in", "after the variables of stages");
+  loop.dims.push_back(name("the dim of the layers"));
+  // A name with a colon is the first carry.
+  while (at(",") && !at(":", 2)) {
+    take();
+    loop.dims.push_back(name("a dim, or a carry with its type"));
+  }
+  carries(loop);
+}
+
+void Parser::carries(Loop& loop) {
+  while (accept(",")) {
+    Carry carry;
+    const uint32_t begin = peek().begin;
+    carry.name = value_name("the name of a carry");
+    expect(":", "and a type after the name of a carry");
+    carry.type = type();
+    expect("=", "and the first value after the type of a carry");
+    carry.init = expression();
+    carry.range = since(begin);
+    loop.carries.push_back(std::move(carry));
+  }
+}
+
+}  // namespace shardproof::syntax

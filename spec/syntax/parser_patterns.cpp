@@ -1,0 +1,85 @@
+// The text inside a string: pattern and operand.
+#include "spec/syntax/parser_impl.h"
+
+namespace shardproof::syntax {
+
+PatternExpr Parser::pattern() {
+  PatternExpr result;
+  // Nothing before `->` is one scalar; nothing at all, or before `;`, is no operand.
+  if (!at_end() && !at(";")) {
+    do result.left.push_back(operand());
+    while (accept(","));
+  }
+  if (accept("->")) result.right = operand();
+  if (accept(";")) {
+    result.has_working = true;
+    result.working = dims("");
+  }
+  if (!at_end()) {
+    fail(result.right ? "a dim, marks, `;` or the end of the pattern"
+                      : "a dim, `,`, `->`, `;` or the end of the pattern");
+  }
+  return result;
+}
+
+bool Parser::at_split() const {
+  const Token::Kind kind = peek().kind;
+  return kind == Token::Kind::word || kind == Token::Kind::number || at("(");
+}
+
+// A name that touches its bracket, with nothing but marks behind it, is the type of a record:
+// `Layer[N/p]{U_d}`.
+bool Parser::at_type() const {
+  if (!at_word() || !at("[", 1) || peek().end != peek(1).begin) return false;
+  const auto skip_to = [&](size_t from, std::string_view close) {
+    while (peek(from).kind != Token::Kind::end && !at(close, from)) ++from;
+    return from + 1;
+  };
+  size_t next = skip_to(2, "]");
+  if (at("{", next)) next = skip_to(next, "}");
+  return peek(next).kind == Token::Kind::end || at("->", next) || at(";", next) || at(",", next);
+}
+
+OperandExpr Parser::operand() {
+  OperandExpr result;
+  const uint32_t begin = peek().begin;
+  if (at_type()) {
+    TypeExpr named = type();
+    result.type_name = std::move(named.name);
+    result.dims = std::move(named.dims);
+    result.marks = std::move(named.marks);
+  } else {
+    while (at_split() || at("[") || at("...")) result.dims.push_back(operand_dim());
+    if (at("{")) result.marks = marks();
+  }
+  result.range = since(begin);
+  return result;
+}
+
+SplitExpr Parser::operand_dim() {
+  const uint32_t begin = peek().begin;
+  if (!accept("[")) return split();
+  if (!at_split()) fail("the dim that is indexed");
+  SplitExpr result = split();
+  expect("]", "after the dim that is indexed");
+  result.bracketed = true;
+  result.range = since(begin);
+  return result;
+}
+
+std::optional<PatternExpr> parse_pattern(const std::string& text, SourceRange range,
+                                         std::vector<Diagnostic>& diagnostics) {
+  Report report(diagnostics, 1, "E0006");
+  std::vector<Token> tokens = lex(text, range.file, range.begin, true, report);
+  if (report.any()) return std::nullopt;
+  try {
+    PatternExpr result = Parser(std::move(tokens), range.file, report).pattern();
+    if (report.any()) return std::nullopt;
+    result.range = range;
+    return result;
+  } catch (const Abandon&) {
+    return std::nullopt;
+  }
+}
+
+}  // namespace shardproof::syntax

@@ -1,0 +1,121 @@
+// group, type, dims, split, marks.
+#include "spec/syntax/parser_impl.h"
+#include "spec/syntax/words.h"
+
+namespace shardproof::syntax {
+
+Group Parser::group(std::string_view what) {
+  Group result;
+  const uint32_t begin = peek().begin;
+  do {
+    result.names.push_back(value_name("the name of " + std::string(what)));
+    // `a f32[M]` lacks its colon; `key: key[]` has a dtype's word for a name.
+  } while (at_word() && !at_declaration() && !(is_dtype(peek().text) && at("[", 1)));
+  expect(":", "between the name of " + std::string(what) + " and its type");
+  result.type = type();
+  result.range = since(begin);
+  return result;
+}
+
+TypeExpr Parser::type(bool before_block) {
+  TypeExpr result;
+  const uint32_t begin = peek().begin;
+  const bool dtype = at_word() && is_dtype(peek().text);
+  if (!at_word() || (is_reserved(peek().text) && !dtype)) fail("a type");
+  result.name = std::string(take().text);
+  result.has_dims = dtype || at("[");
+  if (dtype && !at("[")) {
+    Diagnostic diagnostic =
+        error("E0002", since(begin), "expected the dims of this type in brackets",
+              "`" + result.name + "[]` is a scalar");
+    diagnostic.fixes.push_back(
+        replace(after_last(), "[]", "if it is a scalar, write `" + result.name + "[]`"));
+    fail(std::move(diagnostic));
+  }
+  if (accept("[")) {
+    result.dims = dims("]");
+    expect("]", "after the dims of a type");
+  }
+  if (at("{") && (!before_block || at_marks())) result.marks = marks();
+  result.range = since(begin);
+  return result;
+}
+
+std::vector<SplitExpr> Parser::dims(std::string_view close) {
+  std::vector<SplitExpr> result;
+  while (!at_end() && !at(close) && !at_declaration()) result.push_back(split());
+  return result;
+}
+
+SplitExpr Parser::split() {
+  SplitExpr result;
+  const Token first = peek();
+  if (accept("...")) {
+    result.kind = SplitExpr::Kind::ellipsis;
+  } else if (accept("*")) {
+    result.kind = SplitExpr::Kind::star;
+  } else if (accept("(")) {
+    do result.names.push_back(name("a dim of the group"));
+    while (at_word());
+    expect(")", "after a group of dims");
+    split_axes(result);
+  } else if (first.kind == Token::Kind::number) {
+    result.names.push_back(whole_number("a dim"));
+    split_axes(result);
+  } else if (first.kind == Token::Kind::word) {
+    result.names.push_back(name("a dim"));
+    split_axes(result);
+  } else {
+    fail(at(",") ? "a dim: dims are written side by side, without commas" : "a dim");
+  }
+  result.range = since(first.begin);
+  return result;
+}
+
+void Parser::split_axes(SplitExpr& split) {
+  while (accept("/")) split.axes.push_back(name("an axis"));
+}
+
+// Behind a result's type `{` begins the body, unless what follows is a mark, or nothing and then
+// the body.
+bool Parser::at_marks() const {
+  return at("{") && ((at_word(1) && is_mark(peek(1).text)) || (at("}", 1) && at("{", 2)));
+}
+
+std::vector<MarkExpr> Parser::marks() {
+  std::vector<MarkExpr> result;
+  take();
+  while (!at("}")) result.push_back(mark());
+  take();
+  return result;
+}
+
+void Parser::leave_marks(Diagnostic diagnostic) {
+  if (peek().kind != Token::Kind::bad) tell(std::move(diagnostic));
+  while (!at_end() && !at("}") && !at("{") && !peek().first_on_line) take();
+  accept("}");
+  throw Abandon{};
+}
+
+MarkExpr Parser::mark() {
+  const std::string_view text = at_word() ? peek().text : "";
+  const size_t prefix = text.find('_') + 1;
+  const bool has_axis =
+      is_mark(text) && prefix < text.size() && (text[prefix] < '0' || text[prefix] > '9');
+  if (!has_axis) {
+    Diagnostic diagnostic =
+        error("E0002", place(),
+              "expected a mark, U_, I_ or Max_ and the name of an axis, found " + found(),
+              "expected a mark or `}`");
+    // The rest up to the brace is part of the same mistake: its `}` closes no block.
+    leave_marks(std::move(diagnostic));
+  }
+  MarkExpr result;
+  result.mark = text[0] == 'U' ? Mark::U : text[0] == 'I' ? Mark::I : Mark::Max;
+  result.axis = std::string(text.substr(prefix));
+  result.range = range(peek());
+  take();
+  return result;
+}
+
+}  // namespace shardproof::syntax

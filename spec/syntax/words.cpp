@@ -1,0 +1,43 @@
+#include "spec/syntax/words.h"
+
+#include <algorithm>
+#include <array>
+
+namespace shardproof::syntax {
+namespace {
+
+using Words = std::string_view;
+
+template <size_t n>
+bool contains(const std::array<Words, n>& words, std::string_view word) {
+  return std::find(words.begin(), words.end(), word) != words.end();
+}
+
+constexpr std::array<Words, 10> dtypes = {"f64", "f32", "bf16", "f16",   "f8",
+                                          "i32", "u32", "bool", "float", "key"};
+constexpr std::array<Words, 10> declarations = {"import", "mesh", "const", "config",  "record",
+                                                "layout", "fn",   "plan",  "trusted", "schedule"};
+constexpr std::array<Words, 5> statements = {"return", "next", "emit", "dim", "require"};
+constexpr std::array<Words, 4> loops = {"scan", "ring", "pipeline", "stages"};
+constexpr std::array<Words, 20> others = {
+    "from", "of",  "implements", "after", "wrt",   "grad", "value_and_grad",
+    "in",   "as",  "reverse",    "over",  "or",    "and",  "not",
+    "true", "for", "false",      "let",   "zeros", "each"};
+
+}  // namespace
+
+bool is_dtype(std::string_view word) { return contains(dtypes, word); }
+bool begins_declaration(std::string_view word) { return contains(declarations, word); }
+bool begins_statement(std::string_view word) { return contains(statements, word); }
+bool begins_loop(std::string_view word) { return contains(loops, word); }
+
+bool is_reserved(std::string_view word) {
+  return is_dtype(word) || begins_declaration(word) || begins_statement(word) ||
+         begins_loop(word) || contains(others, word);
+}
+
+bool is_mark(std::string_view word) {
+  return word.substr(0, 2) == "U_" || word.substr(0, 2) == "I_" || word.substr(0, 4) == "Max_";
+}
+
+}  // namespace shardproof::syntax
