@@ -366,7 +366,8 @@ struct Law : testing::Test {
       denote::Array<double> array;
       for (const Split& split : f.values[v].type.dims)
         array.shape.push_back(p.size(split.dim, sizes.dims));
-      for (int64_t n = count(array.shape); n > 0; --n) array.data.push_back(draw_entry(f.values[v]));
+      for (int64_t n = count(array.shape); n > 0; --n)
+        array.data.push_back(draw_entry(f.values[v]));
       inputs.push_back(array);
       value.leaves[f.values[v].name] = {base_shape(f.values[v].type), array.data};
     }
@@ -394,8 +395,8 @@ struct Law : testing::Test {
     return shape;
   }
 
-  void compare(const Case& each, const Tensor& t, const denote::Array<double>& expected, ValueOf& value,
-               algebra::Algebra& a) {
+  void compare(const Case& each, const Tensor& t, const denote::Array<double>& expected,
+               ValueOf& value, algebra::Algebra& a) {
     const std::vector<int64_t> shape =
         base_shape(p.functions[0].values[p.functions[0].returned[0]].type);
     ASSERT_EQ(shape.size(), t.index.size()) << each.name;
