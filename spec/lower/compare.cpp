@@ -75,6 +75,11 @@ IdRanges merged(const ir::Program& program, size_t plan, size_t model) {
   return ids;
 }
 
+/// The beginning of a text that is too long to be read.
+std::string cut(const std::string& text) {
+  return text.size() <= 240 ? text : text.substr(0, 240) + " ...";
+}
+
 using Obligations = std::vector<Algebra::Obligation>;
 
 /// Where the plan is defined less often than the model, as far as it is not known.
@@ -85,7 +90,7 @@ std::vector<std::string> extra_obligations(Algebra& a, const Obligations& model)
     for (const auto& m : model) shared = shared || (m.base == o.base && m.kind == o.kind);
     if (shared) continue;
     const bool positive = o.kind == Algebra::Obligation::positive;
-    result.push_back(a.show(o.base) + (positive ? " > 0" : " != 0"));
+    result.push_back(cut(a.show(o.base)) + (positive ? " > 0" : " != 0"));
   }
   return result;
 }
@@ -123,8 +128,6 @@ struct Comparer {
     const Lowered left = lowered(a, plan, variables);
     if (left.results.size() != right.results.size())
       throw std::logic_error("results differ in number");
-    for (const std::string& text : right.assumptions) add(text);
-    for (const std::string& text : left.assumptions) add(text);
     bool all = true;
     for (size_t i = open.size(); i-- > 0;) {
       if (!open[i]) continue;
@@ -132,6 +135,9 @@ struct Comparer {
       all = all && !open[i];
       if (open[i]) report.result = i;
     }
+    if (!all && limit > 1) return false;  // what was assumed stands as at limit 1
+    report.assumptions = right.assumptions;
+    for (const std::string& text : left.assumptions) add(text);
     for (const std::string& text : extra_obligations(a, obligations)) add(text);
     return all;
   }
