@@ -310,6 +310,15 @@ inline std::vector<Case> loop_cases() {
     for (bool reverse : {false, true})
       for (bool nested : {false, true})
         cases.push_back({"scan", [=](Build& b) { return loop(b, result, reverse, nested); }});
+  for (bool reverse : {false, true})  // the last carry does not depend on the first
+    cases.push_back(
+        {"scan of the last", [=](Build& b) {
+           ValueId w = b.real("N L");
+           return b.scan(
+               "N", {b.real("L")},
+               [&](ValueId n, Values) { return std::make_pair(Values{b.entry(w, n)}, Values{}); },
+               reverse)[0];
+         }});
   return cases;
 }
 
