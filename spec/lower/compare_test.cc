@@ -262,5 +262,29 @@ TEST_F(Compare, RequiredPositivity) {
   EXPECT_EQ(c.assumptions, std::vector<std::string>{"eps > 0"});
 }
 
+/// `require x > 0` of one loop's carry says nothing of another loop's.
+TEST_F(Compare, AFactOfACarryStaysInItsLoop) {
+  auto build = [&](bool root) {
+    F f("f");
+    ValueId s = f.param("s", ""), t = f.param("t", "");
+    using Kind = ir::Arith::Kind;
+    ValueId first = f.scan("N", {s}, [&](ValueId, Values c) {
+      f.open.back()->requirements.push_back(
+          {{Kind::op,
+            ">",
+            ir::no_value,
+            {{Kind::value, "", c[0], {}}, {Kind::number, "0", ir::no_value, {}}}},
+           {}});
+      return std::make_pair(Values{f.mul(c[0], c[0])}, Values{});
+    })[0];
+    ValueId second = f.scan("N", {t}, [&](ValueId, Values c) {
+      ValueId x = root ? f.unary(UnaryFn::sqrt, f.mul(c[0], c[0])) : c[0];
+      return std::make_pair(Values{f.sub(x, f.number("1"))}, Values{});
+    })[0];
+    return f.returns({f.add(first, second)});
+  };
+  EXPECT_FALSE(compare(build(true), build(false)).equal);
+}
+
 }  // namespace
 }  // namespace shardproof::lower

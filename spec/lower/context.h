@@ -69,6 +69,8 @@ class Context {
   Nf at(const Tensor& tensor, const std::vector<Nf>& index);
   Nf at(const Tensor& tensor, const Slots& index) { return at(tensor, terms(index)); }
   Tensor tensor(const Slots& slots, Nf body) { return {vars(slots), body}; }
+  /// A fact about a carry holds in one loop only, and its leaf stands in others as well.
+  bool mentions_carry(Nf e);                         ///< loops.cpp
   Var loop_index(const std::string& key, Nf range);  ///< loops.cpp; key: depth, then the dim
   Tensor leaf(const std::string& name, const Type& type, const std::optional<Dim>& below = {});
 

@@ -2,12 +2,21 @@
 // leaves named by nesting depth and position: equal bodies for all carries are equal scans, by
 // induction.
 #include <algorithm>
+#include <cctype>
 
+#include "spec/algebra/engine.h"
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
 
 namespace {
+
+/// "carry0.1": no parameter has such a name, a part of a path does not begin with a digit.
+bool is_carry(const std::string& name) {
+  const size_t point = name.find('.');
+  return name.rfind("carry", 0) == 0 && point != std::string::npos && point + 1 < name.size() &&
+         std::isdigit(static_cast<unsigned char>(name[point + 1])) != 0;
+}
 
 std::string kind_of(Dtype dtype) {
   return dtype == Dtype::boolean ? "?" : is_integer(dtype) ? "#" : dtype == Dtype::key ? "!" : "";
@@ -144,6 +153,21 @@ struct Lowering {
 };
 
 }  // namespace
+
+bool Context::mentions_carry(Nf e) {
+  algebra::Engine& g = a.engine();
+  for (const algebra::Term& t : g.terms(e))
+    for (const algebra::Factor& f : g.factors(t.mono)) {
+      const algebra::Atom& atom = g.atoms[f.atom];
+      for (Nf arg : atom.args)
+        if (mentions_carry(arg)) return true;
+      if (atom.kind != algebra::AtomKind::app) continue;
+      const algebra::Tensor& tensor = g.tensors[atom.ref];
+      const bool leaf = tensor.op == algebra::Op::leaf;
+      if (leaf ? is_carry(tensor.name) : mentions_carry(tensor.body)) return true;
+    }
+  return false;
+}
 
 Var Context::loop_index(const std::string& key, Nf range) {
   const auto found = vars_.find({"loop " + key, range.id});

@@ -116,7 +116,8 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
     const bool weak = op == ">=" || op == "<=";
     if (weak) gap = a.known_integer(gap) ? a.add(gap, a.number(1)) : gap;
     if (a.known_positive(gap)) return;
-    const bool usable = (!weak || a.known_integer(gap)) && !a.as_number(gap);
+    const bool usable =
+        (!weak || a.known_integer(gap)) && !a.as_number(gap) && !mentions_carry(gap);
     if (usable) a.declare_positive(gap);
   } else if (op == "==" && condition.args.at(0).text == "%" &&
              condition.args.at(0).args.size() == 2) {
