@@ -196,7 +196,10 @@ class Walker {
       expect(instr.operands[i], param.type, argument_range(instr, i), "E0303",
              "parameter `" + param.name + "` of " + callee.name);
     }
-    // Results: the resolver wrote the dual types.
+    // The resolver wrote the gradients' types: the duals. The value is what the callee returns.
+    for (size_t i = 0; grad.with_value && i < callee.results.size() && i < instr.results.size();
+         ++i)
+      type(instr.results[i]) = without_unit_axes(program_, callee.results[i]);
   }
 
   void check_loop(const ir::Instr& instr, const ir::Block& body) {

@@ -8,7 +8,8 @@
 namespace shardproof::denote {
 namespace {
 
-constexpr size_t budget_per_size = 1500, budget = 12000, most_slots = 48;
+constexpr size_t budget = 4000, most_slots = 64;
+constexpr int most_searches = 6;
 
 bool finite(const std::vector<Array<double>>& arrays) {
   for (const Array<double>& array : arrays)
@@ -61,34 +62,71 @@ bool fits(const Trial& trial, const std::vector<int64_t>& numbers) {
   return true;
 }
 
-std::optional<Counterexample> search(const Trial& trial, const std::vector<Type>& results,
-                                     bool stated, size_t tries) {
-  std::optional<Counterexample> example;
-  std::vector<Type> candidates;
-  if (!stated && !results.empty())
-    candidates =
-        candidate_types(results[0], axes_of(shapes_of(trial.op(), types_of(trial.inputs()), {})));
-  integers_by_size(trial.slots().size(), tries, [&](const std::vector<int64_t>& numbers) {
-    if (!fits(trial, numbers)) return false;
-    const auto operands = trial.operands(std::vector<double>(numbers.begin(), numbers.end()));
+/// Tries numbers in one trial. Nothing: they do not apply here, an index beyond its dim for one.
+class Attempts {
+ public:
+  Attempts(const Trial& trial, const std::vector<Type>& results, bool stated)
+      : trial_(trial), results_(results), stated_(stated) {
+    if (!stated && !results.empty())
+      candidates_ =
+          candidate_types(results[0], axes_of(shapes_of(trial.op(), types_of(trial.inputs()), {})));
+  }
+
+  /// The result that is wrong with these numbers; -1: none is.
+  std::optional<int> wrong(const std::vector<int64_t>& numbers) const {
+    if (!fits(trial_, numbers)) return {};
+    const auto operands = trial_.operands(std::vector<double>(numbers.begin(), numbers.end()));
     try {
-      const auto wanted = trial.wanted(operands, results);
-      if (!finite(wanted)) return false;
-      const auto wrong = wrong_result(trial, operands, results, wanted);
-      if (!wrong || (!stated && !wrong_at_all(trial, operands, results, candidates, wanted)))
-        return false;
-      example = explain(trial, operands, results, stated, *wrong);
-      return true;
+      const auto wanted = trial_.wanted(operands, results_);
+      if (!finite(wanted)) return {};
+      const auto place = wrong_result(trial_, operands, results_, wanted);
+      if (!place) return -1;
+      if (!stated_ && !wrong_at_all(trial_, operands, results_, candidates_, wanted)) return -1;
+      return static_cast<int>(*place);
     } catch (const Mismatch&) {
-      return false;
     } catch (const OutOfRange&) {
-      return false;
     } catch (const Overflow&) {
-      return false;
     }
-  });
-  return example;
-}
+    return {};
+  }
+
+  /// False where the op is right for random numbers: then it is not worth a search.
+  bool promising() const {
+    std::mt19937_64 rng(1);
+    int right = 0;
+    for (int attempt = 0; attempt < 40 && right < 8; ++attempt) {
+      std::vector<int64_t> numbers;
+      for (const Slot& slot : trial_.slots()) {
+        const bool natural = natural_number(trial_.inputs()[slot.operand].type);
+        const int64_t range = attempt % 2 ? 2 : 7;
+        numbers.push_back(natural ? static_cast<int64_t>(rng() % 2)
+                                  : static_cast<int64_t>(rng() % (2 * range + 1)) - range);
+      }
+      const auto place = wrong(numbers);
+      if (place && *place >= 0) return true;
+      right += place ? 1 : 0;
+    }
+    return right == 0;
+  }
+
+  std::optional<Counterexample> least() const {
+    std::optional<Counterexample> example;
+    integers_by_size(trial_.slots().size(), budget, [&](const std::vector<int64_t>& numbers) {
+      const auto place = wrong(numbers);
+      if (!place || *place < 0) return false;
+      const auto operands = trial_.operands(std::vector<double>(numbers.begin(), numbers.end()));
+      example = explain(trial_, operands, results_, stated_, static_cast<size_t>(*place));
+      return true;
+    });
+    return example;
+  }
+
+ private:
+  const Trial& trial_;
+  const std::vector<Type>& results_;
+  bool stated_;
+  std::vector<Type> candidates_;
+};
 
 }  // namespace
 
@@ -99,14 +137,15 @@ std::optional<Counterexample> find_counterexample(const ir::Program& program, co
     const std::vector<Type> types = types_of(operands);
     const std::vector<Type> results = stated.empty() ? whole_results(op, types) : stated;
     const Sizings sizings(program, shapes_of(op, types, results));
-    size_t left = budget;
+    int searches = 0;
     for (const Sizes& sizes : sizings.all()) {
       const Geometry geometry(sizings.program(), sizes);
       const Trial trial(geometry, op, operands);
-      if (trial.slots().size() > most_slots || left == 0) continue;
-      const size_t tries = std::min(left, budget_per_size);
-      if (auto example = search(trial, results, !stated.empty(), tries)) return example;
-      left -= tries;
+      if (trial.slots().size() > most_slots || searches == most_searches) continue;
+      const Attempts attempts(trial, results, !stated.empty());
+      if (!attempts.promising()) continue;
+      if (auto example = attempts.least()) return example;
+      ++searches;
     }
   } catch (const Error&) {  // an op without a denotation has no numbers
   } catch (const std::domain_error&) {

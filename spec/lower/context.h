@@ -11,11 +11,12 @@ namespace shardproof::lower {
 using algebra::Nf;
 using algebra::Var;
 
-/// One index of a value: a base factor of a dim as written. Slots with the same key are the same
-/// index.
+/// One index of a value: a base factor of a dim. Slots with the same key are the same index; a
+/// group and its factors are different indices, as names that differ are.
 struct Slot {
-  Name key;   ///< "L", or "H.1": the second factor of H
-  Name base;  ///< the base dim, whose size it has
+  Name key;     ///< "L", "H.1" or "(K D).1": the second factor of a group
+  Name factor;  ///< "L", "D": the name that a regrouping goes by
+  Name base;    ///< the base dim, whose size it has
   bool operator==(const Slot&) const = default;
 };
 using Slots = std::vector<Slot>;
@@ -90,7 +91,9 @@ class Context {
   size_t callee(size_t function) const;  ///< the function itself, or the model that stands for it
 
  private:
-  Variables& vars_;  // by key and range
+  Nf declared_size(const Name& base);
+  Variables& vars_;           // by key and range
+  std::map<Name, Nf> sizes_;  // by base dim
   std::set<std::string> seen_;
 };
 

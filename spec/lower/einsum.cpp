@@ -13,20 +13,34 @@ Nf read_as(Context& c, const Site& site, const ir::Pattern& pattern, size_t i, S
   return c.at(site.operand(i), left);
 }
 
-/// The left slots under the result's names: the same name, else another name of the same base dim.
-Slots renamed(const Slots& left, const Slots& right) {
-  Slots result, free = without(right, left);
-  for (const Slot& slot : left) {
+/// Pairs each left slot that has none with the first free right slot that agrees in `name`.
+void pair_by(Name Slot::*name, const Slots& left, Slots* free,
+             std::vector<std::optional<Slot>>* to) {
+  for (size_t i = 0; i < left.size(); ++i) {
     size_t k = 0;
-    while (k < free.size() && free[k].base != slot.base) ++k;
-    if (contains(right, slot) || k == free.size()) {
-      result.push_back(slot);
-      continue;
-    }
-    result.push_back(free[k]);
-    free.erase(free.begin() + static_cast<long>(k));
+    while (k < free->size() && (*free)[k].*name != left[i].*name) ++k;
+    if ((*to)[i] || k == free->size()) continue;
+    (*to)[i] = (*free)[k];
+    free->erase(free->begin() + static_cast<long>(k));
+  }
+}
+
+/// The left slots under the result's names: the same dim, else the same factor, else another name
+/// of the same base.
+Slots renamed(const Slots& left, const Slots& right) {
+  std::vector<std::optional<Slot>> to(left.size());
+  Slots free = right, result;
+  for (Name Slot::*name : {&Slot::key, &Slot::factor, &Slot::base}) pair_by(name, left, &free, &to);
+  for (const auto& slot : to) {
+    if (!slot) throw std::logic_error("a dim of the operand is not in the result");
+    result.push_back(*slot);
   }
   return result;
+}
+
+void same_names(const Slots& right, const Slots& names) {
+  if (!without(right, names).empty())
+    throw std::logic_error("a dim of the result is in no operand");
 }
 
 Results rearranged(Context& c, const Site& site, const ir::Pattern& pattern) {
@@ -43,6 +57,7 @@ Results lower_op(Context& c, const ir::Einsum& op, const Site& site) {
   for (size_t i = 0; i < op.pattern.left.size(); ++i)
     product = c.a.mul(product, read_as(c, site, op.pattern, i, &names));
   const Slots right = c.slots(op.pattern.right.dims);
+  same_names(right, names);
   return {c.tensor(right, c.a.sum(c.vars(without(names, right)), product))};
 }
 
@@ -50,6 +65,7 @@ Results lower_op(Context& c, const ir::Reduce& op, const Site& site) {
   Slots names;
   const Nf x = read_as(c, site, op.pattern, 0, &names);
   const Slots right = c.slots(op.pattern.right.dims);
+  same_names(right, names);
   const std::vector<Var> over = c.vars(without(names, right));
   switch (op.fn) {
     case ir::ReduceFn::sum:

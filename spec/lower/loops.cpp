@@ -20,7 +20,7 @@ std::vector<bool> carries_of(const ir::Block& body, ir::ValueId value, size_t va
   for (size_t i = body.instrs.size(); i-- > 0;) {
     const ir::Instr& instr = body.instrs[i];
     if (std::none_of(instr.results.begin(), instr.results.end(),
-                     [&](ir::ValueId v) { return needed.at(v); }))
+                     [&](ir::ValueId v) { return v != ir::no_value && needed.at(v); }))
       continue;
     for (ir::ValueId v : uses(instr)) needed.at(v) = true;
   }
@@ -45,6 +45,11 @@ struct Lowering {
     return c.tensor(own, c.at(*site.frame.values.at(v), own));
   }
 
+  /// The carry's position and kind: the facts of a leaf go with its name.
+  std::string label(size_t i) const {
+    return std::to_string(i) + kind_of(type_of(body.params.at(i + 1)).dtype);
+  }
+
   void run() {
     const std::string depth = std::to_string(site.frame.depth);
     const Nf length = c.size(op.dim);
@@ -56,9 +61,9 @@ struct Lowering {
       const ir::Value& carry = frame.function.values.at(body.params.at(i + 1));
       const Slots own = c.slots(carry.type.dims);
       loop.carries.push_back(carry.name);
+      loop.leaves.push_back("carry" + depth + "." + label(i));
       loop.init.push_back(c.tensor(own, c.at(site.operand(i), own)));
-      frame.values.at(body.params[i + 1]) =
-          c.leaf("carry" + depth + "." + std::to_string(i) + kind_of(carry.type.dtype), carry.type);
+      frame.values.at(body.params[i + 1]) = c.leaf(loop.leaves.back(), carry.type);
     }
     std::vector<ir::ValueId> wanted = body.next;
     wanted.insert(wanted.end(), body.emit.begin(), body.emit.end());
@@ -99,8 +104,10 @@ struct Lowering {
     for (size_t i : carries) parts.push_back({loop.init[i].index, loop.init[i].body});
     for (size_t i : carries) parts.push_back(step(loop.next[i]));
     if (emitted != nullptr) parts.push_back(step(*emitted));
-    std::string name = std::string(op.reverse ? "scan reverse" : "scan") + " " + which + " of";
-    for (size_t i : carries) name += " " + std::to_string(i);
+    std::string name =
+        "scan@" + std::to_string(site.frame.depth) + (op.reverse ? " reverse " : " ");
+    name += which + " of";
+    for (size_t i : carries) name += " " + label(i);
     algebra::LeafFacts facts;
     facts.integer = is_integer(dtype), facts.boolean = dtype == Dtype::boolean;
     return c.a.opaque(name, parts, index, facts);
@@ -116,7 +123,7 @@ struct Lowering {
     }
     std::vector<Nf> index;
     for (Var v : next.index) index.push_back(c.a.var(v));
-    const std::string which = std::to_string(i);
+    const std::string which = label(i);
     return {next.index,
             opaque(which, closure(i), nullptr, index, type_of(body.params[i + 1]).dtype)};
   }
@@ -147,12 +154,13 @@ Var Context::loop_index(const std::string& key, Nf range) {
 Results lower_op(Context& c, const ir::Scan& op, const Site& site) {
   Lowering scan{c, op, site, *op.body, op.body->next.size(), c.slots(op.dim)};
   scan.run();
-  Results results;
+  Results results(site.instr.results.size());
   for (size_t r = 0; r < site.instr.results.size(); ++r) {
+    if (site.instr.results[r] == ir::no_value) continue;
     const Type& type = site.result(r).type;
     const Tensor t = r < scan.count ? scan.last_carry(r) : scan.stacked(r - scan.count, type);
     const Slots own = c.slots(type.dims);
-    results.push_back(c.tensor(own, c.at(t, own)));
+    results[r] = c.tensor(own, c.at(t, own));
   }
   c.loops.push_back(std::move(scan.loop));
   return results;

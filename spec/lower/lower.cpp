@@ -25,7 +25,8 @@ std::vector<bool> live(const ir::Block& block, const std::vector<ir::ValueId>& w
   for (ir::ValueId v : wanted) needed.at(v) = true;
   for (size_t i = block.instrs.size(); i-- > 0;) {
     const ir::Instr& instr = block.instrs[i];
-    for (ir::ValueId v : instr.results) result[i] = result[i] || needed.at(v);
+    for (ir::ValueId v : instr.results)
+      result[i] = result[i] || (v != ir::no_value && needed.at(v));
     if (!result[i]) continue;
     for (ir::ValueId v : uses(instr)) needed.at(v) = true;
   }
@@ -45,6 +46,7 @@ void declare_ready(Context& c, const ir::Block& block, const Frame& frame,
 void record(Context& c, const Frame& frame, const ir::Instr& instr) {
   if (!frame.top) return;
   for (ir::ValueId v : instr.results) {
+    if (v == ir::no_value) continue;
     const ir::Value& value = frame.function.values.at(v);
     if (!value.name.empty()) c.named.push_back({value.name, v, *frame.values.at(v)});
   }
@@ -74,7 +76,8 @@ void Context::block(const ir::Block& block, Frame& frame, const std::vector<ir::
     Results results =
         std::visit([&](const auto& op) { return lower_op(*this, op, site); }, instr.op);
     for (size_t k = 0; k < instr.results.size(); ++k)
-      frame.values.at(instr.results[k]) = std::move(results.at(k));
+      if (instr.results[k] != ir::no_value)
+        frame.values.at(instr.results[k]) = std::move(results.at(k));
     record(*this, frame, instr);
     if (!declared.empty()) declare_ready(*this, block, frame, &declared);
   }
@@ -120,6 +123,7 @@ Results lower_op(Context& c, const ir::Call& op, const Site& site) {
   for (size_t i = 0; i < site.instr.operands.size(); ++i) arguments.push_back(site.operand(i));
   Results results = c.call(op.function, arguments, site.frame.depth, site.instr.place);
   for (size_t i = 0; i < results.size(); ++i) {
+    if (site.instr.results.at(i) == ir::no_value) continue;
     const Slots own = c.slots(site.result(i).type.dims);
     results[i] = c.tensor(own, c.at(results[i], own));
   }

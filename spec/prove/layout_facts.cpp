@@ -71,7 +71,7 @@ Obligation covers(const Split& split) {
 
 }  // namespace
 
-std::vector<Obligation> split_obligations(const ir::Program& program, const Split& split) {
+std::vector<Obligation> split_obligations(const Split& split) {
   std::vector<Obligation> result;
   if (!split.axes.empty()) {
     result.push_back(injective(split));
@@ -81,7 +81,7 @@ std::vector<Obligation> split_obligations(const ir::Program& program, const Spli
     std::vector<Split> parts;
     for (const Name& factor : split.dim.factors) parts.push_back({Dim{{factor}}, {}});
     parts[0].axes = split.axes;
-    result.push_back(rearrange_obligation(program, split, parts));
+    result.push_back(rearrange_obligation(split, parts));
   }
   return result;
 }
@@ -152,8 +152,7 @@ Obligation rotation_obligation(const Split& split) {
   return result;
 }
 
-Obligation rearrange_obligation(const ir::Program&, const Split& group,
-                                const std::vector<Split>& parts) {
+Obligation rearrange_obligation(const Split& group, const std::vector<Split>& parts) {
   Obligation result{"rearrange " + axes_text(group), Kind::index, "", {}, Term::truth(true), false, {}};
   std::string text;
   Term row_major(0), local(0), local_size(1);

@@ -44,7 +44,7 @@ Expr Parser::atom() {
 Expr Parser::parenthesized() {
   const uint32_t begin = take().begin;
   Expr result = expression();
-  if (at(",")) fail("`)`: several values are given without parentheses");
+  if (at(",")) fail("`)`", "several values are given without parentheses");
   expect(")", "to close a parenthesis");
   result.range = since(begin);
   return result;
@@ -93,7 +93,8 @@ Expr Parser::reserved_atom() {
   if (joins(word)) {
     Diagnostic diagnostic =
         error("E0002", range(peek()), "expected an expression, found `" + word + "`");
-    if (word == "not") diagnostic.fixes.push_back(advice("put `not` and its operand in parentheses"));
+    if (word == "not")
+      diagnostic.fixes.push_back(advice("put `not` and its operand in parentheses"));
     if (word == "for") diagnostic.fixes.push_back(advice("a loop is `scan n in N { ... }`"));
     fail(std::move(diagnostic));
   }

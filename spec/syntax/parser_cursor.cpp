@@ -9,15 +9,17 @@ std::string quoted(std::string_view text) { return "`" + std::string(text) + "`"
 
 bool is_step(std::string_view word) { return word == "F" || word == "B" || word == "W"; }
 
-// `import f, from "a.shard"`, `scan in N`: between a link and what it links to, the name is missing.
+// `import f, from "a.shard"`, `scan in N`: between a link and what it links to, the name is
+// missing.
 bool is_link(std::string_view word) {
   for (const char* link : {"in", "of", "as", "over", "from", "wrt"})
     if (word == link) return true;
   return false;
 }
 bool follows_link(const Token& next) {
-  return !next.first_on_line && (next.kind == Token::Kind::word || next.kind == Token::Kind::number ||
-                                 next.kind == Token::Kind::string);
+  return !next.first_on_line &&
+         (next.kind == Token::Kind::word || next.kind == Token::Kind::number ||
+          next.kind == Token::Kind::string);
 }
 
 }  // namespace
@@ -91,9 +93,16 @@ void Cursor::fail(Diagnostic diagnostic, Abandon::Until until) {
   throw Abandon{until};
 }
 
-void Cursor::fail(const std::string& expected) {
+void Cursor::fail(const std::string& expected, const std::string& why) {
   fail(error("E0002", place(), "expected " + expected + ", found " + found(),
-             "expected " + expected));
+             why.empty() ? "expected " + expected : why));
+}
+
+void Cursor::fail_removing(const std::string& expected, const std::string& why) {
+  Diagnostic diagnostic =
+      error("E0002", range(peek()), "expected " + expected + ", found " + found(), why);
+  diagnostic.fixes.push_back(replace(range(peek()), "", "remove " + found()));
+  fail(std::move(diagnostic));
 }
 
 // A fix is given only where what follows would go on well.
@@ -105,11 +114,12 @@ Diagnostic Cursor::missing(std::string_view text, std::string_view where) const 
   const Token& next = peek();
   const bool closes = text == ")" || text == "]" || text == "}";
   const bool ends = at_end() || next.first_on_line || next.text == "{" || next.text == "}";
+  const bool opens = text == "(" || text == "{";
   const bool begins = next.kind == Token::Kind::word || next.kind == Token::Kind::number;
   if ((text == "=" && at("==")) || (text == ":" && at("=")) ||
       (text == "->" && (at(":") || at("="))))
     diagnostic.fixes.push_back(replace(range(next), std::string(text), "write " + quoted(text)));
-  else if (closes ? ends : begins && !next.first_on_line)
+  else if (closes ? ends : begins && !opens && !next.first_on_line)
     diagnostic.fixes.push_back(
         replace(after_last(),
                 closes || text == "," || text == ":" ? std::string(text) : " " + std::string(text),

@@ -46,7 +46,10 @@ class Cursor {
 
   void tell(Diagnostic diagnostic);
   [[noreturn]] void fail(Diagnostic diagnostic, Abandon::Until until = Abandon::Until::statement);
-  [[noreturn]] void fail(const std::string& expected);
+  /// "expected ..., found ...", and beside the carets `why`, or what was expected.
+  [[noreturn]] void fail(const std::string& expected, const std::string& why = "");
+  /// The same, with the fix to take away what stands here.
+  [[noreturn]] void fail_removing(const std::string& expected, const std::string& why);
 
   std::vector<Token> tokens_;
   int32_t file_;

@@ -10,14 +10,14 @@ FunctionDecl Parser::function() {
   if (accept("trusted")) {
     if (!at_string()) fail("the reason to trust this plan, in quotes");
     result.trusted = std::string(take().text);
-    if (!at("plan")) fail("`plan`: only a plan can be trusted");
+    if (!at("plan")) fail("`plan`", "only a plan can be trusted");
   }
   result.is_plan = take().text == "plan";
   result.name_range = range(peek());
   result.name = name(result.is_plan ? "the name of a plan" : "the name of a function");
   if (accept("implements")) result.implements = implements(result.is_plan);
   if (at("after")) {
-    if (!result.is_plan) fail("the parameters: only a plan comes after another");
+    if (!result.is_plan) fail("the parameters", "only a plan comes after another");
     take();
     result.after = name("the name of the plan whose backward this is");
   }
@@ -32,7 +32,7 @@ FunctionDecl Parser::function() {
 Implements Parser::implements(bool is_plan) {
   Implements result;
   if (!accept("grad")) {
-    if (!is_plan) fail("`grad(...)`: a fn can implement a gradient only");
+    if (!is_plan) fail("`grad(...)`", "a fn can implement a gradient only");
     result.model = name("the name of the function that is implemented");
     return result;
   }
@@ -57,7 +57,7 @@ void Parser::parameters(FunctionDecl& decl) {
     while (accept(","));
   }
   if (at(";")) {
-    if (!decl.is_plan) fail("`,` or `)`: only a plan has saved values");
+    if (!decl.is_plan) fail("`,` or `)`", "only a plan has saved values");
     take();
     decl.has_saved = true;
     if (!at(")")) {
@@ -69,7 +69,7 @@ void Parser::parameters(FunctionDecl& decl) {
 }
 
 void Parser::parameter_pattern(FunctionDecl& decl) {
-  if (decl.is_plan) fail("a parameter: only a fn has a pattern");
+  if (decl.is_plan) fail("a parameter", "only a fn has a pattern");
   const Token token = take();
   decl.pattern = std::string(token.text);
   decl.pattern_range = {file_, token.begin + 1, token.end - 1};
@@ -97,6 +97,8 @@ Results Parser::results() {
     only.type = type(true);
     only.range = only.type.range;
     result.groups.push_back(std::move(only));
+    if (at(",")) fail("the body", "several results stand in parentheses");
+    if (at(":")) fail("the body", "results with names stand in parentheses");
     return result;
   }
   result.parenthesized = true;
@@ -104,10 +106,10 @@ Results Parser::results() {
   do {
     Group next;
     if (named) {
-      if (!at_group()) fail("a name: either all results have names or none has");
+      if (!at_group()) fail("a name", "either all results have names or none has");
       next = group("a result");
     } else {
-      if (at_group()) fail("a type: either all results have names or none has");
+      if (at_group()) fail("a type", "either all results have names or none has");
       next.type = type();
       next.range = next.type.range;
     }

@@ -89,7 +89,8 @@ std::optional<Fix> Parser::statement_fix() const {
     return advice("there is no `" + std::string(token.text) +
                   "`: choose with `where`, repeat with `scan`, or write two functions");
   }
-  if (begins_loop(token.text)) return replace(front, "result = ", "give the result of the loop a name");
+  if (begins_loop(token.text))
+    return replace(front, "result = ", "give the result of the loop a name");
   if (at("(", 1)) return replace(front, "_unused = ", "give the value a name");
   if (at("==", 1)) return replace(range(peek(1)), "=", "to name a value, write `=`");
   return std::nullopt;

@@ -7,6 +7,8 @@ namespace shardproof::syntax {
 Group Parser::group(std::string_view what) {
   Group result;
   const uint32_t begin = peek().begin;
+  if (at(",") && what == "a field")
+    fail_removing("the name of a field", "fields stand side by side, without commas");
   do {
     result.names.push_back(value_name("the name of " + std::string(what)));
     // `a f32[M]` lacks its colon; `key: key[]` has a dtype's word for a name.
@@ -43,7 +45,11 @@ TypeExpr Parser::type(bool before_block) {
 
 std::vector<SplitExpr> Parser::dims(std::string_view close) {
   std::vector<SplitExpr> result;
-  while (!at_end() && !at(close) && !at_declaration()) result.push_back(split());
+  // A field or a statement below: the bracket is not closed.
+  const auto next_line = [&] {
+    return at_declaration() || (peek().first_on_line && (at(":", 1) || at("=", 1)));
+  };
+  while (!at_end() && !at(close) && !next_line()) result.push_back(split());
   return result;
 }
 
@@ -66,7 +72,8 @@ SplitExpr Parser::split() {
     result.names.push_back(name("a dim"));
     split_axes(result);
   } else {
-    fail(at(",") ? "a dim: dims are written side by side, without commas" : "a dim");
+    if (at(",")) fail_removing("a dim", "dims stand side by side, without commas");
+    fail("a dim");
   }
   result.range = since(first.begin);
   return result;
@@ -74,6 +81,7 @@ SplitExpr Parser::split() {
 
 void Parser::split_axes(SplitExpr& split) {
   while (accept("/")) split.axes.push_back(name("an axis"));
+  if (at("//")) fail("`/` and an axis", "`//` is a division; `/` stands before each axis");
 }
 
 // Behind a result's type `{` begins the body, unless what follows is a mark, or nothing and then

@@ -44,6 +44,13 @@ std::string print_binary(const Expr& expr) {
   return at_level(expr.args[0], left) + " " + expr.text + " " + at_level(expr.args[1], tighter);
 }
 
+// `2.x` would be a number without its digits.
+std::string print_field(const Expr& expr) {
+  const bool number = expr.args[0].kind == Expr::Kind::number;
+  const std::string record = at_level(expr.args[0], level_postfix);
+  return (number ? "(" + record + ")" : record) + "." + expr.text;
+}
+
 std::string print_unary(const Expr& expr) {
   if (expr.text == "not") return "not " + at_level(expr.args[0], level_compare);
   return "-" + at_level(expr.args[0], level_postfix);
@@ -81,7 +88,7 @@ std::string print(const Expr& expr) {
     case Expr::Kind::value_and_grad:
       return print_gradient(expr);
     case Expr::Kind::field:
-      return at_level(expr.args[0], level_postfix) + "." + expr.text;
+      return print_field(expr);
     case Expr::Kind::entry:
       return at_level(expr.args[0], level_postfix) + "[" + join(expr.names, ", ") + "]";
     case Expr::Kind::unary:

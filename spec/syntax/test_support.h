@@ -1,5 +1,6 @@
 #pragma once
-// What the tests of this folder share: files of the project, and parsing with every pattern read as well.
+// What the tests of this folder share: files of the project, and parsing with every pattern read as
+// well.
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
@@ -26,7 +27,8 @@ inline std::string read(const std::filesystem::path& path) {
   return text.str();
 }
 
-/// Reads the patterns of a file, as later passes will: the first argument of a call, and a function's own.
+/// Reads the patterns of a file, as later passes will: the first argument of a call, and a
+/// function's own.
 class PatternReader {
  public:
   explicit PatternReader(std::vector<Diagnostic>& diagnostics) : diagnostics_(diagnostics) {}
@@ -35,7 +37,8 @@ class PatternReader {
     for (const Declaration& declaration : file.declarations) {
       const auto* function = std::get_if<FunctionDecl>(&declaration);
       if (function == nullptr) continue;
-      if (function->pattern) parse_pattern(*function->pattern, function->pattern_range, diagnostics_);
+      if (function->pattern)
+        parse_pattern(*function->pattern, function->pattern_range, diagnostics_);
       read(function->body);
     }
   }
@@ -64,7 +67,8 @@ class PatternReader {
                              expr.args[0].kind == Expr::Kind::string;
     if (has_pattern) {
       const SourceRange quoted = expr.args[0].range;
-      parse_pattern(expr.args[0].text, {quoted.file, quoted.begin + 1, quoted.end - 1}, diagnostics_);
+      parse_pattern(expr.args[0].text, {quoted.file, quoted.begin + 1, quoted.end - 1},
+                    diagnostics_);
     }
     read(expr.args);
   }

@@ -75,7 +75,9 @@ TEST_P(Golden, IsAsAnnotated) {
   const Found actual = found(GetParam());
   EXPECT_EQ(show(actual.diagnostics), show(expected));
   EXPECT_EQ(actual.elsewhere, "");
-  if (expected.empty()) EXPECT_EQ(to_string(actual.verdict), std::string("proved"));
+  if (expected.empty()) {
+    EXPECT_STREQ(to_string(actual.verdict), "proved");
+  }
 }
 
 INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(files()), [](const auto& info) {

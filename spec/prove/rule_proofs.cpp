@@ -1,0 +1,179 @@
+#include "spec/prove/rule_proofs.h"
+
+#include <functional>
+
+#include "spec/denote/runner.h"
+#include "spec/prove/symbolic.h"
+
+namespace shardproof {
+
+using smt::Term;
+using Local = denote::Distributed<Symbolic>;
+
+namespace {
+
+/// Local values of one operand and the whole tensor they represent.
+struct Represented {
+  denote::Array<Symbolic> whole;
+  Local local;
+  std::vector<Term> assumptions;
+};
+
+std::optional<Mark> reducing(const Type& type, const Axis& axis) {
+  auto mark = type.marks.find(axis);
+  if (mark == type.marks.end() || mark->second == Mark::I) return std::nullopt;
+  return mark->second;
+}
+
+/// "whole is the sum, or the maximum, of parts".
+std::vector<Term> combines(const Term& whole, const std::vector<Term>& parts, Mark mark) {
+  if (mark == Mark::U) {
+    Term sum(0);
+    for (const Term& part : parts) sum = sum + part;
+    return {equal(whole, sum)};
+  }
+  std::vector<Term> result, one;
+  for (const Term& part : parts) {
+    result.push_back(less_equal(part, whole));
+    one.push_back(equal(part, whole));
+  }
+  result.push_back(smt::disj(one));
+  return result;
+}
+
+Represented represent(const denote::Geometry& geometry, const Type& type, size_t operand) {
+  Represented result;
+  result.whole.shape = geometry.global_shape(type);
+  const std::string stem = "x" + std::to_string(operand) + ".";
+  const auto mark = reducing(type, "t");
+  result.local.resize(static_cast<size_t>(geometry.devices()));
+  for (int64_t i = 0; i < denote::count(result.whole.shape); ++i)
+    result.whole.data.push_back(Symbolic(smt::real(stem + std::to_string(i))));
+  for (size_t d = 0; d < result.local.size(); ++d) {
+    denote::Array<Symbolic>& local = result.local[d];
+    local.shape = geometry.local_shape(type);
+    for (int64_t i : geometry.global_indices(type, static_cast<int64_t>(d)))
+      local.data.push_back(
+          mark ? Symbolic(smt::real(stem + std::to_string(i) + ".on" + std::to_string(d)))
+               : denote::at(result.whole, i));
+  }
+  for (size_t i = 0; mark && i < result.whole.data.size(); ++i) {
+    std::vector<Term> parts;
+    for (const auto& local : result.local) parts.push_back(local.data[i].term());
+    for (Term& each : combines(result.whole.data[i].term(), parts, *mark))
+      result.assumptions.push_back(std::move(each));
+  }
+  return result;
+}
+
+/// Local values represent `whole` at `type`.
+Term represents(const denote::Geometry& geometry, const Type& type, const Local& local,
+                const denote::Array<Symbolic>& whole) {
+  const auto mark = reducing(type, "t");
+  std::vector<Term> result;
+  for (size_t d = 0; d < local.size(); ++d) {
+    const auto indices = geometry.global_indices(type, static_cast<int64_t>(d));
+    if (local[d].shape != geometry.local_shape(type) || local[d].data.size() != indices.size())
+      return Term::truth(false);
+    for (size_t k = 0; k < indices.size() && !mark; ++k)
+      result.push_back(equal(local[d].data[k].term(), denote::at(whole, indices[k]).term()));
+  }
+  for (size_t i = 0; mark && i < whole.data.size(); ++i) {
+    std::vector<Term> parts;
+    for (const auto& each : local) parts.push_back(each.data[i].term());
+    for (Term& each : combines(whole.data[i].term(), parts, *mark)) result.push_back(std::move(each));
+  }
+  return smt::conj(result);
+}
+
+denote::Sizes sizes(int64_t axis, int64_t dims) {
+  denote::Sizes result;
+  result.mesh = {{"t", axis}};
+  for (const auto& [name, info] : rule_program().dims) result.dims[name] = dims;
+  return result;
+}
+
+/// What the op gives on the operands' local values.
+Local run_on(const denote::Geometry& geometry, const RuleCase& rule,
+             const std::vector<Local>& values) {
+  std::vector<denote::Held<Symbolic>> held;
+  for (size_t i = 0; i < values.size(); ++i) held.push_back({rule.operands[i], values[i]});
+  return denote::run<Symbolic>(geometry, rule.instr, held, {rule.result}).at(0);
+}
+
+}  // namespace
+
+smt::Obligation rule_obligation(const RuleCase& rule, int64_t devices) {
+  const denote::Geometry mesh(rule_program(), sizes(devices, devices));
+  const denote::Geometry one(rule_program(), sizes(1, devices));
+  smt::Obligation result{rule.text(), smt::Kind::rule,
+                         rule.text() + ", on " + std::to_string(devices) + " devices, all values",
+                         {}, Term::truth(true), false, {}};
+  std::vector<Local> locals, wholes;
+  for (size_t i = 0; i < rule.operands.size(); ++i) {
+    Represented operand = represent(mesh, rule.operands[i], i);
+    result.assumptions.insert(result.assumptions.end(), operand.assumptions.begin(),
+                              operand.assumptions.end());
+    locals.push_back(std::move(operand.local));
+    wholes.push_back({std::move(operand.whole)});
+  }
+  std::vector<Term> goals;
+  Path::explore([&](Path& path) {
+    // On one device a collective does nothing: the op is its own erasure there.
+    const Local whole = run_on(one, rule, wholes);
+    const Local local = run_on(mesh, rule, locals);
+    std::vector<Term> alternatives{represents(mesh, rule.result, local, whole.at(0))};
+    for (const auto* formulas : {&path.answers(), &path.definitions()})
+      for (const Term& each : *formulas) alternatives.push_back(negate(each));
+    goals.push_back(smt::disj(alternatives));
+  });
+  result.goal = smt::conj(goals);
+  for (const Term& each : variables_of(asserted(result))) result.example[each.name()] = {0, 1};
+  return result;
+}
+
+std::vector<smt::Obligation> accepted_obligations(const std::string& op) {
+  std::vector<smt::Obligation> result;
+  for (const RuleTuple& tuple : rule_table())
+    for (size_t i = 0; i < tuple.candidates.size(); ++i)
+      if (tuple.accepted[i] && tuple.base.op == op)
+        result.push_back(rule_obligation(tuple.candidates[i], 2));
+  return result;
+}
+
+namespace {
+
+void check_tuple(const RuleTuple& tuple, smt::Solver& solver, RuleOutcome& outcome) {
+  const bool any = std::find(tuple.accepted.begin(), tuple.accepted.end(), true) !=
+                   tuple.accepted.end();
+  bool has_value = false, sound = false;
+  for (size_t i = 0; i < tuple.candidates.size(); ++i) {
+    if (any && !tuple.accepted[i]) continue;
+    try {
+      const smt::Answer answer = solver.prove(rule_obligation(tuple.candidates[i], 2));
+      has_value = true;
+      const bool wanted = any ? answer.result == smt::Result::proved
+                              : answer.result == smt::Result::refuted;
+      if (any && wanted) ++outcome.proved;
+      if (!any && answer.result == smt::Result::proved) sound = true;
+      if (!wanted && !(sound && tuple.gradient_only))
+        outcome.failures.push_back(tuple.candidates[i].text() + (any ? " accepted: " : " refused: ") +
+                                   to_string(answer.result) + " " + answer.why);
+    } catch (const denote::Error& error) {
+      if (any) outcome.failures.push_back(tuple.candidates[i].text() + ": " + error.what());
+    }
+  }
+  if (!any) ++(sound ? outcome.gradient : has_value ? outcome.refuted : outcome.meaningless);
+}
+
+}  // namespace
+
+RuleOutcome check_rule(const std::vector<RuleTuple>& table, const std::string& op,
+                       smt::Solver& solver) {
+  RuleOutcome outcome;
+  for (const RuleTuple& tuple : table)
+    if (tuple.base.op == op) check_tuple(tuple, solver, outcome);
+  return outcome;
+}
+
+}  // namespace shardproof

@@ -1,0 +1,68 @@
+#pragma once
+// Sizes, requirements and divisibilities as terms over the sizes of axes and plain dims. A quotient
+// is a variable with a defining equation, never `div`.
+#include <map>
+#include <string>
+#include <vector>
+
+#include "spec/check/check.h"
+#include "spec/prove/term.h"
+
+namespace shardproof {
+
+/// One thing that is assumed of the sizes.
+struct SizeFact {
+  smt::Term formula;
+  std::string words;  ///< "require |K| >= |t|", "t*d | M"
+  SourceRange range;
+  bool stated = false;      ///< a require; otherwise a declaration or a condition
+};
+
+/// Translates one program's arithmetic; collects the witnesses that the translation needs.
+class SizeTerms {
+ public:
+  explicit SizeTerms(const ir::Program& program) : program_(program) {}
+
+  /// |D|, a whole number of at least 1. Throws std::domain_error for arithmetic beyond 64 bits.
+  smt::Term size(const Dim& dim);
+  smt::Term axis(const Axis& name) const;
+  smt::Term axes(const std::vector<Axis>& names) const;
+  /// The condition in witness form: |D| = axes * k with k >= 1 a variable of its own.
+  smt::Term condition(const Divisibility& condition);
+  /// A requirement; `numbers` has the values of the body that are literals.
+  smt::Term requirement(const ir::Arith& condition,
+                        const std::map<ir::ValueId, std::string>& numbers = {});
+
+  /// Sizes are at least 1, and what the witnesses made so far are.
+  std::vector<SizeFact> definitions() const;
+
+ private:
+  struct Fraction {
+    smt::Term numerator, denominator;
+  };
+  Fraction fraction(const ir::Arith& arith);
+  Fraction operation(const ir::Arith& arith);
+  smt::Term floor_of(const Fraction& a, const Fraction& b);
+  smt::Term truth(const ir::Arith& arith, bool stated);
+  smt::Term comparison(const ir::Arith& arith, bool stated);
+  smt::Term known(const std::string& name);
+  smt::Term fresh(const std::string& stem);
+  void define(const smt::Term& formula, const std::string& words);
+
+  const ir::Program& program_;
+  std::map<std::string, smt::Term> sizes_;  ///< plain dims, axes, sized dims with a denominator
+  std::map<std::string, smt::Term> quotients_;
+  std::vector<SizeFact> definitions_;
+  std::map<ir::ValueId, std::string> numbers_;
+  size_t count_ = 0;
+};
+
+/// The literals of a function's body, for requirements that speak of them.
+std::map<ir::ValueId, std::string> literals_of(const ir::Function& function);
+
+/// Everything assumed of a program's sizes: requirements of the file and, with `function`, of its
+/// body.
+std::vector<ir::Requirement> requirements_of(const ir::Program& program,
+                                             const ir::Function* function);
+
+}  // namespace shardproof
