@@ -229,7 +229,7 @@ class Equations {
 
   std::string product(const Instr& instr, int level) {
     std::vector<std::string> factors;
-    for (size_t i = 0; i < instr.operands.size(); ++i) factors.push_back(operand(instr, i, 2));
+    for (size_t i = 0; i < instr.operands.size(); ++i) factors.push_back(operand(instr, i, 3));
     return parenthesised(joined(factors, " \\cdot "), level > 1 && factors.size() > 1);
   }
 

@@ -20,6 +20,7 @@ struct FileReport {
   cost::Sizes sizes;                      ///< of the run; empty: none
   bool sized = false;                     ///< the user gave sizes
   std::vector<std::string> claims;        ///< "eps = 1e-05: the file says 1e-06"
+  bool undecided_claim = false;           ///< one of them could not be checked
   Verdict verdict = Verdict::invalid;
   double seconds = 0;
 };

@@ -135,6 +135,13 @@ class Run {
     again.set = given.consts;
     report.sources = std::make_unique<Sources>();
     report.checked = check(*report.sources, report.path, reader, again);
+    // A checker that kept the file's value has proved another claim than the one asked for.
+    const auto& consts = report.checked->program().consts;
+    for (const auto& [name, value] : given.consts)
+      if (auto found = consts.find(name); found == consts.end() || found->second != value) {
+        report.claims.push_back(name + ": not decided, the verdicts are for the file's value");
+        report.undecided_claim = true;
+      }
   }
 
   Verdict verdict(const FileReport& report) const {
@@ -145,7 +152,8 @@ class Run {
     const bool trusts = std::any_of(plans.begin(), plans.end(), [](const PlanReport& plan) {
       return !plan.imported && !plan.trusting.empty();
     });
-    return verdict == Verdict::proved && trusts && options_.strict ? Verdict::unknown : verdict;
+    const bool weaker = (trusts && options_.strict) || report.undecided_claim;
+    return verdict == Verdict::proved && weaker ? Verdict::unknown : verdict;
   }
 
   void smtlib(FileReport& report) {

@@ -37,9 +37,23 @@ std::string uri(const std::string& path) {
   return result;
 }
 
+/// SARIF counts columns in UTF-16 units: two for a code point beyond the first 65536.
+LineColumn locate(const Sources& sources, int32_t file, uint32_t offset) {
+  LineColumn at = sources.locate(file, offset);
+  const std::string_view line = sources.line(file, at.line);
+  int units = 1;
+  for (char c : line.substr(0, static_cast<size_t>(at.column - 1))) {
+    const auto byte = static_cast<unsigned char>(c);
+    units += (byte & 0xc0) != 0x80;
+    units += (byte & 0xf8) == 0xf0;
+  }
+  at.column = units;
+  return at;
+}
+
 Json region(const Sources& sources, const SourceRange& range) {
-  const LineColumn begin = sources.locate(range.file, range.begin);
-  const LineColumn end = sources.locate(range.file, range.end);
+  const LineColumn begin = locate(sources, range.file, range.begin);
+  const LineColumn end = locate(sources, range.file, range.end);
   return {{"startLine", begin.line},   {"startColumn", begin.column},
           {"endLine", end.line},       {"endColumn", end.column},
           {"byteOffset", range.begin}, {"byteLength", range.end - range.begin}};
@@ -91,9 +105,10 @@ std::string message_of(const Diagnostic& d) {
 Json result_of(const FileReport& report, const Diagnostic& d) {
   static const char* levels[] = {"error", "warning", "note"};
   const Sources& sources = *report.sources;
-  Json result = {{"ruleId", d.code},
-                 {"level", levels[static_cast<int>(d.severity)]},
-                 {"message", {{"text", message_of(d)}}}};
+  Json result = {
+      {"ruleId", d.code},
+      {"level", d.code.starts_with("U") ? "warning" : levels[static_cast<int>(d.severity)]},
+      {"message", {{"text", message_of(d)}}}};
   if (const size_t index = rule_index(d.code); index < shardproof::all_diagnostics().size())
     result["ruleIndex"] = index;
   if (has_place(sources, d.range))

@@ -87,7 +87,10 @@ void print_summary(const FileReport& report, const Palette& palette, std::ostrea
       text +=
           (text.empty() ? "" : ", ") + std::to_string(counts[verdict]) + " " + to_string(verdict);
   if (!own && report.verdict == Verdict::proved) text = "nothing to prove: no plan in the file";
-  if (text.empty()) text = to_string(report.verdict);
+  if (text.empty())
+    text = to_string(report.verdict);
+  else if (report.verdict == Verdict::invalid && !counts[Verdict::invalid])
+    text += ", but this run is invalid";
   char seconds[32];
   std::snprintf(seconds, sizeof seconds, " (%.2f s)", report.seconds);
   out << palette.bold(text) << seconds << "\n";

@@ -5,6 +5,7 @@
 #include <cstdio>
 #include <numeric>
 #include <stdexcept>
+#include <tuple>
 
 namespace shardproof::cost {
 namespace {
@@ -102,7 +103,13 @@ void Amount::add(const Product& term) {
       std::erase_if(terms_, [](const Product& product) { return product.coefficient == 0; });
       return;
     }
-  if (term.coefficient) terms_.push_back(term);
+  if (!term.coefficient) return;
+  // One order for one amount, whatever it was added up from; a plain number comes last.
+  auto before = [](const Product& a, const Product& b) {
+    if (a.powers.empty() != b.powers.empty()) return b.powers.empty();
+    return std::tie(a.powers, a.rings) < std::tie(b.powers, b.rings);
+  };
+  terms_.insert(std::upper_bound(terms_.begin(), terms_.end(), term, before), term);
 }
 
 Amount& Amount::operator+=(const Amount& other) {

@@ -197,11 +197,14 @@ class Renderer {
 
 std::string headline(const Diagnostic& diagnostic, bool colour) {
   const Palette palette(colour);
-  std::string head = word(diagnostic.severity);
+  // What was not decided is no error of the user's.
+  const bool undecided = diagnostic.severity == Severity::error && diagnostic.code.starts_with("U");
+  std::string head = undecided ? "unknown" : word(diagnostic.severity);
   if (!diagnostic.code.empty()) head += "[" + diagnostic.code + "]";
-  head = diagnostic.severity == Severity::error     ? palette.error(head)
-         : diagnostic.severity == Severity::warning ? palette.warning(head)
-                                                    : palette.note(head);
+  if (undecided || diagnostic.severity == Severity::warning)
+    head = palette.warning(head);
+  else
+    head = diagnostic.severity == Severity::error ? palette.error(head) : palette.note(head);
   return head + palette.bold(": " + indented(diagnostic.message, 2));
 }
 
