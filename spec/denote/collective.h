@@ -1,8 +1,7 @@
 #pragma once
 // Ops that exchange data between devices, and those that treat devices differently. Over several
 // axes they go one axis at a time: the last of the list first where axes leave a dim, the first
-// first where they come to one. all_to_all is one exchange: what the blocks put together would be,
-// cut again.
+// first where they come to one. all_to_all is one exchange.
 #include "spec/denote/array.h"
 #include "spec/denote/geometry.h"
 #include "spec/denote/scalar.h"
@@ -101,19 +100,37 @@ Distributed<S> pad_step(const Geometry& geometry, const Distributed<S>& x, const
   });
 }
 
+/// all_to_all: what the blocks put together would be, cut again along the other dim. The axes keep
+/// their order.
+template <class S>
+Distributed<S> exchange(const Geometry& geometry, Distributed<S> x, const std::vector<Move>& leave,
+                        const std::vector<Move>& come) {
+  if (leave.size() != come.size()) throw Mismatch("an all_to_all that gains or loses axes");
+  for (size_t i = leave.size(); i-- > 0;) x = gather_step(geometry, x, leave[i]);
+  for (const Move& move : leave) {
+    auto target = std::find_if(come.begin(), come.end(),
+                               [&](const Move& each) { return each.axis == move.axis; });
+    if (target == come.end()) throw Mismatch("an axis that goes to no dim");
+    x = slice_step(geometry, x, *target);
+  }
+  return x;
+}
+
 /// `from` and `to`: the sides of the pattern, with axes and marks.
 template <class S>
 Distributed<S> collective(const Geometry& geometry, ir::CollectiveFn fn, const Shape& from,
                           const Shape& to, Distributed<S> x) {
   using enum ir::CollectiveFn;
   const std::vector<Move> leave = moves(from, to), come = moves(to, from);
-  if (fn == all_gather || fn == all_to_all)
+  if (fn == all_to_all) return exchange(geometry, std::move(x), leave, come);
+  if (fn == all_gather)
     for (size_t i = leave.size(); i-- > 0;) x = gather_step(geometry, x, leave[i]);
-  if (fn == all_reduce || fn == psum_scatter) {
+  if (fn == all_reduce)
     for (Mark mark : {Mark::U, Mark::Max})
       for (const Axis& axis : marked(from, to, mark)) x = reduce_step(geometry, x, axis, mark);
-  }
-  if (fn == psum_scatter || fn == slice || fn == all_to_all)
+  if (fn == psum_scatter)
+    for (const Move& move : come) x = reduce_step(geometry, x, move.axis, Mark::U);
+  if (fn == psum_scatter || fn == slice)
     for (const Move& move : come) x = slice_step(geometry, x, move);
   if (fn == zero_nonroot)
     for (const Axis& axis : marked(to, from, Mark::U)) x = keep_root(geometry, x, axis);

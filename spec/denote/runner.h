@@ -194,7 +194,7 @@ class Runner {
     for (size_t i = 0; i < operands_.size(); ++i) {
       Distributed<S> x = operand(i);
       for (const auto& [axis, mark] : op.marks)
-        if (mark == Mark::U && !operands_[i].type.marks.contains(axis))
+        if (mark == Mark::U && !unreduced(operands_[i].type, axis))
           x = keep_root(geometry_, x, axis);
       for (size_t d = 0; i > 0 && d < x.size(); ++d) {
         if (x[d].shape != sum[d].shape) throw Mismatch("a total of different shapes");
@@ -217,6 +217,10 @@ class Runner {
     throw Unsupported(std::string(what) + " is not one op");
   }
 
+  static bool unreduced(const Type& type, const Axis& axis) {
+    auto mark = type.marks.find(axis);
+    return mark != type.marks.end() && mark->second == Mark::U;
+  }
   const Distributed<S>& operand(size_t i) const { return operands_.at(i).value; }
   const Type& result(size_t i) const { return results_.at(i); }
   const Array<S>* arg(size_t i, int64_t device) const {

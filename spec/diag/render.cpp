@@ -210,9 +210,4 @@ std::string render(const Diagnostic& diagnostic, const Sources& sources,
   return Renderer(diagnostic, sources, options).text();
 }
 
-std::string apply_edits(const Sources& sources, int32_t file, const Fix& fix) {
-  return edited(sources, file, edits_in(sources, file, fix), 0,
-                static_cast<uint32_t>(sources.file(file).text.size()));
-}
-
 }  // namespace shardproof

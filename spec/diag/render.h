@@ -21,7 +21,4 @@ std::string render(const Diagnostic& diagnostic, const Sources& sources,
 /// `error[E0207]: message` alone, without a place.
 std::string headline(const Diagnostic& diagnostic, bool colour = false);
 
-/// The text with the edits of one fix applied to file `file`; edits elsewhere are left out.
-std::string apply_edits(const Sources& sources, int32_t file, const Fix& fix);
-
 }  // namespace shardproof

@@ -252,7 +252,6 @@ warning[E0002]: m
 3 +   b2
 4 + D
 )");
-  EXPECT_EQ(apply_edits(sources, file, d.fixes[0]), "a\nb1\n  b2\nc\nD\n");
 }
 
 TEST_F(Render, Colour) {

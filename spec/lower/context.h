@@ -91,7 +91,9 @@ class Context {
   size_t callee(size_t function) const;  ///< the function itself, or the model that stands for it
 
  private:
-  Variables& vars_;  // by key and range
+  Nf declared_size(const Name& base);
+  Variables& vars_;           // by key and range
+  std::map<Name, Nf> sizes_;  // by base dim
   std::set<std::string> seen_;
 };
 

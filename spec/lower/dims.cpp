@@ -19,10 +19,21 @@ Slots without(const Slots& slots, const Slots& other) {
 }
 
 Nf Context::size_of_base(const Name& base) {
+  if (auto found = sizes_.find(base); found != sizes_.end()) return found->second;
+  return sizes_[base] = declared_size(base);
+}
+
+/// A size that is not plainly a whole number is assumed to be one: dim h = |D|/2.
+Nf Context::declared_size(const Name& base) {
   if (std::isdigit(static_cast<unsigned char>(base[0]))) return a.number(std::stoll(base));
   auto found = program.dims.find(base);
-  if (found != program.dims.end() && found->second.size) return arith(*found->second.size, nullptr);
-  return a.size(base);
+  if (found == program.dims.end() || !found->second.size) return a.size(base);
+  const Nf size = arith(*found->second.size, nullptr);
+  const std::string text = ir::to_string(*found->second.size);
+  if (!a.known_integer(size)) assume(text + " is a whole number");
+  if (!a.known_positive(size)) assume(text + " >= 1");
+  a.declare_range(size);
+  return size;
 }
 
 Nf Context::size(const Slots& slots) {

@@ -61,8 +61,9 @@ struct Lowering {
       const ir::Value& carry = frame.function.values.at(body.params.at(i + 1));
       const Slots own = c.slots(carry.type.dims);
       loop.carries.push_back(carry.name);
+      loop.leaves.push_back("carry" + depth + "." + label(i));
       loop.init.push_back(c.tensor(own, c.at(site.operand(i), own)));
-      frame.values.at(body.params[i + 1]) = c.leaf("carry" + depth + "." + label(i), carry.type);
+      frame.values.at(body.params[i + 1]) = c.leaf(loop.leaves.back(), carry.type);
     }
     std::vector<ir::ValueId> wanted = body.next;
     wanted.insert(wanted.end(), body.emit.begin(), body.emit.end());

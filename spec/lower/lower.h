@@ -47,6 +47,7 @@ struct Named {
 struct Loop {
   std::string over;  ///< the dim, as printed
   std::vector<Name> carries;
+  std::vector<std::string> leaves;  ///< what stands for them in the bodies
   std::vector<Tensor> init, next, emit;
 };
 

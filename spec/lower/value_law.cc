@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "spec/denote/evaluate.h"
+#include "spec/denote/scalar.h"
 #include "spec/lower/builder.h"
 #include "spec/lower/lower.h"
 #include "spec/lower/value_of.h"
@@ -44,6 +45,16 @@ struct Build : FunctionBuilder {
   }
   ValueId key() { return param("k" + std::to_string(f.params.size()), "", Dtype::key); }
 };
+
+double draw(const std::string& name, double key, double index) {
+  using Scalar = denote::Scalar<double>;
+  const auto i = static_cast<int64_t>(index);
+  if (name == "uniform") return Scalar::draw(ir::RandomFn::uniform, key, i);
+  if (name == "normal") return Scalar::draw(ir::RandomFn::normal, key, i);
+  if (name == "fold") return Scalar::fold(key, nullptr, index);
+  const std::string tag = name.substr(6, name.size() - 7);  // fold "tag"
+  return Scalar::fold(key, &tag, 0);
+}
 
 struct Case {
   const char* name;
@@ -333,7 +344,7 @@ struct Law : testing::Test {
     sizes.dims["V"] = 2 + static_cast<int64_t>(random() % 3);
   }
 
-  double draw(const ir::Value& value) {
+  double draw_entry(const ir::Value& value) {
     if (value.type.dtype == Dtype::boolean) return static_cast<double>(random() % 2);
     if (value.type.dtype == Dtype::key) return denote::Scalar<double>::of_key(random() >> 2);
     if (value.name == "ids") return static_cast<double>(random() % 2);
@@ -349,18 +360,18 @@ struct Law : testing::Test {
     const ir::Function& f = p.functions[0];
     algebra::Algebra a(algebra::Budget{random() % 2 ? 1 : 24});
     Lowered lowered = lower_function(a, p, 0, {});
-    ValueOf value{a.engine(), {sizes.dims.begin(), sizes.dims.end()}, {}};
-    std::vector<Array> inputs;
+    ValueOf value{a.engine(), {sizes.dims.begin(), sizes.dims.end()}, {}, draw};
+    std::vector<denote::Array<double>> inputs;
     for (ValueId v : f.params) {
-      Array array;
+      denote::Array<double> array;
       for (const Split& split : f.values[v].type.dims)
         array.shape.push_back(p.size(split.dim, sizes.dims));
-      for (int64_t n = count(array.shape); n > 0; --n) array.data.push_back(draw(f.values[v]));
+      for (int64_t n = count(array.shape); n > 0; --n)
+        array.data.push_back(draw_entry(f.values[v]));
       inputs.push_back(array);
-      array.shape = base_shape(f.values[v].type);
-      value.leaves[f.values[v].name] = array;
+      value.leaves[f.values[v].name] = {base_shape(f.values[v].type), array.data};
     }
-    std::vector<Array> expected;
+    std::vector<denote::Array<double>> expected;
     try {
       expected = denote::evaluate<double>(p, 0, sizes, inputs);
     } catch (const denote::OutOfRange&) {
@@ -384,8 +395,8 @@ struct Law : testing::Test {
     return shape;
   }
 
-  void compare(const Case& each, const Tensor& t, const Array& expected, ValueOf& value,
-               algebra::Algebra& a) {
+  void compare(const Case& each, const Tensor& t, const denote::Array<double>& expected,
+               ValueOf& value, algebra::Algebra& a) {
     const std::vector<int64_t> shape =
         base_shape(p.functions[0].values[p.functions[0].returned[0]].type);
     ASSERT_EQ(shape.size(), t.index.size()) << each.name;

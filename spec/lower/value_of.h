@@ -1,23 +1,28 @@
 // The value of a lowered normal form at given sizes and inputs, read off the tables of the algebra,
-// for the laws. It shares no rule with the normal form; keys, draws and integer casts are those of
-// spec/denote.
+// for the laws. It shares no rule with the normal form.
 #pragma once
 
+#include <algorithm>
 #include <cmath>
+#include <functional>
 #include <numeric>
 #include <sstream>
 
 #include "spec/algebra/engine.h"
-#include "spec/denote/scalar.h"
 
 namespace shardproof::lower {
 
-using Array = denote::Array<double>;
+struct Array {
+  std::vector<int64_t> shape;
+  std::vector<double> data;
+};
 
 struct ValueOf {
   algebra::Engine& g;
   std::map<std::string, int64_t> sizes;  // dims and axes
   std::map<std::string, Array> leaves;   // one shape entry per base factor
+  /// uniform and normal of key and index; fold of key and n, or with a tag of the key
+  std::function<double(const std::string& name, double key, double index)> draw;
 
   using Nf = algebra::Nf;
   using Op = algebra::Op;
@@ -162,17 +167,9 @@ struct ValueOf {
   }
 
   double symbol(const std::string& name, const algebra::Atom& a, const Env& env) {
-    using Scalar = denote::Scalar<double>;
-    if (name == "uniform" || name == "normal")
-      return Scalar::draw(name == "uniform" ? ir::RandomFn::uniform : ir::RandomFn::normal,
-                          (*this)(a.args[0], env), integer(a.args[1], env));
-    if (name == "fold")
-      return Scalar::fold((*this)(a.args[0], env), nullptr, (*this)(a.args[1], env));
-    if (name.rfind("fold \"", 0) == 0) {
-      const std::string tag = name.substr(6, name.size() - 7);
-      return Scalar::fold((*this)(a.args[0], env), &tag, 0);
-    }
-    if (name == "i32" || name == "u32") return Scalar::truncated(table(a.args[0], env).data[0]);
+    if (name == "uniform" || name == "normal" || name.rfind("fold", 0) == 0)
+      return draw(name, (*this)(a.args[0], env), a.args.size() > 1 ? (*this)(a.args[1], env) : 0);
+    if (name == "i32" || name == "u32") return std::trunc(table(a.args[0], env).data[0]);
     if (name == "power") return std::pow((*this)(a.args[0], env), (*this)(a.args[1], env));
     if (name.rfind("scan", 0) == 0) return scan(name, a, env);
     return ordered(name, table(a.args[0], env).data, a, env);

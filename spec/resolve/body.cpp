@@ -45,6 +45,11 @@ void Body::emit_to(ir::Op op, std::vector<ir::ValueId> operands, std::vector<ir:
 }
 
 Values Body::recover(const Type& type, SourceRange range) {
+  lost = true;
+  return zero(type, range);
+}
+
+Values Body::zero(const Type& type, SourceRange range) {
   ir::Zeros zeros;
   zeros.created.shape = type;
   zeros.dtype = type.dtype;
@@ -96,7 +101,7 @@ void Body::bind(const Name& name, Values values, SourceRange range, bool wants_u
     return world.twice(name, range, constant->second.decl->range, "a name is assigned once");
   for (const char* mark : {"U_", "I_", "Max_"})
     if (name.rfind(mark, 0) == 0)
-      error("E0102", range, "`" + name + "` reads as a mark: values are not called so");
+      error("E0109", range, "`" + name + "` reads as a mark: values are not called so");
   if (!frame->instance)
     for_each_leaf(
         values,
@@ -110,10 +115,13 @@ void Body::bind(const Name& name, Values values, SourceRange range, bool wants_u
 }
 
 void Body::close_scope() {
+  // After an error a value may be unused because of it.
+  const bool silent = world.errors() > errors_before + unused;
   for (const auto& [name, binding] : frame->scopes.back()) {
-    if (!binding.wants_use || binding.used || frame->instance) continue;
+    if (silent || !binding.wants_use || binding.used || frame->instance) continue;
     Diagnostic& diagnostic =
         error("E0113", binding.range, "`" + name + "` is never used", "assigned and not used");
+    ++unused;
     Fix fix;
     fix.message = "if that is meant, call it `_" + name + "`";
     fix.edits.push_back({binding.range, "_" + name});
@@ -128,7 +136,8 @@ ir::ValueId tensor_of(Body& body, const Argument& argument, const std::string& w
     return ir::no_value;
   }
   if (!argument.values.is_record()) return argument.values.leaf;
-  Diagnostic& error = body.error("E0109", argument.range, what + " is of tensors, and this is a record");
+  Diagnostic& error =
+      body.error("E0109", argument.range, what + " is of tensors, and this is a record");
   error.fixes.push_back({"`each f(...)` applies a function field by field", {}, false, ""});
   return ir::no_value;
 }
@@ -140,21 +149,21 @@ std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, 
   const Type& actual = body.type(value);
   if (actual.dtype == Dtype::number && type.dims.empty() && type.dtype != Dtype::key &&
       type.dtype != Dtype::boolean) {
-    if (body.literal(value) == 0.0) return body.recover(type, range);
-    return tensor(body.emit(ir::Cast{type.dtype, std::nullopt}, {value}, {}, type.dtype, range,
-                            {range}));
+    if (body.literal(value) == 0.0) return body.zero(type, range);
+    return tensor(
+        body.emit(ir::Cast{type.dtype, std::nullopt}, {value}, {}, type.dtype, range, {range}));
   }
   if (!same_dims(actual, type)) {
     Diagnostic& error = body.error(
-        codes.dims, range, codes.what + " has the dims `" + dims_text(actual) + "`, not `" +
-                               dims_text(type) + "`");
+        codes.dims, range,
+        codes.what + " has the dims `" + dims_text(actual) + "`, not `" + dims_text(type) + "`");
     error.types = {to_string(actual), to_string(type)};
     return std::nullopt;
   }
   if (actual.dtype != type.dtype) {
-    Diagnostic& error = body.error("E0104", range,
-                                   codes.what + " is " + to_string(actual.dtype) + ", not " +
-                                       to_string(type.dtype));
+    Diagnostic& error = body.error(
+        "E0104", range,
+        codes.what + " is " + to_string(actual.dtype) + ", not " + to_string(type.dtype));
     error.types = {to_string(actual), to_string(type)};
     if (actual.dtype == Dtype::number || body.inferred()) return std::nullopt;
     Fix fix;
@@ -174,10 +183,11 @@ Values fit_tree(Body& body, const Values& value, const Types& type, SourceRange 
     return transform<ir::ValueId>(type, instead);
   if (value.record != type.record) {
     if (!told) {
-      const Types actual =
-          transform<Type>(value, [&](ir::ValueId id) { return body.type(id); });
-      body.error(codes.count, range, codes.what + " is " + describe(body.world, actual) +
-                                         ", not " + describe(body.world, type));
+      const Types actual = transform<Type>(
+          value, [&](ir::ValueId id) { return id == ir::no_value ? Type{} : body.type(id); });
+      body.error(codes.count, range,
+                 codes.what + " is " + describe(body.world, actual) + ", not " +
+                     describe(body.world, type));
     }
     told = true;
     return transform<ir::ValueId>(type, instead);

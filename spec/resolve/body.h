@@ -75,13 +75,21 @@ struct CallSite {
 class Body {
  public:
   Body(World& world, ir::Function& function, Frame& frame)
-      : world(world), function(function), frame(&frame), block(&function.body) {}
+      : world(world),
+        function(function),
+        frame(&frame),
+        block(&function.body),
+        errors_before(world.errors()) {}
 
   World& world;
   ir::Function& function;
   Frame* frame;
   ir::Block* block;
   LoopFrame* loop = nullptr;
+  bool lost = false;                       ///< a value stands for one that had an error
+  bool exhausted = false;                  ///< the body became too long
+  size_t errors_before;                    ///< of the whole program, when this body began
+  size_t unused = 0;                       ///< E0113 told
   std::map<ir::ValueId, double> literals;  ///< the values that are numbers of the text
 
   // --- values ---
@@ -95,8 +103,11 @@ class Body {
   ir::Place place(SourceRange range) const;
   /// A value of the right type in the stead of one that had an error.
   Values recover(const Type& type, SourceRange range);
-  ir::ValueId number(const std::string& text, double value, SourceRange range, const Name& name = "");
-  std::optional<double> literal(ir::ValueId id) const;  ///< the value, if it is a number's instruction
+  Values zero(const Type& type, SourceRange range);
+  ir::ValueId number(const std::string& text, double value, SourceRange range,
+                     const Name& name = "");
+  std::optional<double> literal(
+      ir::ValueId id) const;  ///< the value, if it is a number's instruction
 
   // --- names ---
   const FileScope& file() const { return world.files[frame->file]; }
@@ -118,6 +129,8 @@ class Body {
                     std::string label = "") {
     return world.error(code, located(range), std::move(message), std::move(label));
   }
+  /// The place of this function in the program; only those before it may be called.
+  size_t index() const { return static_cast<size_t>(&function - world.program.functions.data()); }
   /// In a library body: the call in the user's file.
   SourceRange located(SourceRange range) const {
     return frame->instance ? frame->instance->call : range;

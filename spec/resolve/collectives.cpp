@@ -19,7 +19,8 @@ const std::map<Name, ir::CollectiveFn> functions = {
 
 bool allowed(Body& body, const CallSite& site) {
   if (body.frame->is_plan) return true;
-  body.error("E0109", site.range, "a fn has no collectives", "a fn is mathematics on whole tensors");
+  body.error("E0109", site.range, "a fn has no collectives",
+             "a fn is mathematics on whole tensors");
   return false;
 }
 
@@ -32,7 +33,8 @@ std::optional<Types> layout_side(Body& body, const syntax::OperandExpr& side) {
   type.range = side.range;
   if (type.name.empty()) {
     if (side.dims.size() != 1 || side.dims[0].names.size() != 1 || !side.dims[0].axes.empty()) {
-      body.error("E0305", side.range, "the operand is a record: the pattern names two layouts of it");
+      body.error("E0305", side.range,
+                 "the operand is a record: the pattern names two layouts of it");
       return std::nullopt;
     }
     type.name = side.dims[0].names[0];
@@ -43,15 +45,16 @@ std::optional<Types> layout_side(Body& body, const syntax::OperandExpr& side) {
 }
 
 // One field: a collective, or passed on where both sides have one type.
-ir::ValueId field(Body& body, const CallSite& site, ir::ValueId id, const Type& from, const Type& to) {
+ir::ValueId field(Body& body, const CallSite& site, ir::ValueId id, const Type& from,
+                  const Type& to) {
   if (id == ir::no_value) return id;
   const SourceRange range = site.args[0].range;
   const Type actual = body.type(id);
   if (!same_dims(actual, from) || !same_dims(from, to)) {
-    Diagnostic& error = body.error(
-        "E0305", site.pattern_range, "a field is `" + dims_text(from) + "` on the left, `" +
-                                         dims_text(to) + "` on the right, and `" +
-                                         dims_text(actual) + "` in the operand");
+    Diagnostic& error =
+        body.error("E0305", site.pattern_range,
+                   "a field is `" + dims_text(from) + "` on the left, `" + dims_text(to) +
+                       "` on the right, and `" + dims_text(actual) + "` in the operand");
     error.types = {to_string(actual)};
     return ir::no_value;
   }
@@ -73,16 +76,16 @@ std::vector<Values> of_record(Body& body, const CallSite& site) {
     return unknown_result();
   }
   if (site.pattern->left.size() != 1 || !site.pattern->right) {
-    body.error("E0305", site.pattern_range, "of a record the pattern names two layouts: `Shards -> Model`");
+    body.error("E0305", site.pattern_range,
+               "of a record the pattern names two layouts: `Shards -> Model`");
     return unknown_result();
   }
   auto from = layout_side(body, site.pattern->left[0]);
   auto to = layout_side(body, *site.pattern->right);
   if (!from || !to) return unknown_result();
   if (from->record != record.record || to->record != record.record) {
-    const Types actual = transform<Type>(record, [&](ir::ValueId id) {
-      return id == ir::no_value ? Type{} : body.type(id);
-    });
+    const Types actual = transform<Type>(
+        record, [&](ir::ValueId id) { return id == ir::no_value ? Type{} : body.type(id); });
     body.error("E0305", site.pattern_range,
                "both sides are layouts of the operand's record, and the operand is " +
                    describe(body.world, actual));
@@ -97,13 +100,10 @@ std::vector<Values> of_record(Body& body, const CallSite& site) {
 }
 
 std::vector<Values> collective(Body& body, const CallSite& site) {
-  if (!expect(body, site, 1, 1) || !allowed(body, site)) return recovered(body, site, Dtype::f32);
+  if (!expect(body, site, 1, 1) || !allowed(body, site)) return recovered(body, site);
   if (site.args[0].values.is_record()) return of_record(body, site);
   auto read = read_pattern(body, site, 1, Right::required);
-  if (!read) {
-    const ir::ValueId id = site.args[0].values.leaf;
-    return recovered(body, site, id == ir::no_value ? Dtype::f32 : body.type(id).dtype);
-  }
+  if (!read) return recovered(body, site);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
   if (!same_dims(pattern.left[0], pattern.right)) {
@@ -118,7 +118,8 @@ std::optional<Marks> total_marks(Body& body, const CallSite& site) {
   if (!site.has_pattern) return Marks{};
   if (!site.pattern) return std::nullopt;
   const syntax::PatternExpr& pattern = *site.pattern;
-  const bool marks_only = !pattern.right && pattern.left.size() == 1 && pattern.left[0].dims.empty();
+  const bool marks_only =
+      !pattern.right && pattern.left.size() == 1 && pattern.left[0].dims.empty();
   if (!marks_only) {
     body.error("E0305", site.pattern_range, "the pattern of `total` is marks: `{U_d U_t}`");
     return std::nullopt;
@@ -138,7 +139,8 @@ std::vector<Values> total(Body& body, const CallSite& site) {
   const Dtype dtype = body.type(ids[0]).dtype;
   for (ir::ValueId id : ids) {
     const Type& type = body.type(id);
-    if (type.dims.empty() && type.dtype == dtype && (is_float(dtype) || is_integer(dtype))) continue;
+    if (type.dims.empty() && type.dtype == dtype && (is_float(dtype) || is_integer(dtype)))
+      continue;
     body.error(type.dims.empty() ? "E0104" : "E0305", site.range,
                "`total` adds scalars of one dtype, and a field is " + to_string(type));
     return unknown_result();

@@ -47,11 +47,12 @@ std::vector<Values> iota(Body& body, const CallSite& site) {
     if (auto working = resolve_dim(body.types(), site.pattern->working[0]))
       dim = position(*shape, *working);
   if (!dim) {
-    body.error("E0305", site.pattern_range, "`iota` of which dim? `iota(\"S T; T\")` counts along T");
+    body.error("E0305", site.pattern_range,
+               "`iota` of which dim? `iota(\"S T; T\")` counts along T");
     return unknown_result();
   }
-  return {tensor(body.emit(ir::Iota{created(body, *shape), *dim}, {}, *shape, Dtype::i32,
-                           site.range))};
+  return {
+      tensor(body.emit(ir::Iota{created(body, *shape), *dim}, {}, *shape, Dtype::i32, site.range))};
 }
 
 // The key of a random tensor or of fold; no_value after an error.
@@ -60,11 +61,13 @@ ir::ValueId key_argument(Body& body, const CallSite& site) {
   if (key == ir::no_value) return key;
   const Type& type = body.type(key);
   if (type.dtype != Dtype::key) {
-    body.error("E0104", site.args[0].range, std::string("a key is wanted, and this is ") + to_string(type.dtype));
+    body.error("E0104", site.args[0].range,
+               std::string("a key is wanted, and this is ") + to_string(type.dtype));
     return ir::no_value;
   }
   if (type.dims.empty()) return key;
-  body.error("E0305", site.args[0].range, "one key is wanted, and this has the dims `" + dims_text(type) + "`");
+  body.error("E0305", site.args[0].range,
+             "one key is wanted, and this has the dims `" + dims_text(type) + "`");
   return ir::no_value;
 }
 
@@ -84,8 +87,8 @@ std::vector<Values> fold(Body& body, const CallSite& site) {
   if (key == ir::no_value) return unknown_result();
   const Argument& salt = site.args[1];
   if (salt.text)
-    return {tensor(body.emit(ir::Fold{salt.text}, {key}, {}, Dtype::key, site.range,
-                             {site.args[0].range}))};
+    return {tensor(
+        body.emit(ir::Fold{salt.text}, {key}, {}, Dtype::key, site.range, {site.args[0].range}))};
   CallSite offset = site;
   offset.named.emplace("n", salt);
   const ir::ValueId n = offset_argument(body, offset, "n");

@@ -46,8 +46,9 @@ class Declarer {
     bool taken = library.functions.count(name) || library.schedules.count(name);
     for (const Name& primitive : primitive_names()) taken = taken || primitive == name;
     if (taken)
-      world_.error("E0102", world_.locate(name, range),
-                   "`" + name + "` is a name of the standard library, and cannot be declared again");
+      world_.error(
+          "E0102", world_.locate(name, range),
+          "`" + name + "` is a name of the standard library, and cannot be declared again");
     return taken;
   }
 
@@ -146,7 +147,8 @@ class Declarer {
     }
     const double value = std::strtod(entry.number.c_str(), nullptr);
     if (size && !(value >= 1 && value <= 9007199254740992.0 && value == std::floor(value)))
-      world_.error("E0106", entry.range, "the size of `" + entry.name + "` cannot be " + entry.number,
+      world_.error("E0106", entry.range,
+                   "the size of `" + entry.name + "` cannot be " + entry.number,
                    "a size is a positive whole number below 2^53");
   }
 
@@ -158,16 +160,55 @@ class Declarer {
 }  // namespace
 
 const std::vector<Name>& primitive_names() {
-  static const std::vector<Name> names = {
-      "exp",          "log",       "sqrt",           "rsqrt",      "tanh",       "erf",
-      "sin",          "cos",       "abs",            "floor",      "maximum",    "minimum",
-      "pow",          "where",     "like",           "stop_grad",  "save",       "fold",
-      "einsum",       "sum",       "max",            "min",        "expand",     "rearrange",
-      "read",         "write",     "concat",         "index",      "index_unreduced",
-      "index_add",    "iota",      "uniform",        "normal",     "roll",       "cumsum",
-      "argsort",      "argmax",    "top_k",          "all_gather", "all_reduce", "psum_scatter",
-      "reduce_scatter", "all_to_all", "slice",       "fan_out",    "zero_nonroot", "zero_pad",
-      "ppermute",     "total"};
+  static const std::vector<Name> names = {"exp",
+                                          "log",
+                                          "sqrt",
+                                          "rsqrt",
+                                          "tanh",
+                                          "erf",
+                                          "sin",
+                                          "cos",
+                                          "abs",
+                                          "floor",
+                                          "maximum",
+                                          "minimum",
+                                          "pow",
+                                          "where",
+                                          "like",
+                                          "stop_grad",
+                                          "save",
+                                          "fold",
+                                          "einsum",
+                                          "sum",
+                                          "max",
+                                          "min",
+                                          "expand",
+                                          "rearrange",
+                                          "read",
+                                          "write",
+                                          "concat",
+                                          "index",
+                                          "index_unreduced",
+                                          "index_add",
+                                          "iota",
+                                          "uniform",
+                                          "normal",
+                                          "roll",
+                                          "cumsum",
+                                          "argsort",
+                                          "argmax",
+                                          "top_k",
+                                          "all_gather",
+                                          "all_reduce",
+                                          "psum_scatter",
+                                          "reduce_scatter",
+                                          "all_to_all",
+                                          "slice",
+                                          "fan_out",
+                                          "zero_nonroot",
+                                          "zero_pad",
+                                          "ppermute",
+                                          "total"};
   return names;
 }
 

@@ -10,9 +10,8 @@ namespace shardproof::resolution {
 void declare_dims(World& world, size_t index);
 
 /// Kind, factors and size of one `dim` declaration for the name at `position`.
-std::optional<ir::DimInfo> dim_info(World& world, const syntax::DimDecl& decl, size_t position,
-                                    const std::vector<Name>& known_dims,
-                                    const std::function<std::optional<ir::Arith>(
-                                        const syntax::Expr&)>& size);
+std::optional<ir::DimInfo> dim_info(
+    World& world, const syntax::DimDecl& decl, size_t position, const std::vector<Name>& known_dims,
+    const std::function<std::optional<ir::Arith>(const syntax::Expr&)>& size);
 
 }  // namespace shardproof::resolution

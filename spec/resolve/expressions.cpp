@@ -53,8 +53,8 @@ ir::ValueId entry(Body& body, ir::ValueId id, const Binding& variable, SourceRan
   for (size_t i = 0; i < shape.dims.size(); ++i)
     if (shape.dims[i].dim == dim) at = i;
   if (at == shape.dims.size()) {
-    Diagnostic& error = body.error("E0305", range, "there is no dim `" + to_string(dim) +
-                                                       "` to take an entry of");
+    Diagnostic& error =
+        body.error("E0305", range, "there is no dim `" + to_string(dim) + "` to take an entry of");
     error.types = {to_string(body.type(id))};
     return ir::no_value;
   }
@@ -155,8 +155,7 @@ std::vector<Values> Body::several(const syntax::Expr& expr) {
 Values Body::one(const syntax::Expr& expr) {
   std::vector<Values> values = several(expr);
   if (values.size() == 1) return std::move(values[0]);
-  error("E0103", expr.range,
-        std::to_string(values.size()) + " results where one value is wanted",
+  error("E0103", expr.range, std::to_string(values.size()) + " results where one value is wanted",
         "give them names first: `a, b = ...`");
   return unknown_value();
 }

@@ -13,9 +13,9 @@ bool are_ids(Body& body, const CallSite& site, ir::ValueId ids, size_t position)
 }
 
 std::vector<Values> index(Body& body, const CallSite& site) {
-  if (!expect(body, site, 2, 2)) return recovered(body, site, Dtype::f32);
+  if (!expect(body, site, 2, 2)) return recovered(body, site);
   auto read = read_pattern(body, site, 2, Right::required, "left");
-  if (!read) return recovered(body, site, Dtype::f32);
+  if (!read) return recovered(body, site);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
   if (pattern.bracket_operand != 0) {
@@ -26,26 +26,27 @@ std::vector<Values> index(Body& body, const CallSite& site) {
   const Dim& rows = table.dims[*pattern.left_bracket].dim;
   // The result has every dim of either but the rows, once.
   size_t wanted = ids.dims.size();
-  for (const Split& split : table.dims)
-    wanted += split.dim == rows || find(ids, split.dim) ? 0 : 1;
+  for (const Split& split : table.dims) wanted += split.dim == rows || find(ids, split.dim) ? 0 : 1;
   bool good = !find(ids, rows) && pattern.right.dims.size() == wanted;
   for (size_t i = 0; good && i < pattern.right.dims.size(); ++i) {
     const Dim& dim = pattern.right.dims[i].dim;
     good = dim != rows && (find(table, dim) || find(ids, dim)) && position(pattern.right, dim) == i;
   }
   if (!good)
-    dims_error(body, site, *read,
-               "the result has the dims of the ids and those of the table but for the one in brackets");
+    dims_error(
+        body, site, *read,
+        "the result has the dims of the ids and those of the table but for the one in brackets");
   if (!are_ids(body, site, read->operands[1], 1) || !good) return recovered(body, site, dtype);
-  ir::Op op = site.name == "index" ? ir::Op(ir::Index{pattern}) : ir::Op(ir::IndexUnreduced{pattern});
-  return {tensor(body.emit(std::move(op), read->operands, pattern.right, dtype, site.range,
-                           read->ranges))};
+  ir::Op op =
+      site.name == "index" ? ir::Op(ir::Index{pattern}) : ir::Op(ir::IndexUnreduced{pattern});
+  return {tensor(
+      body.emit(std::move(op), read->operands, pattern.right, dtype, site.range, read->ranges))};
 }
 
 std::vector<Values> index_add(Body& body, const CallSite& site) {
-  if (!expect(body, site, 2, 2)) return recovered(body, site, Dtype::f32);
+  if (!expect(body, site, 2, 2)) return recovered(body, site);
   auto read = read_pattern(body, site, 2, Right::required, "right");
-  if (!read) return recovered(body, site, Dtype::f32);
+  if (!read) return recovered(body, site);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[1]).dtype;
   const Shape &ids = pattern.left[0], &x = pattern.left[1];

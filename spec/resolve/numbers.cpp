@@ -1,5 +1,7 @@
 #include "spec/resolve/numbers.h"
 
+#include <cstdlib>
+
 namespace shardproof::resolution {
 namespace {
 
@@ -61,8 +63,9 @@ Values size_value(Body& body, const syntax::Expr& expr) {
   ir::ValueId result = ir::no_value;
   for (const ir::SizeOf& size : sizes) {
     const ir::ValueId factor =
-        is_number(size.name) ? body.number(size.name, std::stod(size.name), expr.range)
-                             : body.emit(size, {}, {}, Dtype::number, expr.range);
+        is_number(size.name)
+            ? body.number(size.name, std::strtod(size.name.c_str(), nullptr), expr.range)
+            : body.emit(size, {}, {}, Dtype::number, expr.range);
     result = result == ir::no_value
                  ? factor
                  : body.emit(ir::Binary{ir::BinaryFn::mul}, {result, factor}, {}, Dtype::number,

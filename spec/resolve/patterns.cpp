@@ -17,9 +17,8 @@ bool matches(Body& body, const Shape& pattern, const Type& operand) {
   if (body.inferred()) return same_set(pattern, operand);
   const ir::Program& program = body.world.program;
   return std::equal(pattern.dims.begin(), pattern.dims.end(), operand.dims.begin(),
-                    operand.dims.end(), [&](const Split& a, const Split& b) {
-                      return program.same_dim(a.dim, b.dim);
-                    });
+                    operand.dims.end(),
+                    [&](const Split& a, const Split& b) { return program.same_dim(a.dim, b.dim); });
 }
 
 class PatternReader {
@@ -29,7 +28,8 @@ class PatternReader {
   std::optional<Read> run(size_t count, Right right, const std::string& brackets) {
     if (!site_.pattern) {
       if (!site_.has_pattern)
-        body_.error("E0103", site_.range, "`" + site_.name + "` needs a pattern, a string before its arguments");
+        body_.error("E0103", site_.range,
+                    "`" + site_.name + "` needs a pattern, a string before its arguments");
       return std::nullopt;
     }
     std::vector<syntax::OperandExpr> left = site_.pattern->left;
@@ -53,15 +53,17 @@ class PatternReader {
 
  private:
   std::optional<Read> counts(size_t left, size_t count) {
-    body_.error("E0103", site_.pattern_range, "the pattern names " + std::to_string(left) +
-                                                  " operands, and there are " + std::to_string(count));
+    body_.error("E0103", site_.pattern_range,
+                "the pattern names " + std::to_string(left) + " operands, and there are " +
+                    std::to_string(count));
     return std::nullopt;
   }
 
   bool sides(Right right) {
     const bool written = site_.pattern->right.has_value();
     if (right == Right::required && !written)
-      body_.error("E0305", site_.pattern_range, "the pattern of `" + site_.name + "` states no result: `-> ...`");
+      body_.error("E0305", site_.pattern_range,
+                  "the pattern of `" + site_.name + "` states no result: `-> ...`");
     if (right == Right::none && written)
       body_.error("E0305", site_.pattern_range, "the pattern of `" + site_.name + "` has no `->`");
     return right == Right::optional || written == (right == Right::required);
@@ -73,8 +75,7 @@ class PatternReader {
     auto shape = read_operand(body_, text, &bracket);
     if (id == ir::no_value || !shape) return false;
     if (body_.type(id).dtype == Dtype::number) {
-      body_.error("E0104", site_.args[i].range,
-                  "a number has no dtype here: cast it, `f32(...)`");
+      body_.error("E0104", site_.args[i].range, "a number has no dtype here: cast it, `f32(...)`");
       return false;
     }
     if (!matches(body_, *shape, body_.type(id))) return mismatch(i, *shape, body_.type(id));
@@ -103,10 +104,9 @@ class PatternReader {
   bool mismatch(size_t i, const Shape& pattern, const Type& operand) {
     const std::string which =
         site_.args.size() > 1 ? "operand " + std::to_string(i + 1) : std::string("the operand");
-    Diagnostic& error = body_.error(
-        "E0305", site_.pattern_range,
-        "the pattern says `" + dims_text(pattern) + "`, and " + which + " has the dims `" +
-            dims_text(operand) + "`");
+    Diagnostic& error = body_.error("E0305", site_.pattern_range,
+                                    "the pattern says `" + dims_text(pattern) + "`, and " + which +
+                                        " has the dims `" + dims_text(operand) + "`");
     error.label = "left of `->` stand the dims of the operands";
     if (!body_.inferred())
       error.notes.push_back({site_.args[i].range, "this is `" + dims_text(operand) + "`"});
@@ -180,8 +180,13 @@ void dims_error(Body& body, const CallSite& site, const Read& read, const std::s
   for (ir::ValueId id : read.operands) error.types.push_back(to_string(body.type(id)));
 }
 
-std::vector<Values> recovered(Body& body, const CallSite& site, Dtype dtype) {
-  if (!site.pattern || !site.pattern->right) return unknown_result();
+std::vector<Values> recovered(Body& body, const CallSite& site, std::optional<Dtype> dtype) {
+  body.lost = true;
+  for (const Argument& arg : site.args)
+    if (!dtype && !arg.values.is_record() && arg.values.leaf != ir::no_value &&
+        body.type(arg.values.leaf).dtype != Dtype::number)
+      dtype = body.type(arg.values.leaf).dtype;
+  if (!dtype || !site.pattern || !site.pattern->right) return unknown_result();
   const size_t count = body.world.diagnostics.size();
   std::optional<size_t> bracket;
   auto shape = read_operand(body, *site.pattern->right, &bracket);
@@ -190,7 +195,7 @@ std::vector<Values> recovered(Body& body, const CallSite& site, Dtype dtype) {
   if (!shape) return unknown_result();
   Type type;
   static_cast<Shape&>(type) = *shape;
-  type.dtype = dtype;
+  type.dtype = *dtype;
   return {body.recover(type, site.range)};
 }
 

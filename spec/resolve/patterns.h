@@ -29,8 +29,10 @@ std::optional<Shape> read_operand(Body& body, const syntax::OperandExpr& operand
 void dims_error(Body& body, const CallSite& site, const Read& read, const std::string& message,
                 const std::string& label = "");
 
-/// A value of the type the right side states, when it can be read.
-std::vector<Values> recovered(Body& body, const CallSite& site, Dtype dtype);
+/// A value of the type the right side states, when it can be read; without `dtype` it has the
+/// first argument's.
+std::vector<Values> recovered(Body& body, const CallSite& site,
+                              std::optional<Dtype> dtype = std::nullopt);
 
 std::optional<size_t> position(const Shape& shape, const Dim& dim);
 /// The dims of `shape` but the one at `at`.

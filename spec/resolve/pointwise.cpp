@@ -12,18 +12,28 @@ using ir::BinaryFn;
 using ir::UnaryFn;
 
 const std::map<std::string, UnaryFn> unary_fns = {
-    {"-", UnaryFn::neg},   {"not", UnaryFn::logical_not}, {"exp", UnaryFn::exp},
-    {"log", UnaryFn::log}, {"sqrt", UnaryFn::sqrt},       {"rsqrt", UnaryFn::rsqrt},
-    {"tanh", UnaryFn::tanh}, {"erf", UnaryFn::erf},       {"sin", UnaryFn::sin},
-    {"cos", UnaryFn::cos}, {"abs", UnaryFn::abs},         {"floor", UnaryFn::floor}};
+    {"-", UnaryFn::neg},     {"not", UnaryFn::logical_not}, {"exp", UnaryFn::exp},
+    {"log", UnaryFn::log},   {"sqrt", UnaryFn::sqrt},       {"rsqrt", UnaryFn::rsqrt},
+    {"tanh", UnaryFn::tanh}, {"erf", UnaryFn::erf},         {"sin", UnaryFn::sin},
+    {"cos", UnaryFn::cos},   {"abs", UnaryFn::abs},         {"floor", UnaryFn::floor}};
 
-const std::map<std::string, BinaryFn> binary_fns = {
-    {"+", BinaryFn::add},          {"-", BinaryFn::sub},         {"*", BinaryFn::mul},
-    {"/", BinaryFn::div},          {"//", BinaryFn::floordiv},   {"%", BinaryFn::mod},
-    {"==", BinaryFn::eq},          {"!=", BinaryFn::ne},         {"<", BinaryFn::lt},
-    {">", BinaryFn::gt},           {"<=", BinaryFn::le},         {">=", BinaryFn::ge},
-    {"and", BinaryFn::logical_and}, {"or", BinaryFn::logical_or}, {"maximum", BinaryFn::maximum},
-    {"minimum", BinaryFn::minimum}, {"pow", BinaryFn::pow}};
+const std::map<std::string, BinaryFn> binary_fns = {{"+", BinaryFn::add},
+                                                    {"-", BinaryFn::sub},
+                                                    {"*", BinaryFn::mul},
+                                                    {"/", BinaryFn::div},
+                                                    {"//", BinaryFn::floordiv},
+                                                    {"%", BinaryFn::mod},
+                                                    {"==", BinaryFn::eq},
+                                                    {"!=", BinaryFn::ne},
+                                                    {"<", BinaryFn::lt},
+                                                    {">", BinaryFn::gt},
+                                                    {"<=", BinaryFn::le},
+                                                    {">=", BinaryFn::ge},
+                                                    {"and", BinaryFn::logical_and},
+                                                    {"or", BinaryFn::logical_or},
+                                                    {"maximum", BinaryFn::maximum},
+                                                    {"minimum", BinaryFn::minimum},
+                                                    {"pow", BinaryFn::pow}};
 
 bool is_comparison(BinaryFn fn) { return fn >= BinaryFn::eq && fn <= BinaryFn::ge; }
 
@@ -57,7 +67,8 @@ std::optional<Shape> joined(Body& body, const std::vector<ir::ValueId>& operands
   Diagnostic& error = body.error("E0305", range, "no operand of " + op + " has all dims: " + shapes,
                                  "one operand must have the dims of the others");
   error.types = types;
-  error.fixes.push_back({"give one of them the other's dims: `expand(\"... -> ...\", x)`", {}, false, ""});
+  error.fixes.push_back(
+      {"give one of them the other's dims: `expand(\"... -> ...\", x)`", {}, false, ""});
   return std::nullopt;
 }
 
@@ -110,7 +121,8 @@ std::optional<std::string> refuses(BinaryFn fn, Dtype dtype) {
 }
 
 // A number beside integers must be whole.
-bool whole_numbers(Body& body, const std::vector<ir::ValueId>& ids, Dtype dtype, SourceRange range) {
+bool whole_numbers(Body& body, const std::vector<ir::ValueId>& ids, Dtype dtype,
+                   SourceRange range) {
   if (!is_integer(dtype)) return true;
   for (ir::ValueId id : ids) {
     auto value = body.literal(id);

@@ -4,7 +4,7 @@
 namespace shardproof::resolution {
 namespace {
 
-constexpr size_t most_leaves = 20000;
+constexpr size_t most_leaves = 5000;
 
 std::optional<Types> read_fields(World& world, size_t record) {
   const RecordEntity entity = world.records[record];
@@ -58,8 +58,8 @@ void compare(World& world, const Types& record, const Types& layout, const std::
               path.empty() ? record.names[i] : path + "." + record.names[i], range);
     return;
   }
-  const bool same = same_dims(record.leaf, layout.leaf) &&
-                    same_class(record.leaf.dtype, layout.leaf.dtype);
+  const bool same =
+      same_dims(record.leaf, layout.leaf) && same_class(record.leaf.dtype, layout.leaf.dtype);
   if (!same)
     refuse("the field `" + path + "` is " + to_string(layout.leaf) + ", and in the record " +
            to_string(record.leaf));

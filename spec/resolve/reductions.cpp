@@ -26,8 +26,9 @@ std::optional<Dtype> summed_dtype(Body& body, const CallSite& site, const Read& 
   for (size_t i = 0; i < read.operands.size(); ++i) {
     const Dtype other = body.type(read.operands[i]).dtype;
     if (other == dtype && (is_float(dtype) || is_integer(dtype))) continue;
-    const std::string names = other == dtype ? std::string(to_string(dtype))
-                                             : std::string(to_string(dtype)) + " and " + to_string(other);
+    const std::string names = other == dtype
+                                  ? std::string(to_string(dtype))
+                                  : std::string(to_string(dtype)) + " and " + to_string(other);
     Diagnostic& error = body.error("E0104", site.range, "`" + site.name + "` of " + names,
                                    "the operands need one dtype of numbers");
     if (other != dtype && !body.inferred()) {
@@ -44,28 +45,30 @@ std::optional<Dtype> target(Body& body, const CallSite& site, Dtype dtype,
                             std::optional<Dtype>& to) {
   to = dtype_argument(site, "to");
   if (!site.named.count("to")) return dtype;
-  if (to && is_float(*to) == is_float(dtype) && *to != Dtype::boolean && *to != Dtype::key) return *to;
+  if (to && is_float(*to) == is_float(dtype) && *to != Dtype::boolean && *to != Dtype::key)
+    return *to;
   body.error("E0104", site.named.at("to").range, "`to=` names a dtype of the same kind");
   return std::nullopt;
 }
 
 std::vector<Values> einsum(Body& body, const CallSite& site) {
-  if (!expect(body, site, 1, 100, {"to"})) return recovered(body, site, Dtype::f32);
+  if (!expect(body, site, 1, 100, {"to"})) return recovered(body, site);
   auto read = read_pattern(body, site, site.args.size(), Right::required);
-  if (!read) return recovered(body, site, dtype_argument(site, "to").value_or(Dtype::f32));
+  if (!read) return recovered(body, site, dtype_argument(site, "to"));
   const ir::Pattern& pattern = read->pattern;
   std::optional<Dim> twice = repeated(pattern.right);
   for (const Shape& left : pattern.left) twice = twice ? twice : repeated(left);
   if (twice) dims_error(body, site, *read, "`" + to_string(*twice) + "` twice in one operand");
   for (const Split& split : pattern.right.dims)
     if (!any_has(pattern.left, split.dim)) {
-      dims_error(body, site, *read, "no operand has the result's dim `" + to_string(split.dim) + "`");
+      dims_error(body, site, *read,
+                 "no operand has the result's dim `" + to_string(split.dim) + "`");
       twice = split.dim;
     }
   auto dtype = summed_dtype(body, site, *read);
   std::optional<Dtype> to;
   if (dtype) dtype = target(body, site, *dtype, to);
-  if (twice || !dtype) return recovered(body, site, dtype.value_or(Dtype::f32));
+  if (twice || !dtype) return recovered(body, site, dtype);
   return {tensor(body.emit(ir::Einsum{pattern, to}, read->operands, pattern.right, *dtype,
                            site.range, read->ranges))};
 }
@@ -84,17 +87,18 @@ std::vector<Values> reduce(Body& body, const CallSite& site) {
                                                : ir::ReduceFn::min;
   std::vector<Name> keywords;
   if (fn == ir::ReduceFn::sum) keywords = {"to"};
-  if (!expect(body, site, 1, 1, keywords)) return recovered(body, site, Dtype::f32);
+  if (!expect(body, site, 1, 1, keywords)) return recovered(body, site);
   auto read = read_pattern(body, site, 1, Right::required);
-  if (!read) return recovered(body, site, Dtype::f32);
+  if (!read) return recovered(body, site);
   align(body, *read, read->pattern.left[0]);
   auto dtype = summed_dtype(body, site, *read);
   std::optional<Dtype> to;
   if (dtype) dtype = target(body, site, *dtype, to);
   const bool good = drops(read->pattern.left[0], read->pattern.right);
   if (!good)
-    dims_error(body, site, *read, "the result has the operand's dims but for those that vanish, in their order");
-  if (!good || !dtype) return recovered(body, site, dtype.value_or(Dtype::f32));
+    dims_error(body, site, *read,
+               "the result has the operand's dims but for those that vanish, in their order");
+  if (!good || !dtype) return recovered(body, site, dtype);
   return {tensor(body.emit(ir::Reduce{fn, read->pattern, to}, read->operands, read->pattern.right,
                            *dtype, site.range, read->ranges))};
 }
@@ -134,7 +138,8 @@ std::vector<Values> top_k(Body& body, const CallSite& site) {
   const ir::ValueId values = body.add_value(type, site.range);
   type.dtype = Dtype::i32;
   const ir::ValueId indices = body.add_value(type, site.range);
-  body.emit_to(ir::TopK{read->pattern}, read->operands, {values, indices}, site.range, read->ranges);
+  body.emit_to(ir::TopK{read->pattern}, read->operands, {values, indices}, site.range,
+               read->ranges);
   return {tensor(values), tensor(indices)};
 }
 

@@ -27,4 +27,9 @@ struct Resolved {
 Resolved resolve(Sources& sources, const std::string& path, const FileReader& reader,
                  std::vector<Diagnostic>& diagnostics);
 
+/// The same for a file that is a tree already, parsed or built in C++; `path` is where its imports
+/// are looked for.
+Resolved resolve(Sources& sources, syntax::File file, const std::string& path,
+                 const FileReader& reader, std::vector<Diagnostic>& diagnostics);
+
 }  // namespace shardproof

@@ -31,7 +31,7 @@ class SignatureReader {
 
   void run() {
     const size_t before = world_.errors();
-    entity_.generic = is_generic(*entity_.decl);
+    entity_.generic = world_.files[entity_.file].library || is_generic(*entity_.decl);
     for (const syntax::Param& param : entity_.decl->params) add(param);
     const size_t unsaved = entity_.params.size();
     for (const syntax::Param& param : entity_.decl->saved) add(param);
@@ -40,14 +40,14 @@ class SignatureReader {
     for (size_t i = 0; i < entity_.params.size(); ++i)
       for (size_t j = 0; j < i; ++j)
         if (entity_.params[i].name == entity_.params[j].name) repeated(entity_.params[i]);
-    entity_.bad = entity_.bad || world_.errors() > before;
+    entity_.bad = entity_.unreadable = unreadable_ || world_.errors() > before;
   }
 
  private:
   std::optional<Types> type_of(const syntax::TypeExpr& type) {
     if (entity_.generic) return Types{};
     auto result = resolve_type(context_, type);
-    if (!result) entity_.bad = true;
+    unreadable_ = unreadable_ || !result;  // perhaps told before, at a record
     return result;
   }
 
@@ -88,6 +88,7 @@ class SignatureReader {
   World& world_;
   FunctionEntity& entity_;
   TypeContext context_;
+  bool unreadable_ = false;
 };
 
 }  // namespace

@@ -1,5 +1,6 @@
 #include "spec/resolve/sizes.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
@@ -39,7 +40,8 @@ ArithNames names_of(World& world, const FileScope& file) {
     if (expr.kind == syntax::Expr::Kind::name && found != file.consts.end())
       return arith_number(found->second.text);
     if (expr.kind == syntax::Expr::Kind::name && file.dims.count(expr.text)) {
-      Diagnostic& error = world.error("E0109", expr.range, "`" + expr.text + "` is a dim, no number");
+      Diagnostic& error =
+          world.error("E0109", expr.range, "`" + expr.text + "` is a dim, no number");
       error.fixes.push_back(
           {"its size is `|" + expr.text + "|`", {{expr.range, "|" + expr.text + "|"}}, false, ""});
       return std::nullopt;
@@ -94,8 +96,9 @@ std::optional<double> constant(World& world, const FileScope& file, const syntax
       const double number = ir::evaluate(*value, {});
       if (std::isfinite(number)) return number;
     }
-    world.error("E0106", expr.range, is_closed(*value) ? "a const that is no finite number"
-                                                       : "a const does not depend on sizes");
+    world.error("E0106", expr.range,
+                is_closed(*value) ? "a const that is no finite number"
+                                  : "a const does not depend on sizes");
   } catch (const std::exception& error) {
     world.error("E0106", expr.range, std::string("a const that cannot be: ") + error.what());
   }
@@ -108,6 +111,8 @@ void names_in(const ir::Arith& arith, std::vector<Name>& out) {
   if (arith.kind == ir::Arith::Kind::size) out.push_back(arith.text);
   for (const ir::Arith& arg : arith.args) names_in(arg, out);
 }
+
+constexpr size_t most_factors = 1000, deepest_dim = 200;
 
 // Depth first over what a dim's declaration speaks of; the dim that closes a circle becomes plain.
 class CircleCutter {
@@ -130,6 +135,11 @@ class CircleCutter {
     if (info.size) names_in(*info.size, needs);
     for (const Name& need : needs) visit(need, depth + 1);
     state_[name] = 2;
+    if (!within_bounds(world_, name, info)) {
+      info.kind = ir::DimInfo::Kind::plain;
+      info.of.clear();
+      info.size.reset();
+    }
   }
 
  private:
@@ -162,6 +172,21 @@ void check_size(World& world, const Name& name, const ir::DimInfo& info) {
 }
 
 }  // namespace
+
+bool within_bounds(World& world, const Name& name, const ir::DimInfo& info) {
+  std::vector<Name> needs = info.of;
+  if (info.size) names_in(*info.size, needs);
+  size_t factors = needs.empty() ? 1 : 0, depth = 0;
+  for (const Name& need : needs) {
+    auto known = world.dim_weights.find(need);
+    factors += known == world.dim_weights.end() ? 1 : known->second.first;
+    depth = std::max(depth, known == world.dim_weights.end() ? 0 : known->second.second);
+  }
+  const bool good = factors <= most_factors && depth < deepest_dim;
+  if (!good) world.error("E0106", info.range, "the size of `" + name + "` is too long written out");
+  world.dim_weights[name] = good ? std::pair{factors, depth + 1} : std::pair<size_t, size_t>{1, 0};
+  return good;
+}
 
 void check_sizes(World& world) {
   CircleCutter cutter(world);

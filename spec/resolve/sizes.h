@@ -23,6 +23,9 @@ std::optional<ir::Arith> arith(World& world, const syntax::Expr& expr, const Ari
 /// Whether no size is left open in it.
 bool is_closed(const ir::Arith& arith);
 
+/// Whether what a declaration stands for, written out, is not too long or too deep (E0106).
+bool within_bounds(World& world, const Name& name, const ir::DimInfo& info);
+
 /// Sizes of all dims: circles are cut (E0106), and those that can be computed are positive, whole
 /// and below 2^53 (E0106).
 void check_sizes(World& world);

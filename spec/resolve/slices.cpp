@@ -17,16 +17,17 @@ std::optional<Dim> in_place(const Shape& whole, size_t bracket, const Shape& par
 }
 
 std::vector<Values> read(Body& body, const CallSite& site) {
-  if (!expect(body, site, 1, 1, {"at"})) return recovered(body, site, Dtype::f32);
+  if (!expect(body, site, 1, 1, {"at"})) return recovered(body, site);
   auto read = read_pattern(body, site, 1, Right::required, "left");
   const ir::ValueId at = offset_argument(body, site, "at");
-  if (!read || at == ir::no_value) return recovered(body, site, Dtype::f32);
+  if (!read || at == ir::no_value) return recovered(body, site);
   align(body, *read, read->pattern.left[0]);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
   auto part = in_place(pattern.left[0], *pattern.left_bracket, pattern.right);
   if (!part || *part == pattern.left[0].dims[*pattern.left_bracket].dim) {
-    dims_error(body, site, *read, "the dim in brackets gives way to nothing or to another dim in its place");
+    dims_error(body, site, *read,
+               "the dim in brackets gives way to nothing or to another dim in its place");
     return recovered(body, site, dtype);
   }
   return {tensor(body.emit(ir::Read{pattern}, {read->operands[0], at}, pattern.right, dtype,
@@ -37,27 +38,29 @@ bool same_dtypes(Body& body, const CallSite& site, const Read& read) {
   const Dtype dtype = body.type(read.operands[0]).dtype;
   for (ir::ValueId id : read.operands) {
     if (body.type(id).dtype == dtype) continue;
-    body.error("E0104", site.range, "`" + site.name + "` of " + to_string(dtype) + " and " +
-                                        to_string(body.type(id).dtype));
+    body.error(
+        "E0104", site.range,
+        "`" + site.name + "` of " + to_string(dtype) + " and " + to_string(body.type(id).dtype));
     return false;
   }
   return true;
 }
 
 std::vector<Values> write(Body& body, const CallSite& site) {
-  if (!expect(body, site, 2, 2, {"at"})) return recovered(body, site, Dtype::f32);
+  if (!expect(body, site, 2, 2, {"at"})) return recovered(body, site);
   auto read = read_pattern(body, site, 2, Right::required, "left");
   const ir::ValueId at = offset_argument(body, site, "at");
-  if (!read || at == ir::no_value) return recovered(body, site, Dtype::f32);
+  if (!read || at == ir::no_value) return recovered(body, site);
   align(body, *read, read->pattern.left[0]);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
   const bool good = pattern.bracket_operand == 0 && same_dims(pattern.left[0], pattern.right) &&
                     in_place(pattern.left[0], *pattern.left_bracket, pattern.left[1]);
   if (!good)
-    dims_error(body, site, *read,
-               "the second operand has the first's dims, without the one in brackets or with another in "
-               "its place; the result has the first's");
+    dims_error(
+        body, site, *read,
+        "the second operand has the first's dims, without the one in brackets or with another in "
+        "its place; the result has the first's");
   if (!good || !same_dtypes(body, site, *read)) return recovered(body, site, dtype);
   return {tensor(body.emit(ir::Write{pattern}, {read->operands[0], read->operands[1], at},
                            pattern.right, dtype, site.range,
@@ -75,8 +78,9 @@ bool adds_up(Body& body, const CallSite& site, const Read& read, const std::vect
   try {
     const double entries = ir::evaluate(sum, {}), size = ir::evaluate(whole, {});
     if (entries == size) return true;
-    dims_error(body, site, read, "the operands have " + shortest(entries) + " entries, and the result " +
-                                     shortest(size));
+    dims_error(
+        body, site, read,
+        "the operands have " + shortest(entries) + " entries, and the result " + shortest(size));
     return false;
   } catch (const std::exception&) {
     return true;  // told where the size is declared
@@ -84,9 +88,9 @@ bool adds_up(Body& body, const CallSite& site, const Read& read, const std::vect
 }
 
 std::vector<Values> concat(Body& body, const CallSite& site) {
-  if (!expect(body, site, 1, 1000)) return recovered(body, site, Dtype::f32);
+  if (!expect(body, site, 1, 1000)) return recovered(body, site);
   auto read = read_pattern(body, site, site.args.size(), Right::required, "right");
-  if (!read) return recovered(body, site, Dtype::f32);
+  if (!read) return recovered(body, site);
   align(body, *read, read->pattern.left[0]);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
@@ -95,7 +99,8 @@ std::vector<Values> concat(Body& body, const CallSite& site) {
     auto part = in_place(pattern.right, *pattern.right_bracket, left);
     if (!part) {
       dims_error(body, site, *read,
-                 "each operand has the result's dims, without the one in brackets or with another in its place");
+                 "each operand has the result's dims, without the one in brackets or with another "
+                 "in its place");
       return recovered(body, site, dtype);
     }
     parts.push_back(*part);

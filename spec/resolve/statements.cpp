@@ -8,6 +8,8 @@
 namespace shardproof::resolution {
 namespace {
 
+constexpr size_t most_values = 400000;
+
 class StatementReader {
  public:
   explicit StatementReader(Body& body) : body_(body) {}
@@ -23,7 +25,8 @@ class StatementReader {
   void operator()(const syntax::Require& node) {
     auto condition = arith(body_.world, node.condition, names_in(body_));
     if (condition)
-      body_.block->requirements.push_back({std::move(*condition), body_.located(node.condition.range)});
+      body_.block->requirements.push_back(
+          {std::move(*condition), body_.located(node.condition.range)});
   }
 
   void operator()(const syntax::Bind& node) {
@@ -52,14 +55,12 @@ class StatementReader {
 
   void operator()(const syntax::Return& node) {
     Frame& frame = *body_.frame;
-    if (body_.loop && !frame.instance)
-      return (void)body_.error("E0109", statement_, "`return` inside a loop", "write `next` or `emit`");
-    if (frame.has_returned)
-      return (void)body_.error("E0109", statement_, "a second `return`");
+    if (body_.loop)
+      return (void)body_.error("E0109", statement_, "`return` inside a loop",
+                               "write `next` or `emit`");
     frame.returned = body_.all(node.values);
     frame.has_returned = true;
     frame.return_range = statement_;
-    ranges(node.values, return_ranges);
   }
 
   void operator()(const syntax::Next& node) {
@@ -70,8 +71,9 @@ class StatementReader {
     loop->has_next = true;
     std::vector<Values> values = body_.all(node.values);
     if (values.size() != loop->carries.size()) {
-      body_.error("E0103", statement_, std::to_string(values.size()) + " values for " +
-                                           std::to_string(loop->carries.size()) + " carries");
+      body_.error("E0103", statement_,
+                  std::to_string(values.size()) + " values for " +
+                      std::to_string(loop->carries.size()) + " carries");
       values.assign(loop->carries.size(), unknown_value());
     }
     for (size_t i = 0; i < values.size(); ++i) {
@@ -92,13 +94,8 @@ class StatementReader {
   }
 
   void at(SourceRange range) { statement_ = range; }
-  std::vector<SourceRange> return_ranges;
 
  private:
-  static void ranges(const std::vector<syntax::Expr>& exprs, std::vector<SourceRange>& out) {
-    for (const syntax::Expr& expr : exprs) out.push_back(expr.range);
-  }
-
   void declare(const syntax::DimDecl& node, size_t i, const std::vector<Name>& known,
                const std::function<std::optional<ir::Arith>(const syntax::Expr&)>& size) {
     const Name& name = node.names[i];
@@ -125,7 +122,10 @@ class StatementReader {
     if (info->kind == ir::DimInfo::Kind::alias && of.size() > 1)
       info->kind = ir::DimInfo::Kind::group;
     info->range = body_.located(info->range);
-    body_.frame->dims[name] = body_.world.local_dim(body_.frame->function, name, std::move(*info));
+    if (!within_bounds(body_.world, name, *info)) return;
+    const Dim dim = body_.world.local_dim(body_.frame->function, name, std::move(*info));
+    body_.world.dim_weights[dim.factors[0]] = body_.world.dim_weights[name];
+    body_.frame->dims[name] = dim;
   }
 
   void bind(const syntax::Target& target, Values values, SourceRange range, bool saved) {
@@ -139,14 +139,14 @@ class StatementReader {
   Values ascribe(const Values& values, const Types& type, const syntax::Target& target,
                  SourceRange range) {
     if (is_unknown(values)) return fit(body_, values, type, range, {"E0302", "E0302", ""});
-    const Values fitted = fit(body_, values, type, range,
-                              {"E0302", "E0302", "`" + target.name + "`"});
+    const Values fitted =
+        fit(body_, values, type, range, {"E0302", "E0302", "`" + target.name + "`"});
     std::vector<Type> types = leaves(type);
     size_t next = 0;
     return transform<ir::ValueId>(fitted, [&](ir::ValueId id) {
       const Type& stated = types[next++];
-      return body_.emit(ir::Ascribe{stated, false}, {id}, stated, stated.dtype,
-                        target.type->range, {range});
+      return body_.emit(ir::Ascribe{stated, false}, {id}, stated, stated.dtype, target.type->range,
+                        {range});
     });
   }
 
@@ -159,8 +159,14 @@ class StatementReader {
 void Body::statements(const syntax::Block& text) {
   StatementReader reader(*this);
   for (const syntax::Statement& statement : text) {
-    if (function.values.size() > 2000000) {
+    if (exhausted) return;
+    if (function.values.size() > most_values) {
+      exhausted = lost = true;
       error("E0007", statement.range, "this body becomes too long when its calls are written out");
+      return;
+    }
+    if (frame->has_returned && !loop) {
+      error("E0109", statement.range, "nothing is run after `return`");
       return;
     }
     reader.at(statement.range);

@@ -8,10 +8,9 @@ namespace shardproof::resolution {
 namespace {
 
 std::vector<Values> expand(Body& body, const CallSite& site) {
-  const Dtype guess = Dtype::f32;
-  if (!expect(body, site, 1, 1)) return recovered(body, site, guess);
+  if (!expect(body, site, 1, 1)) return recovered(body, site);
   auto read = read_pattern(body, site, 1, Right::required);
-  if (!read) return recovered(body, site, guess);
+  if (!read) return recovered(body, site);
   align(body, *read, read->pattern.left[0]);
   const Shape &left = read->pattern.left[0], &right = read->pattern.right;
   size_t next = 0;
@@ -39,9 +38,9 @@ std::vector<Name> factors(Body& body, const Shape& shape) {
 }
 
 std::vector<Values> rearrange(Body& body, const CallSite& site) {
-  if (!expect(body, site, 1, 1)) return recovered(body, site, Dtype::f32);
+  if (!expect(body, site, 1, 1)) return recovered(body, site);
   auto read = read_pattern(body, site, 1, Right::required);
-  if (!read) return recovered(body, site, Dtype::f32);
+  if (!read) return recovered(body, site);
   const Dtype dtype = body.type(read->operands[0]).dtype;
   if (factors(body, read->pattern.left[0]) != factors(body, read->pattern.right)) {
     dims_error(body, site, *read, "both sides have the same dims, in any order and grouping");
@@ -55,11 +54,15 @@ std::vector<Values> rearrange(Body& body, const CallSite& site) {
 std::vector<Values> moved(Body& body, const CallSite& site) {
   const bool permute = site.name == "ppermute";
   if (!expect(body, site, 1, 1, {"by"})) return unknown_result();
+  if (permute && !body.frame->is_plan) {
+    body.error("E0109", site.range, "a fn has no collectives; `roll` moves entries");
+    return recovered(body, site);
+  }
   const bool right = site.pattern && site.pattern->right;
   auto read = read_pattern(body, site, 1, permute ? Right::required : Right::optional,
                            right ? "both" : "left");
   const ir::ValueId by = offset_argument(body, site, "by");
-  if (!read || by == ir::no_value) return recovered(body, site, Dtype::f32);
+  if (!read || by == ir::no_value) return recovered(body, site);
   const Dtype dtype = body.type(read->operands[0]).dtype;
   ir::Pattern& pattern = read->pattern;
   if (!right) {
@@ -94,9 +97,9 @@ std::vector<Values> ordered(Body& body, const CallSite& site) {
     return unknown_result();
   }
   const ir::OrderedFn fn = sorts ? ir::OrderedFn::argsort : ir::OrderedFn::cumsum;
-  return {tensor(body.emit(ir::Ordered{fn, read->pattern, *dim}, read->operands,
-                           read->pattern.right, sorts ? Dtype::i32 : type.dtype, site.range,
-                           read->ranges))};
+  return {
+      tensor(body.emit(ir::Ordered{fn, read->pattern, *dim}, read->operands, read->pattern.right,
+                       sorts ? Dtype::i32 : type.dtype, site.range, read->ranges))};
 }
 
 }  // namespace
@@ -107,8 +110,6 @@ void add_structure(std::map<Name, Handler>& table) {
   table["roll"] = table["ppermute"] = moved;
 }
 
-void add_ordered(std::map<Name, Handler>& table) {
-  table["cumsum"] = table["argsort"] = ordered;
-}
+void add_ordered(std::map<Name, Handler>& table) { table["cumsum"] = table["argsort"] = ordered; }
 
 }  // namespace shardproof::resolution

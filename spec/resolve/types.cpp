@@ -1,11 +1,16 @@
 #include "spec/resolve/types.h"
 
 #include <algorithm>
+#include <cstdlib>
 #include <set>
 
 namespace shardproof::resolution {
 namespace {
 
+bool possible_size(const Name& number) {
+  const double value = std::strtod(number.c_str(), nullptr);
+  return value >= 1 && value <= 9007199254740992.0;
+}
 
 bool known_dim(const TypeContext& context, const Name& name) {
   return is_number(name) || context.file.dims.count(name) ||
@@ -89,8 +94,9 @@ std::optional<Dim> resolve_dim(const TypeContext& context, const syntax::SplitEx
       context.world.unknown("dim", name, split.range, visible_dims(context));
       return std::nullopt;
     }
-    if (is_number(name) && name.find_first_not_of('0') == name.npos) {
-      context.world.error("E0106", split.range, "a dim of size 0");
+    if (is_number(name) && !possible_size(name)) {
+      context.world.error("E0106", split.range, "a dim cannot have the size " + name,
+                          "a size is a positive whole number below 2^53");
       return std::nullopt;
     }
     auto local = context.dims ? context.dims->find(name) : std::map<Name, Dim>::const_iterator();
@@ -133,7 +139,8 @@ std::optional<Types> tensor_type(const TypeContext& context, const syntax::TypeE
   std::optional<Dtype> dtype = dtype_of(type.name);
   if (type.name == "float") dtype = context.float_dtype;
   if (!dtype) {
-    context.world.error("E0110", type.range, "`float` is only in the signature of a generic function");
+    context.world.error("E0110", type.range,
+                        "`float` is only in the signature of a generic function");
     return std::nullopt;
   }
   auto shape = resolve_shape(context, type.dims, type.marks, true);
@@ -155,7 +162,8 @@ std::optional<Types> resolve_type(const TypeContext& context, const syntax::Type
   }
   const RecordEntity& entity = context.world.records[found->second];
   if (entity.layout && !context.axes_allowed) {
-    context.world.error("E0109", type.range, "`" + type.name + "` is a layout, and a fn has no axes",
+    context.world.error("E0109", type.range,
+                        "`" + type.name + "` is a layout, and a fn has no axes",
                         "write the record `" + entity.layout->record + "`");
     return std::nullopt;
   }

@@ -8,9 +8,9 @@ namespace shardproof::resolution {
 struct TypeContext {
   World& world;
   const FileScope& file;
-  bool axes_allowed = true;                     ///< false in a fn: E0109
-  const std::map<Name, Dim>* dims = nullptr;    ///< local names, before the file's
-  const std::vector<Dim>* rest = nullptr;       ///< what `...` stands for; null: E0110
+  bool axes_allowed = true;                         ///< false in a fn: E0109
+  const std::map<Name, Dim>* dims = nullptr;        ///< local names, before the file's
+  const std::vector<Dim>* rest = nullptr;           ///< what `...` stands for; null: E0110
   std::optional<Dtype> float_dtype = std::nullopt;  ///< what `float` stands for; none: E0110
 };
 
@@ -34,9 +34,9 @@ int record_of(const World& world, size_t record);
 /// Compares every layout with its record (E0105).
 void check_layouts(World& world);
 
-bool same_dims(const Shape& a, const Shape& b);  ///< the same names in the same order
-bool same_class(Dtype a, Dtype b);               ///< both floats, or equal
-std::string dims_text(const Shape& shape);       ///< `B L M`, axes and marks left out
+bool same_dims(const Shape& a, const Shape& b);               ///< the same names in the same order
+bool same_class(Dtype a, Dtype b);                            ///< both floats, or equal
+std::string dims_text(const Shape& shape);                    ///< `B L M`, axes and marks left out
 std::string describe(const World& world, const Types& type);  ///< `f32[M]`, `record Ffn`
 
 }  // namespace shardproof::resolution

@@ -32,7 +32,7 @@ struct FileScope {
   std::map<Name, const syntax::ConfigDecl*> configs;
   std::map<Name, SourceRange> declared;  ///< where each name of the last five maps was brought in
   std::vector<std::pair<const syntax::ImportDecl*, size_t>> imports;  ///< into World::files
-  std::set<size_t> reaches;                                          ///< imports, closed
+  std::set<size_t> reaches;                                           ///< imports, closed
 };
 
 struct RecordEntity {
@@ -42,7 +42,7 @@ struct RecordEntity {
   SourceRange range;
   const syntax::LayoutDecl* layout = nullptr;  ///< null: a record
   enum class State { fresh, busy, done, bad } state = State::fresh;
-  Types type;
+  Types type = {};
 };
 
 struct Parameter {
@@ -55,14 +55,16 @@ struct Parameter {
 struct FunctionEntity {
   const syntax::FunctionDecl* decl;
   size_t file;
-  bool generic = false;  ///< `...`, `*`, `float` or a string in its signature: resolved at each call
+  bool generic = false;  ///< of the library, or with `...`, `*`, `float` or a string in its
+                         ///< signature: resolved at each call
   std::optional<size_t> index = std::nullopt;  ///< into Program::functions, unless generic
   std::vector<Parameter> params = {};          ///< then those behind `;`
   size_t saved = 0;                            ///< how many are behind `;`
   std::vector<const syntax::TypeExpr*> written_results = {};
   std::vector<Types> results = {};
   std::vector<Name> result_names = {};
-  bool bad = false;
+  bool unreadable = false;  ///< its signature has an error
+  bool bad = false;         ///< it has an error anywhere
 };
 
 class World {
@@ -77,6 +79,7 @@ class World {
   std::vector<FunctionEntity> functions;
   ir::Program program;
   std::map<Name, std::vector<size_t>> dim_files, axis_files;  ///< who declares them
+  std::map<Name, std::pair<size_t, size_t>> dim_weights;      ///< factors written out, and depth
   std::map<std::string, Name> local_dims;                     ///< function, name and size: the dim
 
   Diagnostic& error(const char* code, SourceRange range, std::string message,

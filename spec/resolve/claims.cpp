@@ -1,0 +1,250 @@
+// What a plan claims to implement, against its parameter list (E0108).
+#include <algorithm>
+
+#include "spec/resolve/signatures.h"
+#include "spec/resolve/types.h"
+
+namespace shardproof::resolution {
+namespace {
+
+class Claim {
+ public:
+  Claim(World& world, FunctionEntity& entity)
+      : world_(world), entity_(entity), decl_(*entity.decl), file_(world.files[entity.file]) {}
+
+  void run() {
+    const size_t before = world_.errors();
+    ir::Function& function = world_.program.functions[*entity_.index];
+    const syntax::Implements& claim = *decl_.implements;
+    model_ = find(claim.model);
+    function.implements_grad = claim.grad;
+    if (claim.grad) function.uses_gradients = true;
+    if (model_) check(function);
+    entity_.bad = entity_.bad || world_.errors() > before;
+  }
+
+ private:
+  FunctionEntity* find(const Name& name) {
+    auto found = file_.functions.find(name);
+    if (found != file_.functions.end()) return &world_.functions[found->second];
+    SourceRange range = decl_.range;
+    if (decl_.name_range.file >= 0) range.begin = decl_.name_range.end;
+    world_.unknown("function", name, range, keys(file_.functions));
+    return nullptr;
+  }
+
+  void refuse(SourceRange range, const std::string& message) {
+    Diagnostic& error = world_.error("E0108", range, message);
+    if (model_)
+      error.notes.push_back({model_->decl->name_range, "`" + model_->decl->name + "` is here"});
+  }
+
+  void check(ir::Function& function) {
+    if (model_->generic || model_->decl->is_plan || !model_->index) {
+      world_.error("E0109", decl_.name_range,
+                   model_->decl->is_plan
+                       ? "a plan implements a fn, and `" + model_->decl->name + "` is a plan"
+                       : "a generic fn is no model");
+      return;
+    }
+    const size_t own = *entity_.index;
+    if (model_->unreadable || entity_.unreadable || *model_->index >= own) {
+      entity_.bad = true;
+      return;
+    }
+    function.model = *model_->index;
+    if (decl_.implements->grad)
+      check_gradient(function);
+    else
+      check_plan();
+  }
+
+  void check_plan() {
+    if (decl_.after)
+      world_.error("E0109", decl_.name_range,
+                   "`after` is of gradients: `implements grad(f) after P`");
+    const size_t count = model_->params.size();
+    if (entity_.params.size() != count)
+      return refuse(decl_.name_range, "`" + decl_.name + "` has " +
+                                          std::to_string(entity_.params.size()) +
+                                          " parameters, and its model " + std::to_string(count));
+    for (size_t i = 0; i < count; ++i)
+      if (!parameter(entity_.params[i], model_->params[i])) return;
+    if (entity_.results.size() != model_->results.size())
+      return refuse(decl_.name_range,
+                    "`" + decl_.name + "` has " + std::to_string(entity_.results.size()) +
+                        " results, and its model " + std::to_string(model_->results.size()));
+    for (size_t i = 0; i < entity_.results.size(); ++i)
+      if (!same(entity_.results[i], model_->results[i], entity_.written_results[i]->range,
+                "the result"))
+        return;
+  }
+
+  bool parameter(const Parameter& own, const Parameter& model) {
+    if (own.name == model.name)
+      return same(own.type, model.type, own.written->range, "`" + own.name + "`");
+    refuse(own.written->range,
+           "the parameter `" + own.name + "` stands where the model has `" + model.name + "`");
+    return false;
+  }
+
+  bool same(const Types& own, const Types& model, SourceRange range, const std::string& what) {
+    if (own.record != model.record) {
+      refuse(range, what + " is " + describe(world_, own) + ", and in the model " +
+                        describe(world_, model));
+      return false;
+    }
+    const std::vector<Type> mine = leaves(own), theirs = leaves(model);
+    for (size_t i = 0; i < mine.size(); ++i) {
+      if (same_dims(mine[i], theirs[i]) && same_class(mine[i].dtype, theirs[i].dtype)) continue;
+      refuse(range,
+             what + " is " + to_string(mine[i]) + ", and in the model " + to_string(theirs[i]));
+      world_.diagnostics.back().types = {to_string(mine[i]), to_string(theirs[i])};
+      return false;
+    }
+    return true;
+  }
+
+  // f's parameters, then a gradient for each result; out comes one for each float parameter.
+  void check_gradient(ir::Function& function) {
+    const size_t own = entity_.params.size() - entity_.saved, count = model_->params.size();
+    if (own != count + model_->results.size())
+      return refuse(decl_.name_range, "a gradient of `" + model_->decl->name + "` takes its " +
+                                          std::to_string(count) +
+                                          " parameters and one gradient for each result");
+    for (size_t i = 0; i < own; ++i) {
+      const bool good =
+          i < count ? parameter(entity_.params[i], model_->params[i])
+                    : same(entity_.params[i].type, model_->results[i - count],
+                           entity_.params[i].written->range, "`" + entity_.params[i].name + "`");
+      if (!good) return;
+    }
+    const std::vector<size_t> wrt = chosen();
+    if (entity_.bad) return;
+    if (entity_.results.size() != wrt.size())
+      return refuse(decl_.name_range, "`" + decl_.name + "` has " +
+                                          std::to_string(entity_.results.size()) + " results for " +
+                                          std::to_string(wrt.size()) + " gradients");
+    for (size_t i = 0; i < wrt.size(); ++i)
+      if (!same(entity_.results[i], model_->params[wrt[i]].type, entity_.written_results[i]->range,
+                "the gradient"))
+        return;
+    fill_wrt(function, wrt);
+    if (decl_.after) check_after(function);
+  }
+
+  std::vector<size_t> chosen() {
+    std::vector<size_t> result;
+    for (size_t i = 0; i < model_->params.size() && decl_.implements->wrt.empty(); ++i) {
+      bool floats = true;
+      for (const Type& leaf : leaves(model_->params[i].type))
+        floats = floats && is_float(leaf.dtype);
+      if (floats) result.push_back(i);
+    }
+    for (const Name& name : decl_.implements->wrt) {
+      size_t at = 0;
+      while (at < model_->params.size() && model_->params[at].name != name) ++at;
+      if (at < model_->params.size()) {
+        result.push_back(at);
+        continue;
+      }
+      std::vector<Name> known;
+      for (const Parameter& param : model_->params) known.push_back(param.name);
+      world_.unknown("parameter", name, decl_.name_range, known);
+      entity_.bad = true;
+    }
+    return result;
+  }
+
+  void fill_wrt(ir::Function& function, const std::vector<size_t>& wrt) {
+    size_t first = 0;
+    for (size_t i = 0; i < model_->params.size(); ++i) {
+      const size_t count = leaves(model_->params[i].type).size();
+      if (std::find(wrt.begin(), wrt.end(), i) != wrt.end())
+        for (size_t leaf = 0; leaf < count; ++leaf) function.wrt.push_back(first + leaf);
+      first += count;
+    }
+  }
+
+  void check_after(ir::Function& function) {
+    const FunctionEntity* after = find(*decl_.after);
+    if (!after) return;
+    if (!after->decl->is_plan || !after->index || *after->index >= *entity_.index)
+      return (void)world_.error("E0109", decl_.name_range, "`after` names a plan");
+    function.after = *after->index;
+    const bool same_model = after->decl->implements && !after->decl->implements->grad &&
+                            after->decl->implements->model == decl_.implements->model;
+    if (!same_model)
+      refuse(decl_.name_range,
+             "`" + after->decl->name + "` does not implement `" + model_->decl->name + "`");
+  }
+
+  World& world_;
+  FunctionEntity& entity_;
+  const syntax::FunctionDecl& decl_;
+  const FileScope& file_;
+  FunctionEntity* model_ = nullptr;
+};
+
+// The values that a plan keeps by a name, in its blocks and those inside.
+void saved_values(const ir::Function& function, const ir::Block& block,
+                  std::map<Name, ir::ValueId>& out) {
+  for (const ir::Instr& instr : block.instrs) {
+    if (std::holds_alternative<ir::Save>(instr.op) && !instr.results.empty()) {
+      const ir::ValueId id = instr.results[0];
+      if (!function.values[id].name.empty()) out[function.values[id].name] = id;
+    }
+    std::visit(
+        [&](const auto& op) {
+          if constexpr (requires { op.body; })
+            if (op.body) saved_values(function, *op.body, out);
+        },
+        instr.op);
+  }
+}
+
+void check_saved_of(World& world, FunctionEntity& entity) {
+  const ir::Function& function = world.program.functions[*entity.index];
+  const ir::Function& plan = world.program.functions[*function.after];
+  if (plan.trusted) return;
+  std::map<Name, ir::ValueId> saved;
+  saved_values(plan, plan.body, saved);
+  for (ir::ValueId id : function.saved_params) {
+    const ir::Value& value = function.values[id];
+    auto found = saved.find(value.name);
+    if (found == saved.end()) {
+      world.unknown("value saved by `" + plan.name + "` called", value.name, value.range,
+                    keys(saved));
+      continue;
+    }
+    const Type& type = plan.values[found->second].type;
+    if (same_dims(type, value.type) && type.dtype == value.type.dtype) continue;
+    Diagnostic& error = world.error("E0108", value.range,
+                                    "`" + value.name + "` is " + to_string(value.type) + ", and `" +
+                                        plan.name + "` saves " + to_string(type));
+    error.notes.push_back({plan.values[found->second].range, "saved here"});
+  }
+}
+
+}  // namespace
+
+void check_claims(World& world) {
+  for (FunctionEntity& entity : world.functions)
+    if (entity.index && entity.decl->implements) Claim(world, entity).run();
+}
+
+void check_saved(World& world) {
+  for (FunctionEntity& entity : world.functions) {
+    if (!entity.index || entity.bad) continue;
+    const ir::Function& function = world.program.functions[*entity.index];
+    const size_t before = world.errors();
+    if (!function.saved_params.empty() && !function.after)
+      world.error(
+          "E0108", entity.decl->name_range,
+          "what stands after `;` are values that a plan saves: `implements grad(f) after P`");
+    if (function.after && !world.functions.empty()) check_saved_of(world, entity);
+    entity.bad = world.errors() > before;
+  }
+}
+
+}  // namespace shardproof::resolution

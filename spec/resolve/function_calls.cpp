@@ -1,0 +1,97 @@
+// Plans and fns called by name, and records made by theirs.
+#include <algorithm>
+
+#include "spec/resolve/calls.h"
+#include "spec/resolve/primitives.h"
+
+namespace shardproof::resolution {
+namespace {
+
+// A fn calls fns, a plan calls plans (E0109).
+bool may_call(Body& body, const CallSite& site, const FunctionEntity& entity) {
+  if (entity.decl->is_plan == body.frame->is_plan) return true;
+  if (body.frame->is_plan)
+    body.error("E0109", site.range,
+               "a plan calls plans and library functions, and `" + site.name + "` is a fn");
+  else
+    body.error("E0109", site.range, "a fn calls fns, and `" + site.name + "` is a plan");
+  return false;
+}
+
+std::vector<Values> stated_results(Body& body, const FunctionEntity& entity, SourceRange range) {
+  std::vector<Values> results;
+  for (const Types& type : entity.results)
+    results.push_back(transform<ir::ValueId>(
+        type, [&](const Type& leaf) { return body.recover(leaf, range).leaf; }));
+  return results;
+}
+
+}  // namespace
+
+std::vector<Values> call_function(Body& body, const CallSite& site, const FunctionEntity& entity) {
+  if (!entity.unreadable && !may_call(body, site, entity))
+    return stated_results(body, entity, site.range);
+  if (site.has_pattern) {
+    body.error("E0103", site.pattern_range, "`" + site.name + "` takes no pattern");
+    return stated_results(body, entity, site.range);
+  }
+  std::vector<Argument> defaults;
+  const std::vector<const Argument*> args = arrange(body, site, entity, defaults);
+  // An unreadable signature or a circle was told where it is.
+  if (entity.unreadable) return unknown_result(entity.results.size());
+  if (args.size() != entity.params.size() || *entity.index >= body.index())
+    return stated_results(body, entity, site.range);
+  std::vector<ir::ValueId> operands;
+  std::vector<SourceRange> ranges;
+  for (size_t i = 0; i < args.size(); ++i) {
+    if (args[i]->dtype || args[i]->text) tensor_of(body, *args[i], "`" + site.name + "`");
+    const Values value = fit(body, args[i]->values, entity.params[i].type, args[i]->range,
+                             {"E0303", "E0303", "the argument `" + entity.params[i].name + "`"});
+    for (ir::ValueId leaf : leaves(value)) {
+      operands.push_back(leaf);
+      ranges.push_back(args[i]->range);
+    }
+  }
+  std::vector<Values> results;
+  std::vector<ir::ValueId> ids;
+  for (const Types& type : entity.results)
+    results.push_back(transform<ir::ValueId>(type, [&](const Type& leaf) {
+      ids.push_back(body.add_value(leaf, site.range));
+      return ids.back();
+    }));
+  body.emit_to(ir::Call{*entity.index}, std::move(operands), std::move(ids), site.range,
+               std::move(ranges));
+  return results;
+}
+
+std::vector<Values> construct(Body& body, const CallSite& site, size_t record) {
+  const Types* type = record_type(body.world, record, site.range);
+  if (!type) return unknown_result();
+  const RecordEntity& entity = body.world.records[record];
+  if (entity.layout && !body.frame->is_plan)
+    body.error("E0109", site.range, "`" + site.name + "` is a layout, and a fn has no axes");
+  auto refuse = [&](const std::string& message) {
+    std::string fields;
+    for (const Name& name : type->names) fields += (fields.empty() ? "" : ", ") + name + "=";
+    body.error("E0105", site.range, message, site.name + "(" + fields + ")");
+    return unknown_result();
+  };
+  if (!site.args.empty() || site.has_pattern)
+    return refuse("the fields of `" + site.name + "` are given by name");
+  Values result;
+  result.record = type->record;
+  result.names = type->names;
+  for (size_t i = 0; i < type->names.size(); ++i) {
+    auto found = site.named.find(type->names[i]);
+    if (found == site.named.end()) return refuse("the field `" + type->names[i] + "` is missing");
+    const Argument& argument = found->second;
+    result.fields.push_back(fit(body, argument.values, type->fields[i], argument.range,
+                                {"E0105", "E0105", "the field `" + type->names[i] + "`"}));
+  }
+  for (const auto& [name, argument] : site.named)
+    if (std::find(type->names.begin(), type->names.end(), name) == type->names.end())
+      return refuse("`" + site.name + "` has no field `" + name + "`");
+  return {result};
+}
+
+}  // namespace shardproof::resolution

@@ -1,0 +1,112 @@
+#include "spec/resolve/functions.h"
+
+#include "spec/resolve/body.h"
+
+namespace shardproof::resolution {
+namespace {
+
+class FunctionReader {
+ public:
+  FunctionReader(World& world, FunctionEntity& entity)
+      : entity_(entity),
+        function_(world.program.functions[*entity.index]),
+        body_(world, function_, frame_) {
+    frame_.file = entity.file;
+    frame_.is_plan = entity.decl->is_plan;
+    frame_.function = entity.decl->name;
+  }
+
+  void run() {
+    const size_t unsaved = entity_.params.size() - entity_.saved;
+    for (size_t i = 0; i < entity_.params.size(); ++i) parameter(entity_.params[i], i >= unsaved);
+    if (entity_.unreadable) return;
+    if (!entity_.decl->has_body) {
+      if (!entity_.decl->trusted)
+        body_.error("E0109", entity_.decl->name_range, "only a trusted plan has no body");
+      return;
+    }
+    body_.open_scope();
+    body_.statements(entity_.decl->body);
+    results();
+    body_.close_scope();
+    // What an error left behind is never taken for a program, told here or elsewhere.
+    if (body_.lost) entity_.bad = true;
+    if (body_.lost && body_.world.errors() == 0)
+      body_.error("E0109", entity_.decl->name_range, "this function cannot be resolved");
+  }
+
+ private:
+  void parameter(const Parameter& param, bool saved) {
+    size_t count = 0;
+    const SourceRange range = body_.world.locate(param.name, range_of(param));
+    Values values = transform<ir::ValueId>(param.type, [&](const Type& leaf) {
+      const ir::ValueId id = body_.add_value(leaf, range);
+      function_.values[id].type = leaf;
+      function_.values[id].stated = true;
+      (saved ? function_.saved_params : function_.params).push_back(id);
+      ++count;
+      return id;
+    });
+    if (!saved) function_.param_groups.emplace_back(param.name, count);
+    if (entity_.unreadable) values = unknown_value();
+    const bool told = body_.find(param.name) || body_.file().consts.count(param.name);
+    if (!told) body_.bind(param.name, std::move(values), range, false);
+  }
+
+  // The group that a parameter is written in: its name is before its type.
+  SourceRange range_of(const Parameter& param) const {
+    for (const auto* list : {&entity_.decl->params, &entity_.decl->saved})
+      for (const syntax::Param& each : *list)
+        if (&each.group.type == param.written) return each.group.range;
+    return param.written->range;
+  }
+
+  void results() {
+    const size_t count = entity_.results.size();
+    function_.return_range = frame_.return_range;
+    if (!frame_.has_returned) {
+      body_.error("E0103", entity_.decl->name_range,
+                  "`" + entity_.decl->name + "` has no `return`");
+      return;
+    }
+    const bool silent = frame_.returned.size() == 1 && is_unknown(frame_.returned[0]);
+    if (frame_.returned.size() != count) {
+      if (!silent)
+        body_.error("E0103", frame_.return_range,
+                    std::to_string(frame_.returned.size()) + " values are returned, and " +
+                        std::to_string(count) + " are declared");
+      frame_.returned.assign(count, unknown_value());
+    }
+    const std::vector<SourceRange> ranges = returned_ranges(count);
+    for (size_t i = 0; i < count; ++i) {
+      const Values value = fit(body_, frame_.returned[i], entity_.results[i], ranges[i],
+                               {"E0302", "E0302", "what is returned"});
+      for (ir::ValueId leaf : leaves(value)) function_.returned.push_back(leaf);
+    }
+  }
+
+  std::vector<SourceRange> returned_ranges(size_t count) const {
+    std::vector<SourceRange> ranges;
+    for (const syntax::Statement& statement : entity_.decl->body)
+      if (auto* node = std::get_if<syntax::Return>(&statement.node); node && ranges.empty())
+        for (const syntax::Expr& expr : node->values) ranges.push_back(expr.range);
+    if (ranges.size() != count)
+      ranges.assign(count, ranges.empty() ? frame_.return_range : ranges[0]);
+    return ranges;
+  }
+
+  FunctionEntity& entity_;
+  ir::Function& function_;
+  Frame frame_;
+  Body body_;
+};
+
+}  // namespace
+
+void read_function(World& world, FunctionEntity& entity) {
+  const size_t before = world.errors();
+  FunctionReader(world, entity).run();
+  if (world.errors() > before) entity.bad = true;
+}
+
+}  // namespace shardproof::resolution

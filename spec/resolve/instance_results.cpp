@@ -1,0 +1,134 @@
+// The body of a generic function at one call, and the order of its results.
+#include "spec/resolve/instances.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "spec/resolve/calls.h"
+#include "spec/resolve/patterns.h"
+#include "spec/resolve/primitives.h"
+
+namespace shardproof::resolution {
+
+std::vector<Values> Instantiation::body_results() {
+  Frame frame;
+  frame.file = entity_.file;
+  frame.instance = &instance_;
+  frame.caller = body_.frame;
+  frame.function = entity_.decl->name;
+  frame.dims = dims_;
+  Frame* caller = std::exchange(body_.frame, &frame);
+  LoopFrame* loop = std::exchange(body_.loop, nullptr);
+  for (size_t i = 0; i < args_.size(); ++i)
+    body_.bind(entity_.params[i].name, args_[i], given_[i]->range, false);
+  body_.statements(entity_.decl->body);
+  std::vector<Values> results = ordered(frame);
+  body_.frame = caller;
+  body_.loop = loop;
+  return results;
+}
+
+std::vector<Values> Instantiation::ordered(const Frame& frame) {
+  if (frame.returned.size() != entity_.results.size()) {
+    body_.error("E0103", entity_.decl->name_range,
+                "`" + site_.name + "` returns " + std::to_string(frame.returned.size()) + " of " +
+                    std::to_string(entity_.results.size()) + " results");
+    return unknown_result(entity_.results.size());
+  }
+  std::vector<Values> results;
+  for (size_t i = 0; i < frame.returned.size(); ++i)
+    results.push_back(is_unknown(frame.returned[i])
+                          ? unknown_value()
+                          : result(frame.returned[i], *entity_.written_results[i]));
+  return results;
+}
+
+// A result has the signature's dims, in the order of the first argument that has them all.
+Values Instantiation::result(const Values& value, const syntax::TypeExpr& written) {
+  auto type = resolve_type(body_.types(), written);
+  if (!type) return unknown_value();
+  if (type->is_record() || value.is_record())
+    return fit(body_, value, *type, entity_.decl->name_range, {"E0302", "E0302", "the result"});
+  Shape wanted = type->leaf;
+  for (ir::ValueId argument : instance_.arguments) {
+    const Type& candidate = body_.type(argument);
+    const bool all = std::all_of(wanted.dims.begin(), wanted.dims.end(), [&](const Split& split) {
+      return find(candidate, split.dim) != nullptr;
+    });
+    if (!all) continue;
+    Shape order;
+    for (const Split& split : candidate.dims)
+      if (find(wanted, split.dim)) order.dims.push_back({split.dim, {}});
+    wanted.dims = order.dims;
+    break;
+  }
+  return tensor(in_order(value.leaf, wanted, type->leaf));
+}
+
+ir::ValueId Instantiation::in_order(ir::ValueId id, const Shape& wanted, const Type& type) {
+  const Type actual = body_.type(id);
+  const SourceRange range = entity_.decl->name_range;
+  if (actual.dtype == Dtype::number && wanted.dims.empty()) {
+    return body_.emit(ir::Cast{type.dtype, std::nullopt}, {id}, {}, type.dtype, range, {range});
+  }
+  const bool same = std::is_permutation(
+      actual.dims.begin(), actual.dims.end(), wanted.dims.begin(), wanted.dims.end(),
+      [](const Split& a, const Split& b) { return a.dim == b.dim; });
+  if (!same || actual.dtype != type.dtype) {
+    body_.error(same ? "E0104" : "E0302", range,
+                "the result of `" + site_.name + "` is " + to_string(actual) +
+                    ", and its signature says " + to_string(type));
+    return ir::no_value;
+  }
+  if (same_dims(actual, wanted)) return id;
+  ir::Rearrange op;
+  op.pattern.left = {actual};
+  op.pattern.right = wanted;
+  op.pattern.inferred = true;
+  op.pattern.whole = instance_.whole;
+  return body_.emit(std::move(op), {id}, wanted, actual.dtype, range, {range});
+}
+
+// `-> ...` of the caller: another order, then a stated type.
+std::vector<Values> Instantiation::stated_result(std::vector<Values> results) {
+  if (!site_.pattern || !site_.pattern->right) return results;
+  std::optional<size_t> bracket;
+  auto shape = read_operand(body_, *site_.pattern->right, &bracket);
+  if (!shape || results.size() != 1 || results[0].is_record() || is_unknown(results[0])) {
+    if (results.size() != 1)
+      body_.error("E0103", site_.pattern_range, "the pattern states one result");
+    return results;
+  }
+  const Type actual = body_.type(results[0].leaf);
+  Shape order;
+  for (const Split& split : shape->dims)
+    for (const Split& own : actual.dims)
+      if (own.dim == split.dim || (!find(*shape, own.dim) && !find(actual, split.dim) &&
+                                   body_.world.program.same_dim(own.dim, split.dim)))
+        if (!find(order, own.dim)) {
+          order.dims.push_back({own.dim, {}});
+          break;
+        }
+  if (order.dims.size() != actual.dims.size() || order.dims.size() != shape->dims.size()) {
+    Diagnostic& error = body_.error("E0305", site_.pattern_range,
+                                    "the result has the dims `" + dims_text(actual) + "`");
+    error.types = {to_string(actual)};
+    return recovered(body_, site_, actual.dtype);
+  }
+  ir::ValueId id = results[0].leaf;
+  if (!same_dims(actual, order)) {
+    ir::Rearrange op;
+    op.pattern.left = {actual};
+    op.pattern.right = order;
+    op.pattern.inferred = true;
+    id = body_.emit(std::move(op), {id}, order, actual.dtype, site_.range, {site_.range});
+  }
+  if (body_.inferred()) return {tensor(id)};
+  Type stated;
+  static_cast<Shape&>(stated) = *shape;
+  stated.dtype = actual.dtype;
+  return {tensor(body_.emit(ir::Ascribe{stated, true}, {id}, stated, stated.dtype, site_.range,
+                            {site_.range}))};
+}
+
+}  // namespace shardproof::resolution

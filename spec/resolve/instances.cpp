@@ -1,0 +1,240 @@
+// Generic functions, the library's among them: arguments, dims and dtypes of one call.
+#include "spec/resolve/instances.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "spec/resolve/calls.h"
+#include "spec/resolve/patterns.h"
+#include "spec/resolve/primitives.h"
+#include "spec/syntax/parser.h"
+
+namespace shardproof::resolution {
+namespace {
+
+constexpr size_t deepest_call = 40;
+
+}  // namespace
+
+std::vector<Values> Instantiation::run() {
+  if (!allowed() || !take_arguments() || !working_dims() || !argument_patterns() || !bind_types())
+    return failed();
+  instance_.entity = &entity_;
+  if (body_.frame->instance) {
+    instance_.call = body_.frame->instance->call;
+    instance_.through = body_.frame->instance->through;
+  } else {
+    instance_.call = site_.range;
+  }
+  instance_.through.push_back(entity_.decl->name);
+  for (const Values& value : args_)
+    if (!value.is_record() && body_.type(value.leaf).dtype != Dtype::number)
+      instance_.arguments.push_back(value.leaf);
+  return stated_result(body_results());
+}
+
+std::vector<Values> Instantiation::failed() {
+  body_.lost = true;
+  return unknown_result(entity_.results.size());
+}
+
+bool Instantiation::allowed() {
+  const bool library = body_.world.files[entity_.file].library;
+  if (!library && body_.frame->is_plan && !body_.frame->instance) {
+    body_.error("E0109", site_.range,
+                "a plan calls plans and library functions, and `" + site_.name + "` is a fn");
+    return false;
+  }
+  const Instance* outer = body_.frame->instance;
+  if (outer && outer->through.size() >= deepest_call) {
+    body_.error("E0007", site_.range, "generic functions call each other too deeply");
+    return false;
+  }
+  return !entity_.bad;
+}
+
+bool Instantiation::take_arguments() {
+  given_ = arrange(body_, site_, entity_, defaults_);
+  if (given_.size() != entity_.params.size()) return false;
+  for (size_t i = 0; i < given_.size(); ++i) {
+    if (given_[i]->dtype || given_[i]->text) {
+      tensor_of(body_, *given_[i], "`" + site_.name + "`");
+      return false;
+    }
+    if (is_unknown(given_[i]->values)) return false;
+    const bool record =
+        body_.world.files[entity_.file].records.count(entity_.params[i].written->name);
+    if (!record && tensor_of(body_, *given_[i], "`" + site_.name + "`") == ir::no_value)
+      return false;
+    args_.push_back(given_[i]->values);
+  }
+  return true;
+}
+
+// "; S T G D" beside "...; S T Q D": by position.
+bool Instantiation::working_dims() {
+  std::vector<syntax::SplitExpr> declared, given;
+  if (entity_.decl->pattern) {
+    const size_t before = body_.world.diagnostics.size();
+    auto pattern = syntax::parse_pattern(*entity_.decl->pattern, entity_.decl->pattern_range,
+                                         body_.world.diagnostics);
+    if (!pattern) {
+      body_.world.diagnostics.resize(before);
+      return false;
+    }
+    declared = pattern->working;
+  }
+  if (site_.has_pattern && !site_.pattern) return false;
+  if (site_.pattern) given = site_.pattern->working;
+  if (declared.size() != given.size()) {
+    body_.error("E0103", site_.has_pattern ? site_.pattern_range : site_.range,
+                "`" + site_.name + "` works on " + std::to_string(declared.size()) +
+                    " dims, and the call names " + std::to_string(given.size()),
+                "they stand after `;` in the pattern");
+    return false;
+  }
+  for (size_t i = 0; i < declared.size(); ++i) {
+    auto dim = resolve_dim(body_.types(), given[i]);
+    if (!dim || declared[i].names.size() != 1) return false;
+    if (!given[i].axes.empty())
+      body_.error("E0305", given[i].range, "after `;` stand names of dims, without axes");
+    dims_[declared[i].names[0]] = *dim;
+    instance_.whole.push_back(*dim);
+  }
+  return true;
+}
+
+// What the pattern says of the first arguments: in a user's text a stated type, which may give
+// their dims other names; in a library body it only speaks of sets.
+bool Instantiation::argument_patterns() {
+  if (!site_.pattern) return true;
+  const auto& left = site_.pattern->left;
+  if (left.size() > args_.size()) {
+    body_.error("E0103", site_.pattern_range, "the pattern names more operands than there are");
+    return false;
+  }
+  bool good = true;
+  for (size_t i = 0; i < left.size(); ++i) good = argument_pattern(i, left[i]) && good;
+  return good;
+}
+
+bool Instantiation::argument_pattern(size_t i, const syntax::OperandExpr& text) {
+  std::optional<size_t> bracket;
+  auto shape = read_operand(body_, text, &bracket);
+  if (!shape || args_[i].is_record()) return false;
+  const Type actual = body_.type(args_[i].leaf);
+  bool good = shape->dims.size() == actual.dims.size() && !bracket;
+  for (size_t j = 0; good && j < actual.dims.size(); ++j)
+    good = body_.inferred() ? find(*shape, actual.dims[j].dim) != nullptr
+                            : body_.world.program.same_dim(shape->dims[j].dim, actual.dims[j].dim);
+  if (!good) {
+    Diagnostic& error =
+        body_.error("E0305", site_.pattern_range,
+                    "the pattern says `" + dims_text(*shape) + "`, and the argument `" +
+                        entity_.params[i].name + "` has the dims `" + dims_text(actual) + "`");
+    error.types = {to_string(actual)};
+    return false;
+  }
+  if (body_.inferred() || actual.dtype == Dtype::number) return true;
+  Type stated;
+  static_cast<Shape&>(stated) = *shape;
+  stated.dtype = actual.dtype;
+  args_[i] = tensor(body_.emit(ir::Ascribe{stated, true}, {args_[i].leaf}, stated, stated.dtype,
+                               given_[i]->range, {given_[i]->range}));
+  return true;
+}
+
+bool Instantiation::bind_types() {
+  for (size_t i = 0; i < args_.size(); ++i)
+    if (!bind_type(i)) return false;
+  return true;
+}
+
+bool Instantiation::bind_type(size_t i) {
+  const syntax::TypeExpr& written = *entity_.params[i].written;
+  const std::string what = "the argument `" + entity_.params[i].name + "`";
+  if (!dtype_of(written.name) && written.name != "float") {
+    auto type = resolve_type(context(), written);
+    if (!type) return false;
+    args_[i] = fit(body_, args_[i], *type, given_[i]->range, {"E0303", "E0303", what});
+    return true;
+  }
+  const Type actual = body_.type(args_[i].leaf);
+  return bind_dtype(written, actual, what, given_[i]->range) &&
+         (actual.dtype == Dtype::number || bind_dims(written, actual, what, given_[i]->range));
+}
+
+bool Instantiation::bind_dtype(const syntax::TypeExpr& written, const Type& actual,
+                               const std::string& what, SourceRange range) {
+  std::optional<Dtype> wanted = dtype_of(written.name);
+  if (!wanted) wanted = instance_.float_dtype;
+  const bool number = actual.dtype == Dtype::number;
+  if (number && (!wanted || (*wanted != Dtype::key && *wanted != Dtype::boolean))) return true;
+  if (!wanted && is_float(actual.dtype)) {
+    instance_.float_dtype = actual.dtype;
+    return true;
+  }
+  if (wanted == actual.dtype) return true;
+  Diagnostic& error = body_.error("E0104", range,
+                                  what + " of `" + site_.name + "` is " + to_string(actual.dtype) +
+                                      ", not " + (wanted ? to_string(*wanted) : "a float"));
+  error.types = {to_string(actual)};
+  if (wanted && *wanted != Dtype::key && !body_.inferred()) {
+    const std::string cast =
+        std::string(to_string(*wanted)) + "(" + std::string(body_.world.sources.text(range)) + ")";
+    error.fixes.push_back({"cast: `" + cast + "`", {{range, cast}}, false, ""});
+  }
+  return false;
+}
+
+// Named dims must be there; `...` is what else there is, the same everywhere as a set.
+bool Instantiation::bind_dims(const syntax::TypeExpr& written, const Type& actual,
+                              const std::string& what, SourceRange range) {
+  std::vector<Dim> named;
+  bool rest = false;
+  for (const syntax::SplitExpr& split : written.dims) {
+    if (split.kind == syntax::SplitExpr::Kind::star) return true;
+    if (split.kind == syntax::SplitExpr::Kind::ellipsis) {
+      rest = true;
+      continue;
+    }
+    auto dim = resolve_dim(context(), split);
+    if (!dim) return false;
+    named.push_back(*dim);
+  }
+  std::vector<Dim> others;
+  for (const Split& split : actual.dims)
+    if (std::find(named.begin(), named.end(), split.dim) == named.end())
+      others.push_back(split.dim);
+  for (const Dim& dim : named)
+    if (!find(actual, dim))
+      return refuse(range, what + " has no dim `" + to_string(dim) + "`", actual);
+  if (!rest && !others.empty())
+    return refuse(range, what + " has the dim `" + to_string(others[0]) + "` besides", actual);
+  if (!rest) return true;
+  if (!std::exchange(has_rest_, true)) {
+    instance_.rest = others;
+    return true;
+  }
+  const bool same = std::is_permutation(others.begin(), others.end(), instance_.rest.begin(),
+                                        instance_.rest.end());
+  return same || refuse(range, what + " has other dims than the first argument", actual);
+}
+
+bool Instantiation::refuse(SourceRange range, const std::string& message, const Type& actual) {
+  Diagnostic& error = body_.error("E0305", range, "`" + site_.name + "`: " + message);
+  error.types = {to_string(actual)};
+  for (ir::ValueId id : instance_.arguments) error.types.push_back(to_string(body_.type(id)));
+  return false;
+}
+
+TypeContext Instantiation::context() const {
+  return {body_.world,          body_.world.files[entity_.file], false, &dims_, &instance_.rest,
+          instance_.float_dtype};
+}
+
+std::vector<Values> call_generic(Body& body, const CallSite& site, const FunctionEntity& entity) {
+  return Instantiation(body, site, entity).run();
+}
+
+}  // namespace shardproof::resolution

@@ -1,0 +1,255 @@
+#include "spec/resolve/loops.h"
+
+#include <algorithm>
+#include <utility>
+
+#include "spec/resolve/calls.h"
+
+namespace shardproof::resolution {
+namespace {
+
+using Kind = syntax::Loop::Kind;
+
+class LoopReader {
+ public:
+  LoopReader(Body& body, const syntax::Loop& loop) : body_(body), loop_(loop) {}
+
+  std::vector<Values> run() {
+    if (!allowed() || !read_dims()) return unknown_result_of(loop_.carries.size());
+    for (const syntax::Carry& carry : loop_.carries) start(carry);
+    if (loop_.kind == Kind::ring && !block_dim()) return unknown_result_of(loop_.carries.size());
+    auto block = read_body();
+    if (loop_.kind == Kind::ring) body_.frame->dims.erase(loop_.block_dim);
+    return finish(std::move(block));
+  }
+
+ private:
+  static std::vector<Values> unknown_result_of(size_t count) {
+    return std::vector<Values>(std::max<size_t>(count, 1), unknown_value());
+  }
+
+  bool allowed() {
+    if (loop_.kind == Kind::scan) return true;
+    if (!body_.frame->is_plan) {
+      body_.error("E0109", loop_.range, "a fn has `scan`; pipelines and rings are of plans");
+      return false;
+    }
+    body_.function.uses_loops_undecided = true;
+    const bool in_pipeline = body_.loop && body_.loop->kind == Kind::pipeline;
+    if (loop_.kind == Kind::stages && !in_pipeline) {
+      body_.error("E0109", loop_.range, "`stages` is only in a pipeline");
+      return false;
+    }
+    if (loop_.kind == Kind::pipeline && body_.loop) {
+      body_.error("E0109", loop_.range, "a pipeline inside a loop");
+      return false;
+    }
+    return loop_.kind == Kind::scan || loop_.kind == Kind::stages || axis_known();
+  }
+
+  bool axis_known() {
+    if (loop_.kind == Kind::pipeline) check_schedule();
+    if (body_.file().axes.count(loop_.axis)) return true;
+    body_.world.unknown("axis", loop_.axis, loop_.range, keys(body_.file().axes));
+    return false;
+  }
+
+  void check_schedule() {
+    const FileScope& library = body_.world.files[0];
+    const syntax::ScheduleDecl* schedule = nullptr;
+    for (const FileScope* file : {&body_.file(), &library})
+      if (auto found = file->schedules.find(loop_.schedule);
+          !schedule && found != file->schedules.end())
+        schedule = found->second;
+    if (!schedule) {
+      std::vector<Name> known = keys(body_.file().schedules);
+      for (const Name& name : keys(library.schedules)) known.push_back(name);
+      return body_.world.unknown("schedule", loop_.schedule, loop_.range, known);
+    }
+    if (schedule->params.size() != loop_.schedule_args.size())
+      body_.error("E0103", body_.world.locate(loop_.schedule, loop_.range),
+                  "the schedule `" + loop_.schedule + "` takes " +
+                      std::to_string(schedule->params.size()) + " arguments");
+    for (size_t i = 0; i < loop_.schedule_args.size(); ++i) body_.one(loop_.schedule_args[i]);
+  }
+
+  bool read_dims() {
+    if (loop_.dims.size() != std::max<size_t>(loop_.variables.size(), 1)) {
+      body_.error("E0103", loop_.range, "one dim for each variable");
+      return false;
+    }
+    for (const Name& name : loop_.dims) {
+      syntax::SplitExpr split;
+      split.names = {name};
+      split.range = body_.world.locate(name, loop_.range);
+      auto dim = resolve_dim(body_.types(), split);
+      if (!dim) return false;
+      dims_.push_back(*dim);
+    }
+    return true;
+  }
+
+  // ring ... over L/c as W: W is a dim of the body, |W| = |L| / |c|.
+  bool block_dim() {
+    const Name& name = loop_.block_dim;
+    const FileScope& file = body_.file();
+    if (file.dims.count(name) || file.axes.count(name) || body_.frame->dims.count(name)) {
+      body_.world.twice(name, body_.world.locate(name, loop_.range), {},
+                        "`" + name + "` is declared already; a ring names a new dim");
+      return false;
+    }
+    ir::DimInfo info;
+    info.kind = ir::DimInfo::Kind::sized;
+    info.size = ir::Arith{ir::Arith::Kind::op,
+                          "/",
+                          ir::no_value,
+                          {{ir::Arith::Kind::size, dims_[0].factors[0], ir::no_value, {}},
+                           {ir::Arith::Kind::axis, loop_.axis, ir::no_value, {}}}};
+    info.range = body_.world.locate(name, loop_.range);
+    block_ = body_.world.local_dim(body_.frame->function, name, std::move(info));
+    body_.frame->dims[name] = block_;
+    return true;
+  }
+
+  void start(const syntax::Carry& carry) {
+    auto type = resolve_type(body_.types(), carry.type);
+    const Values init = body_.one(carry.init);
+    if (!type) {
+      carries_.push_back({});
+      inits_.push_back(unknown_value());
+      bad_ = true;
+      return;
+    }
+    carries_.push_back(*type);
+    inits_.push_back(fit(body_, init, *type, carry.init.range,
+                         {"E0304", "E0304", "the first value of `" + carry.name + "`"}));
+  }
+
+  ir::ValueId index_value() {
+    Type type;
+    type.dtype = Dtype::i32;
+    const ir::ValueId id = body_.add_value(type, loop_.range);
+    body_.function.values[id].stated = true;
+    return id;
+  }
+
+  Values carry_value(const Types& type, SourceRange range) {
+    return transform<ir::ValueId>(type, [&](const Type& leaf) {
+      const ir::ValueId id = body_.add_value(leaf, range);
+      body_.function.values[id].type = leaf;
+      body_.function.values[id].stated = !body_.frame->instance;
+      return id;
+    });
+  }
+
+  ir::BlockPtr read_body() {
+    auto block = std::make_shared<ir::Block>();
+    ir::Block* outer = std::exchange(body_.block, block.get());
+    LoopFrame frame{loop_.kind, carries_};
+    LoopFrame* outer_loop = std::exchange(body_.loop, &frame);
+    body_.open_scope();
+    for (size_t i = 0; i < loop_.variables.size(); ++i) bind_variable(*block, i);
+    for (size_t i = 0; i < loop_.carries.size(); ++i) {
+      const syntax::Carry& carry = loop_.carries[i];
+      const Values value =
+          is_unknown(inits_[i]) ? unknown_value() : carry_value(carries_[i], carry.range);
+      for (ir::ValueId leaf : leaves(value)) block->params.push_back(leaf);
+      body_.bind(carry.name, value, carry.range, false);
+    }
+    body_.statements(loop_.body);
+    body_.close_scope();
+    if (!frame.has_next && !carries_.empty()) {
+      body_.error("E0103", loop_.range, "the loop has carries, and its body no `next`");
+      bad_ = true;
+    }
+    body_.block = outer;
+    body_.loop = outer_loop;
+    close(*block, frame);
+    return block;
+  }
+
+  void bind_variable(ir::Block& block, size_t i) {
+    const ir::ValueId index = index_value();
+    block.params.push_back(index);
+    body_.bind(loop_.variables[i], tensor(index), loop_.range, false);
+    Binding* binding = body_.find(loop_.variables[i]);
+    if (!binding || binding->values.leaf != index) return;
+    binding->loop_dim = dims_[i];
+    if (loop_.kind == Kind::ring) binding->ring_block = block_;
+  }
+
+  void close(ir::Block& block, LoopFrame& frame) {
+    for (const Values& next : frame.next)
+      for (ir::ValueId leaf : leaves(next)) block.next.push_back(leaf);
+    emitted_ = std::move(frame.emitted);
+    for (const Values& emitted : emitted_) {
+      bad_ = bad_ || is_unknown(emitted);
+      for (ir::ValueId leaf : leaves(emitted)) block.emit.push_back(leaf);
+    }
+    for (const Values& init : inits_) bad_ = bad_ || is_unknown(init);
+  }
+
+  ir::Op op(ir::BlockPtr block) const {
+    switch (loop_.kind) {
+      case Kind::scan:
+        return ir::Scan{dims_[0], loop_.reverse, std::move(block)};
+      case Kind::ring:
+        return ir::Ring{Split{dims_[0], {loop_.axis}}, block_, std::move(block)};
+      case Kind::pipeline:
+        return ir::Pipeline{dims_[0], loop_.axis, loop_.schedule, std::move(block)};
+      case Kind::stages:
+        break;
+    }
+    return ir::Stages{dims_, std::move(block)};
+  }
+
+  ir::ValueId stacked(ir::ValueId id) {
+    if (id == ir::no_value) return id;
+    Type type = body_.type(id);
+    type.dims.insert(type.dims.begin(), Split{dims_[0], {}});
+    return body_.add_value(type, loop_.range);
+  }
+
+  std::vector<Values> finish(ir::BlockPtr block) {
+    std::vector<Values> results;
+    for (const Types& carry : carries_)
+      results.push_back(transform<ir::ValueId>(
+          carry, [&](const Type& leaf) { return body_.add_value(leaf, loop_.range); }));
+    for (const Values& emitted : emitted_)
+      results.push_back(
+          transform<ir::ValueId>(emitted, [&](ir::ValueId id) { return stacked(id); }));
+    if (results.empty() && !bad_)
+      body_.error("E0103", loop_.range, "the loop has no result: it neither carries nor emits");
+    std::vector<ir::ValueId> operands, ids;
+    for (const Values& init : inits_)
+      for (ir::ValueId leaf : leaves(init)) operands.push_back(leaf);
+    for (const Values& result : results)
+      for (ir::ValueId leaf : leaves(result)) ids.push_back(leaf);
+    if (bad_) {
+      for (Values& result : results) result = unknown_value();
+      return results.empty() ? unknown_result_of(1) : results;
+    }
+    std::vector<SourceRange> ranges;
+    for (size_t i = 0; i < inits_.size(); ++i)
+      ranges.insert(ranges.end(), leaves(inits_[i]).size(), loop_.carries[i].init.range);
+    body_.emit_to(op(std::move(block)), std::move(operands), std::move(ids), loop_.range,
+                  std::move(ranges));
+    return results;
+  }
+
+  Body& body_;
+  const syntax::Loop& loop_;
+  std::vector<Dim> dims_;
+  Dim block_;
+  std::vector<Types> carries_;
+  std::vector<Values> inits_, emitted_;
+  bool bad_ = false;
+};
+
+}  // namespace
+
+std::vector<Values> run_loop(Body& body, const syntax::Loop& loop) {
+  return LoopReader(body, loop).run();
+}
+
+}  // namespace shardproof::resolution

@@ -1,0 +1,73 @@
+#include "spec/resolve/resolve.h"
+
+#include "spec/resolve/declarations.h"
+#include "spec/resolve/files.h"
+#include "spec/resolve/functions.h"
+#include "spec/resolve/signatures.h"
+#include "spec/resolve/types.h"
+#include "spec/resolve/world.h"
+#include "spec/syntax/parser.h"
+
+namespace shardproof {
+namespace {
+
+using resolution::FunctionEntity;
+using resolution::World;
+
+Resolved collect(World& world) {
+  Resolved result;
+  result.readable = true;
+  result.broken.assign(world.program.functions.size(), false);
+  const size_t root = world.files.size() - 1;
+  for (bool imported : {false, true})
+    for (const FunctionEntity& entity : world.functions)
+      if (entity.index && entity.decl->is_plan && (entity.file != root) == imported)
+        result.plans.push_back(*entity.index);
+  for (const FunctionEntity& entity : world.functions)
+    if (entity.index && entity.bad) result.broken[*entity.index] = true;
+  result.program = std::move(world.program);
+  return result;
+}
+
+}  // namespace
+
+Resolved resolve(Sources& sources, syntax::File file, const std::string& path,
+                 const FileReader& reader, std::vector<Diagnostic>& diagnostics) {
+  std::vector<Diagnostic> own;
+  World world(sources, own);
+  resolution::load_library(world);
+  Resolved result;
+  if (resolution::load(world, path, std::move(file), reader)) {
+    resolution::declare_files(world);
+    resolution::check_layouts(world);
+    resolution::read_signatures(world);
+    const std::vector<size_t> order = resolution::order_functions(world);
+    resolution::check_claims(world);
+    for (size_t entity : order)
+      if (world.functions[entity].index) resolution::read_function(world, world.functions[entity]);
+    resolution::check_saved(world);
+    result = collect(world);
+  }
+  diagnostics.insert(diagnostics.end(), own.begin(), own.end());
+  return result;
+}
+
+Resolved resolve(Sources& sources, const std::string& path, const FileReader& reader,
+                 std::vector<Diagnostic>& diagnostics) {
+  std::optional<std::string> text = reader(path);
+  if (!text) {
+    Diagnostic diagnostic;
+    diagnostic.code = "E0001";
+    diagnostic.message = "the file `" + path + "` cannot be read";
+    diagnostics.push_back(std::move(diagnostic));
+    return {};
+  }
+  const int32_t source = sources.add(path, std::move(*text));
+  std::vector<Diagnostic> errors;
+  syntax::File file = syntax::parse(sources, source, errors);
+  if (errors.empty()) return resolve(sources, std::move(file), path, reader, diagnostics);
+  diagnostics.insert(diagnostics.end(), errors.begin(), errors.end());
+  return {};
+}
+
+}  // namespace shardproof
