@@ -82,7 +82,8 @@ Term represents(const denote::Geometry& geometry, const Type& type, const Local&
   for (size_t i = 0; mark && i < whole.data.size(); ++i) {
     std::vector<Term> parts;
     for (const auto& each : local) parts.push_back(each.data[i].term());
-    for (Term& each : combines(whole.data[i].term(), parts, *mark)) result.push_back(std::move(each));
+    for (Term& each : combines(whole.data[i].term(), parts, *mark))
+      result.push_back(std::move(each));
   }
   return smt::conj(result);
 }
@@ -107,9 +108,13 @@ Local run_on(const denote::Geometry& geometry, const RuleCase& rule,
 smt::Obligation rule_obligation(const RuleCase& rule, int64_t devices) {
   const denote::Geometry mesh(rule_program(), sizes(devices, devices));
   const denote::Geometry one(rule_program(), sizes(1, devices));
-  smt::Obligation result{rule.text(), smt::Kind::rule,
+  smt::Obligation result{rule.text(),
+                         smt::Kind::rule,
                          rule.text() + ", on " + std::to_string(devices) + " devices, all values",
-                         {}, Term::truth(true), false, {}};
+                         {},
+                         Term::truth(true),
+                         false,
+                         {}};
   std::vector<Local> locals, wholes;
   for (size_t i = 0; i < rule.operands.size(); ++i) {
     Represented operand = represent(mesh, rule.operands[i], i);
@@ -181,7 +186,8 @@ void check_accepted(const RuleTuple& tuple, smt::Solver& solver, RuleOutcome& ou
     if (!tuple.accepted[i]) continue;
     const RuleCase& rule = tuple.candidates[i];
     const smt::Answer answer = solver.prove(rule_obligation(rule, 2));
-    if (answer.result == smt::Result::proved) ++outcome.proved;
+    if (answer.result == smt::Result::proved)
+      ++outcome.proved;
     else
       outcome.failures.push_back(rule.text() + " accepted: " + to_string(answer.result) + " " +
                                  answer.why);
@@ -198,8 +204,10 @@ void check_refused(const RuleTuple& tuple, smt::Solver& solver, RuleOutcome& out
       has_value = true;
       if (answer.result == smt::Result::refuted) continue;
       const bool right = answer.result == smt::Result::proved;
-      if (right && tuple.gradient_only) gradient = true;
-      else if (right && !stricter_than_values(rule).empty()) stricter = true;
+      if (right && tuple.gradient_only)
+        gradient = true;
+      else if (right && !stricter_than_values(rule).empty())
+        stricter = true;
       else
         outcome.failures.push_back(rule.text() + " refused: " + to_string(answer.result) + " " +
                                    answer.why);

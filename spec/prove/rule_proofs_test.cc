@@ -14,7 +14,8 @@ TEST(Rules, AreProvedAgainstTheDenotation) {
   std::set<std::string> ops;
   size_t refused = 0;
   for (const RuleTuple& tuple : table) ops.insert(tuple.base.op);
-  std::cout << "rule            how  accepted:proved  refused:model  gradient:argument  stricter:argument  no value\n";
+  std::cout << "rule            how  accepted:proved  refused:model  gradient:argument  "
+               "stricter:argument  no value\n";
   for (const std::string& op : ops) {
     const RuleOutcome outcome = check_rule(table, op, solver);
     std::printf("%-15s Z3   %15zu  %13zu  %17zu  %17zu  %8zu\n", op.c_str(), outcome.proved,

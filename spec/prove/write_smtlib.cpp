@@ -33,7 +33,8 @@ class Writer {
 
 /// The conditions before they are reduced, so that each drop is a claim of its own.
 std::vector<Divisibility> all_conditions(const CheckedProgram& checked, const PlanReport& report) {
-  std::vector<Divisibility> result = conditions_of(checked.program(), checked.types(report.function));
+  std::vector<Divisibility> result =
+      conditions_of(checked.program(), checked.types(report.function));
   for (const Divisibility& each : report.conditions)
     if (std::find(result.begin(), result.end(), each) == result.end()) result.push_back(each);
   return result;
@@ -53,8 +54,7 @@ void write_plan(const CheckedProgram& checked, const PlanReport& report, smt::So
        plan_obligations(program, report.function, checked.types(report.function)))
     writer.write(report.name, each.obligation);
   std::vector<smt::Obligation> drops;
-  const auto kept =
-      reduce_by_implication(program, all_conditions(checked, report), solver, &drops);
+  const auto kept = reduce_by_implication(program, all_conditions(checked, report), solver, &drops);
   for (const smt::Obligation& each : drops) writer.write(report.name, each);
   const Assumptions assumed = check_assumptions(program, kept, solver, &plan);
   if (!assumed.obligation.assumptions.empty() && assumed.kind == Assumptions::Kind::satisfiable)
