@@ -60,9 +60,13 @@ Assumptions check_assumptions(const ir::Program& program,
                               const std::vector<Divisibility>& conditions, smt::Solver& solver,
                               const ir::Function* function) {
   Assumptions result;
-  result.obligation = {"assumptions", smt::Kind::size,
-                       "some mesh and sizes satisfy everything that is assumed", {},
-                       smt::Term::truth(true), true, {}};
+  result.obligation = {"assumptions",
+                       smt::Kind::size,
+                       "some mesh and sizes satisfy everything that is assumed",
+                       {},
+                       smt::Term::truth(true),
+                       true,
+                       {}};
   std::vector<SizeFact> facts;
   try {
     facts = facts_of(program, conditions, function);

@@ -20,7 +20,9 @@ std::string dim_symbol(const Dim& dim) {
 }
 
 Term radix_of(const Axis& axis) { return smt::integer(axis); }
-Term digit_of(const Axis& axis, const std::string& copy) { return smt::integer(axis + ".i" + copy); }
+Term digit_of(const Axis& axis, const std::string& copy) {
+  return smt::integer(axis + ".i" + copy);
+}
 
 Term global_index(const std::vector<Term>& digits, const std::vector<Term>& radices,
                   const Term& local_size, const Term& local) {

@@ -11,8 +11,8 @@ namespace shardproof {
 
 /// Names of the solver's variables. Axes and dims share one space of names, so these do not clash.
 std::string dim_symbol(const Dim& dim);
-smt::Term radix_of(const Axis& axis);                            ///< `t`
-smt::Term digit_of(const Axis& axis, const std::string& copy);   ///< `t.i`
+smt::Term radix_of(const Axis& axis);                           ///< `t`
+smt::Term digit_of(const Axis& axis, const std::string& copy);  ///< `t.i`
 
 smt::Term global_index(const std::vector<smt::Term>& digits, const std::vector<smt::Term>& radices,
                        const smt::Term& local_size, const smt::Term& local);

@@ -7,10 +7,10 @@
 
 namespace shardproof {
 
+using smt::conj;
 using smt::Kind;
 using smt::Obligation;
 using smt::Term;
-using smt::conj;
 
 namespace {
 
@@ -19,10 +19,14 @@ std::string axes_text(const Split& split) { return to_string(split); }
 /// Two devices and local indices that hold the same entry are the same.
 Obligation injective(const Split& split) {
   const DigitMap one(split, ""), two(split, "2");
-  Obligation result{axes_text(split) + " injective", Kind::layout,
+  Obligation result{axes_text(split) + " injective",
+                    Kind::layout,
                     axes_text(split) + ": no entry of " + to_string(split.dim) +
                         " is held twice, by two devices or at two places of one",
-                    one.bounds(), Term::truth(true), false, {}};
+                    one.bounds(),
+                    Term::truth(true),
+                    false,
+                    {}};
   const std::vector<Term> other = two.bounds();
   result.assumptions.insert(result.assumptions.end(), other.begin(), other.end());
   result.assumptions.push_back(equal(one.global(), two.global()));
@@ -38,14 +42,18 @@ Obligation injective(const Split& split) {
   return result;
 }
 
-/// Every global index has a device and a local index: the digits are quotients and remainders, which
-/// exist for positive divisors.
+/// Every global index has a device and a local index: the digits are quotients and remainders,
+/// which exist for positive divisors.
 Obligation covers(const Split& split) {
   const DigitMap map(split, "");
-  Obligation result{axes_text(split) + " covers", Kind::layout,
-                    axes_text(split) + ": every entry of " + to_string(split.dim) +
-                        " is held by some device",
-                    map.sizes(), Term::truth(true), false, map.example()};
+  Obligation result{
+      axes_text(split) + " covers",
+      Kind::layout,
+      axes_text(split) + ": every entry of " + to_string(split.dim) + " is held by some device",
+      map.sizes(),
+      Term::truth(true),
+      false,
+      map.example()};
   const Term g = smt::integer(dim_symbol(split.dim) + ".g");
   result.assumptions.push_back(less_equal(0, g));
   result.assumptions.push_back(less(g, product(map.radices()) * map.local_size()));
@@ -107,10 +115,14 @@ Obligation gathered(const std::string& name, const Split& from, const Split& to)
     digits.push_back(digit_of(axis, ""));
     radices.push_back(radix_of(axis));
   }
-  Obligation result{name + " " + axes_text(from) + " -> " + axes_text(to), Kind::index,
+  Obligation result{name + " " + axes_text(from) + " -> " + axes_text(to),
+                    Kind::index,
                     name + ": a block of " + axes_text(from) + " put in its place in " +
                         axes_text(to) + " keeps the global index of its entries",
-                    map.bounds(), Term::truth(true), false, map.example()};
+                    map.bounds(),
+                    Term::truth(true),
+                    false,
+                    map.example()};
   result.goal = conj({equal(global_index(digits, radices, size, local), map.global()),
                       less_equal(0, local), less(local, size)});
   return result;
@@ -139,10 +151,14 @@ Obligation rotation_obligation(const Split& split) {
   digits[0] = sent + by - turns * blocks;
   Term block_size = map.local_size();
   for (size_t i = 1; i < split.axes.size(); ++i) block_size = map.radices()[i] * block_size;
-  Obligation result{"ppermute " + axes_text(split), Kind::index,
+  Obligation result{"ppermute " + axes_text(split),
+                    Kind::index,
                     "ppermute: blocks of " + axes_text(split) + " sent by k roll the dim by k*|" +
                         to_string(split.dim) + "|/|" + split.axes.at(0) + "|",
-                    map.bounds(), Term::truth(true), false, map.example()};
+                    map.bounds(),
+                    Term::truth(true),
+                    false,
+                    map.example()};
   result.assumptions.push_back(less_equal(0, digits[0]));
   result.assumptions.push_back(less(digits[0], blocks));
   result.example[dim + ".by"] = result.example[dim + ".turns"] = {0, 1};
@@ -153,7 +169,8 @@ Obligation rotation_obligation(const Split& split) {
 }
 
 Obligation rearrange_obligation(const Split& group, const std::vector<Split>& parts) {
-  Obligation result{"rearrange " + axes_text(group), Kind::index, "", {}, Term::truth(true), false, {}};
+  Obligation result{
+      "rearrange " + axes_text(group), Kind::index, "", {}, Term::truth(true), false, {}};
   std::string text;
   Term row_major(0), local(0), local_size(1);
   for (const Split& part : parts) {

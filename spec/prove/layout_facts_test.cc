@@ -52,7 +52,8 @@ TEST(Layout, TwoDigitsWithoutTheirBoundAreNotInjective) {
 TEST(Layout, GathersOfTheLastAxes) {
   expect_proved(move_obligations("all_gather", split({"M"}, {"t", "d"}), split({"M"}, {"t"})), 1);
   expect_proved(move_obligations("all_gather", split({"M"}, {"t", "d"}), split({"M"}, {})), 1);
-  expect_proved(move_obligations("zero_pad", split({"M"}, {"t", "d", "e"}), split({"M"}, {"t"})), 1);
+  expect_proved(move_obligations("zero_pad", split({"M"}, {"t", "d", "e"}), split({"M"}, {"t"})),
+                1);
   expect_proved(move_obligations("psum_scatter", split({"M"}, {"t"}), split({"M"}, {"t", "d"})), 1);
   expect_proved(move_obligations("slice", split({"M"}, {}), split({"M"}, {"t", "d"})), 1);
 }
@@ -70,7 +71,8 @@ TEST(Layout, GatheringTheFirstAxisIsRefuted) {
 }
 
 TEST(Layout, AnotherOrderOfAxesIsRefuted) {
-  const auto moves = move_obligations("all_gather", split({"M"}, {"t", "d"}), split({"M"}, {"d", "t"}));
+  const auto moves =
+      move_obligations("all_gather", split({"M"}, {"t", "d"}), split({"M"}, {"d", "t"}));
   ASSERT_FALSE(moves.empty());
   expect_refuted(moves[0]);
 }
@@ -86,8 +88,10 @@ TEST(Layout, GroupsAreRowMajor) {
   // K D/t -> (K D)/t would move data between devices.
   expect_refuted(rearrange_obligation(group, {split({"K"}, {}), split({"D"}, {"t"})}));
   // (K D) as if D were major.
-  smt::Obligation swapped = rearrange_obligation(split({"K", "D"}, {}), {split({"D"}, {}), split({"K"}, {})});
-  const auto straight = rearrange_obligation(split({"K", "D"}, {}), {split({"K"}, {}), split({"D"}, {})});
+  smt::Obligation swapped =
+      rearrange_obligation(split({"K", "D"}, {}), {split({"D"}, {}), split({"K"}, {})});
+  const auto straight =
+      rearrange_obligation(split({"K", "D"}, {}), {split({"K"}, {}), split({"D"}, {})});
   swapped.goal = equal(swapped.goal.args()[0], straight.goal.args()[1]);
   expect_refuted(swapped);
 }

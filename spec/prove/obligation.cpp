@@ -26,8 +26,8 @@ std::string body(const Obligation& obligation, const std::map<std::string, std::
   const std::vector<Term> formulas = asserted(obligation);
   std::string text = "(set-logic " + logic_of(formulas) + ")\n";
   for (const Term& variable : variables_of(formulas))
-    text += "(declare-const " + to_smtlib(variable, rename) + " " + sort_name(variable.sort()) +
-            ")\n";
+    text +=
+        "(declare-const " + to_smtlib(variable, rename) + " " + sort_name(variable.sort()) + ")\n";
   for (const auto& [name, arity] : functions_of(formulas)) {
     text += "(declare-fun " + name + " (";
     for (size_t i = 0; i < arity; ++i) text += i ? " Real" : "Real";
@@ -41,10 +41,14 @@ std::string body(const Obligation& obligation, const std::map<std::string, std::
 
 const char* to_string(Kind kind) {
   switch (kind) {
-    case Kind::layout: return "layout";
-    case Kind::index: return "index";
-    case Kind::size: return "size";
-    case Kind::rule: return "rule";
+    case Kind::layout:
+      return "layout";
+    case Kind::index:
+      return "index";
+    case Kind::size:
+      return "size";
+    case Kind::rule:
+      return "rule";
   }
   return "?";
 }

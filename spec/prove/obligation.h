@@ -10,10 +10,10 @@ namespace shardproof::smt {
 enum class Kind { layout, index, size, rule };
 const char* to_string(Kind kind);
 
-/// assumptions imply goal, for all values of the variables. With `satisfiable` the claim is that the
-/// assumptions have a model, and there is no goal.
+/// assumptions imply goal, for all values of the variables. With `satisfiable` the claim is that
+/// the assumptions have a model, and there is no goal.
 struct Obligation {
-  std::string name;   ///< "M/t/d covers": short, for reports
+  std::string name;  ///< "M/t/d covers": short, for reports
   Kind kind = Kind::layout;
   std::string claim;  ///< one line for people
   std::vector<Term> assumptions;

@@ -49,8 +49,8 @@ class Collector {
     const SourceRange range = instr.place.range;
     if (auto* op = std::get_if<ir::Collective>(&instr.op)) moves(instr, range, ir::name_of(*op));
     if (auto* op = std::get_if<ir::Rearrange>(&instr.op)) {
-      const Type& from = types_.at(instr.operands.at(0)), &to = types_.at(instr.results.at(0));
-      const Shape& left = op->pattern.left.at(0), &right = op->pattern.right;
+      const Type &from = types_.at(instr.operands.at(0)), &to = types_.at(instr.results.at(0));
+      const Shape &left = op->pattern.left.at(0), &right = op->pattern.right;
       rearranged(side_of(program_, left, from, right), side_of(program_, right, to, left), range);
     }
     if (auto* op = std::get_if<ir::Ppermute>(&instr.op)) {
@@ -67,7 +67,7 @@ class Collector {
   }
 
   void moves(const ir::Instr& instr, SourceRange range, const std::string& name) {
-    const Type& from = types_.at(instr.operands.at(0)), &to = types_.at(instr.results.at(0));
+    const Type &from = types_.at(instr.operands.at(0)), &to = types_.at(instr.results.at(0));
     for (size_t i = 0; i < from.dims.size() && i < to.dims.size(); ++i)
       if (from.dims[i].axes != to.dims[i].axes)
         for (smt::Obligation& each : move_obligations(name, from.dims[i], to.dims[i]))
@@ -83,8 +83,8 @@ class Collector {
         std::vector<Split> parts;
         for (const Name& factor : factors) {
           auto axes = other.axes.find(factor);
-          parts.push_back({Dim{{factor}}, axes == other.axes.end() ? std::vector<Axis>{}
-                                                                   : axes->second});
+          parts.push_back(
+              {Dim{{factor}}, axes == other.axes.end() ? std::vector<Axis>{} : axes->second});
         }
         add(rearrange_obligation({Dim{factors}, side->axes.at(factors[0])}, parts), range);
       }

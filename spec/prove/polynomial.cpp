@@ -42,7 +42,8 @@ std::optional<Polynomial> polynomial_of(const Term& term) {
   for (const Term& arg : term.args()) {
     auto next = polynomial_of(arg);
     if (!next) return std::nullopt;
-    if (result) next = term.op() == Term::Op::add ? added(*result, *next) : multiplied(*result, *next);
+    if (result)
+      next = term.op() == Term::Op::add ? added(*result, *next) : multiplied(*result, *next);
     if (!next) return std::nullopt;
     result = std::move(next);
   }

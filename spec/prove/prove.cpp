@@ -61,8 +61,10 @@ class Prover {
     if (found.kind == Assumptions::Kind::satisfiable) return;
     const bool contradictory = found.kind == Assumptions::Kind::contradictory;
     report.diagnostics.push_back(contradictory ? *found.diagnostic : undecided_assumptions(plan));
-    if (contradictory) report.verdict = Verdict::invalid;
-    else if (report.verdict == Verdict::proved) report.verdict = Verdict::unknown;
+    if (contradictory)
+      report.verdict = Verdict::invalid;
+    else if (report.verdict == Verdict::proved)
+      report.verdict = Verdict::unknown;
   }
 
   void facts(PlanReport& report, PlanProof& proof) {
@@ -75,8 +77,10 @@ class Prover {
       if (answer.result != smt::Result::proved)
         report.diagnostics.push_back(failed(placed, answer));
     }
-    if (proof.refuted > 0) report.verdict = Verdict::refuted;
-    else if (proof.unknown > 0) report.verdict = Verdict::unknown;
+    if (proof.refuted > 0)
+      report.verdict = Verdict::refuted;
+    else if (proof.unknown > 0)
+      report.verdict = Verdict::unknown;
   }
 
   CheckedProgram& checked_;

@@ -1,6 +1,6 @@
 #pragma once
-// What the solver adds to a check: size conditions reduced, assumptions that can hold, and the index
-// maps of every layout and collective of a plan, for all sizes.
+// What the solver adds to a check: size conditions reduced, assumptions that can hold, and the
+// index maps of every layout and collective of a plan, for all sizes.
 #include "spec/prove/size_conditions.h"
 #include "spec/prove/smt.h"
 

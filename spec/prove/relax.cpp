@@ -20,7 +20,8 @@ Term below(const Term& a, const Term& b) { return less_equal(lifted(a) + Term(1)
 Term formula(const Term& term, bool positive) {
   const std::vector<Term>& args = term.args();
   switch (term.op()) {
-    case Term::Op::negation: return formula(args[0], !positive);
+    case Term::Op::negation:
+      return formula(args[0], !positive);
     case Term::Op::conj:
     case Term::Op::disj: {
       std::vector<Term> parts;
@@ -35,7 +36,8 @@ Term formula(const Term& term, bool positive) {
       return positive ? less_equal(lifted(args[0]), lifted(args[1])) : below(args[1], args[0]);
     case Term::Op::lt:
       return positive ? below(args[0], args[1]) : less_equal(lifted(args[1]), lifted(args[0]));
-    default: return positive ? term : negate(term);
+    default:
+      return positive ? term : negate(term);
   }
 }
 

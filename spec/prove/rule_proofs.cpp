@@ -1,5 +1,6 @@
 #include "spec/prove/rule_proofs.h"
 
+#include <algorithm>
 #include <functional>
 
 #include "spec/denote/runner.h"
@@ -81,7 +82,8 @@ Term represents(const denote::Geometry& geometry, const Type& type, const Local&
   for (size_t i = 0; mark && i < whole.data.size(); ++i) {
     std::vector<Term> parts;
     for (const auto& each : local) parts.push_back(each.data[i].term());
-    for (Term& each : combines(whole.data[i].term(), parts, *mark)) result.push_back(std::move(each));
+    for (Term& each : combines(whole.data[i].term(), parts, *mark))
+      result.push_back(std::move(each));
   }
   return smt::conj(result);
 }
@@ -106,9 +108,13 @@ Local run_on(const denote::Geometry& geometry, const RuleCase& rule,
 smt::Obligation rule_obligation(const RuleCase& rule, int64_t devices) {
   const denote::Geometry mesh(rule_program(), sizes(devices, devices));
   const denote::Geometry one(rule_program(), sizes(1, devices));
-  smt::Obligation result{rule.text(), smt::Kind::rule,
+  smt::Obligation result{rule.text(),
+                         smt::Kind::rule,
                          rule.text() + ", on " + std::to_string(devices) + " devices, all values",
-                         {}, Term::truth(true), false, {}};
+                         {},
+                         Term::truth(true),
+                         false,
+                         {}};
   std::vector<Local> locals, wholes;
   for (size_t i = 0; i < rule.operands.size(); ++i) {
     Represented operand = represent(mesh, rule.operands[i], i);
@@ -143,27 +149,75 @@ std::vector<smt::Obligation> accepted_obligations(const std::string& op) {
 
 namespace {
 
-void check_tuple(const RuleTuple& tuple, smt::Solver& solver, RuleOutcome& outcome) {
-  const bool any = std::find(tuple.accepted.begin(), tuple.accepted.end(), true) !=
-                   tuple.accepted.end();
-  bool has_value = false, sound = false;
+/// Some collective makes the result's value of the operand's: its name is that collective's.
+bool another_collective_does(const RuleCase& rule) {
+  using enum ir::CollectiveFn;
+  for (ir::CollectiveFn fn : {all_gather, all_reduce, psum_scatter, slice, zero_nonroot, zero_pad})
+    for (bool invariant_operand : {false, true}) {
+      Operand operand{rule.operands.at(0), true, {}};
+      if (invariant_operand && operand.type.marks.empty()) operand.type.marks["t"] = Mark::I;
+      ir::Pattern pattern;
+      pattern.left = {operand.type};
+      pattern.right = rule.result;
+      if (!apply_rule(rule_program(), ir::Collective{fn, pattern}, {operand}).refusal) return true;
+    }
+  return false;
+}
+
+}  // namespace
+
+std::string stricter_than_values(const RuleCase& rule) {
+  const auto has_max = [](const Type& type) { return reducing(type, "t") == Mark::Max; };
+  if (has_max(rule.result) || std::any_of(rule.operands.begin(), rule.operands.end(), has_max))
+    return "Max";
+  const Type& from = rule.operands.at(0);
+  const bool moves = std::holds_alternative<ir::Collective>(rule.instr);
+  if (moves && from.dims == rule.result.dims && reducing(from, "t") == reducing(rule.result, "t"))
+    return "nothing to do";
+  if (moves && another_collective_does(rule)) return "another collective";
+  return "";
+}
+
+namespace {
+
+/// The candidates that spec/rules accepts: proved for all values.
+void check_accepted(const RuleTuple& tuple, smt::Solver& solver, RuleOutcome& outcome) {
   for (size_t i = 0; i < tuple.candidates.size(); ++i) {
-    if (any && !tuple.accepted[i]) continue;
+    if (!tuple.accepted[i]) continue;
+    const RuleCase& rule = tuple.candidates[i];
+    const smt::Answer answer = solver.prove(rule_obligation(rule, 2));
+    if (answer.result == smt::Result::proved)
+      ++outcome.proved;
+    else
+      outcome.failures.push_back(rule.text() + " accepted: " + to_string(answer.result) + " " +
+                                 answer.why);
+  }
+}
+
+/// No candidate is accepted: each has a model that breaks it, or a reason why it is refused though
+/// its value is right.
+void check_refused(const RuleTuple& tuple, smt::Solver& solver, RuleOutcome& outcome) {
+  bool has_value = false, gradient = false, stricter = false;
+  for (const RuleCase& rule : tuple.candidates) {
     try {
-      const smt::Answer answer = solver.prove(rule_obligation(tuple.candidates[i], 2));
+      const smt::Answer answer = solver.prove(rule_obligation(rule, 2));
       has_value = true;
-      const bool wanted = any ? answer.result == smt::Result::proved
-                              : answer.result == smt::Result::refuted;
-      if (any && wanted) ++outcome.proved;
-      if (!any && answer.result == smt::Result::proved) sound = true;
-      if (!wanted && !(sound && tuple.gradient_only))
-        outcome.failures.push_back(tuple.candidates[i].text() + (any ? " accepted: " : " refused: ") +
-                                   to_string(answer.result) + " " + answer.why);
-    } catch (const denote::Error& error) {
-      if (any) outcome.failures.push_back(tuple.candidates[i].text() + ": " + error.what());
+      if (answer.result == smt::Result::refuted) continue;
+      const bool right = answer.result == smt::Result::proved;
+      if (right && tuple.gradient_only)
+        gradient = true;
+      else if (right && !stricter_than_values(rule).empty())
+        stricter = true;
+      else
+        outcome.failures.push_back(rule.text() + " refused: " + to_string(answer.result) + " " +
+                                   answer.why);
+    } catch (const denote::Error&) {  // arrays that do not fit: it has no value
     }
   }
-  if (!any) ++(sound ? outcome.gradient : has_value ? outcome.refuted : outcome.meaningless);
+  ++(gradient    ? outcome.gradient
+     : stricter  ? outcome.stricter
+     : has_value ? outcome.refuted
+                 : outcome.meaningless);
 }
 
 }  // namespace
@@ -171,8 +225,11 @@ void check_tuple(const RuleTuple& tuple, smt::Solver& solver, RuleOutcome& outco
 RuleOutcome check_rule(const std::vector<RuleTuple>& table, const std::string& op,
                        smt::Solver& solver) {
   RuleOutcome outcome;
-  for (const RuleTuple& tuple : table)
-    if (tuple.base.op == op) check_tuple(tuple, solver, outcome);
+  for (const RuleTuple& tuple : table) {
+    if (tuple.base.op != op) continue;
+    const bool any = std::count(tuple.accepted.begin(), tuple.accepted.end(), true) > 0;
+    any ? check_accepted(tuple, solver, outcome) : check_refused(tuple, solver, outcome);
+  }
   return outcome;
 }
 

@@ -38,12 +38,19 @@ smt::Obligation rule_obligation(const RuleCase& rule, int64_t devices);
 /// The obligations of the accepted candidates of an op.
 std::vector<smt::Obligation> accepted_obligations(const std::string& op);
 
+/// Why a row is refused that would have the right value: "" where there is no such reason.
+/// "nothing to do": a collective that names a move and has none; "Max": no sums, products or copies
+/// of maxima in this version, they have no gradient; "another collective": the values are right,
+/// and the collective that moves them so has another name.
+std::string stricter_than_values(const RuleCase& rule);
+
 /// How a row came out.
 struct RuleOutcome {
-  size_t proved = 0;          ///< accepted, and so for all values
-  size_t refuted = 0;         ///< refused, with a model for every candidate
-  size_t gradient = 0;        ///< refused for its gradient alone: by argument
-  size_t meaningless = 0;     ///< refused, and the op has no value there
+  size_t proved = 0;       ///< accepted, and so for all values
+  size_t refuted = 0;      ///< refused, with a model for every candidate
+  size_t gradient = 0;     ///< refused for its gradient alone: by argument
+  size_t stricter = 0;     ///< refused, though the value is right: see stricter_than_values
+  size_t meaningless = 0;  ///< refused, and the op has no value there
   std::vector<std::string> failures;
 };
 RuleOutcome check_rule(const std::vector<RuleTuple>& table, const std::string& op,

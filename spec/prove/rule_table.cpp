@@ -46,8 +46,8 @@ std::vector<Row> rows() {
     result.push_back({name_of(Binary{fn}), {m, m}, m, [fn](const Pattern&) { return Binary{fn}; }});
   };
   for (UnaryFn fn : {UnaryFn::neg, UnaryFn::exp, UnaryFn::abs}) unary(fn);
-  for (BinaryFn fn : {BinaryFn::add, BinaryFn::sub, BinaryFn::mul, BinaryFn::div,
-                      BinaryFn::maximum})
+  for (BinaryFn fn :
+       {BinaryFn::add, BinaryFn::sub, BinaryFn::mul, BinaryFn::div, BinaryFn::maximum})
     binary(fn);
   const auto pattern = [&](std::string name, std::vector<Dims> operands, Dims to, auto make,
                            bool communicates = false) {
@@ -64,8 +64,12 @@ std::vector<Row> rows() {
        {CollectiveFn::all_gather, CollectiveFn::all_reduce, CollectiveFn::psum_scatter,
         CollectiveFn::all_to_all, CollectiveFn::slice, CollectiveFn::fan_out,
         CollectiveFn::zero_nonroot, CollectiveFn::zero_pad})
-    pattern(name_of(Collective{fn, {}}), {mk}, mk,
-            [fn](const Pattern& p) { return Collective{fn, p}; }, true);
+    pattern(
+        name_of(Collective{fn, {}}), {mk}, mk,
+        [fn](const Pattern& p) {
+          return Collective{fn, p};
+        },
+        true);
   return result;
 }
 
@@ -81,8 +85,8 @@ void add_tuple(const Row& row, const std::vector<Type>& operands, const std::vec
     std::vector<Operand> typed;
     for (const Type& operand : operands) typed.push_back({operand, true, {}});
     const RuleResult said = apply_rule(rule_program(), rule.instr, typed);
-    const bool accepted = !said.refusal && said.types.size() == 1 &&
-                          same_type(rule_program(), said.types[0], result);
+    const bool accepted =
+        !said.refusal && said.types.size() == 1 && same_type(rule_program(), said.types[0], result);
     tuple.gradient_only |= said.refusal && said.refusal->gradient_only;
     tuple.candidates.push_back(std::move(rule));
     tuple.accepted.push_back(accepted);

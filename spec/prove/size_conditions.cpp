@@ -83,7 +83,8 @@ std::vector<Equation> equations_of(const ir::Program& program, SizeTerms& terms,
 
 std::string claim_text(const Divisibility& weak, const std::vector<const Equation*>& used) {
   std::string text = to_string(weak);
-  for (size_t i = 0; i < used.size(); ++i) text += (i ? " and " : " follows from ") + used[i]->words;
+  for (size_t i = 0; i < used.size(); ++i)
+    text += (i ? " and " : " follows from ") + used[i]->words;
   return used.empty() ? text + " holds for the declared sizes" : text;
 }
 
@@ -101,8 +102,8 @@ std::optional<Obligation> implication(const ir::Program& program,
     std::vector<const Equation*> used;
     const auto witness = quotient(*dividend, *divisor, equations, used);
     if (!witness) return std::nullopt;
-    Obligation result{to_string(weak), smt::Kind::size, claim_text(weak, used), {}, Term(0), false,
-                      {}};
+    Obligation result{
+        to_string(weak), smt::Kind::size, claim_text(weak, used), {}, Term(0), false, {}};
     for (const Equation* equation : used) result.assumptions.push_back(equation->formula);
     result.goal = exists("q", smt::to_term(*witness), equal(size, axes * smt::integer("q")));
     for (const Term& each : variables_of(asserted(result))) result.example[each.name()] = {0, 1};

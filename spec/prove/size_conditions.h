@@ -39,9 +39,9 @@ std::optional<Sizing> smallest_sizes(const ir::Program& program,
 /// Whether the assumptions can hold at all.
 struct Assumptions {
   enum class Kind { satisfiable, contradictory, unknown } kind = Kind::unknown;
-  std::optional<Sizing> example;          ///< satisfiable
-  std::optional<Diagnostic> diagnostic;   ///< contradictory: E0111 at the require
-  smt::Obligation obligation;             ///< `; expect: sat`
+  std::optional<Sizing> example;         ///< satisfiable
+  std::optional<Diagnostic> diagnostic;  ///< contradictory: E0111 at the require
+  smt::Obligation obligation;            ///< `; expect: sat`
 };
 Assumptions check_assumptions(const ir::Program& program,
                               const std::vector<Divisibility>& conditions, smt::Solver& solver,

@@ -7,7 +7,9 @@ namespace {
 
 using ir::Arith;
 
-Arith number(int64_t value) { return {Arith::Kind::number, std::to_string(value), ir::no_value, {}}; }
+Arith number(int64_t value) {
+  return {Arith::Kind::number, std::to_string(value), ir::no_value, {}};
+}
 Arith dim(const Name& name) { return {Arith::Kind::size, name, ir::no_value, {}}; }
 Arith axis(const Name& name) { return {Arith::Kind::axis, name, ir::no_value, {}}; }
 Arith op(const std::string& text, Arith a, Arith b) {
@@ -32,7 +34,9 @@ struct File {
   }
 };
 
-Divisibility divides(std::vector<Axis> axes, const Name& name) { return {std::move(axes), Dim{{name}}}; }
+Divisibility divides(std::vector<Axis> axes, const Name& name) {
+  return {std::move(axes), Dim{{name}}};
+}
 
 std::vector<std::string> reduced(const ir::Program& program, std::vector<Divisibility> conditions) {
   smt::Solver solver;
@@ -42,7 +46,8 @@ std::vector<std::string> reduced(const ir::Program& program, std::vector<Divisib
   for (const auto& each : reduce_by_implication(program, std::move(conditions), solver, &proofs))
     texts.push_back(to_string(each));
   EXPECT_EQ(proofs.size(), before - texts.size());
-  for (const smt::Obligation& proof : proofs) EXPECT_EQ(solver.prove(proof).result, smt::Result::proved);
+  for (const smt::Obligation& proof : proofs)
+    EXPECT_EQ(solver.prove(proof).result, smt::Result::proved);
   return texts;
 }
 
@@ -50,8 +55,8 @@ using Texts = std::vector<std::string>;
 
 TEST(SizeConditions, AFactorFollowsFromAProduct) {
   File file({"d", "t"}, {"M", "B"});
-  EXPECT_EQ(reduced(file.program, {divides({"t"}, "M"), divides({"d", "t"}, "M"), divides({"d"}, "B"),
-                                   divides({"d"}, "M")}),
+  EXPECT_EQ(reduced(file.program, {divides({"t"}, "M"), divides({"d", "t"}, "M"),
+                                   divides({"d"}, "B"), divides({"d"}, "M")}),
             (Texts{"d*t | M", "d | B"}));
   // Two axes do not give their product.
   EXPECT_EQ(reduced(file.program, {divides({"t"}, "M"), divides({"d"}, "M")}),
@@ -144,7 +149,9 @@ TEST(Assumptions, LargeSizesAreFound) {
 
 TEST(Assumptions, AnEndedBudgetIsUnknown) {
   File file({"t"}, {"K", "L", "M"});
-  const auto cube = [](const Name& name) { return op("*", dim(name), op("*", dim(name), dim(name))); };
+  const auto cube = [](const Name& name) {
+    return op("*", dim(name), op("*", dim(name), dim(name)));
+  };
   file.require(op("==", op("+", cube("K"), cube("L")), cube("M")));
   smt::Solver solver({.milliseconds = 100, .resources = 1000});
   EXPECT_EQ(check_assumptions(file.program, {}, solver).kind, Assumptions::Kind::unknown);

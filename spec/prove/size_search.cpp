@@ -43,8 +43,10 @@ class Search {
   Search(const ir::Program& program, const std::vector<Constraint>& constraints, int64_t least_axis)
       : least_axis_(least_axis) {
     for (const auto& [axis, info] : program.axes) {
-      if (info.size) sizes_[axis] = *info.size;
-      else order_.push_back(axis);
+      if (info.size)
+        sizes_[axis] = *info.size;
+      else
+        order_.push_back(axis);
     }
     axes_ = order_.size();
     for (const auto& [dim, info] : program.dims)

@@ -10,9 +10,9 @@
 
 namespace shardproof {
 
-using smt::Term;
 using smt::conj;
 using smt::disj;
+using smt::Term;
 
 namespace {
 
@@ -83,8 +83,9 @@ Term SizeTerms::size(const Dim& dim) {
     } else {
       const bool first = !sizes_.contains(base);
       const Term whole = known(base);
-      if (first) define(equal(whole * value.denominator, value.numerator),
-             "|" + base + "| = " + ir::to_string(*info->second.size) + " is whole");
+      if (first)
+        define(equal(whole * value.denominator, value.numerator),
+               "|" + base + "| = " + ir::to_string(*info->second.size) + " is whole");
       result = result * whole;
     }
   }
@@ -97,9 +98,10 @@ Term SizeTerms::condition(const Divisibility& condition) {
                                        std::string text;
                                        for (const Axis& axis : condition.axes) text += "." + axis;
                                        return text;
-                                     }().substr(1));
-  return conj({equal(size(condition.dim), axes(condition.axes) * quotient),
-               less_equal(1, quotient)});
+                                     }()
+                                         .substr(1));
+  return conj(
+      {equal(size(condition.dim), axes(condition.axes) * quotient), less_equal(1, quotient)});
 }
 
 std::vector<SizeFact> SizeTerms::definitions() const {
@@ -116,15 +118,19 @@ SizeTerms::Fraction SizeTerms::fraction(const ir::Arith& arith) {
       const smt::Value value = decimal(arith.text);
       return {Term(value.numerator), Term(value.denominator)};
     }
-    case ir::Arith::Kind::size: return {size(Dim{{arith.text}}), Term(1)};
-    case ir::Arith::Kind::axis: return {axis(arith.text), Term(1)};
+    case ir::Arith::Kind::size:
+      return {size(Dim{{arith.text}}), Term(1)};
+    case ir::Arith::Kind::axis:
+      return {axis(arith.text), Term(1)};
     case ir::Arith::Kind::value: {
       auto found = numbers_.find(arith.value);
-      if (found == numbers_.end()) return {smt::real("value." + std::to_string(arith.value)), Term(1)};
+      if (found == numbers_.end())
+        return {smt::real("value." + std::to_string(arith.value)), Term(1)};
       const smt::Value value = decimal(found->second);
       return {Term(value.numerator), Term(value.denominator)};
     }
-    case ir::Arith::Kind::op: break;
+    case ir::Arith::Kind::op:
+      break;
   }
   return operation(arith);
 }

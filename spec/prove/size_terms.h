@@ -15,7 +15,7 @@ struct SizeFact {
   smt::Term formula;
   std::string words;  ///< "require |K| >= |t|", "t*d | M"
   SourceRange range;
-  bool stated = false;      ///< a require; otherwise a declaration or a condition
+  bool stated = false;  ///< a require; otherwise a declaration or a condition
 };
 
 /// Translates one program's arithmetic; collects the witnesses that the translation needs.

@@ -44,7 +44,8 @@ class Watchdog {
   void watch() {
     std::unique_lock lock(mutex_);
     while (!stop_) {
-      if (!busy_) changed_.wait(lock, [&] { return stop_ || busy_; });
+      if (!busy_)
+        changed_.wait(lock, [&] { return stop_ || busy_; });
       else if (changed_.wait_until(lock, deadline_) == std::cv_status::timeout && busy_ &&
                Clock::now() >= deadline_) {
         context_.interrupt();
@@ -99,19 +100,27 @@ class Translation {
 
   z3::expr combine(const Term& term, const z3::expr_vector& args) {
     switch (term.op()) {
-      case Term::Op::add: return z3::sum(args);
+      case Term::Op::add:
+        return z3::sum(args);
       case Term::Op::mul: {
         z3::expr result = args[0];
         for (unsigned i = 1; i < args.size(); ++i) result = result * args[static_cast<int>(i)];
         return result;
       }
-      case Term::Op::eq: return args[0] == args[1];
-      case Term::Op::le: return args[0] <= args[1];
-      case Term::Op::lt: return args[0] < args[1];
-      case Term::Op::conj: return z3::mk_and(args);
-      case Term::Op::disj: return z3::mk_or(args);
-      case Term::Op::negation: return !args[0];
-      default: break;
+      case Term::Op::eq:
+        return args[0] == args[1];
+      case Term::Op::le:
+        return args[0] <= args[1];
+      case Term::Op::lt:
+        return args[0] < args[1];
+      case Term::Op::conj:
+        return z3::mk_and(args);
+      case Term::Op::disj:
+        return z3::mk_or(args);
+      case Term::Op::negation:
+        return !args[0];
+      default:
+        break;
     }
     z3::sort_vector domain(context_);
     for (unsigned i = 0; i < args.size(); ++i) domain.push_back(context_.real_sort());
@@ -184,8 +193,10 @@ Satisfaction Solver::check(const std::vector<Term>& formulas, Use use) {
     Translation translate(context);
     for (size_t i = 0; i < formulas.size(); ++i) {
       const z3::expr formula = translate(formulas[i], Sort::boolean);
-      if (want_core) solver.add(formula, ("fact!" + std::to_string(i)).c_str());
-      else solver.add(formula);
+      if (want_core)
+        solver.add(formula, ("fact!" + std::to_string(i)).c_str());
+      else
+        solver.add(formula);
     }
     engine_->watchdog.start(std::chrono::milliseconds(limits_.milliseconds + 100));
     const z3::check_result answer = solver.check();
@@ -226,7 +237,8 @@ Answer Solver::decide(const Obligation& obligation) {
   if (all_hold(obligation.assumptions, obligation.example)) return {Result::proved, {}, ""};
   const Satisfaction assumed = check(obligation.assumptions, Use::plain);
   if (assumed.kind == Satisfaction::Kind::sat) return {Result::proved, {}, ""};
-  return {Result::unknown, {},
+  return {Result::unknown,
+          {},
           assumed.kind == Satisfaction::Kind::unsat
               ? "the assumptions contradict each other: the claim says nothing"
               : "the assumptions may contradict each other: the solver gave up"};

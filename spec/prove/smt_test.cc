@@ -19,7 +19,8 @@ TEST(Solver, ProvesWithAWitness) {
 TEST(Solver, RefutesWithNumbersThatBreakTheClaim) {
   const Term m = integer("M"), d = integer("d"), k = integer("k"), q = integer("q");
   Solver solver;
-  const Obligation wrong = claim({less_equal(2, d), less_equal(1, k), equal(m, d * k)}, equal(m, d));
+  const Obligation wrong =
+      claim({less_equal(2, d), less_equal(1, k), equal(m, d * k)}, equal(m, d));
   const Answer answer = solver.prove(wrong);
   ASSERT_EQ(answer.result, Result::refuted);
   for (const Term& formula : asserted(wrong)) EXPECT_EQ(holds(formula, answer.model), true);
@@ -63,7 +64,8 @@ TEST(Solver, EqualClaimsAreAskedOnce) {
 TEST(Solver, ACachedCounterexampleSpeaksOfTheNewNames) {
   Solver solver;
   for (const char* name : {"M", "F"}) {
-    const Answer answer = solver.prove(claim({less_equal(1, integer(name))}, less(1, integer(name))));
+    const Answer answer =
+        solver.prove(claim({less_equal(1, integer(name))}, less(1, integer(name))));
     ASSERT_EQ(answer.result, Result::refuted);
     EXPECT_EQ(answer.model.at(name), (Value{1, 1}));
   }

@@ -18,15 +18,24 @@ std::string number_text(const Value& value, Sort sort) {
 
 const char* symbol(Term::Op op) {
   switch (op) {
-    case Term::Op::add: return "+";
-    case Term::Op::mul: return "*";
-    case Term::Op::eq: return "=";
-    case Term::Op::le: return "<=";
-    case Term::Op::lt: return "<";
-    case Term::Op::conj: return "and";
-    case Term::Op::disj: return "or";
-    case Term::Op::negation: return "not";
-    default: return "?";
+    case Term::Op::add:
+      return "+";
+    case Term::Op::mul:
+      return "*";
+    case Term::Op::eq:
+      return "=";
+    case Term::Op::le:
+      return "<=";
+    case Term::Op::lt:
+      return "<";
+    case Term::Op::conj:
+      return "and";
+    case Term::Op::disj:
+      return "or";
+    case Term::Op::negation:
+      return "not";
+    default:
+      return "?";
   }
 }
 

@@ -65,25 +65,25 @@ int64_t Scalar<Symbolic>::integer(const Symbolic& x) {
 }
 
 Symbolic Scalar<Symbolic>::apply(ir::UnaryFn fn, const Symbolic& x) {
-  return Symbolic(Term::apply(ir::name_of(ir::Unary{fn}), {x.term()}));
+  return Symbolic(Term::apply(std::string("fn.") + ir::name_of(ir::Unary{fn}), {x.term()}));
 }
 
 Symbolic Scalar<Symbolic>::apply(ir::BinaryFn fn, const Symbolic& a, const Symbolic& b) {
   if (fn != ir::BinaryFn::pow) throw Unsupported("// and % of symbolic values");
-  return Symbolic(Term::apply("pow", {a.term(), b.term()}));
+  return Symbolic(Term::apply("fn.pow", {a.term(), b.term()}));
 }
 
 Symbolic Scalar<Symbolic>::truncated(const Symbolic& x) {
-  return Symbolic(Term::apply("truncated", {x.term()}));
+  return Symbolic(Term::apply("fn.truncated", {x.term()}));
 }
 Symbolic Scalar<Symbolic>::random(std::mt19937_64&) {
   throw Unsupported("a random symbolic value");
 }
 Symbolic Scalar<Symbolic>::draw(ir::RandomFn, const Symbolic& key, int64_t index) {
-  return Symbolic(Term::apply("draw", {key.term(), Term(index)}));
+  return Symbolic(Term::apply("fn.draw", {key.term(), Term(index)}));
 }
 Symbolic Scalar<Symbolic>::fold(const Symbolic& key, const std::string*, const Symbolic& n) {
-  return Symbolic(Term::apply("fold", {key.term(), n.term()}));
+  return Symbolic(Term::apply("fn.fold", {key.term(), n.term()}));
 }
 
 }  // namespace denote

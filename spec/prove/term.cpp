@@ -99,12 +99,16 @@ std::vector<Term> flattened(Term::Op op, const Term& a, const Term& b) {
     auto next = is_constant(term) ? (op == Term::Op::add ? plus(folded, term.value())
                                                          : times(folded, term.value()))
                                   : std::nullopt;
-    if (next) folded = *next;
-    else rest.push_back(term);
+    if (next)
+      folded = *next;
+    else
+      rest.push_back(term);
   };
   for (const Term* side : {&a, &b}) {
-    if (side->op() != op) take(*side);
-    else for (const Term& arg : side->args()) take(arg);
+    if (side->op() != op)
+      take(*side);
+    else
+      for (const Term& arg : side->args()) take(arg);
   }
   rest.insert(rest.begin(), Term::number(folded));
   return rest;
@@ -171,14 +175,22 @@ Term exists(const std::string& variable, const Term& witness, const Term& body) 
         result = body.op() == Term::Op::add ? result + args[i] : result * args[i];
       return result;
     }
-    case Term::Op::eq: return equal(args[0], args[1]);
-    case Term::Op::le: return less_equal(args[0], args[1]);
-    case Term::Op::lt: return less(args[0], args[1]);
-    case Term::Op::conj: return conj(std::move(args));
-    case Term::Op::disj: return disj(std::move(args));
-    case Term::Op::negation: return negate(args[0]);
-    case Term::Op::apply: return Term::apply(body.name(), std::move(args));
-    default: return body;
+    case Term::Op::eq:
+      return equal(args[0], args[1]);
+    case Term::Op::le:
+      return less_equal(args[0], args[1]);
+    case Term::Op::lt:
+      return less(args[0], args[1]);
+    case Term::Op::conj:
+      return conj(std::move(args));
+    case Term::Op::disj:
+      return disj(std::move(args));
+    case Term::Op::negation:
+      return negate(args[0]);
+    case Term::Op::apply:
+      return Term::apply(body.name(), std::move(args));
+    default:
+      return body;
   }
 }
 
@@ -201,13 +213,20 @@ std::optional<Value> evaluate_logic(const Term& term, const std::vector<Value>& 
   auto truth = [](bool value) { return Value{value, 1}; };
   auto is_true = [](const Value& value) { return value.numerator != 0; };
   switch (term.op()) {
-    case Term::Op::eq: return truth(x[0] == x[1]);
-    case Term::Op::le: return truth(!below(x[1], x[0]));
-    case Term::Op::lt: return truth(below(x[0], x[1]));
-    case Term::Op::conj: return truth(std::all_of(x.begin(), x.end(), is_true));
-    case Term::Op::disj: return truth(std::any_of(x.begin(), x.end(), is_true));
-    case Term::Op::negation: return truth(!is_true(x[0]));
-    default: return std::nullopt;
+    case Term::Op::eq:
+      return truth(x[0] == x[1]);
+    case Term::Op::le:
+      return truth(!below(x[1], x[0]));
+    case Term::Op::lt:
+      return truth(below(x[0], x[1]));
+    case Term::Op::conj:
+      return truth(std::all_of(x.begin(), x.end(), is_true));
+    case Term::Op::disj:
+      return truth(std::any_of(x.begin(), x.end(), is_true));
+    case Term::Op::negation:
+      return truth(!is_true(x[0]));
+    default:
+      return std::nullopt;
   }
 }
 

@@ -33,10 +33,10 @@ class Term {
 
   Op op() const;
   Sort sort() const;
-  const std::string& name() const;         ///< of a variable or a function
-  const Value& value() const;              ///< of a constant
+  const std::string& name() const;  ///< of a variable or a function
+  const Value& value() const;       ///< of a constant
   const std::vector<Term>& args() const;
-  bool is_number(int64_t value) const;     ///< the constant with this value
+  bool is_number(int64_t value) const;  ///< the constant with this value
   const void* identity() const { return node_.get(); }
 
   friend Term operator+(const Term& a, const Term& b);
