@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "spec/check/bounds.h"
 #include "spec/check/comparison.h"
 #include "spec/check/conditions.h"
 #include "spec/check/fixes.h"
@@ -151,6 +152,8 @@ class PlanChecker {
         report.diagnostics.push_back(
             unknown("E0501", program().functions[f].name_range,
                     to_string(condition) + " does not hold for the declared sizes"));
+    for (Diagnostic& diagnostic : entries_beyond(program(), program().functions[f]))
+      report.diagnostics.push_back(std::move(diagnostic));
     conditions_[f] = report.conditions;
     report.conditions = reduce(std::move(report.conditions));
   }

@@ -50,14 +50,17 @@ Diagnostic difference(const ir::Program& program, size_t plan, size_t model,
   return diagnostic;
 }
 
+/// The numbers say whether the whole result is off by one factor: only then is it E0402.
 void add_numbers(Diagnostic& diagnostic, const Refutation& refutation) {
   diagnostic.counterexample = refutation.numbers;
-  if (std::abs(refutation.ratio - 1) > 1e-6 && diagnostic.code == "E0402") {
-    char text[64];
-    std::snprintf(text, sizeof text, "at these sizes the plan is %.6g times the model",
-                  refutation.ratio);
-    diagnostic.details.push_back(text);
-  }
+  if (diagnostic.code == "E0402" && !refutation.uniform) diagnostic.code = "E0401";
+  if (!refutation.uniform) return;
+  if (diagnostic.code == "E0401") diagnostic.code = "E0402";
+  char text[80];
+  std::snprintf(text, sizeof text,
+                "at these sizes the plan is %.6g times the model, entry by entry",
+                refutation.ratio);
+  diagnostic.details.push_back(text);
 }
 
 Diagnostic undecided(const ir::Function& plan, const lower::Comparison& compared) {
@@ -94,15 +97,14 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     result.proof = compared.closed_by;
     return result;
   }
-  if (!compared.unsupported)
-    if (const auto refutation = refute(program, plan, model, nullptr)) {
-      lower::Comparison at = compared;
-      at.result = refutation->result;
-      result.verdict = Verdict::refuted;
-      result.diagnostics.push_back(difference(program, plan, model, at));
-      add_numbers(result.diagnostics.back(), *refutation);
-      return result;
-    }
+  if (const auto refutation = refute(program, plan, model, nullptr)) {
+    lower::Comparison at = compared;
+    at.result = refutation->result;
+    result.verdict = Verdict::refuted;
+    result.diagnostics.push_back(difference(program, plan, model, at));
+    add_numbers(result.diagnostics.back(), *refutation);
+    return result;
+  }
   result.verdict = Verdict::unknown;
   result.diagnostics.push_back(undecided(program.functions[plan], compared));
   return result;

@@ -5,6 +5,7 @@
 #include <random>
 #include <stdexcept>
 
+#include "spec/check/one_device.h"
 #include "spec/denote/evaluate.h"
 
 namespace shardproof {
@@ -59,6 +60,8 @@ std::string place(const denote::Array<double>& array, size_t flat) {
 
 std::string sizes_text(const denote::Sizes& sizes) {
   std::string text;
+  for (const auto& [name, size] : sizes.mesh)
+    text += (text.empty() ? "|" : " |") + name + "|=" + std::to_string(size);
   for (const auto& [name, size] : sizes.dims)
     text += (text.empty() ? "" : " ") + name + "=" + std::to_string(size);
   return text;
@@ -79,6 +82,10 @@ Refutation describe(const denote::Sizes& sizes, size_t result, size_t at,
     square += model.data[i] * model.data[i];
   }
   refutation.ratio = square > 0 ? cross / square : 0;
+  refutation.uniform = true;
+  for (size_t i = 0; i < model.data.size(); ++i)
+    if (std::abs(plan.data[i] - refutation.ratio * model.data[i]) > 1e-9 * std::sqrt(square))
+      refutation.uniform = false;
   return refutation;
 }
 
@@ -132,7 +139,7 @@ Inputs random_inputs(const ir::Program& program, const ir::Function& function,
 
 std::optional<Refutation> refute(const ir::Program& program, size_t plan, size_t model,
                                  std::string* why) {
-  for (unsigned attempt = 0; attempt < 6; ++attempt) {
+  for (unsigned attempt = 0; attempt < 12; ++attempt) {
     const auto sizes = small_sizes(program, attempt);
     if (!sizes) {
       if (why) *why = "no small sizes satisfy the file's requirements";
@@ -141,8 +148,9 @@ std::optional<Refutation> refute(const ir::Program& program, size_t plan, size_t
     const Inputs inputs =
         random_inputs(program, program.functions[model], *sizes, attempt, attempt % 2 == 1);
     try {
-      const auto left = denote::evaluate<double>(program, plan, *sizes, inputs);
-      const auto right = denote::evaluate<double>(program, model, *sizes, inputs);
+      const ir::Program one = at_mesh_sizes(program, *sizes);
+      const auto left = denote::evaluate<double>(one, plan, *sizes, inputs);
+      const auto right = denote::evaluate<double>(one, model, *sizes, inputs);
       for (size_t r = 0; r < right.size() && r < left.size(); ++r)
         if (auto at = differs(left[r], right[r]))
           return describe(*sizes, r, *at, left[r], right[r]);

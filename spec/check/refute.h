@@ -24,6 +24,7 @@ struct Refutation {
   size_t result = 0;       ///< the first result that differs
   Counterexample numbers;  ///< sizes, where they differ, both values
   double ratio = 0;        ///< best-fit factor <plan, model> / <model, model>
+  bool uniform = false;    ///< plan == ratio * model, entry by entry
 };
 
 /// Nullopt: no difference was seen, or the functions cannot be run on one device (`why` says so).

@@ -1,6 +1,7 @@
 #include "spec/check/typing.h"
 
 #include <algorithm>
+#include <map>
 
 #include "spec/check/walk.h"
 
@@ -42,6 +43,7 @@ class Walker {
       walk(function_.body);
       check_return();
     }
+    drop_repeated();
     return std::move(result_);
   }
 
@@ -92,7 +94,32 @@ class Walker {
     return true;
   }
 
+  /// t[n] inside `stages n in N` with N/p, or `ring b over L/c as W`: the loop brings the entry to
+  /// the device.
+  bool entry_of_loop(const ir::Instr& instr) {
+    auto* entry = std::get_if<ir::Entry>(&instr.op);
+    if (!entry || instr.operands.size() < 2) return false;
+    auto loop = loop_of_index_.find(instr.operands[1]);
+    if (loop == loop_of_index_.end()) return false;
+    auto* ring = std::get_if<ir::Ring>(loop->second);
+    if (!ring && !std::holds_alternative<ir::Stages>(*loop->second)) return false;
+    const ValueId v = instr.results.at(0);
+    Type result = type(instr.operands[0]);
+    auto split = std::find_if(result.dims.begin(), result.dims.end(),
+                              [&](const Split& each) { return each.dim == entry->dim; });
+    if (split == result.dims.end()) return false;
+    if (ring)
+      *split = Split{ring->block, {}};
+    else
+      result.dims.erase(split);
+    type(v) = result;
+    poisoned_[v] = poisoned_[instr.operands[0]];
+    result_.has_gradient[v] = result_.has_gradient[instr.operands[0]];
+    return true;
+  }
+
   void check_op(const ir::Instr& instr) {
+    if (entry_of_loop(instr)) return;
     std::vector<Operand> operands;
     if (!operands_of(instr, operands)) {
       for (ValueId v : instr.results) poisoned_[v] = true;
@@ -209,6 +236,8 @@ class Walker {
       check_written(type(v), function_.values[v].range);
     }
     const size_t carries = body.next.size();
+    for (size_t i = 0; i + carries < body.params.size(); ++i)
+      loop_of_index_[body.params[i]] = &instr.op;
     const size_t first = body.params.size() - std::min(carries, body.params.size());
     for (size_t i = 0; i < carries && i < instr.operands.size(); ++i)
       expect(instr.operands[i], type(body.params[first + i]), argument_range(instr, i), "E0304",
@@ -256,6 +285,16 @@ class Walker {
     }
   }
 
+  /// One library call may hold the same mistake twice: it is told once.
+  void drop_repeated() {
+    auto& all = result_.refused;
+    for (size_t i = 0; i < all.size(); ++i)
+      std::erase_if(all, [&](const RefusedOp& later) {
+        return &later > &all[i] && later.diagnostic.code == all[i].diagnostic.code &&
+               later.diagnostic.range == all[i].diagnostic.range;
+      });
+  }
+
   Diagnostic& refuse(const Refusal& refusal, SourceRange range, const ir::Instr* instr,
                      std::vector<Operand> operands, std::vector<Type> result_types) {
     RefusedOp refused;
@@ -282,6 +321,7 @@ class Walker {
       for (const std::string& name : instr.place.through)
         names += (names.empty() ? "" : ", in ") + name;
       d.notes.push_back({*instr.place.inner, "in " + names});
+      name_the_call(instr, d);
     }
     for (size_t i = 0; i < instr.operands.size(); ++i) {
       if (refusal.operand && *refusal.operand != i) continue;
@@ -294,12 +334,20 @@ class Walker {
     }
   }
 
+  /// "erf of a value that ..." inside gelu is "gelu of a value that ..." to the one who called it.
+  static void name_the_call(const ir::Instr& instr, Diagnostic& d) {
+    const std::string inner = ir::name_of(instr.op) + std::string(" of ");
+    if (instr.place.through.empty() || d.message.compare(0, inner.size(), inner) != 0) return;
+    d.message = instr.place.through.front() + " of " + d.message.substr(inner.size());
+  }
+
   const ir::Program& program_;
   const ir::Function& function_;
   bool is_step_;
   Typing result_;
   std::vector<bool> poisoned_;
   std::vector<std::optional<double>> numbers_;
+  std::map<ValueId, const ir::Op*> loop_of_index_;
 };
 
 }  // namespace

@@ -71,6 +71,25 @@ class Matching {
   std::vector<std::pair<Name, size_t>> pairs_;
 };
 
+/// An axis that the right side writes at another factor than the one it splits would have to move.
+void same_places(const Application& app, const Shape& computed) {
+  for (size_t i = 0; i < computed.dims.size(); ++i) {
+    const Split &is = computed.dims[i], &written = app.pattern.right.dims[i];
+    for (const Axis& axis : written.axes) {
+      const bool stays = std::count(is.axes.begin(), is.axes.end(), axis) > 0;
+      const std::vector<Axis> all = split_axes(computed);
+      if (stays || !std::count(all.begin(), all.end(), axis)) continue;
+      refuse({.code = "E0212",
+              .message = "rearrange: the result is `" + show(app.program, computed) +
+                         "`, the pattern says `" + show(app.program, app.pattern.right) + "`",
+              .label = "to have " + axis + " split " + to_string(written.dim) +
+                       ", devices would have to exchange data: all_to_all does that",
+              .operand = 0,
+              .axes = {axis}});
+    }
+  }
+}
+
 }  // namespace
 
 Types rule(Application& app, const ir::Rearrange&) {
@@ -90,6 +109,7 @@ Types rule(Application& app, const ir::Rearrange&) {
   Shape result = app.pattern.right;
   for (size_t i = 0; i < result.dims.size(); ++i) result.dims[i].axes = placed.dims[i].axes;
   result.marks = marks;
+  if (!app.pattern.inferred) same_places(app, result);
   return {conclude(app, result, app.type(0).dtype, app.has_gradient())};
 }
 

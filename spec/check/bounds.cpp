@@ -1,0 +1,96 @@
+#include "spec/check/bounds.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#include "spec/check/refute.h"
+#include "spec/check/walk.h"
+
+namespace shardproof {
+namespace {
+
+/// The value of a number made of literals and sizes; nullopt: it depends on the run.
+std::optional<double> number_at(const ir::Program& program, const ir::Function& function,
+                                ir::ValueId value, const denote::Sizes& sizes) {
+  const ir::Instr* maker = defining_instr(function.body, value);
+  if (!maker) return std::nullopt;
+  if (auto* number = std::get_if<ir::Number>(&maker->op)) return number->value;
+  if (auto* size = std::get_if<ir::SizeOf>(&maker->op))
+    return static_cast<double>(size->axis ? sizes.axis(size->name)
+                                          : program.size(Dim{{size->name}}, sizes.dims));
+  auto* binary = std::get_if<ir::Binary>(&maker->op);
+  if (!binary) return std::nullopt;
+  const auto a = number_at(program, function, maker->operands.at(0), sizes);
+  const auto b = number_at(program, function, maker->operands.at(1), sizes);
+  if (!a || !b) return std::nullopt;
+  switch (binary->fn) {
+    case ir::BinaryFn::add:
+      return *a + *b;
+    case ir::BinaryFn::sub:
+      return *a - *b;
+    case ir::BinaryFn::mul:
+      return *a * *b;
+    case ir::BinaryFn::div:
+      return *b == 0 ? std::nullopt : std::optional<double>(*a / *b);
+    default:
+      return std::nullopt;
+  }
+}
+
+/// What is read or written: the dim, and the dim of the piece (none: one entry).
+struct Piece {
+  Dim whole;
+  std::optional<Dim> part;
+  ir::ValueId at;
+};
+
+std::optional<Dim> part_of(const Shape& whole, size_t bracket, const Shape& piece) {
+  if (piece.dims.size() < whole.dims.size()) return std::nullopt;
+  for (const Split& split : piece.dims)
+    if (split.dim == whole.dims[bracket].dim || !find(whole, split.dim)) return split.dim;
+  return whole.dims[bracket].dim;
+}
+
+std::optional<Piece> piece_of(const ir::Instr& instr) {
+  auto* read = std::get_if<ir::Read>(&instr.op);
+  auto* write = std::get_if<ir::Write>(&instr.op);
+  if (!read && !write) return std::nullopt;
+  const ir::Pattern& pattern = read ? read->pattern : write->pattern;
+  const Shape& whole = pattern.left.at(0);
+  const size_t bracket = pattern.left_bracket.value();
+  const Shape& piece = read ? pattern.right : pattern.left.at(1);
+  return Piece{whole.dims.at(bracket).dim, part_of(whole, bracket, piece), instr.operands.back()};
+}
+
+}  // namespace
+
+std::vector<Diagnostic> entries_beyond(const ir::Program& program, const ir::Function& function) {
+  std::vector<Diagnostic> found;
+  for_each_instr(function.body, [&](const ir::Instr& instr) {
+    const auto piece = piece_of(instr);
+    if (!piece) return;
+    for (unsigned attempt = 0; attempt < 8; ++attempt) {
+      const auto sizes = small_sizes(program, attempt);
+      if (!sizes) return;
+      const auto at = number_at(program, function, piece->at, *sizes);
+      if (!at) return;
+      const int64_t whole = program.size(piece->whole, sizes->dims);
+      const int64_t part = piece->part ? program.size(*piece->part, sizes->dims) : 1;
+      if (*at >= 0 && *at + static_cast<double>(part) <= static_cast<double>(whole)) continue;
+      Diagnostic diagnostic;
+      diagnostic.code = "E0405";
+      diagnostic.range = instr.place.range;
+      diagnostic.message = std::string(ir::name_of(instr.op)) + ": an entry beyond the end of " +
+                           to_string(piece->whole);
+      diagnostic.label = "entries " + std::to_string(static_cast<int64_t>(*at)) + " to " +
+                         std::to_string(static_cast<int64_t>(*at) + part - 1) + " of " +
+                         std::to_string(whole);
+      diagnostic.details.push_back("state `require` what makes the entries exist, or read fewer");
+      found.push_back(std::move(diagnostic));
+      return;
+    }
+  });
+  return found;
+}
+
+}  // namespace shardproof

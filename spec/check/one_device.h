@@ -1,0 +1,12 @@
+#pragma once
+// A program whose values no longer name the mesh: what a plan computes at one size of each axis, on
+// one device.
+#include "spec/denote/denote.h"
+
+namespace shardproof {
+
+/// |t| becomes its number, and a ppermute the roll that it is on the whole tensor. Throws
+/// std::domain_error where a rotated dim is not divisible.
+ir::Program at_mesh_sizes(const ir::Program& program, const denote::Sizes& sizes);
+
+}  // namespace shardproof
