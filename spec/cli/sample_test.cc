@@ -8,12 +8,17 @@ namespace {
 using namespace shardproof;
 Resolved& resolved(CheckedProgram&);
 std::vector<std::vector<Type>>& types(CheckedProgram&);
-template <auto Resolution, auto Types>
+std::vector<Diagnostic>& diagnostics(CheckedProgram&);
+template <auto Resolution, auto Types, auto Diagnostics>
 struct Access {
   friend Resolved& resolved(CheckedProgram& checked) { return checked.*Resolution; }
   friend std::vector<std::vector<Type>>& types(CheckedProgram& checked) { return checked.*Types; }
+  friend std::vector<Diagnostic>& diagnostics(CheckedProgram& checked) {
+    return checked.*Diagnostics;
+  }
 };
-template struct Access<&CheckedProgram::resolved_, &CheckedProgram::types_>;
+template struct Access<&CheckedProgram::resolved_, &CheckedProgram::types_,
+                       &CheckedProgram::diagnostics_>;
 }  // namespace
 
 namespace shardproof::cli {
@@ -96,6 +101,7 @@ FileReport sample() {
   report.checked = check(*report.sources, "", [](const std::string&) { return std::nullopt; });
   Resolved& r = resolved(*report.checked);
   r = {};
+  diagnostics(*report.checked).clear();
   r.program = declarations();
   Function model;
   model.name = "up";
