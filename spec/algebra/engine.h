@@ -165,6 +165,7 @@ struct Engine {
   Nf step_atom(Nf u, bool* flipped);
   Nf floor(Nf u);
   Nf floordiv(Nf a, Nf b);
+  bool proper_fraction(Nf u);
   Nf mod(Nf a, Nf b);
   Nf iota(Nf index);
   Nf relu(Nf u);

@@ -35,6 +35,17 @@ Nf Engine::relu(Nf u) {
   return flipped ? sub(u, mul(u, s)) : mul(u, s);
 }
 
+/// 0 <= u < 1, seen by clearing the sizes in u's denominators: i / |A| for an index i of A.
+bool Engine::proper_fraction(Nf u) {
+  Nf denominator = one;
+  for (const Factor& f : factors(terms(u).at(0).mono))
+    if (f.exponent.sign() < 0 && atoms[f.atom].kind == AtomKind::size)
+      denominator = mul(denominator, atom_power(f.atom, -f.exponent));
+  const Nf numerator = mul(u, denominator);
+  return integer(numerator) && integer(denominator) && at_least(numerator, 0) &&
+         at_least(sub(sub(denominator, numerator), one), 0);
+}
+
 /// Integral summands leave the floor.
 Nf Engine::floor(Nf u) {
   Poly whole, rest;
@@ -49,6 +60,7 @@ Nf Engine::floor(Nf u) {
   }
   Nf outside = add_all(whole), inside = add_all(rest);
   if (as_number(inside)) return outside;  // in [0, 1)
+  if (proper_fraction(inside)) return outside;
   return add(outside, lift(Op::floor, {}, inside));
 }
 

@@ -55,7 +55,7 @@ void add_numbers(Diagnostic& diagnostic, const Refutation& refutation) {
   diagnostic.counterexample = refutation.numbers;
   if (diagnostic.code == "E0402" && !refutation.uniform) diagnostic.code = "E0401";
   if (!refutation.uniform) return;
-  if (diagnostic.code == "E0401") diagnostic.code = "E0402";
+  if (diagnostic.code == "E0401" && refutation.entries > 1) diagnostic.code = "E0402";
   char text[80];
   std::snprintf(text, sizeof text,
                 "at these sizes the plan is %.6g times the model, entry by entry",

@@ -25,6 +25,7 @@ struct Refutation {
   Counterexample numbers;  ///< sizes, where they differ, both values
   double ratio = 0;        ///< best-fit factor <plan, model> / <model, model>
   bool uniform = false;    ///< plan == ratio * model, entry by entry
+  size_t entries = 0;      ///< of the result
 };
 
 /// Nullopt: no difference was seen, or the functions cannot be run on one device (`why` says so).

@@ -128,7 +128,8 @@ class Walker {
     RuleResult rule = apply_rule(program_, instr.op, operands);
     const ir::Pattern* pattern = ir::pattern_of(instr.op);
     const bool stated =
-        (pattern && !pattern->inferred) || std::holds_alternative<ir::Ascribe>(instr.op);
+        ((pattern && !pattern->inferred) || std::holds_alternative<ir::Ascribe>(instr.op)) &&
+        !std::holds_alternative<ir::Ordered>(instr.op);
     for (size_t i = 0; i < instr.results.size(); ++i) {
       const ValueId v = instr.results[i];
       if (i < rule.types.size()) type(v) = rule.types[i];

@@ -59,6 +59,8 @@ class Prover {
     Assumptions found = check_assumptions(program(), report.conditions, solver_, &plan);
     proof.smallest = found.example;
     if (found.kind == Assumptions::Kind::satisfiable) return;
+    // What cannot be read is told first: its sizes are no assumptions.
+    if (checked_.verdict() == Verdict::invalid) return;
     const bool contradictory = found.kind == Assumptions::Kind::contradictory;
     report.diagnostics.push_back(contradictory ? *found.diagnostic : undecided_assumptions(plan));
     if (contradictory)

@@ -68,6 +68,19 @@ std::string show(const Expected& diagnostics) {
   return text;
 }
 
+/// Files of the parser alone have their own test, beside the parser.
+std::vector<std::string> files_to_check() {
+  std::vector<std::string> paths = files();
+  std::erase_if(paths, [](const std::string& path) {
+    return path.find("/tests/syntax/") != std::string::npos;
+  });
+  return paths;
+}
+
+/// Codes whose failing example is no file: a missing file and --strict (spec/cli), an op without a
+/// lowering (spec/lower).
+const std::set<std::string> elsewhere = {"E0001", "U0004", "U0006"};
+
 class Golden : public testing::TestWithParam<std::string> {};
 
 TEST_P(Golden, IsAsAnnotated) {
@@ -80,7 +93,7 @@ TEST_P(Golden, IsAsAnnotated) {
   }
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(files()), [](const auto& info) {
+INSTANTIATE_TEST_SUITE_P(Files, Golden, testing::ValuesIn(files_to_check()), [](const auto& info) {
   std::string name =
       std::filesystem::path(info.param).lexically_relative(SHARDPROOF_SOURCE_DIR).string();
   for (char& c : name)
@@ -93,7 +106,7 @@ TEST(Codes, EveryCodeHasAFailingExample) {
   for (const std::string& path : files())
     for (const auto& [line, code] : annotations(disk_reader()(path).value())) seen.insert(code);
   for (const DiagnosticInfo& row : all_diagnostics())
-    EXPECT_TRUE(seen.count(row.code)) << row.code << ": " << row.title;
+    EXPECT_TRUE(seen.count(row.code) || elsewhere.count(row.code)) << row.code << ": " << row.title;
 }
 
 }  // namespace
