@@ -44,7 +44,7 @@ struct Number {
   std::string text;
   double value;
   Name constant = {};  ///< the const whose value it is; empty for a literal
-};  ///< a literal or const; dtype `number`
+};                     ///< a literal or const; dtype `number`
 struct SizeOf {
   Name name;
   bool axis;

@@ -15,8 +15,8 @@ File parse(const Sources& sources, int32_t source, std::vector<Diagnostic>& diag
 std::optional<PatternExpr> parse_pattern(const std::string& text, SourceRange range,
                                          std::vector<Diagnostic>& diagnostics);
 
-/// The text of a tree in the one canonical form: parse(print(f)) == f up to ranges. A declaration and a statement end
-/// with a line break; `indent` counts spaces.
+/// The text of a tree in the one canonical form: parse(print(f)) == f up to ranges. A declaration
+/// and a statement end with a line break; `indent` counts spaces.
 std::string print(const File& file);
 std::string print(const Declaration& declaration);
 std::string print(const TypeExpr& type);
