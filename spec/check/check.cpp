@@ -6,6 +6,7 @@
 #include "spec/check/comparison.h"
 #include "spec/check/conditions.h"
 #include "spec/check/fixes.h"
+#include "spec/check/library_call.h"
 #include "spec/check/walk.h"
 #include "spec/denote/counterexample.h"
 
@@ -173,6 +174,7 @@ class PlanChecker {
 
   void explain(RefusedOp& refused, size_t f, bool first) {
     if (refused.instr) refused.diagnostic.counterexample = counterexample(refused, f);
+    tell_as_call(sources_, program(), program().functions[f], types_[f], refused);
     const TryEdits try_edits = [&](const std::vector<Edit>& edits) {
       return first && options_.fixes && proves(f, edits);
     };
@@ -289,11 +291,41 @@ class PlanChecker {
 
 }  // namespace
 
+namespace {
+
+void set_consts(ir::Block& block, const std::map<Name, double>& set) {
+  for (ir::Instr& instr : block.instrs) {
+    if (auto* number = std::get_if<ir::Number>(&instr.op))
+      if (auto found = set.find(number->constant); found != set.end()) {
+        char text[40];
+        std::snprintf(text, sizeof text, "%.15g", found->second);
+        number->text = text;
+        number->value = found->second;
+      }
+    std::visit(
+        [&](auto& op) {
+          if constexpr (requires { op.body; }) set_consts(*op.body, set);
+        },
+        instr.op);
+  }
+}
+
+/// --set: a const has another value, in the model as in the plan.
+void set_consts(ir::Program& program, const std::map<Name, double>& set) {
+  for (const auto& [name, value] : set)
+    if (auto found = program.consts.find(name); found != program.consts.end())
+      found->second = value;
+  for (ir::Function& function : program.functions) set_consts(function.body, set);
+}
+
+}  // namespace
+
 CheckedProgram check(Sources& sources, const std::string& path, const FileReader& reader,
                      const CheckOptions& options) {
   CheckedProgram result;
   std::vector<Diagnostic> diagnostics;
   result.resolved_ = resolve(sources, path, reader, diagnostics);
+  set_consts(result.resolved_.program, options.set);
   const ir::Program& program = result.program();
   std::vector<std::vector<Diagnostic>> own(program.functions.size());
   for (Diagnostic& diagnostic : diagnostics) {

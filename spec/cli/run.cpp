@@ -4,6 +4,7 @@
 #include <chrono>
 #include <cstdlib>
 #include <exception>
+#include <filesystem>
 #include <iomanip>
 #include <sstream>
 
@@ -14,6 +15,7 @@
 #include "spec/cli/suggest.h"
 #include "spec/diag/explanations.h"
 #include "spec/diag/render.h"
+#include "spec/prove/prove.h"
 
 namespace shardproof::cli {
 namespace {
@@ -114,7 +116,7 @@ class Run {
       report.sizes = given.sizes;
       report.sized = given.any;
     }
-    if (environment_.prove) environment_.prove(*report.checked, *report.sources);
+    prove(*report.checked);
     if (report.sized && given.diagnostics.empty()) {
       auto more = misfits(*report.checked, report.sizes);
       report.diagnostics.insert(report.diagnostics.end(), more.begin(), more.end());
@@ -157,14 +159,18 @@ class Run {
   }
 
   void smtlib(FileReport& report) {
-    std::ostringstream why;
-    if (environment_.smtlib &&
-        environment_.smtlib(*report.checked, *report.sources, options_.smtlib, why))
+    std::string why;
+    try {
+      std::filesystem::create_directories(options_.smtlib);
+      write_smtlib(*report.checked, options_.smtlib);
       return;
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
     Diagnostic d;
     d.code = "E0001";
     d.message = "--smtlib " + options_.smtlib + ": nothing could be written";
-    d.details = {environment_.smtlib ? why.str() : "this build has no solver"};
+    d.details = {why};
     report.diagnostics.push_back(std::move(d));
     report.verdict = Verdict::invalid;
   }

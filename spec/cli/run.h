@@ -14,11 +14,6 @@ namespace shardproof::cli {
 struct Environment {
   bool out_is_terminal = false, err_is_terminal = false;
   std::function<double()> seconds;  ///< a clock; none: the steady clock
-  /// Adds what the solver proves and its counterexamples; none: the checker's verdict stands.
-  std::function<void(CheckedProgram&, const Sources&)> prove;
-  /// Writes the obligations into a folder; false with the reason on the stream when it cannot.
-  std::function<bool(const CheckedProgram&, const Sources&, const std::string&, std::ostream&)>
-      smtlib;
 };
 
 /// Runs check-sharding with the arguments behind the program's name; returns the exit code:

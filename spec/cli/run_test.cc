@@ -124,18 +124,13 @@ TEST_F(Files, ColourOnlyWhereItIsWanted) {
   EXPECT_FALSE(coloured(run_with({file, "--color", "never"}, "", terminal)));
 }
 
-TEST_F(Files, SmtlibIsAHook) {
-  const std::string file = write("a.shard", "dim M\n");
-  EXPECT_EQ(run_with({file, "--smtlib", "x"}).code, 3);
-  std::string folder;
-  Environment environment;
-  environment.smtlib = [&](const CheckedProgram&, const Sources&, const std::string& to,
-                           std::ostream&) {
-    folder = to;
-    return true;
-  };
-  EXPECT_EQ(run_with({file, "--smtlib", "x"}, "", environment).code, 0);
-  EXPECT_EQ(folder, "x");
+TEST_F(Files, SmtlibWritesEveryObligation) {
+  const std::string file =
+      write("a.shard", "mesh t\ndim M\nplan p(x: f32[M/t]) -> f32[M/t] { return 2 * x }\n");
+  const std::string folder = file + "-smt";
+  EXPECT_EQ(run_with({file, "--smtlib", folder}).code, 0);
+  EXPECT_FALSE(std::filesystem::is_empty(folder));
+  EXPECT_EQ(run_with({file, "--smtlib", file}).code, 3) << "a file is no folder";
 }
 
 TEST(CommandLine, HelpTeachesAndMistakesExit3) {
