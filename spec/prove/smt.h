@@ -21,7 +21,7 @@ struct Answer {
 
 /// Per question. Z3 does not always keep its own timeout, so a watchdog interrupts it as well.
 struct Limits {
-  unsigned milliseconds = 2000;
+  unsigned milliseconds = 5000;     ///< a net below the resources: seconds differ between machines
   unsigned resources = 20'000'000;  ///< Z3's rlimit: the same on every machine
 };
 
