@@ -59,8 +59,8 @@ enum class Fn { exp, log, sigmoid, tanh, erf, sin, cos, abs, floor, step, relu, 
 
 struct Budget {
   int limit = 1;          // products of polynomials are expanded up to this many summands
-  long steps = 20000000;  // rewriting steps before BudgetExceeded; counts, never a clock
-  long nodes = 4000000;   // interned nodes before BudgetExceeded
+  long steps = 2000000;   // rewriting steps before BudgetExceeded; counts, never a clock
+  long nodes = 1000000;   // interned nodes before BudgetExceeded
 };
 
 struct BudgetExceeded : std::runtime_error {

@@ -202,6 +202,7 @@ struct Engine {
   bool nonnegative(Nf e);
   bool integer(Nf e);
   bool positive_atom(AtomId a);
+  bool every_entry(AtomId a);
   bool nonnegative_atom(AtomId a, Rational exponent);
   bool integer_atom(AtomId a);
   bool integral_sizes(Rational coef, const Mono& sizes, int depth);

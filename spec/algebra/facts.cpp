@@ -33,6 +33,23 @@ void Engine::declare_positive(Nf e) {
   pow_cache.clear();
 }
 
+/// leaf[i, j] with a different variable, of the whole range, at each place: it speaks of every
+/// entry. leaf[0] speaks of one.
+bool Engine::every_entry(AtomId a) {
+  const Tensor& t = tensors[atoms[a].ref];
+  if (t.op != Op::leaf) return false;
+  VarSet seen;
+  for (size_t i = 0; i < atoms[a].args.size(); ++i) {
+    const Nf arg = atoms[a].args[i];
+    const VarSet free = free_of(arg);
+    if (free.size() != 1 || arg != var(free[0]) || vars[free[0]].range != t.ranges.at(i))
+      return false;
+    if (contains(seen, free[0])) return false;
+    seen = set_union(seen, free);
+  }
+  return true;
+}
+
 bool Engine::positive_atom(AtomId a) {
   if (fault == Fault::every_atom_positive) return true;
   const Atom& atom = atoms[a];
@@ -55,7 +72,7 @@ bool Engine::positive_atom(AtomId a) {
     if (is_single(known) && terms(known)[0].coef.sign() > 0) {
       const Mono& m = factors(terms(known)[0].mono);
       if (m.size() == 1 && m[0].exponent.is_one() && derived(m[0].atom) &&
-          atoms[m[0].atom].ref == atom.ref && (m[0].atom == a || t.op == Op::leaf))
+          atoms[m[0].atom].ref == atom.ref && (m[0].atom == a || every_entry(m[0].atom)))
         return true;
     }
   return false;

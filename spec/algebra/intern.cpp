@@ -54,9 +54,10 @@ MonoId Engine::mono(Mono m) {
 }
 
 Nf Engine::poly(Poly p) {
+  const long length = static_cast<long>(p.size());
   auto [id, fresh] = polys.intern(std::move(p));
   if (fresh) {
-    tick();
+    tick(1 + length);
     VarSet free;
     for (const Term& t : polys[id]) free = set_union(free, mono_vars[t.mono]);
     poly_vars.push_back(std::move(free));

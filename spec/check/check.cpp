@@ -70,6 +70,7 @@ class PlanChecker {
         types_(types),
         steps_(find_steps(resolved.program)) {
     verdicts_.assign(resolved.program.functions.size(), Verdict::proved);
+    assumes_.assign(verdicts_.size(), false);
     trusting_.resize(verdicts_.size());
     undecided_.assign(verdicts_.size(), "");
   }
@@ -227,6 +228,13 @@ class PlanChecker {
       return;
     }
     if (plan.model) {
+      if (const auto dim = dim_of_mesh(program(), program().functions[*plan.model])) {
+        report.diagnostics.push_back(
+            unknown("E0109", plan.name_range,
+                    "the size of " + *dim + " in its model depends on the mesh: a fn has no axes"));
+        report.verdict = Verdict::invalid;
+        return;
+      }
       if (options_.compare) compare(f, report);
     } else {
       own_erasure(plan, report);
@@ -238,14 +246,26 @@ class PlanChecker {
     std::vector<bool> proved;
     for (size_t g = 0; g < verdicts_.size(); ++g)
       proved.push_back(g < f && verdicts_[g] == Verdict::proved &&
-                       program().functions[g].model.has_value());
+                       program().functions[g].model.has_value() && !assumes_[g]);
     ComparedPlan compared = compare_with_model(program(), f, proved, options_.inline_plans);
     report.verdict = compared.verdict;
     report.proof = compared.proof;
-    for (std::string& assumption : compared.assumptions)
-      report.assumptions.push_back(std::move(assumption));
+    note_assumptions(report, std::move(compared.assumptions));
     for (Diagnostic& diagnostic : compared.diagnostics)
       report.diagnostics.push_back(std::move(diagnostic));
+  }
+
+  /// A callee that assumes more than its file does stands for its model only where that holds: its
+  /// body is compared.
+  void note_assumptions(PlanReport& report, std::vector<std::string> assumptions) {
+    std::vector<std::string> of_file;
+    for (const ir::Requirement& each : program().requirements)
+      of_file.push_back(ir::to_string(each.condition));
+    for (std::string& assumption : assumptions) {
+      if (std::find(of_file.begin(), of_file.end(), assumption) == of_file.end())
+        assumes_[report.function] = true;
+      report.assumptions.push_back(std::move(assumption));
+    }
   }
 
   /// Without a model the types alone say "the same on every mesh", unless a mesh size is left in
@@ -261,8 +281,18 @@ class PlanChecker {
                    : "|" + size->name +
                          "| is left in the plan's values, and no model says what is meant"));
     });
+    mesh_in_sizes(plan, report);
+    note_assumptions(report, assumptions_of(program(), report.function));
     report.verdict = verdict_of(report.diagnostics);
     report.proof = "rules";
+  }
+
+  /// `dim Q = |t|` brings the mesh into the values as |t| itself does.
+  void mesh_in_sizes(const ir::Function& plan, PlanReport& report) {
+    if (const auto dim = dim_of_mesh(program(), plan))
+      report.diagnostics.push_back(
+          unknown("E0404", plan.name_range,
+                  "the size of " + *dim + " depends on the mesh, and no model says what is meant"));
   }
 
   void needs_proved_callees(const ir::Function& plan, PlanReport& report) {
@@ -284,6 +314,7 @@ class PlanChecker {
   std::vector<std::vector<Type>>& types_;
   std::vector<bool> steps_;
   std::vector<Verdict> verdicts_;
+  std::vector<bool> assumes_;  ///< more than the file's own requirements
   std::vector<std::vector<Name>> trusting_;
   std::vector<std::string> undecided_;
   std::map<size_t, std::vector<Divisibility>> conditions_;

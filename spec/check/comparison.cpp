@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "spec/check/refute.h"
+#include "spec/check/walk.h"
 #include "spec/lower/lower.h"
 
 namespace shardproof {
@@ -92,6 +93,17 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
   const lower::Comparison compared = lower::compare_functions(program, plan, model, options);
   ComparedPlan result;
   result.assumptions = compared.assumptions;
+  if (!compared.impossible.empty()) {
+    Diagnostic diagnostic;
+    diagnostic.code = "E0111";
+    diagnostic.range = program.functions[plan].name_range;
+    diagnostic.message = "the plan or its model needs what never holds";
+    for (const std::string& text : compared.impossible)
+      diagnostic.details.push_back("it needs " + text);
+    result.verdict = Verdict::invalid;
+    result.diagnostics.push_back(std::move(diagnostic));
+    return result;
+  }
   if (compared.equal) {
     result.verdict = Verdict::proved;
     result.proof = compared.closed_by;
@@ -108,6 +120,39 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
   result.verdict = Verdict::unknown;
   result.diagnostics.push_back(undecided(program.functions[plan], compared));
   return result;
+}
+
+std::vector<std::string> assumptions_of(const ir::Program& program, size_t plan) {
+  try {
+    algebra::Algebra algebra;
+    return lower::lower_function(algebra, program, plan, {}).assumptions;
+  } catch (const std::runtime_error&) {
+    return {};  // without a normal form there is nothing that the algebra assumed
+  }
+}
+
+namespace {
+
+bool names_axis(const ir::Arith& arith) {
+  return arith.kind == ir::Arith::Kind::axis ||
+         std::any_of(arith.args.begin(), arith.args.end(), names_axis);
+}
+
+}  // namespace
+
+std::optional<Name> dim_of_mesh(const ir::Program& program, const ir::Function& function) {
+  std::optional<Name> found;
+  const auto look = [&](const Dim& dim) {
+    if (!found && names_axis(program.size(dim))) found = to_string(dim);
+  };
+  for (const ir::Value& value : function.values)
+    for (const Split& split : value.type.dims) look(split.dim);
+  for_each_instr(function.body, [&](const ir::Instr& instr) {
+    if (auto* size = std::get_if<ir::SizeOf>(&instr.op); size && !size->axis)
+      look(Dim{{size->name}});
+    if (auto* scan = std::get_if<ir::Scan>(&instr.op)) look(scan->dim);
+  });
+  return found;
 }
 
 }  // namespace shardproof

@@ -18,4 +18,10 @@ struct ComparedPlan {
 ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
                                 const std::vector<bool>& proved, bool inline_plans);
 
+/// What the erasure of a plan without a model assumes: ranges of ids, `require`s.
+std::vector<std::string> assumptions_of(const ir::Program& program, size_t plan);
+
+/// A dim of the function's values, sizes or loops whose size names a mesh axis.
+std::optional<Name> dim_of_mesh(const ir::Program& program, const ir::Function& function);
+
 }  // namespace shardproof

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "spec/check/one_device.h"
+#include "spec/check/walk.h"
 #include "spec/denote/evaluate.h"
 
 namespace shardproof {
@@ -42,7 +43,8 @@ std::optional<size_t> differs(const denote::Array<double>& a, const denote::Arra
   std::optional<size_t> worst;
   double most = 1e-6 * scale;
   for (size_t i = 0; i < b.data.size(); ++i) {
-    if (!std::isfinite(a.data[i]) || !std::isfinite(b.data[i])) return std::nullopt;
+    if (!std::isfinite(b.data[i]) || std::isinf(a.data[i])) return std::nullopt;
+    if (std::isnan(a.data[i])) return i;  // no value where the model has one
     if (std::abs(a.data[i] - b.data[i]) > most) most = std::abs(a.data[i] - b.data[i]), worst = i;
   }
   return worst;
@@ -112,10 +114,53 @@ std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned at
   return std::nullopt;
 }
 
+namespace {
+
+bool indexes_tables(const ir::Program& program) {
+  bool found = false;
+  for (const ir::Function& function : program.functions)
+    for_each_instr(function.body, [&](const ir::Instr& instr) {
+      found = found || std::holds_alternative<ir::Index>(instr.op) ||
+              std::holds_alternative<ir::IndexUnreduced>(instr.op) ||
+              std::holds_alternative<ir::IndexAdd>(instr.op);
+    });
+  return found;
+}
+
+/// `require s > 0` in a body: other signs are outside the claim.
+bool requires_of_values(const ir::Program& program) {
+  return std::any_of(program.functions.begin(), program.functions.end(),
+                     [](const ir::Function& function) {
+                       bool found = !function.body.requirements.empty();
+                       for_each_instr(function.body, [&](const ir::Instr& instr) {
+                         if (const ir::Block* body = body_of(instr.op))
+                           found = found || !body->requirements.empty();
+                       });
+                       return found;
+                     });
+}
+
+double draw_number(std::mt19937& rng, const Type& type, Draw draw, bool free_integers) {
+  if (type.dtype == Dtype::boolean) return static_cast<double>(rng() % 2);
+  if (type.dtype == Dtype::key) return static_cast<double>(rng() % 100000);
+  const bool wide = free_integers && (draw == Draw::signs || draw == Draw::ties);
+  if (is_integer(type.dtype))
+    return wide ? static_cast<double>(rng() % 15) - (type.dtype == Dtype::i32 ? 7 : 0)
+                : static_cast<double>(rng() % 2);
+  if (draw == Draw::ties) return static_cast<double>(rng() % 5) - 2;
+  const bool signs = draw == Draw::signs || (draw == Draw::mixed && !type.dims.empty());
+  const double magnitude =
+      std::uniform_real_distribution<double>(0.3, 2.0)(rng) * (draw == Draw::tiny ? 1e-4 : 1);
+  return signs && rng() % 2 ? -magnitude : magnitude;
+}
+
+}  // namespace
+
 Inputs random_inputs(const ir::Program& program, const ir::Function& function,
-                     const denote::Sizes& sizes, unsigned seed, bool positive) {
+                     const denote::Sizes& sizes, unsigned seed, Draw draw) {
   std::mt19937 rng(seed);
-  std::uniform_real_distribution<double> magnitude(0.3, 2.0);
+  const bool free_integers = !indexes_tables(program);
+  if (requires_of_values(program)) draw = seed % 2 ? Draw::positive : Draw::mixed;
   Inputs inputs;
   for (ir::ValueId v : function.params) {
     const Type& type = function.values[v].type;
@@ -125,14 +170,8 @@ Inputs random_inputs(const ir::Program& program, const ir::Function& function,
       array.shape.push_back(program.size(split.dim, sizes.dims));
       count *= static_cast<size_t>(array.shape.back());
     }
-    for (size_t i = 0; i < count; ++i) {
-      const bool scalar = type.dims.empty();
-      double value = magnitude(rng) * (!positive && !scalar && rng() % 2 ? -1 : 1);
-      if (type.dtype == Dtype::boolean || is_integer(type.dtype))
-        value = static_cast<double>(rng() % 2);
-      if (type.dtype == Dtype::key) value = static_cast<double>(rng() % 100000);
-      array.data.push_back(value);
-    }
+    for (size_t i = 0; i < count; ++i)
+      array.data.push_back(draw_number(rng, type, draw, free_integers));
     inputs.push_back(std::move(array));
   }
   return inputs;
@@ -140,14 +179,14 @@ Inputs random_inputs(const ir::Program& program, const ir::Function& function,
 
 std::optional<Refutation> refute(const ir::Program& program, size_t plan, size_t model,
                                  std::string* why) {
-  for (unsigned attempt = 0; attempt < 12; ++attempt) {
+  for (unsigned attempt = 0; attempt < 15; ++attempt) {
     const auto sizes = small_sizes(program, attempt);
     if (!sizes) {
       if (why) *why = "no small sizes satisfy the file's requirements";
       return std::nullopt;
     }
-    const Inputs inputs =
-        random_inputs(program, program.functions[model], *sizes, attempt, attempt % 2 == 1);
+    const Inputs inputs = random_inputs(program, program.functions[model], *sizes, attempt,
+                                        static_cast<Draw>(attempt % 5));
     try {
       const ir::Program one = at_mesh_sizes(program, *sizes);
       const auto left = denote::evaluate<double>(one, plan, *sizes, inputs);

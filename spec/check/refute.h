@@ -14,11 +14,16 @@ namespace shardproof {
 /// `attempt` varies them. Nullopt: none was found.
 std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned attempt);
 
-/// Inputs of a function: floats in (-2, 2) and away from 0 (or positive), ids small, bools mixed.
+/// mixed: floats of both signs, away from 0, scalars positive. positive: all of them. signs:
+/// scalars as well, and whole numbers of both signs where none indexes a table. ties: small whole
+/// floats. tiny: floats near 1e-4.
+enum class Draw { mixed, positive, signs, ties, tiny };
+
+/// Inputs of a function.
 std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
                                                  const ir::Function& function,
                                                  const denote::Sizes& sizes, unsigned seed,
-                                                 bool positive);
+                                                 Draw draw);
 
 struct Refutation {
   size_t result = 0;       ///< the first result that differs

@@ -83,6 +83,17 @@ std::string cut(const std::string& text) {
 using Obligations = std::vector<Algebra::Obligation>;
 
 /// Where the plan is defined less often than the model, as far as it is not known.
+/// Denominators that are 0 and logarithms of what is never positive.
+std::vector<std::string> never_met(Algebra& a) {
+  std::vector<std::string> result;
+  for (const auto& o : a.obligations()) {
+    const bool positive = o.kind == Algebra::Obligation::positive;
+    if (positive ? a.known_nonnegative(a.neg(o.base)) : a.is_zero(o.base))
+      result.push_back(cut(a.show(o.base)) + (positive ? " > 0" : " != 0"));
+  }
+  return result;
+}
+
 std::vector<std::string> extra_obligations(Algebra& a, const Obligations& model) {
   std::vector<std::string> result;
   for (const auto& o : a.obligations()) {
@@ -139,6 +150,10 @@ struct Comparer {
     report.assumptions = right.assumptions;
     for (const std::string& text : left.assumptions) add(text);
     for (const std::string& text : extra_obligations(a, obligations)) add(text);
+    report.impossible = left.impossible;
+    report.impossible.insert(report.impossible.end(), right.impossible.begin(),
+                             right.impossible.end());
+    for (const std::string& text : never_met(a)) report.impossible.push_back(text);
     return all;
   }
 

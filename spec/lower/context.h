@@ -78,12 +78,16 @@ class Context {
   Nf arith(const ir::Arith& arith, const Frame* frame);
   bool ready(const ir::Arith& arith, const Frame& frame) const;
   void require(const ir::Arith& condition, const Frame* frame);
+  std::string shown_at_call(const ir::Arith& condition, const Frame* frame);
 
   // assumptions
   void assume(const std::string& text) {
     if (seen_.insert(text).second) assumptions.push_back(text);
   }
   std::vector<std::string> assumptions;
+  /// An assumption that never holds: nothing follows from it.
+  void never(const std::string& text) { impossible.push_back(text); }
+  std::vector<std::string> impossible;
 
   // lower.cpp
   std::vector<Tensor> call(size_t function, const std::vector<Tensor>& arguments, size_t depth,

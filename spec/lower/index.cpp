@@ -5,11 +5,31 @@ namespace shardproof::lower {
 
 namespace {
 
+/// At the first or the last index the id is outside, whatever the sizes.
+bool leaves_somewhere(Context& c, Nf ids, Nf size) {
+  const Nf zero = c.a.number(0), one = c.a.number(1);
+  std::vector<std::pair<algebra::Var, Nf>> first, last;
+  for (algebra::Var v : c.a.variables(ids)) {
+    first.push_back({v, zero});
+    last.push_back({v, c.a.sub(c.a.range(v), one)});
+  }
+  for (const auto& ends : {first, last}) {
+    const Nf id = c.a.substitute(ids, ends);
+    if (c.a.le0(c.a.neg(id)) == zero || c.a.le0(c.a.add(c.a.sub(id, size), one)) == zero)
+      return true;
+  }
+  return false;
+}
+
 void assume_in_range(Context& c, const Site& site, Nf ids, const Slots& marked, const Dim& dim) {
   const Nf one = c.a.number(1), end = c.a.add(c.a.sub(ids, c.size(marked)), one);
   if (c.a.le0(c.a.neg(ids)) == one && c.a.le0(end) == one) return;
-  const Name& name = site.frame.function.values.at(site.instr.operands.at(1)).name;
-  c.assume("0 <= " + (name.empty() ? c.a.show(ids) : name) + " < |" + to_string(dim) + "|");
+  const Name name =
+      site.frame.top ? site.frame.function.values.at(site.instr.operands.at(1)).name : "";
+  const std::string text =
+      "0 <= " + (name.empty() ? c.a.show(ids) : name) + " < |" + to_string(dim) + "|";
+  if (leaves_somewhere(c, ids, c.size(marked))) c.never(text);
+  c.assume(text);
 }
 
 Results indexed(Context& c, const Site& site, const ir::Pattern& p) {

@@ -155,6 +155,7 @@ Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
   Lowered result;
   result.results = c.body(frame, request.wanted);
   result.assumptions = std::move(c.assumptions);
+  result.impossible = std::move(c.impossible);
   result.named = std::move(c.named), result.loops = std::move(c.loops);
   return result;
 }

@@ -54,6 +54,7 @@ struct Loop {
 struct Lowered {
   std::vector<Tensor> results;           ///< those asked for; body 0 for the others
   std::vector<std::string> assumptions;  ///< "0 <= ids < |V|", "eps > 0"
+  std::vector<std::string> impossible;   ///< assumptions that never hold
   std::vector<Named> named;
   std::vector<Loop> loops;
 };
@@ -92,6 +93,7 @@ struct Comparison {
   std::string residue;                ///< plan - model at limit 1, shown
   std::optional<ir::ValueId> origin;  ///< the plan's value where they part: see first_difference
   std::vector<std::string> assumptions;
+  std::vector<std::string> impossible;  ///< of the plan or its model: the claim would be empty
   bool budget_ended = false;
   std::optional<std::string> unsupported;  ///< the op without a lowering
   std::optional<ir::Place> unsupported_at;

@@ -1,5 +1,6 @@
 // Literals, sizes and `require`.
 #include <cctype>
+#include <set>
 
 #include "spec/lower/context.h"
 
@@ -101,6 +102,16 @@ bool Context::ready(const ir::Arith& arith, const Frame& frame) const {
   return true;
 }
 
+/// A condition of a callee, in terms of what it was called with: its own names mean other values
+/// here.
+std::string Context::shown_at_call(const ir::Arith& condition, const Frame* frame) {
+  static const std::set<std::string> comparisons = {">", ">=", "<", "<=", "==", "!="};
+  if (condition.kind != ir::Arith::Kind::op || !comparisons.count(condition.text))
+    return shown(condition, frame);
+  return a.show(arith(condition.args.at(0), frame)) + " " + condition.text + " " +
+         a.show(arith(condition.args.at(1), frame));
+}
+
 /// Positivity and divisibility are used; other conditions only stand in the report. What is known
 /// is not repeated.
 void Context::require(const ir::Arith& condition, const Frame* frame) {
@@ -116,6 +127,9 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
     const bool weak = op == ">=" || op == "<=";
     if (weak) gap = a.known_integer(gap) ? a.add(gap, a.number(1)) : gap;
     if (a.known_positive(gap)) return;
+    const Nf opposite = greater ? a.sub(r, l) : a.sub(l, r);
+    if (weak ? a.known_positive(opposite) : a.known_nonnegative(opposite))
+      never(a.show(l) + " " + op + " " + a.show(r));
     const bool usable =
         (!weak || a.known_integer(gap)) && !a.as_number(gap) && !mentions_carry(gap);
     if (usable) a.declare_positive(gap);
@@ -127,7 +141,8 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
     if (rest && rest->is_zero() && a.variables(ratio).empty() && frame == nullptr)
       a.declare_range(ratio);
   }
-  assume(shown(condition, frame));
+  assume(frame != nullptr && !frame->top ? shown_at_call(condition, frame)
+                                         : shown(condition, frame));
 }
 
 }  // namespace shardproof::lower

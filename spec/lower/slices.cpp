@@ -28,10 +28,16 @@ void assume_inside(Context& c, const Site& site, size_t operand, Nf start, Nf le
   const bool low = holds(c, c.a.le0(c.a.neg(start)));
   const bool high = holds(c, c.a.le0(c.a.sub(c.a.add(start, length), whole)));
   if (low && high) return;
-  const Name& name = site.frame.function.values.at(site.instr.operands.at(operand)).name;
+  const Name name =
+      site.frame.top ? site.frame.function.values.at(site.instr.operands.at(operand)).name : "";
   const std::string text = name.empty() ? c.a.show(start) : name;
-  if (!low) c.assume("0 <= " + text);
-  if (!high) c.assume(text + " + " + c.a.show(length) + " <= " + c.a.show(whole));
+  const std::string from = "0 <= " + text,
+                    to = text + " + " + c.a.show(length) + " <= " + c.a.show(whole);
+  const Nf zero = c.a.number(0);
+  if (c.a.le0(c.a.neg(start)) == zero) c.never(from);
+  if (c.a.le0(c.a.sub(c.a.add(start, length), whole)) == zero) c.never(to);
+  if (!low) c.assume(from);
+  if (!high) c.assume(to);
 }
 
 /// Entry i of the result is entry (i - by) mod |L|.
