@@ -58,9 +58,9 @@ struct LeafFacts {
 enum class Fn { exp, log, sigmoid, tanh, erf, sin, cos, abs, floor, step, relu, silu, sign };
 
 struct Budget {
-  int limit = 1;          // products of polynomials are expanded up to this many summands
-  long steps = 2000000;   // rewriting steps before BudgetExceeded; counts, never a clock
-  long nodes = 1000000;   // interned nodes before BudgetExceeded
+  int limit = 1;         // products of polynomials are expanded up to this many summands
+  long steps = 2000000;  // rewriting steps before BudgetExceeded; counts, never a clock
+  long nodes = 1000000;  // interned nodes before BudgetExceeded
 };
 
 struct BudgetExceeded : std::runtime_error {

@@ -57,6 +57,14 @@ struct Explainer {
   // --- sums ---
 
   Difference nf(Nf plan, Nf model) {
+    // Summands are paired by distance, each with each: beyond this a pair says nothing to a reader
+    // either.
+    constexpr size_t readable = 300;
+    if (g.terms(plan).size() + g.terms(model).size() > readable) {
+      Difference many;
+      many.text = "differs from the model in many summands";
+      return many;
+    }
     if (auto f = factor(plan, model)) return *f;
     Nf residue = g.sub(plan, model);
     std::vector<Term> extra, missing;

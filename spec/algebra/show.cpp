@@ -81,12 +81,23 @@ std::string Engine::show_factor(const Factor& f, int depth, const Names& names) 
   return text + "^" + (f.exponent.is_integer() && f.exponent.sign() > 0 ? e : "(" + e + ")");
 }
 
+/// A shared definition is written out wherever it stands, so a text can be exponentially longer
+/// than what it shows: the outermost call has so many summands to spend, and the rest is "...".
 std::string Engine::show(Nf e, int depth, const Names& names) {
+  constexpr int summands_shown = 200;
+  if (show_nesting == 0) show_left = summands_shown;
+  ++show_nesting;
+  std::string text = show_left > 0 ? show_sum(e, depth, names) : "...";
+  --show_nesting;
+  return text;
+}
+
+std::string Engine::show_sum(Nf e, int depth, const Names& names) {
   if (e == zero) return "0";
   std::string out;
   size_t count = 0;
   for (const Term& t : Poly(terms(e))) {
-    if (++count > 12) return out + " + ...";
+    if (++count > 12 || --show_left < 0) return out + " + ...";
     Rational c = t.coef;
     std::string sign = c.sign() < 0 ? (out.empty() ? "-" : " - ") : (out.empty() ? "" : " + ");
     if (c.sign() < 0) c = -c;

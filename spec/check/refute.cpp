@@ -86,6 +86,8 @@ Refutation describe(const denote::Sizes& sizes, size_t result, size_t at,
   refutation.ratio = square > 0 ? cross / square : 0;
   refutation.uniform = true;
   refutation.entries = model.data.size();
+  for (const auto& [name, size] : sizes.dims)
+    if (size < 2) refutation.entries = 1;  // a sum over one entry is a factor that is none
   for (size_t i = 0; i < model.data.size(); ++i)
     if (std::abs(plan.data[i] - refutation.ratio * model.data[i]) > 1e-9 * std::sqrt(square))
       refutation.uniform = false;
