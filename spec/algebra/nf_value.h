@@ -61,6 +61,8 @@ struct NfValue {
         if (std::isnan(x)) x = 0.6180339 + std::fmod(std::fabs(base), 1.0);
         vanishes = vanishes || x == 0;
         largest = std::fmax(largest, std::fmax(std::fabs(x), std::fabs(base)));
+        // A tiny base was read as 0 by power_value: rounding decides, so this point says nothing.
+        if (base != 0 && std::fabs(base) < 1e-12) largest = HUGE_VAL;
         product *= x;
       }
       if (vanishes) product = 0;

@@ -30,6 +30,7 @@ bool holds(const ir::Program& program, const std::map<Name, int64_t>& sizes) {
 }
 
 std::string number(double value) {
+  if (std::isnan(value)) return "no value";
   char text[32];
   std::snprintf(text, sizeof text, "%.5g", value);
   return text;
@@ -89,7 +90,7 @@ Refutation describe(const denote::Sizes& sizes, size_t result, size_t at,
   for (const auto& [name, size] : sizes.dims)
     if (size < 2) refutation.entries = 1;  // a sum over one entry is a factor that is none
   for (size_t i = 0; i < model.data.size(); ++i)
-    if (std::abs(plan.data[i] - refutation.ratio * model.data[i]) > 1e-9 * std::sqrt(square))
+    if (!(std::abs(plan.data[i] - refutation.ratio * model.data[i]) <= 1e-9 * std::sqrt(square)))
       refutation.uniform = false;
   return refutation;
 }
