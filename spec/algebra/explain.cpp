@@ -14,10 +14,14 @@ using Tokens = std::map<std::string, int>;  // operand and function names with m
 struct Explainer {
   Engine& g;
   int depth = 0;
+  size_t collected = 0;
 
   // --- names ---
 
+  /// Names with their number of occurrences; a definition that stands in many places is opened in
+  /// each, so there is an end.
   void collect(AtomId id, Tokens& out) {
+    if (++collected > 200000) return;
     const Atom a = g.atoms[id];
     for (Nf arg : a.args) collect(arg, out);
     if (a.kind == AtomKind::eq0) ++out["[.. = 0]"];
@@ -56,11 +60,13 @@ struct Explainer {
 
   // --- sums ---
 
+  size_t looked =
+      0;  // definitions share parts: without a bound the same pair is explained again and again
   Difference nf(Nf plan, Nf model) {
     // Summands are paired by distance, each with each: beyond this a pair says nothing to a reader
     // either.
     constexpr size_t readable = 300;
-    if (g.terms(plan).size() + g.terms(model).size() > readable) {
+    if (++looked > readable || g.terms(plan).size() + g.terms(model).size() > readable) {
       Difference many;
       many.text = "differs from the model in many summands";
       return many;

@@ -78,7 +78,11 @@ Diagnostic undecided(const ir::Function& plan, const lower::Comparison& compared
   diagnostic.code = "U0003";
   diagnostic.range = place_of(plan, compared);
   diagnostic.message = "neither shown equal to the model nor seen to differ";
-  diagnostic.details.push_back("what is left of plan - model: " + compared.residue);
+  if (compared.budget_ended)
+    diagnostic.details.push_back(
+        "the budget of the comparison ended: its steps, or the size of its coefficients");
+  if (!compared.residue.empty())
+    diagnostic.details.push_back("what is left of plan - model: " + compared.residue);
   return diagnostic;
 }
 
