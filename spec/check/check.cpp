@@ -1,6 +1,7 @@
 #include "spec/check/check.h"
 
 #include <algorithm>
+#include <stdexcept>
 
 #include "spec/check/bounds.h"
 #include "spec/check/comparison.h"
@@ -91,6 +92,23 @@ class PlanChecker {
     if (plan.trusted) trusting_[f].push_back(plan.name);
     report.trusting = trusting_[f];
     return report;
+  }
+
+  /// Sizes whose product is beyond 64 bits are the file's fault, and told as such.
+  PlanReport guarded_run(size_t f, std::vector<Diagnostic> own) {
+    try {
+      return run(f, std::move(own));
+    } catch (const std::domain_error& error) {
+      const ir::Function& plan = program().functions[f];
+      PlanReport report;
+      report.function = f;
+      report.name = plan.name;
+      report.claim = claim_of(program(), plan);
+      report.imported = plan.imported;
+      report.verdict = verdicts_[f] = Verdict::invalid;
+      report.diagnostics.push_back(unknown("E0106", plan.name_range, error.what()));
+      return report;
+    }
   }
 
   /// A fn has no claim, but its callers need to know whether it can be decided.
@@ -377,7 +395,7 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   std::map<size_t, PlanReport> reports;
   for (size_t f = 0; f < program.functions.size(); ++f) {
     if (program.functions[f].kind == ir::Function::Kind::plan)
-      reports[f] = checker.run(f, std::move(own[f]));
+      reports[f] = checker.guarded_run(f, std::move(own[f]));
     else
       checker.note_undecided(f);
   }
