@@ -43,6 +43,9 @@ enum class Op : uint8_t {
   step
 };
 
+/// As printed; empty for those without a name of their own.
+const char* name_of(Op op);
+
 enum class AtomKind : uint8_t { size, prime, var, app, eq0, le0 };
 
 struct Atom {

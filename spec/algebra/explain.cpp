@@ -268,30 +268,8 @@ struct Explainer {
   }
 
   static std::string label(Op op) {
-    switch (op) {
-      case Op::sum:
-        return "sum";
-      case Op::max:
-        return "max";
-      case Op::exp:
-        return "exp";
-      case Op::log:
-        return "log";
-      case Op::sigmoid:
-        return "sigmoid";
-      case Op::erf:
-        return "erf";
-      case Op::sin:
-        return "sin";
-      case Op::cos:
-        return "cos";
-      case Op::floor:
-        return "floor";
-      case Op::step:
-        return "step";
-      default:
-        return "definition";
-    }
+    const std::string name = name_of(op);
+    return name.empty() ? "definition" : name;
   }
 };
 

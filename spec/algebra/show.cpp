@@ -5,8 +5,6 @@
 
 namespace shardproof::algebra {
 
-namespace {
-
 const char* name_of(Op op) {
   switch (op) {
     case Op::sum:
@@ -33,8 +31,6 @@ const char* name_of(Op op) {
       return "";
   }
 }
-
-}  // namespace
 
 std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
   const Atom a = atoms[id];

@@ -62,20 +62,27 @@ std::optional<Piece> piece_of(const ir::Instr& instr) {
   return Piece{whole.dims.at(bracket).dim, part_of(whole, bracket, piece), instr.operands.back()};
 }
 
+std::vector<denote::Sizes> all_small_sizes(const ir::Program& program) {
+  std::vector<denote::Sizes> all;
+  for (unsigned attempt = 0; attempt < 8; ++attempt)
+    if (auto sizes = small_sizes(program, attempt)) all.push_back(std::move(*sizes));
+  return all;
+}
+
 }  // namespace
 
 std::vector<Diagnostic> entries_beyond(const ir::Program& program, const ir::Function& function) {
   std::vector<Diagnostic> found;
+  std::vector<denote::Sizes> tried;  // sought once, by the first read or write
   for_each_instr(function.body, [&](const ir::Instr& instr) {
     const auto piece = piece_of(instr);
     if (!piece) return;
-    for (unsigned attempt = 0; attempt < 8; ++attempt) {
-      const auto sizes = small_sizes(program, attempt);
-      if (!sizes) return;
-      const auto at = number_at(program, function, piece->at, *sizes);
+    if (tried.empty()) tried = all_small_sizes(program);
+    for (const denote::Sizes& sizes : tried) {
+      const auto at = number_at(program, function, piece->at, sizes);
       if (!at) return;
-      const int64_t whole = program.size(piece->whole, sizes->dims);
-      const int64_t part = piece->part ? program.size(*piece->part, sizes->dims) : 1;
+      const int64_t whole = program.size(piece->whole, sizes.dims);
+      const int64_t part = piece->part ? program.size(*piece->part, sizes.dims) : 1;
       if (*at >= 0 && *at + static_cast<double>(part) <= static_cast<double>(whole)) continue;
       Diagnostic diagnostic;
       diagnostic.code = "E0405";

@@ -84,7 +84,7 @@ class Builder {
   Builder& record(const Name& name, const Params& fields);
   Builder& layout(const Name& name, const Name& record, const Params& fields);
   Builder& fn(const Name& name, const Params& params, const std::string& result, const Fill& fill);
-  /// An empty model: compared with its own erasure.
+  /// With an empty name of a model it is compared with its own erasure.
   Builder& plan(const Name& name, const Name& model, const Params& params,
                 const std::string& result, const Fill& fill);
   /// What was built, in the notation.

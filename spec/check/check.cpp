@@ -78,11 +78,7 @@ class PlanChecker {
 
   PlanReport run(size_t f, std::vector<Diagnostic> own) {
     const ir::Function& plan = program().functions[f];
-    PlanReport report;
-    report.function = f;
-    report.name = plan.name;
-    report.claim = claim_of(program(), plan);
-    report.imported = plan.imported;
+    PlanReport report = report_of(f);
     report.diagnostics = std::move(own);
     note_undecided(f);
     if (!depends_on_broken(f, report)) check_types(f, report);
@@ -99,14 +95,10 @@ class PlanChecker {
     try {
       return run(f, std::move(own));
     } catch (const std::domain_error& error) {
-      const ir::Function& plan = program().functions[f];
-      PlanReport report;
-      report.function = f;
-      report.name = plan.name;
-      report.claim = claim_of(program(), plan);
-      report.imported = plan.imported;
+      PlanReport report = report_of(f);
       report.verdict = verdicts_[f] = Verdict::invalid;
-      report.diagnostics.push_back(unknown("E0106", plan.name_range, error.what()));
+      report.diagnostics.push_back(
+          unknown("E0106", program().functions[f].name_range, error.what()));
       return report;
     }
   }
@@ -125,6 +117,16 @@ class PlanChecker {
 
  private:
   const ir::Program& program() const { return resolved_.program; }
+
+  PlanReport report_of(size_t f) const {
+    const ir::Function& plan = program().functions[f];
+    PlanReport report;
+    report.function = f;
+    report.name = plan.name;
+    report.claim = claim_of(program(), plan);
+    report.imported = plan.imported;
+    return report;
+  }
 
   bool depends_on_broken(size_t f, PlanReport& report) {
     const ir::Function& plan = program().functions[f];

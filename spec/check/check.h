@@ -17,7 +17,7 @@ struct Divisibility {
 };
 std::string to_string(const Divisibility& condition);  ///< "t*d | M"
 
-/// A collective a plan executes, for --stats: symbolic bytes are computed by spec/cost.
+/// What is said of one plan.
 struct PlanReport {
   size_t function = 0;
   Name name;

@@ -175,7 +175,7 @@ class Walker {
     Diagnostic& diagnostic =
         refuse(refusal, range, nullptr, {{type(v), true, std::nullopt}}, {wanted});
     for (const Axis& axis : refusal.axes)
-      if (auto origin = origin_of_mark(program_, function_, result_.types, v, axis))
+      if (auto origin = origin_of_mark(function_, result_.types, v, axis))
         diagnostic.notes.push_back(*origin);
   }
 
@@ -199,12 +199,16 @@ class Walker {
     return "this is " + to_string(have);
   }
 
-  void check_call(const ir::Instr& instr, const ir::Function& callee) {
+  void check_arguments(const ir::Instr& instr, const ir::Function& callee) {
     for (size_t i = 0; i < instr.operands.size() && i < callee.params.size(); ++i) {
       const ir::Value& param = callee.values.at(callee.params[i]);
       expect(instr.operands[i], param.type, argument_range(instr, i), "E0303",
              "parameter `" + param.name + "` of " + callee.name);
     }
+  }
+
+  void check_call(const ir::Instr& instr, const ir::Function& callee) {
+    check_arguments(instr, callee);
     for (size_t i = 0; i < instr.results.size() && i < callee.results.size(); ++i) {
       type(instr.results[i]) = without_unit_axes(program_, callee.results[i]);
       result_.has_gradient[instr.results[i]] = !is_step_ && is_float(callee.results[i].dtype);
@@ -219,11 +223,7 @@ class Walker {
 
   void check_grad(const ir::Instr& instr, const ir::Grad& grad) {
     const ir::Function& callee = program_.functions.at(grad.function);
-    for (size_t i = 0; i < instr.operands.size() && i < callee.params.size(); ++i) {
-      const ir::Value& param = callee.values.at(callee.params[i]);
-      expect(instr.operands[i], param.type, argument_range(instr, i), "E0303",
-             "parameter `" + param.name + "` of " + callee.name);
-    }
+    check_arguments(instr, callee);
     // The resolver wrote the gradients' types: the duals. The value is what the callee returns.
     for (size_t i = 0; grad.with_value && i < callee.results.size() && i < instr.results.size();
          ++i)
@@ -327,8 +327,7 @@ class Walker {
     for (size_t i = 0; i < instr.operands.size(); ++i) {
       if (refusal.operand && *refusal.operand != i) continue;
       for (const Axis& axis : refusal.axes)
-        if (auto origin =
-                origin_of_mark(program_, function_, result_.types, instr.operands[i], axis)) {
+        if (auto origin = origin_of_mark(function_, result_.types, instr.operands[i], axis)) {
           if (!(origin->range == d.range)) d.notes.push_back(*origin);
           return;
         }
@@ -370,9 +369,8 @@ std::vector<bool> find_steps(const ir::Program& program) {
   return steps;
 }
 
-std::optional<Label> origin_of_mark(const ir::Program& program, const ir::Function& function,
-                                    const std::vector<Type>& types, ir::ValueId value,
-                                    const Axis& axis) {
+std::optional<Label> origin_of_mark(const ir::Function& function, const std::vector<Type>& types,
+                                    ir::ValueId value, const Axis& axis) {
   const auto has = [&](ValueId v) { return types.at(v).marks.count(axis) > 0; };
   while (has(value)) {
     const ir::Instr* maker = defining_instr(function.body, value);
@@ -396,7 +394,6 @@ std::optional<Label> origin_of_mark(const ir::Program& program, const ir::Functi
                            " here and split over " + axis};
     return Label{maker->place.range, text + " from here on"};
   }
-  (void)program;
   return std::nullopt;
 }
 

@@ -32,8 +32,7 @@ Typing type_plan(const ir::Program& program, size_t function, bool is_step);
 
 /// Beside the type of `value`: where its state on `axis` came from. "h is {U_t}: M is contracted
 /// here and split over t"
-std::optional<Label> origin_of_mark(const ir::Program& program, const ir::Function& function,
-                                    const std::vector<Type>& types, ir::ValueId value,
-                                    const Axis& axis);
+std::optional<Label> origin_of_mark(const ir::Function& function, const std::vector<Type>& types,
+                                    ir::ValueId value, const Axis& axis);
 
 }  // namespace shardproof
