@@ -2,14 +2,14 @@
 // time, as matrix products [batch, m, k] x [batch, k, n].
 #include <Eigen/Core>
 #include <algorithm>
-#include <map>
 
 #include "oracle/ops.h"
 
 namespace shardproof::oracle {
 namespace {
 
-using Index = Dim;  ///< names that differ inside one pattern are different indices
+// Names that differ inside one pattern are different indices: `(K D)` is another one than `K`.
+using Index = Dim;
 using Indices = std::vector<Index>;
 
 struct Term {
@@ -134,20 +134,6 @@ Indices indices_of(const Shape& shape) {
   return result;
 }
 
-// `(K D)` beside `K` in one pattern: whether K is one index or two is not said, so it is refused.
-void refuse_overlap(const ir::Pattern& pattern) {
-  std::map<Name, Dim> seen;
-  auto look = [&](const Shape& shape) {
-    for (const Split& split : shape.dims)
-      for (const Name& factor : split.dim.factors) {
-        const auto [at, fresh] = seen.emplace(factor, split.dim);
-        if (!fresh && at->second != split.dim)
-          throw std::domain_error("`" + factor + "` is in two dims of one pattern");
-      }
-  };
-  for (const Shape& left : pattern.left) look(left);
-}
-
 std::vector<Term> terms_of(const ir::Pattern& pattern, const Vars& operands) {
   std::vector<Term> terms;
   for (size_t i = 0; i < operands.size(); ++i)
@@ -158,7 +144,6 @@ std::vector<Term> terms_of(const ir::Pattern& pattern, const Vars& operands) {
 }  // namespace
 
 Vars apply(const ir::Einsum& op, Step& step) {
-  refuse_overlap(op.pattern);
   const Vars operands = step.operands();
   const Indices right = indices_of(op.pattern.right);
   Tensor value = contracted(terms_of(op.pattern, operands), right).tensor;

@@ -21,16 +21,16 @@ void check_requirements(Run& run, const ir::Function& function) {
   }
 }
 
-std::string entries_fault(const Tensor& x, Dtype dtype) {
+void check_entries(const Tensor& x, Dtype dtype) {
   const auto entries = static_cast<size_t>(count(x.shape));
-  if (dtype == Dtype::key)
-    return x.keys.size() == entries && x.data.empty() ? "" : "keys are wanted";
-  if (x.data.size() != entries || !x.keys.empty()) return "as many numbers as entries are wanted";
-  for (double entry : x.data) {
-    if (is_integer(dtype) && entry != std::floor(entry)) return "whole numbers are wanted";
-    if (dtype == Dtype::boolean && entry != 0 && entry != 1) return "0 and 1 are wanted";
-  }
-  return "";
+  const bool keys = dtype == Dtype::key;
+  if (x.keys.size() != (keys ? entries : 0) || x.data.size() != (keys ? 0 : entries))
+    throw std::domain_error(std::string("as many ") + (keys ? "keys" : "numbers") +
+                            " as entries are wanted");
+  check_range(x, dtype);
+  for (double entry : x.data)
+    if (dtype == Dtype::boolean && entry != 0 && entry != 1)
+      throw std::domain_error("a bool is 0 or 1, and this is " + std::to_string(entry));
 }
 
 std::vector<ir::ValueId> all_params(const ir::Function& function) {
@@ -47,13 +47,14 @@ void check_inputs(Run& run, const ir::Function& function, const std::vector<Tens
                     std::to_string(inputs.size()) + " given");
   for (size_t i = 0; i < params.size(); ++i) {
     const ir::Value& param = function.values[params[i]];
-    const Extents wanted = run.table.extents(param.type.dims);
-    auto refuse = [&](const std::string& message) {
-      throw Error("input", param.name, function.name, {inputs[i].shape}, message);
-    };
-    if (inputs[i].shape != wanted) refuse("its shape is to be " + to_string(wanted));
-    const std::string fault = entries_fault(inputs[i], param.type.dtype);
-    if (!fault.empty()) refuse(std::string(to_string(param.type.dtype)) + ": " + fault);
+    try {
+      const Extents wanted = run.table.extents(param.type.dims);
+      if (inputs[i].shape != wanted)
+        throw std::domain_error("its shape is to be " + to_string(wanted));
+      check_entries(inputs[i], param.type.dtype);
+    } catch (const std::domain_error& error) {
+      throw Error("input", param.name, function.name, {inputs[i].shape}, error.what());
+    }
   }
 }
 

@@ -26,17 +26,6 @@ void with_values(ir::Arith& arith, const std::vector<Var>& values) {
   arith = {ir::Arith::Kind::number, text, ir::no_value, {}};
 }
 
-// Integers have the range of their dtype: what happens beyond it is not said anywhere.
-void check_range(const Tensor& x, Dtype dtype) {
-  if (!is_integer(dtype)) return;
-  const double low = dtype == Dtype::i32 ? std::numeric_limits<int32_t>::min() : 0.0;
-  const double high = dtype == Dtype::i32 ? std::numeric_limits<int32_t>::max()
-                                          : std::numeric_limits<uint32_t>::max();
-  for (double entry : x.data)
-    if (!(entry >= low && entry <= high))
-      throw std::domain_error(std::to_string(entry) + " is no " + to_string(dtype));
-}
-
 void check_results(Step& step, const Vars& results) {
   if (results.size() != step.instr.results.size())
     throw std::domain_error("the number of results is not the stated one");
@@ -103,6 +92,16 @@ bool Table::holds(const ir::Arith& condition, const std::vector<Var>& values) co
   ir::Arith closed = condition;
   with_values(closed, values);
   return ir::evaluate(closed, sizes_) != 0;
+}
+
+void check_range(const Tensor& x, Dtype dtype) {
+  if (!is_integer(dtype)) return;
+  const double low = dtype == Dtype::i32 ? std::numeric_limits<int32_t>::min() : 0.0;
+  const double high = dtype == Dtype::i32 ? std::numeric_limits<int32_t>::max()
+                                          : std::numeric_limits<uint32_t>::max();
+  for (double entry : x.data)
+    if (!(entry >= low && entry <= high && entry == std::floor(entry)))
+      throw std::domain_error(std::to_string(entry) + " is no " + to_string(dtype));
 }
 
 Vars Step::operands() const {

@@ -57,6 +57,10 @@ struct Step {
   }
 };
 
+/// Integers are whole and have the range of their dtype: what happens beyond it is not said
+/// anywhere.
+void check_range(const Tensor& x, Dtype dtype);
+
 /// Runs the instructions of a body or loop body.
 void run_block(Run& run, Frame& frame, const ir::Block& block);
 /// Runs a function on its leaves in order, saved ones last; a trusted plan is what it claims to be.
