@@ -1,6 +1,6 @@
 // The models of spec/models: gradients of every fn against central differences, and every plan's
 // erasure against its model, forward and backward.
-#include <chrono>
+#include <ctime>
 #include <iostream>
 
 #include "oracle/testing.h"
@@ -253,10 +253,10 @@ TEST(Models, ten_million_parameters_run_in_seconds) {
     for (double& entry : inputs[leaf].data) entry *= 0.05;
   }
   EXPECT_GT(parameters, 9000000u);
-  auto seconds = [](auto work) {
-    const auto start = std::chrono::steady_clock::now();
+  auto seconds = [](auto work) {  // of this process: the machine may do much else
+    const std::clock_t start = std::clock();
     work();
-    return std::chrono::duration<double>(std::chrono::steady_clock::now() - start).count();
+    return static_cast<double>(std::clock() - start) / CLOCKS_PER_SEC;
   };
   double loss = 0;
   const double forward = seconds([&] { loss = evaluate(program, f, sizes, inputs)[0].data[0]; });
@@ -264,7 +264,7 @@ TEST(Models, ten_million_parameters_run_in_seconds) {
     gradient(program, f, sizes, inputs, {scalar(1)}, float_leaves(program.functions[f]));
   });
   EXPECT_NEAR(loss, std::log(2048.0), 1.5);
-  EXPECT_LT(forward, 60);  // of a machine that does much else
+  EXPECT_LT(forward, 10);
   std::cout << parameters << " parameters: forward " << forward << " s, with backward " << both
             << " s\n";
 }
