@@ -100,7 +100,7 @@ class Deriver {
         const Name& path = plan_.result_names[leaf];
         const size_t dot = path.find('.');
         writer_.set_name(g, own + (dot == Name::npos ? "" : path.substr(dot)));
-        if (is_float(type.dtype)) walk_.give(v, g, pending, {plan_.name_range, {}, {}});
+        if (is_float(type.dtype)) walk_.give(v, g, pending);
       }
     }
   }

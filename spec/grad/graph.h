@@ -46,6 +46,7 @@ struct Node {
   std::vector<Type> types;  ///< one per result
   std::vector<Name> names;  ///< wanted, one per result; empty: none
   Block* block = nullptr;
+  Name hint = {};  ///< for a name, where it comes to need one
 };
 
 struct Block {

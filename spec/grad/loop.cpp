@@ -103,12 +103,12 @@ void Walk::loop(const Step& step, const Loop& op, Pending& pending) {
     text.carries.push_back(
         graph.parameter(*block, "g_" + forward_.recording().values[tape.params[i]].name, type));
     node->types.push_back(type);
-    give(tape.out[i], text.carries.back(), inner, step.place);
+    give(tape.out[i], text.carries.back(), inner);
   }
   for (size_t i = carries; i < step.results.size(); ++i) {
     if (!pending.parts.count(step.results[i])) continue;
     const Ref stack = take(step.results[i], pending);
-    give(tape.emit[i - carries], inner.emit.entry(stack, at, op.dim), inner, step.place);
+    give(tape.emit[i - carries], inner.emit.entry(stack, at, op.dim), inner);
   }
   // An inner walk finds its own gradients; those of the carries are asked for after it.
   Pending* outer = std::exchange(pending_, &inner);
@@ -119,12 +119,12 @@ void Walk::loop(const Step& step, const Loop& op, Pending& pending) {
   node->op = std::move(text);
   node->names.resize(node->types.size());
   for (size_t j = 0; j < carried.size(); ++j)
-    give(step.operands[carried[j]], {node, j}, pending, step.place);
-  hand_out(step, op, node, inner, pending);
+    give(step.operands[carried[j]], {node, j}, pending);
+  hand_out(op, node, inner, pending);
 }
 
 /// Gradients of what the loop uses from outside: of t[n] stacked, of all else added up in a carry.
-void Walk::hand_out(const Step& step, const Loop& op, Node* node, Pending& inner,
+void Walk::hand_out(const Loop& op, Node* node, Pending& inner,
                     Pending& pending) {
   ScanText& text = std::get<ScanText>(node->op);
   std::vector<std::pair<ValueIndex, Ref>> totals, stacks;
@@ -158,9 +158,9 @@ void Walk::hand_out(const Step& step, const Loop& op, Node* node, Pending& inner
     node->names.emplace_back();
   }
   for (size_t i = 0; i < totals.size(); ++i)
-    give(totals[i].first, {node, first + i}, pending, step.place);
+    give(totals[i].first, {node, first + i}, pending);
   for (size_t i = 0; i < stacks.size(); ++i)
-    give(stacks[i].first, {node, first + totals.size() + i}, pending, step.place);
+    give(stacks[i].first, {node, first + totals.size() + i}, pending);
 }
 
 }  // namespace shardproof::grad

@@ -12,7 +12,7 @@ Type Walk::dual_of(ValueIndex v) const {
   return type;
 }
 
-void Walk::give(ValueIndex v, Ref gradient, Pending& pending, const ir::Place& place) {
+void Walk::give(ValueIndex v, Ref gradient, Pending& pending) {
   if (!gradient || !forward_.recording().values[v].active) return;
   const Type wanted = dual_of(v);
   gradient = pending.emit.arrange(gradient, wanted);
@@ -20,8 +20,8 @@ void Walk::give(ValueIndex v, Ref gradient, Pending& pending, const ir::Place& p
   if (!(type_of(gradient) == wanted))
     throw Defect{"the gradient of " + to_string(forward_.recording().values[v].type) + " came out " +
                  to_string(type_of(gradient))};
-  (void)place;
   pending.parts[v].push_back(gradient);
+  if (gradient.node->hint.empty()) gradient.node->hint = "g_" + forward_.recording().values[v].name;
 }
 
 Ref Walk::take(ValueIndex v, Pending& pending) {
@@ -32,10 +32,10 @@ Ref Walk::take(ValueIndex v, Pending& pending) {
   for (size_t i = 1; i < parts.size(); ++i) sum = pending.emit.add(sum, parts[i]);
   parts = {sum};
   const Name& name = forward_.recording().values[v].name;
+  // The field of a record is written where the record is made.
   if (!name.empty() && name_of(sum).empty()) {
-    std::string text = "g_" + name;
-    std::replace(text.begin(), text.end(), '.', '_');
-    name_of(sum) = text;
+    sum.node->hint = "g_" + name;
+    if (name.find('.') == Name::npos) name_of(sum) = sum.node->hint;
   }
   return sum;
 }
@@ -60,18 +60,17 @@ void Walk::back(const Step& step, Pending& pending) {
   const bool flows = std::any_of(step.results.begin(), step.results.end(), [&](ValueIndex v) {
     return forward_.recording().values[v].active && pending.parts.count(v);
   });
-  if (!flows && !std::holds_alternative<Library>(step.op)) return;
+  if (!flows) return;
   Pull p(*this, step, *pending.context, pending.emit);
   Pending* outer = std::exchange(pending_, &pending);
   if (auto* loop = std::get_if<Loop>(&step.op)) {
     this->loop(step, *loop, pending);
   } else if (auto* library = std::get_if<Library>(&step.op)) {
-    if (flows && !pull_library(p, forward_.graph().program, *library))
+    if (!pull_library(p, forward_.graph().program, *library))
       back(library->body->steps, pending);
   } else if (auto* trusted = std::get_if<Trusted>(&step.op)) {
     pull_trusted(p, forward_.graph().program, *trusted);
-  } else if (auto* entry = std::get_if<ir::Entry>(&std::get<ir::Op>(step.op))) {
-    (void)entry;
+  } else if (std::holds_alternative<ir::Entry>(std::get<ir::Op>(step.op))) {
     pending.entries[step.operands[0]].push_back(take(step.results[0], pending));
   } else {
     const ir::Op& op = std::get<ir::Op>(step.op);
@@ -103,7 +102,7 @@ const Value& Pull::out(size_t result) const {
 Type Pull::dual(size_t operand) const { return walk_.dual_of(step.operands.at(operand)); }
 
 void Pull::give(size_t operand, Ref gradient) {
-  walk_.give(step.operands.at(operand), gradient, *walk_.pending_, step.place);
+  walk_.give(step.operands.at(operand), gradient, *walk_.pending_);
 }
 
 void Pull::give_pointwise(size_t operand, Ref gradient) {

@@ -19,7 +19,7 @@ class Walk {
   Walk(Forward& forward, std::vector<Axis> axes) : forward_(forward), axes_(std::move(axes)) {}
 
   void back(const Tape& tape, Pending& pending) { back(tape.steps, pending); }
-  void give(ValueIndex v, Ref gradient, Pending& pending, const ir::Place& place);
+  void give(ValueIndex v, Ref gradient, Pending& pending);
   /// The sum of what was given, once; none: nothing was.
   Ref take(ValueIndex v, Pending& pending);
   Ref take_or_zeros(ValueIndex v, Pending& pending);
@@ -32,7 +32,7 @@ class Walk {
   void loop(const Step& step, const Loop& op, Pending& pending);
   void trusted(const Step& step, const Trusted& op, Pending& pending);
   std::vector<bool> reached(const Step& step, const Loop& op, Pending& pending) const;
-  void hand_out(const Step& step, const Loop& op, Node* node, Pending& inner, Pending& pending);
+  void hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending);
 
   Forward& forward_;
   std::vector<Axis> axes_;

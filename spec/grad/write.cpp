@@ -7,7 +7,7 @@
 namespace shardproof::grad {
 namespace {
 
-constexpr size_t longest_inside = 40;  // characters of an expression that stands in another
+constexpr size_t longest_inside = 56;  // characters of an expression that stands in another
 
 std::string indented(int indent) { return std::string(static_cast<size_t>(indent), ' '); }
 
@@ -147,6 +147,7 @@ bool Writer::stays_inside(const Node& node, const Text& text) const {
 
 /// A name for what has none: the op and what it is of.
 Name Writer::hint(const Node& node) const {
+  if (!node.hint.empty() && node.hint != "g_") return node.hint;
   Name name = "v";
   if (auto* call = std::get_if<CallText>(&node.op)) name = call->function;
   if (const ir::Op* op = op_of(node)) {
