@@ -200,14 +200,15 @@ class Recorder {
     if (callee.implements_grad || callee.uses_gradients)
       refuse("E0217", instr.place, "no gradient through " + callee.name + ": a step has none");
     if (callee.trusted) return trusted(frame, instr, call.function);
-    Frame inner{call.function, {}, frame.prefix + short_name(callee) + "_"};
+    Frame inner{call.function, {}, short_name(callee) + "_"};
     for (size_t i = 0; i < instr.operands.size(); ++i)
       inner.values[callee.params[i]] = frame.values.at(instr.operands[i]);
     body(inner);
     for (size_t i = 0; i < instr.results.size(); ++i) {
       const ValueIndex v = inner.values.at(callee.returned[i]);
       frame.values[instr.results[i]] = v;
-      const Name name = named(frame, instr.results[i]);
+      Name name = named(frame, instr.results[i]);
+      if (name.empty() && result_->values[v].name.empty()) name = short_name(callee);
       if (!name.empty()) result_->values[v].name = name;
     }
   }
@@ -281,7 +282,7 @@ class Recorder {
     const size_t first = scan.body->params.size() - scan.body->next.size();
     for (size_t i = 0; i < first; ++i) {
       tape->index = declare(frame, scan.body->params[i]);
-      tape->index_name = result_->values[tape->index].name;
+      tape->index_name = function(frame).values[scan.body->params[i]].name;
     }
     for (size_t i = first; i < scan.body->params.size(); ++i)
       tape->params.push_back(declare(frame, scan.body->params[i]));

@@ -8,6 +8,7 @@ namespace shardproof::grad {
 namespace {
 
 constexpr size_t longest_inside = 56;  // characters of an expression that stands in another
+constexpr size_t longest_line = 84;    // of one that is assigned
 
 std::string indented(int indent) { return std::string(static_cast<size_t>(indent), ' '); }
 
@@ -82,12 +83,21 @@ void Writer::find_stacks(const ir::WrittenType& type, const std::vector<Ref>& le
     for (Ref leaf : stack.leaves) uses_[leaf] += 2;
 }
 
+bool Writer::stacked(Ref leaf) const {
+  return std::any_of(stacks_.begin(), stacks_.end(), [&](const Stack& stack) {
+    return std::find(stack.leaves.begin(), stack.leaves.end(), leaf) != stack.leaves.end();
+  });
+}
+
 std::string Writer::body(Block& top, const std::vector<Result>& results) {
   for (const Result& result : results)
     for (Ref leaf : result.leaves) need(leaf, &top);
   for (const Result& result : results) {
     size_t next = 0;
     find_stacks(*result.type, result.leaves, next, result.name);
+    // The fields of a record have lines of their own.
+    for (Ref leaf : result.leaves)
+      if (!result.type->name.empty() && !stacked(leaf)) ++uses_[leaf];
   }
   std::string out;
   // Index: a node that is made while the text is written is not there yet.
@@ -127,11 +137,30 @@ void Writer::place(Node* node, int indent, std::string& out) {
   }
   if (auto* scan = std::get_if<ScanText>(&node->op))
     return bind(*node, this->scan(*scan, *node, indent), indent, out);
-  const Text text = render(*node);
+  Text text = render(*node);
+  while (text.text.size() > longest_line && loosen(*node, indent, out)) text = render(*node);
   if (stays_inside(*node, text))
     nested_[node] = text;
   else
     bind(*node, text.text, indent, out);
+}
+
+/// The longest expression inside this one gets a line of its own; false: there is none.
+bool Writer::loosen(const Node& node, int indent, std::string& out) {
+  Node* longest = nullptr;
+  for (Ref operand : node.operands) {
+    const auto inside = nested_.find(operand.node);
+    if (inside == nested_.end() || inside->second.text.size() < 20 ||
+        operand.node->block != node.block)
+      continue;
+    if (!longest || inside->second.text.size() > nested_[longest].text.size())
+      longest = operand.node;
+  }
+  if (!longest) return false;
+  const std::string text = nested_[longest].text;
+  nested_.erase(longest);
+  bind(*longest, text, indent, out);
+  return true;
 }
 
 bool Writer::stays_inside(const Node& node, const Text& text) const {
@@ -155,10 +184,8 @@ Name Writer::hint(const Node& node) const {
     if (std::isalpha(static_cast<unsigned char>(word[0]))) name = word;
   }
   for (Ref operand : node.operands)
-    if (auto known = names_.find(operand); known != names_.end()) {
-      const Name joined = name + "_" + known->second;
-      return joined.size() <= 20 ? joined : name + "_v";
-    }
+    if (auto known = names_.find(operand); known != names_.end())
+      return name + "_" + known->second.substr(0, known->second.find('.'));
   return name + "_v";
 }
 

@@ -26,8 +26,6 @@ class Writer {
   /// The text of a parameter.
   void set_name(Ref ref, const Name& text) { names_[ref] = text; }
   Name unique(const Name& wanted, const Block* block);
-  /// Every collective of the text.
-  const std::map<std::string, size_t>& collectives() const { return collectives_; }
 
  private:
   struct Text {
@@ -44,6 +42,8 @@ class Writer {
                    const Name& name);
   void place(Node* node, int indent, std::string& out);
   void inside(const Node& node, const Block* block, std::vector<Node*>& found) const;
+  bool stacked(Ref leaf) const;  ///< part of a record that a scan emits
+  bool loosen(const Node& node, int indent, std::string& out);
   bool stays_inside(const Node& node, const Text& text) const;
   void bind(Node& node, const std::string& text, int indent, std::string& out);
   Name hint(const Node& node) const;
@@ -74,7 +74,6 @@ class Writer {
   std::vector<Stack> stacks_;
   std::map<Name, Name> local_dims_;
   std::string dim_lines_;
-  std::map<std::string, size_t> collectives_;
 };
 
 }  // namespace shardproof::grad

@@ -14,10 +14,7 @@ std::vector<std::string> Writer::scan_results(const Node& node) {
     const Ref ref{own, r};
     if (r >= scan.carries.size()) {
       if (!uses_.count(ref)) continue;
-      const auto stack = std::find_if(stacks_.begin(), stacks_.end(), [&](const Stack& each) {
-        return std::find(each.leaves.begin(), each.leaves.end(), ref) != each.leaves.end();
-      });
-      if (stack != stacks_.end()) continue;
+      if (stacked(ref)) continue;
     }
     Name wanted = node.names[r];
     if (wanted.empty() && r < scan.carries.size()) wanted = name_of(scan.carries[r]) + "_0";
@@ -64,10 +61,7 @@ std::string Writer::emitted(const ScanText& scan, const Node& node) {
   const auto append = [&](const std::string& text) { list += (list.empty() ? "" : ", ") + text; };
   for (size_t i = 0; i < scan.emit.size(); ++i) {
     const Ref ref{own, scan.carries.size() + i};
-    const bool stacked = std::any_of(stacks_.begin(), stacks_.end(), [&](const Stack& each) {
-      return std::find(each.leaves.begin(), each.leaves.end(), ref) != each.leaves.end();
-    });
-    if (uses_.count(ref) && !stacked) append(expression(scan.emit[i]).text);
+    if (uses_.count(ref) && !stacked(ref)) append(expression(scan.emit[i]).text);
   }
   for (const Stack& stack : stacks_) {
     if (stack.leaves[0].node != own) continue;

@@ -214,8 +214,6 @@ Writer::Text Writer::render(const ir::Op& op, const Node& node) {
       return {w.operand(node.operands[0], atom) + "[" + a(1) + "]", atom};
     }
   };
-  if (auto* collective = std::get_if<ir::Collective>(&op))
-    ++collectives_[ir::name_of(ir::Op(*collective))];
   Visit visit{*this, node, arg, patterned, to, created, op};
   return std::visit(
       [&](const auto& each) -> Text {
