@@ -35,9 +35,11 @@ class Deriver {
     walk_.back(recording_->top, pending);
     std::vector<Writer::Result> results = gradients(pending);
     const std::string body = writer_.body(graph_.top, results);
+    const std::string declared = head(results);
     DerivedBackward derived;
     derived.name = name_;
-    derived.text = canonical(head(results) + " {\n" + body + "}\n");
+    derived.gathers_again = writer_.gathers_again();
+    derived.text = canonical(declared + " {\n" + body + "}\n");
     return derived;
   }
 
@@ -144,7 +146,7 @@ class Deriver {
     text += parameters_text() + saved_text() + ") -> ";
     std::string duals;
     for (size_t i = 0; i < results.size(); ++i) duals += (i ? ", " : "") + dual_of(results, i);
-    text += results.size() == 1 && false ? duals : "(" + duals + ")";
+    text += "(" + duals + ")";
     return duals_.layouts() + text;
   }
 

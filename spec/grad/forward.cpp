@@ -63,6 +63,7 @@ Ref Forward::again(const Step& step, size_t result, const ir::Op& op, Context& c
   ir::Op copy = op;
   if (auto* cast = std::get_if<ir::Cast>(&copy)) cast->grad.reset();
   Node* node = graph_.add(*context.block, std::move(copy), std::move(operands)).node;
+  node->again = true;
   for (size_t r = 0; r < step.results.size() && r < node->types.size(); ++r)
     context.values[step.results[r]] = {node, r};
   return {node, result};

@@ -46,7 +46,8 @@ struct Node {
   std::vector<Type> types;  ///< one per result
   std::vector<Name> names;  ///< wanted, one per result; empty: none
   Block* block = nullptr;
-  Name hint = {};  ///< for a name, where it comes to need one
+  bool again = false;  ///< of the forward pass
+  Name hint = {};      ///< for a name, where it comes to need one
 };
 
 struct Block {

@@ -126,6 +126,22 @@ void Writer::inside(const Node& node, const Block* block, std::vector<Node*>& fo
     if (live_.count(each)) inside(*each, block, found);
 }
 
+void Writer::count(const Node& node) {
+  const ir::Op* op = op_of(node);
+  auto* collective = op ? std::get_if<ir::Collective>(op) : nullptr;
+  if (!collective || collective->fn != ir::CollectiveFn::all_gather || !node.again) return;
+  std::string product;
+  for (const std::string& size : loops_) product += "*" + size;
+  ++gathers_again_[product];
+}
+
+std::string Writer::gathers_again() const {
+  std::string text;
+  for (const auto& [product, count] : gathers_again_)
+    text += (text.empty() ? "" : " + ") + std::to_string(count) + product;
+  return text.empty() ? "0" : text;
+}
+
 void Writer::place(Node* node, int indent, std::string& out) {
   if (!placed_.insert(node).second || !live_.count(node)) return;
   std::vector<Node*> before;
@@ -137,6 +153,7 @@ void Writer::place(Node* node, int indent, std::string& out) {
   }
   if (auto* scan = std::get_if<ScanText>(&node->op))
     return bind(*node, this->scan(*scan, *node, indent), indent, out);
+  count(*node);
   Text text = render(*node);
   while (text.text.size() > longest_line && loosen(*node, indent, out)) text = render(*node);
   if (stays_inside(*node, text))

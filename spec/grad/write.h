@@ -23,6 +23,8 @@ class Writer {
   std::string body(Block& top, const std::vector<Result>& results);
   std::string type_text(const Type& type);
   bool used(Ref ref) const { return uses_.count(ref) > 0; }
+  /// The all_gathers of the forward pass in the text, each step of a loop counted.
+  std::string gathers_again() const;
   /// The text of a parameter.
   void set_name(Ref ref, const Name& text) { names_[ref] = text; }
   Name unique(const Name& wanted, const Block* block);
@@ -42,6 +44,7 @@ class Writer {
                    const Name& name);
   void place(Node* node, int indent, std::string& out);
   void inside(const Node& node, const Block* block, std::vector<Node*>& found) const;
+  void count(const Node& node);
   bool stacked(Ref leaf) const;  ///< part of a record that a scan emits
   bool loosen(const Node& node, int indent, std::string& out);
   bool stays_inside(const Node& node, const Text& text) const;
@@ -74,6 +77,8 @@ class Writer {
   std::vector<Stack> stacks_;
   std::map<Name, Name> local_dims_;
   std::string dim_lines_;
+  std::vector<std::string> loops_;                 ///< the sizes of those around
+  std::map<std::string, size_t> gathers_again_;  ///< by the product of the sizes around
 };
 
 }  // namespace shardproof::grad

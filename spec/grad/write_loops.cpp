@@ -42,8 +42,10 @@ std::string Writer::scan(const ScanText& scan, const Node& node, int indent) {
             expression(node.operands[i]).text;
   }
   std::string out;
+  loops_.push_back("|" + dim(scan.dim) + "|");
   for (size_t i = 0; i < scan.body->nodes.size(); ++i)
     place(scan.body->nodes[i], indent + 4, out);
+  loops_.pop_back();
   const std::string inside(static_cast<size_t>(indent) + 4, ' ');
   if (!scan.next.empty()) {
     out += inside + "next ";
