@@ -127,7 +127,7 @@ Outcome outcome_at(const ir::Program& program, size_t plan, const denote::Sizes&
 bool differentiates(const ir::Program& program, size_t index, std::set<size_t>& seen) {
   if (!seen.insert(index).second) return false;
   const ir::Function& function = program.functions.at(index);
-  bool found = function.uses_gradients;
+  bool found = function.uses_gradients || function.implements_grad;
   for_each_instr(function.body, [&](const ir::Instr& instr) {
     if (auto* call = std::get_if<ir::Call>(&instr.op))
       found = found || differentiates(program, call->function, seen);
