@@ -31,20 +31,27 @@ std::string result_name(const ir::Function& plan, size_t result) {
                                   : "result " + std::to_string(result + 1) + " of " + plan.name;
 }
 
+/// "what ffn computes", "the gradient of ffn with respect to x".
+std::string model_result(const ir::Program& program, const ir::Function& plan, size_t result) {
+  const ir::Function& model = program.functions[*plan.model];
+  if (!plan.implements_grad) return "what " + model.name + " computes";
+  const Name& by = model.values.at(model.params.at(plan.wrt.at(result))).name;
+  return "the gradient of " + model.name + " with respect to " + by;
+}
+
 SourceRange place_of(const ir::Function& plan, const lower::Comparison& compared) {
   if (compared.origin && plan.values.at(*compared.origin).range.file >= 0)
     return plan.values[*compared.origin].range;
   return plan.return_range.file >= 0 ? plan.return_range : plan.name_range;
 }
 
-Diagnostic difference(const ir::Program& program, size_t plan, size_t model,
-                      const lower::Comparison& compared) {
+Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comparison& compared) {
   const ir::Function& function = program.functions[plan];
   Diagnostic diagnostic;
   diagnostic.code = code_of(compared.difference);
   diagnostic.range = place_of(function, compared);
-  diagnostic.message = result_name(function, compared.result) + " is not what " +
-                       program.functions[model].name + " computes";
+  diagnostic.message = result_name(function, compared.result) + " is not " +
+                       model_result(program, function, compared.result);
   diagnostic.label = compared.difference ? compared.difference->text : "differs from the model";
   if (!(diagnostic.range == function.return_range) && function.return_range.file >= 0)
     diagnostic.notes.push_back({function.return_range, "it reaches the result here"});
@@ -64,7 +71,8 @@ void add_numbers(Diagnostic& diagnostic, const Refutation& refutation) {
   diagnostic.details.push_back(text);
 }
 
-Diagnostic undecided(const ir::Function& plan, const lower::Comparison& compared) {
+Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
+                     const lower::Comparison& compared) {
   Diagnostic diagnostic;
   diagnostic.range = plan.name_range;
   if (compared.unsupported) {
@@ -77,13 +85,22 @@ Diagnostic undecided(const ir::Function& plan, const lower::Comparison& compared
   }
   diagnostic.code = "U0003";
   diagnostic.range = place_of(plan, compared);
-  diagnostic.message = "neither shown equal to the model nor seen to differ";
+  diagnostic.message = plan.implements_grad
+                           ? result_name(plan, compared.result) + " is not shown to be " +
+                                 model_result(program, plan, compared.result)
+                           : "neither shown equal to the model nor seen to differ";
   if (compared.budget_ended)
     diagnostic.details.push_back(
         "the budget of the comparison ended: its steps, or the size of its coefficients");
   if (!compared.residue.empty())
     diagnostic.details.push_back("what is left of plan - model: " + compared.residue);
   return diagnostic;
+}
+
+/// Numbers that the plan and what it claims differ in; of a gradient there are none yet.
+std::optional<Refutation> numbers(const ir::Program& program, size_t plan, size_t model) {
+  if (program.functions[plan].implements_grad) return std::nullopt;
+  return refute(program, plan, model, nullptr);
 }
 
 }  // namespace
@@ -113,16 +130,16 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     result.proof = compared.closed_by;
     return result;
   }
-  if (const auto refutation = refute(program, plan, model, nullptr)) {
+  if (const auto refutation = numbers(program, plan, model)) {
     lower::Comparison at = compared;
     at.result = refutation->result;
     result.verdict = Verdict::refuted;
-    result.diagnostics.push_back(difference(program, plan, model, at));
+    result.diagnostics.push_back(difference(program, plan, at));
     add_numbers(result.diagnostics.back(), *refutation);
     return result;
   }
   result.verdict = Verdict::unknown;
-  result.diagnostics.push_back(undecided(program.functions[plan], compared));
+  result.diagnostics.push_back(undecided(program, program.functions[plan], compared));
   return result;
 }
 

@@ -95,7 +95,7 @@ struct Function {
   int32_t source = -1;
   bool imported = false;
   bool uses_loops_undecided = false;  ///< pipeline, stages, ring (here, not in callees)
-  bool uses_gradients = false;  ///< grad, value_and_grad, implements grad (here, not in callees)
+  bool uses_gradients = false;  ///< grad, value_and_grad (here, not in callees)
 };
 
 struct Config {

@@ -18,7 +18,6 @@ class Claim {
     const syntax::Implements& claim = *decl_.implements;
     model_ = find(claim.model);
     function.implements_grad = claim.grad;
-    if (claim.grad) function.uses_gradients = true;
     if (model_) check(function);
     entity_.bad = entity_.bad || world_.errors() > before;
   }
