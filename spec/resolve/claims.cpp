@@ -237,7 +237,12 @@ void note_library_gradients(World& world) {
     const syntax::FunctionDecl& decl = *entity.decl;
     if (!world.files[entity.file].library || !decl.implements) continue;
     ir::LibraryGradient gradient{decl.implements->model, decl.name, decl.implements->wrt, {}, {}};
-    for (const Parameter& param : entity.params) gradient.params.push_back(param.name);
+    for (const Parameter& param : entity.params) {
+      gradient.params.push_back(param.name);
+      if (param.value) gradient.defaults.push_back(param.name);
+    }
+    for (const syntax::TypeExpr* result : entity.written_results)
+      gradient.results.push_back(result->name);
     gradient.pattern = decl.pattern.value_or("");
     world.program.library_gradients[gradient.of] = std::move(gradient);
   }
