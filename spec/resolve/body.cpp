@@ -41,6 +41,7 @@ void Body::emit_to(ir::Op op, std::vector<ir::ValueId> operands, std::vector<ir:
   instr.place = place(range);
   // Ranges in the library are of no use to a fix.
   if (!frame->instance) instr.operand_ranges = std::move(operand_ranges);
+  instr.library_call = library_call;
   block->instrs.push_back(std::move(instr));
 }
 
@@ -95,6 +96,8 @@ void Body::bind(const Name& name, Values values, SourceRange range, bool wants_u
   if (const Binding* first = find(name)) {
     world.twice(name, range, first->range, "a name is assigned once");
     world.diagnostics.back().fixes.push_back({"give this value a name of its own", {}, false, ""});
+    // The lines behind mean the newest value of that name.
+    frame->scopes.back().insert_or_assign(name, Binding{std::move(values), range, false});
     return;
   }
   if (auto constant = file().consts.find(name); constant != file().consts.end())
