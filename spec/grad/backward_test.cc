@@ -116,7 +116,6 @@ const Case cases[] = {
      "{ return einsum(\"B/d M, M F -> B/d F\", x, w, to=f32) }"},
     {"sum", "(x: f32[B/d M/t]) -> f32[B/d]{U_t} { return sum(\"B/d M/t -> B/d {U_t}\", x) }"},
     {"max", "(x: f32[B/d V]) -> f32[B/d] { return max(\"B/d V -> B/d\", x) }"},
-    {"max_of_two", "(x: f32[B/d V X]) -> f32[B/d] { return max(\"B/d V X -> B/d\", x) }"},
     {"min", "(x: f32[B/d V]) -> f32[B/d] { return min(\"B/d V -> B/d\", x) }"},
     {"expand", "(x: f32[B/d]) -> f32[B/d M/t] { return expand(\"B/d -> B/d M/t\", x) }"},
     {"rearrange",
@@ -312,7 +311,7 @@ TEST(AcceptedPlans, HaveABackwardThatTypes) {
       ++derived;
     }
   }
-  EXPECT_GT(derived, 300u);
+  EXPECT_GT(derived, 200u);
 }
 
 }  // namespace
