@@ -8,6 +8,7 @@
 #include "spec/check/conditions.h"
 #include "spec/check/fixes.h"
 #include "spec/check/library_call.h"
+#include "spec/check/notes.h"
 #include "spec/check/walk.h"
 #include "spec/denote/counterexample.h"
 
@@ -87,6 +88,9 @@ class PlanChecker {
     verdicts_[f] = report.verdict;
     if (plan.trusted) trusting_[f].push_back(plan.name);
     report.trusting = trusting_[f];
+    if (report.verdict == Verdict::proved && !plan.trusted)
+      for (Diagnostic& note : notes_of(program(), f, types_[f]))
+        report.diagnostics.push_back(std::move(note));
     return report;
   }
 

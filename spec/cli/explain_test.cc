@@ -53,7 +53,7 @@ Outcome outcome(const std::string& program) {
 
 /// What the checker says first about a page's wrong program; the code itself where there is none.
 Outcome wrong_of(const std::string& code, const std::string& page) {
-  const std::string wrong = block(page, "Wrong:");
+  const std::string wrong = block(page, code[0] == 'L' ? "Noted:" : "Wrong:");
   Outcome found = wrong.empty() ? Outcome{{code}, "", Verdict::refuted} : outcome(wrong);
   if (found.codes.empty()) found.codes.push_back("nothing");
   return found;
@@ -68,7 +68,7 @@ TEST(Explanations, TheWrongProgramHasTheCode) {
 
 TEST(Explanations, TheRightProgramIsProved) {
   for (const auto& [code, page] : embedded_explanations()) {
-    const std::string right = block(page, "Right:");
+    const std::string right = block(page, code[0] == 'L' ? "Better:" : "Right:");
     if (right.empty()) continue;
     const Outcome found = outcome(right);
     EXPECT_TRUE(found.codes.empty()) << code << ", right:\n" << found.text;

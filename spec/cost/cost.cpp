@@ -31,29 +31,6 @@ std::vector<Axis> mark_axes(const Marks& marks) {
   return axes;
 }
 
-/// What one device receives, for the operand's and the result's final types; zero: nothing moves.
-Amount received(const Program& program, CollectiveFn fn, const Type& from, const Type& to) {
-  const std::vector<Axis> a = split_axes(from), b = split_axes(to);
-  switch (fn) {
-    case CollectiveFn::all_gather:
-      return local_bytes(program, to) * Amount::ring(without(a, b));
-    case CollectiveFn::psum_scatter:
-      return local_bytes(program, from) * Amount::ring(without(b, a));
-    case CollectiveFn::all_reduce:
-      return Amount(2) * local_bytes(program, from) *
-             Amount::ring(without(mark_axes(from.marks), mark_axes(to.marks)));
-    case CollectiveFn::all_to_all: {
-      std::vector<Axis> moved;
-      for (const Split& split : from.dims)
-        if (const Split* now = find(to, split.dim))
-          for (const Axis& axis : without(split.axes, now->axes)) moved.push_back(axis);
-      return local_bytes(program, from) * Amount::ring(moved);
-    }
-    default:
-      return {};
-  }
-}
-
 bool moves(CollectiveFn fn) { return fn <= CollectiveFn::all_to_all; }
 
 const Block* body_of(const Op& op) {
@@ -302,6 +279,28 @@ class Pass {
 };
 
 }  // namespace
+
+Amount received(const Program& program, CollectiveFn fn, const Type& from, const Type& to) {
+  const std::vector<Axis> a = split_axes(from), b = split_axes(to);
+  switch (fn) {
+    case CollectiveFn::all_gather:
+      return local_bytes(program, to) * Amount::ring(without(a, b));
+    case CollectiveFn::psum_scatter:
+      return local_bytes(program, from) * Amount::ring(without(b, a));
+    case CollectiveFn::all_reduce:
+      return Amount(2) * local_bytes(program, from) *
+             Amount::ring(without(mark_axes(from.marks), mark_axes(to.marks)));
+    case CollectiveFn::all_to_all: {
+      std::vector<Axis> moved;
+      for (const Split& split : from.dims)
+        if (const Split* now = find(to, split.dim))
+          for (const Axis& axis : without(split.axes, now->axes)) moved.push_back(axis);
+      return local_bytes(program, from) * Amount::ring(moved);
+    }
+    default:
+      return {};
+  }
+}
 
 int64_t bytes_of(Dtype dtype) {
   switch (dtype) {

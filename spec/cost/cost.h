@@ -46,6 +46,9 @@ struct Evaluated {
   int64_t bytes = 0, flops = 0, state = 0, inputs = 0, saved = 0, peak = 0;
 };
 
+/// What one device receives in one collective, for its operand's and its result's final types.
+Amount received(const ir::Program& program, ir::CollectiveFn fn, const Type& from, const Type& to);
+
 using TypesOf = std::function<const std::vector<Type>&(size_t function)>;
 
 /// The cost of one call of plan `function`. Collectives that move nothing (slice, fan_out,

@@ -1,0 +1,244 @@
+#include "spec/check/notes.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "spec/check/walk.h"
+#include "spec/cost/cost.h"
+#include "spec/rules/rule.h"
+
+namespace shardproof {
+namespace {
+
+using ir::ValueId;
+
+const ir::Collective* collective(const ir::Instr& instr, ir::CollectiveFn fn) {
+  auto* found = std::get_if<ir::Collective>(&instr.op);
+  return found && found->fn == fn ? found : nullptr;
+}
+
+/// A value that could as well be left unreduced over `axes`: every op between the reductions and
+/// it is linear, and nothing else reads what is between.
+struct Deferred {
+  std::vector<const ir::Instr*> reductions;
+  std::vector<Axis> axes;
+};
+
+class Notes {
+ public:
+  Notes(const ir::Program& program, size_t function, const std::vector<Type>& types)
+      : program_(program), function_(program.functions.at(function)), types_(types) {
+    count_uses(function_.body);
+    for (ValueId v : function_.returned) ++uses_[v];
+  }
+
+  std::vector<Diagnostic> run() {
+    for_each_instr(function_.body, [&](const ir::Instr& instr) {
+      sliced(instr);
+      narrow(instr);
+    });
+    for (const auto& [value, instr] : makers_) summed(value, *instr);
+    return std::move(notes_);
+  }
+
+ private:
+  const Type& type(ValueId v) const { return types_.at(v); }
+
+  void count_uses(const ir::Block& block) {
+    for (const ir::Instr& instr : block.instrs) {
+      for (ValueId v : instr.operands) {
+        ++uses_[v];
+        users_[v] = &instr;
+      }
+      for (ValueId v : instr.results)
+        if (v != ir::no_value && !body_of(instr.op)) makers_[v] = &instr, block_of_[v] = &block;
+      if (const ir::Block* body = body_of(instr.op)) count_uses(*body);
+    }
+    for (ValueId v : block.next) ++uses_[v];
+    for (ValueId v : block.emit) ++uses_[v];
+  }
+
+  /// The axes that an all_reduce sums over; its result is a copy on them.
+  std::vector<Axis> summed_axes(const ir::Instr& instr) const {
+    std::vector<Axis> axes;
+    const Type &from = type(instr.operands.at(0)), &to = type(instr.results.at(0));
+    for (const auto& [axis, mark] : from.marks)
+      if (mark == Mark::U && !to.marks.count(axis)) axes.push_back(axis);
+    return axes;
+  }
+
+  const std::optional<Deferred>& deferred(ValueId v) {
+    auto found = memo_.find(v);
+    if (found == memo_.end()) found = memo_.emplace(v, find_deferred(v)).first;
+    return found->second;
+  }
+
+  std::optional<Deferred> find_deferred(ValueId v) {
+    auto maker = makers_.find(v);
+    if (maker == makers_.end() || uses_[v] != 1) return std::nullopt;
+    const ir::Instr& instr = *maker->second;
+    if (collective(instr, ir::CollectiveFn::all_reduce)) {
+      Deferred result{{&instr}, summed_axes(instr)};
+      if (result.axes.empty()) return std::nullopt;
+      return result;
+    }
+    if (std::holds_alternative<ir::Call>(instr.op) || std::holds_alternative<ir::Grad>(instr.op) ||
+        std::holds_alternative<ir::Collective>(instr.op) || instr.results.size() != 1)
+      return std::nullopt;
+    return through(instr);
+  }
+
+  /// The op with all of its deferred operands left unreduced, or with one of them.
+  std::optional<Deferred> through(const ir::Instr& instr) {
+    std::vector<size_t> all;
+    for (size_t i = 0; i < instr.operands.size(); ++i) {
+      const ValueId v = instr.operands[i];
+      if (makers_.count(v) && block_of_[v] == block_of_[instr.results[0]] && deferred(v))
+        all.push_back(i);
+    }
+    if (all.size() > 1)
+      if (auto result = linear(instr, all)) return result;
+    for (size_t i : all)
+      if (auto result = linear(instr, {i})) return result;
+    return std::nullopt;
+  }
+
+  std::optional<Deferred> linear(const ir::Instr& instr, const std::vector<size_t>& operands) {
+    Deferred result;
+    result.axes = deferred(instr.operands[operands[0]])->axes;
+    for (size_t i : operands) {
+      const Deferred& each = *deferred(instr.operands[i]);
+      if (each.axes != result.axes) return std::nullopt;
+      result.reductions.insert(result.reductions.end(), each.reductions.begin(),
+                               each.reductions.end());
+    }
+    return accepts(instr, operands, result.axes) ? std::optional(result) : std::nullopt;
+  }
+
+  /// Whether the rule gives the op's own result, unreduced over the axes.
+  bool accepts(const ir::Instr& instr, const std::vector<size_t>& unreduced,
+               const std::vector<Axis>& axes) const {
+    std::vector<Operand> operands;
+    for (ValueId v : instr.operands) operands.push_back({type(v), false, std::nullopt});
+    for (size_t i : unreduced)
+      for (const Axis& axis : axes) operands[i].type.marks[axis] = Mark::U;
+    ir::Op op = instr.op;
+    std::visit(
+        [](auto& each) {
+          if constexpr (requires { each.pattern; }) each.pattern.inferred = true;
+        },
+        op);
+    Type wanted = type(instr.results[0]);
+    for (const Axis& axis : axes) wanted.marks[axis] = Mark::U;
+    const RuleResult rule = apply_rule(program_, op, operands);
+    return !rule.refusal && rule.types.size() == 1 && same_type(program_, rule.types[0], wanted);
+  }
+
+  cost::Amount bytes(ir::CollectiveFn fn, const Type& from, const Type& to) const {
+    return cost::received(program_, fn, from, to);
+  }
+  cost::Amount bytes(const Deferred& deferred) const {
+    cost::Amount sum;
+    for (const ir::Instr* instr : deferred.reductions)
+      sum += bytes(ir::CollectiveFn::all_reduce, type(instr->operands[0]), type(instr->results[0]));
+    return sum;
+  }
+  Type unreduced(ValueId v, const std::vector<Axis>& axes) const {
+    Type result = type(v);
+    for (const Axis& axis : axes) result.marks[axis] = Mark::U;
+    return result;
+  }
+
+  /// all_reduce ... slice over the same axes.
+  void sliced(const ir::Instr& instr) {
+    if (!collective(instr, ir::CollectiveFn::slice)) return;
+    const ValueId v = instr.operands.at(0);
+    if (!deferred(v)) return;
+    std::vector<Axis> axes = split_axes(type(instr.results.at(0)));
+    for (const Axis& kept : split_axes(type(v))) std::erase(axes, kept);
+    std::sort(axes.begin(), axes.end());
+    if (axes != deferred(v)->axes) return;
+    tell(instr, *deferred(v),
+         bytes(ir::CollectiveFn::psum_scatter, unreduced(v, axes), type(instr.results[0])),
+         "one psum_scatter here is enough",
+         "leave it {U} so far, and write psum_scatter for this slice");
+  }
+
+  /// Reduced values that meet in a sum, whose own user needs it whole.
+  void summed(ValueId v, const ir::Instr& instr) {
+    const auto& here = deferred(v);
+    if (!here || here->reductions.size() < 2) return;
+    const ir::Instr* user = users_.count(v) ? users_[v] : nullptr;
+    if (user && user->results.size() == 1 && deferred(user->results[0])) return;
+    if (user && collective(*user, ir::CollectiveFn::slice)) return;
+    tell(instr, *here, bytes(ir::CollectiveFn::all_reduce, unreduced(v, here->axes), type(v)),
+         "the sum could be reduced once", "leave the summands {U}, and write one all_reduce after");
+  }
+
+  void tell(const ir::Instr& instr, const Deferred& deferred, const cost::Amount& better,
+            const std::string& label, const std::string& advice) {
+    const cost::Amount now = bytes(deferred);
+    if (now.within(better)) return;
+    const size_t count = deferred.reductions.size();
+    Diagnostic& note = add("L0001", instr,
+                           "right, but it moves more than it must: " + std::to_string(count) +
+                               (count == 1 ? " all_reduce" : " all_reduces") + " before it");
+    note.label = label;
+    for (const ir::Instr* each : deferred.reductions)
+      note.notes.push_back({each->place.range, "reduced here"});
+    note.details = {"bytes received per device: " + now.text() + ", instead of " + better.text(),
+                    advice};
+  }
+
+  /// A narrow sum over devices that becomes a wide value.
+  void narrow(const ir::Instr& instr) {
+    if (!collective(instr, ir::CollectiveFn::all_reduce) &&
+        !collective(instr, ir::CollectiveFn::psum_scatter))
+      return;
+    const Dtype dtype = type(instr.operands.at(0)).dtype;
+    const ValueId v = instr.results.at(0);
+    auto* cast = users_.count(v) ? std::get_if<ir::Cast>(&users_[v]->op) : nullptr;
+    const bool wide = cast && (cast->to == Dtype::f32 || cast->to == Dtype::f64);
+    if (!is_float(dtype) || dtype == Dtype::f32 || dtype == Dtype::f64 || !wide) return;
+    std::string terms;
+    for (const auto& [axis, mark] : type(instr.operands[0]).marks)
+      if (mark == Mark::U && !type(v).marks.count(axis))
+        terms += (terms.empty() ? "|" : "*|") + axis + "|";
+    const std::string narrow = to_string(dtype), wider = to_string(cast->to);
+    Diagnostic& note = add("L0002", instr,
+                           "right, but it adds " + terms + " terms in " + narrow +
+                               ", and the sum becomes " + wider + " afterwards");
+    note.label = "a collective adds in the dtype of its operand";
+    note.details = {"cast before it to add in " + wider + "; that moves twice the bytes"};
+  }
+
+  Diagnostic& add(const char* code, const ir::Instr& instr, std::string message) {
+    Diagnostic note;
+    note.code = code;
+    note.severity = Severity::note;
+    note.range = instr.place.range;
+    note.message = std::move(message);
+    notes_.push_back(std::move(note));
+    return notes_.back();
+  }
+
+  const ir::Program& program_;
+  const ir::Function& function_;
+  const std::vector<Type>& types_;
+  std::map<ValueId, int> uses_;
+  std::map<ValueId, const ir::Instr*> users_;  ///< the last one
+  std::map<ValueId, const ir::Instr*> makers_;
+  std::map<ValueId, const ir::Block*> block_of_;
+  std::map<ValueId, std::optional<Deferred>> memo_;
+  std::vector<Diagnostic> notes_;
+};
+
+}  // namespace
+
+std::vector<Diagnostic> notes_of(const ir::Program& program, size_t function,
+                                 const std::vector<Type>& types) {
+  return Notes(program, function, types).run();
+}
+
+}  // namespace shardproof
