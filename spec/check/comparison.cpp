@@ -37,14 +37,21 @@ SourceRange place_of(const ir::Function& plan, const lower::Comparison& compared
   return plan.return_range.file >= 0 ? plan.return_range : plan.name_range;
 }
 
-Diagnostic difference(const ir::Program& program, size_t plan, size_t model,
-                      const lower::Comparison& compared) {
+/// "what ffn computes", "the gradient of ffn with respect to `w.w_up`".
+std::string claimed_value(const ir::Program& program, const ir::Function& plan, size_t result) {
+  const ir::Function& model = program.functions.at(*plan.model);
+  if (!plan.implements_grad) return "what " + model.name + " computes";
+  return "the gradient of " + model.name + " with respect to `" +
+         model.values.at(model.params.at(plan.wrt.at(result))).name + "`";
+}
+
+Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comparison& compared) {
   const ir::Function& function = program.functions[plan];
   Diagnostic diagnostic;
   diagnostic.code = code_of(compared.difference);
   diagnostic.range = place_of(function, compared);
-  diagnostic.message = result_name(function, compared.result) + " is not what " +
-                       program.functions[model].name + " computes";
+  diagnostic.message = result_name(function, compared.result) + " is not " +
+                       claimed_value(program, function, compared.result);
   diagnostic.label = compared.difference ? compared.difference->text : "differs from the model";
   if (!(diagnostic.range == function.return_range) && function.return_range.file >= 0)
     diagnostic.notes.push_back({function.return_range, "it reaches the result here"});
@@ -52,16 +59,15 @@ Diagnostic difference(const ir::Program& program, size_t plan, size_t model,
 }
 
 /// The numbers say whether the whole result is off by one factor: only then is it E0402.
-void add_numbers(Diagnostic& diagnostic, const Refutation& refutation) {
+void add_numbers(Diagnostic& diagnostic, const Refutation& refutation, bool gradient) {
   diagnostic.counterexample = refutation.numbers;
   if (diagnostic.code == "E0402" && !refutation.uniform) diagnostic.code = "E0401";
   if (!refutation.uniform) return;
   if (diagnostic.code == "E0401" && refutation.entries > 1) diagnostic.code = "E0402";
-  char text[80];
-  std::snprintf(text, sizeof text,
-                "at these sizes the plan is %.6g times the model, entry by entry",
-                refutation.ratio);
-  diagnostic.details.push_back(text);
+  char factor[32];
+  std::snprintf(factor, sizeof factor, "%.6g", refutation.ratio);
+  diagnostic.details.push_back("at these sizes the plan is " + std::string(factor) + " times " +
+                               (gradient ? "the gradient" : "the model") + ", entry by entry");
 }
 
 Diagnostic undecided(const ir::Function& plan, const lower::Comparison& compared) {
@@ -113,12 +119,12 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     result.proof = compared.closed_by;
     return result;
   }
-  if (const auto refutation = refute(program, plan, model, nullptr)) {
+  if (const auto refutation = refute(program, plan, nullptr)) {
     lower::Comparison at = compared;
     at.result = refutation->result;
     result.verdict = Verdict::refuted;
-    result.diagnostics.push_back(difference(program, plan, model, at));
-    add_numbers(result.diagnostics.back(), *refutation);
+    result.diagnostics.push_back(difference(program, plan, at));
+    add_numbers(result.diagnostics.back(), *refutation, program.functions[plan].implements_grad);
     return result;
   }
   result.verdict = Verdict::unknown;
