@@ -134,6 +134,11 @@ struct Engine {
   Nf mul(Nf a, Nf b);
   Nf mul_mono(Nf a, MonoId m, Rational coef);
   Nf fix(Mono factors, Rational coef);  // product of factors, in normal form
+  struct Sigmoid {
+    Nf exponent, complement;
+  };
+  std::optional<Sigmoid> sigmoid_of(AtomId a);
+  std::optional<Nf> fold_sigmoid(const Mono& m, Rational coef);
   std::optional<Rational> as_number(Nf e) const;
   bool is_single(Nf e) const { return terms(e).size() == 1; }
   std::unordered_map<uint64_t, Nf> mul_cache;

@@ -271,10 +271,16 @@ class Generator {
     if (coin(3)) q = fn(Fn::floor, node(Expr::add, {q, node(Expr::mul, {leaf(), number({1, 2})})}));
     return binder(Expr::sum, c, binder(Expr::sum, j, node(Expr::mul, {q, leaf()})));
   }
+  E signed_(E x) { return node(Expr::mul, {number(one_of<Rational>({1, -1, -2})), x}); }
+  /// A power of the sigmoid of x or -x.
+  E logistic(E x) {
+    return node(Expr::pow, {fn(Fn::sigmoid, signed_(x))}, one_of<Rational>({1, 2, 3}));
+  }
   /// exp, log, sigmoid and powers of each other.
   E powers(int depth) {
     E x = coin() ? leaf() : expression(depth - 1);
     E e = fn(one_of<Fn>({Fn::exp, Fn::sigmoid, Fn::tanh}), x);
+    if (coin(3)) e = node(Expr::mul, {logistic(x), fn(Fn::exp, signed_(x))});
     if (coin()) e = node(Expr::mul, {e, fn(Fn::exp, leaf())});
     if (coin()) e = node(Expr::pow, {e}, exponent());
     if (coin(3)) e = node(Expr::pow, {node(Expr::add, {number(1), e})}, exponent());

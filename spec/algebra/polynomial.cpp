@@ -181,7 +181,47 @@ std::pair<size_t, size_t> mergeable_exps(const Engine& g, const Mono& m) {
   return {0, 0};
 }
 
+/// Divides `m` by the product e of exp atoms; false if one of them is not there often enough.
+bool divide(Engine& g, Nf e, Mono& m) {
+  if (!g.is_single(e) || !g.terms(e)[0].coef.is_one()) return false;
+  for (const Factor& f : Mono(g.factors(g.terms(e)[0].mono))) {
+    size_t i = 0;
+    while (i < m.size() && m[i].atom != f.atom) ++i;
+    if (i == m.size() || !g.is_op(f.atom, Op::exp)) return false;
+    if (m[i].exponent / f.exponent < Rational(1)) return false;
+    m[i].exponent = m[i].exponent - f.exponent;
+  }
+  return true;
+}
+
 }  // namespace
+
+/// exp(-u) sigmoid(u) = 1 - sigmoid(u), and exp(u) (1 - sigmoid(u)) = sigmoid(u) for a cut 1 -
+/// sigmoid(u): the derivative of a sigmoid is one of its powers. Null where neither occurs.
+std::optional<Nf> Engine::fold_sigmoid(const Mono& m, Rational coef) {
+  if (std::none_of(m.begin(), m.end(), [&](const Factor& f) { return is_op(f.atom, Op::exp); }))
+    return std::nullopt;
+  for (size_t i = 0; i < m.size(); ++i) {
+    if (m[i].exponent < Rational(1)) continue;
+    const auto of = sigmoid_of(m[i].atom);
+    if (!of) continue;
+    Mono rest = m;
+    rest[i].exponent = rest[i].exponent - Rational(1);
+    if (divide(*this, exp(of->exponent), rest)) return mul(fix(rest, coef), of->complement);
+  }
+  return std::nullopt;
+}
+
+/// The atom s, if it is sigmoid(u), or cut 1 - sigmoid(u) = sigmoid(-u): what exp(exponent) s is.
+std::optional<Engine::Sigmoid> Engine::sigmoid_of(AtomId a) {
+  if (is_op(a, Op::sigmoid)) return Sigmoid{scale(inner(a), -1), sub(one, of_atom(a))};
+  if (!is_op(a, Op::poly)) return std::nullopt;
+  const Poly p = terms(sub(one, inner(a)));
+  if (p.size() != 1 || !p[0].coef.is_one() || factors(p[0].mono).size() != 1) return std::nullopt;
+  const Factor f = factors(p[0].mono)[0];
+  if (!f.exponent.is_one() || !is_op(f.atom, Op::sigmoid)) return std::nullopt;
+  return Sigmoid{inner(f.atom), of_atom(f.atom)};
+}
 
 Nf Engine::fix(Mono m, Rational coef) {
   tick(static_cast<long>(m.size()));
@@ -191,6 +231,7 @@ Nf Engine::fix(Mono m, Rational coef) {
     if (f.exponent.sign() > 0 && idempotent(f.atom)) f.exponent = 1;
   reduce_primes(*this, m, coef);
   if (vanishes(*this, m) || !absorb(m)) return zero;
+  if (auto folded = fold_sigmoid(m, coef)) return *folded;
   if (auto [i, j] = mergeable_exps(*this, m); j != 0) {
     Nf u = add(scale(inner(m[i].atom), m[i].exponent), scale(inner(m[j].atom), m[j].exponent));
     Nf merged = exp(u);

@@ -111,7 +111,7 @@ class PlanChecker {
   void note_undecided(size_t f) {
     const ir::Function& function = program().functions[f];
     if (function.uses_loops_undecided) undecided_[f] = "U0001";
-    if (function.uses_gradients || function.implements_grad) undecided_[f] = "U0002";
+    if (function.uses_gradients) undecided_[f] = "U0002";
     for_each_instr(function.body, [&](const ir::Instr& instr) {
       if (auto* call = std::get_if<ir::Call>(&instr.op); call && undecided_[f].empty())
         undecided_[f] = undecided_[call->function];

@@ -31,18 +31,18 @@ std::string result_name(const ir::Function& plan, size_t result) {
                                   : "result " + std::to_string(result + 1) + " of " + plan.name;
 }
 
+/// "what ffn computes", "the gradient of ffn with respect to x".
+std::string model_result(const ir::Program& program, const ir::Function& plan, size_t result) {
+  const ir::Function& model = program.functions[*plan.model];
+  if (!plan.implements_grad) return "what " + model.name + " computes";
+  const Name& by = model.values.at(model.params.at(plan.wrt.at(result))).name;
+  return "the gradient of " + model.name + " with respect to " + by;
+}
+
 SourceRange place_of(const ir::Function& plan, const lower::Comparison& compared) {
   if (compared.origin && plan.values.at(*compared.origin).range.file >= 0)
     return plan.values[*compared.origin].range;
   return plan.return_range.file >= 0 ? plan.return_range : plan.name_range;
-}
-
-/// "what ffn computes", "the gradient of ffn with respect to `w.w_up`".
-std::string claimed_value(const ir::Program& program, const ir::Function& plan, size_t result) {
-  const ir::Function& model = program.functions.at(*plan.model);
-  if (!plan.implements_grad) return "what " + model.name + " computes";
-  return "the gradient of " + model.name + " with respect to `" +
-         model.values.at(model.params.at(plan.wrt.at(result))).name + "`";
 }
 
 Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comparison& compared) {
@@ -51,7 +51,7 @@ Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comp
   diagnostic.code = code_of(compared.difference);
   diagnostic.range = place_of(function, compared);
   diagnostic.message = result_name(function, compared.result) + " is not " +
-                       claimed_value(program, function, compared.result);
+                       model_result(program, function, compared.result);
   diagnostic.label = compared.difference ? compared.difference->text : "differs from the model";
   if (!(diagnostic.range == function.return_range) && function.return_range.file >= 0)
     diagnostic.notes.push_back({function.return_range, "it reaches the result here"});
@@ -70,7 +70,8 @@ void add_numbers(Diagnostic& diagnostic, const Refutation& refutation, bool grad
                                (gradient ? "the gradient" : "the model") + ", entry by entry");
 }
 
-Diagnostic undecided(const ir::Function& plan, const lower::Comparison& compared) {
+Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
+                     const lower::Comparison& compared) {
   Diagnostic diagnostic;
   diagnostic.range = plan.name_range;
   if (compared.unsupported) {
@@ -83,7 +84,10 @@ Diagnostic undecided(const ir::Function& plan, const lower::Comparison& compared
   }
   diagnostic.code = "U0003";
   diagnostic.range = place_of(plan, compared);
-  diagnostic.message = "neither shown equal to the model nor seen to differ";
+  diagnostic.message = plan.implements_grad
+                           ? result_name(plan, compared.result) + " is not shown to be " +
+                                 model_result(program, plan, compared.result)
+                           : "neither shown equal to the model nor seen to differ";
   if (compared.budget_ended)
     diagnostic.details.push_back(
         "the budget of the comparison ended: its steps, or the size of its coefficients");
@@ -128,7 +132,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     return result;
   }
   result.verdict = Verdict::unknown;
-  result.diagnostics.push_back(undecided(program.functions[plan], compared));
+  result.diagnostics.push_back(undecided(program, program.functions[plan], compared));
   return result;
 }
 

@@ -95,7 +95,7 @@ struct Function {
   int32_t source = -1;
   bool imported = false;
   bool uses_loops_undecided = false;  ///< pipeline, stages, ring (here, not in callees)
-  bool uses_gradients = false;  ///< grad, value_and_grad, implements grad (here, not in callees)
+  bool uses_gradients = false;  ///< grad, value_and_grad (here, not in callees)
 };
 
 struct Config {
@@ -104,7 +104,18 @@ struct Config {
   SourceRange range;
 };
 
+/// A fn of the library that is the gradient of another one, as declared: its parameters are those of
+/// `of` by name, one called as the result of `of` stands for that result, and the one that is left
+/// is the upstream gradient.
+struct LibraryGradient {
+  Name of, name;
+  std::vector<Name> wrt;     ///< parameters of `of`; one result for each, in this order
+  std::vector<Name> params;  ///< of the gradient, in order
+  std::string pattern;       ///< its declared pattern: "; M", or empty
+};
+
 struct Program {
+  std::map<Name, LibraryGradient> library_gradients;  ///< by the fn that is differentiated
   std::map<Name, DimInfo> dims;  ///< literal dims ("2") are not in it
   std::map<Axis, AxisInfo> axes;
   std::map<Name, double> consts;

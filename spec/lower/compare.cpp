@@ -114,13 +114,28 @@ struct Comparer {
   std::vector<bool> open;  // results not shown yet
   Comparison report;
 
-  std::vector<ir::ValueId> returned() const { return program.functions.at(plan).returned; }
+  const ir::Function& claimant() const { return program.functions.at(plan); }
+  std::vector<ir::ValueId> returned() const { return claimant().returned; }
 
-  Lowered lowered(Algebra& a, size_t function, Variables& variables) {
+  Request request(size_t function, Variables& variables) {
     Request request;
     request.function = function, request.ids = &ids, request.wanted = &open,
     request.variables = &variables;
-    return lower_function(a, program, request, options);
+    return request;
+  }
+  Lowered right_side(Algebra& a, Variables& variables) {
+    if (claimant().implements_grad)
+      return lower_gradient(a, program, request(plan, variables), options);
+    return lower_function(a, program, request(model, variables), options);
+  }
+  Lowered left_side(Algebra& a, Variables& variables) {
+    Request own = request(plan, variables);
+    std::vector<Tensor> saved;
+    if (claimant().after) {
+      saved = lower_saved(a, program, own, options);
+      own.saved = &saved;
+    }
+    return lower_function(a, program, own, options);
   }
 
   algebra::Budget budget(int limit) const {
@@ -134,9 +149,9 @@ struct Comparer {
     Algebra a(budget(limit));
     report.limit = limit;
     Variables variables;
-    const Lowered right = lowered(a, model, variables);
+    const Lowered right = right_side(a, variables);
     const Obligations obligations = a.obligations();
-    const Lowered left = lowered(a, plan, variables);
+    const Lowered left = left_side(a, variables);
     if (left.results.size() != right.results.size())
       throw std::logic_error("results differ in number");
     bool all = true;
@@ -171,7 +186,7 @@ struct Comparer {
     open.at(i) = true;
     Algebra a(budget(1));
     Variables variables;
-    const Lowered right = lowered(a, model, variables), left = lowered(a, plan, variables);
+    const Lowered right = right_side(a, variables), left = left_side(a, variables);
     const Nf plan_body = aligned(a, left.results[i], right.results[i]);
     report.residue = a.show(a.sub(plan_body, right.results[i].body));
     report.origin = returned().at(i);

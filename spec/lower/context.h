@@ -2,6 +2,7 @@
 // What every lowering sees: the algebra, the variables of dims, the values of the function being
 // walked.
 #include <map>
+#include <memory>
 #include <set>
 
 #include "spec/lower/lower.h"
@@ -29,7 +30,9 @@ struct Frame {
   const ir::Function& function;
   std::vector<std::optional<Tensor>> values;
   size_t depth = 0;
-  bool top = false;  ///< the function asked for: its named values are recorded
+  bool top = false;    ///< the function asked for: its named values are recorded
+  bool taped = false;  ///< the frames of its calls are kept, for the way back
+  std::map<const ir::Instr*, std::shared_ptr<Frame>> calls = {};
 };
 
 /// The instruction being lowered.
@@ -90,8 +93,13 @@ class Context {
   std::vector<std::string> impossible;
 
   // lower.cpp
-  std::vector<Tensor> call(size_t function, const std::vector<Tensor>& arguments, size_t depth,
-                           const ir::Place& place);
+  /// The function asked for, its parameters bound; the program's requirements are declared.
+  Frame top_frame(const Request& request);
+  Lowered finish(std::vector<Tensor> results);
+  /// The frame of `function` after its body, or of the model that stands for it.
+  std::shared_ptr<Frame> call(size_t function, const std::vector<Tensor>& arguments, size_t depth,
+                              const ir::Place& place, bool taped = false);
+  std::vector<Tensor> returned(const Frame& frame) const;
   std::vector<Tensor> body(Frame& frame, const std::vector<bool>* wanted);
   void block(const ir::Block& block, Frame& frame, const std::vector<ir::ValueId>& wanted);
   size_t callee(size_t function) const;  ///< the function itself, or the model that stands for it
@@ -105,6 +113,30 @@ class Context {
 
 /// An exact rational where digits allow, else a positive constant named by its digits.
 Nf number(algebra::Algebra& a, const std::string& text);
+
+/// pi, a positive constant.
+Nf pi(algebra::Algebra& a);
+
+/// Operand i of a pointwise op under the names of the result's dims. pointwise.cpp
+Slots operand_slots(const Context& c, const Site& site, size_t i, const Slots& result);
+/// The left slots under the result's names: the same dim, else the same factor, else another name
+/// of the same base. einsum.cpp
+Slots renamed(const Slots& left, const Slots& right);
+/// The bracketed dim of one side of a pattern. slices.cpp
+Slots bracket(const Context& c, const Shape& shape, std::optional<size_t> position);
+/// x at its own slots, with `terms` for those of the bracketed dim. slices.cpp
+Nf at_bracket(Context& c, const Tensor& x, const Slots& all, const Slots& marked,
+              const std::vector<Nf>& terms);
+/// [the index of `marked` lies in a piece of `length` from `start` on]; all of it if it is one.
+Nf inside_piece(Context& c, const Slots& marked, Nf start, const Slots& piece);
+/// The place of the largest entry of x along `over`, the lowest of a tie. ordered.cpp
+Nf argmax(Context& c, Nf x, const Slots& over);
+/// The entries that one place of a ppermute is, in the first axis of its bracketed dim.
+Nf block_of(Context& c, const ir::Pattern& pattern);
+/// The indices of a top_k. ordered.cpp
+Tensor top_k_places(Context& c, const ir::TopK& op, const Site& site);
+/// x to the power y, y a number or not. pointwise.cpp
+Nf power(algebra::Algebra& a, Nf x, Nf y);
 
 /// Values that the instruction reads, those of its loop body included.
 std::vector<ir::ValueId> uses(const ir::Instr& instr);

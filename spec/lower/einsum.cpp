@@ -25,8 +25,8 @@ void pair_by(Name Slot::*name, const Slots& left, Slots* free,
   }
 }
 
-/// The left slots under the result's names: the same dim, else the same factor, else another name
-/// of the same base.
+}  // namespace
+
 Slots renamed(const Slots& left, const Slots& right) {
   std::vector<std::optional<Slot>> to(left.size());
   Slots free = right, result;
@@ -37,6 +37,8 @@ Slots renamed(const Slots& left, const Slots& right) {
   }
   return result;
 }
+
+namespace {
 
 void same_names(const Slots& right, const Slots& names) {
   if (!without(right, names).empty())

@@ -106,22 +106,33 @@ size_t Context::callee(size_t function) const {
   return proved || f.trusted ? *f.model : function;
 }
 
-std::vector<Tensor> Context::call(size_t function, const std::vector<Tensor>& arguments,
-                                  size_t depth, const ir::Place& place) {
+std::shared_ptr<Frame> Context::call(size_t function, const std::vector<Tensor>& arguments,
+                                     size_t depth, const ir::Place& place, bool taped) {
   const ir::Function& f = program.functions.at(callee(function));
   if (f.trusted) throw Unsupported("trusted " + f.name, place);
-  Frame frame{f, std::vector<std::optional<Tensor>>(f.values.size()), depth, false};
+  auto frame = std::make_shared<Frame>(
+      Frame{f, std::vector<std::optional<Tensor>>(f.values.size()), depth, false, taped});
   for (size_t i = 0; i < f.params.size(); ++i) {
     const Slots own = slots(f.values.at(f.params[i]).type.dims);
-    frame.values.at(f.params[i]) = tensor(own, at(arguments.at(i), own));
+    frame->values.at(f.params[i]) = tensor(own, at(arguments.at(i), own));
   }
-  return body(frame, nullptr);
+  block(f.body, *frame, f.returned);
+  return frame;
+}
+
+std::vector<Tensor> Context::returned(const Frame& frame) const {
+  std::vector<Tensor> results;
+  for (ir::ValueId v : frame.function.returned) results.push_back(*frame.values.at(v));
+  return results;
 }
 
 Results lower_op(Context& c, const ir::Call& op, const Site& site) {
   std::vector<Tensor> arguments;
   for (size_t i = 0; i < site.instr.operands.size(); ++i) arguments.push_back(site.operand(i));
-  Results results = c.call(op.function, arguments, site.frame.depth, site.instr.place);
+  const auto frame = c.call(op.function, arguments, site.frame.depth, site.instr.place,
+                            site.frame.taped);
+  if (site.frame.taped) site.frame.calls[&site.instr] = frame;
+  Results results = c.returned(*frame);
   for (size_t i = 0; i < results.size(); ++i) {
     if (site.instr.results.at(i) == ir::no_value) continue;
     const Slots own = c.slots(site.result(i).type.dims);
@@ -130,34 +141,43 @@ Results lower_op(Context& c, const ir::Call& op, const Site& site) {
   return results;
 }
 
-Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
-                       const Request& request, const Options& options) {
-  Variables own_variables;
-  Context c(algebra, program, options,
-            request.variables == nullptr ? own_variables : *request.variables);
-  for (const ir::Requirement& r : program.requirements) c.require(r.condition, nullptr);
+/// Parameters, then saved parameters: the arguments, or leaves where there are none.
+Frame Context::top_frame(const Request& request) {
+  for (const ir::Requirement& r : program.requirements) require(r.condition, nullptr);
   const ir::Function& f = program.functions.at(request.function);
   if (f.trusted) throw Unsupported("trusted " + f.name, {f.name_range, {}, {}});
   const IdRanges own = request.ids == nullptr ? id_ranges(program, request.function) : *request.ids;
   Frame frame{f, std::vector<std::optional<Tensor>>(f.values.size()), 0, true};
-  std::vector<ir::ValueId> params = f.params;
-  params.insert(params.end(), f.saved_params.begin(), f.saved_params.end());
-  for (size_t i = 0; i < params.size(); ++i) {
-    const ir::Value& value = f.values.at(params[i]);
-    const Slots index = c.slots(value.type.dims);
-    frame.values.at(params[i]) =
-        request.arguments != nullptr
-            ? c.tensor(index, c.at(request.arguments->at(i), index))
-            : c.leaf(value.name, value.type, i < own.size() ? own[i] : std::nullopt);
-    if (own.size() > i && own[i] && request.arguments == nullptr)
-      c.assume("0 <= " + value.name + " < |" + to_string(*own[i]) + "|");
+  for (size_t i = 0; i < f.params.size(); ++i) {
+    const ir::Value& value = f.values.at(f.params[i]);
+    const Slots index = slots(value.type.dims);
+    const std::optional<Dim> below = i < own.size() ? own[i] : std::nullopt;
+    const bool given = request.arguments != nullptr;
+    frame.values.at(f.params[i]) = given ? tensor(index, at(request.arguments->at(i), index))
+                                         : leaf(value.name, value.type, below);
+    if (below && !given) assume("0 <= " + value.name + " < |" + to_string(*below) + "|");
   }
-  Lowered result;
-  result.results = c.body(frame, request.wanted);
-  result.assumptions = std::move(c.assumptions);
-  result.impossible = std::move(c.impossible);
-  result.named = std::move(c.named), result.loops = std::move(c.loops);
-  return result;
+  for (size_t i = 0; i < f.saved_params.size(); ++i) {
+    const ir::Value& value = f.values.at(f.saved_params[i]);
+    const Slots index = slots(value.type.dims);
+    frame.values.at(f.saved_params[i]) = request.saved != nullptr
+                                             ? tensor(index, at(request.saved->at(i), index))
+                                             : leaf(value.name, value.type);
+  }
+  return frame;
+}
+
+Lowered Context::finish(std::vector<Tensor> results) {
+  return {std::move(results), std::move(assumptions), std::move(impossible), std::move(named),
+          std::move(loops)};
+}
+
+Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
+                       const Request& request, const Options& options) {
+  Variables own;
+  Context c(algebra, program, options, request.variables == nullptr ? own : *request.variables);
+  Frame frame = c.top_frame(request);
+  return c.finish(c.body(frame, request.wanted));
 }
 
 Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program, size_t function,

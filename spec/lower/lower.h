@@ -68,12 +68,13 @@ IdRanges id_ranges(const ir::Program& program, size_t function);
 /// be compared.
 using Variables = std::map<std::pair<Name, uint32_t>, algebra::Var>;
 
-/// The results of `function` at `arguments` (one per leaf parameter, then one per saved parameter),
-/// or at leaves named by the parameters' paths. `wanted`: only these results are computed. Throws
-/// Unsupported, algebra::BudgetExceeded, algebra::Overflow.
+/// The results of `function` at `arguments` (one per leaf parameter) and `saved` (one per saved
+/// parameter), or at leaves named by the parameters' paths. `wanted`: only these results are
+/// computed. Throws Unsupported, algebra::BudgetExceeded, algebra::Overflow.
 struct Request {
   size_t function = 0;
   const std::vector<Tensor>* arguments = nullptr;
+  const std::vector<Tensor>* saved = nullptr;
   const std::vector<bool>* wanted = nullptr;
   const IdRanges* ids = nullptr;  ///< of the leaves; null: the function's own
   Variables* variables = nullptr;
@@ -82,6 +83,17 @@ Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
                        const Request& request, const Options& options);
 Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program, size_t function,
                        const Options& options);
+
+/// The right side of `implements grad(f) wrt ..`: f's gradients at leaves named by f's parameters
+/// and, for the cotangents of its results, by those of `function`, which makes the claim.
+/// `arguments` and `saved` have no part in it.
+Lowered lower_gradient(algebra::Algebra& algebra, const ir::Program& program,
+                       const Request& request, const Options& options);
+
+/// What `function` finds behind its `;`: the values that its `after P` saves, by name, at leaves
+/// named by P's parameters.
+std::vector<Tensor> lower_saved(algebra::Algebra& algebra, const ir::Program& program,
+                                const Request& request, const Options& options);
 
 struct Comparison {
   bool equal = false;     ///< false: the difference was not shown to vanish; it may still
@@ -99,7 +111,7 @@ struct Comparison {
   std::optional<ir::Place> unsupported_at;
 };
 
-/// Is plan == model, result by result? Levels limit 1, 24, 200, a fresh Algebra each; both sides in
+/// Is plan == model, or the gradient of model, result by result? Levels limit 1, 24, 200, a fresh Algebra each; both sides in
 /// the same one, with the same leaves for parameters of the same path. Never throws for a resolved
 /// program.
 Comparison compare_functions(const ir::Program& program, size_t plan, size_t model,

@@ -1,5 +1,6 @@
 // Literals, sizes and `require`.
 #include <cctype>
+#include <cstdlib>
 #include <set>
 
 #include "spec/lower/context.h"
@@ -66,15 +67,33 @@ Nf operate(algebra::Algebra& a, const std::string& op, const std::vector<Nf>& x)
   throw std::logic_error("a condition inside arithmetic");
 }
 
+/// Constants of normal curves that are written in digits: 1/sqrt(2 pi), sqrt(2/pi), 2/sqrt(pi).
+std::optional<Nf> normal_constant(algebra::Algebra& a, const std::string& text) {
+  const auto written = [&](double value) { return std::strtod(text.c_str(), nullptr) == value; };
+  if (written(0.3989422804014327)) return a.pow(a.mul(a.number(2), pi(a)), {-1, 2});
+  if (written(0.7978845608028654)) return a.pow(a.div(a.number(2), pi(a)), {1, 2});
+  if (written(1.1283791670955126)) return a.mul(a.number(2), a.pow(pi(a), {-1, 2}));
+  return std::nullopt;
+}
+
+/// A positive constant of which no more is known, named by its digits.
+Nf constant(algebra::Algebra& a, const std::string& digits) {
+  algebra::LeafFacts facts;
+  facts.positive = true;
+  return a.at(a.leaf(digits, {}, facts), {});
+}
+
 }  // namespace
+
+/// The leaf that the same digits in a text are.
+Nf pi(algebra::Algebra& a) { return constant(a, "3.141592653589793"); }
 
 Nf number(algebra::Algebra& a, const std::string& text) {
   if (text == "true" || text == "false") return a.number(text == "true" ? 1 : 0);
   if (!text.empty() && text[0] == '-') return a.neg(number(a, text.substr(1)));
   if (auto exact = decimal(text)) return a.number(*exact);
-  algebra::LeafFacts facts;
-  facts.positive = true;
-  return a.at(a.leaf(text, {}, facts), {});
+  if (auto known = normal_constant(a, text)) return *known;
+  return constant(a, text);
 }
 
 Nf Context::arith(const ir::Arith& arith, const Frame* frame) {

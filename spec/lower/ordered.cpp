@@ -22,6 +22,10 @@ Slots primed(Slots slots) {
 
 }  // namespace
 
+Nf argmax(Context& c, Nf x, const Slots& over) {
+  return c.a.opaque("argmax", {{c.vars(over), x}}, {}, position_in(c, over));
+}
+
 Results lower_op(Context& c, const ir::Ordered& op, const Site& site) {
   const Slots all = c.slots(op.pattern.left.at(0).dims),
               along = c.slots(op.pattern.left[0].dims.at(op.dim).dim);
@@ -40,17 +44,25 @@ Results lower_op(Context& c, const ir::Argmax& op, const Site& site) {
   const Slots all = c.slots(op.pattern.left.at(0).dims), right = c.slots(op.pattern.right.dims);
   const Slots over = without(all, right);
   const Nf x = c.at(site.operand(0), all);
-  return {c.tensor(right, c.a.opaque("argmax", {{c.vars(over), x}}, {}, position_in(c, over)))};
+  return {c.tensor(right, argmax(c, x, over))};
+}
+
+Tensor top_k_places(Context& c, const ir::TopK& op, const Site& site) {
+  const Slots all = c.slots(op.pattern.left.at(0).dims), right = c.slots(op.pattern.right.dims);
+  const Slots over = without(all, right), rank = without(right, all);
+  const Nf x = c.at(site.operand(0), all);
+  return c.tensor(right, c.a.opaque("top_k", {{c.vars(over), x}}, {c.join(rank)},
+                                    position_in(c, over)));
 }
 
 /// The values are the entries at the indices.
 Results lower_op(Context& c, const ir::TopK& op, const Site& site) {
   const Slots all = c.slots(op.pattern.left.at(0).dims), right = c.slots(op.pattern.right.dims);
-  const Slots over = without(all, right), rank = without(right, all);
+  const Slots over = without(all, right);
+  const Tensor where = top_k_places(c, op, site);
   const Nf x = c.at(site.operand(0), all);
-  const Nf where = c.a.opaque("top_k", {{c.vars(over), x}}, {c.join(rank)}, position_in(c, over));
-  const Nf value = c.at({c.vars(over), x}, c.split(where, over));
-  return {c.tensor(right, value), c.tensor(right, where)};
+  const Nf value = c.at({c.vars(over), x}, c.split(where.body, over));
+  return {c.tensor(right, value), where};
 }
 
 }  // namespace shardproof::lower

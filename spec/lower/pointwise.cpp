@@ -3,15 +3,8 @@
 
 namespace shardproof::lower {
 
-namespace {
-
-using algebra::Fn;
-using ir::BinaryFn;
-using ir::UnaryFn;
-
-/// Operand i at the result's index: its dims are some of the result's, by name, else as another
-/// name of the same dim.
-Nf operand(Context& c, const Site& site, size_t i, const Slots& result) {
+/// Its dims are some of the result's, by name, else as another name of the same dim.
+Slots operand_slots(const Context& c, const Site& site, size_t i, const Slots& result) {
   const Slots own = c.slots(site.type(i).dims);
   Slots free = without(result, own), index;
   for (const Slot& slot : own) {
@@ -25,14 +18,27 @@ Nf operand(Context& c, const Site& site, size_t i, const Slots& result) {
     index.push_back(free[k]);
     free.erase(free.begin() + static_cast<long>(k));
   }
-  return c.at(site.operand(i), index);
+  return index;
 }
+
+/// pow with a number as exponent is a root or a power; else exp(y log x) where x is known positive.
+Nf power(algebra::Algebra& a, Nf x, Nf y) {
+  if (auto exponent = a.as_number(y)) return a.pow(x, *exponent);
+  return a.power(x, y);
+}
+
+namespace {
+
+using algebra::Fn;
+using ir::BinaryFn;
+using ir::UnaryFn;
 
 template <class F>
 Results pointwise(Context& c, const Site& site, F f) {
   const Slots result = c.slots(site.result(0).type.dims);
   std::vector<Nf> x;
-  for (size_t i = 0; i < site.instr.operands.size(); ++i) x.push_back(operand(c, site, i, result));
+  for (size_t i = 0; i < site.instr.operands.size(); ++i) 
+    x.push_back(c.at(site.operand(i), operand_slots(c, site, i, result)));
   return {c.tensor(result, f(x))};
 }
 
@@ -71,12 +77,6 @@ Nf unary(Context& c, UnaryFn fn, Nf x) {
 Nf equal(algebra::Algebra& a, Nf x, Nf y, bool conditions) {
   if (!conditions) return a.eq0(a.sub(x, y));
   return a.add(a.sub(a.sub(a.number(1), x), y), a.mul(a.number(2), a.mul(x, y)));
-}
-
-/// pow with a number as exponent is a root or a power; else exp(y log x) where x is known positive.
-Nf power(algebra::Algebra& a, Nf x, Nf y) {
-  if (auto exponent = a.as_number(y)) return a.pow(x, *exponent);
-  return a.power(x, y);
 }
 
 Nf binary(Context& c, BinaryFn fn, Nf x, Nf y, bool conditions) {

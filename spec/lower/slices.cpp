@@ -3,13 +3,10 @@
 
 namespace shardproof::lower {
 
-namespace {
-
-Slots bracket(Context& c, const Shape& shape, std::optional<size_t> position) {
+Slots bracket(const Context& c, const Shape& shape, std::optional<size_t> position) {
   return c.slots(shape.dims.at(position.value()).dim);
 }
 
-/// x at its own slots, with `terms` for those of the bracketed dim.
 Nf at_bracket(Context& c, const Tensor& x, const Slots& all, const Slots& marked,
               const std::vector<Nf>& terms) {
   std::vector<Nf> index;
@@ -20,6 +17,20 @@ Nf at_bracket(Context& c, const Tensor& x, const Slots& all, const Slots& marked
   }
   return c.at(x, index);
 }
+
+Nf inside_piece(Context& c, const Slots& marked, Nf start, const Slots& piece) {
+  const Nf offset = c.a.sub(c.join(marked), start);
+  return piece.empty() ? c.a.eq0(offset) : c.a.in_range(offset, c.size(piece));
+}
+
+Nf block_of(Context& c, const ir::Pattern& pattern) {
+  const Split& split = pattern.left.at(0).dims.at(pattern.left_bracket.value());
+  const Nf block = c.a.div(c.size(split.dim), c.axis(split.axes.at(0)));
+  c.a.declare_range(block);
+  return block;
+}
+
+namespace {
 
 bool holds(Context& c, Nf condition) { return condition == c.a.number(1); }
 
@@ -68,7 +79,7 @@ Results lower_op(Context& c, const ir::Write& op, const Site& site) {
   const Nf start = c.as_index(site.operand(2).body), length = c.size(piece);
   assume_inside(c, site, 2, start, length, c.size(marked));
   const Nf offset = c.a.sub(c.join(marked), start);
-  const Nf inside = piece.empty() ? c.a.eq0(offset) : c.a.in_range(offset, length);
+  const Nf inside = inside_piece(c, marked, start, piece);
   const Nf y = at_bracket(c, site.operand(1), part, piece, c.split(offset, piece));
   return {c.tensor(all, c.a.where(inside, y, c.at(site.operand(0), all)))};
 }
@@ -98,10 +109,8 @@ Results lower_op(Context& c, const ir::Roll& op, const Site& site) {
 
 /// Blocks of the first axis c of L, k places on: a roll by k |L| / |c|.
 Results lower_op(Context& c, const ir::Ppermute& op, const Site& site) {
-  const Split& split = op.pattern.left.at(0).dims.at(op.pattern.left_bracket.value());
-  const Nf block = c.a.div(c.size(split.dim), c.axis(split.axes.at(0)));
-  c.a.declare_range(block);
-  return rolled(c, site, op.pattern, c.a.mul(c.as_index(site.operand(1).body), block));
+  return rolled(c, site, op.pattern,
+                c.a.mul(c.as_index(site.operand(1).body), block_of(c, op.pattern)));
 }
 
 Results lower_op(Context& c, const ir::Entry& op, const Site& site) {

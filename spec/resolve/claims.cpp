@@ -18,7 +18,6 @@ class Claim {
     const syntax::Implements& claim = *decl_.implements;
     model_ = find(claim.model);
     function.implements_grad = claim.grad;
-    if (claim.grad) function.uses_gradients = true;
     if (model_) check(function);
     entity_.bad = entity_.bad || world_.errors() > before;
   }
@@ -231,6 +230,17 @@ void check_saved_of(World& world, FunctionEntity& entity) {
 void check_claims(World& world) {
   for (FunctionEntity& entity : world.functions)
     if (entity.index && entity.decl->implements) Claim(world, entity).run();
+}
+
+void note_library_gradients(World& world) {
+  for (const FunctionEntity& entity : world.functions) {
+    const syntax::FunctionDecl& decl = *entity.decl;
+    if (!world.files[entity.file].library || !decl.implements) continue;
+    ir::LibraryGradient gradient{decl.implements->model, decl.name, decl.implements->wrt, {}, {}};
+    for (const Parameter& param : entity.params) gradient.params.push_back(param.name);
+    gradient.pattern = decl.pattern.value_or("");
+    world.program.library_gradients[gradient.of] = std::move(gradient);
+  }
 }
 
 void check_saved(World& world) {

@@ -42,6 +42,7 @@ Resolved resolve(Sources& sources, syntax::File file, const std::string& path,
     resolution::check_layouts(world);
     resolution::read_signatures(world);
     const std::vector<size_t> order = resolution::order_functions(world);
+    resolution::note_library_gradients(world);
     resolution::check_claims(world);
     for (size_t entity : order)
       if (world.functions[entity].index) resolution::read_function(world, world.functions[entity]);

@@ -13,6 +13,8 @@ std::vector<size_t> order_functions(World& world);
 
 /// `implements f`, `implements grad(f) after P`: parameters and results against f's (E0108).
 void check_claims(World& world);
+/// The library's `fn X_grad implements grad(X wrt x)`, as declared.
+void note_library_gradients(World& world);
 /// What stands behind `;` are values that P saves (E0101, E0108); after the bodies.
 void check_saved(World& world);
 
