@@ -56,6 +56,9 @@ std::unique_ptr<Field> Field::open(const std::string& path, Checker checker,
   field->steps_ = find_steps(field->program_);
   field->proved_.assign(count, false);
   for (size_t f = 0; f < count; ++f) field->types_.push_back(checked.types(f));
+  for (size_t f = 0; f < count; ++f)
+    if (const ir::Function& each = field->program_.functions[f]; each.after)
+      field->backwards_[{*each.after, each.wrt}] = f;
   for (const PlanReport& report : checked.plans()) {
     const ir::Function& plan = field->program_.functions.at(report.function);
     if (report.verdict != Verdict::proved || !plan.model || plan.trusted) continue;
@@ -122,9 +125,8 @@ void Field::compare(size_t plan, const std::vector<Type>& types, Judgement& judg
   }
   std::vector<std::vector<Type>> all = types_;
   all.at(plan) = types;
-  const size_t model = *mutant_.functions[plan].model;
-  const MeshRun run = run_on_meshes(mutant_, all, plan, model);
-  judgement.meshes = run.agreed;
+  const Agreement run = run_on_meshes(mutant_, all, plan, backwards_);
+  judgement.meshes = run.meshes;
   if (compared.verdict == Verdict::proved) {
     judgement.outcome = Outcome::equal;
     judgement.survived = !run.difference.empty();
@@ -133,7 +135,7 @@ void Field::compare(size_t plan, const std::vector<Type>& types, Judgement& judg
     judgement.outcome = Outcome::by_algebra;
     judgement.why = run.difference;
   } else {
-    judgement.outcome = run.agreed ? Outcome::small_sizes : Outcome::unknown;
+    judgement.outcome = run.meshes ? Outcome::small_sizes : Outcome::unknown;
   }
 }
 

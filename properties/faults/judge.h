@@ -6,6 +6,7 @@
 #include "properties/faults/ground.h"
 #include "spec/check/check.h"
 #include "spec/check/comparison.h"
+#include "spec/denote/evaluate.h"
 
 namespace shardproof::faults {
 
@@ -70,6 +71,7 @@ class Field {
   std::vector<std::vector<Type>> types_;
   std::vector<bool> steps_, proved_;
   std::vector<size_t> plans_;
+  denote::Backwards backwards_;  ///< hand-written ones
 };
 
 }  // namespace shardproof::faults
