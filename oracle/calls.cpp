@@ -1,0 +1,78 @@
+// Calls of functions and of their gradients.
+#include "oracle/ops.h"
+
+namespace shardproof::oracle {
+namespace {
+
+std::vector<Tensor> values_of(const Vars& vars, size_t begin, size_t end) {
+  std::vector<Tensor> result;
+  for (size_t i = begin; i < end; ++i) result.push_back(vars.at(i)->value);
+  return result;
+}
+
+// A trusted plan has no body: it is the model, or the model's gradient at its arguments.
+Vars run_trusted(Run& run, const ir::Function& function, const Vars& arguments) {
+  if (!function.model)
+    throw std::domain_error("a trusted plan that implements nothing is no value");
+  if (!function.implements_grad) return run_function(run, *function.model, arguments);
+  for (const Var& argument : arguments)
+    if (argument->followed)
+      throw std::domain_error("`" + function.name + "` is a gradient, and has none itself");
+  const size_t inputs = run.program.functions[*function.model].params.size();
+  const std::vector<Tensor> upstream = values_of(arguments, inputs, function.params.size());
+  Vars results;
+  for (Tensor& gradient : differentiate(run.program, *function.model, run.sizes,
+                                        values_of(arguments, 0, inputs), &upstream, function.wrt)
+                              .gradients)
+    results.push_back(constant(std::move(gradient)));
+  return results;
+}
+
+}  // namespace
+
+Vars run_function(Run& run, size_t index, const Vars& arguments) {
+  const ir::Function& function = run.program.functions.at(index);
+  if (function.trusted) return run_trusted(run, function, arguments);
+  Frame frame{function, Vars(function.values.size())};
+  std::vector<ir::ValueId> params = function.params;
+  params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
+  for (size_t i = 0; i < params.size(); ++i) frame.values[params[i]] = arguments.at(i);
+  run_block(run, frame, function.body);
+  Vars results;
+  for (ir::ValueId id : function.returned) results.push_back(frame.values.at(id));
+  return results;
+}
+
+Vars apply(const ir::Call& op, Step& step) {
+  return run_function(step.run, op.function, step.operands());
+}
+
+// The derivative of what the callee claims to be: a plan's model where it has one. It is computed
+// on a tape of its own, and has itself no gradient.
+Vars apply(const ir::Grad& op, Step& step) {
+  const ir::Program& program = step.run.program;
+  const Vars operands = step.operands();
+  const size_t inputs = program.functions.at(op.function).params.size();
+  const std::vector<Tensor> upstream = values_of(operands, inputs, operands.size());
+  Differentiated done =
+      differentiate(program, model_of(program, op.function), step.run.sizes,
+                    values_of(operands, 0, inputs), op.with_value ? nullptr : &upstream, op.wrt);
+  std::vector<Tensor> all = std::move(done.gradients);
+  if (op.with_value) all.insert(all.begin(), done.results.at(0));
+  Vars results;
+  for (Tensor& each : all)
+    results.push_back(step.record(std::move(each), operands, [](const Node&) {
+      throw std::domain_error("the gradient of a gradient is asked for, and it has none");
+    }));
+  return results;
+}
+
+size_t model_of(const ir::Program& program, size_t function) {
+  while (program.functions.at(function).model && !program.functions[function].implements_grad)
+    function = *program.functions[function].model;
+  if (program.functions[function].implements_grad)
+    throw std::domain_error("`" + program.functions[function].name + "` is a gradient itself");
+  return function;
+}
+
+}  // namespace shardproof::oracle

@@ -1,0 +1,25 @@
+// Numbers, sizes, iota, zeros: values made of nothing but sizes.
+#include "oracle/ops.h"
+
+namespace shardproof::oracle {
+
+Vars apply(const ir::Number& op, Step&) { return {constant(scalar(op.value))}; }
+
+Vars apply(const ir::SizeOf& op, Step& step) {
+  const int64_t size = op.axis ? step.run.table.axis(op.name) : step.run.table.size(Dim{{op.name}});
+  return {constant(scalar(static_cast<double>(size)))};
+}
+
+Vars apply(const ir::Iota& op, Step& step) {
+  Tensor result = filled(step.shape(), 0);
+  const Lanes lanes(result.shape, op.dim);
+  for (int64_t o = 0; o < lanes.outer; ++o)
+    for (int64_t j = 0; j < lanes.size; ++j)
+      for (int64_t i = 0; i < lanes.inner; ++i)
+        result.data[static_cast<size_t>(lanes.at(o, j, i))] = static_cast<double>(j);
+  return {constant(std::move(result))};
+}
+
+Vars apply(const ir::Zeros&, Step& step) { return {constant(filled(step.shape(), 0))}; }
+
+}  // namespace shardproof::oracle

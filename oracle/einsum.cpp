@@ -1,0 +1,159 @@
+// einsum: products of operands, summed over the indices that the result lacks. Two operands at a
+// time, as matrix products [batch, m, k] x [batch, k, n].
+#include <Eigen/Core>
+#include <algorithm>
+
+#include "oracle/ops.h"
+
+namespace shardproof::oracle {
+namespace {
+
+// Names that differ inside one pattern are different indices: `(K D)` is another one than `K`.
+using Index = Dim;
+using Indices = std::vector<Index>;
+
+struct Term {
+  Indices indices;
+  Tensor tensor;
+};
+
+bool has(const Indices& indices, const Index& index) {
+  return std::find(indices.begin(), indices.end(), index) != indices.end();
+}
+
+Extents strides_along(const Term& term, const Indices& order) {
+  const Extents own = row_major(term.tensor.shape);
+  Extents result;
+  for (const Index& index : order) {
+    const auto at = std::find(term.indices.begin(), term.indices.end(), index);
+    result.push_back(
+        at == term.indices.end() ? 0 : own[static_cast<size_t>(at - term.indices.begin())]);
+  }
+  return result;
+}
+
+Extents sizes_of(const Term& term, const Indices& indices) {
+  Extents result;
+  for (const Index& index : indices) {
+    const auto at = std::find(term.indices.begin(), term.indices.end(), index);
+    result.push_back(term.tensor.shape[static_cast<size_t>(at - term.indices.begin())]);
+  }
+  return result;
+}
+
+// The sum over the indices that are not in `kept`, which is in any order.
+Term summed(const Term& term, const Indices& kept) {
+  if (term.indices == kept) return term;
+  Term result{kept, filled(sizes_of(term, kept), 0)};
+  const Positions to = positions(term.tensor.shape, strides_along(result, term.indices));
+  for (size_t i = 0; i < to.size(); ++i)
+    result.tensor.data[static_cast<size_t>(to[i])] += term.tensor.data[i];
+  return result;
+}
+
+Indices joined(Indices a, const Indices& b) {
+  a.insert(a.end(), b.begin(), b.end());
+  return a;
+}
+
+template <class Keep>
+Indices those(const Indices& indices, const Keep& keep) {
+  Indices result;
+  std::copy_if(indices.begin(), indices.end(), std::back_inserter(result), keep);
+  return result;
+}
+
+using Matrix = Eigen::Matrix<double, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+
+// c[p] = a[p] b[p] for matrices of m x k and k x n.
+void multiply(const double* a, const double* b, double* c, int64_t batch, int64_t m, int64_t k,
+              int64_t n) {
+  for (int64_t p = 0; p < batch; ++p)
+    Eigen::Map<Matrix>(c + p * m * n, m, n).noalias() =
+        Eigen::Map<const Matrix>(a + p * m * k, m, k) *
+        Eigen::Map<const Matrix>(b + p * k * n, k, n);
+}
+
+// The product of two terms, summed over what is not in `kept`.
+Term product(const Term& a, const Term& b, const Indices& kept) {
+  const Indices batch =
+      those(a.indices, [&](auto& i) { return has(b.indices, i) && has(kept, i); });
+  const Indices k = those(a.indices, [&](auto& i) { return has(b.indices, i) && !has(kept, i); });
+  const Indices m = those(a.indices, [&](auto& i) { return !has(b.indices, i) && has(kept, i); });
+  const Indices n = those(b.indices, [&](auto& i) { return !has(a.indices, i) && has(kept, i); });
+  const Term left = summed(a, joined(joined(batch, m), k));
+  const Term right = summed(b, joined(joined(batch, k), n));
+  Term result{joined(joined(batch, m), n), {}};
+  Extents shape = sizes_of(left, joined(batch, m));
+  for (int64_t size : sizes_of(right, n)) shape.push_back(size);
+  result.tensor = filled(shape, 0);
+  multiply(left.tensor.data.data(), right.tensor.data.data(), result.tensor.data.data(),
+           count(sizes_of(left, batch)), count(sizes_of(left, m)), count(sizes_of(left, k)),
+           count(sizes_of(right, n)));
+  return result;
+}
+
+// The product of all terms, with exactly the indices `kept`, all of which occur.
+Term contracted(const std::vector<Term>& terms, const Indices& kept) {
+  Term result = terms.at(0);
+  for (size_t t = 1; t < terms.size(); ++t) {
+    Indices needed = kept;
+    for (size_t later = t + 1; later < terms.size(); ++later)
+      needed = joined(needed, terms[later].indices);
+    result = product(result, terms[t], needed);
+  }
+  return summed(result, kept);
+}
+
+// The operand's entries repeated along new indices, in the order `all`.
+Tensor repeated(const Term& term, const Indices& all, const Extents& shape) {
+  Tensor result = filled(shape, 0);
+  const Positions from = positions(shape, strides_along(term, all));
+  for (size_t i = 0; i < from.size(); ++i)
+    result.data[i] = term.tensor.data[static_cast<size_t>(from[i])];
+  return result;
+}
+
+// d result / d operand: the same product with the result's gradient in the operand's place. An
+// index that nothing else has was summed: its gradient is the same all along it.
+Tensor gradient_of(const std::vector<Term>& operands, size_t wanted, const Term& gradient) {
+  std::vector<Term> others = {gradient};
+  for (size_t i = 0; i < operands.size(); ++i)
+    if (i != wanted) others.push_back(operands[i]);
+  const Term& own = operands[wanted];
+  const Indices found = those(own.indices, [&](const Index& index) {
+    return std::any_of(others.begin(), others.end(),
+                       [&](const Term& term) { return has(term.indices, index); });
+  });
+  return repeated(contracted(others, found), own.indices, own.tensor.shape);
+}
+
+Indices indices_of(const Shape& shape) {
+  Indices result;
+  for (const Split& split : shape.dims) result.push_back(split.dim);
+  return result;
+}
+
+std::vector<Term> terms_of(const ir::Pattern& pattern, const Vars& operands) {
+  std::vector<Term> terms;
+  for (size_t i = 0; i < operands.size(); ++i)
+    terms.push_back({indices_of(pattern.left[i]), operands[i]->value});
+  return terms;
+}
+
+}  // namespace
+
+Vars apply(const ir::Einsum& op, Step& step) {
+  const Vars operands = step.operands();
+  const Indices right = indices_of(op.pattern.right);
+  Tensor value = contracted(terms_of(op.pattern, operands), right).tensor;
+  const ir::Pattern* pattern = &op.pattern;
+  return {step.record(std::move(value), operands, [operands, right, pattern](const Node& result) {
+    const std::vector<Term> terms = terms_of(*pattern, operands);
+    for (size_t i = 0; i < operands.size(); ++i)
+      if (operands[i]->followed)
+        contribute(operands[i], gradient_of(terms, i, {right, result.gradient}));
+  })};
+}
+
+}  // namespace shardproof::oracle

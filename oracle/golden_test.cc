@@ -1,0 +1,108 @@
+// The golden files of spec/tests: of a file that is to be proved every plan is its model, forward
+// and backward, at random sizes; of a file that is refused for its value some plan is not.
+#include <iostream>
+
+#include "oracle/testing.h"
+
+namespace shardproof::oracle {
+namespace {
+
+enum class Expected { proved, another_value, other };
+
+Expected expectation(const std::filesystem::path& path) {
+  Expected result = Expected::proved;
+  std::ifstream file(path);
+  for (std::string line; std::getline(file, line);) {
+    const size_t at = line.find("# expect ");
+    if (at == std::string::npos || line[at + 9] == 'L') continue;  // a note
+    const bool value = line.compare(at + 9, 4, "E040") == 0 && line[at + 13] <= '3';
+    if (!value) return Expected::other;
+    result = Expected::another_value;
+  }
+  return result;
+}
+
+std::vector<std::filesystem::path> golden_files() {
+  std::vector<std::filesystem::path> files;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(
+           std::filesystem::path(SHARDPROOF_SOURCE_DIR) / "spec/tests"))
+    if (entry.path().extension() == ".shard") files.push_back(entry.path());
+  std::sort(files.begin(), files.end());
+  return files;
+}
+
+Sizes drawn(const ir::Program& program, Random& random) {
+  Sizes sizes;
+  for (const auto& [name, dim] : program.dims)
+    if (dim.kind == ir::DimInfo::Kind::plain && !dim.size)
+      sizes.dims[name] = 1 + static_cast<int64_t>(random() % 6);
+  for (const auto& [name, axis] : program.axes)
+    sizes.axes[name] = axis.size ? *axis.size : 2 + static_cast<int64_t>(random() % 2);
+  return sizes;
+}
+
+// The distance of a plan from its model; of their gradients as well, where there are some.
+double plan_error(const ir::Program& program, size_t plan, const Sizes& sizes, Random& random) {
+  const ir::Function& function = program.functions[plan];
+  const size_t model = *function.model;
+  const auto inputs = random_inputs(program, model, sizes, 2, random);
+  const auto wanted = evaluate(program, model, sizes, inputs);
+  const double error = distance(wanted, evaluate(program, plan, sizes, inputs));
+  const auto upstream = random_upstream(wanted, random);
+  const auto wrt = float_leaves(program.functions[model]);
+  try {
+    return std::max(error, distance(gradient(program, model, sizes, inputs, upstream, wrt),
+                                    gradient(program, plan, sizes, inputs, upstream, wrt)));
+  } catch (const Error&) {
+    return error;  // a step, or a cumsum
+  }
+}
+
+struct Found {
+  size_t runs = 0;
+  double worst = 0;
+};
+
+// All plans of a program that implement a fn, at ten draws of sizes that fit them.
+Found found(const ir::Program& program, Random& random) {
+  Found result;
+  for (size_t p = 0; p < program.functions.size(); ++p) {
+    const ir::Function& function = program.functions[p];
+    if (!function.model || function.implements_grad) continue;
+    size_t runs = 0;
+    for (int draw = 0; draw < 300 && runs < 10; ++draw) try {
+        result.worst =
+            std::max(result.worst, plan_error(program, p, drawn(program, random), random));
+        ++runs;
+      } catch (const Error&) {
+        // These sizes do not fit: a condition, an entry beyond an end.
+      }
+    result.runs += runs;
+  }
+  return result;
+}
+
+TEST(Golden, plans_are_their_models_just_where_they_should_be) {
+  Random random(31);
+  size_t proved = 0, refused = 0;
+  for (const auto& path : golden_files()) {
+    const Expected expected = expectation(path);
+    if (expected == Expected::other) continue;
+    const auto loaded = load_file(path);
+    if (!loaded->resolved.readable || !loaded->diagnostics.empty()) continue;
+    const Found got = found(loaded->program(), random);
+    if (got.runs == 0) continue;
+    if (expected == Expected::proved) {
+      EXPECT_LT(got.worst, 1e-9) << path;
+    } else {
+      EXPECT_GT(got.worst, 1e-6) << path;
+    }
+    ++(expected == Expected::proved ? proved : refused);
+  }
+  std::cout << proved << " files proved, " << refused << " refused for their value\n";
+  EXPECT_GE(proved, 60u);
+  EXPECT_GE(refused, 20u);
+}
+
+}  // namespace
+}  // namespace shardproof::oracle

@@ -1,0 +1,88 @@
+#include "oracle/moves.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace shardproof::oracle {
+namespace {
+
+template <class Entry>
+std::vector<Entry> picked(const std::vector<Entry>& x, const Positions& from) {
+  std::vector<Entry> result;
+  if (x.empty()) return result;
+  result.reserve(from.size());
+  for (int64_t at : from) result.push_back(x[static_cast<size_t>(at)]);
+  return result;
+}
+
+Tensor picked(const Tensor& x, const Positions& from, Extents shape) {
+  return {std::move(shape), picked(x.data, from), picked(x.keys, from)};
+}
+
+Tensor added(const Tensor& x, const Positions& to, Extents shape) {
+  Tensor result = filled(std::move(shape), 0);
+  for (size_t i = 0; i < to.size(); ++i) result.data[static_cast<size_t>(to[i])] += x.data[i];
+  return result;
+}
+
+template <class Entry>
+void put(std::vector<Entry>& result, const std::vector<Entry>& x, const Positions& to) {
+  for (size_t i = 0; i < x.size(); ++i) result[static_cast<size_t>(to[i])] = x[i];
+}
+
+}  // namespace
+
+Var gather(Step& step, const Var& x, Positions from, Extents shape) {
+  Tensor value = picked(x->value, from, std::move(shape));
+  return step.record(std::move(value), {x}, [x, from = std::move(from)](const Node& result) {
+    contribute(x, added(result.gradient, from, x->value.shape));
+  });
+}
+
+Var scatter_add(Step& step, const Var& x, Positions to, Extents shape) {
+  Tensor value = added(x->value, to, std::move(shape));
+  return step.record(std::move(value), {x}, [x, to = std::move(to)](const Node& result) {
+    contribute(x, picked(result.gradient, to, x->value.shape));
+  });
+}
+
+Var place(Step& step, std::vector<Part> parts, Extents shape) {
+  Tensor value;
+  const auto entries = static_cast<size_t>(count(shape));
+  value.shape = std::move(shape);
+  const bool keys = !parts.at(0).x->value.keys.empty();
+  (keys ? value.keys.resize(entries) : value.data.resize(entries));
+  Vars operands;
+  for (const Part& part : parts) {
+    operands.push_back(part.x);
+    put(value.data, part.x->value.data, part.to);
+    put(value.keys, part.x->value.keys, part.to);
+  }
+  return step.record(std::move(value), operands, [parts = std::move(parts)](const Node& result) {
+    Tensor left = result.gradient;
+    for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
+      contribute(part->x, picked(left, part->to, part->x->value.shape));
+      for (int64_t at : part->to) left.data[static_cast<size_t>(at)] = 0;
+    }
+  });
+}
+
+Extents walk(Step& step, const std::vector<Split>& to, const std::vector<Split>& from) {
+  const Extents strides = row_major(step.extents(from));
+  Extents result;
+  for (const Split& split : to)
+    result.push_back(contains(from, split.dim) ? strides[position(from, split.dim)] : 0);
+  return result;
+}
+
+size_t position(const std::vector<Split>& dims, const Dim& dim) {
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i].dim == dim) return i;
+  throw std::domain_error("there is no dim `" + to_string(dim) + "`");
+}
+
+bool contains(const std::vector<Split>& dims, const Dim& dim) {
+  return std::any_of(dims.begin(), dims.end(), [&](const Split& s) { return s.dim == dim; });
+}
+
+}  // namespace shardproof::oracle

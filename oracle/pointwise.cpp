@@ -1,0 +1,216 @@
+// Entry by entry. Each function of numbers stands beside its derivative.
+#include <algorithm>
+#include <cmath>
+#include <limits>
+
+#include "oracle/ops.h"
+
+namespace shardproof::oracle {
+namespace {
+
+struct Curve {
+  double (*value)(double x);
+  double (*slope)(double x, double y);  ///< y = value(x); null: the result has no gradient
+};
+
+Curve curve(ir::UnaryFn fn) {
+  using F = ir::UnaryFn;
+  constexpr double two_over_sqrt_pi = 1.1283791670955126;
+  switch (fn) {
+    case F::neg:
+      return {[](double x) { return -x; }, [](double, double) { return -1.0; }};
+    case F::logical_not:
+      return {[](double x) { return x == 0 ? 1.0 : 0.0; }, nullptr};
+    case F::exp:
+      return {[](double x) { return std::exp(x); }, [](double, double y) { return y; }};
+    case F::log:
+      return {[](double x) { return std::log(x); }, [](double x, double) { return 1 / x; }};
+    case F::sqrt:
+      return {[](double x) { return std::sqrt(x); }, [](double, double y) { return 0.5 / y; }};
+    case F::rsqrt:
+      return {[](double x) { return 1 / std::sqrt(x); },
+              [](double x, double y) { return -0.5 * y / x; }};
+    case F::tanh:
+      return {[](double x) { return std::tanh(x); }, [](double, double y) { return 1 - y * y; }};
+    case F::erf:
+      return {[](double x) { return std::erf(x); },
+              [](double x, double) { return two_over_sqrt_pi * std::exp(-x * x); }};
+    case F::sin:
+      return {[](double x) { return std::sin(x); }, [](double x, double) { return std::cos(x); }};
+    case F::cos:
+      return {[](double x) { return std::cos(x); }, [](double x, double) { return -std::sin(x); }};
+    case F::abs:
+      return {[](double x) { return std::abs(x); },
+              [](double x, double) { return x > 0   ? 1.0
+                                            : x < 0 ? -1.0
+                                                    : 0.0; }};
+    case F::floor:
+      return {[](double x) { return std::floor(x); }, [](double, double) { return 0.0; }};
+  }
+  throw std::domain_error("no such function");
+}
+
+struct Surface {
+  double (*value)(double a, double b);
+  double (*slope_a)(double a, double b);  ///< null: the result has no gradient
+  double (*slope_b)(double a, double b);
+};
+
+Surface truth(double (*value)(double a, double b)) { return {value, nullptr, nullptr}; }
+
+double floor_divided(double a, double b) {
+  if (b == 0) throw std::domain_error("a division of integers by zero");
+  return std::floor(a / b);
+}
+
+double quiet_nan() { return std::numeric_limits<double>::quiet_NaN(); }
+
+Surface surface(ir::BinaryFn fn) {
+  using F = ir::BinaryFn;
+  switch (fn) {
+    case F::add:
+      return {[](double a, double b) { return a + b; }, [](double, double) { return 1.0; },
+              [](double, double) { return 1.0; }};
+    case F::sub:
+      return {[](double a, double b) { return a - b; }, [](double, double) { return 1.0; },
+              [](double, double) { return -1.0; }};
+    case F::mul:
+      return {[](double a, double b) { return a * b; }, [](double, double b) { return b; },
+              [](double a, double) { return a; }};
+    case F::div:
+      return {[](double a, double b) { return a / b; }, [](double, double b) { return 1 / b; },
+              [](double a, double b) { return -a / (b * b); }};
+    case F::floordiv:
+      return truth(floor_divided);
+    case F::mod:
+      return truth([](double a, double b) { return a - b * floor_divided(a, b); });
+    case F::eq:
+      return truth([](double a, double b) { return a == b ? 1.0 : 0.0; });
+    case F::ne:
+      return truth([](double a, double b) { return a != b ? 1.0 : 0.0; });
+    case F::lt:
+      return truth([](double a, double b) { return a < b ? 1.0 : 0.0; });
+    case F::gt:
+      return truth([](double a, double b) { return a > b ? 1.0 : 0.0; });
+    case F::le:
+      return truth([](double a, double b) { return a <= b ? 1.0 : 0.0; });
+    case F::ge:
+      return truth([](double a, double b) { return a >= b ? 1.0 : 0.0; });
+    case F::logical_and:
+      return truth([](double a, double b) { return a != 0 && b != 0 ? 1.0 : 0.0; });
+    case F::logical_or:
+      return truth([](double a, double b) { return a != 0 || b != 0 ? 1.0 : 0.0; });
+    case F::maximum:  // the gradient of a tie goes to b
+      return {[](double a, double b) {
+                return std::isnan(a) || std::isnan(b) ? quiet_nan() : std::max(a, b);
+              },
+              [](double a, double b) { return a > b ? 1.0 : 0.0; },
+              [](double a, double b) { return a > b ? 0.0 : 1.0; }};
+    case F::minimum:
+      return {[](double a, double b) {
+                return std::isnan(a) || std::isnan(b) ? quiet_nan() : std::min(a, b);
+              },
+              [](double a, double b) { return a < b ? 1.0 : 0.0; },
+              [](double a, double b) { return a < b ? 0.0 : 1.0; }};
+    case F::pow:  // x^0 and 0^x (x > 0) are constant
+      return {
+          [](double a, double b) { return std::pow(a, b); },
+          [](double a, double b) { return b == 0 ? 0 : b * std::pow(a, b - 1); },
+          [](double a, double b) { return a == 0 && b > 0 ? 0 : std::pow(a, b) * std::log(a); }};
+  }
+  throw std::domain_error("no such function");
+}
+
+bool same_names(const std::vector<Split>& a, const std::vector<Split>& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Split& x, const Split& y) { return x.dim == y.dim; });
+}
+
+// An operand with its entries repeated along the result's dims that it lacks.
+Var spread(Step& step, size_t i) {
+  const std::vector<Split>& own = step.operand_type(i).dims;
+  const std::vector<Split>& all = step.type().dims;
+  if (same_names(own, all)) return step.operand(i);
+  const Extents shape = step.shape();
+  return gather(step, step.operand(i), positions(shape, walk(step, all, own)), shape);
+}
+
+// gradient * slope, entry by entry.
+template <class Slope>
+void contribute_scaled(const Var& x, const Tensor& gradient, const Slope& slope) {
+  if (!x->followed) return;
+  Tensor scaled = gradient;
+  for (size_t i = 0; i < scaled.data.size(); ++i) scaled.data[i] *= slope(i);
+  contribute(x, scaled);
+}
+
+bool is_exact(Dtype dtype) { return is_integer(dtype) || dtype == Dtype::boolean; }
+
+double truncated(double x) {
+  if (!std::isfinite(x)) throw std::domain_error("a cast of " + std::to_string(x));
+  return std::trunc(x);
+}
+
+}  // namespace
+
+Vars apply(const ir::Unary& op, Step& step) {
+  const Curve f = curve(op.fn);
+  const Var& x = step.operand(0);
+  Tensor y = x->value;
+  for (double& entry : y.data) entry = f.value(entry);
+  if (!f.slope) return {constant(std::move(y))};
+  return {step.record(std::move(y), {x}, [x, f](const Node& result) {
+    contribute_scaled(x, result.gradient,
+                      [&](size_t i) { return f.slope(x->value.data[i], result.value.data[i]); });
+  })};
+}
+
+Vars apply(const ir::Binary& op, Step& step) {
+  const Surface f = surface(op.fn);
+  const Var a = spread(step, 0), b = spread(step, 1);
+  Tensor y = a->value;
+  for (size_t i = 0; i < y.data.size(); ++i) y.data[i] = f.value(y.data[i], b->value.data[i]);
+  if (!f.slope_a) return {constant(std::move(y))};
+  return {step.record(std::move(y), {a, b}, [a, b, f](const Node& result) {
+    const std::vector<double>&x = a->value.data, &z = b->value.data;
+    contribute_scaled(a, result.gradient, [&](size_t i) { return f.slope_a(x[i], z[i]); });
+    contribute_scaled(b, result.gradient, [&](size_t i) { return f.slope_b(x[i], z[i]); });
+  })};
+}
+
+// Chosen, not multiplied: what is not taken gets 0, whatever it is.
+Vars apply(const ir::Where&, Step& step) {
+  const Var c = spread(step, 0), a = spread(step, 1), b = spread(step, 2);
+  Tensor y = a->value;
+  for (size_t i = 0; i < y.data.size(); ++i)
+    if (c->value.data[i] == 0) y.data[i] = b->value.data[i];
+  return {step.record(std::move(y), {a, b}, [a, b, c](const Node& result) {
+    Tensor to_a = result.gradient, to_b = result.gradient;
+    for (size_t i = 0; i < to_a.data.size(); ++i) (c->value.data[i] == 0 ? to_a : to_b).data[i] = 0;
+    contribute(a, to_a);
+    contribute(b, to_b);
+  })};
+}
+
+// Between floats nothing; to an integer the fraction is cut off; a bool is whether x is not 0.
+Vars apply(const ir::Cast& op, Step& step) {
+  const Var& x = step.operand(0);
+  if (!is_exact(op.to)) return {x};
+  Tensor y = x->value;
+  for (double& entry : y.data)
+    entry = op.to == Dtype::boolean ? (entry != 0 ? 1.0 : 0.0) : truncated(entry);
+  return {constant(std::move(y))};
+}
+
+Vars apply(const ir::StopGrad&, Step& step) { return {constant(step.operand(0)->value)}; }
+
+Vars apply(const ir::Total&, Step& step) {
+  const Vars fields = step.operands();
+  Tensor sum = scalar(0);
+  for (const Var& field : fields) sum.data[0] += field->value.data.at(0);
+  return {step.record(std::move(sum), fields, [fields](const Node& result) {
+    for (const Var& field : fields) contribute(field, result.gradient);
+  })};
+}
+
+}  // namespace shardproof::oracle

@@ -1,0 +1,131 @@
+#include "oracle/run.h"
+
+#include <cmath>
+#include <limits>
+
+#include "oracle/ops.h"
+
+namespace shardproof::oracle {
+namespace {
+
+// What is declared, and what is given besides; both must agree where they meet.
+void merge(std::map<Name, int64_t>& all, const std::map<Name, int64_t>& given) {
+  for (const auto& [name, size] : given) {
+    const auto [at, fresh] = all.emplace(name, size);
+    if (!fresh && at->second != size)
+      throw std::domain_error("|" + name + "| is " + std::to_string(at->second) + " and " +
+                              std::to_string(size));
+  }
+}
+
+void with_values(ir::Arith& arith, const std::vector<Var>& values) {
+  for (ir::Arith& arg : arith.args) with_values(arg, values);
+  if (arith.kind != ir::Arith::Kind::value) return;
+  char text[40];
+  std::snprintf(text, sizeof text, "%.17g", values.at(arith.value)->value.data.at(0));
+  arith = {ir::Arith::Kind::number, text, ir::no_value, {}};
+}
+
+void check_results(Step& step, const Vars& results) {
+  if (results.size() != step.instr.results.size())
+    throw std::domain_error("the number of results is not the stated one");
+  for (size_t i = 0; i < results.size(); ++i) {
+    if (results[i]->value.shape != step.shape(i))
+      throw std::domain_error("the result is " + to_string(results[i]->value.shape) + ", not " +
+                              to_string(step.shape(i)));
+    check_range(results[i]->value, step.type(i).dtype);
+  }
+}
+
+void run_step(Step& step) {
+  try {
+    const Vars results = std::visit([&](const auto& op) { return apply(op, step); }, step.instr.op);
+    check_results(step, results);
+    for (size_t i = 0; i < results.size(); ++i)
+      step.frame.values[step.instr.results[i]] = results[i];
+  } catch (const std::domain_error& error) {
+    std::vector<Extents> shapes;
+    for (const Var& operand : step.operands()) shapes.push_back(operand->value.shape);
+    throw error_at(step.site(), shapes, error.what());
+  }
+}
+
+}  // namespace
+
+Table::Table(const ir::Program& program, const Sizes& sizes) : program_(program) {
+  for (const auto& [name, axis] : program.axes)
+    if (axis.size) sizes_[name] = *axis.size;
+  merge(sizes_, sizes.axes);
+  merge(sizes_, sizes.dims);
+  for (const auto& [name, given] : sizes.dims)
+    if (program.dims.count(name) && size(Dim{{name}}) != given)
+      throw std::domain_error("|" + name + "| is " + std::to_string(size(Dim{{name}})) +
+                              ", and is given as " + std::to_string(given));
+}
+
+int64_t Table::size(const Dim& dim) {
+  auto [at, fresh] = known_.emplace(dim.factors, 0);
+  if (fresh) {
+    try {
+      at->second = program_.size(dim, sizes_);
+    } catch (...) {
+      known_.erase(at);
+      throw;
+    }
+  }
+  return at->second;
+}
+
+int64_t Table::axis(const Axis& axis) const {
+  const auto found = sizes_.find(axis);
+  if (found == sizes_.end()) throw std::domain_error("the axis `" + axis + "` has no size");
+  return found->second;
+}
+
+Extents Table::extents(const std::vector<Split>& dims) {
+  Extents result;
+  for (const Split& split : dims) result.push_back(size(split.dim));
+  return result;
+}
+
+bool Table::holds(const ir::Arith& condition, const std::vector<Var>& values) const {
+  ir::Arith closed = condition;
+  with_values(closed, values);
+  return ir::evaluate(closed, sizes_) != 0;
+}
+
+void check_range(const Tensor& x, Dtype dtype) {
+  if (!is_integer(dtype)) return;
+  const double low = dtype == Dtype::i32 ? std::numeric_limits<int32_t>::min() : 0.0;
+  const double high = dtype == Dtype::i32 ? std::numeric_limits<int32_t>::max()
+                                          : std::numeric_limits<uint32_t>::max();
+  for (double entry : x.data)
+    if (!(entry >= low && entry <= high && entry == std::floor(entry)))
+      throw std::domain_error(std::to_string(entry) + " is no " + to_string(dtype));
+}
+
+Vars Step::operands() const {
+  Vars result;
+  for (size_t i = 0; i < instr.operands.size(); ++i) result.push_back(operand(i));
+  return result;
+}
+
+int64_t Step::whole(size_t i) const {
+  const double value = operand(i)->value.data.at(0);
+  if (value != std::floor(value) || std::abs(value) > 9.0e15)
+    throw std::domain_error(std::to_string(value) + " is no whole number");
+  return static_cast<int64_t>(value);
+}
+
+void run_block(Run& run, Frame& frame, const ir::Block& block) {
+  for (const ir::Instr& instr : block.instrs) {
+    Step step{run, frame, instr};
+    run_step(step);
+  }
+  for (const ir::Requirement& requirement : block.requirements)
+    if (!run.table.holds(requirement.condition, frame.values))
+      throw Error("require", to_string(requirement.condition), frame.function.name, {},
+                  "does not hold");
+}
+
+}  // namespace shardproof::oracle

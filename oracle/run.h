@@ -1,0 +1,80 @@
+#pragma once
+// One evaluation: the sizes it is for, the tape, and the values of the function at hand.
+#include <map>
+
+#include "oracle/oracle.h"
+#include "oracle/tape.h"
+
+namespace shardproof::oracle {
+
+/// Sizes of dims and axes, given or declared.
+class Table {
+ public:
+  Table(const ir::Program& program, const Sizes& sizes);
+  int64_t size(const Dim& dim);
+  int64_t axis(const Axis& axis) const;
+  Extents extents(const std::vector<Split>& dims);
+  /// Whether the condition holds; `value` gives the scalars it speaks of.
+  bool holds(const ir::Arith& condition, const std::vector<Var>& values) const;
+
+ private:
+  const ir::Program& program_;
+  std::map<Name, int64_t> sizes_;
+  std::map<std::vector<Name>, int64_t> known_;
+};
+
+struct Run {
+  Run(const ir::Program& program, const Sizes& sizes)
+      : program(program), sizes(sizes), table(program, sizes) {}
+  const ir::Program& program;
+  const Sizes& sizes;
+  Table table;
+  Tape tape;
+};
+
+struct Frame {
+  const ir::Function& function;
+  std::vector<Var> values;  ///< by ValueId
+};
+
+/// One instruction on its way.
+struct Step {
+  Run& run;
+  Frame& frame;
+  const ir::Instr& instr;
+
+  Site site() const { return {&frame.function, &instr}; }
+  const Var& operand(size_t i) const { return frame.values[instr.operands.at(i)]; }
+  Vars operands() const;
+  const Type& operand_type(size_t i) const { return frame.function.values[instr.operands[i]].type; }
+  const Type& type(size_t i = 0) const { return frame.function.values[instr.results[i]].type; }
+  /// The shape that result i is to have.
+  Extents shape(size_t i = 0) { return run.table.extents(type(i).dims); }
+  Extents extents(const std::vector<Split>& dims) { return run.table.extents(dims); }
+  int64_t whole(size_t i) const;  ///< operand i, a scalar that is a whole number
+  Var record(Tensor value, const Vars& operands, PullBack pull_back) {
+    return run.tape.record(site(), std::move(value), operands, std::move(pull_back));
+  }
+};
+
+/// Integers are whole and have the range of their dtype: what happens beyond it is not said
+/// anywhere.
+void check_range(const Tensor& x, Dtype dtype);
+
+/// Runs the instructions of a body or loop body.
+void run_block(Run& run, Frame& frame, const ir::Block& block);
+/// Runs a function on its leaves in order, saved ones last; a trusted plan is what it claims to be.
+Vars run_function(Run& run, size_t function, const Vars& arguments);
+
+struct Differentiated {
+  std::vector<Tensor> results, gradients;
+};
+/// Results and gradients; without `upstream` each result's own gradient is 1.
+Differentiated differentiate(const ir::Program& program, size_t function, const Sizes& sizes,
+                             const std::vector<Tensor>& inputs, const std::vector<Tensor>* upstream,
+                             const std::vector<size_t>& wrt);
+
+/// The fn that a plan implements, and that its model implements in turn; itself without one.
+size_t model_of(const ir::Program& program, size_t function);
+
+}  // namespace shardproof::oracle

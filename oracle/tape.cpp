@@ -1,0 +1,40 @@
+#include "oracle/tape.h"
+
+namespace shardproof::oracle {
+
+Var constant(Tensor value) {
+  auto node = std::make_shared<Node>();
+  node->value = std::move(value);
+  return node;
+}
+
+void contribute(const Var& x, const Tensor& gradient) {
+  if (!x->followed) return;
+  if (!x->has_gradient()) {
+    x->gradient = gradient;
+    return;
+  }
+  for (size_t i = 0; i < gradient.data.size(); ++i) x->gradient.data[i] += gradient.data[i];
+}
+
+Var Tape::record(const Site& site, Tensor value, const Vars& operands, PullBack pull_back) {
+  Var result = constant(std::move(value));
+  for (const Var& operand : operands) result->followed = result->followed || operand->followed;
+  if (result->followed) entries_.push_back({site, result, std::move(pull_back)});
+  return result;
+}
+
+void Tape::run_back() {
+  for (; !entries_.empty(); entries_.pop_back()) {
+    const Entry& entry = entries_.back();
+    if (!entry.result->has_gradient()) continue;
+    try {
+      entry.pull_back(*entry.result);
+    } catch (const std::domain_error& error) {
+      throw error_at(entry.site, {entry.result->value.shape}, error.what());
+    }
+    entry.result->gradient = {};
+  }
+}
+
+}  // namespace shardproof::oracle

@@ -1,0 +1,47 @@
+#pragma once
+// Reverse mode, define by run: an op that makes a value from values that are followed also leaves
+// on the tape how the gradient of its result goes back to them. Run backwards, the tape is the
+// chain rule.
+#include <functional>
+#include <memory>
+#include <vector>
+
+#include "oracle/error.h"
+#include "oracle/tensor.h"
+
+namespace shardproof::oracle {
+
+struct Node {
+  Tensor value;
+  Tensor gradient;        ///< the sum of what came back so far; no data: nothing
+  bool followed = false;  ///< its gradient is wanted
+  bool has_gradient() const { return !gradient.data.empty(); }
+};
+using Var = std::shared_ptr<Node>;
+using Vars = std::vector<Var>;
+
+/// A value whose gradient nobody wants.
+Var constant(Tensor value);
+/// Adds to the gradient of x, where it is wanted.
+void contribute(const Var& x, const Tensor& gradient);
+
+/// Contributes to the operands' gradients; called with the op's result, which has a gradient.
+using PullBack = std::function<void(const Node& result)>;
+
+class Tape {
+ public:
+  /// A value made from `operands`: followed if one of them is.
+  Var record(const Site& site, Tensor value, const Vars& operands, PullBack pull_back);
+  /// Takes the gradients that the last values have to the first; a tape runs back once.
+  void run_back();
+
+ private:
+  struct Entry {
+    Site site;
+    Var result;
+    PullBack pull_back;
+  };
+  std::vector<Entry> entries_;
+};
+
+}  // namespace shardproof::oracle
