@@ -6,6 +6,7 @@
 
 #include "properties/faults/complete.h"
 #include "properties/faults/numbers.h"
+#include "properties/generators/mesh_run.h"
 #include "spec/check/bounds.h"
 #include "spec/check/conditions.h"
 #include "spec/check/walk.h"
@@ -56,9 +57,7 @@ std::unique_ptr<Field> Field::open(const std::string& path, Checker checker,
   field->steps_ = find_steps(field->program_);
   field->proved_.assign(count, false);
   for (size_t f = 0; f < count; ++f) field->types_.push_back(checked.types(f));
-  for (size_t f = 0; f < count; ++f)
-    if (const ir::Function& each = field->program_.functions[f]; each.after)
-      field->backwards_[{*each.after, each.wrt}] = f;
+  field->backwards_ = properties::written_backwards(field->program_);
   for (const PlanReport& report : checked.plans()) {
     const ir::Function& plan = field->program_.functions.at(report.function);
     if (report.verdict != Verdict::proved || !plan.model || plan.trusted) continue;

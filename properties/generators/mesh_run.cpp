@@ -89,4 +89,35 @@ std::string difference(const std::optional<denote::Array<double>>& got,
   return "";
 }
 
+denote::Backwards written_backwards(const ir::Program& program) {
+  denote::Backwards backwards;
+  for (size_t f = 0; f < program.functions.size(); ++f)
+    if (const ir::Function& function = program.functions[f]; function.after)
+      backwards[{*function.after, function.wrt}] = f;
+  return backwards;
+}
+
+std::string first_difference(const CheckedProgram& checked, size_t plan,
+                             const denote::Backwards& backwards) {
+  denote::Types types;
+  for (size_t f = 0; f < checked.program().functions.size(); ++f)
+    types.push_back(checked.types(f));
+  std::vector<Divisibility> conditions;
+  for (const PlanReport& report : checked.plans())
+    conditions.insert(conditions.end(), report.conditions.begin(), report.conditions.end());
+  int runs = 0;
+  for (unsigned seed = 1; runs < 3; ++seed) try {
+      MeshRun run({checked.program(), types, conditions, backwards}, plan, seed);
+      const auto results = run.results();
+      for (size_t r = 0; r < run.claimed().size(); ++r) {
+        const std::string found = difference(results.at(r), run.claimed()[r]);
+        if (!found.empty()) return run.text() + ", result " + std::to_string(r) + ": " + found;
+      }
+      ++runs;
+    } catch (const denote::OutOfRange&) {
+      if (seed > 20) throw;
+    }
+  return "";
+}
+
 }  // namespace shardproof::properties

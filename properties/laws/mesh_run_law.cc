@@ -12,41 +12,6 @@
 namespace shardproof {
 namespace {
 
-using properties::MeshRun;
-
-/// Gradients of a plan by its hand-written backward.
-denote::Backwards written_backwards(const ir::Program& program) {
-  denote::Backwards backwards;
-  for (size_t f = 0; f < program.functions.size(); ++f)
-    if (const ir::Function& function = program.functions[f]; function.after)
-      backwards[{*function.after, function.wrt}] = f;
-  return backwards;
-}
-
-/// The first difference of a plan from its claim, on three meshes; empty where there is none.
-/// Meshes whose sizes the plan cannot have (too few entries for a top_k) are drawn again.
-std::string first_difference(const CheckedProgram& checked, size_t plan,
-                             const denote::Backwards& backwards) {
-  denote::Types types;
-  for (size_t f = 0; f < checked.program().functions.size(); ++f) types.push_back(checked.types(f));
-  std::vector<Divisibility> conditions;
-  for (const PlanReport& report : checked.plans())
-    conditions.insert(conditions.end(), report.conditions.begin(), report.conditions.end());
-  int runs = 0;
-  for (unsigned seed = 1; runs < 3; ++seed) try {
-      MeshRun run({checked.program(), types, conditions, backwards}, plan, seed);
-      const auto results = run.results();
-      for (size_t r = 0; r < run.claimed().size(); ++r) {
-        const std::string found = properties::difference(results.at(r), run.claimed()[r]);
-        if (!found.empty()) return run.text() + ", result " + std::to_string(r) + ": " + found;
-      }
-      ++runs;
-    } catch (const denote::OutOfRange&) {
-      if (seed > 20) throw;
-    }
-  return "";
-}
-
 /// Proved, or not decided because of its gradient alone.
 bool accepted(const PlanReport& plan) {
   return std::all_of(plan.diagnostics.begin(), plan.diagnostics.end(), [](const Diagnostic& each) {
@@ -60,12 +25,12 @@ struct Tally {
 };
 
 void run_file(const CheckedProgram& checked, Tally& tally) {
-  const denote::Backwards backwards = written_backwards(checked.program());
+  const denote::Backwards backwards = properties::written_backwards(checked.program());
   for (const PlanReport& plan : checked.plans()) {
     const ir::Function& function = checked.program().functions.at(plan.function);
     if (function.imported || function.trusted || !accepted(plan)) continue;
     try {
-      EXPECT_EQ(first_difference(checked, plan.function, backwards), "");
+      EXPECT_EQ(properties::first_difference(checked, plan.function, backwards), "");
       ++(function.implements_grad ? tally.gradients : tally.plans);
     } catch (const denote::Error& error) {
       tally.left.push_back(function.name + ": " + error.what());
@@ -105,7 +70,10 @@ TEST(MeshRuns, GiveTheModelsValuesAndGradients) {
   for (const std::string& each : tally.left) std::cout << "      " << each << "\n";
   EXPECT_GT(tally.plans, 100);
   EXPECT_GE(tally.gradients, 6);
-  EXPECT_LE(tally.left.size(), 12u);
+  const auto steps =
+      std::count_if(tally.left.begin(), tally.left.end(),
+                    [](const std::string& each) { return each.ends_with("without its backward"); });
+  EXPECT_LE(tally.left.size() - static_cast<size_t>(steps), 5u);
 }
 
 /// What refutes a claim of a gradient or a step has nothing to say of the models'.
@@ -116,7 +84,7 @@ TEST(OneDevice, RefutesNoGradientAndNoStepOfTheModels) {
         SHARDPROOF_SOURCE_DIR "/spec/models/" + std::string(file) + ".shard", disk_reader());
     for (const PlanReport& plan : checked.plans()) {
       const ir::Function& function = checked.program().functions.at(plan.function);
-      if (function.imported || !function.uses_gradients) continue;
+      if (function.imported || !(function.uses_gradients || function.implements_grad)) continue;
       std::string why;
       EXPECT_FALSE(refute(checked.program(), plan.function, &why)) << function.name;
       EXPECT_EQ(why, "") << function.name;
@@ -139,7 +107,7 @@ TEST(MeshRuns, SeeAWrongGradient) {
     int found = 0;
     for (const PlanReport& plan : checked.plans())
       if (checked.program().functions[plan.function].implements_grad)
-        found += !first_difference(checked, plan.function, {}).empty();
+        found += !properties::first_difference(checked, plan.function, {}).empty();
     return found;
   };
   EXPECT_EQ(differences("relu_grad(g_h, z)", "relu_grad(g_h, z)"), 0);

@@ -10,6 +10,7 @@
 #include <regex>
 
 #include "spec/check/points.h"
+#include "spec/check/refute.h"
 #include "spec/check/walk.h"
 #include "spec/denote/gradient.h"
 #include "spec/resolve/resolve.h"
@@ -153,6 +154,20 @@ TEST_P(NumericGradient, IsTheLimitOfQuotients) {
 INSTANTIATE_TEST_SUITE_P(Files, NumericGradient, testing::ValuesIn(files()), [](const auto& info) {
   return std::filesystem::path(info.param).stem().string();
 });
+
+/// The gradients that the library declares, relu at its kink included.
+TEST(NumericGradient, TheLibrarysGradientsAgree) {
+  const ir::Program program = program_of(library_calls);
+  int claims = 0;
+  for (size_t f = 0; f < program.functions.size(); ++f) {
+    if (!program.functions[f].implements_grad) continue;
+    std::string why;
+    EXPECT_FALSE(refute(program, f, &why)) << program.functions[f].name;
+    EXPECT_EQ(why, "");
+    ++claims;
+  }
+  EXPECT_GE(claims, 5);
+}
 
 TEST(NumericGradient, EveryFnOfTheLibraryIsTried) {
   const std::string calls = text_of(library_calls);

@@ -6,6 +6,7 @@
 #include "spec/check/bounds.h"
 #include "spec/check/comparison.h"
 #include "spec/check/conditions.h"
+#include "spec/check/derived.h"
 #include "spec/check/fixes.h"
 #include "spec/check/library_call.h"
 #include "spec/check/notes.h"
@@ -107,14 +108,18 @@ class PlanChecker {
     }
   }
 
+  /// A plan that is not asked for: only its types are needed.
+  void only_types(size_t f) { types_[f] = type_plan(program(), f, steps_[f]).types; }
+
   /// A fn has no claim, but its callers need to know whether it can be decided.
   void note_undecided(size_t f) {
     const ir::Function& function = program().functions[f];
     if (function.uses_loops_undecided) undecided_[f] = "U0001";
-    if (function.uses_gradients) undecided_[f] = "U0002";
     for_each_instr(function.body, [&](const ir::Instr& instr) {
       if (auto* call = std::get_if<ir::Call>(&instr.op); call && undecided_[f].empty())
         undecided_[f] = undecided_[call->function];
+      if (auto* grad = std::get_if<ir::Grad>(&instr.op); grad && undecided_[f].empty())
+        undecided_[f] = undecided_[grad->function];
     });
     if (function.model && undecided_[f].empty()) undecided_[f] = undecided_[*function.model];
   }
@@ -144,6 +149,7 @@ class PlanChecker {
     if (plan.model) needs.push_back(*plan.model);
     for_each_instr(plan.body, [&](const ir::Instr& instr) {
       if (auto* call = std::get_if<ir::Call>(&instr.op)) needs.push_back(call->function);
+      if (auto* grad = std::get_if<ir::Grad>(&instr.op)) needs.push_back(grad->function);
     });
     for (size_t need : needs)
       if (need < resolved_.broken.size() && resolved_.broken[need]) {
@@ -172,6 +178,7 @@ class PlanChecker {
           report.conditions.push_back(each);
     for_each_instr(program().functions[f].body, [&](const ir::Instr& instr) {
       if (auto* call = std::get_if<ir::Call>(&instr.op)) inherit(call->function, report);
+      if (auto* grad = std::get_if<ir::Grad>(&instr.op)) inherit(grad->function, report);
     });
     for (const Divisibility& condition : report.conditions)
       if (!may_hold(program(), condition))
@@ -244,13 +251,15 @@ class PlanChecker {
       return;
     }
     if (!undecided_[f].empty()) {
-      report.diagnostics.push_back(unknown(
-          undecided_[f].c_str(), plan.name_range,
-          undecided_[f] == "U0001" ? "not decided yet: this plan uses a pipeline, stages or a ring"
-                                   : "not decided yet: this plan needs a gradient"));
+      report.diagnostics.push_back(
+          unknown(undecided_[f].c_str(), plan.name_range,
+                  "not decided yet: this plan uses a pipeline, stages or a ring"));
       report.verdict = Verdict::unknown;
       return;
     }
+    needs_proved_gradients(plan, report);
+    report.verdict = verdict_of(report.diagnostics);
+    if (report.verdict != Verdict::proved) return;
     if (plan.model) {
       if (const auto dim = dim_of_mesh(program(), program().functions[*plan.model])) {
         report.diagnostics.push_back(
@@ -330,11 +339,74 @@ class PlanChecker {
     });
   }
 
+  /// grad(P) is P's derived backward: P is proved, and so is that.
+  void needs_proved_gradients(const ir::Function& plan, PlanReport& report) {
+    for_each_instr(plan.body, [&](const ir::Instr& instr) {
+      auto* grad = std::get_if<ir::Grad>(&instr.op);
+      if (!grad) return;
+      const Name& name = program().functions[grad->function].name;
+      if (verdicts_[grad->function] != Verdict::proved) {
+        report.diagnostics.push_back(
+            unknown("U0005", instr.place.range,
+                    "`" + name + "`, whose gradient this plan takes, is not proved"));
+        return;
+      }
+      if (options_.compare) use_backward(instr, *grad, report);
+    });
+  }
+
+  void use_backward(const ir::Instr& instr, const ir::Grad& grad, PlanReport& report) {
+    const auto [found, fresh] =
+        backwards_.try_emplace(std::pair(grad.function, grad.wrt), CheckedBackward{});
+    if (fresh)
+      found->second = check_backward(sources_, path_, {program(), types_}, grad.function, grad.wrt,
+                                     reader_, options_);
+    const CheckedBackward& backward = found->second;
+    const Name& name = program().functions[grad.function].name;
+    const auto tell = [&](const char* code, const std::string& message) -> Diagnostic& {
+      for (Diagnostic& told : report.diagnostics)
+        if (told.code == code && told.range == instr.place.range) return told;
+      report.diagnostics.push_back(unknown(code, instr.place.range, message));
+      return report.diagnostics.back();
+    };
+    if (backward.refused) {
+      Diagnostic& told = tell(backward.refused->code.c_str(), backward.refused->message);
+      if (!(backward.refused->range == instr.place.range))
+        told.notes.push_back({backward.refused->range, "here, in " + name});
+    } else if (backward.verdict() != Verdict::proved) {
+      tell("U0002", "the derived backward of `" + name + "` is not proved").details =
+          listing_of(backward);
+    } else {
+      std::vector<std::string> assumptions = backward.report()->assumptions;
+      std::erase_if(assumptions, [&](const std::string& each) {
+        return std::find(report.assumptions.begin(), report.assumptions.end(), each) !=
+               report.assumptions.end();
+      });
+      note_assumptions(report, std::move(assumptions));
+    }
+  }
+
+  /// What is told of a derived text, with the line it is told of.
+  static std::vector<std::string> listing_of(const CheckedBackward& backward) {
+    std::vector<std::string> lines;
+    const PlanReport* report = backward.report();
+    const auto& told = report ? report->diagnostics : backward.checked->diagnostics();
+    for (const Diagnostic& each : told) {
+      lines.push_back(each.message);
+      if (each.range.file < 0) continue;
+      const LineColumn at = backward.sources->locate(each.range.file, each.range.begin);
+      lines.push_back("in its text: " +
+                      std::string(backward.sources->line(each.range.file, at.line)));
+    }
+    return lines;
+  }
+
   Sources& sources_;
   const std::string& path_;
   const FileReader& reader_;
   const CheckOptions& options_;
   const Resolved& resolved_;
+  std::map<std::pair<size_t, std::vector<size_t>>, CheckedBackward> backwards_;
   std::vector<std::vector<Type>>& types_;
   std::vector<bool> steps_;
   std::vector<Verdict> verdicts_;
@@ -400,10 +472,13 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   PlanChecker checker(sources, path, reader, options, result.resolved_, result.types_);
   std::map<size_t, PlanReport> reports;
   for (size_t f = 0; f < program.functions.size(); ++f) {
-    if (program.functions[f].kind == ir::Function::Kind::plan)
+    const ir::Function& function = program.functions[f];
+    if (function.kind != ir::Function::Kind::plan)
+      checker.note_undecided(f);
+    else if (options.only.empty() || options.only == function.name)
       reports[f] = checker.guarded_run(f, std::move(own[f]));
     else
-      checker.note_undecided(f);
+      checker.only_types(f);
   }
   for (size_t f : result.resolved_.plans)
     if (auto found = reports.find(f); found != reports.end())

@@ -39,6 +39,7 @@ struct CheckOptions {
       false;            ///< compare with every sub-plan's own body instead of its proved model
   bool fixes = true;    ///< look for fixes that check (re-checks the file with each edit)
   bool compare = true;  ///< false: the rules only
+  Name only = {};       ///< decide and report this plan alone; empty: every plan
 };
 
 /// What was checked. Types are final for every value of every plan.

@@ -2,10 +2,12 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
 #include "spec/check/one_device.h"
 #include "spec/check/points.h"
+#include "spec/check/walk.h"
 #include "spec/denote/gradient.h"
 
 namespace shardproof {
@@ -121,25 +123,60 @@ Outcome outcome_at(const ir::Program& program, size_t plan, const denote::Sizes&
   return outcome(one, plan, sizes, random_inputs(program, function, sizes, seed, Draw::positive));
 }
 
+/// Whether running the function differentiates something: as many runs as there are weights.
+bool differentiates(const ir::Program& program, size_t index, std::set<size_t>& seen) {
+  if (!seen.insert(index).second) return false;
+  const ir::Function& function = program.functions.at(index);
+  bool found = function.uses_gradients || function.implements_grad;
+  for_each_instr(function.body, [&](const ir::Instr& instr) {
+    if (auto* call = std::get_if<ir::Call>(&instr.op))
+      found = found || differentiates(program, call->function, seen);
+  });
+  return found;
+}
+
+double entries(const ir::Program& program, const ir::Function& function,
+               const denote::Sizes& sizes) {
+  double sum = 0;
+  for (ir::ValueId v : function.params) {
+    double product = 1;
+    for (const Split& split : function.values.at(v).type.dims)
+      product *= static_cast<double>(program.size(split.dim, sizes.dims));
+    sum += product;
+  }
+  return sum;
+}
+
+/// Where a plan is run: at many sizes, or, if it differentiates, at the smallest five of these, one
+/// for each way to draw.
+std::vector<denote::Sizes> points(const ir::Program& program, size_t plan) {
+  std::vector<denote::Sizes> found;
+  for (unsigned attempt = 0; attempt < 15; ++attempt)
+    if (const auto sizes = small_sizes(program, attempt)) found.push_back(*sizes);
+  std::set<size_t> seen;
+  if (found.size() <= 5 || !differentiates(program, plan, seen)) return found;
+  const ir::Function& function = program.functions.at(plan);
+  std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
+    return entries(program, function, a) < entries(program, function, b);
+  });
+  found.resize(5);
+  return found;
+}
+
 }  // namespace
 
 std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why) {
-  for (unsigned attempt = 0; attempt < 15; ++attempt) {
-    const auto sizes = small_sizes(program, attempt);
-    if (!sizes) {
-      if (why) *why = "no small sizes satisfy the file's requirements";
-      return std::nullopt;
-    }
-    try {
-      const Outcome found = outcome_at(program, plan, *sizes, attempt);
+  const std::vector<denote::Sizes> sizes = points(program, plan);
+  if (sizes.empty() && why) *why = "no small sizes satisfy the file's requirements";
+  for (size_t i = 0; i < sizes.size(); ++i) try {
+      const Outcome found = outcome_at(program, plan, sizes[i], static_cast<unsigned>(i));
       for (size_t r = 0; r < found.claimed.size() && r < found.plan.size(); ++r)
         if (auto at = differs(found.plan[r], found.claimed[r], found.noise))
-          return describe(*sizes, r, *at, found.plan[r], found.claimed[r],
+          return describe(sizes[i], r, *at, found.plan[r], found.claimed[r],
                           program.functions[plan].implements_grad);
     } catch (const std::exception& error) {
       if (why) *why = error.what();
     }
-  }
   return std::nullopt;
 }
 

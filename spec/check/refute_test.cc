@@ -4,7 +4,7 @@
 
 #include <gtest/gtest.h>
 
-#include "spec/resolve/resolve.h"
+#include "spec/check/check.h"
 
 namespace shardproof {
 namespace {
@@ -74,6 +74,31 @@ TEST(RefuteGradient, AFactorIsTold) {
   EXPECT_TRUE(refutation->uniform);
   EXPECT_NEAR(refutation->ratio, 2, 1e-9);
   EXPECT_NE(refutation->numbers.lines.at(0).find("the gradient is"), std::string::npos);
+}
+
+/// What the checker says of the file's last plan.
+PlanReport report(std::string text, const std::string& from = "", const std::string& to = "") {
+  if (!from.empty()) text.replace(text.find(from), from.size(), to);
+  Sources sources;
+  const FileReader reader = [&](const std::string&) { return std::optional(text); };
+  return check(sources, "claim.shard", reader).plans().back();
+}
+
+TEST(RefuteGradient, TheCheckerSaysWhichGradient) {
+  EXPECT_EQ(report(layer).verdict, Verdict::proved);
+  const PlanReport lost = report(layer, "return g + einsum", "return einsum");
+  ASSERT_EQ(lost.verdict, Verdict::refuted);
+  EXPECT_EQ(lost.diagnostics.at(0).code, "E0403");
+  EXPECT_EQ(lost.diagnostics[0].message,
+            "result `g_x` of backward is not the gradient of layer with respect to x");
+  EXPECT_TRUE(lost.diagnostics[0].counterexample);
+  const PlanReport twice = report(layer, "g_up + g_dn", "2 * (g_up + g_dn)");
+  ASSERT_EQ(twice.verdict, Verdict::refuted);
+  EXPECT_EQ(twice.diagnostics.at(0).code, "E0402");
+  EXPECT_EQ(twice.diagnostics[0].message,
+            "result `g_a` of backward is not the gradient of layer with respect to a");
+  EXPECT_EQ(twice.diagnostics[0].details.back(),
+            "at these sizes the plan is 2 times the gradient, entry by entry");
 }
 
 TEST(RefuteGradient, OneParameterAlone) {

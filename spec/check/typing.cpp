@@ -224,10 +224,41 @@ class Walker {
   void check_grad(const ir::Instr& instr, const ir::Grad& grad) {
     const ir::Function& callee = program_.functions.at(grad.function);
     check_arguments(instr, callee);
+    std::vector<Axis> axes;
+    for (const Axis& axis : callee.axes)
+      if (!(program_.axes.count(axis) && program_.axes.at(axis).size == 1)) axes.push_back(axis);
+    const size_t own = callee.params.size();
+    for (size_t i = own; i < instr.operands.size() && i - own < callee.results.size(); ++i)
+      expect(instr.operands[i], dual(callee.results[i - own], axes), argument_range(instr, i),
+             "E0303", "the gradient of " + callee.name + "'s result");
     // The resolver wrote the gradients' types: the duals. The value is what the callee returns.
     for (size_t i = 0; grad.with_value && i < callee.results.size() && i < instr.results.size();
-         ++i)
+         ++i) {
       type(instr.results[i]) = without_unit_axes(program_, callee.results[i]);
+      for (const Axis& axis : axes)
+        if (!callee.results[i].marks.count(axis)) return refuse_seed(instr, callee, axis);
+    }
+  }
+
+  /// 1 on every device is the gradient of a sum or of an I, and |t| times that of a copy.
+  void refuse_seed(const ir::Instr& instr, const ir::Function& callee, const Axis& axis) {
+    const std::string n = "|" + axis + "|", u = "{U_" + axis + "}";
+    Refusal refusal;
+    refusal.code = "E0218";
+    refusal.message = "the loss of " + callee.name + " is a copy on " + axis +
+                      ": its gradient, 1 on every device, would count " + n + " times";
+    refusal.label = "every gradient of this would be " + n + " times too large";
+    refusal.axes = {axis};
+    refusal.fixes = {{.kind = FixHint::Kind::advice,
+                      .message = "count it once: let " + callee.name + " return zero_nonroot(\"-> " +
+                                 u + "\", ...), an f32[]" + u}};
+    Diagnostic& told = refuse(refusal, instr.place.range, nullptr, {}, {callee.results[0]});
+    Counterexample numbers;
+    numbers.mesh = axis + "=2";
+    numbers.lines = {"loss(x) = x, a copy on each device of " + axis + ", and so is x",
+                     "1 is the gradient of both copies: the devices hold 1 and 1",
+                     "as a sum over " + axis + " the gradient of x is 1 + 1 = 2, and it is 1"};
+    told.counterexample = std::move(numbers);
   }
 
   void check_loop(const ir::Instr& instr, const ir::Block& body) {

@@ -71,8 +71,7 @@ Json amount(const cost::Amount& amount, const FileReport& report) {
   return {{"symbolic", amount.text()}, {"value", value}};
 }
 
-Json stats_of(const FileReport& report, const PlanReport& plan) {
-  const auto cost = cost_of(*report.checked, plan);
+Json stats_of(const FileReport& report, const std::optional<cost::Cost>& cost) {
   if (!cost) return nullptr;
   Json collectives = Json::array(), live = Json::array();
   for (const auto& row : cost->totals())
@@ -89,6 +88,21 @@ Json stats_of(const FileReport& report, const PlanReport& plan) {
           {"backward_left_out", cost->backward_left_out}};
 }
 
+Json backward_json(const FileReport& report, const PlanReport& plan) {
+  const BackwardReport* backward = backward_of(report, plan);
+  if (!backward) return nullptr;
+  const CheckedBackward& derived = backward->backward;
+  Json refused = nullptr;
+  if (derived.refused) refused = utf8(derived.refused->code + ": " + derived.refused->message);
+  return {{"name", derived.name},
+          {"verdict", to_string(backward->verdict)},
+          {"text", utf8(derived.text)},
+          {"refused", refused},
+          {"gathers_again", derived.gathers_again},
+          {"saved", amount(saved_for(*backward), report)},
+          {"stats", stats_of(report, cost_of(*backward))}};
+}
+
 Json plan_of(const FileReport& report, const PlanReport& plan) {
   const ir::Function& function = report.checked->program().functions.at(plan.function);
   Json model = nullptr, conditions = Json::array();
@@ -103,7 +117,8 @@ Json plan_of(const FileReport& report, const PlanReport& plan) {
           {"assumptions", texts(plan.assumptions)},
           {"trusting", texts(plan.trusting)},
           {"proof", utf8(plan.proof)},
-          {"stats", stats_of(report, plan)},
+          {"stats", stats_of(report, cost_of(*report.checked, plan))},
+          {"backward", backward_json(report, plan)},
           {"diagnostics", diagnostics_of(*report.sources, plan.diagnostics)}};
 }
 

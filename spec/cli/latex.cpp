@@ -288,13 +288,12 @@ class Equations {
 
 }  // namespace
 
-void print_latex(const FileReport& report, std::ostream& out) {
-  if (!report.checked) return;
-  for (const PlanReport& plan : report.checked->plans()) {
-    const Function& function = report.checked->program().functions.at(plan.function);
+void print_latex(const CheckedProgram& checked, std::ostream& out) {
+  for (const PlanReport& plan : checked.plans()) {
+    const Function& function = checked.program().functions.at(plan.function);
     if (plan.imported || function.trusted) continue;
     out << "**" << plan.name << "** " << plan.claim << " (" << to_string(plan.verdict) << ")\n\n";
-    Equations(*report.checked, plan.function, out).print();
+    Equations(checked, plan.function, out).print();
     out << "\n";
   }
 }

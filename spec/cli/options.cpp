@@ -17,6 +17,7 @@ Examples
                                                  what each device communicates, computes and keeps
   check-sharding ffn.shard --annotate            the program with the type of each value beside it
   check-sharding ffn.shard --latex               the program as equations
+  check-sharding ffn.shard --backward            the derived backward, proved, and what it communicates
   check-sharding --explain E0207                 what a code means, with a wrong plan and the right one
   check-sharding *.shard --format sarif          for code review; --format json for other programs
 
@@ -51,6 +52,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   CommandLine line;
   Options& o = line.options;
   std::vector<std::string> mesh, set;
+  std::string backward;
   bool no_colour = false;
   CLI::App app(description, "check-sharding");
   app.footer(footer);
@@ -74,6 +76,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
       ->transform(CLI::CheckedTransformer(formats).description(""));
   app.add_flag("--annotate", o.annotate, "Print the program with the type of each value");
   app.add_flag("--latex", o.latex, "Print the program as equations");
+  app.add_flag("--backward", backward,
+               "Print the derived backward of each plan, or of one: --backward=PLAN");
   app.add_flag("--stats", o.stats, "Communication, FLOPs and memory per device");
   text("--smtlib", o.smtlib, "Write what the solver was asked into a folder", "DIR");
   app.add_flag("--strict", o.strict, "Exit 2 where a proof trusts a plan");
@@ -93,6 +97,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
     app.exit(error, out, err);
     line.exit = asked ? 0 : 3;
   }
+  // A flag without a value reads as "true".
+  if (!backward.empty()) o.backward = backward == "true" ? "" : backward;
   o.mesh = assignments(mesh);
   o.set = assignments(set);
   if (no_colour) o.colour = When::never;

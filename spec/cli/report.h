@@ -6,11 +6,18 @@
 #include <string>
 #include <vector>
 
-#include "spec/check/check.h"
+#include "spec/check/derived.h"
 #include "spec/cli/options.h"
 #include "spec/cost/cost.h"
 
 namespace shardproof::cli {
+
+/// The derived backward of one plan.
+struct BackwardReport {
+  Name plan;
+  CheckedBackward backward;
+  Verdict verdict = Verdict::unknown;  ///< proved: the plan is, and its backward
+};
 
 struct FileReport {
   std::string path;
@@ -22,6 +29,7 @@ struct FileReport {
   std::vector<std::string> claims;        ///< "eps = 1e-05: the file says 1e-06"
   bool undecided_claim = false;           ///< one of them could not be checked
   Verdict verdict = Verdict::invalid;
+  std::vector<BackwardReport> backwards;  ///< where they are asked for
   double seconds = 0;
 };
 
@@ -37,11 +45,20 @@ std::string trusting(const PlanReport& plan);
 /// The cost of a plan whose types are complete; none for a refused or a trusted one.
 std::optional<cost::Cost> cost_of(const CheckedProgram& checked, const PlanReport& plan);
 
+/// The backward of a plan; null where none was asked for, or the plan has none.
+const BackwardReport* backward_of(const FileReport& report, const PlanReport& plan);
+/// Its cost; none where it was not derived.
+std::optional<cost::Cost> cost_of(const BackwardReport& backward);
+/// Bytes of what it finds behind `;`.
+cost::Amount saved_for(const BackwardReport& backward);
+
 void print_text(const FileReport& report, const Options& options, bool colour, bool name_file,
                 std::ostream& out);
 void print_stats(const FileReport& report, std::ostream& out);
 void print_annotated(const FileReport& report, std::ostream& out);
-void print_latex(const FileReport& report, std::ostream& out);
+void print_latex(const CheckedProgram& checked, std::ostream& out);
+/// The derived backwards: text or equations, then what they communicate, compute again and need.
+void print_backwards(const FileReport& report, bool latex, std::ostream& out);
 /// One object, or an array of objects for several files.
 void print_json(const std::vector<FileReport>& reports, std::ostream& out);
 /// SARIF 2.1.0.

@@ -127,7 +127,7 @@ TEST(Annotate, IsIdempotent) {
 
 TEST(Latex, IsTheSeedsNotation) {
   std::ostringstream out;
-  print_latex(sample(), out);
+  print_latex(*sample().checked, out);
   EXPECT_EQ("\n" + out.str(), R"(
 **up_sharded** implements up (proved)
 

@@ -8,6 +8,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "spec/check/typing.h"
 #include "spec/cli/input.h"
 #include "spec/cli/options.h"
 #include "spec/cli/report.h"
@@ -121,8 +122,45 @@ class Run {
       auto more = misfits(*report.checked, report.sizes);
       report.diagnostics.insert(report.diagnostics.end(), more.begin(), more.end());
     }
+    if (options_.backward) backwards(report, reader, given);
     report.verdict = verdict(report);
     if (!options_.smtlib.empty()) smtlib(report);
+  }
+
+  void backwards(FileReport& report, const FileReader& reader, const Given& given) {
+    const CheckedProgram& checked = *report.checked;
+    std::vector<std::vector<Type>> types;
+    for (size_t f = 0; f < checked.program().functions.size(); ++f)
+      types.push_back(checked.types(f));
+    CheckOptions options;
+    options.set = given.consts;
+    const std::vector<bool> steps = find_steps(checked.program());
+    bool found = options_.backward->empty();
+    for (const PlanReport& plan : checked.plans()) {
+      found = found || plan.name == *options_.backward;
+      const bool wanted = options_.backward->empty() ? !plan.imported : plan.name == *options_.backward;
+      const ir::Function& function = checked.program().functions.at(plan.function);
+      const bool typed = plan.verdict == Verdict::proved || plan.verdict == Verdict::unknown;
+      if (!wanted || !typed || steps[plan.function] || function.trusted || !has_floats(function))
+        continue;
+      BackwardReport backward{plan.name, {}, Verdict::unknown};
+      backward.backward = check_backward(*report.sources, report.path, {checked.program(), types},
+                                         plan.function, {}, reader, options);
+      backward.verdict = backward.backward.verdict();
+      if (plan.verdict != Verdict::proved) backward.verdict = Verdict::unknown;
+      report.backwards.push_back(std::move(backward));
+    }
+    if (found) return;
+    Diagnostic d;
+    d.code = "E0101";
+    d.message = "--backward=" + *options_.backward + ": the file has no such plan";
+    report.diagnostics.push_back(std::move(d));
+  }
+
+  static bool has_floats(const ir::Function& plan) {
+    return std::any_of(plan.params.begin(), plan.params.end(), [&](ir::ValueId v) {
+      return is_float(plan.values.at(v).type.dtype);
+    });
   }
 
   /// A const with another value than the file's is another claim: the file is checked again.
@@ -185,7 +223,9 @@ class Run {
     if (options_.format == Format::sarif) return print_sarif(reports, out_);
     for (const FileReport& report : reports) {
       if (options_.annotate || options_.latex) {
-        options_.annotate ? print_annotated(report, out_) : print_latex(report, out_);
+        if (options_.annotate) print_annotated(report, out_);
+        if (options_.latex && report.checked) print_latex(*report.checked, out_);
+        if (options_.latex) print_backwards(report, true, out_);
         RenderOptions render_options;
         render_options.colour = colour(environment_.err_is_terminal);
         for (const Diagnostic* each : cli::all_diagnostics(report))

@@ -40,6 +40,14 @@ Row row_of(const FileReport& report, const PlanReport& plan) {
   const ir::Function& function = report.checked->program().functions.at(plan.function);
   if (auto cost = cost_of(*report.checked, plan))
     row.below.push_back((function.implements_grad ? "backward: " : "forward: ") + cost->summary());
+  if (const BackwardReport* backward = backward_of(report, plan)) {
+    const auto cost = cost_of(*backward);
+    row.below.push_back(std::string("backward ") +
+                        (backward->backward.refused                ? "refused"
+                         : backward->verdict == Verdict::proved ? "derived and proved"
+                                                                   : "derived, not proved") +
+                        (cost ? ": " + cost->summary() : ""));
+  }
   std::string assumed;
   for (const std::string& each : plan.assumptions) assumed += (assumed.empty() ? "" : ",  ") + each;
   if (!assumed.empty()) row.below.push_back("assuming  " + assumed);
@@ -128,6 +136,7 @@ void print_text(const FileReport& report, const Options& options, bool colour, b
   if (proved)
     out << "outside every proof: rounding and its order, timing, the communication library\n";
   if (options.stats && report.checked) print_stats(report, out);
+  print_backwards(report, false, out);
 }
 
 }  // namespace shardproof::cli

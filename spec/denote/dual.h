@@ -10,7 +10,7 @@ namespace shardproof::denote {
 
 /// A number and its tangent along each of a few directions. Comparisons see the number alone.
 struct Dual {
-  static constexpr size_t directions = 8;
+  static constexpr size_t directions = 16;
   using Tangent = std::array<double, directions>;
   double value = 0;
   Tangent tangent{};

@@ -45,12 +45,37 @@ struct Place {
   std::vector<std::string> through;
 };
 
+/// An outermost call of a library function, as the user wrote it; its instructions stand for it.
+struct LibraryCall {
+  struct Argument {
+    Name param;
+    ValueId value;
+  };
+  Name function;
+  std::vector<Shape> left;     ///< what the pattern says of the first arguments
+  std::optional<Shape> right;  ///< and of the result
+  std::vector<Dim> working;    ///< after `;`
+  std::vector<Argument> arguments;  ///< those given, in the order of the parameters
+  std::vector<ValueId> results;
+};
+
+/// A type as it is written: of a record its name and fields, so that one can be made of leaves.
+struct WrittenType {
+  Name name;    ///< of the record or layout; empty for a tensor
+  Name record;  ///< the record that a layout is of
+  bool visible = true;      ///< both names can be used in the function's file
+  std::vector<Split> dims;  ///< in front of every field
+  Marks marks;
+  std::vector<std::pair<Name, WrittenType>> fields;
+};
+
 struct Instr {
   Op op;
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
   Place place;
   std::vector<SourceRange> operand_ranges;  ///< where each operand is written; may be empty
+  std::optional<size_t> library_call = {};  ///< of Function::library_calls: it is part of it
 };
 
 struct Requirement {
@@ -85,17 +110,22 @@ struct Function {
   std::vector<ValueId> params;  ///< leaves in order; names are paths
   std::vector<std::pair<Name, size_t>>
       param_groups;                   ///< the parameters as written: name and its number of leaves
-  std::vector<ValueId> saved_params;  ///< behind `;`
+  std::vector<WrittenType> param_types;  ///< one per group
+  std::vector<ValueId> saved_params;     ///< behind `;`
   std::vector<Type> results;          ///< leaves, as stated
   std::vector<Name> result_names;     ///< one per leaf; a path, or "" where not named
+  std::vector<std::pair<Name, size_t>> result_groups;  ///< as written, like param_groups
+  std::vector<WrittenType> result_types;               ///< one per group
   std::vector<ValueId> returned;
   Block body;
+  std::vector<LibraryCall> library_calls;
+  std::vector<Axis> axes;  ///< those its file declares
   std::vector<Value> values;
   SourceRange name_range, range, return_range;
   int32_t source = -1;
   bool imported = false;
   bool uses_loops_undecided = false;  ///< pipeline, stages, ring (here, not in callees)
-  bool uses_gradients = false;  ///< grad, value_and_grad (here, not in callees)
+  bool uses_gradients = false;        ///< grad, value_and_grad (here, not in callees)
 };
 
 struct Config {
@@ -104,19 +134,21 @@ struct Config {
   SourceRange range;
 };
 
-/// A fn of the library that is the gradient of another one, as declared: its parameters are those of
-/// `of` by name, one called as the result of `of` stands for that result, and the one that is left
-/// is the upstream gradient.
+/// A fn of the library that is the gradient of another one, as declared: its parameters are those
+/// of `of` by name, one called as the result of `of` stands for that result, and the one that is
+/// left is the upstream gradient.
 struct LibraryGradient {
   Name of, name;
   std::vector<Name> wrt;     ///< parameters of `of`; one result for each, in this order
   std::vector<Name> params;  ///< of the gradient, in order
   std::string pattern;       ///< its declared pattern: "; M", or empty
+  std::vector<Name> defaults = {};  ///< those of `params` that need not be given
+  std::vector<Name> results = {};   ///< the word of each result's dtype, `float` among them
 };
 
 struct Program {
   std::map<Name, LibraryGradient> library_gradients;  ///< by the fn that is differentiated
-  std::map<Name, DimInfo> dims;  ///< literal dims ("2") are not in it
+  std::map<Name, DimInfo> dims;                       ///< literal dims ("2") are not in it
   std::map<Axis, AxisInfo> axes;
   std::map<Name, double> consts;
   std::vector<Requirement> requirements;

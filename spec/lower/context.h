@@ -29,10 +29,11 @@ Slots without(const Slots& slots, const Slots& other);
 struct Frame {
   const ir::Function& function;
   std::vector<std::optional<Tensor>> values;
-  size_t depth = 0;
+  size_t depth = 0;    ///< loops around it
   bool top = false;    ///< the function asked for: its named values are recorded
   bool taped = false;  ///< the frames of its calls are kept, for the way back
   std::map<const ir::Instr*, std::shared_ptr<Frame>> calls = {};
+  std::vector<bool> needed = {};  ///< by value: what was lowered needs it
 };
 
 /// The instruction being lowered.
@@ -73,9 +74,11 @@ class Context {
   Nf at(const Tensor& tensor, const Slots& index) { return at(tensor, terms(index)); }
   Tensor tensor(const Slots& slots, Nf body) { return {vars(slots), body}; }
   /// A fact about a carry holds in one loop only, and its leaf stands in others as well.
-  bool mentions_carry(Nf e);                         ///< loops.cpp
-  Var loop_index(const std::string& key, Nf range);  ///< loops.cpp; key: depth, then the dim
+  bool mentions_carry(Nf e);                         ///< loop.cpp
+  Var loop_index(const std::string& key, Nf range);  ///< loop.cpp; key: depth, then the dim
   Tensor leaf(const std::string& name, const Type& type, const std::optional<Dim>& below = {});
+  Tensor leaf(const std::string& name, const Slots& index, Dtype dtype,
+              const std::optional<Dim>& below = {});
 
   // number.cpp
   Nf arith(const ir::Arith& arith, const Frame* frame);
@@ -85,11 +88,22 @@ class Context {
 
   // assumptions
   void assume(const std::string& text) {
-    if (seen_.insert(text).second) assumptions.push_back(text);
+    if (!quiet() && seen_.insert(text).second) assumptions.push_back(text);
   }
   std::vector<std::string> assumptions;
   /// An assumption that never holds: nothing follows from it.
-  void never(const std::string& text) { impossible.push_back(text); }
+  void never(const std::string& text) {
+    if (!quiet()) impossible.push_back(text);
+  }
+  /// While one lives, what is lowered once more is not reported once more.
+  struct Quiet {
+    Context& c;
+    explicit Quiet(Context& context) : c(context) { ++c.quiet_; }
+    ~Quiet() { --c.quiet_; }
+    Quiet(const Quiet&) = delete;
+    Quiet& operator=(const Quiet&) = delete;
+  };
+  bool quiet() const { return quiet_ > 0; }
   std::vector<std::string> impossible;
 
   // lower.cpp
@@ -109,6 +123,7 @@ class Context {
   Variables& vars_;           // by key and range
   std::map<Name, Nf> sizes_;  // by base dim
   std::set<std::string> seen_;
+  int quiet_ = 0;
 };
 
 /// An exact rational where digits allow, else a positive constant named by its digits.

@@ -63,6 +63,12 @@ Tensor Cotangents::of(ir::ValueId value) const {
   return c.tensor(c.slots(frame.function.values.at(value).type.dims), c.a.number(0));
 }
 
+Cotangents Cotangents::empty() const {
+  Cotangents result = *this;
+  for (std::optional<Tensor>& cotangent : result.of_) cotangent.reset();
+  return result;
+}
+
 void Cotangents::back(const ir::Block& block) {
   for (size_t i = block.instrs.size(); i-- > 0;) {
     const ir::Instr& instr = block.instrs[i];
@@ -111,7 +117,6 @@ void pull_op(Pull& p, const ir::Call&) {
 }
 
 void pull_op(Pull& p, const ir::Grad&) { refuse(p, "a gradient"); }
-void pull_op(Pull& p, const ir::Scan&) { refuse(p, "scan"); }
 void pull_op(Pull& p, const ir::Ring&) { refuse(p, "ring"); }
 void pull_op(Pull& p, const ir::Pipeline&) { refuse(p, "pipeline"); }
 void pull_op(Pull& p, const ir::Stages&) { refuse(p, "stages"); }

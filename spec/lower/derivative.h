@@ -18,6 +18,8 @@ class Cotangents {
   void back(const ir::Block& block);
   /// The cotangent so far; 0 where nothing arrived.
   Tensor of(ir::ValueId value) const;
+  /// The same values, to begin anew.
+  Cotangents empty() const;
   bool arrived(ir::ValueId value) const { return of_.at(value).has_value(); }
   bool wants(ir::ValueId value) const { return wanted_.at(value); }
 
@@ -80,9 +82,10 @@ SHARDPROOF_PULLS(Index)
 SHARDPROOF_PULLS(IndexUnreduced)
 SHARDPROOF_PULLS(IndexAdd)
 SHARDPROOF_PULLS(TopK)
+// pull_scan.cpp
+SHARDPROOF_PULLS(Scan)
 // derivative.cpp
 SHARDPROOF_PULLS(Call)
-SHARDPROOF_PULLS(Scan)
 SHARDPROOF_PULLS(Grad)
 SHARDPROOF_PULLS(Ordered)
 SHARDPROOF_PULLS(Ring)

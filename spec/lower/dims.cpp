@@ -122,12 +122,16 @@ Nf Context::at(const Tensor& tensor, const std::vector<Nf>& index) {
 }
 
 Tensor Context::leaf(const std::string& name, const Type& type, const std::optional<Dim>& below) {
-  const Slots index = slots(type.dims);
+  return leaf(name, slots(type.dims), type.dtype, below);
+}
+
+Tensor Context::leaf(const std::string& name, const Slots& index, Dtype dtype,
+                     const std::optional<Dim>& below) {
   std::vector<Nf> ranges;
   for (const Slot& slot : index) ranges.push_back(size_of_base(slot.base));
   algebra::LeafFacts facts;
-  facts.integer = is_integer(type.dtype);
-  facts.boolean = type.dtype == Dtype::boolean;
+  facts.integer = is_integer(dtype);
+  facts.boolean = dtype == Dtype::boolean;
   if (below && facts.integer) {
     facts.below = size(*below);
     a.declare_range(*facts.below);

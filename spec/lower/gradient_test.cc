@@ -44,5 +44,104 @@ void check_models(const std::string& file) {
 TEST(Gradient, PairwiseFeedForward) { check_models("pairwise_ffn.shard"); }
 TEST(Gradient, LlamaLayer) { check_models("llama_backward.shard"); }
 
+/// A model, its gradient with respect to x with a gap, what belongs there, and what does not.
+struct Written {
+  const char* parameters;
+  const char* result;
+  const char* model;
+  const char* gradient;
+  const char* right;
+  const char* wrong;
+};
+
+Comparison compare_text(const Written& w, const std::string& gap) {
+  std::string text = "dim B L M V N\ndim kv = 2\ndim S T = L\ndim P = 2*|L|\n";
+  text += "fn f(" + std::string(w.parameters) + ") -> f32[" + w.result + "] {" + w.model + "}\n";
+  std::string x = w.parameters;
+  x = x.substr(x.find(':') + 1, x.find(']') - x.find(':'));
+  std::string body = w.gradient;
+  while (body.find('$') != std::string::npos) body.replace(body.find('$'), 1, gap);
+  text += "plan b implements grad(f wrt x)(" + std::string(w.parameters) + ", g: f32[" + w.result +
+          "]) -> (g_x:" + x + ") {" + body + "}\n";
+  const Resolved r = read("text.shard", [&](const std::string&) { return std::optional(text); });
+  return r.plans.empty() ? Comparison{} : compare_plan(r, r.plans[0], {});
+}
+
+const std::vector<Written>& written() {
+  static const std::vector<Written> all = {
+      {"x y: f32[B L]", "B L", "return x * y - x / y", "return g * y $ g / y", "-", "+"},
+      {"x: f32[L], y: f32[B L]", "B L", "return y / x",
+       "return sum(\"B L -> L\", $g * y) / (x * x)", "-", ""},
+      {"x: f32[B L]", "B L", "return exp(-x) + log(x * x + 1)",
+       "return g * (2 * x / (x * x + 1) $ exp(-x))", "-", "+"},
+      {"x: f32[B L]", "B L", "return sqrt(x) * rsqrt(1 + x * x)",
+       "r = rsqrt(1 + x * x)\n return g * (0.5 / sqrt(x) * r $ sqrt(x) * x * r * r * r)", "-", "+"},
+      {"x: f32[B L]", "B L", "return tanh(x) + sin(x) * cos(2 * x)",
+       "return g * (1 - tanh(x) * tanh(x) + cos(x) * cos(2 * x) - $ * sin(x) * sin(2 * x))", "2",
+       "1"},
+      {"x: f32[B L]", "B L", "return erf(3 * x)",
+       "return g * ($ * 1.1283791670955126 * exp(-9 * x * x))", "3", "1"},
+      {"x: f32[B L]", "B L", "return x * abs(x)",
+       "return g * abs(x) + where(x > 0, g * x, where(x < 0, $g * x, 0))", "-", ""},
+      {"x y: f32[B L]", "B L", "return maximum(x, y) + minimum(2 * x, y)",
+       "return where(x > y, g, 0) + where(2 * x < y, $, 0)", "2 * g", "g"},
+      {"x y: f32[B L]", "B L", "return pow(x * x + 1, y)",
+       "return g * y * pow(x * x + 1, y $ 1) * 2 * x", "-", "+"},
+      {"x y: f32[B L], c: bool[L]", "B L", "return where(c, x, y) * x",
+       "return g * ($ + where(c, x, y))", "where(c, x, 0)", "x"},
+      {"x: f32[B L]", "B L", "return f32(bf16(stop_grad(x) * save(x)))", "return g * x$", "",
+       " * 2"},
+      {"x: f32[B L M]", "B S T", "return einsum(\"B S M, B T M -> B S T\", x, x)",
+       "a = einsum(\"B S T, B T M -> B S M\", g, x)\n"
+       "b = einsum(\"B S T, B S M -> B T M\", g, x)\n"
+       "return rearrange(\"B S M -> B L M\", a) $ rearrange(\"B T M -> B L M\", b)",
+       "+", "-"},
+      {"x: f32[B L M]", "B M", "return sum(\"B L M -> B M\", x * x)",
+       "return $ * expand(\"B M -> B L M\", g) * x", "2", "3"},
+      {"x: f32[B V]", "B", "return max(\"B V -> B\", x) * 2",
+       "return where(iota(\"B V; V\") == argmax(\"B V -> B\", $x), 2 * g, 0)", "", "-"},
+      {"x: f32[B V]", "B", "return min(\"B V -> B\", x)",
+       "return where(iota(\"B V; V\") == argmax(\"B V -> B\", $x), g, 0)", "-", ""},
+      {"x: f32[B L]", "B S M", "return expand(\"B S -> B S M\", x) * 3",
+       "return $ * rearrange(\"B S -> B L\", sum(\"B S M -> B S\", g))", "3", "1"},
+      {"x: f32[B (L M)]", "M B L", "return rearrange(\"B (L M) -> M B L\", x)",
+       "return $ * rearrange(\"M B L -> B (L M)\", g)", "1", "2"},
+      {"x: f32[kv B L]", "B L", "return read(\"[kv] B L -> B L\", x, at=1)",
+       "return concat(\"B L, B L -> [kv] B L\", $)", "0 * g, g", "g, 0 * g"},
+      {"x: f32[B P]", "B L", "return read(\"B [P] -> B L\", x, at=|L|)",
+       "return concat(\"B L, B L -> B [P]\", $)", "0 * g, g", "g, 0 * g"},
+      {"x: f32[B P], y: f32[B L]", "B P", "return write(\"B [P], B L -> B P\", x, y, at=|L|)",
+       "return where(iota(\"P\") < |L| + $, g, 0)", "0", "1"},
+      {"x: f32[B L], y: f32[B P]", "B P", "return write(\"B [P], B L -> B P\", y, x, at=|L|)",
+       "return read(\"B [P] -> B L\", g, at=$)", "|L|", "0"},
+      {"x y: f32[B L]", "B P", "return concat(\"B L, B L -> B [P]\", y, x)",
+       "return read(\"B [P] -> B L\", g, at=$)", "|L|", "0"},
+      {"x: f32[B L]", "B L", "return roll(\"B [L] -> B [L]\", x, by=1)",
+       "return roll(\"B [L] -> B [L]\", g, by=$)", "-1", "1"},
+      {"x: f32[V M], ids: i32[B L]", "B L M", "return index(\"[V] M, B L -> B L M\", x, ids)",
+       "return index_add(\"B L, B L M -> [V] M\", $, g)", "ids", "ids * 0"},
+      {"x: f32[B V], ids: i32[B L]", "B L", "return index(\"B [V], B L -> B L\", x, ids)",
+       "return index_add(\"B L, B L -> B [V]\", ids, g)$", "", " * 2"},
+      {"x: f32[B L M], ids: i32[B L]", "V M",
+       "_u = index(\"[V], B L -> B L\", f32(iota(\"V\")), ids)\n"
+       "return index_add(\"B L, B L M -> [V] M\", ids, x)",
+       "return index(\"[V] M, B L -> B L M\", g, ids)$", "", " * 2"},
+      {"x: f32[B V]", "B L", "v, _i = top_k(\"B V -> B L\", x)\n return v",
+       "_v, i = top_k(\"B V -> B L\", x)\n return index_add(\"B L, B L -> B [V]\", i, $g)", "",
+       "-"},
+  };
+  return all;
+}
+
+TEST(Gradient, EveryPullBack) {
+  for (const Written& w : written()) {
+    const Comparison right = compare_text(w, w.right);
+    EXPECT_TRUE(right.equal) << w.model << ": " << why(right);
+    const Comparison wrong = compare_text(w, w.wrong);
+    EXPECT_FALSE(wrong.equal) << w.model << " with " << w.wrong;
+    EXPECT_FALSE(wrong.unsupported) << w.model << ": " << wrong.unsupported.value_or("");
+  }
+}
+
 }  // namespace
 }  // namespace shardproof::lower

@@ -18,10 +18,10 @@ void add_block_uses(const ir::Block& block, std::vector<ir::ValueId>* out) {
   out->insert(out->end(), block.emit.begin(), block.emit.end());
 }
 
-/// Whether each instruction of the block leads to a wanted value.
+/// Whether each instruction of the block leads to a wanted value; marks what is needed on the way.
 std::vector<bool> live(const ir::Block& block, const std::vector<ir::ValueId>& wanted,
-                       size_t values) {
-  std::vector<bool> needed(values, false), result(block.instrs.size(), false);
+                       std::vector<bool>& needed) {
+  std::vector<bool> result(block.instrs.size(), false);
   for (ir::ValueId v : wanted) needed.at(v) = true;
   for (size_t i = block.instrs.size(); i-- > 0;) {
     const ir::Instr& instr = block.instrs[i];
@@ -44,9 +44,9 @@ void declare_ready(Context& c, const ir::Block& block, const Frame& frame,
 }
 
 void record(Context& c, const Frame& frame, const ir::Instr& instr) {
-  if (!frame.top) return;
+  if (!frame.top || c.quiet()) return;
   for (ir::ValueId v : instr.results) {
-    if (v == ir::no_value) continue;
+    if (v == ir::no_value || !frame.needed.at(v)) continue;
     const ir::Value& value = frame.function.values.at(v);
     if (!value.name.empty()) c.named.push_back({value.name, v, *frame.values.at(v)});
   }
@@ -66,11 +66,12 @@ std::vector<ir::ValueId> uses(const ir::Instr& instr) {
 }
 
 void Context::block(const ir::Block& block, Frame& frame, const std::vector<ir::ValueId>& wanted) {
-  const std::vector<bool> needed = live(block, wanted, frame.values.size());
+  frame.needed.resize(frame.values.size(), false);
+  const std::vector<bool> leads = live(block, wanted, frame.needed);
   std::vector<bool> declared(block.requirements.size(), false);
   declare_ready(*this, block, frame, &declared);
   for (size_t i = 0; i < block.instrs.size(); ++i) {
-    if (!needed[i]) continue;
+    if (!leads[i]) continue;
     const ir::Instr& instr = block.instrs[i];
     const Site site{instr, frame};
     Results results =
@@ -129,8 +130,8 @@ std::vector<Tensor> Context::returned(const Frame& frame) const {
 Results lower_op(Context& c, const ir::Call& op, const Site& site) {
   std::vector<Tensor> arguments;
   for (size_t i = 0; i < site.instr.operands.size(); ++i) arguments.push_back(site.operand(i));
-  const auto frame = c.call(op.function, arguments, site.frame.depth, site.instr.place,
-                            site.frame.taped);
+  const auto frame =
+      c.call(op.function, arguments, site.frame.depth, site.instr.place, site.frame.taped);
   if (site.frame.taped) site.frame.calls[&site.instr] = frame;
   Results results = c.returned(*frame);
   for (size_t i = 0; i < results.size(); ++i) {

@@ -111,9 +111,9 @@ struct Comparison {
   std::optional<ir::Place> unsupported_at;
 };
 
-/// Is plan == model, or the gradient of model, result by result? Levels limit 1, 24, 200, a fresh Algebra each; both sides in
-/// the same one, with the same leaves for parameters of the same path. Never throws for a resolved
-/// program.
+/// Is plan == model, or the gradient of model, result by result? Levels limit 1, 24, 200, a fresh
+/// Algebra each; both sides in the same one, with the same leaves for parameters of the same path.
+/// Never throws for a resolved program.
 Comparison compare_functions(const ir::Program& program, size_t plan, size_t model,
                              const Options& options);
 

@@ -51,8 +51,8 @@ Tensor top_k_places(Context& c, const ir::TopK& op, const Site& site) {
   const Slots all = c.slots(op.pattern.left.at(0).dims), right = c.slots(op.pattern.right.dims);
   const Slots over = without(all, right), rank = without(right, all);
   const Nf x = c.at(site.operand(0), all);
-  return c.tensor(right, c.a.opaque("top_k", {{c.vars(over), x}}, {c.join(rank)},
-                                    position_in(c, over)));
+  return c.tensor(right,
+                  c.a.opaque("top_k", {{c.vars(over), x}}, {c.join(rank)}, position_in(c, over)));
 }
 
 /// The values are the entries at the indices.

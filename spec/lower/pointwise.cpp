@@ -37,7 +37,7 @@ template <class F>
 Results pointwise(Context& c, const Site& site, F f) {
   const Slots result = c.slots(site.result(0).type.dims);
   std::vector<Nf> x;
-  for (size_t i = 0; i < site.instr.operands.size(); ++i) 
+  for (size_t i = 0; i < site.instr.operands.size(); ++i)
     x.push_back(c.at(site.operand(i), operand_slots(c, site, i, result)));
   return {c.tensor(result, f(x))};
 }

@@ -32,8 +32,7 @@ void pull_op(Pull& p, const ir::Einsum& op) {
     Nf product = g;
     for (size_t k = 0; k < op.pattern.left.size(); ++k)
       if (k != i)
-        product = p.c.a.mul(product,
-                            p.c.at(p.site.operand(k), p.c.slots(op.pattern.left[k].dims)));
+        product = p.c.a.mul(product, p.c.at(p.site.operand(k), p.c.slots(op.pattern.left[k].dims)));
     p.give_sum(i, p.c.slots(op.pattern.left[i].dims), names, product);
   }
 }

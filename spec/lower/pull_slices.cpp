@@ -102,8 +102,7 @@ void pull_op(Pull& p, const ir::IndexAdd& op) {
 /// The values are the entries at the indices.
 void pull_op(Pull& p, const ir::TopK& op) {
   if (!p.wants(0) || !p.all.arrived(p.site.instr.results[0])) return;
-  const Slots all = p.c.slots(op.pattern.left.at(0).dims),
-              right = p.c.slots(op.pattern.right.dims);
+  const Slots all = p.c.slots(op.pattern.left.at(0).dims), right = p.c.slots(op.pattern.right.dims);
   const Nf where = p.c.at(top_k_places(p.c, op, p.site), right);
   scatter(p, all, without(all, right), right, where, p.gradient(right));
 }

@@ -1,49 +1,11 @@
 // The law: at random sizes and inputs, a lowered function has the values that spec/denote computes
 // on one device.
-#include <gtest/gtest.h>
-
-#include "spec/denote/evaluate.h"
-#include "spec/denote/scalar.h"
-#include "spec/lower/cases.h"
-#include "spec/lower/lower.h"
-#include "spec/lower/value_of.h"
+#include "spec/lower/law.h"
 
 namespace shardproof::lower {
 namespace {
 
-double draw(const std::string& name, double key, double index) {
-  using Scalar = denote::Scalar<double>;
-  const auto i = static_cast<int64_t>(index);
-  if (name == "uniform") return Scalar::draw(ir::RandomFn::uniform, key, i);
-  if (name == "normal") return Scalar::draw(ir::RandomFn::normal, key, i);
-  if (name == "fold") return Scalar::fold(key, nullptr, index);
-  const std::string tag = name.substr(6, name.size() - 7);  // fold "tag"
-  return Scalar::fold(key, &tag, 0);
-}
-
-struct Law : testing::Test {
-  Random random{20240607};
-  ir::Program p = test_program();
-  denote::Sizes sizes;
-
-  Law() {
-    using Kind = ir::Arith::Kind;
-    auto size = [](const char* name) { return ir::Arith{Kind::size, name, ir::no_value, {}}; };
-    ir::DimInfo z;
-    z.kind = ir::DimInfo::Kind::sized, z.shown = "Z";
-    const ir::Arith two{Kind::op, "+", ir::no_value, {size("L"), size("F")}};
-    z.size = ir::Arith{Kind::op, "+", ir::no_value, {two, size("K")}};
-    p.dims["Z"] = z;
-  }
-
-  void draw_sizes() {
-    sizes.dims.clear();
-    for (const char* dim : {"B", "L", "M", "F", "Q", "K", "N", "X"})
-      sizes.dims[dim] = 1 + static_cast<int64_t>(random() % 4);
-    sizes.dims["D"] = random() % 2 ? 2 : 4;
-    sizes.dims["V"] = 2 + static_cast<int64_t>(random() % 3);
-  }
-
+struct Law : SmallFunctions {
   double draw_entry(const ir::Value& value) {
     if (value.type.dtype == Dtype::boolean) return static_cast<double>(random() % 2);
     if (value.type.dtype == Dtype::key) return denote::Scalar<double>::of_key(random() >> 2);
@@ -83,31 +45,13 @@ struct Law : testing::Test {
     compare(each, lowered.results[0], expected[0], value, a);
   }
 
-  static int64_t count(const std::vector<int64_t>& shape) {
-    int64_t n = 1;
-    for (int64_t s : shape) n *= s;
-    return n;
-  }
-  std::vector<int64_t> base_shape(const Type& type) {
-    std::vector<int64_t> shape;
-    for (const Split& split : type.dims)
-      for (const Name& base : p.base(split.dim)) shape.push_back(p.size(Dim{{base}}, sizes.dims));
-    return shape;
-  }
-
   void compare(const Case& each, const Tensor& t, const denote::Array<double>& expected,
                ValueOf& value, algebra::Algebra& a) {
     const std::vector<int64_t> shape =
         base_shape(p.functions[0].values[p.functions[0].returned[0]].type);
     ASSERT_EQ(shape.size(), t.index.size()) << each.name;
     for (size_t at = 0; at < expected.data.size(); ++at) {
-      ValueOf::Env env;
-      size_t rest = at;
-      for (size_t i = shape.size(); i-- > 0;) {
-        env[t.index[i].id] = static_cast<int64_t>(rest % static_cast<size_t>(shape[i]));
-        rest /= static_cast<size_t>(shape[i]);
-      }
-      const double want = expected.data[at], have = value(t.body, env);
+      const double want = expected.data[at], have = value(t.body, at_entry(t, shape, at));
       if (!std::isfinite(want)) continue;
       ASSERT_NEAR(want, have, 1e-7 * (1 + std::fabs(want)))
           << each.name << " at " << at << ": " << a.show(t.body);

@@ -24,6 +24,10 @@ struct ValueOf {
   /// uniform and normal of key and index; fold of key and n, or with a tag of the key
   std::function<double(const std::string& name, double key, double index)> draw;
 
+  /// The courses of scans: by step, by carry.
+  std::map<std::string, std::vector<std::vector<Array>>> seen = {};
+  long moment = 0, moments = 0;  ///< which carries are set, and how many settings there were
+
   using Nf = algebra::Nf;
   using Op = algebra::Op;
   using Env = std::map<algebra::VarId, int64_t>;
@@ -188,7 +192,7 @@ struct ValueOf {
         order.at(name == "argmax" ? 0 : static_cast<size_t>(integer(a.args[1], env))));
   }
 
-  /// "scan@<depth> [reverse] <carry or emit> of <carries>"; see loops.cpp for the arguments.
+  /// "scan@<depth> [reverse] <carry> of <carries>" at a step; see loop.cpp for the arguments.
   double scan(const std::string& name, const algebra::Atom& a, const Env& env) {
     std::istringstream words(name.substr(5));
     std::string depth, which, word;
@@ -198,29 +202,44 @@ struct ValueOf {
     std::vector<std::string> carries;
     for (words >> word; words >> word;) carries.push_back("carry" + depth + "." + word);
     const size_t m = carries.size();
-    const std::map<std::string, Array> before = leaves;
-    std::vector<Array> state;
-    for (size_t i = 0; i < m; ++i) state.push_back(table(a.args[i], env));
-    const bool emits = which == "emit";
-    const size_t first = emits ? 2 * m + 1 : 2 * m;
     std::vector<int64_t> index;
-    for (size_t i = first; i < a.args.size(); ++i) index.push_back(integer(a.args[i], env));
+    for (size_t i = 2 * m; i < a.args.size(); ++i) index.push_back(integer(a.args[i], env));
     const algebra::Tensor step = g.tensors[g.atoms[g.only_atom(a.args[m])].ref];
     const int64_t length = integer(step.binders[0], {});
-    double result = std::nan("");
-    for (int64_t k = 0; k < length; ++k) {
-      const int64_t n = reverse ? length - 1 - k : k;
-      for (size_t i = 0; i < m; ++i) leaves[carries[i]] = state[i];
-      if (emits && n == index[0])
-        result = entry(table(a.args[2 * m], env, {n}), {index.begin() + 1, index.end()});
-      for (size_t i = 0; i < m; ++i) state[i] = table(a.args[m + i], env, {n});
+    const int64_t steps = reverse ? length - 1 - index[0] : index[0];
+    const std::vector<Nf> parts(a.args.begin(), a.args.begin() + static_cast<long>(2 * m));
+    auto& states = seen[key_of(name, parts, env)];
+    if (states.empty()) {
+      states.emplace_back();
+      for (size_t i = 0; i < m; ++i) states.back().push_back(table(parts[i], env));
     }
-    leaves = before;
-    if (emits) return result;
-    const std::string wanted = "carry" + depth + "." + which;
-    for (size_t i = 0; i < m; ++i)
-      if (carries[i] == wanted) result = entry(state[i], index);
-    return result;
+    const std::map<std::string, Array> before = leaves;
+    const long outside = moment;
+    while (static_cast<int64_t>(states.size()) <= steps) {
+      const auto k = static_cast<int64_t>(states.size()) - 1;
+      moment = ++moments;
+      for (size_t i = 0; i < m; ++i) leaves[carries[i]] = states.back()[i];
+      std::vector<Array> next;
+      for (size_t i = 0; i < m; ++i)
+        next.push_back(table(parts[m + i], env, {reverse ? length - 1 - k : k}));
+      states.push_back(next);
+    }
+    leaves = before, moment = outside;
+    const auto at = std::find(carries.begin(), carries.end(), "carry" + depth + "." + which);
+    return entry(
+        states.at(static_cast<size_t>(steps)).at(static_cast<size_t>(at - carries.begin())),
+        {index.begin() + 1, index.end()});
+  }
+  /// A scan takes the same course where its parts, what is free in them and the carries around are
+  /// the same.
+  std::string key_of(const std::string& name, const std::vector<Nf>& parts, const Env& env) {
+    std::string key =
+        std::to_string(moment) + (name.find("reverse") == std::string::npos ? "" : "r");
+    for (Nf part : parts) {
+      key += "," + std::to_string(part.id);
+      for (algebra::VarId v : g.free_of(part)) key += ":" + std::to_string(env.at(v));
+    }
+    return key;
   }
   static double entry(const Array& array, const std::vector<int64_t>& index) {
     size_t at = 0;

@@ -41,6 +41,7 @@ void Body::emit_to(ir::Op op, std::vector<ir::ValueId> operands, std::vector<ir:
   instr.place = place(range);
   // Ranges in the library are of no use to a fix.
   if (!frame->instance) instr.operand_ranges = std::move(operand_ranges);
+  instr.library_call = library_call;
   block->instrs.push_back(std::move(instr));
 }
 

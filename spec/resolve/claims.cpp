@@ -39,7 +39,10 @@ class Claim {
   }
 
   void check(ir::Function& function) {
-    if (model_->generic || model_->decl->is_plan || !model_->index) {
+    // The gradient of a plan without a model is that of its own erasure.
+    const bool own_erasure = model_->decl->is_plan && !model_->decl->implements &&
+                             decl_.implements->grad && decl_.after == model_->decl->name;
+    if (model_->generic || (model_->decl->is_plan && !own_erasure) || !model_->index) {
       world_.error("E0109", decl_.name_range,
                    model_->decl->is_plan
                        ? "a plan implements a fn, and `" + model_->decl->name + "` is a plan"
@@ -171,8 +174,9 @@ class Claim {
     if (!after->decl->is_plan || !after->index || *after->index >= *entity_.index)
       return (void)world_.error("E0109", decl_.name_range, "`after` names a plan");
     function.after = *after->index;
-    const bool same_model = after->decl->implements && !after->decl->implements->grad &&
-                            after->decl->implements->model == decl_.implements->model;
+    const bool same_model =
+        after == model_ || (after->decl->implements && !after->decl->implements->grad &&
+                            after->decl->implements->model == decl_.implements->model);
     if (!same_model)
       refuse(decl_.name_range,
              "`" + after->decl->name + "` does not implement `" + model_->decl->name + "`");
@@ -237,7 +241,12 @@ void note_library_gradients(World& world) {
     const syntax::FunctionDecl& decl = *entity.decl;
     if (!world.files[entity.file].library || !decl.implements) continue;
     ir::LibraryGradient gradient{decl.implements->model, decl.name, decl.implements->wrt, {}, {}};
-    for (const Parameter& param : entity.params) gradient.params.push_back(param.name);
+    for (const Parameter& param : entity.params) {
+      gradient.params.push_back(param.name);
+      if (param.value) gradient.defaults.push_back(param.name);
+    }
+    for (const syntax::TypeExpr* result : entity.written_results)
+      gradient.results.push_back(result->name);
     gradient.pattern = decl.pattern.value_or("");
     world.program.library_gradients[gradient.of] = std::move(gradient);
   }

@@ -20,6 +20,7 @@ class FunctionReader {
     const size_t unsaved = entity_.params.size() - entity_.saved;
     for (size_t i = 0; i < entity_.params.size(); ++i) parameter(entity_.params[i], i >= unsaved);
     if (entity_.unreadable) return;
+    written_types();
     if (!entity_.decl->has_body) {
       if (!entity_.decl->trusted)
         body_.error("E0109", entity_.decl->name_range, "only a trusted plan has no body");
@@ -51,6 +52,21 @@ class FunctionReader {
     if (entity_.unreadable) values = unknown_value();
     const bool told = body_.find(param.name) || body_.file().consts.count(param.name);
     if (!told) body_.bind(param.name, std::move(values), range, false);
+  }
+
+  void written_types() {
+    World& world = body_.world;
+    const auto written = [&](const syntax::TypeExpr& type) {
+      return written_type(world, entity_.file, type, entity_.file);
+    };
+    function_.axes = keys(world.files[entity_.file].axes);
+    for (size_t i = 0; i < function_.param_groups.size(); ++i)
+      function_.param_types.push_back(written(*entity_.params[i].written));
+    for (size_t i = 0; i < entity_.results.size(); ++i) {
+      function_.result_types.push_back(written(*entity_.written_results[i]));
+      const Name name = i < entity_.result_names.size() ? entity_.result_names[i] : "";
+      function_.result_groups.emplace_back(name, leaves(entity_.results[i]).size());
+    }
   }
 
   // The group that a parameter is written in: its name is before its type.

@@ -17,8 +17,15 @@ constexpr size_t deepest_call = 40;
 }  // namespace
 
 std::vector<Values> Instantiation::run() {
-  if (!allowed() || !take_arguments() || !working_dims() || !argument_patterns() || !bind_types())
-    return failed();
+  if (!allowed() || !take_arguments()) return failed();
+  begin_record();
+  std::vector<Values> results = instantiate();
+  end_record(results);
+  return results;
+}
+
+std::vector<Values> Instantiation::instantiate() {
+  if (!working_dims() || !argument_patterns() || !bind_types()) return failed();
   instance_.entity = &entity_;
   if (body_.frame->instance) {
     instance_.call = body_.frame->instance->call;
@@ -31,6 +38,34 @@ std::vector<Values> Instantiation::run() {
     if (!value.is_record() && body_.type(value.leaf).dtype != Dtype::number)
       instance_.arguments.push_back(value.leaf);
   return stated_result(body_results());
+}
+
+// The outermost call as it is written: a derived backward writes it again.
+void Instantiation::begin_record() {
+  if (body_.frame->instance || body_.library_call) return;
+  ir::LibraryCall call;
+  call.function = entity_.decl->name;
+  for (size_t i = 0; i < args_.size(); ++i)
+    if (given_[i] != &defaults_[i] && !args_[i].is_record())
+      call.arguments.push_back({entity_.params[i].name, args_[i].leaf});
+  body_.library_call = body_.function.library_calls.size();
+  body_.function.library_calls.push_back(std::move(call));
+  records_ = true;
+}
+
+void Instantiation::end_record(const std::vector<Values>& results) {
+  if (!records_) return;
+  ir::LibraryCall& call = body_.function.library_calls[*body_.library_call];
+  body_.library_call.reset();
+  call.working = instance_.whole;
+  if (site_.pattern)
+    for (size_t i = 0; i < site_.pattern->left.size() && i < args_.size(); ++i)
+      if (!is_unknown(args_[i]) && !args_[i].is_record())
+        call.left.push_back(body_.type(args_[i].leaf));
+  for (const Values& result : results)
+    if (!is_unknown(result) && !result.is_record()) call.results.push_back(result.leaf);
+  if (site_.pattern && site_.pattern->right && call.results.size() == 1)
+    call.right = body_.type(call.results[0]);
 }
 
 std::vector<Values> Instantiation::failed() {

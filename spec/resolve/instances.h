@@ -18,6 +18,7 @@ class Instantiation {
   std::vector<Values> run();
 
  private:
+  std::vector<Values> instantiate();
   std::vector<Values> failed();
   bool allowed();
   bool take_arguments();
@@ -37,6 +38,8 @@ class Instantiation {
   Values result(const Values& value, const syntax::TypeExpr& written);
   ir::ValueId in_order(ir::ValueId id, const Shape& wanted, const Type& type);
   std::vector<Values> stated_result(std::vector<Values> results);
+  void begin_record();
+  void end_record(const std::vector<Values>& results);
 
   Body& body_;
   const CallSite& site_;
@@ -47,6 +50,7 @@ class Instantiation {
   std::vector<Values> args_;
   std::map<Name, Dim> dims_;
   bool has_rest_ = false;
+  bool records_ = false;  ///< it is the outermost call
 };
 
 }  // namespace shardproof::resolution

@@ -26,6 +26,10 @@ std::optional<Shape> resolve_shape(const TypeContext& context,
 /// A tensor, or a record with every leaf; E0101, E0110.
 std::optional<Types> resolve_type(const TypeContext& context, const syntax::TypeExpr& type);
 
+/// How the record or layout of a type is called and made, as seen from file `reader`.
+ir::WrittenType written_type(World& world, size_t file, const syntax::TypeExpr& type,
+                             size_t reader);
+
 /// The leaves of a record or layout, resolved once; null after an error.
 const Types* record_type(World& world, size_t record, SourceRange use);
 /// The record that a record or layout stands for.

@@ -1,0 +1,94 @@
+#include "spec/check/derived.h"
+
+#include "spec/check/typing.h"
+#include "spec/grad/backward.h"
+
+namespace shardproof {
+namespace {
+
+/// The file that declares a plan, read as a program of its own.
+struct OwnFile {
+  Resolved resolved;
+  std::vector<std::vector<Type>> types;
+};
+
+OwnFile read_own(const std::string& path, const FileReader& reader) {
+  OwnFile own;
+  Sources sources;
+  std::vector<Diagnostic> diagnostics;
+  own.resolved = resolve(sources, path, reader, diagnostics);
+  const ir::Program& program = own.resolved.program;
+  const std::vector<bool> steps = find_steps(program);
+  for (size_t f = 0; f < program.functions.size(); ++f) {
+    own.types.emplace_back();
+    if (program.functions[f].kind == ir::Function::Kind::plan)
+      own.types.back() = type_plan(program, f, steps[f]).types;
+  }
+  return own;
+}
+
+std::optional<size_t> find_plan(const ir::Program& program, const Name& name) {
+  for (size_t f = 0; f < program.functions.size(); ++f)
+    if (program.functions[f].name == name && program.functions[f].kind == ir::Function::Kind::plan)
+      return f;
+  return std::nullopt;
+}
+
+/// Of an imported plan the text is that of its own file, whose dims and axes it can name.
+DerivedBackward derive(const std::string& path, const std::string& root, const TypedProgram& typed,
+                       size_t plan, const std::vector<size_t>& wrt, const FileReader& reader) {
+  if (path == root) return derive_backward(typed.program, typed.types, plan, wrt);
+  const OwnFile own = read_own(path, reader);
+  const auto found = find_plan(own.resolved.program, typed.program.functions[plan].name);
+  if (found) return derive_backward(own.resolved.program, own.types, *found, wrt);
+  DerivedBackward none;
+  none.refused = Diagnostic{};
+  none.refused->code = "U0002";
+  none.refused->message = "the file of `" + typed.program.functions[plan].name +
+                          "` cannot be read on its own";
+  return none;
+}
+
+}  // namespace
+
+const PlanReport* CheckedBackward::report() const {
+  return checked && !checked->plans().empty() ? &checked->plans()[0] : nullptr;
+}
+
+Verdict CheckedBackward::verdict() const {
+  if (refused) return info(refused->code).verdict;
+  const PlanReport* plan = report();
+  // What the derivation got wrong refutes nothing.
+  return plan && plan->verdict == Verdict::proved ? Verdict::proved : Verdict::unknown;
+}
+
+CheckedBackward check_backward(const Sources& sources, const std::string& root,
+                               const TypedProgram& typed, size_t plan,
+                               const std::vector<size_t>& wrt, const FileReader& reader,
+                               const CheckOptions& options) {
+  const ir::Function& function = typed.program.functions.at(plan);
+  const SourceFile& file = sources.file(function.source);
+  DerivedBackward derived = derive(file.path, root, typed, plan, wrt, reader);
+  CheckedBackward result;
+  result.name = derived.name;
+  result.text = derived.text;
+  result.gathers_again = derived.gathers_again;
+  result.refused = derived.refused;
+  if (result.refused) {
+    if (file.path != root) result.refused->range = function.name_range;
+    return result;
+  }
+  const std::string text = file.text + "\n" + result.text;
+  const FileReader with_backward = [&](const std::string& path) -> std::optional<std::string> {
+    return path == file.path ? text : reader(path);
+  };
+  CheckOptions alone = options;
+  alone.fixes = false;
+  alone.compare = true;
+  alone.only = result.name;
+  result.sources = std::make_unique<Sources>();
+  result.checked = check(*result.sources, file.path, with_backward, alone);
+  return result;
+}
+
+}  // namespace shardproof

@@ -1,0 +1,190 @@
+#include "spec/grad/forward.h"
+
+#include <algorithm>
+
+namespace shardproof::grad {
+
+Context* Forward::open(const Tape& tape, Block& block, Context* parent) {
+  contexts_.push_back({&tape, &block, parent, {}, {}, {}, nullptr, {}});
+  return &contexts_.back();
+}
+
+Ref Forward::value(ValueIndex v, Context& here) {
+  Context* context = &here;
+  while (context && context->tape != recording_.values[v].home) context = context->parent;
+  if (!context) throw Defect{"a value is used outside its loop"};
+  if (auto known = context->values.find(v); known != context->values.end()) return known->second;
+  const Ref made = compute(v, *context);
+  const Value& value = recording_.values[v];
+  if (name_of(made).empty() && !context->reverses) name_of(made) = value.name;
+  if (name_of(made).empty() && value.step && !value.kept) name_of(made) = value.name;
+  return context->values[v] = made;
+}
+
+Ref Forward::compute(ValueIndex v, Context& context) {
+  const Value& value = recording_.values[v];
+  if (context.reverses && (value.kept || !value.step)) {
+    const Ref stack = stacked(*context.reverses, v, *context.parent);
+    return Emit(graph_, *context.block)
+        .entry(stack, context.index, std::get<Loop>(context.reverses->op).dim);
+  }
+  if (!value.saved.empty()) {
+    saved_.push_back(graph_.parameter(*context.block, value.saved, plain(value.type)));
+    return saved_.back();
+  }
+  if (!value.step) throw Defect{"a parameter without a name"};
+  const Step& step = *value.step;
+  return std::visit(
+      [&](const auto& op) -> Ref {
+        using Op = std::decay_t<decltype(op)>;
+        if constexpr (std::is_same_v<Op, ir::Op>) return again(step, value.result, op, context);
+        if constexpr (std::is_same_v<Op, Library>)
+          return library(step, value.result, op, context);
+        if constexpr (std::is_same_v<Op, Trusted>)
+          return trusted(step, value.result, op, context);
+        return loop(step, value.result, context);
+      },
+      step.op);
+}
+
+Ref Forward::again(const Step& step, size_t result, const ir::Op& op, Context& context) {
+  if (std::holds_alternative<ir::StopGrad>(op)) return value(step.operands[0], context);
+  std::vector<Ref> operands;
+  for (ValueIndex v : step.operands) operands.push_back(value(v, context));
+  const bool moves = std::holds_alternative<ir::Collective>(op) ||
+                     std::holds_alternative<ir::Ppermute>(op);
+  const ir::Pattern* pattern = ir::pattern_of(op);
+  const bool unit = std::holds_alternative<ir::Ppermute>(op) && pattern &&
+                    pattern->left[0].dims[*pattern->left_bracket].axes.empty();
+  // fan_out, and what moves over axes of size 1: nothing is done.
+  if (moves && (unit || (std::holds_alternative<ir::Collective>(op) &&
+                         pattern->left[0] == pattern->right)))
+    return operands[0];
+  ir::Op copy = op;
+  if (auto* cast = std::get_if<ir::Cast>(&copy)) cast->grad.reset();
+  Node* node = graph_.add(*context.block, std::move(copy), std::move(operands)).node;
+  node->again = true;
+  for (size_t r = 0; r < step.results.size() && r < node->types.size(); ++r)
+    context.values[step.results[r]] = {node, r};
+  return {node, result};
+}
+
+Ref Forward::library(const Step& step, size_t result, const Library& library, Context& context) {
+  Node*& node = calls_[{&step, &context}];
+  if (node) return {node, result};
+  CallText text;
+  text.function = library.call->function;
+  text.working = library.call->working;
+  std::vector<Ref> operands;
+  for (size_t i = 0; i < step.operands.size(); ++i) {
+    operands.push_back(value(step.operands[i], context));
+    const bool tensor = type_of(operands[i]).dtype != Dtype::number;
+    if (i < library.call->left.size() && tensor) {
+      text.left.push_back(library.call->left[i]);
+      for (size_t d = 0; d < text.left[i].dims.size(); ++d)
+        text.left[i].dims[d].axes = type_of(operands[i]).dims[d].axes;
+      text.left[i].marks = type_of(operands[i]).marks;
+    }
+    const bool scalar = i >= library.call->left.size() && type_of(operands[i]).dims.empty();
+    text.keywords.push_back(scalar ? library.call->arguments[i].param : "");
+  }
+  // A keyword is followed by keywords only.
+  for (size_t i = text.keywords.size(), by_position = 0; i-- > 0;) {
+    by_position = by_position || text.keywords[i].empty();
+    if (by_position) text.keywords[i].clear();
+  }
+  node = graph_.make(*context.block);
+  for (ValueIndex v : step.results) node->types.push_back(plain(recording_.values[v].type));
+  if (library.call->right) {
+    text.right = library.call->right;
+    for (size_t d = 0; d < text.right->dims.size(); ++d)
+      text.right->dims[d].axes = node->types[0].dims.at(d).axes;
+    text.right->marks = node->types[0].marks;
+  }
+  node->op = std::move(text);
+  node->operands = std::move(operands);
+  node->names.resize(node->types.size());
+  return {node, result};
+}
+
+Ref Forward::trusted(const Step& step, size_t result, const Trusted& call, Context& context) {
+  Node*& node = calls_[{&step, &context}];
+  if (node) return {node, result};
+  std::vector<Ref> operands;
+  for (ValueIndex v : step.operands) operands.push_back(value(v, context));
+  CallText text{graph_.program.functions[call.plan].name, {}, {}, {}, {}};
+  text.keywords.resize(operands.size());
+  node = graph_.make(*context.block);
+  node->op = std::move(text);
+  node->operands = std::move(operands);
+  for (ValueIndex v : step.results) node->types.push_back(plain(recording_.values[v].type));
+  node->names.resize(node->types.size());
+  return {node, result};
+}
+
+Ref Forward::loop(const Step& step, size_t result, Context& context) {
+  Node* node = scan(step, context);
+  const Tape& body = *std::get<Loop>(step.op).body;
+  if (result < body.params.size()) return {node, result};
+  return emitted(*node, value(body.emit[result - body.params.size()], *context.loop_bodies[&step]));
+}
+
+Node* Forward::scan(const Step& step, Context& context) {
+  if (auto known = context.loops.find(&step); known != context.loops.end()) return known->second;
+  const Loop& loop = std::get<Loop>(step.op);
+  const Tape& tape = *loop.body;
+  std::vector<Ref> inits;
+  for (size_t i = 0; i < tape.params.size(); ++i)
+    inits.push_back(value(step.operands[i], context));
+  Node* node = graph_.make(*context.block);
+  context.loops[&step] = node;
+  Block* block = graph_.block(context.block);
+  Context* body = context.loop_bodies[&step] = open(tape, *block, &context);
+  Type index;
+  index.dtype = Dtype::i32;
+  ScanText text{loop.dim, loop.reverse, graph_.parameter(*block, tape.index_name, index),
+                {},       {},           {},
+                block};
+  body->values[tape.index] = text.index;
+  for (ValueIndex v : tape.params) {
+    const Value& carry = recording_.values[v];
+    text.carries.push_back(graph_.parameter(*block, carry.name, plain(carry.type)));
+    body->values[v] = text.carries.back();
+    node->types.push_back(plain(carry.type));
+  }
+  node->names.resize(node->types.size());
+  for (size_t i = 0; i < step.results.size() && i < tape.params.size(); ++i)
+    node->names[i] = recording_.values[step.results[i]].name;
+  node->op = std::move(text);
+  node->operands = std::move(inits);
+  std::vector<Ref> next;
+  for (ValueIndex v : tape.out) next.push_back(value(v, *body));
+  std::get<ScanText>(node->op).next = std::move(next);
+  return node;
+}
+
+Ref Forward::emitted(Node& scan, Ref value) {
+  ScanText& text = std::get<ScanText>(scan.op);
+  for (size_t i = 0; i < text.emit.size(); ++i)
+    if (text.emit[i] == value) return {&scan, text.carries.size() + i};
+  text.emit.push_back(value);
+  Type type = type_of(value);
+  type.dims.insert(type.dims.begin(), Split{text.dim, {}});
+  scan.types.push_back(type);
+  scan.names.emplace_back();
+  return {&scan, scan.types.size() - 1};
+}
+
+Ref Forward::stacked(const Step& step, ValueIndex v, Context& here) {
+  Context* context = &here;
+  const Tape* home = std::get<Loop>(step.op).body->parent;
+  while (context && context->tape != home) context = context->parent;
+  if (!context) throw Defect{"a loop is used outside its loop"};
+  Node* node = scan(step, *context);
+  const Ref result = emitted(*node, value(v, *context->loop_bodies[&step]));
+  const Name& name = recording_.values[v].name;
+  if (name_of(result).empty() && !name.empty()) name_of(result) = name + "s";
+  return result;
+}
+
+}  // namespace shardproof::grad

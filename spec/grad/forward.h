@@ -1,0 +1,52 @@
+#pragma once
+// Forward values computed again, where and when the backward asks for them.
+#include <map>
+
+#include "spec/grad/graph.h"
+#include "spec/grad/tape.h"
+
+namespace shardproof::grad {
+
+/// One place where a tape's values exist: the plan itself, the forward loop, or the reverse one.
+struct Context {
+  const Tape* tape;
+  Block* block;
+  Context* parent = nullptr;
+  std::map<ValueIndex, Ref> values;
+  std::map<const Step*, Node*> loops;
+  std::map<const Step*, Context*> loop_bodies;
+  const Step* reverses = nullptr;  ///< the loop whose steps it goes through backwards
+  Ref index;                       ///< of that loop
+};
+
+class Forward {
+ public:
+  Forward(Graph& graph, Recording& recording) : graph_(graph), recording_(recording) {}
+
+  /// The value as seen from `here`.
+  Ref value(ValueIndex v, Context& here);
+  /// A value of a loop's step, stacked by what its forward scan emits.
+  Ref stacked(const Step& loop, ValueIndex v, Context& here);
+  Context* open(const Tape& tape, Block& block, Context* parent);
+  /// The saved values that were asked for: name and type.
+  const std::vector<Ref>& saved() const { return saved_; }
+  Graph& graph() { return graph_; }
+  Recording& recording() { return recording_; }
+
+ private:
+  Ref compute(ValueIndex v, Context& context);
+  Ref again(const Step& step, size_t result, const ir::Op& op, Context& context);
+  Ref library(const Step& step, size_t result, const Library& library, Context& context);
+  Ref trusted(const Step& step, size_t result, const Trusted& call, Context& context);
+  Ref loop(const Step& step, size_t result, Context& context);
+  Node* scan(const Step& step, Context& context);
+  Ref emitted(Node& scan, Ref value);
+
+  Graph& graph_;
+  Recording& recording_;
+  std::deque<Context> contexts_;
+  std::map<std::pair<const Step*, Context*>, Node*> calls_;
+  std::vector<Ref> saved_;
+};
+
+}  // namespace shardproof::grad

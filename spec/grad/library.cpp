@@ -1,0 +1,147 @@
+// Calls that stay calls: library functions that have a gradient in the library, and trusted plans
+// that have one in the file.
+#include <algorithm>
+
+#include "spec/grad/pull.h"
+
+namespace shardproof::grad {
+namespace {
+
+std::optional<size_t> argument(const ir::LibraryCall& call, const Name& param) {
+  for (size_t i = 0; i < call.arguments.size(); ++i)
+    if (call.arguments[i].param == param) return i;
+  return std::nullopt;
+}
+
+/// The parameters that the gradient's results are of: as declared, or all floats.
+std::vector<Name> results_of(Pull& p, const ir::LibraryGradient& gradient, const Library& op) {
+  if (!gradient.wrt.empty()) return gradient.wrt;
+  std::vector<Name> names;
+  for (size_t i = 0; i < op.call->arguments.size(); ++i)
+    if (is_float(p.in(i).type.dtype)) names.push_back(op.call->arguments[i].param);
+  return names;
+}
+
+struct Operands {
+  CallText text;
+  std::vector<Ref> refs;
+};
+
+/// What the pattern says of an operand: the names of dims that the call gave it.
+void describe(Operands& call, const Shape& named, const Type& type) {
+  if (call.text.left.size() + 1 != call.refs.size()) return;  // the pattern names the first ones
+  Shape shape = named;
+  for (size_t d = 0; d < shape.dims.size() && d < type.dims.size(); ++d)
+    shape.dims[d].axes = type.dims[d].axes;
+  shape.marks = type.marks;
+  call.text.left.push_back(std::move(shape));
+}
+
+Shape named_result(const Library& op, const Type& type) {
+  return op.call->right ? *op.call->right : type;
+}
+
+/// The operands of `X_grad`, by name: X's arguments, X's result, and the gradient that comes in.
+Operands operands_of(Pull& p, const ir::LibraryGradient& gradient, const Library& op) {
+  Operands call;
+  call.text.function = gradient.name;
+  call.text.working = op.call->working;
+  bool keywords = false;
+  for (const Name& param : gradient.params) {
+    const auto given = argument(*op.call, param);
+    const bool upstream = !given && param == "g";
+    if (!given && !upstream && std::count(gradient.defaults.begin(), gradient.defaults.end(), param)) {
+      keywords = true;
+      continue;
+    }
+    const Ref ref = given ? p.x(*given) : upstream ? p.g() : p.y();
+    call.refs.push_back(ref);
+    call.text.keywords.push_back(keywords ? param : "");
+    if (keywords || type_of(ref).dims.empty() || type_of(ref).dtype == Dtype::number) continue;
+    const bool named = given && *given < op.call->left.size();
+    describe(call,
+             named   ? op.call->left[*given]
+             : given ? static_cast<const Shape&>(type_of(ref))
+                     : named_result(op, type_of(ref)),
+             type_of(ref));
+  }
+  return call;
+}
+
+/// The type of a result: the argument's dual, under the names the call gave its dims.
+Type result_type(Pull& p, const Library& op, size_t operand, Dtype dtype) {
+  Type type = p.dual(operand);
+  if (operand < op.call->left.size())
+    for (size_t d = 0; d < type.dims.size(); ++d)
+      type.dims[d].dim = op.call->left[operand].dims[d].dim;
+  type.dtype = dtype;
+  return type;
+}
+
+/// The order that a library function's result has: of the first operand that has all its dims.
+void order(Type& type, const Operands& call) {
+  for (const Shape& left : call.text.left) {
+    const bool all = std::all_of(type.dims.begin(), type.dims.end(),
+                                 [&](const Split& split) { return find(left, split.dim); });
+    if (!all) continue;
+    Shape ordered;
+    for (const Split& split : left.dims)
+      if (const Split* own = find(type, split.dim)) ordered.dims.push_back(*own);
+    type.dims = ordered.dims;
+    return;
+  }
+}
+
+}  // namespace
+
+bool pull_library(Pull& p, const ir::Program& program, const Library& op) {
+  const auto found = program.library_gradients.find(op.call->function);
+  if (found == program.library_gradients.end() || p.step.results.size() != 1) return false;
+  const ir::LibraryGradient& gradient = found->second;
+  const std::vector<Name> results = results_of(p, gradient, op);
+  for (size_t i = 0; i < p.step.operands.size(); ++i) {
+    const Name& param = op.call->arguments[i].param;
+    if (p.wants(i) && std::count(results.begin(), results.end(), param) == 0) return false;
+  }
+  Operands call = operands_of(p, gradient, op);
+  std::vector<std::pair<size_t, size_t>> wanted;  // operand, result
+  Node* node = p.emit.graph.make(p.emit.block);
+  for (size_t r = 0; r < results.size(); ++r) {
+    const auto operand = argument(*op.call, results[r]);
+    const Dtype own = operand ? p.in(*operand).type.dtype : Dtype::f32;
+    const bool keeps = r < gradient.results.size() && gradient.results[r] == "float";
+    Type type = operand ? result_type(p, op, *operand, keeps ? own : Dtype::f32) : Type{};
+    order(type, call);
+    node->types.push_back(type);
+    if (operand && p.wants(*operand)) wanted.emplace_back(*operand, r);
+  }
+  node->names.resize(node->types.size());
+  node->op = std::move(call.text);
+  node->operands = std::move(call.refs);
+  for (const auto& [operand, r] : wanted) p.give(operand, {node, r});
+  return true;
+}
+
+void pull_trusted(Pull& p, const ir::Program& program, const Trusted& op) {
+  for (size_t f = 0; f < program.functions.size(); ++f) {
+    const ir::Function& back = program.functions[f];
+    if (!back.implements_grad || back.after != op.plan || !back.saved_params.empty()) continue;
+    std::vector<Ref> operands;
+    for (size_t i = 0; i < p.step.operands.size(); ++i) operands.push_back(p.x(i));
+    for (size_t r = 0; r < p.step.results.size(); ++r) {
+      const Ref g = p.g(r);
+      operands.push_back(g ? g : p.emit.zeros(back.values[back.params.at(operands.size())].type));
+    }
+    Node* node = p.emit.graph.make(p.emit.block);
+    node->op = CallText{back.name, {}, {}, {}, std::vector<Name>(operands.size())};
+    node->operands = std::move(operands);
+    for (const Type& type : back.results) node->types.push_back(plain(type));
+    node->names.resize(node->types.size());
+    for (size_t r = 0; r < back.wrt.size(); ++r)
+      if (p.wants(back.wrt[r])) p.give(back.wrt[r], {node, r});
+    return;
+  }
+  p.none(program.functions[op.plan].name + ": it is trusted, and no plan implements its gradient");
+}
+
+}  // namespace shardproof::grad

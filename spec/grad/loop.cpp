@@ -1,0 +1,166 @@
+// A loop going back: a scan in the other direction over the carries that the forward scan emits.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "spec/grad/walk.h"
+
+namespace shardproof::grad {
+namespace {
+
+/// Which values the gradients of some values reach inside a tape, over ops that have one.
+class Reach {
+ public:
+  explicit Reach(const std::deque<Value>& values) : values_(values) {}
+
+  std::set<ValueIndex> from(const Tape& tape, std::set<ValueIndex> seeds) {
+    reached_ = std::move(seeds);
+    walk(tape.steps);
+    return reached_;
+  }
+
+ private:
+  void walk(const std::deque<Step>& steps) {
+    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
+      const bool hit = std::any_of(step->results.begin(), step->results.end(),
+                                   [&](ValueIndex v) { return reached_.count(v) > 0; });
+      if (auto* library = std::get_if<Library>(&step->op); library && !hit)
+        walk(library->body->steps);
+      if (!hit) continue;
+      auto* op = std::get_if<ir::Op>(&step->op);
+      for (size_t i = 0; i < step->operands.size(); ++i)
+        if (!op || flows(*op, i)) add(step->operands[i]);
+      if (auto* loop = std::get_if<Loop>(&step->op)) {
+        for (ValueIndex v : loop->body->out) add(v);
+        for (ValueIndex v : loop->body->emit) add(v);
+        walk(loop->body->steps);
+      }
+    }
+  }
+
+  void add(ValueIndex v) {
+    if (values_[v].active) reached_.insert(v);
+  }
+
+  const std::deque<Value>& values_;
+  std::set<ValueIndex> reached_;
+};
+
+}  // namespace
+
+/// The carries whose gradient is not zero: those whose last value has one, or that such a carry or
+/// an emitted value with a gradient depends on.
+std::vector<bool> Walk::reached(const Step& step, const Loop& op, Pending& pending) const {
+  const auto& values = forward_.recording().values;
+  const Tape& body = *op.body;
+  const size_t carries = body.params.size();
+  std::vector<bool> result(carries, false);
+  std::set<ValueIndex> seeds;
+  for (size_t i = 0; i < step.results.size(); ++i) {
+    if (!pending.parts.count(step.results[i]) || !values[step.results[i]].active) continue;
+    if (i < carries)
+      result[i] = true;
+    else
+      seeds.insert(body.emit[i - carries]);
+  }
+  for (bool more = true; more;) {
+    more = false;
+    std::set<ValueIndex> from = seeds;
+    for (size_t i = 0; i < carries; ++i)
+      if (result[i]) from.insert(body.out[i]);
+    const std::set<ValueIndex> found = Reach(values).from(body, from);
+    for (size_t i = 0; i < carries; ++i)
+      if (!result[i] && values[body.params[i]].active && found.count(body.params[i]))
+        result[i] = more = true;
+  }
+  return result;
+}
+
+void Walk::loop(const Step& step, const Loop& op, Pending& pending) {
+  const Tape& tape = *op.body;
+  const size_t carries = tape.params.size();
+  Graph& graph = forward_.graph();
+  const std::vector<bool> wanted = reached(step, op, pending);
+  Node* node = graph.make(pending.emit.block);
+  Block* block = graph.block(&pending.emit.block);
+  Type index;
+  index.dtype = Dtype::i32;
+  const Ref at = graph.parameter(*block, tape.index_name, index);
+  Context* context = forward_.open(tape, *block, pending.context);
+  context->values[tape.index] = at;
+  context->reverses = &step;
+  context->index = at;
+  Pending inner{Emit(graph, *block), context, {}, {}};
+  ScanText text{op.dim, !op.reverse, at, {}, {}, {}, block};
+  std::vector<size_t> carried;
+  std::vector<Ref> inits;
+  for (size_t i = 0; i < carries; ++i) {
+    if (!wanted[i]) continue;
+    carried.push_back(i);
+    inits.push_back(pending.parts.count(step.results[i]) ? take(step.results[i], pending)
+                                                         : pending.emit.zeros(dual_of(tape.params[i])));
+    const Type type = dual_of(tape.params[i]);
+    text.carries.push_back(
+        graph.parameter(*block, "g_" + forward_.recording().values[tape.params[i]].name, type));
+    node->types.push_back(type);
+    give(tape.out[i], text.carries.back(), inner);
+  }
+  for (size_t i = carries; i < step.results.size(); ++i) {
+    if (!pending.parts.count(step.results[i])) continue;
+    const Ref stack = take(step.results[i], pending);
+    give(tape.emit[i - carries], inner.emit.entry(stack, at, op.dim), inner);
+  }
+  // An inner walk finds its own gradients; those of the carries are asked for after it.
+  Pending* outer = std::exchange(pending_, &inner);
+  back(tape, inner);
+  pending_ = outer;
+  for (size_t i : carried) text.next.push_back(take_or_zeros(tape.params[i], inner));
+  node->operands = std::move(inits);
+  node->op = std::move(text);
+  node->names.resize(node->types.size());
+  for (size_t j = 0; j < carried.size(); ++j)
+    give(step.operands[carried[j]], {node, j}, pending);
+  hand_out(op, node, inner, pending);
+}
+
+/// Gradients of what the loop uses from outside: of t[n] stacked, of all else added up in a carry.
+void Walk::hand_out(const Loop& op, Node* node, Pending& inner,
+                    Pending& pending) {
+  ScanText& text = std::get<ScanText>(node->op);
+  std::vector<std::pair<ValueIndex, Ref>> totals, stacks;
+  for (const auto& [v, unused] : inner.parts) {
+    const Value& value = forward_.recording().values[v];
+    if (value.home == op.body.get() || !value.active) continue;
+    if (const Ref part = take(v, inner)) totals.emplace_back(v, part);
+  }
+  for (const auto& [v, parts] : inner.entries) {
+    if (!forward_.recording().values[v].active || parts.empty()) continue;
+    Ref sum = parts[0];
+    for (size_t i = 1; i < parts.size(); ++i) sum = inner.emit.add(sum, parts[i]);
+    stacks.emplace_back(v, sum);
+  }
+  for (auto& [v, part] : totals) {
+    const Type type = dual_of(v);
+    const Name& name = forward_.recording().values[v].name;
+    const Ref carry = forward_.graph().parameter(*text.body, "sum_" + (name.empty() ? "v" : name), type);
+    text.carries.push_back(carry);
+    text.next.push_back(inner.emit.add(carry, part));
+    node->operands.push_back(pending.emit.zeros(type));
+    node->types.push_back(type);
+    node->names.emplace_back();
+  }
+  const size_t first = node->types.size() - totals.size();
+  for (auto& [v, sum] : stacks) {
+    text.emit.push_back(sum);
+    Type type = type_of(sum);
+    type.dims.insert(type.dims.begin(), Split{op.dim, {}});
+    node->types.push_back(type);
+    node->names.emplace_back();
+  }
+  for (size_t i = 0; i < totals.size(); ++i)
+    give(totals[i].first, {node, first + i}, pending);
+  for (size_t i = 0; i < stacks.size(); ++i)
+    give(stacks[i].first, {node, first + totals.size() + i}, pending);
+}
+
+}  // namespace shardproof::grad

@@ -1,0 +1,28 @@
+#pragma once
+// The head of a derived plan: its parameters, and the dual types of its results.
+#include "spec/grad/write.h"
+
+namespace shardproof::grad {
+
+/// A written type with the leaves it has now, as text; layouts that it needs are declared.
+class Duals {
+ public:
+  Duals(Writer& writer, const ir::Program& program) : writer_(writer), program_(program) {}
+
+  /// `type` as it is written, `leaves` as they are.
+  std::string text(const ir::WrittenType& type, const std::vector<Type>& leaves);
+  /// `type` written for other leaves: the same layout, one with marks, or a new one.
+  std::string dual_text(const ir::WrittenType& type, const std::vector<Type>& own,
+                        const std::vector<Type>& wanted);
+  const std::string& layouts() const { return layouts_; }
+
+ private:
+  std::string layout(const ir::WrittenType& type, const std::vector<Type>& wanted, size_t& next,
+                     const std::vector<Split>& dims);
+  Writer& writer_;
+  const ir::Program& program_;
+  std::string layouts_;
+  std::map<std::string, Name> known_;
+};
+
+}  // namespace shardproof::grad

@@ -1,0 +1,314 @@
+#include "spec/grad/tape.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace shardproof::grad {
+
+void refuse(const char* code, const ir::Place& place, const std::string& message) {
+  Diagnostic diagnostic;
+  diagnostic.code = code;
+  diagnostic.range = place.range;
+  diagnostic.message = message;
+  throw Refused{std::move(diagnostic)};
+}
+
+Type plain(Type type) {
+  std::erase_if(type.marks, [](const auto& mark) { return mark.second == Mark::I; });
+  return type;
+}
+
+void complete(ir::Op& op, const std::vector<Type>& operands, const Type& result) {
+  const auto take = [](Shape& shape, const Type& type) {
+    for (size_t i = 0; i < shape.dims.size() && i < type.dims.size(); ++i)
+      shape.dims[i].axes = type.dims[i].axes;
+    shape.marks = type.marks;
+  };
+  std::visit(
+      [&](auto& each) {
+        if constexpr (requires { each.pattern; }) {
+          for (size_t i = 0; i < each.pattern.left.size(); ++i)
+            take(each.pattern.left[i], operands.at(i));
+          take(each.pattern.right, result);
+          each.pattern.inferred = false;
+          each.pattern.whole.clear();
+        }
+        if constexpr (requires { each.created; }) {
+          take(each.created.shape, result);
+          each.created.inferred = false;
+          each.created.axes_from.clear();
+        }
+      },
+      op);
+}
+
+namespace {
+
+/// One function's body while it is written out.
+struct Frame {
+  size_t function;
+  std::map<ir::ValueId, ValueIndex> values;
+  std::string prefix;
+};
+
+class Recorder {
+ public:
+  Recorder(const ir::Program& program, const std::vector<std::vector<Type>>& types)
+      : program_(program), types_(types), result_(std::make_unique<Recording>()) {}
+
+  std::unique_ptr<Recording> run(size_t f) {
+    tape_ = &result_->top;
+    Frame frame{f, {}, ""};
+    const ir::Function& plan = program_.functions.at(f);
+    for (ir::ValueId v : plan.params) tape_->params.push_back(declare(frame, v));
+    body(frame);
+    for (ir::ValueId v : plan.returned) tape_->out.push_back(frame.values.at(v));
+    return std::move(result_);
+  }
+
+ private:
+  const ir::Function& function(const Frame& frame) const {
+    return program_.functions[frame.function];
+  }
+
+  ValueIndex fresh(const Type& type, const Name& name) {
+    Value value;
+    value.type = type;
+    value.name = name;
+    value.home = tape_;
+    value.gradient = type.dtype;
+    result_->values.push_back(std::move(value));
+    return result_->values.size() - 1;
+  }
+
+  ValueIndex declare(Frame& frame, ir::ValueId v) {
+    const Name& name = function(frame).values[v].name;
+    return frame.values[v] =
+               fresh(types_[frame.function][v], name.empty() ? name : frame.prefix + name);
+  }
+
+  void body(Frame& frame) { block(frame, function(frame).body); }
+
+  void block(Frame& frame, const ir::Block& block) {
+    for (size_t i = 0; i < block.instrs.size();) {
+      const auto& library = block.instrs[i].library_call;
+      if (!library) {
+        instr(frame, block.instrs[i++]);
+        continue;
+      }
+      size_t end = i;
+      while (end < block.instrs.size() && block.instrs[end].library_call == library) ++end;
+      library_call(frame, block, i, end, function(frame).library_calls[*library]);
+      i = end;
+    }
+  }
+
+  void library_call(Frame& frame, const ir::Block& block, size_t begin, size_t end,
+                    const ir::LibraryCall& call) {
+    Step step;
+    step.place = block.instrs[begin].place;
+    for (const ir::LibraryCall::Argument& argument : call.arguments)
+      step.operands.push_back(frame.values.at(argument.value));
+    step.op = Library{&call, std::make_shared<Tape>()};
+    tape_->steps.push_back(std::move(step));
+    Step& whole = tape_->steps.back();
+    std::deque<Step>* outer = std::exchange(steps_, &std::get<Library>(whole.op).body->steps);
+    const size_t first = result_->values.size();
+    for (size_t i = begin; i < end; ++i) instr(frame, block.instrs[i]);
+    steps_ = outer;
+    for (size_t r = 0; r < call.results.size(); ++r) {
+      const ValueIndex v = frame.values.at(call.results[r]);
+      whole.results.push_back(v);
+      if (v < first) continue;  // it hands an argument on
+      Value& value = result_->values[v];
+      value.inner = std::exchange(value.step, &whole);
+      value.inner_result = std::exchange(value.result, r);
+      if (value.name.empty()) value.name = named(frame, call.results[r]);
+    }
+  }
+
+  Name named(const Frame& frame, ir::ValueId v) const {
+    const Name& name = function(frame).values[v].name;
+    return name.empty() ? name : frame.prefix + name;
+  }
+
+  void instr(Frame& frame, const ir::Instr& instr) {
+    if (auto* call = std::get_if<ir::Call>(&instr.op)) return this->call(frame, instr, *call);
+    if (std::holds_alternative<ir::Grad>(instr.op))
+      refuse("E0217", instr.place, "no gradient through a gradient: a step has none");
+    if (std::holds_alternative<ir::Ring>(instr.op) ||
+        std::holds_alternative<ir::Pipeline>(instr.op) ||
+        std::holds_alternative<ir::Stages>(instr.op))
+      refuse("U0001", instr.place,
+             std::string("no gradient yet through ") + ir::name_of(instr.op));
+    if (auto* scan = std::get_if<ir::Scan>(&instr.op)) return loop(frame, instr, *scan);
+    if (auto* entry = std::get_if<ir::Entry>(&instr.op)) return this->entry(frame, instr, *entry);
+    if (std::holds_alternative<ir::Ascribe>(instr.op)) return ascribe(frame, instr);
+    if (std::holds_alternative<ir::Save>(instr.op)) return save(frame, instr);
+    plain_op(frame, instr);
+  }
+
+  std::vector<ValueIndex> operands(Frame& frame, const ir::Instr& instr) {
+    std::vector<ValueIndex> result;
+    for (ir::ValueId v : instr.operands) result.push_back(frame.values.at(v));
+    return result;
+  }
+
+  std::deque<Step>& steps() { return steps_ ? *steps_ : tape_->steps; }
+
+  void append(std::deque<Step>& steps, ir::Op op, std::vector<ValueIndex> operands,
+              std::vector<ValueIndex> results, const ir::Place& place) {
+    Step step;
+    step.op = std::move(op);
+    step.operands = std::move(operands);
+    step.results = std::move(results);
+    step.place = place;
+    append(steps, std::move(step));
+  }
+
+  void append(std::deque<Step>& steps, Step step) {
+    steps.push_back(std::move(step));
+    Step& made = steps.back();
+    for (size_t r = 0; r < made.results.size(); ++r) {
+      result_->values[made.results[r]].step = &made;
+      result_->values[made.results[r]].result = r;
+    }
+  }
+
+  void plain_op(Frame& frame, const ir::Instr& instr) {
+    std::vector<ValueIndex> from = operands(frame, instr), to;
+    for (ir::ValueId v : instr.results) to.push_back(declare(frame, v));
+    ir::Op op = instr.op;
+    std::vector<Type> types;
+    for (ValueIndex v : from) types.push_back(plain(result_->values[v].type));
+    if (!to.empty()) complete(op, types, plain(result_->values[to[0]].type));
+    gradient_dtype(op, from, to);
+    append(steps(), std::move(op), std::move(from), std::move(to), instr.place);
+  }
+
+  /// `bf16(w, grad=f32)` speaks of the cast's result, and of what collectives alone make of it.
+  void gradient_dtype(const ir::Op& op, const std::vector<ValueIndex>& from,
+                      const std::vector<ValueIndex>& to) {
+    if (auto* cast = std::get_if<ir::Cast>(&op); cast && cast->grad)
+      result_->values[to[0]].gradient = *cast->grad;
+    if (std::holds_alternative<ir::Collective>(op) || std::holds_alternative<ir::Ppermute>(op))
+      result_->values[to[0]].gradient = result_->values[from[0]].gradient;
+  }
+
+  void call(Frame& frame, const ir::Instr& instr, const ir::Call& call) {
+    const ir::Function& callee = program_.functions[call.function];
+    if (callee.implements_grad || callee.uses_gradients)
+      refuse("E0217", instr.place, "no gradient through " + callee.name + ": a step has none");
+    if (callee.trusted) return trusted(frame, instr, call.function);
+    Frame inner{call.function, {}, short_name(callee) + "_"};
+    for (size_t i = 0; i < instr.operands.size(); ++i)
+      inner.values[callee.params[i]] = frame.values.at(instr.operands[i]);
+    body(inner);
+    for (size_t i = 0; i < instr.results.size(); ++i) {
+      const ValueIndex v = inner.values.at(callee.returned[i]);
+      frame.values[instr.results[i]] = v;
+      Name name = named(frame, instr.results[i]);
+      if (name.empty() && result_->values[v].name.empty()) name = short_name(callee);
+      if (!name.empty()) result_->values[v].name = name;
+    }
+  }
+
+  Name short_name(const ir::Function& callee) const {
+    return callee.model ? program_.functions[*callee.model].name : callee.name;
+  }
+
+  void trusted(Frame& frame, const ir::Instr& instr, size_t plan) {
+    Step step;
+    step.op = Trusted{plan};
+    step.operands = operands(frame, instr);
+    step.place = instr.place;
+    for (ir::ValueId v : instr.results) step.results.push_back(declare(frame, v));
+    append(tape_->steps, std::move(step));
+  }
+
+  /// The same value; where it changes the names of dims, a rearrangement.
+  void ascribe(Frame& frame, const ir::Instr& instr) {
+    const ValueIndex from = frame.values.at(instr.operands[0]);
+    const Type &have = result_->values[from].type, &want = types_[frame.function][instr.results[0]];
+    const bool same = std::equal(have.dims.begin(), have.dims.end(), want.dims.begin(),
+                                 want.dims.end(),
+                                 [](const Split& a, const Split& b) { return a.dim == b.dim; });
+    if (same || have.dtype == Dtype::number) return alias(frame, instr, from);
+    ir::Rearrange op;
+    op.pattern.left = {plain(have)};
+    op.pattern.right = plain(want);
+    const ValueIndex to = declare(frame, instr.results[0]);
+    append(steps(), std::move(op), {from}, {to}, instr.place);
+  }
+
+  void alias(Frame& frame, const ir::Instr& instr, ValueIndex from) {
+    frame.values[instr.results[0]] = from;
+    const Name name = named(frame, instr.results[0]);
+    if (result_->values[from].name.empty()) result_->values[from].name = name;
+  }
+
+  void save(Frame& frame, const ir::Instr& instr) {
+    const ValueIndex from = frame.values.at(instr.operands[0]);
+    alias(frame, instr, from);
+    Value& value = result_->values[from];
+    if (!value.step) return;
+    if (value.home != &result_->top)
+      value.kept = true;
+    else if (frame.prefix.empty())
+      value.saved = function(frame).values[instr.results[0]].name;
+  }
+
+  void entry(Frame& frame, const ir::Instr& instr, const ir::Entry& op) {
+    const ValueIndex from = frame.values.at(instr.operands[0]),
+                     index = frame.values.at(instr.operands[1]);
+    Tape* home = result_->values[index].home;
+    auto [at, fresh_entry] = home->entries.try_emplace({from, index}, 0);
+    if (fresh_entry) {
+      Tape* here = std::exchange(tape_, home);
+      at->second = declare(frame, instr.results[0]);
+      tape_ = here;
+      append(home->steps, op, {from, index}, {at->second}, instr.place);
+    }
+    frame.values[instr.results[0]] = at->second;
+  }
+
+  void loop(Frame& frame, const ir::Instr& instr, const ir::Scan& scan) {
+    Step step;
+    step.operands = operands(frame, instr);
+    step.place = instr.place;
+    auto tape = std::make_shared<Tape>();
+    tape->parent = tape_;
+    Tape* outer = std::exchange(tape_, tape.get());
+    const size_t first = scan.body->params.size() - scan.body->next.size();
+    for (size_t i = 0; i < first; ++i) {
+      tape->index = declare(frame, scan.body->params[i]);
+      tape->index_name = function(frame).values[scan.body->params[i]].name;
+    }
+    for (size_t i = first; i < scan.body->params.size(); ++i)
+      tape->params.push_back(declare(frame, scan.body->params[i]));
+    std::deque<Step>* library = std::exchange(steps_, nullptr);
+    block(frame, *scan.body);
+    steps_ = library;
+    for (ir::ValueId v : scan.body->next) tape->out.push_back(frame.values.at(v));
+    for (ir::ValueId v : scan.body->emit) tape->emit.push_back(frame.values.at(v));
+    tape_ = outer;
+    for (ir::ValueId v : instr.results) step.results.push_back(declare(frame, v));
+    step.op = Loop{scan.dim, scan.reverse, std::move(tape)};
+    append(tape_->steps, std::move(step));
+  }
+
+  const ir::Program& program_;
+  const std::vector<std::vector<Type>>& types_;
+  std::unique_ptr<Recording> result_;
+  Tape* tape_ = nullptr;
+  std::deque<Step>* steps_ = nullptr;  ///< of the library call being written out
+};
+
+}  // namespace
+
+std::unique_ptr<Recording> record(const ir::Program& program,
+                                  const std::vector<std::vector<Type>>& types, size_t f) {
+  return Recorder(program, types).run(f);
+}
+
+}  // namespace shardproof::grad

@@ -1,0 +1,133 @@
+#include "spec/grad/walk.h"
+
+#include <algorithm>
+#include <utility>
+
+namespace shardproof::grad {
+
+Type Walk::dual_of(ValueIndex v) const {
+  const Value& value = forward_.recording().values[v];
+  Type type = plain(dual(value.type, axes_));
+  type.dtype = value.gradient;
+  return type;
+}
+
+void Walk::give(ValueIndex v, Ref gradient, Pending& pending) {
+  if (!gradient || !forward_.recording().values[v].active) return;
+  const Type wanted = dual_of(v);
+  gradient = pending.emit.arrange(gradient, wanted);
+  gradient = pending.emit.cast(gradient, wanted.dtype);
+  if (!(type_of(gradient) == wanted))
+    throw Defect{"the gradient of " + to_string(forward_.recording().values[v].type) + " came out " +
+                 to_string(type_of(gradient))};
+  pending.parts[v].push_back(gradient);
+  if (gradient.node->hint.empty()) gradient.node->hint = "g_" + forward_.recording().values[v].name;
+}
+
+Ref Walk::take(ValueIndex v, Pending& pending) {
+  auto found = pending.parts.find(v);
+  if (found == pending.parts.end() || found->second.empty()) return {};
+  std::vector<Ref>& parts = found->second;
+  Ref sum = parts[0];
+  for (size_t i = 0; i < parts.size() && parts.size() > 1; ++i)
+    if (parts[i].node->hint == "g_" + forward_.recording().values[v].name)
+      parts[i].node->hint += "_" + std::to_string(i + 1);
+  for (size_t i = 1; i < parts.size(); ++i) sum = pending.emit.add(sum, parts[i]);
+  parts = {sum};
+  const Name& name = forward_.recording().values[v].name;
+  // The field of a record is written where the record is made.
+  if (!name.empty() && name_of(sum).empty()) {
+    sum.node->hint = "g_" + name;
+    if (name.find('.') == Name::npos) name_of(sum) = sum.node->hint;
+  }
+  return sum;
+}
+
+Ref Walk::take_or_zeros(ValueIndex v, Pending& pending) {
+  const Ref sum = take(v, pending);
+  return sum ? sum : pending.emit.zeros(dual_of(v));
+}
+
+void Walk::back(const std::deque<Step>& steps, Pending& pending) {
+  for (auto step = steps.rbegin(); step != steps.rend(); ++step) back(*step, pending);
+}
+
+namespace {
+
+template <class Op>
+constexpr bool has_pull = requires(Pull& p, const Op& op) { pull(p, op); };
+
+}  // namespace
+
+void Walk::back(const Step& step, Pending& pending) {
+  const bool flows = std::any_of(step.results.begin(), step.results.end(), [&](ValueIndex v) {
+    return forward_.recording().values[v].active && pending.parts.count(v);
+  });
+  if (!flows) return;
+  Pull p(*this, step, *pending.context, pending.emit);
+  Pending* outer = std::exchange(pending_, &pending);
+  if (auto* loop = std::get_if<Loop>(&step.op)) {
+    this->loop(step, *loop, pending);
+  } else if (auto* library = std::get_if<Library>(&step.op)) {
+    if (!pull_library(p, forward_.graph().program, *library))
+      back(library->body->steps, pending);
+  } else if (auto* trusted = std::get_if<Trusted>(&step.op)) {
+    pull_trusted(p, forward_.graph().program, *trusted);
+  } else if (std::holds_alternative<ir::Entry>(std::get<ir::Op>(step.op))) {
+    pending.entries[step.operands[0]].push_back(take(step.results[0], pending));
+  } else {
+    const ir::Op& op = std::get<ir::Op>(step.op);
+    std::visit(
+        [&](const auto& each) {
+          if constexpr (has_pull<std::decay_t<decltype(each)>>)
+            pull(p, each);
+          else
+            p.none(ir::name_of(op));
+        },
+        op);
+  }
+  pending_ = outer;
+}
+
+Ref Pull::g(size_t result) {
+  if (!walk_.forward_.recording().values[step.results.at(result)].active) return {};
+  return walk_.take(step.results[result], *walk_.pending_);
+}
+bool Pull::wants(size_t operand) const { return in(operand).active; }
+Ref Pull::x(size_t operand) { return walk_.forward_.value(step.operands.at(operand), context_); }
+Ref Pull::y(size_t result) { return walk_.forward_.value(step.results.at(result), context_); }
+const Value& Pull::in(size_t operand) const {
+  return walk_.forward_.recording().values[step.operands.at(operand)];
+}
+const Value& Pull::out(size_t result) const {
+  return walk_.forward_.recording().values[step.results.at(result)];
+}
+Type Pull::dual(size_t operand) const { return walk_.dual_of(step.operands.at(operand)); }
+
+void Pull::give(size_t operand, Ref gradient) {
+  walk_.give(step.operands.at(operand), gradient, *walk_.pending_);
+}
+
+void Pull::give_pointwise(size_t operand, Ref gradient) {
+  if (!wants(operand)) return;
+  const Type wanted = dual(operand);
+  Shape right;
+  right.marks = wanted.marks;
+  for (const Split& split : type_of(gradient).dims)
+    if (find(wanted, split.dim)) right.dims.push_back(split);
+  give(operand, emit.sum(gradient, right));
+}
+
+void use_own_names(const Shape& written, const Shape& own, std::vector<Shape*> shapes) {
+  for (size_t i = 0; i < written.dims.size() && i < own.dims.size(); ++i) {
+    const Dim from = written.dims[i].dim, to = own.dims[i].dim;
+    if (from == to) continue;
+    const bool taken = std::any_of(shapes.begin(), shapes.end(),
+                                   [&](const Shape* shape) { return find(*shape, to) != nullptr; });
+    for (Shape* shape : shapes)
+      for (Split& split : shape->dims)
+        if (!taken && split.dim == from) split.dim = to;
+  }
+}
+
+}  // namespace shardproof::grad

@@ -1,0 +1,42 @@
+#pragma once
+// The reverse walk over a tape: gradients of values are added up, then handed on.
+#include <map>
+
+#include "spec/grad/pull.h"
+
+namespace shardproof::grad {
+
+/// The gradients of one tape's values, and of what it uses from outside, while it is walked back.
+struct Pending {
+  Emit emit;
+  Context* context;
+  std::map<ValueIndex, std::vector<Ref>> parts;
+  std::map<ValueIndex, std::vector<Ref>> entries;  ///< of t[n], by t
+};
+
+class Walk {
+ public:
+  Walk(Forward& forward, std::vector<Axis> axes) : forward_(forward), axes_(std::move(axes)) {}
+
+  void back(const Tape& tape, Pending& pending) { back(tape.steps, pending); }
+  void give(ValueIndex v, Ref gradient, Pending& pending);
+  /// The sum of what was given, once; none: nothing was.
+  Ref take(ValueIndex v, Pending& pending);
+  Ref take_or_zeros(ValueIndex v, Pending& pending);
+  Type dual_of(ValueIndex v) const;
+
+ private:
+  friend class Pull;
+  void back(const std::deque<Step>& steps, Pending& pending);
+  void back(const Step& step, Pending& pending);
+  void loop(const Step& step, const Loop& op, Pending& pending);
+  void trusted(const Step& step, const Trusted& op, Pending& pending);
+  std::vector<bool> reached(const Step& step, const Loop& op, Pending& pending) const;
+  void hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending);
+
+  Forward& forward_;
+  std::vector<Axis> axes_;
+  Pending* pending_ = nullptr;
+};
+
+}  // namespace shardproof::grad

@@ -1,0 +1,230 @@
+// One op as an expression.
+#include "spec/grad/write.h"
+
+namespace shardproof::grad {
+namespace {
+
+// How tight an expression binds: or, and, not, compare, sum, term, unary, atom.
+enum Level { is_or, is_and, is_not, compares, adds, multiplies, negates, atom = 9 };
+
+Level level_of(ir::BinaryFn fn) {
+  using ir::BinaryFn;
+  switch (fn) {
+    case BinaryFn::logical_or:
+      return is_or;
+    case BinaryFn::logical_and:
+      return is_and;
+    case BinaryFn::add:
+    case BinaryFn::sub:
+      return adds;
+    case BinaryFn::mul:
+    case BinaryFn::div:
+    case BinaryFn::floordiv:
+    case BinaryFn::mod:
+      return multiplies;
+    case BinaryFn::maximum:
+    case BinaryFn::minimum:
+    case BinaryFn::pow:
+      return atom;
+    default:
+      return compares;
+  }
+}
+
+std::string quoted(const std::string& text) { return "\"" + text + "\""; }
+
+}  // namespace
+
+std::string Writer::dim(const Dim& dim) {
+  Dim named;
+  for (const Name& name : dim.factors) {
+    const auto known = program_.dims.find(name);
+    if (known != program_.dims.end() && known->second.local) declare(name);
+    const auto local = local_dims_.find(name);
+    named.factors.push_back(local == local_dims_.end() ? name : local->second);
+  }
+  return to_string(named);
+}
+
+/// A dim of a body is a dim of this body too.
+void Writer::declare(const Name& name) {
+  if (local_dims_.count(name)) return;
+  const ir::DimInfo& info = program_.dims.at(name);
+  Name own = info.shown.empty() ? name : info.shown;
+  for (int n = 2;; ++n) {
+    bool taken = program_.axes.count(own) > 0;
+    const auto known = program_.dims.find(own);
+    taken = taken || (known != program_.dims.end() && !known->second.local);
+    for (const auto& [unused, used] : local_dims_) taken = taken || used == own;
+    if (!taken) break;
+    own = info.shown + std::to_string(n);
+  }
+  local_dims_[name] = own;
+  std::string text;
+  if (info.size)
+    text = size(*info.size);
+  else if (!info.of.empty())
+    text = dim(Dim{info.of});
+  dim_lines_ += "    dim " + own + (text.empty() ? "" : " = " + text) + "\n";
+}
+
+std::string Writer::size(const ir::Arith& arith) {
+  ir::Arith named = arith;
+  const auto rename = [&](auto& self, ir::Arith& each) -> void {
+    if (each.kind == ir::Arith::Kind::size) each.text = dim(Dim{{each.text}});
+    for (ir::Arith& arg : each.args) self(self, arg);
+  };
+  rename(rename, named);
+  return ir::to_string(named);
+}
+
+std::string Writer::shape(const Shape& shape, std::optional<size_t> bracket) {
+  std::string text;
+  for (size_t i = 0; i < shape.dims.size(); ++i) {
+    std::string split = dim(shape.dims[i].dim);
+    for (const Axis& axis : shape.dims[i].axes) split += "/" + axis;
+    text += (text.empty() ? "" : " ") + (bracket == i ? "[" + split + "]" : split);
+  }
+  const std::string marks = to_string(shape.marks);
+  return text.empty() || marks.empty() ? text + marks : text + " " + marks;
+}
+
+std::string Writer::type_text(const Type& type) {
+  Shape dims;
+  dims.dims = type.dims;
+  return std::string(to_string(type.dtype)) + "[" + shape(dims) + "]" + to_string(type.marks);
+}
+
+std::string Writer::pattern(const ir::Pattern& pattern, bool result) {
+  std::string text;
+  for (size_t i = 0; i < pattern.left.size(); ++i)
+    text += (i ? ", " : "") + shape(pattern.left[i], i == pattern.bracket_operand
+                                                         ? pattern.left_bracket
+                                                         : std::nullopt);
+  return result ? text + " -> " + shape(pattern.right, pattern.right_bracket) : text;
+}
+
+std::string Writer::args(const Node& node) {
+  std::string text;
+  for (Ref ref : node.operands) text += (text.empty() ? "" : ", ") + expression(ref).text;
+  return text;
+}
+
+Writer::Text Writer::render(const Node& node) {
+  if (auto* op = std::get_if<ir::Op>(&node.op)) return render(*op, node);
+  return call(std::get<CallText>(node.op), node);
+}
+
+Writer::Text Writer::call(const CallText& call, const Node& node) {
+  std::string text = call.function + "(";
+  if (!call.left.empty() || call.right || !call.working.empty()) {
+    std::string inside;
+    for (const Shape& left : call.left) inside += (inside.empty() ? "" : ", ") + shape(left);
+    if (call.right) inside += " -> " + shape(*call.right);
+    if (!call.working.empty()) {
+      inside += ";";
+      for (const Dim& each : call.working) inside += " " + dim(each);
+    }
+    text += quoted(inside) + (node.operands.empty() ? "" : ", ");
+  }
+  for (size_t i = 0; i < node.operands.size(); ++i) {
+    const Name& keyword = call.keywords[i];
+    text += (i ? ", " : "") + (keyword.empty() ? "" : keyword + "=") +
+            expression(node.operands[i]).text;
+  }
+  return {text + ")", atom};
+}
+
+Writer::Text Writer::render(const ir::Op& op, const Node& node) {
+  const auto arg = [&](size_t i) { return expression(node.operands.at(i)).text; };
+  const auto patterned = [&](const ir::Pattern& p, const std::string& rest) {
+    return Text{std::string(ir::name_of(op)) + "(" + quoted(pattern(p)) + ", " + rest + ")", atom};
+  };
+  const auto to = [](const std::optional<Dtype>& dtype) {
+    return dtype ? std::string(", to=") + to_string(*dtype) : "";
+  };
+  const auto created = [&](const ir::Created& c) {
+    Shape dims;
+    dims.dims = c.shape.dims;
+    return shape(dims);
+  };
+  struct Visit {
+    Writer& w;
+    const Node& node;
+    const decltype(arg)& a;
+    const decltype(patterned)& with;
+    const decltype(to)& dtype;
+    const decltype(created)& dims;
+    const ir::Op& whole;
+
+    Text plain() { return {std::string(ir::name_of(whole)) + "(" + w.args(node) + ")", atom}; }
+    Text operator()(const ir::Number& op) { return {op.text, op.text[0] == '-' ? negates : atom}; }
+    Text operator()(const ir::SizeOf& op) {
+      return {"|" + (op.axis ? op.name : w.dim(Dim{{op.name}})) + "|", atom};
+    }
+    Text operator()(const ir::Unary& op) {
+      if (op.fn == ir::UnaryFn::neg) return {"-" + w.operand(node.operands[0], atom), negates};
+      if (op.fn == ir::UnaryFn::logical_not)
+        return {"not " + w.operand(node.operands[0], compares), is_not};
+      return plain();
+    }
+    Text operator()(const ir::Binary& op) {
+      const Level level = level_of(op.fn);
+      if (level == atom) return plain();
+      const int left = level == compares ? adds : level, right = level + 1;
+      return {w.operand(node.operands[0], left) + " " + ir::name_of(whole) + " " +
+                  w.operand(node.operands[1], right),
+              level};
+    }
+    Text operator()(const ir::Cast& op) { return {to_string(op.to) + ("(" + a(0)) + ")", atom}; }
+    Text operator()(const ir::Fold& op) {
+      return {"fold(" + a(0) + ", " + (op.tag ? quoted(*op.tag) : a(1)) + ")", atom};
+    }
+    Text operator()(const ir::Einsum& op) {
+      return with(op.pattern, w.args(node) + dtype(op.to));
+    }
+    Text operator()(const ir::Reduce& op) {
+      return with(op.pattern, w.args(node) + dtype(op.to));
+    }
+    Text operator()(const ir::Read& op) { return with(op.pattern, a(0) + ", at=" + a(1)); }
+    Text operator()(const ir::Write& op) {
+      return with(op.pattern, a(0) + ", " + a(1) + ", at=" + a(2));
+    }
+    Text operator()(const ir::Roll& op) { return with(op.pattern, a(0) + ", by=" + a(1)); }
+    Text operator()(const ir::Ppermute& op) { return with(op.pattern, a(0) + ", by=" + a(1)); }
+    Text operator()(const ir::Iota& op) {
+      const std::string which = w.dim(op.created.shape.dims.at(op.dim).dim);
+      const bool one = op.created.shape.dims.size() == 1;
+      return {"iota(" + quoted(dims(op.created) + (one ? "" : "; " + which)) + ")", atom};
+    }
+    Text operator()(const ir::Random& op) {
+      return {std::string(ir::name_of(whole)) + "(" + quoted(dims(op.created)) + ", " + a(0) + ")",
+              atom};
+    }
+    Text operator()(const ir::Zeros&) {
+      return {"zeros(" + w.type_text(node.types[0]) + ")", atom};
+    }
+    Text operator()(const ir::Ordered& op) {
+      const std::string which = w.dim(op.pattern.left.at(0).dims.at(op.dim).dim);
+      return {std::string(ir::name_of(whole)) + "(" +
+                  quoted(w.pattern(op.pattern, false) + "; " + which) + ", " + a(0) + ")",
+              atom};
+    }
+    Text operator()(const ir::Entry&) {
+      return {w.operand(node.operands[0], atom) + "[" + a(1) + "]", atom};
+    }
+  };
+  Visit visit{*this, node, arg, patterned, to, created, op};
+  return std::visit(
+      [&](const auto& each) -> Text {
+        if constexpr (requires { visit(each); })
+          return visit(each);
+        else if constexpr (requires { each.pattern; })
+          return patterned(each.pattern, args(node));
+        else
+          return visit.plain();
+      },
+      op);
+}
+
+}  // namespace shardproof::grad

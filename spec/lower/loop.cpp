@@ -1,0 +1,269 @@
+#include "spec/lower/loop.h"
+
+#include <algorithm>
+#include <cctype>
+#include <unordered_map>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::lower {
+
+namespace {
+
+/// "carry0.1": no parameter has such a name, a part of a path does not begin with a digit.
+bool is_carry(const std::string& name) {
+  const size_t point = name.find('.');
+  return name.rfind("carry", 0) == 0 && point != std::string::npos && point + 1 < name.size() &&
+         std::isdigit(static_cast<unsigned char>(name[point + 1])) != 0;
+}
+
+std::string kind_of(Dtype dtype) {
+  return dtype == Dtype::boolean ? "?" : is_integer(dtype) ? "#" : dtype == Dtype::key ? "!" : "";
+}
+
+/// The leaves of carries of one depth in a term, except where an inner loop of that depth binds
+/// them.
+struct CarryFinder {
+  algebra::Engine& g;
+  std::string prefix, binder;
+  std::unordered_map<uint32_t, std::set<Name>> found = {};
+
+  CarryFinder(algebra::Engine& engine, size_t depth)
+      : g(engine),
+        prefix("carry" + std::to_string(depth) + "."),
+        binder("scan@" + std::to_string(depth) + " ") {}
+
+  const std::set<Name>& of(Nf e) {
+    if (auto it = found.find(e.id); it != found.end()) return it->second;
+    std::set<Name> names;
+    for (const algebra::Term& t : algebra::Poly(g.terms(e)))
+      for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) add(f.atom, &names);
+    return found[e.id] = std::move(names);
+  }
+  void add(algebra::AtomId id, std::set<Name>* names) {
+    const algebra::Atom atom = g.atoms[id];
+    const bool app = atom.kind == algebra::AtomKind::app;
+    const algebra::Tensor tensor = app ? g.tensors[atom.ref] : algebra::Tensor{};
+    if (app && tensor.op == algebra::Op::symbol && tensor.name.rfind(binder, 0) == 0) return;
+    if (app && tensor.op == algebra::Op::leaf && tensor.name.rfind(prefix, 0) == 0)
+      names->insert(tensor.name);
+    else if (app && tensor.op != algebra::Op::leaf)
+      join(of(tensor.body), names);
+    for (Nf arg : atom.args) join(of(arg), names);
+  }
+  static void join(const std::set<Name>& more, std::set<Name>* names) {
+    names->insert(more.begin(), more.end());
+  }
+};
+
+enum class Role { stack, constant, sum, dead };
+
+struct Lowering {
+  Context& c;
+  const LoopText& text;
+  const size_t count;
+  const Var n;
+  CarryFinder finder;
+  std::vector<Role> role = {};
+  std::vector<size_t> stacks = {};  // the carries that are stacks, in order
+  std::vector<Tensor> leaves = {};  // of the last lowering at leaves
+  Step at_leaves = {};
+  std::vector<Tensor> at_n = {};  // the carries at step n
+  Step at_step = {};
+
+  Nf one() { return c.a.number(1); }
+  std::string label(size_t number, size_t carry) const {
+    return std::to_string(number) + kind_of(text.carries[carry].dtype);
+  }
+  Name leaf_name(size_t number, size_t carry) const { return finder.prefix + label(number, carry); }
+  Tensor leaf(size_t number, size_t carry) {
+    return c.leaf(leaf_name(number, carry), text.carries[carry].slots, text.carries[carry].dtype);
+  }
+  bool depends(const Tensor& t, const Tensor& leaf) {
+    const std::set<Name>& inside = finder.of(t.body);
+    for (const Name& name : finder.of(leaf.body))
+      if (inside.count(name)) return true;
+    return false;
+  }
+  Nf increment(const Step& step, size_t i, const Tensor& value) {
+    return c.a.sub(step.next[i].body, value.body);
+  }
+
+  /// The leaves are numbered by position.
+  void first_look() {
+    for (size_t i = 0; i < count; ++i) leaves.push_back(leaf(i, i));
+    at_leaves = text.step(leaves);
+    role.assign(count, Role::dead);
+    for (size_t i = 0; i < count; ++i)
+      if (text.carries[i].needed || used(at_leaves.emit, leaves[i])) reach(i);
+    for (size_t i = 0; i < count; ++i) classify(i);
+    for (size_t i = 0; i < count; ++i)
+      if (role[i] == Role::stack) stacks.push_back(i);
+  }
+  bool used(const std::vector<Tensor>& by, const Tensor& leaf) {
+    return std::any_of(by.begin(), by.end(), [&](const Tensor& t) { return depends(t, leaf); });
+  }
+  void reach(size_t i) {
+    if (role[i] != Role::dead) return;
+    role[i] = Role::stack;
+    for (size_t k = 0; k < count; ++k)
+      if (depends(at_leaves.next[i], leaves[k])) reach(k);
+  }
+  void classify(size_t i) {
+    if (role[i] != Role::stack) return;
+    const Nf more = increment(at_leaves, i, leaves[i]);
+    if (c.a.is_zero(more)) role[i] = Role::constant;
+    if (c.a.is_zero(more) || depends({{}, more}, leaves[i])) return;
+    for (size_t k = 0; k < count; ++k)
+      if (k != i && role[k] != Role::dead && depends(at_leaves.next[k], leaves[i])) return;
+    role[i] = Role::sum;
+  }
+
+  /// The leaves of the stacks come first; a constant is its first value.
+  void number_anew() {
+    const std::vector<size_t> before = stacks;
+    for (size_t i = 0; i < count; ++i)
+      if (role[i] == Role::dead && text.taped) stacks.push_back(i);
+    if (before.size() == count) return;
+    for (size_t k = 0; k < stacks.size(); ++k) leaves[stacks[k]] = leaf(k, stacks[k]);
+    for (size_t i = 0, further = stacks.size(); i < count; ++i) {
+      if (role[i] == Role::constant) leaves[i] = text.carries[i].init;
+      if (role[i] == Role::sum || (role[i] == Role::dead && !text.taped))
+        leaves[i] = leaf(further++, i);
+    }
+    if (!stacks.empty()) at_leaves = text.step(leaves);
+  }
+
+  /// The stacks that decide stack i, in order.
+  std::vector<size_t> closure(size_t i) {
+    std::set<size_t> in = {i};
+    for (bool grown = true; grown;) {
+      grown = false;
+      for (size_t k : std::set<size_t>(in))
+        for (size_t j : stacks)
+          if (depends(at_leaves.next[k], leaves[j])) grown |= in.insert(j).second;
+    }
+    return {in.begin(), in.end()};
+  }
+  algebra::Lambda lambda(const Tensor& t, bool by_step) const {
+    algebra::Lambda result{{}, t.body};
+    if (by_step) result.index.push_back(n);
+    result.index.insert(result.index.end(), t.index.begin(), t.index.end());
+    return result;
+  }
+  std::string numbered(size_t carry) const {
+    const auto at = std::find(stacks.begin(), stacks.end(), carry) - stacks.begin();
+    return label(static_cast<size_t>(at), carry);
+  }
+  /// Carry i at the start of step `at`; the step after the last one is where the loop ends.
+  Tensor stack(size_t i, Nf at) {
+    std::vector<algebra::Lambda> parts;
+    const std::vector<size_t> carries = closure(i);
+    for (size_t k : carries) parts.push_back(lambda(text.carries[k].init, false));
+    for (size_t k : carries) parts.push_back(lambda(at_leaves.next[k], true));
+    std::string name = finder.binder + (text.reverse ? "reverse " : "") + numbered(i) + " of";
+    for (size_t k : carries) name += " " + numbered(k);
+    const Carry& carry = text.carries[i];
+    algebra::LeafFacts facts;
+    facts.integer = is_integer(carry.dtype), facts.boolean = carry.dtype == Dtype::boolean;
+    std::vector<Nf> index = {at};
+    for (Nf term : c.terms(carry.slots)) index.push_back(term);
+    return c.tensor(carry.slots, c.a.opaque(name, parts, index, facts));
+  }
+
+  void at_its_step() {
+    if (count == 0) return (void)(at_step = at_leaves);
+    at_n = leaves;
+    for (size_t i : stacks) at_n[i] = stack(i, c.a.var(n));
+    at_step = text.step(at_n);
+    bool sums = false;
+    for (size_t i = 0; i < count; ++i)
+      sums |= role[i] == Role::sum && (text.taped || used(at_step.emit, leaves[i]));
+    if (!sums) return;
+    for (size_t i = 0; i < count; ++i)
+      if (role[i] == Role::sum) at_n[i] = sum(i, true);
+    const Step first = at_step;
+    at_step = text.step(at_n);
+    at_step.next = first.next;  // next - leaf is the increment
+  }
+  /// What was added before step n, or in all.
+  Tensor sum(size_t i, bool before) {
+    const Tensor& init = text.carries[i].init;
+    Nf more = increment(at_step, i, leaves[i]);
+    Var step = n;
+    if (before) {
+      step =
+          c.loop_index(std::to_string(text.depth) + " " + to_string(text.dim) + "'", c.a.range(n));
+      const Nf k = c.a.var(step), here = c.a.var(n);
+      more = c.a.substitute(more, {{n, k}});
+      more = c.a.mul(more,
+                     c.a.le0(c.a.add(text.reverse ? c.a.sub(here, k) : c.a.sub(k, here), one())));
+    }
+    return {init.index, c.a.add(init.body, c.a.sum({step}, more))};
+  }
+
+  Tensor last(size_t i) {
+    const Nf end = text.reverse ? c.a.number(0) : c.a.sub(c.a.range(n), one());
+    if (role[i] == Role::dead) return c.tensor(text.carries[i].slots, c.a.number(0));
+    if (role[i] == Role::constant) return text.carries[i].init;
+    if (role[i] == Role::sum) return sum(i, false);
+    if (finder.of(at_leaves.next[i].body).empty())  // the last step's alone
+      return {at_step.next[i].index, c.a.substitute(at_step.next[i].body, {{n, end}})};
+    return stack(i, text.reverse ? c.a.number(-1) : c.a.range(n));
+  }
+
+  void show() {
+    Loop shown{to_string(text.dim), {}, {}, {}, at_leaves.next, at_leaves.emit};
+    for (size_t i = 0; i < count; ++i) {
+      shown.carries.push_back(text.carries[i].name);
+      shown.leaves.push_back(leaf_name(i, i));
+      shown.init.push_back(text.carries[i].init);
+    }
+    c.loops.push_back(std::move(shown));
+  }
+
+  LoopValue run() {
+    first_look();
+    if (!c.quiet()) show();
+    const Context::Quiet quiet(c);
+    number_anew();
+    at_its_step();
+    LoopValue result{n, {}, at_step.emit};
+    for (size_t i = 0; i < count; ++i) result.last.push_back(last(i));
+    return result;
+  }
+};
+
+}  // namespace
+
+Var step_index(Context& c, const Dim& dim, size_t depth) {
+  return c.loop_index(std::to_string(depth) + " " + to_string(dim), c.size(dim));
+}
+
+LoopValue lower_loop(Context& c, const LoopText& text) {
+  const Var n = step_index(c, text.dim, text.depth);
+  return Lowering{c, text, text.carries.size(), n, {c.a.engine(), text.depth}}.run();
+}
+
+bool Context::mentions_carry(Nf e) {
+  algebra::Engine& g = a.engine();
+  for (const algebra::Term& t : g.terms(e))
+    for (const algebra::Factor& f : g.factors(t.mono)) {
+      const algebra::Atom& atom = g.atoms[f.atom];
+      for (Nf arg : atom.args)
+        if (mentions_carry(arg)) return true;
+      if (atom.kind != algebra::AtomKind::app) continue;
+      const algebra::Tensor& tensor = g.tensors[atom.ref];
+      const bool leaf = tensor.op == algebra::Op::leaf;
+      if (leaf ? is_carry(tensor.name) : mentions_carry(tensor.body)) return true;
+    }
+  return false;
+}
+
+Var Context::loop_index(const std::string& key, Nf range) {
+  const auto found = vars_.find({"loop " + key, range.id});
+  if (found != vars_.end()) return found->second;
+  return vars_[{"loop " + key, range.id}] = a.fresh(range, key.substr(key.find(' ') + 1));
+}
+
+}  // namespace shardproof::lower

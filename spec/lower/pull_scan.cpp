@@ -1,0 +1,112 @@
+// A scan backwards is a scan in reverse order: its carries are the cotangents of the carries, and
+// its body is the way back through the body at the carries of step n. What the body takes from
+// outside gets the sum of all steps' shares.
+#include <algorithm>
+
+#include "spec/lower/derivative.h"
+#include "spec/lower/loop.h"
+
+namespace shardproof::lower {
+
+namespace {
+
+struct Back {
+  Pull& p;
+  const ir::Scan& op;
+  const ir::Block& body;
+  const Var n;
+  std::vector<size_t> carries = {};       // those with a cotangent
+  std::vector<ir::ValueId> outside = {};  // values from outside that want one
+
+  const ir::Value& value(ir::ValueId v) const { return p.site.frame.function.values.at(v); }
+
+  void find() {
+    for (size_t i = 0; i < body.next.size(); ++i)
+      if (p.all.wants(body.params.at(i + 1))) carries.push_back(i);
+    std::set<ir::ValueId> inside(body.params.begin(), body.params.end()), seen;
+    for (const ir::Instr& instr : body.instrs) {
+      for (ir::ValueId v : made_by(instr)) inside.insert(v);
+    }
+    for (ir::ValueId v : uses(p.site.instr))
+      if (!inside.count(v) && p.all.wants(v) && seen.insert(v).second && used_inside(v))
+        outside.push_back(v);
+  }
+  /// Results of the instruction and of what its body holds.
+  static std::vector<ir::ValueId> made_by(const ir::Instr& instr) {
+    std::vector<ir::ValueId> result = instr.results;
+    std::visit(
+        [&](const auto& inner) {
+          if constexpr (requires { inner.body; }) {
+            result.insert(result.end(), inner.body->params.begin(), inner.body->params.end());
+            for (const ir::Instr& each : inner.body->instrs)
+              for (ir::ValueId v : made_by(each)) result.push_back(v);
+          }
+        },
+        instr.op);
+    return result;
+  }
+  bool used_inside(ir::ValueId v) const {
+    const auto is = [&](ir::ValueId w) { return w == v; };
+    return std::any_of(body.next.begin(), body.next.end(), is) ||
+           std::any_of(body.emit.begin(), body.emit.end(), is) ||
+           std::any_of(body.instrs.begin(), body.instrs.end(), [&](const ir::Instr& instr) {
+             const std::vector<ir::ValueId> used = uses(instr);
+             return std::any_of(used.begin(), used.end(), is);
+           });
+  }
+
+  LoopText text() {
+    LoopText result{op.dim, !op.reverse, p.site.frame.depth, {}, false, {}};
+    for (size_t i : carries) {
+      const ir::Value& carry = value(body.params.at(i + 1));
+      const Slots own = p.c.slots(carry.type.dims);
+      result.carries.push_back(
+          {"g_" + carry.name, own, carry.type.dtype, p.c.tensor(own, last(i, own)), p.wants(i)});
+    }
+    result.step = [this](const std::vector<Tensor>& at) { return step(at); };
+    return result;
+  }
+  Nf last(size_t i, const Slots& own) const {
+    const ir::ValueId v = p.site.instr.results.at(i);
+    return v == ir::no_value ? p.c.a.number(0) : p.c.at(p.all.of(v), own);
+  }
+
+  Step step(const std::vector<Tensor>& at) {
+    Cotangents inner = p.all.empty();
+    for (size_t k = 0; k < carries.size(); ++k) inner.add(body.next.at(carries[k]), at[k]);
+    for (size_t k = 0; k < body.emit.size(); ++k) add_emitted(inner, k);
+    ++p.site.frame.depth;
+    inner.back(body);
+    --p.site.frame.depth;
+    Step result;
+    for (size_t i : carries) result.next.push_back(inner.of(body.params.at(i + 1)));
+    for (ir::ValueId v : outside) result.emit.push_back(inner.of(v));
+    return result;
+  }
+  /// Entry n of the cotangent of what was emitted.
+  void add_emitted(Cotangents& inner, size_t k) {
+    const ir::ValueId stacked = p.site.instr.results.at(body.next.size() + k);
+    if (stacked == ir::no_value || !p.all.arrived(stacked)) return;
+    const Slots own = p.c.slots(value(body.emit[k]).type.dims), over = p.c.slots(op.dim);
+    std::vector<Nf> index = p.c.split(p.c.a.var(n), over);
+    for (Nf term : p.c.terms(own)) index.push_back(term);
+    inner.add(body.emit[k], {p.c.vars(own), p.c.at(p.all.of(stacked), index)});
+  }
+
+  void run() {
+    find();
+    const LoopValue loop = lower_loop(p.c, text());
+    for (size_t k = 0; k < carries.size(); ++k)
+      if (p.wants(carries[k])) p.give(carries[k], loop.last[k]);
+    for (size_t k = 0; k < outside.size(); ++k)
+      p.all.add(outside[k], {loop.emit[k].index, p.c.a.sum({n}, loop.emit[k].body)});
+  }
+};
+
+}  // namespace
+
+void pull_op(Pull& p, const ir::Scan& op) {
+  Back{p, op, *op.body, step_index(p.c, op.dim, p.site.frame.depth)}.run();
+}
+
+}  // namespace shardproof::lower
