@@ -69,7 +69,10 @@ class Completer {
     if (ir::Block* body = body_of(instr.op)) return complete(*body);
     if (auto* call = std::get_if<ir::Call>(&instr.op))
       return called(instr, program_.functions.at(call->function));
-    if (std::holds_alternative<ir::Grad>(instr.op)) return;
+    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) {
+      if (grad->with_value) called(instr, program_.functions.at(grad->function));
+      return;  // gradients have the types that the resolver wrote
+    }
     rewrite(instr);
     follow_others(instr);
     conclude(instr);

@@ -96,11 +96,12 @@ Fault passed_on(const Site& site, Family family, std::string text, ir::ValueId v
 }
 
 Fault followed_by(const Ground& ground, const Site& site, Family family, std::string text,
-                  std::vector<ir::Instr> before, ir::Op op, std::vector<ir::ValueId> operands) {
+                  std::vector<ir::Instr> before, ir::Op op, std::vector<ir::ValueId> operands,
+                  size_t which) {
   ir::Instr first = *site.instr;
-  const ir::ValueId result = first.results.at(0);
+  const ir::ValueId result = first.results.at(which);
   const ir::ValueId between = fresh_id(ground, 0);
-  first.results[0] = between;
+  first.results[which] = between;
   ir::Instr second{std::move(op), std::move(operands), {result}, first.place, {}};
   for (ir::ValueId& operand : second.operands)
     if (operand == ir::no_value) operand = between;

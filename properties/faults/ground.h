@@ -46,10 +46,11 @@ Fault replaced(const Site& site, Family family, std::string text, std::vector<ir
 Fault with_op(const Site& site, Family family, std::string text, ir::Op op);
 /// The instruction is gone; its result is `value`.
 Fault passed_on(const Site& site, Family family, std::string text, ir::ValueId value);
-/// An instruction behind the one at the site: it takes its result, and makes what the others use.
-/// `operand` of `extra` that is no_value is the result.
+/// An instruction behind the one at the site: it takes result `which`, and makes what the others
+/// use. `operand` of `extra` that is no_value is the result.
 Fault followed_by(const Ground& ground, const Site& site, Family family, std::string text,
-                  std::vector<ir::Instr> before, ir::Op op, std::vector<ir::ValueId> operands);
+                  std::vector<ir::Instr> before, ir::Op op, std::vector<ir::ValueId> operands,
+                  size_t which = 0);
 
 /// The id of the k-th fresh value.
 ir::ValueId fresh_id(const Ground& ground, size_t k);

@@ -6,7 +6,6 @@
 
 #include "properties/faults/complete.h"
 #include "properties/faults/numbers.h"
-#include "properties/generators/mesh_run.h"
 #include "spec/check/bounds.h"
 #include "spec/check/conditions.h"
 #include "spec/check/walk.h"
@@ -22,16 +21,6 @@ const char* to_string(Outcome outcome) {
 
 namespace {
 
-/// A callee that assumes more than its file does is compared by its body, as in check().
-bool assumes_more(const ir::Program& program, const PlanReport& report) {
-  return std::any_of(
-      report.assumptions.begin(), report.assumptions.end(), [&](const std::string& assumption) {
-        return std::none_of(
-            program.requirements.begin(), program.requirements.end(),
-            [&](const auto& each) { return ir::to_string(each.condition) == assumption; });
-      });
-}
-
 /// The number of an instruction in the function, loops before their bodies.
 std::optional<size_t> number_of(const ir::Function& function, const ir::Instr* wanted) {
   std::optional<size_t> found;
@@ -45,32 +34,34 @@ std::optional<size_t> number_of(const ir::Function& function, const ir::Instr* w
 
 }  // namespace
 
-std::unique_ptr<Field> Field::open(const std::string& path, Checker checker,
+std::unique_ptr<Field> Field::open(const std::string& path, bool derived, Checker checker,
                                    const FileReader& reader) {
-  std::unique_ptr<Field> field(new Field(std::move(checker)));
-  CheckOptions options;
-  options.fixes = false;
-  const CheckedProgram checked = check(field->sources_, path, reader, options);
-  if (!checked.readable()) return nullptr;
-  field->program_ = field->mutant_ = checked.program();
-  const size_t count = field->program_.functions.size();
-  field->steps_ = find_steps(field->program_);
-  field->proved_.assign(count, false);
-  for (size_t f = 0; f < count; ++f) field->types_.push_back(checked.types(f));
-  field->backwards_ = properties::written_backwards(field->program_);
-  for (const PlanReport& report : checked.plans()) {
-    const ir::Function& plan = field->program_.functions.at(report.function);
-    if (report.verdict != Verdict::proved || !plan.model || plan.trusted) continue;
-    field->proved_[report.function] = !assumes_more(field->program_, report);
-    if (!report.imported) field->plans_.push_back(report.function);
+  auto file = properties::with_backwards(path, reader, derived);
+  if (!file || (file->written.empty() && file->derived.empty())) return nullptr;
+  return std::unique_ptr<Field>(new Field(std::move(file), std::move(checker)));
+}
+
+Field::Field(std::unique_ptr<properties::WithBackwards> file, Checker checker)
+    : checker_(std::move(checker)),
+      file_(std::move(file)),
+      mutant_(file_->program),
+      steps_(find_steps(file_->program)) {}
+
+std::vector<Planned> Field::plans() const {
+  std::vector<Planned> plans;
+  for (size_t f : file_->written) {
+    const ir::Function& function = program().functions[f];
+    const bool step = function.uses_gradients;
+    plans.push_back({f, step ? "step" : function.implements_grad ? "backward" : "forward"});
   }
-  return field->plans_.empty() ? nullptr : std::move(field);
+  for (size_t f : file_->derived) plans.push_back({f, "derived"});
+  return plans;
 }
 
 std::string Field::place(SourceRange range) const {
   if (range.file < 0) return "?";
-  const std::string name = std::filesystem::path(sources_.file(range.file).path).filename();
-  return name + ":" + std::to_string(sources_.locate(range.file, range.begin).line);
+  const std::string name = std::filesystem::path(file_->sources->file(range.file).path).filename();
+  return name + ":" + std::to_string(file_->sources->locate(range.file, range.begin).line);
 }
 
 Judgement Field::judge(const Ground& ground, const Fault& fault) {
@@ -113,7 +104,7 @@ Judgement Field::refused(const ir::Function& function, const RefusedOp& refused,
 }
 
 void Field::compare(size_t plan, const std::vector<Type>& types, Judgement& judgement) {
-  const ComparedPlan compared = checker_.compare(mutant_, plan, proved_);
+  const ComparedPlan compared = checker_.compare(mutant_, plan, file_->proved);
   if (!compared.diagnostics.empty()) {
     judgement.code = compared.diagnostics.front().code;
     judgement.why = compared.diagnostics.front().message;
@@ -122,9 +113,9 @@ void Field::compare(size_t plan, const std::vector<Type>& types, Judgement& judg
     judgement.outcome = Outcome::by_algebra;
     return;
   }
-  std::vector<std::vector<Type>> all = types_;
+  denote::Types all = file_->types;
   all.at(plan) = types;
-  const Agreement run = run_on_meshes(mutant_, all, plan, backwards_);
+  const Agreement run = run_on_meshes(mutant_, all, plan, file_->backwards);
   judgement.meshes = run.meshes;
   if (compared.verdict == Verdict::proved) {
     judgement.outcome = Outcome::equal;

@@ -4,9 +4,8 @@
 #include <memory>
 
 #include "properties/faults/ground.h"
-#include "spec/check/check.h"
+#include "properties/generators/with_backwards.h"
 #include "spec/check/comparison.h"
-#include "spec/denote/evaluate.h"
 
 namespace shardproof::faults {
 
@@ -39,17 +38,24 @@ struct Judgement {
   int meshes = 0;         ///< of an equal one: the sizes at which it was run on a mesh and agreed
 };
 
-/// A checked file with the plans of it that are proved.
+/// A plan to be given faults, and what it is: "forward", "backward", "derived" backward, "step".
+struct Planned {
+  size_t plan;
+  std::string kind;
+};
+
+/// A checked file with its proved plans.
 class Field {
  public:
-  /// Null where the file cannot be read or has no proved plan with a model.
-  static std::unique_ptr<Field> open(const std::string& path, Checker checker = {},
+  /// Null where the file cannot be read or has no proved plan with a model. `derived`: also the
+  /// derived backwards of its plans.
+  static std::unique_ptr<Field> open(const std::string& path, bool derived = false,
+                                     Checker checker = {},
                                      const FileReader& reader = disk_reader());
 
-  const Sources& sources() const { return sources_; }
-  const std::vector<size_t>& plans() const { return plans_; }
-  const ir::Program& program() const { return program_; }
-  Ground ground(size_t plan) const { return {program_, plan, steps_.at(plan)}; }
+  std::vector<Planned> plans() const;
+  const ir::Program& program() const { return file_->program; }
+  Ground ground(size_t plan) const { return {file_->program, plan, steps_.at(plan)}; }
 
   Judgement judge(const Ground& ground, const Fault& fault);
   /// The plan as it is: it must be equal, and agree on meshes.
@@ -58,20 +64,16 @@ class Field {
   std::string place(SourceRange range) const;
 
  private:
-  explicit Field(Checker checker) : checker_(std::move(checker)) {}
+  Field(std::unique_ptr<properties::WithBackwards> file, Checker checker);
   Judgement judge(size_t plan, const Fault* fault);
   Judgement refused(const ir::Function& function, const RefusedOp& refused,
                     const Fault* fault) const;
   void compare(size_t plan, const std::vector<Type>& types, Judgement& judgement);
 
   Checker checker_;
-  Sources sources_;
-  ir::Program program_;
-  ir::Program mutant_;  ///< the same, but for the plan that is judged
-  std::vector<std::vector<Type>> types_;
-  std::vector<bool> steps_, proved_;
-  std::vector<size_t> plans_;
-  denote::Backwards backwards_;  ///< hand-written ones
+  std::unique_ptr<properties::WithBackwards> file_;
+  ir::Program mutant_;  ///< the file's, but for the plan that is judged
+  std::vector<bool> steps_;
 };
 
 }  // namespace shardproof::faults

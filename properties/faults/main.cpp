@@ -1,5 +1,5 @@
-// plant-faults [--each N] [--seed N] [--json FILE] [--list] [file or folder ...]: plants
-// faults in every proved plan and prints what became of them. Exits 1 if one survived.
+// plant-faults [--each N] [--seed N] [--json FILE] [--list] [--derived] [file or folder ...]:
+// plants faults in every proved plan and prints what became of them. Exits 1 if one survived.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -35,6 +35,8 @@ int main(int argc, char** argv) {
       sample.seed = static_cast<unsigned>(std::stoul(argv[++i]));
     else if (arg == "--json" && more)
       json = argv[++i];
+    else if (arg == "--derived")
+      sample.derived = true;
     else if (arg == "--list")
       sample.list_all = true;
     else

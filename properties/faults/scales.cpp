@@ -36,19 +36,20 @@ void drop_scales(const Ground& ground, const Site& site, Faults& faults) {
 }
 
 void axis_scales(const Ground& ground, const Site& site, Faults& faults) {
-  if (!site.instr || site.instr->results.size() != 1 || !may_be_scaled(site.instr->op)) return;
-  if (!is_float(ground.type(site.instr->results[0]).dtype)) return;
-  for (const Axis& axis : ground.axes)
-    for (ir::BinaryFn fn : {mul, div}) {
-      const ir::ValueId size = fresh_id(ground, 1);
-      Fault fault = followed_by(
-          ground, site, Family::axis_scale,
-          std::string(ir::name_of(site.instr->op)) + (fn == mul ? " * |" : " / |") + axis + "|",
-          {{ir::SizeOf{axis, true}, {}, {size}, site.instr->place, {}}}, ir::Binary{fn},
-          {ir::no_value, size});
-      fault.fresh.push_back(fresh_number());
-      faults.push_back(std::move(fault));
-    }
+  if (!site.instr || !may_be_scaled(site.instr->op)) return;
+  for (size_t i = 0; i < site.instr->results.size(); ++i)
+    for (const Axis& axis : ground.axes)
+      for (ir::BinaryFn fn : {mul, div}) {
+        const ir::ValueId result = site.instr->results[i], size = fresh_id(ground, 1);
+        if (result == ir::no_value || !is_float(ground.type(result).dtype)) continue;
+        Fault fault =
+            followed_by(ground, site, Family::axis_scale,
+                        shown(ground, result) + (fn == mul ? " * |" : " / |") + axis + "|",
+                        {{ir::SizeOf{axis, true}, {}, {size}, site.instr->place, {}}},
+                        ir::Binary{fn}, {ir::no_value, size}, i);
+        fault.fresh.push_back(fresh_number());
+        faults.push_back(std::move(fault));
+      }
 }
 
 }  // namespace shardproof::faults

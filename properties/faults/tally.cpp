@@ -58,6 +58,13 @@ void list(const Field& field, const Ground& ground, const Fault& fault, const Ju
   tally.listed.push_back({judgement.outcome, judgement.survived, std::move(text)});
 }
 
+Row& row_of(Tally& tally, const std::string& name) {
+  for (Row& row : tally.rows)
+    if (row.name == name) return row;
+  tally.rows.push_back({.name = name});
+  return tally.rows.back();
+}
+
 void plant(Field& field, size_t plan, const Sample& sample, std::mt19937& rng, Row& row,
            Tally& tally) {
   const Ground ground = field.ground(plan);
@@ -77,13 +84,13 @@ void plant(Field& field, size_t plan, const Sample& sample, std::mt19937& rng, R
 
 void plant(const std::string& name, const std::string& path, const Sample& sample,
            const Checker& checker, Tally& tally, const FileReader& reader) {
-  const std::unique_ptr<Field> field = Field::open(path, checker, reader);
+  const std::unique_ptr<Field> field = Field::open(path, sample.derived, checker, reader);
   if (!field) return;
-  if (tally.rows.empty() || tally.rows.back().name != name) tally.rows.push_back({.name = name});
   std::mt19937 rng(sample.seed);
-  Row row;
-  for (size_t plan : field->plans()) plant(*field, plan, sample, rng, row, tally);
-  tally.rows.back().add(row);
+  for (const Planned& each : field->plans()) {
+    Row& row = row_of(tally, each.kind == "forward" ? name : name + ", " + each.kind);
+    plant(*field, each.plan, sample, rng, row, tally);
+  }
 }
 
 }  // namespace shardproof::faults

@@ -34,12 +34,13 @@ struct Tally {
 };
 
 struct Sample {
-  size_t each = 0;  ///< faults per plan and family; 0: all
+  size_t each = 0;       ///< faults per plan and family; 0: all
+  bool derived = false;  ///< also of derived backwards
   unsigned seed = 1;
   bool list_all = false;  ///< and not only what needs a look
 };
 
-/// Judges the faults of every proved plan of a file, in a row of that name.
+/// Judges the faults of every proved plan of a file, in rows of that name and the plans' kind.
 void plant(const std::string& row, const std::string& path, const Sample& options,
            const Checker& checker, Tally& tally, const FileReader& reader = disk_reader());
 

@@ -100,8 +100,7 @@ denote::Backwards written_backwards(const ir::Program& program) {
 std::string first_difference(const CheckedProgram& checked, size_t plan,
                              const denote::Backwards& backwards) {
   denote::Types types;
-  for (size_t f = 0; f < checked.program().functions.size(); ++f)
-    types.push_back(checked.types(f));
+  for (size_t f = 0; f < checked.program().functions.size(); ++f) types.push_back(checked.types(f));
   std::vector<Divisibility> conditions;
   for (const PlanReport& report : checked.plans())
     conditions.insert(conditions.end(), report.conditions.begin(), report.conditions.end());
