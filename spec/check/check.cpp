@@ -276,11 +276,14 @@ class PlanChecker {
   }
 
   void compare(size_t f, PlanReport& report) {
-    std::vector<bool> proved;
-    for (size_t g = 0; g < verdicts_.size(); ++g)
-      proved.push_back(g < f && verdicts_[g] == Verdict::proved &&
-                       program().functions[g].model.has_value() && !assumes_[g]);
-    ComparedPlan compared = compare_with_model(program(), f, proved, options_.inline_plans);
+    std::vector<bool> proved, where_assumed;
+    for (size_t g = 0; g < verdicts_.size(); ++g) {
+      where_assumed.push_back(g < f && verdicts_[g] == Verdict::proved &&
+                              program().functions[g].model.has_value());
+      proved.push_back(where_assumed[g] && !assumes_[g]);
+    }
+    ComparedPlan compared =
+        compare_with_model(program(), f, proved, options_.inline_plans, &where_assumed);
     report.verdict = compared.verdict;
     report.proof = compared.proof;
     note_assumptions(report, std::move(compared.assumptions));

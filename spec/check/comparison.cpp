@@ -99,11 +99,13 @@ Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
 }  // namespace
 
 ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
-                                const std::vector<bool>& proved, bool inline_plans) {
+                                const std::vector<bool>& proved, bool inline_plans,
+                                const std::vector<bool>* where_assumed) {
   const size_t model = *program.functions[plan].model;
   lower::Options options;
   options.use_models = !inline_plans;
   options.proved = &proved;
+  options.equal = where_assumed == nullptr ? &proved : where_assumed;
   const lower::Comparison compared = lower::compare_functions(program, plan, model, options);
   ComparedPlan result;
   result.assumptions = compared.assumptions;
