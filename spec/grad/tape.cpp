@@ -60,6 +60,8 @@ class Recorder {
     tape_ = &result_->top;
     Frame frame{f, {}, ""};
     const ir::Function& plan = program_.functions.at(f);
+    if (plan.implements_grad)
+      refuse("E0217", {plan.name_range, {}, {}}, "no gradient of " + plan.name + ": it is one");
     for (ir::ValueId v : plan.params) tape_->params.push_back(declare(frame, v));
     body(frame);
     for (ir::ValueId v : plan.returned) tape_->out.push_back(frame.values.at(v));
