@@ -9,6 +9,7 @@
 #include "spec/check/derived.h"
 #include "spec/check/fixes.h"
 #include "spec/check/library_call.h"
+#include "spec/check/library_claims.h"
 #include "spec/check/notes.h"
 #include "spec/check/walk.h"
 #include "spec/denote/counterexample.h"
@@ -450,8 +451,29 @@ void set_consts(ir::Program& program, const std::map<Name, double>& set) {
 
 }  // namespace
 
+namespace {
+
+/// A file of the library is what it claims of its gradients.
+CheckedProgram check_library(Sources& sources, const std::vector<LibraryClaim>& claims,
+                             const CheckOptions& options) {
+  const std::string text = file_of(claims);
+  CheckedProgram checked = check(
+      sources, "<claims of the library>", [&](const std::string&) { return std::optional(text); },
+      options);
+  for (size_t i = 0; i < checked.plans().size() && i < claims.size(); ++i) {
+    checked.plans()[i].name = claims[i].name;
+    checked.plans()[i].claim = "implements grad(" + claims[i].of + ")";
+  }
+  return checked;
+}
+
+}  // namespace
+
 CheckedProgram check(Sources& sources, const std::string& path, const FileReader& reader,
                      const CheckOptions& options) {
+  if (const auto text = reader(path))
+    if (const auto claims = claims_of_library_file(*text))
+      return check_library(sources, *claims, options);
   CheckedProgram result;
   std::vector<Diagnostic> diagnostics;
   result.resolved_ = resolve(sources, path, reader, diagnostics);
@@ -460,9 +482,8 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   std::vector<std::vector<Diagnostic>> own(program.functions.size());
   for (Diagnostic& diagnostic : diagnostics) {
     const auto owner = std::find_if(
-        program.functions.begin(), program.functions.end(), [&](const ir::Function& f) {
-          return f.kind == ir::Function::Kind::plan && inside(diagnostic.range, f.range);
-        });
+        program.functions.begin(), program.functions.end(),
+        [&](const ir::Function& f) { return f.has_claim() && inside(diagnostic.range, f.range); });
     if (owner == program.functions.end())
       result.diagnostics_.push_back(std::move(diagnostic));
     else
@@ -476,7 +497,7 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   std::map<size_t, PlanReport> reports;
   for (size_t f = 0; f < program.functions.size(); ++f) {
     const ir::Function& function = program.functions[f];
-    if (function.kind != ir::Function::Kind::plan)
+    if (!function.has_claim())
       checker.note_undecided(f);
     else if (options.only.empty() || options.only == function.name)
       reports[f] = checker.guarded_run(f, std::move(own[f]));

@@ -125,6 +125,8 @@ struct Function {
   int32_t source = -1;
   bool imported = false;
   bool uses_loops_undecided = false;  ///< pipeline, stages, ring (here, not in callees)
+  /// It is checked and reported: a plan, or a fn that says whose gradient it is.
+  bool has_claim() const { return kind == Kind::plan || implements_grad; }
   bool uses_gradients = false;        ///< grad, value_and_grad (here, not in callees)
 };
 

@@ -21,7 +21,8 @@ Resolved collect(World& world) {
   const size_t root = world.files.size() - 1;
   for (bool imported : {false, true})
     for (const FunctionEntity& entity : world.functions)
-      if (entity.index && entity.decl->is_plan && (entity.file != root) == imported)
+      if (entity.index && (entity.decl->is_plan || entity.decl->implements) &&
+          (entity.file != root) == imported)
         result.plans.push_back(*entity.index);
   for (const FunctionEntity& entity : world.functions)
     if (entity.index && entity.bad) result.broken[*entity.index] = true;
