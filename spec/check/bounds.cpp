@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
-#include "spec/check/refute.h"
+#include "spec/check/points.h"
 #include "spec/check/walk.h"
 
 namespace shardproof {

@@ -59,16 +59,15 @@ Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comp
 }
 
 /// The numbers say whether the whole result is off by one factor: only then is it E0402.
-void add_numbers(Diagnostic& diagnostic, const Refutation& refutation) {
+void add_numbers(Diagnostic& diagnostic, const Refutation& refutation, bool gradient) {
   diagnostic.counterexample = refutation.numbers;
   if (diagnostic.code == "E0402" && !refutation.uniform) diagnostic.code = "E0401";
   if (!refutation.uniform) return;
   if (diagnostic.code == "E0401" && refutation.entries > 1) diagnostic.code = "E0402";
-  char text[80];
-  std::snprintf(text, sizeof text,
-                "at these sizes the plan is %.6g times the model, entry by entry",
-                refutation.ratio);
-  diagnostic.details.push_back(text);
+  char factor[32];
+  std::snprintf(factor, sizeof factor, "%.6g", refutation.ratio);
+  diagnostic.details.push_back("at these sizes the plan is " + std::string(factor) + " times " +
+                               (gradient ? "the gradient" : "the model") + ", entry by entry");
 }
 
 Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
@@ -95,12 +94,6 @@ Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
   if (!compared.residue.empty())
     diagnostic.details.push_back("what is left of plan - model: " + compared.residue);
   return diagnostic;
-}
-
-/// Numbers that the plan and what it claims differ in; of a gradient there are none yet.
-std::optional<Refutation> numbers(const ir::Program& program, size_t plan, size_t model) {
-  if (program.functions[plan].implements_grad) return std::nullopt;
-  return refute(program, plan, model, nullptr);
 }
 
 }  // namespace
@@ -130,12 +123,12 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     result.proof = compared.closed_by;
     return result;
   }
-  if (const auto refutation = numbers(program, plan, model)) {
+  if (const auto refutation = refute(program, plan, nullptr)) {
     lower::Comparison at = compared;
     at.result = refutation->result;
     result.verdict = Verdict::refuted;
     result.diagnostics.push_back(difference(program, plan, at));
-    add_numbers(result.diagnostics.back(), *refutation);
+    add_numbers(result.diagnostics.back(), *refutation, program.functions[plan].implements_grad);
     return result;
   }
   result.verdict = Verdict::unknown;

@@ -11,19 +11,35 @@ using Types = std::vector<std::vector<Type>>;
 /// The types in the program, as they are: enough for one device.
 Types types_of(const ir::Program& program);
 
+/// Plans that stand for gradients where a program runs on a mesh: the function and the leaves it is
+/// differentiated by, then a plan with its parameters and a gradient for each result.
+using Backwards = std::map<std::pair<size_t, std::vector<size_t>>, size_t>;
+
 /// What the devices hold of the function's results. `inputs`: its parameters, then its saved ones.
-/// Scans, calls and entries run; rings, pipelines, stages, gradients and functions without a body
-/// throw Unsupported.
+/// Scans, calls and entries run, and gradients that have a backward; rings, pipelines, stages and
+/// functions without a body throw Unsupported.
 template <class S>
 std::vector<Distributed<S>> evaluate_on_mesh(const ir::Program& program, const Types& types,
                                              size_t function, const Sizes& sizes,
-                                             const std::vector<Distributed<S>>& inputs);
+                                             const std::vector<Distributed<S>>& inputs,
+                                             const Backwards& backwards = {});
 
 /// The function's results on one device with whole tensors: the value of its erasure. Axes in
-/// `sizes` are ignored.
+/// `sizes` are ignored. Gradients are numeric ones, of double alone.
 template <class S>
 std::vector<Array<S>> evaluate(const ir::Program& program, size_t function, const Sizes& sizes,
                                const std::vector<Array<S>>& inputs);
+
+/// The saved parameters of a backward: what the plan it comes after saves by their names, at these
+/// inputs of that plan.
+template <class S>
+std::vector<Distributed<S>> saved_on_mesh(const ir::Program& program, const Types& types,
+                                          size_t backward, const Sizes& sizes,
+                                          const std::vector<Distributed<S>>& inputs,
+                                          const Backwards& backwards = {});
+template <class S>
+std::vector<Array<S>> saved(const ir::Program& program, size_t backward, const Sizes& sizes,
+                            const std::vector<Array<S>>& inputs);
 
 // Instantiated for Rational, Field and double.
 

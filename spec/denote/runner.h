@@ -45,7 +45,11 @@ class Runner {
     return entries(
         [&](const S* const* x) { return Scalar<S>::fold(*x[0], tag, tag ? S(0) : *x[1]); });
   }
-  Result operator()(const ir::StopGrad&) { return {operand(0)}; }
+  Result operator()(const ir::StopGrad&) {
+    if constexpr (requires(const S& x) { Scalar<S>::stopped(x); })
+      return entries([](const S* const* x) { return Scalar<S>::stopped(*x[0]); });
+    return {operand(0)};
+  }
   Result operator()(const ir::Save&) { return {operand(0)}; }
   Result operator()(const ir::Ascribe&) { return {operand(0)}; }
 

@@ -26,6 +26,8 @@ struct Options {
   algebra::Budget budget;   ///< of each level; compare_functions sets its limit
   bool use_models = false;  ///< a call to a plan in `proved` is lowered as its model
   const std::vector<bool>* proved = nullptr;  ///< by function
+  /// Gradients of one function at equal arguments are equal, and no more is known of them.
+  bool opaque_gradients = false;
 };
 
 /// An op of the program has no lowering (grad, ring, ...): the verdict is unknown.

@@ -1,0 +1,67 @@
+#include "properties/generators/mesh_points.h"
+
+#include <algorithm>
+#include <numeric>
+#include <stdexcept>
+
+namespace shardproof::properties {
+namespace {
+
+/// Axes beyond the second are 1 or 2: the number of devices stays small.
+void draw_mesh(const ir::Program& program, std::mt19937_64& rng, denote::Sizes& sizes) {
+  std::vector<Axis> axes = program.axis_names();
+  std::shuffle(axes.begin(), axes.end(), rng);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    const auto drawn = i == 0 ? 2 : i == 1 ? 3 : 1 + static_cast<int64_t>(rng() % 2);
+    sizes.mesh.push_back({axes[i], program.axes.at(axes[i]).size.value_or(drawn)});
+  }
+}
+
+void make_divisible(const ir::Program& program, const Divisibility& condition,
+                    denote::Sizes& sizes) {
+  int64_t shards = 1;
+  for (const Axis& axis : condition.axes) shards *= sizes.axis(axis);
+  const std::vector<Name> base = program.base(condition.dim);
+  if (base.empty()) return;
+  if (auto found = sizes.dims.find(base[0]); found != sizes.dims.end())
+    found->second = std::lcm(found->second, shards);
+}
+
+bool fits(const ir::Program& program, const std::vector<Divisibility>& conditions,
+          const denote::Sizes& sizes) {
+  std::map<Name, int64_t> all = sizes.dims;
+  for (const auto& [axis, extent] : sizes.mesh) all[axis] = extent;
+  try {
+    for (const auto& [name, info] : program.dims) program.size(Dim{{name}}, all);
+    for (const Divisibility& condition : conditions) {
+      int64_t shards = 1;
+      for (const Axis& axis : condition.axes) shards *= sizes.axis(axis);
+      if (program.size(condition.dim, all) % shards != 0) return false;
+    }
+    return std::all_of(program.requirements.begin(), program.requirements.end(),
+                       [&](const ir::Requirement& requirement) {
+                         return ir::evaluate(requirement.condition, all) != 0;
+                       });
+  } catch (const std::domain_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
+                                        const std::vector<Divisibility>& conditions,
+                                        std::mt19937_64& rng) {
+  for (int tries = 0; tries < 400; ++tries) {
+    denote::Sizes sizes;
+    draw_mesh(program, rng, sizes);
+    for (const auto& [name, info] : program.dims)
+      if (info.kind == ir::DimInfo::Kind::plain)
+        sizes.dims[name] = 1 + static_cast<int64_t>(rng() % 3);
+    for (const Divisibility& condition : conditions) make_divisible(program, condition, sizes);
+    if (fits(program, conditions, sizes)) return sizes;
+  }
+  return std::nullopt;
+}
+
+}  // namespace shardproof::properties

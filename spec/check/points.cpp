@@ -1,0 +1,114 @@
+#include "spec/check/points.h"
+
+#include <algorithm>
+#include <random>
+#include <stdexcept>
+
+#include "spec/check/walk.h"
+
+namespace shardproof {
+namespace {
+
+bool holds(const ir::Program& program, const std::map<Name, int64_t>& sizes) {
+  const auto all = [&](const std::vector<ir::Requirement>& requirements) {
+    return std::all_of(requirements.begin(), requirements.end(),
+                       [&](const ir::Requirement& requirement) {
+                         return ir::evaluate(requirement.condition, sizes) != 0;
+                       });
+  };
+  try {
+    for (const auto& [name, info] : program.dims) program.size(Dim{{name}}, sizes);
+    return all(program.requirements);
+  } catch (const std::domain_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned attempt) {
+  std::mt19937 rng(attempt * 7919 + 1);
+  for (int tries = 0; tries < 400; ++tries) {
+    denote::Sizes sizes;
+    std::vector<int64_t> pool =
+        tries < 200 ? std::vector<int64_t>{2, 3, 4, 2, 3} : std::vector<int64_t>{1, 2, 3, 4, 6, 8};
+    for (const auto& [name, info] : program.dims)
+      if (info.kind == ir::DimInfo::Kind::plain) sizes.dims[name] = pool[rng() % pool.size()];
+    std::map<Name, int64_t> all = sizes.dims;
+    for (const auto& [axis, info] : program.axes) {
+      const int64_t extent = info.size.value_or(2 + static_cast<int64_t>(rng() % 2));
+      all[axis] = extent;
+      sizes.mesh.push_back({axis, extent});
+    }
+    for (auto& [name, size] : sizes.dims) all[name] = size;
+    if (holds(program, all)) return sizes;
+  }
+  return std::nullopt;
+}
+
+namespace {
+
+bool indexes_tables(const ir::Program& program) {
+  bool found = false;
+  for (const ir::Function& function : program.functions)
+    for_each_instr(function.body, [&](const ir::Instr& instr) {
+      found = found || std::holds_alternative<ir::Index>(instr.op) ||
+              std::holds_alternative<ir::IndexUnreduced>(instr.op) ||
+              std::holds_alternative<ir::IndexAdd>(instr.op);
+    });
+  return found;
+}
+
+/// `require s > 0` in a body: other signs are outside the claim.
+bool requires_of_values(const ir::Program& program) {
+  return std::any_of(program.functions.begin(), program.functions.end(),
+                     [](const ir::Function& function) {
+                       bool found = !function.body.requirements.empty();
+                       for_each_instr(function.body, [&](const ir::Instr& instr) {
+                         if (const ir::Block* body = body_of(instr.op))
+                           found = found || !body->requirements.empty();
+                       });
+                       return found;
+                     });
+}
+
+double draw_number(std::mt19937& rng, const Type& type, Draw draw, bool free_integers) {
+  if (type.dtype == Dtype::boolean) return static_cast<double>(rng() % 2);
+  if (type.dtype == Dtype::key) return static_cast<double>(rng() % 100000);
+  const bool wide = free_integers && (draw == Draw::signs || draw == Draw::ties);
+  if (is_integer(type.dtype))
+    return wide ? static_cast<double>(rng() % 15) - (type.dtype == Dtype::i32 ? 7 : 0)
+                : static_cast<double>(rng() % 2);
+  if (draw == Draw::ties) return static_cast<double>(rng() % 5) - 2;
+  const bool signs = draw == Draw::signs || (draw == Draw::mixed && !type.dims.empty());
+  const double magnitude =
+      std::uniform_real_distribution<double>(0.3, 2.0)(rng) * (draw == Draw::tiny ? 1e-4 : 1);
+  return signs && rng() % 2 ? -magnitude : magnitude;
+}
+
+}  // namespace
+
+std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
+                                                 const ir::Function& function,
+                                                 const denote::Sizes& sizes, unsigned seed,
+                                                 Draw draw) {
+  std::mt19937 rng(seed);
+  const bool free_integers = !indexes_tables(program);
+  if (requires_of_values(program)) draw = seed % 2 ? Draw::positive : Draw::mixed;
+  std::vector<denote::Array<double>> inputs;
+  for (ir::ValueId v : function.params) {
+    const Type& type = function.values[v].type;
+    denote::Array<double> array;
+    size_t count = 1;
+    for (const Split& split : type.dims) {
+      array.shape.push_back(program.size(split.dim, sizes.dims));
+      count *= static_cast<size_t>(array.shape.back());
+    }
+    for (size_t i = 0; i < count; ++i)
+      array.data.push_back(draw_number(rng, type, draw, free_integers));
+    inputs.push_back(std::move(array));
+  }
+  return inputs;
+}
+
+}  // namespace shardproof

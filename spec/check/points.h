@@ -1,0 +1,25 @@
+#pragma once
+// Small sizes and random inputs: points at which functions are run to be refuted or tested.
+#include <optional>
+#include <vector>
+
+#include "spec/denote/denote.h"
+
+namespace shardproof {
+
+/// Small sizes, unequal where they can be, that satisfy the file's sizes and requirements;
+/// `attempt` varies them. Nullopt: none was found.
+std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned attempt);
+
+/// mixed: floats of both signs, away from 0, scalars positive. positive: all of them. signs:
+/// scalars as well, and whole numbers of both signs where none indexes a table. ties: small whole
+/// floats. tiny: floats near 1e-4.
+enum class Draw { mixed, positive, signs, ties, tiny };
+
+/// Inputs of a function.
+std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
+                                                 const ir::Function& function,
+                                                 const denote::Sizes& sizes, unsigned seed,
+                                                 Draw draw);
+
+}  // namespace shardproof

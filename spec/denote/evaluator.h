@@ -1,0 +1,167 @@
+#pragma once
+// The definition of evaluate(): functions, loops, calls and gradients over the ops that run() does.
+#include "spec/denote/array.h"
+#include "spec/denote/gradient.h"
+#include "spec/denote/run.h"
+
+namespace shardproof::denote {
+
+template <class S>
+class Evaluator {
+ public:
+  using Values = std::vector<Distributed<S>>;
+
+  Evaluator(const Geometry& geometry, const Types& types, const Backwards* backwards = nullptr)
+      : geometry_(geometry), types_(types), backwards_(backwards) {}
+
+  Values call(size_t index, Values inputs) const {
+    return take(geometry_.program().functions.at(index).returned, run_body(index, inputs));
+  }
+
+  /// What `backward` takes behind `;`: values that the plan it comes after saves at these inputs.
+  Values saved(size_t backward, Values inputs) const {
+    const ir::Function& function = geometry_.program().functions.at(backward);
+    if (function.saved_params.empty()) return {};
+    const size_t after = function.after.value();
+    const Frame frame = run_body(after, inputs);
+    std::vector<ir::ValueId> ids;
+    for (ir::ValueId id : function.saved_params)
+      ids.push_back(saved_value(geometry_.program().functions[after], function.values[id].name));
+    return take(ids, frame);
+  }
+
+ private:
+  struct Frame {
+    const std::vector<Type>& types;
+    Values values;
+  };
+
+  Frame run_body(size_t index, Values& inputs) const {
+    const ir::Function& function = geometry_.program().functions.at(index);
+    if (function.trusted) throw Unsupported(function.name + " has no body");
+    Frame frame{types_.at(index), Values(function.values.size())};
+    std::vector<ir::ValueId> params = function.params;
+    params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
+    if (inputs.size() != params.size()) throw Mismatch(function.name + " has other parameters");
+    for (size_t i = 0; i < params.size(); ++i) frame.values.at(params[i]) = std::move(inputs[i]);
+    run_block(function.body, frame);
+    return frame;
+  }
+
+  static ir::ValueId saved_value(const ir::Function& plan, const Name& name) {
+    for (const ir::Instr& instr : plan.body.instrs)
+      if (std::holds_alternative<ir::Save>(instr.op) &&
+          plan.values.at(instr.results.at(0)).name == name)
+        return instr.results[0];
+    throw Unsupported(plan.name + " saves " + name + " once for each step of a loop");
+  }
+
+  static Values take(const std::vector<ir::ValueId>& ids, const Frame& frame) {
+    Values result;
+    for (ir::ValueId id : ids) result.push_back(frame.values.at(id));
+    return result;
+  }
+
+  void run_block(const ir::Block& block, Frame& frame) const {
+    for (const ir::Instr& instr : block.instrs) {
+      Values results = run_instr(instr, frame);
+      for (size_t i = 0; i < instr.results.size(); ++i)
+        if (instr.results[i] != ir::no_value)
+          frame.values.at(instr.results[i]) = std::move(results.at(i));
+    }
+  }
+
+  Values run_instr(const ir::Instr& instr, Frame& frame) const {
+    if (auto* op = std::get_if<ir::Call>(&instr.op))
+      return call(op->function, take(instr.operands, frame));
+    if (auto* op = std::get_if<ir::Scan>(&instr.op)) return scan(*op, instr, frame);
+    if (auto* op = std::get_if<ir::Grad>(&instr.op))
+      return gradient(*op, take(instr.operands, frame));
+    std::vector<Held<S>> operands;
+    for (ir::ValueId id : instr.operands)
+      operands.push_back({frame.types.at(id), frame.values.at(id)});
+    std::vector<Type> results;
+    for (ir::ValueId id : instr.results)
+      results.push_back(id == ir::no_value ? Type{} : frame.types.at(id));
+    return run(geometry_, instr.op, operands, results);
+  }
+
+  Values gradient(const ir::Grad& op, Values operands) const {
+    Values results;
+    const auto devices = static_cast<size_t>(geometry_.devices());
+    if (op.with_value) {
+      results = call(op.function, operands);
+      operands.push_back(Distributed<S>(devices, Array<S>{{}, {S(1)}}));
+    }
+    Values gradients =
+        stands_in(op) ? by_backward(op, std::move(operands)) : by_numbers(op, std::move(operands));
+    std::move(gradients.begin(), gradients.end(), std::back_inserter(results));
+    return results;
+  }
+
+  bool stands_in(const ir::Grad& op) const {
+    return backwards_ && backwards_->contains({op.function, op.wrt});
+  }
+
+  Values by_backward(const ir::Grad& op, Values inputs) const {
+    const size_t backward = backwards_->at({op.function, op.wrt});
+    const size_t own = geometry_.program().functions.at(op.function).params.size();
+    Values kept =
+        saved(backward, Values(inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(own)));
+    std::move(kept.begin(), kept.end(), std::back_inserter(inputs));
+    return call(backward, std::move(inputs));
+  }
+
+  Values by_numbers(const ir::Grad& op, Values operands) const {
+    if constexpr (std::is_same_v<S, double>) {
+      if (geometry_.devices() > 1) throw Unsupported("a gradient on a mesh without its backward");
+      std::vector<Array<double>> inputs, upstream;
+      const size_t own = geometry_.program().functions.at(op.function).params.size();
+      for (size_t i = 0; i < operands.size(); ++i)
+        (i < own ? inputs : upstream).push_back(std::move(operands[i].at(0)));
+      Values results;
+      for (auto& array : numeric_gradient(geometry_, types_, op.function, inputs, op.wrt, upstream))
+        results.push_back({std::move(array)});
+      return results;
+    }
+    throw Unsupported("a gradient of a gradient, or of an exact number");
+  }
+
+  Values scan(const ir::Scan& op, const ir::Instr& instr, Frame& frame) const {
+    const ir::Block& body = *op.body;
+    const int64_t steps = geometry_.size(op.dim);
+    const auto devices = static_cast<size_t>(geometry_.devices());
+    Values carries = take(instr.operands, frame);
+    std::vector<Values> emitted(static_cast<size_t>(steps));
+    for (int64_t step = 0; step < steps; ++step) {
+      const int64_t n = op.reverse ? steps - 1 - step : step;
+      frame.values.at(body.params.at(0)) = Distributed<S>(devices, Array<S>{{}, {S(n)}});
+      for (size_t i = 0; i < carries.size(); ++i)
+        frame.values.at(body.params.at(i + 1)) = std::move(carries[i]);
+      run_block(body, frame);
+      carries = take(body.next, frame);
+      emitted[static_cast<size_t>(n)] = take(body.emit, frame);
+    }
+    for (size_t i = 0; i < body.emit.size(); ++i) carries.push_back(stacked(emitted, i));
+    return carries;
+  }
+
+  static Distributed<S> stacked(const std::vector<Values>& emitted, size_t i) {
+    Distributed<S> result;
+    for (size_t device = 0; device < emitted.at(0).at(i).size(); ++device) {
+      Array<S> stack{emitted[0][i][device].shape, {}};
+      stack.shape.insert(stack.shape.begin(), static_cast<int64_t>(emitted.size()));
+      for (const auto& step : emitted)
+        stack.data.insert(stack.data.end(), step[i][device].data.begin(),
+                          step[i][device].data.end());
+      result.push_back(std::move(stack));
+    }
+    return result;
+  }
+
+  const Geometry& geometry_;
+  const Types& types_;
+  const Backwards* backwards_;
+};
+
+}  // namespace shardproof::denote
