@@ -271,6 +271,43 @@ TEST(Communication, IsNoMoreThanByHand) {
   }
 }
 
+TEST(Printed, TheBackwardOfTheFeedForwardLayer) {
+  const Typed typed(models + "ffn.shard", disk_reader());
+  EXPECT_EQ("\n" + typed.backward("ffn_sharded").text, R"(
+plan ffn_sharded_backward implements grad(ffn) after ffn_sharded(
+        x: bf16[B/d L M/t], w: FfnShards, g: bf16[B/d L M/t]; gate: bf16[B/d L F/t],
+        up: bf16[B/d L F/t], ln: f32[M])
+        -> (g_x: bf16[B/d L M/t], g_w: FfnShards) {
+    g_out = all_gather("B/d L M/t -> B/d L M", g)
+    wd = all_gather("M/d F/t -> M F/t", bf16(w.w_down))
+    einsum_g_out = einsum("B/d L M, M F/t -> B/d L F/t", g_out, wd)
+    silu_gate = silu(gate)
+    g_wd = einsum("B/d L F/t, B/d L M -> M F/t {U_d}", silu_gate * up, g_out)
+    g_up = einsum_g_out * silu_gate
+    g_gate = silu_grad("B/d L F/t, B/d L F/t", einsum_g_out * up, gate)
+    g_w_w_down = f32(psum_scatter("M F/t {U_d} -> M/d F/t", g_wd))
+    wu = all_gather("M/d F/t -> M F/t", bf16(w.w_up))
+    gx = all_gather("B/d L M/t -> B/d L M", x)
+    rms_norm_gx = rms_norm("B/d L M; M", gx)
+    nx = bf16(rms_norm_gx * ln)
+    g_wu = einsum("B/d L M, B/d L F/t -> M F/t {U_d}", nx, g_up)
+    g_w_w_up = f32(psum_scatter("M F/t {U_d} -> M/d F/t", g_wu))
+    wg = all_gather("M/d F/t -> M F/t", bf16(w.w_gate))
+    g_wg = einsum("B/d L M, B/d L F/t -> M F/t {U_d}", nx, g_gate)
+    g_w_w_gate = f32(psum_scatter("M F/t {U_d} -> M/d F/t", g_wg))
+    g_nx_2 = einsum("B/d L F/t, M F/t -> B/d L M {U_t}", g_gate, wg)
+    g_nx = einsum("B/d L F/t, M F/t -> B/d L M {U_t}", g_up, wu) + g_nx_2
+    f32_g_nx = f32(g_nx)
+    g_ln = sum("B/d L M {U_t} -> M {U_d U_t}", f32_g_nx * rms_norm_gx)
+    rms_norm_grad_gx = rms_norm_grad("B/d L M {U_t}, B/d L M; M", f32_g_nx * ln, gx)
+    g_gx = bf16(rms_norm_grad_gx)
+    g_w_ln = psum_scatter("M {U_d U_t} -> M/t/d", g_ln)
+    g_x = g + psum_scatter("B/d L M {U_t} -> B/d L M/t", g_gx)
+    return g_x, FfnShards(ln=g_w_ln, w_gate=g_w_w_gate, w_up=g_w_w_up, w_down=g_w_w_down)
+}
+)");
+}
+
 std::vector<std::string> files() {
   std::vector<std::string> paths;
   for (const char* folder : {"/spec/models", "/spec/tests"})
