@@ -250,8 +250,8 @@ class Walker {
     refusal.label = "every gradient of this would be " + n + " times too large";
     refusal.axes = {axis};
     refusal.fixes = {{.kind = FixHint::Kind::advice,
-                      .message = "count it once: let " + callee.name + " return zero_nonroot(\"-> " +
-                                 u + "\", ...), an f32[]" + u}};
+                      .message = "count it once: let " + callee.name +
+                                 " return zero_nonroot(\"-> " + u + "\", ...), an f32[]" + u}};
     Diagnostic& told = refuse(refusal, instr.place.range, nullptr, {}, {callee.results[0]});
     Counterexample numbers;
     numbers.mesh = axis + "=2";
