@@ -21,6 +21,7 @@ class LoopReader {
     if (loop_.kind == Kind::ring && !block_dim()) return unknown_result_of(loop_.carries.size());
     auto block = read_body();
     if (loop_.kind == Kind::ring) body_.frame->dims.erase(loop_.block_dim);
+    if (loop_.kind == Kind::pipeline) one_stages(*block);
     return finish(std::move(block));
   }
 
@@ -58,6 +59,16 @@ class LoopReader {
   void read_schedule() {
     if (auto* schedule = find_schedule(body_, loop_))
       arguments_ = schedule_arguments(body_, *schedule, loop_);
+  }
+
+  void one_stages(const ir::Block& block) {
+    size_t count = 0;
+    for (const ir::Instr& instr : block.instrs)
+      if (std::holds_alternative<ir::Stages>(instr.op) && ++count == 2)
+        body_.error("E0109", instr.place.range, "a second `stages` in a pipeline");
+    if (count == 0 && body_.world.errors() == body_.errors_before)
+      body_.error("E0109", loop_.range, "a pipeline without `stages`",
+                  "what goes from stage to stage is in `stages n in N, x: .. = ..`");
   }
 
   bool read_dims() {
