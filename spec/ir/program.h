@@ -13,15 +13,6 @@
 
 namespace shardproof::ir {
 
-/// Arithmetic of sizes and numbers: a dim's size, a condition of `require`.
-struct Arith {
-  enum class Kind { number, size, axis, value, op } kind = Kind::number;
-  std::string text;  ///< number: as written; size, axis: the name; op: + - * / // % == != < > <= >=
-                     ///< and or not neg
-  ValueId value = no_value;  ///< Kind::value: a scalar of the body
-  std::vector<Arith> args;
-};
-
 struct DimInfo {
   enum class Kind { plain, alias, group, sized } kind = Kind::plain;
   std::vector<Name> of;  ///< alias: one; group: the factors
@@ -155,8 +146,7 @@ struct Program {
   std::map<Name, double> consts;
   std::vector<Requirement> requirements;
   std::map<Name, Config> configs;
-  std::vector<Function> functions;                 ///< callees before callers
-  std::vector<std::pair<Name, size_t>> schedules;  ///< name, number of parameters
+  std::vector<Function> functions;  ///< callees before callers
 
   /// The base dims a dim stands for: aliases followed, groups expanded; `(K D)` for `dim H = (K
   /// D)`.

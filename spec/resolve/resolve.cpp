@@ -3,6 +3,7 @@
 #include "spec/resolve/declarations.h"
 #include "spec/resolve/files.h"
 #include "spec/resolve/functions.h"
+#include "spec/resolve/schedules.h"
 #include "spec/resolve/signatures.h"
 #include "spec/resolve/types.h"
 #include "spec/resolve/world.h"
@@ -40,6 +41,7 @@ Resolved resolve(Sources& sources, syntax::File file, const std::string& path,
   Resolved result;
   if (resolution::load(world, path, std::move(file), reader)) {
     resolution::declare_files(world);
+    resolution::check_schedules(world);
     resolution::check_layouts(world);
     resolution::read_signatures(world);
     const std::vector<size_t> order = resolution::order_functions(world);
