@@ -377,6 +377,13 @@ class PlanChecker {
       Diagnostic& told = tell(backward.refused->code.c_str(), backward.refused->message);
       if (!(backward.refused->range == instr.place.range))
         told.notes.push_back({backward.refused->range, "here, in " + name});
+    } else if (backward.report() && backward.report()->verdict == Verdict::refuted &&
+               stops_gradient(grad.function)) {
+      Diagnostic& told = tell("E0401", "the gradient of `" + name +
+                                           "` is not its model's: it stops one that the model has");
+      told.details = listing_of(backward);
+      for (const Diagnostic& each : backward.report()->diagnostics)
+        if (each.counterexample) told.counterexample = each.counterexample;
     } else if (backward.verdict() != Verdict::proved) {
       tell("U0002", "the derived backward of `" + name + "` is not proved").details =
           listing_of(backward);
@@ -388,6 +395,18 @@ class PlanChecker {
       });
       note_assumptions(report, std::move(assumptions));
     }
+  }
+
+  /// Whether a line of the plan, or of one that it calls, says stop_grad.
+  bool stops_gradient(size_t f) const {
+    bool found = false;
+    for_each_instr(program().functions[f].body, [&](const ir::Instr& instr) {
+      if (std::holds_alternative<ir::StopGrad>(instr.op))
+        found = found || instr.place.through.empty();
+      if (auto* call = std::get_if<ir::Call>(&instr.op))
+        found = found || stops_gradient(call->function);
+    });
+    return found;
   }
 
   /// What is told of a derived text, with the line it is told of.

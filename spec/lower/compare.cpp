@@ -244,6 +244,7 @@ struct Comparer {
       report.equal = guarded([&] { return level(limit); });
       if (report.equal) report.closed_by = "algebra, limit " + std::to_string(limit);
       if (report.equal || report.unsupported) return;
+      if (limit == 1 && options.differ && options.differ()) break;
     }
     guarded([&] { return explain_result(), true; });
   }

@@ -3,6 +3,7 @@
 // gone, every value is a whole tensor. Integers do not overflow and floats are reals; what has no
 // arithmetic (argsort, uniform, a scan over a symbolic dim) is an uninterpreted function of its
 // arguments.
+#include <functional>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -36,6 +37,9 @@ struct Options {
   /// Gradients of one function at equal arguments are equal, and no more is known of them.
   bool opaque_gradients = false;
   Seals seals = Seals::none;
+  /// Asked once the cheap levels have failed: the sides differ in numbers, so the dear ones would
+  /// fail too.
+  std::function<bool()> differ = {};
 };
 
 /// An op of the program has no lowering (grad, ring, ...): the verdict is unknown.
