@@ -84,8 +84,10 @@ inline std::vector<Tensor> random_inputs(const ir::Program& program, size_t func
       for (double& entry : x.data) entry = std::abs(entry) + 0.5;
     if (is_integer(value.type.dtype))
       for (double& entry : x.data) entry = static_cast<double>(random() % static_cast<size_t>(ids));
-    if (value.type.dtype == Dtype::boolean)
-      for (double& entry : x.data) entry = static_cast<double>(random() % 2);
+    if (value.type.dtype == Dtype::boolean) {  // no row without a 1: counts are denominators
+      const size_t row = x.shape.empty() ? 1 : static_cast<size_t>(x.shape.back());
+      for (size_t i = 0; i < x.data.size(); ++i) x.data[i] = i % row == 0 || random() % 2 ? 1 : 0;
+    }
     if (value.type.dtype == Dtype::key) {
       x.data.clear();
       x.keys.assign(static_cast<size_t>(count(x.shape)), 0x123456789abcdefu + random());

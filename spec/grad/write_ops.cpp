@@ -206,6 +206,21 @@ Writer::Text Writer::render(const ir::Op& op, const Node& node) {
                   quoted(w.pattern(op.pattern, false) + "; " + which) + ", " + a(0) + ")",
               atom};
     }
+    /// A field that is R on a marked axis is kept on its device 0, so that it counts once.
+    Text operator()(const ir::Total& op) {
+      std::string text;
+      for (const Ref& each : node.operands) {
+        Shape to = type_of(each);
+        to.marks.insert(op.marks.begin(), op.marks.end());
+        const std::string summand = w.operand(each, adds + 1);
+        text += text.empty() ? "" : " + ";
+        text += to == type_of(each)
+                    ? summand
+                    : "zero_nonroot(" + quoted(w.shape(type_of(each)) + " -> " + w.shape(to)) +
+                          ", " + w.operand(each, 0) + ")";
+      }
+      return {text, node.operands.size() > 1 ? int{adds} : int{atom}};
+    }
     Text operator()(const ir::Entry&) {
       return {w.operand(node.operands[0], atom) + "[" + a(1) + "]", atom};
     }
