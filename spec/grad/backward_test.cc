@@ -119,7 +119,8 @@ const Case cases[] = {
     {"min", "(x: f32[B/d V]) -> f32[B/d] { return min(\"B/d V -> B/d\", x) }"},
     {"expand", "(x: f32[B/d]) -> f32[B/d M/t] { return expand(\"B/d -> B/d M/t\", x) }"},
     {"rearrange",
-     "(x: f32[B/d (K D)/t]) -> f32[K/t D B/d] { return rearrange(\"B/d (K D)/t -> K/t D B/d\", x) }"},
+     "(x: f32[B/d (K D)/t]) -> f32[K/t D B/d] { return rearrange(\"B/d (K D)/t -> K/t D B/d\", x) "
+     "}"},
     {"read", "(x: f32[kv B/d M]) -> f32[B/d M] { return read(\"[kv] B/d M -> B/d M\", x, at=1) }"},
     {"write",
      "(x: f32[kv B/d M], y: f32[B/d M]) -> f32[kv B/d M] "
@@ -132,15 +133,15 @@ const Case cases[] = {
      "(w: f32[V M/t], ids: i32[B/d]) -> f32[B/d M/t] "
      "{ return index(\"[V] M/t, B/d -> B/d M/t\", w, ids) }"},
     {"index_paired",
-     "(w: f32[B/d V], ids: i32[B/d]) -> f32[B/d] { return index(\"B/d [V], B/d -> B/d\", w, ids) }"},
+     "(w: f32[B/d V], ids: i32[B/d]) -> f32[B/d] { return index(\"B/d [V], B/d -> B/d\", w, ids) "
+     "}"},
     {"index_unreduced",
      "(w: f32[V/t M], ids: i32[B/d]) -> f32[B/d M]{U_t} "
      "{ return index_unreduced(\"[V/t] M, B/d -> B/d M {U_t}\", w, ids) }"},
     {"index_add",
      "(x: f32[B/d M], ids: i32[B/d]) -> f32[V/t M]{U_d} "
      "{ return index_add(\"B/d, B/d M -> [V/t] M {U_d}\", ids, x) }"},
-    {"gather_to_copy",
-     "(w: f32[M/t/d]) -> f32[M] { return all_gather(\"M/t/d -> M\", w) }"},
+    {"gather_to_copy", "(w: f32[M/t/d]) -> f32[M] { return all_gather(\"M/t/d -> M\", w) }"},
     {"gather_to_invariant",
      "(w: f32[M/t/d]) -> f32[M]{I_d I_t} { return all_gather(\"M/t/d -> M {I_d I_t}\", w) }"},
     {"gather_to_both",
@@ -154,8 +155,7 @@ const Case cases[] = {
      "(x: f32[B/d M]{U_t}) -> f32[B/d M/t] { return psum_scatter(\"B/d M {U_t} -> B/d M/t\", x) }"},
     {"slice_copy", "(x: f32[M]) -> f32[M/t/d] { return slice(\"M -> M/t/d\", x) }"},
     {"slice_invariant", "(x: f32[M]{I_t}) -> f32[M/t] { return slice(\"M {I_t} -> M/t\", x) }"},
-    {"all_to_all",
-     "(x: f32[L/t K]) -> f32[L K/t] { return all_to_all(\"L/t K -> L K/t\", x) }"},
+    {"all_to_all", "(x: f32[L/t K]) -> f32[L K/t] { return all_to_all(\"L/t K -> L K/t\", x) }"},
     {"zero_nonroot_copy",
      "(x: f32[M]) -> f32[M]{U_t} { return zero_nonroot(\"M -> M {U_t}\", x) }"},
     {"zero_nonroot_invariant",
@@ -252,8 +252,8 @@ TEST(Communication, IsNoMoreThanByHand) {
                                                        {"attn_sharded", "attn_backward"},
                                                        {"head_sharded", "head_backward"},
                                                        {"embed_sharded", "embed_backward"}};
-  const cost::Sizes sizes{{"B", 16}, {"L", 64},  {"M", 64},  {"F", 96}, {"Q", 2}, {"K", 4},
-                          {"D", 8},  {"V", 128}, {"N", 3},   {"d", 8},  {"t", 4}};
+  const cost::Sizes sizes{{"B", 16}, {"L", 64},  {"M", 64}, {"F", 96}, {"Q", 2}, {"K", 4},
+                          {"D", 8},  {"V", 128}, {"N", 3},  {"d", 8},  {"t", 4}};
   for (const auto& [plan, written] : pairs) {
     const CheckedBackward backward = typed.backward(plan);
     ASSERT_TRUE(backward.report()) << doubts(backward);
@@ -261,8 +261,7 @@ TEST(Communication, IsNoMoreThanByHand) {
     for (const PlanReport& report : by_hand.plans())
       if (report.name == written) hand = report.function;
     cost::Amount derived_bytes, hand_bytes;
-    const auto derived =
-        totals(*backward.checked, backward.report()->function, derived_bytes);
+    const auto derived = totals(*backward.checked, backward.report()->function, derived_bytes);
     const auto wanted = totals(by_hand, hand, hand_bytes);
     for (const auto& [kind, count] : derived) {
       ASSERT_TRUE(wanted.count(kind)) << plan << " has a " << kind;
@@ -272,11 +271,48 @@ TEST(Communication, IsNoMoreThanByHand) {
   }
 }
 
+TEST(Printed, TheBackwardOfTheFeedForwardLayer) {
+  const Typed typed(models + "ffn.shard", disk_reader());
+  EXPECT_EQ("\n" + typed.backward("ffn_sharded").text, R"(
+plan ffn_sharded_backward implements grad(ffn) after ffn_sharded(
+        x: bf16[B/d L M/t], w: FfnShards, g: bf16[B/d L M/t]; gate: bf16[B/d L F/t],
+        up: bf16[B/d L F/t], ln: f32[M])
+        -> (g_x: bf16[B/d L M/t], g_w: FfnShards) {
+    g_out = all_gather("B/d L M/t -> B/d L M", g)
+    wd = all_gather("M/d F/t -> M F/t", bf16(w.w_down))
+    einsum_g_out = einsum("B/d L M, M F/t -> B/d L F/t", g_out, wd)
+    silu_gate = silu(gate)
+    g_wd = einsum("B/d L F/t, B/d L M -> M F/t {U_d}", silu_gate * up, g_out)
+    g_up = einsum_g_out * silu_gate
+    g_gate = silu_grad("B/d L F/t, B/d L F/t", einsum_g_out * up, gate)
+    g_w_w_down = f32(psum_scatter("M F/t {U_d} -> M/d F/t", g_wd))
+    wu = all_gather("M/d F/t -> M F/t", bf16(w.w_up))
+    gx = all_gather("B/d L M/t -> B/d L M", x)
+    rms_norm_gx = rms_norm("B/d L M; M", gx)
+    nx = bf16(rms_norm_gx * ln)
+    g_wu = einsum("B/d L M, B/d L F/t -> M F/t {U_d}", nx, g_up)
+    g_w_w_up = f32(psum_scatter("M F/t {U_d} -> M/d F/t", g_wu))
+    wg = all_gather("M/d F/t -> M F/t", bf16(w.w_gate))
+    g_wg = einsum("B/d L M, B/d L F/t -> M F/t {U_d}", nx, g_gate)
+    g_w_w_gate = f32(psum_scatter("M F/t {U_d} -> M/d F/t", g_wg))
+    g_nx_2 = einsum("B/d L F/t, M F/t -> B/d L M {U_t}", g_gate, wg)
+    g_nx = einsum("B/d L F/t, M F/t -> B/d L M {U_t}", g_up, wu) + g_nx_2
+    f32_g_nx = f32(g_nx)
+    g_ln = sum("B/d L M {U_t} -> M {U_d U_t}", f32_g_nx * rms_norm_gx)
+    rms_norm_grad_gx = rms_norm_grad("B/d L M {U_t}, B/d L M; M", f32_g_nx * ln, gx)
+    g_gx = bf16(rms_norm_grad_gx)
+    g_w_ln = psum_scatter("M {U_d U_t} -> M/t/d", g_ln)
+    g_x = g + psum_scatter("B/d L M {U_t} -> B/d L M/t", g_gx)
+    return g_x, FfnShards(ln=g_w_ln, w_gate=g_w_w_gate, w_up=g_w_w_up, w_down=g_w_w_down)
+}
+)");
+}
+
 std::vector<std::string> files() {
   std::vector<std::string> paths;
   for (const char* folder : {"/spec/models", "/spec/tests"})
-    for (const auto& entry : std::filesystem::recursive_directory_iterator(
-             SHARDPROOF_SOURCE_DIR + std::string(folder)))
+    for (const auto& entry :
+         std::filesystem::recursive_directory_iterator(SHARDPROOF_SOURCE_DIR + std::string(folder)))
       if (entry.path().extension() == ".shard") paths.push_back(entry.path().string());
   return paths;
 }

@@ -93,7 +93,7 @@ Results opaque_gradients(Context& c, const ir::Grad& op, const Frame& frame,
   for (size_t leaf : op.wrt) {
     const Slots own = c.slots(frame.function.values.at(frame.function.params.at(leaf)).type.dims);
     const std::string name =
-        "grad " + std::to_string(c.callee(op.function)) + " " + std::to_string(leaf);
+        "grad " + std::to_string(c.differentiated(op.function)) + " " + std::to_string(leaf);
     results.push_back(c.tensor(own, c.a.opaque(name, parts, c.terms(own))));
   }
   return results;
@@ -112,7 +112,8 @@ Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
   }
   if (op.with_value) seeds = {{{}, c.a.number(1)}};
   const bool opaque = c.options.opaque_gradients;
-  const auto frame = c.call(op.function, arguments, site.frame.depth, site.instr.place, !opaque);
+  const auto frame = c.call(op.function, arguments, site.frame.depth, site.instr.place, !opaque,
+                            site.upstream(count));
   Results results;
   if (op.with_value) results = c.returned(*frame);
   for (Tensor& gradient :
