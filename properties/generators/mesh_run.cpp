@@ -1,8 +1,8 @@
 #include "properties/generators/mesh_run.h"
 
+#include <algorithm>
 #include <cmath>
 
-#include "properties/generators/mesh_points.h"
 #include "spec/check/one_device.h"
 #include "spec/check/points.h"
 #include "spec/denote/gradient.h"
@@ -11,113 +11,83 @@
 namespace shardproof::properties {
 namespace {
 
-using Arrays = std::vector<denote::Array<double>>;
-using Devices = std::vector<denote::Distributed<double>>;
-
-/// A plan of a checked file on one mesh.
-class MeshRun {
- public:
-  MeshRun(const CheckedProgram& checked, size_t plan, const denote::Backwards& backwards,
-          unsigned seed)
-      : program_(checked.program()),
-        plan_(plan),
-        function_(program_.functions.at(plan)),
-        backwards_(backwards),
-        rng_(seed),
-        sizes_(sizes_of(checked, rng_)),
-        geometry_(program_, sizes_) {
-    for (size_t f = 0; f < program_.functions.size(); ++f) types_.push_back(checked.types(f));
-    for (Draw draw : {Draw::mixed, Draw::positive}) {  // a step's variances have roots
-      whole_ = random_inputs(program_, function_, sizes_, seed, draw);
-      claimed_ = claim();
-      if (finite(claimed_)) break;
-    }
-  }
-
-  /// What the plan claims, on one device.
-  const Arrays& claimed() const { return claimed_; }
-
-  /// What the devices of the mesh make of it, put together at the types of the results.
-  std::vector<std::optional<denote::Array<double>>> results() {
-    Devices inputs;
-    for (size_t i = 0; i < whole_.size(); ++i)
-      inputs.push_back(denote::distribute(geometry_, type(function_.params[i]), whole_[i], rng_));
-    if (function_.after)
-      for (auto& each : denote::saved_on_mesh<double>(program_, types_, plan_, sizes_,
-                                                      primal(inputs), backwards_))
-        inputs.push_back(std::move(each));
-    const Devices held =
-        denote::evaluate_on_mesh<double>(program_, types_, plan_, sizes_, inputs, backwards_);
-    std::vector<std::optional<denote::Array<double>>> found;
-    for (size_t r = 0; r < held.size(); ++r)
-      found.push_back(denote::represented(geometry_, function_.results.at(r), held[r]));
-    return found;
-  }
-
-  std::string text() const {
-    std::string text = function_.name + " at";
-    for (const auto& [axis, size] : sizes_.mesh) text += " " + axis + "=" + std::to_string(size);
-    for (const auto& [dim, size] : sizes_.dims) text += " " + dim + "=" + std::to_string(size);
-    return text;
-  }
-
- private:
-  Arrays claim() const {
-    if (!function_.model)
-      return denote::evaluate<double>(at_mesh_sizes(program_, sizes_), plan_, sizes_, whole_);
-    const size_t model = *function_.model;
-    if (!function_.implements_grad)
-      return denote::evaluate<double>(program_, model, sizes_, whole_);
-    return denote::numeric_gradient(program_, model, sizes_, primal(whole_), function_.wrt,
-                                    {whole_.begin() + own(), whole_.end()});
-  }
-  static bool finite(const Arrays& arrays) {
-    for (const auto& array : arrays)
-      for (double x : array.data)
-        if (!std::isfinite(x)) return false;
-    return true;
-  }
-  static denote::Sizes sizes_of(const CheckedProgram& checked, std::mt19937_64& rng) {
-    std::vector<Divisibility> conditions;
-    for (const PlanReport& plan : checked.plans())
-      conditions.insert(conditions.end(), plan.conditions.begin(), plan.conditions.end());
-    const auto sizes = mesh_sizes(checked.program(), conditions, rng);
-    if (!sizes) throw denote::Unsupported("no small mesh meets its conditions");
-    return *sizes;
-  }
-  const Type& type(ir::ValueId id) const { return types_[plan_].at(id); }
-  std::ptrdiff_t own() const {
-    return static_cast<std::ptrdiff_t>(program_.functions.at(*function_.model).params.size());
-  }
-  template <class T>
-  std::vector<T> primal(const std::vector<T>& inputs) const {
-    return {inputs.begin(), inputs.begin() + own()};
-  }
-
-  const ir::Program& program_;
-  size_t plan_;
-  const ir::Function& function_;
-  const denote::Backwards& backwards_;
-  std::mt19937_64 rng_;
-  denote::Sizes sizes_;
-  denote::Geometry geometry_;
-  denote::Types types_;
-  Arrays whole_, claimed_;
-};
-
-/// Empty where they agree.
-std::string difference(const denote::Array<double>& got, const denote::Array<double>& wanted) {
-  if (got.shape != wanted.shape) return "another shape";
-  double scale = 1;
-  for (double x : wanted.data) scale = std::max(scale, std::abs(x));
-  for (size_t k = 0; k < wanted.data.size(); ++k)
-    if (!(std::abs(got.data[k] - wanted.data[k]) <= 1e-8 * scale))
-      return "entry " + std::to_string(k) + " is " + std::to_string(got.data[k]) + ", not " +
-             std::to_string(wanted.data[k]);
-  return "";
+denote::Sizes sizes_of(const MeshWorld& world, std::mt19937_64& rng) {
+  const auto sizes = mesh_sizes(world.program, world.conditions, rng);
+  if (!sizes) throw denote::Unsupported("no small mesh meets its conditions");
+  return *sizes;
 }
 
 }  // namespace
+
+MeshRun::MeshRun(const MeshWorld& world, size_t plan, unsigned seed)
+    : world_(world),
+      plan_(plan),
+      function_(world.program.functions.at(plan)),
+      rng_(seed),
+      sizes_(sizes_of(world, rng_)),
+      geometry_(world.program, sizes_) {
+  for (Draw draw : {Draw::mixed, Draw::positive}) {  // a step's variances have roots
+    whole_ = random_inputs(world.program, function_, sizes_, seed, draw);
+    claimed_ = claim();
+    if (std::all_of(claimed_.begin(), claimed_.end(), finite)) break;
+  }
+}
+
+std::vector<std::optional<denote::Array<double>>> MeshRun::results() {
+  std::vector<denote::Distributed<double>> inputs;
+  for (size_t i = 0; i < whole_.size(); ++i)
+    inputs.push_back(denote::distribute(geometry_, world_.types.at(plan_).at(function_.params[i]),
+                                        whole_[i], rng_));
+  if (function_.after)
+    for (auto& each : denote::saved_on_mesh<double>(world_.program, world_.types, plan_, sizes_,
+                                                    primal(inputs), world_.backwards))
+      inputs.push_back(std::move(each));
+  const auto held = denote::evaluate_on_mesh<double>(world_.program, world_.types, plan_, sizes_,
+                                                     inputs, world_.backwards);
+  std::vector<std::optional<denote::Array<double>>> found;
+  for (size_t r = 0; r < held.size(); ++r)
+    found.push_back(denote::represented(geometry_, function_.results.at(r), held[r]));
+  return found;
+}
+
+std::string MeshRun::text() const {
+  std::string text = function_.name + " at";
+  for (const auto& [axis, size] : sizes_.mesh) text += " " + axis + "=" + std::to_string(size);
+  for (const auto& [dim, size] : sizes_.dims) text += " " + dim + "=" + std::to_string(size);
+  return text;
+}
+
+Arrays MeshRun::claim() const {
+  const ir::Program& program = world_.program;
+  if (!function_.model)
+    return denote::evaluate<double>(at_mesh_sizes(program, sizes_), plan_, sizes_, whole_);
+  const size_t model = *function_.model;
+  if (!function_.implements_grad) return denote::evaluate<double>(program, model, sizes_, whole_);
+  return denote::numeric_gradient(program, model, sizes_, primal(whole_), function_.wrt,
+                                  {whole_.begin() + own(), whole_.end()});
+}
+
+std::ptrdiff_t MeshRun::own() const {
+  return static_cast<std::ptrdiff_t>(world_.program.functions.at(*function_.model).params.size());
+}
+
+bool finite(const denote::Array<double>& array) {
+  return std::all_of(array.data.begin(), array.data.end(),
+                     [](double x) { return std::isfinite(x); });
+}
+
+std::string difference(const std::optional<denote::Array<double>>& got,
+                       const denote::Array<double>& wanted) {
+  if (!got) return "the devices hold no value of its type";
+  if (got->shape != wanted.shape) return "another shape";
+  double scale = 1;
+  for (double x : wanted.data) scale = std::max(scale, std::abs(x));
+  for (size_t k = 0; k < wanted.data.size(); ++k)
+    if (!(std::abs(got->data[k] - wanted.data[k]) <= 1e-8 * scale))
+      return "entry " + std::to_string(k) + " is " + std::to_string(got->data[k]) + ", not " +
+             std::to_string(wanted.data[k]);
+  return "";
+}
 
 denote::Backwards written_backwards(const ir::Program& program) {
   denote::Backwards backwards;
@@ -129,13 +99,17 @@ denote::Backwards written_backwards(const ir::Program& program) {
 
 std::string first_difference(const CheckedProgram& checked, size_t plan,
                              const denote::Backwards& backwards) {
+  denote::Types types;
+  for (size_t f = 0; f < checked.program().functions.size(); ++f) types.push_back(checked.types(f));
+  std::vector<Divisibility> conditions;
+  for (const PlanReport& report : checked.plans())
+    conditions.insert(conditions.end(), report.conditions.begin(), report.conditions.end());
   int runs = 0;
   for (unsigned seed = 1; runs < 3; ++seed) try {
-      MeshRun run(checked, plan, backwards, seed);
+      MeshRun run({checked.program(), types, conditions, backwards}, plan, seed);
       const auto results = run.results();
       for (size_t r = 0; r < run.claimed().size(); ++r) {
-        const std::string found = results.at(r) ? difference(*results[r], run.claimed()[r])
-                                                : "the devices hold no value of its type";
+        const std::string found = difference(results.at(r), run.claimed()[r]);
         if (!found.empty()) return run.text() + ", result " + std::to_string(r) + ": " + found;
       }
       ++runs;

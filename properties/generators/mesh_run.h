@@ -1,9 +1,55 @@
 #pragma once
-// A plan run on all devices of a few small meshes, against its claim on one device.
-#include "spec/check/check.h"
+// A plan on all devices of a small mesh with random numbers, beside what it claims, on one device.
+// Neither the algebra nor the rules have a part in it.
+#include "properties/generators/mesh_points.h"
 #include "spec/denote/evaluate.h"
 
 namespace shardproof::properties {
+
+using Arrays = std::vector<denote::Array<double>>;
+
+/// What a run needs of a checked program. Refers, does not own.
+struct MeshWorld {
+  const ir::Program& program;
+  const denote::Types& types;  ///< of every value of every function
+  const std::vector<Divisibility>& conditions;
+  const denote::Backwards& backwards;
+};
+
+/// One plan on one mesh.
+class MeshRun {
+ public:
+  /// Throws denote::Error where there is no mesh, or what is claimed has no value there.
+  MeshRun(const MeshWorld& world, size_t plan, unsigned seed);
+
+  /// What the plan claims, on one device: its model's value, or a gradient by dual numbers.
+  const Arrays& claimed() const { return claimed_; }
+  /// What the devices of the mesh make of it, put together at the types of the results.
+  std::vector<std::optional<denote::Array<double>>> results();
+  std::string text() const;  ///< `ffn_sharded at d=2 t=3 B=2 ..`
+
+ private:
+  Arrays claim() const;
+  std::ptrdiff_t own() const;
+  template <class T>
+  std::vector<T> primal(const std::vector<T>& inputs) const {
+    return {inputs.begin(), inputs.begin() + own()};
+  }
+
+  const MeshWorld world_;
+  size_t plan_;
+  const ir::Function& function_;
+  std::mt19937_64 rng_;
+  denote::Sizes sizes_;
+  denote::Geometry geometry_;
+  Arrays whole_, claimed_;
+};
+
+/// No infinities and no NaN.
+bool finite(const denote::Array<double>& array);
+/// Empty where they agree.
+std::string difference(const std::optional<denote::Array<double>>& got,
+                       const denote::Array<double>& wanted);
 
 /// Gradients of plans by their hand-written backwards: those that come `after` a plan.
 denote::Backwards written_backwards(const ir::Program& program);

@@ -82,6 +82,7 @@ Nf Algebra::where(Nf cond01, Nf a, Nf b) {
   return a == b ? a : add(mul(cond01, a), mul(sub(engine_->one, cond01), b));
 }
 
+Nf Algebra::seal(Nf e) { return engine_->seal(e); }
 Nf Algebra::sum(const std::vector<Var>& vars, Nf body) { return engine_->sum(ids(vars), body); }
 Nf Algebra::max(const std::vector<Var>& vars, Nf body) { return engine_->max(ids(vars), body); }
 

@@ -143,6 +143,10 @@ class Algebra {
   /// cond a + (1 - cond) b.
   Nf where(Nf cond01, Nf a, Nf b);
 
+  /// The same value, not looked into: equal terms have equal seals, and nothing else is known but
+  /// its sign and whether it is whole. Leaves and numbers stay as they are.
+  Nf seal(Nf e);
+
   // Binders. The variables are consumed: they are bound in the result.
   Nf sum(const std::vector<Var>& vars, Nf body);
   Nf max(const std::vector<Var>& vars, Nf body);

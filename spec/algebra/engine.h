@@ -24,7 +24,7 @@ using VarId = uint32_t;
 using VarSet = std::vector<VarId>;  // sorted
 
 /// What an atom's tensor is. `symbol` is an uninterpreted operator, `lambda` a tensor handed to
-/// one.
+/// one, `sealed` a term that is not looked into.
 enum class Op : uint8_t {
   leaf,
   iota,
@@ -33,6 +33,7 @@ enum class Op : uint8_t {
   sum,
   max,
   poly,
+  sealed,
   exp,
   log,
   sigmoid,
@@ -172,6 +173,7 @@ struct Engine {
   /// The atom step(u), or with flipped step(-u); u has its positive content removed.
   Nf step_atom(Nf u, bool* flipped);
   Nf floor(Nf u);
+  Nf seal(Nf u);
   Nf floordiv(Nf a, Nf b);
   bool proper_fraction(Nf u);
   Nf mod(Nf a, Nf b);

@@ -63,6 +63,7 @@ bool Engine::positive_atom(AtomId a) {
     case Op::sum:
     case Op::max:
     case Op::poly:
+    case Op::sealed:
       return positive(t.body);
     default:
       break;
@@ -85,7 +86,8 @@ bool Engine::nonnegative_atom(AtomId a, Rational exponent) {
   if (atom.kind == AtomKind::var) return true;
   if (atom.kind != AtomKind::app) return false;
   const Tensor& t = tensors[atom.ref];
-  if (t.op == Op::sum || t.op == Op::max || t.op == Op::poly) return nonnegative(t.body);
+  if (t.op == Op::sum || t.op == Op::max || t.op == Op::poly || t.op == Op::sealed)
+    return nonnegative(t.body);
   return t.facts.below.has_value();
 }
 
@@ -140,6 +142,7 @@ bool Engine::integer_atom(AtomId a) {
     case Op::sum:
     case Op::max:
     case Op::poly:
+    case Op::sealed:
       return integer(t.body);
     default:
       return t.facts.integer || t.facts.boolean;

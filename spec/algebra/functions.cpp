@@ -166,6 +166,15 @@ Nf Engine::odd_even(Op op, Nf u, bool odd) {
   return plus;
 }
 
+Nf Engine::seal(Nf u) {
+  if (as_number(u)) return u;
+  if (is_single(u) && factors(terms(u)[0].mono).size() == 1) {
+    const AtomId only = factors(terms(u)[0].mono)[0].atom;
+    if (atoms[only].kind != AtomKind::app || !derived(only) || is_op(only, Op::sealed)) return u;
+  }
+  return lift(Op::sealed, {}, u);
+}
+
 Nf Engine::apply(Fn fn, Nf u) {
   switch (fn) {
     case Fn::exp:

@@ -140,6 +140,7 @@ struct NfValue {
   static double function(Op op, double x) {
     switch (op) {
       case Op::poly:
+      case Op::sealed:
         return x;
       case Op::exp:
         return std::exp(x);

@@ -76,6 +76,21 @@ Nf Engine::pow_single(Nf base, Rational e) {
   return mul(*scale_root, fix(out, 1));
 }
 
+namespace {
+
+/// The coefficient that is taken out: the greatest common one; where the coefficients differ by
+/// orders of magnitude, as in x + 1e-6, the greatest, whose powers stay small.
+Rational unit(const Poly& p, Rational common) {
+  Rational greatest = common;
+  for (const Term& t : p) {
+    const Rational size = t.coef.sign() < 0 ? -t.coef : t.coef;
+    if (greatest < size) greatest = size;
+  }
+  return greatest / common < Rational(10000) ? common : greatest;
+}
+
+}  // namespace
+
 Engine::Content Engine::content(Nf base, bool any) {
   const Poly p = terms(base);
   if (p.empty()) return {1, {}, base};
@@ -96,7 +111,7 @@ Engine::Content Engine::content(Nf base, bool any) {
       if (f.exponent < least[i].second) least[i].second = f.exponent;
     }
   Content c;
-  c.coef = Rational(num, den);
+  c.coef = unit(p, Rational(num, den));
   Mono inverse;
   for (size_t i = 0; i < least.size(); ++i) {
     auto [a, k] = least[i];

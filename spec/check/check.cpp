@@ -9,6 +9,7 @@
 #include "spec/check/derived.h"
 #include "spec/check/fixes.h"
 #include "spec/check/library_call.h"
+#include "spec/check/library_claims.h"
 #include "spec/check/notes.h"
 #include "spec/check/walk.h"
 #include "spec/denote/counterexample.h"
@@ -276,11 +277,14 @@ class PlanChecker {
   }
 
   void compare(size_t f, PlanReport& report) {
-    std::vector<bool> proved;
-    for (size_t g = 0; g < verdicts_.size(); ++g)
-      proved.push_back(g < f && verdicts_[g] == Verdict::proved &&
-                       program().functions[g].model.has_value() && !assumes_[g]);
-    ComparedPlan compared = compare_with_model(program(), f, proved, options_.inline_plans);
+    std::vector<bool> proved, where_assumed;
+    for (size_t g = 0; g < verdicts_.size(); ++g) {
+      where_assumed.push_back(g < f && verdicts_[g] == Verdict::proved &&
+                              program().functions[g].model.has_value());
+      proved.push_back(where_assumed[g] && !assumes_[g]);
+    }
+    ComparedPlan compared =
+        compare_with_model(program(), f, proved, options_.inline_plans, &where_assumed);
     report.verdict = compared.verdict;
     report.proof = compared.proof;
     note_assumptions(report, std::move(compared.assumptions));
@@ -373,6 +377,13 @@ class PlanChecker {
       Diagnostic& told = tell(backward.refused->code.c_str(), backward.refused->message);
       if (!(backward.refused->range == instr.place.range))
         told.notes.push_back({backward.refused->range, "here, in " + name});
+    } else if (backward.report() && backward.report()->verdict == Verdict::refuted &&
+               stops_gradient(grad.function)) {
+      Diagnostic& told = tell("E0401", "the gradient of `" + name +
+                                           "` is not its model's: it stops one that the model has");
+      told.details = listing_of(backward);
+      for (const Diagnostic& each : backward.report()->diagnostics)
+        if (each.counterexample) told.counterexample = each.counterexample;
     } else if (backward.verdict() != Verdict::proved) {
       tell("U0002", "the derived backward of `" + name + "` is not proved").details =
           listing_of(backward);
@@ -384,6 +395,18 @@ class PlanChecker {
       });
       note_assumptions(report, std::move(assumptions));
     }
+  }
+
+  /// Whether a line of the plan, or of one that it calls, says stop_grad.
+  bool stops_gradient(size_t f) const {
+    bool found = false;
+    for_each_instr(program().functions[f].body, [&](const ir::Instr& instr) {
+      if (std::holds_alternative<ir::StopGrad>(instr.op))
+        found = found || instr.place.through.empty();
+      if (auto* call = std::get_if<ir::Call>(&instr.op))
+        found = found || stops_gradient(call->function);
+    });
+    return found;
   }
 
   /// What is told of a derived text, with the line it is told of.
@@ -447,8 +470,29 @@ void set_consts(ir::Program& program, const std::map<Name, double>& set) {
 
 }  // namespace
 
+namespace {
+
+/// A file of the library is what it claims of its gradients.
+CheckedProgram check_library(Sources& sources, const std::vector<LibraryClaim>& claims,
+                             const CheckOptions& options) {
+  const std::string text = file_of(claims);
+  CheckedProgram checked = check(
+      sources, "<claims of the library>", [&](const std::string&) { return std::optional(text); },
+      options);
+  for (size_t i = 0; i < checked.plans().size() && i < claims.size(); ++i) {
+    checked.plans()[i].name = claims[i].name;
+    checked.plans()[i].claim = "implements grad(" + claims[i].of + ")";
+  }
+  return checked;
+}
+
+}  // namespace
+
 CheckedProgram check(Sources& sources, const std::string& path, const FileReader& reader,
                      const CheckOptions& options) {
+  if (const auto text = reader(path))
+    if (const auto claims = claims_of_library_file(*text))
+      return check_library(sources, *claims, options);
   CheckedProgram result;
   std::vector<Diagnostic> diagnostics;
   result.resolved_ = resolve(sources, path, reader, diagnostics);
@@ -457,9 +501,8 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   std::vector<std::vector<Diagnostic>> own(program.functions.size());
   for (Diagnostic& diagnostic : diagnostics) {
     const auto owner = std::find_if(
-        program.functions.begin(), program.functions.end(), [&](const ir::Function& f) {
-          return f.kind == ir::Function::Kind::plan && inside(diagnostic.range, f.range);
-        });
+        program.functions.begin(), program.functions.end(),
+        [&](const ir::Function& f) { return f.has_claim() && inside(diagnostic.range, f.range); });
     if (owner == program.functions.end())
       result.diagnostics_.push_back(std::move(diagnostic));
     else
@@ -473,7 +516,7 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   std::map<size_t, PlanReport> reports;
   for (size_t f = 0; f < program.functions.size(); ++f) {
     const ir::Function& function = program.functions[f];
-    if (function.kind != ir::Function::Kind::plan)
+    if (!function.has_claim())
       checker.note_undecided(f);
     else if (options.only.empty() || options.only == function.name)
       reports[f] = checker.guarded_run(f, std::move(own[f]));

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <utility>
 
 #include "spec/check/refute.h"
 #include "spec/check/walk.h"
@@ -99,11 +100,19 @@ Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
 }  // namespace
 
 ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
-                                const std::vector<bool>& proved, bool inline_plans) {
+                                const std::vector<bool>& proved, bool inline_plans,
+                                const std::vector<bool>* where_assumed) {
   const size_t model = *program.functions[plan].model;
   lower::Options options;
   options.use_models = !inline_plans;
   options.proved = &proved;
+  options.equal = where_assumed == nullptr ? &proved : where_assumed;
+  std::optional<Refutation> refutation;
+  bool tried = false;
+  options.differ = [&] {
+    if (!std::exchange(tried, true)) refutation = refute(program, plan, nullptr);
+    return refutation.has_value();
+  };
   const lower::Comparison compared = lower::compare_functions(program, plan, model, options);
   ComparedPlan result;
   result.assumptions = compared.assumptions;
@@ -123,7 +132,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     result.proof = compared.closed_by;
     return result;
   }
-  if (const auto refutation = refute(program, plan, nullptr)) {
+  if (options.differ()) {
     lower::Comparison at = compared;
     at.result = refutation->result;
     result.verdict = Verdict::refuted;

@@ -44,8 +44,8 @@ DerivedBackward derive(const std::string& path, const std::string& root, const T
   DerivedBackward none;
   none.refused = Diagnostic{};
   none.refused->code = "U0002";
-  none.refused->message = "the file of `" + typed.program.functions[plan].name +
-                          "` cannot be read on its own";
+  none.refused->message =
+      "the file of `" + typed.program.functions[plan].name + "` cannot be read on its own";
   return none;
 }
 

@@ -7,11 +7,11 @@
 namespace shardproof {
 
 struct CheckedBackward {
-  Name name;                          ///< of the derived plan
-  std::string text;                   ///< its declarations
-  std::string gathers_again;          ///< all_gathers of the forward pass that are done again
-  std::optional<Diagnostic> refused;  ///< why there is none
-  std::unique_ptr<Sources> sources;   ///< with the text at the end of the plan's file
+  Name name;                              ///< of the derived plan
+  std::string text;                       ///< its declarations
+  std::string gathers_again;              ///< all_gathers of the forward pass that are done again
+  std::optional<Diagnostic> refused;      ///< why there is none
+  std::unique_ptr<Sources> sources;       ///< with the text at the end of the plan's file
   std::optional<CheckedProgram> checked;  ///< its only plan is the derived one
 
   /// Proved: the text has the dual types and computes the derivative of the model.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "spec/check/loop_rules.h"
 #include "spec/check/walk.h"
 
 namespace shardproof {
@@ -64,6 +65,11 @@ class Walker {
   }
 
   void step(const ir::Instr& instr) {
+    for (const ir::Op* loop : loops_)
+      if (auto refusal = refuse_communication(program_, instr.op, *loop)) {
+        refuse(*refusal, instr.place.range, nullptr, {}, {});
+        break;
+      }
     if (auto* call = std::get_if<ir::Call>(&instr.op))
       return check_call(instr, program_.functions.at(call->function));
     if (auto* grad = std::get_if<ir::Grad>(&instr.op)) return check_grad(instr, *grad);
@@ -94,28 +100,40 @@ class Walker {
     return true;
   }
 
-  /// t[n] inside `stages n in N` with N/p, or `ring b over L/c as W`: the loop brings the entry to
-  /// the device.
+  /// t[n] inside `stages n in N` with N/p: the stage has the entry. Inside `ring b over L/c as W`
+  /// the ring brings the block.
   bool entry_of_loop(const ir::Instr& instr) {
     auto* entry = std::get_if<ir::Entry>(&instr.op);
     if (!entry || instr.operands.size() < 2) return false;
     auto loop = loop_of_index_.find(instr.operands[1]);
     if (loop == loop_of_index_.end()) return false;
-    auto* ring = std::get_if<ir::Ring>(loop->second);
-    if (!ring && !std::holds_alternative<ir::Stages>(*loop->second)) return false;
-    const ValueId v = instr.results.at(0);
-    Type result = type(instr.operands[0]);
+    const ValueId from = instr.operands[0], v = instr.results.at(0);
+    Type result = type(from);
     auto split = std::find_if(result.dims.begin(), result.dims.end(),
                               [&](const Split& each) { return each.dim == entry->dim; });
     if (split == result.dims.end()) return false;
-    if (ring)
+    poisoned_[v] = poisoned_[from];
+    if (auto* ring = std::get_if<ir::Ring>(loop->second)) {
+      if (auto refusal = poisoned_[from] ? std::nullopt
+                                         : refuse_entry(program_, function_.values[from].name, from,
+                                                        type(from), entry->dim, *ring))
+        refuse(*refusal, instr.place.range, nullptr, {{type(from), true, std::nullopt}}, {});
       *split = Split{ring->block, {}};
-    else
+    } else if (auto* stages = std::get_if<ir::Stages>(loop->second);
+               stages && has_own_entries(program_, *split, *stages, pipeline_axis())) {
       result.dims.erase(split);
+    } else {
+      return false;
+    }
     type(v) = result;
-    poisoned_[v] = poisoned_[instr.operands[0]];
-    result_.has_gradient[v] = result_.has_gradient[instr.operands[0]];
+    result_.has_gradient[v] = result_.has_gradient[from];
     return true;
+  }
+
+  Axis pipeline_axis() const {
+    for (const ir::Op* loop : loops_)
+      if (auto* pipeline = std::get_if<ir::Pipeline>(loop)) return pipeline->axis;
+    return "";
   }
 
   void check_op(const ir::Instr& instr) {
@@ -250,8 +268,8 @@ class Walker {
     refusal.label = "every gradient of this would be " + n + " times too large";
     refusal.axes = {axis};
     refusal.fixes = {{.kind = FixHint::Kind::advice,
-                      .message = "count it once: let " + callee.name + " return zero_nonroot(\"-> " +
-                                 u + "\", ...), an f32[]" + u}};
+                      .message = "count it once: let " + callee.name +
+                                 " return zero_nonroot(\"-> " + u + "\", ...), an f32[]" + u}};
     Diagnostic& told = refuse(refusal, instr.place.range, nullptr, {}, {callee.results[0]});
     Counterexample numbers;
     numbers.mesh = axis + "=2";
@@ -274,11 +292,40 @@ class Walker {
     for (size_t i = 0; i < carries && i < instr.operands.size(); ++i)
       expect(instr.operands[i], type(body.params[first + i]), argument_range(instr, i), "E0304",
              "carry `" + function_.values[body.params[first + i]].name + "`");
+    check_ring_carries(instr, body, first);
+    loops_.push_back(&instr.op);
     walk(body);
+    loops_.pop_back();
+    check_pipeline(instr);
     for (size_t i = 0; i < carries; ++i)
       expect(body.next[i], type(body.params[first + i]), body.next_range, "E0304",
              "carry `" + function_.values[body.params[first + i]].name + "`");
     loop_results(instr, body, first);
+  }
+
+  void check_ring_carries(const ir::Instr& instr, const ir::Block& body, size_t first) {
+    auto* ring = std::get_if<ir::Ring>(&instr.op);
+    if (!ring) return;
+    for (size_t i = first; i < body.params.size(); ++i) {
+      const ir::Value& carry = function_.values[body.params[i]];
+      if (auto refusal = refuse_carry(carry.name, type(body.params[i]), *ring))
+        refuse(*refusal, carry.range, nullptr, {}, {type(body.params[i])});
+    }
+  }
+
+  /// What an op was refused for is told once.
+  void check_pipeline(const ir::Instr& instr) {
+    auto* pipeline = std::get_if<ir::Pipeline>(&instr.op);
+    if (!pipeline) return;
+    for (const Misplaced& each :
+         misplaced_values(program_, function_, result_.types, poisoned_, *pipeline)) {
+      const bool told =
+          std::any_of(result_.refused.begin(), result_.refused.end(),
+                      [&](const RefusedOp& other) { return other.diagnostic.range == each.range; });
+      if (told) continue;
+      Diagnostic& diagnostic = refuse(each.refusal, each.range, nullptr, {}, {});
+      if (each.origin) diagnostic.notes.push_back(*each.origin);
+    }
   }
 
   void loop_results(const ir::Instr& instr, const ir::Block& body, size_t first) {
@@ -379,6 +426,7 @@ class Walker {
   std::vector<bool> poisoned_;
   std::vector<std::optional<double>> numbers_;
   std::map<ValueId, const ir::Op*> loop_of_index_;
+  std::vector<const ir::Op*> loops_;  ///< around the instruction, the outermost first
 };
 
 }  // namespace

@@ -25,6 +25,18 @@ Result run_with(std::vector<std::string> args, const std::string& in = "") {
   return {code, out.str()};
 }
 
+TEST(EndToEnd, BackwardPrintsWhatIsDerivedAndProved) {
+  const Result result = run_with({models + "ffn.shard", "--backward", "--mesh", "d=8,t=4"});
+  EXPECT_EQ(result.code, 0) << result.out;
+  for (const char* line : {"backward derived and proved: 5 all_gather, 5 psum_scatter\n",
+                           "# the backward of ffn_sharded, derived: proved\n",
+                           "# all_gathers of the forward pass done again: 4; saved for it: ",
+                           "plan ffn_sharded_backward implements grad(ffn) after ffn_sharded("})
+    EXPECT_NE(result.out.find(line), std::string::npos) << result.out;
+  EXPECT_EQ(run_with({models + "ffn.shard", "--backward=no_such_plan"}).code, 3);
+  EXPECT_EQ(run_with({models + "llama3.shard", "--backward=head_sharded", "--latex"}).code, 0);
+}
+
 TEST(EndToEnd, TheFeedForwardLayerIsProved) {
   const Result result = run_with({models + "ffn.shard"});
   EXPECT_EQ(result.code, 0);

@@ -138,7 +138,8 @@ class Run {
     bool found = options_.backward->empty();
     for (const PlanReport& plan : checked.plans()) {
       found = found || plan.name == *options_.backward;
-      const bool wanted = options_.backward->empty() ? !plan.imported : plan.name == *options_.backward;
+      const bool wanted =
+          options_.backward->empty() ? !plan.imported : plan.name == *options_.backward;
       const ir::Function& function = checked.program().functions.at(plan.function);
       const bool typed = plan.verdict == Verdict::proved || plan.verdict == Verdict::unknown;
       if (!wanted || !typed || steps[plan.function] || function.trusted || !has_floats(function))
@@ -158,9 +159,8 @@ class Run {
   }
 
   static bool has_floats(const ir::Function& plan) {
-    return std::any_of(plan.params.begin(), plan.params.end(), [&](ir::ValueId v) {
-      return is_float(plan.values.at(v).type.dtype);
-    });
+    return std::any_of(plan.params.begin(), plan.params.end(),
+                       [&](ir::ValueId v) { return is_float(plan.values.at(v).type.dtype); });
   }
 
   /// A const with another value than the file's is another claim: the file is checked again.

@@ -43,9 +43,9 @@ Row row_of(const FileReport& report, const PlanReport& plan) {
   if (const BackwardReport* backward = backward_of(report, plan)) {
     const auto cost = cost_of(*backward);
     row.below.push_back(std::string("backward ") +
-                        (backward->backward.refused                ? "refused"
+                        (backward->backward.refused             ? "refused"
                          : backward->verdict == Verdict::proved ? "derived and proved"
-                                                                   : "derived, not proved") +
+                                                                : "derived, not proved") +
                         (cost ? ": " + cost->summary() : ""));
   }
   std::string assumed;

@@ -27,9 +27,7 @@ struct Flow {
 
 }  // namespace
 
-bool flows(const ir::Op& op, size_t i) {
-  return std::visit(Flow{i}, op);
-}
+bool flows(const ir::Op& op, size_t i) { return std::visit(Flow{i}, op); }
 
 namespace {
 
@@ -76,8 +74,7 @@ class Marker {
     Tape& body = *loop.body;
     const size_t carries = body.params.size();
     for (size_t i = 0; i < carries; ++i)
-      if (values_[step.operands[i]].active || values_[body.out[i]].active)
-        activate(body.params[i]);
+      if (values_[step.operands[i]].active || values_[body.out[i]].active) activate(body.params[i]);
     walk(body.steps);
     for (size_t i = 0; i < step.results.size(); ++i) {
       const ValueIndex last = i < carries ? body.out[i] : body.emit[i - carries];

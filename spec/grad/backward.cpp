@@ -92,7 +92,9 @@ class Deriver {
     size_t leaf = 0;
     for (size_t r = 0; r < plan_.result_groups.size(); ++r) {
       const auto& [name, count] = plan_.result_groups[r];
-      const Name wanted = plan_.result_groups.size() == 1 ? "g" : name.empty() ? "g_" + std::to_string(r + 1) : "g_" + name;
+      const Name wanted = plan_.result_groups.size() == 1 ? "g"
+                          : name.empty()                  ? "g_" + std::to_string(r + 1)
+                                                          : "g_" + name;
       const Name own = writer_.unique(wanted, nullptr);
       upstream_.push_back(own);
       for (size_t i = 0; i < count; ++i, ++leaf) {
@@ -115,8 +117,7 @@ class Deriver {
       if (std::find(wrt_.begin(), wrt_.end(), leaf) != wrt_.end()) {
         Writer::Result result{&plan_.param_types[p], {}, "g_" + name};
         for (size_t i = 0; i < count; ++i)
-          result.leaves.push_back(
-              walk_.take_or_zeros(recording_->top.params[leaf + i], pending));
+          result.leaves.push_back(walk_.take_or_zeros(recording_->top.params[leaf + i], pending));
         results.push_back(std::move(result));
         chosen_.push_back(p);
       }
@@ -176,8 +177,8 @@ class Deriver {
     std::string text;
     for (Ref ref : forward_.saved())
       if (writer_.used(ref))
-        text += (text.empty() ? "; " : ", ") + name_of(ref) + ": " +
-                writer_.type_text(type_of(ref));
+        text +=
+            (text.empty() ? "; " : ", ") + name_of(ref) + ": " + writer_.type_text(type_of(ref));
     return text;
   }
 
@@ -195,7 +196,8 @@ class Deriver {
     Sources sources;
     std::vector<Diagnostic> errors;
     const syntax::File file = syntax::parse(sources, sources.add("derived", text), errors);
-    if (!errors.empty()) throw Defect{"the derived text cannot be read: " + errors[0].message + "\n" + text};
+    if (!errors.empty())
+      throw Defect{"the derived text cannot be read: " + errors[0].message + "\n" + text};
     return syntax::print(file);
   }
 

@@ -10,8 +10,8 @@
 namespace shardproof {
 
 struct DerivedBackward {
-  Name name;         ///< of the derived plan
-  std::string text;  ///< its declarations, in canonical form; empty where there is none
+  Name name;                  ///< of the derived plan
+  std::string text;           ///< its declarations, in canonical form; empty where there is none
   std::string gathers_again;  ///< how many all_gathers of the forward pass it does: "4 + 7*|N|"
   std::optional<Diagnostic> refused;  ///< why there is none
 };

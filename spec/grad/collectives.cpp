@@ -64,8 +64,7 @@ void join_again(Pull& p, Ref g, bool sums) {
 /// operand's gradient is not.
 void reduce_again(Pull& p, Ref g) {
   for (const auto& [axis, mark] : p.in(0).type.marks)
-    if (mark == Mark::Max && !is(p.out().type, axis, Mark::Max))
-      p.none("a maximum over " + axis);
+    if (mark == Mark::Max && !is(p.out().type, axis, Mark::Max)) p.none("a maximum over " + axis);
   Shape right = type_of(g);
   right.marks = p.dual(0).marks;
   p.give(0, p.emit.collective(Fn::all_reduce, g, right));

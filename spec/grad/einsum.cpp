@@ -47,8 +47,7 @@ Ref hit(Pull& p, Ref x, const Shape& right, bool largest) {
   ir::Argmax argmax;
   argmax.pattern.left = {type};
   argmax.pattern.right = right;
-  const Ref where =
-      p.emit.op(std::move(argmax), {largest ? x : p.emit.unary(ir::UnaryFn::neg, x)});
+  const Ref where = p.emit.op(std::move(argmax), {largest ? x : p.emit.unary(ir::UnaryFn::neg, x)});
   Shape shape;
   shape.dims = type.dims;
   const Ref iota = p.emit.op(ir::Iota{ir::Created{shape, false, {}}, dim}, {});

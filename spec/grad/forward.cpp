@@ -38,10 +38,8 @@ Ref Forward::compute(ValueIndex v, Context& context) {
       [&](const auto& op) -> Ref {
         using Op = std::decay_t<decltype(op)>;
         if constexpr (std::is_same_v<Op, ir::Op>) return again(step, value.result, op, context);
-        if constexpr (std::is_same_v<Op, Library>)
-          return library(step, value.result, op, context);
-        if constexpr (std::is_same_v<Op, Trusted>)
-          return trusted(step, value.result, op, context);
+        if constexpr (std::is_same_v<Op, Library>) return library(step, value.result, op, context);
+        if constexpr (std::is_same_v<Op, Trusted>) return trusted(step, value.result, op, context);
         return loop(step, value.result, context);
       },
       step.op);
@@ -51,14 +49,14 @@ Ref Forward::again(const Step& step, size_t result, const ir::Op& op, Context& c
   if (std::holds_alternative<ir::StopGrad>(op)) return value(step.operands[0], context);
   std::vector<Ref> operands;
   for (ValueIndex v : step.operands) operands.push_back(value(v, context));
-  const bool moves = std::holds_alternative<ir::Collective>(op) ||
-                     std::holds_alternative<ir::Ppermute>(op);
+  const bool moves =
+      std::holds_alternative<ir::Collective>(op) || std::holds_alternative<ir::Ppermute>(op);
   const ir::Pattern* pattern = ir::pattern_of(op);
   const bool unit = std::holds_alternative<ir::Ppermute>(op) && pattern &&
                     pattern->left[0].dims[*pattern->left_bracket].axes.empty();
   // fan_out, and what moves over axes of size 1: nothing is done.
-  if (moves && (unit || (std::holds_alternative<ir::Collective>(op) &&
-                         pattern->left[0] == pattern->right)))
+  if (moves &&
+      (unit || (std::holds_alternative<ir::Collective>(op) && pattern->left[0] == pattern->right)))
     return operands[0];
   ir::Op copy = op;
   if (auto* cast = std::get_if<ir::Cast>(&copy)) cast->grad.reset();
@@ -134,17 +132,15 @@ Node* Forward::scan(const Step& step, Context& context) {
   const Loop& loop = std::get<Loop>(step.op);
   const Tape& tape = *loop.body;
   std::vector<Ref> inits;
-  for (size_t i = 0; i < tape.params.size(); ++i)
-    inits.push_back(value(step.operands[i], context));
+  for (size_t i = 0; i < tape.params.size(); ++i) inits.push_back(value(step.operands[i], context));
   Node* node = graph_.make(*context.block);
   context.loops[&step] = node;
   Block* block = graph_.block(context.block);
   Context* body = context.loop_bodies[&step] = open(tape, *block, &context);
   Type index;
   index.dtype = Dtype::i32;
-  ScanText text{loop.dim, loop.reverse, graph_.parameter(*block, tape.index_name, index),
-                {},       {},           {},
-                block};
+  ScanText text{loop.dim, loop.reverse, graph_.parameter(*block, tape.index_name, index), {}, {},
+                {},       block};
   body->values[tape.index] = text.index;
   for (ValueIndex v : tape.params) {
     const Value& carry = recording_.values[v];

@@ -50,7 +50,8 @@ Operands operands_of(Pull& p, const ir::LibraryGradient& gradient, const Library
   for (const Name& param : gradient.params) {
     const auto given = argument(*op.call, param);
     const bool upstream = !given && param == "g";
-    if (!given && !upstream && std::count(gradient.defaults.begin(), gradient.defaults.end(), param)) {
+    if (!given && !upstream &&
+        std::count(gradient.defaults.begin(), gradient.defaults.end(), param)) {
       keywords = true;
       continue;
     }

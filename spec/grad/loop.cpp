@@ -97,8 +97,9 @@ void Walk::loop(const Step& step, const Loop& op, Pending& pending) {
   for (size_t i = 0; i < carries; ++i) {
     if (!wanted[i]) continue;
     carried.push_back(i);
-    inits.push_back(pending.parts.count(step.results[i]) ? take(step.results[i], pending)
-                                                         : pending.emit.zeros(dual_of(tape.params[i])));
+    inits.push_back(pending.parts.count(step.results[i])
+                        ? take(step.results[i], pending)
+                        : pending.emit.zeros(dual_of(tape.params[i])));
     const Type type = dual_of(tape.params[i]);
     text.carries.push_back(
         graph.parameter(*block, "g_" + forward_.recording().values[tape.params[i]].name, type));
@@ -118,14 +119,12 @@ void Walk::loop(const Step& step, const Loop& op, Pending& pending) {
   node->operands = std::move(inits);
   node->op = std::move(text);
   node->names.resize(node->types.size());
-  for (size_t j = 0; j < carried.size(); ++j)
-    give(step.operands[carried[j]], {node, j}, pending);
+  for (size_t j = 0; j < carried.size(); ++j) give(step.operands[carried[j]], {node, j}, pending);
   hand_out(op, node, inner, pending);
 }
 
 /// Gradients of what the loop uses from outside: of t[n] stacked, of all else added up in a carry.
-void Walk::hand_out(const Loop& op, Node* node, Pending& inner,
-                    Pending& pending) {
+void Walk::hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending) {
   ScanText& text = std::get<ScanText>(node->op);
   std::vector<std::pair<ValueIndex, Ref>> totals, stacks;
   for (const auto& [v, unused] : inner.parts) {
@@ -142,7 +141,8 @@ void Walk::hand_out(const Loop& op, Node* node, Pending& inner,
   for (auto& [v, part] : totals) {
     const Type type = dual_of(v);
     const Name& name = forward_.recording().values[v].name;
-    const Ref carry = forward_.graph().parameter(*text.body, "sum_" + (name.empty() ? "v" : name), type);
+    const Ref carry =
+        forward_.graph().parameter(*text.body, "sum_" + (name.empty() ? "v" : name), type);
     text.carries.push_back(carry);
     text.next.push_back(inner.emit.add(carry, part));
     node->operands.push_back(pending.emit.zeros(type));
@@ -157,8 +157,7 @@ void Walk::hand_out(const Loop& op, Node* node, Pending& inner,
     node->types.push_back(type);
     node->names.emplace_back();
   }
-  for (size_t i = 0; i < totals.size(); ++i)
-    give(totals[i].first, {node, first + i}, pending);
+  for (size_t i = 0; i < totals.size(); ++i) give(totals[i].first, {node, first + i}, pending);
   for (size_t i = 0; i < stacks.size(); ++i)
     give(stacks[i].first, {node, first + totals.size() + i}, pending);
 }

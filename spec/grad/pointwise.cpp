@@ -44,8 +44,7 @@ Ref slope(Pull& p, UnaryFn fn, Ref g) {
 /// maximum and minimum: a tie is the second operand's.
 void larger(Pull& p, BinaryFn fn, Ref g) {
   Emit& e = p.emit;
-  const Ref first =
-      e.binary(fn == BinaryFn::maximum ? BinaryFn::gt : BinaryFn::lt, p.x(0), p.x(1));
+  const Ref first = e.binary(fn == BinaryFn::maximum ? BinaryFn::gt : BinaryFn::lt, p.x(0), p.x(1));
   const Ref zero = e.number("0");
   if (p.wants(0)) p.give_pointwise(0, e.where(first, g, zero));
   if (p.wants(1)) p.give_pointwise(1, e.where(first, zero, g));
@@ -57,15 +56,13 @@ void power(Pull& p, Ref g) {
     const Ref less = e.binary(BinaryFn::pow, p.x(0), e.sub(p.x(1), e.number("1")));
     p.give_pointwise(0, e.mul(e.mul(g, p.x(1)), less));
   }
-  if (p.wants(1))
-    p.give_pointwise(1, e.mul(e.mul(g, p.y()), e.unary(UnaryFn::log, p.x(0))));
+  if (p.wants(1)) p.give_pointwise(1, e.mul(e.mul(g, p.y()), e.unary(UnaryFn::log, p.x(0))));
 }
 
 void quotient(Pull& p, Ref g) {
   Emit& e = p.emit;
   if (p.wants(0)) p.give_pointwise(0, e.div(g, p.x(1)));
-  if (p.wants(1))
-    p.give_pointwise(1, e.unary(UnaryFn::neg, e.div(e.mul(g, p.y()), p.x(1))));
+  if (p.wants(1)) p.give_pointwise(1, e.unary(UnaryFn::neg, e.div(e.mul(g, p.y()), p.x(1))));
 }
 
 }  // namespace

@@ -46,8 +46,7 @@ void pull(Pull& p, const ir::Read& op) {
   const Ref g = p.g();
   ir::Write write;
   write.pattern.left = {op.pattern.left[0], op.pattern.right};
-  use_own_names(op.pattern.left[0], p.in(0).type,
-                {&write.pattern.left[0], &write.pattern.left[1]});
+  use_own_names(op.pattern.left[0], p.in(0).type, {&write.pattern.left[0], &write.pattern.left[1]});
   for (Shape& left : write.pattern.left) left.marks = type_of(g).marks;
   write.pattern.left_bracket = op.pattern.left_bracket;
   write.pattern.right = write.pattern.left[0];
@@ -65,8 +64,7 @@ void pull(Pull& p, const ir::Write& op) {
     const Ref zeros = p.emit.zeros(of_shape(write.pattern.left[1], type_of(g).dtype));
     p.give(0, p.emit.op(std::move(write), {g, zeros, p.x(2)}));
   }
-  if (p.wants(1))
-    p.give(1, read_at(p, g, op.pattern.right, bracket, op.pattern.left[1], p.x(2)));
+  if (p.wants(1)) p.give(1, read_at(p, g, op.pattern.right, bracket, op.pattern.left[1], p.x(2)));
 }
 
 void pull(Pull& p, const ir::Concat& op) {

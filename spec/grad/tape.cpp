@@ -60,6 +60,8 @@ class Recorder {
     tape_ = &result_->top;
     Frame frame{f, {}, ""};
     const ir::Function& plan = program_.functions.at(f);
+    if (plan.implements_grad)
+      refuse("E0217", {plan.name_range, {}, {}}, "no gradient of " + plan.name + ": it is one");
     for (ir::ValueId v : plan.params) tape_->params.push_back(declare(frame, v));
     body(frame);
     for (ir::ValueId v : plan.returned) tape_->out.push_back(frame.values.at(v));
@@ -139,8 +141,7 @@ class Recorder {
     if (std::holds_alternative<ir::Ring>(instr.op) ||
         std::holds_alternative<ir::Pipeline>(instr.op) ||
         std::holds_alternative<ir::Stages>(instr.op))
-      refuse("U0001", instr.place,
-             std::string("no gradient yet through ") + ir::name_of(instr.op));
+      refuse("U0001", instr.place, std::string("no gradient yet through ") + ir::name_of(instr.op));
     if (auto* scan = std::get_if<ir::Scan>(&instr.op)) return loop(frame, instr, *scan);
     if (auto* entry = std::get_if<ir::Entry>(&instr.op)) return this->entry(frame, instr, *entry);
     if (std::holds_alternative<ir::Ascribe>(instr.op)) return ascribe(frame, instr);
@@ -230,9 +231,9 @@ class Recorder {
   void ascribe(Frame& frame, const ir::Instr& instr) {
     const ValueIndex from = frame.values.at(instr.operands[0]);
     const Type &have = result_->values[from].type, &want = types_[frame.function][instr.results[0]];
-    const bool same = std::equal(have.dims.begin(), have.dims.end(), want.dims.begin(),
-                                 want.dims.end(),
-                                 [](const Split& a, const Split& b) { return a.dim == b.dim; });
+    const bool same =
+        std::equal(have.dims.begin(), have.dims.end(), want.dims.begin(), want.dims.end(),
+                   [](const Split& a, const Split& b) { return a.dim == b.dim; });
     if (same || have.dtype == Dtype::number) return alias(frame, instr, from);
     ir::Rearrange op;
     op.pattern.left = {plain(have)};

@@ -26,15 +26,15 @@ struct Refused {
 Type plain(Type type);
 
 struct Value {
-  Type type;  ///< as in the plan, I included
-  Name name;  ///< in the derived text; empty: none of its own
+  Type type;             ///< as in the plan, I included
+  Name name;             ///< in the derived text; empty: none of its own
   Step* step = nullptr;  ///< who makes it; null: a parameter, index or carry
   size_t result = 0;
   Tape* home = nullptr;
   Step* inner = nullptr;  ///< of a library call's result: who makes it in the body
   size_t inner_result = 0;
-  Name saved;         ///< by the plan itself, at its top level, under this name
-  bool kept = false;  ///< saved inside a loop
+  Name saved;                      ///< by the plan itself, at its top level, under this name
+  bool kept = false;               ///< saved inside a loop
   Dtype gradient = Dtype::number;  ///< the dtype of its gradient
   bool active = false;             ///< a wanted gradient flows through it
 };

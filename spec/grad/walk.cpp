@@ -18,8 +18,8 @@ void Walk::give(ValueIndex v, Ref gradient, Pending& pending) {
   gradient = pending.emit.arrange(gradient, wanted);
   gradient = pending.emit.cast(gradient, wanted.dtype);
   if (!(type_of(gradient) == wanted))
-    throw Defect{"the gradient of " + to_string(forward_.recording().values[v].type) + " came out " +
-                 to_string(type_of(gradient))};
+    throw Defect{"the gradient of " + to_string(forward_.recording().values[v].type) +
+                 " came out " + to_string(type_of(gradient))};
   pending.parts[v].push_back(gradient);
   if (gradient.node->hint.empty()) gradient.node->hint = "g_" + forward_.recording().values[v].name;
 }
@@ -55,7 +55,9 @@ void Walk::back(const std::deque<Step>& steps, Pending& pending) {
 namespace {
 
 template <class Op>
-constexpr bool has_pull = requires(Pull& p, const Op& op) { pull(p, op); };
+constexpr bool has_pull = requires(Pull& p, const Op& op) {
+  pull(p, op);
+};
 
 }  // namespace
 
@@ -69,8 +71,7 @@ void Walk::back(const Step& step, Pending& pending) {
   if (auto* loop = std::get_if<Loop>(&step.op)) {
     this->loop(step, *loop, pending);
   } else if (auto* library = std::get_if<Library>(&step.op)) {
-    if (!pull_library(p, forward_.graph().program, *library))
-      back(library->body->steps, pending);
+    if (!pull_library(p, forward_.graph().program, *library)) back(library->body->steps, pending);
   } else if (auto* trusted = std::get_if<Trusted>(&step.op)) {
     pull_trusted(p, forward_.graph().program, *trusted);
   } else if (std::holds_alternative<ir::Entry>(std::get<ir::Op>(step.op))) {

@@ -66,17 +66,20 @@ void Writer::find_stacks(const ir::WrittenType& type, const std::vector<Ref>& le
     ++next;
     return;
   }
-  for (const auto& [field, inner] : type.fields) find_stacks(inner, leaves, next, name + "_" + field);
+  for (const auto& [field, inner] : type.fields)
+    find_stacks(inner, leaves, next, name + "_" + field);
   if (type.dims.empty()) return;
-  Stack stack{&type, {leaves.begin() + static_cast<std::ptrdiff_t>(first),
-                      leaves.begin() + static_cast<std::ptrdiff_t>(next)}, name};
+  Stack stack{&type,
+              {leaves.begin() + static_cast<std::ptrdiff_t>(first),
+               leaves.begin() + static_cast<std::ptrdiff_t>(next)},
+              name};
   const Node* node = stack.leaves.at(0).node;
   auto* scan = std::get_if<ScanText>(&node->op);
-  const bool whole = scan && type.dims.size() == 1 && type.dims[0].dim == scan->dim &&
-                     std::all_of(stack.leaves.begin(), stack.leaves.end(), [&](Ref leaf) {
-                       return leaf.node == node && leaf.result >= scan->carries.size() &&
-                              uses_[leaf] == 1;
-                     });
+  const bool whole =
+      scan && type.dims.size() == 1 && type.dims[0].dim == scan->dim &&
+      std::all_of(stack.leaves.begin(), stack.leaves.end(), [&](Ref leaf) {
+        return leaf.node == node && leaf.result >= scan->carries.size() && uses_[leaf] == 1;
+      });
   if (whole)
     stacks_.push_back(std::move(stack));
   else

@@ -77,7 +77,7 @@ class Writer {
   std::vector<Stack> stacks_;
   std::map<Name, Name> local_dims_;
   std::string dim_lines_;
-  std::vector<std::string> loops_;                 ///< the sizes of those around
+  std::vector<std::string> loops_;               ///< the sizes of those around
   std::map<std::string, size_t> gathers_again_;  ///< by the product of the sizes around
 };
 

@@ -43,8 +43,7 @@ std::string Writer::scan(const ScanText& scan, const Node& node, int indent) {
   }
   std::string out;
   loops_.push_back("|" + dim(scan.dim) + "|");
-  for (size_t i = 0; i < scan.body->nodes.size(); ++i)
-    place(scan.body->nodes[i], indent + 4, out);
+  for (size_t i = 0; i < scan.body->nodes.size(); ++i) place(scan.body->nodes[i], indent + 4, out);
   loops_.pop_back();
   const std::string inside(static_cast<size_t>(indent) + 4, ' ');
   if (!scan.next.empty()) {
@@ -96,8 +95,7 @@ std::string Writer::made(const ir::WrittenType& type, const std::vector<Ref>& le
     return text + ")";
   };
   if (type.dims.empty()) return record(index);
-  if (type.dims.size() > 1 || !index.empty() || inside)
-    throw Defect{"a record stacked twice"};
+  if (type.dims.size() > 1 || !index.empty() || inside) throw Defect{"a record stacked twice"};
   for (const Stack& stack : stacks_)
     if (stack.type == &type && stack.leaves[0] == leaves.at(next)) {
       next += stack.leaves.size();

@@ -98,9 +98,9 @@ std::string Writer::type_text(const Type& type) {
 std::string Writer::pattern(const ir::Pattern& pattern, bool result) {
   std::string text;
   for (size_t i = 0; i < pattern.left.size(); ++i)
-    text += (i ? ", " : "") + shape(pattern.left[i], i == pattern.bracket_operand
-                                                         ? pattern.left_bracket
-                                                         : std::nullopt);
+    text +=
+        (i ? ", " : "") +
+        shape(pattern.left[i], i == pattern.bracket_operand ? pattern.left_bracket : std::nullopt);
   return result ? text + " -> " + shape(pattern.right, pattern.right_bracket) : text;
 }
 
@@ -180,12 +180,8 @@ Writer::Text Writer::render(const ir::Op& op, const Node& node) {
     Text operator()(const ir::Fold& op) {
       return {"fold(" + a(0) + ", " + (op.tag ? quoted(*op.tag) : a(1)) + ")", atom};
     }
-    Text operator()(const ir::Einsum& op) {
-      return with(op.pattern, w.args(node) + dtype(op.to));
-    }
-    Text operator()(const ir::Reduce& op) {
-      return with(op.pattern, w.args(node) + dtype(op.to));
-    }
+    Text operator()(const ir::Einsum& op) { return with(op.pattern, w.args(node) + dtype(op.to)); }
+    Text operator()(const ir::Reduce& op) { return with(op.pattern, w.args(node) + dtype(op.to)); }
     Text operator()(const ir::Read& op) { return with(op.pattern, a(0) + ", at=" + a(1)); }
     Text operator()(const ir::Write& op) {
       return with(op.pattern, a(0) + ", " + a(1) + ", at=" + a(2));

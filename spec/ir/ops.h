@@ -8,12 +8,10 @@
 #include <variant>
 #include <vector>
 
+#include "spec/ir/arith.h"
 #include "spec/types/type.h"
 
 namespace shardproof::ir {
-
-using ValueId = uint32_t;
-constexpr ValueId no_value = ~0u;
 
 /// A pattern after resolution: names are final, `...` is expanded, left sides are in the operand's
 /// own order. `left[i]` belongs to operand i (tensor operands only: not at=, by=, key). In a
@@ -210,6 +208,7 @@ struct Pipeline {
   Dim dim;
   Axis axis;
   Name schedule;
+  std::vector<Arith> arguments;  ///< of the schedule, in the order of its parameters
   BlockPtr body;
 };
 struct Stages {

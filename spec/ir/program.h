@@ -13,15 +13,6 @@
 
 namespace shardproof::ir {
 
-/// Arithmetic of sizes and numbers: a dim's size, a condition of `require`.
-struct Arith {
-  enum class Kind { number, size, axis, value, op } kind = Kind::number;
-  std::string text;  ///< number: as written; size, axis: the name; op: + - * / // % == != < > <= >=
-                     ///< and or not neg
-  ValueId value = no_value;  ///< Kind::value: a scalar of the body
-  std::vector<Arith> args;
-};
-
 struct DimInfo {
   enum class Kind { plain, alias, group, sized } kind = Kind::plain;
   std::vector<Name> of;  ///< alias: one; group: the factors
@@ -52,17 +43,17 @@ struct LibraryCall {
     ValueId value;
   };
   Name function;
-  std::vector<Shape> left;     ///< what the pattern says of the first arguments
-  std::optional<Shape> right;  ///< and of the result
-  std::vector<Dim> working;    ///< after `;`
+  std::vector<Shape> left;          ///< what the pattern says of the first arguments
+  std::optional<Shape> right;       ///< and of the result
+  std::vector<Dim> working;         ///< after `;`
   std::vector<Argument> arguments;  ///< those given, in the order of the parameters
   std::vector<ValueId> results;
 };
 
 /// A type as it is written: of a record its name and fields, so that one can be made of leaves.
 struct WrittenType {
-  Name name;    ///< of the record or layout; empty for a tensor
-  Name record;  ///< the record that a layout is of
+  Name name;                ///< of the record or layout; empty for a tensor
+  Name record;              ///< the record that a layout is of
   bool visible = true;      ///< both names can be used in the function's file
   std::vector<Split> dims;  ///< in front of every field
   Marks marks;
@@ -109,11 +100,11 @@ struct Function {
   std::optional<size_t> after;
   std::vector<ValueId> params;  ///< leaves in order; names are paths
   std::vector<std::pair<Name, size_t>>
-      param_groups;                   ///< the parameters as written: name and its number of leaves
+      param_groups;  ///< the parameters as written: name and its number of leaves
   std::vector<WrittenType> param_types;  ///< one per group
   std::vector<ValueId> saved_params;     ///< behind `;`
-  std::vector<Type> results;          ///< leaves, as stated
-  std::vector<Name> result_names;     ///< one per leaf; a path, or "" where not named
+  std::vector<Type> results;             ///< leaves, as stated
+  std::vector<Name> result_names;        ///< one per leaf; a path, or "" where not named
   std::vector<std::pair<Name, size_t>> result_groups;  ///< as written, like param_groups
   std::vector<WrittenType> result_types;               ///< one per group
   std::vector<ValueId> returned;
@@ -125,6 +116,8 @@ struct Function {
   int32_t source = -1;
   bool imported = false;
   bool uses_loops_undecided = false;  ///< pipeline, stages, ring (here, not in callees)
+  /// It is checked and reported: a plan, or a fn that says whose gradient it is.
+  bool has_claim() const { return kind == Kind::plan || implements_grad; }
   bool uses_gradients = false;        ///< grad, value_and_grad (here, not in callees)
 };
 
@@ -139,9 +132,9 @@ struct Config {
 /// left is the upstream gradient.
 struct LibraryGradient {
   Name of, name;
-  std::vector<Name> wrt;     ///< parameters of `of`; one result for each, in this order
-  std::vector<Name> params;  ///< of the gradient, in order
-  std::string pattern;       ///< its declared pattern: "; M", or empty
+  std::vector<Name> wrt;            ///< parameters of `of`; one result for each, in this order
+  std::vector<Name> params;         ///< of the gradient, in order
+  std::string pattern;              ///< its declared pattern: "; M", or empty
   std::vector<Name> defaults = {};  ///< those of `params` that need not be given
   std::vector<Name> results = {};   ///< the word of each result's dtype, `float` among them
 };
@@ -153,8 +146,7 @@ struct Program {
   std::map<Name, double> consts;
   std::vector<Requirement> requirements;
   std::map<Name, Config> configs;
-  std::vector<Function> functions;                 ///< callees before callers
-  std::vector<std::pair<Name, size_t>> schedules;  ///< name, number of parameters
+  std::vector<Function> functions;  ///< callees before callers
 
   /// The base dims a dim stands for: aliases followed, groups expanded; `(K D)` for `dim H = (K
   /// D)`.

@@ -34,6 +34,8 @@ struct Frame {
   bool taped = false;  ///< the frames of its calls are kept, for the way back
   std::map<const ir::Instr*, std::shared_ptr<Frame>> calls = {};
   std::vector<bool> needed = {};  ///< by value: what was lowered needs it
+  /// By value: it depends on a cotangent that the function takes.
+  std::vector<bool> upstream = std::vector<bool>(function.values.size(), false);
 };
 
 /// The instruction being lowered.
@@ -42,6 +44,12 @@ struct Site {
   Frame& frame;
   const Tensor& operand(size_t i) const { return *frame.values.at(instr.operands.at(i)); }
   const Type& type(size_t i) const { return frame.function.values.at(instr.operands.at(i)).type; }
+  /// Of the first operands: whether they depend on a cotangent that the function takes.
+  std::vector<bool> upstream(size_t count) const {
+    std::vector<bool> result;
+    for (size_t i = 0; i < count; ++i) result.push_back(frame.upstream.at(instr.operands.at(i)));
+    return result;
+  }
   const ir::Value& result(size_t i) const { return frame.function.values.at(instr.results.at(i)); }
 };
 
@@ -112,10 +120,16 @@ class Context {
   Lowered finish(std::vector<Tensor> results);
   /// The frame of `function` after its body, or of the model that stands for it.
   std::shared_ptr<Frame> call(size_t function, const std::vector<Tensor>& arguments, size_t depth,
-                              const ir::Place& place, bool taped = false);
+                              const ir::Place& place, bool taped = false,
+                              const std::vector<bool>& upstream = {});
   std::vector<Tensor> returned(const Frame& frame) const;
   std::vector<Tensor> body(Frame& frame, const std::vector<bool>* wanted);
   void block(const ir::Block& block, Frame& frame, const std::vector<ir::ValueId>& wanted);
+  /// With options.seals: the result is sealed. seal.cpp
+  void seal(const ir::Instr& instr, Frame& frame);
+  /// Whose gradient it is that a plan's stands for: its values are lowered as well, under what it
+  /// assumes.
+  size_t differentiated(size_t function) const;
   size_t callee(size_t function) const;  ///< the function itself, or the model that stands for it
 
  private:
@@ -125,6 +139,9 @@ class Context {
   std::set<std::string> seen_;
   int quiet_ = 0;
 };
+
+/// By value: it depends on one of the parameters marked. seal.cpp
+std::vector<bool> made_of(const ir::Function& function, const std::vector<bool>& params);
 
 /// An exact rational where digits allow, else a positive constant named by its digits.
 Nf number(algebra::Algebra& a, const std::string& text);

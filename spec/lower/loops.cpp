@@ -82,17 +82,42 @@ Results lower_op(Context&, const ir::Stages&, const Site& site) {
   throw Unsupported("stages", site.instr.place);
 }
 
+namespace {
+
+/// One for each leaf of `wrt`, as functions of the whole arguments.
+Results opaque_gradients(Context& c, const ir::Grad& op, const Frame& frame,
+                         const std::vector<Tensor>& inputs) {
+  std::vector<algebra::Lambda> parts;
+  for (const Tensor& each : inputs) parts.push_back({each.index, each.body});
+  Results results;
+  for (size_t leaf : op.wrt) {
+    const Slots own = c.slots(frame.function.values.at(frame.function.params.at(leaf)).type.dims);
+    const std::string name =
+        "grad " + std::to_string(c.differentiated(op.function)) + " " + std::to_string(leaf);
+    results.push_back(c.tensor(own, c.a.opaque(name, parts, c.terms(own))));
+  }
+  return results;
+}
+
+}  // namespace
+
 /// The gradient of the function's model at the arguments, or of its own erasure.
 Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
-  std::vector<Tensor> arguments, seeds;
+  std::vector<Tensor> inputs, arguments, seeds;
   const size_t count = c.program.functions.at(op.function).params.size();
-  for (size_t i = 0; i < site.instr.operands.size(); ++i)
-    (i < count ? arguments : seeds).push_back(site.operand(i));
+  for (size_t i = 0; i < site.instr.operands.size(); ++i) {
+    const Slots own = c.slots(site.type(i).dims);
+    inputs.push_back(c.tensor(own, c.at(site.operand(i), own)));
+    (i < count ? arguments : seeds).push_back(inputs.back());
+  }
   if (op.with_value) seeds = {{{}, c.a.number(1)}};
-  const auto frame = c.call(op.function, arguments, site.frame.depth, site.instr.place, true);
+  const bool opaque = c.options.opaque_gradients;
+  const auto frame = c.call(op.function, arguments, site.frame.depth, site.instr.place, !opaque,
+                            site.upstream(count));
   Results results;
   if (op.with_value) results = c.returned(*frame);
-  for (Tensor& gradient : gradients(c, *frame, seeds, op.wrt))
+  for (Tensor& gradient :
+       opaque ? opaque_gradients(c, op, *frame, inputs) : gradients(c, *frame, seeds, op.wrt))
     results.push_back(std::move(gradient));
   for (size_t i = 0; i < results.size(); ++i) {
     if (site.instr.results.at(i) == ir::no_value) continue;

@@ -79,6 +79,7 @@ void Context::block(const ir::Block& block, Frame& frame, const std::vector<ir::
     for (size_t k = 0; k < instr.results.size(); ++k)
       if (instr.results[k] != ir::no_value)
         frame.values.at(instr.results[k]) = std::move(results.at(k));
+    if (options.seals != Seals::none) seal(instr, frame);
     record(*this, frame, instr);
     if (!declared.empty()) declare_ready(*this, block, frame, &declared);
   }
@@ -107,12 +108,20 @@ size_t Context::callee(size_t function) const {
   return proved || f.trusted ? *f.model : function;
 }
 
+size_t Context::differentiated(size_t function) const {
+  const ir::Function& f = program.functions.at(function);
+  const bool equal = options.use_models && options.equal != nullptr && options.equal->at(function);
+  return f.model && !f.implements_grad && equal ? *f.model : callee(function);
+}
+
 std::shared_ptr<Frame> Context::call(size_t function, const std::vector<Tensor>& arguments,
-                                     size_t depth, const ir::Place& place, bool taped) {
+                                     size_t depth, const ir::Place& place, bool taped,
+                                     const std::vector<bool>& upstream) {
   const ir::Function& f = program.functions.at(callee(function));
   if (f.trusted) throw Unsupported("trusted " + f.name, place);
   auto frame = std::make_shared<Frame>(
       Frame{f, std::vector<std::optional<Tensor>>(f.values.size()), depth, false, taped});
+  if (std::count(upstream.begin(), upstream.end(), true)) frame->upstream = made_of(f, upstream);
   for (size_t i = 0; i < f.params.size(); ++i) {
     const Slots own = slots(f.values.at(f.params[i]).type.dims);
     frame->values.at(f.params[i]) = tensor(own, at(arguments.at(i), own));
@@ -130,8 +139,8 @@ std::vector<Tensor> Context::returned(const Frame& frame) const {
 Results lower_op(Context& c, const ir::Call& op, const Site& site) {
   std::vector<Tensor> arguments;
   for (size_t i = 0; i < site.instr.operands.size(); ++i) arguments.push_back(site.operand(i));
-  const auto frame =
-      c.call(op.function, arguments, site.frame.depth, site.instr.place, site.frame.taped);
+  const auto frame = c.call(op.function, arguments, site.frame.depth, site.instr.place,
+                            site.frame.taped, site.upstream(site.instr.operands.size()));
   if (site.frame.taped) site.frame.calls[&site.instr] = frame;
   Results results = c.returned(*frame);
   for (size_t i = 0; i < results.size(); ++i) {
@@ -149,6 +158,11 @@ Frame Context::top_frame(const Request& request) {
   if (f.trusted) throw Unsupported("trusted " + f.name, {f.name_range, {}, {}});
   const IdRanges own = request.ids == nullptr ? id_ranges(program, request.function) : *request.ids;
   Frame frame{f, std::vector<std::optional<Tensor>>(f.values.size()), 0, true};
+  if (f.implements_grad && options.seals != Seals::none) {
+    std::vector<bool> cotangents(f.params.size(), true);
+    std::fill_n(cotangents.begin(), program.functions.at(*f.model).params.size(), false);
+    frame.upstream = made_of(f, cotangents);
+  }
   for (size_t i = 0; i < f.params.size(); ++i) {
     const ir::Value& value = f.values.at(f.params[i]);
     const Slots index = slots(value.type.dims);

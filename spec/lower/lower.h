@@ -3,6 +3,7 @@
 // gone, every value is a whole tensor. Integers do not overflow and floats are reals; what has no
 // arithmetic (argsort, uniform, a scan over a symbolic dim) is an uninterpreted function of its
 // arguments.
+#include <functional>
 #include <map>
 #include <optional>
 #include <stdexcept>
@@ -22,10 +23,23 @@ struct Tensor {
   algebra::Nf body;
 };
 
+/// Values that are not looked into. sums: results of einsum, sum, max and concat, and of + and -
+/// with such a sum; additions: of every + and -, which is too much for gradients: what they are
+/// made of is written in parts of the forward's.
+enum class Seals { none, sums, additions };
+
 struct Options {
   algebra::Budget budget;   ///< of each level; compare_functions sets its limit
   bool use_models = false;  ///< a call to a plan in `proved` is lowered as its model
   const std::vector<bool>* proved = nullptr;  ///< by function
+  /// By function: it is its model wherever what it assumes holds, and both are lowered beside it.
+  const std::vector<bool>* equal = nullptr;
+  /// Gradients of one function at equal arguments are equal, and no more is known of them.
+  bool opaque_gradients = false;
+  Seals seals = Seals::none;
+  /// Asked once the cheap levels have failed: the sides differ in numbers, so the dear ones would
+  /// fail too.
+  std::function<bool()> differ = {};
 };
 
 /// An op of the program has no lowering (grad, ring, ...): the verdict is unknown.

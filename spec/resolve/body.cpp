@@ -96,6 +96,8 @@ void Body::bind(const Name& name, Values values, SourceRange range, bool wants_u
   if (const Binding* first = find(name)) {
     world.twice(name, range, first->range, "a name is assigned once");
     world.diagnostics.back().fixes.push_back({"give this value a name of its own", {}, false, ""});
+    // The lines behind mean the newest value of that name.
+    frame->scopes.back().insert_or_assign(name, Binding{std::move(values), range, false});
     return;
   }
   if (auto constant = file().consts.find(name); constant != file().consts.end())

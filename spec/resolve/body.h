@@ -86,7 +86,7 @@ class Body {
   Frame* frame;
   ir::Block* block;
   LoopFrame* loop = nullptr;
-  std::optional<size_t> library_call;  ///< of function.library_calls: being written out
+  std::optional<size_t> library_call;      ///< of function.library_calls: being written out
   bool lost = false;                       ///< a value stands for one that had an error
   bool exhausted = false;                  ///< the body became too long
   size_t errors_before;                    ///< of the whole program, when this body began

@@ -232,8 +232,13 @@ void check_saved_of(World& world, FunctionEntity& entity) {
 }  // namespace
 
 void check_claims(World& world) {
-  for (FunctionEntity& entity : world.functions)
-    if (entity.index && entity.decl->implements) Claim(world, entity).run();
+  for (FunctionEntity& entity : world.functions) {
+    if (!entity.decl->implements || world.files[entity.file].library) continue;
+    if (entity.index) Claim(world, entity).run();
+    if (!entity.generic) continue;
+    world.error("E0109", entity.decl->name_range, "a generic fn makes no claim: it has no types");
+    entity.bad = true;
+  }
 }
 
 void note_library_gradients(World& world) {

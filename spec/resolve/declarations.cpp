@@ -105,7 +105,6 @@ class Declarer {
   void declare(const syntax::ScheduleDecl& node) {
     if (is_the_librarys(node.name, node.range)) return;
     put(file_.schedules, "schedule ", node.name, &node, node.range);
-    world_.program.schedules.emplace_back(node.name, node.params.size());
   }
 
   void declare_const(const syntax::ConstDecl& node) {

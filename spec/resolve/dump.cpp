@@ -84,10 +84,18 @@ class Dumper {
       return " " + program_.functions[call->function].name;
     if (auto* grad = std::get_if<ir::Grad>(&op))
       return " " + program_.functions[grad->function].name;
+    if (auto* pipeline = std::get_if<ir::Pipeline>(&op)) return schedule(*pipeline);
     if (auto* iota = std::get_if<ir::Iota>(&op)) return " " + to_string(iota->created.shape);
     if (auto* zeros = std::get_if<ir::Zeros>(&op)) return " " + to_string(zeros->created.shape);
     if (auto* random = std::get_if<ir::Random>(&op)) return " " + to_string(random->created.shape);
     return "";
+  }
+
+  static std::string schedule(const ir::Pipeline& pipeline) {
+    std::string text = " over " + pipeline.axis + " by " + pipeline.schedule + "(";
+    for (const ir::Arith& argument : pipeline.arguments)
+      text += (&argument == pipeline.arguments.data() ? "" : ", ") + ir::to_string(argument);
+    return text + ")";
   }
 
   static const ir::Block* inner(const ir::Op& op) {

@@ -4,6 +4,7 @@
 #include <utility>
 
 #include "spec/resolve/calls.h"
+#include "spec/resolve/schedules.h"
 
 namespace shardproof::resolution {
 namespace {
@@ -20,6 +21,7 @@ class LoopReader {
     if (loop_.kind == Kind::ring && !block_dim()) return unknown_result_of(loop_.carries.size());
     auto block = read_body();
     if (loop_.kind == Kind::ring) body_.frame->dims.erase(loop_.block_dim);
+    if (loop_.kind == Kind::pipeline) one_stages(*block);
     return finish(std::move(block));
   }
 
@@ -48,29 +50,25 @@ class LoopReader {
   }
 
   bool axis_known() {
-    if (loop_.kind == Kind::pipeline) check_schedule();
+    if (loop_.kind == Kind::pipeline) read_schedule();
     if (body_.file().axes.count(loop_.axis)) return true;
     body_.world.unknown("axis", loop_.axis, loop_.range, keys(body_.file().axes));
     return false;
   }
 
-  void check_schedule() {
-    const FileScope& library = body_.world.files[0];
-    const syntax::ScheduleDecl* schedule = nullptr;
-    for (const FileScope* file : {&body_.file(), &library})
-      if (auto found = file->schedules.find(loop_.schedule);
-          !schedule && found != file->schedules.end())
-        schedule = found->second;
-    if (!schedule) {
-      std::vector<Name> known = keys(body_.file().schedules);
-      for (const Name& name : keys(library.schedules)) known.push_back(name);
-      return body_.world.unknown("schedule", loop_.schedule, loop_.range, known);
-    }
-    if (schedule->params.size() != loop_.schedule_args.size())
-      body_.error("E0103", body_.world.locate(loop_.schedule, loop_.range),
-                  "the schedule `" + loop_.schedule + "` takes " +
-                      std::to_string(schedule->params.size()) + " arguments");
-    for (size_t i = 0; i < loop_.schedule_args.size(); ++i) body_.one(loop_.schedule_args[i]);
+  void read_schedule() {
+    if (auto* schedule = find_schedule(body_, loop_))
+      arguments_ = schedule_arguments(body_, *schedule, loop_);
+  }
+
+  void one_stages(const ir::Block& block) {
+    size_t count = 0;
+    for (const ir::Instr& instr : block.instrs)
+      if (std::holds_alternative<ir::Stages>(instr.op) && ++count == 2)
+        body_.error("E0109", instr.place.range, "a second `stages` in a pipeline");
+    if (count == 0 && body_.world.errors() == body_.errors_before)
+      body_.error("E0109", loop_.range, "a pipeline without `stages`",
+                  "what goes from stage to stage is in `stages n in N, x: .. = ..`");
   }
 
   bool read_dims() {
@@ -196,7 +194,7 @@ class LoopReader {
       case Kind::ring:
         return ir::Ring{Split{dims_[0], {loop_.axis}}, block_, std::move(block)};
       case Kind::pipeline:
-        return ir::Pipeline{dims_[0], loop_.axis, loop_.schedule, std::move(block)};
+        return ir::Pipeline{dims_[0], loop_.axis, loop_.schedule, arguments_, std::move(block)};
       case Kind::stages:
         break;
     }
@@ -241,6 +239,7 @@ class LoopReader {
   const syntax::Loop& loop_;
   std::vector<Dim> dims_;
   Dim block_;
+  std::vector<ir::Arith> arguments_;
   std::vector<Types> carries_;
   std::vector<Values> inits_, emitted_;
   bool bad_ = false;

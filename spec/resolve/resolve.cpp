@@ -3,6 +3,7 @@
 #include "spec/resolve/declarations.h"
 #include "spec/resolve/files.h"
 #include "spec/resolve/functions.h"
+#include "spec/resolve/schedules.h"
 #include "spec/resolve/signatures.h"
 #include "spec/resolve/types.h"
 #include "spec/resolve/world.h"
@@ -21,7 +22,8 @@ Resolved collect(World& world) {
   const size_t root = world.files.size() - 1;
   for (bool imported : {false, true})
     for (const FunctionEntity& entity : world.functions)
-      if (entity.index && entity.decl->is_plan && (entity.file != root) == imported)
+      if (entity.index && (entity.decl->is_plan || entity.decl->implements) &&
+          (entity.file != root) == imported)
         result.plans.push_back(*entity.index);
   for (const FunctionEntity& entity : world.functions)
     if (entity.index && entity.bad) result.broken[*entity.index] = true;
@@ -39,6 +41,7 @@ Resolved resolve(Sources& sources, syntax::File file, const std::string& path,
   Resolved result;
   if (resolution::load(world, path, std::move(file), reader)) {
     resolution::declare_files(world);
+    resolution::check_schedules(world);
     resolution::check_layouts(world);
     resolution::read_signatures(world);
     const std::vector<size_t> order = resolution::order_functions(world);

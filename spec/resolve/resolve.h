@@ -20,7 +20,8 @@ FileReader disk_reader();
 /// error is in the program as far as it could be read, and its name is in `broken`.
 struct Resolved {
   ir::Program program;
-  std::vector<size_t> plans;  ///< plans of the file itself, in its order, then imported ones
+  std::vector<size_t> plans;  ///< plans, and fns that are gradients, of the file itself, in its
+                              ///< order, then imported ones
   std::vector<bool> broken;   ///< per function of the program: it has an error of its own
   bool readable = false;      ///< the file itself could be read and parsed
 };

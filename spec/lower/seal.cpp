@@ -1,0 +1,84 @@
+// A value that both sides make alike need not be known: it is sealed, so that equality with seals
+// implies equality, and a difference says nothing. What depends on a cotangent that the text takes
+// is never sealed: the other side makes it another way.
+#include <algorithm>
+
+#include "spec/algebra/engine.h"
+#include "spec/lower/context.h"
+
+namespace shardproof::lower {
+
+namespace {
+
+bool is_one_of(const ir::Op& op, std::initializer_list<ir::BinaryFn> fns) {
+  const auto* binary = std::get_if<ir::Binary>(&op);
+  return binary && std::find(fns.begin(), fns.end(), binary->fn) != fns.end();
+}
+
+bool sums(const ir::Op& op) {
+  return std::holds_alternative<ir::Einsum>(op) || std::holds_alternative<ir::Reduce>(op) ||
+         std::holds_alternative<ir::Concat>(op);
+}
+
+/// A sealed sum as it is: with no factor, and no maximum.
+bool sealed_sum(algebra::Algebra& a, Nf e) {
+  algebra::Engine& g = a.engine();
+  if (a.length(e) != 1 || !g.terms(e)[0].coef.is_one()) return false;
+  const algebra::Mono& mono = g.factors(g.terms(e)[0].mono);
+  if (mono.size() != 1 || !mono[0].exponent.is_one()) return false;
+  const algebra::Tensor* sealed = g.derived(mono[0].atom);
+  if (sealed == nullptr || sealed->op != algebra::Op::sealed) return false;
+  const Nf inside = sealed->body;
+  const bool single = a.length(inside) == 1 && g.factors(g.terms(inside)[0].mono).size() == 1;
+  const algebra::Tensor* of =
+      single ? g.derived(g.factors(g.terms(inside)[0].mono)[0].atom) : nullptr;
+  return of == nullptr || of->op != algebra::Op::max;
+}
+
+/// Spreads the marks of a block's values to what is made of them, around loops until none is new.
+void spread(const ir::Function& function, const ir::Block& block, std::vector<bool>& marks) {
+  const auto marked = [&](ir::ValueId v) { return v != ir::no_value && marks.at(v); };
+  for (const ir::Instr& instr : block.instrs) {
+    if (const auto* scan = std::get_if<ir::Scan>(&instr.op)) {
+      const ir::Block& body = *scan->body;
+      for (bool grown = true; grown;) {
+        grown = false;
+        for (size_t i = 0; i < body.next.size(); ++i) {
+          const ir::ValueId carry = body.params.at(i + 1);
+          if (marks.at(carry) || !(marked(instr.operands.at(i)) || marked(body.next[i]))) continue;
+          grown = marks[carry] = true;
+        }
+        spread(function, body, marks);
+      }
+    }
+    const std::vector<ir::ValueId> used = uses(instr);
+    if (std::none_of(used.begin(), used.end(), marked)) continue;
+    for (ir::ValueId v : instr.results)
+      if (v != ir::no_value) marks.at(v) = true;
+  }
+}
+
+}  // namespace
+
+std::vector<bool> made_of(const ir::Function& function, const std::vector<bool>& params) {
+  std::vector<bool> marks(function.values.size(), false);
+  for (size_t i = 0; i < params.size(); ++i)
+    if (params[i]) marks.at(function.params.at(i)) = true;
+  spread(function, function.body, marks);
+  return marks;
+}
+
+void Context::seal(const ir::Instr& instr, Frame& frame) {
+  const auto is_sum = [&](ir::ValueId v) { return sealed_sum(a, frame.values.at(v)->body); };
+  const auto& operands = instr.operands;
+  const bool added =
+      is_one_of(instr.op, {ir::BinaryFn::add, ir::BinaryFn::sub}) &&
+      (options.seals == Seals::additions || std::any_of(operands.begin(), operands.end(), is_sum));
+  if (!added && !sums(instr.op)) return;
+  const ir::ValueId v = instr.results.at(0);
+  if (frame.upstream.at(v) || !is_float(frame.function.values.at(v).type.dtype)) return;
+  Nf& body = frame.values.at(v)->body;
+  if (!added || a.length(body) > 1) body = a.seal(body);
+}
+
+}  // namespace shardproof::lower

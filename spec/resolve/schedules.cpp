@@ -1,0 +1,288 @@
+#include "spec/resolve/schedules.h"
+
+#include <algorithm>
+#include <cctype>
+#include <cmath>
+#include <stdexcept>
+
+#include "spec/resolve/numbers.h"
+
+namespace shardproof::resolution {
+namespace {
+
+using Kind = syntax::Expr::Kind;
+
+std::string count_of(size_t count, const std::string& what) {
+  return std::to_string(count) + " " + what + (count == 1 ? "" : "s");
+}
+
+class ScheduleReader {
+ public:
+  ScheduleReader(World& world, const FileScope& file, const syntax::ScheduleDecl& schedule)
+      : world_(world), file_(file), schedule_(schedule) {
+    for (const char* name : {"p", "A", "s"}) scopes_.front()[name] = {};
+    for (const char* name : {"min", "max"}) scopes_.front()[name] = {{}, 2};
+  }
+
+  void run() {
+    declare_all(schedule_.params, schedule_.name, schedule_.range);
+    steps(schedule_.steps);
+  }
+
+ private:
+  struct Named {
+    SourceRange range = {};
+    size_t params = 0;  // not 0: a function
+  };
+
+  void steps(const std::vector<syntax::Step>& steps) {
+    for (const syntax::Step& step : steps) {
+      if (step.kind == syntax::Step::Kind::let)
+        let(step);
+      else if (step.kind == syntax::Step::Kind::loop)
+        loop(step);
+      else
+        work(step);
+    }
+  }
+
+  // A let sees what is above it: itself it does not.
+  void let(const syntax::Step& step) {
+    scopes_.emplace_back();
+    declare_all(step.params, step.name, step.range);
+    for (const syntax::Expr& expr : step.exprs) number(expr);
+    scopes_.pop_back();
+    declare(step.name, step.range, step.params.size());
+  }
+
+  void loop(const syntax::Step& step) {
+    for (const syntax::Expr& expr : step.exprs) number(expr);
+    scopes_.emplace_back();
+    declare(step.name, step.range);
+    steps(step.body);
+    scopes_.pop_back();
+  }
+
+  void work(const syntax::Step& step) {
+    if (step.exprs.empty() || step.exprs.size() > 2)
+      world_.error("E0103", step.range,
+                   "`" + step.name + "` takes a microbatch, and a chunk where a stage has several",
+                   count_of(step.exprs.size(), "argument"));
+    for (const syntax::Expr& expr : step.exprs) number(expr);
+  }
+
+  // Parameters, which stand behind the name `of` in this order.
+  void declare_all(const std::vector<Name>& names, const Name& of, SourceRange range) {
+    range.begin = world_.locate(of, range).end;
+    for (const Name& name : names) {
+      declare(name, range);
+      range.begin = world_.locate(name, range).end;
+    }
+  }
+
+  void declare(const Name& name, SourceRange range, size_t params = 0) {
+    range = world_.locate(name, range);
+    if (const Named* first = find(name))
+      return world_.twice(name, range, first->range,
+                          first->range.file >= 0
+                              ? "a name is assigned once"
+                              : "every schedule has a `" + name + "`: choose another name");
+    scopes_.back()[name] = {range, params};
+  }
+
+  const Named* find(const Name& name) const {
+    for (const auto& scope : scopes_)
+      if (auto found = scope.find(name); found != scope.end()) return &found->second;
+    return nullptr;
+  }
+
+  void number(const syntax::Expr& expr) {
+    for (const syntax::Expr& arg : expr.args) number(arg);
+    if (expr.kind == Kind::name || expr.kind == Kind::call)
+      use(expr);
+    else if (expr.kind == Kind::size)
+      not_seen("|" + expr.text + "|", expr.range);
+    else if (expr.kind == Kind::binary && expr.text == "/")
+      whole_quotient(expr);
+    else if (!is_arithmetic(expr))
+      world_.error("E0109", expr.range,
+                   "the numbers of a schedule are whole, made by + - * // %, min and max");
+  }
+
+  static bool is_arithmetic(const syntax::Expr& expr) {
+    if (expr.kind == Kind::number)
+      return std::all_of(expr.text.begin(), expr.text.end(),
+                         [](unsigned char c) { return std::isdigit(c); });
+    if (expr.kind == Kind::unary) return expr.text == "-";
+    const std::string& op = expr.text;
+    return expr.kind == Kind::binary &&
+           (op == "+" || op == "-" || op == "*" || op == "//" || op == "%");
+  }
+
+  void whole_quotient(const syntax::Expr& expr) {
+    Diagnostic& error =
+        world_.error("E0109", expr.range, "the numbers of a schedule are whole: `//` divides them");
+    SourceRange sign = expr.range;
+    sign.begin = expr.args.at(0).range.end;
+    sign.end = expr.args.at(1).range.begin;
+    const size_t at = world_.sources.text(sign).find('/');
+    if (at == std::string_view::npos) return;
+    sign.begin += static_cast<uint32_t>(at);
+    sign.end = sign.begin + 1;
+    error.fixes.push_back({"divide to a whole number", {{sign, "//"}}, false, ""});
+  }
+
+  void use(const syntax::Expr& expr) {
+    const bool call = expr.kind == Kind::call;
+    const Named* named = find(expr.text);
+    if (!named) return unknown(expr);
+    const size_t given = expr.args.size();
+    if (call && named->params == 0)
+      world_.error("E0109", expr.range, "`" + expr.text + "` is a number, and takes no arguments");
+    else if (named->params != given)
+      world_.error("E0103", expr.range,
+                   "`" + expr.text + "` takes " + count_of(named->params, "argument"),
+                   count_of(given, "argument"));
+    for (const Name& name : expr.arg_names)
+      if (!name.empty())
+        return (void)world_.error("E0109", expr.range,
+                                  "a schedule gives its arguments by position");
+  }
+
+  void unknown(const syntax::Expr& expr) {
+    if (file_.consts.count(expr.text)) return not_seen(expr.text, expr.range);
+    std::vector<Name> known;
+    for (const auto& scope : scopes_)
+      for (const auto& [name, named] : scope)
+        if ((named.params > 0) == (expr.kind == Kind::call)) known.push_back(name);
+    world_.unknown(expr.kind == Kind::call ? "function of the schedule" : "number of the schedule",
+                   expr.text, expr.range, known);
+  }
+
+  void not_seen(const std::string& what, SourceRange range) {
+    Diagnostic& error = world_.error(
+        "E0109", range, "a schedule sees p, A, s and its own names, and not `" + what + "`");
+    error.fixes.push_back({"make it a parameter, and give it at the pipeline: `by " +
+                               schedule_.name + "(C = " + what + ")`",
+                           {},
+                           false,
+                           ""});
+  }
+
+  World& world_;
+  const FileScope& file_;
+  const syntax::ScheduleDecl& schedule_;
+  std::vector<std::map<Name, Named>> scopes_ = {{}};
+};
+
+bool has_value(const ir::Arith& arith) {
+  return arith.kind == ir::Arith::Kind::value ||
+         std::any_of(arith.args.begin(), arith.args.end(), has_value);
+}
+
+class ArgumentReader {
+ public:
+  ArgumentReader(Body& body, const syntax::ScheduleDecl& schedule, const syntax::Loop& pipeline)
+      : body_(body), schedule_(schedule), pipeline_(pipeline) {
+    given_.resize(schedule.params.size(), nullptr);
+  }
+
+  std::vector<ir::Arith> run() {
+    const size_t before = body_.world.errors();
+    for (size_t i = 0; i < pipeline_.schedule_args.size(); ++i) place(i);
+    std::vector<ir::Arith> result;
+    for (size_t i = 0; i < given_.size(); ++i) {
+      if (given_[i])
+        result.push_back(number(*given_[i]));
+      else if (body_.world.errors() == before)
+        count(body_.world.locate(pipeline_.schedule, pipeline_.range));
+    }
+    return result;
+  }
+
+ private:
+  void place(size_t i) {
+    const syntax::Expr& expr = pipeline_.schedule_args[i];
+    const Name& name = pipeline_.schedule_arg_names[i];
+    const std::vector<Name>& params = schedule_.params;
+    size_t at = i;
+    if (!name.empty())
+      at = static_cast<size_t>(std::find(params.begin(), params.end(), name) - params.begin());
+    if (at >= params.size() && name.empty()) return count(expr.range);
+    if (at >= params.size())
+      return body_.world.unknown("parameter of `" + schedule_.name + "` called", name,
+                                 name_range(i), params);
+    if (given_[at])
+      return body_.world.twice(params[at], expr.range, given_[at]->range,
+                               "`" + params[at] + "` is given twice");
+    given_[at] = &expr;
+  }
+
+  // The name of an argument stands before it, after the one before.
+  SourceRange name_range(size_t i) const {
+    SourceRange range = pipeline_.range;
+    range.begin = i > 0 ? pipeline_.schedule_args[i - 1].range.end
+                        : body_.world.locate(pipeline_.schedule, pipeline_.range).end;
+    range.end = pipeline_.schedule_args[i].range.begin;
+    return range;
+  }
+
+  void count(SourceRange range) {
+    std::string names;
+    for (const Name& name : schedule_.params) names += (names.empty() ? ": `" : ", `") + name + "`";
+    body_.error("E0103", range,
+                "the schedule `" + schedule_.name + "` takes " +
+                    count_of(schedule_.params.size(), "argument") + names);
+  }
+
+  ir::Arith number(const syntax::Expr& expr) {
+    auto value = arith(body_.world, expr, names_in(body_));
+    if (!value) return arith_number("1");
+    if (has_value(*value))
+      body_.error("E0109", expr.range, "a schedule is made of sizes and numbers, not of values");
+    else if (is_closed(*value) && !is_whole(*value))
+      body_.error("E0106", expr.range, "a schedule's argument is a whole number");
+    return *value;
+  }
+
+  static bool is_whole(const ir::Arith& arith) {
+    try {
+      const double value = ir::evaluate(arith, {});
+      return value == std::floor(value) && std::abs(value) < 9007199254740992.0;
+    } catch (const std::exception&) {
+      return false;
+    }
+  }
+
+  Body& body_;
+  const syntax::ScheduleDecl& schedule_;
+  const syntax::Loop& pipeline_;
+  std::vector<const syntax::Expr*> given_;
+};
+
+}  // namespace
+
+void check_schedules(World& world) {
+  for (const FileScope& file : world.files)
+    for (const syntax::Declaration& declaration : file.ast.declarations)
+      if (auto* schedule = std::get_if<syntax::ScheduleDecl>(&declaration))
+        ScheduleReader(world, file, *schedule).run();
+}
+
+const syntax::ScheduleDecl* find_schedule(Body& body, const syntax::Loop& pipeline) {
+  const FileScope& library = body.world.files[0];
+  for (const FileScope* file : {&body.file(), &library})
+    if (auto found = file->schedules.find(pipeline.schedule); found != file->schedules.end())
+      return found->second;
+  std::vector<Name> known = keys(body.file().schedules);
+  for (const Name& name : keys(library.schedules)) known.push_back(name);
+  body.world.unknown("schedule", pipeline.schedule, pipeline.range, known);
+  return nullptr;
+}
+
+std::vector<ir::Arith> schedule_arguments(Body& body, const syntax::ScheduleDecl& schedule,
+                                          const syntax::Loop& pipeline) {
+  return ArgumentReader(body, schedule, pipeline).run();
+}
+
+}  // namespace shardproof::resolution
