@@ -23,7 +23,7 @@ class Deriver {
         forward_(graph_, *recording_),
         walk_(forward_, axes()),
         writer_(program, taken()),
-        duals_(writer_, program) {}
+        duals_(writer_) {}
 
   DerivedBackward run() {
     choose();

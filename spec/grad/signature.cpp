@@ -41,7 +41,9 @@ std::string Duals::layout(const ir::WrittenType& type, const std::vector<Type>& 
                           size_t& next, const std::vector<Split>& dims) {
   std::string fields;
   const size_t front = dims.size();
-  for (const auto& [name, inner] : type.fields) {
+  for (size_t i = 0; i < type.fields.size(); ++i) {
+    const Name& name = type.field_names[i];
+    const ir::WrittenType& inner = type.fields[i];
     std::string text;
     if (inner.name.empty()) {
       Type leaf = wanted.at(next++);

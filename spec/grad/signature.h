@@ -7,7 +7,7 @@ namespace shardproof::grad {
 /// A written type with the leaves it has now, as text; layouts that it needs are declared.
 class Duals {
  public:
-  Duals(Writer& writer, const ir::Program& program) : writer_(writer), program_(program) {}
+  explicit Duals(Writer& writer) : writer_(writer) {}
 
   /// `type` as it is written, `leaves` as they are.
   std::string text(const ir::WrittenType& type, const std::vector<Type>& leaves);
@@ -20,7 +20,6 @@ class Duals {
   std::string layout(const ir::WrittenType& type, const std::vector<Type>& wanted, size_t& next,
                      const std::vector<Split>& dims);
   Writer& writer_;
-  const ir::Program& program_;
   std::string layouts_;
   std::map<std::string, Name> known_;
 };

@@ -66,8 +66,8 @@ void Writer::find_stacks(const ir::WrittenType& type, const std::vector<Ref>& le
     ++next;
     return;
   }
-  for (const auto& [field, inner] : type.fields)
-    find_stacks(inner, leaves, next, name + "_" + field);
+  for (size_t i = 0; i < type.fields.size(); ++i)
+    find_stacks(type.fields[i], leaves, next, name + "_" + type.field_names[i]);
   if (type.dims.empty()) return;
   Stack stack{&type,
               {leaves.begin() + static_cast<std::ptrdiff_t>(first),

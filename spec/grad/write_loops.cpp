@@ -88,9 +88,9 @@ std::string Writer::made(const ir::WrittenType& type, const std::vector<Ref>& le
   const auto record = [&](const std::string& at) {
     std::string text = type.name + "(";
     for (size_t i = 0; i < type.fields.size(); ++i) {
-      const auto& [field, inner] = type.fields[i];
+      const Name& field = type.field_names[i];
       text += (i ? ", " : "") + field + "=" +
-              made(inner, leaves, next, at, name + "_" + field, indent, out, inside);
+              made(type.fields[i], leaves, next, at, name + "_" + field, indent, out, inside);
     }
     return text + ")";
   };

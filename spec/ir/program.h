@@ -57,7 +57,8 @@ struct WrittenType {
   bool visible = true;      ///< both names can be used in the function's file
   std::vector<Split> dims;  ///< in front of every field
   Marks marks;
-  std::vector<std::pair<Name, WrittenType>> fields;
+  std::vector<Name> field_names;
+  std::vector<WrittenType> fields;
 };
 
 struct Instr {
@@ -118,7 +119,7 @@ struct Function {
   bool uses_loops_undecided = false;  ///< pipeline, stages, ring (here, not in callees)
   /// It is checked and reported: a plan, or a fn that says whose gradient it is.
   bool has_claim() const { return kind == Kind::plan || implements_grad; }
-  bool uses_gradients = false;        ///< grad, value_and_grad (here, not in callees)
+  bool uses_gradients = false;  ///< grad, value_and_grad (here, not in callees)
 };
 
 struct Config {

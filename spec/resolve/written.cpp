@@ -30,8 +30,10 @@ ir::WrittenType written_type(World& world, size_t file, const syntax::TypeExpr& 
     result.marks = shape->marks;
   }
   for (const syntax::Group& group : *entity.groups)
-    for (const Name& name : group.names)
-      result.fields.emplace_back(name, written_type(world, entity.file, group.type, reader));
+    for (const Name& name : group.names) {
+      result.field_names.push_back(name);
+      result.fields.push_back(written_type(world, entity.file, group.type, reader));
+    }
   return result;
 }
 
