@@ -62,7 +62,7 @@ std::optional<double> value_at(const ir::Program& program, const ir::Function& p
   }
 }
 
-std::string number(double value) {
+std::string four_digits(double value) {
   char text[32];
   std::snprintf(text, sizeof text, "%.4g", value == 0 ? 0 : value);
   return text;
@@ -81,14 +81,14 @@ std::optional<Counterexample> smallest(const ir::Program& program, const ir::Fun
         if (!at_a || !at_b || !at_sum || !std::isfinite(*at_a + *at_b + *at_sum)) continue;
         if (std::abs(*at_a + *at_b - *at_sum) < 1e-6 * (1 + std::abs(*at_sum))) continue;
         const Name& held = plan.values[instance.argument].name;
-        return Counterexample{
-            axis + "=2",
-            "one entry",
-            {(held.empty() ? "" : held + ": ") + "device " + axis + "=0 holds " + number(a) + ", " +
-                 axis + "=1 holds " + number(b) + ": the value is " + number(a + b),
-             name + " on each: " + number(*at_a) + " and " + number(*at_b) + ", sum " +
-                 number(*at_a + *at_b),
-             name + " of the value: " + number(*at_sum)}};
+        return Counterexample{axis + "=2",
+                              "one entry",
+                              {(held.empty() ? "" : held + ": ") + "device " + axis + "=0 holds " +
+                                   four_digits(a) + ", " + axis + "=1 holds " + four_digits(b) +
+                                   ": the value is " + four_digits(a + b),
+                               name + " on each: " + four_digits(*at_a) + " and " +
+                                   four_digits(*at_b) + ", sum " + four_digits(*at_a + *at_b),
+                               name + " of the value: " + four_digits(*at_sum)}};
       }
   return std::nullopt;
 }

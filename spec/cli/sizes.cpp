@@ -28,7 +28,7 @@ std::vector<std::string> keys(const auto& map) {
   return names;
 }
 
-std::string listed(const std::vector<std::string>& names) {
+std::string enumerated(const std::vector<std::string>& names) {
   std::string text;
   for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
   return text;
@@ -38,7 +38,7 @@ std::vector<std::string> suggestion(const std::string& word, const std::vector<s
                                     const char* what) {
   if (auto name = nearest(word, names)) return {"did you mean " + *name + "?"};
   if (names.empty()) return {std::string("the file declares no ") + what};
-  return {std::string("the file declares the ") + what + " " + listed(names)};
+  return {std::string("the file declares the ") + what + " " + enumerated(names)};
 }
 
 /// Reads the assignments of one source (a config, --mesh, --set) into `given`.
@@ -232,7 +232,7 @@ class Fit {
           sizes.push_back(*free + "=" + std::to_string(*found));
     }
     if (sizes.empty()) return {};
-    return {"the nearest sizes that divide: " + listed(sizes)};
+    return {"the nearest sizes that divide: " + enumerated(sizes)};
   }
 
   std::optional<int64_t> search(const Dim& dim, const Name& free, int64_t n, int direction) const {
@@ -270,12 +270,12 @@ class Fit {
       for (const ir::Arith& arg : each.args) self(self, arg);
     };
     walk(walk, arith);
-    return listed({parts.begin(), parts.end()});
+    return enumerated({parts.begin(), parts.end()});
   }
 
   void note() {
     Diagnostic d = error("E0501", "not every size is given, so not every condition was evaluated",
-                         {listed({missing_.begin(), missing_.end()})});
+                         {enumerated({missing_.begin(), missing_.end()})});
     d.severity = Severity::note;
     diagnostics_.push_back(std::move(d));
   }

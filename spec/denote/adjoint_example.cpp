@@ -7,7 +7,7 @@
 namespace shardproof::denote {
 namespace {
 
-constexpr size_t most_slots = 64;
+constexpr size_t most_inputs = 64;
 
 /// Any values of the operands: a gradient depends on them in products only.
 Values<double> some_operands(const Trial& trial) {
@@ -91,7 +91,7 @@ std::optional<Counterexample> find_adjoint_counterexample(const ir::Program& pro
     for (const Sizes& sizes : sizings.all()) {
       const Geometry geometry(sizings.program(), sizes);
       const Trial trial(geometry, op, operands);
-      if (trial.slots().size() > most_slots) continue;
+      if (trial.slots().size() > most_inputs) continue;
       for (const Type& result : results) try {
           if (auto example = gradients(trial, {result})) return example;
         } catch (const Error&) {  // not these sizes

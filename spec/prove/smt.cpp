@@ -12,7 +12,6 @@
 #include "spec/prove/relax.h"
 
 namespace shardproof::smt {
-namespace {
 
 using Clock = std::chrono::steady_clock;
 
@@ -61,6 +60,8 @@ class Watchdog {
   Clock::time_point deadline_;
   std::thread thread_;
 };
+
+namespace {
 
 /// Our terms as Z3's.
 class Translation {

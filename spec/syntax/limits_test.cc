@@ -3,8 +3,6 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
-#include <ctime>
-
 #include "spec/syntax/parser.h"
 
 namespace shardproof::syntax {
@@ -36,19 +34,19 @@ bool has(const Outcome& outcome, const std::string& code) {
 
 const std::string head = "fn f(x: f32[]) -> f32[] {\n    y = ";
 
-TEST(Limits, AMegabyteOfOneThingEndsSoon) {
-  const std::clock_t start = std::clock();
+// Anything quadratic would take hours here, and the test program's time limit ends it.
+TEST(Limits, MuchOfOneThingEnds) {
   for (const char* piece :
        {"(",   "[",  "{",  "-",       "not ",   "not (",    "|",         ".a",
         "...", "x[", "f(", "each f(", "zeros(", "grad(f)(", ",",         "\"",
         "=",   "a<", "\n", "# ",      "fn ",    "M/",       "dim a = (", "U_t "}) {
     for (const std::string& before :
          {std::string(), head, std::string("fn f(x: f32["), std::string("schedule s {")})
-      EXPECT_FALSE(parsed(before + repeated(piece, 1 << 20)).diagnostics.empty() && before != "")
+      EXPECT_FALSE(parsed(before + repeated(piece, 1 << 17)).diagnostics.empty() && before != "")
           << piece;
   }
-  // A hundred megabytes in seconds of this program's own time: anything quadratic would take hours.
-  EXPECT_LT(std::clock() - start, 60 * CLOCKS_PER_SEC);
+  for (const char* piece : {"(", "[", "{", "f(", "-"})
+    EXPECT_FALSE(parsed(head + repeated(piece, 1 << 20)).diagnostics.empty()) << piece;
 }
 
 TEST(Limits, NestingIsBounded) {

@@ -42,7 +42,7 @@ std::string print_bind(const Bind& bind, size_t indent) {
          print_block(loop.body, indent);
 }
 
-struct Printer {
+struct StatementPrinter {
   size_t indent;
   std::string operator()(const DimDecl& dim) const { return print_dim(dim); }
   std::string operator()(const Require& require) const {
@@ -58,7 +58,7 @@ struct Printer {
 
 std::string print(const Statement& statement, int indent) {
   const size_t spaces = indent > 0 ? static_cast<size_t>(indent) : 0;
-  return std::string(spaces, ' ') + std::visit(Printer{spaces}, statement.node) + "\n";
+  return std::string(spaces, ' ') + std::visit(StatementPrinter{spaces}, statement.node) + "\n";
 }
 
 std::string print_block(const Block& block, size_t indent) {
