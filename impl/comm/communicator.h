@@ -1,0 +1,75 @@
+#pragma once
+// Collectives between ranks, as one rank sees them. Threads and MPI processes implement it.
+#include <cstddef>
+#include <memory>
+#include <stdexcept>
+#include <string>
+#include <vector>
+
+#include "kernels/element.h"
+
+namespace shardproof {
+
+/// A fault of the environment or a disagreement of ranks: it names the rank, the op and the reason.
+class CommError : public std::runtime_error {
+ public:
+  CommError(int rank, const std::string& what) : std::runtime_error(what), rank_(rank) {}
+  int rank() const { return rank_; }  ///< the rank that is at fault where it is known, else -1
+
+ private:
+  int rank_;
+};
+
+/// The ranks that take part in a collective, in order: a member's position is its place in it.
+class Group {
+ public:
+  virtual ~Group() = default;
+  const std::vector<int>& ranks() const { return ranks_; }
+  int size() const { return static_cast<int>(ranks_.size()); }
+  int position() const { return position_; }  ///< of the rank that owns this object
+
+ protected:
+  Group(std::vector<int> ranks, int position) : ranks_(std::move(ranks)), position_(position) {}
+
+ private:
+  std::vector<int> ranks_;
+  int position_;
+};
+
+/// One rank's end of a world of ranks. Every call is made by all members of the group, in the same
+/// order; calls that disagree (another op, element, count, reduction or place) throw CommError on
+/// every member that takes part, with both ranks' places, and so does a rank that has thrown, died
+/// or ended. All buffers are contiguous and do not overlap; `place` says where in the program the
+/// call stands, for messages. Sums are formed in the order of the group, so that the bits are the
+/// same in every run.
+class Communicator {
+ public:
+  virtual ~Communicator() = default;
+  virtual int rank() const = 0;
+  virtual int size() const = 0;
+
+  /// A group with these ranks, this one among them. Every member makes it, with the same list and
+  /// in the same order relative to other calls. Made once and kept by the communicator.
+  virtual Group& group(const std::vector<int>& ranks) = 0;
+
+  /// receive = the members' `bytes` one behind the other.
+  virtual void all_gather(Group& group, const void* send, void* receive, size_t bytes,
+                          const std::string& place) = 0;
+  /// receive = the members' `count` entries, reduced entry by entry.
+  virtual void all_reduce(Group& group, const void* send, void* receive, size_t count,
+                          Element element, Reduction reduction, const std::string& place) = 0;
+  /// `send` has size() blocks of `count` entries: receive = block position(), reduced.
+  virtual void reduce_scatter(Group& group, const void* send, void* receive, size_t count,
+                              Element element, Reduction reduction, const std::string& place) = 0;
+  /// Block i of `send` goes to member i: block j of `receive` comes from member j.
+  virtual void all_to_all(Group& group, const void* send, void* receive, size_t bytes,
+                          const std::string& place) = 0;
+  /// Sends to position `to` what it receives from position `from`.
+  virtual void permute(Group& group, const void* send, int to, void* receive, int from,
+                       size_t bytes, const std::string& place) = 0;
+
+  /// Ends every other rank's waiting with an error that names this rank and the reason.
+  virtual void abort(const std::string& reason) noexcept = 0;
+};
+
+}  // namespace shardproof

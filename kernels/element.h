@@ -1,0 +1,32 @@
+#pragma once
+// What an entry of an array is in memory. Kernels, communicators and plans all speak of it.
+#include <cstddef>
+#include <cstdint>
+
+namespace shardproof {
+
+/// f64 f32 bf16: floats; i32 u32; u8: booleans, 0 or 1; u64: keys of randomness.
+enum class Element : uint8_t { f64, f32, bf16, i32, u32, u8, u64 };
+
+constexpr size_t size_of(Element element) {
+  switch (element) {
+    case Element::f64:
+    case Element::u64: return 8;
+    case Element::f32:
+    case Element::i32:
+    case Element::u32: return 4;
+    case Element::bf16: return 2;
+    case Element::u8: return 1;
+  }
+  return 0;
+}
+
+constexpr const char* name_of(Element element) {
+  constexpr const char* names[] = {"f64", "f32", "bf16", "i32", "u32", "u8", "u64"};
+  return names[static_cast<size_t>(element)];
+}
+
+/// How entries are joined by a reduction over ranks or over a dim.
+enum class Reduction : uint8_t { sum, max, min };
+
+}  // namespace shardproof
