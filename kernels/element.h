@@ -11,12 +11,16 @@ enum class Element : uint8_t { f64, f32, bf16, i32, u32, u8, u64 };
 constexpr size_t size_of(Element element) {
   switch (element) {
     case Element::f64:
-    case Element::u64: return 8;
+    case Element::u64:
+      return 8;
     case Element::f32:
     case Element::i32:
-    case Element::u32: return 4;
-    case Element::bf16: return 2;
-    case Element::u8: return 1;
+    case Element::u32:
+      return 4;
+    case Element::bf16:
+      return 2;
+    case Element::u8:
+      return 1;
   }
   return 0;
 }
