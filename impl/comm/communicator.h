@@ -68,6 +68,11 @@ class Communicator {
   virtual void permute(Group& group, const void* send, int to, void* receive, int from,
                        size_t bytes, const std::string& place) = 0;
 
+  /// Off: calls are no longer compared before they are made, where that costs (not between
+  /// threads). For a caller who has compared the whole sequence of its calls. Every rank says the
+  /// same.
+  virtual void check_calls(bool) {}
+
   /// Ends every other rank's waiting with an error that names this rank and the reason.
   virtual void abort(const std::string& reason) noexcept = 0;
 };

@@ -50,8 +50,8 @@ void load(Block<R>& block, Element element, const void* from, int64_t offset, in
     case Element::f32:
       return detail::load_as<float>(block.real, from, offset, stride, n, real);
     case Element::bf16:
-      return detail::load_as<Bf16>(block.real, from, offset, stride, n,
-                                   [](Bf16 x) { return static_cast<R>(to_float(x)); });
+      return detail::load_as<uint16_t>(block.real, from, offset, stride, n,
+                                   [](uint16_t x) { return static_cast<R>(bf16_to_f32(x)); });
     case Element::i32:
       return detail::load_as<int32_t>(block.integer, from, offset, stride, n, whole);
     case Element::u32:
@@ -73,8 +73,8 @@ void store(void* to, Element element, int64_t offset, int64_t stride, const Bloc
       return detail::store_as<float>(to, offset, stride, block.real, n,
                                      [](R x) { return static_cast<float>(x); });
     case Element::bf16:
-      return detail::store_as<Bf16>(to, offset, stride, block.real, n,
-                                    [](R x) { return to_bf16(static_cast<float>(x)); });
+      return detail::store_as<uint16_t>(to, offset, stride, block.real, n,
+                                    [](R x) { return f32_to_bf16(static_cast<float>(x)); });
     case Element::i32:
       return detail::store_as<int32_t>(to, offset, stride, block.integer, n,
                                        [](int64_t x) { return static_cast<int32_t>(x); });

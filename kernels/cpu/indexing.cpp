@@ -55,7 +55,7 @@ double real_at(Element element, const void* x, int64_t i) {
     case Element::f32:
       return static_cast<const float*>(x)[i];
     case Element::bf16:
-      return to_float(static_cast<const Bf16*>(x)[i]);
+      return bf16_to_f32(static_cast<const uint16_t*>(x)[i]);
     case Element::i32:
       return static_cast<const int32_t*>(x)[i];
     case Element::u32:

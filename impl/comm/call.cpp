@@ -1,0 +1,76 @@
+#include "impl/comm/call.h"
+
+#include <algorithm>
+
+#include "impl/comm/communicator.h"
+
+namespace shardproof {
+namespace {
+
+const char* name_of_collective(Collective collective) {
+  constexpr const char* names[] = {"all_gather", "all_reduce", "reduce_scatter", "all_to_all",
+                                   "permute"};
+  return names[static_cast<size_t>(collective)];
+}
+
+const char* name_of_reduction(Reduction reduction) {
+  constexpr const char* names[] = {"sum", "max", "min"};
+  return names[static_cast<size_t>(reduction)];
+}
+
+}  // namespace
+
+Call Call::move(Collective collective, size_t bytes) {
+  return {.collective = collective, .count = bytes};
+}
+
+Call Call::permute(size_t bytes, int to, int from, int size) {
+  if (std::min(to, from) < 0 || std::max(to, from) >= size)
+    throw CommError(-1, "permute to position " + std::to_string(to) + " and from " +
+                            std::to_string(from) + " in a group of " + std::to_string(size));
+  return {.collective = Collective::permute, .count = bytes, .to = to, .from = from};
+}
+
+std::string text(const PlacedCall& placed) {
+  const Call& call = placed.call;
+  std::string text = name_of_collective(call.collective);
+  const bool reduces =
+      call.collective == Collective::all_reduce || call.collective == Collective::reduce_scatter;
+  if (reduces) text += "(" + std::string(name_of_reduction(call.reduction)) + ")";
+  text += " of " + std::to_string(call.count) + " ";
+  text += reduces ? name_of(call.element) : "bytes";
+  if (call.collective == Collective::permute)
+    text += " to position " + std::to_string(call.to) + " and from " + std::to_string(call.from);
+  return text + " at " + placed.place;
+}
+
+std::string text_of_ranks(const std::vector<int>& ranks) {
+  std::string text = "ranks";
+  for (int rank : ranks) text += " " + std::to_string(rank);
+  return text;
+}
+
+int position_in(const std::vector<int>& ranks, int rank, int size) {
+  std::vector<int> sorted = ranks;
+  std::sort(sorted.begin(), sorted.end());
+  const auto found = std::find(ranks.begin(), ranks.end(), rank);
+  const bool twice = std::adjacent_find(sorted.begin(), sorted.end()) != sorted.end();
+  if (found == ranks.end() || twice || sorted.front() < 0 || sorted.back() >= size)
+    throw CommError(rank, "rank " + std::to_string(rank) + " of " + std::to_string(size) +
+                              " cannot make a group of " + text_of_ranks(ranks));
+  return static_cast<int>(found - ranks.begin());
+}
+
+bool same_call(const PlacedCall& a, const PlacedCall& b) {
+  return a.call.collective == b.call.collective && a.call.element == b.call.element &&
+         a.call.reduction == b.call.reduction && a.call.count == b.call.count && a.place == b.place;
+}
+
+std::string disagreement_text(int rank, const PlacedCall& call, int other_rank,
+                              const PlacedCall& other) {
+  const std::string a = std::to_string(rank), b = std::to_string(other_rank);
+  return "ranks " + a + " and " + b + " disagree: rank " + a + " calls " + text(call) + ", rank " +
+         b + " calls " + text(other);
+}
+
+}  // namespace shardproof

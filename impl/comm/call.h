@@ -1,0 +1,64 @@
+#pragma once
+// A collective as its members announce it, so that they can see that they mean the same one.
+#include <string>
+#include <vector>
+
+#include "kernels/element.h"
+
+namespace shardproof {
+
+enum class Collective : uint8_t { all_gather, all_reduce, reduce_scatter, all_to_all, permute };
+
+/// One rank's call without its place. `count` is of entries, and of bytes (u8) where nothing is
+/// reduced; `to` and `from` are positions, of a permute alone.
+struct Call {
+  Collective collective = Collective::all_gather;
+  Element element = Element::u8;
+  Reduction reduction = Reduction::sum;
+  size_t count = 0;
+  int to = 0, from = 0;
+
+  static Call move(Collective collective, size_t bytes);
+  /// Throws CommError where a position is not one of a group of `size`.
+  static Call permute(size_t bytes, int to, int from, int size);
+};
+
+/// A member's call with where it stands in the program.
+struct PlacedCall {
+  Call call;
+  std::string place;
+};
+
+/// `all_reduce(max) of 12 f32 at ffn.shard:7:3`
+std::string text(const PlacedCall& call);
+/// `ranks 0 2 4`
+std::string text_of_ranks(const std::vector<int>& ranks);
+
+/// Where `rank` is in the list; throws CommError where it is not, or the list names a rank twice or
+/// one that the world of `size` ranks does not have.
+int position_in(const std::vector<int>& ranks, int rank, int size);
+
+/// What the first member and another disagree about, with both calls; empty where all `size`
+/// members mean the same. `call(i)` is the call of position i.
+template <class CallOf>
+std::string disagreement(const std::vector<int>& ranks, const CallOf& call);
+
+// How the templates above do it.
+bool same_call(const PlacedCall& a, const PlacedCall& b);
+std::string disagreement_text(int rank, const PlacedCall& call, int other_rank,
+                              const PlacedCall& other);
+
+template <class CallOf>
+std::string disagreement(const std::vector<int>& ranks, const CallOf& call) {
+  const PlacedCall& first = call(0);
+  for (size_t i = 1; i < ranks.size(); ++i)
+    if (const PlacedCall& other = call(i); !same_call(first, other))
+      return disagreement_text(ranks[0], first, ranks[i], other);
+  if (first.call.collective != Collective::permute) return "";
+  for (size_t i = 0; i < ranks.size(); ++i)
+    if (const size_t to = call(i).call.to; call(to).call.from != static_cast<int>(i))
+      return disagreement_text(ranks[i], call(i), ranks[to], call(to));
+  return "";
+}
+
+}  // namespace shardproof

@@ -1,0 +1,70 @@
+#include "impl/comm/mpi/announcement.h"
+
+#include <cstring>
+#include <string_view>
+
+namespace shardproof {
+namespace {
+
+/// FNV-1a: the same on every machine.
+uint64_t hash_of(std::string_view text) {
+  uint64_t hash = 0xcbf29ce484222325;
+  for (unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
+  return hash;
+}
+
+/// The end is dropped of ranks, the start of a place: its end says more.
+template <size_t size>
+void put(char (&field)[size], std::string_view text, bool keep_end) {
+  const size_t length = std::min(text.size(), size - 1);
+  std::memcpy(field, text.data() + (keep_end ? text.size() - length : 0), length);
+}
+
+}  // namespace
+
+Announcement Announcement::of_step(Step step, const std::vector<int>& ranks) {
+  Announcement made;
+  made.step = step;
+  const std::string text = text_of_ranks(ranks);
+  made.ranks_hash = hash_of(text);
+  put(made.ranks, text, false);
+  return made;
+}
+
+Announcement Announcement::of_call(const Call& call, const std::vector<int>& ranks,
+                                   const std::string& place) {
+  Announcement made = of_step(Step::call, ranks);
+  made.collective = call.collective;
+  made.element = call.element;
+  made.reduction = call.reduction;
+  made.count = call.count;
+  made.to = call.to;
+  made.from = call.from;
+  made.place_hash = hash_of(place);
+  put(made.place, place, true);
+  return made;
+}
+
+bool Announcement::agrees(const Announcement& other) const {
+  const size_t compared = offsetof(Announcement, step);
+  return std::memcmp(reinterpret_cast<const char*>(this) + compared,
+                     reinterpret_cast<const char*>(&other) + compared,
+                     sizeof(Announcement) - compared) == 0;
+}
+
+Call Announcement::call() const { return {collective, element, reduction, count, to, from}; }
+
+std::string text(const Announcement& announcement) {
+  const std::string ranks = announcement.ranks;
+  switch (announcement.step) {
+    case Announcement::Step::end:
+      return "has ended";
+    case Announcement::Step::make:
+      return "makes a group of " + ranks;
+    case Announcement::Step::call:
+      break;
+  }
+  return "is in " + text(PlacedCall{announcement.call(), announcement.place}) + ", of " + ranks;
+}
+
+}  // namespace shardproof

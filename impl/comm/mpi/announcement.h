@@ -1,0 +1,38 @@
+#pragma once
+// What a process tells the others before a collective, as it travels.
+#include <cstdint>
+#include <string>
+#include <type_traits>
+#include <vector>
+
+#include "impl/comm/call.h"
+
+namespace shardproof {
+
+/// A rank's next step. Two members are about to do the same if all bytes but `to` and `from` are
+/// the same. `make` is the making of a group, `end` the end of the program.
+struct Announcement {
+  enum class Step : uint8_t { call, make, end };
+
+  int32_t to = 0, from = 0;  ///< of a permute
+  Step step = Step::call;
+  Collective collective = Collective::all_gather;
+  Element element = Element::u8;
+  Reduction reduction = Reduction::sum;
+  uint8_t unused[4] = {};
+  uint64_t count = 0;
+  uint64_t ranks_hash = 0, place_hash = 0;
+  char ranks[48] = {}, place[160] = {};  ///< for the eye, cut off where they are too long
+
+  static Announcement of_step(Step step, const std::vector<int>& ranks);
+  static Announcement of_call(const Call& call, const std::vector<int>& ranks,
+                              const std::string& place);
+  bool agrees(const Announcement& other) const;
+  Call call() const;
+};
+static_assert(std::has_unique_object_representations_v<Announcement>, "compared as bytes");
+
+/// `is in all_reduce(sum) of 4 f32 at ffn.shard:7:3, of ranks 0 1`, `has ended`
+std::string text(const Announcement& announcement);
+
+}  // namespace shardproof

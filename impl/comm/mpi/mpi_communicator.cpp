@@ -1,0 +1,288 @@
+#include "impl/comm/mpi/mpi_communicator.h"
+
+#include <algorithm>
+#include <climits>
+#include <cstdio>
+#include <map>
+#include <numeric>
+#include <optional>
+
+#include "impl/comm/bytes.h"
+#include "impl/comm/mpi/announcer.h"
+#include "impl/comm/mpi/datatypes.h"
+#include "kernels/cpu/reduce_ranks.h"
+
+namespace shardproof {
+namespace {
+
+/// Below so many bytes of all members together each reduces everything itself.
+constexpr size_t gather_all_bytes = 64 << 10;
+
+class MpiGroup : public Group {
+ public:
+  MpiGroup(const std::vector<int>& ranks, int position, MPI_Comm of)
+      : Group(ranks, position), comm(of) {}
+  ~MpiGroup() override {
+    if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
+  }
+
+  MPI_Comm comm;  ///< null of one rank alone
+};
+
+/// A copy of MPI_COMM_WORLD that is freed.
+struct World {
+  World() {
+    MPI_Comm_dup(MPI_COMM_WORLD, &comm);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+    MPI_Comm_rank(comm, &rank);
+    MPI_Comm_size(comm, &size);
+  }
+  ~World() { MPI_Comm_free(&comm); }
+
+  MPI_Comm comm;
+  int rank, size;
+};
+
+class MpiCommunicator : public Communicator {
+ public:
+  explicit MpiCommunicator(bool deterministic)
+      : deterministic_(deterministic), announcer_(world_.comm) {}
+
+  int rank() const override { return world_.rank; }
+  int size() const override { return world_.size; }
+  Group& group(const std::vector<int>& ranks) override;
+  void check_calls(bool on) override { checked_ = on; }
+
+  void all_gather(Group& group, const void* send, void* receive, size_t bytes,
+                  const std::string& place) override;
+  void all_reduce(Group& group, const void* send, void* receive, size_t count, Element element,
+                  Reduction reduction, const std::string& place) override;
+  void reduce_scatter(Group& group, const void* send, void* receive, size_t count, Element element,
+                      Reduction reduction, const std::string& place) override;
+  void all_to_all(Group& group, const void* send, void* receive, size_t bytes,
+                  const std::string& place) override;
+  void permute(Group& group, const void* send, int to, void* receive, int from, size_t bytes,
+               const std::string& place) override;
+
+  void abort(const std::string& reason) noexcept override;
+  /// Throws CommError where another rank has not come to its end.
+  void end();
+
+ private:
+  void agree(const Announcement& announcement, const std::vector<int>& ranks);
+  std::unique_ptr<MpiGroup> make_group(const std::vector<int>& ranks);
+  /// Agrees on the call and returns MPI's communicator; null: there is no other member.
+  MPI_Comm enter(Group& group, const Call& call, const std::string& place);
+  void require(int code, const Call& call, const std::string& place) const;
+  /// Whether the order of the group is kept by hand.
+  bool by_order(const Call& call) const {
+    return call.element == Element::bf16 || (deterministic_ && call.reduction == Reduction::sum);
+  }
+  void reduce_in_order(Group& group, MPI_Comm comm, const Call& call, const void* send,
+                       void* receive, const std::string& place);
+  void reduce_by_parts(Group& group, MPI_Comm comm, const Call& call, const void* send,
+                       void* receive, const std::string& place);
+  void* scratch(size_t bytes);
+  /// The rows of the scratch, each of `count` entries, reduced.
+  void reduce_rows(const Call& call, int rows, size_t count, void* receive);
+
+  World world_;
+  bool deterministic_, checked_ = true;
+  MpiReductions reductions_;
+  Announcer announcer_;
+  std::optional<CommError> fault_;
+  std::map<std::vector<int>, std::unique_ptr<MpiGroup>> groups_;
+  std::vector<std::byte> scratch_;
+};
+
+void MpiCommunicator::agree(const Announcement& announcement, const std::vector<int>& ranks) {
+  if (fault_) throw *fault_;
+  try {
+    announcer_.agree(announcement, ranks);
+  } catch (const CommError& error) {
+    fault_ = error;
+    throw;
+  }
+}
+
+Group& MpiCommunicator::group(const std::vector<int>& ranks) {
+  std::unique_ptr<MpiGroup>& group = groups_[ranks];
+  if (!group) group = make_group(ranks);
+  return *group;
+}
+
+std::unique_ptr<MpiGroup> MpiCommunicator::make_group(const std::vector<int>& ranks) {
+  const int position = position_in(ranks, rank(), size());
+  MPI_Comm comm = MPI_COMM_NULL;
+  if (ranks.size() > 1) {
+    const std::string what = "making a group of " + text_of_ranks(ranks);
+    agree(Announcement::of_step(Announcement::Step::make, ranks), ranks);
+    MPI_Group world, members;
+    require_mpi(MPI_Comm_group(world_.comm, &world), rank(), what);
+    require_mpi(MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &members),
+                rank(), what);
+    require_mpi(MPI_Comm_create_group(world_.comm, members, 0, &comm), rank(), what);
+    MPI_Group_free(&members);
+    MPI_Group_free(&world);
+    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  }
+  return std::make_unique<MpiGroup>(ranks, position, comm);
+}
+
+MPI_Comm MpiCommunicator::enter(Group& group, const Call& call, const std::string& place) {
+  if (call.count > INT_MAX)
+    throw CommError(rank(), "rank " + std::to_string(rank()) + ": MPI counts to 2^31 - 1 in " +
+                                text(PlacedCall{call, place}));
+  const MPI_Comm comm = static_cast<MpiGroup&>(group).comm;
+  if (checked_ && comm != MPI_COMM_NULL)
+    agree(Announcement::of_call(call, group.ranks(), place), group.ranks());
+  return comm;
+}
+
+void MpiCommunicator::require(int code, const Call& call, const std::string& place) const {
+  if (code != MPI_SUCCESS) require_mpi(code, rank(), text(PlacedCall{call, place}));
+}
+
+void MpiCommunicator::all_gather(Group& group, const void* send, void* receive, size_t bytes,
+                                 const std::string& place) {
+  const Call call = Call::move(Collective::all_gather, bytes);
+  const MPI_Comm comm = enter(group, call, place);
+  if (comm == MPI_COMM_NULL) return copy_bytes(receive, send, bytes);
+  const int count = static_cast<int>(bytes);
+  require(MPI_Allgather(send, count, MPI_BYTE, receive, count, MPI_BYTE, comm), call, place);
+}
+
+void MpiCommunicator::all_reduce(Group& group, const void* send, void* receive, size_t count,
+                                 Element element, Reduction reduction, const std::string& place) {
+  const Call call{Collective::all_reduce, element, reduction, count};
+  const MPI_Comm comm = enter(group, call, place);
+  if (comm == MPI_COMM_NULL) return copy_bytes(receive, send, count * size_of(element));
+  if (by_order(call)) return reduce_in_order(group, comm, call, send, receive, place);
+  require(MPI_Allreduce(send, receive, static_cast<int>(count), mpi_type(element),
+                        reductions_.of(element, reduction), comm),
+          call, place);
+}
+
+void MpiCommunicator::reduce_scatter(Group& group, const void* send, void* receive, size_t count,
+                                     Element element, Reduction reduction,
+                                     const std::string& place) {
+  const Call call{Collective::reduce_scatter, element, reduction, count};
+  const MPI_Comm comm = enter(group, call, place);
+  const int entries = static_cast<int>(count);
+  const MPI_Datatype type = mpi_type(element);
+  if (comm == MPI_COMM_NULL) return copy_bytes(receive, send, count * size_of(element));
+  if (!by_order(call))
+    return require(MPI_Reduce_scatter_block(send, receive, entries, type,
+                                            reductions_.of(element, reduction), comm),
+                   call, place);
+  void* blocks = scratch(group.size() * count * size_of(element));
+  require(MPI_Alltoall(send, entries, type, blocks, entries, type, comm), call, place);
+  reduce_rows(call, group.size(), count, receive);
+}
+
+void MpiCommunicator::all_to_all(Group& group, const void* send, void* receive, size_t bytes,
+                                 const std::string& place) {
+  const Call call = Call::move(Collective::all_to_all, bytes);
+  const MPI_Comm comm = enter(group, call, place);
+  if (comm == MPI_COMM_NULL) return copy_bytes(receive, send, bytes);
+  const int count = static_cast<int>(bytes);
+  require(MPI_Alltoall(send, count, MPI_BYTE, receive, count, MPI_BYTE, comm), call, place);
+}
+
+void MpiCommunicator::permute(Group& group, const void* send, int to, void* receive, int from,
+                              size_t bytes, const std::string& place) {
+  const Call call = Call::permute(bytes, to, from, group.size());
+  const MPI_Comm comm = enter(group, call, place);
+  if (comm == MPI_COMM_NULL) return copy_bytes(receive, send, bytes);
+  const int count = static_cast<int>(bytes);
+  require(MPI_Sendrecv(send, count, MPI_BYTE, to, 0, receive, count, MPI_BYTE, from, 0, comm,
+                       MPI_STATUS_IGNORE),
+          call, place);
+}
+
+void* MpiCommunicator::scratch(size_t bytes) {
+  if (scratch_.size() < bytes) scratch_.resize(bytes);
+  return scratch_.data();
+}
+
+void MpiCommunicator::reduce_rows(const Call& call, int rows, size_t count, void* receive) {
+  std::vector<const void*> sources;
+  for (int row = 0; row < rows; ++row)
+    sources.push_back(scratch_.data() + row * count * size_of(call.element));
+  reduce_ranks(call.element, call.reduction, sources.data(), rows, receive, count);
+}
+
+void MpiCommunicator::reduce_in_order(Group& group, MPI_Comm comm, const Call& call,
+                                      const void* send, void* receive, const std::string& place) {
+  const size_t all = group.size() * call.count * size_of(call.element);
+  if (all > gather_all_bytes) return reduce_by_parts(group, comm, call, send, receive, place);
+  const int count = static_cast<int>(call.count);
+  const MPI_Datatype type = mpi_type(call.element);
+  require(MPI_Allgather(send, count, type, scratch(all), count, type, comm), call, place);
+  reduce_rows(call, group.size(), call.count, receive);
+}
+
+/// Each member reduces its part of the entries.
+void MpiCommunicator::reduce_by_parts(Group& group, MPI_Comm comm, const Call& call,
+                                      const void* send, void* receive, const std::string& place) {
+  const size_t n = group.size(), part = (call.count + n - 1) / n;
+  std::vector<int> counts, begins, rows;
+  for (size_t i = 0; i < n; ++i) {
+    begins.push_back(static_cast<int>(std::min(i * part, call.count)));
+    counts.push_back(static_cast<int>(std::min((i + 1) * part, call.count)) - begins[i]);
+  }
+  const int own = counts[group.position()];
+  for (size_t i = 0; i < n; ++i) rows.push_back(static_cast<int>(i) * own);
+  const std::vector<int> owns(n, own);
+  const MPI_Datatype type = mpi_type(call.element);
+  const size_t width = size_of(call.element);
+  require(MPI_Alltoallv(send, counts.data(), begins.data(), type, scratch(n * own * width),
+                        owns.data(), rows.data(), type, comm),
+          call, place);
+  void* reduced = at_byte(receive, begins[group.position()] * width);
+  reduce_rows(call, group.size(), own, reduced);
+  require(MPI_Allgatherv(MPI_IN_PLACE, 0, type, receive, counts.data(), begins.data(), type, comm),
+          call, place);
+}
+
+void MpiCommunicator::abort(const std::string& reason) noexcept {
+  const std::string prefix = "rank " + std::to_string(rank()) + ": ";
+  const bool said = reason.starts_with(prefix);
+  std::fprintf(stderr, "%s%s\n", said ? "" : prefix.c_str(), reason.c_str());
+  std::fflush(stderr);
+  MPI_Abort(MPI_COMM_WORLD, 1);
+}
+
+void MpiCommunicator::end() {
+  std::vector<int> all(size());
+  std::iota(all.begin(), all.end(), 0);
+  agree(Announcement::of_step(Announcement::Step::end, all), all);
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> mpi_communicator(bool deterministic) {
+  return std::make_unique<MpiCommunicator>(deterministic);
+}
+
+int run_on_mpi(int argc, char** argv, const std::function<void(Communicator&)>& body,
+               bool deterministic) {
+  int provided;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_SERIALIZED, &provided);
+  {
+    MpiCommunicator communicator(deterministic);
+    try {
+      if (provided < MPI_THREAD_SERIALIZED) throw CommError(-1, "this MPI allows one thread only");
+      body(communicator);
+      communicator.end();
+    } catch (const std::exception& error) {
+      communicator.abort(error.what());
+    } catch (...) {
+      communicator.abort("an exception of unknown type");
+    }
+  }
+  MPI_Finalize();
+  return 0;
+}
+
+}  // namespace shardproof

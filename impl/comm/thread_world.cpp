@@ -1,0 +1,93 @@
+#include "impl/comm/thread_world.h"
+
+#include <algorithm>
+
+namespace shardproof {
+
+ThreadMembers& ThreadWorld::members(const std::vector<int>& ranks) {
+  const std::lock_guard lock(mutex_);
+  std::unique_ptr<ThreadMembers>& members = members_[ranks];
+  if (!members) {
+    members = std::make_unique<ThreadMembers>(ranks);
+    if (fault_) members->entry.shut();
+  }
+  return *members;
+}
+
+/// Its slot says so before it arrives, so that who is not missing will arrive.
+bool ThreadWorld::missing(const Wait& wait, size_t position) {
+  const uint32_t calls = wait.members->slots[position].calls.load(std::memory_order_acquire);
+  return static_cast<int32_t>(calls - wait.call) < 0;
+}
+
+void ThreadWorld::waits(int rank, ThreadMembers& members, uint32_t call) {
+  const std::lock_guard lock(mutex_);
+  waits_[rank] = {&members, call};
+  std::vector<int> path{rank};
+  look_for_end(rank);
+  look_for_circle(rank, path);
+}
+
+void ThreadWorld::ends(int rank) {
+  const std::lock_guard lock(mutex_);
+  waits_[rank] = {.ended = true};
+  for (int other = 0; other < size(); ++other) look_for_end(other);
+}
+
+void ThreadWorld::look_for_end(int rank) {
+  const Wait& wait = waits_[rank];
+  if (!wait.members) return;
+  for (size_t i = 0; i < wait.members->ranks.size(); ++i)
+    if (const int other = wait.members->ranks[i]; missing(wait, i) && waits_[other].ended)
+      fail_locked(other, "rank " + std::to_string(other) + " has ended; " + hop(rank, other));
+}
+
+/// Extends the path over those its last rank waits for; true: it has come back to its start. The
+/// newest wait closes any circle, so that it is enough to start there.
+bool ThreadWorld::look_for_circle(int rank, std::vector<int>& path) {
+  const Wait& wait = waits_[rank];
+  if (!wait.members) return false;
+  for (size_t i = 0; i < wait.members->ranks.size(); ++i) {
+    if (!missing(wait, i)) continue;
+    const int next = wait.members->ranks[i];
+    if (next == path.front()) {
+      std::string circle = hop(rank, next);
+      for (size_t at = path.size() - 1; at-- > 0;)
+        circle = hop(path[at], path[at + 1]) + "; " + circle;
+      fail_locked(-1, "ranks wait for each other: " + circle);
+      return true;
+    }
+    if (std::find(path.begin(), path.end(), next) != path.end()) continue;
+    path.push_back(next);
+    if (look_for_circle(next, path)) return true;
+    path.pop_back();
+  }
+  return false;
+}
+
+std::string ThreadWorld::hop(int rank, int awaited) const {
+  const ThreadMembers& members = *waits_[rank].members;
+  const auto position = std::find(members.ranks.begin(), members.ranks.end(), rank);
+  return "rank " + std::to_string(rank) + " waits for rank " + std::to_string(awaited) + " in " +
+         text(members.slots[position - members.ranks.begin()].call) + ", of " +
+         text_of_ranks(members.ranks);
+}
+
+void ThreadWorld::fail(int rank, const std::string& what) {
+  const std::lock_guard lock(mutex_);
+  fail_locked(rank, what);
+}
+
+void ThreadWorld::fail_locked(int rank, const std::string& what) {
+  if (fault_) return;
+  fault_.emplace(rank, what);
+  failed_ = true;
+  for (auto& [ranks, members] : members_) members->entry.shut();
+}
+
+std::optional<CommError> ThreadWorld::fault() {
+  const std::lock_guard lock(mutex_);
+  return fault_;
+}
+
+}  // namespace shardproof

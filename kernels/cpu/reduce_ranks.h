@@ -1,0 +1,13 @@
+#pragma once
+// The arithmetic of reductions over ranks.
+#include "kernels/element.h"
+
+namespace shardproof {
+
+/// out[i] = ((sources[0][i] + sources[1][i]) + sources[2][i]) + .., or max, or min, of `count`
+/// entries each; `out` overlaps no source, n >= 1. bf16 is summed in f32 and rounded once at the
+/// end, integers wrap, a NaN in any source makes a NaN.
+void reduce_ranks(Element element, Reduction reduction, const void* const* sources, int n,
+                  void* out, size_t count);
+
+}  // namespace shardproof
