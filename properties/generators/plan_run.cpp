@@ -1,9 +1,12 @@
 #include "properties/generators/plan_run.h"
 
 #include <bit>
+#include <cmath>
 
 #include "impl/comm/threads.h"
 #include "kernels/bf16.h"
+#include "properties/generators/mesh_points.h"
+#include "spec/check/points.h"
 #include "spec/denote/represent.h"
 
 namespace shardproof::properties {
@@ -73,6 +76,8 @@ void set(Tensor& tensor, size_t i, double value) {
 
 }  // namespace
 
+namespace {
+
 void spread(PlanCase& one, std::mt19937_64& rng) {
   const denote::Geometry geometry(program_of(one), one.sizes);
   one.local.clear();
@@ -85,6 +90,40 @@ void spread(PlanCase& one, std::mt19937_64& rng) {
   for (auto& each : denote::saved_on_mesh<double>(program_of(one), *one.unit.types,
                                                   one.unit.function, one.sizes, primal, {}))
     one.local.push_back(std::move(each));
+}
+
+bool finite(const std::vector<oracle::Tensor>& tensors) {
+  for (const oracle::Tensor& tensor : tensors)
+    for (double x : tensor.data)
+      if (!std::isfinite(x)) return false;
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
+                                                const std::vector<Divisibility>& conditions,
+                                                unsigned seed) {
+  std::mt19937_64 rng(seed);
+  const auto sizes = mesh_sizes(program_of(one), conditions, rng);
+  if (!sizes) throw PlanError("no small mesh meets its conditions");
+  one.sizes = *sizes;
+  const Draw first = seed % 2 ? Draw::mixed : Draw::ties;
+  for (Draw draw : {first, Draw::positive}) {  // a step's variances have roots
+    one.whole = random_inputs(program_of(one), plan_of(one), one.sizes, seed, draw);
+    for (denote::Array<double>& array : one.whole)  // what an f32 can hold
+      for (double& x : array.data)
+        if (std::abs(x) > 1e-30 && std::abs(x) < 1e30) x = static_cast<float>(x);
+    try {
+      std::vector<oracle::Tensor> wanted = claimed(one);
+      if (!finite(wanted)) continue;
+      spread(one, rng);
+      return wanted;
+    } catch (const oracle::Error&) {
+      return std::nullopt;  // an index beyond its dim at these sizes
+    }
+  }
+  return std::nullopt;
 }
 
 Mesh mesh_of(const denote::Sizes& sizes) { return Mesh(sizes.mesh); }
@@ -160,6 +199,14 @@ std::string difference(const std::vector<std::optional<oracle::Tensor>>& got,
     if (!found.empty()) return where + found;
   }
   return "";
+}
+
+exec::FindBackward derived_backwards(const Program& program) {
+  return [&program](const exec::Unit& plan, const std::vector<size_t>& wrt) {
+    const CheckedBackward& backward = program.backward(plan.function, wrt);
+    return exec::Unit{&backward.checked->program(), &backward.checked->types(),
+                      backward.sources.get(), backward.report()->function};
+  };
 }
 
 }  // namespace shardproof::properties

@@ -4,6 +4,7 @@
 #include "impl/exec/unchecked.h"
 #include "oracle/oracle.h"
 #include "properties/close.h"
+#include "spec/check/check.h"
 #include "spec/denote/evaluate.h"
 
 namespace shardproof::properties {
@@ -17,9 +18,12 @@ struct PlanCase {
   std::vector<denote::Distributed<double>> local;  ///< the same on the ranks, then saved ones
 };
 
-/// Draws the way in which the parameters lie on the ranks; what the plan takes behind `;` is what
-/// the plan before it saves there.
-void spread(PlanCase& one, std::mt19937_64& rng);
+/// Draws a mesh, sizes, inputs and how they lie on the ranks; what the plan takes behind `;` is
+/// what the plan before it saves there. Returns what is claimed there; nothing where the claim has
+/// no finite value. Throws PlanError where no small mesh meets the conditions.
+std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
+                                                const std::vector<Divisibility>& conditions,
+                                                unsigned seed);
 
 Mesh mesh_of(const denote::Sizes& sizes);
 std::string text(const PlanCase& one);  ///< `ffn_sharded at d=2 t=3 B=2 ..`
@@ -36,5 +40,8 @@ std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
 /// The first result that is not within the bound of the claim; empty where there is none.
 std::string difference(const std::vector<std::optional<oracle::Tensor>>& got,
                        const std::vector<oracle::Tensor>& wanted, const Bound& bound);
+
+/// The derived backwards of a program's plans, proved or not.
+exec::FindBackward derived_backwards(const Program& program);
 
 }  // namespace shardproof::properties

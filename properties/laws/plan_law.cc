@@ -6,9 +6,7 @@
 #include <filesystem>
 #include <iostream>
 
-#include "properties/generators/mesh_points.h"
 #include "properties/generators/plan_run.h"
-#include "spec/check/points.h"
 
 namespace shardproof {
 namespace {
@@ -37,54 +35,32 @@ bool accepted(const PlanReport& plan) {
   return plan.verdict == Verdict::proved || plan.verdict == Verdict::unknown;
 }
 
-exec::FindBackward backwards_of(const Program& program) {
-  return [&program](const exec::Unit& plan, const std::vector<size_t>& wrt) {
-    const CheckedBackward& backward = program.backward(plan.function, wrt);
-    return exec::Unit{&backward.checked->program(), &backward.checked->types(),
-                      backward.sources.get(), backward.report()->function};
-  };
-}
-
-bool finite(const std::vector<oracle::Tensor>& tensors) {
-  for (const oracle::Tensor& tensor : tensors)
-    for (double x : tensor.data)
-      if (!std::isfinite(x)) return false;
-  return true;
-}
-
-/// Runs the plan on a few meshes. Empty where all agree with the claim.
+/// Runs the plan on a few meshes, in double and in float, with and without shared memory. Empty
+/// where all agree with the claim.
 std::string first_difference(const Program& program, const PlanReport& report, int meshes) {
   const CheckedProgram& checked = program.checked();
   std::vector<Divisibility> conditions;
   for (const PlanReport& each : checked.plans())
     conditions.insert(conditions.end(), each.conditions.begin(), each.conditions.end());
+  PlanCase one{{&checked.program(), &checked.types(), &program.sources(), report.function},
+               properties::derived_backwards(program),
+               {},
+               {},
+               {}};
   int runs = 0;
   for (unsigned seed = 1; runs < meshes && seed < 40; ++seed) {
-    std::mt19937_64 rng(seed);
-    const auto sizes = properties::mesh_sizes(checked.program(), conditions, rng);
-    if (!sizes) throw PlanError("no small mesh meets its conditions");
-    PlanCase one{{&checked.program(), &checked.types(), &program.sources(), report.function},
-                 backwards_of(program),
-                 *sizes,
-                 {},
-                 {}};
-    std::vector<oracle::Tensor> wanted;
-    for (Draw draw : {Draw::mixed, Draw::positive}) {
-      one.whole = random_inputs(checked.program(), one.unit.plan(), *sizes, seed, draw);
-      try {
-        wanted = properties::claimed(one);
-      } catch (const oracle::Error& error) {
-        if (std::string(error.what()).find("of") == std::string::npos) throw;
-        continue;  // an index beyond its dim at these sizes
-      }
-      if (finite(wanted)) break;
-    }
-    if (wanted.empty() || !finite(wanted)) continue;
-    properties::spread(one, rng);
-    const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
-    const std::string found = properties::difference(got, wanted, {1e-8});
-    if (!found.empty()) return properties::text(one) + ", " + found;
+    const auto wanted = properties::draw(one, conditions, seed);
+    if (!wanted) continue;
     ++runs;
+    const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
+    std::string found = properties::difference(got, *wanted, {1e-9});
+    if (!found.empty()) return properties::text(one) + ", " + found;
+    const auto apart =
+        properties::run_on_ranks(one, {.precision = Precision::f64, .reuse_memory = false});
+    if (got != apart) return properties::text(one) + ": other bits where memory is not shared";
+    found = properties::difference(properties::run_on_ranks(one, {.precision = Precision::f32}),
+                                   *wanted, {5e-4});
+    if (!found.empty()) return properties::text(one) + " in f32, " + found;
   }
   if (runs == 0) throw PlanError("nothing is claimed at small sizes");
   return "";
