@@ -103,12 +103,12 @@ bool finite(const std::vector<oracle::Tensor>& tensors) {
 
 std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
                                                 const std::vector<Divisibility>& conditions,
-                                                unsigned seed) {
+                                                unsigned seed, bool ties) {
   std::mt19937_64 rng(seed);
   const auto sizes = mesh_sizes(program_of(one), conditions, rng);
   if (!sizes) throw PlanError("no small mesh meets its conditions");
   one.sizes = *sizes;
-  const Draw first = seed % 2 ? Draw::mixed : Draw::ties;
+  const Draw first = ties ? Draw::ties : Draw::mixed;
   for (Draw draw : {first, Draw::positive}) {  // a step's variances have roots
     one.whole = random_inputs(program_of(one), plan_of(one), one.sizes, seed, draw);
     for (denote::Array<double>& array : one.whole)  // what an f32 can hold

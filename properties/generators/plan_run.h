@@ -20,10 +20,11 @@ struct PlanCase {
 
 /// Draws a mesh, sizes, inputs and how they lie on the ranks; what the plan takes behind `;` is
 /// what the plan before it saves there. Returns what is claimed there; nothing where the claim has
-/// no finite value. Throws PlanError where no small mesh meets the conditions.
+/// no finite value. `ties`: small whole numbers, zeros among them, otherwise reals away from 0.
+/// Throws PlanError where no small mesh meets the conditions.
 std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
                                                 const std::vector<Divisibility>& conditions,
-                                                unsigned seed);
+                                                unsigned seed, bool ties);
 
 Mesh mesh_of(const denote::Sizes& sizes);
 std::string text(const PlanCase& one);  ///< `ffn_sharded at d=2 t=3 B=2 ..`

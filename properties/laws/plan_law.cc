@@ -49,7 +49,9 @@ std::string first_difference(const Program& program, const PlanReport& report, i
                {}};
   int runs = 0;
   for (unsigned seed = 1; runs < meshes && seed < 40; ++seed) {
-    const auto wanted = properties::draw(one, conditions, seed);
+    // What is assumed of values, that one is not 0, need not hold of small whole numbers.
+    const bool ties = seed % 2 == 0 && report.assumptions.empty();
+    const auto wanted = properties::draw(one, conditions, seed, ties);
     if (!wanted) continue;
     ++runs;
     const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
@@ -58,6 +60,7 @@ std::string first_difference(const Program& program, const PlanReport& report, i
     const auto apart =
         properties::run_on_ranks(one, {.precision = Precision::f64, .reuse_memory = false});
     if (got != apart) return properties::text(one) + ": other bits where memory is not shared";
+    if (ties) continue;  // many large terms that cancel
     found = properties::difference(properties::run_on_ranks(one, {.precision = Precision::f32}),
                                    *wanted, {5e-4});
     if (!found.empty()) return properties::text(one) + " in f32, " + found;
