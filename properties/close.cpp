@@ -25,12 +25,13 @@ std::string difference(const std::vector<double>& got, const std::vector<double>
     both += got[i] * wanted[i];
     own += wanted[i] * wanted[i];
   }
+  const double allowed = bound.relative * scale + bound.absolute;
   for (size_t i = 0; i < wanted.size(); ++i) {
     const double error = std::abs(got[i] - wanted[i]);
-    if (error <= bound.relative * scale) continue;  // false for NaN
+    if (error <= allowed) continue;  // false for NaN
     return "entry " + std::to_string(i) + " is " + number(got[i]) + ", not " + number(wanted[i]) +
-           ": off by " + number(error) + ", allowed " + number(bound.relative * scale) +
-           "; the best factor is " + number(own > 0 ? both / own : 0);
+           ": off by " + number(error) + ", allowed " + number(allowed) + "; the best factor is " +
+           number(own > 0 ? both / own : 0);
   }
   return "";
 }

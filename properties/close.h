@@ -7,10 +7,11 @@
 
 namespace shardproof::properties {
 
-/// How far a result may be from the reference: |got - wanted| <= relative * scale, where scale is
-/// the largest |wanted| of the tensor. 0: bit for bit (but 0 and -0 are the same).
+/// How far a result may be from the reference: |got - wanted| <= relative * scale + absolute, where
+/// scale is the largest |wanted| of the tensor, and absolute the rounding of terms that cancel. 0
+/// and 0: bit for bit (but 0 and -0 are the same).
 struct Bound {
-  double relative = 0;
+  double relative = 0, absolute = 0;
 };
 
 /// Empty where they agree. Otherwise index, both values, the error, the bound, and the best factor

@@ -62,7 +62,7 @@ std::string first_difference(const Program& program, const PlanReport& report, i
     if (got != apart) return properties::text(one) + ": other bits where memory is not shared";
     if (ties) continue;  // many large terms that cancel
     found = properties::difference(properties::run_on_ranks(one, {.precision = Precision::f32}),
-                                   *wanted, {5e-4});
+                                   *wanted, {5e-4, 64 * 0x1p-24});
     if (!found.empty()) return properties::text(one) + " in f32, " + found;
   }
   if (runs == 0) throw PlanError("nothing is claimed at small sizes");
