@@ -66,11 +66,11 @@ bool ThreadWorld::look_for_circle(int rank, std::vector<int>& path) {
 }
 
 std::string ThreadWorld::hop(int rank, int awaited) const {
-  const ThreadMembers& members = *waits_[rank].members;
+  ThreadMembers& members = *waits_[rank].members;
   const auto position = std::find(members.ranks.begin(), members.ranks.end(), rank);
   return "rank " + std::to_string(rank) + " waits for rank " + std::to_string(awaited) + " in " +
-         text(members.slots[position - members.ranks.begin()].call) + ", of " +
-         text_of_ranks(members.ranks);
+         text(members.slots[position - members.ranks.begin()].post(waits_[rank].call).call) +
+         ", of " + text_of_ranks(members.ranks);
 }
 
 void ThreadWorld::fail(int rank, const std::string& what) {
