@@ -73,7 +73,8 @@ class ThreadWorld {
 
   static bool missing(const Wait& wait, size_t position);
   void look_for_end(int rank);
-  bool look_for_circle(int rank, std::vector<int>& path);
+  bool look_for_circle(int rank, std::vector<int>& path, std::vector<bool>& seen);
+  std::string circle(const std::vector<int>& path) const;
   std::string hop(int rank, int awaited) const;
   void fail_locked(int rank, const std::string& what);
 

@@ -129,6 +129,15 @@ const std::map<std::string, Body> faults = {
          if (rank == 2) communicator.abort("the loss is NaN");
        });
      }},
+    {"truncated",
+     [](Communicator& communicator, int rank) {
+       char send[64] = {}, receive[64];
+       Group& group = communicator.group(everybody);
+       communicator.permute(group, send, rank, receive, rank, 4, "checked");
+       communicator.check_calls(false);
+       communicator.permute(group, send, (rank + 1) % 4, receive, (rank + 3) % 4,
+                            rank == 1 ? 64 : 4, "unchecked");
+     }},
     {"end",
      [](Communicator& communicator, int rank) {
        for (int step = 0; step < (rank == 2 ? 2 : 3); ++step)

@@ -78,6 +78,11 @@ TEST(MpiFaults, OfARankThatEndsEarly) {
   expect_fault("end", AllOf(HasSubstr("rank 2 has ended"), HasSubstr("f32 at last")));
 }
 
+TEST(MpiFaults, ThatMpiFinds) {
+  expect_fault("truncated",
+               ContainsRegex("rank 2: permute of 4 bytes .* at unchecked: .*message truncated"));
+}
+
 /// It cannot say anything; mpirun does.
 TEST(MpiFaults, OfARankThatIsKilled) {
   expect_fault("kill", ContainsRegex("process rank 2 .*signal 9 .Killed"));
