@@ -47,6 +47,7 @@ class CheckedProgram {
  public:
   const ir::Program& program() const { return resolved_.program; }
   const std::vector<Type>& types(size_t function) const { return types_.at(function); }
+  const std::vector<std::vector<Type>>& types() const { return types_; }
   const std::vector<PlanReport>& plans() const { return plans_; }
   std::vector<PlanReport>& plans() { return plans_; }  ///< spec/prove adds to the reports
   const std::vector<Diagnostic>& diagnostics() const {

@@ -1,0 +1,88 @@
+#include "impl/exec/ops.h"
+
+namespace shardproof::exec {
+namespace {
+
+/// Operands first .. last as arguments: chains are computed, numbers stay numbers.
+std::vector<Value> arguments_of(const Site& site, size_t first, size_t last) {
+  std::vector<Value> arguments;
+  for (size_t i = first; i < last; ++i) {
+    if (site.expression(i)->kind == Expression::Kind::apply) site.ref(i);
+    arguments.push_back({site.expression(i)});
+  }
+  return arguments;
+}
+
+void define_all(const Site& site, const std::vector<Value>& values, size_t first = 0) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!site.wanted(first + i)) continue;
+    const ExpressionPtr& value = values[i].expression;
+    if (value->kind == Expression::Kind::leaf)
+      site.define(value->ref, first + i);
+    else
+      site.define(value, first + i);
+  }
+}
+
+/// The value that `plan` marks with `save` under this name.
+ir::ValueId saved_value(const Site& site, const ir::Function& plan, const Name& name) {
+  for (const ir::Instr& instr : plan.body.instrs)
+    if (std::holds_alternative<ir::Save>(instr.op) &&
+        plan.values.at(instr.results.at(0)).name == name)
+      return instr.results[0];
+  throw PlanError(site.compiler.place() + ": " + plan.name + " saves no " + name);
+}
+
+}  // namespace
+
+void compile(const ir::Call& op, const Site& site) {
+  Unit callee = site.scope.unit;
+  callee.function = op.function;
+  define_all(site,
+             site.compiler.call(callee, site.placement(), arguments_of(site, 0, site.operands())));
+}
+
+// The plan runs forward in the program of its backward, so that what it saves is at hand. Then the
+// backward runs: on the plan's parameters, a gradient for each result, and what was saved.
+void compile(const ir::Grad& op, const Site& site) {
+  Compiler& compiler = site.compiler;
+  Unit of = site.scope.unit;
+  of.function = op.function;
+  const Unit backward = compiler.find_backward()(of, op.wrt);
+  const ir::Function& function = backward.plan();
+  const size_t own = of.plan().params.size();
+  std::vector<Value> arguments = arguments_of(site, 0, site.operands());
+  const std::string place = compiler.place();
+
+  std::vector<Value> saved, results;
+  const bool uses_forward = op.with_value || !function.saved_params.empty();
+  if (uses_forward) {
+    Unit forward = function.after ? backward : of;
+    if (function.after) forward.function = *function.after;
+    Scope scope = compiler.enter(forward, site.placement());
+    for (size_t i = 0; i < own; ++i) {
+      const ir::ValueId param = forward.plan().params.at(i);
+      scope.values.at(param) = compiler.as_argument(arguments.at(i), forward.type(param));
+    }
+    for (ir::ValueId id : function.saved_params)
+      ++scope.uses.at(saved_value(site, forward.plan(), function.values.at(id).name));
+    compiler.run_block(scope, forward.plan().body);
+    for (ir::ValueId id : function.saved_params) {
+      const ir::ValueId value = saved_value(site, forward.plan(), function.values.at(id).name);
+      compiler.ref(scope, value);
+      saved.push_back(scope.values.at(value));
+    }
+    for (ir::ValueId id : forward.plan().returned) {
+      compiler.ref(scope, id);
+      if (op.with_value) results.push_back(scope.values.at(id));
+    }
+    compiler.set_place(place);
+  }
+  if (op.with_value)
+    arguments.push_back({constant_of(1, compiler.element(of.plan().results.at(0).dtype))});
+  arguments.insert(arguments.end(), saved.begin(), saved.end());
+  define_all(site, results);
+  define_all(site, compiler.call(backward, site.placement(), std::move(arguments)), results.size());
+}
+
+}  // namespace shardproof::exec

@@ -1,0 +1,243 @@
+#include "impl/exec/compiler.h"
+
+#include <algorithm>
+
+#include "impl/exec/ops.h"
+#include "kernels/cpu/copy.h"
+
+namespace shardproof::exec {
+
+int64_t Whole::get(const Frame& frame) const {
+  if (known) return *known;
+  const void* at = frame.at(ref);
+  switch (ref.element) {
+    case Element::i32:
+      return *static_cast<const int32_t*>(at);
+    case Element::u32:
+      return *static_cast<const uint32_t*>(at);
+    case Element::f64:
+      return static_cast<int64_t>(*static_cast<const double*>(at));
+    case Element::f32:
+      return static_cast<int64_t>(*static_cast<const float*>(at));
+    default:
+      throw std::logic_error("no whole number");
+  }
+}
+
+// --- buffers ---
+
+Ref Compiler::create(Element element, std::vector<int64_t> extents) {
+  Ref ref;
+  ref.buffer = pieces_.size();
+  ref.element = element;
+  ref.strides = row_major(extents);
+  ref.extents = std::move(extents);
+  pieces_.push_back({static_cast<size_t>(ref.count()) * size_of(element)});
+  return ref;
+}
+
+Ref Compiler::external(Element element, std::vector<int64_t> extents) {
+  Ref ref = create(element, std::move(extents));
+  externals_.push_back(ref.buffer);
+  return ref;
+}
+
+// --- steps ---
+
+void Compiler::step(const std::string& op, const std::vector<BufferId>& reads,
+                    const std::vector<BufferId>& writes, std::function<void(Frame&)> run) {
+  Step step;
+  step.op = op;
+  step.place = place_;
+  step.reads = reads;
+  step.writes = writes;
+  step.run = std::move(run);
+  steps_.push_back(std::move(step));
+}
+
+void Compiler::move(const std::string& op, const Ref& from, const Ref& to) {
+  const Nest nest = nest_of({&to, &from});
+  if (from.element == to.element)
+    return step(op, {from.buffer}, {to.buffer}, [nest, from, to](Frame& frame) {
+      cpu::copy(nest, size_of(to.element), frame.at(to), frame.at(from));
+    });
+  const cpu::Pointwise convert{{from.element}, {}, to.element, to.element == Element::f64};
+  step(op, {from.buffer}, {to.buffer}, [nest, from, to, convert](Frame& frame) {
+    const void* input = frame.at(from);
+    cpu::pointwise(convert, nest, frame.at(to), &input);
+  });
+}
+
+Ref Compiler::packed(const Ref& ref, Element element) {
+  if (ref.element == element && ref.contiguous()) return ref;
+  const Ref copy = create(element, ref.extents);
+  move("pack", ref, copy);
+  return copy;
+}
+
+Ref Compiler::compute(const ExpressionPtr& expression, Element element, const Labels& labels,
+                      const std::vector<int64_t>& extents) {
+  const Ref to = create(element, extents);
+  Chain chain = chain_of(expression, element);
+  Nest nest;
+  nest.extents = extents;
+  nest.strides.push_back(to.strides);
+  std::vector<BufferId> reads;
+  for (size_t i = 0; i < chain.inputs.size(); ++i) {
+    nest.strides.push_back(strides_along(labels, chain.labels[i], chain.inputs[i]));
+    reads.push_back(chain.inputs[i].buffer);
+  }
+  nest = coalesced(nest);
+  step("pointwise", reads, {to.buffer},
+       [program = std::move(chain.program), inputs = std::move(chain.inputs), nest,
+        to](Frame& frame) {
+         std::vector<const void*> data;
+         for (const Ref& input : inputs) data.push_back(frame.at(input));
+         cpu::pointwise(program, nest, frame.at(to), data.data());
+       });
+  return to;
+}
+
+size_t Compiler::group(const std::vector<int>& ranks) {
+  const auto found = std::find(groups_.begin(), groups_.end(), ranks);
+  if (found != groups_.end()) return static_cast<size_t>(found - groups_.begin());
+  groups_.push_back(ranks);
+  return groups_.size() - 1;
+}
+
+// --- functions ---
+
+namespace {
+
+/// How often each value is used; a use in a loop's body, of a value from outside, counts as two.
+class Uses {
+ public:
+  explicit Uses(const ir::Function& function)
+      : uses_(function.values.size(), 0), block_(function.values.size(), nullptr) {
+    for (ir::ValueId id : function.params) block_[id] = &function.body;
+    for (ir::ValueId id : function.saved_params) block_[id] = &function.body;
+    walk(function.body);
+    for (ir::ValueId id : function.returned) use(id, function.body);
+  }
+  std::vector<int> take() { return std::move(uses_); }
+
+ private:
+  void use(ir::ValueId id, const ir::Block& block) { uses_.at(id) += block_[id] == &block ? 1 : 2; }
+
+  void walk(const ir::Block& block) {
+    for (ir::ValueId id : block.params) block_[id] = &block;
+    for (const ir::Instr& instr : block.instrs) {
+      for (ir::ValueId id : instr.operands) use(id, block);
+      for (ir::ValueId id : instr.results)
+        if (id != ir::no_value) block_[id] = &block;
+      if (auto* scan = std::get_if<ir::Scan>(&instr.op)) walk(*scan->body);
+    }
+    for (ir::ValueId id : block.next) use(id, block);
+    for (ir::ValueId id : block.emit) use(id, block);
+  }
+
+  std::vector<int> uses_;
+  std::vector<const ir::Block*> block_;
+};
+
+std::string place_of(const Unit& unit, const ir::Instr& instr) {
+  const SourceRange& range = instr.place.range;
+  std::string where = unit.plan().name;
+  if (unit.sources && range.file >= 0)
+    where = unit.sources->file(range.file).path + ":" +
+            std::to_string(unit.sources->locate(range.file, range.begin).line) + " in " + where;
+  return where + ": " + ir::name_of(instr.op);
+}
+
+}  // namespace
+
+Scope Compiler::enter(const Unit& unit, const Placement& placement) const {
+  const ir::Function& function = unit.plan();
+  if (function.trusted)
+    throw PlanError(function.name + " is trusted and has no body: it cannot be run");
+  return {unit, placement.in(*unit.program), std::vector<Value>(function.values.size()),
+          Uses(function).take()};
+}
+
+void Compiler::run_block(Scope& scope, const ir::Block& block) {
+  for (const ir::Instr& instr : block.instrs) {
+    place_ = place_of(scope.unit, instr);
+    const Site site(*this, scope, instr);
+    std::visit([&](const auto& op) { compile(op, site); }, instr.op);
+  }
+}
+
+std::vector<Value> Compiler::call(const Unit& unit, const Placement& placement,
+                                  std::vector<Value> arguments) {
+  Scope scope = enter(unit, placement);
+  const ir::Function& function = unit.plan();
+  std::vector<ir::ValueId> params = function.params;
+  params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
+  if (params.size() != arguments.size())
+    throw PlanError(function.name + " takes " + std::to_string(params.size()) + " tensors, not " +
+                    std::to_string(arguments.size()));
+  for (size_t i = 0; i < params.size(); ++i)
+    scope.values[params[i]] = as_argument(arguments[i], unit.type(params[i]));
+  const std::string caller = place_;
+  run_block(scope, function.body);
+  std::vector<Value> results;
+  for (ir::ValueId id : function.returned) {
+    ref(scope, id);
+    results.push_back(scope.values.at(id));
+  }
+  place_ = caller;
+  return results;
+}
+
+Ref Compiler::ref(Scope& scope, ir::ValueId id) {
+  Value& value = scope.values.at(id);
+  if (!value.known()) throw std::logic_error("a value is used before it is made");
+  const Type& type = scope.unit.type(id);
+  const std::vector<int64_t> extents = scope.placement.extents(type);
+  if (value.expression->kind != Expression::Kind::leaf)
+    value = leaf(compute(value.expression, element(type.dtype), labels_of(type), extents), type);
+  const Ref& ref = value.expression->ref;
+  if (ref.extents != extents)
+    throw PlanError(place_ + ": " + scope.unit.plan().values.at(id).name + " does not fit " +
+                    to_string(type));
+  return ref;
+}
+
+Value Compiler::leaf(const Ref& ref, const Type& type) const {
+  return {leaf_of(ref, labels_of(type))};
+}
+
+// The dims may have other names in the callee.
+Value Compiler::as_argument(const Value& value, const Type& type) const {
+  if (value.expression->kind != Expression::Kind::leaf) return value;
+  return leaf(value.expression->ref, type);
+}
+
+// --- loops ---
+
+Compiler::Loop Compiler::new_loop(int64_t times, bool reverse) {
+  loop_times_.push_back(times);
+  return {loop_times_.size() - 1, times, reverse};
+}
+
+void Compiler::close_loop(const Loop& loop, std::vector<Step> before,
+                          const std::vector<BufferId>& kept) {
+  Step step;
+  step.op = "loop";
+  step.place = place_;
+  step.is_loop = true;
+  step.loop = loop.id;
+  step.times = loop.times;
+  step.reverse = loop.reverse;
+  step.writes = kept;
+  step.body = take_steps();
+  steps_ = std::move(before);
+  steps_.push_back(std::move(step));
+}
+
+std::optional<size_t> Compiler::loop_of(const Ref& ref) const {
+  const auto found = index_buffers_.find(ref.buffer);
+  return found == index_buffers_.end() ? std::nullopt : std::optional(found->second);
+}
+
+}  // namespace shardproof::exec

@@ -1,0 +1,151 @@
+#pragma once
+// From a checked plan to steps on one rank. Each op's own file adds its steps through a Site.
+#include <memory>
+
+#include "impl/exec/expression.h"
+#include "impl/exec/labels.h"
+#include "impl/tensor/placement.h"
+#include "impl/tensor/tensor.h"
+#include "spec/diag/diagnostic.h"
+
+namespace shardproof::exec {
+
+/// A function of a program with the types of its values.
+struct Unit {
+  const ir::Program* program = nullptr;
+  const std::vector<std::vector<Type>>* types = nullptr;  ///< by function, by value
+  const Sources* sources = nullptr;
+  size_t function = 0;
+
+  const ir::Function& plan() const { return program->functions.at(function); }
+  const Type& type(ir::ValueId value) const { return types->at(function).at(value); }
+};
+
+/// The backward of a plan of `unit`, with respect to leaf parameters: a plan that comes after it in
+/// a program of its own.
+using FindBackward = std::function<Unit(const Unit& plan, const std::vector<size_t>& wrt)>;
+
+/// A value of a function while it is compiled: a number, a chain that is not yet computed, or a
+/// view of a buffer.
+struct Value {
+  ExpressionPtr expression;  ///< a leaf, a constant, or a pending chain
+  bool known() const { return expression != nullptr; }
+};
+
+/// A function being compiled.
+struct Scope {
+  Unit unit;
+  Placement placement;
+  std::vector<Value> values;
+  std::vector<int> uses;  ///< more than one: it is computed at once
+};
+
+/// Where a step gets a whole number: known now, the index of a loop, or an entry in memory.
+struct Whole {
+  std::optional<int64_t> known;
+  Ref ref;
+  int64_t get(const Frame& frame) const;
+};
+
+class Compiler {
+ public:
+  Compiler(FindBackward find_backward, Precision precision)
+      : find_backward_(std::move(find_backward)), precision_(precision) {}
+
+  // --- buffers ---
+  /// A new contiguous buffer.
+  Ref create(Element element, std::vector<int64_t> extents);
+  /// A buffer that is given to each run.
+  Ref external(Element element, std::vector<int64_t> extents);
+  Element element(Dtype dtype) const { return element_of(dtype, precision_); }
+
+  // --- steps ---
+  void step(const std::string& op, const std::vector<BufferId>& reads,
+            const std::vector<BufferId>& writes, std::function<void(Frame&)> run);
+  /// to = from, entry by entry; converts between elements. The extents are the same.
+  void move(const std::string& op, const Ref& from, const Ref& to);
+  /// `ref`, or a copy of it in `element` without gaps.
+  Ref packed(const Ref& ref, Element element);
+  /// The expression computed along `labels`, of these local extents.
+  Ref compute(const ExpressionPtr& expression, Element element, const Labels& labels,
+              const std::vector<int64_t>& extents);
+  size_t group(const std::vector<int>& ranks);
+  void set_place(std::string place) { place_ = std::move(place); }
+  const std::string& place() const { return place_; }
+
+  // --- functions ---
+  Scope enter(const Unit& unit, const Placement& placement) const;
+  void run_block(Scope& scope, const ir::Block& block);
+  /// The function's results for these arguments.
+  std::vector<Value> call(const Unit& unit, const Placement& placement,
+                          std::vector<Value> arguments);
+  /// `value` of the scope in memory, of its type's local extents.
+  Ref ref(Scope& scope, ir::ValueId value);
+  Value leaf(const Ref& ref, const Type& type) const;
+  Value as_argument(const Value& value, const Type& type) const;
+
+  /// Compiles `body` into the steps of a loop; the index of its steps is a term of views.
+  struct Loop {
+    size_t id;
+    int64_t times;
+    bool reverse;
+  };
+  Loop new_loop(int64_t times, bool reverse);
+  void close_loop(const Loop& loop, std::vector<Step> before, const std::vector<BufferId>& kept);
+  std::vector<Step> take_steps() { return std::exchange(steps_, {}); }
+  /// The loop whose index the scalar at `ref` is.
+  std::optional<size_t> loop_of(const Ref& ref) const;
+  void is_index(const Ref& ref, size_t loop) { index_buffers_[ref.buffer] = loop; }
+  int64_t loop_times(size_t loop) const { return loop_times_.at(loop); }
+
+  const FindBackward& find_backward() const { return find_backward_; }
+  const std::vector<Piece>& pieces() const { return pieces_; }
+  const std::vector<BufferId>& externals() const { return externals_; }
+  const std::vector<std::vector<int>>& groups() const { return groups_; }
+  size_t loops() const { return loop_times_.size(); }
+
+ private:
+  FindBackward find_backward_;
+  Precision precision_;
+  std::vector<Piece> pieces_;
+  std::vector<BufferId> externals_;
+  std::vector<Step> steps_;
+  std::vector<std::vector<int>> groups_;
+  std::vector<int64_t> loop_times_;
+  std::map<BufferId, size_t> index_buffers_;
+  std::string place_;
+};
+
+/// One instruction of a function that is being compiled.
+class Site {
+ public:
+  Site(Compiler& compiler, Scope& scope, const ir::Instr& instr)
+      : compiler(compiler), scope(scope), instr(instr) {}
+
+  size_t operands() const { return instr.operands.size(); }
+  const Type& type(size_t i) const { return scope.unit.type(instr.operands.at(i)); }
+  const Type& result_type(size_t i = 0) const { return scope.unit.type(instr.results.at(i)); }
+  const Placement& placement() const { return scope.placement; }
+  Element element(size_t result = 0) const { return compiler.element(result_type(result).dtype); }
+  std::vector<int64_t> extents(size_t result = 0) const {
+    return scope.placement.extents(result_type(result));
+  }
+
+  /// Operand i in memory.
+  Ref ref(size_t i) const { return compiler.ref(scope, instr.operands.at(i)); }
+  const ExpressionPtr& expression(size_t i) const;
+  Whole whole(size_t i) const;
+  /// A new buffer for result i.
+  Ref create(size_t i = 0) const { return compiler.create(element(i), extents(i)); }
+  bool wanted(size_t i) const { return instr.results.at(i) != ir::no_value; }
+  void define(const Ref& ref, size_t i = 0) const;
+  void define(ExpressionPtr expression, size_t i = 0) const;
+  void step(const std::string& op, const std::vector<const Ref*>& reads,
+            const std::vector<const Ref*>& writes, std::function<void(Frame&)> run) const;
+
+  Compiler& compiler;
+  Scope& scope;
+  const ir::Instr& instr;
+};
+
+}  // namespace shardproof::exec

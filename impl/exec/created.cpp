@@ -1,0 +1,37 @@
+#include "impl/exec/ops.h"
+#include "kernels/cpu/create.h"
+
+namespace shardproof::exec {
+
+// The global index along the dim.
+void compile(const ir::Iota& op, const Site& site) {
+  const Ref to = site.create();
+  const int64_t first = site.placement().first(site.result_type().dims.at(op.dim));
+  site.step("iota", {}, {&to}, [=, dim = op.dim](Frame& frame) {
+    cpu::iota(to.extents, dim, first, to.element, frame.at(to));
+  });
+  site.define(to);
+}
+
+// (key): a function of the key and the row-major global index, so the same on every mesh.
+void compile(const ir::Random& op, const Site& site) {
+  const Ref to = site.create(), key = site.ref(0);
+  const std::vector<int64_t> global =
+      row_major(site.placement().global_extents(site.result_type()));
+  Nest nest;
+  nest.extents = to.extents;
+  nest.strides = {to.strides, global};
+  nest = coalesced(nest);
+  int64_t first = 0;
+  for (size_t d = 0; d < global.size(); ++d)
+    first += site.placement().first(site.result_type().dims[d]) * global[d];
+  const cpu::Random fn =
+      op.fn == ir::RandomFn::uniform ? cpu::Random::uniform : cpu::Random::normal;
+  site.step("random", {&key}, {&to}, [=](Frame& frame) {
+    cpu::random(nest, fn, *static_cast<const uint64_t*>(frame.at(key)), first, to.element,
+                frame.at(to));
+  });
+  site.define(to);
+}
+
+}  // namespace shardproof::exec

@@ -1,0 +1,187 @@
+// Sums of products of two tensors at a time, as matrix products where there is something to sum.
+#include "impl/exec/ops.h"
+#include "kernels/cpu/block.h"
+#include "kernels/cpu/matmul.h"
+
+namespace shardproof::exec {
+
+Ref summed_product(Compiler& compiler, const Ref& a, const Labels& a_labels, const Ref& b,
+                   const Labels& b_labels, const Labels& labels, Element element);
+
+namespace {
+
+/// The dims of a product by their part in it: kept ones are in the result.
+struct Roles {
+  Labels batch, rows, columns, summed;  ///< of both; kept of a; kept of b; of both, not kept
+};
+
+Roles roles_of(const Labels& a, const Labels& b, const Labels& kept) {
+  Roles roles;
+  for (const Dim& label : kept)
+    (has(a, label) ? has(b, label) ? roles.batch : roles.rows : roles.columns).push_back(label);
+  for (const Dim& label : a)
+    if (!has(kept, label) && !has(roles.summed, label)) roles.summed.push_back(label);
+  return roles;
+}
+
+struct Operand {
+  Ref ref;
+  Labels labels;
+  std::vector<int64_t> extents(const Labels& some) const {
+    std::vector<int64_t> result;
+    for (const Dim& label : some) result.push_back(ref.extents.at(position_of(labels, label)));
+    return result;
+  }
+  std::optional<JoinedDims> joined(const Labels& some) const {
+    return exec::joined(extents(some), strides_along(some, labels, ref));
+  }
+};
+
+/// The operand as matrices of `rows` and `columns`, packed where its memory is not.
+struct Matrices {
+  Operand operand;
+  JoinedDims rows, columns;
+};
+
+Labels concatenated(const Labels& a, const Labels& b) {
+  Labels all = a;
+  all.insert(all.end(), b.begin(), b.end());
+  return all;
+}
+
+/// Neighbours in memory along one of the two, and no entry repeated.
+bool is_matrix(const JoinedDims& rows, const JoinedDims& columns) {
+  auto repeats = [](const JoinedDims& x) { return x.extent > 1 && x.stride == 0; };
+  auto neighbours = [](const JoinedDims& x) { return x.extent == 1 || x.stride == 1; };
+  return (neighbours(rows) || neighbours(columns)) && !repeats(rows) && !repeats(columns);
+}
+
+Matrices matrices_of(Compiler& compiler, const Operand& operand, const Labels& batch,
+                     const Labels& rows, const Labels& columns, Element element) {
+  const auto r = operand.joined(rows), c = operand.joined(columns);
+  if (operand.ref.element == element && r && c && is_matrix(*r, *c)) return {operand, *r, *c};
+  const Labels order = concatenated(batch, concatenated(rows, columns));
+  const Ref view = relabelled(operand.ref, operand.labels, order, operand.extents(order));
+  const Ref copy = compiler.create(element, view.extents);
+  compiler.move("pack", view, copy);
+  const Operand packed{copy, order};
+  return {packed, *packed.joined(rows), *packed.joined(columns)};
+}
+
+cpu::MatrixStrides strides_of(const Matrices& x) { return {x.rows.stride, x.columns.stride}; }
+
+Ref multiplied(Compiler& compiler, const Operand& a, const Operand& b, const Roles& roles,
+               const Labels& labels, Element element) {
+  const Element inner = element == Element::f64 ? Element::f64 : Element::f32;
+  const Matrices left = matrices_of(compiler, a, roles.batch, roles.rows, roles.summed, inner);
+  const Matrices right = matrices_of(compiler, b, roles.batch, roles.summed, roles.columns, inner);
+  auto extent = [&](const Dim& label) {
+    return extent_of(label, {a.labels, b.labels}, {a.ref, b.ref});
+  };
+  // Into the result's own order where that is one of matrices, otherwise copied there.
+  std::vector<int64_t> own;
+  for (const Dim& label : labels) own.push_back(extent(label));
+  Operand to{compiler.create(inner, own), labels};
+  bool direct = element == inner;
+  {
+    const auto r = to.joined(roles.rows), c = to.joined(roles.columns);
+    direct = direct && r && c && is_matrix(*r, *c);
+  }
+  if (!direct) {
+    to.labels = concatenated(roles.batch, concatenated(roles.rows, roles.columns));
+    std::vector<int64_t> order;
+    for (const Dim& label : to.labels) order.push_back(extent(label));
+    to.ref = compiler.create(inner, order);
+  }
+  const Matrices result{to, *to.joined(roles.rows), *to.joined(roles.columns)};
+
+  cpu::Matmul op;
+  op.f64 = inner == Element::f64;
+  op.m = result.rows.extent;
+  op.n = result.columns.extent;
+  op.k = left.columns.extent;
+  op.a = strides_of(left);
+  op.b = strides_of(right);
+  op.c = strides_of(result);
+  op.batch.extents = to.extents(roles.batch);
+  for (const Operand* each : std::vector<const Operand*>{&to, &left.operand, &right.operand})
+    op.batch.strides.push_back(strides_along(roles.batch, each->labels, each->ref));
+  op.batch = coalesced(op.batch);
+  compiler.step("einsum", {left.operand.ref.buffer, right.operand.ref.buffer}, {to.ref.buffer},
+                [op, c = to.ref, x = left.operand.ref, y = right.operand.ref](Frame& frame) {
+                  cpu::matmul(op, frame.at(c), frame.at(x), frame.at(y));
+                });
+  if (direct) return to.ref;
+  const Ref back = compiler.create(element, own);
+  compiler.move("pack", relabelled(to.ref, to.labels, labels, own), back);
+  return back;
+}
+
+/// The operand without the dims that nothing else has: they are summed first.
+Operand without_own(Compiler& compiler, const Operand& x, const Labels& others,
+                    const Labels& kept) {
+  Labels rest;
+  for (const Dim& label : x.labels)
+    if ((has(others, label) || has(kept, label)) && !has(rest, label)) rest.push_back(label);
+  if (rest == x.labels) return x;
+  const Element element = x.ref.element == Element::bf16 ? Element::f32 : x.ref.element;
+  return {reduced(compiler, Reduction::sum, x.ref, x.labels, rest, element), rest};
+}
+
+}  // namespace
+
+Ref contract(Compiler& compiler, const Ref& a, const Labels& a_labels, const Ref& b,
+             const Labels& b_labels, const Labels& labels, Element element) {
+  const Operand x = without_own(compiler, {a, a_labels}, b_labels, labels);
+  const Operand y = without_own(compiler, {b, b_labels}, x.labels, labels);
+  const Roles roles = roles_of(x.labels, y.labels, labels);
+  int64_t matrix = 1;
+  for (const Labels* each : {&roles.rows, &roles.columns})
+    for (const Dim& label : *each) matrix *= extent_of(label, {x.labels, y.labels}, {x.ref, y.ref});
+  if (!cpu::is_real(element) || matrix == 1)
+    return summed_product(compiler, x.ref, x.labels, y.ref, y.labels, labels, element);
+  return multiplied(compiler, x, y, roles, labels, element);
+}
+
+void compile(const ir::Einsum& op, const Site& site) {
+  std::vector<Labels> own;
+  for (const Shape& shape : op.pattern.left) own.push_back(labels_of(shape));
+  const Labels right = labels_of(op.pattern.right);
+  if (own.size() == 1)
+    return site.define(
+        reduced(site.compiler, Reduction::sum, site.ref(0), own[0], right, site.element()));
+
+  Ref product = site.ref(0);
+  Labels labels = own[0];
+  for (size_t i = 1; i < own.size(); ++i) {
+    // What later operands or the result have stays.
+    const bool last = i + 1 == own.size();
+    Labels kept;
+    if (last) {
+      kept = right;
+    } else {
+      for (const Labels* each : {&labels, &own[i]})
+        for (const Dim& label : *each) {
+          bool needed = has(right, label);
+          for (size_t j = i + 1; j < own.size(); ++j) needed = needed || has(own[j], label);
+          if (needed && !has(kept, label)) kept.push_back(label);
+        }
+    }
+    bool summed = false, diagonal = false;
+    for (const Labels* each : {&labels, &own[i]})
+      for (size_t j = 0; j < each->size(); ++j) {
+        summed = summed || !has(kept, (*each)[j]);
+        diagonal = diagonal || position_of(*each, (*each)[j]) != j;
+      }
+    const Element between = site.element() == Element::bf16 ? Element::f32 : site.element();
+    if (last && !summed && !diagonal && cpu::is_real(site.element()))
+      return site.define(apply_to(cpu::PointwiseFn::mul, true, site.element(),
+                                  {leaf_of(product, labels), leaf_of(site.ref(i), own[i])}));
+    product = contract(site.compiler, product, labels, site.ref(i), own[i], kept,
+                       last ? site.element() : between);
+    labels = kept;
+  }
+  site.define(product);
+}
+
+}  // namespace shardproof::exec

@@ -1,0 +1,232 @@
+#include "impl/exec/plan.h"
+
+#include <chrono>
+
+#include "impl/exec/unchecked.h"
+
+namespace shardproof {
+
+using exec::Frame;
+using exec::Step;
+
+struct Plan::State {
+  Mesh mesh;
+  int64_t rank = 0;
+  std::vector<Slot> inputs, outputs;
+  std::vector<exec::BufferId> input_buffers, output_buffers;
+  std::vector<exec::Piece> pieces;
+  std::vector<Step> steps;
+  std::vector<std::vector<int>> groups;
+  size_t loops = 0, arena_bytes = 0;
+  Buffer arena;
+  bool measured = false;
+  std::map<std::string, OpTime> times;
+
+  void run(const std::vector<Step>& some, Frame& frame);
+  void run_one(const Step& step, Frame& frame);
+};
+
+void Plan::State::run(const std::vector<Step>& some, Frame& frame) {
+  for (const Step& step : some) {
+    if (!step.is_loop) {
+      run_one(step, frame);
+      continue;
+    }
+    for (int64_t i = 0; i < step.times; ++i) {
+      frame.loops[step.loop] = step.reverse ? step.times - 1 - i : i;
+      run(step.body, frame);
+    }
+  }
+}
+
+void Plan::State::run_one(const Step& step, Frame& frame) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = measured ? Clock::now() : Clock::time_point();
+  try {
+    step.run(frame);
+  } catch (const CommError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw PlanError("rank " + std::to_string(rank) + ", " + step.place + ": " + error.what());
+  }
+  if (measured) {
+    OpTime& time = times[step.op];
+    ++time.calls;
+    time.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+}
+
+Plan::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Plan::~Plan() = default;
+Plan::Plan(Plan&&) noexcept = default;
+
+namespace {
+
+/// Divisibilities and `require`s, with the sizes that do not meet them.
+void require_sizes(const Program& program, const PlanReport& report, const Mesh& mesh,
+                   const DimSizes& dims) {
+  const ir::Program& resolved = program.checked().program();
+  const Placement placement(resolved, mesh, dims, 0);
+  for (const Divisibility& condition : report.conditions) {
+    int64_t parts = 1;
+    for (const Axis& axis : condition.axes) parts *= mesh.size(axis);
+    const int64_t size = placement.size(condition.dim);
+    if (size % parts != 0)
+      throw PlanError(report.name + " needs " + to_string(condition) + ": " +
+                      to_string(condition.dim) + " = " + std::to_string(size) +
+                      " does not divide into " + std::to_string(parts) +
+                      " parts; the nearest are " +
+                      (size > parts ? std::to_string(size / parts * parts) + " and " : "") +
+                      std::to_string((size / parts + 1) * parts));
+  }
+  for (const ir::Requirement& each : resolved.requirements)
+    if (ir::evaluate(each.condition, placement.numbers()) == 0)
+      throw PlanError(report.name + " requires " + ir::to_string(each.condition));
+}
+
+void require_verdict(const Program& program, const PlanReport& report, bool accept_unknown) {
+  if (report.verdict == Verdict::proved) return;
+  if (accept_unknown && report.verdict == Verdict::unknown) return;
+  throw PlanError(report.name + " is " + to_string(report.verdict) +
+                  ", and only what is proved is run\n" + program.report());
+}
+
+exec::FindBackward derived_backwards(const Program& program, bool accept_unknown) {
+  return [&program, accept_unknown](const exec::Unit& plan, const std::vector<size_t>& wrt) {
+    if (plan.program != &program.checked().program())
+      throw PlanError(plan.plan().name + ": a gradient inside a backward cannot be run");
+    const CheckedBackward& backward = program.backward(plan.function, wrt);
+    if (backward.verdict() != Verdict::proved && !accept_unknown)
+      throw PlanError("the derived backward of " + plan.plan().name + " is " +
+                      to_string(backward.verdict()));
+    return exec::Unit{&backward.checked->program(), &backward.checked->types(),
+                      backward.sources.get(), backward.report()->function};
+  };
+}
+
+Slot slot_of(const exec::Compiler& compiler, const Placement& placement, const Name& name,
+             const Type& type) {
+  return {name, type, compiler.element(type.dtype), placement.extents(type)};
+}
+
+}  // namespace
+
+Plan::Plan(const Program& program, const Name& name, const Mesh& mesh, const DimSizes& dims,
+           int64_t rank, const PlanOptions& options)
+    : Plan([&] {
+        const PlanReport& report = program.plan(name);
+        require_verdict(program, report, options.accept_unknown);
+        require_sizes(program, report, mesh, dims);
+        return UncheckedPlan::compile({&program.checked().program(), &program.checked().types(),
+                                       &program.sources(), report.function},
+                                      mesh, dims, rank, options,
+                                      derived_backwards(program, options.accept_unknown));
+      }()) {}
+
+Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimSizes& dims,
+                            int64_t rank, const PlanOptions& options,
+                            const exec::FindBackward& find_backward) {
+  auto state = std::make_unique<Plan::State>();
+  state->mesh = mesh;
+  state->rank = rank;
+  exec::Compiler compiler(find_backward, options.precision);
+  const Placement placement(*unit.program, mesh, dims, rank);
+  const ir::Function& function = unit.plan();
+  std::vector<ir::ValueId> params = function.params;
+  params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
+  std::vector<exec::Value> arguments;
+  for (ir::ValueId id : params) {
+    const Slot slot = slot_of(compiler, placement, function.values.at(id).name, unit.type(id));
+    const exec::Ref ref = compiler.external(slot.element, slot.extents);
+    state->inputs.push_back(slot);
+    state->input_buffers.push_back(ref.buffer);
+    arguments.push_back(compiler.leaf(ref, slot.type));
+  }
+  const std::vector<exec::Value> results = compiler.call(unit, placement, std::move(arguments));
+  compiler.set_place("result of " + function.name);
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Name name = i < function.result_names.size() ? function.result_names[i] : "";
+    const Slot slot = slot_of(compiler, placement, name, function.results.at(i));
+    const exec::Ref to = compiler.external(slot.element, slot.extents);
+    compiler.move("result", results[i].expression->ref, to);
+    state->outputs.push_back(slot);
+    state->output_buffers.push_back(to.buffer);
+  }
+  state->steps = compiler.take_steps();
+  state->pieces = compiler.pieces();
+  state->groups = compiler.groups();
+  state->loops = compiler.loops();
+  exec::find_lifetimes(state->steps, state->pieces);
+  for (exec::BufferId id : compiler.externals()) state->pieces[id].bytes = 0;
+  state->arena_bytes = exec::place_buffers(state->pieces, options.reuse_memory);
+  state->arena = Buffer(state->arena_bytes);
+  return Plan(std::move(state));
+}
+
+const std::vector<Slot>& Plan::inputs() const { return state_->inputs; }
+const std::vector<Slot>& Plan::outputs() const { return state_->outputs; }
+size_t Plan::arena_bytes() const { return state_->arena_bytes; }
+const std::vector<Step>& Plan::steps() const { return state_->steps; }
+void Plan::measure(bool on) { state_->measured = on; }
+const std::map<std::string, OpTime>& Plan::times() const { return state_->times; }
+
+Tensor Plan::input(size_t i) const {
+  const Slot& slot = state_->inputs.at(i);
+  return Tensor(slot.type, slot.element, slot.extents);
+}
+
+namespace {
+
+void require_fits(const Tensor& tensor, const Slot& slot) {
+  auto text = [](Element element, const std::vector<int64_t>& extents) {
+    std::string list;
+    for (int64_t extent : extents) list += (list.empty() ? "" : " ") + std::to_string(extent);
+    return std::string(name_of(element)) + "[" + list + "]";
+  };
+  if (tensor.element != slot.element || tensor.extents != slot.extents)
+    throw PlanError(slot.name + " is " + text(tensor.element, tensor.extents) + "; " +
+                    to_string(slot.type) + " is " + text(slot.element, slot.extents) +
+                    " on this rank");
+}
+
+}  // namespace
+
+std::vector<Tensor> Plan::run(Communicator& communicator,
+                              const std::vector<const Tensor*>& inputs) {
+  State& state = *state_;
+  if (communicator.size() != state.mesh.ranks() || communicator.rank() != state.rank)
+    throw PlanError("the plan is for rank " + std::to_string(state.rank) + " of " +
+                    std::to_string(state.mesh.ranks()) + " (" + state.mesh.text() +
+                    "), the communicator is rank " + std::to_string(communicator.rank()) + " of " +
+                    std::to_string(communicator.size()));
+  if (inputs.size() != state.inputs.size())
+    throw PlanError("it takes " + std::to_string(state.inputs.size()) + " tensors, not " +
+                    std::to_string(inputs.size()));
+  Frame frame;
+  frame.communicator = &communicator;
+  frame.loops.resize(state.loops);
+  for (const exec::Piece& piece : state.pieces)
+    frame.buffers.push_back(state.arena.data() + piece.offset);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    require_fits(*inputs[i], state.inputs[i]);
+    frame.buffers[state.input_buffers[i]] = inputs[i]->buffer.data();
+  }
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < state.outputs.size(); ++i) {
+    const Slot& slot = state.outputs[i];
+    outputs.emplace_back(slot.type, slot.element, slot.extents);
+    frame.buffers[state.output_buffers[i]] = outputs.back().buffer.data();
+  }
+  for (const std::vector<int>& ranks : state.groups)
+    frame.groups.push_back(&communicator.group(ranks));
+  state.run(state.steps, frame);
+  return outputs;
+}
+
+std::vector<Tensor> Plan::run(Communicator& communicator, const std::vector<Tensor>& inputs) {
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& each : inputs) pointers.push_back(&each);
+  return run(communicator, pointers);
+}
+
+}  // namespace shardproof

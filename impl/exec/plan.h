@@ -1,0 +1,66 @@
+#pragma once
+// A plan for one mesh and one rank: compiled once, run as often as wanted.
+#include <map>
+
+#include "impl/exec/schedule.h"
+#include "impl/program.h"
+#include "impl/tensor/placement.h"
+#include "impl/tensor/tensor.h"
+
+namespace shardproof {
+
+struct PlanOptions {
+  Precision precision = Precision::as_written;
+  bool reuse_memory = true;     ///< values that are not live at the same time share memory
+  bool accept_unknown = false;  ///< also a plan that is not decided; never one that is refused
+};
+
+/// A parameter or a result.
+struct Slot {
+  Name name;  ///< of the leaf: "w.attn.q"
+  Type type;
+  Element element;
+  std::vector<int64_t> extents;  ///< local
+};
+
+/// Time spent in the steps of one op, over all runs.
+struct OpTime {
+  int64_t calls = 0;
+  double seconds = 0;
+};
+
+class Plan {
+ public:
+  /// Compiles plan `name` for one rank. Throws PlanError where the plan is not proved, a size is
+  /// missing or does not divide, a requirement does not hold, or something cannot be run.
+  Plan(const Program& program, const Name& name, const Mesh& mesh, const DimSizes& dims,
+       int64_t rank, const PlanOptions& options = {});
+  ~Plan();
+  Plan(Plan&&) noexcept;
+
+  const std::vector<Slot>& inputs() const;  ///< the leaves of the parameters, then saved ones
+  const std::vector<Slot>& outputs() const;
+  size_t arena_bytes() const;  ///< of all values between inputs and outputs
+  const std::vector<exec::Step>& steps() const;
+
+  /// A tensor for slot i of the inputs, not initialised.
+  Tensor input(size_t i) const;
+
+  /// Runs on this rank, together with every other rank of the mesh. Throws PlanError naming the
+  /// tensor that does not fit, or place and rank of a step that fails; CommError as the
+  /// communicator does.
+  std::vector<Tensor> run(Communicator& communicator, const std::vector<const Tensor*>& inputs);
+  std::vector<Tensor> run(Communicator& communicator, const std::vector<Tensor>& inputs);
+
+  /// Measures each op from now on.
+  void measure(bool on);
+  const std::map<std::string, OpTime>& times() const;
+
+ private:
+  friend class UncheckedPlan;
+  struct State;
+  explicit Plan(std::unique_ptr<State> state);
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace shardproof

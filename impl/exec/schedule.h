@@ -1,0 +1,75 @@
+#pragma once
+// What a compiled plan is: steps in order, each with the buffers that it reads and writes.
+#include <functional>
+#include <string>
+#include <vector>
+
+#include "impl/comm/communicator.h"
+#include "kernels/element.h"
+
+namespace shardproof::exec {
+
+using BufferId = size_t;
+constexpr BufferId no_buffer = ~size_t{0};
+
+/// A strided view of a buffer; extents and strides in entries. In a loop it may move with the
+/// loop's index.
+struct Ref {
+  struct Term {
+    size_t loop;
+    int64_t stride;
+  };
+  BufferId buffer = no_buffer;
+  Element element = Element::f32;
+  int64_t offset = 0;
+  std::vector<int64_t> extents, strides;
+  std::vector<Term> terms;
+
+  int64_t count() const;
+  bool contiguous() const;  ///< row-major without gaps
+};
+
+/// What the steps of a run share.
+struct Frame {
+  std::vector<std::byte*> buffers;
+  std::vector<int64_t> loops;  ///< the index of each loop
+  Communicator* communicator = nullptr;
+  std::vector<Group*> groups;
+
+  void* at(const Ref& ref) const {
+    int64_t offset = ref.offset;
+    for (const Ref::Term& term : ref.terms) offset += loops[term.loop] * term.stride;
+    return buffers[ref.buffer] + offset * static_cast<int64_t>(size_of(ref.element));
+  }
+};
+
+struct Step {
+  std::string op;     ///< "einsum", "psum_scatter"
+  std::string place;  ///< "ffn.shard:12 in ffn_sharded"
+  std::function<void(Frame&)> run;
+  std::vector<BufferId> reads, writes;
+
+  // A loop runs its body instead.
+  std::vector<Step> body;
+  size_t loop = 0;
+  int64_t times = 0;
+  bool reverse = false;
+  bool is_loop = false;
+};
+
+/// A buffer of the arena.
+struct Piece {
+  size_t bytes = 0;
+  size_t first = ~size_t{0}, last = 0;  ///< the steps between which its content is needed
+  size_t offset = 0;
+};
+
+/// The first and last use of each buffer, loops included: what is made before a loop and read in it
+/// lives until its end, what is made in it and read behind it lives from its begin.
+void find_lifetimes(const std::vector<Step>& steps, std::vector<Piece>& pieces);
+
+/// Places the buffers so that two which live at the same time do not overlap: the size of the arena
+/// in bytes. `reuse` false: each has its own place.
+size_t place_buffers(std::vector<Piece>& pieces, bool reuse);
+
+}  // namespace shardproof::exec

@@ -1,0 +1,16 @@
+#pragma once
+// Plans that nobody has proved, for tests that want to see them go wrong. Not installed.
+#include "impl/exec/compiler.h"
+#include "impl/exec/plan.h"
+
+namespace shardproof {
+
+class UncheckedPlan {
+ public:
+  /// Compiles a function whatever is said of it. `unit` and what it refers to outlive the call
+  /// only; gradients are taken by `find_backward`.
+  static Plan compile(const exec::Unit& unit, const Mesh& mesh, const DimSizes& dims, int64_t rank,
+                      const PlanOptions& options, const exec::FindBackward& find_backward);
+};
+
+}  // namespace shardproof

@@ -1,0 +1,80 @@
+#include "impl/program.h"
+
+#include <mutex>
+
+#include "impl/tensor/placement.h"
+#include "spec/diag/render.h"
+
+namespace shardproof {
+
+struct Program::State {
+  std::string path;
+  FileReader reader;
+  Sources sources;
+  CheckedProgram checked;
+  std::vector<std::vector<Type>> types;
+  std::mutex mutex;
+  std::map<std::pair<size_t, std::vector<size_t>>, CheckedBackward> backwards;
+
+  State(const std::string& at, const FileReader& read, const CheckOptions& options)
+      : path(at), reader(read), checked(check(sources, at, read, options)) {
+    for (size_t f = 0; f < checked.program().functions.size(); ++f)
+      types.push_back(checked.types(f));
+  }
+};
+
+Program::Program(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Program::~Program() = default;
+Program::Program(Program&&) noexcept = default;
+
+Program Program::load(const std::string& path, const FileReader& reader,
+                      const CheckOptions& options) {
+  return Program(std::make_unique<State>(path, reader, options));
+}
+
+Program Program::from_text(const std::string& text, const std::string& path) {
+  const FileReader disk = disk_reader();
+  return load(path, [=](const std::string& wanted) -> std::optional<std::string> {
+    return wanted == path ? std::optional(text) : disk(wanted);
+  });
+}
+
+const CheckedProgram& Program::checked() const { return state_->checked; }
+const Sources& Program::sources() const { return state_->sources; }
+
+std::string Program::report() const {
+  std::string text;
+  for (const Diagnostic& each : checked().diagnostics()) text += render(each, sources()) + "\n";
+  for (const PlanReport& plan : checked().plans())
+    for (const Diagnostic& each : plan.diagnostics) text += render(each, sources()) + "\n";
+  return text;
+}
+
+const PlanReport& Program::plan(const Name& name) const {
+  std::string names;
+  for (const PlanReport& plan : checked().plans()) {
+    if (plan.name == name) return plan;
+    names += (names.empty() ? "" : ", ") + plan.name;
+  }
+  throw PlanError(state_->path + " has no plan " + name +
+                  (names.empty() ? "; it has none" : "; it has " + names));
+}
+
+const CheckedBackward& Program::backward(size_t plan, const std::vector<size_t>& wrt) const {
+  const std::lock_guard lock(state_->mutex);
+  auto found = state_->backwards.find({plan, wrt});
+  if (found == state_->backwards.end())
+    found = state_->backwards
+                .emplace(std::pair(plan, wrt), check_backward(sources(), state_->path,
+                                                              {checked().program(), state_->types},
+                                                              plan, wrt, state_->reader))
+                .first;
+  const CheckedBackward& backward = found->second;
+  if (!backward.checked || !backward.report())
+    throw PlanError("there is no derived backward of " +
+                    checked().program().functions.at(plan).name +
+                    (backward.refused ? ": " + backward.refused->message : ""));
+  return backward;
+}
+
+}  // namespace shardproof

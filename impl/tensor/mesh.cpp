@@ -1,0 +1,85 @@
+#include "impl/tensor/mesh.h"
+
+#include <charconv>
+#include <set>
+#include <stdexcept>
+
+namespace shardproof {
+
+Mesh::Mesh(std::vector<std::pair<Axis, int64_t>> axes) : axes_(std::move(axes)) {
+  std::set<Axis> seen;
+  int64_t ranks = 1;
+  for (const auto& [axis, size] : axes_) {
+    if (size < 1)
+      throw std::invalid_argument("mesh axis " + axis + " has size " + std::to_string(size) +
+                                  "; it is at least 1");
+    if (!seen.insert(axis).second)
+      throw std::invalid_argument("mesh axis " + axis + " is given twice");
+    if (size > 1'000'000'000 / ranks) throw std::invalid_argument("the mesh has too many ranks");
+    ranks *= size;
+  }
+}
+
+Mesh Mesh::parse(const std::string& text) {
+  std::vector<std::pair<Axis, int64_t>> axes;
+  size_t begin = 0;
+  while (begin < text.size()) {
+    const size_t end = std::min(text.find(',', begin), text.size());
+    const std::string part = text.substr(begin, end - begin);
+    const size_t equals = part.find('=');
+    int64_t size = 0;
+    const char* last = part.data() + part.size();
+    if (equals == std::string::npos || equals == 0 ||
+        std::from_chars(part.data() + equals + 1, last, size).ptr != last ||
+        equals + 1 == part.size())
+      throw std::invalid_argument("mesh: \"" + part + "\" is not AXIS=SIZE, as in d=2,t=4");
+    axes.emplace_back(part.substr(0, equals), size);
+    begin = end + 1;
+  }
+  return Mesh(std::move(axes));
+}
+
+int64_t Mesh::ranks() const {
+  int64_t count = 1;
+  for (const auto& [axis, size] : axes_) count *= size;
+  return count;
+}
+
+int64_t Mesh::size(const Axis& axis) const {
+  for (const auto& [name, size] : axes_)
+    if (name == axis) return size;
+  return 1;
+}
+
+int64_t Mesh::stride(const Axis& axis) const {
+  int64_t stride = 1;
+  for (size_t i = axes_.size(); i-- > 0; stride *= axes_[i].second)
+    if (axes_[i].first == axis) return stride;
+  return 0;
+}
+
+int64_t Mesh::digit(int64_t rank, const Axis& axis) const {
+  const int64_t step = stride(axis);
+  return step == 0 ? 0 : rank / step % size(axis);
+}
+
+std::vector<int> Mesh::along(int64_t rank, const std::vector<Axis>& axes) const {
+  std::vector<int64_t> ranks{rank};
+  for (const Axis& axis : axes) {
+    std::vector<int64_t> more;
+    for (int64_t each : ranks)
+      for (int64_t i = 0; i < size(axis); ++i)
+        more.push_back(each + (i - digit(each, axis)) * stride(axis));
+    ranks = std::move(more);
+  }
+  return {ranks.begin(), ranks.end()};
+}
+
+std::string Mesh::text() const {
+  std::string text;
+  for (const auto& [axis, size] : axes_)
+    text += (text.empty() ? "" : " ") + axis + "=" + std::to_string(size);
+  return text.empty() ? "one rank" : text;
+}
+
+}  // namespace shardproof

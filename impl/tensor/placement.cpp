@@ -1,0 +1,77 @@
+#include "impl/tensor/placement.h"
+
+#include "spec/types/layout.h"
+
+namespace shardproof {
+
+Placement::Placement(const ir::Program& program, const Mesh& mesh, const DimSizes& dims,
+                     int64_t rank)
+    : program_(&program), mesh_(mesh), rank_(rank), numbers_(dims.begin(), dims.end()) {
+  for (const auto& [name, info] : program.axes) {
+    numbers_[name] = mesh.size(name);
+    if (info.size && *info.size != mesh.size(name))
+      throw PlanError("the program says " + name + "=" + std::to_string(*info.size) +
+                      ", the mesh " + std::to_string(mesh.size(name)));
+  }
+  for (const auto& [axis, size] : mesh.axes())
+    if (!program.axes.contains(axis)) throw PlanError("the program has no mesh axis " + axis);
+}
+
+Placement Placement::in(const ir::Program& program) const {
+  Placement other = *this;
+  other.program_ = &program;
+  return other;
+}
+
+int64_t Placement::size(const Dim& dim) const {
+  try {
+    return program_->size(dim, numbers_);
+  } catch (const std::domain_error& error) {
+    throw PlanError("size of " + to_string(dim) + ": " + error.what());
+  }
+}
+
+int64_t Placement::shards(const Split& split) const {
+  int64_t count = 1;
+  for (const Axis& axis : split.axes) count *= mesh_.size(axis);
+  return count;
+}
+
+int64_t Placement::extent(const Split& split) const {
+  const int64_t whole = size(split.dim), count = shards(split);
+  if (count == 1) return whole;
+  const std::vector<Name> base = program_->base(split.dim);
+  const int64_t outer = base.empty() ? whole : size(Dim{{base[0]}});
+  if (outer % count != 0)
+    throw PlanError(to_string(split) + ": " + std::to_string(outer) + " does not divide into " +
+                    std::to_string(count) + " parts");
+  return whole / count;
+}
+
+int64_t Placement::block(int64_t of, const std::vector<Axis>& axes) const {
+  std::vector<int64_t> digits, radices;
+  for (const Axis& axis : axes) {
+    digits.push_back(mesh_.digit(of, axis));
+    radices.push_back(mesh_.size(axis));
+  }
+  return layout::mixed_radix<int64_t>(digits.data(), radices.data(),
+                                      static_cast<int>(digits.size()), 0);
+}
+
+int64_t Placement::first(const Split& split) const {
+  return block(rank_, split.axes) * extent(split);
+}
+
+std::vector<int64_t> Placement::extents(const Shape& shape) const {
+  std::vector<int64_t> result;
+  for (const Split& split : shape.dims) result.push_back(extent(split));
+  return result;
+}
+
+std::vector<int64_t> Placement::global_extents(const Shape& shape) const {
+  std::vector<int64_t> result;
+  for (const Split& split : shape.dims) result.push_back(size(split.dim));
+  return result;
+}
+
+}  // namespace shardproof

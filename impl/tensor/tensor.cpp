@@ -1,0 +1,53 @@
+#include "impl/tensor/tensor.h"
+
+#include <stdexcept>
+
+namespace shardproof {
+
+Tensor::Tensor(Type of, Element entries, std::vector<int64_t> local)
+    : type(std::move(of)), element(entries), extents(std::move(local)) {
+  buffer = Buffer(static_cast<size_t>(count()) * size_of(element));
+}
+
+int64_t Tensor::count() const {
+  int64_t product = 1;
+  for (int64_t extent : extents) product *= extent;
+  return product;
+}
+
+Element element_of(Dtype dtype, Precision precision) {
+  switch (dtype) {
+    case Dtype::i32:
+      return Element::i32;
+    case Dtype::u32:
+      return Element::u32;
+    case Dtype::boolean:
+      return Element::u8;
+    case Dtype::key:
+      return Element::u64;
+    default:
+      break;
+  }
+  if (precision != Precision::as_written)
+    return precision == Precision::f64 ? Element::f64 : Element::f32;
+  switch (dtype) {
+    case Dtype::f64:
+    case Dtype::number:
+      return Element::f64;
+    case Dtype::f32:
+      return Element::f32;
+    case Dtype::bf16:
+      return Element::bf16;
+    default:
+      throw std::invalid_argument(std::string(to_string(dtype)) +
+                                  " is not kept on CPU ranks: run it as f32 or f64");
+  }
+}
+
+std::vector<int64_t> row_major(const std::vector<int64_t>& extents) {
+  std::vector<int64_t> strides(extents.size(), 1);
+  for (size_t i = strides.size(); i-- > 1;) strides[i - 1] = strides[i] * extents[i];
+  return strides;
+}
+
+}  // namespace shardproof

@@ -1,0 +1,93 @@
+#pragma once
+// Blocks of entries in registers and cache: what pointwise ops and sums compute on, whatever the
+// entries are in memory. Floats are R (float or double) in a block, everything else int64_t.
+#include "kernels/bf16.h"
+#include "kernels/element.h"
+
+namespace shardproof::cpu {
+
+constexpr int64_t block_size = 256;
+
+constexpr bool is_real(Element element) {
+  return element == Element::f64 || element == Element::f32 || element == Element::bf16;
+}
+
+template <class R>
+union alignas(64) Block {
+  R real[block_size];
+  int64_t integer[block_size];
+};
+
+namespace detail {
+
+template <class T, class To, class Convert>
+void load_as(To* to, const void* from, int64_t offset, int64_t stride, int64_t n, Convert convert) {
+  const T* in = static_cast<const T*>(from) + offset;
+  if (stride == 1)
+    for (int64_t i = 0; i < n; ++i) to[i] = convert(in[i]);
+  else
+    for (int64_t i = 0; i < n; ++i) to[i] = convert(in[i * stride]);
+}
+
+template <class T, class From, class Convert>
+void store_as(void* to, int64_t offset, int64_t stride, const From* from, int64_t n,
+              Convert convert) {
+  T* out = static_cast<T*>(to) + offset;
+  for (int64_t i = 0; i < n; ++i) out[i * stride] = convert(from[i]);
+}
+
+}  // namespace detail
+
+/// n <= block_size entries from `offset` on, `stride` apart.
+template <class R>
+void load(Block<R>& block, Element element, const void* from, int64_t offset, int64_t stride,
+          int64_t n) {
+  auto real = [](auto x) { return static_cast<R>(x); };
+  auto whole = [](auto x) { return static_cast<int64_t>(x); };
+  switch (element) {
+    case Element::f64:
+      return detail::load_as<double>(block.real, from, offset, stride, n, real);
+    case Element::f32:
+      return detail::load_as<float>(block.real, from, offset, stride, n, real);
+    case Element::bf16:
+      return detail::load_as<uint16_t>(block.real, from, offset, stride, n,
+                                   [](uint16_t x) { return static_cast<R>(bf16_to_f32(x)); });
+    case Element::i32:
+      return detail::load_as<int32_t>(block.integer, from, offset, stride, n, whole);
+    case Element::u32:
+      return detail::load_as<uint32_t>(block.integer, from, offset, stride, n, whole);
+    case Element::u8:
+      return detail::load_as<uint8_t>(block.integer, from, offset, stride, n, whole);
+    case Element::u64:
+      return detail::load_as<uint64_t>(block.integer, from, offset, stride, n, whole);
+  }
+}
+
+template <class R>
+void store(void* to, Element element, int64_t offset, int64_t stride, const Block<R>& block,
+           int64_t n) {
+  switch (element) {
+    case Element::f64:
+      return detail::store_as<double>(to, offset, stride, block.real, n, [](R x) { return x; });
+    case Element::f32:
+      return detail::store_as<float>(to, offset, stride, block.real, n,
+                                     [](R x) { return static_cast<float>(x); });
+    case Element::bf16:
+      return detail::store_as<uint16_t>(to, offset, stride, block.real, n,
+                                    [](R x) { return f32_to_bf16(static_cast<float>(x)); });
+    case Element::i32:
+      return detail::store_as<int32_t>(to, offset, stride, block.integer, n,
+                                       [](int64_t x) { return static_cast<int32_t>(x); });
+    case Element::u32:
+      return detail::store_as<uint32_t>(to, offset, stride, block.integer, n,
+                                        [](int64_t x) { return static_cast<uint32_t>(x); });
+    case Element::u8:
+      return detail::store_as<uint8_t>(to, offset, stride, block.integer, n,
+                                       [](int64_t x) { return static_cast<uint8_t>(x != 0); });
+    case Element::u64:
+      return detail::store_as<uint64_t>(to, offset, stride, block.integer, n,
+                                        [](int64_t x) { return static_cast<uint64_t>(x); });
+  }
+}
+
+}  // namespace shardproof::cpu

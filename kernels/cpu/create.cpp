@@ -1,0 +1,42 @@
+#include "kernels/cpu/create.h"
+
+#include "kernels/cpu/block.h"
+#include "kernels/philox.h"
+
+namespace shardproof::cpu {
+namespace {
+
+void put_number(Element element, void* to, int64_t at, double value) {
+  Block<double> one;
+  if (is_real(element))
+    one.real[0] = value;
+  else
+    one.integer[0] = static_cast<int64_t>(value);
+  store(to, element, at, 1, one, 1);
+}
+
+}  // namespace
+
+void iota(const std::vector<int64_t>& extents, size_t dim, int64_t first, Element element,
+          void* to) {
+  int64_t inner = 1, count = 1;
+  for (size_t d = 0; d < extents.size(); ++d) {
+    count *= extents[d];
+    if (d > dim) inner *= extents[d];
+  }
+  for (int64_t i = 0; i < count; ++i)
+    put_number(element, to, i, static_cast<double>(first + i / inner % extents[dim]));
+}
+
+void random(const Nest& nest, Random fn, uint64_t key, int64_t first, Element element, void* to) {
+  const int64_t n = nest.inner();
+  for_each_row(nest, [&](const int64_t* at) {
+    for (int64_t i = 0; i < n; ++i) {
+      const auto index = static_cast<uint64_t>(first + at[1] + i * nest.inner_stride(1));
+      put_number(element, to, at[0] + i * nest.inner_stride(0),
+                 fn == Random::uniform ? philox_uniform(key, index) : philox_normal(key, index));
+    }
+  });
+}
+
+}  // namespace shardproof::cpu

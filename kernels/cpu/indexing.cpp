@@ -1,0 +1,116 @@
+#include "kernels/cpu/indexing.h"
+
+#include <cstring>
+#include <stdexcept>
+#include <string>
+
+#include "kernels/bf16.h"
+
+namespace shardproof::cpu {
+namespace {
+
+int64_t id_at(Element element, const void* ids, int64_t i) {
+  return element == Element::i32 ? static_cast<const int32_t*>(ids)[i]
+                                 : int64_t{static_cast<const uint32_t*>(ids)[i]};
+}
+
+/// The row here that `id` names; -1: another rank's.
+int64_t row_of(int64_t id, const IndexWindow& window) {
+  const int64_t row = id - window.first;
+  if (row >= 0 && row < window.extent) return row;
+  if (!window.partial)
+    throw std::out_of_range("index " + std::to_string(id) + " of " + std::to_string(window.extent) +
+                            " entries");
+  return -1;
+}
+
+template <class T>
+void index_as(const Nest& nest, const IndexWindow& window, void* out, const void* table,
+              Element id_element, const void* ids) {
+  T* to = static_cast<T*>(out);
+  const T* from = static_cast<const T*>(table);
+  const int64_t n = nest.inner(), s0 = nest.inner_stride(0), s1 = nest.inner_stride(1),
+                s2 = nest.inner_stride(2);
+  for_each_row(nest, [&](const int64_t* at) {
+    if (s2 == 0 && s0 == 1 && s1 == 1) {  // a whole row of the table
+      const int64_t row = row_of(id_at(id_element, ids, at[2]), window);
+      if (row < 0)
+        std::memset(static_cast<void*>(to + at[0]), 0, static_cast<size_t>(n) * sizeof(T));
+      else
+        std::memcpy(to + at[0], from + at[1] + row * window.stride,
+                    static_cast<size_t>(n) * sizeof(T));
+      return;
+    }
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t row = row_of(id_at(id_element, ids, at[2] + i * s2), window);
+      to[at[0] + i * s0] = row < 0 ? T{} : from[at[1] + i * s1 + row * window.stride];
+    }
+  });
+}
+
+double real_at(Element element, const void* x, int64_t i) {
+  switch (element) {
+    case Element::f64:
+      return static_cast<const double*>(x)[i];
+    case Element::f32:
+      return static_cast<const float*>(x)[i];
+    case Element::bf16:
+      return bf16_to_f32(static_cast<const uint16_t*>(x)[i]);
+    case Element::i32:
+      return static_cast<const int32_t*>(x)[i];
+    case Element::u32:
+      return static_cast<const uint32_t*>(x)[i];
+    default:
+      throw std::logic_error("no number is added here");
+  }
+}
+
+template <class T>
+void add_as(const Nest& nest, const IndexWindow& window, void* sum, Element id_element,
+            const void* ids, Element x_element, const void* x) {
+  T* to = static_cast<T*>(sum);
+  const int64_t n = nest.inner(), s0 = nest.inner_stride(0), s1 = nest.inner_stride(1),
+                s2 = nest.inner_stride(2);
+  for_each_row(nest, [&](const int64_t* at) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t row = row_of(id_at(id_element, ids, at[1] + i * s1), window);
+      if (row >= 0)
+        to[at[0] + i * s0 + row * window.stride] +=
+            static_cast<T>(real_at(x_element, x, at[2] + i * s2));
+    }
+  });
+}
+
+}  // namespace
+
+void index(const Nest& nest, const IndexWindow& window, Element element, void* out,
+           const void* table, Element id_element, const void* ids) {
+  switch (size_of(element)) {
+    case 1:
+      return index_as<uint8_t>(nest, window, out, table, id_element, ids);
+    case 2:
+      return index_as<uint16_t>(nest, window, out, table, id_element, ids);
+    case 4:
+      return index_as<uint32_t>(nest, window, out, table, id_element, ids);
+    default:
+      return index_as<uint64_t>(nest, window, out, table, id_element, ids);
+  }
+}
+
+void index_add(const Nest& nest, const IndexWindow& window, Element sum_element, void* sum,
+               Element id_element, const void* ids, Element x_element, const void* x) {
+  switch (sum_element) {
+    case Element::f64:
+      return add_as<double>(nest, window, sum, id_element, ids, x_element, x);
+    case Element::f32:
+      return add_as<float>(nest, window, sum, id_element, ids, x_element, x);
+    case Element::i32:
+      return add_as<int32_t>(nest, window, sum, id_element, ids, x_element, x);
+    case Element::u32:
+      return add_as<uint32_t>(nest, window, sum, id_element, ids, x_element, x);
+    default:
+      throw std::logic_error("sums are formed in f64, f32, i32 or u32");
+  }
+}
+
+}  // namespace shardproof::cpu

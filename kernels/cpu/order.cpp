@@ -1,0 +1,83 @@
+#include "kernels/cpu/order.h"
+
+#include <algorithm>
+#include <numeric>
+#include <vector>
+
+#include "kernels/cpu/block.h"
+
+namespace shardproof::cpu {
+namespace {
+
+/// visit(line, to): x's entries of one line, as doubles (exact for every element but keys), and
+/// where its results begin.
+template <class Visit>
+void for_each_line(const Lines& op, Element element, const void* x, Visit visit) {
+  std::vector<double> line(static_cast<size_t>(op.entries));
+  Block<double> block;
+  const int64_t n = op.lines.inner();
+  for_each_row(op.lines, [&](const int64_t* at) {
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t begin = at[1] + i * op.lines.inner_stride(1);
+      for (int64_t first = 0; first < op.entries; first += block_size) {
+        const int64_t count = std::min(block_size, op.entries - first);
+        load(block, element, x, begin + first * op.x_stride, op.x_stride, count);
+        for (int64_t j = 0; j < count; ++j)
+          line[static_cast<size_t>(first + j)] =
+              is_real(element) ? block.real[j] : static_cast<double>(block.integer[j]);
+      }
+      visit(line, at[0] + i * op.lines.inner_stride(0));
+    }
+  });
+}
+
+void put(Element element, void* to, int64_t at, double value) {
+  Block<double> one;
+  if (is_real(element))
+    one.real[0] = value;
+  else
+    one.integer[0] = static_cast<int64_t>(value);
+  store(to, element, at, 1, one, 1);
+}
+
+template <class Before>
+std::vector<int64_t> sorted(const std::vector<double>& line, Before before) {
+  std::vector<int64_t> positions(line.size());
+  std::iota(positions.begin(), positions.end(), 0);
+  std::stable_sort(positions.begin(), positions.end(), [&](int64_t i, int64_t j) {
+    return before(line[static_cast<size_t>(i)], line[static_cast<size_t>(j)]);
+  });
+  return positions;
+}
+
+}  // namespace
+
+void cumsum(const Lines& op, Element element, void* to, const void* x) {
+  for_each_line(op, element, x, [&](const std::vector<double>& line, int64_t at) {
+    double sum = 0;
+    for (size_t i = 0; i < line.size(); ++i)
+      put(element, to, at + static_cast<int64_t>(i) * op.to_stride, sum += line[i]);
+  });
+}
+
+void argsort(const Lines& op, Element element, void* to, const void* x) {
+  for_each_line(op, element, x, [&](const std::vector<double>& line, int64_t at) {
+    const auto order = sorted(line, [](double a, double b) { return a < b; });
+    for (size_t i = 0; i < order.size(); ++i)
+      put(Element::i32, to, at + static_cast<int64_t>(i) * op.to_stride,
+          static_cast<double>(order[i]));
+  });
+}
+
+void largest(const Lines& op, int64_t k, bool positions, Element element, void* to, const void* x) {
+  for_each_line(op, element, x, [&](const std::vector<double>& line, int64_t at) {
+    const auto order = sorted(line, [](double a, double b) { return a > b; });
+    for (int64_t i = 0; i < k; ++i) {
+      const int64_t place = order[static_cast<size_t>(i)];
+      put(positions ? Element::i32 : element, to, at + i * op.to_stride,
+          positions ? static_cast<double>(place) : line[static_cast<size_t>(place)]);
+    }
+  });
+}
+
+}  // namespace shardproof::cpu

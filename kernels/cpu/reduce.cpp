@@ -1,0 +1,142 @@
+#include "kernels/cpu/reduce.h"
+
+#include <algorithm>
+#include <limits>
+
+#include "kernels/cpu/block.h"
+
+namespace shardproof::cpu {
+namespace {
+
+template <class T>
+T neutral(Reduction fn) {
+  using Limits = std::numeric_limits<T>;
+  if (fn == Reduction::sum) return 0;
+  if (fn == Reduction::max) return Limits::has_infinity ? -Limits::infinity() : Limits::lowest();
+  return Limits::has_infinity ? Limits::infinity() : Limits::max();
+}
+
+template <class T>
+T joined(Reduction fn, T a, T b) {
+  if (fn == Reduction::sum) return a + b;
+  if (a != a || b != b) return a != a ? a : b;  // a NaN stays
+  return fn == Reduction::max ? std::max(a, b) : std::min(a, b);
+}
+
+/// T: double for floats, int64_t for everything else.
+template <class T>
+class Reducer {
+ public:
+  Reducer(const Reduce& op, void* out, const void* const* inputs)
+      : op_(op), out_(out), inputs_(inputs) {}
+
+  void run() {
+    if (op_.reduced.count() == 1 || op_.kept.inner() >= op_.reduced.inner())
+      along_kept();
+    else
+      along_reduced();
+  }
+
+ private:
+  static T* entries(Block<double>& block) {
+    if constexpr (std::is_same_v<T, double>)
+      return block.real;
+    else
+      return block.integer;
+  }
+
+  /// The product of the inputs at n entries: input k starts at offsets[k] and moves by its stride.
+  const T* product(const std::vector<int64_t>& offsets, const Nest& nest, size_t shift, int64_t n) {
+    T* result = entries(product_);
+    for (size_t k = 0; k < op_.inputs.size(); ++k) {
+      Block<double>& to = k == 0 ? product_ : factor_;
+      load(to, op_.inputs[k], inputs_[k], offsets[k], nest.inner_stride(k + shift), n);
+      if (k > 0)
+        for (int64_t i = 0; i < n; ++i) result[i] *= entries(factor_)[i];
+    }
+    return result;
+  }
+
+  /// Blocks of neighbours in the result, each with its own running value.
+  void along_kept() {
+    const size_t inputs = op_.inputs.size();
+    std::vector<int64_t> offsets(inputs);
+    const int64_t n = op_.kept.inner(), m = op_.reduced.inner();
+    for_each_row(op_.kept, [&](const int64_t* at) {
+      for (int64_t first = 0; first < n; first += block_size) {
+        const int64_t count = std::min(block_size, n - first);
+        std::fill_n(entries(sum_), count, neutral<T>(op_.fn));
+        for_each_row(op_.reduced, [&](const int64_t* inner) {
+          for (int64_t j = 0; j < m; ++j) {
+            for (size_t k = 0; k < inputs; ++k)
+              offsets[k] = at[k + 1] + first * op_.kept.inner_stride(k + 1) + inner[k] +
+                           j * op_.reduced.inner_stride(k);
+            const T* x = product(offsets, op_.kept, 1, count);
+            T* sum = entries(sum_);
+            if (op_.fn == Reduction::sum)
+              for (int64_t i = 0; i < count; ++i) sum[i] += x[i];
+            else
+              for (int64_t i = 0; i < count; ++i) sum[i] = joined(op_.fn, sum[i], x[i]);
+          }
+        });
+        const int64_t stride = op_.kept.inner_stride(0);
+        store(out_, op_.output, at[0] + first * stride, stride, sum_, count);
+      }
+    });
+  }
+
+  /// One entry of the result after the other, its terms in blocks.
+  void along_reduced() {
+    const size_t inputs = op_.inputs.size();
+    std::vector<int64_t> offsets(inputs);
+    const int64_t n = op_.kept.inner(), m = op_.reduced.inner();
+    for_each_row(op_.kept, [&](const int64_t* at) {
+      for (int64_t i = 0; i < n; ++i) {
+        T total = neutral<T>(op_.fn);
+        for_each_row(op_.reduced, [&](const int64_t* inner) {
+          for (int64_t first = 0; first < m; first += block_size) {
+            const int64_t count = std::min(block_size, m - first);
+            for (size_t k = 0; k < inputs; ++k)
+              offsets[k] = at[k + 1] + i * op_.kept.inner_stride(k + 1) + inner[k] +
+                           first * op_.reduced.inner_stride(k);
+            total = joined(op_.fn, total, folded(product(offsets, op_.reduced, 0, count), count));
+          }
+        });
+        entries(sum_)[0] = total;
+        store(out_, op_.output, at[0] + i * op_.kept.inner_stride(0), 1, sum_, 1);
+      }
+    });
+  }
+
+  T folded(const T* x, int64_t count) const {
+    T lanes[8];
+    std::fill_n(lanes, 8, neutral<T>(op_.fn));
+    if (op_.fn == Reduction::sum) {
+      int64_t i = 0;
+      for (; i + 8 <= count; i += 8)
+        for (int64_t j = 0; j < 8; ++j) lanes[j] += x[i + j];
+      for (; i < count; ++i) lanes[0] += x[i];
+    } else {
+      for (int64_t i = 0; i < count; ++i) lanes[i % 8] = joined(op_.fn, lanes[i % 8], x[i]);
+    }
+    T result = lanes[0];
+    for (int j = 1; j < 8; ++j) result = joined(op_.fn, result, lanes[j]);
+    return result;
+  }
+
+  const Reduce& op_;
+  void* out_;
+  const void* const* inputs_;
+  Block<double> product_, factor_, sum_;
+};
+
+}  // namespace
+
+void reduce(const Reduce& op, void* out, const void* const* inputs) {
+  if (is_real(op.output))
+    Reducer<double>(op, out, inputs).run();
+  else
+    Reducer<int64_t>(op, out, inputs).run();
+}
+
+}  // namespace shardproof::cpu

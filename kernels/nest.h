@@ -1,0 +1,71 @@
+#pragma once
+// Nested loops over strided memory: the one shape that all CPU kernels have.
+#include <cstddef>
+#include <cstdint>
+#include <vector>
+
+namespace shardproof {
+
+/// Loops, the last innermost. strides[k][d]: how many entries operand k moves with loop d.
+struct Nest {
+  std::vector<int64_t> extents;
+  std::vector<std::vector<int64_t>> strides;
+
+  /// How often the body runs; 1 without loops.
+  int64_t count() const {
+    int64_t product = 1;
+    for (int64_t extent : extents) product *= extent;
+    return product;
+  }
+  /// Of the innermost loop; 1 and 0 without loops.
+  int64_t inner() const { return extents.empty() ? 1 : extents.back(); }
+  int64_t inner_stride(size_t k) const { return extents.empty() ? 0 : strides[k].back(); }
+};
+
+/// The same loops without those of one step, and with neighbours joined where every operand walks
+/// the two as one.
+inline Nest coalesced(const Nest& nest) {
+  Nest result;
+  result.strides.resize(nest.strides.size());
+  for (size_t d = 0; d < nest.extents.size(); ++d) {
+    if (nest.extents[d] == 1) continue;
+    bool joins = !result.extents.empty();
+    for (size_t k = 0; joins && k < nest.strides.size(); ++k)
+      joins = result.strides[k].back() == nest.strides[k][d] * nest.extents[d];
+    if (joins)
+      result.extents.back() *= nest.extents[d];
+    else
+      result.extents.push_back(nest.extents[d]);
+    for (size_t k = 0; k < nest.strides.size(); ++k) {
+      if (joins)
+        result.strides[k].back() = nest.strides[k][d];
+      else
+        result.strides[k].push_back(nest.strides[k][d]);
+    }
+  }
+  return result;
+}
+
+/// row(offsets) for every index of all loops but the innermost, in order: offsets[k] is where
+/// operand k stands. Nothing when a loop has no step.
+template <class Row>
+void for_each_row(const Nest& nest, Row row) {
+  std::vector<int64_t> offsets(nest.strides.size(), 0);
+  if (nest.count() == 0) return;
+  const size_t outer = nest.extents.empty() ? 0 : nest.extents.size() - 1;
+  std::vector<int64_t> index(outer, 0);
+  while (true) {
+    row(static_cast<const int64_t*>(offsets.data()));
+    size_t d = outer;
+    while (d > 0 && index[d - 1] + 1 == nest.extents[d - 1]) {
+      --d;
+      for (size_t k = 0; k < offsets.size(); ++k) offsets[k] -= nest.strides[k][d] * index[d];
+      index[d] = 0;
+    }
+    if (d == 0) return;
+    ++index[d - 1];
+    for (size_t k = 0; k < offsets.size(); ++k) offsets[k] += nest.strides[k][d - 1];
+  }
+}
+
+}  // namespace shardproof
