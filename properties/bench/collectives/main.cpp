@@ -103,8 +103,8 @@ void measure(Communicator& communicator, int op, size_t bytes, Buffers& own,
   Group& group = communicator.group(all);
   const auto raw = [&] { call_mpi(op, ranks, bytes, own); };
   const auto ours = [&] { call(communicator, group, op, bytes, own); };
-  const double first = seconds_over_mpi(2, raw);
-  const int times = std::clamp(static_cast<int>(round_seconds / first), 2, 2000);
+  const double first = seconds_over_mpi(1, raw);
+  const int times = std::clamp(static_cast<int>(round_seconds / first), 1, 2000);
   std::vector<double> mpi, checked, unchecked, threads;
   for (int round = 0; round < (bytes > (1 << 20) ? 3 : 9); ++round) {
     mpi.push_back(seconds_over_mpi(times, raw));
