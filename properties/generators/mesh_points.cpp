@@ -7,12 +7,13 @@
 namespace shardproof::properties {
 namespace {
 
-/// Axes beyond the second are 1 or 2: the number of devices stays small.
+/// The first two axes are 2 and 3, or 3 and 2; others 1 or 2: the number of devices stays small.
 void draw_mesh(const ir::Program& program, std::mt19937_64& rng, denote::Sizes& sizes) {
   std::vector<Axis> axes = program.axis_names();
   std::shuffle(axes.begin(), axes.end(), rng);
+  const auto first = 2 + static_cast<int64_t>(rng() % 2);
   for (size_t i = 0; i < axes.size(); ++i) {
-    const auto drawn = i == 0 ? 2 : i == 1 ? 3 : 1 + static_cast<int64_t>(rng() % 2);
+    const auto drawn = i == 0 ? first : i == 1 ? 5 - first : 1 + static_cast<int64_t>(rng() % 2);
     sizes.mesh.push_back({axes[i], program.axes.at(axes[i]).size.value_or(drawn)});
   }
 }

@@ -1,0 +1,42 @@
+#include "properties/close.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdio>
+
+namespace shardproof::properties {
+namespace {
+
+std::string number(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.9g", value);
+  return text;
+}
+
+}  // namespace
+
+std::string difference(const std::vector<double>& got, const std::vector<double>& wanted,
+                       const Bound& bound) {
+  if (got.size() != wanted.size())
+    return std::to_string(got.size()) + " entries, not " + std::to_string(wanted.size());
+  double scale = 0, both = 0, own = 0;
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    scale = std::max(scale, std::abs(wanted[i]));
+    both += got[i] * wanted[i];
+    own += wanted[i] * wanted[i];
+  }
+  for (size_t i = 0; i < wanted.size(); ++i) {
+    const double error = std::abs(got[i] - wanted[i]);
+    if (error <= bound.relative * scale) continue;  // false for NaN
+    return "entry " + std::to_string(i) + " is " + number(got[i]) + ", not " + number(wanted[i]) +
+           ": off by " + number(error) + ", allowed " + number(bound.relative * scale) +
+           "; the best factor is " + number(own > 0 ? both / own : 0);
+  }
+  return "";
+}
+
+Bound bound_of(int bits, double depth, double length) {
+  return {std::ldexp(1.0, -bits) * (depth + 4 * std::sqrt(length))};
+}
+
+}  // namespace shardproof::properties

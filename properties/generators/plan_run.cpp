@@ -1,0 +1,212 @@
+#include "properties/generators/plan_run.h"
+
+#include <bit>
+#include <cmath>
+
+#include "impl/comm/threads.h"
+#include "kernels/bf16.h"
+#include "properties/generators/mesh_points.h"
+#include "spec/check/points.h"
+#include "spec/denote/represent.h"
+
+namespace shardproof::properties {
+namespace {
+
+const ir::Program& program_of(const PlanCase& one) { return *one.unit.program; }
+const ir::Function& plan_of(const PlanCase& one) { return one.unit.plan(); }
+
+size_t own_params(const PlanCase& one) {
+  return plan_of(one).implements_grad
+             ? program_of(one).functions.at(plan_of(one).model.value()).params.size()
+             : plan_of(one).params.size();
+}
+
+oracle::Tensor whole_tensor(const denote::Array<double>& array, Dtype dtype) {
+  if (dtype != Dtype::key) return {array.shape, array.data, {}};
+  oracle::Tensor keys{array.shape, {}, {}};
+  for (double each : array.data) keys.keys.push_back(std::bit_cast<uint64_t>(each));
+  return keys;
+}
+
+double get(const Tensor& tensor, size_t i) {
+  switch (tensor.element) {
+    case Element::f64:
+      return tensor.data<double>()[i];
+    case Element::f32:
+      return tensor.data<float>()[i];
+    case Element::bf16:
+      return bf16_to_f32(tensor.data<uint16_t>()[i]);
+    case Element::i32:
+      return tensor.data<int32_t>()[i];
+    case Element::u32:
+      return tensor.data<uint32_t>()[i];
+    case Element::u8:
+      return tensor.data<uint8_t>()[i];
+    case Element::u64:
+      return std::bit_cast<double>(tensor.data<uint64_t>()[i]);
+  }
+  return 0;
+}
+
+void set(Tensor& tensor, size_t i, double value) {
+  switch (tensor.element) {
+    case Element::f64:
+      tensor.data<double>()[i] = value;
+      return;
+    case Element::f32:
+      tensor.data<float>()[i] = static_cast<float>(value);
+      return;
+    case Element::bf16:
+      tensor.data<uint16_t>()[i] = f32_to_bf16(static_cast<float>(value));
+      return;
+    case Element::i32:
+      tensor.data<int32_t>()[i] = static_cast<int32_t>(value);
+      return;
+    case Element::u32:
+      tensor.data<uint32_t>()[i] = static_cast<uint32_t>(value);
+      return;
+    case Element::u8:
+      tensor.data<uint8_t>()[i] = value != 0;
+      return;
+    case Element::u64:
+      tensor.data<uint64_t>()[i] = std::bit_cast<uint64_t>(value);
+      return;
+  }
+}
+
+}  // namespace
+
+namespace {
+
+void spread(PlanCase& one, std::mt19937_64& rng) {
+  const denote::Geometry geometry(program_of(one), one.sizes);
+  one.local.clear();
+  for (size_t i = 0; i < one.whole.size(); ++i)
+    one.local.push_back(
+        denote::distribute(geometry, one.unit.type(plan_of(one).params.at(i)), one.whole[i], rng));
+  if (plan_of(one).saved_params.empty()) return;
+  const std::vector<denote::Distributed<double>> primal(
+      one.local.begin(), one.local.begin() + static_cast<std::ptrdiff_t>(own_params(one)));
+  for (auto& each : denote::saved_on_mesh<double>(program_of(one), *one.unit.types,
+                                                  one.unit.function, one.sizes, primal, {}))
+    one.local.push_back(std::move(each));
+}
+
+bool finite(const std::vector<oracle::Tensor>& tensors) {
+  for (const oracle::Tensor& tensor : tensors)
+    for (double x : tensor.data)
+      if (!std::isfinite(x)) return false;
+  return true;
+}
+
+}  // namespace
+
+std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
+                                                const std::vector<Divisibility>& conditions,
+                                                unsigned seed) {
+  std::mt19937_64 rng(seed);
+  const auto sizes = mesh_sizes(program_of(one), conditions, rng);
+  if (!sizes) throw PlanError("no small mesh meets its conditions");
+  one.sizes = *sizes;
+  const Draw first = seed % 2 ? Draw::mixed : Draw::ties;
+  for (Draw draw : {first, Draw::positive}) {  // a step's variances have roots
+    one.whole = random_inputs(program_of(one), plan_of(one), one.sizes, seed, draw);
+    for (denote::Array<double>& array : one.whole)  // what an f32 can hold
+      for (double& x : array.data)
+        if (std::abs(x) > 1e-30 && std::abs(x) < 1e30) x = static_cast<float>(x);
+    try {
+      std::vector<oracle::Tensor> wanted = claimed(one);
+      if (!finite(wanted)) continue;
+      spread(one, rng);
+      return wanted;
+    } catch (const oracle::Error&) {
+      return std::nullopt;  // an index beyond its dim at these sizes
+    }
+  }
+  return std::nullopt;
+}
+
+Mesh mesh_of(const denote::Sizes& sizes) { return Mesh(sizes.mesh); }
+
+std::string text(const PlanCase& one) {
+  std::string text = plan_of(one).name + " at " + mesh_of(one.sizes).text();
+  for (const auto& [dim, size] : one.sizes.dims) text += " " + dim + "=" + std::to_string(size);
+  return text;
+}
+
+std::vector<oracle::Tensor> claimed(const PlanCase& one) {
+  const ir::Function& plan = plan_of(one);
+  oracle::Sizes sizes{one.sizes.dims, {one.sizes.mesh.begin(), one.sizes.mesh.end()}};
+  for (const auto& [axis, info] : program_of(one).axes) sizes.axes.emplace(axis, 1);
+  std::vector<oracle::Tensor> inputs;
+  for (size_t i = 0; i < one.whole.size(); ++i)
+    inputs.push_back(whole_tensor(one.whole[i], one.unit.type(plan.params[i]).dtype));
+  if (!plan.model) return oracle::evaluate(program_of(one), one.unit.function, sizes, inputs);
+  if (!plan.implements_grad) return oracle::evaluate(program_of(one), *plan.model, sizes, inputs);
+  const auto own = static_cast<std::ptrdiff_t>(own_params(one));
+  std::vector<size_t> wrt = plan.wrt;
+  const ir::Function& model = program_of(one).functions.at(*plan.model);
+  for (size_t i = 0; wrt.empty() && i < model.params.size(); ++i)
+    if (is_float(model.values.at(model.params[i]).type.dtype)) wrt.push_back(i);
+  return oracle::gradient(program_of(one), *plan.model, sizes,
+                          {inputs.begin(), inputs.begin() + own},
+                          {inputs.begin() + own, inputs.end()}, wrt);
+}
+
+std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
+                                                        const PlanOptions& options) {
+  const Mesh mesh = mesh_of(one.sizes);
+  std::vector<std::vector<Tensor>> results(static_cast<size_t>(mesh.ranks()));
+  run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
+    const auto rank = static_cast<size_t>(communicator.rank());
+    Plan plan = UncheckedPlan::compile(one.unit, mesh, one.sizes.dims, communicator.rank(), options,
+                                       one.find_backward);
+    std::vector<Tensor> inputs;
+    for (size_t i = 0; i < one.local.size(); ++i) {
+      inputs.push_back(plan.input(i));
+      const std::vector<double>& data = one.local[i].at(rank).data;
+      for (size_t k = 0; k < data.size(); ++k) set(inputs.back(), k, data[k]);
+    }
+    results[rank] = plan.run(communicator, inputs);
+  });
+  const denote::Geometry geometry(program_of(one), one.sizes);
+  std::vector<std::optional<oracle::Tensor>> whole;
+  for (size_t r = 0; r < results.at(0).size(); ++r) {
+    denote::Distributed<double> held;
+    for (const std::vector<Tensor>& own : results) {
+      denote::Array<double> array{own[r].extents, {}};
+      for (int64_t k = 0; k < own[r].count(); ++k)
+        array.data.push_back(get(own[r], static_cast<size_t>(k)));
+      held.push_back(std::move(array));
+    }
+    const auto found = denote::represented(geometry, plan_of(one).results.at(r), held);
+    if (found)
+      whole.push_back(whole_tensor(*found, plan_of(one).results[r].dtype));
+    else
+      whole.push_back(std::nullopt);
+  }
+  return whole;
+}
+
+std::string difference(const std::vector<std::optional<oracle::Tensor>>& got,
+                       const std::vector<oracle::Tensor>& wanted, const Bound& bound) {
+  for (size_t r = 0; r < wanted.size(); ++r) {
+    const std::string where = "result " + std::to_string(r) + ": ";
+    if (!got.at(r)) return where + "the ranks hold no value of its type";
+    if (got[r]->shape != wanted[r].shape) return where + "another shape";
+    if (got[r]->keys != wanted[r].keys) return where + "other keys";
+    const std::string found = difference(got[r]->data, wanted[r].data, bound);
+    if (!found.empty()) return where + found;
+  }
+  return "";
+}
+
+exec::FindBackward derived_backwards(const Program& program) {
+  return [&program](const exec::Unit& plan, const std::vector<size_t>& wrt) {
+    const CheckedBackward& backward = program.backward(plan.function, wrt);
+    return exec::Unit{&backward.checked->program(), &backward.checked->types(),
+                      backward.sources.get(), backward.report()->function};
+  };
+}
+
+}  // namespace shardproof::properties

@@ -1,0 +1,47 @@
+#pragma once
+// A plan on thread ranks beside what it claims, by the oracle on whole tensors. The core and the
+// oracle share no code but the notation's; how tensors lie on ranks is said by spec/denote.
+#include "impl/exec/unchecked.h"
+#include "oracle/oracle.h"
+#include "properties/close.h"
+#include "spec/check/check.h"
+#include "spec/denote/evaluate.h"
+
+namespace shardproof::properties {
+
+/// A function of a program at a point.
+struct PlanCase {
+  exec::Unit unit;
+  exec::FindBackward find_backward;
+  denote::Sizes sizes;
+  std::vector<denote::Array<double>> whole;        ///< the parameters
+  std::vector<denote::Distributed<double>> local;  ///< the same on the ranks, then saved ones
+};
+
+/// Draws a mesh, sizes, inputs and how they lie on the ranks; what the plan takes behind `;` is
+/// what the plan before it saves there. Returns what is claimed there; nothing where the claim has
+/// no finite value. Throws PlanError where no small mesh meets the conditions.
+std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
+                                                const std::vector<Divisibility>& conditions,
+                                                unsigned seed);
+
+Mesh mesh_of(const denote::Sizes& sizes);
+std::string text(const PlanCase& one);  ///< `ffn_sharded at d=2 t=3 B=2 ..`
+
+/// What the plan claims: its model's value, for `implements grad` the gradient, without a model its
+/// own erasure. Throws oracle::Error.
+std::vector<oracle::Tensor> claimed(const PlanCase& one);
+
+/// What the ranks make of it, put together at the types of the results; nothing where they hold no
+/// value of the type. Throws PlanError, CommError.
+std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
+                                                        const PlanOptions& options);
+
+/// The first result that is not within the bound of the claim; empty where there is none.
+std::string difference(const std::vector<std::optional<oracle::Tensor>>& got,
+                       const std::vector<oracle::Tensor>& wanted, const Bound& bound);
+
+/// The derived backwards of a program's plans, proved or not.
+exec::FindBackward derived_backwards(const Program& program);
+
+}  // namespace shardproof::properties

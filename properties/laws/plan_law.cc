@@ -1,0 +1,112 @@
+// What is proved is what runs: every accepted plan of the models and of the golden files, run by
+// the core on thread ranks of random meshes, gives what the oracle makes of its model on whole
+// tensors: values, gradients and steps.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iostream>
+
+#include "properties/generators/plan_run.h"
+
+namespace shardproof {
+namespace {
+
+using properties::PlanCase;
+
+const std::string root = SHARDPROOF_SOURCE_DIR;
+
+std::vector<std::string> files(const std::string& folder) {
+  std::vector<std::string> paths;
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(root + folder))
+    if (const std::string path = entry.path().string();
+        entry.path().extension() == ".shard" && path.find("/syntax/") == std::string::npos &&
+        path.find("/impossible/") == std::string::npos)
+      paths.push_back(path);
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+struct Tally {
+  int values = 0, gradients = 0, steps = 0;
+  std::vector<std::string> left;
+};
+
+bool accepted(const PlanReport& plan) {
+  return plan.verdict == Verdict::proved || plan.verdict == Verdict::unknown;
+}
+
+/// Runs the plan on a few meshes, in double and in float, with and without shared memory. Empty
+/// where all agree with the claim.
+std::string first_difference(const Program& program, const PlanReport& report, int meshes) {
+  const CheckedProgram& checked = program.checked();
+  std::vector<Divisibility> conditions;
+  for (const PlanReport& each : checked.plans())
+    conditions.insert(conditions.end(), each.conditions.begin(), each.conditions.end());
+  PlanCase one{{&checked.program(), &checked.types(), &program.sources(), report.function},
+               properties::derived_backwards(program),
+               {},
+               {},
+               {}};
+  int runs = 0;
+  for (unsigned seed = 1; runs < meshes && seed < 40; ++seed) {
+    const auto wanted = properties::draw(one, conditions, seed);
+    if (!wanted) continue;
+    ++runs;
+    const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
+    std::string found = properties::difference(got, *wanted, {1e-9});
+    if (!found.empty()) return properties::text(one) + ", " + found;
+    const auto apart =
+        properties::run_on_ranks(one, {.precision = Precision::f64, .reuse_memory = false});
+    if (got != apart) return properties::text(one) + ": other bits where memory is not shared";
+    found = properties::difference(properties::run_on_ranks(one, {.precision = Precision::f32}),
+                                   *wanted, {5e-4});
+    if (!found.empty()) return properties::text(one) + " in f32, " + found;
+  }
+  if (runs == 0) throw PlanError("nothing is claimed at small sizes");
+  return "";
+}
+
+void run_file(const std::string& path, Tally& tally) {
+  SCOPED_TRACE(path);
+  CheckOptions options;
+  options.fixes = false;
+  const Program program = Program::load(path, disk_reader(), options);
+  for (const PlanReport& report : program.checked().plans()) {
+    const ir::Function& function = program.checked().program().functions.at(report.function);
+    if (function.imported || function.trusted || function.kind != ir::Function::Kind::plan ||
+        !accepted(report))
+      continue;
+    try {
+      EXPECT_EQ(first_difference(program, report, 2), "") << function.name;
+      ++(function.implements_grad  ? tally.gradients
+         : function.uses_gradients ? tally.steps
+                                   : tally.values);
+    } catch (const std::exception& error) {
+      tally.left.push_back(path.substr(root.size()) + " " + function.name + ": " + error.what());
+    }
+  }
+}
+
+void print(const Tally& tally) {
+  std::cout << "    " << tally.values << " plans, " << tally.gradients << " gradients and "
+            << tally.steps << " steps; not run: " << tally.left.size() << "\n";
+  for (const std::string& each : tally.left) std::cout << "      " << each << "\n";
+}
+
+TEST(Plans, OfTheModelsRunAsProved) {
+  Tally tally;
+  for (const std::string& path : files("/spec/models")) run_file(path, tally);
+  print(tally);
+  EXPECT_GE(tally.values, 40);
+  EXPECT_GE(tally.steps, 10);
+}
+
+TEST(Plans, OfTheGoldenFilesRunAsProved) {
+  Tally tally;
+  for (const std::string& path : files("/spec/tests")) run_file(path, tally);
+  print(tally);
+  EXPECT_GE(tally.values, 100);
+}
+
+}  // namespace
+}  // namespace shardproof

@@ -1,0 +1,144 @@
+// Planted faults at run time: a single edit of a proved plan that the checker refuses is noticed
+// when the mutant is run unchecked: a value that differs from the oracle's, ranks that disagree, or
+// tensors that do not fit. What only a gradient would show, and what the rules refuse though the
+// numbers agree, is counted by the code of the refusal.
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <sstream>
+
+#include "properties/faults/complete.h"
+#include "properties/faults/families.h"
+#include "properties/faults/judge.h"
+#include "properties/generators/plan_run.h"
+#include "properties/generators/with_backwards.h"
+#include "spec/check/conditions.h"
+
+namespace shardproof::faults {
+namespace {
+
+using properties::PlanCase;
+
+struct Score {
+  int made = 0, differs = 0, unfit = 0, equal = 0;
+  std::map<std::string, int> refused_equal;  ///< by code: the numbers agree
+  std::vector<std::string> missed;           ///< refuted by the algebra, and nothing to be seen
+};
+
+enum class Seen { differs, unfit, nothing };
+
+class Mutants {
+ public:
+  explicit Mutants(const properties::WithBackwards& file)
+      : file_(file), mutant_(file.program), types_(file.types), steps_(find_steps(file.program)) {}
+
+  Ground ground(size_t plan) const { return {file_.program, plan, steps_.at(plan)}; }
+
+  Seen run(const Ground& ground, const Fault& fault, std::string& code) {
+    mutant_.functions[ground.plan] = planted(ground.function, fault);
+    complete(mutant_, mutant_.functions[ground.plan], ground.is_step);
+    Seen seen = Seen::nothing;
+    try {
+      const Typing typing = type_plan(mutant_, ground.plan, ground.is_step);
+      types_[ground.plan] = typing.types;
+      code = typing.refused.empty() ? "" : typing.refused[0].diagnostic.code;
+      seen = run(ground.plan);
+    } catch (const std::exception&) {
+      seen = Seen::unfit;
+    }
+    mutant_.functions[ground.plan] = ground.function;
+    types_[ground.plan] = file_.types[ground.plan];
+    return seen;
+  }
+
+ private:
+  Seen run(size_t plan) {
+    PlanCase one{{&mutant_, &types_, nullptr, plan},
+                 [&](const exec::Unit& of, const auto& wrt) {
+                   const auto found = file_.backwards.find({of.function, wrt});
+                   if (found == file_.backwards.end()) throw PlanError("no backward");
+                   return exec::Unit{&mutant_, &types_, nullptr, found->second};
+                 },
+                 {},
+                 {},
+                 {}};
+    const auto conditions = conditions_of(mutant_, types_[plan]);
+    int runs = 0;
+    for (unsigned seed = 1; runs < 4 && seed < 16; ++seed) {
+      const auto wanted = properties::draw(one, conditions, seed);
+      if (!wanted) continue;
+      ++runs;
+      const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
+      if (!properties::difference(got, *wanted, {1e-9}).empty()) return Seen::differs;
+    }
+    if (runs == 0) throw PlanError("not run");
+    return Seen::nothing;
+  }
+
+  const properties::WithBackwards& file_;
+  ir::Program mutant_;
+  denote::Types types_;
+  std::vector<bool> steps_;
+};
+
+void run_mutants(const std::string& path, size_t each, Score& score) {
+  const auto file = properties::with_backwards(path, disk_reader(), false);
+  if (!file) return;
+  const auto field = Field::open(path);
+  Mutants mutants(*file);
+  std::mt19937 rng(1);
+  for (size_t plan : file->written) {
+    const Ground ground = mutants.ground(plan);
+    Faults faults = faults_of(ground);
+    std::shuffle(faults.begin(), faults.end(), rng);
+    std::array<size_t, families> taken{};
+    for (const Fault& fault : faults) {
+      if (taken[static_cast<size_t>(fault.family)]++ >= each) continue;
+      std::string code;
+      const Seen seen = mutants.run(ground, fault, code);
+      ++score.made;
+      score.differs += seen == Seen::differs;
+      score.unfit += seen == Seen::unfit;
+      if (seen != Seen::nothing) continue;
+      if (!code.empty()) {
+        ++score.refused_equal[code];
+        continue;
+      }
+      const Judgement judgement = field->judge(field->ground(plan), fault);
+      if (judgement.outcome == Outcome::by_algebra)
+        score.missed.push_back(field->place(fault.range) + " " + ground.function.name + ": " +
+                               fault.text + " (" + judgement.code + " " + judgement.why + ")");
+      else
+        ++score.equal;
+    }
+  }
+}
+
+TEST(RunUnchecked, FaultsAreNoticed) {
+  const bool full = std::getenv("SHARDPROOF_FULL") != nullptr;
+  Score score;
+  for (const char* folder : {"/spec/models", "/spec/tests/bugs", "/spec/tests/seeds"})
+    for (const auto& entry :
+         std::filesystem::directory_iterator(SHARDPROOF_SOURCE_DIR + std::string(folder))) {
+      std::ostringstream text;
+      text << std::ifstream(entry.path()).rdbuf();
+      const bool dear = text.str().find("grad(") != std::string::npos;
+      if (entry.path().extension() == ".shard" && (full || !dear))
+        run_mutants(entry.path().string(), full ? 1000 : 2, score);
+    }
+  std::cout << "    " << score.made << " mutants: " << score.differs << " give other numbers, "
+            << score.unfit << " do not fit or make ranks disagree, " << score.equal
+            << " are equal; refused, and equal in value:";
+  for (const auto& [code, count] : score.refused_equal) std::cout << " " << code << " " << count;
+  std::cout << "\n";
+  for (const std::string& each : score.missed) std::cout << "      missed: " << each << "\n";
+  EXPECT_TRUE(score.missed.empty());
+  EXPECT_GT(score.differs, score.made / 3);
+}
+
+}  // namespace
+}  // namespace shardproof::faults
