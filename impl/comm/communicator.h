@@ -48,8 +48,8 @@ class Communicator {
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  /// A group with these ranks, this one among them. Every member makes it, with the same list and
-  /// in the same order relative to other calls. Made once and kept by the communicator.
+  /// A group with these ranks, this one among them; the same list is the same group for all
+  /// members. Made once and kept by the communicator, without a word to the others.
   virtual Group& group(const std::vector<int>& ranks) = 0;
 
   /// receive = the members' `bytes` one behind the other.

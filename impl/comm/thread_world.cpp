@@ -23,9 +23,10 @@ bool ThreadWorld::missing(const Wait& wait, size_t position) {
 void ThreadWorld::waits(int rank, ThreadMembers& members, uint32_t call) {
   const std::lock_guard lock(mutex_);
   waits_[rank] = {&members, call};
-  std::vector<int> path{rank};
   look_for_end(rank);
-  look_for_circle(rank, path);
+  std::vector<int> path{rank};
+  std::vector<bool> seen(waits_.size());
+  look_for_circle(rank, path, seen);
 }
 
 void ThreadWorld::ends(int rank) {
@@ -44,33 +45,38 @@ void ThreadWorld::look_for_end(int rank) {
 
 /// Extends the path over those its last rank waits for; true: it has come back to its start. The
 /// newest wait closes any circle, so that it is enough to start there.
-bool ThreadWorld::look_for_circle(int rank, std::vector<int>& path) {
+bool ThreadWorld::look_for_circle(int rank, std::vector<int>& path, std::vector<bool>& seen) {
   const Wait& wait = waits_[rank];
   if (!wait.members) return false;
   for (size_t i = 0; i < wait.members->ranks.size(); ++i) {
     if (!missing(wait, i)) continue;
     const int next = wait.members->ranks[i];
     if (next == path.front()) {
-      std::string circle = hop(rank, next);
-      for (size_t at = path.size() - 1; at-- > 0;)
-        circle = hop(path[at], path[at + 1]) + "; " + circle;
-      fail_locked(-1, "ranks wait for each other: " + circle);
+      fail_locked(-1, "ranks wait for each other: " + circle(path));
       return true;
     }
-    if (std::find(path.begin(), path.end(), next) != path.end()) continue;
+    if (seen[next]) continue;
+    seen[next] = true;
     path.push_back(next);
-    if (look_for_circle(next, path)) return true;
+    if (look_for_circle(next, path, seen)) return true;
     path.pop_back();
   }
   return false;
 }
 
+std::string ThreadWorld::circle(const std::vector<int>& path) const {
+  std::string text;
+  for (size_t i = 0; i < path.size(); ++i)
+    text += (i ? "; " : "") + hop(path[i], path[(i + 1) % path.size()]);
+  return text;
+}
+
 std::string ThreadWorld::hop(int rank, int awaited) const {
-  const ThreadMembers& members = *waits_[rank].members;
+  ThreadMembers& members = *waits_[rank].members;
   const auto position = std::find(members.ranks.begin(), members.ranks.end(), rank);
   return "rank " + std::to_string(rank) + " waits for rank " + std::to_string(awaited) + " in " +
-         text(members.slots[position - members.ranks.begin()].call) + ", of " +
-         text_of_ranks(members.ranks);
+         text(members.slots[position - members.ranks.begin()].post(waits_[rank].call).call) +
+         ", of " + text_of_ranks(members.ranks);
 }
 
 void ThreadWorld::fail(int rank, const std::string& what) {

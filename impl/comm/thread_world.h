@@ -13,17 +13,28 @@
 
 namespace shardproof {
 
-/// What a member announces. Written by it alone, before it passes `entry`; read by the others until
-/// it has passed `exit`.
-struct alignas(64) ThreadSlot {
+/// So many bytes are sent by a copy: then nobody waits until the others have read them.
+constexpr size_t copied_bytes = 2048;
+
+/// What a member announces of one call.
+struct ThreadPost {
   PlacedCall call;
   const void* send = nullptr;
   void* receive = nullptr;
-  std::atomic<uint32_t> calls{0};  ///< announced by this member so far
+  alignas(64) std::byte copied[copied_bytes];
 };
 
-/// Only `entry` is ever shut: who has passed it may read the others' buffers, and they wait at
-/// `exit`, which nobody can be kept from reaching.
+/// A member's posts of its last two calls. It writes one before it passes `entry`, and the others
+/// read it until they come to `entry` again: so that after that it may be written anew.
+struct alignas(64) ThreadSlot {
+  ThreadPost posts[2];
+  std::atomic<uint32_t> calls{0};  ///< announced by this member so far
+
+  ThreadPost& post(uint32_t call) { return posts[call % 2]; }
+};
+
+/// Only `entry` is ever shut: who has passed it may read the others' buffers where they were not
+/// copied, and they wait at `exit`, which nobody can be kept from reaching.
 struct ThreadMembers {
   explicit ThreadMembers(const std::vector<int>& of)
       : ranks(of), slots(of.size()), entry(int(of.size())), exit(int(of.size())) {}
@@ -62,7 +73,8 @@ class ThreadWorld {
 
   static bool missing(const Wait& wait, size_t position);
   void look_for_end(int rank);
-  bool look_for_circle(int rank, std::vector<int>& path);
+  bool look_for_circle(int rank, std::vector<int>& path, std::vector<bool>& seen);
+  std::string circle(const std::vector<int>& path) const;
   std::string hop(int rank, int awaited) const;
   void fail_locked(int rank, const std::string& what);
 

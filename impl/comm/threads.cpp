@@ -14,22 +14,50 @@ namespace {
 /// than one more barrier.
 constexpr size_t reduce_alone_bytes = 64 << 10;
 
+/// Of a call in a group of `size`.
+size_t bytes_sent(const Call& call, int size) {
+  const bool scatters =
+      call.collective == Collective::reduce_scatter || call.collective == Collective::all_to_all;
+  return call.count * size_of(call.element) * (scatters ? size : 1);
+}
+
+bool is_copied(const Call& call, int size) { return bytes_sent(call, size) <= copied_bytes; }
+
 class ThreadGroup : public Group {
  public:
   ThreadGroup(ThreadMembers& members, int position)
       : Group(members.ranks, position), members_(members) {}
 
   ThreadMembers& members() { return members_; }
-  ThreadSlot& slot(int position) { return members_.slots[position]; }
-  const std::byte* sent(int position, size_t from) { return at_byte(slot(position).send, from); }
-  void reduce(const Call& call, void* receive, size_t begin, size_t count, size_t offset);
+  uint32_t calls() const { return calls_; }  ///< begun by this member
+  /// Of the call that this member is in.
+  ThreadPost& post(size_t position) { return members_.slots[position].post(calls_); }
+  const std::byte* sent(int position, size_t from) { return at_byte(post(position).send, from); }
 
-  uint32_t calls = 0, exits = 0;  ///< that this member has begun
+  void announce(const Call& call, const void* send, void* receive, const std::string& place);
+  void pass_exit() { members_.exit.pass(++exits_); }
+  void reduce(const Call& call, void* receive, size_t begin, size_t count, size_t offset);
 
  private:
   ThreadMembers& members_;
+  uint32_t calls_ = 0, exits_ = 0;
   std::vector<const void*> sources_;
 };
+
+void ThreadGroup::announce(const Call& call, const void* send, void* receive,
+                           const std::string& place) {
+  ++calls_;
+  ThreadPost& own = post(position());
+  own.call.call = call;
+  own.call.place = place;
+  own.send = send;
+  own.receive = receive;
+  if (is_copied(call, size())) {
+    copy_bytes(own.copied, send, bytes_sent(call, size()));
+    own.send = own.copied;
+  }
+  members_.slots[position()].calls.store(calls_, std::memory_order_release);
+}
 
 /// receive[0, count) = all members' entries [begin, begin + count), in the order of the group.
 void ThreadGroup::reduce(const Call& call, void* receive, size_t begin, size_t count,
@@ -95,7 +123,7 @@ class ThreadCommunicator : public Communicator {
   template <class Move>
   void exchange(Group& group, const Call& call, const void* send, void* receive,
                 const std::string& place, const Move& move);
-  void enter(ThreadGroup& group);
+  void wait_for_all(ThreadGroup& group);
   void reduce_all(ThreadGroup& group, const Call& call, void* receive);
   [[noreturn]] void throw_fault() { throw *world_.fault(); }
 
@@ -117,24 +145,19 @@ template <class Move>
 void ThreadCommunicator::exchange(Group& group, const Call& call, const void* send, void* receive,
                                   const std::string& place, const Move& move) {
   ThreadGroup& own = static_cast<ThreadGroup&>(group);
-  ThreadSlot& slot = own.slot(own.position());
-  if (world_.failed()) throw_fault();  // others may still compare what the slot says
-  slot.call.call = call;
-  slot.call.place = place;
-  slot.send = send;
-  slot.receive = receive;
-  enter(own);
+  if (world_.failed()) throw_fault();
+  own.announce(call, send, receive, place);
+  wait_for_all(own);
   move(own);
-  own.members().exit.pass(++own.exits);
+  if (!is_copied(call, own.size())) own.pass_exit();
 }
 
-void ThreadCommunicator::enter(ThreadGroup& group) {
+void ThreadCommunicator::wait_for_all(ThreadGroup& group) {
   ThreadMembers& members = group.members();
-  const uint32_t call = ++group.calls;
-  group.slot(group.position()).calls.store(call, std::memory_order_release);
-  if (!members.entry.pass(call, [&] { world_.waits(rank_, members, call); })) throw_fault();
+  const auto waits = [&] { world_.waits(rank_, members, group.calls()); };
+  if (!members.entry.pass(group.calls(), waits)) throw_fault();
   const std::string what = disagreement(
-      members.ranks, [&](size_t i) -> const PlacedCall& { return members.slots[i].call; });
+      members.ranks, [&](size_t i) -> const PlacedCall& { return group.post(i).call; });
   if (what.empty()) return;
   world_.fail(-1, what);
   throw CommError(-1, what);
@@ -142,17 +165,17 @@ void ThreadCommunicator::enter(ThreadGroup& group) {
 
 void ThreadCommunicator::reduce_all(ThreadGroup& group, const Call& call, void* receive) {
   const size_t width = size_of(call.element), line = 64 / width, n = group.size();
-  if (n * call.count * width <= reduce_alone_bytes)
+  if (is_copied(call, group.size()) || n * call.count * width <= reduce_alone_bytes)
     return group.reduce(call, receive, 0, call.count, 0);
   const size_t chunk = (call.count + n * line - 1) / (n * line) * line;
   const auto begin = [&](size_t i) { return std::min(i * chunk, call.count); };
   const size_t own = group.position();
   group.reduce(call, receive, begin(own), begin(own + 1) - begin(own), begin(own));
-  group.members().exit.pass(++group.exits);
+  group.pass_exit();
   for (size_t i = 0; i < n; ++i)
     if (i != own)
       copy_bytes(at_byte(receive, begin(i) * width),
-                 at_byte(group.slot(i).receive, begin(i) * width),
+                 at_byte(group.post(i).receive, begin(i) * width),
                  (begin(i + 1) - begin(i)) * width);
 }
 

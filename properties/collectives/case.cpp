@@ -154,10 +154,12 @@ Bytes received(const CollectiveCase& c, Communicator& communicator) {
   const std::vector<int> members = members_of(c, rank);
   const size_t own = position_of(members, rank), size = members.size();
   const Bytes send = sent(c, rank);
-  Bytes receive(defined(c, rank).size(), std::byte{0xab});
   Group& group = communicator.group(members);
   const Call& call = c.call;
   const size_t bytes = call.count * size_of(call.element);
+  const bool collects =
+      call.collective == Collective::all_gather || call.collective == Collective::all_to_all;
+  Bytes receive(collects ? size * bytes : bytes, std::byte{0xab});
   switch (call.collective) {
     case Collective::all_gather:
       communicator.all_gather(group, send.data(), receive.data(), bytes, "law");

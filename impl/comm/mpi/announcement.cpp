@@ -22,18 +22,18 @@ void put(char (&field)[size], std::string_view text, bool keep_end) {
 
 }  // namespace
 
-Announcement Announcement::of_step(Step step, const std::vector<int>& ranks) {
+Announcement Announcement::of_end() {
   Announcement made;
-  made.step = step;
-  const std::string text = text_of_ranks(ranks);
-  made.ranks_hash = hash_of(text);
-  put(made.ranks, text, false);
+  made.step = Step::end;
   return made;
 }
 
 Announcement Announcement::of_call(const Call& call, const std::vector<int>& ranks,
                                    const std::string& place) {
-  Announcement made = of_step(Step::call, ranks);
+  Announcement made;
+  const std::string text = text_of_ranks(ranks);
+  made.ranks_hash = hash_of(text);
+  put(made.ranks, text, false);
   made.collective = call.collective;
   made.element = call.element;
   made.reduction = call.reduction;
@@ -55,16 +55,9 @@ bool Announcement::agrees(const Announcement& other) const {
 Call Announcement::call() const { return {collective, element, reduction, count, to, from}; }
 
 std::string text(const Announcement& announcement) {
-  const std::string ranks = announcement.ranks;
-  switch (announcement.step) {
-    case Announcement::Step::end:
-      return "has ended";
-    case Announcement::Step::make:
-      return "makes a group of " + ranks;
-    case Announcement::Step::call:
-      break;
-  }
-  return "is in " + text(PlacedCall{announcement.call(), announcement.place}) + ", of " + ranks;
+  if (announcement.step == Announcement::Step::end) return "has ended";
+  return "is in " + text(PlacedCall{announcement.call(), announcement.place}) + ", of " +
+         announcement.ranks;
 }
 
 }  // namespace shardproof

@@ -10,9 +10,9 @@
 namespace shardproof {
 
 /// A rank's next step. Two members are about to do the same if all bytes but `to` and `from` are
-/// the same. `make` is the making of a group, `end` the end of the program.
+/// the same.
 struct Announcement {
-  enum class Step : uint8_t { call, make, end };
+  enum class Step : uint8_t { call, end };
 
   int32_t to = 0, from = 0;  ///< of a permute
   Step step = Step::call;
@@ -24,7 +24,7 @@ struct Announcement {
   uint64_t ranks_hash = 0, place_hash = 0;
   char ranks[48] = {}, place[160] = {};  ///< for the eye, cut off where they are too long
 
-  static Announcement of_step(Step step, const std::vector<int>& ranks);
+  static Announcement of_end();
   static Announcement of_call(const Call& call, const std::vector<int>& ranks,
                               const std::string& place);
   bool agrees(const Announcement& other) const;

@@ -20,13 +20,12 @@ constexpr size_t gather_all_bytes = 64 << 10;
 
 class MpiGroup : public Group {
  public:
-  MpiGroup(const std::vector<int>& ranks, int position, MPI_Comm of)
-      : Group(ranks, position), comm(of) {}
+  MpiGroup(const std::vector<int>& ranks, int position) : Group(ranks, position) {}
   ~MpiGroup() override {
     if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
   }
 
-  MPI_Comm comm;  ///< null of one rank alone
+  MPI_Comm comm = MPI_COMM_NULL;  ///< made by the first call; never of one rank alone
 };
 
 /// A copy of MPI_COMM_WORLD that is freed.
@@ -70,7 +69,8 @@ class MpiCommunicator : public Communicator {
 
  private:
   void agree(const Announcement& announcement, const std::vector<int>& ranks);
-  std::unique_ptr<MpiGroup> make_group(const std::vector<int>& ranks);
+  /// Collective over the ranks.
+  MPI_Comm make_comm(const std::vector<int>& ranks);
   /// Agrees on the call and returns MPI's communicator; null: there is no other member.
   MPI_Comm enter(Group& group, const Call& call, const std::string& place);
   void require(int code, const Call& call, const std::string& place) const;
@@ -107,35 +107,34 @@ void MpiCommunicator::agree(const Announcement& announcement, const std::vector<
 
 Group& MpiCommunicator::group(const std::vector<int>& ranks) {
   std::unique_ptr<MpiGroup>& group = groups_[ranks];
-  if (!group) group = make_group(ranks);
+  if (!group) group = std::make_unique<MpiGroup>(ranks, position_in(ranks, rank(), size()));
   return *group;
 }
 
-std::unique_ptr<MpiGroup> MpiCommunicator::make_group(const std::vector<int>& ranks) {
-  const int position = position_in(ranks, rank(), size());
-  MPI_Comm comm = MPI_COMM_NULL;
-  if (ranks.size() > 1) {
-    const std::string what = "making a group of " + text_of_ranks(ranks);
-    agree(Announcement::of_step(Announcement::Step::make, ranks), ranks);
-    MPI_Group world, members;
-    require_mpi(MPI_Comm_group(world_.comm, &world), rank(), what);
-    require_mpi(MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &members),
-                rank(), what);
-    require_mpi(MPI_Comm_create_group(world_.comm, members, 0, &comm), rank(), what);
-    MPI_Group_free(&members);
-    MPI_Group_free(&world);
-    MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
-  }
-  return std::make_unique<MpiGroup>(ranks, position, comm);
+MPI_Comm MpiCommunicator::make_comm(const std::vector<int>& ranks) {
+  const std::string what = "making a group of " + text_of_ranks(ranks);
+  MPI_Group world, members;
+  MPI_Comm comm;
+  require_mpi(MPI_Comm_group(world_.comm, &world), rank(), what);
+  require_mpi(MPI_Group_incl(world, static_cast<int>(ranks.size()), ranks.data(), &members), rank(),
+              what);
+  require_mpi(MPI_Comm_create_group(world_.comm, members, 0, &comm), rank(), what);
+  MPI_Group_free(&members);
+  MPI_Group_free(&world);
+  MPI_Comm_set_errhandler(comm, MPI_ERRORS_RETURN);
+  return comm;
 }
 
 MPI_Comm MpiCommunicator::enter(Group& group, const Call& call, const std::string& place) {
   if (call.count > INT_MAX)
     throw CommError(rank(), "rank " + std::to_string(rank()) + ": MPI counts to 2^31 - 1 in " +
                                 text(PlacedCall{call, place}));
-  const MPI_Comm comm = static_cast<MpiGroup&>(group).comm;
-  if (checked_ && comm != MPI_COMM_NULL)
+  if (group.size() == 1) return MPI_COMM_NULL;
+  MPI_Comm& comm = static_cast<MpiGroup&>(group).comm;
+  // The first call of a group is always compared: without its other members MPI would hang.
+  if (checked_ || comm == MPI_COMM_NULL)
     agree(Announcement::of_call(call, group.ranks(), place), group.ranks());
+  if (comm == MPI_COMM_NULL) comm = make_comm(group.ranks());
   return comm;
 }
 
@@ -256,7 +255,7 @@ void MpiCommunicator::abort(const std::string& reason) noexcept {
 void MpiCommunicator::end() {
   std::vector<int> all(size());
   std::iota(all.begin(), all.end(), 0);
-  agree(Announcement::of_step(Announcement::Step::end, all), all);
+  agree(Announcement::of_end(), all);
 }
 
 }  // namespace

@@ -1,0 +1,91 @@
+// Collectives between processes of MPI hold their definitions, and no fault of a rank leaves the
+// others waiting: as the user of mpirun sees it.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+#include <sys/wait.h>
+
+#include <chrono>
+#include <cstdio>
+
+namespace {
+
+using testing::AllOf;
+using testing::ContainsRegex;
+using testing::HasSubstr;
+
+struct Outcome {
+  int exit;
+  std::string output;
+};
+
+/// 4 processes of mpi_collectives.
+Outcome on_four_ranks(const std::string& what) {
+  const auto start = std::chrono::steady_clock::now();
+  FILE* pipe = popen(("timeout 40 " MPI_COMMAND " " + what + " 2>&1").c_str(), "r");
+  Outcome outcome{-1, ""};
+  for (char buffer[4096]; const size_t length = std::fread(buffer, 1, sizeof buffer, pipe);)
+    outcome.output.append(buffer, length);
+  const int status = pclose(pipe);
+  outcome.exit = WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  EXPECT_LT(std::chrono::steady_clock::now() - start, std::chrono::seconds(30));
+  return outcome;
+}
+
+void expect_laws(const std::string& what) {
+  const Outcome outcome = on_four_ranks(what);
+  EXPECT_EQ(outcome.exit, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("cases hold on 4 ranks"));
+}
+
+template <class Matcher>
+void expect_fault(const std::string& what, const Matcher& output) {
+  const Outcome outcome = on_four_ranks(what);
+  EXPECT_NE(outcome.exit, 0);
+  EXPECT_THAT(outcome.output, output);
+}
+
+TEST(Mpi, SumsWithinTheBound) { expect_laws("laws"); }
+TEST(Mpi, SumsInOrderBitwise) { expect_laws("ordered_laws"); }
+
+TEST(MpiFaults, OfRanksThatDisagree) {
+  const std::string two = "is in all_reduce.sum. of 1 f32 at ffn.shard:9";
+  expect_fault("differ",
+               AllOf(ContainsRegex("told 0: ranks 0 and 2 disagree.*ffn.shard:7.*" + two),
+                     ContainsRegex("told 1: ranks 1 and 2 disagree.*ffn.shard:7.*" + two),
+                     ContainsRegex("told 2: ranks 2 and [013] disagree.*ffn.shard:9.*ffn.shard:7"),
+                     ContainsRegex("told 3: ranks 3 and 2 disagree.*ffn.shard:7.*" + two)));
+}
+
+TEST(MpiFaults, OfOtherAxes) {
+  expect_fault("axes", ContainsRegex("rank .: ranks . and . disagree.*at axes, of ranks 0 1 2 3"));
+}
+
+TEST(MpiFaults, OfGroupsInACircle) {
+  expect_fault(
+      "circle",
+      AllOf(ContainsRegex("ranks wait for each other: rank . is in .*at p., of ranks . .;"),
+            ContainsRegex("at p., of ranks . . and waits for rank .")));
+}
+
+TEST(MpiFaults, OfARankThatThrows) {
+  expect_fault("throw", HasSubstr("rank 2: no more memory"));
+  expect_fault("unchecked_throw", HasSubstr("rank 2: no more memory"));
+}
+
+TEST(MpiFaults, OfAnAbort) { expect_fault("abort", HasSubstr("rank 2: the loss is NaN")); }
+
+TEST(MpiFaults, OfARankThatEndsEarly) {
+  expect_fault("end", AllOf(HasSubstr("rank 2 has ended"), HasSubstr("f32 at last")));
+}
+
+TEST(MpiFaults, ThatMpiFinds) {
+  expect_fault("truncated",
+               ContainsRegex("rank 2: permute of 4 bytes .* at unchecked: .*message truncated"));
+}
+
+/// It cannot say anything; mpirun does.
+TEST(MpiFaults, OfARankThatIsKilled) {
+  expect_fault("kill", ContainsRegex("process rank 2 .*signal 9 .Killed"));
+}
+
+}  // namespace
