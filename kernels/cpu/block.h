@@ -51,7 +51,7 @@ void load(Block<R>& block, Element element, const void* from, int64_t offset, in
       return detail::load_as<float>(block.real, from, offset, stride, n, real);
     case Element::bf16:
       return detail::load_as<uint16_t>(block.real, from, offset, stride, n,
-                                   [](uint16_t x) { return static_cast<R>(bf16_to_f32(x)); });
+                                       [](uint16_t x) { return static_cast<R>(bf16_to_f32(x)); });
     case Element::i32:
       return detail::load_as<int32_t>(block.integer, from, offset, stride, n, whole);
     case Element::u32:
@@ -74,7 +74,7 @@ void store(void* to, Element element, int64_t offset, int64_t stride, const Bloc
                                      [](R x) { return static_cast<float>(x); });
     case Element::bf16:
       return detail::store_as<uint16_t>(to, offset, stride, block.real, n,
-                                    [](R x) { return f32_to_bf16(static_cast<float>(x)); });
+                                        [](R x) { return f32_to_bf16(static_cast<float>(x)); });
     case Element::i32:
       return detail::store_as<int32_t>(to, offset, stride, block.integer, n,
                                        [](int64_t x) { return static_cast<int32_t>(x); });
