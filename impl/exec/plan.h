@@ -2,12 +2,15 @@
 // A plan for one mesh and one rank: compiled once, run as often as wanted.
 #include <map>
 
-#include "impl/exec/schedule.h"
+#include "impl/comm/communicator.h"
 #include "impl/program.h"
 #include "impl/tensor/placement.h"
 #include "impl/tensor/tensor.h"
 
 namespace shardproof {
+namespace exec {
+struct Step;
+}
 
 struct PlanOptions {
   Precision precision = Precision::as_written;
@@ -41,7 +44,7 @@ class Plan {
   const std::vector<Slot>& inputs() const;  ///< the leaves of the parameters, then saved ones
   const std::vector<Slot>& outputs() const;
   size_t arena_bytes() const;  ///< of all values between inputs and outputs
-  const std::vector<exec::Step>& steps() const;
+  const std::vector<exec::Step>& steps() const;  ///< impl/exec/schedule.h, which is not installed
 
   /// A tensor for slot i of the inputs, not initialised.
   Tensor input(size_t i) const;

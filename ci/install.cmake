@@ -1,0 +1,40 @@
+# What `cmake --install` copies: the core as find_package(shardproof) finds it, with the checker and without the prover.
+# shardproof::shardproof is everything that runs on threads; the component mpi adds shardproof::mpi where MPI was found.
+include(GNUInstallDirs)
+include(CMakePackageConfigHelpers)
+set(shardproof_config ${CMAKE_INSTALL_LIBDIR}/cmake/shardproof)
+set(shardproof_headers ${CMAKE_INSTALL_INCLUDEDIR}/shardproof)
+
+# shardproof_install(<name> <libraries> <headers>): libraries exported as shardproof-<name>.cmake, and an interface
+# shardproof::<name> of the last of them.
+function(shardproof_install name libraries headers)
+  list(GET libraries -1 last)
+  add_library(install_${name} INTERFACE)
+  set_target_properties(install_${name} PROPERTIES EXPORT_NAME ${name})
+  target_compile_features(install_${name} INTERFACE cxx_std_20)
+  target_link_libraries(install_${name} INTERFACE ${last} ${ARGN})
+  install(TARGETS ${libraries} install_${name} EXPORT shardproof-${name} COMPONENT ${name}
+          ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/shardproof INCLUDES DESTINATION ${shardproof_headers})
+  install(EXPORT shardproof-${name} NAMESPACE shardproof:: DESTINATION ${shardproof_config} COMPONENT ${name})
+  foreach(header ${headers})
+    cmake_path(GET header PARENT_PATH folder)
+    install(FILES ${header} DESTINATION ${shardproof_headers}/${folder} COMPONENT ${name})
+  endforeach()
+endfunction()
+
+# Not among them: impl/exec/unchecked.h, and how plans are compiled.
+shardproof_install(shardproof
+  "spec_types;spec_diag;spec_algebra;spec_ir;spec_syntax;spec_resolve;spec_rules;spec_denote;spec_lower;spec_cost;spec_grad;spec_check;kernels_cpu;impl_comm;impl_tensor;impl;impl_exec"
+  "spec/types/type.h;spec/diag/diagnostic.h;spec/ir/arith.h;spec/ir/ops.h;spec/ir/program.h;spec/syntax/ast.h;spec/resolve/resolve.h;spec/check/check.h;spec/check/derived.h;kernels/element.h;impl/tensor/mesh.h;impl/tensor/placement.h;impl/tensor/tensor.h;impl/comm/communicator.h;impl/comm/threads.h;impl/program.h;impl/exec/plan.h")
+if(TARGET impl_comm_mpi)
+  shardproof_install(mpi impl_comm_mpi impl/comm/mpi/mpi_communicator.h install_shardproof)
+endif()
+# All that is installed, for ci/build.
+add_custom_target(installed DEPENDS impl_exec)
+if(TARGET impl_comm_mpi)
+  add_dependencies(installed impl_comm_mpi)
+endif()
+
+write_basic_package_version_file(${PROJECT_BINARY_DIR}/shardproof-config-version.cmake COMPATIBILITY SameMinorVersion)
+install(FILES ci/shardproof-config.cmake ${PROJECT_BINARY_DIR}/shardproof-config-version.cmake
+        DESTINATION ${shardproof_config} COMPONENT shardproof)
