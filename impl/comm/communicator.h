@@ -72,6 +72,8 @@ class Communicator {
   /// threads). For a caller who has compared the whole sequence of its calls. Every rank says the
   /// same.
   virtual void check_calls(bool) {}
+  /// Whether calls are compared before they are made, at a cost.
+  virtual bool checks_calls() const { return false; }
 
   /// Ends every other rank's waiting with an error that names this rank and the reason.
   virtual void abort(const std::string& reason) noexcept = 0;

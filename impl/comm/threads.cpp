@@ -114,7 +114,8 @@ class ThreadCommunicator : public Communicator {
 
   void abort(const std::string& reason) noexcept override { fail(reason); }
   void fail(const std::string& reason) noexcept {
-    world_.fail(rank_, "rank " + std::to_string(rank_) + ": " + reason);
+    const std::string prefix = "rank " + std::to_string(rank_) + ": ";
+    world_.fail(rank_, reason.starts_with(prefix) ? reason : prefix + reason);
   }
 
  private:

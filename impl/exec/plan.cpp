@@ -1,8 +1,11 @@
 #include "impl/exec/plan.h"
 
 #include <chrono>
+#include <cmath>
 
+#include "impl/exec/plan_calls.h"
 #include "impl/exec/unchecked.h"
+#include "kernels/bf16.h"
 
 namespace shardproof {
 
@@ -19,6 +22,8 @@ struct Plan::State {
   std::vector<std::vector<int>> groups;
   size_t loops = 0, arena_bytes = 0;
   Buffer arena;
+  exec::PlanCalls calls;
+  bool check_finite = false;
   bool measured = false;
   std::map<std::string, OpTime> times;
 
@@ -47,7 +52,7 @@ void Plan::State::run_one(const Step& step, Frame& frame) {
   } catch (const CommError&) {
     throw;
   } catch (const std::exception& error) {
-    throw PlanError("rank " + std::to_string(rank) + ", " + step.place + ": " + error.what());
+    throw PlanError("rank " + std::to_string(rank) + ": " + step.place + ": " + error.what());
   }
   if (measured) {
     OpTime& time = times[step.op];
@@ -160,6 +165,9 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   for (exec::BufferId id : compiler.externals()) state->pieces[id].bytes = 0;
   state->arena_bytes = exec::place_buffers(state->pieces, options.reuse_memory);
   state->arena = Buffer(state->arena_bytes);
+  state->calls = exec::calls_of(state->steps, state->pieces.size(), state->loops, state->groups,
+                                function.name + " on " + mesh.text());
+  state->check_finite = options.check_finite;
   return Plan(std::move(state));
 }
 
@@ -177,16 +185,69 @@ Tensor Plan::input(size_t i) const {
 
 namespace {
 
-void require_fits(const Tensor& tensor, const Slot& slot) {
+std::string list(const std::vector<int64_t>& numbers) {
+  std::string text;
+  for (int64_t each : numbers) text += (text.empty() ? "" : " ") + std::to_string(each);
+  return "[" + text + "]";
+}
+
+/// Whether both lie alike on the mesh: an axis of one rank says nothing.
+bool same_placement(const Shape& a, const Shape& b, const Mesh& mesh) {
+  auto axes = [&](const Split& split) {
+    std::vector<Axis> long_axes;
+    for (const Axis& axis : split.axes)
+      if (mesh.size(axis) > 1) long_axes.push_back(axis);
+    return long_axes;
+  };
+  auto marks = [&](Marks all) {
+    std::erase_if(all, [&](const auto& mark) { return mesh.size(mark.first) == 1; });
+    return all;
+  };
+  if (a.dims.size() != b.dims.size() || marks(a.marks) != marks(b.marks)) return false;
+  for (size_t i = 0; i < a.dims.size(); ++i)
+    if (axes(a.dims[i]) != axes(b.dims[i])) return false;
+  return true;
+}
+
+void require_fits(const Tensor& tensor, const Slot& slot, const Mesh& mesh,
+                  const std::string& where) {
   auto text = [](Element element, const std::vector<int64_t>& extents) {
-    std::string list;
-    for (int64_t extent : extents) list += (list.empty() ? "" : " ") + std::to_string(extent);
-    return std::string(name_of(element)) + "[" + list + "]";
+    return name_of(element) + list(extents);
   };
   if (tensor.element != slot.element || tensor.extents != slot.extents)
-    throw PlanError(slot.name + " is " + text(tensor.element, tensor.extents) + "; " +
-                    to_string(slot.type) + " is " + text(slot.element, slot.extents) +
-                    " on this rank");
+    throw PlanError(where + " is " + text(tensor.element, tensor.extents) + " and has to be " +
+                    text(slot.element, slot.extents) + ", the part of " + to_string(slot.type) +
+                    " that this rank has: make it with Plan::input()");
+  if (!same_placement(tensor.type, slot.type, mesh))
+    throw PlanError(where + " lies on the ranks as " + to_string(tensor.type) +
+                    " and has to lie as " + to_string(slot.type) +
+                    ": redistribute it by a plan, or make it with Plan::input()");
+}
+
+double entry(const Tensor& tensor, int64_t i) {
+  switch (tensor.element) {
+    case Element::f64:
+      return tensor.data<double>()[i];
+    case Element::f32:
+      return tensor.data<float>()[i];
+    case Element::bf16:
+      return bf16_to_f32(tensor.data<uint16_t>()[i]);
+    default:
+      return 0;  // a whole number is finite
+  }
+}
+
+void require_finite(const Tensor& tensor, const std::string& where) {
+  const int64_t count = tensor.count();
+  for (int64_t i = 0; i < count; ++i)
+    if (const double x = entry(tensor, i); !std::isfinite(x)) {
+      std::vector<int64_t> index;
+      for (int64_t stride : row_major(tensor.extents)) {
+        index.push_back(i / stride % tensor.extents[index.size()]);
+      }
+      throw PlanError(where + " is " + std::to_string(x) + " at entry " + list(index) +
+                      " of this rank's part: look for it where the tensor was read or computed");
+    }
 }
 
 }  // namespace
@@ -197,18 +258,22 @@ std::vector<Tensor> Plan::run(Communicator& communicator,
   if (communicator.size() != state.mesh.ranks() || communicator.rank() != state.rank)
     throw PlanError("the plan is for rank " + std::to_string(state.rank) + " of " +
                     std::to_string(state.mesh.ranks()) + " (" + state.mesh.text() +
-                    "), the communicator is rank " + std::to_string(communicator.rank()) + " of " +
-                    std::to_string(communicator.size()));
+                    "), and this is rank " + std::to_string(communicator.rank()) + " of " +
+                    std::to_string(communicator.size()) +
+                    ": start as many ranks as the mesh has, and make each rank's plan for it");
   if (inputs.size() != state.inputs.size())
-    throw PlanError("it takes " + std::to_string(state.inputs.size()) + " tensors, not " +
-                    std::to_string(inputs.size()));
+    throw PlanError("the plan takes " + std::to_string(state.inputs.size()) + " tensors, not " +
+                    std::to_string(inputs.size()) + ": one for each of Plan::inputs()");
   Frame frame;
   frame.communicator = &communicator;
   frame.loops.resize(state.loops);
   for (const exec::Piece& piece : state.pieces)
     frame.buffers.push_back(state.arena.data() + piece.offset);
   for (size_t i = 0; i < inputs.size(); ++i) {
-    require_fits(*inputs[i], state.inputs[i]);
+    const Slot& slot = state.inputs[i];
+    const std::string where = "rank " + std::to_string(state.rank) + ": " + slot.name;
+    require_fits(*inputs[i], slot, state.mesh, where);
+    if (state.check_finite) require_finite(*inputs[i], where);
     frame.buffers[state.input_buffers[i]] = inputs[i]->buffer.data();
   }
   std::vector<Tensor> outputs;
@@ -219,7 +284,11 @@ std::vector<Tensor> Plan::run(Communicator& communicator,
   }
   for (const std::vector<int>& ranks : state.groups)
     frame.groups.push_back(&communicator.group(ranks));
+  std::optional<exec::SpotChecked> spot_checked;
+  if (communicator.checks_calls())
+    frame.communicator = &spot_checked.emplace(communicator, state.calls);
   state.run(state.steps, frame);
+  if (spot_checked) spot_checked->finish();
   return outputs;
 }
 

@@ -16,6 +16,7 @@ struct PlanOptions {
   Precision precision = Precision::as_written;
   bool reuse_memory = true;     ///< values that are not live at the same time share memory
   bool accept_unknown = false;  ///< also a plan that is not decided; never one that is refused
+  bool check_finite = false;    ///< a run refuses inputs with NaN or infinity; reads them all
 };
 
 /// A parameter or a result.
@@ -43,7 +44,7 @@ class Plan {
 
   const std::vector<Slot>& inputs() const;  ///< the leaves of the parameters, then saved ones
   const std::vector<Slot>& outputs() const;
-  size_t arena_bytes() const;  ///< of all values between inputs and outputs
+  size_t arena_bytes() const;                    ///< of all values between inputs and outputs
   const std::vector<exec::Step>& steps() const;  ///< impl/exec/schedule.h, which is not installed
 
   /// A tensor for slot i of the inputs, not initialised.
@@ -51,7 +52,8 @@ class Plan {
 
   /// Runs on this rank, together with every other rank of the mesh. Throws PlanError naming the
   /// tensor that does not fit, or place and rank of a step that fails; CommError as the
-  /// communicator does.
+  /// communicator does. Where comparing calls costs (MPI) the first of each group is compared,
+  /// with a hash of all of the plan's.
   std::vector<Tensor> run(Communicator& communicator, const std::vector<const Tensor*>& inputs);
   std::vector<Tensor> run(Communicator& communicator, const std::vector<Tensor>& inputs);
 

@@ -28,6 +28,8 @@ oracle::Tensor whole_tensor(const denote::Array<double>& array, Dtype dtype) {
   return keys;
 }
 
+}  // namespace
+
 double get(const Tensor& tensor, size_t i) {
   switch (tensor.element) {
     case Element::f64:
@@ -47,6 +49,8 @@ double get(const Tensor& tensor, size_t i) {
   }
   return 0;
 }
+
+namespace {
 
 void set(Tensor& tensor, size_t i, double value) {
   switch (tensor.element) {
@@ -108,6 +112,11 @@ std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
   const auto sizes = mesh_sizes(program_of(one), conditions, rng);
   if (!sizes) throw PlanError("no small mesh meets its conditions");
   one.sizes = *sizes;
+  return draw_inputs(one, seed, ties);
+}
+
+std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned seed, bool ties) {
+  std::mt19937_64 rng(seed + 1'000'000);
   const Draw first = ties ? Draw::ties : Draw::mixed;
   for (Draw draw : {first, Draw::positive}) {  // a step's variances have roots
     one.whole = random_inputs(program_of(one), plan_of(one), one.sizes, seed, draw);
@@ -153,21 +162,26 @@ std::vector<oracle::Tensor> claimed(const PlanCase& one) {
                           {inputs.begin() + own, inputs.end()}, wrt);
 }
 
+std::vector<Tensor> run_on(Communicator& communicator, const PlanCase& one,
+                           const PlanOptions& options) {
+  Plan plan = UncheckedPlan::compile(one.unit, mesh_of(one.sizes), one.sizes.dims,
+                                     communicator.rank(), options, one.find_backward);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < one.local.size(); ++i) {
+    inputs.push_back(plan.input(i));
+    const std::vector<double>& data =
+        one.local[i].at(static_cast<size_t>(communicator.rank())).data;
+    for (size_t k = 0; k < data.size(); ++k) set(inputs.back(), k, data[k]);
+  }
+  return plan.run(communicator, inputs);
+}
+
 std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
                                                         const PlanOptions& options) {
   const Mesh mesh = mesh_of(one.sizes);
   std::vector<std::vector<Tensor>> results(static_cast<size_t>(mesh.ranks()));
   run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
-    const auto rank = static_cast<size_t>(communicator.rank());
-    Plan plan = UncheckedPlan::compile(one.unit, mesh, one.sizes.dims, communicator.rank(), options,
-                                       one.find_backward);
-    std::vector<Tensor> inputs;
-    for (size_t i = 0; i < one.local.size(); ++i) {
-      inputs.push_back(plan.input(i));
-      const std::vector<double>& data = one.local[i].at(rank).data;
-      for (size_t k = 0; k < data.size(); ++k) set(inputs.back(), k, data[k]);
-    }
-    results[rank] = plan.run(communicator, inputs);
+    results[static_cast<size_t>(communicator.rank())] = run_on(communicator, one, options);
   });
   const denote::Geometry geometry(program_of(one), one.sizes);
   std::vector<std::optional<oracle::Tensor>> whole;

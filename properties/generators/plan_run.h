@@ -26,12 +26,20 @@ std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
                                                 const std::vector<Divisibility>& conditions,
                                                 unsigned seed, bool ties);
 
+/// The same on the mesh and at the sizes that it has.
+std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned seed, bool ties);
+
 Mesh mesh_of(const denote::Sizes& sizes);
 std::string text(const PlanCase& one);  ///< `ffn_sharded at d=2 t=3 B=2 ..`
 
 /// What the plan claims: its model's value, for `implements grad` the gradient, without a model its
 /// own erasure. Throws oracle::Error.
 std::vector<oracle::Tensor> claimed(const PlanCase& one);
+
+/// This rank's results, by any communicator.
+std::vector<Tensor> run_on(Communicator& communicator, const PlanCase& one,
+                           const PlanOptions& options);
+double get(const Tensor& tensor, size_t i);  ///< keys as their bits
 
 /// What the ranks make of it, put together at the types of the results; nothing where they hold no
 /// value of the type. Throws PlanError, CommError.

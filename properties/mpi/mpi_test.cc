@@ -1,11 +1,12 @@
-// Collectives between processes of MPI hold their definitions, and no fault of a rank leaves the
-// others waiting: as the user of mpirun sees it.
+// Collectives between processes of MPI hold their definitions, plans give the bits that they give
+// on threads, and no fault of a rank leaves the others waiting: as the user of mpirun sees it.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/wait.h>
 
 #include <chrono>
 #include <cstdio>
+#include <random>
 
 namespace {
 
@@ -18,10 +19,10 @@ struct Outcome {
   std::string output;
 };
 
-/// 4 processes of mpi_collectives.
-Outcome on_four_ranks(const std::string& what) {
+/// 4 processes of a program.
+Outcome on_four_ranks(const std::string& what, const std::string& program = MPI_COLLECTIVES) {
   const auto start = std::chrono::steady_clock::now();
-  FILE* pipe = popen(("timeout 40 " MPI_COMMAND " " + what + " 2>&1").c_str(), "r");
+  FILE* pipe = popen(("timeout 40 " MPI_COMMAND " " + program + " " + what + " 2>&1").c_str(), "r");
   Outcome outcome{-1, ""};
   for (char buffer[4096]; const size_t length = std::fread(buffer, 1, sizeof buffer, pipe);)
     outcome.output.append(buffer, length);
@@ -86,6 +87,47 @@ TEST(MpiFaults, ThatMpiFinds) {
 /// It cannot say anything; mpirun does.
 TEST(MpiFaults, OfARankThatIsKilled) {
   expect_fault("kill", ContainsRegex("process rank 2 .*signal 9 .Killed"));
+}
+
+void expect_plans(const std::string& what) {
+  const Outcome outcome = on_four_ranks(what, MPI_PLANS);
+  EXPECT_EQ(outcome.exit, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("6 plans agree with thread ranks on 4 processes"));
+}
+
+template <class Matcher>
+void expect_plan_fault(const std::string& what, const Matcher& output) {
+  const Outcome outcome = on_four_ranks(what, MPI_PLANS);
+  EXPECT_NE(outcome.exit, 0);
+  EXPECT_THAT(outcome.output, output) << what;
+}
+
+std::string random_call() { return std::to_string(std::random_device()() % 1000); }
+
+TEST(MpiPlans, GiveTheBitsOfThreads) { expect_plans("ordered_laws"); }
+TEST(MpiPlans, AgreeWithinTheBoundWhereMpiSums) { expect_plans("laws"); }
+
+TEST(MpiPlanFaults, OfARankThatThrowsAtAnyCall) {
+  expect_plan_fault("throw " + random_call(),
+                    ContainsRegex("rank 2: .*data_parallel.*: no more memory"));
+}
+
+TEST(MpiPlanFaults, OfARankThatIsKilledAtAnyCall) {
+  expect_plan_fault("kill " + random_call(), ContainsRegex("process rank 2 .*signal 9 .Killed"));
+}
+
+/// The first call is the same on all ranks but for the hash of what comes behind it.
+TEST(MpiPlanFaults, OfARankWithAnotherPlan) {
+  expect_plan_fault("other_plan", ContainsRegex("ranks . and . disagree.*calls hash to"));
+}
+
+TEST(MpiPlanFaults, OfAMeshOfOtherRanks) {
+  expect_plan_fault("mesh", HasSubstr("the plan is for rank 0 of 2 (d=2), and this is rank 0 of 4: "
+                                      "start as many ranks as the mesh has"));
+}
+
+TEST(MpiPlanFaults, OfDataThatIsNotANumber) {
+  expect_plan_fault("nan", HasSubstr("rank 1: x is nan at entry [0 1 0]"));
 }
 
 }  // namespace

@@ -51,6 +51,7 @@ class MpiCommunicator : public Communicator {
   int size() const override { return world_.size; }
   Group& group(const std::vector<int>& ranks) override;
   void check_calls(bool on) override { checked_ = on; }
+  bool checks_calls() const override { return checked_; }
 
   void all_gather(Group& group, const void* send, void* receive, size_t bytes,
                   const std::string& place) override;

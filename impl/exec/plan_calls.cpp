@@ -1,0 +1,148 @@
+#include "impl/exec/plan_calls.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <deque>
+
+#include "impl/comm/call.h"
+
+namespace shardproof::exec {
+namespace {
+
+struct ListedGroup : Group {
+  explicit ListedGroup(const std::vector<int>& ranks) : Group(ranks, 0) {}
+};
+
+/// Hears what a step says and moves nothing.
+class Recorder : public Communicator {
+ public:
+  explicit Recorder(const std::string& salt) { mix(salt); }
+
+  int rank() const override { return 0; }
+  int size() const override { return 0; }
+  Group& group(const std::vector<int>&) override { throw std::logic_error("groups are given"); }
+  void all_gather(Group& group, const void*, void*, size_t bytes,
+                  const std::string& place) override {
+    note(group, Call::move(Collective::all_gather, bytes), place);
+  }
+  void all_reduce(Group& group, const void*, void*, size_t count, Element element,
+                  Reduction reduction, const std::string& place) override {
+    note(group, {Collective::all_reduce, element, reduction, count}, place);
+  }
+  void reduce_scatter(Group& group, const void*, void*, size_t count, Element element,
+                      Reduction reduction, const std::string& place) override {
+    note(group, {Collective::reduce_scatter, element, reduction, count}, place);
+  }
+  void all_to_all(Group& group, const void*, void*, size_t bytes,
+                  const std::string& place) override {
+    note(group, Call::move(Collective::all_to_all, bytes), place);
+  }
+  void permute(Group&, const void*, int, void*, int, size_t, const std::string&) override {}
+  void abort(const std::string&) noexcept override {}
+
+  /// FNV-1a, of the text and its end: the same on every machine.
+  void mix(const std::string& text) {
+    for (unsigned char c : text) hash_ = (hash_ ^ c) * 0x100000001b3;
+    hash_ = (hash_ ^ 0x100) * 0x100000001b3;
+  }
+  uint64_t hash() const { return hash_; }
+
+ private:
+  void note(const Group& group, const Call& call, const std::string& place) {
+    mix(std::to_string(group.size()) + " " + text(PlacedCall{call, place}));
+  }
+
+  uint64_t hash_ = 0xcbf29ce484222325;
+};
+
+/// Where a permute goes may be an entry of memory that only a run has, so it is not asked.
+bool is_permute(const Step& step) { return step.op == "ppermute"; }
+
+bool communicates(const Step& step) {
+  static const char* const ops[] = {"all_gather", "all_reduce", "psum_scatter", "all_to_all"};
+  return std::find(std::begin(ops), std::end(ops), step.op) != std::end(ops);
+}
+
+size_t record(const std::vector<Step>& steps, Recorder& recorder, Frame& frame) {
+  size_t count = 0;
+  for (const Step& step : steps) {
+    if (step.is_loop) {
+      recorder.mix("loop " + std::to_string(step.times));
+      count += static_cast<size_t>(step.times) * record(step.body, recorder, frame);
+      recorder.mix("end");
+    } else if (is_permute(step)) {
+      recorder.mix("permute at " + step.place);
+      ++count;
+    } else if (communicates(step)) {
+      step.run(frame);
+      ++count;
+    }
+  }
+  return count;
+}
+
+}  // namespace
+
+PlanCalls calls_of(const std::vector<Step>& steps, size_t buffers, size_t loops,
+                   const std::vector<std::vector<int>>& groups, const std::string& salt) {
+  Recorder recorder(salt);
+  std::byte nothing{};
+  std::deque<ListedGroup> listed(groups.begin(), groups.end());
+  Frame frame;
+  frame.communicator = &recorder;
+  frame.buffers.assign(buffers, &nothing);
+  frame.loops.resize(loops);
+  for (ListedGroup& group : listed) frame.groups.push_back(&group);
+  const size_t count = record(steps, recorder, frame);
+  return {recorder.hash(), count};
+}
+
+SpotChecked::SpotChecked(Communicator& inner, const PlanCalls& calls)
+    : inner_(inner), calls_(calls) {}
+
+const std::string& SpotChecked::enter(const Group& group, const std::string& place) {
+  ++made_;
+  const bool met = std::find(met_.begin(), met_.end(), &group) != met_.end();
+  inner_.check_calls(!met);
+  if (met) return place;
+  met_.push_back(&group);
+  char hash[17];
+  std::snprintf(hash, sizeof hash, "%016llx", static_cast<unsigned long long>(calls_.hash));
+  compared_place_ = place + " (of a plan whose calls hash to " + hash + ")";
+  return compared_place_;
+}
+
+void SpotChecked::finish() const {
+  if (made_ != calls_.count)
+    throw std::logic_error("a run made " + std::to_string(made_) + " collectives, and " +
+                           std::to_string(calls_.count) + " were compared");
+}
+
+void SpotChecked::all_gather(Group& group, const void* send, void* receive, size_t bytes,
+                             const std::string& place) {
+  inner_.all_gather(group, send, receive, bytes, enter(group, place));
+}
+
+void SpotChecked::all_reduce(Group& group, const void* send, void* receive, size_t count,
+                             Element element, Reduction reduction, const std::string& place) {
+  inner_.all_reduce(group, send, receive, count, element, reduction, enter(group, place));
+}
+
+void SpotChecked::reduce_scatter(Group& group, const void* send, void* receive, size_t count,
+                                 Element element, Reduction reduction, const std::string& place) {
+  inner_.reduce_scatter(group, send, receive, count, element, reduction, enter(group, place));
+}
+
+void SpotChecked::all_to_all(Group& group, const void* send, void* receive, size_t bytes,
+                             const std::string& place) {
+  inner_.all_to_all(group, send, receive, bytes, enter(group, place));
+}
+
+void SpotChecked::permute(Group& group, const void* send, int to, void* receive, int from,
+                          size_t bytes, const std::string& place) {
+  const std::string& compared = enter(group, place);
+  inner_.check_calls(true);
+  inner_.permute(group, send, to, receive, from, bytes, compared);
+}
+
+}  // namespace shardproof::exec

@@ -1,0 +1,159 @@
+// What does not fit a plan, and a rank that fails in the middle of one, is an error that names the
+// tensor or the rank and says what to do, on every rank, and nobody waits for ever.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstring>
+
+#include "impl/comm/threads.h"
+#include "impl/exec/plan.h"
+#include "properties/generators/at_call.h"
+
+namespace shardproof {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+
+const DimSizes sizes{{"B", 8}, {"L", 2}, {"M", 8}, {"F", 4}, {"A", 3}};
+
+const Program& program() {
+  static const Program loaded =
+      Program::load(SHARDPROOF_SOURCE_DIR "/spec/models/data_parallel.shard");
+  return loaded;
+}
+
+std::vector<Tensor> zeros(const Plan& plan) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < plan.inputs().size(); ++i) {
+    inputs.push_back(plan.input(i));
+    std::memset(inputs.back().data<char>(), 0, inputs.back().buffer.bytes());
+  }
+  return inputs;
+}
+
+using Change = std::function<void(std::vector<Tensor>&, int rank)>;
+
+/// What the user reads when `plan` is run on `ranks` threads with changed inputs; empty: no error.
+std::string error_of(const Name& name, const std::string& mesh, int ranks, const Change& change,
+                     const DimSizes& dims = sizes, const PlanOptions& options = {}) {
+  try {
+    run_on_threads(ranks, [&](Communicator& communicator) {
+      Plan plan(program(), name, Mesh::parse(mesh), dims, communicator.rank(), options);
+      std::vector<Tensor> inputs = zeros(plan);
+      change(inputs, communicator.rank());
+      plan.run(communicator, inputs);
+    });
+  } catch (const CommError& error) {
+    return error.what();
+  }
+  return "";
+}
+
+void as_they_are(std::vector<Tensor>&, int) {}
+
+DimSizes with(const Name& dim, int64_t size) {
+  DimSizes dims = sizes;
+  dims[dim] = size;
+  return dims;
+}
+
+TEST(PlanFaults, NoneWhereAllFits) { EXPECT_EQ(error_of("loss_dp", "d=4", 4, as_they_are), ""); }
+
+TEST(PlanFaults, OfAMeshOfOtherRanks) {
+  EXPECT_THAT(error_of("loss_dp", "d=2", 4, as_they_are),
+              AllOf(HasSubstr("of 2 (d=2), and this is rank"),
+                    HasSubstr("start as many ranks as the mesh has")));
+}
+
+TEST(PlanFaults, OfAnAxisThatTheProgramHasNot) {
+  EXPECT_THAT(error_of("loss_dp", "t=4", 4, as_they_are),
+              HasSubstr("the program has no mesh axis t"));
+}
+
+TEST(PlanFaults, OfASizeThatDoesNotDivide) {
+  EXPECT_THAT(error_of("loss_dp", "d=4", 4, as_they_are, with("B", 10)),
+              HasSubstr("needs d | B: B = 10 does not divide into 4 parts; the nearest are 8 and "
+                        "12"));
+}
+
+TEST(PlanFaults, OfASizeThatIsMissing) {
+  DimSizes dims = sizes;
+  dims.erase("F");
+  EXPECT_THAT(error_of("loss_dp", "d=4", 4, as_they_are, dims), HasSubstr("size of F"));
+}
+
+TEST(PlanFaults, OfATensorOfAnotherShape) {
+  const Change change = [](std::vector<Tensor>& inputs, int rank) {
+    if (rank == 2) inputs[1] = Tensor(inputs[1].type, inputs[1].element, {4, 7});
+  };
+  EXPECT_THAT(error_of("loss_dp", "d=4", 4, change),
+              HasSubstr("rank 2: w.w2 is f32[4 7] and has to be f32[4 8], the part of f32[F M]"));
+}
+
+TEST(PlanFaults, OfATensorOfAnotherDtype) {
+  const Change change = [](std::vector<Tensor>& inputs, int rank) {
+    if (rank == 3) inputs[2] = Tensor(inputs[2].type, Element::f32, inputs[2].extents);
+  };
+  EXPECT_THAT(error_of("loss_dp", "d=4", 4, change),
+              HasSubstr("rank 3: x is f32[2 2 8] and has to be bf16[2 2 8]"));
+}
+
+TEST(PlanFaults, OfATensorThatLiesOtherwise) {
+  const Change change = [](std::vector<Tensor>& inputs, int) {
+    std::swap(inputs[0].type.dims[0].axes, inputs[0].type.dims[1].axes);
+  };
+  EXPECT_THAT(error_of("loss_fsdp", "d=4", 4, change),
+              HasSubstr("w.w1 lies on the ranks as f32[M F/d] and has to lie as f32[M/d F]"));
+}
+
+TEST(PlanFaults, OfTooFewTensors) {
+  EXPECT_THAT(error_of("loss_dp", "d=4", 4, [](auto& inputs, int) { inputs.pop_back(); }),
+              HasSubstr("the plan takes 4 tensors, not 3"));
+}
+
+TEST(PlanFaults, OfNumbersThatAreNone) {
+  for (const double bad : {std::nan(""), double{INFINITY}}) {
+    const Change change = [&](std::vector<Tensor>& inputs, int rank) {
+      if (rank == 1) inputs[0].data<float>()[6] = static_cast<float>(bad);
+    };
+    EXPECT_EQ(error_of("loss_dp", "d=4", 4, change), "");
+    EXPECT_THAT(error_of("loss_dp", "d=4", 4, change, sizes, {.check_finite = true}),
+                AllOf(HasSubstr("rank 1: w.w1 is "), HasSubstr("at entry [1 2] of this rank")));
+  }
+}
+
+/// At every collective, of every rank.
+TEST(PlanFaults, OfARankThatThrowsAtAnyCall) {
+  size_t calls = 1, thrown = 0;
+  for (size_t call = 0; call < calls; ++call)
+    for (int bad = 0; bad < 4; ++bad) {
+      std::string seen;
+      try {
+        run_on_threads(4, [&](Communicator& communicator) {
+          Plan plan(program(), "step_zero2", Mesh::parse("d=4"), sizes, communicator.rank());
+          properties::AtCall faulty(communicator, communicator.rank() == bad ? call : ~size_t{0},
+                                    [] { throw std::runtime_error("no more memory"); });
+          plan.run(faulty, zeros(plan));
+        });
+      } catch (const CommError& error) {
+        seen = error.what();
+        EXPECT_EQ(error.rank(), bad);
+      }
+      EXPECT_THAT(seen, AllOf(testing::StartsWith("rank " + std::to_string(bad) + ": "),
+                              HasSubstr("data_parallel.shard:"), HasSubstr("no more memory")));
+      ++thrown;
+      if (call == 0 && bad == 0)
+        run_on_threads(4, [&](Communicator& communicator) {
+          Plan plan(program(), "step_zero2", Mesh::parse("d=4"), sizes, communicator.rank());
+          properties::AtCall counted(communicator, ~size_t{0}, [] {});
+          plan.run(counted, zeros(plan));
+          if (communicator.rank() == 0) calls = counted.calls();
+        });
+    }
+  EXPECT_GE(thrown, 20u);
+}
+
+}  // namespace
+}  // namespace shardproof
