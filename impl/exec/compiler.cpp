@@ -91,7 +91,7 @@ Ref Compiler::compute(const ExpressionPtr& expression, Element element, const La
   nest.strides.push_back(to.strides);
   std::vector<BufferId> reads;
   for (size_t i = 0; i < chain.inputs.size(); ++i) {
-    nest.strides.push_back(strides_along(labels, chain.labels[i], chain.inputs[i]));
+    nest.strides.push_back(strides_along(labels, extents, chain.labels[i], chain.inputs[i]));
     reads.push_back(chain.inputs[i].buffer);
   }
   nest = coalesced(nest);
