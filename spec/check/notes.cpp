@@ -170,7 +170,7 @@ class Notes {
     const std::optional<Deferred> here = through(instr);
     if (!here || here->reductions.size() < 2) return;
     const ir::Instr* user = uses_[v] == 1 && users_.count(v) ? users_[v] : nullptr;
-    if (user && user->results.size() == 1 && deferred(user->results[0])) return;
+    if (user && through(*user)) return;  // told there
     if (user && collective(*user, ir::CollectiveFn::slice)) return;
     tell(instr, *here, bytes(ir::CollectiveFn::all_reduce, unreduced(v, here->axes), type(v)),
          "the sum could be reduced once", "leave the summands {U}, and write one all_reduce after");
