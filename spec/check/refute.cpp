@@ -169,26 +169,45 @@ unsigned float_tensors(const ir::Function& function) {
       }));
 }
 
-/// At many sizes, or, if the plan differentiates, at the smallest five of these, one for each way
-/// to draw; then with numbers far apart.
+/// A dim that has one size in all of these has another one here.
+bool has_new_size(const std::vector<denote::Sizes>& chosen, const denote::Sizes& sizes) {
+  return std::any_of(sizes.dims.begin(), sizes.dims.end(), [&](const auto& dim) {
+    const int64_t known = chosen.front().dims.at(dim.first);
+    return dim.second != known &&
+           std::all_of(chosen.begin(), chosen.end(),
+                       [&](const denote::Sizes& each) { return each.dims.at(dim.first) == known; });
+  });
+}
+
+/// The smallest five, one for each way to draw, and those that give every dim a second size: an
+/// angle of a rotary embedding needs two frequencies to be seen.
+std::vector<denote::Sizes> smallest(const ir::Program& program, const ir::Function& function,
+                                    std::vector<denote::Sizes> found) {
+  std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
+    return entries(program, function, a) < entries(program, function, b);
+  });
+  std::vector<denote::Sizes> chosen(found.begin(), found.begin() + 5);
+  for (size_t i = 5; i < found.size(); ++i)
+    if (has_new_size(chosen, found[i])) chosen.push_back(found[i]);
+  return chosen;
+}
+
+/// At many sizes, or, if the plan differentiates, at the smallest of these; then with numbers far
+/// apart.
 std::vector<Point> points(const ir::Program& program, size_t plan) {
   std::vector<denote::Sizes> found;
   for (unsigned attempt = 0; attempt < 15; ++attempt)
     if (const auto sizes = small_sizes(program, attempt)) found.push_back(*sizes);
   std::set<size_t> seen;
   const ir::Function& function = program.functions.at(plan);
-  if (found.size() > 5 && differentiates(program, plan, seen)) {
-    std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
-      return entries(program, function, a) < entries(program, function, b);
-    });
-    found.resize(5);
-  }
+  if (found.size() > 5 && differentiates(program, plan, seen))
+    found = smallest(program, function, std::move(found));
   std::vector<Point> points;
   for (const denote::Sizes& sizes : found)
     points.push_back({sizes, static_cast<unsigned>(points.size())});
   for (unsigned way = 0; way < apart_draws && !found.empty(); ++way)
     if (way % (apart_draws / 2) < float_tensors(function))
-      points.push_back({found[way % found.size()], way, way});
+      points.push_back({found[way % std::min<size_t>(found.size(), 5)], way, way});
   return points;
 }
 
