@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <set>
 #include <utility>
 
 #include "spec/check/refute.h"
@@ -121,7 +122,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     diagnostic.code = "E0111";
     diagnostic.range = program.functions[plan].name_range;
     diagnostic.message = "the plan or its model needs what never holds";
-    for (const std::string& text : compared.impossible)
+    for (const std::string& text : std::set(compared.impossible.begin(), compared.impossible.end()))
       diagnostic.details.push_back("it needs " + text);
     result.verdict = Verdict::invalid;
     result.diagnostics.push_back(std::move(diagnostic));

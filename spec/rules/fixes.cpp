@@ -129,6 +129,21 @@ std::vector<FixHint> convert_operand(const Application& app, size_t operand, con
   return {};
 }
 
+std::vector<FixHint> instead(const Application& app, size_t operand, const Shape& to) {
+  FixHint hint{.kind = FixHint::Kind::replace_op,
+               .operand = operand,
+               .text = "$",
+               .message = "leave out the " + app.name};
+  if (!same_shape(app.program, app.type(operand), to, app.operands[operand].has_gradient)) {
+    const auto choice = choose(app.type(operand), to);
+    if (!choice || choice->name == app.name) return {};
+    hint.text = wrap(app.program, *choice, app.type(operand), to).text;
+    hint.message = std::string(choice->name) + " instead of " + app.name;
+    hint.cost = choice->cost;
+  }
+  return {hint};
+}
+
 FixHint reduce_operand(const Application& app, size_t operand, const std::vector<Axis>& axes) {
   Shape to = app.type(operand);
   for (const Axis& axis : axes) to.marks.erase(axis);
