@@ -41,7 +41,8 @@ const std::map<std::string, const char*> right_values = {
     {"e0305_pointwise p", "the names of its dims"},
     {"d04_broken p", "the names of its dims"},
     {"e0404_axis_size p", "equal, by the size that it may not name"},
-    {"c02_fraction_broken p", "a copy over |t| is counted |t| times: right, and refused as a sum with a copy"},
+    {"c02_fraction_broken p",
+     "a copy over |t| is counted |t| times: right, and refused as a sum with a copy"},
     {"e0210_exp p", "too many cases"},
 };
 
@@ -185,8 +186,8 @@ void run_file(const std::string& path, smt::Solver& solver, Tally& tally) {
     if (proved) {
       EXPECT_NE(found.kind, Kind::differs) << name_here << ": " << found.text;
     } else {
-      const bool shown = found.kind == Kind::differs ||
-                         (found.kind == Kind::no_run && cannot_run(found.text));
+      const bool shown =
+          found.kind == Kind::differs || (found.kind == Kind::no_run && cannot_run(found.text));
       EXPECT_NE(shown, right_values.count(name_here) == 1)
           << name_here << " " << code << " " << name(found.kind) << " " << found.text;
     }
