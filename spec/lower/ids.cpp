@@ -11,13 +11,16 @@ struct Origins {
   const ir::Program& program;
   const ir::Function& f;
   bool parts;
+  std::map<size_t, IdRanges>& known;  // by function: calls nest, and each body is read once
   std::vector<ir::ValueId> of;
   IdRanges ranges;
 
-  Origins(const ir::Program& p, const ir::Function& function, bool with_parts)
+  Origins(const ir::Program& p, const ir::Function& function, bool with_parts,
+          std::map<size_t, IdRanges>& cache)
       : program(p),
         f(function),
         parts(with_parts),
+        known(cache),
         of(f.values.size(), ir::no_value),
         ranges(f.params.size()) {
     for (size_t i = 0; i < f.params.size(); ++i) of.at(f.params[i]) = static_cast<ir::ValueId>(i);
@@ -40,7 +43,7 @@ struct Origins {
       if (const auto* op = std::get_if<ir::Index>(&instr.op)) table(instr, op->pattern);
       if (const auto* op = std::get_if<ir::IndexUnreduced>(&instr.op)) table(instr, op->pattern);
       if (const auto* op = std::get_if<ir::Call>(&instr.op)) {
-        const IdRanges inner = id_ranges(program, op->function, parts);
+        const IdRanges& inner = of_callee(op->function);
         for (size_t i = 0; i < inner.size() && i < instr.operands.size(); ++i)
           if (inner[i]) below(instr.operands[i], *inner[i]);
       }
@@ -52,6 +55,14 @@ struct Origins {
           instr.op);
     }
   }
+  const IdRanges& of_callee(size_t function) {
+    auto found = known.find(function);
+    if (found == known.end()) {
+      Origins callee(program, program.functions.at(function), parts, known);
+      found = known.emplace(function, std::move(callee.ranges)).first;
+    }
+    return found->second;
+  }
   void table(const ir::Instr& instr, const ir::Pattern& p) {
     below(instr.operands.at(1), p.left.at(0).dims.at(p.left_bracket.value()).dim);
   }
@@ -60,7 +71,8 @@ struct Origins {
 }  // namespace
 
 IdRanges id_ranges(const ir::Program& program, size_t function, bool parts) {
-  return Origins(program, program.functions.at(function), parts).ranges;
+  std::map<size_t, IdRanges> known;
+  return Origins(program, program.functions.at(function), parts, known).ranges;
 }
 
 }  // namespace shardproof::lower
