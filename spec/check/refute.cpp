@@ -211,17 +211,50 @@ std::vector<Point> points(const ir::Program& program, size_t plan) {
   return points;
 }
 
+/// The sizes made multiples of the axes that split them in the plan's parameters and results: at
+/// others the plan claims nothing. Nullopt: the file's requirements do not hold there.
+std::optional<denote::Sizes> divided(const ir::Program& program, size_t plan, denote::Sizes sizes) {
+  const ir::Function& function = program.functions.at(plan);
+  const auto divide = [&](const Shape& shape) {
+    for (const Split& split : shape.dims) {
+      const std::vector<Name> base = program.base(split.dim);
+      const auto dim = sizes.dims.find(base.empty() ? "" : base[0]);
+      int64_t shards = 1;
+      for (const Axis& axis : split.axes) shards *= sizes.axis(axis);
+      if (dim != sizes.dims.end() && dim->second % shards != 0) dim->second *= shards;
+    }
+  };
+  for (ir::ValueId v : function.params) divide(function.values.at(v).type);
+  for (const Type& result : function.results) divide(result);
+  std::map<Name, int64_t> all = sizes.dims;
+  for (const auto& [axis, size] : sizes.mesh) all[axis] = size;
+  for (const ir::Requirement& requirement : program.requirements)
+    if (ir::evaluate(requirement.condition, all) == 0) return std::nullopt;
+  return sizes;
+}
+
+std::optional<Refutation> difference_at(const ir::Program& program, size_t plan,
+                                        const Point& point) {
+  const Outcome found = outcome_at(program, plan, point);
+  for (size_t r = 0; r < found.claimed.size() && r < found.plan.size(); ++r)
+    if (auto at = differs(found.plan[r], found.claimed[r], found.noise))
+      return describe(point.sizes, r, *at, found.plan[r], found.claimed[r],
+                      program.functions[plan].implements_grad);
+  return std::nullopt;
+}
+
 }  // namespace
 
 std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why) {
   const std::vector<Point> all = points(program, plan);
   if (all.empty() && why) *why = "no small sizes satisfy the file's requirements";
   for (const Point& point : all) try {
-      const Outcome found = outcome_at(program, plan, point);
-      for (size_t r = 0; r < found.claimed.size() && r < found.plan.size(); ++r)
-        if (auto at = differs(found.plan[r], found.claimed[r], found.noise))
-          return describe(point.sizes, r, *at, found.plan[r], found.claimed[r],
-                          program.functions[plan].implements_grad);
+      auto found = difference_at(program, plan, point);
+      if (!found) continue;
+      const auto own = divided(program, plan, point.sizes);
+      if (own && own->dims != point.sizes.dims)
+        found = difference_at(program, plan, {*own, point.seed, point.apart});
+      if (own && found) return found;
     } catch (const std::exception& error) {
       if (why) *why = error.what();
     }

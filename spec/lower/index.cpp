@@ -38,13 +38,20 @@ std::string without_index(const std::string& text) {
   return whole ? text.substr(0, open) : text;
 }
 
+/// As a term, the same in plan and model, unless that is long.
+std::string shown(Context& c, const Site& site, Nf ids) {
+  const ir::Function& f = site.frame.function;
+  const ir::ValueId value = site.instr.operands.at(1);
+  const Name name = site.frame.top ? f.values.at(value).name : "";
+  const bool param = std::find(f.params.begin(), f.params.end(), value) != f.params.end();
+  const std::string term = without_index(c.a.show(ids));
+  return name.empty() || (!param && term.size() <= 40) ? term : name;
+}
+
 void assume_in_range(Context& c, const Site& site, Nf ids, const Slots& marked, const Dim& dim) {
   const Nf one = c.a.number(1), end = c.a.add(c.a.sub(ids, c.size(marked)), one);
   if (c.a.le0(c.a.neg(ids)) == one && c.a.le0(end) == one) return;
-  const Name name =
-      site.frame.top ? site.frame.function.values.at(site.instr.operands.at(1)).name : "";
-  const std::string text = "0 <= " + (name.empty() ? without_index(c.a.show(ids)) : name) + " < |" +
-                           to_string(dim) + "|";
+  const std::string text = "0 <= " + shown(c, site, ids) + " < |" + to_string(dim) + "|";
   if (leaves_somewhere(c, ids, c.size(marked))) c.never(text);
   c.assume(text);
 }
