@@ -78,12 +78,30 @@ void set(Tensor& tensor, size_t i, double value) {
 
 namespace {
 
-void spread(PlanCase& one, std::mt19937_64& rng) {
+/// With whole summands.
+denote::Distributed<double> distribute_exactly(const denote::Geometry& geometry, const Type& type,
+                                               const denote::Array<double>& x,
+                                               std::mt19937_64& rng) {
+  denote::Array<denote::Rational> whole{x.shape, {}};
+  for (double each : x.data) whole.data.emplace_back(static_cast<int64_t>(each));
+  denote::Distributed<double> held;
+  for (const auto& own : denote::distribute(geometry, type, whole, rng)) {
+    held.push_back({own.shape, {}});
+    for (const denote::Rational& each : own.data)
+      held.back().data.push_back(static_cast<double>(each.numerator()));
+  }
+  return held;
+}
+
+void spread(PlanCase& one, std::mt19937_64& rng, bool ties) {
   const denote::Geometry geometry(program_of(one), one.sizes);
   one.local.clear();
-  for (size_t i = 0; i < one.whole.size(); ++i)
-    one.local.push_back(
-        denote::distribute(geometry, one.unit.type(plan_of(one).params.at(i)), one.whole[i], rng));
+  for (size_t i = 0; i < one.whole.size(); ++i) {
+    const Type& type = one.unit.type(plan_of(one).params.at(i));
+    one.local.push_back(ties && is_float(type.dtype)
+                            ? distribute_exactly(geometry, type, one.whole[i], rng)
+                            : denote::distribute(geometry, type, one.whole[i], rng));
+  }
   if (plan_of(one).saved_params.empty()) return;
   const std::vector<denote::Distributed<double>> primal(
       one.local.begin(), one.local.begin() + static_cast<std::ptrdiff_t>(own_params(one)));
@@ -108,6 +126,11 @@ std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
   const auto sizes = mesh_sizes(program_of(one), conditions, rng);
   if (!sizes) throw PlanError("no small mesh meets its conditions");
   one.sizes = *sizes;
+  return draw_inputs(one, seed, ties);
+}
+
+std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned seed, bool ties) {
+  std::mt19937_64 rng(seed);
   const Draw first = ties ? Draw::ties : Draw::mixed;
   for (Draw draw : {first, Draw::positive}) {  // a step's variances have roots
     one.whole = random_inputs(program_of(one), plan_of(one), one.sizes, seed, draw);
@@ -117,7 +140,7 @@ std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
     try {
       std::vector<oracle::Tensor> wanted = claimed(one);
       if (!finite(wanted)) continue;
-      spread(one, rng);
+      spread(one, rng, draw == Draw::ties);
       return wanted;
     } catch (const oracle::Error&) {
       return std::nullopt;  // an index beyond its dim at these sizes

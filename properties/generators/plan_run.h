@@ -26,6 +26,9 @@ std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
                                                 const std::vector<Divisibility>& conditions,
                                                 unsigned seed, bool ties);
 
+/// The same at the sizes it has.
+std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned seed, bool ties);
+
 Mesh mesh_of(const denote::Sizes& sizes);
 std::string text(const PlanCase& one);  ///< `ffn_sharded at d=2 t=3 B=2 ..`
 

@@ -9,7 +9,7 @@ Drafted Draft::param(const Layout& layout, const std::string& dtype) {
   const Word name = (dtype == "f32" ? "x" : "ids") + std::to_string(params_.size());
   params_.push_back({name, dtype, layout});
   Drafted x{name, name, layout, {1, {}}, {1, {}}, 0, dtype != "f32"};
-  if (layout.has('U')) x.size.log2 = 9;  // its summands are larger than it is
+  if (layout.has('U')) x.size.log2 = x.noise.log2 = 9;  // its summands are larger than it is
   return x;
 }
 
