@@ -13,10 +13,10 @@ inline rc::Gen<int> below(int end) {
 
 inline rc::Gen<Choice> arbitrary_choice() {
   using rc::gen::set;
-  return rc::gen::build<Choice>(
-      set(&Choice::op, below(19)), set(&Choice::a, rc::gen::element(0, 0, 0, 1, 1, 2, 3)),
-      set(&Choice::b, rc::gen::element(1, 0, 1, 2, 3, 4)),
-      set(&Choice::salt, rc::gen::cast<uint32_t>(below(1 << 24))));
+  return rc::gen::build<Choice>(set(&Choice::op, below(19)),
+                                set(&Choice::a, rc::gen::element(0, 0, 0, 1, 1, 2, 3)),
+                                set(&Choice::b, rc::gen::element(1, 0, 1, 2, 3, 4)),
+                                set(&Choice::salt, rc::gen::cast<uint32_t>(below(1 << 24))));
 }
 
 inline rc::Gen<Choices> arbitrary_choices() {
@@ -28,7 +28,8 @@ inline rc::Gen<Choices> arbitrary_choices() {
       set(&Choices::axes, rc::gen::element(2, 1, 2, 2, 3, 3, 4)),
       set(&Choices::exact, rc::gen::element(true, true, false)), set(&Choices::params, some(4)),
       set(&Choices::steps, some(10)),
-      set(&Choices::mesh, rc::gen::container<std::vector<int>>(4, rc::gen::element(2, 3, 1, 2, 3, 4))),
+      set(&Choices::mesh,
+          rc::gen::container<std::vector<int>>(4, rc::gen::element(2, 3, 1, 2, 3, 4))),
       set(&Choices::dims, rc::gen::container<std::vector<int>>(5, rc::gen::element(1, 2, 3))),
       set(&Choices::data, rc::gen::cast<uint32_t>(below(1 << 24))));
 }

@@ -12,11 +12,11 @@ struct Choice {
 };
 
 struct Choices {
-  int axes = 1;                             ///< 1 to 4
-  bool exact = true;                        ///< whole numbers and ops that keep them, or reals
+  int axes = 1;       ///< 1 to 4
+  bool exact = true;  ///< whole numbers and ops that keep them, or reals
   std::vector<Choice> params, steps;
-  std::vector<int> mesh, dims;              ///< sizes of axes; factors of the sizes of dims
-  uint32_t data = 0;                        ///< seed of the inputs
+  std::vector<int> mesh, dims;  ///< sizes of axes; factors of the sizes of dims
+  uint32_t data = 0;            ///< seed of the inputs
 };
 
 /// Further decisions out of one number; of 0 they are all 0.

@@ -84,7 +84,7 @@ Drafted grouped(Workshop& shop, Drafted a) {
 }
 
 std::optional<Drafted> rearrange(Workshop& shop, Drafted a, Drafted) {
-  if (a.layout.dims.size() < 2) return {};
+  if (a.layout.dims.size() < 2) return widen(shop, a, a);
   shop.draft.clear(a, 'M');
   if (shop.coins.one_in(3)) return grouped(shop, a);
   Layout layout = a.layout;

@@ -31,10 +31,10 @@ Drafted Draft::value(const std::string& model, const std::string& plan, const La
 
 void Draft::move_to(Drafted& x, const std::string& op, Layout layout, const std::string& more) {
   const Word name = "m" + std::to_string(moved_++);
-  plan_.push_back({name,
-                   op + "(\"" + x.layout.text() + " -> " + layout.text() + "\", " + x.plan + more +
-                       ")",
-                   {x.plan}});
+  plan_.push_back(
+      {name,
+       op + "(\"" + x.layout.text() + " -> " + layout.text() + "\", " + x.plan + more + ")",
+       {x.plan}});
   x.plan = name;
   x.layout = std::move(layout);
 }

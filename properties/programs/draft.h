@@ -1,6 +1,6 @@
 #pragma once
-// A program on its way: the same lines twice, as a fn on whole tensors and as a plan on a mesh. What
-// the plan does more than the fn are redistributions, which the fn has nothing of.
+// A program on its way: the same lines twice, as a fn on whole tensors and as a plan on a mesh.
+// What the plan does more than the fn are redistributions, which the fn has nothing of.
 #include <set>
 #include <string>
 #include <vector>

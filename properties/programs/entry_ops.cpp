@@ -52,9 +52,9 @@ std::optional<Drafted> join(Workshop& shop, Drafted a, Drafted b) {
   };
   Layout layout = a.layout;
   layout.dims.insert(layout.dims.begin(), Piece{"P", {}});
-  Drafted r = shop.draft.value(
-      text(a.layout.whole(), "", a.model, b.model),
-      text(a.layout.dims_text(), a.layout.marks_text(), a.plan, b.plan), layout, From{&a, &b});
+  Drafted r = shop.draft.value(text(a.layout.whole(), "", a.model, b.model),
+                               text(a.layout.dims_text(), a.layout.marks_text(), a.plan, b.plan),
+                               layout, From{&a, &b});
   r.size = a.size + b.size;
   r.noise = a.noise + b.noise;
   return entry(shop, r, a.layout);
@@ -65,7 +65,7 @@ std::optional<Drafted> look_up(Workshop& shop, Drafted a, Drafted b) {
   if (a.layout.dims.empty() || dim.empty()) return {};
   shop.draft.clear(a, 'M');
   const Piece indexed = shop.coins.of(a.layout.dims);
-  if (shop.coins.one_in(2)) shop.draft.whole(a, indexed.dim);
+  if (shop.coins.one_in(4)) shop.draft.whole(a, indexed.dim);
   const std::vector<Word> split = a.layout.find(indexed.dim)->axes;
   const Drafted ids = ids_over(shop, {dim, some_free_axes(shop, a.layout)});
   Layout layout{{ids.layout.dims[0]}, a.layout.marks};

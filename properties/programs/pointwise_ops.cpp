@@ -99,8 +99,8 @@ std::optional<Drafted> choose(Workshop& shop, Drafted a, Drafted b) {
   const auto text = [&](const Word& x, const Word& y) {
     return "where(" + x + " > " + y + ", " + x + ", " + (zero ? "0" : y) + ")";
   };
-  Drafted r = shop.draft.value(text(a.model, b.model), text(a.plan, b.plan), mixed(a, b),
-                               From{&a, &b});
+  Drafted r =
+      shop.draft.value(text(a.model, b.model), text(a.plan, b.plan), mixed(a, b), From{&a, &b});
   r.size = a.size + b.size;
   r.noise = a.noise + b.noise;
   return r;

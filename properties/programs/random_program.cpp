@@ -43,8 +43,7 @@ const OpKind& kind_of(const Choice& choice, bool exact) {
 class Drafter {
  public:
   explicit Drafter(const Choices& choices)
-      : choices_(choices),
-        draft_({axis_pool.begin(), axis_pool.begin() + choices.axes}) {}
+      : choices_(choices), draft_({axis_pool.begin(), axis_pool.begin() + choices.axes}) {}
 
   RandomProgram run() {
     add_params();
@@ -86,7 +85,6 @@ class Drafter {
       values_.push_back(std::move(*made));
   }
 
-
   /// The parameters that the lines speak of; ids are in their text alone.
   std::vector<Param> live_params(const std::vector<Line>& lines, const Word& result) const {
     std::vector<Param> live;
@@ -126,7 +124,8 @@ class Drafter {
         const auto has = [&](const char* what) {
           return line.text.find(what) != std::string::npos;
         };
-        program.kinks = program.kinks || has("max(") || has("relu(") || has("abs(") || has("where(");
+        program.kinks =
+            program.kinks || has("max(") || has("relu(") || has("abs(") || has("where(");
         if (has("cumsum(") || has("{Max_") || has(" Max_")) differentiable = false;
       }
     for (const Param& param : params)
@@ -197,8 +196,8 @@ class Drafter {
     for (const bool is_whole : {true, false}) {
       const std::string loss = is_whole ? "loss_whole" : "loss";
       text += (is_whole ? "fn step_whole(" : "plan step implements step_whole(") +
-              parameters(params, is_whole) + ") -> (" + (is_whole ? whole : local) + ") {\n    _l, " +
-              names + " = value_and_grad(" + loss + " wrt " + wrt + ")(" + call +
+              parameters(params, is_whole) + ") -> (" + (is_whole ? whole : local) +
+              ") {\n    _l, " + names + " = value_and_grad(" + loss + " wrt " + wrt + ")(" + call +
               "w)\n    return " + names + "\n}\n";
     }
     return text;

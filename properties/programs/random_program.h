@@ -1,16 +1,16 @@
 #pragma once
-// A program as text, drafted from choices: `fn f`, `plan p implements f` on a mesh, and where it has
-// gradients `plan step implements step_whole`, which takes all of them for a random weight.
+// A program as text, drafted from choices: `fn f`, `plan p implements f` on a mesh, and where it
+// has gradients `plan step implements step_whole`, which takes all of them for a random weight.
 #include "properties/programs/draft.h"
 
 namespace shardproof::programs {
 
 struct RandomProgram {
-  std::string text;         ///< f and p
-  std::string with_step;    ///< and the loss and its gradients; empty where there are none
-  std::vector<Word> plan;   ///< the lines of p that bind a value, to be broken one by one
+  std::string text;             ///< f and p
+  std::string with_step;        ///< and the loss and its gradients; empty where there are none
+  std::vector<Word> plan;       ///< the lines of p that bind a value, to be broken one by one
   std::vector<Drafted> values;  ///< those that the result needs, and the result last
-  bool kinks = false;       ///< a gradient depends on which of two numbers is larger
+  bool kinks = false;           ///< a gradient depends on which of two numbers is larger
   size_t params = 0;
 };
 

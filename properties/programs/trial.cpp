@@ -173,17 +173,17 @@ Outcome try_values(const Program& program, const RandomProgram& drafted, const C
 
 Outcome try_gradients(const Program& program, const RandomProgram& drafted,
                       const Choices& choices) {
-  return try_plan(
-      program, "step", choices, 0, [&](PlanCase& one, const auto& wanted, Outcome& outcome) {
-        const auto dims = all_dims(one.sizes);
-        double weighted = 5;  // the weight's bits, and those of the degree
-        for (const Piece& each : drafted.values.back().layout.dims)
-          weighted += std::log2(static_cast<double>(dims.at(each.dim)));
-        const double bits = exact_bits(drafted, dims) + weighted;
-        const double off = rounding(drafted, dims) * std::exp2(weighted);
-        compare(one, wanted, bound_for(choices.exact, bits, 53, off),
-                bound_for(choices.exact, bits, 24, off), outcome);
-      });
+  return try_plan(program, "step", choices, 0,
+                  [&](PlanCase& one, const auto& wanted, Outcome& outcome) {
+                    const auto dims = all_dims(one.sizes);
+                    double weighted = 5;  // the weight's bits, and those of the degree
+                    for (const Piece& each : drafted.values.back().layout.dims)
+                      weighted += std::log2(static_cast<double>(dims.at(each.dim)));
+                    const double bits = exact_bits(drafted, dims) + weighted;
+                    const double off = rounding(drafted, dims) * std::exp2(weighted);
+                    compare(one, wanted, bound_for(choices.exact, bits, 53, off),
+                            bound_for(choices.exact, bits, 24, off), outcome);
+                  });
 }
 
 Seen try_unchecked(const Program& program, const Choices& choices, int meshes) {
