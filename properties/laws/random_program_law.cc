@@ -171,11 +171,12 @@ void refused_means_different(const Choices& choices, uint32_t which) {
   RC_LOG() << "edited:\n" << text;
   const Program program = load(text);
   ++tally["edits"];
-  if (!program.checked().readable() || program.checked().plans().empty()) {
+  const auto& plans = program.checked().plans();
+  if (!program.checked().readable() || plans.empty() || plans[0].verdict == Verdict::invalid) {
     ++tally["unreadable"];
     return;
   }
-  const PlanReport& report = program.checked().plans()[0];
+  const PlanReport& report = plans[0];
   const std::string code = report.diagnostics.empty() ? "" : report.diagnostics[0].code;
   const Seen seen = try_unchecked(program, choices, 3);
   const char* names[] = {"differs", "unfit", "equal"};
@@ -193,6 +194,10 @@ TEST(RandomPrograms, RefusedMeansDifferent) {
     refused_means_different(choices, *rc::gen::cast<uint32_t>(below(1 << 20)));
   }));
   print_tally("edits");
+  // What the comparison refutes differs; what only the rules refuse may be equal in value: a pattern
+  // that is not the operand's type, a gradient that would be counted twice.
+  for (const auto& [what, number] : tally) EXPECT_NE(what.rfind("equal E04", 0), 0u) << number;
+  EXPECT_GT(share("refuted differs", "edits") + share("refuted unfit", "edits"), 0.4);
 }
 
 }  // namespace
