@@ -13,7 +13,7 @@ inline rc::Gen<int> below(int end) {
 
 inline rc::Gen<Choice> arbitrary_choice() {
   using rc::gen::set;
-  return rc::gen::build<Choice>(set(&Choice::op, below(19)),
+  return rc::gen::build<Choice>(set(&Choice::op, below(1 << 12)),
                                 set(&Choice::a, rc::gen::element(0, 0, 0, 1, 1, 2, 3)),
                                 set(&Choice::b, rc::gen::element(1, 0, 1, 2, 3, 4)),
                                 set(&Choice::salt, rc::gen::cast<uint32_t>(below(1 << 24))));
@@ -31,6 +31,7 @@ inline rc::Gen<Choices> arbitrary_choices() {
       set(&Choices::mesh,
           rc::gen::container<std::vector<int>>(4, rc::gen::element(2, 3, 1, 2, 3, 4))),
       set(&Choices::dims, rc::gen::container<std::vector<int>>(5, rc::gen::element(1, 2, 3))),
+      set(&Choices::ranks, rc::gen::element(8, 8, 8, 8, 8, 8, 8, 24)),
       set(&Choices::data, rc::gen::cast<uint32_t>(below(1 << 24))));
 }
 

@@ -16,6 +16,7 @@ struct Choices {
   bool exact = true;  ///< whole numbers and ops that keep them, or reals
   std::vector<Choice> params, steps;
   std::vector<int> mesh, dims;  ///< sizes of axes; factors of the sizes of dims
+  int ranks = 24;               ///< at most
   uint32_t data = 0;            ///< seed of the inputs
 };
 

@@ -52,7 +52,7 @@ std::optional<Drafted> largest(Workshop& shop, Drafted a, Drafted) {
   shop.draft.clear(a, 'M');
   shop.draft.clear(a, 'U');
   const std::vector<Word> dims = some_dims(shop, a.layout);
-  if (shop.coins.one_in(2))
+  if (shop.coins.one_in(4))
     for (const Word& dim : dims) shop.draft.whole(a, dim);
   return unary(shop, "max", a, without(a.layout, dims, 'M'));
 }
@@ -224,6 +224,9 @@ const std::vector<OpKind>& op_kinds() {
       {"expand", widen},
       {"rearrange", rearrange},
       {"concat", join},
+      {"tanh", squash, OpKind::in_reals},
+      {"index", look_up},
+      {"rearrange", rearrange},
       {"index", look_up},
       {"index_add", add_up},
       {"roll", rotate},

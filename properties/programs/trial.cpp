@@ -82,7 +82,8 @@ denote::Sizes point(const CheckedProgram& checked, const Choices& choices, int a
   for (;;) {
     const denote::Sizes sizes = sizes_on(checked, mesh, choices);
     const auto largest = std::max_element(mesh.begin(), mesh.end());
-    if (*largest == 1 || (sizes.devices() <= 24 && entries(checked.program(), sizes) <= 5000))
+    if (*largest == 1 ||
+        (sizes.devices() <= choices.ranks && entries(checked.program(), sizes) <= 5000))
       return sizes;
     --*largest;
   }
