@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
 #include <chrono>
 #include <cstdlib>
 #include <iostream>
@@ -115,9 +116,10 @@ void count_classes(const RandomProgram& drafted, const denote::Sizes& sizes) {
   const size_t begin = plan_begin(drafted);
   for (const auto& [name, word] : classes)
     tally[name] += drafted.text.find(word, begin) != std::string::npos;
-  // An axis that a parameter or value does not mention is R: `-> v` of a whole result.
-  const std::string head = drafted.text.substr(begin, drafted.text.find('\n', begin) - begin);
-  tally["R"] += head.find("]{") == std::string::npos && head.find('/') == std::string::npos;
+  tally["R"] += std::any_of(drafted.values.begin(), drafted.values.end(), [&](const Drafted& each) {
+    return std::any_of(sizes.mesh.begin(), sizes.mesh.end(),
+                       [&](const auto& axis) { return each.layout.state(axis.first) == 'R'; });
+  });
   ++tally[wide_axes(sizes)];
 }
 
@@ -154,7 +156,11 @@ void accepted_means_equal(const Choices& choices) {
   count_classes(drafted, point(program.checked(), choices, 0));
   require_equal(try_values(program, drafted, choices, 0), "values");
   if (plans.size() < 3) return;
-  tally["gradients not decided"] += plans[2].verdict == Verdict::unknown;
+  if (plans[2].verdict == Verdict::unknown) {
+    ++tally["gradients not decided"];
+    if (std::getenv("SHARDPROOF_FULL"))
+      std::cout << "not decided:\n" << drafted.text << program.report() << "\n";
+  }
   RC_ASSERT(plans[2].verdict == Verdict::proved || plans[2].verdict == Verdict::unknown);
   // On which side of a kink a number is, rounding may decide.
   if (choices.exact || !drafted.kinks)
@@ -163,7 +169,7 @@ void accepted_means_equal(const Choices& choices) {
 
 TEST(RandomPrograms, AcceptedMeansEqual) {
   tally.clear();
-  ASSERT_TRUE(check("RandomPrograms.AcceptedMeansEqual", 250, 20'000,
+  ASSERT_TRUE(check("RandomPrograms.AcceptedMeansEqual", 200, 20'000,
                     [] { accepted_means_equal(*arbitrary_choices()); }));
   print_tally("random programs");
   EXPECT_LT(share("not proved", "drafted"), 0.5);
@@ -196,12 +202,11 @@ void refused_means_different(const Choices& choices, uint32_t which) {
   if (report.verdict == Verdict::proved) RC_ASSERT(seen == Seen::equal);
   if (report.verdict == Verdict::proved || seen != Seen::equal) return;
   ++tally["equal " + code];
-  if (std::getenv("SHOW")) std::cout << text << program.report() << "\n";
 }
 
 TEST(RandomPrograms, RefusedMeansDifferent) {
   tally.clear();
-  ASSERT_TRUE(check("RandomPrograms.RefusedMeansDifferent", 250, 10'000, [] {
+  ASSERT_TRUE(check("RandomPrograms.RefusedMeansDifferent", 150, 10'000, [] {
     const Choices choices = *arbitrary_choices();
     refused_means_different(choices, *rc::gen::cast<uint32_t>(below(1 << 20)));
   }));

@@ -93,16 +93,6 @@ std::optional<Drafted> rearrange(Workshop& shop, Drafted a, Drafted) {
   return unary(shop, "rearrange", a, layout);
 }
 
-std::string bracket(const Layout& layout, const Word& dim) {
-  std::string text;
-  for (const Piece& each : layout.dims) {
-    const std::string own = Layout{{each}, {}}.dims_text();
-    text += (text.empty() ? "" : " ") + (each.dim == dim ? "[" + own + "]" : own);
-  }
-  const std::string marks = layout.marks_text();
-  return text + (marks.empty() ? "" : " " + marks);
-}
-
 std::optional<Drafted> rotate(Workshop& shop, Drafted a, Drafted) {
   if (a.layout.dims.empty()) return {};
   shop.draft.clear(a, 'M');
@@ -110,7 +100,7 @@ std::optional<Drafted> rotate(Workshop& shop, Drafted a, Drafted) {
   shop.draft.whole(a, dim);
   const std::string by = shop.coins.one_in(2) ? "-1" : "1";
   const auto text = [&](const Word& x, const Layout& at) {
-    return "roll(\"" + bracket(at, dim) + "\", " + x + ", by=" + by + ")";
+    return "roll(\"" + at.text(dim) + "\", " + x + ", by=" + by + ")";
   };
   Drafted r = shop.draft.value(text(a.model, {whole_dims(a.layout), {}}), text(a.plan, a.layout),
                                a.layout, From{&a});

@@ -94,22 +94,8 @@ void Draft::pad(Drafted& x, const Word& dim) {
   move_to(x, "zero_pad", to);
 }
 
-namespace {
-
-std::string bracketed(const Layout& layout, const Word& dim) {
-  std::string text;
-  for (const Piece& each : layout.dims) {
-    const std::string own = Layout{{each}, {}}.dims_text();
-    text += (text.empty() ? "" : " ") + (each.dim == dim ? "[" + own + "]" : own);
-  }
-  const std::string marks = layout.marks_text();
-  return text + (marks.empty() ? "" : " " + marks);
-}
-
-}  // namespace
-
 void Draft::pass_round(Drafted& x, const Word& dim) {
-  const std::string pattern = bracketed(x.layout, dim);
+  const std::string pattern = x.layout.text(dim);
   for (const char* by : {"1", "-1"}) {
     const Word name = "m" + std::to_string(moved_++);
     plan_.push_back(

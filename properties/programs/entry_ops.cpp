@@ -74,14 +74,8 @@ std::optional<Drafted> look_up(Workshop& shop, Drafted a, Drafted b) {
   for (const Word& axis : split) layout.marks[axis] = 'U';
   const auto text = [&](const std::string& op, const Layout& table, const Layout& at,
                         const Layout& to, const Word& x) {
-    std::string left;
-    for (const Piece& each : table.dims) {
-      const std::string own = Layout{{each}, {}}.dims_text();
-      left += (left.empty() ? "" : " ") + (each.dim == indexed.dim ? "[" + own + "]" : own);
-    }
-    if (!table.marks.empty()) left += " " + table.marks_text();
-    return op + "(\"" + left + ", " + at.text() + " -> " + to.text() + "\", " + x + ", " +
-           ids.model + ")";
+    return op + "(\"" + table.text(indexed.dim) + ", " + at.text() + " -> " + to.text() + "\", " +
+           x + ", " + ids.model + ")";
   };
   const auto bare = [](const Layout& x) { return Layout{whole_dims(x), {}}; };
   Drafted r = shop.draft.value(

@@ -31,11 +31,12 @@ bool Layout::has(char mark) const {
                      [&](const auto& each) { return each.second == mark; });
 }
 
-std::string Layout::dims_text() const {
+std::string Layout::dims_text(const Word& bracketed) const {
   std::string text;
   for (const Piece& each : dims) {
-    text += (text.empty() ? "" : " ") + each.dim;
-    for (const Word& axis : each.axes) text += "/" + axis;
+    std::string own = each.dim;
+    for (const Word& axis : each.axes) own += "/" + axis;
+    text += (text.empty() ? "" : " ") + (each.dim == bracketed ? "[" + own + "]" : own);
   }
   return text;
 }
@@ -47,8 +48,8 @@ std::string Layout::marks_text() const {
   return text.empty() ? "" : "{" + text + "}";
 }
 
-std::string Layout::text() const {
-  const std::string dims = dims_text(), marks = marks_text();
+std::string Layout::text(const Word& bracketed) const {
+  const std::string dims = dims_text(bracketed), marks = marks_text();
   return dims + (dims.empty() || marks.empty() ? "" : " ") + marks;
 }
 

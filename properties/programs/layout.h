@@ -25,9 +25,9 @@ struct Layout {
   /// S, U, I, M or R.
   char state(const Word& axis) const;
   bool has(char mark) const;
-  std::string dims_text() const;   ///< `A/d B`
-  std::string marks_text() const;  ///< `{U_t}`
-  std::string text() const;        ///< as in a pattern
+  std::string dims_text(const Word& bracketed = "") const;  ///< `A/d [B]`
+  std::string marks_text() const;                           ///< `{U_t}`
+  std::string text(const Word& bracketed = "") const;       ///< as in a pattern
   std::string type(const std::string& dtype) const;
   std::string whole() const;  ///< the dims alone, `A B`
 };

@@ -44,7 +44,7 @@ std::vector<Divisibility> all_conditions(const CheckedProgram& checked) {
 }
 
 denote::Sizes sizes_on(const CheckedProgram& checked, const std::vector<int>& mesh,
-                       const Choices& choices) {
+                       const Choices& choices, int least) {
   const ir::Program& program = checked.program();
   denote::Sizes sizes;
   size_t i = 0;
@@ -69,7 +69,7 @@ denote::Sizes sizes_on(const CheckedProgram& checked, const std::vector<int>& me
         });
       });
   for (auto& [dim, size] : sizes.dims)
-    if (ids && size < 2) size = 2;
+    if (size < (ids ? 2 : least)) size = 2;
   return sizes;
 }
 
@@ -80,7 +80,7 @@ denote::Sizes point(const CheckedProgram& checked, const Choices& choices, int a
   std::rotate(mesh.begin(), mesh.begin() + attempt % 4, mesh.end());
   mesh.resize(checked.program().axis_names().size());
   for (;;) {
-    const denote::Sizes sizes = sizes_on(checked, mesh, choices);
+    const denote::Sizes sizes = sizes_on(checked, mesh, choices, attempt ? 2 : 1);
     const auto largest = std::max_element(mesh.begin(), mesh.end());
     if (*largest == 1 ||
         (sizes.devices() <= choices.ranks && entries(checked.program(), sizes) <= 5000))
