@@ -36,8 +36,4 @@ std::string difference(const std::vector<double>& got, const std::vector<double>
   return "";
 }
 
-Bound bound_of(int bits, double depth, double length) {
-  return {std::ldexp(1.0, -bits) * (depth + 4 * std::sqrt(length))};
-}
-
 }  // namespace shardproof::properties

@@ -19,8 +19,4 @@ struct Bound {
 std::string difference(const std::vector<double>& got, const std::vector<double>& wanted,
                        const Bound& bound);
 
-/// The bound for a program of `depth` ops whose longest sum has `length` terms, in floats with
-/// `bits` bits of mantissa: each op rounds once, and each sum as a random walk of its terms.
-Bound bound_of(int bits, double depth, double length);
-
 }  // namespace shardproof::properties

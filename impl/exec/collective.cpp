@@ -1,6 +1,7 @@
 // Data between ranks. A collective packs blocks of its operand one behind the other, exchanges
 // them, and puts those that arrive in their places.
 #include <algorithm>
+#include <set>
 
 #include "impl/exec/ops.h"
 #include "kernels/cpu/copy.h"
@@ -129,6 +130,8 @@ class Exchange {
 
   Ring ring_of(const std::vector<Axis>& axes) const {
     Ring ring;
+    if (std::set<Axis>(axes.begin(), axes.end()).size() != axes.size())
+      throw PlanError(place_ + ": an axis is moved twice");
     ring.members = site_.placement().mesh().along(site_.placement().rank(), axes);
     if (ring.members.size() > 1) ring.group = compiler_.group(ring.members);
     return ring;

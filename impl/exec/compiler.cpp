@@ -42,6 +42,13 @@ Ref Compiler::external(Element element, std::vector<int64_t> extents) {
   return ref;
 }
 
+bool Compiler::is_whole(const Ref& ref) const {
+  const bool given =
+      std::find(externals_.begin(), externals_.end(), ref.buffer) != externals_.end();
+  return !given && ref.offset == 0 && ref.terms.empty() && ref.contiguous() &&
+         pieces_.at(ref.buffer).bytes == static_cast<size_t>(ref.count()) * size_of(ref.element);
+}
+
 // --- steps ---
 
 void Compiler::step(const std::string& op, const std::vector<BufferId>& reads,
@@ -84,7 +91,7 @@ Ref Compiler::compute(const ExpressionPtr& expression, Element element, const La
   nest.strides.push_back(to.strides);
   std::vector<BufferId> reads;
   for (size_t i = 0; i < chain.inputs.size(); ++i) {
-    nest.strides.push_back(strides_along(labels, chain.labels[i], chain.inputs[i]));
+    nest.strides.push_back(strides_along(labels, extents, chain.labels[i], chain.inputs[i]));
     reads.push_back(chain.inputs[i].buffer);
   }
   nest = coalesced(nest);

@@ -57,6 +57,10 @@ class Compiler {
   Ref create(Element element, std::vector<int64_t> extents);
   /// A buffer that is given to each run.
   Ref external(Element element, std::vector<int64_t> extents);
+  /// All of a buffer of the arena, row-major.
+  bool is_whole(const Ref& ref) const;
+  /// Each run gives the memory of this buffer.
+  void give(BufferId buffer) { externals_.push_back(buffer); }
   Element element(Dtype dtype) const { return element_of(dtype, precision_); }
 
   // --- steps ---

@@ -33,7 +33,7 @@ struct Operand {
     return result;
   }
   std::optional<JoinedDims> joined(const Labels& some) const {
-    return exec::joined(extents(some), strides_along(some, labels, ref));
+    return exec::joined(extents(some), strides_along(some, extents(some), labels, ref));
   }
 };
 
@@ -100,12 +100,16 @@ Ref multiplied(Compiler& compiler, const Operand& a, const Operand& b, const Rol
   op.m = result.rows.extent;
   op.n = result.columns.extent;
   op.k = left.columns.extent;
+  if (op.k != right.rows.extent)
+    throw PlanError(compiler.place() + ": " + std::to_string(op.k) + " entries are summed with " +
+                    std::to_string(right.rows.extent));
   op.a = strides_of(left);
   op.b = strides_of(right);
   op.c = strides_of(result);
   op.batch.extents = to.extents(roles.batch);
   for (const Operand* each : std::vector<const Operand*>{&to, &left.operand, &right.operand})
-    op.batch.strides.push_back(strides_along(roles.batch, each->labels, each->ref));
+    op.batch.strides.push_back(
+        strides_along(roles.batch, to.extents(roles.batch), each->labels, each->ref));
   op.batch = coalesced(op.batch);
   compiler.step("einsum", {left.operand.ref.buffer, right.operand.ref.buffer}, {to.ref.buffer},
                 [op, c = to.ref, x = left.operand.ref, y = right.operand.ref](Frame& frame) {

@@ -21,8 +21,8 @@ void index(const ir::Pattern& pattern, const Site& site, bool partial) {
   rest[dim] = Dim{{"[" + to_string(left[dim]) + "]"}};  // an id's dim may have the same name
   Nest nest;
   nest.extents = to.extents;
-  nest.strides = {to.strides, strides_along(right, rest, table),
-                  strides_along(right, id_labels, ids)};
+  nest.strides = {to.strides, strides_along(right, to.extents, rest, table),
+                  strides_along(right, to.extents, id_labels, ids)};
   nest = coalesced(nest);
   const cpu::IndexWindow window =
       window_of(site, site.type(0).dims.at(dim), table.strides[dim], partial);
@@ -52,8 +52,9 @@ void compile(const ir::IndexAdd& op, const Site& site) {
   Nest nest;
   for (const Dim& label : all)
     nest.extents.push_back(extent_of(label, {id_labels, x_labels}, {ids, x}));
-  nest.strides = {strides_along(all, rest, sum), strides_along(all, id_labels, ids),
-                  strides_along(all, x_labels, x)};
+  nest.strides = {strides_along(all, nest.extents, rest, sum),
+                  strides_along(all, nest.extents, id_labels, ids),
+                  strides_along(all, nest.extents, x_labels, x)};
   nest = coalesced(nest);
   const Split& split = site.result_type().dims.at(dim);
   const cpu::IndexWindow window =

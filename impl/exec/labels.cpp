@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "impl/tensor/placement.h"
+
 namespace shardproof::exec {
 
 Labels labels_of(const Shape& shape) {
@@ -25,18 +27,24 @@ Dim extra_label(const Labels& some, const Labels& others, const Dim& otherwise) 
   return otherwise;
 }
 
-std::vector<int64_t> strides_along(const Labels& labels, const Labels& own, const Ref& ref) {
+std::vector<int64_t> strides_along(const Labels& labels, const std::vector<int64_t>& extents,
+                                   const Labels& own, const Ref& ref) {
   std::vector<int64_t> strides(labels.size(), 0);
-  for (size_t i = 0; i < own.size(); ++i)
-    if (const size_t at = position_of(labels, own[i]); at < labels.size())
-      strides[at] += ref.strides.at(i);
+  for (size_t i = 0; i < own.size(); ++i) {
+    const size_t at = position_of(labels, own[i]);
+    if (at == labels.size()) continue;
+    if (ref.extents.at(i) != extents.at(at))
+      throw PlanError(to_string(own[i]) + " has " + std::to_string(ref.extents[i]) +
+                      " entries here and " + std::to_string(extents[at]) + " there");
+    strides[at] += ref.strides.at(i);
+  }
   return strides;
 }
 
 Ref relabelled(const Ref& ref, const Labels& from, const Labels& to,
                const std::vector<int64_t>& extents) {
   Ref view = ref;
-  view.strides = strides_along(to, from, ref);
+  view.strides = strides_along(to, extents, from, ref);
   view.extents = extents;
   return view;
 }

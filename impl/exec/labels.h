@@ -18,8 +18,9 @@ size_t position_of(const Labels& labels, const Dim& label);
 Dim extra_label(const Labels& some, const Labels& others, const Dim& otherwise);
 
 /// The strides of a view, whose dims have `own` labels, along `labels`: 0 for one it has not, the
-/// sum for one it has twice (a diagonal).
-std::vector<int64_t> strides_along(const Labels& labels, const Labels& own, const Ref& ref);
+/// sum for one it has twice (a diagonal). Throws PlanError where an extent is another one.
+std::vector<int64_t> strides_along(const Labels& labels, const std::vector<int64_t>& extents,
+                                   const Labels& own, const Ref& ref);
 
 /// The same entries with the dims `to`; a new dim repeats them. `extents`: of `to`.
 Ref relabelled(const Ref& ref, const Labels& from, const Labels& to,

@@ -29,9 +29,11 @@ void largest(const Site& site, size_t result, const Labels& from, const Labels& 
   const Ref x = site.ref(0), out = site.create(result);
   Labels named = from;
   named[dim] = own;
-  const std::vector<int64_t> strides = strides_along(named, to, out);
   const size_t place = position_of(to, own);
   const int64_t k = place < to.size() ? out.extents[place] : 1;
+  std::vector<int64_t> extents = x.extents;
+  extents[dim] = k;
+  const std::vector<int64_t> strides = strides_along(named, extents, to, out);
   if (k > x.extents[dim])
     throw PlanError(site.compiler.place() + ": the " + std::to_string(k) + " largest of " +
                     std::to_string(x.extents[dim]) + " entries");
@@ -46,6 +48,8 @@ void largest(const Site& site, size_t result, const Labels& from, const Labels& 
 
 void compile(const ir::Ordered& op, const Site& site) {
   const Ref x = site.ref(0), to = site.create();
+  if (x.extents != to.extents)
+    throw PlanError(site.compiler.place() + ": the result has other extents");
   const cpu::Lines lines = lines_of(x, op.dim, to.strides, to.strides[op.dim]);
   const bool sums = op.fn == ir::OrderedFn::cumsum;
   site.step(sums ? "cumsum" : "argsort", {&x}, {&to}, [=](Frame& frame) {

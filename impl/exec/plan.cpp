@@ -1,6 +1,7 @@
 #include "impl/exec/plan.h"
 
 #include <chrono>
+#include <set>
 
 #include "impl/exec/unchecked.h"
 
@@ -144,12 +145,21 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   }
   const std::vector<exec::Value> results = compiler.call(unit, placement, std::move(arguments));
   compiler.set_place("result of " + function.name);
+  std::set<exec::BufferId> given;
   for (size_t i = 0; i < results.size(); ++i) {
     const Name name = i < function.result_names.size() ? function.result_names[i] : "";
     const Slot slot = slot_of(compiler, placement, name, function.results.at(i));
-    const exec::Ref to = compiler.external(slot.element, slot.extents);
-    compiler.move("result", results[i].expression->ref, to);
+    const exec::Ref& made = results[i].expression->ref;
     state->outputs.push_back(slot);
+    // Made where it is wanted, unless a part of a buffer, an input, or a result twice.
+    if (compiler.is_whole(made) && made.element == slot.element &&
+        given.insert(made.buffer).second) {
+      compiler.give(made.buffer);
+      state->output_buffers.push_back(made.buffer);
+      continue;
+    }
+    const exec::Ref to = compiler.external(slot.element, slot.extents);
+    compiler.move("result", made, to);
     state->output_buffers.push_back(to.buffer);
   }
   state->steps = compiler.take_steps();

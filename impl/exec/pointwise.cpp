@@ -30,7 +30,7 @@ ExpressionPtr argument(const Site& site, size_t i, int64_t entries) {
   if (own->kind != Expression::Kind::apply) return own;
   int64_t count = 1;
   for (int64_t extent : site.placement().extents(site.type(i))) count *= extent;
-  if (count == entries || own->labels.empty()) return own;
+  if (count == entries) return own;
   site.ref(i);  // computed once, then repeated
   return site.expression(i);
 }

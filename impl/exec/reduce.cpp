@@ -27,8 +27,8 @@ Ref reduce_product(Compiler& compiler, Reduction fn, const std::vector<Ref>& x,
   std::vector<BufferId> reads;
   for (size_t i = 0; i < x.size(); ++i) {
     op.inputs.push_back(x[i].element);
-    op.kept.strides.push_back(strides_along(labels, own[i], x[i]));
-    op.reduced.strides.push_back(strides_along(summed, own[i], x[i]));
+    op.kept.strides.push_back(strides_along(labels, op.kept.extents, own[i], x[i]));
+    op.reduced.strides.push_back(strides_along(summed, op.reduced.extents, own[i], x[i]));
     reads.push_back(x[i].buffer);
   }
   op.kept = coalesced(op.kept);

@@ -60,7 +60,7 @@ Factors factors_of(const Site& site, const Shape& pattern, const Shape& type, co
 }
 
 /// The view with each dim opened into its factors.
-Ref opened(const Ref& x, const Factors& factors) {
+Ref opened(const Site& site, const Ref& x, const Factors& factors) {
   Ref view = x;
   view.extents = factors.extents;
   view.strides.assign(factors.extents.size(), 0);
@@ -71,6 +71,8 @@ Ref opened(const Ref& x, const Factors& factors) {
       view.strides[at + f] = stride;
       stride *= factors.extents[at + f];
     }
+    if (stride != x.strides[d] * x.extents.at(d))
+      throw PlanError(site.compiler.place() + ": the pattern is not that of its operand");
     at += factors.per_dim[d];
   }
   return view;
@@ -106,7 +108,7 @@ void compile(const ir::Rearrange& op, const Site& site) {
     if (!has(from.labels, label)) missing.push_back(label);
   if (!missing.empty() || from.labels.size() != to.labels.size())
     throw PlanError(site.compiler.place() + ": the two sides have different factors");
-  const Ref view = relabelled(opened(site.ref(0), from), from.labels, to.labels, to.extents);
+  const Ref view = relabelled(opened(site, site.ref(0), from), from.labels, to.labels, to.extents);
   std::vector<int64_t> own;
   for (const Dim& label : to.labels) own.push_back(from.extents[position_of(from.labels, label)]);
   if (own != to.extents)

@@ -1,5 +1,7 @@
 #include "kernels/cpu/create.h"
 
+#include <algorithm>
+
 #include "kernels/cpu/block.h"
 #include "kernels/philox.h"
 
@@ -24,8 +26,18 @@ void iota(const std::vector<int64_t>& extents, size_t dim, int64_t first, Elemen
     count *= extents[d];
     if (d > dim) inner *= extents[d];
   }
-  for (int64_t i = 0; i < count; ++i)
-    put_number(element, to, i, static_cast<double>(first + i / inner % extents[dim]));
+  Block<double> block;
+  for (int64_t begin = 0; begin < count; begin += block_size) {
+    const int64_t n = std::min(block_size, count - begin);
+    for (int64_t i = 0; i < n; ++i) {
+      const int64_t value = first + (begin + i) / inner % extents[dim];
+      if (is_real(element))
+        block.real[i] = static_cast<double>(value);
+      else
+        block.integer[i] = value;
+    }
+    store(to, element, begin, 1, block, n);
+  }
 }
 
 void random(const Nest& nest, Random fn, uint64_t key, int64_t first, Element element, void* to) {

@@ -26,7 +26,12 @@ class Machine {
         nest_(nest),
         out_(out),
         inputs_(inputs),
-        registers_(chain.inputs.size() + chain.steps.size()) {}
+        registers_(chain.inputs.size() + chain.steps.size()),
+        repeated_(chain.inputs.size(), -1) {
+    for (size_t i = 0; i < chain.steps.size(); ++i)
+      if (chain.steps[i].fn == PointwiseFn::constant)
+        step(chain.steps[i], registers_[chain.inputs.size() + i], block_size);
+  }
 
   void run() {
     const int64_t n = nest_.inner();
@@ -41,10 +46,17 @@ class Machine {
     const size_t inputs = chain_.inputs.size();
     for (size_t k = 0; k < inputs; ++k) {
       const int64_t stride = nest_.inner_stride(k + 1);
-      load(registers_[k], chain_.inputs[k], inputs_[k], at[k + 1] + first * stride, stride, n);
+      if (stride == 0) {  // one entry, repeated: it may be there already
+        if (repeated_[k] != at[k + 1])
+          load(registers_[k], chain_.inputs[k], inputs_[k], at[k + 1], 0, block_size);
+        repeated_[k] = at[k + 1];
+      } else {
+        load(registers_[k], chain_.inputs[k], inputs_[k], at[k + 1] + first * stride, stride, n);
+      }
     }
     for (size_t i = 0; i < chain_.steps.size(); ++i)
-      step(chain_.steps[i], registers_[inputs + i], n);
+      if (chain_.steps[i].fn != PointwiseFn::constant)
+        step(chain_.steps[i], registers_[inputs + i], n);
     const int64_t stride = nest_.inner_stride(0);
     store(out_, chain_.output, at[0] + first * stride, stride, registers_.back(), n);
   }
@@ -276,6 +288,7 @@ class Machine {
   void* out_;
   const void* const* inputs_;
   std::vector<Block<R>> registers_;
+  std::vector<int64_t> repeated_;  ///< by input: the entry that its register is full of
 };
 
 }  // namespace

@@ -1,5 +1,4 @@
-// plant-faults [--each N] [--seed N] [--json FILE] [--list] [--derived] [file or folder ...]:
-// plants faults in every proved plan and prints what became of them. Exits 1 if one survived.
+// The mutation table: faults planted in every proved plan, and what became of them.
 #include <filesystem>
 #include <fstream>
 #include <iostream>
@@ -9,6 +8,20 @@
 namespace {
 
 using namespace shardproof;
+
+constexpr const char* usage =
+    R"(plant-faults [options] [file or folder ...]    spec/models and spec/tests where none is named
+Makes every single edit of every proved plan, completes the types around it, and prints a table: made, refused by a rule
+at the edit, downstream, at the signature, by the algebra; equal, and how many of these were run on meshes; equal at
+small sizes, unknown, survived. What is neither refused nor equal is listed. Exits 1 if an edit survived.
+  --each N      N edits of each family per plan instead of all of them
+  --seed N      which ones
+  --derived     also of the derived backward of each plan; those of the gradients that a step takes are there anyway
+  --list        list every edit with its outcome
+  --json FILE   the same numbers
+All models, a sample of two edits per family and plan:
+  for m in spec/models/*.shard; do plant-faults --each 2 $m; done
+)";
 
 std::vector<std::string> files_under(const std::string& path) {
   if (!std::filesystem::is_directory(path)) return {path};
@@ -39,6 +52,8 @@ int main(int argc, char** argv) {
       sample.derived = true;
     else if (arg == "--list")
       sample.list_all = true;
+    else if (arg == "--help")
+      return std::cout << usage, 0;
     else
       paths.push_back(arg);
   }

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <filesystem>
 #include <map>
+#include <regex>
 #include <set>
 
 #include "properties/generators/mesh_run.h"
@@ -52,16 +53,45 @@ struct Additions {
   std::map<Name, Name> backward_of;  ///< the derived plan's name, and its plan's
 };
 
+/// A derived text stands alone behind its file. Beside others its layouts get names of their own,
+/// and a dim that another one declares is not declared again.
+class OneFile {
+ public:
+  std::string fitted(std::string text) {
+    static const std::regex layout(R"(layout (\w+) of)"), dim(R"((?:^|\n)dim (\w+))");
+    for (const Name& name : found(text, layout)) {
+      if (names_.insert(name).second) continue;
+      const Name own = name + "_" + std::to_string(names_.size());
+      names_.insert(own);
+      text = std::regex_replace(text, std::regex("\\b" + name + "\\b"), own);
+    }
+    for (const Name& name : found(text, dim))
+      if (!names_.insert(name).second)
+        text = std::regex_replace(text, std::regex("(^|\n)dim " + name + "\\b.*\n"), "$1");
+    return text;
+  }
+
+ private:
+  static std::vector<Name> found(const std::string& text, const std::regex& what) {
+    std::vector<Name> names;
+    for (std::sregex_iterator at(text.begin(), text.end(), what), end; at != end; ++at)
+      names.push_back((*at)[1]);
+    return names;
+  }
+  std::set<Name> names_;
+};
+
 Additions derive(const CheckedProgram& checked, const denote::Types& types, const Sources& sources,
                  const std::string& root, const FileReader& reader, bool all) {
   Additions additions;
+  std::map<std::string, OneFile> files;
   for (const auto& [plan, wrt] : wanted_of(checked, all)) {
     const ir::Function& function = checked.program().functions.at(plan);
     const CheckedBackward backward =
         check_backward(sources, root, {checked.program(), types}, plan, wrt, reader);
     if (backward.verdict() != Verdict::proved) continue;
     const std::string& path = sources.file(function.source).path;
-    additions.texts[path] += "\n" + backward.text;
+    additions.texts[path] += "\n" + files[path].fitted(backward.text);
     additions.backward_of[backward.name] = function.name;
     if (path == root) continue;
     const auto relative =

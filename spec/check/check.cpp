@@ -31,6 +31,10 @@ int rank(Verdict verdict) {  // invalid beats refuted beats unknown beats proved
   return 3;
 }
 
+bool contains(const std::vector<std::string>& texts, const std::string& text) {
+  return std::find(texts.begin(), texts.end(), text) != texts.end();
+}
+
 Verdict worse(Verdict a, Verdict b) { return rank(a) >= rank(b) ? a : b; }
 
 Verdict verdict_of(const std::vector<Diagnostic>& diagnostics) {
@@ -299,9 +303,9 @@ class PlanChecker {
     for (const ir::Requirement& each : program().requirements)
       of_file.push_back(ir::to_string(each.condition));
     for (std::string& assumption : assumptions) {
-      if (std::find(of_file.begin(), of_file.end(), assumption) == of_file.end())
-        assumes_[report.function] = true;
-      report.assumptions.push_back(std::move(assumption));
+      if (!contains(of_file, assumption)) assumes_[report.function] = true;
+      if (!contains(report.assumptions, assumption))
+        report.assumptions.push_back(std::move(assumption));
     }
   }
 
@@ -388,12 +392,7 @@ class PlanChecker {
       tell("U0002", "the derived backward of `" + name + "` is not proved").details =
           listing_of(backward);
     } else {
-      std::vector<std::string> assumptions = backward.report()->assumptions;
-      std::erase_if(assumptions, [&](const std::string& each) {
-        return std::find(report.assumptions.begin(), report.assumptions.end(), each) !=
-               report.assumptions.end();
-      });
-      note_assumptions(report, std::move(assumptions));
+      note_assumptions(report, backward.report()->assumptions);
     }
   }
 

@@ -2,6 +2,8 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
+#include <set>
 #include <utility>
 
 #include "spec/check/refute.h"
@@ -97,12 +99,43 @@ Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
   return diagnostic;
 }
 
+/// Calls written out: a chain of functions that call the one before twice doubles each time.
+constexpr size_t most_ops = 50'000;
+
+size_t ops_written_out(const ir::Program& program, size_t function,
+                       std::map<size_t, size_t>& known) {
+  if (auto found = known.find(function); found != known.end()) return found->second;
+  size_t count = 0;
+  for_each_instr(program.functions.at(function).body, [&](const ir::Instr& instr) {
+    ++count;
+    if (auto* call = std::get_if<ir::Call>(&instr.op))
+      count += ops_written_out(program, call->function, known);
+    if (auto* grad = std::get_if<ir::Grad>(&instr.op))
+      count += ops_written_out(program, grad->function, known);
+    count = std::min(count, most_ops + 1);
+  });
+  return known[function] = count;
+}
+
+bool too_long(const ir::Program& program, size_t plan, size_t model) {
+  std::map<size_t, size_t> known;
+  return ops_written_out(program, plan, known) > most_ops ||
+         ops_written_out(program, model, known) > most_ops;
+}
+
+ComparedPlan not_compared(const ir::Program& program, size_t plan) {
+  lower::Comparison none;
+  none.budget_ended = true;
+  return {Verdict::unknown, "", {}, {undecided(program, program.functions[plan], none)}};
+}
+
 }  // namespace
 
 ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
                                 const std::vector<bool>& proved, bool inline_plans,
                                 const std::vector<bool>* where_assumed) {
   const size_t model = *program.functions[plan].model;
+  if (too_long(program, plan, model)) return not_compared(program, plan);
   lower::Options options;
   options.use_models = !inline_plans;
   options.proved = &proved;
@@ -121,7 +154,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     diagnostic.code = "E0111";
     diagnostic.range = program.functions[plan].name_range;
     diagnostic.message = "the plan or its model needs what never holds";
-    for (const std::string& text : compared.impossible)
+    for (const std::string& text : std::set(compared.impossible.begin(), compared.impossible.end()))
       diagnostic.details.push_back("it needs " + text);
     result.verdict = Verdict::invalid;
     result.diagnostics.push_back(std::move(diagnostic));

@@ -36,6 +36,7 @@ std::optional<Edit> edit_of(const Sources& sources, const RefusedOp& refused, co
       if (auto range = pattern_range(sources, whole)) return Edit{*range, hint.text};
       return std::nullopt;
     case FixHint::Kind::wrap_operand:
+    case FixHint::Kind::replace_op:
       break;
   }
   if (!refused.instr || refused.instr->place.inner ||
@@ -43,7 +44,8 @@ std::optional<Edit> edit_of(const Sources& sources, const RefusedOp& refused, co
     return std::nullopt;
   const SourceRange range = refused.instr->operand_ranges[hint.operand];
   if (range.file < 0) return std::nullopt;
-  return Edit{range, with_operand(hint.text, sources.text(range))};
+  return Edit{hint.kind == FixHint::Kind::replace_op ? whole : range,
+              with_operand(hint.text, sources.text(range))};
 }
 
 /// A hint that wraps and changes the op's own pattern besides. Inside a wrapped result both are one

@@ -83,14 +83,14 @@ class Notes {
       if (result.axes.empty()) return std::nullopt;
       return result;
     }
-    if (std::holds_alternative<ir::Call>(instr.op) || std::holds_alternative<ir::Grad>(instr.op) ||
-        std::holds_alternative<ir::Collective>(instr.op) || instr.results.size() != 1)
-      return std::nullopt;
     return through(instr);
   }
 
   /// The op with all of its deferred operands left unreduced, or with one of them.
   std::optional<Deferred> through(const ir::Instr& instr) {
+    if (std::holds_alternative<ir::Call>(instr.op) || std::holds_alternative<ir::Grad>(instr.op) ||
+        std::holds_alternative<ir::Collective>(instr.op) || instr.results.size() != 1)
+      return std::nullopt;
     std::vector<size_t> all;
     for (size_t i = 0; i < instr.operands.size(); ++i) {
       const ValueId v = instr.operands[i];
@@ -165,12 +165,12 @@ class Notes {
          "leave it {U} so far, and write psum_scatter for this slice");
   }
 
-  /// Reduced values that meet in a sum, whose own user needs it whole.
+  /// Reduced values that meet in a sum, whose own users need it whole.
   void summed(ValueId v, const ir::Instr& instr) {
-    const auto& here = deferred(v);
+    const std::optional<Deferred> here = through(instr);
     if (!here || here->reductions.size() < 2) return;
-    const ir::Instr* user = users_.count(v) ? users_[v] : nullptr;
-    if (user && user->results.size() == 1 && deferred(user->results[0])) return;
+    const ir::Instr* user = uses_[v] == 1 && users_.count(v) ? users_[v] : nullptr;
+    if (user && through(*user)) return;  // told there
     if (user && collective(*user, ir::CollectiveFn::slice)) return;
     tell(instr, *here, bytes(ir::CollectiveFn::all_reduce, unreduced(v, here->axes), type(v)),
          "the sum could be reduced once", "leave the summands {U}, and write one all_reduce after");

@@ -111,4 +111,20 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
   return inputs;
 }
 
+void draw_apart(const ir::Function& function, unsigned way,
+                std::vector<denote::Array<double>>& inputs) {
+  constexpr unsigned parts = apart_draws / 2;
+  const bool zeros = way >= parts;
+  unsigned tensor = 0;
+  for (size_t i = 0; i < function.params.size(); ++i) {
+    const Type& type = function.values[function.params[i]].type;
+    if (!is_float(type.dtype) || type.dims.empty()) continue;
+    // Not tensor % parts alone: a weight and its moments may be that many tensors apart.
+    const bool tall = (tensor + tensor / parts) % parts == way % parts;
+    ++tensor;
+    const double scale = zeros ? tall : tall ? 1e3 : 1e-3;
+    for (double& x : inputs[i].data) x *= scale;
+  }
+}
+
 }  // namespace shardproof

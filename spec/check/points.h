@@ -22,4 +22,13 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
                                                  const denote::Sizes& sizes, unsigned seed,
                                                  Draw draw);
 
+/// How many ways there are to draw one function's floats far apart.
+constexpr unsigned apart_draws = 16;
+
+/// One of 8 parts of the float tensors a thousand times larger and all others as much smaller: over
+/// and under what a limit may be, as that of a gradient's norm, which numbers near 1 never reach.
+/// From way 8 on all others are 0, and what is added to a divisor is seen.
+void draw_apart(const ir::Function& function, unsigned way,
+                std::vector<denote::Array<double>>& inputs);
+
 }  // namespace shardproof

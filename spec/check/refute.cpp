@@ -112,15 +112,29 @@ bool finite(const Inputs& arrays) {
   });
 }
 
+/// Where a plan is run: sizes, numbers, and which of them are drawn far apart.
+struct Point {
+  denote::Sizes sizes;
+  unsigned seed = 0;
+  std::optional<unsigned> apart = {};
+};
+
 /// Where the claim has no value at a point, as a root of a negative variance, all is positive.
-Outcome outcome_at(const ir::Program& program, size_t plan, const denote::Sizes& sizes,
-                   unsigned seed) {
-  const ir::Program one = at_mesh_sizes(program, sizes);
+Outcome outcome_at(const ir::Program& program, size_t plan, const Point& point) {
+  const ir::Program one = at_mesh_sizes(program, point.sizes);
   const ir::Function& function = program.functions.at(plan);
-  Outcome found = outcome(
-      one, plan, sizes, random_inputs(program, function, sizes, seed, static_cast<Draw>(seed % 5)));
-  if (finite(found.claimed)) return found;
-  return outcome(one, plan, sizes, random_inputs(program, function, sizes, seed, Draw::positive));
+  const auto drawn = [&](Draw draw) {
+    Inputs inputs = random_inputs(program, function, point.sizes, point.seed, draw);
+    if (point.apart) draw_apart(function, *point.apart, inputs);
+    return outcome(one, plan, point.sizes, std::move(inputs));
+  };
+  Outcome found = drawn(point.apart ? Draw::mixed : static_cast<Draw>(point.seed % 5));
+  if (!finite(found.claimed)) found = drawn(Draw::positive);
+  if (!point.apart) return found;
+  // Far apart, rounding is relative to the inputs, and what overflows says nothing.
+  found.noise = 1e-4;
+  if (!finite(found.plan)) found.plan.clear();
+  return found;
 }
 
 /// Whether running the function differentiates something: as many runs as there are weights.
@@ -147,33 +161,100 @@ double entries(const ir::Program& program, const ir::Function& function,
   return sum;
 }
 
-/// Where a plan is run: at many sizes, or, if it differentiates, at the smallest five of these, one
-/// for each way to draw.
-std::vector<denote::Sizes> points(const ir::Program& program, size_t plan) {
+unsigned float_tensors(const ir::Function& function) {
+  return static_cast<unsigned>(
+      std::count_if(function.params.begin(), function.params.end(), [&](ir::ValueId v) {
+        const Type& type = function.values.at(v).type;
+        return is_float(type.dtype) && !type.dims.empty();
+      }));
+}
+
+/// A dim that has one size in all of these has another one here.
+bool has_new_size(const std::vector<denote::Sizes>& chosen, const denote::Sizes& sizes) {
+  return std::any_of(sizes.dims.begin(), sizes.dims.end(), [&](const auto& dim) {
+    const int64_t known = chosen.front().dims.at(dim.first);
+    return dim.second != known &&
+           std::all_of(chosen.begin(), chosen.end(),
+                       [&](const denote::Sizes& each) { return each.dims.at(dim.first) == known; });
+  });
+}
+
+/// The smallest five, one for each way to draw, and those that give every dim a second size: an
+/// angle of a rotary embedding needs two frequencies to be seen.
+std::vector<denote::Sizes> smallest(const ir::Program& program, const ir::Function& function,
+                                    std::vector<denote::Sizes> found) {
+  std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
+    return entries(program, function, a) < entries(program, function, b);
+  });
+  std::vector<denote::Sizes> chosen(found.begin(), found.begin() + 5);
+  for (size_t i = 5; i < found.size(); ++i)
+    if (has_new_size(chosen, found[i])) chosen.push_back(found[i]);
+  return chosen;
+}
+
+/// At many sizes, or, if the plan differentiates, at the smallest of these; then with numbers far
+/// apart.
+std::vector<Point> points(const ir::Program& program, size_t plan) {
   std::vector<denote::Sizes> found;
   for (unsigned attempt = 0; attempt < 15; ++attempt)
     if (const auto sizes = small_sizes(program, attempt)) found.push_back(*sizes);
   std::set<size_t> seen;
-  if (found.size() <= 5 || !differentiates(program, plan, seen)) return found;
   const ir::Function& function = program.functions.at(plan);
-  std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
-    return entries(program, function, a) < entries(program, function, b);
-  });
-  found.resize(5);
-  return found;
+  if (found.size() > 5 && differentiates(program, plan, seen))
+    found = smallest(program, function, std::move(found));
+  std::vector<Point> points;
+  for (const denote::Sizes& sizes : found)
+    points.push_back({sizes, static_cast<unsigned>(points.size())});
+  for (unsigned way = 0; way < apart_draws && !found.empty(); ++way)
+    if (way % (apart_draws / 2) < float_tensors(function))
+      points.push_back({found[way % std::min<size_t>(found.size(), 5)], way, way});
+  return points;
+}
+
+/// The sizes made multiples of the axes that split them in the plan's parameters and results: at
+/// others the plan claims nothing. Nullopt: the file's requirements do not hold there.
+std::optional<denote::Sizes> divided(const ir::Program& program, size_t plan, denote::Sizes sizes) {
+  const ir::Function& function = program.functions.at(plan);
+  const auto divide = [&](const Shape& shape) {
+    for (const Split& split : shape.dims) {
+      const std::vector<Name> base = program.base(split.dim);
+      const auto dim = sizes.dims.find(base.empty() ? "" : base[0]);
+      int64_t shards = 1;
+      for (const Axis& axis : split.axes) shards *= sizes.axis(axis);
+      if (dim != sizes.dims.end() && dim->second % shards != 0) dim->second *= shards;
+    }
+  };
+  for (ir::ValueId v : function.params) divide(function.values.at(v).type);
+  for (const Type& result : function.results) divide(result);
+  std::map<Name, int64_t> all = sizes.dims;
+  for (const auto& [axis, size] : sizes.mesh) all[axis] = size;
+  for (const ir::Requirement& requirement : program.requirements)
+    if (ir::evaluate(requirement.condition, all) == 0) return std::nullopt;
+  return sizes;
+}
+
+std::optional<Refutation> difference_at(const ir::Program& program, size_t plan,
+                                        const Point& point) {
+  const Outcome found = outcome_at(program, plan, point);
+  for (size_t r = 0; r < found.claimed.size() && r < found.plan.size(); ++r)
+    if (auto at = differs(found.plan[r], found.claimed[r], found.noise))
+      return describe(point.sizes, r, *at, found.plan[r], found.claimed[r],
+                      program.functions[plan].implements_grad);
+  return std::nullopt;
 }
 
 }  // namespace
 
 std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why) {
-  const std::vector<denote::Sizes> sizes = points(program, plan);
-  if (sizes.empty() && why) *why = "no small sizes satisfy the file's requirements";
-  for (size_t i = 0; i < sizes.size(); ++i) try {
-      const Outcome found = outcome_at(program, plan, sizes[i], static_cast<unsigned>(i));
-      for (size_t r = 0; r < found.claimed.size() && r < found.plan.size(); ++r)
-        if (auto at = differs(found.plan[r], found.claimed[r], found.noise))
-          return describe(sizes[i], r, *at, found.plan[r], found.claimed[r],
-                          program.functions[plan].implements_grad);
+  const std::vector<Point> all = points(program, plan);
+  if (all.empty() && why) *why = "no small sizes satisfy the file's requirements";
+  for (const Point& point : all) try {
+      auto found = difference_at(program, plan, point);
+      if (!found) continue;
+      const auto own = divided(program, plan, point.sizes);
+      if (own && own->dims != point.sizes.dims)
+        found = difference_at(program, plan, {*own, point.seed, point.apart});
+      if (own && found) return found;
     } catch (const std::exception& error) {
       if (why) *why = error.what();
     }

@@ -39,7 +39,8 @@ class Deriver {
     DerivedBackward derived;
     derived.name = name_;
     derived.gathers_again = writer_.gathers_again();
-    derived.text = canonical(declared + " {\n" + body + "}\n");
+    const std::string dims = writer_.dims_beside(plan_.dims);
+    derived.text = canonical(dims + declared + " {\n" + body + "}\n");
     return derived;
   }
 

@@ -54,27 +54,40 @@ Ref hit(Pull& p, Ref x, const Shape& right, bool largest) {
   return p.emit.binary(ir::BinaryFn::eq, iota, where);
 }
 
-/// max and min, one dim after another, the last first: so the first of equal entries is the lowest
-/// index of all.
+/// The dims that vanish, as the last one: the first of equal entries is then the lowest index of
+/// all of them.
+Ref merged(Pull& p, Ref x, const Shape& right) {
+  Shape to = type_of(x);
+  Split last;
+  std::erase_if(to.dims, [&](const Split& split) {
+    if (find(right, split.dim)) return false;
+    last.dim.factors.insert(last.dim.factors.end(), split.dim.factors.begin(),
+                            split.dim.factors.end());
+    return true;
+  });
+  if (type_of(x).dims.size() == to.dims.size() + 1) return x;
+  to.dims.push_back(last);
+  ir::Rearrange merge;
+  merge.pattern.left = {type_of(x)};
+  merge.pattern.right = to;
+  return p.emit.op(std::move(merge), {x});
+}
+
 void extreme(Pull& p, const ir::Reduce& op, Ref g) {
   for (const auto& [axis, mark] : p.out().type.marks)
     if (mark == Mark::Max) p.none("a maximum over " + axis);
-  std::vector<Ref> partial{p.x(0)};
-  for (size_t d = type_of(partial[0]).dims.size(); d-- > 0;) {
-    const Type from = type_of(partial.back());
-    if (find(op.pattern.right, from.dims[d].dim)) continue;
-    ir::Reduce one{op.fn, {}, std::nullopt};
-    one.pattern.left = {from};
-    one.pattern.right = from;
-    one.pattern.right.dims.erase(one.pattern.right.dims.begin() + static_cast<std::ptrdiff_t>(d));
-    partial.push_back(p.emit.op(std::move(one), {partial.back()}));
-  }
-  for (size_t i = partial.size(); i-- > 1;) {
-    const Type to = type_of(partial[i - 1]);
-    const Ref at = hit(p, partial[i - 1], type_of(partial[i]), op.fn == ir::ReduceFn::max);
-    g = p.emit.where(at, p.emit.expand(g, to), p.emit.number("0"));
-  }
-  p.give(0, g);
+  const Ref x = merged(p, p.x(0), op.pattern.right);
+  const Type type = type_of(x);
+  Shape right = type;
+  std::erase_if(right.dims, [&](const Split& split) { return !find(op.pattern.right, split.dim); });
+  const Ref at = hit(p, x, right, op.fn == ir::ReduceFn::max);
+  const Ref whole = p.emit.where(at, p.emit.expand(g, type), p.emit.number("0"));
+  if (x == p.x(0)) return p.give(0, whole);
+  ir::Rearrange back;
+  back.pattern.left = {type_of(whole)};
+  back.pattern.right = type_of(p.x(0));
+  back.pattern.right.marks = type_of(whole).marks;
+  p.give(0, p.emit.op(std::move(back), {whole}));
 }
 
 }  // namespace

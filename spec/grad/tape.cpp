@@ -60,6 +60,7 @@ class Recorder {
     tape_ = &result_->top;
     Frame frame{f, {}, ""};
     const ir::Function& plan = program_.functions.at(f);
+    axes_ = &plan.axes;
     if (plan.implements_grad)
       refuse("E0217", {plan.name_range, {}, {}}, "no gradient of " + plan.name + ": it is one");
     for (ir::ValueId v : plan.params) tape_->params.push_back(declare(frame, v));
@@ -196,7 +197,24 @@ class Recorder {
       result_->values[to[0]].gradient = result_->values[from[0]].gradient;
   }
 
+  /// The callee's body is written out, and the states of the plan's file speak of its axes alone.
+  void needs_axes(const ir::Instr& instr, size_t callee) const {
+    const auto needs = [&](const Axis& axis) {
+      const auto known = program_.axes.find(axis);
+      const bool unit = known != program_.axes.end() && known->second.size == 1;
+      if (unit || std::count(axes_->begin(), axes_->end(), axis)) return;
+      refuse("U0002", instr.place,
+             "`" + program_.functions[callee].name + "` uses axis " + axis +
+                 ", which this file does not declare: add it to `mesh`");
+    };
+    for (const Type& type : types_[callee]) {
+      for (const Axis& axis : split_axes(type)) needs(axis);
+      for (const auto& [axis, mark] : type.marks) needs(axis);
+    }
+  }
+
   void call(Frame& frame, const ir::Instr& instr, const ir::Call& call) {
+    needs_axes(instr, call.function);
     const ir::Function& callee = program_.functions[call.function];
     if (callee.implements_grad || callee.uses_gradients)
       refuse("E0217", instr.place, "no gradient through " + callee.name + ": a step has none");
@@ -300,6 +318,7 @@ class Recorder {
 
   const ir::Program& program_;
   const std::vector<std::vector<Type>>& types_;
+  const std::vector<Axis>* axes_ = nullptr;  ///< of the plan's file
   std::unique_ptr<Recording> result_;
   Tape* tape_ = nullptr;
   std::deque<Step>* steps_ = nullptr;  ///< of the library call being written out

@@ -22,6 +22,8 @@ class Writer {
   /// The statements of the plan's body, `return` included.
   std::string body(Block& top, const std::vector<Result>& results);
   std::string type_text(const Type& type);
+  /// Declarations of the dims of the text that are not among these.
+  std::string dims_beside(const std::vector<Name>& declared);
   bool used(Ref ref) const { return uses_.count(ref) > 0; }
   /// The all_gathers of the forward pass in the text, each step of a loop counted.
   std::string gathers_again() const;
@@ -67,6 +69,7 @@ class Writer {
   std::string dim(const Dim& dim);
   std::string size(const ir::Arith& arith);
   void declare(const Name& dim);
+  std::string definition(const ir::DimInfo& info);
 
   const ir::Program& program_;
   std::map<const Block*, std::set<Name>> taken_;
@@ -76,6 +79,7 @@ class Writer {
   std::map<Ref, Name> names_;
   std::vector<Stack> stacks_;
   std::map<Name, Name> local_dims_;
+  std::set<Name> file_dims_;
   std::string dim_lines_;
   std::vector<std::string> loops_;               ///< the sizes of those around
   std::map<std::string, size_t> gathers_again_;  ///< by the product of the sizes around

@@ -101,6 +101,9 @@ std::string Writer::made(const ir::WrittenType& type, const std::vector<Ref>& le
       next += stack.leaves.size();
       return stack.name;
     }
+  if (!type.dims[0].axes.empty())
+    throw Defect{"its gradient is a record stacked over " + to_string(type.dims[0]) +
+                 ", and only a scan stacks records, over a dim that is not split"};
   const Name whole = unique(name, nullptr), n = unique("n", nullptr);
   const std::string space(static_cast<size_t>(indent), ' ');
   const std::string text = record(n);

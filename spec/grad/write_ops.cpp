@@ -1,4 +1,6 @@
 // One op as an expression.
+#include <algorithm>
+
 #include "spec/grad/write.h"
 
 namespace shardproof::grad {
@@ -39,7 +41,9 @@ std::string Writer::dim(const Dim& dim) {
   Dim named;
   for (const Name& name : dim.factors) {
     const auto known = program_.dims.find(name);
-    if (known != program_.dims.end() && known->second.local) declare(name);
+    const bool is_dim = known != program_.dims.end();
+    if (is_dim && known->second.local) declare(name);
+    if (is_dim && !known->second.local) file_dims_.insert(name);
     const auto local = local_dims_.find(name);
     named.factors.push_back(local == local_dims_.end() ? name : local->second);
   }
@@ -60,12 +64,26 @@ void Writer::declare(const Name& name) {
     own = info.shown + std::to_string(n);
   }
   local_dims_[name] = own;
+  const std::string text = definition(info);
+  dim_lines_ += "    dim " + own + text + "\n";
+}
+
+/// " = 4*|M|", or nothing.
+std::string Writer::definition(const ir::DimInfo& info) {
+  if (info.size) return " = " + size(*info.size);
+  return info.of.empty() ? "" : " = " + dim(Dim{info.of});
+}
+
+std::string Writer::dims_beside(const std::vector<Name>& declared) {
   std::string text;
-  if (info.size)
-    text = size(*info.size);
-  else if (!info.of.empty())
-    text = dim(Dim{info.of});
-  dim_lines_ += "    dim " + own + (text.empty() ? "" : " = " + text) + "\n";
+  std::set<Name> done(declared.begin(), declared.end());
+  while (true) {
+    const auto next = std::find_if(file_dims_.begin(), file_dims_.end(),
+                                   [&](const Name& name) { return !done.count(name); });
+    if (next == file_dims_.end()) return text;
+    done.insert(*next);
+    text += "dim " + *next + definition(program_.dims.at(*next)) + "\n";  // it may name others
+  }
 }
 
 std::string Writer::size(const ir::Arith& arith) {

@@ -112,6 +112,7 @@ struct Function {
   Block body;
   std::vector<LibraryCall> library_calls;
   std::vector<Axis> axes;  ///< those its file declares
+  std::vector<Name> dims;  ///< likewise
   std::vector<Value> values;
   SourceRange name_range, range, return_range;
   int32_t source = -1;

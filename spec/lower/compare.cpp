@@ -1,4 +1,7 @@
 // Is plan == model? The levels of the algebra in turn; at the first, why not.
+#include <algorithm>
+#include <utility>
+
 #include "spec/lower/lower.h"
 
 namespace shardproof::lower {
@@ -68,8 +71,8 @@ std::optional<algebra::Difference> explain_loops(Algebra& a, const Lowered& plan
   return std::nullopt;
 }
 
-IdRanges merged(const ir::Program& program, size_t plan, size_t model) {
-  IdRanges ids = id_ranges(program, model), more = id_ranges(program, plan);
+IdRanges merged(const ir::Program& program, size_t plan, size_t model, bool parts) {
+  IdRanges ids = id_ranges(program, model, parts), more = id_ranges(program, plan, parts);
   for (size_t i = 0; i < ids.size() && i < more.size(); ++i)
     if (!ids[i]) ids[i] = more[i];
   return ids;
@@ -144,8 +147,19 @@ struct Comparer {
     return result;
   }
 
-  /// True when all is shown.
+  /// True when all is shown. What is assumed for a result is what is assumed where it is shown.
   bool level(int limit) {
+    const std::vector<bool> asked = open;
+    if (lowered_level(limit)) return true;
+    const std::vector<bool> left = open;
+    for (size_t i = 0; i < open.size(); ++i) open[i] = asked[i] && !left[i];
+    if (std::find(open.begin(), open.end(), true) != open.end()) lowered_level(limit);
+    open = left;
+    return false;
+  }
+
+  /// Compares the open results; their assumptions are noted when all of them are shown.
+  bool lowered_level(int limit) {
     Algebra a(budget(limit));
     report.limit = limit;
     Variables variables;
@@ -161,21 +175,18 @@ struct Comparer {
       all = all && !open[i];
       if (open[i]) report.result = i;
     }
-    if (!all && limit > 1) return false;  // what was assumed stands as at limit 1
-    report.assumptions = right.assumptions;
-    for (const std::string& text : left.assumptions) add(text);
-    for (const std::string& text : extra_obligations(a, obligations)) add(text);
-    report.impossible = left.impossible;
-    report.impossible.insert(report.impossible.end(), right.impossible.begin(),
-                             right.impossible.end());
-    for (const std::string& text : never_met(a)) report.impossible.push_back(text);
-    return all;
+    if (all || limit == 1)
+      for (const auto& texts : {left.impossible, right.impossible, never_met(a)})
+        for (const std::string& text : texts) add(report.impossible, text);
+    if (!all) return false;
+    for (const auto& texts :
+         {right.assumptions, left.assumptions, extra_obligations(a, obligations)})
+      for (const std::string& text : texts) add(report.assumptions, text);
+    return true;
   }
 
-  void add(const std::string& text) {
-    for (const std::string& known : report.assumptions)
-      if (known == text) return;
-    report.assumptions.push_back(text);
+  static void add(std::vector<std::string>& texts, const std::string& text) {
+    if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
   }
 
   /// The first result that no level showed, at limit 1: there the summands are still those of the
@@ -216,9 +227,13 @@ struct Comparer {
   }
 
   /// Both sides ask for gradients: mostly of the same function, so that they need not be known.
+  bool both_differentiate() const {
+    return claimant().uses_gradients && program.functions.at(model).uses_gradients &&
+           !claimant().implements_grad;
+  }
+
   bool opaque_level() {
-    const bool both = claimant().uses_gradients && program.functions.at(model).uses_gradients;
-    if (!both || claimant().implements_grad) return false;
+    if (!both_differentiate()) return false;
     options.opaque_gradients = true;
     options.seals = Seals::additions;
     report.equal = guarded([&] { return level(1); });
@@ -237,15 +252,40 @@ struct Comparer {
     return report.equal;
   }
 
-  void run() {
-    if (opaque_level() || report.unsupported) return;
-    if (sealed_level() || report.unsupported) return;
+  bool shown() {
+    if (opaque_level() || report.unsupported) return true;
+    // What is made of gradients is dear at every other level: numbers are asked first.
+    const bool step = both_differentiate();
+    if (step && options.differ && options.differ()) return false;
+    if (sealed_level() || report.unsupported) return true;
     for (int limit : {1, 24, 200}) {
       report.equal = guarded([&] { return level(limit); });
       if (report.equal) report.closed_by = "algebra, limit " + std::to_string(limit);
-      if (report.equal || report.unsupported) return;
+      if (report.equal || report.unsupported) return true;
       if (limit == 1 && options.differ && options.differ()) break;
     }
+    return false;
+  }
+
+  /// An id that is read out of a parameter is in range by assumption, but no fact of a leaf: where
+  /// that is too little, all of the parameter is assumed to be.
+  bool shown_with_wider_ids() {
+    if (!report.impossible.empty()) return false;
+    IdRanges wider = merged(program, plan, model, true);
+    if (wider == ids) return false;
+    Comparer again{program, plan, model, options, std::move(wider), {}, {}};
+    again.open.assign(open.size(), true);
+    if (!again.shown() || !again.report.equal) return false;
+    report = std::move(again.report);
+    return true;
+  }
+
+  void run() {
+    if (shown() || shown_with_wider_ids()) return;
+    // Where gradients of equal arguments need not be known, the difference is short.
+    options.opaque_gradients = both_differentiate();
+    guarded([&] { return explain_result(), true; });
+    if (!std::exchange(options.opaque_gradients, false) || report.difference) return;
     guarded([&] { return explain_result(), true; });
   }
 };
@@ -263,7 +303,7 @@ std::optional<Parting> first_difference(Algebra& a, const Lowered& plan, const L
 
 Comparison compare_functions(const ir::Program& program, size_t plan, size_t model,
                              const Options& options) {
-  Comparer comparer{program, plan, model, options, merged(program, plan, model), {}, {}};
+  Comparer comparer{program, plan, model, options, merged(program, plan, model, false), {}, {}};
   comparer.open.assign(program.functions.at(plan).returned.size(), true);
   comparer.run();
   return comparer.report;

@@ -1,28 +1,37 @@
-// Which integer parameters index a table: their range is assumed, and is a fact of the leaf.
+// Which integer parameters index a table, whole: their range is assumed, and is a fact of the leaf.
 #include "spec/lower/lower.h"
 
 namespace shardproof::lower {
 
 namespace {
 
-/// The parameter a value is a copy of, by value; no_value for anything else.
+/// The parameter whose every entry a value has (a loop takes its entries in turn), by value;
+/// no_value for anything else. A `read` takes a part: it counts only if `parts` are asked for.
 struct Origins {
   const ir::Program& program;
   const ir::Function& f;
+  bool parts;
+  std::map<size_t, IdRanges>& known;  // by function: calls nest, and each body is read once
   std::vector<ir::ValueId> of;
   IdRanges ranges;
 
-  Origins(const ir::Program& p, const ir::Function& function)
-      : program(p), f(function), of(f.values.size(), ir::no_value), ranges(f.params.size()) {
+  Origins(const ir::Program& p, const ir::Function& function, bool with_parts,
+          std::map<size_t, IdRanges>& cache)
+      : program(p),
+        f(function),
+        parts(with_parts),
+        known(cache),
+        of(f.values.size(), ir::no_value),
+        ranges(f.params.size()) {
     for (size_t i = 0; i < f.params.size(); ++i) of.at(f.params[i]) = static_cast<ir::ValueId>(i);
     block(f.body);
   }
 
-  static bool copies(const ir::Op& op) {
+  bool copies(const ir::Op& op) const {
     return std::holds_alternative<ir::Save>(op) || std::holds_alternative<ir::StopGrad>(op) ||
            std::holds_alternative<ir::Ascribe>(op) || std::holds_alternative<ir::Collective>(op) ||
            std::holds_alternative<ir::Rearrange>(op) || std::holds_alternative<ir::Expand>(op) ||
-           std::holds_alternative<ir::Entry>(op) || std::holds_alternative<ir::Read>(op);
+           std::holds_alternative<ir::Entry>(op) || (parts && std::holds_alternative<ir::Read>(op));
   }
   void below(ir::ValueId value, const Dim& dim) {
     const ir::ValueId param = of.at(value);
@@ -34,7 +43,7 @@ struct Origins {
       if (const auto* op = std::get_if<ir::Index>(&instr.op)) table(instr, op->pattern);
       if (const auto* op = std::get_if<ir::IndexUnreduced>(&instr.op)) table(instr, op->pattern);
       if (const auto* op = std::get_if<ir::Call>(&instr.op)) {
-        const IdRanges inner = id_ranges(program, op->function);
+        const IdRanges& inner = of_callee(op->function);
         for (size_t i = 0; i < inner.size() && i < instr.operands.size(); ++i)
           if (inner[i]) below(instr.operands[i], *inner[i]);
       }
@@ -46,6 +55,14 @@ struct Origins {
           instr.op);
     }
   }
+  const IdRanges& of_callee(size_t function) {
+    auto found = known.find(function);
+    if (found == known.end()) {
+      Origins callee(program, program.functions.at(function), parts, known);
+      found = known.emplace(function, std::move(callee.ranges)).first;
+    }
+    return found->second;
+  }
   void table(const ir::Instr& instr, const ir::Pattern& p) {
     below(instr.operands.at(1), p.left.at(0).dims.at(p.left_bracket.value()).dim);
   }
@@ -53,8 +70,9 @@ struct Origins {
 
 }  // namespace
 
-IdRanges id_ranges(const ir::Program& program, size_t function) {
-  return Origins(program, program.functions.at(function)).ranges;
+IdRanges id_ranges(const ir::Program& program, size_t function, bool parts) {
+  std::map<size_t, IdRanges> known;
+  return Origins(program, program.functions.at(function), parts, known).ranges;
 }
 
 }  // namespace shardproof::lower

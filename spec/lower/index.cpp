@@ -1,4 +1,7 @@
 // Rows of a table by integer, and the adjoint.
+#include <algorithm>
+#include <cctype>
+
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -21,13 +24,34 @@ bool leaves_somewhere(Context& c, Nf ids, Nf size) {
   return false;
 }
 
+bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
+
+/// `ids[B, L]`, at all of its entries, is `ids`.
+std::string without_index(const std::string& text) {
+  const size_t open = text.find('[');
+  const bool whole =
+      open != std::string::npos &&
+      std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(open), is_word) &&
+      std::all_of(text.begin() + static_cast<std::ptrdiff_t>(open) + 1, text.end() - 1,
+                  [](char c) { return is_word(c) || c == ',' || c == ' '; }) &&
+      text.back() == ']';
+  return whole ? text.substr(0, open) : text;
+}
+
+/// As a term, the same in plan and model, unless that is long.
+std::string shown(Context& c, const Site& site, Nf ids) {
+  const ir::Function& f = site.frame.function;
+  const ir::ValueId value = site.instr.operands.at(1);
+  const Name name = site.frame.top ? f.values.at(value).name : "";
+  const bool param = std::find(f.params.begin(), f.params.end(), value) != f.params.end();
+  const std::string term = without_index(c.a.show(ids));
+  return name.empty() || (!param && term.size() <= 40) ? term : name;
+}
+
 void assume_in_range(Context& c, const Site& site, Nf ids, const Slots& marked, const Dim& dim) {
   const Nf one = c.a.number(1), end = c.a.add(c.a.sub(ids, c.size(marked)), one);
   if (c.a.le0(c.a.neg(ids)) == one && c.a.le0(end) == one) return;
-  const Name name =
-      site.frame.top ? site.frame.function.values.at(site.instr.operands.at(1)).name : "";
-  const std::string text =
-      "0 <= " + (name.empty() ? c.a.show(ids) : name) + " < |" + to_string(dim) + "|";
+  const std::string text = "0 <= " + shown(c, site, ids) + " < |" + to_string(dim) + "|";
   if (leaves_somewhere(c, ids, c.size(marked))) c.never(text);
   c.assume(text);
 }

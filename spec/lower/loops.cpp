@@ -1,4 +1,6 @@
 // Scans, forward; and what has no meaning here yet.
+#include <algorithm>
+
 #include "spec/lower/derivative.h"
 #include "spec/lower/loop.h"
 
@@ -84,6 +86,15 @@ Results lower_op(Context&, const ir::Stages&, const Site& site) {
 
 namespace {
 
+/// "grad(loss wrt w)", and of no other function.
+std::string gradient_name(const ir::Program& program, size_t index, size_t leaf) {
+  const ir::Function& function = program.functions.at(index);
+  const auto same = [&](const ir::Function& each) { return each.name == function.name; };
+  const bool one = std::count_if(program.functions.begin(), program.functions.end(), same) == 1;
+  return "grad(" + function.name + (one ? "" : "#" + std::to_string(index)) + " wrt " +
+         function.values.at(function.params.at(leaf)).name + ")";
+}
+
 /// One for each leaf of `wrt`, as functions of the whole arguments.
 Results opaque_gradients(Context& c, const ir::Grad& op, const Frame& frame,
                          const std::vector<Tensor>& inputs) {
@@ -92,8 +103,7 @@ Results opaque_gradients(Context& c, const ir::Grad& op, const Frame& frame,
   Results results;
   for (size_t leaf : op.wrt) {
     const Slots own = c.slots(frame.function.values.at(frame.function.params.at(leaf)).type.dims);
-    const std::string name =
-        "grad " + std::to_string(c.differentiated(op.function)) + " " + std::to_string(leaf);
+    const std::string name = gradient_name(c.program, c.differentiated(op.function), leaf);
     results.push_back(c.tensor(own, c.a.opaque(name, parts, c.terms(own))));
   }
   return results;

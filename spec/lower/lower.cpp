@@ -151,6 +151,17 @@ Results lower_op(Context& c, const ir::Call& op, const Site& site) {
   return results;
 }
 
+/// `B/d/t`: |B|/|d| and |B|/|d|/|t| are whole, as every verdict on such a plan says.
+static void declare_parts(Context& c, const Split& split) {
+  const std::vector<Name> base = c.program.base(split.dim);
+  if (base.empty() || split.axes.empty()) return;
+  Nf part = c.size_of_base(base[0]);
+  for (const Axis& axis : split.axes) {
+    part = c.a.div(part, c.axis(axis));
+    if (!c.a.as_number(part)) c.a.declare_range(part);
+  }
+}
+
 /// Parameters, then saved parameters: the arguments, or leaves where there are none.
 Frame Context::top_frame(const Request& request) {
   for (const ir::Requirement& r : program.requirements) require(r.condition, nullptr);
@@ -167,6 +178,7 @@ Frame Context::top_frame(const Request& request) {
     const ir::Value& value = f.values.at(f.params[i]);
     const Slots index = slots(value.type.dims);
     const std::optional<Dim> below = i < own.size() ? own[i] : std::nullopt;
+    for (const Split& split : value.type.dims) declare_parts(*this, split);
     const bool given = request.arguments != nullptr;
     frame.values.at(f.params[i]) = given ? tensor(index, at(request.arguments->at(i), index))
                                          : leaf(value.name, value.type, below);

@@ -76,7 +76,8 @@ struct Lowered {
 /// What is known of the leaf parameters that index a table: their values are below the size of this
 /// dim.
 using IdRanges = std::vector<std::optional<Dim>>;
-IdRanges id_ranges(const ir::Program& program, size_t function);
+/// `parts`: of those too that are indexed by what is read out of them.
+IdRanges id_ranges(const ir::Program& program, size_t function, bool parts = false);
 
 /// The index variables of one Algebra, by name and range: functions lowered with the same ones can
 /// be compared.

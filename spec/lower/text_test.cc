@@ -39,6 +39,43 @@ plan sharded implements norm(x: bf16[B/d M/t]) -> f32[B/d M/t] {
   EXPECT_TRUE(c.equal) << why(c);
 }
 
+/// The results are shown at different levels; what each needs is listed.
+TEST(Text, AssumptionsOfEveryResult) {
+  const Comparison c = compare(R"(
+fn f(x y z: f32[B]) -> (a b: f32[B]) { return x, sqrt((x + z) * (x + z) + 1) }
+plan p implements f(x y z: f32[B/d]) -> (a b: f32[B/d]) {
+    return x * (y - 2) / (y - 2), sqrt(x * x + 2 * x * z + z * z + 1)
+}
+)");
+  EXPECT_TRUE(c.equal) << why(c);
+  EXPECT_EQ(c.assumptions, std::vector<std::string>{"(-2 + y[B]) != 0"});
+}
+
+/// Of a parameter that is read out of in part, that part is assumed, once for plan and model; all
+/// of it where one side is a one-hot product.
+TEST(Text, RangesOfPartsOfIds) {
+  const char* file = R"(
+fn f(w: f32[V M], ids: i32[N B]) -> f32[B M] {
+    first = read("[N] B -> B", ids, at=0)
+    return $
+}
+plan p implements f(w: f32[V M], ids: i32[N B/d]) -> f32[B/d M] {
+    mine = read("[N] B/d -> B/d", ids, at=0)
+    return index("[V] M, B/d -> B/d M", w, mine)
+}
+)";
+  std::string same = file, one_hot = file;
+  same.replace(same.find('$'), 1, R"(index("[V] M, B -> B M", w, first))");
+  one_hot.replace(
+      one_hot.find('$'), 1,
+      R"(einsum("V M, B V -> B M", w, f32(iota("B V; V") == expand("B -> B V", first))))");
+  const Comparison part = compare(same), whole = compare(one_hot);
+  EXPECT_TRUE(part.equal) << why(part);
+  EXPECT_EQ(part.assumptions, std::vector<std::string>{"0 <= ids[0, B] < |V|"});
+  EXPECT_TRUE(whole.equal) << why(whole);
+  EXPECT_EQ(whole.assumptions, std::vector<std::string>{"0 <= ids < |V|"});
+}
+
 TEST(Text, Dropout) {
   const char* file = R"(
 fn drop(x: f32[B L M], k: key[]) -> f32[B L M] { return dropout("B L M", x, fold(k, "hidden"), p=0.1) }

@@ -77,25 +77,6 @@ Obligation covers(const Split& split) {
   return result;
 }
 
-}  // namespace
-
-std::vector<Obligation> split_obligations(const Split& split) {
-  std::vector<Obligation> result;
-  if (!split.axes.empty()) {
-    result.push_back(injective(split));
-    result.push_back(covers(split));
-  }
-  if (split.dim.is_group()) {
-    std::vector<Split> parts;
-    for (const Name& factor : split.dim.factors) parts.push_back({Dim{{factor}}, {}});
-    parts[0].axes = split.axes;
-    result.push_back(rearrange_obligation(split, parts));
-  }
-  return result;
-}
-
-namespace {
-
 bool has(const std::vector<Axis>& axes, const Axis& axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
@@ -128,7 +109,43 @@ Obligation gathered(const std::string& name, const Split& from, const Split& to)
   return result;
 }
 
+/// Up to here one question for all axes together is cheap.
+constexpr size_t axes_at_once = 3;
+
+/// One axis at a time. `M/a/b` is `M/a` whose local index is a block of `b` and a place in it
+/// (gathered); so, axis by axis from the first, where each axis alone hits each entry of what it
+/// splits once, for every local size, all of them together do.
+std::vector<Obligation> axis_by_axis(const Split& split) {
+  std::vector<Obligation> result;
+  Split whole{split.dim, {}};
+  for (const Axis& axis : split.axes) {
+    const Split before = whole, alone{split.dim, {axis}};
+    whole.axes.push_back(axis);
+    result.push_back(injective(alone));
+    result.push_back(covers(alone));
+    if (!before.axes.empty()) result.push_back(gathered("split", whole, before));
+  }
+  return result;
+}
+
 }  // namespace
+
+std::vector<Obligation> split_obligations(const Split& split) {
+  std::vector<Obligation> result;
+  if (split.axes.size() > axes_at_once) {
+    result = axis_by_axis(split);
+  } else if (!split.axes.empty()) {
+    result.push_back(injective(split));
+    result.push_back(covers(split));
+  }
+  if (split.dim.is_group()) {
+    std::vector<Split> parts;
+    for (const Name& factor : split.dim.factors) parts.push_back({Dim{{factor}}, {}});
+    parts[0].axes = split.axes;
+    result.push_back(rearrange_obligation(split, parts));
+  }
+  return result;
+}
 
 std::vector<Obligation> move_obligations(const std::string& collective, const Split& from,
                                          const Split& to) {

@@ -131,7 +131,9 @@ Constraint divides(const ir::Program& program, const Divisibility& condition, bo
   result.names.insert(condition.axes.begin(), condition.axes.end());
   result.holds = [&program, condition, wanted](const Sizing& sizes) {
     int64_t product = 1;
-    for (const Axis& axis : condition.axes) product *= sizes.at(axis);
+    for (const Axis& axis : condition.axes)
+      if (__builtin_mul_overflow(product, sizes.at(axis), &product))
+        return !wanted;  // more than any size
     try {
       return (program.size(condition.dim, sizes) % product == 0) == wanted;
     } catch (const std::domain_error&) {

@@ -25,6 +25,7 @@ class Path {
   size_t next_ = 0;
   std::vector<smt::Term> answers_, definitions_;
   std::map<std::string, smt::Term> quotients_;
+  std::map<std::string, bool> asked_;
 };
 
 class Symbolic {
@@ -56,7 +57,7 @@ namespace denote {
 
 template <>
 struct Scalar<Symbolic> {
-  static Symbolic number(const std::string& text, double value);
+  static Symbolic number(const std::string& text, double value);  ///< the decimal, exactly
   static int64_t integer(const Symbolic& x);  ///< throws Unsupported unless it is a number
   static Symbolic of_key(uint64_t key) { return Symbolic(static_cast<int64_t>(key)); }
   static uint64_t key(const Symbolic& x) { return static_cast<uint64_t>(integer(x)); }

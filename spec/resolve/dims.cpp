@@ -18,6 +18,9 @@ bool contains(const std::vector<Name>& names, const Name& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
+/// More axes of two devices would be more devices than 64 bits count.
+constexpr size_t most_axes = 64;
+
 class DimDeclarer {
  public:
   DimDeclarer(World& world, size_t index)
@@ -60,6 +63,9 @@ class DimDeclarer {
         info.size = size;
     }
     auto [known, fresh] = world_.program.axes.try_emplace(entry.axis, info);
+    if (fresh && world_.program.axes.size() == most_axes + 1)
+      world_.error("E0106", entry.range,
+                   "a mesh has at most " + std::to_string(most_axes) + " axes");
     if (!fresh && known->second.size != info.size) {
       if (!known->second.size && reaches_all(world_.axis_files[entry.axis]))
         known->second = info;

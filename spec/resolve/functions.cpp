@@ -60,6 +60,7 @@ class FunctionReader {
       return written_type(world, entity_.file, type, entity_.file);
     };
     function_.axes = keys(world.files[entity_.file].axes);
+    function_.dims = keys(world.files[entity_.file].dims);
     for (size_t i = 0; i < function_.param_groups.size(); ++i)
       function_.param_types.push_back(written(*entity_.params[i].written));
     for (size_t i = 0; i < entity_.results.size(); ++i) {

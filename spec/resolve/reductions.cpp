@@ -4,6 +4,7 @@
 
 #include "spec/resolve/patterns.h"
 #include "spec/resolve/primitives.h"
+#include "spec/resolve/sizes.h"
 
 namespace shardproof::resolution {
 namespace {
@@ -119,6 +120,14 @@ std::vector<Values> argmax(Body& body, const CallSite& site) {
                            site.range, read->ranges))};
 }
 
+// `require |small| <= |large|`, unless both are known and it holds.
+void at_most(Body& body, const Dim& small, const Dim& large, SourceRange range) {
+  const ir::Program& program = body.world.program;
+  ir::Arith condition = arith_op("<=", {program.size(small), program.size(large)});
+  if (is_closed(condition) && ir::evaluate(condition, {}) != 0) return;
+  body.block->requirements.push_back({std::move(condition), body.located(range)});
+}
+
 std::vector<Values> top_k(Body& body, const CallSite& site) {
   if (!expect(body, site, 1, 1)) return unknown_result(2);
   auto read = read_pattern(body, site, 1, Right::required);
@@ -126,12 +135,14 @@ std::vector<Values> top_k(Body& body, const CallSite& site) {
   align(body, *read, read->pattern.left[0]);
   const Shape &left = read->pattern.left[0], &right = read->pattern.right;
   size_t changed = left.dims.size() == right.dims.size() ? 0 : 2;
+  size_t at = 0;
   for (size_t i = 0; changed < 2 && i < left.dims.size(); ++i)
-    changed += left.dims[i].dim == right.dims[i].dim ? 0 : 1;
+    if (!(left.dims[i].dim == right.dims[i].dim)) ++changed, at = i;
   auto dtype = summed_dtype(body, site, *read);
   if (changed != 1)
     dims_error(body, site, *read, "exactly one dim gives way to the dim of the largest");
   if (changed != 1 || !dtype) return unknown_result(2);
+  at_most(body, right.dims[at].dim, left.dims[at].dim, site.range);
   Type type;
   static_cast<Shape&>(type) = right;
   type.dtype = *dtype;

@@ -1,5 +1,6 @@
 // all_reduce: U or Max becomes a copy, R or I as written.
 #include "spec/rules/collective.h"
+#include "spec/rules/fixes.h"
 
 namespace shardproof::rules {
 
@@ -22,7 +23,8 @@ void all_reduce(Application& app) {
     refuse({.code = "E0205",
             .message = "all_reduce of a value that is not unreduced",
             .label = "there is nothing to add: a sum over copies would be as many times the value",
-            .operand = 0});
+            .operand = 0,
+            .fixes = instead(app, 0, app.pattern.right)});
 }
 
 }  // namespace shardproof::rules

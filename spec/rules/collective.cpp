@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "spec/rules/fixes.h"
 #include "spec/rules/labels.h"
 #include "spec/rules/pattern.h"
 #include "spec/rules/table.h"
@@ -128,6 +129,7 @@ void no_sum(const Application& app, const Axis& axis) {
                        : "each of the " + n + " devices holds the whole value: the sum would be " +
                              n + " times it",
           .operand = 0,
+          .fixes = instead(app, 0, app.pattern.right),
           .axes = {axis}});
 }
 

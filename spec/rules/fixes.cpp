@@ -116,6 +116,20 @@ FixHint around(const Application& app, size_t operand, FixHint hint, const Shape
   return hint;
 }
 
+/// `from`, split further over those axes of `to` that hold a sum in it, or that do not.
+Shape split_over(const Shape& from, const Shape& to, bool sums) {
+  Shape result = from;
+  for (size_t i = 0; i < std::min(from.dims.size(), to.dims.size()); ++i)
+    for (const Axis& axis : to.dims[i].axes)
+      if (const State was = state(from, axis); was != State::S && (was == State::U) == sums) {
+        result.dims[i].axes.push_back(axis);
+        result.marks.erase(axis);
+      }
+  return result;
+}
+Shape sums_taken(const Shape& from, const Shape& to) { return split_over(from, to, true); }
+Shape copies_cut(const Shape& from, const Shape& to) { return split_over(from, to, false); }
+
 }  // namespace
 
 std::optional<FixHint> conversion(const ir::Program& program, const Shape& from, const Shape& to) {
@@ -126,6 +140,32 @@ std::optional<FixHint> conversion(const ir::Program& program, const Shape& from,
 std::vector<FixHint> convert_operand(const Application& app, size_t operand, const Shape& to) {
   if (const auto hint = conversion(app.program, app.type(operand), to))
     return {around(app, operand, *hint, to)};
+  return {};
+}
+
+std::vector<FixHint> instead(const Application& app, size_t operand, const Shape& to) {
+  const Type& from = app.type(operand);
+  FixHint hint{.kind = FixHint::Kind::replace_op,
+               .operand = operand,
+               .text = "$",
+               .message = "leave out the " + app.name};
+  if (same_shape(app.program, from, to, app.operands[operand].has_gradient)) return {hint};
+  if (const auto choice = choose(from, to)) {
+    if (choice->name == app.name) return {};
+    hint.text = wrap(app.program, *choice, from, to).text;
+    hint.message = std::string(choice->name) + " instead of " + app.name;
+    hint.cost = choice->cost;
+    return {hint};
+  }
+  for (const Shape& between : {sums_taken(from, to), copies_cut(from, to)}) {
+    const auto first = choose(from, between), second = choose(between, to);
+    if (!first || !second) continue;
+    hint.text = wrap(app.program, *second, between, to).text;
+    hint.text.replace(hint.text.find('$'), 1, wrap(app.program, *first, from, between).text);
+    hint.message = std::string(first->name) + ", then " + second->name;
+    hint.cost = first->cost + second->cost;
+    return {hint};
+  }
   return {};
 }
 

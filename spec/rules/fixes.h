@@ -13,6 +13,9 @@ std::optional<FixHint> conversion(const ir::Program& program, const Shape& from,
 /// The same around operand i; nothing where there is none.
 std::vector<FixHint> convert_operand(const Application& app, size_t operand, const Shape& to);
 
+/// Instead of the op: nothing, or the one collective that makes `to` of operand i.
+std::vector<FixHint> instead(const Application& app, size_t operand, const Shape& to);
+
 FixHint reduce_operand(const Application& app, size_t operand, const std::vector<Axis>& axes);
 FixHint keep_on_root(const Application& app, size_t operand, const Axis& axis);  ///< zero_nonroot
 FixHint fan_out_operand(const Application& app, size_t operand, const Axis& axis);

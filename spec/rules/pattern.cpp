@@ -57,6 +57,7 @@ void need_sum(const Application& app, size_t operand, const Shape& left) {
                                " devices holds the whole value: the sum would be " + n + " times it"
                          : "each device holds the value: there is no maximum left to take",
             .operand = operand,
+            .fixes = instead(app, operand, app.pattern.right),
             .axes = {axis}});
   }
 }

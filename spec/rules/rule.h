@@ -16,6 +16,7 @@ struct FixHint {
     wrap_operand,     ///< replace operand i's text X by `text` with $ standing for X
     replace_pattern,  ///< the pattern's text becomes `text`
     wrap_result,      ///< replace the op's text X by `text` with $ standing for X
+    replace_op,       ///< replace the op's text by `text` with $ standing for operand i's text
     advice            ///< words only
   } kind = Kind::advice;
   size_t operand = 0;

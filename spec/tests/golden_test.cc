@@ -41,13 +41,14 @@ struct Found {
   Expected diagnostics;
   Verdict verdict;
   std::string elsewhere;  // diagnostics in other files
+  std::string unchecked;  // of a plan whose one error is E0205: fixes that do not prove it, or none
 };
 
 Found found(const std::string& path) {
   Sources sources;
   CheckedProgram checked = check(sources, path, disk_reader());
   prove(checked);
-  Found result{{}, checked.verdict(), ""};
+  Found result{{}, checked.verdict(), "", ""};
   const auto add = [&](const Diagnostic& diagnostic) {
     if (diagnostic.range.file < 0 || sources.file(diagnostic.range.file).path != path)
       result.elsewhere += diagnostic.code + " " + diagnostic.message + "\n";
@@ -57,7 +58,13 @@ Found found(const std::string& path) {
   };
   for (const Diagnostic& diagnostic : checked.diagnostics()) add(diagnostic);
   for (const PlanReport& plan : checked.plans())
-    for (const Diagnostic& diagnostic : plan.diagnostics) add(diagnostic);
+    for (const Diagnostic& diagnostic : plan.diagnostics) {
+      add(diagnostic);
+      if (diagnostic.code != "E0205" || plan.diagnostics.size() > 1) continue;
+      if (diagnostic.fixes.empty()) result.unchecked += plan.name + " has no fix\n";
+      for (const Fix& fix : diagnostic.fixes)
+        if (!fix.checked) result.unchecked += plan.name + ": " + fix.message + "\n";
+    }
   return result;
 }
 
@@ -87,6 +94,7 @@ TEST_P(Golden, IsAsAnnotated) {
   const Found actual = found(GetParam());
   EXPECT_EQ(show(actual.diagnostics), show(expected));
   EXPECT_EQ(actual.elsewhere, "");
+  EXPECT_EQ(actual.unchecked, "");
   const bool only_notes = std::all_of(expected.begin(), expected.end(),
                                       [](const auto& each) { return each.second[0] == 'L'; });
   if (only_notes) {

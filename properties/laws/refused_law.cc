@@ -1,0 +1,96 @@
+// No false alarms: a plan of the golden files that is refused, run unchecked with its outputs read
+// at their stated types, differs from the oracle on some mesh, or does not fit. Those that agree in
+// value are refused for their gradient, or out of caution: they are counted by the code.
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <iostream>
+
+#include "properties/generators/plan_run.h"
+#include "spec/check/conditions.h"
+
+namespace shardproof {
+namespace {
+
+using properties::PlanCase;
+
+struct Tally {
+  int differ = 0, unfit = 0;
+  std::map<std::string, int> equal;  ///< by code
+  std::vector<std::string> against_numbers;
+};
+
+/// True where some mesh shows a difference. Throws where it cannot be run on any.
+bool differs(const Program& program, const PlanReport& report) {
+  const CheckedProgram& checked = program.checked();
+  PlanCase one{{&checked.program(), &checked.types(), &program.sources(), report.function},
+               properties::derived_backwards(program),
+               {},
+               {},
+               {}};
+  const auto conditions = conditions_of(checked.program(), checked.types(report.function));
+  int runs = 0;
+  for (unsigned seed = 1; runs < 4 && seed < 16; ++seed) {
+    const auto wanted = properties::draw(one, conditions, seed, seed % 2 == 0);
+    if (!wanted) continue;
+    ++runs;
+    const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
+    if (!properties::difference(got, *wanted, {1e-9}).empty()) return true;
+  }
+  if (runs == 0) throw PlanError("nothing is claimed at small sizes");
+  return false;
+}
+
+std::string code_of(const PlanReport& report) {
+  for (const Diagnostic& each : report.diagnostics)
+    if (each.severity == Severity::error) return each.code;
+  return "none";
+}
+
+void run_file(const std::string& path, Tally& tally) {
+  CheckOptions options;
+  options.fixes = false;
+  const Program program = Program::load(path, disk_reader(), options);
+  if (!program.checked().readable()) return;
+  for (const PlanReport& report : program.checked().plans()) {
+    const ir::Function& function = program.checked().program().functions.at(report.function);
+    if (function.imported || function.trusted || report.verdict != Verdict::refuted ||
+        function.kind != ir::Function::Kind::plan)
+      continue;
+    try {
+      const std::string code = code_of(report);
+      if (differs(program, report)) {
+        ++tally.differ;
+        continue;
+      }
+      ++tally.equal[code];
+      if (code.starts_with("E04"))  // the model said no, and the numbers do not
+        tally.against_numbers.push_back(path + " " + report.name + " " + code);
+    } catch (const std::exception&) {
+      ++tally.unfit;
+    }
+  }
+}
+
+TEST(Refused, GoldenPlansDifferWhenTheyAreRun) {
+  Tally tally;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(SHARDPROOF_SOURCE_DIR "/spec/tests"))
+    if (const std::string path = entry.path().string();
+        entry.path().extension() == ".shard" && path.find("/syntax/") == std::string::npos)
+      run_file(path, tally);
+  std::cout << "    " << tally.differ << " refused plans differ, " << tally.unfit
+            << " do not fit or cannot be run; equal in value:";
+  int equal = 0;
+  for (const auto& [code, count] : tally.equal) {
+    std::cout << " " << code << " " << count;
+    equal += count;
+  }
+  std::cout << "\n";
+  for (const std::string& each : tally.against_numbers) std::cout << "      " << each << "\n";
+  EXPECT_GT(tally.differ, 80);
+  EXPECT_LT(equal, tally.differ);
+}
+
+}  // namespace
+}  // namespace shardproof

@@ -1,0 +1,227 @@
+// The solver on the smallest shape: every axis 2 and every dim the least that divides, a whole
+// small plan run symbolically on all devices, its results put together at the stated types, against
+// the model on one device. It must agree with the checker. Functions are uninterpreted: what the
+// solver finds is tried in double before it counts.
+#include <gtest/gtest.h>
+
+#include <cstdlib>
+#include <filesystem>
+#include <iostream>
+#include <numeric>
+
+#include "properties/laws/symbolic_plan.h"
+
+namespace shardproof::properties {
+namespace {
+
+using Kind = Verdict3::Kind;
+
+constexpr size_t most_ops = 60;
+
+bool full() { return std::getenv("SHARDPROOF_FULL") != nullptr; }
+
+/// Refused plans that give the model's values at every small shape, as `file plan`.
+const std::map<std::string, const char*> right_values = {
+    {"b07_all_reduce_copy_broken p", "its pattern names no axis: nothing would be added"},
+    {"b07_all_reduce_invariant_broken p", "its pattern names no axis"},
+    {"e0205_all_reduce p", "its pattern names no axis"},
+    {"b13_same_dim_broken p", "its pattern moves nothing"},
+    {"e0206_all_gather p", "its pattern moves nothing"},
+    {"c03_no_fan_out_broken p", "only the gradient is wrong"},
+    {"c05_step_broken p", "only the gradient is wrong"},
+    {"c05_wrong_exit_broken p", "only the gradient is wrong"},
+    {"c07_broken keys_t", "only the gradient is wrong"},
+    {"e0203_copy p", "only the gradient is wrong"},
+    {"e0203_split p", "only the gradient is wrong"},
+    {"e0209_result p", "the value refused is not used"},
+    {"e0306_mark p", "only the gradient is wrong"},
+    {"d07_repeated_dim_broken p", "a name stands for two indices"},
+    {"e0305_new_dim p", "the names of its dims"},
+    {"e0305_order p", "the names of its dims"},
+    {"e0305_pointwise p", "the names of its dims"},
+    {"d04_broken p", "the names of its dims"},
+    {"e0404_axis_size p", "equal, by the size that it may not name"},
+    {"c02_fraction_broken p",
+     "a copy over |t| is counted |t| times: right, and refused as a sum with a copy"},
+    {"e0210_exp p", "too many cases"},
+};
+
+/// Why a refused plan cannot be run on devices at all: that is a difference too.
+bool cannot_run(const std::string& why) {
+  for (const char* text :
+       {" there", "is not one op", "would move data between devices", "gains or loses axes",
+        "beyond the end of a dim", "no small shape", "a parameter that is a maximum"})
+    if (why.ends_with(text)) return true;
+  return false;
+}
+
+/// Gradients take seconds a file to check.
+bool left_out(const std::string& path) {
+  return !full() && disk_reader()(path).value().find("grad(") != std::string::npos;
+}
+
+size_t ops_of(const ir::Program& program, const ir::Block& block) {
+  size_t count = 0;
+  for (const ir::Instr& instr : block.instrs) {
+    ++count;
+    if (auto* call = std::get_if<ir::Call>(&instr.op))
+      count += ops_of(program, program.functions.at(call->function).body);
+    if (auto* scan = std::get_if<ir::Scan>(&instr.op)) count += 2 * ops_of(program, *scan->body);
+  }
+  return count;
+}
+
+/// Every dim at least 2 (shape 0) or unequal (shape 1 and on), and a multiple of the axes on it.
+std::optional<denote::Sizes> smallest_sizes(const CheckedProgram& checked, unsigned shape) {
+  const ir::Program& program = checked.program();
+  denote::Sizes sizes;
+  std::map<Name, int64_t> all;
+  for (const auto& [axis, info] : program.axes) {
+    sizes.mesh.push_back({axis, info.size.value_or(2)});
+    all[axis] = sizes.mesh.back().second;
+  }
+  int64_t next = 0;
+  for (const auto& [name, info] : program.dims)
+    if (info.kind == ir::DimInfo::Kind::plain) sizes.dims[name] = 2 + (shape * ++next) % 3;
+  const auto divide = [&](const Shape& type) {
+    for (const Split& split : type.dims) {
+      int64_t shards = 1;
+      for (const Axis& axis : split.axes) shards *= sizes.axis(axis);
+      const std::vector<Name> base = program.base(split.dim);
+      if (auto dim = sizes.dims.find(base.empty() ? "" : base[0]); dim != sizes.dims.end())
+        dim->second = std::lcm(dim->second, shards);
+    }
+  };
+  for (size_t f = 0; f < program.functions.size(); ++f)
+    for (const Type& type : checked.types(f)) divide(type);
+  for (const auto& [name, size] : sizes.dims) all[name] = size;
+  try {
+    for (const ir::Requirement& requirement : program.requirements)
+      if (ir::evaluate(requirement.condition, all) == 0) return std::nullopt;
+  } catch (const std::domain_error&) {
+    return std::nullopt;
+  }
+  return sizes.devices() <= 8 ? std::optional(sizes) : std::nullopt;
+}
+
+/// By code of a plan's first error; "" of one that is proved.
+std::string code_of(const PlanReport& plan) {
+  for (const Diagnostic& each : plan.diagnostics)
+    if (each.severity == Severity::error) return each.code;
+  return "";
+}
+
+struct Tally {
+  std::map<std::string, std::map<Kind, int>> found;  ///< by code
+  std::map<std::string, int> reasons;
+  int larger = 0;
+};
+
+const char* name(Kind kind) {
+  switch (kind) {
+    case Kind::equal:
+      return "equal";
+    case Kind::differs:
+      return "differs";
+    case Kind::in_doubt:
+      return "in doubt";
+    case Kind::undecided:
+      return "undecided";
+    case Kind::no_run:
+      return "not run";
+  }
+  return "";
+}
+
+bool has_integers(const ir::Function& function) {
+  return std::any_of(function.params.begin(), function.params.end(),
+                     [&](ir::ValueId v) { return !is_float(function.values.at(v).type.dtype); });
+}
+
+Verdict3 run(const CheckedProgram& checked, size_t plan, const denote::Sizes& sizes, unsigned draw,
+             smt::Solver& solver) try {
+  const PlanBudget budget{.cases = full() ? 24u : 8u, .nodes = full() ? 4000u : 2000u};
+  return SymbolicPlan(checked, plan, sizes, draw, solver, budget).run();
+} catch (const std::exception& error) {  // sizes that its dims cannot have
+  return {Kind::no_run, error.what()};
+}
+
+/// The worst of what is found at the shape, for a plan that is proved; for others the first
+/// difference at some shape.
+Verdict3 judge(const CheckedProgram& checked, size_t plan, bool proved, smt::Solver& solver) {
+  Verdict3 result{Kind::no_run, "no small shape"};
+  const unsigned draws = has_integers(checked.program().functions.at(plan)) ? 2 : 1;
+  for (unsigned shape = 0; shape < (proved ? 1u : 3u); ++shape) {
+    const auto sizes = smallest_sizes(checked, shape);
+    for (unsigned draw = 0; sizes && draw < draws; ++draw) {
+      const Verdict3 next = run(checked, plan, *sizes, draw, solver);
+      if (next.kind == Kind::differs) return next;
+      if (result.text == "no small shape" || next.kind > result.kind) result = next;
+    }
+  }
+  return result;
+}
+
+void run_file(const std::string& path, smt::Solver& solver, Tally& tally) {
+  Sources sources;
+  CheckOptions options;
+  options.fixes = false;
+  const CheckedProgram checked = check(sources, path, disk_reader(), options);
+  if (!checked.readable() || checked.verdict() == Verdict::invalid) return;
+  for (const PlanReport& plan : checked.plans()) {
+    const ir::Function& function = checked.program().functions.at(plan.function);
+    const bool proved = plan.verdict == Verdict::proved;
+    if (plan.imported || function.trusted || function.implements_grad || function.uses_gradients)
+      continue;
+    if (!proved && plan.verdict != Verdict::refuted) continue;
+    if (ops_of(checked.program(), function.body) > most_ops) {
+      ++tally.larger;
+      continue;
+    }
+    const std::string code = proved ? "" : code_of(plan);
+    const Verdict3 found = judge(checked, plan.function, proved, solver);
+    ++tally.found[code][found.kind];
+    if (found.kind != Kind::equal && found.kind != Kind::differs) ++tally.reasons[found.text];
+    const std::string name_here = std::filesystem::path(path).stem().string() + " " + function.name;
+    if (proved) {
+      EXPECT_NE(found.kind, Kind::differs) << name_here << ": " << found.text;
+    } else {
+      const bool shown =
+          found.kind == Kind::differs || (found.kind == Kind::no_run && cannot_run(found.text));
+      EXPECT_NE(shown, right_values.count(name_here) == 1)
+          << name_here << " " << code << " " << name(found.kind) << " " << found.text;
+    }
+  }
+}
+
+std::vector<std::string> files() {
+  std::vector<std::string> paths;
+  for (const auto& entry :
+       std::filesystem::recursive_directory_iterator(SHARDPROOF_SOURCE_DIR "/spec/tests"))
+    if (const std::string path = entry.path().string();
+        entry.path().extension() == ".shard" && path.find("/syntax/") == std::string::npos &&
+        path.find("/impossible/") == std::string::npos && !left_out(path))
+      paths.push_back(path);
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+TEST(SymbolicPlans, AgreeWithTheCheckerOnTheSmallestShape) {
+  // Bounded by resources: a loaded machine changes nothing.
+  smt::Solver solver({.milliseconds = full() ? 2000u : 200u, .resources = 1'000'000});
+  Tally tally;
+  for (const std::string& path : files()) run_file(path, solver, tally);
+  EXPECT_GE(tally.found[""][Kind::equal], 100);
+  for (const auto& [code, kinds] : tally.found) {
+    std::cout << "    " << (code.empty() ? "proved" : code) << ":";
+    for (const auto& [kind, count] : kinds) std::cout << " " << name(kind) << " " << count;
+    std::cout << "\n";
+  }
+  for (const auto& [reason, count] : tally.reasons)
+    std::cout << "      " << count << "  " << reason << "\n";
+  std::cout << "    " << tally.larger << " plans of more than " << most_ops << " ops left out; "
+            << solver.questions() << " questions, " << solver.seconds() << " s in the solver\n";
+}
+
+}  // namespace
+}  // namespace shardproof::properties
