@@ -155,6 +155,9 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
     const Name name = i < function.result_names.size() ? function.result_names[i] : "";
     const Slot slot = slot_of(compiler, placement, name, function.results.at(i));
     const exec::Ref& made = results[i].expression->ref;
+    if (made.extents != slot.extents)
+      throw PlanError("result " + std::to_string(i) + " of " + function.name + " does not fit " +
+                      to_string(slot.type));
     state->outputs.push_back(slot);
     // Made where it is wanted, unless a part of a buffer, an input, or a result twice.
     if (compiler.is_whole(made) && made.element == slot.element &&

@@ -82,12 +82,30 @@ void set(Tensor& tensor, size_t i, double value) {
 
 namespace {
 
-void spread(PlanCase& one, std::mt19937_64& rng) {
+/// With whole summands.
+denote::Distributed<double> distribute_exactly(const denote::Geometry& geometry, const Type& type,
+                                               const denote::Array<double>& x,
+                                               std::mt19937_64& rng) {
+  denote::Array<denote::Rational> whole{x.shape, {}};
+  for (double each : x.data) whole.data.emplace_back(static_cast<int64_t>(each));
+  denote::Distributed<double> held;
+  for (const auto& own : denote::distribute(geometry, type, whole, rng)) {
+    held.push_back({own.shape, {}});
+    for (const denote::Rational& each : own.data)
+      held.back().data.push_back(static_cast<double>(each.numerator()));
+  }
+  return held;
+}
+
+void spread(PlanCase& one, std::mt19937_64& rng, bool ties) {
   const denote::Geometry geometry(program_of(one), one.sizes);
   one.local.clear();
-  for (size_t i = 0; i < one.whole.size(); ++i)
-    one.local.push_back(
-        denote::distribute(geometry, one.unit.type(plan_of(one).params.at(i)), one.whole[i], rng));
+  for (size_t i = 0; i < one.whole.size(); ++i) {
+    const Type& type = one.unit.type(plan_of(one).params.at(i));
+    one.local.push_back(ties && is_float(type.dtype)
+                            ? distribute_exactly(geometry, type, one.whole[i], rng)
+                            : denote::distribute(geometry, type, one.whole[i], rng));
+  }
   if (plan_of(one).saved_params.empty()) return;
   const std::vector<denote::Distributed<double>> primal(
       one.local.begin(), one.local.begin() + static_cast<std::ptrdiff_t>(own_params(one)));
@@ -126,7 +144,7 @@ std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned s
     try {
       std::vector<oracle::Tensor> wanted = claimed(one);
       if (!finite(wanted)) continue;
-      spread(one, rng);
+      spread(one, rng, draw == Draw::ties);
       return wanted;
     } catch (const oracle::Error&) {
       return std::nullopt;  // an index beyond its dim at these sizes

@@ -1,0 +1,212 @@
+#include "properties/programs/draft.h"
+
+#include <algorithm>
+#include <tuple>
+
+namespace shardproof::programs {
+
+Drafted Draft::param(const Layout& layout, const std::string& dtype) {
+  const Word name = (dtype == "f32" ? "x" : "ids") + std::to_string(params_.size());
+  params_.push_back({name, dtype, layout});
+  Drafted x{name, name, layout, {1, {}}, {1, {}}, 0, dtype != "f32"};
+  if (layout.has('U')) x.size.log2 = x.noise.log2 = 9;  // its summands are larger than it is
+  return x;
+}
+
+Drafted Draft::value(const std::string& model, const std::string& plan, const Layout& layout,
+                     const std::vector<const Drafted*>& from) {
+  const Word name = "v" + std::to_string(names_++);
+  std::vector<Word> models, plans;
+  Drafted result{name, name, layout, {}, {}, 0, true};
+  for (const Drafted* each : from) {
+    models.push_back(each->model);
+    plans.push_back(each->plan);
+    result.fraction = std::max(result.fraction, each->fraction);
+    result.free = result.free && each->free;
+  }
+  model_.push_back({name, model, models});
+  plan_.push_back({name, plan, plans});
+  return result;
+}
+
+void Draft::move_to(Drafted& x, const std::string& op, Layout layout, const std::string& more) {
+  const Word name = "m" + std::to_string(moved_++);
+  plan_.push_back(
+      {name,
+       op + "(\"" + x.layout.text() + " -> " + layout.text() + "\", " + x.plan + more + ")",
+       {x.plan}});
+  x.plan = name;
+  x.layout = std::move(layout);
+}
+
+void Draft::gather(Drafted& x, const Word& dim, bool invariant) {
+  Layout to = x.layout;
+  const Word axis = to.find(dim)->axes.back();
+  to.find(dim)->axes.pop_back();
+  if (invariant) to.marks[axis] = 'I';
+  move_to(x, "all_gather", to);
+}
+
+void Draft::slice(Drafted& x, const Word& dim, const Word& axis) {
+  Layout to = x.layout;
+  to.marks.erase(axis);
+  to.find(dim)->axes.push_back(axis);
+  move_to(x, "slice", to);
+}
+
+void Draft::move(Drafted& x, const Word& from, const Word& dim) {
+  Layout to = x.layout;
+  to.find(dim)->axes.push_back(to.find(from)->axes.back());
+  to.find(from)->axes.pop_back();
+  move_to(x, "all_to_all", to);
+}
+
+void Draft::reduce(Drafted& x, const Word& axis, bool invariant) {
+  Layout to = x.layout;
+  to.marks.erase(axis);
+  if (invariant) to.marks[axis] = 'I';
+  move_to(x, "all_reduce", to);
+}
+
+void Draft::scatter(Drafted& x, const Word& axis, const Word& dim) {
+  Layout to = x.layout;
+  to.marks.erase(axis);
+  to.find(dim)->axes.push_back(axis);
+  move_to(x, "psum_scatter", to);
+}
+
+void Draft::fan_out(Drafted& x, const Word& axis) {
+  Layout to = x.layout;
+  to.marks.erase(axis);
+  move_to(x, "fan_out", to);
+}
+
+void Draft::keep_one(Drafted& x, const Word& axis) {
+  Layout to = x.layout;
+  to.marks[axis] = 'U';
+  move_to(x, "zero_nonroot", to);
+}
+
+void Draft::pad(Drafted& x, const Word& dim) {
+  Layout to = x.layout;
+  to.marks[to.find(dim)->axes.back()] = 'U';
+  to.find(dim)->axes.pop_back();
+  move_to(x, "zero_pad", to);
+}
+
+void Draft::pass_round(Drafted& x, const Word& dim) {
+  const std::string pattern = x.layout.text(dim);
+  for (const char* by : {"1", "-1"}) {
+    const Word name = "m" + std::to_string(moved_++);
+    plan_.push_back(
+        {name,
+         "ppermute(\"" + pattern + " -> " + pattern + "\", " + x.plan + ", by=" + by + ")",
+         {x.plan}});
+    x.plan = name;
+  }
+}
+
+void Draft::save(Drafted& x) {
+  const Word name = "m" + std::to_string(moved_++);
+  plan_.push_back({name, "save(" + x.plan + ")", {x.plan}});
+  x.plan = name;
+}
+
+void Draft::replicate(Drafted& x, const Word& axis) {
+  const char state = x.layout.state(axis);
+  if (state == 'U' || state == 'M') reduce(x, axis);
+  if (state == 'I') fan_out(x, axis);
+  if (state != 'S') return;
+  const Word dim = x.layout.holder(axis)->dim;
+  while (x.layout.holder(axis)) gather(x, dim);
+}
+
+void Draft::whole(Drafted& x, const Word& dim) {
+  while (!x.layout.find(dim)->axes.empty()) gather(x, dim);
+}
+
+void Draft::relayout(Drafted& x, const Word& dim, const std::vector<Word>& axes) {
+  const auto own = [&]() -> const std::vector<Word>& { return x.layout.find(dim)->axes; };
+  while (own().size() > axes.size() || !std::equal(own().begin(), own().end(), axes.begin()))
+    gather(x, dim);
+  while (own().size() < axes.size()) {
+    const Word& axis = axes[own().size()];
+    const Piece* holder = x.layout.holder(axis);
+    const char state = x.layout.state(axis);
+    if (holder && holder->axes.back() == axis) {
+      move(x, Word(holder->dim), dim);
+    } else if (state == 'U') {
+      scatter(x, axis, dim);
+    } else {
+      if (state == 'S' || state == 'M') replicate(x, axis);
+      slice(x, dim, axis);
+    }
+  }
+}
+
+void Draft::clear(Drafted& x, char mark) {
+  for (const Word& axis : mesh_)
+    if (x.layout.state(axis) == mark) replicate(x, axis);
+}
+
+void Draft::agree(Drafted& a, Drafted& b, Mixing mixing, Coins& coins) {
+  clear(a, 'M');
+  clear(b, 'M');
+  // By value: relayout changes what it is read from.
+  const std::vector<Piece> dims = a.layout.dims;
+  for (const Piece& piece : dims) {
+    if (!b.layout.find(piece.dim)) continue;
+    if (coins.one_in(4)) {
+      whole(a, piece.dim);
+      whole(b, piece.dim);
+    } else {
+      relayout(b, piece.dim, std::vector<Word>(a.layout.find(piece.dim)->axes));
+    }
+  }
+  // A later dim may have taken an axis of an earlier one.
+  for (const Piece& piece : dims)
+    if (b.layout.find(piece.dim) &&
+        a.layout.find(piece.dim)->axes != b.layout.find(piece.dim)->axes) {
+      whole(a, piece.dim);
+      whole(b, piece.dim);
+    }
+  for (const Word& axis : mesh_) agree_on(axis, a, b, mixing, coins);
+}
+
+void Draft::agree_on(const Word& axis, Drafted& a, Drafted& b, Mixing mixing, Coins& coins) {
+  const auto states = [&] { return std::pair(a.layout.state(axis), b.layout.state(axis)); };
+  auto [sa, sb] = states();
+  if (sa == 'S' && sb == 'S') {
+    if (a.layout.holder(axis)->dim == b.layout.holder(axis)->dim) return;
+    replicate(coins.one_in(2) ? a : b, axis);
+  } else if (sa == 'S' || sb == 'S') {
+    replicate(sa == 'S' ? b : a, axis);
+  }
+  std::tie(sa, sb) = states();
+  if (sa == 'S' || sb == 'S') return;
+  if (mixing == Mixing::product && sa == 'U' && sb == 'U') reduce(coins.one_in(2) ? a : b, axis);
+  std::tie(sa, sb) = states();
+  if (mixing == Mixing::sum && (sa == 'U') != (sb == 'U')) {
+    Drafted& other = sa == 'U' ? b : a;
+    if (coins.one_in(3))
+      reduce(sa == 'U' ? a : b, axis);
+    else
+      keep_one(other, axis);
+  }
+  std::tie(sa, sb) = states();
+  if (sa == 'I' && sb != 'I') fan_out(a, axis);
+  if (sb == 'I' && sa != 'I') fan_out(b, axis);
+}
+
+std::vector<Line> Draft::needed(const std::vector<Line>& lines, const Word& result) {
+  std::set<Word> wanted{result};
+  std::vector<Line> kept;
+  for (size_t i = lines.size(); i-- > 0;) {
+    if (!wanted.count(lines[i].name)) continue;
+    wanted.insert(lines[i].uses.begin(), lines[i].uses.end());
+    kept.push_back(lines[i]);
+  }
+  return {kept.rbegin(), kept.rend()};
+}
+
+}  // namespace shardproof::programs

@@ -1,0 +1,83 @@
+#pragma once
+// A program on its way: the same lines twice, as a fn on whole tensors and as a plan on a mesh.
+// What the plan does more than the fn are redistributions, which the fn has nothing of.
+#include <set>
+#include <string>
+#include <vector>
+
+#include "properties/programs/choices.h"
+#include "properties/programs/growth.h"
+#include "properties/programs/layout.h"
+
+namespace shardproof::programs {
+
+struct Drafted {
+  Word model, plan;  ///< its names in the fn and in the plan
+  Layout layout;
+  Growth size, noise;  ///< bounds of |x|, and of its error in units of the last place of 1
+  int fraction = 0;    ///< bits behind the point
+  bool free = false;   ///< without gradient
+};
+
+struct Line {
+  Word name;
+  std::string text;
+  std::vector<Word> uses;
+};
+
+struct Param {
+  Word name;
+  std::string dtype;
+  Layout layout;
+};
+
+class Draft {
+ public:
+  explicit Draft(std::vector<Word> mesh) : mesh_(std::move(mesh)) {}
+
+  const std::vector<Word>& mesh() const { return mesh_; }
+  const std::vector<Param>& params() const { return params_; }
+
+  Drafted param(const Layout& layout, const std::string& dtype = "f32");
+  /// A value of both bodies. `how` of names gives the right side.
+  Drafted value(const std::string& model, const std::string& plan, const Layout& layout,
+                const std::vector<const Drafted*>& from);
+
+  // Redistributions: lines of the plan alone.
+  void gather(Drafted& x, const Word& dim, bool invariant = false);  ///< the last axis
+  void slice(Drafted& x, const Word& dim, const Word& axis);
+  void move(Drafted& x, const Word& from, const Word& to);  ///< the last axis
+  void reduce(Drafted& x, const Word& axis, bool invariant = false);
+  void scatter(Drafted& x, const Word& axis, const Word& dim);
+  void fan_out(Drafted& x, const Word& axis);
+  void keep_one(Drafted& x, const Word& axis);
+  void pad(Drafted& x, const Word& dim);
+  void pass_round(Drafted& x, const Word& dim);  ///< there and back
+  void save(Drafted& x);
+
+  void replicate(Drafted& x, const Word& axis);
+  void whole(Drafted& x, const Word& dim);
+  void relayout(Drafted& x, const Word& dim, const std::vector<Word>& axes);
+  void clear(Drafted& x, char mark);
+
+  enum class Mixing { sum, product };
+  /// Brings two operands to types that one op may have: shared dims split alike, and on each axis
+  /// states that go together.
+  void agree(Drafted& a, Drafted& b, Mixing mixing, Coins& coins);
+
+  /// The lines that the value needs, in order.
+  std::vector<Line> model_lines(const Word& result) const { return needed(model_, result); }
+  std::vector<Line> plan_lines(const Word& result) const { return needed(plan_, result); }
+
+ private:
+  void move_to(Drafted& x, const std::string& op, Layout layout, const std::string& more = "");
+  void agree_on(const Word& axis, Drafted& a, Drafted& b, Mixing mixing, Coins& coins);
+  static std::vector<Line> needed(const std::vector<Line>& lines, const Word& result);
+
+  std::vector<Word> mesh_;
+  std::vector<Param> params_;
+  std::vector<Line> model_, plan_;
+  int names_ = 0, moved_ = 0;
+};
+
+}  // namespace shardproof::programs

@@ -1,0 +1,38 @@
+#pragma once
+// How a drafted value lies on the mesh: what a type says, without a dtype. Written from the
+// notation alone, so that a program is drafted by other code than that which judges it.
+#include <map>
+#include <string>
+#include <vector>
+
+namespace shardproof::programs {
+
+using Word = std::string;
+
+struct Piece {
+  Word dim;
+  std::vector<Word> axes;  ///< major first
+  bool operator==(const Piece&) const = default;
+};
+
+struct Layout {
+  std::vector<Piece> dims;
+  std::map<Word, char> marks;  ///< axis to U, I or M
+
+  const Piece* find(const Word& dim) const;
+  Piece* find(const Word& dim);
+  const Piece* holder(const Word& axis) const;  ///< the dim that the axis splits
+  /// S, U, I, M or R.
+  char state(const Word& axis) const;
+  bool has(char mark) const;
+  std::string dims_text(const Word& bracketed = "") const;  ///< `A/d [B]`
+  std::string marks_text() const;                           ///< `{U_t}`
+  std::string text(const Word& bracketed = "") const;       ///< as in a pattern
+  std::string type(const std::string& dtype) const;
+  std::string whole() const;  ///< the dims alone, `A B`
+};
+
+/// The layout of its gradient.
+Layout dual(const Layout& layout, const std::vector<Word>& mesh);
+
+}  // namespace shardproof::programs

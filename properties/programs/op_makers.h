@@ -1,0 +1,32 @@
+#pragma once
+// What the ops of the table share.
+#include <optional>
+
+#include "properties/programs/ops.h"
+
+namespace shardproof::programs {
+
+std::optional<Drafted> add(Workshop& shop, Drafted a, Drafted b);
+std::optional<Drafted> subtract(Workshop& shop, Drafted a, Drafted b);
+std::optional<Drafted> multiply(Workshop& shop, Drafted a, Drafted b);
+std::optional<Drafted> scale(Workshop& shop, Drafted a, Drafted b);
+std::optional<Drafted> rectify(Workshop& shop, Drafted a, Drafted b);
+std::optional<Drafted> choose(Workshop& shop, Drafted a, Drafted b);
+std::optional<Drafted> squash(Workshop& shop, Drafted a, Drafted b);
+std::optional<Drafted> number(Workshop& shop, Drafted a, Drafted b);
+
+std::optional<Drafted> join(Workshop& shop, Drafted a, Drafted b);
+std::optional<Drafted> look_up(Workshop& shop, Drafted a, Drafted b);
+std::optional<Drafted> add_up(Workshop& shop, Drafted a, Drafted b);
+
+/// Sum over some dims; split ones become U.
+Drafted sum_over(Workshop& shop, Drafted a, const std::vector<Word>& dims);
+/// Size, noise and fraction of a product.
+void set_product(Drafted& r, const Drafted& a, const Drafted& b);
+std::vector<Piece> whole_dims(const Layout& layout);
+/// Axes on which x is R, in any order, perhaps none.
+std::vector<Word> some_free_axes(Workshop& shop, const Layout& x);
+/// A dim of the pool that neither has; empty where there is none.
+Word fresh_dim(Workshop& shop, const Layout& a, const Layout& b);
+
+}  // namespace shardproof::programs

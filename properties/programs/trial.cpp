@@ -1,0 +1,209 @@
+#include "properties/programs/trial.h"
+
+#include <algorithm>
+#include <numeric>
+
+#include "spec/check/conditions.h"
+
+namespace shardproof::programs {
+
+using properties::Bound;
+using properties::PlanCase;
+
+Program load(const std::string& text) {
+  CheckOptions options;
+  options.fixes = false;
+  return Program::load(
+      "random.shard",
+      [&](const std::string& path) -> std::optional<std::string> {
+        return path == "random.shard" ? std::optional(text) : std::nullopt;
+      },
+      options);
+}
+
+namespace {
+
+int64_t entries(const ir::Program& program, const denote::Sizes& sizes) {
+  int64_t most = 0;
+  for (const ir::Function& function : program.functions)
+    for (const ir::Value& value : function.values) {
+      int64_t count = 1;
+      for (const Split& split : value.type.dims) count *= program.size(split.dim, sizes.dims);
+      most = std::max(most, count);
+    }
+  return most;
+}
+
+std::vector<Divisibility> all_conditions(const CheckedProgram& checked) {
+  std::vector<Divisibility> conditions;
+  for (size_t f = 0; f < checked.program().functions.size(); ++f)
+    if (checked.program().functions[f].kind == ir::Function::Kind::plan)
+      for (const Divisibility& each : conditions_of(checked.program(), checked.types(f)))
+        conditions.push_back(each);
+  return conditions;
+}
+
+denote::Sizes sizes_on(const CheckedProgram& checked, const std::vector<int>& mesh,
+                       const Choices& choices, int least) {
+  const ir::Program& program = checked.program();
+  denote::Sizes sizes;
+  size_t i = 0;
+  for (const Axis& axis : program.axis_names()) sizes.mesh.push_back({axis, mesh.at(i++)});
+  i = 0;
+  for (const auto& [name, info] : program.dims)
+    if (info.kind == ir::DimInfo::Kind::plain && !info.size)
+      sizes.dims[name] = choices.dims.at(i++ % choices.dims.size());
+  for (const Divisibility& condition : all_conditions(checked)) {
+    int64_t shards = 1;
+    for (const Axis& axis : condition.axes) shards *= sizes.axis(axis);
+    for (const Name& base : program.base(condition.dim))
+      if (auto found = sizes.dims.find(base); found != sizes.dims.end()) {
+        found->second = std::lcm(found->second, shards);
+        break;
+      }
+  }
+  const bool ids = std::any_of(
+      program.functions.begin(), program.functions.end(), [](const ir::Function& function) {
+        return std::any_of(function.params.begin(), function.params.end(), [&](ir::ValueId v) {
+          return is_integer(function.values[v].type.dtype);
+        });
+      });
+  for (auto& [dim, size] : sizes.dims)
+    if (size < (ids ? 2 : least)) size = 2;
+  return sizes;
+}
+
+}  // namespace
+
+denote::Sizes point(const CheckedProgram& checked, const Choices& choices, int attempt) {
+  std::vector<int> mesh = choices.mesh;
+  std::rotate(mesh.begin(), mesh.begin() + attempt % 4, mesh.end());
+  mesh.resize(checked.program().axis_names().size());
+  for (;;) {
+    const denote::Sizes sizes = sizes_on(checked, mesh, choices, attempt ? 2 : 1);
+    const auto largest = std::max_element(mesh.begin(), mesh.end());
+    if (*largest == 1 ||
+        (sizes.devices() <= choices.ranks && entries(checked.program(), sizes) <= 5000))
+      return sizes;
+    --*largest;
+  }
+}
+
+namespace {
+
+PlanCase case_of(const Program& program, const Name& plan) {
+  const CheckedProgram& checked = program.checked();
+  return {{&checked.program(), &checked.types(), &program.sources(), program.plan(plan).function},
+          properties::derived_backwards(program),
+          {},
+          {},
+          {}};
+}
+
+std::map<Word, int64_t> all_dims(const denote::Sizes& sizes) {
+  std::map<Word, int64_t> dims(sizes.dims.begin(), sizes.dims.end());
+  dims["P"] = 2;
+  return dims;
+}
+
+/// Bits of the mantissa that the numbers must fit, and how far they may be off where they do not.
+Bound bound_for(bool exact, double bits, int mantissa, double rounding) {
+  if (exact && bits <= mantissa) return {0, 0};
+  return {0, std::ldexp(8 * rounding, -mantissa)};
+}
+
+std::string at(const PlanCase& one, const char* precision, const std::string& found) {
+  return found.empty() ? "" : properties::text(one) + ", " + precision + ": " + found;
+}
+
+bool would_see(const std::vector<oracle::Tensor>& wanted, const Bound& bound) {
+  for (const oracle::Tensor& tensor : wanted) {
+    std::vector<double> more = tensor.data;
+    for (double& x : more) x *= 1.001;
+    if (!properties::difference(more, tensor.data, bound).empty()) return true;
+  }
+  return false;
+}
+
+void compare(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, const Bound& f64,
+             const Bound& f32, Outcome& outcome) {
+  outcome.ran = true;
+  outcome.bitwise = f64.absolute == 0;
+  outcome.bitwise_f32 = f32.absolute == 0;
+  outcome.sharp = would_see(wanted, f32);
+  const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
+  outcome.difference = at(one, "f64", properties::difference(got, wanted, f64));
+  if (!outcome.difference.empty()) return;
+  if (got != properties::run_on_ranks(one, {.precision = Precision::f64, .reuse_memory = false}))
+    outcome.difference = at(one, "f64", "other bits the second time");
+  if (!outcome.difference.empty()) return;
+  const auto rough = properties::run_on_ranks(one, {.precision = Precision::f32});
+  outcome.difference = at(one, "f32", properties::difference(rough, wanted, f32));
+}
+
+Outcome try_plan(const Program& program, const Name& plan, const Choices& choices, int attempt,
+                 const std::function<void(PlanCase&, const std::vector<oracle::Tensor>&, Outcome&)>&
+                     compare_with) {
+  Outcome outcome;
+  PlanCase one = case_of(program, plan);
+  one.sizes = point(program.checked(), choices, attempt);
+  const unsigned seed = choices.data + static_cast<unsigned>(attempt);
+  const auto wanted = properties::draw_inputs(one, seed, choices.exact);
+  if (!wanted) return outcome;
+  try {
+    compare_with(one, *wanted, outcome);
+  } catch (const std::exception& error) {
+    outcome.ran = true;
+    outcome.difference = at(one, "fails", error.what());
+  }
+  return outcome;
+}
+
+}  // namespace
+
+Outcome try_values(const Program& program, const RandomProgram& drafted, const Choices& choices,
+                   int attempt) {
+  return try_plan(program, "p", choices, attempt,
+                  [&](PlanCase& one, const auto& wanted, Outcome& outcome) {
+                    const auto dims = all_dims(one.sizes);
+                    const double bits = exact_bits(drafted, dims), off = rounding(drafted, dims);
+                    compare(one, wanted, bound_for(choices.exact, bits, 53, off),
+                            bound_for(choices.exact, bits, 24, off), outcome);
+                  });
+}
+
+Outcome try_gradients(const Program& program, const RandomProgram& drafted,
+                      const Choices& choices) {
+  return try_plan(program, "step", choices, 0,
+                  [&](PlanCase& one, const auto& wanted, Outcome& outcome) {
+                    const auto dims = all_dims(one.sizes);
+                    double weighted = 5;  // the weight's bits, and those of the degree
+                    for (const Piece& each : drafted.values.back().layout.dims)
+                      weighted += std::log2(static_cast<double>(dims.at(each.dim)));
+                    const double bits = exact_bits(drafted, dims) + weighted;
+                    const double off = rounding(drafted, dims) * std::exp2(weighted);
+                    compare(one, wanted, bound_for(choices.exact, bits, 53, off),
+                            bound_for(choices.exact, bits, 24, off), outcome);
+                  });
+}
+
+Seen try_unchecked(const Program& program, const Choices& choices, int meshes) {
+  int ran = 0;
+  for (int attempt = 0; attempt < meshes; ++attempt) {
+    try {
+      PlanCase one = case_of(program, "p");
+      one.sizes = point(program.checked(), choices, attempt);
+      const unsigned seed = choices.data + static_cast<unsigned>(attempt);
+      const auto wanted = properties::draw_inputs(one, seed, attempt % 2 == 0);
+      if (!wanted) continue;
+      const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
+      if (!properties::difference(got, *wanted, {1e-9, 1e-9}).empty()) return Seen::differs;
+      ++ran;
+    } catch (const std::exception&) {
+      return Seen::unfit;
+    }
+  }
+  return ran ? Seen::equal : Seen::unfit;
+}
+
+}  // namespace shardproof::programs

@@ -1,0 +1,32 @@
+#pragma once
+// A drafted program on thread ranks beside the oracle.
+#include "properties/generators/plan_run.h"
+#include "properties/programs/random_program.h"
+
+namespace shardproof::programs {
+
+/// Reads and checks a text; no fixes are looked for.
+Program load(const std::string& text);
+
+/// A mesh and sizes from the choices that meet the conditions and keep tensors small.
+denote::Sizes point(const CheckedProgram& program, const Choices& choices, int attempt);
+
+/// What the run of a plan found.
+struct Outcome {
+  bool ran = false;
+  bool bitwise = false, bitwise_f32 = false;  ///< compared bit for bit
+  bool sharp = false;                         ///< a factor of 1.001 would have been seen in f32
+  std::string difference;                     ///< empty: none
+};
+
+/// Runs p at a point and compares it with f, in double and in float; the same bits twice.
+Outcome try_values(const Program& program, const RandomProgram& drafted, const Choices& choices,
+                   int attempt);
+/// The same with the gradients of the loss.
+Outcome try_gradients(const Program& program, const RandomProgram& drafted, const Choices& choices);
+
+/// What running a broken text shows, though it is refused.
+enum class Seen { differs, unfit, equal };
+Seen try_unchecked(const Program& program, const Choices& choices, int meshes);
+
+}  // namespace shardproof::programs
