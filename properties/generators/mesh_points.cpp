@@ -13,7 +13,9 @@ void draw_mesh(const ir::Program& program, std::mt19937_64& rng, denote::Sizes& 
   std::shuffle(axes.begin(), axes.end(), rng);
   const auto first = 2 + static_cast<int64_t>(rng() % 2);
   for (size_t i = 0; i < axes.size(); ++i) {
-    const auto drawn = i == 0 ? first : i == 1 ? 5 - first : 1 + static_cast<int64_t>(rng() % 2);
+    auto drawn = 1 + static_cast<int64_t>(rng() % 2);
+    if (i < 2) drawn = i == 0 ? first : 5 - first;
+    if (sizes.devices() > 12) drawn = 1;
     sizes.mesh.push_back({axes[i], program.axes.at(axes[i]).size.value_or(drawn)});
   }
 }
