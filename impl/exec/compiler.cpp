@@ -167,8 +167,12 @@ Scope Compiler::enter(const Unit& unit, const Placement& placement) const {
 }
 
 void Compiler::run_block(Scope& scope, const ir::Block& block) {
+  constexpr size_t most_ops = 500'000;
   for (const ir::Instr& instr : block.instrs) {
     place_ = place_of(scope.unit, instr);
+    if (++ops_ > most_ops)
+      throw PlanError(place_ + ": more than " + std::to_string(most_ops) +
+                      " ops when all calls are written out");
     const Site site(*this, scope, instr);
     std::visit([&](const auto& op) { compile(op, site); }, instr.op);
   }

@@ -118,6 +118,7 @@ class Compiler {
   std::vector<int64_t> loop_times_;
   std::map<BufferId, size_t> index_buffers_;
   std::string place_;
+  size_t ops_ = 0;
 };
 
 /// One instruction of a function that is being compiled.

@@ -213,7 +213,13 @@ TEST(RandomPrograms, RefusedMeansDifferent) {
   print_tally("edits");
   // What the comparison refutes differs; what only the rules refuse may be equal in value: a
   // pattern that is not the operand's type, a gradient that would be counted twice.
-  for (const auto& [what, number] : tally) EXPECT_NE(what.rfind("equal E04", 0), 0u) << number;
+  // A few of the former agree at every size that is drawn: a maximum for a sum of one entry.
+  int agreeing = 0, edits = 0;
+  for (const auto& [what, number] : tally) {
+    if (what == "edits") edits = number;
+    if (what.starts_with("equal E04")) agreeing += number;
+  }
+  EXPECT_LE(20 * agreeing, edits);
   EXPECT_GT(share("refuted differs", "edits") + share("refuted unfit", "edits"), 0.4);
 }
 

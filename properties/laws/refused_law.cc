@@ -35,7 +35,7 @@ bool differs(const Program& program, const PlanReport& report) {
     if (!wanted) continue;
     ++runs;
     const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
-    if (!properties::difference(got, *wanted, {1e-9}).empty()) return true;
+    if (!properties::difference(got, *wanted, properties::in_double).empty()) return true;
   }
   if (runs == 0) throw PlanError("nothing is claimed at small sizes");
   return false;

@@ -73,7 +73,8 @@ class Mutants {
       if (!wanted) continue;
       ++runs;
       const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
-      if (!properties::difference(got, *wanted, {1e-9}).empty()) return Seen::differs;
+      if (!properties::difference(got, *wanted, properties::in_double).empty())
+        return Seen::differs;
     }
     if (runs == 0) throw PlanError("not run");
     return Seen::nothing;

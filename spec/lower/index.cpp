@@ -26,7 +26,7 @@ bool leaves_somewhere(Context& c, Nf ids, Nf size) {
 
 bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
 
-/// `ids[B, L]`, at all of its entries, is `ids`.
+/// `ids[B, L]`, at all of its entries, is `ids`; `ids[0, L]` is a part.
 std::string without_index(const std::string& text) {
   const size_t open = text.find('[');
   const bool whole =
@@ -34,7 +34,7 @@ std::string without_index(const std::string& text) {
       std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(open), is_word) &&
       std::all_of(text.begin() + static_cast<std::ptrdiff_t>(open) + 1, text.end() - 1,
                   [](char c) { return is_word(c) || c == ',' || c == ' '; }) &&
-      text.back() == ']';
+      text.back() == ']' && text.find_first_of("0123456789", open) == std::string::npos;
   return whole ? text.substr(0, open) : text;
 }
 
