@@ -14,7 +14,7 @@ struct Bound {
   double relative = 0, absolute = 0;
 };
 /// For small programs on numbers near 1, in f64.
-inline constexpr Bound in_double{1e-9, 64 * 0x1p-53};
+inline constexpr Bound in_double{1e-9, 1e-12};
 
 /// Empty where they agree. Otherwise index, both values, the error, the bound, and the best factor
 /// <got, wanted> / <wanted, wanted>: 2, |t| or 1/|c| names the bug.
