@@ -11,16 +11,17 @@ struct Program::State {
   std::string path;
   FileReader reader;
   Sources sources;
+  CheckOptions options;
   CheckedProgram checked;
-  std::vector<std::vector<Type>> types;
   std::mutex mutex;
-  std::map<std::pair<size_t, std::vector<size_t>>, CheckedBackward> backwards;
+  CheckedBackwards backwards;  ///< those of check(), and those of plans that are not proved
 
-  State(const std::string& at, const FileReader& read, const CheckOptions& options)
-      : path(at), reader(read), checked(check(sources, at, read, options)) {
-    for (size_t f = 0; f < checked.program().functions.size(); ++f)
-      types.push_back(checked.types(f));
-  }
+  State(const std::string& at, const FileReader& read, const CheckOptions& how)
+      : path(at),
+        reader(read),
+        options(how),
+        checked(check(sources, at, read, how)),
+        backwards(checked.backwards()) {}
 };
 
 Program::Program(std::unique_ptr<State> state) : state_(std::move(state)) {}
@@ -62,14 +63,12 @@ const PlanReport& Program::plan(const Name& name) const {
 
 const CheckedBackward& Program::backward(size_t plan, const std::vector<size_t>& wrt) const {
   const std::lock_guard lock(state_->mutex);
-  auto found = state_->backwards.find({plan, wrt});
-  if (found == state_->backwards.end())
-    found = state_->backwards
-                .emplace(std::pair(plan, wrt), check_backward(sources(), state_->path,
-                                                              {checked().program(), state_->types},
-                                                              plan, wrt, state_->reader))
-                .first;
-  const CheckedBackward& backward = found->second;
+  std::shared_ptr<const CheckedBackward>& known = state_->backwards[{plan, wrt}];
+  if (!known)
+    known = std::make_shared<const CheckedBackward>(
+        check_backward(sources(), state_->path, {checked().program(), checked().types()}, plan, wrt,
+                       state_->reader, state_->options));
+  const CheckedBackward& backward = *known;
   if (!backward.checked || !backward.report())
     throw PlanError("there is no derived backward of " +
                     checked().program().functions.at(plan).name +

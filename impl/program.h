@@ -27,8 +27,8 @@ class Program {
   /// The report of a plan; throws PlanError, naming those there are, where it has none.
   const PlanReport& plan(const Name& name) const;
 
-  /// The derived backward of a plan with respect to some of its leaf parameters; made on the first
-  /// call. Throws PlanError where there is none.
+  /// The derived backward of a plan with respect to some of its leaf parameters: that of check(),
+  /// or made on the first call. Throws PlanError where there is none.
   const CheckedBackward& backward(size_t plan, const std::vector<size_t>& wrt) const;
 
  private:

@@ -5,6 +5,8 @@
 #include <cstdint>
 #include <string>
 
+#include "kernels/fnv1a.h"
+
 namespace shardproof {
 
 struct PhiloxWords {
@@ -47,9 +49,7 @@ inline uint64_t philox_key(const PhiloxWords& words) {
 inline uint64_t philox_fold(uint64_t key, uint64_t n) { return philox_key(philox(key, n, 2)); }
 /// The key for a tag: words 0 and 1 of counter (FNV-1a of the tag, 3).
 inline uint64_t philox_fold(uint64_t key, const std::string& tag) {
-  uint64_t hash = 0xcbf29ce484222325ull;
-  for (char each : tag) hash = (hash ^ static_cast<unsigned char>(each)) * 0x100000001b3ull;
-  return philox_key(philox(key, hash, 3));
+  return philox_key(philox(key, fnv1a(tag), 3));
 }
 
 }  // namespace shardproof

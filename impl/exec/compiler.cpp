@@ -4,24 +4,13 @@
 
 #include "impl/exec/ops.h"
 #include "kernels/cpu/copy.h"
+#include "kernels/number.h"
 
 namespace shardproof::exec {
 
 int64_t Whole::get(const Frame& frame) const {
   if (known) return *known;
-  const void* at = frame.at(ref);
-  switch (ref.element) {
-    case Element::i32:
-      return *static_cast<const int32_t*>(at);
-    case Element::u32:
-      return *static_cast<const uint32_t*>(at);
-    case Element::f64:
-      return static_cast<int64_t>(*static_cast<const double*>(at));
-    case Element::f32:
-      return static_cast<int64_t>(*static_cast<const float*>(at));
-    default:
-      throw std::logic_error("no whole number");
-  }
+  return static_cast<int64_t>(number_at(ref.element, frame.at(ref), 0));
 }
 
 // --- buffers ---

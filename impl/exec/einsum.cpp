@@ -5,9 +5,6 @@
 
 namespace shardproof::exec {
 
-Ref summed_product(Compiler& compiler, const Ref& a, const Labels& a_labels, const Ref& b,
-                   const Labels& b_labels, const Labels& labels, Element element);
-
 namespace {
 
 /// The dims of a product by their part in it: kept ones are in the result.
@@ -132,8 +129,7 @@ Operand without_own(Compiler& compiler, const Operand& x, const Labels& others,
   return {reduced(compiler, Reduction::sum, x.ref, x.labels, rest, element), rest};
 }
 
-}  // namespace
-
+/// The product of two views along `labels`, summed over the dims that `labels` lacks.
 Ref contract(Compiler& compiler, const Ref& a, const Labels& a_labels, const Ref& b,
              const Labels& b_labels, const Labels& labels, Element element) {
   const Operand x = without_own(compiler, {a, a_labels}, b_labels, labels);
@@ -146,6 +142,8 @@ Ref contract(Compiler& compiler, const Ref& a, const Labels& a_labels, const Ref
     return summed_product(compiler, x.ref, x.labels, y.ref, y.labels, labels, element);
   return multiplied(compiler, x, y, roles, labels, element);
 }
+
+}  // namespace
 
 void compile(const ir::Einsum& op, const Site& site) {
   std::vector<Labels> own;

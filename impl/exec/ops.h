@@ -52,9 +52,10 @@ void compile(const ir::Ring&, const Site&);
 void compile(const ir::Pipeline&, const Site&);
 void compile(const ir::Stages&, const Site&);
 
-/// The product of two views along `labels`, summed over the dims that `labels` lacks.
-Ref contract(Compiler& compiler, const Ref& a, const Labels& a_labels, const Ref& b,
-             const Labels& b_labels, const Labels& labels, Element element);
+/// The product of two views along `labels`, summed entry by entry over the dims that `labels`
+/// lacks.
+Ref summed_product(Compiler& compiler, const Ref& a, const Labels& a_labels, const Ref& b,
+                   const Labels& b_labels, const Labels& labels, Element element);
 /// A view reduced over the dims that `labels` lacks.
 Ref reduced(Compiler& compiler, Reduction fn, const Ref& x, const Labels& own, const Labels& labels,
             Element element);

@@ -2,11 +2,12 @@
 
 #include <chrono>
 #include <cmath>
+#include <optional>
 #include <set>
 
 #include "impl/exec/plan_calls.h"
 #include "impl/exec/unchecked.h"
-#include "kernels/bf16.h"
+#include "kernels/number.h"
 
 namespace shardproof {
 
@@ -14,6 +15,7 @@ using exec::Frame;
 using exec::Step;
 
 struct Plan::State {
+  Name name;
   Mesh mesh;
   int64_t rank = 0;
   std::vector<Slot> inputs, outputs;
@@ -23,7 +25,7 @@ struct Plan::State {
   std::vector<std::vector<int>> groups;
   size_t loops = 0, arena_bytes = 0;
   Buffer arena;
-  exec::PlanCalls calls;
+  std::optional<exec::PlanCalls> calls;  ///< made for the first communicator that compares calls
   bool check_finite = false;
   bool measured = false;
   std::map<std::string, OpTime> times;
@@ -97,7 +99,12 @@ void require_verdict(const Program& program, const PlanReport& report, bool acce
                   ", and only what is proved is run\n" + program.report());
 }
 
-exec::FindBackward derived_backwards(const Program& program, bool accept_unknown) {
+exec::Unit unit_of(const CheckedBackward& backward) {
+  return {&backward.checked->program(), &backward.checked->types(), backward.sources.get(),
+          backward.report()->function};
+}
+
+exec::FindBackward proved_backwards(const Program& program, bool accept_unknown) {
   return [&program, accept_unknown](const exec::Unit& plan, const std::vector<size_t>& wrt) {
     if (plan.program != &program.checked().program())
       throw PlanError(plan.plan().name + ": a gradient inside a backward cannot be run");
@@ -105,8 +112,7 @@ exec::FindBackward derived_backwards(const Program& program, bool accept_unknown
     if (backward.verdict() != Verdict::proved && !accept_unknown)
       throw PlanError("the derived backward of " + plan.plan().name + " is " +
                       to_string(backward.verdict()));
-    return exec::Unit{&backward.checked->program(), &backward.checked->types(),
-                      backward.sources.get(), backward.report()->function};
+    return unit_of(backward);
   };
 }
 
@@ -126,8 +132,14 @@ Plan::Plan(const Program& program, const Name& name, const Mesh& mesh, const Dim
         return UncheckedPlan::compile({&program.checked().program(), &program.checked().types(),
                                        &program.sources(), report.function},
                                       mesh, dims, rank, options,
-                                      derived_backwards(program, options.accept_unknown));
+                                      proved_backwards(program, options.accept_unknown));
       }()) {}
+
+exec::FindBackward any_backwards(const Program& program) {
+  return [&program](const exec::Unit& plan, const std::vector<size_t>& wrt) {
+    return unit_of(program.backward(plan.function, wrt));
+  };
+}
 
 Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimSizes& dims,
                             int64_t rank, const PlanOptions& options,
@@ -178,8 +190,7 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   for (exec::BufferId id : compiler.externals()) state->pieces[id].bytes = 0;
   state->arena_bytes = exec::place_buffers(state->pieces, options.reuse_memory);
   state->arena = Buffer(state->arena_bytes);
-  state->calls = exec::calls_of(state->steps, state->pieces.size(), state->loops, state->groups,
-                                function.name + " on " + mesh.text());
+  state->name = function.name;
   state->check_finite = options.check_finite;
   return Plan(std::move(state));
 }
@@ -237,23 +248,11 @@ void require_fits(const Tensor& tensor, const Slot& slot, const Mesh& mesh,
                     ": redistribute it by a plan, or make it with Plan::input()");
 }
 
-double entry(const Tensor& tensor, int64_t i) {
-  switch (tensor.element) {
-    case Element::f64:
-      return tensor.data<double>()[i];
-    case Element::f32:
-      return tensor.data<float>()[i];
-    case Element::bf16:
-      return bf16_to_f32(tensor.data<uint16_t>()[i]);
-    default:
-      return 0;  // a whole number is finite
-  }
-}
-
 void require_finite(const Tensor& tensor, const std::string& where) {
-  const int64_t count = tensor.count();
+  const bool real = is_float(tensor.type.dtype);
+  const int64_t count = real ? tensor.count() : 0;  // a whole number is finite
   for (int64_t i = 0; i < count; ++i)
-    if (const double x = entry(tensor, i); !std::isfinite(x)) {
+    if (const double x = number_at(tensor.element, tensor.buffer.data(), i); !std::isfinite(x)) {
       std::vector<int64_t> index;
       for (int64_t stride : row_major(tensor.extents)) {
         index.push_back(i / stride % tensor.extents[index.size()]);
@@ -298,8 +297,12 @@ std::vector<Tensor> Plan::run(Communicator& communicator,
   for (const std::vector<int>& ranks : state.groups)
     frame.groups.push_back(&communicator.group(ranks));
   std::optional<exec::SpotChecked> spot_checked;
-  if (communicator.checks_calls())
-    frame.communicator = &spot_checked.emplace(communicator, state.calls);
+  if (communicator.checks_calls()) {
+    if (!state.calls)
+      state.calls = exec::calls_of(state.steps, state.pieces.size(), state.loops, state.groups,
+                                   state.name + " on " + state.mesh.text());
+    frame.communicator = &spot_checked.emplace(communicator, *state.calls);
+  }
   state.run(state.steps, frame);
   if (spot_checked) spot_checked->finish();
   return outputs;

@@ -4,7 +4,7 @@
 #include <cstdio>
 #include <deque>
 
-#include "impl/comm/call.h"
+#include "kernels/fnv1a.h"
 
 namespace shardproof::exec {
 namespace {
@@ -40,10 +40,9 @@ class Recorder : public Communicator {
   void permute(Group&, const void*, int, void*, int, size_t, const std::string&) override {}
   void abort(const std::string&) noexcept override {}
 
-  /// FNV-1a, of the text and its end: the same on every machine.
+  /// The text and its end.
   void mix(const std::string& text) {
-    for (unsigned char c : text) hash_ = (hash_ ^ c) * 0x100000001b3;
-    hash_ = (hash_ ^ 0x100) * 0x100000001b3;
+    hash_ = fnv1a(std::string_view("\0", 1), fnv1a(text, hash_));
   }
   uint64_t hash() const { return hash_; }
 
@@ -52,7 +51,7 @@ class Recorder : public Communicator {
     mix(std::to_string(group.size()) + " " + text(PlacedCall{call, place}));
   }
 
-  uint64_t hash_ = 0xcbf29ce484222325;
+  uint64_t hash_ = fnv1a("");
 };
 
 /// Where a permute goes may be an entry of memory that only a run has, so it is not asked.
@@ -97,13 +96,11 @@ PlanCalls calls_of(const std::vector<Step>& steps, size_t buffers, size_t loops,
   return {recorder.hash(), count};
 }
 
-SpotChecked::SpotChecked(Communicator& inner, const PlanCalls& calls)
-    : inner_(inner), calls_(calls) {}
-
-const std::string& SpotChecked::enter(const Group& group, const std::string& place) {
+const std::string& SpotChecked::before(Collective collective, const Group& group,
+                                       const std::string& place) {
   ++made_;
   const bool met = std::find(met_.begin(), met_.end(), &group) != met_.end();
-  inner_.check_calls(!met);
+  inner().check_calls(!met || collective == Collective::permute);
   if (met) return place;
   met_.push_back(&group);
   char hash[17];
@@ -116,33 +113,6 @@ void SpotChecked::finish() const {
   if (made_ != calls_.count)
     throw std::logic_error("a run made " + std::to_string(made_) + " collectives, and " +
                            std::to_string(calls_.count) + " were compared");
-}
-
-void SpotChecked::all_gather(Group& group, const void* send, void* receive, size_t bytes,
-                             const std::string& place) {
-  inner_.all_gather(group, send, receive, bytes, enter(group, place));
-}
-
-void SpotChecked::all_reduce(Group& group, const void* send, void* receive, size_t count,
-                             Element element, Reduction reduction, const std::string& place) {
-  inner_.all_reduce(group, send, receive, count, element, reduction, enter(group, place));
-}
-
-void SpotChecked::reduce_scatter(Group& group, const void* send, void* receive, size_t count,
-                                 Element element, Reduction reduction, const std::string& place) {
-  inner_.reduce_scatter(group, send, receive, count, element, reduction, enter(group, place));
-}
-
-void SpotChecked::all_to_all(Group& group, const void* send, void* receive, size_t bytes,
-                             const std::string& place) {
-  inner_.all_to_all(group, send, receive, bytes, enter(group, place));
-}
-
-void SpotChecked::permute(Group& group, const void* send, int to, void* receive, int from,
-                          size_t bytes, const std::string& place) {
-  const std::string& compared = enter(group, place);
-  inner_.check_calls(true);
-  inner_.permute(group, send, to, receive, from, bytes, compared);
 }
 
 }  // namespace shardproof::exec

@@ -4,6 +4,7 @@
 #include <string>
 #include <vector>
 
+#include "impl/comm/forwarding.h"
 #include "impl/exec/schedule.h"
 
 namespace shardproof::exec {
@@ -25,33 +26,17 @@ PlanCalls calls_of(const std::vector<Step>& steps, size_t buffers, size_t loops,
 /// it. The others are not compared. With the plan's calls known that finds every disagreement that
 /// comparing each of them would; it is done in every run and not once, because another plan, or the
 /// same for other sizes, may be run by a part of the ranks at any time.
-class SpotChecked : public Communicator {
+class SpotChecked : public Forwarding {
  public:
-  SpotChecked(Communicator& inner, const PlanCalls& calls);
-  ~SpotChecked() override { inner_.check_calls(true); }
+  SpotChecked(Communicator& inner, const PlanCalls& calls) : Forwarding(inner), calls_(calls) {}
+  ~SpotChecked() override { inner().check_calls(true); }
   /// Throws std::logic_error where a step has communicated that the hash does not know.
   void finish() const;
 
-  int rank() const override { return inner_.rank(); }
-  int size() const override { return inner_.size(); }
-  Group& group(const std::vector<int>& ranks) override { return inner_.group(ranks); }
-  void all_gather(Group& group, const void* send, void* receive, size_t bytes,
-                  const std::string& place) override;
-  void all_reduce(Group& group, const void* send, void* receive, size_t count, Element element,
-                  Reduction reduction, const std::string& place) override;
-  void reduce_scatter(Group& group, const void* send, void* receive, size_t count, Element element,
-                      Reduction reduction, const std::string& place) override;
-  void all_to_all(Group& group, const void* send, void* receive, size_t bytes,
-                  const std::string& place) override;
-  void permute(Group& group, const void* send, int to, void* receive, int from, size_t bytes,
-               const std::string& place) override;
-  void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
-
  private:
-  /// The place of a call that is about to be made, for the others to compare.
-  const std::string& enter(const Group& group, const std::string& place);
+  const std::string& before(Collective collective, const Group& group,
+                            const std::string& place) override;
 
-  Communicator& inner_;
   const PlanCalls& calls_;
   std::vector<const Group*> met_;
   std::string compared_place_;

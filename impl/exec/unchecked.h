@@ -5,6 +5,9 @@
 
 namespace shardproof {
 
+/// The derived backwards of a program's plans, whatever is said of them.
+exec::FindBackward any_backwards(const Program& program);
+
 class UncheckedPlan {
  public:
   /// Compiles a function whatever is said of it. `unit` and what it refers to outlive the call

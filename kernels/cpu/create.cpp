@@ -3,22 +3,10 @@
 #include <algorithm>
 
 #include "kernels/cpu/block.h"
+#include "kernels/number.h"
 #include "kernels/philox.h"
 
 namespace shardproof::cpu {
-namespace {
-
-void put_number(Element element, void* to, int64_t at, double value) {
-  Block<double> one;
-  if (is_real(element))
-    one.real[0] = value;
-  else
-    one.integer[0] = static_cast<int64_t>(value);
-  store(to, element, at, 1, one, 1);
-}
-
-}  // namespace
-
 void iota(const std::vector<int64_t>& extents, size_t dim, int64_t first, Element element,
           void* to) {
   int64_t inner = 1, count = 1;
@@ -45,7 +33,7 @@ void random(const Nest& nest, Random fn, uint64_t key, int64_t first, Element el
   for_each_row(nest, [&](const int64_t* at) {
     for (int64_t i = 0; i < n; ++i) {
       const auto index = static_cast<uint64_t>(first + at[1] + i * nest.inner_stride(1));
-      put_number(element, to, at[0] + i * nest.inner_stride(0),
+      set_number(element, to, at[0] + i * nest.inner_stride(0),
                  fn == Random::uniform ? philox_uniform(key, index) : philox_normal(key, index));
     }
   });

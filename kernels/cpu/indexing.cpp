@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/bf16.h"
+#include "kernels/number.h"
 
 namespace shardproof::cpu {
 namespace {
@@ -48,23 +48,6 @@ void index_as(const Nest& nest, const IndexWindow& window, void* out, const void
   });
 }
 
-double real_at(Element element, const void* x, int64_t i) {
-  switch (element) {
-    case Element::f64:
-      return static_cast<const double*>(x)[i];
-    case Element::f32:
-      return static_cast<const float*>(x)[i];
-    case Element::bf16:
-      return bf16_to_f32(static_cast<const uint16_t*>(x)[i]);
-    case Element::i32:
-      return static_cast<const int32_t*>(x)[i];
-    case Element::u32:
-      return static_cast<const uint32_t*>(x)[i];
-    default:
-      throw std::logic_error("no number is added here");
-  }
-}
-
 template <class T>
 void add_as(const Nest& nest, const IndexWindow& window, void* sum, Element id_element,
             const void* ids, Element x_element, const void* x) {
@@ -76,7 +59,7 @@ void add_as(const Nest& nest, const IndexWindow& window, void* sum, Element id_e
       const int64_t row = row_of(id_at(id_element, ids, at[1] + i * s1), window);
       if (row >= 0)
         to[at[0] + i * s0 + row * window.stride] +=
-            static_cast<T>(real_at(x_element, x, at[2] + i * s2));
+            static_cast<T>(number_at(x_element, x, at[2] + i * s2));
     }
   });
 }

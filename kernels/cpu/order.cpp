@@ -5,6 +5,7 @@
 #include <vector>
 
 #include "kernels/cpu/block.h"
+#include "kernels/number.h"
 
 namespace shardproof::cpu {
 namespace {
@@ -31,15 +32,6 @@ void for_each_line(const Lines& op, Element element, const void* x, Visit visit)
   });
 }
 
-void put(Element element, void* to, int64_t at, double value) {
-  Block<double> one;
-  if (is_real(element))
-    one.real[0] = value;
-  else
-    one.integer[0] = static_cast<int64_t>(value);
-  store(to, element, at, 1, one, 1);
-}
-
 template <class Before>
 std::vector<int64_t> sorted(const std::vector<double>& line, Before before) {
   std::vector<int64_t> positions(line.size());
@@ -56,7 +48,7 @@ void cumsum(const Lines& op, Element element, void* to, const void* x) {
   for_each_line(op, element, x, [&](const std::vector<double>& line, int64_t at) {
     double sum = 0;
     for (size_t i = 0; i < line.size(); ++i)
-      put(element, to, at + static_cast<int64_t>(i) * op.to_stride, sum += line[i]);
+      set_number(element, to, at + static_cast<int64_t>(i) * op.to_stride, sum += line[i]);
   });
 }
 
@@ -64,8 +56,8 @@ void argsort(const Lines& op, Element element, void* to, const void* x) {
   for_each_line(op, element, x, [&](const std::vector<double>& line, int64_t at) {
     const auto order = sorted(line, [](double a, double b) { return a < b; });
     for (size_t i = 0; i < order.size(); ++i)
-      put(Element::i32, to, at + static_cast<int64_t>(i) * op.to_stride,
-          static_cast<double>(order[i]));
+      set_number(Element::i32, to, at + static_cast<int64_t>(i) * op.to_stride,
+                 static_cast<double>(order[i]));
   });
 }
 
@@ -74,8 +66,8 @@ void largest(const Lines& op, int64_t k, bool positions, Element element, void* 
     const auto order = sorted(line, [](double a, double b) { return a > b; });
     for (int64_t i = 0; i < k; ++i) {
       const int64_t place = order[static_cast<size_t>(i)];
-      put(positions ? Element::i32 : element, to, at + i * op.to_stride,
-          positions ? static_cast<double>(place) : line[static_cast<size_t>(place)]);
+      set_number(positions ? Element::i32 : element, to, at + i * op.to_stride,
+                 positions ? static_cast<double>(place) : line[static_cast<size_t>(place)]);
     }
   });
 }

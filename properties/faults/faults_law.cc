@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "properties/faults/tally.h"
+#include "properties/generators/shard_files.h"
 
 namespace shardproof::faults {
 namespace {
@@ -25,12 +26,8 @@ bool left_out(const std::string& path) {
 }
 
 std::vector<std::string> files(const std::string& folder) {
-  std::vector<std::string> paths;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(SHARDPROOF_SOURCE_DIR + folder))
-    if (entry.path().extension() == ".shard" && !left_out(entry.path().string()))
-      paths.push_back(entry.path().string());
-  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> paths = properties::shard_files({SHARDPROOF_SOURCE_DIR + folder});
+  std::erase_if(paths, left_out);
   return paths;
 }
 

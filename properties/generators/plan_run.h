@@ -50,7 +50,8 @@ std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
 std::string difference(const std::vector<std::optional<oracle::Tensor>>& got,
                        const std::vector<oracle::Tensor>& wanted, const Bound& bound);
 
-/// The derived backwards of a program's plans, proved or not.
-exec::FindBackward derived_backwards(const Program& program);
+/// Whether some of four small meshes shows a difference from the claim. Throws where there is none
+/// on which it can be run.
+bool differs_somewhere(PlanCase& one, const std::vector<Divisibility>& conditions);
 
 }  // namespace shardproof::properties

@@ -4,10 +4,10 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <filesystem>
 #include <iostream>
 
 #include "properties/faults/numbers.h"
+#include "properties/generators/shard_files.h"
 #include "properties/generators/with_backwards.h"
 
 namespace shardproof {
@@ -22,21 +22,11 @@ bool small(const std::string& path) {
 }
 
 /// Not the files that cannot be read as programs, or that are wrong.
-bool is_right(const std::string& path) {
-  for (const char* part : {"/syntax/", "/impossible/", "/soundness/", "_broken."})
-    if (path.find(part) != std::string::npos) return false;
-  return true;
-}
-
 std::vector<std::string> files() {
-  std::vector<std::string> paths;
-  for (const char* folder : {"/spec/models", "/spec/tests"})
-    for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(SHARDPROOF_SOURCE_DIR + std::string(folder)))
-      if (const std::string path = entry.path().string();
-          entry.path().extension() == ".shard" && is_right(path) && (full() || small(path)))
-        paths.push_back(path);
-  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> paths = properties::shard_files(
+      {SHARDPROOF_SOURCE_DIR "/spec/models", SHARDPROOF_SOURCE_DIR "/spec/tests"},
+      {"/syntax/", "/impossible/", "/soundness/", "_broken."});
+  std::erase_if(paths, [](const std::string& path) { return !full() && !small(path); });
   return paths;
 }
 

@@ -3,10 +3,10 @@
 // algebra nor the adjoints of the rules have a part in it.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <iostream>
 
 #include "properties/generators/mesh_run.h"
+#include "properties/generators/shard_files.h"
 #include "spec/check/refute.h"
 
 namespace shardproof {
@@ -40,16 +40,9 @@ void run_file(const CheckedProgram& checked, Tally& tally) {
 
 /// Not the files that cannot be read as programs.
 std::vector<std::string> files() {
-  std::vector<std::string> paths;
-  for (const char* folder : {"/spec/models", "/spec/tests"})
-    for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(SHARDPROOF_SOURCE_DIR + std::string(folder)))
-      if (const std::string path = entry.path().string();
-          entry.path().extension() == ".shard" && path.find("/syntax/") == std::string::npos &&
-          path.find("/impossible/") == std::string::npos)
-        paths.push_back(path);
-  std::sort(paths.begin(), paths.end());
-  return paths;
+  return properties::shard_files(
+      {SHARDPROOF_SOURCE_DIR "/spec/models", SHARDPROOF_SOURCE_DIR "/spec/tests"},
+      {"/syntax/", "/impossible/"});
 }
 
 CheckedProgram checked_file(const std::string& path, const FileReader& reader) {

@@ -3,10 +3,10 @@
 // tensors: values, gradients and steps.
 #include <gtest/gtest.h>
 
-#include <filesystem>
 #include <iostream>
 
 #include "properties/generators/plan_run.h"
+#include "properties/generators/shard_files.h"
 
 namespace shardproof {
 namespace {
@@ -16,14 +16,7 @@ using properties::PlanCase;
 const std::string root = SHARDPROOF_SOURCE_DIR;
 
 std::vector<std::string> files(const std::string& folder) {
-  std::vector<std::string> paths;
-  for (const auto& entry : std::filesystem::recursive_directory_iterator(root + folder))
-    if (const std::string path = entry.path().string();
-        entry.path().extension() == ".shard" && path.find("/syntax/") == std::string::npos &&
-        path.find("/impossible/") == std::string::npos)
-      paths.push_back(path);
-  std::sort(paths.begin(), paths.end());
-  return paths;
+  return properties::shard_files({root + folder}, {"/syntax/", "/impossible/"});
 }
 
 struct Tally {
@@ -46,7 +39,7 @@ std::string first_difference(const Program& program, const PlanReport& report, i
   for (const PlanReport& each : checked.plans())
     conditions.insert(conditions.end(), each.conditions.begin(), each.conditions.end());
   PlanCase one{{&checked.program(), &checked.types(), &program.sources(), report.function},
-               properties::derived_backwards(program),
+               any_backwards(program),
                {},
                {},
                {}};

@@ -9,6 +9,7 @@
 #include <iostream>
 #include <numeric>
 
+#include "properties/generators/shard_files.h"
 #include "properties/laws/symbolic_plan.h"
 
 namespace shardproof::properties {
@@ -195,14 +196,9 @@ void run_file(const std::string& path, smt::Solver& solver, Tally& tally) {
 }
 
 std::vector<std::string> files() {
-  std::vector<std::string> paths;
-  for (const auto& entry :
-       std::filesystem::recursive_directory_iterator(SHARDPROOF_SOURCE_DIR "/spec/tests"))
-    if (const std::string path = entry.path().string();
-        entry.path().extension() == ".shard" && path.find("/syntax/") == std::string::npos &&
-        path.find("/impossible/") == std::string::npos && !left_out(path))
-      paths.push_back(path);
-  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> paths =
+      properties::shard_files({SHARDPROOF_SOURCE_DIR "/spec/tests"}, {"/syntax/", "/impossible/"});
+  std::erase_if(paths, left_out);
   return paths;
 }
 

@@ -7,16 +7,11 @@
 #include <filesystem>
 
 #include "properties/generators/rewrite.h"
+#include "properties/generators/shard_files.h"
 #include "spec/check/check.h"
 
 namespace shardproof {
 namespace {
-
-/// Not the files that cannot be read as programs: their lines depend on nothing.
-bool is_program(const std::string& path) {
-  return path.find("/syntax/") == std::string::npos &&
-         path.find("/impossible/") == std::string::npos;
-}
 
 /// Gradients take seconds a file: without SHARDPROOF_FULL three small models stand for them.
 bool left_out(const std::string& path) {
@@ -27,15 +22,12 @@ bool left_out(const std::string& path) {
   return disk_reader()(path).value().find("grad(") != std::string::npos;
 }
 
+/// Not the files that cannot be read as programs: their lines depend on nothing.
 std::vector<std::string> models() {
-  std::vector<std::string> paths;
-  for (const char* folder : {"/spec/models", "/spec/tests"})
-    for (const auto& entry :
-         std::filesystem::recursive_directory_iterator(SHARDPROOF_SOURCE_DIR + std::string(folder)))
-      if (entry.path().extension() == ".shard" && is_program(entry.path().string()) &&
-          !left_out(entry.path().string()))
-        paths.push_back(entry.path().string());
-  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> paths = properties::shard_files(
+      {SHARDPROOF_SOURCE_DIR "/spec/models", SHARDPROOF_SOURCE_DIR "/spec/tests"},
+      {"/syntax/", "/impossible/"});
+  std::erase_if(paths, left_out);
   return paths;
 }
 

@@ -94,7 +94,7 @@ namespace {
 PlanCase case_of(const Program& program, const Name& plan) {
   const CheckedProgram& checked = program.checked();
   return {{&checked.program(), &checked.types(), &program.sources(), program.plan(plan).function},
-          properties::derived_backwards(program),
+          any_backwards(program),
           {},
           {},
           {}};

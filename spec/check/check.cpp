@@ -69,12 +69,13 @@ class PlanChecker {
  public:
   PlanChecker(Sources& sources, const std::string& path, const FileReader& reader,
               const CheckOptions& options, const Resolved& resolved,
-              std::vector<std::vector<Type>>& types)
+              std::vector<std::vector<Type>>& types, CheckedBackwards& backwards)
       : sources_(sources),
         path_(path),
         reader_(reader),
         options_(options),
         resolved_(resolved),
+        backwards_(backwards),
         types_(types),
         steps_(find_steps(resolved.program)) {
     verdicts_.assign(resolved.program.functions.size(), Verdict::proved);
@@ -364,12 +365,11 @@ class PlanChecker {
   }
 
   void use_backward(const ir::Instr& instr, const ir::Grad& grad, PlanReport& report) {
-    const auto [found, fresh] =
-        backwards_.try_emplace(std::pair(grad.function, grad.wrt), CheckedBackward{});
-    if (fresh)
-      found->second = check_backward(sources_, path_, {program(), types_}, grad.function, grad.wrt,
-                                     reader_, options_);
-    const CheckedBackward& backward = found->second;
+    std::shared_ptr<const CheckedBackward>& known = backwards_[{grad.function, grad.wrt}];
+    if (!known)
+      known = std::make_shared<const CheckedBackward>(check_backward(
+          sources_, path_, {program(), types_}, grad.function, grad.wrt, reader_, options_));
+    const CheckedBackward& backward = *known;
     const Name& name = program().functions[grad.function].name;
     const auto tell = [&](const char* code, const std::string& message) -> Diagnostic& {
       for (Diagnostic& told : report.diagnostics)
@@ -428,7 +428,7 @@ class PlanChecker {
   const FileReader& reader_;
   const CheckOptions& options_;
   const Resolved& resolved_;
-  std::map<std::pair<size_t, std::vector<size_t>>, CheckedBackward> backwards_;
+  CheckedBackwards& backwards_;
   std::vector<std::vector<Type>>& types_;
   std::vector<bool> steps_;
   std::vector<Verdict> verdicts_;
@@ -511,7 +511,8 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
     result.types_.emplace_back();
     for (const ir::Value& value : function.values) result.types_.back().push_back(value.type);
   }
-  PlanChecker checker(sources, path, reader, options, result.resolved_, result.types_);
+  PlanChecker checker(sources, path, reader, options, result.resolved_, result.types_,
+                      result.backwards_);
   std::map<size_t, PlanReport> reports;
   for (size_t f = 0; f < program.functions.size(); ++f) {
     const ir::Function& function = program.functions[f];

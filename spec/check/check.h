@@ -42,6 +42,11 @@ struct CheckOptions {
   Name only = {};       ///< decide and report this plan alone; empty: every plan
 };
 
+struct CheckedBackward;
+/// Derived backwards by the plan and the leaf parameters that it is differentiated by.
+using CheckedBackwards =
+    std::map<std::pair<size_t, std::vector<size_t>>, std::shared_ptr<const CheckedBackward>>;
+
 /// What was checked. Types are final for every value of every plan.
 class CheckedProgram {
  public:
@@ -54,6 +59,8 @@ class CheckedProgram {
     return diagnostics_;
   }  ///< of the file, not of one plan
   bool readable() const { return resolved_.readable; }
+  /// Those that the plans take, as far as plans were compared.
+  const CheckedBackwards& backwards() const { return backwards_; }
   /// invalid beats refuted beats unknown beats proved; a file without plans is proved ("nothing to
   /// prove").
   Verdict verdict() const;
@@ -65,6 +72,7 @@ class CheckedProgram {
   std::vector<std::vector<Type>> types_;  ///< by function, by value
   std::vector<PlanReport> plans_;
   std::vector<Diagnostic> diagnostics_;
+  CheckedBackwards backwards_;
 };
 
 /// Checks every plan of the file at `path` and of the files it imports. Never throws on bad input.

@@ -1,6 +1,5 @@
 // Rows of a table by integer, and the adjoint.
 #include <algorithm>
-#include <cctype>
 
 #include "spec/lower/context.h"
 
@@ -24,28 +23,15 @@ bool leaves_somewhere(Context& c, Nf ids, Nf size) {
   return false;
 }
 
-bool is_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_' || c == '.'; }
-
-/// `ids[B, L]`, at all of its entries, is `ids`; `ids[0, L]` is a part.
-std::string without_index(const std::string& text) {
-  const size_t open = text.find('[');
-  const bool whole =
-      open != std::string::npos &&
-      std::all_of(text.begin(), text.begin() + static_cast<std::ptrdiff_t>(open), is_word) &&
-      std::all_of(text.begin() + static_cast<std::ptrdiff_t>(open) + 1, text.end() - 1,
-                  [](char c) { return is_word(c) || c == ',' || c == ' '; }) &&
-      text.back() == ']' && text.find_first_of("0123456789", open) == std::string::npos;
-  return whole ? text.substr(0, open) : text;
-}
-
 /// As a term, the same in plan and model, unless that is long.
 std::string shown(Context& c, const Site& site, Nf ids) {
   const ir::Function& f = site.frame.function;
   const ir::ValueId value = site.instr.operands.at(1);
   const Name name = site.frame.top ? f.values.at(value).name : "";
   const bool param = std::find(f.params.begin(), f.params.end(), value) != f.params.end();
-  const std::string term = without_index(c.a.show(ids));
-  return name.empty() || (!param && term.size() <= 40) ? term : name;
+  if (param && !name.empty()) return name;
+  const std::string term = c.a.show(ids);
+  return name.empty() || term.size() <= 40 ? term : name;
 }
 
 void assume_in_range(Context& c, const Site& site, Nf ids, const Slots& marked, const Dim& dim) {

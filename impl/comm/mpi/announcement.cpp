@@ -3,15 +3,10 @@
 #include <cstring>
 #include <string_view>
 
+#include "kernels/fnv1a.h"
+
 namespace shardproof {
 namespace {
-
-/// FNV-1a: the same on every machine.
-uint64_t hash_of(std::string_view text) {
-  uint64_t hash = 0xcbf29ce484222325;
-  for (unsigned char c : text) hash = (hash ^ c) * 0x100000001b3;
-  return hash;
-}
 
 /// The end is dropped of ranks, the start of a place: its end says more.
 template <size_t size>
@@ -32,7 +27,7 @@ Announcement Announcement::of_call(const Call& call, const std::vector<int>& ran
                                    const std::string& place) {
   Announcement made;
   const std::string text = text_of_ranks(ranks);
-  made.ranks_hash = hash_of(text);
+  made.ranks_hash = fnv1a(text);
   put(made.ranks, text, false);
   made.collective = call.collective;
   made.element = call.element;
@@ -40,7 +35,7 @@ Announcement Announcement::of_call(const Call& call, const std::vector<int>& ran
   made.count = call.count;
   made.to = call.to;
   made.from = call.from;
-  made.place_hash = hash_of(place);
+  made.place_hash = fnv1a(place);
   put(made.place, place, true);
   return made;
 }

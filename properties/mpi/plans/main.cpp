@@ -76,7 +76,7 @@ void laws(Communicator& communicator, bool ordered) {
     if (report.verdict != Verdict::proved) throw std::runtime_error("not proved");
     PlanCase one{{&program.checked().program(), &program.checked().types(), &program.sources(),
                   report.function},
-                 derived_backwards(program),
+                 any_backwards(program),
                  each.sizes,
                  {},
                  {}};

@@ -1,0 +1,53 @@
+#pragma once
+// A communicator in front of another one, for those that do something before each collective.
+#include "impl/comm/call.h"
+#include "impl/comm/communicator.h"
+
+namespace shardproof {
+
+/// Passes everything on. Refers to `inner`.
+class Forwarding : public Communicator {
+ public:
+  explicit Forwarding(Communicator& inner) : inner_(inner) {}
+
+  int rank() const override { return inner_.rank(); }
+  int size() const override { return inner_.size(); }
+  Group& group(const std::vector<int>& ranks) override { return inner_.group(ranks); }
+  void all_gather(Group& group, const void* send, void* receive, size_t bytes,
+                  const std::string& place) override {
+    inner_.all_gather(group, send, receive, bytes, before(Collective::all_gather, group, place));
+  }
+  void all_reduce(Group& group, const void* send, void* receive, size_t count, Element element,
+                  Reduction reduction, const std::string& place) override {
+    inner_.all_reduce(group, send, receive, count, element, reduction,
+                      before(Collective::all_reduce, group, place));
+  }
+  void reduce_scatter(Group& group, const void* send, void* receive, size_t count, Element element,
+                      Reduction reduction, const std::string& place) override {
+    inner_.reduce_scatter(group, send, receive, count, element, reduction,
+                          before(Collective::reduce_scatter, group, place));
+  }
+  void all_to_all(Group& group, const void* send, void* receive, size_t bytes,
+                  const std::string& place) override {
+    inner_.all_to_all(group, send, receive, bytes, before(Collective::all_to_all, group, place));
+  }
+  void permute(Group& group, const void* send, int to, void* receive, int from, size_t bytes,
+               const std::string& place) override {
+    inner_.permute(group, send, to, receive, from, bytes,
+                   before(Collective::permute, group, place));
+  }
+  void check_calls(bool on) override { inner_.check_calls(on); }
+  bool checks_calls() const override { return inner_.checks_calls(); }
+  void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
+
+ protected:
+  /// Called before each collective; the place that the inner one is told.
+  virtual const std::string& before(Collective collective, const Group& group,
+                                    const std::string& place) = 0;
+  Communicator& inner() { return inner_; }
+
+ private:
+  Communicator& inner_;
+};
+
+}  // namespace shardproof
