@@ -53,6 +53,10 @@ File File::create(const std::filesystem::path& path) {
   return File(path, O_WRONLY | O_CREAT | O_TRUNC, "cannot be made");
 }
 
+File File::open_to_write(const std::filesystem::path& path) {
+  return File(path, O_WRONLY, "cannot be opened");
+}
+
 File File::folder(const std::filesystem::path& path) {
   return File(path, O_RDONLY | O_DIRECTORY, "cannot be opened");
 }
@@ -82,15 +86,34 @@ void File::read(uint64_t offset, void* to, size_t bytes) const {
   }
 }
 
-void File::append(const void* from, size_t bytes) {
+template <class Write>
+void File::write_all(const void* from, size_t bytes, const Write& write_some) {
   const NoSizeSignal quiet;
   for (const char* at = static_cast<const char*>(from); bytes;) {
-    const ssize_t done = ::write(descriptor_, at, bytes);
+    const ssize_t done = write_some(at, bytes);
     if (done < 0 && errno == EINTR) continue;
     if (done < 0) fail_with_errno("cannot be written");
     at += done;
     bytes -= static_cast<size_t>(done);
   }
+}
+
+void File::append(const void* from, size_t bytes) {
+  write_all(from, bytes, [&](const char* at, size_t left) {
+    return ::write(descriptor_, at, left);
+  });
+}
+
+void File::write(uint64_t offset, const void* from, size_t bytes) {
+  write_all(from, bytes, [&](const char* at, size_t left) {
+    return ::pwrite(descriptor_, at, left, static_cast<off_t>(offset + (bytes - left)));
+  });
+}
+
+void File::resize(uint64_t bytes) {
+  const NoSizeSignal quiet;
+  if (::ftruncate(descriptor_, static_cast<off_t>(bytes)) != 0)
+    fail_with_errno("cannot be written");
 }
 
 void File::sync() const {

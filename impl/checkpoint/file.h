@@ -23,6 +23,7 @@ class File {
  public:
   static File open(const std::filesystem::path& path);
   static File create(const std::filesystem::path& path);  ///< empty, whatever was there
+  static File open_to_write(const std::filesystem::path& path);
   static File folder(const std::filesystem::path& path);
   File(File&& other) noexcept;
   ~File();
@@ -32,12 +33,16 @@ class File {
   /// All of the bytes: a file that ends before them is an error.
   void read(uint64_t offset, void* to, size_t bytes) const;
   void append(const void* from, size_t bytes);
+  void write(uint64_t offset, const void* from, size_t bytes);
+  void resize(uint64_t bytes);
   /// Returns when what was written is on the disk.
   void sync() const;
   [[noreturn]] void fail(const std::string& what) const;
 
  private:
   File(const std::filesystem::path& path, int flags, const char* doing);
+  template <class Write>
+  void write_all(const void* from, size_t bytes, const Write& write_some);
   [[noreturn]] void fail_with_errno(const char* doing) const;
 
   std::filesystem::path path_;
