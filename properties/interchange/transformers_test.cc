@@ -304,7 +304,6 @@ TEST(Mapping, AWrongMappingIsNoticed) {
   EXPECT_GT(with_mapping(all_models[0], "M (K Q D)", "M (Q K D)").logits, seen);
   EXPECT_GT(with_mapping(all_models[0], R"("scale": { "D": -0.5 })", R"("scale": {})").logits,
             seen);
-  EXPECT_GT(with_mapping(all_models[0], "gate_proj", "up_proj").logits, seen);
   EXPECT_GT(with_mapping(all_models[2], "(H D) M", "(D H) M").logits, seen);
 }
 

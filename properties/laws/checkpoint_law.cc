@@ -76,19 +76,20 @@ void with_axes_of(const DrawnMesh& mesh, TestTensors& tensors) {
   for (auto& [name, tensor] : tensors) draw_axes(mesh, tensor.type);
 }
 
-/// Loads on `mesh` and saves what it loaded as the next step.
-void load_and_save(const std::filesystem::path& folder, int64_t step, const Mesh& mesh,
-                   const TestTensors& tensors) {
+/// Loads on `mesh` and saves what it loaded as the next step; how many entries were wrong.
+int64_t load_and_save(const std::filesystem::path& folder, int64_t step, const Mesh& mesh,
+                      const TestTensors& tensors) {
+  std::atomic<int64_t> wrong = 0;
   run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
     checkpoint::TestState state(tensors, mesh, communicator.rank());
     const auto position =
         load(checkpoint::newest(folder).value(), communicator, mesh, {}, state.leaves());
-    RC_ASSERT(position.step == step);
-    RC_ASSERT(state.wrong() == 0);
+    wrong += state.wrong() + (position.step != step);
     checkpoint::Saver saver(folder, 2);
     saver.save(communicator, mesh, {}, state.leaves(), {step + 1, position.values});
     saver.wait(communicator);
   });
+  return wrong;
 }
 
 RC_GTEST_PROP(CheckpointLaw, FromMeshToMeshAndBackIsTheIdentity, ()) {
@@ -104,8 +105,8 @@ RC_GTEST_PROP(CheckpointLaw, FromMeshToMeshAndBackIsTheIdentity, ()) {
   const TestTensors first = tensors;
   checkpoint::save_filled(folder.path(), a.mesh(), tensors, {1, {{"seed", "7"}}});
   with_axes_of(b, tensors);
-  load_and_save(folder.path(), 1, b.mesh(), tensors);
-  load_and_save(folder.path(), 2, a.mesh(), first);
+  RC_ASSERT(load_and_save(folder.path(), 1, b.mesh(), tensors) == 0);
+  RC_ASSERT(load_and_save(folder.path(), 2, a.mesh(), first) == 0);
   RC_ASSERT(checkpoint::position_of(*checkpoint::newest(folder.path())) ==
             (checkpoint::Position{3, {{"seed", "7"}}}));
 }
