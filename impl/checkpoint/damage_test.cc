@@ -125,6 +125,9 @@ TEST_F(DamagedCheckpoint, AManifestWithOtherTensorsThanTheFileIsRefused) {
   edited.pieces[1].box.first[0] += 1;
   EXPECT_THAT(said(edited), HasSubstr("a piece of a tensor is not inside of it"));
   edited = wide;
+  edited.pieces[1].box = edited.pieces[0].box;
+  EXPECT_THAT(said(edited), HasSubstr("two pieces of a tensor are the same"));
+  edited = wide;
   edited.pieces[1].file = 2;
   EXPECT_THAT(said(edited), HasSubstr("a piece of a tensor is not inside of it"));
 }

@@ -193,7 +193,13 @@ Mapping::State::State(const Json& file)
   for (const auto& [name, each] : file.at("consts").items())
     consts.push_back({name, each.at("keys"), each.at("missing")});
   for (const auto& [key, allowed] : file.at("settings").items()) settings.push_back({key, allowed});
-  for (const Json& each : file.at("tensors")) tensors.push_back(tensor_of(each));
+  for (const Json& each : file.at("tensors")) {
+    tensors.push_back(tensor_of(each));
+    for (size_t i = 0; i + 1 < tensors.size(); ++i)
+      if (tensors[i].leaf == tensors.back().leaf && tensors[i].at == tensors.back().at)
+        throw std::runtime_error(tensors[i].name + " and " + tensors.back().name +
+                                 " are the same part of tensor " + tensors[i].leaf);
+  }
   prefixes = file.value("prefixes", std::vector<std::string>{""});
   for (const std::string each : file.value("ignored", Json::array()))
     ignored.push_back(as_regex(each));
