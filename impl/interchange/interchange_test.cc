@@ -244,7 +244,8 @@ TEST_F(Interchange, AMappingThatIsNotTheModelsIsRefused) {
   EXPECT_THAT(with("(K D) M -> M K D", "(K D) M -> K M D"), HasSubstr("in another order"));
   EXPECT_THAT(with("(K D) M -> M K D", "(K D) -> M K D"), HasSubstr("dim M is in no pattern"));
   EXPECT_THAT(with("(K D) M -> M K D", "(K X) M -> M K D"), HasSubstr("it has no dim X"));
-  EXPECT_THAT(with("\"two\": 1", "\"two\": 0"), HasSubstr("h.{N}.q and h.{N}.k are the same part of"));
+  EXPECT_THAT(with("\"two\": 1", "\"two\": 0"),
+              HasSubstr("h.{N}.q and h.{N}.k are the same part of"));
   EXPECT_THAT(with("\"two\": 1", "\"two\": 2"), HasSubstr("has not all of tensor layers.w"));
   EXPECT_THAT(with("\"leaf\": \"b\"", "\"leaf\": \"c\""), HasSubstr("a tensor c, the model none"));
   EXPECT_THAT(with("\"h.{N}.mask\"", "\"h.{N.mask\""), HasSubstr("mapping.json: braces"));

@@ -7,10 +7,8 @@
 #include "impl/checkpoint/file.h"
 
 namespace shardproof::interchange {
-namespace {
 
-using nlohmann::ordered_json;
-using Json = ordered_json;
+using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 /// value * times = the product of the sizes of `dims`; where the key is missing, `missing` instead.
@@ -33,6 +31,8 @@ struct Setting {
   std::string key;
   std::vector<Json> allowed;
 };
+
+namespace {
 
 std::vector<std::string> words(const std::string& text) {
   std::istringstream in(text);
