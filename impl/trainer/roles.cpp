@@ -56,7 +56,8 @@ StepRoles roles_of_plan(const Program& program, size_t index) {
   const ir::Function& plan = function_of(program, index);
   const std::vector<Leaves> params = leaves_of(plan.param_groups),
                             results = leaves_of(plan.result_groups);
-  StepRoles roles{.step = index};
+  StepRoles roles;
+  roles.step = index;
   for (const Leaves& param : params) {
     const Leaves* next = find(results, param.name + "1");
     if (next) {
