@@ -15,6 +15,8 @@ class Batches {
   virtual void fill(const Name& name, const Placement& placement, Tensor& to) = 0;
   /// The batch that was filled is used up.
   virtual void next() {}
+  /// Throws PlanError, naming what there is, where it cannot fill this parameter of the plan.
+  void require_knows(const Name& parameter, const Name& plan) const;
 };
 
 }  // namespace shardproof

@@ -31,7 +31,6 @@ struct Trainer::State {
     return program.checked().program().functions.at(function).name;
   }
   const Tensor* state_leaf(const Name& name) const;
-  std::vector<Name> state_names() const;
   void feed(Batches& batches, double learning_rate);
   void adopt(std::vector<Tensor>& results, const StateGroup& group, size_t first);
   double reduced(double value, const Marks& marks, Mark mark, Reduction reduction);
@@ -130,35 +129,9 @@ const Tensor* Trainer::State::state_leaf(const Name& name) const {
   return nullptr;
 }
 
-namespace {
-
-std::string joined(const std::vector<Name>& names) {
-  std::string text;
-  for (const Name& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text;
-}
-
-bool contains(const std::vector<Name>& names, const Name& name) {
-  return std::find(names.begin(), names.end(), name) != names.end();
-}
-
-}  // namespace
-
-std::vector<Name> Trainer::State::state_names() const {
-  std::vector<Name> names;
-  for (const StateGroup& group : roles.state) names.push_back(group.name);
-  return names;
-}
-
 void Trainer::State::feed(Batches& batches, double learning_rate) {
   const std::vector<Slot>& slots = step->inputs();
-  std::vector<Name> unknown;
-  for (size_t leaf : roles.data)
-    if (!contains(batches.names(), slots[leaf].name)) unknown.push_back(slots[leaf].name);
-  if (!unknown.empty())
-    throw TrainError(name_of(roles.step) + " takes " + joined(unknown) +
-                     ", and the data have only " + joined(batches.names()) +
-                     ": rename the parameters, or give them by batches of your own");
+  for (size_t leaf : roles.data) batches.require_knows(slots[leaf].name, name_of(roles.step));
   for (size_t leaf : roles.data) batches.fill(slots[leaf].name, placement, inputs[leaf]);
   for (size_t leaf : roles.keys)
     set_key(inputs[leaf],
@@ -231,10 +204,7 @@ std::vector<Tensor> Trainer::run(const Name& name, Batches& batches) {
   for (size_t i = 0; i < slots.size(); ++i) {
     const Tensor* state = own.state_leaf(slots[i].name);
     if (!state) {
-      if (!contains(batches.names(), slots[i].name))
-        throw TrainError(name + " takes " + slots[i].name + ", which is neither state (" +
-                         joined(own.state_names()) + ") nor data (" + joined(batches.names()) +
-                         ")");
+      batches.require_knows(slots[i].name, name);
       data[i] = plan.input(i);
       batches.fill(slots[i].name, own.placement, data[i]);
     }

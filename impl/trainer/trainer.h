@@ -17,7 +17,8 @@ class TrainError : public std::runtime_error {
 };
 
 struct TrainerOptions {
-  Name step = {}, init = {};  ///< plans; empty: the only ones, as roles_of() and init_of() find them
+  Name step = {},
+       init = {};  ///< plans; empty: the only ones, as roles_of() and init_of() find them
   uint64_t seed = 0;
   Precision precision = Precision::as_written;
   std::vector<Name> accept_unknown = {};  ///< plans that are run though they are not decided

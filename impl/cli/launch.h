@@ -1,0 +1,19 @@
+#pragma once
+// Processes of MPI: who started this one, and starting them.
+#include <string>
+#include <vector>
+
+#include "impl/cli/options.h"
+
+namespace shardproof::cli {
+
+/// Who made this process.
+enum class Launched { no, by_us, by_others };
+Launched launched();
+
+/// Runs `mpirun` on this program with the same arguments and so many ranks, and again from the last
+/// checkpoint where ranks die, as often as the options say. Returns the exit code.
+int launch(const std::vector<std::string>& args, const Options& options, int64_t ranks,
+           bool terminal);
+
+}  // namespace shardproof::cli
