@@ -69,7 +69,7 @@ Position position_of(const std::filesystem::path& checkpoint);
 /// whatever mesh wrote them. A rank reads the blocks that its parts lie in, and compares their
 /// checksums. Throws on every rank FileError where the checkpoint is damaged, lacks a tensor or has
 /// it with another type; tensors may then have been overwritten in part.
-Position load(const std::filesystem::path& checkpoint, Communicator& communicator,
-              const Mesh& mesh, const DimSizes& dims, const std::vector<Leaf>& leaves);
+Position load(const std::filesystem::path& checkpoint, Communicator& communicator, const Mesh& mesh,
+              const DimSizes& dims, const std::vector<Leaf>& leaves);
 
 }  // namespace shardproof::checkpoint
