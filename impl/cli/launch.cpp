@@ -14,7 +14,9 @@
 namespace shardproof::cli {
 namespace {
 
+/// Tells a rank that we started it, and on what its output ends: mpirun gives each rank a terminal.
 constexpr const char* mark = "SHARD_TRAIN_LAUNCHED";
+constexpr const char* with_terminal = "terminal";
 
 std::string own_path() {
   char path[4096];
@@ -22,19 +24,17 @@ std::string own_path() {
   return length > 0 ? std::string(path, static_cast<size_t>(length)) : "shard-train";
 }
 
-std::vector<std::string> command(const std::vector<std::string>& args, int64_t ranks,
-                                 bool terminal) {
+std::vector<std::string> command(const std::vector<std::string>& args, int64_t ranks) {
   std::vector<std::string> words{
       "mpirun", "-n", std::to_string(ranks), "--oversubscribe", "--bind-to", "none", "-x", mark};
   if (geteuid() == 0) words.insert(words.begin() + 1, "--allow-run-as-root");
   words.push_back(own_path());
   words.insert(words.end(), args.begin(), args.end());
-  if (terminal) words.insert(words.end(), {"--color", "always"});
   return words;
 }
 
 [[noreturn]] void become(const std::vector<std::string>& words) {
-  setenv(mark, "1", 1);
+  setenv(mark, on_terminal() ? with_terminal : "plain", 1);
   // Ranks on fewer processors than there are ranks: one that waits lets others run.
   setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
   std::vector<char*> argv;
@@ -82,12 +82,18 @@ Launched launched() {
   return Launched::no;
 }
 
-int launch(const std::vector<std::string>& args, const Options& options, int64_t ranks,
-           bool terminal) {
+bool on_terminal() {
+  if (launched() == Launched::by_us) return std::strcmp(std::getenv(mark), with_terminal) == 0;
+  if (launched() == Launched::by_others) return false;
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) && terminal && std::strcmp(terminal, "dumb") != 0;
+}
+
+int launch(const std::vector<std::string>& args, const Options& options, int64_t ranks) {
   for (int signal : {SIGINT, SIGTERM}) std::signal(signal, pass_on);
   std::vector<std::string> now = args;
   for (int restart = 0;; ++restart) {
-    const int code = run(command(now, ranks, terminal));
+    const int code = run(command(now, ranks));
     if (code == 0 || stopped) return code;
     if (code == 2 || restart == options.max_restarts) {
       if (options.max_restarts > 0 && code != 2)

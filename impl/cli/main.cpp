@@ -1,8 +1,5 @@
 // shard-train: reads the command line, starts the ranks and runs the job on each.
-#include <unistd.h>
-
 #include <cstdlib>
-#include <cstring>
 #include <iostream>
 
 #include "impl/cli/launch.h"
@@ -16,11 +13,6 @@ namespace shardproof::cli {
 namespace {
 
 constexpr int failed = 1, refused = 2;
-
-bool on_terminal() {
-  const char* terminal = std::getenv("TERM");
-  return isatty(STDOUT_FILENO) && terminal && std::strcmp(terminal, "dumb") != 0;
-}
 
 Screen screen_of(const Options& options) {
   const bool terminal = on_terminal();
@@ -66,8 +58,7 @@ int train(const std::vector<std::string>& args, const Options& options, int argc
   // Compiled for one rank: what does not fit is told before ranks are started.
   Plan(*job.program, job.step, job.mesh, job.dims, 0, plan_options(job));
 #ifdef WITH_MPI
-  if (options.transport == Transport::mpi)
-    return launch(args, options, job.mesh.ranks(), on_terminal());
+  if (options.transport == Transport::mpi) return launch(args, options, job.mesh.ranks());
 #else
   if (options.transport == Transport::mpi) return on_processes(options, argc, argv);
 #endif
