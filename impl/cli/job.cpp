@@ -5,6 +5,7 @@
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
+#include <fstream>
 
 #include "impl/data/corpus.h"
 #include "impl/trainer/sample.h"
@@ -38,13 +39,22 @@ double real_number(const std::string& flag, const Assignment& given) {
   return number;
 }
 
+/// The dims whose size is a choice.
+std::map<Name, int> free_dims(const ir::Program& program) {
+  std::map<Name, int> free;
+  for (const auto& [name, info] : program.dims)
+    if (info.kind == ir::DimInfo::Kind::plain && !info.local && !info.size) free[name];
+  return free;
+}
+
 /// Sizes and consts, as a config and the flags say.
 struct Sizing {
   DimSizes dims;
   std::map<Name, double> consts;
 
   void read(const ir::Program& program, const std::string& flag, const Assignment& given) {
-    if (program.dims.contains(given.first)) {
+    const std::map<Name, int> free = free_dims(program);
+    if (free.contains(given.first)) {
       dims[given.first] = whole_number(flag, given);
     } else if (program.consts.contains(given.first)) {
       consts[given.first] = real_number(flag, given);
@@ -160,16 +170,42 @@ Name sampled_plan(const Options& options, const Program& program, const StepRole
       "--logits PLAN");
 }
 
+/// The tokens have a sequence, and the first of them are in the vocabulary.
 void require_data(const Job& job, const Program& program, const StepRoles& roles) {
   const ir::Function& step = program.checked().program().functions.at(roles.step);
   const Placement placement(program.checked().program(), job.mesh, job.dims, 0);
+  const data::Loader train(job.tokens, job.train_part());
+  const data::Loader validation(job.validation ? job.validation : job.tokens,
+                                job.validation_part());
   for (size_t leaf : roles.data) {
     const ir::Value& value = step.values.at(step.params.at(leaf));
-    data::Loader(job.tokens, job.train_part()).require_knows(value.name, step.name);
-    if (!value.type.dims.empty())
-      data::Loader(job.tokens, job.train_part())
-          .sequences(placement.size(value.type.dims.back().dim));
+    train.require_knows(value.name, step.name);
+    if (value.type.dims.empty()) continue;
+    const int64_t length = placement.size(value.type.dims.back().dim);
+    for (const data::Loader* each : {&train, &validation})
+      if (each == &train || !job.eval.empty()) each->require_fits(length);
   }
+}
+
+/// Parameters of a plan beside the step are state and data.
+void require_known(const Job& job, const Program& program, const StepRoles& roles,
+                   const Name& plan) {
+  if (plan.empty()) return;
+  const data::Loader loader(job.tokens, job.train_part());
+  const size_t function = program.plan(plan).function;
+  for (const auto& [name, count] :
+       program.checked().program().functions.at(function).param_groups) {
+    const auto is_state = [&](const StateGroup& group) { return group.name == name; };
+    if (std::none_of(roles.state.begin(), roles.state.end(), is_state))
+      loader.require_knows(name, plan);
+  }
+}
+
+/// A file that is written at the end can be written now.
+void require_writable(const std::string& path) {
+  if (path.empty()) return;
+  if (!std::ofstream(path, std::ios::app))
+    throw BadInput(path + ": cannot be written: is its folder there?");
 }
 
 }  // namespace
@@ -218,6 +254,13 @@ Job prepare(const Options& options) {
   if (!options.validation_data.empty())
     job.validation = tokens_of(options, options.validation_data);
   require_data(job, program, roles);
+  require_known(job, program, roles, job.eval);
+  require_known(job, program, roles, job.logits);
+  require_writable(options.log);
+  require_writable(options.plot);
+  if (options.resume && !checkpoint::newest(options.save))
+    throw BadInput("--resume: there is no whole checkpoint in " + options.save +
+                   ": leave it away to start from the first step");
   return job;
 }
 

@@ -47,6 +47,17 @@ std::vector<Assignment> assignments(const std::vector<std::string>& texts) {
   return result;
 }
 
+template <class Number>
+CLI::Validator from(Number least) {
+  return CLI::Validator(
+      [=](const std::string& text) -> std::string {
+        Number number;
+        if (CLI::detail::lexical_cast(text, number) && number >= least) return "";
+        return text + " is not a number from " + CLI::detail::to_string(least) + " on";
+      },
+      "");
+}
+
 /// What the flags fill before it is sorted out.
 struct Raw {
   std::vector<std::string> dims, set;
@@ -72,7 +83,9 @@ class Flags {
 
  private:
   CLI::Option* text(const char* flag, auto& target, const char* help, const char* type) {
-    return app_.add_option(flag, target, help)->type_name(type)->group(group_);
+    CLI::Option* option = app_.add_option(flag, target, help)->type_name(type)->group(group_);
+    if constexpr (!requires { target.emplace_back(); }) option->take_last();
+    return option;
   }
 
   void model() {
@@ -103,15 +116,14 @@ class Flags {
 
   void steps() {
     group_ = "Steps";
-    text("--steps", o_.rate.steps, "Steps in all (default 200)", "N")->check(CLI::PositiveNumber);
-    text("--lr", o_.rate.peak, "Highest learning rate (default 1e-3)", "X")
-        ->check(CLI::NonNegativeNumber);
+    text("--steps", o_.rate.steps, "Steps in all (default 200)", "N")->check(from<int64_t>(1));
+    text("--lr", o_.rate.peak, "Highest learning rate (default 1e-3)", "X")->check(from<double>(0));
     text("--schedule", o_.rate.schedule, "cosine (default), wsd or constant", "KIND")
         ->transform(one_of<Schedule>({{"cosine", Schedule::cosine},
                                       {"wsd", Schedule::wsd},
                                       {"constant", Schedule::constant}}));
     text("--warmup", o_.rate.warmup, "Steps of linear warm-up (default: a twentieth)", "N")
-        ->check(CLI::NonNegativeNumber);
+        ->check(from<double>(0));
     text("--lr-floor", o_.rate.floor, "The last rate as a part of the highest (default 0.1)", "X")
         ->check(CLI::Range(0.0, 1.0));
     text("--decay", o_.rate.decay, "wsd: the part of the steps that fall (default 0.2)", "X")
@@ -136,9 +148,9 @@ class Flags {
     text("--validation-data", o_.validation_data, "Files for validation instead", "FILE..");
     text("--eval", o_.eval, "The plan of the validation loss (default: the step's)", "PLAN");
     text("--eval-every", o_.eval_every, "Validate every N steps (default: at the end)", "N")
-        ->check(CLI::NonNegativeNumber);
+        ->check(from<double>(0));
     text("--eval-batches", o_.eval_batches, "Batches of a validation (default 4)", "N")
-        ->check(CLI::PositiveNumber);
+        ->check(from<int64_t>(1));
   }
 
   void output() {
@@ -146,10 +158,10 @@ class Flags {
     text("--log", o_.log, "One JSON object a line", "FILE");
     text("--plot", o_.plot, "The losses as a picture, at the end", "FILE.svg");
     text("--sample", o_.sample, "Tokens of text from the model, at the end", "N")
-        ->check(CLI::NonNegativeNumber);
+        ->check(from<double>(0));
     text("--prompt", o_.prompt, "The text that is continued", "TEXT");
     text("--temperature", o_.temperature, "Of sampling; 0: the likeliest (default 0.8)", "X")
-        ->check(CLI::NonNegativeNumber);
+        ->check(from<double>(0));
     text("--logits", o_.logits, "The plan that is sampled from (default: the loss's)", "PLAN");
     text("--color", o_.colour, "auto, always or never", "WHEN")
         ->transform(one_of<When>(
@@ -160,16 +172,15 @@ class Flags {
     group_ = "Checkpoints and ranks";
     text("--save", o_.save, "A folder for checkpoints", "DIR");
     text("--save-every", o_.save_every, "Steps between them (default: at the end)", "N")
-        ->check(CLI::NonNegativeNumber);
-    text("--keep", o_.keep, "How many stay; 0: all (default 3)", "N")
-        ->check(CLI::NonNegativeNumber);
+        ->check(from<double>(0));
+    text("--keep", o_.keep, "How many stay; 0: all (default 3)", "N")->check(from<double>(0));
     app_.add_flag("--resume", o_.resume, "Go on from the last checkpoint in --save, on any mesh")
         ->group(group_);
     text("--ranks", o_.ranks, "Processes; has to be the mesh's number", "N")
-        ->check(CLI::PositiveNumber);
+        ->check(from<int64_t>(1));
     text("--max-restarts", o_.max_restarts,
          "With --transport mpi: start again from the last checkpoint when a rank dies", "N")
-        ->check(CLI::NonNegativeNumber);
+        ->check(from<double>(0));
   }
 
   CLI::App& app_;

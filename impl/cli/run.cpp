@@ -81,9 +81,7 @@ class Run {
 
   void resume() {
     const auto from = checkpoint::newest(options_.save);
-    if (!from)
-      throw BadInput("--resume: there is no whole checkpoint in " + options_.save +
-                     ": leave it away to start from the first step");
+    if (!from) throw FileError(options_.save + ": the checkpoint is gone");
     const checkpoint::Position position =
         checkpoint::load(*from, trainer_.communicator(), job_.mesh, job_.dims, trainer_.state());
     const auto value = [&](const char* name) {

@@ -73,6 +73,13 @@ int64_t Loader::sequences(int64_t length) const {
   return range.count;
 }
 
+void Loader::require_fits(int64_t length) const {
+  sequences(length);
+  std::vector<uint32_t> first(static_cast<size_t>(std::min<int64_t>(tokens_->size(), 1 << 16)));
+  tokens_->read(0, first);
+  require_below(first, 0);
+}
+
 int64_t Loader::begin_of(int64_t sequence) const {
   const Range range = range_of(tokens_->size(), length_, options_);
   const auto n = static_cast<uint64_t>(range.count);

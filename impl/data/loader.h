@@ -37,6 +37,9 @@ class Loader : public Batches {
   int64_t batch_tokens() const { return batch_ * length_; }
   /// Sequences in an epoch, of `length` tokens; throws FileError where there is none.
   int64_t sequences(int64_t length) const;
+  /// Throws FileError where there is no sequence, or one of the first tokens is no token of the
+  /// vocabulary.
+  void require_fits(int64_t length) const;
 
  private:
   int64_t begin_of(int64_t sequence) const;

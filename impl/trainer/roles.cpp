@@ -121,6 +121,7 @@ std::vector<size_t> called_by(const ir::Program& program, size_t plan) {
 }
 
 StepRoles roles_of(const Program& program, const Name& name) {
+  if (!program.checked().readable()) throw PlanError(program.report());
   std::vector<StepRoles> steps;
   std::vector<Name> names;
   for (const PlanReport& report : program.checked().plans()) {
