@@ -72,6 +72,8 @@ TEST(Plot, DrawsEachCurveWhereItIs) {
   EXPECT_THAT(svg_of("nothing", {}), HasSubstr("</svg>"));
 }
 
+const char* const model = SHARDPROOF_SOURCE_DIR "/impl/cli/bigram.shard";
+
 CommandLine parsed(const std::vector<std::string>& args, std::ostream& out) {
   return parse_command_line(args, out, out);
 }
@@ -96,10 +98,9 @@ TEST(CommandLine, NamesMistakes) {
   EXPECT_THAT(said({"m.shard", "--max-restarts", "2"}), HasSubstr("--transport mpi"));
 }
 
-/// What prepare() says of llama_train.shard at a few sizes and these flags.
+/// What prepare() says of the model with these flags.
 std::string refusal(std::vector<std::string> args) {
-  args.insert(args.begin(),
-              {SHARDPROOF_SOURCE_DIR "/spec/models/llama_train.shard", "--config", "tiny"});
+  args.insert(args.begin(), {model, "--config", "tiny"});
   std::ostringstream out;
   const CommandLine line = parsed(args, out);
   if (line.exit) return out.str();
@@ -115,28 +116,26 @@ TEST(Job, IsRefusedWithTheNameOfWhatDoesNotFit) {
   EXPECT_EQ(refusal({"--mesh", "d=2,t=2", "--dims", "B=4,L=8"}), "accepted");
   EXPECT_THAT(refusal({"--mesh", "x=2"}), HasSubstr("no mesh axis x; it has d, t"));
   EXPECT_THAT(refusal({"--mesh", "d=0"}), HasSubstr("mesh axis d has size 0"));
-  EXPECT_THAT(refusal({"--dims", "Z=4"}), HasSubstr("no dim or const Z; it has the dims A, B"));
+  EXPECT_THAT(refusal({"--dims", "Z=4"}),
+              HasSubstr("no dim or const Z; it has the dims B, L, M, V"));
   EXPECT_THAT(refusal({"--dims", "d=4"}), HasSubstr("--mesh d=4"));
   EXPECT_THAT(refusal({"--config", "none"}), HasSubstr("tiny"));
   EXPECT_THAT(refusal({"--data", "none.bin"}), HasSubstr("none.bin: cannot open"));
   EXPECT_THAT(refusal({"--dims", "V=64"}), HasSubstr("the vocabulary ends below 64"));
-  EXPECT_THAT(refusal({"--step", "embed_sharded"}), HasSubstr("is no training step"));
+  EXPECT_THAT(refusal({"--step", "bigram_sharded"}), HasSubstr("is no training step"));
   EXPECT_THAT(refusal({"--plot", "/no/such/folder/a.svg"}), HasSubstr("cannot be written"));
 }
 
 TEST(Job, ReadsSizesAndConsts) {
   std::ostringstream out;
   const CommandLine line =
-      parsed({SHARDPROOF_SOURCE_DIR "/spec/models/llama_train.shard", "--config", "tiny", "--dims",
-              "B=2,L=8", "--set", "clip=0.5,N=1"},
-             out);
+      parsed({model, "--config", "tiny", "--dims", "B=2,L=8", "--set", "clip=0.5,M=6"}, out);
   const Job job = prepare(line.options);
   EXPECT_EQ(job.dims.at("B"), 2);
-  EXPECT_EQ(job.dims.at("N"), 1);
-  EXPECT_EQ(job.dims.at("M"), 64);
+  EXPECT_EQ(job.dims.at("M"), 6);
   EXPECT_EQ(job.vocabulary, 256);
-  EXPECT_EQ(job.step, "train_step_sharded");
-  EXPECT_EQ(job.eval, "llama_loss_sharded");
+  EXPECT_EQ(job.step, "step_sharded");
+  EXPECT_EQ(job.eval, "loss_sharded");
   EXPECT_EQ(job.program->checked().program().consts.at("clip"), 0.5);
 }
 

@@ -14,9 +14,8 @@ namespace {
 
 using ::testing::HasSubstr;
 
-const std::string small = " " SHARDPROOF_SOURCE_DIR
-                          "/spec/models/llama_train.shard --config tiny --dims "
-                          "B=4,L=16,M=16,F=16,D=4 --schedule constant";
+const std::string small =
+    " " SHARDPROOF_SOURCE_DIR "/impl/cli/bigram.shard --config tiny --schedule constant";
 
 struct Result {
   int code;
@@ -104,7 +103,7 @@ const char* const killer = R"(
   rank_of() { for child in $(cat /proc/$1/task/*/children 2>/dev/null); do
     case $(readlink /proc/$child/exe) in *mpirun*|*orterun*|*prterun*) rank_of $child;; *shard-train) last=$child;; esac; done; }
   for i in $(seq 600); do
-    [ -d "$folder/step-00000002" ] && rank_of $run && [ "$last" ] && kill -9 $last && echo "killed one" && break
+    [ -d "$folder/step-00000020" ] && rank_of $run && [ "$last" ] && kill -9 $last && echo "killed one" && break
     sleep 0.05
   done
   wait $run; echo "ended with $?"
@@ -112,14 +111,15 @@ const char* const killer = R"(
 
 TEST(ShardTrain, StartsAgainWhenARankIsKilled) {
   const std::string at = folder("killed");
-  const Result run = shell("folder=" + at + "/run; " SHARD_TRAIN + small +
-                           " --mesh d=2 --steps 60 --transport mpi --save-every 2 --max-restarts 2"
-                           " --save $folder --log " +
-                           at + "/log & " + killer);
+  const Result run = shell(
+      "folder=" + at + "/run; " SHARD_TRAIN + small +
+      " --dims L=64,M=64 --mesh d=2 --steps 400 --transport mpi --save-every 20 --max-restarts 2"
+      " --save $folder --log " +
+      at + "/log & " + killer);
   EXPECT_THAT(run.text, HasSubstr("killed one"));
   EXPECT_THAT(run.text, HasSubstr("restart 1 of 2 from " + at + "/run/step-"));
   EXPECT_THAT(run.text, HasSubstr("resumed from"));
-  EXPECT_THAT(run.text, HasSubstr("saved step 60"));
+  EXPECT_THAT(run.text, HasSubstr("saved step 400"));
   EXPECT_THAT(run.text, HasSubstr("ended with 0")) << run.text;
 }
 

@@ -229,7 +229,7 @@ TEST(Trainer, NamesTheCandidates) {
   const Program none = changed(plan, "");
   EXPECT_THAT(refusal([&] { init_of(none, roles_of(none)); }),
               HasSubstr("write plan init_... implements init(k: key[]) -> WShard"));
-  EXPECT_THAT(refusal([&] { roles_of(changed("fn loss", "fn lost")); }), HasSubstr("error["));
+  EXPECT_THAT(refusal([&] { roles_of(changed("fn loss", "fnloss")); }), HasSubstr("error["));
   const Program no_step =
       Program::from_text("mesh d\ndim B\nfn f(x: f32[B]) -> f32[B] { return x }");
   EXPECT_THAT(refusal([&] { roles_of(no_step); }), HasSubstr("there is no training step"));
