@@ -99,9 +99,8 @@ void File::write_all(const void* from, size_t bytes, const Write& write_some) {
 }
 
 void File::append(const void* from, size_t bytes) {
-  write_all(from, bytes, [&](const char* at, size_t left) {
-    return ::write(descriptor_, at, left);
-  });
+  write_all(from, bytes,
+            [&](const char* at, size_t left) { return ::write(descriptor_, at, left); });
 }
 
 void File::write(uint64_t offset, const void* from, size_t bytes) {
