@@ -6,6 +6,7 @@
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
+#include <sstream>
 
 #include "impl/data/corpus.h"
 #include "impl/trainer/sample.h"
@@ -144,13 +145,52 @@ Precision precision_of(const Options& options, const ir::Program& program, size_
   return Precision::as_written;
 }
 
-std::shared_ptr<const data::Tokens> tokens_of(const Options& options,
+std::string read_text(const std::string& path) {
+  std::ifstream file(path, std::ios::binary);
+  std::stringstream text;
+  text << file.rdbuf();
+  if (!file) throw FileError(path + ": cannot be read");
+  return text.str();
+}
+
+/// The texts of the files, each a document of its own.
+data::Tokens encoded(const data::Tokenizer& tokenizer, const std::vector<std::string>& files) {
+  std::vector<uint32_t> tokens;
+  std::string names;
+  for (const std::string& file : files) {
+    if (!file.ends_with(".txt"))
+      throw BadInput(file +
+                     ": --tokenizer encodes .txt files; tokens need no tokenizer, or one only "
+                     "for --sample: give texts and tokens in runs of their own");
+    if (tokenizer.document()) tokens.push_back(*tokenizer.document());
+    const std::vector<uint32_t> more = tokenizer.encode(read_text(file));
+    tokens.insert(tokens.end(), more.begin(), more.end());
+    names += (names.empty() ? "" : " ") + file;
+  }
+  return data::Tokens::of_numbers(tokens, names);
+}
+
+bool has_text(const std::vector<std::string>& files) {
+  return std::any_of(files.begin(), files.end(),
+                     [](const std::string& file) { return file.ends_with(".txt"); });
+}
+
+data::Tokens read_tokens(const Job& job, const std::vector<std::string>& files) {
+  if (files.empty()) {
+    const std::string text = data::made_up_corpus(corpus_bytes, 0);
+    return job.tokenizer
+               ? data::Tokens::of_numbers(job.tokenizer->encode(text), "the made-up corpus")
+               : data::Tokens::of_text(text, "the made-up corpus");
+  }
+  if (job.tokenizer && has_text(files)) return encoded(*job.tokenizer, files);
+  return data::Tokens::of_files({files.begin(), files.end()}, job.options.format);
+}
+
+std::shared_ptr<const data::Tokens> tokens_of(const Job& job,
                                               const std::vector<std::string>& files) {
-  data::Tokens tokens =
-      files.empty()
-          ? data::Tokens::of_text(data::made_up_corpus(corpus_bytes, 0), "the made-up corpus")
-          : data::Tokens::of_files({files.begin(), files.end()}, options.format);
-  if (options.document) tokens.set_document(*options.document);
+  data::Tokens tokens = read_tokens(job, files);
+  if (job.tokenizer && job.tokenizer->document()) tokens.set_document(*job.tokenizer->document());
+  if (job.options.document) tokens.set_document(*job.options.document);
   return std::make_shared<const data::Tokens>(std::move(tokens));
 }
 
@@ -218,6 +258,27 @@ data::LoaderOptions Job::validation_part() const {
   return {options.seed, validation ? 0 : 1 - options.validation, 1, false, vocabulary};
 }
 
+std::vector<uint32_t> Job::encode(const std::string& text) const {
+  if (tokenizer) return tokenizer->encode(text);
+  const auto bytes = [](char each) { return static_cast<unsigned char>(each); };
+  std::vector<uint32_t> tokens;
+  std::transform(text.begin(), text.end(), std::back_inserter(tokens), bytes);
+  return tokens;
+}
+
+std::string Job::decode(const std::vector<uint32_t>& some) const {
+  std::string text;
+  for (const uint32_t token : some)
+    if (token == tokens->document())
+      text += "\n";
+    else if (tokenizer)
+      text += tokenizer->decode({&token, 1});
+    else
+      text += token < 256 ? std::string(1, static_cast<char>(token))
+                          : "<" + std::to_string(token) + ">";
+  return text;
+}
+
 PlanOptions plan_options(const Job& job) {
   PlanOptions how;
   how.precision = job.trainer.precision;
@@ -250,9 +311,11 @@ Job prepare(const Options& options) {
   job.logits = sampled_plan(options, program, roles);
   if (const auto vocabulary = vocabulary_of(program, roles))
     job.vocabulary = Placement(resolved, job.mesh, job.dims, 0).size(*vocabulary);
-  job.tokens = tokens_of(options, options.data);
-  if (!options.validation_data.empty())
-    job.validation = tokens_of(options, options.validation_data);
+  if (!options.tokenizer.empty())
+    job.tokenizer =
+        std::make_shared<const data::Tokenizer>(data::Tokenizer::load(options.tokenizer));
+  job.tokens = tokens_of(job, options.data);
+  if (!options.validation_data.empty()) job.validation = tokens_of(job, options.validation_data);
   require_data(job, program, roles);
   require_known(job, program, roles, job.eval);
   require_known(job, program, roles, job.logits);

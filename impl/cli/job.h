@@ -5,6 +5,7 @@
 
 #include "impl/cli/options.h"
 #include "impl/data/loader.h"
+#include "impl/data/tokenizer.h"
 #include "impl/trainer/trainer.h"
 
 namespace shardproof::cli {
@@ -23,10 +24,13 @@ struct Job {
   DimSizes dims;
   Name step, eval, logits;  ///< plans; eval and logits may be empty
   TrainerOptions trainer;
+  std::shared_ptr<const data::Tokenizer> tokenizer;        ///< null: tokens are bytes
   std::shared_ptr<const data::Tokens> tokens, validation;  ///< validation may be null: a part
   int64_t vocabulary = INT64_MAX;                          ///< tokens are below it
 
   data::LoaderOptions train_part() const, validation_part() const;
+  std::vector<uint32_t> encode(const std::string& text) const;
+  std::string decode(const std::vector<uint32_t>& tokens) const;
 };
 
 /// How the job's plans are compiled.

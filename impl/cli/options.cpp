@@ -134,13 +134,15 @@ class Flags {
   void data() {
     group_ = "Data";
     text("--data", o_.data,
-         "Token files: llm.c's .bin, raw uint16 (or --tokens u32), .txt as bytes\n"
+         "Token files: llm.c's .bin, raw uint16 (or --tokens u32), .txt\n"
          "(default: a text that is made up; V=256)",
          "FILE..");
     text("--tokens", o_.format, "u8, u16 or u32, of files without a header", "KIND")
         ->transform(one_of<data::TokenFormat>({{"u8", data::TokenFormat::u8},
                                                {"u16", data::TokenFormat::u16},
                                                {"u32", data::TokenFormat::u32}}));
+    text("--tokenizer", o_.tokenizer,
+         "A byte-pair tokenizer.json: encodes .txt files and prompts, decodes samples", "FILE");
     text("--document-token", o_.document, "The token that begins a document", "ID");
     text("--validation", o_.validation, "The last part of the data is kept apart (default 0.05)",
          "X")

@@ -33,6 +33,7 @@ struct Options {
   std::vector<std::string> data, validation_data;  ///< empty: the made-up corpus, and a part of it
   data::TokenFormat format = data::TokenFormat::automatic;
   std::optional<uint32_t> document;
+  std::string tokenizer;
   double validation = 0.05;
   int64_t eval_every = 0, eval_batches = 4;
 

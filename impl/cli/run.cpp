@@ -10,18 +10,6 @@
 namespace shardproof::cli {
 namespace {
 
-/// Tokens as text: bytes; a document begins on a new line.
-std::string text_of(const std::vector<uint32_t>& tokens, uint32_t document) {
-  std::string text;
-  for (uint32_t token : tokens)
-    if (token == document)
-      text += "\n";
-    else
-      text += token < 256 ? std::string(1, static_cast<char>(token))
-                          : "<" + std::to_string(token) + ">";
-  return text;
-}
-
 class Run {
  public:
   Run(const Job& job, Communicator& communicator, const Screen& screen)
@@ -166,9 +154,8 @@ class Run {
     how.seed = options_.seed;
     how.document = job_.tokens->document();
     how.prompt = {how.document};
-    for (const char each : options_.prompt) how.prompt.push_back(static_cast<unsigned char>(each));
-    const std::string text =
-        options_.prompt + text_of(sample(trainer_, job_.logits, how), how.document);
+    for (const uint32_t token : job_.encode(options_.prompt)) how.prompt.push_back(token);
+    const std::string text = options_.prompt + job_.decode(sample(trainer_, job_.logits, how));
     say("sample: " + text);
     write(Log::Line("sample").add("step", trainer_.steps()).add("text", text));
   }

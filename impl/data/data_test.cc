@@ -9,6 +9,7 @@
 
 #include "impl/data/corpus.h"
 #include "impl/data/loader.h"
+#include "impl/data/tokenizer.h"
 #include "kernels/number.h"
 
 namespace shardproof::data {
@@ -221,6 +222,53 @@ TEST(Loader, KeepsValidationApartAndNamesATokenThatIsTooLarge) {
   } catch (const FileError& error) {
     EXPECT_THAT(error.what(), HasSubstr("token 40 of counted is 40"));
   }
+}
+
+// tokenizer_test.json was trained, and these texts encoded, by Hugging Face's tokenizers 0.23.3.
+TEST(Tokenizer, EncodesAsItsLibraryDoes) {
+  const Tokenizer tokenizer =
+      Tokenizer::load(SHARDPROOF_SOURCE_DIR "/impl/data/tokenizer_test.json");
+  const std::vector<std::pair<std::string, std::vector<uint32_t>>> recorded = {
+      {"It was a sunny day at the market.",
+       {266, 318, 260, 317, 302, 89, 280, 320, 259, 327, 298, 14}},
+      {"  two  spaces\n\n and tabs\t\tx ", {221, 258, 87,  79,  221, 221, 83, 80,  65,  67, 267,
+                                            199, 199, 321, 258, 65,  66,  83, 198, 198, 88, 221}},
+      {"Ada's apples, isn't it? 12345 = 3+4!",
+       {265, 264, 281, 12, 326, 282, 325, 31, 311, 19, 20, 21, 221, 29, 307, 11, 20, 1}},
+      {"a<|endoftext|>b", {65, 0, 66}},
+      {"", {}},
+      {"x   ", {88, 221, 221, 221}},
+      {"'s't 'll'", {264, 282, 221, 7, 268, 7}},
+      {" \n x", {221, 199, 221, 88}},
+      {"\u00e9t\u00e9 na\u00efve", {128, 103, 84, 128, 103, 221, 78, 65, 128, 108, 272}},
+      {"it's'", {73, 84, 264, 7}},
+  };
+  for (const auto& [text, tokens] : recorded) {
+    EXPECT_EQ(tokenizer.encode(text), tokens) << text;
+    EXPECT_EQ(tokenizer.decode(tokens), text);
+  }
+  EXPECT_EQ(tokenizer.document(), 0u);
+  const std::string corpus = made_up_corpus(20'000, 5);
+  EXPECT_EQ(tokenizer.decode(tokenizer.encode(corpus)), corpus);
+}
+
+TEST(Tokenizer, OfAnotherKindIsRefused) {
+  const auto refusal = [](const std::filesystem::path& path) -> std::string {
+    try {
+      Tokenizer::load(path).encode("a");
+    } catch (const FileError& error) {
+      return error.what();
+    }
+    return "accepted";
+  };
+  EXPECT_THAT(refusal("no.json"), HasSubstr("no.json: cannot open"));
+  EXPECT_THAT(refusal(written("a.json", "{\"a\"")), HasSubstr("is no tokenizer.json"));
+  EXPECT_THAT(refusal(written("b.json", R"({"model": {"type": "Unigram"}})")),
+              HasSubstr("Unigram, not BPE"));
+  EXPECT_THAT(refusal(written("c.json", R"({"model": {"vocab": {"a": 0}, "merges": ["ab"]}})")),
+              HasSubstr("is no pair"));
+  EXPECT_THAT(refusal(written("d.json", R"({"model": {"vocab": {"a": 0}, "merges": []}})")),
+              HasSubstr("another way than GPT-2"));
 }
 
 }  // namespace
