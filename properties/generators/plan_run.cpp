@@ -150,6 +150,9 @@ std::vector<Tensor> run_on(Communicator& communicator, const PlanCase& one,
                            const PlanOptions& options) {
   Plan plan = UncheckedPlan::compile(one.unit, mesh_of(one.sizes), one.sizes.dims,
                                      communicator.rank(), options, one.find_backward);
+  const bool looked_at = options.overlap && communicator.rank() == 0;
+  if (const std::string race = looked_at ? UncheckedPlan::race(plan) : ""; !race.empty())
+    throw std::logic_error(race);
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < one.local.size(); ++i) {
     inputs.push_back(plan.input(i));

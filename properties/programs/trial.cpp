@@ -136,6 +136,8 @@ void compare(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, con
   if (!outcome.difference.empty()) return;
   if (got != properties::run_on_ranks(one, {.precision = Precision::f64, .reuse_memory = false}))
     outcome.difference = at(one, "f64", "other bits the second time");
+  if (got != properties::run_on_ranks(one, {.precision = Precision::f64, .overlap = true}))
+    outcome.difference = at(one, "f64", "other bits with overlap");
   if (!outcome.difference.empty()) return;
   const auto rough = properties::run_on_ranks(one, {.precision = Precision::f32});
   outcome.difference = at(one, "f32", properties::difference(rough, wanted, f32));
