@@ -1,5 +1,6 @@
 #pragma once
 // What a compiled plan is: steps in order, each with the buffers that it reads and writes.
+#include <array>
 #include <functional>
 #include <optional>
 #include <string>
@@ -49,6 +50,7 @@ struct Step {
   std::string place;  ///< "ffn.shard:12 in ffn_sharded"
   std::function<void(Frame&)> run;
   std::vector<BufferId> reads, writes;
+  std::array<int64_t, 4> product{};  ///< of an einsum: how many matrices, their m, n and k
 
   // A loop runs its body instead.
   std::vector<Step> body;

@@ -15,6 +15,7 @@ denote::Sizes point(const CheckedProgram& program, const Choices& choices, int a
 struct Outcome {
   bool ran = false;
   bool bitwise = false, bitwise_f32 = false;  ///< compared bit for bit
+  bool written = false;                       ///< compared with its bf16 as well
   bool sharp = false;                         ///< a factor of 1.001 would have been seen in f32
   std::string difference;                     ///< empty: none
 };

@@ -42,25 +42,25 @@ Program model(const std::string& file, const Name& only = {}) {
 
 /// Empty where this rank's results are those of the thread rank: bitwise, or near.
 std::string apart(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted,
-                  const Bound* bound) {
+                  const Bounds* bounds) {
   for (size_t r = 0; r < wanted.size(); ++r) {
     std::string found;
     if (got.at(r).buffer.bytes() != wanted[r].buffer.bytes()) return "another size";
-    if (!bound && std::memcmp(got[r].data<char>(), wanted[r].data<char>(), got[r].buffer.bytes()))
+    if (!bounds && std::memcmp(got[r].data<char>(), wanted[r].data<char>(), got[r].buffer.bytes()))
       found = "other bits";
     std::vector<double> a, b;
     for (int64_t i = 0; i < got[r].count(); ++i) {
       a.push_back(get(got[r], static_cast<size_t>(i)));
       b.push_back(get(wanted[r], static_cast<size_t>(i)));
     }
-    if (bound) found = difference(a, b, *bound);
+    if (bounds) found = difference(a, b, bounds->at(r));
     if (!found.empty()) return "result " + std::to_string(r) + ": " + found;
   }
   return "";
 }
 
 void hold(Communicator& communicator, const PlanCase& one, Precision precision,
-          const Bound* bound) {
+          const Bounds* bounds) {
   std::vector<std::vector<Tensor>> wanted(4);
   run_on_threads(4, [&](Communicator& threads) {
     wanted[static_cast<size_t>(threads.rank())] = run_on(threads, one, {.precision = precision});
@@ -68,7 +68,7 @@ void hold(Communicator& communicator, const PlanCase& one, Precision precision,
   for (bool overlap : {false, true}) {
     const auto got = run_on(communicator, one, {.precision = precision, .overlap = overlap});
     const std::string found =
-        apart(got, wanted[static_cast<size_t>(communicator.rank())], bound);
+        apart(got, wanted[static_cast<size_t>(communicator.rank())], bounds);
     if (!found.empty())
       throw std::runtime_error(text(one) + (overlap ? " with overlap, " : ", ") + found);
   }
@@ -86,10 +86,10 @@ void laws(Communicator& communicator, bool ordered) {
                  each.sizes,
                  {},
                  {}};
-    if (!draw_inputs(one, 1, false)) throw std::runtime_error("nothing is claimed");
-    // In another order f64 sums of so few terms differ by some units in the last place.
-    const Bound bound{1e-12, 1e-12};
-    hold(communicator, one, Precision::f64, ordered ? nullptr : &bound);
+    const auto claimed = draw_inputs(one, 1, false);
+    if (!claimed) throw std::runtime_error("nothing is claimed");
+    const Bounds bounds = rounding_bounds(one, *claimed).f64;
+    hold(communicator, one, Precision::f64, ordered ? nullptr : &bounds);
     if (ordered) hold(communicator, one, Precision::as_written, nullptr);
     ++held;
   }
