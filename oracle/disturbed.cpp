@@ -42,7 +42,8 @@ void disturb(Tensor& x) {
 void disturb_sums(Tensor& sums, const Tensor& absolute, double terms) {
   for (size_t i = 0; i < sums.data.size(); ++i) {
     const double size = absolute.data[i];
-    if (std::isfinite(size) && !(disturbance->is_exact(size) && disturbance->is_exact(sums.data[i])))
+    if (std::isfinite(size) &&
+        !(disturbance->is_exact(size) && disturbance->is_exact(sums.data[i])))
       sums.data[i] += disturbance->error(size * std::sqrt(terms));
   }
 }

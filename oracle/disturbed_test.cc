@@ -7,7 +7,8 @@ namespace shardproof::oracle {
 namespace {
 
 constexpr const char* text =
-    "dim N\nfn f(x y: f32[N]) -> f32[] { return tanh(einsum(\"N, N -> \", x, y) - sum(\"N -> \", x)) }";
+    "dim N\nfn f(x y: f32[N]) -> f32[] { return tanh(einsum(\"N, N -> \", x, y) - sum(\"N -> \", "
+    "x)) }";
 
 double moved(const std::vector<Tensor>& inputs, const Sizes& sizes, double unit, unsigned seed) {
   const double exact = run(text, sizes, inputs).at(0).data.at(0);

@@ -7,9 +7,9 @@
 
 namespace shardproof::properties {
 
-/// Empty where |got - wanted| <= allowed for every entry; 0: bit for bit (but 0 and -0 are the same).
-/// Otherwise index, both values, the error, the bound, and the best factor
-/// <got, wanted> / <wanted, wanted>: 2, |t| or 1/|c| names the bug.
+/// Empty where |got - wanted| <= allowed for every entry; 0: bit for bit (but 0 and -0 are the
+/// same). Otherwise index, both values, the error, the bound, and the best factor <got, wanted> /
+/// <wanted, wanted>: 2, |t| or 1/|c| names the bug.
 std::string difference(const std::vector<double>& got, const std::vector<double>& wanted,
                        double allowed);
 

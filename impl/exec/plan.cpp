@@ -286,8 +286,9 @@ std::vector<Tensor> Plan::run(Communicator& communicator,
     throw PlanError("the plan takes " + std::to_string(state.inputs.size()) + " tensors, not " +
                     std::to_string(inputs.size()) + ": one for each of Plan::inputs()");
   if (!communicator.any_thread() && exec::has_starts(state.steps))
-    throw PlanError("the plan overlaps, and its communicator takes calls from one thread only: "
-                    "initialize MPI with MPI_THREAD_SERIALIZED, or compile without overlap");
+    throw PlanError(
+        "the plan overlaps, and its communicator takes calls from one thread only: "
+        "initialize MPI with MPI_THREAD_SERIALIZED, or compile without overlap");
   Frame frame;
   frame.communicator = &communicator;
   frame.loops.resize(state.loops);

@@ -7,7 +7,7 @@ namespace shardproof::exec {
 namespace {
 
 constexpr size_t most_under_way = 2;
-constexpr size_t look_ahead = 128;     ///< steps that a collective is moved over at most
+constexpr size_t look_ahead = 128;       ///< steps that a collective is moved over at most
 constexpr size_t most_moved_along = 16;  ///< steps that make its operand
 
 /// What a step touches, with all that is in a loop.

@@ -106,9 +106,7 @@ class Draft {
         steps.push_back(update(a, b));
       } else {
         const BufferId to = create();
-        steps.push_back(kind < 3   ? sum(a, to)
-                        : kind < 5 ? move("pack", a, to)
-                                   : product(a, b, to));
+        steps.push_back(kind < 3 ? sum(a, to) : kind < 5 ? move("pack", a, to) : product(a, b, to));
         live_.push_back(to);
       }
     }

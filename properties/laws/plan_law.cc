@@ -99,7 +99,8 @@ void run_file(const std::string& path, Tally& tally) {
 
 void print(const Tally& tally) {
   std::cout << "    " << tally.values << " plans, " << tally.gradients << " gradients and "
-            << tally.steps << " steps, drawn again " << tally.blunt << " times; not run: " << tally.left.size() << "\n";
+            << tally.steps << " steps, drawn again " << tally.blunt
+            << " times; not run: " << tally.left.size() << "\n";
   for (const std::string& each : tally.left) std::cout << "      " << each << "\n";
 }
 

@@ -123,7 +123,8 @@ void run_file(const std::string& path, Tally& tally) {
 TEST(Recomputation, ChangesNoNumber) {
   const bool full = std::getenv("SHARDPROOF_FULL") != nullptr;
   Tally tally;
-  for (const std::string& path : properties::shard_files({SHARDPROOF_SOURCE_DIR "/spec/models"}, {}))
+  for (const std::string& path :
+       properties::shard_files({SHARDPROOF_SOURCE_DIR "/spec/models"}, {}))
     if (full || path.find("/data_parallel.") != path.npos ||
         path.find("/gpt2_data_parallel.") != path.npos)
       run_file(path, tally);

@@ -17,7 +17,7 @@ using properties::PlanCase;
 struct Tally {
   int differ = 0, unfit = 0;
   int gradients = 0, in_gradient = 0;  ///< of those equal in value: run, and differing
-  std::map<std::string, int> equal;  ///< by code
+  std::map<std::string, int> equal;    ///< by code
   std::vector<std::string> against_numbers;
 };
 

@@ -14,9 +14,9 @@ namespace shardproof::programs {
 struct Drafted {
   Word model, plan;  ///< its names in the fn and in the plan
   Layout layout;
-  Growth size;         ///< a bound of |x|
-  int fraction = 0;    ///< bits behind the point
-  bool free = false;   ///< without gradient
+  Growth size;        ///< a bound of |x|
+  int fraction = 0;   ///< bits behind the point
+  bool free = false;  ///< without gradient
 };
 
 struct Line {

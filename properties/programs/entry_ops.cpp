@@ -28,8 +28,8 @@ Drafted entry(Workshop& shop, const Drafted& both, const Layout& layout) {
   const std::string at = shop.coins.one_in(2) ? "0" : "1";
   const auto text = [&](const Word& x, const std::string& dims, const std::string& marks) {
     const std::string space = dims.empty() ? "" : " ";
-    return "read(\"[" + both.layout.dims[0].dim + "]" + space + dims + marks + " -> " + dims + marks + "\", " + x + ", at=" + at +
-           ")";
+    return "read(\"[" + both.layout.dims[0].dim + "]" + space + dims + marks + " -> " + dims +
+           marks + "\", " + x + ", at=" + at + ")";
   };
   const std::string marks = layout.marks_text().empty() ? "" : " " + layout.marks_text();
   Drafted r = shop.draft.value(text(both.model, layout.whole(), ""),

@@ -59,10 +59,9 @@ std::optional<Drafted> sorted_pair(Workshop& shop, Drafted a, Drafted b) {
   const auto text = [&](const Word& x, const std::string& from, const std::string& to) {
     return "top_k(\"" + from + " -> " + to + "\", " + x + ")";
   };
-  Drafted r =
-      shop.draft.value(text(both->model, both->layout.whole(), layout.whole()),
-                       text(both->plan, both->layout.text(), layout.text()), layout,
-                       Sources{&*both}, "", ", _i");
+  Drafted r = shop.draft.value(text(both->model, both->layout.whole(), layout.whole()),
+                               text(both->plan, both->layout.text(), layout.text()), layout,
+                               Sources{&*both}, "", ", _i");
   r.size = both->size;
   const Layout one{{layout.dims.begin() + 1, layout.dims.end()}, layout.marks};
   return entry(shop, r, one);
@@ -76,12 +75,12 @@ std::optional<Drafted> contract_three(Workshop& shop, Drafted a, Drafted b) {
 
 // In bf16 for a while, perhaps on other ranks.
 std::optional<Drafted> shorten(Workshop& shop, Drafted a, Drafted) {
-  Drafted r = shop.draft.value("bf16(" + a.model + ")", "bf16(" + a.plan + ")", a.layout,
-                               Sources{&a});
+  Drafted r =
+      shop.draft.value("bf16(" + a.model + ")", "bf16(" + a.plan + ")", a.layout, Sources{&a});
   r.size = a.size;
   if (shop.coins.one_in(2)) wander(shop, r);
-  Drafted back = shop.draft.value("f32(" + r.model + ")", "f32(" + r.plan + ")", r.layout,
-                                  Sources{&r});
+  Drafted back =
+      shop.draft.value("f32(" + r.model + ")", "f32(" + r.plan + ")", r.layout, Sources{&r});
   back.size = r.size;
   return back;
 }

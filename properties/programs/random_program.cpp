@@ -124,9 +124,8 @@ class Drafter {
         const auto has = [&](const char* what) {
           return line.text.find(what) != std::string::npos;
         };
-        program.kinks =
-            program.kinks || has("max(") || has("relu(") || has("abs(") || has("where(") ||
-            has("top_k(") || has("argsort(");
+        program.kinks = program.kinks || has("max(") || has("relu(") || has("abs(") ||
+                        has("where(") || has("top_k(") || has("argsort(");
         program.shortened = program.shortened || has("bf16(");
         if (has("cumsum(") || has("{Max_") || has(" Max_")) differentiable = false;
       }
@@ -148,7 +147,8 @@ class Drafter {
                               const Word& name) {
     std::string text = head + "(" + parameters(params, whole) + ") -> " +
                        (whole ? "f32[" + result.whole() + "]" : result.type("f32")) + " {\n";
-    for (const Line& line : lines) text += "    " + line.before + line.name + line.after + " = " + line.text + "\n";
+    for (const Line& line : lines)
+      text += "    " + line.before + line.name + line.after + " = " + line.text + "\n";
     return text + "    return " + name + "\n}\n";
   }
 

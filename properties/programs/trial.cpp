@@ -168,30 +168,27 @@ Outcome try_plan(const Program& program, const Name& plan, const Choices& choice
 
 Outcome try_values(const Program& program, const RandomProgram& drafted, const Choices& choices,
                    int attempt) {
-  return try_plan(program, "p", choices, attempt,
-                  [&](PlanCase& one, const auto& wanted, Outcome& outcome) {
-                    const auto dims = all_dims(one.sizes);
-                    const double bits = exact_bits(drafted, dims);
-                    compare(one, wanted, choices.exact && bits <= 53, choices.exact && bits <= 24,
-                            outcome);
-                    if (outcome.difference.empty() && drafted.shortened)
-                      compare_written(one, wanted, choices.exact && bits <= 8, drafted.kinks,
-                                      outcome);
-                  });
+  return try_plan(
+      program, "p", choices, attempt, [&](PlanCase& one, const auto& wanted, Outcome& outcome) {
+        const auto dims = all_dims(one.sizes);
+        const double bits = exact_bits(drafted, dims);
+        compare(one, wanted, choices.exact && bits <= 53, choices.exact && bits <= 24, outcome);
+        if (outcome.difference.empty() && drafted.shortened)
+          compare_written(one, wanted, choices.exact && bits <= 8, drafted.kinks, outcome);
+      });
 }
 
 Outcome try_gradients(const Program& program, const RandomProgram& drafted,
                       const Choices& choices) {
-  return try_plan(program, "step", choices, 0,
-                  [&](PlanCase& one, const auto& wanted, Outcome& outcome) {
-                    const auto dims = all_dims(one.sizes);
-                    double weighted = 5;  // the weight's bits, and those of the degree
-                    for (const Piece& each : drafted.values.back().layout.dims)
-                      weighted += std::log2(static_cast<double>(dims.at(each.dim)));
-                    const double bits = exact_bits(drafted, dims) + weighted;
-                    compare(one, wanted, choices.exact && bits <= 53, choices.exact && bits <= 24,
-                            outcome);
-                  });
+  return try_plan(
+      program, "step", choices, 0, [&](PlanCase& one, const auto& wanted, Outcome& outcome) {
+        const auto dims = all_dims(one.sizes);
+        double weighted = 5;  // the weight's bits, and those of the degree
+        for (const Piece& each : drafted.values.back().layout.dims)
+          weighted += std::log2(static_cast<double>(dims.at(each.dim)));
+        const double bits = exact_bits(drafted, dims) + weighted;
+        compare(one, wanted, choices.exact && bits <= 53, choices.exact && bits <= 24, outcome);
+      });
 }
 
 Seen try_unchecked(const Program& program, const Choices& choices, int meshes) {

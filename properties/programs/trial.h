@@ -20,7 +20,8 @@ struct Outcome {
   std::string difference;                     ///< empty: none
 };
 
-/// Runs p at a point and compares it with f, in double and in float; the same bits twice, and with overlap.
+/// Runs p at a point and compares it with f, in double and in float; the same bits twice, and with
+/// overlap.
 Outcome try_values(const Program& program, const RandomProgram& drafted, const Choices& choices,
                    int attempt);
 /// The same with the gradients of the loss.

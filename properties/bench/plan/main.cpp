@@ -117,18 +117,18 @@ Result run(const Program& program, const std::string& name, const Mesh& mesh, co
 
 /// The others move data or wait.
 bool is_arithmetic(const std::string& op) {
-  static const std::set<std::string> ops{"einsum", "pointwise", "reduce", "index_add",
+  static const std::set<std::string> ops{"einsum", "pointwise", "reduce", "index_add", "iota",
                                          "cumsum", "argsort",   "top_k",  "random"};
   return ops.contains(op);
 }
 
 void print(const Result& result, const Mesh& mesh, bool overlap, int steps,
            double first_processor) {
-  std::printf("%s%s: %.4f s a run, processor time of all ranks %.4f s, %.2f of the first mesh, "
-              "arena %.1f MiB\n",
-              mesh.text().c_str(), overlap ? " with overlap" : "", result.seconds,
-              result.processor, result.processor / first_processor,
-              static_cast<double>(result.arena) / (1 << 20));
+  std::printf(
+      "%s%s: %.4f s a run, processor time of all ranks %.4f s, %.2f of the first mesh, "
+      "arena %.1f MiB\n",
+      mesh.text().c_str(), overlap ? " with overlap" : "", result.seconds, result.processor,
+      result.processor / first_processor, static_cast<double>(result.arena) / (1 << 20));
   std::vector<std::pair<std::string, OpTime>> rows(result.times.begin(), result.times.end());
   double arithmetic = 0, products = 0, rest = result.seconds;
   for (const auto& [op, time] : rows) {

@@ -67,8 +67,7 @@ void hold(Communicator& communicator, const PlanCase& one, Precision precision,
   });
   for (bool overlap : {false, true}) {
     const auto got = run_on(communicator, one, {.precision = precision, .overlap = overlap});
-    const std::string found =
-        apart(got, wanted[static_cast<size_t>(communicator.rank())], bounds);
+    const std::string found = apart(got, wanted[static_cast<size_t>(communicator.rank())], bounds);
     if (!found.empty())
       throw std::runtime_error(text(one) + (overlap ? " with overlap, " : ", ") + found);
   }
