@@ -70,7 +70,23 @@ struct Sizing {
   }
 };
 
-Sizing sizing_of(const ir::Program& program, const Options& options) {
+/// What the config.json of --from-hf says. A const that has this value already is no new claim.
+void read_foreign(Sizing& numbers, const ir::Program& program, const Job& job) {
+  const interchange::Numbers foreign = job.mapping->numbers(job.options.from_hf);
+  const std::map<Name, int> free = free_dims(program);
+  for (const auto& [name, size] : foreign.sizes)
+    if (free.contains(name)) numbers.dims[name] = size;
+  for (const auto& [name, value] : foreign.consts) {
+    const auto own = program.consts.find(name);
+    if (own == program.consts.end())
+      throw BadInput("--from-hf " + job.options.from_hf + ": the model has no const " + name +
+                     ", which is " + std::to_string(value) + " there");
+    if (own->second != value) numbers.consts[name] = value;
+  }
+}
+
+Sizing sizing_of(const ir::Program& program, const Job& job) {
+  const Options& options = job.options;
   Sizing numbers;
   if (!options.config.empty()) {
     const auto config = program.configs.find(options.config);
@@ -81,6 +97,7 @@ Sizing sizing_of(const ir::Program& program, const Options& options) {
       if (!program.axes.contains(name))  // the mesh is given by --mesh alone
         numbers.read(program, "config " + options.config, {name, number});
   }
+  if (!options.from_hf.empty()) read_foreign(numbers, program, job);
   for (const Assignment& each : options.dims) numbers.read(program, "--dims", each);
   for (const Assignment& each : options.set) numbers.read(program, "--set", each);
   return numbers;
@@ -289,8 +306,12 @@ PlanOptions plan_options(const Job& job) {
 Job prepare(const Options& options) {
   Job job;
   job.options = options;
+  if (!options.to_hf.empty() && std::filesystem::exists(options.to_hf))
+    throw BadInput("--to-hf " + options.to_hf + ": it is there already; name a new folder");
   job.program = load(options, {});
-  const Sizing sizing = sizing_of(job.program->checked().program(), options);
+  if (!options.from_hf.empty() || !options.to_hf.empty())
+    job.mapping = find_mapping(*job.program, options.hf_mapping);
+  const Sizing sizing = sizing_of(job.program->checked().program(), job);
   if (!sizing.consts.empty()) {
     CheckOptions how;
     how.set = sizing.consts;
@@ -303,7 +324,7 @@ Job prepare(const Options& options) {
   const StepRoles roles = roles_of(program, options.step);
   job.step = resolved.functions.at(roles.step).name;
   require_sizes(resolved, resolved.functions.at(roles.step), job.dims);
-  init_of(program, roles, options.init);
+  job.weights = roles.state.at(init_of(program, roles, options.init).groups.at(0)).name;
   for (const Name& name : options.accept_unknown) program.plan(name);
   job.trainer = {job.step, options.init, options.seed, precision_of(options, resolved, roles.step),
                  options.accept_unknown};

@@ -3,6 +3,7 @@
 // looked at once, so that a mistake is told once.
 #include <memory>
 
+#include "impl/cli/foreign.h"
 #include "impl/cli/options.h"
 #include "impl/data/loader.h"
 #include "impl/data/tokenizer.h"
@@ -24,6 +25,8 @@ struct Job {
   DimSizes dims;
   Name step, eval, logits;  ///< plans; eval and logits may be empty
   TrainerOptions trainer;
+  std::optional<interchange::Mapping> mapping;             ///< of --from-hf and --to-hf
+  Name weights;                                            ///< the state that they speak of
   std::shared_ptr<const data::Tokenizer> tokenizer;        ///< null: tokens are bytes
   std::shared_ptr<const data::Tokens> tokens, validation;  ///< validation may be null: a part
   int64_t vocabulary = INT64_MAX;                          ///< tokens are below it

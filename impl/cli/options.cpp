@@ -33,6 +33,7 @@ Examples
   shard-train ... --save runs/a --save-every 100           checkpoints; add --resume to go on,
                                       also with another --mesh
   shard-train ... --transport mpi --save runs/a --save-every 50 --max-restarts 3
+  shard-train spec/models/llama_train.shard --from-hf llama --dims B=8,L=512 --to-hf llama-tuned
 
 Exit codes
   0 done   1 the run failed   2 the command, the model, the sizes or the data do not fit)";
@@ -178,6 +179,11 @@ class Flags {
     text("--keep", o_.keep, "How many stay; 0: all (default 3)", "N")->check(from<double>(0));
     app_.add_flag("--resume", o_.resume, "Go on from the last checkpoint in --save, on any mesh")
         ->group(group_);
+    text("--from-hf", o_.from_hf,
+         "Begin with the weights of a Hugging Face folder; its config gives the sizes", "DIR");
+    text("--to-hf", o_.to_hf, "Write the weights as such a folder, at the end", "DIR");
+    text("--hf-mapping", o_.hf_mapping,
+         "How the model lies in it (default: the .hf.json beside the model)", "FILE");
     text("--ranks", o_.ranks, "Processes; has to be the mesh's number", "N")
         ->check(from<int64_t>(1));
     text("--max-restarts", o_.max_restarts,

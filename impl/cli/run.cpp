@@ -32,6 +32,7 @@ class Run {
     while (trainer_.steps() < options_.rate.steps) step();
     if (options_.eval_every == 0 || options_.rate.steps % options_.eval_every != 0) validate();
     if (saver_) finish_saving();
+    if (!options_.to_hf.empty()) finish_foreign();
     if (options_.sample > 0) show_sample();
     if (first_) end();
   }
@@ -50,7 +51,7 @@ class Run {
     if (options_.resume)
       resume();
     else
-      trainer_.init();
+      start();
     Log::Line line("start");
     line.add("model", options_.model)
         .add("step_plan", job_.step)
@@ -65,6 +66,21 @@ class Run {
     say(options_.model + ": " + job_.step + " on " + job_.mesh.text() + ", " +
         memory(trainer_.bytes()) + " a rank");
     if (!unproved.empty()) say("not proved, run because of --accept-unknown: " + unproved);
+  }
+
+  void start() {
+    trainer_.init();
+    if (options_.from_hf.empty()) return;
+    interchange::load(*job_.mapping, options_.from_hf, trainer_.communicator(), job_.mesh,
+                      job_.dims, weights_of(trainer_, job_.weights));
+    say("began with the weights of " + options_.from_hf);
+  }
+
+  void finish_foreign() {
+    interchange::save(*job_.mapping, options_.to_hf, trainer_.communicator(), job_.mesh,
+                      numbers_of(*job_.program, job_.mesh, job_.dims),
+                      weights_of(trainer_, job_.weights));
+    say("wrote the weights to " + options_.to_hf);
   }
 
   void resume() {

@@ -86,6 +86,36 @@ TEST(ShardTrain, GoesOnFromACheckpointWithTheSameBits) {
   EXPECT_NE(other.code, 0);
 }
 
+/// Steps at a rate of 0 on weights of another library: what is written is what was read.
+TEST(ShardTrain, BeginsWithForeignWeightsAndWritesThem) {
+  const std::string at = folder("foreign"), source = SHARDPROOF_SOURCE_DIR;
+  std::string tokens;
+  for (int i = 0; i < 2000; ++i) tokens += static_cast<char>(i * i % 13 % 16);
+  std::ofstream(at + "/tokens", std::ios::binary) << tokens;
+  const auto run = [&](const std::string& from, const std::string& to, const std::string& more) {
+    return shell(SHARD_TRAIN " " + source + "/spec/models/llama_train.shard --from-hf " + from +
+                 " --to-hf " + to + " --dims B=4,L=6 --steps 1 --tokens u8 --data " + at +
+                 "/tokens --precision f32 --lr 0 " + more);
+  };
+  const std::string recorded = source + "/properties/interchange/fixtures/llama";
+  const Result first = run(recorded, at + "/a", "--mesh d=2,t=2 --log " + at + "/a.log");
+  EXPECT_EQ(first.code, 0) << first.text;
+  EXPECT_THAT(first.text, HasSubstr("wrote the weights to " + at + "/a"));
+  const Result second = run(at + "/a", at + "/b", "--log " + at + "/b.log");
+  EXPECT_EQ(second.code, 0) << second.text;
+  EXPECT_EQ(read(at + "/a/model.safetensors"), read(at + "/b/model.safetensors"));
+  EXPECT_EQ(read(at + "/a/config.json"), read(at + "/b/config.json"));
+  ASSERT_EQ(losses(at + "/a.log").size(), 1u);
+  EXPECT_NEAR(std::stod(losses(at + "/a.log")[0]), std::stod(losses(at + "/b.log")[0]), 1e-5);
+
+  const Result again = run(recorded, at + "/a", "");
+  EXPECT_EQ(again.code, 2);
+  EXPECT_THAT(again.text, HasSubstr("it is there already"));
+  const Result none = train("--steps 1 --to-hf " + at + "/c");
+  EXPECT_NE(none.code, 0);
+  EXPECT_THAT(none.text, HasSubstr("--hf-mapping FILE"));
+}
+
 #ifdef WITH_MPI
 TEST(ShardTrain, StartsProcessesAndGivesTheLossesOfThreads) {
   const std::string at = folder("processes");
