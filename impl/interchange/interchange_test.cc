@@ -223,6 +223,7 @@ TEST_F(Interchange, WhatDoesNotFitIsNamed) {
   EXPECT_THAT(with("net.h.1.q", "net.h.1.x"), HasSubstr("there is no tensor h.1.q"));
   EXPECT_THAT(with("[4,4]", "[2,8]"), HasSubstr("tensor h.0.q has shape [2 8], the program wants"));
   EXPECT_THAT(with("F32", "I32"), HasSubstr("which is no float"));
+  EXPECT_THAT(with("net.h.1.q", "net.h.1.q2"), HasSubstr("is no safetensors file"));
   put("bad/model.safetensors", good.substr(0, good.size() - 1));
   EXPECT_THAT(read("bad", Mesh()), HasSubstr("bad/model.safetensors: is no safetensors file"));
   put("bad/model.safetensors.index.json", R"({"weight_map":{"net.b":"other.safetensors"}})");
@@ -248,6 +249,7 @@ TEST_F(Interchange, AMappingThatIsNotTheModelsIsRefused) {
               HasSubstr("h.{N}.q and h.{N}.k are the same part of"));
   EXPECT_THAT(with("\"two\": 1", "\"two\": 2"), HasSubstr("has not all of tensor layers.w"));
   EXPECT_THAT(with("\"leaf\": \"b\"", "\"leaf\": \"c\""), HasSubstr("a tensor c, the model none"));
+  EXPECT_THAT(with("(K D) M ->", "(K D M ->"), HasSubstr("mapping.json: brackets"));
   EXPECT_THAT(with("\"h.{N}.mask\"", "\"h.{N.mask\""), HasSubstr("mapping.json: braces"));
 }
 

@@ -1,7 +1,8 @@
 #include "impl/interchange/mapping.h"
 
+#include <algorithm>
+#include <iterator>
 #include <nlohmann/json.hpp>
-#include <regex>
 #include <sstream>
 
 #include "impl/checkpoint/file.h"
@@ -41,21 +42,32 @@ std::vector<std::string> words(const std::string& text) {
 
 /// `(K Q D) M`
 std::vector<std::vector<Name>> groups_of(const std::string& text) {
+  std::string spaced;
+  for (const char each : text)
+    spaced += each == '(' || each == ')' ? std::string{' ', each, ' '} : std::string{each};
   std::vector<std::vector<Name>> groups;
   bool open = false;
-  const std::regex piece(R"([()]|[^\s()]+)");
-  for (std::sregex_iterator i(text.begin(), text.end(), piece), end; i != end; ++i) {
-    const std::string each = i->str();
-    if (each == ")" ? !open : each == "(" && open) throw std::runtime_error("brackets: " + text);
-    if (each == "(") groups.emplace_back();
-    if (each == "(" || each == ")")
-      open = each == "(";
+  for (const std::string& word : words(spaced)) {
+    if (word == ")" ? !open : word == "(" && open) throw std::runtime_error("brackets: " + text);
+    if (word == "(") groups.emplace_back();
+    if (word == "(" || word == ")")
+      open = word == "(";
     else if (open)
-      groups.back().push_back(each);
+      groups.back().push_back(word);
     else
-      groups.push_back({each});
+      groups.push_back({word});
   }
+  if (open) throw std::runtime_error("brackets: " + text);
   return groups;
+}
+
+/// A name has no braces, or one dim in braces.
+const std::string& checked_name(const std::string& name) {
+  const size_t open = name.find('{'), close = name.find('}');
+  if ((open == std::string::npos) != (close == std::string::npos) ||
+      (open != std::string::npos && close < open))
+    throw std::runtime_error("braces: " + name);
+  return name;
 }
 
 Equation equation_from(const Json& value) {
@@ -69,7 +81,7 @@ ForeignTensor tensor_of(const Json& value) {
   const size_t arrow = pattern.find("->");
   if (arrow == std::string::npos) throw std::runtime_error("a pattern without ->: " + pattern);
   return {value.at("leaf"),
-          value.at("name"),
+          checked_name(value.at("name").get_ref<const std::string&>()),
           groups_of(pattern.substr(0, arrow)),
           words(pattern.substr(arrow + 2)),
           value.value("at", std::map<Name, int64_t>()),
@@ -77,20 +89,16 @@ ForeignTensor tensor_of(const Json& value) {
           value.value("tied_to", std::string())};
 }
 
-/// What a text means with {N} for any number.
-std::regex as_regex(const std::string& name) {
-  std::string text;
-  for (size_t i = 0; i < name.size(); ++i) {
-    if (name[i] == '{') {
-      text += "[0-9]+";
-      i = name.find('}', i);
-      if (i == std::string::npos) throw std::runtime_error("braces: " + name);
-    } else {
-      text += std::isalnum(static_cast<unsigned char>(name[i])) ? "" : "\\";
-      text += name[i];
-    }
-  }
-  return std::regex(text);
+/// Whether `name` is `pattern` with a number for the dim in braces, if there is one.
+bool is_named(const std::string& pattern, const std::string& name) {
+  const size_t open = pattern.find('{'), close = pattern.find('}', open);
+  if (open == std::string::npos) return name == pattern;
+  const std::string begin = pattern.substr(0, open), end = pattern.substr(close + 1);
+  if (name.size() <= begin.size() + end.size() || !name.starts_with(begin) || !name.ends_with(end))
+    return false;
+  return std::all_of(name.begin() + static_cast<std::ptrdiff_t>(begin.size()),
+                     name.end() - static_cast<std::ptrdiff_t>(end.size()),
+                     [](char each) { return '0' <= each && each <= '9'; });
 }
 
 /// "rope.theta": a key in a key. Null: it is not there.
@@ -176,7 +184,7 @@ struct Mapping::State {
   std::vector<Setting> settings;
   std::vector<ForeignTensor> tensors;
   std::vector<std::string> prefixes;
-  std::vector<std::regex> ignored;
+  std::vector<std::string> ignored;
 
   explicit State(const Json& file);
   void refuse_another(const Json& config) const;
@@ -201,8 +209,8 @@ Mapping::State::State(const Json& file)
                                  " are the same part of tensor " + tensors[i].leaf);
   }
   prefixes = file.value("prefixes", std::vector<std::string>{""});
-  for (const std::string each : file.value("ignored", Json::array()))
-    ignored.push_back(as_regex(each));
+  ignored = file.value("ignored", std::vector<std::string>());
+  for (const std::string& each : ignored) checked_name(each);
 }
 
 void Mapping::State::refuse_another(const Json& config) const {
@@ -283,7 +291,7 @@ const std::vector<std::string>& Mapping::prefixes() const { return state_->prefi
 
 bool Mapping::ignored(const std::string& name) const {
   return std::any_of(state_->ignored.begin(), state_->ignored.end(),
-                     [&](const std::regex& each) { return std::regex_match(name, each); });
+                     [&](const std::string& each) { return is_named(each, name); });
 }
 
 }  // namespace shardproof::interchange
