@@ -9,15 +9,16 @@
 #include "impl/checkpoint/safetensors.h"
 
 namespace shardproof::checkpoint {
-namespace {
-
-const std::string saving_place = "saving a checkpoint";
 
 /// A copy of a tensor's local entries.
 struct Part {
   safetensors::Item item;
   Buffer bytes;
 };
+
+namespace {
+
+const std::string saving_place = "saving a checkpoint";
 
 Part copy_of(const Leaf& leaf) {
   const Tensor& tensor = *leaf.tensor;

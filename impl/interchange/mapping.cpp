@@ -7,10 +7,8 @@
 #include "impl/checkpoint/file.h"
 
 namespace shardproof::interchange {
-namespace {
 
-using nlohmann::ordered_json;
-using Json = ordered_json;
+using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
 /// value * times = the product of the sizes of `dims`; where the key is missing, `missing` instead.
@@ -33,6 +31,8 @@ struct Setting {
   std::string key;
   std::vector<Json> allowed;
 };
+
+namespace {
 
 std::vector<std::string> words(const std::string& text) {
   std::istringstream in(text);
@@ -193,7 +193,13 @@ Mapping::State::State(const Json& file)
   for (const auto& [name, each] : file.at("consts").items())
     consts.push_back({name, each.at("keys"), each.at("missing")});
   for (const auto& [key, allowed] : file.at("settings").items()) settings.push_back({key, allowed});
-  for (const Json& each : file.at("tensors")) tensors.push_back(tensor_of(each));
+  for (const Json& each : file.at("tensors")) {
+    tensors.push_back(tensor_of(each));
+    for (size_t i = 0; i + 1 < tensors.size(); ++i)
+      if (tensors[i].leaf == tensors.back().leaf && tensors[i].at == tensors.back().at)
+        throw std::runtime_error(tensors[i].name + " and " + tensors.back().name +
+                                 " are the same part of tensor " + tensors[i].leaf);
+  }
   prefixes = file.value("prefixes", std::vector<std::string>{""});
   for (const std::string each : file.value("ignored", Json::array()))
     ignored.push_back(as_regex(each));
