@@ -37,6 +37,13 @@ struct TestTensor {
 };
 using TestTensors = std::map<Name, TestTensor>;
 
+/// A tensor over both axes of a mesh d t, and a copy, 1 MB.
+inline TestTensors mpi_tensors() {
+  const Split rows{{{"M"}}, {"d"}}, columns{{{"F"}}, {"t"}}, whole{{{"F"}}, {}};
+  return {{"weights", {Type{{{rows, columns}, {}}, Dtype::f32}, Element::f32, {512, 512}}},
+          {"gain", {Type{{{whole}, {}}, Dtype::f32}, Element::f32, {512}}}};
+}
+
 /// The bits of entry `index` of the whole tensor `name`.
 inline uint64_t bits_of(const Name& name, uint64_t index, Element element) {
   uint64_t bits = std::hash<std::string>{}(name) + index * 0x9e3779b97f4a7c15ull;
