@@ -70,13 +70,13 @@ std::pair<std::string, std::string> pair_of(const Json& merge) {
   return {text.substr(0, space), text.substr(space + 1)};
 }
 
-enum class Kind { letter, digit, space, other };
-Kind kind_of(char each) {
+enum class Sort { letter, digit, space, other };
+Sort sort_of(char each) {
   const auto byte = static_cast<unsigned char>(each);
   if ((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte >= 0x80)
-    return Kind::letter;
-  if (byte >= '0' && byte <= '9') return Kind::digit;
-  return byte == ' ' || (byte >= '\t' && byte <= '\r') ? Kind::space : Kind::other;
+    return Sort::letter;
+  if (byte >= '0' && byte <= '9') return Sort::digit;
+  return byte == ' ' || (byte >= '\t' && byte <= '\r') ? Sort::space : Sort::other;
 }
 
 /// The length of `'s 't 're 've 'm 'll 'd` at `at`; 0 where there is none.
@@ -88,8 +88,8 @@ size_t contraction(const std::string& text, size_t at) {
 }
 
 size_t end_of_run(const std::string& text, size_t at) {
-  const Kind kind = kind_of(text[at]);
-  while (at < text.size() && kind_of(text[at]) == kind) ++at;
+  const Sort sort = sort_of(text[at]);
+  while (at < text.size() && sort_of(text[at]) == sort) ++at;
   return at;
 }
 
@@ -98,7 +98,7 @@ size_t end_of_run(const std::string& text, size_t at) {
 size_t end_of_word(const std::string& text, size_t at) {
   if (const size_t length = contraction(text, at)) return at + length;
   const size_t run = end_of_run(text, at);
-  if (kind_of(text[at]) != Kind::space) return run;
+  if (sort_of(text[at]) != Sort::space) return run;
   if (text[at] == ' ' && run == at + 1 && run < text.size()) return end_of_run(text, run);
   return run == text.size() || run == at + 1 ? run : run - 1;
 }
