@@ -83,22 +83,36 @@ class Run {
     say("wrote the weights to " + options_.to_hf);
   }
 
+  /// Of the checkpoints the last one that is not damaged; the ranks agree about which that is.
+  std::pair<std::filesystem::path, checkpoint::Position> load_last() {
+    std::string damage = options_.save + ": the checkpoint is gone";
+    for (const std::filesystem::path& path : checkpoint::all(options_.save)) {
+      try {
+        return {path, checkpoint::load(path, trainer_.communicator(), job_.mesh, job_.dims,
+                                       trainer_.state())};
+      } catch (const FileError& error) {
+        damage = error.what();
+        say(damage);
+      }
+    }
+    throw FileError(damage);
+  }
+
   void resume() {
-    const auto from = checkpoint::newest(options_.save);
-    if (!from) throw FileError(options_.save + ": the checkpoint is gone");
-    const checkpoint::Position position =
-        checkpoint::load(*from, trainer_.communicator(), job_.mesh, job_.dims, trainer_.state());
+    const auto last = load_last();
+    const std::filesystem::path& from = last.first;
+    const checkpoint::Position& position = last.second;
     const auto value = [&](const char* name) {
       const auto found = position.values.find(name);
       if (found == position.values.end())
-        throw BadInput(from->string() + " does not say its " + name + ": it is not of shard-train");
+        throw BadInput(from.string() + " does not say its " + name + ": it is not of shard-train");
       return found->second;
     };
     if (value("seed") != std::to_string(options_.seed))
-      throw BadInput(from->string() + " is of a run with --seed " + value("seed"));
+      throw BadInput(from.string() + " is of a run with --seed " + value("seed"));
     trainer_.resume(position.step);
     train_.seek(std::strtoll(value("data").c_str(), nullptr, 10));
-    say("resumed from " + from->string() + ", step " + std::to_string(position.step));
+    say("resumed from " + from.string() + ", step " + std::to_string(position.step));
   }
 
   void step() {
