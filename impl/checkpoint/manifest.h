@@ -1,5 +1,11 @@
 #pragma once
-// What a checkpoint consists of: its files, and of which parts of which tensors they are made.
+// What a checkpoint consists of: its files, and of which parts of which tensors they are made. As
+// manifest.json, whose first line is the checksum (XXH3) of the others:
+//   {"xxh3":"<16 digits>",
+//    "version":1, "step":100, "values":{"seed":"0"}, "mesh":[["d",2],["t",2]], "dims":{"B":8},
+//    "files":[{"name":"rank-00000.safetensors", "bytes":512, "xxh3":["<of each MiB>"]}],
+//    "tensors":{"w.up":{"dtype":"F32", "type":"f32[M/t/d F]", "dims":["M","F"], "extents":[8,6],
+//                       "pieces":[{"file":0, "first":[0,0], "extents":[2,6]}]}}}
 #include <filesystem>
 
 #include "impl/checkpoint/box.h"
