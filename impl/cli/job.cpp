@@ -252,7 +252,7 @@ void require_known(const Job& job, const Program& program, const StepRoles& role
   const size_t function = program.plan(plan).function;
   for (const auto& [name, count] :
        program.checked().program().functions.at(function).param_groups) {
-    const auto is_state = [&](const StateGroup& group) { return group.name == name; };
+    const auto is_state = [&param = name](const StateGroup& group) { return group.name == param; };
     if (std::none_of(roles.state.begin(), roles.state.end(), is_state))
       loader.require_knows(name, plan);
   }

@@ -49,7 +49,8 @@ int on_processes(const Options&, int, char**) {
 }
 #endif
 
-int train(const std::vector<std::string>& args, const Options& options, int argc, char** argv) {
+int train([[maybe_unused]] const std::vector<std::string>& args, const Options& options, int argc,
+          char** argv) {
   if (options.transport == Transport::mpi && launched() != Launched::no)
     return on_processes(options, argc, argv);
   if (options.transport == Transport::threads && launched() == Launched::by_others)
