@@ -7,7 +7,9 @@
 #include <csignal>
 #include <cstdlib>
 #include <cstring>
+#include <fstream>
 #include <iostream>
+#include <iterator>
 
 #include "impl/checkpoint/checkpoint.h"
 
@@ -52,6 +54,39 @@ void pass_on(int signal) {
   if (child) kill(static_cast<pid_t>(child), signal);
 }
 
+std::vector<pid_t> children_of(pid_t process) {
+  const std::string self = std::to_string(process);
+  std::ifstream list("/proc/" + self + "/task/" + self + "/children");
+  return {std::istream_iterator<pid_t>(list), {}};
+}
+
+/// Whether a child has ended and its parent has not noticed.
+bool has_dead_child(pid_t process) {
+  for (const pid_t each : children_of(process)) {
+    std::string stat;
+    std::getline(std::ifstream("/proc/" + std::to_string(each) + "/stat"), stat);
+    const size_t name_end = stat.rfind(") ");
+    if (name_end != std::string::npos && stat[name_end + 2] == 'Z') return true;
+  }
+  return false;
+}
+
+/// mpirun may miss that a rank was killed while it was starting, and wait for ever.
+int wait_for(pid_t process) {
+  constexpr int tick = 200'000, most_ticks = 20'000'000 / tick;  // microseconds
+  int status = 0, dead_for = 0;
+  for (pid_t ended = 0; (ended = waitpid(process, &status, WNOHANG)) != process;) {
+    if (ended < 0 && errno != EINTR) return 1;
+    usleep(tick);
+    dead_for = has_dead_child(process) ? dead_for + 1 : 0;
+    if (dead_for != most_ticks) continue;
+    std::cerr << "shard-train: a rank has ended and mpirun has not noticed: it is stopped\n";
+    for (const pid_t each : children_of(process)) kill(each, SIGKILL);
+    kill(process, SIGKILL);
+  }
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
 /// The exit code of mpirun.
 int run(const std::vector<std::string>& words) {
   const pid_t process = fork();
@@ -61,11 +96,9 @@ int run(const std::vector<std::string>& words) {
   }
   if (process == 0) become(words);
   child = process;
-  int status = 0;
-  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
-  }
+  const int code = wait_for(process);
   child = 0;
-  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+  return code;
 }
 
 std::vector<std::string> resumed(std::vector<std::string> args, const Options& options) {
