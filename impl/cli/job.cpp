@@ -241,6 +241,18 @@ void require_known(const Job& job, const Program& program, const StepRoles& role
   }
 }
 
+/// Those that --resume wants are there, and no others in the way of a new run.
+void require_checkpoints(const Options& options) {
+  if (options.save.empty()) return;
+  const auto newest = checkpoint::newest(options.save);
+  if (options.resume && !newest)
+    throw BadInput("--resume: there is no whole checkpoint in " + options.save +
+                   ": leave it away to start from the first step");
+  if (!options.resume && newest)
+    throw BadInput("--save " + options.save + ": there is " + newest->filename().string() +
+                   " of another run: add --resume to go on with it, or name another folder");
+}
+
 /// A file that is written at the end can be written now.
 void require_writable(const std::string& path) {
   if (path.empty()) return;
@@ -321,9 +333,7 @@ Job prepare(const Options& options) {
   require_known(job, program, roles, job.logits);
   require_writable(options.log);
   require_writable(options.plot);
-  if (options.resume && !checkpoint::newest(options.save))
-    throw BadInput("--resume: there is no whole checkpoint in " + options.save +
-                   ": leave it away to start from the first step");
+  require_checkpoints(options);
   return job;
 }
 

@@ -70,8 +70,7 @@ class Run {
   void resume() {
     const auto from = checkpoint::newest(options_.save);
     if (!from) throw FileError(options_.save + ": the checkpoint is gone");
-    const checkpoint::Position position =
-        checkpoint::load(*from, trainer_.communicator(), job_.mesh, job_.dims, trainer_.state());
+    const checkpoint::Position position = trainer_.load(*from);
     const auto value = [&](const char* name) {
       const auto found = position.values.find(name);
       if (found == position.values.end())
@@ -80,7 +79,6 @@ class Run {
     };
     if (value("seed") != std::to_string(options_.seed))
       throw BadInput(from->string() + " is of a run with --seed " + value("seed"));
-    trainer_.resume(position.step);
     train_.seek(std::strtoll(value("data").c_str(), nullptr, 10));
     say("resumed from " + from->string() + ", step " + std::to_string(position.step));
   }
@@ -94,12 +92,10 @@ class Run {
   }
 
   void save() {
-    saver_->save(trainer_.communicator(), job_.mesh, job_.dims, trainer_.state(),
-                 {trainer_.steps(),
-                  {{"seed", std::to_string(options_.seed)},
-                   {"data", std::to_string(train_.position())},
-                   {"model", options_.model},
-                   {"step_plan", job_.step}}});
+    trainer_.save(*saver_, {{"seed", std::to_string(options_.seed)},
+                            {"data", std::to_string(train_.position())},
+                            {"model", options_.model},
+                            {"step_plan", job_.step}});
     saved_ = trainer_.steps();
   }
 
@@ -156,7 +152,7 @@ class Run {
     how.prompt = {how.document};
     for (const uint32_t token : job_.encode(options_.prompt)) how.prompt.push_back(token);
     const std::string text = options_.prompt + job_.decode(sample(trainer_, job_.logits, how));
-    say("sample: " + text);
+    say("sample: " + printable(text));
     write(Log::Line("sample").add("step", trainer_.steps()).add("text", text));
   }
 

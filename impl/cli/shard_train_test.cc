@@ -81,6 +81,7 @@ TEST(ShardTrain, GoesOnFromACheckpointWithTheSameBits) {
   const auto whole = losses(at + "/whole");
   EXPECT_EQ(whole.size(), 6u);
   EXPECT_EQ(losses(at + "/parts"), whole);
+  EXPECT_THAT(train("--steps 6" + kept).text, HasSubstr("step-00000006 of another run"));
   const Result other = train("--seed 4 --steps 6 --resume" + kept);
   EXPECT_THAT(other.text, HasSubstr("is of a run with --seed 3"));
   EXPECT_NE(other.code, 0);
