@@ -3,6 +3,7 @@
 #include <Eigen/Core>
 #include <algorithm>
 
+#include "oracle/disturbed.h"
 #include "oracle/ops.h"
 
 namespace shardproof::oracle {
@@ -94,7 +95,7 @@ Term product(const Term& a, const Term& b, const Indices& kept) {
 }
 
 // The product of all terms, with exactly the indices `kept`, all of which occur.
-Term contracted(const std::vector<Term>& terms, const Indices& kept) {
+Term multiplied(const std::vector<Term>& terms, const Indices& kept) {
   Term result = terms.at(0);
   for (size_t t = 1; t < terms.size(); ++t) {
     Indices needed = kept;
@@ -103,6 +104,28 @@ Term contracted(const std::vector<Term>& terms, const Indices& kept) {
     result = product(result, terms[t], needed);
   }
   return summed(result, kept);
+}
+
+// The entries of the result times this are the products that are summed.
+double terms_summed(const std::vector<Term>& terms, const Indices& kept) {
+  double count = 1;
+  Indices seen = kept;
+  for (const Term& term : terms)
+    for (size_t i = 0; i < term.indices.size(); ++i)
+      if (!has(seen, term.indices[i])) {
+        seen.push_back(term.indices[i]);
+        count *= static_cast<double>(term.tensor.shape[i]);
+      }
+  return count;
+}
+
+Term contracted(const std::vector<Term>& terms, const Indices& kept) {
+  Term result = multiplied(terms, kept);
+  if (!disturbs()) return result;
+  std::vector<Term> sizes = terms;
+  for (Term& term : sizes) term.tensor = absolute(std::move(term.tensor));
+  disturb_sums(result.tensor, multiplied(sizes, kept).tensor, terms_summed(terms, kept));
+  return result;
 }
 
 // The operand's entries repeated along new indices, in the order `all`.

@@ -1,7 +1,10 @@
 #include "oracle/moves.h"
 
 #include <algorithm>
+#include <cmath>
 #include <numeric>
+
+#include "oracle/disturbed.h"
 
 namespace shardproof::oracle {
 namespace {
@@ -19,9 +22,23 @@ Tensor picked(const Tensor& x, const Positions& from, Extents shape) {
   return {std::move(shape), picked(x.data, from), picked(x.keys, from)};
 }
 
+// Where several have come together.
+void disturb_added(Tensor& sums, const Tensor& x, const Positions& to) {
+  Tensor sizes = filled(sums.shape, 0);
+  std::vector<double> terms(sums.data.size());
+  for (size_t i = 0; i < to.size(); ++i) {
+    sizes.data[static_cast<size_t>(to[i])] += std::abs(x.data[i]);
+    ++terms[static_cast<size_t>(to[i])];
+  }
+  for (size_t i = 0; i < terms.size(); ++i)
+    if (terms[i] < 2) sizes.data[i] = 0;
+  if (!terms.empty()) disturb_sums(sums, sizes, *std::max_element(terms.begin(), terms.end()));
+}
+
 Tensor added(const Tensor& x, const Positions& to, Extents shape) {
   Tensor result = filled(std::move(shape), 0);
   for (size_t i = 0; i < to.size(); ++i) result.data[static_cast<size_t>(to[i])] += x.data[i];
+  if (disturbs()) disturb_added(result, x, to);
   return result;
 }
 

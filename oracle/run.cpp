@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "oracle/disturbed.h"
 #include "oracle/ops.h"
 
 namespace shardproof::oracle {
@@ -37,9 +38,21 @@ void check_results(Step& step, const Vars& results) {
   }
 }
 
+template <class... Ops>
+bool is_one_of(const ir::Op& op) {
+  return (std::holds_alternative<Ops>(op) || ...);
+}
+
+// The others move numbers, or sum and say so themselves.
+bool rounds(const ir::Op& op) {
+  return is_one_of<ir::Unary, ir::Binary, ir::Number, ir::Random, ir::Ordered, ir::Total>(op);
+}
+
 void run_step(Step& step) {
   try {
     const Vars results = std::visit([&](const auto& op) { return apply(op, step); }, step.instr.op);
+    if (disturbs() && rounds(step.instr.op) && is_float(step.type().dtype))
+      disturb(results.at(0)->value);
     check_results(step, results);
     for (size_t i = 0; i < results.size(); ++i)
       step.frame.values[step.instr.results[i]] = results[i];

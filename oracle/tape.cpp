@@ -1,5 +1,7 @@
 #include "oracle/tape.h"
 
+#include "oracle/disturbed.h"
+
 namespace shardproof::oracle {
 
 Var constant(Tensor value) {
@@ -28,6 +30,7 @@ void Tape::run_back() {
   for (; !entries_.empty(); entries_.pop_back()) {
     const Entry& entry = entries_.back();
     if (!entry.result->has_gradient()) continue;
+    if (disturbs()) disturb(entry.result->gradient);
     try {
       entry.pull_back(*entry.result);
     } catch (const std::domain_error& error) {

@@ -16,16 +16,14 @@ std::string number(double value) {
 }  // namespace
 
 std::string difference(const std::vector<double>& got, const std::vector<double>& wanted,
-                       const Bound& bound) {
+                       double allowed) {
   if (got.size() != wanted.size())
     return std::to_string(got.size()) + " entries, not " + std::to_string(wanted.size());
-  double scale = 0, both = 0, own = 0;
+  double both = 0, own = 0;
   for (size_t i = 0; i < wanted.size(); ++i) {
-    scale = std::max(scale, std::abs(wanted[i]));
     both += got[i] * wanted[i];
     own += wanted[i] * wanted[i];
   }
-  const double allowed = bound.relative * scale + bound.absolute;
   for (size_t i = 0; i < wanted.size(); ++i) {
     const double error = std::abs(got[i] - wanted[i]);
     if (error <= allowed) continue;  // false for NaN

@@ -75,6 +75,9 @@ class Communicator {
   /// Whether calls are compared before they are made, at a cost.
   virtual bool checks_calls() const { return false; }
 
+  /// Whether calls may come from any thread of the rank, one at a time.
+  virtual bool any_thread() const { return true; }
+
   /// Ends every other rank's waiting with an error that names this rank and the reason.
   virtual void abort(const std::string& reason) noexcept = 0;
 };

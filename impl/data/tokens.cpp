@@ -56,15 +56,15 @@ namespace {
 constexpr int header_words = 256;  // of llm.c's files, each an int32
 
 /// The kinds of file that llm.c writes.
-struct Kind {
+struct TokenFile {
   int32_t magic, version;
   int width;
   uint32_t document;
 };
-constexpr Kind kinds[] = {{20240520, 1, 2, 50256}, {20240801, 7, 4, 128000}};
+constexpr TokenFile kinds[] = {{20240520, 1, 2, 50256}, {20240801, 7, 4, 128000}};
 
-const Kind* kind_of(int32_t magic) {
-  for (const Kind& kind : kinds)
+const TokenFile* token_file(int32_t magic) {
+  for (const TokenFile& kind : kinds)
     if (kind.magic == magic) return &kind;
   return nullptr;
 }
@@ -103,7 +103,7 @@ void Tokens::add_file(const std::filesystem::path& path, TokenFormat format) {
   shard.read_bytes(0, head.data(), head.size());
   int32_t words[3] = {};
   std::memcpy(words, head.data(), std::min(head.size(), sizeof words));
-  const Kind* kind = format == TokenFormat::automatic ? kind_of(words[0]) : nullptr;
+  const TokenFile* kind = format == TokenFormat::automatic ? token_file(words[0]) : nullptr;
   if (kind) {
     shard.width = kind->width;
     shard.offset = header_words * 4;

@@ -40,8 +40,8 @@ bool Compiler::is_whole(const Ref& ref) const {
 
 // --- steps ---
 
-void Compiler::step(const std::string& op, const std::vector<BufferId>& reads,
-                    const std::vector<BufferId>& writes, std::function<void(Frame&)> run) {
+Step& Compiler::step(const std::string& op, const std::vector<BufferId>& reads,
+                     const std::vector<BufferId>& writes, std::function<void(Frame&)> run) {
   Step step;
   step.op = op;
   step.place = place_;
@@ -49,14 +49,15 @@ void Compiler::step(const std::string& op, const std::vector<BufferId>& reads,
   step.writes = writes;
   step.run = std::move(run);
   steps_.push_back(std::move(step));
+  return steps_.back();
 }
 
 void Compiler::move(const std::string& op, const Ref& from, const Ref& to) {
   const Nest nest = nest_of({&to, &from});
   if (from.element == to.element)
-    return step(op, {from.buffer}, {to.buffer}, [nest, from, to](Frame& frame) {
+    return void(step(op, {from.buffer}, {to.buffer}, [nest, from, to](Frame& frame) {
       cpu::copy(nest, size_of(to.element), frame.at(to), frame.at(from));
-    });
+    }));
   const cpu::Pointwise convert{{from.element}, {}, to.element, to.element == Element::f64};
   step(op, {from.buffer}, {to.buffer}, [nest, from, to, convert](Frame& frame) {
     const void* input = frame.at(from);

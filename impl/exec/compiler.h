@@ -64,8 +64,8 @@ class Compiler {
   Element element(Dtype dtype) const { return element_of(dtype, precision_); }
 
   // --- steps ---
-  void step(const std::string& op, const std::vector<BufferId>& reads,
-            const std::vector<BufferId>& writes, std::function<void(Frame&)> run);
+  Step& step(const std::string& op, const std::vector<BufferId>& reads,
+             const std::vector<BufferId>& writes, std::function<void(Frame&)> run);
   /// to = from, entry by entry; converts between elements. The extents are the same.
   void move(const std::string& op, const Ref& from, const Ref& to);
   /// `ref`, or a copy of it in `element` without gaps.

@@ -108,10 +108,12 @@ Ref multiplied(Compiler& compiler, const Operand& a, const Operand& b, const Rol
     op.batch.strides.push_back(
         strides_along(roles.batch, to.extents(roles.batch), each->labels, each->ref));
   op.batch = coalesced(op.batch);
-  compiler.step("einsum", {left.operand.ref.buffer, right.operand.ref.buffer}, {to.ref.buffer},
-                [op, c = to.ref, x = left.operand.ref, y = right.operand.ref](Frame& frame) {
-                  cpu::matmul(op, frame.at(c), frame.at(x), frame.at(y));
-                });
+  Step& step =
+      compiler.step("einsum", {left.operand.ref.buffer, right.operand.ref.buffer}, {to.ref.buffer},
+                    [op, c = to.ref, x = left.operand.ref, y = right.operand.ref](Frame& frame) {
+                      cpu::matmul(op, frame.at(c), frame.at(x), frame.at(y));
+                    });
+  step.product = {op.batch.count(), op.m, op.n, op.k};
   if (direct) return to.ref;
   const Ref back = compiler.create(element, own);
   compiler.move("pack", relabelled(to.ref, to.labels, labels, own), back);

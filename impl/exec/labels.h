@@ -2,7 +2,7 @@
 // Views by the names of dims: permutations, broadcasts and joined dims are strides alone.
 #include <optional>
 
-#include "impl/exec/schedule.h"
+#include "impl/steps/schedule.h"
 #include "kernels/nest.h"
 #include "spec/types/type.h"
 

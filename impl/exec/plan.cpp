@@ -7,6 +7,8 @@
 
 #include "impl/exec/plan_calls.h"
 #include "impl/exec/unchecked.h"
+#include "impl/steps/overlap.h"
+#include "impl/steps/runner.h"
 #include "kernels/number.h"
 
 namespace shardproof {
@@ -19,7 +21,7 @@ struct Plan::State {
   Mesh mesh;
   int64_t rank = 0;
   std::vector<Slot> inputs, outputs;
-  std::vector<exec::BufferId> input_buffers, output_buffers;
+  std::vector<exec::BufferId> input_buffers, output_buffers, given;
   std::vector<exec::Piece> pieces;
   std::vector<Step> steps;
   std::vector<std::vector<int>> groups;
@@ -30,24 +32,25 @@ struct Plan::State {
   bool measured = false;
   std::map<std::string, OpTime> times;
 
-  void run(const std::vector<Step>& some, Frame& frame);
-  void run_one(const Step& step, Frame& frame);
+  using Times = std::map<std::string, OpTime>;
+  void run(Frame& frame);
+  void run_one(const Step& step, Frame& frame, Times& into) const;
 };
 
-void Plan::State::run(const std::vector<Step>& some, Frame& frame) {
-  for (const Step& step : some) {
-    if (!step.is_loop) {
-      run_one(step, frame);
-      continue;
-    }
-    for (int64_t i = 0; i < step.times; ++i) {
-      frame.loops[step.loop] = step.reverse ? step.times - 1 - i : i;
-      run(step.body, frame);
-    }
+void Plan::State::run(Frame& frame) {
+  Times beside;  // of the communication thread
+  exec::Runner runner(
+      frame, [&](const Step& step) { run_one(step, frame, times); },
+      [&](const Step& step) { run_one(step, frame, beside); });
+  runner.run(steps);
+  for (const auto& [op, time] : beside) {
+    times[op + " beside"].calls += time.calls;
+    times[op + " beside"].seconds += time.seconds;
   }
+  if (!beside.empty()) times["wait"].seconds += runner.waited();
 }
 
-void Plan::State::run_one(const Step& step, Frame& frame) {
+void Plan::State::run_one(const Step& step, Frame& frame, Times& into) const {
   using Clock = std::chrono::steady_clock;
   const auto begin = measured ? Clock::now() : Clock::time_point();
   try {
@@ -58,7 +61,7 @@ void Plan::State::run_one(const Step& step, Frame& frame) {
     throw PlanError("rank " + std::to_string(rank) + ": " + step.place + ": " + error.what());
   }
   if (measured) {
-    OpTime& time = times[step.op];
+    OpTime& time = into[step.op];
     ++time.calls;
     time.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
   }
@@ -186,13 +189,19 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   state->pieces = compiler.pieces();
   state->groups = compiler.groups();
   state->loops = compiler.loops();
+  if (options.overlap) exec::overlap(state->steps);
   exec::find_lifetimes(state->steps, state->pieces);
-  for (exec::BufferId id : compiler.externals()) state->pieces[id].bytes = 0;
+  state->given = compiler.externals();
+  for (exec::BufferId id : state->given) state->pieces[id].bytes = 0;
   state->arena_bytes = exec::place_buffers(state->pieces, options.reuse_memory);
   state->arena = Buffer(state->arena_bytes);
   state->name = function.name;
   state->check_finite = options.check_finite;
   return Plan(std::move(state));
+}
+
+std::string UncheckedPlan::race(const Plan& plan) {
+  return exec::find_race(plan.state_->steps, plan.state_->pieces, plan.state_->given);
 }
 
 const std::vector<Slot>& Plan::inputs() const { return state_->inputs; }
@@ -276,6 +285,10 @@ std::vector<Tensor> Plan::run(Communicator& communicator,
   if (inputs.size() != state.inputs.size())
     throw PlanError("the plan takes " + std::to_string(state.inputs.size()) + " tensors, not " +
                     std::to_string(inputs.size()) + ": one for each of Plan::inputs()");
+  if (!communicator.any_thread() && exec::has_starts(state.steps))
+    throw PlanError(
+        "the plan overlaps, and its communicator takes calls from one thread only: "
+        "initialize MPI with MPI_THREAD_SERIALIZED, or compile without overlap");
   Frame frame;
   frame.communicator = &communicator;
   frame.loops.resize(state.loops);
@@ -303,7 +316,7 @@ std::vector<Tensor> Plan::run(Communicator& communicator,
                                    state.name + " on " + state.mesh.text());
     frame.communicator = &spot_checked.emplace(communicator, *state.calls);
   }
-  state.run(state.steps, frame);
+  state.run(frame);
   if (spot_checked) spot_checked->finish();
   return outputs;
 }

@@ -15,6 +15,7 @@ struct Step;
 struct PlanOptions {
   Precision precision = Precision::as_written;
   bool reuse_memory = true;     ///< values that are not live at the same time share memory
+  bool overlap = false;         ///< collectives go on while the rank computes; the same numbers
   bool accept_unknown = false;  ///< also a plan that is not decided; never one that is refused
   bool check_finite = false;    ///< a run refuses inputs with NaN or infinity; reads them all
 };
@@ -45,7 +46,7 @@ class Plan {
   const std::vector<Slot>& inputs() const;  ///< the leaves of the parameters, then saved ones
   const std::vector<Slot>& outputs() const;
   size_t arena_bytes() const;                    ///< of all values between inputs and outputs
-  const std::vector<exec::Step>& steps() const;  ///< impl/exec/schedule.h, which is not installed
+  const std::vector<exec::Step>& steps() const;  ///< impl/steps/schedule.h, which is not installed
 
   /// A tensor for slot i of the inputs, not initialised.
   Tensor input(size_t i) const;
@@ -57,7 +58,8 @@ class Plan {
   std::vector<Tensor> run(Communicator& communicator, const std::vector<const Tensor*>& inputs);
   std::vector<Tensor> run(Communicator& communicator, const std::vector<Tensor>& inputs);
 
-  /// Measures each op from now on.
+  /// Measures each op from now on; with overlap those of the communication thread as "all_gather
+  /// beside", and "wait" for it.
   void measure(bool on);
   const std::map<std::string, OpTime>& times() const;
 

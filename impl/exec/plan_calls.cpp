@@ -57,11 +57,6 @@ class Recorder : public Communicator {
 /// Where a permute goes may be an entry of memory that only a run has, so it is not asked.
 bool is_permute(const Step& step) { return step.op == "ppermute"; }
 
-bool communicates(const Step& step) {
-  static const char* const ops[] = {"all_gather", "all_reduce", "psum_scatter", "all_to_all"};
-  return std::find(std::begin(ops), std::end(ops), step.op) != std::end(ops);
-}
-
 size_t record(const std::vector<Step>& steps, Recorder& recorder, Frame& frame) {
   size_t count = 0;
   for (const Step& step : steps) {
@@ -72,7 +67,7 @@ size_t record(const std::vector<Step>& steps, Recorder& recorder, Frame& frame) 
     } else if (is_permute(step)) {
       recorder.mix("permute at " + step.place);
       ++count;
-    } else if (communicates(step)) {
+    } else if (is_collective(step)) {
       step.run(frame);
       ++count;
     }

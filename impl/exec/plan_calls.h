@@ -5,7 +5,7 @@
 #include <vector>
 
 #include "impl/comm/forwarding.h"
-#include "impl/exec/schedule.h"
+#include "impl/steps/schedule.h"
 
 namespace shardproof::exec {
 

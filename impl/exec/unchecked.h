@@ -14,6 +14,8 @@ class UncheckedPlan {
   /// only; gradients are taken by `find_backward`.
   static Plan compile(const exec::Unit& unit, const Mesh& mesh, const DimSizes& dims, int64_t rank,
                       const PlanOptions& options, const exec::FindBackward& find_backward);
+  /// exec::find_race of its steps.
+  static std::string race(const Plan& plan);
 };
 
 }  // namespace shardproof

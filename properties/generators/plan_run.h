@@ -46,9 +46,27 @@ double get(const Tensor& tensor, size_t i);  ///< keys as their bits
 std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
                                                         const PlanOptions& options);
 
-/// The first result that is not within the bound of the claim; empty where there is none.
+/// How far rounding may move each entry of each result.
+using Bounds = std::vector<double>;
+struct RoundingBounds {
+  Bounds f64, f32;
+};
+/// What rounding makes of the claim: eight times the farthest that some disturbed evaluations of it
+/// end from `wanted` (oracle/disturbed.h), for the sums of a plan have another order.
+RoundingBounds rounding_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted);
+/// With the dtypes as they are written: with bf16 somewhere, as if all was bf16.
+Bounds written_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted);
+/// Whether a factor of 1.001 on some result, and on all of it, would be outside the bounds.
+bool would_see_a_factor(const std::vector<oracle::Tensor>& wanted, const Bounds& bounds);
+
+/// The first result that is not within its bound of the claim; empty where there is none.
 std::string difference(const std::vector<std::optional<oracle::Tensor>>& got,
-                       const std::vector<oracle::Tensor>& wanted, const Bound& bound);
+                       const std::vector<oracle::Tensor>& wanted, const Bounds& bounds);
+
+/// The same in double, beyond what rounding may do.
+std::string difference_in_double(const PlanCase& one,
+                                 const std::vector<std::optional<oracle::Tensor>>& got,
+                                 const std::vector<oracle::Tensor>& wanted);
 
 /// Whether some of four small meshes shows a difference from the claim. Throws where there is none
 /// on which it can be run.

@@ -75,6 +75,11 @@ const std::map<std::string, std::string> classes{{"einsum", "einsum("},
                                                  {"roll", "roll("},
                                                  {"cumsum", "cumsum("},
                                                  {"iota", "iota("},
+                                                 {"scan", "scan n"},
+                                                 {"emit", "emit s"},
+                                                 {"top_k", "top_k("},
+                                                 {"argsort", "argsort("},
+                                                 {"bf16", "bf16("},
                                                  {"read", "read("},
                                                  {"all_gather", "all_gather("},
                                                  {"all_reduce", "all_reduce("},
@@ -112,10 +117,18 @@ std::string wide_axes(const denote::Sizes& sizes) {
   return std::to_string(wide) + " wide axes";
 }
 
+bool has_einsum_of_three(const std::vector<programs::Word>& lines) {
+  return std::any_of(lines.begin(), lines.end(), [](const std::string& line) {
+    const std::string left = line.substr(0, line.find(" ->"));
+    return left.starts_with("einsum(") && std::count(left.begin(), left.end(), ',') == 2;
+  });
+}
+
 void count_classes(const RandomProgram& drafted, const denote::Sizes& sizes) {
   const size_t begin = plan_begin(drafted);
   for (const auto& [name, word] : classes)
     tally[name] += drafted.text.find(word, begin) != std::string::npos;
+  tally["einsum of 3"] += has_einsum_of_three(drafted.plan);
   tally["R"] += std::any_of(drafted.values.begin(), drafted.values.end(), [&](const Drafted& each) {
     return std::any_of(sizes.mesh.begin(), sizes.mesh.end(),
                        [&](const auto& axis) { return each.layout.state(axis.first) == 'R'; });
@@ -140,6 +153,7 @@ void require_equal(const Outcome& outcome, const std::string& what) {
   tally[what + " bitwise"] += outcome.bitwise;
   tally[what + " bitwise in f32"] += outcome.bitwise_f32;
   tally[what + " sharp"] += outcome.sharp;
+  tally[what + " in bf16"] += outcome.written;
 }
 
 void accepted_means_equal(const Choices& choices) {
@@ -175,10 +189,11 @@ TEST(RandomPrograms, AcceptedMeansEqual) {
   EXPECT_LT(share("not proved", "drafted"), 0.5);
   EXPECT_GT(share("values bitwise in f32", "values"), 0.3);
   EXPECT_GT(share("gradients bitwise", "gradients"), 0.3);
+  EXPECT_GT(share("values in bf16", "values"), 0.02);
   EXPECT_GT(share("2 wide axes", "values"), 0.1);
   EXPECT_GT(share("3 wide axes", "values"), 0.05);
   for (const auto& [name, word] : classes) EXPECT_GT(share(name, "values"), 0.005) << name;
-  EXPECT_GT(share("R", "values"), 0.01);
+  for (const char* name : {"R", "einsum of 3"}) EXPECT_GT(share(name, "values"), 0.01) << name;
 }
 
 void refused_means_different(const Choices& choices, uint32_t which) {

@@ -102,19 +102,26 @@ void expect_plans(const std::string& what) {
   EXPECT_THAT(outcome.output, HasSubstr("6 plans agree with thread ranks on 4 processes"));
 }
 
-std::string random_call() { return std::to_string(std::random_device()() % 1000); }
+std::string random_call(int odd) {
+  return std::to_string(std::random_device()() % 500 * 2 + static_cast<unsigned>(odd));
+}
 
 TEST(MpiPlans, GiveTheBitsOfThreads) { expect_plans("ordered_laws"); }
 TEST(MpiPlans, AgreeWithinTheBoundWhereMpiSums) { expect_plans("laws"); }
 
+/// Without overlap, and with.
 TEST(MpiPlanFaults, OfARankThatThrowsAtAnyCall) {
-  expect_fault("throw " + random_call(), ContainsRegex("rank 2: .*data_parallel.*: no more memory"),
-               MPI_PLANS);
+  const auto thrown = ContainsRegex("rank 2: .*data_parallel.*: no more memory");
+  for (int odd : {0, 1}) expect_fault("throw " + random_call(odd), thrown, MPI_PLANS);
 }
 
 TEST(MpiPlanFaults, OfARankThatIsKilledAtAnyCall) {
-  expect_fault("kill " + random_call(), ContainsRegex("process rank 2 .*signal 9 .Killed"),
-               MPI_PLANS);
+  const auto killed = ContainsRegex("process rank 2 .*signal 9 .Killed");
+  for (int odd : {0, 1}) expect_fault("kill " + random_call(odd), killed, MPI_PLANS);
+}
+
+TEST(MpiPlanFaults, OfOverlapWhereMpiTakesCallsFromOneThread) {
+  expect_fault("one_thread", HasSubstr("initialize MPI with MPI_THREAD_SERIALIZED"), MPI_PLANS);
 }
 
 /// The first call is the same on all ranks but for the hash of what comes behind it.

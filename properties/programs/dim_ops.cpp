@@ -18,7 +18,6 @@ Drafted unary(Workshop& shop, const std::string& op, const Drafted& a, Layout la
   Drafted r = shop.draft.value(text(a.model, a.layout.whole(), layout.whole()),
                                text(a.plan, a.layout.text(), layout.text()), layout, From{&a});
   r.size = a.size;
-  r.noise = a.noise;
   return r;
 }
 
@@ -105,7 +104,6 @@ std::optional<Drafted> rotate(Workshop& shop, Drafted a, Drafted) {
   Drafted r = shop.draft.value(text(a.model, {whole_dims(a.layout), {}}), text(a.plan, a.layout),
                                a.layout, From{&a});
   r.size = a.size;
-  r.noise = a.noise;
   return r;
 }
 
@@ -121,12 +119,11 @@ std::optional<Drafted> run_up(Workshop& shop, Drafted a, Drafted) {
   Drafted r = shop.draft.value(text(a.model, a.layout.whole()), text(a.plan, a.layout.text()),
                                a.layout, From{&a});
   r.size = summed(a.size, dim);
-  r.noise = summed(a.noise, dim);
   return r;
 }
 
 /// The labels of the result: those not contracted, in some order.
-Layout contracted(Workshop& shop, const Drafted& a, const Drafted& b, std::set<Word>& gone) {
+Layout kept_of(Workshop& shop, const Drafted& a, const Drafted& b, std::set<Word>& gone) {
   std::vector<Piece> all = a.layout.dims;
   for (const Piece& each : b.layout.dims)
     if (!a.layout.find(each.dim)) all.push_back(each);
@@ -148,32 +145,34 @@ Layout contracted(Workshop& shop, const Drafted& a, const Drafted& b, std::set<W
 }
 
 std::optional<Drafted> contract(Workshop& shop, Drafted a, Drafted b) {
+  return contracted(shop, std::move(a), std::move(b), false);
+}
+
+}  // namespace
+
+Drafted contracted(Workshop& shop, Drafted a, Drafted b, bool twice) {
   shop.draft.agree(a, b, Draft::Mixing::product, shop.coins);
   std::set<Word> gone;
-  const Layout layout = contracted(shop, a, b, gone);
+  const Layout layout = kept_of(shop, a, b, gone);
   const auto text = [&](const std::string& left, const std::string& right, const std::string& to,
                         const Word& x, const Word& y) {
-    return "einsum(\"" + left + ", " + right + " -> " + to + "\", " + x + ", " + y + ")";
+    return "einsum(\"" + left + ", " + right + (twice ? ", " + left : "") + " -> " + to + "\", " +
+           x + ", " + y + (twice ? ", " + x : "") + ")";
   };
   Drafted r = shop.draft.value(
       text(a.layout.whole(), b.layout.whole(), layout.whole(), a.model, b.model),
       text(a.layout.text(), b.layout.text(), layout.text(), a.plan, b.plan), layout, From{&a, &b});
   set_product(r, a, b);
-  for (const Word& dim : gone) {
-    r.size = summed(r.size, dim);
-    r.noise = summed(r.noise, dim);
-  }
+  if (twice) set_product(r, Drafted(r), a);
+  for (const Word& dim : gone) r.size = summed(r.size, dim);
   return r;
 }
-
-}  // namespace
 
 Drafted sum_over(Workshop& shop, Drafted a, const std::vector<Word>& dims) {
   shop.draft.clear(a, 'M');
   Drafted r = unary(shop, "sum", a, without(a.layout, dims, 'U'));
   for (const Word& dim : dims) {
     r.size = summed(r.size, dim);
-    r.noise = summed(r.noise, dim);
   }
   return r;
 }
@@ -222,6 +221,11 @@ const std::vector<OpKind>& op_kinds() {
       {"roll", rotate},
       {"cumsum", run_up},
       {"iota", number},
+      {"scan", loop},
+      {"bf16", shorten},
+      {"einsum", contract_three},
+      {"top_k", sorted_pair},
+      {"argsort", order, OpKind::in_exact},
   };
   return kinds;
 }

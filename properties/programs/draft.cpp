@@ -8,24 +8,25 @@ namespace shardproof::programs {
 Drafted Draft::param(const Layout& layout, const std::string& dtype) {
   const Word name = (dtype == "f32" ? "x" : "ids") + std::to_string(params_.size());
   params_.push_back({name, dtype, layout});
-  Drafted x{name, name, layout, {1, {}}, {1, {}}, 0, dtype != "f32"};
-  if (layout.has('U')) x.size.log2 = x.noise.log2 = 9;  // its summands are larger than it is
+  Drafted x{name, name, layout, {1, {}}, 0, dtype != "f32"};
+  if (layout.has('U')) x.size.log2 = 9;  // its summands are larger than it is
   return x;
 }
 
 Drafted Draft::value(const std::string& model, const std::string& plan, const Layout& layout,
-                     const std::vector<const Drafted*>& from) {
+                     const std::vector<const Drafted*>& from, const std::string& before,
+                     const std::string& after) {
   const Word name = "v" + std::to_string(names_++);
   std::vector<Word> models, plans;
-  Drafted result{name, name, layout, {}, {}, 0, true};
+  Drafted result{name, name, layout, {}, 0, true};
   for (const Drafted* each : from) {
     models.push_back(each->model);
     plans.push_back(each->plan);
     result.fraction = std::max(result.fraction, each->fraction);
     result.free = result.free && each->free;
   }
-  model_.push_back({name, model, models});
-  plan_.push_back({name, plan, plans});
+  model_.push_back({name, model, models, before, after});
+  plan_.push_back({name, plan, plans, before, after});
   return result;
 }
 

@@ -14,15 +14,16 @@ namespace shardproof::programs {
 struct Drafted {
   Word model, plan;  ///< its names in the fn and in the plan
   Layout layout;
-  Growth size, noise;  ///< bounds of |x|, and of its error in units of the last place of 1
-  int fraction = 0;    ///< bits behind the point
-  bool free = false;   ///< without gradient
+  Growth size;        ///< a bound of |x|
+  int fraction = 0;   ///< bits behind the point
+  bool free = false;  ///< without gradient
 };
 
 struct Line {
   Word name;
   std::string text;
   std::vector<Word> uses;
+  std::string before{}, after{};  ///< of the name on the left side: results that nobody needs
 };
 
 struct Param {
@@ -41,7 +42,8 @@ class Draft {
   Drafted param(const Layout& layout, const std::string& dtype = "f32");
   /// A value of both bodies. `how` of names gives the right side.
   Drafted value(const std::string& model, const std::string& plan, const Layout& layout,
-                const std::vector<const Drafted*>& from);
+                const std::vector<const Drafted*>& from, const std::string& before = "",
+                const std::string& after = "");
 
   // Redistributions: lines of the plan alone.
   void gather(Drafted& x, const Word& dim, bool invariant = false);  ///< the last axis

@@ -17,21 +17,6 @@ bool alike(const Layout& a, const Layout& b) {
   return Layout{whole_dims(a), {}}.whole() == Layout{whole_dims(b), {}}.whole();
 }
 
-Drafted entry(Workshop& shop, const Drafted& both, const Layout& layout) {
-  const std::string at = shop.coins.one_in(2) ? "0" : "1";
-  const auto text = [&](const Word& x, const std::string& dims, const std::string& marks) {
-    const std::string space = dims.empty() ? "" : " ";
-    return "read(\"[P]" + space + dims + marks + " -> " + dims + marks + "\", " + x + ", at=" + at +
-           ")";
-  };
-  const std::string marks = layout.marks_text().empty() ? "" : " " + layout.marks_text();
-  Drafted r = shop.draft.value(text(both.model, layout.whole(), ""),
-                               text(both.plan, layout.dims_text(), marks), layout, From{&both});
-  r.size = both.size;
-  r.noise = both.noise;
-  return r;
-}
-
 /// What the ids say: the dim of `x` and how it lies.
 Drafted ids_over(Workshop& shop, const Piece& piece) {
   return shop.draft.param(Layout{{piece}, {}}, "i32");
@@ -39,7 +24,21 @@ Drafted ids_over(Workshop& shop, const Piece& piece) {
 
 }  // namespace
 
-std::optional<Drafted> join(Workshop& shop, Drafted a, Drafted b) {
+Drafted entry(Workshop& shop, const Drafted& both, const Layout& layout) {
+  const std::string at = shop.coins.one_in(2) ? "0" : "1";
+  const auto text = [&](const Word& x, const std::string& dims, const std::string& marks) {
+    const std::string space = dims.empty() ? "" : " ";
+    return "read(\"[" + both.layout.dims[0].dim + "]" + space + dims + marks + " -> " + dims +
+           marks + "\", " + x + ", at=" + at + ")";
+  };
+  const std::string marks = layout.marks_text().empty() ? "" : " " + layout.marks_text();
+  Drafted r = shop.draft.value(text(both.model, layout.whole(), ""),
+                               text(both.plan, layout.dims_text(), marks), layout, From{&both});
+  r.size = both.size;
+  return r;
+}
+
+std::optional<Drafted> joined(Workshop& shop, Drafted a, Drafted b) {
   if (!alike(a.layout, b.layout)) b = a, b.plan = a.plan;
   if (b.model == a.model) b = scale(shop, a, a).value();
   align(shop, a, b);
@@ -56,8 +55,13 @@ std::optional<Drafted> join(Workshop& shop, Drafted a, Drafted b) {
                                text(a.layout.dims_text(), a.layout.marks_text(), a.plan, b.plan),
                                layout, From{&a, &b});
   r.size = a.size + b.size;
-  r.noise = a.noise + b.noise;
-  return entry(shop, r, a.layout);
+  return r;
+}
+
+std::optional<Drafted> join(Workshop& shop, Drafted a, Drafted b) {
+  const auto both = joined(shop, std::move(a), std::move(b));
+  const Layout& layout = both->layout;
+  return entry(shop, *both, {{layout.dims.begin() + 1, layout.dims.end()}, layout.marks});
 }
 
 std::optional<Drafted> look_up(Workshop& shop, Drafted a, Drafted b) {
@@ -83,7 +87,6 @@ std::optional<Drafted> look_up(Workshop& shop, Drafted a, Drafted b) {
       text(split.empty() ? "index" : "index_unreduced", a.layout, ids.layout, layout, a.plan),
       layout, From{&a, &ids});
   r.size = a.size;
-  r.noise = a.noise;
   return r;
 }
 
@@ -108,7 +111,6 @@ std::optional<Drafted> add_up(Workshop& shop, Drafted a, Drafted) {
   Drafted r = shop.draft.value(text(bare(ids.layout), bare(a.layout), bare(layout), a.model),
                                text(ids.layout, a.layout, layout, a.plan), layout, From{&ids, &a});
   r.size = summed(a.size, piece.dim);
-  r.noise = summed(a.noise, piece.dim);
   return r;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// How large a value and its rounding errors can get, for all sizes: 2^log2 times dims.
+// How large a value can get, for all sizes: 2^log2 times dims.
 #include <algorithm>
 #include <cmath>
 #include <cstdint>

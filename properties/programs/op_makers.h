@@ -19,9 +19,21 @@ std::optional<Drafted> join(Workshop& shop, Drafted a, Drafted b);
 std::optional<Drafted> look_up(Workshop& shop, Drafted a, Drafted b);
 std::optional<Drafted> add_up(Workshop& shop, Drafted a, Drafted b);
 
+std::optional<Drafted> loop(Workshop& shop, Drafted a, Drafted b);
+std::optional<Drafted> order(Workshop& shop, Drafted a, Drafted b);
+std::optional<Drafted> sorted_pair(Workshop& shop, Drafted a, Drafted b);
+std::optional<Drafted> contract_three(Workshop& shop, Drafted a, Drafted b);
+std::optional<Drafted> shorten(Workshop& shop, Drafted a, Drafted b);
+
+/// a b, or a b a, summed over some dims.
+Drafted contracted(Workshop& shop, Drafted a, Drafted b, bool twice);
+/// Both one behind the other along a dim P.
+std::optional<Drafted> joined(Workshop& shop, Drafted a, Drafted b);
+/// One of the two entries along the first dim; it lies as `layout`.
+Drafted entry(Workshop& shop, const Drafted& both, const Layout& layout);
 /// Sum over some dims; split ones become U.
 Drafted sum_over(Workshop& shop, Drafted a, const std::vector<Word>& dims);
-/// Size, noise and fraction of a product.
+/// Size and fraction of a product.
 void set_product(Drafted& r, const Drafted& a, const Drafted& b);
 std::vector<Piece> whole_dims(const Layout& layout);
 /// Axes on which x is R, in any order, perhaps none.

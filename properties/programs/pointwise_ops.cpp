@@ -11,7 +11,6 @@ using From = std::vector<const Drafted*>;
 Drafted around(Workshop& shop, const Drafted& a, const std::string& head, const std::string& tail) {
   Drafted r = shop.draft.value(head + a.model + tail, head + a.plan + tail, a.layout, From{&a});
   r.size = a.size;
-  r.noise = a.noise;
   return r;
 }
 
@@ -50,7 +49,6 @@ std::optional<Drafted> added(Workshop& shop, Drafted a, Drafted b, const char* o
   shop.draft.agree(a, b, Draft::Mixing::sum, shop.coins);
   Drafted r = combined(shop, a, b, op, mixed(a, b));
   r.size = a.size + b.size;
-  r.noise = a.noise + b.noise;
   return r;
 }
 
@@ -76,7 +74,7 @@ std::optional<Drafted> scale(Workshop& shop, Drafted a, Drafted) {
   shop.draft.clear(a, 'M');
   const int which = shop.coins.below(3);
   Drafted r = around(shop, a, which == 2 ? "-" : "", which == 2 ? "" : which ? " * 0.5" : " * 2.0");
-  if (which == 0) ++r.size.log2, ++r.noise.log2;
+  if (which == 0) ++r.size.log2;
   if (which == 1) ++r.fraction;
   return r;
 }
@@ -102,7 +100,6 @@ std::optional<Drafted> choose(Workshop& shop, Drafted a, Drafted b) {
   Drafted r =
       shop.draft.value(text(a.model, b.model), text(a.plan, b.plan), mixed(a, b), From{&a, &b});
   r.size = a.size + b.size;
-  r.noise = a.noise + b.noise;
   return r;
 }
 
@@ -112,7 +109,6 @@ std::optional<Drafted> squash(Workshop& shop, Drafted a, Drafted) {
   const bool grows = shop.coins.one_in(3);
   Drafted r = around(shop, a, grows ? "exp(tanh(" : "tanh(", grows ? "))" : ")");
   r.size = {2, {}};
-  r.noise.log2 += 2;
   return r;
 }
 
@@ -126,13 +122,11 @@ std::optional<Drafted> number(Workshop& shop, Drafted a, Drafted) {
   Drafted r = shop.draft.value(text(a.model, {whole_dims(a.layout), {}}), text(a.plan, a.layout),
                                a.layout, From{&a});
   r.size = summed(a.size, dim);
-  r.noise = summed(a.noise, dim);
   return r;
 }
 
 void set_product(Drafted& r, const Drafted& a, const Drafted& b) {
   r.size = a.size * b.size;
-  r.noise = a.size * b.noise + a.noise * b.size;
   r.fraction = a.fraction + b.fraction;
 }
 

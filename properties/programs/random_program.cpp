@@ -113,7 +113,7 @@ class Drafter {
     program.values.push_back(result);
     std::string axes, bodies;
     for (const Word& axis : draft_.mesh()) axes += " " + axis;
-    const std::string head = "mesh" + axes + "\ndim A B C D E\ndim P = 2\n";
+    const std::string head = "mesh" + axes + "\ndim A B C D E\ndim P = 2\ndim Q = 2\n";
     bodies = function("fn f", params, true, result.layout, model, result.model);
     bodies += function("plan p implements f", params, false, result.layout, plan, result.plan);
     program.text = head + bodies;
@@ -124,8 +124,9 @@ class Drafter {
         const auto has = [&](const char* what) {
           return line.text.find(what) != std::string::npos;
         };
-        program.kinks =
-            program.kinks || has("max(") || has("relu(") || has("abs(") || has("where(");
+        program.kinks = program.kinks || has("max(") || has("relu(") || has("abs(") ||
+                        has("where(") || has("top_k(") || has("argsort(");
+        program.shortened = program.shortened || has("bf16(");
         if (has("cumsum(") || has("{Max_") || has(" Max_")) differentiable = false;
       }
     for (const Param& param : params)
@@ -146,7 +147,8 @@ class Drafter {
                               const Word& name) {
     std::string text = head + "(" + parameters(params, whole) + ") -> " +
                        (whole ? "f32[" + result.whole() + "]" : result.type("f32")) + " {\n";
-    for (const Line& line : lines) text += "    " + line.name + " = " + line.text + "\n";
+    for (const Line& line : lines)
+      text += "    " + line.before + line.name + line.after + " = " + line.text + "\n";
     return text + "    return " + name + "\n}\n";
   }
 
@@ -154,7 +156,7 @@ class Drafter {
   std::string loss(std::vector<Param> params, const Drafted& result) const {
     std::string call;
     for (const Param& each : params) call += (call.empty() ? "" : ", ") + each.name;
-    Drafted y{"y", "y", result.layout, {}, {}};
+    Drafted y{"y", "y", result.layout, {}};
     Draft body(draft_.mesh());
     for (const Word& axis : draft_.mesh())
       if (y.layout.state(axis) == 'I') body.fan_out(y, axis);
@@ -217,10 +219,6 @@ double exact_bits(const RandomProgram& program, const std::map<Word, int64_t>& d
   for (const Drafted& value : program.values)
     bits = std::max(bits, value.size.at(dims) + value.fraction);
   return bits + 1;
-}
-
-double rounding(const RandomProgram& program, const std::map<Word, int64_t>& dims) {
-  return std::exp2(program.values.back().noise.at(dims));
 }
 
 }  // namespace shardproof::programs

@@ -11,6 +11,7 @@ struct RandomProgram {
   std::vector<Word> plan;       ///< the lines of p that bind a value, to be broken one by one
   std::vector<Drafted> values;  ///< those that the result needs, and the result last
   bool kinks = false;           ///< a gradient depends on which of two numbers is larger
+  bool shortened = false;       ///< some of it is in bf16
   size_t params = 0;
 };
 
@@ -18,7 +19,5 @@ RandomProgram draft_program(const Choices& choices);
 
 /// The bits that every value and partial sum of a run needs, for whole inputs of at most 2.
 double exact_bits(const RandomProgram& program, const std::map<Word, int64_t>& dims);
-/// How far the result's entries are off, in units of the last place of 1.
-double rounding(const RandomProgram& program, const std::map<Word, int64_t>& dims);
 
 }  // namespace shardproof::programs

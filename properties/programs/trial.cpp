@@ -7,7 +7,6 @@
 
 namespace shardproof::programs {
 
-using properties::Bound;
 using properties::PlanCase;
 
 Program load(const std::string& text) {
@@ -102,43 +101,49 @@ PlanCase case_of(const Program& program, const Name& plan) {
 
 std::map<Word, int64_t> all_dims(const denote::Sizes& sizes) {
   std::map<Word, int64_t> dims(sizes.dims.begin(), sizes.dims.end());
-  dims["P"] = 2;
+  dims["P"] = dims["Q"] = 2;
   return dims;
-}
-
-/// Bits of the mantissa that the numbers must fit, and how far they may be off where they do not.
-Bound bound_for(bool exact, double bits, int mantissa, double rounding) {
-  if (exact && bits <= mantissa) return {0, 0};
-  return {0, std::ldexp(8 * rounding, -mantissa)};
 }
 
 std::string at(const PlanCase& one, const char* precision, const std::string& found) {
   return found.empty() ? "" : properties::text(one) + ", " + precision + ": " + found;
 }
 
-bool would_see(const std::vector<oracle::Tensor>& wanted, const Bound& bound) {
-  for (const oracle::Tensor& tensor : wanted) {
-    std::vector<double> more = tensor.data;
-    for (double& x : more) x *= 1.001;
-    if (!properties::difference(more, tensor.data, bound).empty()) return true;
-  }
-  return false;
-}
-
-void compare(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, const Bound& f64,
-             const Bound& f32, Outcome& outcome) {
+/// Bit for bit where all numbers fit the mantissa.
+void compare(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, bool bitwise,
+             bool bitwise_f32, Outcome& outcome) {
   outcome.ran = true;
-  outcome.bitwise = f64.absolute == 0;
-  outcome.bitwise_f32 = f32.absolute == 0;
-  outcome.sharp = would_see(wanted, f32);
+  outcome.bitwise = bitwise;
+  outcome.bitwise_f32 = bitwise_f32;
+  const properties::Bounds none(wanted.size());
+  const properties::RoundingBounds bounds = bitwise && bitwise_f32
+                                                ? properties::RoundingBounds{none, none}
+                                                : properties::rounding_bounds(one, wanted);
+  const properties::Bounds &f64 = bitwise ? none : bounds.f64,
+                           &f32 = bitwise_f32 ? none : bounds.f32;
+  outcome.sharp = properties::would_see_a_factor(wanted, f32);
   const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
   outcome.difference = at(one, "f64", properties::difference(got, wanted, f64));
   if (!outcome.difference.empty()) return;
   if (got != properties::run_on_ranks(one, {.precision = Precision::f64, .reuse_memory = false}))
     outcome.difference = at(one, "f64", "other bits the second time");
   if (!outcome.difference.empty()) return;
+  if (got != properties::run_on_ranks(one, {.precision = Precision::f64, .overlap = true}))
+    outcome.difference = at(one, "f64", "other bits with overlap");
+  if (!outcome.difference.empty()) return;
   const auto rough = properties::run_on_ranks(one, {.precision = Precision::f32});
   outcome.difference = at(one, "f32", properties::difference(rough, wanted, f32));
+}
+
+/// On which side of a kink a number is, rounding to bf16 may decide.
+void compare_written(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, bool bitwise,
+                     bool kinks, Outcome& outcome) {
+  if (kinks && !bitwise) return;
+  const auto bounds =
+      bitwise ? properties::Bounds(wanted.size()) : properties::written_bounds(one, wanted);
+  const auto got = properties::run_on_ranks(one, {.precision = Precision::as_written});
+  outcome.difference = at(one, "as written", properties::difference(got, wanted, bounds));
+  outcome.written = true;
 }
 
 Outcome try_plan(const Program& program, const Name& plan, const Choices& choices, int attempt,
@@ -163,28 +168,27 @@ Outcome try_plan(const Program& program, const Name& plan, const Choices& choice
 
 Outcome try_values(const Program& program, const RandomProgram& drafted, const Choices& choices,
                    int attempt) {
-  return try_plan(program, "p", choices, attempt,
-                  [&](PlanCase& one, const auto& wanted, Outcome& outcome) {
-                    const auto dims = all_dims(one.sizes);
-                    const double bits = exact_bits(drafted, dims), off = rounding(drafted, dims);
-                    compare(one, wanted, bound_for(choices.exact, bits, 53, off),
-                            bound_for(choices.exact, bits, 24, off), outcome);
-                  });
+  return try_plan(
+      program, "p", choices, attempt, [&](PlanCase& one, const auto& wanted, Outcome& outcome) {
+        const auto dims = all_dims(one.sizes);
+        const double bits = exact_bits(drafted, dims);
+        compare(one, wanted, choices.exact && bits <= 53, choices.exact && bits <= 24, outcome);
+        if (outcome.difference.empty() && drafted.shortened)
+          compare_written(one, wanted, choices.exact && bits <= 8, drafted.kinks, outcome);
+      });
 }
 
 Outcome try_gradients(const Program& program, const RandomProgram& drafted,
                       const Choices& choices) {
-  return try_plan(program, "step", choices, 0,
-                  [&](PlanCase& one, const auto& wanted, Outcome& outcome) {
-                    const auto dims = all_dims(one.sizes);
-                    double weighted = 5;  // the weight's bits, and those of the degree
-                    for (const Piece& each : drafted.values.back().layout.dims)
-                      weighted += std::log2(static_cast<double>(dims.at(each.dim)));
-                    const double bits = exact_bits(drafted, dims) + weighted;
-                    const double off = rounding(drafted, dims) * std::exp2(weighted);
-                    compare(one, wanted, bound_for(choices.exact, bits, 53, off),
-                            bound_for(choices.exact, bits, 24, off), outcome);
-                  });
+  return try_plan(
+      program, "step", choices, 0, [&](PlanCase& one, const auto& wanted, Outcome& outcome) {
+        const auto dims = all_dims(one.sizes);
+        double weighted = 5;  // the weight's bits, and those of the degree
+        for (const Piece& each : drafted.values.back().layout.dims)
+          weighted += std::log2(static_cast<double>(dims.at(each.dim)));
+        const double bits = exact_bits(drafted, dims) + weighted;
+        compare(one, wanted, choices.exact && bits <= 53, choices.exact && bits <= 24, outcome);
+      });
 }
 
 Seen try_unchecked(const Program& program, const Choices& choices, int meshes) {
@@ -197,7 +201,7 @@ Seen try_unchecked(const Program& program, const Choices& choices, int meshes) {
       const auto wanted = properties::draw_inputs(one, seed, attempt % 2 == 0);
       if (!wanted) continue;
       const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
-      if (!properties::difference(got, *wanted, {1e-9, 1e-9}).empty()) return Seen::differs;
+      if (!properties::difference_in_double(one, got, *wanted).empty()) return Seen::differs;
       ++ran;
     } catch (const std::exception&) {
       return Seen::unfit;

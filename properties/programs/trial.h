@@ -15,11 +15,13 @@ denote::Sizes point(const CheckedProgram& program, const Choices& choices, int a
 struct Outcome {
   bool ran = false;
   bool bitwise = false, bitwise_f32 = false;  ///< compared bit for bit
+  bool written = false;                       ///< compared with its bf16 as well
   bool sharp = false;                         ///< a factor of 1.001 would have been seen in f32
   std::string difference;                     ///< empty: none
 };
 
-/// Runs p at a point and compares it with f, in double and in float; the same bits twice.
+/// Runs p at a point and compares it with f, in double and in float; the same bits twice, and with
+/// overlap.
 Outcome try_values(const Program& program, const RandomProgram& drafted, const Choices& choices,
                    int attempt);
 /// The same with the gradients of the loss.

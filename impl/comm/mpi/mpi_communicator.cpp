@@ -52,6 +52,11 @@ class MpiCommunicator : public Communicator {
   Group& group(const std::vector<int>& ranks) override;
   void check_calls(bool on) override { checked_ = on; }
   bool checks_calls() const override { return checked_; }
+  bool any_thread() const override {
+    int provided;
+    MPI_Query_thread(&provided);
+    return provided >= MPI_THREAD_SERIALIZED;
+  }
 
   void all_gather(Group& group, const void* send, void* receive, size_t bytes,
                   const std::string& place) override;

@@ -8,9 +8,10 @@
 namespace shardproof {
 
 /// This process's end of MPI_COMM_WORLD; MPI is initialized, for threads that take turns where
-/// several use it. Collective: every process makes it. Sums are MPI's own, in an order it chooses,
-/// or with `deterministic` in the order of the group: the same bits as between threads. bf16 is
-/// always summed in that order, in f32. At most 2^31 - 1 entries (or bytes) a call.
+/// several use it (MPI_THREAD_SERIALIZED: plans with overlap need it). Collective: every process
+/// makes it. Sums are MPI's own, in an order it chooses, or with `deterministic` in the order of
+/// the group: the same bits as between threads. bf16 is always summed in that order, in f32. At
+/// most 2^31 - 1 entries (or bytes) a call.
 std::unique_ptr<Communicator> mpi_communicator(bool deterministic = false);
 
 /// A main program: initializes MPI, runs `body` and finalizes. Returns 0; a rank that throws prints

@@ -1,22 +1,33 @@
-// plan_bench FILE PLAN MESH DIMS [STEPS] [RANKS...]: a plan on thread ranks in f32, with random
-// inputs: seconds per run, and where they go by op. "einsum" is Eigen's own products on packed
-// matrices, so that time / einsum is the ratio to bare calls; "plan" is what is in no op: loops,
-// dispatch, allocation of results.
+// plan_bench FILE PLAN DIMS STEPS MESH...: a plan on thread ranks in f32 with random inputs. For
+// each mesh, without and with overlap: seconds a run, the processor time of all ranks over that of
+// the first mesh, and where the time goes by op on rank 0. On the first mesh the plan's products
+// are also made as bare Eigen calls on packed matrices, in the same run, and the plan alone is what
+// is no arithmetic: dispatch, copies and waiting.
+#include <Eigen/Core>
 #include <algorithm>
 #include <chrono>
+#include <cmath>
 #include <cstdio>
 #include <cstdlib>
-#include <mutex>
+#include <ctime>
 #include <random>
+#include <set>
 #include <sstream>
 
 #include "impl/comm/threads.h"
 #include "impl/exec/plan.h"
+#include "impl/steps/schedule.h"
 
 namespace shardproof {
 namespace {
 
 using Clock = std::chrono::steady_clock;
+
+double since(Clock::time_point begin) {
+  return std::chrono::duration<double>(Clock::now() - begin).count();
+}
+
+double processor_seconds() { return static_cast<double>(std::clock()) / CLOCKS_PER_SEC; }
 
 DimSizes sizes_of(const std::string& text) {
   DimSizes sizes;
@@ -28,12 +39,12 @@ DimSizes sizes_of(const std::string& text) {
   return sizes;
 }
 
-void fill(Tensor& tensor, unsigned seed) {
+void fill(Tensor& tensor, unsigned seed, bool positive) {
   std::mt19937 rng(seed);
   std::uniform_real_distribution<float> weight(0.01f, 0.05f);
   for (int64_t i = 0; i < tensor.count(); ++i) {
     if (tensor.element == Element::f32)
-      tensor.data<float>()[i] = weight(rng) * (rng() % 2 ? 1 : -1);
+      tensor.data<float>()[i] = weight(rng) * (positive || rng() % 2 ? 1 : -1);
     if (tensor.element == Element::i32)
       tensor.data<int32_t>()[i] = static_cast<int32_t>(rng() % 64);
     if (tensor.element == Element::u8) tensor.data<uint8_t>()[i] = rng() % 64 == 0;
@@ -42,51 +53,101 @@ void fill(Tensor& tensor, unsigned seed) {
 }
 
 struct Result {
-  double seconds = 0;
+  double seconds = 0, processor = 0, bare = 0;  ///< a run
   size_t arena = 0;
   std::map<std::string, OpTime> times;
 };
 
+using Product = std::array<int64_t, 4>;
+
+/// How often a run makes each product.
+void count_products(const std::vector<exec::Step>& steps, int64_t times,
+                    std::map<Product, int64_t>& counts) {
+  for (const exec::Step& step : steps) {
+    if (step.op == "einsum") counts[step.product] += times;
+    count_products(step.body, times * step.times, counts);
+  }
+}
+
+double seconds_of_bare_products(const std::vector<exec::Step>& steps) {
+  std::map<Product, int64_t> counts;
+  count_products(steps, 1, counts);
+  double seconds = 0;
+  using Matrix = Eigen::Matrix<float, Eigen::Dynamic, Eigen::Dynamic, Eigen::RowMajor>;
+  for (const auto& [product, count] : counts) {
+    const auto [batch, m, n, k] = product;
+    std::vector<Matrix> a(static_cast<size_t>(batch), Matrix::Constant(m, k, 0.5f));
+    std::vector<Matrix> b(a.size(), Matrix::Constant(k, n, 0.25f)), c(a.size(), Matrix(m, n));
+    for (int64_t i = -1; i < count; ++i) {  // the first touches the memory
+      const auto begin = Clock::now();
+      for (size_t p = 0; p < a.size(); ++p) c[p].noalias() = a[p] * b[p];
+      if (i >= 0) seconds += since(begin);
+    }
+  }
+  return seconds;
+}
+
 Result run(const Program& program, const std::string& name, const Mesh& mesh, const DimSizes& dims,
-           int steps) {
+           int steps, bool overlap, bool bare) {
   Result result;
+  double begun = 0;
   run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
-    Plan plan(program, name, mesh, dims, communicator.rank(), {.precision = Precision::f32});
+    Plan plan(program, name, mesh, dims, communicator.rank(),
+              {.precision = Precision::f32, .overlap = overlap});
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < plan.inputs().size(); ++i) {
       inputs.push_back(plan.input(i));
-      fill(inputs.back(), static_cast<unsigned>(i));
       // Second moments are not negative.
-      if (plan.inputs()[i].name.starts_with("v."))
-        for (int64_t k = 0; k < inputs[i].count(); ++k)
-          inputs[i].data<float>()[k] = std::abs(inputs[i].data<float>()[k]);
+      fill(inputs.back(), static_cast<unsigned>(i), plan.inputs()[i].name.starts_with("v."));
     }
     plan.run(communicator, inputs);
     plan.measure(true);
+    if (communicator.rank() == 0) begun = processor_seconds();
     const auto begin = Clock::now();
     for (int i = 0; i < steps; ++i) plan.run(communicator, inputs);
-    const double seconds = std::chrono::duration<double>(Clock::now() - begin).count() / steps;
     if (communicator.rank() != 0) return;
-    result.seconds = seconds;
+    result.seconds = since(begin) / steps;
     result.arena = plan.arena_bytes();
     result.times = plan.times();
+    if (bare) result.bare = seconds_of_bare_products(plan.steps());
   });
+  result.processor = (processor_seconds() - begun - result.bare) / steps;
   return result;
 }
 
-void print(const Result& result, const Mesh& mesh, int steps) {
-  std::printf("%s: %.4f s a run, arena %.1f MiB\n", mesh.text().c_str(), result.seconds,
-              static_cast<double>(result.arena) / (1 << 20));
+/// The others move data or wait.
+bool is_arithmetic(const std::string& op) {
+  static const std::set<std::string> ops{"einsum", "pointwise", "reduce", "index_add", "iota",
+                                         "cumsum", "argsort",   "top_k",  "random"};
+  return ops.contains(op);
+}
+
+void print(const Result& result, const Mesh& mesh, bool overlap, int steps,
+           double first_processor) {
+  std::printf(
+      "%s%s: %.4f s a run, processor time of all ranks %.4f s, %.2f of the first mesh, "
+      "arena %.1f MiB\n",
+      mesh.text().c_str(), overlap ? " with overlap" : "", result.seconds, result.processor,
+      result.processor / first_processor, static_cast<double>(result.arena) / (1 << 20));
   std::vector<std::pair<std::string, OpTime>> rows(result.times.begin(), result.times.end());
-  double rest = result.seconds;
-  for (const auto& [op, time] : rows) rest -= time.seconds / steps;
-  rows.push_back({"plan", {0, rest * steps}});
+  double arithmetic = 0, products = 0, rest = result.seconds;
+  for (const auto& [op, time] : rows) {
+    if (!op.ends_with(" beside")) rest -= time.seconds / steps;
+    if (is_arithmetic(op)) arithmetic += time.seconds / steps;
+    if (op == "einsum") products = time.seconds / steps;
+  }
+  rows.push_back({"dispatch", {0, rest * steps}});
   std::sort(rows.begin(), rows.end(),
             [](const auto& a, const auto& b) { return a.second.seconds > b.second.seconds; });
   for (const auto& [op, time] : rows)
-    std::printf("  %-14s %8.4f s %6.1f %%  %lld calls\n", op.c_str(), time.seconds / steps,
+    std::printf("  %-21s %8.4f s %6.1f %%  %lld calls\n", op.c_str(), time.seconds / steps,
                 100 * time.seconds / steps / result.seconds,
                 static_cast<long long>(time.calls / steps));
+  std::printf("  the plan alone, dispatch, copies and waiting: %.1f %%\n",
+              100 * (1 - arithmetic / result.seconds));
+  if (result.bare > 0)
+    std::printf("  bare Eigen calls: %.4f s: the run over them %.3f, the products over them %.3f\n",
+                result.bare, result.seconds / result.bare, products / result.bare);
 }
 
 }  // namespace
@@ -94,12 +155,23 @@ void print(const Result& result, const Mesh& mesh, int steps) {
 
 int main(int argc, char** argv) {
   using namespace shardproof;
-  if (argc < 5) {
-    std::fprintf(stderr, "usage: plan_bench FILE PLAN MESH DIMS [STEPS]\n");
+  if (argc < 6) {
+    std::fprintf(stderr, "usage: plan_bench FILE PLAN DIMS STEPS MESH...\n");
     return 2;
   }
-  const Program program = Program::load(argv[1]);
-  const int steps = argc > 5 ? std::atoi(argv[5]) : 3;
-  const Mesh mesh = Mesh::parse(argv[3]);
-  print(run(program, argv[2], mesh, sizes_of(argv[4]), steps), mesh, steps);
+  CheckOptions options;
+  options.fixes = false;
+  options.only = argv[2];
+  const Program program = Program::load(argv[1], disk_reader(), options);
+  const int steps = std::atoi(argv[4]);
+  double first = 0;
+  for (int i = 5; i < argc; ++i)
+    for (const bool overlap : {false, true}) {
+      const Mesh mesh = Mesh::parse(argv[i]);
+      if (overlap && mesh.ranks() == 1) continue;
+      const Result result =
+          run(program, argv[2], mesh, sizes_of(argv[3]), steps, overlap, first == 0);
+      if (first == 0) first = result.processor;
+      print(result, mesh, overlap, steps, first);
+    }
 }

@@ -1,5 +1,7 @@
 // mpi_plans laws|ordered_laws|<a fault> [n]: plans of the models on 4 processes give what they give
 // on 4 threads, and what a user sees of a fault in the middle of one.
+#include <mpi.h>
+
 #include <csignal>
 #include <cstring>
 #include <iostream>
@@ -40,32 +42,35 @@ Program model(const std::string& file, const Name& only = {}) {
 
 /// Empty where this rank's results are those of the thread rank: bitwise, or near.
 std::string apart(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted,
-                  const Bound* bound) {
+                  const Bounds* bounds) {
   for (size_t r = 0; r < wanted.size(); ++r) {
     std::string found;
     if (got.at(r).buffer.bytes() != wanted[r].buffer.bytes()) return "another size";
-    if (!bound && std::memcmp(got[r].data<char>(), wanted[r].data<char>(), got[r].buffer.bytes()))
+    if (!bounds && std::memcmp(got[r].data<char>(), wanted[r].data<char>(), got[r].buffer.bytes()))
       found = "other bits";
     std::vector<double> a, b;
     for (int64_t i = 0; i < got[r].count(); ++i) {
       a.push_back(get(got[r], static_cast<size_t>(i)));
       b.push_back(get(wanted[r], static_cast<size_t>(i)));
     }
-    if (bound) found = difference(a, b, *bound);
+    if (bounds) found = difference(a, b, bounds->at(r));
     if (!found.empty()) return "result " + std::to_string(r) + ": " + found;
   }
   return "";
 }
 
 void hold(Communicator& communicator, const PlanCase& one, Precision precision,
-          const Bound* bound) {
+          const Bounds* bounds) {
   std::vector<std::vector<Tensor>> wanted(4);
   run_on_threads(4, [&](Communicator& threads) {
     wanted[static_cast<size_t>(threads.rank())] = run_on(threads, one, {.precision = precision});
   });
-  const std::string found = apart(run_on(communicator, one, {.precision = precision}),
-                                  wanted[static_cast<size_t>(communicator.rank())], bound);
-  if (!found.empty()) throw std::runtime_error(text(one) + ", " + found);
+  for (bool overlap : {false, true}) {
+    const auto got = run_on(communicator, one, {.precision = precision, .overlap = overlap});
+    const std::string found = apart(got, wanted[static_cast<size_t>(communicator.rank())], bounds);
+    if (!found.empty())
+      throw std::runtime_error(text(one) + (overlap ? " with overlap, " : ", ") + found);
+  }
 }
 
 void laws(Communicator& communicator, bool ordered) {
@@ -80,10 +85,10 @@ void laws(Communicator& communicator, bool ordered) {
                  each.sizes,
                  {},
                  {}};
-    if (!draw_inputs(one, 1, false)) throw std::runtime_error("nothing is claimed");
-    // In another order f64 sums of so few terms differ by some units in the last place.
-    const Bound bound{1e-12, 1e-12};
-    hold(communicator, one, Precision::f64, ordered ? nullptr : &bound);
+    const auto claimed = draw_inputs(one, 1, false);
+    if (!claimed) throw std::runtime_error("nothing is claimed");
+    const Bounds bounds = rounding_bounds(one, *claimed).f64;
+    hold(communicator, one, Precision::f64, ordered ? nullptr : &bounds);
     if (ordered) hold(communicator, one, Precision::as_written, nullptr);
     ++held;
   }
@@ -108,10 +113,11 @@ struct Job {
   }
 };
 
-/// Before the n-th collective of rank 2 in a run, modulo how many there are.
+/// Before the n-th collective of rank 2 in a run, modulo how many there are; every other n with
+/// overlap.
 void at(Communicator& communicator, size_t n, const std::function<void()>& action) {
   Job job;
-  Plan plan = job.plan(communicator, "step_zero2", "d=4");
+  Plan plan = job.plan(communicator, "step_zero2", "d=4", {.overlap = n % 2 == 1});
   AtCall counted(communicator, ~size_t{0}, [] {});
   plan.run(counted, job.inputs);
   AtCall faulty(communicator, communicator.rank() == 2 ? n % counted.calls() : ~size_t{0}, action);
@@ -146,9 +152,24 @@ void run(const std::string& what, size_t n, Communicator& communicator) {
 }  // namespace
 }  // namespace shardproof::properties
 
+/// MPI as a program without threads initializes it.
+int run_on_one_thread(int argc, char** argv) {
+  int provided;
+  MPI_Init_thread(&argc, &argv, MPI_THREAD_FUNNELED, &provided);
+  const std::unique_ptr<shardproof::Communicator> communicator = shardproof::mpi_communicator();
+  try {
+    shardproof::properties::Job job;
+    job.plan(*communicator, "step_zero2", "d=4", {.overlap = true}).run(*communicator, job.inputs);
+  } catch (const std::exception& error) {
+    communicator->abort(error.what());
+  }
+  return MPI_Finalize();
+}
+
 int main(int argc, char** argv) {
   using namespace shardproof;
   const std::string what = argc > 1 ? argv[1] : "laws";
+  if (what == "one_thread") return run_on_one_thread(argc, argv);
   const size_t n = argc > 2 ? std::stoul(argv[2]) : 0;
   return run_on_mpi(
       argc, argv, [&](Communicator& communicator) { properties::run(what, n, communicator); },

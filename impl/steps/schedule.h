@@ -1,6 +1,8 @@
 #pragma once
 // What a compiled plan is: steps in order, each with the buffers that it reads and writes.
+#include <array>
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -48,6 +50,7 @@ struct Step {
   std::string place;  ///< "ffn.shard:12 in ffn_sharded"
   std::function<void(Frame&)> run;
   std::vector<BufferId> reads, writes;
+  std::array<int64_t, 4> product{};  ///< of an einsum: how many matrices, their m, n and k
 
   // A loop runs its body instead.
   std::vector<Step> body;
@@ -55,7 +58,13 @@ struct Step {
   int64_t times = 0;
   bool reverse = false;
   bool is_loop = false;
+
+  // overlap.h
+  bool starts = false;  ///< a collective that the communication thread runs while others go on
+  std::optional<size_t> waits;  ///< before it all started collectives but the last so many end
 };
+
+bool is_collective(const Step& step);
 
 /// A buffer of the arena.
 struct Piece {
@@ -65,7 +74,8 @@ struct Piece {
 };
 
 /// The first and last use of each buffer, loops included: what is made before a loop and read in it
-/// lives until its end, what is made in it and read behind it lives from its begin.
+/// lives until its end, what is made in it and read behind it lives from its begin. What a started
+/// collective touches lives until it is waited for.
 void find_lifetimes(const std::vector<Step>& steps, std::vector<Piece>& pieces);
 
 /// Places the buffers so that two which live at the same time do not overlap: the size of the arena

@@ -1,6 +1,7 @@
-#include "impl/exec/schedule.h"
+#include "impl/steps/schedule.h"
 
 #include <algorithm>
+#include <deque>
 #include <numeric>
 
 namespace shardproof::exec {
@@ -16,6 +17,12 @@ bool Ref::contiguous() const {
   return true;
 }
 
+bool is_collective(const Step& step) {
+  static const char* const ops[] = {"all_gather", "all_reduce", "psum_scatter", "all_to_all",
+                                    "ppermute"};
+  return std::find(std::begin(ops), std::end(ops), step.op) != std::end(ops);
+}
+
 namespace {
 
 class Lifetimes {
@@ -23,9 +30,11 @@ class Lifetimes {
   explicit Lifetimes(std::vector<Piece>& pieces) : pieces_(pieces) {}
 
   void walk(const std::vector<Step>& steps) {
+    const size_t before = started_.size();
     for (const Step& step : steps) {
-      for (BufferId id : step.reads) touch(id);
-      for (BufferId id : step.writes) touch(id);
+      if (step.waits) wait(*step.waits);
+      touch_all(step);
+      if (step.starts) started_.push_back(&step);
       ++now_;
       if (!step.is_loop) continue;
       const size_t begin = now_;
@@ -33,9 +42,19 @@ class Lifetimes {
       const size_t end = now_++;
       for (Piece& piece : pieces_) span(piece, begin, end);
     }
+    if (started_.size() > before) wait(0);
   }
 
  private:
+  void wait(size_t but) {
+    for (; started_.size() > but; started_.pop_front()) touch_all(*started_.front());
+  }
+
+  void touch_all(const Step& step) {
+    for (BufferId id : step.reads) touch(id);
+    for (BufferId id : step.writes) touch(id);
+  }
+
   void touch(BufferId id) {
     if (id >= pieces_.size()) return;
     pieces_[id].first = std::min(pieces_[id].first, now_);
@@ -48,6 +67,7 @@ class Lifetimes {
   }
 
   std::vector<Piece>& pieces_;
+  std::deque<const Step*> started_;
   size_t now_ = 0;
 };
 

@@ -1,0 +1,28 @@
+#pragma once
+// How far rounding may move a result: running error analysis by evaluation. Every result of
+// arithmetic is moved by the largest error that rounding may have made of it, in a random
+// direction: u |x| for one op, and u sqrt(n) times the sum of the absolute terms for a sum of n
+// (Higham and Mary, A new approach to probabilistic rounding error analysis, 2019). What depth and
+// cancellation make of it is seen in the results.
+#include "oracle/tensor.h"
+
+namespace shardproof::oracle {
+
+/// While one lives, all evaluations of its thread are disturbed. `unit` is the u of the numbers
+/// that are thought of: half of what is between 1 and the next.
+class Disturbed {
+ public:
+  Disturbed(double unit, unsigned seed);
+  ~Disturbed();
+  Disturbed(const Disturbed&) = delete;
+};
+
+/// Whether one lives in this thread.
+bool disturbs();
+/// Moves each entry by u |x|, but for numbers of few bits: those come out of exact steps.
+void disturb(Tensor& x);
+/// Moves sums of `terms` terms whose absolute values add up to `absolute`.
+void disturb_sums(Tensor& sums, const Tensor& absolute, double terms);
+Tensor absolute(Tensor x);
+
+}  // namespace shardproof::oracle

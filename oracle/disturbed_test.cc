@@ -1,0 +1,74 @@
+// What is disturbed is moved about as far as f32 moves it, and no farther.
+#include "oracle/disturbed.h"
+
+#include "oracle/testing.h"
+
+namespace shardproof::oracle {
+namespace {
+
+constexpr const char* text =
+    "dim N\nfn f(x y: f32[N]) -> f32[] { return tanh(einsum(\"N, N -> \", x, y) - sum(\"N -> \", "
+    "x)) }";
+
+double moved(const std::vector<Tensor>& inputs, const Sizes& sizes, double unit, unsigned seed) {
+  const double exact = run(text, sizes, inputs).at(0).data.at(0);
+  const Disturbed disturbed(unit, seed);
+  return std::abs(run(text, sizes, inputs).at(0).data.at(0) - exact);
+}
+
+double farthest(const std::vector<Tensor>& inputs, const Sizes& sizes, double unit) {
+  return std::max({moved(inputs, sizes, unit, 1), moved(inputs, sizes, unit, 2),
+                   moved(inputs, sizes, unit, 3)});
+}
+
+/// By hand, in float.
+double in_float(const Tensor& x, const Tensor& y) {
+  float product = 0, sum = 0;
+  for (size_t i = 0; i < x.data.size(); ++i) {
+    product += static_cast<float>(x.data[i]) * static_cast<float>(y.data[i]);
+    sum += static_cast<float>(x.data[i]);
+  }
+  return std::tanh(product - sum);
+}
+
+TEST(Disturbed, moves_as_far_as_float_rounds) {
+  const int64_t n = 50;
+  const Sizes sizes{{{"N", n}}, {}};
+  for (unsigned seed = 1; seed <= 100; ++seed) {
+    Random random(seed);
+    std::vector<Tensor> inputs{normal_tensor(random, {n}), normal_tensor(random, {n})};
+    for (Tensor& input : inputs)
+      for (double& each : input.data) each = static_cast<float>(each) / 8;
+    const double exact = run(text, sizes, inputs).at(0).data.at(0);
+    const double bound = 8 * farthest(inputs, sizes, 0x1p-24);
+    EXPECT_LE(std::abs(in_float(inputs[0], inputs[1]) - exact), bound);
+    EXPECT_LT(bound, 1e-4);
+    EXPECT_NEAR(farthest(inputs, sizes, 0x1p-30) * 64, bound / 8, 0.01 * bound);  // it is linear
+  }
+}
+
+TEST(Disturbed, moves_no_number_of_few_bits) {
+  const char* exact =
+      "dim N\nfn f(x: f32[N]) -> f32[] { return sum(\"N -> \", x * 0.5 + relu(x)) }";
+  const Disturbed disturbed(0x1p-24, 1);
+  EXPECT_EQ(run(exact, {{{"N", 3}}, {}}, {tensor({3}, {1, -5, 7})}).at(0).data.at(0), 9.5);
+}
+
+TEST(Disturbed, moves_gradients_as_well) {
+  const auto loaded = load_text(text);
+  const Sizes sizes{{{"N", 5}}, {}};
+  Random random(1);
+  const std::vector<Tensor> inputs{normal_tensor(random, {5}), normal_tensor(random, {5})};
+  const auto slope = [&] {
+    return gradient(loaded->program(), loaded->find("f"), sizes, inputs, {scalar(1)}, {0});
+  };
+  const auto exact = slope();
+  std::optional<Disturbed> disturbed(std::in_place, 0x1p-24, 1);
+  EXPECT_GT(distance(slope(), exact), 0x1p-26);
+  EXPECT_LT(distance(slope(), exact), 0x1p-16);
+  disturbed.reset();
+  EXPECT_EQ(slope(), exact);
+}
+
+}  // namespace
+}  // namespace shardproof::oracle

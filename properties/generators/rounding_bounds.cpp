@@ -1,0 +1,104 @@
+#include <algorithm>
+#include <cmath>
+
+#include "oracle/disturbed.h"
+#include "properties/generators/plan_run.h"
+
+namespace shardproof::properties {
+namespace {
+
+constexpr int evaluations = 3;
+constexpr double safety = 8;
+
+double largest(const denote::Distributed<double>& held) {
+  double most = 0;
+  for (const denote::Array<double>& own : held)
+    for (double each : own.data) most = std::max(most, std::abs(each));
+  return most;
+}
+
+/// An input may be rounded, and so are the summands of one that is unreduced, and what is made of
+/// them before they are added up.
+void disturb_input(PlanCase& one, size_t i, bool rounds) {
+  const Type& type = one.unit.type(one.unit.plan().params.at(i));
+  if (!is_float(type.dtype)) return;
+  oracle::Tensor x{one.whole[i].shape, one.whole[i].data, {}};
+  if (rounds) oracle::disturb(x);
+  const bool unreduced = std::any_of(type.marks.begin(), type.marks.end(),
+                                     [](const auto& mark) { return mark.second == Mark::U; });
+  const auto summands = static_cast<double>(one.local[i].size());
+  if (unreduced)
+    oracle::disturb_sums(x, oracle::filled(x.shape, 4 * largest(one.local[i])), summands);
+  one.whole[i].data = x.data;
+}
+
+/// Of each result the farthest that an entry is moved where numbers have this unit roundoff.
+Bounds farthest(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, double unit,
+                bool inputs_round) {
+  Bounds farthest(wanted.size());
+  for (unsigned seed = 1; seed <= evaluations; ++seed) {
+    const oracle::Disturbed disturbed(unit, seed);
+    PlanCase moved = one;
+    for (size_t i = 0; i < moved.whole.size(); ++i) disturb_input(moved, i, inputs_round);
+    const std::vector<oracle::Tensor> got = claimed(moved);
+    for (size_t r = 0; r < wanted.size(); ++r)
+      for (size_t i = 0; i < wanted[r].data.size(); ++i) {
+        const double off = std::abs(got.at(r).data.at(i) - wanted[r].data[i]);
+        farthest[r] = std::max(farthest[r], std::isnan(off) ? INFINITY : off);
+      }
+  }
+  return farthest;
+}
+
+Bounds times(Bounds bounds, double factor) {
+  for (double& each : bounds) each *= factor;
+  return bounds;
+}
+
+bool uses_bf16(const ir::Program& program, const std::vector<std::vector<Type>>& types,
+               size_t function, std::vector<bool>& seen);
+
+bool block_uses_bf16(const ir::Program& program, const std::vector<std::vector<Type>>& types,
+                     const ir::Block& block, std::vector<bool>& seen) {
+  return std::any_of(block.instrs.begin(), block.instrs.end(), [&](const ir::Instr& instr) {
+    if (auto* call = std::get_if<ir::Call>(&instr.op))
+      return uses_bf16(program, types, call->function, seen);
+    if (auto* grad = std::get_if<ir::Grad>(&instr.op))
+      return uses_bf16(program, types, grad->function, seen);
+    auto* scan = std::get_if<ir::Scan>(&instr.op);
+    return scan && block_uses_bf16(program, types, *scan->body, seen);
+  });
+}
+
+bool uses_bf16(const ir::Program& program, const std::vector<std::vector<Type>>& types,
+               size_t function, std::vector<bool>& seen) {
+  if (seen.at(function)) return false;
+  seen[function] = true;
+  return std::any_of(types.at(function).begin(), types[function].end(),
+                     [](const Type& type) { return type.dtype == Dtype::bf16; }) ||
+         block_uses_bf16(program, types, program.functions.at(function).body, seen);
+}
+
+}  // namespace
+
+// A thousandth of what moves a bit of f32 is enough to see what is moved, and is linear.
+RoundingBounds rounding_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted) {
+  const Bounds moved = farthest(one, wanted, 0x1p-30, false);
+  return {times(moved, safety * 0x1p-23), times(moved, safety * 0x1p6)};
+}
+
+Bounds written_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted) {
+  std::vector<bool> seen(one.unit.program->functions.size());
+  if (!uses_bf16(*one.unit.program, *one.unit.types, one.unit.function, seen))
+    return rounding_bounds(one, wanted).f32;
+  return times(farthest(one, wanted, 0x1p-9, true), safety);
+}
+
+bool would_see_a_factor(const std::vector<oracle::Tensor>& wanted, const Bounds& bounds) {
+  for (size_t r = 0; r < wanted.size(); ++r)
+    for (double x : wanted[r].data)
+      if (std::abs(0.001 * x) > bounds.at(r)) return true;
+  return false;
+}
+
+}  // namespace shardproof::properties
