@@ -70,7 +70,19 @@ struct Sizing {
   }
 };
 
-Sizing sizing_of(const ir::Program& program, const Options& options) {
+/// What the imported model says of the dims and consts that the program has.
+void read_import(const ir::Program& program, const Job& job, Sizing& numbers) {
+  if (job.options.import_from.empty()) return;
+  const interchange::Numbers foreign = job.mapping->numbers(job.options.import_from);
+  for (const auto& [name, size] : foreign.sizes) numbers.dims[name] = size;
+  for (const auto& [name, value] : foreign.consts)
+    if (const auto own = program.consts.find(name);
+        own != program.consts.end() && own->second != value)
+      numbers.consts[name] = value;
+}
+
+Sizing sizing_of(const ir::Program& program, const Job& job) {
+  const Options& options = job.options;
   Sizing numbers;
   if (!options.config.empty()) {
     const auto config = program.configs.find(options.config);
@@ -81,6 +93,7 @@ Sizing sizing_of(const ir::Program& program, const Options& options) {
       if (!program.axes.contains(name))  // the mesh is given by --mesh alone
         numbers.read(program, "config " + options.config, {name, number});
   }
+  read_import(program, job, numbers);
   for (const Assignment& each : options.dims) numbers.read(program, "--dims", each);
   for (const Assignment& each : options.set) numbers.read(program, "--set", each);
   return numbers;
@@ -270,6 +283,16 @@ data::LoaderOptions Job::validation_part() const {
   return {options.seed, validation ? 0 : 1 - options.validation, 1, false, vocabulary};
 }
 
+std::vector<checkpoint::Leaf> Job::weights(Trainer& trainer) const {
+  const StateGroup& first = trainer.roles().state.at(0);
+  std::vector<checkpoint::Leaf> all = trainer.state();
+  all.resize(first.count);
+  for (checkpoint::Leaf& leaf : all) leaf.name = leaf.name.substr(first.name.size() + 1);
+  return all;
+}
+
+interchange::Numbers Job::numbers() const { return {dims, program->checked().program().consts}; }
+
 std::vector<uint32_t> Job::encode(const std::string& text) const {
   if (tokenizer) return tokenizer->encode(text);
   const auto bytes = [](char each) { return static_cast<unsigned char>(each); };
@@ -301,8 +324,9 @@ PlanOptions plan_options(const Job& job) {
 Job prepare(const Options& options) {
   Job job;
   job.options = options;
+  if (!options.mapping.empty()) job.mapping = interchange::Mapping::read(options.mapping);
   job.program = load(options, {});
-  const Sizing sizing = sizing_of(job.program->checked().program(), options);
+  const Sizing sizing = sizing_of(job.program->checked().program(), job);
   if (!sizing.consts.empty()) {
     CheckOptions how;
     how.set = sizing.consts;
@@ -334,6 +358,8 @@ Job prepare(const Options& options) {
   require_writable(options.log);
   require_writable(options.plot);
   require_checkpoints(options);
+  if (!options.export_to.empty() && std::filesystem::exists(options.export_to))
+    throw BadInput("--export " + options.export_to + ": it is there already: name a new folder");
   return job;
 }
 

@@ -6,6 +6,7 @@
 #include "impl/cli/options.h"
 #include "impl/data/loader.h"
 #include "impl/data/tokenizer.h"
+#include "impl/interchange/mapping.h"
 #include "impl/trainer/trainer.h"
 
 namespace shardproof::cli {
@@ -24,11 +25,16 @@ struct Job {
   DimSizes dims;
   Name step, eval, logits;  ///< plans; eval and logits may be empty
   TrainerOptions trainer;
+  std::optional<interchange::Mapping> mapping;             ///< to and from another format
   std::shared_ptr<const data::Tokenizer> tokenizer;        ///< null: tokens are bytes
   std::shared_ptr<const data::Tokens> tokens, validation;  ///< validation may be null: a part
   int64_t vocabulary = INT64_MAX;                          ///< tokens are below it
 
   data::LoaderOptions train_part() const, validation_part() const;
+  /// The leaves that the mapping is of: the first state, without its name.
+  std::vector<checkpoint::Leaf> weights(Trainer& trainer) const;
+  /// The run's sizes and consts.
+  interchange::Numbers numbers() const;
   std::vector<uint32_t> encode(const std::string& text) const;
   std::string decode(const std::vector<uint32_t>& tokens) const;
 };

@@ -171,13 +171,19 @@ class Flags {
   }
 
   void checkpoints() {
-    group_ = "Checkpoints and ranks";
+    group_ = "Checkpoints, other formats, ranks";
     text("--save", o_.save, "A folder for checkpoints", "DIR");
     text("--save-every", o_.save_every, "Steps between them (default: at the end)", "N")
         ->check(from<double>(0));
     text("--keep", o_.keep, "How many stay; 0: all (default 3)", "N")->check(from<double>(0));
     app_.add_flag("--resume", o_.resume, "Go on from the last checkpoint in --save, on any mesh")
         ->group(group_);
+    text("--import", o_.import_from,
+         "Start from a Hugging Face folder (config.json, safetensors): its weights and sizes",
+         "DIR");
+    text("--export", o_.export_to, "Write the weights as such a folder, at the end", "DIR");
+    text("--mapping", o_.mapping, "How they are called there, e.g. spec/models/llama3.hf.json",
+         "FILE");
     text("--ranks", o_.ranks, "Processes; has to be the mesh's number", "N")
         ->check(from<int64_t>(1));
     text("--max-restarts", o_.max_restarts,
@@ -195,6 +201,10 @@ void require_consistent(const Options& o) {
   if (o.resume && o.save.empty())
     throw CLI::RequiresError("--resume", "--save DIR, the folder that has the checkpoints");
   if (o.save_every > 0 && o.save.empty()) throw CLI::RequiresError("--save-every", "--save DIR");
+  if (o.mapping.empty() && !(o.import_from.empty() && o.export_to.empty()))
+    throw CLI::RequiresError(o.import_from.empty() ? "--export" : "--import",
+                             "--mapping FILE, as spec/models/llama3.hf.json");
+  if (!o.import_from.empty() && o.resume) throw CLI::ExcludesError("--import", "--resume");
   if (o.max_restarts > 0 && o.transport != Transport::mpi)
     throw CLI::RequiresError("--max-restarts", "--transport mpi: threads die together");
 }

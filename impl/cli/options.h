@@ -47,6 +47,8 @@ struct Options {
   int keep = 3;
   bool resume = false;
 
+  std::string import_from, export_to, mapping;  ///< folders of Hugging Face's format
+
   int64_t ranks = 0;  ///< 0: as many as the mesh has
   int max_restarts = 0;
   When colour = When::automatic;

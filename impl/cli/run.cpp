@@ -5,6 +5,7 @@
 
 #include "impl/cli/plot.h"
 #include "impl/cli/progress.h"
+#include "impl/interchange/interchange.h"
 #include "impl/trainer/sample.h"
 
 namespace shardproof::cli {
@@ -32,6 +33,7 @@ class Run {
     while (trainer_.steps() < options_.rate.steps) step();
     if (options_.eval_every == 0 || options_.rate.steps % options_.eval_every != 0) validate();
     if (saver_) finish_saving();
+    if (!options_.export_to.empty()) write_weights();
     if (options_.sample > 0) show_sample();
     if (first_) end();
   }
@@ -50,7 +52,7 @@ class Run {
     if (options_.resume)
       resume();
     else
-      trainer_.init();
+      start();
     Log::Line line("start");
     line.add("model", options_.model)
         .add("step_plan", job_.step)
@@ -65,6 +67,21 @@ class Run {
     say(options_.model + ": " + job_.step + " on " + job_.mesh.text() + ", " +
         memory(trainer_.bytes()) + " a rank");
     if (!unproved.empty()) say("not proved, run because of --accept-unknown: " + unproved);
+  }
+
+  /// Drawn, or read; the moments of what is read are zero.
+  void start() {
+    trainer_.init();
+    if (options_.import_from.empty()) return;
+    interchange::load(*job_.mapping, options_.import_from, trainer_.communicator(), job_.mesh,
+                      job_.dims, job_.weights(trainer_));
+    say("weights of " + options_.import_from);
+  }
+
+  void write_weights() {
+    interchange::save(*job_.mapping, options_.export_to, trainer_.communicator(), job_.mesh,
+                      job_.numbers(), job_.weights(trainer_));
+    say("wrote the weights to " + options_.export_to);
   }
 
   void resume() {

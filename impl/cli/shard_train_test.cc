@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
@@ -85,6 +86,24 @@ TEST(ShardTrain, GoesOnFromACheckpointWithTheSameBits) {
   const Result other = train("--seed 4 --steps 6 --resume" + kept);
   EXPECT_THAT(other.text, HasSubstr("is of a run with --seed 3"));
   EXPECT_NE(other.code, 0);
+}
+
+TEST(ShardTrain, ExportsWeightsThatItImportsOnAnotherMesh) {
+  const std::string at = folder("exchange");
+  const std::string llama =
+      " " SHARDPROOF_SOURCE_DIR "/spec/models/llama_train.shard --mapping " SHARDPROOF_SOURCE_DIR
+      "/spec/models/llama3.hf.json --steps 1 --dims B=4,L=16 ";
+  const Result one = shell(SHARD_TRAIN + llama +
+                           "--config tiny --mesh t=2 --dims M=16,F=16,D=4 --export " + at + "/hf");
+  EXPECT_EQ(one.code, 0) << one.text;
+  const Result two =  // nothing is learnt
+      shell(SHARD_TRAIN + llama + "--mesh d=2 --lr 0 --import " + at + "/hf");
+  EXPECT_EQ(two.code, 0) << two.text;
+  const auto validation = [](const std::string& text) {
+    const size_t begin = text.find("validation loss ");
+    return begin == std::string::npos ? NAN : std::stod(text.substr(begin + 16));
+  };
+  EXPECT_NEAR(validation(two.text), validation(one.text), 2e-3) << two.text;  // bf16
 }
 
 #ifdef WITH_MPI
