@@ -97,7 +97,11 @@ class Run {
     if (value("seed") != std::to_string(options_.seed))
       throw BadInput(from->string() + " is of a run with --seed " + value("seed"));
     train_.seek(std::strtoll(value("data").c_str(), nullptr, 10));
+    saved_ = position.step;
     say("resumed from " + from->string() + ", step " + std::to_string(position.step));
+    if (position.step >= options_.rate.steps)
+      say("no step is left to do: --steps " + std::to_string(options_.rate.steps) +
+          " counts from the first");
   }
 
   void step() {
