@@ -3,19 +3,12 @@
 // looked at once, so that a mistake is told once.
 #include <memory>
 
-#include "impl/cli/options.h"
+#include "impl/cli/sizing.h"
 #include "impl/data/loader.h"
 #include "impl/data/tokenizer.h"
-#include "impl/interchange/mapping.h"
 #include "impl/trainer/trainer.h"
 
 namespace shardproof::cli {
-
-/// The command, the model, the sizes or the data do not fit: it says what does.
-class BadInput : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Read by all ranks.
 struct Job {
@@ -35,6 +28,8 @@ struct Job {
   std::vector<checkpoint::Leaf> weights(Trainer& trainer) const;
   /// The run's sizes and consts.
   interchange::Numbers numbers() const;
+  /// Those of the files; of none: of a text that is made up.
+  std::shared_ptr<const data::Tokens> tokens_of(const std::vector<std::string>& files) const;
   std::vector<uint32_t> encode(const std::string& text) const;
   std::string decode(const std::vector<uint32_t>& tokens) const;
 };
