@@ -179,7 +179,8 @@ class Flags {
     app_.add_flag("--resume", o_.resume, "Go on from the last checkpoint in --save, on any mesh")
         ->group(group_);
     text("--import", o_.import_from,
-         "Start from a Hugging Face folder (config.json, safetensors): its weights and sizes",
+         "Start from a Hugging Face folder (config.json, safetensors); with --resume its sizes "
+         "alone",
          "DIR");
     text("--export", o_.export_to, "Write the weights as such a folder, at the end", "DIR");
     text("--mapping", o_.mapping, "How they are called there, e.g. spec/models/llama3.hf.json",
@@ -204,7 +205,6 @@ void require_consistent(const Options& o) {
   if (o.mapping.empty() && !(o.import_from.empty() && o.export_to.empty()))
     throw CLI::RequiresError(o.import_from.empty() ? "--export" : "--import",
                              "--mapping FILE, as spec/models/llama3.hf.json");
-  if (!o.import_from.empty() && o.resume) throw CLI::ExcludesError("--import", "--resume");
   if (o.max_restarts > 0 && o.transport != Transport::mpi)
     throw CLI::RequiresError("--max-restarts", "--transport mpi: threads die together");
 }
