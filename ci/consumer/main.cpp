@@ -1,9 +1,10 @@
-// Link it in your training job: a program given as text is checked, compiled for each rank of a
-// mesh, and trained, on 4 threads or, built with WITH_MPI, on 4 processes.
+// A program given as text is checked, compiled for each rank of a mesh, and trained, on 4 threads
+// or, built with WITH_MPI, on 4 processes. README.md goes through it.
 #include <cmath>
 #include <cstdio>
 
-#include "impl/exec/plan.h"
+#include "impl/trainer/learning_rate.h"
+#include "impl/trainer/trainer.h"
 #ifdef WITH_MPI
 #include "impl/comm/mpi/mpi_communicator.h"
 #else
@@ -18,6 +19,9 @@ dim B M F
 record W { up: f32[M F]  down: f32[F M] }
 layout WShard of W { up: f32[M F/t]  down: f32[F/t M] }
 
+fn init(k: key[]) -> W {
+    return W(up = normal("M F", fold(k, "up")) * 0.3, down = normal("F M", fold(k, "down")) * 0.3)
+}
 fn loss(w: W, x y: f32[B M]) -> f32[] {
     e = einsum("B F, F M -> B M", relu(einsum("B M, M F -> B F", x, w.up)), w.down) - y
     return sum("B M -> ", e * e) / |B|
@@ -25,6 +29,9 @@ fn loss(w: W, x y: f32[B M]) -> f32[] {
 fn step(w: W, x y: f32[B M], lr: f32[]) -> (loss: f32[], w1: W) {
     l, g = value_and_grad(loss wrt w)(w, x, y)
     return l, each sgd(w, g, lr)
+}
+plan init_sharded implements init(k: key[]) -> WShard {
+    return WShard(up = normal("M F/t", fold(k, "up")) * 0.3, down = normal("F/t M", fold(k, "down")) * 0.3)
 }
 plan loss_sharded implements loss(w: WShard, x: f32[B/d M], y: f32[B/d M/t]) -> f32[]{U_d U_t} {
     h = relu(einsum("B/d M, M F/t -> B/d F/t", x, w.up))
@@ -40,32 +47,37 @@ plan step_sharded implements step(w: WShard, x: f32[B/d M], y: f32[B/d M/t], lr:
 }
 )";
 
-void fill(Tensor& tensor, float scale, int64_t first) {
-  for (int64_t i = 0; i < tensor.count(); ++i)
-    tensor.data<float>()[i] = scale * std::sin(static_cast<float>(first + 7 * i));
-}
+// Where x and y come from: here a sine of the global index, so the same on every mesh.
+class Waves : public Batches {
+ public:
+  std::vector<Name> names() const override { return {"x", "y"}; }
+  void fill(const Name& name, const Placement& placement, Tensor& to) override {
+    const int64_t rows = to.extents[0], columns = to.extents[1],
+                  row = placement.first(to.type.dims[0]), column = placement.first(to.type.dims[1]);
+    for (int64_t b = 0; b < rows; ++b)
+      for (int64_t m = 0; m < columns; ++m)
+        to.data<float>()[b * columns + m] =
+            std::sin(static_cast<float>(7 * (row + b) + (name == "x" ? 1 : 2) * (column + m)));
+  }
+};
 
 void train(Communicator& communicator) {
   const Program program = Program::from_text(text);
-  Plan step(program, "step_sharded", Mesh::parse("d=2,t=2"), {{"B", 8}, {"M", 6}, {"F", 12}},
-            communicator.rank());  // throws what check-sharding prints where it is not proved
-  std::vector<Tensor> inputs;      // w.up w.down x y lr
-  for (size_t i = 0; i < step.inputs().size(); ++i) inputs.push_back(step.input(i));
-  const int d = communicator.rank() / 2, t = communicator.rank() % 2;
-  for (size_t i : {0, 1}) fill(inputs[i], 0.3f, 100 * t);
-  fill(inputs[2], 1, 1000 * d);
-  fill(inputs[3], 0.5f, 1000 * d + 50 * t);
-  *inputs[4].data<float>() = 0.1f;
-  for (int i = 0; i < 20; ++i) {
-    std::vector<Tensor> results = step.run(communicator, inputs);  // loss w1.up w1.down
-    if (communicator.rank() == 0 && i % 5 == 4)
-      std::printf("step %d: loss %.4f\n", i + 1, *results[0].data<float>());
-    for (size_t w : {0, 1}) inputs[w] = std::move(results[w + 1]);
-  }
+  Trainer trainer(program, Mesh::parse("d=2,t=2"), {{"B", 8}, {"M", 6}, {"F", 12}}, communicator,
+                  {.seed = 1});  // throws what check-sharding prints where it is not proved
+  if (communicator.rank() == 0)
+    trainer.on_step([](const StepReport& report) {
+      if (report.step % 10 == 0)
+        std::printf("step %d: loss %.4f\n", static_cast<int>(report.step), report.metrics[0].value);
+    });
+  const LearningRate rate{Schedule::cosine, 0.1, 5, 40};
+  Waves waves;
+  trainer.init();
+  while (trainer.steps() < rate.steps) trainer.step(waves, rate.at(trainer.steps() + 1));
 }
 
 #ifdef WITH_MPI
-int main(int argc, char** argv) { return run_on_mpi(argc, argv, train); }
+int main(int argc, char** argv) { return run_on_mpi(argc, argv, train, /*deterministic=*/true); }
 #else
 int main() {
   try {

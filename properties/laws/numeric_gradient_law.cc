@@ -9,6 +9,7 @@
 #include <random>
 #include <regex>
 
+#include "properties/generators/shard_files.h"
 #include "spec/check/points.h"
 #include "spec/check/refute.h"
 #include "spec/check/walk.h"
@@ -30,10 +31,8 @@ std::string text_of(const std::filesystem::path& path) {
 }
 
 std::vector<std::string> files() {
-  std::vector<std::string> paths{library_calls};
-  for (const auto& entry : std::filesystem::directory_iterator(root + "/spec/models"))
-    paths.push_back(entry.path().string());
-  std::sort(paths.begin(), paths.end());
+  std::vector<std::string> paths = properties::shard_files({root + "/spec/models"});
+  paths.push_back(library_calls);
   return paths;
 }
 

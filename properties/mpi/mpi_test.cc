@@ -8,6 +8,9 @@
 #include <cstdio>
 #include <random>
 
+#include "impl/checkpoint/test_state.h"
+
+namespace shardproof {
 namespace {
 
 using testing::AllOf;
@@ -139,4 +142,33 @@ TEST(MpiPlanFaults, OfDataThatIsNotANumber) {
   expect_fault("nan", HasSubstr("rank 1: x is nan at entry [0 1 0]"), MPI_PLANS);
 }
 
+void expect_last_loads(const std::filesystem::path& folder) {
+  const auto last = checkpoint::newest(folder);
+  ASSERT_TRUE(last);
+  const uint64_t step = static_cast<uint64_t>(checkpoint::position_of(*last).step);
+  for (const char* mesh : {"", "d=4,t=2"})
+    EXPECT_EQ(wrong_after_load(*last, Mesh::parse(mesh), checkpoint::mpi_tensors(), step), 0);
+  EXPECT_EQ(on_four_ranks("load " + folder.string(), MPI_CHECKPOINTS).exit, 0);
+}
+
+TEST(MpiCheckpoints, OfProcessesLoadOnEveryMesh) {
+  const checkpoint::TestFolder folder;
+  const Outcome outcome = on_four_ranks("save " + folder.path().string(), MPI_CHECKPOINTS);
+  EXPECT_EQ(outcome.exit, 0) << outcome.output;
+  EXPECT_EQ(checkpoint::all(folder.path()).size(), 2u);
+  expect_last_loads(folder.path());
+}
+
+TEST(MpiCheckpoints, SurviveARankThatIsKilledWhileSaving) {
+  const checkpoint::TestFolder folder;
+  save_filled(folder.path(), Mesh::parse("t=2"), checkpoint::mpi_tensors(), {1, {}}, 2, 1);
+  for (int kill = 0; kill < 2; ++kill) {
+    const std::string after = std::to_string(std::random_device()() % 100);
+    expect_fault("save " + folder.path().string() + " " + after,
+                 ContainsRegex("process rank 2 .*signal 9 .Killed"), MPI_CHECKPOINTS);
+    expect_last_loads(folder.path());
+  }
+}
+
 }  // namespace
+}  // namespace shardproof

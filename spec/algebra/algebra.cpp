@@ -64,9 +64,8 @@ Nf Algebra::power(Nf base, Nf exponent) {
 }
 
 Nf Algebra::apply(Fn fn, Nf argument) { return engine_->apply(fn, argument); }
-/// max(a, b) = b + relu(a - b); the sign choice of relu makes it symmetric.
-Nf Algebra::maximum(Nf a, Nf b) { return add(b, engine_->relu(sub(a, b))); }
-Nf Algebra::minimum(Nf a, Nf b) { return sub(a, engine_->relu(sub(a, b))); }
+Nf Algebra::maximum(Nf a, Nf b) { return engine_->maximum(a, b); }
+Nf Algebra::minimum(Nf a, Nf b) { return neg(maximum(neg(b), neg(a))); }
 Nf Algebra::floordiv(Nf a, Nf b) { return engine_->floordiv(a, b); }
 Nf Algebra::mod(Nf a, Nf b) { return engine_->mod(a, b); }
 

@@ -81,6 +81,7 @@ enum class Fault {
   absorption,       // indicator.cpp: of two comparisons one implies the other, whatever their terms
   telescoping,      // telescope.cpp: any two comparisons are neighbours
   threshold_range,  // threshold.cpp: a threshold lies inside the range
+  equal_reals,      // polynomial.cpp: [y - x = 0] y is -[y - x = 0] x
   unused_range,     // sum.cpp: an unused variable contributes 1, not its range
   capture,  // lift.cpp: arguments that are not independent are not re-opened (loses proofs only)
 };

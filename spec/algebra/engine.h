@@ -140,6 +140,7 @@ struct Engine {
   };
   std::optional<Sigmoid> sigmoid_of(AtomId a);
   std::optional<Nf> fold_sigmoid(const Mono& m, Rational coef);
+  std::optional<Nf> replace_equal(const Mono& m, Rational coef);
   std::optional<Rational> as_number(Nf e) const;
   bool is_single(Nf e) const { return terms(e).size() == 1; }
   std::unordered_map<uint64_t, Nf> mul_cache;
@@ -262,6 +263,8 @@ struct Engine {
   std::vector<std::pair<VarId, VarId>> digit_pairs(Nf e);
   std::unordered_map<uint32_t, std::vector<std::pair<VarId, VarId>>> pair_cache;
   Nf max(VarSet bound, Nf body);
+  Nf maximum(Nf a, Nf b);
+  std::unordered_map<uint32_t, std::vector<Nf>> maxima;  // what the maximum of several is made of
   std::unordered_map<std::string, Nf> sum_cache;
 
   // show.cpp

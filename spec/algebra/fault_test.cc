@@ -37,6 +37,7 @@ INSTANTIATE_TEST_SUITE_P(SideConditions, FaultTest,
                                          Planted{Fault::absorption, Recipe::masks},
                                          Planted{Fault::telescoping, Recipe::masks},
                                          Planted{Fault::threshold_range, Recipe::masks},
+                                         Planted{Fault::equal_reals, Recipe::signs},
                                          Planted{Fault::unused_range, Recipe::mixed}));
 
 /// Not re-opening D at equal arguments keeps values, and loses the proof that the two ways of

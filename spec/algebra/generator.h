@@ -249,6 +249,13 @@ class Generator {
     E x = node(Expr::mul, {leaf(), coin() ? mask() : leaf()});
     if (coin(3)) x = node(Expr::add, {x, node(Expr::mul, {leaf(), mask()})});
     if (coin(3)) x = node(Expr::mul, {x, number(-1)});
+    if (coin(3)) {  // a choice between two reals that may be equal, compared either way
+      E a = leaf(), b = node(Expr::mul, {number(one_of<int>({1, 2})), leaf()});
+      E less = compare_real(node(Expr::add, {a, node(Expr::mul, {number(-1), b})}));
+      E more = compare_real(node(Expr::add, {b, node(Expr::mul, {number(-1), a})}));
+      return node(Expr::add, {node(Expr::mul, {less, coin() ? a : node(Expr::mul, {a, b})}),
+                              node(Expr::mul, {more, b})});
+    }
     E s = coin(3) ? compare_real(coin() ? node(Expr::add, {leaf(), number({1, 2})}) : x)
                   : fn(one_of<Fn>({Fn::step, Fn::relu, Fn::abs, Fn::sign}), x);
     return coin() ? s : node(Expr::mul, {s, expression(depth - 1)});

@@ -5,6 +5,46 @@
 
 namespace shardproof::algebra {
 
+namespace {
+
+/// The tensors of a term, as they were declared: an order that does not depend on variable names.
+std::vector<uint32_t> tensors_of(const Engine& g, Nf e) {
+  std::vector<uint32_t> found;
+  for (const Term& t : g.terms(e))
+    for (const Factor& f : g.factors(t.mono))
+      if (g.atoms[f.atom].kind == AtomKind::app) found.push_back(g.atoms[f.atom].ref);
+  std::sort(found.begin(), found.end());
+  return found;
+}
+
+constexpr size_t most_flattened = 8;
+
+}  // namespace
+
+/// max(a, b) = b + relu(a - b), where the sign choice of relu makes it symmetric. It is associative
+/// too: what nested maxima are made of is taken in one order.
+Nf Engine::maximum(Nf a, Nf b) {
+  std::vector<Nf> all;
+  for (Nf e : {a, b}) {
+    const auto known = maxima.find(e.id);
+    if (known == maxima.end())
+      all.push_back(e);
+    else
+      all.insert(all.end(), known->second.begin(), known->second.end());
+  }
+  if (all.size() > most_flattened) all = {a, b};
+  if (all.size() > 2) {
+    std::sort(all.begin(), all.end(), [&](Nf x, Nf y) {
+      return std::pair(tensors_of(*this, x), x.id) < std::pair(tensors_of(*this, y), y.id);
+    });
+    all.erase(std::unique(all.begin(), all.end()), all.end());
+  }
+  Nf result = all[0];
+  for (size_t i = 1; i < all.size(); ++i) result = add(all[i], relu(sub(result, all[i])));
+  if (std::find(all.begin(), all.end(), result) == all.end()) maxima[result.id] = all;
+  return result;
+}
+
 Nf Engine::max(VarSet bound, Nf body) {
   std::sort(bound.begin(), bound.end());
   VarSet used;

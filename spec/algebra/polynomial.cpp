@@ -194,7 +194,55 @@ bool divide(Engine& g, Nf e, Mono& m) {
   return true;
 }
 
+/// m / divisor where the quotient has no negative exponent.
+std::optional<Mono> quotient(const Mono& m, const Mono& divisor) {
+  Mono rest = m;
+  for (const Factor& f : divisor) {
+    const auto hit =
+        std::find_if(rest.begin(), rest.end(), [&](const Factor& g) { return g.atom == f.atom; });
+    if (hit == rest.end() || hit->exponent < f.exponent) return std::nullopt;
+    hit->exponent = hit->exponent - f.exponent;
+  }
+  return rest;
+}
+
+/// The greatest monomial by degree, then by its youngest atoms: an order that products keep. Null
+/// where an exponent is no positive integer.
+const Term* leading(const Engine& g, Nf u) {
+  using Key = std::pair<Rational, std::vector<std::pair<AtomId, Rational>>>;
+  const Term* best = nullptr;
+  Key greatest;
+  for (const Term& t : g.terms(u)) {
+    Key key{0, {}};
+    for (const Factor& f : g.factors(t.mono)) {
+      if (!f.exponent.is_integer() || f.exponent.sign() < 0) return nullptr;
+      key.first = key.first + f.exponent;
+      key.second.insert(key.second.begin(), {f.atom, f.exponent});
+    }
+    if (!best || greatest < key) best = &t, greatest = key;
+  }
+  return best;
+}
+
 }  // namespace
+
+/// [y - x = 0] y = [y - x = 0] x for reals: the leading monomial of the difference is written by
+/// the others, which are less, so that this ends. Null where nothing is replaced.
+std::optional<Nf> Engine::replace_equal(const Mono& m, Rational coef) {
+  for (const Factor& condition : m) {
+    if (atoms[condition.atom].kind != AtomKind::eq0) continue;
+    const Nf u = atoms[condition.atom].args[0];
+    if (is_single(u) || integer(u)) continue;
+    const Term* lead = leading(*this, u);
+    if (!lead) continue;
+    const Rational times = Rational(fault == Fault::equal_reals ? 1 : -1) / lead->coef;
+    auto rest = quotient(m, factors(lead->mono));
+    if (!rest) continue;
+    const Nf others = sub(u, monomial(lead->mono, lead->coef));
+    return mul(scale(others, times), fix(std::move(*rest), coef));
+  }
+  return std::nullopt;
+}
 
 /// exp(-u) sigmoid(u) = 1 - sigmoid(u), and exp(u) (1 - sigmoid(u)) = sigmoid(u) for a cut 1 -
 /// sigmoid(u): the derivative of a sigmoid is one of its powers. Null where neither occurs.
@@ -232,6 +280,7 @@ Nf Engine::fix(Mono m, Rational coef) {
   reduce_primes(*this, m, coef);
   if (vanishes(*this, m) || !absorb(m)) return zero;
   if (auto folded = fold_sigmoid(m, coef)) return *folded;
+  if (auto replaced = replace_equal(m, coef)) return *replaced;
   if (auto [i, j] = mergeable_exps(*this, m); j != 0) {
     Nf u = add(scale(inner(m[i].atom), m[i].exponent), scale(inner(m[j].atom), m[j].exponent));
     Nf merged = exp(u);

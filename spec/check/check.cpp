@@ -11,6 +11,7 @@
 #include "spec/check/library_call.h"
 #include "spec/check/library_claims.h"
 #include "spec/check/notes.h"
+#include "spec/check/set_consts.h"
 #include "spec/check/walk.h"
 #include "spec/denote/counterexample.h"
 
@@ -437,35 +438,6 @@ class PlanChecker {
   std::vector<std::string> undecided_;
   std::map<size_t, std::vector<Divisibility>> conditions_;
 };
-
-}  // namespace
-
-namespace {
-
-void set_consts(ir::Block& block, const std::map<Name, double>& set) {
-  for (ir::Instr& instr : block.instrs) {
-    if (auto* number = std::get_if<ir::Number>(&instr.op))
-      if (auto found = set.find(number->constant); found != set.end()) {
-        char text[40];
-        std::snprintf(text, sizeof text, "%.15g", found->second);
-        number->text = text;
-        number->value = found->second;
-      }
-    std::visit(
-        [&](auto& op) {
-          if constexpr (requires { op.body; }) set_consts(*op.body, set);
-        },
-        instr.op);
-  }
-}
-
-/// --set: a const has another value, in the model as in the plan.
-void set_consts(ir::Program& program, const std::map<Name, double>& set) {
-  for (const auto& [name, value] : set)
-    if (auto found = program.consts.find(name); found != program.consts.end())
-      found->second = value;
-  for (ir::Function& function : program.functions) set_consts(function.body, set);
-}
 
 }  // namespace
 

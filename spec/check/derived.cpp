@@ -1,5 +1,6 @@
 #include "spec/check/derived.h"
 
+#include "spec/check/set_consts.h"
 #include "spec/check/typing.h"
 #include "spec/grad/backward.h"
 
@@ -12,11 +13,13 @@ struct OwnFile {
   std::vector<std::vector<Type>> types;
 };
 
-OwnFile read_own(const std::string& path, const FileReader& reader) {
+OwnFile read_own(const std::string& path, const FileReader& reader,
+                 const std::map<Name, double>& set) {
   OwnFile own;
   Sources sources;
   std::vector<Diagnostic> diagnostics;
   own.resolved = resolve(sources, path, reader, diagnostics);
+  set_consts(own.resolved.program, set);
   const ir::Program& program = own.resolved.program;
   const std::vector<bool> steps = find_steps(program);
   for (size_t f = 0; f < program.functions.size(); ++f) {
@@ -36,9 +39,10 @@ std::optional<size_t> find_plan(const ir::Program& program, const Name& name) {
 
 /// Of an imported plan the text is that of its own file, whose dims and axes it can name.
 DerivedBackward derive(const std::string& path, const std::string& root, const TypedProgram& typed,
-                       size_t plan, const std::vector<size_t>& wrt, const FileReader& reader) {
+                       size_t plan, const std::vector<size_t>& wrt, const FileReader& reader,
+                       const std::map<Name, double>& set) {
   if (path == root) return derive_backward(typed.program, typed.types, plan, wrt);
-  const OwnFile own = read_own(path, reader);
+  const OwnFile own = read_own(path, reader, set);
   const auto found = find_plan(own.resolved.program, typed.program.functions[plan].name);
   if (found) return derive_backward(own.resolved.program, own.types, *found, wrt);
   DerivedBackward none;
@@ -68,7 +72,7 @@ CheckedBackward check_backward(const Sources& sources, const std::string& root,
                                const CheckOptions& options) {
   const ir::Function& function = typed.program.functions.at(plan);
   const SourceFile& file = sources.file(function.source);
-  DerivedBackward derived = derive(file.path, root, typed, plan, wrt, reader);
+  DerivedBackward derived = derive(file.path, root, typed, plan, wrt, reader, options.set);
   CheckedBackward result;
   result.name = derived.name;
   result.text = derived.text;

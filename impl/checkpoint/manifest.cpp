@@ -1,0 +1,145 @@
+#include "impl/checkpoint/manifest.h"
+
+#include <nlohmann/json.hpp>
+#include <set>
+
+#include "impl/checkpoint/checksum.h"
+#include "impl/checkpoint/safetensors.h"
+
+namespace shardproof::checkpoint {
+namespace {
+
+using nlohmann::json;
+
+constexpr int version = 1;
+const std::string line_begin = "{\"xxh3\":\"", line_end = "\",\n";
+
+std::string first_line(const std::string& rest) {
+  return line_begin + hex(checksum(rest.data(), rest.size())) + line_end;
+}
+
+json json_of(const StoredFile& file) {
+  json sums = json::array();
+  for (uint64_t each : file.sums.blocks) sums.push_back(hex(each));
+  return {{"name", file.name}, {"bytes", file.sums.bytes}, {"xxh3", sums}};
+}
+
+json json_of(const Piece& piece) {
+  return {{"file", piece.file}, {"first", piece.box.first}, {"extents", piece.box.extents}};
+}
+
+json json_of(const StoredTensor& tensor) {
+  json pieces = json::array();
+  for (const Piece& piece : tensor.pieces) pieces.push_back(json_of(piece));
+  return {{"dtype", safetensors::dtype_of(tensor.element)},
+          {"type", tensor.type},
+          {"dims", tensor.dims},
+          {"extents", tensor.extents},
+          {"pieces", pieces}};
+}
+
+StoredFile file_from(const json& value) {
+  StoredFile file{value.at("name").get<std::string>(), {value.at("bytes").get<uint64_t>(), {}}};
+  if (file.name.find('/') != std::string::npos) throw std::runtime_error("a file is elsewhere");
+  for (const json& each : value.at("xxh3"))
+    file.sums.blocks.push_back(from_hex(each.get<std::string>()));
+  if (file.sums.blocks.size() != (file.sums.bytes + block_bytes - 1) / block_bytes)
+    throw std::runtime_error(file.name + " has checksums for another size");
+  return file;
+}
+
+Piece piece_from(const json& value, const StoredTensor& tensor, size_t files) {
+  Piece piece{value.at("file").get<size_t>(),
+              {value.at("first").get<std::vector<int64_t>>(),
+               value.at("extents").get<std::vector<int64_t>>()}};
+  const size_t dims = tensor.extents.size();
+  bool inside =
+      piece.file < files && piece.box.first.size() == dims && piece.box.extents.size() == dims;
+  for (size_t i = 0; inside && i < dims; ++i)
+    inside = piece.box.first[i] >= 0 && piece.box.first[i] <= tensor.extents[i] &&
+             piece.box.extents[i] >= 0 &&
+             piece.box.extents[i] <= tensor.extents[i] - piece.box.first[i];
+  if (!inside) throw std::runtime_error("a piece of a tensor is not inside of it");
+  return piece;
+}
+
+StoredTensor tensor_from(const json& value, size_t files) {
+  StoredTensor tensor;
+  const std::string dtype = value.at("dtype").get<std::string>();
+  const auto element = safetensors::element_of(dtype);
+  if (!element) throw std::runtime_error("a tensor has the unknown dtype " + dtype);
+  tensor.element = *element;
+  tensor.type = value.at("type").get<std::string>();
+  tensor.dims = value.at("dims").get<std::vector<std::string>>();
+  tensor.extents = value.at("extents").get<std::vector<int64_t>>();
+  std::set<std::vector<int64_t>> begins;
+  for (const json& piece : value.at("pieces")) {
+    tensor.pieces.push_back(piece_from(piece, tensor, files));
+    if (!begins.insert(tensor.pieces.back().box.first).second)
+      throw std::runtime_error("two pieces of a tensor are the same");
+  }
+  return tensor;
+}
+
+Manifest manifest_from(const std::string& text) {
+  const size_t line = line_begin.size() + 16 + line_end.size();
+  if (text.size() < line || text.substr(0, line) != first_line(text.substr(line)))
+    throw std::runtime_error("is damaged, or no manifest: its checksum is another one");
+  const json value = json::parse(text);
+  if (value.at("version") != version)
+    throw std::runtime_error("has version " + value.at("version").dump() + "; this program reads " +
+                             std::to_string(version));
+  Manifest manifest;
+  manifest.position = {value.at("step").get<int64_t>(),
+                       value.at("values").get<std::map<std::string, std::string>>()};
+  manifest.mesh = value.at("mesh").get<std::vector<std::pair<Axis, int64_t>>>();
+  manifest.dims = value.at("dims").get<DimSizes>();
+  for (const json& file : value.at("files")) manifest.files.push_back(file_from(file));
+  for (const auto& [name, tensor] : value.at("tensors").items())
+    manifest.tensors[name] = tensor_from(tensor, manifest.files.size());
+  return manifest;
+}
+
+}  // namespace
+
+std::vector<std::string> dims_of(const Type& type) {
+  std::vector<std::string> dims;
+  for (const Split& split : type.dims) dims.push_back(to_string(split.dim));
+  return dims;
+}
+
+std::string file_of_rank(int64_t rank) {
+  const std::string number = std::to_string(rank);
+  return "rank-" + std::string(number.size() < 5 ? 5 - number.size() : 0, '0') + number +
+         ".safetensors";
+}
+
+std::string text_of(const Manifest& manifest) {
+  json files = json::array(), tensors = json::object();
+  for (const StoredFile& file : manifest.files) files.push_back(json_of(file));
+  for (const auto& [name, tensor] : manifest.tensors) tensors[name] = json_of(tensor);
+  const json value = {{"version", version},
+                      {"step", manifest.position.step},
+                      {"values", manifest.position.values},
+                      {"mesh", manifest.mesh},
+                      {"dims", manifest.dims},
+                      {"files", files},
+                      {"tensors", tensors}};
+  const std::string rest = value.dump().substr(1) + "\n";  // without its brace
+  return first_line(rest) + rest;
+}
+
+std::filesystem::path manifest_path(const std::filesystem::path& checkpoint) {
+  return checkpoint / "manifest.json";
+}
+
+Manifest read_manifest(const std::filesystem::path& checkpoint) {
+  const std::string text = read_text(manifest_path(checkpoint));
+  try {
+    return manifest_from(text);
+  } catch (const std::exception& error) {
+    throw FileError(manifest_path(checkpoint).string() + ": " + error.what());
+  }
+}
+
+}  // namespace shardproof::checkpoint

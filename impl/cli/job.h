@@ -1,0 +1,42 @@
+#pragma once
+// What a run needs before its ranks start: the program, the mesh, sizes and data, all of them
+// looked at once, so that a mistake is told once.
+#include <memory>
+
+#include "impl/cli/options.h"
+#include "impl/data/loader.h"
+#include "impl/data/tokenizer.h"
+#include "impl/trainer/trainer.h"
+
+namespace shardproof::cli {
+
+/// The command, the model, the sizes or the data do not fit: it says what does.
+class BadInput : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// Read by all ranks.
+struct Job {
+  Options options;
+  std::shared_ptr<const Program> program;
+  Mesh mesh;
+  DimSizes dims;
+  Name step, eval, logits;  ///< plans; eval and logits may be empty
+  TrainerOptions trainer;
+  std::shared_ptr<const data::Tokenizer> tokenizer;        ///< null: tokens are bytes
+  std::shared_ptr<const data::Tokens> tokens, validation;  ///< validation may be null: a part
+  int64_t vocabulary = INT64_MAX;                          ///< tokens are below it
+
+  data::LoaderOptions train_part() const, validation_part() const;
+  std::vector<uint32_t> encode(const std::string& text) const;
+  std::string decode(const std::vector<uint32_t>& tokens) const;
+};
+
+/// How the job's plans are compiled.
+PlanOptions plan_options(const Job& job);
+
+/// Throws BadInput, PlanError, FileError.
+Job prepare(const Options& options);
+
+}  // namespace shardproof::cli

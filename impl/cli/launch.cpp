@@ -1,0 +1,112 @@
+#include "impl/cli/launch.h"
+
+#include <sys/wait.h>
+#include <unistd.h>
+
+#include <cerrno>
+#include <csignal>
+#include <cstdlib>
+#include <cstring>
+#include <iostream>
+
+#include "impl/checkpoint/checkpoint.h"
+
+namespace shardproof::cli {
+namespace {
+
+/// Tells a rank that we started it, and on what its output ends: mpirun gives each rank a terminal.
+constexpr const char* mark = "SHARD_TRAIN_LAUNCHED";
+constexpr const char* with_terminal = "terminal";
+
+std::string own_path() {
+  char path[4096];
+  const ssize_t length = readlink("/proc/self/exe", path, sizeof path);
+  return length > 0 ? std::string(path, static_cast<size_t>(length)) : "shard-train";
+}
+
+std::vector<std::string> command(const std::vector<std::string>& args, int64_t ranks) {
+  std::vector<std::string> words{
+      "mpirun", "-n", std::to_string(ranks), "--oversubscribe", "--bind-to", "none", "-x", mark};
+  if (geteuid() == 0) words.insert(words.begin() + 1, "--allow-run-as-root");
+  words.push_back(own_path());
+  words.insert(words.end(), args.begin(), args.end());
+  return words;
+}
+
+[[noreturn]] void become(const std::vector<std::string>& words) {
+  setenv(mark, on_terminal() ? with_terminal : "plain", 1);
+  // Ranks on fewer processors than there are ranks: one that waits lets others run.
+  setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+  std::vector<char*> argv;
+  for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
+  argv.push_back(nullptr);
+  execvp(argv[0], argv.data());
+  std::cerr << "cannot run mpirun: " << std::strerror(errno)
+            << ": install OpenMPI, or use --transport threads\n";
+  _exit(2);
+}
+
+volatile std::sig_atomic_t child = 0, stopped = 0;
+void pass_on(int signal) {
+  stopped = signal;
+  if (child) kill(static_cast<pid_t>(child), signal);
+}
+
+/// The exit code of mpirun.
+int run(const std::vector<std::string>& words) {
+  const pid_t process = fork();
+  if (process < 0) {
+    std::cerr << "cannot start a process: " << std::strerror(errno) << "\n";
+    return 2;
+  }
+  if (process == 0) become(words);
+  child = process;
+  int status = 0;
+  while (waitpid(process, &status, 0) < 0 && errno == EINTR) {
+  }
+  child = 0;
+  return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
+}
+
+std::vector<std::string> resumed(std::vector<std::string> args, const Options& options) {
+  if (!options.resume) args.push_back("--resume");
+  return args;
+}
+
+}  // namespace
+
+Launched launched() {
+  if (std::getenv(mark)) return Launched::by_us;
+  for (const char* name : {"OMPI_COMM_WORLD_SIZE", "PMI_SIZE", "PMIX_RANK"})
+    if (std::getenv(name)) return Launched::by_others;
+  return Launched::no;
+}
+
+bool on_terminal() {
+  if (launched() == Launched::by_us) return std::strcmp(std::getenv(mark), with_terminal) == 0;
+  if (launched() == Launched::by_others) return false;
+  const char* terminal = std::getenv("TERM");
+  return isatty(STDOUT_FILENO) && terminal && std::strcmp(terminal, "dumb") != 0;
+}
+
+int launch(const std::vector<std::string>& args, const Options& options, int64_t ranks) {
+  for (int signal : {SIGINT, SIGTERM}) std::signal(signal, pass_on);
+  std::vector<std::string> now = args;
+  for (int restart = 0;; ++restart) {
+    const int code = run(command(now, ranks));
+    if (code == 0 || stopped) return code;
+    if (code == 2 || restart == options.max_restarts) {
+      if (options.max_restarts > 0 && code != 2)
+        std::cerr << "shard-train: the ranks ended with " << code << ", and --max-restarts "
+                  << options.max_restarts << " is used up\n";
+      return code == 2 ? 2 : 1;
+    }
+    const auto from = options.save.empty() ? std::nullopt : checkpoint::newest(options.save);
+    std::cerr << "shard-train: the ranks ended with " << code << "; restart " << restart + 1
+              << " of " << options.max_restarts << " from "
+              << (from ? from->string() : "the first step: there is no checkpoint") << "\n";
+    now = from ? resumed(args, options) : args;
+  }
+}
+
+}  // namespace shardproof::cli

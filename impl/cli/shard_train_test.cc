@@ -1,0 +1,139 @@
+// The program as its user runs it: on threads, on processes, again from a checkpoint, and with a
+// process that is killed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <regex>
+#include <sstream>
+
+namespace shardproof::cli {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string small =
+    " " SHARDPROOF_SOURCE_DIR "/impl/cli/bigram.shard --config tiny --schedule constant";
+
+struct Result {
+  int code;
+  std::string text;
+};
+
+Result shell(const std::string& command) {
+  FILE* pipe = popen(("exec 2>&1; " + command).c_str(), "r");
+  std::string text;
+  for (char buffer[4096]; size_t got = std::fread(buffer, 1, sizeof buffer, pipe);)
+    text.append(buffer, got);
+  const int status = pclose(pipe);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
+}
+Result train(const std::string& flags) { return shell(SHARD_TRAIN + small + " " + flags); }
+
+/// A folder that is empty.
+std::string folder(const std::string& name) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / ("shard_train_" + name);
+  std::filesystem::remove_all(path);
+  std::filesystem::create_directories(path);
+  return path.string();
+}
+
+std::string read(const std::string& path) {
+  std::stringstream all;
+  all << std::ifstream(path).rdbuf();
+  return all.str();
+}
+
+/// `"loss": ` of each step in a log, as text.
+std::vector<std::string> losses(const std::string& log) {
+  const std::string text = read(log);
+  const std::regex loss("\"event\": \"step\".*?\"loss\": ([^,]+)");
+  std::vector<std::string> all;
+  for (auto at = std::sregex_iterator(text.begin(), text.end(), loss); at != std::sregex_iterator();
+       ++at)
+    all.push_back((*at)[1]);
+  return all;
+}
+
+TEST(ShardTrain, TrainsAndTells) {
+  const std::string at = folder("tells");
+  const Result run = train("--mesh d=2,t=2 --steps 6 --eval-every 3 --sample 20 --log " + at +
+                           "/log --plot " + at + "/loss.svg");
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("step 6/6  loss "));
+  EXPECT_THAT(run.text, HasSubstr("validation loss 5."));
+  EXPECT_THAT(run.text, HasSubstr("sample: "));
+  EXPECT_EQ(losses(at + "/log").size(), 6u);
+  EXPECT_THAT(read(at + "/loss.svg"), HasSubstr("</svg>"));
+}
+
+TEST(ShardTrain, GoesOnFromACheckpointWithTheSameBits) {
+  const std::string at = folder("resume");
+  const std::string mesh = "--mesh d=2 --seed 3 ";
+  EXPECT_EQ(train(mesh + "--steps 6 --log " + at + "/whole").code, 0);
+  const std::string kept = " --save " + at + "/run --log " + at + "/parts";
+  EXPECT_EQ(train(mesh + "--steps 4" + kept).code, 0);
+  const Result rest = train(mesh + "--steps 6 --resume" + kept);
+  EXPECT_EQ(rest.code, 0) << rest.text;
+  EXPECT_THAT(rest.text, HasSubstr("step-00000004, step 4"));
+  const auto whole = losses(at + "/whole");
+  EXPECT_EQ(whole.size(), 6u);
+  EXPECT_EQ(losses(at + "/parts"), whole);
+  const Result other = train("--seed 4 --steps 6 --resume" + kept);
+  EXPECT_THAT(other.text, HasSubstr("is of a run with --seed 3"));
+  EXPECT_NE(other.code, 0);
+}
+
+#ifdef WITH_MPI
+TEST(ShardTrain, StartsProcessesAndGivesTheLossesOfThreads) {
+  const std::string at = folder("processes");
+  const Result run = train("--mesh d=2 --steps 3 --transport mpi --log " + at + "/mpi");
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_EQ(train("--mesh d=2 --steps 3 --log " + at + "/threads").code, 0);
+  const auto mpi = losses(at + "/mpi"), threads = losses(at + "/threads");
+  ASSERT_EQ(mpi.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(std::stod(mpi[i]), std::stod(threads[i]), 1e-5);
+}
+
+/// Kills one rank when there is a checkpoint, and says so.
+const char* const killer = R"(
+  run=$!
+  rank_of() { for child in $(cat /proc/$1/task/*/children 2>/dev/null); do
+    case $(readlink /proc/$child/exe) in *mpirun*|*orterun*|*prterun*) rank_of $child;; *shard-train) last=$child;; esac; done; }
+  for i in $(seq 600); do
+    [ -d "$folder/step-00000020" ] && rank_of $run && [ "$last" ] && kill -9 $last && echo "killed one" && break
+    sleep 0.05
+  done
+  wait $run; echo "ended with $?"
+)";
+
+TEST(ShardTrain, StartsAgainWhenARankIsKilled) {
+  const std::string at = folder("killed");
+  const Result run = shell(
+      "folder=" + at + "/run; " SHARD_TRAIN + small +
+      " --dims L=64,M=64 --mesh d=2 --steps 400 --transport mpi --save-every 20 --max-restarts 2"
+      " --save $folder --log " +
+      at + "/log & " + killer);
+  EXPECT_THAT(run.text, HasSubstr("killed one"));
+  EXPECT_THAT(run.text, HasSubstr("restart 1 of 2 from " + at + "/run/step-"));
+  EXPECT_THAT(run.text, HasSubstr("resumed from"));
+  EXPECT_THAT(run.text, HasSubstr("saved step 400"));
+  EXPECT_THAT(run.text, HasSubstr("ended with 0")) << run.text;
+}
+
+TEST(ShardTrain, LeavesRestartsToAnotherLauncher) {
+  const std::string mpirun = MPI_COMMAND;
+  const Result run = shell(mpirun + " " SHARD_TRAIN + small +
+                           " --mesh d=2 --steps 2 --transport mpi --max-restarts 3");
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("--max-restarts is left to it"));
+  const Result wrong = shell(mpirun + " " SHARD_TRAIN + small + " --mesh d=4 --transport mpi");
+  EXPECT_NE(wrong.code, 0);
+  EXPECT_THAT(wrong.text, HasSubstr("has 4 ranks, and 2 processes were started"));
+}
+#endif
+
+}  // namespace
+}  // namespace shardproof::cli

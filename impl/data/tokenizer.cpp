@@ -1,0 +1,214 @@
+#include "impl/data/tokenizer.h"
+
+#include <array>
+#include <fstream>
+#include <nlohmann/json.hpp>
+
+#include "impl/checkpoint/file_error.h"
+
+namespace shardproof::data {
+namespace {
+
+using Json = nlohmann::json;
+
+constexpr const char* end_of_text = "<|endoftext|>";
+constexpr const char* begin_of_text = "<|begin_of_text|>";
+
+/// The character that stands for each byte in a tokenizer's file: itself where it can be printed,
+/// else one of those from 256 on.
+std::array<uint32_t, 256> characters() {
+  std::array<uint32_t, 256> of{};
+  uint32_t next = 256;
+  for (uint32_t byte = 0; byte < 256; ++byte) {
+    const bool printed =
+        (byte >= '!' && byte <= '~') || (byte >= 0xa1 && byte <= 0xac) || byte >= 0xae;
+    of[byte] = printed ? byte : next++;
+  }
+  return of;
+}
+
+/// The bytes that a token's name in the file stands for; nothing where it is no such name.
+std::optional<std::string> bytes_of(const std::string& name) {
+  static const std::map<uint32_t, char> byte_of = [] {
+    std::map<uint32_t, char> inverse;
+    const auto of = characters();
+    for (size_t byte = 0; byte < of.size(); ++byte) inverse[of[byte]] = static_cast<char>(byte);
+    return inverse;
+  }();
+  std::string bytes;
+  for (size_t i = 0; i < name.size();) {
+    const auto first = static_cast<unsigned char>(name[i]);
+    uint32_t character = first;
+    size_t length = 1;
+    if (first >= 0xc0 && first < 0xe0 && i + 1 < name.size()) {
+      character = (first & 0x1fu) << 6 | (static_cast<unsigned char>(name[i + 1]) & 0x3fu);
+      length = 2;
+    }
+    const auto found = byte_of.find(character);
+    if (found == byte_of.end()) return std::nullopt;
+    bytes += found->second;
+    i += length;
+  }
+  return bytes;
+}
+
+/// Why words are not cut as GPT-2 does; empty where they are.
+std::string other_words(const Json& file) {
+  const Json cut = file.value("pre_tokenizer", Json());
+  if (cut.is_object() && cut.value("type", "") == "ByteLevel" && cut.value("use_regex", true) &&
+      !cut.value("add_prefix_space", false) && file.value("normalizer", Json()).is_null())
+    return "";
+  return "it normalizes text or cuts words in another way than GPT-2: encode the text with its own "
+         "library, into a file of uint16 or uint32";
+}
+
+std::pair<std::string, std::string> pair_of(const Json& merge) {
+  if (merge.is_array()) return {merge.at(0).get<std::string>(), merge.at(1).get<std::string>()};
+  const std::string text = merge.get<std::string>();
+  const size_t space = text.find(' ');
+  if (space == std::string::npos) throw std::runtime_error("the merge \"" + text + "\" is no pair");
+  return {text.substr(0, space), text.substr(space + 1)};
+}
+
+enum class Sort { letter, digit, space, other };
+Sort sort_of(char each) {
+  const auto byte = static_cast<unsigned char>(each);
+  if ((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte >= 0x80)
+    return Sort::letter;
+  if (byte >= '0' && byte <= '9') return Sort::digit;
+  return byte == ' ' || (byte >= '\t' && byte <= '\r') ? Sort::space : Sort::other;
+}
+
+/// The length of `'s 't 're 've 'm 'll 'd` at `at`; 0 where there is none.
+size_t contraction(const std::string& text, size_t at) {
+  for (const char* each : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"})
+    if (text.compare(at, std::string_view(each).size(), each) == 0)
+      return std::string_view(each).size();
+  return 0;
+}
+
+size_t end_of_run(const std::string& text, size_t at) {
+  const Sort sort = sort_of(text[at]);
+  while (at < text.size() && sort_of(text[at]) == sort) ++at;
+  return at;
+}
+
+/// The end of the word that begins at `at`: an optional space with letters, digits or others; of
+/// spaces before a word all but the last.
+size_t end_of_word(const std::string& text, size_t at) {
+  if (const size_t length = contraction(text, at)) return at + length;
+  const size_t run = end_of_run(text, at);
+  if (sort_of(text[at]) != Sort::space) return run;
+  if (text[at] == ' ' && run == at + 1 && run < text.size()) return end_of_run(text, run);
+  return run == text.size() || run == at + 1 ? run : run - 1;
+}
+
+}  // namespace
+
+std::vector<std::string> words_of(const std::string& text) {
+  std::vector<std::string> words;
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = end_of_word(text, at);
+    words.push_back(text.substr(at, end - at));
+    at = end;
+  }
+  return words;
+}
+
+Tokenizer Tokenizer::load(const std::filesystem::path& path) {
+  std::ifstream file(path);
+  if (!file) throw FileError(path.string() + ": cannot open: it has to be a tokenizer.json");
+  Tokenizer result;
+  result.path_ = path.string();
+  try {
+    const Json json = Json::parse(file);
+    const Json& model = json.at("model");
+    if (model.value("type", "BPE") != "BPE")
+      throw std::runtime_error("its model is " + model.value("type", "") + ", not BPE");
+    for (const auto& [name, token] : model.at("vocab").items()) {
+      const auto id = token.get<uint32_t>();
+      if (id >= result.bytes_.size()) result.bytes_.resize(id + 1);
+      result.bytes_[id] = bytes_of(name).value_or(name);
+      result.tokens_[name] = id;
+    }
+    for (const Json& each : json.value("added_tokens", Json::array())) {
+      const auto id = each.at("id").get<uint32_t>();
+      const auto name = each.at("content").get<std::string>();
+      if (id >= result.bytes_.size()) result.bytes_.resize(id + 1);
+      result.bytes_[id] = name;
+      if (name == end_of_text || name == begin_of_text) result.document_ = id;
+    }
+    size_t rank = 0;
+    for (const Json& each : model.at("merges")) {
+      const auto [left, right] = pair_of(each);
+      result.merges_[{result.tokens_.at(left), result.tokens_.at(right)}] = {
+          rank++, result.tokens_.at(left + right)};
+    }
+    result.cannot_encode_ = other_words(json);
+  } catch (const std::exception& error) {
+    throw FileError(path.string() + ": is no tokenizer.json of a byte-level BPE: " + error.what());
+  }
+  return result;
+}
+
+void Tokenizer::encode_word(const std::string& word, std::vector<uint32_t>& to) const {
+  static const auto character_of = characters();
+  std::vector<uint32_t> parts;
+  for (const char each : word) {
+    const uint32_t character = character_of[static_cast<unsigned char>(each)];
+    std::string name;
+    if (character < 0x80) {
+      name = static_cast<char>(character);
+    } else {
+      name += static_cast<char>(0xc0 | character >> 6);
+      name += static_cast<char>(0x80 | (character & 0x3f));
+    }
+    const auto found = tokens_.find(name);
+    if (found == tokens_.end())
+      throw FileError(path_ + ": has no token for the byte " +
+                      std::to_string(static_cast<unsigned char>(each)) + ": it is not byte-level");
+    parts.push_back(found->second);
+  }
+  while (parts.size() > 1) {
+    const Merge* best = nullptr;
+    size_t at = 0;
+    for (size_t i = 0; i + 1 < parts.size(); ++i)
+      if (const auto found = merges_.find({parts[i], parts[i + 1]});
+          found != merges_.end() && (!best || found->second.rank < best->rank)) {
+        best = &found->second;
+        at = i;
+      }
+    if (!best) break;
+    parts[at] = best->token;
+    parts.erase(parts.begin() + static_cast<ptrdiff_t>(at) + 1);
+  }
+  to.insert(to.end(), parts.begin(), parts.end());
+}
+
+std::vector<uint32_t> Tokenizer::encode(const std::string& text) const {
+  if (!cannot_encode_.empty()) throw FileError(path_ + ": " + cannot_encode_);
+  std::vector<uint32_t> tokens;
+  std::unordered_map<std::string, std::vector<uint32_t>> known;
+  const std::string special = document_ ? bytes_[*document_] : "";
+  for (size_t at = 0; at < text.size();) {
+    const size_t next =
+        special.empty() ? text.size() : std::min(text.find(special, at), text.size());
+    for (const std::string& word : words_of(text.substr(at, next - at))) {
+      auto [found, is_new] = known.try_emplace(word);
+      if (is_new) encode_word(word, found->second);
+      tokens.insert(tokens.end(), found->second.begin(), found->second.end());
+    }
+    if (next < text.size()) tokens.push_back(*document_);
+    at = next < text.size() ? next + special.size() : next;
+  }
+  return tokens;
+}
+
+std::string Tokenizer::decode(std::span<const uint32_t> tokens) const {
+  std::string text;
+  for (uint32_t token : tokens)
+    text += token < bytes_.size() ? bytes_[token] : "<" + std::to_string(token) + ">";
+  return text;
+}
+
+}  // namespace shardproof::data

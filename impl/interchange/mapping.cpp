@@ -1,0 +1,289 @@
+#include "impl/interchange/mapping.h"
+
+#include <nlohmann/json.hpp>
+#include <regex>
+#include <sstream>
+
+#include "impl/checkpoint/file.h"
+
+namespace shardproof::interchange {
+
+using Json = nlohmann::ordered_json;
+namespace fs = std::filesystem;
+
+/// value * times = the product of the sizes of `dims`; where the key is missing, `missing` instead.
+struct Equation {
+  std::string key;
+  std::vector<Name> dims;
+  int64_t times = 1;
+  std::vector<Equation> missing;  ///< none or one
+};
+
+/// A constant of the program, by the first of the keys that is there.
+struct Constant {
+  Name name;
+  std::vector<std::string> keys;
+  double missing = 0;
+};
+
+/// A key with the values that the model stands for; the first is written. Null: it is missing.
+struct Setting {
+  std::string key;
+  std::vector<Json> allowed;
+};
+
+namespace {
+
+std::vector<std::string> words(const std::string& text) {
+  std::istringstream in(text);
+  return {std::istream_iterator<std::string>(in), {}};
+}
+
+/// `(K Q D) M`
+std::vector<std::vector<Name>> groups_of(const std::string& text) {
+  std::vector<std::vector<Name>> groups;
+  bool open = false;
+  const std::regex piece(R"([()]|[^\s()]+)");
+  for (std::sregex_iterator i(text.begin(), text.end(), piece), end; i != end; ++i) {
+    const std::string each = i->str();
+    if (each == ")" ? !open : each == "(" && open) throw std::runtime_error("brackets: " + text);
+    if (each == "(") groups.emplace_back();
+    if (each == "(" || each == ")")
+      open = each == "(";
+    else if (open)
+      groups.back().push_back(each);
+    else
+      groups.push_back({each});
+  }
+  return groups;
+}
+
+Equation equation_from(const Json& value) {
+  Equation equation{value.at("key"), words(value.at("dims")), value.value("times", int64_t{1}), {}};
+  if (value.contains("missing")) equation.missing = {equation_from(value["missing"])};
+  return equation;
+}
+
+ForeignTensor tensor_of(const Json& value) {
+  const std::string pattern = value.at("pattern");
+  const size_t arrow = pattern.find("->");
+  if (arrow == std::string::npos) throw std::runtime_error("a pattern without ->: " + pattern);
+  return {value.at("leaf"),
+          value.at("name"),
+          groups_of(pattern.substr(0, arrow)),
+          words(pattern.substr(arrow + 2)),
+          value.value("at", std::map<Name, int64_t>()),
+          value.value("scale", std::map<Name, double>()),
+          value.value("tied_to", std::string())};
+}
+
+/// What a text means with {N} for any number.
+std::regex as_regex(const std::string& name) {
+  std::string text;
+  for (size_t i = 0; i < name.size(); ++i) {
+    if (name[i] == '{') {
+      text += "[0-9]+";
+      i = name.find('}', i);
+      if (i == std::string::npos) throw std::runtime_error("braces: " + name);
+    } else {
+      text += std::isalnum(static_cast<unsigned char>(name[i])) ? "" : "\\";
+      text += name[i];
+    }
+  }
+  return std::regex(text);
+}
+
+/// "rope.theta": a key in a key. Null: it is not there.
+Json find_key(const Json& config, const std::string& path) {
+  const Json* at = &config;
+  std::istringstream in(path);
+  for (std::string key; std::getline(in, key, '.');) {
+    if (!at->is_object() || !at->contains(key)) return nullptr;
+    at = &at->at(key);
+  }
+  return *at;
+}
+
+void set_key(Json& config, const std::string& path, const Json& value) {
+  Json* at = &config;
+  std::istringstream in(path);
+  for (std::string key; std::getline(in, key, '.');) at = &(*at)[key];
+  *at = value;
+}
+
+/// The equation that counts, and its value.
+std::pair<const Equation*, int64_t> value_of(const Equation& equation, const Json& config) {
+  const Json value = find_key(config, equation.key);
+  if (value.is_null() && !equation.missing.empty()) return value_of(equation.missing[0], config);
+  if (!value.is_number_integer() || value.get<int64_t>() < 1)
+    throw std::runtime_error(equation.key + " is no size: " + value.dump());
+  return {&equation, value.get<int64_t>() * equation.times};
+}
+
+/// Finds the one size that an equation leaves open; false: there is none, or more.
+bool solve(const Equation& equation, int64_t value, DimSizes& sizes) {
+  Name open;
+  int64_t known = 1;
+  for (const Name& dim : equation.dims)
+    if (sizes.contains(dim))
+      known *= sizes[dim];
+    else if (open.empty())
+      open = dim;
+    else
+      return false;
+  if (open.empty() ? known != value : value % known != 0)
+    throw std::runtime_error(equation.key + "=" + std::to_string(value) +
+                             " does not agree with the other sizes");
+  if (!open.empty()) sizes[open] = value / known;
+  return !open.empty();
+}
+
+int64_t product_of(const std::vector<Name>& dims, const DimSizes& sizes) {
+  int64_t product = 1;
+  for (const Name& dim : dims) {
+    const auto found = sizes.find(dim);
+    if (found == sizes.end()) throw PlanError("no size of " + dim + " is given");
+    product *= found->second;
+  }
+  return product;
+}
+
+template <class Body>
+auto naming(const fs::path& path, const Body& body) {
+  try {
+    return body();
+  } catch (const FileError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw FileError(path.string() + ": " + error.what());
+  }
+}
+
+fs::path config_path(const fs::path& folder) { return folder / "config.json"; }
+
+Json config_of(const fs::path& folder) {
+  return naming(config_path(folder),
+                [&] { return Json::parse(checkpoint::read_text(config_path(folder))); });
+}
+
+}  // namespace
+
+struct Mapping::State {
+  std::string architecture, model_type, tied_key;
+  bool tied_missing = false;  ///< what it means that the key is missing
+  std::vector<Equation> sizes;
+  std::vector<Constant> consts;
+  std::vector<Setting> settings;
+  std::vector<ForeignTensor> tensors;
+  std::vector<std::string> prefixes;
+  std::vector<std::regex> ignored;
+
+  explicit State(const Json& file);
+  void refuse_another(const Json& config) const;
+  DimSizes sizes_of(const Json& config) const;
+};
+
+Mapping::State::State(const Json& file)
+    : architecture(file.at("architecture")), model_type(file.at("model_type")) {
+  if (file.contains("tied")) {
+    tied_key = file["tied"].at("key");
+    tied_missing = file["tied"].at("missing");
+  }
+  for (const Json& each : file.at("sizes")) sizes.push_back(equation_from(each));
+  for (const auto& [name, each] : file.at("consts").items())
+    consts.push_back({name, each.at("keys"), each.at("missing")});
+  for (const auto& [key, allowed] : file.at("settings").items()) settings.push_back({key, allowed});
+  for (const Json& each : file.at("tensors")) {
+    tensors.push_back(tensor_of(each));
+    for (size_t i = 0; i + 1 < tensors.size(); ++i)
+      if (tensors[i].leaf == tensors.back().leaf && tensors[i].at == tensors.back().at)
+        throw std::runtime_error(tensors[i].name + " and " + tensors.back().name +
+                                 " are the same part of tensor " + tensors[i].leaf);
+  }
+  prefixes = file.value("prefixes", std::vector<std::string>{""});
+  for (const std::string each : file.value("ignored", Json::array()))
+    ignored.push_back(as_regex(each));
+}
+
+void Mapping::State::refuse_another(const Json& config) const {
+  const Json architectures = find_key(config, "architectures");
+  const bool same = architectures.is_null() ? find_key(config, "model_type") == model_type
+                                            : architectures == Json::array({architecture});
+  if (!same)
+    throw std::runtime_error("its architecture is " + architectures.dump() + ", the model's is " +
+                             architecture);
+  for (const Setting& setting : settings) {
+    const Json value = find_key(config, setting.key);
+    if (std::find(setting.allowed.begin(), setting.allowed.end(), value) == setting.allowed.end())
+      throw std::runtime_error(setting.key + " is " + value.dump() + ", the model has " +
+                               Json(setting.allowed).dump());
+  }
+}
+
+DimSizes Mapping::State::sizes_of(const Json& config) const {
+  DimSizes found;
+  for (bool more = true; more;) {
+    more = false;
+    for (const Equation& each : sizes) {
+      const auto [equation, value] = value_of(each, config);
+      more = solve(*equation, value, found) || more;
+    }
+  }
+  return found;
+}
+
+Mapping Mapping::read(const fs::path& path) {
+  Mapping mapping;
+  mapping.state_ = naming(path, [&] {
+    return std::make_shared<const State>(Json::parse(checkpoint::read_text(path)));
+  });
+  return mapping;
+}
+
+Numbers Mapping::numbers(const fs::path& folder) const {
+  const Json config = config_of(folder);
+  return naming(config_path(folder), [&] {
+    state_->refuse_another(config);
+    Numbers numbers{state_->sizes_of(config), {}};
+    for (const Constant& each : state_->consts) {
+      numbers.consts[each.name] = each.missing;
+      for (auto key = each.keys.rbegin(); key != each.keys.rend(); ++key)
+        if (const Json value = find_key(config, *key); !value.is_null())
+          numbers.consts[each.name] = value;
+    }
+    return numbers;
+  });
+}
+
+bool Mapping::tied(const fs::path& folder) const {
+  if (state_->tied_key.empty()) return false;
+  const Json value = find_key(config_of(folder), state_->tied_key);
+  return naming(config_path(folder),
+                [&]() -> bool { return value.is_null() ? Json(state_->tied_missing) : value; });
+}
+
+std::string Mapping::config(const Numbers& numbers, Element element) const {
+  Json config = {{"architectures", {state_->architecture}}, {"model_type", state_->model_type}};
+  for (const Equation& each : state_->sizes)
+    set_key(config, each.key, product_of(each.dims, numbers.sizes) / each.times);
+  for (const Constant& each : state_->consts)
+    if (numbers.consts.contains(each.name))
+      set_key(config, each.keys.at(0), numbers.consts.at(each.name));
+  for (const Setting& each : state_->settings)
+    if (!each.allowed.at(0).is_null()) set_key(config, each.key, each.allowed[0]);
+  if (!state_->tied_key.empty()) set_key(config, state_->tied_key, false);
+  config["torch_dtype"] = element == Element::bf16  ? "bfloat16"
+                          : element == Element::f64 ? "float64"
+                                                    : "float32";
+  return config.dump(2) + "\n";
+}
+
+const std::vector<ForeignTensor>& Mapping::tensors() const { return state_->tensors; }
+const std::vector<std::string>& Mapping::prefixes() const { return state_->prefixes; }
+
+bool Mapping::ignored(const std::string& name) const {
+  return std::any_of(state_->ignored.begin(), state_->ignored.end(),
+                     [&](const std::regex& each) { return std::regex_match(name, each); });
+}
+
+}  // namespace shardproof::interchange

@@ -1,0 +1,168 @@
+#include "impl/interchange/parts.h"
+
+#include <algorithm>
+#include <cmath>
+
+namespace shardproof::interchange {
+namespace {
+
+constexpr int64_t longest_run = 1 << 20;
+
+[[noreturn]] void misfit(const ForeignTensor& tensor, const Name& leaf, const std::string& what) {
+  throw PlanError("the mapping of " + tensor.name + " does not fit tensor " + leaf + ": " + what);
+}
+
+int64_t inner_size(const Name& name, const DimSizes& dims) {
+  const auto found = dims.find(name);
+  if (found == dims.end()) throw PlanError("no size of " + name + " is given");
+  return found->second;
+}
+
+/// The factors of one dim whose local part is `box`'s; `stride` is that of the dim.
+void add_factors(const Split& split, int64_t extent, int64_t shards, int64_t shard, int64_t stride,
+                 const DimSizes& dims, std::vector<Factor>& factors) {
+  std::vector<Factor> inner;
+  for (size_t i = split.dim.factors.size(); i-- > 1;) {
+    const int64_t size = inner_size(split.dim.factors[i], dims);
+    inner.insert(inner.begin(), {split.dim.factors[i], size, 0, size, stride});
+    stride *= size;
+    extent /= size;
+  }
+  factors.push_back({split.dim.factors[0], extent * shards, shard * extent, extent, stride});
+  factors.insert(factors.end(), inner.begin(), inner.end());
+}
+
+/// Takes the factor of this name out of the list.
+Factor take(std::vector<Factor>& factors, const Name& name, const ForeignTensor& tensor,
+            const Name& leaf) {
+  const auto found = std::find_if(factors.begin(), factors.end(),
+                                  [&](const Factor& each) { return each.name == name; });
+  if (found == factors.end()) misfit(tensor, leaf, "it has no dim " + name);
+  const Factor factor = *found;
+  factors.erase(found);
+  return factor;
+}
+
+/// The rank's part holds entry `index` of this dim alone, or it does not.
+void fix(PartOfForeign& part, const Factor& factor, int64_t index) {
+  part.here = part.here && factor.first <= index && index < factor.first + factor.extent;
+  part.local += (index - factor.first) * factor.stride;
+}
+
+/// Loops in the order of the foreign dims.
+void add_loops(PartOfForeign& part, const ForeignTensor& tensor, std::vector<Factor> factors,
+               const Name& leaf) {
+  std::vector<Factor> ordered;
+  for (const std::vector<Name>& group : tensor.foreign) {
+    part.extents.push_back(1);
+    for (const Name& name : group) {
+      ordered.push_back(take(factors, name, tensor, leaf));
+      part.extents.back() *= ordered.back().whole;
+    }
+  }
+  if (!factors.empty()) misfit(tensor, leaf, "dim " + factors[0].name + " is in no pattern");
+  int64_t stride = 1;
+  for (auto factor = ordered.rbegin(); factor != ordered.rend(); ++factor) {
+    part.loops.insert(part.loops.begin(), {factor->extent, stride, factor->stride});
+    part.foreign += factor->first * stride;
+    stride *= factor->whole;
+  }
+}
+
+/// The name of the dim in braces; empty: there is none.
+Name layer_dim(const std::string& name) {
+  const size_t open = name.find('{'), close = name.find('}', open);
+  return open == std::string::npos ? "" : name.substr(open + 1, close - open - 1);
+}
+
+std::string name_of_layer(const std::string& name, int64_t layer) {
+  const size_t open = name.find('{'), close = name.find('}', open);
+  return name.substr(0, open) + std::to_string(layer) + name.substr(close + 1);
+}
+
+/// The loops from this one on are one run: all but the first of them cover the tensor in full.
+size_t run_start(const std::vector<Loop>& loops) {
+  size_t i = loops.size();
+  int64_t length = 1;
+  while (i > 0 && loops[i - 1].foreign == length &&
+         (i == loops.size() || length * loops[i - 1].extent <= longest_run))
+    length *= loops[--i].extent;
+  return i;
+}
+
+/// Calls `visit(foreign, local)` for each entry of the loops begin .. end.
+void nest(const std::vector<Loop>& loops, size_t begin, size_t end, int64_t foreign, int64_t local,
+          const PartOfForeign::Visit& visit) {
+  if (begin == end) return visit(foreign, local);
+  const Loop& loop = loops[begin];
+  for (int64_t i = 0; i < loop.extent; ++i)
+    nest(loops, begin + 1, end, foreign + i * loop.foreign, local + i * loop.local, visit);
+}
+
+}  // namespace
+
+std::vector<Factor> factors_of(const checkpoint::Leaf& leaf, const Mesh& mesh, int64_t rank,
+                               const DimSizes& dims) {
+  const std::vector<int64_t>& extents = leaf.tensor->extents;
+  const std::vector<int64_t> strides = row_major(extents);
+  std::vector<Factor> factors;
+  for (size_t i = 0; i < extents.size(); ++i) {
+    int64_t shards = 1, shard = 0;
+    for (const Axis& axis : leaf.type.dims[i].axes) {
+      shards *= mesh.size(axis);
+      shard = shard * mesh.size(axis) + mesh.digit(rank, axis);
+    }
+    add_factors(leaf.type.dims[i], extents[i], shards, shard, strides[i], dims, factors);
+  }
+  return factors;
+}
+
+int64_t PartOfForeign::count() const {
+  int64_t product = here;
+  for (const Loop& loop : loops) product *= loop.extent;
+  return product;
+}
+
+void PartOfForeign::for_each_run(
+    const std::function<void(int64_t, int64_t, const std::function<void(const Visit&)>&)>& run)
+    const {
+  if (!here) return;
+  const size_t start = run_start(loops);
+  int64_t length = 1;
+  for (size_t i = start; i < loops.size(); ++i) length *= loops[i].extent;
+  nest(loops, 0, start, foreign, local, [&](int64_t foreign_at, int64_t local_at) {
+    run(foreign_at, length,
+        [&](const Visit& visit) { nest(loops, start, loops.size(), 0, local_at, visit); });
+  });
+}
+
+std::vector<PartOfForeign> parts_of(const ForeignTensor& tensor, const Name& leaf,
+                                    const std::vector<Factor>& all_factors) {
+  std::vector<Factor> factors = all_factors;
+  PartOfForeign part;
+  part.name = tensor.name;
+  for (const auto& [dim, index] : tensor.at) fix(part, take(factors, dim, tensor, leaf), index);
+  const Name layer = layer_dim(tensor.name);
+  const Factor layers = layer.empty() ? Factor{} : take(factors, layer, tensor, leaf);
+  std::vector<Name> left;
+  for (const Factor& each : factors) left.push_back(each.name);
+  if (left != tensor.local) misfit(tensor, leaf, "its dims are others, or in another order");
+  add_loops(part, tensor, factors, leaf);
+  if (layer.empty()) return {part};
+  std::vector<PartOfForeign> parts(static_cast<size_t>(layers.whole), part);
+  for (int64_t i = 0; i < layers.whole; ++i) {
+    parts[static_cast<size_t>(i)].name = name_of_layer(tensor.name, i);
+    fix(parts[static_cast<size_t>(i)], layers, i);
+  }
+  return parts;
+}
+
+double scale_of(const ForeignTensor& tensor, const std::vector<Factor>& factors) {
+  double scale = 1;
+  for (const Factor& factor : factors)
+    if (const auto found = tensor.scale.find(factor.name); found != tensor.scale.end())
+      scale *= std::pow(static_cast<double>(factor.whole), found->second);
+  return scale;
+}
+
+}  // namespace shardproof::interchange

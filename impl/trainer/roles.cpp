@@ -1,0 +1,228 @@
+#include "impl/trainer/roles.h"
+
+#include <algorithm>
+
+#include "impl/tensor/placement.h"
+#include "spec/check/walk.h"
+
+namespace shardproof {
+namespace {
+
+const ir::Function& function_of(const Program& program, size_t index) {
+  return program.checked().program().functions.at(index);
+}
+
+std::string list(const std::vector<Name>& names) {
+  std::string text;
+  for (const Name& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+/// A parameter or result as written: its leaves are next to each other.
+struct Leaves {
+  Name name;
+  size_t first = 0, count = 0;
+};
+
+std::vector<Leaves> leaves_of(const std::vector<std::pair<Name, size_t>>& groups) {
+  std::vector<Leaves> all;
+  size_t first = 0;
+  for (const auto& [name, count] : groups) {
+    all.push_back({name, first, count});
+    first += count;
+  }
+  return all;
+}
+
+const Type& param_type(const ir::Function& plan, size_t leaf) {
+  return plan.values.at(plan.params.at(leaf)).type;
+}
+
+const Leaves* find(const std::vector<Leaves>& all, const Name& name) {
+  for (const Leaves& each : all)
+    if (each.name == name) return &each;
+  return nullptr;
+}
+
+void require_same_types(const ir::Function& plan, const Leaves& param, const Leaves& result) {
+  for (size_t i = 0; i < std::max(param.count, result.count); ++i)
+    if (param.count != result.count ||
+        !same_value_type(param_type(plan, param.first + i), plan.results.at(result.first + i)))
+      throw PlanError("the result " + result.name + " of " + plan.name + " replaces " + param.name +
+                      " and has another type: state keeps its type");
+}
+
+StepRoles roles_of_plan(const Program& program, size_t index) {
+  const ir::Function& plan = function_of(program, index);
+  const std::vector<Leaves> params = leaves_of(plan.param_groups),
+                            results = leaves_of(plan.result_groups);
+  StepRoles roles;
+  roles.step = index;
+  for (const Leaves& param : params) {
+    const Leaves* next = find(results, param.name + "1");
+    if (next) {
+      require_same_types(plan, param, *next);
+      roles.state.push_back({param.name, param.first, next->first, param.count});
+      continue;
+    }
+    for (size_t leaf = param.first; leaf < param.first + param.count; ++leaf) {
+      const Type& type = param_type(plan, leaf);
+      const bool scalar = type.dims.empty() && type.dtype != Dtype::key;
+      if (scalar && param.name == "step")
+        roles.number = leaf;
+      else if (scalar && param.name == "lr")
+        roles.learning_rate = leaf;
+      else
+        (type.dtype == Dtype::key ? roles.keys : roles.data).push_back(leaf);
+    }
+  }
+  const auto is_state = [&](const Name& name) {
+    return std::any_of(roles.state.begin(), roles.state.end(),
+                       [&](const StateGroup& group) { return group.name + "1" == name; });
+  };
+  for (const Leaves& result : results)
+    for (size_t i = 0; i < result.count && !is_state(result.name); ++i)
+      roles.metrics.push_back(result.first + i);
+  return roles;
+}
+
+/// Functions whose value_and_grad the function takes, itself or in what it calls.
+std::vector<size_t> losses_of(const ir::Program& program, size_t index) {
+  std::vector<size_t> losses, functions = called_by(program, index);
+  functions.insert(functions.begin(), index);
+  for (size_t each : functions)
+    for_each_instr(program.functions.at(each).body, [&](const ir::Instr& instr) {
+      if (const auto* grad = std::get_if<ir::Grad>(&instr.op); grad && grad->with_value)
+        losses.push_back(grad->function);
+    });
+  return losses;
+}
+
+}  // namespace
+
+bool same_value_type(Type a, Type b) {
+  for (Type* type : {&a, &b})
+    std::erase_if(type->marks, [](const auto& mark) { return mark.second == Mark::I; });
+  return a == b;
+}
+
+std::vector<size_t> called_by(const ir::Program& program, size_t plan) {
+  std::vector<size_t> found{plan};
+  for (size_t next = 0; next < found.size(); ++next)
+    for_each_instr(program.functions.at(found[next]).body, [&](const ir::Instr& instr) {
+      const auto* call = std::get_if<ir::Call>(&instr.op);
+      const auto* grad = std::get_if<ir::Grad>(&instr.op);
+      if (!call && !grad) return;
+      const size_t callee = call ? call->function : grad->function;
+      if (std::find(found.begin(), found.end(), callee) == found.end()) found.push_back(callee);
+    });
+  found.erase(found.begin());
+  return found;
+}
+
+StepRoles roles_of(const Program& program, const Name& name) {
+  if (!program.checked().readable()) throw PlanError(program.report());
+  std::vector<StepRoles> steps;
+  std::vector<Name> names;
+  for (const PlanReport& report : program.checked().plans()) {
+    if (name.empty() ? report.imported : report.name != name) continue;
+    StepRoles roles = roles_of_plan(program, report.function);
+    roles.losses = losses_of(program.checked().program(), report.function);
+    if (roles.state.empty() || roles.losses.empty()) continue;
+    names.push_back(report.name);
+    steps.push_back(std::move(roles));
+  }
+  if (steps.size() == 1) return steps[0];
+  if (steps.size() > 1)
+    throw PlanError("there are several training steps, " + list(names) + ": say which, --step " +
+                    names[0]);
+  if (name.empty())
+    throw PlanError(
+        "there is no training step: a plan of this file that calls value_and_grad and returns w1 "
+        "for a parameter w");
+  program.plan(name);  // throws where there is no such plan
+  throw PlanError(
+      name + " is no training step: one calls value_and_grad and returns w1 for a parameter w");
+}
+
+namespace {
+
+bool takes_a_key(const ir::Function& plan) {
+  return plan.kind == ir::Function::Kind::plan && plan.params.size() == 1 &&
+         plan.saved_params.empty() && param_type(plan, 0).dtype == Dtype::key &&
+         param_type(plan, 0).dims.empty();
+}
+
+bool fits(const ir::Function& step, const StateGroup& state, const ir::Function& init,
+          const Leaves& result) {
+  if (result.count != state.count) return false;
+  for (size_t i = 0; i < state.count; ++i)
+    if (!same_value_type(param_type(step, state.param + i), init.results.at(result.first + i)))
+      return false;
+  return true;
+}
+
+/// Which state each group of the results is; nothing where one is none.
+std::optional<std::vector<size_t>> groups_of(const ir::Function& step, const StepRoles& roles,
+                                             const ir::Function& init) {
+  const std::vector<Leaves> results = leaves_of(init.result_groups);
+  std::vector<size_t> groups;
+  for (const Leaves& result : results) {
+    size_t group = 0;
+    if (!result.name.empty() || results.size() > 1)
+      while (group < roles.state.size() && roles.state[group].name != result.name) ++group;
+    if (group == roles.state.size() || !fits(step, roles.state[group], init, result))
+      return std::nullopt;
+    groups.push_back(group);
+  }
+  return groups;
+}
+
+}  // namespace
+
+InitRoles init_of(const Program& program, const StepRoles& roles, const Name& name) {
+  const ir::Function& step = function_of(program, roles.step);
+  std::vector<InitRoles> found;
+  std::vector<Name> names, others;
+  if (!name.empty()) program.plan(name);
+  for (const PlanReport& report : program.checked().plans()) {
+    const ir::Function& plan = function_of(program, report.function);
+    if ((!name.empty() && report.name != name) || !takes_a_key(plan)) continue;
+    if (auto groups = groups_of(step, roles, plan)) {
+      found.push_back({report.function, *groups});
+      names.push_back(report.name);
+    } else {
+      others.push_back(report.name);
+    }
+  }
+  if (found.size() == 1) return found[0];
+  if (found.size() > 1)
+    throw PlanError("several plans give the first state of " + step.name + ": " + list(names) +
+                    ": say which, --init " + names[0]);
+  const std::string first = roles.state.at(0).name;
+  const std::string type = step.param_types.empty() ? "" : step.param_types.at(0).name;
+  throw PlanError((name.empty() ? "no plan gives the first " + first + " of " + step.name
+                                : name + " does not give the first " + first + " of " + step.name) +
+                  ": write plan init_... implements init(k: key[]) -> " +
+                  (type.empty() ? "its type" : type) +
+                  (others.empty() ? "" : "; other types are given by " + list(others)));
+}
+
+std::optional<Dim> vocabulary_of(const Program& program, const StepRoles& roles) {
+  const ir::Function& step = function_of(program, roles.step);
+  for (const PlanReport& report : program.checked().plans()) {
+    if (report.function != roles.step) continue;
+    for (const std::string& assumption : report.assumptions)
+      for (size_t leaf : roles.data) {
+        const std::string begin = "0 <= " + step.values.at(step.params.at(leaf)).name;
+        const size_t bar = assumption.find(" < |");
+        if (!assumption.starts_with(begin) || bar == std::string::npos) continue;
+        const char after = assumption[begin.size()];
+        if ((after == ' ' || after == '[') && assumption.ends_with('|'))
+          return Dim{{assumption.substr(bar + 4, assumption.size() - bar - 5)}};
+      }
+  }
+  return std::nullopt;
+}
+
+}  // namespace shardproof

@@ -1,0 +1,237 @@
+#include "impl/trainer/trainer.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cmath>
+#include <cstring>
+#include <map>
+
+#include "kernels/number.h"
+#include "kernels/philox.h"
+
+namespace shardproof {
+
+struct Trainer::State {
+  const Program& program;
+  Mesh mesh;
+  DimSizes dims;
+  Communicator& communicator;
+  TrainerOptions options;
+  StepRoles roles;
+  Placement placement;
+  std::map<Name, Plan> plans;
+  Plan* step = nullptr;
+  std::vector<Tensor> inputs;  ///< of the step: state, data and the rest
+  int64_t steps = 0;
+  StepReport report;
+  std::vector<std::function<void(const StepReport&)>> hooks;
+
+  Plan& plan(const Name& name);
+  Name name_of(size_t function) const {
+    return program.checked().program().functions.at(function).name;
+  }
+  const Tensor* state_leaf(const Name& name) const;
+  void feed(Batches& batches, double learning_rate);
+  void adopt(std::vector<Tensor>& results, const StateGroup& group, size_t first);
+  double reduced(double value, const Marks& marks, Mark mark, Reduction reduction);
+  double value(const Tensor& scalar);
+  void read_metrics(const std::vector<Tensor>& results);
+};
+
+Plan& Trainer::State::plan(const Name& name) {
+  if (auto found = plans.find(name); found != plans.end()) return found->second;
+  PlanOptions how;
+  how.precision = options.precision;
+  how.accept_unknown = std::find(options.accept_unknown.begin(), options.accept_unknown.end(),
+                                 name) != options.accept_unknown.end();
+  return plans.emplace(name, Plan(program, name, mesh, dims, communicator.rank(), how))
+      .first->second;
+}
+
+Trainer::Trainer(const Program& program, const Mesh& mesh, const DimSizes& dims,
+                 Communicator& communicator, const TrainerOptions& options)
+    : state_(new State{program,
+                       mesh,
+                       dims,
+                       communicator,
+                       options,
+                       roles_of(program, options.step),
+                       Placement(program.checked().program(), mesh, dims, communicator.rank()),
+                       {},
+                       nullptr,
+                       {},
+                       0,
+                       {},
+                       {}}) {
+  State& own = *state_;
+  own.step = &own.plan(own.name_of(own.roles.step));
+  for (size_t i = 0; i < own.step->inputs().size(); ++i) {
+    own.inputs.push_back(own.step->input(i));
+    if (own.inputs[i].buffer.bytes())
+      std::memset(own.inputs[i].buffer.data(), 0, own.inputs[i].buffer.bytes());
+  }
+}
+Trainer::~Trainer() = default;
+Trainer::Trainer(Trainer&&) noexcept = default;
+
+int64_t Trainer::steps() const { return state_->steps; }
+const StepRoles& Trainer::roles() const { return state_->roles; }
+const Placement& Trainer::placement() const { return state_->placement; }
+Communicator& Trainer::communicator() const { return state_->communicator; }
+const Plan& Trainer::step_plan() const { return *state_->step; }
+void Trainer::resume(int64_t steps) { state_->steps = steps; }
+void Trainer::on_step(std::function<void(const StepReport&)> hook) {
+  state_->hooks.push_back(std::move(hook));
+}
+double Trainer::value(const Tensor& scalar) { return state_->value(scalar); }
+
+/// Results from `first` on become the group's state; a copy's type says how the step takes it.
+void Trainer::State::adopt(std::vector<Tensor>& results, const StateGroup& group, size_t first) {
+  for (size_t i = 0; i < group.count; ++i) {
+    Tensor& to = inputs.at(group.param + i);
+    Type type = to.type;
+    to = std::move(results.at(first + i));
+    to.type = std::move(type);
+  }
+}
+
+namespace {
+
+void set_key(Tensor& to, uint64_t key) { *to.data<uint64_t>() = key; }
+
+}  // namespace
+
+void Trainer::init() {
+  State& own = *state_;
+  const InitRoles init = init_of(own.program, own.roles, own.options.init);
+  for (const checkpoint::Leaf& leaf : state())
+    if (leaf.tensor->buffer.bytes())
+      std::memset(leaf.tensor->buffer.data(), 0, leaf.tensor->buffer.bytes());
+  const Name name = own.name_of(init.plan);
+  Plan& plan = own.plan(name);
+  std::vector<Tensor> inputs;
+  inputs.push_back(plan.input(0));
+  set_key(inputs[0], philox_fold(own.options.seed, "init"));
+  std::vector<Tensor> results = plan.run(own.communicator, inputs);
+  size_t first = 0;
+  for (size_t group : init.groups) {
+    own.adopt(results, own.roles.state[group], first);
+    first += own.roles.state[group].count;
+  }
+  own.plans.erase(name);  // its memory is not needed again
+  own.steps = 0;
+}
+
+const Tensor* Trainer::State::state_leaf(const Name& name) const {
+  for (const StateGroup& group : roles.state)
+    for (size_t i = group.param; i < group.param + group.count; ++i)
+      if (step->inputs()[i].name == name) return &inputs[i];
+  return nullptr;
+}
+
+void Trainer::State::feed(Batches& batches, double learning_rate) {
+  const std::vector<Slot>& slots = step->inputs();
+  for (size_t leaf : roles.data) batches.require_knows(slots[leaf].name, name_of(roles.step));
+  for (size_t leaf : roles.data) batches.fill(slots[leaf].name, placement, inputs[leaf]);
+  for (size_t leaf : roles.keys)
+    set_key(inputs[leaf],
+            philox_fold(philox_fold(options.seed, slots[leaf].name), static_cast<uint64_t>(steps)));
+  const auto set = [&](const std::optional<size_t>& leaf, double value) {
+    if (leaf) set_number(inputs[*leaf].element, inputs[*leaf].buffer.data(), 0, value);
+  };
+  set(roles.number, static_cast<double>(steps + 1));
+  set(roles.learning_rate, learning_rate);
+}
+
+double Trainer::State::reduced(double value, const Marks& marks, Mark mark, Reduction reduction) {
+  std::vector<Axis> axes;
+  for (const auto& [axis, each] : marks)
+    if (each == mark && mesh.size(axis) > 1) axes.push_back(axis);
+  if (axes.empty()) return value;
+  double whole = 0;
+  communicator.all_reduce(communicator.group(mesh.along(communicator.rank(), axes)), &value, &whole,
+                          1, Element::f64, reduction, "metric");
+  return whole;
+}
+
+double Trainer::State::value(const Tensor& scalar) {
+  if (scalar.count() != 1 || scalar.element == Element::u64)
+    throw TrainError("a metric of type " + to_string(scalar.type) + " is no number");
+  const double own = number_at(scalar.element, scalar.buffer.data(), 0);
+  return reduced(reduced(own, scalar.type.marks, Mark::U, Reduction::sum), scalar.type.marks,
+                 Mark::Max, Reduction::max);
+}
+
+void Trainer::State::read_metrics(const std::vector<Tensor>& results) {
+  report.metrics.clear();
+  for (size_t leaf : roles.metrics) {
+    const Slot& slot = step->outputs()[leaf];
+    if (!slot.type.dims.empty() || slot.element == Element::u64) continue;
+    const double value = this->value(results[leaf]);
+    report.metrics.push_back({slot.name, value});
+    if (options.require_finite && !std::isfinite(value))
+      throw TrainError("step " + std::to_string(report.step) + ": " + slot.name + " is " +
+                       std::to_string(value) +
+                       ": lower the learning rate, clip gradients, or go back to a checkpoint");
+  }
+}
+
+const StepReport& Trainer::step(Batches& batches, double learning_rate) {
+  State& own = *state_;
+  const auto begin = std::chrono::steady_clock::now();
+  own.feed(batches, learning_rate);
+  std::vector<const Tensor*> inputs;
+  for (const Tensor& each : own.inputs) inputs.push_back(&each);
+  std::vector<Tensor> results = own.step->run(own.communicator, inputs);
+  own.report.step = own.steps + 1;
+  own.report.learning_rate = learning_rate;
+  own.read_metrics(results);
+  for (const StateGroup& group : own.roles.state) own.adopt(results, group, group.result);
+  batches.next();
+  ++own.steps;
+  own.report.seconds =
+      std::chrono::duration<double>(std::chrono::steady_clock::now() - begin).count();
+  for (const auto& hook : own.hooks) hook(own.report);
+  return own.report;
+}
+
+std::vector<Tensor> Trainer::run(const Name& name, Batches& batches) {
+  State& own = *state_;
+  Plan& plan = own.plan(name);
+  const std::vector<Slot>& slots = plan.inputs();
+  std::vector<Tensor> data(slots.size());
+  std::vector<const Tensor*> inputs;
+  for (size_t i = 0; i < slots.size(); ++i) {
+    const Tensor* state = own.state_leaf(slots[i].name);
+    if (!state) {
+      batches.require_knows(slots[i].name, name);
+      data[i] = plan.input(i);
+      batches.fill(slots[i].name, own.placement, data[i]);
+    }
+    inputs.push_back(state ? state : &data[i]);
+  }
+  return plan.run(own.communicator, inputs);
+}
+
+std::vector<checkpoint::Leaf> Trainer::state() {
+  std::vector<checkpoint::Leaf> leaves;
+  for (const StateGroup& group : state_->roles.state)
+    for (size_t i = group.param; i < group.param + group.count; ++i)
+      leaves.push_back(
+          {state_->step->inputs()[i].name, state_->inputs[i].type, &state_->inputs[i]});
+  return leaves;
+}
+
+size_t Trainer::bytes() const {
+  size_t bytes = 0;
+  for (const Tensor& each : state_->inputs) bytes += each.buffer.bytes();
+  for (const Slot& slot : state_->step->outputs()) {
+    int64_t count = 1;
+    for (int64_t extent : slot.extents) count *= extent;
+    bytes += static_cast<size_t>(count) * size_of(slot.element);
+  }
+  for (const auto& [name, plan] : state_->plans) bytes += plan.arena_bytes();
+  return bytes;
+}
+
+}  // namespace shardproof

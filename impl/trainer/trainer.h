@@ -1,0 +1,83 @@
+#pragma once
+// A training run on one rank: state that a plan draws, steps that a plan takes, data by name.
+#include <functional>
+#include <memory>
+
+#include "impl/checkpoint/checkpoint.h"
+#include "impl/data/batches.h"
+#include "impl/exec/plan.h"
+#include "impl/trainer/roles.h"
+
+namespace shardproof {
+
+/// A run that cannot go on; it names the step, or the parameter.
+class TrainError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+struct TrainerOptions {
+  Name step = {},
+       init = {};  ///< plans; empty: the only ones, as roles_of() and init_of() find them
+  uint64_t seed = 0;
+  Precision precision = Precision::as_written;
+  std::vector<Name> accept_unknown = {};  ///< plans that are run though they are not decided
+  bool require_finite = true;             ///< a metric that is none ends the run with TrainError
+};
+
+/// A result of a step that is no state: a number.
+struct Metric {
+  Name name;
+  double value;
+};
+
+struct StepReport {
+  int64_t step = 0;  ///< from 1
+  double learning_rate = 0, seconds = 0;
+  std::vector<Metric> metrics;
+};
+
+/// One rank's part of a run. Every rank makes one, and makes the same calls in the same order. The
+/// program and the communicator outlive it.
+class Trainer {
+ public:
+  /// Compiles the step. Throws PlanError as Plan does, and where a parameter's use is not known.
+  Trainer(const Program& program, const Mesh& mesh, const DimSizes& dims,
+          Communicator& communicator, const TrainerOptions& options = {});
+  ~Trainer();
+  Trainer(Trainer&&) noexcept;
+
+  /// Runs the plan that draws the first state; what it does not give is zero. Throws PlanError
+  /// where there is none.
+  void init();
+  /// Takes a step with the batch. Throws TrainError, PlanError, CommError, and what filling throws.
+  const StepReport& step(Batches& batches, double learning_rate);
+  int64_t steps() const;  ///< taken so far, those before a resume too
+
+  /// Runs another plan on the state and a batch, without changing either: parameters are found by
+  /// name.
+  std::vector<Tensor> run(const Name& plan, Batches& batches);
+  /// The scalar that `run` gave, added up (U) or compared (Max) over the ranks. Collective.
+  double value(const Tensor& scalar);
+
+  /// This rank's part of the state; the names and types are the step's. Valid until the next step.
+  std::vector<checkpoint::Leaf> state();
+  /// The state was filled, and is that after so many steps.
+  void resume(int64_t steps);
+
+  /// Called after each step, on each rank.
+  void on_step(std::function<void(const StepReport&)> hook);
+
+  const StepRoles& roles() const;
+  const Placement& placement() const;
+  Communicator& communicator() const;
+  const Plan& step_plan() const;
+  /// Memory of this rank: state, data, and what lies between inputs and outputs of each plan.
+  size_t bytes() const;
+
+ private:
+  struct State;
+  std::unique_ptr<State> state_;
+};
+
+}  // namespace shardproof

@@ -1,0 +1,74 @@
+"""Small random models of the transformers library with their logits and gradients in float32.
+
+make_fixtures.py write FOLDER [SEED]   writes a folder for each model: config.json, model.safetensors, gradients of the
+                                       mean loss in the same form, and data.safetensors with ids, targets and logits.
+make_fixtures.py equal MODEL OTHER     fails unless transformers reads both folders and they are the same model.
+
+Recorded with torch 2.15.0 and transformers 5.23.0: fixtures/ beside this file is what `write` made with the default seed.
+"""
+import os
+import shutil
+import sys
+
+import torch
+from safetensors.torch import save_file
+from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+
+V, B, L = 16, 2, 6
+
+
+def llama(tied):
+    # head_dim is not hidden_size / num_attention_heads, two query heads share a key head
+    return LlamaForCausalLM(LlamaConfig(
+        vocab_size=V, hidden_size=8, intermediate_size=12, num_hidden_layers=2, num_attention_heads=4,
+        num_key_value_heads=2, head_dim=4, rms_norm_eps=1e-5, rope_theta=500000.0, max_position_embeddings=32,
+        tie_word_embeddings=tied))
+
+
+def gpt2():
+    return GPT2LMHeadModel(GPT2Config(
+        vocab_size=V, n_positions=8, n_embd=8, n_layer=2, n_head=2, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0))
+
+
+def write(model, folder):
+    model = model.eval().float()
+    for weight in model.parameters():
+        torch.nn.init.normal_(weight, 1.0 if weight.dim() == 1 else 0.0, 0.3)
+    ids, targets = (torch.randint(0, V, (B, L)) for _ in range(2))
+    logits = model(ids).logits
+    torch.nn.functional.cross_entropy(logits.reshape(-1, V), targets.reshape(-1)).backward()
+    model.save_pretrained(folder)
+    for name in set(os.listdir(folder)) - {"config.json", "model.safetensors"}:
+        os.remove(os.path.join(folder, name))
+    gradients = os.path.join(folder, "gradients")
+    os.makedirs(gradients, exist_ok=True)
+    shutil.copy(os.path.join(folder, "config.json"), gradients)
+    save_file({name: weight.grad for name, weight in model.named_parameters()},
+              os.path.join(gradients, "model.safetensors"), {"format": "pt"})
+    save_file({"ids": ids.int(), "targets": targets.int(), "logits": logits.detach().contiguous()},
+              os.path.join(folder, "data.safetensors"))
+
+
+def write_all(folder, seed=1):
+    torch.manual_seed(seed)
+    write(llama(False), os.path.join(folder, "llama"))
+    write(llama(True), os.path.join(folder, "llama_tied"))
+    write(gpt2(), os.path.join(folder, "gpt2"))
+
+
+def equal(folder, other):
+    one, two = (AutoModelForCausalLM.from_pretrained(each, dtype=torch.float32) for each in (folder, other))
+    ids = torch.arange(B * L).reshape(B, L) % V
+    assert type(one) is type(two)
+    difference = (one(ids).logits - two(ids).logits).abs().max().item()
+    assert difference <= 1e-5, f"logits differ by {difference}"
+    weights = two.state_dict()
+    for name, weight in one.state_dict().items():
+        assert torch.equal(weight, weights[name]), name
+
+
+if __name__ == "__main__":
+    if sys.argv[1] == "write":
+        write_all(sys.argv[2], *map(int, sys.argv[3:]))
+    else:
+        equal(sys.argv[2], sys.argv[3])

@@ -1,0 +1,365 @@
+// Logits and gradients of models in Hugging Face's format are those of the transformers library: of
+// recorded models everywhere, of new ones where Python has the library.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdlib>
+#include <filesystem>
+#include <fstream>
+#include <iostream>
+#include <mutex>
+
+#include "impl/checkpoint/box.h"
+#include "impl/checkpoint/safetensors.h"
+#include "impl/comm/threads.h"
+#include "impl/exec/plan.h"
+#include "impl/interchange/interchange.h"
+#include "impl/interchange/parts.h"
+
+namespace shardproof::properties {
+namespace {
+
+namespace fs = std::filesystem;
+const fs::path models = fs::path(SHARDPROOF_SOURCE_DIR) / "spec/models";
+const fs::path here = fs::path(SHARDPROOF_SOURCE_DIR) / "properties/interchange";
+
+/// A model of spec/models, and a program beside it with a plan `gradients`.
+struct Foreign {
+  std::string folder, mapping, logits, text;
+};
+
+const char* const llama_text = R"(
+import Model, Shards, llama_sharded, llama_loss, llama_loss_sharded, eps, theta from "llama3.shard"
+mesh d t
+dim B L M F Q K D V N
+dim kv = 2
+plan gradients(w: Shards, ids: i32[B/d L], starts: bool[B/d L], targets: i32[B/d L]) -> (loss: f32[], g: Shards) {
+    loss, g = value_and_grad(llama_loss_sharded wrt w)(w, ids, starts, targets)
+    return all_reduce("{U_d} -> ", loss), g
+}
+)";
+const char* const gpt2_text = R"(
+import Model, ModelT, gpt2_t, gpt2_loss, gpt2_loss_t from "gpt2.shard"
+mesh d t
+dim B L M F H D V N P
+dim qkv = 3
+plan gradients(w: ModelT, ids targets: i32[B/d L]) -> (loss: f32[], g: ModelT) {
+    loss, g = value_and_grad(gpt2_loss_t wrt w)(w, ids, targets)
+    return all_reduce("{U_d} -> ", loss), all_reduce("ModelT{U_d} -> ModelT", g)
+}
+)";
+
+const Foreign all_models[] = {
+    {"llama", "llama3.hf.json", "llama_sharded", llama_text},
+    {"llama_tied", "llama3.hf.json", "llama_sharded", llama_text},
+    {"gpt2", "gpt2.hf.json", "gpt2_t", gpt2_text},
+};
+
+std::ostream& operator<<(std::ostream& out, const Foreign& model) { return out << model.folder; }
+
+/// Differences from the library as parts of the largest number of each tensor.
+struct Differences {
+  double logits = 0, gradients = 0;
+};
+
+/// Tensors of data.safetensors.
+class Data {
+ public:
+  explicit Data(const fs::path& folder)
+      : file_(checkpoint::File::open(folder / "data.safetensors")),
+        header_(safetensors::read_header(file_)) {}
+  const std::vector<int64_t>& extents(const std::string& name) const {
+    return header_.at(name).extents;
+  }
+  /// This rank's part of it, as bytes of the same element.
+  Tensor part(const std::string& name, const Slot& slot, const Mesh& mesh, int64_t rank) const {
+    const safetensors::Entry& entry = header_.at(name);
+    const Element element = *safetensors::element_of(entry.dtype);
+    Tensor tensor(slot.type, element, slot.extents);
+    const checkpoint::Box whole{std::vector<int64_t>(entry.extents.size()), entry.extents};
+    checkpoint::for_each_run(whole, checkpoint::part_of(slot.type, mesh, rank, slot.extents),
+                             [&](int64_t from, int64_t to, int64_t count) {
+                               const size_t bytes = size_of(element);
+                               file_.read(entry.begin + static_cast<size_t>(from) * bytes,
+                                          tensor.buffer.data() + static_cast<size_t>(to) * bytes,
+                                          static_cast<size_t>(count) * bytes);
+                             });
+    return tensor;
+  }
+
+ private:
+  checkpoint::File file_;
+  safetensors::Header header_;
+};
+
+/// Checked once for all tests.
+const Program& program_of(const Foreign& model, const std::map<Name, double>& consts) {
+  static std::map<std::pair<std::string, std::map<Name, double>>, Program> programs;
+  const fs::path path = models / "foreign.shard";
+  const auto reader = [&](const std::string& file) {
+    return file == path ? std::optional(model.text) : disk_reader()(file);
+  };
+  const auto found = programs.find({model.text, consts});
+  if (found != programs.end()) return found->second;
+  return programs
+      .emplace(std::pair(model.text, consts), Program::load(path, reader, {.set = consts}))
+      .first->second;
+}
+
+/// One model on one mesh.
+class ModelRun {
+ public:
+  ModelRun(const Foreign& model, const fs::path& folder, const std::string& mesh)
+      : ModelRun(model, folder, mesh, models / model.mapping) {}
+  ModelRun(const Foreign& model, const fs::path& folder, const std::string& mesh,
+           const fs::path& mapping)
+      : model_(model),
+        folder_(folder),
+        mapping_(interchange::Mapping::read(mapping)),
+        numbers_(mapping_.numbers(folder)),
+        program_(program_of(model, numbers_.consts)),
+        mesh_(Mesh::parse(mesh)),
+        data_(folder) {
+    numbers_.sizes["B"] = data_.extents("ids")[0];
+    numbers_.sizes["L"] = data_.extents("ids")[1];
+  }
+
+  Differences differences() {
+    run_on_threads(static_cast<int>(mesh_.ranks()), [&](Communicator& communicator) {
+      compare_logits(communicator);
+      compare_gradients(communicator);
+    });
+    Differences worst;
+    for (const auto& [name, each] : found_)
+      (name == "logits" ? worst.logits : worst.gradients) =
+          std::max(name == "logits" ? worst.logits : worst.gradients, each.error / each.largest);
+    return worst;
+  }
+
+  void copy_to(const fs::path& to, uint64_t most_bytes) {
+    run_on_threads(static_cast<int>(mesh_.ranks()), [&](Communicator& communicator) {
+      const Plan plan = plan_of(model_.logits, communicator, Precision::as_written);
+      std::vector<Tensor> inputs = inputs_of(plan, communicator, folder_);
+      interchange::save(mapping_, to, communicator, mesh_, numbers_, leaves_of(plan, inputs),
+                        most_bytes);
+    });
+  }
+
+  /// Steps of arithmetic in f32 between a weight and a logit, each sum at its length; as many again
+  /// back to a gradient, and the library's own are as wrong.
+  double bound() const {
+    const auto size = [&](const char* dim) {
+      const auto found = numbers_.sizes.find(dim);
+      return found == numbers_.sizes.end() ? 1. : static_cast<double>(found->second);
+    };
+    const double heads = size("H") * size("K") * size("Q") * size("D");
+    const double layer = 4 * size("M") + size("F") + size("D") + heads + 2 * size("L") + 40;
+    return 4 * (size("N") * layer + 2 * size("M") + size("V") + 20) * std::ldexp(1, -24);
+  }
+
+ private:
+  struct Found {
+    double error = 0, largest = 0;
+  };
+
+  Plan plan_of(const Name& name, Communicator& communicator, Precision precision) const {
+    return Plan(program_, name, mesh_, numbers_.sizes, communicator.rank(),
+                {.precision = precision});
+  }
+
+  static std::vector<checkpoint::Leaf> leaves_of(const Plan& plan, std::vector<Tensor>& inputs) {
+    std::vector<checkpoint::Leaf> leaves;
+    for (size_t i = 0; i < inputs.size(); ++i)
+      if (const Slot& slot = plan.inputs()[i]; slot.name.starts_with("w."))
+        leaves.push_back({slot.name.substr(2), slot.type, &inputs[i]});
+    return leaves;
+  }
+
+  /// Weights of a folder, data, and a document that begins with each sequence.
+  std::vector<Tensor> inputs_of(const Plan& plan, Communicator& communicator,
+                                const fs::path& weights) const {
+    std::vector<Tensor> inputs;
+    for (size_t i = 0; i < plan.inputs().size(); ++i) {
+      const Slot& slot = plan.inputs()[i];
+      inputs.push_back(slot.name == "ids" || slot.name == "targets"
+                           ? data_.part(slot.name, slot, mesh_, communicator.rank())
+                           : plan.input(i));
+      if (slot.name == "starts")
+        for (int64_t entry = 0; entry < inputs[i].count(); ++entry)
+          inputs[i].data<uint8_t>()[entry] = entry % slot.extents[1] == 0;
+    }
+    interchange::load(mapping_, weights, communicator, mesh_, numbers_.sizes,
+                      leaves_of(plan, inputs));
+    return inputs;
+  }
+
+  void compare_logits(Communicator& communicator) {
+    Plan plan = plan_of(model_.logits, communicator, Precision::f64);
+    const std::vector<Tensor> results =
+        plan.run(communicator, inputs_of(plan, communicator, folder_));
+    const Tensor wanted = data_.part("logits", plan.outputs()[0], mesh_, communicator.rank());
+    for (int64_t i = 0; i < wanted.count(); ++i)
+      note("logits", results[0].data<double>()[i], static_cast<double>(wanted.data<float>()[i]));
+  }
+
+  /// The library's gradients are read as the weights are, which multiplies them where it should
+  /// divide. A tied tensor's is the sum of those of both of its uses.
+  void compare_gradients(Communicator& communicator) {
+    Plan plan = plan_of("gradients", communicator, Precision::f64);
+    const std::vector<Tensor> results =
+        plan.run(communicator, inputs_of(plan, communicator, folder_));
+    std::map<Name, std::vector<double>> got;
+    for (size_t i = 0; i < results.size(); ++i)
+      if (const Name name = plan.outputs()[i].name; name.starts_with("g."))
+        got[name.substr(2)].assign(results[i].data<double>(),
+                                   results[i].data<double>() + results[i].count());
+    if (mapping_.tied(folder_)) tie(got);
+    std::vector<Tensor> inputs = inputs_of(plan, communicator, folder_ / "gradients");
+    for (const checkpoint::Leaf& leaf : leaves_of(plan, inputs)) {
+      const double scale = scale_of_leaf(leaf, communicator.rank());
+      for (size_t i = 0; i < got.at(leaf.name).size(); ++i)
+        note(leaf.name, got[leaf.name][i], leaf.tensor->data<double>()[i] / (scale * scale));
+    }
+  }
+
+  void tie(std::map<Name, std::vector<double>>& got) const {
+    for (const interchange::ForeignTensor& tensor : mapping_.tensors())
+      for (const interchange::ForeignTensor& other : mapping_.tensors())
+        if (other.name == tensor.tied_to) {
+          std::vector<double>& sum = got.at(other.leaf);
+          for (size_t i = 0; i < sum.size(); ++i) sum[i] += got.at(tensor.leaf)[i];
+          got[tensor.leaf] = sum;
+        }
+  }
+
+  double scale_of_leaf(const checkpoint::Leaf& leaf, int64_t rank) const {
+    for (const interchange::ForeignTensor& tensor : mapping_.tensors())
+      if (tensor.leaf == leaf.name)
+        return scale_of(tensor, interchange::factors_of(leaf, mesh_, rank, numbers_.sizes));
+    throw std::logic_error(leaf.name + " is in no mapping");
+  }
+
+  void note(const Name& name, double got, double wanted) {
+    const std::lock_guard lock(mutex_);
+    Found& found = found_[name];
+    found.error = std::max(found.error, std::isnan(got) ? INFINITY : std::abs(got - wanted));
+    found.largest = std::max(found.largest, std::abs(wanted));
+  }
+
+  const Foreign& model_;
+  const fs::path folder_;
+  const interchange::Mapping mapping_;
+  interchange::Numbers numbers_;
+  const Program& program_;
+  const Mesh mesh_;
+  const Data data_;
+  std::mutex mutex_;
+  std::map<Name, Found> found_;
+};
+
+class TestFolder {
+ public:
+  TestFolder() {
+    std::string name = (fs::temp_directory_path() / "shardproof-XXXXXX").string();
+    if (!::mkdtemp(name.data())) throw std::runtime_error("no temporary folder");
+    path = name;
+  }
+  ~TestFolder() { fs::remove_all(path); }
+  fs::path path;
+};
+
+void expect_equal_to_the_library(const Foreign& model, const fs::path& folder) {
+  for (const char* mesh : {"", "d=2,t=2"}) {
+    ModelRun run(model, folder, mesh);
+    const Differences found = run.differences();
+    std::cout << model << " [" << mesh << "]: logits " << found.logits << ", gradients "
+              << found.gradients << ", bound " << run.bound() << "\n";
+    EXPECT_LE(found.logits, run.bound());
+    EXPECT_LE(found.gradients, run.bound());
+    EXPECT_LT(run.bound(), 1e-3);  // a factor of 1.001 would be seen
+  }
+}
+
+class Recorded : public testing::TestWithParam<Foreign> {};
+
+TEST_P(Recorded, LogitsAndGradientsAreTheLibrarys) {
+  expect_equal_to_the_library(GetParam(), here / "fixtures" / GetParam().folder);
+}
+
+/// The differences with a text of the mapping replaced by another one.
+Differences with_mapping(const Foreign& model, const std::string& from, const std::string& to) {
+  const TestFolder folder;
+  std::string text = checkpoint::read_text(models / model.mapping);
+  const size_t at = text.find(from);
+  if (at == std::string::npos) throw std::logic_error("the mapping has no " + from);
+  checkpoint::write_text(folder.path / "edited.json", text.replace(at, from.size(), to));
+  return ModelRun(model, here / "fixtures" / model.folder, "", folder.path / "edited.json")
+      .differences();
+}
+
+TEST(Mapping, AWrongMappingIsNoticed) {
+  const double seen = 1e-3;
+  EXPECT_GT(with_mapping(all_models[0], "(K Q D) M", "(Q K D) M").logits, seen);
+  EXPECT_GT(with_mapping(all_models[0], "M (K Q D)", "M (Q K D)").logits, seen);
+  EXPECT_GT(with_mapping(all_models[0], R"("scale": { "D": -0.5 })", R"("scale": {})").logits,
+            seen);
+  EXPECT_GT(with_mapping(all_models[2], "(H D) M", "(D H) M").logits, seen);
+}
+
+/// The tensors of a folder, by name.
+std::map<std::string, std::string> bytes_in(const fs::path& folder) {
+  std::map<std::string, std::string> tensors;
+  for (const auto& each : fs::directory_iterator(folder)) {
+    if (each.path().extension() != ".safetensors" || each.path().filename() == "data.safetensors")
+      continue;
+    const checkpoint::File file = checkpoint::File::open(each.path());
+    for (const auto& [name, entry] : safetensors::read_header(file)) {
+      tensors[name].resize(entry.bytes);
+      file.read(entry.begin, tensors[name].data(), entry.bytes);
+    }
+  }
+  return tensors;
+}
+
+TEST_P(Recorded, WhatIsWrittenIsWhatWasRead) {
+  const fs::path folder = here / "fixtures" / GetParam().folder;
+  const TestFolder out;
+  for (const auto& [name, most] :
+       std::map<std::string, uint64_t>{{"one", interchange::largest_file}, {"many", 2000}}) {
+    ModelRun(GetParam(), folder, "d=2,t=2").copy_to(out.path / name, most);
+    auto wanted = bytes_in(folder);
+    if (GetParam().folder == "llama_tied")
+      wanted["lm_head.weight"] = wanted["model.embed_tokens.weight"];
+    EXPECT_EQ(bytes_in(out.path / name), wanted);
+    EXPECT_EQ(fs::exists(out.path / name / "model.safetensors.index.json"), name == "many");
+    const auto mapping = interchange::Mapping::read(models / GetParam().mapping);
+    EXPECT_EQ(mapping.numbers(out.path / name).sizes, mapping.numbers(folder).sizes);
+    EXPECT_EQ(mapping.numbers(out.path / name).consts, mapping.numbers(folder).consts);
+    ModelRun(GetParam(), folder, "").copy_to(out.path / (name + "_again"), most);
+    EXPECT_EQ(bytes_in(out.path / (name + "_again")), wanted);
+  }
+}
+
+INSTANTIATE_TEST_SUITE_P(Models, Recorded, testing::ValuesIn(all_models),
+                         [](const auto& info) { return info.param.folder; });
+
+TEST(Transformers, NewModelsAreTheLibrarys) {
+  const std::string find =
+      "python3 -c 'import importlib.util as u, sys; sys.exit(not (u.find_spec("
+      "\"torch\") and u.find_spec(\"transformers\")))' 2>/dev/null";
+  if (std::system(find.c_str()) != 0)
+    GTEST_SKIP() << "python3 has no torch and transformers: only the recorded models were compared";
+  const TestFolder out;
+  const std::string script = "python3 " + (here / "make_fixtures.py").string() + " ";
+  ASSERT_EQ(std::system((script + "write " + out.path.string() + " 7 2>/dev/null").c_str()), 0);
+  for (const Foreign& model : all_models) {
+    const fs::path folder = out.path / model.folder, copy = out.path / (model.folder + "_copy");
+    expect_equal_to_the_library(model, folder);
+    ModelRun(model, folder, "d=2,t=2").copy_to(copy, 2000);
+    EXPECT_EQ(std::system((script + "equal " + folder.string() + " " + copy.string()).c_str()), 0);
+  }
+}
+
+}  // namespace
+}  // namespace shardproof::properties
