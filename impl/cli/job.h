@@ -3,19 +3,12 @@
 // looked at once, so that a mistake is told once.
 #include <memory>
 
-#include "impl/cli/foreign.h"
-#include "impl/cli/options.h"
+#include "impl/cli/sizing.h"
 #include "impl/data/loader.h"
 #include "impl/data/tokenizer.h"
 #include "impl/trainer/trainer.h"
 
 namespace shardproof::cli {
-
-/// The command, the model, the sizes or the data do not fit: it says what does.
-class BadInput : public std::runtime_error {
- public:
-  using std::runtime_error::runtime_error;
-};
 
 /// Read by all ranks.
 struct Job {
@@ -25,13 +18,18 @@ struct Job {
   DimSizes dims;
   Name step, eval, logits;  ///< plans; eval and logits may be empty
   TrainerOptions trainer;
-  std::optional<interchange::Mapping> mapping;             ///< of --from-hf and --to-hf
-  Name weights;                                            ///< the state that they speak of
+  std::optional<interchange::Mapping> mapping;             ///< to and from another format
   std::shared_ptr<const data::Tokenizer> tokenizer;        ///< null: tokens are bytes
   std::shared_ptr<const data::Tokens> tokens, validation;  ///< validation may be null: a part
   int64_t vocabulary = INT64_MAX;                          ///< tokens are below it
 
   data::LoaderOptions train_part() const, validation_part() const;
+  /// The leaves that the mapping is of: the first state, without its name.
+  std::vector<checkpoint::Leaf> weights(Trainer& trainer) const;
+  /// The run's sizes and consts.
+  interchange::Numbers numbers() const;
+  /// Those of the files; of none: of a text that is made up.
+  std::shared_ptr<const data::Tokens> tokens_of(const std::vector<std::string>& files) const;
   std::vector<uint32_t> encode(const std::string& text) const;
   std::string decode(const std::vector<uint32_t>& tokens) const;
 };

@@ -1,6 +1,7 @@
 // shard-train: reads the command line, starts the ranks and runs the job on each.
 #include <cstdlib>
 #include <iostream>
+#include <new>
 
 #include "impl/cli/launch.h"
 #include "impl/cli/run.h"
@@ -75,6 +76,10 @@ int run_main(int argc, char** argv) {
   } catch (const CommError& error) {
     std::cerr << "shard-train: " << error.what() << "\n";
     return failed;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "shard-train: there is no memory for these sizes: give smaller --dims, or a mesh "
+                 "with more ranks\n";
+    return refused;
   } catch (const std::exception& error) {
     std::cerr << "shard-train: " << error.what() << "\n";
     return refused;

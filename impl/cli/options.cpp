@@ -33,7 +33,6 @@ Examples
   shard-train ... --save runs/a --save-every 100           checkpoints; add --resume to go on,
                                       also with another --mesh
   shard-train ... --transport mpi --save runs/a --save-every 50 --max-restarts 3
-  shard-train spec/models/llama_train.shard --from-hf llama --dims B=8,L=512 --to-hf llama-tuned
 
 Exit codes
   0 done   1 the run failed   2 the command, the model, the sizes or the data do not fit)";
@@ -172,18 +171,20 @@ class Flags {
   }
 
   void checkpoints() {
-    group_ = "Checkpoints and ranks";
+    group_ = "Checkpoints, other formats, ranks";
     text("--save", o_.save, "A folder for checkpoints", "DIR");
     text("--save-every", o_.save_every, "Steps between them (default: at the end)", "N")
         ->check(from<double>(0));
     text("--keep", o_.keep, "How many stay; 0: all (default 3)", "N")->check(from<double>(0));
     app_.add_flag("--resume", o_.resume, "Go on from the last checkpoint in --save, on any mesh")
         ->group(group_);
-    text("--from-hf", o_.from_hf,
-         "Begin with the weights of a Hugging Face folder; its config gives the sizes", "DIR");
-    text("--to-hf", o_.to_hf, "Write the weights as such a folder, at the end", "DIR");
-    text("--hf-mapping", o_.hf_mapping,
-         "How the model lies in it (default: the .hf.json beside the model)", "FILE");
+    text("--import", o_.import_from,
+         "Start from a Hugging Face folder (config.json, safetensors); with --resume its sizes "
+         "alone",
+         "DIR");
+    text("--export", o_.export_to, "Write the weights as such a folder, at the end", "DIR");
+    text("--mapping", o_.mapping, "How they are called there, e.g. spec/models/llama3.hf.json",
+         "FILE");
     text("--ranks", o_.ranks, "Processes; has to be the mesh's number", "N")
         ->check(from<int64_t>(1));
     text("--max-restarts", o_.max_restarts,
@@ -201,6 +202,9 @@ void require_consistent(const Options& o) {
   if (o.resume && o.save.empty())
     throw CLI::RequiresError("--resume", "--save DIR, the folder that has the checkpoints");
   if (o.save_every > 0 && o.save.empty()) throw CLI::RequiresError("--save-every", "--save DIR");
+  if (o.mapping.empty() && !(o.import_from.empty() && o.export_to.empty()))
+    throw CLI::RequiresError(o.import_from.empty() ? "--export" : "--import",
+                             "--mapping FILE, as spec/models/llama3.hf.json");
   if (o.max_restarts > 0 && o.transport != Transport::mpi)
     throw CLI::RequiresError("--max-restarts", "--transport mpi: threads die together");
 }

@@ -46,7 +46,8 @@ struct Options {
   int64_t save_every = 0;
   int keep = 3;
   bool resume = false;
-  std::string from_hf, to_hf, hf_mapping;
+
+  std::string import_from, export_to, mapping;  ///< folders of Hugging Face's format
 
   int64_t ranks = 0;  ///< 0: as many as the mesh has
   int max_restarts = 0;

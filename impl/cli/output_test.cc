@@ -49,6 +49,13 @@ TEST(Progress, WritesTimesAndSizes) {
   EXPECT_EQ(memory(3'210'000'000), "3.21 GB");
 }
 
+TEST(Progress, ShowsOnlyWhatATerminalCan) {
+  EXPECT_EQ(printable("a\n\u00e9\u20ac"), "a\n\u00e9\u20ac");
+  EXPECT_EQ(printable("\x1b[1m\xff"
+                      "a\xc3"),
+            "\ufffd[1m\ufffda\ufffd");
+}
+
 TEST(Log, IsOneJsonObjectALine) {
   const std::string path = ::testing::TempDir() + "/log.jsonl";
   Log log(path, false);

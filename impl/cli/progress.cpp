@@ -21,7 +21,28 @@ std::string thousands(double number) {
   return digits;
 }
 
+/// The length of the UTF-8 character at `at`; 0 where there is none.
+size_t character_at(const std::string& text, size_t at) {
+  const auto first = static_cast<unsigned char>(text[at]);
+  if (first < 0x80) return first >= 0x20 || first == '\n' || first == '\t' ? 1 : 0;
+  const size_t length = first >= 0xf0 ? 4 : first >= 0xe0 ? 3 : 2;
+  if (first < 0xc2 || first > 0xf4 || at + length > text.size()) return 0;
+  for (size_t i = at + 1; i < at + length; ++i)
+    if ((static_cast<unsigned char>(text[i]) & 0xc0) != 0x80) return 0;
+  return length;
+}
+
 }  // namespace
+
+std::string printable(const std::string& text) {
+  std::string result;
+  for (size_t at = 0; at < text.size();) {
+    const size_t length = character_at(text, at);
+    result += length > 0 ? text.substr(at, length) : "\ufffd";
+    at += std::max<size_t>(length, 1);
+  }
+  return result;
+}
 
 std::string duration(double seconds) {
   const auto whole = static_cast<int64_t>(std::llround(std::max(0.0, seconds)));

@@ -22,6 +22,9 @@ std::string duration(double seconds);
 /// `12.3 MB`
 std::string memory(size_t bytes);
 
+/// Text that a terminal shows: bytes that are no UTF-8, and control characters, as U+FFFD.
+std::string printable(const std::string& text);
+
 /// Steps as lines: on a terminal each overwrites the one before, elsewhere about twenty in all.
 class Progress {
  public:

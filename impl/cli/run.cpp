@@ -5,6 +5,7 @@
 
 #include "impl/cli/plot.h"
 #include "impl/cli/progress.h"
+#include "impl/interchange/interchange.h"
 #include "impl/trainer/sample.h"
 
 namespace shardproof::cli {
@@ -32,7 +33,7 @@ class Run {
     while (trainer_.steps() < options_.rate.steps) step();
     if (options_.eval_every == 0 || options_.rate.steps % options_.eval_every != 0) validate();
     if (saver_) finish_saving();
-    if (!options_.to_hf.empty()) finish_foreign();
+    if (!options_.export_to.empty()) write_weights();
     if (options_.sample > 0) show_sample();
     if (first_) end();
   }
@@ -68,19 +69,19 @@ class Run {
     if (!unproved.empty()) say("not proved, run because of --accept-unknown: " + unproved);
   }
 
+  /// Drawn, or read; the moments of what is read are zero.
   void start() {
     trainer_.init();
-    if (options_.from_hf.empty()) return;
-    interchange::load(*job_.mapping, options_.from_hf, trainer_.communicator(), job_.mesh,
-                      job_.dims, weights_of(trainer_, job_.weights));
-    say("began with the weights of " + options_.from_hf);
+    if (options_.import_from.empty()) return;
+    interchange::load(*job_.mapping, options_.import_from, trainer_.communicator(), job_.mesh,
+                      job_.dims, job_.weights(trainer_));
+    say("weights of " + options_.import_from);
   }
 
-  void finish_foreign() {
-    interchange::save(*job_.mapping, options_.to_hf, trainer_.communicator(), job_.mesh,
-                      numbers_of(*job_.program, job_.mesh, job_.dims),
-                      weights_of(trainer_, job_.weights));
-    say("wrote the weights to " + options_.to_hf);
+  void write_weights() {
+    interchange::save(*job_.mapping, options_.export_to, trainer_.communicator(), job_.mesh,
+                      job_.numbers(), job_.weights(trainer_));
+    say("wrote the weights to " + options_.export_to);
   }
 
   /// Of the checkpoints the last one that is not damaged; the ranks agree about which that is.
@@ -88,8 +89,7 @@ class Run {
     std::string damage = options_.save + ": the checkpoint is gone";
     for (const std::filesystem::path& path : checkpoint::all(options_.save)) {
       try {
-        return {path, checkpoint::load(path, trainer_.communicator(), job_.mesh, job_.dims,
-                                       trainer_.state())};
+        return {path, trainer_.load(path)};
       } catch (const FileError& error) {
         damage = error.what();
         say(damage);
@@ -110,9 +110,12 @@ class Run {
     };
     if (value("seed") != std::to_string(options_.seed))
       throw BadInput(from.string() + " is of a run with --seed " + value("seed"));
-    trainer_.resume(position.step);
     train_.seek(std::strtoll(value("data").c_str(), nullptr, 10));
+    saved_ = position.step;
     say("resumed from " + from.string() + ", step " + std::to_string(position.step));
+    if (position.step >= options_.rate.steps)
+      say("no step is left to do: --steps " + std::to_string(options_.rate.steps) +
+          " counts from the first");
   }
 
   void step() {
@@ -124,12 +127,10 @@ class Run {
   }
 
   void save() {
-    saver_->save(trainer_.communicator(), job_.mesh, job_.dims, trainer_.state(),
-                 {trainer_.steps(),
-                  {{"seed", std::to_string(options_.seed)},
-                   {"data", std::to_string(train_.position())},
-                   {"model", options_.model},
-                   {"step_plan", job_.step}}});
+    trainer_.save(*saver_, {{"seed", std::to_string(options_.seed)},
+                            {"data", std::to_string(train_.position())},
+                            {"model", options_.model},
+                            {"step_plan", job_.step}});
     saved_ = trainer_.steps();
   }
 
@@ -186,7 +187,7 @@ class Run {
     how.prompt = {how.document};
     for (const uint32_t token : job_.encode(options_.prompt)) how.prompt.push_back(token);
     const std::string text = options_.prompt + job_.decode(sample(trainer_, job_.logits, how));
-    say("sample: " + text);
+    say("sample: " + printable(text));
     write(Log::Line("sample").add("step", trainer_.steps()).add("text", text));
   }
 

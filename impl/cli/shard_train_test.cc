@@ -3,14 +3,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <regex>
 #include <sstream>
-
-#include "impl/checkpoint/safetensors.h"
 
 namespace shardproof::cli {
 namespace {
@@ -84,9 +82,28 @@ TEST(ShardTrain, GoesOnFromACheckpointWithTheSameBits) {
   const auto whole = losses(at + "/whole");
   EXPECT_EQ(whole.size(), 6u);
   EXPECT_EQ(losses(at + "/parts"), whole);
+  EXPECT_THAT(train("--steps 6" + kept).text, HasSubstr("step-00000006 of another run"));
   const Result other = train("--seed 4 --steps 6 --resume" + kept);
   EXPECT_THAT(other.text, HasSubstr("is of a run with --seed 3"));
   EXPECT_NE(other.code, 0);
+}
+
+TEST(ShardTrain, ExportsWeightsThatItImportsOnAnotherMesh) {
+  const std::string at = folder("exchange");
+  const std::string llama =
+      " " SHARDPROOF_SOURCE_DIR "/spec/models/llama_train.shard --mapping " SHARDPROOF_SOURCE_DIR
+      "/spec/models/llama3.hf.json --steps 1 --dims B=4,L=16 ";
+  const Result one = shell(SHARD_TRAIN + llama +
+                           "--config tiny --mesh t=2 --dims M=16,F=16,D=4 --export " + at + "/hf");
+  EXPECT_EQ(one.code, 0) << one.text;
+  const Result two =  // nothing is learnt
+      shell(SHARD_TRAIN + llama + "--mesh d=2 --lr 0 --import " + at + "/hf");
+  EXPECT_EQ(two.code, 0) << two.text;
+  const auto validation = [](const std::string& text) {
+    const size_t begin = text.find("validation loss ");
+    return begin == std::string::npos ? NAN : std::stod(text.substr(begin + 16));
+  };
+  EXPECT_NEAR(validation(two.text), validation(one.text), 2e-3) << two.text;  // bf16
 }
 
 TEST(ShardTrain, GoesOnFromTheCheckpointBeforeADamagedOne) {
@@ -100,39 +117,6 @@ TEST(ShardTrain, GoesOnFromTheCheckpointBeforeADamagedOne) {
   EXPECT_EQ(rest.code, 0) << rest.text;
   EXPECT_THAT(rest.text, HasSubstr(file + ": is damaged"));
   EXPECT_THAT(rest.text, HasSubstr("step-00000002, step 2"));
-}
-
-/// The bytes of each tensor.
-std::map<std::string, std::string> tensors(const std::string& path) {
-  const std::string text = read(path);
-  std::map<std::string, std::string> all;
-  for (const auto& [name, entry] : safetensors::read_header(checkpoint::File::open(path)))
-    all[name] = text.substr(entry.begin, entry.bytes);
-  return all;
-}
-
-/// A step at a rate of 0 on weights of another library: what is written is what was read.
-TEST(ShardTrain, BeginsWithForeignWeightsAndWritesThem) {
-  const std::string at = folder("foreign"), source = SHARDPROOF_SOURCE_DIR;
-  const std::string recorded = source + "/properties/interchange/fixtures/llama";
-  std::string few;  // tokens
-  for (int i = 0; i < 2000; ++i) few += static_cast<char>(i * i % 13);
-  std::ofstream(at + "/tokens", std::ios::binary) << few;
-  const std::string command =
-      SHARD_TRAIN " " + source + "/spec/models/llama_train.shard --from-hf " + recorded +
-      " --to-hf " + at + "/out --mesh d=2,t=2 --dims B=4,L=6" +
-      " --steps 1 --lr 0 --precision f32 --tokens u8 --data " + at + "/tokens";
-  const Result run = shell(command);
-  EXPECT_EQ(run.code, 0) << run.text;
-  EXPECT_THAT(run.text, HasSubstr("wrote the weights to " + at + "/out"));
-  EXPECT_EQ(tensors(at + "/out/model.safetensors"), tensors(recorded + "/model.safetensors"));
-
-  const Result again = shell(command);
-  EXPECT_EQ(again.code, 2);
-  EXPECT_THAT(again.text, HasSubstr("it is there already"));
-  const Result none = train("--steps 1 --to-hf " + at + "/c");
-  EXPECT_NE(none.code, 0);
-  EXPECT_THAT(none.text, HasSubstr("--hf-mapping FILE"));
 }
 
 #ifdef WITH_MPI

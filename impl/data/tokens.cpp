@@ -89,6 +89,33 @@ int width_of(TokenFormat format) {
 
 int64_t size_of_file(int descriptor) { return lseek(descriptor, 0, SEEK_END); }
 
+/// Tokens behind a header of llm.c.
+template <class Shard>
+void read_header(const TokenFile& kind, const int32_t* words, int64_t bytes, Shard& shard) {
+  shard.width = kind.width;
+  shard.offset = header_words * 4;
+  shard.count = words[2];
+  if (words[1] != kind.version)
+    throw FileError(shard.name + ": version " + std::to_string(words[1]) +
+                    " of llm.c's token files; " + std::to_string(kind.version) + " can be read");
+  if (shard.count < 0 || bytes != shard.offset + shard.count * shard.width)
+    throw FileError(shard.name + ": the header says " + std::to_string(words[2]) +
+                    " tokens, and the file has room for " +
+                    std::to_string((bytes - shard.offset) / shard.width) + ": it is damaged");
+}
+
+/// Nothing but tokens of this width.
+template <class Shard>
+void read_raw(const std::string& head, int width, int64_t bytes, Shard& shard) {
+  if (const std::string what = foreign(head); !what.empty())
+    throw FileError(shard.name + ": is no token file but " + what);
+  shard.width = width;
+  shard.count = bytes / width;
+  if (bytes % width != 0)
+    throw FileError(shard.name + ": " + std::to_string(bytes) + " bytes are no whole number of " +
+                    std::to_string(width) + "-byte tokens: it is cut off, or of another kind");
+}
+
 }  // namespace
 
 void Tokens::add_file(const std::filesystem::path& path, TokenFormat format) {
@@ -103,30 +130,17 @@ void Tokens::add_file(const std::filesystem::path& path, TokenFormat format) {
   shard.read_bytes(0, head.data(), head.size());
   int32_t words[3] = {};
   std::memcpy(words, head.data(), std::min(head.size(), sizeof words));
-  const TokenFile* kind = format == TokenFormat::automatic ? token_file(words[0]) : nullptr;
-  if (kind) {
-    shard.width = kind->width;
-    shard.offset = header_words * 4;
-    shard.count = words[2];
+  const bool automatic = format == TokenFormat::automatic;
+  if (const TokenFile* kind = automatic ? token_file(words[0]) : nullptr) {
+    read_header(*kind, words, bytes, shard);
     document_ = kind->document;
-    if (words[1] != kind->version)
-      throw FileError(shard.name + ": version " + std::to_string(words[1]) +
-                      " of llm.c's token files; " + std::to_string(kind->version) + " can be read");
-    if (shard.count < 0 || bytes != shard.offset + shard.count * shard.width)
-      throw FileError(shard.name + ": the header says " + std::to_string(words[2]) +
-                      " tokens, and the file has room for " +
-                      std::to_string((bytes - shard.offset) / shard.width) + ": it is damaged");
   } else {
-    if (const std::string what = foreign(head); !what.empty())
-      throw FileError(shard.name + ": is no token file but " + what);
-    if (format == TokenFormat::automatic && path.extension() == ".txt") format = TokenFormat::u8;
-    shard.width = width_of(format);
-    shard.count = bytes / shard.width;
-    if (bytes % shard.width != 0)
-      throw FileError(shard.name + ": " + std::to_string(bytes) + " bytes are no whole number of " +
-                      std::to_string(shard.width) +
-                      "-byte tokens: it is cut off, or of another kind");
+    read_raw(head, automatic && path.extension() == ".txt" ? 1 : width_of(format), bytes, shard);
   }
+  add(std::move(shard));
+}
+
+void Tokens::add(Shard shard) {
   shard.first = size_;
   size_ += shard.count;
   shards_.push_back(std::move(shard));
@@ -137,10 +151,8 @@ void Tokens::add_memory(std::string bytes, int width, std::string name) {
   shard.name = std::move(name);
   shard.memory = std::move(bytes);
   shard.width = width;
-  shard.first = size_;
   shard.count = static_cast<int64_t>(shard.memory.size()) / width;
-  size_ += shard.count;
-  shards_.push_back(std::move(shard));
+  add(std::move(shard));
 }
 
 Tokens Tokens::of_files(const std::vector<std::filesystem::path>& paths, TokenFormat format) {

@@ -39,6 +39,7 @@ class Tokens {
  private:
   struct Shard;
   Tokens();
+  void add(Shard shard);
   void add_file(const std::filesystem::path& path, TokenFormat format);
   void add_memory(std::string bytes, int width, std::string name);
   const Shard& shard_of(int64_t token) const;

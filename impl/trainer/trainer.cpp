@@ -222,6 +222,18 @@ std::vector<checkpoint::Leaf> Trainer::state() {
   return leaves;
 }
 
+void Trainer::save(checkpoint::Saver& saver, std::map<std::string, std::string> values) {
+  saver.save(state_->communicator, state_->mesh, state_->dims, state(),
+             {state_->steps, std::move(values)});
+}
+
+checkpoint::Position Trainer::load(const std::filesystem::path& checkpoint) {
+  checkpoint::Position position =
+      checkpoint::load(checkpoint, state_->communicator, state_->mesh, state_->dims, state());
+  resume(position.step);
+  return position;
+}
+
 size_t Trainer::bytes() const {
   size_t bytes = 0;
   for (const Tensor& each : state_->inputs) bytes += each.buffer.bytes();

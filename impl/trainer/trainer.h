@@ -64,6 +64,11 @@ class Trainer {
   std::vector<checkpoint::Leaf> state();
   /// The state was filled, and is that after so many steps.
   void resume(int64_t steps);
+  /// Collective: hands the state to the saver, which writes it beside the steps that follow;
+  /// `values` go with it.
+  void save(checkpoint::Saver& saver, std::map<std::string, std::string> values = {});
+  /// Collective: the state and the number of steps of a checkpoint, of any mesh. Throws FileError.
+  checkpoint::Position load(const std::filesystem::path& checkpoint);
 
   /// Called after each step, on each rank.
   void on_step(std::function<void(const StepReport&)> hook);

@@ -162,6 +162,50 @@ TEST(Trainer, RunsOtherPlansOnItsState) {
   });
 }
 
+TEST(Trainer, DrawsAKeyForEachStepThatIsTheSameOnEveryMesh) {
+  const Program program = Program::from_text(R"(
+mesh d
+dim B
+fn init(k: key[]) -> f32[B] { return normal("B", k) }
+plan init_sharded implements init(k: key[]) -> f32[B/d] { return normal("B/d", k) }
+fn loss(w: f32[B], k: key[]) -> f32[] { return sum("B -> ", dropout("B", w, k, p=0.5)) }
+plan loss_sharded implements loss(w: f32[B/d], k: key[]) -> f32[]{U_d} {
+    return sum("B/d -> {U_d}", dropout("B/d", w, k, p=0.5))
+}
+fn step(w: f32[B], mask: key[]) -> (loss: f32[], w1: f32[B]) {
+    l, g = value_and_grad(loss wrt w)(w, mask)
+    return l, sgd(w, g, 0.0)
+}
+plan step_sharded implements step(w: f32[B/d], mask: key[]) -> (loss: f32[]{U_d}, w1: f32[B/d]) {
+    l, g = value_and_grad(loss_sharded wrt w)(w, mask)
+    return l, sgd(w, g, 0.0)
+}
+)");
+  ASSERT_EQ(program.verdict(), Verdict::proved) << program.report();
+  const auto drawn = [&](const char* text, int64_t from, uint64_t seed) {
+    const Mesh mesh = Mesh::parse(text);
+    std::vector<double> all;
+    run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& ranks) {
+      Trainer trainer(program, mesh, {{"B", 64}}, ranks,
+                      {.seed = seed, .precision = Precision::f64});
+      Rows nothing;
+      trainer.init();
+      trainer.resume(from);
+      for (int i = 0; i < 3; ++i) {
+        const double loss = trainer.step(nothing, 0).metrics.at(0).value;
+        if (ranks.rank() == 0) all.push_back(loss);
+      }
+    });
+    return all;
+  };
+  const std::vector<double> alone = drawn("", 0, 1), later = drawn("", 1, 1);
+  EXPECT_NE(alone[0], alone[1]);
+  EXPECT_NE(alone[1], alone[2]);
+  EXPECT_EQ(later[0], alone[1]);  // a resume goes on with the masks of its steps
+  EXPECT_NE(drawn("", 0, 2)[0], alone[0]);
+  for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(drawn("d=4", 0, 1)[i], alone[i], 1e-12);
+}
+
 TEST(Trainer, IsResumedWithItsState) {
   const Program program = Program::from_text(text);
   run_on_threads(1, [&](Communicator& ranks) {

@@ -190,6 +190,9 @@ TEST(RandomPrograms, AcceptedMeansEqual) {
   EXPECT_GT(share("values bitwise in f32", "values"), 0.3);
   EXPECT_GT(share("gradients bitwise", "gradients"), 0.3);
   EXPECT_GT(share("values in bf16", "values"), 0.02);
+  // The others are zero everywhere, or the gradient of what does not matter.
+  EXPECT_GT(share("values sharp", "values"), 0.8);
+  EXPECT_GT(share("gradients sharp", "gradients"), 0.7);
   EXPECT_GT(share("2 wide axes", "values"), 0.1);
   EXPECT_GT(share("3 wide axes", "values"), 0.05);
   for (const auto& [name, word] : classes) EXPECT_GT(share(name, "values"), 0.005) << name;

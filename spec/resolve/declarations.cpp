@@ -17,14 +17,14 @@ class Declarer {
   void run() {
     for (auto [import, from] : file_.imports)
       for (const Name& name : import->names) bring(name, world_.files[from], *import);
-    for (const syntax::Declaration& declaration : file_.ast.declarations)
+    for (const syntax::Declaration& declaration : file_.ast->declarations)
       std::visit([&](const auto& node) { declare(node); }, declaration);
     declare_dims(world_, index_);
-    for (const syntax::Declaration& declaration : file_.ast.declarations) {
+    for (const syntax::Declaration& declaration : file_.ast->declarations) {
       if (auto* node = std::get_if<syntax::ConstDecl>(&declaration)) declare_const(*node);
       if (auto* node = std::get_if<syntax::Require>(&declaration)) assume(*node);
     }
-    for (const syntax::Declaration& declaration : file_.ast.declarations)
+    for (const syntax::Declaration& declaration : file_.ast->declarations)
       if (auto* node = std::get_if<syntax::ConfigDecl>(&declaration)) fill_config(*node);
   }
 

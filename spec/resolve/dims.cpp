@@ -27,13 +27,13 @@ class DimDeclarer {
       : world_(world), index_(index), file_(world.files[index]) {}
 
   void run() {
-    for (const syntax::Declaration& declaration : file_.ast.declarations) {
+    for (const syntax::Declaration& declaration : file_.ast->declarations) {
       if (auto* mesh = std::get_if<syntax::MeshDecl>(&declaration))
         for (const auto& entry : mesh->axes) see(file_.axes, entry.axis, entry.range);
       if (auto* dim = std::get_if<syntax::DimDecl>(&declaration))
         for (const Name& name : dim->names) see(file_.dims, name, world_.locate(name, dim->range));
     }
-    for (const syntax::Declaration& declaration : file_.ast.declarations) {
+    for (const syntax::Declaration& declaration : file_.ast->declarations) {
       if (auto* mesh = std::get_if<syntax::MeshDecl>(&declaration))
         for (const auto& entry : mesh->axes) merge_axis(entry);
       if (auto* dim = std::get_if<syntax::DimDecl>(&declaration)) declare(*dim);

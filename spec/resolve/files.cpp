@@ -2,6 +2,7 @@
 
 #include <filesystem>
 #include <fstream>
+#include <mutex>
 #include <sstream>
 
 #include "spec/resolve/library.h"
@@ -40,10 +41,10 @@ class Loader {
     busy_.push_back(path);
     FileScope scope;
     scope.path = path;
-    scope.ast = std::move(file);
+    scope.ast = std::make_shared<const syntax::File>(std::move(file));
     std::vector<std::pair<size_t, size_t>> imports;  // declaration, file
-    for (size_t i = 0; i < scope.ast.declarations.size(); ++i) {
-      auto* import = std::get_if<syntax::ImportDecl>(&scope.ast.declarations[i]);
+    for (size_t i = 0; i < scope.ast->declarations.size(); ++i) {
+      auto* import = std::get_if<syntax::ImportDecl>(&scope.ast->declarations[i]);
       if (!import) continue;
       if (auto index = follow(path, *import)) imports.emplace_back(i, *index);
     }
@@ -52,7 +53,7 @@ class Loader {
     FileScope& placed = world_.files.back();
     for (auto [declaration, index] : imports) {
       placed.imports.emplace_back(
-          &std::get<syntax::ImportDecl>(placed.ast.declarations[declaration]), index);
+          &std::get<syntax::ImportDecl>(placed.ast->declarations[declaration]), index);
       placed.reaches.insert(index);
       const std::set<size_t>& further = world_.files[index].reaches;
       placed.reaches.insert(further.begin(), further.end());
@@ -86,16 +87,35 @@ class Loader {
 
 }  // namespace
 
+namespace {
+
+/// Parsed once for sources that give its files the same numbers: it is as long as most programs.
+std::shared_ptr<const syntax::File> parsed_library(World& world) {
+  static std::mutex mutex;
+  static std::map<size_t, std::shared_ptr<const syntax::File>> parsed;
+  const size_t first = world.sources.size();
+  std::vector<int32_t> sources;
+  for (const auto& [name, text] : embedded_library())
+    sources.push_back(world.sources.add("<library>/" + name, text));
+  const std::lock_guard lock(mutex);
+  std::shared_ptr<const syntax::File>& known = parsed[first];
+  if (known) return known;
+  auto all = std::make_shared<syntax::File>();
+  for (int32_t source : sources) {
+    syntax::File file = syntax::parse(world.sources, source, world.diagnostics);
+    for (syntax::Declaration& declaration : file.declarations)
+      all->declarations.push_back(std::move(declaration));
+  }
+  return known = std::move(all);
+}
+
+}  // namespace
+
 void load_library(World& world) {
   FileScope scope;
   scope.library = true;
   scope.path = "<library>";
-  for (const auto& [name, text] : embedded_library()) {
-    const int32_t source = world.sources.add("<library>/" + name, text);
-    syntax::File file = syntax::parse(world.sources, source, world.diagnostics);
-    for (syntax::Declaration& declaration : file.declarations)
-      scope.ast.declarations.push_back(std::move(declaration));
-  }
+  scope.ast = parsed_library(world);
   world.files.push_back(std::move(scope));
 }
 

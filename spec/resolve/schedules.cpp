@@ -264,7 +264,7 @@ class ArgumentReader {
 
 void check_schedules(World& world) {
   for (const FileScope& file : world.files)
-    for (const syntax::Declaration& declaration : file.ast.declarations)
+    for (const syntax::Declaration& declaration : file.ast->declarations)
       if (auto* schedule = std::get_if<syntax::ScheduleDecl>(&declaration))
         ScheduleReader(world, file, *schedule).run();
 }

@@ -2,6 +2,7 @@
 // Everything that resolution knows of the files it has read: their names, and the program it makes.
 #include <deque>
 #include <map>
+#include <memory>
 #include <optional>
 #include <set>
 #include <string>
@@ -22,7 +23,7 @@ struct Constant {
 /// What the text of one file can name.
 struct FileScope {
   std::string path;
-  syntax::File ast;
+  std::shared_ptr<const syntax::File> ast;
   bool library = false;
   std::map<Name, SourceRange> dims, axes;
   std::map<Name, Constant> consts;
