@@ -54,6 +54,19 @@ struct Wanted {
   int64_t missing;
 };
 
+/// Pieces that overlap would hide that others are missing: entries are counted.
+void require_disjoint(const Wanted& wanted, const std::filesystem::path& checkpoint) {
+  std::vector<const Piece*> here;
+  for (const Piece& piece : wanted.stored->pieces) {
+    if (!meet(piece.box, wanted.box)) continue;
+    for (const Piece* other : here)
+      if (meet(piece.box, other->box))
+        throw FileError(manifest_path(checkpoint).string() + ": tensor " + wanted.leaf->name +
+                        " has pieces that overlap");
+    here.push_back(&piece);
+  }
+}
+
 /// The entry of a piece; FileError where the file's header disagrees with the manifest.
 const safetensors::Entry& find_entry(const safetensors::Header& header, const Wanted& wanted,
                                      const Piece& piece, const File& file) {
@@ -100,6 +113,7 @@ Position load_part(const std::filesystem::path& checkpoint, const Mesh& mesh, in
     const StoredTensor& stored = find_tensor(manifest, leaf, mesh, checkpoint);
     const Box box = part_of(leaf.type, mesh, rank, leaf.tensor->extents);
     all_wanted.push_back({&leaf, &stored, box, box.count()});
+    require_disjoint(all_wanted.back(), checkpoint);
   }
   for (size_t file = 0; file < manifest.files.size(); ++file)
     read_file(checkpoint, manifest, file, all_wanted);

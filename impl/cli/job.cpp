@@ -18,6 +18,25 @@ std::shared_ptr<const Program> load(const Options& options, const CheckOptions& 
   return program;
 }
 
+/// How the weights are called in the other format: as the user says, or NAME.hf.json beside the one
+/// NAME.shard of the program that has it.
+interchange::Mapping mapping_of(const Options& options, const Program& program) {
+  if (!options.mapping.empty()) return interchange::Mapping::read(options.mapping);
+  std::vector<std::string> found;
+  for (size_t i = 0; i < program.sources().size(); ++i) {
+    std::filesystem::path path(program.sources().file(static_cast<int32_t>(i)).path);
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(path.replace_extension(".hf.json"), ignored))
+      found.push_back(path.string());
+  }
+  if (found.size() == 1) return interchange::Mapping::read(found[0]);
+  const std::string option = options.import_from.empty() ? "--export" : "--import";
+  throw BadInput(option + ": " +
+                 (found.empty() ? "no file of the model has a NAME.hf.json beside it"
+                                : found[0] + " and " + found[1] + " are both beside the model") +
+                 ": say how the weights are called there, --mapping FILE");
+}
+
 bool has_bf16(const ir::Program& program, size_t step) {
   std::vector<size_t> functions = called_by(program, step);
   functions.push_back(step);
@@ -116,7 +135,8 @@ std::vector<checkpoint::Leaf> Job::weights(Trainer& trainer) const {
   const StateGroup& first = trainer.roles().state.at(0);
   std::vector<checkpoint::Leaf> all = trainer.state();
   all.resize(first.count);
-  for (checkpoint::Leaf& leaf : all) leaf.name = leaf.name.substr(first.name.size() + 1);
+  for (checkpoint::Leaf& leaf : all)
+    if (leaf.name != first.name) leaf.name = leaf.name.substr(first.name.size() + 1);
   return all;
 }
 
@@ -132,8 +152,9 @@ PlanOptions plan_options(const Job& job) {
 Job prepare(const Options& options) {
   Job job;
   job.options = options;
-  if (!options.mapping.empty()) job.mapping = interchange::Mapping::read(options.mapping);
   job.program = load(options, {});
+  if (!options.import_from.empty() || !options.export_to.empty())
+    job.mapping = mapping_of(options, *job.program);
   const interchange::Numbers numbers =
       numbers_of(job.program->checked().program(), options, job.mapping);
   if (!numbers.consts.empty()) {

@@ -183,8 +183,8 @@ class Flags {
          "alone",
          "DIR");
     text("--export", o_.export_to, "Write the weights as such a folder, at the end", "DIR");
-    text("--mapping", o_.mapping, "How they are called there, e.g. spec/models/llama3.hf.json",
-         "FILE");
+    text("--mapping", o_.mapping,
+         "How they are called there (default: the .hf.json beside the model)", "FILE");
     text("--ranks", o_.ranks, "Processes; has to be the mesh's number", "N")
         ->check(from<int64_t>(1));
     text("--max-restarts", o_.max_restarts,
@@ -202,9 +202,6 @@ void require_consistent(const Options& o) {
   if (o.resume && o.save.empty())
     throw CLI::RequiresError("--resume", "--save DIR, the folder that has the checkpoints");
   if (o.save_every > 0 && o.save.empty()) throw CLI::RequiresError("--save-every", "--save DIR");
-  if (o.mapping.empty() && !(o.import_from.empty() && o.export_to.empty()))
-    throw CLI::RequiresError(o.import_from.empty() ? "--export" : "--import",
-                             "--mapping FILE, as spec/models/llama3.hf.json");
   if (o.max_restarts > 0 && o.transport != Transport::mpi)
     throw CLI::RequiresError("--max-restarts", "--transport mpi: threads die together");
 }

@@ -91,10 +91,12 @@ TEST(ShardTrain, GoesOnFromACheckpointWithTheSameBits) {
 TEST(ShardTrain, ExportsWeightsThatItImportsOnAnotherMesh) {
   const std::string at = folder("exchange");
   const std::string llama =
-      " " SHARDPROOF_SOURCE_DIR "/spec/models/llama_train.shard --mapping " SHARDPROOF_SOURCE_DIR
-      "/spec/models/llama3.hf.json --steps 1 --dims B=4,L=16 ";
-  const Result one = shell(SHARD_TRAIN + llama +
-                           "--config tiny --mesh t=2 --dims M=16,F=16,D=4 --export " + at + "/hf");
+      " " SHARDPROOF_SOURCE_DIR "/spec/models/llama_train.shard --steps 1 --dims B=4,L=16 ";
+  const Result one =
+      shell(SHARD_TRAIN + llama +
+            "--config tiny --mesh t=2 --dims M=16,F=16,D=4 --mapping " SHARDPROOF_SOURCE_DIR
+            "/spec/models/llama3.hf.json --export " +
+            at + "/hf");
   EXPECT_EQ(one.code, 0) << one.text;
   const Result two =  // nothing is learnt
       shell(SHARD_TRAIN + llama + "--mesh d=2 --lr 0 --import " + at + "/hf");
@@ -104,6 +106,9 @@ TEST(ShardTrain, ExportsWeightsThatItImportsOnAnotherMesh) {
     return begin == std::string::npos ? NAN : std::stod(text.substr(begin + 16));
   };
   EXPECT_NEAR(validation(two.text), validation(one.text), 2e-3) << two.text;  // bf16
+  const Result unknown = train("--steps 1 --export " + at + "/other");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.text, HasSubstr("--mapping FILE"));
 }
 
 TEST(ShardTrain, GoesOnFromTheCheckpointBeforeADamagedOne) {
