@@ -1,6 +1,10 @@
 #include "impl/cli/job.h"
 
+#include <unistd.h>
+
 #include <algorithm>
+#include <cerrno>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 
@@ -105,6 +109,11 @@ void require_known(const Job& job, const Program& program, const StepRoles& role
 /// Those that --resume wants are there, and no others in the way of a new run.
 void require_checkpoints(const Options& options) {
   if (options.save.empty()) return;
+  std::error_code failed;
+  std::filesystem::create_directories(options.save, failed);
+  if (failed || access(options.save.c_str(), W_OK) != 0)
+    throw BadInput("--save " + options.save +
+                   ": cannot be written: " + (failed ? failed.message() : std::strerror(errno)));
   const auto newest = checkpoint::newest(options.save);
   if (options.resume && !newest)
     throw BadInput("--resume: there is no whole checkpoint in " + options.save +

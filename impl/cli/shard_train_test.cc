@@ -58,6 +58,12 @@ std::vector<std::string> losses(const std::string& log) {
   return all;
 }
 
+TEST(ShardTrain, SaysAtOnceThatItCannotSave) {
+  const Result run = train("--steps 1 --save /proc/checkpoints");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.text, HasSubstr("--save /proc/checkpoints: cannot be written"));
+}
+
 TEST(ShardTrain, TrainsAndTells) {
   const std::string at = folder("tells");
   const Result run = train("--mesh d=2,t=2 --steps 6 --eval-every 3 --sample 20 --log " + at +

@@ -15,7 +15,7 @@ Mesh::Mesh(std::vector<std::pair<Axis, int64_t>> axes) : axes_(std::move(axes)) 
                                   "; it is at least 1");
     if (!seen.insert(axis).second)
       throw std::invalid_argument("mesh axis " + axis + " is given twice");
-    if (size > 1'000'000'000 / ranks) throw std::invalid_argument("the mesh has too many ranks");
+    if (size > 1'000'000'000 / ranks) throw std::invalid_argument("mesh: more than 1000000000 ranks");
     ranks *= size;
   }
 }
@@ -29,9 +29,11 @@ Mesh Mesh::parse(const std::string& text) {
     const size_t equals = part.find('=');
     int64_t size = 0;
     const char* last = part.data() + part.size();
-    if (equals == std::string::npos || equals == 0 ||
-        std::from_chars(part.data() + equals + 1, last, size).ptr != last ||
-        equals + 1 == part.size())
+    const char* digits = equals == std::string::npos ? last : part.data() + equals + 1;
+    const auto read = std::from_chars(digits, last, size);
+    if (read.ec == std::errc::result_out_of_range)
+      throw std::invalid_argument("mesh: \"" + part + "\": no mesh is as large as that");
+    if (equals == 0 || read.ec != std::errc() || read.ptr != last)
       throw std::invalid_argument("mesh: \"" + part + "\" is not AXIS=SIZE, as in d=2,t=4");
     axes.emplace_back(part.substr(0, equals), size);
     begin = end + 1;
