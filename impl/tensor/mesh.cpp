@@ -15,7 +15,8 @@ Mesh::Mesh(std::vector<std::pair<Axis, int64_t>> axes) : axes_(std::move(axes)) 
                                   "; it is at least 1");
     if (!seen.insert(axis).second)
       throw std::invalid_argument("mesh axis " + axis + " is given twice");
-    if (size > 1'000'000'000 / ranks) throw std::invalid_argument("mesh: more than 1000000000 ranks");
+    if (size > 1'000'000'000 / ranks)
+      throw std::invalid_argument("mesh: more than 1000000000 ranks");
     ranks *= size;
   }
 }
