@@ -1,10 +1,11 @@
 // Hash-consing: one id per distinct value; references stay valid while the table grows.
 #pragma once
 
+#include <algorithm>
 #include <cstdint>
 #include <deque>
-#include <unordered_map>
 #include <utility>
+#include <vector>
 
 namespace shardproof::algebra {
 
@@ -15,27 +16,47 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
   return x ^ (x >> 29);
 }
 
-/// T needs `uint64_t hash_value(const T&)` and `bool same(const T&, const T&)`.
+/// T needs `uint64_t hash_value(const T&)` and `bool same(const T&, const T&)`. The table is half
+/// empty at least, and a value is at the first free slot from its hash on.
 template <typename T>
 class Interner {
  public:
   /// The id of `value`, and whether it is new.
   std::pair<uint32_t, bool> intern(T value) {
-    uint64_t hash = hash_value(value);
-    auto [first, last] = index_.equal_range(hash);
-    for (; first != last; ++first)
-      if (same(values_[first->second], value)) return {first->second, false};
-    auto id = static_cast<uint32_t>(values_.size());
+    if (2 * values_.size() >= slots_.size()) grow();
+    const uint64_t hash = hash_value(value);
+    size_t at = hash & (slots_.size() - 1);
+    for (; slots_[at].id != free; at = (at + 1) & (slots_.size() - 1))
+      if (slots_[at].hash == hash && same(values_[slots_[at].id], value))
+        return {slots_[at].id, false};
+    const auto id = static_cast<uint32_t>(values_.size());
     values_.push_back(std::move(value));
-    index_.emplace(hash, id);
+    slots_[at] = {hash, id};
     return {id, true};
   }
   const T& operator[](uint32_t id) const { return values_[id]; }
   size_t size() const { return values_.size(); }
 
  private:
+  static constexpr uint32_t free = ~uint32_t{0};
+  struct Slot {
+    uint64_t hash = 0;
+    uint32_t id = free;
+  };
+
+  void grow() {
+    std::vector<Slot> old(std::max<size_t>(64, 4 * slots_.size()));
+    old.swap(slots_);
+    for (const Slot& slot : old) {
+      if (slot.id == free) continue;
+      size_t at = slot.hash & (slots_.size() - 1);
+      while (slots_[at].id != free) at = (at + 1) & (slots_.size() - 1);
+      slots_[at] = slot;
+    }
+  }
+
   std::deque<T> values_;
-  std::unordered_multimap<uint64_t, uint32_t> index_;
+  std::vector<Slot> slots_;
 };
 
 }  // namespace shardproof::algebra
