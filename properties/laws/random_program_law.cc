@@ -244,7 +244,7 @@ TEST(RandomPrograms, RefusedMeansDifferent) {
 /// Milliseconds of a tiny case on 4 ranks, by stage.
 TEST(RandomPrograms, Speed) {
   const int number = std::getenv("SHARDPROOF_FULL") ? 2000 : 100;
-  double draft = 0, check = 0, run = 0;
+  double draft = 0, check = 0, run = 0, oracle = 0;
   Watch watch;
   rc::Random random(1);
   const auto arbitrary = arbitrary_choices();
@@ -260,11 +260,14 @@ TEST(RandomPrograms, Speed) {
     if (program.checked().plans().at(0).verdict != Verdict::proved) continue;
     EXPECT_NE(try_unchecked(program, choices, 1), Seen::differs) << drafted.text;
     run += watch.lap();
+    run_oracle(program, choices);
+    oracle += watch.lap();
   }
   const double each = 1000. / number;
   std::cout << "    ms a case: drafted " << draft * each << ", checked " << check * each
-            << ", the oracle and 4 ranks compiled, run and compared " << run * each << "; "
-            << number / (draft + check + run) << " cases a second\n";
+            << ", the oracle and 4 ranks compiled, run and compared " << run * each
+            << " (the oracle alone " << oracle * each << "); " << number / (draft + check + run)
+            << " cases a second\n";
 }
 
 }  // namespace

@@ -191,6 +191,12 @@ Outcome try_gradients(const Program& program, const RandomProgram& drafted,
       });
 }
 
+void run_oracle(const Program& program, const Choices& choices) {
+  PlanCase one = case_of(program, "p");
+  one.sizes = point(program.checked(), choices, 0);
+  properties::draw_inputs(one, choices.data, true);
+}
+
 Seen try_unchecked(const Program& program, const Choices& choices, int meshes) {
   int ran = 0;
   for (int attempt = 0; attempt < meshes; ++attempt) {

@@ -27,6 +27,9 @@ Outcome try_values(const Program& program, const RandomProgram& drafted, const C
 /// The same with the gradients of the loss.
 Outcome try_gradients(const Program& program, const RandomProgram& drafted, const Choices& choices);
 
+/// The oracle alone: inputs are drawn, and p's values computed from them.
+void run_oracle(const Program& program, const Choices& choices);
+
 /// What running a broken text shows, though it is refused.
 enum class Seen { differs, unfit, equal };
 Seen try_unchecked(const Program& program, const Choices& choices, int meshes);
