@@ -7,18 +7,6 @@
 namespace shardproof::checkpoint {
 namespace {
 
-int64_t shards_of(const Split& split, const Mesh& mesh) {
-  int64_t count = 1;
-  for (const Axis& axis : split.axes) count *= mesh.size(axis);
-  return count;
-}
-
-int64_t shard_of(const Split& split, const Mesh& mesh, int64_t rank) {
-  int64_t number = 0;
-  for (const Axis& axis : split.axes) number = number * mesh.size(axis) + mesh.digit(rank, axis);
-  return number;
-}
-
 Box meet_of(const Box& a, const Box& b) {
   Box both = a;
   for (size_t i = 0; i < a.first.size(); ++i) {
@@ -66,14 +54,14 @@ int64_t Box::count() const {
 Box part_of(const Type& type, const Mesh& mesh, int64_t rank, const std::vector<int64_t>& local) {
   Box box{{}, local};
   for (size_t i = 0; i < local.size(); ++i)
-    box.first.push_back(shard_of(type.dims[i], mesh, rank) * local[i]);
+    box.first.push_back(mesh.block(rank, type.dims[i].axes) * local[i]);
   return box;
 }
 
 std::vector<int64_t> whole_of(const Type& type, const Mesh& mesh,
                               const std::vector<int64_t>& local) {
   std::vector<int64_t> whole = local;
-  for (size_t i = 0; i < whole.size(); ++i) whole[i] *= shards_of(type.dims[i], mesh);
+  for (size_t i = 0; i < whole.size(); ++i) whole[i] *= mesh.blocks(type.dims[i].axes);
   return whole;
 }
 

@@ -4,6 +4,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "spec/types/layout.h"
+
 namespace shardproof {
 
 Mesh::Mesh(std::vector<std::pair<Axis, int64_t>> axes) : axes_(std::move(axes)) {
@@ -64,6 +66,22 @@ int64_t Mesh::stride(const Axis& axis) const {
 int64_t Mesh::digit(int64_t rank, const Axis& axis) const {
   const int64_t step = stride(axis);
   return step == 0 ? 0 : rank / step % size(axis);
+}
+
+int64_t Mesh::blocks(const std::vector<Axis>& axes) const {
+  int64_t count = 1;
+  for (const Axis& axis : axes) count *= size(axis);
+  return count;
+}
+
+int64_t Mesh::block(int64_t rank, const std::vector<Axis>& axes) const {
+  std::vector<int64_t> digits, radices;
+  for (const Axis& axis : axes) {
+    digits.push_back(digit(rank, axis));
+    radices.push_back(size(axis));
+  }
+  return layout::mixed_radix<int64_t>(digits.data(), radices.data(),
+                                      static_cast<int>(digits.size()), 0);
 }
 
 std::vector<int> Mesh::along(int64_t rank, const std::vector<Axis>& axes) const {

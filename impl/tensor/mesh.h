@@ -24,6 +24,9 @@ class Mesh {
   int64_t ranks() const;
   int64_t size(const Axis& axis) const;                 ///< 1 for an axis that is not in it
   int64_t digit(int64_t rank, const Axis& axis) const;  ///< 0 for an axis that is not in it
+  /// How many blocks a dim that is split over these axes has, and which of them `rank` has.
+  int64_t blocks(const std::vector<Axis>& axes) const;
+  int64_t block(int64_t rank, const std::vector<Axis>& axes) const;
   /// The ranks that differ from `rank` in their digits on `axes` alone, the first axis the most
   /// significant.
   std::vector<int> along(int64_t rank, const std::vector<Axis>& axes) const;

@@ -1,7 +1,5 @@
 #include "impl/tensor/placement.h"
 
-#include "spec/types/layout.h"
-
 namespace shardproof {
 
 Placement::Placement(const ir::Program& program, const Mesh& mesh, const DimSizes& dims,
@@ -31,11 +29,7 @@ int64_t Placement::size(const Dim& dim) const {
   }
 }
 
-int64_t Placement::shards(const Split& split) const {
-  int64_t count = 1;
-  for (const Axis& axis : split.axes) count *= mesh_.size(axis);
-  return count;
-}
+int64_t Placement::shards(const Split& split) const { return mesh_.blocks(split.axes); }
 
 int64_t Placement::extent(const Split& split) const {
   const int64_t whole = size(split.dim), count = shards(split);
@@ -49,13 +43,7 @@ int64_t Placement::extent(const Split& split) const {
 }
 
 int64_t Placement::block(int64_t of, const std::vector<Axis>& axes) const {
-  std::vector<int64_t> digits, radices;
-  for (const Axis& axis : axes) {
-    digits.push_back(mesh_.digit(of, axis));
-    radices.push_back(mesh_.size(axis));
-  }
-  return layout::mixed_radix<int64_t>(digits.data(), radices.data(),
-                                      static_cast<int>(digits.size()), 0);
+  return mesh_.block(of, axes);
 }
 
 int64_t Placement::first(const Split& split) const {
