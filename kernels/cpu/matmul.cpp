@@ -1,6 +1,7 @@
-#include "kernels/cpu/matmul.h"
+#include "kernels/cpu/kernels.h"
 
 #include <Eigen/Core>
+#include <stdexcept>
 #include <utility>
 
 namespace shardproof::cpu {
@@ -55,7 +56,7 @@ void products(const Matmul& op, T* c, const T* a, const T* b) {
 
 }  // namespace
 
-void matmul(const Matmul& op, void* c, const void* a, const void* b) {
+void run(const Matmul& op, void* out, const void* const* inputs) {
   if (!by_rows(op.c, op.n)) {  // c' = b' a'
     Matmul flipped = op;
     std::swap(flipped.m, flipped.n);
@@ -63,14 +64,20 @@ void matmul(const Matmul& op, void* c, const void* a, const void* b) {
     for (MatrixStrides* x : {&flipped.a, &flipped.b, &flipped.c}) std::swap(x->row, x->column);
     if (!flipped.batch.strides.empty())
       std::swap(flipped.batch.strides[1], flipped.batch.strides[2]);
-    return matmul(flipped, c, b, a);
+    const void* swapped[] = {inputs[1], inputs[0]};
+    return run(flipped, out, swapped);
   }
-  if (op.f64)
-    products(op, static_cast<double*>(c), static_cast<const double*>(a),
-             static_cast<const double*>(b));
+  const Element element = op.elements[0];
+  if (element != op.elements[1] || element != op.elements[2])
+    throw std::logic_error("a product of entries of different kinds");
+  if (element == Element::f64)
+    products(op, static_cast<double*>(out), static_cast<const double*>(inputs[0]),
+             static_cast<const double*>(inputs[1]));
+  else if (element == Element::f32)
+    products(op, static_cast<float*>(out), static_cast<const float*>(inputs[0]),
+             static_cast<const float*>(inputs[1]));
   else
-    products(op, static_cast<float*>(c), static_cast<const float*>(a),
-             static_cast<const float*>(b));
+    throw std::logic_error("products are formed in f64 or f32");
 }
 
 }  // namespace shardproof::cpu

@@ -1,4 +1,4 @@
-#include "kernels/cpu/order.h"
+#include "kernels/cpu/kernels.h"
 
 #include <algorithm>
 #include <numeric>
@@ -13,7 +13,7 @@ namespace {
 /// visit(line, to): x's entries of one line, as doubles (exact for every element but keys), and
 /// where its results begin.
 template <class Visit>
-void for_each_line(const Lines& op, Element element, const void* x, Visit visit) {
+void for_each_line(const Ordered& op, const void* x, Visit visit) {
   std::vector<double> line(static_cast<size_t>(op.entries));
   Block<double> block;
   const int64_t n = op.lines.inner();
@@ -22,10 +22,10 @@ void for_each_line(const Lines& op, Element element, const void* x, Visit visit)
       const int64_t begin = at[1] + i * op.lines.inner_stride(1);
       for (int64_t first = 0; first < op.entries; first += block_size) {
         const int64_t count = std::min(block_size, op.entries - first);
-        load(block, element, x, begin + first * op.x_stride, op.x_stride, count);
+        load(block, op.element, x, begin + first * op.x_stride, op.x_stride, count);
         for (int64_t j = 0; j < count; ++j)
           line[static_cast<size_t>(first + j)] =
-              is_real(element) ? block.real[j] : static_cast<double>(block.integer[j]);
+              is_real(op.element) ? block.real[j] : static_cast<double>(block.integer[j]);
       }
       visit(line, at[0] + i * op.lines.inner_stride(0));
     }
@@ -42,18 +42,16 @@ std::vector<int64_t> sorted(const std::vector<double>& line, Before before) {
   return positions;
 }
 
-}  // namespace
-
-void cumsum(const Lines& op, Element element, void* to, const void* x) {
-  for_each_line(op, element, x, [&](const std::vector<double>& line, int64_t at) {
+void cumsum(const Ordered& op, void* to, const void* x) {
+  for_each_line(op, x, [&](const std::vector<double>& line, int64_t at) {
     double sum = 0;
     for (size_t i = 0; i < line.size(); ++i)
-      set_number(element, to, at + static_cast<int64_t>(i) * op.to_stride, sum += line[i]);
+      set_number(op.element, to, at + static_cast<int64_t>(i) * op.to_stride, sum += line[i]);
   });
 }
 
-void argsort(const Lines& op, Element element, void* to, const void* x) {
-  for_each_line(op, element, x, [&](const std::vector<double>& line, int64_t at) {
+void argsort(const Ordered& op, void* to, const void* x) {
+  for_each_line(op, x, [&](const std::vector<double>& line, int64_t at) {
     const auto order = sorted(line, [](double a, double b) { return a < b; });
     for (size_t i = 0; i < order.size(); ++i)
       set_number(Element::i32, to, at + static_cast<int64_t>(i) * op.to_stride,
@@ -61,15 +59,29 @@ void argsort(const Lines& op, Element element, void* to, const void* x) {
   });
 }
 
-void largest(const Lines& op, int64_t k, bool positions, Element element, void* to, const void* x) {
-  for_each_line(op, element, x, [&](const std::vector<double>& line, int64_t at) {
+void largest(const Ordered& op, bool positions, void* to, const void* x) {
+  for_each_line(op, x, [&](const std::vector<double>& line, int64_t at) {
     const auto order = sorted(line, [](double a, double b) { return a > b; });
-    for (int64_t i = 0; i < k; ++i) {
+    for (int64_t i = 0; i < op.k; ++i) {
       const int64_t place = order[static_cast<size_t>(i)];
-      set_number(positions ? Element::i32 : element, to, at + i * op.to_stride,
+      set_number(positions ? Element::i32 : op.element, to, at + i * op.to_stride,
                  positions ? static_cast<double>(place) : line[static_cast<size_t>(place)]);
     }
   });
+}
+
+}  // namespace
+
+void run(const Ordered& op, void* out, const void* const* inputs) {
+  switch (op.fn) {
+    case OrderedFn::cumsum:
+      return cumsum(op, out, inputs[0]);
+    case OrderedFn::argsort:
+      return argsort(op, out, inputs[0]);
+    case OrderedFn::largest:
+    case OrderedFn::largest_at:
+      return largest(op, op.fn == OrderedFn::largest_at, out, inputs[0]);
+  }
 }
 
 }  // namespace shardproof::cpu

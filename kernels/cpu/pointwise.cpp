@@ -1,4 +1,4 @@
-#include "kernels/cpu/pointwise.h"
+#include "kernels/cpu/kernels.h"
 
 #include <Eigen/Core>
 #include <algorithm>
@@ -21,9 +21,9 @@ int64_t floor_divided(int64_t a, int64_t b) {
 template <class R>
 class Machine {
  public:
-  Machine(const Pointwise& chain, const Nest& nest, void* out, const void* const* inputs)
+  Machine(const Pointwise& chain, void* out, const void* const* inputs)
       : chain_(chain),
-        nest_(nest),
+        nest_(chain.nest),
         out_(out),
         inputs_(inputs),
         registers_(chain.inputs.size() + chain.steps.size()),
@@ -293,11 +293,11 @@ class Machine {
 
 }  // namespace
 
-void pointwise(const Pointwise& chain, const Nest& nest, void* out, const void* const* inputs) {
-  if (chain.f64)
-    Machine<double>(chain, nest, out, inputs).run();
+void run(const Pointwise& op, void* out, const void* const* inputs) {
+  if (op.f64)
+    Machine<double>(op, out, inputs).run();
   else
-    Machine<float>(chain, nest, out, inputs).run();
+    Machine<float>(op, out, inputs).run();
 }
 
 }  // namespace shardproof::cpu

@@ -1,4 +1,4 @@
-#include "kernels/cpu/reduce.h"
+#include "kernels/cpu/kernels.h"
 
 #include <algorithm>
 #include <limits>
@@ -132,7 +132,7 @@ class Reducer {
 
 }  // namespace
 
-void reduce(const Reduce& op, void* out, const void* const* inputs) {
+void run(const Reduce& op, void* out, const void* const* inputs) {
   if (is_real(op.output))
     Reducer<double>(op, out, inputs).run();
   else

@@ -1,0 +1,31 @@
+#pragma once
+// Memory of a device.
+#include <cstddef>
+#include <functional>
+#include <memory>
+#include <new>
+
+namespace shardproof {
+
+/// Bytes of a device, aligned to 64, not initialised.
+class Buffer {
+ public:
+  Buffer() = default;
+  /// Of the host.
+  explicit Buffer(size_t bytes)
+      : bytes_(bytes),
+        data_(static_cast<std::byte*>(::operator new(bytes + 64, alignment)),
+              [](std::byte* data) { ::operator delete(data, alignment); }) {}
+  /// What a device has allocated, and how it is freed.
+  Buffer(size_t bytes, std::byte* data, std::function<void(std::byte*)> free)
+      : bytes_(bytes), data_(data, std::move(free)) {}
+  std::byte* data() const { return data_.get(); }
+  size_t bytes() const { return bytes_; }
+
+ private:
+  static constexpr std::align_val_t alignment{64};
+  size_t bytes_ = 0;
+  std::unique_ptr<std::byte, std::function<void(std::byte*)>> data_;
+};
+
+}  // namespace shardproof

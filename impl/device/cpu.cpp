@@ -1,0 +1,48 @@
+#include <cstring>
+
+#include "impl/device/device.h"
+#include "kernels/cpu/kernels.h"
+
+namespace shardproof {
+namespace {
+
+class CpuEvent : public Event {};
+
+class CpuQueue : public Queue {
+ public:
+  std::shared_ptr<Event> record() override { return std::make_shared<CpuEvent>(); }
+  void wait(const Event&) override {}
+  void finish() override {}
+};
+
+class CpuDevice : public Device {
+ public:
+  std::string name() const override { return "cpu"; }
+  bool is_host() const override { return true; }
+  Buffer allocate(size_t bytes) override { return Buffer(bytes); }
+  std::unique_ptr<Queue> queue() override { return std::make_unique<CpuQueue>(); }
+  void copy_from_host(Queue&, void* to, const void* from, size_t bytes) override {
+    if (bytes) std::memcpy(to, from, bytes);
+  }
+  void copy_to_host(Queue&, void* to, const void* from, size_t bytes) override {
+    if (bytes) std::memcpy(to, from, bytes);
+  }
+  bool multiplies(Element c, Element a, Element b) const override {
+    return a == b && b == c && (c == Element::f32 || c == Element::f64);
+  }
+  Launch prepare(const KernelOp& op) override {
+    return std::visit(
+        [](const auto& kernel) -> Launch {
+          return [kernel](Queue&, void* out, const void* const* inputs) {
+            cpu::run(kernel, out, inputs);
+          };
+        },
+        op);
+  }
+};
+
+}  // namespace
+
+std::shared_ptr<Device> cpu_device() { return std::make_shared<CpuDevice>(); }
+
+}  // namespace shardproof

@@ -1,0 +1,64 @@
+#pragma once
+// What computes: memory, queues of work, and kernels for the ops of kernels/ops.h.
+#include <functional>
+#include <memory>
+#include <stdexcept>
+#include <string>
+
+#include "impl/device/buffer.h"
+#include "kernels/ops.h"
+
+namespace shardproof {
+
+/// A fault of a device or of data that a kernel met: it names the device and gives the library's
+/// message.
+class DeviceError : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
+};
+
+/// A point in a queue's work.
+class Event {
+ public:
+  virtual ~Event() = default;
+};
+
+/// A line of work of a device: what is given to it is done in order, at once or later.
+class Queue {
+ public:
+  virtual ~Queue() = default;
+  /// The work given so far. The event may be waited for, as often as wanted, while it exists.
+  virtual std::shared_ptr<Event> record() = 0;
+  /// What is given from now on comes after the event, which is of any queue of this device.
+  virtual void wait(const Event& event) = 0;
+  /// Returns when all that was given is done. Throws DeviceError for what went wrong in it.
+  virtual void finish() = 0;
+  /// Names the launches that follow in errors of finish().
+  virtual void set_place(const std::string*) {}
+};
+
+/// An op for arrays of one shape, ready to run: out and inputs are memory of the device.
+using Launch = std::function<void(Queue&, void* out, const void* const* inputs)>;
+
+class Device {
+ public:
+  virtual ~Device() = default;
+  virtual std::string name() const = 0;  ///< "cpu", "cuda:0 NVIDIA H200", "rehearsal"
+  /// Whether its memory is the host's, and its work is done when it is given.
+  virtual bool is_host() const { return false; }
+  virtual Buffer allocate(size_t bytes) = 0;
+  virtual std::unique_ptr<Queue> queue() = 0;
+  /// After what the queue was given before; returns when `from` may be changed.
+  virtual void copy_from_host(Queue& queue, void* to, const void* from, size_t bytes) = 0;
+  /// Finishes the queue.
+  virtual void copy_to_host(Queue& queue, void* to, const void* from, size_t bytes) = 0;
+  /// Whether it has matrix products of such entries (c, a, b) without a conversion.
+  virtual bool multiplies(Element c, Element a, Element b) const = 0;
+  /// Throws DeviceError where it has no kernel for the op.
+  virtual Launch prepare(const KernelOp& op) = 0;
+};
+
+/// This processor, in the thread that calls.
+std::shared_ptr<Device> cpu_device();
+
+}  // namespace shardproof

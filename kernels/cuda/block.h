@@ -1,0 +1,98 @@
+#pragma once
+// A block of threads as kernels are written here: phases between barriers. In a phase each thread
+// does its part without the others; what a thread keeps from one phase to the next is PerThread,
+// what threads share is in shared memory.
+#include <cstddef>
+#include <cstdint>
+#ifndef SHARDPROOF_ON_GPU
+#include <vector>
+#endif
+
+#include "kernels/cuda/machine.h"
+
+namespace shardproof::SHARDPROOF_MACHINE {
+
+constexpr int warp_threads = 32;
+constexpr int most_threads = 1024;
+
+#ifdef SHARDPROOF_ON_GPU
+
+/// A register of each thread.
+template <class T>
+class PerThread {
+ public:
+  __device__ T& operator[](int) { return value_; }
+  __device__ const T& operator[](int) const { return value_; }
+
+ private:
+  T value_;
+};
+
+class Block {
+ public:
+  __device__ int64_t index() const { return blockIdx.x; }
+  __device__ int64_t blocks() const { return gridDim.x; }
+  __device__ int threads() const { return blockDim.x; }
+
+  /// A phase: body(thread) for every thread of the block, then a barrier.
+  template <class Body>
+  __device__ void each(Body body) {
+    body(static_cast<int>(threadIdx.x));
+    __syncthreads();
+  }
+  /// A phase without its barrier: what follows reads nothing that other threads write in it.
+  template <class Body>
+  __device__ void each_alone(Body body) {
+    body(static_cast<int>(threadIdx.x));
+  }
+
+  /// The block's shared memory from byte `offset` on; the launch says how much there is.
+  template <class T>
+  __device__ T* shared(size_t offset = 0) {
+    extern __shared__ __align__(128) unsigned char shared_bytes[];
+    return reinterpret_cast<T*>(shared_bytes + offset);
+  }
+};
+
+#else
+
+template <class T>
+class PerThread {
+ public:
+  T& operator[](int thread) { return values_[thread]; }
+  const T& operator[](int thread) const { return values_[thread]; }
+
+ private:
+  std::vector<T> values_ = std::vector<T>(most_threads);
+};
+
+class Block {
+ public:
+  Block(int64_t index, int64_t blocks, int threads, unsigned char* shared)
+      : index_(index), blocks_(blocks), threads_(threads), shared_(shared) {}
+  int64_t index() const { return index_; }
+  int64_t blocks() const { return blocks_; }
+  int threads() const { return threads_; }
+
+  template <class Body>
+  void each(Body body) {
+    for (int thread = 0; thread < threads_; ++thread) body(thread);
+  }
+  template <class Body>
+  void each_alone(Body body) {
+    each(body);
+  }
+  template <class T>
+  T* shared(size_t offset = 0) {
+    return reinterpret_cast<T*>(shared_ + offset);
+  }
+
+ private:
+  int64_t index_, blocks_;
+  int threads_;
+  unsigned char* shared_;
+};
+
+#endif
+
+}  // namespace shardproof::SHARDPROOF_MACHINE

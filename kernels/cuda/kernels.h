@@ -1,0 +1,33 @@
+#pragma once
+// The ops of kernels/ops.h as CUDA kernels. Pointers are the device's; a launch returns before its
+// kernel has run. Compiled twice: by nvcc as shardproof::cuda, and by the host's compiler as
+// shardproof::rehearsal (machine.h).
+#include "kernels/cuda/stream.h"
+#include "kernels/ops.h"
+
+namespace shardproof::SHARDPROOF_MACHINE {
+
+// copy.cu
+void run(const Stream& stream, const Copy& op, void* out, const void* const* inputs);
+void run(const Stream& stream, const Zero& op, void* out, const void* const* inputs);
+void run(const Stream& stream, const Roll& op, void* out, const void* const* inputs);
+// create.cu
+void run(const Stream& stream, const Iota& op, void* out, const void* const* inputs);
+void run(const Stream& stream, const Random& op, void* out, const void* const* inputs);
+// indexing.cu
+void run(const Stream& stream, const Index& op, void* out, const void* const* inputs);
+/// The sum is formed in the order of the loops: the same bits in every run.
+void run(const Stream& stream, const IndexAdd& op, void* out, const void* const* inputs);
+// order.cu
+void run(const Stream& stream, const Ordered& op, void* out, const void* const* inputs);
+/// pointwise.cu: one kernel for every chain, which it reads. (generate.h writes one of its own for
+/// each.)
+void run(const Stream& stream, const Pointwise& op, void* out, const void* const* inputs);
+/// reduce.cu. Sums are formed in double, in an order that depends on the op alone.
+/// depends on the op alone.
+void run(const Stream& stream, const Reduce& op, void* out, const void* const* inputs);
+/// reduce_ranks.cu. out[i] = sources[0][i] + sources[1][i] + ..: kernels/cpu/reduce_ranks.h.
+void reduce_ranks(const Stream& stream, Element element, Reduction reduction,
+                  const void* const* sources, int n, void* out, size_t count);
+
+}  // namespace shardproof::SHARDPROOF_MACHINE

@@ -1,0 +1,54 @@
+#pragma once
+// How a kernel is started: a kernel is a struct of its arguments whose operator() takes a Block.
+#include "kernels/cuda/block.h"
+#include "kernels/cuda/stream.h"
+
+#ifdef SHARDPROOF_ON_GPU
+#include <cuda_runtime.h>
+
+#include <stdexcept>
+#include <string>
+#endif
+
+namespace shardproof::SHARDPROOF_MACHINE {
+
+#ifdef SHARDPROOF_ON_GPU
+
+template <class Kernel, int threads>
+__global__ void __launch_bounds__(threads) run_kernel(const __grid_constant__ Kernel kernel) {
+  Block block;
+  kernel(block);
+}
+
+/// Throws std::runtime_error with CUDA's message where the launch is refused; nothing where there
+/// are no blocks.
+template <int threads, class Kernel>
+void launch(const Stream& stream, int64_t blocks, const Kernel& kernel, size_t shared_bytes = 0) {
+  if (blocks == 0) return;
+  if (shared_bytes > 48 << 10)
+    cudaFuncSetAttribute(run_kernel<Kernel, threads>, cudaFuncAttributeMaxDynamicSharedMemorySize,
+                         static_cast<int>(shared_bytes));
+  run_kernel<Kernel, threads>
+      <<<static_cast<unsigned>(blocks), threads, shared_bytes, stream.handle>>>(kernel);
+  if (const cudaError_t error = cudaGetLastError(); error != cudaSuccess)
+    throw std::runtime_error(std::string("a kernel cannot be launched: ") +
+                             cudaGetErrorString(error));
+}
+
+#else
+
+template <int threads, class Kernel>
+void launch(const Stream&, int64_t blocks, const Kernel& kernel, size_t shared_bytes = 0) {
+  struct alignas(128) Line {
+    unsigned char bytes[128];
+  };
+  std::vector<Line> shared(shared_bytes / sizeof(Line) + 1);
+  for (int64_t index = 0; index < blocks; ++index) {
+    Block block(index, blocks, threads, shared[0].bytes);
+    kernel(block);
+  }
+}
+
+#endif
+
+}  // namespace shardproof::SHARDPROOF_MACHINE

@@ -1,0 +1,34 @@
+#pragma once
+// What a kernel of a device finds wrong in its data. It cannot throw: it leaves a word, and the
+// host looks when the work has ended.
+#include <cstdint>
+#include <string>
+
+namespace shardproof {
+
+/// The first fault of a queue, in memory that kernels and host both see; `taken` is 0 until there
+/// is one.
+struct Fault {
+  enum Kind : uint32_t { none, index, part, division };
+  uint32_t taken = 0;
+  uint32_t kind = none;
+  int64_t step = 0;   ///< which launch: Stream::step
+  int64_t value = 0;  ///< the index, or the first entry of the part
+  int64_t extent = 0;
+};
+
+/// "index 12 of 10 entries"
+inline std::string text(const Fault& fault) {
+  const std::string value = std::to_string(fault.value), extent = std::to_string(fault.extent);
+  switch (fault.kind) {
+    case Fault::index:
+      return "index " + value + " of " + extent + " entries";
+    case Fault::part:
+      return "a part from entry " + value + " on of " + extent + " entries";
+    case Fault::division:
+      return "an integer is divided by 0";
+  }
+  return "no fault";
+}
+
+}  // namespace shardproof

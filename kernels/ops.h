@@ -1,0 +1,200 @@
+#pragma once
+// What a device is asked to compute, as data: each op is a small struct for arrays of one shape.
+// Its operands are one output and inputs, in the order that is said here; kernels/<device>/
+// computes them.
+#include <array>
+#include <optional>
+#include <string>
+#include <variant>
+
+#include "kernels/element.h"
+#include "kernels/nest.h"
+
+namespace shardproof {
+
+// --- moving entries ---
+
+/// A part of `count` entries of a dim of `extent`, from an entry on that is data: the last input of
+/// the op, of `element`. It moves operand `operand` (0: the output) by `stride` for each entry.
+struct Moving {
+  size_t operand = 1;
+  Element element = Element::i32;
+  int64_t count = 1, extent = 0, stride = 0;
+};
+
+/// (x): out = x over the nest (operand 0: out, 1: x), entries of 1, 2, 4 or 8 bytes.
+struct Copy {
+  Nest nest;
+  size_t bytes = 4;
+  std::optional<Moving> moving = {};
+};
+
+/// (): `bytes` zero bytes: 0, 0.0 and false alike.
+struct Zero {
+  size_t bytes = 0;
+};
+
+/// (x, by): entry i of loop `dim` is entry (i - by) mod n of x; `by` is of element `by`. The nest
+/// is not coalesced.
+struct Roll {
+  Nest nest;
+  size_t dim = 0, bytes = 4;
+  Element by = Element::i32;
+};
+
+// --- tensors made from nothing or from a key ---
+
+/// (): out = first + the index of loop `dim`; row-major over the extents.
+struct Iota {
+  std::vector<int64_t> extents;
+  size_t dim = 0;
+  int64_t first = 0;
+  Element element = Element::i32;
+};
+
+enum class RandomFn : uint8_t { uniform, normal };
+
+/// (key): out = a function of the key and the global index `first` + nest (operand 0: out, 1: the
+/// index), so the same on every mesh: kernels/philox.h.
+struct Random {
+  Nest nest;
+  RandomFn fn = RandomFn::uniform;
+  int64_t first = 0;
+  Element element = Element::f32;
+};
+
+// --- indices that are data ---
+
+/// The part of an indexed dim that is here. `partial`: what lies beyond it is another rank's.
+struct IndexWindow {
+  int64_t first = 0, extent = 0;
+  int64_t stride = 0;  ///< of the dim, in the table or the sum
+  bool partial = false;
+};
+
+/// (table, ids): out = table[.., ids, ..] over the nest (operand 0: out, 1: table, 2: ids, i32 or
+/// u32); 0 for another rank's entries. An id without an entry is a fault.
+struct Index {
+  Nest nest;
+  IndexWindow window;
+  Element element = Element::f32, ids = Element::i32;
+};
+
+/// (ids, x): out = zeros of `count` entries, then out[.., ids, ..] += x over the nest (operand 0:
+/// out, 1: ids, 2: x), in the order of the loops. Floats of the sum are f64 or f32.
+struct IndexAdd {
+  Nest nest;
+  IndexWindow window;
+  int64_t count = 0;
+  Element sum = Element::f32, ids = Element::i32, x = Element::f32;
+};
+
+// --- ops along one whole dim that depend on the order of its entries ---
+
+/// argsort: i32 positions, ascending; largest: the k largest, descending; largest_at: their i32
+/// positions. Ties: the lowest index first.
+enum class OrderedFn : uint8_t { cumsum, argsort, largest, largest_at };
+
+/// (x): one line per index of `lines` (operand 0: out, 1: x); along the line, strides and extents
+/// of their own.
+struct Ordered {
+  OrderedFn fn = OrderedFn::cumsum;
+  Nest lines;
+  int64_t entries = 0;  ///< of x's lines
+  int64_t x_stride = 0, to_stride = 0;
+  int64_t k = 0;
+  Element element = Element::f32;  ///< of x
+};
+
+// --- arithmetic ---
+
+enum class PointwiseFn : uint8_t {
+  constant,
+  neg,
+  logical_not,
+  exp,
+  log,
+  sqrt,
+  rsqrt,
+  tanh,
+  erf,
+  sin,
+  cos,
+  abs,
+  floor,
+  add,
+  sub,
+  mul,
+  div,
+  floordiv,
+  mod,
+  eq,
+  ne,
+  lt,
+  gt,
+  le,
+  ge,
+  logical_and,
+  logical_or,
+  maximum,
+  minimum,
+  pow,
+  where,       ///< (c, a, b)
+  to_real,     ///< of an integer
+  to_integer,  ///< of a real, cut off
+  to_boolean,  ///< is it not 0
+  round_f32,   ///< to the nearest f32
+  round_bf16,  ///< to the nearest bf16
+  fold,        ///< (key, n): the key of philox_fold
+  fold_tag,    ///< (key): the key for the step's tag
+};
+
+/// One op on registers. Inputs are registers 0 .. n-1, step i writes register n + i. `real`: its
+/// arguments are floats (where: a and b), otherwise integers.
+struct PointwiseStep {
+  PointwiseFn fn;
+  bool real = true;
+  std::vector<size_t> arguments;
+  double value = 0;  ///< constant
+  std::string tag;   ///< fold_tag
+};
+
+/// (inputs): out = a chain of ops in one pass over memory, over the nest (operand 0: out, then the
+/// inputs). An integer divided by 0 is a fault.
+struct Pointwise {
+  std::vector<Element> inputs;
+  std::vector<PointwiseStep> steps;  ///< the last register is the result
+  Element output = Element::f32;
+  bool f64 = false;  ///< floats are computed in double, otherwise in float
+  Nest nest;
+};
+
+/// (inputs): out[kept] = reduction over `reduced` of the product of the inputs. Sums are rounded
+/// once, at the end. A maximum of nothing is -infinity, or the least integer.
+struct Reduce {
+  Reduction fn = Reduction::sum;
+  Nest kept;     ///< operand 0: the result, then the inputs
+  Nest reduced;  ///< operand k: input k
+  std::vector<Element> inputs;
+  Element output = Element::f32;
+};
+
+/// A matrix in memory: entry (i, j) is at i * row + j * column. One of the two strides is 1, or its
+/// extent is.
+struct MatrixStrides {
+  int64_t row = 0, column = 0;
+};
+
+/// (a, b): c[i, j] = sum over p of a[i, p] b[p, j] for each of the batch; sums in f32, f64 where c
+/// is.
+struct Matmul {
+  int64_t m = 1, n = 1, k = 1;
+  MatrixStrides a, b, c;
+  Nest batch;  ///< operand 0: c, 1: a, 2: b
+  std::array<Element, 3> elements{Element::f32, Element::f32, Element::f32};  ///< c, a, b
+};
+
+using KernelOp = std::variant<Copy, Zero, Roll, Iota, Random, Index, IndexAdd, Ordered, Pointwise,
+                              Reduce, Matmul>;
+
+}  // namespace shardproof
