@@ -10,6 +10,8 @@
 
 namespace shardproof {
 
+class Queue;  // impl/device/device.h
+
 /// A fault of the environment or a disagreement of ranks: it names the rank, the op and the reason.
 class CommError : public std::runtime_error {
  public:
@@ -74,6 +76,10 @@ class Communicator {
   virtual void check_calls(bool) {}
   /// Whether calls are compared before they are made, at a cost.
   virtual bool checks_calls() const { return false; }
+
+  /// Of a device: the collectives that follow are given to this queue, and their buffers are the
+  /// device's. On the host a collective returns when it is done.
+  virtual void use(Queue&) {}
 
   /// Whether calls may come from any thread of the rank, one at a time.
   virtual bool any_thread() const { return true; }

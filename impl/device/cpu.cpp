@@ -33,8 +33,8 @@ class CpuDevice : public Device {
   Launch prepare(const KernelOp& op) override {
     return std::visit(
         [](const auto& kernel) -> Launch {
-          return [kernel](Queue&, void* out, const void* const* inputs) {
-            cpu::run(kernel, out, inputs);
+          return [kernel](Queue&, void* const* outputs, const void* const* inputs) {
+            cpu::run(kernel, outputs[0], inputs);
           };
         },
         op);

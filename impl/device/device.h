@@ -37,8 +37,8 @@ class Queue {
   virtual void set_place(const std::string*) {}
 };
 
-/// An op for arrays of one shape, ready to run: out and inputs are memory of the device.
-using Launch = std::function<void(Queue&, void* out, const void* const* inputs)>;
+/// An op for arrays of one shape, ready to run: outputs and inputs are memory of the device.
+using Launch = std::function<void(Queue&, void* const* outputs, const void* const* inputs)>;
 
 class Device {
  public:
