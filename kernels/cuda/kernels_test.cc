@@ -4,23 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cstdlib>
-#include <cstring>
 
-#include "kernels/cuda/laws/laws.h"
+#include "kernels/cuda/laws/host_machine.h"
 
 namespace shardproof::laws {
 namespace {
 
 KernelMachine rehearsal_machine(bool scratch) {
-  KernelMachine machine;
-  machine.allocate = [](size_t bytes) {
-    return std::aligned_alloc(256, (bytes + 255) / 256 * 256);
-  };
-  machine.release = [](void* memory) { std::free(memory); };
-  machine.to_machine = machine.from_machine = [](void* to, const void* from, size_t bytes) {
-    std::memcpy(to, from, bytes);
-  };
-  machine.run = [scratch](const KernelOp& op, void* out, const void* const* inputs) {
+  return host_machine([scratch](const KernelOp& op, void* out, const void* const* inputs) {
     Fault fault;
     static std::vector<double> room(rehearsal::scratch_bytes / sizeof(double));
     const rehearsal::Stream stream{nullptr, &fault, 7, scratch ? room.data() : nullptr};
@@ -31,8 +22,7 @@ KernelMachine rehearsal_machine(bool scratch) {
         },
         op);
     return fault;
-  };
-  return machine;
+  });
 }
 
 class EachOp : public testing::TestWithParam<OpKind> {};
