@@ -8,7 +8,7 @@
 #include <vector>
 #endif
 
-#include "kernels/cuda/machine.h"
+#include "kernels/machine.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
 
