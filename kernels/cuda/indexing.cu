@@ -46,6 +46,7 @@ struct IndexKernel {
 /// How entries of x are read, as a sum of T: as one element, or as any.
 template <class T, Element E>
 struct ReadOne {
+  static constexpr int at_once = 4;  ///< terms that are read before the first is added
   const void* x;
   SHARDPROOF_DEVICE T operator()(int64_t at) const {
     return static_cast<T>(load_real<T>(E, x, at));
@@ -53,6 +54,7 @@ struct ReadOne {
 };
 template <class T>
 struct ReadAny {
+  static constexpr int at_once = 1;
   const void* x;
   Element element;
   SHARDPROOF_DEVICE T operator()(int64_t at) const {
@@ -61,7 +63,7 @@ struct ReadAny {
   }
 };
 
-constexpr int columns_per_thread = 4, terms_at_once = 4;
+constexpr int columns_per_thread = 4;
 
 /// Columns of one row that one thread adds up: where they are in x.
 template <class T>
@@ -134,15 +136,16 @@ struct IndexAddKernel {
     return result;
   }
 
-  /// The terms whose bits are set, from `begin` on; some are read before the first is added.
+  /// The terms whose bits are set, from `begin` on.
   SHARDPROOF_DEVICE void add_terms(Columns<T>& to, const uint32_t* words, int n, int64_t begin,
                                    int64_t x_at) const {
+    constexpr int at_once = Read::at_once;
     for (int w = 0; w < n; ++w)
       for (uint32_t word = words[w]; word != 0;) {
-        T entries[terms_at_once][columns_per_thread] = {};
-        bool there[terms_at_once];
-        SHARDPROOF_UNROLL(terms_at_once)
-        for (int t = 0; t < terms_at_once; ++t) {
+        T entries[at_once][columns_per_thread] = {};
+        bool there[at_once];
+        SHARDPROOF_UNROLL(at_once)
+        for (int t = 0; t < at_once; ++t) {
           there[t] = word != 0;
           if (!there[t]) continue;
           int64_t at[2];
@@ -152,8 +155,8 @@ struct IndexAddKernel {
           for (int c = 0; c < columns_per_thread; ++c)
             if (to.mine[c]) entries[t][c] = read(x_at + at[1] + to.x[c]);
         }
-        SHARDPROOF_UNROLL(terms_at_once)
-        for (int t = 0; t < terms_at_once; ++t) {
+        SHARDPROOF_UNROLL(at_once)
+        for (int t = 0; t < at_once; ++t) {
           SHARDPROOF_UNROLL(columns_per_thread)
           for (int c = 0; c < columns_per_thread; ++c)
             if (there[t] && to.mine[c]) to.sum[c] += entries[t][c];
