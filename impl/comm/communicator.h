@@ -80,6 +80,8 @@ class Communicator {
   /// Of a device: the collectives that follow are given to this queue, and their buffers are the
   /// device's. On the host a collective returns when it is done.
   virtual void use(Queue&) {}
+  /// Whether what it gives to a queue may be recorded (Device::record) and done again.
+  virtual bool can_record() const { return false; }
 
   /// Whether calls may come from any thread of the rank, one at a time.
   virtual bool any_thread() const { return true; }

@@ -38,6 +38,7 @@ class Forwarding : public Communicator {
   }
   void check_calls(bool on) override { inner_.check_calls(on); }
   bool checks_calls() const override { return inner_.checks_calls(); }
+  bool can_record() const override { return inner_.can_record(); }
   void use(Queue& queue) override { inner_.use(queue); }
   bool any_thread() const override { return inner_.any_thread(); }
   void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
