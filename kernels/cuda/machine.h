@@ -7,9 +7,13 @@
 #define SHARDPROOF_ON_GPU 1
 #define SHARDPROOF_HD __host__ __device__
 #define SHARDPROOF_DEVICE __device__
+#ifndef SHARDPROOF_MACHINE  // host code that calls the kernels of one machine says which
 #define SHARDPROOF_MACHINE cuda
+#endif
 #else
 #define SHARDPROOF_HD
 #define SHARDPROOF_DEVICE
+#ifndef SHARDPROOF_MACHINE
 #define SHARDPROOF_MACHINE rehearsal
+#endif
 #endif
