@@ -47,10 +47,6 @@ void ThreadRank::fail(const std::string& reason) noexcept {
   world_.fail(rank_, said_by(rank_, reason));
 }
 
-void ThreadRank::throw_if_failed() {
-  if (world_.failed()) throw_fault();
-}
-
 void ThreadRank::agree(ThreadGroup& group) {
   ThreadMembers& members = group.members();
   const auto waits = [&] { world_.waits(rank_, members, group.calls()); };

@@ -40,12 +40,14 @@ class ThreadRank : public Communicator {
   int rank() const override { return rank_; }
   int size() const override { return world_.size(); }
   Group& group(const std::vector<int>& ranks) override;
+  void require_alive() override {
+    if (world_.failed()) throw_fault();
+  }
   void abort(const std::string& reason) noexcept override { fail(reason); }
   /// Ends all waiting, with this rank's name.
   void fail(const std::string& reason) noexcept;
 
  protected:
-  void throw_if_failed();
   /// After announce(): returns when all members have announced the same call. Until they pass
   /// `exit` their buffers are there.
   void agree(ThreadGroup& group);

@@ -85,7 +85,7 @@ template <class Move>
 void ThreadCommunicator::exchange(Group& group, const Call& call, const void* send, void* receive,
                                   const std::string& place, const Move& move) {
   ThreadGroup& own = static_cast<ThreadGroup&>(group);
-  throw_if_failed();
+  require_alive();
   announce(own, call, send, receive, place);
   agree(own);
   move(own);

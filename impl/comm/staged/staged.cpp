@@ -13,6 +13,8 @@ class Staged : public Communicator {
   Group& group(const std::vector<int>& ranks) override { return inner_.group(ranks); }
   void check_calls(bool on) override { inner_.check_calls(on); }
   bool checks_calls() const override { return inner_.checks_calls(); }
+  void prepare(const std::vector<std::vector<int>>& groups) override { inner_.prepare(groups); }
+  void require_alive() override { inner_.require_alive(); }
   bool any_thread() const override { return inner_.any_thread(); }
   void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
 
@@ -57,6 +59,7 @@ class Staged : public Communicator {
     move(from.data(), to.data());
     if (received) device_.copy_to_host(queue_, receive, to.data(), received);
     queue_.finish();  // before the buffers are freed: the others read `from`
+    inner_.require_alive();
   }
 
   Communicator& inner_;

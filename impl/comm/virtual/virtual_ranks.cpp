@@ -108,7 +108,7 @@ template <class Work>
 void VirtualRank::exchange(Group& group, const Call& call, const void* send, void* receive,
                            const std::string& place, const Work& parts) {
   ThreadGroup& own = static_cast<ThreadGroup&>(group);
-  throw_if_failed();
+  require_alive();
   Exchange exchange(own, *queue_);
   own.begin(call, place);
   exchange.post(send, receive);
