@@ -30,7 +30,7 @@ SHARDPROOF_HD constexpr size_t size_of(Element element) {
 }
 
 /// A float.
-constexpr bool is_real(Element element) {
+SHARDPROOF_HD constexpr bool is_real(Element element) {
   return element == Element::f64 || element == Element::f32 || element == Element::bf16;
 }
 

@@ -61,6 +61,12 @@ class Device {
   virtual void copy_from_host(Queue& queue, void* to, const void* from, size_t bytes) = 0;
   /// Finishes the queue.
   virtual void copy_to_host(Queue& queue, void* to, const void* from, size_t bytes) = 0;
+  /// Within the device, after what the queue was given before.
+  virtual void copy(Queue& queue, void* to, const void* from, size_t bytes) = 0;
+  /// Reductions over ranks whose arrays are all on this device: kernels/cpu/reduce_ranks.h. The
+  /// list of the sources may be changed when it returns.
+  virtual void reduce_ranks(Queue& queue, Element element, Reduction reduction,
+                            const void* const* sources, int n, void* out, size_t count) = 0;
   /// Whether it has matrix products of such entries (c, a, b) without a conversion.
   virtual bool multiplies(Element c, Element a, Element b) const = 0;
   /// What `work` gives to `queue`, and to queues that wait for it and that it waits for at the end,

@@ -62,6 +62,14 @@ class CudaDevice : public Device {
     queue.finish();
   }
 
+  void copy(Queue& queue, void* to, const void* from, size_t bytes) override {
+    move(queue, to, from, bytes, cudaMemcpyDeviceToDevice);
+  }
+  void reduce_ranks(Queue& queue, Element element, Reduction reduction, const void* const* sources,
+                    int n, void* out, size_t count) override {
+    cuda::reduce_ranks(static_cast<StreamQueue&>(queue).launch_on(), element, reduction, sources, n, out,
+                       count);
+  }
   bool multiplies(Element c, Element a, Element b) const override {
     if (a == Element::bf16 && b == a) return c == a || c == Element::f32;
     return a == b && b == c && (c == Element::f32 || c == Element::f64);

@@ -4,6 +4,7 @@
 #include <deque>
 #include <mutex>
 #include <random>
+#include <utility>
 
 #include "impl/device/rehearsal/matmul.h"
 #include "kernels/cuda/kernels.h"
@@ -145,6 +146,17 @@ class RehearsalDevice : public Device {
   void copy_to_host(Queue& queue, void* to, const void* from, size_t bytes) override {
     queue.finish();
     if (bytes) std::memcpy(to, from, bytes);
+  }
+  void copy(Queue& queue, void* to, const void* from, size_t bytes) override {
+    own(queue).give([=](const auto&) {
+      if (bytes) std::memcpy(to, from, bytes);
+    });
+  }
+  void reduce_ranks(Queue& queue, Element element, Reduction reduction, const void* const* sources,
+                    int n, void* out, size_t count) override {
+    own(queue).give([=, from = std::vector<const void*>(sources, sources + n)](const auto& stream) {
+      rehearsal::reduce_ranks(stream, element, reduction, from.data(), n, out, count);
+    });
   }
   bool multiplies(Element c, Element a, Element b) const override {
     if (a == Element::bf16 && b == a) return c == a || c == Element::f32;
