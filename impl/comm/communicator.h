@@ -85,6 +85,8 @@ class Communicator {
   /// Of a device: the collectives that follow are given to this queue, and their buffers are the
   /// device's. On the host a collective returns when it is done.
   virtual void use(Queue&) {}
+  /// Whether what it gives to a queue may be recorded (Device::record) and done again.
+  virtual bool can_record() const { return false; }
 
   /// Throws what has gone wrong since, in calls that a queue was given: it may have finished
   /// without their results.

@@ -41,8 +41,9 @@ class CpuDevice : public Device {
   Launch prepare(const KernelOp& op) override {
     return std::visit(
         [](const auto& kernel) -> Launch {
-          return [kernel](Queue&, void* const* outputs, const void* const* inputs) {
-            cpu::run(kernel, outputs[0], inputs);
+          return [kernel](Queue&, std::span<void* const> outputs,
+                          std::span<const void* const> inputs) {
+            cpu::run(kernel, outputs[0], inputs.data());
           };
         },
         op);
