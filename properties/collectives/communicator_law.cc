@@ -7,30 +7,18 @@
 #include <iostream>
 #include <map>
 
-#include "impl/comm/staged/staged.h"
 #include "impl/comm/threads.h"
-#include "impl/comm/virtual/virtual_ranks.h"
+#include "impl/device/rehearsal/rehearsal.h"
 #include "properties/collectives/drawn.h"
+#include "properties/collectives/on_device.h"
 
 namespace shardproof::properties {
 namespace {
-
-using Results = std::vector<Bytes>;  ///< by rank
 
 Results on_threads(const CollectiveCase& c) {
   Results results(world_of(c));
   run_on_threads(world_of(c), [&](Communicator& communicator) {
     results[communicator.rank()] = received(c, communicator);
-  });
-  return results;
-}
-
-/// The buffers are the device's.
-Results on(Device& device, const CollectiveCase& c) {
-  Results results(world_of(c));
-  run_on_virtual_ranks(device, world_of(c), [&](Communicator& communicator) {
-    const std::unique_ptr<Queue> queue = device.queue();
-    results[communicator.rank()] = received(c, *staged(communicator, device, *queue));
   });
   return results;
 }
@@ -64,7 +52,11 @@ void hold(const Run& run) {
 RC_GTEST_PROP(Threads, DoWhatTheCollectiveIs, ()) { hold(on_threads); }
 
 RC_GTEST_PROP(VirtualRanksOnTheCpu, DoWhatTheCollectiveIs, ()) {
-  hold([](const CollectiveCase& c) { return on(*cpu_device(), c); });
+  hold([](const CollectiveCase& c) { return on_device(*cpu_device(), c); });
+}
+
+RC_GTEST_PROP(VirtualRanksInRehearsal, DoWhatTheCollectiveIs, ()) {
+  hold([](const CollectiveCase& c) { return on_device(*rehearsal_device(c.seed), c); });
 }
 
 /// After the property, whose cases it counts.

@@ -5,17 +5,17 @@
 
 #include "impl/comm/communicator.h"
 #include "impl/comm/store/store.h"
-#include "impl/device/device.h"
-
-struct CUstream_st;
+#include "impl/device/cuda/cuda_device.h"
 
 namespace shardproof {
 
 /// A device that is a GPU: what NCCL needs of it.
 struct NcclDevice {
   Device& device;
-  int ordinal = 0;                                ///< CUDA's number of it in this process
-  std::function<CUstream_st*(Queue&)> stream_of;  ///< of a queue of the device
+  int ordinal = 0;  ///< CUDA's number of it in this process
+  std::function<CUstream_st*(Queue&)> stream_of = [](Queue& queue) {
+    return static_cast<CudaQueue&>(queue).stream();
+  };
 };
 
 struct NcclOptions {
