@@ -91,13 +91,72 @@ struct SumSquares {
   }
 };
 
-using FusedOp = std::variant<RmsNorm, RmsNormGrad, LayerNorm, LayerNormGrad, Softmax, SoftmaxGrad,
-                             CrossEntropy, CrossEntropyGrad, Rope, AdamW, SumSquares>;
+// --- attention ---
+
+/// Where an operand of attention has its vectors, in entries: what the batch's dims, the position
+/// and the group move. The entries of a vector are neighbours.
+struct HeadStrides {
+  int64_t batch[3] = {}, position = 0, group = 0;
+};
+struct MaskStrides {
+  int64_t batch[3] = {}, query = 0, group = 0, key = 0;
+};
+
+/// `group` queries at each of `queries` positions see `keys` keys; one mask for all of them, whose
+/// strides may be 0. `element`: of q, k, v and o, f32 or bf16.
+struct AttentionShape {
+  int64_t batch[3] = {1, 1, 1};
+  int64_t queries = 0, keys = 0, group = 1, width = 0;
+  Element element = Element::f32;
+  HeadStrides q, k, v;
+  MaskStrides mask;
+  Scalar scale;
+
+  constexpr int64_t batches() const { return batch[0] * batch[1] * batch[2]; }
+  constexpr int64_t rows() const { return queries * group; }  ///< of one of the batch: position, group
+  bool fits() const { return width > 0 && width <= (element == Element::bf16 ? 256 : 128); }
+  /// What is known of the mask, a byte for each tile of rows and keys.
+  static constexpr int64_t tile = 64;
+  constexpr int64_t row_tiles() const { return (rows() + tile - 1) / tile; }
+  constexpr int64_t key_tiles() const { return (keys + tile - 1) / tile; }
+  int64_t mask_batches() const {
+    int64_t count = 1;
+    for (int d = 0; d < 3; ++d) count *= mask.batch[d] != 0 ? batch[d] : 1;
+    return count;
+  }
+  size_t state_bytes() const {
+    return static_cast<size_t>(mask_batches() * row_tiles() * key_tiles());
+  }
+  /// f32[batches, rows, 2]: of each row its largest logit m, and the sum of exp(logit - m).
+  size_t mass_bytes() const { return static_cast<size_t>(batches() * rows()) * 2 * sizeof(float); }
+};
+
+/// (q, k, v, mask: u8) -> (o; masses, as AttentionShape::mass_bytes; scratch)
+struct Attention : AttentionShape {
+  HeadStrides o;
+};
+
+/// (g, q, k, v, mask, [o, masses]) -> (g_q, g_k, g_v; scratch): with what Attention made of the
+/// same operands, or without.
+struct AttentionGrad : AttentionShape {
+  bool after_forward = false;
+  HeadStrides g, o, g_q, g_k, g_v;
+};
+
+using FusedOp =
+    std::variant<RmsNorm, RmsNormGrad, LayerNorm, LayerNormGrad, Softmax, SoftmaxGrad, CrossEntropy,
+                 CrossEntropyGrad, Rope, AdamW, SumSquares, Attention, AttentionGrad>;
 
 /// Bytes of each scratch output, behind those that the op names.
 inline std::vector<size_t> scratch_bytes(const FusedOp& op) {
   if (const auto* sum = std::get_if<SumSquares>(&op))
     return {static_cast<size_t>(sum->blocks()) * sizeof(double)};
+  if (const auto* attention = std::get_if<Attention>(&op)) 
+    return {attention->mass_bytes(), attention->state_bytes()};
+  if (const auto* grad = std::get_if<AttentionGrad>(&op)) {
+    const size_t masses = grad->after_forward ? 0 : grad->mass_bytes();
+    return {grad->state_bytes(), grad->mass_bytes() / 2, masses};
+  }
   return {};
 }
 

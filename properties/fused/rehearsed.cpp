@@ -137,12 +137,11 @@ std::vector<std::vector<double>> Rehearsed::run(const FusedOp& op) const {
 
 // A thousandth of what moves a bit is enough to see what is moved, and is linear. The results
 // themselves are rounded, and less than the least f32 is nothing.
-std::vector<double> Rehearsed::bounds(const std::vector<oracle::Tensor>& wanted,
-                                      double unit) const {
-  constexpr double small = 0x1p-30, least = 0x1p-120;
+std::vector<double> Rehearsed::bounds(const std::vector<oracle::Tensor>& wanted) const {
+  constexpr double unit = 0x1p-24, bf16_unit = 0x1p-9, small = 0x1p-30, least = 0x1p-120;
   std::vector<double> bounds;
   for (size_t r = 0; r < wanted.size(); ++r) {
-    const double rounding = function().results.at(r).dtype == Dtype::bf16 ? 0x1p-9 : unit;
+    const double rounding = function().results.at(r).dtype == Dtype::bf16 ? bf16_unit : unit;
     bounds.push_back(2 * rounding * largest(wanted[r]) + least);
   }
   for (unsigned seed = 1; seed <= evaluations; ++seed) {
@@ -151,13 +150,22 @@ std::vector<double> Rehearsed::bounds(const std::vector<oracle::Tensor>& wanted,
     for (size_t r = 0; r < wanted.size(); ++r)
       bounds[r] = std::max(bounds[r], safety * unit / small * farthest(moved.at(r), wanted[r]));
   }
+  const std::vector<oracle::Tensor> slack = this->slack();
+  for (size_t r = 0; r < slack.size(); ++r) bounds[r] += 2 * bf16_unit * largest(slack[r]);
   return bounds;
 }
 
-std::string Rehearsed::difference(const FusedOp& op, double unit) const {
+std::vector<oracle::Tensor> Rehearsed::slack() const {
+  for (size_t f = 0; f < function_; ++f)
+    if (program_.functions[f].name == "slack")
+      return oracle::evaluate(program_, f, sizes_, inputs_);
+  return {};
+}
+
+std::string Rehearsed::difference(const FusedOp& op) const {
   const std::vector<oracle::Tensor> wanted = this->wanted();
   const std::vector<std::vector<double>> got = run(op);
-  const std::vector<double> allowed = bounds(wanted, unit);
+  const std::vector<double> allowed = bounds(wanted);
   for (size_t r = 0; r < wanted.size(); ++r) {
     const std::string found = properties::difference(got.at(r), wanted[r].data, allowed.at(r));
     if (!found.empty()) return "result " + std::to_string(r) + ": " + found;

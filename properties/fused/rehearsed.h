@@ -27,16 +27,18 @@ class Rehearsed {
   /// The parameter is a scalar of the op: known, or left an input.
   Scalar scalar(size_t param, bool is_input);
 
-  /// Where the kernel is off the definition by more than rounding may do, which is measured at
-  /// `unit`, the roundoff of the arithmetic; empty where it is not.
-  std::string difference(const FusedOp& op, double unit = 0x1p-24) const;
+  /// Where the kernel is off the definition by more than rounding may do, measured at
+  /// the roundoff of f32; empty where it is not. A fn `slack` of the program with the same
+  /// parameters says for each result what is rounded to bf16 on the way to it.
+  std::string difference(const FusedOp& op) const;
   /// What the kernel makes: outputs in double, scratch left out.
   std::vector<std::vector<double>> run(const FusedOp& op) const;
   std::vector<oracle::Tensor> wanted() const;
 
  private:
   const ir::Function& function() const { return program_.functions.at(function_); }
-  std::vector<double> bounds(const std::vector<oracle::Tensor>& wanted, double unit) const;
+  std::vector<double> bounds(const std::vector<oracle::Tensor>& wanted) const;
+  std::vector<oracle::Tensor> slack() const;
 
   ir::Program program_;
   size_t function_ = 0;

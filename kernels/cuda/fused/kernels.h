@@ -24,6 +24,10 @@ void run(const Stream& stream, const Rope& op, Outputs outputs, Inputs inputs);
 void run(const Stream& stream, const AdamW& op, Outputs outputs, Inputs inputs);
 void run(const Stream& stream, const SumSquares& op, Outputs outputs, Inputs inputs);
 
+// attention.cu: never more of the logits than a tile. attention_grad.cu
+void run(const Stream& stream, const Attention& op, Outputs outputs, Inputs inputs);
+void run(const Stream& stream, const AttentionGrad& op, Outputs outputs, Inputs inputs);
+
 inline void run(const Stream& stream, const FusedOp& op, Outputs outputs, Inputs inputs) {
   std::visit([&](const auto& each) { run(stream, each, outputs, inputs); }, op);
 }
