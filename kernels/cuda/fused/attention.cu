@@ -28,33 +28,6 @@ struct AttentionKernel {
     Floats<2> largest, sum;
   };
 
-  /// The logits of keys first .. of the thread's rows; its largest with those.
-  SHARDPROOF_DEVICE void mask_logits(Block& block, const BatchIndex& batch, Logits& logits,
-                                     PerThread<Floats<2>>& largest, int first_row, int first,
-                                     bool masked) const {
-    const float scale = problem.scale.get();
-    block.each_alone([&](int thread) {
-      const int lane = thread % warp_threads;
-      SHARDPROOF_UNROLL
-      for (int entry = 0; entry < 4; ++entry) {
-        const int row = first_row + thread / warp_threads * 16 + fragment::c_row(lane, entry);
-        const uint8_t* mask = masked ? problem.mask_row(batch, row) : nullptr;
-        SHARDPROOF_UNROLL
-        for (int i = 0; i < tile / 8; ++i) {
-          const int key = first + i * 8 + fragment::c_column(lane, entry);
-          float x = logits[thread].at[i][entry] * scale;
-          if (key >= problem.keys)
-            x = -INFINITY;
-          else if (masked && !problem.allowed(mask, key))
-            x = masked_logit;
-          logits[thread].at[i][entry] = x;
-          largest[thread].at[entry / 2] = fmaxf(largest[thread].at[entry / 2], x);
-        }
-      }
-    });
-    join_lanes<4>(block, largest, Larger{});
-  }
-
   /// Logits become weights, and what was summed up so far is brought to the new largest one.
   SHARDPROOF_DEVICE void weigh(Block& block, Logits& logits, PerThread<Rows>& rows,
                                const PerThread<Floats<2>>& largest,
@@ -115,7 +88,8 @@ struct AttentionKernel {
         largest[thread] = rows[thread].largest;
       });
       Products<E>::template times_transposed<width>(block, logits, queries, keys);
-      mask_logits(block, batch, logits, largest, first_row, first, state == some);
+      mask_logits(block, problem, batch, logits, first_row, first, state == some);
+      largest_of(block, logits, largest);
       weigh(block, logits, rows, largest, sums);
       Products<E>::template times<width>(block, sums, logits, values, staging);
       meet(block);

@@ -146,6 +146,50 @@ SHARDPROOF_DEVICE void store_tile(Block& block, PerThread<Accumulator<tiles>>& s
   });
 }
 
+/// Products of queries first_row .. and keys first_key .. become logits: scaled and masked,
+/// -infinity beyond the last key.
+template <int tiles, class E>
+SHARDPROOF_DEVICE void mask_logits(Block& block, const AttentionProblem<E>& problem,
+                                   const BatchIndex& batch, PerThread<Accumulator<tiles>>& logits,
+                                   int first_row, int first_key, bool masked) {
+  const float scale = problem.scale.get();
+  block.each_alone([&](int thread) {
+    const int lane = thread % warp_threads;
+    SHARDPROOF_UNROLL
+    for (int entry = 0; entry < 4; ++entry) {
+      const int row = first_row + thread / warp_threads * 16 + fragment::c_row(lane, entry);
+      const uint8_t* mask = masked ? problem.mask_row(batch, row) : nullptr;
+      SHARDPROOF_UNROLL
+      for (int i = 0; i < tiles; ++i) {
+        const int key = first_key + i * 8 + fragment::c_column(lane, entry);
+        float& x = logits[thread].at[i][entry];
+        x *= scale;
+        if (key >= problem.keys)
+          x = -INFINITY;
+        else if (masked && !problem.allowed(mask, key))
+          x = masked_logit;
+      }
+    }
+  });
+}
+
+/// The largest logit of each of a thread's rows, with what it was before.
+template <int tiles>
+SHARDPROOF_DEVICE void largest_of(Block& block, const PerThread<Accumulator<tiles>>& logits,
+                                  PerThread<Floats<2>>& largest) {
+  block.each_alone([&](int thread) {
+    SHARDPROOF_UNROLL
+    for (int entry = 0; entry < 4; ++entry) {
+      SHARDPROOF_UNROLL
+      for (int i = 0; i < tiles; ++i) {
+        float& most = largest[thread].at[entry / 2];
+        most = fmaxf(most, logits[thread].at[i][entry]);
+      }
+    }
+  });
+  join_lanes<4>(block, largest, Larger{});
+}
+
 /// Waits for all threads: what was written to shared memory may be read, and the other way round.
 SHARDPROOF_DEVICE inline void meet(Block& block) {
   block.each([](int) {});
