@@ -139,5 +139,59 @@ RC_GTEST_PROP(FusedAttention, Forward, ()) {
   expect_same(fn, op);
 }
 
+std::string grad_text(const Drawn& drawn) {
+  const std::string e = drawn.element(), q = "B S G K D", k = "B T K D";
+  return dims_text + "fn slack" + params(drawn, "g q") +
+         " -> (s_q: f32[B S G K D], s_k s_v: f32[B T K D]) {\n"
+         " p = attention_probs(\"B S G K D, B T K D; S T G D\", f32(q), f32(k), mask, scale)\n"
+         " o = attention(\"B S G K D, B T K D, B T K D; S T G D\",\n"
+         "  f32(q), f32(k), abs(f32(v)), mask, scale)\n"
+         " d = einsum(\"B S G K D, B S G K D -> B K S G\", abs(f32(g)), o)\n"
+         " g_p = einsum(\"B S G K D, B T K D -> B K S T G\", f32(g), f32(v))\n"
+         " g_l = p * (abs(g_p) + d) * abs(scale)\n"
+         " s_q = einsum(\"B K S T G, B T K D -> B S G K D\", g_l, abs(f32(k)))\n"
+         " s_k = einsum(\"B K S T G, B S G K D -> B T K D\", g_l, abs(f32(q)))\n"
+         " s_v = einsum(\"B K S T G, B S G K D -> B T K D\", p, abs(f32(g)))\n"
+         " return s_q, s_k, s_v }\n"
+         "fn f" +
+         params(drawn, "g q") + " -> (g_q: " + e + "[" + q + "], g_k g_v: " + e + "[" + k +
+         "]) {\n"
+         " g_q, g_k, g_v = attention_grad(\"B S G K D, B S G K D, B T K D, B T K D; S T G D\",\n"
+         "  g, q, k, v, mask, scale)\n"
+         " return g_q, g_k, g_v }\n";
+}
+
+/// What Attention made of the same operands, as inputs of the gradient.
+void insert_forward(Rehearsed& fn, const Drawn& drawn, const AttentionShape& shape) {
+  Rehearsed forward(forward_text(drawn), drawn.sizes());
+  for (size_t i = 0; i < forward.params(); ++i) forward.input(i) = fn.input(i + 1);
+  Attention op;
+  static_cast<AttentionShape&>(op) = shape;
+  op.o = op.q;
+  op.scale = forward.scalar(4, false);
+  const Rehearsed::Made made = forward.run(op);
+  fn.insert(op.element, made.results.at(0));
+  fn.insert(Element::f32, made.scratch.at(0));
+}
+
+RC_GTEST_PROP(FusedAttention, Gradient, ()) {
+  const Drawn drawn;
+  std::string text = grad_text(drawn);
+  if (!drawn.bf16) text.replace(text.find("slack"), 5, "loose");
+  Rehearsed fn(text, drawn.sizes());
+  auto rng = drawn.rng;
+  fn.draw_floats(rng, drawn.magnitude);
+  draw_mask(fn, 4, drawn, rng);
+  draw_scale(fn, 5, drawn);
+  AttentionGrad op;
+  describe(op, drawn);
+  op.g = op.o = op.g_q = op.q;
+  op.g_k = op.g_v = op.k;
+  op.after_forward = *rc::gen::arbitrary<bool>();
+  if (op.after_forward) insert_forward(fn, drawn, op);
+  op.scale = fn.scalar(5, drawn.scale_is_input);
+  expect_same(fn, op);
+}
+
 }  // namespace
 }  // namespace shardproof::properties

@@ -2,6 +2,7 @@
 
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/number.h"
@@ -31,6 +32,9 @@ class Array {
   Array(Element element, size_t count)
       : element_(element), lines_(count * size_of(element) / 64 + 1) {
     count_ = count;
+  }
+  Array(Element element, const std::vector<double>& numbers) : Array(element, numbers.size()) {
+    for (size_t i = 0; i < numbers.size(); ++i) set(i, numbers[i]);
   }
   void* data() const { return const_cast<Line*>(lines_.data()); }
   void set(size_t i, double value) {
@@ -113,26 +117,31 @@ std::vector<oracle::Tensor> Rehearsed::wanted() const {
   return oracle::evaluate(program_, function_, sizes_, inputs_);
 }
 
-std::vector<std::vector<double>> Rehearsed::run(const FusedOp& op) const {
+Rehearsed::Made Rehearsed::run(const FusedOp& op) const {
   std::vector<Array> inputs, outputs;
+  const auto insert = [&] {
+    for (const auto& [element, numbers] : inserted_) inputs.emplace_back(element, numbers);
+  };
+  bool scalars = false;
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (known_[i]) continue;
-    inputs.emplace_back(element_in_memory(type(i).dtype), size(inputs_[i]));
-    for (size_t k = 0; k < size(inputs_[i]); ++k) inputs.back().set(k, inputs_[i].data[k]);
+    if (!std::exchange(scalars, inputs_[i].shape.empty()) && scalars) insert();
+    if (!known_[i]) inputs.emplace_back(element_in_memory(type(i).dtype), inputs_[i].data);
   }
   const size_t results = function().results.size();
   for (const Type& result : function().results)
-    outputs.emplace_back(element_in_memory(result.dtype),
-                         oracle::count(oracle::shape_of(program_, result, sizes_)));
-  for (size_t bytes : scratch_bytes(op)) outputs.emplace_back(Element::u8, bytes);
+    outputs.emplace_back(
+        element_in_memory(result.dtype),
+        static_cast<size_t>(oracle::count(oracle::shape_of(program_, result, sizes_))));
+  for (size_t bytes : scratch_bytes(op)) outputs.emplace_back(Element::f32, bytes / 4 + 1);
   std::vector<const void*> from;
   std::vector<void*> to;
   for (const Array& each : inputs) from.push_back(each.data());
   for (const Array& each : outputs) to.push_back(each.data());
   rehearsal::run({}, op, to.data(), from.data());
-  std::vector<std::vector<double>> got;
-  for (size_t r = 0; r < results; ++r) got.push_back(outputs[r].numbers());
-  return got;
+  Made made;
+  for (const Array& each : outputs)
+    (made.results.size() < results ? made.results : made.scratch).push_back(each.numbers());
+  return made;
 }
 
 // A thousandth of what moves a bit is enough to see what is moved, and is linear. The results
@@ -164,7 +173,7 @@ std::vector<oracle::Tensor> Rehearsed::slack() const {
 
 std::string Rehearsed::difference(const FusedOp& op) const {
   const std::vector<oracle::Tensor> wanted = this->wanted();
-  const std::vector<std::vector<double>> got = run(op);
+  const std::vector<std::vector<double>> got = run(op).results;
   const std::vector<double> allowed = bounds(wanted);
   for (size_t r = 0; r < wanted.size(); ++r) {
     const std::string found = properties::difference(got.at(r), wanted[r].data, allowed.at(r));

@@ -27,12 +27,19 @@ class Rehearsed {
   /// The parameter is a scalar of the op: known, or left an input.
   Scalar scalar(size_t param, bool is_input);
 
-  /// Where the kernel is off the definition by more than rounding may do, measured at
-  /// the roundoff of f32; empty where it is not. A fn `slack` of the program with the same
+  /// Where the kernel is off the definition by more than rounding may do, measured at the
+  /// roundoff of f32; empty where it is not. A fn `slack` of the program with the same
   /// parameters says for each result what is rounded to bf16 on the way to it.
   std::string difference(const FusedOp& op) const;
-  /// What the kernel makes: outputs in double, scratch left out.
-  std::vector<std::vector<double>> run(const FusedOp& op) const;
+  /// What the kernel makes: results in double; scratch as the f32 that it may hold.
+  struct Made {
+    std::vector<std::vector<double>> results, scratch;
+  };
+  Made run(const FusedOp& op) const;
+  /// An input of the op that is no parameter, behind those that have dims.
+  void insert(Element element, std::vector<double> numbers) {
+    inserted_.emplace_back(element, std::move(numbers));
+  }
   std::vector<oracle::Tensor> wanted() const;
 
  private:
@@ -45,6 +52,7 @@ class Rehearsed {
   oracle::Sizes sizes_;
   std::vector<oracle::Tensor> inputs_;
   std::vector<bool> known_;  ///< it is in the op, and no input
+  std::vector<std::pair<Element, std::vector<double>>> inserted_;
 };
 
 }  // namespace shardproof::properties
