@@ -1,14 +1,18 @@
 #pragma once
 // What an entry of an array is in memory. Kernels, communicators and plans all speak of it.
+#ifndef __CUDACC_RTC__
 #include <cstddef>
 #include <cstdint>
+#endif
+
+#include "kernels/cuda/machine.h"
 
 namespace shardproof {
 
 /// f64 f32 bf16: floats; i32 u32; u8: booleans, 0 or 1; u64: keys of randomness.
 enum class Element : uint8_t { f64, f32, bf16, i32, u32, u8, u64 };
 
-constexpr size_t size_of(Element element) {
+SHARDPROOF_HD constexpr size_t size_of(Element element) {
   switch (element) {
     case Element::f64:
     case Element::u64:
@@ -23,6 +27,11 @@ constexpr size_t size_of(Element element) {
       return 1;
   }
   return 0;
+}
+
+/// A float.
+SHARDPROOF_HD constexpr bool is_real(Element element) {
+  return element == Element::f64 || element == Element::f32 || element == Element::bf16;
 }
 
 constexpr const char* name_of(Element element) {

@@ -1,8 +1,10 @@
 #pragma once
 // What a kernel of a device finds wrong in its data. It cannot throw: it leaves a word, and the
 // host looks when the work has ended.
+#ifndef __CUDACC_RTC__  // NVRTC has neither
 #include <cstdint>
 #include <string>
+#endif
 
 namespace shardproof {
 
@@ -17,6 +19,7 @@ struct Fault {
   int64_t extent = 0;
 };
 
+#ifndef __CUDACC_RTC__
 /// "index 12 of 10 entries"
 inline std::string text(const Fault& fault) {
   const std::string value = std::to_string(fault.value), extent = std::to_string(fault.extent);
@@ -30,5 +33,6 @@ inline std::string text(const Fault& fault) {
   }
   return "no fault";
 }
+#endif
 
 }  // namespace shardproof

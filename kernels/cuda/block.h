@@ -46,6 +46,17 @@ class Block {
     body(static_cast<int>(threadIdx.x));
   }
 
+  /// A phase that asks: bit t % 32 of words[t / 32] is whether holds(t), for every thread t. True
+  /// where any does. `words` is shared memory; there are whole warps.
+  template <class Holds>
+  __device__ bool vote(uint32_t* words, Holds holds) {
+    const int thread = static_cast<int>(threadIdx.x);
+    const bool mine = holds(thread);
+    const uint32_t word = __ballot_sync(0xffffffffu, mine);
+    if (thread % warp_threads == 0) words[thread / warp_threads] = word;
+    return __syncthreads_or(mine) != 0;
+  }
+
   /// The block's shared memory from byte `offset` on; the launch says how much there is.
   template <class T>
   __device__ T* shared(size_t offset = 0) {
@@ -81,6 +92,17 @@ class Block {
   template <class Body>
   void each_alone(Body body) {
     each(body);
+  }
+  template <class Holds>
+  bool vote(uint32_t* words, Holds holds) {
+    uint32_t any = 0;
+    for (int first = 0; first < threads_; first += warp_threads) {
+      uint32_t word = 0;
+      for (int bit = 0; bit < warp_threads; ++bit)
+        word |= static_cast<uint32_t>(holds(first + bit)) << bit;
+      any |= words[first / warp_threads] = word;
+    }
+    return any != 0;
   }
   template <class T>
   T* shared(size_t offset = 0) {

@@ -51,4 +51,27 @@ void launch(const Stream&, int64_t blocks, const Kernel& kernel, size_t shared_b
 
 #endif
 
+constexpr int usual_threads = 256;
+
+/// Blocks of `threads` for `count` items, which each_of shares out.
+inline int64_t blocks_for(int64_t count, int threads = usual_threads) {
+  const int64_t blocks = (count + threads - 1) / threads, most = 1 << 16;
+  return blocks < most ? blocks : most;
+}
+
+/// body(i) for this block's part of 0 .. count - 1: neighbours go to neighbouring threads.
+template <class Body>
+SHARDPROOF_DEVICE void each_of(Block& block, int64_t count, Body body) {
+  block.each_alone([&](int thread) {
+    const int64_t step = block.blocks() * block.threads();
+    for (int64_t i = block.index() * block.threads() + thread; i < count; i += step) body(i);
+  });
+}
+
+/// The kernel for `count` items that it shares out by each_of.
+template <class Kernel>
+void launch_each(const Stream& stream, int64_t count, const Kernel& kernel) {
+  launch<usual_threads>(stream, blocks_for(count), kernel);
+}
+
 }  // namespace shardproof::SHARDPROOF_MACHINE

@@ -2,14 +2,30 @@
 // Two machines run the same kernels: a GPU, where nvcc compiles them, and this processor, where any
 // compiler does and a loop takes the place of each block's threads. The second is the rehearsal:
 // the same text, index for index and sum for sum, so that what a GPU will compute is held to its
-// definition on machines that have none.
+// definition on machines that have none. NVRTC, which has no system headers, compiles for a GPU.
+#ifdef __CUDACC_RTC__
+using int32_t = int;
+using int64_t = long long;
+using uint8_t = unsigned char;
+using uint16_t = unsigned short;
+using uint32_t = unsigned int;
+using uint64_t = unsigned long long;
+#endif
+
 #if defined(__CUDACC__) && !defined(SHARDPROOF_REHEARSAL)
 #define SHARDPROOF_ON_GPU 1
 #define SHARDPROOF_HD __host__ __device__
 #define SHARDPROOF_DEVICE __device__
+#ifndef SHARDPROOF_MACHINE  // host code that calls the kernels of one machine says which
 #define SHARDPROOF_MACHINE cuda
+#endif
+#define SHARDPROOF_PRAGMA(text) _Pragma(#text)
+#define SHARDPROOF_UNROLL(n) SHARDPROOF_PRAGMA(unroll n)
 #else
 #define SHARDPROOF_HD
 #define SHARDPROOF_DEVICE
+#ifndef SHARDPROOF_MACHINE
 #define SHARDPROOF_MACHINE rehearsal
+#endif
+#define SHARDPROOF_UNROLL(n)
 #endif

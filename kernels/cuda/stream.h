@@ -1,5 +1,9 @@
 #pragma once
 // Where a kernel is launched.
+#ifndef __CUDACC_RTC__
+#include <cstddef>
+#endif
+
 #include "kernels/cuda/machine.h"
 #include "kernels/fault.h"
 
@@ -7,11 +11,17 @@ struct CUstream_st;
 
 namespace shardproof::SHARDPROOF_MACHINE {
 
+/// What Stream::scratch has room for.
+constexpr size_t scratch_bytes = size_t{1} << 20;
+
 /// A stream of CUDA; in a rehearsal there is none, and a launch returns when the kernel has run.
 struct Stream {
   CUstream_st* handle = nullptr;
   Fault* fault = nullptr;  ///< where kernels leave what is wrong; never null when an op can fail
   int64_t step = 0;        ///< what they call themselves there
+  /// Of this stream alone: one op's kernels leave something for each other there. Null: a sum of
+  /// many terms is formed by fewer threads.
+  void* scratch = nullptr;
 };
 
 }  // namespace shardproof::SHARDPROOF_MACHINE

@@ -1,4 +1,5 @@
-// Collectives between threads are their definitions, bitwise, on the groups of every mesh.
+// Collectives between threads, and between virtual ranks of a device, are their definitions,
+// bitwise, on the groups of every mesh.
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 #include <rapidcheck/gtest.h>
@@ -6,7 +7,9 @@
 #include <iostream>
 #include <map>
 
+#include "impl/comm/staged/staged.h"
 #include "impl/comm/threads.h"
+#include "impl/comm/virtual/virtual_ranks.h"
 #include "properties/collectives/case.h"
 
 namespace shardproof::properties {
@@ -47,10 +50,22 @@ CollectiveCase drawn_case(Collective collective) {
   return c;
 }
 
-std::vector<Bytes> on_threads(const CollectiveCase& c) {
-  std::vector<Bytes> results(world_of(c));
+using Results = std::vector<Bytes>;  ///< by rank
+
+Results on_threads(const CollectiveCase& c) {
+  Results results(world_of(c));
   run_on_threads(world_of(c), [&](Communicator& communicator) {
     results[communicator.rank()] = received(c, communicator);
+  });
+  return results;
+}
+
+/// The buffers are the device's.
+Results on(Device& device, const CollectiveCase& c) {
+  Results results(world_of(c));
+  run_on_virtual_ranks(device, world_of(c), [&](Communicator& communicator) {
+    const std::unique_ptr<Queue> queue = device.queue();
+    results[communicator.rank()] = received(c, *staged(communicator, device, *queue));
   });
   return results;
 }
@@ -68,15 +83,23 @@ void count(const CollectiveCase& c) {
   if (reduces(c.call.collective)) ++tally[name_of(c.call.element)];
 }
 
-RC_GTEST_PROP(Threads, DoWhatTheCollectiveIs, ()) {
+/// `run(c)` are the results of the case.
+template <class Run>
+void hold(const Run& run) {
   for (Collective collective : collectives) {
     const CollectiveCase c = drawn_case(collective);
     RC_LOG() << c << "\n";
-    const std::vector<Bytes> results = on_threads(c);
+    const Results results = run(c);
     for (int rank = 0; rank < world_of(c); ++rank) RC_ASSERT((results[rank] == defined(c, rank)));
-    RC_ASSERT((on_threads(c) == results));
+    RC_ASSERT((run(c) == results));
     count(c);
   }
+}
+
+RC_GTEST_PROP(Threads, DoWhatTheCollectiveIs, ()) { hold(on_threads); }
+
+RC_GTEST_PROP(VirtualRanksOnTheCpu, DoWhatTheCollectiveIs, ()) {
+  hold([](const CollectiveCase& c) { return on(*cpu_device(), c); });
 }
 
 /// After the property, whose cases it counts.

@@ -1,0 +1,37 @@
+# The kernels of kernels/cuda, twice from the same files: kernels_rehearsal by the C++ compiler, and kernels_cuda by
+# nvcc where it is found.
+file(GLOB cuda_kernels CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} kernels/cuda/*.cu kernels/cuda/fused/*.cu)
+set(rehearsed "")
+foreach(source IN LISTS cuda_kernels)  # a .cu has one language in a project, so C++ takes it in by an #include
+  string(REPLACE "/" "_" name ${source})
+  file(CONFIGURE OUTPUT rehearsal/${name}.cpp CONTENT "#include \"${source}\"\n")
+  list(APPEND rehearsed ${PROJECT_BINARY_DIR}/rehearsal/${name}.cpp)
+endforeach()
+add_library(kernels_rehearsal STATIC ${rehearsed})
+target_compile_definitions(kernels_rehearsal PRIVATE SHARDPROOF_REHEARSAL)
+target_include_directories(kernels_rehearsal PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+
+if(SHARDPROOF_CUDA)
+  find_program(SHARDPROOF_NVCC nvcc PATHS /usr/local/cuda/bin)
+  if(SHARDPROOF_CUDA STREQUAL "ON" AND NOT SHARDPROOF_NVCC)
+    message(FATAL_ERROR "SHARDPROOF_CUDA is ON, and nvcc is not found")
+  endif()
+endif()
+if(SHARDPROOF_CUDA AND SHARDPROOF_NVCC)
+  set(CMAKE_CUDA_COMPILER ${SHARDPROOF_NVCC})
+  set(CMAKE_CUDA_ARCHITECTURES ${SHARDPROOF_CUDA_ARCHITECTURES})
+  set(CMAKE_CUDA_FLAGS_RELEASE "-O3")
+  enable_language(CUDA)
+  find_package(CUDAToolkit REQUIRED)
+  if(CCACHE)
+    set(CMAKE_CUDA_COMPILER_LAUNCHER ${CCACHE})
+  endif()
+  add_library(kernels_cuda STATIC ${cuda_kernels})
+  # By a flag: CMake 3.25 does not know that CUDA has C++20, and takes C++'s standard for CUDA's where it has none.
+  set_property(TARGET kernels_cuda PROPERTY CXX_STANDARD)
+  set_property(TARGET kernels_cuda PROPERTY CUDA_EXTENSIONS ON)  # else it would set its own default
+  target_compile_options(kernels_cuda PRIVATE -std=c++20 --expt-relaxed-constexpr --Werror all-warnings
+    -Xcompiler=-Wall,-Wextra,-Wno-unknown-pragmas)
+  target_include_directories(kernels_cuda PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+  target_link_libraries(kernels_cuda PUBLIC CUDA::cudart_static)
+endif()

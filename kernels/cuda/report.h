@@ -1,0 +1,29 @@
+#pragma once
+// How a kernel says what is wrong in its data.
+#include "kernels/cuda/stream.h"
+
+namespace shardproof::SHARDPROOF_MACHINE {
+
+/// As Stream has it, for a kernel's argument.
+struct Report {
+  Fault* fault = nullptr;
+  int64_t step = 0;
+
+  /// The first to call it on the stream is heard.
+  SHARDPROOF_DEVICE void leave(Fault::Kind kind, int64_t value, int64_t extent) const {
+#ifdef SHARDPROOF_ON_GPU
+    if (atomicCAS_system(&fault->taken, 0u, 1u) != 0) return;
+#else
+    if (fault->taken != 0) return;
+    fault->taken = 1;
+#endif
+    fault->kind = kind;
+    fault->step = step;
+    fault->value = value;
+    fault->extent = extent;
+  }
+};
+
+inline Report report_to(const Stream& stream) { return {stream.fault, stream.step}; }
+
+}  // namespace shardproof::SHARDPROOF_MACHINE

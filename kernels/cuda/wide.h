@@ -1,0 +1,64 @@
+#pragma once
+// Neighbours in memory that are moved as one word of up to 16 bytes.
+#include <cstdint>
+#include <initializer_list>
+
+#include "kernels/cuda/machine.h"
+#include "kernels/nest.h"
+
+namespace shardproof::SHARDPROOF_MACHINE {
+
+struct alignas(16) Bytes16 {
+  uint32_t words[4];
+};
+
+/// The pointers and strides, in entries, that a wider entry has to divide.
+struct Widening {
+  size_t operands = 2;  ///< the first so many of the nest are moved; the others stand still inside
+  size_t bytes = 4;     ///< of an entry
+  std::initializer_list<const void*> pointers;
+  int64_t stride = 0;  ///< of a further move, in entries
+};
+
+/// How many neighbours of the innermost loop of a coalesced nest make one entry: 1 where none do.
+inline int64_t joined(const Nest& nest, const Widening& by) {
+  if (nest.extents.empty() || nest.count() == 0) return 1;
+  for (size_t k = 0; k < nest.strides.size(); ++k)
+    if (nest.inner_stride(k) != (k < by.operands ? 1 : 0)) return 1;
+  uint64_t all = static_cast<uint64_t>(nest.inner()) | static_cast<uint64_t>(by.stride);
+  for (size_t k = 0; k < by.operands; ++k)
+    for (size_t d = 0; d + 1 < nest.extents.size(); ++d)
+      all |= static_cast<uint64_t>(nest.strides[k][d]);
+  all *= by.bytes;  // the lowest bit that is set is the widest power of 2 that divides all
+  for (const void* pointer : by.pointers) all |= reinterpret_cast<uintptr_t>(pointer);
+  const uint64_t width = all & (~all + 1);
+  return width < by.bytes ? 1 : static_cast<int64_t>((width < 16 ? width : 16) / by.bytes);
+}
+
+/// The coalesced nest over entries `factor` times as wide for the first `operands`.
+inline Nest widened(Nest nest, size_t operands, int64_t factor) {
+  if (factor == 1) return nest;
+  nest.extents.back() /= factor;
+  for (size_t k = 0; k < operands; ++k)
+    for (size_t d = 0; d + 1 < nest.extents.size(); ++d) nest.strides[k][d] /= factor;
+  return nest;
+}
+
+/// run(T{}) for the unsigned word of so many bytes.
+template <class Run>
+void with_word(size_t bytes, Run run) {
+  switch (bytes) {
+    case 1:
+      return run(uint8_t{});
+    case 2:
+      return run(uint16_t{});
+    case 4:
+      return run(uint32_t{});
+    case 8:
+      return run(uint64_t{});
+    default:
+      return run(Bytes16{});
+  }
+}
+
+}  // namespace shardproof::SHARDPROOF_MACHINE
