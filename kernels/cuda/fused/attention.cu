@@ -34,21 +34,21 @@ struct AttentionKernel {
                                PerThread<Accumulator<width / 8>>& sums) const {
     block.each_alone([&](int thread) {
       Floats<2> by;
-      SHARDPROOF_UNROLL
+      SHARDPROOF_UNROLL()
       for (int i = 0; i < 2; ++i) {
         by.at[i] = weight(rows[thread].largest.at[i], largest[thread].at[i]);
         rows[thread].largest.at[i] = largest[thread].at[i];
         rows[thread].sum.at[i] *= by.at[i];
       }
-      SHARDPROOF_UNROLL
+      SHARDPROOF_UNROLL()
       for (int entry = 0; entry < 4; ++entry) {
-        SHARDPROOF_UNROLL
+        SHARDPROOF_UNROLL()
         for (int i = 0; i < tile / 8; ++i) {
           float& x = logits[thread].at[i][entry];
           x = weight(x, largest[thread].at[entry / 2]);
           rows[thread].sum.at[entry / 2] += x;
         }
-        SHARDPROOF_UNROLL
+        SHARDPROOF_UNROLL()
         for (int i = 0; i < width / 8; ++i) sums[thread].at[i][entry] *= by.at[entry / 2];
       }
     });

@@ -131,12 +131,12 @@ SHARDPROOF_DEVICE void store_tile(Block& block, PerThread<Accumulator<tiles>>& s
                                   int first, int from, int own_width) {
   block.each_alone([&](int thread) {
     const int lane = thread % warp_threads;
-    SHARDPROOF_UNROLL
+    SHARDPROOF_UNROLL()
     for (int entry = 0; entry < 4; ++entry) {
       const int row = first + thread / warp_threads * 16 + fragment::c_row(lane, entry);
       if (row >= to.count) continue;
       E* at = to.at(row);
-      SHARDPROOF_UNROLL
+      SHARDPROOF_UNROLL()
       for (int tile = 0; tile < tiles; ++tile) {
         const int column = from + tile * 8 + fragment::c_column(lane, entry);
         if (column < own_width)
@@ -155,11 +155,11 @@ SHARDPROOF_DEVICE void mask_logits(Block& block, const AttentionProblem<E>& prob
   const float scale = problem.scale.get();
   block.each_alone([&](int thread) {
     const int lane = thread % warp_threads;
-    SHARDPROOF_UNROLL
+    SHARDPROOF_UNROLL()
     for (int entry = 0; entry < 4; ++entry) {
       const int row = first_row + thread / warp_threads * 16 + fragment::c_row(lane, entry);
       const uint8_t* mask = masked ? problem.mask_row(batch, row) : nullptr;
-      SHARDPROOF_UNROLL
+      SHARDPROOF_UNROLL()
       for (int i = 0; i < tiles; ++i) {
         const int key = first_key + i * 8 + fragment::c_column(lane, entry);
         float& x = logits[thread].at[i][entry];
@@ -178,9 +178,9 @@ template <int tiles>
 SHARDPROOF_DEVICE void largest_of(Block& block, const PerThread<Accumulator<tiles>>& logits,
                                   PerThread<Floats<2>>& largest) {
   block.each_alone([&](int thread) {
-    SHARDPROOF_UNROLL
+    SHARDPROOF_UNROLL()
     for (int entry = 0; entry < 4; ++entry) {
-      SHARDPROOF_UNROLL
+      SHARDPROOF_UNROLL()
       for (int i = 0; i < tiles; ++i) {
         float& most = largest[thread].at[entry / 2];
         most = fmaxf(most, logits[thread].at[i][entry]);

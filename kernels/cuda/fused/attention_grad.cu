@@ -62,16 +62,16 @@ struct MassKernel {
                              const Block8& g_p, const PerThread<Floats<2>>& largest) const {
     block.each_alone([&](int thread) {
       Rows& own = rows[thread];
-      SHARDPROOF_UNROLL
+      SHARDPROOF_UNROLL()
       for (int i = 0; i < 2; ++i) {
         const float by = weight(own.largest.at[i], largest[thread].at[i]);
         own.largest.at[i] = largest[thread].at[i];
         own.sum.at[i] *= by;
         own.dot.at[i] *= by;
       }
-      SHARDPROOF_UNROLL
+      SHARDPROOF_UNROLL()
       for (int entry = 0; entry < 4; ++entry) {
-        SHARDPROOF_UNROLL
+        SHARDPROOF_UNROLL()
         for (int i = 0; i < tile / 8; ++i) {
           const float e = weight(logits[thread].at[i][entry], largest[thread].at[entry / 2]);
           own.sum.at[entry / 2] += e;
@@ -209,9 +209,9 @@ struct QueryGradKernel {
     const float scale = problem.of.scale.get();
     block.each_alone([&](int thread) {
       const Rows& own = rows[thread];
-      SHARDPROOF_UNROLL
+      SHARDPROOF_UNROLL()
       for (int entry = 0; entry < 4; ++entry) {
-        SHARDPROOF_UNROLL
+        SHARDPROOF_UNROLL()
         for (int i = 0; i < tile / 8; ++i) {
           float& x = logits[thread].at[i][entry];
           const float p = weight(x, own.largest.at[entry / 2]) * own.sum.at[entry / 2];
@@ -301,9 +301,9 @@ struct KeyGradKernel {
     const float scale = of.scale.get();
     block.each_alone([&](int thread) {
       const int lane = thread % warp_threads;
-      SHARDPROOF_UNROLL
+      SHARDPROOF_UNROLL()
       for (int i = 0; i < tile / 8; ++i) {
-        SHARDPROOF_UNROLL
+        SHARDPROOF_UNROLL()
         for (int entry = 0; entry < 4; ++entry) {
           const int key = first_key + thread / warp_threads * 16 + fragment::c_row(lane, entry);
           const int column = i * 8 + fragment::c_column(lane, entry), row = first_row + column;

@@ -2,8 +2,8 @@
 // Entries of arrays in a kernel, several at a time: up to 16 bytes are one access.
 #include <cmath>
 #include <cstdint>
-#include <cstring>
 
+#include "kernels/bf16.h"
 #include "kernels/cuda/machine.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
@@ -13,12 +13,7 @@ struct Bf16 {
 };
 
 SHARDPROOF_HD inline float widen(float x) { return x; }
-SHARDPROOF_HD inline float widen(Bf16 x) {
-  const uint32_t wide = static_cast<uint32_t>(x.bits) << 16;
-  float value;
-  memcpy(&value, &wide, sizeof value);
-  return value;
-}
+SHARDPROOF_HD inline float widen(Bf16 x) { return bf16_to_f32(x.bits); }
 
 /// To the nearest, ties to even.
 template <class E>
@@ -29,10 +24,7 @@ SHARDPROOF_HD inline float narrow<float>(float x) {
 }
 template <>
 SHARDPROOF_HD inline Bf16 narrow<Bf16>(float x) {
-  uint32_t bits;
-  memcpy(&bits, &x, sizeof bits);
-  const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
-  return {static_cast<uint16_t>(x == x ? rounded : (bits >> 16) | 0x40)};
+  return {f32_to_bf16(x)};
 }
 
 SHARDPROOF_DEVICE inline float inverse_root(float x) {

@@ -21,7 +21,7 @@ struct MaskTilesKernel {
     const int64_t count = shape.keys - key < keys_each ? shape.keys - key : keys_each;
     if (wide && count == keys_each) {
       const auto own = *reinterpret_cast<const Entries<uint8_t, keys_each>*>(row + key);
-      SHARDPROOF_UNROLL
+      SHARDPROOF_UNROLL()
       for (int i = 0; i < keys_each; ++i) (own.at[i] != 0 ? allowed : forbidden) = true;
     } else {
       for (int i = 0; i < count; ++i)

@@ -5,12 +5,6 @@
 #include "kernels/cuda/block.h"
 #include "kernels/cuda/fused/entries.h"
 
-#ifdef SHARDPROOF_ON_GPU
-#define SHARDPROOF_UNROLL _Pragma("unroll")
-#else
-#define SHARDPROOF_UNROLL
-#endif
-
 namespace shardproof::SHARDPROOF_MACHINE {
 
 /// Which entries of the matrices of an m16n8k16 product a lane holds: PTX ISA, "Matrix fragments
@@ -32,9 +26,9 @@ struct Accumulator {
 
 template <int tiles>
 SHARDPROOF_DEVICE void clear(Accumulator<tiles>& sums) {
-  SHARDPROOF_UNROLL
+  SHARDPROOF_UNROLL()
   for (int tile = 0; tile < tiles; ++tile) {
-    SHARDPROOF_UNROLL
+    SHARDPROOF_UNROLL()
     for (int entry = 0; entry < 4; ++entry) sums.at[tile][entry] = 0;
   }
 }
@@ -149,13 +143,13 @@ struct Products<Bf16> {
                                                  const Bf16* a, const Bf16* b) {
     constexpr int stride = tile_stride<Bf16>(width);
     PerThread<Pairs4> left, right;
-    SHARDPROOF_UNROLL
+    SHARDPROOF_UNROLL()
     for (int k = 0; k < width; k += 16) {
       load_matrices<false>(block, left, [&](int thread) {
         const int lane = thread % warp_threads;
         return a + (thread / warp_threads * 16 + lane % 16) * stride + k + lane / 16 * 8;
       });
-      SHARDPROOF_UNROLL
+      SHARDPROOF_UNROLL()
       for (int tile = 0; tile < tiles; tile += 2) {
         load_matrices<false>(block, right, [&](int thread) {
           const int lane = thread % warp_threads;
@@ -173,16 +167,16 @@ struct Products<Bf16> {
                                       PerThread<Accumulator<depth>>& x, const Bf16* b, void*) {
     constexpr int stride = tile_stride<Bf16>(width);
     PerThread<Pairs4> left, right;
-    SHARDPROOF_UNROLL
+    SHARDPROOF_UNROLL()
     for (int k = 0; k < depth; k += 2) {
       block.each_alone([&](int thread) {
-        SHARDPROOF_UNROLL
+        SHARDPROOF_UNROLL()
         for (int part = 0; part < 4; ++part) {
           const float(&from)[4] = x[thread].at[k + part / 2];
           left[thread].at[part] = narrow_pair(from[part % 2 * 2], from[part % 2 * 2 + 1]);
         }
       });
-      SHARDPROOF_UNROLL
+      SHARDPROOF_UNROLL()
       for (int tile = 0; tile < tiles; tile += 2) {
         load_matrices<true>(block, right, [&](int thread) {
           const int lane = thread % warp_threads;
@@ -211,13 +205,13 @@ struct Products<float> {
         Floats<4> left[2];
         for (int i = 0; i < 2; ++i)
           left[i] = load<4>(a + (row + fragment::c_row(lane, 2 * i)) * stride + k);
-        SHARDPROOF_UNROLL
+        SHARDPROOF_UNROLL()
         for (int tile = 0; tile < tiles; ++tile) {
-          SHARDPROOF_UNROLL
+          SHARDPROOF_UNROLL()
           for (int column = 0; column < 2; ++column) {
             const auto right =
                 load<4>(b + (tile * 8 + fragment::c_column(lane, column)) * stride + k);
-            SHARDPROOF_UNROLL
+            SHARDPROOF_UNROLL()
             for (int i = 0; i < 4; ++i) {
               sums[thread].at[tile][column] += left[0].at[i] * right.at[i];
               sums[thread].at[tile][2 + column] += left[1].at[i] * right.at[i];
@@ -237,9 +231,9 @@ struct Products<float> {
     auto* left = static_cast<float*>(staging);
     block.each([&](int thread) {
       const int lane = thread % warp_threads, row = thread / warp_threads * 16;
-      SHARDPROOF_UNROLL
+      SHARDPROOF_UNROLL()
       for (int tile = 0; tile < depth; ++tile) {
-        SHARDPROOF_UNROLL
+        SHARDPROOF_UNROLL()
         for (int entry = 0; entry < 4; ++entry)
           left[(row + fragment::c_row(lane, entry)) * own + tile * 8 +
                fragment::c_column(lane, entry)] = x[thread].at[tile][entry];
@@ -250,10 +244,10 @@ struct Products<float> {
       for (int k = 0; k < depth * 8; ++k) {
         const float upper = left[(row + fragment::c_row(lane, 0)) * own + k];
         const float lower = left[(row + fragment::c_row(lane, 2)) * own + k];
-        SHARDPROOF_UNROLL
+        SHARDPROOF_UNROLL()
         for (int tile = 0; tile < tiles; ++tile) {
           const auto right = load<2>(b + k * stride + tile * 8 + fragment::c_column(lane, 0));
-          SHARDPROOF_UNROLL
+          SHARDPROOF_UNROLL()
           for (int column = 0; column < 2; ++column) {
             sums[thread].at[tile][column] += upper * right.at[column];
             sums[thread].at[tile][2 + column] += lower * right.at[column];
