@@ -29,6 +29,11 @@ SHARDPROOF_HD constexpr size_t size_of(Element element) {
   return 0;
 }
 
+/// A float.
+SHARDPROOF_HD constexpr bool is_real(Element element) {
+  return element == Element::f64 || element == Element::f32 || element == Element::bf16;
+}
+
 constexpr const char* name_of(Element element) {
   constexpr const char* names[] = {"f64", "f32", "bf16", "i32", "u32", "u8", "u64"};
   return names[static_cast<size_t>(element)];

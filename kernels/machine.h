@@ -16,12 +16,16 @@ using uint64_t = unsigned long long;
 #define SHARDPROOF_ON_GPU 1
 #define SHARDPROOF_HD __host__ __device__
 #define SHARDPROOF_DEVICE __device__
+#ifndef SHARDPROOF_MACHINE  // host code that calls the kernels of one machine says which
 #define SHARDPROOF_MACHINE cuda
+#endif
 #define SHARDPROOF_PRAGMA(text) _Pragma(#text)
 #define SHARDPROOF_UNROLL(n) SHARDPROOF_PRAGMA(unroll n)
 #else
 #define SHARDPROOF_HD
 #define SHARDPROOF_DEVICE
+#ifndef SHARDPROOF_MACHINE
 #define SHARDPROOF_MACHINE rehearsal
+#endif
 #define SHARDPROOF_UNROLL(n)
 #endif

@@ -1,5 +1,6 @@
 #pragma once
-// Collectives between ranks, as one rank sees them. Threads and MPI processes implement it.
+// Collectives between ranks, as one rank sees them. Threads, virtual ranks of a device, MPI and
+// NCCL implement it.
 #include <cstddef>
 #include <memory>
 #include <stdexcept>
@@ -54,6 +55,10 @@ class Communicator {
   /// members. Made once and kept by the communicator, without a word to the others.
   virtual Group& group(const std::vector<int>& ranks) = 0;
 
+  /// The groups that will be used, of all ranks: every rank gives the same list. Collective, and
+  /// never needed: a group that was not named is made at its first call, where making costs.
+  virtual void prepare(const std::vector<std::vector<int>>&) {}
+
   /// receive = the members' `bytes` one behind the other.
   virtual void all_gather(Group& group, const void* send, void* receive, size_t bytes,
                           const std::string& place) = 0;
@@ -80,6 +85,12 @@ class Communicator {
   /// Of a device: the collectives that follow are given to this queue, and their buffers are the
   /// device's. On the host a collective returns when it is done.
   virtual void use(Queue&) {}
+  /// Whether what it gives to a queue may be recorded (Device::record) and done again.
+  virtual bool can_record() const { return false; }
+
+  /// Throws what has gone wrong since, in calls that a queue was given: it may have finished
+  /// without their results.
+  virtual void require_alive() {}
 
   /// Whether calls may come from any thread of the rank, one at a time.
   virtual bool any_thread() const { return true; }

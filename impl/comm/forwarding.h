@@ -38,7 +38,10 @@ class Forwarding : public Communicator {
   }
   void check_calls(bool on) override { inner_.check_calls(on); }
   bool checks_calls() const override { return inner_.checks_calls(); }
+  bool can_record() const override { return inner_.can_record(); }
+  void prepare(const std::vector<std::vector<int>>& groups) override { inner_.prepare(groups); }
   void use(Queue& queue) override { inner_.use(queue); }
+  void require_alive() override { inner_.require_alive(); }
   bool any_thread() const override { return inner_.any_thread(); }
   void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
 

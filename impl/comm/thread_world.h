@@ -13,6 +13,8 @@
 
 namespace shardproof {
 
+class Event;  // impl/device/device.h
+
 /// So many bytes are sent by a copy: then nobody waits until the others have read them.
 constexpr size_t copied_bytes = 2048;
 
@@ -21,6 +23,9 @@ struct ThreadPost {
   PlacedCall call;
   const void* send = nullptr;
   void* receive = nullptr;
+  /// Of a device: when `send` is ready, when this member's part is reduced in `receive`, and when
+  /// it has read all that it reads of the others. The last two are there after an `exit`.
+  std::shared_ptr<Event> ready, reduced, done;
   alignas(64) std::byte copied[copied_bytes];
 };
 

@@ -2,6 +2,7 @@
 
 #include "impl/device/device.h"
 #include "kernels/cpu/kernels.h"
+#include "kernels/cpu/reduce_ranks.h"
 
 namespace shardproof {
 namespace {
@@ -27,14 +28,22 @@ class CpuDevice : public Device {
   void copy_to_host(Queue&, void* to, const void* from, size_t bytes) override {
     if (bytes) std::memcpy(to, from, bytes);
   }
+  void copy(Queue&, void* to, const void* from, size_t bytes) override {
+    if (bytes) std::memcpy(to, from, bytes);
+  }
+  void reduce_ranks(Queue&, Element element, Reduction reduction, const void* const* sources, int n,
+                    void* out, size_t count) override {
+    if (count) shardproof::reduce_ranks(element, reduction, sources, n, out, count);
+  }
   bool multiplies(Element c, Element a, Element b) const override {
     return a == b && b == c && (c == Element::f32 || c == Element::f64);
   }
   Launch prepare(const KernelOp& op) override {
     return std::visit(
         [](const auto& kernel) -> Launch {
-          return [kernel](Queue&, void* const* outputs, const void* const* inputs) {
-            cpu::run(kernel, outputs[0], inputs);
+          return [kernel](Queue&, std::span<void* const> outputs,
+                          std::span<const void* const> inputs) {
+            cpu::run(kernel, outputs[0], inputs.data());
           };
         },
         op);

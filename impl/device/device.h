@@ -2,6 +2,7 @@
 // What computes: memory, queues of work, and kernels for the ops of kernels/ops.h.
 #include <functional>
 #include <memory>
+#include <span>
 #include <stdexcept>
 #include <string>
 
@@ -37,8 +38,16 @@ class Queue {
   virtual void set_place(const std::string*) {}
 };
 
+/// Work that was recorded, to be given as a whole as often as wanted.
+class Graph {
+ public:
+  virtual ~Graph() = default;
+  virtual void run(Queue& queue) = 0;
+};
+
 /// An op for arrays of one shape, ready to run: outputs and inputs are memory of the device.
-using Launch = std::function<void(Queue&, void* const* outputs, const void* const* inputs)>;
+using Launch = std::function<void(Queue&, std::span<void* const> outputs,
+                                  std::span<const void* const> inputs)>;
 
 class Device {
  public:
@@ -52,8 +61,17 @@ class Device {
   virtual void copy_from_host(Queue& queue, void* to, const void* from, size_t bytes) = 0;
   /// Finishes the queue.
   virtual void copy_to_host(Queue& queue, void* to, const void* from, size_t bytes) = 0;
+  /// Within the device, after what the queue was given before.
+  virtual void copy(Queue& queue, void* to, const void* from, size_t bytes) = 0;
+  /// Reductions over ranks whose arrays are all on this device: kernels/cpu/reduce_ranks.h. The
+  /// list of the sources may be changed when it returns.
+  virtual void reduce_ranks(Queue& queue, Element element, Reduction reduction,
+                            const void* const* sources, int n, void* out, size_t count) = 0;
   /// Whether it has matrix products of such entries (c, a, b) without a conversion.
   virtual bool multiplies(Element c, Element a, Element b) const = 0;
+  /// What `work` gives to `queue`, and to queues that wait for it and that it waits for at the end,
+  /// recorded and not done; none where the device cannot.
+  virtual std::unique_ptr<Graph> record(Queue&, const std::function<void()>&) { return nullptr; }
   /// Throws DeviceError where it has no kernel for the op.
   virtual Launch prepare(const KernelOp& op) = 0;
 };

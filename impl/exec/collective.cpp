@@ -4,7 +4,6 @@
 #include <set>
 
 #include "impl/exec/ops.h"
-#include "kernels/cpu/copy.h"
 
 namespace shardproof::exec {
 namespace {
@@ -241,9 +240,7 @@ class Exchange {
 
   Ref zeros(Element element, const std::vector<int64_t>& extents) const {
     const Ref to = compiler_.create(element, extents);
-    site_.step("zeros", {}, {&to}, [=, count = to.count()](Frame& frame) {
-      cpu::zero(frame.at(to), count, size_of(to.element));
-    });
+    compiler_.kernel("zeros", Zero{static_cast<size_t>(to.count()) * size_of(element)}, to, {});
     return to;
   }
 
@@ -293,6 +290,9 @@ void compile(const ir::Ppermute& op, const Site& site) {
   const Ref send = site.compiler.packed(site.ref(0), site.ref(0).element);
   const Ref to = site.compiler.create(send.element, send.extents);
   const Whole by = site.whole(1);
+  if (!by.known && !by.loop && !site.compiler.device().is_host())
+    throw PlanError(site.compiler.place() + ": on " + site.compiler.device().name() +
+                    " a ppermute goes a way that is known or the index of a loop, not data");
   std::vector<const Ref*> reads{&send};
   if (!by.known) reads.push_back(&by.ref);
   const auto n = static_cast<int64_t>(members.size());

@@ -3,13 +3,13 @@
 #include <algorithm>
 
 #include "impl/exec/ops.h"
-#include "kernels/cpu/copy.h"
 #include "kernels/number.h"
 
 namespace shardproof::exec {
 
 int64_t Whole::get(const Frame& frame) const {
   if (known) return *known;
+  if (loop) return frame.loops[*loop];
   return static_cast<int64_t>(number_at(ref.element, frame.at(ref), 0));
 }
 
@@ -52,17 +52,18 @@ Step& Compiler::step(const std::string& op, const std::vector<BufferId>& reads,
   return steps_.back();
 }
 
+void Compiler::kernel(const std::string& name, KernelOp op, const Ref& out,
+                      std::vector<Ref> inputs) {
+  std::vector<BufferId> reads;
+  for (const Ref& input : inputs) reads.push_back(input.buffer);
+  step(name, reads, {out.buffer}, nullptr).kernel = {std::move(op), out, std::move(inputs)};
+}
+
 void Compiler::move(const std::string& op, const Ref& from, const Ref& to) {
   const Nest nest = nest_of({&to, &from});
-  if (from.element == to.element)
-    return void(step(op, {from.buffer}, {to.buffer}, [nest, from, to](Frame& frame) {
-      cpu::copy(nest, size_of(to.element), frame.at(to), frame.at(from));
-    }));
-  const cpu::Pointwise convert{{from.element}, {}, to.element, to.element == Element::f64};
-  step(op, {from.buffer}, {to.buffer}, [nest, from, to, convert](Frame& frame) {
-    const void* input = frame.at(from);
-    cpu::pointwise(convert, nest, frame.at(to), &input);
-  });
+  if (from.element == to.element) return kernel(op, Copy{nest, size_of(to.element)}, to, {from});
+  kernel(op, Pointwise{{from.element}, {}, to.element, to.element == Element::f64, nest}, to,
+         {from});
 }
 
 Ref Compiler::packed(const Ref& ref, Element element) {
@@ -79,19 +80,10 @@ Ref Compiler::compute(const ExpressionPtr& expression, Element element, const La
   Nest nest;
   nest.extents = extents;
   nest.strides.push_back(to.strides);
-  std::vector<BufferId> reads;
-  for (size_t i = 0; i < chain.inputs.size(); ++i) {
+  for (size_t i = 0; i < chain.inputs.size(); ++i)
     nest.strides.push_back(strides_along(labels, extents, chain.labels[i], chain.inputs[i]));
-    reads.push_back(chain.inputs[i].buffer);
-  }
-  nest = coalesced(nest);
-  step("pointwise", reads, {to.buffer},
-       [program = std::move(chain.program), inputs = std::move(chain.inputs), nest,
-        to](Frame& frame) {
-         std::vector<const void*> data;
-         for (const Ref& input : inputs) data.push_back(frame.at(input));
-         cpu::pointwise(program, nest, frame.at(to), data.data());
-       });
+  chain.program.nest = coalesced(nest);
+  kernel("pointwise", std::move(chain.program), to, std::move(chain.inputs));
   return to;
 }
 

@@ -44,13 +44,14 @@ struct Scope {
 struct Whole {
   std::optional<int64_t> known;
   Ref ref;
+  std::optional<size_t> loop = {};
   int64_t get(const Frame& frame) const;
 };
 
 class Compiler {
  public:
-  Compiler(FindBackward find_backward, Precision precision)
-      : find_backward_(std::move(find_backward)), precision_(precision) {}
+  Compiler(FindBackward find_backward, Precision precision, const Device& device)
+      : find_backward_(std::move(find_backward)), precision_(precision), device_(device) {}
 
   // --- buffers ---
   /// A new contiguous buffer.
@@ -66,6 +67,7 @@ class Compiler {
   // --- steps ---
   Step& step(const std::string& op, const std::vector<BufferId>& reads,
              const std::vector<BufferId>& writes, std::function<void(Frame&)> run);
+  void kernel(const std::string& name, KernelOp op, const Ref& out, std::vector<Ref> inputs);
   /// to = from, entry by entry; converts between elements. The extents are the same.
   void move(const std::string& op, const Ref& from, const Ref& to);
   /// `ref`, or a copy of it in `element` without gaps.
@@ -102,6 +104,7 @@ class Compiler {
   void is_index(const Ref& ref, size_t loop) { index_buffers_[ref.buffer] = loop; }
   int64_t loop_times(size_t loop) const { return loop_times_.at(loop); }
 
+  const Device& device() const { return device_; }
   const FindBackward& find_backward() const { return find_backward_; }
   const std::vector<Piece>& pieces() const { return pieces_; }
   const std::vector<BufferId>& externals() const { return externals_; }
@@ -111,6 +114,7 @@ class Compiler {
  private:
   FindBackward find_backward_;
   Precision precision_;
+  const Device& device_;
   std::vector<Piece> pieces_;
   std::vector<BufferId> externals_;
   std::vector<Step> steps_;

@@ -1,5 +1,4 @@
 #include "impl/exec/ops.h"
-#include "kernels/cpu/create.h"
 
 namespace shardproof::exec {
 
@@ -7,9 +6,7 @@ namespace shardproof::exec {
 void compile(const ir::Iota& op, const Site& site) {
   const Ref to = site.create();
   const int64_t first = site.placement().first(site.result_type().dims.at(op.dim));
-  site.step("iota", {}, {&to}, [=, dim = op.dim](Frame& frame) {
-    cpu::iota(to.extents, dim, first, to.element, frame.at(to));
-  });
+  site.compiler.kernel("iota", Iota{to.extents, op.dim, first, to.element}, to, {});
   site.define(to);
 }
 
@@ -25,12 +22,8 @@ void compile(const ir::Random& op, const Site& site) {
   int64_t first = 0;
   for (size_t d = 0; d < global.size(); ++d)
     first += site.placement().first(site.result_type().dims[d]) * global[d];
-  const cpu::Random fn =
-      op.fn == ir::RandomFn::uniform ? cpu::Random::uniform : cpu::Random::normal;
-  site.step("random", {&key}, {&to}, [=](Frame& frame) {
-    cpu::random(nest, fn, *static_cast<const uint64_t*>(frame.at(key)), first, to.element,
-                frame.at(to));
-  });
+  const RandomFn fn = op.fn == ir::RandomFn::uniform ? RandomFn::uniform : RandomFn::normal;
+  site.compiler.kernel("random", Random{nest, fn, first, to.element}, to, {key});
   site.define(to);
 }
 

@@ -1,7 +1,5 @@
 // Sums of products of two tensors at a time, as matrix products where there is something to sum.
 #include "impl/exec/ops.h"
-#include "kernels/cpu/block.h"
-#include "kernels/cpu/matmul.h"
 
 namespace shardproof::exec {
 
@@ -65,20 +63,25 @@ Matrices matrices_of(Compiler& compiler, const Operand& operand, const Labels& b
   return {packed, *packed.joined(rows), *packed.joined(columns)};
 }
 
-cpu::MatrixStrides strides_of(const Matrices& x) { return {x.rows.stride, x.columns.stride}; }
+MatrixStrides strides_of(const Matrices& x) { return {x.rows.stride, x.columns.stride}; }
 
 Ref multiplied(Compiler& compiler, const Operand& a, const Operand& b, const Roles& roles,
                const Labels& labels, Element element) {
-  const Element inner = element == Element::f64 ? Element::f64 : Element::f32;
-  const Matrices left = matrices_of(compiler, a, roles.batch, roles.rows, roles.summed, inner);
-  const Matrices right = matrices_of(compiler, b, roles.batch, roles.summed, roles.columns, inner);
+  // As they are where the device has such products, otherwise all three as f64 or f32.
+  const bool own = compiler.device().multiplies(element, a.ref.element, b.ref.element);
+  const Element wide = element == Element::f64 ? Element::f64 : Element::f32;
+  const Element inner = own ? element : wide;
+  const Matrices left =
+      matrices_of(compiler, a, roles.batch, roles.rows, roles.summed, own ? a.ref.element : wide);
+  const Matrices right = matrices_of(compiler, b, roles.batch, roles.summed, roles.columns,
+                                     own ? b.ref.element : wide);
   auto extent = [&](const Dim& label) {
     return extent_of(label, {a.labels, b.labels}, {a.ref, b.ref});
   };
   // Into the result's own order where that is one of matrices, otherwise copied there.
-  std::vector<int64_t> own;
-  for (const Dim& label : labels) own.push_back(extent(label));
-  Operand to{compiler.create(inner, own), labels};
+  std::vector<int64_t> extents;
+  for (const Dim& label : labels) extents.push_back(extent(label));
+  Operand to{compiler.create(inner, extents), labels};
   bool direct = element == inner;
   {
     const auto r = to.joined(roles.rows), c = to.joined(roles.columns);
@@ -92,8 +95,8 @@ Ref multiplied(Compiler& compiler, const Operand& a, const Operand& b, const Rol
   }
   const Matrices result{to, *to.joined(roles.rows), *to.joined(roles.columns)};
 
-  cpu::Matmul op;
-  op.f64 = inner == Element::f64;
+  Matmul op;
+  op.elements = {inner, left.operand.ref.element, right.operand.ref.element};
   op.m = result.rows.extent;
   op.n = result.columns.extent;
   op.k = left.columns.extent;
@@ -108,15 +111,10 @@ Ref multiplied(Compiler& compiler, const Operand& a, const Operand& b, const Rol
     op.batch.strides.push_back(
         strides_along(roles.batch, to.extents(roles.batch), each->labels, each->ref));
   op.batch = coalesced(op.batch);
-  Step& step =
-      compiler.step("einsum", {left.operand.ref.buffer, right.operand.ref.buffer}, {to.ref.buffer},
-                    [op, c = to.ref, x = left.operand.ref, y = right.operand.ref](Frame& frame) {
-                      cpu::matmul(op, frame.at(c), frame.at(x), frame.at(y));
-                    });
-  step.product = {op.batch.count(), op.m, op.n, op.k};
+  compiler.kernel("einsum", std::move(op), to.ref, {left.operand.ref, right.operand.ref});
   if (direct) return to.ref;
-  const Ref back = compiler.create(element, own);
-  compiler.move("pack", relabelled(to.ref, to.labels, labels, own), back);
+  const Ref back = compiler.create(element, extents);
+  compiler.move("pack", relabelled(to.ref, to.labels, labels, extents), back);
   return back;
 }
 
@@ -140,7 +138,7 @@ Ref contract(Compiler& compiler, const Ref& a, const Labels& a_labels, const Ref
   int64_t matrix = 1;
   for (const Labels* each : {&roles.rows, &roles.columns})
     for (const Dim& label : *each) matrix *= extent_of(label, {x.labels, y.labels}, {x.ref, y.ref});
-  if (!cpu::is_real(element) || matrix == 1)
+  if (!is_real(element) || matrix == 1)
     return summed_product(compiler, x.ref, x.labels, y.ref, y.labels, labels, element);
   return multiplied(compiler, x, y, roles, labels, element);
 }
@@ -178,8 +176,8 @@ void compile(const ir::Einsum& op, const Site& site) {
         diagonal = diagonal || position_of(*each, (*each)[j]) != j;
       }
     const Element between = site.element() == Element::bf16 ? Element::f32 : site.element();
-    if (last && !summed && !diagonal && cpu::is_real(site.element()))
-      return site.define(apply_to(cpu::PointwiseFn::mul, true, site.element(),
+    if (last && !summed && !diagonal && is_real(site.element()))
+      return site.define(apply_to(PointwiseFn::mul, true, site.element(),
                                   {leaf_of(product, labels), leaf_of(site.ref(i), own[i])}));
     product = contract(site.compiler, product, labels, site.ref(i), own[i], kept,
                        last ? site.element() : between);

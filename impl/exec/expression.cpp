@@ -3,8 +3,6 @@
 #include <algorithm>
 #include <map>
 
-#include "kernels/cpu/block.h"
-
 namespace shardproof::exec {
 
 ExpressionPtr leaf_of(const Ref& ref, const Labels& labels) {
@@ -24,7 +22,7 @@ ExpressionPtr constant_of(double value, Element element, bool number) {
   return std::make_shared<const Expression>(std::move(constant));
 }
 
-ExpressionPtr apply_to(cpu::PointwiseFn fn, bool real, Element element,
+ExpressionPtr apply_to(PointwiseFn fn, bool real, Element element,
                        std::vector<ExpressionPtr> arguments, std::string tag) {
   Expression result;
   result.kind = Expression::Kind::apply;
@@ -72,9 +70,9 @@ class Writer {
     const std::pair key{expression, constant && real};
     if (auto found = registers_.find(key); found != registers_.end())
       return as_wanted(*expression, found->second, real);
-    cpu::PointwiseStep step;
+    PointwiseStep step;
     if (constant) {
-      step = {cpu::PointwiseFn::constant, real, {}, expression->value, {}};
+      step = {PointwiseFn::constant, real, {}, expression->value, {}};
       return registers_[key] = append(std::move(step));
     }
     step = {expression->fn, expression->real, {}, 0, expression->tag};
@@ -86,28 +84,28 @@ class Writer {
 
  private:
   static bool wants_real(const Expression& expression, size_t argument) {
-    using enum cpu::PointwiseFn;
+    using enum PointwiseFn;
     if (expression.fn == where && argument == 0) return false;
     return expression.real && expression.fn != to_real && expression.fn != fold &&
            expression.fn != fold_tag;
   }
 
-  size_t append(cpu::PointwiseStep step) {
+  size_t append(PointwiseStep step) {
     chain_.program.steps.push_back(std::move(step));
     return chain_.program.inputs.size() + chain_.program.steps.size() - 1;
   }
 
   size_t as_wanted(const Expression& expression, size_t at, bool real) {
-    if (real && !cpu::is_real(expression.element))
-      return append({cpu::PointwiseFn::to_real, true, {at}, 0, {}});
+    if (real && !is_real(expression.element))
+      return append({PointwiseFn::to_real, true, {at}, 0, {}});
     return at;
   }
 
   size_t rounded(const Expression& expression, size_t at) {
     if (expression.element == Element::bf16)
-      return append({cpu::PointwiseFn::round_bf16, true, {at}, 0, {}});
+      return append({PointwiseFn::round_bf16, true, {at}, 0, {}});
     if (expression.element == Element::f32 && chain_.program.f64)
-      return append({cpu::PointwiseFn::round_f32, true, {at}, 0, {}});
+      return append({PointwiseFn::round_f32, true, {at}, 0, {}});
     return at;
   }
 
@@ -128,7 +126,7 @@ Chain chain_of(const ExpressionPtr& expression, Element output) {
   }
   chain.program.output = output;
   chain.program.f64 = output == Element::f64 || any_f64(*expression);
-  Writer(chain, leaves).write(expression, cpu::is_real(output));  // its register is the last
+  Writer(chain, leaves).write(expression, is_real(output));  // its register is the last
   return chain;
 }
 

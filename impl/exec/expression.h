@@ -3,7 +3,7 @@
 #include <memory>
 
 #include "impl/exec/labels.h"
-#include "kernels/cpu/pointwise.h"
+#include "kernels/ops.h"
 
 namespace shardproof::exec {
 
@@ -19,7 +19,7 @@ struct Expression {
   Labels labels;  ///< leaf: of its dims; apply: all that it has
   double value = 0;
   bool number = false;  ///< a constant without a dtype: it is what its neighbour is
-  cpu::PointwiseFn fn = cpu::PointwiseFn::constant;
+  PointwiseFn fn = PointwiseFn::constant;
   bool real = true;  ///< apply: the arguments are floats
   std::string tag;
   std::vector<ExpressionPtr> arguments;
@@ -27,7 +27,7 @@ struct Expression {
 
 ExpressionPtr leaf_of(const Ref& ref, const Labels& labels);
 ExpressionPtr constant_of(double value, Element element, bool number = false);
-ExpressionPtr apply_to(cpu::PointwiseFn fn, bool real, Element element,
+ExpressionPtr apply_to(PointwiseFn fn, bool real, Element element,
                        std::vector<ExpressionPtr> arguments, std::string tag = {});
 
 /// How many ops it has.
@@ -35,7 +35,7 @@ size_t ops_of(const Expression& expression);
 
 /// The chain as the kernel wants it, and the views that are its inputs.
 struct Chain {
-  cpu::Pointwise program;
+  Pointwise program;
   std::vector<Ref> inputs;
   std::vector<Labels> labels;
 };

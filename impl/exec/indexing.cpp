@@ -1,13 +1,10 @@
-#include "kernels/cpu/indexing.h"
-
 #include "impl/exec/ops.h"
-#include "kernels/cpu/copy.h"
 
 namespace shardproof::exec {
 namespace {
 
 /// What this rank has of the indexed dim; `partial`: ids of other ranks' entries are met.
-cpu::IndexWindow window_of(const Site& site, const Split& split, int64_t stride, bool partial) {
+IndexWindow window_of(const Site& site, const Split& split, int64_t stride, bool partial) {
   return {partial ? site.placement().first(split) : 0, site.placement().extent(split), stride,
           partial};
 }
@@ -24,11 +21,9 @@ void index(const ir::Pattern& pattern, const Site& site, bool partial) {
   nest.strides = {to.strides, strides_along(right, to.extents, rest, table),
                   strides_along(right, to.extents, id_labels, ids)};
   nest = coalesced(nest);
-  const cpu::IndexWindow window =
+  const IndexWindow window =
       window_of(site, site.type(0).dims.at(dim), table.strides[dim], partial);
-  site.step("index", {&table, &ids}, {&to}, [=](Frame& frame) {
-    cpu::index(nest, window, to.element, frame.at(to), frame.at(table), ids.element, frame.at(ids));
-  });
+  site.compiler.kernel("index", Index{nest, window, to.element, ids.element}, to, {table, ids});
   site.define(to);
 }
 
@@ -57,14 +52,11 @@ void compile(const ir::IndexAdd& op, const Site& site) {
                   strides_along(all, nest.extents, x_labels, x)};
   nest = coalesced(nest);
   const Split& split = site.result_type().dims.at(dim);
-  const cpu::IndexWindow window =
+  const IndexWindow window =
       window_of(site, split, sum.strides[dim], site.placement().shards(split) > 1);
-  const int64_t count = sum.count();
-  site.step("index_add", {&ids, &x}, {&sum}, [=](Frame& frame) {
-    cpu::zero(frame.at(sum), count, size_of(sum.element));
-    cpu::index_add(nest, window, sum.element, frame.at(sum), ids.element, frame.at(ids), x.element,
-                   frame.at(x));
-  });
+  site.compiler.kernel("index_add",
+                       IndexAdd{nest, window, sum.count(), sum.element, ids.element, x.element},
+                       sum, {ids, x});
   site.define(site.compiler.packed(sum, site.element()));
 }
 

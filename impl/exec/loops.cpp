@@ -42,15 +42,17 @@ void compile(const ir::Scan& op, const Site& site) {
     if (site.wanted(result)) kept.push_back(stacks.back().buffer);
   }
 
+  // The index is in memory, an entry for each iteration: who reads it need not ask the host.
+  const int64_t times = scope.placement.size(op.dim);
+  Ref index = compiler.create(Element::i32, {times});
+  compiler.kernel("iota", Iota{index.extents, 0, 0, Element::i32}, index, {});
   std::vector<Step> before = compiler.take_steps();
-  const Compiler::Loop loop = compiler.new_loop(scope.placement.size(op.dim), op.reverse);
+  const Compiler::Loop loop = compiler.new_loop(times, op.reverse);
   const std::string place = compiler.place();
-  const Ref index = compiler.create(Element::i32, {});
   compiler.is_index(index, loop.id);
+  index.extents = index.strides = {};
+  index.terms.push_back({loop.id, 1});
   scope.values.at(body.params.at(0)) = compiler.leaf(index, scope.unit.type(body.params[0]));
-  site.step("index", {}, {&index}, [index, id = loop.id](Frame& frame) {
-    *static_cast<int32_t*>(frame.at(index)) = static_cast<int32_t>(frame.loops[id]);
-  });
   compiler.run_block(scope, body);
   compiler.set_place(place);
   for (size_t i = 0; i < body.emit.size(); ++i) {

@@ -1,13 +1,13 @@
 #include "impl/exec/ops.h"
-#include "kernels/cpu/order.h"
 
 namespace shardproof::exec {
 namespace {
 
 /// The lines of x along dim `from`; `strides`: those of the result along x's dims, `along` its own
 /// on the line.
-cpu::Lines lines_of(const Ref& x, size_t from, const std::vector<int64_t>& strides, int64_t along) {
-  cpu::Lines op;
+Ordered lines_of(const Ref& x, size_t from, const std::vector<int64_t>& strides, int64_t along) {
+  Ordered op;
+  op.element = x.element;
   op.entries = x.extents[from];
   op.x_stride = x.strides[from];
   op.to_stride = along;
@@ -37,10 +37,10 @@ void largest(const Site& site, size_t result, const Labels& from, const Labels& 
   if (k > x.extents[dim])
     throw PlanError(site.compiler.place() + ": the " + std::to_string(k) + " largest of " +
                     std::to_string(x.extents[dim]) + " entries");
-  const cpu::Lines op = lines_of(x, dim, strides, strides[dim]);
-  site.step(positions ? "argmax" : "top_k", {&x}, {&out}, [=](Frame& frame) {
-    cpu::largest(op, k, positions, x.element, frame.at(out), frame.at(x));
-  });
+  Ordered op = lines_of(x, dim, strides, strides[dim]);
+  op.fn = positions ? OrderedFn::largest_at : OrderedFn::largest;
+  op.k = k;
+  site.compiler.kernel(positions ? "argmax" : "top_k", std::move(op), out, {x});
   site.define(out, result);
 }
 
@@ -50,11 +50,10 @@ void compile(const ir::Ordered& op, const Site& site) {
   const Ref x = site.ref(0), to = site.create();
   if (x.extents != to.extents)
     throw PlanError(site.compiler.place() + ": the result has other extents");
-  const cpu::Lines lines = lines_of(x, op.dim, to.strides, to.strides[op.dim]);
+  Ordered kernel = lines_of(x, op.dim, to.strides, to.strides[op.dim]);
   const bool sums = op.fn == ir::OrderedFn::cumsum;
-  site.step(sums ? "cumsum" : "argsort", {&x}, {&to}, [=](Frame& frame) {
-    (sums ? cpu::cumsum : cpu::argsort)(lines, x.element, frame.at(to), frame.at(x));
-  });
+  kernel.fn = sums ? OrderedFn::cumsum : OrderedFn::argsort;
+  site.compiler.kernel(sums ? "cumsum" : "argsort", std::move(kernel), to, {x});
   site.define(to);
 }
 

@@ -1,71 +1,15 @@
 #include "impl/exec/plan.h"
 
-#include <chrono>
-#include <cmath>
-#include <optional>
+#include <algorithm>
 #include <set>
 
-#include "impl/exec/plan_calls.h"
+#include "impl/exec/plan_state.h"
 #include "impl/exec/unchecked.h"
 #include "impl/steps/overlap.h"
-#include "impl/steps/runner.h"
-#include "kernels/number.h"
 
 namespace shardproof {
 
-using exec::Frame;
 using exec::Step;
-
-struct Plan::State {
-  Name name;
-  Mesh mesh;
-  int64_t rank = 0;
-  std::vector<Slot> inputs, outputs;
-  std::vector<exec::BufferId> input_buffers, output_buffers, given;
-  std::vector<exec::Piece> pieces;
-  std::vector<Step> steps;
-  std::vector<std::vector<int>> groups;
-  size_t loops = 0, arena_bytes = 0;
-  Buffer arena;
-  std::optional<exec::PlanCalls> calls;  ///< made for the first communicator that compares calls
-  bool check_finite = false;
-  bool measured = false;
-  std::map<std::string, OpTime> times;
-
-  using Times = std::map<std::string, OpTime>;
-  void run(Frame& frame);
-  void run_one(const Step& step, Frame& frame, Times& into) const;
-};
-
-void Plan::State::run(Frame& frame) {
-  Times beside;  // of the communication thread
-  exec::Runner runner(
-      frame, [&](const Step& step) { run_one(step, frame, times); },
-      [&](const Step& step) { run_one(step, frame, beside); });
-  runner.run(steps);
-  for (const auto& [op, time] : beside) {
-    times[op + " beside"].calls += time.calls;
-    times[op + " beside"].seconds += time.seconds;
-  }
-  if (!beside.empty()) times["wait"].seconds += runner.waited();
-}
-
-void Plan::State::run_one(const Step& step, Frame& frame, Times& into) const {
-  using Clock = std::chrono::steady_clock;
-  const auto begin = measured ? Clock::now() : Clock::time_point();
-  try {
-    step.run(frame);
-  } catch (const CommError&) {
-    throw;
-  } catch (const std::exception& error) {
-    throw PlanError("rank " + std::to_string(rank) + ": " + step.place + ": " + error.what());
-  }
-  if (measured) {
-    OpTime& time = into[step.op];
-    ++time.calls;
-    time.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
-  }
-}
 
 Plan::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Plan::~Plan() = default;
@@ -144,13 +88,57 @@ exec::FindBackward any_backwards(const Program& program) {
   };
 }
 
+/// Results take the memory of parameters where nothing reads those any more when they are made;
+/// others are copied there at the end.
+void UncheckedPlan::put_in_place(Plan::State& state,
+                                 const std::vector<std::pair<size_t, size_t>>& pairs) {
+  for (const auto& [input, output] : pairs) {
+    const Slot &from = state.inputs.at(input), &to = state.outputs.at(output);
+    if (from.element != to.element || from.extents != to.extents)
+      throw PlanError("result " + to.name + " cannot take the place of " + from.name +
+                      ": it is of another size");
+    const exec::BufferId kept = state.input_buffers[input], made = state.output_buffers[output];
+    if (exec::may_share(state.steps, kept, made)) {
+      state.same.emplace_back(kept, made);
+      continue;
+    }
+    // `made` becomes memory of the arena.
+    std::erase(state.given, made);
+    exec::Ref target;
+    target.buffer = kept;
+    target.element = to.element;
+    target.extents = to.extents;
+    target.strides = row_major(to.extents);
+    exec::Ref source = target;
+    source.buffer = made;
+    Step step;
+    step.op = "result";
+    step.place = "result of " + state.name;
+    step.kernel = {Copy{exec::nest_of({&target, &source}), size_of(to.element)}, target, {source}};
+    step.reads = {made};
+    step.writes = {kept};
+    step.waits = 0;
+    state.steps.push_back(std::move(step));
+    state.output_buffers[output] = kept;
+  }
+}
+
+void UncheckedPlan::require_no_race(const Plan::State& state) {
+  const std::string race =
+      exec::find_race(exec::commands_of(state.steps, 2), state.pieces, state.given, state.same);
+  if (!race.empty())
+    throw std::logic_error(state.name + " on " + state.device->name() + ": " + race);
+}
+
 Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimSizes& dims,
                             int64_t rank, const PlanOptions& options,
                             const exec::FindBackward& find_backward) {
   auto state = std::make_unique<Plan::State>();
   state->mesh = mesh;
   state->rank = rank;
-  exec::Compiler compiler(find_backward, options.precision);
+  state->device = options.device ? options.device : cpu_device();
+  for (size_t i = 0; i < exec::queue_count; ++i) state->queues.push_back(state->device->queue());
+  exec::Compiler compiler(find_backward, options.precision, *state->device);
   const Placement placement(*unit.program, mesh, dims, rank);
   const ir::Function& function = unit.plan();
   std::vector<ir::ValueId> params = function.params;
@@ -189,19 +177,26 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   state->pieces = compiler.pieces();
   state->groups = compiler.groups();
   state->loops = compiler.loops();
-  if (options.overlap) exec::overlap(state->steps);
-  exec::find_lifetimes(state->steps, state->pieces);
   state->given = compiler.externals();
+  if (options.overlap) exec::overlap(state->steps);
+  put_in_place(*state, options.in_place);
+  exec::find_lifetimes(state->steps, state->pieces);
   for (exec::BufferId id : state->given) state->pieces[id].bytes = 0;
   state->arena_bytes = exec::place_buffers(state->pieces, options.reuse_memory);
-  state->arena = Buffer(state->arena_bytes);
+  state->arena = state->device->allocate(state->arena_bytes);
+  exec::prepare(state->steps, *state->device);
+  if (!state->device->is_host()) {
+    state->commands = exec::commands_of(state->steps);
+    require_no_race(*state);
+  }
   state->name = function.name;
   state->check_finite = options.check_finite;
   return Plan(std::move(state));
 }
 
 std::string UncheckedPlan::race(const Plan& plan) {
-  return exec::find_race(plan.state_->steps, plan.state_->pieces, plan.state_->given);
+  const Plan::State& state = *plan.state_;
+  return exec::find_race(exec::commands_of(state.steps, 2), state.pieces, state.given, state.same);
 }
 
 const std::vector<Slot>& Plan::inputs() const { return state_->inputs; }
@@ -210,121 +205,5 @@ size_t Plan::arena_bytes() const { return state_->arena_bytes; }
 const std::vector<Step>& Plan::steps() const { return state_->steps; }
 void Plan::measure(bool on) { state_->measured = on; }
 const std::map<std::string, OpTime>& Plan::times() const { return state_->times; }
-
-Tensor Plan::input(size_t i) const {
-  const Slot& slot = state_->inputs.at(i);
-  return Tensor(slot.type, slot.element, slot.extents);
-}
-
-namespace {
-
-std::string list(const std::vector<int64_t>& numbers) {
-  std::string text;
-  for (int64_t each : numbers) text += (text.empty() ? "" : " ") + std::to_string(each);
-  return "[" + text + "]";
-}
-
-/// Whether both lie alike on the mesh: an axis of one rank says nothing.
-bool same_placement(const Shape& a, const Shape& b, const Mesh& mesh) {
-  auto axes = [&](const Split& split) {
-    std::vector<Axis> long_axes;
-    for (const Axis& axis : split.axes)
-      if (mesh.size(axis) > 1) long_axes.push_back(axis);
-    return long_axes;
-  };
-  auto marks = [&](Marks all) {
-    std::erase_if(all, [&](const auto& mark) { return mesh.size(mark.first) == 1; });
-    return all;
-  };
-  if (a.dims.size() != b.dims.size() || marks(a.marks) != marks(b.marks)) return false;
-  for (size_t i = 0; i < a.dims.size(); ++i)
-    if (axes(a.dims[i]) != axes(b.dims[i])) return false;
-  return true;
-}
-
-void require_fits(const Tensor& tensor, const Slot& slot, const Mesh& mesh,
-                  const std::string& where) {
-  auto text = [](Element element, const std::vector<int64_t>& extents) {
-    return name_of(element) + list(extents);
-  };
-  if (tensor.element != slot.element || tensor.extents != slot.extents)
-    throw PlanError(where + " is " + text(tensor.element, tensor.extents) + " and has to be " +
-                    text(slot.element, slot.extents) + ", the part of " + to_string(slot.type) +
-                    " that this rank has: make it with Plan::input()");
-  if (!same_placement(tensor.type, slot.type, mesh))
-    throw PlanError(where + " lies on the ranks as " + to_string(tensor.type) +
-                    " and has to lie as " + to_string(slot.type) +
-                    ": redistribute it by a plan, or make it with Plan::input()");
-}
-
-void require_finite(const Tensor& tensor, const std::string& where) {
-  const bool real = is_float(tensor.type.dtype);
-  const int64_t count = real ? tensor.count() : 0;  // a whole number is finite
-  for (int64_t i = 0; i < count; ++i)
-    if (const double x = number_at(tensor.element, tensor.buffer.data(), i); !std::isfinite(x)) {
-      std::vector<int64_t> index;
-      for (int64_t stride : row_major(tensor.extents)) {
-        index.push_back(i / stride % tensor.extents[index.size()]);
-      }
-      throw PlanError(where + " is " + std::to_string(x) + " at entry " + list(index) +
-                      " of this rank's part: look for it where the tensor was read or computed");
-    }
-}
-
-}  // namespace
-
-std::vector<Tensor> Plan::run(Communicator& communicator,
-                              const std::vector<const Tensor*>& inputs) {
-  State& state = *state_;
-  if (communicator.size() != state.mesh.ranks() || communicator.rank() != state.rank)
-    throw PlanError("the plan is for rank " + std::to_string(state.rank) + " of " +
-                    std::to_string(state.mesh.ranks()) + " (" + state.mesh.text() +
-                    "), and this is rank " + std::to_string(communicator.rank()) + " of " +
-                    std::to_string(communicator.size()) +
-                    ": start as many ranks as the mesh has, and make each rank's plan for it");
-  if (inputs.size() != state.inputs.size())
-    throw PlanError("the plan takes " + std::to_string(state.inputs.size()) + " tensors, not " +
-                    std::to_string(inputs.size()) + ": one for each of Plan::inputs()");
-  if (!communicator.any_thread() && exec::has_starts(state.steps))
-    throw PlanError(
-        "the plan overlaps, and its communicator takes calls from one thread only: "
-        "initialize MPI with MPI_THREAD_SERIALIZED, or compile without overlap");
-  Frame frame;
-  frame.communicator = &communicator;
-  frame.loops.resize(state.loops);
-  for (const exec::Piece& piece : state.pieces)
-    frame.buffers.push_back(state.arena.data() + piece.offset);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    const Slot& slot = state.inputs[i];
-    const std::string where = "rank " + std::to_string(state.rank) + ": " + slot.name;
-    require_fits(*inputs[i], slot, state.mesh, where);
-    if (state.check_finite) require_finite(*inputs[i], where);
-    frame.buffers[state.input_buffers[i]] = inputs[i]->buffer.data();
-  }
-  std::vector<Tensor> outputs;
-  for (size_t i = 0; i < state.outputs.size(); ++i) {
-    const Slot& slot = state.outputs[i];
-    outputs.emplace_back(slot.type, slot.element, slot.extents);
-    frame.buffers[state.output_buffers[i]] = outputs.back().buffer.data();
-  }
-  for (const std::vector<int>& ranks : state.groups)
-    frame.groups.push_back(&communicator.group(ranks));
-  std::optional<exec::SpotChecked> spot_checked;
-  if (communicator.checks_calls()) {
-    if (!state.calls)
-      state.calls = exec::calls_of(state.steps, state.pieces.size(), state.loops, state.groups,
-                                   state.name + " on " + state.mesh.text());
-    frame.communicator = &spot_checked.emplace(communicator, *state.calls);
-  }
-  state.run(frame);
-  if (spot_checked) spot_checked->finish();
-  return outputs;
-}
-
-std::vector<Tensor> Plan::run(Communicator& communicator, const std::vector<Tensor>& inputs) {
-  std::vector<const Tensor*> pointers;
-  for (const Tensor& each : inputs) pointers.push_back(&each);
-  return run(communicator, pointers);
-}
 
 }  // namespace shardproof

@@ -3,6 +3,7 @@
 #include <map>
 
 #include "impl/comm/communicator.h"
+#include "impl/device/device.h"
 #include "impl/program.h"
 #include "impl/tensor/placement.h"
 #include "impl/tensor/tensor.h"
@@ -18,6 +19,10 @@ struct PlanOptions {
   bool overlap = false;         ///< collectives go on while the rank computes; the same numbers
   bool accept_unknown = false;  ///< also a plan that is not decided; never one that is refused
   bool check_finite = false;    ///< a run refuses inputs with NaN or infinity; reads them all
+  /// Leaves (input, output) of state: a step of run_kept() leaves the result where the parameter
+  /// is.
+  std::vector<std::pair<size_t, size_t>> in_place = {};
+  std::shared_ptr<Device> device = {};  ///< where the kernels run; none: this processor
 };
 
 /// A parameter or a result.
@@ -48,15 +53,28 @@ class Plan {
   size_t arena_bytes() const;                    ///< of all values between inputs and outputs
   const std::vector<exec::Step>& steps() const;  ///< impl/steps/schedule.h, which is not installed
 
-  /// A tensor for slot i of the inputs, not initialised.
+  /// A tensor of the host for slot i of the inputs, not initialised.
   Tensor input(size_t i) const;
 
-  /// Runs on this rank, together with every other rank of the mesh. Throws PlanError naming the
-  /// tensor that does not fit, or place and rank of a step that fails; CommError as the
-  /// communicator does. Where comparing calls costs (MPI) the first of each group is compared,
-  /// with a hash of all of the plan's.
+  /// Runs on this rank, together with every other rank of the mesh; tensors are the host's, on
+  /// whatever device the plan runs. Throws PlanError naming the tensor that does not fit, or place
+  /// and rank of a step that fails; CommError as the communicator does. Where comparing calls costs
+  /// (MPI) the first of each group is compared, with a hash of all of the plan's.
   std::vector<Tensor> run(Communicator& communicator, const std::vector<const Tensor*>& inputs);
   std::vector<Tensor> run(Communicator& communicator, const std::vector<Tensor>& inputs);
+
+  // Tensors that the plan keeps, in its device's memory, from run to run: nothing is allocated in a
+  // step, and a device that can is given the whole step at once.
+  /// Input i becomes `tensor`.
+  void keep(size_t i, const Tensor& tensor);
+  /// A run on the kept inputs. Throws PlanError where one has not been given.
+  void run_kept(Communicator& communicator);
+  /// What is kept, as tensors of the host.
+  Tensor kept_input(size_t i);
+  Tensor kept_output(size_t i);
+  void fetch_kept(size_t input, Tensor& to);
+  /// Memory of the device for a run: arena, inputs, and results that take no input's place.
+  size_t bytes() const;
 
   /// Measures each op from now on; with overlap those of the communication thread as "all_gather
   /// beside", and "wait" for it.

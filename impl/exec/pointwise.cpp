@@ -1,12 +1,10 @@
 #include <cmath>
 
 #include "impl/exec/ops.h"
-#include "kernels/cpu/block.h"
+#include "kernels/cpu/kernels.h"
 
 namespace shardproof::exec {
 namespace {
-
-using cpu::PointwiseFn;
 
 PointwiseFn fn_of(ir::UnaryFn fn) {
   using enum PointwiseFn;
@@ -51,7 +49,7 @@ void chain(const Site& site, PointwiseFn fn, bool real) {
 
 /// The value of a function of numbers that are known, in double.
 std::optional<double> known(const Site& site, PointwiseFn fn) {
-  cpu::Pointwise program;
+  Pointwise program;
   program.f64 = true;
   std::vector<double> values;
   for (size_t i = 0; i < site.operands(); ++i) {
@@ -68,10 +66,9 @@ std::optional<double> known(const Site& site, PointwiseFn fn) {
   program.output = Element::f64;
   std::vector<const void*> inputs;
   for (const double& value : values) inputs.push_back(&value);
-  Nest nest;
-  nest.strides.resize(values.size() + 1);
+  program.nest.strides.resize(values.size() + 1);
   double result = 0;
-  cpu::pointwise(program, nest, &result, inputs.data());
+  cpu::run(program, &result, inputs.data());
   return result;
 }
 

@@ -1,5 +1,3 @@
-#include "kernels/cpu/reduce.h"
-
 #include "impl/exec/ops.h"
 
 namespace shardproof::exec {
@@ -16,7 +14,7 @@ Labels summed_labels(const std::vector<Labels>& own, const Labels& labels) {
 
 Ref reduce_product(Compiler& compiler, Reduction fn, const std::vector<Ref>& x,
                    const std::vector<Labels>& own, const Labels& labels, Element element) {
-  cpu::Reduce op;
+  Reduce op;
   op.fn = fn;
   op.output = element;
   for (const Dim& label : labels) op.kept.extents.push_back(extent_of(label, own, x));
@@ -24,20 +22,14 @@ Ref reduce_product(Compiler& compiler, Reduction fn, const std::vector<Ref>& x,
   for (const Dim& label : summed) op.reduced.extents.push_back(extent_of(label, own, x));
   const Ref to = compiler.create(element, op.kept.extents);
   op.kept.strides.push_back(to.strides);
-  std::vector<BufferId> reads;
   for (size_t i = 0; i < x.size(); ++i) {
     op.inputs.push_back(x[i].element);
     op.kept.strides.push_back(strides_along(labels, op.kept.extents, own[i], x[i]));
     op.reduced.strides.push_back(strides_along(summed, op.reduced.extents, own[i], x[i]));
-    reads.push_back(x[i].buffer);
   }
   op.kept = coalesced(op.kept);
   op.reduced = coalesced(op.reduced);
-  compiler.step("reduce", reads, {to.buffer}, [op, to, x](Frame& frame) {
-    std::vector<const void*> inputs;
-    for (const Ref& each : x) inputs.push_back(frame.at(each));
-    cpu::reduce(op, frame.at(to), inputs.data());
-  });
+  compiler.kernel("reduce", std::move(op), to, x);
   return to;
 }
 

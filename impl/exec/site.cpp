@@ -12,7 +12,8 @@ const ExpressionPtr& Site::expression(size_t i) const {
 Whole Site::whole(size_t i) const {
   const ExpressionPtr& value = expression(i);
   if (value->kind == Expression::Kind::constant) return {static_cast<int64_t>(value->value), {}};
-  return {std::nullopt, ref(i)};
+  const Ref at = ref(i);
+  return {std::nullopt, at, compiler.loop_of(at)};
 }
 
 void Site::define(const Ref& made, size_t i) const {

@@ -1,14 +1,13 @@
 // Parts of a dim: views where the place is known or is a loop's index, copies where it is data.
 #include "impl/exec/ops.h"
-#include "kernels/cpu/copy.h"
 
 namespace shardproof::exec {
 namespace {
 
-int64_t checked_first(int64_t first, int64_t count, int64_t extent) {
+int64_t checked_first(const Site& site, int64_t first, int64_t count, int64_t extent) {
   if (first < 0 || first + count > extent)
-    throw std::out_of_range("entries " + std::to_string(first) + " to " +
-                            std::to_string(first + count - 1) + " of " + std::to_string(extent));
+    throw PlanError(site.compiler.place() + ": entries " + std::to_string(first) + " to " +
+                    std::to_string(first + count - 1) + " of " + std::to_string(extent));
   return first;
 }
 
@@ -18,7 +17,7 @@ Ref part(const Site& site, const Ref& x, size_t dim, const Whole& at, int64_t co
   view.extents.at(dim) = count;
   const int64_t extent = x.extents[dim], stride = x.strides[dim];
   if (at.known) {
-    view.offset += checked_first(*at.known, count, extent) * stride;
+    view.offset += checked_first(site, *at.known, count, extent) * stride;
     return view;
   }
   if (const auto loop = site.compiler.loop_of(at.ref);
@@ -27,12 +26,10 @@ Ref part(const Site& site, const Ref& x, size_t dim, const Whole& at, int64_t co
     return view;
   }
   const Ref to = site.compiler.create(x.element, view.extents);
-  const Nest nest = nest_of({&to, &view});
-  site.step("read", {&x, &at.ref}, {&to}, [=](Frame& frame) {
-    Ref from = view;
-    from.offset += checked_first(at.get(frame), count, extent) * stride;
-    cpu::copy(nest, size_of(to.element), frame.at(to), frame.at(from));
-  });
+  site.compiler.kernel("read",
+                       Copy{nest_of({&to, &view}), size_of(to.element),
+                            Moving{1, at.ref.element, count, extent, stride}},
+                       to, {view, at.ref});
   return to;
 }
 
@@ -55,15 +52,14 @@ void paste(const Site& site, const Ref& to, size_t dim, const Whole& at, const R
     if (const size_t place = position_of(order, given[i]);
         place == order.size() || view.extents[place] != y.extents[i])
       throw PlanError(site.compiler.place() + ": the part does not fit");
-  const Nest nest = nest_of({&view, &from});
   const int64_t extent = to.extents[dim], stride = to.strides[dim];
-  std::vector<const Ref*> reads{&from};
-  if (!at.known) reads.push_back(&at.ref);
-  site.step("write", reads, {&to}, [=](Frame& frame) {
-    Ref target = view;
-    target.offset += checked_first(at.get(frame), count, extent) * stride;
-    cpu::copy(nest, size_of(view.element), frame.at(target), frame.at(from));
-  });
+  Copy copy{nest_of({&view, &from}), size_of(view.element)};
+  if (at.known) {
+    view.offset += checked_first(site, *at.known, count, extent) * stride;
+    return site.compiler.kernel("write", std::move(copy), view, {from});
+  }
+  copy.moving = Moving{0, at.ref.element, count, extent, stride};
+  site.compiler.kernel("write", std::move(copy), view, {from, at.ref});
 }
 
 }  // namespace
@@ -121,22 +117,23 @@ void compile(const ir::Roll& op, const Site& site) {
   const Ref x = site.ref(0);
   const Whole by = site.whole(1);
   const Ref to = site.compiler.create(x.element, x.extents);
-  std::vector<const Ref*> reads{&x};
-  if (!by.known) reads.push_back(&by.ref);
-  site.step("roll", reads, {&to}, [=](Frame& frame) {
-    const int64_t n = x.extents[dim];
-    if (n == 0) return;
-    const int64_t shift = ((by.get(frame) % n) + n) % n;
+  const int64_t n = x.extents[dim];
+  if (by.known) {
     auto piece = [&](int64_t from_first, int64_t to_first, int64_t count) {
       Ref from = x, target = to;
       from.extents[dim] = target.extents[dim] = count;
       from.offset += from_first * x.strides[dim];
       target.offset += to_first * to.strides[dim];
-      cpu::copy(nest_of({&target, &from}), size_of(x.element), frame.at(target), frame.at(from));
+      site.compiler.move("roll", from, target);
     };
+    const int64_t shift = n == 0 ? 0 : ((*by.known % n) + n) % n;
     piece(n - shift, 0, shift);
     piece(0, shift, n - shift);
-  });
+  } else {
+    site.compiler.kernel(
+        "roll", Roll{{x.extents, {to.strides, x.strides}}, dim, size_of(x.element), by.ref.element},
+        to, {x, by.ref});
+  }
   site.define(relabelled(to, labels_of(op.pattern.left.at(0)), labels_of(op.pattern.right),
                          site.extents()));
 }

@@ -16,6 +16,10 @@ class UncheckedPlan {
                       const PlanOptions& options, const exec::FindBackward& find_backward);
   /// exec::find_race of its steps.
   static std::string race(const Plan& plan);
+
+ private:
+  static void put_in_place(Plan::State& state, const std::vector<std::pair<size_t, size_t>>& pairs);
+  static void require_no_race(const Plan::State& state);
 };
 
 }  // namespace shardproof

@@ -10,27 +10,6 @@ constexpr size_t most_under_way = 2;
 constexpr size_t look_ahead = 128;       ///< steps that a collective is moved over at most
 constexpr size_t most_moved_along = 16;  ///< steps that make its operand
 
-/// What a step touches, with all that is in a loop.
-struct Access {
-  std::vector<BufferId> reads, writes;  ///< sorted
-};
-
-void add(const Step& step, Access& access) {
-  access.reads.insert(access.reads.end(), step.reads.begin(), step.reads.end());
-  access.writes.insert(access.writes.end(), step.writes.begin(), step.writes.end());
-  for (const Step& each : step.body) add(each, access);
-}
-
-Access access_of(const Step& step) {
-  Access access;
-  add(step, access);
-  for (std::vector<BufferId>* each : {&access.reads, &access.writes}) {
-    std::sort(each->begin(), each->end());
-    each->erase(std::unique(each->begin(), each->end()), each->end());
-  }
-  return access;
-}
-
 bool meet(const std::vector<BufferId>& a, const std::vector<BufferId>& b) {
   for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();)
     if (*i == *j)

@@ -15,10 +15,7 @@ void overlap(std::vector<Step>& steps);
 /// Whether some step here or in a loop within is run by the communication thread.
 bool has_starts(const std::vector<Step>& steps);
 
-/// A step that reads what is not written, was overwritten by another buffer in the same place, or
-/// is touched by a collective that may still be under way, or writes what one touches; empty where
-/// there is none. Buffers that nobody places (of 0 bytes) are those that `given` lists: each run
-/// gives them.
+/// find_race of queues.h, of the steps' commands.
 std::string find_race(const std::vector<Step>& steps, const std::vector<Piece>& pieces,
                       const std::vector<BufferId>& given);
 

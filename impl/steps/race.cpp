@@ -1,104 +1,145 @@
-// The memory of a plan, step by step: what it holds, and who may still be at it.
-#include <deque>
+// The memory of a plan, launch by launch: what it holds, and who may still be at it. Each queue has
+// a clock, and knows how far the others were when it last heard of them through an event: a launch
+// comes after another one exactly if it knows of it.
+#include <algorithm>
+#include <array>
+#include <numeric>
+#include <optional>
 #include <set>
 
 #include "impl/steps/overlap.h"
+#include "impl/steps/queues.h"
 
 namespace shardproof::exec {
 namespace {
 
+using Clock = std::array<size_t, queue_count>;
+
+struct Access {
+  size_t queue = 0, time = 0;
+  const Step* step = nullptr;
+};
+
+/// What last happened to a buffer.
+struct Touched {
+  std::optional<Access> write;
+  std::array<std::optional<Access>, queue_count> reads;  ///< the last of each queue
+};
+
 class Memory {
  public:
-  Memory(const std::vector<Piece>& pieces, const std::vector<BufferId>& given)
-      : pieces_(pieces), given_(given.begin(), given.end()), held_(given_) {}
-
-  void walk(const std::vector<Step>& steps) {
-    const size_t before = under_way_.size();
-    for (const Step& step : steps) {
-      if (!race_.empty()) return;
-      if (step.waits) wait(*step.waits);
-      if (step.is_loop) {
-        // What an iteration leaves behind meets the next one.
-        for (int64_t i = 0; i < std::min<int64_t>(step.times, 2); ++i) walk(step.body);
-        if (step.times == 0) hold(step);  // nothing is read of it
-        continue;
-      }
-      if (!step.starts) meet_those_under_way(step);
-      read(step);
-      hold(step);
-      if (step.starts) under_way_.push_back(&step);
+  Memory(const std::vector<Piece>& pieces, const std::vector<BufferId>& given,
+         const std::vector<std::pair<BufferId, BufferId>>& same)
+      : pieces_(pieces),
+        held_(given.begin(), given.end()),
+        touched_(pieces.size()),
+        meets_(pieces.size()) {
+    const std::set<BufferId> outside(given.begin(), given.end());
+    std::vector<BufferId> order;
+    for (BufferId id = 0; id < pieces.size(); ++id) {
+      meets_[id].push_back(id);
+      if (pieces[id].bytes && !outside.contains(id)) order.push_back(id);
     }
-    if (under_way_.size() > before) wait(0);
+    std::sort(order.begin(), order.end(),
+              [&](BufferId a, BufferId b) { return pieces[a].offset < pieces[b].offset; });
+    for (size_t i = 0; i < order.size(); ++i)
+      for (size_t j = i + 1; j < order.size() && pieces[order[j]].offset < end_of(order[i]); ++j)
+        meet(order[i], order[j]);
+    for (const auto& [a, b] : same) meet(a, b);
   }
 
-  const std::string& race() const { return race_; }
+  std::string walk(const std::vector<Command>& commands) {
+    for (const Command& command : commands) {
+      Clock& clock = clocks_[command.queue];
+      if (command.kind == Command::Kind::record) events_.push_back(clock);
+      if (command.kind == Command::Kind::wait) {
+        const Clock& event = events_.at(command.event);
+        for (size_t q = 0; q < queue_count; ++q) clock[q] = std::max(clock[q], event[q]);
+      }
+      if (command.kind == Command::Kind::launch) launch(command, clock);
+      if (!race_.empty()) break;
+    }
+    return race_;
+  }
 
  private:
-  void wait(size_t but) {
-    while (under_way_.size() > but) under_way_.pop_front();
+  size_t end_of(BufferId id) const { return pieces_[id].offset + pieces_[id].bytes; }
+  void meet(BufferId a, BufferId b) {
+    meets_.at(a).push_back(b);
+    meets_.at(b).push_back(a);
   }
 
-  void meet_those_under_way(const Step& step) {
-    for (const Step* other : under_way_) {
-      for (BufferId id : step.reads)
-        if (meets(id, other->writes)) found(step, "reads", id, " that is written by ", other);
-      for (BufferId id : step.writes)
-        if (meets(id, other->writes) || meets(id, other->reads))
-          found(step, "writes", id, " that is used by ", other);
+  void launch(const Command& command, Clock& clock) {
+    const Access now{command.queue, ++clock[command.queue], command.step};
+    const Step& step = *command.step;
+    if (is_collective(step)) {
+      if (collective_) require_after(*collective_, now, "overtakes another collective:", 0);
+      collective_ = now;
     }
-    if (is_collective(step) && !under_way_.empty())
-      found(step, "overtakes", 0, " and others: ", under_way_.front());
+    for (BufferId id : step.reads) read(id, now);
+    for (BufferId id : step.writes) write(id, now);
   }
 
-  void read(const Step& step) {
-    for (BufferId id : step.reads)
-      if (!held_.contains(id) && bytes(id)) found(step, "reads", id, " that nobody has written");
+  void read(BufferId id, const Access& now) {
+    if (id >= pieces_.size()) return;
+    for (BufferId other : meets_[id])
+      if (touched_[other].write)
+        require_after(*touched_[other].write, now, "reads what is written by", id);
+    if (!held_.contains(id) && pieces_[id].bytes) found(now, "reads what nobody has written", id);
+    touched_[id].reads[now.queue] = now;
   }
 
-  void hold(const Step& step) {
-    for (BufferId id : step.writes) {
-      if (id >= pieces_.size()) continue;
-      std::erase_if(held_, [&](BufferId other) { return other != id && same_place(id, other); });
-      held_.insert(id);
+  void write(BufferId id, const Access& now) {
+    if (id >= pieces_.size()) return;
+    for (BufferId other : meets_[id]) {
+      if (touched_[other].write)
+        require_after(*touched_[other].write, now, "writes what is written by", id);
+      for (const std::optional<Access>& read : touched_[other].reads)
+        if (read) require_after(*read, now, "writes what is read by", id);
+      if (other != id) held_.erase(other);
     }
+    held_.insert(id);
+    touched_[id].write = now;
   }
 
-  size_t bytes(BufferId id) const { return id < pieces_.size() ? pieces_[id].bytes : 0; }
-
-  bool same_place(BufferId a, BufferId b) const {
-    if (a == b) return true;
-    if (given_.contains(a) || given_.contains(b) || !bytes(a) || !bytes(b)) return false;
-    const Piece &x = pieces_.at(a), &y = pieces_.at(b);
-    return x.offset < y.offset + y.bytes && y.offset < x.offset + x.bytes;
+  /// The event that tells it may be missing, or the wait for it.
+  void require_after(const Access& before, const Access& now, const char* does, BufferId id) {
+    if (before.step == now.step && before.time == now.time && before.queue == now.queue) return;
+    if (clocks_[now.queue][before.queue] >= before.time) return;
+    found(now,
+          does + (" " + before.step->op) + " at " + before.step->place +
+              ", which nobody has waited for",
+          id);
   }
 
-  bool meets(BufferId id, const std::vector<BufferId>& others) const {
-    for (BufferId other : others)
-      if (same_place(id, other)) return true;
-    return false;
-  }
-
-  void found(const Step& step, const char* does, BufferId id, const std::string& what,
-             const Step* other = nullptr) {
-    if (!race_.empty()) return;
-    race_ = step.op + " at " + step.place + " " + does + " buffer " + std::to_string(id) + what;
-    if (other) race_ += other->op + " at " + other->place + ", which nobody has waited for";
+  void found(const Access& now, const std::string& what, BufferId id) {
+    if (race_.empty())
+      race_ = now.step->op + " at " + now.step->place + " " + what + " (buffer " +
+              std::to_string(id) + ")";
   }
 
   const std::vector<Piece>& pieces_;
-  const std::set<BufferId> given_;
   std::set<BufferId> held_;
-  std::deque<const Step*> under_way_;
+  std::vector<Touched> touched_;
+  std::vector<std::vector<BufferId>> meets_;  ///< the buffers that share memory with each
+  std::array<Clock, queue_count> clocks_{};
+  std::vector<Clock> events_;
+  std::optional<Access> collective_;
   std::string race_;
 };
 
 }  // namespace
 
+std::string find_race(const std::vector<Command>& commands, const std::vector<Piece>& pieces,
+                      const std::vector<BufferId>& given,
+                      const std::vector<std::pair<BufferId, BufferId>>& same) {
+  return Memory(pieces, given, same).walk(commands);
+}
+
 std::string find_race(const std::vector<Step>& steps, const std::vector<Piece>& pieces,
                       const std::vector<BufferId>& given) {
-  Memory memory(pieces, given);
-  memory.walk(steps);
-  return memory.race();
+  // What an iteration leaves behind meets the next one.
+  return find_race(commands_of(steps, 2), pieces, given);
 }
 
 }  // namespace shardproof::exec

@@ -25,6 +25,40 @@ bool is_collective(const Step& step) {
 
 namespace {
 
+void add(const Step& step, Access& access) {
+  access.reads.insert(access.reads.end(), step.reads.begin(), step.reads.end());
+  access.writes.insert(access.writes.end(), step.writes.begin(), step.writes.end());
+  for (const Step& each : step.body) add(each, access);
+}
+
+}  // namespace
+
+Access access_of(const Step& step) {
+  Access access;
+  add(step, access);
+  for (std::vector<BufferId>* each : {&access.reads, &access.writes}) {
+    std::sort(each->begin(), each->end());
+    each->erase(std::unique(each->begin(), each->end()), each->end());
+  }
+  return access;
+}
+
+void prepare(std::vector<Step>& steps, Device& device) {
+  for (Step& step : steps) {
+    prepare(step.body, device);
+    if (!step.kernel) continue;
+    step.run = [launch = device.prepare(step.kernel->op), out = step.kernel->out,
+                inputs = step.kernel->inputs](Frame& frame) {
+      std::vector<const void*> from;
+      for (const Ref& input : inputs) from.push_back(frame.at(input));
+      void* to = frame.at(out);
+      launch(*frame.queue, {&to, 1}, from);
+    };
+  }
+}
+
+namespace {
+
 class Lifetimes {
  public:
   explicit Lifetimes(std::vector<Piece>& pieces) : pieces_(pieces) {}

@@ -1,13 +1,12 @@
 #pragma once
 // What a compiled plan is: steps in order, each with the buffers that it reads and writes.
-#include <array>
 #include <functional>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "impl/comm/communicator.h"
-#include "kernels/element.h"
+#include "impl/device/device.h"
 
 namespace shardproof::exec {
 
@@ -35,6 +34,7 @@ struct Ref {
 struct Frame {
   std::vector<std::byte*> buffers;
   std::vector<int64_t> loops;  ///< the index of each loop
+  Queue* queue = nullptr;      ///< where the next step's work goes
   Communicator* communicator = nullptr;
   std::vector<Group*> groups;
 
@@ -45,12 +45,19 @@ struct Frame {
   }
 };
 
+/// An op on views of buffers.
+struct Kernel {
+  KernelOp op;
+  Ref out;
+  std::vector<Ref> inputs;
+};
+
 struct Step {
-  std::string op;     ///< "einsum", "psum_scatter"
-  std::string place;  ///< "ffn.shard:12 in ffn_sharded"
-  std::function<void(Frame&)> run;
+  std::string op;                   ///< "einsum", "psum_scatter"
+  std::string place;                ///< "ffn.shard:12 in ffn_sharded"
+  std::optional<Kernel> kernel;     ///< a collective has none
+  std::function<void(Frame&)> run;  ///< of a kernel: from prepare() on
   std::vector<BufferId> reads, writes;
-  std::array<int64_t, 4> product{};  ///< of an einsum: how many matrices, their m, n and k
 
   // A loop runs its body instead.
   std::vector<Step> body;
@@ -65,6 +72,19 @@ struct Step {
 };
 
 bool is_collective(const Step& step);
+
+/// What a step touches, with all that is in a loop; sorted, each once.
+struct Access {
+  std::vector<BufferId> reads, writes;
+};
+Access access_of(const Step& step);
+
+/// Whether the result `made` may have the memory of the parameter `kept`: when it is written nobody
+/// reads that any more, but for the step itself, entry by entry.
+bool may_share(const std::vector<Step>& steps, BufferId kept, BufferId made);
+
+/// Has the device make its kernels for the steps, those in loops too.
+void prepare(std::vector<Step>& steps, Device& device);
 
 /// A buffer of the arena.
 struct Piece {

@@ -1,32 +1,13 @@
 #pragma once
 // A rank's part of a value: its type, and the entries that the rank has.
 #include <cstddef>
-#include <memory>
-#include <new>
 #include <vector>
 
+#include "impl/device/buffer.h"
 #include "kernels/element.h"
 #include "spec/types/type.h"
 
 namespace shardproof {
-
-/// Memory aligned to a cache line, not initialised.
-class Buffer {
- public:
-  Buffer() = default;
-  explicit Buffer(size_t bytes)
-      : bytes_(bytes), data_(static_cast<std::byte*>(::operator new(bytes + 64, alignment))) {}
-  std::byte* data() const { return data_.get(); }
-  size_t bytes() const { return bytes_; }
-
- private:
-  static constexpr std::align_val_t alignment{64};
-  struct Free {
-    void operator()(std::byte* data) const { ::operator delete(data, alignment); }
-  };
-  size_t bytes_ = 0;
-  std::unique_ptr<std::byte, Free> data_;
-};
 
 /// Row-major entries of one rank.
 struct Tensor {

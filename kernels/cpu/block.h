@@ -8,10 +8,6 @@ namespace shardproof::cpu {
 
 constexpr int64_t block_size = 256;
 
-constexpr bool is_real(Element element) {
-  return element == Element::f64 || element == Element::f32 || element == Element::bf16;
-}
-
 template <class R>
 union alignas(64) Block {
   R real[block_size];

@@ -6,10 +6,6 @@
 
 namespace shardproof::SHARDPROOF_MACHINE {
 
-SHARDPROOF_HD constexpr bool is_real(Element element) {
-  return element == Element::f64 || element == Element::f32 || element == Element::bf16;
-}
-
 template <class R>
 SHARDPROOF_HD inline R load_real(Element element, const void* from, int64_t i) {
   if (element == Element::f32) return static_cast<R>(static_cast<const float*>(from)[i]);

@@ -64,7 +64,8 @@ using Product = std::array<int64_t, 4>;
 void count_products(const std::vector<exec::Step>& steps, int64_t times,
                     std::map<Product, int64_t>& counts) {
   for (const exec::Step& step : steps) {
-    if (step.op == "einsum") counts[step.product] += times;
+    if (const auto* op = step.kernel ? std::get_if<Matmul>(&step.kernel->op) : nullptr)
+      counts[{op->batch.count(), op->m, op->n, op->k}] += times;
     count_products(step.body, times * step.times, counts);
   }
 }

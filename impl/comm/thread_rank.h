@@ -1,0 +1,68 @@
+#pragma once
+// A rank that is a thread: how it finds its groups, and agrees with the other members on a call.
+#include <functional>
+
+#include "impl/comm/thread_world.h"
+
+namespace shardproof {
+
+/// One member's view of a group.
+class ThreadGroup : public Group {
+ public:
+  ThreadGroup(ThreadMembers& members, int position)
+      : Group(members.ranks, position), members_(members) {}
+
+  ThreadMembers& members() { return members_; }
+  uint32_t calls() const { return calls_; }  ///< begun by this member
+  /// Of the call that this member is in.
+  ThreadPost& post(size_t position) { return members_.slots[position].post(calls_); }
+  ThreadPost& own_post() { return post(position()); }
+  const std::byte* sent(int position, size_t from) {
+    return static_cast<const std::byte*>(post(position).send) + from;
+  }
+
+  /// The post of the next call, without its buffers.
+  ThreadPost& begin(const Call& call, const std::string& place);
+  /// What the post has now is what the others will see.
+  void announce() { members_.slots[position()].calls.store(calls_, std::memory_order_release); }
+  void pass_exit() { members_.exit.pass(++exits_); }
+
+ private:
+  ThreadMembers& members_;
+  uint32_t calls_ = 0, exits_ = 0;
+};
+
+/// All but the moving of data.
+class ThreadRank : public Communicator {
+ public:
+  ThreadRank(ThreadWorld& world, int rank) : world_(world), rank_(rank) {}
+
+  int rank() const override { return rank_; }
+  int size() const override { return world_.size(); }
+  Group& group(const std::vector<int>& ranks) override;
+  void require_alive() override {
+    if (world_.failed()) throw_fault();
+  }
+  void abort(const std::string& reason) noexcept override { fail(reason); }
+  /// Ends all waiting, with this rank's name.
+  void fail(const std::string& reason) noexcept;
+
+ protected:
+  /// After announce(): returns when all members have announced the same call. Until they pass
+  /// `exit` their buffers are there.
+  void agree(ThreadGroup& group);
+
+ private:
+  [[noreturn]] void throw_fault() { throw *world_.fault(); }
+
+  ThreadWorld& world_;
+  int rank_;
+  std::map<std::vector<int>, std::unique_ptr<ThreadGroup>> groups_;
+};
+
+/// Runs `body` on the ranks that `make` makes, each in its own thread; threads.h.
+void run_ranks(int world,
+               const std::function<std::unique_ptr<ThreadRank>(ThreadWorld&, int rank)>& make,
+               const std::function<void(Communicator&)>& body);
+
+}  // namespace shardproof

@@ -1,0 +1,152 @@
+#include "impl/device/cuda/cuda_device.h"
+
+#include "impl/device/cuda/products.h"
+#include "impl/device/cuda/queue.h"
+#include "kernels/cuda/kernels.h"
+
+namespace shardproof {
+namespace {
+
+constexpr size_t workspace_bytes = 32 << 20;  ///< what cuBLAS's documentation asks for on Hopper
+
+class CudaGraph : public Graph {
+ public:
+  explicit CudaGraph(cudaGraph_t graph) : graph_(graph) {
+    check_cuda(cudaGraphInstantiate(&executable_, graph_, 0), "a graph of the step");
+  }
+  ~CudaGraph() override {
+    cudaGraphExecDestroy(executable_);
+    cudaGraphDestroy(graph_);
+  }
+  void run(Queue& queue) override {
+    check_cuda(cudaGraphLaunch(executable_, static_cast<StreamQueue&>(queue).launch_on().handle),
+               "launching the step");
+  }
+
+ private:
+  cudaGraph_t graph_;
+  cudaGraphExec_t executable_ = nullptr;
+};
+
+class CudaDevice : public Device {
+ public:
+  explicit CudaDevice(int ordinal)
+      : ordinal_(ordinal),
+        name_("cuda:" + std::to_string(ordinal) + " " + cuda_properties(ordinal).name) {
+    activate();
+    products_ = std::make_unique<Products>(workspace_bytes);
+  }
+
+  std::string name() const override { return name_; }
+
+  Buffer allocate(size_t bytes) override {
+    activate();
+    void* memory = nullptr;
+    if (bytes)
+      check_cuda(cudaMalloc(&memory, bytes),
+                 "allocating " + std::to_string(bytes) + " bytes of " + name_);
+    return Buffer(bytes, static_cast<std::byte*>(memory), [](std::byte* data) { cudaFree(data); });
+  }
+
+  std::unique_ptr<Queue> queue() override {
+    auto queue = std::make_unique<StreamQueue>(ordinal_, events_);
+    queue->set_workspace(allocate(workspace_bytes));
+    return queue;
+  }
+
+  void copy_from_host(Queue& queue, void* to, const void* from, size_t bytes) override {
+    move(queue, to, from, bytes, cudaMemcpyHostToDevice);
+  }
+  void copy_to_host(Queue& queue, void* to, const void* from, size_t bytes) override {
+    move(queue, to, from, bytes, cudaMemcpyDeviceToHost);
+    queue.finish();
+  }
+
+  void copy(Queue& queue, void* to, const void* from, size_t bytes) override {
+    move(queue, to, from, bytes, cudaMemcpyDeviceToDevice);
+  }
+  void reduce_ranks(Queue& queue, Element element, Reduction reduction, const void* const* sources,
+                    int n, void* out, size_t count) override {
+    cuda::reduce_ranks(static_cast<StreamQueue&>(queue).launch_on(), element, reduction, sources, n, out,
+                       count);
+  }
+  bool multiplies(Element c, Element a, Element b) const override {
+    if (a == Element::bf16 && b == a) return c == a || c == Element::f32;
+    return a == b && b == c && (c == Element::f32 || c == Element::f64);
+  }
+
+  Launch prepare(const KernelOp& op) override {
+    activate();
+    if (const auto* product = std::get_if<Matmul>(&op)) return products_->prepare(*product);
+    return std::visit([](const auto& kernel) { return launch_of(kernel); }, op);
+  }
+
+  std::unique_ptr<Graph> record(Queue& queue, const std::function<void()>& work) override {
+    const cudaStream_t stream = static_cast<StreamQueue&>(queue).launch_on().handle;
+    check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
+               "recording a step");
+    cudaGraph_t graph = nullptr;
+    try {
+      work();
+    } catch (...) {
+      if (cudaStreamEndCapture(stream, &graph) == cudaSuccess) cudaGraphDestroy(graph);
+      cudaGetLastError();
+      throw;
+    }
+    check_cuda(cudaStreamEndCapture(stream, &graph), "recording a step");
+    return std::make_unique<CudaGraph>(graph);
+  }
+
+ private:
+  void activate() const { check_cuda(cudaSetDevice(ordinal_), "GPU " + std::to_string(ordinal_)); }
+
+  /// Of pageable memory of the host CUDA has taken what it needs when this returns.
+  static void move(Queue& queue, void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
+    if (bytes == 0) return;
+    check_cuda(
+        cudaMemcpyAsync(to, from, bytes, kind, static_cast<StreamQueue&>(queue).launch_on().handle),
+        "copying " + std::to_string(bytes) + " bytes");
+  }
+
+  template <class Op>
+  static Launch launch_of(const Op& op) {
+    if constexpr (std::is_same_v<Op, Matmul>) {
+      throw std::logic_error("a product is cuBLASLt's");
+    } else {
+      return
+          [op](Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
+            cuda::run(static_cast<StreamQueue&>(queue).launch_on(), op, outputs[0], inputs.data());
+          };
+    }
+  }
+
+  const int ordinal_;
+  const std::string name_;
+  std::shared_ptr<EventPool> events_ = std::make_shared<EventPool>();
+  std::unique_ptr<Products> products_;
+};
+
+}  // namespace
+
+int cuda_device_count(std::string* why) {
+  int count = 0;
+  const cudaError_t error = cudaGetDeviceCount(&count);
+  if (error == cudaSuccess) return count;
+  cudaGetLastError();
+  if (why) *why = cudaGetErrorString(error);
+  return 0;
+}
+
+CudaProperties cuda_properties(int ordinal) {
+  cudaDeviceProp found{};
+  check_cuda(cudaGetDeviceProperties(&found, ordinal), "GPU " + std::to_string(ordinal));
+  CudaProperties properties{
+      found.name, found.major, found.minor, found.multiProcessorCount, found.totalGlobalMem, 0, 0};
+  check_cuda(cudaDriverGetVersion(&properties.driver), "the driver's version");
+  check_cuda(cudaRuntimeGetVersion(&properties.runtime), "CUDA's version");
+  return properties;
+}
+
+std::shared_ptr<Device> cuda_device(int ordinal) { return std::make_shared<CudaDevice>(ordinal); }
+
+}  // namespace shardproof

@@ -1,0 +1,32 @@
+#pragma once
+// GPUs by CUDA.
+#include "impl/device/device.h"
+
+struct CUstream_st;
+
+namespace shardproof {
+
+/// How many there are; 0 also where there is no driver. `why` says then what is missing.
+int cuda_device_count(std::string* why = nullptr);
+
+/// GPU number `ordinal`. Throws DeviceError with CUDA's message where there is none. Products are
+/// cuBLASLt's (bf16, f32 without TF32, f64), chains of pointwise ops are compiled for it when they
+/// are prepared, the rest is kernels/cuda.
+std::shared_ptr<Device> cuda_device(int ordinal = 0);
+
+/// A queue of a CUDA device is a stream.
+class CudaQueue : public Queue {
+ public:
+  virtual CUstream_st* stream() const = 0;
+};
+
+/// What a kernel's name and figures are given for in reports: "NVIDIA H200", 9.0, bytes.
+struct CudaProperties {
+  std::string name;
+  int major = 0, minor = 0, multiprocessors = 0;
+  size_t memory = 0;
+  int driver = 0, runtime = 0;  ///< versions as CUDA numbers them: 13000
+};
+CudaProperties cuda_properties(int ordinal = 0);
+
+}  // namespace shardproof

@@ -1,0 +1,169 @@
+#include "impl/device/cuda/products.h"
+
+#include <cublasLt.h>
+
+#include "impl/device/cuda/queue.h"
+
+namespace shardproof {
+namespace {
+
+void check_blas(cublasStatus_t status, const std::string& what) {
+  if (status != CUBLAS_STATUS_SUCCESS)
+    throw DeviceError(what + ": " + cublasLtGetStatusString(status));
+}
+
+cudaDataType_t type_of(Element element) {
+  switch (element) {
+    case Element::f64:
+      return CUDA_R_64F;
+    case Element::f32:
+      return CUDA_R_32F;
+    case Element::bf16:
+      return CUDA_R_16BF;
+    default:
+      throw DeviceError(std::string("there is no product of ") + name_of(element));
+  }
+}
+
+using Layout =
+    std::unique_ptr<cublasLtMatrixLayoutOpaque_t, cublasStatus_t (*)(cublasLtMatrixLayout_t)>;
+using Descriptor =
+    std::unique_ptr<cublasLtMatmulDescOpaque_t, cublasStatus_t (*)(cublasLtMatmulDesc_t)>;
+using Preference = std::unique_ptr<cublasLtMatmulPreferenceOpaque_t,
+                                   cublasStatus_t (*)(cublasLtMatmulPreference_t)>;
+
+template <class Handle, class Attribute, class Value, class Set>
+void set(Set function, const Handle& handle, Attribute attribute, const Value& value) {
+  check_blas(function(handle.get(), attribute, &value, sizeof value), "an attribute of a product");
+}
+
+Layout layout_of(const ColumnMajor::Operand& operand, Element element, int64_t count,
+                 int64_t stride) {
+  cublasLtMatrixLayout_t made = nullptr;
+  check_blas(
+      cublasLtMatrixLayoutCreate(&made, type_of(element), static_cast<uint64_t>(operand.rows),
+                                 static_cast<uint64_t>(operand.columns), operand.leading),
+      "a matrix");
+  Layout layout(made, cublasLtMatrixLayoutDestroy);
+  set(cublasLtMatrixLayoutSetAttribute, layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+      static_cast<int32_t>(count));
+  set(cublasLtMatrixLayoutSetAttribute, layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+      stride);
+  return layout;
+}
+
+/// What is found once for a product.
+struct Prepared {
+  Matmul op;
+  ColumnMajor form;
+  Nest others;  ///< of the batch without the loop that cuBLASLt walks
+  Descriptor descriptor{nullptr, cublasLtMatmulDescDestroy};
+  Layout x{nullptr, cublasLtMatrixLayoutDestroy}, y{nullptr, cublasLtMatrixLayoutDestroy},
+      out{nullptr, cublasLtMatrixLayoutDestroy};
+  cublasLtMatmulAlgo_t algorithm{};
+};
+
+std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, const Matmul& op) {
+  auto product = std::make_shared<Prepared>();
+  product->op = op;
+  product->form = column_major(op);
+  product->others = op.batch;
+  const ColumnMajor& form = product->form;
+  const int loop = batch_loop(op.batch);
+  int64_t count = 1, strides[3] = {0, 0, 0};  // c, a, b
+  if (loop >= 0) {
+    count = op.batch.extents[static_cast<size_t>(loop)];
+    product->others.extents.erase(product->others.extents.begin() + loop);
+    for (size_t k = 0; k < 3; ++k) {
+      strides[k] = op.batch.strides[k][static_cast<size_t>(loop)];
+      product->others.strides[k].erase(product->others.strides[k].begin() + loop);
+    }
+  }
+  const bool f64 = op.elements[0] == Element::f64;
+  cublasLtMatmulDesc_t made = nullptr;
+  check_blas(cublasLtMatmulDescCreate(&made, f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+                                      f64 ? CUDA_R_64F : CUDA_R_32F),
+             "a product");
+  product->descriptor.reset(made);
+  const auto turned = [](bool is) { return is ? CUBLAS_OP_T : CUBLAS_OP_N; };
+  set(cublasLtMatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_TRANSA,
+      turned(form.x.transposed));
+  set(cublasLtMatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_TRANSB,
+      turned(form.y.transposed));
+  const size_t x = form.flipped ? 1 : 2, y = form.flipped ? 2 : 1;
+  product->x = layout_of(form.x, op.elements[x], count, strides[x]);
+  product->y = layout_of(form.y, op.elements[y], count, strides[y]);
+  product->out = layout_of(form.out, op.elements[0], count, strides[0]);
+
+  cublasLtMatmulPreference_t wish = nullptr;
+  check_blas(cublasLtMatmulPreferenceCreate(&wish), "a product's preference");
+  const Preference preference(wish, cublasLtMatmulPreferenceDestroy);
+  set(cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+      static_cast<uint64_t>(workspace));
+  cublasLtMatmulHeuristicResult_t found{};
+  int number = 0;
+  check_blas(cublasLtMatmulAlgoGetHeuristic(
+                 handle, product->descriptor.get(), product->x.get(), product->y.get(),
+                 product->out.get(), product->out.get(), preference.get(), 1, &found, &number),
+             "cuBLASLt has no algorithm for a product of " + std::to_string(op.m) + " by " +
+                 std::to_string(op.k) + " by " + std::to_string(op.n));
+  if (number == 0) throw DeviceError("cuBLASLt has no algorithm for a product");
+  product->algorithm = found.algo;
+  return product;
+}
+
+void multiply(cublasLtHandle_t handle, const Prepared& product, StreamQueue& queue, void* out,
+              const void* a, const void* b) {
+  const Matmul& op = product.op;
+  const auto [scratch, bytes] = queue.workspace();
+  const float one = 1, zero = 0;
+  const double one_f64 = 1, zero_f64 = 0;
+  const bool f64 = op.elements[0] == Element::f64;
+  const auto stream = queue.launch_on();
+  const auto at = [&](const void* base, Element element, int64_t entries) {
+    return static_cast<const std::byte*>(base) + entries * static_cast<int64_t>(size_of(element));
+  };
+  for_each_row(product.others, [&](const int64_t* offsets) {
+    for (int64_t i = 0; i < product.others.inner(); ++i) {
+      const auto offset = [&](size_t k) { return offsets[k] + i * product.others.inner_stride(k); };
+      const void* left = at(a, op.elements[1], offset(1));
+      const void* right = at(b, op.elements[2], offset(2));
+      void* to = const_cast<std::byte*>(at(out, op.elements[0], offset(0)));
+      check_blas(
+          cublasLtMatmul(handle, product.descriptor.get(),
+                         f64 ? static_cast<const void*>(&one_f64) : &one,
+                         product.form.flipped ? left : right, product.x.get(),
+                         product.form.flipped ? right : left, product.y.get(),
+                         f64 ? static_cast<const void*>(&zero_f64) : &zero, to, product.out.get(),
+                         to, product.out.get(), &product.algorithm, scratch, bytes, stream.handle),
+          "a product");
+    }
+  });
+}
+
+}  // namespace
+
+struct Products::State {
+  cublasLtHandle_t handle = nullptr;
+  size_t workspace = 0;
+  ~State() { cublasLtDestroy(handle); }
+};
+
+Products::Products(size_t workspace) : state_(std::make_shared<State>()) {
+  state_->workspace = workspace;
+  check_blas(cublasLtCreate(&state_->handle), "cuBLASLt");
+}
+Products::~Products() = default;
+
+Launch Products::prepare(const Matmul& op) {
+  if (op.batch.count() * op.m * op.n == 0)
+    return [](Queue&, std::span<void* const>, std::span<const void* const>) {};
+  if (op.k == 0) throw DeviceError("a product over nothing");
+  return [state = state_, product = prepared(state_->handle, state_->workspace, op)](
+             Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
+    multiply(state->handle, *product, static_cast<StreamQueue&>(queue), outputs[0], inputs[0],
+             inputs[1]);
+  };
+}
+
+}  // namespace shardproof

@@ -1,0 +1,10 @@
+#pragma once
+// The products that a GPU's library has, on this processor.
+#include "kernels/ops.h"
+
+namespace shardproof {
+
+/// (a, b): c as kernels/ops.h says, of f64, f32, or of bf16 entries with sums in f32.
+void rehearsed(const Matmul& op, void* out, const void* const* inputs);
+
+}  // namespace shardproof

@@ -1,0 +1,50 @@
+#pragma once
+// What a plan is once it is compiled. plan.cpp makes it, plan_run.cpp runs it.
+#include <optional>
+
+#include "impl/exec/plan.h"
+#include "impl/exec/plan_calls.h"
+#include "impl/steps/queues.h"
+
+namespace shardproof {
+
+struct Plan::State {
+  Name name;
+  Mesh mesh;
+  int64_t rank = 0;
+  std::vector<Slot> inputs, outputs;
+  std::vector<exec::BufferId> input_buffers, output_buffers, given;
+  std::vector<std::pair<exec::BufferId, exec::BufferId>> same;  ///< of in_place
+  std::vector<exec::Piece> pieces;
+  std::vector<exec::Step> steps;
+  std::vector<std::vector<int>> groups;
+  size_t loops = 0, arena_bytes = 0;
+  std::shared_ptr<Device> device;
+  Buffer arena;
+  std::optional<exec::PlanCalls> calls;  ///< made for the first communicator that compares calls
+  bool check_finite = false;
+  bool measured = false;
+  std::map<std::string, OpTime> times;
+
+  // On a device that is not the host.
+  std::vector<std::unique_ptr<Queue>> queues;
+  std::vector<exec::Command> commands;
+  // Inputs and outputs that stay; a result in place of an input has no memory of its own.
+  std::vector<Buffer> kept_inputs, kept_outputs;
+  std::vector<bool> has_input;
+  std::unique_ptr<Graph> graph;  ///< of run_kept
+  size_t kept_runs = 0;
+
+  Queue& queue() { return *queues.at(exec::compute_queue); }
+  void require_fits(const Tensor& tensor, size_t input) const;
+  void allocate_kept();
+  std::optional<size_t> kept_in(size_t output) const;
+  void copy_kept(const Buffer& from, Tensor& to);
+  exec::Frame frame(Communicator& communicator);
+  void run(Communicator& communicator, exec::Frame& frame);
+  void run_steps(exec::Frame& frame);
+  void run_lanes(exec::Frame& frame);
+  void run_one(const exec::Step& step, exec::Frame& frame, std::map<std::string, OpTime>& into);
+};
+
+}  // namespace shardproof

@@ -1,0 +1,50 @@
+#include <algorithm>
+
+#include "impl/steps/schedule.h"
+
+namespace shardproof::exec {
+namespace {
+
+bool touches(const std::vector<BufferId>& some, BufferId id) {
+  return std::find(some.begin(), some.end(), id) != some.end();
+}
+
+/// Each entry of `kept` is read by the very loop step that writes the entry of `made` in its place.
+bool entry_by_entry(const Step& step, BufferId kept) {
+  if (!step.kernel) return false;
+  const auto* op = std::get_if<Pointwise>(&step.kernel->op);
+  if (!op) return false;
+  const Ref& out = step.kernel->out;
+  for (size_t i = 0; i < step.kernel->inputs.size(); ++i) {
+    const Ref& input = step.kernel->inputs[i];
+    if (input.buffer == kept &&
+        (input.element != out.element || input.offset != out.offset || !input.terms.empty() ||
+         !out.terms.empty() || op->nest.strides.at(i + 1) != op->nest.strides.at(0)))
+      return false;
+  }
+  return true;
+}
+
+}  // namespace
+
+bool may_share(const std::vector<Step>& steps, BufferId kept, BufferId made) {
+  size_t first_write = steps.size(), last_use = 0;
+  bool used = false, under_way = false;
+  for (size_t i = 0; i < steps.size(); ++i) {
+    const Access access = access_of(steps[i]);
+    if (steps[i].waits == 0u) under_way = false;
+    if (first_write == steps.size() && touches(access.writes, made)) {
+      if (under_way) return false;
+      first_write = i;
+    }
+    if (touches(access.writes, kept)) return false;
+    if (!touches(access.reads, kept)) continue;
+    used = true;
+    last_use = i;
+    under_way = under_way || steps[i].starts;
+  }
+  if (!used || last_use < first_write) return true;
+  return last_use == first_write && entry_by_entry(steps[last_use], kept);
+}
+
+}  // namespace shardproof::exec
