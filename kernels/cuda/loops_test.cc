@@ -28,7 +28,7 @@ TEST(Loops, StandWhereTheLoopsDo) {
     Nest nest;
     nest.extents = laws::random_extents(dice, 6);
     for (int k = 0; k < 3; ++k)
-      nest.strides.push_back(laws::random_strides(dice, nest.extents, true));
+      nest.strides.push_back(laws::random_strides(dice, nest.extents, laws::Layout::view));
     Loops<3> loops = loops_of<3>(nest);
     loops.narrow = loops.narrow && dice.percent(70);
     ASSERT_EQ(loops.count, nest.count());

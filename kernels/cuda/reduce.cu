@@ -139,7 +139,7 @@ Sharing sharing_of(const Nest& kept, const Nest& reduced, bool scratch) {
   if (!result.results_apart && results >= 1 << 17) result.lanes = 1;
   const int64_t per_block = usual_threads / result.lanes,
                 blocks = (results + per_block - 1) / per_block;
-  constexpr int64_t wanted_blocks = 1024, least_terms = 64;
+  constexpr int64_t wanted_blocks = 1024, least_terms = 16;
   const int64_t room = static_cast<int64_t>(scratch_bytes / sizeof(double)) / results;
   if (scratch && blocks * 4 <= wanted_blocks)
     result.pieces = std::max<int64_t>(

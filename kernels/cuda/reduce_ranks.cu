@@ -12,17 +12,17 @@ namespace {
 constexpr int most_sources = 256;
 
 /// As it lies in memory, and as it is joined: bf16 in f32.
-struct Bf16 {
+struct StoredBf16 {
   uint16_t bits;
 };
-SHARDPROOF_HD inline float joined_as(Bf16 x) { return bf16_to_f32(x.bits); }
+SHARDPROOF_HD inline float joined_as(StoredBf16 x) { return bf16_to_f32(x.bits); }
 template <class T>
 SHARDPROOF_HD inline T joined_as(T x) {
   return x;
 }
 template <class T, class Value>
 SHARDPROOF_HD inline T stored_as(Value value) {
-  if constexpr (std::is_same_v<T, Bf16>)
+  if constexpr (std::is_same_v<T, StoredBf16>)
     return {f32_to_bf16(value)};
   else
     return value;
@@ -94,7 +94,7 @@ void join_elements(const Stream& stream, Element element, const void* const* sou
     case Element::f32:
       return join_all<float, Join>(stream, sources, n, out, count);
     case Element::bf16:
-      return join_all<Bf16, Join>(stream, sources, n, out, count);
+      return join_all<StoredBf16, Join>(stream, sources, n, out, count);
     case Element::i32:
       return join_all<int32_t, Join>(stream, sources, n, out, count);
     case Element::u32:

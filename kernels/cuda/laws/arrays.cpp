@@ -20,7 +20,8 @@ std::vector<int64_t> random_extents(Dice& dice, size_t most_dims) {
   return extents;
 }
 
-std::vector<int64_t> random_strides(Dice& dice, const std::vector<int64_t>& extents, bool repeats) {
+std::vector<int64_t> random_strides(Dice& dice, const std::vector<int64_t>& extents,
+                                    Layout layout) {
   std::vector<size_t> order(extents.size());
   std::iota(order.begin(), order.end(), size_t{0});
   if (dice.percent(40))
@@ -29,9 +30,10 @@ std::vector<int64_t> random_strides(Dice& dice, const std::vector<int64_t>& exte
   std::vector<int64_t> strides(extents.size(), 0);
   int64_t step = 1;
   for (size_t i = order.size(); i-- > 0;) {
-    if (repeats && dice.percent(20)) continue;
+    if (layout == Layout::view && dice.percent(20)) continue;
     strides[order[i]] = step;
     step *= std::max<int64_t>(extents[order[i]], 1);
+    if (layout != Layout::dense && dice.percent(10)) step += dice.one_of({1, 2, 3, 8});
   }
   return strides;
 }

@@ -16,18 +16,18 @@ Element random_float(Dice& dice) {
 }
 
 /// Loops over `out` and one more array that stands still in some.
-Nest two_arrays(Dice& dice, bool repeats) {
+Nest two_arrays(Dice& dice, Layout layout) {
   Nest nest;
   nest.extents = random_extents(dice);
-  nest.strides = {random_strides(dice, nest.extents, false),
-                  random_strides(dice, nest.extents, repeats)};
+  nest.strides = {random_strides(dice, nest.extents, Layout::spaced),
+                  random_strides(dice, nest.extents, layout)};
   return nest;
 }
 
 KernelCase copy_case(Dice& dice) {
   KernelCase result;
   const Element element = random_element(dice);
-  const Copy op{two_arrays(dice, true), size_of(element), {}};
+  const Copy op{two_arrays(dice, Layout::view), size_of(element), {}};
   result.out = random_array(dice, element, op.nest.extents, op.nest.strides[0]);
   result.inputs = {random_array(dice, element, op.nest.extents, op.nest.strides[1])};
   result.op = op;
@@ -57,7 +57,8 @@ KernelCase moving_case(Dice& dice, int64_t beyond = 0) {
   moving.element = dice.one_of({Element::i32, Element::u32});
   moving.count = extents[dim];
   moving.extent = whole[dim];
-  const auto big = random_strides(dice, whole, false), part = random_strides(dice, extents, false);
+  const auto big = random_strides(dice, whole, Layout::spaced),
+             part = random_strides(dice, extents, Layout::spaced);
   moving.stride = big[dim];
   op.nest = {extents, {moving.operand == 0 ? big : part, moving.operand == 0 ? part : big}};
   const auto& out_extents = moving.operand == 0 ? whole : extents;
@@ -81,7 +82,7 @@ KernelCase roll_case(Dice& dice) {
   KernelCase result;
   const Element element = random_element(dice);
   Roll op;
-  op.nest = two_arrays(dice, false);
+  op.nest = two_arrays(dice, Layout::spaced);
   if (op.nest.extents.empty()) op.nest = {{5}, {{1}, {1}}};
   op.bytes = size_of(element);
   op.dim = static_cast<size_t>(dice.below(static_cast<int64_t>(op.nest.extents.size())));
@@ -111,7 +112,7 @@ KernelCase iota_case(Dice& dice) {
 KernelCase random_numbers_case(Dice& dice) {
   KernelCase result;
   Random op;
-  op.nest = two_arrays(dice, false);
+  op.nest = two_arrays(dice, Layout::spaced);
   op.fn = dice.one_of({RandomFn::uniform, RandomFn::uniform, RandomFn::normal});
   op.first = dice.below(1000);
   op.element = random_float(dice);
@@ -144,15 +145,15 @@ KernelCase index_case(Dice& dice) {
   if (op.window.partial) op.window.first = dice.below(10);
   // The table: the window's dim, and those loops in which ids do not move and some in which they
   // do.
-  auto ids = random_strides(dice, extents, true);
+  auto ids = random_strides(dice, extents, Layout::view);
   std::vector<int64_t> with_rows = extents, table;
   with_rows.insert(with_rows.begin(), op.window.extent);
-  table = random_strides(dice, with_rows, true);
+  table = random_strides(dice, with_rows, Layout::view);
   op.window.stride = table[0];
   result.inputs = {random_array(dice, op.element, with_rows, table),
                    random_array(dice, op.ids, extents, ids)};
   table.erase(table.begin());
-  op.nest = {extents, {random_strides(dice, extents, false), table, ids}};
+  op.nest = {extents, {random_strides(dice, extents, Layout::spaced), table, ids}};
   set_ids(dice, result.inputs[1], op.window, false);
   result.out = random_array(dice, op.element, extents, op.nest.strides[0]);
   result.op = op;
@@ -172,14 +173,14 @@ KernelCase index_add_case(Dice& dice) {
   // The sum has the window's dim, and some of the loops; in the others ids move.
   std::vector<int64_t> with_rows = extents;
   with_rows.insert(with_rows.begin(), op.window.extent);
-  std::vector<int64_t> sum = random_strides(dice, with_rows, false), ids(extents.size(), 1);
+  std::vector<int64_t> ids(extents.size(), 1);
   std::vector<int64_t> kept = with_rows;
   for (size_t d = 0; d < extents.size(); ++d) {
     const bool term = dice.percent(50);
     if (term) kept[d + 1] = 1;
     ids[d] = term || dice.percent(20);
   }
-  sum = random_strides(dice, kept, false);
+  std::vector<int64_t> sum = random_strides(dice, kept, Layout::dense);
   for (size_t d = 0; d < extents.size(); ++d)
     if (kept[d + 1] == 1) sum[d + 1] = 0;
   op.window.stride = sum[0];
@@ -187,10 +188,10 @@ KernelCase index_add_case(Dice& dice) {
   for (int64_t extent : kept) op.count *= extent;
   std::vector<int64_t> moved;
   for (size_t d = 0; d < extents.size(); ++d) moved.push_back(ids[d] ? extents[d] : 1);
-  const std::vector<int64_t> places = random_strides(dice, moved, false);
+  const std::vector<int64_t> places = random_strides(dice, moved, Layout::spaced);
   for (size_t d = 0; d < extents.size(); ++d) ids[d] = ids[d] ? places[d] : 0;
   sum.erase(sum.begin());
-  op.nest = {extents, {sum, ids, random_strides(dice, extents, true)}};
+  op.nest = {extents, {sum, ids, random_strides(dice, extents, Layout::view)}};
   result.out = array_of(dice, op.sum, op.count);
   result.inputs = {random_array(dice, op.ids, extents, ids),
                    random_array(dice, op.x, extents, op.nest.strides[2])};
@@ -219,7 +220,8 @@ KernelCase ordered_case(Dice& dice) {
   std::vector<int64_t> from = extents, to = extents;
   from.push_back(op.entries);
   to.push_back(top ? op.k : op.entries);
-  auto x = random_strides(dice, from, false), out = random_strides(dice, to, false);
+  auto x = random_strides(dice, from, Layout::spaced),
+       out = random_strides(dice, to, Layout::spaced);
   op.x_stride = x.back();
   op.to_stride = out.back();
   result.inputs = {random_array(dice, op.element, from, x)};
@@ -236,12 +238,18 @@ KernelCase pointwise_case(Dice& dice) {
   const RandomChain chain = random_chain(dice);
   Pointwise op = chain.op;
   op.nest.extents = random_extents(dice);
-  op.nest.strides = {random_strides(dice, op.nest.extents, false)};
+  op.nest.strides = {random_strides(dice, op.nest.extents, Layout::spaced)};
   result.out = random_array(dice, op.output, op.nest.extents, op.nest.strides[0]);
   for (const Element element : op.inputs) {
-    op.nest.strides.push_back(dice.percent(60) ? op.nest.strides[0]
-                                               : random_strides(dice, op.nest.extents, true));
+    op.nest.strides.push_back(dice.percent(60)
+                                  ? op.nest.strides[0]
+                                  : random_strides(dice, op.nest.extents, Layout::view));
     result.inputs.push_back(random_array(dice, element, op.nest.extents, op.nest.strides.back()));
+    Array& input = result.inputs.back();
+    if (element == Element::f32 || element == Element::f64)  // with more bits than bf16 has
+      for (int64_t i = 0; i < input.entries(); ++i)
+        set_number(element, input.bytes.data(), i,
+                   static_cast<double>(dice.word() >> 44) * 0x1p-18 - 2);
   }
   result.close = chain.close;
   result.op = op;
@@ -253,6 +261,7 @@ KernelCase reduce_case(Dice& dice) {
   Reduce op;
   op.fn = dice.one_of({Reduction::sum, Reduction::sum, Reduction::max, Reduction::min});
   std::vector<int64_t> extents = random_extents(dice);
+  if (dice.percent(5)) extents = {2, dice.between(3000, 12000), 3};  // many terms, at times
   const auto inputs = static_cast<size_t>(dice.one_of({1, 1, 1, 2, 3}));
   const bool real = dice.percent(75);
   op.output = real ? random_float(dice) : dice.one_of({Element::i32, Element::u32, Element::u8});
@@ -263,11 +272,11 @@ KernelCase reduce_case(Dice& dice) {
     kept.push_back(dice.percent(50));
     (kept.back() ? op.kept : op.reduced).extents.push_back(extent);
   }
-  op.kept.strides[0] = random_strides(dice, op.kept.extents, false);
+  op.kept.strides[0] = random_strides(dice, op.kept.extents, Layout::spaced);
   result.out = random_array(dice, op.output, op.kept.extents, op.kept.strides[0]);
   for (size_t k = 0; k < inputs; ++k) {
     op.inputs.push_back(real ? random_float(dice) : op.output);
-    const auto strides = random_strides(dice, extents, true);
+    const auto strides = random_strides(dice, extents, Layout::view);
     result.inputs.push_back(random_array(dice, op.inputs[k], extents, strides));
     for (size_t d = 0; d < extents.size(); ++d)
       (kept[d] ? op.kept.strides[k + 1] : op.reduced.strides[k]).push_back(strides[d]);

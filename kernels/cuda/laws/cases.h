@@ -70,9 +70,10 @@ RandomChain random_chain(Dice& dice);
 
 /// Dims of an array, mostly small, one of them long at times; few are empty.
 std::vector<int64_t> random_extents(Dice& dice, size_t most_dims = 4);
-/// Where an array of these extents that is dense in memory has them: mostly in their order. With
-/// `repeats`, some dims are not the array's, and it stands still there.
-std::vector<int64_t> random_strides(Dice& dice, const std::vector<int64_t>& extents, bool repeats);
+/// dense: without gaps; spaced: with some; view: there are dims, too, in which it stands still.
+enum class Layout : uint8_t { dense, spaced, view };
+/// Where an array of these extents has its entries in memory: mostly in their order.
+std::vector<int64_t> random_strides(Dice& dice, const std::vector<int64_t>& extents, Layout layout);
 /// Enough entries for the strides and a margin, random ones.
 Array random_array(Dice& dice, Element element, const std::vector<int64_t>& extents,
                    const std::vector<int64_t>& strides);
