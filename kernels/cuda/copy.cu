@@ -137,8 +137,8 @@ void transpose(const Stream& stream, const Nest& nest, size_t loop, const Part& 
 template <class T>
 void copy_words(const Stream& stream, const Nest& nest, const Part& part, void* to,
                 const void* from) {
-  T* out = static_cast<T*>(to);
-  const T* in = static_cast<const T*>(from);
+  T* out = words_at<T>(to);
+  const T* in = words_at<T>(from);
   if constexpr (sizeof(T) < 16)
     if (const int64_t loop = transposed_loop(nest); loop >= 0)
       return transpose(stream, nest, static_cast<size_t>(loop), part, out, in);
@@ -175,7 +175,7 @@ struct ZeroKernel {
   int64_t words, bytes;  ///< of 16 bytes each; all bytes
 
   SHARDPROOF_DEVICE void operator()(Block& block) const {
-    each_of(block, words, [&](int64_t i) { reinterpret_cast<Bytes16*>(out)[i] = {}; });
+    each_of(block, words, [&](int64_t i) { words_at<Bytes16>(out)[i] = {}; });
     each_of(block, bytes - words * 16, [&](int64_t i) { out[words * 16 + i] = 0; });
   }
 };

@@ -3,8 +3,26 @@
 // or an int64_t for everything that is no float.
 #include "kernels/bf16.h"
 #include "kernels/element.h"
+#ifndef SHARDPROOF_ON_GPU
+#include <stdexcept>
+#endif
 
 namespace shardproof::SHARDPROOF_MACHINE {
+
+/// Words at an address that is a multiple of their size: a GPU faults at any other, and the
+/// rehearsal throws.
+template <class Word>
+SHARDPROOF_HD inline const Word* words_at(const void* address) {
+#ifndef SHARDPROOF_ON_GPU
+  if (reinterpret_cast<uintptr_t>(address) % alignof(Word) != 0)
+    throw std::logic_error("a word is not aligned");
+#endif
+  return static_cast<const Word*>(address);
+}
+template <class Word>
+SHARDPROOF_HD inline Word* words_at(void* address) {
+  return const_cast<Word*>(words_at<Word>(static_cast<const void*>(address)));
+}
 
 template <class R>
 SHARDPROOF_HD inline R load_real(Element element, const void* from, int64_t i) {

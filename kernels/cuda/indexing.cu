@@ -212,7 +212,7 @@ void run(const Stream& stream, const Index& op, void* out, const void* const* in
   with_word(bytes * static_cast<size_t>(factor), [&](auto word) {
     using T = decltype(word);
     launch_each(stream, loops.count,
-                IndexKernel<T>{loops, static_cast<T*>(out), static_cast<const T*>(inputs[0]), ids});
+                IndexKernel<T>{loops, words_at<T>(out), words_at<T>(inputs[0]), ids});
   });
 }
 

@@ -172,7 +172,7 @@ struct Neighbours {
   T entries[n];
 
   SHARDPROOF_HD void load(const void* from, int64_t at) {
-    const Word* words = reinterpret_cast<const Word*>(static_cast<const T*>(from) + at);
+    const Word* words = words_at<Word>(static_cast<const T*>(from) + at);
     SHARDPROOF_UNROLL(8)
     for (int w = 0; w < n / chunk; ++w) {
       const Word word = words[w];
@@ -181,7 +181,7 @@ struct Neighbours {
     }
   }
   SHARDPROOF_HD void store(void* to, int64_t at) const {
-    Word* words = reinterpret_cast<Word*>(static_cast<T*>(to) + at);
+    Word* words = words_at<Word>(static_cast<T*>(to) + at);
     SHARDPROOF_UNROLL(8)
     for (int w = 0; w < n / chunk; ++w) {
       Word word;

@@ -52,11 +52,11 @@ struct RanksKernel {
         for (int j = 0; j < n; ++j) values[j] = Join::join(values[j], joined_as(pack.entries[j]));
       }
       for (int j = 0; j < n; ++j) pack.entries[j] = stored_as<T>(values[j]);
-      reinterpret_cast<Pack<T, n>*>(out + first)[i] = pack;
+      words_at<Pack<T, n>>(out + first)[i] = pack;
     });
   }
   SHARDPROOF_DEVICE Pack<T, n> read(int rank, int64_t i) const {
-    return reinterpret_cast<const Pack<T, n>*>(static_cast<const T*>(sources[rank]) + first)[i];
+    return words_at<Pack<T, n>>(static_cast<const T*>(sources[rank]) + first)[i];
   }
 };
 
