@@ -222,7 +222,8 @@ class Writer {
     std::string text =
         "    " + type + " left = static_cast<" + type + ">(item);\n    (void)left;\n";
     for (size_t d = nest.extents.size(); d-- > 0;) {
-      const std::string extent = number(std::max<int64_t>(nest.extents[d], 1)) + (narrow ? "u" : "");
+      const std::string extent =
+          number(std::max<int64_t>(nest.extents[d], 1)) + (narrow ? "u" : "");
       text += "    const int64_t " + indexed("i", d) + " = " + (d ? "left % " + extent : "left") +
               ";\n";
       if (d) text += "    left /= " + extent + ";\n";
