@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "impl/comm/threads.h"
+#include "impl/comm/virtual/virtual_ranks.h"
 #include "kernels/number.h"
 #include "properties/generators/mesh_points.h"
 #include "spec/check/points.h"
@@ -167,9 +168,14 @@ std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
                                                         const PlanOptions& options) {
   const Mesh mesh = mesh_of(one.sizes);
   std::vector<std::vector<Tensor>> results(static_cast<size_t>(mesh.ranks()));
-  run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
+  const int world = static_cast<int>(mesh.ranks());
+  const auto rank = [&](Communicator& communicator) {
     results[static_cast<size_t>(communicator.rank())] = run_on(communicator, one, options);
-  });
+  };
+  if (options.device)
+    run_on_virtual_ranks(*options.device, world, rank);
+  else
+    run_on_threads(world, rank);
   const denote::Geometry geometry(program_of(one), one.sizes);
   std::vector<std::optional<oracle::Tensor>> whole;
   for (size_t r = 0; r < results.at(0).size(); ++r) {

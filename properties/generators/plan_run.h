@@ -41,7 +41,8 @@ std::vector<Tensor> run_on(Communicator& communicator, const PlanCase& one,
                            const PlanOptions& options);
 double get(const Tensor& tensor, size_t i);  ///< keys as their bits
 
-/// What the ranks make of it, put together at the types of the results; nothing where they hold no
+/// What the ranks make of it, threads or, where the options have a device, virtual ranks of it, put
+/// together at the types of the results; nothing where they hold no
 /// value of the type. Throws PlanError, CommError.
 std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
                                                         const PlanOptions& options);

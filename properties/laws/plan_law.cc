@@ -5,6 +5,7 @@
 
 #include <iostream>
 
+#include "impl/device/rehearsal/rehearsal.h"
 #include "properties/generators/plan_run.h"
 #include "properties/generators/shard_files.h"
 
@@ -63,7 +64,16 @@ std::string first_difference(const Program& program, const PlanReport& report, i
     if (got != apart) return properties::text(one) + ": other bits where memory is not shared";
     if (got != properties::run_on_ranks(one, {.precision = Precision::f64, .overlap = true}))
       return properties::text(one) + ": other bits with overlap";
+    const auto on_device = [&](Precision precision) {
+      return properties::run_on_ranks(
+          one, {.precision = precision, .overlap = true, .device = rehearsal_device(seed)});
+    };
+    found = properties::difference(on_device(Precision::f64), *wanted, bounds.f64);
+    if (!found.empty()) return properties::text(one) + " rehearsed, " + found;
     if (ties) continue;  // many large terms that cancel
+    found = properties::difference(on_device(Precision::as_written), *wanted,
+                                   properties::written_bounds(one, *wanted));
+    if (!found.empty()) return properties::text(one) + " rehearsed as written, " + found;
     found = properties::difference(properties::run_on_ranks(one, {.precision = Precision::f32}),
                                    *wanted, bounds.f32);
     if (!found.empty()) return properties::text(one) + " in f32, " + found;

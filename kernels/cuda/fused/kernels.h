@@ -1,0 +1,35 @@
+#pragma once
+// The ops of kernels/fused.h as CUDA kernels, and as their rehearsal: kernels/cuda/kernels.h.
+#include "kernels/cuda/stream.h"
+#include "kernels/fused.h"
+
+namespace shardproof::SHARDPROOF_MACHINE {
+
+using Outputs = void* const*;
+using Inputs = const void* const*;
+
+// norm.cu
+void run(const Stream& stream, const RmsNorm& op, Outputs outputs, Inputs inputs);
+void run(const Stream& stream, const RmsNormGrad& op, Outputs outputs, Inputs inputs);
+void run(const Stream& stream, const LayerNorm& op, Outputs outputs, Inputs inputs);
+void run(const Stream& stream, const LayerNormGrad& op, Outputs outputs, Inputs inputs);
+// softmax.cu
+void run(const Stream& stream, const Softmax& op, Outputs outputs, Inputs inputs);
+void run(const Stream& stream, const SoftmaxGrad& op, Outputs outputs, Inputs inputs);
+void run(const Stream& stream, const CrossEntropy& op, Outputs outputs, Inputs inputs);
+void run(const Stream& stream, const CrossEntropyGrad& op, Outputs outputs, Inputs inputs);
+// rope.cu
+void run(const Stream& stream, const Rope& op, Outputs outputs, Inputs inputs);
+// optimizer.cu
+void run(const Stream& stream, const AdamW& op, Outputs outputs, Inputs inputs);
+void run(const Stream& stream, const SumSquares& op, Outputs outputs, Inputs inputs);
+
+// attention.cu: never more of the logits than a tile. attention_grad.cu
+void run(const Stream& stream, const Attention& op, Outputs outputs, Inputs inputs);
+void run(const Stream& stream, const AttentionGrad& op, Outputs outputs, Inputs inputs);
+
+inline void run(const Stream& stream, const FusedOp& op, Outputs outputs, Inputs inputs) {
+  std::visit([&](const auto& each) { run(stream, each, outputs, inputs); }, op);
+}
+
+}  // namespace shardproof::SHARDPROOF_MACHINE

@@ -1,0 +1,163 @@
+#pragma once
+// Functions of the standard library (spec/lib/*.shard) that a device may compute in one pass each:
+// the op as data, like kernels/ops.h. Operands are row-major without gaps where no strides are
+// named. What an op says of its inputs and outputs is in that order; scratch comes behind the
+// outputs.
+#include <array>
+#include <cstddef>
+#include <variant>
+#include <vector>
+
+#include "kernels/element.h"
+
+namespace shardproof {
+
+/// A scalar: known, or an input (f32) behind the op's others.
+struct Scalar {
+  float value = 0;
+  bool is_input = false;
+};
+
+// --- along rows of `length` entries; x is f32 or bf16, all else f32 ---
+
+/// (x) -> (out)
+struct RmsNorm {
+  int64_t rows = 0, length = 0;
+  Element x = Element::f32;
+  Scalar eps;
+};
+/// (g, x) -> (out)
+struct RmsNormGrad {
+  int64_t rows = 0, length = 0;
+  Element x = Element::f32;
+  Scalar eps;
+};
+/// (x) -> (out)
+struct LayerNorm {
+  int64_t rows = 0, length = 0;
+  Element x = Element::f32;
+  Scalar eps;
+};
+/// (g, x) -> (out)
+struct LayerNormGrad {
+  int64_t rows = 0, length = 0;
+  Element x = Element::f32;
+  Scalar eps;
+};
+/// (x) -> (out)
+struct Softmax {
+  int64_t rows = 0, length = 0;
+};
+/// (g, y) -> (out)
+struct SoftmaxGrad {
+  int64_t rows = 0, length = 0;
+};
+/// (logits, target: i32, one per row) -> (loss, one per row). A target without an entry hits none.
+struct CrossEntropy {
+  int64_t rows = 0, length = 0;
+};
+/// (g: one per row, logits, target) -> (out)
+struct CrossEntropyGrad {
+  int64_t rows = 0, length = 0;
+};
+
+// --- rotary positions ---
+
+/// (x, pos: i32[positions]) -> (out): x and out are [outer, positions, inner, width] of `element`.
+/// `inverse` turns the other way.
+struct Rope {
+  int64_t outer = 1, positions = 0, inner = 1, width = 0;
+  Element element = Element::f32;
+  bool inverse = false;
+  Scalar base;
+  static constexpr int64_t widest = 8192;
+};
+
+// --- the optimizer; `count` entries, f32 ---
+
+/// (w, g, m, v) -> (w, m, v): an output may be the input of its name.
+struct AdamW {
+  int64_t count = 0;
+  Scalar step, lr, decay, b1, b2, eps;
+};
+/// (g) -> (the sum of the squares; scratch)
+struct SumSquares {
+  int64_t count = 0;
+  Element element = Element::f32;
+  /// Partial sums, in the scratch.
+  int64_t blocks() const {
+    const int64_t fitting = (count + 4095) / 4096;
+    return fitting < 1 ? 1 : fitting > 1024 ? 1024 : fitting;
+  }
+};
+
+// --- attention ---
+
+/// Where an operand of attention has its vectors, in entries: what the batch's dims, the position
+/// and the group move. The entries of a vector are neighbours.
+struct HeadStrides {
+  int64_t batch[3] = {}, position = 0, group = 0;
+};
+struct MaskStrides {
+  int64_t batch[3] = {}, query = 0, group = 0, key = 0;
+};
+
+/// `group` queries at each of `queries` positions see `keys` keys; one mask for all of them, whose
+/// strides may be 0. `element`: of q, k, v and o, f32 or bf16.
+struct AttentionShape {
+  int64_t batch[3] = {1, 1, 1};
+  int64_t queries = 0, keys = 0, group = 1, width = 0;
+  Element element = Element::f32;
+  HeadStrides q, k, v;
+  MaskStrides mask;
+  Scalar scale;
+
+  constexpr int64_t batches() const { return batch[0] * batch[1] * batch[2]; }
+  constexpr int64_t rows() const { return queries * group; }  ///< of one of the batch: position, group
+  bool fits() const { return width > 0 && width <= (element == Element::bf16 ? 256 : 128); }
+  /// What is known of the mask, a byte for each tile of rows and keys.
+  static constexpr int64_t tile = 64;
+  constexpr int64_t row_tiles() const { return (rows() + tile - 1) / tile; }
+  constexpr int64_t key_tiles() const { return (keys + tile - 1) / tile; }
+  int64_t mask_batches() const {
+    int64_t count = 1;
+    for (int d = 0; d < 3; ++d) count *= mask.batch[d] != 0 ? batch[d] : 1;
+    return count;
+  }
+  size_t state_bytes() const {
+    return static_cast<size_t>(mask_batches() * row_tiles() * key_tiles());
+  }
+  /// f32[batches, rows, 2]: of each row its largest logit m, and the sum of exp(logit - m).
+  size_t mass_bytes() const { return static_cast<size_t>(batches() * rows()) * 2 * sizeof(float); }
+};
+
+/// (q, k, v, mask: u8) -> (o; masses, as AttentionShape::mass_bytes; scratch)
+struct Attention : AttentionShape {
+  HeadStrides o;
+};
+
+/// (g, q, k, v, mask, [o, masses]) -> (g_q, g_k, g_v; scratch): with what Attention made of the
+/// same operands, or without.
+struct AttentionGrad : AttentionShape {
+  bool after_forward = false;
+  HeadStrides g, o, g_q, g_k, g_v;
+};
+
+using FusedOp =
+    std::variant<RmsNorm, RmsNormGrad, LayerNorm, LayerNormGrad, Softmax, SoftmaxGrad, CrossEntropy,
+                 CrossEntropyGrad, Rope, AdamW, SumSquares, Attention, AttentionGrad>;
+
+/// Bytes of each scratch output, behind those that the op names.
+inline std::vector<size_t> scratch_bytes(const FusedOp& op) {
+  if (const auto* sum = std::get_if<SumSquares>(&op))
+    return {static_cast<size_t>(sum->blocks()) * sizeof(double)};
+  if (const auto* attention = std::get_if<Attention>(&op)) 
+    return {attention->mass_bytes(), attention->state_bytes()};
+  if (const auto* grad = std::get_if<AttentionGrad>(&op)) {
+    const size_t masses = grad->after_forward ? 0 : grad->mass_bytes();
+    return {grad->state_bytes(), grad->mass_bytes() / 2, masses};
+  }
+  return {};
+}
+
+}  // namespace shardproof

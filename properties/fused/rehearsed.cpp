@@ -1,0 +1,185 @@
+#include "properties/fused/rehearsed.h"
+
+#include <cmath>
+#include <stdexcept>
+#include <utility>
+
+#include "kernels/cuda/fused/kernels.h"
+#include "kernels/number.h"
+#include "oracle/disturbed.h"
+#include "properties/close.h"
+#include "spec/resolve/resolve.h"
+
+namespace shardproof::properties {
+namespace {
+
+Element element_in_memory(Dtype dtype) {
+  switch (dtype) {
+    case Dtype::bf16:
+      return Element::bf16;
+    case Dtype::i32:
+      return Element::i32;
+    case Dtype::boolean:
+      return Element::u8;
+    default:
+      return Element::f32;
+  }
+}
+
+/// Memory of the rehearsal, aligned as a device's is.
+class Array {
+ public:
+  Array(Element element, size_t count)
+      : element_(element), lines_(count * size_of(element) / 64 + 1) {
+    count_ = count;
+  }
+  Array(Element element, const std::vector<double>& numbers) : Array(element, numbers.size()) {
+    for (size_t i = 0; i < numbers.size(); ++i) set(i, numbers[i]);
+  }
+  void* data() const { return const_cast<Line*>(lines_.data()); }
+  void set(size_t i, double value) {
+    set_number(element_, lines_.data(), static_cast<int64_t>(i), value);
+  }
+  double get(size_t i) const { return number_at(element_, data(), static_cast<int64_t>(i)); }
+  std::vector<double> numbers() const {
+    std::vector<double> all;
+    for (size_t i = 0; i < count_; ++i) all.push_back(get(i));
+    return all;
+  }
+
+ private:
+  struct alignas(64) Line {
+    unsigned char bytes[64] = {};
+  };
+  Element element_;
+  size_t count_;
+  std::vector<Line> lines_;
+};
+
+size_t size(const oracle::Tensor& tensor) { return tensor.data.size(); }
+
+double largest(const oracle::Tensor& x) {
+  double most = 0;
+  for (double each : x.data) most = std::max(most, std::abs(each));
+  return most;
+}
+
+double farthest(const oracle::Tensor& a, const oracle::Tensor& b) {
+  double most = 0;
+  for (size_t i = 0; i < size(a); ++i) most = std::max(most, std::abs(a.data[i] - b.data[i]));
+  return most;
+}
+
+constexpr int evaluations = 3;
+constexpr double safety = 8;
+
+}  // namespace
+
+Rehearsed::Rehearsed(const std::string& text, std::map<Name, int64_t> dims) {
+  Sources sources;
+  std::vector<Diagnostic> diagnostics;
+  const FileReader reader = [&](const std::string& path) {
+    return path == "fused.shard" ? std::optional(text) : std::nullopt;
+  };
+  Resolved resolved = resolve(sources, "fused.shard", reader, diagnostics);
+  for (const Diagnostic& each : diagnostics) throw std::logic_error(each.message + " in\n" + text);
+  program_ = std::move(resolved.program);
+  function_ = program_.functions.size() - 1;
+  sizes_.dims = std::move(dims);
+  for (ir::ValueId id : function().params)
+    inputs_.push_back(
+        oracle::filled(oracle::shape_of(program_, function().values.at(id).type, sizes_), 0));
+  known_.resize(inputs_.size());
+}
+
+const Type& Rehearsed::type(size_t param) const {
+  return function().values.at(function().params.at(param)).type;
+}
+
+void Rehearsed::draw(size_t param, const std::function<double()>& next) {
+  Array held(element_in_memory(type(param).dtype), size(inputs_.at(param)));
+  for (size_t i = 0; i < size(inputs_[param]); ++i) held.set(i, next());
+  inputs_[param].data = held.numbers();
+}
+
+void Rehearsed::draw_floats(std::mt19937_64& rng, double magnitude) {
+  std::normal_distribution<double> normal(0, magnitude);
+  for (size_t i = 0; i < params(); ++i)
+    if (is_float(type(i).dtype)) draw(i, [&] { return normal(rng); });
+}
+
+Scalar Rehearsed::scalar(size_t param, bool is_input) {
+  known_.at(param) = !is_input;
+  return {static_cast<float>(number(param)), is_input};
+}
+
+std::vector<oracle::Tensor> Rehearsed::wanted() const {
+  return oracle::evaluate(program_, function_, sizes_, inputs_);
+}
+
+Rehearsed::Made Rehearsed::run(const FusedOp& op) const {
+  std::vector<Array> inputs, outputs;
+  const auto insert = [&] {
+    for (const auto& [element, numbers] : inserted_) inputs.emplace_back(element, numbers);
+  };
+  bool scalars = false;
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (!std::exchange(scalars, inputs_[i].shape.empty()) && scalars) insert();
+    if (!known_[i]) inputs.emplace_back(element_in_memory(type(i).dtype), inputs_[i].data);
+  }
+  const size_t results = function().results.size();
+  for (const Type& result : function().results)
+    outputs.emplace_back(
+        element_in_memory(result.dtype),
+        static_cast<size_t>(oracle::count(oracle::shape_of(program_, result, sizes_))));
+  for (size_t bytes : scratch_bytes(op)) outputs.emplace_back(Element::f32, bytes / 4 + 1);
+  std::vector<const void*> from;
+  std::vector<void*> to;
+  for (const Array& each : inputs) from.push_back(each.data());
+  for (const Array& each : outputs) to.push_back(each.data());
+  rehearsal::run({}, op, to.data(), from.data());
+  Made made;
+  for (const Array& each : outputs)
+    (made.results.size() < results ? made.results : made.scratch).push_back(each.numbers());
+  return made;
+}
+
+// A thousandth of what moves a bit is enough to see what is moved, and is linear. The results
+// themselves are rounded, and less than the least f32 is nothing.
+std::vector<double> Rehearsed::bounds(const std::vector<oracle::Tensor>& wanted) const {
+  constexpr double unit = 0x1p-24, bf16_unit = 0x1p-9, small = 0x1p-30, least = 0x1p-120;
+  std::vector<double> bounds;
+  for (size_t r = 0; r < wanted.size(); ++r) {
+    const double rounding = function().results.at(r).dtype == Dtype::bf16 ? bf16_unit : unit;
+    bounds.push_back(2 * rounding * largest(wanted[r]) + least);
+  }
+  for (unsigned seed = 1; seed <= evaluations; ++seed) {
+    const oracle::Disturbed disturbed(small, seed);
+    const std::vector<oracle::Tensor> moved = this->wanted();
+    for (size_t r = 0; r < wanted.size(); ++r)
+      bounds[r] = std::max(bounds[r], safety * unit / small * farthest(moved.at(r), wanted[r]));
+  }
+  const std::vector<oracle::Tensor> slack = this->slack();
+  for (size_t r = 0; r < slack.size(); ++r) bounds[r] += 2 * bf16_unit * largest(slack[r]);
+  return bounds;
+}
+
+std::vector<oracle::Tensor> Rehearsed::slack() const {
+  for (size_t f = 0; f < function_; ++f)
+    if (program_.functions[f].name == "slack")
+      return oracle::evaluate(program_, f, sizes_, inputs_);
+  return {};
+}
+
+std::string Rehearsed::difference(const FusedOp& op) const {
+  const std::vector<oracle::Tensor> wanted = this->wanted();
+  const std::vector<std::vector<double>> got = run(op).results;
+  const std::vector<double> allowed = bounds(wanted);
+  for (size_t r = 0; r < wanted.size(); ++r) {
+    const std::string found = properties::difference(got.at(r), wanted[r].data, allowed.at(r));
+    if (!found.empty()) return "result " + std::to_string(r) + ": " + found;
+  }
+  return "";
+}
+
+}  // namespace shardproof::properties
