@@ -63,8 +63,8 @@ void CallComparison::compare(Store& store, const Group& group, const Call& call,
     const std::string rank = std::to_string(group.ranks()[group.position()]),
                       other = std::to_string(group.ranks()[i]);
     calls.push_back(
-        read(awaited(store, keys + std::to_string(i), end, require_alive,
-                     "rank " + rank + " waits for rank " + other + " in " + text(own) + of)));
+        parsed(awaited(store, keys + std::to_string(i), end, require_alive,
+                       "rank " + rank + " waits for rank " + other + " in " + text(own) + of)));
   }
   const std::string what =
       disagreement(group.ranks(), [&](size_t i) -> const PlacedCall& { return calls[i]; });
