@@ -1,7 +1,7 @@
 // NCCL's functions that we call, on this processor and between threads, so that what calls them can
 // be tested on a machine without a GPU: a collective is done when its last member has come, and as
 // of a communicator that does not block, every call is in progress at first.
-#include "impl/comm/nccl/rehearsal/nccl.h"
+#include "impl/comm/nccl/rehearsal/counts.h"
 
 #include <cuda_runtime.h>
 #include <nccl.h>

@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "impl/comm/nccl/nccl_communicator.h"
-#include "impl/comm/nccl/rehearsal/nccl.h"
+#include "impl/comm/nccl/rehearsal/counts.h"
 #include "properties/collectives/drawn.h"
 
 namespace shardproof {
