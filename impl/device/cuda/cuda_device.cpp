@@ -2,6 +2,7 @@
 
 #include "impl/device/cuda/products.h"
 #include "impl/device/cuda/queue.h"
+#include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/kernels.h"
 
 namespace shardproof {
@@ -67,8 +68,8 @@ class CudaDevice : public Device {
   }
   void reduce_ranks(Queue& queue, Element element, Reduction reduction, const void* const* sources,
                     int n, void* out, size_t count) override {
-    cuda::reduce_ranks(static_cast<StreamQueue&>(queue).launch_on(), element, reduction, sources, n, out,
-                       count);
+    cuda::reduce_ranks(static_cast<StreamQueue&>(queue).launch_on(), element, reduction, sources, n,
+                       out, count);
   }
   bool multiplies(Element c, Element a, Element b) const override {
     if (a == Element::bf16 && b == a) return c == a || c == Element::f32;
@@ -79,6 +80,12 @@ class CudaDevice : public Device {
     activate();
     if (const auto* product = std::get_if<Matmul>(&op)) return products_->prepare(*product);
     return std::visit([](const auto& kernel) { return launch_of(kernel); }, op);
+  }
+
+  Launch prepare_fused(const FusedOp& op) const override {
+    return [op](Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
+      cuda::run(static_cast<StreamQueue&>(queue).launch_on(), op, outputs.data(), inputs.data());
+    };
   }
 
   std::unique_ptr<Graph> record(Queue& queue, const std::function<void()>& work) override {
