@@ -11,6 +11,16 @@ add_library(kernels_rehearsal STATIC ${rehearsed})
 target_compile_definitions(kernels_rehearsal PRIVATE SHARDPROOF_REHEARSAL)
 target_include_directories(kernels_rehearsal PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 
+# Kernels that are written and compiled when a plan is made, and the headers that they include.
+set(kernel_headers kernels/bf16.h kernels/element.h kernels/fault.h kernels/machine.h kernels/philox.h)
+shardproof_embed(generated_headers embedded_kernel_headers kernels/cuda/headers.h "${kernel_headers}")
+set(kernel_headers stream.h report.h entry.h pointwise_fns.h)
+list(TRANSFORM kernel_headers PREPEND kernels/cuda/)
+shardproof_embed(generated_headers embedded_cuda_headers kernels/cuda/headers.h "${kernel_headers}")
+add_library(kernels_generate STATIC kernels/cuda/generate.cpp kernels/cuda/nvrtc.cpp ${generated_headers})
+target_include_directories(kernels_generate PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+target_link_libraries(kernels_generate PRIVATE ${CMAKE_DL_LIBS})
+
 if(SHARDPROOF_CUDA)
   find_program(SHARDPROOF_NVCC nvcc PATHS /usr/local/cuda/bin)
   if(SHARDPROOF_CUDA STREQUAL "ON" AND NOT SHARDPROOF_NVCC)
@@ -32,6 +42,8 @@ if(SHARDPROOF_CUDA AND SHARDPROOF_NVCC)
   set_property(TARGET kernels_cuda PROPERTY CUDA_EXTENSIONS ON)  # else it would set its own default
   target_compile_options(kernels_cuda PRIVATE -std=c++20 --expt-relaxed-constexpr --Werror all-warnings
     -Xcompiler=-Wall,-Wextra,-Wno-unknown-pragmas)
+  # The ops of a chain are rounded one by one, as they are on the CPU.
+  set_source_files_properties(kernels/cuda/pointwise.cu PROPERTIES COMPILE_OPTIONS --fmad=false)
   target_include_directories(kernels_cuda PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   target_link_libraries(kernels_cuda PUBLIC CUDA::cudart_static)
 endif()

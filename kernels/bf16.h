@@ -6,7 +6,7 @@
 #include <cstdint>
 #endif
 
-#include "kernels/cuda/machine.h"
+#include "kernels/machine.h"
 
 namespace shardproof {
 

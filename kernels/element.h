@@ -5,7 +5,7 @@
 #include <cstdint>
 #endif
 
-#include "kernels/cuda/machine.h"
+#include "kernels/machine.h"
 
 namespace shardproof {
 

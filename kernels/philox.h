@@ -9,7 +9,7 @@
 #include "kernels/fnv1a.h"
 #endif
 
-#include "kernels/cuda/machine.h"
+#include "kernels/machine.h"
 
 namespace shardproof {
 

@@ -44,6 +44,11 @@ std::string text(const PlacedCall& placed) {
   return text + " at " + placed.place;
 }
 
+std::string said_by(int rank, const std::string& reason) {
+  const std::string prefix = "rank " + std::to_string(rank) + ": ";
+  return reason.starts_with(prefix) ? reason : prefix + reason;
+}
+
 std::string text_of_ranks(const std::vector<int>& ranks) {
   std::string text = "ranks";
   for (int rank : ranks) text += " " + std::to_string(rank);

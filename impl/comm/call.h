@@ -31,6 +31,8 @@ struct PlacedCall {
 
 /// `all_reduce(max) of 12 f32 at ffn.shard:7:3`
 std::string text(const PlacedCall& call);
+/// `rank 3: <reason>`, unless it begins so.
+std::string said_by(int rank, const std::string& reason);
 /// `ranks 0 2 4`
 std::string text_of_ranks(const std::vector<int>& ranks);
 

@@ -8,11 +8,6 @@ namespace {
 using Body = std::function<void(Communicator&)>;
 using MakeRank = std::function<std::unique_ptr<ThreadRank>(ThreadWorld&, int rank)>;
 
-std::string said_by(int rank, const std::string& reason) {
-  const std::string prefix = "rank " + std::to_string(rank) + ": ";
-  return reason.starts_with(prefix) ? reason : prefix + reason;
-}
-
 void run_rank(ThreadWorld& world, int rank, const MakeRank& make, const Body& body) {
   try {
     body(*make(world, rank));

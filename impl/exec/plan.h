@@ -73,8 +73,9 @@ class Plan {
   /// What is kept, as tensors of the host.
   Tensor kept_input(size_t i);
   Tensor kept_output(size_t i);
-  /// Of the device, for everything: the arena, and what is kept or has been run on so far.
-  size_t device_bytes() const;
+  void fetch_kept(size_t input, Tensor& to);
+  /// Memory of the device for a run: arena, inputs, and results that take no input's place.
+  size_t bytes() const;
 
   /// Measures each op from now on; with overlap those of the communication thread as "all_gather
   /// beside", and "wait" for it.

@@ -281,10 +281,16 @@ void Plan::State::copy_kept(const Buffer& from, Tensor& to) {
   }
 }
 
-size_t Plan::device_bytes() const {
-  size_t bytes = state_->arena.bytes();
-  for (const auto* kept : {&state_->kept_inputs, &state_->kept_outputs})
-    for (const Buffer& each : *kept) bytes += each.bytes();
+void Plan::fetch_kept(size_t input, Tensor& to) {
+  state_->require_fits(to, input);
+  state_->copy_kept(state_->kept_inputs.at(input), to);
+}
+
+size_t Plan::bytes() const {
+  size_t bytes = state_->arena_bytes;
+  for (const Slot& slot : state_->inputs) bytes += bytes_of(slot);
+  for (size_t i = 0; i < state_->outputs.size(); ++i)
+    if (!state_->kept_in(i)) bytes += bytes_of(state_->outputs[i]);
   return bytes;
 }
 

@@ -6,22 +6,40 @@
 #include <cstring>
 #include <map>
 
+#include "impl/comm/staged/staged.h"
 #include "kernels/number.h"
 #include "kernels/philox.h"
 
 namespace shardproof {
 
 struct Trainer::State {
+  State(const Program& of, const Mesh& on, const DimSizes& sizes, Communicator& between,
+        const TrainerOptions& how)
+      : program(of),
+        mesh(on),
+        dims(sizes),
+        ranks(between),
+        options(how),
+        staging(uses_device() ? options.device->queue() : nullptr),
+        staging_ranks(staging ? staged(ranks, *options.device, *staging) : nullptr),
+        communicator(staging ? *staging_ranks : ranks),
+        roles(roles_of(program, options.step)),
+        placement(program.checked().program(), mesh, dims, ranks.rank()) {}
+
   const Program& program;
   Mesh mesh;
   DimSizes dims;
-  Communicator& communicator;
+  Communicator& ranks;  ///< of the plans
   TrainerOptions options;
+  std::unique_ptr<Queue> staging;
+  std::unique_ptr<Communicator> staging_ranks;
+  Communicator& communicator;  ///< of the host's buffers
   StepRoles roles;
   Placement placement;
   std::map<Name, Plan> plans;
   Plan* step = nullptr;
-  std::vector<Tensor> inputs;  ///< of the step: state, data and the rest
+  std::vector<Tensor> inputs;              ///< of the step: state, data and the rest
+  bool on_host = true, on_device = false;  ///< whether the newest state is there
   int64_t steps = 0;
   StepReport report;
   std::vector<std::function<void(const StepReport&)>> hooks;
@@ -30,6 +48,11 @@ struct Trainer::State {
   Name name_of(size_t function) const {
     return program.checked().program().functions.at(function).name;
   }
+  bool uses_device() const { return options.device && !options.device->is_host(); }
+  void fetch();
+  void send();
+  std::vector<Tensor> take_step();
+  std::vector<checkpoint::Leaf> leaves();
   const Tensor* state_leaf(const Name& name) const;
   void feed(Batches& batches, double learning_rate);
   void adopt(std::vector<Tensor>& results, const StateGroup& group, size_t first);
@@ -42,27 +65,35 @@ Plan& Trainer::State::plan(const Name& name) {
   if (auto found = plans.find(name); found != plans.end()) return found->second;
   PlanOptions how;
   how.precision = options.precision;
+  how.overlap = options.overlap;
+  how.device = options.device;
+  if (uses_device() && name == name_of(roles.step))
+    for (const StateGroup& group : roles.state)
+      for (size_t i = 0; i < group.count; ++i)
+        how.in_place.emplace_back(group.param + i, group.result + i);
   how.accept_unknown = std::find(options.accept_unknown.begin(), options.accept_unknown.end(),
                                  name) != options.accept_unknown.end();
-  return plans.emplace(name, Plan(program, name, mesh, dims, communicator.rank(), how))
-      .first->second;
+  return plans.emplace(name, Plan(program, name, mesh, dims, ranks.rank(), how)).first->second;
+}
+
+/// The state of the device becomes that of the host.
+void Trainer::State::fetch() {
+  if (on_host) return;
+  for (const StateGroup& group : roles.state)
+    for (size_t i = group.param; i < group.param + group.count; ++i) step->fetch_kept(i, inputs[i]);
+  on_host = true;
+}
+
+void Trainer::State::send() {
+  if (on_device) return;
+  for (const StateGroup& group : roles.state)
+    for (size_t i = group.param; i < group.param + group.count; ++i) step->keep(i, inputs[i]);
+  on_device = true;
 }
 
 Trainer::Trainer(const Program& program, const Mesh& mesh, const DimSizes& dims,
                  Communicator& communicator, const TrainerOptions& options)
-    : state_(new State{program,
-                       mesh,
-                       dims,
-                       communicator,
-                       options,
-                       roles_of(program, options.step),
-                       Placement(program.checked().program(), mesh, dims, communicator.rank()),
-                       {},
-                       nullptr,
-                       {},
-                       0,
-                       {},
-                       {}}) {
+    : state_(new State(program, mesh, dims, communicator, options)) {
   State& own = *state_;
   own.step = &own.plan(own.name_of(own.roles.step));
   for (size_t i = 0; i < own.step->inputs().size(); ++i) {
@@ -112,7 +143,7 @@ void Trainer::init() {
   std::vector<Tensor> inputs;
   inputs.push_back(plan.input(0));
   set_key(inputs[0], philox_fold(own.options.seed, "init"));
-  std::vector<Tensor> results = plan.run(own.communicator, inputs);
+  std::vector<Tensor> results = plan.run(own.ranks, inputs);
   size_t first = 0;
   for (size_t group : init.groups) {
     own.adopt(results, own.roles.state[group], first);
@@ -176,17 +207,36 @@ void Trainer::State::read_metrics(const std::vector<Tensor>& results) {
   }
 }
 
+/// The step's results; on a device those that are state stay there.
+std::vector<Tensor> Trainer::State::take_step() {
+  if (uses_device()) {
+    send();
+    std::vector<size_t> given = roles.data;
+    given.insert(given.end(), roles.keys.begin(), roles.keys.end());
+    for (const std::optional<size_t>& leaf : {roles.number, roles.learning_rate})
+      if (leaf) given.push_back(*leaf);
+    for (size_t leaf : given) step->keep(leaf, inputs[leaf]);
+    on_host = false;
+    step->run_kept(ranks);
+    std::vector<Tensor> results(step->outputs().size());
+    for (size_t leaf : roles.metrics) results[leaf] = step->kept_output(leaf);
+    return results;
+  }
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& each : inputs) pointers.push_back(&each);
+  return step->run(ranks, pointers);
+}
+
 const StepReport& Trainer::step(Batches& batches, double learning_rate) {
   State& own = *state_;
   const auto begin = std::chrono::steady_clock::now();
   own.feed(batches, learning_rate);
-  std::vector<const Tensor*> inputs;
-  for (const Tensor& each : own.inputs) inputs.push_back(&each);
-  std::vector<Tensor> results = own.step->run(own.communicator, inputs);
+  std::vector<Tensor> results = own.take_step();
   own.report.step = own.steps + 1;
   own.report.learning_rate = learning_rate;
   own.read_metrics(results);
-  for (const StateGroup& group : own.roles.state) own.adopt(results, group, group.result);
+  if (!own.uses_device())
+    for (const StateGroup& group : own.roles.state) own.adopt(results, group, group.result);
   batches.next();
   ++own.steps;
   own.report.seconds =
@@ -197,6 +247,7 @@ const StepReport& Trainer::step(Batches& batches, double learning_rate) {
 
 std::vector<Tensor> Trainer::run(const Name& name, Batches& batches) {
   State& own = *state_;
+  own.fetch();
   Plan& plan = own.plan(name);
   const std::vector<Slot>& slots = plan.inputs();
   std::vector<Tensor> data(slots.size());
@@ -210,20 +261,26 @@ std::vector<Tensor> Trainer::run(const Name& name, Batches& batches) {
     }
     inputs.push_back(state ? state : &data[i]);
   }
-  return plan.run(own.communicator, inputs);
+  return plan.run(own.ranks, inputs);
+}
+
+std::vector<checkpoint::Leaf> Trainer::State::leaves() {
+  fetch();
+  std::vector<checkpoint::Leaf> leaves;
+  for (const StateGroup& group : roles.state)
+    for (size_t i = group.param; i < group.param + group.count; ++i)
+      leaves.push_back({step->inputs()[i].name, inputs[i].type, &inputs[i]});
+  return leaves;
 }
 
 std::vector<checkpoint::Leaf> Trainer::state() {
-  std::vector<checkpoint::Leaf> leaves;
-  for (const StateGroup& group : state_->roles.state)
-    for (size_t i = group.param; i < group.param + group.count; ++i)
-      leaves.push_back(
-          {state_->step->inputs()[i].name, state_->inputs[i].type, &state_->inputs[i]});
+  std::vector<checkpoint::Leaf> leaves = state_->leaves();
+  state_->on_device = false;  // the caller may write
   return leaves;
 }
 
 void Trainer::save(checkpoint::Saver& saver, std::map<std::string, std::string> values) {
-  saver.save(state_->communicator, state_->mesh, state_->dims, state(),
+  saver.save(state_->communicator, state_->mesh, state_->dims, state_->leaves(),
              {state_->steps, std::move(values)});
 }
 
@@ -236,13 +293,7 @@ checkpoint::Position Trainer::load(const std::filesystem::path& checkpoint) {
 
 size_t Trainer::bytes() const {
   size_t bytes = 0;
-  for (const Tensor& each : state_->inputs) bytes += each.buffer.bytes();
-  for (const Slot& slot : state_->step->outputs()) {
-    int64_t count = 1;
-    for (int64_t extent : slot.extents) count *= extent;
-    bytes += static_cast<size_t>(count) * size_of(slot.element);
-  }
-  for (const auto& [name, plan] : state_->plans) bytes += plan.arena_bytes();
+  for (const auto& [name, plan] : state_->plans) bytes += plan.bytes();
   return bytes;
 }
 

@@ -23,6 +23,9 @@ struct TrainerOptions {
   Precision precision = Precision::as_written;
   std::vector<Name> accept_unknown = {};  ///< plans that are run though they are not decided
   bool require_finite = true;             ///< a metric that is none ends the run with TrainError
+  bool overlap = false;                   ///< as of PlanOptions
+  /// Where the state is and steps run; none: this processor. The communicator's buffers are its.
+  std::shared_ptr<Device> device = {};
 };
 
 /// A result of a step that is no state: a number.
@@ -60,7 +63,8 @@ class Trainer {
   /// The scalar that `run` gave, added up (U) or compared (Max) over the ranks. Collective.
   double value(const Tensor& scalar);
 
-  /// This rank's part of the state; the names and types are the step's. Valid until the next step.
+  /// This rank's part of the state, on the host; the names and types are the step's. Valid until
+  /// the next step, which takes what was written there.
   std::vector<checkpoint::Leaf> state();
   /// The state was filled, and is that after so many steps.
   void resume(int64_t steps);
@@ -75,7 +79,7 @@ class Trainer {
 
   const StepRoles& roles() const;
   const Placement& placement() const;
-  Communicator& communicator() const;
+  Communicator& communicator() const;  ///< of buffers of the host
   const Plan& step_plan() const;
   /// Memory of this rank: state, data, and what lies between inputs and outputs of each plan.
   size_t bytes() const;

@@ -8,12 +8,21 @@
 #include <vector>
 #endif
 
-#include "kernels/cuda/machine.h"
+#include "kernels/machine.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
 
 constexpr int warp_threads = 32;
 constexpr int most_threads = 1024;
+
+/// The number of the lowest bit that is set.
+SHARDPROOF_HD inline int lowest_bit(uint32_t word) {
+#ifdef __CUDA_ARCH__
+  return __ffs(static_cast<int>(word)) - 1;
+#else
+  return __builtin_ctz(word);
+#endif
+}
 
 #ifdef SHARDPROOF_ON_GPU
 

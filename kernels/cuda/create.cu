@@ -36,7 +36,7 @@ struct RandomKernel {
       int64_t at[2];
       loops.find(i, at);
       const auto index = static_cast<uint64_t>(first + at[1]);
-      store_number(
+      store_real(
           element, out, at[0],
           fn == RandomFn::uniform ? philox_uniform(*key, index) : philox_normal(*key, index));
     });
@@ -57,7 +57,7 @@ struct UniformRowKernel {
       const PhiloxWords words = philox(*key, counter, 0);
       for (int j = 0; j < 4; ++j) {
         const auto at = static_cast<int64_t>(counter * 4 + static_cast<uint64_t>(j) - first);
-        if (at >= 0 && at < count) store_number(element, out, at, philox_uniform_of(words.word[j]));
+        if (at >= 0 && at < count) store_real(element, out, at, philox_uniform_of(words.word[j]));
       }
     });
   }

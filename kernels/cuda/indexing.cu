@@ -43,27 +43,46 @@ struct IndexKernel {
   }
 };
 
+/// How entries of x are read, as a sum of T: as one element, or as any.
+template <class T, Element E>
+struct ReadOne {
+  static constexpr int at_once = 4;  ///< terms that are read before the first is added
+  const void* x;
+  SHARDPROOF_DEVICE T operator()(int64_t at) const {
+    return static_cast<T>(load_real<T>(E, x, at));
+  }
+};
+template <class T>
+struct ReadAny {
+  static constexpr int at_once = 1;
+  const void* x;
+  Element element;
+  SHARDPROOF_DEVICE T operator()(int64_t at) const {
+    if (is_real(element)) return static_cast<T>(load_real<double>(element, x, at));
+    return static_cast<T>(load_integer(element, x, at));
+  }
+};
+
 constexpr int columns_per_thread = 4;
 
-/// Columns of one row that one thread adds up.
+/// Columns of one row that one thread adds up: where they are in x.
 template <class T>
 struct Columns {
-  int count;
-  int64_t out[columns_per_thread], x[columns_per_thread];
+  bool mine[columns_per_thread];
+  int64_t x[columns_per_thread];
   T sum[columns_per_thread];
 };
 
 /// A block for each term and some columns. The block of the first term with an id adds up all terms
 /// that have it, in order; the others find that they are not the first, and end.
-template <class T>
+template <class T, class Read>
 struct IndexAddKernel {
   Loops<3> batches;  ///< out, ids, x: loops in which the ids move, and the sum too
   Loops<2> terms;    ///< ids, x: loops in which the sum stands still
   Loops<2> columns;  ///< out, x: loops in which the ids stand still
   int64_t pieces;    ///< of the columns
   T* out;
-  const void* x;
-  Element x_element;
+  Read read;
   Ids ids;
 
   SHARDPROOF_DEVICE void operator()(Block& block) const {
@@ -92,24 +111,27 @@ struct IndexAddKernel {
         });
     block.each_alone([&](int thread) {
       const Columns<T>& sums = own[thread];
-      for (int c = 0; c < sums.count; ++c)
-        out[at[0] + row * ids.window.stride + sums.out[c]] = sums.sum[c];
+      SHARDPROOF_UNROLL(columns_per_thread)
+      for (int c = 0; c < columns_per_thread; ++c)
+        if (sums.mine[c])
+          out[at[0] + row * ids.window.stride + columns.first_at(column(block, piece, thread, c))] =
+              sums.sum[c];
     });
   }
 
+  SHARDPROOF_DEVICE static int64_t column(Block& block, int64_t piece, int thread, int c) {
+    return (piece * columns_per_thread + c) * block.threads() + thread;
+  }
   SHARDPROOF_DEVICE Columns<T> columns_of(Block& block, int64_t piece, int thread) const {
     Columns<T> result;
-    result.count = 0;
-    const int64_t begin = piece * block.threads() * columns_per_thread + thread;
+    SHARDPROOF_UNROLL(columns_per_thread)
     for (int c = 0; c < columns_per_thread; ++c) {
-      const int64_t column = begin + int64_t{c} * block.threads();
-      if (column >= columns.count) break;
-      int64_t at[2];
-      columns.find(column, at);
-      result.out[c] = at[0];
+      const int64_t i = column(block, piece, thread, c);
+      int64_t at[2] = {0, 0};
+      result.mine[c] = i < columns.count;
+      if (result.mine[c]) columns.find(i, at);
       result.x[c] = at[1];
       result.sum[c] = 0;
-      ++result.count;
     }
     return result;
   }
@@ -117,18 +139,29 @@ struct IndexAddKernel {
   /// The terms whose bits are set, from `begin` on.
   SHARDPROOF_DEVICE void add_terms(Columns<T>& to, const uint32_t* words, int n, int64_t begin,
                                    int64_t x_at) const {
+    constexpr int at_once = Read::at_once;
     for (int w = 0; w < n; ++w)
-      for (uint32_t word = words[w], bit = 0; word != 0; word >>= 1, ++bit) {
-        if (!(word & 1)) continue;
-        int64_t at[2];
-        terms.find(begin + w * warp_threads + bit, at);
-        for (int c = 0; c < to.count; ++c) to.sum[c] += entry(x_at + at[1] + to.x[c]);
+      for (uint32_t word = words[w]; word != 0;) {
+        T entries[at_once][columns_per_thread] = {};
+        bool there[at_once];
+        SHARDPROOF_UNROLL(at_once)
+        for (int t = 0; t < at_once; ++t) {
+          there[t] = word != 0;
+          if (!there[t]) continue;
+          int64_t at[2];
+          terms.find(begin + w * warp_threads + lowest_bit(word), at);
+          word &= word - 1;
+          SHARDPROOF_UNROLL(columns_per_thread)
+          for (int c = 0; c < columns_per_thread; ++c)
+            if (to.mine[c]) entries[t][c] = read(x_at + at[1] + to.x[c]);
+        }
+        SHARDPROOF_UNROLL(at_once)
+        for (int t = 0; t < at_once; ++t) {
+          SHARDPROOF_UNROLL(columns_per_thread)
+          for (int c = 0; c < columns_per_thread; ++c)
+            if (there[t] && to.mine[c]) to.sum[c] += entries[t][c];
+        }
       }
-  }
-
-  SHARDPROOF_DEVICE T entry(int64_t at) const {
-    if (is_real(x_element)) return static_cast<T>(load_real<double>(x_element, x, at));
-    return static_cast<T>(load_integer(x_element, x, at));
   }
 };
 
@@ -146,21 +179,21 @@ Loops<operands> chosen(const Nest& nest, const size_t (&chosen_operands)[operand
   return loops_of<operands>(result);
 }
 
-template <class T>
-void index_add(const Stream& stream, const IndexAdd& op, void* out, const void* const* inputs) {
+template <class T, class Read>
+void index_add(const Stream& stream, const IndexAdd& op, void* out, const void* id_data,
+               const Read& read) {
   run(stream, Zero{static_cast<size_t>(op.count) * sizeof(T)}, out, nullptr);
   const Nest nest = coalesced(op.nest);
   if (nest.count() == 0) return;
-  IndexAddKernel<T> kernel;
+  IndexAddKernel<T, Read> kernel;
   kernel.batches = chosen<3>(nest, {0, 1, 2}, [](bool sum, bool ids) { return sum && ids; });
   kernel.terms = chosen<2>(nest, {1, 2}, [](bool sum, bool) { return !sum; });
   kernel.columns = chosen<2>(nest, {0, 2}, [](bool sum, bool ids) { return sum && !ids; });
   constexpr int64_t width = usual_threads * columns_per_thread;
   kernel.pieces = (kernel.columns.count + width - 1) / width;
   kernel.out = static_cast<T*>(out);
-  kernel.x = inputs[1];
-  kernel.x_element = op.x;
-  kernel.ids = {inputs[0], op.ids, op.window, report_to(stream)};
+  kernel.read = read;
+  kernel.ids = {id_data, op.ids, op.window, report_to(stream)};
   const int64_t blocks = kernel.batches.count * kernel.terms.count * kernel.pieces;
   launch<usual_threads>(stream, blocks_for(blocks, 1), kernel,
                         usual_threads / warp_threads * sizeof(uint32_t));
@@ -184,14 +217,19 @@ void run(const Stream& stream, const Index& op, void* out, const void* const* in
 }
 
 void run(const Stream& stream, const IndexAdd& op, void* out, const void* const* inputs) {
+  const void *ids = inputs[0], *x = inputs[1];
   switch (op.sum) {
     case Element::f64:
-      return index_add<double>(stream, op, out, inputs);
+      return index_add<double>(stream, op, out, ids, ReadAny<double>{x, op.x});
     case Element::f32:
-      return index_add<float>(stream, op, out, inputs);
+      if (op.x == Element::f32)
+        return index_add<float>(stream, op, out, ids, ReadOne<float, Element::f32>{x});
+      if (op.x == Element::bf16)
+        return index_add<float>(stream, op, out, ids, ReadOne<float, Element::bf16>{x});
+      return index_add<float>(stream, op, out, ids, ReadAny<float>{x, op.x});
     case Element::i32:
     case Element::u32:  // both wrap
-      return index_add<uint32_t>(stream, op, out, inputs);
+      return index_add<uint32_t>(stream, op, out, ids, ReadAny<uint32_t>{x, op.x});
     default:
       throw std::logic_error("sums are formed in f64, f32, i32 or u32");
   }

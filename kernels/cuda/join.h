@@ -3,7 +3,7 @@
 #include <limits>
 #include <type_traits>
 
-#include "kernels/cuda/machine.h"
+#include "kernels/machine.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
 

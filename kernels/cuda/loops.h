@@ -4,7 +4,7 @@
 #include <stdexcept>
 #include <string>
 
-#include "kernels/cuda/machine.h"
+#include "kernels/machine.h"
 #include "kernels/nest.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {

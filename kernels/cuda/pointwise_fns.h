@@ -156,6 +156,12 @@ SHARDPROOF_HD inline int64_t fold_tag(int64_t key, uint64_t hash) {
 
 }  // namespace fn
 
+SHARDPROOF_HD inline double f64_of(uint64_t bits) {
+  double value;
+  memcpy(&value, &bits, sizeof value);
+  return value;
+}
+
 /// n neighbours, read and written in words of up to 16 bytes: `at` is a multiple of n.
 template <class T, int n>
 struct Neighbours {

@@ -18,15 +18,16 @@ struct Sharing {
   int64_t pieces = 1;
 };
 
-/// The terms of one input of element E.
+/// The terms of one input of element E that are `stride` apart.
 template <Element E>
-struct OneInput {
+struct OneLine {
   using Value = double;
+  static constexpr int at_once = 4;
   const void* data;
-  Loops<1> terms;
+  int64_t count, stride;
 
   SHARDPROOF_DEVICE double term(int64_t i, const int64_t* at) const {
-    return load_real<double>(E, data, at[0] + terms.first_at(i));
+    return load_real<double>(E, data, at[0] + i * stride);
   }
 };
 
@@ -34,6 +35,8 @@ struct OneInput {
 template <class T>
 struct Products {
   using Value = T;
+  static constexpr int at_once = 1;
+  int64_t count;
   const void* data[most_inputs];
   Element elements[most_inputs];
   int inputs;
@@ -92,16 +95,23 @@ struct ReduceKernel {
     });
   }
 
-  /// Every lanes-th term of the piece.
+  /// Every lanes-th term of the piece, in order.
   SHARDPROOF_DEVICE T terms(int64_t result, int lane, int64_t piece) const {
+    constexpr int n = Source::at_once;  // so many are read before the first is joined
     int64_t at[most_inputs + 1];
     kept.find(result, at, inputs + 1);
-    const int64_t count = source.terms.count, most = (count + sharing.pieces - 1) / sharing.pieces,
-                  begin = piece * most, end = begin + most < count ? begin + most : count;
+    const int64_t most = (source.count + sharing.pieces - 1) / sharing.pieces, begin = piece * most,
+                  end = begin + most < source.count ? begin + most : source.count;
     T value = Join::template nothing<T>();
-    SHARDPROOF_UNROLL(4)
-    for (int64_t i = begin + lane; i < end; i += sharing.lanes)
-      value = Join::join(value, source.term(i, at + 1));
+    int64_t i = begin + lane;
+    for (; i + (n - 1) * sharing.lanes < end; i += n * sharing.lanes) {
+      T read[n];
+      SHARDPROOF_UNROLL(n)
+      for (int j = 0; j < n; ++j) read[j] = source.term(i + j * sharing.lanes, at + 1);
+      SHARDPROOF_UNROLL(n)
+      for (int j = 0; j < n; ++j) value = Join::join(value, read[j]);
+    }
+    for (; i < end; i += sharing.lanes) value = Join::join(value, source.term(i, at + 1));
     return value;
   }
 
@@ -162,26 +172,23 @@ void reduce_by(const Stream& stream, const Reduce& op, void* out, const void* co
     Products<decltype(value)> source;
     source.inputs = static_cast<int>(op.inputs.size());
     source.terms = loops_of<most_inputs>(op.reduced);
+    source.count = source.terms.count;
     for (size_t k = 0; k < op.inputs.size(); ++k) {
       source.data[k] = inputs[k];
       source.elements[k] = op.inputs[k];
     }
     launch_reduce<Join>(stream, op, source, out, sharing);
   };
-  if (!is_real(op.output)) return products(int64_t{});
-  if (op.inputs.size() > 1) return products(double{});
-  const Loops<1> terms = loops_of<1>(op.reduced);
-  switch (op.inputs[0]) {
-    case Element::f32:
-      return launch_reduce<Join>(stream, op, OneInput<Element::f32>{inputs[0], terms}, out,
-                                 sharing);
-    case Element::bf16:
-      return launch_reduce<Join>(stream, op, OneInput<Element::bf16>{inputs[0], terms}, out,
-                                 sharing);
-    default:
-      return launch_reduce<Join>(stream, op, OneInput<Element::f64>{inputs[0], terms}, out,
-                                 sharing);
-  }
+  const bool line = op.inputs.size() == 1 && op.reduced.extents.size() <= 1;
+  const int64_t count = op.reduced.count(), stride = op.reduced.inner_stride(0);
+  if (!is_real(op.output))
+    products(int64_t{});
+  else if (line && op.inputs[0] == Element::f32)
+    launch_reduce<Join>(stream, op, OneLine<Element::f32>{inputs[0], count, stride}, out, sharing);
+  else if (line && op.inputs[0] == Element::bf16)
+    launch_reduce<Join>(stream, op, OneLine<Element::bf16>{inputs[0], count, stride}, out, sharing);
+  else
+    products(double{});
 }
 
 void reduce_shared(const Stream& stream, const Reduce& op, void* out, const void* const* inputs,

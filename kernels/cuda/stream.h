@@ -4,8 +4,8 @@
 #include <cstddef>
 #endif
 
-#include "kernels/cuda/machine.h"
 #include "kernels/fault.h"
+#include "kernels/machine.h"
 
 struct CUstream_st;
 

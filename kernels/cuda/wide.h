@@ -3,7 +3,7 @@
 #include <cstdint>
 #include <initializer_list>
 
-#include "kernels/cuda/machine.h"
+#include "kernels/machine.h"
 #include "kernels/nest.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {

@@ -8,8 +8,10 @@
 #include <mutex>
 
 #include "impl/comm/threads.h"
+#include "impl/comm/virtual/virtual_ranks.h"
 #include "impl/data/corpus.h"
 #include "impl/data/loader.h"
+#include "impl/device/rehearsal/rehearsal.h"
 #include "impl/trainer/learning_rate.h"
 #include "impl/trainer/trainer.h"
 #include "kernels/number.h"
@@ -67,13 +69,20 @@ struct Trained {
   Whole first, last;
 };
 
+/// On threads, or on virtual ranks of a device.
 Trained train(const std::string& file, const Name& step, const DimSizes& dims,
-              const char* mesh_text, Precision precision) {
+              const char* mesh_text, Precision precision,
+              const std::shared_ptr<Device>& device = {}) {
   const Program& program = model(file);
   const Mesh mesh = Mesh::parse(mesh_text);
   Trained run;
-  run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& ranks) {
-    Trainer trainer(program, mesh, dims, ranks, {.step = step, .seed = 7, .precision = precision});
+  const auto on_rank = [&](Communicator& ranks) {
+    Trainer trainer(program, mesh, dims, ranks,
+                    {.step = step,
+                     .seed = 7,
+                     .precision = precision,
+                     .overlap = device != nullptr,
+                     .device = device});
     data::Loader loader(std::make_shared<const data::Tokens>(
                             data::Tokens::of_text(data::made_up_corpus(20'000, 1), "made up")),
                         {.seed = 7, .below = 256});
@@ -83,9 +92,17 @@ Trained train(const std::string& file, const Name& step, const DimSizes& dims,
     trainer.init();
     collect(trainer, run.first);
     const LearningRate rate{Schedule::cosine, 1e-2, 4, steps};
-    for (int i = 1; i <= steps; ++i) trainer.step(loader, rate.at(i));
+    for (int i = 1; i <= steps; ++i) {
+      trainer.step(loader, rate.at(i));
+      if (i == steps / 2) trainer.state();  // looked at, and taken back
+    }
     collect(trainer, run.last);
-  });
+  };
+  const int world = static_cast<int>(mesh.ranks());
+  if (device)
+    run_on_virtual_ranks(*device, world, on_rank);
+  else
+    run_on_threads(world, on_rank);
   return run;
 }
 
@@ -140,6 +157,21 @@ TEST(TrainerLaw, EveryMeshRunsTheSameRunInSinglePrecision) {
     EXPECT_EQ(run.first, alone.first) << mesh;
     EXPECT_LT(farthest(run, alone), bound) << mesh;
     std::cout << "    " << mesh << ": in f32 apart by " << farthest(run, alone) << "\n";
+  }
+}
+
+// State stays on the device, results take its place, and nothing is done in the order in which it
+// is given.
+TEST(TrainerLaw, ADeviceRunsTheSameRun) {
+  for (const Case& one : cases) {
+    const std::string what = std::string(one.file) + " " + one.step;
+    const Trained alone = train(one.file, one.step, one.dims, "", Precision::f64);
+    for (const char* mesh : {"", one.meshes.back()}) {
+      const Trained run =
+          train(one.file, one.step, one.dims, mesh, Precision::f64, rehearsal_device(3));
+      EXPECT_EQ(run.first, alone.first) << what << " on " << mesh;
+      EXPECT_LT(farthest(run, alone), 1e-9) << what << " on " << mesh;
+    }
   }
 }
 

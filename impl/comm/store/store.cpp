@@ -80,7 +80,7 @@ std::string heard(Store& store, int world, Milliseconds timeout) {
 std::string Store::get(const std::string& key, Milliseconds timeout) {
   std::optional<std::string> value;
   if (!look_until(Clock::now() + timeout, [&] { return (value = find(key)).has_value(); }))
-    throw CommError(-1, "no rank has said '" + key + "' within " + seconds_of(timeout));
+    throw StoreTimeout(-1, "no rank has said '" + key + "' within " + seconds_of(timeout));
   return *value;
 }
 

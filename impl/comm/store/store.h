@@ -11,6 +11,12 @@ namespace shardproof {
 
 using Milliseconds = std::chrono::milliseconds;
 
+/// Nobody has said it.
+class StoreTimeout : public CommError {
+ public:
+  using CommError::CommError;
+};
+
 /// One rank's end; calls may come from any of its threads. Throws CommError where the others cannot
 /// be reached any more.
 class Store {
@@ -21,7 +27,7 @@ class Store {
   /// Sets it unless there is a value; false: there was one.
   virtual bool add(const std::string& key, const std::string& bytes) = 0;
   virtual std::optional<std::string> find(const std::string& key) = 0;
-  /// Waits until somebody has set it; throws CommError after `timeout`.
+  /// Waits until somebody has set it; throws StoreTimeout.
   std::string get(const std::string& key, Milliseconds timeout);
 };
 

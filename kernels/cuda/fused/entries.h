@@ -4,7 +4,7 @@
 #include <cstdint>
 
 #include "kernels/bf16.h"
-#include "kernels/cuda/machine.h"
+#include "kernels/machine.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
 

@@ -1,0 +1,309 @@
+#include "impl/comm/nccl/nccl_communicator.h"
+
+#include <cuda_runtime.h>
+
+#include <algorithm>
+#include <cstring>
+#include <map>
+#include <numeric>
+#include <set>
+
+#include "impl/comm/bytes.h"
+#include "impl/comm/nccl/links.h"
+#include "impl/comm/nccl/types.h"
+#include "impl/comm/splits.h"
+#include "impl/comm/store/compare.h"
+#include "impl/comm/store/watch.h"
+
+namespace shardproof {
+namespace {
+
+class NcclGroup : public Group {
+ public:
+  NcclGroup(const std::vector<int>& ranks, int position) : Group(ranks, position) {}
+
+  ncclComm_t comm = nullptr;  ///< made by prepare() or by the first call
+  CallComparison comparison;
+};
+
+/// Makes the GPU the one that this thread uses.
+void choose_gpu(int rank, int ordinal) {
+  const cudaError_t error = cudaSetDevice(ordinal);
+  if (error == cudaSuccess) return;
+  throw CommError(rank, said_by(rank, "no CUDA device " + std::to_string(ordinal) + ": " +
+                                          cudaGetErrorString(error)));
+}
+
+class NcclCommunicator : public Communicator {
+ public:
+  NcclCommunicator(Store& store, int rank, int world, NcclDevice device,
+                   const NcclOptions& options);
+
+  int rank() const override { return rank_; }
+  int size() const override { return world_; }
+  Group& group(const std::vector<int>& ranks) override { return own_group(ranks); }
+  void prepare(const std::vector<std::vector<int>>& groups) override;
+  void use(Queue& queue) override { queue_ = &queue; }
+  void check_calls(bool on) override { checked_ = on; }
+  bool checks_calls() const override { return checked_; }
+  void require_alive() override { watch_.require_alive(); }
+  void abort(const std::string& reason) noexcept override { watch_.fail(reason); }
+
+  void all_gather(Group& group, const void* send, void* receive, size_t bytes,
+                  const std::string& place) override;
+  void all_reduce(Group& group, const void* send, void* receive, size_t count, Element element,
+                  Reduction reduction, const std::string& place) override;
+  void reduce_scatter(Group& group, const void* send, void* receive, size_t count, Element element,
+                      Reduction reduction, const std::string& place) override;
+  void all_to_all(Group& group, const void* send, void* receive, size_t bytes,
+                  const std::string& place) override;
+  void permute(Group& group, const void* send, int to, void* receive, int from, size_t bytes,
+               const std::string& place) override;
+
+ private:
+  NcclGroup& own_group(const std::vector<int>& ranks);
+  /// Made where it is not there; collective over its members.
+  ncclComm_t comm_of(NcclGroup& group);
+  /// Compares the call. False: NCCL has nothing to do.
+  bool enter(NcclGroup& group, const Call& call, const void* send, void* receive,
+             const std::string& place);
+  /// give(comm, stream) calls NCCL.
+  template <class Give>
+  void give(NcclGroup& group, const Call& call, const std::string& place, const Give& give);
+  void exchange_blocks(NcclGroup& group, const Call& call, const void* send, void* receive,
+                       size_t bytes, const std::string& place);
+  /// receive = the rows of the scratch, each of `count` entries, joined in the order of the group.
+  void join_rows(const Call& call, int rows, size_t count, void* receive);
+  void gather_and_join(NcclGroup& group, const Call& call, const void* send, void* receive,
+                       const std::string& place);
+  std::byte* scratch(size_t bytes);
+
+  Store& store_;
+  const int rank_, world_;
+  NcclDevice device_;
+  const NcclOptions options_;
+  bool checked_ = true;
+  Queue* queue_ = nullptr;
+  std::map<std::vector<int>, std::unique_ptr<NcclGroup>> groups_;
+  std::set<std::vector<int>> prepared_;  ///< the same on all ranks
+  std::map<Queue*, Buffer> scratch_;
+  NcclLinks links_;
+  Watch watch_;  ///< last: it ends first
+};
+
+/// Its arguments are looked at before anybody is waited for.
+int met(Store& store, int rank, int world, const NcclDevice& device, const NcclOptions& options) {
+  choose_gpu(rank, device.ordinal);
+  meet(store, rank, world, options.timeout);
+  return rank;
+}
+
+NcclCommunicator::NcclCommunicator(Store& store, int rank, int world, NcclDevice device,
+                                   const NcclOptions& options)
+    : store_(store),
+      rank_(met(store, rank, world, device, options)),
+      world_(world),
+      device_(std::move(device)),
+      options_(options),
+      links_(rank, options.timeout, [this] { watch_.require_alive(); }),
+      watch_(
+          store, rank, world, options.silence, [this] { return links_.fault(); },
+          [this] { links_.abort(); }) {}
+
+NcclGroup& NcclCommunicator::own_group(const std::vector<int>& ranks) {
+  std::unique_ptr<NcclGroup>& group = groups_[ranks];
+  if (!group) group = std::make_unique<NcclGroup>(ranks, position_in(ranks, rank_, world_));
+  return *group;
+}
+
+ncclComm_t NcclCommunicator::comm_of(NcclGroup& group) {
+  if (group.comm) return group.comm;
+  const std::string what = "making a group of " + text_of_ranks(group.ranks());
+  const std::string key = "nccl/" + text_of_ranks(group.ranks());
+  ncclUniqueId id;
+  if (group.position() == 0) {
+    links_.call(
+        nullptr, [&] { return ncclGetUniqueId(&id); }, [&] { return what; });
+    store_.set(key, std::string(id.internal, sizeof id.internal));
+  } else {
+    const std::string bytes = store_.get(key, options_.timeout);
+    std::memcpy(id.internal, bytes.data(), std::min(bytes.size(), sizeof id.internal));
+  }
+  choose_gpu(rank_, device_.ordinal);
+  return group.comm = links_.make(group.size(), id, group.position(), what);
+}
+
+void NcclCommunicator::prepare(const std::vector<std::vector<int>>& groups) {
+  std::vector<int> everybody(world_);
+  std::iota(everybody.begin(), everybody.end(), 0);
+  std::vector<std::vector<int>> wanted;
+  for (const std::vector<int>& ranks : groups)
+    if (ranks != everybody && prepared_.insert(ranks).second) wanted.push_back(ranks);
+  if (world_ == 1) return;
+  const ncclComm_t world = comm_of(own_group(everybody));
+  for (const Split& split : splits_of(wanted)) {
+    const std::optional<Seat> seat = seat_in(split, rank_);
+    const ncclComm_t comm = links_.split(world, seat ? seat->colour : NCCL_SPLIT_NOCOLOR,
+                                         seat ? seat->key : 0, "splitting the world");
+    for (const std::vector<int>& ranks : split)
+      if (std::find(ranks.begin(), ranks.end(), rank_) != ranks.end()) own_group(ranks).comm = comm;
+  }
+}
+
+bool NcclCommunicator::enter(NcclGroup& group, const Call& call, const void* send, void* receive,
+                             const std::string& place) {
+  require_alive();
+  if (!queue_)
+    throw CommError(rank_, said_by(rank_, "no queue is given to NCCL: Communicator::use"));
+  const bool alone = group.size() == 1;
+  if (checked_ && !alone)
+    group.comparison.compare(store_, group, call, place, options_.timeout,
+                             [this] { require_alive(); });
+  if (call.count == 0) return false;
+  if (!alone || options_.alone) return true;
+  device_.device.copy(*queue_, receive, send, call.count * size_of(call.element));
+  return false;
+}
+
+template <class Give>
+void NcclCommunicator::give(NcclGroup& group, const Call& call, const std::string& place,
+                            const Give& give) {
+  const ncclComm_t comm = comm_of(group);
+  const cudaStream_t stream = device_.stream_of(*queue_);
+  links_.call(
+      comm, [&] { return give(comm, stream); },
+      [&] {
+        return text(PlacedCall{call, place}) + ", of " + text_of_ranks(group.ranks());
+      });
+}
+
+void NcclCommunicator::all_gather(Group& group, const void* send, void* receive, size_t bytes,
+                                  const std::string& place) {
+  NcclGroup& own = static_cast<NcclGroup&>(group);
+  const Call call = Call::move(Collective::all_gather, bytes);
+  if (!enter(own, call, send, receive, place)) return;
+  give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
+    return ncclAllGather(send, receive, bytes, ncclUint8, comm, stream);
+  });
+}
+
+void NcclCommunicator::all_reduce(Group& group, const void* send, void* receive, size_t count,
+                                  Element element, Reduction reduction, const std::string& place) {
+  NcclGroup& own = static_cast<NcclGroup&>(group);
+  const Call call{Collective::all_reduce, element, reduction, count};
+  if (!enter(own, call, send, receive, place)) return;
+  if (joined_by_us(call, options_.deterministic))
+    return gather_and_join(own, call, send, receive, place);
+  give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
+    return ncclAllReduce(send, receive, count, nccl_type(element), nccl_op(reduction), comm,
+                         stream);
+  });
+}
+
+void NcclCommunicator::reduce_scatter(Group& group, const void* send, void* receive, size_t count,
+                                      Element element, Reduction reduction,
+                                      const std::string& place) {
+  NcclGroup& own = static_cast<NcclGroup&>(group);
+  const Call call{Collective::reduce_scatter, element, reduction, count};
+  if (!enter(own, call, send, receive, place)) return;
+  if (joined_by_us(call, options_.deterministic)) {
+    const size_t bytes = count * size_of(element);
+    exchange_blocks(own, call, send, scratch(bytes * own.size()), bytes, place);
+    return join_rows(call, own.size(), count, receive);
+  }
+  give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
+    return ncclReduceScatter(send, receive, count, nccl_type(element), nccl_op(reduction), comm,
+                             stream);
+  });
+}
+
+void NcclCommunicator::all_to_all(Group& group, const void* send, void* receive, size_t bytes,
+                                  const std::string& place) {
+  NcclGroup& own = static_cast<NcclGroup&>(group);
+  const Call call = Call::move(Collective::all_to_all, bytes);
+  if (enter(own, call, send, receive, place))
+    exchange_blocks(own, call, send, receive, bytes, place);
+}
+
+/// By sends and receptions: ncclAlltoAll is newer than some machines' NCCL.
+void NcclCommunicator::exchange_blocks(NcclGroup& group, const Call& call, const void* send,
+                                       void* receive, size_t bytes, const std::string& place) {
+  give(group, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
+    ncclResult_t result = ncclGroupStart();
+    const auto go_on = [&] { return result == ncclSuccess || result == ncclInProgress; };
+    for (int i = 0; i < group.size() && go_on(); ++i) {
+      result = ncclSend(at_byte(send, i * bytes), bytes, ncclUint8, i, comm, stream);
+      if (go_on())
+        result = ncclRecv(at_byte(receive, i * bytes), bytes, ncclUint8, i, comm, stream);
+    }
+    const ncclResult_t ended = ncclGroupEnd();
+    return go_on() ? ended : result;
+  });
+}
+
+void NcclCommunicator::permute(Group& group, const void* send, int to, void* receive, int from,
+                               size_t bytes, const std::string& place) {
+  NcclGroup& own = static_cast<NcclGroup&>(group);
+  const Call call = Call::permute(bytes, to, from, group.size());
+  if (!enter(own, call, send, receive, place)) return;
+  give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
+    ncclResult_t result = ncclGroupStart();
+    const auto go_on = [&] { return result == ncclSuccess || result == ncclInProgress; };
+    if (go_on()) result = ncclSend(send, bytes, ncclUint8, to, comm, stream);
+    if (go_on()) result = ncclRecv(receive, bytes, ncclUint8, from, comm, stream);
+    const ncclResult_t ended = ncclGroupEnd();
+    return go_on() ? ended : result;
+  });
+}
+
+void NcclCommunicator::join_rows(const Call& call, int rows, size_t count, void* receive) {
+  std::vector<const void*> sources;
+  const std::byte* first = scratch_.at(queue_).data();
+  for (int row = 0; row < rows; ++row)
+    sources.push_back(first + row * count * size_of(call.element));
+  device_.device.reduce_ranks(*queue_, call.element, call.reduction, sources.data(), rows, receive,
+                              count);
+}
+
+void NcclCommunicator::gather_and_join(NcclGroup& group, const Call& call, const void* send,
+                                       void* receive, const std::string& place) {
+  const size_t width = size_of(call.element), slice = options_.slice / width;
+  for (size_t begin = 0; begin < call.count; begin += slice) {
+    const size_t count = std::min(slice, call.count - begin), bytes = count * width;
+    std::byte* rows = scratch(bytes * group.size());
+    give(group, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
+      return ncclAllGather(at_byte(send, begin * width), rows, bytes, ncclUint8, comm, stream);
+    });
+    join_rows(call, group.size(), count, at_byte(receive, begin * width));
+  }
+}
+
+/// Each queue has its own, whose uses come one after the other.
+std::byte* NcclCommunicator::scratch(size_t bytes) {
+  Buffer& buffer = scratch_[queue_];
+  if (buffer.bytes() < bytes) {
+    queue_->finish();
+    buffer = device_.device.allocate(bytes);
+  }
+  return buffer.data();
+}
+
+}  // namespace
+
+std::unique_ptr<Communicator> nccl_communicator(Store& store, int rank, int world,
+                                                NcclDevice device, const NcclOptions& options) {
+  return std::make_unique<NcclCommunicator>(store, rank, world, std::move(device), options);
+}
+
+void run_on_nccl(Store& store, int rank, int world, NcclDevice device,
+                 const std::function<void(Communicator&)>& body, const NcclOptions& options) {
+  NcclCommunicator communicator(store, rank, world, std::move(device), options);
+  try {
+    body(communicator);
+  } catch (const std::exception& error) {
+    communicator.abort(error.what());
+    throw;
+  }
+}
+
+}  // namespace shardproof

@@ -1,0 +1,14 @@
+#pragma once
+// What was asked of the NCCL that is none.
+
+namespace shardproof::rehearsal {
+
+struct NcclCounts {
+  int calls = 0;  ///< collectives, splits and grouped sends, of each member
+  int made = 0, splits = 0, destroyed = 0, aborted = 0;
+};
+
+/// In this process, so far.
+NcclCounts nccl_counts();
+
+}  // namespace shardproof::rehearsal

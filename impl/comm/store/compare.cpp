@@ -1,0 +1,74 @@
+#include "impl/comm/store/compare.h"
+
+#include <sstream>
+
+namespace shardproof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+constexpr Milliseconds longest_get(200);
+
+std::string written(const PlacedCall& placed) {
+  const Call& call = placed.call;
+  std::ostringstream out;
+  out << int(call.collective) << " " << int(call.element) << " " << int(call.reduction) << " "
+      << call.count << " " << call.to << " " << call.from << " " << placed.place;
+  return out.str();
+}
+
+PlacedCall parsed(const std::string& text) {
+  std::istringstream in(text);
+  int collective = 0, element = 0, reduction = 0;
+  PlacedCall placed;
+  in >> collective >> element >> reduction >> placed.call.count >> placed.call.to >>
+      placed.call.from;
+  in.get();
+  std::getline(in, placed.place, '\0');
+  placed.call.collective = static_cast<Collective>(collective);
+  placed.call.element = static_cast<Element>(element);
+  placed.call.reduction = static_cast<Reduction>(reduction);
+  return placed;
+}
+
+/// The store's value, or what has happened to the others.
+std::string awaited(Store& store, const std::string& key, Clock::time_point end,
+                    const std::function<void()>& require_alive, const std::string& waits) {
+  for (;;) {
+    require_alive();
+    const auto left = std::chrono::ceil<Milliseconds>(end - Clock::now());
+    if (left.count() <= 0) throw CommError(-1, waits);
+    try {
+      return store.get(key, std::min(left, longest_get));
+    } catch (const StoreTimeout&) {
+      continue;
+    }
+  }
+}
+
+}  // namespace
+
+void CallComparison::compare(Store& store, const Group& group, const Call& call,
+                             const std::string& place, Milliseconds timeout,
+                             const std::function<void()>& require_alive) {
+  const PlacedCall own{call, place};
+  PlacedCall known = own;
+  known.call.to = known.call.from = 0;
+  if (!known_.insert(written(known)).second) return;
+  const std::string of = ", of " + text_of_ranks(group.ranks());
+  const std::string keys = "call" + of + "/" + std::to_string(compared_++) + "/";
+  store.set(keys + std::to_string(group.position()), written(own));
+  const auto end = Clock::now() + timeout;
+  std::vector<PlacedCall> calls;
+  for (int i = 0; i < group.size(); ++i) {
+    const std::string rank = std::to_string(group.ranks()[group.position()]),
+                      other = std::to_string(group.ranks()[i]);
+    calls.push_back(
+        parsed(awaited(store, keys + std::to_string(i), end, require_alive,
+                       "rank " + rank + " waits for rank " + other + " in " + text(own) + of)));
+  }
+  const std::string what =
+      disagreement(group.ranks(), [&](size_t i) -> const PlacedCall& { return calls[i]; });
+  if (!what.empty()) throw CommError(-1, what);
+}
+
+}  // namespace shardproof

@@ -1,0 +1,126 @@
+#include "impl/comm/store/watch.h"
+
+#include "impl/comm/call.h"
+
+namespace shardproof {
+namespace {
+
+using namespace std::chrono_literals;
+constexpr auto between_looks = 50ms;
+constexpr auto longest_farewell = 10s;  ///< rank 0 waits so long for the others to leave
+constexpr const char* fault_key = "fault";
+
+std::string beat_key(int rank) { return "beat/" + std::to_string(rank); }
+std::string left_key(int rank) { return "left/" + std::to_string(rank); }
+
+/// "3 rank 3: no more memory"
+std::pair<int, std::string> read_fault(const std::string& text) {
+  const size_t space = text.find(' ');
+  return {std::stoi(text), text.substr(space + 1)};
+}
+
+}  // namespace
+
+Watch::Watch(Store& store, int rank, int world, Milliseconds silence, Look look, Stop stop)
+    : store_(store),
+      rank_(rank),
+      world_(world),
+      silence_(silence),
+      look_own_(std::move(look)),
+      stop_(std::move(stop)),
+      heard_at_(Clock::now()) {
+  beat();
+  thread_ = std::thread([this] { run(); });
+}
+
+Watch::~Watch() {
+  {
+    const std::lock_guard lock(mutex_);
+    over_ = true;
+  }
+  ends_.notify_all();
+  thread_.join();
+  if (failed_) return;
+  try {
+    store_.set(left_key(rank_), "");
+    const auto end = Clock::now() + longest_farewell;
+    for (int other = 1; rank_ == 0 && other < world_; ++other)
+      store_.get(left_key(other),
+                 std::max(0ms, std::chrono::ceil<Milliseconds>(end - Clock::now())));
+  } catch (const CommError&) {
+    // Somebody has gone without a word: whoever needs it finds out.
+  }
+}
+
+void Watch::run() {
+  std::unique_lock lock(mutex_);
+  while (!over_ && !fault_) {
+    lock.unlock();
+    look();
+    lock.lock();
+    ends_.wait_for(lock, between_looks, [&] { return over_; });
+  }
+}
+
+void Watch::look() {
+  try {
+    if (const auto said = store_.find(fault_key)) {
+      const auto [rank, what] = read_fault(*said);
+      return take(rank, what);
+    }
+    if (Clock::now() - beat_at_ >= silence_ / 10) beat();
+    listen_to_next();
+  } catch (const std::exception& error) {
+    return take(-1, "rank " + std::to_string(rank_) + ": the store is lost: " + error.what());
+  }
+  if (const std::string wrong = look_own_(); !wrong.empty()) fail(wrong);
+}
+
+void Watch::beat() {
+  store_.set(beat_key(rank_), std::to_string(++beats_));
+  beat_at_ = Clock::now();
+}
+
+/// The ranks listen in a ring.
+void Watch::listen_to_next() {
+  const int next = (rank_ + 1) % world_;
+  if (next == rank_) return;
+  const std::string beat = store_.find(beat_key(next)).value_or("");
+  if (beat != heard_ || store_.find(left_key(next))) {
+    heard_ = beat;
+    heard_at_ = Clock::now();
+  }
+  if (Clock::now() - heard_at_ < silence_) return;
+  const std::string what =
+      "rank " + std::to_string(next) + " is silent: it has died, or its machine is out of reach";
+  store_.add(fault_key, std::to_string(next) + " " + what);
+  take(next, what);
+}
+
+void Watch::fail(const std::string& reason) noexcept {
+  try {
+    const std::string what = said_by(rank_, reason);
+    take(rank_, what);
+    store_.add(fault_key, std::to_string(rank_) + " " + what);
+  } catch (const std::exception&) {
+    // The store is lost, which the others notice too.
+  }
+}
+
+void Watch::take(int rank, const std::string& what) noexcept {
+  {
+    const std::lock_guard lock(mutex_);
+    if (fault_) return;
+    fault_.emplace(rank, what);
+    failed_ = true;
+  }
+  stop_();
+}
+
+void Watch::require_alive() {
+  if (!failed_) return;
+  const std::lock_guard lock(mutex_);
+  throw *fault_;
+}
+
+}  // namespace shardproof

@@ -1,0 +1,176 @@
+// Ranks that share only a store learn of each other's faults, and of a call that they do not share.
+#include "impl/comm/store/watch.h"
+
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <algorithm>
+#include <numeric>
+
+#include "impl/comm/store/compare.h"
+
+namespace shardproof {
+namespace {
+
+using testing::AllOf;
+using testing::HasSubstr;
+using namespace std::chrono_literals;
+constexpr Milliseconds soon = 300ms, patient = 20s;
+
+/// body(rank) on a thread each; what they throw, by rank.
+template <class Body>
+std::vector<std::string> on_ranks(int world, const Body& body) {
+  std::vector<std::string> faults(world, "no fault");
+  std::vector<std::thread> threads;
+  for (int rank = 0; rank < world; ++rank)
+    threads.emplace_back([&, rank] {
+      try {
+        body(rank);
+      } catch (const CommError& error) {
+        faults[rank] = error.what();
+      }
+    });
+  for (std::thread& thread : threads) thread.join();
+  return faults;
+}
+
+void wait_for_fault(Watch& watch) {
+  const auto end = std::chrono::steady_clock::now() + patient;
+  while (std::chrono::steady_clock::now() < end) {
+    watch.require_alive();
+    std::this_thread::sleep_for(1ms);
+  }
+}
+
+TEST(Watch, TellsAllRanksWhatOneHasSaid) {
+  const std::unique_ptr<Store> store = local_store();
+  std::atomic<int> stopped = 0;
+  const auto faults = on_ranks(3, [&](int rank) {
+    Watch watch(
+        *store, rank, 3, patient, [] { return ""; }, [&] { ++stopped; });
+    if (rank == 1) watch.fail("no more memory");
+    wait_for_fault(watch);
+  });
+  EXPECT_THAT(faults, testing::Each("rank 1: no more memory"));
+  EXPECT_EQ(stopped, 3);
+}
+
+TEST(Watch, TellsWhatARankFindsWrongItself) {
+  const std::unique_ptr<Store> store = local_store();
+  const auto faults = on_ranks(2, [&](int rank) {
+    const auto look = [rank] { return rank == 1 ? "a link is down" : ""; };
+    Watch watch(*store, rank, 2, patient, look, [] {});
+    wait_for_fault(watch);
+  });
+  EXPECT_THAT(faults, testing::Each("rank 1: a link is down"));
+}
+
+TEST(Watch, NamesARankThatIsSilent) {
+  const std::unique_ptr<Store> store = local_store();
+  const auto faults = on_ranks(3, [&](int rank) {
+    if (rank == 2) return;
+    Watch watch(
+        *store, rank, 3, soon, [] { return ""; }, [] {});
+    wait_for_fault(watch);
+  });
+  EXPECT_THAT(faults[0], HasSubstr("rank 2 is silent"));
+  EXPECT_EQ(faults[1], faults[0]);
+}
+
+TEST(Watch, LetsRanksLeaveAtDifferentTimes) {
+  const std::unique_ptr<Store> store = local_store();
+  const auto faults = on_ranks(3, [&](int rank) {
+    Watch watch(
+        *store, rank, 3, soon, [] { return ""; }, [] {});
+    std::this_thread::sleep_for(rank * 2 * soon);
+    watch.require_alive();
+  });
+  EXPECT_THAT(faults, testing::Each("no fault"));
+}
+
+struct Members : Group {
+  Members(int world, int rank) : Group(numbers(world), rank) {}
+  static std::vector<int> numbers(int world) {
+    std::vector<int> ranks(world);
+    std::iota(ranks.begin(), ranks.end(), 0);
+    return ranks;
+  }
+};
+
+const auto alive = [] {};
+
+/// Calls of a few ranks; `calls(rank)` are one rank's.
+std::vector<std::string> compared(const std::function<std::vector<PlacedCall>(int)>& calls,
+                                  Milliseconds timeout = patient, int world = 3) {
+  const std::unique_ptr<Store> store = local_store();
+  return on_ranks(world, [&](int rank) {
+    CallComparison comparison;
+    for (const PlacedCall& each : calls(rank))
+      comparison.compare(*store, Members(world, rank), each.call, each.place, timeout, alive);
+  });
+}
+
+PlacedCall sum_of(size_t count, const std::string& place) {
+  return {{Collective::all_reduce, Element::f32, Reduction::sum, count}, place};
+}
+PlacedCall shift(int rank, int by) {
+  return {Call::permute(4, (rank + by) % 3, (rank + 3 - by) % 3, 3), "p"};
+}
+
+TEST(CallComparison, LetsPassWhatAllMembersMean) {
+  EXPECT_THAT(compared([](int rank) {
+                return std::vector{sum_of(1, "a place with\na line"), shift(rank, 1),
+                                   sum_of(1, "a place with\na line"), shift(rank, 2),
+                                   sum_of(2, "")};
+              }),
+              testing::Each("no fault"));
+}
+
+/// Rank 0's part of the two is the same, so that it alone would not know that there is a new one.
+TEST(CallComparison, KnowsAPermuteByItsPlaceAlone) {
+  const std::vector<int> once{1, 2, 3, 0}, again{1, 3, 2, 0};
+  const auto permute = [](const std::vector<int>& to, int rank) -> PlacedCall {
+    const auto from = std::find(to.begin(), to.end(), rank) - to.begin();
+    return {Call::permute(4, to[rank], static_cast<int>(from), 4), "p"};
+  };
+  EXPECT_THAT(compared(
+                  [&](int rank) {
+                    return std::vector{permute(once, rank), permute(again, rank)};
+                  },
+                  soon, 4),
+              testing::Each("no fault"));
+}
+
+TEST(CallComparison, SaysWhoMeansSomethingElse) {
+  EXPECT_THAT(
+      compared([](int rank) {
+        return std::vector{sum_of(1, "a"), sum_of(rank == 2 ? 7 : 4, "b")};
+      }),
+      testing::Each(AllOf(HasSubstr("ranks 0 and 2 disagree"), HasSubstr("of 7 f32 at b"))));
+  EXPECT_THAT(compared([](int rank) { return std::vector{shift(rank, rank == 0 ? 2 : 1)}; }),
+              testing::Each(HasSubstr("disagree")));
+}
+
+TEST(CallComparison, SaysWhoDoesNotCome) {
+  const auto faults = compared(
+      [](int rank) { return std::vector<PlacedCall>(rank == 1 ? 0 : 1, sum_of(1, "a")); }, soon);
+  EXPECT_THAT(faults[0], HasSubstr("rank 0 waits for rank 1 in all_reduce(sum) of 1 f32 at a"));
+  EXPECT_THAT(faults[2], HasSubstr("rank 2 waits for rank 1"));
+}
+
+TEST(CallComparison, EndsWhenARankHasFailed) {
+  const std::unique_ptr<Store> store = local_store();
+  const auto faults = on_ranks(2, [&](int rank) {
+    Watch watch(
+        *store, rank, 2, patient, [] { return ""; }, [] {});
+    CallComparison comparison;
+    if (rank == 1) return watch.fail("no more memory");
+    const PlacedCall call = sum_of(1, "a");
+    comparison.compare(*store, Members(2, 0), call.call, call.place, patient,
+                       [&] { watch.require_alive(); });
+  });
+  EXPECT_EQ(faults[0], "rank 1: no more memory");
+}
+
+}  // namespace
+}  // namespace shardproof

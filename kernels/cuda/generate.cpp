@@ -1,0 +1,254 @@
+#include "kernels/cuda/generate.h"
+
+#include <algorithm>
+#include <cstdio>
+#include <cstring>
+
+#include "kernels/fnv1a.h"
+
+namespace shardproof {
+namespace {
+
+const char* fn_name(PointwiseFn fn) {
+  constexpr const char* names[] = {
+      "constant",   "neg",  "logical_not", "exp",      "log",         "sqrt",       "rsqrt",
+      "tanh",       "erf",  "sin",         "cos",      "abs",         "floor",      "add",
+      "sub",        "mul",  "div",         "floordiv", "mod",         "eq",         "ne",
+      "lt",         "gt",   "le",          "ge",       "logical_and", "logical_or", "maximum",
+      "minimum",    "pow",  "where",       "to_real",  "to_integer",  "to_boolean", "round_f32",
+      "round_bf16", "fold", "fold_tag"};
+  return names[static_cast<size_t>(fn)];
+}
+
+const char* entry_type(Element element) {
+  constexpr const char* names[] = {"double",   "float",   "uint16_t", "int32_t",
+                                   "uint32_t", "uint8_t", "int64_t"};
+  return names[static_cast<size_t>(element)];
+}
+
+bool is_float(Element element) {
+  return element == Element::f64 || element == Element::f32 || element == Element::bf16;
+}
+
+std::string hex(uint64_t word) {
+  char text[32];
+  std::snprintf(text, sizeof text, "0x%llxull", static_cast<unsigned long long>(word));
+  return text;
+}
+
+std::string number(int64_t value) { return std::to_string(value); }
+std::string indexed(const char* letter, size_t i) { return letter + std::to_string(i); }
+
+class Writer {
+ public:
+  explicit Writer(const Pointwise& op) : op_(op), nest_(coalesced(op.nest)) {}
+
+  Generated write() {
+    const std::string chain = compute(), body = kernels();
+    result_.source = "#include \"kernels/cuda/pointwise_fns.h\"\n";
+    const std::string text = chain + body;
+    char name[32];
+    std::snprintf(name, sizeof name, "chain_%016llx", static_cast<unsigned long long>(fnv1a(text)));
+    result_.name = name;
+    if (wide_ > 1) result_.wide_name = result_.name + "_wide";
+    result_.source += named(text);
+    return result_;
+  }
+
+ private:
+  /// The text says NAME where the hash of it goes.
+  std::string named(std::string text) const {
+    for (size_t at = 0; (at = text.find("NAME", at)) != std::string::npos;)
+      text.replace(at, 4, result_.name);
+    return text;
+  }
+
+  const char* real() const { return op_.f64 ? "double" : "float"; }
+  std::string register_type(bool is_real) const { return is_real ? real() : "int64_t"; }
+
+  static bool gives_real(const PointwiseStep& step) {
+    using enum PointwiseFn;
+    switch (step.fn) {
+      case to_real:
+      case round_f32:
+      case round_bf16:
+        return true;
+      case to_integer:
+      case to_boolean:
+      case fold:
+      case fold_tag:
+      case logical_not:
+      case eq:
+      case ne:
+      case lt:
+      case gt:
+      case le:
+      case ge:
+      case logical_and:
+      case logical_or:
+        return false;
+      default:
+        return step.real;
+    }
+  }
+
+  /// The function of one entry of each input.
+  std::string compute() const {
+    std::string text = "namespace shardproof::SHARDPROOF_MACHINE {\nSHARDPROOF_DEVICE inline " +
+                       register_type(is_float(op_.output)) + " NAME_entry(";
+    for (size_t k = 0; k < op_.inputs.size(); ++k)
+      text += register_type(is_float(op_.inputs[k])) + " " + indexed("r", k) + ", ";
+    text += "bool& by_zero) {\n";
+    for (size_t k = 0; k < op_.inputs.size(); ++k) text += "  (void)" + indexed("r", k) + ";\n";
+    for (size_t i = 0; i < op_.steps.size(); ++i)
+      text += "  const " + register_type(gives_real(op_.steps[i])) + " " +
+              indexed("r", op_.inputs.size() + i) + " = " + value(op_.steps[i]) + ";\n" +
+              "  (void)" + indexed("r", op_.inputs.size() + i) + ";\n";
+    return text + "  (void)by_zero;\n  return " +
+           indexed("r", op_.inputs.size() + op_.steps.size() - 1) + ";\n}\n}\n";
+  }
+
+  std::string value(const PointwiseStep& step) const {
+    using enum PointwiseFn;
+    if (step.fn == constant) return literal(step);
+    std::string text = std::string("fn::") + fn_name(step.fn);
+    if (step.fn == to_real) text += std::string("<") + real() + ">";
+    text += "(";
+    for (size_t i = 0; i < step.arguments.size(); ++i)
+      text += (i ? ", " : "") + indexed("r", step.arguments[i]);
+    if (step.fn == floordiv || step.fn == mod) text += ", by_zero";
+    if (step.fn == fold_tag) text += ", " + hex(fnv1a(step.tag));
+    return text + ")";
+  }
+
+  std::string literal(const PointwiseStep& step) const {
+    if (!step.real)
+      return "static_cast<int64_t>(" +
+             hex(static_cast<uint64_t>(static_cast<int64_t>(step.value))) + ")";
+    uint64_t bits;
+    std::memcpy(&bits, &step.value, sizeof bits);
+    char comment[32];
+    std::snprintf(comment, sizeof comment, " /* %g */", step.value);
+    return std::string("static_cast<") + real() + ">(f64_of(" + hex(bits) + "))" + comment;
+  }
+
+  std::string kernels() {
+    const int64_t count = nest_.count();
+    result_.items = count;
+    wide_ = neighbours();
+    std::string text = kernel("NAME", "  SHARDPROOF_EACH_ITEM(item, " + number(count) + ") {\n" +
+                                          item(nest_, 1) + "  }\n");
+    if (wide_ == 1) return text;
+    const int64_t whole = count / wide_, rest = count % wide_;
+    result_.wide_items = whole + (rest ? 1 : 0);
+    Nest wide = nest_;
+    wide.extents.back() = wide.inner() / wide_;
+    std::string body =
+        "  SHARDPROOF_EACH_ITEM(item, " + number(whole) + ") {\n" + item(wide, wide_) + "  }\n";
+    if (rest)
+      body += "  SHARDPROOF_EACH_ITEM(rest, " + number(rest) +
+              ") {\n    const int64_t item = rest + " + number(whole * wide_) + ";\n" +
+              item(nest_, 1) + "  }\n";
+    return text + kernel("NAME_wide", body);
+  }
+
+  std::string kernel(const std::string& name, const std::string& body) const {
+    std::string text = "SHARDPROOF_ENTRY " + name + "(void* out, ";
+    for (size_t k = 0; k < op_.inputs.size(); ++k) text += "const void* " + indexed("in", k) + ", ";
+    return text +
+           "shardproof::Fault* fault, int64_t step) {\n  using namespace "
+           "shardproof::SHARDPROOF_MACHINE;\n  bool by_zero = false;\n" +
+           body +
+           "  if (by_zero) Report{fault, step}.leave(shardproof::Fault::division, 0, 0);\n}\n";
+  }
+
+  /// How many neighbours a thread takes: 16 bytes of the smallest entries that it walks along.
+  int64_t neighbours() const {
+    if (nest_.extents.empty() || nest_.count() == 0 || nest_.inner_stride(0) != 1) return 1;
+    size_t smallest = size_of(op_.output);
+    for (size_t k = 0; k < op_.inputs.size(); ++k) {
+      if (nest_.inner_stride(k + 1) == 0) continue;
+      if (nest_.inner_stride(k + 1) != 1) return 1;
+      smallest = std::min(smallest, size_of(op_.inputs[k]));
+    }
+    const int64_t n = std::min<int64_t>(8, static_cast<int64_t>(16 / smallest));
+    if (nest_.extents.size() == 1) return nest_.inner() < n ? 1 : n;
+    if (nest_.inner() % n != 0) return 1;
+    for (size_t k = 0; k <= op_.inputs.size(); ++k)
+      for (size_t d = 0; nest_.inner_stride(k) == 1 && d + 1 < nest_.extents.size(); ++d)
+        if (nest_.strides[k][d] % n != 0) return 1;
+    return n;
+  }
+
+  /// What a thread does for an item: `wide` neighbours in the innermost loop of `nest`.
+  std::string item(const Nest& nest, int64_t wide) const {
+    std::string text = places(nest, wide);
+    for (size_t k = 0; k < op_.inputs.size(); ++k)
+      if (wide > 1 && nest.inner_stride(k + 1) == 1)
+        text += "    Neighbours<" + std::string(entry_type(op_.inputs[k])) + ", " + number(wide) +
+                "> " + indexed("x", k) + ";\n    " + indexed("x", k) + ".load(" + indexed("in", k) +
+                ", " + indexed("at", k + 1) + ");\n";
+      else
+        text += "    const " + register_type(is_float(op_.inputs[k])) + " " + indexed("x", k) +
+                " = " + load(op_.inputs[k], indexed("in", k), indexed("at", k + 1)) + ";\n";
+    if (wide == 1) return text + "    " + store("out", "at0", nest, 1) + ";\n";
+    return text + "    Neighbours<" + entry_type(op_.output) + ", " + number(wide) +
+           "> y;\n    SHARDPROOF_UNROLL(8)\n    for (int j = 0; j < " + number(wide) +
+           "; ++j)\n      " + store("y.entries", "j", nest, wide) + ";\n    y.store(out, at0);\n";
+  }
+
+  std::string load(Element element, const std::string& from, const std::string& at) const {
+    const std::string which = std::string("shardproof::Element::") + shardproof::name_of(element);
+    return (is_float(element) ? std::string("load_real<") + real() + ">(" : "load_integer(") +
+           which + ", " + from + ", " + at + ")";
+  }
+
+  std::string store(const char* to, const char* at, const Nest& nest, int64_t wide) const {
+    std::string text = is_float(op_.output) ? "store_real(" : "store_integer(";
+    text += std::string("shardproof::Element::") + shardproof::name_of(op_.output) + ", " + to +
+            ", " + at + ", NAME_entry(";
+    for (size_t k = 0; k < op_.inputs.size(); ++k)
+      text += (wide > 1 && nest.inner_stride(k + 1) == 1
+                   ? load(op_.inputs[k], indexed("x", k) + ".entries", "j")
+                   : indexed("x", k)) +
+              ", ";
+    return text + "by_zero))";
+  }
+
+  /// at<k>: where operand k stands at the item.
+  std::string places(const Nest& nest, int64_t wide) const {
+    const bool narrow = nest.count() <= INT32_MAX;
+    const std::string type = narrow ? "uint32_t" : "int64_t";
+    std::string text =
+        "    " + type + " left = static_cast<" + type + ">(item);\n    (void)left;\n";
+    for (size_t d = nest.extents.size(); d-- > 0;) {
+      const std::string extent =
+          number(std::max<int64_t>(nest.extents[d], 1)) + (narrow ? "u" : "");
+      text += "    const int64_t " + indexed("i", d) + " = " + (d ? "left % " + extent : "left") +
+              ";\n";
+      if (d) text += "    left /= " + extent + ";\n";
+    }
+    for (size_t k = 0; k <= op_.inputs.size(); ++k) {
+      text += "    const int64_t " + indexed("at", k) + " = 0";
+      for (size_t d = 0; d < nest.extents.size(); ++d) {
+        const bool inner = d + 1 == nest.extents.size();
+        const int64_t stride = nest.strides[k][d] * (inner ? wide : 1);
+        if (stride) text += " + " + indexed("i", d) + " * " + number(stride);
+      }
+      text += ";\n";
+    }
+    for (size_t d = 0; d < nest.extents.size(); ++d) text += "    (void)" + indexed("i", d) + ";\n";
+    return text;
+  }
+
+  const Pointwise& op_;
+  const Nest nest_;
+  int64_t wide_ = 1;
+  Generated result_;
+};
+
+}  // namespace
+
+Generated generate(const Pointwise& op) { return Writer(op).write(); }
+
+}  // namespace shardproof

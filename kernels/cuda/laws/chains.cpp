@@ -1,0 +1,227 @@
+#include "kernels/cuda/laws/cases.h"
+
+namespace shardproof::laws {
+namespace {
+
+/// What a register of a chain may hold, so that every op on it is defined.
+struct Value {
+  enum Kind { real, integer, truth, key } kind = real;
+  bool exact = true;  ///< every machine has the same bits
+};
+
+class ChainWriter {
+ public:
+  explicit ChainWriter(Dice& dice) : dice_(dice) {}
+
+  RandomChain write() {
+    chain_.op.f64 = dice_.percent(15);
+    const int64_t inputs = dice_.between(1, 5), steps = dice_.between(1, 12);
+    for (int64_t i = 0; i < inputs; ++i) add_input();
+    for (int64_t i = 0; i < steps; ++i) add_step();
+    finish();
+    return chain_;
+  }
+
+ private:
+  using Kind = Value::Kind;
+
+  void add_input() {
+    const Element element =
+        dice_.one_of({Element::f32, Element::f32, Element::bf16, Element::bf16, Element::i32,
+                      Element::u32, Element::u8, Element::u64, Element::f64});
+    const Kind kind = element == Element::u8                               ? Value::truth
+                      : element == Element::u64                            ? Value::key
+                      : element == Element::i32 || element == Element::u32 ? Value::integer
+                                                                           : Value::real;
+    chain_.op.inputs.push_back(element == Element::f64 && !chain_.op.f64 ? Element::f32 : element);
+    values_.push_back({kind, true});
+  }
+
+  size_t append(PointwiseFn fn, bool real, std::vector<size_t> arguments, Value result,
+                double value = 0, std::string tag = {}) {
+    chain_.op.steps.push_back({fn, real, std::move(arguments), value, std::move(tag)});
+    values_.push_back(result);
+    return values_.size() - 1;
+  }
+
+  /// A register of the kind that is exact: one that is there, or a constant.
+  size_t exact(Kind kind) {
+    for (int tries = 0; tries < 6; ++tries) {
+      const auto at = static_cast<size_t>(dice_.below(static_cast<int64_t>(values_.size())));
+      if (values_[at].kind == kind && values_[at].exact) return at;
+    }
+    return fixed(kind);
+  }
+  size_t fixed(Kind kind) {
+    using enum PointwiseFn;
+    if (kind == Value::truth) {
+      const size_t a = fixed(Value::integer), b = fixed(Value::integer);
+      return append(dice_.one_of({eq, lt, ge}), false, {a, b}, {Value::truth, true});
+    }
+    if (kind == Value::key)
+      return append(fold_tag, false, {fixed(Value::integer)}, {Value::key, true}, 0, "tag");
+    const double value = static_cast<double>(dice_.between(-40, 40));
+    return append(PointwiseFn::constant, kind == Value::real, {}, {kind, true},
+                  kind == Value::real ? value / 16 : value);
+  }
+
+  void add_step() {
+    switch (dice_.below(8)) {
+      case 0:
+      case 1:
+        return real_arithmetic();
+      case 2:
+        return approximate();
+      case 3:
+        return integers();
+      case 4:
+        return comparison();
+      case 5:
+        return choice();
+      case 6:
+        return conversion();
+      default:
+        return carried();
+    }
+  }
+
+  void real_arithmetic() {
+    using enum PointwiseFn;
+    const PointwiseFn fn =
+        dice_.one_of({add, sub, mul, div, floordiv, mod, maximum, minimum, neg, abs, floor});
+    const bool one = fn == neg || fn == abs || fn == floor;
+    const size_t a = exact(Value::real);
+    const size_t b = one ? a : exact(Value::real);
+    append(fn, true, one ? std::vector{a} : std::vector{a, b}, {Value::real, true});
+  }
+
+  /// Functions whose last bits differ between libraries, of numbers of about 1.
+  void approximate() {
+    using enum PointwiseFn;
+    const size_t x = exact(Value::real), least = append(PointwiseFn::constant, true, {}, {}, -2.5),
+                 most = append(PointwiseFn::constant, true, {}, {}, 2.5);
+    size_t at = append(maximum, true, {x, least}, {});
+    at = append(minimum, true, {at, most}, {});
+    const PointwiseFn fn = dice_.one_of({exp, log, sqrt, rsqrt, tanh, erf, sin, cos, pow});
+    if (fn == log || fn == sqrt || fn == rsqrt || fn == pow) {
+      at = append(PointwiseFn::abs, true, {at}, {});
+      at = append(add, true, {at, append(PointwiseFn::constant, true, {}, {}, 0.125)}, {});
+    }
+    if (fn == pow)
+      append(fn, true, {at, fixed(Value::real)}, {Value::real, false});
+    else
+      append(fn, true, {at}, {Value::real, false});
+  }
+
+  void integers() {
+    using enum PointwiseFn;
+    const PointwiseFn fn =
+        dice_.one_of({add, sub, mul, floordiv, mod, maximum, minimum, neg, abs, floor});
+    const bool one = fn == neg || fn == abs || fn == floor;
+    const size_t a = exact(Value::integer);
+    if (one) return void(append(fn, false, {a}, {Value::integer, true}));
+    size_t b = exact(Value::integer);
+    if (fn == floordiv || fn == mod) {
+      b = append(PointwiseFn::constant, false, {}, {Value::integer, true},
+                 static_cast<double>(dice_.one_of({-7, -2, -1, 1, 3, 5})));
+    } else if (fn == mul) {  // a product of products leaves 64 bits
+      const size_t seven = append(PointwiseFn::constant, false, {}, {Value::integer, true}, 7);
+      b = append(mod, false, {b, seven}, {Value::integer, true});
+    }
+    append(fn, false, {a, b}, {Value::integer, true});
+  }
+
+  void comparison() {
+    using enum PointwiseFn;
+    if (dice_.percent(30)) {
+      const size_t a = exact(Value::truth);
+      if (dice_.percent(30)) return void(append(logical_not, false, {a}, {Value::truth, true}));
+      const size_t b = exact(Value::truth);
+      append(dice_.one_of({logical_and, logical_or}), false, {a, b}, {Value::truth, true});
+      return;
+    }
+    const Kind kind = dice_.one_of({Value::real, Value::integer});
+    const size_t a = exact(kind), b = exact(kind);
+    append(dice_.one_of({eq, ne, lt, gt, le, ge}), kind == Value::real, {a, b},
+           {Value::truth, true});
+  }
+
+  void choice() {
+    const Kind kind = dice_.one_of({Value::real, Value::real, Value::integer});
+    const size_t c = exact(Value::truth), a = exact(kind), b = exact(kind);
+    append(PointwiseFn::where, kind == Value::real, {c, a, b}, {kind, true});
+  }
+
+  void conversion() {
+    using enum PointwiseFn;
+    switch (dice_.below(5)) {
+      case 0:
+        return void(append(to_real, true, {exact(Value::integer)}, {Value::real, true}));
+      case 1: {  // of a number that an integer holds: inputs are
+        const auto at =
+            static_cast<size_t>(dice_.below(static_cast<int64_t>(chain_.op.inputs.size())));
+        if (values_[at].kind != Value::real) return;
+        return void(append(to_integer, true, {at}, {Value::integer, true}));
+      }
+      case 2:
+        return void(append(to_boolean, true, {exact(Value::real)}, {Value::truth, true}));
+      case 3:
+        return void(append(to_boolean, false, {exact(Value::integer)}, {Value::truth, true}));
+      default: {
+        const size_t key = exact(Value::key);
+        if (dice_.percent(50))
+          return void(append(fold_tag, false, {key}, {Value::key, true}, 0, "layer"));
+        append(fold, false, {key, exact(Value::integer)}, {Value::key, true});
+      }
+    }
+  }
+
+  /// What keeps the last bits of the last register where they are.
+  void carried() {
+    using enum PointwiseFn;
+    const size_t last = values_.size() - 1;
+    if (values_[last].kind != Value::real) return;
+    PointwiseFn fn = dice_.one_of({neg, abs, round_bf16, round_f32});
+    const bool rounds = fn == round_bf16;
+    if (!values_[last].exact && rounds) rounded_ = true;
+    append(fn, true, {last}, {Value::real, values_[last].exact});
+  }
+
+  void finish() {
+    if (chain_.op.steps.empty() && dice_.percent(50)) carried();
+    const Value& last = values_.back();
+    Pointwise& op = chain_.op;
+    switch (last.kind) {
+      case Value::real:
+        op.output = op.f64 && dice_.percent(50) ? Element::f64
+                                                : dice_.one_of({Element::f32, Element::bf16});
+        break;
+      case Value::integer:
+        op.output = dice_.one_of({Element::i32, Element::u32});
+        break;
+      case Value::truth:
+        op.output = Element::u8;
+        break;
+      case Value::key:
+        op.output = Element::u64;
+        break;
+    }
+    if (last.kind != Value::real || last.exact) return;
+    const double own = op.f64 ? 0x1p-51 : 0x1p-21;  // 4 in the last place
+    const double stored = op.output == Element::bf16 || rounded_ ? 0x1p-7
+                          : op.output == Element::f32            ? 0x1p-22
+                                                                 : 0;
+    chain_.close = {own + stored, own};
+  }
+
+  Dice& dice_;
+  RandomChain chain_;
+  std::vector<Value> values_;
+  bool rounded_ = false;
+};
+
+}  // namespace
+
+RandomChain random_chain(Dice& dice) { return ChainWriter(dice).write(); }
+
+}  // namespace shardproof::laws

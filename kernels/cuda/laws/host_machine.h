@@ -1,0 +1,10 @@
+#pragma once
+// The host as a machine of laws.h: its memory, and kernels that it rehearses.
+#include "kernels/cuda/laws/laws.h"
+
+namespace shardproof::laws {
+
+KernelMachine host_machine(
+    std::function<Fault(const KernelOp& op, void* out, const void* const* inputs)> run);
+
+}  // namespace shardproof::laws

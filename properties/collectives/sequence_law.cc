@@ -1,0 +1,19 @@
+// Sequences of collectives on the queues of devices.
+#include "properties/collectives/sequence.h"
+
+#include <gtest/gtest.h>
+#include <rapidcheck/gtest.h>
+
+#include "impl/device/rehearsal/rehearsal.h"
+
+namespace shardproof::properties {
+namespace {
+
+RC_GTEST_PROP(Sequences, AreWhatTheirStepsSayOnTheCpu, ()) { hold_sequence(*cpu_device()); }
+
+RC_GTEST_PROP(Sequences, AreWhatTheirStepsSayInAnyOrderThatEventsAllow, ()) {
+  hold_sequence(*rehearsal_device(*rc::gen::arbitrary<uint64_t>()));
+}
+
+}  // namespace
+}  // namespace shardproof::properties
