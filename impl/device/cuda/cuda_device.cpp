@@ -3,6 +3,7 @@
 #include "impl/device/cuda/chains.h"
 #include "impl/device/cuda/products.h"
 #include "impl/device/cuda/queue.h"
+#include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/kernels.h"
 
 namespace shardproof {
@@ -83,6 +84,12 @@ class CudaDevice : public Device {
     if (const auto* product = std::get_if<Matmul>(&op)) return products_->prepare(*product);
     if (const auto* chain = std::get_if<Pointwise>(&op)) return chains_.prepare(*chain);
     return std::visit([](const auto& kernel) { return launch_of(kernel); }, op);
+  }
+
+  Launch prepare_fused(const FusedOp& op) const override {
+    return [op](Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
+      cuda::run(static_cast<StreamQueue&>(queue).launch_on(), op, outputs.data(), inputs.data());
+    };
   }
 
   std::unique_ptr<Graph> record(Queue& queue, const std::function<void()>& work) override {
