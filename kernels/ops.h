@@ -197,4 +197,22 @@ struct Matmul {
 using KernelOp = std::variant<Copy, Zero, Roll, Iota, Random, Index, IndexAdd, Ordered, Pointwise,
                               Reduce, Matmul>;
 
+/// How many inputs it has.
+inline size_t input_count(const KernelOp& op) {
+  struct Count {
+    size_t operator()(const Copy& copy) const { return copy.moving ? 2 : 1; }
+    size_t operator()(const Zero&) const { return 0; }
+    size_t operator()(const Roll&) const { return 2; }
+    size_t operator()(const Iota&) const { return 0; }
+    size_t operator()(const Random&) const { return 1; }
+    size_t operator()(const Index&) const { return 2; }
+    size_t operator()(const IndexAdd&) const { return 2; }
+    size_t operator()(const Ordered&) const { return 1; }
+    size_t operator()(const Pointwise& chain) const { return chain.inputs.size(); }
+    size_t operator()(const Reduce& reduce) const { return reduce.inputs.size(); }
+    size_t operator()(const Matmul&) const { return 2; }
+  };
+  return std::visit(Count{}, op);
+}
+
 }  // namespace shardproof

@@ -8,6 +8,7 @@
 #include <filesystem>
 #include <fstream>
 
+#include "impl/cli/gpus.h"
 #include "impl/trainer/sample.h"
 
 namespace shardproof::cli {
@@ -154,6 +155,8 @@ interchange::Numbers Job::numbers() const { return {dims, program->checked().pro
 PlanOptions plan_options(const Job& job) {
   PlanOptions how;
   how.precision = job.trainer.precision;
+  how.overlap = job.trainer.overlap;
+  how.device = job.trainer.device;
   for (const Name& name : job.options.accept_unknown) how.accept_unknown |= name == job.step;
   return how;
 }
@@ -182,6 +185,8 @@ Job prepare(const Options& options) {
   for (const Name& name : options.accept_unknown) program.plan(name);
   job.trainer = {job.step, options.init, options.seed, precision_of(options, resolved, roles.step),
                  options.accept_unknown};
+  job.trainer.overlap = options.overlap;
+  if (options.transport != Transport::nccl) job.trainer.device = device_of(options);
   job.eval = eval_plan(options, program, roles);
   job.logits = sampled_plan(options, program, roles);
   if (const auto vocabulary = vocabulary_of(program, roles))

@@ -3,9 +3,11 @@
 #include <iostream>
 #include <new>
 
+#include "impl/cli/gpus.h"
 #include "impl/cli/launch.h"
 #include "impl/cli/run.h"
 #include "impl/comm/threads.h"
+#include "impl/comm/virtual/virtual_ranks.h"
 #ifdef WITH_MPI
 #include "impl/comm/mpi/mpi_communicator.h"
 #endif
@@ -23,9 +25,14 @@ Screen screen_of(const Options& options) {
 }
 
 int on_threads(const Job& job) {
-  run_on_threads(static_cast<int>(job.mesh.ranks()), [&](Communicator& communicator) {
+  const int world = static_cast<int>(job.mesh.ranks());
+  const auto rank = [&](Communicator& communicator) {
     run_job(job, communicator, screen_of(job.options));
-  });
+  };
+  if (job.trainer.device)
+    run_on_virtual_ranks(*job.trainer.device, world, rank);
+  else
+    run_on_threads(world, rank);
   return 0;
 }
 
@@ -54,8 +61,14 @@ int train([[maybe_unused]] const std::vector<std::string>& args, const Options& 
           char** argv) {
   if (options.transport == Transport::mpi && launched() != Launched::no)
     return on_processes(options, argc, argv);
+  if (options.transport == Transport::nccl) {
+    run_on_gpus(options, [](const Job& job, Communicator& communicator) {
+      run_job(job, communicator, screen_of(job.options));
+    });
+    return 0;
+  }
   if (options.transport == Transport::threads && launched() == Launched::by_others)
-    throw BadInput("this is a rank of mpirun or srun: add --transport mpi");
+    throw BadInput("this is a rank of mpirun or srun: add --transport mpi or nccl");
   const Job job = prepare(options);
   // Compiled for one rank: what does not fit is told before ranks are started.
   Plan(*job.program, job.step, job.mesh, job.dims, 0, plan_options(job));

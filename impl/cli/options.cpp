@@ -33,6 +33,9 @@ Examples
   shard-train ... --save runs/a --save-every 100           checkpoints; add --resume to go on,
                                       also with another --mesh
   shard-train ... --transport mpi --save runs/a --save-every 50 --max-restarts 3
+  shard-train ... --device cuda                            on a GPU; with --mesh its ranks share it
+  torchrun --no-python --nproc-per-node 8 shard-train ... --mesh d=8 --transport nccl \
+      --store /tmp/meet/ --run job17      a GPU for each rank; srun and mpirun start them as well
 
 Exit codes
   0 done   1 the run failed   2 the command, the model, the sizes or the data do not fit)";
@@ -91,8 +94,19 @@ class Flags {
   void model() {
     group_ = "Model and mesh";
     text("--mesh", o_.mesh, "Ranks by axis, e.g. d=2,t=2 (default: one rank)", "AXIS=N,..");
-    text("--transport", o_.transport, "threads (default) or mpi", "KIND")
-        ->transform(one_of<Transport>({{"threads", Transport::threads}, {"mpi", Transport::mpi}}));
+    text("--transport", o_.transport, "threads (default), mpi, or nccl: a GPU for each process",
+         "KIND")
+        ->transform(one_of<Transport>(
+            {{"threads", Transport::threads}, {"mpi", Transport::mpi}, {"nccl", Transport::nccl}}));
+    text("--device", o_.device,
+         "cpu (default); cuda or cuda:N: with threads all ranks share that GPU;\n"
+         "rehearsal: the GPU's kernels and queues on this processor, slowly",
+         "NAME");
+    text("--store", o_.store, "Where the processes of nccl meet: rank 0's HOST:PORT, or a folder",
+         "PLACE");
+    text("--run", o_.run, "With --store: a name that no earlier run there had", "NAME");
+    app_.add_flag("--overlap", o_.overlap, "Collectives go on while the ranks compute")
+        ->group(group_);
     text("--config", o_.config, "Sizes from a `config` of the file", "NAME");
     text("--dims", raw_.dims, "Sizes of dims, e.g. B=8,L=64", "DIM=N,..")
         ->delimiter(',')
@@ -204,6 +218,8 @@ void require_consistent(const Options& o) {
   if (o.save_every > 0 && o.save.empty()) throw CLI::RequiresError("--save-every", "--save DIR");
   if (o.max_restarts > 0 && o.transport != Transport::mpi)
     throw CLI::RequiresError("--max-restarts", "--transport mpi: threads die together");
+  if (o.device != "cpu" && o.transport == Transport::mpi)
+    throw CLI::ValidationError("--device", "MPI's ranks have processors: use --transport nccl");
 }
 
 }  // namespace

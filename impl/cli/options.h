@@ -12,7 +12,7 @@
 
 namespace shardproof::cli {
 
-enum class Transport { threads, mpi };
+enum class Transport { threads, mpi, nccl };
 enum class When { automatic, always, never };
 /// `bf16`: as written, of a program that says where bf16 is.
 enum class Numbers { as_written, bf16, f32, f64 };
@@ -23,6 +23,9 @@ using Assignment = std::pair<std::string, std::string>;
 struct Options {
   std::string model, mesh, config;
   Transport transport = Transport::threads;
+  std::string device = "cpu";  ///< cpu, cuda, cuda:N, rehearsal
+  std::string store, run;      ///< where ranks of nccl meet, and what they call this run
+  bool overlap = false;
   std::vector<Assignment> dims, set;
   std::string step, init, eval, logits;  ///< plans; empty: found by what they are
   std::vector<std::string> accept_unknown;

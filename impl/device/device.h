@@ -7,6 +7,7 @@
 #include <string>
 
 #include "impl/device/buffer.h"
+#include "kernels/fused.h"
 #include "kernels/ops.h"
 
 namespace shardproof {
@@ -74,6 +75,8 @@ class Device {
   virtual std::unique_ptr<Graph> record(Queue&, const std::function<void()>&) { return nullptr; }
   /// Throws DeviceError where it has no kernel for the op.
   virtual Launch prepare(const KernelOp& op) = 0;
+  /// Empty where it has no kernel for the op: what the op stands for is computed instead.
+  virtual Launch prepare_fused(const FusedOp&) const { return {}; }
 };
 
 /// This processor, in the thread that calls.

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "impl/exec/fuse.h"
 #include "impl/exec/ops.h"
 #include "kernels/number.h"
 
@@ -57,6 +58,41 @@ void Compiler::kernel(const std::string& name, KernelOp op, const Ref& out,
   std::vector<BufferId> reads;
   for (const Ref& input : inputs) reads.push_back(input.buffer);
   step(name, reads, {out.buffer}, nullptr).kernel = {std::move(op), out, std::move(inputs)};
+}
+
+std::vector<Ref> Compiler::fused(const std::string& name, const FusedOp& op,
+                                 std::vector<Ref> outputs, std::vector<Ref> inputs) {
+  std::vector<Ref> scratch;
+  for (size_t bytes : scratch_bytes(op))
+    scratch.push_back(create(Element::u8, {static_cast<int64_t>(bytes)}));
+  outputs.insert(outputs.end(), scratch.begin(), scratch.end());
+  std::vector<BufferId> reads, writes;
+  for (const Ref& input : inputs) reads.push_back(input.buffer);
+  for (const Ref& output : outputs) writes.push_back(output.buffer);
+  step(name, reads, writes, nullptr).fused = {op, std::move(outputs), std::move(inputs)};
+  return scratch;
+}
+
+namespace {
+
+bool same_view(const Ref& a, const Ref& b) {
+  const auto same_term = [](const Ref::Term& x, const Ref::Term& y) {
+    return x.loop == y.loop && x.stride == y.stride;
+  };
+  return a.buffer == b.buffer && a.offset == b.offset && a.extents == b.extents &&
+         a.strides == b.strides &&
+         std::equal(a.terms.begin(), a.terms.end(), b.terms.begin(), b.terms.end(), same_term);
+}
+
+}  // namespace
+
+const Compiler::Attended* Compiler::attended(const std::vector<Ref>& operands,
+                                             const std::vector<double>& scale) const {
+  for (const Attended& each : attended_)
+    if (each.scale == scale && std::equal(operands.begin(), operands.end(), each.operands.begin(),
+                                          each.operands.end(), same_view))
+      return &each;
+  return nullptr;
 }
 
 void Compiler::move(const std::string& op, const Ref& from, const Ref& to) {
@@ -129,13 +165,13 @@ class Uses {
   std::vector<const ir::Block*> block_;
 };
 
-std::string place_of(const Unit& unit, const ir::Instr& instr) {
-  const SourceRange& range = instr.place.range;
+std::string place_of(const Unit& unit, const ir::Place& place, const std::string& op) {
+  const SourceRange& range = place.range;
   std::string where = unit.plan().name;
   if (unit.sources && range.file >= 0)
     where = unit.sources->file(range.file).path + ":" +
             std::to_string(unit.sources->locate(range.file, range.begin).line) + " in " + where;
-  return where + ": " + ir::name_of(instr.op);
+  return where + ": " + op;
 }
 
 }  // namespace
@@ -149,15 +185,29 @@ Scope Compiler::enter(const Unit& unit, const Placement& placement) const {
 }
 
 void Compiler::run_block(Scope& scope, const ir::Block& block) {
-  constexpr size_t most_ops = 500'000;
-  for (const ir::Instr& instr : block.instrs) {
-    place_ = place_of(scope.unit, instr);
-    if (++ops_ > most_ops)
-      throw PlanError(place_ + ": more than " + std::to_string(most_ops) +
-                      " ops when all calls are written out");
-    const Site site(*this, scope, instr);
-    std::visit([&](const auto& op) { compile(op, site); }, instr.op);
+  const std::vector<ir::Instr>& instrs = block.instrs;
+  for (size_t i = 0; i < instrs.size();) {
+    size_t end = i + 1;
+    bool fused = false;
+    if (const std::optional<size_t> call = instrs[i].library_call) {
+      while (end < instrs.size() && instrs[end].library_call == call) ++end;
+      const ir::LibraryCall& library = scope.unit.plan().library_calls.at(*call);
+      place_ = place_of(scope.unit, instrs[i].place, library.function);
+      fused = fuses_ && fuse(*this, scope, library);
+    }
+    for (; i < end; ++i)
+      if (!fused) run_instr(scope, instrs[i]);
   }
+}
+
+void Compiler::run_instr(Scope& scope, const ir::Instr& instr) {
+  constexpr size_t most_ops = 500'000;
+  place_ = place_of(scope.unit, instr.place, ir::name_of(instr.op));
+  if (++ops_ > most_ops)
+    throw PlanError(place_ + ": more than " + std::to_string(most_ops) +
+                    " ops when all calls are written out");
+  const Site site(*this, scope, instr);
+  std::visit([&](const auto& op) { compile(op, site); }, instr.op);
 }
 
 std::vector<Value> Compiler::call(const Unit& unit, const Placement& placement,
@@ -172,7 +222,9 @@ std::vector<Value> Compiler::call(const Unit& unit, const Placement& placement,
   for (size_t i = 0; i < params.size(); ++i)
     scope.values[params[i]] = as_argument(arguments[i], unit.type(params[i]));
   const std::string caller = place_;
+  attended_.clear();
   run_block(scope, function.body);
+  attended_.clear();
   std::vector<Value> results;
   for (ir::ValueId id : function.returned) {
     ref(scope, id);

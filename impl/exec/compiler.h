@@ -68,6 +68,22 @@ class Compiler {
   Step& step(const std::string& op, const std::vector<BufferId>& reads,
              const std::vector<BufferId>& writes, std::function<void(Frame&)> run);
   void kernel(const std::string& name, KernelOp op, const Ref& out, std::vector<Ref> inputs);
+  /// Whether the device has the op, and plans are to use it.
+  bool fuses(const FusedOp& op) const { return fuses_ && device_.prepare_fused(op); }
+  void set_fuses(bool on) { fuses_ = on; }
+  /// Makes the scratch that the op needs, and returns it.
+  std::vector<Ref> fused(const std::string& name, const FusedOp& op, std::vector<Ref> outputs,
+                         std::vector<Ref> inputs);
+  /// What an attention has left for its gradient. It is found by the steps behind it, of the same
+  /// function and the same loop: memory that nobody saved is not kept for others.
+  struct Attended {
+    std::vector<Ref> operands;  ///< q, k, v, mask
+    std::vector<double> scale;  ///< where it is known; otherwise it is the last operand
+    Ref o, masses;
+  };
+  void attended(Attended made) { attended_.push_back(std::move(made)); }
+  const Attended* attended(const std::vector<Ref>& operands,
+                           const std::vector<double>& scale) const;
   /// to = from, entry by entry; converts between elements. The extents are the same.
   void move(const std::string& op, const Ref& from, const Ref& to);
   /// `ref`, or a copy of it in `element` without gaps.
@@ -82,6 +98,7 @@ class Compiler {
   // --- functions ---
   Scope enter(const Unit& unit, const Placement& placement) const;
   void run_block(Scope& scope, const ir::Block& block);
+  void run_instr(Scope& scope, const ir::Instr& instr);
   /// The function's results for these arguments.
   std::vector<Value> call(const Unit& unit, const Placement& placement,
                           std::vector<Value> arguments);
@@ -98,7 +115,10 @@ class Compiler {
   };
   Loop new_loop(int64_t times, bool reverse);
   void close_loop(const Loop& loop, std::vector<Step> before, const std::vector<BufferId>& kept);
-  std::vector<Step> take_steps() { return std::exchange(steps_, {}); }
+  std::vector<Step> take_steps() {
+    attended_.clear();
+    return std::exchange(steps_, {});
+  }
   /// The loop whose index the scalar at `ref` is.
   std::optional<size_t> loop_of(const Ref& ref) const;
   void is_index(const Ref& ref, size_t loop) { index_buffers_[ref.buffer] = loop; }
@@ -123,6 +143,8 @@ class Compiler {
   std::map<BufferId, size_t> index_buffers_;
   std::string place_;
   size_t ops_ = 0;
+  bool fuses_ = true;
+  std::vector<Attended> attended_;
 };
 
 /// One instruction of a function that is being compiled.

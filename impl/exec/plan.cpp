@@ -139,6 +139,7 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   state->device = options.device ? options.device : cpu_device();
   for (size_t i = 0; i < exec::queue_count; ++i) state->queues.push_back(state->device->queue());
   exec::Compiler compiler(find_backward, options.precision, *state->device);
+  compiler.set_fuses(options.fuse);
   const Placement placement(*unit.program, mesh, dims, rank);
   const ir::Function& function = unit.plan();
   std::vector<ir::ValueId> params = function.params;

@@ -96,7 +96,7 @@ void Plan::State::run_one(const Step& step, Frame& frame, std::map<std::string, 
   const auto begin = measured ? Clock::now() : Clock::time_point();
   try {
     frame.queue->set_place(&step.place);
-    if (!step.kernel) frame.communicator->use(*frame.queue);
+    if (!step.is_kernel()) frame.communicator->use(*frame.queue);
     step.run(frame);
     if (measured) frame.queue->finish();
   } catch (const CommError&) {

@@ -9,8 +9,20 @@ bool touches(const std::vector<BufferId>& some, BufferId id) {
   return std::find(some.begin(), some.end(), id) != some.end();
 }
 
+/// The optimizer reads what it is about to write, and nothing else.
+bool fused_entry_by_entry(const FusedKernel& kernel, BufferId kept, BufferId made) {
+  if (!std::holds_alternative<AdamW>(kernel.op)) return false;
+  const auto out = std::find_if(kernel.outputs.begin(), kernel.outputs.end(),
+                                [&](const Ref& each) { return each.buffer == made; });
+  return std::all_of(kernel.inputs.begin(), kernel.inputs.end(), [&](const Ref& input) {
+    return input.buffer != kept || (input.count() == out->count() && input.offset == out->offset &&
+                                    input.terms.empty() && out->terms.empty());
+  });
+}
+
 /// Each entry of `kept` is read by the very loop step that writes the entry of `made` in its place.
-bool entry_by_entry(const Step& step, BufferId kept) {
+bool entry_by_entry(const Step& step, BufferId kept, BufferId made) {
+  if (step.fused) return fused_entry_by_entry(*step.fused, kept, made);
   if (!step.kernel) return false;
   const auto* op = std::get_if<Pointwise>(&step.kernel->op);
   if (!op) return false;
@@ -44,7 +56,7 @@ bool may_share(const std::vector<Step>& steps, BufferId kept, BufferId made) {
     under_way = under_way || steps[i].starts;
   }
   if (!used || last_use < first_write) return true;
-  return last_use == first_write && entry_by_entry(steps[last_use], kept);
+  return last_use == first_write && entry_by_entry(steps[last_use], kept, made);
 }
 
 }  // namespace shardproof::exec

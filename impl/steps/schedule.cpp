@@ -43,9 +43,25 @@ Access access_of(const Step& step) {
   return access;
 }
 
+namespace {
+
+void prepare_fused(Step& step, const Device& device) {
+  step.run = [launch = device.prepare_fused(step.fused->op), outputs = step.fused->outputs,
+              inputs = step.fused->inputs](Frame& frame) {
+    std::vector<void*> to;
+    std::vector<const void*> from;
+    for (const Ref& output : outputs) to.push_back(frame.at(output));
+    for (const Ref& input : inputs) from.push_back(frame.at(input));
+    launch(*frame.queue, to, from);
+  };
+}
+
+}  // namespace
+
 void prepare(std::vector<Step>& steps, Device& device) {
   for (Step& step : steps) {
     prepare(step.body, device);
+    if (step.fused) prepare_fused(step, device);
     if (!step.kernel) continue;
     step.run = [launch = device.prepare(step.kernel->op), out = step.kernel->out,
                 inputs = step.kernel->inputs](Frame& frame) {

@@ -52,12 +52,21 @@ struct Kernel {
   std::vector<Ref> inputs;
 };
 
+/// A function of the library as one op; its scratch is the last outputs.
+struct FusedKernel {
+  FusedOp op;
+  std::vector<Ref> outputs, inputs;
+};
+
 struct Step {
-  std::string op;                   ///< "einsum", "psum_scatter"
-  std::string place;                ///< "ffn.shard:12 in ffn_sharded"
-  std::optional<Kernel> kernel;     ///< a collective has none
-  std::function<void(Frame&)> run;  ///< of a kernel: from prepare() on
+  std::string op;                    ///< "einsum", "psum_scatter"
+  std::string place;                 ///< "ffn.shard:12 in ffn_sharded"
+  std::optional<Kernel> kernel;      ///< a collective has none
+  std::optional<FusedKernel> fused;  ///< or this
+  std::function<void(Frame&)> run;   ///< of a kernel: from prepare() on
   std::vector<BufferId> reads, writes;
+
+  bool is_kernel() const { return kernel || fused; }
 
   // A loop runs its body instead.
   std::vector<Step> body;

@@ -48,10 +48,10 @@ inline std::vector<int> members_of(const Sequence& s, const SequenceStep& action
 
 inline Sequence drawn_sequence() {
   Sequence s;
-  s.world = *rc::gen::element(1, 2, 4, 6);
+  s.world = *rc::gen::element(1, 2, 2, 4, 4, 6);
   s.width = s.world % 2 ? 1 : *rc::gen::element(1, 2, s.world);
   s.entries = *rc::gen::element<size_t>(24, 240, 24'000);  // some are reduced by parts
-  const size_t length = *rc::gen::inRange<size_t>(1, 12);
+  const size_t length = *rc::gen::element<size_t>(1, 5, 12, 24);
   for (size_t i = 0; i < length; ++i) {
     const size_t to = *rc::gen::inRange<size_t>(0, registers);
     const auto another = [&] { return (to + *rc::gen::inRange<size_t>(1, registers)) % registers; };

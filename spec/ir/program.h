@@ -43,10 +43,12 @@ struct LibraryCall {
     ValueId value;
   };
   Name function;
+  bool of_library = false;          ///< of the standard library, not of a file of that name
   std::vector<Shape> left;          ///< what the pattern says of the first arguments
   std::optional<Shape> right;       ///< and of the result
   std::vector<Dim> working;         ///< after `;`
   std::vector<Argument> arguments;  ///< those given, in the order of the parameters
+  std::vector<Argument> defaults;   ///< the other parameters, with what the declaration says
   std::vector<ValueId> results;
 };
 

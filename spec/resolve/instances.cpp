@@ -45,9 +45,11 @@ void Instantiation::begin_record() {
   if (body_.frame->instance || body_.library_call) return;
   ir::LibraryCall call;
   call.function = entity_.decl->name;
+  call.of_library = body_.world.files[entity_.file].library;
   for (size_t i = 0; i < args_.size(); ++i)
-    if (given_[i] != &defaults_[i] && !args_[i].is_record())
-      call.arguments.push_back({entity_.params[i].name, args_[i].leaf});
+    if (!args_[i].is_record())
+      (given_[i] != &defaults_[i] ? call.arguments : call.defaults)
+          .push_back({entity_.params[i].name, args_[i].leaf});
   body_.library_call = body_.function.library_calls.size();
   body_.function.library_calls.push_back(std::move(call));
   records_ = true;

@@ -18,9 +18,6 @@
 namespace shardproof {
 namespace {
 
-/// Of what is joined by us, so much of each member is gathered at once.
-constexpr size_t slice_bytes = 4 << 20;
-
 class NcclGroup : public Group {
  public:
   NcclGroup(const std::vector<int>& ranks, int position) : Group(ranks, position) {}
@@ -270,7 +267,7 @@ void NcclCommunicator::join_rows(const Call& call, int rows, size_t count, void*
 
 void NcclCommunicator::gather_and_join(NcclGroup& group, const Call& call, const void* send,
                                        void* receive, const std::string& place) {
-  const size_t width = size_of(call.element), slice = slice_bytes / width;
+  const size_t width = size_of(call.element), slice = options_.slice / width;
   for (size_t begin = 0; begin < call.count; begin += slice) {
     const size_t count = std::min(slice, call.count - begin), bytes = count * width;
     std::byte* rows = scratch(bytes * group.size());

@@ -22,6 +22,7 @@ struct NcclOptions {
   Milliseconds timeout{120'000};  ///< of meeting, of comparing a call and of making a group
   Milliseconds silence{30'000};   ///< after which a rank that says nothing is taken for dead
   bool deterministic = false;     ///< floats are summed in the order of the group: slower
+  size_t slice = 4 << 20;         ///< bytes of each member that are gathered at once to be summed
   bool alone = false;             ///< groups of one rank use NCCL too, for its tests
 };
 

@@ -6,7 +6,7 @@ namespace shardproof {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr Milliseconds between_looks(200);
+constexpr Milliseconds longest_get(200);
 
 std::string written(const PlacedCall& placed) {
   const Call& call = placed.call;
@@ -16,7 +16,7 @@ std::string written(const PlacedCall& placed) {
   return out.str();
 }
 
-PlacedCall read(const std::string& text) {
+PlacedCall parsed(const std::string& text) {
   std::istringstream in(text);
   int collective = 0, element = 0, reduction = 0;
   PlacedCall placed;
@@ -38,7 +38,7 @@ std::string awaited(Store& store, const std::string& key, Clock::time_point end,
     const auto left = std::chrono::ceil<Milliseconds>(end - Clock::now());
     if (left.count() <= 0) throw CommError(-1, waits);
     try {
-      return store.get(key, std::min(left, between_looks));
+      return store.get(key, std::min(left, longest_get));
     } catch (const StoreTimeout&) {
       continue;
     }
@@ -63,8 +63,8 @@ void CallComparison::compare(Store& store, const Group& group, const Call& call,
     const std::string rank = std::to_string(group.ranks()[group.position()]),
                       other = std::to_string(group.ranks()[i]);
     calls.push_back(
-        read(awaited(store, keys + std::to_string(i), end, require_alive,
-                     "rank " + rank + " waits for rank " + other + " in " + text(own) + of)));
+        parsed(awaited(store, keys + std::to_string(i), end, require_alive,
+                       "rank " + rank + " waits for rank " + other + " in " + text(own) + of)));
   }
   const std::string what =
       disagreement(group.ranks(), [&](size_t i) -> const PlacedCall& { return calls[i]; });

@@ -4,6 +4,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <numeric>
 
 #include "impl/comm/store/compare.h"
@@ -98,14 +99,14 @@ struct Members : Group {
 
 const auto alive = [] {};
 
-/// Calls of 3 ranks; `calls(rank)` are one rank's.
+/// Calls of a few ranks; `calls(rank)` are one rank's.
 std::vector<std::string> compared(const std::function<std::vector<PlacedCall>(int)>& calls,
-                                  Milliseconds timeout = patient) {
+                                  Milliseconds timeout = patient, int world = 3) {
   const std::unique_ptr<Store> store = local_store();
-  return on_ranks(3, [&](int rank) {
+  return on_ranks(world, [&](int rank) {
     CallComparison comparison;
     for (const PlacedCall& each : calls(rank))
-      comparison.compare(*store, Members(3, rank), each.call, each.place, timeout, alive);
+      comparison.compare(*store, Members(world, rank), each.call, each.place, timeout, alive);
   });
 }
 
@@ -122,6 +123,21 @@ TEST(CallComparison, LetsPassWhatAllMembersMean) {
                                    sum_of(1, "a place with\na line"), shift(rank, 2),
                                    sum_of(2, "")};
               }),
+              testing::Each("no fault"));
+}
+
+/// Rank 0's part of the two is the same, so that it alone would not know that there is a new one.
+TEST(CallComparison, KnowsAPermuteByItsPlaceAlone) {
+  const std::vector<int> once{1, 2, 3, 0}, again{1, 3, 2, 0};
+  const auto permute = [](const std::vector<int>& to, int rank) -> PlacedCall {
+    const auto from = std::find(to.begin(), to.end(), rank) - to.begin();
+    return {Call::permute(4, to[rank], static_cast<int>(from), 4), "p"};
+  };
+  EXPECT_THAT(compared(
+                  [&](int rank) {
+                    return std::vector{permute(once, rank), permute(again, rank)};
+                  },
+                  soon, 4),
               testing::Each("no fault"));
 }
 

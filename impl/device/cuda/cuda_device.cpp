@@ -1,7 +1,9 @@
 #include "impl/device/cuda/cuda_device.h"
 
+#include "impl/device/cuda/chains.h"
 #include "impl/device/cuda/products.h"
 #include "impl/device/cuda/queue.h"
+#include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/kernels.h"
 
 namespace shardproof {
@@ -32,7 +34,9 @@ class CudaDevice : public Device {
  public:
   explicit CudaDevice(int ordinal)
       : ordinal_(ordinal),
-        name_("cuda:" + std::to_string(ordinal) + " " + cuda_properties(ordinal).name) {
+        properties_(cuda_properties(ordinal)),
+        name_("cuda:" + std::to_string(ordinal) + " " + properties_.name),
+        chains_("sm_" + std::to_string(properties_.major) + std::to_string(properties_.minor)) {
     activate();
     products_ = std::make_unique<Products>(workspace_bytes);
   }
@@ -67,8 +71,8 @@ class CudaDevice : public Device {
   }
   void reduce_ranks(Queue& queue, Element element, Reduction reduction, const void* const* sources,
                     int n, void* out, size_t count) override {
-    cuda::reduce_ranks(static_cast<StreamQueue&>(queue).launch_on(), element, reduction, sources, n, out,
-                       count);
+    cuda::reduce_ranks(static_cast<StreamQueue&>(queue).launch_on(), element, reduction, sources, n,
+                       out, count);
   }
   bool multiplies(Element c, Element a, Element b) const override {
     if (a == Element::bf16 && b == a) return c == a || c == Element::f32;
@@ -78,7 +82,14 @@ class CudaDevice : public Device {
   Launch prepare(const KernelOp& op) override {
     activate();
     if (const auto* product = std::get_if<Matmul>(&op)) return products_->prepare(*product);
+    if (const auto* chain = std::get_if<Pointwise>(&op)) return chains_.prepare(*chain);
     return std::visit([](const auto& kernel) { return launch_of(kernel); }, op);
+  }
+
+  Launch prepare_fused(const FusedOp& op) const override {
+    return [op](Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
+      cuda::run(static_cast<StreamQueue&>(queue).launch_on(), op, outputs.data(), inputs.data());
+    };
   }
 
   std::unique_ptr<Graph> record(Queue& queue, const std::function<void()>& work) override {
@@ -110,8 +121,8 @@ class CudaDevice : public Device {
 
   template <class Op>
   static Launch launch_of(const Op& op) {
-    if constexpr (std::is_same_v<Op, Matmul>) {
-      throw std::logic_error("a product is cuBLASLt's");
+    if constexpr (std::is_same_v<Op, Matmul> || std::is_same_v<Op, Pointwise>) {
+      throw std::logic_error("products are cuBLASLt's, and chains are compiled");
     } else {
       return
           [op](Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
@@ -121,7 +132,9 @@ class CudaDevice : public Device {
   }
 
   const int ordinal_;
+  const CudaProperties properties_;
   const std::string name_;
+  Chains chains_;
   std::shared_ptr<EventPool> events_ = std::make_shared<EventPool>();
   std::unique_ptr<Products> products_;
 };

@@ -7,6 +7,7 @@
 #include <utility>
 
 #include "impl/device/rehearsal/matmul.h"
+#include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/kernels.h"
 
 namespace shardproof {
@@ -164,6 +165,15 @@ class RehearsalDevice : public Device {
   }
   Launch prepare(const KernelOp& op) override {
     return std::visit([](const auto& kernel) { return later(kernel); }, op);
+  }
+  Launch prepare_fused(const FusedOp& op) const override {
+    return [op](Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
+      own(queue).give([op, to = std::vector<void*>(outputs.begin(), outputs.end()),
+                       from = std::vector<const void*>(inputs.begin(), inputs.end())](
+                          const rehearsal::Stream& stream) {
+        rehearsal::run(stream, op, to.data(), from.data());
+      });
+    };
   }
 
  private:

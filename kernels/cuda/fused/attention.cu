@@ -115,7 +115,7 @@ struct AttentionKernel {
       }
     });
     const Vectors<E> to(o, o_strides, batch, problem.group, problem.rows);
-    store_tile(block, sums, factors, to, first_row, 0, problem.width);
+    store_tile(block, sums, factors, to, first_row, 0, problem.width, problem.wide);
   }
 };
 
@@ -123,7 +123,8 @@ template <class E, int width>
 void launch_attention(const Stream& stream, const Attention& op, Outputs outputs, Inputs inputs) {
   const void* const* next = inputs + 4;
   const Given scale = given(op.scale, next);
-  const bool wide = wide_vectors(op, {&op.q, &op.k, &op.v}, {inputs[0], inputs[1], inputs[2]});
+  const bool wide =
+      wide_vectors(op, {&op.q, &op.k, &op.v, &op.o}, {inputs[0], inputs[1], inputs[2], outputs[0]});
   using Kernel = AttentionKernel<E, width>;
   launch<attention_threads>(stream, op.batches() * op.row_tiles(),
                             Kernel{problem_of<E>(op, inputs, outputs[2], scale, wide), op.o,

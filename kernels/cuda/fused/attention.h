@@ -73,7 +73,7 @@ struct AttentionProblem {
   const uint8_t* mask;
   const uint8_t* states;
   Given scale;
-  bool wide;  ///< vectors of all operands can be accessed 16 bytes at a time
+  bool wide;  ///< vectors of all operands and results can be accessed 16 bytes at a time
   int rows, keys, group, width, row_tiles, key_tiles;
 
   SHARDPROOF_DEVICE Vectors<const E> queries(const E* array, const HeadStrides& strides,
@@ -124,23 +124,29 @@ SHARDPROOF_DEVICE void load_tile(Block& block, E* to, const Vectors<const E>& ve
 }
 
 /// The sums, each row times factors[row of the thread], rounded to rows first .. of the array;
-/// columns are `from` on.
+/// columns are `from` on. `wide`: neighbours are one access.
 template <int tiles, class E>
 SHARDPROOF_DEVICE void store_tile(Block& block, PerThread<Accumulator<tiles>>& sums,
                                   const PerThread<Floats<2>>& factors, const Vectors<E>& to,
-                                  int first, int from, int own_width) {
+                                  int first, int from, int own_width, bool wide) {
   block.each_alone([&](int thread) {
     const int lane = thread % warp_threads;
     SHARDPROOF_UNROLL()
-    for (int entry = 0; entry < 4; ++entry) {
-      const int row = first + thread / warp_threads * 16 + fragment::c_row(lane, entry);
+    for (int half = 0; half < 2; ++half) {
+      const int row = first + thread / warp_threads * 16 + fragment::c_row(lane, 2 * half);
       if (row >= to.count) continue;
-      E* at = to.at(row);
+      E* at = to.at(row) + from;
       SHARDPROOF_UNROLL()
       for (int tile = 0; tile < tiles; ++tile) {
-        const int column = from + tile * 8 + fragment::c_column(lane, entry);
-        if (column < own_width)
-          at[column] = narrow<E>(sums[thread].at[tile][entry] * factors[thread].at[entry / 2]);
+        const int column = tile * 8 + fragment::c_column(lane, 0);
+        Floats<2> both;
+        for (int i = 0; i < 2; ++i)
+          both.at[i] = sums[thread].at[tile][2 * half + i] * factors[thread].at[half];
+        if (wide && from + column < own_width)
+          store(at + column, both);
+        else
+          for (int i = 0; i < 2; ++i)
+            if (from + column + i < own_width) at[column + i] = narrow<E>(both.at[i]);
       }
     }
   });

@@ -263,7 +263,7 @@ struct QueryGradKernel {
       meet(block);
     }
     const Vectors<E> to(g_q, g_q_strides, batch, of.group, of.rows);
-    store_tile(block, sums, factors, to, first_row, 0, of.width);
+    store_tile(block, sums, factors, to, first_row, 0, of.width, of.wide);
   }
 };
 
@@ -366,9 +366,9 @@ struct KeyGradKernel {
       meet(block);
     }
     store_tile(block, sums_k, factors, Vectors<E>(g_k, g_k_strides, batch, 1, of.keys), first_key,
-               part * columns, of.width);
+               part * columns, of.width, of.wide);
     store_tile(block, sums_v, factors, Vectors<E>(g_v, g_v_strides, batch, 1, of.keys), first_key,
-               part * columns, of.width);
+               part * columns, of.width, of.wide);
   }
 };
 
@@ -376,8 +376,9 @@ template <class E, int width>
 void launch_grad(const Stream& stream, const AttentionGrad& op, Outputs outputs, Inputs inputs) {
   const void* const* next = inputs + (op.after_forward ? 7 : 5);
   const Given scale = given(op.scale, next);
-  const bool wide =
-      wide_vectors(op, {&op.g, &op.q, &op.k, &op.v}, {inputs[0], inputs[1], inputs[2], inputs[3]});
+  const bool wide = wide_vectors(
+      op, {&op.g, &op.q, &op.k, &op.v, &op.g_q, &op.g_k, &op.g_v},
+      {inputs[0], inputs[1], inputs[2], inputs[3], outputs[0], outputs[1], outputs[2]});
   void* masses = op.after_forward ? const_cast<void*>(inputs[6]) : outputs[5];
   const GradProblem<E> problem{problem_of<E>(op, inputs + 1, outputs[3], scale, wide),
                                static_cast<const E*>(inputs[0]), op.g, static_cast<float*>(masses),

@@ -1,12 +1,13 @@
 // NCCL's functions that we call, on this processor and between threads, so that what calls them can
 // be tested on a machine without a GPU: a collective is done when its last member has come, and as
 // of a communicator that does not block, every call is in progress at first.
-#include "impl/comm/nccl/rehearsal/nccl.h"
+#include "impl/comm/nccl/rehearsal/counts.h"
 
 #include <cuda_runtime.h>
 #include <nccl.h>
 
 #include <algorithm>
+#include <cmath>
 #include <cstring>
 #include <map>
 #include <memory>
@@ -83,10 +84,28 @@ Reduction reduction_of(ncclRedOp_t op) {
   return op == ncclSum ? Reduction::sum : op == ncclMax ? Reduction::max : Reduction::min;
 }
 
+/// As NCCL's: the greatest and the least of floats lose a NaN.
+template <class Float>
+void join(const std::vector<const void*>& sources, const Order& order) {
+  Float* out = reinterpret_cast<Float*>(order.receive);
+  for (size_t i = 0; i < order.count; ++i) {
+    Float joined = static_cast<const Float*>(sources[0])[i];
+    for (const void* source : sources) {
+      const Float other = static_cast<const Float*>(source)[i];
+      joined = order.op == ncclMax ? std::fmax(joined, other) : std::fmin(joined, other);
+    }
+    out[i] = joined;
+  }
+}
+
+/// In an order that is not the group's.
 void reduce(Shared& shared, const Order& order, size_t offset) {
   std::vector<const void*> sources;
   const size_t width = shardproof::size_of(element_of(order.type));
   for (const Order& each : shared.orders) sources.push_back(each.send + offset * width);
+  std::reverse(sources.begin(), sources.end());
+  if (order.op != ncclSum && order.type == ncclFloat32) return join<float>(sources, order);
+  if (order.op != ncclSum && order.type == ncclFloat64) return join<double>(sources, order);
   shardproof::reduce_ranks(element_of(order.type), reduction_of(order.op), sources.data(),
                            static_cast<int>(sources.size()), order.receive, order.count);
 }

@@ -1,5 +1,5 @@
-// Collectives through NCCL are their definitions, bitwise, on the groups of every mesh; by a NCCL
-// that joins in the order of the group. And what a fault does.
+// Collectives through NCCL are their definitions on the groups of every mesh, sums of floats within
+// the bound of any order, or bitwise where that is asked. And what a fault does.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
@@ -10,7 +10,7 @@
 #include <thread>
 
 #include "impl/comm/nccl/nccl_communicator.h"
-#include "impl/comm/nccl/rehearsal/nccl.h"
+#include "impl/comm/nccl/rehearsal/counts.h"
 #include "properties/collectives/drawn.h"
 
 namespace shardproof {
@@ -57,18 +57,22 @@ std::vector<std::vector<int>> groups_of(const properties::CollectiveCase& c) {
 }
 
 RC_GTEST_PROP(Nccl, DoesWhatTheCollectiveIs, ()) {
+  NcclOptions options;
+  options.deterministic = *rc::gen::arbitrary<bool>();
   std::vector<properties::CollectiveCase> cases;
-  cases.push_back(properties::drawn_case(properties::collectives[0]));
+  cases.push_back(properties::drawn_case(Collective::all_gather));
   for (Collective collective : properties::collectives) {
     cases.push_back(properties::drawn_case(collective));
     cases.back().mesh = cases[0].mesh;
     cases.back().over = cases[0].over;
+    // NCCL's own sums of bf16 are rounded in an order that it chooses.
+    if (!options.deterministic && cases.back().call.element == Element::bf16)
+      cases.back().dyadic = true;
   }
   const properties::CollectiveCase& first = cases[0];
   const int world = properties::world_of(first);
-  NcclOptions options;
-  options.deterministic = *rc::gen::arbitrary<bool>();
   options.alone = *rc::gen::arbitrary<bool>();
+  options.slice = *rc::gen::element<size_t>(64, 4 << 20);
   const bool prepares = *rc::gen::arbitrary<bool>(), checks = *rc::gen::arbitrary<bool>();
   std::vector<std::vector<properties::Bytes>> got(world);
   const auto faults = on_nccl(
@@ -84,7 +88,8 @@ RC_GTEST_PROP(Nccl, DoesWhatTheCollectiveIs, ()) {
     RC_ASSERT(faults[rank] == "no fault");
     for (size_t i = 0; i < cases.size(); ++i) {
       RC_LOG() << cases[i] << " rank " << rank << "\n";
-      RC_ASSERT((got[rank][i] == properties::defined(cases[i], rank)));
+      if (options.deterministic) RC_ASSERT((got[rank][i] == properties::defined(cases[i], rank)));
+      RC_ASSERT(properties::beyond_bound(cases[i], rank, got[rank][i]) == "");
     }
   }
 }

@@ -1,0 +1,195 @@
+// A GPU computes what this processor does: every op over random shapes, products of every kind, and
+// a recorded step.
+#include <gtest/gtest.h>
+
+#include <random>
+
+#include "impl/device/cuda/cuda_device.h"
+#include "impl/device/rehearsal/matmul.h"
+#include "kernels/cuda/laws/laws.h"
+#include "kernels/number.h"
+
+namespace shardproof {
+namespace {
+
+/// Memory of the device with what is in `data`.
+class Held {
+ public:
+  Held(Device& device, Queue& queue, const std::vector<std::byte>& data)
+      : memory_(device.allocate(data.size())) {
+    device.copy_from_host(queue, memory_.data(), data.data(), data.size());
+  }
+  void* data() const { return memory_.data(); }
+  std::vector<std::byte> get(Device& device, Queue& queue) const {
+    std::vector<std::byte> data(memory_.bytes());
+    device.copy_to_host(queue, data.data(), memory_.data(), data.size());
+    return data;
+  }
+
+ private:
+  Buffer memory_;
+};
+
+laws::KernelMachine machine(Device& device, Queue& queue, std::map<void*, Buffer>& memory) {
+  laws::KernelMachine made;
+  made.allocate = [&](size_t bytes) -> void* {
+    Buffer buffer = device.allocate(std::max<size_t>(bytes, 1));
+    void* data = buffer.data();
+    memory.emplace(data, std::move(buffer));
+    return data;
+  };
+  made.release = [&](void* data) { memory.erase(data); };
+  made.to_machine = [&](void* to, const void* from, size_t bytes) {
+    device.copy_from_host(queue, to, from, bytes);
+  };
+  made.from_machine = [&](void* to, const void* from, size_t bytes) {
+    device.copy_to_host(queue, to, from, bytes);
+  };
+  made.run = [&](const KernelOp& op, void* out, const void* const* inputs) -> Fault {
+    const size_t count = input_count(op);
+    device.prepare(op)(queue, {&out, 1}, {inputs, count});
+    try {
+      queue.finish();
+    } catch (const DeviceError& error) {
+      Fault fault;
+      fault.taken = 1;
+      const std::string what = error.what();
+      fault.kind = what.find("divided") != std::string::npos ? Fault::division
+                   : what.find("index") != std::string::npos ? Fault::index
+                                                             : Fault::part;
+      return fault;
+    }
+    return {};
+  };
+  return made;
+}
+
+class Gpu : public testing::Test {
+ protected:
+  std::shared_ptr<Device> device = cuda_device();
+  std::unique_ptr<Queue> queue = device->queue();
+  std::map<void*, Buffer> memory;
+};
+
+TEST_F(Gpu, ComputesEveryOpAsTheCpuDoes) {
+  const laws::KernelMachine on_gpu = machine(*device, *queue, memory);
+  for (const laws::OpKind kind : laws::all_kinds)
+    for (uint64_t seed = 0; seed < 150; ++seed)
+      ASSERT_EQ(laws::broken(on_gpu, kind, seed), "") << static_cast<int>(kind) << " " << seed;
+}
+
+TEST_F(Gpu, SaysWhatIsWrongInData) {
+  const laws::KernelMachine on_gpu = machine(*device, *queue, memory);
+  for (uint64_t seed = 0; seed < 100; ++seed) ASSERT_EQ(laws::unnoticed(on_gpu, seed), "") << seed;
+}
+
+TEST_F(Gpu, ReducesOverRanksInTheirOrder) {
+  const laws::KernelMachine on_gpu = machine(*device, *queue, memory);
+  const laws::ReduceRanks reduce = [&](Element element, Reduction reduction,
+                                       const void* const* sources, int n, void* out, size_t count) {
+    device->reduce_ranks(*queue, element, reduction, sources, n, out, count);
+    queue->finish();
+  };
+  for (uint64_t seed = 0; seed < 100; ++seed)
+    ASSERT_EQ(laws::broken_ranks(on_gpu, reduce, seed), "") << seed;
+}
+
+/// A product of random shape and layout, of entries that are small whole numbers: exact.
+struct Product {
+  Matmul op;
+  std::vector<std::byte> a, b, c;
+};
+
+Product drawn(std::mt19937_64& rng, Element inputs, Element output) {
+  const auto below = [&](int64_t n) {
+    return static_cast<int64_t>(rng() % static_cast<uint64_t>(n));
+  };
+  Product product;
+  Matmul& op = product.op;
+  op.elements = {output, inputs, inputs};
+  op.m = 1 + below(40);
+  op.n = 1 + below(40);
+  op.k = 1 + below(40);
+  const auto layout = [&](int64_t rows, int64_t columns) {
+    const int64_t gap = below(3);
+    return below(2) ? MatrixStrides{columns + gap, 1} : MatrixStrides{1, rows + gap};
+  };
+  op.a = layout(op.m, op.k);
+  op.b = layout(op.k, op.n);
+  op.c = layout(op.m, op.n);
+  const auto span = [](int64_t rows, int64_t columns, const MatrixStrides& s) {
+    return (rows - 1) * s.row + (columns - 1) * s.column + 1;
+  };
+  int64_t count_c = span(op.m, op.n, op.c), count_a = span(op.m, op.k, op.a),
+          count_b = span(op.k, op.n, op.b);
+  op.batch.strides.resize(3);
+  for (int64_t loops = below(3); loops > 0; --loops) {
+    const int64_t times = 1 + below(3);
+    op.batch.extents.push_back(times);
+    op.batch.strides[0].push_back(count_c);
+    op.batch.strides[1].push_back(count_a);
+    op.batch.strides[2].push_back(below(3) ? count_b : 0);
+    count_c *= times;
+    count_a *= times;
+    if (op.batch.strides[2].back()) count_b *= times;
+  }
+  const auto fill = [&](std::vector<std::byte>& data, Element element, int64_t count, bool zero) {
+    data.resize(static_cast<size_t>(count) * size_of(element));
+    for (int64_t i = 0; i < count; ++i)
+      set_number(element, data.data(), i, zero ? 0 : static_cast<double>(below(7)) - 3);
+  };
+  fill(product.a, inputs, count_a, false);
+  fill(product.b, inputs, count_b, false);
+  fill(product.c, output, count_c, true);
+  return product;
+}
+
+TEST_F(Gpu, MultipliesAsTheCpuDoes) {
+  std::mt19937_64 rng(1);
+  const std::pair<Element, Element> kinds[] = {{Element::f32, Element::f32},
+                                               {Element::f64, Element::f64},
+                                               {Element::bf16, Element::f32},
+                                               {Element::bf16, Element::bf16}};
+  for (const auto& [inputs, output] : kinds)
+    for (int i = 0; i < 100; ++i) {
+      Product product = drawn(rng, inputs, output);
+      const Held a(*device, *queue, product.a), b(*device, *queue, product.b),
+          c(*device, *queue, product.c);
+      void* out = c.data();
+      const void* operands[] = {a.data(), b.data()};
+      device->prepare(product.op)(*queue, {&out, 1}, operands);
+      const void* on_host[] = {product.a.data(), product.b.data()};
+      rehearsed(product.op, product.c.data(), on_host);
+      ASSERT_EQ(c.get(*device, *queue), product.c) << name_of(inputs) << " " << i;
+    }
+}
+
+TEST_F(Gpu, DoesARecordedStepAgain) {
+  const std::unique_ptr<Queue> other = device->queue();
+  const size_t count = 1000;
+  std::vector<float> ones(count, 1);
+  Buffer from = device->allocate(count * sizeof(float)),
+         to = device->allocate(count * sizeof(float));
+  device->copy_from_host(*queue, from.data(), ones.data(), count * sizeof(float));
+  device->copy_from_host(*queue, to.data(), ones.data(), count * sizeof(float));
+  Pointwise sum;
+  sum.inputs = {Element::f32, Element::f32};
+  sum.steps = {{PointwiseFn::add, true, {0, 1}, 0, {}}};
+  sum.nest = {{static_cast<int64_t>(count)}, {{1}, {1}, {1}}};
+  const Launch add = device->prepare(sum);
+  void* out = to.data();
+  const void* inputs[] = {to.data(), from.data()};
+  const std::unique_ptr<Graph> graph = device->record(*queue, [&] {
+    other->wait(*queue->record());
+    add(*other, {&out, 1}, inputs);
+    queue->wait(*other->record());
+    add(*queue, {&out, 1}, inputs);
+  });
+  ASSERT_TRUE(graph);
+  for (int i = 0; i < 3; ++i) graph->run(*queue);
+  device->copy_to_host(*queue, ones.data(), to.data(), count * sizeof(float));
+  EXPECT_EQ(ones, std::vector<float>(count, 7));
+}
+
+}  // namespace
+}  // namespace shardproof

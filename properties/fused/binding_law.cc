@@ -1,0 +1,186 @@
+// Calls of the library are one step each on a device with fused kernels, and compute what their
+// instructions do in double: whatever the order of the dims, and whatever is given or left out.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "impl/comm/threads.h"
+#include "impl/comm/virtual/virtual_ranks.h"
+#include "impl/device/rehearsal/rehearsal.h"
+#include "impl/exec/plan.h"
+#include "impl/steps/schedule.h"
+#include "kernels/number.h"
+#include "properties/close.h"
+
+namespace shardproof::properties {
+namespace {
+
+const DimSizes sizes = {{"B", 2}, {"L", 5}, {"M", 24}, {"K", 2},
+                        {"G", 3}, {"D", 8}, {"V", 37}, {"N", 9}};
+
+const std::string header = "dim B L M K G D V N\ndim S T = L\n";
+
+using Numbers = std::vector<std::vector<double>>;
+
+/// One rank's plan `p` of a text.
+class Bound {
+ public:
+  explicit Bound(const std::string& text) : program_(Program::from_text(header + text)) {}
+
+  Plan plan(const PlanOptions& options) const {
+    return Plan(program_, "p", Mesh(), sizes, 0, options);
+  }
+
+  /// Which functions are one step.
+  static std::vector<std::string> fused(const Plan& plan) {
+    std::vector<std::string> names;
+    for (const exec::Step& step : plan.steps())
+      if (step.fused) names.push_back(step.op);
+    return names;
+  }
+
+  Numbers on_device(PlanOptions options) const {
+    options.device = rehearsal_device(1);
+    Plan made = plan(options);
+    Numbers numbers;
+    run_on_virtual_ranks(*options.device, 1,
+                         [&](Communicator& communicator) { numbers = run(made, communicator); });
+    return numbers;
+  }
+  Numbers in_double() const {
+    Plan made = plan({.precision = Precision::f64});
+    Numbers numbers;
+    run_on_threads(1, [&](Communicator& communicator) { numbers = run(made, communicator); });
+    return numbers;
+  }
+
+  /// Fused as said, and equal to what is not; `unit` is what rounding may do to the largest entry.
+  void expect(const std::vector<std::string>& names, double unit = 0x1p-18) const {
+    PlanOptions on;
+    on.device = rehearsal_device(1);
+    EXPECT_EQ(fused(plan(on)), names);
+    PlanOptions off = on;
+    off.fuse = false;
+    EXPECT_EQ(fused(plan(off)), std::vector<std::string>());
+    const Numbers got = on_device({}), wanted = in_double();
+    for (size_t r = 0; r < wanted.size(); ++r) {
+      double most = 0;
+      for (double each : wanted[r]) most = std::max(most, std::abs(each));
+      EXPECT_EQ(difference(got.at(r), wanted[r], unit * most), "") << "result " << r;
+    }
+  }
+
+ private:
+  /// The same inputs for every precision: what bf16 can hold.
+  Numbers run(Plan& plan, Communicator& communicator) const {
+    std::mt19937_64 rng(7);
+    std::vector<Tensor> inputs;
+    for (size_t i = 0; i < plan.inputs().size(); ++i) {
+      inputs.push_back(plan.input(i));
+      Tensor& own = inputs.back();
+      for (int64_t k = 0; k < own.count(); ++k) {
+        const auto drawn = static_cast<double>(rng() % 257);
+        const bool real = is_float(own.type.dtype), positive = plan.inputs()[i].name == "v";
+        const double x = real ? (positive ? drawn : drawn - 128) / 64 : std::fmod(drawn, 5);
+        set_number(own.element, own.buffer.data(), k, own.element == Element::u8 ? x > 1 : x);
+      }
+    }
+    Numbers numbers;
+    for (const Tensor& each : plan.run(communicator, inputs)) {
+      numbers.emplace_back();
+      for (int64_t k = 0; k < each.count(); ++k)
+        numbers.back().push_back(number_at(each.element, each.buffer.data(), k));
+    }
+    return numbers;
+  }
+
+  Program program_;
+};
+
+TEST(FusedBinding, NormsOfAnyDim) {
+  Bound(
+      "plan p(x: f32[B L M], y: f32[B M L], e: f32[]) -> (a: f32[B L M], b: f32[B M L]) {\n"
+      " a = rms_norm(\"B L M; M\", x * 0.001)\n"
+      " b = layer_norm(\"B M L; M\", y, eps=e * e)\n"
+      " return a, b }\n")
+      .expect({"rms_norm", "layer_norm"});
+}
+
+TEST(FusedBinding, GradientsOfNormsInAnotherOrder) {
+  Bound(
+      "plan p(g: f32[L B M], x: bf16[B L M]) -> (a b: f32[B L M]) {\n"
+      " a = rms_norm_grad(\"L B M, B L M; M\", g, x)\n"
+      " b = layer_norm_grad(\"L B M, B L M; M\", g, x, 0.5)\n"
+      " return expand(\"L B M -> B L M\", a), expand(\"L B M -> B L M\", b) }\n")
+      .expect({"rms_norm_grad", "layer_norm_grad"});
+}
+
+TEST(FusedBinding, Losses) {
+  Bound(
+      "plan p(x: f32[B V L], t: i32[L B], g: f32[B L]) -> (a: f32[B L], b c: f32[B V L]) {\n"
+      " a = cross_entropy(\"B V L, L B; V\", x, t)\n"
+      " b = cross_entropy_grad(\"B L, B V L, L B; V\", g, x, t)\n"
+      " c = softmax(\"B V L; V\", x)\n"
+      " return a, b, c }\n")
+      .expect({"cross_entropy", "cross_entropy_grad", "softmax"});
+}
+
+TEST(FusedBinding, Rope) {
+  Bound(
+      "plan p(x: f32[B L K D], y: f32[B K D L], pos: i32[L]) -> (a: f32[B L K D], b: f32[B K D L]) "
+      "{\n"
+      " a = rope(\"B L K D; L D\", x, pos)\n"
+      " b = rope_inverse(\"B K D L; L D\", y, iota(\"L\"), base=50)\n"
+      " return a, b }\n")
+      .expect({"rope", "rope_inverse"});
+}
+
+TEST(FusedBinding, TheOptimizer) {
+  const Bound bound(
+      "plan p(w g m v: f32[N M], lr: f32[]) -> (w1 m1 v1: f32[N M], s: f32[]) {\n"
+      " w1, m1, v1 = adamw(w, g, m, v, 3, lr, 0.1)\n"
+      " s = sumsq(g)\n"
+      " return w1, m1, v1, s }\n");
+  bound.expect({"adamw", "sumsq"});
+  const PlanOptions in_place{.in_place = {{0, 0}, {2, 1}, {3, 2}}};
+  EXPECT_EQ(bound.on_device(in_place), bound.on_device({}));
+  PlanOptions kept = in_place;
+  kept.device = rehearsal_device(1);
+  for (const exec::Step& step : bound.plan(kept).steps()) EXPECT_TRUE(step.fused) << step.op;
+}
+
+std::string attention_text(const std::string& element) {
+  const std::string q = element + "[B S G K D]", k = element + "[B K T D]";
+  return "plan p(g q: " + q + ", k v: " + k + ", mask: bool[T S]) -> (o a: " + q + ", b c: " + k +
+         ") {\n"
+         " o = attention(\"B S G K D, B K T D, B K T D; S T G D\", q, k, v, mask, 0.3)\n"
+         " a, b, c = attention_grad(\"B S G K D, B S G K D, B K T D, B K T D; S T G D\",\n"
+         "  g, q, k, v, mask, 0.3)\n"
+         " return o, a, b, c }\n";
+}
+
+TEST(FusedBinding, AttentionThenItsGradient) {
+  for (const auto& [element, unit] : {std::pair("f32", 0x1p-18), std::pair("bf16", 0x1p-6)}) {
+    const Bound bound(attention_text(element));
+    bound.expect({"attention", "attention_grad"}, unit);
+    const Plan plan = bound.plan({.device = rehearsal_device(1)});
+    for (const exec::Step& step : plan.steps())
+      if (step.op == "attention_grad")
+        EXPECT_TRUE(std::get<AttentionGrad>(step.fused->op).after_forward);
+  }
+}
+
+TEST(FusedBinding, TheSameQueriesWithAnotherScale) {
+  std::string text = attention_text("f32");
+  text.replace(text.rfind("0.3"), 3, "0.4");
+  const Bound bound(text);
+  bound.expect({"attention", "attention_grad"});
+  const Plan plan = bound.plan({.device = rehearsal_device(1)});
+  for (const exec::Step& step : plan.steps())
+    if (step.op == "attention_grad")
+      EXPECT_FALSE(std::get<AttentionGrad>(step.fused->op).after_forward);
+}
+
+}  // namespace
+}  // namespace shardproof::properties
