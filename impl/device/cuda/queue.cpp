@@ -81,7 +81,7 @@ void StreamQueue::set_place(const std::string* place) {
 
 cuda::Stream StreamQueue::launch_on() {
   check_cuda(cudaSetDevice(ordinal_), "GPU " + std::to_string(ordinal_));
-  return {stream_, fault_, place_};
+  return {stream_, fault_, place_, workspace_.data()};
 }
 
 }  // namespace shardproof

@@ -35,7 +35,7 @@ class StreamQueue : public CudaQueue {
 
   /// For a launch: it also makes the queue's device the thread's.
   cuda::Stream launch_on();
-  /// Scratch memory for products, of one launch at a time as the stream is.
+  /// Scratch memory for products and kernels, of one launch at a time as the stream is.
   std::pair<void*, size_t> workspace() const { return {workspace_.data(), workspace_.bytes()}; }
   void set_workspace(Buffer memory) { workspace_ = std::move(memory); }
 

@@ -107,10 +107,10 @@ class RehearsalQueue : public Queue {
   /// Later: `run(stream)`, whose fault it then looks at.
   void give(std::function<void(const rehearsal::Stream&)> run) {
     const std::string place = place_ ? *place_ + ": " : "";
-    stage_->add(*line_, {.run = [run = std::move(run), place] {
+    stage_->add(*line_, {.run = [run = std::move(run), place, scratch = scratch_.data()] {
       Fault fault;
       try {
-        run({nullptr, &fault, 0});
+        run({nullptr, &fault, 0, scratch});
       } catch (const std::exception& error) {
         throw DeviceError(place + error.what());
       }
@@ -121,6 +121,7 @@ class RehearsalQueue : public Queue {
  private:
   std::shared_ptr<Stage> stage_;
   std::shared_ptr<Line> line_ = stage_->line();
+  std::vector<double> scratch_ = std::vector<double>(rehearsal::scratch_bytes / sizeof(double));
   const std::string* place_ = nullptr;
 };
 

@@ -167,7 +167,7 @@ KernelCase index_add_case(Dice& dice) {
   op.ids = dice.one_of({Element::i32, Element::u32});
   const bool real = op.sum == Element::f64 || op.sum == Element::f32;
   op.x = real ? dice.one_of({Element::f32, Element::bf16, op.sum}) : op.sum;
-  const std::vector<int64_t> extents = random_extents(dice);
+  const std::vector<int64_t> extents = random_extents(dice, 3);
   op.window = {0, dice.between(1, 20), 0, dice.percent(40)};
   if (op.window.partial) op.window.first = dice.below(10);
   // The sum has the window's dim, and some of the loops; in the others ids move.
@@ -213,7 +213,7 @@ KernelCase ordered_case(Dice& dice) {
   std::vector<int64_t> extents = random_extents(dice, 2);
   op.entries = dice.one_of<int64_t>({1, 2, 7, 40, 64, 65, 100, 513, 700, dice.between(1, 3000)});
   if (dice.percent(3)) op.entries = 8200;
-  if (op.entries > 300) extents = {2};
+  if (op.entries > 300) extents = {op.entries > 8192 ? 1 : 2};
   op.k = dice.between(1, op.entries);
   const bool top = op.fn == OrderedFn::largest || op.fn == OrderedFn::largest_at;
   const bool places = op.fn == OrderedFn::argsort || op.fn == OrderedFn::largest_at;
