@@ -1,0 +1,119 @@
+// gpu_bench: what a GPU reaches, as shares of what it can: its products, its copies, and PyTorch in
+// the same run.
+#include <CLI/CLI.hpp>
+#include <cstdio>
+#include <cstdlib>
+#include <fstream>
+#include <iostream>
+
+#include "impl/device/cuda/cuda_device.h"
+#include "impl/device/rehearsal/rehearsal.h"
+#include "properties/bench/gpu/kernels.h"
+#include "properties/bench/gpu/steps.h"
+
+namespace shardproof::bench {
+namespace {
+
+using nlohmann::json;
+
+struct Options {
+  std::string file, root, peer;
+  bool profile = false, rehearse = false;
+  std::vector<std::string> configs{"llama_0_5b", "llama_1_5b", "llama_7b"};
+  std::vector<int64_t> lengths{1024, 4096};
+};
+
+/// The last line that the peer prints, which is JSON; null where it cannot be asked.
+json peer(const Options& options, const StepCase& one) {
+  if (options.peer.empty()) return nullptr;
+  const std::string command = "timeout 240 python3 " + options.peer + " " + one.config + " " +
+                              std::to_string(one.length) + " 2>/dev/null";
+  FILE* pipe = popen(command.c_str(), "r");
+  if (!pipe) return nullptr;
+  std::string last, line;
+  for (int c = 0; (c = std::fgetc(pipe)) != EOF;)
+    if (c == '\n')
+      last = std::exchange(line, "");
+    else
+      line += static_cast<char>(c);
+  pclose(pipe);
+  return json::accept(last) ? json::parse(last) : json(nullptr);
+}
+
+void print(const json& row) {
+  std::printf("%-11s L=%-5lld %9.0f tokens/s  %6.1f TFLOP/s  %4.1f %% of the measured product",
+              row.at("config").get<std::string>().c_str(), row.at("sequence").get<long long>(),
+              row.at("tokens_per_s").get<double>(), row.at("tflops").get<double>(),
+              100 * row.at("share_of_matmul").get<double>());
+  if (row.contains("times_peer"))
+    std::printf("  %.2f times PyTorch", row["times_peer"].get<double>());
+  std::printf("\n");
+}
+
+json run(const Options& options) {
+  const std::shared_ptr<Device> device = options.rehearse ? rehearsal_device(1) : cuda_device();
+  json result = {{"device", device->name()}};
+  double matmul = 1;
+  if (!options.rehearse) {
+    result["peaks"] = peaks(*device);
+    matmul = result["peaks"]["matmul_tflops"];
+    std::printf("products of 8192 bf16: %.0f TFLOP/s; copies: %.2f TB/s\n", matmul,
+                result["peaks"]["copy_tb_per_s"].get<double>());
+    result["kernels"] = kernels(*device, result["peaks"]);
+    for (const auto& [name, row] : result["kernels"].items())
+      if (row.contains("share_of_copy"))
+        std::printf("%-24s %5.1f %% of a copy\n", name.c_str(),
+                    100 * row["share_of_copy"].get<double>());
+      else
+        std::printf("%-24s %6.1f TFLOP/s\n", name.c_str(), row["tflops"].get<double>());
+  }
+  const Program program = Program::load(options.root + "/spec/models/llama_gpu.shard");
+  for (const std::string& config : options.configs)
+    for (const int64_t length : options.lengths) {
+      const StepCase one{config, length};
+      json row;
+      try {
+        row = step(program, one, device, matmul, options.profile);
+        if (const json other = peer(options, one); other.is_object()) {
+          row["peer"] = other;
+          row["times_peer"] =
+              row["tokens_per_s"].get<double>() / other.at("tokens_per_s").get<double>();
+        }
+        print(row);
+      } catch (const std::exception& error) {
+        row = {{"config", config}, {"sequence", length}, {"error", error.what()}};
+        std::printf("%-11s L=%-5lld %s\n", config.c_str(), static_cast<long long>(length),
+                    error.what());
+      }
+      std::fflush(stdout);
+      result["steps"].push_back(row);
+      if (!options.file.empty()) std::ofstream(options.file) << result.dump(1) << "\n";
+    }
+  return result;
+}
+
+int main_of(int argc, char** argv) {
+  CLI::App app("The speed of kernels and of training steps on a GPU", "gpu_bench");
+  Options options;
+  const char* elsewhere = std::getenv("SHARDPROOF_ROOT");
+  options.root = elsewhere ? elsewhere : SHARDPROOF_SOURCE_DIR;
+  app.add_option("--json", options.file, "Where the figures go, as they come");
+  app.add_option("--configs", options.configs, "Of llama_gpu.shard")->delimiter(',');
+  app.add_option("--lengths", options.lengths, "Of a sequence")->delimiter(',');
+  app.add_option("--peer", options.peer, "A Python file that trains the same model with PyTorch");
+  app.add_flag("--profile", options.profile, "The time of each op as well");
+  app.add_flag("--rehearse", options.rehearse, "On this processor: that it runs, not how fast");
+  CLI11_PARSE(app, argc, argv);
+  std::string why;
+  if (!options.rehearse && cuda_device_count(&why) == 0) {
+    std::cerr << "gpu_bench: no CUDA device: " << why << "\n";
+    return 77;
+  }
+  run(options);
+  return 0;
+}
+
+}  // namespace
+}  // namespace shardproof::bench
+
+int main(int argc, char** argv) { return shardproof::bench::main_of(argc, argv); }

@@ -1,0 +1,156 @@
+#include "properties/bench/gpu/steps.h"
+
+#include <algorithm>
+#include <cstring>
+#include <random>
+
+#include "impl/comm/virtual/virtual_ranks.h"
+#include "impl/exec/plan.h"
+#include "impl/steps/schedule.h"
+#include "impl/trainer/roles.h"
+#include "kernels/number.h"
+#include "kernels/philox.h"
+#include "properties/bench/gpu/clock.h"
+
+namespace shardproof::bench {
+namespace {
+
+using nlohmann::json;
+
+DimSizes sizes_of(const Program& program, const StepCase& one) {
+  DimSizes sizes;
+  if (const auto found = program.checked().program().configs.find(one.config);
+      found != program.checked().program().configs.end())
+    for (const auto& [name, number] : found->second.numbers) sizes[name] = std::stoll(number);
+  if (sizes.empty()) throw PlanError("there is no config " + one.config);
+  sizes["B"] = sizes.at("B") * sizes.at("L") / one.length;
+  sizes["L"] = one.length;
+  return sizes;
+}
+
+double flops_of(const std::vector<exec::Step>& steps) {
+  double flops = 0;
+  for (const exec::Step& step : steps) {
+    flops += static_cast<double>(step.times) * flops_of(step.body);
+    if (step.kernel)
+      if (const auto* product = std::get_if<Matmul>(&step.kernel->op))
+        flops += 2.0 *
+                 static_cast<double>(product->batch.count() * product->m * product->n * product->k);
+    if (step.fused) {
+      const auto causal = [](const AttentionShape& shape) {
+        return 2.0 * static_cast<double>(shape.batches() * shape.rows() * shape.keys * shape.width);
+      };
+      if (const auto* forward = std::get_if<Attention>(&step.fused->op)) flops += causal(*forward);
+      if (const auto* backward = std::get_if<AttentionGrad>(&step.fused->op))
+        flops += 2.5 * causal(*backward);
+    }
+  }
+  return flops;
+}
+
+/// The state as init draws it, in the kept inputs of the step; moments are zero.
+void draw_state(const Program& program, const StepRoles& roles, Plan& step, const DimSizes& sizes,
+                const std::shared_ptr<Device>& device, Communicator& communicator) {
+  const InitRoles init = init_of(program, roles);
+  Plan plan(program, program.checked().program().functions.at(init.plan).name, Mesh(), sizes, 0,
+            {.device = device});
+  Tensor key = plan.input(0);
+  *key.data<uint64_t>() = philox_fold(1, "init");
+  std::vector<Tensor> drawn = plan.run(communicator, std::vector<const Tensor*>{&key});
+  size_t first = 0;
+  for (size_t group = 0; group < roles.state.size(); ++group) {
+    const StateGroup& state = roles.state[group];
+    const bool is_drawn =
+        std::find(init.groups.begin(), init.groups.end(), group) != init.groups.end();
+    for (size_t i = 0; i < state.count; ++i) {
+      Tensor tensor = step.input(state.param + i);
+      const size_t bytes = tensor.buffer.bytes();
+      if (is_drawn)
+        std::memcpy(tensor.buffer.data(), drawn.at(first + i).buffer.data(), bytes);
+      else
+        std::memset(tensor.buffer.data(), 0, bytes);
+      step.keep(state.param + i, tensor);
+    }
+    if (is_drawn) first += state.count;
+  }
+}
+
+void draw_data(const StepRoles& roles, Plan& step, int64_t vocabulary) {
+  std::mt19937_64 rng(1);
+  const auto scalar = [&](size_t leaf, double value) {
+    Tensor tensor = step.input(leaf);
+    set_number(tensor.element, tensor.buffer.data(), 0, value);
+    step.keep(leaf, tensor);
+  };
+  for (size_t leaf : roles.data) {
+    Tensor tensor = step.input(leaf);
+    for (int64_t i = 0; i < tensor.count(); ++i)  // u8: where documents begin
+      set_number(tensor.element, tensor.buffer.data(), i,
+                 tensor.element == Element::u8 ? i % tensor.extents.back() == 0
+                                               : static_cast<double>(rng() % vocabulary));
+    step.keep(leaf, tensor);
+  }
+  if (roles.number) scalar(*roles.number, 1);
+  if (roles.learning_rate) scalar(*roles.learning_rate, 1e-4);
+}
+
+json measured(const Program& program, const StepCase& one, const std::shared_ptr<Device>& device,
+              double matmul_tflops, bool profile, Communicator& communicator) {
+  const StepRoles roles = roles_of(program);
+  const DimSizes sizes = sizes_of(program, one);
+  PlanOptions options;
+  options.device = device;
+  options.overlap = true;
+  for (const StateGroup& group : roles.state)
+    for (size_t i = 0; i < group.count; ++i)
+      options.in_place.emplace_back(group.param + i, group.result + i);
+  Plan plan(program, program.checked().program().functions.at(roles.step).name, Mesh(), sizes, 0,
+            options);
+  draw_state(program, roles, plan, sizes, device, communicator);
+  draw_data(roles, plan, sizes.at("V"));
+
+  using Clock = std::chrono::steady_clock;
+  constexpr int steps = 10;
+  json losses = json::array();
+  const auto run = [&](int times) {
+    for (int i = 0; i < times; ++i) plan.run_kept(communicator);
+    const Tensor loss = plan.kept_output(roles.metrics.at(0));  // waits for the step
+    losses.push_back(number_at(loss.element, loss.buffer.data(), 0));
+  };
+  for (int i = 0; i < 3; ++i) run(1);
+  const auto begin = Clock::now();
+  run(steps);
+  const double time = std::chrono::duration<double>(Clock::now() - begin).count() / steps;
+  const double tokens = static_cast<double>(sizes.at("B") * sizes.at("L"));
+  const double tflops = 1e-12 * flops_of(plan.steps()) / time;
+  json result = {{"config", one.config},
+                 {"sequence", one.length},
+                 {"batch", sizes.at("B")},
+                 {"seconds", time},
+                 {"tokens_per_s", tokens / time},
+                 {"tflops", tflops},
+                 {"share_of_matmul", tflops / matmul_tflops},
+                 {"share_of_989", tflops / 989},
+                 {"plan_bytes", plan.bytes()},
+                 {"losses", losses}};
+  if (profile) {
+    plan.measure(true);
+    run(1);
+    for (const auto& [op, used] : plan.times())
+      result["profile"][op] = {{"calls", used.calls}, {"seconds", used.seconds}};
+  }
+  return result;
+}
+
+}  // namespace
+
+json step(const Program& program, const StepCase& one, const std::shared_ptr<Device>& device,
+          double matmul_tflops, bool profile) {
+  json result;
+  run_on_virtual_ranks(*device, 1, [&](Communicator& communicator) {
+    result = measured(program, one, device, matmul_tflops, profile, communicator);
+  });
+  return result;
+}
+
+}  // namespace shardproof::bench

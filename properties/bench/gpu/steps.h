@@ -1,0 +1,22 @@
+#pragma once
+#include <nlohmann/json.hpp>
+
+#include "impl/device/device.h"
+#include "impl/program.h"
+
+namespace shardproof::bench {
+
+/// A training step of spec/models/llama_gpu.shard on one rank.
+struct StepCase {
+  std::string config;
+  int64_t length = 1024;  ///< of a sequence; a batch has as many tokens as the config's
+};
+
+/// {"tokens_per_s", "tflops", "share_of_matmul", "bytes", ..}: forward, backward and AdamW, weights
+/// drawn by the model's init, tokens at random. FLOPs: those of the plan's products, and of
+/// attention the half that a causal mask leaves. `profile`: the time of each op, of a run that
+/// waits for every one.
+nlohmann::json step(const Program& program, const StepCase& one,
+                    const std::shared_ptr<Device>& device, double matmul_tflops, bool profile);
+
+}  // namespace shardproof::bench
