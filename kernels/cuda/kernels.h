@@ -23,8 +23,8 @@ void run(const Stream& stream, const Ordered& op, void* out, const void* const* 
 /// pointwise.cu: one kernel for every chain, which it reads. (generate.h writes one of its own for
 /// each.)
 void run(const Stream& stream, const Pointwise& op, void* out, const void* const* inputs);
-/// reduce.cu. Sums are formed in double, in an order that depends on the op alone.
-/// depends on the op alone.
+/// reduce.cu. Sums are formed in double, in an order that depends on the op and on whether the
+/// stream has scratch memory, alone.
 void run(const Stream& stream, const Reduce& op, void* out, const void* const* inputs);
 /// reduce_ranks.cu. out[i] = sources[0][i] + sources[1][i] + ..: kernels/cpu/reduce_ranks.h.
 void reduce_ranks(const Stream& stream, Element element, Reduction reduction,
