@@ -137,9 +137,9 @@ void launch_attention(const Stream& stream, const Attention& op, Outputs outputs
 void run(const Stream& stream, const Attention& op, Outputs outputs, Inputs inputs) {
   summarize_mask(stream, op, inputs[3], outputs[2]);
   if (op.element == Element::bf16)
-    op.width <= 64    ? launch_attention<Bf16, 64>(stream, op, outputs, inputs)
-    : op.width <= 128 ? launch_attention<Bf16, 128>(stream, op, outputs, inputs)
-                      : launch_attention<Bf16, 256>(stream, op, outputs, inputs);
+    op.width <= 64    ? launch_attention<Bfloat16, 64>(stream, op, outputs, inputs)
+    : op.width <= 128 ? launch_attention<Bfloat16, 128>(stream, op, outputs, inputs)
+                      : launch_attention<Bfloat16, 256>(stream, op, outputs, inputs);
   else
     op.width <= 64 ? launch_attention<float, 64>(stream, op, outputs, inputs)
                    : launch_attention<float, 128>(stream, op, outputs, inputs);

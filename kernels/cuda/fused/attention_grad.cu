@@ -405,9 +405,9 @@ void launch_grad(const Stream& stream, const AttentionGrad& op, Outputs outputs,
 void run(const Stream& stream, const AttentionGrad& op, Outputs outputs, Inputs inputs) {
   summarize_mask(stream, op, inputs[4], outputs[3]);
   if (op.element == Element::bf16)
-    op.width <= 64    ? launch_grad<Bf16, 64>(stream, op, outputs, inputs)
-    : op.width <= 128 ? launch_grad<Bf16, 128>(stream, op, outputs, inputs)
-                      : launch_grad<Bf16, 256>(stream, op, outputs, inputs);
+    op.width <= 64    ? launch_grad<Bfloat16, 64>(stream, op, outputs, inputs)
+    : op.width <= 128 ? launch_grad<Bfloat16, 128>(stream, op, outputs, inputs)
+                      : launch_grad<Bfloat16, 256>(stream, op, outputs, inputs);
   else
     op.width <= 64 ? launch_grad<float, 64>(stream, op, outputs, inputs)
                    : launch_grad<float, 128>(stream, op, outputs, inputs);
