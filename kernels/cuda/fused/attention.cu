@@ -19,7 +19,7 @@ struct AttentionKernel {
   static constexpr int query_entries = block_rows * tile_stride<E>(width);
   static constexpr size_t shared_bytes() {
     return static_cast<size_t>(query_entries + 2 * tile_entries) * sizeof(E) +
-           Products<E>::staging_bytes(block_rows, tile);
+           TileProducts<E>::staging_bytes(block_rows, tile);
   }
   using Logits = PerThread<Accumulator<tile / 8>>;
 
@@ -87,11 +87,11 @@ struct AttentionKernel {
         clear(logits[thread]);
         largest[thread] = rows[thread].largest;
       });
-      Products<E>::template times_transposed<width>(block, logits, queries, keys);
+      TileProducts<E>::template times_transposed<width>(block, logits, queries, keys);
       mask_logits(block, problem, batch, logits, first_row, first, state == some);
       largest_of(block, logits, largest);
       weigh(block, logits, rows, largest, sums);
-      Products<E>::template times<width>(block, sums, logits, values, staging);
+      TileProducts<E>::template times<width>(block, sums, logits, values, staging);
       meet(block);
     }
     finish(block, batch, index, first_row, rows, sums);

@@ -1,6 +1,6 @@
 #pragma once
-// Products of small matrices in shared memory: each warp of a block has 16 rows of the result in
-// its registers. bf16 goes through the tensor cores (mma.sync m16n8k16), f32 through plain
+// TileProducts of small matrices in shared memory: each warp of a block has 16 rows of the result
+// in its registers. bf16 goes through the tensor cores (mma.sync m16n8k16), f32 through plain
 // arithmetic; what a thread holds of the result is the same for both.
 #include "kernels/cuda/block.h"
 #include "kernels/cuda/fused/entries.h"
@@ -130,10 +130,10 @@ constexpr int tile_stride(int width) {
 }
 
 template <class E>
-struct Products;
+struct TileProducts;
 
 template <>
-struct Products<Bfloat16> {
+struct TileProducts<Bfloat16> {
   /// Shared memory for `times`: none.
   static constexpr size_t staging_bytes(int, int) { return 0; }
 
@@ -190,7 +190,7 @@ struct Products<Bfloat16> {
 };
 
 template <>
-struct Products<float> {
+struct TileProducts<float> {
   static constexpr size_t staging_bytes(int rows, int columns) {
     return static_cast<size_t>(rows * tile_stride<float>(columns)) * sizeof(float);
   }
