@@ -113,7 +113,9 @@ struct AttentionShape {
   Scalar scale;
 
   constexpr int64_t batches() const { return batch[0] * batch[1] * batch[2]; }
-  constexpr int64_t rows() const { return queries * group; }  ///< of one of the batch: position, group
+  constexpr int64_t rows() const {
+    return queries * group;
+  }  ///< of one of the batch: position, group
   bool fits() const { return width > 0 && width <= (element == Element::bf16 ? 256 : 128); }
   /// What is known of the mask, a byte for each tile of rows and keys.
   static constexpr int64_t tile = 64;
@@ -151,7 +153,7 @@ using FusedOp =
 inline std::vector<size_t> scratch_bytes(const FusedOp& op) {
   if (const auto* sum = std::get_if<SumSquares>(&op))
     return {static_cast<size_t>(sum->blocks()) * sizeof(double)};
-  if (const auto* attention = std::get_if<Attention>(&op)) 
+  if (const auto* attention = std::get_if<Attention>(&op))
     return {attention->mass_bytes(), attention->state_bytes()};
   if (const auto* grad = std::get_if<AttentionGrad>(&op)) {
     const size_t masses = grad->after_forward ? 0 : grad->mass_bytes();

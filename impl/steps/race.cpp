@@ -15,15 +15,15 @@ namespace {
 
 using Clock = std::array<size_t, queue_count>;
 
-struct Access {
+struct Moment {
   size_t queue = 0, time = 0;
   const Step* step = nullptr;
 };
 
 /// What last happened to a buffer.
 struct Touched {
-  std::optional<Access> write;
-  std::array<std::optional<Access>, queue_count> reads;  ///< the last of each queue
+  std::optional<Moment> write;
+  std::array<std::optional<Moment>, queue_count> reads;  ///< the last of each queue
 };
 
 class Memory {
@@ -70,7 +70,7 @@ class Memory {
   }
 
   void launch(const Command& command, Clock& clock) {
-    const Access now{command.queue, ++clock[command.queue], command.step};
+    const Moment now{command.queue, ++clock[command.queue], command.step};
     const Step& step = *command.step;
     if (is_collective(step)) {
       if (collective_) require_after(*collective_, now, "overtakes another collective:", 0);
@@ -80,7 +80,7 @@ class Memory {
     for (BufferId id : step.writes) write(id, now);
   }
 
-  void read(BufferId id, const Access& now) {
+  void read(BufferId id, const Moment& now) {
     if (id >= pieces_.size()) return;
     for (BufferId other : meets_[id])
       if (touched_[other].write)
@@ -89,12 +89,12 @@ class Memory {
     touched_[id].reads[now.queue] = now;
   }
 
-  void write(BufferId id, const Access& now) {
+  void write(BufferId id, const Moment& now) {
     if (id >= pieces_.size()) return;
     for (BufferId other : meets_[id]) {
       if (touched_[other].write)
         require_after(*touched_[other].write, now, "writes what is written by", id);
-      for (const std::optional<Access>& read : touched_[other].reads)
+      for (const std::optional<Moment>& read : touched_[other].reads)
         if (read) require_after(*read, now, "writes what is read by", id);
       if (other != id) held_.erase(other);
     }
@@ -103,7 +103,7 @@ class Memory {
   }
 
   /// The event that tells it may be missing, or the wait for it.
-  void require_after(const Access& before, const Access& now, const char* does, BufferId id) {
+  void require_after(const Moment& before, const Moment& now, const char* does, BufferId id) {
     if (before.step == now.step && before.time == now.time && before.queue == now.queue) return;
     if (clocks_[now.queue][before.queue] >= before.time) return;
     found(now,
@@ -112,7 +112,7 @@ class Memory {
           id);
   }
 
-  void found(const Access& now, const std::string& what, BufferId id) {
+  void found(const Moment& now, const std::string& what, BufferId id) {
     if (race_.empty())
       race_ = now.step->op + " at " + now.step->place + " " + what + " (buffer " +
               std::to_string(id) + ")";
@@ -124,7 +124,7 @@ class Memory {
   std::vector<std::vector<BufferId>> meets_;  ///< the buffers that share memory with each
   std::array<Clock, queue_count> clocks_{};
   std::vector<Clock> events_;
-  std::optional<Access> collective_;
+  std::optional<Moment> collective_;
   std::string race_;
 };
 

@@ -1,4 +1,4 @@
-// mpi_collectives laws|ordered_laws|<a fault>: collectives between 4 processes are their
+// mpi_collectives laws|ordered_laws|store|<a fault>: collectives between 4 processes are their
 // definitions, and what happens when ranks disagree, throw, end or are killed.
 #include <csignal>
 #include <cstring>
@@ -8,6 +8,7 @@
 #include <thread>
 
 #include "impl/comm/mpi/mpi_communicator.h"
+#include "impl/comm/mpi/mpi_store.h"
 #include "properties/collectives/case.h"
 
 namespace shardproof::properties {
@@ -137,6 +138,18 @@ const std::map<std::string, Body> faults = {
        communicator.check_calls(false);
        communicator.permute(group, send, (rank + 1) % 4, receive, (rank + 3) % 4,
                             rank == 1 ? 64 : 4, "unchecked");
+     }},
+    {"store",
+     [](Communicator& communicator, int rank) {
+       const std::unique_ptr<Store> store = mpi_store(Milliseconds(20'000));
+       meet(*store, rank, 4, Milliseconds(20'000));
+       store->set("of " + std::to_string(rank), std::to_string(rank * rank));
+       for (int other = 0; other < 4; ++other)
+         if (store->get("of " + std::to_string(other), Milliseconds(20'000)) !=
+             std::to_string(other * other))
+           throw std::runtime_error("a wrong value");
+       sum_one(communicator, everybody, "last");
+       if (rank == 0) std::cout << "they have met" << std::endl;
      }},
     {"end",
      [](Communicator& communicator, int rank) {

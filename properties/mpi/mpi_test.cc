@@ -55,6 +55,12 @@ void expect_fault(const std::string& what, const Matcher& output,
 TEST(Mpi, SumsWithinTheBound) { expect_laws("laws"); }
 TEST(Mpi, SumsInOrderBitwise) { expect_laws("ordered_laws"); }
 
+TEST(MpiStore, IsWhereProcessesMeet) {
+  const Outcome outcome = on_four_ranks("store");
+  EXPECT_EQ(outcome.exit, 0) << outcome.output;
+  EXPECT_THAT(outcome.output, HasSubstr("they have met"));
+}
+
 TEST(MpiFaults, OfRanksThatDisagree) {
   const std::string two = "is in all_reduce.sum. of 1 f32 at ffn.shard:9";
   expect_fault("differ",

@@ -50,4 +50,7 @@ std::unique_ptr<Store> file_store(const std::string& folder, const std::string& 
 std::unique_ptr<Store> tcp_store(const std::string& address, const std::string& run, int rank,
                                  Milliseconds timeout);
 
+/// Rank 0's end of a tcp_store at a port that is free, on all of this machine's interfaces.
+std::unique_ptr<Store> serve_store(const std::string& run, int& port);
+
 }  // namespace shardproof

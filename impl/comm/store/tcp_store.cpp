@@ -83,6 +83,7 @@ class ServedStore : public Store {
  public:
   ServedStore(const Address& address, const std::string& run) : server_(address, run) {}
 
+  int port() const { return server_.port(); }
   void set(const std::string& key, const std::string& bytes) override {
     server_.store().set(key, bytes);
   }
@@ -104,6 +105,12 @@ std::unique_ptr<Store> tcp_store(const std::string& address, const std::string& 
   const Address at = Address::parse(address);
   if (rank == 0) return std::make_unique<ServedStore>(at, run);
   return std::make_unique<TcpStore>(at, run, Clock::now() + timeout);
+}
+
+std::unique_ptr<Store> serve_store(const std::string& run, int& port) {
+  auto store = std::make_unique<ServedStore>(Address{"any", "0"}, run);
+  port = store->port();
+  return store;
 }
 
 }  // namespace shardproof

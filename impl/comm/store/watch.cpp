@@ -8,9 +8,11 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto between_looks = 50ms;
 constexpr auto longest_farewell = 10s;  ///< rank 0 waits so long for the others to leave
+constexpr auto longest_last_word = 2s;  ///< and so long, where it fails, for them to hear why
 constexpr const char* fault_key = "fault";
 
 std::string beat_key(int rank) { return "beat/" + std::to_string(rank); }
+std::string told_key(int rank) { return "told/" + std::to_string(rank); }
 std::string left_key(int rank) { return "left/" + std::to_string(rank); }
 
 /// "3 rank 3: no more memory"
@@ -40,16 +42,21 @@ Watch::~Watch() {
   }
   ends_.notify_all();
   thread_.join();
-  if (failed_) return;
+  const auto word = failed_ ? told_key : left_key;
   try {
-    store_.set(left_key(rank_), "");
-    const auto end = Clock::now() + longest_farewell;
-    for (int other = 1; rank_ == 0 && other < world_; ++other)
-      store_.get(left_key(other),
-                 std::max(0ms, std::chrono::ceil<Milliseconds>(end - Clock::now())));
+    store_.set(word(rank_), "");
+    if (rank_ == 0)
+      wait_for_others(word, failed_ ? Milliseconds(longest_last_word) : longest_farewell);
   } catch (const CommError&) {
     // Somebody has gone without a word: whoever needs it finds out.
   }
+}
+
+/// Rank 0 may be the one that serves the store.
+void Watch::wait_for_others(const std::function<std::string(int)>& word, Milliseconds longest) {
+  const auto end = Clock::now() + longest;
+  for (int other = 1; other < world_; ++other)
+    store_.get(word(other), std::max(0ms, std::chrono::ceil<Milliseconds>(end - Clock::now())));
 }
 
 void Watch::run() {
@@ -115,6 +122,11 @@ void Watch::take(int rank, const std::string& what) noexcept {
     failed_ = true;
   }
   stop_();
+  try {
+    store_.set(told_key(rank_), "");
+  } catch (const std::exception&) {
+    // Nobody is there to hear it.
+  }
 }
 
 void Watch::require_alive() {

@@ -21,7 +21,8 @@ class Watch {
   using Stop = std::function<void()>;
 
   Watch(Store& store, int rank, int world, Milliseconds silence, Look look, Stop stop);
-  /// Says that this rank has left in good order, unless there is a fault.
+  /// Says that this rank has left, in good order unless there is a fault; rank 0 goes when the
+  /// others know.
   ~Watch();
 
   /// Tells all ranks.
@@ -37,6 +38,7 @@ class Watch {
   void look();
   void beat();
   void listen_to_next();
+  void wait_for_others(const std::function<std::string(int)>& word, Milliseconds longest);
   void take(int rank, const std::string& what) noexcept;
 
   Store& store_;

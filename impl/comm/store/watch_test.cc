@@ -8,6 +8,7 @@
 #include <numeric>
 
 #include "impl/comm/store/compare.h"
+#include "impl/comm/store/socket.h"
 
 namespace shardproof {
 namespace {
@@ -53,6 +54,23 @@ TEST(Watch, TellsAllRanksWhatOneHasSaid) {
   });
   EXPECT_THAT(faults, testing::Each("rank 1: no more memory"));
   EXPECT_EQ(stopped, 3);
+}
+
+/// Its store ends with it, and the others learn why.
+TEST(Watch, TellsWhatRank0SaidBeforeItEnded) {
+  for (int i = 0; i < 3; ++i) {
+    const std::string address =
+        "127.0.0.1:" + std::to_string(port_of(listen_at(Address::parse("127.0.0.1:0"))));
+    const auto faults = on_ranks(3, [&](int rank) {
+      const std::unique_ptr<Store> store = tcp_store(address, "a", rank, patient);
+      Watch watch(
+          *store, rank, 3, patient, [] { return ""; }, [] {});
+      if (rank == 0) watch.fail("no more memory");
+      watch.require_alive();
+      wait_for_fault(watch);
+    });
+    EXPECT_THAT(faults, testing::Each("rank 0: no more memory"));
+  }
 }
 
 TEST(Watch, TellsWhatARankFindsWrongItself) {

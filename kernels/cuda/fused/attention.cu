@@ -19,7 +19,7 @@ struct AttentionKernel {
   static constexpr int query_entries = block_rows * tile_stride<E>(width);
   static constexpr size_t shared_bytes() {
     return static_cast<size_t>(query_entries + 2 * tile_entries) * sizeof(E) +
-           Products<E>::staging_bytes(block_rows, tile);
+           TileProducts<E>::staging_bytes(block_rows, tile);
   }
   using Logits = PerThread<Accumulator<tile / 8>>;
 
@@ -87,11 +87,11 @@ struct AttentionKernel {
         clear(logits[thread]);
         largest[thread] = rows[thread].largest;
       });
-      Products<E>::template times_transposed<width>(block, logits, queries, keys);
+      TileProducts<E>::template times_transposed<width>(block, logits, queries, keys);
       mask_logits(block, problem, batch, logits, first_row, first, state == some);
       largest_of(block, logits, largest);
       weigh(block, logits, rows, largest, sums);
-      Products<E>::template times<width>(block, sums, logits, values, staging);
+      TileProducts<E>::template times<width>(block, sums, logits, values, staging);
       meet(block);
     }
     finish(block, batch, index, first_row, rows, sums);
@@ -137,9 +137,9 @@ void launch_attention(const Stream& stream, const Attention& op, Outputs outputs
 void run(const Stream& stream, const Attention& op, Outputs outputs, Inputs inputs) {
   summarize_mask(stream, op, inputs[3], outputs[2]);
   if (op.element == Element::bf16)
-    op.width <= 64    ? launch_attention<Bf16, 64>(stream, op, outputs, inputs)
-    : op.width <= 128 ? launch_attention<Bf16, 128>(stream, op, outputs, inputs)
-                      : launch_attention<Bf16, 256>(stream, op, outputs, inputs);
+    op.width <= 64    ? launch_attention<Bfloat16, 64>(stream, op, outputs, inputs)
+    : op.width <= 128 ? launch_attention<Bfloat16, 128>(stream, op, outputs, inputs)
+                      : launch_attention<Bfloat16, 256>(stream, op, outputs, inputs);
   else
     op.width <= 64 ? launch_attention<float, 64>(stream, op, outputs, inputs)
                    : launch_attention<float, 128>(stream, op, outputs, inputs);

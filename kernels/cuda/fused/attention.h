@@ -152,7 +152,7 @@ SHARDPROOF_DEVICE void store_tile(Block& block, PerThread<Accumulator<tiles>>& s
   });
 }
 
-/// Products of queries first_row .. and keys first_key .. become logits: scaled and masked,
+/// TileProducts of queries first_row .. and keys first_key .. become logits: scaled and masked,
 /// -infinity beyond the last key.
 template <int tiles, class E>
 SHARDPROOF_DEVICE void mask_logits(Block& block, const AttentionProblem<E>& problem,

@@ -36,7 +36,7 @@ struct FourTiles {
         second(first + comes),
         staging(second + comes) {}
   static constexpr size_t bytes() {
-    return 2 * (stays + comes) * sizeof(E) + Products<E>::staging_bytes(block_rows, tile);
+    return 2 * (stays + comes) * sizeof(E) + TileProducts<E>::staging_bytes(block_rows, tile);
   }
 };
 
@@ -113,8 +113,8 @@ struct MassKernel {
         clear(g_p[thread]);
         largest[thread] = rows[thread].largest;
       });
-      Products<E>::template times_transposed<width>(block, logits, tiles.left, tiles.first);
-      Products<E>::template times_transposed<width>(block, g_p, tiles.right, tiles.second);
+      TileProducts<E>::template times_transposed<width>(block, logits, tiles.left, tiles.first);
+      TileProducts<E>::template times_transposed<width>(block, g_p, tiles.right, tiles.second);
       mask_logits(block, of, batch, logits, first_row, first, state == some);
       largest_of(block, logits, largest);
       add(block, rows, logits, g_p, largest);
@@ -255,11 +255,11 @@ struct QueryGradKernel {
         clear(logits[thread]);
         clear(g_p[thread]);
       });
-      Products<E>::template times_transposed<width>(block, logits, tiles.left, tiles.first);
-      Products<E>::template times_transposed<width>(block, g_p, tiles.right, tiles.second);
+      TileProducts<E>::template times_transposed<width>(block, logits, tiles.left, tiles.first);
+      TileProducts<E>::template times_transposed<width>(block, g_p, tiles.right, tiles.second);
       mask_logits(block, of, batch, logits, first_row, first, state == some);
       grads(block, logits, g_p, rows);
-      Products<E>::template times<width>(block, sums, logits, tiles.first, tiles.staging);
+      TileProducts<E>::template times<width>(block, sums, logits, tiles.first, tiles.staging);
       meet(block);
     }
     const Vectors<E> to(g_q, g_q_strides, batch, of.group, of.rows);
@@ -294,7 +294,7 @@ struct KeyGradKernel {
     });
   }
 
-  /// Products become probabilities, and their gradients those of the logits.
+  /// TileProducts become probabilities, and their gradients those of the logits.
   SHARDPROOF_DEVICE void grads(Block& block, const BatchIndex& batch, Block8& logits, Block8& g_p,
                                const float* rows, int first_key, int first_row, bool masked) const {
     const AttentionProblem<E>& of = problem.of;
@@ -356,13 +356,13 @@ struct KeyGradKernel {
         clear(logits[thread]);
         clear(g_p[thread]);
       });
-      Products<E>::template times_transposed<width>(block, logits, tiles.left, tiles.first);
-      Products<E>::template times_transposed<width>(block, g_p, tiles.right, tiles.second);
+      TileProducts<E>::template times_transposed<width>(block, logits, tiles.left, tiles.first);
+      TileProducts<E>::template times_transposed<width>(block, g_p, tiles.right, tiles.second);
       grads(block, batch, logits, g_p, rows, first_key, first, state == some);
-      Products<E>::template times<width>(block, sums_v, logits, tiles.second + part * columns,
-                                         tiles.staging);
-      Products<E>::template times<width>(block, sums_k, g_p, tiles.first + part * columns,
-                                         tiles.staging);
+      TileProducts<E>::template times<width>(block, sums_v, logits, tiles.second + part * columns,
+                                             tiles.staging);
+      TileProducts<E>::template times<width>(block, sums_k, g_p, tiles.first + part * columns,
+                                             tiles.staging);
       meet(block);
     }
     store_tile(block, sums_k, factors, Vectors<E>(g_k, g_k_strides, batch, 1, of.keys), first_key,
@@ -405,9 +405,9 @@ void launch_grad(const Stream& stream, const AttentionGrad& op, Outputs outputs,
 void run(const Stream& stream, const AttentionGrad& op, Outputs outputs, Inputs inputs) {
   summarize_mask(stream, op, inputs[4], outputs[3]);
   if (op.element == Element::bf16)
-    op.width <= 64    ? launch_grad<Bf16, 64>(stream, op, outputs, inputs)
-    : op.width <= 128 ? launch_grad<Bf16, 128>(stream, op, outputs, inputs)
-                      : launch_grad<Bf16, 256>(stream, op, outputs, inputs);
+    op.width <= 64    ? launch_grad<Bfloat16, 64>(stream, op, outputs, inputs)
+    : op.width <= 128 ? launch_grad<Bfloat16, 128>(stream, op, outputs, inputs)
+                      : launch_grad<Bfloat16, 256>(stream, op, outputs, inputs);
   else
     op.width <= 64 ? launch_grad<float, 64>(stream, op, outputs, inputs)
                    : launch_grad<float, 128>(stream, op, outputs, inputs);

@@ -8,12 +8,12 @@
 
 namespace shardproof::SHARDPROOF_MACHINE {
 
-struct Bf16 {
+struct Bfloat16 {
   uint16_t bits;
 };
 
 SHARDPROOF_HD inline float widen(float x) { return x; }
-SHARDPROOF_HD inline float widen(Bf16 x) { return bf16_to_f32(x.bits); }
+SHARDPROOF_HD inline float widen(Bfloat16 x) { return bf16_to_f32(x.bits); }
 
 /// To the nearest, ties to even.
 template <class E>
@@ -23,7 +23,7 @@ SHARDPROOF_HD inline float narrow<float>(float x) {
   return x;
 }
 template <>
-SHARDPROOF_HD inline Bf16 narrow<Bf16>(float x) {
+SHARDPROOF_HD inline Bfloat16 narrow<Bfloat16>(float x) {
   return {f32_to_bf16(x)};
 }
 

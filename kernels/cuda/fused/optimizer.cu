@@ -137,9 +137,9 @@ void run(const Stream& stream, const AdamW& op, Outputs outputs, Inputs inputs) 
 void run(const Stream& stream, const SumSquares& op, Outputs outputs, Inputs inputs) {
   const bool wide = aligned(op.count, op.element == Element::bf16 ? 8 : 4, {inputs[0]});
   if (op.element == Element::bf16 && wide)
-    launch_squares<Bf16, 8>(stream, op, outputs, inputs);
+    launch_squares<Bfloat16, 8>(stream, op, outputs, inputs);
   else if (op.element == Element::bf16)
-    launch_squares<Bf16, 1>(stream, op, outputs, inputs);
+    launch_squares<Bfloat16, 1>(stream, op, outputs, inputs);
   else if (wide)
     launch_squares<float, 4>(stream, op, outputs, inputs);
   else

@@ -93,7 +93,7 @@ void launch_rope_of(const Stream& stream, const Rope& op, Outputs outputs, Input
 
 void run(const Stream& stream, const Rope& op, Outputs outputs, Inputs inputs) {
   if (op.element == Element::bf16)
-    launch_rope_of<Bf16, 8>(stream, op, outputs, inputs);
+    launch_rope_of<Bfloat16, 8>(stream, op, outputs, inputs);
   else
     launch_rope_of<float, 4>(stream, op, outputs, inputs);
 }

@@ -78,9 +78,9 @@ void launch_rows(const Stream& stream, Element x, int64_t rows, int64_t length,
   const int n = x == Element::bf16 ? 8 : 4;
   const bool wide = aligned(length, n, arrays);
   if (x == Element::bf16 && wide)
-    launch_teams<Kernel, Bf16, 8>(stream, rows, length, arguments...);
+    launch_teams<Kernel, Bfloat16, 8>(stream, rows, length, arguments...);
   else if (x == Element::bf16)
-    launch_teams<Kernel, Bf16, 1>(stream, rows, length, arguments...);
+    launch_teams<Kernel, Bfloat16, 1>(stream, rows, length, arguments...);
   else if (wide)
     launch_teams<Kernel, float, 4>(stream, rows, length, arguments...);
   else

@@ -1,6 +1,6 @@
 #pragma once
-// Products of small matrices in shared memory: each warp of a block has 16 rows of the result in
-// its registers. bf16 goes through the tensor cores (mma.sync m16n8k16), f32 through plain
+// TileProducts of small matrices in shared memory: each warp of a block has 16 rows of the result
+// in its registers. bf16 goes through the tensor cores (mma.sync m16n8k16), f32 through plain
 // arithmetic; what a thread holds of the result is the same for both.
 #include "kernels/cuda/block.h"
 #include "kernels/cuda/fused/entries.h"
@@ -38,7 +38,7 @@ struct Pairs4 {
   uint32_t at[4];
 };
 
-SHARDPROOF_HD inline uint32_t pair(Bf16 first, Bf16 second) {
+SHARDPROOF_HD inline uint32_t pair(Bfloat16 first, Bfloat16 second) {
   return first.bits | static_cast<uint32_t>(second.bits) << 16;
 }
 
@@ -48,7 +48,7 @@ SHARDPROOF_DEVICE inline uint32_t narrow_pair(float first, float second) {
   asm("cvt.rn.bf16x2.f32 %0, %1, %2;" : "=r"(both) : "f"(second), "f"(first));
   return both;
 #else
-  return pair(narrow<Bf16>(first), narrow<Bf16>(second));
+  return pair(narrow<Bfloat16>(first), narrow<Bfloat16>(second));
 #endif
 }
 
@@ -98,7 +98,7 @@ SHARDPROOF_DEVICE void multiply([[maybe_unused]] Block& block, PerThread<Accumul
       : "r"(x[0]), "r"(x[1]), "r"(x[2]), "r"(x[3]), "r"(b[0].at[first]), "r"(b[0].at[first + 1]));
 #else
   const auto half = [](uint32_t both, int which) {
-    return widen(Bf16{static_cast<uint16_t>(both >> (16 * which))});
+    return widen(Bfloat16{static_cast<uint16_t>(both >> (16 * which))});
   };
   for (int warp = 0; warp < block.threads(); warp += warp_threads) {
     float left[16][16], right[8][16];  // the second transposed: right[column][row]
@@ -130,18 +130,18 @@ constexpr int tile_stride(int width) {
 }
 
 template <class E>
-struct Products;
+struct TileProducts;
 
 template <>
-struct Products<Bf16> {
+struct TileProducts<Bfloat16> {
   /// Shared memory for `times`: none.
   static constexpr size_t staging_bytes(int, int) { return 0; }
 
   /// sums[i, j] += sum over k < width of a[16 warp + i, k] b[j, k].
   template <int width, int tiles>
   static SHARDPROOF_DEVICE void times_transposed(Block& block, PerThread<Accumulator<tiles>>& sums,
-                                                 const Bf16* a, const Bf16* b) {
-    constexpr int stride = tile_stride<Bf16>(width);
+                                                 const Bfloat16* a, const Bfloat16* b) {
+    constexpr int stride = tile_stride<Bfloat16>(width);
     PerThread<Pairs4> left, right;
     SHARDPROOF_UNROLL()
     for (int k = 0; k < width; k += 16) {
@@ -164,8 +164,8 @@ struct Products<Bf16> {
   /// sums[i, j] += sum over k < 8 depth of x[i, k], rounded to bf16, times b[k, j].
   template <int width, int depth, int tiles>
   static SHARDPROOF_DEVICE void times(Block& block, PerThread<Accumulator<tiles>>& sums,
-                                      PerThread<Accumulator<depth>>& x, const Bf16* b, void*) {
-    constexpr int stride = tile_stride<Bf16>(width);
+                                      PerThread<Accumulator<depth>>& x, const Bfloat16* b, void*) {
+    constexpr int stride = tile_stride<Bfloat16>(width);
     PerThread<Pairs4> left, right;
     SHARDPROOF_UNROLL()
     for (int k = 0; k < depth; k += 2) {
@@ -190,7 +190,7 @@ struct Products<Bf16> {
 };
 
 template <>
-struct Products<float> {
+struct TileProducts<float> {
   static constexpr size_t staging_bytes(int rows, int columns) {
     return static_cast<size_t>(rows * tile_stride<float>(columns)) * sizeof(float);
   }
