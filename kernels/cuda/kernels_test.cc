@@ -5,6 +5,7 @@
 
 #include <cstdlib>
 
+#include "kernels/cpu/kernels.h"
 #include "kernels/cuda/laws/host_machine.h"
 
 namespace shardproof::laws {
@@ -43,6 +44,28 @@ INSTANTIATE_TEST_SUITE_P(Kernels, EachOp, testing::ValuesIn(all_kinds), [](const
 TEST(Kernels, SayWhatIsWrongInTheirData) {
   const KernelMachine machine = rehearsal_machine(true);
   for (uint64_t seed = 0; seed < 80; ++seed) ASSERT_EQ(unnoticed(machine, seed), "");
+}
+
+/// As long as chains get: where() of three expressions.
+TEST(Kernels, ComputeLongChains) {
+  Pointwise op;
+  op.inputs.assign(75, Element::f32);
+  for (size_t i = 0; i < 250; ++i)
+    op.steps.push_back({PointwiseFn::sub, true, {i % 75, i == 0 ? 1 : 74 + i}, 0, {}});
+  op.nest = {{40}, std::vector<std::vector<int64_t>>(76, {1})};
+  std::vector<std::vector<float>> data(75, std::vector<float>(40));
+  std::vector<const void*> inputs;
+  for (size_t k = 0; k < data.size(); ++k) {
+    for (size_t i = 0; i < 40; ++i) data[k][i] = static_cast<float>(k * i % 17) / 3;
+    inputs.push_back(data[k].data());
+  }
+  std::vector<float> expected(40), found(40);
+  cpu::run(op, expected.data(), inputs.data());
+  rehearsal::run(rehearsal::Stream{}, op, found.data(), inputs.data());
+  EXPECT_EQ(found, expected);
+  op.steps.insert(op.steps.end(), 10, op.steps.back());
+  EXPECT_THROW(rehearsal::run(rehearsal::Stream{}, op, found.data(), inputs.data()),
+               std::length_error);
 }
 
 TEST(Kernels, JoinRanksAsTheCpuDoes) {

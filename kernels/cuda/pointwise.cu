@@ -9,7 +9,7 @@
 namespace shardproof::SHARDPROOF_MACHINE {
 namespace {
 
-constexpr int most_read = 32, most_steps = 128;
+constexpr int most_read = 80, most_steps = 256;
 
 template <class R>
 union Register {
@@ -20,7 +20,7 @@ union Register {
 struct Step {
   PointwiseFn fn;
   bool real;
-  uint8_t arguments[3];
+  uint16_t arguments[3];
   double value;   ///< constant
   uint64_t hash;  ///< fold_tag
 };
@@ -200,7 +200,7 @@ ChainKernel<R> chain_kernel(const Pointwise& op) {
     Step& step = kernel.steps[s];
     step = {from.fn, from.real, {}, from.value, fnv1a(from.tag)};
     for (size_t i = 0; i < from.arguments.size(); ++i)
-      step.arguments[i] = static_cast<uint8_t>(from.arguments[i]);
+      step.arguments[i] = static_cast<uint16_t>(from.arguments[i]);
   }
   kernel.output = op.output;
   return kernel;
