@@ -7,11 +7,11 @@
 
 #include "impl/comm/threads.h"
 #include "impl/comm/virtual/virtual_ranks.h"
-#include "impl/device/rehearsal/rehearsal.h"
 #include "impl/exec/plan.h"
 #include "impl/steps/schedule.h"
 #include "kernels/number.h"
 #include "properties/close.h"
+#include "properties/fused/rehearsed.h"
 
 namespace shardproof::properties {
 namespace {
@@ -41,7 +41,7 @@ class Bound {
   }
 
   Numbers on_device(PlanOptions options) const {
-    options.device = rehearsal_device(1);
+    options.device = law_device();
     Plan made = plan(options);
     Numbers numbers;
     run_on_virtual_ranks(*options.device, 1,
@@ -58,7 +58,7 @@ class Bound {
   /// Fused as said, and equal to what is not; `unit` is what rounding may do to the largest entry.
   void expect(const std::vector<std::string>& names, double unit = 0x1p-18) const {
     PlanOptions on;
-    on.device = rehearsal_device(1);
+    on.device = law_device();
     EXPECT_EQ(fused(plan(on)), names);
     PlanOptions off = on;
     off.fuse = false;
@@ -146,7 +146,7 @@ TEST(FusedBinding, TheOptimizer) {
   const PlanOptions in_place{.in_place = {{0, 0}, {2, 1}, {3, 2}}};
   EXPECT_EQ(bound.on_device(in_place), bound.on_device({}));
   PlanOptions kept = in_place;
-  kept.device = rehearsal_device(1);
+  kept.device = law_device();
   const Plan plan = bound.plan(kept);
   for (const exec::Step& step : plan.steps()) EXPECT_TRUE(step.fused) << step.op;
 }
@@ -164,7 +164,7 @@ std::string attention_text(const std::string& element) {
 /// Whether the gradient uses what the attention before it has made.
 bool takes_forward(const Bound& bound) {
   PlanOptions options;
-  options.device = rehearsal_device(1);
+  options.device = law_device();
   const Plan plan = bound.plan(options);
   for (const exec::Step& step : plan.steps())
     if (step.op == "attention_grad") return std::get<AttentionGrad>(step.fused->op).after_forward;

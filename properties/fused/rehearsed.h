@@ -1,13 +1,16 @@
 #pragma once
-// A fused op, run by the rehearsal of its CUDA kernel, beside the function of the library that it
-// stands for, run by the oracle in double.
+// A fused op, run by a device, beside the function of the library that it stands for, run by the
+// oracle in double.
 #include <functional>
 #include <random>
 
-#include "kernels/fused.h"
+#include "impl/device/device.h"
 #include "oracle/oracle.h"
 
 namespace shardproof::properties {
+
+/// Where the laws run the ops. Each program of laws has its own: rehearsal_law.cc.
+std::shared_ptr<Device> law_device();
 
 /// A fn that calls a library function, at a point: its parameters are the op's inputs, in order,
 /// and its results the op's outputs.

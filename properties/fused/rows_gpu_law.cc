@@ -1,0 +1,2 @@
+// The laws of rows_law.cc, on a GPU.
+#include "properties/fused/rows_law.cc"
