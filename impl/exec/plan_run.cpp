@@ -255,6 +255,7 @@ void Plan::run_kept(Communicator& communicator) {
     state.graph->run(state.queue());
   else
     state.run(communicator, frame);
+  communicator.require_alive();
 }
 
 Tensor Plan::kept_input(size_t i) {
