@@ -1,0 +1,47 @@
+// The kernels that a GPU gets for the chains of a training step compile, for the GPUs that are
+// meant.
+#include <gtest/gtest.h>
+
+#include <iostream>
+#include <set>
+
+#include "impl/device/rehearsal/rehearsal.h"
+#include "impl/exec/plan.h"
+#include "impl/steps/schedule.h"
+#include "kernels/cuda/generate.h"
+#include "kernels/cuda/nvrtc.h"
+
+namespace shardproof {
+namespace {
+
+void collect(const std::vector<exec::Step>& steps, std::set<std::string>& sources) {
+  for (const exec::Step& step : steps) {
+    collect(step.body, sources);
+    if (!step.kernel) continue;
+    if (const auto* chain = std::get_if<Pointwise>(&step.kernel->op))
+      if (const Generated text = generate(*chain); text.items > 0) sources.insert(text.source);
+  }
+}
+
+TEST(GeneratedKernels, OfATrainingStepCompile) {
+  if (nvrtc_version().empty()) GTEST_SKIP() << "there is no NVRTC";
+  const Program program = Program::load(SHARDPROOF_SOURCE_DIR "/spec/models/llama_gpu.shard");
+  const DimSizes sizes{{"B", 2}, {"L", 16}, {"M", 32}, {"F", 48}, {"Q", 2},
+                       {"K", 2}, {"D", 32}, {"V", 64}, {"N", 2}};
+  std::set<std::string> sources;
+  const Plan plan(program, "step_fused", Mesh::parse("d=2,t=2"), sizes, 3,
+                  {.overlap = true, .device = rehearsal_device(1)});
+  collect(plan.steps(), sources);
+  EXPECT_GT(sources.size(), 20u);
+  size_t compiled = 0, bytes = 0;
+  for (const std::string& source : sources) {
+    if (++compiled > 24 && !std::getenv("SHARDPROOF_FULL")) break;
+    const std::string cubin = nvrtc_compile(source, "sm_90");
+    EXPECT_FALSE(cubin.empty());
+    bytes += cubin.size();
+  }
+  std::cout << "    " << sources.size() << " chains, " << bytes << " bytes of sm_90\n";
+}
+
+}  // namespace
+}  // namespace shardproof
