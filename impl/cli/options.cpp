@@ -218,6 +218,8 @@ void require_consistent(const Options& o) {
   if (o.save_every > 0 && o.save.empty()) throw CLI::RequiresError("--save-every", "--save DIR");
   if (o.max_restarts > 0 && o.transport != Transport::mpi)
     throw CLI::RequiresError("--max-restarts", "--transport mpi: threads die together");
+  if (o.transport != Transport::nccl && !(o.store.empty() && o.run.empty()))
+    throw CLI::RequiresError("--store and --run", "--transport nccl");
   if (o.device != "cpu" && o.transport == Transport::mpi)
     throw CLI::ValidationError("--device", "MPI's ranks have processors: use --transport nccl");
 }

@@ -7,8 +7,11 @@
 #include <cstdio>
 #include <filesystem>
 #include <fstream>
+#include <map>
 #include <regex>
 #include <sstream>
+
+#include "impl/cli/gpus.h"
 
 namespace shardproof::cli {
 namespace {
@@ -74,6 +77,58 @@ TEST(ShardTrain, TrainsAndTells) {
   EXPECT_THAT(run.text, HasSubstr("sample: "));
   EXPECT_EQ(losses(at + "/log").size(), 6u);
   EXPECT_THAT(read(at + "/loss.svg"), HasSubstr("</svg>"));
+}
+
+/// The kernels of GPUs, queues, state in place and virtual ranks, with a checkpoint on the way.
+TEST(ShardTrain, TrainsOnADeviceAsOnThisProcessor) {
+  const std::string at = folder("device");
+  const std::string flags = "--mesh d=2,t=2 --steps 6 --precision f64 --eval-every 3 --log " + at;
+  const Result here = train(flags + "/cpu");
+  EXPECT_EQ(here.code, 0) << here.text;
+  const Result there =
+      train(flags + "/device --device rehearsal --overlap --save " + at + "/saved --save-every 3");
+  EXPECT_EQ(there.code, 0) << there.text;
+  const std::vector<std::string> one = losses(at + "/cpu"), two = losses(at + "/device");
+  ASSERT_EQ(one.size(), 6u);
+  ASSERT_EQ(two.size(), 6u);
+  for (size_t i = 0; i < one.size(); ++i)
+    EXPECT_NEAR(std::stod(one[i]), std::stod(two[i]), 1e-9) << i;
+  const Result again =
+      train("--mesh d=4 --steps 8 --precision f64 --resume --save " + at + "/saved");
+  EXPECT_EQ(again.code, 0) << again.text;
+  EXPECT_THAT(again.text, HasSubstr("resumed from "));
+}
+
+TEST(ShardTrain, SaysWhichDeviceIsNotThere) {
+  const auto says = [](const std::string& flags, const std::string& what) {
+    const Result run = train("--steps 1 " + flags);
+    EXPECT_EQ(run.code, 2) << flags;
+    EXPECT_THAT(run.text, HasSubstr(what));
+  };
+  says("--device cuda:999", "--device cuda: ");
+  says("--device gpu", "--device gpu: there are cpu, cuda, cuda:N and rehearsal");
+  says("--device rehearsal --transport mpi", "use --transport nccl");
+  says("--store /tmp/x", "--transport nccl");
+}
+
+TEST(ShardTrain, FindsItsPlaceAmongTheRanksOfALauncher) {
+  const auto seat = [](const std::map<std::string, std::string>& set) {
+    return seat_of([&](const char* name) {
+      const auto found = set.find(name);
+      return found == set.end() ? nullptr : found->second.c_str();
+    });
+  };
+  EXPECT_FALSE(seat({}));
+  EXPECT_FALSE(seat({{"RANK", "one"}, {"WORLD_SIZE", "4"}}));
+  const auto torchrun = seat({{"RANK", "5"}, {"WORLD_SIZE", "16"}, {"LOCAL_RANK", "1"}});
+  ASSERT_TRUE(torchrun);
+  EXPECT_EQ(torchrun->rank, 5);
+  EXPECT_EQ(torchrun->world, 16);
+  EXPECT_EQ(torchrun->local, 1);
+  const auto slurm = seat({{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "3"}});
+  ASSERT_TRUE(slurm);
+  EXPECT_EQ(slurm->world, 8);
+  EXPECT_TRUE(seat({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}}));
 }
 
 TEST(ShardTrain, GoesOnFromACheckpointWithTheSameBits) {
