@@ -17,7 +17,8 @@ struct Drawn {
       *rc::gen::oneOf(rc::gen::inRange<int64_t>(1, 20), rc::gen::inRange<int64_t>(20, 140),
                       rc::gen::element<int64_t>(64, 128));
   int64_t width =
-      *rc::gen::oneOf(rc::gen::inRange<int64_t>(1, 40), rc::gen::element<int64_t>(32, 64, 96, 128));
+      *rc::gen::oneOf(rc::gen::inRange<int64_t>(1, 40),
+                      rc::gen::element<int64_t>(32, 64, 128, bf16 ? 200 : 96, bf16 ? 256 : 128));
   std::string mask_dims = *rc::gen::element<std::string>("S T", "B S T", "T", "B T", "T S", "K S T",
                                                          "B T G", "S", "B K S T G");
   /// What is allowed: all, what is not later, the same segment, anything, next to nothing.
