@@ -176,12 +176,13 @@ std::string place_of(const Unit& unit, const ir::Place& place, const std::string
 
 }  // namespace
 
-Scope Compiler::enter(const Unit& unit, const Placement& placement) const {
+Scope Compiler::enter(const Unit& unit, const Placement& placement,
+                      const std::vector<Key>& keys) const {
   const ir::Function& function = unit.plan();
   if (function.trusted)
     throw PlanError(function.name + " is trusted and has no body: it cannot be run");
   return {unit, placement.in(*unit.program), std::vector<Value>(function.values.size()),
-          Uses(function).take()};
+          Uses(function).take(), keys_of(unit, keys, known_.size() - 1)};
 }
 
 void Compiler::run_block(Scope& scope, const ir::Block& block) {
@@ -193,11 +194,41 @@ void Compiler::run_block(Scope& scope, const ir::Block& block) {
       while (end < instrs.size() && instrs[end].library_call == call) ++end;
       const ir::LibraryCall& library = scope.unit.plan().library_calls.at(*call);
       place_ = place_of(scope.unit, instrs[i].place, library.function);
-      fused = fuses_ && fuse(*this, scope, library);
+      fused = take_known(scope, library.results) || (fuses_ && fuse(*this, scope, library));
+      if (fused) remember(scope, library.results);
     }
     for (; i < end; ++i)
       if (!fused) run_instr(scope, instrs[i]);
   }
+}
+
+void Compiler::run_body(Scope& scope, const ir::Block& block) {
+  known_.emplace_back();
+  run_block(scope, block);
+  known_.pop_back();
+}
+
+/// Whether all of these were computed before, in another function or in this one.
+bool Compiler::take_known(Scope& scope, const std::vector<ir::ValueId>& ids) const {
+  std::vector<const Value*> values;
+  for (ir::ValueId id : ids) {
+    const Value* found = nullptr;
+    for (const auto& level : known_)
+      if (const auto entry = id == ir::no_value ? level.end() : level.find(scope.keys.at(id));
+          entry != level.end())
+        found = &entry->second;
+    if (!found && id != ir::no_value) return false;
+    values.push_back(found);
+  }
+  for (size_t i = 0; i < ids.size(); ++i)
+    if (values[i]) scope.values.at(ids[i]) = as_argument(*values[i], scope.unit.type(ids[i]));
+  return true;
+}
+
+void Compiler::remember(const Scope& scope, const std::vector<ir::ValueId>& ids) {
+  for (ir::ValueId id : ids)
+    if (id != ir::no_value && scope.values.at(id).known())
+      known_.back().insert_or_assign(scope.keys.at(id), scope.values[id]);
 }
 
 void Compiler::run_instr(Scope& scope, const ir::Instr& instr) {
@@ -206,13 +237,15 @@ void Compiler::run_instr(Scope& scope, const ir::Instr& instr) {
   if (++ops_ > most_ops)
     throw PlanError(place_ + ": more than " + std::to_string(most_ops) +
                     " ops when all calls are written out");
+  if (take_known(scope, instr.results)) return;
   const Site site(*this, scope, instr);
   std::visit([&](const auto& op) { compile(op, site); }, instr.op);
+  remember(scope, instr.results);
 }
 
 std::vector<Value> Compiler::call(const Unit& unit, const Placement& placement,
-                                  std::vector<Value> arguments) {
-  Scope scope = enter(unit, placement);
+                                  std::vector<Value> arguments, const std::vector<Key>& keys) {
+  Scope scope = enter(unit, placement, keys);
   const ir::Function& function = unit.plan();
   std::vector<ir::ValueId> params = function.params;
   params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
@@ -239,8 +272,10 @@ Ref Compiler::ref(Scope& scope, ir::ValueId id) {
   if (!value.known()) throw std::logic_error("a value is used before it is made");
   const Type& type = scope.unit.type(id);
   const std::vector<int64_t> extents = scope.placement.extents(type);
-  if (value.expression->kind != Expression::Kind::leaf)
+  if (value.expression->kind != Expression::Kind::leaf) {
     value = leaf(compute(value.expression, element(type.dtype), labels_of(type), extents), type);
+    remember(scope, {id});
+  }
   const Ref& ref = value.expression->ref;
   if (ref.extents != extents)
     throw PlanError(place_ + ": " + scope.unit.plan().values.at(id).name + " does not fit " +
@@ -256,6 +291,27 @@ Value Compiler::leaf(const Ref& ref, const Type& type) const {
 Value Compiler::as_argument(const Value& value, const Type& type) const {
   if (value.expression->kind != Expression::Kind::leaf) return value;
   return leaf(value.expression->ref, type);
+}
+
+void Compiler::move_up(size_t first) {
+  const auto meet = [](const std::vector<BufferId>& a, const std::vector<BufferId>& b) {
+    return std::any_of(a.begin(), a.end(),
+                       [&](BufferId id) { return std::binary_search(b.begin(), b.end(), id); });
+  };
+  for (size_t i = first; i < steps_.size(); ++i) {
+    const Access own = access_of(steps_[i]);
+    size_t to = i;
+    while (to > 0) {
+      const Access before = access_of(steps_[to - 1]);
+      if (meet(own.reads, before.writes) || meet(own.writes, before.reads) ||
+          meet(own.writes, before.writes))
+        break;
+      --to;
+    }
+    const auto begin = steps_.begin();
+    std::rotate(begin + static_cast<std::ptrdiff_t>(to), begin + static_cast<std::ptrdiff_t>(i),
+                begin + static_cast<std::ptrdiff_t>(i + 1));
+  }
 }
 
 // --- loops ---

@@ -3,6 +3,7 @@
 #include <memory>
 
 #include "impl/exec/expression.h"
+#include "impl/exec/keys.h"
 #include "impl/exec/labels.h"
 #include "impl/tensor/placement.h"
 #include "impl/tensor/tensor.h"
@@ -38,6 +39,7 @@ struct Scope {
   Placement placement;
   std::vector<Value> values;
   std::vector<int> uses;  ///< more than one: it is computed at once
+  std::vector<Key> keys;  ///< of the values
 };
 
 /// Where a step gets a whole number: known now, the index of a loop, or an entry in memory.
@@ -96,12 +98,14 @@ class Compiler {
   const std::string& place() const { return place_; }
 
   // --- functions ---
-  Scope enter(const Unit& unit, const Placement& placement) const;
+  Scope enter(const Unit& unit, const Placement& placement, const std::vector<Key>& keys) const;
   void run_block(Scope& scope, const ir::Block& block);
+  /// A loop's body: what is computed in it is known in it.
+  void run_body(Scope& scope, const ir::Block& block);
   void run_instr(Scope& scope, const ir::Instr& instr);
   /// The function's results for these arguments.
   std::vector<Value> call(const Unit& unit, const Placement& placement,
-                          std::vector<Value> arguments);
+                          std::vector<Value> arguments, const std::vector<Key>& keys);
   /// `value` of the scope in memory, of its type's local extents.
   Ref ref(Scope& scope, ir::ValueId value);
   Value leaf(const Ref& ref, const Type& type) const;
@@ -119,6 +123,10 @@ class Compiler {
     attended_.clear();
     return std::exchange(steps_, {});
   }
+  size_t step_count() const { return steps_.size(); }
+  /// The steps from `first` on go as far up as what they read allows: it need not be kept until
+  /// then.
+  void move_up(size_t first);
   /// The loop whose index the scalar at `ref` is.
   std::optional<size_t> loop_of(const Ref& ref) const;
   void is_index(const Ref& ref, size_t loop) { index_buffers_[ref.buffer] = loop; }
@@ -132,6 +140,9 @@ class Compiler {
   size_t loops() const { return loop_times_.size(); }
 
  private:
+  bool take_known(Scope& scope, const std::vector<ir::ValueId>& ids) const;
+  void remember(const Scope& scope, const std::vector<ir::ValueId>& ids);
+
   FindBackward find_backward_;
   Precision precision_;
   const Device& device_;
@@ -141,6 +152,9 @@ class Compiler {
   std::vector<std::vector<int>> groups_;
   std::vector<int64_t> loop_times_;
   std::map<BufferId, size_t> index_buffers_;
+  /// What was computed, to be taken where it is asked for again: outside of loops, then in each of
+  /// those that are open.
+  std::vector<std::map<Key, Value>> known_{1};
   std::string place_;
   size_t ops_ = 0;
   bool fuses_ = true;

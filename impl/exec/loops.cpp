@@ -53,7 +53,7 @@ void compile(const ir::Scan& op, const Site& site) {
   index.extents = index.strides = {};
   index.terms.push_back({loop.id, 1});
   scope.values.at(body.params.at(0)) = compiler.leaf(index, scope.unit.type(body.params[0]));
-  compiler.run_block(scope, body);
+  compiler.run_body(scope, body);
   compiler.set_place(place);
   for (size_t i = 0; i < body.emit.size(); ++i) {
     if (!site.wanted(carries.size() + i)) continue;

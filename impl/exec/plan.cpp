@@ -145,14 +145,17 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   std::vector<ir::ValueId> params = function.params;
   params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
   std::vector<exec::Value> arguments;
+  std::vector<exec::Key> keys;
   for (ir::ValueId id : params) {
+    keys.push_back(exec::outside_key("parameter", keys.size()));
     const Slot slot = slot_of(compiler, placement, function.values.at(id).name, unit.type(id));
     const exec::Ref ref = compiler.external(slot.element, slot.extents);
     state->inputs.push_back(slot);
     state->input_buffers.push_back(ref.buffer);
     arguments.push_back(compiler.leaf(ref, slot.type));
   }
-  const std::vector<exec::Value> results = compiler.call(unit, placement, std::move(arguments));
+  const std::vector<exec::Value> results =
+      compiler.call(unit, placement, std::move(arguments), keys);
   compiler.set_place("result of " + function.name);
   std::set<exec::BufferId> given;
   for (size_t i = 0; i < results.size(); ++i) {

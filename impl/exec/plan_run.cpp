@@ -248,12 +248,14 @@ void Plan::run_kept(Communicator& communicator) {
         (input ? state.kept_inputs[*input] : state.kept_outputs[i]).data();
   }
   // The first run makes the libraries ready, the second is recorded.
-  if (state.kept_runs++ == 1 && communicator.can_record())
+  const bool recordable = state.groups.empty() || communicator.can_record();
+  if (state.kept_runs++ == 1 && recordable && !state.measured)
     state.graph = state.device->record(state.queue(), [&] { state.run(communicator, frame); });
-  if (state.graph)
+  if (state.graph && !state.measured)
     state.graph->run(state.queue());
   else
     state.run(communicator, frame);
+  communicator.require_alive();
 }
 
 Tensor Plan::kept_input(size_t i) {

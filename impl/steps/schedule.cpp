@@ -128,7 +128,7 @@ void find_lifetimes(const std::vector<Step>& steps, std::vector<Piece>& pieces) 
 }
 
 size_t place_buffers(std::vector<Piece>& pieces, bool reuse) {
-  constexpr size_t alignment = 64;
+  constexpr size_t alignment = 256;  // as libraries of GPUs like it
   auto padded = [](size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   std::vector<size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), 0);

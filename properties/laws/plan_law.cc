@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "impl/device/rehearsal/rehearsal.h"
+#include "impl/steps/schedule.h"
 #include "properties/generators/plan_run.h"
 #include "properties/generators/shard_files.h"
 
@@ -121,6 +122,25 @@ TEST(Plans, OfTheModelsRunAsProved) {
   EXPECT_LT(tally.blunt, 20);
   EXPECT_GE(tally.values, 40);
   EXPECT_GE(tally.steps, 10);
+}
+
+int64_t count(const std::vector<exec::Step>& steps, const std::string& op) {
+  int64_t number = 0;
+  for (const exec::Step& step : steps)
+    number += step.is_loop ? step.times * count(step.body, op) : step.op == op;
+  return number;
+}
+
+// The backward has what it needs of the forward; the loss takes it from there.
+TEST(Plans, ComputeTheForwardOfAStepOnce) {
+  const Program program = Program::load(root + "/spec/models/llama_train.shard");
+  const DimSizes sizes{{"B", 2}, {"L", 4}, {"M", 8},  {"F", 8}, {"Q", 2},
+                       {"K", 2}, {"D", 4}, {"V", 16}, {"N", 3}, {"A", 1}};
+  const Plan step(program, "train_step_sharded", Mesh(), sizes, 0);
+  EXPECT_EQ(count(step.steps(), "index"), 1);
+  // Of a layer 8 products forward and 2 for each of them backward, and two for the probabilities
+  // again; 3 of the head.
+  EXPECT_EQ(count(step.steps(), "einsum"), 3 * (8 + 16 + 2) + 3);
 }
 
 TEST(Plans, OfTheGoldenFilesRunAsProved) {

@@ -46,6 +46,7 @@ class NcclCommunicator : public Communicator {
   void use(Queue& queue) override { queue_ = &queue; }
   void check_calls(bool on) override { checked_ = on; }
   bool checks_calls() const override { return checked_; }
+  bool can_record() const override { return true; }
   void require_alive() override { watch_.require_alive(); }
   void abort(const std::string& reason) noexcept override { watch_.fail(reason); }
 

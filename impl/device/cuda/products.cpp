@@ -2,6 +2,9 @@
 
 #include <cublasLt.h>
 
+#include <algorithm>
+#include <array>
+
 #include "impl/device/cuda/queue.h"
 
 namespace shardproof {
@@ -52,6 +55,9 @@ Layout layout_of(const ColumnMajor::Operand& operand, Element element, int64_t c
   return layout;
 }
 
+/// Bytes that pointers may be multiples of, the best first: cuBLASLt's algorithms ask for them.
+constexpr std::array<size_t, 3> alignments{256, 16, 2};
+
 /// What is found once for a product.
 struct Prepared {
   Matmul op;
@@ -60,8 +66,47 @@ struct Prepared {
   Descriptor descriptor{nullptr, cublasLtMatmulDescDestroy};
   Layout x{nullptr, cublasLtMatrixLayoutDestroy}, y{nullptr, cublasLtMatrixLayoutDestroy},
       out{nullptr, cublasLtMatrixLayoutDestroy};
-  cublasLtMatmulAlgo_t algorithm{};
+  std::array<cublasLtMatmulAlgo_t, alignments.size()> algorithms{};
+  /// Bytes that every matrix of the batch is a multiple of, if the first is.
+  size_t batch_alignment = alignments[0];
+
+  const cublasLtMatmulAlgo_t& algorithm(const void* out, const void* left,
+                                        const void* right) const {
+    const auto bits = reinterpret_cast<uintptr_t>(out) | reinterpret_cast<uintptr_t>(left) |
+                      reinterpret_cast<uintptr_t>(right) | batch_alignment;
+    size_t i = 0;
+    while (bits % alignments[i] != 0) ++i;
+    return algorithms[i];
+  }
 };
+
+cublasLtMatmulAlgo_t algorithm_of(cublasLtHandle_t handle, size_t workspace,
+                                  const Prepared& product, size_t alignment) {
+  cublasLtMatmulPreference_t wish = nullptr;
+  check_blas(cublasLtMatmulPreferenceCreate(&wish), "a product's preference");
+  const Preference preference(wish, cublasLtMatmulPreferenceDestroy);
+  size_t least = size_of(product.op.elements[0]);  // an entry is a multiple of its own size
+  for (const Element element : product.op.elements) least = std::min(least, size_of(element));
+  alignment = std::max(alignment, least);
+  set(cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+      static_cast<uint64_t>(workspace));
+  for (const auto attribute :
+       {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
+        CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
+    set(cublasLtMatmulPreferenceSetAttribute, preference, attribute,
+        static_cast<uint32_t>(alignment));
+  cublasLtMatmulHeuristicResult_t found{};
+  int number = 0;
+  const Matmul& op = product.op;
+  const std::string what = "cuBLASLt has no algorithm for a product of " + std::to_string(op.m) +
+                           " by " + std::to_string(op.k) + " by " + std::to_string(op.n);
+  check_blas(cublasLtMatmulAlgoGetHeuristic(handle, product.descriptor.get(), product.x.get(),
+                                            product.y.get(), product.out.get(), product.out.get(),
+                                            preference.get(), 1, &found, &number),
+             what);
+  if (number == 0) throw DeviceError(what);
+  return found.algo;
+}
 
 std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, const Matmul& op) {
   auto product = std::make_shared<Prepared>();
@@ -79,6 +124,9 @@ std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, co
       product->others.strides[k].erase(product->others.strides[k].begin() + loop);
     }
   }
+  for (size_t k = 0; k < 3; ++k)
+    product->batch_alignment |=
+        static_cast<size_t>(count > 1 ? strides[k] : 0) * size_of(op.elements[k]);
   const bool f64 = op.elements[0] == Element::f64;
   cublasLtMatmulDesc_t made = nullptr;
   check_blas(cublasLtMatmulDescCreate(&made, f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
@@ -95,20 +143,8 @@ std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, co
   product->y = layout_of(form.y, op.elements[y], count, strides[y]);
   product->out = layout_of(form.out, op.elements[0], count, strides[0]);
 
-  cublasLtMatmulPreference_t wish = nullptr;
-  check_blas(cublasLtMatmulPreferenceCreate(&wish), "a product's preference");
-  const Preference preference(wish, cublasLtMatmulPreferenceDestroy);
-  set(cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
-      static_cast<uint64_t>(workspace));
-  cublasLtMatmulHeuristicResult_t found{};
-  int number = 0;
-  check_blas(cublasLtMatmulAlgoGetHeuristic(
-                 handle, product->descriptor.get(), product->x.get(), product->y.get(),
-                 product->out.get(), product->out.get(), preference.get(), 1, &found, &number),
-             "cuBLASLt has no algorithm for a product of " + std::to_string(op.m) + " by " +
-                 std::to_string(op.k) + " by " + std::to_string(op.n));
-  if (number == 0) throw DeviceError("cuBLASLt has no algorithm for a product");
-  product->algorithm = found.algo;
+  for (size_t i = 0; i < alignments.size(); ++i)
+    product->algorithms[i] = algorithm_of(handle, workspace, *product, alignments[i]);
   return product;
 }
 
@@ -129,14 +165,14 @@ void multiply(cublasLtHandle_t handle, const Prepared& product, StreamQueue& que
       const void* left = at(a, op.elements[1], offset(1));
       const void* right = at(b, op.elements[2], offset(2));
       void* to = const_cast<std::byte*>(at(out, op.elements[0], offset(0)));
-      check_blas(
-          cublasLtMatmul(handle, product.descriptor.get(),
-                         f64 ? static_cast<const void*>(&one_f64) : &one,
-                         product.form.flipped ? left : right, product.x.get(),
-                         product.form.flipped ? right : left, product.y.get(),
-                         f64 ? static_cast<const void*>(&zero_f64) : &zero, to, product.out.get(),
-                         to, product.out.get(), &product.algorithm, scratch, bytes, stream.handle),
-          "a product");
+      check_blas(cublasLtMatmul(handle, product.descriptor.get(),
+                                f64 ? static_cast<const void*>(&one_f64) : &one,
+                                product.form.flipped ? left : right, product.x.get(),
+                                product.form.flipped ? right : left, product.y.get(),
+                                f64 ? static_cast<const void*>(&zero_f64) : &zero, to,
+                                product.out.get(), to, product.out.get(),
+                                &product.algorithm(to, left, right), scratch, bytes, stream.handle),
+                 "a product");
     }
   });
 }
