@@ -290,7 +290,7 @@ void compile(const ir::Ppermute& op, const Site& site) {
   const Ref send = site.compiler.packed(site.ref(0), site.ref(0).element);
   const Ref to = site.compiler.create(send.element, send.extents);
   const Whole by = site.whole(1);
-  if (!by.known && !by.loop && !site.compiler.device().is_host())
+  if (!by.known && !by.index && !site.compiler.device().is_host())
     throw PlanError(site.compiler.place() + ": on " + site.compiler.device().name() +
                     " a ppermute goes a way that is known or the index of a loop, not data");
   std::vector<const Ref*> reads{&send};

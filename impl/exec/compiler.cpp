@@ -10,7 +10,11 @@ namespace shardproof::exec {
 
 int64_t Whole::get(const Frame& frame) const {
   if (known) return *known;
-  if (loop) return frame.loops[*loop];
+  if (index) {
+    int64_t value = index->offset;
+    for (const Ref::Term& term : index->terms) value += term.stride * frame.loops[term.loop];
+    return value;
+  }
   return static_cast<int64_t>(number_at(ref.element, frame.at(ref), 0));
 }
 
@@ -336,9 +340,15 @@ void Compiler::close_loop(const Loop& loop, std::vector<Step> before,
   steps_.push_back(std::move(step));
 }
 
-std::optional<size_t> Compiler::loop_of(const Ref& ref) const {
-  const auto found = index_buffers_.find(ref.buffer);
-  return found == index_buffers_.end() ? std::nullopt : std::optional(found->second);
+std::optional<Compiler::Affine> Compiler::affine(const Ref& ref) const {
+  if (!counting_.contains(ref.buffer)) return std::nullopt;
+  return Affine{ref.offset, ref.terms};
+}
+
+int64_t Compiler::most(const Affine& number) const {
+  int64_t most = number.offset;
+  for (const Ref::Term& term : number.terms) most += term.stride * (loop_times_.at(term.loop) - 1);
+  return most;
 }
 
 }  // namespace shardproof::exec

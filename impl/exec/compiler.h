@@ -1,6 +1,7 @@
 #pragma once
 // From a checked plan to steps on one rank. Each op's own file adds its steps through a Site.
 #include <memory>
+#include <set>
 
 #include "impl/exec/expression.h"
 #include "impl/exec/keys.h"
@@ -42,14 +43,6 @@ struct Scope {
   std::vector<Key> keys;  ///< of the values
 };
 
-/// Where a step gets a whole number: known now, the index of a loop, or an entry in memory.
-struct Whole {
-  std::optional<int64_t> known;
-  Ref ref;
-  std::optional<size_t> loop = {};
-  int64_t get(const Frame& frame) const;
-};
-
 class Compiler {
  public:
   Compiler(FindBackward find_backward, Precision precision, const Device& device)
@@ -73,6 +66,7 @@ class Compiler {
   /// Whether the device has the op, and plans are to use it.
   bool fuses(const FusedOp& op) const { return fuses_ && device_.prepare_fused(op); }
   void set_fuses(bool on) { fuses_ = on; }
+  void set_unroll(size_t iterations) { unroll_ = iterations; }
   /// Makes the scratch that the op needs, and returns it.
   std::vector<Ref> fused(const std::string& name, const FusedOp& op, std::vector<Ref> outputs,
                          std::vector<Ref> inputs);
@@ -127,10 +121,18 @@ class Compiler {
   /// The steps from `first` on go as far up as what they read allows: it need not be kept until
   /// then.
   void move_up(size_t first);
-  /// The loop whose index the scalar at `ref` is.
-  std::optional<size_t> loop_of(const Ref& ref) const;
-  void is_index(const Ref& ref, size_t loop) { index_buffers_[ref.buffer] = loop; }
-  int64_t loop_times(size_t loop) const { return loop_times_.at(loop); }
+  /// A whole number that the indices of loops make: offset + sum of stride * index.
+  struct Affine {
+    int64_t offset = 0;
+    std::vector<Ref::Term> terms;
+  };
+  /// The number at `ref`, where it is an index.
+  std::optional<Affine> affine(const Ref& ref) const;
+  /// The largest that it is.
+  int64_t most(const Affine& number) const;
+  /// Entry i of this buffer is i.
+  void counts(const Ref& ref) { counting_.insert(ref.buffer); }
+  size_t unroll() const { return unroll_; }
 
   const Device& device() const { return device_; }
   const FindBackward& find_backward() const { return find_backward_; }
@@ -151,14 +153,23 @@ class Compiler {
   std::vector<Step> steps_;
   std::vector<std::vector<int>> groups_;
   std::vector<int64_t> loop_times_;
-  std::map<BufferId, size_t> index_buffers_;
+  std::set<BufferId> counting_;
   /// What was computed, to be taken where it is asked for again: outside of loops, then in each of
   /// those that are open.
   std::vector<std::map<Key, Value>> known_{1};
   std::string place_;
   size_t ops_ = 0;
   bool fuses_ = true;
+  size_t unroll_ = 1;
   std::vector<Attended> attended_;
+};
+
+/// Where a step gets a whole number: known now, made of indices of loops, or an entry in memory.
+struct Whole {
+  std::optional<int64_t> known;
+  Ref ref;
+  std::optional<Compiler::Affine> index = {};
+  int64_t get(const Frame& frame) const;
 };
 
 /// One instruction of a function that is being compiled.

@@ -140,6 +140,7 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   for (size_t i = 0; i < exec::queue_count; ++i) state->queues.push_back(state->device->queue());
   exec::Compiler compiler(find_backward, options.precision, *state->device);
   compiler.set_fuses(options.fuse);
+  compiler.set_unroll(std::max<size_t>(options.unroll, 1));
   const Placement placement(*unit.program, mesh, dims, rank);
   const ir::Function& function = unit.plan();
   std::vector<ir::ValueId> params = function.params;

@@ -15,8 +15,11 @@ struct Step;
 
 struct PlanOptions {
   Precision precision = Precision::as_written;
-  bool reuse_memory = true;     ///< values that are not live at the same time share memory
-  bool overlap = false;         ///< collectives go on while the rank computes; the same numbers
+  bool reuse_memory = true;  ///< values that are not live at the same time share memory
+  bool overlap = false;      ///< collectives go on while the rank computes; the same numbers
+  /// So many iterations of a scan are one of its loop, where they divide: with overlap collectives
+  /// of the next begin in this one.
+  size_t unroll = 1;
   bool accept_unknown = false;  ///< also a plan that is not decided; never one that is refused
   bool check_finite = false;    ///< a run refuses inputs with NaN or infinity; reads them all
   /// Leaves (input, output) of state: a step of run_kept() leaves the result where the parameter

@@ -13,7 +13,7 @@ Whole Site::whole(size_t i) const {
   const ExpressionPtr& value = expression(i);
   if (value->kind == Expression::Kind::constant) return {static_cast<int64_t>(value->value), {}};
   const Ref at = ref(i);
-  return {std::nullopt, at, compiler.loop_of(at)};
+  return {std::nullopt, at, compiler.affine(at)};
 }
 
 void Site::define(const Ref& made, size_t i) const {

@@ -20,9 +20,10 @@ Ref part(const Site& site, const Ref& x, size_t dim, const Whole& at, int64_t co
     view.offset += checked_first(site, *at.known, count, extent) * stride;
     return view;
   }
-  if (const auto loop = site.compiler.loop_of(at.ref);
-      loop && site.compiler.loop_times(*loop) - 1 + count <= extent) {
-    view.terms.push_back({*loop, stride});
+  if (at.index && site.compiler.most(*at.index) + count <= extent) {
+    view.offset += at.index->offset * stride;
+    for (const Ref::Term& term : at.index->terms)
+      view.terms.push_back({term.loop, term.stride * stride});
     return view;
   }
   const Ref to = site.compiler.create(x.element, view.extents);

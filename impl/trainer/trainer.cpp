@@ -66,6 +66,7 @@ Plan& Trainer::State::plan(const Name& name) {
   PlanOptions how;
   how.precision = options.precision;
   how.overlap = options.overlap;
+  how.unroll = options.overlap && uses_device() ? 2 : 1;
   how.device = options.device;
   if (uses_device() && name == name_of(roles.step))
     for (const StateGroup& group : roles.state)

@@ -63,11 +63,13 @@ std::string first_difference(const Program& program, const PlanReport& report, i
     const auto apart =
         properties::run_on_ranks(one, {.precision = Precision::f64, .reuse_memory = false});
     if (got != apart) return properties::text(one) + ": other bits where memory is not shared";
-    if (got != properties::run_on_ranks(one, {.precision = Precision::f64, .overlap = true}))
+    if (got !=
+        properties::run_on_ranks(one, {.precision = Precision::f64, .overlap = true, .unroll = 2}))
       return properties::text(one) + ": other bits with overlap";
     const auto on_device = [&](Precision precision) {
       return properties::run_on_ranks(
-          one, {.precision = precision, .overlap = true, .device = rehearsal_device(seed)});
+          one,
+          {.precision = precision, .overlap = true, .unroll = 2, .device = rehearsal_device(seed)});
     };
     found = properties::difference(on_device(Precision::f64), *wanted, bounds.f64);
     if (!found.empty()) return properties::text(one) + " rehearsed, " + found;
