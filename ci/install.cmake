@@ -1,5 +1,5 @@
 # What `cmake --install` copies: the core as find_package(shardproof) finds it, with the checker and without the prover.
-# shardproof::shardproof is everything that runs on threads; the component mpi adds shardproof::mpi where MPI was found.
+# shardproof::shardproof is everything that runs on threads; the component mpi adds shardproof::mpi where MPI was found, cuda shardproof::cuda where CUDA and NCCL were.
 include(GNUInstallDirs)
 include(CMakePackageConfigHelpers)
 set(shardproof_config ${CMAKE_INSTALL_LIBDIR}/cmake/shardproof)
@@ -25,15 +25,23 @@ endfunction()
 # Not among them: impl/exec/unchecked.h, and how plans are compiled.
 shardproof_install(shardproof
   "spec_types;spec_diag;spec_algebra;spec_ir;spec_syntax;spec_resolve;spec_rules;spec_denote;spec_lower;spec_cost;spec_grad;spec_check;kernels_cpu;impl_device;impl_comm;impl_comm_store;impl_comm_staged;impl_steps;impl_tensor;impl;impl_exec;impl_checkpoint;impl_interchange;impl_data;impl_trainer"
-  "spec/types/type.h;spec/diag/diagnostic.h;spec/ir/arith.h;spec/ir/ops.h;spec/ir/program.h;spec/syntax/ast.h;spec/resolve/resolve.h;spec/check/check.h;spec/check/derived.h;kernels/element.h;kernels/nest.h;kernels/ops.h;kernels/fused.h;impl/device/buffer.h;impl/device/device.h;impl/tensor/mesh.h;impl/tensor/placement.h;impl/tensor/tensor.h;impl/comm/communicator.h;impl/comm/threads.h;impl/program.h;impl/exec/plan.h;impl/checkpoint/file_error.h;impl/checkpoint/checkpoint.h;impl/interchange/mapping.h;impl/interchange/interchange.h;impl/data/batches.h;impl/data/tokens.h;impl/data/loader.h;impl/data/corpus.h;impl/data/tokenizer.h;impl/trainer/roles.h;impl/trainer/trainer.h;impl/trainer/learning_rate.h;impl/trainer/sample.h"
+  "spec/types/type.h;spec/diag/diagnostic.h;spec/ir/arith.h;spec/ir/ops.h;spec/ir/program.h;spec/syntax/ast.h;spec/resolve/resolve.h;spec/check/check.h;spec/check/derived.h;kernels/element.h;kernels/machine.h;kernels/nest.h;kernels/ops.h;kernels/fused.h;impl/device/buffer.h;impl/device/device.h;impl/tensor/mesh.h;impl/tensor/placement.h;impl/tensor/tensor.h;impl/comm/communicator.h;impl/comm/threads.h;impl/program.h;impl/exec/plan.h;impl/checkpoint/file_error.h;impl/checkpoint/checkpoint.h;impl/interchange/mapping.h;impl/interchange/interchange.h;impl/data/batches.h;impl/data/tokens.h;impl/data/loader.h;impl/data/corpus.h;impl/data/tokenizer.h;impl/trainer/roles.h;impl/trainer/trainer.h;impl/trainer/learning_rate.h;impl/trainer/sample.h"
   impl_interchange)
 if(TARGET impl_comm_mpi)
   shardproof_install(mpi impl_comm_mpi "impl/comm/mpi/mpi_communicator.h;impl/comm/mpi/mpi_store.h;impl/comm/store/store.h" install_shardproof)
+endif()
+if(TARGET impl_comm_nccl)
+  shardproof_install(cuda "kernels_cuda;kernels_generate;impl_device_cuda;impl_comm_virtual;impl_comm_nccl"
+    "impl/device/cuda/cuda_device.h;impl/comm/virtual/virtual_ranks.h;impl/comm/nccl/nccl_communicator.h;impl/comm/store/store.h"
+    install_shardproof impl_comm_virtual)
 endif()
 # All that is installed, for ci/build.
 add_custom_target(installed DEPENDS impl_trainer impl_interchange)
 if(TARGET impl_comm_mpi)
   add_dependencies(installed impl_comm_mpi)
+endif()
+if(TARGET impl_comm_nccl)
+  add_dependencies(installed impl_comm_nccl impl_comm_virtual)
 endif()
 
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/shardproof-config-version.cmake COMPATIBILITY SameMinorVersion)

@@ -1,5 +1,6 @@
-// A program given as text is checked, compiled for each rank of a mesh, and trained, on 4 threads
-// or, built with WITH_MPI, on 4 processes. README.md goes through it.
+// A program given as text is checked, compiled for each rank of a mesh, and trained, on 4 threads,
+// built with WITH_MPI on 4 processes, with WITH_CUDA on 4 ranks of one GPU. README.md goes through
+// it.
 #include <cmath>
 #include <cstdio>
 
@@ -7,6 +8,9 @@
 #include "impl/trainer/trainer.h"
 #ifdef WITH_MPI
 #include "impl/comm/mpi/mpi_communicator.h"
+#elif defined(WITH_CUDA)
+#include "impl/comm/virtual/virtual_ranks.h"
+#include "impl/device/cuda/cuda_device.h"
 #else
 #include "impl/comm/threads.h"
 #endif
@@ -61,10 +65,11 @@ class Waves : public Batches {
   }
 };
 
-void train(Communicator& communicator) {
+void train_on(std::shared_ptr<Device> device, Communicator& communicator) {
   const Program program = Program::from_text(text);
-  Trainer trainer(program, Mesh::parse("d=2,t=2"), {{"B", 8}, {"M", 6}, {"F", 12}}, communicator,
-                  {.seed = 1});  // throws what check-sharding prints where it is not proved
+  Trainer trainer(
+      program, Mesh::parse("d=2,t=2"), {{"B", 8}, {"M", 6}, {"F", 12}}, communicator,
+      {.seed = 1, .device = device});  // throws what check-sharding prints where it is not proved
   if (communicator.rank() == 0)
     trainer.on_step([](const StepReport& report) {
       if (report.step % 10 == 0)
@@ -76,12 +81,19 @@ void train(Communicator& communicator) {
   while (trainer.steps() < rate.steps) trainer.step(waves, rate.at(trainer.steps() + 1));
 }
 
+void train(Communicator& communicator) { train_on(nullptr, communicator); }
+
 #ifdef WITH_MPI
 int main(int argc, char** argv) { return run_on_mpi(argc, argv, train, /*deterministic=*/true); }
 #else
 int main() {
   try {
+#ifdef WITH_CUDA
+    const std::shared_ptr<Device> gpu = cuda_device();
+    run_on_virtual_ranks(*gpu, 4, [&](Communicator& communicator) { train_on(gpu, communicator); });
+#else
     run_on_threads(4, train);
+#endif
   } catch (const std::exception& error) {
     std::fprintf(stderr, "%s\n", error.what());
     return 1;
