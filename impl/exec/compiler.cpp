@@ -206,12 +206,6 @@ void Compiler::run_block(Scope& scope, const ir::Block& block) {
   }
 }
 
-void Compiler::run_body(Scope& scope, const ir::Block& block) {
-  known_.emplace_back();
-  run_block(scope, block);
-  known_.pop_back();
-}
-
 /// Whether all of these were computed before, in another function or in this one.
 bool Compiler::take_known(Scope& scope, const std::vector<ir::ValueId>& ids) const {
   std::vector<const Value*> values;

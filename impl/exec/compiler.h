@@ -94,8 +94,9 @@ class Compiler {
   // --- functions ---
   Scope enter(const Unit& unit, const Placement& placement, const std::vector<Key>& keys) const;
   void run_block(Scope& scope, const ir::Block& block);
-  /// A loop's body: what is computed in it is known in it.
-  void run_body(Scope& scope, const ir::Block& block);
+  /// What is computed from here on is known until leave_iteration(), and not behind it.
+  void enter_iteration() { known_.emplace_back(); }
+  void leave_iteration() { known_.pop_back(); }
   void run_instr(Scope& scope, const ir::Instr& instr);
   /// The function's results for these arguments.
   std::vector<Value> call(const Unit& unit, const Placement& placement,

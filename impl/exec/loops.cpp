@@ -81,7 +81,8 @@ class Scanned {
     for (size_t i = 0; i < next_.size(); ++i)
       scope_.values.at(body_.params[i + 1]) = compiler_.leaf(next_[i], carried(i));
     const std::string place = compiler_.place();
-    compiler_.run_body(scope_, body_);
+    compiler_.enter_iteration();
+    compiler_.run_block(scope_, body_);
     compiler_.set_place(place);
     for (size_t i = 0; i < body_.emit.size(); ++i) {
       if (!site_.wanted(carries_.size() + i)) continue;
@@ -94,6 +95,7 @@ class Scanned {
     }
     next_.clear();
     for (ir::ValueId id : body_.next) next_.push_back(compiler_.ref(scope_, id));
+    compiler_.leave_iteration();
   }
 
   const Site& site_;

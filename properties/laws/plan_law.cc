@@ -145,6 +145,48 @@ TEST(Plans, ComputeTheForwardOfAStepOnce) {
   EXPECT_EQ(count(step.steps(), "einsum"), 3 * (8 + 16 + 2) + 3);
 }
 
+// Bodies that are the same text of other arguments, in one loop after the other and in one another.
+TEST(Plans, OfLoopsThatAreAlikeRunAsProved) {
+  const Program program = Program::from_text(R"(
+dim N M
+mesh d
+fn f(x y: f32[M]) -> (f32[M], f32[M], f32[M]) {
+    a = scan n in N, s: f32[M] = x { next s * s + 1 }
+    b = scan n in N, s: f32[M] = y { next s * s + 1 }
+    c = scan n in N, s: f32[M] = x {
+        t = scan k in N, u: f32[M] = s { next u * u + 1 }
+        v = scan k in N, u: f32[M] = t - y { next u * u + 1 }
+        next t - 0.5 * v
+    }
+    return a, b, c
+}
+plan f_d implements f(x y: f32[M/d]) -> (f32[M/d], f32[M/d], f32[M/d]) {
+    a = scan n in N, s: f32[M/d] = x { next s * s + 1 }
+    b = scan n in N, s: f32[M/d] = y { next s * s + 1 }
+    c = scan n in N, s: f32[M/d] = x {
+        t = scan k in N, u: f32[M/d] = s { next u * u + 1 }
+        v = scan k in N, u: f32[M/d] = t - y { next u * u + 1 }
+        next t - 0.5 * v
+    }
+    return a, b, c
+}
+)");
+  const PlanReport& report = program.plan("f_d");
+  EXPECT_EQ(report.verdict, Verdict::proved) << program.report();
+  PlanCase one{{&program.checked().program(), &program.checked().types(), &program.sources(),
+                report.function},
+               any_backwards(program),
+               {{{"d", 2}}, {{"M", 4}, {"N", 2}}},
+               {},
+               {}};
+  const auto wanted = properties::draw_inputs(one, 3, true);
+  ASSERT_TRUE(wanted);
+  for (const size_t unroll : {1u, 2u}) {
+    const auto got = properties::run_on_ranks(one, {.precision = Precision::f64, .unroll = unroll});
+    EXPECT_EQ(properties::difference(got, *wanted, properties::Bounds(3, 1e-9)), "");
+  }
+}
+
 TEST(Plans, OfTheGoldenFilesRunAsProved) {
   Tally tally;
   for (const std::string& path : files("/spec/tests")) run_file(path, tally);
