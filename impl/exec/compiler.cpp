@@ -301,7 +301,9 @@ void Compiler::move_up(size_t first) {
     size_t to = i;
     while (to > 0) {
       const Access before = access_of(steps_[to - 1]);
-      if (meet(own.reads, before.writes) || meet(own.writes, before.reads) ||
+      // Collectives keep their order: what lies between them is not the same on every rank.
+      if ((communicates(steps_[i]) && communicates(steps_[to - 1])) ||
+          meet(own.reads, before.writes) || meet(own.writes, before.reads) ||
           meet(own.writes, before.writes))
         break;
       --to;

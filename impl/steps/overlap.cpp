@@ -23,10 +23,6 @@ bool conflict(const Access& a, const Access& b) {
   return meet(a.writes, b.reads) || meet(a.reads, b.writes) || meet(a.writes, b.writes);
 }
 
-bool communicates(const Step& step) {
-  return is_collective(step) || std::any_of(step.body.begin(), step.body.end(), communicates);
-}
-
 /// Worth waiting for: a collective does not take it along when it is moved.
 bool is_heavy(const Step& step) {
   return step.is_loop || is_collective(step) || step.op == "einsum";

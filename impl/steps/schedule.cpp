@@ -33,6 +33,10 @@ void add(const Step& step, Access& access) {
 
 }  // namespace
 
+bool communicates(const Step& step) {
+  return is_collective(step) || std::any_of(step.body.begin(), step.body.end(), communicates);
+}
+
 Access access_of(const Step& step) {
   Access access;
   add(step, access);

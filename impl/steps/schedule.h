@@ -81,6 +81,8 @@ struct Step {
 };
 
 bool is_collective(const Step& step);
+/// It is one, or has one in its body.
+bool communicates(const Step& step);
 
 /// What a step touches, with all that is in a loop; sorted, each once.
 struct Access {

@@ -160,6 +160,13 @@ CudaProperties cuda_properties(int ordinal) {
   return properties;
 }
 
+size_t cuda_free_bytes(int ordinal) {
+  size_t free = 0, all = 0;
+  check_cuda(cudaSetDevice(ordinal), "GPU " + std::to_string(ordinal));
+  check_cuda(cudaMemGetInfo(&free, &all), "the memory of GPU " + std::to_string(ordinal));
+  return free;
+}
+
 std::shared_ptr<Device> cuda_device(int ordinal) { return std::make_shared<CudaDevice>(ordinal); }
 
 }  // namespace shardproof

@@ -45,6 +45,8 @@ void print(const json& row) {
               row.at("config").get<std::string>().c_str(), row.at("sequence").get<long long>(),
               row.at("tokens_per_s").get<double>(), row.at("tflops").get<double>(),
               100 * row.at("share_of_matmul").get<double>());
+  std::printf("  %.2f GB, %.2f as planned", 1e-9 * row.at("measured_bytes").get<double>(),
+              1e-9 * row.at("plan_bytes").get<double>());
   if (row.contains("times_peer"))
     std::printf("  %.2f times PyTorch", row["times_peer"].get<double>());
   std::printf("\n");
@@ -73,7 +75,9 @@ json run(const Options& options) {
       const StepCase one{config, length};
       json row;
       try {
-        row = step(program, one, device, matmul, options.profile);
+        const size_t before = options.rehearse ? 0 : cuda_free_bytes();
+        row = step(program, one, device, matmul, options.profile,
+                   [&] { return options.rehearse ? size_t{0} : before - cuda_free_bytes(); });
         if (const json other = peer(options, one); other.is_object()) {
           row["peer"] = other;
           row["times_peer"] =

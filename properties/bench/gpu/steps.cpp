@@ -95,7 +95,8 @@ void draw_data(const StepRoles& roles, Plan& step, int64_t vocabulary) {
 }
 
 json measured(const Program& program, const StepCase& one, const std::shared_ptr<Device>& device,
-              double matmul_tflops, bool profile, Communicator& communicator) {
+              double matmul_tflops, bool profile, const std::function<size_t()>& used,
+              Communicator& communicator) {
   const StepRoles roles = roles_of(program);
   const DimSizes sizes = sizes_of(program, one);
   PlanOptions options;
@@ -132,6 +133,7 @@ json measured(const Program& program, const StepCase& one, const std::shared_ptr
                  {"share_of_matmul", tflops / matmul_tflops},
                  {"share_of_989", tflops / 989},
                  {"plan_bytes", plan.bytes()},
+                 {"measured_bytes", used()},
                  {"losses", losses}};
   if (profile) {
     plan.measure(true);
@@ -145,10 +147,10 @@ json measured(const Program& program, const StepCase& one, const std::shared_ptr
 }  // namespace
 
 json step(const Program& program, const StepCase& one, const std::shared_ptr<Device>& device,
-          double matmul_tflops, bool profile) {
+          double matmul_tflops, bool profile, const std::function<size_t()>& used) {
   json result;
   run_on_virtual_ranks(*device, 1, [&](Communicator& communicator) {
-    result = measured(program, one, device, matmul_tflops, profile, communicator);
+    result = measured(program, one, device, matmul_tflops, profile, used, communicator);
   });
   return result;
 }

@@ -14,9 +14,11 @@ struct StepCase {
 
 /// {"tokens_per_s", "tflops", "share_of_matmul", "bytes", ..}: forward, backward and AdamW, weights
 /// drawn by the model's init, tokens at random. FLOPs: those of the plan's products, and of
-/// attention the half that a causal mask leaves. `profile`: the time of each op, of a run that
-/// waits for every one.
+/// attention the half that a causal mask leaves. `used`: the bytes of the device that the plan and
+/// what it keeps have taken, asked while they are there. `profile`: the time of each op, of a run
+/// that waits for every one.
 nlohmann::json step(const Program& program, const StepCase& one,
-                    const std::shared_ptr<Device>& device, double matmul_tflops, bool profile);
+                    const std::shared_ptr<Device>& device, double matmul_tflops, bool profile,
+                    const std::function<size_t()>& used);
 
 }  // namespace shardproof::bench
