@@ -102,6 +102,10 @@ struct MaskStrides {
   int64_t batch[3] = {}, query = 0, group = 0, key = 0;
 };
 
+/// What is known of a mask before it is computed: nothing, or that the key's position is at most
+/// the query's where it allows, and only there.
+enum class MaskKind : uint8_t { any, causal };
+
 /// `group` queries at each of `queries` positions see `keys` keys; one mask for all of them, whose
 /// strides may be 0. `element`: of q, k, v and o, f32 or bf16.
 struct AttentionShape {
@@ -110,6 +114,7 @@ struct AttentionShape {
   Element element = Element::f32;
   HeadStrides q, k, v;
   MaskStrides mask;
+  MaskKind mask_kind = MaskKind::any;
   Scalar scale;
 
   constexpr int64_t batches() const { return batch[0] * batch[1] * batch[2]; }
@@ -129,7 +134,8 @@ struct AttentionShape {
   size_t state_bytes() const {
     return static_cast<size_t>(mask_batches() * row_tiles() * key_tiles());
   }
-  /// f32[batches, rows, 2]: of each row its largest logit m, and the sum of exp(logit - m).
+  /// f32[batches, rows, 2]: of each row a number m, and the sum of exp(logit - m). m is about the
+  /// largest logit, or the logarithm of the whole sum.
   size_t mass_bytes() const { return static_cast<size_t>(batches() * rows()) * 2 * sizeof(float); }
 };
 

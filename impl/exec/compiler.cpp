@@ -67,7 +67,7 @@ void Compiler::kernel(const std::string& name, KernelOp op, const Ref& out,
 std::vector<Ref> Compiler::fused(const std::string& name, const FusedOp& op,
                                  std::vector<Ref> outputs, std::vector<Ref> inputs) {
   std::vector<Ref> scratch;
-  for (size_t bytes : scratch_bytes(op))
+  for (size_t bytes : device_.fused_scratch(op))
     scratch.push_back(create(Element::u8, {static_cast<int64_t>(bytes)}));
   outputs.insert(outputs.end(), scratch.begin(), scratch.end());
   std::vector<BufferId> reads, writes;

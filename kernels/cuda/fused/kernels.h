@@ -28,6 +28,11 @@ void run(const Stream& stream, const SumSquares& op, Outputs outputs, Inputs inp
 void run(const Stream& stream, const Attention& op, Outputs outputs, Inputs inputs);
 void run(const Stream& stream, const AttentionGrad& op, Outputs outputs, Inputs inputs);
 
+/// log_masses.cu: f32[batches, rows, 2] of AttentionShape::mass_bytes as f32[batches, group,
+/// queries], m + log(sum), and the other way round, with sums of 1.
+void to_logs(const Stream& stream, const AttentionShape& shape, const float* masses, float* logs);
+void from_logs(const Stream& stream, const AttentionShape& shape, const float* logs, float* masses);
+
 inline void run(const Stream& stream, const FusedOp& op, Outputs outputs, Inputs inputs) {
   std::visit([&](const auto& each) { run(stream, each, outputs, inputs); }, op);
 }

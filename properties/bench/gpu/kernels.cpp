@@ -210,15 +210,16 @@ void attention(Table& table, int64_t positions) {
   const std::string name = " at " + std::to_string(positions);
 
   Attention forward{shape, query};
-  void *o = arrays.raw(static_cast<size_t>(queries) * 2), *masses = arrays.raw(shape.mass_bytes());
-  std::vector<void*> outputs{o, masses};
-  for (size_t bytes : scratch_bytes(FusedOp(forward))) outputs.push_back(arrays.raw(bytes));
+  void* o = arrays.raw(static_cast<size_t>(queries) * 2);
+  std::vector<void*> outputs{o};
+  for (size_t bytes : device.fused_scratch(forward)) outputs.push_back(arrays.raw(bytes));
   table.attention("attention" + name, arrays, device.prepare_fused(forward), outputs,
                   {q, k, v, mask}, flops);
+  void* masses = outputs[1];
   AttentionGrad backward{shape, true, query, query, query, key, key};
   outputs = {arrays.raw(static_cast<size_t>(queries) * 2),
              arrays.raw(static_cast<size_t>(keys) * 2), arrays.raw(static_cast<size_t>(keys) * 2)};
-  for (size_t bytes : scratch_bytes(FusedOp(backward))) outputs.push_back(arrays.raw(bytes));
+  for (size_t bytes : device.fused_scratch(backward)) outputs.push_back(arrays.raw(bytes));
   table.attention("attention_grad" + name, arrays, device.prepare_fused(backward), outputs,
                   {g, q, k, v, mask, o, masses}, 2.5 * flops);
 }
