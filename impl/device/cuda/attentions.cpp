@@ -25,6 +25,8 @@ struct Attentions::Handle {
 };
 
 struct Attentions::Compiled {
+  Compiled(std::shared_ptr<Handle> of, const TensorGraph& graph)
+      : handle(std::move(of)), plan(graph, {.handle = handle->handle}) {}
   std::shared_ptr<Handle> handle;  ///< outlives the plan
   cudnn::Plan plan;
 };
@@ -65,8 +67,7 @@ std::shared_ptr<const Attentions::Compiled> Attentions::compiled(const Attention
   const auto [entry, is_new] = compiled_.try_emplace(key_of(call.graph()));
   if (!is_new) return entry->second;
   try {
-    entry->second = std::make_shared<const Compiled>(
-        Compiled{handle_, cudnn::Plan(call.graph(), {.handle = handle_->handle})});
+    entry->second = std::make_shared<const Compiled>(handle_, call.graph());
   } catch (const DeviceError& error) {
     refused_ = error.what();
   }
