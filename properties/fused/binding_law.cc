@@ -4,6 +4,7 @@
 
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "impl/comm/threads.h"
 #include "impl/comm/virtual/virtual_ranks.h"
@@ -185,6 +186,67 @@ TEST(FusedBinding, TheSameQueriesWithAnotherScale) {
   const Bound bound(text);
   bound.expect({"attention", "attention_grad"});
   EXPECT_FALSE(takes_forward(bound));
+}
+
+/// A plan whose attention is under `mask`.
+std::string masked_text(const std::string& mask) {
+  return "plan p(g q: bf16[B S K G D], k v: bf16[B T K D], seen: bool[S T], i: i32[])\n"
+         " -> (o a: bf16[B S K G D], b c: bf16[B T K D]) {\n m = " +
+         mask +
+         "\n o = attention(\"B S K G D, B T K D, B T K D; S T G D\", q, k, v, m, 0.3)\n"
+         " a, b, c = attention_grad(\"B S K G D, B S K G D, B T K D, B T K D; S T G D\",\n"
+         "  g, q, k, v, m, 0.3)\n return o, a, b, c }\n";
+}
+
+std::set<MaskKind> mask_kinds(const Bound& bound) {
+  PlanOptions options;
+  options.device = law_device();
+  std::set<MaskKind> kinds;
+  const Plan plan = bound.plan(options);
+  for (const exec::Step& step : plan.steps()) {
+    if (!step.fused) continue;
+    if (const auto* forward = std::get_if<Attention>(&step.fused->op))
+      kinds.insert(forward->mask_kind);
+    if (const auto* grad = std::get_if<AttentionGrad>(&step.fused->op))
+      kinds.insert(grad->mask_kind);
+  }
+  return kinds;
+}
+
+TEST(FusedBinding, AMaskIsKnownToBeCausal) {
+  const char* const causal[] = {
+      "iota(\"S T; T\") <= iota(\"S T; S\")",
+      "iota(\"S T; S\") >= iota(\"S T; T\")",
+      "iota(\"T S; T\") <= iota(\"T S; S\")",
+      "iota(\"B S T; T\") <= iota(\"B S T; S\")",
+      "expand(\"T -> S T\", iota(\"T\")) <= expand(\"S -> S T\", iota(\"S\"))",
+      "expand(\"S T -> S B T\", iota(\"S T; T\") <= iota(\"S T; S\"))"};
+  for (const char* mask : causal) {
+    SCOPED_TRACE(mask);
+    const Bound bound(masked_text(mask));
+    EXPECT_EQ(mask_kinds(bound), std::set{MaskKind::causal});
+    bound.expect({"attention", "attention_grad"}, 0x1p-6);
+  }
+}
+
+TEST(FusedBinding, WhatIsAlmostACausalMask) {
+  const char* const others[] = {
+      "iota(\"S T; T\") < iota(\"S T; S\")",
+      "iota(\"S T; T\") >= iota(\"S T; S\")",
+      "iota(\"S T; S\") <= iota(\"S T; T\")",
+      "iota(\"S T; T\") <= iota(\"S T; T\")",
+      "iota(\"S T; T\") <= iota(\"S T; S\") + 1",
+      "iota(\"S T; T\") != iota(\"S T; S\")",
+      "iota(\"S T; T\") <= expand(\" -> S T\", i)",
+      "iota(\"B S T; T\") <= iota(\"B S T; B\")",
+      "seen",
+      "seen and iota(\"S T; T\") <= iota(\"S T; S\")",
+      "roll(\"S [T] -> S [T]\", iota(\"S T; T\"), by=1) <= iota(\"S T; S\")"};
+  for (const char* mask : others) {
+    SCOPED_TRACE(mask);
+    const Bound bound(masked_text(mask));
+    EXPECT_EQ(mask_kinds(bound), std::set{MaskKind::any});
+  }
 }
 
 }  // namespace
