@@ -52,8 +52,9 @@ std::vector<int64_t> key_of(const TensorGraph& graph) {
 
 }  // namespace
 
-Attentions::Attentions(int ordinal, bool library) {
-  if (!library) {
+Attentions::Attentions(int ordinal, AttentionOf whose)
+    : ordered_(whose != AttentionOf::library_unordered) {
+  if (whose == AttentionOf::own) {
     missing_ = "no library was asked for";
     return;
   }
@@ -75,7 +76,7 @@ std::shared_ptr<const Attentions::Compiled> Attentions::compiled(const Attention
 }
 
 Launch Attentions::prepare(const FusedOp& op, const Launch& own) {
-  const std::optional<AttentionCall> found = AttentionCall::of(op);
+  const std::optional<AttentionCall> found = AttentionCall::of(op, ordered_);
   if (!found) return {};
   const std::shared_ptr<const Compiled> made = compiled(*found);
   if (!made) return {};
@@ -98,7 +99,7 @@ Launch Attentions::prepare(const FusedOp& op, const Launch& own) {
 }
 
 std::optional<size_t> Attentions::scratch(const FusedOp& op) {
-  const std::optional<AttentionCall> call = AttentionCall::of(op);
+  const std::optional<AttentionCall> call = AttentionCall::of(op, ordered_);
   const std::shared_ptr<const Compiled> made = call ? compiled(*call) : nullptr;
   if (!made) return std::nullopt;
   return call->scratch(made->plan.workspace());
@@ -108,8 +109,8 @@ std::string Attentions::notes() const {
   const std::lock_guard lock(mutex_);
   if (!handle_) return "attention: own kernels (" + missing_ + ")";
   const std::string refused = refused_.empty() ? "" : "; cuDNN refused one: " + refused_;
-  return "attention: " + cudnn::described() + " for bf16 under a causal mask, else own kernels" +
-         refused;
+  return "attention: " + cudnn::described() + (ordered_ ? "" : " in any order") +
+         " for bf16 under a causal mask, else own kernels" + refused;
 }
 
 #else
@@ -117,7 +118,7 @@ std::string Attentions::notes() const {
 struct Attentions::Handle {};
 struct Attentions::Compiled {};
 
-Attentions::Attentions(int, bool) : missing_("built without cuDNN") {}
+Attentions::Attentions(int, AttentionOf) : ordered_(true), missing_("built without cuDNN") {}
 std::shared_ptr<const Attentions::Compiled> Attentions::compiled(const AttentionCall&) {
   return nullptr;
 }

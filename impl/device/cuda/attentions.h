@@ -3,7 +3,7 @@
 #include <map>
 #include <mutex>
 
-#include "impl/device/device.h"
+#include "impl/device/cuda/cuda_device.h"
 #include "impl/device/graph/attention_call.h"
 
 namespace shardproof {
@@ -11,8 +11,7 @@ namespace shardproof {
 /// The graphs of one GPU that cuDNN has compiled for it; the same graph is compiled once.
 class Attentions {
  public:
-  /// `library` false: none is asked for.
-  Attentions(int ordinal, bool library);
+  Attentions(int ordinal, AttentionOf whose);
   ~Attentions();
   /// Empty where cuDNN does not have the op. `own` is launched where an array is not aligned.
   Launch prepare(const FusedOp& op, const Launch& own);
@@ -26,6 +25,7 @@ class Attentions {
   struct Compiled;
   std::shared_ptr<const Compiled> compiled(const AttentionCall& call);
 
+  const bool ordered_;
   std::shared_ptr<Handle> handle_;
   std::string missing_;  ///< why there is no handle
   mutable std::mutex mutex_;

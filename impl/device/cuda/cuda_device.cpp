@@ -38,7 +38,7 @@ class CudaDevice : public Device {
         properties_(cuda_properties(ordinal)),
         name_("cuda:" + std::to_string(ordinal) + " " + properties_.name),
         chains_("sm_" + std::to_string(properties_.major) + std::to_string(properties_.minor)),
-        attentions_(std::make_unique<Attentions>(ordinal, attention == AttentionOf::library)) {
+        attentions_(std::make_unique<Attentions>(ordinal, attention)) {
     activate();
     products_ = std::make_unique<Products>(workspace_bytes);
   }

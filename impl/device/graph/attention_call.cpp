@@ -19,12 +19,12 @@ bool is_aligned(const void* array) { return reinterpret_cast<uintptr_t>(array) %
 
 }  // namespace
 
-std::optional<AttentionCall> AttentionCall::of(const FusedOp& op) {
+std::optional<AttentionCall> AttentionCall::of(const FusedOp& op, bool ordered) {
   if (const auto* forward = std::get_if<Attention>(&op))
     if (auto graph = attention_graph(*forward))
       return AttentionCall(std::move(*graph), *forward, false);
   if (const auto* gradient = std::get_if<AttentionGrad>(&op))
-    if (auto graph = attention_graph(*gradient))
+    if (auto graph = attention_graph(*gradient, ordered))
       return AttentionCall(std::move(*graph), *gradient, true);
   return std::nullopt;
 }

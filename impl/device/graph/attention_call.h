@@ -10,8 +10,8 @@ namespace shardproof {
 /// those that kernels/fused.h names.
 class AttentionCall {
  public:
-  /// None where a library does not have the op.
-  static std::optional<AttentionCall> of(const FusedOp& op);
+  /// None where a library does not have the op. `ordered`: as attention_graph has it.
+  static std::optional<AttentionCall> of(const FusedOp& op, bool ordered = true);
 
   const TensorGraph& graph() const { return own_.graph; }
   const AttentionShape& shape() const { return shape_; }

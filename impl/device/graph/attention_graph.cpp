@@ -184,7 +184,7 @@ std::optional<AttentionGraph> attention_graph(const Attention& op) {
 }
 
 // With p the weights and d the sum of g o along the width: the logits' gradient is p (g v' - d).
-std::optional<AttentionGraph> attention_graph(const AttentionGrad& op) {
+std::optional<AttentionGraph> attention_graph(const AttentionGrad& op, bool ordered) {
   const Layout layout(op);
   if (!layout.fits() || !op.after_forward) return std::nullopt;
   for (const HeadStrides* each : {&op.g, &op.q, &op.o, &op.g_q})
@@ -200,7 +200,7 @@ std::optional<AttentionGraph> attention_graph(const AttentionGrad& op) {
   const size_t g_k = builder.array(op.g_k, false), g_v = builder.array(op.g_v, false);
   const size_t log_masses = builder.array(rows), along = builder.array(rows);
   const Four vectors{rows[0], rows[1], rows[2], op.width};
-  const size_t sums = builder.array(vectors);
+  const size_t sums = ordered ? g_q : builder.array(vectors);
 
   const size_t both = builder.apply(GraphFn::multiply, {g, o}, vectors);
   const size_t d = builder.apply(GraphFn::sum, {both}, rows);
@@ -213,10 +213,11 @@ std::optional<AttentionGraph> attention_graph(const AttentionGrad& op) {
   const size_t g_x = builder.scaled(builder.apply(GraphFn::multiply, {centred, p}, logits));
   sum_over_queries(builder, op, g_x, q, g_k);
   builder.apply_to(sums, GraphFn::product, {g_x, builder.apply_turned(k, Element::f32)});
-  builder.apply_to(g_q, GraphFn::identity, {sums});
+  if (!ordered) builder.apply_to(g_q, GraphFn::identity, {sums});
   AttentionGraph made{builder.take(), {g, q, k, v, o}, {g_q, g_k, g_v}, log_masses};
-  made.scratch = {{along, log_mass_bytes(op), false},
-                  {sums, log_mass_bytes(op) * static_cast<size_t>(op.width), true}};
+  made.scratch.push_back({along, log_mass_bytes(op), false});
+  if (!ordered)
+    made.scratch.push_back({sums, log_mass_bytes(op) * static_cast<size_t>(op.width), true});
   return made;
 }
 

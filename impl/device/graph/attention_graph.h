@@ -26,7 +26,9 @@ struct AttentionGraph {
 /// each of batch, head and position, where the scale is an input, or where the gradient does not
 /// come after its forward.
 std::optional<AttentionGraph> attention_graph(const Attention& op);
-std::optional<AttentionGraph> attention_graph(const AttentionGrad& op);
+/// `ordered`: g_q is one product, so that its bits are the same in every run; else a library adds
+/// it up where it lies, in any order.
+std::optional<AttentionGraph> attention_graph(const AttentionGrad& op, bool ordered = true);
 
 /// Of the logarithms of the masses.
 size_t log_mass_bytes(const AttentionShape& shape);

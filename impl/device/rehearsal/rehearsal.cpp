@@ -143,7 +143,8 @@ void attend(const rehearsal::Stream& stream, const AttentionCall& call,
 
 class RehearsalDevice : public Device {
  public:
-  explicit RehearsalDevice(uint64_t seed) : stage_(std::make_shared<Stage>(seed)) {}
+  explicit RehearsalDevice(uint64_t seed)
+      : stage_(std::make_shared<Stage>(seed)), ordered_(seed % 2 == 0) {}
 
   std::string name() const override { return "rehearsal"; }
   Buffer allocate(size_t bytes) override {
@@ -182,8 +183,8 @@ class RehearsalDevice : public Device {
     return std::visit([](const auto& kernel) { return later(kernel); }, op);
   }
   Launch prepare_fused(const FusedOp& op) const override {
-    return [op, call = AttentionCall::of(op)](Queue& queue, std::span<void* const> outputs,
-                                              std::span<const void* const> inputs) {
+    return [op, call = AttentionCall::of(op, ordered_)](
+               Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
       const bool graph = call && call->takes(outputs, inputs);
       own(queue).give([op, call, graph, to = std::vector<void*>(outputs.begin(), outputs.end()),
                        from = std::vector<const void*>(inputs.begin(), inputs.end())](
@@ -197,7 +198,7 @@ class RehearsalDevice : public Device {
   }
   std::vector<size_t> fused_scratch(const FusedOp& op) const override {
     std::vector<size_t> bytes = scratch_bytes(op);
-    if (const auto call = AttentionCall::of(op)) bytes.push_back(call->scratch(0));
+    if (const auto call = AttentionCall::of(op, ordered_)) bytes.push_back(call->scratch(0));
     return bytes;
   }
 
@@ -217,6 +218,7 @@ class RehearsalDevice : public Device {
   }
 
   std::shared_ptr<Stage> stage_;
+  const bool ordered_;
 };
 
 }  // namespace
