@@ -239,6 +239,11 @@ void Plan::run_kept(Communicator& communicator) {
   for (size_t i = 0; i < state.inputs.size(); ++i)
     if (!state.has_input[i])
       throw PlanError(state.inputs[i].name + " has not been given: Plan::keep()");
+  if (state.graph && !state.measured) {
+    require_world(communicator, state.mesh, state.rank);
+    state.graph->run(state.queue());
+    return communicator.require_alive();
+  }
   Frame frame = state.frame(communicator);
   for (size_t i = 0; i < state.inputs.size(); ++i)
     frame.buffers[state.input_buffers[i]] = state.kept_inputs[i].data();
@@ -256,14 +261,6 @@ void Plan::run_kept(Communicator& communicator) {
   else
     state.run(communicator, frame);
   communicator.require_alive();
-}
-
-Tensor Plan::kept_input(size_t i) {
-  State& state = *state_;
-  const Slot& slot = state.inputs.at(i);
-  Tensor tensor(slot.type, slot.element, slot.extents);
-  state.copy_kept(state.kept_inputs.at(i), tensor);
-  return tensor;
 }
 
 Tensor Plan::kept_output(size_t i) {
