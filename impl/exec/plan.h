@@ -35,6 +35,7 @@ struct Slot {
   Type type;
   Element element;
   std::vector<int64_t> extents;  ///< local
+  size_t bytes() const;
 };
 
 /// Time spent in the steps of one op, over all runs.

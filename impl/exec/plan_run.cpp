@@ -196,15 +196,11 @@ std::vector<Tensor> Plan::run(Communicator& communicator, const std::vector<Tens
 
 // --- tensors that stay ---
 
-namespace {
-
-size_t bytes_of(const Slot& slot) {
+size_t Slot::bytes() const {
   int64_t count = 1;
-  for (int64_t extent : slot.extents) count *= extent;
-  return static_cast<size_t>(count) * size_of(slot.element);
+  for (int64_t extent : extents) count *= extent;
+  return static_cast<size_t>(count) * size_of(element);
 }
-
-}  // namespace
 
 /// The kept input whose memory result i has, if it has none of its own.
 std::optional<size_t> Plan::State::kept_in(size_t output) const {
@@ -218,9 +214,9 @@ std::optional<size_t> Plan::State::kept_in(size_t output) const {
 
 void Plan::State::allocate_kept() {
   if (!kept_inputs.empty() || !kept_outputs.empty()) return;
-  for (const Slot& slot : inputs) kept_inputs.push_back(device->allocate(bytes_of(slot)));
+  for (const Slot& slot : inputs) kept_inputs.push_back(device->allocate(slot.bytes()));
   for (size_t i = 0; i < outputs.size(); ++i)
-    kept_outputs.push_back(kept_in(i) ? Buffer() : device->allocate(bytes_of(outputs[i])));
+    kept_outputs.push_back(kept_in(i) ? Buffer() : device->allocate(outputs[i].bytes()));
   has_input.resize(inputs.size());
 }
 
@@ -287,9 +283,9 @@ void Plan::fetch_kept(size_t input, Tensor& to) {
 
 size_t Plan::bytes() const {
   size_t bytes = state_->arena_bytes;
-  for (const Slot& slot : state_->inputs) bytes += bytes_of(slot);
+  for (const Slot& slot : state_->inputs) bytes += slot.bytes();
   for (size_t i = 0; i < state_->outputs.size(); ++i)
-    if (!state_->kept_in(i)) bytes += bytes_of(state_->outputs[i]);
+    if (!state_->kept_in(i)) bytes += state_->outputs[i].bytes();
   return bytes;
 }
 
