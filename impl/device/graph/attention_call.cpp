@@ -22,11 +22,22 @@ bool is_aligned(const void* array) { return reinterpret_cast<uintptr_t>(array) %
 std::optional<AttentionCall> AttentionCall::of(const FusedOp& op, bool ordered) {
   if (const auto* forward = std::get_if<Attention>(&op))
     if (auto graph = attention_graph(*forward))
-      return AttentionCall(std::move(*graph), *forward, false);
+      return AttentionCall(std::move(*graph), *forward, false, ordered);
   if (const auto* gradient = std::get_if<AttentionGrad>(&op))
     if (auto graph = attention_graph(*gradient, ordered))
-      return AttentionCall(std::move(*graph), *gradient, true);
+      return AttentionCall(std::move(*graph), *gradient, true, ordered);
   return std::nullopt;
+}
+
+size_t AttentionCall::usual_workspace() const {
+  size_t bytes = alignment;
+  const auto tiles = [](int64_t count, int64_t tile) { return (count + tile - 1) / tile * tile; };
+  if (is_gradient_ && shape_.group > 1)
+    bytes += static_cast<size_t>(4 * shape_.batches() * shape_.rows() * shape_.width);
+  if (is_gradient_ && ordered_)
+    bytes += static_cast<size_t>(2 * shape_.batches() * shape_.group * tiles(shape_.queries, 64) *
+                                 tiles(shape_.keys, 128));
+  return bytes;
 }
 
 size_t AttentionCall::scratch(size_t workspace) const {

@@ -16,6 +16,9 @@ class AttentionCall {
   const TensorGraph& graph() const { return own_.graph; }
   const AttentionShape& shape() const { return shape_; }
   bool is_gradient() const { return is_gradient_; }
+  /// The workspace that cuDNN 9.19 wants on Hopper, for whom no library can be asked: g_k and g_v
+  /// of each query head, and for an ordered gradient that of the logits, in tiles.
+  size_t usual_workspace() const;
   /// Of the scratch output, when the library wants `workspace` bytes.
   size_t scratch(size_t workspace) const;
   /// Behind the op's own scratch: which output that is.
@@ -32,12 +35,12 @@ class AttentionCall {
   bool takes(std::span<void* const> outputs, std::span<const void* const> inputs) const;
 
  private:
-  AttentionCall(AttentionGraph own, const AttentionShape& shape, bool is_gradient)
-      : own_(std::move(own)), shape_(shape), is_gradient_(is_gradient) {}
+  AttentionCall(AttentionGraph own, const AttentionShape& shape, bool is_gradient, bool ordered)
+      : own_(std::move(own)), shape_(shape), is_gradient_(is_gradient), ordered_(ordered) {}
 
   AttentionGraph own_;
   AttentionShape shape_;
-  bool is_gradient_;
+  bool is_gradient_, ordered_;
 };
 
 }  // namespace shardproof
