@@ -185,11 +185,13 @@ std::string grad_text(const Drawn& drawn) {
 }
 
 /// What Attention made of the same operands, as inputs of the gradient.
-void insert_forward(Rehearsed& fn, const Drawn& drawn, const AttentionShape& shape) {
+void insert_forward(Rehearsed& fn, const Drawn& drawn, const AttentionShape& shape,
+                    MaskKind mask_kind) {
   Rehearsed forward(forward_text(drawn), drawn.sizes());
   for (size_t i = 0; i < forward.params(); ++i) forward.input(i) = fn.input(i + 1);
   Attention op;
   static_cast<AttentionShape&>(op) = shape;
+  op.mask_kind = mask_kind;
   op.o = op.q;
   op.scale = forward.scalar(4, false);
   const Rehearsed::Made made = forward.run(op);
@@ -210,9 +212,12 @@ void check_gradient(const Drawn& drawn, bool in_library) {
   op.g = op.o = op.g_q = op.q;
   op.g_k = op.g_v = op.k;
   op.after_forward = in_library || *rc::gen::arbitrary<bool>();
-  if (op.after_forward) insert_forward(fn, drawn, op);
+  // What one of them leaves, library or kernel, the other may take.
+  const auto either = [&] { return *rc::gen::arbitrary<bool>() ? op.mask_kind : MaskKind::any; };
+  if (op.after_forward) insert_forward(fn, drawn, op, either());
   op.scale = fn.scalar(5, drawn.scale_is_input);
   if (in_library) RC_ASSERT(AttentionCall::of(op).has_value());
+  op.mask_kind = either();
   expect_same(fn, op);
 }
 

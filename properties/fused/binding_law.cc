@@ -8,6 +8,7 @@
 
 #include "impl/comm/threads.h"
 #include "impl/comm/virtual/virtual_ranks.h"
+#include "impl/exec/masks.h"
 #include "impl/exec/plan.h"
 #include "impl/steps/schedule.h"
 #include "kernels/number.h"
@@ -198,11 +199,8 @@ std::string masked_text(const std::string& mask) {
          "  g, q, k, v, m, 0.3)\n return o, a, b, c }\n";
 }
 
-std::set<MaskKind> mask_kinds(const Bound& bound) {
-  PlanOptions options;
-  options.device = law_device();
+std::set<MaskKind> mask_kinds(const Plan& plan) {
   std::set<MaskKind> kinds;
-  const Plan plan = bound.plan(options);
   for (const exec::Step& step : plan.steps()) {
     if (!step.fused) continue;
     if (const auto* forward = std::get_if<Attention>(&step.fused->op))
@@ -211,6 +209,12 @@ std::set<MaskKind> mask_kinds(const Bound& bound) {
       kinds.insert(grad->mask_kind);
   }
   return kinds;
+}
+
+std::set<MaskKind> mask_kinds(const Bound& bound) {
+  PlanOptions options;
+  options.device = law_device();
+  return mask_kinds(bound.plan(options));
 }
 
 TEST(FusedBinding, AMaskIsKnownToBeCausal) {
@@ -246,6 +250,52 @@ TEST(FusedBinding, WhatIsAlmostACausalMask) {
     SCOPED_TRACE(mask);
     const Bound bound(masked_text(mask));
     EXPECT_EQ(mask_kinds(bound), std::set{MaskKind::any});
+  }
+}
+
+// What moves along a batch and along the queries or keys at once sees another mask in each of it.
+TEST(FusedBinding, ADiagonalOfACausalMaskIsNone) {
+  const exec::Labels labels{Dim{{"S"}}, Dim{{"T"}}};
+  const auto counting = [&](exec::BufferId buffer) {
+    exec::Ref ref;
+    ref.buffer = buffer;
+    ref.element = Element::i32;
+    ref.extents = {4, 4};
+    ref.strides = {4, 1};
+    return exec::leaf_of(ref, labels);
+  };
+  exec::Masks masks;
+  masks.count(0, Iota{{4, 4}, 1, 0, Element::i32});
+  masks.count(1, Iota{{4, 4}, 0, 0, Element::i32});
+  masks.compute(2, *exec::apply_to(PointwiseFn::le, false, Element::u8, {counting(0), counting(1)}),
+                labels, {4, 4});
+  exec::Ref mask;
+  mask.buffer = 2;
+  EXPECT_EQ(masks.kind(mask, {{0, 0, 0}, 4, 0, 1}), MaskKind::causal);
+  EXPECT_EQ(masks.kind(mask, {{0, 0, 4}, 4, 0, 1}), MaskKind::any);
+  EXPECT_EQ(masks.kind(mask, {{0, 0, 0}, 4, 1, 1}), MaskKind::any);
+  EXPECT_EQ(masks.kind(mask, {{0, 0, 0}, 1, 0, 4}), MaskKind::any);
+  mask.offset = 1;
+  EXPECT_EQ(masks.kind(mask, {{0, 0, 0}, 4, 0, 1}), MaskKind::any);
+  mask.offset = 0;
+  masks.forget(2);
+  EXPECT_EQ(masks.kind(mask, {{0, 0, 0}, 4, 0, 1}), MaskKind::any);
+}
+
+// The first rank's queries begin where the keys do, the second one's later.
+TEST(FusedBinding, APartOfACausalMaskIsAnother) {
+  const Program program = Program::from_text(
+      "mesh d\n" + header +
+      "plan p(q: bf16[B S/d K G D], k v: bf16[B T K D]) -> bf16[B S/d K G D] {\n"
+      " m = iota(\"S/d T; T\") <= iota(\"S/d T; S\")\n"
+      " return attention(\"B S/d K G D, B T K D, B T K D; S T G D\", q, k, v, m, 0.3) }\n");
+  DimSizes even = sizes;
+  even["L"] = 6;
+  for (const auto& [rank, kind] : {std::pair(0, MaskKind::causal), std::pair(1, MaskKind::any)}) {
+    PlanOptions options;
+    options.device = law_device();
+    const Plan plan(program, "p", Mesh::parse("d=2"), even, rank, options);
+    EXPECT_EQ(mask_kinds(plan), std::set{kind}) << rank;
   }
 }
 
