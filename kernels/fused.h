@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/element.h"
+#include "kernels/ops.h"
 
 namespace shardproof {
 
@@ -151,9 +152,28 @@ struct AttentionGrad : AttentionShape {
   HeadStrides g, o, g_q, g_k, g_v;
 };
 
-using FusedOp =
-    std::variant<RmsNorm, RmsNormGrad, LayerNorm, LayerNormGrad, Softmax, SoftmaxGrad, CrossEntropy,
-                 CrossEntropyGrad, Rope, AdamW, SumSquares, Attention, AttentionGrad>;
+// --- products ---
+
+/// (a, b, bias) -> (c): the sums of a product without a batch, plus an entry of `bias` for each of
+/// c's columns, or for each row, rounded once. `bias` is of c's element.
+struct BiasedProduct {
+  Matmul product;
+  bool by_row = false;
+  Element bias = Element::f32;
+
+  /// Whether neighbours of c along the bias are neighbours in memory, as libraries want it.
+  bool fits() const {
+    const Element c = product.elements[0];
+    const bool has = by_row ? product.c.row == 1 && product.c.column != 1 && product.n != 1
+                            : product.c.column == 1 || product.n == 1;
+    return has && c == bias && (c == Element::f32 || c == Element::bf16) &&
+           product.batch.count() == 1 && product.k > 0 && product.m * product.n > 0;
+  }
+};
+
+using FusedOp = std::variant<RmsNorm, RmsNormGrad, LayerNorm, LayerNormGrad, Softmax, SoftmaxGrad,
+                             CrossEntropy, CrossEntropyGrad, Rope, AdamW, SumSquares, Attention,
+                             AttentionGrad, BiasedProduct>;
 
 /// Bytes of each scratch output, behind those that the op names.
 inline std::vector<size_t> scratch_bytes(const FusedOp& op) {

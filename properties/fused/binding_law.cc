@@ -299,5 +299,30 @@ TEST(FusedBinding, APartOfACausalMaskIsAnother) {
   }
 }
 
+/// A product of x and w, and what is done with it.
+Bound biased(const std::string& element, const std::string& result, const std::string& body) {
+  return Bound("plan p(x: " + element + "[B L M], w: " + element + "[M V], c: f32[V], h: " +
+               element + "[V], r: f32[B L V], s: f32[]) -> (y: " + result +
+               "[B L V], z: f32[B L V]) {\n" + body + " return y, r }\n");
+}
+
+TEST(FusedBinding, AProductWithItsBias) {
+  biased("f32", "f32", " y = einsum(\"B L M, M V -> B L V\", x, w) + c\n").expect({"einsum+bias"});
+  biased("bf16", "f32", " y = c + einsum(\"B L M, M V -> B L V\", x, w, to=f32)\n")
+      .expect({"einsum+bias"});
+  biased("bf16", "bf16", " y = bf16(einsum(\"B L M, M V -> B L V\", x, w, to=f32) + f32(h))\n")
+      .expect({"einsum+bias"}, 0x1p-8);
+}
+
+TEST(FusedBinding, AProductWithAlmostABias) {
+  const std::string product = " p = einsum(\"B L M, M V -> B L V\", x, w, to=f32)\n";
+  for (const char* rest : {" y = p + r\n", " y = p - c\n", " y = p * c\n", " y = p + c + r\n",
+                           " y = p + (p + c)\n", " q = p + c\n y = q + p\n", " y = p + s\n",
+                           " y = f32(bf16(p)) + c\n", " y = p + p\n", " y = (p + c) * s\n"})
+    biased("bf16", "f32", product + rest).expect({}, 0x1p-7);
+  biased("bf16", "f32", " y = f32(einsum(\"B L M, M V -> B L V\", x, w)) + c\n").expect({}, 0x1p-7);
+  biased("bf16", "bf16", " y = einsum(\"B L M, M V -> B L V\", x, w) + h\n").expect({}, 0x1p-7);
+}
+
 }  // namespace
 }  // namespace shardproof::properties

@@ -88,6 +88,10 @@ class CudaDevice : public Device {
   }
 
   Launch prepare_fused(const FusedOp& op) const override {
+    if (const auto* product = std::get_if<BiasedProduct>(&op)) {
+      activate();
+      return products_->prepare(*product);
+    }
     const Launch own = [op](Queue& queue, std::span<void* const> outputs,
                             std::span<const void* const> inputs) {
       cuda::run(static_cast<StreamQueue&>(queue).launch_on(), op, outputs.data(), inputs.data());

@@ -182,6 +182,11 @@ class RehearsalDevice : public Device {
     return std::visit([](const auto& kernel) { return later(kernel); }, op);
   }
   Launch prepare_fused(const FusedOp& op) const override {
+    if (const auto* product = std::get_if<BiasedProduct>(&op)) {
+      const bool has =
+          multiplies(Element::f32, product->product.elements[1], product->product.elements[2]);
+      return has && product->fits() ? later(*product) : Launch();
+    }
     return [op, call = AttentionCall::of(op, ordered_)](
                Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
       const bool graph = call && call->takes(outputs, inputs);
@@ -209,7 +214,7 @@ class RehearsalDevice : public Device {
       std::vector<const void*> from(inputs.begin(), inputs.end());
       own(queue).give(
           [op, to = outputs[0], from = std::move(from)](const rehearsal::Stream& stream) {
-            if constexpr (std::is_same_v<Op, Matmul>)
+            if constexpr (std::is_same_v<Op, Matmul> || std::is_same_v<Op, BiasedProduct>)
               rehearsed(op, to, from.data());
             else
               rehearsal::run(stream, op, to, from.data());
