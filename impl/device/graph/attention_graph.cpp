@@ -6,7 +6,7 @@
 namespace shardproof {
 namespace {
 
-constexpr int64_t alignment = 8;  ///< entries that strides and widths are multiples of
+constexpr int64_t whole_vector = 8;  ///< entries that strides and widths are multiples of
 
 /// A library knows a batch and heads: those are the op's batch dims that have more than one entry,
 /// heads the last of them. Member g of the group of key head k is query head k * group + g, so
@@ -26,13 +26,14 @@ class Layout {
 
   bool fits() const {
     return fits_ && shape_.mask_kind == MaskKind::causal && shape_.element == Element::bf16 &&
-           !shape_.scale.is_input && shape_.width % alignment == 0 && shape_.queries == shape_.keys;
+           !shape_.scale.is_input && shape_.width % whole_vector == 0 &&
+           shape_.queries == shape_.keys;
   }
   bool fits(const HeadStrides& x, bool of_queries) const {
     if (of_queries && head_ && shape_.group > 1 && x.batch[*head_] != shape_.group * x.group)
       return false;
     const auto walks = [](int64_t extent, int64_t stride) {
-      return extent == 1 || (stride > 0 && stride % alignment == 0);
+      return extent == 1 || (stride > 0 && stride % whole_vector == 0);
     };
     const Four extents = this->extents(of_queries), strides = this->strides(x, of_queries);
     for (size_t d = 0; d < 3; ++d)
