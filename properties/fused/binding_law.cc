@@ -316,9 +316,10 @@ TEST(FusedBinding, AProductWithItsBias) {
 
 TEST(FusedBinding, AProductWithAlmostABias) {
   const std::string product = " p = einsum(\"B L M, M V -> B L V\", x, w, to=f32)\n";
-  for (const char* rest : {" y = p + r\n", " y = p - c\n", " y = p * c\n", " y = p + c + r\n",
-                           " y = p + (p + c)\n", " q = p + c\n y = q + p\n", " y = p + s\n",
-                           " y = f32(bf16(p)) + c\n", " y = p + p\n", " y = (p + c) * s\n"})
+  for (const char* rest :
+       {" y = p + r\n", " y = p - c\n", " y = p * c\n", " y = p + c + r\n", " y = p + (p + c)\n",
+        " q = p + c\n y = q + p\n", " q = p + c\n y = q * q + p\n", " y = p + s\n",
+        " y = f32(bf16(p)) + c\n", " y = p + p\n", " y = (p + c) * s\n"})
     biased("bf16", "f32", product + rest).expect({}, 0x1p-7);
   biased("bf16", "f32", " y = f32(einsum(\"B L M, M V -> B L V\", x, w)) + c\n").expect({}, 0x1p-7);
   biased("bf16", "bf16", " y = einsum(\"B L M, M V -> B L V\", x, w) + h\n").expect({}, 0x1p-7);
