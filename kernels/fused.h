@@ -76,10 +76,10 @@ struct Rope {
 
 // --- the optimizer; `count` entries, f32 ---
 
-/// (w, g, m, v) -> (w, m, v): an output may be the input of its name.
+/// (w, g, m, v) -> (w, m, v): an output may be the input of its name. The gradient is g * scale.
 struct AdamW {
   int64_t count = 0;
-  Scalar step, lr, decay, b1, b2, eps;
+  Scalar step, lr, decay, b1, b2, eps, scale{1, false};
 };
 /// (g) -> (the sum of the squares; scratch)
 struct SumSquares {

@@ -180,6 +180,7 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   if (options.fuse)
     exec::join_bias(state->steps, {state->given.begin(), state->given.end()}, *state->device);
   exec::make_in_stack(state->steps, state->pieces, state->given);
+  exec::fold_scale(state->steps, state->given);
   if (options.overlap) exec::overlap(state->steps);
   put_in_place(*state, options.in_place);
   exec::find_lifetimes(state->steps, state->pieces);

@@ -140,8 +140,8 @@ TEST(FusedBinding, Rope) {
 
 TEST(FusedBinding, TheOptimizer) {
   const Bound bound(
-      "plan p(w g m v: f32[N M], lr: f32[]) -> (w1 m1 v1: f32[N M], s: f32[]) {\n"
-      " w1, m1, v1 = adamw(w, g, m, v, 3, lr, 0.1)\n"
+      "plan p(w g m v: f32[N M], lr scale: f32[]) -> (w1 m1 v1: f32[N M], s: f32[]) {\n"
+      " w1, m1, v1 = adamw(w, scale_by(g, scale), m, v, 3, lr, 0.1)\n"
       " s = sumsq(g)\n"
       " return w1, m1, v1, s }\n");
   bound.expect({"adamw", "sumsq"});
