@@ -156,7 +156,9 @@ class Uses {
   std::vector<int> take() { return std::move(uses_); }
 
  private:
-  void use(ir::ValueId id, const ir::Block& block) { uses_.at(id) += block_[id] == &block ? 1 : 2; }
+  void use(ir::ValueId id, const ir::Block& block) {
+    uses_.at(id) += block_[id] == &block ? 1 : many_uses;
+  }
 
   void walk(const ir::Block& block) {
     for (ir::ValueId id : block.params) block_[id] = &block;

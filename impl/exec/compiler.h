@@ -35,12 +35,14 @@ struct Value {
   bool known() const { return expression != nullptr; }
 };
 
+constexpr int many_uses = 1 << 16;
+
 /// A function being compiled.
 struct Scope {
   Unit unit;
   Placement placement;
   std::vector<Value> values;
-  std::vector<int> uses;  ///< more than one: it is computed at once
+  std::vector<int> uses;  ///< more than one: it is computed at once; from within a loop: many
   std::vector<Key> keys;  ///< of the values
 };
 
@@ -200,6 +202,14 @@ class Site {
   bool wanted(size_t i) const { return instr.results.at(i) != ir::no_value; }
   void define(const Ref& ref, size_t i = 0) const;
   void define(ExpressionPtr expression, size_t i = 0) const;
+  /// The result is used more than once, and not from within a loop.
+  bool has_several_uses_here() const {
+    if (!wanted(0)) return false;
+    const int uses = scope.uses.at(instr.results[0]);
+    return uses > 1 && uses < many_uses;
+  }
+  /// Each of its readers computes the result, a chain on values in memory.
+  void define_anew_for_each(ExpressionPtr expression) const;
   void step(const std::string& op, const std::vector<const Ref*>& reads,
             const std::vector<const Ref*>& writes, std::function<void(Frame&)> run) const;
 

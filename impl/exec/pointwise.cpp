@@ -125,8 +125,15 @@ void compile(const ir::Cast& op, const Site& site) {
   if (x->element == to) return site.define(x);
   // Between two floats, or two integers: an addition of nothing, rounded to the new element.
   const bool real = is_real(from);
-  site.define(apply_to(real ? PointwiseFn::mul : PointwiseFn::add, real, to,
-                       {x, constant_of(real ? 1 : 0, to)}));
+  const auto cast = [&] {
+    return apply_to(real ? PointwiseFn::mul : PointwiseFn::add, real, to,
+                    {site.expression(0), constant_of(real ? 1 : 0, to)});
+  };
+  // Several readers had rather read what is narrow, and widen it themselves.
+  if (!real || size_of(to) <= size_of(x->element) || !site.has_several_uses_here())
+    return site.define(cast());
+  site.ref(0);
+  site.define_anew_for_each(cast());
 }
 
 void compile(const ir::Fold& op, const Site& site) {

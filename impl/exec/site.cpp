@@ -31,6 +31,10 @@ void Site::define(ExpressionPtr made, size_t i) const {
   if (computed) compiler.ref(scope, id);
 }
 
+void Site::define_anew_for_each(ExpressionPtr made) const {
+  scope.values.at(instr.results.at(0)) = {std::move(made)};
+}
+
 void Site::step(const std::string& op, const std::vector<const Ref*>& reads,
                 const std::vector<const Ref*>& writes, std::function<void(Frame&)> run) const {
   std::vector<BufferId> read, written;
