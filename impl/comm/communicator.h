@@ -2,6 +2,7 @@
 // Collectives between ranks, as one rank sees them. Threads, virtual ranks of a device, MPI and
 // NCCL implement it.
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
@@ -11,7 +12,9 @@
 
 namespace shardproof {
 
-class Queue;  // impl/device/device.h
+class Device;  // impl/device/device.h
+class Graph;
+class Queue;
 
 /// A fault of the environment or a disagreement of ranks: it names the rank, the op and the reason.
 class CommError : public std::runtime_error {
@@ -85,8 +88,11 @@ class Communicator {
   /// Of a device: the collectives that follow are given to this queue, and their buffers are the
   /// device's. On the host a collective returns when it is done.
   virtual void use(Queue&) {}
-  /// Whether what it gives to a queue may be recorded (Device::record) and done again.
-  virtual bool can_record() const { return false; }
+  /// Device::record of work with collectives; none where it cannot. Collective over all ranks, and
+  /// so is each run of the graph.
+  virtual std::shared_ptr<Graph> record(Device&, Queue&, const std::function<void()>&) {
+    return nullptr;
+  }
 
   /// Throws what has gone wrong since, in calls that a queue was given: it may have finished
   /// without their results.

@@ -38,7 +38,10 @@ class Forwarding : public Communicator {
   }
   void check_calls(bool on) override { inner_.check_calls(on); }
   bool checks_calls() const override { return inner_.checks_calls(); }
-  bool can_record() const override { return inner_.can_record(); }
+  std::shared_ptr<Graph> record(Device& device, Queue& queue,
+                                const std::function<void()>& work) override {
+    return inner_.record(device, queue, work);
+  }
   void prepare(const std::vector<std::vector<int>>& groups) override { inner_.prepare(groups); }
   void use(Queue& queue) override { inner_.use(queue); }
   void require_alive() override { inner_.require_alive(); }

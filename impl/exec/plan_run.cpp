@@ -157,6 +157,14 @@ void Plan::State::run(Communicator& communicator, Frame& frame) {
   if (spot_checked) spot_checked->finish();
 }
 
+void Plan::State::record(Communicator& communicator, Frame& frame) {
+  const auto work = [&] { run(communicator, frame); };
+  if (groups.empty())
+    graph = device->record(queue(), work);
+  else
+    graph = communicator.record(*device, queue(), work);
+}
+
 // --- tensors of the caller ---
 
 std::vector<Tensor> Plan::run(Communicator& communicator,
@@ -248,9 +256,7 @@ void Plan::run_kept(Communicator& communicator) {
         (input ? state.kept_inputs[*input] : state.kept_outputs[i]).data();
   }
   // The first run makes the libraries ready, the second is recorded.
-  const bool recordable = state.groups.empty() || communicator.can_record();
-  if (state.kept_runs++ == 1 && recordable && !state.measured)
-    state.graph = state.device->record(state.queue(), [&] { state.run(communicator, frame); });
+  if (state.kept_runs++ == 1 && !state.measured) state.record(communicator, frame);
   if (state.graph && !state.measured)
     state.graph->run(state.queue());
   else

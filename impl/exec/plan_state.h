@@ -32,7 +32,7 @@ struct Plan::State {
   // Inputs and outputs that stay; a result in place of an input has no memory of its own.
   std::vector<Buffer> kept_inputs, kept_outputs;
   std::vector<bool> has_input;
-  std::unique_ptr<Graph> graph;  ///< of run_kept
+  std::shared_ptr<Graph> graph;  ///< of run_kept
   size_t kept_runs = 0;
 
   Queue& queue() { return *queues.at(exec::compute_queue); }
@@ -42,6 +42,7 @@ struct Plan::State {
   void copy_kept(const Buffer& from, Tensor& to);
   exec::Frame frame(Communicator& communicator);
   void run(Communicator& communicator, exec::Frame& frame);
+  void record(Communicator& communicator, exec::Frame& frame);
   void run_steps(exec::Frame& frame);
   void run_lanes(exec::Frame& frame);
   void run_one(const exec::Step& step, exec::Frame& frame, std::map<std::string, OpTime>& into);

@@ -12,6 +12,7 @@
 #include "impl/comm/nccl/links.h"
 #include "impl/comm/nccl/types.h"
 #include "impl/comm/splits.h"
+#include "impl/comm/store/call_log.h"
 #include "impl/comm/store/compare.h"
 #include "impl/comm/store/watch.h"
 
@@ -24,6 +25,22 @@ class NcclGroup : public Group {
 
   ncclComm_t comm = nullptr;  ///< made by prepare() or by the first call
   CallComparison comparison;
+};
+
+/// Each run begins the calls of the recording once more.
+class CountedGraph : public Graph {
+ public:
+  CountedGraph(std::unique_ptr<Graph> graph, CallLog& log, CallLog::Recording calls)
+      : graph_(std::move(graph)), log_(log), calls_(std::move(calls)) {}
+  void run(Queue& queue) override {
+    log_.repeat(calls_);
+    graph_->run(queue);
+  }
+
+ private:
+  const std::unique_ptr<Graph> graph_;
+  CallLog& log_;
+  const CallLog::Recording calls_;
 };
 
 /// Makes the GPU the one that this thread uses.
@@ -46,7 +63,8 @@ class NcclCommunicator : public Communicator {
   void use(Queue& queue) override { queue_ = &queue; }
   void check_calls(bool on) override { checked_ = on; }
   bool checks_calls() const override { return checked_; }
-  bool can_record() const override { return true; }
+  std::shared_ptr<Graph> record(Device& device, Queue& queue,
+                                const std::function<void()>& work) override;
   void require_alive() override { watch_.require_alive(); }
   void abort(const std::string& reason) noexcept override { watch_.fail(reason); }
 
@@ -89,6 +107,7 @@ class NcclCommunicator : public Communicator {
   std::set<std::vector<int>> prepared_;  ///< the same on all ranks
   std::map<Queue*, Buffer> scratch_;
   NcclLinks links_;
+  CallLog log_;
   Watch watch_;  ///< last: it ends first
 };
 
@@ -109,7 +128,7 @@ NcclCommunicator::NcclCommunicator(Store& store, int rank, int world, NcclDevice
       links_(rank, options.timeout, [this] { watch_.require_alive(); }),
       watch_(
           store, rank, world, options.silence, [this] { return links_.fault(); },
-          [this] { links_.abort(); }) {}
+          [this] { links_.abort(); }, &log_) {}
 
 NcclGroup& NcclCommunicator::own_group(const std::vector<int>& ranks) {
   std::unique_ptr<NcclGroup>& group = groups_[ranks];
@@ -127,7 +146,7 @@ ncclComm_t NcclCommunicator::comm_of(NcclGroup& group) {
         nullptr, [&] { return ncclGetUniqueId(&id); }, [&] { return what; });
     store_.set(key, std::string(id.internal, sizeof id.internal));
   } else {
-    const std::string bytes = store_.get(key, options_.timeout);
+    const std::string bytes = store_.get(key, options_.timeout, [this] { require_alive(); });
     std::memcpy(id.internal, bytes.data(), std::min(bytes.size(), sizeof id.internal));
   }
   choose_gpu(rank_, device_.ordinal);
@@ -139,9 +158,11 @@ void NcclCommunicator::prepare(const std::vector<std::vector<int>>& groups) {
   std::iota(everybody.begin(), everybody.end(), 0);
   std::vector<std::vector<int>> wanted;
   for (const std::vector<int>& ranks : groups)
-    if (ranks != everybody && prepared_.insert(ranks).second) wanted.push_back(ranks);
-  if (world_ == 1) return;
+    if (ranks.size() > 1 && prepared_.insert(ranks).second) wanted.push_back(ranks);
+  if (world_ == 1 || wanted.empty()) return;
+  log_.begin(everybody, Call::move(Collective::all_gather, 0), "the making of groups");
   const ncclComm_t world = comm_of(own_group(everybody));
+  std::erase(wanted, everybody);
   for (const Split& split : splits_of(wanted)) {
     const std::optional<Seat> seat = seat_in(split, rank_);
     const ncclComm_t comm = links_.split(world, seat ? seat->colour : NCCL_SPLIT_NOCOLOR,
@@ -151,12 +172,21 @@ void NcclCommunicator::prepare(const std::vector<std::vector<int>>& groups) {
   }
 }
 
+std::shared_ptr<Graph> NcclCommunicator::record(Device& device, Queue& queue,
+                                                const std::function<void()>& work) {
+  CallLog::Recording calls;
+  std::unique_ptr<Graph> graph = device.record(queue, [&] { calls = log_.recorded(work); });
+  if (!graph) return nullptr;
+  return std::make_shared<CountedGraph>(std::move(graph), log_, std::move(calls));
+}
+
 bool NcclCommunicator::enter(NcclGroup& group, const Call& call, const void* send, void* receive,
                              const std::string& place) {
   require_alive();
   if (!queue_)
     throw CommError(rank_, said_by(rank_, "no queue is given to NCCL: Communicator::use"));
   const bool alone = group.size() == 1;
+  if (!alone) log_.begin(group.ranks(), call, place);
   if (checked_ && !alone)
     group.comparison.compare(store_, group, call, place, options_.timeout,
                              [this] { require_alive(); });

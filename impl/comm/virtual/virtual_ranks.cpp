@@ -1,6 +1,8 @@
 #include "impl/comm/virtual/virtual_ranks.h"
 
 #include <exception>
+#include <mutex>
+#include <numeric>
 
 #include "impl/comm/bytes.h"
 #include "impl/comm/parts.h"
@@ -9,12 +11,41 @@
 namespace shardproof {
 namespace {
 
+/// Who records a step: one rank at a time, for CUDA does not promise that several threads may
+/// record one graph at once. A rank that waits for others lets them go on.
+class Turn {
+ public:
+  explicit Turn(std::mutex& of_all) : lock_(of_all, std::defer_lock) {}
+
+  template <class Work>
+  void take(const Work& work) {
+    const std::lock_guard taken(lock_);
+    work();
+  }
+  template <class Wait>
+  void give_way(const Wait& wait) {
+    if (!lock_.owns_lock()) return wait();
+    lock_.unlock();
+    try {
+      wait();
+    } catch (...) {
+      lock_.lock();
+      throw;
+    }
+    lock_.lock();
+  }
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+};
+
 /// What one member's queue is given in a call: parts of work, and after each the members meet on
 /// the host, so that each may wait for the events of the others. What a part throws is thrown at
 /// the end: who has begun must come to every meeting.
 class Exchange {
  public:
-  Exchange(ThreadGroup& group, Queue& queue) : group_(group), queue_(queue) {}
+  Exchange(ThreadGroup& group, Queue& queue, Turn& turn)
+      : group_(group), queue_(queue), turn_(turn) {}
 
   /// Before the members agree: the own buffers are ready when the queue comes here.
   void post(const void* send, void* receive);
@@ -34,6 +65,7 @@ class Exchange {
  private:
   ThreadGroup& group_;
   Queue& queue_;
+  Turn& turn_;
   std::exception_ptr error_;
 };
 
@@ -61,15 +93,23 @@ void Exchange::part(std::shared_ptr<Event> ThreadPost::*ended, const Work& work)
   } catch (...) {
     error_ = std::current_exception();
   }
-  group_.pass_exit();
+  turn_.give_way([&] { group_.pass_exit(); });
 }
 
 class VirtualRank : public ThreadRank {
  public:
-  VirtualRank(Device& device, ThreadWorld& world, int rank)
-      : ThreadRank(world, rank), device_(device), own_(device.queue()), queue_(own_.get()) {}
+  VirtualRank(Device& device, ThreadWorld& world, int rank, std::mutex& recording)
+      : ThreadRank(world, rank),
+        device_(device),
+        own_(device.queue()),
+        queue_(own_.get()),
+        turn_(recording) {}
 
   void use(Queue& queue) override { queue_ = &queue; }
+  std::shared_ptr<Graph> record(Device& device, Queue& queue,
+                                const std::function<void()>& work) override;
+  /// `whole` is all ranks' work, and rank 0 has it.
+  void run_recorded(Queue& queue, Graph* whole);
   void all_gather(Group& group, const void* send, void* receive, size_t bytes,
                   const std::string& place) override;
   void all_reduce(Group& group, const void* send, void* receive, size_t count, Element element,
@@ -98,11 +138,93 @@ class VirtualRank : public ThreadRank {
               size_t offset);
   void reduce_by_parts(ThreadGroup& group, Exchange& parts, const Call& call, void* receive);
 
+  using Events = std::vector<std::shared_ptr<Event>>;
+  /// All ranks come, each with an event or none: those of all, by rank.
+  Events meet(std::shared_ptr<Event> own, const std::string& place);
+  /// Rank 0's queue has begun to record, and the others join it.
+  void record_part(Queue& queue, const std::function<void()>& work, const Events& begun);
+  void agree_in_turn(ThreadGroup& group) {
+    turn_.give_way([&] { agree(group); });
+  }
+
   Device& device_;
   const std::unique_ptr<Queue> own_;
   Queue* queue_;
+  Turn turn_;
   std::vector<const void*> sources_;
 };
+
+/// One rank's end of a graph that all have recorded.
+class SharedGraph : public Graph {
+ public:
+  SharedGraph(VirtualRank& rank, std::unique_ptr<Graph> whole)
+      : rank_(rank), whole_(std::move(whole)) {}
+  void run(Queue& queue) override { rank_.run_recorded(queue, whole_.get()); }
+
+ private:
+  VirtualRank& rank_;
+  const std::unique_ptr<Graph> whole_;
+};
+
+constexpr const char* recording_place = "the recording of a step";
+
+VirtualRank::Events VirtualRank::meet(std::shared_ptr<Event> own, const std::string& place) {
+  std::vector<int> everybody(size());
+  std::iota(everybody.begin(), everybody.end(), 0);
+  ThreadGroup& all = static_cast<ThreadGroup&>(group(everybody));
+  all.begin(Call::move(Collective::all_gather, 0), place).ready = std::move(own);
+  all.announce();
+  agree_in_turn(all);
+  Events events;
+  for (int rank = 0; rank < size(); ++rank) events.push_back(all.post(rank).ready);
+  return events;
+}
+
+void VirtualRank::record_part(Queue& queue, const std::function<void()>& work,
+                              const Events& begun) {
+  std::shared_ptr<Event> end;
+  turn_.take([&] {
+    if (rank() != 0) queue.wait(*begun[0]);
+    work();
+    end = queue.record();
+  });
+  const Events ended = meet(end, recording_place);
+  for (int other = 1; rank() == 0 && other < size(); ++other) queue.wait(*ended[other]);
+}
+
+/// The queues of all ranks are recorded into one graph: rank 0's queue begins, the others join it
+/// by its first event, and it waits for their last.
+std::shared_ptr<Graph> VirtualRank::record(Device& device, Queue& queue,
+                                           const std::function<void()>& work) {
+  require_alive();
+  std::unique_ptr<Graph> whole;
+  bool records = false;
+  const auto begin = [&] {
+    records = true;
+    record_part(queue, work, meet(queue.record(), recording_place));
+  };
+  if (rank() == 0) {
+    whole = device.record(queue, begin);
+    if (!records) meet(nullptr, recording_place);
+  } else {
+    const Events begun = meet(nullptr, recording_place);
+    records = begun[0] != nullptr;
+    if (records) record_part(queue, work, begun);
+  }
+  if (!records) return nullptr;
+  meet(nullptr, recording_place);  // until then what a queue is given is recorded
+  return std::make_shared<SharedGraph>(*this, std::move(whole));
+}
+
+void VirtualRank::run_recorded(Queue& queue, Graph* whole) {
+  require_alive();
+  const std::string place = "a recorded step";
+  const Events ready = meet(queue.record(), place);
+  for (int other = 1; whole && other < size(); ++other) queue.wait(*ready[other]);
+  if (whole) whole->run(queue);
+  const Events ended = meet(whole ? queue.record() : nullptr, place);
+  if (!whole) queue.wait(*ended[0]);
+}
 
 template <class Work>
 void VirtualRank::exchange(Group& group, const Call& call, const void* send, void* receive,
@@ -112,11 +234,11 @@ void VirtualRank::exchange(Group& group, const Call& call, const void* send, voi
   if (own.size() == 1) {  // without a word or an event, so that it can be recorded
     copy(receive, send, call.count * size_of(call.element));
   } else {
-    Exchange exchange(own, *queue_);
+    Exchange exchange(own, *queue_, turn_);
     own.begin(call, place);
     exchange.post(send, receive);
     own.announce();
-    agree(own);
+    agree_in_turn(own);
     parts(own, exchange);
     exchange.end();
   }
@@ -215,10 +337,11 @@ void VirtualRank::permute(Group& group, const void* send, int to, void* receive,
 
 void run_on_virtual_ranks(Device& device, int world,
                           const std::function<void(Communicator&)>& body) {
+  std::mutex recording;
   run_ranks(
       world,
-      [&device](ThreadWorld& threads, int rank) {
-        return std::make_unique<VirtualRank>(device, threads, rank);
+      [&](ThreadWorld& threads, int rank) {
+        return std::make_unique<VirtualRank>(device, threads, rank, recording);
       },
       body);
 }
