@@ -181,6 +181,7 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   state->steps = compiler.take_steps();
   state->pieces = compiler.pieces();
   state->groups = compiler.groups();
+  state->group_axes = compiler.group_axes();
   state->loops = compiler.loops();
   state->given = compiler.externals();
   if (options.overlap) exec::overlap(state->steps);

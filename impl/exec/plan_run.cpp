@@ -131,12 +131,24 @@ void Plan::State::run_steps(Frame& frame) {
   exec::give(commands, frame, all, [&](const Step& step) { run_one(step, frame, times); });
 }
 
+std::vector<std::vector<int>> Plan::State::all_groups() const {
+  std::vector<std::vector<int>> all;
+  for (const std::vector<Axis>& axes : group_axes)
+    for (std::vector<int>& ranks : mesh.groups(axes)) all.push_back(std::move(ranks));
+  return all;
+}
+
+std::vector<std::vector<int>> Plan::groups() const { return state_->all_groups(); }
+
 Frame Plan::State::frame(Communicator& communicator) {
   require_world(communicator, mesh, rank);
   if (device->is_host() && !communicator.any_thread() && exec::has_starts(steps))
     throw PlanError(
         "the plan overlaps, and its communicator takes calls from one thread only: "
         "initialize MPI with MPI_THREAD_SERIALIZED, or compile without overlap");
+  // All at once, while nothing waits and nothing is recorded.
+  if (prepared_for != &communicator && !groups.empty()) communicator.prepare(all_groups());
+  prepared_for = &communicator;
   Frame frame;
   frame.communicator = &communicator;
   frame.queue = &queue();

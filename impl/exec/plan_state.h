@@ -18,6 +18,8 @@ struct Plan::State {
   std::vector<exec::Piece> pieces;
   std::vector<exec::Step> steps;
   std::vector<std::vector<int>> groups;
+  std::vector<std::vector<Axis>> group_axes;       ///< of each of them
+  const Communicator* prepared_for = nullptr;      ///< who knows the groups
   size_t loops = 0, arena_bytes = 0;
   std::shared_ptr<Device> device;
   Buffer arena;
@@ -40,6 +42,7 @@ struct Plan::State {
   void allocate_kept();
   std::optional<size_t> kept_in(size_t output) const;
   void copy_kept(const Buffer& from, Tensor& to);
+  std::vector<std::vector<int>> all_groups() const;
   exec::Frame frame(Communicator& communicator);
   void run(Communicator& communicator, exec::Frame& frame);
   void record(Communicator& communicator, exec::Frame& frame);

@@ -8,6 +8,9 @@ struct NcclCounts {
   int made = 0, splits = 0, destroyed = 0, aborted = 0;
 };
 
+/// What this thread makes while it records is refused, as NCCL does.
+void set_recording(bool on);
+
 /// In this process, so far.
 NcclCounts nccl_counts();
 

@@ -68,7 +68,7 @@ std::mutex everything;
 std::map<std::string, std::shared_ptr<Shared>> by_id;
 NcclCounts counts;
 int ids = 0;
-thread_local bool grouped = false;
+thread_local bool grouped = false, recording = false;
 thread_local ncclComm_t group_comm = nullptr;
 thread_local std::vector<Piece> group_pieces;
 
@@ -195,6 +195,8 @@ NcclCounts nccl_counts() {
   return counts;
 }
 
+void set_recording(bool on) { recording = on; }
+
 }  // namespace shardproof::rehearsal
 
 extern "C" {
@@ -211,6 +213,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id,
                                     ncclConfig_t* config) {
   const std::lock_guard lock(everything);
   if (config->blocking != 0 || size < 1 || position >= size) return ncclInvalidArgument;
+  if (recording) return ncclInvalidUsage;
   std::shared_ptr<Shared>& shared = by_id[std::string(id.internal, sizeof id.internal)];
   if (!shared) shared = std::make_shared<Shared>(size);
   *comm = shared->members[position] = new ncclComm{shared, position};
@@ -219,6 +222,7 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id,
 }
 
 ncclResult_t ncclCommSplit(ncclComm_t comm, int colour, int key, ncclComm_t* made, ncclConfig_t*) {
+  if (recording) return ncclInvalidUsage;
   return take_locked(comm, {.kind = Order::split, .colour = colour, .key = key, .made = made});
 }
 
