@@ -7,6 +7,7 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto between_looks = 50ms;
+constexpr auto between_asking = 5ms;
 constexpr auto longest_farewell = 10s;  ///< rank 0 waits so long for the others to leave
 constexpr auto longest_last_word = 2s;  ///< and so long, where it fails, for them to hear why
 constexpr const char* fault_key = "fault";
@@ -47,9 +48,7 @@ Watch::~Watch() {
   thread_.join();
   try {
     say_left();
-    if (rank_ == 0)
-      wait_for_others(failed_ ? told_key : left_key,
-                      failed_ ? Milliseconds(longest_last_word) : longest_farewell);
+    if (rank_ == 0) wait_for_others();
   } catch (const CommError&) {
     // Somebody has gone without a word: whoever needs it finds out.
   }
@@ -62,10 +61,13 @@ void Watch::say_left() {
 }
 
 /// Rank 0 may be the one that serves the store.
-void Watch::wait_for_others(const std::function<std::string(int)>& word, Milliseconds longest) {
-  const auto end = Clock::now() + longest;
+void Watch::wait_for_others() {
+  const auto end = Clock::now() + (failed_ ? Milliseconds(longest_last_word) : longest_farewell);
+  const auto knows = [&](int other) {
+    return store_.find(left_key(other)) || (failed_ && store_.find(told_key(other)));
+  };
   for (int other = 1; other < world_; ++other)
-    store_.get(word(other), std::max(0ms, std::chrono::ceil<Milliseconds>(end - Clock::now())));
+    while (!knows(other) && Clock::now() < end) std::this_thread::sleep_for(between_asking);
 }
 
 void Watch::run() {

@@ -46,7 +46,7 @@ class Watch {
   void say_left();
   /// The first fault of all counts.
   void tell(int rank, const std::string& what);
-  void wait_for_others(const std::function<std::string(int)>& word, Milliseconds longest);
+  void wait_for_others();
   void take(int rank, const std::string& what) noexcept;
 
   Store& store_;

@@ -1,5 +1,6 @@
 #pragma once
 // What was asked of the NCCL that is none.
+#include <functional>
 
 namespace shardproof::rehearsal {
 
@@ -8,8 +9,10 @@ struct NcclCounts {
   int made = 0, splits = 0, destroyed = 0, aborted = 0;
 };
 
-/// What this thread makes while it records is refused, as NCCL does.
-void set_recording(bool on);
+/// What this thread asks of NCCL from here on is not done; making a communicator is refused.
+void begin_recording();
+/// Does what was recorded: returns when it is done, or its communicator aborted.
+std::function<void()> end_recording();
 
 /// In this process, so far.
 NcclCounts nccl_counts();
