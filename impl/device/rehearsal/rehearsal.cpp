@@ -103,8 +103,7 @@ class RehearsalDevice : public Device {
     });
   }
   bool multiplies(Element c, Element a, Element b) const override {
-    if (a == Element::bf16 && b == a) return c == a || c == Element::f32;
-    return a == b && b == c && (c == Element::f32 || c == Element::f64);
+    return gpu_multiplies(c, a, b);
   }
   std::unique_ptr<Graph> record(Queue& queue, const std::function<void()>& work) override {
     const std::shared_ptr<Recording> recording = stage_->begin_recording(own(queue).line());
