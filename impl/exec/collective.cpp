@@ -111,7 +111,10 @@ class Exchange {
 
   Ref zero_nonroot(const Ref& x, const std::vector<Axis>& axes) const {
     const bool root = site_.placement().block(site_.placement().rank(), axes) == 0;
-    return root ? x : zeros(x.element, x.extents);
+    const Ref to = root ? x : zeros(x.element, x.extents);
+    compiler_.varies(x);
+    compiler_.varies(to);
+    return to;
   }
 
   /// The own block in its place of a dim that is n times as long, zeros elsewhere.
@@ -146,7 +149,8 @@ class Exchange {
   }
 
   std::vector<int64_t> whole(std::vector<int64_t> extents, const Moves& moves) const {
-    for (size_t d = 0; d < extents.size(); ++d) extents[d] *= site_.placement().mesh().blocks(moves.on(d));
+    for (size_t d = 0; d < extents.size(); ++d)
+      extents[d] *= site_.placement().mesh().blocks(moves.on(d));
     return extents;
   }
 
@@ -293,7 +297,8 @@ void compile(const ir::Ppermute& op, const Site& site) {
   const int64_t own = placement.mesh().digit(placement.rank(), axes[0]);
   const size_t bytes = static_cast<size_t>(send.count()) * size_of(send.element);
   site.step("ppermute", reads, {&to},
-            [=, group = site.compiler.group(members, {axes[0]}), place = site.compiler.place()](Frame& frame) {
+            [=, group = site.compiler.group(members, {axes[0]}),
+             place = site.compiler.place()](Frame& frame) {
               const int64_t shift = ((by.get(frame) % n) + n) % n;
               frame.communicator->permute(*frame.groups[group], frame.at(send),
                                           static_cast<int>((own + shift) % n), frame.at(to),

@@ -255,6 +255,10 @@ void Plan::run_kept(Communicator& communicator) {
   for (size_t i = 0; i < state.inputs.size(); ++i)
     if (!state.has_input[i])
       throw PlanError(state.inputs[i].name + " has not been given: Plan::keep()");
+  if (state.prepared_for != &communicator) {
+    state.graph.reset();
+    state.kept_runs = 0;
+  }
   if (state.graph && !state.measured) {
     require_world(communicator, state.mesh, state.rank);
     state.graph->run(state.queue());

@@ -18,8 +18,8 @@ struct Plan::State {
   std::vector<exec::Piece> pieces;
   std::vector<exec::Step> steps;
   std::vector<std::vector<int>> groups;
-  std::vector<std::vector<Axis>> group_axes;       ///< of each of them
-  const Communicator* prepared_for = nullptr;      ///< who knows the groups
+  std::vector<std::vector<Axis>> group_axes;   ///< of each of them
+  const Communicator* prepared_for = nullptr;  ///< who knows the groups
   size_t loops = 0, arena_bytes = 0;
   std::shared_ptr<Device> device;
   Buffer arena;

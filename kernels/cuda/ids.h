@@ -120,9 +120,8 @@ struct PlaceDigits {
       sums[digit] = sum;
     });
     for (int step = 1; step < sort_threads; step *= 2) {
-      block.each([&](int digit) {
-        next[digit] = sums[digit] + (digit < step ? 0 : sums[digit - step]);
-      });
+      block.each(
+          [&](int digit) { next[digit] = sums[digit] + (digit < step ? 0 : sums[digit - step]); });
       uint32_t* const swapped = sums;
       sums = next;
       next = swapped;

@@ -247,8 +247,15 @@ void add_sorted(const Stream& stream, const Summands<T, Read>& summands, const L
     for (int64_t first = 0; first < terms; first += most_sorted) {
       const auto count = static_cast<uint32_t>(std::min<int64_t>(most_sorted, terms - first));
       const TermIds chunk{ids, summands.terms, at[1], first, count};
-      const Kernel kernel{summands, sorted_by_row(stream, chunk), count, chunk.no_row(), pieces,
-                          first,    ids.window.stride,            at[0], at[2]};
+      const Kernel kernel{summands,
+                          sorted_by_row(stream, chunk),
+                          count,
+                          chunk.no_row(),
+                          pieces,
+                          first,
+                          ids.window.stride,
+                          at[0],
+                          at[2]};
       const int64_t groups = (count + Kernel::at_once - 1) / Kernel::at_once;
       launch<Kernel::threads>(stream, blocks_for(groups * pieces, 1), kernel);
     }
@@ -267,8 +274,8 @@ void index_add(const Stream& stream, const IndexAdd& op, void* out, const void* 
   const auto batches = chosen<3>(nest, {0, 1, 2}, [](bool sum, bool ids) { return sum && ids; });
   const Summands<T, Read> summands{
       chosen<2>(nest, {1, 2}, [](bool sum, bool) { return !sum; }),
-      chosen<2>(nest, {0, 2}, [](bool sum, bool ids) { return sum && !ids; }),
-      static_cast<T*>(out), read};
+      chosen<2>(nest, {0, 2}, [](bool sum, bool ids) { return sum && !ids; }), static_cast<T*>(out),
+      read};
   const Ids ids{id_data, op.ids, op.window, report_to(stream)};
   const bool sorts = summands.terms.count >= many_terms && batches.count <= few_batches &&
                      op.window.extent < UINT32_MAX && stream.scratch;

@@ -1,5 +1,6 @@
 #pragma once
-// How many collectives a rank has begun: who has begun more than a rank that has left waits in vain.
+// How many collectives a rank has begun: who has begun more than a rank that has left waits in
+// vain.
 #include <deque>
 #include <map>
 #include <memory>

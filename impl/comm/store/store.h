@@ -30,8 +30,7 @@ class Store {
   virtual std::optional<std::string> find(const std::string& key) = 0;
   /// Waits until somebody has set it; throws StoreTimeout. `meanwhile` is called between looks.
   std::string get(
-      const std::string& key, Milliseconds timeout,
-      const std::function<void()>& meanwhile = [] {});
+      const std::string& key, Milliseconds timeout, const std::function<void()>& meanwhile = [] {});
 };
 
 /// Returns when all ranks of the world have come; throws CommError, on each rank that has come,

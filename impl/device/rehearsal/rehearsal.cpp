@@ -39,14 +39,14 @@ class RehearsalQueue : public Queue {
   void give(std::function<void(const rehearsal::Stream&)> run) {
     const std::string place = place_ ? *place_ + ": " : "";
     stage_->add(line_, {.run = [run = std::move(run), place, scratch = scratch_.data()] {
-      Fault fault;
-      try {
-        run({nullptr, &fault, 0, scratch});
-      } catch (const std::exception& error) {
-        throw DeviceError(place + error.what());
-      }
-      if (fault.taken) throw DeviceError(place + text(fault));
-    }});
+                  Fault fault;
+                  try {
+                    run({nullptr, &fault, 0, scratch});
+                  } catch (const std::exception& error) {
+                    throw DeviceError(place + error.what());
+                  }
+                  if (fault.taken) throw DeviceError(place + text(fault));
+                }});
   }
 
  private:

@@ -274,10 +274,9 @@ TEST(NcclFaults, NameARankThatEndsBetweenRunsOfAGraph) {
     });
     const std::string left = "rank " + std::to_string(early);
     for (int rank = 0; rank < 3; ++rank)
-      EXPECT_THAT(faults[rank],
-                  rank == early
-                      ? HasSubstr("no fault")
-                      : HasSubstr("waits for " + left + " in all_reduce(sum) of 1 f64 at a"));
+      EXPECT_THAT(faults[rank], rank == early ? HasSubstr("no fault")
+                                              : HasSubstr("waits for " + left +
+                                                          " in all_reduce(sum) of 1 f64 at a"));
   }
 }
 
