@@ -68,16 +68,8 @@ class NcclCommunicator : public Communicator {
   void require_alive() override { watch_.require_alive(); }
   void abort(const std::string& reason) noexcept override { watch_.fail(reason); }
 
-  void all_gather(Group& group, const void* send, void* receive, size_t bytes,
+  void collective(Group& group, const Call& call, const void* send, void* receive,
                   const std::string& place) override;
-  void all_reduce(Group& group, const void* send, void* receive, size_t count, Element element,
-                  Reduction reduction, const std::string& place) override;
-  void reduce_scatter(Group& group, const void* send, void* receive, size_t count, Element element,
-                      Reduction reduction, const std::string& place) override;
-  void all_to_all(Group& group, const void* send, void* receive, size_t bytes,
-                  const std::string& place) override;
-  void permute(Group& group, const void* send, int to, void* receive, int from, size_t bytes,
-               const std::string& place) override;
 
  private:
   NcclGroup& own_group(const std::vector<int>& ranks);
@@ -89,6 +81,10 @@ class NcclCommunicator : public Communicator {
   /// give(comm, stream) calls NCCL.
   template <class Give>
   void give(NcclGroup& group, const Call& call, const std::string& place, const Give& give);
+  void reduce(NcclGroup& group, const Call& call, const void* send, void* receive,
+              const std::string& place);
+  void send_on(NcclGroup& group, const Call& call, const void* send, void* receive,
+               const std::string& place);
   void exchange_blocks(NcclGroup& group, const Call& call, const void* send, void* receive,
                        size_t bytes, const std::string& place);
   /// receive = the rows of the scratch, each of `count` entries, joined in the order of the group.
@@ -192,7 +188,7 @@ bool NcclCommunicator::enter(NcclGroup& group, const Call& call, const void* sen
                              [this] { require_alive(); });
   if (call.count == 0) return false;
   if (!alone || options_.alone) return true;
-  device_.device.copy(*queue_, receive, send, call.count * size_of(call.element));
+  device_.device.copy(*queue_, receive, send, call.bytes());
   return false;
 }
 
@@ -208,52 +204,39 @@ void NcclCommunicator::give(NcclGroup& group, const Call& call, const std::strin
       });
 }
 
-void NcclCommunicator::all_gather(Group& group, const void* send, void* receive, size_t bytes,
+void NcclCommunicator::collective(Group& group, const Call& call, const void* send, void* receive,
                                   const std::string& place) {
   NcclGroup& own = static_cast<NcclGroup&>(group);
-  const Call call = Call::move(Collective::all_gather, bytes);
   if (!enter(own, call, send, receive, place)) return;
-  give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
-    return ncclAllGather(send, receive, bytes, ncclUint8, comm, stream);
-  });
-}
-
-void NcclCommunicator::all_reduce(Group& group, const void* send, void* receive, size_t count,
-                                  Element element, Reduction reduction, const std::string& place) {
-  NcclGroup& own = static_cast<NcclGroup&>(group);
-  const Call call{Collective::all_reduce, element, reduction, count};
-  if (!enter(own, call, send, receive, place)) return;
-  if (joined_by_us(call, options_.deterministic))
-    return gather_and_join(own, call, send, receive, place);
-  give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
-    return ncclAllReduce(send, receive, count, nccl_type(element), nccl_op(reduction), comm,
-                         stream);
-  });
-}
-
-void NcclCommunicator::reduce_scatter(Group& group, const void* send, void* receive, size_t count,
-                                      Element element, Reduction reduction,
-                                      const std::string& place) {
-  NcclGroup& own = static_cast<NcclGroup&>(group);
-  const Call call{Collective::reduce_scatter, element, reduction, count};
-  if (!enter(own, call, send, receive, place)) return;
-  if (joined_by_us(call, options_.deterministic)) {
-    const size_t bytes = count * size_of(element);
-    exchange_blocks(own, call, send, scratch(bytes * own.size()), bytes, place);
-    return join_rows(call, own.size(), count, receive);
+  switch (call.collective) {
+    case Collective::all_gather:
+      return give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
+        return ncclAllGather(send, receive, call.count, ncclUint8, comm, stream);
+      });
+    case Collective::all_reduce:
+    case Collective::reduce_scatter:
+      return reduce(own, call, send, receive, place);
+    case Collective::all_to_all:
+      return exchange_blocks(own, call, send, receive, call.count, place);
+    case Collective::permute:
+      return send_on(own, call, send, receive, place);
   }
-  give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
-    return ncclReduceScatter(send, receive, count, nccl_type(element), nccl_op(reduction), comm,
-                             stream);
-  });
 }
 
-void NcclCommunicator::all_to_all(Group& group, const void* send, void* receive, size_t bytes,
-                                  const std::string& place) {
-  NcclGroup& own = static_cast<NcclGroup&>(group);
-  const Call call = Call::move(Collective::all_to_all, bytes);
-  if (enter(own, call, send, receive, place))
-    exchange_blocks(own, call, send, receive, bytes, place);
+void NcclCommunicator::reduce(NcclGroup& group, const Call& call, const void* send, void* receive,
+                              const std::string& place) {
+  const bool scatters = call.collective == Collective::reduce_scatter;
+  if (joined_by_us(call, options_.deterministic)) {
+    if (!scatters) return gather_and_join(group, call, send, receive, place);
+    exchange_blocks(group, call, send, scratch(call.bytes_sent(group.size())), call.bytes(), place);
+    return join_rows(call, group.size(), call.count, receive);
+  }
+  const ncclDataType_t type = nccl_type(call.element);
+  const ncclRedOp_t op = nccl_op(call.reduction);
+  give(group, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
+    return scatters ? ncclReduceScatter(send, receive, call.count, type, op, comm, stream)
+                    : ncclAllReduce(send, receive, call.count, type, op, comm, stream);
+  });
 }
 
 /// By sends and receptions: ncclAlltoAll is newer than some machines' NCCL.
@@ -272,16 +255,13 @@ void NcclCommunicator::exchange_blocks(NcclGroup& group, const Call& call, const
   });
 }
 
-void NcclCommunicator::permute(Group& group, const void* send, int to, void* receive, int from,
-                               size_t bytes, const std::string& place) {
-  NcclGroup& own = static_cast<NcclGroup&>(group);
-  const Call call = Call::permute(bytes, to, from, group.size());
-  if (!enter(own, call, send, receive, place)) return;
-  give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
+void NcclCommunicator::send_on(NcclGroup& group, const Call& call, const void* send, void* receive,
+                               const std::string& place) {
+  give(group, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
     ncclResult_t result = ncclGroupStart();
     const auto go_on = [&] { return result == ncclSuccess || result == ncclInProgress; };
-    if (go_on()) result = ncclSend(send, bytes, ncclUint8, to, comm, stream);
-    if (go_on()) result = ncclRecv(receive, bytes, ncclUint8, from, comm, stream);
+    if (go_on()) result = ncclSend(send, call.count, ncclUint8, call.to, comm, stream);
+    if (go_on()) result = ncclRecv(receive, call.count, ncclUint8, call.from, comm, stream);
     const ncclResult_t ended = ncclGroupEnd();
     return go_on() ? ended : result;
   });

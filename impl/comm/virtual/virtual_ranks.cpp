@@ -5,7 +5,6 @@
 #include <numeric>
 
 #include "impl/comm/bytes.h"
-#include "impl/comm/parts.h"
 #include "impl/comm/thread_rank.h"
 
 namespace shardproof {
@@ -110,33 +109,20 @@ class VirtualRank : public ThreadRank {
                                 const std::function<void()>& work) override;
   /// `whole` is all ranks' work, and rank 0 has it.
   void run_recorded(Queue& queue, Graph* whole);
-  void all_gather(Group& group, const void* send, void* receive, size_t bytes,
+  void collective(Group& group, const Call& call, const void* send, void* receive,
                   const std::string& place) override;
-  void all_reduce(Group& group, const void* send, void* receive, size_t count, Element element,
-                  Reduction reduction, const std::string& place) override;
-  void reduce_scatter(Group& group, const void* send, void* receive, size_t count, Element element,
-                      Reduction reduction, const std::string& place) override;
-  void all_to_all(Group& group, const void* send, void* receive, size_t bytes,
-                  const std::string& place) override;
-  void permute(Group& group, const void* send, int to, void* receive, int from, size_t bytes,
-               const std::string& place) override;
 
  private:
-  /// Announces the call, waits until all members have, and gives `parts` to the queue.
-  template <class Work>
-  void exchange(Group& group, const Call& call, const void* send, void* receive,
-                const std::string& place, const Work& parts);
-  /// One part that reads what all others send, when it is ready.
-  template <class Work>
-  void read_all(Group& group, const Call& call, const void* send, void* receive,
-                const std::string& place, const Work& work);
-  void copy(void* to, const void* from, size_t bytes) {
+  /// What the queue is given when all members have announced the call.
+  void give(ThreadGroup& group, Exchange& exchange, const Call& call, void* receive);
+  void copy(void* to, const void* from, size_t bytes) override {
     if (bytes) device_.copy(*queue_, to, from, bytes);
   }
-  /// receive[offset, count) = all members' entries [begin, begin + count).
-  void reduce(ThreadGroup& group, const Call& call, void* receive, size_t begin, size_t count,
-              size_t offset);
-  void reduce_by_parts(ThreadGroup& group, Exchange& parts, const Call& call, void* receive);
+  void join(const Call& call, const std::vector<const void*>& sources, void* out,
+            size_t count) override {
+    device_.reduce_ranks(*queue_, call.element, call.reduction, sources.data(),
+                         static_cast<int>(sources.size()), out, count);
+  }
 
   using Events = std::vector<std::shared_ptr<Event>>;
   /// All ranks come, each with an event or none: those of all, by rank.
@@ -151,7 +137,6 @@ class VirtualRank : public ThreadRank {
   const std::unique_ptr<Queue> own_;
   Queue* queue_;
   Turn turn_;
-  std::vector<const void*> sources_;
 };
 
 /// One rank's end of a graph that all have recorded.
@@ -226,111 +211,43 @@ void VirtualRank::run_recorded(Queue& queue, Graph* whole) {
   if (!whole) queue.wait(*ended[0]);
 }
 
-template <class Work>
-void VirtualRank::exchange(Group& group, const Call& call, const void* send, void* receive,
-                           const std::string& place, const Work& parts) {
+void VirtualRank::collective(Group& group, const Call& call, const void* send, void* receive,
+                             const std::string& place) {
   ThreadGroup& own = static_cast<ThreadGroup&>(group);
   require_alive();
   if (own.size() == 1) {  // without a word or an event, so that it can be recorded
-    copy(receive, send, call.count * size_of(call.element));
+    copy(receive, send, call.bytes());
   } else {
     Exchange exchange(own, *queue_, turn_);
     own.begin(call, place);
     exchange.post(send, receive);
     own.announce();
     agree_in_turn(own);
-    parts(own, exchange);
+    give(own, exchange, call, receive);
     exchange.end();
   }
   if (queue_ == own_.get()) queue_->finish();
 }
 
-template <class Work>
-void VirtualRank::read_all(Group& group, const Call& call, const void* send, void* receive,
-                           const std::string& place, const Work& work) {
-  exchange(group, call, send, receive, place, [&](ThreadGroup& of, Exchange& exchange) {
-    exchange.part(&ThreadPost::done, [&] {
+void VirtualRank::give(ThreadGroup& group, Exchange& exchange, const Call& call, void* receive) {
+  const bool permutes = call.collective == Collective::permute;
+  const bool is_shared = ThreadRank::is_shared(call, group.size());
+  if (is_shared)
+    exchange.part(&ThreadPost::reduced, [&] {
       exchange.wait_for_all(&ThreadPost::ready);
-      work(of);
+      reduce_own_part(group, call, receive);
     });
-    exchange.wait_for_all(&ThreadPost::done);
-  });
-}
-
-void VirtualRank::reduce(ThreadGroup& group, const Call& call, void* receive, size_t begin,
-                         size_t count, size_t offset) {
-  if (!count) return;
-  const size_t width = size_of(call.element);
-  sources_.clear();
-  for (int i = 0; i < group.size(); ++i) sources_.push_back(group.sent(i, begin * width));
-  device_.reduce_ranks(*queue_, call.element, call.reduction, sources_.data(), group.size(),
-                       at_byte(receive, offset * width), count);
-}
-
-void VirtualRank::all_gather(Group& group, const void* send, void* receive, size_t bytes,
-                             const std::string& place) {
-  read_all(group, Call::move(Collective::all_gather, bytes), send, receive, place,
-           [&](ThreadGroup& of) {
-             for (int i = 0; i < of.size(); ++i)
-               copy(at_byte(receive, i * bytes), of.sent(i, 0), bytes);
-           });
-}
-
-void VirtualRank::all_reduce(Group& group, const void* send, void* receive, size_t count,
-                             Element element, Reduction reduction, const std::string& place) {
-  const Call call{Collective::all_reduce, element, reduction, count};
-  if (group.size() * count * size_of(element) <= reduce_alone_bytes)
-    return read_all(group, call, send, receive, place,
-                    [&](ThreadGroup& of) { reduce(of, call, receive, 0, count, 0); });
-  exchange(group, call, send, receive, place, [&](ThreadGroup& of, Exchange& exchange) {
-    reduce_by_parts(of, exchange, call, receive);
-  });
-}
-
-void VirtualRank::reduce_by_parts(ThreadGroup& group, Exchange& exchange, const Call& call,
-                                  void* receive) {
-  const size_t width = size_of(call.element), own = group.position();
-  const Parts parts(call.count, call.element, group.size());
-  exchange.part(&ThreadPost::reduced, [&] {
-    exchange.wait_for_all(&ThreadPost::ready);
-    reduce(group, call, receive, parts.begin(own), parts.size(own), parts.begin(own));
-  });
   exchange.part(&ThreadPost::done, [&] {
-    exchange.wait_for_all(&ThreadPost::reduced);
-    for (size_t i = 0; i < static_cast<size_t>(group.size()); ++i)
-      if (i != own)
-        copy(at_byte(receive, parts.begin(i) * width),
-             at_byte(group.post(i).receive, parts.begin(i) * width), parts.size(i) * width);
+    if (is_shared) {
+      exchange.wait_for_all(&ThreadPost::reduced);
+      return copy_other_parts(group, call, receive);
+    }
+    permutes ? exchange.wait_for(call.from, &ThreadPost::ready)
+             : exchange.wait_for_all(&ThreadPost::ready);
+    receive_all(group, call, receive);
   });
-  exchange.wait_for_all(&ThreadPost::done);
-}
-
-void VirtualRank::reduce_scatter(Group& group, const void* send, void* receive, size_t count,
-                                 Element element, Reduction reduction, const std::string& place) {
-  const Call call{Collective::reduce_scatter, element, reduction, count};
-  read_all(group, call, send, receive, place,
-           [&](ThreadGroup& of) { reduce(of, call, receive, of.position() * count, count, 0); });
-}
-
-void VirtualRank::all_to_all(Group& group, const void* send, void* receive, size_t bytes,
-                             const std::string& place) {
-  read_all(group, Call::move(Collective::all_to_all, bytes), send, receive, place,
-           [&](ThreadGroup& of) {
-             for (int i = 0; i < of.size(); ++i)
-               copy(at_byte(receive, i * bytes), of.sent(i, of.position() * bytes), bytes);
-           });
-}
-
-void VirtualRank::permute(Group& group, const void* send, int to, void* receive, int from,
-                          size_t bytes, const std::string& place) {
-  exchange(group, Call::permute(bytes, to, from, group.size()), send, receive, place,
-           [&](ThreadGroup& of, Exchange& exchange) {
-             exchange.part(&ThreadPost::done, [&] {
-               exchange.wait_for(from, &ThreadPost::ready);
-               copy(receive, of.sent(from, 0), bytes);
-             });
-             exchange.wait_for(to, &ThreadPost::done);
-           });
+  permutes ? exchange.wait_for(call.to, &ThreadPost::done)
+           : exchange.wait_for_all(&ThreadPost::done);
 }
 
 }  // namespace
