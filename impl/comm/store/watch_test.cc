@@ -106,7 +106,8 @@ void begin(CallLog& log, const std::vector<int>& ranks, const PlacedCall& call) 
 /// A rank that makes `made[rank]` calls of all ranks and ends, where nobody compares them.
 std::vector<std::string> of_ranks_that_make(const std::vector<int>& made) {
   const std::unique_ptr<Store> store = local_store();
-  const int world = static_cast<int>(made.size()), most = *std::max_element(made.begin(), made.end());
+  const int world = static_cast<int>(made.size()),
+            most = *std::max_element(made.begin(), made.end());
   std::vector<int> everybody(made.size());
   std::iota(everybody.begin(), everybody.end(), 0);
   return on_ranks(world, [&](int rank) {
