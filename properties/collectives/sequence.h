@@ -26,7 +26,7 @@ struct SequenceStep {
 
 struct Sequence {
   int world, width;
-  int graph_runs;  ///< 0: given at once; otherwise recorded, and run so often
+  int graph_runs;  ///< given once, then recorded, and run so often
   size_t entries;
   std::vector<SequenceStep> steps;
 };
@@ -123,17 +123,17 @@ class SequenceRank {
       last_ = queue.record();
     }
   }
-  /// False: the device records nothing.
-  bool run_recorded() {
+  /// All steps `times` times more, where the device records.
+  void run_recorded(int times) {
     Queue& origin = *queues_[0];
+    origin.wait(*last_);
     const std::shared_ptr<Graph> graph = communicator_.record(device_, origin, [&] {
       last_ = origin.record();
       run();
       origin.wait(*last_);
     });
-    for (int i = 0; graph && i < s_.graph_runs; ++i) graph->run(origin);
+    for (int i = 0; graph && i < times; ++i) graph->run(origin);
     last_ = origin.record();
-    return graph != nullptr;
   }
   Registers result() {
     Registers state;
@@ -185,15 +185,15 @@ inline void SequenceRank::give(const SequenceStep& action, Queue& queue) {
 inline void hold_sequence(Device& device) {
   const Sequence s = drawn_sequence();
   RC_LOG() << s << "\n";
-  const int runs = device.is_host() ? 1 : std::max(s.graph_runs, 1);  // the host records nothing
+  const int runs = 1 + (device.is_host() ? 0 : s.graph_runs);  // the host records nothing
   std::vector<Registers> wanted, got(s.world);
   for (int rank = 0; rank < s.world; ++rank) wanted.push_back(first_registers(s, rank));
   for (int run = 0; run < runs; ++run)
     for (const SequenceStep& action : s.steps) define(s, action, wanted);
   run_on_virtual_ranks(device, s.world, [&](Communicator& communicator) {
     SequenceRank rank(s, device, communicator);
-    const bool recorded = s.graph_runs > 0 && rank.run_recorded();
-    if (!recorded) rank.run();
+    rank.run();
+    if (s.graph_runs > 0) rank.run_recorded(s.graph_runs);
     got[communicator.rank()] = rank.result();
   });
   RC_ASSERT((got == wanted));
