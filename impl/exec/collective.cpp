@@ -111,10 +111,8 @@ class Exchange {
 
   Ref zero_nonroot(const Ref& x, const std::vector<Axis>& axes) const {
     const bool root = site_.placement().block(site_.placement().rank(), axes) == 0;
-    const Ref to = root ? x : zeros(x.element, x.extents);
-    compiler_.varies(x);
-    compiler_.varies(to);
-    return to;
+    compiler_.set_not_alike();
+    return root ? x : zeros(x.element, x.extents);
   }
 
   /// The own block in its place of a dim that is n times as long, zeros elsewhere.

@@ -89,9 +89,9 @@ class Compiler {
               const std::vector<int64_t>& extents);
   /// The group of this rank along the axes, as a number; it has more than one member.
   size_t group(const std::vector<int>& ranks, const std::vector<Axis>& axes);
-  /// A buffer that not every rank makes alike.
-  void varies(const Ref& ref) { varying_.insert(ref.buffer); }
-  const std::set<BufferId>& varying() const { return varying_; }
+  /// Whether all ranks have the same steps, but for where views begin.
+  bool alike() const { return alike_; }
+  void set_not_alike() { alike_ = false; }
   void set_place(std::string place) { place_ = std::move(place); }
   const std::string& place() const { return place_; }
 
@@ -160,7 +160,8 @@ class Compiler {
   std::vector<std::vector<int>> groups_;
   std::vector<std::vector<Axis>> group_axes_;  ///< of each
   std::vector<int64_t> loop_times_;
-  std::set<BufferId> counting_, varying_;
+  std::set<BufferId> counting_;
+  bool alike_ = true;
   /// What was computed, to be taken where it is asked for again: outside of loops, then in each of
   /// those that are open.
   std::vector<std::map<Key, Value>> known_{1};

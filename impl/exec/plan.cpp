@@ -177,7 +177,8 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   state->group_axes = compiler.group_axes();
   state->loops = compiler.loops();
   state->given = compiler.externals();
-  if (options.overlap) exec::overlap(state->steps, compiler.varying());
+  exec::make_in_stack(state->steps, state->pieces, state->given);
+  if (options.overlap) exec::overlap(state->steps, compiler.alike());
   put_in_place(*state, options.in_place);
   exec::find_lifetimes(state->steps, state->pieces);
   for (exec::BufferId id : state->given) state->pieces[id].bytes = 0;

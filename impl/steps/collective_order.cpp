@@ -1,6 +1,7 @@
 #include "impl/steps/collective_order.h"
 
 #include <algorithm>
+#include <set>
 
 namespace shardproof::exec {
 namespace {
@@ -10,14 +11,13 @@ constexpr size_t most_hopped_over = 2;  ///< gathers of activations
 
 class Hops {
  public:
-  Hops(const std::vector<Step>& steps, const std::vector<Access>& access,
-       const std::set<BufferId>& varying)
-      : steps_(steps), access_(access), varying_(varying) {}
+  Hops(const std::vector<Step>& steps, const std::vector<Access>& access, bool alike)
+      : steps_(steps), access_(access), alike_(alike) {}
 
   std::deque<size_t> take() {
     for (size_t i = 0; i < steps_.size(); ++i) {
       if (!communicates(steps_[i])) continue;
-      const bool is_free = steps_[i].op == "all_gather" && reads_no_work(i);
+      const bool is_free = alike_ && steps_[i].op == "all_gather" && reads_no_work(i);
       const size_t at = is_free ? place_now() : order_.size();
       if (is_free) free_.insert(i);
       order_.insert(order_.begin() + static_cast<std::ptrdiff_t>(at), i);
@@ -36,12 +36,7 @@ class Hops {
       if (is_heavy(steps_[i]) || steps_[i].fused || chain.size() == longest_chain) return false;
       chain.push_back(i);
     }
-    return std::none_of(chain.begin(), chain.end(), [&](size_t each) { return varies(each); });
-  }
-  bool varies(size_t i) const {
-    const auto is = [&](BufferId id) { return varying_.contains(id); };
-    return std::any_of(access_[i].reads.begin(), access_[i].reads.end(), is) ||
-           std::any_of(access_[i].writes.begin(), access_[i].writes.end(), is);
+    return true;
   }
 
   /// Before the reductions that are the last so far, behind other gathers that are.
@@ -64,7 +59,7 @@ class Hops {
 
   const std::vector<Step>& steps_;
   const std::vector<Access>& access_;
-  const std::set<BufferId>& varying_;
+  const bool alike_;
   std::vector<size_t> order_;
   std::set<size_t> free_;
 };
@@ -76,9 +71,8 @@ bool is_heavy(const Step& step) {
 }
 
 std::deque<size_t> order_of_collectives(const std::vector<Step>& steps,
-                                        const std::vector<Access>& access,
-                                        const std::set<BufferId>& varying) {
-  return Hops(steps, access, varying).take();
+                                        const std::vector<Access>& access, bool alike) {
+  return Hops(steps, access, alike).take();
 }
 
 }  // namespace shardproof::exec

@@ -1,7 +1,6 @@
 #pragma once
 // In which order a block's collectives are begun.
 #include <deque>
-#include <set>
 
 #include "impl/steps/schedule.h"
 
@@ -15,10 +14,9 @@ bool is_heavy(const Step& step);
 
 /// The collectives and the loops that communicate, by their places in the block: the order of the
 /// program, but that gathers of what no computation of the block makes (the weights of the next
-/// layer) come before the reductions that end the layer before. The same on every rank: it is made
-/// of what depends on what, which is the same but for buffers that are `varying`.
+/// layer) come before the reductions that end the layer before. It is made of what depends on what,
+/// so that it is the same on every rank where the steps are `alike`; otherwise that of the program.
 std::deque<size_t> order_of_collectives(const std::vector<Step>& steps,
-                                        const std::vector<Access>& access,
-                                        const std::set<BufferId>& varying);
+                                        const std::vector<Access>& access, bool alike);
 
 }  // namespace shardproof::exec

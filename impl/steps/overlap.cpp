@@ -15,12 +15,11 @@ constexpr size_t most_moved_along = 16;  ///< steps that make its operand
 /// The order of a block's steps.
 class Order {
  public:
-  Order(const std::vector<Step>& steps, const std::vector<Access>& access,
-        const std::set<BufferId>& varying)
+  Order(const std::vector<Step>& steps, const std::vector<Access>& access, bool alike)
       : steps_(steps),
         access_(access),
         done_(steps.size()),
-        collectives_(order_of_collectives(steps, access, varying)) {}
+        collectives_(order_of_collectives(steps, access, alike)) {}
 
   std::vector<size_t> take() {
     for (size_t i = 0; i < steps_.size(); ++i) {
@@ -173,14 +172,14 @@ std::vector<Access> accesses(const std::vector<Step>& steps) {
 
 }  // namespace
 
-void overlap(std::vector<Step>& steps, const std::set<BufferId>& varying) {
+void overlap(std::vector<Step>& steps, bool alike) {
   for (Step& step : steps)
-    if (step.is_loop) overlap(step.body, varying);
+    if (step.is_loop) overlap(step.body, alike);
   if (std::none_of(steps.begin(), steps.end(), communicates)) return;
   const std::vector<Access> access = accesses(steps);
   std::vector<Step> ordered;
   std::vector<Access> ordered_access;
-  for (size_t i : Order(steps, access, varying).take()) {
+  for (size_t i : Order(steps, access, alike).take()) {
     ordered.push_back(std::move(steps[i]));
     ordered_access.push_back(access[i]);
   }

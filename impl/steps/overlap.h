@@ -1,7 +1,5 @@
 #pragma once
 // Collectives that go on while the rank computes.
-#include <set>
-
 #include "impl/steps/schedule.h"
 
 namespace shardproof::exec {
@@ -11,8 +9,8 @@ namespace shardproof::exec {
 /// at the end of each iteration of a loop. A collective that is ready is begun before computation
 /// that it does not depend on, and what light steps make of it is left until it is needed or there.
 /// Collectives have the order of collective_order.h, so that it is the same on every rank;
-/// `varying`: buffers that are not made alike on all of them. To be called before find_lifetimes.
-void overlap(std::vector<Step>& steps, const std::set<BufferId>& varying = {});
+/// `alike`: whether all of them have these steps. To be called before find_lifetimes.
+void overlap(std::vector<Step>& steps, bool alike = true);
 
 /// Whether some step here or in a loop within is run by the communication thread.
 bool has_starts(const std::vector<Step>& steps);

@@ -222,14 +222,12 @@ TEST(Overlap, KeepsTheOrderOfCollectivesButForGathersAheadOfReductions) {
   EXPECT_GT(moved, 5);
 }
 
-/// What is not made alike on all ranks decides nothing.
-TEST(Overlap, LeavesGathersOfWhatVaries) {
+/// Where ranks have other steps, what depends on what decides nothing.
+TEST(Overlap, KeepsTheOrderWhereRanksAreNotAlike) {
   for (unsigned seed = 1; seed <= 60; ++seed) {
     const Drafted plain = drafted(seed, false);
     Drafted with = plain;
-    std::set<BufferId> all;
-    for (BufferId id = 0; id < with.pieces.size(); ++id) all.insert(id);
-    overlap(with.steps, all);
+    overlap(with.steps, false);
     const std::vector<std::string> ops{"all_reduce", "psum_scatter", "all_gather"};
     EXPECT_EQ(places(plain, ops), places(with, ops));
   }
