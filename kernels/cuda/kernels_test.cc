@@ -70,7 +70,7 @@ TEST(Kernels, ComputeLongChains) {
 
 /// An embedding's gradient: more terms than are sorted at once, half of them of one id.
 TEST(Kernels, AddUpManyTermsInTheirOrder) {
-  constexpr int64_t terms = 70'000, rows = 50'000, width = 3;
+  constexpr int64_t terms = 70'000, rows = 100'000, width = 3;
   IndexAdd op;
   op.window = {0, rows, width, false};
   op.count = rows * width;

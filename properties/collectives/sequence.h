@@ -52,7 +52,7 @@ inline Sequence drawn_sequence() {
   Sequence s;
   s.world = *rc::gen::element(1, 2, 2, 4, 4, 6);
   s.width = s.world % 2 ? 1 : *rc::gen::element(1, 2, s.world);
-  s.graph_runs = *rc::gen::element(0, 0, 1, 2);
+  s.graph_runs = *rc::gen::inRange(0, 3);
   s.entries = *rc::gen::element<size_t>(24, 240, 24'000);  // some are reduced by parts
   const size_t length = *rc::gen::element<size_t>(1, 5, 12, 24);
   for (size_t i = 0; i < length; ++i) {
