@@ -31,7 +31,11 @@ if(TARGET impl_comm_mpi)
   shardproof_install(mpi impl_comm_mpi "impl/comm/mpi/mpi_communicator.h;impl/comm/mpi/mpi_store.h;impl/comm/store/store.h" install_shardproof)
 endif()
 if(TARGET impl_comm_nccl)
-  shardproof_install(cuda "kernels_cuda;kernels_generate;impl_device_cuda;impl_comm_virtual;impl_comm_nccl"
+  set(attention_libraries impl_device_graph)
+  if(TARGET impl_device_cudnn)
+    list(APPEND attention_libraries impl_device_cudnn)
+  endif()
+  shardproof_install(cuda "kernels_cuda;kernels_generate;${attention_libraries};impl_device_cuda;impl_comm_virtual;impl_comm_nccl"
     "impl/device/cuda/cuda_device.h;impl/comm/virtual/virtual_ranks.h;impl/comm/nccl/nccl_communicator.h;impl/comm/store/store.h"
     install_shardproof impl_comm_virtual)
 endif()

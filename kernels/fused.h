@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "kernels/element.h"
+#include "kernels/ops.h"
 
 namespace shardproof {
 
@@ -75,10 +76,10 @@ struct Rope {
 
 // --- the optimizer; `count` entries, f32 ---
 
-/// (w, g, m, v) -> (w, m, v): an output may be the input of its name.
+/// (w, g, m, v) -> (w, m, v): an output may be the input of its name. The gradient is g * scale.
 struct AdamW {
   int64_t count = 0;
-  Scalar step, lr, decay, b1, b2, eps;
+  Scalar step, lr, decay, b1, b2, eps, scale{1, false};
 };
 /// (g) -> (the sum of the squares; scratch)
 struct SumSquares {
@@ -102,6 +103,10 @@ struct MaskStrides {
   int64_t batch[3] = {}, query = 0, group = 0, key = 0;
 };
 
+/// What is known of a mask before it is computed: nothing, or that the key's position is at most
+/// the query's where it allows, and only there.
+enum class MaskKind : uint8_t { any, causal };
+
 /// `group` queries at each of `queries` positions see `keys` keys; one mask for all of them, whose
 /// strides may be 0. `element`: of q, k, v and o, f32 or bf16.
 struct AttentionShape {
@@ -110,6 +115,7 @@ struct AttentionShape {
   Element element = Element::f32;
   HeadStrides q, k, v;
   MaskStrides mask;
+  MaskKind mask_kind = MaskKind::any;
   Scalar scale;
 
   constexpr int64_t batches() const { return batch[0] * batch[1] * batch[2]; }
@@ -129,7 +135,8 @@ struct AttentionShape {
   size_t state_bytes() const {
     return static_cast<size_t>(mask_batches() * row_tiles() * key_tiles());
   }
-  /// f32[batches, rows, 2]: of each row its largest logit m, and the sum of exp(logit - m).
+  /// f32[batches, rows, 2]: of each row a number m, and the sum of exp(logit - m). m is about the
+  /// largest logit, or the logarithm of the whole sum.
   size_t mass_bytes() const { return static_cast<size_t>(batches() * rows()) * 2 * sizeof(float); }
 };
 
@@ -145,9 +152,28 @@ struct AttentionGrad : AttentionShape {
   HeadStrides g, o, g_q, g_k, g_v;
 };
 
-using FusedOp =
-    std::variant<RmsNorm, RmsNormGrad, LayerNorm, LayerNormGrad, Softmax, SoftmaxGrad, CrossEntropy,
-                 CrossEntropyGrad, Rope, AdamW, SumSquares, Attention, AttentionGrad>;
+// --- products ---
+
+/// (a, b, bias) -> (c): the sums of a product without a batch, plus an entry of `bias` for each of
+/// c's columns, or for each row, rounded once. `bias` is of c's element.
+struct BiasedProduct {
+  Matmul product;
+  bool by_row = false;
+  Element bias = Element::f32;
+
+  /// Whether neighbours of c along the bias are neighbours in memory, as libraries want it.
+  bool fits() const {
+    const Element c = product.elements[0];
+    const bool has = by_row ? product.c.row == 1 && product.c.column != 1 && product.n != 1
+                            : product.c.column == 1 || product.n == 1;
+    return has && c == bias && (c == Element::f32 || c == Element::bf16) &&
+           product.batch.count() == 1 && product.k > 0 && product.m * product.n > 0;
+  }
+};
+
+using FusedOp = std::variant<RmsNorm, RmsNormGrad, LayerNorm, LayerNormGrad, Softmax, SoftmaxGrad,
+                             CrossEntropy, CrossEntropyGrad, Rope, AdamW, SumSquares, Attention,
+                             AttentionGrad, BiasedProduct>;
 
 /// Bytes of each scratch output, behind those that the op names.
 inline std::vector<size_t> scratch_bytes(const FusedOp& op) {

@@ -23,7 +23,21 @@ std::optional<int> number(const char* text) {
   return value;
 }
 
-std::shared_ptr<Device> gpu(int ordinal) {
+#ifdef WITH_CUDA
+AttentionOf attention_of(const Options& options) {
+  switch (options.attention) {
+    case WhoseAttention::own:
+      return AttentionOf::own;
+    case WhoseAttention::library:
+      return AttentionOf::library;
+    case WhoseAttention::library_unordered:
+      break;
+  }
+  return AttentionOf::library_unordered;
+}
+#endif
+
+std::shared_ptr<Device> gpu(const Options& options, int ordinal) {
 #ifdef WITH_CUDA
   std::string why = "it finds no GPU";
   const int count = cuda_device_count(&why);
@@ -32,9 +46,9 @@ std::shared_ptr<Device> gpu(int ordinal) {
         "--device cuda: there is no GPU number " + std::to_string(ordinal) +
         (count == 0 ? " (CUDA: " + why + ")" : ", the last is " + std::to_string(count - 1)) +
         ": leave --device away to train on this processor");
-  return cuda_device(ordinal);
+  return cuda_device(ordinal, attention_of(options));
 #else
-  (void)ordinal;
+  (void)options, (void)ordinal;
   throw BadInput(
       "--device cuda: shard-train was built without CUDA: configure with SHARDPROOF_CUDA=ON");
 #endif
@@ -45,10 +59,10 @@ std::shared_ptr<Device> gpu(int ordinal) {
 std::shared_ptr<Device> device_of(const Options& options) {
   if (options.device == "cpu") return nullptr;
   if (options.device == "rehearsal") return rehearsal_device(options.seed);
-  if (options.device == "cuda") return gpu(0);
+  if (options.device == "cuda") return gpu(options, 0);
   if (options.device.starts_with("cuda:"))
     if (const auto ordinal = number(options.device.c_str() + 5); ordinal && *ordinal >= 0)
-      return gpu(*ordinal);
+      return gpu(options, *ordinal);
   throw BadInput("--device " + options.device + ": there are cpu, cuda, cuda:N and rehearsal");
 }
 
@@ -86,7 +100,7 @@ void run_on_gpus(const Options& options,
       seat.world == 1 ? local_store()
       : by_file       ? file_store(options.store, options.run)
                       : tcp_store(options.store, options.run, seat.rank, patience);
-  job.trainer.device = gpu(seat.local);
+  job.trainer.device = gpu(options, seat.local);
   run_on_nccl(*store, seat.rank, seat.world, {*job.trainer.device, seat.local},
               [&](Communicator& communicator) { body(job, communicator); });
 }

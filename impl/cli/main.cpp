@@ -29,6 +29,8 @@ int on_threads(const Job& job) {
   const auto rank = [&](Communicator& communicator) {
     run_job(job, communicator, screen_of(job.options));
   };
+  if (job.trainer.device && !job.trainer.device->notes().empty())
+    std::cerr << "shard-train: " << job.trainer.device->notes() << "\n";
   if (job.trainer.device)
     run_on_virtual_ranks(*job.trainer.device, world, rank);
   else

@@ -102,6 +102,13 @@ class Flags {
          "cpu (default); cuda or cuda:N: with threads all ranks share that GPU;\n"
          "rehearsal: the GPU's kernels and queues on this processor, slowly",
          "NAME");
+    text("--attention", o_.attention,
+         "On a GPU: library (default), cuDNN's where it is found and the mask is causal;\n"
+         "unordered, the same, faster, with other bits in every run; own",
+         "KIND")
+        ->transform(one_of<WhoseAttention>({{"own", WhoseAttention::own},
+                                            {"library", WhoseAttention::library},
+                                            {"unordered", WhoseAttention::library_unordered}}));
     text("--store", o_.store, "Where the processes of nccl meet: rank 0's HOST:PORT, or a folder",
          "PLACE");
     text("--run", o_.run, "With --store: a name that no earlier run there had", "NAME");

@@ -13,6 +13,8 @@
 namespace shardproof::cli {
 
 enum class Transport { threads, mpi, nccl };
+/// Of a GPU: our own kernels, or cuDNN's where it has the op.
+enum class WhoseAttention { own, library, library_unordered };
 enum class When { automatic, always, never };
 /// `bf16`: as written, of a program that says where bf16 is.
 enum class Numbers { as_written, bf16, f32, f64 };
@@ -24,7 +26,8 @@ struct Options {
   std::string model, mesh, config;
   Transport transport = Transport::threads;
   std::string device = "cpu";  ///< cpu, cuda, cuda:N, rehearsal
-  std::string store, run;      ///< where ranks of nccl meet, and what they call this run
+  WhoseAttention attention = WhoseAttention::library;
+  std::string store, run;  ///< where ranks of nccl meet, and what they call this run
   bool overlap = false;
   std::vector<Assignment> dims, set;
   std::string step, init, eval, logits;  ///< plans; empty: found by what they are

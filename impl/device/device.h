@@ -77,6 +77,11 @@ class Device {
   virtual Launch prepare(const KernelOp& op) = 0;
   /// Empty where it has no kernel for the op: what the op stands for is computed instead.
   virtual Launch prepare_fused(const FusedOp&) const { return {}; }
+  /// Bytes of each scratch output of the op, behind those that it names: those of kernels/fused.h,
+  /// and what the device needs besides.
+  virtual std::vector<size_t> fused_scratch(const FusedOp& op) const { return scratch_bytes(op); }
+  /// What a report is to say of how it computes; empty: nothing.
+  virtual std::string notes() const { return ""; }
 };
 
 /// This processor, in the thread that calls.

@@ -47,6 +47,7 @@ bool Compiler::is_whole(const Ref& ref) const {
 
 Step& Compiler::step(const std::string& op, const std::vector<BufferId>& reads,
                      const std::vector<BufferId>& writes, std::function<void(Frame&)> run) {
+  for (BufferId id : writes) masks_.forget(id);
   Step step;
   step.op = op;
   step.place = place_;
@@ -61,13 +62,16 @@ void Compiler::kernel(const std::string& name, KernelOp op, const Ref& out,
                       std::vector<Ref> inputs) {
   std::vector<BufferId> reads;
   for (const Ref& input : inputs) reads.push_back(input.buffer);
-  step(name, reads, {out.buffer}, nullptr).kernel = {std::move(op), out, std::move(inputs)};
+  Step& made = step(name, reads, {out.buffer}, nullptr);
+  if (const auto* iota = std::get_if<Iota>(&op); iota && is_whole(out))
+    masks_.count(out.buffer, *iota);
+  made.kernel = {std::move(op), out, std::move(inputs)};
 }
 
 std::vector<Ref> Compiler::fused(const std::string& name, const FusedOp& op,
                                  std::vector<Ref> outputs, std::vector<Ref> inputs) {
   std::vector<Ref> scratch;
-  for (size_t bytes : scratch_bytes(op))
+  for (size_t bytes : device_.fused_scratch(op))
     scratch.push_back(create(Element::u8, {static_cast<int64_t>(bytes)}));
   outputs.insert(outputs.end(), scratch.begin(), scratch.end());
   std::vector<BufferId> reads, writes;
@@ -124,6 +128,7 @@ Ref Compiler::compute(const ExpressionPtr& expression, Element element, const La
     nest.strides.push_back(strides_along(labels, extents, chain.labels[i], chain.inputs[i]));
   chain.program.nest = coalesced(nest);
   kernel("pointwise", std::move(chain.program), to, std::move(chain.inputs));
+  masks_.compute(to.buffer, *expression, labels, extents);
   return to;
 }
 

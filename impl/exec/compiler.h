@@ -6,6 +6,7 @@
 #include "impl/exec/expression.h"
 #include "impl/exec/keys.h"
 #include "impl/exec/labels.h"
+#include "impl/exec/masks.h"
 #include "impl/tensor/placement.h"
 #include "impl/tensor/tensor.h"
 #include "spec/diag/diagnostic.h"
@@ -80,6 +81,7 @@ class Compiler {
   void attended(Attended made) { attended_.push_back(std::move(made)); }
   const Attended* attended(const std::vector<Ref>& operands,
                            const std::vector<double>& scale) const;
+  const Masks& masks() const { return masks_; }
   /// to = from, entry by entry; converts between elements. The extents are the same.
   void move(const std::string& op, const Ref& from, const Ref& to);
   /// `ref`, or a copy of it in `element` without gaps.
@@ -162,6 +164,7 @@ class Compiler {
   std::vector<int64_t> loop_times_;
   std::set<BufferId> counting_;
   bool alike_ = true;
+  Masks masks_;
   /// What was computed, to be taken where it is asked for again: outside of loops, then in each of
   /// those that are open.
   std::vector<std::map<Key, Value>> known_{1};

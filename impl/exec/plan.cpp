@@ -5,6 +5,7 @@
 
 #include "impl/exec/plan_state.h"
 #include "impl/exec/unchecked.h"
+#include "impl/steps/bias.h"
 #include "impl/steps/overlap.h"
 
 namespace shardproof {
@@ -177,7 +178,10 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   state->group_axes = compiler.group_axes();
   state->loops = compiler.loops();
   state->given = compiler.externals();
+  if (options.fuse)
+    exec::join_bias(state->steps, {state->given.begin(), state->given.end()}, *state->device);
   exec::make_in_stack(state->steps, state->pieces, state->given);
+  exec::fold_scale(state->steps, state->given);
   if (options.overlap) exec::overlap(state->steps, compiler.alike());
   put_in_place(*state, options.in_place);
   exec::find_lifetimes(state->steps, state->pieces);

@@ -111,6 +111,9 @@ struct Piece {
 void make_in_stack(std::vector<Step>& steps, const std::vector<Piece>& pieces,
                    const std::vector<BufferId>& given);
 
+/// An optimizer whose gradient was only scaled for it scales it itself.
+void fold_scale(std::vector<Step>& steps, const std::vector<BufferId>& given);
+
 /// The first and last use of each buffer, loops included: what is made before a loop and read in it
 /// lives until its end, what is made in it and read behind it lives from its begin. What a started
 /// collective touches lives until it is waited for.

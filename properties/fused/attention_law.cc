@@ -2,6 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include "impl/device/graph/attention_call.h"
 #include "properties/fused/rehearsed.h"
 
 namespace shardproof::properties {
@@ -23,6 +24,10 @@ struct Drawn {
                                                          "B T G", "S", "B K S T G");
   /// What is allowed: all, what is not later, the same segment, anything, next to nothing.
   int kind = *rc::gen::inRange(0, 5);
+  /// The members of a group may be neighbours, as libraries want it.
+  std::string query_dims = *rc::gen::element<std::string>("B S G K D", "B S K G D");
+  bool known =
+      *rc::gen::inRange(0, 4) != 0;  ///< it is said of the mask that it is causal, if it is
   std::mt19937_64 rng{*rc::gen::arbitrary<unsigned>()};
   double magnitude = *rc::gen::element(0.3, 1.0, 4.0);
   bool scale_is_input = *rc::gen::arbitrary<bool>();
@@ -32,7 +37,21 @@ struct Drawn {
     return {{"B", b}, {"S", queries}, {"G", group}, {"K", heads}, {"T", keys}, {"D", width}};
   }
   bool has(char dim) const { return mask_dims.find(dim) != std::string::npos; }
+  bool known_causal() const { return kind == 1 && known && has('S') && has('T'); }
 };
+
+/// What a library has: causal, of bf16, with the members of a group as neighbours.
+Drawn drawn_for_library() {
+  Drawn drawn;
+  drawn.bf16 = drawn.known = true;
+  drawn.kind = 1;
+  drawn.keys = drawn.queries;
+  drawn.mask_dims = *rc::gen::element<std::string>("S T", "B S T", "T S");
+  drawn.width = *rc::gen::element<int64_t>(8, 16, 40, 64, 128);
+  drawn.query_dims = "B S K G D";
+  drawn.scale_is_input = false;
+  return drawn;
+}
 
 /// The stride of `dim` in a row-major tensor with these dims; 0 where it has it not.
 int64_t stride(const Drawn& drawn, const std::string& dims, char dim) {
@@ -50,7 +69,7 @@ HeadStrides strides_of(const Drawn& drawn, const std::string& dims, char positio
           stride(drawn, dims, 'G')};
 }
 
-const std::string query_dims = "B S G K D", key_dims = "B T K D";
+const std::string key_dims = "B T K D";
 
 void describe(AttentionShape& op, const Drawn& drawn) {
   op.batch[0] = 1;
@@ -61,13 +80,14 @@ void describe(AttentionShape& op, const Drawn& drawn) {
   op.group = drawn.group;
   op.width = drawn.width;
   op.element = drawn.bf16 ? Element::bf16 : Element::f32;
-  op.q = strides_of(drawn, query_dims, 'S');
+  op.q = strides_of(drawn, drawn.query_dims, 'S');
   op.k = op.v = strides_of(drawn, key_dims, 'T');
   const std::string& dims = drawn.mask_dims;
   op.mask = {{0, stride(drawn, dims, 'B'), stride(drawn, dims, 'K')},
              stride(drawn, dims, 'S'),
              stride(drawn, dims, 'G'),
              stride(drawn, dims, 'T')};
+  if (drawn.known_causal()) op.mask_kind = MaskKind::causal;
 }
 
 bool draw_allowed(const Drawn& drawn, std::mt19937_64& rng, int64_t query, int64_t key) {
@@ -100,8 +120,8 @@ const std::string dims_text = "dim B S G K D T\n";
 
 std::string params(const Drawn& drawn, const std::string& queries) {
   const std::string e = drawn.element();
-  return "(" + queries + ": " + e + "[B S G K D], k v: " + e + "[B T K D], mask: bool[" +
-         drawn.mask_dims + "], scale: f32[])";
+  return "(" + queries + ": " + e + "[" + drawn.query_dims + "], k v: " + e +
+         "[B T K D], mask: bool[" + drawn.mask_dims + "], scale: f32[])";
 }
 
 void draw_scale(Rehearsed& fn, size_t param, const Drawn& drawn) {
@@ -114,18 +134,17 @@ void expect_same(const Rehearsed& fn, const FusedOp& op) {
 }
 
 std::string forward_text(const Drawn& drawn) {
-  return dims_text + "fn slack" + params(drawn, "q") +
-         " -> f32[B S G K D] {\n"
-         " return attention(\"B S G K D, B T K D, B T K D; S T G D\",\n"
+  const std::string& q = drawn.query_dims;
+  return dims_text + "fn slack" + params(drawn, "q") + " -> f32[" + q +
+         "] {\n return attention(\"" + q +
+         ", B T K D, B T K D; S T G D\",\n"
          "  f32(q), f32(k), abs(f32(v)), mask, scale) }\n"
          "fn f" +
-         params(drawn, "q") + " -> " + drawn.element() +
-         "[B S G K D] {\n"
-         " return attention(\"B S G K D, B T K D, B T K D; S T G D\", q, k, v, mask, scale) }\n";
+         params(drawn, "q") + " -> " + drawn.element() + "[" + q + "] {\n return attention(\"" + q +
+         ", B T K D, B T K D; S T G D\", q, k, v, mask, scale) }\n";
 }
 
-RC_GTEST_PROP(FusedAttention, Forward, ()) {
-  const Drawn drawn;
+void check_forward(const Drawn& drawn, bool in_library) {
   std::string text = forward_text(drawn);
   if (!drawn.bf16) text.replace(text.find("slack"), 5, "loose");
   Rehearsed fn(text, drawn.sizes());
@@ -137,37 +156,42 @@ RC_GTEST_PROP(FusedAttention, Forward, ()) {
   describe(op, drawn);
   op.o = op.q;
   op.scale = fn.scalar(4, drawn.scale_is_input);
+  if (in_library) RC_ASSERT(AttentionCall::of(op).has_value());
   expect_same(fn, op);
 }
 
+RC_GTEST_PROP(FusedAttention, Forward, ()) { check_forward(Drawn(), false); }
+RC_GTEST_PROP(FusedAttention, ForwardInALibrary, ()) { check_forward(drawn_for_library(), true); }
+
 std::string grad_text(const Drawn& drawn) {
-  const std::string e = drawn.element(), q = "B S G K D", k = "B T K D";
-  return dims_text + "fn slack" + params(drawn, "g q") +
-         " -> (s_q: f32[B S G K D], s_k s_v: f32[B T K D]) {\n"
-         " p = attention_probs(\"B S G K D, B T K D; S T G D\", f32(q), f32(k), mask, scale)\n"
-         " o = attention(\"B S G K D, B T K D, B T K D; S T G D\",\n"
-         "  f32(q), f32(k), abs(f32(v)), mask, scale)\n"
-         " d = einsum(\"B S G K D, B S G K D -> B K S G\", abs(f32(g)), o)\n"
-         " g_p = einsum(\"B S G K D, B T K D -> B K S T G\", f32(g), f32(v))\n"
+  const std::string e = drawn.element(), &q = drawn.query_dims, k = "B T K D";
+  const std::string all = q + ", " + k + ", " + k + "; S T G D";
+  return dims_text + "fn slack" + params(drawn, "g q") + " -> (s_q: f32[" + q +
+         "], s_k s_v: f32[B T K D]) {\n"
+         " p = attention_probs(\"" +
+         q + ", B T K D; S T G D\", f32(q), f32(k), mask, scale)\n o = attention(\"" + all +
+         "\",\n  f32(q), f32(k), abs(f32(v)), mask, scale)\n"
+         " d = einsum(\"" +
+         q + ", " + q + " -> B K S G\", abs(f32(g)), o)\n g_p = einsum(\"" + q +
+         ", B T K D -> B K S T G\", f32(g), f32(v))\n"
          " g_l = p * (abs(g_p) + d) * abs(scale)\n"
-         " s_q = einsum(\"B K S T G, B T K D -> B S G K D\", g_l, abs(f32(k)))\n"
-         " s_k = einsum(\"B K S T G, B S G K D -> B T K D\", g_l, abs(f32(q)))\n"
-         " s_v = einsum(\"B K S T G, B S G K D -> B T K D\", p, abs(f32(g)))\n"
-         " return s_q, s_k, s_v }\n"
-         "fn f" +
-         params(drawn, "g q") + " -> (g_q: " + e + "[" + q + "], g_k g_v: " + e + "[" + k +
-         "]) {\n"
-         " g_q, g_k, g_v = attention_grad(\"B S G K D, B S G K D, B T K D, B T K D; S T G D\",\n"
-         "  g, q, k, v, mask, scale)\n"
-         " return g_q, g_k, g_v }\n";
+         " s_q = einsum(\"B K S T G, B T K D -> " +
+         q + "\", g_l, abs(f32(k)))\n s_k = einsum(\"B K S T G, " + q +
+         " -> B T K D\", g_l, abs(f32(q)))\n s_v = einsum(\"B K S T G, " + q +
+         " -> B T K D\", p, abs(f32(g)))\n return s_q, s_k, s_v }\nfn f" + params(drawn, "g q") +
+         " -> (g_q: " + e + "[" + q + "], g_k g_v: " + e + "[" + k +
+         "]) {\n g_q, g_k, g_v = attention_grad(\"" + q + ", " + all +
+         "\",\n  g, q, k, v, mask, scale)\n return g_q, g_k, g_v }\n";
 }
 
 /// What Attention made of the same operands, as inputs of the gradient.
-void insert_forward(Rehearsed& fn, const Drawn& drawn, const AttentionShape& shape) {
+void insert_forward(Rehearsed& fn, const Drawn& drawn, const AttentionShape& shape,
+                    MaskKind mask_kind) {
   Rehearsed forward(forward_text(drawn), drawn.sizes());
   for (size_t i = 0; i < forward.params(); ++i) forward.input(i) = fn.input(i + 1);
   Attention op;
   static_cast<AttentionShape&>(op) = shape;
+  op.mask_kind = mask_kind;
   op.o = op.q;
   op.scale = forward.scalar(4, false);
   const Rehearsed::Made made = forward.run(op);
@@ -175,8 +199,7 @@ void insert_forward(Rehearsed& fn, const Drawn& drawn, const AttentionShape& sha
   fn.insert(Element::f32, made.scratch.at(0));
 }
 
-RC_GTEST_PROP(FusedAttention, Gradient, ()) {
-  const Drawn drawn;
+void check_gradient(const Drawn& drawn, bool in_library) {
   std::string text = grad_text(drawn);
   if (!drawn.bf16) text.replace(text.find("slack"), 5, "loose");
   Rehearsed fn(text, drawn.sizes());
@@ -188,11 +211,18 @@ RC_GTEST_PROP(FusedAttention, Gradient, ()) {
   describe(op, drawn);
   op.g = op.o = op.g_q = op.q;
   op.g_k = op.g_v = op.k;
-  op.after_forward = *rc::gen::arbitrary<bool>();
-  if (op.after_forward) insert_forward(fn, drawn, op);
+  op.after_forward = in_library || *rc::gen::arbitrary<bool>();
+  // What one of them leaves, library or kernel, the other may take.
+  const auto either = [&] { return *rc::gen::arbitrary<bool>() ? op.mask_kind : MaskKind::any; };
+  if (op.after_forward) insert_forward(fn, drawn, op, either());
   op.scale = fn.scalar(5, drawn.scale_is_input);
+  if (in_library) RC_ASSERT(AttentionCall::of(op).has_value());
+  op.mask_kind = either();
   expect_same(fn, op);
 }
+
+RC_GTEST_PROP(FusedAttention, Gradient, ()) { check_gradient(Drawn(), false); }
+RC_GTEST_PROP(FusedAttention, GradientInALibrary, ()) { check_gradient(drawn_for_library(), true); }
 
 }  // namespace
 }  // namespace shardproof::properties

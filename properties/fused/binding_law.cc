@@ -4,9 +4,11 @@
 
 #include <cmath>
 #include <random>
+#include <set>
 
 #include "impl/comm/threads.h"
 #include "impl/comm/virtual/virtual_ranks.h"
+#include "impl/exec/masks.h"
 #include "impl/exec/plan.h"
 #include "impl/steps/schedule.h"
 #include "kernels/number.h"
@@ -138,8 +140,8 @@ TEST(FusedBinding, Rope) {
 
 TEST(FusedBinding, TheOptimizer) {
   const Bound bound(
-      "plan p(w g m v: f32[N M], lr: f32[]) -> (w1 m1 v1: f32[N M], s: f32[]) {\n"
-      " w1, m1, v1 = adamw(w, g, m, v, 3, lr, 0.1)\n"
+      "plan p(w g m v: f32[N M], lr scale: f32[]) -> (w1 m1 v1: f32[N M], s: f32[]) {\n"
+      " w1, m1, v1 = adamw(w, scale_by(g, scale), m, v, 3, lr, 0.1)\n"
       " s = sumsq(g)\n"
       " return w1, m1, v1, s }\n");
   bound.expect({"adamw", "sumsq"});
@@ -185,6 +187,142 @@ TEST(FusedBinding, TheSameQueriesWithAnotherScale) {
   const Bound bound(text);
   bound.expect({"attention", "attention_grad"});
   EXPECT_FALSE(takes_forward(bound));
+}
+
+/// A plan whose attention is under `mask`.
+std::string masked_text(const std::string& mask) {
+  return "plan p(g q: bf16[B S K G D], k v: bf16[B T K D], seen: bool[S T], i: i32[])\n"
+         " -> (o a: bf16[B S K G D], b c: bf16[B T K D]) {\n m = " +
+         mask +
+         "\n o = attention(\"B S K G D, B T K D, B T K D; S T G D\", q, k, v, m, 0.3)\n"
+         " a, b, c = attention_grad(\"B S K G D, B S K G D, B T K D, B T K D; S T G D\",\n"
+         "  g, q, k, v, m, 0.3)\n return o, a, b, c }\n";
+}
+
+std::set<MaskKind> mask_kinds(const Plan& plan) {
+  std::set<MaskKind> kinds;
+  for (const exec::Step& step : plan.steps()) {
+    if (!step.fused) continue;
+    if (const auto* forward = std::get_if<Attention>(&step.fused->op))
+      kinds.insert(forward->mask_kind);
+    if (const auto* grad = std::get_if<AttentionGrad>(&step.fused->op))
+      kinds.insert(grad->mask_kind);
+  }
+  return kinds;
+}
+
+std::set<MaskKind> mask_kinds(const Bound& bound) {
+  PlanOptions options;
+  options.device = law_device();
+  return mask_kinds(bound.plan(options));
+}
+
+TEST(FusedBinding, AMaskIsKnownToBeCausal) {
+  const char* const causal[] = {
+      "iota(\"S T; T\") <= iota(\"S T; S\")",
+      "iota(\"S T; S\") >= iota(\"S T; T\")",
+      "iota(\"T S; T\") <= iota(\"T S; S\")",
+      "iota(\"B S T; T\") <= iota(\"B S T; S\")",
+      "expand(\"T -> S T\", iota(\"T\")) <= expand(\"S -> S T\", iota(\"S\"))",
+      "expand(\"S T -> S B T\", iota(\"S T; T\") <= iota(\"S T; S\"))"};
+  for (const char* mask : causal) {
+    SCOPED_TRACE(mask);
+    const Bound bound(masked_text(mask));
+    EXPECT_EQ(mask_kinds(bound), std::set{MaskKind::causal});
+    bound.expect({"attention", "attention_grad"}, 0x1p-6);
+  }
+}
+
+TEST(FusedBinding, WhatIsAlmostACausalMask) {
+  const char* const others[] = {
+      "iota(\"S T; T\") < iota(\"S T; S\")",
+      "iota(\"S T; T\") >= iota(\"S T; S\")",
+      "iota(\"S T; S\") <= iota(\"S T; T\")",
+      "iota(\"S T; T\") <= iota(\"S T; T\")",
+      "iota(\"S T; T\") <= iota(\"S T; S\") + 1",
+      "iota(\"S T; T\") != iota(\"S T; S\")",
+      "iota(\"S T; T\") <= expand(\" -> S T\", i)",
+      "iota(\"B S T; T\") <= iota(\"B S T; B\")",
+      "seen",
+      "seen and iota(\"S T; T\") <= iota(\"S T; S\")",
+      "roll(\"S [T] -> S [T]\", iota(\"S T; T\"), by=1) <= iota(\"S T; S\")"};
+  for (const char* mask : others) {
+    SCOPED_TRACE(mask);
+    const Bound bound(masked_text(mask));
+    EXPECT_EQ(mask_kinds(bound), std::set{MaskKind::any});
+  }
+}
+
+// What moves along a batch and along the queries or keys at once sees another mask in each of it.
+TEST(FusedBinding, ADiagonalOfACausalMaskIsNone) {
+  const exec::Labels labels{Dim{{"S"}}, Dim{{"T"}}};
+  const auto counting = [&](exec::BufferId buffer) {
+    exec::Ref ref;
+    ref.buffer = buffer;
+    ref.element = Element::i32;
+    ref.extents = {4, 4};
+    ref.strides = {4, 1};
+    return exec::leaf_of(ref, labels);
+  };
+  exec::Masks masks;
+  masks.count(0, Iota{{4, 4}, 1, 0, Element::i32});
+  masks.count(1, Iota{{4, 4}, 0, 0, Element::i32});
+  masks.compute(2, *exec::apply_to(PointwiseFn::le, false, Element::u8, {counting(0), counting(1)}),
+                labels, {4, 4});
+  exec::Ref mask;
+  mask.buffer = 2;
+  EXPECT_EQ(masks.kind(mask, {{0, 0, 0}, 4, 0, 1}), MaskKind::causal);
+  EXPECT_EQ(masks.kind(mask, {{0, 0, 4}, 4, 0, 1}), MaskKind::any);
+  EXPECT_EQ(masks.kind(mask, {{0, 0, 0}, 4, 1, 1}), MaskKind::any);
+  EXPECT_EQ(masks.kind(mask, {{0, 0, 0}, 1, 0, 4}), MaskKind::any);
+  mask.offset = 1;
+  EXPECT_EQ(masks.kind(mask, {{0, 0, 0}, 4, 0, 1}), MaskKind::any);
+  mask.offset = 0;
+  masks.forget(2);
+  EXPECT_EQ(masks.kind(mask, {{0, 0, 0}, 4, 0, 1}), MaskKind::any);
+}
+
+// The first rank's queries begin where the keys do, the second one's later.
+TEST(FusedBinding, APartOfACausalMaskIsAnother) {
+  const Program program = Program::from_text(
+      "mesh d\n" + header +
+      "plan p(q: bf16[B S/d K G D], k v: bf16[B T K D]) -> bf16[B S/d K G D] {\n"
+      " m = iota(\"S/d T; T\") <= iota(\"S/d T; S\")\n"
+      " return attention(\"B S/d K G D, B T K D, B T K D; S T G D\", q, k, v, m, 0.3) }\n");
+  DimSizes even = sizes;
+  even["L"] = 6;
+  for (const auto& [rank, kind] : {std::pair(0, MaskKind::causal), std::pair(1, MaskKind::any)}) {
+    PlanOptions options;
+    options.device = law_device();
+    const Plan plan(program, "p", Mesh::parse("d=2"), even, rank, options);
+    EXPECT_EQ(mask_kinds(plan), std::set{kind}) << rank;
+  }
+}
+
+/// A product of x and w, and what is done with it.
+Bound biased(const std::string& element, const std::string& result, const std::string& body) {
+  return Bound("plan p(x: " + element + "[B L M], w: " + element + "[M V], c: f32[V], h: " +
+               element + "[V], r: f32[B L V], s: f32[]) -> (y: " + result +
+               "[B L V], z: f32[B L V]) {\n" + body + " return y, r }\n");
+}
+
+TEST(FusedBinding, AProductWithItsBias) {
+  biased("f32", "f32", " y = einsum(\"B L M, M V -> B L V\", x, w) + c\n").expect({"einsum+bias"});
+  biased("bf16", "f32", " y = c + einsum(\"B L M, M V -> B L V\", x, w, to=f32)\n")
+      .expect({"einsum+bias"});
+  biased("bf16", "bf16", " y = bf16(einsum(\"B L M, M V -> B L V\", x, w, to=f32) + f32(h))\n")
+      .expect({"einsum+bias"}, 0x1p-8);
+}
+
+TEST(FusedBinding, AProductWithAlmostABias) {
+  const std::string product = " p = einsum(\"B L M, M V -> B L V\", x, w, to=f32)\n";
+  for (const char* rest :
+       {" y = p + r\n", " y = p - c\n", " y = p * c\n", " y = p + c + r\n", " y = p + (p + c)\n",
+        " q = p + c\n y = q + p\n", " q = p + c\n y = q * q + p\n", " y = p + s\n",
+        " y = f32(bf16(p)) + c\n", " y = p + p\n", " y = (p + c) * s\n"})
+    biased("bf16", "f32", product + rest).expect({}, 0x1p-7);
+  biased("bf16", "f32", " y = f32(einsum(\"B L M, M V -> B L V\", x, w)) + c\n").expect({}, 0x1p-7);
+  biased("bf16", "bf16", " y = einsum(\"B L M, M V -> B L V\", x, w) + h\n").expect({}, 0x1p-7);
 }
 
 }  // namespace

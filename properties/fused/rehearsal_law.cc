@@ -4,6 +4,9 @@
 
 namespace shardproof::properties {
 
-std::shared_ptr<Device> law_device() { return rehearsal_device(1); }
+std::shared_ptr<Device> law_device() {
+  static uint64_t seed = 0;
+  return rehearsal_device(++seed);
+}
 
 }  // namespace shardproof::properties

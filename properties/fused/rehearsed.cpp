@@ -147,8 +147,9 @@ Rehearsed::Made Rehearsed::run(const FusedOp& op) const {
     outputs.emplace_back(
         element_in_memory(result.dtype),
         static_cast<size_t>(oracle::count(oracle::shape_of(program_, result, sizes_))));
-  for (size_t bytes : scratch_bytes(op)) outputs.emplace_back(Element::f32, bytes / 4 + 1);
-  run_on(*law_device(), op, outputs, inputs);
+  const std::shared_ptr<Device> device = law_device();
+  for (size_t bytes : device->fused_scratch(op)) outputs.emplace_back(Element::f32, bytes / 4 + 1);
+  run_on(*device, op, outputs, inputs);
   Made made;
   for (const Array& each : outputs)
     (made.results.size() < results ? made.results : made.scratch).push_back(each.numbers());

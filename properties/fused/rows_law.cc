@@ -126,16 +126,19 @@ RC_GTEST_PROP(FusedRows, AdamW, ()) {
   const Drawn drawn;
   const int64_t count = drawn.length * *rc::gen::element<int64_t>(1, 4);
   Rehearsed fn(
-      "dim N\nfn f(w g m v: f32[N], step lr decay b1 b2 eps: f32[]) -> (w1 m1 v1: f32[N]) {\n"
-      " w1, m1, v1 = adamw(w, g, m, v, step, lr, decay, b1, b2, eps)\n return w1, m1, v1 }\n",
+      "dim N\nfn f(w g m v: f32[N], step lr decay b1 b2 eps scale: f32[]) -> (w1 m1 v1: f32[N]) {\n"
+      " w1, m1, v1 = adamw(w, scale_by(g, scale), m, v, step, lr, decay, b1, b2, eps)\n"
+      " return w1, m1, v1 }\n",
       {{"N", count}});
   auto rng = drawn.rng;
   fn.draw_floats(rng, drawn.magnitude);
   for (double& each : fn.input(3).data) each = std::abs(each);
-  const double scalars[] = {1.0 + static_cast<double>(rng() % 50), 0.01, 0.1, 0.9, 0.95, 1e-3};
-  AdamW op{count, {}, {}, {}, {}, {}, {}};
-  Scalar* const given[] = {&op.step, &op.lr, &op.decay, &op.b1, &op.b2, &op.eps};
-  for (size_t i = 0; i < 6; ++i) {
+  const double scalars[] = {1.0 + static_cast<double>(rng() % 50), 0.01, 0.1, 0.9, 0.95, 1e-3,
+                            *rc::gen::element(1.0, 0.3, 2.5)};
+  AdamW op;
+  op.count = count;
+  Scalar* const given[] = {&op.step, &op.lr, &op.decay, &op.b1, &op.b2, &op.eps, &op.scale};
+  for (size_t i = 0; i < 7; ++i) {
     fn.draw(4 + i, [&] { return scalars[i]; });
     *given[i] = fn.scalar(4 + i, *rc::gen::arbitrary<bool>());
   }

@@ -1,5 +1,6 @@
 #include "impl/device/cuda/cuda_device.h"
 
+#include "impl/device/cuda/attentions.h"
 #include "impl/device/cuda/chains.h"
 #include "impl/device/cuda/products.h"
 #include "impl/device/cuda/queue.h"
@@ -32,11 +33,12 @@ class CudaGraph : public Graph {
 
 class CudaDevice : public Device {
  public:
-  explicit CudaDevice(int ordinal)
+  CudaDevice(int ordinal, AttentionOf attention)
       : ordinal_(ordinal),
         properties_(cuda_properties(ordinal)),
         name_("cuda:" + std::to_string(ordinal) + " " + properties_.name),
-        chains_("sm_" + std::to_string(properties_.major) + std::to_string(properties_.minor)) {
+        chains_("sm_" + std::to_string(properties_.major) + std::to_string(properties_.minor)),
+        attentions_(std::make_unique<Attentions>(ordinal, attention)) {
     activate();
     products_ = std::make_unique<Products>(workspace_bytes);
   }
@@ -86,10 +88,23 @@ class CudaDevice : public Device {
   }
 
   Launch prepare_fused(const FusedOp& op) const override {
-    return [op](Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
+    if (const auto* product = std::get_if<BiasedProduct>(&op)) {
+      activate();
+      return products_->prepare(*product);
+    }
+    const Launch own = [op](Queue& queue, std::span<void* const> outputs,
+                            std::span<const void* const> inputs) {
       cuda::run(static_cast<StreamQueue&>(queue).launch_on(), op, outputs.data(), inputs.data());
     };
+    const Launch library = attentions_->prepare(op, own);
+    return library ? library : own;
   }
+  std::vector<size_t> fused_scratch(const FusedOp& op) const override {
+    std::vector<size_t> bytes = scratch_bytes(op);
+    if (const auto more = attentions_->scratch(op)) bytes.push_back(*more);
+    return bytes;
+  }
+  std::string notes() const override { return attentions_->notes(); }
 
   std::unique_ptr<Graph> record(Queue& queue, const std::function<void()>& work) override {
     const cudaStream_t stream = static_cast<StreamQueue&>(queue).launch_on().handle;
@@ -134,6 +149,7 @@ class CudaDevice : public Device {
   const CudaProperties properties_;
   const std::string name_;
   Chains chains_;
+  const std::unique_ptr<Attentions> attentions_;
   std::shared_ptr<EventPool> events_ = std::make_shared<EventPool>();
   std::unique_ptr<Products> products_;
 };
@@ -166,6 +182,8 @@ size_t cuda_free_bytes(int ordinal) {
   return free;
 }
 
-std::shared_ptr<Device> cuda_device(int ordinal) { return std::make_shared<CudaDevice>(ordinal); }
+std::shared_ptr<Device> cuda_device(int ordinal, AttentionOf attention) {
+  return std::make_shared<CudaDevice>(ordinal, attention);
+}
 
 }  // namespace shardproof

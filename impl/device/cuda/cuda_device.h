@@ -9,10 +9,15 @@ namespace shardproof {
 /// How many there are; 0 also where there is no driver. `why` says then what is missing.
 int cuda_device_count(std::string* why = nullptr);
 
+/// Whose attention a GPU computes: that of our own kernels; cuDNN's, where it is found and has the
+/// op; or cuDNN's with gradients that are added up in any order, which is faster and gives other
+/// bits in every run.
+enum class AttentionOf : uint8_t { own, library, library_unordered };
+
 /// GPU number `ordinal`. Throws DeviceError with CUDA's message where there is none. Products are
 /// cuBLASLt's (bf16, f32 without TF32, f64), chains of pointwise ops are compiled for it when they
 /// are prepared, the rest is kernels/cuda.
-std::shared_ptr<Device> cuda_device(int ordinal = 0);
+std::shared_ptr<Device> cuda_device(int ordinal = 0, AttentionOf attention = AttentionOf::library);
 
 /// A queue of a CUDA device is a stream.
 class CudaQueue : public Queue {

@@ -108,7 +108,8 @@ cublasLtMatmulAlgo_t algorithm_of(cublasLtHandle_t handle, size_t workspace,
   return found.algo;
 }
 
-std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, const Matmul& op) {
+std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, const Matmul& op,
+                                   bool biased = false) {
   auto product = std::make_shared<Prepared>();
   product->op = op;
   product->form = column_major(op);
@@ -138,6 +139,12 @@ std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, co
       turned(form.x.transposed));
   set(cublasLtMatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_TRANSB,
       turned(form.y.transposed));
+  if (biased) {  // of each row that cuBLASLt sees; of the element of c
+    set(cublasLtMatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE,
+        CUBLASLT_EPILOGUE_BIAS);
+    set(cublasLtMatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+        type_of(op.elements[0]));
+  }
   const size_t x = form.flipped ? 1 : 2, y = form.flipped ? 2 : 1;
   product->x = layout_of(form.x, op.elements[x], count, strides[x]);
   product->y = layout_of(form.y, op.elements[y], count, strides[y]);
@@ -149,7 +156,13 @@ std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, co
 }
 
 void multiply(cublasLtHandle_t handle, const Prepared& product, StreamQueue& queue, void* out,
-              const void* a, const void* b) {
+              const void* a, const void* b, const void* bias = nullptr) {
+  // A launch's own: other queues launch the same product with other vectors.
+  cublasLtMatmulDescOpaque_t descriptor = *product.descriptor;
+  if (bias)
+    check_blas(cublasLtMatmulDescSetAttribute(&descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
+                                              sizeof bias),
+               "a product's bias");
   const Matmul& op = product.op;
   const auto [scratch, bytes] = queue.workspace();
   const float one = 1, zero = 0;
@@ -165,14 +178,14 @@ void multiply(cublasLtHandle_t handle, const Prepared& product, StreamQueue& que
       const void* left = at(a, op.elements[1], offset(1));
       const void* right = at(b, op.elements[2], offset(2));
       void* to = const_cast<std::byte*>(at(out, op.elements[0], offset(0)));
-      check_blas(cublasLtMatmul(handle, product.descriptor.get(),
-                                f64 ? static_cast<const void*>(&one_f64) : &one,
-                                product.form.flipped ? left : right, product.x.get(),
-                                product.form.flipped ? right : left, product.y.get(),
-                                f64 ? static_cast<const void*>(&zero_f64) : &zero, to,
-                                product.out.get(), to, product.out.get(),
-                                &product.algorithm(to, left, right), scratch, bytes, stream.handle),
-                 "a product");
+      check_blas(
+          cublasLtMatmul(handle, &descriptor, f64 ? static_cast<const void*>(&one_f64) : &one,
+                         product.form.flipped ? left : right, product.x.get(),
+                         product.form.flipped ? right : left, product.y.get(),
+                         f64 ? static_cast<const void*>(&zero_f64) : &zero, to, product.out.get(),
+                         to, product.out.get(), &product.algorithm(to, left, right), scratch, bytes,
+                         stream.handle),
+          "a product");
     }
   });
 }
@@ -199,6 +212,21 @@ Launch Products::prepare(const Matmul& op) {
              Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
     multiply(state->handle, *product, static_cast<StreamQueue&>(queue), outputs[0], inputs[0],
              inputs[1]);
+  };
+}
+
+Launch Products::prepare(const BiasedProduct& op) {
+  if (!op.fits()) return {};
+  std::shared_ptr<Prepared> product;
+  try {
+    product = prepared(state_->handle, state_->workspace, op.product, true);
+  } catch (const DeviceError&) {
+    return {};
+  }
+  return [state = state_, product](Queue& queue, std::span<void* const> outputs,
+                                   std::span<const void* const> inputs) {
+    multiply(state->handle, *product, static_cast<StreamQueue&>(queue), outputs[0], inputs[0],
+             inputs[1], inputs[2]);
   };
 }
 

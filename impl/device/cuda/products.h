@@ -14,6 +14,8 @@ class Products {
   ~Products();
   /// Asks cuBLASLt for its best algorithm. Throws DeviceError where it has none.
   Launch prepare(const Matmul& op);
+  /// The same; empty where it has none.
+  Launch prepare(const BiasedProduct& op);
 
  private:
   struct State;

@@ -49,4 +49,18 @@ void rehearsed(const Matmul& op, void* out, const void* const* inputs) {
   });
 }
 
+void rehearsed(const BiasedProduct& op, void* out, const void* const* inputs) {
+  const Matmul& own = op.product;
+  Matmul sums = own;
+  sums.elements[0] = Element::f32;
+  sums.c = {own.n, 1};
+  std::vector<float> c(static_cast<size_t>(own.m * own.n));
+  rehearsed(sums, c.data(), inputs);
+  for (int64_t i = 0; i < own.m; ++i)
+    for (int64_t j = 0; j < own.n; ++j)
+      set_number(own.elements[0], out, i * own.c.row + j * own.c.column,
+                 c[static_cast<size_t>(i * own.n + j)] +
+                     static_cast<float>(number_at(op.bias, inputs[2], op.by_row ? i : j)));
+}
+
 }  // namespace shardproof

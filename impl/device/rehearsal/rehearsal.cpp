@@ -1,7 +1,10 @@
 #include "impl/device/rehearsal/rehearsal.h"
 
+#include <algorithm>
 #include <cstring>
 
+#include "impl/device/graph/attention_call.h"
+#include "impl/device/rehearsal/graph.h"
 #include "impl/device/rehearsal/matmul.h"
 #include "impl/device/rehearsal/stage.h"
 #include "kernels/cuda/fused/kernels.h"
@@ -69,9 +72,22 @@ class RehearsalGraph : public Graph {
   const std::shared_ptr<Recording> recording_;
 };
 
+/// As a GPU does it: masses become logarithms, or come from them, on the GPU too.
+void attend(const rehearsal::Stream& stream, const AttentionCall& call,
+            const AttentionCall::Arrays& arrays) {
+  for (const std::span<std::byte> each : arrays.zeroed)
+    std::fill(each.begin(), each.end(), std::byte{0});
+  if (call.is_gradient())
+    rehearsal::to_logs(stream, call.shape(), arrays.masses, arrays.log_masses);
+  evaluate(call.graph(), arrays.tensors);
+  if (!call.is_gradient())
+    rehearsal::from_logs(stream, call.shape(), arrays.log_masses, arrays.masses);
+}
+
 class RehearsalDevice : public Device {
  public:
-  explicit RehearsalDevice(uint64_t seed) : stage_(std::make_shared<Stage>(seed)) {}
+  explicit RehearsalDevice(uint64_t seed)
+      : stage_(std::make_shared<Stage>(seed)), ordered_(seed % 2 == 0) {}
 
   std::string name() const override { return "rehearsal"; }
   Buffer allocate(size_t bytes) override {
@@ -120,13 +136,29 @@ class RehearsalDevice : public Device {
     return std::visit([](const auto& kernel) { return later(kernel); }, op);
   }
   Launch prepare_fused(const FusedOp& op) const override {
-    return [op](Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
-      own(queue).give([op, to = std::vector<void*>(outputs.begin(), outputs.end()),
+    if (const auto* product = std::get_if<BiasedProduct>(&op)) {
+      const bool has =
+          multiplies(Element::f32, product->product.elements[1], product->product.elements[2]);
+      return has && product->fits() ? later(*product) : Launch();
+    }
+    return [op, call = AttentionCall::of(op, ordered_)](
+               Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
+      const bool graph = call && call->takes(outputs, inputs);
+      own(queue).give([op, call, graph, to = std::vector<void*>(outputs.begin(), outputs.end()),
                        from = std::vector<const void*>(inputs.begin(), inputs.end())](
                           const rehearsal::Stream& stream) {
-        rehearsal::run(stream, op, to.data(), from.data());
+        if (graph)
+          attend(stream, *call, call->arrays(to, from));
+        else
+          rehearsal::run(stream, op, to.data(), from.data());
       });
     };
+  }
+  std::vector<size_t> fused_scratch(const FusedOp& op) const override {
+    std::vector<size_t> bytes = scratch_bytes(op);
+    if (const auto call = AttentionCall::of(op, ordered_))
+      bytes.push_back(call->scratch(call->usual_workspace()));
+    return bytes;
   }
 
  private:
@@ -136,7 +168,7 @@ class RehearsalDevice : public Device {
       std::vector<const void*> from(inputs.begin(), inputs.end());
       own(queue).give(
           [op, to = outputs[0], from = std::move(from)](const rehearsal::Stream& stream) {
-            if constexpr (std::is_same_v<Op, Matmul>)
+            if constexpr (std::is_same_v<Op, Matmul> || std::is_same_v<Op, BiasedProduct>)
               rehearsed(op, to, from.data());
             else
               rehearsal::run(stream, op, to, from.data());
@@ -145,6 +177,7 @@ class RehearsalDevice : public Device {
   }
 
   std::shared_ptr<Stage> stage_;
+  const bool ordered_;
 };
 
 }  // namespace

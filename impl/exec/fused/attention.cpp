@@ -105,6 +105,7 @@ class AttentionBinding {
     op.mask.query = stride_of(mask, own, dims_.position);
     op.mask.group = stride_of(mask, own, dims_.group);
     op.mask.key = stride_of(mask, own, dims_.key);
+    op.mask_kind = call_.compiler.masks().kind(mask, op.mask);
     return mask;
   }
 };

@@ -1,5 +1,7 @@
 #pragma once
 // The ops of kernels/fused.h as CUDA kernels, and as their rehearsal: kernels/cuda/kernels.h.
+#include <stdexcept>
+
 #include "kernels/cuda/stream.h"
 #include "kernels/fused.h"
 
@@ -27,6 +29,16 @@ void run(const Stream& stream, const SumSquares& op, Outputs outputs, Inputs inp
 // attention.cu: never more of the logits than a tile. attention_grad.cu
 void run(const Stream& stream, const Attention& op, Outputs outputs, Inputs inputs);
 void run(const Stream& stream, const AttentionGrad& op, Outputs outputs, Inputs inputs);
+
+/// log_masses.cu: f32[batches, rows, 2] of AttentionShape::mass_bytes as f32[batches, group,
+/// queries], m + log(sum), and the other way round, with sums of 1.
+void to_logs(const Stream& stream, const AttentionShape& shape, const float* masses, float* logs);
+void from_logs(const Stream& stream, const AttentionShape& shape, const float* logs, float* masses);
+
+/// Throws std::logic_error: products are a library's.
+inline void run(const Stream&, const BiasedProduct&, Outputs, Inputs) {
+  throw std::logic_error("a product is a library's, not a kernel's");
+}
 
 inline void run(const Stream& stream, const FusedOp& op, Outputs outputs, Inputs inputs) {
   std::visit([&](const auto& each) { run(stream, each, outputs, inputs); }, op);

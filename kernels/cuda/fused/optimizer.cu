@@ -12,25 +12,26 @@ struct AdamWKernel {
   int64_t count;
   const float *w, *g, *m, *v;
   float *w1, *m1, *v1;
-  Given step, lr, decay, b1, b2, eps;
+  Given step, lr, decay, b1, b2, eps, scale;
 
   struct Factors {
-    float b1, b2, lr, decay, eps;
+    float b1, b2, lr, decay, eps, scale;
     float by_m, by_v;  ///< 1 - b ^ step
   };
 
   SHARDPROOF_DEVICE Factors factors() const {
     const float first = b1.get(), second = b2.get(), t = step.get();
-    return {
-        first, second, lr.get(), decay.get(), eps.get(), 1 - powf(first, t), 1 - powf(second, t)};
+    return {first,     second,      lr.get(),           decay.get(),
+            eps.get(), scale.get(), 1 - powf(first, t), 1 - powf(second, t)};
   }
 
   SHARDPROOF_DEVICE void update(const Factors& by, int64_t i) const {
     auto weight = load<n>(w + i), first = load<n>(m + i), second = load<n>(v + i);
     const auto up = load<n>(g + i);
     for (int k = 0; k < n; ++k) {
-      first.at[k] = by.b1 * first.at[k] + (1 - by.b1) * up.at[k];
-      second.at[k] = by.b2 * second.at[k] + (1 - by.b2) * (up.at[k] * up.at[k]);
+      const float gradient = up.at[k] * by.scale;
+      first.at[k] = by.b1 * first.at[k] + (1 - by.b1) * gradient;
+      second.at[k] = by.b2 * second.at[k] + (1 - by.b2) * (gradient * gradient);
       const float mh = first.at[k] / by.by_m, vh = second.at[k] / by.by_v;
       weight.at[k] -= by.lr * (mh / (sqrtf(vh) + by.eps) + by.decay * weight.at[k]);
     }
@@ -61,10 +62,11 @@ void launch_adamw(const Stream& stream, const AdamW& op, Outputs outputs, Inputs
   const void* const* next = inputs + 4;
   const Given step = given(op.step, next), lr = given(op.lr, next), decay = given(op.decay, next);
   const Given b1 = given(op.b1, next), b2 = given(op.b2, next), eps = given(op.eps, next);
+  const Given scale = given(op.scale, next);
   const int64_t blocks = (op.count + flat_threads * n - 1) / (flat_threads * n);
   const AdamWKernel<n> kernel{op.count,  input(0),  input(1),  input(2), input(3),
                               output(0), output(1), output(2), step,     lr,
-                              decay,     b1,        b2,        eps};
+                              decay,     b1,        b2,        eps,      scale};
   launch<flat_threads>(stream, std::min(enough_blocks, blocks), kernel, 64);
 }
 

@@ -1,5 +1,6 @@
 #include "properties/bench/gpu/kernels.h"
 
+#include "impl/device/cuda/cuda_device.h"
 #include "kernels/number.h"
 #include "properties/bench/gpu/clock.h"
 
@@ -85,6 +86,7 @@ class Table {
         seconds(arrays.queue(), 10, [&] { launch(arrays.queue(), outputs, inputs); });
     rows_[name] = {{"seconds", time}, {"tflops", flops * 1e-12 / time}};
   }
+  void note(const std::string& name, const std::string& text) { rows_[name] = {{"note", text}}; }
   Device& device() { return device_; }
   json take() { return std::move(rows_); }
 
@@ -178,22 +180,23 @@ void chains(Table& table) {
   table.row("cast", arrays, device.prepare(cast), {arrays.raw(entries * 4)}, {gate}, 6.0 * entries);
 }
 
-/// Causal, 8 query heads per key head, width 128; FLOPs of the half that the mask leaves.
-void attention(Table& table, int64_t positions) {
-  Device& device = table.device();
+/// Causal, 4 query heads for each of 8 key heads, width 128; FLOPs of the half that the mask
+/// leaves.
+void attention(Table& table, Device& device, const std::string& whose, int64_t positions) {
   Arrays arrays(device);
   constexpr int64_t heads = 8, group = 4, width = 128;
   const int64_t batch = 16384 / positions;
   AttentionShape shape;
-  shape.batch[0] = batch;
-  shape.batch[1] = heads;
+  shape.batch[1] = batch;
+  shape.batch[2] = heads;
   shape.queries = shape.keys = positions;
   shape.group = group;
   shape.width = width;
   shape.element = Element::bf16;
-  const HeadStrides query{
-      {positions * group * heads * width, width, 0}, group * heads * width, heads * width},
-      key{{positions * heads * width, width, 0}, heads * width, 0};
+  shape.mask_kind = MaskKind::causal;
+  const int64_t own = heads * width, all = own * group;
+  const HeadStrides query{{0, positions * all, group * width}, all, width},
+      key{{0, positions * own, width}, own, 0};
   shape.q = query;
   shape.k = shape.v = key;
   shape.mask = {{0, 0, 0}, positions, 0, 1};
@@ -207,18 +210,19 @@ void attention(Table& table, int64_t positions) {
   void* mask = arrays.raw(causal.size());
   device.copy_from_host(arrays.queue(), mask, causal.data(), causal.size());
   const double flops = 4.0 * 0.5 * static_cast<double>(queries) * static_cast<double>(positions);
-  const std::string name = " at " + std::to_string(positions);
+  const std::string name = " at " + std::to_string(positions) + ", " + whose;
 
   Attention forward{shape, query};
-  void *o = arrays.raw(static_cast<size_t>(queries) * 2), *masses = arrays.raw(shape.mass_bytes());
-  std::vector<void*> outputs{o, masses};
-  for (size_t bytes : scratch_bytes(FusedOp(forward))) outputs.push_back(arrays.raw(bytes));
+  void* o = arrays.raw(static_cast<size_t>(queries) * 2);
+  std::vector<void*> outputs{o};
+  for (size_t bytes : device.fused_scratch(forward)) outputs.push_back(arrays.raw(bytes));
   table.attention("attention" + name, arrays, device.prepare_fused(forward), outputs,
                   {q, k, v, mask}, flops);
+  void* masses = outputs[1];
   AttentionGrad backward{shape, true, query, query, query, key, key};
   outputs = {arrays.raw(static_cast<size_t>(queries) * 2),
              arrays.raw(static_cast<size_t>(keys) * 2), arrays.raw(static_cast<size_t>(keys) * 2)};
-  for (size_t bytes : scratch_bytes(FusedOp(backward))) outputs.push_back(arrays.raw(bytes));
+  for (size_t bytes : device.fused_scratch(backward)) outputs.push_back(arrays.raw(bytes));
   table.attention("attention_grad" + name, arrays, device.prepare_fused(backward), outputs,
                   {g, q, k, v, mask, o, masses}, 2.5 * flops);
 }
@@ -234,7 +238,15 @@ json kernels(Device& device, const json& peaks) {
   along_rows(table);
   optimizer(table);
   chains(table);
-  for (int64_t positions : {1024, 4096}) attention(table, positions);
+  const std::pair<AttentionOf, const char*> kinds[] = {
+      {AttentionOf::own, "own"},
+      {AttentionOf::library, "cuDNN"},
+      {AttentionOf::library_unordered, "cuDNN unordered"}};
+  for (const auto& [kind, whose] : kinds) {
+    const std::shared_ptr<Device> own = cuda_device(0, kind);
+    for (int64_t positions : {1024, 4096}) attention(table, *own, whose, positions);
+    table.note(whose, own->notes());
+  }
   return table.take();
 }
 

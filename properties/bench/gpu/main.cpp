@@ -17,17 +17,18 @@ namespace {
 using nlohmann::json;
 
 struct Options {
-  std::string file, root, peer;
+  std::string file, root, peer, model = "llama_causal.shard";
   bool profile = false, rehearse = false;
+  AttentionOf attention = AttentionOf::library_unordered;  ///< as PyTorch's, which is unordered too
   std::vector<std::string> configs{"llama_0_5b", "llama_1_5b", "llama_7b"};
   std::vector<int64_t> lengths{1024, 4096};
 };
 
 /// The last line that the peer prints, which is JSON; null where it cannot be asked.
-json peer(const Options& options, const StepCase& one) {
+json peer(const Options& options, const std::string& what, int64_t length) {
   if (options.peer.empty()) return nullptr;
-  const std::string command = "timeout 240 python3 " + options.peer + " " + one.config + " " +
-                              std::to_string(one.length) + " 2>/dev/null";
+  const std::string command = "timeout 240 python3 " + options.peer + " " + what + " " +
+                              std::to_string(length) + " 2>/dev/null";
   FILE* pipe = popen(command.c_str(), "r");
   if (!pipe) return nullptr;
   std::string last, line;
@@ -53,7 +54,8 @@ void print(const json& row) {
 }
 
 json run(const Options& options) {
-  const std::shared_ptr<Device> device = options.rehearse ? rehearsal_device(1) : cuda_device();
+  const std::shared_ptr<Device> device =
+      options.rehearse ? rehearsal_device(1) : cuda_device(0, options.attention);
   json result = {{"device", device->name()}};
   double matmul = 1;
   if (!options.rehearse) {
@@ -62,14 +64,21 @@ json run(const Options& options) {
     std::printf("products of 8192 bf16: %.0f TFLOP/s; copies: %.2f TB/s\n", matmul,
                 result["peaks"]["copy_tb_per_s"].get<double>());
     result["kernels"] = kernels(*device, result["peaks"]);
+    for (const int64_t length : options.lengths)
+      if (const json other = peer(options, "attention", length); other.is_object())
+        for (const auto& [name, tflops] : other.items())
+          result["kernels"][name + " at " + std::to_string(length) + ", PyTorch"] = {
+              {"tflops", tflops}};
     for (const auto& [name, row] : result["kernels"].items())
       if (row.contains("share_of_copy"))
         std::printf("%-24s %5.1f %% of a copy\n", name.c_str(),
                     100 * row["share_of_copy"].get<double>());
+      else if (row.contains("note"))
+        std::printf("%s: %s\n", name.c_str(), row["note"].get<std::string>().c_str());
       else
-        std::printf("%-24s %6.1f TFLOP/s\n", name.c_str(), row["tflops"].get<double>());
+        std::printf("%-40s %6.1f TFLOP/s\n", name.c_str(), row["tflops"].get<double>());
   }
-  const Program program = Program::load(options.root + "/spec/models/llama_gpu.shard");
+  const Program program = Program::load(options.root + "/spec/models/" + options.model);
   for (const std::string& config : options.configs)
     for (const int64_t length : options.lengths) {
       const StepCase one{config, length};
@@ -78,7 +87,7 @@ json run(const Options& options) {
         const size_t before = options.rehearse ? 0 : cuda_free_bytes();
         row = step(program, one, device, matmul, options.profile,
                    [&] { return options.rehearse ? size_t{0} : before - cuda_free_bytes(); });
-        if (const json other = peer(options, one); other.is_object()) {
+        if (const json other = peer(options, one.config, one.length); other.is_object()) {
           row["peer"] = other;
           row["times_peer"] =
               row["tokens_per_s"].get<double>() / other.at("tokens_per_s").get<double>();
@@ -90,6 +99,8 @@ json run(const Options& options) {
                     error.what());
       }
       std::fflush(stdout);
+      row["model"] = options.model;
+      row["notes"] = device->notes();
       result["steps"].push_back(row);
       if (!options.file.empty()) std::ofstream(options.file) << result.dump(1) << "\n";
     }
@@ -102,6 +113,13 @@ int main_of(int argc, char** argv) {
   const char* elsewhere = std::getenv("SHARDPROOF_ROOT");
   options.root = elsewhere ? elsewhere : SHARDPROOF_SOURCE_DIR;
   app.add_option("--json", options.file, "Where the figures go, as they come");
+  app.add_option("--model", options.model,
+                 "Of spec/models: llama_causal.shard, or llama_gpu.shard");
+  app.add_option("--attention", options.attention, "Of the steps")
+      ->transform(CLI::CheckedTransformer(
+          std::map<std::string, AttentionOf>{{"own", AttentionOf::own},
+                                             {"library", AttentionOf::library},
+                                             {"unordered", AttentionOf::library_unordered}}));
   app.add_option("--configs", options.configs, "Of llama_gpu.shard")->delimiter(',');
   app.add_option("--lengths", options.lengths, "Of a sequence")->delimiter(',');
   app.add_option("--peer", options.peer, "A Python file that trains the same model with PyTorch");

@@ -1,6 +1,7 @@
-"""The model of spec/models/llama_gpu.shard in PyTorch: compiled, bf16 compute, f32 weights, SDPA, fused AdamW.
+"""The model of spec/models/llama_causal.shard in PyTorch: compiled, bf16 compute, f32 weights, SDPA, fused AdamW.
 
 peer.py CONFIG LENGTH prints a line of JSON: tokens per second of forward, backward and step.
+peer.py attention LENGTH: TFLOP/s of SDPA and its gradient, of the sizes of kernels.cpp.
 """
 import json
 import re
@@ -76,7 +77,38 @@ class Llama(torch.nn.Module):
         return F.cross_entropy(logits.view(-1, self.n["V"]), targets.view(-1))
 
 
+def seconds(work, times=10):
+    for _ in range(3):
+        work()
+    begin, end = torch.cuda.Event(enable_timing=True), torch.cuda.Event(enable_timing=True)
+    begin.record()
+    for _ in range(times):
+        work()
+    end.record()
+    torch.cuda.synchronize()
+    return begin.elapsed_time(end) * 1e-3 / times
+
+
+def attention(length):
+    batch, heads, group, width = 16384 // length, 8, 4, 128
+    def filled(heads):
+        x = torch.randn(batch, length, heads, width, device="cuda", dtype=torch.bfloat16)
+        return x.transpose(1, 2).requires_grad_()
+    q, k, v = filled(heads * group), filled(heads), filled(heads)
+    def forward():
+        return F.scaled_dot_product_attention(q, k, v, is_causal=True, enable_gqa=True)
+    o = forward()
+    g = torch.randn_like(o)
+    flops = 2.0 * q.numel() * length
+    backward = seconds(lambda: torch.autograd.grad(o, (q, k, v), g, retain_graph=True))
+    with torch.no_grad():
+        print(json.dumps({"attention": 1e-12 * flops / seconds(forward),
+                          "attention_grad": 2.5e-12 * flops / backward}))
+
+
 def main():
+    if sys.argv[1] == "attention":
+        return attention(int(sys.argv[2]))
     config, length = sys.argv[1], int(sys.argv[2])
     n = sizes(config, length)
     torch.manual_seed(0)

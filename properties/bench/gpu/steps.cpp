@@ -32,10 +32,14 @@ double flops_of(const std::vector<exec::Step>& steps) {
   double flops = 0;
   for (const exec::Step& step : steps) {
     flops += static_cast<double>(step.times) * flops_of(step.body);
+    const auto products = [](const Matmul& product) {
+      return 2.0 * static_cast<double>(product.batch.count() * product.m * product.n * product.k);
+    };
     if (step.kernel)
-      if (const auto* product = std::get_if<Matmul>(&step.kernel->op))
-        flops += 2.0 *
-                 static_cast<double>(product->batch.count() * product->m * product->n * product->k);
+      if (const auto* product = std::get_if<Matmul>(&step.kernel->op)) flops += products(*product);
+    if (step.fused)
+      if (const auto* product = std::get_if<BiasedProduct>(&step.fused->op))
+        flops += products(product->product);
     if (step.fused) {
       const auto causal = [](const AttentionShape& shape) {
         return 2.0 * static_cast<double>(shape.batches() * shape.rows() * shape.keys * shape.width);

@@ -1,0 +1,60 @@
+// The masses of attention as libraries have them: one logarithm for each row.
+#include <cmath>
+
+#include "kernels/cuda/fused/kernels.h"
+#include "kernels/cuda/launch.h"
+
+namespace shardproof::SHARDPROOF_MACHINE {
+namespace {
+
+/// Mass i is that of a query and a member of its group; in a library's order the members of the
+/// group are heads.
+struct LogOrder {
+  int64_t queries, group;
+
+  SHARDPROOF_HD int64_t log_of(int64_t mass) const {
+    const int64_t rows = queries * group, row = mass % rows;
+    return (mass / rows * group + row % group) * queries + row / group;
+  }
+};
+
+struct ToLogsKernel {
+  LogOrder order;
+  int64_t count;
+  const float* masses;
+  float* logs;
+
+  SHARDPROOF_DEVICE void operator()(Block& block) const {
+    each_of(block, count,
+            [&](int64_t i) { logs[order.log_of(i)] = masses[2 * i] + logf(masses[2 * i + 1]); });
+  }
+};
+
+struct FromLogsKernel {
+  LogOrder order;
+  int64_t count;
+  const float* logs;
+  float* masses;
+
+  SHARDPROOF_DEVICE void operator()(Block& block) const {
+    each_of(block, count, [&](int64_t i) {
+      masses[2 * i] = logs[order.log_of(i)];
+      masses[2 * i + 1] = 1;
+    });
+  }
+};
+
+}  // namespace
+
+void to_logs(const Stream& stream, const AttentionShape& shape, const float* masses, float* logs) {
+  const int64_t count = shape.batches() * shape.rows();
+  launch_each(stream, count, ToLogsKernel{{shape.queries, shape.group}, count, masses, logs});
+}
+
+void from_logs(const Stream& stream, const AttentionShape& shape, const float* logs,
+               float* masses) {
+  const int64_t count = shape.batches() * shape.rows();
+  launch_each(stream, count, FromLogsKernel{{shape.queries, shape.group}, count, logs, masses});
+}
+
+}  // namespace shardproof::SHARDPROOF_MACHINE
