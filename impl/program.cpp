@@ -2,6 +2,7 @@
 
 #include <mutex>
 
+#include "impl/tensor/listed.h"
 #include "impl/tensor/placement.h"
 #include "spec/diag/render.h"
 
@@ -67,13 +68,12 @@ std::string Program::report() const {
 }
 
 const PlanReport& Program::plan(const Name& name) const {
-  std::string names;
+  std::vector<Name> names;
   for (const PlanReport& plan : checked().plans()) {
     if (plan.name == name) return plan;
-    names += (names.empty() ? "" : ", ") + plan.name;
+    names.push_back(plan.name);
   }
-  throw PlanError(state_->path + " has no plan " + name +
-                  (names.empty() ? "; it has none" : "; it has " + names));
+  throw PlanError(state_->path + " has no plan " + name + "; it has " + listed(names));
 }
 
 const CheckedBackward& Program::backward(size_t plan, const std::vector<size_t>& wrt) const {

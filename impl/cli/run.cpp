@@ -6,6 +6,7 @@
 #include "impl/cli/plot.h"
 #include "impl/cli/progress.h"
 #include "impl/interchange/interchange.h"
+#include "impl/tensor/listed.h"
 #include "impl/trainer/sample.h"
 
 namespace shardproof::cli {
@@ -59,9 +60,8 @@ class Run {
         .add("mesh", job_.mesh.text())
         .add("seed", static_cast<int64_t>(options_.seed))
         .add("from_step", trainer_.steps());
-    std::string unproved;
-    for (const Name& name : options_.accept_unknown)
-      unproved += (unproved.empty() ? "" : ", ") + name;
+    const std::string unproved =
+        options_.accept_unknown.empty() ? "" : listed(options_.accept_unknown);
     if (!unproved.empty()) line.add("accepted_unproved", unproved);
     write(line);
     say(options_.model + ": " + job_.step + " on " + job_.mesh.text() + ", " +

@@ -4,13 +4,15 @@
 #include <cmath>
 #include <cstdlib>
 
+#include "impl/tensor/listed.h"
+
 namespace shardproof::cli {
 namespace {
 
-std::string listed(const auto& names) {
-  std::string text;
-  for (const auto& [name, unused] : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
+std::vector<Name> keys_of(const auto& named) {
+  std::vector<Name> names;
+  for (const auto& [name, unused] : named) names.push_back(name);
+  return names;
 }
 
 int64_t whole_number(const std::string& flag, const Assignment& given) {
@@ -53,7 +55,7 @@ void read(const ir::Program& program, const std::string& flag, const Assignment&
   } else {
     throw BadInput(flag + " " + given.first + "=" + given.second +
                    ": the model has no dim or const " + given.first + "; it has the dims " +
-                   listed(free) + " and the consts " + listed(program.consts));
+                   listed(keys_of(free)) + " and the consts " + listed(keys_of(program.consts)));
   }
 }
 
@@ -76,7 +78,7 @@ interchange::Numbers numbers_of(const ir::Program& program, const Options& optio
     const auto config = program.configs.find(options.config);
     if (config == program.configs.end())
       throw BadInput("--config " + options.config + ": the model has no such config; it has " +
-                     listed(program.configs));
+                     listed(keys_of(program.configs)));
     for (const auto& [name, number] : config->second.numbers)
       if (!program.axes.contains(name))  // the mesh is given by --mesh alone
         read(program, "config " + options.config, {name, number}, numbers);
@@ -94,7 +96,7 @@ Mesh mesh_of(const ir::Program& program, const Options& options) {
     for (const auto& [axis, size] : mesh.axes())
       if (!program.axes.contains(axis))
         throw BadInput("--mesh " + options.mesh + ": the model has no mesh axis " + axis +
-                       "; it has " + listed(program.axes));
+                       "; it has " + listed(keys_of(program.axes)));
     if (options.ranks > 0 && options.ranks != mesh.ranks())
       throw BadInput("--ranks " + std::to_string(options.ranks) + ": the mesh " + mesh.text() +
                      " has " + std::to_string(mesh.ranks()) + " ranks");
@@ -115,8 +117,8 @@ void require_sizes(const ir::Program& program, const ir::Function& step, const D
   if (missing.empty()) return;
   std::string example;
   for (const auto& [name, unused] : missing) example += (example.empty() ? "" : ",") + name + "=..";
-  throw BadInput("the sizes of " + listed(missing) + " are not known: give --dims " + example +
-                 ", or --config with one of " + listed(program.configs));
+  throw BadInput("the sizes of " + listed(keys_of(missing)) + " are not known: give --dims " +
+                 example + ", or --config with one of " + listed(keys_of(program.configs)));
 }
 
 }  // namespace shardproof::cli

@@ -1,8 +1,7 @@
 // Texts and tokens of a job: with its tokenizer, or as bytes.
 #include <algorithm>
-#include <fstream>
-#include <sstream>
 
+#include "impl/checkpoint/file.h"
 #include "impl/cli/job.h"
 #include "impl/data/corpus.h"
 
@@ -10,14 +9,6 @@ namespace shardproof::cli {
 namespace {
 
 constexpr size_t corpus_bytes = 4 << 20;
-
-std::string read_text(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::stringstream text;
-  text << file.rdbuf();
-  if (!file) throw FileError(path + ": cannot be read");
-  return text.str();
-}
 
 /// The texts of the files, each a document of its own.
 data::Tokens encoded(const data::Tokenizer& tokenizer, const std::vector<std::string>& files) {
@@ -29,7 +20,7 @@ data::Tokens encoded(const data::Tokenizer& tokenizer, const std::vector<std::st
                      ": --tokenizer encodes .txt files; tokens need no tokenizer, or one only "
                      "for --sample: give texts and tokens in runs of their own");
     if (tokenizer.document()) tokens.push_back(*tokenizer.document());
-    const std::vector<uint32_t> more = tokenizer.encode(read_text(file));
+    const std::vector<uint32_t> more = tokenizer.encode(checkpoint::read_text(file));
     tokens.insert(tokens.end(), more.begin(), more.end());
     names += (names.empty() ? "" : " ") + file;
   }

@@ -34,11 +34,9 @@ Call Call::permute(size_t bytes, int to, int from, int size) {
 std::string text(const PlacedCall& placed) {
   const Call& call = placed.call;
   std::string text = name_of_collective(call.collective);
-  const bool reduces =
-      call.collective == Collective::all_reduce || call.collective == Collective::reduce_scatter;
-  if (reduces) text += "(" + std::string(name_of_reduction(call.reduction)) + ")";
+  if (reduces(call)) text += "(" + std::string(name_of_reduction(call.reduction)) + ")";
   text += " of " + std::to_string(call.count) + " ";
-  text += reduces ? name_of(call.element) : "bytes";
+  text += reduces(call) ? name_of(call.element) : "bytes";
   if (call.collective == Collective::permute)
     text += " to position " + std::to_string(call.to) + " and from " + std::to_string(call.from);
   return text + " at " + placed.place;

@@ -18,10 +18,27 @@ struct Call {
   size_t count = 0;
   int to = 0, from = 0;
 
+  size_t bytes() const { return count * size_of(element); }
+  /// Of each member, in a group of `size`.
+  size_t bytes_sent(int size) const {
+    const bool blocks =
+        collective == Collective::reduce_scatter || collective == Collective::all_to_all;
+    return bytes() * static_cast<size_t>(blocks ? size : 1);
+  }
+  size_t bytes_received(int size) const {
+    const bool blocks =
+        collective == Collective::all_gather || collective == Collective::all_to_all;
+    return bytes() * static_cast<size_t>(blocks ? size : 1);
+  }
+
   static Call move(Collective collective, size_t bytes);
   /// Throws CommError where a position is not one of a group of `size`.
   static Call permute(size_t bytes, int to, int from, int size);
 };
+
+inline bool reduces(const Call& call) {
+  return call.collective == Collective::all_reduce || call.collective == Collective::reduce_scatter;
+}
 
 /// A member's call with where it stands in the program.
 struct PlacedCall {

@@ -2,16 +2,19 @@
 // Collectives between ranks, as one rank sees them. Threads, virtual ranks of a device, MPI and
 // NCCL implement it.
 #include <cstddef>
+#include <functional>
 #include <memory>
 #include <stdexcept>
 #include <string>
 #include <vector>
 
-#include "kernels/element.h"
+#include "impl/comm/call.h"
 
 namespace shardproof {
 
-class Queue;  // impl/device/device.h
+class Device;  // impl/device/device.h
+class Graph;
+class Queue;
 
 /// A fault of the environment or a disagreement of ranks: it names the rank, the op and the reason.
 class CommError : public std::runtime_error {
@@ -42,9 +45,8 @@ class Group {
 /// One rank's end of a world of ranks. Every call is made by all members of the group, in the same
 /// order; calls that disagree (another op, element, count, reduction or place) throw CommError on
 /// every member that takes part, with both ranks' places, and so does a rank that has thrown, died
-/// or ended. All buffers are contiguous and do not overlap; `place` says where in the program the
-/// call stands, for messages. Sums are formed in the order of the group, so that the bits are the
-/// same in every run.
+/// or ended. All buffers are contiguous and do not overlap. Sums are formed in the order of the
+/// group, so that the bits are the same in every run.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -59,21 +61,37 @@ class Communicator {
   /// never needed: a group that was not named is made at its first call, where making costs.
   virtual void prepare(const std::vector<std::vector<int>>&) {}
 
+  /// The call's `send` and `receive` are as the collectives below say. `place` says where in the
+  /// program it stands, for messages.
+  virtual void collective(Group& group, const Call& call, const void* send, void* receive,
+                          const std::string& place) = 0;
+
   /// receive = the members' `bytes` one behind the other.
-  virtual void all_gather(Group& group, const void* send, void* receive, size_t bytes,
-                          const std::string& place) = 0;
+  void all_gather(Group& group, const void* send, void* receive, size_t bytes,
+                  const std::string& place) {
+    collective(group, Call::move(Collective::all_gather, bytes), send, receive, place);
+  }
   /// receive = the members' `count` entries, reduced entry by entry.
-  virtual void all_reduce(Group& group, const void* send, void* receive, size_t count,
-                          Element element, Reduction reduction, const std::string& place) = 0;
+  void all_reduce(Group& group, const void* send, void* receive, size_t count, Element element,
+                  Reduction reduction, const std::string& place) {
+    collective(group, {Collective::all_reduce, element, reduction, count}, send, receive, place);
+  }
   /// `send` has size() blocks of `count` entries: receive = block position(), reduced.
-  virtual void reduce_scatter(Group& group, const void* send, void* receive, size_t count,
-                              Element element, Reduction reduction, const std::string& place) = 0;
+  void reduce_scatter(Group& group, const void* send, void* receive, size_t count, Element element,
+                      Reduction reduction, const std::string& place) {
+    collective(group, {Collective::reduce_scatter, element, reduction, count}, send, receive,
+               place);
+  }
   /// Block i of `send` goes to member i: block j of `receive` comes from member j.
-  virtual void all_to_all(Group& group, const void* send, void* receive, size_t bytes,
-                          const std::string& place) = 0;
+  void all_to_all(Group& group, const void* send, void* receive, size_t bytes,
+                  const std::string& place) {
+    collective(group, Call::move(Collective::all_to_all, bytes), send, receive, place);
+  }
   /// Sends to position `to` what it receives from position `from`.
-  virtual void permute(Group& group, const void* send, int to, void* receive, int from,
-                       size_t bytes, const std::string& place) = 0;
+  void permute(Group& group, const void* send, int to, void* receive, int from, size_t bytes,
+               const std::string& place) {
+    collective(group, Call::permute(bytes, to, from, group.size()), send, receive, place);
+  }
 
   /// Off: calls are no longer compared before they are made, where that costs (not between
   /// threads). For a caller who has compared the whole sequence of its calls. Every rank says the
@@ -85,8 +103,11 @@ class Communicator {
   /// Of a device: the collectives that follow are given to this queue, and their buffers are the
   /// device's. On the host a collective returns when it is done.
   virtual void use(Queue&) {}
-  /// Whether what it gives to a queue may be recorded (Device::record) and done again.
-  virtual bool can_record() const { return false; }
+  /// Device::record of work with collectives; none where it cannot. Collective over all ranks, and
+  /// so is each run of the graph.
+  virtual std::shared_ptr<Graph> record(Device&, Queue&, const std::function<void()>&) {
+    return nullptr;
+  }
 
   /// Throws what has gone wrong since, in calls that a queue was given: it may have finished
   /// without their results.

@@ -1,6 +1,5 @@
 #pragma once
 // A communicator in front of another one, for those that do something before each collective.
-#include "impl/comm/call.h"
 #include "impl/comm/communicator.h"
 
 namespace shardproof {
@@ -13,32 +12,16 @@ class Forwarding : public Communicator {
   int rank() const override { return inner_.rank(); }
   int size() const override { return inner_.size(); }
   Group& group(const std::vector<int>& ranks) override { return inner_.group(ranks); }
-  void all_gather(Group& group, const void* send, void* receive, size_t bytes,
+  void collective(Group& group, const Call& call, const void* send, void* receive,
                   const std::string& place) override {
-    inner_.all_gather(group, send, receive, bytes, before(Collective::all_gather, group, place));
-  }
-  void all_reduce(Group& group, const void* send, void* receive, size_t count, Element element,
-                  Reduction reduction, const std::string& place) override {
-    inner_.all_reduce(group, send, receive, count, element, reduction,
-                      before(Collective::all_reduce, group, place));
-  }
-  void reduce_scatter(Group& group, const void* send, void* receive, size_t count, Element element,
-                      Reduction reduction, const std::string& place) override {
-    inner_.reduce_scatter(group, send, receive, count, element, reduction,
-                          before(Collective::reduce_scatter, group, place));
-  }
-  void all_to_all(Group& group, const void* send, void* receive, size_t bytes,
-                  const std::string& place) override {
-    inner_.all_to_all(group, send, receive, bytes, before(Collective::all_to_all, group, place));
-  }
-  void permute(Group& group, const void* send, int to, void* receive, int from, size_t bytes,
-               const std::string& place) override {
-    inner_.permute(group, send, to, receive, from, bytes,
-                   before(Collective::permute, group, place));
+    inner_.collective(group, call, send, receive, before(call.collective, group, place));
   }
   void check_calls(bool on) override { inner_.check_calls(on); }
   bool checks_calls() const override { return inner_.checks_calls(); }
-  bool can_record() const override { return inner_.can_record(); }
+  std::shared_ptr<Graph> record(Device& device, Queue& queue,
+                                const std::function<void()>& work) override {
+    return inner_.record(device, queue, work);
+  }
   void prepare(const std::vector<std::vector<int>>& groups) override { inner_.prepare(groups); }
   void use(Queue& queue) override { inner_.use(queue); }
   void require_alive() override { inner_.require_alive(); }

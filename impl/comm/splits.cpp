@@ -1,6 +1,7 @@
 #include "impl/comm/splits.h"
 
 #include <algorithm>
+#include <set>
 
 namespace shardproof {
 namespace {
@@ -9,22 +10,33 @@ bool contains(const std::vector<int>& group, int rank) {
   return std::find(group.begin(), group.end(), rank) != group.end();
 }
 
-bool fits(const Split& split, const std::vector<int>& group) {
-  return std::none_of(group.begin(), group.end(),
-                      [&](int rank) { return seat_in(split, rank).has_value(); });
-}
+/// A split while it is made.
+struct Draft {
+  Split split;
+  std::set<int> taken;
+
+  bool has_room(const std::vector<int>& group) const {
+    return std::none_of(group.begin(), group.end(), [&](int rank) { return taken.contains(rank); });
+  }
+  void add(const std::vector<int>& group) {
+    split.push_back(group);
+    taken.insert(group.begin(), group.end());
+  }
+};
 
 }  // namespace
 
 std::vector<Split> splits_of(const std::vector<std::vector<int>>& groups) {
-  std::vector<Split> splits;
-  for (size_t i = 0; i < groups.size(); ++i) {
-    const auto here = groups.begin() + static_cast<std::ptrdiff_t>(i);
-    if (groups[i].size() < 2 || std::find(groups.begin(), here, groups[i]) != here) continue;
-    const auto room = std::find_if(splits.begin(), splits.end(),
-                                   [&](const Split& split) { return fits(split, groups[i]); });
-    (room == splits.end() ? splits.emplace_back() : *room).push_back(groups[i]);
+  std::vector<Draft> drafts;
+  std::set<std::vector<int>> known;
+  for (const std::vector<int>& group : groups) {
+    if (group.size() < 2 || !known.insert(group).second) continue;
+    const auto room = std::find_if(drafts.begin(), drafts.end(),
+                                   [&](const Draft& draft) { return draft.has_room(group); });
+    (room == drafts.end() ? drafts.emplace_back() : *room).add(group);
   }
+  std::vector<Split> splits;
+  for (Draft& draft : drafts) splits.push_back(std::move(draft.split));
   return splits;
 }
 

@@ -2,6 +2,9 @@
 
 #include <system_error>
 
+#include "impl/comm/bytes.h"
+#include "impl/comm/parts.h"
+
 namespace shardproof {
 namespace {
 
@@ -51,6 +54,55 @@ void ThreadRank::agree(ThreadGroup& group) {
   if (what.empty()) return;
   world_.fail(-1, what);
   throw CommError(-1, what);
+}
+
+bool ThreadRank::is_shared(const Call& call, int size) {
+  return call.collective == Collective::all_reduce &&
+         call.bytes() * static_cast<size_t>(size) > reduce_alone_bytes;
+}
+
+void ThreadRank::receive_all(ThreadGroup& group, const Call& call, void* receive) {
+  const size_t bytes = call.bytes(), own = group.position();
+  switch (call.collective) {
+    case Collective::all_gather:
+      for (int i = 0; i < group.size(); ++i)
+        copy(at_byte(receive, i * bytes), group.sent(i, 0), bytes);
+      break;
+    case Collective::all_reduce:
+      return reduce(group, call, receive, 0, call.count, 0);
+    case Collective::reduce_scatter:
+      return reduce(group, call, receive, own * call.count, call.count, 0);
+    case Collective::all_to_all:
+      for (int i = 0; i < group.size(); ++i)
+        copy(at_byte(receive, i * bytes), group.sent(i, own * bytes), bytes);
+      break;
+    case Collective::permute:
+      return copy(receive, group.sent(call.from, 0), bytes);
+  }
+}
+
+void ThreadRank::reduce(ThreadGroup& group, const Call& call, void* receive, size_t begin,
+                        size_t count, size_t offset) {
+  if (!count) return;
+  const size_t width = size_of(call.element);
+  sources_.clear();
+  for (int i = 0; i < group.size(); ++i) sources_.push_back(group.sent(i, begin * width));
+  join(call, sources_, at_byte(receive, offset * width), count);
+}
+
+void ThreadRank::reduce_own_part(ThreadGroup& group, const Call& call, void* receive) {
+  const Parts parts(call.count, call.element, group.size());
+  const size_t own = group.position();
+  reduce(group, call, receive, parts.begin(own), parts.size(own), parts.begin(own));
+}
+
+void ThreadRank::copy_other_parts(ThreadGroup& group, const Call& call, void* receive) {
+  const Parts parts(call.count, call.element, group.size());
+  const size_t width = size_of(call.element), own = group.position();
+  for (size_t i = 0; i < static_cast<size_t>(group.size()); ++i)
+    if (i != own)
+      copy(at_byte(receive, parts.begin(i) * width),
+           at_byte(group.post(i).receive, parts.begin(i) * width), parts.size(i) * width);
 }
 
 void run_ranks(int size, const MakeRank& make, const Body& body) {

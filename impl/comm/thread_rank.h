@@ -48,15 +48,31 @@ class ThreadRank : public Communicator {
   void fail(const std::string& reason) noexcept;
 
  protected:
+  /// Where the data are: bytes are copied, and the members' entries joined in their order.
+  virtual void copy(void* to, const void* from, size_t bytes) = 0;
+  virtual void join(const Call& call, const std::vector<const void*>& sources, void* out,
+                    size_t count) = 0;
+
+  /// What the call gives this member, of what the others send.
+  void receive_all(ThreadGroup& group, const Call& call, void* receive);
+  /// Of an all_reduce whose work is shared: the own part, and then what the others have reduced.
+  void reduce_own_part(ThreadGroup& group, const Call& call, void* receive);
+  void copy_other_parts(ThreadGroup& group, const Call& call, void* receive);
+  static bool is_shared(const Call& call, int size);
+
   /// After announce(): returns when all members have announced the same call. Until they pass
   /// `exit` their buffers are there.
   void agree(ThreadGroup& group);
 
  private:
   [[noreturn]] void throw_fault() { throw *world_.fault(); }
+  /// receive[offset, count) = all members' entries [begin, begin + count).
+  void reduce(ThreadGroup& group, const Call& call, void* receive, size_t begin, size_t count,
+              size_t offset);
 
   ThreadWorld& world_;
   int rank_;
+  std::vector<const void*> sources_;
   std::map<std::vector<int>, std::unique_ptr<ThreadGroup>> groups_;
 };
 

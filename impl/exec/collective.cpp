@@ -111,6 +111,7 @@ class Exchange {
 
   Ref zero_nonroot(const Ref& x, const std::vector<Axis>& axes) const {
     const bool root = site_.placement().block(site_.placement().rank(), axes) == 0;
+    compiler_.set_not_alike();
     return root ? x : zeros(x.element, x.extents);
   }
 
@@ -132,7 +133,7 @@ class Exchange {
     if (std::set<Axis>(axes.begin(), axes.end()).size() != axes.size())
       throw PlanError(place_ + ": an axis is moved twice");
     ring.members = site_.placement().mesh().along(site_.placement().rank(), axes);
-    if (ring.members.size() > 1) ring.group = compiler_.group(ring.members);
+    if (ring.members.size() > 1) ring.group = compiler_.group(ring.members, axes);
     return ring;
   }
 
@@ -145,14 +146,9 @@ class Exchange {
     return result;
   }
 
-  int64_t shards(const std::vector<Axis>& axes) const {
-    int64_t count = 1;
-    for (const Axis& axis : axes) count *= site_.placement().mesh().size(axis);
-    return count;
-  }
-
   std::vector<int64_t> whole(std::vector<int64_t> extents, const Moves& moves) const {
-    for (size_t d = 0; d < extents.size(); ++d) extents[d] *= shards(moves.on(d));
+    for (size_t d = 0; d < extents.size(); ++d)
+      extents[d] *= site_.placement().mesh().blocks(moves.on(d));
     return extents;
   }
 
@@ -161,7 +157,7 @@ class Exchange {
     Ref view = x;
     for (size_t d = 0; d < x.extents.size(); ++d) {
       const std::vector<Axis> axes = moves.on(d);
-      const int64_t count = shards(axes);
+      const int64_t count = site_.placement().mesh().blocks(axes);
       if (view.extents[d] % count != 0)
         throw PlanError(place_ + ": " + std::to_string(view.extents[d]) + " does not divide into " +
                         std::to_string(count) + " parts");
@@ -299,7 +295,8 @@ void compile(const ir::Ppermute& op, const Site& site) {
   const int64_t own = placement.mesh().digit(placement.rank(), axes[0]);
   const size_t bytes = static_cast<size_t>(send.count()) * size_of(send.element);
   site.step("ppermute", reads, {&to},
-            [=, group = site.compiler.group(members), place = site.compiler.place()](Frame& frame) {
+            [=, group = site.compiler.group(members, {axes[0]}),
+             place = site.compiler.place()](Frame& frame) {
               const int64_t shift = ((by.get(frame) % n) + n) % n;
               frame.communicator->permute(*frame.groups[group], frame.at(send),
                                           static_cast<int>((own + shift) % n), frame.at(to),

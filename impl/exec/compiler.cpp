@@ -132,10 +132,11 @@ Ref Compiler::compute(const ExpressionPtr& expression, Element element, const La
   return to;
 }
 
-size_t Compiler::group(const std::vector<int>& ranks) {
+size_t Compiler::group(const std::vector<int>& ranks, const std::vector<Axis>& axes) {
   const auto found = std::find(groups_.begin(), groups_.end(), ranks);
   if (found != groups_.end()) return static_cast<size_t>(found - groups_.begin());
   groups_.push_back(ranks);
+  group_axes_.push_back(axes);
   return groups_.size() - 1;
 }
 

@@ -91,7 +91,11 @@ class Compiler {
   /// The expression computed along `labels`, of these local extents.
   Ref compute(const ExpressionPtr& expression, Element element, const Labels& labels,
               const std::vector<int64_t>& extents);
-  size_t group(const std::vector<int>& ranks);
+  /// The group of this rank along the axes, as a number; it has more than one member.
+  size_t group(const std::vector<int>& ranks, const std::vector<Axis>& axes);
+  /// Whether all ranks have the same steps, but for where views begin.
+  bool alike() const { return alike_; }
+  void set_not_alike() { alike_ = false; }
   void set_place(std::string place) { place_ = std::move(place); }
   const std::string& place() const { return place_; }
 
@@ -144,6 +148,7 @@ class Compiler {
   const std::vector<Piece>& pieces() const { return pieces_; }
   const std::vector<BufferId>& externals() const { return externals_; }
   const std::vector<std::vector<int>>& groups() const { return groups_; }
+  const std::vector<std::vector<Axis>>& group_axes() const { return group_axes_; }
   size_t loops() const { return loop_times_.size(); }
 
  private:
@@ -157,8 +162,10 @@ class Compiler {
   std::vector<BufferId> externals_;
   std::vector<Step> steps_;
   std::vector<std::vector<int>> groups_;
+  std::vector<std::vector<Axis>> group_axes_;  ///< of each
   std::vector<int64_t> loop_times_;
   std::set<BufferId> counting_;
+  bool alike_ = true;
   Masks masks_;
   /// What was computed, to be taken where it is asked for again: outside of loops, then in each of
   /// those that are open.

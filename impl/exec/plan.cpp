@@ -175,13 +175,14 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   state->steps = compiler.take_steps();
   state->pieces = compiler.pieces();
   state->groups = compiler.groups();
+  state->group_axes = compiler.group_axes();
   state->loops = compiler.loops();
   state->given = compiler.externals();
   if (options.fuse)
     exec::join_bias(state->steps, {state->given.begin(), state->given.end()}, *state->device);
   exec::make_in_stack(state->steps, state->pieces, state->given);
   exec::fold_scale(state->steps, state->given);
-  if (options.overlap) exec::overlap(state->steps);
+  if (options.overlap) exec::overlap(state->steps, compiler.alike());
   put_in_place(*state, options.in_place);
   exec::find_lifetimes(state->steps, state->pieces);
   for (exec::BufferId id : state->given) state->pieces[id].bytes = 0;

@@ -57,6 +57,8 @@ class Plan {
   const std::vector<Slot>& outputs() const;
   size_t arena_bytes() const;                    ///< of all values between inputs and outputs
   const std::vector<exec::Step>& steps() const;  ///< impl/steps/schedule.h, which is not installed
+  /// The groups of all ranks that a run uses, for Communicator::prepare(); the first run says them.
+  std::vector<std::vector<int>> groups() const;
 
   /// A tensor of the host for slot i of the inputs, not initialised.
   Tensor input(size_t i) const;

@@ -21,23 +21,10 @@ class Recorder : public Communicator {
   int rank() const override { return 0; }
   int size() const override { return 0; }
   Group& group(const std::vector<int>&) override { throw std::logic_error("groups are given"); }
-  void all_gather(Group& group, const void*, void*, size_t bytes,
+  void collective(Group& group, const Call& call, const void*, void*,
                   const std::string& place) override {
-    note(group, Call::move(Collective::all_gather, bytes), place);
+    mix(std::to_string(group.size()) + " " + text(PlacedCall{call, place}));
   }
-  void all_reduce(Group& group, const void*, void*, size_t count, Element element,
-                  Reduction reduction, const std::string& place) override {
-    note(group, {Collective::all_reduce, element, reduction, count}, place);
-  }
-  void reduce_scatter(Group& group, const void*, void*, size_t count, Element element,
-                      Reduction reduction, const std::string& place) override {
-    note(group, {Collective::reduce_scatter, element, reduction, count}, place);
-  }
-  void all_to_all(Group& group, const void*, void*, size_t bytes,
-                  const std::string& place) override {
-    note(group, Call::move(Collective::all_to_all, bytes), place);
-  }
-  void permute(Group&, const void*, int, void*, int, size_t, const std::string&) override {}
   void abort(const std::string&) noexcept override {}
 
   /// The text and its end.
@@ -47,10 +34,6 @@ class Recorder : public Communicator {
   uint64_t hash() const { return hash_; }
 
  private:
-  void note(const Group& group, const Call& call, const std::string& place) {
-    mix(std::to_string(group.size()) + " " + text(PlacedCall{call, place}));
-  }
-
   uint64_t hash_ = fnv1a("");
 };
 

@@ -131,12 +131,24 @@ void Plan::State::run_steps(Frame& frame) {
   exec::give(commands, frame, all, [&](const Step& step) { run_one(step, frame, times); });
 }
 
+std::vector<std::vector<int>> Plan::State::all_groups() const {
+  std::vector<std::vector<int>> all;
+  for (const std::vector<Axis>& axes : group_axes)
+    for (std::vector<int>& ranks : mesh.groups(axes)) all.push_back(std::move(ranks));
+  return all;
+}
+
+std::vector<std::vector<int>> Plan::groups() const { return state_->all_groups(); }
+
 Frame Plan::State::frame(Communicator& communicator) {
   require_world(communicator, mesh, rank);
   if (device->is_host() && !communicator.any_thread() && exec::has_starts(steps))
     throw PlanError(
         "the plan overlaps, and its communicator takes calls from one thread only: "
         "initialize MPI with MPI_THREAD_SERIALIZED, or compile without overlap");
+  // All at once, while nothing waits and nothing is recorded.
+  if (prepared_for != &communicator && !groups.empty()) communicator.prepare(all_groups());
+  prepared_for = &communicator;
   Frame frame;
   frame.communicator = &communicator;
   frame.queue = &queue();
@@ -155,6 +167,14 @@ void Plan::State::run(Communicator& communicator, Frame& frame) {
   }
   run_steps(frame);
   if (spot_checked) spot_checked->finish();
+}
+
+void Plan::State::record(Communicator& communicator, Frame& frame) {
+  const auto work = [&] { run(communicator, frame); };
+  if (groups.empty())
+    graph = device->record(queue(), work);
+  else
+    graph = communicator.record(*device, queue(), work);
 }
 
 // --- tensors of the caller ---
@@ -235,6 +255,10 @@ void Plan::run_kept(Communicator& communicator) {
   for (size_t i = 0; i < state.inputs.size(); ++i)
     if (!state.has_input[i])
       throw PlanError(state.inputs[i].name + " has not been given: Plan::keep()");
+  if (state.prepared_for != &communicator) {
+    state.graph.reset();
+    state.kept_runs = 0;
+  }
   if (state.graph && !state.measured) {
     require_world(communicator, state.mesh, state.rank);
     state.graph->run(state.queue());
@@ -249,9 +273,7 @@ void Plan::run_kept(Communicator& communicator) {
         (input ? state.kept_inputs[*input] : state.kept_outputs[i]).data();
   }
   // The first run makes the libraries ready, the second is recorded.
-  const bool recordable = state.groups.empty() || communicator.can_record();
-  if (state.kept_runs++ == 1 && recordable && !state.measured)
-    state.graph = state.device->record(state.queue(), [&] { state.run(communicator, frame); });
+  if (state.kept_runs++ == 1 && !state.measured) state.record(communicator, frame);
   if (state.graph && !state.measured)
     state.graph->run(state.queue());
   else

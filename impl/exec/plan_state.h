@@ -18,6 +18,8 @@ struct Plan::State {
   std::vector<exec::Piece> pieces;
   std::vector<exec::Step> steps;
   std::vector<std::vector<int>> groups;
+  std::vector<std::vector<Axis>> group_axes;   ///< of each of them
+  const Communicator* prepared_for = nullptr;  ///< who knows the groups
   size_t loops = 0, arena_bytes = 0;
   std::shared_ptr<Device> device;
   Buffer arena;
@@ -32,7 +34,7 @@ struct Plan::State {
   // Inputs and outputs that stay; a result in place of an input has no memory of its own.
   std::vector<Buffer> kept_inputs, kept_outputs;
   std::vector<bool> has_input;
-  std::unique_ptr<Graph> graph;  ///< of run_kept
+  std::shared_ptr<Graph> graph;  ///< of run_kept
   size_t kept_runs = 0;
 
   Queue& queue() { return *queues.at(exec::compute_queue); }
@@ -40,8 +42,10 @@ struct Plan::State {
   void allocate_kept();
   std::optional<size_t> kept_in(size_t output) const;
   void copy_kept(const Buffer& from, Tensor& to);
+  std::vector<std::vector<int>> all_groups() const;
   exec::Frame frame(Communicator& communicator);
   void run(Communicator& communicator, exec::Frame& frame);
+  void record(Communicator& communicator, exec::Frame& frame);
   void run_steps(exec::Frame& frame);
   void run_lanes(exec::Frame& frame);
   void run_one(const exec::Step& step, exec::Frame& frame, std::map<std::string, OpTime>& into);

@@ -2,87 +2,123 @@
 
 #include <algorithm>
 #include <deque>
+#include <utility>
+
+#include "impl/steps/collective_order.h"
 
 namespace shardproof::exec {
 namespace {
 
-constexpr size_t most_under_way = 2;
 constexpr size_t look_ahead = 128;       ///< steps that a collective is moved over at most
 constexpr size_t most_moved_along = 16;  ///< steps that make its operand
-
-/// Worth waiting for: a collective does not take it along when it is moved.
-bool is_heavy(const Step& step) {
-  return step.is_loop || is_collective(step) || step.op == "einsum";
-}
 
 /// The order of a block's steps.
 class Order {
  public:
-  Order(const std::vector<Step>& steps, const std::vector<Access>& access)
-      : steps_(steps), access_(access), done_(steps.size()) {
-    for (size_t i = 0; i < steps.size(); ++i)
-      if (communicates(steps[i])) collectives_.push_back(i);
-  }
+  Order(const std::vector<Step>& steps, const std::vector<Access>& access, bool alike)
+      : steps_(steps),
+        access_(access),
+        done_(steps.size()),
+        collectives_(order_of_collectives(steps, access, alike)) {}
 
   std::vector<size_t> take() {
     for (size_t i = 0; i < steps_.size(); ++i) {
+      emit_what_need_not_wait();
       if (done_[i]) continue;
       begin_what_is_ready(i);
-      if (!done_[i]) emit(i);
+      if (done_[i]) continue;
+      if (!is_heavy(steps_[i]) && would_wait(i)) {
+        late_.push_back(i);
+        continue;
+      }
+      while (communicates(steps_[i]) && collectives_.front() != i)
+        emit_with_its_chain(collectives_.front());
+      emit_with_its_chain(i);
     }
+    while (!late_.empty()) emit(late_.front());
     return std::move(order_);
   }
 
  private:
+  bool conflicts_with(size_t i, const std::vector<size_t>& some) const {
+    return std::any_of(some.begin(), some.end(),
+                       [&](size_t each) { return conflict(access_[i], access_[each]); });
+  }
+
+  /// What needs a collective that is under way is done when others need it, or nothing waits for
+  /// that any more: until then the rank computes what comes behind it.
+  bool would_wait(size_t i) const {
+    return conflicts_with(i, under_way_) || conflicts_with(i, late_);
+  }
+  void emit_what_need_not_wait() {
+    if (!ended_some_) return;
+    ended_some_ = false;
+    const std::vector<size_t> late = std::exchange(late_, {});
+    for (size_t i : late) would_wait(i) ? late_.push_back(i) : emit(i);
+  }
+
   void begin_what_is_ready(size_t now) {
     std::vector<size_t> along;
-    while (under_way_.size() < most_under_way && !collectives_.empty() &&
+    while (gathered_ahead() < most_gathered_ahead && !collectives_.empty() &&
            can_begin(now, collectives_.front(), along)) {
       const size_t collective = collectives_.front();
       for (size_t i = along.size(); i-- > 0;) emit(along[i]);
       emit(collective);
     }
   }
-
-  /// `along`: the steps that have to come before it, the last first.
-  bool can_begin(size_t now, size_t collective, std::vector<size_t>& along) const {
-    along.clear();
-    if (steps_[collective].is_loop || collective > now + look_ahead) return false;
-    for (size_t i = collective; i-- > now;) {
-      if (done_[i] || !before(i, collective, along)) continue;
-      if (is_heavy(steps_[i]) || along.size() == most_moved_along) return false;
-      along.push_back(i);
-    }
-    return true;
+  /// What reductions leave is small.
+  size_t gathered_ahead() const {
+    return static_cast<size_t>(
+        std::count_if(under_way_.begin(), under_way_.end(),
+                      [&](size_t each) { return steps_[each].op != "psum_scatter"; }));
   }
 
-  bool before(size_t i, size_t collective, const std::vector<size_t>& along) const {
-    return conflict(access_[i], access_[collective]) ||
-           std::any_of(along.begin(), along.end(),
-                       [&](size_t each) { return conflict(access_[i], access_[each]); });
+  /// The steps that have to come before it, the last first; those that are late among them.
+  std::vector<size_t> chain_of(size_t i) const {
+    std::vector<size_t> chain{i};
+    for (size_t before = i; before-- > first_left();)
+      if (!done_[before] && conflicts_with(before, chain)) chain.push_back(before);
+    chain.erase(chain.begin());
+    return chain;
+  }
+  void emit_with_its_chain(size_t i) {
+    const std::vector<size_t> chain = chain_of(i);
+    for (size_t k = chain.size(); k-- > 0;) emit(chain[k]);
+    emit(i);
+  }
+  bool can_begin(size_t now, size_t collective, std::vector<size_t>& along) const {
+    if (steps_[collective].is_loop || collective > now + look_ahead) return false;
+    along = chain_of(collective);
+    return along.size() <= most_moved_along &&
+           std::none_of(along.begin(), along.end(),
+                        [&](size_t each) { return is_heavy(steps_[each]) || would_wait(each); });
   }
 
   void emit(size_t i) {
     done_[i] = true;
     order_.push_back(i);
+    std::erase(late_, i);
+    while (first_left_ < done_.size() && done_[first_left_]) ++first_left_;
     const bool collective = communicates(steps_[i]);
     if (collective) collectives_.pop_front();
-    if (collective && steps_[i].is_loop) return under_way_.clear();
-    if (collective) return under_way_.push_back(i);
-    for (size_t k = under_way_.size(); k-- > 0;)
-      if (conflict(access_[i], access_[under_way_[k]])) {
-        under_way_.erase(under_way_.begin(),
-                         under_way_.begin() + static_cast<std::ptrdiff_t>(k + 1));
-        break;
-      }
+    if (collective && !steps_[i].is_loop) return under_way_.push_back(i);
+    size_t ended = collective ? under_way_.size() : 0;
+    for (size_t k = under_way_.size(); k-- > ended;)
+      if (conflict(access_[i], access_[under_way_[k]])) ended = k + 1;
+    under_way_.erase(under_way_.begin(), under_way_.begin() + static_cast<std::ptrdiff_t>(ended));
+    ended_some_ = ended_some_ || ended > 0;
   }
+  size_t first_left() const { return first_left_; }
 
   const std::vector<Step>& steps_;
   const std::vector<Access>& access_;
   std::vector<bool> done_;
-  std::vector<size_t> order_;
   std::deque<size_t> collectives_;  ///< not yet begun
-  std::vector<size_t> under_way_;   ///< as far as is known here
+  std::vector<size_t> order_;
+  std::vector<size_t> under_way_;  ///< as far as is known here
+  std::vector<size_t> late_;       ///< they would wait
+  size_t first_left_ = 0;
+  bool ended_some_ = false;
 };
 
 /// Says which collectives are started, and who waits. One that the next step would wait for is run
@@ -136,14 +172,14 @@ std::vector<Access> accesses(const std::vector<Step>& steps) {
 
 }  // namespace
 
-void overlap(std::vector<Step>& steps) {
+void overlap(std::vector<Step>& steps, bool alike) {
   for (Step& step : steps)
-    if (step.is_loop) overlap(step.body);
+    if (step.is_loop) overlap(step.body, alike);
   if (std::none_of(steps.begin(), steps.end(), communicates)) return;
   const std::vector<Access> access = accesses(steps);
   std::vector<Step> ordered;
   std::vector<Access> ordered_access;
-  for (size_t i : Order(steps, access).take()) {
+  for (size_t i : Order(steps, access, alike).take()) {
     ordered.push_back(std::move(steps[i]));
     ordered_access.push_back(access[i]);
   }

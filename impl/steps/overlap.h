@@ -7,10 +7,10 @@ namespace shardproof::exec {
 /// Reorders the steps of each block and says which collectives the communication thread runs, and
 /// where they are waited for: before the first step that reads or overwrites what they touch, and
 /// at the end of each iteration of a loop. A collective that is ready is begun before computation
-/// that it does not depend on, at most two under way at a time, so that no more than that is
-/// gathered ahead. Collectives keep their order, so that it is the same on every rank. To be called
-/// before find_lifetimes.
-void overlap(std::vector<Step>& steps);
+/// that it does not depend on, and what light steps make of it is left until it is needed or there.
+/// Collectives have the order of collective_order.h, so that it is the same on every rank;
+/// `alike`: whether all of them have these steps. To be called before find_lifetimes.
+void overlap(std::vector<Step>& steps, bool alike = true);
 
 /// Whether some step here or in a loop within is run by the communication thread.
 bool has_starts(const std::vector<Step>& steps);

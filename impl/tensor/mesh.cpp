@@ -96,6 +96,13 @@ std::vector<int> Mesh::along(int64_t rank, const std::vector<Axis>& axes) const 
   return {ranks.begin(), ranks.end()};
 }
 
+std::vector<std::vector<int>> Mesh::groups(const std::vector<Axis>& axes) const {
+  std::vector<std::vector<int>> groups;
+  for (int64_t rank = 0; rank < ranks(); ++rank)
+    if (block(rank, axes) == 0) groups.push_back(along(rank, axes));
+  return groups;
+}
+
 std::string Mesh::text() const {
   std::string text;
   for (const auto& [axis, size] : axes_)

@@ -30,6 +30,8 @@ class Mesh {
   /// The ranks that differ from `rank` in their digits on `axes` alone, the first axis the most
   /// significant.
   std::vector<int> along(int64_t rank, const std::vector<Axis>& axes) const;
+  /// That of every rank, each once.
+  std::vector<std::vector<int>> groups(const std::vector<Axis>& axes) const;
   std::string text() const;  ///< "d=2 t=4"
 
  private:

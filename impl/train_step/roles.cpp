@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "impl/tensor/listed.h"
 #include "impl/tensor/placement.h"
 #include "spec/check/walk.h"
 
@@ -10,12 +11,6 @@ namespace {
 
 const ir::Function& function_of(const Program& program, size_t index) {
   return program.checked().program().functions.at(index);
-}
-
-std::string list(const std::vector<Name>& names) {
-  std::string text;
-  for (const Name& name : names) text += (text.empty() ? "" : ", ") + name;
-  return text.empty() ? "none" : text;
 }
 
 /// A parameter or result as written: its leaves are next to each other.
@@ -140,7 +135,7 @@ StepRoles roles_of(const Program& program, const Name& name) {
   }
   if (steps.size() == 1) return steps[0];
   if (steps.size() > 1)
-    throw PlanError("there are several training steps, " + list(names) + ": say which, --step " +
+    throw PlanError("there are several training steps, " + listed(names) + ": say which, --step " +
                     names[0]);
   if (name.empty())
     throw PlanError(
@@ -203,7 +198,7 @@ InitRoles init_of(const Program& program, const StepRoles& roles, const Name& na
   }
   if (found.size() == 1) return found[0];
   if (found.size() > 1)
-    throw PlanError("several plans give the first state of " + step.name + ": " + list(names) +
+    throw PlanError("several plans give the first state of " + step.name + ": " + listed(names) +
                     ": say which, --init " + names[0]);
   const std::string first = roles.state.at(0).name;
   const std::string type = step.param_types.empty() ? "" : step.param_types.at(0).name;
@@ -211,7 +206,7 @@ InitRoles init_of(const Program& program, const StepRoles& roles, const Name& na
                                 : name + " does not give the first " + first + " of " + step.name) +
                   ": write plan init_... implements init(k: key[]) -> " +
                   (type.empty() ? "its type" : type) +
-                  (others.empty() ? "" : "; other types are given by " + list(others)));
+                  (others.empty() ? "" : "; other types are given by " + listed(others)));
 }
 
 std::optional<Dim> vocabulary_of(const Program& program, const StepRoles& roles) {

@@ -57,6 +57,8 @@ struct Trainer::State {
   const Tensor* state_leaf(const Name& name) const;
   void feed(Batches& batches, double learning_rate);
   void adopt(std::vector<Tensor>& results, const StateGroup& group, size_t first);
+  std::vector<Axis> marked(const Marks& marks, Mark mark) const;
+  void prepare_groups();
   double reduced(double value, const Marks& marks, Mark mark, Reduction reduction);
   double value(const Tensor& scalar);
   void read_metrics(const std::vector<Tensor>& results);
@@ -89,6 +91,16 @@ void Trainer::State::send() {
   on_device = true;
 }
 
+/// Those of a step, and of what is done with its metrics.
+void Trainer::State::prepare_groups() {
+  std::vector<std::vector<int>> groups = step->groups();
+  for (size_t leaf : roles.metrics)
+    for (Mark mark : {Mark::U, Mark::Max})
+      for (auto& ranks : mesh.groups(marked(step->outputs()[leaf].type.marks, mark)))
+        if (ranks.size() > 1) groups.push_back(std::move(ranks));
+  if (!groups.empty()) ranks.prepare(groups);
+}
+
 Trainer::Trainer(const Program& program, const Mesh& mesh, const DimSizes& dims,
                  Communicator& communicator, const TrainerOptions& options)
     : state_(new State(program, mesh, dims, communicator, options)) {
@@ -99,6 +111,7 @@ Trainer::Trainer(const Program& program, const Mesh& mesh, const DimSizes& dims,
     if (own.inputs[i].buffer.bytes())
       std::memset(own.inputs[i].buffer.data(), 0, own.inputs[i].buffer.bytes());
   }
+  own.prepare_groups();
 }
 Trainer::~Trainer() = default;
 Trainer::Trainer(Trainer&&) noexcept = default;
@@ -172,10 +185,15 @@ void Trainer::State::feed(Batches& batches, double learning_rate) {
   set(roles.learning_rate, learning_rate);
 }
 
-double Trainer::State::reduced(double value, const Marks& marks, Mark mark, Reduction reduction) {
+std::vector<Axis> Trainer::State::marked(const Marks& marks, Mark mark) const {
   std::vector<Axis> axes;
   for (const auto& [axis, each] : marks)
     if (each == mark && mesh.size(axis) > 1) axes.push_back(axis);
+  return axes;
+}
+
+double Trainer::State::reduced(double value, const Marks& marks, Mark mark, Reduction reduction) {
+  const std::vector<Axis> axes = marked(marks, mark);
   if (axes.empty()) return value;
   double whole = 0;
   communicator.all_reduce(communicator.group(mesh.along(communicator.rank(), axes)), &value, &whole,

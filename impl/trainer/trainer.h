@@ -44,7 +44,8 @@ struct StepReport {
 /// program and the communicator outlive it.
 class Trainer {
  public:
-  /// Compiles the step. Throws PlanError as Plan does, and where a parameter's use is not known.
+  /// Compiles the step, and prepares the groups that it uses: collective. Throws PlanError as Plan
+  /// does, and where a parameter's use is not known.
   Trainer(const Program& program, const Mesh& mesh, const DimSizes& dims,
           Communicator& communicator, const TrainerOptions& options = {});
   ~Trainer();

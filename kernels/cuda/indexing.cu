@@ -1,30 +1,11 @@
 #include <stdexcept>
 
-#include "kernels/cuda/entry.h"
+#include "kernels/cuda/ids.h"
 #include "kernels/cuda/kernels.h"
-#include "kernels/cuda/launch.h"
-#include "kernels/cuda/loops.h"
-#include "kernels/cuda/report.h"
 #include "kernels/cuda/wide.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
 namespace {
-
-struct Ids {
-  const void* data;
-  Element element;
-  IndexWindow window;
-  Report report;
-
-  SHARDPROOF_DEVICE int64_t id(int64_t at) const { return load_integer(element, data, at); }
-  /// The row here that the id names; -1: another rank's, or none, which is a fault.
-  SHARDPROOF_DEVICE int64_t row_of(int64_t id) const {
-    const int64_t row = id - window.first;
-    if (row >= 0 && row < window.extent) return row;
-    if (!window.partial) report.leave(Fault::index, id, window.extent);
-    return -1;
-  }
-};
 
 template <class T>
 struct IndexKernel {
@@ -65,33 +46,97 @@ struct ReadAny {
 
 constexpr int columns_per_thread = 4;
 
-/// Columns of one row that one thread adds up: where they are in x.
+/// Columns of one row that one thread adds up: where they are in the row of the sum, and in x.
 template <class T>
 struct Columns {
   bool mine[columns_per_thread];
-  int64_t x[columns_per_thread];
+  int64_t out[columns_per_thread], x[columns_per_thread];
   T sum[columns_per_thread];
 };
 
-/// A block for each term and some columns. The block of the first term with an id adds up all terms
-/// that have it, in order; the others find that they are not the first, and end.
+/// What is added up, and where.
 template <class T, class Read>
-struct IndexAddKernel {
-  Loops<3> batches;  ///< out, ids, x: loops in which the ids move, and the sum too
+struct Summands {
   Loops<2> terms;    ///< ids, x: loops in which the sum stands still
   Loops<2> columns;  ///< out, x: loops in which the ids stand still
-  int64_t pieces;    ///< of the columns
   T* out;
   Read read;
+
+  /// Pieces of the columns for blocks of so many threads.
+  int64_t pieces(int threads) const {
+    const int64_t width = int64_t{threads} * columns_per_thread;
+    return (columns.count + width - 1) / width;
+  }
+  SHARDPROOF_DEVICE Columns<T> columns_of(Block& block, int64_t piece, int thread) const {
+    Columns<T> result;
+    SHARDPROOF_UNROLL(columns_per_thread)
+    for (int c = 0; c < columns_per_thread; ++c) {
+      const int64_t i = (piece * columns_per_thread + c) * block.threads() + thread;
+      int64_t at[2] = {0, 0};
+      result.mine[c] = i < columns.count;
+      if (result.mine[c]) columns.find(i, at);
+      result.out[c] = at[0];
+      result.x[c] = at[1];
+      result.sum[c] = 0;
+    }
+    return result;
+  }
+
+  /// Adds the terms that next() gives, in that order, until it gives -1.
+  template <class Next>
+  SHARDPROOF_DEVICE void add(Columns<T>& to, int64_t x_at, Next next) const {
+    constexpr int at_once = Read::at_once;
+    for (bool more = true; more;) {
+      T entries[at_once][columns_per_thread] = {};
+      bool there[at_once];
+      SHARDPROOF_UNROLL(at_once)
+      for (int t = 0; t < at_once; ++t) {
+        const int64_t term = more ? next() : -1;
+        there[t] = more = term >= 0;
+        if (!more) continue;
+        int64_t at[2];
+        terms.find(term, at);
+        SHARDPROOF_UNROLL(columns_per_thread)
+        for (int c = 0; c < columns_per_thread; ++c)
+          if (to.mine[c]) entries[t][c] = read(x_at + at[1] + to.x[c]);
+      }
+      SHARDPROOF_UNROLL(at_once)
+      for (int t = 0; t < at_once; ++t) {
+        SHARDPROOF_UNROLL(columns_per_thread)
+        for (int c = 0; c < columns_per_thread; ++c)
+          if (there[t] && to.mine[c]) to.sum[c] += entries[t][c];
+      }
+    }
+  }
+
+  SHARDPROOF_DEVICE void fetch(Columns<T>& sums, int64_t row_at) const {
+    for (int c = 0; c < columns_per_thread; ++c)
+      if (sums.mine[c]) sums.sum[c] = out[row_at + sums.out[c]];
+  }
+  SHARDPROOF_DEVICE void store(const Columns<T>& sums, int64_t row_at) const {
+    SHARDPROOF_UNROLL(columns_per_thread)
+    for (int c = 0; c < columns_per_thread; ++c)
+      if (sums.mine[c]) out[row_at + sums.out[c]] = sums.sum[c];
+  }
+};
+
+/// For few terms: a block for each and some columns. The block of the first term with an id adds up
+/// all terms that have it, in order; the others find that they are not the first, and end.
+template <class T, class Read>
+struct AddFewKernel {
+  Summands<T, Read> summands;
+  Loops<3> batches;  ///< out, ids, x: loops in which the ids move, and the sum too
+  int64_t pieces;
   Ids ids;
 
   SHARDPROOF_DEVICE void operator()(Block& block) const {
-    const int64_t all = batches.count * pieces * terms.count;
+    const int64_t terms = summands.terms.count, all = batches.count * pieces * terms;
     for (int64_t i = block.index(); i < all; i += block.blocks())
-      add(block, i / terms.count / pieces, i / terms.count % pieces, i % terms.count);
+      add(block, i / terms / pieces, i / terms % pieces, i % terms);
   }
 
   SHARDPROOF_DEVICE void add(Block& block, int64_t batch, int64_t piece, int64_t first) const {
+    const Loops<2>& terms = summands.terms;
     int64_t at[3];
     batches.find(batch, at);
     const int64_t mine = ids.id(at[1] + terms.first_at(first)), row = ids.row_of(mine);
@@ -103,65 +148,67 @@ struct IndexAddKernel {
     for (int64_t begin = 0; begin < first; begin += block.threads())
       if (block.vote(words, [&](int thread) { return equal(begin + thread, first); })) return;
     PerThread<Columns<T>> own;
-    block.each([&](int thread) { own[thread] = columns_of(block, piece, thread); });
+    block.each([&](int thread) { own[thread] = summands.columns_of(block, piece, thread); });
     for (int64_t begin = first; begin < terms.count; begin += block.threads())
       if (block.vote(words, [&](int thread) { return equal(begin + thread, terms.count); }))
         block.each([&](int thread) {
           add_terms(own[thread], words, block.threads() / warp_threads, begin, at[2]);
         });
-    block.each_alone([&](int thread) {
-      const Columns<T>& sums = own[thread];
-      SHARDPROOF_UNROLL(columns_per_thread)
-      for (int c = 0; c < columns_per_thread; ++c)
-        if (sums.mine[c])
-          out[at[0] + row * ids.window.stride + columns.first_at(column(block, piece, thread, c))] =
-              sums.sum[c];
-    });
-  }
-
-  SHARDPROOF_DEVICE static int64_t column(Block& block, int64_t piece, int thread, int c) {
-    return (piece * columns_per_thread + c) * block.threads() + thread;
-  }
-  SHARDPROOF_DEVICE Columns<T> columns_of(Block& block, int64_t piece, int thread) const {
-    Columns<T> result;
-    SHARDPROOF_UNROLL(columns_per_thread)
-    for (int c = 0; c < columns_per_thread; ++c) {
-      const int64_t i = column(block, piece, thread, c);
-      int64_t at[2] = {0, 0};
-      result.mine[c] = i < columns.count;
-      if (result.mine[c]) columns.find(i, at);
-      result.x[c] = at[1];
-      result.sum[c] = 0;
-    }
-    return result;
+    block.each_alone(
+        [&](int thread) { summands.store(own[thread], at[0] + row * ids.window.stride); });
   }
 
   /// The terms whose bits are set, from `begin` on.
   SHARDPROOF_DEVICE void add_terms(Columns<T>& to, const uint32_t* words, int n, int64_t begin,
                                    int64_t x_at) const {
-    constexpr int at_once = Read::at_once;
-    for (int w = 0; w < n; ++w)
-      for (uint32_t word = words[w]; word != 0;) {
-        T entries[at_once][columns_per_thread] = {};
-        bool there[at_once];
-        SHARDPROOF_UNROLL(at_once)
-        for (int t = 0; t < at_once; ++t) {
-          there[t] = word != 0;
-          if (!there[t]) continue;
-          int64_t at[2];
-          terms.find(begin + w * warp_threads + lowest_bit(word), at);
-          word &= word - 1;
-          SHARDPROOF_UNROLL(columns_per_thread)
-          for (int c = 0; c < columns_per_thread; ++c)
-            if (to.mine[c]) entries[t][c] = read(x_at + at[1] + to.x[c]);
-        }
-        SHARDPROOF_UNROLL(at_once)
-        for (int t = 0; t < at_once; ++t) {
-          SHARDPROOF_UNROLL(columns_per_thread)
-          for (int c = 0; c < columns_per_thread; ++c)
-            if (there[t] && to.mine[c]) to.sum[c] += entries[t][c];
-        }
+    int w = 0;
+    uint32_t word = words[0];
+    summands.add(to, x_at, [&]() -> int64_t {
+      while (word == 0 && ++w < n) word = words[w];
+      if (word == 0) return -1;
+      const int64_t term = begin + w * warp_threads + lowest_bit(word);
+      word &= word - 1;
+      return term;
+    });
+  }
+};
+
+/// For many: the terms in the order of their rows. Each thread goes along `at_once` of them, and
+/// adds up those rows that begin there.
+template <class T, class Read>
+struct AddSortedKernel {
+  Summands<T, Read> summands;
+  SortedTerms sorted;
+  uint32_t count, no_row;
+  int64_t pieces, first, row_stride, out_at, x_at;
+  static constexpr int threads = 64;
+  static constexpr uint32_t at_once = 16;
+
+  SHARDPROOF_DEVICE void operator()(Block& block) const {
+    const int64_t all = (count + at_once - 1) / at_once * pieces;
+    block.each_alone([&](int thread) {
+      for (int64_t i = block.index(); i < all; i += block.blocks()) {
+        const Columns<T> none = summands.columns_of(block, i % pieces, thread);
+        add_rows(none, static_cast<uint32_t>(i / pieces) * at_once);
       }
+    });
+  }
+
+  SHARDPROOF_DEVICE void add_rows(const Columns<T>& none, uint32_t begin) const {
+    for (uint32_t i = begin; i < begin + at_once && i < count; ++i) {
+      const uint32_t row = sorted.rows[i];
+      if (row == no_row) return;
+      if (i > 0 && sorted.rows[i - 1] == row) continue;
+      Columns<T> own = none;
+      const int64_t row_at = out_at + row * row_stride;
+      summands.fetch(own, row_at);  // of earlier terms: as many as are sorted at once
+      uint32_t next = i;
+      summands.add(own, x_at, [&]() -> int64_t {
+        if (next == count || sorted.rows[next] != row) return -1;
+        return first + sorted.terms[next++];
+      });
+      summands.store(own, row_at);
+    }
   }
 };
 
@@ -180,23 +227,59 @@ Loops<operands> chosen(const Nest& nest, const size_t (&chosen_operands)[operand
 }
 
 template <class T, class Read>
+void add_few(const Stream& stream, const Summands<T, Read>& summands, const Loops<3>& batches,
+             const Ids& ids) {
+  const int64_t pieces = summands.pieces(usual_threads);
+  const int64_t blocks = batches.count * summands.terms.count * pieces;
+  launch<usual_threads>(stream, blocks_for(blocks, 1),
+                        AddFewKernel<T, Read>{summands, batches, pieces, ids},
+                        usual_threads / warp_threads * sizeof(uint32_t));
+}
+
+template <class T, class Read>
+void add_sorted(const Stream& stream, const Summands<T, Read>& summands, const Loops<3>& batches,
+                const Ids& ids) {
+  using Kernel = AddSortedKernel<T, Read>;
+  const int64_t terms = summands.terms.count, pieces = summands.pieces(Kernel::threads);
+  for (int64_t batch = 0; batch < batches.count; ++batch) {
+    int64_t at[3];
+    batches.find(batch, at);
+    for (int64_t first = 0; first < terms; first += most_sorted) {
+      const auto count = static_cast<uint32_t>(std::min<int64_t>(most_sorted, terms - first));
+      const TermIds chunk{ids, summands.terms, at[1], first, count};
+      const Kernel kernel{summands,
+                          sorted_by_row(stream, chunk),
+                          count,
+                          chunk.no_row(),
+                          pieces,
+                          first,
+                          ids.window.stride,
+                          at[0],
+                          at[2]};
+      const int64_t groups = (count + Kernel::at_once - 1) / Kernel::at_once;
+      launch<Kernel::threads>(stream, blocks_for(groups * pieces, 1), kernel);
+    }
+  }
+}
+
+/// From so many terms on it pays to sort them, which is some ten launches for each batch.
+constexpr int64_t many_terms = 1024, few_batches = 16;
+
+template <class T, class Read>
 void index_add(const Stream& stream, const IndexAdd& op, void* out, const void* id_data,
                const Read& read) {
   run(stream, Zero{static_cast<size_t>(op.count) * sizeof(T)}, out, nullptr);
   const Nest nest = coalesced(op.nest);
   if (nest.count() == 0) return;
-  IndexAddKernel<T, Read> kernel;
-  kernel.batches = chosen<3>(nest, {0, 1, 2}, [](bool sum, bool ids) { return sum && ids; });
-  kernel.terms = chosen<2>(nest, {1, 2}, [](bool sum, bool) { return !sum; });
-  kernel.columns = chosen<2>(nest, {0, 2}, [](bool sum, bool ids) { return sum && !ids; });
-  constexpr int64_t width = usual_threads * columns_per_thread;
-  kernel.pieces = (kernel.columns.count + width - 1) / width;
-  kernel.out = static_cast<T*>(out);
-  kernel.read = read;
-  kernel.ids = {id_data, op.ids, op.window, report_to(stream)};
-  const int64_t blocks = kernel.batches.count * kernel.terms.count * kernel.pieces;
-  launch<usual_threads>(stream, blocks_for(blocks, 1), kernel,
-                        usual_threads / warp_threads * sizeof(uint32_t));
+  const auto batches = chosen<3>(nest, {0, 1, 2}, [](bool sum, bool ids) { return sum && ids; });
+  const Summands<T, Read> summands{
+      chosen<2>(nest, {1, 2}, [](bool sum, bool) { return !sum; }),
+      chosen<2>(nest, {0, 2}, [](bool sum, bool ids) { return sum && !ids; }), static_cast<T*>(out),
+      read};
+  const Ids ids{id_data, op.ids, op.window, report_to(stream)};
+  const bool sorts = summands.terms.count >= many_terms && batches.count <= few_batches &&
+                     op.window.extent < UINT32_MAX && stream.scratch;
+  (sorts ? add_sorted<T, Read> : add_few<T, Read>)(stream, summands, batches, ids);
 }
 
 }  // namespace

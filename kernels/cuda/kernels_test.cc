@@ -68,6 +68,27 @@ TEST(Kernels, ComputeLongChains) {
                std::length_error);
 }
 
+/// An embedding's gradient: more terms than are sorted at once, half of them of one id.
+TEST(Kernels, AddUpManyTermsInTheirOrder) {
+  constexpr int64_t terms = 70'000, rows = 100'000, width = 3;
+  IndexAdd op;
+  op.window = {0, rows, width, false};
+  op.count = rows * width;
+  op.nest = {{terms, width}, {{0, 1}, {1, 0}, {width, 1}}};
+  std::vector<int32_t> ids(terms);
+  std::vector<float> x(terms * width), expected(rows * width), found(rows * width, 1);
+  for (int64_t i = 0; i < terms; ++i)
+    ids[i] = static_cast<int32_t>(i % 2 ? 17 : i * 2654435761 % rows);
+  for (size_t i = 0; i < x.size(); ++i) x[i] = 1 / static_cast<float>(i + 3);
+  const void* inputs[] = {ids.data(), x.data()};
+  cpu::run(op, expected.data(), inputs);
+  std::vector<double> room(rehearsal::scratch_bytes / sizeof(double));
+  Fault fault;
+  rehearsal::run({nullptr, &fault, 0, room.data()}, op, found.data(), inputs);
+  EXPECT_EQ(found, expected);
+  EXPECT_FALSE(fault.taken);
+}
+
 TEST(Kernels, JoinRanksAsTheCpuDoes) {
   const KernelMachine machine = rehearsal_machine(true);
   const ReduceRanks reduce = [](Element element, Reduction reduction, const void* const* sources,

@@ -7,6 +7,7 @@
 #include <unistd.h>
 
 #include <cstdlib>
+#include <filesystem>
 #include <random>
 
 #include "impl/comm/nccl/nccl_communicator.h"
@@ -18,7 +19,7 @@ extern char** environ;
 namespace shardproof::properties {
 namespace {
 
-constexpr int first_to_share = 23000;  ///< NCCL 2.30
+constexpr int first_to_share = NCCL_VERSION(2, 30, 0);
 constexpr const char* rank_name = "SHARDPROOF_NCCL_RANK";
 constexpr const char* folder_name = "SHARDPROOF_NCCL_FOLDER";
 
@@ -102,19 +103,31 @@ pid_t start(int rank, const std::string& folder) {
   return code == 0 ? child : -1;
 }
 
+/// Of the library that is loaded, which may not be the one of the headers: "2.28.9".
+std::string text_of_version(int version) {
+  return std::to_string(version / 10000) + "." + std::to_string(version / 100 % 100) + "." +
+         std::to_string(version % 100);
+}
+
 TEST(NcclOnAGpu, HoldsTheLawsAtTwoRanks) {
   int version = 0;
-  ncclGetVersion(&version);
+  ASSERT_EQ(ncclGetVersion(&version), ncclSuccess);
+  RecordProperty("nccl", text_of_version(version));
+  RecordProperty("gpus", cuda_device_count());
   if (cuda_device_count() < 2 && version < first_to_share)
-    GTEST_SKIP() << "one GPU, and NCCL " << version << ": 2.30 lets two ranks share it";
+    GTEST_SKIP() << "one GPU, and NCCL " << text_of_version(version)
+                 << ": from 2.30.0 on two processes may share it";
   std::string folder = testing::TempDir() + "nccl-XXXXXX";
   ASSERT_NE(mkdtemp(folder.data()), nullptr);
   const pid_t children[] = {start(0, folder), start(1, folder)};
   for (pid_t child : children) {
+    ASSERT_GT(child, 0) << "this program cannot be started again";
     int status = 1;
     ASSERT_EQ(waitpid(child, &status, 0), child);
-    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0) << "status " << status;
+    EXPECT_TRUE(WIFEXITED(status) && WEXITSTATUS(status) == 0)
+        << "with NCCL " << text_of_version(version) << ": status " << status;
   }
+  std::filesystem::remove_all(folder);
 }
 
 /// Started by the test above.

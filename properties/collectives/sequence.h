@@ -26,12 +26,14 @@ struct SequenceStep {
 
 struct Sequence {
   int world, width;
+  int graph_runs;  ///< given once, then recorded, and run so often
   size_t entries;
   std::vector<SequenceStep> steps;
 };
 
 inline std::ostream& operator<<(std::ostream& out, const Sequence& s) {
-  out << s.world << " ranks, groups of " << s.width << ", " << s.entries << " entries:";
+  out << s.world << " ranks, groups of " << s.width << ", " << s.entries << " entries, "
+      << s.graph_runs << " runs of a graph:";
   for (const SequenceStep& a : s.steps)
     out << " (" << a.kind << " " << a.to << " " << a.from << " " << a.also << " " << a.strided
         << " " << a.queue << ")";
@@ -50,6 +52,7 @@ inline Sequence drawn_sequence() {
   Sequence s;
   s.world = *rc::gen::element(1, 2, 2, 4, 4, 6);
   s.width = s.world % 2 ? 1 : *rc::gen::element(1, 2, s.world);
+  s.graph_runs = *rc::gen::inRange(0, 3);
   s.entries = *rc::gen::element<size_t>(24, 240, 24'000);  // some are reduced by parts
   const size_t length = *rc::gen::element<size_t>(1, 5, 12, 24);
   for (size_t i = 0; i < length; ++i) {
@@ -120,6 +123,18 @@ class SequenceRank {
       last_ = queue.record();
     }
   }
+  /// All steps `times` times more, where the device records.
+  void run_recorded(int times) {
+    Queue& origin = *queues_[0];
+    origin.wait(*last_);
+    const std::shared_ptr<Graph> graph = communicator_.record(device_, origin, [&] {
+      last_ = origin.record();
+      run();
+      origin.wait(*last_);
+    });
+    for (int i = 0; graph && i < times; ++i) graph->run(origin);
+    last_ = origin.record();
+  }
   Registers result() {
     Registers state;
     queues_[0]->wait(*last_);
@@ -138,8 +153,8 @@ class SequenceRank {
   const Sequence& s_;
   Device& device_;
   Communicator& communicator_;
-  std::unique_ptr<Queue> queues_[2];
   std::array<Buffer, registers> buffers_;
+  std::unique_ptr<Queue> queues_[2];  ///< behind the buffers: they end first, with what is left
   std::shared_ptr<Event> last_;
 };
 
@@ -170,12 +185,15 @@ inline void SequenceRank::give(const SequenceStep& action, Queue& queue) {
 inline void hold_sequence(Device& device) {
   const Sequence s = drawn_sequence();
   RC_LOG() << s << "\n";
+  const int runs = 1 + (device.is_host() ? 0 : s.graph_runs);  // the host records nothing
   std::vector<Registers> wanted, got(s.world);
   for (int rank = 0; rank < s.world; ++rank) wanted.push_back(first_registers(s, rank));
-  for (const SequenceStep& action : s.steps) define(s, action, wanted);
+  for (int run = 0; run < runs; ++run)
+    for (const SequenceStep& action : s.steps) define(s, action, wanted);
   run_on_virtual_ranks(device, s.world, [&](Communicator& communicator) {
     SequenceRank rank(s, device, communicator);
     rank.run();
+    if (s.graph_runs > 0) rank.run_recorded(s.graph_runs);
     got[communicator.rank()] = rank.result();
   });
   RC_ASSERT((got == wanted));

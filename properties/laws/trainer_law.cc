@@ -17,6 +17,7 @@
 #include "impl/trainer/trainer.h"
 #include "kernels/number.h"
 #include "properties/generators/counting_device.h"
+#include "properties/laws/prepared.h"
 
 namespace shardproof {
 namespace {
@@ -80,7 +81,9 @@ Trained train(const std::string& file, const Name& step, const DimSizes& dims,
   const Program& program = model(file);
   const Mesh mesh = Mesh::parse(mesh_text);
   Trained run;
-  const auto on_rank = [&](Communicator& ranks) {
+  std::vector<std::vector<Prepared::Groups>> groups(static_cast<size_t>(mesh.ranks()));
+  const auto on_rank = [&](Communicator& all) {
+    Prepared ranks(all);
     Trainer trainer(program, mesh, dims, ranks,
                     {.step = step,
                      .seed = 7,
@@ -97,16 +100,20 @@ Trained train(const std::string& file, const Name& step, const DimSizes& dims,
     collect(trainer, run.first);
     const LearningRate rate{Schedule::cosine, 1e-2, 4, steps};
     for (int i = 1; i <= steps; ++i) {
+      ranks.in_step = true;
       trainer.step(loader, rate.at(i));
+      ranks.in_step = false;
       if (i == steps / 2) trainer.state();  // looked at, and taken back
     }
     collect(trainer, run.last);
+    groups[static_cast<size_t>(ranks.rank())] = ranks.said;
   };
   const int world = static_cast<int>(mesh.ranks());
   if (device)
     run_on_virtual_ranks(*device, world, on_rank);
   else
     run_on_threads(world, on_rank);
+  for (const auto& said : groups) EXPECT_EQ(said, groups[0]);
   return run;
 }
 

@@ -137,6 +137,11 @@ TEST(MpiPlanFaults, OfARankWithOtherSizes) {
                MPI_PLANS);
 }
 
+/// Most collectives of a plan are not compared; the first of each run is.
+TEST(MpiPlanFaults, OfARankThatEndsBetweenRuns) {
+  expect_fault("end", HasSubstr("rank 2 has ended"), MPI_PLANS);
+}
+
 TEST(MpiPlanFaults, OfAMeshOfOtherRanks) {
   expect_fault("mesh",
                HasSubstr("the plan is for rank 0 of 2 (d=2), and this is rank 0 of 4: "

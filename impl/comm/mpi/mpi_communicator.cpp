@@ -58,17 +58,8 @@ class MpiCommunicator : public Communicator {
     return provided >= MPI_THREAD_SERIALIZED;
   }
 
-  void all_gather(Group& group, const void* send, void* receive, size_t bytes,
+  void collective(Group& group, const Call& call, const void* send, void* receive,
                   const std::string& place) override;
-  void all_reduce(Group& group, const void* send, void* receive, size_t count, Element element,
-                  Reduction reduction, const std::string& place) override;
-  void reduce_scatter(Group& group, const void* send, void* receive, size_t count, Element element,
-                      Reduction reduction, const std::string& place) override;
-  void all_to_all(Group& group, const void* send, void* receive, size_t bytes,
-                  const std::string& place) override;
-  void permute(Group& group, const void* send, int to, void* receive, int from, size_t bytes,
-               const std::string& place) override;
-
   void abort(const std::string& reason) noexcept override;
   /// Throws CommError where another rank has not come to its end.
   void end();
@@ -80,10 +71,15 @@ class MpiCommunicator : public Communicator {
   /// Agrees on the call and returns MPI's communicator; null: there is no other member.
   MPI_Comm enter(Group& group, const Call& call, const std::string& place);
   void require(int code, const Call& call, const std::string& place) const;
+  /// MPI's own.
+  int call_mpi(MPI_Comm comm, const Call& call, const void* send, void* receive);
   /// Whether the order of the group is kept by hand.
   bool by_order(const Call& call) const {
-    return call.element == Element::bf16 || (deterministic_ && call.reduction == Reduction::sum);
+    return reduces(call) &&
+           (call.element == Element::bf16 || (deterministic_ && call.reduction == Reduction::sum));
   }
+  void scatter_in_order(Group& group, MPI_Comm comm, const Call& call, const void* send,
+                        void* receive, const std::string& place);
   void reduce_in_order(Group& group, MPI_Comm comm, const Call& call, const void* send,
                        void* receive, const std::string& place);
   void reduce_by_parts(Group& group, MPI_Comm comm, const Call& call, const void* send,
@@ -148,61 +144,44 @@ void MpiCommunicator::require(int code, const Call& call, const std::string& pla
   if (code != MPI_SUCCESS) require_mpi(code, rank(), text(PlacedCall{call, place}));
 }
 
-void MpiCommunicator::all_gather(Group& group, const void* send, void* receive, size_t bytes,
+void MpiCommunicator::collective(Group& group, const Call& call, const void* send, void* receive,
                                  const std::string& place) {
-  const Call call = Call::move(Collective::all_gather, bytes);
   const MPI_Comm comm = enter(group, call, place);
-  if (comm == MPI_COMM_NULL) return copy_bytes(receive, send, bytes);
-  const int count = static_cast<int>(bytes);
-  require(MPI_Allgather(send, count, MPI_BYTE, receive, count, MPI_BYTE, comm), call, place);
+  if (comm == MPI_COMM_NULL) return copy_bytes(receive, send, call.bytes());
+  if (!by_order(call)) return require(call_mpi(comm, call, send, receive), call, place);
+  if (call.collective == Collective::all_reduce)
+    reduce_in_order(group, comm, call, send, receive, place);
+  else
+    scatter_in_order(group, comm, call, send, receive, place);
 }
 
-void MpiCommunicator::all_reduce(Group& group, const void* send, void* receive, size_t count,
-                                 Element element, Reduction reduction, const std::string& place) {
-  const Call call{Collective::all_reduce, element, reduction, count};
-  const MPI_Comm comm = enter(group, call, place);
-  if (comm == MPI_COMM_NULL) return copy_bytes(receive, send, count * size_of(element));
-  if (by_order(call)) return reduce_in_order(group, comm, call, send, receive, place);
-  require(MPI_Allreduce(send, receive, static_cast<int>(count), mpi_type(element),
-                        reductions_.of(element, reduction), comm),
-          call, place);
+int MpiCommunicator::call_mpi(MPI_Comm comm, const Call& call, const void* send, void* receive) {
+  const int n = static_cast<int>(call.count);
+  switch (call.collective) {
+    case Collective::all_gather:
+      return MPI_Allgather(send, n, MPI_BYTE, receive, n, MPI_BYTE, comm);
+    case Collective::all_reduce:
+      return MPI_Allreduce(send, receive, n, mpi_type(call.element),
+                           reductions_.of(call.element, call.reduction), comm);
+    case Collective::reduce_scatter:
+      return MPI_Reduce_scatter_block(send, receive, n, mpi_type(call.element),
+                                      reductions_.of(call.element, call.reduction), comm);
+    case Collective::all_to_all:
+      return MPI_Alltoall(send, n, MPI_BYTE, receive, n, MPI_BYTE, comm);
+    case Collective::permute:
+      return MPI_Sendrecv(send, n, MPI_BYTE, call.to, 0, receive, n, MPI_BYTE, call.from, 0, comm,
+                          MPI_STATUS_IGNORE);
+  }
+  return MPI_ERR_OTHER;
 }
 
-void MpiCommunicator::reduce_scatter(Group& group, const void* send, void* receive, size_t count,
-                                     Element element, Reduction reduction,
-                                     const std::string& place) {
-  const Call call{Collective::reduce_scatter, element, reduction, count};
-  const MPI_Comm comm = enter(group, call, place);
-  const int entries = static_cast<int>(count);
-  const MPI_Datatype type = mpi_type(element);
-  if (comm == MPI_COMM_NULL) return copy_bytes(receive, send, count * size_of(element));
-  if (!by_order(call))
-    return require(MPI_Reduce_scatter_block(send, receive, entries, type,
-                                            reductions_.of(element, reduction), comm),
-                   call, place);
-  void* blocks = scratch(group.size() * count * size_of(element));
-  require(MPI_Alltoall(send, entries, type, blocks, entries, type, comm), call, place);
-  reduce_rows(call, group.size(), count, receive);
-}
-
-void MpiCommunicator::all_to_all(Group& group, const void* send, void* receive, size_t bytes,
-                                 const std::string& place) {
-  const Call call = Call::move(Collective::all_to_all, bytes);
-  const MPI_Comm comm = enter(group, call, place);
-  if (comm == MPI_COMM_NULL) return copy_bytes(receive, send, bytes);
-  const int count = static_cast<int>(bytes);
-  require(MPI_Alltoall(send, count, MPI_BYTE, receive, count, MPI_BYTE, comm), call, place);
-}
-
-void MpiCommunicator::permute(Group& group, const void* send, int to, void* receive, int from,
-                              size_t bytes, const std::string& place) {
-  const Call call = Call::permute(bytes, to, from, group.size());
-  const MPI_Comm comm = enter(group, call, place);
-  if (comm == MPI_COMM_NULL) return copy_bytes(receive, send, bytes);
-  const int count = static_cast<int>(bytes);
-  require(MPI_Sendrecv(send, count, MPI_BYTE, to, 0, receive, count, MPI_BYTE, from, 0, comm,
-                       MPI_STATUS_IGNORE),
-          call, place);
+void MpiCommunicator::scatter_in_order(Group& group, MPI_Comm comm, const Call& call,
+                                       const void* send, void* receive, const std::string& place) {
+  const int n = static_cast<int>(call.count);
+  const MPI_Datatype type = mpi_type(call.element);
+  void* blocks = scratch(call.bytes_sent(group.size()));
+  require(MPI_Alltoall(send, n, type, blocks, n, type, comm), call, place);
+  reduce_rows(call, group.size(), call.count, receive);
 }
 
 void* MpiCommunicator::scratch(size_t bytes) {

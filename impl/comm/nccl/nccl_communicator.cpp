@@ -12,6 +12,7 @@
 #include "impl/comm/nccl/links.h"
 #include "impl/comm/nccl/types.h"
 #include "impl/comm/splits.h"
+#include "impl/comm/store/call_log.h"
 #include "impl/comm/store/compare.h"
 #include "impl/comm/store/watch.h"
 
@@ -24,6 +25,22 @@ class NcclGroup : public Group {
 
   ncclComm_t comm = nullptr;  ///< made by prepare() or by the first call
   CallComparison comparison;
+};
+
+/// Each run begins the calls of the recording once more.
+class CountedGraph : public Graph {
+ public:
+  CountedGraph(std::unique_ptr<Graph> graph, CallLog& log, CallLog::Recording calls)
+      : graph_(std::move(graph)), log_(log), calls_(std::move(calls)) {}
+  void run(Queue& queue) override {
+    log_.repeat(calls_);
+    graph_->run(queue);
+  }
+
+ private:
+  const std::unique_ptr<Graph> graph_;
+  CallLog& log_;
+  const CallLog::Recording calls_;
 };
 
 /// Makes the GPU the one that this thread uses.
@@ -46,20 +63,13 @@ class NcclCommunicator : public Communicator {
   void use(Queue& queue) override { queue_ = &queue; }
   void check_calls(bool on) override { checked_ = on; }
   bool checks_calls() const override { return checked_; }
-  bool can_record() const override { return true; }
+  std::shared_ptr<Graph> record(Device& device, Queue& queue,
+                                const std::function<void()>& work) override;
   void require_alive() override { watch_.require_alive(); }
   void abort(const std::string& reason) noexcept override { watch_.fail(reason); }
 
-  void all_gather(Group& group, const void* send, void* receive, size_t bytes,
+  void collective(Group& group, const Call& call, const void* send, void* receive,
                   const std::string& place) override;
-  void all_reduce(Group& group, const void* send, void* receive, size_t count, Element element,
-                  Reduction reduction, const std::string& place) override;
-  void reduce_scatter(Group& group, const void* send, void* receive, size_t count, Element element,
-                      Reduction reduction, const std::string& place) override;
-  void all_to_all(Group& group, const void* send, void* receive, size_t bytes,
-                  const std::string& place) override;
-  void permute(Group& group, const void* send, int to, void* receive, int from, size_t bytes,
-               const std::string& place) override;
 
  private:
   NcclGroup& own_group(const std::vector<int>& ranks);
@@ -71,6 +81,10 @@ class NcclCommunicator : public Communicator {
   /// give(comm, stream) calls NCCL.
   template <class Give>
   void give(NcclGroup& group, const Call& call, const std::string& place, const Give& give);
+  void reduce(NcclGroup& group, const Call& call, const void* send, void* receive,
+              const std::string& place);
+  void send_on(NcclGroup& group, const Call& call, const void* send, void* receive,
+               const std::string& place);
   void exchange_blocks(NcclGroup& group, const Call& call, const void* send, void* receive,
                        size_t bytes, const std::string& place);
   /// receive = the rows of the scratch, each of `count` entries, joined in the order of the group.
@@ -89,6 +103,7 @@ class NcclCommunicator : public Communicator {
   std::set<std::vector<int>> prepared_;  ///< the same on all ranks
   std::map<Queue*, Buffer> scratch_;
   NcclLinks links_;
+  CallLog log_;
   Watch watch_;  ///< last: it ends first
 };
 
@@ -109,7 +124,7 @@ NcclCommunicator::NcclCommunicator(Store& store, int rank, int world, NcclDevice
       links_(rank, options.timeout, [this] { watch_.require_alive(); }),
       watch_(
           store, rank, world, options.silence, [this] { return links_.fault(); },
-          [this] { links_.abort(); }) {}
+          [this] { links_.abort(); }, &log_) {}
 
 NcclGroup& NcclCommunicator::own_group(const std::vector<int>& ranks) {
   std::unique_ptr<NcclGroup>& group = groups_[ranks];
@@ -127,7 +142,7 @@ ncclComm_t NcclCommunicator::comm_of(NcclGroup& group) {
         nullptr, [&] { return ncclGetUniqueId(&id); }, [&] { return what; });
     store_.set(key, std::string(id.internal, sizeof id.internal));
   } else {
-    const std::string bytes = store_.get(key, options_.timeout);
+    const std::string bytes = store_.get(key, options_.timeout, [this] { require_alive(); });
     std::memcpy(id.internal, bytes.data(), std::min(bytes.size(), sizeof id.internal));
   }
   choose_gpu(rank_, device_.ordinal);
@@ -139,9 +154,11 @@ void NcclCommunicator::prepare(const std::vector<std::vector<int>>& groups) {
   std::iota(everybody.begin(), everybody.end(), 0);
   std::vector<std::vector<int>> wanted;
   for (const std::vector<int>& ranks : groups)
-    if (ranks != everybody && prepared_.insert(ranks).second) wanted.push_back(ranks);
-  if (world_ == 1) return;
+    if (ranks.size() > 1 && prepared_.insert(ranks).second) wanted.push_back(ranks);
+  if (world_ == 1 || wanted.empty()) return;
+  log_.begin(everybody, Call::move(Collective::all_gather, 0), "the making of groups");
   const ncclComm_t world = comm_of(own_group(everybody));
+  std::erase(wanted, everybody);
   for (const Split& split : splits_of(wanted)) {
     const std::optional<Seat> seat = seat_in(split, rank_);
     const ncclComm_t comm = links_.split(world, seat ? seat->colour : NCCL_SPLIT_NOCOLOR,
@@ -151,18 +168,27 @@ void NcclCommunicator::prepare(const std::vector<std::vector<int>>& groups) {
   }
 }
 
+std::shared_ptr<Graph> NcclCommunicator::record(Device& device, Queue& queue,
+                                                const std::function<void()>& work) {
+  CallLog::Recording calls;
+  std::unique_ptr<Graph> graph = device.record(queue, [&] { calls = log_.recorded(work); });
+  if (!graph) return nullptr;
+  return std::make_shared<CountedGraph>(std::move(graph), log_, std::move(calls));
+}
+
 bool NcclCommunicator::enter(NcclGroup& group, const Call& call, const void* send, void* receive,
                              const std::string& place) {
   require_alive();
   if (!queue_)
     throw CommError(rank_, said_by(rank_, "no queue is given to NCCL: Communicator::use"));
   const bool alone = group.size() == 1;
+  if (!alone) log_.begin(group.ranks(), call, place);
   if (checked_ && !alone)
     group.comparison.compare(store_, group, call, place, options_.timeout,
                              [this] { require_alive(); });
   if (call.count == 0) return false;
   if (!alone || options_.alone) return true;
-  device_.device.copy(*queue_, receive, send, call.count * size_of(call.element));
+  device_.device.copy(*queue_, receive, send, call.bytes());
   return false;
 }
 
@@ -178,52 +204,39 @@ void NcclCommunicator::give(NcclGroup& group, const Call& call, const std::strin
       });
 }
 
-void NcclCommunicator::all_gather(Group& group, const void* send, void* receive, size_t bytes,
+void NcclCommunicator::collective(Group& group, const Call& call, const void* send, void* receive,
                                   const std::string& place) {
   NcclGroup& own = static_cast<NcclGroup&>(group);
-  const Call call = Call::move(Collective::all_gather, bytes);
   if (!enter(own, call, send, receive, place)) return;
-  give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
-    return ncclAllGather(send, receive, bytes, ncclUint8, comm, stream);
-  });
-}
-
-void NcclCommunicator::all_reduce(Group& group, const void* send, void* receive, size_t count,
-                                  Element element, Reduction reduction, const std::string& place) {
-  NcclGroup& own = static_cast<NcclGroup&>(group);
-  const Call call{Collective::all_reduce, element, reduction, count};
-  if (!enter(own, call, send, receive, place)) return;
-  if (joined_by_us(call, options_.deterministic))
-    return gather_and_join(own, call, send, receive, place);
-  give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
-    return ncclAllReduce(send, receive, count, nccl_type(element), nccl_op(reduction), comm,
-                         stream);
-  });
-}
-
-void NcclCommunicator::reduce_scatter(Group& group, const void* send, void* receive, size_t count,
-                                      Element element, Reduction reduction,
-                                      const std::string& place) {
-  NcclGroup& own = static_cast<NcclGroup&>(group);
-  const Call call{Collective::reduce_scatter, element, reduction, count};
-  if (!enter(own, call, send, receive, place)) return;
-  if (joined_by_us(call, options_.deterministic)) {
-    const size_t bytes = count * size_of(element);
-    exchange_blocks(own, call, send, scratch(bytes * own.size()), bytes, place);
-    return join_rows(call, own.size(), count, receive);
+  switch (call.collective) {
+    case Collective::all_gather:
+      return give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
+        return ncclAllGather(send, receive, call.count, ncclUint8, comm, stream);
+      });
+    case Collective::all_reduce:
+    case Collective::reduce_scatter:
+      return reduce(own, call, send, receive, place);
+    case Collective::all_to_all:
+      return exchange_blocks(own, call, send, receive, call.count, place);
+    case Collective::permute:
+      return send_on(own, call, send, receive, place);
   }
-  give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
-    return ncclReduceScatter(send, receive, count, nccl_type(element), nccl_op(reduction), comm,
-                             stream);
-  });
 }
 
-void NcclCommunicator::all_to_all(Group& group, const void* send, void* receive, size_t bytes,
-                                  const std::string& place) {
-  NcclGroup& own = static_cast<NcclGroup&>(group);
-  const Call call = Call::move(Collective::all_to_all, bytes);
-  if (enter(own, call, send, receive, place))
-    exchange_blocks(own, call, send, receive, bytes, place);
+void NcclCommunicator::reduce(NcclGroup& group, const Call& call, const void* send, void* receive,
+                              const std::string& place) {
+  const bool scatters = call.collective == Collective::reduce_scatter;
+  if (joined_by_us(call, options_.deterministic)) {
+    if (!scatters) return gather_and_join(group, call, send, receive, place);
+    exchange_blocks(group, call, send, scratch(call.bytes_sent(group.size())), call.bytes(), place);
+    return join_rows(call, group.size(), call.count, receive);
+  }
+  const ncclDataType_t type = nccl_type(call.element);
+  const ncclRedOp_t op = nccl_op(call.reduction);
+  give(group, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
+    return scatters ? ncclReduceScatter(send, receive, call.count, type, op, comm, stream)
+                    : ncclAllReduce(send, receive, call.count, type, op, comm, stream);
+  });
 }
 
 /// By sends and receptions: ncclAlltoAll is newer than some machines' NCCL.
@@ -242,16 +255,13 @@ void NcclCommunicator::exchange_blocks(NcclGroup& group, const Call& call, const
   });
 }
 
-void NcclCommunicator::permute(Group& group, const void* send, int to, void* receive, int from,
-                               size_t bytes, const std::string& place) {
-  NcclGroup& own = static_cast<NcclGroup&>(group);
-  const Call call = Call::permute(bytes, to, from, group.size());
-  if (!enter(own, call, send, receive, place)) return;
-  give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
+void NcclCommunicator::send_on(NcclGroup& group, const Call& call, const void* send, void* receive,
+                               const std::string& place) {
+  give(group, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
     ncclResult_t result = ncclGroupStart();
     const auto go_on = [&] { return result == ncclSuccess || result == ncclInProgress; };
-    if (go_on()) result = ncclSend(send, bytes, ncclUint8, to, comm, stream);
-    if (go_on()) result = ncclRecv(receive, bytes, ncclUint8, from, comm, stream);
+    if (go_on()) result = ncclSend(send, call.count, ncclUint8, call.to, comm, stream);
+    if (go_on()) result = ncclRecv(receive, call.count, ncclUint8, call.from, comm, stream);
     const ncclResult_t ended = ncclGroupEnd();
     return go_on() ? ended : result;
   });

@@ -1,12 +1,12 @@
 #include "impl/comm/store/compare.h"
 
+#include <algorithm>
 #include <sstream>
 
 namespace shardproof {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr Milliseconds longest_get(200);
 
 std::string written(const PlacedCall& placed) {
   const Call& call = placed.call;
@@ -33,15 +33,11 @@ PlacedCall parsed(const std::string& text) {
 /// The store's value, or what has happened to the others.
 std::string awaited(Store& store, const std::string& key, Clock::time_point end,
                     const std::function<void()>& require_alive, const std::string& waits) {
-  for (;;) {
-    require_alive();
-    const auto left = std::chrono::ceil<Milliseconds>(end - Clock::now());
-    if (left.count() <= 0) throw CommError(-1, waits);
-    try {
-      return store.get(key, std::min(left, longest_get));
-    } catch (const StoreTimeout&) {
-      continue;
-    }
+  const auto left = std::max(Milliseconds(0), std::chrono::ceil<Milliseconds>(end - Clock::now()));
+  try {
+    return store.get(key, left, require_alive);
+  } catch (const StoreTimeout&) {
+    throw CommError(-1, waits);
   }
 }
 

@@ -77,9 +77,14 @@ std::string heard(Store& store, int world, Milliseconds timeout) {
 
 }  // namespace
 
-std::string Store::get(const std::string& key, Milliseconds timeout) {
+std::string Store::get(const std::string& key, Milliseconds timeout,
+                       const std::function<void()>& meanwhile) {
   std::optional<std::string> value;
-  if (!look_until(Clock::now() + timeout, [&] { return (value = find(key)).has_value(); }))
+  const auto look = [&] {
+    meanwhile();
+    return (value = find(key)).has_value();
+  };
+  if (!look_until(Clock::now() + timeout, look))
     throw StoreTimeout(-1, "no rank has said '" + key + "' within " + seconds_of(timeout));
   return *value;
 }

@@ -1,6 +1,7 @@
 #pragma once
 // Where ranks that are processes find each other: keys with values that all of them see.
 #include <chrono>
+#include <functional>
 #include <memory>
 #include <optional>
 #include <string>
@@ -27,8 +28,9 @@ class Store {
   /// Sets it unless there is a value; false: there was one.
   virtual bool add(const std::string& key, const std::string& bytes) = 0;
   virtual std::optional<std::string> find(const std::string& key) = 0;
-  /// Waits until somebody has set it; throws StoreTimeout.
-  std::string get(const std::string& key, Milliseconds timeout);
+  /// Waits until somebody has set it; throws StoreTimeout. `meanwhile` is called between looks.
+  std::string get(
+      const std::string& key, Milliseconds timeout, const std::function<void()>& meanwhile = [] {});
 };
 
 /// Returns when all ranks of the world have come; throws CommError, on each rank that has come,

@@ -7,9 +7,11 @@ namespace {
 
 using namespace std::chrono_literals;
 constexpr auto between_looks = 50ms;
+constexpr auto between_asking = 5ms;
 constexpr auto longest_farewell = 10s;  ///< rank 0 waits so long for the others to leave
 constexpr auto longest_last_word = 2s;  ///< and so long, where it fails, for them to hear why
 constexpr const char* fault_key = "fault";
+constexpr const char* last_left_key = "last left";  ///< so that nobody asks for each rank all along
 
 std::string beat_key(int rank) { return "beat/" + std::to_string(rank); }
 std::string told_key(int rank) { return "told/" + std::to_string(rank); }
@@ -23,13 +25,15 @@ std::pair<int, std::string> read_fault(const std::string& text) {
 
 }  // namespace
 
-Watch::Watch(Store& store, int rank, int world, Milliseconds silence, Look look, Stop stop)
+Watch::Watch(Store& store, int rank, int world, Milliseconds silence, Look look, Stop stop,
+             const CallLog* calls)
     : store_(store),
       rank_(rank),
       world_(world),
       silence_(silence),
       look_own_(std::move(look)),
       stop_(std::move(stop)),
+      calls_(calls),
       heard_at_(Clock::now()) {
   beat();
   thread_ = std::thread([this] { run(); });
@@ -42,21 +46,28 @@ Watch::~Watch() {
   }
   ends_.notify_all();
   thread_.join();
-  const auto word = failed_ ? told_key : left_key;
   try {
-    store_.set(word(rank_), "");
-    if (rank_ == 0)
-      wait_for_others(word, failed_ ? Milliseconds(longest_last_word) : longest_farewell);
+    say_left();
+    if (rank_ == 0) wait_for_others();
   } catch (const CommError&) {
     // Somebody has gone without a word: whoever needs it finds out.
   }
 }
 
+/// With a fault too: whoever hears of it has been told the fault before.
+void Watch::say_left() {
+  store_.set(left_key(rank_), calls_ ? text(calls_->counts()) : "");
+  store_.set(last_left_key, std::to_string(rank_));
+}
+
 /// Rank 0 may be the one that serves the store.
-void Watch::wait_for_others(const std::function<std::string(int)>& word, Milliseconds longest) {
-  const auto end = Clock::now() + longest;
+void Watch::wait_for_others() {
+  const auto end = Clock::now() + (failed_ ? Milliseconds(longest_last_word) : longest_farewell);
+  const auto knows = [&](int other) {
+    return store_.find(left_key(other)) || (failed_ && store_.find(told_key(other)));
+  };
   for (int other = 1; other < world_; ++other)
-    store_.get(word(other), std::max(0ms, std::chrono::ceil<Milliseconds>(end - Clock::now())));
+    while (!knows(other) && Clock::now() < end) std::this_thread::sleep_for(between_asking);
 }
 
 void Watch::run() {
@@ -76,7 +87,9 @@ void Watch::look() {
       return take(rank, what);
     }
     if (Clock::now() - beat_at_ >= silence_ / 10) beat();
+    hear_who_left();
     listen_to_next();
+    look_for_missed();
   } catch (const std::exception& error) {
     return take(-1, "rank " + std::to_string(rank_) + ": the store is lost: " + error.what());
   }
@@ -91,17 +104,38 @@ void Watch::beat() {
 /// The ranks listen in a ring.
 void Watch::listen_to_next() {
   const int next = (rank_ + 1) % world_;
-  if (next == rank_) return;
+  if (next == rank_ || left_.contains(next)) return;
   const std::string beat = store_.find(beat_key(next)).value_or("");
-  if (beat != heard_ || store_.find(left_key(next))) {
+  if (beat != heard_) {
     heard_ = beat;
     heard_at_ = Clock::now();
   }
-  if (Clock::now() - heard_at_ < silence_) return;
-  const std::string what =
-      "rank " + std::to_string(next) + " is silent: it has died, or its machine is out of reach";
-  store_.add(fault_key, std::to_string(next) + " " + what);
-  take(next, what);
+  if (Clock::now() - heard_at_ >= silence_)
+    tell(next, "rank " + std::to_string(next) +
+                   " is silent: it has died, or its machine is out of reach");
+}
+
+void Watch::hear_who_left() {
+  const std::string last = store_.find(last_left_key).value_or("");
+  if (last == last_left_) return;
+  last_left_ = last;
+  for (int other = 0; other < world_; ++other)
+    if (other != rank_ && !left_.contains(other))
+      if (const auto counts = store_.find(left_key(other)))
+        left_.emplace(other, read_call_counts(*counts));
+}
+
+void Watch::look_for_missed() {
+  if (!calls_) return;
+  for (const auto& [other, counts] : left_)
+    if (const std::string missed = calls_->missed(rank_, other, counts); !missed.empty())
+      return tell(other, missed);
+}
+
+void Watch::tell(int rank, const std::string& what) {
+  store_.add(fault_key, std::to_string(rank) + " " + what);
+  const auto [first, said] = read_fault(store_.find(fault_key).value());
+  take(first, said);
 }
 
 void Watch::fail(const std::string& reason) noexcept {

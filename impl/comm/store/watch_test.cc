@@ -95,6 +95,94 @@ TEST(Watch, NamesARankThatIsSilent) {
   EXPECT_EQ(faults[1], faults[0]);
 }
 
+PlacedCall sum_of(size_t count, const std::string& place) {
+  return {{Collective::all_reduce, Element::f32, Reduction::sum, count}, place};
+}
+
+void begin(CallLog& log, const std::vector<int>& ranks, const PlacedCall& call) {
+  log.begin(ranks, call.call, call.place);
+}
+
+/// A rank that makes `made[rank]` calls of all ranks and ends, where nobody compares them.
+std::vector<std::string> of_ranks_that_make(const std::vector<int>& made) {
+  const std::unique_ptr<Store> store = local_store();
+  const int world = static_cast<int>(made.size()),
+            most = *std::max_element(made.begin(), made.end());
+  std::vector<int> everybody(made.size());
+  std::iota(everybody.begin(), everybody.end(), 0);
+  return on_ranks(world, [&](int rank) {
+    CallLog log;
+    Watch watch(
+        *store, rank, world, patient, [] { return ""; }, [] {}, &log);
+    for (int i = 0; i < made[rank]; ++i) begin(log, everybody, sum_of(i + 1, "b"));
+    if (made[rank] == most) wait_for_fault(watch);
+  });
+}
+
+TEST(Watch, NamesARankThatHasLeftAndIsAwaited) {
+  for (const int rank : {0, 1, 2}) {
+    std::vector<int> made(3, 2);
+    made[rank] = 1;
+    const auto faults = of_ranks_that_make(made);
+    const std::string left = "rank " + std::to_string(rank);
+    for (int other = 0; other < 3; ++other)
+      if (other == rank)
+        EXPECT_EQ(faults[other], "no fault");
+      else
+        EXPECT_THAT(faults[other],
+                    AllOf(testing::StartsWith(left + " has ended; rank "),
+                          HasSubstr(" waits for " + left +
+                                    " in all_reduce(sum) of 2 f32 at b, of ranks 0 1 2")));
+  }
+}
+
+TEST(Watch, LetsARankLeaveThatHasMadeAllItsCalls) {
+  const std::unique_ptr<Store> store = local_store();
+  std::atomic<int> begun = 0;
+  const auto faults = on_ranks(3, [&](int rank) {
+    CallLog log;
+    Watch watch(
+        *store, rank, 3, patient, [] { return ""; }, [] {}, &log);
+    begin(log, {0, 1, 2}, sum_of(1, "a"));
+    if (rank == 2) return;
+    begin(log, {0, 1}, sum_of(1, "b"));
+    ++begun;
+    while (begun < 2 || !store->find("left/2")) std::this_thread::sleep_for(1ms);
+    std::this_thread::sleep_for(soon);
+    watch.require_alive();
+  });
+  EXPECT_THAT(faults, testing::Each("no fault"));
+}
+
+TEST(CallLog, TellsWhichCallIsMissed) {
+  CallLog own, left;
+  begin(own, {0, 1}, sum_of(1, "a"));
+  begin(left, {0, 1}, sum_of(1, "a"));
+  const CallLog::Recording twice = own.recorded([&] {
+    begin(own, {0, 1}, sum_of(2, "b"));
+    begin(own, {0, 2}, sum_of(3, "c"));
+    begin(own, {0, 1}, sum_of(4, "d"));
+  });
+  const auto missed = [&] { return own.missed(0, 1, read_call_counts(text(left.counts()))); };
+  EXPECT_THAT(missed(), HasSubstr("of 2 f32 at b, of ranks 0 1"));
+  begin(left, {0, 1}, sum_of(2, "b"));
+  EXPECT_THAT(missed(), HasSubstr("of 4 f32 at d"));
+  begin(left, {0, 1}, sum_of(4, "d"));
+  EXPECT_EQ(missed(), "");
+  own.repeat(twice);
+  EXPECT_THAT(missed(), HasSubstr("of 2 f32 at b"));
+  left.repeat(twice);
+  EXPECT_EQ(missed(), "");
+  EXPECT_THAT(own.missed(0, 2, {}), HasSubstr("rank 2 has ended; rank 0 waits for rank 2 in"));
+}
+
+TEST(CallLog, NamesTheOldestThatIsKnown) {
+  CallLog own;
+  for (size_t i = 1; i <= 2000; ++i) begin(own, {0, 1}, sum_of(i, "a"));
+  EXPECT_THAT(own.missed(0, 1, {{{0, 1}, 1999}}), HasSubstr("of 2000 f32"));
+  EXPECT_THAT(own.missed(0, 1, {}), HasSubstr("of 977 f32"));
+}
+
 TEST(Watch, LetsRanksLeaveAtDifferentTimes) {
   const std::unique_ptr<Store> store = local_store();
   const auto faults = on_ranks(3, [&](int rank) {
@@ -128,9 +216,6 @@ std::vector<std::string> compared(const std::function<std::vector<PlacedCall>(in
   });
 }
 
-PlacedCall sum_of(size_t count, const std::string& place) {
-  return {{Collective::all_reduce, Element::f32, Reduction::sum, count}, place};
-}
 PlacedCall shift(int rank, int by) {
   return {Call::permute(4, (rank + by) % 3, (rank + 3 - by) % 3, 3), "p"};
 }

@@ -1,20 +1,50 @@
 #include "impl/comm/virtual/virtual_ranks.h"
 
 #include <exception>
+#include <mutex>
+#include <numeric>
 
 #include "impl/comm/bytes.h"
-#include "impl/comm/parts.h"
 #include "impl/comm/thread_rank.h"
 
 namespace shardproof {
 namespace {
+
+/// Who records a step: one rank at a time, for CUDA does not promise that several threads may
+/// record one graph at once. A rank that waits for others lets them go on.
+class Turn {
+ public:
+  explicit Turn(std::mutex& of_all) : lock_(of_all, std::defer_lock) {}
+
+  template <class Work>
+  void take(const Work& work) {
+    const std::lock_guard taken(lock_);
+    work();
+  }
+  template <class Wait>
+  void give_way(const Wait& wait) {
+    if (!lock_.owns_lock()) return wait();
+    lock_.unlock();
+    try {
+      wait();
+    } catch (...) {
+      lock_.lock();
+      throw;
+    }
+    lock_.lock();
+  }
+
+ private:
+  std::unique_lock<std::mutex> lock_;
+};
 
 /// What one member's queue is given in a call: parts of work, and after each the members meet on
 /// the host, so that each may wait for the events of the others. What a part throws is thrown at
 /// the end: who has begun must come to every meeting.
 class Exchange {
  public:
-  Exchange(ThreadGroup& group, Queue& queue) : group_(group), queue_(queue) {}
+  Exchange(ThreadGroup& group, Queue& queue, Turn& turn)
+      : group_(group), queue_(queue), turn_(turn) {}
 
   /// Before the members agree: the own buffers are ready when the queue comes here.
   void post(const void* send, void* receive);
@@ -34,6 +64,7 @@ class Exchange {
  private:
   ThreadGroup& group_;
   Queue& queue_;
+  Turn& turn_;
   std::exception_ptr error_;
 };
 
@@ -61,164 +92,173 @@ void Exchange::part(std::shared_ptr<Event> ThreadPost::*ended, const Work& work)
   } catch (...) {
     error_ = std::current_exception();
   }
-  group_.pass_exit();
+  turn_.give_way([&] { group_.pass_exit(); });
 }
 
 class VirtualRank : public ThreadRank {
  public:
-  VirtualRank(Device& device, ThreadWorld& world, int rank)
-      : ThreadRank(world, rank), device_(device), own_(device.queue()), queue_(own_.get()) {}
+  VirtualRank(Device& device, ThreadWorld& world, int rank, std::mutex& recording)
+      : ThreadRank(world, rank),
+        device_(device),
+        own_(device.queue()),
+        queue_(own_.get()),
+        turn_(recording) {}
 
   void use(Queue& queue) override { queue_ = &queue; }
-  void all_gather(Group& group, const void* send, void* receive, size_t bytes,
+  std::shared_ptr<Graph> record(Device& device, Queue& queue,
+                                const std::function<void()>& work) override;
+  /// `whole` is all ranks' work, and rank 0 has it.
+  void run_recorded(Queue& queue, Graph* whole);
+  void collective(Group& group, const Call& call, const void* send, void* receive,
                   const std::string& place) override;
-  void all_reduce(Group& group, const void* send, void* receive, size_t count, Element element,
-                  Reduction reduction, const std::string& place) override;
-  void reduce_scatter(Group& group, const void* send, void* receive, size_t count, Element element,
-                      Reduction reduction, const std::string& place) override;
-  void all_to_all(Group& group, const void* send, void* receive, size_t bytes,
-                  const std::string& place) override;
-  void permute(Group& group, const void* send, int to, void* receive, int from, size_t bytes,
-               const std::string& place) override;
 
  private:
-  /// Announces the call, waits until all members have, and gives `parts` to the queue.
-  template <class Work>
-  void exchange(Group& group, const Call& call, const void* send, void* receive,
-                const std::string& place, const Work& parts);
-  /// One part that reads what all others send, when it is ready.
-  template <class Work>
-  void read_all(Group& group, const Call& call, const void* send, void* receive,
-                const std::string& place, const Work& work);
-  void copy(void* to, const void* from, size_t bytes) {
+  /// What the queue is given when all members have announced the call.
+  void give(ThreadGroup& group, Exchange& exchange, const Call& call, void* receive);
+  void copy(void* to, const void* from, size_t bytes) override {
     if (bytes) device_.copy(*queue_, to, from, bytes);
   }
-  /// receive[offset, count) = all members' entries [begin, begin + count).
-  void reduce(ThreadGroup& group, const Call& call, void* receive, size_t begin, size_t count,
-              size_t offset);
-  void reduce_by_parts(ThreadGroup& group, Exchange& parts, const Call& call, void* receive);
+  void join(const Call& call, const std::vector<const void*>& sources, void* out,
+            size_t count) override {
+    device_.reduce_ranks(*queue_, call.element, call.reduction, sources.data(),
+                         static_cast<int>(sources.size()), out, count);
+  }
+
+  using Events = std::vector<std::shared_ptr<Event>>;
+  /// All ranks come, each with an event or none: those of all, by rank.
+  Events meet(std::shared_ptr<Event> own, const std::string& place);
+  /// Rank 0's queue has begun to record, and the others join it.
+  void record_part(Queue& queue, const std::function<void()>& work, const Events& begun);
+  void agree_in_turn(ThreadGroup& group) {
+    turn_.give_way([&] { agree(group); });
+  }
 
   Device& device_;
   const std::unique_ptr<Queue> own_;
   Queue* queue_;
-  std::vector<const void*> sources_;
+  Turn turn_;
 };
 
-template <class Work>
-void VirtualRank::exchange(Group& group, const Call& call, const void* send, void* receive,
-                           const std::string& place, const Work& parts) {
+/// One rank's end of a graph that all have recorded.
+class SharedGraph : public Graph {
+ public:
+  SharedGraph(VirtualRank& rank, std::unique_ptr<Graph> whole)
+      : rank_(rank), whole_(std::move(whole)) {}
+  void run(Queue& queue) override { rank_.run_recorded(queue, whole_.get()); }
+
+ private:
+  VirtualRank& rank_;
+  const std::unique_ptr<Graph> whole_;
+};
+
+constexpr const char* recording_place = "the recording of a step";
+
+VirtualRank::Events VirtualRank::meet(std::shared_ptr<Event> own, const std::string& place) {
+  std::vector<int> everybody(size());
+  std::iota(everybody.begin(), everybody.end(), 0);
+  ThreadGroup& all = static_cast<ThreadGroup&>(group(everybody));
+  all.begin(Call::move(Collective::all_gather, 0), place).ready = std::move(own);
+  all.announce();
+  agree_in_turn(all);
+  Events events;
+  for (int rank = 0; rank < size(); ++rank) events.push_back(all.post(rank).ready);
+  return events;
+}
+
+void VirtualRank::record_part(Queue& queue, const std::function<void()>& work,
+                              const Events& begun) {
+  std::shared_ptr<Event> end;
+  turn_.take([&] {
+    if (rank() != 0) queue.wait(*begun[0]);
+    work();
+    end = queue.record();
+  });
+  const Events ended = meet(end, recording_place);
+  for (int other = 1; rank() == 0 && other < size(); ++other) queue.wait(*ended[other]);
+}
+
+/// The queues of all ranks are recorded into one graph: rank 0's queue begins, the others join it
+/// by its first event, and it waits for their last.
+std::shared_ptr<Graph> VirtualRank::record(Device& device, Queue& queue,
+                                           const std::function<void()>& work) {
+  require_alive();
+  std::unique_ptr<Graph> whole;
+  bool records = false;
+  const auto begin = [&] {
+    records = true;
+    record_part(queue, work, meet(queue.record(), recording_place));
+  };
+  if (rank() == 0) {
+    whole = device.record(queue, begin);
+    if (!records) meet(nullptr, recording_place);
+  } else {
+    const Events begun = meet(nullptr, recording_place);
+    records = begun[0] != nullptr;
+    if (records) record_part(queue, work, begun);
+  }
+  if (!records) return nullptr;
+  meet(nullptr, recording_place);  // until then what a queue is given is recorded
+  return std::make_shared<SharedGraph>(*this, std::move(whole));
+}
+
+void VirtualRank::run_recorded(Queue& queue, Graph* whole) {
+  require_alive();
+  const std::string place = "a recorded step";
+  const Events ready = meet(queue.record(), place);
+  for (int other = 1; whole && other < size(); ++other) queue.wait(*ready[other]);
+  if (whole) whole->run(queue);
+  const Events ended = meet(whole ? queue.record() : nullptr, place);
+  if (!whole) queue.wait(*ended[0]);
+}
+
+void VirtualRank::collective(Group& group, const Call& call, const void* send, void* receive,
+                             const std::string& place) {
   ThreadGroup& own = static_cast<ThreadGroup&>(group);
   require_alive();
   if (own.size() == 1) {  // without a word or an event, so that it can be recorded
-    copy(receive, send, call.count * size_of(call.element));
+    copy(receive, send, call.bytes());
   } else {
-    Exchange exchange(own, *queue_);
+    Exchange exchange(own, *queue_, turn_);
     own.begin(call, place);
     exchange.post(send, receive);
     own.announce();
-    agree(own);
-    parts(own, exchange);
+    agree_in_turn(own);
+    give(own, exchange, call, receive);
     exchange.end();
   }
   if (queue_ == own_.get()) queue_->finish();
 }
 
-template <class Work>
-void VirtualRank::read_all(Group& group, const Call& call, const void* send, void* receive,
-                           const std::string& place, const Work& work) {
-  exchange(group, call, send, receive, place, [&](ThreadGroup& of, Exchange& exchange) {
-    exchange.part(&ThreadPost::done, [&] {
+void VirtualRank::give(ThreadGroup& group, Exchange& exchange, const Call& call, void* receive) {
+  const bool permutes = call.collective == Collective::permute;
+  const bool is_shared = ThreadRank::is_shared(call, group.size());
+  if (is_shared)
+    exchange.part(&ThreadPost::reduced, [&] {
       exchange.wait_for_all(&ThreadPost::ready);
-      work(of);
+      reduce_own_part(group, call, receive);
     });
-    exchange.wait_for_all(&ThreadPost::done);
-  });
-}
-
-void VirtualRank::reduce(ThreadGroup& group, const Call& call, void* receive, size_t begin,
-                         size_t count, size_t offset) {
-  if (!count) return;
-  const size_t width = size_of(call.element);
-  sources_.clear();
-  for (int i = 0; i < group.size(); ++i) sources_.push_back(group.sent(i, begin * width));
-  device_.reduce_ranks(*queue_, call.element, call.reduction, sources_.data(), group.size(),
-                       at_byte(receive, offset * width), count);
-}
-
-void VirtualRank::all_gather(Group& group, const void* send, void* receive, size_t bytes,
-                             const std::string& place) {
-  read_all(group, Call::move(Collective::all_gather, bytes), send, receive, place,
-           [&](ThreadGroup& of) {
-             for (int i = 0; i < of.size(); ++i)
-               copy(at_byte(receive, i * bytes), of.sent(i, 0), bytes);
-           });
-}
-
-void VirtualRank::all_reduce(Group& group, const void* send, void* receive, size_t count,
-                             Element element, Reduction reduction, const std::string& place) {
-  const Call call{Collective::all_reduce, element, reduction, count};
-  if (group.size() * count * size_of(element) <= reduce_alone_bytes)
-    return read_all(group, call, send, receive, place,
-                    [&](ThreadGroup& of) { reduce(of, call, receive, 0, count, 0); });
-  exchange(group, call, send, receive, place, [&](ThreadGroup& of, Exchange& exchange) {
-    reduce_by_parts(of, exchange, call, receive);
-  });
-}
-
-void VirtualRank::reduce_by_parts(ThreadGroup& group, Exchange& exchange, const Call& call,
-                                  void* receive) {
-  const size_t width = size_of(call.element), own = group.position();
-  const Parts parts(call.count, call.element, group.size());
-  exchange.part(&ThreadPost::reduced, [&] {
-    exchange.wait_for_all(&ThreadPost::ready);
-    reduce(group, call, receive, parts.begin(own), parts.size(own), parts.begin(own));
-  });
   exchange.part(&ThreadPost::done, [&] {
-    exchange.wait_for_all(&ThreadPost::reduced);
-    for (size_t i = 0; i < static_cast<size_t>(group.size()); ++i)
-      if (i != own)
-        copy(at_byte(receive, parts.begin(i) * width),
-             at_byte(group.post(i).receive, parts.begin(i) * width), parts.size(i) * width);
+    if (is_shared) {
+      exchange.wait_for_all(&ThreadPost::reduced);
+      return copy_other_parts(group, call, receive);
+    }
+    permutes ? exchange.wait_for(call.from, &ThreadPost::ready)
+             : exchange.wait_for_all(&ThreadPost::ready);
+    receive_all(group, call, receive);
   });
-  exchange.wait_for_all(&ThreadPost::done);
-}
-
-void VirtualRank::reduce_scatter(Group& group, const void* send, void* receive, size_t count,
-                                 Element element, Reduction reduction, const std::string& place) {
-  const Call call{Collective::reduce_scatter, element, reduction, count};
-  read_all(group, call, send, receive, place,
-           [&](ThreadGroup& of) { reduce(of, call, receive, of.position() * count, count, 0); });
-}
-
-void VirtualRank::all_to_all(Group& group, const void* send, void* receive, size_t bytes,
-                             const std::string& place) {
-  read_all(group, Call::move(Collective::all_to_all, bytes), send, receive, place,
-           [&](ThreadGroup& of) {
-             for (int i = 0; i < of.size(); ++i)
-               copy(at_byte(receive, i * bytes), of.sent(i, of.position() * bytes), bytes);
-           });
-}
-
-void VirtualRank::permute(Group& group, const void* send, int to, void* receive, int from,
-                          size_t bytes, const std::string& place) {
-  exchange(group, Call::permute(bytes, to, from, group.size()), send, receive, place,
-           [&](ThreadGroup& of, Exchange& exchange) {
-             exchange.part(&ThreadPost::done, [&] {
-               exchange.wait_for(from, &ThreadPost::ready);
-               copy(receive, of.sent(from, 0), bytes);
-             });
-             exchange.wait_for(to, &ThreadPost::done);
-           });
+  permutes ? exchange.wait_for(call.to, &ThreadPost::done)
+           : exchange.wait_for_all(&ThreadPost::done);
 }
 
 }  // namespace
 
 void run_on_virtual_ranks(Device& device, int world,
                           const std::function<void(Communicator&)>& body) {
+  std::mutex recording;
   run_ranks(
       world,
-      [&device](ThreadWorld& threads, int rank) {
-        return std::make_unique<VirtualRank>(device, threads, rank);
+      [&](ThreadWorld& threads, int rank) {
+        return std::make_unique<VirtualRank>(device, threads, rank, recording);
       },
       body);
 }

@@ -11,7 +11,8 @@ namespace shardproof {
 /// run_on_threads does. The buffers of a collective are the device's; it is given to the queue of
 /// use(), and before that to one of the communicator's own, then it returns when it is done. Sums
 /// are formed in the order of the group: the same bits as between threads. A rank frees a buffer
-/// only when the queue that it was last used on is finished.
+/// only when the queue that it was last used on is finished. What is recorded is one graph of all
+/// ranks.
 void run_on_virtual_ranks(Device& device, int world,
                           const std::function<void(Communicator&)>& body);
 

@@ -1,91 +1,22 @@
 #include "impl/device/rehearsal/rehearsal.h"
 
+#include <algorithm>
 #include <cstring>
-#include <deque>
-#include <mutex>
-#include <random>
-#include <utility>
 
 #include "impl/device/graph/attention_call.h"
 #include "impl/device/rehearsal/graph.h"
 #include "impl/device/rehearsal/matmul.h"
+#include "impl/device/rehearsal/stage.h"
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/kernels.h"
 
 namespace shardproof {
 namespace {
 
-struct Occurrence : Event, std::enable_shared_from_this<Occurrence> {
-  bool happened = false;
-};
-
-/// Runs, happens, or waits for something to happen.
-struct Task {
-  std::function<void()> run = {};
-  std::shared_ptr<Occurrence> records = {};
-  std::shared_ptr<const Occurrence> waits = {};
-};
-
-struct Line {
-  std::deque<Task> tasks;
-  std::string error;  ///< the first, of finish()
-};
-
-/// The queues of a device, and the one who decides which of them goes on.
-class Stage {
- public:
-  explicit Stage(uint64_t seed) : rng_(seed) {}
-
-  std::shared_ptr<Line> line() {
-    const std::lock_guard lock(mutex_);
-    lines_.push_back(std::make_shared<Line>());
-    return lines_.back();
-  }
-  void end(const std::shared_ptr<Line>& line) {
-    finish(*line);
-    const std::lock_guard lock(mutex_);
-    std::erase(lines_, line);
-  }
-  void add(Line& line, Task task) {
-    const std::lock_guard lock(mutex_);
-    line.tasks.push_back(std::move(task));
-  }
-  std::string finish(Line& line) {
-    const std::lock_guard lock(mutex_);
-    while (!line.tasks.empty()) step(line);
-    return std::exchange(line.error, "");
-  }
-
- private:
-  static bool ready(const Line& line) {
-    return !line.tasks.empty() && (!line.tasks[0].waits || line.tasks[0].waits->happened);
-  }
-
-  void step(Line& wanted) {
-    std::vector<Line*> able;
-    for (const std::shared_ptr<Line>& each : lines_)
-      if (ready(*each)) able.push_back(each.get());
-    if (able.empty()) {  // an event is recorded before it is waited for, so its task is in a queue
-      wanted.tasks.clear();
-      wanted.error = "the queues wait for each other";
-      return;
-    }
-    Line& line = *able[rng_() % able.size()];
-    const Task task = std::move(line.tasks.front());
-    line.tasks.pop_front();
-    if (task.records) task.records->happened = true;
-    if (!task.run) return;
-    try {
-      task.run();
-    } catch (const std::exception& error) {
-      if (line.error.empty()) line.error = error.what();
-    }
-  }
-
-  std::mutex mutex_;
-  std::vector<std::shared_ptr<Line>> lines_;
-  std::mt19937_64 rng_;
-};
+using rehearsal::Line;
+using rehearsal::Occurrence;
+using rehearsal::Recording;
+using rehearsal::Stage;
 
 class RehearsalQueue : public Queue {
  public:
@@ -94,11 +25,11 @@ class RehearsalQueue : public Queue {
 
   std::shared_ptr<Event> record() override {
     auto event = std::make_shared<Occurrence>();
-    stage_->add(*line_, {.records = event});
+    stage_->add(line_, {.records = event});
     return event;
   }
   void wait(const Event& event) override {
-    stage_->add(*line_, {.waits = static_cast<const Occurrence&>(event).shared_from_this()});
+    stage_->add(line_, {.waits = static_cast<const Occurrence&>(event).shared_from_this()});
   }
   void finish() override {
     if (const std::string error = stage_->finish(*line_); !error.empty())
@@ -106,18 +37,19 @@ class RehearsalQueue : public Queue {
   }
   void set_place(const std::string* place) override { place_ = place; }
 
+  const std::shared_ptr<Line>& line() const { return line_; }
   /// Later: `run(stream)`, whose fault it then looks at.
   void give(std::function<void(const rehearsal::Stream&)> run) {
     const std::string place = place_ ? *place_ + ": " : "";
-    stage_->add(*line_, {.run = [run = std::move(run), place, scratch = scratch_.data()] {
-      Fault fault;
-      try {
-        run({nullptr, &fault, 0, scratch});
-      } catch (const std::exception& error) {
-        throw DeviceError(place + error.what());
-      }
-      if (fault.taken) throw DeviceError(place + text(fault));
-    }});
+    stage_->add(line_, {.run = [run = std::move(run), place, scratch = scratch_.data()] {
+                  Fault fault;
+                  try {
+                    run({nullptr, &fault, 0, scratch});
+                  } catch (const std::exception& error) {
+                    throw DeviceError(place + error.what());
+                  }
+                  if (fault.taken) throw DeviceError(place + text(fault));
+                }});
   }
 
  private:
@@ -128,6 +60,17 @@ class RehearsalQueue : public Queue {
 };
 
 RehearsalQueue& own(Queue& queue) { return static_cast<RehearsalQueue&>(queue); }
+
+class RehearsalGraph : public Graph {
+ public:
+  RehearsalGraph(std::shared_ptr<Stage> stage, std::shared_ptr<Recording> recording)
+      : stage_(std::move(stage)), recording_(std::move(recording)) {}
+  void run(Queue& queue) override { stage_->give(*recording_, *own(queue).line()); }
+
+ private:
+  const std::shared_ptr<Stage> stage_;
+  const std::shared_ptr<Recording> recording_;
+};
 
 /// As a GPU does it: masses become logarithms, or come from them, on the GPU too.
 void attend(const rehearsal::Stream& stream, const AttentionCall& call,
@@ -177,6 +120,17 @@ class RehearsalDevice : public Device {
   }
   bool multiplies(Element c, Element a, Element b) const override {
     return gpu_multiplies(c, a, b);
+  }
+  std::unique_ptr<Graph> record(Queue& queue, const std::function<void()>& work) override {
+    const std::shared_ptr<Recording> recording = stage_->begin_recording(own(queue).line());
+    try {
+      work();
+    } catch (...) {
+      stage_->end_recording(*recording, false);
+      throw;
+    }
+    stage_->end_recording(*recording, true);
+    return std::make_unique<RehearsalGraph>(stage_, recording);
   }
   Launch prepare(const KernelOp& op) override {
     return std::visit([](const auto& kernel) { return later(kernel); }, op);

@@ -167,8 +167,12 @@ KernelCase index_add_case(Dice& dice) {
   op.ids = dice.one_of({Element::i32, Element::u32});
   const bool real = op.sum == Element::f64 || op.sum == Element::f32;
   op.x = real ? dice.one_of({Element::f32, Element::bf16, op.sum}) : op.sum;
-  const std::vector<int64_t> extents = random_extents(dice, 3);
+  std::vector<int64_t> extents = random_extents(dice, 3);
   op.window = {0, dice.between(1, 20), 0, dice.percent(40)};
+  if (dice.percent(8)) {  // many terms
+    extents = {dice.between(500, 1500), dice.between(1, 3), dice.between(1, 3)};
+    op.window.extent = dice.one_of<int64_t>({1, 255, 256, 257, 1000, 70'000});
+  }
   if (op.window.partial) op.window.first = dice.below(10);
   // The sum has the window's dim, and some of the loops; in the others ids move.
   std::vector<int64_t> with_rows = extents;

@@ -190,6 +190,96 @@ TEST(NcclFaults, NameARankThatDoesNotCome) {
   EXPECT_THAT(faults[0], HasSubstr("rank 0 waits for rank 1"));
 }
 
+/// The host's memory and work, recorded as NCCL sees it: while the work is given.
+class Recorded : public Device {
+ public:
+  std::string name() const override { return "recorded"; }
+  Buffer allocate(size_t bytes) override { return cpu_->allocate(bytes); }
+  std::unique_ptr<Queue> queue() override { return cpu_->queue(); }
+  void copy_from_host(Queue& queue, void* to, const void* from, size_t bytes) override {
+    cpu_->copy_from_host(queue, to, from, bytes);
+  }
+  void copy_to_host(Queue& queue, void* to, const void* from, size_t bytes) override {
+    cpu_->copy_to_host(queue, to, from, bytes);
+  }
+  void copy(Queue& queue, void* to, const void* from, size_t bytes) override {
+    cpu_->copy(queue, to, from, bytes);
+  }
+  void reduce_ranks(Queue& queue, Element element, Reduction reduction, const void* const* sources,
+                    int n, void* out, size_t count) override {
+    cpu_->reduce_ranks(queue, element, reduction, sources, n, out, count);
+  }
+  bool multiplies(Element c, Element a, Element b) const override {
+    return cpu_->multiplies(c, a, b);
+  }
+  Launch prepare(const KernelOp& op) override { return cpu_->prepare(op); }
+  std::unique_ptr<Graph> record(Queue&, const std::function<void()>& work) override {
+    rehearsal::begin_recording();
+    try {
+      work();
+    } catch (...) {
+      rehearsal::end_recording();
+      throw;
+    }
+    return std::make_unique<Again>(rehearsal::end_recording());
+  }
+
+ private:
+  struct Again : Graph {
+    explicit Again(std::function<void()> of) : work(std::move(of)) {}
+    void run(Queue&) override { work(); }
+    std::function<void()> work;
+  };
+  const std::shared_ptr<Device> cpu_ = cpu_device();
+};
+
+/// The sum over `ranks` of each rank's number, recorded and then run `runs` times.
+double recorded_sum(Communicator& communicator, Queue& queue, const std::vector<int>& ranks,
+                    int runs) {
+  Recorded device;
+  const double send = communicator.rank();
+  double receive = 0;
+  const auto graph = communicator.record(device, queue, [&] {
+    communicator.all_reduce(communicator.group(ranks), &send, &receive, 1, Element::f64,
+                            Reduction::sum, "a");
+  });
+  EXPECT_EQ(receive, 0);
+  for (int run = 0; run < runs; ++run) {
+    graph->run(queue);
+    communicator.require_alive();
+  }
+  return receive;
+}
+
+TEST(NcclRecording, MakesNoGroups) {
+  for (const bool prepares : {true, false}) {
+    const auto faults = on_nccl(4, [&](Communicator& communicator, Queue& queue) {
+      const int rank = communicator.rank(), first = rank / 2 * 2;
+      if (prepares) communicator.prepare({{0, 1}, {2, 3}});
+      EXPECT_EQ(recorded_sum(communicator, queue, {first, first + 1}, 2), 2 * first + 1);
+    });
+    if (prepares)
+      EXPECT_THAT(faults, testing::Each("no fault"));
+    else
+      EXPECT_THAT(faults, testing::Each(HasSubstr("making a group of ranks")));
+  }
+}
+
+/// Nobody compares the runs of a graph, and in NCCL the others would wait for ever.
+TEST(NcclFaults, NameARankThatEndsBetweenRunsOfAGraph) {
+  for (const int early : {0, 1, 2}) {
+    const auto faults = on_nccl(3, [&](Communicator& communicator, Queue& queue) {
+      communicator.prepare({{0, 1, 2}});
+      recorded_sum(communicator, queue, {0, 1, 2}, communicator.rank() == early ? 2 : 3);
+    });
+    const std::string left = "rank " + std::to_string(early);
+    for (int rank = 0; rank < 3; ++rank)
+      EXPECT_THAT(faults[rank], rank == early ? HasSubstr("no fault")
+                                              : HasSubstr("waits for " + left +
+                                                          " in all_reduce(sum) of 1 f64 at a"));
+  }
+}
+
 TEST(NcclFaults, SayThatNoQueueIsGiven) {
   const std::unique_ptr<Store> store = local_store();
   const std::shared_ptr<Device> device = cpu_device();

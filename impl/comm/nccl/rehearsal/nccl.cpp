@@ -12,7 +12,10 @@
 #include <map>
 #include <memory>
 #include <mutex>
+#include <set>
 #include <string>
+#include <thread>
+#include <utility>
 #include <vector>
 
 #include "kernels/cpu/reduce_ranks.h"
@@ -68,7 +71,9 @@ std::mutex everything;
 std::map<std::string, std::shared_ptr<Shared>> by_id;
 NcclCounts counts;
 int ids = 0;
-thread_local bool grouped = false;
+thread_local bool grouped = false, recording = false;
+thread_local std::vector<std::pair<ncclComm_t, Order>> recorded;
+std::set<ncclComm_t> alive;
 thread_local ncclComm_t group_comm = nullptr;
 thread_local std::vector<Piece> group_pieces;
 
@@ -131,6 +136,15 @@ bool move_all_pieces(Shared& shared) {
   return true;
 }
 
+ncclComm_t new_comm(const std::shared_ptr<Shared>& shared, int position) {
+  return *alive.insert(new ncclComm{shared, position}).first;
+}
+
+void end(ncclComm_t comm) {
+  alive.erase(comm);
+  delete comm;
+}
+
 void split(Shared& shared) {
   std::map<int, std::vector<std::pair<int, int>>> parts;  // colour: (key, position)
   const int size = static_cast<int>(shared.members.size());
@@ -141,7 +155,7 @@ void split(Shared& shared) {
     std::sort(part.begin(), part.end());
     const auto made = std::make_shared<Shared>(static_cast<int>(part.size()));
     for (int i = 0; i < static_cast<int>(part.size()); ++i)
-      made->members[i] = *shared.orders[part[i].second].made = new ncclComm{made, i};
+      made->members[i] = *shared.orders[part[i].second].made = new_comm(made, i);
   }
   ++counts.splits;
 }
@@ -175,6 +189,10 @@ ncclResult_t take(ncclComm_t comm, Order order) {
 }
 
 ncclResult_t take_locked(ncclComm_t comm, Order order) {
+  if (recording) {
+    recorded.emplace_back(comm, std::move(order));
+    return ncclSuccess;
+  }
   const std::lock_guard lock(everything);
   return take(comm, std::move(order));
 }
@@ -195,6 +213,26 @@ NcclCounts nccl_counts() {
   return counts;
 }
 
+void begin_recording() {
+  recording = true;
+  recorded.clear();
+}
+
+std::function<void()> end_recording() {
+  recording = false;
+  return [orders = std::move(recorded)] {
+    for (const auto& [comm, order] : orders) {
+      ncclResult_t state = ncclInProgress;
+      for (bool taken = false; state == ncclInProgress; std::this_thread::yield()) {
+        const std::lock_guard lock(everything);
+        if (!alive.contains(comm)) return;
+        if (!std::exchange(taken, true)) take(comm, order);
+        state = comm->state;
+      }
+    }
+  };
+}
+
 }  // namespace shardproof::rehearsal
 
 extern "C" {
@@ -211,14 +249,16 @@ ncclResult_t ncclCommInitRankConfig(ncclComm_t* comm, int size, ncclUniqueId id,
                                     ncclConfig_t* config) {
   const std::lock_guard lock(everything);
   if (config->blocking != 0 || size < 1 || position >= size) return ncclInvalidArgument;
+  if (recording) return ncclInvalidUsage;
   std::shared_ptr<Shared>& shared = by_id[std::string(id.internal, sizeof id.internal)];
   if (!shared) shared = std::make_shared<Shared>(size);
-  *comm = shared->members[position] = new ncclComm{shared, position};
+  *comm = shared->members[position] = new_comm(shared, position);
   ++counts.made;
   return take(*comm, {});
 }
 
 ncclResult_t ncclCommSplit(ncclComm_t comm, int colour, int key, ncclComm_t* made, ncclConfig_t*) {
+  if (recording) return ncclInvalidUsage;
   return take_locked(comm, {.kind = Order::split, .colour = colour, .key = key, .made = made});
 }
 
@@ -233,7 +273,7 @@ ncclResult_t ncclCommFinalize(ncclComm_t) { return ncclSuccess; }
 ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   const std::lock_guard lock(everything);
   ++counts.destroyed;
-  delete comm;
+  end(comm);
   return ncclSuccess;
 }
 
@@ -241,7 +281,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   const std::lock_guard lock(everything);
   ++counts.aborted;
-  delete comm;
+  end(comm);
   return ncclSuccess;
 }
 

@@ -1,0 +1,17 @@
+#pragma once
+// Names as a message lists them.
+#include <string>
+#include <vector>
+
+#include "spec/types/type.h"
+
+namespace shardproof {
+
+/// "x, w, b"; without any "none".
+inline std::string listed(const std::vector<Name>& names) {
+  std::string text;
+  for (const Name& name : names) text += (text.empty() ? "" : ", ") + name;
+  return text.empty() ? "none" : text;
+}
+
+}  // namespace shardproof
