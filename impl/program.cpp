@@ -10,7 +10,7 @@ namespace shardproof {
 struct Program::State {
   std::string path;
   FileReader reader;
-  Sources sources;
+  std::shared_ptr<Sources> sources = std::make_shared<Sources>();
   CheckOptions options;
   CheckedProgram checked;
   std::mutex mutex;
@@ -20,7 +20,15 @@ struct Program::State {
       : path(at),
         reader(read),
         options(how),
-        checked(check(sources, at, read, how)),
+        checked(check(*sources, at, read, how)),
+        backwards(checked.backwards()) {}
+  State(CheckedProgram known, std::shared_ptr<Sources> texts, const std::string& at,
+        const FileReader& read, const CheckOptions& how)
+      : path(at),
+        reader(read),
+        sources(std::move(texts)),
+        options(how),
+        checked(std::move(known)),
         backwards(checked.backwards()) {}
 };
 
@@ -33,6 +41,13 @@ Program Program::load(const std::string& path, const FileReader& reader,
   return Program(std::make_unique<State>(path, reader, options));
 }
 
+Program Program::of(CheckedProgram checked, std::shared_ptr<Sources> sources,
+                    const std::string& path, const FileReader& reader,
+                    const CheckOptions& options) {
+  return Program(
+      std::make_unique<State>(std::move(checked), std::move(sources), path, reader, options));
+}
+
 Program Program::from_text(const std::string& text, const std::string& path) {
   const FileReader disk = disk_reader();
   return load(path, [=](const std::string& wanted) -> std::optional<std::string> {
@@ -41,7 +56,7 @@ Program Program::from_text(const std::string& text, const std::string& path) {
 }
 
 const CheckedProgram& Program::checked() const { return state_->checked; }
-const Sources& Program::sources() const { return state_->sources; }
+const Sources& Program::sources() const { return *state_->sources; }
 
 std::string Program::report() const {
   std::string text;

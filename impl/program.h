@@ -16,6 +16,10 @@ class Program {
                       const CheckOptions& options = {});
   /// The same for a text; its imports are looked for beside `path`.
   static Program from_text(const std::string& text, const std::string& path = "program.shard");
+  /// What was checked already: the file at `path`, read by `reader`, with `options`.
+  static Program of(CheckedProgram checked, std::shared_ptr<Sources> sources,
+                    const std::string& path, const FileReader& reader = disk_reader(),
+                    const CheckOptions& options = {});
   ~Program();
   Program(Program&&) noexcept;
 

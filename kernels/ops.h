@@ -194,6 +194,12 @@ struct Matmul {
   std::array<Element, 3> elements{Element::f32, Element::f32, Element::f32};  ///< c, a, b
 };
 
+/// Whether a GPU's library has products of such entries without a conversion.
+inline bool gpu_multiplies(Element c, Element a, Element b) {
+  if (a == Element::bf16 && b == a) return c == a || c == Element::f32;
+  return a == b && b == c && (c == Element::f32 || c == Element::f64);
+}
+
 using KernelOp = std::variant<Copy, Zero, Roll, Iota, Random, Index, IndexAdd, Ordered, Pointwise,
                               Reduce, Matmul>;
 

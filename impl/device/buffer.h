@@ -18,15 +18,13 @@ class Buffer {
               [](std::byte* data) { ::operator delete(data, alignment); }) {}
   /// What a device has allocated, and how it is freed.
   Buffer(size_t bytes, std::byte* data, std::function<void(std::byte*)> free)
-      : bytes_(bytes), on_host_(false), data_(data, std::move(free)) {}
-  bool on_host() const { return on_host_; }
+      : bytes_(bytes), data_(data, std::move(free)) {}
   std::byte* data() const { return data_.get(); }
   size_t bytes() const { return bytes_; }
 
  private:
   static constexpr std::align_val_t alignment{64};
   size_t bytes_ = 0;
-  bool on_host_ = true;
   std::unique_ptr<std::byte, std::function<void(std::byte*)>> data_;
 };
 

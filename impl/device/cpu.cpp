@@ -22,11 +22,11 @@ class CpuDevice : public Device {
   bool is_host() const override { return true; }
   Buffer allocate(size_t bytes) override { return Buffer(bytes); }
   std::unique_ptr<Queue> queue() override { return std::make_unique<CpuQueue>(); }
-  void copy_from_host(Queue&, void* to, const void* from, size_t bytes) override {
-    if (bytes) std::memcpy(to, from, bytes);
+  void copy_from_host(Queue& queue, void* to, const void* from, size_t bytes) override {
+    copy(queue, to, from, bytes);
   }
-  void copy_to_host(Queue&, void* to, const void* from, size_t bytes) override {
-    if (bytes) std::memcpy(to, from, bytes);
+  void copy_to_host(Queue& queue, void* to, const void* from, size_t bytes) override {
+    copy(queue, to, from, bytes);
   }
   void copy(Queue&, void* to, const void* from, size_t bytes) override {
     if (bytes) std::memcpy(to, from, bytes);

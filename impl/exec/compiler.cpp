@@ -292,19 +292,13 @@ Value Compiler::as_argument(const Value& value, const Type& type) const {
 }
 
 void Compiler::move_up(size_t first) {
-  const auto meet = [](const std::vector<BufferId>& a, const std::vector<BufferId>& b) {
-    return std::any_of(a.begin(), a.end(),
-                       [&](BufferId id) { return std::binary_search(b.begin(), b.end(), id); });
-  };
   for (size_t i = first; i < steps_.size(); ++i) {
     const Access own = access_of(steps_[i]);
     size_t to = i;
     while (to > 0) {
-      const Access before = access_of(steps_[to - 1]);
       // Collectives keep their order: what lies between them is not the same on every rank.
       if ((communicates(steps_[i]) && communicates(steps_[to - 1])) ||
-          meet(own.reads, before.writes) || meet(own.writes, before.reads) ||
-          meet(own.writes, before.writes))
+          conflict(own, access_of(steps_[to - 1])))
         break;
       --to;
     }

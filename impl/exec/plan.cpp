@@ -123,13 +123,6 @@ void UncheckedPlan::put_in_place(Plan::State& state,
   }
 }
 
-void UncheckedPlan::require_no_race(const Plan::State& state) {
-  const std::string race =
-      exec::find_race(exec::commands_of(state.steps, 2), state.pieces, state.given, state.same);
-  if (!race.empty())
-    throw std::logic_error(state.name + " on " + state.device->name() + ": " + race);
-}
-
 Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimSizes& dims,
                             int64_t rank, const PlanOptions& options,
                             const exec::FindBackward& find_backward) {
@@ -190,18 +183,19 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   state->arena_bytes = exec::place_buffers(state->pieces, options.reuse_memory);
   state->arena = state->device->allocate(state->arena_bytes);
   exec::prepare(state->steps, *state->device);
-  if (!state->device->is_host()) {
-    state->commands = exec::commands_of(state->steps);
-    require_no_race(*state);
-  }
   state->name = function.name;
   state->check_finite = options.check_finite;
-  return Plan(std::move(state));
+  const bool uses_queues = !state->device->is_host();
+  if (uses_queues) state->commands = exec::commands_of(state->steps);
+  Plan plan(std::move(state));
+  if (const std::string found = uses_queues ? race(plan) : ""; !found.empty())
+    throw std::logic_error(function.name + ": " + found);
+  return plan;
 }
 
 std::string UncheckedPlan::race(const Plan& plan) {
   const Plan::State& state = *plan.state_;
-  return exec::find_race(exec::commands_of(state.steps, 2), state.pieces, state.given, state.same);
+  return exec::find_race(state.steps, state.pieces, state.given, state.same);
 }
 
 const std::vector<Slot>& Plan::inputs() const { return state_->inputs; }

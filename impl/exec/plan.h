@@ -35,6 +35,7 @@ struct Slot {
   Type type;
   Element element;
   std::vector<int64_t> extents;  ///< local
+  size_t bytes() const;
 };
 
 /// Time spent in the steps of one op, over all runs.
@@ -74,9 +75,8 @@ class Plan {
   /// A run on the kept inputs. Throws PlanError where one has not been given.
   void run_kept(Communicator& communicator);
   /// What is kept, as tensors of the host.
-  Tensor kept_input(size_t i);
-  Tensor kept_output(size_t i);
   void fetch_kept(size_t input, Tensor& to);
+  Tensor kept_output(size_t i);
   /// Memory of the device for a run: arena, inputs, and results that take no input's place.
   size_t bytes() const;
 

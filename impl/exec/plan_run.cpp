@@ -196,15 +196,11 @@ std::vector<Tensor> Plan::run(Communicator& communicator, const std::vector<Tens
 
 // --- tensors that stay ---
 
-namespace {
-
-size_t bytes_of(const Slot& slot) {
+size_t Slot::bytes() const {
   int64_t count = 1;
-  for (int64_t extent : slot.extents) count *= extent;
-  return static_cast<size_t>(count) * size_of(slot.element);
+  for (int64_t extent : extents) count *= extent;
+  return static_cast<size_t>(count) * size_of(element);
 }
-
-}  // namespace
 
 /// The kept input whose memory result i has, if it has none of its own.
 std::optional<size_t> Plan::State::kept_in(size_t output) const {
@@ -218,9 +214,9 @@ std::optional<size_t> Plan::State::kept_in(size_t output) const {
 
 void Plan::State::allocate_kept() {
   if (!kept_inputs.empty() || !kept_outputs.empty()) return;
-  for (const Slot& slot : inputs) kept_inputs.push_back(device->allocate(bytes_of(slot)));
+  for (const Slot& slot : inputs) kept_inputs.push_back(device->allocate(slot.bytes()));
   for (size_t i = 0; i < outputs.size(); ++i)
-    kept_outputs.push_back(kept_in(i) ? Buffer() : device->allocate(bytes_of(outputs[i])));
+    kept_outputs.push_back(kept_in(i) ? Buffer() : device->allocate(outputs[i].bytes()));
   has_input.resize(inputs.size());
 }
 
@@ -239,6 +235,11 @@ void Plan::run_kept(Communicator& communicator) {
   for (size_t i = 0; i < state.inputs.size(); ++i)
     if (!state.has_input[i])
       throw PlanError(state.inputs[i].name + " has not been given: Plan::keep()");
+  if (state.graph && !state.measured) {
+    require_world(communicator, state.mesh, state.rank);
+    state.graph->run(state.queue());
+    return communicator.require_alive();
+  }
   Frame frame = state.frame(communicator);
   for (size_t i = 0; i < state.inputs.size(); ++i)
     frame.buffers[state.input_buffers[i]] = state.kept_inputs[i].data();
@@ -256,14 +257,6 @@ void Plan::run_kept(Communicator& communicator) {
   else
     state.run(communicator, frame);
   communicator.require_alive();
-}
-
-Tensor Plan::kept_input(size_t i) {
-  State& state = *state_;
-  const Slot& slot = state.inputs.at(i);
-  Tensor tensor(slot.type, slot.element, slot.extents);
-  state.copy_kept(state.kept_inputs.at(i), tensor);
-  return tensor;
 }
 
 Tensor Plan::kept_output(size_t i) {
@@ -290,9 +283,9 @@ void Plan::fetch_kept(size_t input, Tensor& to) {
 
 size_t Plan::bytes() const {
   size_t bytes = state_->arena_bytes;
-  for (const Slot& slot : state_->inputs) bytes += bytes_of(slot);
+  for (const Slot& slot : state_->inputs) bytes += slot.bytes();
   for (size_t i = 0; i < state_->outputs.size(); ++i)
-    if (!state_->kept_in(i)) bytes += bytes_of(state_->outputs[i]);
+    if (!state_->kept_in(i)) bytes += state_->outputs[i].bytes();
   return bytes;
 }
 

@@ -19,7 +19,6 @@ class UncheckedPlan {
 
  private:
   static void put_in_place(Plan::State& state, const std::vector<std::pair<size_t, size_t>>& pairs);
-  static void require_no_race(const Plan::State& state);
 };
 
 }  // namespace shardproof

@@ -10,19 +10,6 @@ constexpr size_t most_under_way = 2;
 constexpr size_t look_ahead = 128;       ///< steps that a collective is moved over at most
 constexpr size_t most_moved_along = 16;  ///< steps that make its operand
 
-bool meet(const std::vector<BufferId>& a, const std::vector<BufferId>& b) {
-  for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();)
-    if (*i == *j)
-      return true;
-    else
-      *i < *j ? ++i : ++j;
-  return false;
-}
-
-bool conflict(const Access& a, const Access& b) {
-  return meet(a.writes, b.reads) || meet(a.reads, b.writes) || meet(a.writes, b.writes);
-}
-
 /// Worth waiting for: a collective does not take it along when it is moved.
 bool is_heavy(const Step& step) {
   return step.is_loop || is_collective(step) || step.op == "einsum";

@@ -17,6 +17,7 @@ bool has_starts(const std::vector<Step>& steps);
 
 /// find_race of queues.h, of the steps' commands.
 std::string find_race(const std::vector<Step>& steps, const std::vector<Piece>& pieces,
-                      const std::vector<BufferId>& given);
+                      const std::vector<BufferId>& given,
+                      const std::vector<std::pair<BufferId, BufferId>>& same = {});
 
 }  // namespace shardproof::exec

@@ -137,9 +137,10 @@ std::string find_race(const std::vector<Command>& commands, const std::vector<Pi
 }
 
 std::string find_race(const std::vector<Step>& steps, const std::vector<Piece>& pieces,
-                      const std::vector<BufferId>& given) {
+                      const std::vector<BufferId>& given,
+                      const std::vector<std::pair<BufferId, BufferId>>& same) {
   // What an iteration leaves behind meets the next one.
-  return find_race(commands_of(steps, 2), pieces, given);
+  return find_race(commands_of(steps, 2), pieces, given, same);
 }
 
 }  // namespace shardproof::exec

@@ -25,6 +25,15 @@ bool is_collective(const Step& step) {
 
 namespace {
 
+bool meet(const std::vector<BufferId>& a, const std::vector<BufferId>& b) {
+  for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();)
+    if (*i == *j)
+      return true;
+    else
+      *i < *j ? ++i : ++j;
+  return false;
+}
+
 void add(const Step& step, Access& access) {
   access.reads.insert(access.reads.end(), step.reads.begin(), step.reads.end());
   access.writes.insert(access.writes.end(), step.writes.begin(), step.writes.end());
@@ -61,6 +70,10 @@ void prepare_fused(Step& step, const Device& device) {
 }
 
 }  // namespace
+
+bool conflict(const Access& a, const Access& b) {
+  return meet(a.writes, b.reads) || meet(a.reads, b.writes) || meet(a.writes, b.writes);
+}
 
 void prepare(std::vector<Step>& steps, Device& device) {
   for (Step& step : steps) {

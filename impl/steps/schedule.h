@@ -89,6 +89,8 @@ struct Access {
   std::vector<BufferId> reads, writes;
 };
 Access access_of(const Step& step);
+/// Whether the order of the two counts.
+bool conflict(const Access& a, const Access& b);
 
 /// Whether the result `made` may have the memory of the parameter `kept`: when it is written nobody
 /// reads that any more, but for the step itself, entry by entry.

@@ -7,6 +7,7 @@
 #include <map>
 
 #include "impl/comm/staged/staged.h"
+#include "impl/train_step/on_gpu.h"
 #include "kernels/number.h"
 #include "kernels/philox.h"
 
@@ -66,14 +67,10 @@ Plan& Trainer::State::plan(const Name& name) {
   PlanOptions how;
   how.precision = options.precision;
   how.overlap = options.overlap;
-  how.unroll = options.overlap && uses_device() ? 2 : 1;
   how.device = options.device;
-  if (uses_device() && name == name_of(roles.step))
-    for (const StateGroup& group : roles.state)
-      for (size_t i = 0; i < group.count; ++i)
-        how.in_place.emplace_back(group.param + i, group.result + i);
   how.accept_unknown = std::find(options.accept_unknown.begin(), options.accept_unknown.end(),
                                  name) != options.accept_unknown.end();
+  if (uses_device()) how = on_gpu(how, name == name_of(roles.step) ? &roles : nullptr);
   return plans.emplace(name, Plan(program, name, mesh, dims, ranks.rank(), how)).first->second;
 }
 

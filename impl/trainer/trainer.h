@@ -6,7 +6,7 @@
 #include "impl/checkpoint/checkpoint.h"
 #include "impl/data/batches.h"
 #include "impl/exec/plan.h"
-#include "impl/trainer/roles.h"
+#include "impl/train_step/roles.h"
 
 namespace shardproof {
 

@@ -52,6 +52,13 @@ bool fits(const ir::Program& program, const std::vector<Divisibility>& condition
 
 }  // namespace
 
+std::vector<Divisibility> all_conditions(const CheckedProgram& checked) {
+  std::vector<Divisibility> conditions;
+  for (const PlanReport& each : checked.plans())
+    conditions.insert(conditions.end(), each.conditions.begin(), each.conditions.end());
+  return conditions;
+}
+
 std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
                                         const std::vector<Divisibility>& conditions,
                                         std::mt19937_64& rng) {

@@ -8,6 +8,9 @@
 
 namespace shardproof::properties {
 
+/// What the sizes have to meet for every plan of the file.
+std::vector<Divisibility> all_conditions(const CheckedProgram& checked);
+
 /// A mesh with unequal axes, 2 and 3 the first two, and small sizes that meet the conditions and
 /// the file's requirements; nullopt where none was found.
 std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,

@@ -102,9 +102,7 @@ std::string first_difference(const CheckedProgram& checked, size_t plan,
                              const denote::Backwards& backwards) {
   denote::Types types;
   for (size_t f = 0; f < checked.program().functions.size(); ++f) types.push_back(checked.types(f));
-  std::vector<Divisibility> conditions;
-  for (const PlanReport& report : checked.plans())
-    conditions.insert(conditions.end(), report.conditions.begin(), report.conditions.end());
+  const std::vector<Divisibility> conditions = all_conditions(checked);
   int runs = 0;
   for (unsigned seed = 1; runs < 3; ++seed) try {
       MeshRun run({checked.program(), types, conditions, backwards}, plan, seed);

@@ -90,6 +90,15 @@ bool finite(const std::vector<oracle::Tensor>& tensors) {
 
 }  // namespace
 
+PlanCase case_of(const Program& program, const PlanReport& report) {
+  const CheckedProgram& checked = program.checked();
+  return {{&checked.program(), &checked.types(), &program.sources(), report.function},
+          any_backwards(program),
+          {},
+          {},
+          {}};
+}
+
 std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
                                                 const std::vector<Divisibility>& conditions,
                                                 unsigned seed, bool ties) {

@@ -18,6 +18,9 @@ struct PlanCase {
   std::vector<denote::Distributed<double>> local;  ///< the same on the ranks, then saved ones
 };
 
+/// A plan of the program, its backwards whatever is said of them, at no point yet. Refers to both.
+PlanCase case_of(const Program& program, const PlanReport& report);
+
 /// Draws a mesh, sizes, inputs and how they lie on the ranks; what the plan takes behind `;` is
 /// what the plan before it saves there. Returns what is claimed there; nothing where the claim has
 /// no finite value. `ties`: small whole numbers, zeros among them, otherwise reals away from 0.

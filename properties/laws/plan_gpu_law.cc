@@ -6,6 +6,7 @@
 #include <iostream>
 
 #include "impl/device/cuda/cuda_device.h"
+#include "properties/generators/mesh_points.h"
 #include "properties/generators/plan_run.h"
 #include "properties/generators/shard_files.h"
 
@@ -22,15 +23,8 @@ std::string root() {
 
 std::string first_difference(const Program& program, const PlanReport& report,
                              const std::shared_ptr<Device>& device) {
-  const CheckedProgram& checked = program.checked();
-  std::vector<Divisibility> conditions;
-  for (const PlanReport& each : checked.plans())
-    conditions.insert(conditions.end(), each.conditions.begin(), each.conditions.end());
-  PlanCase one{{&checked.program(), &checked.types(), &program.sources(), report.function},
-               any_backwards(program),
-               {},
-               {},
-               {}};
+  const std::vector<Divisibility> conditions = properties::all_conditions(program.checked());
+  PlanCase one = properties::case_of(program, report);
   int runs = 0;
   for (unsigned seed = 1; runs < 2 && seed < 40; ++seed) {
     const auto wanted = properties::draw(one, conditions, seed, false);

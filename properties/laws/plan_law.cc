@@ -7,6 +7,7 @@
 
 #include "impl/device/rehearsal/rehearsal.h"
 #include "impl/steps/schedule.h"
+#include "properties/generators/mesh_points.h"
 #include "properties/generators/plan_run.h"
 #include "properties/generators/shard_files.h"
 
@@ -38,15 +39,8 @@ bool accepted(const PlanReport& plan) {
 /// overlap. Empty where all agree with the claim.
 std::string first_difference(const Program& program, const PlanReport& report, int meshes,
                              Tally& tally) {
-  const CheckedProgram& checked = program.checked();
-  std::vector<Divisibility> conditions;
-  for (const PlanReport& each : checked.plans())
-    conditions.insert(conditions.end(), each.conditions.begin(), each.conditions.end());
-  PlanCase one{{&checked.program(), &checked.types(), &program.sources(), report.function},
-               any_backwards(program),
-               {},
-               {},
-               {}};
+  const std::vector<Divisibility> conditions = properties::all_conditions(program.checked());
+  PlanCase one = properties::case_of(program, report);
   int runs = 0;
   for (unsigned seed = 1; runs < meshes && seed < 40; ++seed) {
     // What is assumed of values, that one is not 0, need not hold of small whole numbers.
@@ -173,12 +167,8 @@ plan f_d implements f(x y: f32[M/d]) -> (f32[M/d], f32[M/d], f32[M/d]) {
 )");
   const PlanReport& report = program.plan("f_d");
   EXPECT_EQ(report.verdict, Verdict::proved) << program.report();
-  PlanCase one{{&program.checked().program(), &program.checked().types(), &program.sources(),
-                report.function},
-               any_backwards(program),
-               {{{"d", 2}}, {{"M", 4}, {"N", 2}}},
-               {},
-               {}};
+  PlanCase one = properties::case_of(program, report);
+  one.sizes = {{{"d", 2}}, {{"M", 4}, {"N", 2}}};
   const auto wanted = properties::draw_inputs(one, 3, true);
   ASSERT_TRUE(wanted);
   for (const size_t unroll : {1u, 2u}) {

@@ -8,6 +8,7 @@
 #include <regex>
 #include <sstream>
 
+#include "properties/generators/mesh_points.h"
 #include "properties/generators/plan_run.h"
 #include "properties/generators/shard_files.h"
 
@@ -51,15 +52,6 @@ Program load(const std::string& path, std::string (*edit)(const std::string&)) {
       options);
 }
 
-PlanCase case_of(const Program& program, const PlanReport& report) {
-  const CheckedProgram& checked = program.checked();
-  return {{&checked.program(), &checked.types(), &program.sources(), report.function},
-          any_backwards(program),
-          {},
-          {},
-          {}};
-}
-
 struct Tally {
   int steps = 0, changed = 0, refused = 0;
 };
@@ -79,7 +71,7 @@ void compare(const PlanCase& one, const Program& other, Tally& tally) {
     ++tally.refused;
     return;
   }
-  PlanCase same = case_of(other, report);
+  PlanCase same = properties::case_of(other, report);
   same.sizes = one.sizes;
   same.whole = one.whole;
   same.local = one.local;
@@ -94,14 +86,12 @@ void run_file(const std::string& path, Tally& tally) {
   const Program written = load(path, nullptr), none = load(path, without_saves),
                 more = load(path, with_more_saves);
   const CheckedProgram& checked = written.checked();
-  std::vector<Divisibility> conditions;
-  for (const PlanReport& each : checked.plans())
-    conditions.insert(conditions.end(), each.conditions.begin(), each.conditions.end());
+  const std::vector<Divisibility> conditions = properties::all_conditions(checked);
   for (const PlanReport& report : checked.plans()) {
     const ir::Function& function = checked.program().functions.at(report.function);
     if (function.imported || !function.uses_gradients || report.verdict != Verdict::proved)
       continue;
-    PlanCase one = case_of(written, report);
+    PlanCase one = properties::case_of(written, report);
     for (unsigned seed = 1; seed < 10; ++seed) {
       if (!properties::draw(one, conditions, seed, false)) continue;
       ++tally.steps;

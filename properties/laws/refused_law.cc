@@ -24,11 +24,7 @@ struct Tally {
 /// True where some mesh shows a difference. Throws where it cannot be run on any.
 bool differs(const Program& program, const PlanReport& report) {
   const CheckedProgram& checked = program.checked();
-  PlanCase one{{&checked.program(), &checked.types(), &program.sources(), report.function},
-               any_backwards(program),
-               {},
-               {},
-               {}};
+  PlanCase one = properties::case_of(program, report);
   return properties::differs_somewhere(
       one, conditions_of(checked.program(), checked.types(report.function)));
 }

@@ -12,12 +12,16 @@
 #include "impl/data/corpus.h"
 #include "impl/data/loader.h"
 #include "impl/device/rehearsal/rehearsal.h"
+#include "impl/train_step/on_gpu.h"
 #include "impl/trainer/learning_rate.h"
 #include "impl/trainer/trainer.h"
 #include "kernels/number.h"
+#include "properties/generators/counting_device.h"
 
 namespace shardproof {
 namespace {
+
+using properties::CountingDevice;
 
 constexpr int steps = 12;
 
@@ -167,10 +171,15 @@ TEST(TrainerLaw, ADeviceRunsTheSameRun) {
     const std::string what = std::string(one.file) + " " + one.step;
     const Trained alone = train(one.file, one.step, one.dims, "", Precision::f64);
     for (const char* mesh : {"", one.meshes.back()}) {
-      const Trained run =
-          train(one.file, one.step, one.dims, mesh, Precision::f64, rehearsal_device(3));
+      const auto device = std::make_shared<CountingDevice>(rehearsal_device(3));
+      const Trained run = train(one.file, one.step, one.dims, mesh, Precision::f64, device);
       EXPECT_EQ(run.first, alone.first) << what << " on " << mesh;
       EXPECT_LT(farthest(run, alone), 1e-9) << what << " on " << mesh;
+      const Mesh ranks = Mesh::parse(mesh);
+      const StepMemory said = memory_on_gpu(model(one.file), one.step, ranks, one.dims,
+                                            {.precision = Precision::f64, .overlap = true});
+      EXPECT_EQ(device->most(), said.bytes() * static_cast<size_t>(ranks.ranks()))
+          << what << " on " << mesh;
     }
   }
 }

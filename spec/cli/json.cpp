@@ -103,6 +103,17 @@ Json backward_json(const FileReport& report, const PlanReport& plan) {
           {"stats", stats_of(report, cost_of(*backward))}};
 }
 
+Json memory_json(const FileReport& report, const PlanReport& plan) {
+  const auto found = report.memory.find(plan.name);
+  if (found == report.memory.end() || !found->second.bytes) return nullptr;
+  const StepMemory& memory = *found->second.bytes;
+  return {{"parameters", memory.inputs},
+          {"results", memory.results},
+          {"between", memory.between},
+          {"bytes", memory.bytes()},
+          {"bytes_with_overlap", found->second.with_overlap}};
+}
+
 Json plan_of(const FileReport& report, const PlanReport& plan) {
   const ir::Function& function = report.checked->program().functions.at(plan.function);
   Json model = nullptr, conditions = Json::array();
@@ -118,6 +129,7 @@ Json plan_of(const FileReport& report, const PlanReport& plan) {
           {"trusting", texts(plan.trusting)},
           {"proof", utf8(plan.proof)},
           {"stats", stats_of(report, cost_of(*report.checked, plan))},
+          {"memory", memory_json(report, plan)},
           {"backward", backward_json(report, plan)},
           {"diagnostics", diagnostics_of(*report.sources, plan.diagnostics)}};
 }

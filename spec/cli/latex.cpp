@@ -278,7 +278,7 @@ class Equations {
     return word(instr.place.through[0]) + "(" + joined(list, ",\\ ") + ")";
   }
 
-  const Program& program_;
+  const ir::Program& program_;
   const Function& function_;
   const std::vector<Type>& types_;
   std::ostream& out_;

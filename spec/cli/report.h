@@ -1,11 +1,13 @@
 #pragma once
 // What is known of one file after its check, and how it is printed.
+#include <map>
 #include <memory>
 #include <optional>
 #include <ostream>
 #include <string>
 #include <vector>
 
+#include "impl/train_step/step_memory.h"
 #include "spec/check/derived.h"
 #include "spec/cli/options.h"
 #include "spec/cost/cost.h"
@@ -19,9 +21,16 @@ struct BackwardReport {
   Verdict verdict = Verdict::unknown;  ///< proved: the plan is, and its backward
 };
 
+/// What a plan takes of a GPU, or why that is not known.
+struct PlanMemory {
+  std::optional<StepMemory> bytes;
+  size_t with_overlap = 0;  ///< bytes in all where collectives go on beside the work
+  std::string why;
+};
+
 struct FileReport {
   std::string path;
-  std::unique_ptr<Sources> sources = std::make_unique<Sources>();
+  std::shared_ptr<Sources> sources = std::make_shared<Sources>();
   std::optional<CheckedProgram> checked;  ///< none: the file could not be read
   std::vector<Diagnostic> diagnostics;    ///< of reading the file, and of the run's sizes
   cost::Sizes sizes;                      ///< of the run; empty: none
@@ -30,6 +39,7 @@ struct FileReport {
   bool undecided_claim = false;           ///< one of them could not be checked
   Verdict verdict = Verdict::invalid;
   std::vector<BackwardReport> backwards;  ///< where they are asked for
+  std::map<Name, PlanMemory> memory;      ///< where statistics are asked for, and sizes given
   double seconds = 0;
 };
 

@@ -286,6 +286,7 @@ Json schema() {
 TEST(Json, EveryReportIsOfTheSchema) {
   FileReport proved = sample(), refuted = sample(), unread;
   with_sizes(proved, {{"B", 8}, {"M", 4}, {"F", 6}, {"d", 2}, {"t", 3}});
+  proved.memory["up_sharded"] = {StepMemory{3, 0, 4}, 8, ""};
   refute(refuted);
   unread.path = "caf\xc3\xa9 \xff.shard";
   unread.diagnostics.push_back({});
@@ -297,6 +298,8 @@ TEST(Json, EveryReportIsOfTheSchema) {
   EXPECT_EQ(json["plans"][0]["model"], "up");
   EXPECT_EQ(json["plans"][0]["conditions"], (Json{"d | B", "t | F"}));
   EXPECT_EQ(json["plans"][0]["stats"]["collectives"][0]["bytes"]["value"], 4 * 4 * 6 * 2 / 3);
+  EXPECT_EQ(json["plans"][0]["memory"]["bytes"], 7);
+  EXPECT_EQ(json["plans"][0]["memory"]["bytes_with_overlap"], 8);
   const Json diagnostic = json_of(refuted)["plans"][0]["diagnostics"][0];
   EXPECT_EQ(diagnostic["range"]["begin"]["line"], 12);
   EXPECT_EQ(diagnostic["fixes"][0]["edits"][0]["text"], "g)");

@@ -10,6 +10,7 @@
 
 #include "spec/check/typing.h"
 #include "spec/cli/input.h"
+#include "spec/cli/memory.h"
 #include "spec/cli/options.h"
 #include "spec/cli/report.h"
 #include "spec/cli/sizes.h"
@@ -122,6 +123,8 @@ class Run {
       auto more = misfits(*report.checked, report.sizes);
       report.diagnostics.insert(report.diagnostics.end(), more.begin(), more.end());
     }
+    if (options_.stats && report.sized && given.diagnostics.empty())
+      report.memory = memory_of(report, reader);
     if (options_.backward) backwards(report, reader, given);
     report.verdict = verdict(report);
     if (!options_.smtlib.empty()) smtlib(report);

@@ -66,6 +66,20 @@ Table numeric(const cost::Cost& cost, const cost::Evaluated& at) {
   return table;
 }
 
+/// "91.2 GiB on a GPU: 74.3 GiB parameters, .."; what is named nothing is left out.
+std::string memory_text(const PlanMemory& memory) {
+  if (!memory.bytes) return "not known: " + memory.why;
+  const auto part = [](size_t bytes, const char* what) {
+    return ", " + human_bytes(static_cast<int64_t>(bytes)) + " " + what;
+  };
+  std::string parts = part(memory.bytes->inputs, "parameters");
+  if (memory.bytes->results) parts += part(memory.bytes->results, "results");
+  parts += part(memory.bytes->between, "between them");
+  if (memory.with_overlap != memory.bytes->bytes())
+    parts += "; " + human_bytes(static_cast<int64_t>(memory.with_overlap)) + " with overlap";
+  return human_bytes(static_cast<int64_t>(memory.bytes->bytes())) + " on a GPU:" + parts.substr(1);
+}
+
 }  // namespace
 
 void print_stats(const FileReport& report, std::ostream& out) {
@@ -86,6 +100,9 @@ void print_stats(const FileReport& report, std::ostream& out) {
         out << "  without numbers: " << reason.what() << "\n";
       }
     print_table(table, out);
+    if (const auto memory = report.memory.find(plan.name); memory != report.memory.end())
+      out << "  memory  " << memory_text(memory->second)
+          << (cost->backward_left_out ? "; with the backward\n" : "\n");
   }
 }
 

@@ -75,8 +75,7 @@ class CudaDevice : public Device {
                        out, count);
   }
   bool multiplies(Element c, Element a, Element b) const override {
-    if (a == Element::bf16 && b == a) return c == a || c == Element::f32;
-    return a == b && b == c && (c == Element::f32 || c == Element::f64);
+    return gpu_multiplies(c, a, b);
   }
 
   Launch prepare(const KernelOp& op) override {

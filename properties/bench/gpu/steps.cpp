@@ -7,7 +7,7 @@
 #include "impl/comm/virtual/virtual_ranks.h"
 #include "impl/exec/plan.h"
 #include "impl/steps/schedule.h"
-#include "impl/trainer/roles.h"
+#include "impl/train_step/on_gpu.h"
 #include "kernels/number.h"
 #include "kernels/philox.h"
 #include "properties/bench/gpu/clock.h"
@@ -99,12 +99,7 @@ json measured(const Program& program, const StepCase& one, const std::shared_ptr
               Communicator& communicator) {
   const StepRoles roles = roles_of(program);
   const DimSizes sizes = sizes_of(program, one);
-  PlanOptions options;
-  options.device = device;
-  options.overlap = true;
-  for (const StateGroup& group : roles.state)
-    for (size_t i = 0; i < group.count; ++i)
-      options.in_place.emplace_back(group.param + i, group.result + i);
+  const PlanOptions options = on_gpu({.overlap = true, .device = device}, &roles);
   Plan plan(program, program.checked().program().functions.at(roles.step).name, Mesh(), sizes, 0,
             options);
   draw_state(program, roles, plan, sizes, device, communicator);

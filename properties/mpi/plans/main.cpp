@@ -79,12 +79,8 @@ void laws(Communicator& communicator, bool ordered) {
     const Program program = model(each.file, each.plan);
     const PlanReport& report = program.plan(each.plan);
     if (report.verdict != Verdict::proved) throw std::runtime_error("not proved");
-    PlanCase one{{&program.checked().program(), &program.checked().types(), &program.sources(),
-                  report.function},
-                 any_backwards(program),
-                 each.sizes,
-                 {},
-                 {}};
+    PlanCase one = case_of(program, report);
+    one.sizes = each.sizes;
     const auto claimed = draw_inputs(one, 1, false);
     if (!claimed) throw std::runtime_error("nothing is claimed");
     const Bounds bounds = rounding_bounds(one, *claimed).f64;

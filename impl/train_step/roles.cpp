@@ -1,4 +1,4 @@
-#include "impl/trainer/roles.h"
+#include "impl/train_step/roles.h"
 
 #include <algorithm>
 
@@ -120,17 +120,23 @@ std::vector<size_t> called_by(const ir::Program& program, size_t plan) {
   return found;
 }
 
+std::optional<StepRoles> roles_of_step(const Program& program, const PlanReport& report) {
+  StepRoles roles = roles_of_plan(program, report.function);
+  roles.losses = losses_of(program.checked().program(), report.function);
+  if (roles.state.empty() || roles.losses.empty()) return std::nullopt;
+  return roles;
+}
+
 StepRoles roles_of(const Program& program, const Name& name) {
   if (!program.checked().readable()) throw PlanError(program.report());
   std::vector<StepRoles> steps;
   std::vector<Name> names;
   for (const PlanReport& report : program.checked().plans()) {
     if (name.empty() ? report.imported : report.name != name) continue;
-    StepRoles roles = roles_of_plan(program, report.function);
-    roles.losses = losses_of(program.checked().program(), report.function);
-    if (roles.state.empty() || roles.losses.empty()) continue;
+    std::optional<StepRoles> roles = roles_of_step(program, report);
+    if (!roles) continue;
     names.push_back(report.name);
-    steps.push_back(std::move(roles));
+    steps.push_back(std::move(*roles));
   }
   if (steps.size() == 1) return steps[0];
   if (steps.size() > 1)

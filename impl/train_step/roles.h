@@ -28,6 +28,10 @@ struct StepRoles {
 /// candidates.
 StepRoles roles_of(const Program& program, const Name& name = {});
 
+/// Of one plan; nothing where it is no such step. Throws PlanError where its state changes its
+/// type.
+std::optional<StepRoles> roles_of_step(const Program& program, const PlanReport& report);
+
 /// The first state: a plan, and which group of the state each group of its results is.
 struct InitRoles {
   size_t plan = 0;
