@@ -176,6 +176,7 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   state->groups = compiler.groups();
   state->loops = compiler.loops();
   state->given = compiler.externals();
+  exec::make_in_stack(state->steps, state->pieces, state->given);
   if (options.overlap) exec::overlap(state->steps);
   put_in_place(*state, options.in_place);
   exec::find_lifetimes(state->steps, state->pieces);

@@ -106,6 +106,11 @@ struct Piece {
   size_t offset = 0;
 };
 
+/// What an iteration makes only for an emit to copy it into a stack it makes in the stack, and the
+/// copy goes. `given`: buffers that are not of the arena.
+void make_in_stack(std::vector<Step>& steps, const std::vector<Piece>& pieces,
+                   const std::vector<BufferId>& given);
+
 /// The first and last use of each buffer, loops included: what is made before a loop and read in it
 /// lives until its end, what is made in it and read behind it lives from its begin. What a started
 /// collective touches lives until it is waited for.

@@ -102,7 +102,7 @@ void print_stats(const FileReport& report, std::ostream& out) {
     print_table(table, out);
     if (const auto memory = report.memory.find(plan.name); memory != report.memory.end())
       out << "  memory  " << memory_text(memory->second)
-          << (cost->backward_left_out ? "; with the backward\n" : "\n");
+          << (cost->backward_left_out && memory->second.bytes ? "; with the backward\n" : "\n");
   }
 }
 
