@@ -16,7 +16,8 @@ struct Factors {
   std::vector<size_t> per_dim;
 };
 
-/// A name that the other side has as well stays; any other alias or group is opened.
+/// A name that the other side has as well, or is opened to, stays; any other alias or group is
+/// opened.
 void open_dim(const ir::Program& program, const Dim& dim, const std::vector<Name>& keep,
               std::vector<Name>& factors) {
   for (const Name& name : dim.factors) {
@@ -30,20 +31,29 @@ void open_dim(const ir::Program& program, const Dim& dim, const std::vector<Name
   }
 }
 
-std::vector<Name> names_of(const Shape& shape) {
+/// Every name that opening a dim passes through: S, then L, then the factors of L.
+void add_names(const ir::Program& program, const Dim& dim, std::vector<Name>& names) {
+  for (const Name& name : dim.factors) {
+    names.push_back(name);
+    if (const auto found = program.dims.find(name); found != program.dims.end())
+      add_names(program, Dim{found->second.of}, names);
+  }
+}
+
+std::vector<Name> names_of(const ir::Program& program, const Shape& shape) {
   std::vector<Name> names;
-  for (const Split& split : shape.dims)
-    names.insert(names.end(), split.dim.factors.begin(), split.dim.factors.end());
+  for (const Split& split : shape.dims) add_names(program, split.dim, names);
   return names;
 }
 
 /// The axes of a dim split its first factor.
 Factors factors_of(const Site& site, const Shape& pattern, const Shape& type, const Shape& other) {
   Factors result;
-  const std::vector<Name> keep = names_of(other);
+  const ir::Program& program = site.placement().program();
+  const std::vector<Name> keep = names_of(program, other);
   for (size_t i = 0; i < pattern.dims.size(); ++i) {
     std::vector<Name> names;
-    open_dim(site.placement().program(), pattern.dims[i].dim, keep, names);
+    open_dim(program, pattern.dims[i].dim, keep, names);
     int64_t shards = site.placement().shards(type.dims.at(i));
     for (const Name& name : names) {
       const int64_t size = site.placement().size(Dim{{name}});

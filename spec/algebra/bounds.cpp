@@ -47,8 +47,10 @@ std::optional<Engine::Bounds> Engine::bounds(Nf e) {
 bool Engine::at_least(Nf e, int64_t bound) {
   if (auto n = as_number(e)) return !(*n < Rational(bound));
   if (terms(e).size() > 16) return false;
+  const auto known = at_least_cache.find({e.id, bound});
+  if (known != at_least_cache.end()) return known->second;
   auto b = bounds(e);
-  return b && nonnegative_sizes(sub(b->low, number(bound)));
+  return at_least_cache[{e.id, bound}] = b && nonnegative_sizes(sub(b->low, number(bound)));
 }
 
 }  // namespace shardproof::algebra

@@ -39,6 +39,8 @@ void linear_pairs(Engine& g, Nf term, Pairs& out) {
     }
 }
 
+bool is_leaf(Op op) { return op == Op::leaf || op == Op::symbol || op == Op::iota; }
+
 VarId as_var(const Engine& g, Nf e) {
   const Poly& p = g.terms(e);
   if (p.size() != 1 || g.factors(p[0].mono).size() != 1) return UINT32_MAX;
@@ -55,9 +57,8 @@ std::vector<std::pair<VarId, VarId>> Engine::digit_pairs(Nf e) {
     for (const Factor& f : Mono(factors(t.mono))) {
       const Atom a = atoms[f.atom];
       if (a.args.empty() || atom_vars[f.atom].size() < 2) continue;
-      bool defined = a.kind == AtomKind::app && tensors[a.ref].body != Nf{} &&
-                     tensors[a.ref].op != Op::leaf && tensors[a.ref].op != Op::symbol &&
-                     tensors[a.ref].op != Op::iota;
+      bool defined =
+          a.kind == AtomKind::app && tensors[a.ref].body != Nf{} && !is_leaf(tensors[a.ref].op);
       if (!defined) {
         for (Nf arg : a.args) {
           linear_pairs(*this, arg, out);
@@ -75,10 +76,48 @@ std::vector<std::pair<VarId, VarId>> Engine::digit_pairs(Nf e) {
   return pair_cache[e.id] = out;
 }
 
+/// Whether c and j may be digits of one index wherever e has them: no factor has one alone, and no
+/// leaf another mixture of them. A no is right; a yes is to be checked.
+bool Engine::may_be_digits(Nf e, VarId c, VarId j) {
+  const auto key = std::make_tuple(e.id, c, j);
+  if (const auto known = digits_cache.find(key); known != digits_cache.end()) return known->second;
+  bool may = true;
+  for (const Term& t : Poly(terms(e)))
+    for (const Factor& f : Mono(factors(t.mono))) may = may && may_be_digits_in(f.atom, c, j);
+  return digits_cache[key] = may;
+}
+
+bool Engine::may_be_digits_in(AtomId id, VarId c, VarId j) {
+  const bool has_c = contains(atom_vars[id], c), has_j = contains(atom_vars[id], j);
+  const Atom a = atoms[id];
+  if (has_c != has_j) return false;
+  if (!has_c || a.kind != AtomKind::app) return true;
+  const Tensor& t = tensors[a.ref];
+  VarId inner_c = UINT32_MAX, inner_j = UINT32_MAX;
+  for (uint32_t i = 0; i < a.args.size(); ++i) {
+    if (is_leaf(t.op) && !is_digits(a.args[i], c, j)) return false;
+    const VarId v = as_var(*this, a.args[i]);
+    if (v == c) inner_c = slot(VarInfo::param, i, t.ranges[i]);
+    if (v == j) inner_j = slot(VarInfo::param, i, t.ranges[i]);
+  }
+  if (is_leaf(t.op) || inner_c == UINT32_MAX || inner_j == UINT32_MAX) return true;
+  return may_be_digits(t.body, inner_c, inner_j);
+}
+
+/// An index term without them, or with u * (c*|j| + j).
+bool Engine::is_digits(Nf index, VarId c, VarId j) {
+  if (!mentions(index, c) && !mentions(index, j)) return true;
+  const Nf both = add(mul(var(c), vars[j].range), var(j));
+  Map there = {{c, zero}, {j, both}};
+  std::sort(there.begin(), there.end());
+  return substitute(index, there) == index;
+}
+
 /// Sound by the check alone: body = g(c*|j| + j) with g(w) = body at c = 0, j = w.
 bool Engine::merge_digits(VarSet& bound, Nf& body) {
   for (auto [c, j] : digit_pairs(body)) {
     if (!contains(bound, c) || !contains(bound, j)) continue;
+    if (fault != Fault::digit_stride && !may_be_digits(body, c, j)) continue;
     Nf radix = vars[j].range;
     VarId w = scratch(mul(vars[c].range, radix), set_union(free_of(body), bound));
     Map there = {{c, zero}, {j, var(w)}};

@@ -197,6 +197,9 @@ struct Engine {
   Nf strip_iota(Nf e);
   std::optional<Nf> split_radix(AtomKind kind, Nf e);
   bool absorb(Mono& factors);  // false: the product is zero
+  enum class Pair : uint8_t { unrelated, implies, excludes };
+  Pair relation(AtomId x, AtomId y);  // of two indicators
+  std::unordered_map<uint64_t, Pair> pair_facts;
   bool is_indicator(AtomId a) const;
   bool idempotent(AtomId a) const;
   std::unordered_map<uint64_t, Nf> indicator_cache;
@@ -224,6 +227,7 @@ struct Engine {
   std::optional<Bounds> bounds(Nf e);
   bool at_least(Nf e, int64_t bound);  // e >= bound for all values of its variables
   std::unordered_map<uint32_t, char> size_sign_cache;
+  std::map<std::pair<uint32_t, int64_t>, bool> at_least_cache;
 
   // substitute.cpp
   Nf substitute(Nf e, const Map& map);
@@ -262,6 +266,10 @@ struct Engine {
   bool merge_digits(VarSet& bound, Nf& body);
   std::vector<std::pair<VarId, VarId>> digit_pairs(Nf e);
   std::unordered_map<uint32_t, std::vector<std::pair<VarId, VarId>>> pair_cache;
+  bool may_be_digits(Nf e, VarId c, VarId j);
+  bool may_be_digits_in(AtomId a, VarId c, VarId j);
+  bool is_digits(Nf index, VarId c, VarId j);
+  std::map<std::tuple<uint32_t, VarId, VarId>, bool> digits_cache;
   Nf max(VarSet bound, Nf body);
   Nf maximum(Nf a, Nf b);
   std::unordered_map<uint32_t, std::vector<Nf>> maxima;  // what the maximum of several is made of

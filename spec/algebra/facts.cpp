@@ -8,6 +8,8 @@ void Engine::forget_facts() {
   nonnegative_cache.clear();
   integer_cache.clear();
   size_sign_cache.clear();
+  at_least_cache.clear();
+  pair_facts.clear();
 }
 
 /// Declares an integer >= 1 made of sizes.

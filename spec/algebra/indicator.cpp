@@ -160,6 +160,33 @@ std::optional<Nf> Engine::split_radix(AtomKind kind, Nf e) {
   return std::nullopt;
 }
 
+namespace {
+
+/// Whether [x] = 1 makes [y] 1, or 0. Of two equations only the last is asked.
+Engine::Pair compare_indicators(Engine& g, const Atom& x, const Atom& y) {
+  using enum Engine::Pair;
+  if (y.kind == AtomKind::eq0 && x.kind == AtomKind::le0) return unrelated;
+  const Nf plus = g.add(x.args[0], y.args[0]), minus = g.sub(x.args[0], y.args[0]);
+  const Nf back = g.scale(minus, -1);
+  if (g.at_least(plus, 1)) return excludes;
+  if (x.kind == AtomKind::le0)
+    return g.at_least(minus, 0) || g.fault == Fault::absorption ? implies : unrelated;
+  if (g.at_least(back, 1)) return excludes;
+  const Nf below = g.scale(plus, -1);  // y - x, and y + x: y is decided where x = 0
+  if (y.kind == AtomKind::le0)
+    return g.at_least(minus, 0) || g.at_least(below, 0) ? implies : unrelated;
+  return g.at_least(minus, 1) || g.at_least(below, 1) ? excludes : unrelated;
+}
+
+}  // namespace
+
+Engine::Pair Engine::relation(AtomId x, AtomId y) {
+  if (!mentions_any(atom_vars[x], atom_vars[y])) return Pair::unrelated;
+  const uint64_t key = static_cast<uint64_t>(x) << 32 | y;
+  if (const auto known = pair_facts.find(key); known != pair_facts.end()) return known->second;
+  return pair_facts[key] = compare_indicators(*this, Atom(atoms[x]), Atom(atoms[y]));
+}
+
 /// In a product: drops indicators implied by others; false when two exclude each other.
 bool Engine::absorb(Mono& m) {
   std::vector<size_t> here;
@@ -172,22 +199,10 @@ bool Engine::absorb(Mono& m) {
   std::vector<bool> drop(m.size(), false);
   for (size_t i : here)
     for (size_t j : here) {
-      if (i == j || drop[i] || drop[j] || !mentions_any(atom_vars[m[i].atom], atom_vars[m[j].atom]))
-        continue;
-      const Atom& x = atoms[m[i].atom];
-      const Atom& y = atoms[m[j].atom];
-      Nf plus = add(x.args[0], y.args[0]), minus = sub(x.args[0], y.args[0]);
-      if (x.kind == AtomKind::le0 && y.kind == AtomKind::le0) {
-        if (at_least(plus, 1)) return false;
-        drop[j] = at_least(minus, 0) || fault == Fault::absorption;
-      } else if (x.kind == AtomKind::eq0 && y.kind == AtomKind::le0) {
-        Nf back = scale(minus, -1);  // y - x, and y + x: y <= 0 is decided where x = 0
-        if (at_least(back, 1) || at_least(plus, 1)) return false;
-        drop[j] = at_least(minus, 0) || at_least(scale(plus, -1), 0);
-      } else if (x.kind == AtomKind::eq0 && y.kind == AtomKind::eq0) {
-        for (Nf d : {plus, minus})
-          if (at_least(d, 1) || at_least(scale(d, -1), 1)) return false;
-      }
+      if (i == j || drop[i] || drop[j]) continue;
+      const Pair pair = relation(m[i].atom, m[j].atom);
+      if (pair == Pair::excludes) return false;
+      drop[j] = pair == Pair::implies;
     }
   Mono kept;
   for (size_t i = 0; i < m.size(); ++i)

@@ -88,9 +88,9 @@ class DimDeclarer {
     auto [known, fresh] = world_.program.dims.try_emplace(name, info);
     std::vector<size_t>& files = world_.dim_files[name];
     if (!fresh && !same_declaration(known->second, info) && !contains_index(files)) {
-      const bool gives = known->second.kind == ir::DimInfo::Kind::plain && info.size &&
-                         is_closed(*info.size) && reaches_all(files);
-      if (gives)
+      const bool gives =
+          info.kind == ir::DimInfo::Kind::group || (info.size && is_closed(*info.size));
+      if (gives && known->second.kind == ir::DimInfo::Kind::plain && reaches_all(files))
         known->second = info;
       else
         differs(name, info.range, known->second.range);
@@ -112,7 +112,8 @@ class DimDeclarer {
         world_.error("E0107", range, "`" + name + "` is declared differently in an imported file",
                      "not the same declaration");
     error.notes.push_back({other, "the other declaration"});
-    error.details.push_back("only the importing file may give a size that the other leaves open");
+    error.details.push_back(
+        "only the importing file may give a size, or factors, that the other leaves open");
   }
 
   World& world_;

@@ -148,6 +148,12 @@ TEST(Errors, imports) {
                       {"b.shard", "dim B = 2\nrecord W { a: f32[B] }"}});
   expect_errors(Files{{"a.shard", "import W from \"b.shard\"\ndim B = 3"},
                       {"b.shard", "dim B\nrecord W { a: f32[B] }"}});
+  expect_errors(Files{{"a.shard", "import W from \"b.shard\"\ndim C D\ndim B = (C D)"},
+                      {"b.shard", "dim B\nrecord W { a: f32[B] }"}});
+  expect_errors(Files{{"a.shard", "import W from \"b.shard\"\ndim B  # E0107"},
+                      {"b.shard", "dim C D\ndim B = (C D)\nrecord W { a: f32[B] }"}});
+  expect_errors(Files{{"a.shard", "import W from \"b.shard\"\ndim C D\ndim B = (D C)  # E0107"},
+                      {"b.shard", "dim C D\ndim B = (C D)\nrecord W { a: f32[B] }"}});
   expect_errors(Files{{"a.shard", "import V from \"b.shard\"  # E0101"},
                       {"b.shard", "dim B\nrecord W { a: f32[B] }"}});
 }
