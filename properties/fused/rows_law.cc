@@ -147,11 +147,11 @@ RC_GTEST_PROP(FusedRows, AdamW, ()) {
 
 RC_GTEST_PROP(FusedRows, SumSquares, ()) {
   const Drawn drawn;
-  Rehearsed fn("dim N\nfn f(g: f32[N]) -> f32[] { return sumsq(g) }\n",
+  Rehearsed fn("dim N\nfn f(g: " + drawn.element() + "[N]) -> f32[] { return sumsq(g) }\n",
                {{"N", drawn.rows * drawn.length}});
   auto rng = drawn.rng;
   fn.draw_floats(rng, drawn.magnitude);
-  expect_same(fn, SumSquares{drawn.rows * drawn.length, Element::f32});
+  expect_same(fn, SumSquares{drawn.rows * drawn.length, drawn.x()});
 }
 
 }  // namespace

@@ -26,7 +26,7 @@ void fuse_adamw(const FusedCall& call) {
 void fuse_sumsq(const FusedCall& call) {
   const Ref g = call.packed("g", call.labels("g"));
   const SumSquares op{g.count(), g.element};
-  FusedCall::require(g.element == Element::f32);
+  FusedCall::require(g.element == Element::f32 || g.element == Element::bf16);
   call.require_fused(op);
   const Ref made = call.compiler.create(Element::f32, {});
   call.compiler.fused("sumsq", op, {made}, {g});

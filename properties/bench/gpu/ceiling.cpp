@@ -8,12 +8,16 @@ namespace {
 
 using nlohmann::json;
 
+double flops_of(const Matmul& product) {
+  return 2.0 * static_cast<double>(product.batch.count() * product.m * product.n * product.k);
+}
+
 double flops_of(const exec::Step& step) {
   if (step.kernel)
-    if (const auto* product = std::get_if<Matmul>(&step.kernel->op))
-      return 2.0 *
-             static_cast<double>(product->batch.count() * product->m * product->n * product->k);
+    if (const auto* product = std::get_if<Matmul>(&step.kernel->op)) return flops_of(*product);
   if (!step.fused) return 0;
+  if (const auto* product = std::get_if<BiasedProduct>(&step.fused->op))
+    return flops_of(product->product);
   const auto causal = [](const AttentionShape& shape) {
     return 2.0 * static_cast<double>(shape.batches() * shape.rows() * shape.keys * shape.width);
   };

@@ -18,7 +18,8 @@ using nlohmann::json;
 
 struct Options {
   std::string file, root, peer, model = "llama_causal.shard";
-  bool profile = false, rehearse = false;
+  bool profile = false, rehearse = false, ceiling = false;
+  double peak_tflops = 989, copy_tb_per_s = 3.35;          ///< of an H100, as NVIDIA says
   AttentionOf attention = AttentionOf::library_unordered;  ///< as PyTorch's, which is unordered too
   std::vector<std::string> configs{"llama_0_5b", "llama_1_5b", "llama_7b"};
   std::vector<int64_t> lengths{1024, 4096};
@@ -57,12 +58,13 @@ json run(const Options& options) {
   const std::shared_ptr<Device> device =
       options.rehearse ? rehearsal_device(1) : cuda_device(0, options.attention);
   json result = {{"device", device->name()}};
-  double matmul = 1;
+  Speed peak{1e12, 1e12};
   if (!options.rehearse) {
     result["peaks"] = peaks(*device);
-    matmul = result["peaks"]["matmul_tflops"];
-    std::printf("products of 8192 bf16: %.0f TFLOP/s; copies: %.2f TB/s\n", matmul,
-                result["peaks"]["copy_tb_per_s"].get<double>());
+    peak = {1e12 * result["peaks"]["matmul_tflops"].get<double>(),
+            1e12 * result["peaks"]["copy_tb_per_s"].get<double>()};
+    std::printf("products of 8192 bf16: %.0f TFLOP/s; copies: %.2f TB/s\n",
+                1e-12 * peak.flops_per_s, 1e-12 * peak.bytes_per_s);
     result["kernels"] = kernels(*device, result["peaks"]);
     for (const int64_t length : options.lengths)
       if (const json other = peer(options, "attention", length); other.is_object())
@@ -85,7 +87,7 @@ json run(const Options& options) {
       json row;
       try {
         const size_t before = options.rehearse ? 0 : cuda_free_bytes();
-        row = step(program, one, device, matmul, options.profile,
+        row = step(program, one, device, peak, options.profile,
                    [&] { return options.rehearse ? size_t{0} : before - cuda_free_bytes(); });
         if (const json other = peer(options, one.config, one.length); other.is_object()) {
           row["peer"] = other;
@@ -107,6 +109,26 @@ json run(const Options& options) {
   return result;
 }
 
+/// What the plans could reach if every kernel were as fast as the GPU's memory or its products.
+void ceilings(const Options& options) {
+  const Program program = Program::load(options.root + "/spec/models/" + options.model);
+  const Speed peak{1e12 * options.peak_tflops, 1e12 * options.copy_tb_per_s};
+  for (const std::string& config : options.configs)
+    for (const int64_t length : options.lengths) {
+      const json row = planned_step(program, {config, length}, peak);
+      std::printf(
+          "%-11s L=%-5lld at most %7.0f tokens/s: %7.2f ms, %5.0f kernels, %6.1f GB, "
+          "%6.1f TFLOP; %.2f GB of memory\n",
+          config.c_str(), static_cast<long long>(length), row["tokens_per_s"].get<double>(),
+          1e3 * row["seconds"].get<double>(), row["kernels"].get<double>(),
+          1e-9 * row["bytes"].get<double>(), 1e-12 * row["flops"].get<double>(),
+          1e-9 * row["plan_bytes"].get<double>());
+      for (const json& one : options.profile ? row["most"] : json::array())
+        std::printf("  %7.2f ms  %5.0f x  %s\n", 1e3 * one["seconds"].get<double>(),
+                    one["kernels"].get<double>(), one["what"].get<std::string>().c_str());
+    }
+}
+
 int main_of(int argc, char** argv) {
   CLI::App app("The speed of kernels and of training steps on a GPU", "gpu_bench");
   Options options;
@@ -125,7 +147,14 @@ int main_of(int argc, char** argv) {
   app.add_option("--peer", options.peer, "A Python file that trains the same model with PyTorch");
   app.add_flag("--profile", options.profile, "The time of each op as well");
   app.add_flag("--rehearse", options.rehearse, "On this processor: that it runs, not how fast");
+  app.add_flag("--ceiling", options.ceiling, "No GPU: what the plans could reach at best");
+  app.add_option("--peak", options.peak_tflops, "TFLOP/s of bf16 products, of --ceiling");
+  app.add_option("--copy", options.copy_tb_per_s, "TB/s of memory, of --ceiling");
   CLI11_PARSE(app, argc, argv);
+  if (options.ceiling) {
+    ceilings(options);
+    return 0;
+  }
   std::string why;
   if (!options.rehearse && cuda_device_count(&why) == 0) {
     std::cerr << "gpu_bench: no CUDA device: " << why << "\n";

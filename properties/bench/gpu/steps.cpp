@@ -5,6 +5,7 @@
 #include <random>
 
 #include "impl/comm/virtual/virtual_ranks.h"
+#include "impl/device/planned.h"
 #include "impl/exec/plan.h"
 #include "impl/steps/schedule.h"
 #include "impl/train_step/on_gpu.h"
@@ -23,33 +24,15 @@ DimSizes sizes_of(const Program& program, const StepCase& one) {
       found != program.checked().program().configs.end())
     for (const auto& [name, number] : found->second.numbers) sizes[name] = std::stoll(number);
   if (sizes.empty()) throw PlanError("there is no config " + one.config);
-  sizes["B"] = sizes.at("B") * sizes.at("L") / one.length;
-  sizes["L"] = one.length;
-  return sizes;
-}
-
-double flops_of(const std::vector<exec::Step>& steps) {
-  double flops = 0;
-  for (const exec::Step& step : steps) {
-    flops += static_cast<double>(step.times) * flops_of(step.body);
-    const auto products = [](const Matmul& product) {
-      return 2.0 * static_cast<double>(product.batch.count() * product.m * product.n * product.k);
-    };
-    if (step.kernel)
-      if (const auto* product = std::get_if<Matmul>(&step.kernel->op)) flops += products(*product);
-    if (step.fused)
-      if (const auto* product = std::get_if<BiasedProduct>(&step.fused->op))
-        flops += products(product->product);
-    if (step.fused) {
-      const auto causal = [](const AttentionShape& shape) {
-        return 2.0 * static_cast<double>(shape.batches() * shape.rows() * shape.keys * shape.width);
-      };
-      if (const auto* forward = std::get_if<Attention>(&step.fused->op)) flops += causal(*forward);
-      if (const auto* backward = std::get_if<AttentionGrad>(&step.fused->op))
-        flops += 2.5 * causal(*backward);
-    }
+  int64_t& batch = sizes.at("B");
+  if (const auto window = sizes.find("W"); window != sizes.end()) {  // |L| = |C| |W|
+    batch = batch * sizes.at("C") * window->second / one.length;
+    sizes["C"] = one.length / window->second;
+  } else {
+    batch = batch * sizes.at("L") / one.length;
+    sizes["L"] = one.length;
   }
-  return flops;
+  return sizes;
 }
 
 /// The state as init draws it, in the kept inputs of the step; moments are zero.
@@ -98,14 +81,22 @@ void draw_data(const StepRoles& roles, Plan& step, int64_t vocabulary) {
   if (roles.learning_rate) scalar(*roles.learning_rate, 1e-4);
 }
 
+double tokens_of(const DimSizes& sizes, const StepCase& one) {
+  return static_cast<double>(sizes.at("B") * one.length);
+}
+
+Plan plan_of(const Program& program, const StepRoles& roles, const DimSizes& sizes,
+             const std::shared_ptr<Device>& device) {
+  return Plan(program, program.checked().program().functions.at(roles.step).name, Mesh(), sizes, 0,
+              on_gpu({.overlap = true, .device = device}, &roles));
+}
+
 json measured(const Program& program, const StepCase& one, const std::shared_ptr<Device>& device,
-              double matmul_tflops, bool profile, const std::function<size_t()>& used,
+              const Speed& peak, bool profile, const std::function<size_t()>& used,
               Communicator& communicator) {
   const StepRoles roles = roles_of(program);
   const DimSizes sizes = sizes_of(program, one);
-  const PlanOptions options = on_gpu({.overlap = true, .device = device}, &roles);
-  Plan plan(program, program.checked().program().functions.at(roles.step).name, Mesh(), sizes, 0,
-            options);
+  Plan plan = plan_of(program, roles, sizes, device);
   draw_state(program, roles, plan, sizes, device, communicator);
   draw_data(roles, plan, sizes.at("V"));
 
@@ -121,19 +112,21 @@ json measured(const Program& program, const StepCase& one, const std::shared_ptr
   const auto begin = Clock::now();
   run(steps);
   const double time = std::chrono::duration<double>(Clock::now() - begin).count() / steps;
-  const double tokens = static_cast<double>(sizes.at("B") * sizes.at("L"));
-  const double tflops = 1e-12 * flops_of(plan.steps()) / time;
+  const double tokens = tokens_of(sizes, one);
+  const double tflops = 1e-12 * bench::flops_of(plan.steps()) / time;
   json result = {{"config", one.config},
                  {"sequence", one.length},
                  {"batch", sizes.at("B")},
                  {"seconds", time},
                  {"tokens_per_s", tokens / time},
                  {"tflops", tflops},
-                 {"share_of_matmul", tflops / matmul_tflops},
+                 {"share_of_matmul", 1e12 * tflops / peak.flops_per_s},
                  {"share_of_989", tflops / 989},
                  {"plan_bytes", plan.bytes()},
                  {"measured_bytes", used()},
                  {"losses", losses}};
+  result["ceiling"] = ceiling(plan.steps(), peak);
+  result["share_of_ceiling"] = result["ceiling"]["seconds"].get<double>() / time;
   if (profile) {
     plan.measure(true);
     run(1);
@@ -146,11 +139,22 @@ json measured(const Program& program, const StepCase& one, const std::shared_ptr
 }  // namespace
 
 json step(const Program& program, const StepCase& one, const std::shared_ptr<Device>& device,
-          double matmul_tflops, bool profile, const std::function<size_t()>& used) {
+          const Speed& peak, bool profile, const std::function<size_t()>& used) {
   json result;
   run_on_virtual_ranks(*device, 1, [&](Communicator& communicator) {
-    result = measured(program, one, device, matmul_tflops, profile, used, communicator);
+    result = measured(program, one, device, peak, profile, used, communicator);
   });
+  return result;
+}
+
+json planned_step(const Program& program, const StepCase& one, const Speed& peak) {
+  const DimSizes sizes = sizes_of(program, one);
+  const Plan plan = plan_of(program, roles_of(program), sizes, planned_device());
+  json result = ceiling(plan.steps(), peak);
+  result["config"] = one.config;
+  result["sequence"] = one.length;
+  result["plan_bytes"] = plan.bytes();
+  result["tokens_per_s"] = tokens_of(sizes, one) / result["seconds"].get<double>();
   return result;
 }
 

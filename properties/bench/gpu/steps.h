@@ -3,10 +3,11 @@
 
 #include "impl/device/device.h"
 #include "impl/program.h"
+#include "properties/bench/gpu/ceiling.h"
 
 namespace shardproof::bench {
 
-/// A training step of spec/models/llama_gpu.shard on one rank.
+/// The training step of a model of spec/models on one rank.
 struct StepCase {
   std::string config;
   int64_t length = 1024;  ///< of a sequence; a batch has as many tokens as the config's
@@ -18,7 +19,11 @@ struct StepCase {
 /// what it keeps have taken, asked while they are there. `profile`: the time of each op, of a run
 /// that waits for every one.
 nlohmann::json step(const Program& program, const StepCase& one,
-                    const std::shared_ptr<Device>& device, double matmul_tflops, bool profile,
+                    const std::shared_ptr<Device>& device, const Speed& peak, bool profile,
                     const std::function<size_t()>& used);
+
+/// The same plan's ceiling(), "plan_bytes" and "tokens_per_s" at best: it is made for a GPU that
+/// need not be there.
+nlohmann::json planned_step(const Program& program, const StepCase& one, const Speed& peak);
 
 }  // namespace shardproof::bench
