@@ -24,18 +24,17 @@ endfunction()
 
 # Not among them: impl/exec/unchecked.h, and how plans are compiled.
 shardproof_install(shardproof
-  "spec_types;spec_diag;spec_algebra;spec_ir;spec_syntax;spec_resolve;spec_rules;spec_denote;spec_lower;spec_cost;spec_grad;spec_check;kernels_cpu;impl_device;impl_comm;impl_comm_store;impl_comm_staged;impl_steps;impl_tensor;impl;impl_exec;impl_checkpoint;impl_interchange;impl_data;impl_train_step;impl_trainer"
+  "spec_types;spec_diag;spec_algebra;spec_ir;spec_syntax;spec_resolve;spec_rules;spec_denote;spec_lower;spec_cost;spec_grad;spec_check;kernels_cpu;impl_device_graph;impl_device;impl_comm;impl_comm_store;impl_comm_staged;impl_steps;impl_tensor;impl;impl_exec;impl_checkpoint;impl_interchange;impl_data;impl_train_step;impl_trainer"
   "spec/types/type.h;spec/diag/diagnostic.h;spec/ir/arith.h;spec/ir/ops.h;spec/ir/program.h;spec/syntax/ast.h;spec/resolve/resolve.h;spec/check/check.h;spec/check/derived.h;kernels/element.h;kernels/machine.h;kernels/nest.h;kernels/ops.h;kernels/fused.h;impl/device/buffer.h;impl/device/device.h;impl/tensor/mesh.h;impl/tensor/placement.h;impl/tensor/tensor.h;impl/comm/call.h;impl/comm/communicator.h;impl/comm/threads.h;impl/program.h;impl/exec/plan.h;impl/checkpoint/file_error.h;impl/checkpoint/checkpoint.h;impl/interchange/mapping.h;impl/interchange/interchange.h;impl/data/batches.h;impl/data/tokens.h;impl/data/loader.h;impl/data/corpus.h;impl/data/tokenizer.h;impl/train_step/roles.h;impl/train_step/step_memory.h;impl/train_step/on_gpu.h;impl/trainer/trainer.h;impl/trainer/learning_rate.h;impl/trainer/sample.h"
   impl_interchange)
 if(TARGET impl_comm_mpi)
   shardproof_install(mpi impl_comm_mpi "impl/comm/mpi/mpi_communicator.h;impl/comm/mpi/mpi_store.h;impl/comm/store/store.h" install_shardproof)
 endif()
 if(TARGET impl_comm_nccl)
-  set(attention_libraries impl_device_graph)
   if(TARGET impl_device_cudnn)
-    list(APPEND attention_libraries impl_device_cudnn)
+    set(attention_library "impl_device_cudnn;")
   endif()
-  shardproof_install(cuda "kernels_cuda;kernels_generate;${attention_libraries};impl_device_cuda;impl_comm_virtual;impl_comm_nccl"
+  shardproof_install(cuda "kernels_cuda;kernels_generate;${attention_library}impl_device_cuda;impl_comm_virtual;impl_comm_nccl"
     "impl/device/cuda/cuda_device.h;impl/comm/virtual/virtual_ranks.h;impl/comm/nccl/nccl_communicator.h;impl/comm/store/store.h"
     install_shardproof impl_comm_virtual)
 endif()

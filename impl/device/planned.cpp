@@ -1,5 +1,7 @@
 #include "impl/device/planned.h"
 
+#include "impl/device/graph/attention_call.h"
+
 namespace shardproof {
 namespace {
 
@@ -30,6 +32,7 @@ class PlannedDevice : public Device {
   }
   Launch prepare(const KernelOp&) override { return never(); }
   Launch prepare_fused(const FusedOp&) const override { return never(); }
+  std::vector<size_t> fused_scratch(const FusedOp& op) const override { return usual_scratch(op); }
 
  private:
   static Launch never() {

@@ -43,6 +43,10 @@ class CountingDevice : public Device {
   }
   Launch prepare(const KernelOp& op) override { return device_->prepare(op); }
   Launch prepare_fused(const FusedOp& op) const override { return device_->prepare_fused(op); }
+  std::vector<size_t> fused_scratch(const FusedOp& op) const override {
+    return device_->fused_scratch(op);
+  }
+  std::string notes() const override { return device_->notes(); }
 
  private:
   std::shared_ptr<Device> device_;

@@ -171,6 +171,29 @@ TEST(TrainerLaw, EveryMeshRunsTheSameRunInSinglePrecision) {
   }
 }
 
+/// The device has given each rank what memory_on_gpu() says, to the byte.
+void expect_as_said(const CountingDevice& device, const std::string& file, const Name& step,
+                    const DimSizes& dims, const char* mesh, Precision precision) {
+  const Mesh ranks = Mesh::parse(mesh);
+  const StepMemory said =
+      memory_on_gpu(model(file), step, ranks, dims, {.precision = precision, .overlap = true});
+  EXPECT_EQ(device.most(), said.bytes() * static_cast<size_t>(ranks.ranks()))
+      << file << " " << step << " on " << mesh;
+}
+
+// Fused kernels have scratch memory, and the library's attention most of all.
+TEST(TrainerLaw, MemoryIsAsSaidOfFusedKernels) {
+  DimSizes dims = llama;
+  dims["D"] = 8;
+  for (const char* mesh : {"", "d=2,t=2"}) {
+    const auto device = std::make_shared<CountingDevice>(rehearsal_device(5));
+    const Trained run =
+        train("llama_causal", "causal_step_fused", dims, mesh, Precision::as_written, device);
+    EXPECT_LT(run.losses.back(), run.losses[0]);
+    expect_as_said(*device, "llama_causal", "causal_step_fused", dims, mesh, Precision::as_written);
+  }
+}
+
 // State stays on the device, results take its place, and nothing is done in the order in which it
 // is given.
 TEST(TrainerLaw, ADeviceRunsTheSameRun) {
@@ -182,11 +205,7 @@ TEST(TrainerLaw, ADeviceRunsTheSameRun) {
       const Trained run = train(one.file, one.step, one.dims, mesh, Precision::f64, device);
       EXPECT_EQ(run.first, alone.first) << what << " on " << mesh;
       EXPECT_LT(farthest(run, alone), 1e-9) << what << " on " << mesh;
-      const Mesh ranks = Mesh::parse(mesh);
-      const StepMemory said = memory_on_gpu(model(one.file), one.step, ranks, one.dims,
-                                            {.precision = Precision::f64, .overlap = true});
-      EXPECT_EQ(device->most(), said.bytes() * static_cast<size_t>(ranks.ranks()))
-          << what << " on " << mesh;
+      expect_as_said(*device, one.file, one.step, one.dims, mesh, Precision::f64);
     }
   }
 }

@@ -79,4 +79,11 @@ bool AttentionCall::takes(std::span<void* const> outputs,
                      is_aligned);
 }
 
+std::vector<size_t> usual_scratch(const FusedOp& op, bool ordered) {
+  std::vector<size_t> bytes = scratch_bytes(op);
+  if (const auto call = AttentionCall::of(op, ordered))
+    bytes.push_back(call->scratch(call->usual_workspace()));
+  return bytes;
+}
+
 }  // namespace shardproof

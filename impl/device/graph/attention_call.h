@@ -43,4 +43,8 @@ class AttentionCall {
   bool is_gradient_, ordered_;
 };
 
+/// Bytes of each scratch output of an op, where a library has the attention and wants what it
+/// usually does.
+std::vector<size_t> usual_scratch(const FusedOp& op, bool ordered = true);
+
 }  // namespace shardproof

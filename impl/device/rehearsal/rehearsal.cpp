@@ -155,10 +155,7 @@ class RehearsalDevice : public Device {
     };
   }
   std::vector<size_t> fused_scratch(const FusedOp& op) const override {
-    std::vector<size_t> bytes = scratch_bytes(op);
-    if (const auto call = AttentionCall::of(op, ordered_))
-      bytes.push_back(call->scratch(call->usual_workspace()));
-    return bytes;
+    return usual_scratch(op, ordered_);
   }
 
  private:
