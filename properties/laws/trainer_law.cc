@@ -171,13 +171,17 @@ TEST(TrainerLaw, EveryMeshRunsTheSameRunInSinglePrecision) {
   }
 }
 
-/// The device has given each rank what memory_on_gpu() says, to the byte.
+/// The device has given each rank what memory_on_gpu() says: one rank to the byte; of several some
+/// may at that moment hand each other a metric.
 void expect_as_said(const CountingDevice& device, const std::string& file, const Name& step,
                     const DimSizes& dims, const char* mesh, Precision precision) {
   const Mesh ranks = Mesh::parse(mesh);
-  const StepMemory said =
-      memory_on_gpu(model(file), step, ranks, dims, {.precision = precision, .overlap = true});
-  EXPECT_EQ(device.most(), said.bytes() * static_cast<size_t>(ranks.ranks()))
+  const size_t said =
+      memory_on_gpu(model(file), step, ranks, dims, {.precision = precision, .overlap = true})
+          .bytes() *
+      static_cast<size_t>(ranks.ranks());
+  EXPECT_GE(device.most(), said) << file << " " << step << " on " << mesh;
+  EXPECT_LE(device.most(), ranks.ranks() == 1 ? said : said + said / 100)
       << file << " " << step << " on " << mesh;
 }
 
