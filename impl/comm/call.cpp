@@ -31,7 +31,7 @@ Call Call::permute(size_t bytes, int to, int from, int size) {
   return {.collective = Collective::permute, .count = bytes, .to = to, .from = from};
 }
 
-std::string text(const PlacedCall& placed) {
+std::string to_string(const PlacedCall& placed) {
   const Call& call = placed.call;
   std::string text = name_of_collective(call.collective);
   if (reduces(call)) text += "(" + std::string(name_of_reduction(call.reduction)) + ")";
@@ -72,8 +72,8 @@ bool same_call(const PlacedCall& a, const PlacedCall& b) {
 std::string disagreement_text(int rank, const PlacedCall& call, int other_rank,
                               const PlacedCall& other) {
   const std::string a = std::to_string(rank), b = std::to_string(other_rank);
-  return "ranks " + a + " and " + b + " disagree: rank " + a + " calls " + text(call) + ", rank " +
-         b + " calls " + text(other);
+  return "ranks " + a + " and " + b + " disagree: rank " + a + " calls " + to_string(call) +
+         ", rank " + b + " calls " + to_string(other);
 }
 
 }  // namespace shardproof

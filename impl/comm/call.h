@@ -47,7 +47,7 @@ struct PlacedCall {
 };
 
 /// `all_reduce(max) of 12 f32 at ffn.shard:7:3`
-std::string text(const PlacedCall& call);
+std::string to_string(const PlacedCall& call);
 /// `rank 3: <reason>`, unless it begins so.
 std::string said_by(int rank, const std::string& reason);
 /// `ranks 0 2 4`

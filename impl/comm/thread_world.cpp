@@ -75,7 +75,7 @@ std::string ThreadWorld::hop(int rank, int awaited) const {
   ThreadMembers& members = *waits_[rank].members;
   const auto position = std::find(members.ranks.begin(), members.ranks.end(), rank);
   return "rank " + std::to_string(rank) + " waits for rank " + std::to_string(awaited) + " in " +
-         text(members.slots[position - members.ranks.begin()].post(waits_[rank].call).call) +
+         to_string(members.slots[position - members.ranks.begin()].post(waits_[rank].call).call) +
          ", of " + text_of_ranks(members.ranks);
 }
 

@@ -23,7 +23,7 @@ class Recorder : public Communicator {
   Group& group(const std::vector<int>&) override { throw std::logic_error("groups are given"); }
   void collective(Group& group, const Call& call, const void*, void*,
                   const std::string& place) override {
-    mix(std::to_string(group.size()) + " " + text(PlacedCall{call, place}));
+    mix(std::to_string(group.size()) + " " + to_string(PlacedCall{call, place}));
   }
   void abort(const std::string&) noexcept override {}
 

@@ -82,7 +82,7 @@ int shifted(const CollectiveCase& c, size_t position, size_t size, bool back) {
 }  // namespace
 
 std::ostream& operator<<(std::ostream& out, const CollectiveCase& c) {
-  out << text(PlacedCall{c.call, "mesh"});
+  out << to_string(PlacedCall{c.call, "mesh"});
   for (int size : c.mesh) out << " " << size;
   out << " over axes";
   for (size_t axis : c.over) out << " " << axis;

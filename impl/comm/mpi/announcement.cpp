@@ -51,7 +51,7 @@ Call Announcement::call() const { return {collective, element, reduction, count,
 
 std::string text(const Announcement& announcement) {
   if (announcement.step == Announcement::Step::end) return "has ended";
-  return "is in " + text(PlacedCall{announcement.call(), announcement.place}) + ", of " +
+  return "is in " + to_string(PlacedCall{announcement.call(), announcement.place}) + ", of " +
          announcement.ranks;
 }
 

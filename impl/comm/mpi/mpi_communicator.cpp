@@ -130,7 +130,7 @@ MPI_Comm MpiCommunicator::make_comm(const std::vector<int>& ranks) {
 MPI_Comm MpiCommunicator::enter(Group& group, const Call& call, const std::string& place) {
   if (call.count > INT_MAX)
     throw CommError(rank(), "rank " + std::to_string(rank()) + ": MPI counts to 2^31 - 1 in " +
-                                text(PlacedCall{call, place}));
+                                to_string(PlacedCall{call, place}));
   if (group.size() == 1) return MPI_COMM_NULL;
   MPI_Comm& comm = static_cast<MpiGroup&>(group).comm;
   // The first call of a group is always compared: without its other members MPI would hang.
@@ -141,7 +141,7 @@ MPI_Comm MpiCommunicator::enter(Group& group, const Call& call, const std::strin
 }
 
 void MpiCommunicator::require(int code, const Call& call, const std::string& place) const {
-  if (code != MPI_SUCCESS) require_mpi(code, rank(), text(PlacedCall{call, place}));
+  if (code != MPI_SUCCESS) require_mpi(code, rank(), to_string(PlacedCall{call, place}));
 }
 
 void MpiCommunicator::collective(Group& group, const Call& call, const void* send, void* receive,

@@ -200,7 +200,7 @@ void NcclCommunicator::give(NcclGroup& group, const Call& call, const std::strin
   links_.call(
       comm, [&] { return give(comm, stream); },
       [&] {
-        return text(PlacedCall{call, place}) + ", of " + text_of_ranks(group.ranks());
+        return to_string(PlacedCall{call, place}) + ", of " + text_of_ranks(group.ranks());
       });
 }
 

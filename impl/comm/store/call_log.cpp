@@ -65,7 +65,7 @@ std::string CallLog::missed(int own, int left, const CallCounts& of_left) const 
     const uint64_t awaited = std::min<uint64_t>(calls.count - made, calls.last.size());
     const std::string rank = "rank " + std::to_string(left);
     return rank + " has ended; rank " + std::to_string(own) + " waits for " + rank + " in " +
-           text(*calls.last[calls.last.size() - awaited]) + ", of " + text_of_ranks(ranks);
+           to_string(*calls.last[calls.last.size() - awaited]) + ", of " + text_of_ranks(ranks);
   }
   return "";
 }

@@ -58,9 +58,9 @@ void CallComparison::compare(Store& store, const Group& group, const Call& call,
   for (int i = 0; i < group.size(); ++i) {
     const std::string rank = std::to_string(group.ranks()[group.position()]),
                       other = std::to_string(group.ranks()[i]);
-    calls.push_back(
-        parsed(awaited(store, keys + std::to_string(i), end, require_alive,
-                       "rank " + rank + " waits for rank " + other + " in " + text(own) + of)));
+    calls.push_back(parsed(
+        awaited(store, keys + std::to_string(i), end, require_alive,
+                "rank " + rank + " waits for rank " + other + " in " + to_string(own) + of)));
   }
   const std::string what =
       disagreement(group.ranks(), [&](size_t i) -> const PlacedCall& { return calls[i]; });
