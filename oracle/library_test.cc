@@ -58,6 +58,10 @@ const Call calls[] = {
     {"clip_factor", "v: f32[]", "f32[]", "clip_factor(v, 0.3)"},
     {"adamw", "w g m v: f32[B M], step lr: f32[]", "(f32[B M], f32[B M], f32[B M])",
      "adamw(w, g, m, v, step, lr, 0.1)"},
+    {"adamw_kept", "w g m v: bf16[B M], c step lr: f32[]", "(bf16[B M], bf16[B M], bf16[B M])",
+     "adamw_kept(w, g, m, v, c, step, lr, 0.1)"},
+    {"widened", "x: bf16[B M]", "f32[B M]", "widened(x)"},
+    {"rounded", "x: f32[B M]", "bf16[B M]", "rounded(x)"},
 };
 
 const std::string dims = "dim B L M D J Q\ndim two = 2\ndim S T = L\n";

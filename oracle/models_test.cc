@@ -36,6 +36,8 @@ Sizes small(Random& random) {
                {"D", 2},
                {"V", pick(2, 4)},
                {"N", pick(1, 2)},
+               {"C", 2},
+               {"W", 2},
                {"P", 4}},
               {{"d", 2}, {"t", 2}}};
   return sizes;
@@ -45,6 +47,7 @@ Sizes small(Random& random) {
 Sizes small(const ir::Program& program, Random& random) {
   Sizes sizes = small(random);
   std::erase_if(sizes.dims, [&](const auto& each) { return !program.dims.count(each.first); });
+  if (sizes.dims.count("C")) sizes.dims.erase("L");  // which is (C W)
   std::erase_if(sizes.axes, [&](const auto& each) { return !program.axes.count(each.first); });
   return sizes;
 }
