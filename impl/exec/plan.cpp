@@ -178,8 +178,7 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   state->group_axes = compiler.group_axes();
   state->loops = compiler.loops();
   state->given = compiler.externals();
-  if (options.fuse)
-    exec::join_bias(state->steps, {state->given.begin(), state->given.end()}, *state->device);
+  if (options.fuse) exec::join_bias(state->steps, state->given, *state->device);
   exec::make_in_stack(state->steps, state->pieces, state->given);
   exec::fold_scale(state->steps, state->given);
   if (options.overlap) exec::overlap(state->steps, compiler.alike());

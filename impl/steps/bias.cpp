@@ -1,24 +1,9 @@
 #include "impl/steps/bias.h"
 
 #include <algorithm>
-#include <map>
 
 namespace shardproof::exec {
 namespace {
-
-/// How many steps read and write each buffer, in loops too.
-struct Uses {
-  std::map<BufferId, int> reads, writes;
-
-  void count(const std::vector<Step>& steps) {
-    for (const Step& step : steps) {
-      count(step.body);
-      if (step.is_loop) continue;
-      for (BufferId id : std::set<BufferId>(step.reads.begin(), step.reads.end())) ++reads[id];
-      for (BufferId id : std::set<BufferId>(step.writes.begin(), step.writes.end())) ++writes[id];
-    }
-  }
-};
 
 bool is_plain(const Ref& ref) { return ref.offset == 0 && ref.terms.empty(); }
 
@@ -81,14 +66,9 @@ std::optional<BiasedProduct> biased(const Matmul& product, const Pointwise& chai
 
 class Joining {
  public:
-  Joining(const std::set<BufferId>& given, const Device& device) : given_(given), device_(device) {}
+  Joining(const std::vector<Step>& steps, const std::vector<BufferId>& given, const Device& device)
+      : given_(given), device_(device), uses_(steps) {}
 
-  size_t run(std::vector<Step>& steps) {
-    uses_.count(steps);
-    return walk(steps);
-  }
-
- private:
   size_t walk(std::vector<Step>& steps) {
     size_t joined = 0;
     for (size_t i = 0; i < steps.size(); ++i) {
@@ -101,21 +81,16 @@ class Joining {
     return joined;
   }
 
+ private:
   /// Of the product at i, if it has one alone and what the product reads is still there.
   size_t reader_of(const std::vector<Step>& steps, size_t i) const {
     if (!steps[i].kernel || !std::holds_alternative<Matmul>(steps[i].kernel->op))
       return steps.size();
     const BufferId made = steps[i].kernel->out.buffer;
-    const auto count = [&](const std::map<BufferId, int>& uses) {
-      const auto found = uses.find(made);
-      return found == uses.end() ? 0 : found->second;
-    };
-    if (given_.contains(made) || count(uses_.reads) != 1 || count(uses_.writes) != 1)
+    if (has(given_, made) || uses_.reads_of(made) != 1 || uses_.writes_of(made) != 1)
       return steps.size();
     for (size_t j = i + 1; j < steps.size(); ++j) {
-      if (!steps[j].is_loop &&
-          std::find(steps[j].reads.begin(), steps[j].reads.end(), made) != steps[j].reads.end())
-        return j;
+      if (!steps[j].is_loop && has(steps[j].reads, made)) return j;
       const std::vector<BufferId> written = access_of(steps[j]).writes;
       for (BufferId read : steps[i].reads)
         if (std::binary_search(written.begin(), written.end(), read)) return steps.size();
@@ -131,13 +106,12 @@ class Joining {
       if (!cast || step.kernel->out.buffer != vector.buffer || step.kernel->inputs.size() != 1)
         continue;
       const Ref& from = step.kernel->inputs[0];
-      const auto writers = uses_.writes.find(from.buffer);
-      const bool stays = writers == uses_.writes.end() || writers->second == 1;
+      const bool stays = uses_.writes_of(from.buffer) <= 1;
       const bool same = cast->output == Element::f32 && from.element == Element::bf16 &&
                         without_factor(*cast, cast->steps.size()) == 0 &&
                         cast->nest.strides == std::vector<std::vector<int64_t>>{{1}, {1}} &&
                         cast->nest.count() == vector.count();
-      if (stays && same && uses_.writes.at(vector.buffer) == 1 && is_plain(vector)) return from;
+      if (stays && same && uses_.writes_of(vector.buffer) == 1 && is_plain(vector)) return from;
     }
     return vector;
   }
@@ -166,15 +140,16 @@ class Joining {
     return true;
   }
 
-  const std::set<BufferId>& given_;
+  const std::vector<BufferId>& given_;
   const Device& device_;
-  Uses uses_;
+  const BufferUses uses_;
 };
 
 }  // namespace
 
-size_t join_bias(std::vector<Step>& steps, const std::set<BufferId>& given, const Device& device) {
-  return Joining(given, device).run(steps);
+size_t join_bias(std::vector<Step>& steps, const std::vector<BufferId>& given,
+                 const Device& device) {
+  return Joining(steps, given, device).walk(steps);
 }
 
 }  // namespace shardproof::exec

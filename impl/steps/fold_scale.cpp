@@ -26,48 +26,36 @@ std::optional<std::pair<Ref, Ref>> as_scaled(const Step& step) {
   return std::nullopt;
 }
 
-bool touches_buffer(const Step& step, BufferId id) {
-  const Access all = access_of(step);
-  return std::binary_search(all.reads.begin(), all.reads.end(), id) ||
-         std::binary_search(all.writes.begin(), all.writes.end(), id);
-}
-
-bool has_written(const Step& step, BufferId id) {
-  const Access all = access_of(step);
-  return std::binary_search(all.writes.begin(), all.writes.end(), id);
-}
-
 /// Where the gradient of the step `last` is made, if that is all that there is to its buffer, and
 /// nobody writes its factors before `last` reads them.
-std::optional<size_t> scaled_for(const std::vector<Step>& steps, size_t last) {
+std::optional<size_t> scaled_for(const std::vector<Step>& steps, size_t last,
+                                 const BufferUses& uses) {
   const BufferId gradient = steps[last].fused->inputs.at(1).buffer;
-  std::optional<size_t> made;
-  for (size_t i = 0; i < steps.size(); ++i) {
-    if (i == last || !touches_buffer(steps[i], gradient)) continue;
-    if (made || i > last) return std::nullopt;
-    made = i;
-  }
-  const auto factors = made ? as_scaled(steps[*made]) : std::nullopt;
-  if (!factors || steps[*made].kernel->out.buffer != gradient) return std::nullopt;
-  for (size_t i = *made + 1; i < last; ++i)
-    if (has_written(steps[i], factors->first.buffer) ||
-        has_written(steps[i], factors->second.buffer))
+  if (uses.reads_of(gradient) != 1 || uses.writes_of(gradient) != 1) return std::nullopt;
+  size_t made = 0;
+  while (made < last && !has(steps[made].writes, gradient)) ++made;
+  const auto factors = made < last ? as_scaled(steps[made]) : std::nullopt;
+  if (!factors) return std::nullopt;
+  for (size_t i = made + 1; i < last; ++i) {
+    const std::vector<BufferId> written = access_of(steps[i]).writes;
+    if (has(written, factors->first.buffer) || has(written, factors->second.buffer))
       return std::nullopt;
+  }
   return made;
 }
 
 }  // namespace
 
 void fold_scale(std::vector<Step>& steps, const std::vector<BufferId>& given) {
+  const BufferUses uses(steps);
   for (size_t i = 0; i < steps.size(); ++i) {
     AdamW* op = steps[i].fused ? std::get_if<AdamW>(&steps[i].fused->op) : nullptr;
     if (!op || op->scale.is_input || op->scale.value != 1) continue;
     std::vector<Ref>& inputs = steps[i].fused->inputs;
-    const std::optional<size_t> made = scaled_for(steps, i);
-    const bool is_given = std::find(given.begin(), given.end(), inputs.at(1).buffer) != given.end();
+    const std::optional<size_t> made = scaled_for(steps, i, uses);
     const bool is_whole = inputs[1].offset == 0 && inputs[1].terms.empty() && made &&
                           inputs[1].count() == steps[*made].kernel->out.count();
-    if (is_given || !is_whole) continue;
+    if (has(given, inputs[1].buffer) || !is_whole) continue;
     auto [gradient, number] = as_scaled(steps[*made]).value();
     number.extents = number.strides = {};
     inputs[1] = gradient;

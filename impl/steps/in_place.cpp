@@ -5,10 +5,6 @@
 namespace shardproof::exec {
 namespace {
 
-bool touches(const std::vector<BufferId>& some, BufferId id) {
-  return std::find(some.begin(), some.end(), id) != some.end();
-}
-
 /// The optimizer reads what it is about to write, and nothing else.
 bool fused_entry_by_entry(const FusedKernel& kernel, BufferId kept, BufferId made) {
   if (!std::holds_alternative<AdamW>(kernel.op)) return false;
@@ -45,12 +41,12 @@ bool may_share(const std::vector<Step>& steps, BufferId kept, BufferId made) {
   for (size_t i = 0; i < steps.size(); ++i) {
     const Access access = access_of(steps[i]);
     if (steps[i].waits == 0u) under_way = false;
-    if (first_write == steps.size() && touches(access.writes, made)) {
+    if (first_write == steps.size() && has(access.writes, made)) {
       if (under_way) return false;
       first_write = i;
     }
-    if (touches(access.writes, kept)) return false;
-    if (!touches(access.reads, kept)) continue;
+    if (has(access.writes, kept)) return false;
+    if (!has(access.reads, kept)) continue;
     used = true;
     last_use = i;
     under_way = under_way || steps[i].starts;

@@ -1,56 +1,23 @@
 #include <algorithm>
-#include <map>
 
 #include "impl/steps/schedule.h"
 
 namespace shardproof::exec {
 namespace {
 
-/// How many steps touch each buffer, those in loops one by one.
-std::map<BufferId, size_t> count_uses(const std::vector<Step>& steps) {
-  std::map<BufferId, size_t> uses;
-  for (const Step& step : steps) {
-    Access own{step.reads, step.writes};
-    own.reads.insert(own.reads.end(), own.writes.begin(), own.writes.end());
-    std::sort(own.reads.begin(), own.reads.end());
-    own.reads.erase(std::unique(own.reads.begin(), own.reads.end()), own.reads.end());
-    for (BufferId id : own.reads) ++uses[id];
-    for (const auto& [id, count] : count_uses(step.body)) uses[id] += count;
-  }
-  return uses;
-}
-
-bool has(const std::vector<BufferId>& all, BufferId id) {
-  return std::find(all.begin(), all.end(), id) != all.end();
-}
-
-bool touches_leaf(const Step& step, BufferId id) {
+bool touches_itself(const Step& step, BufferId id) {
   return has(step.reads, id) || has(step.writes, id);
-}
-
-std::vector<Ref*> refs_of(Step& step) {
-  std::vector<Ref*> refs;
-  if (step.kernel) {
-    refs.push_back(&step.kernel->out);
-    for (Ref& input : step.kernel->inputs) refs.push_back(&input);
-  }
-  if (step.fused) {
-    for (Ref& output : step.fused->outputs) refs.push_back(&output);
-    for (Ref& input : step.fused->inputs) refs.push_back(&input);
-  }
-  return refs;
 }
 
 /// All that touches the buffer is kernels, which see what it has: a collective holds its arguments
 /// itself.
-bool only_kernels_touch(std::vector<Step>& steps, const Ref& all) {
-  return std::all_of(steps.begin(), steps.end(), [&](Step& step) {
-    const std::vector<Ref*> refs = refs_of(step);
-    return (!touches_leaf(step, all.buffer) || step.is_kernel()) &&
-           std::all_of(refs.begin(), refs.end(),
-                       [&](const Ref* ref) {
-                         return ref->buffer != all.buffer || ref->element == all.element;
-                       }) &&
+bool only_kernels_touch(const std::vector<Step>& steps, const Ref& all) {
+  return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
+    bool alike = true;
+    for_each_ref(step, [&](const Ref& ref) {
+      alike = alike && (ref.buffer != all.buffer || ref.element == all.element);
+    });
+    return alike && (!touches_itself(step, all.buffer) || step.is_kernel()) &&
            only_kernels_touch(step.body, all);
   });
 }
@@ -58,7 +25,7 @@ bool only_kernels_touch(std::vector<Step>& steps, const Ref& all) {
 /// The first step that touches the buffer writes it: an iteration takes nothing from the last one.
 bool begins_with_write(const std::vector<Step>& body, BufferId id) {
   for (const Step& step : body) {
-    if (touches_leaf(step, id)) return has(step.writes, id) && !has(step.reads, id);
+    if (touches_itself(step, id)) return has(step.writes, id) && !has(step.reads, id);
     const Access all = access_of(step);
     if (has(all.reads, id) || has(all.writes, id)) return false;
   }
@@ -79,12 +46,12 @@ void move(std::vector<Step>& steps, BufferId from, const Ref& to) {
         std::sort(ids->begin(), ids->end());
         ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
       }
-    for (Ref* ref : refs_of(step)) {
-      if (ref->buffer != from) continue;
-      ref->buffer = to.buffer;
-      ref->offset += to.offset;
-      ref->terms.insert(ref->terms.end(), to.terms.begin(), to.terms.end());
-    }
+    for_each_ref(step, [&](Ref& ref) {
+      if (ref.buffer != from) return;
+      ref.buffer = to.buffer;
+      ref.offset += to.offset;
+      ref.terms.insert(ref.terms.end(), to.terms.begin(), to.terms.end());
+    });
     move(step.body, from, to);
   }
 }
@@ -92,10 +59,10 @@ void move(std::vector<Step>& steps, BufferId from, const Ref& to) {
 struct Stacks {
   const std::vector<Piece>& pieces;
   const std::vector<BufferId>& given;
-  const std::map<BufferId, size_t> uses;
+  const BufferUses uses;
 
   /// The copy of what nobody has but this body.
-  bool is_plain(const Step& step, std::vector<Step>& body) const {
+  bool is_plain(const Step& step, const std::vector<Step>& body) const {
     if (step.op != "emit" || !step.kernel) return false;
     const auto* copy = std::get_if<Copy>(&step.kernel->op);
     if (!copy || copy->moving || step.kernel->inputs.size() != 1) return false;
@@ -103,8 +70,10 @@ struct Stacks {
     if (from.element != to.element || !to.contiguous() || from.buffer == to.buffer ||
         has(given, from.buffer) || !is_whole(from, pieces.at(from.buffer)))
       return false;
-    const auto here = count_uses(body);
-    return here.at(from.buffer) == uses.at(from.buffer) && begins_with_write(body, from.buffer) &&
+    const BufferUses here(body);
+    const BufferId made = from.buffer;
+    return here.reads_of(made) == uses.reads_of(made) &&
+           here.writes_of(made) == uses.writes_of(made) && begins_with_write(body, made) &&
            only_kernels_touch(body, from);
   }
 
@@ -123,7 +92,7 @@ struct Stacks {
 
 void make_in_stack(std::vector<Step>& steps, const std::vector<Piece>& pieces,
                    const std::vector<BufferId>& given) {
-  Stacks{pieces, given, count_uses(steps)}.walk(steps, false);
+  Stacks{pieces, given, BufferUses(steps)}.walk(steps, false);
 }
 
 }  // namespace shardproof::exec

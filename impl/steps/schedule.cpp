@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <deque>
 #include <numeric>
+#include <set>
 
 namespace shardproof::exec {
 
@@ -73,6 +74,18 @@ void prepare_fused(Step& step, const Device& device) {
 
 bool conflict(const Access& a, const Access& b) {
   return meet(a.writes, b.reads) || meet(a.reads, b.writes) || meet(a.writes, b.writes);
+}
+
+bool has(const std::vector<BufferId>& some, BufferId id) {
+  return std::find(some.begin(), some.end(), id) != some.end();
+}
+
+void BufferUses::count(const std::vector<Step>& steps) {
+  for (const Step& step : steps) {
+    for (BufferId id : std::set<BufferId>(step.reads.begin(), step.reads.end())) ++reads_[id];
+    for (BufferId id : std::set<BufferId>(step.writes.begin(), step.writes.end())) ++writes_[id];
+    count(step.body);
+  }
 }
 
 void prepare(std::vector<Step>& steps, Device& device) {

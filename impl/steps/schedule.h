@@ -1,6 +1,7 @@
 #pragma once
 // What a compiled plan is: steps in order, each with the buffers that it reads and writes.
 #include <functional>
+#include <map>
 #include <optional>
 #include <string>
 #include <vector>
@@ -91,6 +92,35 @@ struct Access {
 Access access_of(const Step& step);
 /// Whether the order of the two counts.
 bool conflict(const Access& a, const Access& b);
+bool has(const std::vector<BufferId>& some, BufferId id);
+
+/// How many steps read and write each buffer, those in loops one by one.
+struct BufferUses {
+  explicit BufferUses(const std::vector<Step>& steps) { count(steps); }
+  size_t reads_of(BufferId id) const { return of(reads_, id); }
+  size_t writes_of(BufferId id) const { return of(writes_, id); }
+
+ private:
+  void count(const std::vector<Step>& steps);
+  static size_t of(const std::map<BufferId, size_t>& uses, BufferId id) {
+    const auto found = uses.find(id);
+    return found == uses.end() ? 0 : found->second;
+  }
+  std::map<BufferId, size_t> reads_, writes_;
+};
+
+/// Calls `visit` with each view of a kernel's step: what it writes, then what it reads.
+template <class AnyStep, class Visit>
+void for_each_ref(AnyStep& step, const Visit& visit) {
+  if (step.kernel) {
+    visit(step.kernel->out);
+    for (auto& input : step.kernel->inputs) visit(input);
+  }
+  if (step.fused) {
+    for (auto& output : step.fused->outputs) visit(output);
+    for (auto& input : step.fused->inputs) visit(input);
+  }
+}
 
 /// Whether the result `made` may have the memory of the parameter `kept`: when it is written nobody
 /// reads that any more, but for the step itself, entry by entry.

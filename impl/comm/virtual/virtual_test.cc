@@ -7,6 +7,7 @@
 #include <numeric>
 
 #include "impl/comm/staged/staged.h"
+#include "impl/device/forwarding.h"
 
 namespace shardproof {
 namespace {
@@ -79,32 +80,16 @@ TEST(VirtualRanks, SayWhoHasThrownEndedOrWaits) {
 }
 
 /// A device whose copies fail on one rank's queue.
-class Failing : public Device {
+class Failing : public ForwardingDevice {
  public:
-  std::string name() const override { return "failing"; }
-  Buffer allocate(size_t bytes) override { return cpu_->allocate(bytes); }
-  std::unique_ptr<Queue> queue() override { return cpu_->queue(); }
-  void copy_from_host(Queue& queue, void* to, const void* from, size_t bytes) override {
-    cpu_->copy_from_host(queue, to, from, bytes);
-  }
-  void copy_to_host(Queue& queue, void* to, const void* from, size_t bytes) override {
-    cpu_->copy_to_host(queue, to, from, bytes);
-  }
+  Failing() : ForwardingDevice(cpu_device()) {}
+  bool is_host() const override { return false; }
   void copy(Queue& queue, void* to, const void* from, size_t bytes) override {
     if (failing == &queue) throw DeviceError("failing: out of order");
-    cpu_->copy(queue, to, from, bytes);
+    inner().copy(queue, to, from, bytes);
   }
-  void reduce_ranks(Queue& queue, Element element, Reduction reduction, const void* const* sources,
-                    int n, void* out, size_t count) override {
-    cpu_->reduce_ranks(queue, element, reduction, sources, n, out, count);
-  }
-  bool multiplies(Element, Element, Element) const override { return false; }
-  Launch prepare(const KernelOp& op) override { return cpu_->prepare(op); }
 
   const Queue* failing = nullptr;
-
- private:
-  const std::shared_ptr<Device> cpu_ = cpu_device();
 };
 
 TEST(VirtualRanks, PassOnTheDevicesErrorsAndNobodyWaits) {

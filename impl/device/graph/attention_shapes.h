@@ -1,5 +1,5 @@
 #pragma once
-// Attention as models have it, for tests.
+// Attention as models have it, for tests and measurements.
 #include "kernels/fused.h"
 
 namespace shardproof {

@@ -35,19 +35,13 @@ double bytes_of(const exec::Ref& ref) {
   return count * static_cast<double>(size_of(ref.element));
 }
 
+/// Without scratch, bytes that only the kernel knows: one at best has no need of it.
 double bytes_of(const exec::Step& step) {
   double bytes = 0;
-  const auto add = [&](const std::vector<exec::Ref>& refs) {
-    for (const exec::Ref& ref : refs) bytes += bytes_of(ref);
-  };
-  if (step.kernel) {
-    add({step.kernel->out});
-    add(step.kernel->inputs);
-  }
-  if (step.fused) {
-    add(step.fused->outputs);
-    add(step.fused->inputs);
-  }
+  exec::for_each_ref(step, [&](const exec::Ref& ref) {
+    const bool is_scratch = step.fused && ref.element == Element::u8 && has(step.writes, ref.buffer);
+    if (!is_scratch) bytes += bytes_of(ref);
+  });
   return bytes;
 }
 

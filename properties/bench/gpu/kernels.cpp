@@ -1,6 +1,7 @@
 #include "properties/bench/gpu/kernels.h"
 
 #include "impl/device/cuda/cuda_device.h"
+#include "impl/device/graph/attention_shapes.h"
 #include "kernels/number.h"
 #include "properties/bench/gpu/clock.h"
 
@@ -186,21 +187,9 @@ void attention(Table& table, Device& device, const std::string& whose, int64_t p
   Arrays arrays(device);
   constexpr int64_t heads = 8, group = 4, width = 128;
   const int64_t batch = 16384 / positions;
-  AttentionShape shape;
-  shape.batch[1] = batch;
-  shape.batch[2] = heads;
-  shape.queries = shape.keys = positions;
-  shape.group = group;
-  shape.width = width;
-  shape.element = Element::bf16;
-  shape.mask_kind = MaskKind::causal;
-  const int64_t own = heads * width, all = own * group;
-  const HeadStrides query{{0, positions * all, group * width}, all, width},
-      key{{0, positions * own, width}, own, 0};
-  shape.q = query;
-  shape.k = shape.v = key;
-  shape.mask = {{0, 0, 0}, positions, 0, 1};
-  shape.scale = {0.088f};
+  AttentionGrad backward = causal_attention(batch, positions, heads, group, width);
+  backward.mask = {{0, 0, 0}, positions, 0, 1};
+  const Attention forward = forward_of(backward);
   const int64_t queries = batch * positions * group * heads * width, keys = queries / group;
   void *q = arrays.filled(Element::bf16, queries), *k = arrays.filled(Element::bf16, keys),
        *v = arrays.filled(Element::bf16, keys), *g = arrays.filled(Element::bf16, queries);
@@ -212,14 +201,12 @@ void attention(Table& table, Device& device, const std::string& whose, int64_t p
   const double flops = 4.0 * 0.5 * static_cast<double>(queries) * static_cast<double>(positions);
   const std::string name = " at " + std::to_string(positions) + ", " + whose;
 
-  Attention forward{shape, query};
   void* o = arrays.raw(static_cast<size_t>(queries) * 2);
   std::vector<void*> outputs{o};
   for (size_t bytes : device.fused_scratch(forward)) outputs.push_back(arrays.raw(bytes));
   table.attention("attention" + name, arrays, device.prepare_fused(forward), outputs,
                   {q, k, v, mask}, flops);
   void* masses = outputs[1];
-  AttentionGrad backward{shape, true, query, query, query, key, key};
   outputs = {arrays.raw(static_cast<size_t>(queries) * 2),
              arrays.raw(static_cast<size_t>(keys) * 2), arrays.raw(static_cast<size_t>(keys) * 2)};
   for (size_t bytes : device.fused_scratch(backward)) outputs.push_back(arrays.raw(bytes));

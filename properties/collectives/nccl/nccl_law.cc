@@ -11,6 +11,7 @@
 
 #include "impl/comm/nccl/nccl_communicator.h"
 #include "impl/comm/nccl/rehearsal/counts.h"
+#include "impl/device/forwarding.h"
 #include "properties/collectives/drawn.h"
 
 namespace shardproof {
@@ -191,28 +192,10 @@ TEST(NcclFaults, NameARankThatDoesNotCome) {
 }
 
 /// The host's memory and work, recorded as NCCL sees it: while the work is given.
-class Recorded : public Device {
+class Recorded : public ForwardingDevice {
  public:
-  std::string name() const override { return "recorded"; }
-  Buffer allocate(size_t bytes) override { return cpu_->allocate(bytes); }
-  std::unique_ptr<Queue> queue() override { return cpu_->queue(); }
-  void copy_from_host(Queue& queue, void* to, const void* from, size_t bytes) override {
-    cpu_->copy_from_host(queue, to, from, bytes);
-  }
-  void copy_to_host(Queue& queue, void* to, const void* from, size_t bytes) override {
-    cpu_->copy_to_host(queue, to, from, bytes);
-  }
-  void copy(Queue& queue, void* to, const void* from, size_t bytes) override {
-    cpu_->copy(queue, to, from, bytes);
-  }
-  void reduce_ranks(Queue& queue, Element element, Reduction reduction, const void* const* sources,
-                    int n, void* out, size_t count) override {
-    cpu_->reduce_ranks(queue, element, reduction, sources, n, out, count);
-  }
-  bool multiplies(Element c, Element a, Element b) const override {
-    return cpu_->multiplies(c, a, b);
-  }
-  Launch prepare(const KernelOp& op) override { return cpu_->prepare(op); }
+  Recorded() : ForwardingDevice(cpu_device()) {}
+  bool is_host() const override { return false; }
   std::unique_ptr<Graph> record(Queue&, const std::function<void()>& work) override {
     rehearsal::begin_recording();
     try {
@@ -230,7 +213,6 @@ class Recorded : public Device {
     void run(Queue&) override { work(); }
     std::function<void()> work;
   };
-  const std::shared_ptr<Device> cpu_ = cpu_device();
 };
 
 /// The sum over `ranks` of each rank's number, recorded and then run `runs` times.
