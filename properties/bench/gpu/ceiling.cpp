@@ -39,7 +39,8 @@ double bytes_of(const exec::Ref& ref) {
 double bytes_of(const exec::Step& step) {
   double bytes = 0;
   exec::for_each_ref(step, [&](const exec::Ref& ref) {
-    const bool is_scratch = step.fused && ref.element == Element::u8 && has(step.writes, ref.buffer);
+    const bool is_scratch =
+        step.fused && ref.element == Element::u8 && exec::has(step.writes, ref.buffer);
     if (!is_scratch) bytes += bytes_of(ref);
   });
   return bytes;
@@ -74,9 +75,10 @@ class Ceiling {
     std::stable_sort(order.begin(), order.end(), [](const auto& a, const auto& b) {
       return a.second.seconds > b.second.seconds;
     });
-    for (size_t i = 0; i < std::min<size_t>(order.size(), 30); ++i) {
-      json one = row(order[i].second);
-      one["what"] = order[i].first;
+    for (const auto& [what, sum] : order) {
+      if (sum.seconds < 1e-3 * all_.seconds) break;
+      json one = row(sum);
+      one["what"] = what;
       result["most"].push_back(one);
     }
     return result;
