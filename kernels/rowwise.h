@@ -1,0 +1,43 @@
+#pragma once
+// Chains of ops along rows in one pass over memory: what norms, their gradients and the pointwise
+// ops around them have in common.
+#include <vector>
+
+#include "kernels/ops.h"
+
+namespace shardproof {
+
+/// What an operand has one entry for: a row's is shared by the entries of the row.
+enum class Per : uint8_t { entry, row, column, all };
+
+/// none: the step is pointwise. sum, maximum, log_sum_exp: of its argument, a real, over the row.
+/// column: the index of the entry in its row, an integer; no arguments.
+enum class RowFn : uint8_t { none, sum, maximum, log_sum_exp, column };
+
+struct RowStep {
+  PointwiseStep step;
+  RowFn along = RowFn::none;
+};
+
+/// (inputs) -> (outputs; scratch): `rows` rows of `length` entries, operands without gaps.
+/// Registers are those of PointwiseStep, reals are f32. An output per row is a register that is the
+/// same for all entries of a row; one per column is the sum of a real register over the rows, in
+/// f32. An output per entry may have the memory of an input per entry of the same element.
+struct Rowwise {
+  struct Input {
+    Element element = Element::f32;
+    Per per = Per::entry;
+  };
+  struct Output {
+    size_t from = 0;  ///< a register
+    Element element = Element::f32;
+    Per per = Per::entry;
+  };
+  int64_t rows = 1, length = 0;
+  std::vector<Input> inputs;
+  std::vector<RowStep> steps;
+  std::vector<Output> outputs;
+  static constexpr size_t most_inputs = 24, most_steps = 160, most_outputs = 8;
+};
+
+}  // namespace shardproof
