@@ -159,6 +159,33 @@ struct PointwiseStep {
   std::string tag;   ///< fold_tag
 };
 
+/// Whether the register that a step writes is a float.
+inline bool gives_real(const PointwiseStep& step) {
+  using enum PointwiseFn;
+  switch (step.fn) {
+    case to_real:
+    case round_f32:
+    case round_bf16:
+      return true;
+    case to_integer:
+    case to_boolean:
+    case fold:
+    case fold_tag:
+    case logical_not:
+    case eq:
+    case ne:
+    case lt:
+    case gt:
+    case le:
+    case ge:
+    case logical_and:
+    case logical_or:
+      return false;
+    default:
+      return step.real;
+  }
+}
+
 /// (inputs): out = a chain of ops in one pass over memory, over the nest (operand 0: out, then the
 /// inputs). An integer divided by 0 is a fault.
 struct Pointwise {
