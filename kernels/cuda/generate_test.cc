@@ -3,9 +3,13 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/cuda/fused/kernels.h"
+#include "kernels/cuda/generate_rows.h"
 #include "kernels/cuda/laws/chains.h"
 #include "kernels/cuda/laws/host_machine.h"
+#include "kernels/cuda/laws/rows.h"
 #include "kernels/cuda/nvrtc.h"
+#include "kernels/cuda/row_launch.h"
 
 namespace shardproof::laws {
 namespace {
@@ -60,6 +64,46 @@ TEST(Generated, NvrtcCompilesIt) {
     EXPECT_EQ(cubin.substr(1, 3), "ELF");
     EXPECT_NE(cubin.find(generated.name), std::string::npos);
   }
+}
+
+/// As the steps are walked; and as the text is compiled, wide where it may be: `count` says how
+/// often.
+Fault walked_rows(const Rowwise& op, void* const* outputs, const void* const* inputs) {
+  Fault fault;
+  rehearsal::run({nullptr, &fault, 0, nullptr}, op, outputs, inputs);
+  return fault;
+}
+RunRowwise written_rows(int& count) {
+  return [&count](const Rowwise& op, void* const* outputs, const void* const* inputs) {
+    Fault fault;
+    const GeneratedRows generated = generate(op);
+    const RowShape& shape = generated.shape;
+    const rehearsal::Stream stream{nullptr, &fault, 0, nullptr};
+    const auto operands = rehearsal::row_operands(stream, op, shape, outputs, inputs);
+    const bool wide = rehearsal::takes_wide(op, shape, operands);
+    EXPECT_FALSE(wide && generated.wide_name.empty());
+    count += wide;
+    const HostRows kernel = host_rows(wide ? generated.wide_name : generated.name);
+    if (!kernel) {
+      ADD_FAILURE() << "no such kernel was compiled:\n" << generated.source;
+      return fault;
+    }
+    kernel(operands, shape.blocks_of(wide ? shape.wide : 1), shape.shared_bytes());
+    if (shape.columns) rehearsal::sum_columns(stream, op, shape, outputs);
+    return fault;
+  };
+}
+
+TEST(GeneratedRows, HasTheBitsOfTheStepsWalked) {
+  int wide = 0;
+  const KernelMachine machine = host_machine(nullptr);
+  for (const RowwiseCase& each : compiled_rows()) {
+    EXPECT_EQ(rowwise_on(machine, written_rows(wide), each), rowwise_on(machine, walked_rows, each))
+        << each.op.rows << " rows of " << each.op.length << "\n"
+        << generate(each.op).source;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(wide, 10);
 }
 
 TEST(Generated, NvrtcSaysWhatIsWrong) {

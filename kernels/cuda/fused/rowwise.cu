@@ -2,6 +2,7 @@
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/launch.h"
 #include "kernels/cuda/row_kernel.h"
+#include "kernels/cuda/row_launch.h"
 #include "kernels/cuda/step.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
@@ -256,8 +257,8 @@ template <int n>
 void launch_walked(const Stream& stream, const RowShape& shape, const WalkedSteps& program,
                    const RowOperands& operands) {
   if (shape.flat)
-    launch_each(stream, shape.rows * shape.length / n,
-                FlatRowKernel<WalkedSteps, n>{program, operands});
+    launch<row_threads>(stream, shape.blocks_of(n),
+                        FlatRowKernel<WalkedSteps, n>{program, operands});
   else if (shape.team == warp_threads)
     launch<row_threads>(stream, shape.blocks,
                         RowKernel<WalkedSteps, n, warp_threads>{program, operands},
@@ -269,15 +270,6 @@ void launch_walked(const Stream& stream, const RowShape& shape, const WalkedStep
 }
 
 }  // namespace
-
-RowOperands row_operands(const Stream& stream, const Rowwise& op, Outputs outputs, Inputs inputs) {
-  RowOperands operands{};
-  std::copy_n(inputs, op.inputs.size(), operands.inputs);
-  std::copy_n(outputs, op.outputs.size(), operands.outputs);
-  if (shape_of(op).columns) operands.partials = static_cast<float*>(outputs[op.outputs.size()]);
-  operands.report = report_to(stream);
-  return operands;
-}
 
 void sum_columns(const Stream& stream, const Rowwise& op, const RowShape& shape, Outputs outputs) {
   const auto* partials = static_cast<const float*>(outputs[op.outputs.size()]);
@@ -295,9 +287,9 @@ void run(const Stream& stream, const Rowwise& op, Outputs outputs, Inputs inputs
   if (!fits(op)) throw std::logic_error("no kernel has this chain along rows");
   const RowPhases phases = phases_of(op);
   const RowShape shape = shape_of(op, phases);
-  const RowOperands operands = row_operands(stream, op, outputs, inputs);
+  const RowOperands operands = row_operands(stream, op, shape, outputs, inputs);
   const WalkedSteps program = walked(op, phases, shape);
-  if (!takes_wide(op, shape, operands.outputs, operands.inputs, operands.partials))
+  if (!takes_wide(op, shape, operands))
     launch_walked<1>(stream, shape, program, operands);
   else if (shape.wide == 4)
     launch_walked<4>(stream, shape, program, operands);

@@ -1,6 +1,6 @@
 #include <algorithm>
 
-#include "kernels/cuda/laws/rowwise.h"
+#include "kernels/cuda/laws/rows.h"
 
 namespace shardproof::laws {
 namespace {
@@ -79,6 +79,12 @@ class RowsWriter {
       return append(PointwiseFn::constant, false, {}, integer,
                     static_cast<double>(dice_.between(-9, 9)));
     return fixed(static_cast<double>(dice_.between(-40, 40)) / 16);
+  }
+
+  bool is_constant(size_t at) const {
+    if (at < op_.inputs.size()) return false;
+    const RowStep& step = op_.steps[at - op_.inputs.size()];
+    return step.along == RowFn::none && step.step.arguments.empty();
   }
 
   size_t tamed(size_t x) {
@@ -162,6 +168,7 @@ class RowsWriter {
       const size_t at = some(dice_.one_of({real, real, real, integer, truth}));
       const Value value = values_[at];
       const bool is_float = is(at, real);
+      if (is_constant(at) && tries < 18) continue;
       if ((per == Per::row && !value.same) || (per == Per::column && !is_float)) continue;
       const Element element = is_float              ? dice_.one_of({Element::f32, Element::bf16})
                               : value.kind == truth ? Element::u8
@@ -182,6 +189,13 @@ RowwiseCase random_rowwise(uint64_t seed) {
   Dice dice(seed * 977 + 5);
   Rowwise op = RowsWriter(dice).write();
   return rowwise_case(std::move(op), dice);
+}
+
+std::vector<RowwiseCase> compiled_rows() {
+  constexpr uint64_t random = 40;
+  std::vector<RowwiseCase> cases;
+  for (uint64_t seed = 0; seed < random; ++seed) cases.push_back(random_rowwise(seed));
+  return cases;
 }
 
 }  // namespace shardproof::laws
