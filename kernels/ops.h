@@ -161,25 +161,24 @@ struct PointwiseStep {
 
 /// Whether the register that a step writes is a float.
 inline bool gives_real(const PointwiseStep& step) {
-  using enum PointwiseFn;
   switch (step.fn) {
-    case to_real:
-    case round_f32:
-    case round_bf16:
+    case PointwiseFn::to_real:
+    case PointwiseFn::round_f32:
+    case PointwiseFn::round_bf16:
       return true;
-    case to_integer:
-    case to_boolean:
-    case fold:
-    case fold_tag:
-    case logical_not:
-    case eq:
-    case ne:
-    case lt:
-    case gt:
-    case le:
-    case ge:
-    case logical_and:
-    case logical_or:
+    case PointwiseFn::to_integer:
+    case PointwiseFn::to_boolean:
+    case PointwiseFn::fold:
+    case PointwiseFn::fold_tag:
+    case PointwiseFn::logical_not:
+    case PointwiseFn::eq:
+    case PointwiseFn::ne:
+    case PointwiseFn::lt:
+    case PointwiseFn::gt:
+    case PointwiseFn::le:
+    case PointwiseFn::ge:
+    case PointwiseFn::logical_and:
+    case PointwiseFn::logical_or:
       return false;
     default:
       return step.real;
