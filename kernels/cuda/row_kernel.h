@@ -1,7 +1,7 @@
 #pragma once
 // The kernel of a chain along rows (kernels/rowwise.h): its loops, and what is joined between them.
-// What is computed in them is a Program's: fused/rowwise.cu has one that walks the steps, and
-// generate_rows.h writes straight-line ones, for which this text goes to NVRTC. A Program has
+// What is computed in them is a Program's: fused/walked_rows.cpp has one that walks the steps,
+// and generate_rows.h writes straight-line ones, for which this text goes to NVRTC. A Program has
 //   rows, length, columns, in_shared: of RowShape
 //   struct Kept: a thread's numbers for its row; bool by_zero
 //   each_level(body): body(level) for each, in order
