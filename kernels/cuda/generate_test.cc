@@ -7,6 +7,7 @@
 #include "kernels/cuda/generate_rows.h"
 #include "kernels/cuda/laws/chains.h"
 #include "kernels/cuda/laws/host_machine.h"
+#include "kernels/cuda/laws/named_rows.h"
 #include "kernels/cuda/laws/rows.h"
 #include "kernels/cuda/nvrtc.h"
 #include "kernels/cuda/row_launch.h"
@@ -104,6 +105,19 @@ TEST(GeneratedRows, HasTheBitsOfTheStepsWalked) {
     if (HasFailure()) return;
   }
   EXPECT_GT(wide, 10);
+}
+
+TEST(GeneratedRows, NvrtcCompilesIt) {
+  if (nvrtc_version().empty()) GTEST_SKIP() << "no NVRTC here";
+  for (const Rowwise& op :
+       {rms_norm_backward_rows(128, 4096), rms_norm_backward_rows(128, 33),
+        swiglu_backward_rows(128, 4096), cross_entropy_backward_rows(4, 1001)}) {
+    const GeneratedRows generated = generate(op);
+    const std::string cubin = nvrtc_compile(generated.source, "sm_90");
+    EXPECT_NE(cubin.find(generated.name), std::string::npos);
+    EXPECT_EQ(generated.wide_name.empty(), op.length % generated.shape.wide != 0);
+    EXPECT_NE(cubin.find(generated.wide_name), std::string::npos);
+  }
 }
 
 TEST(Generated, NvrtcSaysWhatIsWrong) {

@@ -1,5 +1,6 @@
 #include <algorithm>
 
+#include "kernels/cuda/laws/named_rows.h"
 #include "kernels/cuda/laws/rows.h"
 
 namespace shardproof::laws {
@@ -191,10 +192,24 @@ RowwiseCase random_rowwise(uint64_t seed) {
   return rowwise_case(std::move(op), dice);
 }
 
+std::vector<Rowwise> named_rows() {
+  return {rms_norm_rows(9, 48),
+          rms_norm_rows(3, 1032),
+          rms_norm_backward_rows(40, 64),
+          rms_norm_backward_rows(12, 1040),
+          rms_norm_backward_rows(2, 16384),
+          rms_norm_backward_rows(7, 33),
+          swiglu_backward_rows(5, 160),
+          cross_entropy_backward_rows(6, 100),
+          cross_entropy_backward_rows(3, 2048)};
+}
+
 std::vector<RowwiseCase> compiled_rows() {
-  constexpr uint64_t random = 40;
+  constexpr uint64_t random = 30;
   std::vector<RowwiseCase> cases;
   for (uint64_t seed = 0; seed < random; ++seed) cases.push_back(random_rowwise(seed));
+  Dice dice(random);
+  for (Rowwise& op : named_rows()) cases.push_back(rowwise_case(std::move(op), dice));
   return cases;
 }
 
