@@ -56,6 +56,52 @@ void move(std::vector<Step>& steps, BufferId from, const Ref& to) {
   }
 }
 
+/// The entries that the view has, from the first on.
+int64_t reach(const Ref& ref) {
+  int64_t reach = 1;
+  for (size_t i = 0; i < ref.extents.size(); ++i) reach += (ref.extents[i] - 1) * ref.strides[i];
+  return reach;
+}
+
+bool same_terms(const Ref& a, const Ref& b) {
+  return std::equal(a.terms.begin(), a.terms.end(), b.terms.begin(), b.terms.end(),
+                    [](const Ref::Term& x, const Ref::Term& y) {
+                      return x.loop == y.loop && x.stride == y.stride;
+                    });
+}
+
+/// The step touches none of the entries of `part`.
+bool keeps_off(const Step& step, const Ref& part) {
+  const Access access = access_of(step);
+  if (!has(access.reads, part.buffer) && !has(access.writes, part.buffer)) return true;
+  bool off = step.is_kernel();
+  for_each_ref(step, [&](const Ref& ref) {
+    if (ref.buffer != part.buffer) return;
+    off = off && ref.element == part.element && same_terms(ref, part) &&
+          (ref.offset + reach(ref) <= part.offset || part.offset + reach(part) <= ref.offset);
+  });
+  return off;
+}
+
+/// What `copy` copies may have been where it is copied to from the first on: nobody is at that
+/// place until then, and behind it nobody writes what the copy is of, or to its place.
+bool has_place(const std::vector<Step>& body, const Step& copy) {
+  const BufferId made = copy.kernel->inputs[0].buffer;
+  bool is_made = false, is_copied = false;
+  for (const Step& step : body) {
+    const Access access = access_of(step);
+    is_made = is_made || has(access.writes, made);
+    if (&step == &copy) {
+      is_copied = true;
+    } else if (is_copied ? has(access.writes, made) : false) {
+      return false;
+    } else if (is_made && !keeps_off(step, copy.kernel->out)) {
+      if (!is_copied || has(access.writes, copy.kernel->out.buffer)) return false;
+    }
+  }
+  return true;
+}
+
 struct Stacks {
   const std::vector<Piece>& pieces;
   const std::vector<BufferId>& given;
@@ -63,7 +109,7 @@ struct Stacks {
 
   /// The copy of what nobody has but this body.
   bool is_plain(const Step& step, const std::vector<Step>& body) const {
-    if (step.op != "emit" || !step.kernel) return false;
+    if (!step.kernel) return false;
     const auto* copy = std::get_if<Copy>(&step.kernel->op);
     if (!copy || copy->moving || step.kernel->inputs.size() != 1) return false;
     const Ref &from = step.kernel->inputs[0], &to = step.kernel->out;
@@ -74,7 +120,7 @@ struct Stacks {
     const BufferId made = from.buffer;
     return here.reads_of(made) == uses.reads_of(made) &&
            here.writes_of(made) == uses.writes_of(made) && begins_with_write(body, made) &&
-           only_kernels_touch(body, from);
+           only_kernels_touch(body, from) && (step.op == "emit" || has_place(body, step));
   }
 
   void walk(std::vector<Step>& body, bool is_body) const {

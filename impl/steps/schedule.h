@@ -144,6 +144,10 @@ void make_in_stack(std::vector<Step>& steps, const std::vector<Piece>& pieces,
 /// An optimizer whose gradient was only scaled for it scales it itself.
 void fold_scale(std::vector<Step>& steps, const std::vector<BufferId>& given);
 
+/// f32 numbers of the arena that are all bf16, and read by nobody who minds, are kept as bf16.
+void keep_narrow(std::vector<Step>& steps, std::vector<Piece>& pieces,
+                 const std::vector<BufferId>& given);
+
 /// The first and last use of each buffer, loops included: what is made before a loop and read in it
 /// lives until its end, what is made in it and read behind it lives from its begin. What a started
 /// collective touches lives until it is waited for.
