@@ -90,12 +90,13 @@ class NarrowBuffers {
   std::vector<std::pair<BufferId, BufferId>> copies_;
 };
 
-/// A chain that only hands on its input is a copy.
-KernelOp as_copy(Pointwise chain) {
-  const bool hands_on = chain.inputs.size() == 1 && chain.inputs[0] == Element::bf16 &&
-                        chain.output == Element::bf16 && result_of(chain) == 0;
-  if (hands_on) return Copy{std::move(chain.nest), size_of(Element::bf16)};
-  return chain;
+/// Hands on bf16 numbers, rounded to what they are.
+bool is_copy(const Pointwise& chain) {
+  if (chain.inputs != std::vector{Element::bf16} || chain.output != Element::bf16) return false;
+  size_t at = result_of(chain);
+  while (at > 0 && chain.steps[at - 1].fn == PointwiseFn::round_bf16)
+    at = without_factor(chain, chain.steps[at - 1].arguments[0]);
+  return at == 0;
 }
 
 void narrow(Kernel& kernel, const NarrowBuffers& buffers) {
@@ -106,9 +107,8 @@ void narrow(Kernel& kernel, const NarrowBuffers& buffers) {
   if (!chain) return;
   for (size_t i = 0; i < kernel.inputs.size(); ++i)
     if (buffers.has(kernel.inputs[i].buffer)) chain->inputs[i] = Element::bf16;
-  if (!out) return;
-  chain->output = Element::bf16;
-  kernel.op = as_copy(std::move(*chain));
+  if (out) chain->output = Element::bf16;
+  if (is_copy(*chain)) kernel.op = Copy{Nest(chain->nest), size_of(Element::bf16)};
 }
 
 void narrow(FusedKernel& kernel, const NarrowBuffers& buffers) {
