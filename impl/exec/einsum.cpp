@@ -64,7 +64,8 @@ struct Product {
   Operand a, b, c;
 
   int64_t copied(const Roles& roles) const {
-    return exec::copied(a, roles.rows, roles.summed) + exec::copied(b, roles.summed, roles.columns) +
+    return exec::copied(a, roles.rows, roles.summed) +
+           exec::copied(b, roles.summed, roles.columns) +
            exec::copied(c, roles.rows, roles.columns);
   }
 };

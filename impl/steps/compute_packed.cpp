@@ -57,8 +57,7 @@ std::optional<Nest> through(const Nest& chain, const Nest& copy) {
     for (size_t k = 1; k < chain.strides.size(); ++k)
       loops.back().push_back(chain.strides[k][made->first] * made->second);
   }
-  std::sort(loops.begin(), loops.end(),
-            [](const auto& x, const auto& y) { return x[1] > y[1]; });
+  std::sort(loops.begin(), loops.end(), [](const auto& x, const auto& y) { return x[1] > y[1]; });
   Nest nest;
   nest.strides.resize(chain.strides.size());
   for (const auto& loop : loops) {

@@ -14,9 +14,8 @@ std::optional<std::vector<size_t>> summands(const Pointwise& chain, size_t at) {
   at = without_factor(chain, at);
   if (at < chain.inputs.size()) return std::vector{at};
   const PointwiseStep& step = chain.steps[at - chain.inputs.size()];
-  const bool rounds =
-      step.fn == PointwiseFn::round_f32 ||
-      (step.fn == PointwiseFn::round_bf16 && chain.output == Element::bf16);
+  const bool rounds = step.fn == PointwiseFn::round_f32 ||
+                      (step.fn == PointwiseFn::round_bf16 && chain.output == Element::bf16);
   if (!rounds && step.fn != PointwiseFn::add) return std::nullopt;
   std::vector<size_t> all;
   for (size_t argument : step.arguments) {

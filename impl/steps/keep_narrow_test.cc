@@ -34,9 +34,7 @@ Step widening() {
   return kernel(chain(Element::bf16, {one, {PointwiseFn::mul, true, {0, 1}, 0, ""}}), ref(wide),
                 {ref(narrow, Element::bf16)});
 }
-Step copy(BufferId from, BufferId to) {
-  return kernel(Copy{flat, 4}, ref(to), {ref(from)});
-}
+Step copy(BufferId from, BufferId to) { return kernel(Copy{flat, 4}, ref(to), {ref(from)}); }
 Step negated(BufferId from, BufferId to) {
   return kernel(chain(Element::f32, {{PointwiseFn::neg, true, {0}, 0, ""}}), ref(to), {ref(from)});
 }
@@ -75,7 +73,7 @@ Step loop(std::vector<Step> body) {
 struct Case {
   std::vector<Step> steps;
   std::vector<BufferId> given{state, out};
-  std::vector<Piece> pieces{Piece{entries * 2},  Piece{entries * 4}, Piece{entries * 4},
+  std::vector<Piece> pieces{Piece{entries * 2}, Piece{entries * 4}, Piece{entries * 4},
                             Piece{entries * 4}, Piece{entries * 4}, Piece{4}};
   /// Whether `wide` is bf16 then.
   bool narrows() {
@@ -143,8 +141,7 @@ TEST(KeepNarrow, NotWhatIsMoreThanBf16OrIsReadAsF32) {
           std::get<Pointwise>(step.kernel->op).f64 = true;
           return step;
         }()});
-  stays("a product reads it",
-        {widening(), kernel(Matmul{}, ref(out), {ref(wide), ref(wide)})});
+  stays("a product reads it", {widening(), kernel(Matmul{}, ref(out), {ref(wide), ref(wide)})});
   stays("a product in a later loop reads it",
         {loop({widening()}), loop({kernel(Matmul{}, ref(out), {ref(wide), ref(wide)})})});
   stays("a collective has it", {widening(), collective(wide, out)});
@@ -161,9 +158,8 @@ TEST(KeepNarrow, NotWhatIsMoreThanBf16OrIsReadAsF32) {
 }
 
 TEST(KeepNarrow, ACastThereAndBackIsACopy) {
-  const std::vector<PointwiseStep> there_and_back{one,
-                                                  {PointwiseFn::mul, true, {0, 1}, 0, ""},
-                                                  {PointwiseFn::round_bf16, true, {2}, 0, ""}};
+  const std::vector<PointwiseStep> there_and_back{
+      one, {PointwiseFn::mul, true, {0, 1}, 0, ""}, {PointwiseFn::round_bf16, true, {2}, 0, ""}};
   const Ref to = ref(out, Element::bf16), from = ref(narrow, Element::bf16);
   Case one{{kernel(chain(Element::bf16, there_and_back, Element::bf16), to, {from})}};
   keep_narrow(one.steps, one.pieces, one.given);

@@ -188,9 +188,8 @@ TEST(MakeInStack, NotWhatOthersSee) {
     loop.body.push_back(copy("use", row(input), slot()));
     loop.body.push_back(copy("use", row(made), row(other)));
   });
-  stays("read for what takes the slot", [](Loop& loop) {
-    loop.body.push_back(copy("use", row(made), slot()));
-  });
+  stays("read for what takes the slot",
+        [](Loop& loop) { loop.body.push_back(copy("use", row(made), slot())); });
 }
 
 }  // namespace

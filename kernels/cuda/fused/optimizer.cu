@@ -66,9 +66,11 @@ void launch_adamw(const Stream& stream, const AdamW& op, Outputs outputs, Inputs
   const Given b1 = given(op.b1, next), b2 = given(op.b2, next), eps = given(op.eps, next);
   const Given scale = given(op.scale, next);
   const int64_t blocks = (op.count + flat_threads * n - 1) / (flat_threads * n);
-  const AdamWKernel<G, n> kernel{
-      op.count,  input(0), static_cast<const G*>(inputs[1]), input(2), input(3), output(0),
-      output(1), output(2), step, lr, decay, b1, b2, eps, scale};
+  const AdamWKernel<G, n> kernel{op.count,  input(0),  static_cast<const G*>(inputs[1]),
+                                 input(2),  input(3),  output(0),
+                                 output(1), output(2), step,
+                                 lr,        decay,     b1,
+                                 b2,        eps,       scale};
   launch<flat_threads>(stream, std::min(enough_blocks, blocks), kernel, 64);
 }
 
