@@ -51,12 +51,8 @@ laws::KernelMachine machine(Device& device, Queue& queue, std::map<void*, Buffer
     try {
       queue.finish();
     } catch (const DeviceError& error) {
-      Fault fault;
-      fault.taken = 1;
-      const std::string what = error.what();
-      fault.kind = what.find("divided") != std::string::npos ? Fault::division
-                   : what.find("index") != std::string::npos ? Fault::index
-                                                             : Fault::part;
+      const Fault fault = laws::fault_told(error.what());
+      if (!fault.taken) throw;  // CUDA's own
       return fault;
     }
     return {};
