@@ -150,8 +150,9 @@ def main():
     n = sizes(sys.argv[1], int(sys.argv[2]))
     try:
         train(n)
-    except torch.OutOfMemoryError:
-        if n["B"] == 1:
+    except RuntimeError as error:
+        full = isinstance(error, torch.OutOfMemoryError) or "ALLOC_FAILED" in str(error)
+        if not full or n["B"] == 1:
             raise
         print(f"a batch of {n['B']} does not fit", flush=True)
         os.environ["PEER_BATCH_PART"] = str(2 * int(os.environ.get("PEER_BATCH_PART", 1)))
