@@ -43,7 +43,7 @@ if(SHARDPROOF_CUDA AND SHARDPROOF_NVCC)
   target_compile_options(kernels_cuda PRIVATE -std=c++20 --expt-relaxed-constexpr --Werror all-warnings
     -Xcompiler=-Wall,-Wextra,-Wno-unknown-pragmas)
   # The ops of a chain are rounded one by one, as they are on the CPU.
-  set_source_files_properties(kernels/cuda/pointwise.cu PROPERTIES COMPILE_OPTIONS --fmad=false)
+  set_source_files_properties(kernels/cuda/pointwise.cu kernels/cuda/fused/rowwise.cu PROPERTIES COMPILE_OPTIONS --fmad=false)
   target_include_directories(kernels_cuda PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   target_link_libraries(kernels_cuda PUBLIC CUDA::cudart_static)
 endif()

@@ -10,6 +10,7 @@
 
 #include "kernels/element.h"
 #include "kernels/ops.h"
+#include "kernels/row_phases.h"
 
 namespace shardproof {
 
@@ -173,12 +174,16 @@ struct BiasedProduct {
 
 using FusedOp = std::variant<RmsNorm, RmsNormGrad, LayerNorm, LayerNormGrad, Softmax, SoftmaxGrad,
                              CrossEntropy, CrossEntropyGrad, Rope, AdamW, SumSquares, Attention,
-                             AttentionGrad, BiasedProduct>;
+                             AttentionGrad, BiasedProduct, Rowwise>;
 
 /// Bytes of each scratch output, behind those that the op names.
 inline std::vector<size_t> scratch_bytes(const FusedOp& op) {
   if (const auto* sum = std::get_if<SumSquares>(&op))
     return {static_cast<size_t>(sum->blocks()) * sizeof(double)};
+  if (const auto* rowwise = std::get_if<Rowwise>(&op)) {
+    const size_t bytes = shape_of(*rowwise).scratch_bytes();
+    return bytes ? std::vector<size_t>{bytes} : std::vector<size_t>{};
+  }
   if (const auto* attention = std::get_if<Attention>(&op))
     return {attention->mass_bytes(), attention->state_bytes()};
   if (const auto* grad = std::get_if<AttentionGrad>(&op)) {

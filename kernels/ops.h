@@ -159,6 +159,32 @@ struct PointwiseStep {
   std::string tag;   ///< fold_tag
 };
 
+/// Whether the register that a step writes is a float.
+inline bool gives_real(const PointwiseStep& step) {
+  switch (step.fn) {
+    case PointwiseFn::to_real:
+    case PointwiseFn::round_f32:
+    case PointwiseFn::round_bf16:
+      return true;
+    case PointwiseFn::to_integer:
+    case PointwiseFn::to_boolean:
+    case PointwiseFn::fold:
+    case PointwiseFn::fold_tag:
+    case PointwiseFn::logical_not:
+    case PointwiseFn::eq:
+    case PointwiseFn::ne:
+    case PointwiseFn::lt:
+    case PointwiseFn::gt:
+    case PointwiseFn::le:
+    case PointwiseFn::ge:
+    case PointwiseFn::logical_and:
+    case PointwiseFn::logical_or:
+      return false;
+    default:
+      return step.real;
+  }
+}
+
 /// (inputs): out = a chain of ops in one pass over memory, over the nest (operand 0: out, then the
 /// inputs). An integer divided by 0 is a fault.
 struct Pointwise {

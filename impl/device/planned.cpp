@@ -31,7 +31,10 @@ class PlannedDevice : public Device {
     return gpu_multiplies(c, a, b);
   }
   Launch prepare(const KernelOp&) override { return never(); }
-  Launch prepare_fused(const FusedOp&) const override { return never(); }
+  Launch prepare_fused(const FusedOp& op) const override {
+    const auto* rowwise = std::get_if<Rowwise>(&op);
+    return rowwise && !fits(*rowwise) ? Launch() : never();
+  }
   std::vector<size_t> fused_scratch(const FusedOp& op) const override { return usual_scratch(op); }
 
  private:

@@ -129,7 +129,7 @@ class Joining {
     const Ref bias =
         chain->output == Element::bf16 ? before_cast(steps, j, inputs[1 - x]) : inputs[1 - x];
     const auto op = biased(std::get<Matmul>(product.kernel->op), *chain, x, bias.element);
-    if (!op || !device_.prepare_fused(*op)) return false;
+    if (!op || !device_.has_fused(*op)) return false;
     FusedKernel fused{*op, {reader.kernel->out}, product.kernel->inputs};
     fused.inputs.push_back(bias);
     reader.op = product.op + "+bias";

@@ -2,8 +2,10 @@
 // A block of threads as kernels are written here: phases between barriers. In a phase each thread
 // does its part without the others; what a thread keeps from one phase to the next is PerThread,
 // what threads share is in shared memory.
+#ifndef __CUDACC_RTC__
 #include <cstddef>
 #include <cstdint>
+#endif
 #ifndef SHARDPROOF_ON_GPU
 #include <vector>
 #endif

@@ -66,32 +66,6 @@ class Writer {
   const char* real() const { return op_.f64 ? "double" : "float"; }
   std::string register_type(bool is_real) const { return is_real ? real() : "int64_t"; }
 
-  static bool gives_real(const PointwiseStep& step) {
-    using enum PointwiseFn;
-    switch (step.fn) {
-      case to_real:
-      case round_f32:
-      case round_bf16:
-        return true;
-      case to_integer:
-      case to_boolean:
-      case fold:
-      case fold_tag:
-      case logical_not:
-      case eq:
-      case ne:
-      case lt:
-      case gt:
-      case le:
-      case ge:
-      case logical_and:
-      case logical_or:
-        return false;
-      default:
-        return step.real;
-    }
-  }
-
   /// The function of one entry of each input.
   std::string compute() const {
     std::string text = "namespace shardproof::SHARDPROOF_MACHINE {\nSHARDPROOF_DEVICE inline " +

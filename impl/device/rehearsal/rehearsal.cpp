@@ -141,6 +141,7 @@ class RehearsalDevice : public Device {
           multiplies(Element::f32, product->product.elements[1], product->product.elements[2]);
       return has && product->fits() ? later(*product) : Launch();
     }
+    if (const auto* rowwise = std::get_if<Rowwise>(&op); rowwise && !fits(*rowwise)) return {};
     return [op, call = AttentionCall::of(op, ordered_)](
                Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
       const bool graph = call && call->takes(outputs, inputs);

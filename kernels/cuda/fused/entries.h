@@ -1,7 +1,9 @@
 #pragma once
 // Entries of arrays in a kernel, several at a time: up to 16 bytes are one access.
+#ifndef __CUDACC_RTC__
 #include <cmath>
 #include <cstdint>
+#endif
 
 #include "kernels/bf16.h"
 #include "kernels/machine.h"

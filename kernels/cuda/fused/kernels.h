@@ -35,6 +35,11 @@ void run(const Stream& stream, const AttentionGrad& op, Outputs outputs, Inputs 
 void to_logs(const Stream& stream, const AttentionShape& shape, const float* masses, float* logs);
 void from_logs(const Stream& stream, const AttentionShape& shape, const float* logs, float* masses);
 
+/// rowwise.cu. Throws std::logic_error where fits() says no.
+void run(const Stream& stream, const Rowwise& op, Outputs outputs, Inputs inputs);
+/// The last part of it: the outputs per column, of what the blocks left in the scratch.
+void sum_columns(const Stream& stream, const Rowwise& op, const RowShape& shape, Outputs outputs);
+
 /// Throws std::logic_error: products are a library's.
 inline void run(const Stream&, const BiasedProduct&, Outputs, Inputs) {
   throw std::logic_error("a product is a library's, not a kernel's");

@@ -1,0 +1,210 @@
+#pragma once
+// The kernel of a chain along rows (kernels/rowwise.h): its loops, and what is joined between them.
+// What is computed in them is a Program's: fused/rowwise.cu has one that walks the steps, and
+// generate_rows.h writes straight-line ones, for which this text goes to NVRTC. A Program has
+//   rows, length, columns, in_shared: of RowShape
+//   struct Kept: a thread's numbers for its row; bool by_zero
+//   each_level(body): body(level) for each, in order
+//   Sums<Level>, nothing(level), join(level): what the reductions of the level are summed up in
+//   once(operands, kept): numbers that are the same everywhere
+//   begin(operands, row, kept): those of a row before any reduction
+//   terms<n>(level, operands, i, at, kept, sums): entries i .. i + n - 1 of the row, at .. of all
+//   end(level, operands, row, sums, kept): the numbers that the reductions are, and what is made of
+//   entries<n>(operands, i, at, kept, columns): the outputs per entry and per column
+//   row_outputs(operands, row, kept)
+#include "kernels/cuda/fused/row.h"
+#include "kernels/cuda/pointwise_fns.h"
+#ifndef __CUDACC_RTC__
+#include "kernels/cuda/launch.h"
+#endif
+
+namespace shardproof::SHARDPROOF_MACHINE {
+
+struct RowOperands {
+  const void* inputs[24];
+  void* outputs[8];
+  float* partials;  ///< f32[columns, blocks, length]
+  Report report;
+};
+
+// --- reductions, in `width` numbers ---
+
+struct RowSum {
+  static constexpr int width = 1;
+  SHARDPROOF_DEVICE static void nothing(float* sum) { *sum = 0; }
+  SHARDPROOF_DEVICE static void join(float* sum, const float* other) { *sum += *other; }
+  template <int n>
+  SHARDPROOF_DEVICE static void add(float* sum, const float (&terms)[n]) {
+    for (int j = 0; j < n; ++j) *sum += terms[j];
+  }
+  SHARDPROOF_DEVICE static float result(const float* sum) { return *sum; }
+};
+
+struct RowMaximum {
+  static constexpr int width = 1;
+  SHARDPROOF_DEVICE static void nothing(float* most) { *most = -INFINITY; }
+  SHARDPROOF_DEVICE static void join(float* most, const float* other) {
+    *most = fn::maximum(*most, *other);
+  }
+  template <int n>
+  SHARDPROOF_DEVICE static void add(float* most, const float (&terms)[n]) {
+    for (int j = 0; j < n; ++j) *most = fn::maximum(*most, terms[j]);
+  }
+  SHARDPROOF_DEVICE static float result(const float* most) { return *most; }
+};
+
+/// The largest term m, and the sum of exp(term - m).
+struct RowLogSumExp {
+  static constexpr int width = 2;
+  SHARDPROOF_DEVICE static void nothing(float* mass) {
+    mass[0] = -INFINITY;
+    mass[1] = 0;
+  }
+  SHARDPROOF_DEVICE static void join(float* mass, const float* other) {
+    const float m = fn::maximum(mass[0], other[0]);
+    if (m != -INFINITY) mass[1] = mass[1] * fn::exp(mass[0] - m) + other[1] * fn::exp(other[0] - m);
+    mass[0] = m;
+  }
+  template <int n>
+  SHARDPROOF_DEVICE static void add(float* mass, const float (&terms)[n]) {
+    float own[2] = {-INFINITY, 0};
+    for (int j = 0; j < n; ++j) own[0] = fn::maximum(own[0], terms[j]);
+    if (own[0] == -INFINITY) return;
+    for (int j = 0; j < n; ++j) own[1] += fn::exp(terms[j] - own[0]);
+    join(mass, own);
+  }
+  SHARDPROOF_DEVICE static float result(const float* mass) { return fn::log(mass[1]) + mass[0]; }
+};
+
+/// Where a team sums up its rows, for each output per column.
+struct RowColumns {
+  float* first;
+  int64_t apart;  ///< from one output to the next
+
+  template <int n>
+  SHARDPROOF_DEVICE void add(int output, int64_t i, const float (&terms)[n]) const {
+    Neighbours<float, n> sums;
+    sums.load(first + output * apart, i);
+    for (int j = 0; j < n; ++j) sums.entries[j] += terms[j];
+    sums.store(first + output * apart, i);
+  }
+};
+
+/// For rows of `length` entries, n at a time.
+template <class Program, int n, int team>
+struct RowKernel {
+  using Kept = typename Program::Kept;
+  static constexpr int threads = row_threads;
+  static constexpr size_t join_bytes = 1024;  ///< of shared memory; the sums per column come behind
+
+  Program program;
+  RowOperands operands;
+
+  SHARDPROOF_DEVICE void operator()(Block& block) const {
+    PerThread<Kept> all;
+    block.each_alone([&](int thread) {
+      all[thread] = Kept{};
+      program.once(operands, all[thread]);
+      clear_columns(block, thread);
+    });
+    each_rows<team>(block, program.rows, [&](int64_t first) {
+      block.each_alone([&](int thread) {
+        const Row<team, n> row(thread, first, program.rows, program.length);
+        if (row.row < row.rows) program.begin(operands, row.row, all[thread]);
+      });
+      program.each_level([&](auto level) { reduce(level, block, all, first); });
+      block.each_alone([&](int thread) { finish(block, thread, first, all[thread]); });
+    });
+    if (program.in_shared) join_columns(block);
+    block.each_alone([&](int thread) {
+      if (all[thread].by_zero) operands.report.leave(Fault::division, 0, 0);
+    });
+  }
+
+ private:
+  template <class Level>
+  SHARDPROOF_DEVICE void reduce(Level level, Block& block, PerThread<Kept>& all,
+                                int64_t first) const {
+    using Sums = typename Program::template Sums<Level>;
+    PerThread<Sums> sums;
+    block.each_alone([&](int thread) {
+      Sums own = program.nothing(level);
+      Row<team, n>(thread, first, program.rows, program.length).each([&](int64_t i, int64_t at) {
+        program.template terms<n>(level, operands, i, at, all[thread], own);
+      });
+      sums[thread] = own;
+    });
+    join_team<team>(block, sums, program.join(level), block.shared<Sums>());
+    block.each_alone([&](int thread) {
+      const Row<team, n> row(thread, first, program.rows, program.length);
+      if (row.row < row.rows) program.end(level, operands, row.row, sums[thread], all[thread]);
+    });
+  }
+
+  SHARDPROOF_DEVICE void finish(Block& block, int thread, int64_t first, Kept& kept) const {
+    const RowColumns columns = columns_of(block, thread);
+    const Row<team, n> row(thread, first, program.rows, program.length);
+    row.each([&](int64_t i, int64_t at) {
+      program.template entries<n>(operands, i, at, kept, columns);
+    });
+    if (row.first_lane()) program.row_outputs(operands, row.row, kept);
+  }
+
+  SHARDPROOF_DEVICE float* shared_columns(Block& block, int of_team) const {
+    return block.shared<float>(join_bytes) + of_team * program.columns * program.length;
+  }
+  SHARDPROOF_DEVICE float* partials(Block& block, int output) const {
+    return operands.partials + (output * block.blocks() + block.index()) * program.length;
+  }
+  SHARDPROOF_DEVICE RowColumns columns_of(Block& block, int thread) const {
+    if (program.in_shared) return {shared_columns(block, thread / team), program.length};
+    return {partials(block, 0), block.blocks() * program.length};
+  }
+
+  /// A thread has the same columns of its team's sums in all rows.
+  SHARDPROOF_DEVICE void clear_columns(Block& block, int thread) const {
+    const RowColumns columns = columns_of(block, thread);
+    for (int output = 0; output < program.columns; ++output)
+      for (int64_t i = thread % team * n; i < program.length; i += team * n)
+        Neighbours<float, n>{}.store(columns.first + output * columns.apart, i);
+  }
+
+  SHARDPROOF_DEVICE void join_columns(Block& block) const {
+    block.each([](int) {});
+    block.each_alone([&](int thread) {
+      for (int output = 0; output < program.columns; ++output)
+        for (int64_t i = thread; i < program.length; i += threads) {
+          float sum = 0;
+          for (int of_team = 0; of_team < threads / team; ++of_team)
+            sum += shared_columns(block, of_team)[output * program.length + i];
+          partials(block, output)[i] = sum;
+        }
+    });
+  }
+};
+
+/// For programs without reductions: n neighbours at a time, whatever their rows.
+template <class Program, int n>
+struct FlatRowKernel {
+  Program program;
+  RowOperands operands;
+
+  SHARDPROOF_DEVICE void operator()(Block& block) const {
+    block.each_alone([&](int thread) {
+      typename Program::Kept kept{};
+      program.once(operands, kept);
+      const int64_t step = block.blocks() * block.threads() * n,
+                    count = program.rows * program.length;
+      for (int64_t at = (block.index() * block.threads() + thread) * n; at < count; at += step) {
+        const int64_t row = program.rows == 1 ? 0 : at / program.length;
+        const int64_t i = at - row * program.length;
+        program.begin(operands, row, kept);
+        program.template entries<n>(operands, i, at, kept, RowColumns{});
+        if (i == 0) program.row_outputs(operands, row, kept);
+      }
+      if (kept.by_zero) operands.report.leave(Fault::division, 0, 0);
+    });
+  }
+};
+
+}  // namespace shardproof::SHARDPROOF_MACHINE
