@@ -84,6 +84,20 @@ Plan plan_of(const Program& program, const StepRoles& roles, const DimSizes& siz
               on_gpu({.overlap = true, .device = device}, &roles));
 }
 
+/// What is measured without it stays if it fails.
+json profile_of(Plan& plan, Communicator& communicator) {
+  json profile;
+  try {
+    plan.measure(true);
+    plan.run_kept(communicator);
+    for (const auto& [op, used] : plan.times())
+      profile[op] = {{"calls", used.calls}, {"seconds", used.seconds}};
+  } catch (const std::exception& error) {
+    profile["error"] = error.what();
+  }
+  return profile;
+}
+
 json measured(const Program& program, const StepCase& one, const std::shared_ptr<Device>& device,
               const Speed& peak, bool profile, const std::function<size_t()>& used,
               Communicator& communicator) {
@@ -120,12 +134,7 @@ json measured(const Program& program, const StepCase& one, const std::shared_ptr
                  {"losses", losses}};
   result["ceiling"] = ceiling(plan.steps(), peak);
   result["share_of_ceiling"] = result["ceiling"]["seconds"].get<double>() / time;
-  if (profile) {
-    plan.measure(true);
-    run(1);
-    for (const auto& [op, used] : plan.times())
-      result["profile"][op] = {{"calls", used.calls}, {"seconds", used.seconds}};
-  }
+  if (profile) result["profile"] = profile_of(plan, communicator);
   return result;
 }
 
