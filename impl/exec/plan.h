@@ -75,6 +75,14 @@ class Plan {
   // step, and a device that can is given the whole step at once.
   /// Input i becomes `tensor`.
   void keep(size_t i, const Tensor& tensor);
+  /// Input i becomes zeros, without a tensor of the host.
+  void keep_zeros(size_t i);
+  /// From now on result `output` of run_kept() is made where `other`, a plan of the same device,
+  /// keeps its input, which has then been given: no copy, and no memory for both. `other` may run
+  /// when this plan has finish()ed.
+  void make_kept(size_t output, Plan& other, size_t input);
+  /// Returns when all runs have ended. Throws PlanError for what went wrong in them.
+  void finish();
   /// A run on the kept inputs. Throws PlanError where one has not been given.
   void run_kept(Communicator& communicator);
   /// What is kept, as tensors of the host.
