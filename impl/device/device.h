@@ -77,6 +77,8 @@ class Device {
   virtual Launch prepare(const KernelOp& op) = 0;
   /// Empty where it has no kernel for the op: what the op stands for is computed instead.
   virtual Launch prepare_fused(const FusedOp&) const { return {}; }
+  /// Whether it has one; makes none.
+  virtual bool has_fused(const FusedOp& op) const { return bool(prepare_fused(op)); }
   /// Bytes of each scratch output of the op, behind those that it names: those of kernels/fused.h,
   /// and what the device needs besides.
   virtual std::vector<size_t> fused_scratch(const FusedOp& op) const { return scratch_bytes(op); }

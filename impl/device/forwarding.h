@@ -37,6 +37,7 @@ class ForwardingDevice : public Device {
   }
   Launch prepare(const KernelOp& op) override { return inner_->prepare(op); }
   Launch prepare_fused(const FusedOp& op) const override { return inner_->prepare_fused(op); }
+  bool has_fused(const FusedOp& op) const override { return inner_->has_fused(op); }
   std::vector<size_t> fused_scratch(const FusedOp& op) const override {
     return inner_->fused_scratch(op);
   }

@@ -67,7 +67,7 @@ class Compiler {
              const std::vector<BufferId>& writes, std::function<void(Frame&)> run);
   void kernel(const std::string& name, KernelOp op, const Ref& out, std::vector<Ref> inputs);
   /// Whether the device has the op, and plans are to use it.
-  bool fuses(const FusedOp& op) const { return fuses_ && device_.prepare_fused(op); }
+  bool fuses(const FusedOp& op) const { return fuses_ && device_.has_fused(op); }
   void set_fuses(bool on) { fuses_ = on; }
   void set_unroll(size_t iterations) { unroll_ = iterations; }
   /// Makes the scratch that the op needs, and returns it.

@@ -25,6 +25,7 @@ struct PlanOptions {
   /// Leaves (input, output) of state: a step of run_kept() leaves the result where the parameter
   /// is.
   std::vector<std::pair<size_t, size_t>> in_place = {};
+  bool tidy = true;  ///< less is moved, and f32 numbers that are all bf16 are kept as that
   bool fuse = true;  ///< functions of the library are one step each where the device has kernels
   std::shared_ptr<Device> device = {};  ///< where the kernels run; none: this processor
 };
@@ -74,6 +75,14 @@ class Plan {
   // step, and a device that can is given the whole step at once.
   /// Input i becomes `tensor`.
   void keep(size_t i, const Tensor& tensor);
+  /// Input i becomes zeros, without a tensor of the host.
+  void keep_zeros(size_t i);
+  /// From now on result `output` of run_kept() is made where `other`, a plan of the same device,
+  /// keeps its input, which has then been given: no copy, and no memory for both. `other` may run
+  /// when this plan has finish()ed.
+  void make_kept(size_t output, Plan& other, size_t input);
+  /// Returns when all runs have ended. Throws PlanError for what went wrong in them.
+  void finish();
   /// A run on the kept inputs. Throws PlanError where one has not been given.
   void run_kept(Communicator& communicator);
   /// What is kept, as tensors of the host.

@@ -235,9 +235,16 @@ std::optional<size_t> Plan::State::kept_in(size_t output) const {
 void Plan::State::allocate_kept() {
   if (!kept_inputs.empty() || !kept_outputs.empty()) return;
   for (const Slot& slot : inputs) kept_inputs.push_back(device->allocate(slot.bytes()));
+  lent.resize(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i)
-    kept_outputs.push_back(kept_in(i) ? Buffer() : device->allocate(outputs[i].bytes()));
+    kept_outputs.push_back(kept_in(i) || lent[i] ? Buffer() : device->allocate(outputs[i].bytes()));
   has_input.resize(inputs.size());
+}
+
+std::byte* Plan::State::kept_result(size_t output) {
+  if (lent.at(output)) return lent[output];
+  const std::optional<size_t> input = kept_in(output);
+  return (input ? kept_inputs.at(*input) : kept_outputs.at(output)).data();
 }
 
 void Plan::keep(size_t i, const Tensor& tensor) {
@@ -247,6 +254,36 @@ void Plan::keep(size_t i, const Tensor& tensor) {
   state.device->copy_from_host(state.queue(), state.kept_inputs.at(i).data(), tensor.buffer.data(),
                                tensor.buffer.bytes());
   state.has_input[i] = true;
+}
+
+void Plan::keep_zeros(size_t i) {
+  State& state = *state_;
+  state.allocate_kept();
+  void* data = state.kept_inputs.at(i).data();
+  state.device->prepare(Zero{state.inputs[i].bytes()})(state.queue(), {&data, 1}, {});
+  state.has_input[i] = true;
+}
+
+void Plan::make_kept(size_t output, Plan& other, size_t input) {
+  State &state = *state_, &to = *other.state_;
+  const Slot &made = state.outputs.at(output), &slot = to.inputs.at(input);
+  if (state.device != to.device || made.element != slot.element || made.extents != slot.extents ||
+      state.kept_in(output) || !state.kept_inputs.empty())
+    throw PlanError(made.name + " cannot be made where " + slot.name +
+                    " is kept: say so before the first run, of two of one size on one device");
+  to.allocate_kept();
+  state.lent.resize(state.outputs.size());
+  state.lent[output] = to.kept_inputs[input].data();
+  to.has_input[input] = true;
+}
+
+void Plan::finish() {
+  State& state = *state_;
+  try {
+    for (const auto& queue : state.queues) queue->finish();
+  } catch (const DeviceError& error) {
+    throw PlanError("rank " + std::to_string(state.rank) + ": " + error.what());
+  }
 }
 
 void Plan::run_kept(Communicator& communicator) {
@@ -267,11 +304,8 @@ void Plan::run_kept(Communicator& communicator) {
   Frame frame = state.frame(communicator);
   for (size_t i = 0; i < state.inputs.size(); ++i)
     frame.buffers[state.input_buffers[i]] = state.kept_inputs[i].data();
-  for (size_t i = 0; i < state.outputs.size(); ++i) {
-    const std::optional<size_t> input = state.kept_in(i);
-    frame.buffers[state.output_buffers[i]] =
-        (input ? state.kept_inputs[*input] : state.kept_outputs[i]).data();
-  }
+  for (size_t i = 0; i < state.outputs.size(); ++i)
+    frame.buffers[state.output_buffers[i]] = state.kept_result(i);
   // The first run makes the libraries ready, the second is recorded.
   if (state.kept_runs++ == 1 && !state.measured) state.record(communicator, frame);
   if (state.graph && !state.measured)
@@ -285,14 +319,13 @@ Tensor Plan::kept_output(size_t i) {
   State& state = *state_;
   const Slot& slot = state.outputs.at(i);
   Tensor tensor(slot.type, slot.element, slot.extents);
-  const std::optional<size_t> input = state.kept_in(i);
-  state.copy_kept(input ? state.kept_inputs.at(*input) : state.kept_outputs.at(i), tensor);
+  state.copy_kept(state.kept_result(i), tensor);
   return tensor;
 }
 
-void Plan::State::copy_kept(const Buffer& from, Tensor& to) {
+void Plan::State::copy_kept(const std::byte* from, Tensor& to) {
   try {
-    device->copy_to_host(queue(), to.buffer.data(), from.data(), to.buffer.bytes());
+    device->copy_to_host(queue(), to.buffer.data(), from, to.buffer.bytes());
   } catch (const DeviceError& error) {
     throw PlanError("rank " + std::to_string(rank) + ": " + error.what());
   }
@@ -300,7 +333,7 @@ void Plan::State::copy_kept(const Buffer& from, Tensor& to) {
 
 void Plan::fetch_kept(size_t input, Tensor& to) {
   state_->require_fits(to, input);
-  state_->copy_kept(state_->kept_inputs.at(input), to);
+  state_->copy_kept(state_->kept_inputs.at(input).data(), to);
 }
 
 size_t Plan::bytes() const {

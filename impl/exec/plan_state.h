@@ -33,6 +33,7 @@ struct Plan::State {
   std::vector<exec::Command> commands;
   // Inputs and outputs that stay; a result in place of an input has no memory of its own.
   std::vector<Buffer> kept_inputs, kept_outputs;
+  std::vector<std::byte*> lent;  ///< by output: memory of another plan; null: none
   std::vector<bool> has_input;
   std::shared_ptr<Graph> graph;  ///< of run_kept
   size_t kept_runs = 0;
@@ -41,7 +42,8 @@ struct Plan::State {
   void require_fits(const Tensor& tensor, size_t input) const;
   void allocate_kept();
   std::optional<size_t> kept_in(size_t output) const;
-  void copy_kept(const Buffer& from, Tensor& to);
+  std::byte* kept_result(size_t output);
+  void copy_kept(const std::byte* from, Tensor& to);
   std::vector<std::vector<int>> all_groups() const;
   exec::Frame frame(Communicator& communicator);
   void run(Communicator& communicator, exec::Frame& frame);

@@ -5,15 +5,27 @@
 namespace shardproof::exec {
 namespace {
 
-/// The optimizer reads what it is about to write, and nothing else.
+bool is_by_entry(const FusedOp& op, size_t input, size_t output) {
+  const auto* rows = std::get_if<Rowwise>(&op);
+  return std::holds_alternative<AdamW>(op) ||
+         (rows && rows->inputs.at(input).per == Per::entry && output < rows->outputs.size() &&
+          rows->outputs[output].per == Per::entry);
+}
+
+/// The optimizer and chains along rows read what they are about to write, and nothing else.
 bool fused_entry_by_entry(const FusedKernel& kernel, BufferId kept, BufferId made) {
-  if (!std::holds_alternative<AdamW>(kernel.op)) return false;
-  const auto out = std::find_if(kernel.outputs.begin(), kernel.outputs.end(),
-                                [&](const Ref& each) { return each.buffer == made; });
-  return std::all_of(kernel.inputs.begin(), kernel.inputs.end(), [&](const Ref& input) {
-    return input.buffer != kept || (input.count() == out->count() && input.offset == out->offset &&
-                                    input.terms.empty() && out->terms.empty());
-  });
+  size_t output = 0;
+  while (kernel.outputs[output].buffer != made) ++output;
+  const Ref& out = kernel.outputs[output];
+  for (size_t i = 0; i < kernel.inputs.size(); ++i) {
+    const Ref& input = kernel.inputs[i];
+    if (input.buffer == kept &&
+        !(is_by_entry(kernel.op, i, output) && input.element == out.element &&
+          input.count() == out.count() && input.offset == out.offset && input.terms.empty() &&
+          out.terms.empty()))
+      return false;
+  }
+  return true;
 }
 
 /// Each entry of `kept` is read by the very loop step that writes the entry of `made` in its place.

@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <deque>
 #include <numeric>
-#include <set>
 
 namespace shardproof::exec {
 
@@ -82,10 +81,14 @@ bool has(const std::vector<BufferId>& some, BufferId id) {
 
 void BufferUses::count(const std::vector<Step>& steps) {
   for (const Step& step : steps) {
-    for (BufferId id : std::set<BufferId>(step.reads.begin(), step.reads.end())) ++reads_[id];
-    for (BufferId id : std::set<BufferId>(step.writes.begin(), step.writes.end())) ++writes_[id];
+    if (!step.is_loop) add(access_of(step));
     count(step.body);
   }
+}
+
+void BufferUses::change(const Access& access, int by) {
+  for (BufferId id : access.reads) reads_[id] += static_cast<size_t>(by);
+  for (BufferId id : access.writes) writes_[id] += static_cast<size_t>(by);
 }
 
 void prepare(std::vector<Step>& steps, Device& device) {

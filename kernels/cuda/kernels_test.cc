@@ -46,6 +46,21 @@ TEST(Kernels, SayWhatIsWrongInTheirData) {
   for (uint64_t seed = 0; seed < 80; ++seed) ASSERT_EQ(unnoticed(machine, seed), "");
 }
 
+TEST(Kernels, AFaultIsReadFromItsMessage) {
+  for (uint64_t seed = 0; seed < 40; ++seed) {
+    const FaultyCase given = faulty_case(seed);
+    Fault fault;
+    fault.taken = 1;
+    fault.kind = given.kind;
+    fault.value = given.value;
+    fault.extent = fault.kind == Fault::division ? 0 : 17;
+    const Fault told = fault_told("a.shard:12 in f, index 3: " + text(fault));
+    EXPECT_EQ(text(told), text(fault));
+    EXPECT_EQ(told.value, given.value);
+  }
+  EXPECT_EQ(fault_told("a kernel failed: cudaErrorIllegalAddress").taken, 0u);
+}
+
 /// As long as chains get: where() of three expressions.
 TEST(Kernels, ComputeLongChains) {
   Pointwise op;

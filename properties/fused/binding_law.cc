@@ -34,12 +34,17 @@ class Bound {
     return Plan(program_, "p", Mesh(), sizes, 0, options);
   }
 
-  /// Which functions are one step.
+  /// Which functions are one step; chains of pointwise ops are none.
   static std::vector<std::string> fused(const Plan& plan) {
     std::vector<std::string> names;
     for (const exec::Step& step : plan.steps())
-      if (step.fused) names.push_back(step.op);
+      if (step.fused && !is_pointwise(step.fused->op)) names.push_back(step.op);
     return names;
+  }
+  static bool is_pointwise(const FusedOp& op) {
+    const Rowwise* rows = std::get_if<Rowwise>(&op);
+    return rows && std::all_of(rows->steps.begin(), rows->steps.end(),
+                               [](const RowStep& step) { return step.along == RowFn::none; });
   }
 
   Numbers on_device(PlanOptions options) const {
@@ -109,13 +114,51 @@ TEST(FusedBinding, NormsOfAnyDim) {
       .expect({"rms_norm", "layer_norm"});
 }
 
+/// Inputs and outputs of the plan's steps, without scratch.
+std::vector<std::pair<size_t, size_t>> operands(const Bound& bound) {
+  PlanOptions options;
+  options.device = law_device();
+  const Plan plan = bound.plan(options);
+  std::vector<std::pair<size_t, size_t>> counts;
+  for (const exec::Step& step : plan.steps()) {
+    const Rowwise* op = step.fused ? std::get_if<Rowwise>(&step.fused->op) : nullptr;
+    counts.emplace_back(op ? op->inputs.size() : 0, op ? op->outputs.size() : 0);
+  }
+  return counts;
+}
+
+TEST(FusedBinding, ANormWithAllAroundItIsOnePass) {
+  const Bound bound(
+      "plan p(x g r: bf16[B L M], w: f32[M]) -> (n d: bf16[B L M], dw: f32[M]) {\n"
+      " y = rms_norm(\"B L M; M\", x)\n"
+      " n = bf16(y * w)\n"
+      " up = f32(g)\n"
+      " d = bf16(rms_norm_grad(\"B L M, B L M; M\", up * w, x) + f32(r))\n"
+      " dw = sum(\"B L M -> M\", up * y)\n"
+      " return n, d, dw }\n");
+  bound.expect({"rms_norm + reduce + rms_norm_grad"}, 0x1p-7);
+  EXPECT_EQ(operands(bound), (std::vector<std::pair<size_t, size_t>>{{4, 3}}));
+}
+
+TEST(FusedBinding, AGatedUnitWithItsGradientsIsOnePass) {
+  const Bound bound(
+      "plan p(a u g: bf16[B L M]) -> (h da du: bf16[B L M]) {\n"
+      " s = bf16(1 / (1 + exp(-a)))\n"
+      " h = a * s * u\n"
+      " du = g * a * s\n"
+      " da = g * u * s * (1 + a * (1 - s))\n"
+      " return h, da, du }\n");
+  bound.expect({}, 0x1p-5);
+  EXPECT_EQ(operands(bound), (std::vector<std::pair<size_t, size_t>>{{3, 3}}));
+}
+
 TEST(FusedBinding, GradientsOfNormsInAnotherOrder) {
   Bound(
       "plan p(g: f32[L B M], x: bf16[B L M]) -> (a b: f32[L B M]) {\n"
       " a = rms_norm_grad(\"L B M, B L M; M\", g, x)\n"
       " b = layer_norm_grad(\"L B M, B L M; M\", g, x, 0.5)\n"
       " return a, b }\n")
-      .expect({"rms_norm_grad", "layer_norm_grad"});
+      .expect({"rms_norm_grad + layer_norm_grad"});
 }
 
 TEST(FusedBinding, Losses) {
@@ -323,6 +366,45 @@ TEST(FusedBinding, AProductWithAlmostABias) {
     biased("bf16", "f32", product + rest).expect({}, 0x1p-7);
   biased("bf16", "f32", " y = f32(einsum(\"B L M, M V -> B L V\", x, w)) + c\n").expect({}, 0x1p-7);
   biased("bf16", "bf16", " y = einsum(\"B L M, M V -> B L V\", x, w) + h\n").expect({}, 0x1p-7);
+}
+
+/// How many entries are copied for the products.
+int64_t packed(const Plan& plan) {
+  int64_t count = 0;
+  for (const exec::Step& step : plan.steps())
+    if (step.op == "pack") count += step.kernel->out.count();
+  return count;
+}
+
+TEST(FusedBinding, ProductsCopyTheLeast) {
+  struct Product {
+    const char *a, *b, *c;
+    int64_t copied;
+  };
+  const Product products[] = {
+      {"B L M", "M V", "B L V", 0},
+      {"B L M", "V M", "V B L", 0},
+      {"B L M", "B L V", "M V", 0},
+      {"B L M", "K M D", "K B L D", 0},               // two products, each in its place
+      {"B L M", "M G D", "G B L D", 0},               // three
+      {"B L M", "G B L D", "G M D", 0},               // their gradient
+      {"K M D", "B L M", "K D B L", 0},               // of rows
+      {"V N", "N K G", "V G K", 9 * 2 * 3},           // the weight
+      {"V G K", "N K G", "V N", 9 * 2 * 3},           // in the sum
+      {"V G K", "V N", "N K G", 9 * 2 * 3},           // the result
+      {"V N", "V G K", "N K G", 9 * 2 * 3},           // of columns
+      {"K B L D", "K M D", "B L M", 16 * (10 + 24)},  // both, in the sum
+      {"V M", "N M D", "N V D", 9 * 8 * (24 + 37)},   // nine would be many
+  };
+  for (const std::string element : {"f32", "bf16"})
+    for (const Product& each : products) {
+      SCOPED_TRACE(each.c);
+      const Bound bound("plan p(x: " + element + "[" + each.a + "], y: " + element + "[" + each.b +
+                        "]) -> " + element + "[" + each.c + "] {\n return einsum(\"" + each.a +
+                        ", " + each.b + " -> " + each.c + "\", x, y) }\n");
+      bound.expect({}, element == "f32" ? 0x1p-18 : 0x1p-7);
+      EXPECT_EQ(packed(bound.plan({.tidy = false, .device = law_device()})), each.copied);
+    }
 }
 
 }  // namespace

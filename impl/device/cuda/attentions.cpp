@@ -19,7 +19,11 @@ struct Attentions::Handle {
     check_cuda(cudaSetDevice(ordinal), "GPU " + std::to_string(ordinal));
     cudnn::check(cudnn::library().create(&handle), "cuDNN");
   }
-  ~Handle() { cudnn::library().destroy(handle); }
+  ~Handle() {
+    if (handle) cudnn::library().destroy(handle);
+  }
+  Handle(const Handle&) = delete;
+  Handle& operator=(const Handle&) = delete;
   cudnnHandle_t handle = nullptr;
   std::mutex mutex;
 };
@@ -59,7 +63,12 @@ Attentions::Attentions(int ordinal, AttentionOf whose)
     return;
   }
   missing_ = cudnn::library().missing;
-  if (missing_.empty()) handle_ = std::make_shared<Handle>(ordinal);
+  if (!missing_.empty()) return;
+  try {
+    handle_ = std::make_shared<Handle>(ordinal);
+  } catch (const DeviceError& error) {  // found, and unfit: of another CUDA, or a part of it lacks
+    missing_ = error.what();
+  }
 }
 
 std::shared_ptr<const Attentions::Compiled> Attentions::compiled(const AttentionCall& call) {

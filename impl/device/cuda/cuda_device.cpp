@@ -112,8 +112,8 @@ class CudaDevice : public Device {
 
   std::unique_ptr<Graph> record(Queue& queue, const std::function<void()>& work) override {
     const cudaStream_t stream = static_cast<StreamQueue&>(queue).launch_on().handle;
-    check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeThreadLocal),
-               "recording a step");
+    // Relaxed: libraries load kernels when they are first launched, which else ends the recording.
+    check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "recording a step");
     cudaGraph_t graph = nullptr;
     try {
       work();

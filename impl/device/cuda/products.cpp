@@ -4,6 +4,8 @@
 
 #include <algorithm>
 #include <array>
+#include <initializer_list>
+#include <optional>
 
 #include "impl/device/cuda/queue.h"
 
@@ -61,27 +63,37 @@ constexpr std::array<size_t, 3> alignments{256, 16, 2};
 /// What is found once for a product.
 struct Prepared {
   Matmul op;
+  bool biased = false;
   ColumnMajor form;
   Nest others;  ///< of the batch without the loop that cuBLASLt walks
   Descriptor descriptor{nullptr, cublasLtMatmulDescDestroy};
   Layout x{nullptr, cublasLtMatrixLayoutDestroy}, y{nullptr, cublasLtMatrixLayoutDestroy},
       out{nullptr, cublasLtMatrixLayoutDestroy};
-  std::array<cublasLtMatmulAlgo_t, alignments.size()> algorithms{};
+  std::array<std::optional<cublasLtMatmulAlgo_t>, alignments.size()> algorithms{};
   /// Bytes that every matrix of the batch is a multiple of, if the first is.
   size_t batch_alignment = alignments[0];
 
-  const cublasLtMatmulAlgo_t& algorithm(const void* out, const void* left,
-                                        const void* right) const {
-    const auto bits = reinterpret_cast<uintptr_t>(out) | reinterpret_cast<uintptr_t>(left) |
-                      reinterpret_cast<uintptr_t>(right) | batch_alignment;
+  const cublasLtMatmulAlgo_t& algorithm(std::initializer_list<const void*> arrays) const {
+    uintptr_t bits = batch_alignment;
+    for (const void* array : arrays) bits |= reinterpret_cast<uintptr_t>(array);
     size_t i = 0;
-    while (bits % alignments[i] != 0) ++i;
-    return algorithms[i];
+    while (bits % alignments[i] != 0 || !algorithms[i])  // what asks for less fits too
+      if (++i == alignments.size())
+        throw DeviceError("cuBLASLt has no algorithm for a product of arrays at odd multiples of " +
+                          std::to_string(bits & (~bits + 1)) + " bytes");
+    return *algorithms[i];
   }
 };
 
-cublasLtMatmulAlgo_t algorithm_of(cublasLtHandle_t handle, size_t workspace,
-                                  const Prepared& product, size_t alignment) {
+std::string text_of(const Matmul& op) {
+  return "a product of " + std::to_string(op.m) + " by " + std::to_string(op.k) + " by " +
+         std::to_string(op.n);
+}
+
+/// None where cuBLASLt has none; `why` says then what it said.
+std::optional<cublasLtMatmulAlgo_t> algorithm_of(cublasLtHandle_t handle, size_t workspace,
+                                                 const Prepared& product, size_t alignment,
+                                                 std::string& why) {
   cublasLtMatmulPreference_t wish = nullptr;
   check_blas(cublasLtMatmulPreferenceCreate(&wish), "a product's preference");
   const Preference preference(wish, cublasLtMatmulPreferenceDestroy);
@@ -95,23 +107,26 @@ cublasLtMatmulAlgo_t algorithm_of(cublasLtHandle_t handle, size_t workspace,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     set(cublasLtMatmulPreferenceSetAttribute, preference, attribute,
         static_cast<uint32_t>(alignment));
+  // Of the bias too, whose address alone is looked at.
+  if (product.biased)
+    set(cublasLtMatmulDescSetAttribute, product.descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+        reinterpret_cast<const void*>(alignment));
   cublasLtMatmulHeuristicResult_t found{};
   int number = 0;
-  const Matmul& op = product.op;
-  const std::string what = "cuBLASLt has no algorithm for a product of " + std::to_string(op.m) +
-                           " by " + std::to_string(op.k) + " by " + std::to_string(op.n);
-  check_blas(cublasLtMatmulAlgoGetHeuristic(handle, product.descriptor.get(), product.x.get(),
-                                            product.y.get(), product.out.get(), product.out.get(),
-                                            preference.get(), 1, &found, &number),
-             what);
-  if (number == 0) throw DeviceError(what);
-  return found.algo;
+  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+      handle, product.descriptor.get(), product.x.get(), product.y.get(), product.out.get(),
+      product.out.get(), preference.get(), 1, &found, &number);
+  if (status == CUBLAS_STATUS_SUCCESS && number > 0 && found.state == CUBLAS_STATUS_SUCCESS)
+    return found.algo;
+  why = cublasLtGetStatusString(status == CUBLAS_STATUS_SUCCESS ? found.state : status);
+  return std::nullopt;
 }
 
 std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, const Matmul& op,
                                    bool biased = false) {
   auto product = std::make_shared<Prepared>();
   product->op = op;
+  product->biased = biased;
   product->form = column_major(op);
   product->others = op.batch;
   const ColumnMajor& form = product->form;
@@ -150,8 +165,13 @@ std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, co
   product->y = layout_of(form.y, op.elements[y], count, strides[y]);
   product->out = layout_of(form.out, op.elements[0], count, strides[0]);
 
-  for (size_t i = 0; i < alignments.size(); ++i)
-    product->algorithms[i] = algorithm_of(handle, workspace, *product, alignments[i]);
+  std::string why;
+  bool has = false;
+  for (size_t i = 0; i < alignments.size(); ++i) {
+    product->algorithms[i] = algorithm_of(handle, workspace, *product, alignments[i], why);
+    has = has || product->algorithms[i];
+  }
+  if (!has) throw DeviceError("cuBLASLt has no algorithm for " + text_of(op) + ": " + why);
   return product;
 }
 
@@ -183,9 +203,9 @@ void multiply(cublasLtHandle_t handle, const Prepared& product, StreamQueue& que
                          product.form.flipped ? left : right, product.x.get(),
                          product.form.flipped ? right : left, product.y.get(),
                          f64 ? static_cast<const void*>(&zero_f64) : &zero, to, product.out.get(),
-                         to, product.out.get(), &product.algorithm(to, left, right), scratch, bytes,
-                         stream.handle),
-          "a product");
+                         to, product.out.get(), &product.algorithm({to, left, right, bias}),
+                         scratch, bytes, stream.handle),
+          text_of(op));
     }
   });
 }

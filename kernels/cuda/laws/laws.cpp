@@ -1,8 +1,11 @@
 #include "kernels/cuda/laws/laws.h"
 
 #include <cmath>
+#include <cstdlib>
 #include <cstring>
 #include <memory>
+#include <string_view>
+#include <utility>
 
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/reduce_ranks.h"
@@ -112,6 +115,21 @@ std::string unnoticed(const KernelMachine& machine, uint64_t seed) {
   expected.value = given.value;
   return "faulty op, seed " + std::to_string(seed) + ": " +
          (fault.taken ? text(fault) : "no fault") + ", not " + text(expected);
+}
+
+Fault fault_told(const std::string& message) {
+  const auto number_behind = [&](size_t at) {
+    return std::strtoll(message.c_str() + message.find_first_of("-0123456789", at), nullptr, 10);
+  };
+  Fault fault;
+  if (message.ends_with("divided by 0")) fault = {1, Fault::division, 0, 0, 0};
+  if (!message.ends_with(" entries")) return fault;
+  constexpr std::pair<Fault::Kind, std::string_view> kinds[] = {
+      {Fault::part, "a part from entry "}, {Fault::index, "index "}};
+  for (const auto& [kind, words] : kinds)
+    if (const size_t at = message.rfind(words); !fault.taken && at != std::string::npos)
+      fault = {1, kind, 0, number_behind(at), number_behind(message.find(" of ", at))};
+  return fault;
 }
 
 std::string broken_ranks(const KernelMachine& machine, const ReduceRanks& reduce, uint64_t seed) {

@@ -30,4 +30,8 @@ using ReduceRanks = std::function<void(Element, Reduction, const void* const* so
 /// Of the sum, maximum or minimum over ranks: kernels/cpu/reduce_ranks.h.
 std::string broken_ranks(const KernelMachine& machine, const ReduceRanks& reduce, uint64_t seed);
 
+/// The fault that a message ends with, as far as text(fault) tells it; not `taken` where it ends
+/// with none.
+Fault fault_told(const std::string& message);
+
 }  // namespace shardproof::laws

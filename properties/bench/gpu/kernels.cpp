@@ -69,32 +69,59 @@ double copy_tb_per_s(Device& device) {
          seconds(arrays.queue(), 20, [&] { device.copy(arrays.queue(), to, from, bytes); });
 }
 
-/// One kernel: its bytes, each read or written once, as a share of the copy's bandwidth.
+/// One kernel: its bytes, each read or written once, as a share of the copy's bandwidth. What goes
+/// wrong is a row too, and the others go on.
 class Table {
  public:
-  Table(Device& device, double copy) : device_(device), copy_(copy) {}
+  Table(Device& device, double copy, const std::function<void(const json&)>& save)
+      : device_(device), copy_(copy), save_(save) {}
 
   void row(const std::string& name, Arrays& arrays, const Launch& launch,
-           std::vector<void*> outputs, std::vector<const void*> inputs, double bytes) {
-    const double time =
-        seconds(arrays.queue(), 20, [&] { launch(arrays.queue(), outputs, inputs); });
-    rows_[name] = {{"seconds", time},
-                   {"tb_per_s", bytes * 1e-12 / time},
-                   {"share_of_copy", bytes * 1e-12 / time / copy_}};
+           const std::vector<void*>& outputs, const std::vector<const void*>& inputs,
+           double bytes) {
+    add(name, [&] {
+      const double time =
+          seconds(arrays.queue(), 20, [&] { launch(arrays.queue(), outputs, inputs); });
+      return json{{"seconds", time},
+                  {"tb_per_s", bytes * 1e-12 / time},
+                  {"share_of_copy", bytes * 1e-12 / time / copy_}};
+    });
   }
   void attention(const std::string& name, Arrays& arrays, const Launch& launch,
-                 std::vector<void*> outputs, std::vector<const void*> inputs, double flops) {
-    const double time =
-        seconds(arrays.queue(), 10, [&] { launch(arrays.queue(), outputs, inputs); });
-    rows_[name] = {{"seconds", time}, {"tflops", flops * 1e-12 / time}};
+                 const std::vector<void*>& outputs, const std::vector<const void*>& inputs,
+                 double flops) {
+    add(name, [&] {
+      const double time =
+          seconds(arrays.queue(), 10, [&] { launch(arrays.queue(), outputs, inputs); });
+      return json{{"seconds", time}, {"tflops", flops * 1e-12 / time}};
+    });
   }
-  void note(const std::string& name, const std::string& text) { rows_[name] = {{"note", text}}; }
+  void note(const std::string& name, const std::string& text) {
+    add(name, [&] { return json{{"note", text}}; });
+  }
+  /// What makes rows.
+  void group(const std::string& name, const std::function<void()>& rows) {
+    try {
+      rows();
+    } catch (const std::exception& error) {
+      rows_[name] = {{"error", error.what()}};
+      save_(rows_);
+    }
+  }
   Device& device() { return device_; }
-  json take() { return std::move(rows_); }
 
  private:
+  template <class Measure>
+  void add(const std::string& name, const Measure& measure) {
+    group(name, [&] {
+      rows_[name] = measure();
+      save_(rows_);
+    });
+  }
+
   Device& device_;
   const double copy_;
+  const std::function<void(const json&)>& save_;
   json rows_;
 };
 
@@ -244,22 +271,22 @@ json peaks(Device& device) {
   return {{"matmul_tflops", matmul_tflops(device)}, {"copy_tb_per_s", copy_tb_per_s(device)}};
 }
 
-json kernels(Device& device, const json& peaks) {
-  Table table(device, peaks.at("copy_tb_per_s"));
-  along_rows(table);
-  optimizer(table);
-  chains(table);
-  joined_rows(table);
+void kernels(Device& device, const json& peaks, const std::function<void(const json&)>& save) {
+  Table table(device, peaks.at("copy_tb_per_s"), save);
+  table.group("rows", [&] { along_rows(table); });
+  table.group("optimizer", [&] { optimizer(table); });
+  table.group("chains", [&] { chains(table); });
+  table.group("joined rows", [&] { joined_rows(table); });
   const std::pair<AttentionOf, const char*> kinds[] = {
       {AttentionOf::own, "own"},
       {AttentionOf::library, "cuDNN"},
       {AttentionOf::library_unordered, "cuDNN unordered"}};
-  for (const auto& [kind, whose] : kinds) {
-    const std::shared_ptr<Device> own = cuda_device(0, kind);
-    for (int64_t positions : {1024, 4096}) attention(table, *own, whose, positions);
-    table.note(whose, own->notes());
-  }
-  return table.take();
+  for (const auto& [kind, whose] : kinds)
+    table.group(whose, [&] {
+      const std::shared_ptr<Device> own = cuda_device(0, kind);
+      for (int64_t positions : {1024, 4096}) attention(table, *own, whose, positions);
+      table.note(whose, own->notes());
+    });
 }
 
 }  // namespace shardproof::bench

@@ -1,5 +1,4 @@
-// gpu_bench: what a GPU reaches, as shares of what it can: its products, its copies, and PyTorch in
-// the same run.
+// gpu_bench: what a GPU reaches, as shares of what it can: its products and its copies.
 #include <CLI/CLI.hpp>
 #include <cstdio>
 #include <cstdlib>
@@ -17,30 +16,13 @@ namespace {
 using nlohmann::json;
 
 struct Options {
-  std::string file, root, peer, model = "llama_causal.shard";
-  bool profile = false, rehearse = false, ceiling = false;
+  std::string file, root, model = "llama_causal.shard";
+  bool kernels = true, steps = true, profile = false, rehearse = false, ceiling = false;
   double peak_tflops = 989, copy_tb_per_s = 3.35;          ///< of an H100, as NVIDIA says
   AttentionOf attention = AttentionOf::library_unordered;  ///< as PyTorch's, which is unordered too
   std::vector<std::string> configs{"llama_0_5b", "llama_1_5b", "llama_7b"};
   std::vector<int64_t> lengths{1024, 4096};
 };
-
-/// The last line that the peer prints, which is JSON; null where it cannot be asked.
-json peer(const Options& options, const std::string& what, int64_t length) {
-  if (options.peer.empty()) return nullptr;
-  const std::string command = "timeout 240 python3 " + options.peer + " " + what + " " +
-                              std::to_string(length) + " 2>/dev/null";
-  FILE* pipe = popen(command.c_str(), "r");
-  if (!pipe) return nullptr;
-  std::string last, line;
-  for (int c = 0; (c = std::fgetc(pipe)) != EOF;)
-    if (c == '\n')
-      last = std::exchange(line, "");
-    else
-      line += static_cast<char>(c);
-  pclose(pipe);
-  return json::accept(last) ? json::parse(last) : json(nullptr);
-}
 
 void print(const json& row) {
   std::printf("%-11s L=%-5lld %9.0f tokens/s  %6.1f TFLOP/s  %4.1f %% of the measured product",
@@ -49,64 +31,98 @@ void print(const json& row) {
               100 * row.at("share_of_matmul").get<double>());
   std::printf("  %.2f GB, %.2f as planned", 1e-9 * row.at("measured_bytes").get<double>(),
               1e-9 * row.at("plan_bytes").get<double>());
-  if (row.contains("times_peer"))
-    std::printf("  %.2f times PyTorch", row["times_peer"].get<double>());
   std::printf("\n");
 }
 
-json run(const Options& options) {
+void print_kernel(const std::string& name, const json& row) {
+  if (row.contains("share_of_copy"))
+    std::printf("%-24s %5.1f %% of a copy\n", name.c_str(),
+                100 * row["share_of_copy"].get<double>());
+  else if (row.contains("tflops"))
+    std::printf("%-40s %6.1f TFLOP/s\n", name.c_str(), row["tflops"].get<double>());
+  else
+    std::printf("%s: %s\n", name.c_str(), row.begin()->get<std::string>().c_str());
+}
+
+/// What has been measured so far, in the file that is asked for.
+class Results {
+ public:
+  explicit Results(const Options& options, const std::string& device) : file_(options.file) {
+    all_ = {{"device", device}, {"model", options.model}};
+  }
+  void set(const std::string& name, const json& value) {
+    all_[name] = value;
+    save();
+  }
+  void add_step(const json& row) {
+    good_ = good_ && !row.contains("error");
+    all_["steps"].push_back(row);
+    save();
+  }
+  void set_kernels(const json& rows) {
+    for (const auto& [name, row] : rows.items()) good_ = good_ && !row.contains("error");
+    set("kernels", rows);
+  }
+  const json& operator[](const std::string& name) const { return all_.at(name); }
+  bool good() const { return good_; }
+
+ private:
+  void save() const {
+    std::fflush(stdout);
+    if (!file_.empty()) std::ofstream(file_) << all_.dump(1) << "\n";
+  }
+
+  const std::string file_;
+  json all_;
+  bool good_ = true;
+};
+
+Speed measured_peak(Device& device, Results& results) {
+  results.set("peaks", peaks(device));
+  const Speed peak{1e12 * results["peaks"]["matmul_tflops"].get<double>(),
+                   1e12 * results["peaks"]["copy_tb_per_s"].get<double>()};
+  std::printf("products of 8192 bf16: %.0f TFLOP/s; copies: %.2f TB/s\n", 1e-12 * peak.flops_per_s,
+              1e-12 * peak.bytes_per_s);
+  return peak;
+}
+
+json step_row(const Program& program, const StepCase& one, const std::shared_ptr<Device>& device,
+              const Speed& peak, const Options& options) {
+  json row;
+  try {
+    const size_t before = options.rehearse ? 0 : cuda_free_bytes();
+    row = step(program, one, device, peak, options.profile,
+               [&] { return options.rehearse ? size_t{0} : before - cuda_free_bytes(); });
+    print(row);
+  } catch (const std::exception& error) {
+    row = {{"config", one.config}, {"sequence", one.length}, {"error", error.what()}};
+    std::printf("%-11s L=%-5lld %s\n", one.config.c_str(), static_cast<long long>(one.length),
+                error.what());
+  }
+  row["model"] = options.model;
+  row["notes"] = device->notes();
+  return row;
+}
+
+/// Whether all of it could be measured.
+bool run(const Options& options) {
   const std::shared_ptr<Device> device =
       options.rehearse ? rehearsal_device(1) : cuda_device(0, options.attention);
-  json result = {{"device", device->name()}};
+  Results results(options, device->name());
   Speed peak{1e12, 1e12};
   if (!options.rehearse) {
-    result["peaks"] = peaks(*device);
-    peak = {1e12 * result["peaks"]["matmul_tflops"].get<double>(),
-            1e12 * result["peaks"]["copy_tb_per_s"].get<double>()};
-    std::printf("products of 8192 bf16: %.0f TFLOP/s; copies: %.2f TB/s\n",
-                1e-12 * peak.flops_per_s, 1e-12 * peak.bytes_per_s);
-    result["kernels"] = kernels(*device, result["peaks"]);
-    for (const int64_t length : options.lengths)
-      if (const json other = peer(options, "attention", length); other.is_object())
-        for (const auto& [name, tflops] : other.items())
-          result["kernels"][name + " at " + std::to_string(length) + ", PyTorch"] = {
-              {"tflops", tflops}};
-    for (const auto& [name, row] : result["kernels"].items())
-      if (row.contains("share_of_copy"))
-        std::printf("%-24s %5.1f %% of a copy\n", name.c_str(),
-                    100 * row["share_of_copy"].get<double>());
-      else if (row.contains("note"))
-        std::printf("%s: %s\n", name.c_str(), row["note"].get<std::string>().c_str());
-      else
-        std::printf("%-40s %6.1f TFLOP/s\n", name.c_str(), row["tflops"].get<double>());
+    peak = measured_peak(*device, results);
+    if (options.kernels)
+      kernels(*device, results["peaks"], [&](const json& rows) { results.set_kernels(rows); });
+    if (options.kernels)
+      for (const auto& [name, row] : results["kernels"].items()) print_kernel(name, row);
   }
+  if (!options.steps) return results.good();
   const Program program = Program::load(options.root + "/spec/models/" + options.model);
   for (const std::string& config : options.configs)
-    for (const int64_t length : options.lengths) {
-      const StepCase one{config, length};
-      json row;
-      try {
-        const size_t before = options.rehearse ? 0 : cuda_free_bytes();
-        row = step(program, one, device, peak, options.profile,
-                   [&] { return options.rehearse ? size_t{0} : before - cuda_free_bytes(); });
-        if (const json other = peer(options, one.config, one.length); other.is_object()) {
-          row["peer"] = other;
-          row["times_peer"] =
-              row["tokens_per_s"].get<double>() / other.at("tokens_per_s").get<double>();
-        }
-        print(row);
-      } catch (const std::exception& error) {
-        row = {{"config", config}, {"sequence", length}, {"error", error.what()}};
-        std::printf("%-11s L=%-5lld %s\n", config.c_str(), static_cast<long long>(length),
-                    error.what());
-      }
-      std::fflush(stdout);
-      row["model"] = options.model;
-      row["notes"] = device->notes();
-      result["steps"].push_back(row);
-      if (!options.file.empty()) std::ofstream(options.file) << result.dump(1) << "\n";
-    }
-  return result;
+    for (const int64_t length : options.lengths)
+      results.add_step(step_row(program, {config, length}, device, peak, options));
+  return results.good();
 }
 
 /// What the plans could reach if every kernel were as fast as the GPU's memory or its products.
@@ -144,7 +160,8 @@ int main_of(int argc, char** argv) {
                                              {"unordered", AttentionOf::library_unordered}}));
   app.add_option("--configs", options.configs, "Of llama_gpu.shard")->delimiter(',');
   app.add_option("--lengths", options.lengths, "Of a sequence")->delimiter(',');
-  app.add_option("--peer", options.peer, "A Python file that trains the same model with PyTorch");
+  app.add_flag("!--no-kernels", options.kernels, "Steps alone");
+  app.add_flag("!--no-steps", options.steps, "Kernels alone");
   app.add_flag("--profile", options.profile, "The time of each op as well");
   app.add_flag("--rehearse", options.rehearse, "On this processor: that it runs, not how fast");
   app.add_flag("--ceiling", options.ceiling, "No GPU: what the plans could reach at best");
@@ -160,11 +177,15 @@ int main_of(int argc, char** argv) {
     std::cerr << "gpu_bench: no CUDA device: " << why << "\n";
     return 77;
   }
-  run(options);
-  return 0;
+  return run(options) ? 0 : 1;
 }
 
 }  // namespace
 }  // namespace shardproof::bench
 
-int main(int argc, char** argv) { return shardproof::bench::main_of(argc, argv); }
+int main(int argc, char** argv) try {
+  return shardproof::bench::main_of(argc, argv);
+} catch (const std::exception& error) {
+  std::cerr << "gpu_bench: " << error.what() << "\n";
+  return 1;
+}

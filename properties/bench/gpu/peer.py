@@ -1,9 +1,11 @@
 """The model of spec/models/llama_causal.shard in PyTorch: compiled, bf16 compute, f32 weights, SDPA, fused AdamW.
 
-peer.py CONFIG LENGTH prints a line of JSON: tokens per second of forward, backward and step.
-peer.py attention LENGTH: TFLOP/s of SDPA and its gradient, of the sizes of kernels.cpp.
+peer.py CONFIG LENGTH FILE writes JSON, and prints it: tokens per second of forward, backward and step. Where the batch
+does not fit, half of it is taken, and so on.
+peer.py attention LENGTH FILE: TFLOP/s of SDPA and its gradient, of the sizes of kernels.cpp.
 """
 import json
+import os
 import re
 import sys
 import time
@@ -17,7 +19,7 @@ def sizes(config, length):
     text = (Path(__file__).resolve().parents[3] / "spec/models/llama_gpu.shard").read_text()
     found = re.search(rf"config {config}\s*{{(.*?)}}", text).group(1)
     n = {k: int(v) for k, v in re.findall(r"(\w+)=(\d+)", found)}
-    n["B"], n["L"] = n["B"] * n["L"] // length, length
+    n["B"], n["L"] = max(n["B"] * n["L"] // length // int(os.environ.get("PEER_BATCH_PART", 1)), 1), length
     return n
 
 
@@ -77,6 +79,12 @@ class Llama(torch.nn.Module):
         return F.cross_entropy(logits.view(-1, self.n["V"]), targets.view(-1))
 
 
+def tell(figures):
+    line = json.dumps(figures)
+    Path(sys.argv[3]).write_text(line + "\n")
+    print(line)
+
+
 def seconds(work, times=10):
     for _ in range(3):
         work()
@@ -102,15 +110,10 @@ def attention(length):
     flops = 2.0 * q.numel() * length
     backward = seconds(lambda: torch.autograd.grad(o, (q, k, v), g, retain_graph=True))
     with torch.no_grad():
-        print(json.dumps({"attention": 1e-12 * flops / seconds(forward),
-                          "attention_grad": 2.5e-12 * flops / backward}))
+        tell({"attention": 1e-12 * flops / seconds(forward), "attention_grad": 2.5e-12 * flops / backward})
 
 
-def main():
-    if sys.argv[1] == "attention":
-        return attention(int(sys.argv[2]))
-    config, length = sys.argv[1], int(sys.argv[2])
-    n = sizes(config, length)
+def train(n):
     torch.manual_seed(0)
     with torch.device("cuda"):
         model = Llama(n)
@@ -137,9 +140,23 @@ def main():
         loss = step()
     torch.cuda.synchronize()
     seconds = (time.perf_counter() - begin) / 10
-    print(json.dumps({"torch": torch.__version__, "seconds": seconds, "loss": loss.item(),
-                      "tokens_per_s": n["B"] * n["L"] / seconds,
-                      "bytes": torch.cuda.max_memory_allocated()}))
+    tell({"torch": torch.__version__, "seconds": seconds, "loss": loss.item(), "batch": n["B"],
+          "tokens_per_s": n["B"] * n["L"] / seconds, "bytes": torch.cuda.max_memory_allocated()})
+
+
+def main():
+    if sys.argv[1] == "attention":
+        return attention(int(sys.argv[2]))
+    n = sizes(sys.argv[1], int(sys.argv[2]))
+    try:
+        train(n)
+    except RuntimeError as error:
+        full = isinstance(error, torch.OutOfMemoryError) or "ALLOC_FAILED" in str(error)
+        if not full or n["B"] == 1:
+            raise
+        print(f"a batch of {n['B']} does not fit", flush=True)
+        os.environ["PEER_BATCH_PART"] = str(2 * int(os.environ.get("PEER_BATCH_PART", 1)))
+        os.execv(sys.executable, [sys.executable, *sys.argv])  # with all memory free
 
 
 main()

@@ -1,7 +1,6 @@
 #include "properties/bench/gpu/steps.h"
 
 #include <algorithm>
-#include <cstring>
 #include <random>
 
 #include "impl/comm/virtual/virtual_ranks.h"
@@ -35,7 +34,8 @@ DimSizes sizes_of(const Program& program, const StepCase& one) {
   return sizes;
 }
 
-/// The state as init draws it, in the kept inputs of the step; moments are zero.
+/// The state as init draws it, where the step keeps it: the host would take minutes, and the GPU
+/// has no room for two. Moments are zero.
 void draw_state(const Program& program, const StepRoles& roles, Plan& step, const DimSizes& sizes,
                 const std::shared_ptr<Device>& device, Communicator& communicator) {
   const InitRoles init = init_of(program, roles);
@@ -43,23 +43,16 @@ void draw_state(const Program& program, const StepRoles& roles, Plan& step, cons
             {.device = device});
   Tensor key = plan.input(0);
   *key.data<uint64_t>() = philox_fold(1, "init");
-  std::vector<Tensor> drawn = plan.run(communicator, std::vector<const Tensor*>{&key});
-  size_t first = 0;
-  for (size_t group = 0; group < roles.state.size(); ++group) {
+  for (size_t group = 0, first = 0; group < roles.state.size(); ++group) {
     const StateGroup& state = roles.state[group];
     const bool is_drawn =
         std::find(init.groups.begin(), init.groups.end(), group) != init.groups.end();
-    for (size_t i = 0; i < state.count; ++i) {
-      Tensor tensor = step.input(state.param + i);
-      const size_t bytes = tensor.buffer.bytes();
-      if (is_drawn)
-        std::memcpy(tensor.buffer.data(), drawn.at(first + i).buffer.data(), bytes);
-      else
-        std::memset(tensor.buffer.data(), 0, bytes);
-      step.keep(state.param + i, tensor);
-    }
-    if (is_drawn) first += state.count;
+    for (size_t i = 0; i < state.count; ++i)
+      is_drawn ? plan.make_kept(first++, step, state.param + i) : step.keep_zeros(state.param + i);
   }
+  plan.keep(0, key);
+  plan.run_kept(communicator);
+  plan.finish();
 }
 
 void draw_data(const StepRoles& roles, Plan& step, int64_t vocabulary) {
@@ -89,6 +82,20 @@ Plan plan_of(const Program& program, const StepRoles& roles, const DimSizes& siz
              const std::shared_ptr<Device>& device) {
   return Plan(program, program.checked().program().functions.at(roles.step).name, Mesh(), sizes, 0,
               on_gpu({.overlap = true, .device = device}, &roles));
+}
+
+/// What is measured without it stays if it fails.
+json profile_of(Plan& plan, Communicator& communicator) {
+  json profile;
+  try {
+    plan.measure(true);
+    plan.run_kept(communicator);
+    for (const auto& [op, used] : plan.times())
+      profile[op] = {{"calls", used.calls}, {"seconds", used.seconds}};
+  } catch (const std::exception& error) {
+    profile["error"] = error.what();
+  }
+  return profile;
 }
 
 json measured(const Program& program, const StepCase& one, const std::shared_ptr<Device>& device,
@@ -127,12 +134,7 @@ json measured(const Program& program, const StepCase& one, const std::shared_ptr
                  {"losses", losses}};
   result["ceiling"] = ceiling(plan.steps(), peak);
   result["share_of_ceiling"] = result["ceiling"]["seconds"].get<double>() / time;
-  if (profile) {
-    plan.measure(true);
-    run(1);
-    for (const auto& [op, used] : plan.times())
-      result["profile"][op] = {{"calls", used.calls}, {"seconds", used.seconds}};
-  }
+  if (profile) result["profile"] = profile_of(plan, communicator);
   return result;
 }
 

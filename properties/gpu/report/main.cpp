@@ -19,7 +19,8 @@ namespace fs = std::filesystem;
 using nlohmann::json;
 constexpr int no_gpu = 77;
 
-const std::vector<std::string> part_names = {"kernels", "virtual", "nccl", "sanitizer", "bench"};
+const std::vector<std::string> part_names = {"kernels",   "virtual", "nccl",
+                                             "sanitizer", "bench",   "peer"};
 
 json read(const fs::path& file) {
   std::ifstream in(file);
@@ -95,13 +96,13 @@ int probe(const std::vector<std::string>& words) {
   return 0;
 }
 
-/// The tests of one program, from the lines of its report.
+/// The tests of one run of a program, which is named for its test, from the lines of its report.
 void add_tests(json& part, const fs::path& report) {
   std::ifstream in(report);
   for (std::string line; std::getline(in, line);) {
     const json test = json::parse(line, nullptr, false);
     if (test.is_discarded()) continue;  // it died while it wrote
-    const std::string name = report.stem().string() + ": " + test["test"].get<std::string>();
+    const std::string name = report.stem().string();
     const std::string result = test["result"];
     part["counts"][result] = part["counts"][result].get<int>() + 1;
     if (result != "run") part[result].push_back({{"test", name}, {"why", test.value("why", "")}});
@@ -115,7 +116,8 @@ void add_program(json& part, const std::string& name, int exit, double seconds, 
   part["programs"].push_back({{"program", name}, {"exit", exit}, {"seconds", seconds}});
   if (exit == 0 || part["counts"]["failed"].get<int>() > failed_before) return;
   const bool late = exit == 124 || exit == 137;
-  const bool tests = part["part"] != "sanitizer" && part["part"] != "bench";
+  const json& own = part["part"];
+  const bool tests = own != "sanitizer" && own != "bench" && own != "peer";
   const char* result = late && !tests ? "skipped" : "failed";
   part["counts"][result] = part["counts"][result].get<int>() + 1;
   const std::string why = late ? "no time left" : "exit code " + std::to_string(exit);
@@ -170,6 +172,44 @@ bool lacks_gpu(const json& part) {
   });
 }
 
+/// The steps that gpu_bench took, beside PyTorch's of the same model.
+json steps_of(const json& parts) {
+  const json none = json::object();
+  const auto figures = [&](const char* part) {
+    return parts.contains(part) ? parts[part].value("figures", none) : none;
+  };
+  json rows = json::array();
+  const json peers = figures("peer"), own_figures = figures("bench");
+  for (const auto& [name, figure] : own_figures.items())
+    for (const json& step : figure.value("steps", json::array())) {
+      json row;
+      for (const char* each : {"config", "sequence", "model", "tokens_per_s", "tflops",
+                               "share_of_matmul", "measured_bytes", "plan_bytes", "error"})
+        if (step.contains(each)) row[each] = step[each];
+      if (const double own = step.value("tokens_per_s", 0.0); peers.contains(name))
+        if (const double other = peers[name].value("tokens_per_s", 0.0); other > 0 && own > 0) {
+          row["peer_tokens_per_s"] = other;
+          row["times_peer"] = own / other;
+        }
+      rows.push_back(row);
+    }
+  return rows;
+}
+
+void print_step(const json& step) {
+  std::printf("%-11s L=%-5lld ", step.value("config", "").c_str(),
+              static_cast<long long>(step.value("sequence", 0)));
+  if (step.contains("error"))
+    std::printf("%s", step["error"].get<std::string>().c_str());
+  else
+    std::printf("%9.0f tokens/s  %6.1f TFLOP/s  %4.1f %% of the measured product",
+                step.value("tokens_per_s", 0.0), step.value("tflops", 0.0),
+                100 * step.value("share_of_matmul", 0.0));
+  if (step.contains("times_peer"))
+    std::printf("  %.2f times PyTorch", step["times_peer"].get<double>());
+  std::printf("\n");
+}
+
 int make_all(const fs::path& folder) {
   json all = read(folder / "probe.json");
   json total = {{"run", 0}, {"skipped", 0}, {"failed", 0}};
@@ -188,6 +228,8 @@ int make_all(const fs::path& folder) {
     for (const char* once : {"device", "versions", "commit", "date", "driver"}) kept.erase(once);
   }
   all["counts"] = total;
+  if (all.contains("parts")) all["steps"] = steps_of(all["parts"]);
+  for (const json& step : all.value("steps", json::array())) print_step(step);
   write(folder / "gpu.json", all);
   return good && total["run"].get<int>() > 0 ? 0 : 1;
 }
