@@ -197,7 +197,7 @@ std::vector<Rowwise> named_rows() {
           rms_norm_rows(3, 1032),
           rms_norm_backward_rows(40, 64),
           rms_norm_backward_rows(12, 1040),
-          rms_norm_backward_rows(2, 16384),
+          rms_norm_backward_rows(6, 16384),
           rms_norm_backward_rows(7, 33),
           swiglu_backward_rows(5, 160),
           cross_entropy_backward_rows(6, 100),
