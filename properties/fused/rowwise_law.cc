@@ -64,7 +64,7 @@ void expect_holds(const RowwiseCase& given) {
 }
 
 TEST(Rowwise, RandomPrograms) {
-  for (uint64_t seed = 0; seed < 150 && !HasFailure(); ++seed) {
+  for (uint64_t seed = 0; seed < 120 && !HasFailure(); ++seed) {
     SCOPED_TRACE("seed " + std::to_string(seed));
     expect_holds(laws::random_rowwise(seed));
   }
