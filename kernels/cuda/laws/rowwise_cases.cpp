@@ -205,7 +205,7 @@ std::vector<Rowwise> named_rows() {
 }
 
 std::vector<RowwiseCase> compiled_rows() {
-  constexpr uint64_t random = 30;
+  constexpr uint64_t random = 16;
   std::vector<RowwiseCase> cases;
   for (uint64_t seed = 0; seed < random; ++seed) cases.push_back(random_rowwise(seed));
   Dice dice(random);
