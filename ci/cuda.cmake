@@ -7,17 +7,21 @@ foreach(source IN LISTS cuda_kernels)  # a .cu has one language in a project, so
   file(CONFIGURE OUTPUT rehearsal/${name}.cpp CONTENT "#include \"${source}\"\n")
   list(APPEND rehearsed ${PROJECT_BINARY_DIR}/rehearsal/${name}.cpp)
 endforeach()
-add_library(kernels_rehearsal STATIC ${rehearsed})
+add_library(kernels_rehearsal STATIC ${rehearsed} kernels/cuda/fused/walked_rows.cpp)
 target_compile_definitions(kernels_rehearsal PRIVATE SHARDPROOF_REHEARSAL)
 target_include_directories(kernels_rehearsal PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 
 # Kernels that are written and compiled when a plan is made, and the headers that they include.
 set(kernel_headers kernels/bf16.h kernels/element.h kernels/fault.h kernels/machine.h kernels/philox.h)
 shardproof_embed(generated_headers embedded_kernel_headers kernels/cuda/headers.h "${kernel_headers}")
-set(kernel_headers stream.h report.h entry.h pointwise_fns.h)
+set(kernel_headers stream.h report.h entry.h pointwise_fns.h block.h row_operands.h row_kernel.h)
 list(TRANSFORM kernel_headers PREPEND kernels/cuda/)
 shardproof_embed(generated_headers embedded_cuda_headers kernels/cuda/headers.h "${kernel_headers}")
-add_library(kernels_generate STATIC kernels/cuda/generate.cpp kernels/cuda/nvrtc.cpp ${generated_headers})
+set(kernel_headers entries.h row.h team.h)
+list(TRANSFORM kernel_headers PREPEND kernels/cuda/fused/)
+shardproof_embed(generated_headers embedded_fused_headers kernels/cuda/headers.h "${kernel_headers}")
+add_library(kernels_generate STATIC kernels/cuda/generate.cpp kernels/cuda/generate_rows.cpp kernels/cuda/step_text.cpp
+  kernels/cuda/nvrtc.cpp ${generated_headers})
 target_include_directories(kernels_generate PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 target_link_libraries(kernels_generate PRIVATE ${CMAKE_DL_LIBS})
 
@@ -43,7 +47,7 @@ if(SHARDPROOF_CUDA AND SHARDPROOF_NVCC)
   target_compile_options(kernels_cuda PRIVATE -std=c++20 --expt-relaxed-constexpr --Werror all-warnings
     -Xcompiler=-Wall,-Wextra,-Wno-unknown-pragmas)
   # The ops of a chain are rounded one by one, as they are on the CPU.
-  set_source_files_properties(kernels/cuda/pointwise.cu kernels/cuda/fused/rowwise.cu PROPERTIES COMPILE_OPTIONS --fmad=false)
+  set_source_files_properties(kernels/cuda/pointwise.cu PROPERTIES COMPILE_OPTIONS --fmad=false)
   target_include_directories(kernels_cuda PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
   target_link_libraries(kernels_cuda PUBLIC CUDA::cudart_static)
 endif()

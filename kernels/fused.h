@@ -75,11 +75,12 @@ struct Rope {
   static constexpr int64_t widest = 8192;
 };
 
-// --- the optimizer; `count` entries, f32 ---
+// --- the optimizer; `count` entries, f32 but for the gradient, which may be bf16 ---
 
 /// (w, g, m, v) -> (w, m, v): an output may be the input of its name. The gradient is g * scale.
 struct AdamW {
   int64_t count = 0;
+  Element gradient = Element::f32;
   Scalar step, lr, decay, b1, b2, eps, scale{1, false};
 };
 /// (g) -> (the sum of the squares; scratch)

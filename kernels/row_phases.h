@@ -96,11 +96,15 @@ struct RowShape {
   int64_t team = threads;  ///< so many threads have a row
   int64_t columns = 0;     ///< outputs per column
   bool in_shared = false;  ///< their sums over a block's rows; otherwise they are in the scratch
-  int64_t blocks = 1;      ///< not flat
+  int64_t blocks = 1;      ///< of a program that is not flat
   int64_t teams() const { return threads / team; }
   size_t column_bytes() const { return static_cast<size_t>(columns * length) * sizeof(float); }
   size_t shared_bytes() const {
     return join_bytes + (in_shared ? static_cast<size_t>(teams()) * column_bytes() : 0);
+  }
+  /// Of threads that take n neighbours at once.
+  int64_t blocks_of(int64_t n) const {
+    return flat ? std::min((rows * length / n + threads - 1) / threads, int64_t{1} << 16) : blocks;
   }
   /// f32[columns, blocks, length]
   size_t scratch_bytes() const { return static_cast<size_t>(blocks) * column_bytes(); }

@@ -107,6 +107,13 @@ class Exchange {
     return put_together(receive, ring, block, leave_);
   }
 
+  /// All that would move along these axes, and those of the dims, is on this rank.
+  bool is_alone(std::vector<Axis> marked) const {
+    for (const Moves* moves : {&leave_, &come_})
+      for (const Axis& axis : moves->axes()) marked.push_back(axis);
+    return site_.placement().mesh().blocks(marked) == 1;
+  }
+
   Ref slice(const Ref& x) const { return slice(x, come_); }
 
   Ref zero_nonroot(const Ref& x, const std::vector<Axis>& axes) const {
@@ -254,6 +261,11 @@ void compile(const ir::Collective& op, const Site& site) {
   const Shape& from = inferred ? site.type(0) : op.pattern.left.at(0);
   const Shape& to = inferred ? site.result_type() : op.pattern.right;
   const Exchange exchange(site, from, to);
+  std::vector<Axis> all_marked = marked(from, to, Mark::U);
+  for (const Axis& axis : marked(from, to, Mark::Max)) all_marked.push_back(axis);
+  for (const Axis& axis : marked(to, from, Mark::U)) all_marked.push_back(axis);
+  if (exchange.is_alone(all_marked) && labels_of(site.type(0)) == labels_of(site.result_type()))
+    return site.define(site.expression(0));
   Ref x = site.ref(0);
   switch (op.fn) {
     case all_gather:

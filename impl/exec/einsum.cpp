@@ -1,4 +1,6 @@
 // Sums of products of two tensors at a time, as matrix products where there is something to sum.
+#include <algorithm>
+
 #include "impl/exec/ops.h"
 
 namespace shardproof::exec {
@@ -51,11 +53,82 @@ bool is_matrix(const JoinedDims& rows, const JoinedDims& columns) {
   return (neighbours(rows) || neighbours(columns)) && !repeats(rows) && !repeats(columns);
 }
 
+/// What of x would have to be copied for it to be matrices.
+int64_t copied(const Operand& x, const Labels& rows, const Labels& columns) {
+  const auto r = x.joined(rows), c = x.joined(columns);
+  return r && c && is_matrix(*r, *c) ? 0 : x.ref.count();
+}
+
+/// The operands of a product: c is not made yet.
+struct Product {
+  Operand a, b, c;
+
+  int64_t copied(const Roles& roles) const {
+    return exec::copied(a, roles.rows, roles.summed) +
+           exec::copied(b, roles.summed, roles.columns) +
+           exec::copied(c, roles.rows, roles.columns);
+  }
+};
+
+/// `some` as they lie in x's memory, the farthest first.
+Labels in_memory_order(const Operand& x, Labels some) {
+  const auto stride = [&](const Dim& label) {
+    return x.ref.strides.at(position_of(x.labels, label));
+  };
+  std::stable_sort(some.begin(), some.end(),
+                   [&](const Dim& a, const Dim& b) { return stride(a) > stride(b); });
+  return some;
+}
+
+/// The same product, a few at a time: a short label of the rows or columns alone may be walked by
+/// the batch, where the others then have one stride.
+std::vector<Roles> batched(const Roles& roles, const Product& product) {
+  constexpr int64_t most_at_once = 4;
+  std::vector<Roles> result{roles};
+  for (Labels Roles::*kept : {&Roles::rows, &Roles::columns})
+    for (const Dim& label : roles.*kept) {
+      const int64_t extent = product.c.extents({label})[0];
+      if (extent == 1 || extent > most_at_once || (roles.*kept).size() == 1) continue;
+      result.push_back(roles);
+      std::erase(result.back().*kept, label);
+      result.back().batch.push_back(label);
+    }
+  return result;
+}
+
+/// The roles in the order, and with the batch, for which the least is copied; as they are if
+/// nothing is. What is summed keeps its order, so that sums have the same bits wherever operands
+/// lie.
+Roles cheapest(const Roles& roles, const Product& product) {
+  Roles best = roles;
+  int64_t least = product.copied(roles);
+  for (const Roles& each : batched(roles, product))
+    for (const Labels& rows : {each.rows, in_memory_order(product.a, each.rows)})
+      for (const Labels& columns : {each.columns, in_memory_order(product.b, each.columns)}) {
+        const Roles form{each.batch, rows, columns, each.summed};
+        const int64_t copied = product.copied(form);
+        if (copied < least) best = form, least = copied;
+      }
+  return best;
+}
+
+/// The batch, then rows and columns, or columns and rows: who has x's neighbours in memory comes
+/// last, so that a copy does not turn matrices over.
+Labels packed_order(const Operand& x, const Labels& batch, const Labels& rows,
+                    const Labels& columns) {
+  Labels own;
+  for (const Dim& label : batch)
+    if (has(x.labels, label)) own.push_back(label);
+  const Labels all = in_memory_order(x, concatenated(rows, columns));
+  const bool turned = !all.empty() && has(rows, all.back());
+  return concatenated(own, turned ? concatenated(columns, rows) : concatenated(rows, columns));
+}
+
 Matrices matrices_of(Compiler& compiler, const Operand& operand, const Labels& batch,
                      const Labels& rows, const Labels& columns, Element element) {
   const auto r = operand.joined(rows), c = operand.joined(columns);
   if (operand.ref.element == element && r && c && is_matrix(*r, *c)) return {operand, *r, *c};
-  const Labels order = concatenated(batch, concatenated(rows, columns));
+  const Labels order = packed_order(operand, batch, rows, columns);
   const Ref view = relabelled(operand.ref, operand.labels, order, operand.extents(order));
   const Ref copy = compiler.create(element, view.extents);
   compiler.move("pack", view, copy);
@@ -65,34 +138,26 @@ Matrices matrices_of(Compiler& compiler, const Operand& operand, const Labels& b
 
 MatrixStrides strides_of(const Matrices& x) { return {x.rows.stride, x.columns.stride}; }
 
-Ref multiplied(Compiler& compiler, const Operand& a, const Operand& b, const Roles& roles,
+Ref multiplied(Compiler& compiler, const Operand& a, const Operand& b, const Roles& given,
                const Labels& labels, Element element) {
   // As they are where the device has such products, otherwise all three as f64 or f32.
   const bool own = compiler.device().multiplies(element, a.ref.element, b.ref.element);
   const Element wide = element == Element::f64 ? Element::f64 : Element::f32;
   const Element inner = own ? element : wide;
+  Ref wanted;
+  for (const Dim& label : labels)
+    wanted.extents.push_back(extent_of(label, {a.labels, b.labels}, {a.ref, b.ref}));
+  wanted.strides = row_major(wanted.extents);
+  Operand to{wanted, labels};
+  const Roles roles = own ? cheapest(given, {a, b, to}) : given;
   const Matrices left =
       matrices_of(compiler, a, roles.batch, roles.rows, roles.summed, own ? a.ref.element : wide);
   const Matrices right = matrices_of(compiler, b, roles.batch, roles.summed, roles.columns,
                                      own ? b.ref.element : wide);
-  auto extent = [&](const Dim& label) {
-    return extent_of(label, {a.labels, b.labels}, {a.ref, b.ref});
-  };
   // Into the result's own order where that is one of matrices, otherwise copied there.
-  std::vector<int64_t> extents;
-  for (const Dim& label : labels) extents.push_back(extent(label));
-  Operand to{compiler.create(inner, extents), labels};
-  bool direct = element == inner;
-  {
-    const auto r = to.joined(roles.rows), c = to.joined(roles.columns);
-    direct = direct && r && c && is_matrix(*r, *c);
-  }
-  if (!direct) {
-    to.labels = concatenated(roles.batch, concatenated(roles.rows, roles.columns));
-    std::vector<int64_t> order;
-    for (const Dim& label : to.labels) order.push_back(extent(label));
-    to.ref = compiler.create(inner, order);
-  }
+  const bool direct = element == inner && copied(to, roles.rows, roles.columns) == 0;
+  if (!direct) to.labels = packed_order(to, roles.batch, roles.rows, roles.columns);
+  to.ref = compiler.create(inner, Operand{wanted, labels}.extents(to.labels));
   const Matrices result{to, *to.joined(roles.rows), *to.joined(roles.columns)};
 
   Matmul op;
@@ -113,8 +178,8 @@ Ref multiplied(Compiler& compiler, const Operand& a, const Operand& b, const Rol
   op.batch = coalesced(op.batch);
   compiler.kernel("einsum", std::move(op), to.ref, {left.operand.ref, right.operand.ref});
   if (direct) return to.ref;
-  const Ref back = compiler.create(element, extents);
-  compiler.move("pack", relabelled(to.ref, to.labels, labels, extents), back);
+  const Ref back = compiler.create(element, wanted.extents);
+  compiler.move("pack", relabelled(to.ref, to.labels, labels, wanted.extents), back);
   return back;
 }
 

@@ -25,6 +25,7 @@ struct PlanOptions {
   /// Leaves (input, output) of state: a step of run_kept() leaves the result where the parameter
   /// is.
   std::vector<std::pair<size_t, size_t>> in_place = {};
+  bool tidy = true;  ///< less is moved, and f32 numbers that are all bf16 are kept as that
   bool fuse = true;  ///< functions of the library are one step each where the device has kernels
   std::shared_ptr<Device> device = {};  ///< where the kernels run; none: this processor
 };

@@ -2,25 +2,12 @@
 
 #include <algorithm>
 
+#include "impl/steps/chain.h"
+
 namespace shardproof::exec {
 namespace {
 
 bool is_plain(const Ref& ref) { return ref.offset == 0 && ref.terms.empty(); }
-
-/// The register that has the same entries without a factor of 1, as casts are written.
-size_t without_factor(const Pointwise& chain, size_t at) {
-  const size_t inputs = chain.inputs.size();
-  const auto is_one = [&](size_t other) {
-    return other >= inputs && chain.steps[other - inputs].fn == PointwiseFn::constant &&
-           chain.steps[other - inputs].value == 1;
-  };
-  while (at >= inputs && chain.steps[at - inputs].fn == PointwiseFn::mul) {
-    const std::vector<size_t>& both = chain.steps[at - inputs].arguments;
-    if (!is_one(both[0]) && !is_one(both[1])) break;
-    at = is_one(both[0]) ? both[1] : both[0];
-  }
-  return at;
-}
 
 /// The chain is the sum of its two inputs, rounded by its output's element alone.
 bool only_adds(const Pointwise& chain) {
@@ -34,7 +21,7 @@ bool only_adds(const Pointwise& chain) {
     if (last->fn != PointwiseFn::round_bf16) return false;
     last = step(without_factor(chain, last->arguments[0]));
   } else {
-    last = step(without_factor(chain, inputs + chain.steps.size() - 1));
+    last = step(result_of(chain));
   }
   if (!last || last->fn != PointwiseFn::add || !last->real) return false;
   return without_factor(chain, last->arguments[0]) + without_factor(chain, last->arguments[1]) == 1;
@@ -108,7 +95,7 @@ class Joining {
       const Ref& from = step.kernel->inputs[0];
       const bool stays = uses_.writes_of(from.buffer) <= 1;
       const bool same = cast->output == Element::f32 && from.element == Element::bf16 &&
-                        without_factor(*cast, cast->steps.size()) == 0 &&
+                        result_of(*cast) == 0 &&
                         cast->nest.strides == std::vector<std::vector<int64_t>>{{1}, {1}} &&
                         cast->nest.count() == vector.count();
       if (stays && same && uses_.writes_of(vector.buffer) == 1 && is_plain(vector)) return from;

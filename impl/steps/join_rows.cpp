@@ -92,8 +92,7 @@ class Block {
       more += more_to_read(i, j);
       takers.emplace_back(j, std::move(*rows));
     }
-    const bool goes =
-        !has(given_, made) && uses_.writes_of(made) == 1 && takers.size() == uses_.reads_of(made);
+    const bool goes = !has(given_, made) && takers.size() == uses_.reads_of(made);
     const bool is_less = more < in + out * static_cast<double>(1 + takers.size());
     for (auto& [j, rows] : takers)
       if ((goes && is_less) || more_to_read(i, j) < out) put(j, std::move(rows), i);
@@ -145,8 +144,7 @@ class Block {
     std::vector<bool> keeps;
     for (const Ref& made : places_[i].rows->outputs) {
       const size_t own = has(places_[j].access.reads, made.buffer);
-      keeps.push_back(has(given_, made.buffer) || uses_.writes_of(made.buffer) != 1 ||
-                      uses_.reads_of(made.buffer) > own);
+      keeps.push_back(has(given_, made.buffer) || uses_.reads_of(made.buffer) > own);
     }
     return keeps;
   }

@@ -1,41 +1,9 @@
 #include <algorithm>
 
-#include "impl/steps/schedule.h"
+#include "impl/steps/place.h"
 
 namespace shardproof::exec {
 namespace {
-
-bool touches_itself(const Step& step, BufferId id) {
-  return has(step.reads, id) || has(step.writes, id);
-}
-
-/// All that touches the buffer is kernels, which see what it has: a collective holds its arguments
-/// itself.
-bool only_kernels_touch(const std::vector<Step>& steps, const Ref& all) {
-  return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
-    bool alike = true;
-    for_each_ref(step, [&](const Ref& ref) {
-      alike = alike && (ref.buffer != all.buffer || ref.element == all.element);
-    });
-    return alike && (!touches_itself(step, all.buffer) || step.is_kernel()) &&
-           only_kernels_touch(step.body, all);
-  });
-}
-
-/// The first step that touches the buffer writes it: an iteration takes nothing from the last one.
-bool begins_with_write(const std::vector<Step>& body, BufferId id) {
-  for (const Step& step : body) {
-    if (touches_itself(step, id)) return has(step.writes, id) && !has(step.reads, id);
-    const Access all = access_of(step);
-    if (has(all.reads, id) || has(all.writes, id)) return false;
-  }
-  return false;
-}
-
-bool is_whole(const Ref& ref, const Piece& piece) {
-  return ref.offset == 0 && ref.terms.empty() && ref.contiguous() &&
-         static_cast<size_t>(ref.count()) * size_of(ref.element) == piece.bytes;
-}
 
 /// Who touches the buffer `from` touches `to` in its place.
 void move(std::vector<Step>& steps, BufferId from, const Ref& to) {
@@ -56,43 +24,57 @@ void move(std::vector<Step>& steps, BufferId from, const Ref& to) {
   }
 }
 
-struct Stacks {
-  const std::vector<Piece>& pieces;
-  const std::vector<BufferId>& given;
-  const BufferUses uses;
+class Stacks {
+ public:
+  Stacks(std::vector<Step>& all, const std::vector<Piece>& pieces,
+         const std::vector<BufferId>& given)
+      : all_(all), pieces_(pieces), given_(given), uses_(all) {}
 
+  void walk(std::vector<Step>& body) {
+    for (Step& step : body) walk(step.body);
+    for (size_t i = 0; i < body.size(); ++i) {
+      if (!is_plain(body[i], body)) continue;
+      const Step copy = body[i];
+      body.erase(body.begin() + static_cast<ptrdiff_t>(i--));
+      move(body, copy.kernel->inputs[0].buffer, copy.kernel->out);
+      uses_ = BufferUses(all_);
+    }
+  }
+
+ private:
   /// The copy of what nobody has but this body.
   bool is_plain(const Step& step, const std::vector<Step>& body) const {
-    if (step.op != "emit" || !step.kernel) return false;
+    if (!step.kernel) return false;
     const auto* copy = std::get_if<Copy>(&step.kernel->op);
     if (!copy || copy->moving || step.kernel->inputs.size() != 1) return false;
     const Ref &from = step.kernel->inputs[0], &to = step.kernel->out;
     if (from.element != to.element || !to.contiguous() || from.buffer == to.buffer ||
-        has(given, from.buffer) || !is_whole(from, pieces.at(from.buffer)))
+        has(given_, from.buffer) || !is_whole(from, pieces_.at(from.buffer)) ||
+        !may_be_early(to, body))
       return false;
     const BufferUses here(body);
     const BufferId made = from.buffer;
-    return here.reads_of(made) == uses.reads_of(made) &&
-           here.writes_of(made) == uses.writes_of(made) && begins_with_write(body, made) &&
-           only_kernels_touch(body, from);
+    return here.reads_of(made) == uses_.reads_of(made) &&
+           here.writes_of(made) == uses_.writes_of(made) && begins_with_write(body, made) &&
+           only_kernels_touch(body, from) && has_place(body, step);
   }
 
-  void walk(std::vector<Step>& body, bool is_body) const {
-    for (Step& step : body) walk(step.body, true);
-    for (size_t i = 0; is_body && i < body.size(); ++i) {
-      if (!is_plain(body[i], body)) continue;
-      const Step emit = body[i];
-      body.erase(body.begin() + static_cast<ptrdiff_t>(i--));
-      move(body, emit.kernel->inputs[0].buffer, emit.kernel->out);
-    }
+  /// No other memory is needed for longer: in a loop the whole buffer is needed anyway.
+  bool may_be_early(const Ref& to, const std::vector<Step>& body) const {
+    return &body != &all_ || (!has(given_, to.buffer) && is_whole(to, pieces_.at(to.buffer)));
   }
+
+  std::vector<Step>& all_;
+  const std::vector<Piece>& pieces_;
+  const std::vector<BufferId>& given_;
+  BufferUses uses_;
 };
 
 }  // namespace
 
 void make_in_stack(std::vector<Step>& steps, const std::vector<Piece>& pieces,
                    const std::vector<BufferId>& given) {
-  Stacks{pieces, given, BufferUses(steps)}.walk(steps, false);
+  Stacks(steps, pieces, given).walk(steps);
 }
 
 }  // namespace shardproof::exec

@@ -17,10 +17,12 @@ Ref slot() {
   return ref;
 }
 
+/// A copy, unless it makes or uses something.
 Step copy(const std::string& op, const Ref& from, const Ref& to) {
   Step step;
   step.op = op;
   step.kernel = {Copy{}, to, {from}};
+  if (op == "make" || op == "use") step.kernel->op = Pointwise{};
   step.reads = {from.buffer};
   step.writes = {to.buffer};
   return step;
@@ -40,7 +42,7 @@ struct Loop {
 
   /// How many steps the body has then.
   size_t run() {
-    const std::vector<Piece> pieces(4, Piece{entries * sizeof(float)});
+    const std::vector<Piece> pieces(5, Piece{entries * sizeof(float)});
     Step loop;
     loop.is_loop = true;
     loop.times = times;
@@ -91,6 +93,47 @@ TEST(MakeInStack, InALoopWithinToo) {
   EXPECT_EQ(loop.steps[0].body[1].body[0].kernel->inputs[0].buffer, stack);
 }
 
+TEST(MakeInStack, WhateverTheCopyIsCalled) {
+  Loop loop;
+  loop.body[2].op = "carry";
+  EXPECT_EQ(loop.run(), 2u);
+}
+
+TEST(MakeInStack, OtherSlotsAreNobodysBusiness) {
+  Loop loop;
+  Ref first = slot();
+  first.offset = 0;
+  loop.body.insert(loop.body.begin() + 1, copy("use", first, row(other)));
+  loop.body.insert(loop.body.begin() + 1, copy("use", row(other), first));
+  loop.body.push_back(copy("use", row(made), row(other)));
+  loop.body.push_back(copy("use", row(input), slot()));
+  EXPECT_EQ(loop.run(), 6u);
+}
+
+TEST(MakeInStack, AStepBehindTheOther) {
+  Loop loop;
+  const BufferId again = 4;
+  loop.body[2] = copy("cast", row(made), row(again));
+  loop.body.push_back(copy("emit", row(again), slot()));
+  ASSERT_EQ(loop.run(), 2u);
+  EXPECT_EQ(loop.steps[0].body[0].kernel->out.buffer, stack);
+}
+
+TEST(MakeInStack, OutsideOfLoopsInPlaceOfAWholeBuffer) {
+  for (const bool of_the_arena : {true, false}) {
+    std::vector<Step> steps{copy("make", row(input), row(made)),
+                            copy("copy", row(made), row(other))};
+    const std::vector<Piece> pieces(3, Piece{entries * sizeof(float)});
+    make_in_stack(steps, pieces, of_the_arena ? std::vector{input} : std::vector{input, other});
+    EXPECT_EQ(steps.size(), of_the_arena ? 1u : 2u);
+  }
+  std::vector<Step> steps{copy("make", row(input), row(made)), copy("copy", row(made), row(other))};
+  std::vector<Piece> pieces(3, Piece{entries * sizeof(float)});
+  pieces[other].bytes *= 2;
+  make_in_stack(steps, pieces, {input});
+  EXPECT_EQ(steps.size(), 2u);
+}
+
 TEST(MakeInStack, NotWhatOthersSee) {
   const auto stays = [](const char* why, const auto& change) {
     Loop loop;
@@ -121,7 +164,32 @@ TEST(MakeInStack, NotWhatOthersSee) {
         [](Loop& loop) { loop.body[1].kernel->inputs[0].element = Element::bf16; });
   stays("cast on the way", [](Loop& loop) { loop.body[2].kernel->out.element = Element::bf16; });
   stays("no copy", [](Loop& loop) { loop.body[2].kernel->op = Pointwise{}; });
-  stays("no emit", [](Loop& loop) { loop.body[2].op = "carry"; });
+  const auto used_between = [](Loop& loop, Step use) {
+    loop.body.insert(loop.body.begin() + 2, std::move(use));
+  };
+  stays("the slot is read before the copy",
+        [&](Loop& loop) { used_between(loop, copy("use", slot(), row(other))); });
+  stays("the slot is written before the copy",
+        [&](Loop& loop) { used_between(loop, copy("use", row(other), slot())); });
+  stays("a slot of another iteration is read before the copy", [&](Loop& loop) {
+    Ref last = slot();
+    last.terms[0].stride = entries;
+    used_between(loop, copy("use", last, row(other)));
+  });
+  stays("a loop writes slots before the copy", [&](Loop& loop) {
+    Step within;
+    within.is_loop = true;
+    within.body = {copy("use", row(other), slot())};
+    used_between(loop, within);
+  });
+  stays("made anew behind the copy",
+        [](Loop& loop) { loop.body.push_back(copy("make", row(input), row(made))); });
+  stays("read when the slot is another", [](Loop& loop) {
+    loop.body.push_back(copy("use", row(input), slot()));
+    loop.body.push_back(copy("use", row(made), row(other)));
+  });
+  stays("read for what takes the slot",
+        [](Loop& loop) { loop.body.push_back(copy("use", row(made), slot())); });
 }
 
 }  // namespace

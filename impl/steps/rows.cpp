@@ -353,7 +353,6 @@ bool same_place(const Ref& a, const Ref& b) {
     return x.loop == y.loop && x.stride == y.stride;
   };
   return a.buffer == b.buffer && a.element == b.element && a.offset == b.offset &&
-         a.count() == b.count() &&
          std::equal(a.terms.begin(), a.terms.end(), b.terms.begin(), b.terms.end(), same_term);
 }
 

@@ -27,7 +27,7 @@ std::optional<Rows> rows_of(const Step& step);
 /// somebody else reads; the others go.
 std::optional<Rows> joined(const Rows& first, const Rows& second, const std::vector<bool>& keeps);
 
-/// Whether the two are the same entries: where they begin, and of the same element.
+/// Whether the two begin at the same entry.
 bool same_place(const Ref& a, const Ref& b);
 
 }  // namespace shardproof::exec

@@ -140,8 +140,8 @@ struct Piece {
   size_t offset = 0;
 };
 
-/// What an iteration makes only for an emit to copy it into a stack it makes in the stack, and the
-/// copy goes. `given`: buffers that are not of the arena.
+/// What is made only to be copied elsewhere is made there, and the copy goes: what an iteration
+/// emits, for one, is made in the stack. `given`: buffers that are not of the arena.
 void make_in_stack(std::vector<Step>& steps, const std::vector<Piece>& pieces,
                    const std::vector<BufferId>& given);
 
@@ -152,6 +152,18 @@ void join_rows(std::vector<Step>& steps, std::vector<Piece>& pieces,
 
 /// An optimizer whose gradient was only scaled for it scales it itself.
 void fold_scale(std::vector<Step>& steps, const std::vector<BufferId>& given);
+
+/// A sum of parts of one array, each with zeros around it, is these parts put together.
+void join_parts(std::vector<Step>& steps, const std::vector<Piece>& pieces,
+                const std::vector<BufferId>& given);
+
+/// A chain of pointwise ops that is only copied in another order is computed in that order.
+void compute_packed(std::vector<Step>& steps, const std::vector<Piece>& pieces,
+                    const std::vector<BufferId>& given);
+
+/// f32 numbers of the arena that are all bf16, and read by nobody who minds, are kept as bf16.
+void keep_narrow(std::vector<Step>& steps, std::vector<Piece>& pieces,
+                 const std::vector<BufferId>& given);
 
 /// The first and last use of each buffer, loops included: what is made before a loop and read in it
 /// lives until its end, what is made in it and read behind it lives from its begin. What a started

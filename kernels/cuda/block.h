@@ -5,8 +5,6 @@
 #ifndef __CUDACC_RTC__
 #include <cstddef>
 #include <cstdint>
-#endif
-#ifndef SHARDPROOF_ON_GPU
 #include <vector>
 #endif
 

@@ -1,40 +1,11 @@
 #include "kernels/cuda/generate.h"
 
 #include <algorithm>
-#include <cstdio>
-#include <cstring>
 
-#include "kernels/fnv1a.h"
+#include "kernels/cuda/step_text.h"
 
 namespace shardproof {
 namespace {
-
-const char* fn_name(PointwiseFn fn) {
-  constexpr const char* names[] = {
-      "constant",   "neg",  "logical_not", "exp",      "log",         "sqrt",       "rsqrt",
-      "tanh",       "erf",  "sin",         "cos",      "abs",         "floor",      "add",
-      "sub",        "mul",  "div",         "floordiv", "mod",         "eq",         "ne",
-      "lt",         "gt",   "le",          "ge",       "logical_and", "logical_or", "maximum",
-      "minimum",    "pow",  "where",       "to_real",  "to_integer",  "to_boolean", "round_f32",
-      "round_bf16", "fold", "fold_tag"};
-  return names[static_cast<size_t>(fn)];
-}
-
-const char* entry_type(Element element) {
-  constexpr const char* names[] = {"double",   "float",   "uint16_t", "int32_t",
-                                   "uint32_t", "uint8_t", "int64_t"};
-  return names[static_cast<size_t>(element)];
-}
-
-bool is_float(Element element) {
-  return element == Element::f64 || element == Element::f32 || element == Element::bf16;
-}
-
-std::string hex(uint64_t word) {
-  char text[32];
-  std::snprintf(text, sizeof text, "0x%llxull", static_cast<unsigned long long>(word));
-  return text;
-}
 
 std::string number(int64_t value) { return std::to_string(value); }
 std::string indexed(const char* letter, size_t i) { return letter + std::to_string(i); }
@@ -46,32 +17,21 @@ class Writer {
   Generated write() {
     const std::string chain = compute(), body = kernels();
     result_.source = "#include \"kernels/cuda/pointwise_fns.h\"\n";
-    const std::string text = chain + body;
-    char name[32];
-    std::snprintf(name, sizeof name, "chain_%016llx", static_cast<unsigned long long>(fnv1a(text)));
-    result_.name = name;
+    result_.source += named_text(chain + body, "chain_", result_.name);
     if (wide_ > 1) result_.wide_name = result_.name + "_wide";
-    result_.source += named(text);
     return result_;
   }
 
  private:
-  /// The text says NAME where the hash of it goes.
-  std::string named(std::string text) const {
-    for (size_t at = 0; (at = text.find("NAME", at)) != std::string::npos;)
-      text.replace(at, 4, result_.name);
-    return text;
-  }
-
   const char* real() const { return op_.f64 ? "double" : "float"; }
   std::string register_type(bool is_real) const { return is_real ? real() : "int64_t"; }
 
   /// The function of one entry of each input.
   std::string compute() const {
     std::string text = "namespace shardproof::SHARDPROOF_MACHINE {\nSHARDPROOF_DEVICE inline " +
-                       register_type(is_float(op_.output)) + " NAME_entry(";
+                       register_type(is_real(op_.output)) + " NAME_entry(";
     for (size_t k = 0; k < op_.inputs.size(); ++k)
-      text += register_type(is_float(op_.inputs[k])) + " " + indexed("r", k) + ", ";
+      text += register_type(is_real(op_.inputs[k])) + " " + indexed("r", k) + ", ";
     text += "bool& by_zero) {\n";
     for (size_t k = 0; k < op_.inputs.size(); ++k) text += "  (void)" + indexed("r", k) + ";\n";
     for (size_t i = 0; i < op_.steps.size(); ++i)
@@ -83,27 +43,7 @@ class Writer {
   }
 
   std::string value(const PointwiseStep& step) const {
-    using enum PointwiseFn;
-    if (step.fn == constant) return literal(step);
-    std::string text = std::string("fn::") + fn_name(step.fn);
-    if (step.fn == to_real) text += std::string("<") + real() + ">";
-    text += "(";
-    for (size_t i = 0; i < step.arguments.size(); ++i)
-      text += (i ? ", " : "") + indexed("r", step.arguments[i]);
-    if (step.fn == floordiv || step.fn == mod) text += ", by_zero";
-    if (step.fn == fold_tag) text += ", " + hex(fnv1a(step.tag));
-    return text + ")";
-  }
-
-  std::string literal(const PointwiseStep& step) const {
-    if (!step.real)
-      return "static_cast<int64_t>(" +
-             hex(static_cast<uint64_t>(static_cast<int64_t>(step.value))) + ")";
-    uint64_t bits;
-    std::memcpy(&bits, &step.value, sizeof bits);
-    char comment[32];
-    std::snprintf(comment, sizeof comment, " /* %g */", step.value);
-    return std::string("static_cast<") + real() + ">(f64_of(" + hex(bits) + "))" + comment;
+    return step_text(step, real(), [](size_t at) { return indexed("r", at); });
   }
 
   std::string kernels() {
@@ -163,7 +103,7 @@ class Writer {
                 "> " + indexed("x", k) + ";\n    " + indexed("x", k) + ".load(" + indexed("in", k) +
                 ", " + indexed("at", k + 1) + ");\n";
       else
-        text += "    const " + register_type(is_float(op_.inputs[k])) + " " + indexed("x", k) +
+        text += "    const " + register_type(is_real(op_.inputs[k])) + " " + indexed("x", k) +
                 " = " + load(op_.inputs[k], indexed("in", k), indexed("at", k + 1)) + ";\n";
     if (wide == 1) return text + "    " + store("out", "at0", nest, 1) + ";\n";
     return text + "    Neighbours<" + entry_type(op_.output) + ", " + number(wide) +
@@ -172,21 +112,17 @@ class Writer {
   }
 
   std::string load(Element element, const std::string& from, const std::string& at) const {
-    const std::string which = std::string("shardproof::Element::") + shardproof::name_of(element);
-    return (is_float(element) ? std::string("load_real<") + real() + ">(" : "load_integer(") +
-           which + ", " + from + ", " + at + ")";
+    return load_text(element, real(), from, at);
   }
 
   std::string store(const char* to, const char* at, const Nest& nest, int64_t wide) const {
-    std::string text = is_float(op_.output) ? "store_real(" : "store_integer(";
-    text += std::string("shardproof::Element::") + shardproof::name_of(op_.output) + ", " + to +
-            ", " + at + ", NAME_entry(";
+    std::string entry = "NAME_entry(";
     for (size_t k = 0; k < op_.inputs.size(); ++k)
-      text += (wide > 1 && nest.inner_stride(k + 1) == 1
-                   ? load(op_.inputs[k], indexed("x", k) + ".entries", "j")
-                   : indexed("x", k)) +
-              ", ";
-    return text + "by_zero))";
+      entry += (wide > 1 && nest.inner_stride(k + 1) == 1
+                    ? load(op_.inputs[k], indexed("x", k) + ".entries", "j")
+                    : indexed("x", k)) +
+               ", ";
+    return store_text(op_.output, to, at, entry + "by_zero)");
   }
 
   /// at<k>: where operand k stands at the item.

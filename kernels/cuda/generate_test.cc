@@ -3,9 +3,14 @@
 
 #include <gtest/gtest.h>
 
+#include "kernels/cuda/fused/kernels.h"
+#include "kernels/cuda/generate_rows.h"
 #include "kernels/cuda/laws/chains.h"
 #include "kernels/cuda/laws/host_machine.h"
+#include "kernels/cuda/laws/named_rows.h"
+#include "kernels/cuda/laws/rows.h"
 #include "kernels/cuda/nvrtc.h"
+#include "kernels/cuda/row_launch.h"
 
 namespace shardproof::laws {
 namespace {
@@ -59,6 +64,59 @@ TEST(Generated, NvrtcCompilesIt) {
     const std::string cubin = nvrtc_compile(generated.source, "sm_90");
     EXPECT_EQ(cubin.substr(1, 3), "ELF");
     EXPECT_NE(cubin.find(generated.name), std::string::npos);
+  }
+}
+
+/// As the steps are walked; and as the text is compiled, wide where it may be: `count` says how
+/// often.
+Fault walked_rows(const Rowwise& op, void* const* outputs, const void* const* inputs) {
+  Fault fault;
+  rehearsal::run({nullptr, &fault, 0, nullptr}, op, outputs, inputs);
+  return fault;
+}
+RunRowwise written_rows(int& count) {
+  return [&count](const Rowwise& op, void* const* outputs, const void* const* inputs) {
+    Fault fault;
+    const GeneratedRows generated = generate(op);
+    const RowShape& shape = generated.shape;
+    const rehearsal::Stream stream{nullptr, &fault, 0, nullptr};
+    const auto operands = rehearsal::row_operands(stream, op, shape, outputs, inputs);
+    const bool wide = rehearsal::takes_wide(op, shape, operands);
+    EXPECT_FALSE(wide && generated.wide_name.empty());
+    count += wide;
+    const HostRows kernel = host_rows(wide ? generated.wide_name : generated.name);
+    if (!kernel) {
+      ADD_FAILURE() << "no such kernel was compiled:\n" << generated.source;
+      return fault;
+    }
+    kernel(operands, shape.blocks_of(wide ? shape.wide : 1), shape.shared_bytes());
+    if (shape.columns) rehearsal::sum_columns(stream, op, shape, outputs);
+    return fault;
+  };
+}
+
+TEST(GeneratedRows, HasTheBitsOfTheStepsWalked) {
+  int wide = 0;
+  const KernelMachine machine = host_machine(nullptr);
+  for (const RowwiseCase& each : compiled_rows()) {
+    EXPECT_EQ(rowwise_on(machine, written_rows(wide), each), rowwise_on(machine, walked_rows, each))
+        << each.op.rows << " rows of " << each.op.length << "\n"
+        << generate(each.op).source;
+    if (HasFailure()) return;
+  }
+  EXPECT_GT(wide, 10);
+}
+
+TEST(GeneratedRows, NvrtcCompilesIt) {
+  if (nvrtc_version().empty()) GTEST_SKIP() << "no NVRTC here";
+  for (const Rowwise& op :
+       {rms_norm_backward_rows(128, 4096), rms_norm_backward_rows(128, 33),
+        swiglu_backward_rows(128, 4096), cross_entropy_backward_rows(4, 1001)}) {
+    const GeneratedRows generated = generate(op);
+    const std::string cubin = nvrtc_compile(generated.source, "sm_90");
+    EXPECT_NE(cubin.find(generated.name), std::string::npos);
+    EXPECT_EQ(generated.wide_name.empty(), op.length % generated.shape.wide != 0);
+    EXPECT_NE(cubin.find(generated.wide_name), std::string::npos);
   }
 }
 

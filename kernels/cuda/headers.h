@@ -6,8 +6,9 @@
 
 namespace shardproof {
 
-/// (name, text) of the headers of kernels/ and of kernels/cuda.
+/// (name, text) of the headers of kernels/, of kernels/cuda and of kernels/cuda/fused.
 const std::vector<std::pair<std::string, std::string>>& embedded_kernel_headers();
 const std::vector<std::pair<std::string, std::string>>& embedded_cuda_headers();
+const std::vector<std::pair<std::string, std::string>>& embedded_fused_headers();
 
 }  // namespace shardproof

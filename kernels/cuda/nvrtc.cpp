@@ -79,6 +79,8 @@ struct Headers {
   Headers() {
     for (const auto& [name, text] : embedded_kernel_headers()) add("kernels/" + name, text);
     for (const auto& [name, text] : embedded_cuda_headers()) add("kernels/cuda/" + name, text);
+    for (const auto& [name, text] : embedded_fused_headers())
+      add("kernels/cuda/fused/" + name, text);
     for (const std::string& name : names) name_pointers.push_back(name.c_str());
   }
   void add(std::string name, const std::string& text) {

@@ -1,7 +1,7 @@
 #pragma once
 // The kernel of a chain along rows (kernels/rowwise.h): its loops, and what is joined between them.
-// What is computed in them is a Program's: fused/rowwise.cu has one that walks the steps, and
-// generate_rows.h writes straight-line ones, for which this text goes to NVRTC. A Program has
+// What is computed in them is a Program's: fused/walked_rows.cpp has one that walks the steps,
+// and generate_rows.h writes straight-line ones, for which this text goes to NVRTC. A Program has
 //   rows, length, columns, in_shared: of RowShape
 //   struct Kept: a thread's numbers for its row; bool by_zero
 //   each_level(body): body(level) for each, in order
@@ -14,18 +14,14 @@
 //   row_outputs(operands, row, kept)
 #include "kernels/cuda/fused/row.h"
 #include "kernels/cuda/pointwise_fns.h"
+#include "kernels/cuda/row_operands.h"
 #ifndef __CUDACC_RTC__
 #include "kernels/cuda/launch.h"
 #endif
 
 namespace shardproof::SHARDPROOF_MACHINE {
 
-struct RowOperands {
-  const void* inputs[24];
-  void* outputs[8];
-  float* partials;  ///< f32[columns, blocks, length]
-  Report report;
-};
+constexpr float infinity = __builtin_bit_cast(float, 0x7f800000u);
 
 // --- reductions, in `width` numbers ---
 
@@ -35,6 +31,7 @@ struct RowSum {
   SHARDPROOF_DEVICE static void join(float* sum, const float* other) { *sum += *other; }
   template <int n>
   SHARDPROOF_DEVICE static void add(float* sum, const float (&terms)[n]) {
+    SHARDPROOF_UNROLL(8)
     for (int j = 0; j < n; ++j) *sum += terms[j];
   }
   SHARDPROOF_DEVICE static float result(const float* sum) { return *sum; }
@@ -42,12 +39,13 @@ struct RowSum {
 
 struct RowMaximum {
   static constexpr int width = 1;
-  SHARDPROOF_DEVICE static void nothing(float* most) { *most = -INFINITY; }
+  SHARDPROOF_DEVICE static void nothing(float* most) { *most = -infinity; }
   SHARDPROOF_DEVICE static void join(float* most, const float* other) {
     *most = fn::maximum(*most, *other);
   }
   template <int n>
   SHARDPROOF_DEVICE static void add(float* most, const float (&terms)[n]) {
+    SHARDPROOF_UNROLL(8)
     for (int j = 0; j < n; ++j) *most = fn::maximum(*most, terms[j]);
   }
   SHARDPROOF_DEVICE static float result(const float* most) { return *most; }
@@ -57,19 +55,21 @@ struct RowMaximum {
 struct RowLogSumExp {
   static constexpr int width = 2;
   SHARDPROOF_DEVICE static void nothing(float* mass) {
-    mass[0] = -INFINITY;
+    mass[0] = -infinity;
     mass[1] = 0;
   }
   SHARDPROOF_DEVICE static void join(float* mass, const float* other) {
     const float m = fn::maximum(mass[0], other[0]);
-    if (m != -INFINITY) mass[1] = mass[1] * fn::exp(mass[0] - m) + other[1] * fn::exp(other[0] - m);
+    if (m != -infinity) mass[1] = mass[1] * fn::exp(mass[0] - m) + other[1] * fn::exp(other[0] - m);
     mass[0] = m;
   }
   template <int n>
   SHARDPROOF_DEVICE static void add(float* mass, const float (&terms)[n]) {
-    float own[2] = {-INFINITY, 0};
+    float own[2] = {-infinity, 0};
+    SHARDPROOF_UNROLL(8)
     for (int j = 0; j < n; ++j) own[0] = fn::maximum(own[0], terms[j]);
-    if (own[0] == -INFINITY) return;
+    if (own[0] == -infinity) return;
+    SHARDPROOF_UNROLL(8)
     for (int j = 0; j < n; ++j) own[1] += fn::exp(terms[j] - own[0]);
     join(mass, own);
   }
@@ -85,6 +85,7 @@ struct RowColumns {
   SHARDPROOF_DEVICE void add(int output, int64_t i, const float (&terms)[n]) const {
     Neighbours<float, n> sums;
     sums.load(first + output * apart, i);
+    SHARDPROOF_UNROLL(8)
     for (int j = 0; j < n; ++j) sums.entries[j] += terms[j];
     sums.store(first + output * apart, i);
   }
@@ -208,3 +209,22 @@ struct FlatRowKernel {
 };
 
 }  // namespace shardproof::SHARDPROOF_MACHINE
+
+// A generated kernel: `...` is its struct.
+#ifdef SHARDPROOF_ON_GPU
+#define SHARDPROOF_ROW_ENTRY(name, ...)                                                    \
+  extern "C" __global__ void __launch_bounds__(256)                                        \
+      name(const __grid_constant__ shardproof::SHARDPROOF_MACHINE::RowOperands operands) { \
+    using namespace shardproof::SHARDPROOF_MACHINE;                                        \
+    Block block;                                                                           \
+    const __VA_ARGS__ kernel{{}, operands};                                                \
+    kernel(block);                                                                         \
+  }
+#else
+#define SHARDPROOF_ROW_ENTRY(name, ...)                                             \
+  extern "C" void name(const shardproof::SHARDPROOF_MACHINE::RowOperands& operands, \
+                       int64_t blocks, size_t shared) {                             \
+    using namespace shardproof::SHARDPROOF_MACHINE;                                 \
+    launch<row_threads>({}, blocks, __VA_ARGS__{{}, operands}, shared);             \
+  }
+#endif

@@ -368,5 +368,44 @@ TEST(FusedBinding, AProductWithAlmostABias) {
   biased("bf16", "bf16", " y = einsum(\"B L M, M V -> B L V\", x, w) + h\n").expect({}, 0x1p-7);
 }
 
+/// How many entries are copied for the products.
+int64_t packed(const Plan& plan) {
+  int64_t count = 0;
+  for (const exec::Step& step : plan.steps())
+    if (step.op == "pack") count += step.kernel->out.count();
+  return count;
+}
+
+TEST(FusedBinding, ProductsCopyTheLeast) {
+  struct Product {
+    const char *a, *b, *c;
+    int64_t copied;
+  };
+  const Product products[] = {
+      {"B L M", "M V", "B L V", 0},
+      {"B L M", "V M", "V B L", 0},
+      {"B L M", "B L V", "M V", 0},
+      {"B L M", "K M D", "K B L D", 0},               // two products, each in its place
+      {"B L M", "M G D", "G B L D", 0},               // three
+      {"B L M", "G B L D", "G M D", 0},               // their gradient
+      {"K M D", "B L M", "K D B L", 0},               // of rows
+      {"V N", "N K G", "V G K", 9 * 2 * 3},           // the weight
+      {"V G K", "N K G", "V N", 9 * 2 * 3},           // in the sum
+      {"V G K", "V N", "N K G", 9 * 2 * 3},           // the result
+      {"V N", "V G K", "N K G", 9 * 2 * 3},           // of columns
+      {"K B L D", "K M D", "B L M", 16 * (10 + 24)},  // both, in the sum
+      {"V M", "N M D", "N V D", 9 * 8 * (24 + 37)},   // nine would be many
+  };
+  for (const std::string element : {"f32", "bf16"})
+    for (const Product& each : products) {
+      SCOPED_TRACE(each.c);
+      const Bound bound("plan p(x: " + element + "[" + each.a + "], y: " + element + "[" + each.b +
+                        "]) -> " + element + "[" + each.c + "] {\n return einsum(\"" + each.a +
+                        ", " + each.b + " -> " + each.c + "\", x, y) }\n");
+      bound.expect({}, element == "f32" ? 0x1p-18 : 0x1p-7);
+      EXPECT_EQ(packed(bound.plan({.tidy = false, .device = law_device()})), each.copied);
+    }
+}
+
 }  // namespace
 }  // namespace shardproof::properties

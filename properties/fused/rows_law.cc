@@ -126,9 +126,10 @@ RC_GTEST_PROP(FusedRows, AdamW, ()) {
   const Drawn drawn;
   const int64_t count = drawn.length * *rc::gen::element<int64_t>(1, 4);
   Rehearsed fn(
-      "dim N\nfn f(w g m v: f32[N], step lr decay b1 b2 eps scale: f32[]) -> (w1 m1 v1: f32[N]) {\n"
-      " w1, m1, v1 = adamw(w, scale_by(g, scale), m, v, step, lr, decay, b1, b2, eps)\n"
-      " return w1, m1, v1 }\n",
+      "dim N\nfn f(w: f32[N], g: " + drawn.element() +
+          "[N], m v: f32[N], step lr decay b1 b2 eps scale: f32[]) -> (w1 m1 v1: f32[N]) {\n"
+          " w1, m1, v1 = adamw(w, scale_by(f32(g), scale), m, v, step, lr, decay, b1, b2, eps)\n"
+          " return w1, m1, v1 }\n",
       {{"N", count}});
   auto rng = drawn.rng;
   fn.draw_floats(rng, drawn.magnitude);
@@ -137,6 +138,7 @@ RC_GTEST_PROP(FusedRows, AdamW, ()) {
                             *rc::gen::element(1.0, 0.3, 2.5)};
   AdamW op;
   op.count = count;
+  op.gradient = drawn.x();
   Scalar* const given[] = {&op.step, &op.lr, &op.decay, &op.b1, &op.b2, &op.eps, &op.scale};
   for (size_t i = 0; i < 7; ++i) {
     fn.draw(4 + i, [&] { return scalars[i]; });

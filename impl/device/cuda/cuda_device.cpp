@@ -92,6 +92,10 @@ class CudaDevice : public Device {
       activate();
       return products_->prepare(*product);
     }
+    if (const auto* rowwise = std::get_if<Rowwise>(&op)) {
+      activate();
+      return chains_.prepare(*rowwise);
+    }
     const Launch own = [op](Queue& queue, std::span<void* const> outputs,
                             std::span<const void* const> inputs) {
       cuda::run(static_cast<StreamQueue&>(queue).launch_on(), op, outputs.data(), inputs.data());
@@ -148,7 +152,7 @@ class CudaDevice : public Device {
   const int ordinal_;
   const CudaProperties properties_;
   const std::string name_;
-  Chains chains_;
+  mutable Chains chains_;  ///< what it has compiled
   const std::unique_ptr<Attentions> attentions_;
   std::shared_ptr<EventPool> events_ = std::make_shared<EventPool>();
   std::unique_ptr<Products> products_;

@@ -35,9 +35,11 @@ void run(const Stream& stream, const AttentionGrad& op, Outputs outputs, Inputs 
 void to_logs(const Stream& stream, const AttentionShape& shape, const float* masses, float* logs);
 void from_logs(const Stream& stream, const AttentionShape& shape, const float* logs, float* masses);
 
-/// rowwise.cu. Throws std::logic_error where fits() says no.
+/// walked_rows.cpp. Throws std::logic_error where fits() says no, and on a GPU, which has a kernel
+/// of its own for each: generate_rows.h.
 void run(const Stream& stream, const Rowwise& op, Outputs outputs, Inputs inputs);
-/// The last part of it: the outputs per column, of what the blocks left in the scratch.
+/// sum_columns.cu. The last part of it: the outputs per column, of what the blocks left in the
+/// scratch.
 void sum_columns(const Stream& stream, const Rowwise& op, const RowShape& shape, Outputs outputs);
 
 /// Throws std::logic_error: products are a library's.

@@ -7,10 +7,12 @@ namespace {
 
 constexpr int flat_threads = 256;
 
-template <int n>
+template <class G, int n>
 struct AdamWKernel {
   int64_t count;
-  const float *w, *g, *m, *v;
+  const float* w;
+  const G* g;
+  const float *m, *v;
   float *w1, *m1, *v1;
   Given step, lr, decay, b1, b2, eps, scale;
 
@@ -54,7 +56,7 @@ struct AdamWKernel {
   }
 };
 
-template <int n>
+template <class G, int n>
 void launch_adamw(const Stream& stream, const AdamW& op, Outputs outputs, Inputs inputs) {
   constexpr int64_t enough_blocks = 132 * 16;
   const auto input = [&](int i) { return static_cast<const float*>(inputs[i]); };
@@ -64,10 +66,21 @@ void launch_adamw(const Stream& stream, const AdamW& op, Outputs outputs, Inputs
   const Given b1 = given(op.b1, next), b2 = given(op.b2, next), eps = given(op.eps, next);
   const Given scale = given(op.scale, next);
   const int64_t blocks = (op.count + flat_threads * n - 1) / (flat_threads * n);
-  const AdamWKernel<n> kernel{op.count,  input(0),  input(1),  input(2), input(3),
-                              output(0), output(1), output(2), step,     lr,
-                              decay,     b1,        b2,        eps,      scale};
+  const AdamWKernel<G, n> kernel{op.count,  input(0),  static_cast<const G*>(inputs[1]),
+                                 input(2),  input(3),  output(0),
+                                 output(1), output(2), step,
+                                 lr,        decay,     b1,
+                                 b2,        eps,       scale};
   launch<flat_threads>(stream, std::min(enough_blocks, blocks), kernel, 64);
+}
+
+template <class G>
+void launch_adamw_of(const Stream& stream, const AdamW& op, Outputs outputs, Inputs inputs) {
+  if (aligned(op.count, 4,
+              {inputs[0], inputs[1], inputs[2], inputs[3], outputs[0], outputs[1], outputs[2]}))
+    launch_adamw<G, 4>(stream, op, outputs, inputs);
+  else
+    launch_adamw<G, 1>(stream, op, outputs, inputs);
 }
 
 // --- the sum of squares: one partial sum for each block, in double, then one block adds them up
@@ -126,26 +139,31 @@ void launch_squares(const Stream& stream, const SumSquares& op, Outputs outputs,
                       shared);
 }
 
+/// Who takes which entries does not depend on E: the sum of numbers that are all bf16 has the same
+/// bits wherever they are kept.
+template <class E>
+void launch_squares_of(const Stream& stream, const SumSquares& op, Outputs outputs, Inputs inputs) {
+  constexpr int n = 8;
+  if (op.count % n == 0 && reinterpret_cast<uintptr_t>(inputs[0]) % (n * sizeof(E)) == 0)
+    launch_squares<E, n>(stream, op, outputs, inputs);
+  else
+    launch_squares<E, 1>(stream, op, outputs, inputs);
+}
+
 }  // namespace
 
 void run(const Stream& stream, const AdamW& op, Outputs outputs, Inputs inputs) {
-  if (aligned(op.count, 4,
-              {inputs[0], inputs[1], inputs[2], inputs[3], outputs[0], outputs[1], outputs[2]}))
-    launch_adamw<4>(stream, op, outputs, inputs);
+  if (op.gradient == Element::bf16)
+    launch_adamw_of<Bfloat16>(stream, op, outputs, inputs);
   else
-    launch_adamw<1>(stream, op, outputs, inputs);
+    launch_adamw_of<float>(stream, op, outputs, inputs);
 }
 
 void run(const Stream& stream, const SumSquares& op, Outputs outputs, Inputs inputs) {
-  const bool wide = aligned(op.count, op.element == Element::bf16 ? 8 : 4, {inputs[0]});
-  if (op.element == Element::bf16 && wide)
-    launch_squares<Bfloat16, 8>(stream, op, outputs, inputs);
-  else if (op.element == Element::bf16)
-    launch_squares<Bfloat16, 1>(stream, op, outputs, inputs);
-  else if (wide)
-    launch_squares<float, 4>(stream, op, outputs, inputs);
+  if (op.element == Element::bf16)
+    launch_squares_of<Bfloat16>(stream, op, outputs, inputs);
   else
-    launch_squares<float, 1>(stream, op, outputs, inputs);
+    launch_squares_of<float>(stream, op, outputs, inputs);
 }
 
 }  // namespace shardproof::SHARDPROOF_MACHINE

@@ -1,6 +1,7 @@
 #include <algorithm>
 
-#include "kernels/cuda/laws/rowwise.h"
+#include "kernels/cuda/laws/named_rows.h"
+#include "kernels/cuda/laws/rows.h"
 
 namespace shardproof::laws {
 namespace {
@@ -79,6 +80,12 @@ class RowsWriter {
       return append(PointwiseFn::constant, false, {}, integer,
                     static_cast<double>(dice_.between(-9, 9)));
     return fixed(static_cast<double>(dice_.between(-40, 40)) / 16);
+  }
+
+  bool is_constant(size_t at) const {
+    if (at < op_.inputs.size()) return false;
+    const RowStep& step = op_.steps[at - op_.inputs.size()];
+    return step.along == RowFn::none && step.step.arguments.empty();
   }
 
   size_t tamed(size_t x) {
@@ -162,6 +169,7 @@ class RowsWriter {
       const size_t at = some(dice_.one_of({real, real, real, integer, truth}));
       const Value value = values_[at];
       const bool is_float = is(at, real);
+      if (is_constant(at) && tries < 18) continue;
       if ((per == Per::row && !value.same) || (per == Per::column && !is_float)) continue;
       const Element element = is_float              ? dice_.one_of({Element::f32, Element::bf16})
                               : value.kind == truth ? Element::u8
@@ -182,6 +190,27 @@ RowwiseCase random_rowwise(uint64_t seed) {
   Dice dice(seed * 977 + 5);
   Rowwise op = RowsWriter(dice).write();
   return rowwise_case(std::move(op), dice);
+}
+
+std::vector<Rowwise> named_rows() {
+  return {rms_norm_rows(9, 48),
+          rms_norm_rows(3, 1032),
+          rms_norm_backward_rows(40, 64),
+          rms_norm_backward_rows(12, 1040),
+          rms_norm_backward_rows(2, 16384),
+          rms_norm_backward_rows(7, 33),
+          swiglu_backward_rows(5, 160),
+          cross_entropy_backward_rows(6, 100),
+          cross_entropy_backward_rows(3, 2048)};
+}
+
+std::vector<RowwiseCase> compiled_rows() {
+  constexpr uint64_t random = 30;
+  std::vector<RowwiseCase> cases;
+  for (uint64_t seed = 0; seed < random; ++seed) cases.push_back(random_rowwise(seed));
+  Dice dice(random);
+  for (Rowwise& op : named_rows()) cases.push_back(rowwise_case(std::move(op), dice));
+  return cases;
 }
 
 }  // namespace shardproof::laws

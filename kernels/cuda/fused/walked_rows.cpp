@@ -1,10 +1,11 @@
-// Chains along rows, their steps walked at run time.
+// Chains along rows in the rehearsal: their steps walked at run time. A GPU has texts of
+// generate_rows.h in the same loops.
 #include "kernels/cuda/fused/kernels.h"
-#include "kernels/cuda/launch.h"
 #include "kernels/cuda/row_kernel.h"
+#include "kernels/cuda/row_launch.h"
 #include "kernels/cuda/step.h"
 
-namespace shardproof::SHARDPROOF_MACHINE {
+namespace shardproof::rehearsal {
 namespace {
 
 constexpr int most_registers = Rowwise::most_inputs + Rowwise::most_steps;
@@ -16,18 +17,18 @@ struct JoinReductions {
   RowFn fns[most_sums];
 
   using Sums = Floats<2 * most_sums>;
-  SHARDPROOF_DEVICE Sums nothing() const {
+  Sums nothing() const {
     Sums sums{};
     for (int k = 0; k < count; ++k) with(fns[k], [&](auto fn) { fn.nothing(sums.at + 2 * k); });
     return sums;
   }
-  SHARDPROOF_DEVICE Sums operator()(Sums a, const Sums& b) const {
+  Sums operator()(Sums a, const Sums& b) const {
     for (int k = 0; k < count; ++k)
       with(fns[k], [&](auto fn) { fn.join(a.at + 2 * k, b.at + 2 * k); });
     return a;
   }
   template <class Body>
-  SHARDPROOF_DEVICE static void with(RowFn fn, Body body) {
+  static void with(RowFn fn, Body body) {
     if (fn == RowFn::sum)
       body(RowSum{});
     else if (fn == RowFn::maximum)
@@ -67,22 +68,22 @@ struct WalkedSteps {
   JoinReductions joins[row_phases::most_levels + 1];
 
   template <class Body>
-  SHARDPROOF_DEVICE void each_level(Body body) const {
+  void each_level(Body body) const {
     for (int level = 1; level <= levels; ++level) body(level);
   }
-  SHARDPROOF_DEVICE Sums<int> nothing(int level) const { return joins[level].nothing(); }
-  SHARDPROOF_DEVICE const JoinReductions& join(int level) const { return joins[level]; }
+  Sums<int> nothing(int level) const { return joins[level].nothing(); }
+  const JoinReductions& join(int level) const { return joins[level]; }
 
-  SHARDPROOF_DEVICE void once(const RowOperands& operands, Kept& kept) const {
+  void once(const RowOperands& operands, Kept& kept) const {
     compute(operands, kept, 0, [](const Place& place) { return place.reach == Reach::all; });
   }
-  SHARDPROOF_DEVICE void begin(const RowOperands& operands, int64_t row, Kept& kept) const {
+  void begin(const RowOperands& operands, int64_t row, Kept& kept) const {
     of_row(0, operands, row, kept);
   }
 
   template <int n>
-  SHARDPROOF_DEVICE void terms(int level, const RowOperands& operands, int64_t i, int64_t at,
-                               Kept& kept, Sums<int>& sums) const {
+  void terms(int level, const RowOperands& operands, int64_t i, int64_t at, Kept& kept,
+             Sums<int>& sums) const {
     float terms[most_sums][n];
     for (int j = 0; j < n; ++j) {
       of_entry(level, operands, i + j, at + j, kept);
@@ -96,8 +97,8 @@ struct WalkedSteps {
                            [&](auto fn) { fn.template add<n>(sums.at + 2 * k, terms[k]); });
   }
 
-  SHARDPROOF_DEVICE void end(int level, const RowOperands& operands, int64_t row,
-                             const Sums<int>& sums, Kept& kept) const {
+  void end(int level, const RowOperands& operands, int64_t row, const Sums<int>& sums,
+           Kept& kept) const {
     int k = 0;
     each_reduction(level, [&](int to, const Step&) {
       JoinReductions::with(places[to].along,
@@ -108,8 +109,8 @@ struct WalkedSteps {
   }
 
   template <int n>
-  SHARDPROOF_DEVICE void entries(const RowOperands& operands, int64_t i, int64_t at, Kept& kept,
-                                 const RowColumns& columns_at) const {
+  void entries(const RowOperands& operands, int64_t i, int64_t at, Kept& kept,
+               const RowColumns& columns_at) const {
     Register<float> made[Rowwise::most_outputs][n];
     for (int j = 0; j < n; ++j) {
       of_entry(0, operands, i + j, at + j, kept);
@@ -125,20 +126,17 @@ struct WalkedSteps {
       columns_at.template add<n>(column++, i, terms);
     }
   }
-  SHARDPROOF_DEVICE void row_outputs(const RowOperands& operands, int64_t row,
-                                     const Kept& kept) const {
+  void row_outputs(const RowOperands& operands, int64_t row, const Kept& kept) const {
     for (int o = 0; o < written; ++o)
       if (outputs[o].per == Per::row) write(operands, o, row, kept.registers[outputs[o].from]);
   }
 
  private:
-  SHARDPROOF_DEVICE void of_row(int level, const RowOperands& operands, int64_t row,
-                                Kept& kept) const {
+  void of_row(int level, const RowOperands& operands, int64_t row, Kept& kept) const {
     compute(operands, kept, row,
             [&](const Place& place) { return place.reach == Reach::row && place.level == level; });
   }
-  SHARDPROOF_DEVICE void of_entry(int loop, const RowOperands& operands, int64_t i, int64_t at,
-                                  Kept& kept) const {
+  void of_entry(int loop, const RowOperands& operands, int64_t i, int64_t at, Kept& kept) const {
     const auto takes = [&](const Place& place) { return place.loops >> loop & 1; };
     for (int k = 0; k < read; ++k)
       if (takes(places[k]))
@@ -154,8 +152,7 @@ struct WalkedSteps {
 
   /// What is no entry's.
   template <class Takes>
-  SHARDPROOF_DEVICE void compute(const RowOperands& operands, Kept& kept, int64_t row,
-                                 Takes takes) const {
+  void compute(const RowOperands& operands, Kept& kept, int64_t row, Takes takes) const {
     for (int k = 0; k < read; ++k)
       if (places[k].needed && takes(places[k]))
         load(operands, k, inputs[k].per == Per::row ? row : 0, kept.registers[k]);
@@ -164,13 +161,13 @@ struct WalkedSteps {
       if (place.needed && place.along == RowFn::none && takes(place)) step(s, kept);
     }
   }
-  SHARDPROOF_DEVICE void step(int s, Kept& kept) const {
+  void step(int s, Kept& kept) const {
     kept.registers[read + s] = Interpreter<float>::result(each[s], kept.registers, kept.by_zero);
   }
 
   /// body(register, step) for those of the level.
   template <class Body>
-  SHARDPROOF_DEVICE void each_reduction(int level, Body body) const {
+  void each_reduction(int level, Body body) const {
     for (int s = 0; s < steps; ++s) {
       const Place& place = places[read + s];
       const bool reduces = place.along != RowFn::none && place.along != RowFn::column;
@@ -178,15 +175,13 @@ struct WalkedSteps {
     }
   }
 
-  SHARDPROOF_DEVICE void load(const RowOperands& operands, int k, int64_t at,
-                              Register<float>& to) const {
+  void load(const RowOperands& operands, int k, int64_t at, Register<float>& to) const {
     if (is_real(inputs[k].element))
       to.real = load_real<float>(inputs[k].element, operands.inputs[k], at);
     else
       to.integer = load_integer(inputs[k].element, operands.inputs[k], at);
   }
-  SHARDPROOF_DEVICE void write(const RowOperands& operands, int o, int64_t at,
-                               const Register<float>& from) const {
+  void write(const RowOperands& operands, int o, int64_t at, const Register<float>& from) const {
     if (is_real(outputs[o].element))
       store_real(outputs[o].element, operands.outputs[o], at, from.real);
     else
@@ -224,40 +219,12 @@ WalkedSteps walked(const Rowwise& op, const RowPhases& phases, const RowShape& s
   return made;
 }
 
-/// Sums up what the blocks have left of an output per column, in the order of the blocks: a thread
-/// each eighth of them.
-struct SumColumns {
-  int64_t blocks, length;
-  const float* partials;
-  void* out;
-  Element element;
-  static constexpr int columns = 32, parts = row_threads / columns;
-
-  SHARDPROOF_DEVICE void operator()(Block& block) const {
-    auto* sums = block.shared<float>();
-    block.each([&](int thread) {
-      const int64_t i = block.index() * columns + thread % columns;
-      float sum = 0;
-      if (i < length)
-        for (int64_t b = thread / columns; b < blocks; b += parts) sum += partials[b * length + i];
-      sums[thread] = sum;
-    });
-    block.each_alone([&](int thread) {
-      const int64_t i = block.index() * columns + thread;
-      if (thread >= columns || i >= length) return;
-      float sum = 0;
-      for (int part = 0; part < parts; ++part) sum += sums[part * columns + thread];
-      store_real(element, out, i, sum);
-    });
-  }
-};
-
 template <int n>
 void launch_walked(const Stream& stream, const RowShape& shape, const WalkedSteps& program,
                    const RowOperands& operands) {
   if (shape.flat)
-    launch_each(stream, shape.rows * shape.length / n,
-                FlatRowKernel<WalkedSteps, n>{program, operands});
+    launch<row_threads>(stream, shape.blocks_of(n),
+                        FlatRowKernel<WalkedSteps, n>{program, operands});
   else if (shape.team == warp_threads)
     launch<row_threads>(stream, shape.blocks,
                         RowKernel<WalkedSteps, n, warp_threads>{program, operands},
@@ -270,34 +237,13 @@ void launch_walked(const Stream& stream, const RowShape& shape, const WalkedStep
 
 }  // namespace
 
-RowOperands row_operands(const Stream& stream, const Rowwise& op, Outputs outputs, Inputs inputs) {
-  RowOperands operands{};
-  std::copy_n(inputs, op.inputs.size(), operands.inputs);
-  std::copy_n(outputs, op.outputs.size(), operands.outputs);
-  if (shape_of(op).columns) operands.partials = static_cast<float*>(outputs[op.outputs.size()]);
-  operands.report = report_to(stream);
-  return operands;
-}
-
-void sum_columns(const Stream& stream, const Rowwise& op, const RowShape& shape, Outputs outputs) {
-  const auto* partials = static_cast<const float*>(outputs[op.outputs.size()]);
-  for (size_t o = 0; o < op.outputs.size(); ++o) {
-    if (op.outputs[o].per != Per::column) continue;
-    const SumColumns kernel{shape.blocks, shape.length, partials, outputs[o],
-                            op.outputs[o].element};
-    launch<row_threads>(stream, (shape.length + SumColumns::columns - 1) / SumColumns::columns,
-                        kernel, row_threads * sizeof(float));
-    partials += shape.blocks * shape.length;
-  }
-}
-
 void run(const Stream& stream, const Rowwise& op, Outputs outputs, Inputs inputs) {
   if (!fits(op)) throw std::logic_error("no kernel has this chain along rows");
   const RowPhases phases = phases_of(op);
   const RowShape shape = shape_of(op, phases);
-  const RowOperands operands = row_operands(stream, op, outputs, inputs);
+  const RowOperands operands = row_operands(stream, op, shape, outputs, inputs);
   const WalkedSteps program = walked(op, phases, shape);
-  if (!takes_wide(op, shape, operands.outputs, operands.inputs, operands.partials))
+  if (!takes_wide(op, shape, operands))
     launch_walked<1>(stream, shape, program, operands);
   else if (shape.wide == 4)
     launch_walked<4>(stream, shape, program, operands);
@@ -306,4 +252,4 @@ void run(const Stream& stream, const Rowwise& op, Outputs outputs, Inputs inputs
   if (shape.columns) sum_columns(stream, op, shape, outputs);
 }
 
-}  // namespace shardproof::SHARDPROOF_MACHINE
+}  // namespace shardproof::rehearsal
