@@ -15,7 +15,8 @@ class CountingDevice : public ForwardingDevice {
     const size_t taken = *now_ += bytes;
     for (size_t most = most_; most < taken && !most_.compare_exchange_weak(most, taken);) continue;
     auto memory = std::make_shared<Buffer>(inner().allocate(bytes));
-    return Buffer(bytes, memory->data(), [memory, bytes, now = now_](std::byte*) { *now -= bytes; });
+    return Buffer(bytes, memory->data(),
+                  [memory, bytes, now = now_](std::byte*) { *now -= bytes; });
   }
 
  private:

@@ -124,8 +124,8 @@ Fault fault_told(const std::string& message) {
   Fault fault;
   if (message.ends_with("divided by 0")) fault = {1, Fault::division, 0, 0, 0};
   if (!message.ends_with(" entries")) return fault;
-  constexpr std::pair<Fault::Kind, std::string_view> kinds[] = {
-      {Fault::part, "a part from entry "}, {Fault::index, "index "}};
+  constexpr std::pair<Fault::Kind, std::string_view> kinds[] = {{Fault::part, "a part from entry "},
+                                                                {Fault::index, "index "}};
   for (const auto& [kind, words] : kinds)
     if (const size_t at = message.rfind(words); !fault.taken && at != std::string::npos)
       fault = {1, kind, 0, number_behind(at), number_behind(message.find(" of ", at))};
