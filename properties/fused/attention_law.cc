@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
+#include <algorithm>
+
 #include "impl/device/graph/attention_call.h"
 #include "properties/fused/rehearsed.h"
 
@@ -45,7 +47,7 @@ Drawn drawn_for_library() {
   Drawn drawn;
   drawn.bf16 = drawn.known = true;
   drawn.kind = 1;
-  drawn.keys = drawn.queries;
+  drawn.keys = drawn.queries = std::max<int64_t>(drawn.queries, 2);
   drawn.mask_dims = *rc::gen::element<std::string>("S T", "B S T", "T S");
   drawn.width = *rc::gen::element<int64_t>(8, 16, 40, 64, 128);
   drawn.query_dims = "B S K G D";

@@ -107,6 +107,9 @@ std::optional<cublasLtMatmulAlgo_t> algorithm_of(cublasLtHandle_t handle, size_t
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     set(cublasLtMatmulPreferenceSetAttribute, preference, attribute,
         static_cast<uint32_t>(alignment));
+  // Parts of a sum are not rounded to c's element, nor added up where c is as they come.
+  set(cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+      static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   // Of the bias too, whose address alone is looked at.
   if (product.biased)
     set(cublasLtMatmulDescSetAttribute, product.descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER,

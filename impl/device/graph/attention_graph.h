@@ -22,9 +22,9 @@ struct AttentionGraph {
   std::vector<Scratch> scratch = {};
 };
 
-/// None where the mask is not known to be causal, where operands are not bf16 with a stride for
-/// each of batch, head and position, where the scale is an input, or where the gradient does not
-/// come after its forward.
+/// None where the mask is not known to be causal, where there is one query, where operands are not
+/// bf16 with a stride for each of batch, head and position, where the scale is an input, or where
+/// the gradient does not come after its forward.
 std::optional<AttentionGraph> attention_graph(const Attention& op);
 /// `ordered`: g_q is one product, so that its bits are the same in every run; else a library adds
 /// it up where it lies, in any order.

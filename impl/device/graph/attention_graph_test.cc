@@ -25,6 +25,7 @@ TEST(AttentionGraph, IsOfWhatALibraryHasAlone) {
       {"a scale that is data", [](auto& op) { op.scale.is_input = true; }},
       {"a width of half a vector", [](auto& op) { op.width = 12; }},
       {"more keys", [](auto& op) { op.keys = 32; }},
+      {"one query", [](auto& op) { op.queries = op.keys = 1; }},
       {"the group outside", [](auto& op) { std::swap(op.q.group, op.q.batch[2]); }},
       {"an odd stride", [](auto& op) { op.v.position += 4; }},
       {"keys for all of the batch", [](auto& op) { op.k.batch[1] = 0; }},

@@ -175,6 +175,9 @@ void optimizer(Table& table) {
   adamw.eps = {1e-8f};
   table.row("adamw", arrays, device.prepare_fused(adamw), {f32[0], f32[2], f32[3]},
             {f32[0], f32[1], f32[2], f32[3]}, 28.0 * entries);
+  adamw.gradient = Element::bf16;
+  table.row("adamw, bf16 gradient", arrays, device.prepare_fused(adamw), {f32[0], f32[2], f32[3]},
+            {f32[0], arrays.filled(Element::bf16, entries), f32[2], f32[3]}, 26.0 * entries);
   const SumSquares squares{entries};
   table.row("sumsq", arrays, device.prepare_fused(squares),
             {arrays.raw(4), arrays.raw(static_cast<size_t>(squares.blocks()) * 8)}, {f32[1]},

@@ -180,17 +180,20 @@ json steps_of(const json& parts) {
   };
   json rows = json::array();
   const json peers = figures("peer"), own_figures = figures("bench");
-  for (const auto& [name, figure] : own_figures.items())
+  for (const json& figure : own_figures)
     for (const json& step : figure.value("steps", json::array())) {
       json row;
       for (const char* each : {"config", "sequence", "model", "tokens_per_s", "tflops",
                                "share_of_matmul", "measured_bytes", "plan_bytes", "error"})
         if (step.contains(each)) row[each] = step[each];
-      if (const double own = step.value("tokens_per_s", 0.0); peers.contains(name))
-        if (const double other = peers[name].value("tokens_per_s", 0.0); other > 0 && own > 0) {
-          row["peer_tokens_per_s"] = other;
-          row["times_peer"] = own / other;
-        }
+      const std::string name =
+          step.value("config", "") + "." + std::to_string(step.value("sequence", 0));
+      const double own = step.value("tokens_per_s", 0.0),
+                   other = peers.value(name, none).value("tokens_per_s", 0.0);
+      if (other > 0 && own > 0) {
+        row["peer_tokens_per_s"] = other;
+        row["times_peer"] = own / other;
+      }
       rows.push_back(row);
     }
   return rows;
