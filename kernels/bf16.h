@@ -20,10 +20,16 @@ SHARDPROOF_HD inline float bf16_to_f32(uint16_t bits) {
 
 /// Rounds to nearest, ties to even; NaN stays NaN.
 SHARDPROOF_HD inline uint16_t f32_to_bf16(float value) {
+#if defined(__CUDA_ARCH__) && __CUDA_ARCH__ >= 800
+  uint16_t own;
+  asm("cvt.rn.bf16.f32 %0, %1;" : "=h"(own) : "f"(value));
+  return own;
+#else
   uint32_t bits;
   memcpy(&bits, &value, sizeof bits);
   const uint32_t rounded = (bits + 0x7fff + ((bits >> 16) & 1)) >> 16;
   return static_cast<uint16_t>(value == value ? rounded : (bits >> 16) | 0x40);
+#endif
 }
 
 }  // namespace shardproof

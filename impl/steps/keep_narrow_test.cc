@@ -147,6 +147,12 @@ TEST(KeepNarrow, NotWhatIsMoreThanBf16OrIsReadAsF32) {
   stays("a collective has it", {widening(), collective(wide, out)});
   stays("a collective makes it", {widening(), collective(out, wide)});
   stays("it is the optimizer's weight", {widening(), adamw(wide, out)});
+  stays("it is the optimizer's moment", {widening(), [] {
+                                           Step step = adamw(state, out);
+                                           step.fused->inputs[2] = ref(wide);
+                                           step.reads.push_back(wide);
+                                           return step;
+                                         }()});
   stays("it is all of the optimizer's", {widening(), adamw(wide, wide)});
   stays("copied to where it is seen as f32", {widening(), copy(wide, out)});
   stays("copied twice to there", {widening(), copy(wide, other), copy(other, out)});

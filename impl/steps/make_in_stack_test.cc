@@ -173,6 +173,7 @@ TEST(MakeInStack, NotWhatOthersSee) {
         [&](Loop& loop) { used_between(loop, copy("use", row(other), slot())); });
   stays("a slot of another iteration is read before the copy", [&](Loop& loop) {
     Ref last = slot();
+    last.offset = 0;
     last.terms[0].stride = entries;
     used_between(loop, copy("use", last, row(other)));
   });

@@ -27,7 +27,7 @@ class RowsWriter {
     GeneratedRows made;
     made.shape = shape_;
     const bool wide = shape_.length % shape_.wide == 0;
-    made.source = "#include \"kernels/cuda/row_kernel.h\"\n" +
+    made.source = "#include \"kernels/cuda/fused/row_kernel.h\"\n" +
                   named_text("namespace shardproof::SHARDPROOF_MACHINE {\n" + program() + "}\n" +
                                  kernel("NAME", 1) + (wide ? kernel("NAME_wide", shape_.wide) : ""),
                              "rows_", made.name);

@@ -1,6 +1,6 @@
 #pragma once
 // A CUDA kernel of its own for one chain along rows: straight-line code in the loops of
-// kernels/cuda/row_kernel.h, compiled by nvrtc.h when a plan is made.
+// kernels/cuda/fused/row_kernel.h, compiled by nvrtc.h when a plan is made.
 #include <string>
 
 #include "kernels/row_phases.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What a kernel of kernels/cuda/row_kernel.h is launched with.
+// What a kernel of kernels/cuda/fused/row_kernel.h is launched with.
 #include <algorithm>
 
 #include "kernels/cuda/row_operands.h"

@@ -1,5 +1,5 @@
 #pragma once
-// The argument of a kernel of kernels/cuda/row_kernel.h.
+// The argument of a kernel of kernels/cuda/fused/row_kernel.h.
 #include "kernels/cuda/report.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {

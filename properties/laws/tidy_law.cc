@@ -111,7 +111,7 @@ TEST(Tidy, SmallPlansHaveTheSameNumbers) {
        " s = write(\"[N] M, M -> N M\", z, x * x, at=0) + write(\"[N] M, M -> N M\", z, y * y, "
        "at=1)\n"
        " return s * s, s + s }\n",
-       5},
+       2},
       // Two parts that meet.
       {"plan p(x y: bf16[M]) -> (a b: bf16[N M]) {\n"
        " z = zeros(bf16[N M])\n"

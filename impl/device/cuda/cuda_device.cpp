@@ -104,6 +104,10 @@ class CudaDevice : public Device {
     const Launch library = attentions_->prepare(op, own);
     return library ? library : own;
   }
+  bool has_fused(const FusedOp& op) const override {
+    const auto* rowwise = std::get_if<Rowwise>(&op);
+    return rowwise ? fits(*rowwise) : bool(prepare_fused(op));
+  }
   std::vector<size_t> fused_scratch(const FusedOp& op) const override {
     std::vector<size_t> bytes = scratch_bytes(op);
     if (const auto more = attentions_->scratch(op)) bytes.push_back(*more);

@@ -1,7 +1,7 @@
 // Chains along rows in the rehearsal: their steps walked at run time. A GPU has texts of
 // generate_rows.h in the same loops.
 #include "kernels/cuda/fused/kernels.h"
-#include "kernels/cuda/row_kernel.h"
+#include "kernels/cuda/fused/row_kernel.h"
 #include "kernels/cuda/row_launch.h"
 #include "kernels/cuda/step.h"
 

@@ -197,7 +197,7 @@ std::vector<Rowwise> named_rows() {
           rms_norm_rows(3, 1032),
           rms_norm_backward_rows(40, 64),
           rms_norm_backward_rows(12, 1040),
-          rms_norm_backward_rows(2, 16384),
+          rms_norm_backward_rows(6, 16384),
           rms_norm_backward_rows(7, 33),
           swiglu_backward_rows(5, 160),
           cross_entropy_backward_rows(6, 100),
@@ -205,7 +205,7 @@ std::vector<Rowwise> named_rows() {
 }
 
 std::vector<RowwiseCase> compiled_rows() {
-  constexpr uint64_t random = 30;
+  constexpr uint64_t random = 16;
   std::vector<RowwiseCase> cases;
   for (uint64_t seed = 0; seed < random; ++seed) cases.push_back(random_rowwise(seed));
   Dice dice(random);

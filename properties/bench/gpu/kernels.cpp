@@ -2,6 +2,7 @@
 
 #include "impl/device/cuda/cuda_device.h"
 #include "impl/device/graph/attention_shapes.h"
+#include "kernels/cuda/laws/named_rows.h"
 #include "kernels/number.h"
 #include "properties/bench/gpu/clock.h"
 
@@ -174,6 +175,9 @@ void optimizer(Table& table) {
   adamw.eps = {1e-8f};
   table.row("adamw", arrays, device.prepare_fused(adamw), {f32[0], f32[2], f32[3]},
             {f32[0], f32[1], f32[2], f32[3]}, 28.0 * entries);
+  adamw.gradient = Element::bf16;
+  table.row("adamw, bf16 gradient", arrays, device.prepare_fused(adamw), {f32[0], f32[2], f32[3]},
+            {f32[0], arrays.filled(Element::bf16, entries), f32[2], f32[3]}, 26.0 * entries);
   const SumSquares squares{entries};
   table.row("sumsq", arrays, device.prepare_fused(squares),
             {arrays.raw(4), arrays.raw(static_cast<size_t>(squares.blocks()) * 8)}, {f32[1]},
@@ -206,6 +210,29 @@ void chains(Table& table) {
   cast.output = Element::f32;
   cast.nest.strides.pop_back();
   table.row("cast", arrays, device.prepare(cast), {arrays.raw(entries * 4)}, {gate}, 6.0 * entries);
+}
+
+/// What a plan joins to one pass along rows.
+void joined_rows(Table& table) {
+  Device& device = table.device();
+  Arrays arrays(device);
+  std::vector<void*> bf16;
+  for (int i = 0; i < 6; ++i) bf16.push_back(arrays.filled(Element::bf16, entries));
+  void *weight = arrays.filled(Element::f32, length), *by_weight = arrays.raw(length * 4);
+  void* eps = arrays.raw(4);
+  const float small = 1e-5f;
+  device.copy_from_host(arrays.queue(), eps, &small, 4);
+  const auto row = [&](const std::string& name, const Rowwise& op, std::vector<void*> outputs,
+                       std::vector<const void*> inputs, double bytes) {
+    for (size_t scratch : device.fused_scratch(op)) outputs.push_back(arrays.raw(scratch));
+    table.row(name, arrays, device.prepare_fused(op), outputs, inputs, bytes * entries);
+  };
+  row("rms_norm * weight -> bf16", laws::rms_norm_rows(rows, length), {bf16[3]},
+      {bf16[0], weight, eps}, 4);
+  row("rms_norm backward with residual", laws::rms_norm_backward_rows(rows, length),
+      {bf16[3], by_weight}, {bf16[0], bf16[1], bf16[2], weight, eps}, 8);
+  row("swiglu backward", laws::swiglu_backward_rows(rows, length), {bf16[3], bf16[4], bf16[5]},
+      {bf16[0], bf16[1], bf16[2]}, 12);
 }
 
 /// Causal, 4 query heads for each of 8 key heads, width 128; FLOPs of the half that the mask
@@ -252,6 +279,7 @@ void kernels(Device& device, const json& peaks, const std::function<void(const j
   table.group("rows", [&] { along_rows(table); });
   table.group("optimizer", [&] { optimizer(table); });
   table.group("chains", [&] { chains(table); });
+  table.group("joined rows", [&] { joined_rows(table); });
   const std::pair<AttentionOf, const char*> kinds[] = {
       {AttentionOf::own, "own"},
       {AttentionOf::library, "cuDNN"},
