@@ -33,8 +33,9 @@ class CudaGraph : public Graph {
 
 class CudaDevice : public Device {
  public:
-  CudaDevice(int ordinal, AttentionOf attention)
+  CudaDevice(int ordinal, AttentionOf attention, bool records)
       : ordinal_(ordinal),
+        records_(records),
         properties_(cuda_properties(ordinal)),
         name_("cuda:" + std::to_string(ordinal) + " " + properties_.name),
         chains_("sm_" + std::to_string(properties_.major) + std::to_string(properties_.minor)),
@@ -115,6 +116,7 @@ class CudaDevice : public Device {
   std::string notes() const override { return attentions_->notes(); }
 
   std::unique_ptr<Graph> record(Queue& queue, const std::function<void()>& work) override {
+    if (!records_) return nullptr;
     const cudaStream_t stream = static_cast<StreamQueue&>(queue).launch_on().handle;
     // Relaxed: libraries load kernels when they are first launched, which else ends the recording.
     check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "recording a step");
@@ -154,6 +156,7 @@ class CudaDevice : public Device {
   }
 
   const int ordinal_;
+  const bool records_;
   const CudaProperties properties_;
   const std::string name_;
   mutable Chains chains_;  ///< what it has compiled
@@ -190,8 +193,8 @@ size_t cuda_free_bytes(int ordinal) {
   return free;
 }
 
-std::shared_ptr<Device> cuda_device(int ordinal, AttentionOf attention) {
-  return std::make_shared<CudaDevice>(ordinal, attention);
+std::shared_ptr<Device> cuda_device(int ordinal, AttentionOf attention, bool records) {
+  return std::make_shared<CudaDevice>(ordinal, attention, records);
 }
 
 }  // namespace shardproof

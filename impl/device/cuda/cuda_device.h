@@ -16,8 +16,9 @@ enum class AttentionOf : uint8_t { own, library, library_unordered };
 
 /// GPU number `ordinal`. Throws DeviceError with CUDA's message where there is none. Products are
 /// cuBLASLt's (bf16, f32 without TF32, f64), chains of pointwise ops are compiled for it when they
-/// are prepared, the rest is kernels/cuda.
-std::shared_ptr<Device> cuda_device(int ordinal = 0, AttentionOf attention = AttentionOf::library);
+/// are prepared, the rest is kernels/cuda. Without `records` every step is given launch by launch.
+std::shared_ptr<Device> cuda_device(int ordinal = 0, AttentionOf attention = AttentionOf::library,
+                                    bool records = true);
 
 /// A queue of a CUDA device is a stream.
 class CudaQueue : public Queue {

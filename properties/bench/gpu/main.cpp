@@ -17,7 +17,8 @@ using nlohmann::json;
 
 struct Options {
   std::string file, root, model = "llama_causal.shard";
-  bool kernels = true, steps = true, profile = false, rehearse = false, ceiling = false;
+  bool kernels = true, steps = true, records = true, profile = false, rehearse = false,
+       ceiling = false;
   double peak_tflops = 989, copy_tb_per_s = 3.35;          ///< of an H100, as NVIDIA says
   AttentionOf attention = AttentionOf::library_unordered;  ///< as PyTorch's, which is unordered too
   std::vector<std::string> configs{"llama_0_5b", "llama_1_5b", "llama_7b"};
@@ -101,13 +102,14 @@ json step_row(const Program& program, const StepCase& one, const std::shared_ptr
   }
   row["model"] = options.model;
   row["notes"] = device->notes();
+  row["graph"] = options.records;
   return row;
 }
 
 /// Whether all of it could be measured.
 bool run(const Options& options) {
   const std::shared_ptr<Device> device =
-      options.rehearse ? rehearsal_device(1) : cuda_device(0, options.attention);
+      options.rehearse ? rehearsal_device(1) : cuda_device(0, options.attention, options.records);
   Results results(options, device->name());
   Speed peak{1e12, 1e12};
   if (!options.rehearse) {
@@ -162,6 +164,7 @@ int main_of(int argc, char** argv) {
   app.add_option("--lengths", options.lengths, "Of a sequence")->delimiter(',');
   app.add_flag("!--no-kernels", options.kernels, "Steps alone");
   app.add_flag("!--no-steps", options.steps, "Kernels alone");
+  app.add_flag("!--no-graph", options.records, "Each step is given launch by launch");
   app.add_flag("--profile", options.profile, "The time of each op as well");
   app.add_flag("--rehearse", options.rehearse, "On this processor: that it runs, not how fast");
   app.add_flag("--ceiling", options.ceiling, "No GPU: what the plans could reach at best");
