@@ -268,7 +268,7 @@ bool is_flat(const Rowwise& op) {
 }
 
 /// Puts the steps of several chains into one.
-class Joining {
+class Assembly {
  public:
   Rows rows;
 
@@ -372,7 +372,7 @@ std::optional<Rows> joined(const Rows& first, const Rows& second, const std::vec
                  first.op.rows * first.op.length == second.op.rows * second.op.length))
     return std::nullopt;
   if (!reads_outputs_alone(first, second)) return std::nullopt;
-  Joining joining;
+  Assembly joining;
   Rows& rows = joining.rows;
   rows.op.rows = either ? second.op.rows : first.op.rows;
   rows.op.length = either ? second.op.length : first.op.length;
