@@ -106,8 +106,8 @@ struct MaskStrides {
 };
 
 /// What is known of a mask before it is computed: nothing, or that the key's position is at most
-/// the query's where it allows, and only there.
-enum class MaskKind : uint8_t { any, causal };
+/// the query's where it allows, and only there; or only where both are of one segment too.
+enum class MaskKind : uint8_t { any, causal, segments };
 
 /// `group` queries at each of `queries` positions see `keys` keys; one mask for all of them, whose
 /// strides may be 0. `element`: of q, k, v and o, f32 or bf16.

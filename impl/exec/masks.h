@@ -27,11 +27,18 @@ class Masks {
   };
   std::optional<Counted> counted(const Expression& leaf) const;
 
+  /// The labels of queries and keys where the expression allows what is not later.
+  struct Order {
+    Dim query, key;
+  };
+  std::optional<Order> order(const Expression& expression) const;
+
   /// A mask that allows what the index along one dim is at most that along another; the strides of
   /// the two, and of its other dims.
   struct Causal {
     int64_t query, key;
     std::vector<int64_t> others;
+    MaskKind kind;
   };
 
   std::map<BufferId, Iota> counts_;

@@ -28,8 +28,7 @@ struct Drawn {
   int kind = *rc::gen::inRange(0, 5);
   /// The members of a group may be neighbours, as libraries want it.
   std::string query_dims = *rc::gen::element<std::string>("B S G K D", "B S K G D");
-  bool known =
-      *rc::gen::inRange(0, 4) != 0;  ///< it is said of the mask that it is causal, if it is
+  bool known = *rc::gen::inRange(0, 4) != 0;  ///< it is said of the mask what it is
   std::mt19937_64 rng{*rc::gen::arbitrary<unsigned>()};
   double magnitude = *rc::gen::element(0.3, 1.0, 4.0);
   bool scale_is_input = *rc::gen::arbitrary<bool>();
@@ -39,14 +38,17 @@ struct Drawn {
     return {{"B", b}, {"S", queries}, {"G", group}, {"K", heads}, {"T", keys}, {"D", width}};
   }
   bool has(char dim) const { return mask_dims.find(dim) != std::string::npos; }
-  bool known_causal() const { return kind == 1 && known && has('S') && has('T'); }
+  MaskKind known_kind() const {
+    if (!known || !has('S') || !has('T') || kind < 1 || kind > 2) return MaskKind::any;
+    return kind == 1 ? MaskKind::causal : MaskKind::segments;
+  }
 };
 
-/// What a library has: causal, of bf16, with the members of a group as neighbours.
+/// What a library has: causal or of segments, of bf16, with the members of a group as neighbours.
 Drawn drawn_for_library() {
   Drawn drawn;
   drawn.bf16 = drawn.known = true;
-  drawn.kind = 1;
+  drawn.kind = *rc::gen::inRange(1, 3);
   drawn.keys = drawn.queries = std::max<int64_t>(drawn.queries, 2);
   drawn.mask_dims = *rc::gen::element<std::string>("S T", "B S T", "T S");
   drawn.width = *rc::gen::element<int64_t>(8, 16, 40, 64, 128);
@@ -89,7 +91,7 @@ void describe(AttentionShape& op, const Drawn& drawn) {
              stride(drawn, dims, 'S'),
              stride(drawn, dims, 'G'),
              stride(drawn, dims, 'T')};
-  if (drawn.known_causal()) op.mask_kind = MaskKind::causal;
+  op.mask_kind = drawn.known_kind();
 }
 
 bool draw_allowed(const Drawn& drawn, std::mt19937_64& rng, int64_t query, int64_t key) {

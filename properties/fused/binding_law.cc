@@ -234,7 +234,8 @@ TEST(FusedBinding, TheSameQueriesWithAnotherScale) {
 
 /// A plan whose attention is under `mask`.
 std::string masked_text(const std::string& mask) {
-  return "plan p(g q: bf16[B S K G D], k v: bf16[B T K D], seen: bool[S T], i: i32[])\n"
+  return "plan p(g q: bf16[B S K G D], k v: bf16[B T K D], seen: bool[S T], i: i32[],\n"
+         " doc other: i32[B L], seen2: bool[B S T])\n"
          " -> (o a: bf16[B S K G D], b c: bf16[B T K D]) {\n m = " +
          mask +
          "\n o = attention(\"B S K G D, B T K D, B T K D; S T G D\", q, k, v, m, 0.3)\n"
@@ -273,6 +274,28 @@ TEST(FusedBinding, AMaskIsKnownToBeCausal) {
     const Bound bound(masked_text(mask));
     EXPECT_EQ(mask_kinds(bound), std::set{MaskKind::causal});
     bound.expect({"attention", "attention_grad"}, 0x1p-6);
+  }
+}
+
+TEST(FusedBinding, AMaskIsKnownToBeOfSegments) {
+  const std::string same = "expand(\"B S -> B S T\", doc) == expand(\"B T -> B S T\", doc)",
+                    turned = "expand(\"B T -> B S T\", doc) == expand(\"B S -> B S T\", doc)",
+                    order = "iota(\"B S T; T\") <= iota(\"B S T; S\")";
+  for (const std::string& mask : {same + " and " + order, order + " and " + turned}) {
+    SCOPED_TRACE(mask);
+    const Bound bound(masked_text(mask));
+    EXPECT_EQ(mask_kinds(bound), std::set{MaskKind::segments});
+    bound.expect({"attention", "attention_grad"}, 0x1p-6);
+  }
+  for (const std::string& mask :
+       {same, same + " or " + order, order + " and seen2",
+        order + " and expand(\"B S -> B S T\", doc) != expand(\"B T -> B S T\", doc)",
+        order + " and expand(\"B S -> B S T\", doc) == expand(\"B T -> B S T\", other)",
+        order + " and expand(\"B S -> B S T\", doc) == expand(\"B S -> B S T\", doc)",
+        order + " and expand(\"B S -> B S T\", doc) <= expand(\"B T -> B S T\", doc)",
+        same + " and iota(\"B S T; T\") < iota(\"B S T; S\")"}) {
+    SCOPED_TRACE(mask);
+    EXPECT_EQ(mask_kinds(Bound(masked_text(mask))), std::set{MaskKind::any});
   }
 }
 

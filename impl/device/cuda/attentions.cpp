@@ -96,6 +96,8 @@ Launch Attentions::prepare(const FusedOp& op, const Launch& own) {
     const cuda::Stream stream = static_cast<StreamQueue&>(queue).launch_on();
     for (const std::span<std::byte> each : arrays.zeroed)
       check_cuda(cudaMemsetAsync(each.data(), 0, each.size(), stream.handle), "a sum's zeros");
+    if (const auto& bias = call.bias())
+      cuda::to_bias(stream, call.shape(), bias->batch, bias->stride, arrays.mask, arrays.bias);
     if (call.is_gradient()) cuda::to_logs(stream, call.shape(), arrays.masses, arrays.log_masses);
     {
       const std::lock_guard lock(made->handle->mutex);
@@ -119,7 +121,7 @@ std::string Attentions::notes() const {
   if (!handle_) return "attention: own kernels (" + missing_ + ")";
   const std::string refused = refused_.empty() ? "" : "; cuDNN refused one: " + refused_;
   return "attention: " + cudnn::described() + (ordered_ ? "" : " in any order") +
-         " for bf16 under a causal mask, else own kernels" + refused;
+         " for bf16 under a causal mask, of segments too, else own kernels" + refused;
 }
 
 #else

@@ -34,8 +34,11 @@ class Plans : public testing::Test {
 // As llama_causal.shard has them, and one of odd sizes. Plans for memory without a GPU go by the
 // usual workspace.
 TEST_F(Plans, AreMadeOfAttentionAndItsGradient) {
+  AttentionGrad packed = causal_attention(4, 1024, 8, 2, 64);
+  packed.mask_kind = MaskKind::segments;
+  packed.mask = {{0, 1024 * 1024, 0}, 1024, 0, 1};
   for (const AttentionGrad& op :
-       {causal_attention(16, 1024, 8, 2, 64), causal_attention(2, 1030, 8, 4, 128)})
+       {causal_attention(16, 1024, 8, 2, 64), causal_attention(2, 1030, 8, 4, 128), packed})
     for (const auto& call :
          {AttentionCall::of(forward_of(op)), AttentionCall::of(op, false), AttentionCall::of(op)}) {
       const Plan plan(call.value().graph(), {.properties = h200});

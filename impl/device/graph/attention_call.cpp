@@ -10,7 +10,8 @@ constexpr size_t alignment = 256;
 
 size_t rounded(size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// Of an op's inputs those that the graph reads: the mask is known, the masses are made logarithms.
+/// Of an op's inputs those that the graph reads: the mask is known or made a bias, the masses are
+/// made logarithms.
 std::vector<size_t> inputs_of(bool is_gradient) {
   return is_gradient ? std::vector<size_t>{0, 1, 2, 3, 5} : std::vector<size_t>{0, 1, 2};
 }
@@ -43,6 +44,7 @@ size_t AttentionCall::usual_workspace() const {
 size_t AttentionCall::scratch(size_t workspace) const {
   size_t bytes = rounded(log_mass_bytes(shape_)) + rounded(workspace);
   for (const AttentionGraph::Scratch& each : own_.scratch) bytes += rounded(each.bytes);
+  if (own_.bias) bytes += rounded(own_.bias->bytes(shape_));
   return bytes;
 }
 
@@ -65,6 +67,11 @@ AttentionCall::Arrays AttentionCall::arrays(std::span<void* const> outputs,
     std::byte* memory = take(each.bytes);
     made.tensors[each.tensor] = memory;
     if (each.zeroed) made.zeroed.push_back({memory, each.bytes});
+  }
+  if (own_.bias) {
+    made.mask = static_cast<const uint8_t*>(inputs[is_gradient_ ? 4 : 3]);
+    made.tensors[own_.bias->tensor] = take(own_.bias->bytes(shape_));
+    made.bias = static_cast<uint16_t*>(made.tensors[own_.bias->tensor]);
   }
   made.workspace = next;
   return made;

@@ -29,7 +29,10 @@ class AttentionCall {
     float *masses = nullptr, *log_masses = nullptr;
     std::vector<std::span<std::byte>> zeroed;  ///< before the graph runs
     void* workspace = nullptr;
+    const uint8_t* mask = nullptr;
+    uint16_t* bias = nullptr;  ///< if there is one: made of the mask before the graph runs
   };
+  const std::optional<AttentionGraph::Bias>& bias() const { return own_.bias; }
   Arrays arrays(std::span<void* const> outputs, std::span<const void* const> inputs) const;
   /// Whether every array of the op begins at a multiple of 16 bytes, as the graph says.
   bool takes(std::span<void* const> outputs, std::span<const void* const> inputs) const;

@@ -22,12 +22,15 @@ class Layout {
     if (dims.size() > 1) batch_ = dims[0];
     if (dims.size() == 1 && shape.group > 1 && shape.q.batch[*head_] != shape.group * shape.q.group)
       batch_ = std::exchange(head_, std::nullopt);
+    if (dims.size() == 1 && head_ && has_segments() && shape.mask.batch[*head_] != 0)
+      batch_ = std::exchange(head_, std::nullopt);
   }
 
+  bool has_segments() const { return shape_.mask_kind == MaskKind::segments; }
+
   bool fits() const {
-    return fits_ && shape_.mask_kind == MaskKind::causal && shape_.element == Element::bf16 &&
-           !shape_.scale.is_input && shape_.width % whole_vector == 0 &&
-           shape_.queries == shape_.keys &&
+    return fits_ && fits_mask() && shape_.element == Element::bf16 && !shape_.scale.is_input &&
+           shape_.width % whole_vector == 0 && shape_.queries == shape_.keys &&
            shape_.queries > 1;  // cuDNN 9.26 crashes while it plans the gradient of one query
   }
   bool fits(const HeadStrides& x, bool of_queries) const {
@@ -40,6 +43,11 @@ class Layout {
     for (size_t d = 0; d < 3; ++d)
       if (!walks(extents[d], strides[d])) return false;
     return true;
+  }
+
+  AttentionGraph::Bias bias() const {
+    return {0, batch_ && shape_.mask.batch[*batch_] != 0 ? shape_.batch[*batch_] : 1,
+            batch_ ? shape_.mask.batch[*batch_] : 0};
   }
 
   Four extents(bool of_queries) const {
@@ -58,6 +66,11 @@ class Layout {
 
  private:
   using Dim = std::optional<size_t>;  ///< of the op's batch
+  bool fits_mask() const {
+    const bool by_head =
+        (shape_.group > 1 && shape_.mask.group != 0) || (head_ && shape_.mask.batch[*head_] != 0);
+    return shape_.mask_kind == MaskKind::causal || (has_segments() && !by_head);
+  }
   int64_t extent(Dim dim) const { return dim ? shape_.batch[*dim] : 1; }
   Four strides(const HeadStrides& x, bool of_queries) const {
     const auto stride = [&](Dim dim) { return dim ? x.batch[*dim] : 0; };
@@ -123,7 +136,13 @@ class Builder {
   }
 
   size_t logits(size_t q, size_t k_turned) {
-    return scaled(apply(GraphFn::product, {q, k_turned}, logits_));
+    const size_t x = scaled(apply(GraphFn::product, {q, k_turned}, logits_));
+    if (!layout_.has_segments()) return x;
+    bias_ = layout_.bias();
+    const Four extents{bias_->batch, 1, logits_[2], logits_[3]};
+    bias_->tensor =
+        add({GraphTensor::Kind::array, Element::bf16, extents, packed_strides(extents)});
+    return apply(GraphFn::add, {x, bias_->tensor}, logits_);
   }
   size_t scaled(size_t x) { return apply(GraphFn::multiply, {x, scale_}, logits_); }
   /// -infinity where the key comes after the query.
@@ -137,6 +156,7 @@ class Builder {
 
   const Four& logits_extents() const { return logits_; }
   const Four& row_extents() const { return rows_; }
+  const std::optional<AttentionGraph::Bias>& bias() const { return bias_; }
   TensorGraph take() { return std::move(graph_); }
 
  private:
@@ -144,6 +164,7 @@ class Builder {
   TensorGraph graph_;
   Four logits_, rows_;
   const size_t scale_;
+  std::optional<AttentionGraph::Bias> bias_;
 };
 
 /// product(turned(weights), rows) for each head of the queries, added up where the keys have fewer.
@@ -182,7 +203,7 @@ std::optional<AttentionGraph> attention_graph(const Attention& op) {
   builder.apply_to(log_masses, GraphFn::add, {largest, log});
   const size_t p = builder.apply(GraphFn::divide, {weights, sum}, logits, Element::bf16);
   builder.apply_to(o, GraphFn::product, {p, v});
-  return AttentionGraph{builder.take(), {q, k, v}, {o}, log_masses};
+  return AttentionGraph{builder.take(), {q, k, v}, {o}, log_masses, {}, builder.bias()};
 }
 
 // With p the weights and d the sum of g o along the width: the logits' gradient is p (g v' - d).
@@ -216,7 +237,8 @@ std::optional<AttentionGraph> attention_graph(const AttentionGrad& op, bool orde
   sum_over_queries(builder, op, g_x, q, g_k);
   builder.apply_to(sums, GraphFn::product, {g_x, builder.apply_turned(k, Element::f32)});
   if (!ordered) builder.apply_to(g_q, GraphFn::identity, {sums});
-  AttentionGraph made{builder.take(), {g, q, k, v, o}, {g_q, g_k, g_v}, log_masses};
+  AttentionGraph made{builder.take(), {g, q, k, v, o}, {g_q, g_k, g_v}, log_masses, {},
+                      builder.bias()};
   made.scratch.push_back({along, log_mass_bytes(op), false});
   if (!ordered)
     made.scratch.push_back({sums, log_mass_bytes(op) * static_cast<size_t>(op.width), true});

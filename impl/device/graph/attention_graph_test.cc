@@ -40,6 +40,28 @@ TEST(AttentionGraph, IsOfWhatALibraryHasAlone) {
   }
 }
 
+// Positions of one sequence or all, and the same for each of its heads.
+TEST(AttentionGraph, AddsABiasForSegments) {
+  AttentionGrad op = causal_attention(3, 24, 4, 2, 16);
+  op.mask_kind = MaskKind::segments;
+  const auto batch = [&]() -> std::optional<int64_t> {
+    const auto made = attention_graph(op), forward = attention_graph(forward_of(op));
+    if (made.has_value() != forward.has_value()) return -1;
+    if (!made) return std::nullopt;
+    EXPECT_EQ(made->bias->batch, forward->bias->batch);
+    return made->bias->batch;
+  };
+  op.mask = {{0, 24 * 24, 0}, 24, 0, 1};
+  EXPECT_EQ(batch(), 3);
+  op.mask.batch[1] = 0;
+  EXPECT_EQ(batch(), 1);
+  op.mask.batch[2] = 24 * 24;
+  EXPECT_EQ(batch(), std::nullopt);
+  op.mask.batch[2] = 0;
+  op.mask.group = 1;
+  EXPECT_EQ(batch(), std::nullopt);
+}
+
 // One batch dim is heads where the queries' strides say so, else a batch: the arrays are the same.
 TEST(AttentionGraph, ADimOfOneEntryIsNoDim) {
   const Four by_head = {1, 8, 24, 16}, by_batch = {4, 2, 24, 16};

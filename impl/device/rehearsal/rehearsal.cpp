@@ -77,6 +77,8 @@ void attend(const rehearsal::Stream& stream, const AttentionCall& call,
             const AttentionCall::Arrays& arrays) {
   for (const std::span<std::byte> each : arrays.zeroed)
     std::fill(each.begin(), each.end(), std::byte{0});
+  if (const auto& bias = call.bias())
+    rehearsal::to_bias(stream, call.shape(), bias->batch, bias->stride, arrays.mask, arrays.bias);
   if (call.is_gradient())
     rehearsal::to_logs(stream, call.shape(), arrays.masses, arrays.log_masses);
   evaluate(call.graph(), arrays.tensors);

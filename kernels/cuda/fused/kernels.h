@@ -42,6 +42,11 @@ void run(const Stream& stream, const Rowwise& op, Outputs outputs, Inputs inputs
 /// scratch.
 void sum_columns(const Stream& stream, const Rowwise& op, const RowShape& shape, Outputs outputs);
 
+/// mask_bias.cu: bf16[batch, queries, keys], 0 where the mask allows, else -1e10; `stride` is the
+/// mask's along the batch.
+void to_bias(const Stream& stream, const AttentionShape& shape, int64_t batch, int64_t stride,
+             const uint8_t* mask, uint16_t* bias);
+
 /// Throws std::logic_error: products are a library's.
 inline void run(const Stream&, const BiasedProduct&, Outputs, Inputs) {
   throw std::logic_error("a product is a library's, not a kernel's");
