@@ -348,6 +348,32 @@ TEST(FusedBinding, ADiagonalOfACausalMaskIsNone) {
   EXPECT_EQ(masks.kind(mask, {{0, 0, 0}, 4, 0, 1}), MaskKind::any);
 }
 
+// Rows and columns of one table are no segments: query i and key i need not have the same number.
+TEST(FusedBinding, ATableIsNoSegment) {
+  const exec::Labels labels{Dim{{"S"}}, Dim{{"T"}}};
+  const auto leaf = [&](exec::BufferId buffer, int64_t of_query, int64_t of_key) {
+    exec::Ref ref{buffer, Element::i32, 0, {4, 4}, {of_query, of_key}, {}};
+    return exec::leaf_of(ref, labels);
+  };
+  const auto apply = [](PointwiseFn fn, exec::ExpressionPtr a, exec::ExpressionPtr b) {
+    return exec::apply_to(fn, false, Element::u8, {std::move(a), std::move(b)});
+  };
+  const auto kind = [&](int64_t of_query, int64_t of_key) {
+    exec::Masks masks;
+    masks.count(0, Iota{{4, 4}, 1, 0, Element::i32});
+    masks.count(1, Iota{{4, 4}, 0, 0, Element::i32});
+    const auto order = apply(PointwiseFn::le, leaf(0, 4, 1), leaf(1, 4, 1));
+    const auto same = apply(PointwiseFn::eq, leaf(2, of_query, 0), leaf(2, 0, of_key));
+    masks.compute(3, *apply(PointwiseFn::logical_and, same, order), labels, {4, 4});
+    exec::Ref mask;
+    mask.buffer = 3;
+    return masks.kind(mask, {{0, 0, 0}, 4, 0, 1});
+  };
+  EXPECT_EQ(kind(1, 1), MaskKind::segments);
+  EXPECT_EQ(kind(4, 1), MaskKind::any);
+  EXPECT_EQ(kind(1, 0), MaskKind::any);
+}
+
 // The first rank's queries begin where the keys do, the second one's later.
 TEST(FusedBinding, APartOfACausalMaskIsAnother) {
   const Program program = Program::from_text(
