@@ -86,7 +86,7 @@ double farthest(const oracle::Tensor& a, const oracle::Tensor& b) {
 }
 
 constexpr int evaluations = 3;
-constexpr double safety = 8;
+constexpr double safety = 16;
 
 }  // namespace
 

@@ -55,6 +55,13 @@ Bounds times(Bounds bounds, double factor) {
   return bounds;
 }
 
+/// However little chance has moved a result: it is rounded itself.
+Bounds at_least_rounded(Bounds bounds, const std::vector<oracle::Tensor>& wanted, double unit) {
+  for (size_t r = 0; r < wanted.size(); ++r)
+    for (double x : wanted[r].data) bounds[r] = std::max(bounds[r], 4 * unit * std::abs(x));
+  return bounds;
+}
+
 bool uses_bf16(const ir::Program& program, const std::vector<std::vector<Type>>& types,
                size_t function, std::vector<bool>& seen);
 
@@ -84,7 +91,8 @@ bool uses_bf16(const ir::Program& program, const std::vector<std::vector<Type>>&
 // A thousandth of what moves a bit of f32 is enough to see what is moved, and is linear.
 RoundingBounds rounding_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted) {
   const Bounds moved = farthest(one, wanted, 0x1p-30, false);
-  return {times(moved, safety * 0x1p-23), times(moved, safety * 0x1p6)};
+  return {at_least_rounded(times(moved, safety * 0x1p-23), wanted, 0x1p-53),
+          at_least_rounded(times(moved, safety * 0x1p6), wanted, 0x1p-24)};
 }
 
 Bounds written_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted) {
