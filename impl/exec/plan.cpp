@@ -180,13 +180,12 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   state->given = compiler.externals();
   if (options.fuse) exec::join_bias(state->steps, state->given, *state->device);
   if (options.tidy) exec::join_parts(state->steps, state->pieces, state->given);
-  exec::make_in_stack(state->steps, state->pieces, state->given);
   exec::fold_scale(state->steps, state->given);
   if (options.tidy) {
     exec::keep_narrow(state->steps, state->pieces, state->given);
     exec::compute_packed(state->steps, state->pieces, state->given);
-    exec::make_in_stack(state->steps, state->pieces, state->given);
   }
+  exec::make_in_stack(state->steps, state->pieces, state->given);
   if (options.fuse) exec::join_rows(state->steps, state->pieces, state->given, *state->device);
   if (options.overlap) exec::overlap(state->steps, compiler.alike());
   put_in_place(*state, options.in_place);

@@ -83,8 +83,7 @@ class Packs {
   /// The step that makes all of what the copy at `at` reads, if nobody else has that.
   Step* maker(std::vector<Step>& body, size_t at) const {
     const Step& step = body[at];
-    const auto* copy = step.kernel ? std::get_if<Copy>(&step.kernel->op) : nullptr;
-    if (!copy || copy->moving || step.kernel->inputs.size() != 1) return nullptr;
+    if (!plain_copy(step)) return nullptr;
     const Ref& from = step.kernel->inputs[0];
     if (has(given_, from.buffer) || uses_.reads_of(from.buffer) != 1 ||
         uses_.writes_of(from.buffer) != 1 || from.offset != 0 || !from.terms.empty() ||

@@ -34,7 +34,7 @@ bool adds_all(const Step& step) {
     if (element != chain->output) return false;
   for (const std::vector<int64_t>& strides : chain->nest.strides)
     if (strides != std::vector<int64_t>{1}) return false;
-  auto all = summands(*chain, chain->inputs.size() + chain->steps.size() - 1);
+  auto all = summands(*chain, result_of(*chain));
   if (!all || all->size() != chain->inputs.size()) return false;
   std::sort(all->begin(), all->end());
   for (size_t i = 0; i < all->size(); ++i)
@@ -48,11 +48,6 @@ bool makes_zeros(const Step& step) {
   const auto* chain = std::get_if<Pointwise>(&step.kernel->op);
   return chain && chain->inputs.empty() && chain->steps.size() == 1 &&
          chain->steps[0].fn == PointwiseFn::constant && chain->steps[0].value == 0;
-}
-
-const Copy* plain_copy(const Step& step) {
-  const auto* copy = step.kernel ? std::get_if<Copy>(&step.kernel->op) : nullptr;
-  return copy && !copy->moving ? copy : nullptr;
 }
 
 /// The steps of a body that make one summand: the fill, and the copy of the part.

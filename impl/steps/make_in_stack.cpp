@@ -44,9 +44,7 @@ class Stacks {
  private:
   /// The copy of what nobody has but this body.
   bool is_plain(const Step& step, const std::vector<Step>& body) const {
-    if (!step.kernel) return false;
-    const auto* copy = std::get_if<Copy>(&step.kernel->op);
-    if (!copy || copy->moving || step.kernel->inputs.size() != 1) return false;
+    if (!plain_copy(step)) return false;
     const Ref &from = step.kernel->inputs[0], &to = step.kernel->out;
     if (from.element != to.element || !to.contiguous() || from.buffer == to.buffer ||
         has(given_, from.buffer) || !is_whole(from, pieces_.at(from.buffer)) ||

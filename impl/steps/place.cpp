@@ -16,14 +16,19 @@ int64_t reach(const Ref& ref) {
   return reach;
 }
 
+}  // namespace
+
+const Copy* plain_copy(const Step& step) {
+  const auto* copy = step.kernel ? std::get_if<Copy>(&step.kernel->op) : nullptr;
+  return copy && !copy->moving && step.kernel->inputs.size() == 1 ? copy : nullptr;
+}
+
 bool same_terms(const Ref& a, const Ref& b) {
   return std::equal(a.terms.begin(), a.terms.end(), b.terms.begin(), b.terms.end(),
                     [](const Ref::Term& x, const Ref::Term& y) {
                       return x.loop == y.loop && x.stride == y.stride;
                     });
 }
-
-}  // namespace
 
 bool is_whole(const Ref& ref, const Piece& piece) {
   return ref.offset == 0 && ref.terms.empty() && ref.contiguous() &&

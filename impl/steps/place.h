@@ -4,6 +4,12 @@
 
 namespace shardproof::exec {
 
+/// The step's copy, if it is one whose place is known.
+const Copy* plain_copy(const Step& step);
+
+/// The two move alike with the indices of loops.
+bool same_terms(const Ref& a, const Ref& b);
+
 /// Row-major, and all of its buffer.
 bool is_whole(const Ref& ref, const Piece& piece);
 

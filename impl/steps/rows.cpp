@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "impl/steps/place.h"
 #include "kernels/row_phases.h"
 
 namespace shardproof::exec {
@@ -105,14 +106,15 @@ std::optional<Rows> along_nest(const Nest& all, const Ref& out, const std::vecto
   return std::nullopt;
 }
 
-bool is_key(Element element) { return element == Element::u64 || element == Element::f64; }
+/// A key, or a double.
+bool is_wide(Element element) { return element == Element::u64 || element == Element::f64; }
 
 std::optional<Rows> of(const Pointwise& chain, const Kernel& kernel) {
   const auto is_fault = [](const PointwiseStep& step) {
     return !step.real && (step.fn == PointwiseFn::floordiv || step.fn == PointwiseFn::mod);
   };
-  if (chain.f64 || is_key(chain.output) ||
-      std::any_of(chain.inputs.begin(), chain.inputs.end(), is_key) ||
+  if (chain.f64 || is_wide(chain.output) ||
+      std::any_of(chain.inputs.begin(), chain.inputs.end(), is_wide) ||
       std::any_of(chain.steps.begin(), chain.steps.end(), is_fault))
     return std::nullopt;
   auto rows = along_nest(chain.nest, kernel.out, kernel.inputs);
@@ -123,7 +125,7 @@ std::optional<Rows> of(const Pointwise& chain, const Kernel& kernel) {
 }
 
 std::optional<Rows> of(const Copy& copy, const Kernel& kernel) {
-  if (copy.moving || !is_real(kernel.out.element) || is_key(kernel.out.element) ||
+  if (copy.moving || !is_real(kernel.out.element) || is_wide(kernel.out.element) ||
       kernel.inputs.size() != 1 || kernel.inputs[0].element != kernel.out.element)
     return std::nullopt;
   return along_nest(copy.nest, kernel.out, kernel.inputs);
@@ -349,11 +351,7 @@ double Rows::bytes(const Rowwise::Output& output) const {
 }
 
 bool same_place(const Ref& a, const Ref& b) {
-  const auto same_term = [](const Ref::Term& x, const Ref::Term& y) {
-    return x.loop == y.loop && x.stride == y.stride;
-  };
-  return a.buffer == b.buffer && a.element == b.element && a.offset == b.offset &&
-         std::equal(a.terms.begin(), a.terms.end(), b.terms.begin(), b.terms.end(), same_term);
+  return a.buffer == b.buffer && a.element == b.element && a.offset == b.offset && same_terms(a, b);
 }
 
 std::optional<Rows> rows_of(const Step& step) {
@@ -366,16 +364,16 @@ std::optional<Rows> rows_of(const Step& step) {
 }
 
 std::optional<Rows> joined(const Rows& first, const Rows& second, const std::vector<bool>& keeps) {
-  const bool either = is_flat(first.op), or_other = is_flat(second.op);
+  const bool first_is_flat = is_flat(first.op), second_is_flat = is_flat(second.op);
   const bool same = first.op.rows == second.op.rows && first.op.length == second.op.length;
-  if (!same && !((either || or_other) &&
+  if (!same && !((first_is_flat || second_is_flat) &&
                  first.op.rows * first.op.length == second.op.rows * second.op.length))
     return std::nullopt;
   if (!reads_outputs_alone(first, second)) return std::nullopt;
   Assembly joining;
   Rows& rows = joining.rows;
-  rows.op.rows = either ? second.op.rows : first.op.rows;
-  rows.op.length = either ? second.op.length : first.op.length;
+  rows.op.rows = first_is_flat ? second.op.rows : first.op.rows;
+  rows.op.length = first_is_flat ? second.op.length : first.op.length;
   std::vector<size_t> own, others(second.inputs.size());
   for (size_t k = 0; k < first.inputs.size(); ++k)
     own.push_back(joining.input(first.inputs[k], first.op.inputs[k]));
