@@ -87,8 +87,7 @@ class Run {
     }
     print(reports);
     Verdict worst = Verdict::proved;
-    for (const FileReport& report : reports)
-      if (worse(report.verdict, worst)) worst = report.verdict;
+    for (const FileReport& report : reports) worst = worse(report.verdict, worst);
     return exit_code(worst);
   }
 
@@ -147,7 +146,7 @@ class Run {
       const bool typed = plan.verdict == Verdict::proved || plan.verdict == Verdict::unknown;
       if (!wanted || !typed || steps[plan.function] || function.trusted || !has_floats(function))
         continue;
-      BackwardReport backward{plan.name, {}, Verdict::unknown};
+      BackwardReport backward{plan.function, plan.name, {}, Verdict::unknown};
       backward.backward = check_backward(*report.sources, report.path, {checked.program(), types},
                                          plan.function, {}, reader, options);
       backward.verdict = backward.backward.verdict();
@@ -190,7 +189,8 @@ class Run {
   Verdict verdict(const FileReport& report) const {
     for (const Diagnostic& each : report.diagnostics)
       if (each.severity == Severity::error) return Verdict::invalid;
-    const Verdict verdict = report.checked->verdict();
+    Verdict verdict = report.checked->verdict();
+    for (const BackwardReport& each : report.backwards) verdict = worse(verdict, each.verdict);
     const auto& plans = report.checked->plans();
     const bool trusts = std::any_of(plans.begin(), plans.end(), [](const PlanReport& plan) {
       return !plan.imported && !plan.trusting.empty();

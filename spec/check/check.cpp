@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "spec/check/after.h"
 #include "spec/check/bounds.h"
 #include "spec/check/comparison.h"
 #include "spec/check/conditions.h"
@@ -18,25 +19,9 @@
 namespace shardproof {
 namespace {
 
-int rank(Verdict verdict) {  // invalid beats refuted beats unknown beats proved
-  switch (verdict) {
-    case Verdict::proved:
-      return 0;
-    case Verdict::unknown:
-      return 1;
-    case Verdict::refuted:
-      return 2;
-    case Verdict::invalid:
-      return 3;
-  }
-  return 3;
-}
-
 bool contains(const std::vector<std::string>& texts, const std::string& text) {
   return std::find(texts.begin(), texts.end(), text) != texts.end();
 }
-
-Verdict worse(Verdict a, Verdict b) { return rank(a) >= rank(b) ? a : b; }
 
 Verdict verdict_of(const std::vector<Diagnostic>& diagnostics) {
   Verdict verdict = Verdict::proved;
@@ -62,7 +47,22 @@ Diagnostic unknown(const char* code, SourceRange range, std::string message) {
 std::string claim_of(const ir::Program& program, const ir::Function& plan) {
   if (!plan.model) return "same on every mesh, no model stated";
   const Name& model = program.functions[*plan.model].name;
-  return plan.implements_grad ? "implements grad(" + model + ")" : "implements " + model;
+  if (!plan.implements_grad) return "implements " + model;
+  return "implements grad(" + model + ")" +
+         (plan.after ? " after " + program.functions[*plan.after].name : "");
+}
+
+/// The functions that one rests on: its model, the plan whose saved values it finds, and those that
+/// it calls or differentiates.
+std::vector<size_t> needs_of(const ir::Function& function) {
+  std::vector<size_t> needs;
+  if (function.model) needs.push_back(*function.model);
+  if (function.after) needs.push_back(*function.after);
+  for_each_instr(function.body, [&](const ir::Instr& instr) {
+    if (auto* call = std::get_if<ir::Call>(&instr.op)) needs.push_back(call->function);
+    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) needs.push_back(grad->function);
+  });
+  return needs;
 }
 
 /// One plan after another, callees first.
@@ -83,6 +83,7 @@ class PlanChecker {
     assumes_.assign(verdicts_.size(), false);
     trusting_.resize(verdicts_.size());
     undecided_.assign(verdicts_.size(), "");
+    note_broken();
   }
 
   PlanReport run(size_t f, std::vector<Diagnostic> own) {
@@ -152,20 +153,21 @@ class PlanChecker {
             unknown("U0005", plan.name_range, "this plan could not be read whole"));
       return true;
     }
-    std::vector<size_t> needs;
-    if (plan.model) needs.push_back(*plan.model);
-    for_each_instr(plan.body, [&](const ir::Instr& instr) {
-      if (auto* call = std::get_if<ir::Call>(&instr.op)) needs.push_back(call->function);
-      if (auto* grad = std::get_if<ir::Grad>(&instr.op)) needs.push_back(grad->function);
-    });
-    for (size_t need : needs)
-      if (need < resolved_.broken.size() && resolved_.broken[need]) {
-        report.diagnostics.push_back(
-            unknown("U0005", plan.name_range,
-                    "`" + program().functions[need].name + "`, which it needs, has an error"));
-        return true;
-      }
-    return false;
+    if (!broken_[f]) return false;
+    report.diagnostics.push_back(
+        unknown("U0005", plan.name_range,
+                "`" + program().functions[*broken_[f]].name + "`, which it needs, has an error"));
+    return true;
+  }
+
+  /// What could not be read whole counts nowhere, however far below: callees come first.
+  void note_broken() {
+    broken_.resize(program().functions.size());
+    for (size_t f = 0; f < broken_.size(); ++f) {
+      for (size_t need : needs_of(program().functions[f]))
+        if (need < f && !broken_[f]) broken_[f] = broken_[need];
+      if (f < resolved_.broken.size() && resolved_.broken[f]) broken_[f] = f;
+    }
   }
 
   void check_types(size_t f, PlanReport& report) {
@@ -192,6 +194,10 @@ class PlanChecker {
         report.diagnostics.push_back(
             unknown("E0501", program().functions[f].name_range,
                     to_string(condition) + " does not hold for the declared sizes"));
+    if (const auto& after = program().functions[f].after)
+      for (Diagnostic& diagnostic :
+           other_types_than_after(program(), program().functions[f], types_[*after]))
+        report.diagnostics.push_back(std::move(diagnostic));
     for (Diagnostic& diagnostic : entries_beyond(program(), program().functions[f]))
       report.diagnostics.push_back(std::move(diagnostic));
     conditions_[f] = report.conditions;
@@ -246,8 +252,16 @@ class PlanChecker {
     Sources sources;
     const CheckedProgram checked = check(sources, path_, reader, options);
     for (const PlanReport& report : checked.plans())
-      if (report.name == program().functions[f].name) return report.verdict == Verdict::proved;
+      if (same_function(sources, checked.program().functions[report.function], f))
+        return report.verdict == Verdict::proved;
     return false;
+  }
+
+  /// A name means one function in each file.
+  bool same_function(const Sources& sources, const ir::Function& other, size_t f) const {
+    const ir::Function& own = program().functions[f];
+    return other.name == own.name &&
+           sources.file(other.source).path == sources_.file(own.source).path;
   }
 
   void decide(size_t f, PlanReport& report) {
@@ -264,17 +278,19 @@ class PlanChecker {
       report.verdict = Verdict::unknown;
       return;
     }
-    needs_proved_gradients(plan, report);
-    report.verdict = verdict_of(report.diagnostics);
-    if (report.verdict != Verdict::proved) return;
     if (plan.model) {
-      if (const auto dim = dim_of_mesh(program(), program().functions[*plan.model])) {
+      if (const auto size = size_of_mesh(program(), *plan.model)) {
         report.diagnostics.push_back(
-            unknown("E0109", plan.name_range,
-                    "the size of " + *dim + " in its model depends on the mesh: a fn has no axes"));
+            unknown("E0109", plan.name_range, *size + " depends on the mesh: a fn has no axes"));
         report.verdict = Verdict::invalid;
         return;
       }
+    }
+    needs_decided(plan, report);
+    if (report.verdict == Verdict::proved) needs_proved_gradients(plan, report);
+    report.verdict = verdict_of(report.diagnostics);
+    if (report.verdict != Verdict::proved) return;
+    if (plan.model) {
       if (options_.compare) compare(f, report);
     } else {
       own_erasure(plan, report);
@@ -324,18 +340,36 @@ class PlanChecker {
                    : "|" + size->name +
                          "| is left in the plan's values, and no model says what is meant"));
     });
-    mesh_in_sizes(plan, report);
+    mesh_in_sizes(report);
     note_assumptions(report, assumptions_of(program(), report.function));
     report.verdict = verdict_of(report.diagnostics);
     report.proof = "rules";
   }
 
   /// `dim Q = |t|` brings the mesh into the values as |t| itself does.
-  void mesh_in_sizes(const ir::Function& plan, PlanReport& report) {
-    if (const auto dim = dim_of_mesh(program(), plan))
+  void mesh_in_sizes(PlanReport& report) {
+    if (const auto size = size_of_mesh(program(), report.function))
       report.diagnostics.push_back(
-          unknown("E0404", plan.name_range,
-                  "the size of " + *dim + " depends on the mesh, and no model says what is meant"));
+          unknown("E0404", program().functions[report.function].name_range,
+                  *size + " depends on the mesh, and no model says what is meant"));
+  }
+
+  /// On what is not decided nothing is decided: neither a proof nor a refutation.
+  void needs_decided(const ir::Function& plan, PlanReport& report) {
+    const auto undecided = [&](size_t need) {
+      return verdicts_[need] == Verdict::unknown || verdicts_[need] == Verdict::invalid;
+    };
+    const auto tell = [&](SourceRange range, const Name& name, const char* how) {
+      report.verdict = Verdict::unknown;
+      report.diagnostics.push_back(
+          unknown("U0005", range, "`" + name + "`, " + how + ", is not decided"));
+    };
+    if (plan.after && undecided(*plan.after))
+      tell(plan.name_range, program().functions[*plan.after].name, "which it stands after");
+    for_each_instr(plan.body, [&](const ir::Instr& instr) {
+      if (auto* call = std::get_if<ir::Call>(&instr.op); call && undecided(call->function))
+        tell(instr.place.range, program().functions[call->function].name, "which this plan calls");
+    });
   }
 
   void needs_proved_callees(const ir::Function& plan, PlanReport& report) {
@@ -436,6 +470,7 @@ class PlanChecker {
   std::vector<bool> assumes_;  ///< more than the file's own requirements
   std::vector<std::vector<Name>> trusting_;
   std::vector<std::string> undecided_;
+  std::vector<std::optional<size_t>> broken_;  ///< the function below, or itself, with an error
   std::map<size_t, std::vector<Divisibility>> conditions_;
 };
 
@@ -444,17 +479,11 @@ class PlanChecker {
 namespace {
 
 /// A file of the library is what it claims of its gradients.
-CheckedProgram check_library(Sources& sources, const std::vector<LibraryClaim>& claims,
-                             const CheckOptions& options) {
-  const std::string text = file_of(claims);
-  CheckedProgram checked = check(
-      sources, "<claims of the library>", [&](const std::string&) { return std::optional(text); },
-      options);
-  for (size_t i = 0; i < checked.plans().size() && i < claims.size(); ++i) {
-    checked.plans()[i].name = claims[i].name;
-    checked.plans()[i].claim = "implements grad(" + claims[i].of + ")";
+void name_claims(const std::vector<LibraryClaim>& claims, std::vector<PlanReport>& reports) {
+  for (size_t i = 0; i < reports.size() && i < claims.size(); ++i) {
+    reports[i].name = claims[i].name;
+    reports[i].claim = "implements grad(" + claims[i].of + ")";
   }
-  return checked;
 }
 
 }  // namespace
@@ -462,8 +491,14 @@ CheckedProgram check_library(Sources& sources, const std::vector<LibraryClaim>& 
 CheckedProgram check(Sources& sources, const std::string& path, const FileReader& reader,
                      const CheckOptions& options) {
   if (const auto text = reader(path))
-    if (const auto claims = claims_of_library_file(*text))
-      return check_library(sources, *claims, options);
+    if (const auto claims = claims_of_library_file(*text)) {
+      const FileReader of_claims = [&](const std::string&) {
+        return std::optional(file_of(*claims));
+      };
+      CheckedProgram checked = check(sources, "<claims of the library>", of_claims, options);
+      name_claims(*claims, checked.plans_);
+      return checked;
+    }
   CheckedProgram result;
   std::vector<Diagnostic> diagnostics;
   result.resolved_ = resolve(sources, path, reader, diagnostics);
@@ -490,7 +525,7 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
     const ir::Function& function = program.functions[f];
     if (!function.has_claim())
       checker.note_undecided(f);
-    else if (options.only.empty() || options.only == function.name)
+    else if (options.only.empty() || (options.only == function.name && !function.imported))
       reports[f] = checker.guarded_run(f, std::move(own[f]));
     else
       checker.only_types(f);
@@ -499,6 +534,12 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
     if (auto found = reports.find(f); found != reports.end())
       result.plans_.push_back(std::move(found->second));
   return result;
+}
+
+Verdict worse(Verdict a, Verdict b) {
+  for (Verdict each : {Verdict::invalid, Verdict::refuted, Verdict::unknown})
+    if (a == each || b == each) return each;
+  return Verdict::proved;
 }
 
 Verdict CheckedProgram::verdict() const {

@@ -17,6 +17,9 @@ struct Divisibility {
 };
 std::string to_string(const Divisibility& condition);  ///< "t*d | M"
 
+/// The one order: invalid, refuted, unknown, proved. The worse of two.
+Verdict worse(Verdict a, Verdict b);
+
 /// What is said of one plan.
 struct PlanReport {
   size_t function = 0;
@@ -39,7 +42,7 @@ struct CheckOptions {
       false;            ///< compare with every sub-plan's own body instead of its proved model
   bool fixes = true;    ///< look for fixes that check (re-checks the file with each edit)
   bool compare = true;  ///< false: the rules only
-  Name only = {};       ///< decide and report this plan alone; empty: every plan
+  Name only = {};       ///< decide and report this plan of the file alone; empty: every plan
 };
 
 struct CheckedBackward;
@@ -47,14 +50,17 @@ struct CheckedBackward;
 using CheckedBackwards =
     std::map<std::pair<size_t, std::vector<size_t>>, std::shared_ptr<const CheckedBackward>>;
 
-/// What was checked. Types are final for every value of every plan.
+struct ProofStatistics;
+struct ProveOptions;
+
+/// What was checked. Types are final for every value of every plan. Verdicts are what the checker
+/// and the prover say: nobody else can change them.
 class CheckedProgram {
  public:
   const ir::Program& program() const { return resolved_.program; }
   const std::vector<Type>& types(size_t function) const { return types_.at(function); }
   const std::vector<std::vector<Type>>& types() const { return types_; }
   const std::vector<PlanReport>& plans() const { return plans_; }
-  std::vector<PlanReport>& plans() { return plans_; }  ///< spec/prove adds to the reports
   const std::vector<Diagnostic>& diagnostics() const {
     return diagnostics_;
   }  ///< of the file, not of one plan
@@ -67,6 +73,7 @@ class CheckedProgram {
 
  private:
   friend CheckedProgram check(Sources&, const std::string&, const FileReader&, const CheckOptions&);
+  friend ProofStatistics prove(CheckedProgram&, const ProveOptions&);  ///< spec/prove
   CheckedProgram() = default;
   Resolved resolved_;
   std::vector<std::vector<Type>> types_;  ///< by function, by value

@@ -196,19 +196,55 @@ bool names_axis(const ir::Arith& arith) {
 
 }  // namespace
 
-std::optional<Name> dim_of_mesh(const ir::Program& program, const ir::Function& function) {
-  std::optional<Name> found;
-  const auto look = [&](const Dim& dim) {
-    if (!found && names_axis(program.size(dim))) found = to_string(dim);
-  };
-  for (const ir::Value& value : function.values)
-    for (const Split& split : value.type.dims) look(split.dim);
-  for_each_instr(function.body, [&](const ir::Instr& instr) {
-    if (auto* size = std::get_if<ir::SizeOf>(&instr.op); size && !size->axis)
-      look(Dim{{size->name}});
-    if (auto* scan = std::get_if<ir::Scan>(&instr.op)) look(scan->dim);
-  });
-  return found;
+namespace {
+
+/// What a call stands for: a plan with a model is that model wherever it is proved.
+size_t meant(const ir::Program& program, size_t function) {
+  const ir::Function& f = program.functions.at(function);
+  return f.kind == ir::Function::Kind::plan && f.model && !f.implements_grad ? *f.model : function;
+}
+
+class MeshSizes {
+ public:
+  explicit MeshSizes(const ir::Program& program) : program_(program) {}
+
+  std::optional<std::string> of(size_t f) {
+    if (!seen_.insert(f).second) return std::nullopt;
+    const ir::Function& function = program_.functions.at(f);
+    for (const ir::Value& value : function.values)
+      for (const Split& split : value.type.dims) look(split.dim, function);
+    for_each_instr(function.body, [&](const ir::Instr& instr) {
+      if (auto* size = std::get_if<ir::SizeOf>(&instr.op)) read(*size, function);
+      if (auto* scan = std::get_if<ir::Scan>(&instr.op)) look(scan->dim, function);
+      if (auto* call = std::get_if<ir::Call>(&instr.op)) below(call->function);
+      if (auto* grad = std::get_if<ir::Grad>(&instr.op)) below(grad->function);
+    });
+    return found_;
+  }
+
+ private:
+  void below(size_t function) { of(meant(program_, function)); }
+  void tell(const std::string& size, const ir::Function& function) {
+    if (!found_) found_ = size + " in `" + function.name + "`";
+  }
+  void look(const Dim& dim, const ir::Function& function) {
+    if (names_axis(program_.size(dim))) tell("the size of " + to_string(dim), function);
+  }
+  /// A plan's own |t| is told where it stands.
+  void read(const ir::SizeOf& size, const ir::Function& function) {
+    if (!size.axis) return look(Dim{{size.name}}, function);
+    if (function.kind == ir::Function::Kind::fn) tell("|" + size.name + "|", function);
+  }
+
+  const ir::Program& program_;
+  std::set<size_t> seen_;
+  std::optional<std::string> found_;
+};
+
+}  // namespace
+
+std::optional<std::string> size_of_mesh(const ir::Program& program, size_t function) {
+  return MeshSizes(program).of(function);
 }
 
 }  // namespace shardproof

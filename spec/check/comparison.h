@@ -23,7 +23,8 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
 /// What the erasure of a plan without a model assumes: ranges of ids, `require`s.
 std::vector<std::string> assumptions_of(const ir::Program& program, size_t plan);
 
-/// A dim of the function's values, sizes or loops whose size names a mesh axis.
-std::optional<Name> dim_of_mesh(const ir::Program& program, const ir::Function& function);
+/// What brings the mesh into the function or what it calls or differentiates: "the size of Q in
+/// `h`", where Q's size names an axis, or "|t| in `h`" of a fn.
+std::optional<std::string> size_of_mesh(const ir::Program& program, size_t function);
 
 }  // namespace shardproof

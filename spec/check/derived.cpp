@@ -9,6 +9,7 @@ namespace {
 
 /// The file that declares a plan, read as a program of its own.
 struct OwnFile {
+  Sources sources;
   Resolved resolved;
   std::vector<std::vector<Type>> types;
 };
@@ -16,9 +17,8 @@ struct OwnFile {
 OwnFile read_own(const std::string& path, const FileReader& reader,
                  const std::map<Name, double>& set) {
   OwnFile own;
-  Sources sources;
   std::vector<Diagnostic> diagnostics;
-  own.resolved = resolve(sources, path, reader, diagnostics);
+  own.resolved = resolve(own.sources, path, reader, diagnostics);
   set_consts(own.resolved.program, set);
   const ir::Program& program = own.resolved.program;
   const std::vector<bool> steps = find_steps(program);
@@ -30,9 +30,12 @@ OwnFile read_own(const std::string& path, const FileReader& reader,
   return own;
 }
 
-std::optional<size_t> find_plan(const ir::Program& program, const Name& name) {
-  for (size_t f = 0; f < program.functions.size(); ++f)
-    if (program.functions[f].name == name && program.functions[f].kind == ir::Function::Kind::plan)
+/// The plan of that name which the file itself declares: what it imports may have the name too.
+std::optional<size_t> find_plan(const OwnFile& own, const std::string& path, const Name& name) {
+  const std::vector<ir::Function>& functions = own.resolved.program.functions;
+  for (size_t f = 0; f < functions.size(); ++f)
+    if (functions[f].name == name && functions[f].kind == ir::Function::Kind::plan &&
+        own.sources.file(functions[f].source).path == path)
       return f;
   return std::nullopt;
 }
@@ -43,7 +46,7 @@ DerivedBackward derive(const std::string& path, const std::string& root, const T
                        const std::map<Name, double>& set) {
   if (path == root) return derive_backward(typed.program, typed.types, plan, wrt);
   const OwnFile own = read_own(path, reader, set);
-  const auto found = find_plan(own.resolved.program, typed.program.functions[plan].name);
+  const auto found = find_plan(own, path, typed.program.functions[plan].name);
   if (found) return derive_backward(own.resolved.program, own.types, *found, wrt);
   DerivedBackward none;
   none.refused = Diagnostic{};

@@ -39,6 +39,7 @@ class Notes {
       narrow(instr);
     });
     for (const auto& [value, instr] : makers_) summed(value, *instr);
+    fed_back();
     return std::move(notes_);
   }
 
@@ -211,6 +212,44 @@ class Notes {
                                ", and the sum becomes " + wider + " afterwards");
     note.label = "a collective adds in the dtype of its operand";
     note.details = {"cast before it to add in " + wider + "; that moves twice the bytes"};
+  }
+
+  /// `w1` takes the place of `w` in the next step.
+  void fed_back() {
+    if (!function_.uses_gradients || function_.implements_grad) return;
+    size_t first = 0;
+    for (const auto& [name, count] : function_.param_groups) {
+      size_t next = 0;
+      for (const auto& [result, leaves] : function_.result_groups) {
+        if (result == name + "1" && !same_leaves(first, count, next, leaves))
+          not_fed_back(name, first, next);
+        next += leaves;
+      }
+      first += count;
+    }
+  }
+  bool same_leaves(size_t param, size_t params, size_t result, size_t results) const {
+    const auto plain = [](Type type) {
+      std::erase_if(type.marks, [](const auto& mark) { return mark.second == Mark::I; });
+      return type;
+    };
+    bool same = params == results;
+    for (size_t i = 0; same && i < params; ++i)
+      same = plain(function_.values.at(function_.params.at(param + i)).type) ==
+             plain(function_.results.at(result + i));
+    return same;
+  }
+  void not_fed_back(const Name& name, size_t param, size_t result) {
+    Diagnostic note;
+    note.code = "L0003";
+    note.severity = Severity::note;
+    note.range = function_.name_range;
+    note.message = "`" + name + "1` cannot take the place of `" + name +
+                   "` in the next step: it has another type";
+    note.types = {to_string(function_.values.at(function_.params.at(param)).type),
+                  to_string(function_.results.at(result))};
+    note.details = {"the parameter is " + note.types[0] + ", the result " + note.types[1]};
+    notes_.push_back(std::move(note));
   }
 
   Diagnostic& add(const char* code, const ir::Instr& instr, std::string message) {

@@ -1,7 +1,9 @@
 #include "spec/check/points.h"
 
 #include <algorithm>
+#include <cmath>
 #include <random>
+#include <set>
 #include <stdexcept>
 
 #include "spec/check/walk.h"
@@ -72,7 +74,16 @@ bool requires_of_values(const ir::Program& program) {
                      });
 }
 
-double draw_number(std::mt19937& rng, const Type& type, Draw draw, bool free_integers) {
+/// `literals`: of which one, or a neighbour, is drawn every other time.
+double draw_number(std::mt19937& rng, const Type& type, Draw draw, bool free_integers,
+                   const std::vector<double>& literals) {
+  const bool counts = is_integer(type.dtype) || is_float(type.dtype);
+  if (counts && !literals.empty() && rng() % 2) {
+    const double literal = literals[rng() % literals.size()] + static_cast<double>(rng() % 3) - 1;
+    if (type.dtype == Dtype::u32) return std::abs(std::floor(literal));
+    if (is_integer(type.dtype)) return std::floor(literal);
+    if (std::abs(literal) <= 1000) return literal;
+  }
   if (type.dtype == Dtype::boolean) return static_cast<double>(rng() % 2);
   if (type.dtype == Dtype::key) return static_cast<double>(rng() % 100000);
   const bool wide = free_integers && (draw == Draw::signs || draw == Draw::ties);
@@ -88,13 +99,47 @@ double draw_number(std::mt19937& rng, const Type& type, Draw draw, bool free_int
 
 }  // namespace
 
+std::vector<double> numbers_of(const ir::Program& program) {
+  constexpr double most = 1e6;
+  std::set<double> found;
+  for (const ir::Function& function : program.functions)
+    for_each_instr(function.body, [&](const ir::Instr& instr) {
+      auto* number = std::get_if<ir::Number>(&instr.op);
+      if (!number || std::abs(number->value) < 3 || std::abs(number->value) > most) return;
+      found.insert({number->value, -number->value});
+    });
+  return {found.begin(), found.end()};
+}
+
+std::vector<denote::Sizes> sizes_beyond_literals(const ir::Program& program,
+                                                 const denote::Sizes& sizes) {
+  constexpr double largest = 64;
+  std::vector<denote::Sizes> found;
+  for (double literal : numbers_of(program)) {
+    if (literal < 0 || literal > largest || literal != std::floor(literal)) continue;
+    for (const auto& [dim, size] : sizes.dims) {
+      denote::Sizes more = sizes;
+      more.dims[dim] = static_cast<int64_t>(literal) + 1;
+      std::map<Name, int64_t> all = more.dims;
+      for (const auto& [axis, extent] : more.mesh) all[axis] = extent;
+      if (holds(program, all)) found.push_back(std::move(more));
+    }
+  }
+  return found;
+}
+
 std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
                                                  const ir::Function& function,
                                                  const denote::Sizes& sizes, unsigned seed,
                                                  Draw draw) {
   std::mt19937 rng(seed);
   const bool free_integers = !indexes_tables(program);
-  if (requires_of_values(program)) draw = seed % 2 ? Draw::positive : Draw::mixed;
+  std::vector<double> literals;
+  if (draw == Draw::literals) literals = numbers_of(program), draw = Draw::mixed;
+  if (requires_of_values(program)) {
+    draw = seed % 2 ? Draw::positive : Draw::mixed;
+    literals.clear();
+  }
   std::vector<denote::Array<double>> inputs;
   for (ir::ValueId v : function.params) {
     const Type& type = function.values[v].type;
@@ -104,8 +149,11 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
       array.shape.push_back(program.size(split.dim, sizes.dims));
       count *= static_cast<size_t>(array.shape.back());
     }
+    // Not every tensor: a label may be -100 where an id must not.
+    const bool own = !literals.empty() && rng() % 2;
     for (size_t i = 0; i < count; ++i)
-      array.data.push_back(draw_number(rng, type, draw, free_integers));
+      array.data.push_back(
+          draw_number(rng, type, draw, free_integers, own ? literals : std::vector<double>{}));
     inputs.push_back(std::move(array));
   }
   return inputs;

@@ -117,6 +117,7 @@ struct Point {
   denote::Sizes sizes;
   unsigned seed = 0;
   std::optional<unsigned> apart = {};
+  bool literals = false;  ///< among them those of the program
 };
 
 /// Where the claim has no value at a point, as a root of a negative variance, all is positive.
@@ -128,7 +129,9 @@ Outcome outcome_at(const ir::Program& program, size_t plan, const Point& point) 
     if (point.apart) draw_apart(function, *point.apart, inputs);
     return outcome(one, plan, point.sizes, std::move(inputs));
   };
-  Outcome found = drawn(point.apart ? Draw::mixed : static_cast<Draw>(point.seed % 5));
+  Outcome found = drawn(point.literals ? Draw::literals
+                        : point.apart  ? Draw::mixed
+                                       : static_cast<Draw>(point.seed % 5));
   if (!finite(found.claimed)) found = drawn(Draw::positive);
   if (!point.apart) return found;
   // Far apart, rounding is relative to the inputs, and what overflows says nothing.
@@ -192,6 +195,21 @@ std::vector<denote::Sizes> smallest(const ir::Program& program, const ir::Functi
   return chosen;
 }
 
+/// At numbers and sizes that the program speaks of: where it changes its mind nothing else may
+/// come.
+void add_literals(const ir::Program& program, const ir::Function& function,
+                  const std::vector<denote::Sizes>& found, std::vector<Point>& points) {
+  constexpr unsigned draws = 8, most_sizes = 8;
+  constexpr double most_entries = 5000;
+  if (found.empty() || numbers_of(program).empty()) return;
+  for (unsigned i = 0; i < draws; ++i)
+    points.push_back({found[i % found.size()], 100 + i, {}, true});
+  unsigned count = 0;
+  for (const denote::Sizes& sizes : sizes_beyond_literals(program, found[0]))
+    if (entries(program, function, sizes) <= most_entries && count++ < most_sizes)
+      points.push_back({sizes, 200 + count, {}, false});
+}
+
 /// At many sizes, or, if the plan differentiates, at the smallest of these; then with numbers far
 /// apart.
 std::vector<Point> points(const ir::Program& program, size_t plan) {
@@ -205,6 +223,7 @@ std::vector<Point> points(const ir::Program& program, size_t plan) {
   std::vector<Point> points;
   for (const denote::Sizes& sizes : found)
     points.push_back({sizes, static_cast<unsigned>(points.size())});
+  add_literals(program, function, found, points);
   for (unsigned way = 0; way < apart_draws && !found.empty(); ++way)
     if (way % (apart_draws / 2) < float_tensors(function))
       points.push_back({found[way % std::min<size_t>(found.size(), 5)], way, way});
@@ -253,7 +272,7 @@ std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::s
       if (!found) continue;
       const auto own = divided(program, plan, point.sizes);
       if (own && own->dims != point.sizes.dims)
-        found = difference_at(program, plan, {*own, point.seed, point.apart});
+        found = difference_at(program, plan, {*own, point.seed, point.apart, point.literals});
       if (own && found) return found;
     } catch (const std::exception& error) {
       if (why) *why = error.what();

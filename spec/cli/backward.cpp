@@ -8,7 +8,7 @@ namespace shardproof::cli {
 
 const BackwardReport* backward_of(const FileReport& report, const PlanReport& plan) {
   for (const BackwardReport& each : report.backwards)
-    if (each.plan == plan.name) return &each;
+    if (each.function == plan.function) return &each;
   return nullptr;
 }
 

@@ -18,13 +18,6 @@ int exit_code(Verdict verdict) {
   return 3;
 }
 
-bool worse(Verdict a, Verdict b) {
-  auto rank = [](Verdict v) {
-    return v == Verdict::invalid ? 3 : v == Verdict::refuted ? 2 : v == Verdict::unknown ? 1 : 0;
-  };
-  return rank(a) > rank(b);
-}
-
 std::vector<const Diagnostic*> all_diagnostics(const FileReport& report) {
   std::vector<const Diagnostic*> all;
   auto add = [&](const std::vector<Diagnostic>& diagnostics) {

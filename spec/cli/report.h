@@ -15,6 +15,7 @@ namespace shardproof::cli {
 
 /// The derived backward of one plan.
 struct BackwardReport {
+  size_t function = 0;  ///< of the plan: a name may be another file's too
   Name plan;
   CheckedBackward backward;
   Verdict verdict = Verdict::unknown;  ///< proved: the plan is, and its backward
@@ -50,8 +51,7 @@ struct FileReport {
   double seconds = 0;
 };
 
-int exit_code(Verdict verdict);    ///< 0, 1, 2, 3
-bool worse(Verdict a, Verdict b);  ///< invalid, refuted, unknown, proved
+int exit_code(Verdict verdict);  ///< 0, 1, 2, 3
 /// Every diagnostic of a report: the file's, the sizes', then each plan's.
 std::vector<const Diagnostic*> all_diagnostics(const FileReport& report);
 /// The plan is in the report: the file's own, or an imported one that is not proved.

@@ -56,7 +56,7 @@ refuted  up_sharded implements up
 
 TEST(Text, TrustModelsAndImports) {
   FileReport report = sample();
-  auto& plans = report.checked->plans();
+  auto& plans = reports_of(report);
   plans.push_back(plans[0]);
   plans[0].trusting = {"fused"};
   plans[1].name = "free";
@@ -83,7 +83,7 @@ outside every proof: rounding and its order, timing, the communication library
 
 TEST(Text, NothingToProve) {
   FileReport report = sample();
-  report.checked->plans().clear();
+  reports_of(report).clear();
   EXPECT_EQ(text_of(report), "\nnothing to prove: no plan in the file (0.25 s)\n");
 }
 
@@ -204,8 +204,8 @@ TEST(Sizes, AConstWithAnotherValueIsANewClaim) {
 
 TEST(Sizes, WhatDoesNotDivideAndTheNearestThatDoes) {
   FileReport report = sample();
-  report.checked->plans()[0].conditions = {divides({"d", "t"}, "M"), divides({"t"}, "M"),
-                                           divides({"d", "t"}, "G")};
+  reports_of(report)[0].conditions = {divides({"d", "t"}, "M"), divides({"t"}, "M"),
+                                      divides({"d", "t"}, "G")};
   const auto found = misfits(*report.checked, {{"B", 8}, {"M", 100}, {"F", 8}, {"d", 8}, {"t", 3}});
   ASSERT_EQ(found.size(), 3u);
   EXPECT_EQ(found[0].code, "E0501");

@@ -9,16 +9,18 @@ using namespace shardproof;
 Resolved& resolved(CheckedProgram&);
 std::vector<std::vector<Type>>& types(CheckedProgram&);
 std::vector<Diagnostic>& diagnostics(CheckedProgram&);
-template <auto Resolution, auto Types, auto Diagnostics>
+std::vector<PlanReport>& plans(CheckedProgram&);
+template <auto Resolution, auto Types, auto Diagnostics, auto Plans>
 struct Access {
   friend Resolved& resolved(CheckedProgram& checked) { return checked.*Resolution; }
   friend std::vector<std::vector<Type>>& types(CheckedProgram& checked) { return checked.*Types; }
   friend std::vector<Diagnostic>& diagnostics(CheckedProgram& checked) {
     return checked.*Diagnostics;
   }
+  friend std::vector<PlanReport>& plans(CheckedProgram& checked) { return checked.*Plans; }
 };
 template struct Access<&CheckedProgram::resolved_, &CheckedProgram::types_,
-                       &CheckedProgram::diagnostics_>;
+                       &CheckedProgram::diagnostics_, &CheckedProgram::plans_>;
 }  // namespace
 
 namespace shardproof::cli {
@@ -118,7 +120,7 @@ FileReport sample() {
   plan.conditions = {divides({"d"}, "B"), divides({"t"}, "F")};
   plan.assumptions = {"|F| >= |t|"};
   plan.proof = "algebra, limit 1";
-  report.checked->plans() = {plan};
+  plans(*report.checked) = {plan};
   report.verdict = Verdict::proved;
   report.seconds = 0.25;
   return report;
@@ -126,8 +128,10 @@ FileReport sample() {
 
 Function& plan_of(FileReport& report) { return resolved(*report.checked).program.functions.at(1); }
 
+std::vector<PlanReport>& reports_of(FileReport& report) { return plans(*report.checked); }
+
 void set_verdict(FileReport& report, Verdict verdict) {
-  report.checked->plans()[0].verdict = report.verdict = verdict;
+  reports_of(report)[0].verdict = report.verdict = verdict;
 }
 
 void refute(FileReport& report) {
@@ -141,7 +145,7 @@ void refute(FileReport& report) {
   d.types = {"f32[B/d F]"};
   d.counterexample = Counterexample{"t=2", "B=1", {"d=0: 1"}};
   d.fixes = {{"slice", {{place("h)"), "g)"}}, true, "no communication"}};
-  report.checked->plans()[0].diagnostics = {d};
+  reports_of(report)[0].diagnostics = {d};
 }
 
 }  // namespace shardproof::cli

@@ -22,6 +22,7 @@ inline const char sample_text[] =
 /// The program of sample_text, its one plan proved. Tests change what they need.
 FileReport sample();
 ir::Function& plan_of(FileReport& report);
+std::vector<PlanReport>& reports_of(FileReport& report);
 /// Adds a diagnostic with everything in it to the plan, which is then refuted.
 void refute(FileReport& report);
 void set_verdict(FileReport& report, Verdict verdict);

@@ -83,31 +83,78 @@ std::string cut(const std::string& text) {
   return text.size() <= 240 ? text : text.substr(0, 240) + " ...";
 }
 
-using Obligations = std::vector<Algebra::Obligation>;
+using Obligation = Algebra::Obligation;
+using Obligations = std::vector<Obligation>;
 
-/// Where the plan is defined less often than the model, as far as it is not known.
+std::string text_of(Algebra& a, const Obligation& o) {
+  return cut(a.show(o.base)) + (o.kind == Obligation::positive ? " > 0" : " != 0");
+}
+
+bool same(const Obligation& x, const Obligation& y) { return x.kind == y.kind && x.base == y.base; }
+
 /// Denominators that are 0 and logarithms of what is never positive.
 std::vector<std::string> never_met(Algebra& a) {
   std::vector<std::string> result;
-  for (const auto& o : a.obligations()) {
-    const bool positive = o.kind == Algebra::Obligation::positive;
-    if (positive ? a.known_nonnegative(a.neg(o.base)) : a.is_zero(o.base))
-      result.push_back(cut(a.show(o.base)) + (positive ? " > 0" : " != 0"));
-  }
+  for (const Obligation& o : a.obligations())
+    if (o.kind == Obligation::positive ? a.known_nonnegative(a.neg(o.base)) : a.is_zero(o.base))
+      result.push_back(text_of(a, o));
   return result;
 }
 
-std::vector<std::string> extra_obligations(Algebra& a, const Obligations& model) {
-  std::vector<std::string> result;
-  for (const auto& o : a.obligations()) {
-    bool shared = false;
-    for (const auto& m : model) shared = shared || (m.base == o.base && m.kind == o.kind);
-    if (shared) continue;
-    const bool positive = o.kind == Algebra::Obligation::positive;
-    result.push_back(cut(a.show(o.base)) + (positive ? " > 0" : " != 0"));
+/// Where a result of the plan is defined less often than that of the model, as far as it is not
+/// known.
+struct Excuses {
+  Algebra& a;
+  const Obligations& model;  ///< wherever they are
+  const std::vector<Need>& of_model;
+  const std::vector<Need>& of_plan;
+  const bool gradient;  ///< it has no value where the model has none, whatever it is by
+
+  std::vector<std::string> missing(size_t result) {
+    std::vector<std::string> texts;
+    for (const Obligation& o : a.obligations())
+      if (!speaks_of_a_step(a, o.base) && !excused(o, result)) texts.push_back(text_of(a, o));
+    return texts;
   }
-  return result;
-}
+
+ private:
+  /// In a branch that is taken only where it holds nothing is needed.
+  bool vacuous(const Need& need) {
+    Nf broken =
+        need.what.kind == Obligation::nonzero ? a.eq0(need.what.base) : a.le0_real(need.what.base);
+    for (Nf condition : need.where) broken = a.mul(condition, broken);
+    return a.is_zero(broken);
+  }
+  bool of_a_step(const Need& need) {
+    return std::any_of(need.where.begin(), need.where.end(),
+                       [&](Nf condition) { return speaks_of_a_step(a, condition); });
+  }
+  /// The model needs the same in every branch in which the plan needs it.
+  bool needed_by_model(const Need& need, size_t result) const {
+    return std::any_of(of_model.begin(), of_model.end(), [&](const Need& other) {
+      const auto stands = [&](Nf condition) {
+        return std::find(need.where.begin(), need.where.end(), condition) != need.where.end();
+      };
+      return other.certain && same(other.what, need.what) &&
+             (gradient || !other.result || *other.result == result) &&
+             std::all_of(other.where.begin(), other.where.end(), stands);
+    });
+  }
+  bool excused(const Obligation& o, size_t result) {
+    const auto is = [&](const Need& need) { return same(need.what, o); };
+    const bool listed = std::any_of(of_plan.begin(), of_plan.end(), is);
+    // What the algebra, or a way back, made of both sides alike is in no list.
+    if (!listed || std::none_of(of_model.begin(), of_model.end(), is))
+      if (std::any_of(model.begin(), model.end(),
+                      [&](const Obligation& other) { return same(other, o); }))
+        return true;
+    if (!listed) return false;
+    return std::all_of(of_plan.begin(), of_plan.end(), [&](const Need& need) {
+      return !is(need) || (need.result && *need.result != result) || of_a_step(need) ||
+             vacuous(need) || needed_by_model(need, result);
+    });
+  }
+};
 
 struct Comparer {
   const ir::Program& program;
@@ -127,18 +174,29 @@ struct Comparer {
     return request;
   }
   Lowered right_side(Algebra& a, Variables& variables) {
-    if (claimant().implements_grad)
-      return lower_gradient(a, program, request(plan, variables), options);
-    return lower_function(a, program, request(model, variables), options);
+    Request of_model = request(claimant().implements_grad ? plan : model, variables);
+    of_model.reach = Reach::at_least;
+    if (claimant().implements_grad) return lower_gradient(a, program, of_model, options);
+    return lower_function(a, program, of_model, options);
   }
+  /// What the plan before it assumes, the plan behind it assumes too.
   Lowered left_side(Algebra& a, Variables& variables) {
     Request own = request(plan, variables);
-    std::vector<Tensor> saved;
-    if (claimant().after) {
-      saved = lower_saved(a, program, own, options);
-      own.saved = &saved;
+    if (!claimant().after) return lower_function(a, program, own, options);
+    const Lowered before = lower_saved(a, program, own, options);
+    own.saved = &before.results;
+    Lowered result = lower_function(a, program, own, options);
+    append(result.assumptions, before.assumptions);
+    append(result.impossible, before.impossible);
+    for (Need need : before.needs) {  // of no result of its own
+      need.result = std::nullopt, need.where.clear();
+      result.needs.push_back(std::move(need));
     }
-    return lower_function(a, program, own, options);
+    return result;
+  }
+  template <class T>
+  static void append(std::vector<T>& to, const std::vector<T>& from) {
+    to.insert(to.end(), from.begin(), from.end());
   }
 
   algebra::Budget budget(int limit) const {
@@ -160,6 +218,7 @@ struct Comparer {
 
   /// Compares the open results; their assumptions are noted when all of them are shown.
   bool lowered_level(int limit) {
+    const std::vector<bool> asked = open;
     Algebra a(budget(limit));
     report.limit = limit;
     Variables variables;
@@ -179,9 +238,12 @@ struct Comparer {
       for (const auto& texts : {left.impossible, right.impossible, never_met(a)})
         for (const std::string& text : texts) add(report.impossible, text);
     if (!all) return false;
-    for (const auto& texts :
-         {right.assumptions, left.assumptions, extra_obligations(a, obligations)})
+    for (const auto& texts : {right.assumptions, left.assumptions})
       for (const std::string& text : texts) add(report.assumptions, text);
+    Excuses excuses{a, obligations, right.needs, left.needs, claimant().implements_grad};
+    for (size_t i = 0; i < asked.size(); ++i)
+      if (asked[i])
+        for (const std::string& text : excuses.missing(i)) add(report.assumptions, text);
     return true;
   }
 

@@ -25,6 +25,8 @@ using Slots = std::vector<Slot>;
 bool contains(const Slots& slots, const Slot& slot);
 Slots without(const Slots& slots, const Slots& other);
 
+struct Site;
+
 /// One inlined function: its values so far, and how many loops are around.
 struct Frame {
   const ir::Function& function;
@@ -36,6 +38,9 @@ struct Frame {
   std::vector<bool> needed = {};  ///< by value: what was lowered needs it
   /// By value: it depends on a cotangent that the function takes.
   std::vector<bool> upstream = std::vector<bool>(function.values.size(), false);
+  const Site* caller = nullptr;      ///< while its body is lowered
+  std::vector<Demand> demands = {};  ///< by value, once one is asked for
+  const std::vector<Demand>& demands_of(const ir::Program& program, Reach reach);  ///< needs.cpp
 };
 
 /// The instruction being lowered.
@@ -56,8 +61,8 @@ struct Site {
 class Context {
  public:
   Context(algebra::Algebra& algebra, const ir::Program& program, const Options& options,
-          Variables& variables)
-      : a(algebra), program(program), options(options), vars_(variables) {}
+          Variables& variables, Reach reach)
+      : a(algebra), program(program), options(options), vars_(variables), reach_(reach) {}
 
   algebra::Algebra& a;
   const ir::Program& program;
@@ -92,7 +97,10 @@ class Context {
   Nf arith(const ir::Arith& arith, const Frame* frame);
   bool ready(const ir::Arith& arith, const Frame& frame) const;
   void require(const ir::Arith& condition, const Frame* frame);
+  Condition condition(const ir::Arith& arith, const Frame* frame);
   std::string shown_at_call(const ir::Arith& condition, const Frame* frame);
+
+  std::vector<Condition> conditions;
 
   // assumptions
   void assume(const std::string& text) {
@@ -114,13 +122,19 @@ class Context {
   bool quiet() const { return quiet_ > 0; }
   std::vector<std::string> impossible;
 
+  // needs.cpp
+  /// What the instruction needs, and where: after it is lowered.
+  void note_needs(const Site& site);
+  /// The conditions of the frame that have a value now.
+  void settle(const Frame& frame);
+
   // lower.cpp
   /// The function asked for, its parameters bound; the program's requirements are declared.
   Frame top_frame(const Request& request);
   Lowered finish(std::vector<Tensor> results);
   /// The frame of `function` after its body, or of the model that stands for it.
-  std::shared_ptr<Frame> call(size_t function, const std::vector<Tensor>& arguments, size_t depth,
-                              const ir::Place& place, bool taped = false,
+  std::shared_ptr<Frame> call(size_t function, const std::vector<Tensor>& arguments,
+                              const Site& site, bool taped = false,
                               const std::vector<bool>& upstream = {});
   std::vector<Tensor> returned(const Frame& frame) const;
   std::vector<Tensor> body(Frame& frame, const std::vector<bool>* wanted);
@@ -133,9 +147,30 @@ class Context {
   size_t callee(size_t function) const;  ///< the function itself, or the model that stands for it
 
  private:
+  /// A guard of a frame whose condition may not be lowered yet.
+  struct Branch {
+    const Frame* frame;
+    Guard guard;
+    std::optional<Nf> holds = {};
+  };
+  /// A result of the function asked for, and the branches on the way.
+  struct Route {
+    size_t result;
+    std::vector<Branch> branches;
+  };
+  struct Pending {
+    algebra::Algebra::Obligation what;
+    std::optional<Route> route;  ///< none: it is not known where it is needed
+  };
+  std::vector<Route> routes(Frame& frame, const Demand& demand);
+  std::vector<Route> routes(Frame& frame, const Way& way);
+  std::vector<Need> needs();
+
   Nf declared_size(const Name& base);
   Variables& vars_;           // by key and range
   std::map<Name, Nf> sizes_;  // by base dim
+  const Reach reach_;
+  std::vector<Pending> pending_;
   std::set<std::string> seen_;
   int quiet_ = 0;
 };

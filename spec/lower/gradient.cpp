@@ -7,7 +7,7 @@ namespace {
 
 Context context(algebra::Algebra& algebra, const ir::Program& program, const Options& options,
                 const Request& request) {
-  return {algebra, program, options, *request.variables};
+  return {algebra, program, options, *request.variables, request.reach};
 }
 
 /// The claimant's parameters behind those of the model stand for the cotangents of its results.
@@ -50,8 +50,8 @@ Lowered lower_gradient(algebra::Algebra& algebra, const ir::Program& program,
   return c.finish(std::move(results));
 }
 
-std::vector<Tensor> lower_saved(algebra::Algebra& algebra, const ir::Program& program,
-                                const Request& request, const Options& options) {
+Lowered lower_saved(algebra::Algebra& algebra, const ir::Program& program, const Request& request,
+                    const Options& options) {
   const ir::Function& claimant = program.functions.at(request.function);
   Context c = context(algebra, program, options, request);
   Request forward = request;
@@ -63,7 +63,7 @@ std::vector<Tensor> lower_saved(algebra::Algebra& algebra, const ir::Program& pr
   c.block(frame.function.body, frame, values);
   std::vector<Tensor> results;
   for (ir::ValueId v : values) results.push_back(*frame.values.at(v));
-  return results;
+  return c.finish(std::move(results));
 }
 
 }  // namespace shardproof::lower

@@ -10,7 +10,8 @@ namespace shardproof::lower {
 
 namespace {
 
-/// "carry0.1": no parameter has such a name, a part of a path does not begin with a digit.
+/// "carry0.1", "carry~0.1": no parameter has such a name, a part of a path does not begin with a
+/// digit.
 bool is_carry(const std::string& name) {
   const size_t point = name.find('.');
   return name.rfind("carry", 0) == 0 && point != std::string::npos && point + 1 < name.size() &&
@@ -21,38 +22,49 @@ std::string kind_of(Dtype dtype) {
   return dtype == Dtype::boolean ? "?" : is_integer(dtype) ? "#" : dtype == Dtype::key ? "!" : "";
 }
 
-/// The leaves of carries of one depth in a term, except where an inner loop of that depth binds
-/// them.
+/// The leaves of carries that are free in a term, and the numbers of the loops in it.
 struct CarryFinder {
   algebra::Engine& g;
-  std::string prefix, binder;
-  std::unordered_map<uint32_t, std::set<Name>> found = {};
+  struct Found {
+    std::set<Name> leaves;
+    int number = -1;  ///< the greatest of "scan@3 .." and "carry3.1"; -1: there is none
+  };
+  std::unordered_map<uint32_t, Found> found = {};
 
-  CarryFinder(algebra::Engine& engine, size_t depth)
-      : g(engine),
-        prefix("carry" + std::to_string(depth) + "."),
-        binder("scan@" + std::to_string(depth) + " ") {}
-
-  const std::set<Name>& of(Nf e) {
+  const Found& of(Nf e) {
     if (auto it = found.find(e.id); it != found.end()) return it->second;
-    std::set<Name> names;
+    Found all;
     for (const algebra::Term& t : algebra::Poly(g.terms(e)))
-      for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) add(f.atom, &names);
-    return found[e.id] = std::move(names);
+      for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) add(f.atom, &all);
+    return found[e.id] = std::move(all);
   }
-  void add(algebra::AtomId id, std::set<Name>* names) {
+  void add(algebra::AtomId id, Found* all) {
     const algebra::Atom atom = g.atoms[id];
     const bool app = atom.kind == algebra::AtomKind::app;
     const algebra::Tensor tensor = app ? g.tensors[atom.ref] : algebra::Tensor{};
-    if (app && tensor.op == algebra::Op::symbol && tensor.name.rfind(binder, 0) == 0) return;
-    if (app && tensor.op == algebra::Op::leaf && tensor.name.rfind(prefix, 0) == 0)
-      names->insert(tensor.name);
-    else if (app && tensor.op != algebra::Op::leaf)
-      join(of(tensor.body), names);
-    for (Nf arg : atom.args) join(of(arg), names);
+    if (app && tensor.op == algebra::Op::leaf && is_carry(tensor.name)) {
+      all->leaves.insert(tensor.name);
+      all->number = std::max(all->number, number_after("carry", tensor.name));
+    } else if (app && tensor.op == algebra::Op::symbol) {
+      all->number = std::max(all->number, number_after("scan@", tensor.name));
+    }
+    if (app && tensor.op != algebra::Op::leaf) join(of(tensor.body), all);
+    Found inside;
+    for (Nf arg : atom.args) join(of(arg), &inside);
+    if (const int bound = app ? number_after("scan@", tensor.name) : -1; bound >= 0) {
+      const Name prefix = "carry" + std::to_string(bound) + ".";
+      std::erase_if(inside.leaves, [&](const Name& each) { return each.rfind(prefix, 0) == 0; });
+    }
+    join(inside, all);
   }
-  static void join(const std::set<Name>& more, std::set<Name>* names) {
-    names->insert(more.begin(), more.end());
+  static int number_after(const std::string& word, const std::string& name) {
+    const bool numbered =
+        name.rfind(word, 0) == 0 && std::isdigit(static_cast<unsigned char>(name[word.size()]));
+    return numbered ? std::stoi(name.substr(word.size())) : -1;
+  }
+  static void join(const Found& more, Found* all) {
+    all->leaves.insert(more.leaves.begin(), more.leaves.end());
+    all->number = std::max(all->number, more.number);
   }
 };
 
@@ -64,6 +76,10 @@ struct Lowering {
   const size_t count;
   const Var n;
   CarryFinder finder;
+  /// A stack is bound by "scan@number", its leaves are "carry<number>.0" ..: the number is above
+  /// that of every loop that its body speaks of, so that none of them captures them. Depth alone
+  /// would not do: a body may read the result of an earlier loop at an index that is a carry.
+  int number = 0;
   std::vector<Role> role = {};
   std::vector<size_t> stacks = {};  // the carries that are stacks, in order
   std::vector<Tensor> leaves = {};  // of the last lowering at leaves
@@ -75,23 +91,33 @@ struct Lowering {
   std::string label(size_t number, size_t carry) const {
     return std::to_string(number) + kind_of(text.carries[carry].dtype);
   }
-  Name leaf_name(size_t number, size_t carry) const { return finder.prefix + label(number, carry); }
-  Tensor leaf(size_t number, size_t carry) {
-    return c.leaf(leaf_name(number, carry), text.carries[carry].slots, text.carries[carry].dtype);
+  /// While a loop is looked at. No scan binds such a name, so that none captures it.
+  Name first_name(size_t carry) const {
+    return "carry~" + std::to_string(text.depth) + "." + label(carry, carry);
+  }
+  Name stack_name(size_t position, size_t carry) const {
+    return "carry" + std::to_string(number) + "." + label(position, carry);
+  }
+  Tensor leaf(const Name& name, size_t carry) {
+    return c.leaf(name, text.carries[carry].slots, text.carries[carry].dtype);
   }
   bool depends(const Tensor& t, const Tensor& leaf) {
-    const std::set<Name>& inside = finder.of(t.body);
-    for (const Name& name : finder.of(leaf.body))
+    const std::set<Name>& inside = finder.of(t.body).leaves;
+    for (const Name& name : finder.of(leaf.body).leaves)
       if (inside.count(name)) return true;
     return false;
+  }
+  bool free_of_carries(const Tensor& t) {
+    for (size_t i = 0; i < count; ++i)
+      if (role[i] != Role::constant && depends(t, leaves[i])) return false;
+    return true;
   }
   Nf increment(const Step& step, size_t i, const Tensor& value) {
     return c.a.sub(step.next[i].body, value.body);
   }
 
-  /// The leaves are numbered by position.
   void first_look() {
-    for (size_t i = 0; i < count; ++i) leaves.push_back(leaf(i, i));
+    for (size_t i = 0; i < count; ++i) leaves.push_back(leaf(first_name(i), i));
     at_leaves = text.step(leaves);
     role.assign(count, Role::dead);
     for (size_t i = 0; i < count; ++i)
@@ -119,18 +145,15 @@ struct Lowering {
     role[i] = Role::sum;
   }
 
-  /// The leaves of the stacks come first; a constant is its first value.
+  /// The stacks under their final names; a constant is its first value.
   void number_anew() {
-    const std::vector<size_t> before = stacks;
     for (size_t i = 0; i < count; ++i)
       if (role[i] == Role::dead && text.taped) stacks.push_back(i);
-    if (before.size() == count) return;
-    for (size_t k = 0; k < stacks.size(); ++k) leaves[stacks[k]] = leaf(k, stacks[k]);
-    for (size_t i = 0, further = stacks.size(); i < count; ++i) {
+    for (size_t i : stacks) number = std::max(number, finder.of(at_leaves.next[i].body).number + 1);
+    for (size_t k = 0; k < stacks.size(); ++k)
+      leaves[stacks[k]] = leaf(stack_name(k, stacks[k]), stacks[k]);
+    for (size_t i = 0; i < count; ++i)
       if (role[i] == Role::constant) leaves[i] = text.carries[i].init;
-      if (role[i] == Role::sum || (role[i] == Role::dead && !text.taped))
-        leaves[i] = leaf(further++, i);
-    }
     if (!stacks.empty()) at_leaves = text.step(leaves);
   }
 
@@ -161,7 +184,8 @@ struct Lowering {
     const std::vector<size_t> carries = closure(i);
     for (size_t k : carries) parts.push_back(lambda(text.carries[k].init, false));
     for (size_t k : carries) parts.push_back(lambda(at_leaves.next[k], true));
-    std::string name = finder.binder + (text.reverse ? "reverse " : "") + numbered(i) + " of";
+    std::string name =
+        "scan@" + std::to_string(number) + (text.reverse ? " reverse " : " ") + numbered(i) + " of";
     for (size_t k : carries) name += " " + numbered(k);
     const Carry& carry = text.carries[i];
     algebra::LeafFacts facts;
@@ -207,7 +231,7 @@ struct Lowering {
     if (role[i] == Role::dead) return c.tensor(text.carries[i].slots, c.a.number(0));
     if (role[i] == Role::constant) return text.carries[i].init;
     if (role[i] == Role::sum) return sum(i, false);
-    if (finder.of(at_leaves.next[i].body).empty())  // the last step's alone
+    if (free_of_carries(at_leaves.next[i]))  // the last step's alone
       return {at_step.next[i].index, c.a.substitute(at_step.next[i].body, {{n, end}})};
     return stack(i, text.reverse ? c.a.number(-1) : c.a.range(n));
   }
@@ -216,7 +240,7 @@ struct Lowering {
     Loop shown{to_string(text.dim), {}, {}, {}, at_leaves.next, at_leaves.emit};
     for (size_t i = 0; i < count; ++i) {
       shown.carries.push_back(text.carries[i].name);
-      shown.leaves.push_back(leaf_name(i, i));
+      shown.leaves.push_back(first_name(i));
       shown.init.push_back(text.carries[i].init);
     }
     c.loops.push_back(std::move(shown));
@@ -242,7 +266,11 @@ Var step_index(Context& c, const Dim& dim, size_t depth) {
 
 LoopValue lower_loop(Context& c, const LoopText& text) {
   const Var n = step_index(c, text.dim, text.depth);
-  return Lowering{c, text, text.carries.size(), n, {c.a.engine(), text.depth}}.run();
+  return Lowering{c, text, text.carries.size(), n, {c.a.engine()}}.run();
+}
+
+bool speaks_of_a_step(algebra::Algebra& a, Nf e) {
+  return !CarryFinder{a.engine()}.of(e).leaves.empty();
 }
 
 bool Context::mentions_carry(Nf e) {

@@ -122,8 +122,7 @@ Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
   }
   if (op.with_value) seeds = {{{}, c.a.number(1)}};
   const bool opaque = c.options.opaque_gradients;
-  const auto frame = c.call(op.function, arguments, site.frame.depth, site.instr.place, !opaque,
-                            site.upstream(count));
+  const auto frame = c.call(op.function, arguments, site, !opaque, site.upstream(count));
   Results results;
   if (op.with_value) results = c.returned(*frame);
   for (Tensor& gradient :

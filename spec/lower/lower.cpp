@@ -33,6 +33,12 @@ std::vector<bool> live(const ir::Block& block, const std::vector<ir::ValueId>& w
   return result;
 }
 
+/// What a `require` speaks of is needed, though no result is made of it.
+void add_values(const ir::Arith& condition, std::vector<ir::ValueId>* out) {
+  if (condition.kind == ir::Arith::Kind::value) out->push_back(condition.value);
+  for (const ir::Arith& arg : condition.args) add_values(arg, out);
+}
+
 /// Declares the requirements whose values are there, each once.
 void declare_ready(Context& c, const ir::Block& block, const Frame& frame,
                    std::vector<bool>* done) {
@@ -67,7 +73,9 @@ std::vector<ir::ValueId> uses(const ir::Instr& instr) {
 
 void Context::block(const ir::Block& block, Frame& frame, const std::vector<ir::ValueId>& wanted) {
   frame.needed.resize(frame.values.size(), false);
-  const std::vector<bool> leads = live(block, wanted, frame.needed);
+  std::vector<ir::ValueId> asked = wanted;
+  for (const ir::Requirement& each : block.requirements) add_values(each.condition, &asked);
+  const std::vector<bool> leads = live(block, asked, frame.needed);
   std::vector<bool> declared(block.requirements.size(), false);
   declare_ready(*this, block, frame, &declared);
   for (size_t i = 0; i < block.instrs.size(); ++i) {
@@ -79,10 +87,12 @@ void Context::block(const ir::Block& block, Frame& frame, const std::vector<ir::
     for (size_t k = 0; k < instr.results.size(); ++k)
       if (instr.results[k] != ir::no_value)
         frame.values.at(instr.results[k]) = std::move(results.at(k));
+    note_needs(site);
     if (options.seals != Seals::none) seal(instr, frame);
     record(*this, frame, instr);
     if (!declared.empty()) declare_ready(*this, block, frame, &declared);
   }
+  settle(frame);
 }
 
 std::vector<Tensor> Context::body(Frame& frame, const std::vector<bool>* wanted) {
@@ -115,18 +125,20 @@ size_t Context::differentiated(size_t function) const {
 }
 
 std::shared_ptr<Frame> Context::call(size_t function, const std::vector<Tensor>& arguments,
-                                     size_t depth, const ir::Place& place, bool taped,
+                                     const Site& site, bool taped,
                                      const std::vector<bool>& upstream) {
   const ir::Function& f = program.functions.at(callee(function));
-  if (f.trusted) throw Unsupported("trusted " + f.name, place);
-  auto frame = std::make_shared<Frame>(
-      Frame{f, std::vector<std::optional<Tensor>>(f.values.size()), depth, false, taped});
+  if (f.trusted) throw Unsupported("trusted " + f.name, site.instr.place);
+  auto frame = std::make_shared<Frame>(Frame{f, std::vector<std::optional<Tensor>>(f.values.size()),
+                                             site.frame.depth, false, taped});
+  frame->caller = &site;
   if (std::count(upstream.begin(), upstream.end(), true)) frame->upstream = made_of(f, upstream);
   for (size_t i = 0; i < f.params.size(); ++i) {
     const Slots own = slots(f.values.at(f.params[i]).type.dims);
     frame->values.at(f.params[i]) = tensor(own, at(arguments.at(i), own));
   }
   block(f.body, *frame, f.returned);
+  frame->caller = nullptr;
   return frame;
 }
 
@@ -139,8 +151,8 @@ std::vector<Tensor> Context::returned(const Frame& frame) const {
 Results lower_op(Context& c, const ir::Call& op, const Site& site) {
   std::vector<Tensor> arguments;
   for (size_t i = 0; i < site.instr.operands.size(); ++i) arguments.push_back(site.operand(i));
-  const auto frame = c.call(op.function, arguments, site.frame.depth, site.instr.place,
-                            site.frame.taped, site.upstream(site.instr.operands.size()));
+  const auto frame = c.call(op.function, arguments, site, site.frame.taped,
+                            site.upstream(site.instr.operands.size()));
   if (site.frame.taped) site.frame.calls[&site.instr] = frame;
   Results results = c.returned(*frame);
   for (size_t i = 0; i < results.size(); ++i) {
@@ -162,9 +174,16 @@ static void declare_parts(Context& c, const Split& split) {
   }
 }
 
+static bool is_remainder(const ir::Arith& condition) {
+  return condition.text == "==" && !condition.args.empty() && condition.args[0].text == "%";
+}
+
 /// Parameters, then saved parameters: the arguments, or leaves where there are none.
 Frame Context::top_frame(const Request& request) {
-  for (const ir::Requirement& r : program.requirements) require(r.condition, nullptr);
+  // Comparisons first: what they say of a sign counts wherever it is written.
+  for (bool remainders : {false, true})
+    for (const ir::Requirement& r : program.requirements)
+      if (is_remainder(r.condition) == remainders) require(r.condition, nullptr);
   const ir::Function& f = program.functions.at(request.function);
   if (f.trusted) throw Unsupported("trusted " + f.name, {f.name_range, {}, {}});
   const IdRanges own = request.ids == nullptr ? id_ranges(program, request.function) : *request.ids;
@@ -195,14 +214,15 @@ Frame Context::top_frame(const Request& request) {
 }
 
 Lowered Context::finish(std::vector<Tensor> results) {
-  return {std::move(results), std::move(assumptions), std::move(impossible), std::move(named),
-          std::move(loops)};
+  return {std::move(results),    std::move(assumptions), std::move(impossible), needs(),
+          std::move(conditions), std::move(named),       std::move(loops)};
 }
 
 Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
                        const Request& request, const Options& options) {
   Variables own;
-  Context c(algebra, program, options, request.variables == nullptr ? own : *request.variables);
+  Context c(algebra, program, options, request.variables == nullptr ? own : *request.variables,
+            request.reach);
   Frame frame = c.top_frame(request);
   return c.finish(c.body(frame, request.wanted));
 }

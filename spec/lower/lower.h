@@ -12,6 +12,7 @@
 
 #include "spec/algebra/algebra.h"
 #include "spec/ir/program.h"
+#include "spec/lower/demand.h"
 
 namespace shardproof::lower {
 
@@ -65,10 +66,28 @@ struct Loop {
   std::vector<Tensor> init, next, emit;
 };
 
+/// What an op needs to have a value, and the conditions of the branches that it stands in.
+struct Need {
+  algebra::Algebra::Obligation what;
+  std::optional<size_t> result;    ///< that needs it; none: all do
+  std::vector<algebra::Nf> where;  ///< each 0 or 1; it is needed where all are 1
+  bool certain = true;             ///< false: where it is needed is not known
+};
+
+/// A `require` as terms: a condition of arithmetic, or one made of others.
+struct Condition {
+  std::string op;  ///< comparisons, "and", "or", "not"; empty: `left` is not 0
+  algebra::Nf left = {}, right = {};
+  std::vector<Condition> args = {};
+  std::string words = {};  ///< as written, of a whole `require`
+};
+
 struct Lowered {
   std::vector<Tensor> results;           ///< those asked for; body 0 for the others
   std::vector<std::string> assumptions;  ///< "0 <= ids < |V|", "eps > 0"
   std::vector<std::string> impossible;   ///< assumptions that never hold
+  std::vector<Need> needs;
+  std::vector<Condition> conditions;  ///< every `require` on the way
   std::vector<Named> named;
   std::vector<Loop> loops;
 };
@@ -93,6 +112,7 @@ struct Request {
   const std::vector<bool>* wanted = nullptr;
   const IdRanges* ids = nullptr;  ///< of the leaves; null: the function's own
   Variables* variables = nullptr;
+  Reach reach = Reach::at_most;  ///< of the needs
 };
 Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,
                        const Request& request, const Options& options);
@@ -107,8 +127,8 @@ Lowered lower_gradient(algebra::Algebra& algebra, const ir::Program& program,
 
 /// What `function` finds behind its `;`: the values that its `after P` saves, by name, at leaves
 /// named by P's parameters.
-std::vector<Tensor> lower_saved(algebra::Algebra& algebra, const ir::Program& program,
-                                const Request& request, const Options& options);
+Lowered lower_saved(algebra::Algebra& algebra, const ir::Program& program, const Request& request,
+                    const Options& options);
 
 struct Comparison {
   bool equal = false;     ///< false: the difference was not shown to vanish; it may still
@@ -131,6 +151,9 @@ struct Comparison {
 /// Never throws for a resolved program.
 Comparison compare_functions(const ir::Program& program, size_t plan, size_t model,
                              const Options& options);
+
+/// The term has the carry of a loop in it, as it is while the loop's body is looked at.
+bool speaks_of_a_step(algebra::Algebra& algebra, algebra::Nf term);
 
 /// The earliest named value of the plan that has the name of a model's value but another normal
 /// form. Best effort: it rests on the custom of giving the same thing the same name in a plan and

@@ -131,10 +131,32 @@ std::string Context::shown_at_call(const ir::Arith& condition, const Frame* fram
          a.show(arith(condition.args.at(1), frame));
 }
 
+Condition Context::condition(const ir::Arith& arith, const Frame* frame) {
+  static const std::set<std::string> comparisons = {">", ">=", "<", "<=", "==", "!="};
+  static const std::set<std::string> connectives = {"and", "or", "not"};
+  Condition result;
+  if (arith.kind == ir::Arith::Kind::op && connectives.count(arith.text)) {
+    result.op = arith.text;
+    for (const ir::Arith& arg : arith.args) result.args.push_back(condition(arg, frame));
+  } else if (arith.kind == ir::Arith::Kind::op && comparisons.count(arith.text)) {
+    result.op = arith.text;
+    result.left = this->arith(arith.args.at(0), frame);
+    result.right = this->arith(arith.args.at(1), frame);
+  } else {
+    result.left = this->arith(arith, frame);
+  }
+  return result;
+}
+
 /// Positivity and divisibility are used; other conditions only stand in the report. What is known
 /// is not repeated.
 void Context::require(const ir::Arith& condition, const Frame* frame) {
   const std::string& op = condition.text;
+  if (!(condition.kind == ir::Arith::Kind::op && op == "and")) {
+    conditions.push_back(this->condition(condition, frame));
+    conditions.back().words =
+        frame != nullptr && !frame->top ? shown_at_call(condition, frame) : shown(condition, frame);
+  }
   if (condition.kind == ir::Arith::Kind::op && op == "and") {
     for (const ir::Arith& arg : condition.args) require(arg, frame);
     return;
@@ -155,9 +177,12 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
   } else if (op == "==" && condition.args.at(0).text == "%" &&
              condition.args.at(0).args.size() == 2) {
     const ir::Arith& mod = condition.args[0];
-    const Nf ratio = a.div(arith(mod.args[0], frame), arith(mod.args[1], frame));
+    const Nf whole = arith(mod.args[0], frame), part = arith(mod.args[1], frame);
+    const Nf ratio = a.div(whole, part);
     const auto rest = a.as_number(arith(condition.args[1], frame));
-    if (rest && rest->is_zero() && a.variables(ratio).empty() && frame == nullptr)
+    // A range is at least 1, and a remainder says nothing of the sign.
+    const bool positive = a.known_positive(whole) && a.known_positive(part);
+    if (rest && rest->is_zero() && positive && a.variables(ratio).empty() && frame == nullptr)
       a.declare_range(ratio);
   }
   assume(frame != nullptr && !frame->top ? shown_at_call(condition, frame)

@@ -1,5 +1,7 @@
 #include "spec/prove/prove.h"
 
+#include "spec/prove/value_conditions.h"
+
 namespace shardproof {
 namespace {
 
@@ -32,7 +34,7 @@ Diagnostic undecided_assumptions(const ir::Function& plan) {
 
 class Prover {
  public:
-  Prover(CheckedProgram& checked, smt::Solver& solver) : checked_(checked), solver_(solver) {}
+  Prover(const CheckedProgram& checked, smt::Solver& solver) : checked_(checked), solver_(solver) {}
 
   PlanProof run(PlanReport& report) {
     PlanProof proof;
@@ -58,7 +60,7 @@ class Prover {
     const ir::Function& plan = program().functions[report.function];
     Assumptions found = check_assumptions(program(), report.conditions, solver_, &plan);
     proof.smallest = found.example;
-    if (found.kind == Assumptions::Kind::satisfiable) return;
+    if (found.kind == Assumptions::Kind::satisfiable) return values(report);
     // What cannot be read is told first: its sizes are no assumptions.
     if (checked_.verdict() == Verdict::invalid) return;
     const bool contradictory = found.kind == Assumptions::Kind::contradictory;
@@ -67,6 +69,26 @@ class Prover {
       report.verdict = Verdict::invalid;
     else if (report.verdict == Verdict::proved)
       report.verdict = Verdict::unknown;
+  }
+
+  /// Requires over values: sizes that satisfy their part are there.
+  void values(PlanReport& report) {
+    if (report.verdict == Verdict::invalid) return;
+    const auto conflict = conflict_of_values(program(), report.function, solver_);
+    if (!conflict) return;
+    const ir::Function& plan = program().functions[report.function];
+    if (conflict->kind == smt::Satisfaction::Kind::unsat) {
+      Diagnostic diagnostic;
+      diagnostic.code = "E0111";
+      diagnostic.range = plan.name_range;
+      diagnostic.message = "no values satisfy all that the plan, or its model, requires";
+      diagnostic.details = conflict->words;
+      report.diagnostics.push_back(std::move(diagnostic));
+      report.verdict = Verdict::invalid;
+    } else if (report.verdict == Verdict::proved) {
+      report.diagnostics.push_back(undecided_assumptions(plan));
+      report.verdict = Verdict::unknown;
+    }
   }
 
   void facts(PlanReport& report, PlanProof& proof) {
@@ -85,7 +107,7 @@ class Prover {
       report.verdict = Verdict::unknown;
   }
 
-  CheckedProgram& checked_;
+  const CheckedProgram& checked_;
   smt::Solver& solver_;
 };
 
@@ -95,7 +117,7 @@ ProofStatistics prove(CheckedProgram& checked, const ProveOptions& options) {
   ProofStatistics statistics;
   smt::Solver solver(options.limits);
   Prover prover(checked, solver);
-  for (PlanReport& report : checked.plans()) statistics.plans.push_back(prover.run(report));
+  for (PlanReport& report : checked.plans_) statistics.plans.push_back(prover.run(report));
   statistics.solver_seconds = solver.seconds();
   statistics.questions = solver.questions();
   return statistics;

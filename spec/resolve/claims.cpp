@@ -174,12 +174,19 @@ class Claim {
     if (!after->decl->is_plan || !after->index || *after->index >= *entity_.index)
       return (void)world_.error("E0109", decl_.name_range, "`after` names a plan");
     function.after = *after->index;
-    const bool same_model =
-        after == model_ || (after->decl->implements && !after->decl->implements->grad &&
-                            after->decl->implements->model == decl_.implements->model);
+    const bool same_model = after == model_ || implements_model(*after);
     if (!same_model)
       refuse(decl_.name_range,
              "`" + after->decl->name + "` does not implement `" + model_->decl->name + "`");
+  }
+
+  /// By what the name means in the file of `plan`: two files may call different functions alike.
+  bool implements_model(const FunctionEntity& plan) const {
+    const auto& claim = plan.decl->implements;
+    if (!claim || claim->grad) return false;
+    const auto& known = world_.files[plan.file].functions;
+    const auto found = known.find(claim->model);
+    return found != known.end() && &world_.functions[found->second] == model_;
   }
 
   World& world_;

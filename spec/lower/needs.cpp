@@ -1,0 +1,130 @@
+// What ops need to have a value (a divisor that is not 0, the logarithm of what is positive), and
+// where: in a branch of a `where` only where that branch is taken.
+#include "spec/lower/context.h"
+
+namespace shardproof::lower {
+
+namespace {
+
+using algebra::Algebra;
+
+Nf operand(Context& c, const Site& site, size_t i) {
+  const Slots result = c.slots(site.result(0).type.dims);
+  return c.at(site.operand(i), operand_slots(c, site, i, result));
+}
+
+using Obligations = std::vector<Algebra::Obligation>;
+
+void add(Context& c, Obligations& needs, Algebra::Obligation::Kind kind, Nf base) {
+  const bool known =
+      kind == Algebra::Obligation::nonzero ? c.a.known_positive(base) : c.a.known_nonnegative(base);
+  if (!known) needs.push_back({kind, base});
+}
+
+/// x to a number: what the algebra asks of the base. On the way back 1/x comes with the roots.
+void add_power(Context& c, Obligations& needs, Nf x, algebra::Rational exponent, bool taped) {
+  if (!exponent.is_integer()) add(c, needs, Algebra::Obligation::positive, x);
+  if (exponent.sign() < 0 || (taped && !exponent.is_integer()))
+    add(c, needs, Algebra::Obligation::nonzero, x);
+}
+
+Obligations needs_of(Context& c, const Site& site) {
+  Obligations needs;
+  const bool taped = site.frame.taped;
+  if (const auto* unary = std::get_if<ir::Unary>(&site.instr.op)) {
+    if (unary->fn == ir::UnaryFn::sqrt) add_power(c, needs, operand(c, site, 0), {1, 2}, taped);
+    if (unary->fn == ir::UnaryFn::rsqrt) add_power(c, needs, operand(c, site, 0), {-1, 2}, taped);
+    if (unary->fn != ir::UnaryFn::log) return needs;
+    const Nf x = operand(c, site, 0);
+    if (!c.a.known_positive(x)) needs.push_back({Algebra::Obligation::positive, x});
+    if (taped) add(c, needs, Algebra::Obligation::nonzero, x);
+  }
+  const auto* binary = std::get_if<ir::Binary>(&site.instr.op);
+  if (binary == nullptr) return needs;
+  const bool divides = binary->fn == ir::BinaryFn::div || binary->fn == ir::BinaryFn::floordiv ||
+                       binary->fn == ir::BinaryFn::mod;
+  if (divides) add(c, needs, Algebra::Obligation::nonzero, operand(c, site, 1));
+  if (binary->fn == ir::BinaryFn::pow)
+    if (const auto exponent = c.a.as_number(operand(c, site, 1)))
+      add_power(c, needs, operand(c, site, 0), *exponent, taped);
+  return needs;
+}
+
+}  // namespace
+
+void Context::note_needs(const Site& site) {
+  const Obligations needs = needs_of(*this, site);
+  if (needs.empty()) return;
+  Frame& frame = site.frame;
+  const std::vector<Route> all =
+      routes(frame, frame.demands_of(program, reach_).at(site.instr.results.at(0)));
+  for (const auto& what : needs) {
+    for (const Route& route : all) pending_.push_back({what, route});
+    if (all.empty()) pending_.push_back({what, std::nullopt});
+  }
+}
+
+/// Results of a frame are asked for as the call around it is.
+std::vector<Context::Route> Context::routes(Frame& frame, const Demand& demand) {
+  std::vector<Route> result;
+  for (const Way& way : demand) {
+    std::vector<Route> more = routes(frame, way);
+    for (Route& route : more) {
+      for (const Guard& guard : way.guards) route.branches.push_back({&frame, guard});
+      result.push_back(std::move(route));
+    }
+  }
+  return result;
+}
+
+std::vector<Context::Route> Context::routes(Frame& frame, const Way& way) {
+  if (frame.caller == nullptr) return {{way.result, {}}};
+  const Site& site = *frame.caller;
+  const bool call = std::holds_alternative<ir::Call>(site.instr.op);
+  const Type& returned = frame.function.values.at(frame.function.returned.at(way.result)).type;
+  std::vector<Route> result;
+  for (size_t k = 0; k < site.instr.results.size(); ++k) {
+    if (site.instr.results[k] == ir::no_value || (call && k != way.result)) continue;
+    const Demand& outside = site.frame.demands_of(program, reach_).at(site.instr.results[k]);
+    const bool same_names = call && site.result(k).type.dims == returned.dims;
+    for (Route& route : routes(site.frame, same_names ? outside : collapsed(outside, reach_)))
+      result.push_back(std::move(route));
+  }
+  return result;
+}
+
+void Context::settle(const Frame& frame) {
+  for (Pending& pending : pending_) {
+    if (!pending.route) continue;
+    for (Branch& branch : pending.route->branches) {
+      if (branch.holds || branch.frame != &frame) continue;
+      const auto& condition = frame.values.at(branch.guard.condition);
+      if (!condition) continue;
+      branch.holds = branch.guard.holds ? condition->body : a.sub(a.number(1), condition->body);
+    }
+  }
+}
+
+/// What is not known counts against the claim: the model does not need it, the plan does.
+std::vector<Need> Context::needs() {
+  std::vector<Need> result;
+  for (const Pending& pending : pending_) {
+    Need need{pending.what, {}, {}, pending.route || reach_ == Reach::at_most};
+    if (pending.route) {
+      need.result = pending.route->result;
+      for (const Branch& branch : pending.route->branches) {
+        if (branch.holds) need.where.push_back(*branch.holds);
+        need.certain = need.certain && (branch.holds || reach_ == Reach::at_most);
+      }
+    }
+    result.push_back(std::move(need));
+  }
+  return result;
+}
+
+const std::vector<Demand>& Frame::demands_of(const ir::Program& program, Reach reach) {
+  if (demands.empty()) demands = lower::demands(program, function, reach);
+  return demands;
+}
+
+}  // namespace shardproof::lower

@@ -1,0 +1,19 @@
+#pragma once
+// Whether what is required of values, in a plan, its model and all that they call, can hold at all.
+#include <optional>
+
+#include "spec/ir/program.h"
+#include "spec/prove/smt.h"
+
+namespace shardproof {
+
+/// unsat: the requirements `words` contradict each other; unknown: that was not decided.
+struct ValueConflict {
+  smt::Satisfaction::Kind kind = smt::Satisfaction::Kind::unknown;
+  std::vector<std::string> words;
+};
+/// None: nothing is required of values, or some values satisfy it.
+std::optional<ValueConflict> conflict_of_values(const ir::Program& program, size_t plan,
+                                                smt::Solver& solver);
+
+}  // namespace shardproof
