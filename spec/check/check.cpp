@@ -11,6 +11,7 @@
 #include "spec/check/library_call.h"
 #include "spec/check/library_claims.h"
 #include "spec/check/notes.h"
+#include "spec/check/owed.h"
 #include "spec/check/set_consts.h"
 #include "spec/check/walk.h"
 #include "spec/denote/counterexample.h"
@@ -83,6 +84,7 @@ class PlanChecker {
     assumes_.assign(verdicts_.size(), false);
     trusting_.resize(verdicts_.size());
     undecided_.assign(verdicts_.size(), "");
+    owing_.assign(verdicts_.size(), false);
   }
 
   PlanReport run(size_t f, std::vector<Diagnostic> own) {
@@ -117,6 +119,20 @@ class PlanChecker {
 
   /// A plan that is not asked for: only its types are needed.
   void only_types(size_t f) { types_[f] = type_plan(program(), f, steps_[f]).types; }
+
+  /// What a fn without a claim owes to those that it calls; what needs it is not decided then.
+  std::vector<Diagnostic> owed(size_t f) {
+    if (f < resolved_.broken.size() && resolved_.broken[f]) return {};
+    std::vector<Diagnostic> result = unmet_assumptions(sources_, program(), f);
+    owing_[f] = !result.empty();
+    for_each_instr(program().functions[f].body, [&](const ir::Instr& instr) {
+      const auto* call = std::get_if<ir::Call>(&instr.op);
+      const auto* grad = std::get_if<ir::Grad>(&instr.op);
+      if (call && owing_[call->function]) owing_[f] = true;
+      if (grad && owing_[grad->function]) owing_[f] = true;
+    });
+    return result;
+  }
 
   /// A fn has no claim, but its callers need to know whether it can be decided.
   void note_undecided(size_t f) {
@@ -159,7 +175,7 @@ class PlanChecker {
       if (auto* grad = std::get_if<ir::Grad>(&instr.op)) needs.push_back(grad->function);
     });
     for (size_t need : needs)
-      if (need < resolved_.broken.size() && resolved_.broken[need]) {
+      if (owing_[need] || (need < resolved_.broken.size() && resolved_.broken[need])) {
         report.diagnostics.push_back(
             unknown("U0005", plan.name_range,
                     "`" + program().functions[need].name + "`, which it needs, has an error"));
@@ -265,6 +281,8 @@ class PlanChecker {
       return;
     }
     needs_proved_gradients(plan, report);
+    for (Diagnostic& diagnostic : unmet_assumptions(sources_, program(), f))
+      report.diagnostics.push_back(std::move(diagnostic));
     report.verdict = verdict_of(report.diagnostics);
     if (report.verdict != Verdict::proved) return;
     if (plan.model) {
@@ -436,6 +454,7 @@ class PlanChecker {
   std::vector<bool> assumes_;  ///< more than the file's own requirements
   std::vector<std::vector<Name>> trusting_;
   std::vector<std::string> undecided_;
+  std::vector<bool> owing_;  ///< fns: they, or those that they call, owe an assumption
   std::map<size_t, std::vector<Divisibility>> conditions_;
 };
 
@@ -455,6 +474,21 @@ CheckedProgram check_library(Sources& sources, const std::vector<LibraryClaim>& 
     checked.plans()[i].claim = "implements grad(" + claims[i].of + ")";
   }
   return checked;
+}
+
+}  // namespace
+
+namespace {
+
+/// Notes come last, each with the plan that it stands in.
+void add_notes(const std::vector<Diagnostic>& notes, const ir::Program& program,
+               std::vector<PlanReport>& plans, std::vector<Diagnostic>& of_file) {
+  for (const Diagnostic& note : notes) {
+    const auto owner = std::find_if(plans.begin(), plans.end(), [&](const PlanReport& plan) {
+      return inside(note.range, program.functions[plan.function].range);
+    });
+    (owner == plans.end() ? of_file : owner->diagnostics).push_back(note);
+  }
 }
 
 }  // namespace
@@ -488,9 +522,11 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   std::map<size_t, PlanReport> reports;
   for (size_t f = 0; f < program.functions.size(); ++f) {
     const ir::Function& function = program.functions[f];
-    if (!function.has_claim())
+    if (!function.has_claim()) {
       checker.note_undecided(f);
-    else if (options.only.empty() || options.only == function.name)
+      for (Diagnostic& diagnostic : checker.owed(f))
+        result.diagnostics_.push_back(std::move(diagnostic));
+    } else if (options.only.empty() || options.only == function.name)
       reports[f] = checker.guarded_run(f, std::move(own[f]));
     else
       checker.only_types(f);
@@ -498,6 +534,7 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   for (size_t f : result.resolved_.plans)
     if (auto found = reports.find(f); found != reports.end())
       result.plans_.push_back(std::move(found->second));
+  add_notes(result.resolved_.notes, program, result.plans_, result.diagnostics_);
   return result;
 }
 

@@ -16,11 +16,16 @@ std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned at
 /// floats. tiny: floats near 1e-4.
 enum class Draw { mixed, positive, signs, ties, tiny };
 
-/// Inputs of a function.
+/// Inputs of a function, as it assumes them to be.
 std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
                                                  const ir::Function& function,
                                                  const denote::Sizes& sizes, unsigned seed,
                                                  Draw draw);
+
+/// Moves entries that are not what the function assumes of its parameters to ones that are; throws
+/// std::domain_error where there are none at these sizes.
+void satisfy_assumptions(const ir::Program& program, const ir::Function& function,
+                         const denote::Sizes& sizes, std::vector<denote::Array<double>>& inputs);
 
 /// How many ways there are to draw one function's floats far apart.
 constexpr unsigned apart_draws = 16;

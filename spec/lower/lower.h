@@ -65,12 +65,21 @@ struct Loop {
   std::vector<Tensor> init, next, emit;
 };
 
+/// A call whose arguments are not seen to satisfy what the callee assumes.
+struct Unmet {
+  SourceRange range;
+  size_t callee = 0;
+  ir::ValueId argument = ir::no_value;
+  ir::Assumption assumption;
+};
+
 struct Lowered {
   std::vector<Tensor> results;           ///< those asked for; body 0 for the others
   std::vector<std::string> assumptions;  ///< "0 <= ids < |V|", "eps > 0"
   std::vector<std::string> impossible;   ///< assumptions that never hold
   std::vector<Named> named;
   std::vector<Loop> loops;
+  std::vector<Unmet> unmet;  ///< of the function's own calls
 };
 
 /// What is known of the leaf parameters that index a table: their values are below the size of this
