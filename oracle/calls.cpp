@@ -28,10 +28,34 @@ Vars run_trusted(Run& run, const ir::Function& function, const Vars& arguments) 
   return results;
 }
 
+std::string place(size_t flat, const Extents& shape) {
+  std::string text;
+  for (size_t d = shape.size(); d-- > 0;) {
+    const auto extent = static_cast<size_t>(shape[d]);
+    text = std::to_string(flat % extent) + (text.empty() ? "" : ", ") + text;
+    flat /= extent;
+  }
+  return "[" + text + "]";
+}
+
+// What the function assumes is a check here: every entry satisfies it.
+void check_assumptions(Run& run, const ir::Function& function, const Vars& arguments) {
+  for (const ir::Assumption& each : run.program.assumptions(function)) {
+    const Tensor& argument = arguments.at(each.leaf)->value;
+    const Name& name = function.values[function.params[each.leaf]].name;
+    for (size_t i = 0; i < argument.data.size(); ++i)
+      if (!run.table.holds(each, argument.data[i]))
+        throw Error("assume", name, function.name, {argument.shape},
+                    each.text(name) + " does not hold: " + name + place(i, argument.shape) +
+                        " is " + std::to_string(argument.data[i]));
+  }
+}
+
 }  // namespace
 
 Vars run_function(Run& run, size_t index, const Vars& arguments) {
   const ir::Function& function = run.program.functions.at(index);
+  check_assumptions(run, function, arguments);
   if (function.trusted) return run_trusted(run, function, arguments);
   Frame frame{function, Vars(function.values.size())};
   std::vector<ir::ValueId> params = function.params;

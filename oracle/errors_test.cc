@@ -169,5 +169,25 @@ TEST(Errors, conditions_are_evaluated) {
       HasSubstr("e > 0"));
 }
 
+TEST(Errors, assumptions_are_evaluated) {
+  const std::string text =
+      "dim A B V\nfn g(y: i32[A B]) -> i32[A B] { assume 0 <= y < |V| return y }\n"
+      "fn f(y: i32[A B]) -> i32[A B] { assume y != 7 return g(y - 1) }\n";
+  const Sizes sizes{{{"A", 2}, {"B", 2}, {"V", 4}}, {}};
+  EXPECT_EQ(run(text, sizes, {tensor({2, 2}, {1, 2, 3, 4})})[0].data,
+            (std::vector<double>{0, 1, 2, 3}));
+  const Error called = error_of(text, sizes, {tensor({2, 2}, {1, 2, 5, 4})});
+  EXPECT_EQ(called.op, "assume");
+  EXPECT_EQ(called.function, "g");
+  EXPECT_THAT(called.what(), HasSubstr("0 <= y < |V| does not hold: y[1, 0] is 4"));
+  EXPECT_THAT(error_of(text, sizes, {tensor({2, 2}, {1, 2, 3, 7})}).what(),
+              HasSubstr("y != 7 does not hold: y[1, 1] is 7"));
+  for (const std::string bound : {"x > 0", "x < 0", "x != 0", "x >= -1e30"})
+    EXPECT_EQ(error_of("fn f(x: f32[]) -> f32[] { assume " + bound + " return x }", {},
+                       {scalar(NAN)})
+                  .op,
+              "assume");
+}
+
 }  // namespace
 }  // namespace shardproof::oracle

@@ -16,6 +16,9 @@ class Table {
   Extents extents(const std::vector<Split>& dims);
   /// Whether the condition holds; `value` gives the scalars it speaks of.
   bool holds(const ir::Arith& condition, const std::vector<Var>& values) const;
+  bool holds(const ir::Assumption& assumption, double entry) const {
+    return program_.holds(assumption, entry, sizes_);
+  }
 
  private:
   const ir::Program& program_;

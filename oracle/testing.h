@@ -69,7 +69,7 @@ inline Tensor normal_tensor(Random& random, const Extents& shape) {
 }
 
 /// Random values for the parameters: reals, whole numbers below `ids`, bools, keys. Parameters
-/// called v, step, lr, eps, base are positive, for they stand under roots.
+/// called v, step, lr, eps, base are positive, for they stand under roots; what is assumed holds.
 inline std::vector<Tensor> random_inputs(const ir::Program& program, size_t function,
                                          const Sizes& sizes, int64_t ids, Random& random) {
   std::vector<Tensor> inputs;
@@ -92,6 +92,9 @@ inline std::vector<Tensor> random_inputs(const ir::Program& program, size_t func
       x.data.clear();
       x.keys.assign(static_cast<size_t>(count(x.shape)), 0x123456789abcdefu + random());
     }
+    const size_t leaf = inputs.size();
+    if (leaf < f.params.size())
+      for (double& entry : x.data) entry = program.satisfying(f, leaf, entry, sizes.dims);
     inputs.push_back(std::move(x));
   }
   return inputs;

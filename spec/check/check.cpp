@@ -12,6 +12,7 @@
 #include "spec/check/library_call.h"
 #include "spec/check/library_claims.h"
 #include "spec/check/notes.h"
+#include "spec/check/owed.h"
 #include "spec/check/set_consts.h"
 #include "spec/check/walk.h"
 #include "spec/denote/counterexample.h"
@@ -84,6 +85,7 @@ class PlanChecker {
     trusting_.resize(verdicts_.size());
     undecided_.assign(verdicts_.size(), "");
     note_broken();
+    owing_.assign(verdicts_.size(), false);
   }
 
   PlanReport run(size_t f, std::vector<Diagnostic> own) {
@@ -119,6 +121,20 @@ class PlanChecker {
   /// A plan that is not asked for: only its types are needed.
   void only_types(size_t f) { types_[f] = type_plan(program(), f, steps_[f]).types; }
 
+  /// What a fn without a claim owes to those that it calls; what needs it is not decided then.
+  std::vector<Diagnostic> owed(size_t f) {
+    if (f < resolved_.broken.size() && resolved_.broken[f]) return {};
+    std::vector<Diagnostic> result = unmet_assumptions(sources_, program(), f);
+    owing_[f] = !result.empty();
+    for_each_instr(program().functions[f].body, [&](const ir::Instr& instr) {
+      const auto* call = std::get_if<ir::Call>(&instr.op);
+      const auto* grad = std::get_if<ir::Grad>(&instr.op);
+      if (call && owing_[call->function]) owing_[f] = true;
+      if (grad && owing_[grad->function]) owing_[f] = true;
+    });
+    return result;
+  }
+
   /// A fn has no claim, but its callers need to know whether it can be decided.
   void note_undecided(size_t f) {
     const ir::Function& function = program().functions[f];
@@ -153,6 +169,8 @@ class PlanChecker {
             unknown("U0005", plan.name_range, "this plan could not be read whole"));
       return true;
     }
+    for (size_t need : needs_of(plan))
+      if (owing_[need] && !broken_[f]) broken_[f] = need;
     if (!broken_[f]) return false;
     report.diagnostics.push_back(
         unknown("U0005", plan.name_range,
@@ -278,6 +296,10 @@ class PlanChecker {
       report.verdict = Verdict::unknown;
       return;
     }
+    for (Diagnostic& diagnostic : unmet_assumptions(sources_, program(), f))
+      report.diagnostics.push_back(std::move(diagnostic));
+    report.verdict = verdict_of(report.diagnostics);
+    if (report.verdict != Verdict::proved) return;
     if (plan.model) {
       if (const auto size = size_of_mesh(program(), *plan.model)) {
         report.diagnostics.push_back(
@@ -471,6 +493,7 @@ class PlanChecker {
   std::vector<std::vector<Name>> trusting_;
   std::vector<std::string> undecided_;
   std::vector<std::optional<size_t>> broken_;  ///< the function below, or itself, with an error
+  std::vector<bool> owing_;  ///< fns: they, or those that they call, owe an assumption
   std::map<size_t, std::vector<Divisibility>> conditions_;
 };
 
@@ -483,6 +506,21 @@ void name_claims(const std::vector<LibraryClaim>& claims, std::vector<PlanReport
   for (size_t i = 0; i < reports.size() && i < claims.size(); ++i) {
     reports[i].name = claims[i].name;
     reports[i].claim = "implements grad(" + claims[i].of + ")";
+  }
+}
+
+}  // namespace
+
+namespace {
+
+/// Notes come last, each with the plan that it stands in.
+void add_notes(const std::vector<Diagnostic>& notes, const ir::Program& program,
+               std::vector<PlanReport>& plans, std::vector<Diagnostic>& of_file) {
+  for (const Diagnostic& note : notes) {
+    const auto owner = std::find_if(plans.begin(), plans.end(), [&](const PlanReport& plan) {
+      return inside(note.range, program.functions[plan.function].range);
+    });
+    (owner == plans.end() ? of_file : owner->diagnostics).push_back(note);
   }
 }
 
@@ -523,9 +561,11 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   std::map<size_t, PlanReport> reports;
   for (size_t f = 0; f < program.functions.size(); ++f) {
     const ir::Function& function = program.functions[f];
-    if (!function.has_claim())
+    if (!function.has_claim()) {
       checker.note_undecided(f);
-    else if (options.only.empty() || (options.only == function.name && !function.imported))
+      for (Diagnostic& diagnostic : checker.owed(f))
+        result.diagnostics_.push_back(std::move(diagnostic));
+    } else if (options.only.empty() || (options.only == function.name && !function.imported))
       reports[f] = checker.guarded_run(f, std::move(own[f]));
     else
       checker.only_types(f);
@@ -533,6 +573,7 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   for (size_t f : result.resolved_.plans)
     if (auto found = reports.find(f); found != reports.end())
       result.plans_.push_back(std::move(found->second));
+  add_notes(result.resolved_.notes, program, result.plans_, result.diagnostics_);
   return result;
 }
 

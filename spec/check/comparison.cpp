@@ -65,6 +65,11 @@ Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comp
 void add_numbers(Diagnostic& diagnostic, const Refutation& refutation, bool gradient) {
   diagnostic.counterexample = refutation.numbers;
   if (diagnostic.code == "E0402" && !refutation.uniform) diagnostic.code = "E0401";
+  if (!refutation.outside.empty())
+    diagnostic.details.push_back("where " + refutation.outside +
+                                 " no difference is seen: if the model is meant for that alone, it "
+                                 "can say `assume " +
+                                 refutation.outside + "`");
   if (!refutation.uniform) return;
   if (diagnostic.code == "E0401" && refutation.entries > 1) diagnostic.code = "E0402";
   char factor[32];

@@ -241,7 +241,7 @@ class Notes {
   }
   void not_fed_back(const Name& name, size_t param, size_t result) {
     Diagnostic note;
-    note.code = "L0003";
+    note.code = "L0004";
     note.severity = Severity::note;
     note.range = function_.name_range;
     note.message = "`" + name + "1` cannot take the place of `" + name +

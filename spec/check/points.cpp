@@ -156,7 +156,16 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
           draw_number(rng, type, draw, free_integers, own ? literals : std::vector<double>{}));
     inputs.push_back(std::move(array));
   }
+  satisfy_assumptions(program, function, sizes, inputs);
   return inputs;
+}
+
+void satisfy_assumptions(const ir::Program& program, const ir::Function& function,
+                         const denote::Sizes& sizes, std::vector<denote::Array<double>>& inputs) {
+  if (program.assumptions(function).empty()) return;
+  for (size_t leaf = 0; leaf < inputs.size(); ++leaf)
+    for (double& entry : inputs[leaf].data)
+      entry = program.satisfying(function, leaf, entry, sizes.dims);
 }
 
 void draw_apart(const ir::Function& function, unsigned way,

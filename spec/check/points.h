@@ -24,11 +24,16 @@ std::vector<double> numbers_of(const ir::Program& program);
 std::vector<denote::Sizes> sizes_beyond_literals(const ir::Program& program,
                                                  const denote::Sizes& sizes);
 
-/// Inputs of a function.
+/// Inputs of a function, as it assumes them to be.
 std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
                                                  const ir::Function& function,
                                                  const denote::Sizes& sizes, unsigned seed,
                                                  Draw draw);
+
+/// Moves entries that are not what the function assumes of its parameters to ones that are; throws
+/// std::domain_error where there are none at these sizes.
+void satisfy_assumptions(const ir::Program& program, const ir::Function& function,
+                         const denote::Sizes& sizes, std::vector<denote::Array<double>>& inputs);
 
 /// How many ways there are to draw one function's floats far apart.
 constexpr unsigned apart_draws = 16;

@@ -118,6 +118,8 @@ struct Point {
   unsigned seed = 0;
   std::optional<unsigned> apart = {};
   bool literals = false;  ///< among them those of the program
+  /// Whole numbers of one parameter are taken into this range.
+  std::optional<std::pair<size_t, Dim>> within = {};
 };
 
 /// Where the claim has no value at a point, as a root of a negative variance, all is positive.
@@ -127,6 +129,12 @@ Outcome outcome_at(const ir::Program& program, size_t plan, const Point& point) 
   const auto drawn = [&](Draw draw) {
     Inputs inputs = random_inputs(program, function, point.sizes, point.seed, draw);
     if (point.apart) draw_apart(function, *point.apart, inputs);
+    if (point.within)
+      for (double& entry : inputs.at(point.within->first).data)
+        entry =
+            std::fmod(std::abs(entry),
+                      static_cast<double>(program.size(point.within->second, point.sizes.dims)));
+    if (point.apart) satisfy_assumptions(program, function, point.sizes, inputs);
     return outcome(one, plan, point.sizes, std::move(inputs));
   };
   Outcome found = drawn(point.literals ? Draw::literals
@@ -262,6 +270,32 @@ std::optional<Refutation> difference_at(const ir::Program& program, size_t plan,
   return std::nullopt;
 }
 
+/// The range of a parameter of whole numbers, that of a dim, where the difference is gone at all of
+/// these points: the model may be meant for that range alone.
+std::string range_without_difference(const ir::Program& program, size_t plan,
+                                     const std::vector<Point>& points) {
+  const ir::Function& function = program.functions.at(plan);
+  for (size_t leaf = 0; leaf < function.params.size(); ++leaf) {
+    const ir::Value& param = function.values.at(function.params[leaf]);
+    if (!is_integer(param.type.dtype)) continue;
+    for (const Name& name : function.dims) {
+      const bool own = std::any_of(param.type.dims.begin(), param.type.dims.end(),
+                                   [&](const Split& split) { return split.dim == Dim{{name}}; });
+      if (own || program.dims.at(name).kind == ir::DimInfo::Kind::alias) continue;
+      const bool gone = std::all_of(points.begin(), points.end(), [&](Point point) {
+        point.within = {leaf, Dim{{name}}};
+        try {
+          return !difference_at(program, plan, point);
+        } catch (const std::exception&) {
+          return false;
+        }
+      });
+      if (gone) return "0 <= " + param.name + " < |" + name + "|";
+    }
+  }
+  return "";
+}
+
 }  // namespace
 
 std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why) {
@@ -273,6 +307,7 @@ std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::s
       const auto own = divided(program, plan, point.sizes);
       if (own && own->dims != point.sizes.dims)
         found = difference_at(program, plan, {*own, point.seed, point.apart, point.literals});
+      if (own && found) found->outside = range_without_difference(program, plan, all);
       if (own && found) return found;
     } catch (const std::exception& error) {
       if (why) *why = error.what();

@@ -15,6 +15,7 @@ struct Refutation {
   double ratio = 0;  ///< best-fit factor <plan, model> / <model, model>, of gradients for gradients
   bool uniform = false;  ///< plan == ratio * model, entry by entry
   size_t entries = 0;    ///< of the result
+  std::string outside;  ///< the range of a parameter in which no difference is seen: "0 <= y < |V|"
 };
 
 /// The plan against its model, or where it claims a gradient against the derivative of its model by

@@ -75,6 +75,20 @@ struct Instr {
 struct Requirement {
   Arith condition;
   SourceRange range;
+  std::string words = {};  ///< of what it is told; empty: `require` and the condition
+};
+
+/// `assume 0 <= y < |V|` in a fn: it holds of every entry of one leaf parameter.
+struct Assumption {
+  struct Bound {
+    std::string op;  ///< entry OP to
+    Arith to;        ///< of sizes and numbers alone
+  };
+  size_t leaf = 0;            ///< of Function::params
+  std::vector<Bound> bounds;  ///< one or two
+  std::string before, after;  ///< the text around the name: "0 <= ", " < |V|"
+  SourceRange range;
+  std::string text(const Name& name) const { return before + name + after; }
 };
 
 struct Block {
@@ -112,6 +126,7 @@ struct Function {
   std::vector<WrittenType> result_types;               ///< one per group
   std::vector<ValueId> returned;
   Block body;
+  std::vector<Assumption> assumptions;  ///< a fn's own: see Program::assumptions
   std::vector<LibraryCall> library_calls;
   std::vector<Axis> axes;  ///< those its file declares
   std::vector<Name> dims;  ///< likewise
@@ -163,6 +178,19 @@ struct Program {
   /// number or overflows.
   int64_t size(const Dim& dim, const std::map<Name, int64_t>& sizes) const;
   std::vector<Axis> axis_names() const;
+  /// What a function may assume of its parameters, and its callers owe: its own, and its model's.
+  std::vector<Assumption> assumptions(const Function& function) const;
+  /// Whether all bounds hold of an entry (of NaN none does), and the bound as a number; `sizes` as
+  /// for size.
+  bool holds(const Assumption& assumption, double entry,
+             const std::map<Name, int64_t>& sizes) const;
+  double bound(const Assumption::Bound& bound, const std::map<Name, int64_t>& sizes) const;
+  /// An entry of a leaf that is what is assumed of it, made of one that was drawn at random; throws
+  /// std::domain_error where there is none at these sizes.
+  double satisfying(const Function& function, size_t leaf, double drawn,
+                    const std::map<Name, int64_t>& sizes) const;
+  /// Sizes at which an entry may be: conditions that what is assumed of one leaf can hold together.
+  std::vector<Requirement> consistency(const Function& f) const;
 };
 
 /// Value of arithmetic; `sizes` has dims and axes. Division is exact (rational); throws

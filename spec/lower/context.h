@@ -101,6 +101,13 @@ class Context {
   std::string shown_at_call(const ir::Arith& condition, const Frame* frame);
 
   std::vector<Condition> conditions;
+  // assumed.cpp
+  /// What the function asked for assumes of its parameters, which are leaves.
+  void declare_assumptions(const Frame& frame);
+  /// What the callee assumes is seen to hold of the arguments, or is noted as unmet.
+  void check_call(size_t callee, const Site& site);
+  /// Makes l OP r, which is assumed, a fact; false: it was known.
+  bool declare(Nf l, const std::string& op, Nf r);
 
   // assumptions
   void assume(const std::string& text) {
@@ -121,6 +128,7 @@ class Context {
   };
   bool quiet() const { return quiet_ > 0; }
   std::vector<std::string> impossible;
+  std::vector<Unmet> unmet;
 
   // needs.cpp
   /// What the instruction needs, and where: after it is lowered.

@@ -68,11 +68,29 @@ struct Origins {
   }
 };
 
+/// `assume 0 <= y < |V|`: V, in one statement or in two.
+std::optional<Dim> assumed_range(const std::vector<ir::Assumption>& assumptions, size_t leaf) {
+  std::optional<Dim> dim;
+  bool from_zero = false;
+  for (const ir::Assumption& each : assumptions)
+    for (const ir::Assumption::Bound& bound : each.bounds) {
+      using Kind = ir::Arith::Kind;
+      if (each.leaf != leaf) continue;
+      from_zero |= bound.op == ">=" && bound.to.kind == Kind::number && bound.to.text == "0";
+      if (bound.op == "<" && bound.to.kind == Kind::size) dim = Dim{{bound.to.text}};
+    }
+  return from_zero ? dim : std::nullopt;
+}
+
 }  // namespace
 
 IdRanges id_ranges(const ir::Program& program, size_t function, bool parts) {
   std::map<size_t, IdRanges> known;
-  return Origins(program, program.functions.at(function), parts, known).ranges;
+  IdRanges ranges = Origins(program, program.functions.at(function), parts, known).ranges;
+  const auto assumptions = program.assumptions(program.functions.at(function));
+  for (size_t leaf = 0; leaf < ranges.size(); ++leaf)
+    if (!ranges[leaf]) ranges[leaf] = assumed_range(assumptions, leaf);
+  return ranges;
 }
 
 }  // namespace shardproof::lower

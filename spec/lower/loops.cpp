@@ -113,6 +113,7 @@ Results opaque_gradients(Context& c, const ir::Grad& op, const Frame& frame,
 
 /// The gradient of the function's model at the arguments, or of its own erasure.
 Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
+  c.check_call(op.function, site);
   std::vector<Tensor> inputs, arguments, seeds;
   const size_t count = c.program.functions.at(op.function).params.size();
   for (size_t i = 0; i < site.instr.operands.size(); ++i) {

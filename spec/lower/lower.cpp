@@ -149,6 +149,7 @@ std::vector<Tensor> Context::returned(const Frame& frame) const {
 }
 
 Results lower_op(Context& c, const ir::Call& op, const Site& site) {
+  c.check_call(op.function, site);
   std::vector<Tensor> arguments;
   for (size_t i = 0; i < site.instr.operands.size(); ++i) arguments.push_back(site.operand(i));
   const auto frame = c.call(op.function, arguments, site, site.frame.taped,
@@ -203,6 +204,7 @@ Frame Context::top_frame(const Request& request) {
                                          : leaf(value.name, value.type, below);
     if (below && !given) assume("0 <= " + value.name + " < |" + to_string(*below) + "|");
   }
+  if (request.arguments == nullptr) declare_assumptions(frame);
   for (size_t i = 0; i < f.saved_params.size(); ++i) {
     const ir::Value& value = f.values.at(f.saved_params[i]);
     const Slots index = slots(value.type.dims);
@@ -215,7 +217,7 @@ Frame Context::top_frame(const Request& request) {
 
 Lowered Context::finish(std::vector<Tensor> results) {
   return {std::move(results),    std::move(assumptions), std::move(impossible), needs(),
-          std::move(conditions), std::move(named),       std::move(loops)};
+          std::move(conditions), std::move(named),       std::move(loops),      std::move(unmet)};
 }
 
 Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,

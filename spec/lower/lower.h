@@ -82,6 +82,14 @@ struct Condition {
   std::string words = {};  ///< as written, of a whole `require`
 };
 
+/// A call whose arguments are not seen to satisfy what the callee assumes.
+struct Unmet {
+  SourceRange range;
+  size_t callee = 0;
+  ir::ValueId argument = ir::no_value;
+  ir::Assumption assumption;
+};
+
 struct Lowered {
   std::vector<Tensor> results;           ///< those asked for; body 0 for the others
   std::vector<std::string> assumptions;  ///< "0 <= ids < |V|", "eps > 0"
@@ -90,6 +98,7 @@ struct Lowered {
   std::vector<Condition> conditions;  ///< every `require` on the way
   std::vector<Named> named;
   std::vector<Loop> loops;
+  std::vector<Unmet> unmet;  ///< of the function's own calls
 };
 
 /// What is known of the leaf parameters that index a table: their values are below the size of this

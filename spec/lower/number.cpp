@@ -148,6 +148,19 @@ Condition Context::condition(const ir::Arith& arith, const Frame* frame) {
   return result;
 }
 
+bool Context::declare(Nf l, const std::string& op, Nf r) {
+  const bool greater = op == ">" || op == ">=", weak = op == ">=" || op == "<=";
+  Nf gap = greater ? a.sub(l, r) : a.sub(r, l);
+  if (weak) gap = a.known_integer(gap) ? a.add(gap, a.number(1)) : gap;
+  if (a.known_positive(gap)) return false;
+  const Nf opposite = greater ? a.sub(r, l) : a.sub(l, r);
+  if (weak ? a.known_positive(opposite) : a.known_nonnegative(opposite))
+    never(a.show(l) + " " + op + " " + a.show(r));
+  const bool usable = (!weak || a.known_integer(gap)) && !a.as_number(gap) && !mentions_carry(gap);
+  if (usable) a.declare_positive(gap);
+  return true;
+}
+
 /// Positivity and divisibility are used; other conditions only stand in the report. What is known
 /// is not repeated.
 void Context::require(const ir::Arith& condition, const Frame* frame) {
@@ -161,19 +174,10 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
     for (const ir::Arith& arg : condition.args) require(arg, frame);
     return;
   }
-  const bool greater = op == ">" || op == ">=", less = op == "<" || op == "<=";
-  if (condition.kind == ir::Arith::Kind::op && (greater || less)) {
-    const Nf l = arith(condition.args.at(0), frame), r = arith(condition.args.at(1), frame);
-    Nf gap = greater ? a.sub(l, r) : a.sub(r, l);
-    const bool weak = op == ">=" || op == "<=";
-    if (weak) gap = a.known_integer(gap) ? a.add(gap, a.number(1)) : gap;
-    if (a.known_positive(gap)) return;
-    const Nf opposite = greater ? a.sub(r, l) : a.sub(l, r);
-    if (weak ? a.known_positive(opposite) : a.known_nonnegative(opposite))
-      never(a.show(l) + " " + op + " " + a.show(r));
-    const bool usable =
-        (!weak || a.known_integer(gap)) && !a.as_number(gap) && !mentions_carry(gap);
-    if (usable) a.declare_positive(gap);
+  const bool ordered = op == ">" || op == ">=" || op == "<" || op == "<=";
+  if (condition.kind == ir::Arith::Kind::op && ordered) {
+    if (!declare(arith(condition.args.at(0), frame), op, arith(condition.args.at(1), frame)))
+      return;
   } else if (op == "==" && condition.args.at(0).text == "%" &&
              condition.args.at(0).args.size() == 2) {
     const ir::Arith& mod = condition.args[0];

@@ -16,7 +16,8 @@ std::vector<SizeFact> facts_of(const ir::Program& program,
   const auto numbers = function ? literals_of(*function) : std::map<ir::ValueId, std::string>{};
   for (const ir::Requirement& each : requirements_of(program, function))
     facts.push_back({terms.requirement(each.condition, numbers),
-                     "require " + ir::to_string(each.condition), each.range, true});
+                     each.words.empty() ? "require " + ir::to_string(each.condition) : each.words,
+                     each.range, true});
   for (const Divisibility& condition : conditions)
     facts.push_back({terms.condition(condition), to_string(condition), {}, false});
   for (const auto& [name, info] : program.dims)

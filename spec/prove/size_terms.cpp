@@ -228,6 +228,7 @@ std::vector<ir::Requirement> requirements_of(const ir::Program& program,
                                              const ir::Function* function) {
   std::vector<ir::Requirement> result = program.requirements;
   if (!function) return result;
+  for (ir::Requirement& each : program.consistency(*function)) result.push_back(std::move(each));
   const std::function<void(const ir::Block&)> visit = [&](const ir::Block& block) {
     result.insert(result.end(), block.requirements.begin(), block.requirements.end());
     for (const ir::Instr& instr : block.instrs)

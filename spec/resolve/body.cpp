@@ -91,13 +91,13 @@ std::vector<Name> Body::visible() const {
   return names;
 }
 
-void Body::bind(const Name& name, Values values, SourceRange range, bool wants_use) {
+void Body::bind(const Name& name, Values values, SourceRange range) {
   range = world.locate(name, range);
   if (const Binding* first = find(name)) {
     world.twice(name, range, first->range, "a name is assigned once");
     world.diagnostics.back().fixes.push_back({"give this value a name of its own", {}, false, ""});
     // The lines behind mean the newest value of that name.
-    frame->scopes.back().insert_or_assign(name, Binding{std::move(values), range, false});
+    frame->scopes.back().insert_or_assign(name, Binding{std::move(values), range});
     return;
   }
   if (auto constant = file().consts.find(name); constant != file().consts.end())
@@ -113,24 +113,7 @@ void Body::bind(const Name& name, Values values, SourceRange range, bool wants_u
             function.values[leaf].name = path;
         },
         name);
-  Binding binding{std::move(values), range, wants_use && name[0] != '_'};
-  frame->scopes.back().emplace(name, std::move(binding));
-}
-
-void Body::close_scope() {
-  // After an error a value may be unused because of it.
-  const bool silent = world.errors() > errors_before + unused;
-  for (const auto& [name, binding] : frame->scopes.back()) {
-    if (silent || !binding.wants_use || binding.used || frame->instance) continue;
-    Diagnostic& diagnostic =
-        error("E0113", binding.range, "`" + name + "` is never used", "assigned and not used");
-    ++unused;
-    Fix fix;
-    fix.message = "if that is meant, call it `_" + name + "`";
-    fix.edits.push_back({binding.range, "_" + name});
-    diagnostic.fixes.push_back(std::move(fix));
-  }
-  frame->scopes.pop_back();
+  frame->scopes.back().emplace(name, Binding{std::move(values), range});
 }
 
 ir::ValueId tensor_of(Body& body, const Argument& argument, const std::string& what) {

@@ -15,8 +15,6 @@ namespace shardproof::resolution {
 struct Binding {
   Values values;
   SourceRange range;
-  bool wants_use = false;  ///< E0113 when never used
-  bool used = false;
   std::optional<Dim> loop_dim = std::nullopt;    ///< the variable of a loop over this dim
   std::optional<Dim> ring_block = std::nullopt;  ///< of a ring: the dim its blocks have
 };
@@ -90,7 +88,6 @@ class Body {
   bool lost = false;                       ///< a value stands for one that had an error
   bool exhausted = false;                  ///< the body became too long
   size_t errors_before;                    ///< of the whole program, when this body began
-  size_t unused = 0;                       ///< E0113 told
   std::map<ir::ValueId, double> literals;  ///< the values that are numbers of the text
 
   // --- values ---
@@ -116,9 +113,9 @@ class Body {
   bool inferred() const { return frame->instance != nullptr; }
   Binding* find(const Name& name);
   std::vector<Name> visible() const;
-  void bind(const Name& name, Values values, SourceRange range, bool wants_use);
+  void bind(const Name& name, Values values, SourceRange range);
   void open_scope() { frame->scopes.emplace_back(); }
-  void close_scope();  ///< E0113
+  void close_scope() { frame->scopes.pop_back(); }
 
   // --- text ---
   void statements(const syntax::Block& block);

@@ -34,6 +34,7 @@ class Dumper {
     text_ += "(" + values(function_.params);
     if (!function_.saved_params.empty()) text_ += "; " + values(function_.saved_params);
     text_ += ")\n";
+    assumptions();
     block(function_.body, 1);
     text_ += "  return " + ids(function_.returned) + "\n";
     return text_;
@@ -55,6 +56,11 @@ class Dumper {
     std::string text;
     for (ir::ValueId id : list) text += (text.empty() ? "%" : ", %") + std::to_string(id);
     return text;
+  }
+
+  void assumptions() {
+    for (const ir::Assumption& each : function_.assumptions)
+      text_ += "  assume " + each.text(value(function_.params.at(each.leaf))) + "\n";
   }
 
   void block(const ir::Block& block, int indent) {

@@ -200,13 +200,6 @@ TEST(Errors, circles) {
   expect_errors(head + "record R { a: R }  # E0112");
 }
 
-TEST(Errors, unused) {
-  expect_errors(head +
-                "fn f(x: f32[B]) -> f32[B] {\n  y = exp(x)  # E0113\n  _z = exp(x)\n  return x\n}");
-  expect_errors(head +
-                "plan f(x: f32[B]) -> f32[B] {\n  _y = exp(x)\n  s = save(exp(x))\n  return x\n}");
-}
-
 TEST(Errors, dims) {
   expect_errors(head + "fn f(x: f32[B L], y: f32[B M]) -> f32[B L] {\n  return x + y  # E0305\n}");
   expect_errors(head + "fn f(x: f32[B L]) -> f32[B] {\n  return sum(\"L B -> B\", x)  # E0305\n}");

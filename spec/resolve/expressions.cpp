@@ -9,10 +9,7 @@ namespace shardproof::resolution {
 namespace {
 
 Values name_value(Body& body, const syntax::Expr& expr) {
-  if (Binding* binding = body.find(expr.text)) {
-    binding->used = true;
-    return binding->values;
-  }
+  if (const Binding* binding = body.find(expr.text)) return binding->values;
   const FileScope& file = body.file();
   if (auto found = file.consts.find(expr.text); found != file.consts.end())
     return tensor(body.number(found->second.text, found->second.value, expr.range, expr.text));
@@ -79,7 +76,6 @@ Values entry_value(Body& body, const syntax::Expr& expr) {
       body.world.unknown("loop variable", name, tail, body.visible());
       return unknown_value();
     }
-    variable->used = true;
     if (!variable->loop_dim) {
       body.error("E0109", expr.range, "`" + name + "` is no variable of a loop",
                  "an entry is taken at a loop's variable; `read` takes one at a number");

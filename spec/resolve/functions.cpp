@@ -1,5 +1,6 @@
 #include "spec/resolve/functions.h"
 
+#include "spec/resolve/assumptions.h"
 #include "spec/resolve/body.h"
 
 namespace shardproof::resolution {
@@ -26,6 +27,7 @@ class FunctionReader {
         body_.error("E0109", entity_.decl->name_range, "only a trusted plan has no body");
       return;
     }
+    check_assumed_parameters(body_);
     body_.open_scope();
     body_.statements(entity_.decl->body);
     results();
@@ -51,7 +53,7 @@ class FunctionReader {
     if (!saved) function_.param_groups.emplace_back(param.name, count);
     if (entity_.unreadable) values = unknown_value();
     const bool told = body_.find(param.name) || body_.file().consts.count(param.name);
-    if (!told) body_.bind(param.name, std::move(values), range, false);
+    if (!told) body_.bind(param.name, std::move(values), range);
   }
 
   void written_types() {

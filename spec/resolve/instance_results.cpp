@@ -20,7 +20,7 @@ std::vector<Values> Instantiation::body_results() {
   Frame* caller = std::exchange(body_.frame, &frame);
   LoopFrame* loop = std::exchange(body_.loop, nullptr);
   for (size_t i = 0; i < args_.size(); ++i)
-    body_.bind(entity_.params[i].name, args_[i], given_[i]->range, false);
+    body_.bind(entity_.params[i].name, args_[i], given_[i]->range);
   body_.statements(entity_.decl->body);
   std::vector<Values> results = ordered(frame);
   body_.frame = caller;

@@ -152,7 +152,7 @@ class LoopReader {
       const Values value =
           is_unknown(inits_[i]) ? unknown_value() : carry_value(carries_[i], carry.range);
       for (ir::ValueId leaf : leaves(value)) block->params.push_back(leaf);
-      body_.bind(carry.name, value, carry.range, false);
+      body_.bind(carry.name, value, carry.range);
     }
     body_.statements(loop_.body);
     body_.close_scope();
@@ -169,7 +169,7 @@ class LoopReader {
   void bind_variable(ir::Block& block, size_t i) {
     const ir::ValueId index = index_value();
     block.params.push_back(index);
-    body_.bind(loop_.variables[i], tensor(index), loop_.range, false);
+    body_.bind(loop_.variables[i], tensor(index), loop_.range);
     Binding* binding = body_.find(loop_.variables[i]);
     if (!binding || binding->values.leaf != index) return;
     binding->loop_dim = dims_[i];

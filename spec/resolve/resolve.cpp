@@ -6,6 +6,7 @@
 #include "spec/resolve/schedules.h"
 #include "spec/resolve/signatures.h"
 #include "spec/resolve/types.h"
+#include "spec/resolve/unused.h"
 #include "spec/resolve/world.h"
 #include "spec/syntax/parser.h"
 
@@ -27,6 +28,7 @@ Resolved collect(World& world) {
         result.plans.push_back(*entity.index);
   for (const FunctionEntity& entity : world.functions)
     if (entity.index && entity.bad) result.broken[*entity.index] = true;
+  result.notes = resolution::unused(world);
   result.program = std::move(world.program);
   return result;
 }

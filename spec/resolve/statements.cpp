@@ -1,4 +1,5 @@
 // Statements of a body: dims, conditions, binds, and what leaves a block.
+#include "spec/resolve/assumptions.h"
 #include "spec/resolve/body.h"
 #include "spec/resolve/dims.h"
 #include "spec/resolve/loops.h"
@@ -29,17 +30,27 @@ class StatementReader {
           {std::move(*condition), body_.located(node.condition.range)});
   }
 
+  void operator()(const syntax::Assume& node) {
+    if (body_.frame->is_plan || body_.inferred() || body_.loop)
+      return (void)body_.error(
+          "E0109", node.range,
+          body_.frame->is_plan
+              ? "a plan assumes what its model does: `assume` is of a fn"
+              : (body_.loop ? "`assume` is of a fn's parameters, and stands outside of its loops"
+                            : "a generic fn assumes nothing: it has no types of its own"));
+    if (auto assumption = assumption_of(body_, node))
+      body_.function.assumptions.push_back(std::move(*assumption));
+  }
+
   void operator()(const syntax::Bind& node) {
     std::vector<Values> values;
     SourceRange range;
-    bool saved = false;
     if (!node.loop.empty()) {
       range = node.loop[0].range;
       values = run_loop(body_, node.loop[0]);
     } else if (!node.value.empty()) {
       const syntax::Expr& expr = node.value[0];
       range = expr.range;
-      saved = expr.kind == syntax::Expr::Kind::call && expr.text == "save";
       values = body_.several(expr);
     }
     const bool broken = values.size() == 1 && is_unknown(values[0]);
@@ -50,7 +61,7 @@ class StatementReader {
                         std::to_string(values.size()) + " results");
       values.assign(node.targets.size(), unknown_value());
     }
-    for (size_t i = 0; i < values.size(); ++i) bind(node.targets[i], values[i], range, saved);
+    for (size_t i = 0; i < values.size(); ++i) bind(node.targets[i], values[i], range);
   }
 
   void operator()(const syntax::Return& node) {
@@ -128,12 +139,12 @@ class StatementReader {
     body_.frame->dims[name] = dim;
   }
 
-  void bind(const syntax::Target& target, Values values, SourceRange range, bool saved) {
+  void bind(const syntax::Target& target, Values values, SourceRange range) {
     if (target.type) {
       auto type = resolve_type(body_.types(), *target.type);
       if (type) values = ascribe(values, *type, target, range);
     }
-    body_.bind(target.name, std::move(values), target.range, !saved);
+    body_.bind(target.name, std::move(values), target.range);
   }
 
   Values ascribe(const Values& values, const Types& type, const syntax::Target& target,

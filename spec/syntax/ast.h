@@ -127,6 +127,13 @@ struct Require {
   SourceRange range;
 };
 
+/// `assume 0 <= y < |V|`: two terms, or three and two comparisons of one direction.
+struct Assume {
+  std::vector<Expr> terms;
+  std::vector<std::string> comparisons;
+  SourceRange range;
+};
+
 struct Bind {
   std::vector<Target> targets;
   std::vector<Expr> value;  ///< one expression, or none when there is a loop
@@ -143,7 +150,7 @@ struct Emit {
 };
 
 struct Statement {
-  std::variant<DimDecl, Require, Bind, Return, Next, Emit> node;
+  std::variant<DimDecl, Require, Assume, Bind, Return, Next, Emit> node;
   SourceRange range;
 };
 

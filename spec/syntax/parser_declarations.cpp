@@ -1,5 +1,6 @@
 // import, mesh, dim, const, require, config, record, layout.
 #include "spec/syntax/parser_impl.h"
+#include "spec/syntax/printer.h"
 #include "spec/syntax/words.h"
 
 namespace shardproof::syntax {
@@ -63,9 +64,13 @@ MeshDecl Parser::mesh() {
 
 std::vector<DimDecl> Parser::dims_declaration() {
   std::vector<DimDecl> result;
-  take();
+  const size_t column = take().column;
   open_line();
-  while (at_word() && (result.empty() || !at_next_line())) result.push_back(dim_declaration());
+  while (at_word() && (result.empty() || !at_next_line())) {
+    result.push_back(dim_declaration());
+    const DimDecl& dim = result.back();
+    if (dim.kind == DimDecl::Kind::size && dim.names.size() > 1) shared_size(dim, column);
+  }
   close_line("dim");
   return result;
 }
@@ -103,6 +108,23 @@ DimDecl Parser::dim_declaration() {
   }
   result.range = since(begin);
   return result;
+}
+
+// `dim B L D=8`: of D alone, as in `mesh d t=4`, or of each, as in `dim S T = L`?
+void Parser::shared_size(const DimDecl& dim, size_t column) {
+  const std::string line = "\n" + std::string(column, ' ') + "dim ", &last = dim.names.back();
+  const std::string size = " = " + print_sum(*dim.size);
+  const std::string first =
+      join(std::vector<std::string>(dim.names.begin(), dim.names.end() - 1), " ");
+  Diagnostic diagnostic =
+      error("E0002", dim.range, "one size for several dims", "of " + last + " alone, or of each?");
+  diagnostic.fixes.push_back(
+      replace(dim.range, first + line + last + size,
+              "of " + last + " alone: write `dim " + first + "` and `dim " + last + size + "`"));
+  diagnostic.fixes.push_back(replace(
+      dim.range, join(dim.names, size + line) + size,
+      "of each: write `dim " + dim.names[0] + size + "`, and so for the others, each on its line"));
+  tell(std::move(diagnostic));
 }
 
 ConstDecl Parser::constant() {

@@ -29,9 +29,11 @@ class Parser : Cursor {
   MeshDecl mesh();
   std::vector<DimDecl> dims_declaration();
   DimDecl dim_declaration();
+  void shared_size(const DimDecl& dim, size_t column);
   bool at_dim_group() const;
   ConstDecl constant();
   Require require();
+  Assume assume();
   ConfigDecl config();
   RecordDecl record();
   LayoutDecl layout();

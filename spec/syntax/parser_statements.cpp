@@ -50,6 +50,8 @@ void Parser::statement_node(Block& block) {
     }
   } else if (at("require")) {
     push(require());
+  } else if (at("assume")) {
+    push(assume());
   } else if (accept("return")) {
     push(Return{expressions()});
   } else if (accept("next")) {
@@ -63,12 +65,35 @@ void Parser::statement_node(Block& block) {
   }
 }
 
+Assume Parser::assume() {
+  Assume result;
+  const uint32_t begin = take().begin;
+  result.terms.push_back(sum());
+  do {
+    if (!at_comparison()) fail("a comparison of a parameter");
+    result.comparisons.emplace_back(take().text);
+    result.terms.push_back(sum());
+  } while (at_comparison() && result.comparisons.size() < 2);
+  const auto way = [](const std::string& comparison) { return comparison[0]; };
+  const bool chain = result.comparisons.size() > 1;
+  if (at_comparison() ||
+      (chain && (way(result.comparisons[0]) != way(result.comparisons[1]) ||
+                 way(result.comparisons[0]) == '=' || way(result.comparisons[0]) == '!'))) {
+    Diagnostic diagnostic = error("E0002", since(begin), "these comparisons do not chain",
+                                  "two at most, both of them < or <=, or both > or >=");
+    diagnostic.fixes.push_back(advice("write one `assume` for each bound"));
+    fail(std::move(diagnostic));
+  }
+  result.range = since(begin);
+  return result;
+}
+
 void Parser::not_a_statement() {
   const Token& token = peek();
   const bool fresh = token.first_on_line || at_word() || pos_ == 0 || tokens_[pos_ - 1].text == "{";
   Diagnostic diagnostic =
       fresh ? error("E0002", range(token), "expected a statement, found " + found(),
-                    "a statement is `name = ...`, return, next, emit, dim or require")
+                    "a statement is `name = ...`, return, next, emit, dim, require or assume")
             : error("E0002", range(token), "expected the end of the statement, found " + found(),
                     "does not continue what stands before it");
   if (at_word() && at("==", 1)) diagnostic.range = range(peek(1));

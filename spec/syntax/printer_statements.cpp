@@ -48,6 +48,12 @@ struct StatementPrinter {
   std::string operator()(const Require& require) const {
     return "require " + print(require.condition);
   }
+  std::string operator()(const Assume& assume) const {
+    std::string text = "assume " + print_sum(assume.terms.at(0));
+    for (size_t i = 0; i < assume.comparisons.size(); ++i)
+      text += " " + assume.comparisons[i] + " " + print_sum(assume.terms.at(i + 1));
+    return text;
+  }
   std::string operator()(const Bind& bind) const { return print_bind(bind, indent); }
   std::string operator()(const Return& node) const { return "return " + print_list(node.values); }
   std::string operator()(const Next& node) const { return "next " + print_list(node.values); }

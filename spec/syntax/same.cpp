@@ -52,6 +52,9 @@ bool same(const DimDecl& a, const DimDecl& b) {
   return a.names == b.names && a.kind == b.kind && a.of == b.of && same(a.size, b.size);
 }
 bool same(const Require& a, const Require& b) { return same(a.condition, b.condition); }
+bool same(const Assume& a, const Assume& b) {
+  return same(a.terms, b.terms) && a.comparisons == b.comparisons;
+}
 bool same(const Bind& a, const Bind& b) {
   return same(a.targets, b.targets) && same(a.value, b.value) && same(a.loop, b.loop);
 }

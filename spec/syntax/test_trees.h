@@ -48,7 +48,10 @@ class TreeMaker {
 
   Statement statement(int depth) {
     Statement result;
-    switch (below(8)) {
+    switch (below(9)) {
+      case 5:
+        result.node = assume();
+        break;
       case 0:
         result.node = dim();
         break;
@@ -178,6 +181,15 @@ class TreeMaker {
     return result;
   }
 
+  Assume assume() {
+    Assume result;
+    const Words up = {"<", "<="}, down = {">", ">="};
+    const Words& way = coin() ? up : down;
+    for (int n = 1 + below(2); n > 0; --n) result.comparisons.push_back(one_of(way));
+    if (result.comparisons.size() == 1 && coin()) result.comparisons = {coin() ? "==" : "!="};
+    for (size_t n = 0; n <= result.comparisons.size(); ++n) result.terms.push_back(expr(2));
+    return result;
+  }
   DimDecl dim() {
     DimDecl result;
     result.names = some(dims_);
@@ -185,7 +197,8 @@ class TreeMaker {
     if (result.kind == DimDecl::Kind::alias) result.of = {one_of(dims_)};
     if (result.kind == DimDecl::Kind::group) result.of = {one_of(dims_), one_of(dims_)};
     if (result.kind == DimDecl::Kind::size) {
-      // A name alone is another dim.
+      // One dim's only; and a name alone is another dim.
+      result.names.resize(1);
       Expr size = expr(3);
       result.size = size.kind == Expr::Kind::name ? node(Expr::Kind::number, "4") : std::move(size);
     }

@@ -17,7 +17,7 @@ constexpr std::array<Words, 10> dtypes = {"f64", "f32", "bf16", "f16",   "f8",
                                           "i32", "u32", "bool", "float", "key"};
 constexpr std::array<Words, 10> declarations = {"import", "mesh", "const", "config",  "record",
                                                 "layout", "fn",   "plan",  "trusted", "schedule"};
-constexpr std::array<Words, 5> statements = {"return", "next", "emit", "dim", "require"};
+constexpr std::array<Words, 6> statements = {"return", "next", "emit", "dim", "require", "assume"};
 constexpr std::array<Words, 4> loops = {"scan", "ring", "pipeline", "stages"};
 constexpr std::array<Words, 20> others = {
     "from", "of",  "implements", "after", "wrt",   "grad", "value_and_grad",

@@ -9,7 +9,7 @@ bool is_reserved(std::string_view word);  ///< cannot be a name; `by` can, save 
 
 /// Begins a declaration wherever it stands; `dim` and `require` may also begin a statement.
 bool begins_declaration(std::string_view word);
-bool begins_statement(std::string_view word);  ///< return next emit dim require
+bool begins_statement(std::string_view word);  ///< return next emit dim require assume
 bool begins_loop(std::string_view word);       ///< scan ring pipeline stages
 
 /// `U_t`, `I_t`, `Max_t`: why the name of a value cannot begin so.

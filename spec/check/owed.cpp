@@ -1,0 +1,112 @@
+#include "spec/check/owed.h"
+
+#include <stdexcept>
+
+#include "spec/check/walk.h"
+#include "spec/lower/lower.h"
+
+namespace shardproof {
+namespace {
+
+bool owes(const ir::Program& program, const ir::Function& function) {
+  bool found = false;
+  const auto look = [&](size_t callee) {
+    found = found || !program.assumptions(program.functions.at(callee)).empty();
+  };
+  for_each_instr(function.body, [&](const ir::Instr& instr) {
+    if (auto* call = std::get_if<ir::Call>(&instr.op)) look(call->function);
+    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) look(grad->function);
+  });
+  return found;
+}
+
+/// The entries of the result are entries of the operand.
+bool copies(const ir::Op& op) {
+  return std::holds_alternative<ir::Save>(op) || std::holds_alternative<ir::StopGrad>(op) ||
+         std::holds_alternative<ir::Ascribe>(op) || std::holds_alternative<ir::Collective>(op) ||
+         std::holds_alternative<ir::Rearrange>(op) || std::holds_alternative<ir::Expand>(op) ||
+         std::holds_alternative<ir::Entry>(op) || std::holds_alternative<ir::Read>(op) ||
+         std::holds_alternative<ir::Roll>(op) || std::holds_alternative<ir::Ppermute>(op);
+}
+
+/// The parameter that a value has its entries from.
+std::optional<size_t> parameter_of(const ir::Function& function, ir::ValueId value) {
+  for (;;) {
+    for (size_t leaf = 0; leaf < function.params.size(); ++leaf)
+      if (function.params[leaf] == value) return leaf;
+    const ir::Instr* instr = defining_instr(function.body, value);
+    if (!instr || !copies(instr->op)) return std::nullopt;
+    value = instr->operands.at(0);
+  }
+}
+
+/// Behind the `{` of a body: the first after the results, whose types have no marks in a fn.
+std::optional<SourceRange> begin_of_body(const Sources& sources, const ir::Function& fn) {
+  if (fn.range.file < 0) return std::nullopt;
+  const std::string_view text = sources.text(fn.range);
+  const size_t arrow = text.find("->"), brace = text.find('{', arrow);
+  if (arrow == text.npos || brace == text.npos) return std::nullopt;
+  const uint32_t at = fn.range.begin + static_cast<uint32_t>(brace) + 1;
+  return SourceRange{fn.range.file, at, at};
+}
+
+Fix fix_of(const Sources& sources, const ir::Program& program, const ir::Function& caller,
+           const lower::Unmet& unmet) {
+  const bool plan = caller.kind == ir::Function::Kind::plan;
+  if (plan && !caller.model)
+    return {"state what it implements: its model can assume it", {}, false, ""};
+  const ir::Function& fn = plan ? program.functions.at(*caller.model) : caller;
+  const auto leaf = parameter_of(caller, unmet.argument);
+  if (!leaf || *leaf >= fn.params.size())
+    return {
+        "make the argument so that it holds: no parameter is passed on as it is", {}, false, ""};
+  const std::string text = "assume " + unmet.assumption.text(fn.values.at(fn.params[*leaf]).name);
+  Fix fix{"write `" + text + "` in `" + fn.name + "`", {}, false, ""};
+  if (const auto at = begin_of_body(sources, fn)) fix.edits.push_back({*at, "\n    " + text});
+  return fix;
+}
+
+Diagnostic refusal(const Sources& sources, const ir::Program& program, const ir::Function& caller,
+                   const lower::Unmet& unmet) {
+  const ir::Function& callee = program.functions.at(unmet.callee);
+  const Name& param = callee.values.at(callee.params.at(unmet.assumption.leaf)).name;
+  Diagnostic diagnostic;
+  diagnostic.code = "E0406";
+  diagnostic.range = unmet.range;
+  diagnostic.message = "`" + callee.name + "` assumes " + unmet.assumption.text(param) +
+                       ", and that is not known here";
+  diagnostic.label = "the argument `" + param + "` of this call may be another";
+  diagnostic.notes.push_back({unmet.assumption.range, "assumed here"});
+  diagnostic.fixes.push_back(fix_of(sources, program, caller, unmet));
+  return diagnostic;
+}
+
+Diagnostic undecided(const ir::Function& caller, const std::string& why) {
+  Diagnostic diagnostic;
+  diagnostic.code = "U0003";
+  diagnostic.range = caller.name_range;
+  diagnostic.message = "not decided whether its calls satisfy what is assumed there";
+  diagnostic.details.push_back(why);
+  return diagnostic;
+}
+
+}  // namespace
+
+std::vector<Diagnostic> unmet_assumptions(const Sources& sources, const ir::Program& program,
+                                          size_t function) {
+  const ir::Function& caller = program.functions.at(function);
+  std::vector<Diagnostic> result;
+  if (!owes(program, caller)) return result;
+  try {
+    algebra::Algebra algebra;
+    for (const auto& unmet : lower::lower_function(algebra, program, function, {}).unmet)
+      result.push_back(refusal(sources, program, caller, unmet));
+  } catch (const lower::Unsupported& op) {
+    result.push_back(undecided(caller, std::string("`") + op.what() + "` has no normal form"));
+  } catch (const std::exception& error) {
+    result.push_back(undecided(caller, error.what()));
+  }
+  return result;
+}
+
+}  // namespace shardproof

@@ -1,0 +1,224 @@
+#include "spec/resolve/unused.h"
+
+#include <algorithm>
+#include <cctype>
+
+namespace shardproof::resolution {
+namespace {
+
+using syntax::Expr;
+
+struct Declared {
+  SourceRange range;
+  const char* what;
+  bool used = false;
+};
+
+/// Values and dims by scope: two loops may each have a `y`, and each needs a use of its own.
+class UnusedFinder {
+ public:
+  explicit UnusedFinder(const World& world)
+      : world_(world), index_(world.files.size() - 1), file_(world.files.back()) {}
+
+  std::vector<Diagnostic> run() {
+    scopes_ = {{}};
+    bool claims = false, runs = false;
+    for (const syntax::Declaration& declaration : file_.ast->declarations) {
+      if (auto* dim = std::get_if<syntax::DimDecl>(&declaration)) declare(*dim);
+      runs = runs || std::holds_alternative<syntax::ConfigDecl>(declaration);
+      if (auto* function = std::get_if<syntax::FunctionDecl>(&declaration)) {
+        claims = claims || function->is_plan || function->implements;
+      }
+    }
+    if (!runs) declare_fns();
+    for (const syntax::Declaration& declaration : file_.ast->declarations)
+      std::visit([&](const auto& node) { visit(node); }, declaration);
+    if (claims) close();
+    std::sort(found_.begin(), found_.end(), [](const Diagnostic& a, const Diagnostic& b) {
+      return a.range.begin < b.range.begin;
+    });
+    return std::move(found_);
+  }
+
+ private:
+  // --- names; a fn's has "fn " before it, a dim's "dim " ---
+  void add(const Name& key, Declared declared) {
+    if (name_of(key)[0] != '_') scopes_.back().emplace(key, declared);
+  }
+  void use(const Name& key) {
+    for (auto scope = scopes_.rbegin(); scope != scopes_.rend(); ++scope)
+      if (auto found = scope->find(key); found != scope->end())
+        return (void)(found->second.used = true);
+  }
+  void close() {
+    for (const auto& [key, declared] : scopes_.back())
+      if (!declared.used) tell(name_of(key), declared);
+    scopes_.pop_back();
+  }
+  static Name name_of(const Name& key) { return key.substr(key.find(' ') + 1); }
+
+  void tell(const Name& name, const Declared& declared) {
+    Diagnostic note;
+    note.code = "L0003";
+    note.severity = Severity::note;
+    note.range = declared.range;
+    note.message = "the " + std::string(declared.what) + " `" + name + "` is never used";
+    note.label = "nothing in this file names it";
+    Fix fix;
+    fix.message = "if that is meant, call it `_" + name + "`";
+    fix.edits.push_back({declared.range, "_" + name});
+    note.fixes.push_back(std::move(fix));
+    found_.push_back(std::move(note));
+  }
+
+  // --- declarations ---
+  void visit(const syntax::ImportDecl&) {}
+  void visit(const syntax::MeshDecl&) {}
+  void visit(const syntax::ScheduleDecl&) {}  // sees neither dims nor values
+  void visit(const syntax::ConstDecl& node) { expr(node.value); }
+  void visit(const syntax::Require& node) { expr(node.condition); }
+  void visit(const syntax::RecordDecl& node) { groups(node.fields); }
+  void visit(const syntax::LayoutDecl& node) { groups(node.fields); }
+  void visit(const syntax::ConfigDecl& node) {
+    for (const auto& entry : node.entries) use("dim " + entry.name);
+  }
+  void visit(const syntax::DimDecl& node) {
+    for (const Name& name : node.of) use("dim " + name);
+    if (node.size) expr(*node.size);
+  }
+  void visit(const syntax::FunctionDecl& node) {
+    if (node.implements) use("fn " + node.implements->model);
+    scopes_.emplace_back();
+    if (node.pattern) shadow(*node.pattern);
+    for (const auto* list : {&node.params, &node.saved})
+      for (const syntax::Param& param : *list) {
+        for (const Name& name : param.group.names) scopes_.back()[name] = {{}, "", true};
+        type(param.group.type);
+        if (param.value) expr(*param.value);
+      }
+    groups(node.results.groups);
+    block(node.body);
+    scopes_.pop_back();
+  }
+
+  void declare_fns() {
+    for (const syntax::Declaration& declaration : file_.ast->declarations)
+      if (auto* function = std::get_if<syntax::FunctionDecl>(&declaration))
+        if (!function->is_plan && !function->implements)
+          add("fn " + function->name, {function->name_range, "fn"});
+  }
+
+  /// A dim that an importing file declares may give a size to one of an imported file.
+  void declare(const syntax::DimDecl& node) {
+    SourceRange rest = node.range;
+    for (const Name& name : node.names) {
+      const SourceRange range = world_.locate(name, rest);
+      if (rest.file >= 0) rest.begin = range.end;
+      Declared declared{range, "dim"};
+      const auto files = world_.dim_files.find(name);
+      if (scopes_.size() == 1 && files != world_.dim_files.end())
+        declared.used = std::any_of(files->second.begin(), files->second.end(),
+                                    [&](size_t file) { return file != index_; });
+      add("dim " + name, declared);
+    }
+  }
+
+  /// The dims that a fn's own pattern binds are its own, whatever the file calls so.
+  void shadow(const std::string& pattern) {
+    for_each_word(pattern, [&](const Name& name) {
+      scopes_.back()["dim " + name] = {{}, "", true};
+    });
+  }
+
+  // --- types and expressions ---
+  void groups(const std::vector<syntax::Group>& list) {
+    for (const syntax::Group& each : list) type(each.type);
+  }
+  void type(const syntax::TypeExpr& node) {
+    for (const syntax::SplitExpr& split : node.dims)
+      for (const Name& name : split.names) use("dim " + name);
+  }
+  void exprs(const std::vector<Expr>& list) {
+    for (const Expr& each : list) expr(each);
+  }
+  void expr(const Expr& node) {
+    using Kind = Expr::Kind;
+    if (node.kind == Kind::name) use(node.text);
+    if (node.kind == Kind::size) use("dim " + node.text);
+    if (node.kind == Kind::call || node.kind == Kind::grad || node.kind == Kind::value_and_grad)
+      use("fn " + node.text);
+    if (node.kind == Kind::string)
+      for_each_word(node.text, [&](const Name& name) { use("dim " + name); });
+    if (node.kind == Kind::entry)
+      for (const Name& name : node.names) use(name);
+    for (const syntax::TypeExpr& each : node.type) type(each);
+    exprs(node.args);
+  }
+
+  template <class Visit>
+  static void for_each_word(const std::string& text, Visit visit) {
+    const auto letter = [](char c) {
+      return std::isalnum(static_cast<unsigned char>(c)) || c == '_';
+    };
+    for (auto at = text.begin(); at != text.end();) {
+      const auto begin = std::find_if(at, text.end(), letter);
+      at = std::find_if_not(begin, text.end(), letter);
+      if (begin != at) visit(Name(begin, at));
+    }
+  }
+
+  // --- statements ---
+  void block(const syntax::Block& body) {
+    scopes_.emplace_back();
+    for (const syntax::Statement& statement : body)
+      std::visit([&](const auto& node) { run(node); }, statement.node);
+    close();
+  }
+  void run(const syntax::DimDecl& node) {
+    visit(node);
+    declare(node);
+  }
+  void run(const syntax::Require& node) { visit(node); }
+  void run(const syntax::Assume& node) { exprs(node.terms); }
+  void run(const syntax::Return& node) { exprs(node.values); }
+  void run(const syntax::Next& node) { exprs(node.values); }
+  void run(const syntax::Emit& node) { exprs(node.values); }
+  void run(const syntax::Bind& node) {
+    exprs(node.value);
+    for (const syntax::Loop& each : node.loop) loop(each);
+    const bool kept = !node.value.empty() && node.value[0].kind == Expr::Kind::call &&
+                      node.value[0].text == "save";
+    for (const syntax::Target& target : node.targets) {
+      if (target.type) type(*target.type);
+      add(target.name, {world_.locate(target.name, target.range), "value", kept});
+    }
+  }
+  void loop(const syntax::Loop& node) {
+    for (const Name& name : node.dims) use("dim " + name);
+    use("dim " + node.block_dim);
+    exprs(node.schedule_args);
+    scopes_.emplace_back();  // a name of the loop may be one of a loop before it
+    for (const syntax::Carry& carry : node.carries) {
+      type(carry.type);
+      expr(carry.init);
+    }
+    for (const Name& name : node.variables) scopes_.back()[name] = {{}, "", true};
+    for (const syntax::Carry& carry : node.carries) scopes_.back()[carry.name] = {{}, "", true};
+    block(node.body);
+    scopes_.pop_back();
+  }
+
+  const World& world_;
+  size_t index_;
+  const FileScope& file_;
+  std::vector<std::map<Name, Declared>> scopes_;
+  std::vector<Diagnostic> found_;
+};
+
+}  // namespace
+
+std::vector<Diagnostic> unused(const World& world) {
+  return world.errors() > 0 ? std::vector<Diagnostic>() : UnusedFinder(world).run();
+}
+
+}  // namespace shardproof::resolution
