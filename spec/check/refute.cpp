@@ -16,7 +16,7 @@ namespace {
 
 using Inputs = std::vector<denote::Array<double>>;
 
-std::string number(double value) {
+std::string shown(double value) {
   if (std::isnan(value)) return "no value";
   char text[32];
   std::snprintf(text, sizeof text, "%.5g", value);
@@ -66,7 +66,7 @@ Refutation describe(const denote::Sizes& sizes, size_t result, size_t at,
   refutation.numbers.sizes = sizes_text(sizes);
   refutation.numbers.lines.push_back(
       "at " + place(model, at) + (gradient ? " the gradient is " : " the model gives ") +
-      number(model.data[at]) + ", the plan " + (gradient ? "gives " : "") + number(plan.data[at]));
+      shown(model.data[at]) + ", the plan " + (gradient ? "gives " : "") + shown(plan.data[at]));
   double cross = 0, square = 0;
   for (size_t i = 0; i < model.data.size(); ++i) {
     cross += plan.data[i] * model.data[i];
