@@ -80,7 +80,8 @@ class PlanChecker {
         resolved_(resolved),
         backwards_(backwards),
         types_(types),
-        steps_(find_steps(resolved.program)) {
+        steps_(find_steps(resolved.program)),
+        alone_(plans_that_nobody_calls(resolved.program)) {
     verdicts_.assign(resolved.program.functions.size(), Verdict::proved);
     assumes_.assign(verdicts_.size(), false);
     trusting_.resize(verdicts_.size());
@@ -286,8 +287,17 @@ class PlanChecker {
     if (report.verdict == Verdict::proved && options_.compare) needs_a_run(f, report);
   }
 
+  std::vector<bool> stand_for_models(size_t f) const {
+    std::vector<bool> stand;
+    for (size_t g = 0; g < verdicts_.size(); ++g)
+      stand.push_back(g < f && verdicts_[g] == Verdict::proved &&
+                      program().functions[g].kind == ir::Function::Kind::plan);
+    return stand;
+  }
+
   void needs_a_run(size_t f, PlanReport& report) {
-    auto found = run_beside_model({program(), types_, backwards_}, f, conditions_[f]);
+    auto found = run_beside_model({program(), types_, backwards_, stand_for_models(f)}, f,
+                                  conditions_[f], alone_[f]);
     if (!found) return;
     report.diagnostics.push_back(std::move(*found));
     report.verdict = Verdict::unknown;
@@ -443,7 +453,7 @@ class PlanChecker {
   const Resolved& resolved_;
   CheckedBackwards& backwards_;
   std::vector<std::vector<Type>>& types_;
-  std::vector<bool> steps_;
+  std::vector<bool> steps_, alone_;
   std::vector<Verdict> verdicts_;
   std::vector<bool> assumes_;  ///< more than the file's own requirements
   std::vector<std::vector<Name>> trusting_;

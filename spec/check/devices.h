@@ -19,12 +19,17 @@ class Devices {
   Devices(const denote::Sizes& sizes, const ProgramToRun& to_run, std::mt19937_64& rng)
       : sizes_(sizes), to_run_(to_run), rng_(rng) {}
 
-  /// What a function stands in: its program with the types of all values and the backwards of the
-  /// gradients that its plans take.
+  /// What has its own runs stands for its model where it is called, and so does the backward of
+  /// what is differentiated. Otherwise all is run, but for trusted plans.
+  bool use_models = false;
+
+  /// What a function stands in: its program with the types of all values, the backwards of the
+  /// gradients that its plans take, and which functions may stand for their models.
   struct World {
     const ir::Program& program;
     const denote::Types& types;
     const CheckedBackwards& backwards;
+    std::vector<bool> proved = {};
   };
 
   /// What the devices hold of the results. Inputs: the parameters, then saved ones. Throws
@@ -35,8 +40,17 @@ class Devices {
 
  private:
   denote::StandIn<double> stand_in(const World& world) const;
-  Values trusted(const World& world, size_t function, const Values& inputs) const;
-  std::optional<Values> gradient(const World& world, const ir::Grad& op, Values operands) const;
+  std::vector<denote::Array<double>> whole(const World& world, size_t function,
+                                           const Values& inputs) const;
+  Values laid_out(const World& world, const std::vector<oracle::Tensor>& values,
+                  const std::vector<Type>& types) const;
+  Values as_model(const World& world, size_t function, const Values& inputs) const;
+  Values by_backward(const World& world, const World& own, const ir::Grad& op, size_t backward,
+                     Values operands) const;
+  Values by_model(const World& world, const World& own, const ir::Grad& op, size_t backward,
+                  const Values& operands) const;
+  std::optional<Values> gradient(const World& world, const ir::Grad& op,
+                                 const Values& operands) const;
 
   const denote::Sizes& sizes_;
   const ProgramToRun& to_run_;

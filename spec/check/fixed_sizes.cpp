@@ -107,11 +107,13 @@ class Counter {
 }  // namespace
 
 FixedSizes fixed_sizes(const ir::Program& program) {
+  constexpr int64_t small_dim = 8, small_axis = 4;
   FixedSizes fixed;
   for (const auto& [name, info] : program.dims)
-    if (info.size && is_constant(*info.size)) fixed.dims.insert(name);
+    if (info.size && is_constant(*info.size) && program.size(Dim{{name}}, {}) > small_dim)
+      fixed.dims.insert(name);
   for (const auto& [name, info] : program.axes)
-    if (info.size) fixed.axes.insert(name);
+    if (info.size.value_or(0) > small_axis) fixed.axes.insert(name);
   return fixed;
 }
 

@@ -14,7 +14,7 @@ struct FixedSizes {
   bool empty() const { return dims.empty() && axes.empty(); }
 };
 
-/// Those of the program.
+/// Those of the program that are not small.
 FixedSizes fixed_sizes(const ir::Program& program);
 /// Those that no value of the function, of its model or of what they call is made of.
 FixedSizes without_those_read(const ir::Program& program, size_t plan, FixedSizes fixed);

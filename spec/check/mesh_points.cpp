@@ -131,7 +131,10 @@ std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
 
 denote::Distributed<double> lay_out(const denote::Geometry& geometry, const Type& type,
                                     denote::Array<double>& x, std::mt19937_64& rng) {
-  if (type.dtype == Dtype::key) return denote::distribute(geometry, type, x, rng);
+  const bool has_summands = std::any_of(
+      type.marks.begin(), type.marks.end(),
+      [&](const auto& mark) { return mark.second != Mark::I && geometry.axis(mark.first) > 1; });
+  if (!has_summands) return denote::distribute(geometry, type, x, rng);
   const bool whole = std::all_of(x.data.begin(), x.data.end(), [](double each) {
     return each == std::floor(each) && std::abs(each) < 1e15;
   });

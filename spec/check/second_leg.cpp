@@ -58,6 +58,9 @@ struct Finding {
 
 Finding nothing(std::string why) { return {Finding::Kind::says_nothing, std::move(why)}; }
 
+/// Of the last digits: what other orders of summing make of numbers that do not cancel.
+constexpr double last_digits = 256 * 0x1p-53;
+
 /// Rounding is asked for where the numbers are not the same; a point where it moves them far says
 /// nothing.
 Finding within_rounding(const PointOfPlan& point, const char* of,
@@ -69,9 +72,9 @@ Finding within_rounding(const PointOfPlan& point, const char* of,
   std::vector<double> scale(wanted.size());
   for (size_t r = 0; r < wanted.size(); ++r) {
     for (double x : wanted[r].data) scale[r] = std::max(scale[r], std::abs(x));
-    bounds[r] = 4 * 0x1p-53 * scale[r];
+    bounds[r] = last_digits * scale[r];
   }
-  std::optional<Difference> found = beyond(got, wanted, Bounds(wanted.size()));
+  std::optional<Difference> found = beyond(got, wanted, bounds);
   for (unsigned seed = 1; found && seed <= evaluations; ++seed) {
     const Bounds moved = moved_by_rounding(point, wanted, unit, seed, false);
     for (size_t r = 0; r < wanted.size(); ++r)
@@ -101,7 +104,10 @@ class Trial {
     point_.sizes = std::move(sizes);
   }
 
-  Finding at(Draw draw, unsigned seed) {
+  /// `through`: through all that it calls. `erased`: the erasure as well.
+  Finding at(Draw draw, unsigned seed, bool through, bool erased) {
+    devices_.use_models = !through;
+    erased_ = erased;
     try {
       draw_inputs(draw, seed);
       const Tensors wanted = claimed(point_);
@@ -136,7 +142,7 @@ class Trial {
     } catch (const denote::Error& error) {
       failure = error.what();
     }
-    if (saved.size() == point_.plan().saved_params.size()) {
+    if ((erased_ || !failure.empty()) && saved.size() == point_.plan().saved_params.size()) {
       const Tensors erased = erasure(point_, saved);
       if (!all_finite(erased)) return nothing("the erasure has no finite value");
       const Finding found =
@@ -182,6 +188,7 @@ class Trial {
   std::mt19937_64 rng_;
   Devices devices_;
   PointOfPlan point_;
+  bool erased_ = true;
 };
 
 std::string sizes_line(const denote::Sizes& sizes) {
@@ -202,9 +209,10 @@ std::string mesh_line(const denote::Sizes& sizes) {
 class Runs {
  public:
   Runs(const Devices::World& world, size_t plan, const std::vector<Divisibility>& conditions,
-       FixedSizes open)
+       FixedSizes open, bool through)
       : world_(world),
         plan_(plan),
+        through_(through),
         conditions_(conditions),
         wish_{axes_of_plan(world.program, world.types, plan), 2},
         open_(std::move(open)),
@@ -226,7 +234,7 @@ class Runs {
     for (unsigned seed = 1; seed <= most_sizings && runs < wanted_runs; ++seed) {
       at_ = sizes(seed);
       if (!at_) return nothing("no small mesh and sizes meet what the file asks of them");
-      last_ = first_that_says(seed);
+      last_ = first_that_says(seed, runs == 0);
       if (last_.kind == Finding::Kind::differs) return last_;
       runs += last_.kind == Finding::Kind::agrees;
     }
@@ -236,12 +244,13 @@ class Runs {
   const denote::Sizes& at() const { return *at_; }
 
  private:
-  Finding first_that_says(unsigned seed) {
+  /// The first run is the one that goes through and has the erasure beside it.
+  Finding first_that_says(unsigned seed, bool first) {
     static const Draw draws[] = {Draw::ties, Draw::mixed, Draw::positive};
     Trial trial(world_, to_run_, plan_, *at_, seed);
     Finding found;
     for (unsigned i = 0; i < 3 && found.kind == Finding::Kind::says_nothing; ++i)
-      found = trial.at(draws[(seed + i) % 3], seed);
+      found = trial.at(draws[(seed + i) % 3], seed, through_ && first, first);
     return found;
   }
 
@@ -254,6 +263,7 @@ class Runs {
 
   const Devices::World& world_;
   size_t plan_;
+  bool through_;
   const std::vector<Divisibility>& conditions_;
   MeshWish wish_;
   FixedSizes open_;
@@ -342,12 +352,24 @@ std::vector<Way> ways_to_open(const ir::Program& program, size_t plan) {
 
 }  // namespace
 
+std::vector<bool> plans_that_nobody_calls(const ir::Program& program) {
+  std::vector<bool> alone;
+  for (const ir::Function& function : program.functions) {
+    alone.push_back(function.kind == ir::Function::Kind::plan && !function.imported &&
+                    !function.uses_gradients);
+    for_each_instr(function.body, [&](const ir::Instr& instr) {
+      if (auto* call = std::get_if<ir::Call>(&instr.op)) alone.at(call->function) = false;
+    });
+  }
+  return alone;
+}
+
 std::optional<Diagnostic> run_beside_model(const Devices::World& world, size_t plan,
-                                           std::vector<Divisibility> conditions) {
+                                           std::vector<Divisibility> conditions, bool through) {
   add_conditions_of_backwards(world, plan, conditions);
   std::string why;
   for (const Way& way : ways_to_open(world.program, plan)) {
-    Runs runs(world, plan, conditions, way.open);
+    Runs runs(world, plan, conditions, way.open, through);
     const auto sizes = runs.sizes(1);
     if (sizes && !(runs.numbers(*sizes) <= way.most_numbers)) {
       if (why.empty()) why = "a run at its own sizes is too long";
