@@ -77,16 +77,8 @@ Table::Table(const ir::Program& program, const Sizes& sizes) : program_(program)
 }
 
 int64_t Table::size(const Dim& dim) {
-  auto [at, fresh] = known_.emplace(dim.factors, 0);
-  if (fresh) {
-    try {
-      at->second = program_.size(dim, sizes_);
-    } catch (...) {
-      known_.erase(at);
-      throw;
-    }
-  }
-  return at->second;
+  if (const auto at = known_.find(dim.factors); at != known_.end()) return at->second;
+  return known_[dim.factors] = program_.size(dim, sizes_);
 }
 
 int64_t Table::axis(const Axis& axis) const {

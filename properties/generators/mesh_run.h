@@ -1,7 +1,7 @@
 #pragma once
 // A plan on all devices of a small mesh with random numbers, beside what it claims, on one device.
 // Neither the algebra nor the rules have a part in it.
-#include "properties/generators/mesh_points.h"
+#include "spec/check/mesh_points.h"
 #include "spec/denote/evaluate.h"
 
 namespace shardproof::properties {

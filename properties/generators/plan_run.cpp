@@ -7,7 +7,7 @@
 #include "impl/comm/virtual/virtual_ranks.h"
 #include "impl/run/plan_state.h"
 #include "kernels/number.h"
-#include "properties/generators/mesh_points.h"
+#include "spec/check/mesh_points.h"
 #include "spec/check/points.h"
 #include "spec/denote/represent.h"
 
@@ -16,19 +16,6 @@ namespace {
 
 const ir::Program& program_of(const PlanCase& one) { return *one.unit.program; }
 const ir::Function& plan_of(const PlanCase& one) { return one.unit.plan(); }
-
-size_t own_params(const PlanCase& one) {
-  return plan_of(one).implements_grad
-             ? program_of(one).functions.at(plan_of(one).model.value()).params.size()
-             : plan_of(one).params.size();
-}
-
-oracle::Tensor whole_tensor(const denote::Array<double>& array, Dtype dtype) {
-  if (dtype != Dtype::key) return {array.shape, array.data, {}};
-  oracle::Tensor keys{array.shape, {}, {}};
-  for (double each : array.data) keys.keys.push_back(std::bit_cast<uint64_t>(each));
-  return keys;
-}
 
 }  // namespace
 
@@ -50,43 +37,22 @@ void set(Tensor& tensor, size_t i, double value) {
 
 namespace {
 
-/// With whole summands.
-denote::Distributed<double> distribute_exactly(const denote::Geometry& geometry, const Type& type,
-                                               const denote::Array<double>& x,
-                                               std::mt19937_64& rng) {
-  denote::Array<denote::Rational> whole{x.shape, {}};
-  for (double each : x.data) whole.data.emplace_back(static_cast<int64_t>(each));
-  denote::Distributed<double> held;
-  for (const auto& own : denote::distribute(geometry, type, whole, rng)) {
-    held.push_back({own.shape, {}});
-    for (const denote::Rational& each : own.data)
-      held.back().data.push_back(static_cast<double>(each.numerator()));
-  }
-  return held;
-}
-
-void spread(PlanCase& one, std::mt19937_64& rng, bool ties) {
+void spread(PlanCase& one, std::mt19937_64& rng) {
   const denote::Geometry geometry(program_of(one), one.sizes);
   one.local.clear();
-  for (size_t i = 0; i < one.whole.size(); ++i) {
-    const Type& type = one.unit.type(plan_of(one).params.at(i));
-    one.local.push_back(ties && is_float(type.dtype)
-                            ? distribute_exactly(geometry, type, one.whole[i], rng)
-                            : denote::distribute(geometry, type, one.whole[i], rng));
-  }
+  for (size_t i = 0; i < one.whole.size(); ++i)
+    one.local.push_back(
+        lay_out(geometry, one.unit.type(plan_of(one).params.at(i)), one.whole[i], rng));
+}
+
+void add_saved(PlanCase& one) {
   if (plan_of(one).saved_params.empty()) return;
+  const size_t own = point_of(one).own_params();
   const std::vector<denote::Distributed<double>> primal(
-      one.local.begin(), one.local.begin() + static_cast<std::ptrdiff_t>(own_params(one)));
+      one.local.begin(), one.local.begin() + static_cast<std::ptrdiff_t>(own));
   for (auto& each : denote::saved_on_mesh<double>(program_of(one), *one.unit.types,
                                                   one.unit.function, one.sizes, primal, {}))
     one.local.push_back(std::move(each));
-}
-
-bool finite(const std::vector<oracle::Tensor>& tensors) {
-  for (const oracle::Tensor& tensor : tensors)
-    for (double x : tensor.data)
-      if (!std::isfinite(x)) return false;
-  return true;
 }
 
 }  // namespace
@@ -118,10 +84,11 @@ std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned s
     for (denote::Array<double>& array : one.whole)  // what an f32 can hold
       for (double& x : array.data)
         if (std::abs(x) > 1e-30 && std::abs(x) < 1e30) x = static_cast<float>(x);
+    spread(one, rng);
     try {
       std::vector<oracle::Tensor> wanted = claimed(one);
-      if (!finite(wanted)) continue;
-      spread(one, rng, draw == Draw::ties);
+      if (!all_finite(wanted)) continue;
+      add_saved(one);
       return wanted;
     } catch (const oracle::Error&) {
       return std::nullopt;  // an index beyond its dim at these sizes
@@ -138,24 +105,11 @@ std::string text(const PlanCase& one) {
   return text;
 }
 
-std::vector<oracle::Tensor> claimed(const PlanCase& one) {
-  const ir::Function& plan = plan_of(one);
-  oracle::Sizes sizes{one.sizes.dims, {one.sizes.mesh.begin(), one.sizes.mesh.end()}};
-  for (const auto& [axis, info] : program_of(one).axes) sizes.axes.emplace(axis, 1);
-  std::vector<oracle::Tensor> inputs;
-  for (size_t i = 0; i < one.whole.size(); ++i)
-    inputs.push_back(whole_tensor(one.whole[i], one.unit.type(plan.params[i]).dtype));
-  if (!plan.model) return oracle::evaluate(program_of(one), one.unit.function, sizes, inputs);
-  if (!plan.implements_grad) return oracle::evaluate(program_of(one), *plan.model, sizes, inputs);
-  const auto own = static_cast<std::ptrdiff_t>(own_params(one));
-  std::vector<size_t> wrt = plan.wrt;
-  const ir::Function& model = program_of(one).functions.at(*plan.model);
-  for (size_t i = 0; wrt.empty() && i < model.params.size(); ++i)
-    if (is_float(model.values.at(model.params[i]).type.dtype)) wrt.push_back(i);
-  return oracle::gradient(program_of(one), *plan.model, sizes,
-                          {inputs.begin(), inputs.begin() + own},
-                          {inputs.begin() + own, inputs.end()}, wrt);
+PointOfPlan point_of(const PlanCase& one) {
+  return {one.unit.program, one.unit.types, one.unit.function, one.sizes, one.whole, one.local};
 }
+
+std::vector<oracle::Tensor> claimed(const PlanCase& one) { return claimed(point_of(one)); }
 
 std::vector<Tensor> run_on(Communicator& communicator, const PlanCase& one,
                            const PlanOptions& options) {

@@ -5,7 +5,7 @@
 #include "oracle/oracle.h"
 #include "properties/close.h"
 #include "spec/check/check.h"
-#include "spec/denote/evaluate.h"
+#include "spec/check/claim.h"
 
 namespace shardproof::properties {
 
@@ -17,6 +17,8 @@ struct PlanCase {
   std::vector<denote::Array<double>> whole;        ///< the parameters
   std::vector<denote::Distributed<double>> local;  ///< the same on the ranks, then saved ones
 };
+
+PointOfPlan point_of(const PlanCase& one);
 
 /// A plan of the program, its backwards whatever is said of them, at no point yet. Refers to both.
 PlanCase case_of(const Program& program, const PlanReport& report);
@@ -50,8 +52,6 @@ double get(const Tensor& tensor, size_t i);  ///< keys as their bits
 std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
                                                         const PlanOptions& options);
 
-/// How far rounding may move each entry of each result.
-using Bounds = std::vector<double>;
 struct RoundingBounds {
   Bounds f64, f32;
 };

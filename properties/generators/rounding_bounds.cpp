@@ -1,7 +1,6 @@
 #include <algorithm>
 #include <cmath>
 
-#include "oracle/disturbed.h"
 #include "properties/generators/plan_run.h"
 
 namespace shardproof::properties {
@@ -10,42 +9,13 @@ namespace {
 constexpr int evaluations = 3;
 constexpr double safety = 8;
 
-double largest(const denote::Distributed<double>& held) {
-  double most = 0;
-  for (const denote::Array<double>& own : held)
-    for (double each : own.data) most = std::max(most, std::abs(each));
-  return most;
-}
-
-/// An input may be rounded, and so are the summands of one that is unreduced, and what is made of
-/// them before they are added up.
-void disturb_input(PlanCase& one, size_t i, bool rounds) {
-  const Type& type = one.unit.type(one.unit.plan().params.at(i));
-  if (!is_float(type.dtype)) return;
-  oracle::Tensor x{one.whole[i].shape, one.whole[i].data, {}};
-  if (rounds) oracle::disturb(x);
-  const bool unreduced = std::any_of(type.marks.begin(), type.marks.end(),
-                                     [](const auto& mark) { return mark.second == Mark::U; });
-  const auto summands = static_cast<double>(one.local[i].size());
-  if (unreduced)
-    oracle::disturb_sums(x, oracle::filled(x.shape, 4 * largest(one.local[i])), summands);
-  one.whole[i].data = x.data;
-}
-
 /// Of each result the farthest that an entry is moved where numbers have this unit roundoff.
 Bounds farthest(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, double unit,
                 bool inputs_round) {
   Bounds farthest(wanted.size());
   for (unsigned seed = 1; seed <= evaluations; ++seed) {
-    const oracle::Disturbed disturbed(unit, seed);
-    PlanCase moved = one;
-    for (size_t i = 0; i < moved.whole.size(); ++i) disturb_input(moved, i, inputs_round);
-    const std::vector<oracle::Tensor> got = claimed(moved);
-    for (size_t r = 0; r < wanted.size(); ++r)
-      for (size_t i = 0; i < wanted[r].data.size(); ++i) {
-        const double off = std::abs(got.at(r).data.at(i) - wanted[r].data[i]);
-        farthest[r] = std::max(farthest[r], std::isnan(off) ? INFINITY : off);
-      }
+    const Bounds moved = moved_by_rounding(point_of(one), wanted, unit, seed, inputs_round);
+    for (size_t r = 0; r < wanted.size(); ++r) farthest[r] = std::max(farthest[r], moved[r]);
   }
   return farthest;
 }

@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "impl/device/cuda/cuda_device.h"
-#include "properties/generators/mesh_points.h"
+#include "spec/check/mesh_points.h"
 #include "properties/generators/plan_run.h"
 #include "properties/generators/shard_files.h"
 

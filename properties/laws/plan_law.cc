@@ -7,7 +7,7 @@
 
 #include "impl/device/rehearsal/rehearsal.h"
 #include "impl/plan/steps.h"
-#include "properties/generators/mesh_points.h"
+#include "spec/check/mesh_points.h"
 #include "properties/generators/plan_run.h"
 #include "properties/generators/shard_files.h"
 

@@ -8,7 +8,7 @@
 #include <regex>
 #include <sstream>
 
-#include "properties/generators/mesh_points.h"
+#include "spec/check/mesh_points.h"
 #include "properties/generators/plan_run.h"
 #include "properties/generators/shard_files.h"
 

@@ -6,7 +6,7 @@
 #include "impl/device/planned.h"
 #include "impl/device/rehearsal/rehearsal.h"
 #include "impl/plan/steps.h"
-#include "properties/generators/mesh_points.h"
+#include "spec/check/mesh_points.h"
 #include "properties/generators/plan_run.h"
 
 namespace shardproof {

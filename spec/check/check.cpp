@@ -13,7 +13,9 @@
 #include "spec/check/library_claims.h"
 #include "spec/check/notes.h"
 #include "spec/check/owed.h"
+#include "spec/check/second_leg.h"
 #include "spec/check/set_consts.h"
+#include "spec/check/unchecked.h"
 #include "spec/check/walk.h"
 #include "spec/denote/counterexample.h"
 
@@ -79,7 +81,8 @@ class PlanChecker {
         resolved_(resolved),
         backwards_(backwards),
         types_(types),
-        steps_(find_steps(resolved.program)) {
+        steps_(find_steps(resolved.program)),
+        alone_(plans_that_nobody_calls(resolved.program)) {
     verdicts_.assign(resolved.program.functions.size(), Verdict::proved);
     assumes_.assign(verdicts_.size(), false);
     trusting_.resize(verdicts_.size());
@@ -191,6 +194,7 @@ class PlanChecker {
   void check_types(size_t f, PlanReport& report) {
     Typing typing = type_plan(program(), f, steps_[f]);
     types_[f] = typing.types;
+    if (believes_everything()) typing.refused.clear();
     bool first = true;
     for (RefusedOp& refused : typing.refused) {
       explain(refused, f, first);
@@ -318,9 +322,27 @@ class PlanChecker {
       own_erasure(plan, report);
     }
     if (report.verdict == Verdict::proved) needs_proved_callees(plan, report);
+    if (report.verdict == Verdict::proved && options_.compare) needs_a_run(f, report);
+  }
+
+  std::vector<bool> stand_for_models(size_t f) const {
+    std::vector<bool> stand;
+    for (size_t g = 0; g < verdicts_.size(); ++g)
+      stand.push_back(g < f && verdicts_[g] == Verdict::proved &&
+                      program().functions[g].kind == ir::Function::Kind::plan);
+    return stand;
+  }
+
+  void needs_a_run(size_t f, PlanReport& report) {
+    auto found = run_beside_model({program(), types_, backwards_, stand_for_models(f)}, f,
+                                  conditions_[f], alone_[f]);
+    if (!found) return;
+    report.diagnostics.push_back(std::move(*found));
+    report.verdict = Verdict::unknown;
   }
 
   void compare(size_t f, PlanReport& report) {
+    if (believes_everything()) return;
     std::vector<bool> proved, where_assumed;
     for (size_t g = 0; g < verdicts_.size(); ++g) {
       where_assumed.push_back(g < f && verdicts_[g] == Verdict::proved &&
@@ -487,7 +509,7 @@ class PlanChecker {
   const Resolved& resolved_;
   CheckedBackwards& backwards_;
   std::vector<std::vector<Type>>& types_;
-  std::vector<bool> steps_;
+  std::vector<bool> steps_, alone_;
   std::vector<Verdict> verdicts_;
   std::vector<bool> assumes_;  ///< more than the file's own requirements
   std::vector<std::vector<Name>> trusting_;

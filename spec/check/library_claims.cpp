@@ -30,7 +30,7 @@ std::string joined(const std::vector<std::string>& parts, const char* between) {
 }
 
 /// A fn of the library and its gradient, with `*` as R and the first `free` working dims.
-struct ClaimInstance {
+struct LibraryInstance {
   const FunctionDecl &model, &gradient;
   std::vector<Name> working;
   size_t free;
@@ -115,7 +115,7 @@ bool resolves(const LibraryClaim& claim) {
 
 /// `*` stands for as many dims as the body takes.
 LibraryClaim claim_of(const FunctionDecl& model, const FunctionDecl& gradient) {
-  ClaimInstance instance{model, gradient, working_dims(model), 0};
+  LibraryInstance instance{model, gradient, working_dims(model), 0};
   LibraryClaim claim{model.name, gradient.name, instance.working, {}};
   for (instance.free = instance.working.size();; --instance.free) {
     claim.text = instance.text();

@@ -5,6 +5,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "spec/check/claim.h"
 #include "spec/check/one_device.h"
 #include "spec/check/points.h"
 #include "spec/check/walk.h"
@@ -15,7 +16,7 @@ namespace {
 
 using Inputs = std::vector<denote::Array<double>>;
 
-std::string number(double value) {
+std::string shown(double value) {
   if (std::isnan(value)) return "no value";
   char text[32];
   std::snprintf(text, sizeof text, "%.5g", value);
@@ -65,7 +66,7 @@ Refutation describe(const denote::Sizes& sizes, size_t result, size_t at,
   refutation.numbers.sizes = sizes_text(sizes);
   refutation.numbers.lines.push_back(
       "at " + place(model, at) + (gradient ? " the gradient is " : " the model gives ") +
-      number(model.data[at]) + ", the plan " + (gradient ? "gives " : "") + number(plan.data[at]));
+      shown(model.data[at]) + ", the plan " + (gradient ? "gives " : "") + shown(plan.data[at]));
   double cross = 0, square = 0;
   for (size_t i = 0; i < model.data.size(); ++i) {
     cross += plan.data[i] * model.data[i];
@@ -85,6 +86,7 @@ Refutation describe(const denote::Sizes& sizes, size_t result, size_t at,
 /// What the plan gives, and what it claims to give.
 struct Outcome {
   Inputs plan, claimed;
+  Inputs inputs = {};  ///< the parameters, then what is saved
   /// The summands of a gradient may cancel (softmax does not see a shift), those of a value do not.
   double noise = 1e-18;
 };
@@ -93,16 +95,20 @@ Outcome outcome(const ir::Program& program, size_t plan, const denote::Sizes& si
                 Inputs inputs) {
   const ir::Function& function = program.functions.at(plan);
   const size_t model = function.model.value();
-  if (!function.implements_grad)
-    return {denote::evaluate<double>(program, plan, sizes, inputs),
-            denote::evaluate<double>(program, model, sizes, inputs)};
+  if (!function.implements_grad) {
+    Inputs given = denote::evaluate<double>(program, plan, sizes, inputs);
+    Inputs claimed = denote::evaluate<double>(program, model, sizes, inputs);
+    return {std::move(given), std::move(claimed), std::move(inputs)};
+  }
   const auto own =
       inputs.begin() + static_cast<std::ptrdiff_t>(program.functions.at(model).params.size());
   const Inputs primal(inputs.begin(), own), upstream(own, inputs.end());
   for (auto& saved : denote::saved<double>(program, plan, sizes, primal))
     inputs.push_back(std::move(saved));
-  return {denote::evaluate<double>(program, plan, sizes, inputs),
-          denote::numeric_gradient(program, model, sizes, primal, function.wrt, upstream), 1e-10};
+  Inputs given = denote::evaluate<double>(program, plan, sizes, inputs);
+  return {std::move(given),
+          denote::numeric_gradient(program, model, sizes, primal, function.wrt, upstream),
+          std::move(inputs), 1e-10};
 }
 
 bool finite(const Inputs& arrays) {
@@ -260,13 +266,61 @@ std::optional<denote::Sizes> divided(const ir::Program& program, size_t plan, de
   return sizes;
 }
 
-std::optional<Refutation> difference_at(const ir::Program& program, size_t plan,
-                                        const Point& point) {
-  const Outcome found = outcome_at(program, plan, point);
+/// The oracle's numbers, and how far rounding moves each result.
+struct Confirmed {
+  Inputs arrays;
+  Bounds bounds;
+};
+
+Confirmed by_oracle(const PointOfPlan& point,
+                    const std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>& value) {
+  constexpr double safety = 8 * 0x1p-23, unit = 0x1p-30;
+  const std::vector<oracle::Tensor> found = value(point);
+  Confirmed confirmed{{}, Bounds(found.size())};
+  for (const oracle::Tensor& tensor : found) confirmed.arrays.push_back(array_of(tensor));
+  for (unsigned seed : {1, 2}) {
+    const Bounds moved = moved_by_rounding(point, found, unit, seed, true, value);
+    for (size_t r = 0; r < found.size(); ++r)
+      confirmed.bounds[r] = std::max(confirmed.bounds[r], safety * moved[r]);
+  }
+  return confirmed;
+}
+
+/// Numbers of one evaluator refute nothing. The difference that the oracle sees at these inputs,
+/// between the erasure and the model; nothing where rounding moves one of them far.
+std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, const Point& at,
+                                    const Outcome& seen) {
+  constexpr double ill = 1e-7;
+  const ir::Function& function = program.functions.at(plan);
+  const denote::Types types = denote::types_of(program);
+  const auto params = static_cast<std::ptrdiff_t>(function.params.size());
+  const Inputs saved(seen.inputs.begin() + params, seen.inputs.end());
+  const PointOfPlan point{
+      &program, &types, plan, at.sizes, {seen.inputs.begin(), seen.inputs.begin() + params}, {}};
+  const Confirmed claim = by_oracle(point, claimed);
+  const Confirmed erased =
+      by_oracle(point, [&](const PointOfPlan& moved) { return erasure(moved, saved); });
+  for (size_t r = 0; r < claim.arrays.size() && r < erased.arrays.size(); ++r) {
+    double most = 0;
+    for (double x : claim.arrays[r].data) most = std::max(most, std::abs(x));
+    for (double x : erased.arrays[r].data)
+      if (std::isfinite(x)) most = std::max(most, std::abs(x));
+    const double bound = claim.bounds[r] + erased.bounds[r];
+    const bool has_no_value = std::isinf(erased.bounds[r]) && std::isfinite(claim.bounds[r]);
+    if (!has_no_value && !(bound <= std::max(ill * most, seen.noise))) continue;
+    if (auto entry = differs(erased.arrays[r], claim.arrays[r],
+                             has_no_value ? seen.noise : std::max(bound, seen.noise)))
+      return describe(at.sizes, r, *entry, erased.arrays[r], claim.arrays[r],
+                      function.implements_grad);
+  }
+  return std::nullopt;
+}
+
+/// What is seen at a point if the plan differs there, by one evaluator.
+std::optional<Outcome> difference_at(const ir::Program& program, size_t plan, const Point& point) {
+  Outcome found = outcome_at(program, plan, point);
   for (size_t r = 0; r < found.claimed.size() && r < found.plan.size(); ++r)
-    if (auto at = differs(found.plan[r], found.claimed[r], found.noise))
-      return describe(point.sizes, r, *at, found.plan[r], found.claimed[r],
-                      program.functions[plan].implements_grad);
+    if (differs(found.plan[r], found.claimed[r], found.noise)) return found;
   return std::nullopt;
 }
 
@@ -305,10 +359,14 @@ std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::s
       auto found = difference_at(program, plan, point);
       if (!found) continue;
       const auto own = divided(program, plan, point.sizes);
-      if (own && own->dims != point.sizes.dims)
-        found = difference_at(program, plan, {*own, point.seed, point.apart, point.literals});
-      if (own && found) found->outside = range_without_difference(program, plan, all);
-      if (own && found) return found;
+      if (!own) continue;
+      const Point at{*own, point.seed, point.apart, point.literals};
+      if (own->dims != point.sizes.dims) found = difference_at(program, plan, at);
+      if (!found) continue;
+      if (auto refutation = confirmed(program, plan, at, *found)) {
+        refutation->outside = range_without_difference(program, plan, all);
+        return refutation;
+      }
     } catch (const std::exception& error) {
       if (why) *why = error.what();
     }

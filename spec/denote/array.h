@@ -116,6 +116,7 @@ const S& at(const Array<S>& array, int64_t offset) {
 /// The array with its dims in another order, and repeated along labels that it lacks.
 template <class S>
 Array<S> relabelled(const Array<S>& x, const Labels& from, const Labels& to, const Extents& shape) {
+  if (x.shape == shape && from == to) return x;
   Array<S> result{shape, {}};
   result.data.reserve(static_cast<size_t>(count(shape)));
   walk(shape, {strides_along(to, from, x.shape)},

@@ -34,9 +34,10 @@ template <class S>
 std::vector<Distributed<S>> evaluate_on_mesh(const ir::Program& program, const Types& types,
                                              size_t function, const Sizes& sizes,
                                              const std::vector<Distributed<S>>& inputs,
-                                             const Backwards& backwards) {
+                                             const Backwards& backwards,
+                                             const StandIn<S>& stand_in) {
   const Geometry geometry(program, sizes);
-  return Evaluator<S>(geometry, types, &backwards).call(function, inputs);
+  return Evaluator<S>(geometry, types, &backwards, stand_in).call(function, inputs);
 }
 
 template <class S>
@@ -50,9 +51,9 @@ template <class S>
 std::vector<Distributed<S>> saved_on_mesh(const ir::Program& program, const Types& types,
                                           size_t backward, const Sizes& sizes,
                                           const std::vector<Distributed<S>>& inputs,
-                                          const Backwards& backwards) {
+                                          const Backwards& backwards, const StandIn<S>& stand_in) {
   const Geometry geometry(program, sizes);
-  return Evaluator<S>(geometry, types, &backwards).saved(backward, inputs);
+  return Evaluator<S>(geometry, types, &backwards, stand_in).saved(backward, inputs);
 }
 
 template <class S>
@@ -65,12 +66,12 @@ std::vector<Array<S>> saved(const ir::Program& program, size_t backward, const S
 #define SHARDPROOF_INSTANTIATE(S)                                                                 \
   template std::vector<Distributed<S>> evaluate_on_mesh(                                          \
       const ir::Program&, const Types&, size_t, const Sizes&, const std::vector<Distributed<S>>&, \
-      const Backwards&);                                                                          \
+      const Backwards&, const StandIn<S>&);                                                       \
   template std::vector<Array<S>> evaluate(const ir::Program&, size_t, const Sizes&,               \
                                           const std::vector<Array<S>>&);                          \
   template std::vector<Distributed<S>> saved_on_mesh(                                             \
       const ir::Program&, const Types&, size_t, const Sizes&, const std::vector<Distributed<S>>&, \
-      const Backwards&);                                                                          \
+      const Backwards&, const StandIn<S>&);                                                       \
   template std::vector<Array<S>> saved(const ir::Program&, size_t, const Sizes&,                  \
                                        const std::vector<Array<S>>&);
 SHARDPROOF_INSTANTIATE(Rational)

@@ -1,5 +1,8 @@
 #pragma once
 // A whole function, on one device or on all devices of a mesh.
+#include <functional>
+#include <optional>
+
 #include "spec/denote/geometry.h"
 #include "spec/denote/scalar.h"
 
@@ -15,6 +18,12 @@ Types types_of(const ir::Program& program);
 /// differentiated by, then a plan with its parameters and a gradient for each result.
 using Backwards = std::map<std::pair<size_t, std::vector<size_t>>, size_t>;
 
+/// Asked first at each call and each gradient: what the devices hold of its results, or nothing
+/// where the program itself is to say it.
+template <class S>
+using StandIn = std::function<std::optional<std::vector<Distributed<S>>>(
+    const ir::Op&, const std::vector<Distributed<S>>&)>;
+
 /// What the devices hold of the function's results. `inputs`: its parameters, then its saved ones.
 /// Scans, calls and entries run, and gradients that have a backward; rings, pipelines, stages and
 /// functions without a body throw Unsupported.
@@ -22,7 +31,8 @@ template <class S>
 std::vector<Distributed<S>> evaluate_on_mesh(const ir::Program& program, const Types& types,
                                              size_t function, const Sizes& sizes,
                                              const std::vector<Distributed<S>>& inputs,
-                                             const Backwards& backwards = {});
+                                             const Backwards& backwards = {},
+                                             const StandIn<S>& stand_in = {});
 
 /// The function's results on one device with whole tensors: the value of its erasure. Axes in
 /// `sizes` are ignored. Gradients are numeric ones, of double alone.
@@ -36,7 +46,8 @@ template <class S>
 std::vector<Distributed<S>> saved_on_mesh(const ir::Program& program, const Types& types,
                                           size_t backward, const Sizes& sizes,
                                           const std::vector<Distributed<S>>& inputs,
-                                          const Backwards& backwards = {});
+                                          const Backwards& backwards = {},
+                                          const StandIn<S>& stand_in = {});
 template <class S>
 std::vector<Array<S>> saved(const ir::Program& program, size_t backward, const Sizes& sizes,
                             const std::vector<Array<S>>& inputs);

@@ -72,6 +72,37 @@ inline const Labels& widest(const std::vector<Labels>& labels) {
   return *best;
 }
 
+/// Whether every operand has all dims in the same order, or none: then entries meet without labels.
+inline bool aligned(const std::vector<Labels>& labels) {
+  const Labels& all = widest(labels);
+  return std::all_of(labels.begin(), labels.end(),
+                     [&](const Labels& each) { return each.empty() || each == all; });
+}
+
+/// The same of operands that are aligned.
+template <class S, class Fn>
+Array<S> aligned_pointwise(const std::vector<const Array<S>*>& x, Fn fn) {
+  const Array<S>* widest = x.at(0);
+  for (const Array<S>* each : x)
+    if (each->shape.size() > widest->shape.size()) widest = each;
+  Array<S> result{widest->shape, {}};
+  std::vector<const S*> entry;
+  std::vector<size_t> strides;
+  for (const Array<S>* each : x) {
+    if (!each->shape.empty() && each->shape != widest->shape)
+      throw Mismatch("operands of different shapes");
+    entry.push_back(each->data.data());
+    strides.push_back(each->shape.empty() ? 0 : 1);
+  }
+  const size_t entries = widest->data.size();
+  result.data.reserve(entries);
+  for (size_t k = 0; k < entries; ++k) {
+    result.data.push_back(fn(entry.data()));
+    for (size_t i = 0; i < entry.size(); ++i) entry[i] += strides[i];
+  }
+  return result;
+}
+
 /// fn of the entries whose dims agree; fn takes a pointer to one entry per operand.
 template <class S, class Fn>
 Array<S> pointwise(const std::vector<Labels>& labels, const std::vector<const Array<S>*>& x,

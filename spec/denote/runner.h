@@ -258,9 +258,11 @@ class Runner {
 
   template <class Fn>
   Result each(Fn fn) const {
-    Distributed<S> result;
-    for (int64_t device = 0; device < geometry_.devices(); ++device) result.push_back(fn(device));
-    return {result};
+    Result results(1);
+    results[0].reserve(static_cast<size_t>(geometry_.devices()));
+    for (int64_t device = 0; device < geometry_.devices(); ++device)
+      results[0].push_back(fn(device));
+    return results;
   }
   Result scalar(const S& value) const {
     return each([&](int64_t) { return Array<S>{{}, {value}}; });
@@ -269,6 +271,8 @@ class Runner {
   Result entries(Fn fn) const {
     std::vector<Labels> labels;
     for (const Held<S>& held : operands_) labels.push_back(labels_of(held.type));
+    if (aligned(labels))
+      return each([&](int64_t device) { return aligned_pointwise(local(device), fn); });
     return each([&](int64_t device) { return pointwise(labels, local(device), fn); });
   }
   template <class Op>

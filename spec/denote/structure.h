@@ -25,8 +25,13 @@ Factors factors_of(const Geometry& geometry, const Shape& pattern, const Shape& 
 template <class S>
 Array<S> rearrange(const Geometry& geometry, const Shape& left, const Shape& right,
                    const Shape& from, const Shape& to, const Array<S>& x) {
-  const Factors source = factors_of(geometry, left, from, right);
-  const Factors target = factors_of(geometry, right, to, left);
+  Factors source = factors_of(geometry, left, from, right);
+  Factors target = factors_of(geometry, right, to, left);
+  const auto is_known = [&](const Dim& label) { return has(source.labels, label); };
+  if (!std::all_of(target.labels.begin(), target.labels.end(), is_known)) {  // S -> L = (C W)
+    source = factors_of(geometry, left, from, {});
+    target = factors_of(geometry, right, to, {});
+  }
   if (count(source.extents) != count(x.shape)) throw Mismatch("a rearrangement of another size");
   LabelSizes sizes;
   sizes.add(source.labels, source.extents);

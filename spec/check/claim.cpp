@@ -1,0 +1,130 @@
+#include "spec/check/claim.h"
+
+#include <algorithm>
+#include <bit>
+#include <cmath>
+
+#include "oracle/disturbed.h"
+
+namespace shardproof {
+namespace {
+
+std::vector<oracle::Tensor> whole_inputs(const PointOfPlan& point) {
+  std::vector<oracle::Tensor> inputs;
+  for (size_t i = 0; i < point.whole.size(); ++i)
+    inputs.push_back(whole_tensor(point.whole[i], point.param_type(i).dtype));
+  return inputs;
+}
+
+std::vector<size_t> float_params(const ir::Function& function) {
+  std::vector<size_t> floats;
+  for (size_t i = 0; i < function.params.size(); ++i)
+    if (is_float(function.values.at(function.params[i]).type.dtype)) floats.push_back(i);
+  return floats;
+}
+
+double largest_entry(const denote::Distributed<double>& held) {
+  double most = 0;
+  for (const denote::Array<double>& own : held)
+    for (double each : own.data) most = std::max(most, std::abs(each));
+  return most;
+}
+
+/// An input may be rounded, and so are the summands of one that is unreduced, and what is made of
+/// them before they are added up.
+void disturb_input(PointOfPlan& point, size_t i, bool rounds) {
+  const Type& type = point.param_type(i);
+  if (!is_float(type.dtype)) return;
+  oracle::Tensor x{point.whole[i].shape, point.whole[i].data, {}};
+  if (rounds) oracle::disturb(x);
+  const bool unreduced = std::any_of(type.marks.begin(), type.marks.end(),
+                                     [](const auto& mark) { return mark.second == Mark::U; });
+  if (unreduced && i < point.local.size())
+    oracle::disturb_sums(x, oracle::filled(x.shape, 4 * largest_entry(point.local[i])),
+                         static_cast<double>(point.local[i].size()));
+  point.whole[i].data = x.data;
+}
+
+}  // namespace
+
+size_t PointOfPlan::own_params() const {
+  return plan().implements_grad ? program->functions.at(plan().model.value()).params.size()
+                                : plan().params.size();
+}
+
+oracle::Tensor whole_tensor(const denote::Array<double>& array, Dtype dtype) {
+  if (dtype != Dtype::key) return {array.shape, array.data, {}};
+  oracle::Tensor keys{array.shape, {}, {}};
+  for (double each : array.data) keys.keys.push_back(std::bit_cast<uint64_t>(each));
+  return keys;
+}
+
+denote::Array<double> array_of(const oracle::Tensor& tensor) {
+  denote::Array<double> array{tensor.shape, tensor.data};
+  for (uint64_t key : tensor.keys) array.data.push_back(std::bit_cast<double>(key));
+  return array;
+}
+
+oracle::Sizes oracle_sizes(const ir::Program& program, const denote::Sizes& sizes) {
+  oracle::Sizes all{sizes.dims, {sizes.mesh.begin(), sizes.mesh.end()}};
+  for (const auto& [axis, info] : program.axes) all.axes.emplace(axis, 1);
+  return all;
+}
+
+std::vector<oracle::Tensor> claimed(const PointOfPlan& point) {
+  const ir::Function& plan = point.plan();
+  const std::vector<oracle::Tensor> inputs = whole_inputs(point);
+  const oracle::Sizes sizes = oracle_sizes(*point.program, point.sizes);
+  if (!plan.model) return oracle::evaluate(*point.program, point.function, sizes, inputs);
+  if (!plan.implements_grad) return oracle::evaluate(*point.program, *plan.model, sizes, inputs);
+  const auto own = static_cast<std::ptrdiff_t>(point.own_params());
+  const std::vector<size_t> wrt =
+      plan.wrt.empty() ? float_params(point.program->functions.at(*plan.model)) : plan.wrt;
+  return oracle::gradient(*point.program, *plan.model, sizes,
+                          {inputs.begin(), inputs.begin() + own},
+                          {inputs.begin() + own, inputs.end()}, wrt);
+}
+
+std::vector<oracle::Tensor> model_gradient(const PointOfPlan& point, const std::vector<size_t>& wrt,
+                                           const std::vector<oracle::Tensor>& upstream) {
+  return oracle::gradient(*point.program, point.plan().model.value(),
+                          oracle_sizes(*point.program, point.sizes), whole_inputs(point), upstream,
+                          wrt);
+}
+
+std::vector<oracle::Tensor> erasure(const PointOfPlan& point,
+                                    const std::vector<denote::Array<double>>& saved) {
+  std::vector<oracle::Tensor> inputs = whole_inputs(point);
+  for (size_t i = 0; i < saved.size(); ++i) {
+    const ir::ValueId id = point.plan().saved_params.at(i);
+    inputs.push_back(whole_tensor(saved[i], point.types->at(point.function).at(id).dtype));
+  }
+  return oracle::evaluate(*point.program, point.function, oracle_sizes(*point.program, point.sizes),
+                          inputs);
+}
+
+Bounds moved_by_rounding(
+    const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted, double unit, unsigned seed,
+    bool inputs_round,
+    const std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>& evaluate) {
+  const oracle::Disturbed disturbed(unit, seed);
+  PointOfPlan moved = point;
+  for (size_t i = 0; i < moved.whole.size(); ++i) disturb_input(moved, i, inputs_round);
+  const std::vector<oracle::Tensor> got = evaluate(moved);
+  Bounds farthest(wanted.size());
+  for (size_t r = 0; r < wanted.size(); ++r)
+    for (size_t i = 0; i < wanted[r].data.size(); ++i) {
+      const double off = std::abs(got.at(r).data.at(i) - wanted[r].data[i]);
+      farthest[r] = std::max(farthest[r], std::isnan(off) ? INFINITY : off);
+    }
+  return farthest;
+}
+
+bool all_finite(const std::vector<oracle::Tensor>& tensors) {
+  return std::all_of(tensors.begin(), tensors.end(), [](const oracle::Tensor& tensor) {
+    return std::all_of(tensor.data.begin(), tensor.data.end(),
+                       [](double x) { return std::isfinite(x); });
+  });
+}
+
+}  // namespace shardproof

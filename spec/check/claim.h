@@ -1,0 +1,55 @@
+#pragma once
+// What a function is to give at a point, by the oracle on whole tensors, and how far rounding may
+// move it. The rules and the algebra have no part in it.
+#include <functional>
+
+#include "oracle/oracle.h"
+#include "spec/denote/evaluate.h"
+
+namespace shardproof {
+
+/// A function with its parameters. Refers to the program and the types.
+struct PointOfPlan {
+  const ir::Program* program = nullptr;
+  const denote::Types* types = nullptr;
+  size_t function = 0;
+  denote::Sizes sizes;
+  std::vector<denote::Array<double>> whole;        ///< the parameters
+  std::vector<denote::Distributed<double>> local;  ///< the same on the devices, then saved ones
+
+  const ir::Function& plan() const { return program->functions.at(function); }
+  const Type& param_type(size_t i) const { return types->at(function).at(plan().params.at(i)); }
+  /// The parameters of what is differentiated; the others of a gradient are upstream.
+  size_t own_params() const;
+};
+
+oracle::Tensor whole_tensor(const denote::Array<double>& array, Dtype dtype);
+denote::Array<double> array_of(const oracle::Tensor& tensor);
+oracle::Sizes oracle_sizes(const ir::Program& program, const denote::Sizes& sizes);
+
+/// Its model's value, for `implements grad` the gradient, without a model its own erasure. Throws
+/// oracle::Error.
+std::vector<oracle::Tensor> claimed(const PointOfPlan& point);
+
+/// The gradient of a plan's model by these parameters, for gradients of the results. Throws
+/// oracle::Error.
+std::vector<oracle::Tensor> model_gradient(const PointOfPlan& point, const std::vector<size_t>& wrt,
+                                           const std::vector<oracle::Tensor>& upstream);
+
+/// The value of the erasure; `saved` are what it takes behind `;`. Throws oracle::Error.
+std::vector<oracle::Tensor> erasure(const PointOfPlan& point,
+                                    const std::vector<denote::Array<double>>& saved);
+
+/// How far rounding moves each entry of each result.
+using Bounds = std::vector<double>;
+/// Of each result the farthest that an entry is from `wanted` in one evaluation of `evaluate` where
+/// numbers have this unit roundoff, and with `inputs_round` the inputs have it too.
+Bounds moved_by_rounding(
+    const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted, double unit, unsigned seed,
+    bool inputs_round,
+    const std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>& evaluate = claimed);
+
+/// Infinities and NaN say nothing.
+bool all_finite(const std::vector<oracle::Tensor>& tensors);
+
+}  // namespace shardproof

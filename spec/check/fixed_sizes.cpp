@@ -1,0 +1,194 @@
+#include "spec/check/fixed_sizes.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "spec/check/walk.h"
+#include "spec/denote/geometry.h"
+
+namespace shardproof {
+namespace {
+
+bool is_constant(const ir::Arith& arith) {
+  using Kind = ir::Arith::Kind;
+  return arith.kind != Kind::size && arith.kind != Kind::axis && arith.kind != Kind::value &&
+         std::all_of(arith.args.begin(), arith.args.end(), is_constant);
+}
+
+void names_in(const ir::Program& program, const ir::Arith& arith, std::set<Name>& names) {
+  const bool seen = arith.kind != ir::Arith::Kind::number && arith.kind != ir::Arith::Kind::op &&
+                    !names.insert(arith.text).second;
+  if (arith.kind == ir::Arith::Kind::size && !seen)
+    for (const Name& base : program.base(Dim{{arith.text}})) {
+      names.insert(base);
+      if (auto found = program.dims.find(base); found != program.dims.end() && found->second.size)
+        names_in(program, *found->second.size, names);
+    }
+  for (const ir::Arith& arg : arith.args) names_in(program, arg, names);
+}
+
+/// The function, its model and all that they call, each once.
+template <class Visit>
+void for_each_function(const ir::Program& program, size_t function, std::set<size_t>& seen,
+                       const Visit& visit) {
+  if (!seen.insert(function).second) return;
+  const ir::Function& own = program.functions.at(function);
+  visit(function);
+  if (own.model) for_each_function(program, *own.model, seen, visit);
+  if (own.after) for_each_function(program, *own.after, seen, visit);
+  for_each_instr(own.body, [&](const ir::Instr& instr) {
+    if (auto* call = std::get_if<ir::Call>(&instr.op))
+      for_each_function(program, call->function, seen, visit);
+    if (auto* grad = std::get_if<ir::Grad>(&instr.op))
+      for_each_function(program, grad->function, seen, visit);
+  });
+}
+
+template <class Visit>
+void for_each_instr_below(const ir::Program& program, size_t function, const Visit& visit) {
+  std::set<size_t> seen;
+  for_each_function(program, function, seen,
+                    [&](size_t f) { for_each_instr(program.functions.at(f).body, visit); });
+}
+
+class Counter {
+ public:
+  Counter(const ir::Program& program, const denote::Sizes& sizes)
+      : program_(program), geometry_(program, {{}, sizes.dims}) {}
+
+  double function(size_t f) {
+    const auto [at, fresh] = known_.emplace(f, 0);
+    if (fresh) {
+      const ir::Function& own = program_.functions.at(f);
+      double sum = block(own, own.body);
+      if (own.model) sum += function(*own.model) * (own.implements_grad ? 3 : 1);
+      known_[f] = sum;
+    }
+    return known_[f];
+  }
+
+ private:
+  double block(const ir::Function& own, const ir::Block& block) {
+    double sum = 0;
+    for (const ir::Instr& instr : block.instrs) sum += of(own, instr);
+    return sum;
+  }
+
+  double of(const ir::Function& own, const ir::Instr& instr) {
+    if (auto* call = std::get_if<ir::Call>(&instr.op)) return function(call->function);
+    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) return 4 * function(grad->function);
+    if (auto* scan = std::get_if<ir::Scan>(&instr.op))
+      return static_cast<double>(geometry_.size(scan->dim)) * this->block(own, *scan->body);
+    if (auto* einsum = std::get_if<ir::Einsum>(&instr.op)) return product(einsum->pattern.left);
+    double sum = 0;
+    for (ir::ValueId id : instr.results)
+      if (id != ir::no_value) sum += product({own.values.at(id).type});
+    return sum;
+  }
+
+  /// Of the sizes of all dims that occur.
+  double product(const std::vector<Shape>& shapes) {
+    std::vector<Dim> dims;
+    double numbers = 1;
+    for (const Shape& shape : shapes)
+      for (const Split& split : shape.dims)
+        if (std::find(dims.begin(), dims.end(), split.dim) == dims.end()) {
+          dims.push_back(split.dim);
+          numbers *= static_cast<double>(geometry_.size(split.dim));
+        }
+    return numbers;
+  }
+
+  const ir::Program& program_;
+  denote::Geometry geometry_;
+  std::map<size_t, double> known_;
+};
+
+}  // namespace
+
+FixedSizes fixed_sizes(const ir::Program& program) {
+  constexpr int64_t small_dim = 8, small_axis = 4;
+  FixedSizes fixed;
+  for (const auto& [name, info] : program.dims)
+    if (info.size && is_constant(*info.size) && program.size(Dim{{name}}, {}) > small_dim)
+      fixed.dims.insert(name);
+  for (const auto& [name, info] : program.axes)
+    if (info.size.value_or(0) > small_axis) fixed.axes.insert(name);
+  return fixed;
+}
+
+FixedSizes without_those_read(const ir::Program& program, size_t plan, FixedSizes fixed) {
+  for_each_instr_below(program, plan, [&](const ir::Instr& instr) {
+    auto* size = std::get_if<ir::SizeOf>(&instr.op);
+    if (!size) return;
+    if (size->axis) {
+      fixed.axes.erase(size->name);
+      return;
+    }
+    std::set<Name> read;
+    names_in(program, {ir::Arith::Kind::size, size->name, ir::no_value, {}}, read);
+    for (const Name& name : read) fixed.dims.erase(name);
+  });
+  return fixed;
+}
+
+bool may_write_a_size(const ir::Program& program, size_t plan, const FixedSizes& fixed) {
+  constexpr double small = 8;
+  std::vector<double> sizes;
+  double most = 0;
+  for (const Name& dim : fixed.dims)
+    sizes.push_back(static_cast<double>(program.size(Dim{{dim}}, {})));
+  for (const Axis& axis : fixed.axes)
+    sizes.push_back(static_cast<double>(*program.axes.at(axis).size));
+  for (double size : sizes) most = std::max(most, size);
+  bool found = false;
+  for_each_instr_below(program, plan, [&](const ir::Instr& instr) {
+    auto* number = std::get_if<ir::Number>(&instr.op);
+    if (!number || !(number->value > 0)) return;
+    const double value = number->value;
+    if (value > small && value <= most) found = true;
+    for (double size : sizes) {  // 1/4096, 1/sqrt(64)
+      const double parts = 1 / value / std::sqrt(size);
+      if (size > small && (std::abs(parts - 1) < 1e-6 ||
+                           std::abs(parts / std::sqrt(size) - 1) < 1e-6 || value * value == size))
+        found = true;
+    }
+  });
+  return found;
+}
+
+ir::Program with_open_sizes(ir::Program program, const FixedSizes& open) {
+  for (const Name& dim : open.dims)
+    if (auto found = program.dims.find(dim); found != program.dims.end()) {
+      found->second.kind = ir::DimInfo::Kind::plain;
+      found->second.size.reset();
+    }
+  for (const Axis& axis : open.axes)
+    if (auto found = program.axes.find(axis); found != program.axes.end())
+      found->second.size.reset();
+  return program;
+}
+
+std::set<Axis> axes_of_plan(const ir::Program& program, const denote::Types& types, size_t plan) {
+  std::set<Axis> axes;
+  const auto add = [&](const Type& type) {
+    for (const Split& split : type.dims) axes.insert(split.axes.begin(), split.axes.end());
+    for (const auto& [axis, mark] : type.marks) axes.insert(axis);
+  };
+  std::set<size_t> seen;
+  for_each_function(program, plan, seen, [&](size_t f) {
+    for (const Type& type : types.at(f)) add(type);
+    for (const Type& type : program.functions.at(f).results) add(type);
+    for_each_instr(program.functions.at(f).body, [&](const ir::Instr& instr) {
+      if (auto* size = std::get_if<ir::SizeOf>(&instr.op); size && size->axis)
+        axes.insert(size->name);
+    });
+  });
+  return axes;
+}
+
+double numbers_of_a_run(const ir::Program& program, size_t plan, const denote::Sizes& sizes) {
+  return Counter(program, sizes).function(plan);
+}
+
+}  // namespace shardproof

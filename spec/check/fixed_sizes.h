@@ -1,0 +1,34 @@
+#pragma once
+// Sizes of dims and axes that a file fixes by numbers: which of them a run may change, and what a
+// run costs that keeps them.
+#include <set>
+
+#include "spec/check/check.h"
+#include "spec/denote/evaluate.h"
+
+namespace shardproof {
+
+struct FixedSizes {
+  std::set<Name> dims;
+  std::set<Axis> axes;
+  bool empty() const { return dims.empty() && axes.empty(); }
+};
+
+/// Those of the program that are not small.
+FixedSizes fixed_sizes(const ir::Program& program);
+/// Those that no value of the function, of its model or of what they call is made of.
+FixedSizes without_those_read(const ir::Program& program, size_t plan, FixedSizes fixed);
+/// Whether a number is written in the plan or its model that may be one of these sizes, a part or
+/// an inverse of one: then smaller sizes say nothing of it.
+bool may_write_a_size(const ir::Program& program, size_t plan, const FixedSizes& fixed);
+
+/// The program with these sizes left open.
+ir::Program with_open_sizes(ir::Program program, const FixedSizes& open);
+
+/// Axes that types and values of the plan and of what it calls speak of.
+std::set<Axis> axes_of_plan(const ir::Program& program, const denote::Types& types, size_t plan);
+
+/// About how many numbers a run makes on one device, multiplications counted.
+double numbers_of_a_run(const ir::Program& program, size_t plan, const denote::Sizes& sizes);
+
+}  // namespace shardproof

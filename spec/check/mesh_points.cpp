@@ -1,0 +1,157 @@
+#include "spec/check/mesh_points.h"
+
+#include <algorithm>
+#include <cmath>
+#include <numeric>
+#include <stdexcept>
+
+#include "spec/denote/represent.h"
+
+namespace shardproof {
+namespace {
+
+/// The first two axes are 2 and 3, or 3 and 2; others 1 or 2: the number of devices stays small.
+void draw_mesh(const ir::Program& program, const MeshWish& wish, std::mt19937_64& rng,
+               denote::Sizes& sizes) {
+  std::vector<Axis> axes = program.axis_names();
+  std::shuffle(axes.begin(), axes.end(), rng);
+  std::stable_partition(axes.begin(), axes.end(),
+                        [&](const Axis& axis) { return !wish.axes || wish.axes->contains(axis); });
+  const auto first = 2 + static_cast<int64_t>(rng() % 2);
+  for (size_t i = 0; i < axes.size(); ++i) {
+    auto drawn = 1 + static_cast<int64_t>(rng() % 2);
+    if (i < 2) drawn = i == 0 ? first : 5 - first;
+    if (sizes.devices() > 12 || (wish.axes && !wish.axes->contains(axes[i]))) drawn = 1;
+    sizes.mesh.push_back({axes[i], program.axes.at(axes[i]).size.value_or(drawn)});
+  }
+}
+
+void multiply(denote::Sizes& sizes, const Name& dim, int64_t factor) {
+  if (auto found = sizes.dims.find(dim); found != sizes.dims.end() && factor > 0)
+    found->second = std::lcm(found->second, factor);
+}
+
+void make_divisible(const ir::Program& program, const Divisibility& condition,
+                    denote::Sizes& sizes) {
+  int64_t shards = 1;
+  for (const Axis& axis : condition.axes) shards *= sizes.axis(axis);
+  const std::vector<Name> base = program.base(condition.dim);
+  if (!base.empty()) multiply(sizes, base[0], shards);
+}
+
+/// Makes a condition true that says how one size hangs on others: `|F| % n == 0`, `|F| == n`,
+/// `|F| >= n`, and several of them. What it cannot make true is left to chance.
+void repair(const ir::Program& program, const ir::Arith& condition, denote::Sizes& sizes) {
+  using Kind = ir::Arith::Kind;
+  if (condition.kind != Kind::op || condition.args.size() != 2) return;
+  const ir::Arith &left = condition.args[0], &right = condition.args[1];
+  if (condition.text == "and") {
+    repair(program, left, sizes);
+    return repair(program, right, sizes);
+  }
+  std::map<Name, int64_t> all = sizes.dims;
+  for (const auto& [axis, extent] : sizes.mesh) all[axis] = extent;
+  const auto value = [&](const ir::Arith& arith) {
+    return static_cast<int64_t>(ir::evaluate(arith, all));
+  };
+  const auto base = [&](const ir::Arith& arith) -> Name {
+    if (arith.kind != Kind::size) return "";
+    const std::vector<Name> names = program.base(Dim{{arith.text}});
+    return names.size() == 1 && sizes.dims.contains(names[0]) ? names[0] : "";
+  };
+  const bool zero = right.kind == Kind::number && right.text == "0";
+  if (condition.text == "==" && zero && left.text == "%" && left.args.size() == 2)
+    return multiply(sizes, base(left.args[0]), value(left.args[1]));
+  const Name small = base(right), large = base(left);
+  if (condition.text == "==" && !large.empty()) sizes.dims[large] = value(right);
+  if (condition.text == "==" && large.empty() && !small.empty()) sizes.dims[small] = value(left);
+  const auto at_least = [&](const Name& name, int64_t least) {
+    if (!name.empty()) sizes.dims[name] = std::max(sizes.dims[name], least);
+  };
+  if (condition.text == ">=") at_least(large, value(right));
+  if (condition.text == ">") at_least(large, value(right) + 1);
+  if (condition.text == "<=") at_least(small, value(left));
+  if (condition.text == "<") at_least(small, value(left) + 1);
+}
+
+void meet(const ir::Program& program, const std::vector<Divisibility>& conditions,
+          denote::Sizes& sizes) {
+  for (const ir::Requirement& requirement : program.requirements) try {
+      repair(program, requirement.condition, sizes);
+    } catch (const std::domain_error&) {
+      // Nothing can be said of it at these sizes.
+    }
+  for (const Divisibility& condition : conditions) make_divisible(program, condition, sizes);
+}
+
+bool fits(const ir::Program& program, const std::vector<Divisibility>& conditions,
+          const denote::Sizes& sizes) {
+  std::map<Name, int64_t> all = sizes.dims;
+  for (const auto& [axis, extent] : sizes.mesh) all[axis] = extent;
+  try {
+    for (const auto& [name, info] : program.dims) program.size(Dim{{name}}, all);
+    for (const Divisibility& condition : conditions) {
+      int64_t shards = 1;
+      for (const Axis& axis : condition.axes) shards *= sizes.axis(axis);
+      if (program.size(condition.dim, all) % shards != 0) return false;
+    }
+    return std::all_of(program.requirements.begin(), program.requirements.end(),
+                       [&](const ir::Requirement& requirement) {
+                         return ir::evaluate(requirement.condition, all) != 0;
+                       });
+  } catch (const std::domain_error&) {
+    return false;
+  }
+}
+
+}  // namespace
+
+std::vector<Divisibility> all_conditions(const CheckedProgram& checked) {
+  std::vector<Divisibility> conditions;
+  for (const PlanReport& each : checked.plans())
+    conditions.insert(conditions.end(), each.conditions.begin(), each.conditions.end());
+  return conditions;
+}
+
+std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
+                                        const std::vector<Divisibility>& conditions,
+                                        std::mt19937_64& rng, const MeshWish& wish) {
+  for (int tries = 0; tries < 400; ++tries) {
+    denote::Sizes sizes;
+    draw_mesh(program, wish, rng, sizes);
+    const int64_t least = tries < 100 ? wish.least : 1;
+    for (const auto& [name, info] : program.dims)
+      if (info.kind == ir::DimInfo::Kind::plain)
+        sizes.dims[name] = least + static_cast<int64_t>(rng() % static_cast<uint64_t>(4 - least));
+    meet(program, conditions, sizes);
+    if (fits(program, conditions, sizes)) return sizes;
+  }
+  return std::nullopt;
+}
+
+denote::Distributed<double> lay_out(const denote::Geometry& geometry, const Type& type,
+                                    denote::Array<double>& x, std::mt19937_64& rng) {
+  const bool has_summands = std::any_of(
+      type.marks.begin(), type.marks.end(),
+      [&](const auto& mark) { return mark.second != Mark::I && geometry.axis(mark.first) > 1; });
+  if (!has_summands) return denote::distribute(geometry, type, x, rng);
+  const bool whole = std::all_of(x.data.begin(), x.data.end(), [](double each) {
+    return each == std::floor(each) && std::abs(each) < 1e15;
+  });
+  if (!whole) {
+    auto held = denote::distribute(geometry, type, x, rng);
+    x = denote::represented(geometry, type, held).value();
+    return held;
+  }
+  denote::Array<denote::Rational> exact{x.shape, {}};
+  for (double each : x.data) exact.data.emplace_back(static_cast<int64_t>(each));
+  denote::Distributed<double> held;
+  for (const auto& own : denote::distribute(geometry, type, exact, rng)) {
+    held.push_back({own.shape, {}});
+    for (const denote::Rational& each : own.data)
+      held.back().data.push_back(static_cast<double>(each.numerator()));
+  }
+  return held;
+}
+
+}  // namespace shardproof

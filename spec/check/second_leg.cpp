@@ -1,0 +1,390 @@
+#include "spec/check/second_leg.h"
+
+#include <algorithm>
+#include <cmath>
+
+#include "spec/check/derived.h"
+#include "spec/check/fixed_sizes.h"
+#include "spec/check/mesh_points.h"
+#include "spec/check/points.h"
+#include "spec/check/walk.h"
+#include "spec/denote/represent.h"
+
+namespace shardproof {
+namespace {
+
+using Tensors = std::vector<oracle::Tensor>;
+
+constexpr unsigned wanted_runs = 3, most_sizings = 12;
+/// Numbers on all devices that a run at the file's own sizes may make without a reason, with one,
+/// and where smaller sizes differ.
+constexpr double free_numbers = 3e4, numbers_for_a_literal = 3e6, numbers_for_a_verdict = 1e8;
+
+struct Difference {
+  size_t result = 0;
+  std::string text;
+};
+
+std::string decimal(double value) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.10g", value);
+  return text;
+}
+
+/// The first entry that is further from what is wanted than its bound.
+std::optional<Difference> beyond(const std::vector<std::optional<oracle::Tensor>>& got,
+                                 const Tensors& wanted, const Bounds& bounds) {
+  for (size_t r = 0; r < wanted.size(); ++r) {
+    const auto differ = [&](const std::string& text) { return Difference{r, text}; };
+    if (!got.at(r)) return differ("the devices hold no value of its type");
+    if (got[r]->shape != wanted[r].shape) return differ("it has another shape");
+    if (got[r]->keys != wanted[r].keys) return differ("it has other keys");
+    for (size_t i = 0; i < wanted[r].data.size(); ++i) {
+      const double is = got[r]->data[i], was = wanted[r].data[i];
+      if (is == was || std::abs(is - was) <= bounds.at(r)) continue;
+      return differ("entry " + std::to_string(i) + " is " + decimal(is) + " where the claim is " +
+                    decimal(was));
+    }
+  }
+  return std::nullopt;
+}
+
+/// What is found at a point.
+struct Finding {
+  enum class Kind { agrees, differs, says_nothing } kind = Kind::says_nothing;
+  std::string text;
+  size_t result = 0;
+};
+
+Finding nothing(std::string why) { return {Finding::Kind::says_nothing, std::move(why)}; }
+
+/// Of the last digits: what other orders of summing make of numbers that do not cancel.
+constexpr double last_digits = 256 * 0x1p-53;
+
+/// Rounding is asked for where the numbers are not the same; a point where it moves them far says
+/// nothing.
+Finding within_rounding(const PointOfPlan& point, const char* of,
+                        const std::vector<std::optional<oracle::Tensor>>& got,
+                        const Tensors& wanted) {
+  constexpr unsigned evaluations = 3;
+  constexpr double safety = 8, unit = 0x1p-30, ill = 1e-6, noise = 1e-12;
+  Bounds bounds(wanted.size());
+  std::vector<double> scale(wanted.size());
+  for (size_t r = 0; r < wanted.size(); ++r) {
+    for (double x : wanted[r].data) scale[r] = std::max(scale[r], std::abs(x));
+    bounds[r] = last_digits * scale[r];
+  }
+  std::optional<Difference> found = beyond(got, wanted, bounds);
+  for (unsigned seed = 1; found && seed <= evaluations; ++seed) {
+    const Bounds moved = moved_by_rounding(point, wanted, unit, seed, false);
+    for (size_t r = 0; r < wanted.size(); ++r)
+      bounds[r] = std::max(bounds[r], safety * 0x1p-23 * moved[r]);
+    found = beyond(got, wanted, bounds);
+  }
+  for (size_t r = 0; r < wanted.size(); ++r)
+    if (!(bounds[r] <= std::max(ill * scale[r], noise)))
+      return nothing("rounding moves the claim too far");
+  if (!found) return {Finding::Kind::agrees, ""};
+  return {Finding::Kind::differs, std::string(of) + ": " + found->text, found->result};
+}
+
+/// A plan at one mesh and its sizes, at numbers of one kind.
+class Trial {
+ public:
+  Trial(const Devices::World& world, const ProgramToRun& to_run, size_t plan, denote::Sizes sizes,
+        unsigned seed)
+      : world_(world),
+        to_run_(to_run),
+        geometry_(to_run(world.program), sizes),
+        rng_(seed),
+        devices_(geometry_.sizes(), to_run_, rng_) {
+    point_.program = &geometry_.program();
+    point_.types = &world.types;
+    point_.function = plan;
+    point_.sizes = std::move(sizes);
+  }
+
+  /// `through`: through all that it calls. `erased`: the erasure as well.
+  Finding at(Draw draw, unsigned seed, bool through, bool erased) {
+    devices_.use_models = !through;
+    erased_ = erased;
+    try {
+      draw_inputs(draw, seed);
+      const Tensors wanted = claimed(point_);
+      if (!all_finite(wanted)) return nothing("the claim has no finite value");
+      return beside(wanted);
+    } catch (const oracle::Error& error) {
+      return nothing(error.what());
+    } catch (const denote::Unsupported& error) {
+      return nothing(error.what());
+    }
+  }
+
+ private:
+  void draw_inputs(Draw draw, unsigned seed) {
+    point_.whole = random_inputs(*point_.program, point_.plan(), point_.sizes, seed, draw);
+    point_.local.clear();
+    for (size_t i = 0; i < point_.whole.size(); ++i)
+      point_.local.push_back(lay_out(geometry_, point_.param_type(i), point_.whole[i], rng_));
+  }
+
+  /// The devices and the erasure beside the claim. Where the erasure has no value, nothing is
+  /// asked of the devices.
+  Finding beside(const Tensors& wanted) {
+    std::vector<denote::Array<double>> saved;
+    std::string failure;
+    std::vector<std::optional<oracle::Tensor>> got;
+    try {
+      saved = fill_in_saved();
+      got = on_devices();
+    } catch (const denote::Unsupported&) {
+      throw;
+    } catch (const denote::Error& error) {
+      failure = error.what();
+    }
+    if ((erased_ || !failure.empty()) && saved.size() == point_.plan().saved_params.size()) {
+      const Tensors erased = erasure(point_, saved);
+      if (!all_finite(erased)) return nothing("the erasure has no finite value");
+      const Finding found =
+          within_rounding(point_, "on one device", {erased.begin(), erased.end()}, wanted);
+      if (found.kind != Finding::Kind::agrees) return found;
+    }
+    if (!failure.empty()) return {Finding::Kind::differs, "the devices stop: " + failure};
+    return within_rounding(point_, "on the devices", got, wanted);
+  }
+
+  std::vector<denote::Array<double>> fill_in_saved() {
+    const ir::Function& plan = point_.plan();
+    if (plan.saved_params.empty()) return {};
+    const Devices::Values primal(
+        point_.local.begin(),
+        point_.local.begin() + static_cast<std::ptrdiff_t>(point_.own_params()));
+    std::vector<denote::Array<double>> whole;
+    for (auto& each : devices_.saved(world_, point_.function, primal)) {
+      const ir::ValueId id = plan.saved_params.at(whole.size());
+      auto value = denote::represented(geometry_, point_.types->at(point_.function).at(id), each);
+      if (!value) throw denote::Mismatch("what is saved has no value of its type");
+      whole.push_back(std::move(*value));
+      point_.local.push_back(std::move(each));
+    }
+    return whole;
+  }
+
+  std::vector<std::optional<oracle::Tensor>> on_devices() {
+    std::vector<std::optional<oracle::Tensor>> got;
+    const Devices::Values held = devices_.run(world_, point_.function, point_.local);
+    for (size_t r = 0; r < held.size(); ++r) {
+      const Type& type = point_.plan().results.at(r);
+      const auto value = denote::represented(geometry_, type, held[r]);
+      got.emplace_back();
+      if (value) got.back() = whole_tensor(*value, type.dtype);
+    }
+    return got;
+  }
+
+  const Devices::World& world_;
+  const ProgramToRun& to_run_;
+  denote::Geometry geometry_;
+  std::mt19937_64 rng_;
+  Devices devices_;
+  PointOfPlan point_;
+  bool erased_ = true;
+};
+
+std::string sizes_line(const denote::Sizes& sizes) {
+  std::string text;
+  for (const auto& [dim, size] : sizes.dims)
+    text += (text.empty() ? "" : " ") + dim + "=" + std::to_string(size);
+  return text;
+}
+
+std::string mesh_line(const denote::Sizes& sizes) {
+  std::string text;
+  for (const auto& [axis, size] : sizes.mesh)
+    if (size > 1) text += (text.empty() ? "" : " ") + axis + "=" + std::to_string(size);
+  return text;
+}
+
+/// Three runs of a plan, of a program some of whose sizes are made smaller.
+class Runs {
+ public:
+  Runs(const Devices::World& world, size_t plan, const std::vector<Divisibility>& conditions,
+       FixedSizes open, bool through)
+      : world_(world),
+        plan_(plan),
+        through_(through),
+        conditions_(conditions),
+        wish_{axes_of_plan(world.program, world.types, plan), 2},
+        open_(std::move(open)),
+        to_run_([this](const ir::Program& own) -> const ir::Program& { return opened(own); }) {}
+
+  std::optional<denote::Sizes> sizes(unsigned seed) {
+    std::mt19937_64 rng(seed);
+    return mesh_sizes(to_run_(world_.program), conditions_, rng, wish_);
+  }
+
+  double numbers(const denote::Sizes& at) {
+    return numbers_of_a_run(to_run_(world_.program), plan_, at) *
+           static_cast<double>(at.devices() + 3);
+  }
+
+  /// Agrees, differs or says nothing; why not is in the text.
+  Finding all() {
+    unsigned runs = 0;
+    for (unsigned seed = 1; seed <= most_sizings && runs < wanted_runs; ++seed) {
+      at_ = sizes(seed);
+      if (!at_) return nothing("no small mesh and sizes meet what the file asks of them");
+      last_ = first_that_says(seed, runs == 0);
+      if (last_.kind == Finding::Kind::differs) return last_;
+      runs += last_.kind == Finding::Kind::agrees;
+    }
+    return runs == wanted_runs ? Finding{Finding::Kind::agrees, ""} : last_;
+  }
+
+  const denote::Sizes& at() const { return *at_; }
+
+ private:
+  /// The first run is the one that goes through and has the erasure beside it.
+  Finding first_that_says(unsigned seed, bool first) {
+    static const Draw draws[] = {Draw::ties, Draw::mixed, Draw::positive};
+    Trial trial(world_, to_run_, plan_, *at_, seed);
+    Finding found;
+    for (unsigned i = 0; i < 3 && found.kind == Finding::Kind::says_nothing; ++i)
+      found = trial.at(draws[(seed + i) % 3], seed, through_ && first, first);
+    return found;
+  }
+
+  const ir::Program& opened(const ir::Program& own) {
+    if (open_.empty()) return own;
+    const auto [found, fresh] = opened_.try_emplace(&own);
+    if (fresh) found->second = with_open_sizes(own, open_);
+    return found->second;
+  }
+
+  const Devices::World& world_;
+  size_t plan_;
+  bool through_;
+  const std::vector<Divisibility>& conditions_;
+  MeshWish wish_;
+  FixedSizes open_;
+  std::map<const ir::Program*, ir::Program> opened_;
+  ProgramToRun to_run_;
+  std::optional<denote::Sizes> at_;
+  Finding last_;
+};
+
+Diagnostic told(const Devices::World& world, size_t plan, const char* code, std::string message,
+                std::vector<std::string> details) {
+  Diagnostic diagnostic;
+  diagnostic.code = code;
+  diagnostic.range = world.program.functions.at(plan).name_range;
+  diagnostic.message = std::move(message);
+  diagnostic.details = std::move(details);
+  return diagnostic;
+}
+
+Diagnostic disagreement(const Devices::World& world, size_t plan, const Finding& found,
+                        const denote::Sizes& at) {
+  const ir::Function& function = world.program.functions.at(plan);
+  Diagnostic diagnostic = told(
+      world, plan, "U0009", "`" + function.name + "` has a proof, and a run that contradicts it",
+      {"one of the two is a bug of this program: please report it with the file"});
+  const Name name =
+      found.result < function.result_names.size() ? function.result_names[found.result] : "";
+  diagnostic.counterexample = {
+      mesh_line(at),
+      sizes_line(at),
+      {(name.empty() ? "result " + std::to_string(found.result + 1) : "`" + name + "`") + ", " +
+       found.text}};
+  return diagnostic;
+}
+
+Diagnostic no_instance(const Devices::World& world, size_t plan,
+                       const std::vector<Divisibility>& conditions, const std::string& why) {
+  std::string would_do;
+  const auto add = [&](const std::string& condition) {
+    if (would_do.find(condition) == std::string::npos)
+      would_do += (would_do.empty() ? "" : ", ") + condition;
+  };
+  for (const Divisibility& condition : conditions) add(to_string(condition));
+  for (const ir::Requirement& each : world.program.requirements) add(ir::to_string(each.condition));
+  std::vector<std::string> details{why};
+  if (!would_do.empty()) details.push_back("sizes that would do meet " + would_do);
+  return told(world, plan, "U0010",
+              "`" + world.program.functions.at(plan).name + "` was not run beside its claim",
+              std::move(details));
+}
+
+/// Those of the plan and of the backwards that it takes.
+void add_conditions_of_backwards(const Devices::World& world, size_t plan,
+                                 std::vector<Divisibility>& conditions) {
+  for_each_instr(world.program.functions.at(plan).body, [&](const ir::Instr& instr) {
+    auto* grad = std::get_if<ir::Grad>(&instr.op);
+    if (!grad) return;
+    const auto found = world.backwards.find({grad->function, grad->wrt});
+    if (found == world.backwards.end() || !found->second->report()) return;
+    for (const Divisibility& each : found->second->report()->conditions) conditions.push_back(each);
+  });
+}
+
+/// Sizes that are left open, and what a run may cost. `faithful`: nothing is made of them, so that
+/// a difference there is one of the claim.
+struct Way {
+  FixedSizes open;
+  bool faithful = true;
+  double most_numbers = numbers_for_a_verdict;
+};
+
+/// In the order in which they are tried: the file's own sizes where these are small, then all of
+/// them open, and where that shows a difference the own ones again.
+std::vector<Way> ways_to_open(const ir::Program& program, size_t plan) {
+  const FixedSizes fixed = fixed_sizes(program);
+  if (fixed.empty()) return {{}};
+  const FixedSizes unread = without_those_read(program, plan, fixed);
+  const bool literal = may_write_a_size(program, plan, fixed);
+  std::vector<Way> ways{{{}, true, literal ? numbers_for_a_literal : free_numbers}};
+  if (literal) ways.push_back({unread, false, numbers_for_a_literal});
+  ways.push_back({fixed, false});
+  if (!literal) ways.push_back({unread, true});
+  ways.push_back({});
+  return ways;
+}
+
+}  // namespace
+
+std::vector<bool> plans_that_nobody_calls(const ir::Program& program) {
+  std::vector<bool> alone;
+  for (const ir::Function& function : program.functions) {
+    alone.push_back(function.kind == ir::Function::Kind::plan && !function.imported &&
+                    !function.uses_gradients);
+    for_each_instr(function.body, [&](const ir::Instr& instr) {
+      if (auto* call = std::get_if<ir::Call>(&instr.op)) alone.at(call->function) = false;
+    });
+  }
+  return alone;
+}
+
+std::optional<Diagnostic> run_beside_model(const Devices::World& world, size_t plan,
+                                           std::vector<Divisibility> conditions, bool through) {
+  add_conditions_of_backwards(world, plan, conditions);
+  std::string why;
+  for (const Way& way : ways_to_open(world.program, plan)) {
+    Runs runs(world, plan, conditions, way.open, through);
+    const auto sizes = runs.sizes(1);
+    if (sizes && !(runs.numbers(*sizes) <= way.most_numbers)) {
+      if (why.empty()) why = "a run at its own sizes is too long";
+      continue;
+    }
+    const Finding found = runs.all();
+    if (found.kind == Finding::Kind::agrees) return std::nullopt;
+    if (found.kind == Finding::Kind::differs && way.faithful)
+      return disagreement(world, plan, found, runs.at());
+    why =
+        found.kind == Finding::Kind::differs
+            ? "a run at its own sizes is too long, and smaller ones are not its own: " + found.text
+            : found.text;
+  }
+  return no_instance(world, plan, conditions, why);
+}
+
+}  // namespace shardproof

@@ -1,0 +1,17 @@
+#pragma once
+// No proof without a run: a plan on all devices of small meshes beside its model and its erasure on
+// one, by code that shares neither the rules nor the algebra with the proof.
+#include "spec/check/devices.h"
+
+namespace shardproof {
+
+/// The plans that no other plan calls, and no steps: one of their runs goes through all that
+/// they call, where the other runs take proved plans as their models.
+std::vector<bool> plans_that_nobody_calls(const ir::Program& program);
+
+/// Null where three runs agree with what the plan claims. U0009: one does not. U0010: there are
+/// not three to be made.
+std::optional<Diagnostic> run_beside_model(const Devices::World& world, size_t plan,
+                                           std::vector<Divisibility> conditions, bool through);
+
+}  // namespace shardproof

@@ -1,0 +1,137 @@
+// A proof needs a run: what the rules or the algebra get wrong is seen by the devices beside the
+// oracle, and what cannot be run is not proved.
+#include "spec/check/second_leg.h"
+
+#include <gtest/gtest.h>
+
+#include "spec/check/unchecked.h"
+
+namespace shardproof {
+namespace {
+
+/// The code of the first error of the last plan; its verdict where there is none.
+std::string told_of(std::string text, bool believing) {
+  std::optional<BelievesEverything> believes;
+  if (believing) believes.emplace();
+  const FileReader reader = [&](const std::string&) { return std::optional(text); };
+  Sources sources;
+  CheckOptions options;
+  options.fixes = false;
+  const CheckedProgram checked = check(sources, "plan.shard", reader, options);
+  for (const Diagnostic& each : checked.diagnostics())
+    if (each.severity == Severity::error) return each.code;
+  for (const Diagnostic& each : checked.plans().back().diagnostics)
+    if (each.severity == Severity::error) return each.code;
+  return to_string(checked.plans().back().verdict);
+}
+
+std::string replaced(std::string text, const std::string& from, const std::string& to) {
+  EXPECT_NE(text.find(from), std::string::npos) << from;
+  return text.replace(text.find(from), from.size(), to);
+}
+
+const char* const layer = R"(
+mesh t d
+dim B D H
+fn layer(x: f32[B D], a: f32[D H]) -> f32[B D] {
+    h = einsum("B D, D H -> B H", x, a)
+    return x + einsum("B H, D H -> B D", silu(h), a)
+}
+plan forward implements layer(x: f32[B/d D], a: f32[D H/t]{I_d}) -> f32[B/d D] {
+    h = save(einsum("B/d D, D H/t -> B/d H/t", x, a))
+    return x + all_reduce("B/d D {U_t} -> B/d D", einsum("B/d H/t, D H/t -> B/d D {U_t}", silu(h), a))
+}
+)";
+
+/// `from` written `to` is wrong: it is not proved, and where the first leg believes it, a run sees
+/// it.
+void expect_seen(const std::string& text, const std::string& from, const std::string& to) {
+  const std::string wrong = replaced(text, from, to);
+  EXPECT_NE(told_of(wrong, false), "proved") << to;
+  EXPECT_EQ(told_of(wrong, true), "U0009") << to;
+}
+
+TEST(SecondLeg, AgreesWithWhatIsRight) {
+  EXPECT_EQ(told_of(layer, false), "proved");
+  EXPECT_EQ(told_of(layer, true), "proved");
+}
+
+TEST(SecondLeg, SeesAWrongValue) {
+  expect_seen(layer, "x + all_reduce", "x - all_reduce");
+  expect_seen(layer, "silu(h), a))\n}", "relu(h), a))\n}");
+}
+
+TEST(SecondLeg, SeesAWrongType) {
+  expect_seen(
+      layer,
+      "all_reduce(\"B/d D {U_t} -> B/d D\", einsum(\"B/d H/t, D H/t -> B/d D {U_t}\", silu(h), a))",
+      "einsum(\"B/d H/t, D H/t -> B/d D {U_t}\", silu(h), a)");
+}
+
+const char* const mean = R"(
+mesh t
+dim B
+dim D = 4096
+fn mean_of(x: f32[B D]) -> f32[B] { return sum("B D -> B", x) / |D| }
+plan parts implements mean_of(x: f32[B D/t]) -> f32[B] {
+    return all_reduce("B {U_t} -> B", sum("B D/t -> B {U_t}", x)) / 4096
+}
+)";
+
+TEST(SecondLeg, KeepsASizeThatIsWrittenAsANumber) {
+  EXPECT_EQ(told_of(mean, false), "proved");
+  expect_seen(mean, "/ 4096", "/ 4095");
+}
+
+TEST(SecondLeg, MakesLargeSizesSmallWhereNothingReadsThem) {
+  const std::string large =
+      replaced(replaced(mean, "dim D = 4096", "dim D = 4000000000000"), "/ 4096", "/ |D|");
+  EXPECT_EQ(told_of(large, false), "proved");
+  expect_seen(large, "{U_t}\", x)) / |D|", "{U_t}\", x)) * |D|");
+}
+
+TEST(SecondLeg, SaysThatThereIsNoRun) {
+  const std::string large =
+      replaced(replaced(mean, "dim D = 4096", "dim D = 4000000000"), "/ 4096", "/ 4000000000");
+  EXPECT_EQ(told_of(large, false), "U0010");
+  EXPECT_EQ(told_of(replaced(layer, "dim B D H", "dim B D H\nrequire |H| > 1000000000"), false),
+            "U0010");
+}
+
+TEST(SecondLeg, RunsATrustedPlanAsItsModel) {
+  const std::string calls = R"(
+mesh t
+dim M
+fn f(x: f32[M]) -> f32[M] { return silu(x) }
+trusted "a kernel" plan fused implements f(x: f32[M/t]) -> f32[M/t]
+fn g(x: f32[M]) -> f32[M] { return f(x) * 2 }
+plan twice implements g(x: f32[M/t]) -> f32[M/t] { return fused(x) * 2 }
+)";
+  EXPECT_EQ(told_of(calls, false), "proved");
+  expect_seen(calls, "fused(x) * 2", "fused(x) * 3");
+}
+
+const char* const step = R"(
+mesh d
+dim B D
+fn loss(w: f32[D], x: f32[B D]) -> f32[] { return sum("B -> ", silu(einsum("B D, D -> B", x, w))) }
+fn train(w: f32[D], x: f32[B D]) -> (w2: f32[D], l: f32[]) {
+    l, g = value_and_grad(loss, wrt=w)(w, x)
+    return w - 0.5 * g, l
+}
+plan loss_d implements loss(w: f32[D]{I_d}, x: f32[B/d D]) -> f32[]{U_d} {
+    return sum("B/d -> {U_d}", silu(einsum("B/d D, D -> B/d", x, w)))
+}
+plan train_d implements train(w: f32[D]{I_d}, x: f32[B/d D]) -> (w2: f32[D]{I_d}, l: f32[]{I_d}) {
+    l, g = value_and_grad(loss_d, wrt=w)(w, x)
+    return w - 0.5 * all_reduce("D {U_d} -> D {I_d}", g), all_reduce("{U_d} -> {I_d}", l)
+}
+)";
+
+TEST(SecondLeg, RunsAStepByItsDerivedBackward) {
+  EXPECT_EQ(told_of(step, false), "proved");
+  expect_seen(step, "w - 0.5 * all_reduce", "w + 0.5 * all_reduce");
+}
+
+}  // namespace
+}  // namespace shardproof
