@@ -83,11 +83,11 @@ TEST(Assumptions, OfOneEntryAreNotThoseOfAll) {
 
 TEST(Assumptions, InALoopAndInAGradient) {
   const auto loop = [](const std::string& other) {
-    return "fn f(x: f32[N B], z: f32[B]) -> f32[B] { return scan n in N, s: f32[B] = z { next s + "
-           "where(x[n] > 0, log(x[n]), x[n]) } }\n"
-           "plan p implements f(x: f32[N B/t], z: f32[B/t]) -> f32[B/t] { return scan n in N, s: "
+    return "fn f(x: f32[N B], z: f32[B]) -> f32[B] { y = scan n in N, s: f32[B] = z { next s + "
+           "where(x[n] > 0, log(x[n]), x[n]) }\n return y }\n"
+           "plan p implements f(x: f32[N B/t], z: f32[B/t]) -> f32[B/t] { y = scan n in N, s: "
            "f32[B/t] = z { next s + where(x[n] > 0, log(x[n]), " +
-           other + ") } }\n";
+           other + ") }\n return y }\n";
   };
   EXPECT_EQ(assumed(loop("x[n]")), none);
   EXPECT_EQ(assumed(loop("exp(log(x[n]))")), (Texts{"x[N, B] > 0"}));

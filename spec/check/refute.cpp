@@ -199,10 +199,11 @@ std::vector<denote::Sizes> smallest(const ir::Program& program, const ir::Functi
 /// come.
 void add_literals(const ir::Program& program, const ir::Function& function,
                   const std::vector<denote::Sizes>& found, std::vector<Point>& points) {
-  constexpr size_t most_draws = 32, most_sizes = 8;
+  constexpr size_t least_draws = 16, most_draws = 48, most_sizes = 8;
   constexpr double most_entries = 5000;
   if (found.empty()) return;
-  const size_t draws = std::min(most_draws, 4 * numbers_of(program, function).size());
+  const size_t numbers = numbers_of(program, function).size();
+  const size_t draws = numbers == 0 ? 0 : std::clamp(4 * numbers, least_draws, most_draws);
   for (size_t i = 0; i < draws; ++i)
     points.push_back({found[i % found.size()], static_cast<unsigned>(i), {}, true});
   size_t count = 0;
