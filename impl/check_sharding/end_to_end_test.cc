@@ -37,6 +37,28 @@ TEST(EndToEnd, BackwardPrintsWhatIsDerivedAndProved) {
   EXPECT_EQ(run_with({models + "llama3.shard", "--backward=head_sharded", "--latex"}).code, 0);
 }
 
+TEST(EndToEnd, AnUnknownBackwardIsNoSuccess) {
+  const std::string text =
+      "mesh t\ndim B\nfn f(x: f32[B]) -> f32[] { return sum(\"B -> \", tanh(x)) }\n"
+      "plan p implements f(x: f32[B/t]) -> f32[]{U_t} {\n"
+      "  return sum(\"B/t -> {U_t}\", stop_grad(tanh(x)) + 0 * x) }\n";
+  EXPECT_EQ(run_with({"-"}, text).code, 0);
+  EXPECT_EQ(run_with({"-", "--backward"}, text).code, 2);
+}
+
+TEST(EndToEnd, WhatIsAssumedOfSizesIsEvaluatedAtThem) {
+  const std::string text =
+      "mesh t\ndim A B N\nfn f(x: f32[N B]) -> f32[B] { return read(\"[N] B -> B\", x, at=3) }\n"
+      "plan p implements f(x: f32[N B/t]) -> f32[B/t] {\n"
+      "  return read(\"[N] B/t -> B/t\", x, at=3) * (|A| - 3) / (|A| - 3) }\n";
+  const auto at = [&](const std::string& sizes) {
+    return run_with({"-", "--set", sizes}, text).code;
+  };
+  EXPECT_EQ(at("A=4,B=2,N=4"), 0);
+  EXPECT_EQ(at("A=3,B=2,N=4"), 3);
+  EXPECT_EQ(at("A=4,B=2,N=3"), 3);
+}
+
 TEST(EndToEnd, TheFeedForwardLayerIsProved) {
   const Result result = run_with({models + "ffn.shard"});
   EXPECT_EQ(result.code, 0);

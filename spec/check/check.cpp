@@ -353,6 +353,7 @@ class PlanChecker {
         compare_with_model(program(), f, proved, options_.inline_plans, &where_assumed);
     report.verdict = compared.verdict;
     report.proof = compared.proof;
+    report.of_sizes = std::move(compared.of_sizes);
     note_assumptions(report, std::move(compared.assumptions));
     for (Diagnostic& diagnostic : compared.diagnostics)
       report.diagnostics.push_back(std::move(diagnostic));

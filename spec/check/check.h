@@ -30,8 +30,9 @@ struct PlanReport {
   bool imported = false;
   std::vector<Divisibility> conditions;  ///< reduced by implication
   std::vector<std::string>
-      assumptions;             ///< requires, ranges of ids, positivity used by the algebra
-  std::vector<Name> trusting;  ///< trusted plans it depends on
+      assumptions;                  ///< requires, ranges of ids, positivity used by the algebra
+  std::vector<ir::Arith> of_sizes;  ///< assumptions on sizes alone, for sizes that are given
+  std::vector<Name> trusting;       ///< trusted plans it depends on
   std::vector<Diagnostic> diagnostics;
   std::string proof;  ///< how the comparison closed: "algebra, limit 1"
 };

@@ -131,7 +131,7 @@ bool too_long(const ir::Program& program, size_t plan, size_t model) {
 ComparedPlan not_compared(const ir::Program& program, size_t plan) {
   lower::Comparison none;
   none.budget_ended = true;
-  return {Verdict::unknown, "", {}, {undecided(program, program.functions[plan], none)}};
+  return {Verdict::unknown, "", {}, {}, {undecided(program, program.functions[plan], none)}};
 }
 
 }  // namespace
@@ -154,6 +154,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
   const lower::Comparison compared = lower::compare_functions(program, plan, model, options);
   ComparedPlan result;
   result.assumptions = compared.assumptions;
+  result.of_sizes = compared.of_sizes;
   if (!compared.impossible.empty()) {
     Diagnostic diagnostic;
     diagnostic.code = "E0111";

@@ -11,6 +11,7 @@ struct ComparedPlan {
   Verdict verdict = Verdict::unknown;
   std::string proof;  ///< "algebra, limit 1"
   std::vector<std::string> assumptions;
+  std::vector<ir::Arith> of_sizes;  ///< those on sizes alone
   std::vector<Diagnostic> diagnostics;
 };
 

@@ -74,15 +74,20 @@ bool requires_of_values(const ir::Program& program) {
                      });
 }
 
-/// `literals`: of which one, or a neighbour, is drawn every other time.
+/// The number with either sign, or a neighbour.
+double near_literal(std::mt19937& rng, double literal) {
+  return (rng() % 2 ? literal : -literal) + static_cast<double>(rng() % 3) - 1;
+}
+
+/// `literal`: drawn every other time.
 double draw_number(std::mt19937& rng, const Type& type, Draw draw, bool free_integers,
-                   const std::vector<double>& literals) {
+                   std::optional<double> literal) {
   const bool counts = is_integer(type.dtype) || is_float(type.dtype);
-  if (counts && !literals.empty() && rng() % 2) {
-    const double literal = literals[rng() % literals.size()] + static_cast<double>(rng() % 3) - 1;
-    if (type.dtype == Dtype::u32) return std::abs(std::floor(literal));
-    if (is_integer(type.dtype)) return std::floor(literal);
-    if (std::abs(literal) <= 1000) return literal;
+  if (counts && literal && rng() % 2) {
+    const double number = near_literal(rng, *literal);
+    if (type.dtype == Dtype::u32) return std::abs(std::floor(number));
+    if (is_integer(type.dtype)) return std::floor(number);
+    if (std::abs(number) <= 1001) return number;
   }
   if (type.dtype == Dtype::boolean) return static_cast<double>(rng() % 2);
   if (type.dtype == Dtype::key) return static_cast<double>(rng() % 100000);
@@ -99,24 +104,39 @@ double draw_number(std::mt19937& rng, const Type& type, Draw draw, bool free_int
 
 }  // namespace
 
-std::vector<double> numbers_of(const ir::Program& program) {
-  constexpr double most = 1e6;
+namespace {
+
+void add_numbers(const ir::Program& program, const ir::Function& function,
+                 std::set<const ir::Function*>& seen, std::set<double>& found) {
+  constexpr double least = 3, most = 1e6;
+  if (!seen.insert(&function).second) return;
+  const auto below = [&](size_t f) { add_numbers(program, program.functions.at(f), seen, found); };
+  for_each_instr(function.body, [&](const ir::Instr& instr) {
+    auto* number = std::get_if<ir::Number>(&instr.op);
+    if (number && std::abs(number->value) >= least && std::abs(number->value) <= most)
+      found.insert(std::abs(number->value));
+    if (auto* call = std::get_if<ir::Call>(&instr.op)) below(call->function);
+    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) below(grad->function);
+  });
+  if (function.model) below(*function.model);
+}
+
+}  // namespace
+
+std::vector<double> numbers_of(const ir::Program& program, const ir::Function& function) {
+  std::set<const ir::Function*> seen;
   std::set<double> found;
-  for (const ir::Function& function : program.functions)
-    for_each_instr(function.body, [&](const ir::Instr& instr) {
-      auto* number = std::get_if<ir::Number>(&instr.op);
-      if (!number || std::abs(number->value) < 3 || std::abs(number->value) > most) return;
-      found.insert({number->value, -number->value});
-    });
+  add_numbers(program, function, seen, found);
   return {found.begin(), found.end()};
 }
 
 std::vector<denote::Sizes> sizes_beyond_literals(const ir::Program& program,
+                                                 const ir::Function& function,
                                                  const denote::Sizes& sizes) {
   constexpr double largest = 64;
   std::vector<denote::Sizes> found;
-  for (double literal : numbers_of(program)) {
-    if (literal < 0 || literal > largest || literal != std::floor(literal)) continue;
+  for (double literal : numbers_of(program, function)) {
+    if (literal > largest || literal != std::floor(literal)) continue;
     for (const auto& [dim, size] : sizes.dims) {
       denote::Sizes more = sizes;
       more.dims[dim] = static_cast<int64_t>(literal) + 1;
@@ -134,11 +154,15 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
                                                  Draw draw) {
   std::mt19937 rng(seed);
   const bool free_integers = !indexes_tables(program);
-  std::vector<double> literals;
-  if (draw == Draw::literals) literals = numbers_of(program), draw = Draw::mixed;
+  std::optional<double> literal;
+  if (draw == Draw::literals) {
+    const std::vector<double> numbers = numbers_of(program, function);
+    if (!numbers.empty()) literal = numbers[seed % numbers.size()];
+    draw = Draw::mixed;
+  }
   if (requires_of_values(program)) {
     draw = seed % 2 ? Draw::positive : Draw::mixed;
-    literals.clear();
+    literal.reset();
   }
   std::vector<denote::Array<double>> inputs;
   for (ir::ValueId v : function.params) {
@@ -150,10 +174,10 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
       count *= static_cast<size_t>(array.shape.back());
     }
     // Not every tensor: a label may be -100 where an id must not.
-    const bool own = !literals.empty() && rng() % 2;
+    const bool own = literal && rng() % 2;
     for (size_t i = 0; i < count; ++i)
       array.data.push_back(
-          draw_number(rng, type, draw, free_integers, own ? literals : std::vector<double>{}));
+          draw_number(rng, type, draw, free_integers, own ? literal : std::nullopt));
     inputs.push_back(std::move(array));
   }
   satisfy_assumptions(program, function, sizes, inputs);

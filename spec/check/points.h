@@ -13,15 +13,16 @@ std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned at
 
 /// mixed: floats of both signs, away from 0, scalars positive. positive: all of them. signs:
 /// scalars as well, and whole numbers of both signs where none indexes a table. ties: small whole
-/// floats. tiny: floats near 1e-4. literals: numbers of the program, and one more and one less.
+/// floats. tiny: floats near 1e-4. literals: mixed, and near the number of
+/// the program that the seed says.
 enum class Draw { mixed, positive, signs, ties, tiny, literals };
 
-/// Numbers of 3 and more that the program compares with or counts in, both signs.
-std::vector<double> numbers_of(const ir::Program& program);
+/// Numbers of 3 and more that a function, its model or what they call speaks of, without signs.
+std::vector<double> numbers_of(const ir::Program& program, const ir::Function& function);
 
-/// `sizes` with one dim beyond a literal of the program, for each dim in turn, where all still
-/// holds.
+/// `sizes` with one dim beyond such a number, for each dim in turn, where all still holds.
 std::vector<denote::Sizes> sizes_beyond_literals(const ir::Program& program,
+                                                 const ir::Function& function,
                                                  const denote::Sizes& sizes);
 
 /// Inputs of a function, as it assumes them to be.

@@ -213,15 +213,17 @@ std::vector<denote::Sizes> smallest(const ir::Program& program, const ir::Functi
 /// come.
 void add_literals(const ir::Program& program, const ir::Function& function,
                   const std::vector<denote::Sizes>& found, std::vector<Point>& points) {
-  constexpr unsigned draws = 8, most_sizes = 8;
+  constexpr size_t least_draws = 16, most_draws = 48, most_sizes = 8;
   constexpr double most_entries = 5000;
-  if (found.empty() || numbers_of(program).empty()) return;
-  for (unsigned i = 0; i < draws; ++i)
-    points.push_back({found[i % found.size()], 100 + i, {}, true});
-  unsigned count = 0;
-  for (const denote::Sizes& sizes : sizes_beyond_literals(program, found[0]))
+  if (found.empty()) return;
+  const size_t numbers = numbers_of(program, function).size();
+  const size_t draws = numbers == 0 ? 0 : std::clamp(4 * numbers, least_draws, most_draws);
+  for (size_t i = 0; i < draws; ++i)
+    points.push_back({found[i % found.size()], static_cast<unsigned>(i), {}, true});
+  size_t count = 0;
+  for (const denote::Sizes& sizes : sizes_beyond_literals(program, function, found[0]))
     if (entries(program, function, sizes) <= most_entries && count++ < most_sizes)
-      points.push_back({sizes, 200 + count, {}, false});
+      points.push_back({sizes, static_cast<unsigned>(points.size()), {}, false});
 }
 
 /// At many sizes, or, if the plan differentiates, at the smallest of these; then with numbers far

@@ -156,6 +156,10 @@ class Fit {
     for (const PlanReport& plan : checked_.plans())
       for (const auto& each : program_.functions.at(plan.function).body.requirements)
         if (!plan.imported) requirement(each);
+    for (const PlanReport& plan : checked_.plans())
+      for (const ir::Arith& each : plan.of_sizes)
+        if (!plan.imported)
+          requirement({each, program_.functions.at(plan.function).name_range}, plan.name);
     if (!missing_.empty()) note();
     return std::move(diagnostics_);
   }
@@ -249,10 +253,15 @@ class Fit {
     return std::nullopt;
   }
 
-  void requirement(const ir::Requirement& each) {
+  /// `assumed_by`: it is what a proof assumes, and nowhere stated.
+  void requirement(const ir::Requirement& each, const Name& assumed_by = "") {
     try {
       if (ir::evaluate(each.condition, sizes_) != 0) return;
-      Diagnostic d = error("E0106", "a requirement does not hold at these sizes");
+      if (!seen_.insert(ir::to_string(each.condition)).second) return;
+      Diagnostic d =
+          error("E0106", assumed_by.empty() ? "a requirement does not hold at these sizes"
+                                            : "what the proof of `" + assumed_by +
+                                                  "` assumes does not hold at these sizes");
       d.range = each.range;
       d.label = ir::to_string(each.condition) + " is false";
       d.details = {"sizes: " + values(each.condition)};

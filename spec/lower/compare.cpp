@@ -110,11 +110,11 @@ struct Excuses {
   const std::vector<Need>& of_plan;
   const bool gradient;  ///< it has no value where the model has none, whatever it is by
 
-  std::vector<std::string> missing(size_t result) {
-    std::vector<std::string> texts;
+  Obligations missing(size_t result) {
+    Obligations found;
     for (const Obligation& o : a.obligations())
-      if (!speaks_of_a_step(a, o.base) && !excused(o, result)) texts.push_back(text_of(a, o));
-    return texts;
+      if (!speaks_of_a_step(a, o.base) && !excused(o, result)) found.push_back(o);
+    return found;
   }
 
  private:
@@ -187,6 +187,7 @@ struct Comparer {
     own.saved = &before.results;
     Lowered result = lower_function(a, program, own, options);
     append(result.assumptions, before.assumptions);
+    append(result.of_sizes, before.of_sizes);
     append(result.impossible, before.impossible);
     for (Need need : before.needs) {  // of no result of its own
       need.result = std::nullopt, need.where.clear();
@@ -243,10 +244,22 @@ struct Comparer {
     Excuses excuses{a, obligations, right.needs, left.needs, claimant().implements_grad};
     for (size_t i = 0; i < asked.size(); ++i)
       if (asked[i])
-        for (const std::string& text : excuses.missing(i)) add(report.assumptions, text);
+        for (const Obligation& o : excuses.missing(i)) {
+          add(report.assumptions, text_of(a, o));
+          if (auto base = sizes_alone(a, o.base)) add_of_sizes(o, std::move(*base));
+        }
+    append(report.of_sizes, right.of_sizes);
+    append(report.of_sizes, left.of_sizes);
     return true;
   }
 
+  void add_of_sizes(const Obligation& o, ir::Arith base) {
+    const ir::Arith zero{ir::Arith::Kind::number, "0", ir::no_value, {}};
+    report.of_sizes.push_back({ir::Arith::Kind::op,
+                               o.kind == Obligation::positive ? ">" : "!=",
+                               ir::no_value,
+                               {std::move(base), zero}});
+  }
   static void add(std::vector<std::string>& texts, const std::string& text) {
     if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
   }

@@ -113,7 +113,10 @@ class Context {
   void assume(const std::string& text) {
     if (!quiet() && seen_.insert(text).second) assumptions.push_back(text);
   }
+  /// l op r, where both are made of sizes: beside its words.
+  void assume_of_sizes(Nf left, const std::string& op, Nf right);  ///< number.cpp
   std::vector<std::string> assumptions;
+  std::vector<ir::Arith> of_sizes;
   /// An assumption that never holds: nothing follows from it.
   void never(const std::string& text) {
     if (!quiet()) impossible.push_back(text);

@@ -27,7 +27,7 @@ struct CarryFinder {
   algebra::Engine& g;
   struct Found {
     std::set<Name> leaves;
-    int number = -1;  ///< the greatest of "scan@3 .." and "carry3.1"; -1: there is none
+    int scans = -1;  ///< the greatest number of a "scan@3 .."; -1: there is none
   };
   std::unordered_map<uint32_t, Found> found = {};
 
@@ -44,9 +44,8 @@ struct CarryFinder {
     const algebra::Tensor tensor = app ? g.tensors[atom.ref] : algebra::Tensor{};
     if (app && tensor.op == algebra::Op::leaf && is_carry(tensor.name)) {
       all->leaves.insert(tensor.name);
-      all->number = std::max(all->number, number_after("carry", tensor.name));
     } else if (app && tensor.op == algebra::Op::symbol) {
-      all->number = std::max(all->number, number_after("scan@", tensor.name));
+      all->scans = std::max(all->scans, number_after("scan@", tensor.name));
     }
     if (app && tensor.op != algebra::Op::leaf) join(of(tensor.body), all);
     Found inside;
@@ -57,6 +56,15 @@ struct CarryFinder {
     }
     join(inside, all);
   }
+  /// The least number of a loop that is above all in the term but its own leaves.
+  int above(Nf e, const std::vector<Name>& own) {
+    const Found& in = of(e);
+    int number = in.scans;
+    for (const Name& name : in.leaves)
+      if (std::find(own.begin(), own.end(), name) == own.end())
+        number = std::max(number, number_after("carry", name));
+    return number + 1;
+  }
   static int number_after(const std::string& word, const std::string& name) {
     const bool numbered =
         name.rfind(word, 0) == 0 && std::isdigit(static_cast<unsigned char>(name[word.size()]));
@@ -64,7 +72,7 @@ struct CarryFinder {
   }
   static void join(const Found& more, Found* all) {
     all->leaves.insert(more.leaves.begin(), more.leaves.end());
-    all->number = std::max(all->number, more.number);
+    all->scans = std::max(all->scans, more.scans);
   }
 };
 
@@ -91,9 +99,11 @@ struct Lowering {
   std::string label(size_t number, size_t carry) const {
     return std::to_string(number) + kind_of(text.carries[carry].dtype);
   }
-  /// While a loop is looked at. No scan binds such a name, so that none captures it.
+  /// While a loop is looked at: its own where it is known that no scan in the body binds it, else
+  /// one that no scan binds.
   Name first_name(size_t carry) const {
-    return "carry~" + std::to_string(text.depth) + "." + label(carry, carry);
+    return text.fresh ? "carry" + std::to_string(*text.fresh) + "." + label(carry, carry)
+                      : "carry~" + std::to_string(text.depth) + "." + label(carry, carry);
   }
   Name stack_name(size_t position, size_t carry) const {
     return "carry" + std::to_string(number) + "." + label(position, carry);
@@ -149,12 +159,20 @@ struct Lowering {
   void number_anew() {
     for (size_t i = 0; i < count; ++i)
       if (role[i] == Role::dead && text.taped) stacks.push_back(i);
-    for (size_t i : stacks) number = std::max(number, finder.of(at_leaves.next[i].body).number + 1);
-    for (size_t k = 0; k < stacks.size(); ++k)
+    std::vector<Name> own;
+    for (size_t i = 0; i < count; ++i) own.push_back(first_name(i));
+    for (size_t i : stacks) number = std::max(number, finder.above(at_leaves.next[i].body, own));
+    bool same = true;
+    for (size_t k = 0; k < stacks.size(); ++k) {
+      same = same && stack_name(k, stacks[k]) == own[stacks[k]];
       leaves[stacks[k]] = leaf(stack_name(k, stacks[k]), stacks[k]);
-    for (size_t i = 0; i < count; ++i)
-      if (role[i] == Role::constant) leaves[i] = text.carries[i].init;
-    if (!stacks.empty()) at_leaves = text.step(leaves);
+    }
+    for (size_t i = 0; i < count; ++i) {
+      if (role[i] != Role::constant) continue;
+      leaves[i] = text.carries[i].init;
+      same = false;
+    }
+    if (!stacks.empty() && !same) at_leaves = text.step(leaves);
   }
 
   /// The stacks that decide stack i, in order.
@@ -259,6 +277,13 @@ struct Lowering {
 };
 
 }  // namespace
+
+int above(Context& c, const std::vector<Nf>& terms) {
+  CarryFinder finder{c.a.engine()};
+  int number = 0;
+  for (Nf e : terms) number = std::max(number, finder.above(e, {}));
+  return number;
+}
 
 Var step_index(Context& c, const Dim& dim, size_t depth) {
   return c.loop_index(std::to_string(depth) + " " + to_string(dim), c.size(dim));

@@ -30,7 +30,12 @@ struct LoopText {
   /// What is made besides has to be an ordinary term, though nothing is emitted: for a way back.
   bool taped;
   std::function<Step(const std::vector<Tensor>& carries)> step;
+  /// A number above those of all loops that the body speaks of, where that is known before.
+  std::optional<int> fresh = {};
 };
+
+/// The least number that is above those of all loops in the terms.
+int above(Context& c, const std::vector<Nf>& terms);
 
 struct LoopValue {
   Var n;                     ///< the step, free in `emit`

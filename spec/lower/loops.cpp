@@ -23,6 +23,31 @@ std::vector<ir::ValueId> carries_of(const ir::Block& body) {
   return {body.params.begin() + 1, body.params.end()};
 }
 
+bool has_loops(const Context& c, const ir::Block& block) {
+  return std::any_of(block.instrs.begin(), block.instrs.end(), [&](const ir::Instr& instr) {
+    if (auto* call = std::get_if<ir::Call>(&instr.op))
+      return has_loops(c, c.program.functions.at(c.callee(call->function)).body);
+    return std::holds_alternative<ir::Scan>(instr.op) || std::holds_alternative<ir::Grad>(instr.op);
+  });
+}
+
+/// Of a body without loops: above those in the values that it takes from outside.
+std::optional<int> fresh_number(Context& c, const ir::Scan& op, const Frame& frame) {
+  if (has_loops(c, *op.body)) return std::nullopt;
+  std::set<ir::ValueId> inside(op.body->params.begin(), op.body->params.end());
+  for (const ir::Instr& instr : op.body->instrs)
+    inside.insert(instr.results.begin(), instr.results.end());
+  std::vector<Nf> outside;
+  const auto take = [&](ir::ValueId v) {
+    if (!inside.count(v) && frame.values.at(v)) outside.push_back(frame.values[v]->body);
+  };
+  for (const ir::Instr& instr : op.body->instrs)
+    for (ir::ValueId v : instr.operands) take(v);
+  for (ir::ValueId v : op.body->next) take(v);
+  for (ir::ValueId v : op.body->emit) take(v);
+  return above(c, outside);
+}
+
 LoopText text_of(Context& c, const ir::Scan& op, const Site& site) {
   Frame& frame = site.frame;
   LoopText text{op.dim, op.reverse, frame.depth, {}, frame.taped, {}};
@@ -35,6 +60,7 @@ LoopText text_of(Context& c, const ir::Scan& op, const Site& site) {
                             c.tensor(own, c.at(site.operand(i), own)),
                             last != ir::no_value && frame.needed.at(last)});
   }
+  text.fresh = fresh_number(c, op, frame);
   text.step = [&c, &op, &frame, carries](const std::vector<Tensor>& at) {
     for (size_t i = 0; i < carries.size(); ++i) frame.values.at(carries[i]) = at[i];
     std::vector<ir::ValueId> wanted = op.body->next;

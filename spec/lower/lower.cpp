@@ -216,8 +216,15 @@ Frame Context::top_frame(const Request& request) {
 }
 
 Lowered Context::finish(std::vector<Tensor> results) {
-  return {std::move(results),    std::move(assumptions), std::move(impossible), needs(),
-          std::move(conditions), std::move(named),       std::move(loops),      std::move(unmet)};
+  return {std::move(results),
+          std::move(assumptions),
+          std::move(of_sizes),
+          std::move(impossible),
+          needs(),
+          std::move(conditions),
+          std::move(named),
+          std::move(loops),
+          std::move(unmet)};
 }
 
 Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program,

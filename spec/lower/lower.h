@@ -90,9 +90,13 @@ struct Unmet {
   ir::Assumption assumption;
 };
 
+/// A term of sizes alone, as it would be written; none for any other.
+std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, algebra::Nf term);
+
 struct Lowered {
   std::vector<Tensor> results;           ///< those asked for; body 0 for the others
   std::vector<std::string> assumptions;  ///< "0 <= ids < |V|", "eps > 0"
+  std::vector<ir::Arith> of_sizes;       ///< those of them that speak of sizes alone
   std::vector<std::string> impossible;   ///< assumptions that never hold
   std::vector<Need> needs;
   std::vector<Condition> conditions;  ///< every `require` on the way
@@ -149,6 +153,7 @@ struct Comparison {
   std::string residue;                ///< plan - model at limit 1, shown
   std::optional<ir::ValueId> origin;  ///< the plan's value where they part: see first_difference
   std::vector<std::string> assumptions;
+  std::vector<ir::Arith> of_sizes;      ///< assumptions on sizes alone, to be evaluated
   std::vector<std::string> impossible;  ///< of the plan or its model: the claim would be empty
   bool budget_ended = false;
   std::optional<std::string> unsupported;  ///< the op without a lowering

@@ -1,8 +1,10 @@
 // Literals, sizes and `require`.
+#include <algorithm>
 #include <cctype>
 #include <cstdlib>
 #include <set>
 
+#include "spec/algebra/engine.h"
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -131,6 +133,49 @@ std::string Context::shown_at_call(const ir::Arith& condition, const Frame* fram
          a.show(arith(condition.args.at(1), frame));
 }
 
+namespace {
+
+ir::Arith operation(const std::string& op, ir::Arith left, ir::Arith right) {
+  return {ir::Arith::Kind::op, op, ir::no_value, {std::move(left), std::move(right)}};
+}
+
+bool speaks_of_values(const ir::Arith& arith) {
+  return arith.kind == ir::Arith::Kind::value ||
+         std::any_of(arith.args.begin(), arith.args.end(), speaks_of_values);
+}
+
+ir::Arith written(int64_t number) {
+  return {ir::Arith::Kind::number, std::to_string(number), ir::no_value, {}};
+}
+
+}  // namespace
+
+std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, Nf term) {
+  algebra::Engine& g = algebra.engine();
+  std::optional<ir::Arith> sum;
+  for (const algebra::Term& t : algebra::Poly(g.terms(term))) {
+    ir::Arith product = written(t.coef.num);
+    if (t.coef.den != 1) product = operation("/", std::move(product), written(t.coef.den));
+    for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) {
+      const algebra::Atom atom = g.atoms[f.atom];
+      if (atom.kind != algebra::AtomKind::size || !f.exponent.is_integer()) return std::nullopt;
+      const ir::Arith size{ir::Arith::Kind::size, g.sizes.at(atom.ref), ir::no_value, {}};
+      const bool one = product.text == "1" && f.exponent.num > 0;
+      for (int64_t k = 0; k < std::abs(f.exponent.num); ++k)
+        product = k == 0 && one
+                      ? size
+                      : operation(f.exponent.num > 0 ? "*" : "/", std::move(product), size);
+    }
+    sum = sum ? operation("+", std::move(*sum), std::move(product)) : product;
+  }
+  return sum ? sum : written(0);
+}
+
+void Context::assume_of_sizes(Nf left, const std::string& op, Nf right) {
+  auto l = sizes_alone(a, left), r = sizes_alone(a, right);
+  if (l && r && !quiet()) of_sizes.push_back(operation(op, std::move(*l), std::move(*r)));
+}
+
 Condition Context::condition(const ir::Arith& arith, const Frame* frame) {
   static const std::set<std::string> comparisons = {">", ">=", "<", "<=", "==", "!="};
   static const std::set<std::string> connectives = {"and", "or", "not"};
@@ -189,6 +234,10 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
     if (rest && rest->is_zero() && positive && a.variables(ratio).empty() && frame == nullptr)
       a.declare_range(ratio);
   }
+  const lower::Condition& stated = conditions.back();
+  const bool read_elsewhere = frame == nullptr || (frame->top && !speaks_of_values(condition));
+  if (!read_elsewhere && stated.args.empty() && !stated.op.empty())
+    assume_of_sizes(stated.left, stated.op, stated.right);
   assume(frame != nullptr && !frame->top ? shown_at_call(condition, frame)
                                          : shown(condition, frame));
 }

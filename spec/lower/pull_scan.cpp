@@ -64,7 +64,35 @@ struct Back {
           {"g_" + carry.name, own, carry.type.dtype, p.c.tensor(own, last(i, own)), p.wants(i)});
     }
     result.step = [this](const std::vector<Tensor>& at) { return step(at); };
+    if (!has_loops(body, p.site.frame)) {
+      std::vector<Nf> known;
+      for (const auto& each : p.site.frame.values) take(each, known);
+      for (size_t v = 0; v < p.site.frame.values.size(); ++v)
+        if (p.all.arrived(static_cast<ir::ValueId>(v)))
+          known.push_back(p.all.of(static_cast<ir::ValueId>(v)).body);
+      take_calls(body, p.site.frame, known);
+      result.fresh = above(p.c, known);
+    }
     return result;
+  }
+  static void take(const std::optional<Tensor>& value, std::vector<Nf>& known) {
+    if (value) known.push_back(value->body);
+  }
+  /// What the calls of the body have kept for the way back.
+  static void take_calls(const ir::Block& block, const Frame& frame, std::vector<Nf>& known) {
+    for (const ir::Instr& instr : block.instrs) {
+      const auto call = frame.calls.find(&instr);
+      if (call == frame.calls.end()) continue;
+      for (const auto& each : call->second->values) take(each, known);
+      take_calls(call->second->function.body, *call->second, known);
+    }
+  }
+  static bool has_loops(const ir::Block& block, const Frame& frame) {
+    return std::any_of(block.instrs.begin(), block.instrs.end(), [&](const ir::Instr& instr) {
+      if (std::holds_alternative<ir::Scan>(instr.op)) return true;
+      const auto call = frame.calls.find(&instr);
+      return call != frame.calls.end() && has_loops(call->second->function.body, *call->second);
+    });
   }
   Nf last(size_t i, const Slots& own) const {
     const ir::ValueId v = p.site.instr.results.at(i);

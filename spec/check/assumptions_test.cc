@@ -1,0 +1,105 @@
+// What a plan needs where its model does not is an assumption of the proof, and said.
+#include <gtest/gtest.h>
+
+#include "spec/check/check.h"
+
+namespace shardproof {
+namespace {
+
+using Texts = std::vector<std::string>;
+
+/// The assumptions of plan p, which is proved.
+Texts assumed(const std::string& text) {
+  Sources sources;
+  CheckOptions options;
+  options.fixes = false;
+  const FileReader reader = [&](const std::string& path) -> std::optional<std::string> {
+    return path == "test.shard" ? std::optional("mesh t\ndim B N\n" + text) : std::nullopt;
+  };
+  const CheckedProgram checked = check(sources, "test.shard", reader, options);
+  for (const PlanReport& plan : checked.plans())
+    if (plan.name == "p" && plan.verdict == Verdict::proved) return plan.assumptions;
+  return {"p is not proved"};
+}
+
+const Texts none, positive = {"x[B] > 0"}, nonzero = {"c[B] != 0"};
+
+std::string pair(const std::string& model, const std::string& plan) {
+  return "fn f(x c: f32[B]) -> f32[B] { " + model +
+         " }\nplan p implements f(x c: f32[B/t]) -> f32[B/t] { " + plan + " }\n";
+}
+
+TEST(Assumptions, OfTheOtherBranch) {
+  const std::string log = "return where(x > 0, log(x), x)";
+  EXPECT_EQ(assumed(pair(log, log)), none);
+  EXPECT_EQ(assumed(pair(log, "return where(x > 0, log(x), exp(log(x)))")), positive);
+  EXPECT_EQ(assumed(pair("a = log(x)\n c0 = x > 0\n return where(c0, a, x)",
+                         "return where(not (x > 0), exp(log(x)), log(x))")),
+            positive);
+  const std::string divided = "return where(c != 0, x / c, x)";
+  EXPECT_EQ(assumed(pair(divided, divided)), none);
+  EXPECT_EQ(assumed(pair(divided, "return where(c != 0, x / c, x * c / c)")), nonzero);
+}
+
+TEST(Assumptions, OfNoBranchAreTheModelsEverywhere) {
+  EXPECT_EQ(assumed(pair("return x / c", "return x * c / c / c")), none);
+  EXPECT_EQ(assumed(pair("return x / c", "return where(c > 1, x / c, x / c)")), none);
+}
+
+TEST(Assumptions, InABranchWhereItHoldsNothingIsNeeded) {
+  EXPECT_EQ(assumed(pair("return where(x > 0, x, c)", "return where(x > 0, exp(log(x)), c)")),
+            none);
+}
+
+TEST(Assumptions, OfAnotherResult) {
+  const auto both = [](const std::string& second) {
+    return "fn f(x c: f32[B]) -> (a: f32[B], b: f32[B]) { return x / c, x }\n"
+           "plan p implements f(x c: f32[B/t]) -> (a: f32[B/t], b: f32[B/t]) { return x / c, " +
+           second + " }\n";
+  };
+  EXPECT_EQ(assumed(both("x")), none);
+  EXPECT_EQ(assumed(both("x * c / c")), nonzero);
+}
+
+TEST(Assumptions, ThroughACall) {
+  const std::string callee =
+      "fn g(x c: f32[B]) -> f32[B] { return where(c != 0, x / c, x) }\n"
+      "fn h(a x c: f32[B]) -> f32[B] { return where(c != 0, a, x) }\n";
+  EXPECT_EQ(assumed(callee + pair("return g(x, c)", "return where(c != 0, x / c, x * c / c)")),
+            nonzero);
+  EXPECT_EQ(assumed(callee + pair("return h(x / c, x, c)",
+                                  "return x * c / c * f32(c == 0) + "
+                                  "where(c != 0, x / c, 0)")),
+            nonzero);
+}
+
+TEST(Assumptions, OfOneEntryAreNotThoseOfAll) {
+  EXPECT_EQ(assumed("fn f(x c: f32[N B]) -> f32[B] { return read(\"[N] B -> B\", x / c, at=0) }\n"
+                    "plan p implements f(x c: f32[N B/t]) -> f32[B/t] {\n"
+                    "  return read(\"[N] B/t -> B/t\", x / c, at=0) + read(\"[N] B/t -> B/t\", "
+                    "0 * x / c, at=0) + 0 * sum(\"N B/t -> B/t\", x / c) }\n"),
+            (Texts{"c[N, B] != 0"}));
+}
+
+TEST(Assumptions, InALoopAndInAGradient) {
+  const auto loop = [](const std::string& other) {
+    return "fn f(x: f32[N B], z: f32[B]) -> f32[B] { y = scan n in N, s: f32[B] = z { next s + "
+           "where(x[n] > 0, log(x[n]), x[n]) }\n return y }\n"
+           "plan p implements f(x: f32[N B/t], z: f32[B/t]) -> f32[B/t] { y = scan n in N, s: "
+           "f32[B/t] = z { next s + where(x[n] > 0, log(x[n]), " +
+           other + ") }\n return y }\n";
+  };
+  EXPECT_EQ(assumed(loop("x[n]")), none);
+  EXPECT_EQ(assumed(loop("exp(log(x[n]))")), (Texts{"x[N, B] > 0"}));
+  const auto gradient = [](const std::string& other) {
+    return "fn f(x: f32[B]) -> f32[B] { return where(x > 0, log(x), x) }\n"
+           "plan p implements grad(f)(x: f32[B/t], g: f32[B/t]) -> f32[B/t] { return where(x > 0, "
+           "g / x, " +
+           other + ") }\n";
+  };
+  EXPECT_EQ(assumed(gradient("g")), none);
+  EXPECT_EQ(assumed(gradient("g * x / x")), (Texts{"x[B] != 0"}));
+}
+
+}  // namespace
+}  // namespace shardproof
