@@ -196,6 +196,7 @@ Plan UncheckedPlan::compile(const exec::Unit& unit, const Mesh& mesh, const DimS
   exec::prepare(state->steps, *state->device);
   state->name = function.name;
   state->check_finite = options.check_finite;
+  state->assumed = exec::assumed_inputs(function, placement);
   const bool uses_queues = !state->device->is_host();
   if (uses_queues) state->commands = exec::commands_of(state->steps);
   Plan plan(std::move(state));

@@ -2,6 +2,7 @@
 // What a plan is once it is compiled. plan.cpp makes it, plan_run.cpp runs it.
 #include <optional>
 
+#include "impl/exec/assumed.h"
 #include "impl/exec/plan.h"
 #include "impl/exec/plan_calls.h"
 #include "impl/steps/queues.h"
@@ -25,6 +26,8 @@ struct Plan::State {
   Buffer arena;
   std::optional<exec::PlanCalls> calls;  ///< made for the first communicator that compares calls
   bool check_finite = false;
+  std::vector<exec::AssumedInput> assumed;
+  std::vector<std::string> broken;  ///< by input that is kept: how it is not what is assumed
   bool measured = false;
   std::map<std::string, OpTime> times;
 
@@ -40,6 +43,10 @@ struct Plan::State {
 
   Queue& queue() { return *queues.at(exec::compute_queue); }
   void require_fits(const Tensor& tensor, size_t input) const;
+  /// How it is not what is assumed of it; empty: it is.
+  std::string broken_by(const Tensor& tensor, size_t input) const;
+  /// All ranks throw, where one of them has an input that is not: none waits in a collective.
+  void require_assumed(Communicator& communicator, const std::vector<std::string>& broken) const;
   void allocate_kept();
   std::optional<size_t> kept_in(size_t output) const;
   std::byte* kept_result(size_t output);
