@@ -179,6 +179,7 @@ Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSiz
   plan::prepare(state->steps, *state->device);
   state->name = function.name;
   state->check_finite = options.check_finite;
+  state->assumed = plan::assumed_inputs(function, placement);
   const bool uses_queues = !state->device->is_host();
   if (uses_queues) state->commands = plan::commands_of(state->steps);
   if (const std::string found = uses_queues ? state->find_race() : ""; !found.empty())

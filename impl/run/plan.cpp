@@ -1,6 +1,8 @@
 // Runs a compiled plan: checks what it is given, and gives the steps to threads or to queues.
+#include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <numeric>
 
 #include "impl/run/plan_state.h"
 #include "impl/run/runner.h"
@@ -97,6 +99,31 @@ void Plan::State::require_fits(const Tensor& tensor, size_t input) const {
   const std::string where = "rank " + std::to_string(rank) + ": " + inputs.at(input).name;
   shardproof::require_fits(tensor, inputs[input], mesh, where);
   if (check_finite) require_finite(tensor, where);
+}
+
+std::string Plan::State::broken_by(const Tensor& tensor, size_t input) const {
+  for (const plan::AssumedInput& each : assumed)
+    if (each.input() == input)
+      if (std::string text = each.broken(tensor); !text.empty()) return text;
+  return "";
+}
+
+void Plan::State::require_assumed(Communicator& communicator,
+                                  const std::vector<std::string>& broken) const {
+  if (assumed.empty()) return;
+  const auto first = std::find_if(broken.begin(), broken.end(),
+                                  [](const std::string& text) { return !text.empty(); });
+  const int32_t mine = first != broken.end();
+  int32_t any = mine;
+  if (communicator.size() > 1) {
+    std::vector<int> all(static_cast<size_t>(communicator.size()));
+    std::iota(all.begin(), all.end(), 0);
+    communicator.all_reduce(communicator.group(all), &mine, &any, 1, Element::i32, Reduction::max,
+                            "what " + name + " assumes");
+  }
+  const std::string rank_text = "rank " + std::to_string(rank) + ": ";
+  if (mine) throw PlanError(rank_text + *first);
+  if (any) throw PlanError(rank_text + "another rank has an input that is not what is assumed");
 }
 
 // --- steps ---
@@ -208,6 +235,9 @@ std::vector<Tensor> Plan::run(Communicator& communicator,
     state.require_fits(*inputs[i], i);
     frame.buffers[state.input_buffers[i]] = inputs[i]->buffer.data();
   }
+  std::vector<std::string> broken;
+  for (size_t i = 0; i < inputs.size(); ++i) broken.push_back(state.broken_by(*inputs[i], i));
+  state.require_assumed(communicator, broken);
   std::vector<Tensor> outputs;
   for (size_t i = 0; i < state.outputs.size(); ++i) {
     const Slot& slot = state.outputs[i];
@@ -260,6 +290,11 @@ std::byte* Plan::State::kept_result(size_t output) {
 void Plan::keep(size_t i, const Tensor& tensor) {
   State& state = *state_;
   state.require_fits(tensor, i);
+  state.broken.resize(state.inputs.size());
+  state.broken[i] = state.broken_by(tensor, i);
+  // Between devices nothing is said outside of their queues: this rank alone throws.
+  if (!state.device->is_host() && !state.broken[i].empty())
+    throw PlanError("rank " + std::to_string(state.rank) + ": " + state.broken[i]);
   state.allocate_kept();
   state.device->copy_from_host(state.queue(), state.kept_inputs.at(i).data(), tensor.buffer.data(),
                                tensor.buffer.bytes());
@@ -302,6 +337,7 @@ void Plan::run_kept(Communicator& communicator) {
   for (size_t i = 0; i < state.inputs.size(); ++i)
     if (!state.has_input[i])
       throw PlanError(state.inputs[i].name + " has not been given: Plan::keep()");
+  if (state.device->is_host()) state.require_assumed(communicator, state.broken);
   if (state.prepared_for != &communicator) {
     state.graph.reset();
     state.kept_runs = 0;

@@ -3,6 +3,7 @@
 #include <optional>
 
 #include "impl/plan/queues.h"
+#include "impl/run/assumed.h"
 #include "impl/run/plan.h"
 #include "impl/run/plan_calls.h"
 
@@ -25,6 +26,8 @@ struct Plan::State {
   Buffer arena;
   std::optional<plan::PlanCalls> calls;  ///< made for the first communicator that compares calls
   bool check_finite = false;
+  std::vector<plan::AssumedInput> assumed;
+  std::vector<std::string> broken;  ///< by input that is kept: how it is not what is assumed
   bool measured = false;
   std::map<std::string, OpTime> times;
 
@@ -43,6 +46,10 @@ struct Plan::State {
 
   Queue& queue() { return *queues.at(plan::compute_queue); }
   void require_fits(const Tensor& tensor, size_t input) const;
+  /// How it is not what is assumed of it; empty: it is.
+  std::string broken_by(const Tensor& tensor, size_t input) const;
+  /// All ranks throw, where one of them has an input that is not: none waits in a collective.
+  void require_assumed(Communicator& communicator, const std::vector<std::string>& broken) const;
   void allocate_kept();
   std::optional<size_t> kept_in(size_t output) const;
   std::byte* kept_result(size_t output);

@@ -125,6 +125,42 @@ TEST(PlanFaults, OfNumbersThatAreNone) {
   }
 }
 
+/// What the model assumes is asked of every rank's part, and all of them stop before they meet.
+TEST(PlanFaults, OfAnEntryThatIsNotAssumed) {
+  const Program assuming = Program::from_text(
+      "mesh d\ndim B V\nfn f(x: f32[B], y: i32[B]) -> f32[V] {\n"
+      "    assume 0 <= y < |V|\n    assume x > 0\n"
+      "    return sum(\"B V -> V\", expand(\"B -> B V\", x) * "
+      "f32(expand(\"B -> B V\", y) == iota(\"B V; V\")))\n}\n"
+      "plan p implements f(x: f32[B/d], y: i32[B/d]) -> f32[V] {\n"
+      "    return all_reduce(\"V {U_d} -> V\", sum(\"B/d V -> V {U_d}\", "
+      "expand(\"B/d -> B/d V\", x) * f32(expand(\"B/d -> B/d V\", y) == "
+      "iota(\"B/d V; V\"))))\n}\n");
+  const auto errors = [&](int bad, float x, int32_t y) {
+    std::vector<std::string> seen(4);
+    run_on_threads(4, [&](Communicator& communicator) {
+      const int rank = communicator.rank();
+      Plan plan(assuming, "p", Mesh::parse("d=4"), {{"B", 8}, {"V", 3}}, rank);
+      std::vector<Tensor> inputs = zeros(plan);
+      for (int i = 0; i < 2; ++i) inputs[0].data<float>()[i] = 1;
+      if (rank == bad) inputs[0].data<float>()[1] = x, inputs[1].data<int32_t>()[1] = y;
+      try {
+        plan.run(communicator, inputs);
+      } catch (const PlanError& error) {
+        seen[static_cast<size_t>(rank)] = error.what();
+      }
+    });
+    return seen;
+  };
+  EXPECT_EQ(errors(2, 1, 2), std::vector<std::string>(4));
+  const std::vector<std::string> of_y = errors(2, 1, 3);
+  EXPECT_THAT(of_y[2], HasSubstr("rank 2: the plan assumes 0 <= y < |V|, and y[5] is 3"));
+  EXPECT_THAT(of_y[0], HasSubstr("rank 0: another rank has an input"));
+  EXPECT_THAT(errors(1, 1, -1)[1], HasSubstr("y[3] is -1"));
+  EXPECT_THAT(errors(3, std::nanf(""), 0)[3], HasSubstr("x > 0, and x[7] is nan"));
+  EXPECT_THAT(errors(0, 0, 0)[0], HasSubstr("x[1] is 0"));
+}
+
 /// At every collective, of every rank.
 TEST(PlanFaults, OfARankThatThrowsAtAnyCall) {
   size_t calls = 1, thrown = 0;

@@ -16,15 +16,6 @@ std::vector<Assumption> Program::assumptions(const Function& function) const {
   return result;
 }
 
-namespace {
-
-Arith over_base_dims(const Program& program, const Arith& arith) {
-  if (arith.kind == Arith::Kind::size) return program.size(Dim{{arith.text}});
-  Arith copy = arith;
-  for (Arith& arg : copy.args) arg = over_base_dims(program, arg);
-  return copy;
-}
-
 bool compare(double a, const std::string& op, double b) {
   if (std::isnan(a) || std::isnan(b)) return false;
   return op == "<"    ? a < b
@@ -33,6 +24,15 @@ bool compare(double a, const std::string& op, double b) {
          : op == ">=" ? a >= b
          : op == "==" ? a == b
                       : a != b;
+}
+
+namespace {
+
+Arith over_base_dims(const Program& program, const Arith& arith) {
+  if (arith.kind == Arith::Kind::size) return program.size(Dim{{arith.text}});
+  Arith copy = arith;
+  for (Arith& arg : copy.args) arg = over_base_dims(program, arg);
+  return copy;
 }
 
 Arith condition(const Arith& a, const std::string& op, const Arith& b) {

@@ -193,6 +193,9 @@ struct Program {
   std::vector<Requirement> consistency(const Function& f) const;
 };
 
+/// `a OP b` of a comparison; with NaN none holds, `!=` either.
+bool compare(double a, const std::string& op, double b);
+
 /// Value of arithmetic; `sizes` has dims and axes. Division is exact (rational); throws
 /// std::domain_error when undefined.
 double evaluate(const Arith& arith, const std::map<Name, int64_t>& sizes);
