@@ -1,0 +1,27 @@
+#pragma once
+// What a plan's model assumes of its parameters, as a check of what a rank is given.
+#include "impl/tensor/placement.h"
+#include "impl/tensor/tensor.h"
+
+namespace shardproof::plan {
+
+/// `0 <= y < |V|` of one input, at the sizes of a run.
+class AssumedInput {
+ public:
+  AssumedInput(const ir::Function& plan, const ir::Assumption& assumption,
+               const Placement& placement);
+  size_t input() const { return input_; }
+  /// The first entry of this rank's part that is not so, by its global index; empty: there is none.
+  std::string broken(const Tensor& tensor) const;
+
+ private:
+  size_t input_;
+  Name name_;
+  std::string text_;
+  std::vector<std::pair<std::string, double>> bounds_;
+  std::vector<int64_t> firsts_;  ///< by dim: the global index of the local entry 0
+};
+
+std::vector<AssumedInput> assumed_inputs(const ir::Function& plan, const Placement& placement);
+
+}  // namespace shardproof::plan
