@@ -334,8 +334,8 @@ class PlanChecker {
   }
 
   void needs_a_run(size_t f, PlanReport& report) {
-    auto found = run_beside_model({program(), types_, backwards_, stand_for_models(f)}, f,
-                                  conditions_[f], alone_[f]);
+    auto found = run_beside_model({program(), types_, backwards_, stand_for_models(f)},
+                                  {f, conditions_[f], report.assumptions, alone_[f]});
     if (!found) return;
     report.diagnostics.push_back(std::move(*found));
     report.verdict = Verdict::unknown;

@@ -205,26 +205,34 @@ std::string mesh_line(const denote::Sizes& sizes) {
   return text;
 }
 
+/// Whether the proof assumes something of numbers, as a sign: more than that a size can be divided
+/// and that an index lies in its dim.
+bool assumes_values(const Proved& proved) {
+  return std::any_of(proved.assumptions.begin(), proved.assumptions.end(),
+                     [](const std::string& each) {
+                       const bool of_index = each.starts_with("0 <= ") && each.ends_with("|");
+                       return !of_index && !each.starts_with("|");
+                     });
+}
+
 /// Three runs of a plan, of a program some of whose sizes are made smaller.
 class Runs {
  public:
-  Runs(const Devices::World& world, size_t plan, const std::vector<Divisibility>& conditions,
-       FixedSizes open, bool through)
+  Runs(const Devices::World& world, const Proved& proved, FixedSizes open)
       : world_(world),
-        plan_(plan),
-        through_(through),
-        conditions_(conditions),
-        wish_{axes_of_plan(world.program, world.types, plan), 2},
+        proved_(proved),
+        assumes_values_(assumes_values(proved)),
+        wish_{axes_of_plan(world.program, world.types, proved.plan), 2},
         open_(std::move(open)),
         to_run_([this](const ir::Program& own) -> const ir::Program& { return opened(own); }) {}
 
   std::optional<denote::Sizes> sizes(unsigned seed) {
     std::mt19937_64 rng(seed);
-    return mesh_sizes(to_run_(world_.program), conditions_, rng, wish_);
+    return mesh_sizes(to_run_(world_.program), proved_.conditions, rng, wish_);
   }
 
   double numbers(const denote::Sizes& at) {
-    return numbers_of_a_run(to_run_(world_.program), plan_, at) *
+    return numbers_of_a_run(to_run_(world_.program), proved_.plan, at) *
            static_cast<double>(at.devices() + 3);
   }
 
@@ -247,10 +255,14 @@ class Runs {
   /// The first run is the one that goes through and has the erasure beside it.
   Finding first_that_says(unsigned seed, bool first) {
     static const Draw draws[] = {Draw::ties, Draw::mixed, Draw::positive};
-    Trial trial(world_, to_run_, plan_, *at_, seed);
+    Trial trial(world_, to_run_, proved_.plan, *at_, seed);
     Finding found;
-    for (unsigned i = 0; i < 3 && found.kind == Finding::Kind::says_nothing; ++i)
-      found = trial.at(draws[(seed + i) % 3], seed, through_ && first, first);
+    for (unsigned i = 0; i < 3 && found.kind == Finding::Kind::says_nothing; ++i) {
+      const Draw draw = draws[(seed + i) % 3];
+      found = trial.at(draw, seed, proved_.through && first, first);
+      if (found.kind == Finding::Kind::differs && assumes_values_ && draw != Draw::positive)
+        found = nothing("other numbers than the proof assumes: " + found.text);
+    }
     return found;
   }
 
@@ -262,9 +274,8 @@ class Runs {
   }
 
   const Devices::World& world_;
-  size_t plan_;
-  bool through_;
-  const std::vector<Divisibility>& conditions_;
+  const Proved& proved_;
+  const bool assumes_values_;
   MeshWish wish_;
   FixedSizes open_;
   std::map<const ir::Program*, ir::Program> opened_;
@@ -364,12 +375,11 @@ std::vector<bool> plans_that_nobody_calls(const ir::Program& program) {
   return alone;
 }
 
-std::optional<Diagnostic> run_beside_model(const Devices::World& world, size_t plan,
-                                           std::vector<Divisibility> conditions, bool through) {
-  add_conditions_of_backwards(world, plan, conditions);
+std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved proved) {
+  add_conditions_of_backwards(world, proved.plan, proved.conditions);
   std::string why;
-  for (const Way& way : ways_to_open(world.program, plan)) {
-    Runs runs(world, plan, conditions, way.open, through);
+  for (const Way& way : ways_to_open(world.program, proved.plan)) {
+    Runs runs(world, proved, way.open);
     const auto sizes = runs.sizes(1);
     if (sizes && !(runs.numbers(*sizes) <= way.most_numbers)) {
       if (why.empty()) why = "a run at its own sizes is too long";
@@ -378,13 +388,13 @@ std::optional<Diagnostic> run_beside_model(const Devices::World& world, size_t p
     const Finding found = runs.all();
     if (found.kind == Finding::Kind::agrees) return std::nullopt;
     if (found.kind == Finding::Kind::differs && way.faithful)
-      return disagreement(world, plan, found, runs.at());
+      return disagreement(world, proved.plan, found, runs.at());
     why =
         found.kind == Finding::Kind::differs
             ? "a run at its own sizes is too long, and smaller ones are not its own: " + found.text
             : found.text;
   }
-  return no_instance(world, plan, conditions, why);
+  return no_instance(world, proved.plan, proved.conditions, why);
 }
 
 }  // namespace shardproof

@@ -9,9 +9,16 @@ namespace shardproof {
 /// they call, where the other runs take proved plans as their models.
 std::vector<bool> plans_that_nobody_calls(const ir::Program& program);
 
+/// A plan with a proof.
+struct Proved {
+  size_t plan = 0;
+  std::vector<Divisibility> conditions;
+  std::vector<std::string> assumptions;
+  bool through = false;  ///< one of its runs goes through all that it calls
+};
+
 /// Null where three runs agree with what the plan claims. U0009: one does not. U0010: there are
 /// not three to be made.
-std::optional<Diagnostic> run_beside_model(const Devices::World& world, size_t plan,
-                                           std::vector<Divisibility> conditions, bool through);
+std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved proved);
 
 }  // namespace shardproof

@@ -64,6 +64,9 @@ class Prover {
     // What cannot be read is told first: its sizes are no assumptions.
     if (checked_.verdict() == Verdict::invalid) return;
     const bool contradictory = found.kind == Assumptions::Kind::contradictory;
+    if (contradictory)  // so there was nothing to be run
+      std::erase_if(report.diagnostics,
+                    [](const Diagnostic& each) { return each.code == "U0010"; });
     report.diagnostics.push_back(contradictory ? *found.diagnostic : undecided_assumptions(plan));
     if (contradictory)
       report.verdict = Verdict::invalid;
