@@ -24,7 +24,7 @@ endfunction()
 
 # Not among them: impl/exec/unchecked.h, and how plans are compiled.
 shardproof_install(shardproof
-  "spec_types;spec_diag;spec_algebra;spec_ir;spec_syntax;spec_resolve;spec_rules;spec_denote;spec_lower;spec_cost;spec_grad;spec_check;kernels_cpu;impl_device_graph;impl_device;impl_comm;impl_comm_store;impl_comm_staged;impl_steps;impl_tensor;impl;impl_exec;impl_checkpoint;impl_interchange;impl_data;impl_train_step;impl_trainer"
+  "spec_types;spec_diag;spec_algebra;spec_ir;spec_elaborate;spec_syntax;spec_resolve;spec_rules;spec_denote;spec_lower;spec_cost;spec_grad;spec_check;kernels_cpu;impl_device_graph;impl_device;impl_comm;impl_comm_store;impl_comm_staged;impl_steps;impl_tensor;impl;impl_exec;impl_checkpoint;impl_interchange;impl_data;impl_train_step;impl_trainer"
   "spec/types/type.h;spec/diag/diagnostic.h;spec/ir/arith.h;spec/ir/ops.h;spec/ir/program.h;spec/syntax/ast.h;spec/resolve/resolve.h;spec/check/check.h;spec/check/derived.h;kernels/element.h;kernels/machine.h;kernels/nest.h;kernels/ops.h;kernels/rowwise.h;kernels/row_phases.h;kernels/fused.h;impl/device/buffer.h;impl/device/device.h;impl/tensor/mesh.h;impl/tensor/placement.h;impl/tensor/tensor.h;impl/comm/call.h;impl/comm/communicator.h;impl/comm/threads.h;impl/program.h;impl/exec/plan.h;impl/checkpoint/file_error.h;impl/checkpoint/checkpoint.h;impl/interchange/mapping.h;impl/interchange/interchange.h;impl/data/batches.h;impl/data/tokens.h;impl/data/loader.h;impl/data/corpus.h;impl/data/tokenizer.h;impl/train_step/roles.h;impl/train_step/step_memory.h;impl/train_step/on_gpu.h;impl/trainer/trainer.h;impl/trainer/learning_rate.h;impl/trainer/sample.h"
   impl_interchange)
 if(TARGET impl_comm_mpi)
