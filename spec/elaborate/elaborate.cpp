@@ -169,8 +169,13 @@ class Reader {
   }
   ir::Position known_or_new(const Dim& dim) {
     if (const auto position = find(dim)) return *position;
-    ++new_;
-    return fresh(dim, false);
+    ir::Position position;
+    for (const Factor& factor : factors(program_, dim)) {
+      const auto id = find(factor.name);
+      if (!id) ++new_;
+      position.push_back(id ? *id : add(factor, false));
+    }
+    return position;
   }
   void need_single() const {
     std::set<ir::IndexId> seen;
@@ -374,7 +379,8 @@ struct Elaborator {
   void operator()(ir::Ordered& op) const { same(op.pattern); }
   void operator()(ir::Collective& op) const { same(op.pattern); }
   void same(ir::Pattern& pattern) const {
-    if (pattern.left_bracket != pattern.right_bracket) wrong("both sides have the same dims");
+    if (pattern.right_bracket && pattern.left_bracket != pattern.right_bracket)
+      wrong("both sides have the same dims");
     Reader reader(program, pattern);
     reader.read_left(brackets(pattern));
     reader.read_right_as_left();
