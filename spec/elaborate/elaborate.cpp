@@ -5,6 +5,8 @@
 #include <map>
 #include <set>
 
+#include "spec/elaborate/text.h"
+
 namespace shardproof::elaborate {
 namespace {
 
@@ -183,6 +185,26 @@ class Reader {
       if (!seen.insert(id).second) wrong("`" + in_.all[id].name + "` stands twice in the result");
   }
 
+  /// The fix gives the positions that are left over the new names, in order.
+  [[noreturn]] void ambiguous(std::string message, const std::set<ir::IndexId>& rest,
+                              std::vector<Factor> names) const {
+    Problem problem{.message = std::move(message),
+                    .label = "give the position its new name on the left, where the order decides"};
+    ir::Pattern named = pattern_;
+    for (size_t i = 0; i < named.left[0].dims.size(); ++i) {
+      const ir::Position& position = left()[i];
+      if (position.size() != 1 || !rest.count(position[0])) continue;
+      const auto same = std::find_if(names.begin(), names.end(), [&](const Factor& each) {
+        return each.dim == in_.all[position[0]].dim;
+      });
+      if (same == names.end()) continue;
+      named.left[0].dims[i].dim = Dim{{same->name}};
+      names.erase(same);
+    }
+    if (names.empty()) problem.fix = pattern_text(program_, named);
+    throw Wrong{std::move(problem)};
+  }
+
   const ir::Program& program_;
   ir::Pattern& pattern_;
   ir::Indices& in_ = pattern_.indices;
@@ -201,6 +223,7 @@ void Reader::read_rearranged() {
     Factor name;
   };
   std::vector<Later> renamed;
+  std::vector<Factor> in_text;  // the new names in the order of the right side
   for (size_t i = 0; i < right_dims(); ++i) {
     const Factors parts = factors(program_, right_dim(i));
     ir::Position position(parts.size(), 0);
@@ -211,7 +234,7 @@ void Reader::read_rearranged() {
         if (const auto id = find(parts[f].name))
           position[f] = *id;
         else
-          renamed.push_back({i, f, parts[f]});
+          renamed.push_back({i, f, parts[f]}), in_text.push_back(parts[f]);
       }
     }
     in_.right.push_back(std::move(position));
@@ -236,8 +259,8 @@ void Reader::read_rearranged() {
     if (same.size() > 1) {
       std::string which;
       for (ir::IndexId id : same) which += (which.empty() ? "`" : " or `") + in_.all[id].name + "`";
-      wrong("which index of the operand is `" + each.name.name + "`? It could be " + which,
-            "give the position its new name on the left, where the order decides");
+      ambiguous("which index of the operand is `" + each.name.name + "`? It could be " + which,
+                rest, in_text);
     }
     in_.right[each.position][each.factor] = same[0];
   }

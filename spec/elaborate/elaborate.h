@@ -20,8 +20,8 @@ namespace shardproof::elaborate {
 struct Problem {
   std::string message;
   std::string label = {};
-  std::optional<size_t> operand = {};   ///< the operand at fault
-  std::optional<ir::Pattern> fix = {};  ///< the pattern to write instead
+  std::optional<size_t> operand = {};  ///< the operand at fault
+  std::string fix = {};                ///< the pattern to write instead; empty: none is known
 };
 
 /// Fills in pattern.indices of an op that has a pattern, given the dims of its tensor operands; the

@@ -3,20 +3,16 @@
 #include <set>
 
 #include "spec/elaborate/elaborate.h"
+#include "spec/elaborate/text.h"
 
 namespace shardproof::elaborate {
 namespace {
 
-std::string text(const ir::Program& program, const Shape& shape) {
-  std::string result;
-  for (const Split& split : shape.dims) {
-    const Name& name = split.dim.factors.at(0);
-    const auto found = program.dims.find(name);
-    const bool plain = split.dim.is_group() || found == program.dims.end();
-    result += (result.empty() ? "" : " ") +
-              (plain || found->second.shown.empty() ? to_string(split.dim) : found->second.shown);
-  }
-  return result;
+/// Dims alone.
+std::string text(const ir::Program& program, Shape shape) {
+  shape.marks.clear();
+  for (Split& split : shape.dims) split.axes.clear();
+  return show(program, shape);
 }
 
 bool same_run(const Factors& a, const Factors& b) {
@@ -84,10 +80,10 @@ Problem silent_transposition(const ir::Program& program, const ir::Pattern& patt
                   .label = "the operand has `" + text(program, type) + "`, the pattern says `" +
                            text(program, pattern.left[operand]) +
                            "`: both indices would change places without a trace",
-                  .operand = operand,
-                  .fix = pattern};
-  for (size_t i = 0; i < type.dims.size(); ++i)
-    problem.fix->left[operand].dims[i].dim = type.dims[i].dim;
+                  .operand = operand};
+  ir::Pattern named = pattern;
+  for (size_t i = 0; i < type.dims.size(); ++i) named.left[operand].dims[i].dim = type.dims[i].dim;
+  problem.fix = pattern_text(program, named);
   return problem;
 }
 

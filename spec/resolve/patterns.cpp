@@ -35,6 +35,10 @@ class PatternReader {
     for (const syntax::SplitExpr& split : site_.pattern->working) {
       auto dim = resolve_dim(body_.types(), split);
       if (dim) read_.working.push_back(*dim);
+      if (!split.axes.empty()) {
+        body_.error("E0305", split.range, "after `;` stand names of dims, without axes");
+        good = false;
+      }
       good = good && dim;
     }
     good = good && bracket_sides(brackets);
@@ -184,6 +188,9 @@ bool pattern_problem(Body& body, const CallSite& site, const std::vector<ir::Val
   Diagnostic& error = body.error("E0305", site.pattern_range,
                                  "`" + site.name + "`: " + problem.message, problem.label);
   for (ir::ValueId id : operands) error.types.push_back(to_string(body.type(id)));
+  if (!problem.fix.empty() && !body.inferred())
+    error.fixes.push_back(
+        {"write `" + problem.fix + "`", {{site.pattern_range, problem.fix}}, false, ""});
   if (problem.operand && *problem.operand < site.args.size() && operands.size() == 1)
     error.notes.push_back(
         {site.args[*problem.operand].range, "this is `" + dims_text(body.type(operands[0])) + "`"});
