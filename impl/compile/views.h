@@ -1,10 +1,10 @@
 #pragma once
-// Views by the names of dims: permutations, broadcasts and joined dims are strides alone.
+// Views by indices: permutations, broadcasts, opened and joined positions are strides alone.
 #include <optional>
 
 #include "impl/plan/memory.h"
 #include "kernels/nest.h"
-#include "spec/types/type.h"
+#include "spec/ir/indices.h"
 
 namespace shardproof::compile {
 
@@ -19,27 +19,39 @@ using plan::Piece;
 using plan::Ref;
 using plan::Step;
 
-using Labels = std::vector<Dim>;
+using ir::IndexId;
+using Ids = std::vector<IndexId>;
+using Positions = std::vector<ir::Position>;
 
-Labels labels_of(const Shape& shape);
-bool has(const Labels& labels, const Dim& label);
-/// Its position, or the number of labels.
-size_t position_of(const Labels& labels, const Dim& label);
-/// The label of `some` that is not in `others`, or `otherwise`.
-Dim extra_label(const Labels& some, const Labels& others, const Dim& otherwise);
+/// 0, 1, ..: the positions of a type, or of a chain's result, as indices.
+Ids first_ids(size_t count);
+/// All indices of the positions, in order.
+Ids flat(const Positions& positions);
+/// Its position, or the number of ids.
+size_t position_of(const Ids& ids, IndexId id);
+Ids concatenated(Ids a, const Ids& b);
 
-/// The strides of a view, whose dims have `own` labels, along `labels`: 0 for one it has not, the
-/// sum for one it has twice (a diagonal). Throws PlanError where an extent is another one.
-std::vector<int64_t> strides_along(const Labels& labels, const std::vector<int64_t>& extents,
-                                   const Labels& own, const Ref& ref);
+/// A view of a buffer whose dims are these indices.
+struct View {
+  Ref ref;
+  Ids ids;
 
-/// The same entries with the dims `to`; a new dim repeats them. `extents`: of `to`.
-Ref relabelled(const Ref& ref, const Labels& from, const Labels& to,
-               const std::vector<int64_t>& extents);
+  std::vector<int64_t> extents(const Ids& some) const;
+};
 
-/// The extent of a label: that of the first operand that has it.
-int64_t extent_of(const Dim& label, const std::vector<Labels>& labels,
-                  const std::vector<Ref>& refs);
+/// The same entries, wherever loops are.
+bool same_view(const Ref& a, const Ref& b);
+
+/// The strides of a view along `ids`: 0 for one it has not, the sum for one it has twice (a
+/// diagonal). Throws PlanError where an extent is another one.
+std::vector<int64_t> strides_along(const Ids& ids, const std::vector<int64_t>& extents,
+                                   const View& view);
+
+/// The same entries along `ids`; a new one repeats them. `extents`: of `ids`.
+Ref along(const View& view, const Ids& ids, const std::vector<int64_t>& extents);
+
+/// The extent of an index: that of the first view that has it.
+int64_t extent_of(IndexId id, const std::vector<const View*>& views);
 
 /// Some dims walked as one: extent and stride, where there is one stride for them.
 struct JoinedDims {
@@ -47,6 +59,14 @@ struct JoinedDims {
 };
 std::optional<JoinedDims> joined(const std::vector<int64_t>& extents,
                                  const std::vector<int64_t>& strides);
+
+/// The view with a dim for each index of the positions of `ref`; `extents`: of each index. Throws
+/// PlanError where a position has another extent than its indices.
+View opened(const Ref& ref, const Positions& positions, const std::vector<int64_t>& extents);
+/// The view with a dim for each of `positions` of which it has indices, numbered as they are;
+/// an index that it has not repeats entries. None where a position has more than one stride.
+std::optional<View> closed(const View& view, const Positions& positions,
+                           const std::vector<int64_t>& extents);
 
 /// The loops over `to`: operand 0 is `to`, then the others, all of the same extents.
 Nest nest_of(const std::vector<const Ref*>& refs);
