@@ -24,7 +24,7 @@ Roles roles_of(const Ids& a, const Ids& b, const Ids& kept) {
 
 std::optional<JoinedDims> joined(const View& x, const Ids& some) {
   const std::vector<int64_t> extents = x.extents(some);
-  return joined(extents, strides_along(some, extents, x));
+  return compile::joined(extents, strides_along(some, extents, x));
 }
 
 /// The operand as matrices of `rows` and `columns`, packed where its memory is not.
@@ -155,7 +155,7 @@ View multiplied(Compiler& compiler, const View& a, const View& b, const Roles& g
   op.b = strides_of(right);
   op.c = strides_of(result);
   op.batch.extents = to.extents(roles.batch);
-  for (const View* each : {&to, &left.operand, &right.operand})
+  for (const View* each : std::initializer_list<const View*>{&to, &left.operand, &right.operand})
     op.batch.strides.push_back(strides_along(roles.batch, op.batch.extents, *each));
   op.batch = coalesced(op.batch);
   compiler.kernel("einsum", std::move(op), to.ref, {left.operand.ref, right.operand.ref});

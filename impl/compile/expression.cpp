@@ -70,7 +70,9 @@ bool any_f64(const Expression& expression) {
                      [](const ExpressionPtr& each) { return any_f64(*each); });
 }
 
-bool same_view(const View& a, const View& b) { return a.ids == b.ids && same_view(a.ref, b.ref); }
+bool same_view(const View& a, const View& b) {
+  return a.ids == b.ids && compile::same_view(a.ref, b.ref);
+}
 
 /// Each view once.
 void collect_leaves(const ExpressionPtr& expression, std::vector<ExpressionPtr>& leaves) {

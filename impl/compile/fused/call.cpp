@@ -68,12 +68,11 @@ FusedCall::FusedCall(Compiler& compiler, Scope& scope, const ir::LibraryCall& ca
   std::vector<Shape> shapes;
   std::vector<ir::LibraryCall::Argument> given = call.arguments;
   given.insert(given.end(), call.defaults.begin(), call.defaults.end());
-  for (size_t i = 0; i < given.size(); ++i)
-    shapes.push_back(i < std::min(call.left.size(), call.arguments.size())
-                         ? call.left[i]
-                         : scope.unit.type(given[i].value));
+  for (const ir::LibraryCall::Argument& each : given) shapes.push_back(scope.unit.type(each.value));
+  if (call.left.size() > call.arguments.size()) throw DoesNotFit();
+  std::copy(call.left.begin(), call.left.end(), shapes.begin());
   for (ir::ValueId id : call.results)
-    shapes.push_back(id == ir::no_value ? Shape{} : scope.unit.type(id));
+    shapes.push_back(id == ir::no_value ? Type{} : scope.unit.type(id));
   shapes.emplace_back();
   for (const Dim& dim : call.working) shapes.back().dims.push_back({dim, {}});
   const ir::Indices in = elaborate::whole_positions(program, shapes, {});
