@@ -51,11 +51,16 @@ Shape shape(const std::vector<Dim>& dims) {
   return result;
 }
 
+const std::string generic =
+    "fn product(\"; X Y Z\", x: f32[X Z], y: f32[Y Z]) -> f32[X] "
+    "{ return einsum(\"X Z, Y Z -> X\", x, y) }\n";
+
 // The program of a case, with its own pattern in place of the body's.
 ir::Program program_of(const Case& each) {
   const std::string body = each.body;
+  const bool calls = body.find("product(") != body.npos;
   const auto loaded =
-      load_text(dims + "fn f(" + each.signature + " { " +
+      load_text(dims + (calls ? generic : "") + "fn f(" + each.signature + " { " +
                 (body.find("return") == body.npos ? "return " : "") + body + " }\n");
   ir::Program program = loaded->program();
   if (each.left.empty()) return program;
@@ -419,6 +424,18 @@ const Case bodies[] = {
                 sum(K, [&](size_t k) { return std::exp(x[row + k * D]); });
        });
      }},
+    {"x: f32[H A], y: f32[K A]) -> f32[H]", "product(\"; H K A\", x, y)",
+     [](auto& x, auto& y) {
+       return table({H}, [&](auto& i) {
+         return sum(K * A, [&](size_t n) { return x[i[0] * A + n % A] * y[n]; });
+       });
+     }},
+    {"x: f32[K B]) -> f32[K B]", "softmax(\"; B\", x)",
+     [](auto& x, auto&) {
+       return table({K, B}, [&](auto& i) {
+         return 1 / (1 + std::exp(x[i[0] * B + 1 - i[1]] - x[i[0] * B + i[1]]));
+       });
+     }},
     {"x: f32[P C]) -> f32[P C]", "softmax(\"P C; C\", x)",
      [](auto& x, auto&) {
        return table({L, C}, [&](auto& i) {
@@ -622,7 +639,7 @@ TEST(Pattern, at_random_never_reads_beyond) {
   for (const Wrong& each : cases) {
     const ir::Program written = program_of({each.signature, each.body, {}});
     const size_t f = written.functions.size() - 1;
-    for (int round = 0; round < 2000; ++round) {
+    for (int round = 0; round < 600; ++round) {
       ir::Program program = written;
       ir::Function& function = program.functions[f];
       const auto inputs = random_inputs(program, f, sizes, 2, random);
@@ -647,7 +664,7 @@ TEST(Pattern, at_random_never_reads_beyond) {
       }
     }
   }
-  EXPECT_GT(run, 2000u);  // else everything is refused
+  EXPECT_GT(run, 600u);  // else everything is refused
 }
 
 }  // namespace
