@@ -212,10 +212,10 @@ struct FunctionBuilder {
     open.back()->instrs.push_back({ir::Scan{Dim{{dim}}, reverse, block}, initial, results, {}, {}});
     return results;
   }
-  ir::ValueId entry(ir::ValueId x, ir::ValueId n) {
+  ir::ValueId entry(ir::ValueId x, ir::ValueId n, size_t at = 0) {
     Type t = type_of(x);
-    const Dim dim = t.dims.front().dim;
-    t.dims.erase(t.dims.begin());
+    const Dim dim = t.dims.at(at).dim;
+    t.dims.erase(t.dims.begin() + static_cast<std::ptrdiff_t>(at));
     return emit(ir::Entry{dim}, {x, n}, t);
   }
 

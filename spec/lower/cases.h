@@ -285,6 +285,13 @@ inline std::vector<Case> grouped_cases() {
          });
          return r[0];
        }},
+      {"entries of a group inside",
+       [](Build& b) {
+         Values r = b.scan("H", {}, [&](ValueId n, Values) {
+           return std::make_pair(Values{}, Values{b.entry(b.real("K H D"), n, 1)});
+         });
+         return r[0];
+       }},
       {"entries of an alias",
        [](Build& b) {
          ValueId x = b.real("A H"), y = b.real("K");
@@ -373,7 +380,7 @@ inline std::vector<Case> index_cases() {
       {"top_k", top(0)},
       {"top_k index", top(1)},
       {"top_k of a group beside its factor", top(0, "K H", "k H -> k kv")},
-      {"top_k beside a renamed group", top(0, "(K D) L", "(k d) L -> (k d) kv")},
+      {"top_k beside its group", top(0, "H D", "H d -> H kv")},
       {"index of a group beside its factor",
        [=](Build& b) {
          return b.op<ir::Index>("[H] k, B L -> B L k", {b.real("H K"), ids(b, "B L")});

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "spec/elaborate/names.h"
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -151,7 +152,7 @@ Results lower_op(Context& c, const ir::Call& op, const Site& site) {
 static void declare_parts(Context& c, const Split& split) {
   const std::vector<Name> base = c.program.base(split.dim);
   if (base.empty() || split.axes.empty()) return;
-  Nf part = c.size_of_base(base[0]);
+  Nf part = c.size_of_base(base.at(elaborate::leading(c.program, split.dim)));
   for (const Axis& axis : split.axes) {
     part = c.a.div(part, c.axis(axis));
     if (!c.a.as_number(part)) c.a.declare_range(part);
