@@ -12,6 +12,7 @@ Vars apply(const ir::SizeOf& op, Step& step) {
 
 Vars apply(const ir::Iota& op, Step& step) {
   Tensor result = filled(step.shape(), 0);
+  if (op.dim >= result.shape.size()) throw std::domain_error("there is no dim to count along");
   const Lanes lanes(result.shape, op.dim);
   for (int64_t o = 0; o < lanes.outer; ++o)
     for (int64_t j = 0; j < lanes.size; ++j)

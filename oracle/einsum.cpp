@@ -5,27 +5,20 @@
 
 #include "oracle/disturbed.h"
 #include "oracle/ops.h"
+#include "oracle/pattern.h"
 
 namespace shardproof::oracle {
 namespace {
 
-// Names that differ inside one pattern are different indices: `(K D)` is another one than `K`.
-using Index = Dim;
-using Indices = std::vector<Index>;
-
 struct Term {
   Indices indices;
-  Tensor tensor;
+  Tensor tensor;  ///< one dim for each index
 };
-
-bool has(const Indices& indices, const Index& index) {
-  return std::find(indices.begin(), indices.end(), index) != indices.end();
-}
 
 Extents strides_along(const Term& term, const Indices& order) {
   const Extents own = row_major(term.tensor.shape);
   Extents result;
-  for (const Index& index : order) {
+  for (size_t index : order) {
     const auto at = std::find(term.indices.begin(), term.indices.end(), index);
     result.push_back(
         at == term.indices.end() ? 0 : own[static_cast<size_t>(at - term.indices.begin())]);
@@ -35,7 +28,7 @@ Extents strides_along(const Term& term, const Indices& order) {
 
 Extents sizes_of(const Term& term, const Indices& indices) {
   Extents result;
-  for (const Index& index : indices) {
+  for (size_t index : indices) {
     const auto at = std::find(term.indices.begin(), term.indices.end(), index);
     result.push_back(term.tensor.shape[static_cast<size_t>(at - term.indices.begin())]);
   }
@@ -144,38 +137,42 @@ Tensor gradient_of(const std::vector<Term>& operands, size_t wanted, const Term&
   for (size_t i = 0; i < operands.size(); ++i)
     if (i != wanted) others.push_back(operands[i]);
   const Term& own = operands[wanted];
-  const Indices found = those(own.indices, [&](const Index& index) {
+  const Indices found = those(own.indices, [&](size_t index) {
     return std::any_of(others.begin(), others.end(),
                        [&](const Term& term) { return has(term.indices, index); });
   });
   return repeated(contracted(others, found), own.indices, own.tensor.shape);
 }
 
-Indices indices_of(const Shape& shape) {
-  Indices result;
-  for (const Split& split : shape.dims) result.push_back(split.dim);
-  return result;
+Term term(const Reading& reading, const Indices& indices, const Tensor& x) {
+  return {indices, {reading.extents(indices), x.data, {}}};
 }
 
-std::vector<Term> terms_of(const ir::Pattern& pattern, const Vars& operands) {
+std::vector<Term> terms_of(const Reading& reading, const Vars& operands) {
   std::vector<Term> terms;
   for (size_t i = 0; i < operands.size(); ++i)
-    terms.push_back({indices_of(pattern.left[i]), operands[i]->value});
+    terms.push_back(term(reading, reading.left[i], operands[i]->value));
   return terms;
+}
+
+Tensor shaped(Tensor x, const Extents& shape) {
+  x.shape = shape;
+  return x;
 }
 
 }  // namespace
 
 Vars apply(const ir::Einsum& op, Step& step) {
   const Vars operands = step.operands();
-  const Indices right = indices_of(op.pattern.right);
-  Tensor value = contracted(terms_of(op.pattern, operands), right).tensor;
-  const ir::Pattern* pattern = &op.pattern;
-  return {step.record(std::move(value), operands, [operands, right, pattern](const Node& result) {
-    const std::vector<Term> terms = terms_of(*pattern, operands);
+  const Reading reading = read_pattern(step, op.pattern, Form::plain, operands.size());
+  Tensor value =
+      shaped(contracted(terms_of(reading, operands), reading.right).tensor, step.shape());
+  return {step.record(std::move(value), operands, [operands, reading](const Node& result) {
+    const std::vector<Term> terms = terms_of(reading, operands);
+    const Term gradient = term(reading, reading.right, result.gradient);
     for (size_t i = 0; i < operands.size(); ++i)
       if (operands[i]->followed)
-        contribute(operands[i], gradient_of(terms, i, {right, result.gradient}));
+        contribute(operands[i], shaped(gradient_of(terms, i, gradient), operands[i]->value.shape));
   })};
 }
 

@@ -45,6 +45,17 @@ TEST(Erasure, collectives_marks_and_casts_are_the_identity) {
       {{{"B", 2}, {"M", 4}}, {{"d", 2}, {"t", 2}}});
 }
 
+TEST(Erasure, a_collective_renames_on_the_left) {
+  expect_equal(
+      "mesh t\ndim B L K D\ndim S T = L\ndim H = (K D)\n"
+      "fn f(x: f32[L H], y: f32[L]) -> f32[S T] "
+      "{ return einsum(\"S K D, T -> S T\", x, y) }\n"
+      "plan p(x: f32[L/t H], y: f32[L/t]) -> f32[S T] {\n"
+      "  a = all_gather(\"S/t (K D) -> S (K D)\", x)\n"
+      "  return einsum(\"S (K D), T -> S T\", a, all_gather(\"T/t -> T\", y))\n}\n",
+      {{{"L", 4}, {"K", 3}, {"D", 2}}, {{"t", 2}}});
+}
+
 TEST(Erasure, index_unreduced_is_index) {
   expect_equal(
       "mesh t\ndim B M V\n"

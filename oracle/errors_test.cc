@@ -77,21 +77,6 @@ TEST(Errors, a_stretch_beyond_the_end) {
               HasSubstr("the 3 largest of 2"));
 }
 
-TEST(Errors, a_cumsum_has_no_gradient) {
-  const std::string text =
-      "dim A\nfn f(x: f32[A]) -> f32[A] { s = cumsum(\"A; A\", x) return s * x }";
-  const Error error = error_of(text, {{{"A", 2}}, {}}, {tensor({2}, {1, 2})}, {0});
-  EXPECT_EQ(error.op, "cumsum");
-  EXPECT_EQ(error.value, "s");
-  // None is asked for where nothing comes back.
-  const auto loaded = load_text(
-      "dim A\nfn f(x: f32[A]) -> f32[A] { s = stop_grad(cumsum(\"A; A\", x)) return s * x }");
-  EXPECT_EQ(gradient(loaded->program(), 0, {{{"A", 2}}, {}}, {tensor({2}, {1, 2})},
-                     {filled({2}, 1)}, {0})[0]
-                .data,
-            (std::vector<double>{1, 3}));
-}
-
 TEST(Errors, a_gradient_has_no_gradient) {
   const Error error = error_of(
       "fn g(x: f32[]) -> f32[] { return x * x }\n"

@@ -82,7 +82,7 @@ double plan_error(const ir::Program& program, size_t plan, const Sizes& sizes, d
     return std::max(error, distance(gradient(program, model, sizes, inputs, upstream, wrt),
                                     gradient(program, plan, sizes, inputs, upstream, wrt)));
   } catch (const Error&) {
-    return error;  // a step, or a cumsum
+    return error;  // a step
   }
 }
 

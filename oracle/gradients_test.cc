@@ -63,6 +63,7 @@ const Case cases[] = {
     {"index, paired", "x: f32[C A], i: i32[A]) -> f32[A]", "return index(\"[C] A, A -> A\", x, i)"},
     {"index_add", "i: i32[A B], x: f32[A B D]) -> f32[C D]",
      "return index_add(\"A B, A B D -> [C] D\", i, x)"},
+    {"cumsum", "x: f32[A C D]) -> f32[A C D]", "return cumsum(\"A C D; C\", x)"},
     {"top_k", "x: f32[A D]) -> (f32[A B], i32[A B])",
      "v, i = top_k(\"A D -> A B\", x)\n return v, i"},
     {"sorted", "x: f32[A D]) -> f32[A G]",

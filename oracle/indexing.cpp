@@ -1,33 +1,34 @@
 // index, index_unreduced, index_add: rows of a table by their numbers.
 #include "oracle/ops.h"
+#include "oracle/pattern.h"
 
 namespace shardproof::oracle {
 namespace {
 
-// For every index over `dims`: where the table has it, when `ids` tells the row. Dims that the
-// table and the ids share are paired.
-Positions rows(Step& step, const std::vector<Split>& dims, const std::vector<Split>& table,
-               size_t bracket, const std::vector<Split>& id_dims, const Tensor& ids) {
-  const Extents shape = step.extents(dims), table_shape = step.extents(table);
-  Positions result = positions(shape, walk(step, dims, table));
-  const Positions id_at = positions(shape, walk(step, dims, id_dims));
-  const int64_t stride = row_major(table_shape)[bracket];
+// For each entry over the indices `over`: where the table has it, when `ids` tells the row.
+Positions rows(const Reading& reading, const Indices& over, const Indices& table,
+               const Indices& id_indices, const Tensor& ids) {
+  const Stretch bracket = stretch_of(reading, table, reading.bracket);
+  Positions result = reading.walk(over, table);
+  const Positions id_at = reading.walk(over, id_indices);
   for (size_t i = 0; i < result.size(); ++i) {
-    const double id = ids.data[static_cast<size_t>(id_at[i])];
-    if (!(id >= 0) || id >= static_cast<double>(table_shape[bracket]))
+    const double id = ids.data.at(static_cast<size_t>(id_at[i]));
+    if (!(id >= 0) || id >= static_cast<double>(bracket.size))
       throw std::domain_error("the id at " + std::to_string(id_at[i]) + " is " +
                               std::to_string(static_cast<int64_t>(id)) + ", and there are " +
-                              std::to_string(table_shape[bracket]) + " rows");
-    result[i] += static_cast<int64_t>(id) * stride;
+                              std::to_string(bracket.size) + " rows");
+    result[i] += static_cast<int64_t>(id) * bracket.stride;
   }
   return result;
 }
 
 Vars looked_up(const ir::Pattern& pattern, Step& step) {
+  const Reading reading = read_pattern(step, pattern, Form::plain, 2);
+  const Indices &table = reading.left[0], &ids = reading.left[1];
+  want_all(without(table, reading.bracket), reading.right);
+  want_all(ids, reading.right);
   return {gather(step, step.operand(0),
-                 rows(step, pattern.right.dims, pattern.left[0].dims, pattern.left_bracket.value(),
-                      pattern.left[1].dims, step.operand(1)->value),
-                 step.shape())};
+                 rows(reading, reading.right, table, ids, step.operand(1)->value), step.shape())};
 }
 
 }  // namespace
@@ -36,13 +37,15 @@ Vars apply(const ir::Index& op, Step& step) { return looked_up(op.pattern, step)
 // Of the whole table no row is another device's.
 Vars apply(const ir::IndexUnreduced& op, Step& step) { return looked_up(op.pattern, step); }
 
+// x is repeated along the indices that the ids alone have.
 Vars apply(const ir::IndexAdd& op, Step& step) {
-  const ir::Pattern& pattern = op.pattern;
-  return {
-      scatter_add(step, step.operand(1),
-                  rows(step, pattern.left[1].dims, pattern.right.dims,
-                       pattern.right_bracket.value(), pattern.left[0].dims, step.operand(0)->value),
-                  step.shape())};
+  const Reading reading = read_pattern(step, op.pattern, Form::plain, 2);
+  const Indices &ids = reading.left[0], &own = reading.left[1];
+  Indices all = own;
+  for (size_t index : without(ids, own)) all.push_back(index);
+  const Var x = gather(step, step.operand(1), reading.walk(all, own), reading.extents(all));
+  return {scatter_add(step, x, rows(reading, all, reading.right, ids, step.operand(0)->value),
+                      step.shape())};
 }
 
 }  // namespace shardproof::oracle

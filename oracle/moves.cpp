@@ -2,12 +2,23 @@
 
 #include <algorithm>
 #include <cmath>
-#include <numeric>
 
 #include "oracle/disturbed.h"
 
 namespace shardproof::oracle {
 namespace {
+
+// All positions that any op makes pass here.
+void check(const Positions& at, int64_t wanted, const Extents& shape) {
+  const int64_t entries = count(shape);
+  if (static_cast<int64_t>(at.size()) != wanted)
+    throw std::domain_error(std::to_string(at.size()) + " positions for " + std::to_string(wanted) +
+                            " entries");
+  for (int64_t each : at)
+    if (each < 0 || each >= entries)
+      throw std::domain_error("an entry " + std::to_string(each) + " of " +
+                              std::to_string(entries));
+}
 
 template <class Entry>
 std::vector<Entry> picked(const std::vector<Entry>& x, const Positions& from) {
@@ -50,6 +61,7 @@ void put(std::vector<Entry>& result, const std::vector<Entry>& x, const Position
 }  // namespace
 
 Var gather(Step& step, const Var& x, Positions from, Extents shape) {
+  check(from, count(shape), x->value.shape);
   Tensor value = picked(x->value, from, std::move(shape));
   return step.record(std::move(value), {x}, [x, from = std::move(from)](const Node& result) {
     contribute(x, added(result.gradient, from, x->value.shape));
@@ -57,6 +69,7 @@ Var gather(Step& step, const Var& x, Positions from, Extents shape) {
 }
 
 Var scatter_add(Step& step, const Var& x, Positions to, Extents shape) {
+  check(to, count(x->value.shape), shape);
   Tensor value = added(x->value, to, std::move(shape));
   return step.record(std::move(value), {x}, [x, to = std::move(to)](const Node& result) {
     contribute(x, picked(result.gradient, to, x->value.shape));
@@ -66,11 +79,12 @@ Var scatter_add(Step& step, const Var& x, Positions to, Extents shape) {
 Var place(Step& step, std::vector<Part> parts, Extents shape) {
   Tensor value;
   const auto entries = static_cast<size_t>(count(shape));
-  value.shape = std::move(shape);
+  value.shape = shape;
   const bool keys = !parts.at(0).x->value.keys.empty();
   (keys ? value.keys.resize(entries) : value.data.resize(entries));
   Vars operands;
   for (const Part& part : parts) {
+    check(part.to, count(part.x->value.shape), shape);
     operands.push_back(part.x);
     put(value.data, part.x->value.data, part.to);
     put(value.keys, part.x->value.keys, part.to);
@@ -82,24 +96,6 @@ Var place(Step& step, std::vector<Part> parts, Extents shape) {
       for (int64_t at : part->to) left.data[static_cast<size_t>(at)] = 0;
     }
   });
-}
-
-Extents walk(Step& step, const std::vector<Split>& to, const std::vector<Split>& from) {
-  const Extents strides = row_major(step.extents(from));
-  Extents result;
-  for (const Split& split : to)
-    result.push_back(contains(from, split.dim) ? strides[position(from, split.dim)] : 0);
-  return result;
-}
-
-size_t position(const std::vector<Split>& dims, const Dim& dim) {
-  for (size_t i = 0; i < dims.size(); ++i)
-    if (dims[i].dim == dim) return i;
-  throw std::domain_error("there is no dim `" + to_string(dim) + "`");
-}
-
-bool contains(const std::vector<Split>& dims, const Dim& dim) {
-  return std::any_of(dims.begin(), dims.end(), [&](const Split& s) { return s.dim == dim; });
 }
 
 }  // namespace shardproof::oracle

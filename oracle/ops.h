@@ -30,6 +30,7 @@ Vars apply(const ir::Expand& op, Step& step);
 Vars apply(const ir::Rearrange& op, Step& step);
 Vars apply(const ir::Roll& op, Step& step);
 Vars apply(const ir::Ppermute& op, Step& step);
+Vars apply(const ir::Collective& op, Step& step);
 // slices.cpp
 Vars apply(const ir::Read& op, Step& step);
 Vars apply(const ir::Write& op, Step& step);
@@ -54,7 +55,6 @@ Vars apply(const ir::Grad& op, Step& step);
 // The erasure: these give way to their operand.
 inline Vars apply(const ir::Save&, Step& step) { return {step.operand(0)}; }
 inline Vars apply(const ir::Ascribe&, Step& step) { return {step.operand(0)}; }
-inline Vars apply(const ir::Collective&, Step& step) { return {step.operand(0)}; }
 
 /// NaN is larger than every number, so that it passes through max, and sorts last.
 bool less(double a, double b);

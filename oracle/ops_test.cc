@@ -163,14 +163,6 @@ TEST(Ops, einsum_of_two_names_of_one_dim) {
             (std::vector<double>{14, 32, 32, 77}));
 }
 
-// `(C B)` is another index than `C`: both are summed on their own.
-TEST(Ops, einsum_of_a_group_beside_its_factor) {
-  EXPECT_EQ(entries("dim A B C\nfn f(x: f32[(C B)], y: f32[C A]) -> f32[A] "
-                    "{ return einsum(\"(C B), C A -> A\", x, y) }",
-                    {tensor({6}, {1, 2, 3, 4, 5, 6}), tensor({3, 2}, {1, 2, 3, 4, 5, 6})}),
-            (std::vector<double>{21 * 9, 21 * 12}));
-}
-
 TEST(Ops, reductions) {
   const Tensor x = tensor({2, 3, 2}, {1, 5, 2, 6, 9, 3, 4, 4, 8, 0, 7, 2});
   auto reduced = [&](const std::string& op, const std::string& right, const Name& dtype) {

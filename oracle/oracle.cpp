@@ -63,7 +63,7 @@ template <class Work>
 auto guarded(const ir::Program& program, size_t function, const Work& work) {
   try {
     return work(program.functions.at(function));
-  } catch (const std::domain_error& error) {
+  } catch (const std::logic_error& error) {
     throw Error("sizes", "", program.functions.at(function).name, {}, error.what());
   }
 }

@@ -3,6 +3,7 @@
 #include <numeric>
 
 #include "oracle/ops.h"
+#include "oracle/pattern.h"
 
 namespace shardproof::oracle {
 namespace {
@@ -28,58 +29,89 @@ Var cumulated(Step& step, size_t dim) {
       for (int64_t i = 0; i < lanes.inner; ++i)
         sums.data[static_cast<size_t>(lanes.at(o, j, i))] +=
             sums.data[static_cast<size_t>(lanes.at(o, j - 1, i))];
-  return step.record(std::move(sums), {x}, [](const Node&) {
-    throw std::domain_error("the gradient of a cumsum is asked for, and it has none");
+  return step.record(std::move(sums), {x}, [x, lanes](const Node& result) {
+    Tensor after = result.gradient;
+    for (int64_t o = 0; o < lanes.outer; ++o)
+      for (int64_t j = lanes.size - 1; j-- > 0;)
+        for (int64_t i = 0; i < lanes.inner; ++i)
+          after.data[static_cast<size_t>(lanes.at(o, j, i))] +=
+              after.data[static_cast<size_t>(lanes.at(o, j + 1, i))];
+    contribute(x, after);
   });
 }
 
 // The first `kept` numbers of each lane's order.
-Tensor numbered(const Tensor& x, size_t dim, int64_t kept, bool falling, Extents shape) {
-  Tensor result = filled(std::move(shape), 0);
-  const Lanes from(x.shape, dim), to(result.shape, dim);
+std::vector<double> numbered(const Tensor& x, const Lanes& from, int64_t kept, bool falling) {
+  const Lanes to(from.outer, kept, from.inner);
+  std::vector<double> result(static_cast<size_t>(from.outer * kept * from.inner));
   for (int64_t o = 0; o < from.outer; ++o)
     for (int64_t i = 0; i < from.inner; ++i) {
       const std::vector<int64_t> order = order_of(x, from, o, i, falling);
       for (int64_t j = 0; j < kept; ++j)
-        result.data[static_cast<size_t>(to.at(o, j, i))] =
+        result[static_cast<size_t>(to.at(o, j, i))] =
             static_cast<double>(order[static_cast<size_t>(j)]);
     }
   return result;
 }
 
-// The positions in `whole` of the entries whose numbers along `dim` are given.
-Positions located(const Tensor& numbers, size_t dim, const Extents& whole) {
-  const Lanes from(whole, dim), to(numbers.shape, dim);
-  Positions result(numbers.data.size());
+// Where the entries are whose numbers along the lanes are given.
+Positions located(const std::vector<double>& numbers, const Lanes& from, int64_t kept) {
+  const Lanes to(from.outer, kept, from.inner);
+  Positions result(numbers.size());
   for (int64_t o = 0; o < to.outer; ++o)
     for (int64_t j = 0; j < to.size; ++j)
       for (int64_t i = 0; i < to.inner; ++i) {
         const auto at = static_cast<size_t>(to.at(o, j, i));
-        result[at] = from.at(o, static_cast<int64_t>(numbers.data[at]), i);
+        result[at] = from.at(o, static_cast<int64_t>(numbers[at]), i);
       }
+  return result;
+}
+
+// The left side with `now` in the place of what the right side lacks.
+Indices replaced(const Indices& left, const Indices& right, const Indices& now) {
+  Indices result;
+  for (size_t index : left) {
+    if (has(right, index)) {
+      result.push_back(index);
+    } else if (!has(result, now.at(0))) {
+      result.insert(result.end(), now.begin(), now.end());
+    }
+  }
   return result;
 }
 
 }  // namespace
 
 Vars apply(const ir::Ordered& op, Step& step) {
-  if (op.fn == ir::OrderedFn::cumsum) return {cumulated(step, op.dim)};
+  const Reading reading = read_pattern(step, op.pattern, Form::plain, 1);
+  if (reading.right != reading.left[0]) throw std::domain_error("the result has the same dims");
   const Tensor& x = step.operand(0)->value;
-  return {constant(numbered(x, op.dim, x.shape[op.dim], false, x.shape))};
+  if (op.dim >= x.shape.size()) throw std::domain_error("there is no dim to work on");
+  if (op.fn == ir::OrderedFn::cumsum) return {cumulated(step, op.dim)};
+  return {constant({x.shape, numbered(x, Lanes(x.shape, op.dim), x.shape[op.dim], false), {}})};
 }
 
 Vars apply(const ir::TopK& op, Step& step) {
-  const std::vector<Split>&left = op.pattern.left[0].dims, &right = op.pattern.right.dims;
-  size_t dim = 0;
-  while (dim + 1 < left.size() && left[dim].dim == right[dim].dim) ++dim;
-  const Var& x = step.operand(0);
-  const Extents shape = step.shape();
-  if (shape[dim] > x->value.shape[dim])
-    throw std::domain_error("the " + std::to_string(shape[dim]) + " largest of " +
-                            std::to_string(x->value.shape[dim]));
-  Tensor numbers = numbered(x->value, dim, shape[dim], true, shape);
-  Var values = gather(step, x, located(numbers, dim, x->value.shape), shape);
-  return {values, constant(std::move(numbers))};
+  const Reading reading = read_pattern(step, op.pattern, Form::extends, 1);
+  const Indices &left = reading.left[0], &right = reading.right;
+  const Indices now = without(right, left);
+  const Stretch gone = stretch_of(reading, left, without(left, right));
+  const int64_t kept = stretch_of(reading, right, now).size;
+  if (kept > gone.size)
+    throw std::domain_error("the " + std::to_string(kept) + " largest of " +
+                            std::to_string(gone.size));
+  const Tensor& x = step.operand(0)->value;
+  const Lanes lanes(count(x.shape) / (gone.size * gone.stride), gone.size, gone.stride);
+  const std::vector<double> numbers = numbered(x, lanes, kept, true);
+  const Positions from = located(numbers, lanes, kept);
+  Tensor places = filled(step.shape(), 0);
+  Positions order = reading.walk(right, replaced(left, right, now));
+  for (size_t i = 0; i < order.size(); ++i) {
+    places.data.at(i) = numbers[static_cast<size_t>(order[i])];
+    order[i] = from[static_cast<size_t>(order[i])];
+  }
+  return {gather(step, step.operand(0), std::move(order), step.shape()),
+          constant(std::move(places))};
 }
 
 }  // namespace shardproof::oracle

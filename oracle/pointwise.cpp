@@ -4,6 +4,7 @@
 #include <limits>
 
 #include "oracle/ops.h"
+#include "oracle/pattern.h"
 
 namespace shardproof::oracle {
 namespace {
@@ -121,18 +122,22 @@ Surface surface(ir::BinaryFn fn) {
   throw std::domain_error("no such function");
 }
 
-bool same_names(const std::vector<Split>& a, const std::vector<Split>& b) {
-  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
-                    [](const Split& x, const Split& y) { return x.dim == y.dim; });
-}
-
 // An operand with its entries repeated along the result's dims that it lacks.
 Var spread(Step& step, size_t i) {
-  const std::vector<Split>& own = step.operand_type(i).dims;
-  const std::vector<Split>& all = step.type().dims;
-  if (same_names(own, all)) return step.operand(i);
+  const std::vector<Split>&own = step.operand_type(i).dims, &all = step.type().dims;
   const Extents shape = step.shape();
-  return gather(step, step.operand(i), positions(shape, walk(step, all, own)), shape);
+  const Extents strides = row_major(step.operand(i)->value.shape);
+  if (strides.size() != own.size()) throw std::domain_error("a tensor of other dims than its type");
+  Extents walked;
+  size_t found = 0;
+  for (const Split& split : all) {
+    const auto at = position(step.run.program, own, split.dim);
+    walked.push_back(at ? strides[*at] : 0);
+    found += at ? 1 : 0;
+  }
+  if (found != own.size()) throw std::domain_error("the result lacks a dim of an operand");
+  if (walked == row_major(shape) && step.operand(i)->value.shape == shape) return step.operand(i);
+  return gather(step, step.operand(i), positions(shape, walked), shape);
 }
 
 // gradient * slope, entry by entry.

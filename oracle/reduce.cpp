@@ -2,15 +2,10 @@
 #include <cmath>
 
 #include "oracle/ops.h"
+#include "oracle/pattern.h"
 
 namespace shardproof::oracle {
 namespace {
-
-// Where each entry of the operand goes in the result.
-Positions targets(Step& step, const ir::Pattern& pattern) {
-  const std::vector<Split>&left = pattern.left[0].dims, &right = pattern.right.dims;
-  return positions(step.extents(left), walk(step, left, right));
-}
 
 // For each entry of the result the operand's entry that is above all others of its group; among
 // equals the first. `above(a, b)`: a takes the place of b.
@@ -36,7 +31,8 @@ bool less(double a, double b) { return !std::isnan(a) && (std::isnan(b) || a < b
 // max and min take one entry: its gradient goes back to that entry, the lowest index of a tie.
 Vars apply(const ir::Reduce& op, Step& step) {
   const Var& x = step.operand(0);
-  Positions to = targets(step, op.pattern);
+  const Reading reading = read_pattern(step, op.pattern, Form::plain, 1);
+  Positions to = reading.walk(reading.left[0], reading.right);
   const Extents shape = step.shape();
   if (op.fn == ir::ReduceFn::sum) return {scatter_add(step, x, std::move(to), shape)};
   return {gather(
@@ -44,15 +40,14 @@ Vars apply(const ir::Reduce& op, Step& step) {
 }
 
 Vars apply(const ir::Argmax& op, Step& step) {
-  const std::vector<Split>&left = op.pattern.left[0].dims, &right = op.pattern.right.dims;
-  size_t dim = 0;
-  while (dim + 1 < left.size() && contains(right, left[dim].dim)) ++dim;
-  const Tensor& x = step.operand(0)->value;
+  const Reading reading = read_pattern(step, op.pattern, Form::plain, 1);
+  const Indices& left = reading.left[0];
+  const Stretch gone = stretch_of(reading, left, without(left, reading.right));
+  const Positions best =
+      winners(step.operand(0)->value, reading.walk(left, reading.right), step.shape(), larger);
   Tensor result = filled(step.shape(), 0);
-  const Positions best = winners(x, targets(step, op.pattern), result.shape, larger);
-  const Lanes lanes(x.shape, dim);
   for (size_t i = 0; i < best.size(); ++i)
-    result.data[i] = static_cast<double>(best[i] / lanes.inner % lanes.size);
+    result.data[i] = static_cast<double>(best[i] / gone.stride % gone.size);
   return {constant(std::move(result))};
 }
 

@@ -56,7 +56,7 @@ void run_step(Step& step) {
     check_results(step, results);
     for (size_t i = 0; i < results.size(); ++i)
       step.frame.values[step.instr.results[i]] = results[i];
-  } catch (const std::domain_error& error) {
+  } catch (const std::logic_error& error) {
     std::vector<Extents> shapes;
     for (const Var& operand : step.operands()) shapes.push_back(operand->value.shape);
     throw error_at(step.site(), shapes, error.what());

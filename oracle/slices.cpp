@@ -1,70 +1,76 @@
-// read, write, concat, entries of a loop: one dim in brackets, a stretch of it on the other side.
+// read, write, concat, entries of a loop: one position in brackets, a stretch of it on the other
+// side.
 #include "oracle/ops.h"
+#include "oracle/pattern.h"
 
 namespace shardproof::oracle {
 namespace {
 
-// Where the stretch from `at` on lies in a tensor of shape `whole`, whose dim `bracket` it is of.
-Positions stretch(const Extents& whole, size_t bracket, int64_t at, int64_t length) {
-  if (at < 0 || at + length > whole[bracket])
+// Where the entries of a part lie in a whole, whose bracket it fills from entry `at` on; in the
+// order of the part's indices, or of `over`, if that is given. What the part has of its own is its
+// block; without one it is one entry.
+Positions stretch(const Reading& reading, const Indices& whole, const Indices& part, int64_t at) {
+  const Indices block = without(part, without(whole, reading.bracket));
+  const Stretch bracket = stretch_of(reading, whole, reading.bracket);
+  const int64_t length = block.empty() ? 1 : stretch_of(reading, part, block).size;
+  if (at < 0 || at > bracket.size - length)
     throw std::domain_error("entries " + std::to_string(at) + " to " +
                             std::to_string(at + length - 1) + " of " +
-                            std::to_string(whole[bracket]));
-  Extents part = whole;
-  part[bracket] = length;
-  const Extents strides = row_major(whole);
-  return positions(part, strides, at * strides[bracket]);
+                            std::to_string(bracket.size));
+  want_all(without(whole, reading.bracket), part);
+  const Extents in_whole = reading.strides(whole), in_block = reading.strides(block);
+  Extents along;
+  for (size_t index : part)
+    along.push_back(has(block, index) ? in_block[index] * bracket.stride : in_whole[index]);
+  return positions(reading.extents(part), along, at * bracket.stride);
 }
-
-// How many entries `part` has where `whole` has the dim in brackets: one where it lacks the dim.
-int64_t length_of(const Extents& whole, size_t bracket, const Extents& part) {
-  return part.size() == whole.size() ? part[bracket] : 1;
-}
-
-Positions all(const Extents& shape) { return positions(shape, row_major(shape)); }
 
 }  // namespace
 
 Vars apply(const ir::Read& op, Step& step) {
-  const Var& x = step.operand(0);
-  const Extents shape = step.shape();
-  const size_t bracket = op.pattern.left_bracket.value();
-  const int64_t length = length_of(x->value.shape, bracket, shape);
-  return {gather(step, x, stretch(x->value.shape, bracket, step.whole(1), length), shape)};
+  const Reading reading = read_pattern(step, op.pattern, Form::extends, 1);
+  return {gather(step, step.operand(0),
+                 stretch(reading, reading.left[0], reading.right, step.whole(1)), step.shape())};
 }
 
 Vars apply(const ir::Write& op, Step& step) {
-  const Var &x = step.operand(0), &y = step.operand(1);
-  const Extents shape = step.shape();
-  const size_t bracket = op.pattern.left_bracket.value();
-  const int64_t length = length_of(shape, bracket, y->value.shape);
-  Positions at = stretch(shape, bracket, step.whole(2), length);
-  return {place(step, {{x, all(shape)}, {y, std::move(at)}}, shape)};
+  const Reading reading = read_pattern(step, op.pattern, Form::writes, 2);
+  want_all(reading.left[0], reading.right);
+  return {
+      place(step,
+            {{step.operand(0), reading.walk(reading.left[0], reading.right)},
+             {step.operand(1), stretch(reading, reading.right, reading.left[1], step.whole(2))}},
+            step.shape())};
 }
 
 Vars apply(const ir::Concat& op, Step& step) {
-  const Extents shape = step.shape();
-  const size_t bracket = op.pattern.right_bracket.value();
+  const Vars operands = step.operands();
+  const Reading reading = read_pattern(step, op.pattern, Form::joins, operands.size());
   std::vector<Part> parts;
   int64_t used = 0;
-  for (const Var& x : step.operands()) {
-    const int64_t length = length_of(shape, bracket, x->value.shape);
-    parts.push_back({x, stretch(shape, bracket, used, length)});
-    used += length;
+  for (size_t i = 0; i < operands.size(); ++i) {
+    const Indices& own = reading.left[i];
+    parts.push_back({operands[i], stretch(reading, reading.right, own, used)});
+    used += count(reading.extents(without(own, reading.right)));
   }
-  if (used != shape[bracket])
+  const int64_t wanted = count(reading.extents(reading.bracket));
+  if (used != wanted)
     throw std::domain_error("the operands have " + std::to_string(used) + " entries of " +
-                            std::to_string(shape[bracket]));
-  return {place(step, std::move(parts), shape)};
+                            std::to_string(wanted));
+  return {place(step, std::move(parts), step.shape())};
 }
 
 // t[n]: one entry. In a ring k[b]: the block b, in place of the whole dim.
 Vars apply(const ir::Entry& op, Step& step) {
-  const Var& x = step.operand(0);
+  const Extents& whole = step.operand(0)->value.shape;
   const Extents shape = step.shape();
-  const size_t dim = position(step.operand_type(0).dims, op.dim);
-  const int64_t length = length_of(x->value.shape, dim, shape);
-  return {gather(step, x, stretch(x->value.shape, dim, step.whole(1) * length, length), shape)};
+  const auto dim = position(step.run.program, step.operand_type(0).dims, op.dim);
+  if (!dim || *dim >= whole.size()) throw std::domain_error("there is no dim of the loop");
+  Extents part = whole;
+  part[*dim] = shape.size() == whole.size() ? shape[*dim] : 1;
+  const Extents strides = row_major(whole);
+  return {gather(step, step.operand(0),
+                 positions(part, strides, step.whole(1) * part[*dim] * strides[*dim]), shape)};
 }
 
 }  // namespace shardproof::oracle

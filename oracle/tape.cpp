@@ -33,7 +33,7 @@ void Tape::run_back() {
     if (disturbs()) disturb(entry.result->gradient);
     try {
       entry.pull_back(*entry.result);
-    } catch (const std::domain_error& error) {
+    } catch (const std::logic_error& error) {
       throw error_at(entry.site, {entry.result->value.shape}, error.what());
     }
     entry.result->gradient = {};

@@ -33,7 +33,7 @@ Positions positions(const Extents& shape, const Extents& strides, int64_t base) 
   return result;
 }
 
-Lanes::Lanes(const Extents& shape, size_t dim) : size(shape[dim]) {
+Lanes::Lanes(const Extents& shape, size_t dim) : size(shape.at(dim)) {
   for (size_t d = 0; d < dim; ++d) outer *= shape[d];
   for (size_t d = dim + 1; d < shape.size(); ++d) inner *= shape[d];
 }

@@ -31,6 +31,7 @@ Positions positions(const Extents& shape, const Extents& strides, int64_t base =
 /// A shape seen along one dim: the lane (o, i) has its entries at (o * size + j) * inner + i.
 struct Lanes {
   Lanes(const Extents& shape, size_t dim);
+  Lanes(int64_t outer, int64_t size, int64_t inner) : outer(outer), size(size), inner(inner) {}
   int64_t outer = 1, size = 1, inner = 1;
   int64_t at(int64_t o, int64_t j, int64_t i) const { return (o * size + j) * inner + i; }
 };

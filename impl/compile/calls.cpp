@@ -24,7 +24,7 @@ void define_all(const Site& site, const std::vector<Value>& values, size_t first
     if (!site.wanted(first + i)) continue;
     const ExpressionPtr& value = values[i].expression;
     if (value->kind == Expression::Kind::leaf)
-      site.define(value->ref, first + i);
+      site.define(value->view.ref, first + i);
     else
       site.define(value, first + i);
   }
@@ -73,10 +73,8 @@ void compile(const ir::Grad& op, const Site& site) {
   std::vector<Key> saved_keys;
   if (saves) {
     Scope scope = compiler.enter(forward, site.placement(), primal_keys);
-    for (size_t i = 0; i < primal.size(); ++i) {
-      const ir::ValueId param = forward.plan().params.at(i);
-      scope.values.at(param) = compiler.as_argument(primal[i], forward.type(param));
-    }
+    for (size_t i = 0; i < primal.size(); ++i)
+      scope.values.at(forward.plan().params.at(i)) = primal[i];
     for (ir::ValueId id : function.saved_params)
       ++scope.uses.at(saved_value(site, forward.plan(), function.values.at(id).name));
     compiler.run_block(scope, forward.plan().body);

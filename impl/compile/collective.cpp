@@ -257,15 +257,12 @@ class Exchange {
 
 void compile(const ir::Collective& op, const Site& site) {
   using enum ir::CollectiveFn;
-  const bool inferred = op.pattern.inferred;
-  const Shape& from = inferred ? site.type(0) : op.pattern.left.at(0);
-  const Shape& to = inferred ? site.result_type() : op.pattern.right;
+  const Shape &from = site.type(0), &to = site.result_type();
   const Exchange exchange(site, from, to);
   std::vector<Axis> all_marked = marked(from, to, Mark::U);
   for (const Axis& axis : marked(from, to, Mark::Max)) all_marked.push_back(axis);
   for (const Axis& axis : marked(to, from, Mark::U)) all_marked.push_back(axis);
-  if (exchange.is_alone(all_marked) && labels_of(site.type(0)) == labels_of(site.result_type()))
-    return site.define(site.expression(0));
+  if (exchange.is_alone(all_marked)) return site.define(site.expression(0));
   Ref x = site.ref(0);
   switch (op.fn) {
     case all_gather:

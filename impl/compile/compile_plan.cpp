@@ -130,7 +130,7 @@ Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSiz
     const plan::Ref ref = compiler.external(slot.element, slot.extents);
     state->inputs.push_back(slot);
     state->input_buffers.push_back(ref.buffer);
-    arguments.push_back(compiler.leaf(ref, slot.type));
+    arguments.push_back(compile::in_memory(ref));
   }
   const std::vector<compile::Value> results =
       compiler.call(unit, placement, std::move(arguments), keys);
@@ -139,7 +139,7 @@ Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSiz
   for (size_t i = 0; i < results.size(); ++i) {
     const Name name = i < function.result_names.size() ? function.result_names[i] : "";
     const Slot slot = slot_of(compiler, placement, name, function.results.at(i));
-    const plan::Ref& made = results[i].expression->ref;
+    const plan::Ref& made = results[i].expression->view.ref;
     if (made.extents != slot.extents)
       throw PlanError("result " + std::to_string(i) + " of " + function.name + " does not fit " +
                       to_string(slot.type));

@@ -18,6 +18,8 @@ int64_t Whole::get(const Frame& frame) const {
   return static_cast<int64_t>(number_at(ref.element, frame.at(ref), 0));
 }
 
+Value in_memory(const Ref& ref) { return {leaf_of({ref, first_ids(ref.extents.size())})}; }
+
 // --- buffers ---
 
 Ref Compiler::create(Element element, std::vector<int64_t> extents) {
@@ -81,19 +83,6 @@ std::vector<Ref> Compiler::fused(const std::string& name, const FusedOp& op,
   return scratch;
 }
 
-namespace {
-
-bool same_view(const Ref& a, const Ref& b) {
-  const auto same_term = [](const Ref::Term& x, const Ref::Term& y) {
-    return x.loop == y.loop && x.stride == y.stride;
-  };
-  return a.buffer == b.buffer && a.offset == b.offset && a.extents == b.extents &&
-         a.strides == b.strides &&
-         std::equal(a.terms.begin(), a.terms.end(), b.terms.begin(), b.terms.end(), same_term);
-}
-
-}  // namespace
-
 const Compiler::Attended* Compiler::attended(const std::vector<Ref>& operands,
                                              const std::vector<double>& scale) const {
   for (const Attended& each : attended_)
@@ -117,18 +106,20 @@ Ref Compiler::packed(const Ref& ref, Element element) {
   return copy;
 }
 
-Ref Compiler::compute(const ExpressionPtr& expression, Element element, const Labels& labels,
+Ref Compiler::compute(const ExpressionPtr& expression, Element element,
                       const std::vector<int64_t>& extents) {
   const Ref to = create(element, extents);
   Chain chain = chain_of(expression, element);
-  Nest nest;
-  nest.extents = extents;
-  nest.strides.push_back(to.strides);
-  for (size_t i = 0; i < chain.inputs.size(); ++i)
-    nest.strides.push_back(strides_along(labels, extents, chain.labels[i], chain.inputs[i]));
+  const Ids positions = first_ids(extents.size());
+  Nest nest{extents, {to.strides}};
+  std::vector<Ref> inputs;
+  for (const View& input : chain.inputs) {
+    nest.strides.push_back(strides_along(positions, extents, input));
+    inputs.push_back(input.ref);
+  }
   chain.program.nest = coalesced(nest);
-  kernel("pointwise", std::move(chain.program), to, std::move(chain.inputs));
-  masks_.compute(to.buffer, *expression, labels, extents);
+  kernel("pointwise", std::move(chain.program), to, std::move(inputs));
+  masks_.compute(to.buffer, *expression, extents);
   return to;
 }
 
@@ -193,8 +184,9 @@ Scope Compiler::enter(const Unit& unit, const Placement& placement,
   const ir::Function& function = unit.plan();
   if (function.trusted)
     throw PlanError(function.name + " is trusted and has no body: it cannot be run");
-  return {unit, placement.in(*unit.program), std::vector<Value>(function.values.size()),
-          Uses(function).take(), keys_of(unit, keys, known_.size() - 1)};
+  const Placement own = placement.in(*unit.program);
+  return {unit, own, std::vector<Value>(function.values.size()), Uses(function).take(),
+          keys_of(unit, own, keys, known_.size() - 1)};
 }
 
 void Compiler::run_block(Scope& scope, const ir::Block& block) {
@@ -227,7 +219,7 @@ bool Compiler::take_known(Scope& scope, const std::vector<ir::ValueId>& ids) con
     values.push_back(found);
   }
   for (size_t i = 0; i < ids.size(); ++i)
-    if (values[i]) scope.values.at(ids[i]) = as_argument(*values[i], scope.unit.type(ids[i]));
+    if (values[i]) scope.values.at(ids[i]) = *values[i];
   return true;
 }
 
@@ -258,8 +250,7 @@ std::vector<Value> Compiler::call(const Unit& unit, const Placement& placement,
   if (params.size() != arguments.size())
     throw PlanError(function.name + " takes " + std::to_string(params.size()) + " tensors, not " +
                     std::to_string(arguments.size()));
-  for (size_t i = 0; i < params.size(); ++i)
-    scope.values[params[i]] = as_argument(arguments[i], unit.type(params[i]));
+  for (size_t i = 0; i < params.size(); ++i) scope.values[params[i]] = arguments[i];
   const std::string caller = place_;
   attended_.clear();
   run_block(scope, function.body);
@@ -279,24 +270,14 @@ Ref Compiler::ref(Scope& scope, ir::ValueId id) {
   const Type& type = scope.unit.type(id);
   const std::vector<int64_t> extents = scope.placement.extents(type);
   if (value.expression->kind != Expression::Kind::leaf) {
-    value = leaf(compute(value.expression, element(type.dtype), labels_of(type), extents), type);
+    value = in_memory(compute(value.expression, element(type.dtype), extents));
     remember(scope, {id});
   }
-  const Ref& ref = value.expression->ref;
+  const Ref& ref = value.expression->view.ref;
   if (ref.extents != extents)
     throw PlanError(place_ + ": " + scope.unit.plan().values.at(id).name + " does not fit " +
                     to_string(type));
   return ref;
-}
-
-Value Compiler::leaf(const Ref& ref, const Type& type) const {
-  return {leaf_of(ref, labels_of(type))};
-}
-
-// The dims may have other names in the callee.
-Value Compiler::as_argument(const Value& value, const Type& type) const {
-  if (value.expression->kind != Expression::Kind::leaf) return value;
-  return leaf(value.expression->ref, type);
 }
 
 void Compiler::move_up(size_t first) {

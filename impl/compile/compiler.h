@@ -5,7 +5,6 @@
 
 #include "impl/compile/expression.h"
 #include "impl/compile/keys.h"
-#include "impl/compile/labels.h"
 #include "impl/compile/masks.h"
 #include "impl/tensor/placement.h"
 #include "impl/tensor/tensor.h"
@@ -36,6 +35,9 @@ struct Value {
 };
 
 constexpr int many_uses = 1 << 16;
+
+/// All of a value in memory: the dims of the view are the positions of its type.
+Value in_memory(const Ref& ref);
 
 /// A function being compiled.
 struct Scope {
@@ -88,8 +90,8 @@ class Compiler {
   void move(const std::string& op, const Ref& from, const Ref& to);
   /// `ref`, or a copy of it in `element` without gaps.
   Ref packed(const Ref& ref, Element element);
-  /// The expression computed along `labels`, of these local extents.
-  Ref compute(const ExpressionPtr& expression, Element element, const Labels& labels,
+  /// The expression computed along positions of these local extents.
+  Ref compute(const ExpressionPtr& expression, Element element,
               const std::vector<int64_t>& extents);
   /// The group of this rank along the axes, as a number; it has more than one member.
   size_t group(const std::vector<int>& ranks, const std::vector<Axis>& axes);
@@ -111,8 +113,6 @@ class Compiler {
                           std::vector<Value> arguments, const std::vector<Key>& keys);
   /// `value` of the scope in memory, of its type's local extents.
   Ref ref(Scope& scope, ir::ValueId value);
-  Value leaf(const Ref& ref, const Type& type) const;
-  Value as_argument(const Value& value, const Type& type) const;
 
   /// Compiles `body` into the steps of a loop; the index of its steps is a term of views.
   struct Loop {

@@ -1,50 +1,37 @@
 // Sums of products of two tensors at a time, as matrix products where there is something to sum.
 #include <algorithm>
 
+#include "impl/compile/opening.h"
 #include "impl/compile/ops.h"
 
 namespace shardproof::compile {
 
 namespace {
 
-/// The dims of a product by their part in it: kept ones are in the result.
+/// The indices of a product by their part in it: kept ones are in the result.
 struct Roles {
-  Labels batch, rows, columns, summed;  ///< of both; kept of a; kept of b; of both, not kept
+  Ids batch, rows, columns, summed;  ///< of both; kept of a; kept of b; of both, not kept
 };
 
-Roles roles_of(const Labels& a, const Labels& b, const Labels& kept) {
+Roles roles_of(const Ids& a, const Ids& b, const Ids& kept) {
   Roles roles;
-  for (const Dim& label : kept)
-    (has(a, label) ? has(b, label) ? roles.batch : roles.rows : roles.columns).push_back(label);
-  for (const Dim& label : a)
-    if (!has(kept, label) && !has(roles.summed, label)) roles.summed.push_back(label);
+  for (IndexId id : kept)
+    (has(a, id) ? has(b, id) ? roles.batch : roles.rows : roles.columns).push_back(id);
+  for (IndexId id : a)
+    if (!has(kept, id) && !has(roles.summed, id)) roles.summed.push_back(id);
   return roles;
 }
 
-struct Operand {
-  Ref ref;
-  Labels labels;
-  std::vector<int64_t> extents(const Labels& some) const {
-    std::vector<int64_t> result;
-    for (const Dim& label : some) result.push_back(ref.extents.at(position_of(labels, label)));
-    return result;
-  }
-  std::optional<JoinedDims> joined(const Labels& some) const {
-    return compile::joined(extents(some), strides_along(some, extents(some), labels, ref));
-  }
-};
+std::optional<JoinedDims> joined(const View& x, const Ids& some) {
+  const std::vector<int64_t> extents = x.extents(some);
+  return compile::joined(extents, strides_along(some, extents, x));
+}
 
 /// The operand as matrices of `rows` and `columns`, packed where its memory is not.
 struct Matrices {
-  Operand operand;
+  View operand;
   JoinedDims rows, columns;
 };
-
-Labels concatenated(const Labels& a, const Labels& b) {
-  Labels all = a;
-  all.insert(all.end(), b.begin(), b.end());
-  return all;
-}
 
 /// Neighbours in memory along one of the two, and no entry repeated.
 bool is_matrix(const JoinedDims& rows, const JoinedDims& columns) {
@@ -54,14 +41,14 @@ bool is_matrix(const JoinedDims& rows, const JoinedDims& columns) {
 }
 
 /// What of x would have to be copied for it to be matrices.
-int64_t copied(const Operand& x, const Labels& rows, const Labels& columns) {
-  const auto r = x.joined(rows), c = x.joined(columns);
+int64_t copied(const View& x, const Ids& rows, const Ids& columns) {
+  const auto r = joined(x, rows), c = joined(x, columns);
   return r && c && is_matrix(*r, *c) ? 0 : x.ref.count();
 }
 
 /// The operands of a product: c is not made yet.
 struct Product {
-  Operand a, b, c;
+  View a, b, c;
 
   int64_t copied(const Roles& roles) const {
     return compile::copied(a, roles.rows, roles.summed) +
@@ -71,27 +58,25 @@ struct Product {
 };
 
 /// `some` as they lie in x's memory, the farthest first.
-Labels in_memory_order(const Operand& x, Labels some) {
-  const auto stride = [&](const Dim& label) {
-    return x.ref.strides.at(position_of(x.labels, label));
-  };
+Ids in_memory_order(const View& x, Ids some) {
+  const auto stride = [&](IndexId id) { return x.ref.strides.at(position_of(x.ids, id)); };
   std::stable_sort(some.begin(), some.end(),
-                   [&](const Dim& a, const Dim& b) { return stride(a) > stride(b); });
+                   [&](IndexId a, IndexId b) { return stride(a) > stride(b); });
   return some;
 }
 
-/// The same product, a few at a time: a short label of the rows or columns alone may be walked by
+/// The same product, a few at a time: a short index of the rows or columns alone may be walked by
 /// the batch, where the others then have one stride.
 std::vector<Roles> batched(const Roles& roles, const Product& product) {
   constexpr int64_t most_at_once = 4;
   std::vector<Roles> result{roles};
-  for (Labels Roles::*kept : {&Roles::rows, &Roles::columns})
-    for (const Dim& label : roles.*kept) {
-      const int64_t extent = product.c.extents({label})[0];
+  for (Ids Roles::*kept : {&Roles::rows, &Roles::columns})
+    for (IndexId id : roles.*kept) {
+      const int64_t extent = product.c.extents({id})[0];
       if (extent == 1 || extent > most_at_once || (roles.*kept).size() == 1) continue;
       result.push_back(roles);
-      std::erase(result.back().*kept, label);
-      result.back().batch.push_back(label);
+      std::erase(result.back().*kept, id);
+      result.back().batch.push_back(id);
     }
   return result;
 }
@@ -103,8 +88,8 @@ Roles cheapest(const Roles& roles, const Product& product) {
   Roles best = roles;
   int64_t least = product.copied(roles);
   for (const Roles& each : batched(roles, product))
-    for (const Labels& rows : {each.rows, in_memory_order(product.a, each.rows)})
-      for (const Labels& columns : {each.columns, in_memory_order(product.b, each.columns)}) {
+    for (const Ids& rows : {each.rows, in_memory_order(product.a, each.rows)})
+      for (const Ids& columns : {each.columns, in_memory_order(product.b, each.columns)}) {
         const Roles form{each.batch, rows, columns, each.summed};
         const int64_t copied = product.copied(form);
         if (copied < least) best = form, least = copied;
@@ -114,41 +99,39 @@ Roles cheapest(const Roles& roles, const Product& product) {
 
 /// The batch, then rows and columns, or columns and rows: who has x's neighbours in memory comes
 /// last, so that a copy does not turn matrices over.
-Labels packed_order(const Operand& x, const Labels& batch, const Labels& rows,
-                    const Labels& columns) {
-  Labels own;
-  for (const Dim& label : batch)
-    if (has(x.labels, label)) own.push_back(label);
-  const Labels all = in_memory_order(x, concatenated(rows, columns));
+Ids packed_order(const View& x, const Ids& batch, const Ids& rows, const Ids& columns) {
+  Ids own;
+  for (IndexId id : batch)
+    if (has(x.ids, id)) own.push_back(id);
+  const Ids all = in_memory_order(x, concatenated(rows, columns));
   const bool turned = !all.empty() && has(rows, all.back());
   return concatenated(own, turned ? concatenated(columns, rows) : concatenated(rows, columns));
 }
 
-Matrices matrices_of(Compiler& compiler, const Operand& operand, const Labels& batch,
-                     const Labels& rows, const Labels& columns, Element element) {
-  const auto r = operand.joined(rows), c = operand.joined(columns);
+Matrices matrices_of(Compiler& compiler, const View& operand, const Ids& batch, const Ids& rows,
+                     const Ids& columns, Element element) {
+  const auto r = joined(operand, rows), c = joined(operand, columns);
   if (operand.ref.element == element && r && c && is_matrix(*r, *c)) return {operand, *r, *c};
-  const Labels order = packed_order(operand, batch, rows, columns);
-  const Ref view = relabelled(operand.ref, operand.labels, order, operand.extents(order));
+  const Ids order = packed_order(operand, batch, rows, columns);
+  const Ref view = along(operand, order, operand.extents(order));
   const Ref copy = compiler.create(element, view.extents);
   compiler.move("pack", view, copy);
-  const Operand packed{copy, order};
-  return {packed, *packed.joined(rows), *packed.joined(columns)};
+  const View packed{copy, order};
+  return {packed, *joined(packed, rows), *joined(packed, columns)};
 }
 
 MatrixStrides strides_of(const Matrices& x) { return {x.rows.stride, x.columns.stride}; }
 
-Ref multiplied(Compiler& compiler, const Operand& a, const Operand& b, const Roles& given,
-               const Labels& labels, Element element) {
+View multiplied(Compiler& compiler, const View& a, const View& b, const Roles& given,
+                const Ids& kept, Element element) {
   // As they are where the device has such products, otherwise all three as f64 or f32.
   const bool own = compiler.device().multiplies(element, a.ref.element, b.ref.element);
   const Element wide = element == Element::f64 ? Element::f64 : Element::f32;
   const Element inner = own ? element : wide;
-  Ref wanted;
-  for (const Dim& label : labels)
-    wanted.extents.push_back(extent_of(label, {a.labels, b.labels}, {a.ref, b.ref}));
-  wanted.strides = row_major(wanted.extents);
-  Operand to{wanted, labels};
+  View wanted{{}, kept};
+  for (IndexId id : kept) wanted.ref.extents.push_back(extent_of(id, {&a, &b}));
+  wanted.ref.strides = row_major(wanted.ref.extents);
+  View to = wanted;
   const Roles roles = own ? cheapest(given, {a, b, to}) : given;
   const Matrices left =
       matrices_of(compiler, a, roles.batch, roles.rows, roles.summed, own ? a.ref.element : wide);
@@ -156,9 +139,9 @@ Ref multiplied(Compiler& compiler, const Operand& a, const Operand& b, const Rol
                                      own ? b.ref.element : wide);
   // Into the result's own order where that is one of matrices, otherwise copied there.
   const bool direct = element == inner && copied(to, roles.rows, roles.columns) == 0;
-  if (!direct) to.labels = packed_order(to, roles.batch, roles.rows, roles.columns);
-  to.ref = compiler.create(inner, Operand{wanted, labels}.extents(to.labels));
-  const Matrices result{to, *to.joined(roles.rows), *to.joined(roles.columns)};
+  if (!direct) to.ids = packed_order(to, roles.batch, roles.rows, roles.columns);
+  to.ref = compiler.create(inner, wanted.extents(to.ids));
+  const Matrices result{to, *joined(to, roles.rows), *joined(to, roles.columns)};
 
   Matmul op;
   op.elements = {inner, left.operand.ref.element, right.operand.ref.element};
@@ -172,83 +155,83 @@ Ref multiplied(Compiler& compiler, const Operand& a, const Operand& b, const Rol
   op.b = strides_of(right);
   op.c = strides_of(result);
   op.batch.extents = to.extents(roles.batch);
-  for (const Operand* each : std::vector<const Operand*>{&to, &left.operand, &right.operand})
-    op.batch.strides.push_back(
-        strides_along(roles.batch, to.extents(roles.batch), each->labels, each->ref));
+  for (const View* each : std::initializer_list<const View*>{&to, &left.operand, &right.operand})
+    op.batch.strides.push_back(strides_along(roles.batch, op.batch.extents, *each));
   op.batch = coalesced(op.batch);
   compiler.kernel("einsum", std::move(op), to.ref, {left.operand.ref, right.operand.ref});
-  if (direct) return to.ref;
-  const Ref back = compiler.create(element, wanted.extents);
-  compiler.move("pack", relabelled(to.ref, to.labels, labels, wanted.extents), back);
-  return back;
+  if (direct) return to;
+  const Ref back = compiler.create(element, wanted.ref.extents);
+  compiler.move("pack", along(to, kept, wanted.ref.extents), back);
+  return {back, kept};
 }
 
-/// The operand without the dims that nothing else has: they are summed first.
-Operand without_own(Compiler& compiler, const Operand& x, const Labels& others,
-                    const Labels& kept) {
-  Labels rest;
-  for (const Dim& label : x.labels)
-    if ((has(others, label) || has(kept, label)) && !has(rest, label)) rest.push_back(label);
-  if (rest == x.labels) return x;
+/// The operand without the indices that nothing else has: they are summed first.
+View without_own(Compiler& compiler, const View& x, const Ids& others, const Ids& kept) {
+  Ids rest;
+  for (IndexId id : x.ids)
+    if (has(others, id) || has(kept, id)) rest.push_back(id);
+  if (rest == x.ids) return x;
   const Element element = x.ref.element == Element::bf16 ? Element::f32 : x.ref.element;
-  return {reduced(compiler, Reduction::sum, x.ref, x.labels, rest, element), rest};
+  return reduced(compiler, Reduction::sum, {&x}, rest, element);
 }
 
-/// The product of two views along `labels`, summed over the dims that `labels` lacks.
-Ref contract(Compiler& compiler, const Ref& a, const Labels& a_labels, const Ref& b,
-             const Labels& b_labels, const Labels& labels, Element element) {
-  const Operand x = without_own(compiler, {a, a_labels}, b_labels, labels);
-  const Operand y = without_own(compiler, {b, b_labels}, x.labels, labels);
-  const Roles roles = roles_of(x.labels, y.labels, labels);
+/// The product of two views along `kept`, summed over their other indices.
+View contract(Compiler& compiler, const View& a, const View& b, const Ids& kept, Element element) {
+  const View x = without_own(compiler, a, b.ids, kept);
+  const View y = without_own(compiler, b, x.ids, kept);
+  const Roles roles = roles_of(x.ids, y.ids, kept);
   int64_t matrix = 1;
-  for (const Labels* each : {&roles.rows, &roles.columns})
-    for (const Dim& label : *each) matrix *= extent_of(label, {x.labels, y.labels}, {x.ref, y.ref});
+  for (IndexId id : concatenated(roles.rows, roles.columns)) matrix *= extent_of(id, {&x, &y});
   if (!is_real(element) || matrix == 1)
-    return summed_product(compiler, x.ref, x.labels, y.ref, y.labels, labels, element);
-  return multiplied(compiler, x, y, roles, labels, element);
+    return reduced(compiler, Reduction::sum, {&x, &y}, kept, element);
+  return multiplied(compiler, x, y, roles, kept, element);
+}
+
+/// The product entry by entry: a chain along the result's positions, where both factors are.
+void multiply(const Opening& opening, const View& a, const View& b) {
+  const Site& site = opening.site;
+  const auto product = [&](const View& x, const View& y) {
+    return apply_to(PointwiseFn::mul, true, site.element(), {leaf_of(x), leaf_of(y)});
+  };
+  const auto x = opening.as_result(a), y = opening.as_result(b);
+  if (x && y) return site.define(product(*x, *y));
+  const Ids right = opening.right();
+  const auto numbered = [&](View view) {
+    for (IndexId& id : view.ids) id = position_of(right, id);
+    return view;
+  };
+  opening.define({site.compiler.compute(product(numbered(a), numbered(b)), site.element(),
+                                        opening.extents(right)),
+                  right});
 }
 
 }  // namespace
 
 void compile(const ir::Einsum& op, const Site& site) {
-  std::vector<Labels> own;
-  for (const Shape& shape : op.pattern.left) own.push_back(labels_of(shape));
-  const Labels right = labels_of(op.pattern.right);
-  if (own.size() == 1)
-    return site.define(
-        reduced(site.compiler, Reduction::sum, site.ref(0), own[0], right, site.element()));
-
-  Ref product = site.ref(0);
-  Labels labels = own[0];
-  for (size_t i = 1; i < own.size(); ++i) {
+  const Opening opening(site, op.pattern);
+  const std::vector<Positions>& left = op.pattern.indices.left;
+  const Ids right = opening.right();
+  View product = opening.operand(0);
+  if (left.size() == 1)
+    return opening.define(
+        reduced(site.compiler, Reduction::sum, {&product}, right, site.element()));
+  const Element between = site.element() == Element::bf16 ? Element::f32 : site.element();
+  for (size_t i = 1; i < left.size(); ++i) {
+    const View next = opening.operand(i);
+    const bool last = i + 1 == left.size();
     // What later operands or the result have stays.
-    const bool last = i + 1 == own.size();
-    Labels kept;
-    if (last) {
-      kept = right;
-    } else {
-      for (const Labels* each : {&labels, &own[i]})
-        for (const Dim& label : *each) {
-          bool needed = has(right, label);
-          for (size_t j = i + 1; j < own.size(); ++j) needed = needed || has(own[j], label);
-          if (needed && !has(kept, label)) kept.push_back(label);
-        }
+    Ids needed = right, kept;
+    for (size_t j = i + 1; j < left.size(); ++j) needed = concatenated(needed, flat(left[j]));
+    bool summed = false;
+    for (IndexId id : concatenated(product.ids, next.ids)) {
+      summed = summed || !has(needed, id);
+      if (has(needed, id) && !has(kept, id)) kept.push_back(id);
     }
-    bool summed = false, diagonal = false;
-    for (const Labels* each : {&labels, &own[i]})
-      for (size_t j = 0; j < each->size(); ++j) {
-        summed = summed || !has(kept, (*each)[j]);
-        diagonal = diagonal || position_of(*each, (*each)[j]) != j;
-      }
-    const Element between = site.element() == Element::bf16 ? Element::f32 : site.element();
-    if (last && !summed && !diagonal && is_real(site.element()))
-      return site.define(apply_to(PointwiseFn::mul, true, site.element(),
-                                  {leaf_of(product, labels), leaf_of(site.ref(i), own[i])}));
-    product = contract(site.compiler, product, labels, site.ref(i), own[i], kept,
+    if (last && !summed && is_real(site.element())) return multiply(opening, product, next);
+    product = contract(site.compiler, product, next, last ? right : kept,
                        last ? site.element() : between);
-    labels = kept;
   }
-  site.define(product);
+  opening.define(product);
 }
 
 }  // namespace shardproof::compile

@@ -5,12 +5,11 @@
 
 namespace shardproof::compile {
 
-ExpressionPtr leaf_of(const Ref& ref, const Labels& labels) {
+ExpressionPtr leaf_of(const View& view) {
   Expression leaf;
   leaf.kind = Expression::Kind::leaf;
-  leaf.element = ref.element;
-  leaf.ref = ref;
-  leaf.labels = labels;
+  leaf.element = view.ref.element;
+  leaf.view = view;
   return std::make_shared<const Expression>(std::move(leaf));
 }
 
@@ -30,11 +29,31 @@ ExpressionPtr apply_to(PointwiseFn fn, bool real, Element element,
   result.real = real;
   result.element = element;
   result.tag = std::move(tag);
-  for (const ExpressionPtr& argument : arguments)
-    for (const Dim& label : argument->labels)
-      if (!has(result.labels, label)) result.labels.push_back(label);
   result.arguments = std::move(arguments);
   return std::make_shared<const Expression>(std::move(result));
+}
+
+namespace {
+
+/// What is used twice stays one.
+using Placed = std::map<ExpressionPtr, ExpressionPtr>;
+
+ExpressionPtr place(const ExpressionPtr& expression, const Ids& to, Placed& done) {
+  if (expression->kind == Expression::Kind::constant) return expression;
+  ExpressionPtr& made = done[expression];
+  if (made) return made;
+  Expression copy = *expression;
+  for (IndexId& id : copy.view.ids) id = to.at(id);
+  for (ExpressionPtr& argument : copy.arguments) argument = place(argument, to, done);
+  return made = std::make_shared<const Expression>(std::move(copy));
+}
+
+}  // namespace
+
+ExpressionPtr placed(const ExpressionPtr& expression, const Ids& to) {
+  if (to == first_ids(to.size())) return expression;
+  Placed done;
+  return place(expression, to, done);
 }
 
 size_t ops_of(const Expression& expression) {
@@ -51,18 +70,24 @@ bool any_f64(const Expression& expression) {
                      [](const ExpressionPtr& each) { return any_f64(*each); });
 }
 
+bool same_view(const View& a, const View& b) {
+  return a.ids == b.ids && compile::same_view(a.ref, b.ref);
+}
+
+/// Each view once.
 void collect_leaves(const ExpressionPtr& expression, std::vector<ExpressionPtr>& leaves) {
+  const auto same = [&](const ExpressionPtr& each) {
+    return same_view(each->view, expression->view);
+  };
   if (expression->kind == Expression::Kind::leaf &&
-      std::find(leaves.begin(), leaves.end(), expression) == leaves.end())
+      std::none_of(leaves.begin(), leaves.end(), same))
     leaves.push_back(expression);
   for (const ExpressionPtr& argument : expression->arguments) collect_leaves(argument, leaves);
 }
 
 class Writer {
  public:
-  Writer(Chain& chain, const std::vector<ExpressionPtr>& leaves) : chain_(chain) {
-    for (size_t i = 0; i < leaves.size(); ++i) registers_[{leaves[i], false}] = i;
-  }
+  explicit Writer(Chain& chain) : chain_(chain) {}
 
   /// The register of the expression, as a real where that is wanted.
   size_t write(const ExpressionPtr& expression, bool real) {
@@ -70,6 +95,8 @@ class Writer {
     const std::pair key{expression, constant && real};
     if (auto found = registers_.find(key); found != registers_.end())
       return as_wanted(*expression, found->second, real);
+    if (expression->kind == Expression::Kind::leaf)
+      return as_wanted(*expression, registers_[key] = input(*expression), real);
     PointwiseStep step;
     if (constant) {
       step = {PointwiseFn::constant, real, {}, expression->value, {}};
@@ -88,6 +115,12 @@ class Writer {
     if (expression.fn == where && argument == 0) return false;
     return expression.real && expression.fn != to_real && expression.fn != fold &&
            expression.fn != fold_tag;
+  }
+
+  size_t input(const Expression& leaf) const {
+    size_t at = 0;
+    while (!same_view(chain_.inputs.at(at), leaf.view)) ++at;
+    return at;
   }
 
   size_t append(PointwiseStep step) {
@@ -120,13 +153,12 @@ Chain chain_of(const ExpressionPtr& expression, Element output) {
   std::vector<ExpressionPtr> leaves;
   collect_leaves(expression, leaves);
   for (const ExpressionPtr& leaf : leaves) {
-    chain.inputs.push_back(leaf->ref);
-    chain.labels.push_back(leaf->labels);
+    chain.inputs.push_back(leaf->view);
     chain.program.inputs.push_back(leaf->element);
   }
   chain.program.output = output;
   chain.program.f64 = output == Element::f64 || any_f64(*expression);
-  Writer(chain, leaves).write(expression, is_real(output));  // its register is the last
+  Writer(chain).write(expression, is_real(output));  // its register is the last
   return chain;
 }
 

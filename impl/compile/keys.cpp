@@ -3,6 +3,7 @@
 #include <bit>
 
 #include "impl/compile/compiler.h"
+#include "impl/compile/ops.h"
 #include "kernels/fnv1a.h"
 
 namespace shardproof::compile {
@@ -25,42 +26,71 @@ class Text {
   Key key_{{0xcbf29ce484222325ull, 0x6c62272e07bb0142ull}};
 };
 
-void add(Text& text, const ir::Pattern& pattern) {
-  for (const Shape& shape : pattern.left) text.add(to_string(shape)).add(",");
-  text.add("->").add(to_string(pattern.right));
-  text.add(pattern.left_bracket.value_or(99)).add(pattern.bracket_operand);
-  text.add(pattern.right_bracket.value_or(99));
+void add(Text& text, const std::optional<size_t>& position) {
+  if (position) text.add(*position);
+  text.add(";");
 }
 
-void add(Text& text, const ir::Created& created) { text.add(to_string(created.shape)); }
+/// Indices are numbered as they come: their numbers, not their names, say which is which.
+void add(Text& text, const Placement& placement, const ir::Pattern& pattern) {
+  for (const ir::PatternIndex& index : pattern.indices.all)
+    text.add(static_cast<uint64_t>(placement.size(Dim{{index.dim}})));
+  const auto side = [&](const Positions& positions) {
+    for (const ir::Position& position : positions) {
+      for (IndexId id : position) text.add(id);
+      text.add(",");
+    }
+    text.add(";");
+  };
+  for (const Positions& left : pattern.indices.left) side(left);
+  side(pattern.indices.right);
+  add(text, pattern.left_bracket);
+  text.add(pattern.bracket_operand);
+  add(text, pattern.right_bracket);
+}
 
-/// What an op says besides its name and its pattern.
+void add(Text& text, const Placement& placement, const Type& type) {
+  text.add(to_string(type.dtype)).add(to_string(type.marks));
+  for (const Split& split : type.dims) {
+    text.add(static_cast<uint64_t>(placement.size(split.dim)));
+    for (const Axis& axis : split.axes) text.add(axis);
+    text.add(",");
+  }
+  text.add(";");
+}
+
+/// What an op says besides its name, its pattern and its types.
 struct Attributes {
   Text& text;
+  const Unit& unit;
+  const Placement& placement;
+  const ir::Instr& instr;
 
   void operator()(const ir::Number& op) const { text.add(std::bit_cast<uint64_t>(op.value)); }
-  void operator()(const ir::SizeOf& op) const { text.add(op.name).add(op.axis); }
+  void operator()(const ir::SizeOf& op) const {
+    text.add(static_cast<uint64_t>(op.axis ? placement.mesh().size(op.name)
+                                           : placement.size(Dim{{op.name}})));
+  }
+  void operator()(const ir::Binary&) const { matches(); }
+  void operator()(const ir::Where&) const { matches(); }
   void operator()(const ir::Cast& op) const { text.add(to_string(op.to)); }
-  void operator()(const ir::Fold& op) const { text.add(op.tag.value_or("\1")); }
+  void operator()(const ir::Fold& op) const {
+    text.add(op.tag.value_or("\1"));
+    matches();
+  }
   void operator()(const ir::Einsum& op) const { dtype(op.to); }
   void operator()(const ir::Reduce& op) const {
     text.add(static_cast<uint64_t>(op.fn));
     dtype(op.to);
   }
-  void operator()(const ir::Iota& op) const {
-    add(text, op.created);
-    text.add(op.dim);
-  }
-  void operator()(const ir::Random& op) const { add(text, op.created); }
-  void operator()(const ir::Zeros& op) const {
-    add(text, op.created);
-    text.add(to_string(op.dtype));
-  }
+  void operator()(const ir::Iota& op) const { text.add(op.dim); }
   void operator()(const ir::Ordered& op) const { text.add(op.dim); }
   void operator()(const ir::Total& op) const {
     for (const auto& [axis, mark] : op.marks) text.add(axis).add(static_cast<uint64_t>(mark));
   }
-  void operator()(const ir::Entry& op) const { text.add(to_string(op.dim)); }
+  void operator()(const ir::Entry& op) const {
+    text.add(position_of(op, unit.type(instr.operands.at(0))));
+  }
   void operator()(const ir::Grad& op) const {
     text.add(op.function).add(op.with_value);
     for (size_t leaf : op.wrt) text.add(leaf);
@@ -68,13 +98,21 @@ struct Attributes {
   /// Its name says which.
   void operator()(const auto&) const {}
 
+  /// Which positions of the operands are which of the result.
+  void matches() const {
+    for (ir::ValueId id : instr.operands) {
+      for (size_t to : matched(*unit.program, unit.type(id), unit.type(instr.results.at(0))))
+        text.add(to);
+      text.add(";");
+    }
+  }
   void dtype(const std::optional<Dtype>& to) const { text.add(to ? to_string(*to) : "as it is"); }
 };
 
 class Numbering {
  public:
-  Numbering(const Unit& unit, size_t depth)
-      : unit_(unit), depth_(depth), keys_(unit.plan().values.size()) {}
+  Numbering(const Unit& unit, const Placement& placement, size_t depth)
+      : unit_(unit), placement_(placement), depth_(depth), keys_(unit.plan().values.size()) {}
 
   std::vector<Key> take(const std::vector<Key>& parameters) {
     const ir::Function& function = unit_.plan();
@@ -96,9 +134,12 @@ class Numbering {
     if (hands_on(instr)) return set(instr, 0, keys_.at(instr.operands.at(0)));
     Text text(ir::name_of(instr.op));
     text.add(instr.op.index());
-    if (const ir::Pattern* pattern = ir::pattern_of(instr.op)) add(text, *pattern);
-    std::visit(Attributes{text}, instr.op);
-    for (ir::ValueId id : instr.operands) text.add(keys_.at(id));
+    if (const ir::Pattern* pattern = ir::pattern_of(instr.op)) add(text, placement_, *pattern);
+    std::visit(Attributes{text, unit_, placement_, instr}, instr.op);
+    for (ir::ValueId id : instr.operands) {
+      text.add(keys_.at(id));
+      add(text, placement_, unit_.type(id));
+    }
     for (size_t r = 0; r < instr.results.size(); ++r) set(instr, r, typed(text, instr, r));
   }
 
@@ -108,7 +149,7 @@ class Numbering {
         std::holds_alternative<ir::StopGrad>(instr.op))
       return true;
     return std::holds_alternative<ir::Ascribe>(instr.op) &&
-           unit_.type(instr.operands.at(0)) == unit_.type(instr.results.at(0));
+           type_key(instr.operands.at(0)) == type_key(instr.results.at(0));
   }
 
   void call(const ir::Call& op, const ir::Instr& instr) {
@@ -117,7 +158,7 @@ class Numbering {
     if (callee.plan().trusted) return;  // it cannot be run
     std::vector<Key> arguments;
     for (ir::ValueId id : instr.operands) arguments.push_back(keys_.at(id));
-    const std::vector<Key> keys = keys_of(callee, arguments, depth_);
+    const std::vector<Key> keys = keys_of(callee, placement_, arguments, depth_);
     for (size_t r = 0; r < instr.results.size(); ++r)
       set(instr, r, keys.at(callee.plan().returned.at(r)));
   }
@@ -130,7 +171,7 @@ class Numbering {
     block(body);
     --depth_;
     Text text("scan");
-    text.add(to_string(op.dim)).add(op.reverse);
+    text.add(static_cast<uint64_t>(placement_.size(op.dim))).add(op.reverse);
     for (ir::ValueId id : instr.operands) text.add(keys_.at(id));
     for (ir::ValueId id : body.next) text.add(keys_.at(id));
     for (size_t r = 0; r < instr.results.size(); ++r) {
@@ -146,13 +187,20 @@ class Numbering {
   Key typed(Text text, const ir::Instr& instr, size_t r) const {
     const ir::ValueId id = instr.results[r];
     if (id == ir::no_value) return text.key();
-    return text.add(to_string(unit_.type(id))).add(r).key();
+    add(text, placement_, unit_.type(id));
+    return text.add(r).key();
+  }
+  Key type_key(ir::ValueId id) const {
+    Text text("type");
+    add(text, placement_, unit_.type(id));
+    return text.key();
   }
   void set(const ir::Instr& instr, size_t r, const Key& key) {
     if (instr.results.at(r) != ir::no_value) keys_.at(instr.results[r]) = key;
   }
 
   const Unit& unit_;
+  const Placement& placement_;
   size_t depth_;
   std::vector<Key> keys_;
 };
@@ -161,8 +209,9 @@ class Numbering {
 
 Key outside_key(const std::string& kind, size_t n) { return Text(kind).add(n).key(); }
 
-std::vector<Key> keys_of(const Unit& unit, const std::vector<Key>& parameters, size_t depth) {
-  return Numbering(unit, depth).take(parameters);
+std::vector<Key> keys_of(const Unit& unit, const Placement& placement,
+                         const std::vector<Key>& parameters, size_t depth) {
+  return Numbering(unit, placement, depth).take(parameters);
 }
 
 }  // namespace shardproof::compile

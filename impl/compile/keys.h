@@ -1,10 +1,11 @@
 #pragma once
-// Which values of a plan are the same: equal functions of the same arguments have equal keys.
+// Which values of a plan are the same: equal functions of the same arguments have equal keys,
+// whatever the names of their dims.
 #include <array>
 #include <cstdint>
 #include <vector>
 
-#include "spec/ir/program.h"
+#include "impl/tensor/placement.h"
 
 namespace shardproof::compile {
 
@@ -22,6 +23,7 @@ Key outside_key(const std::string& kind, size_t n);
 /// The keys of all values of the unit's function, loop bodies' too, when its parameters have these.
 /// `depth`: of loops around the call. In the body of a loop the index and the carries have keys of
 /// the loop's depth, so that keys of a body say nothing outside of it.
-std::vector<Key> keys_of(const Unit& unit, const std::vector<Key>& parameters, size_t depth);
+std::vector<Key> keys_of(const Unit& unit, const Placement& placement,
+                         const std::vector<Key>& parameters, size_t depth);
 
 }  // namespace shardproof::compile

@@ -77,9 +77,9 @@ class Scanned {
     index.extents = index.strides = {};
     index.offset = part;
     index.terms.push_back({loop.id, at_once_});
-    scope_.values.at(body_.params.at(0)) = compiler_.leaf(index, scope_.unit.type(body_.params[0]));
+    scope_.values.at(body_.params.at(0)) = in_memory(index);
     for (size_t i = 0; i < next_.size(); ++i)
-      scope_.values.at(body_.params[i + 1]) = compiler_.leaf(next_[i], carried(i));
+      scope_.values.at(body_.params[i + 1]) = in_memory(next_[i]);
     const std::string place = compiler_.place();
     compiler_.enter_iteration();
     compiler_.run_block(scope_, body_);

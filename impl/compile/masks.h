@@ -11,25 +11,24 @@ class Masks {
  public:
   /// The buffer's entries are the op's.
   void count(BufferId buffer, const Iota& iota) { counts_.insert_or_assign(buffer, iota); }
-  /// The buffer's entries are those of the expression, row-major along `labels`.
-  void compute(BufferId buffer, const Expression& expression, const Labels& labels,
-               const std::vector<int64_t>& extents);
+  /// The buffer's entries are those of the expression, row-major.
+  void compute(BufferId buffer, const Expression& expression, const std::vector<int64_t>& extents);
   /// Something is written to the buffer.
   void forget(BufferId buffer);
   /// Of a view of a mask that has these strides.
   MaskKind kind(const Ref& mask, const MaskStrides& strides) const;
 
  private:
-  /// A view that tells the index of one of its dims, from `first` on.
+  /// A view that tells the index along a position, from `first` on.
   struct Counted {
-    Dim label;
+    size_t position;
     int64_t first;
   };
   std::optional<Counted> counted(const Expression& leaf) const;
 
-  /// The labels of queries and keys where the expression allows what is not later.
+  /// The positions of queries and keys where the expression allows what is not later.
   struct Order {
-    Dim query, key;
+    size_t query, key;
   };
   std::optional<Order> order(const Expression& expression) const;
 

@@ -52,12 +52,12 @@ void compile(const ir::Ring&, const Site&);
 void compile(const ir::Pipeline&, const Site&);
 void compile(const ir::Stages&, const Site&);
 
-/// The product of two views along `labels`, summed entry by entry over the dims that `labels`
-/// lacks.
-Ref summed_product(Compiler& compiler, const Ref& a, const Labels& a_labels, const Ref& b,
-                   const Labels& b_labels, const Labels& labels, Element element);
-/// A view reduced over the dims that `labels` lacks.
-Ref reduced(Compiler& compiler, Reduction fn, const Ref& x, const Labels& own, const Labels& labels,
-            Element element);
+/// The product of the views along `kept`, reduced entry by entry over their other indices.
+View reduced(Compiler& compiler, Reduction fn, const std::vector<const View*>& x, const Ids& kept,
+             Element element);
+/// Where each position of a pointwise operand is in the result.
+Ids matched(const ir::Program& program, const Shape& operand, const Shape& result);
+/// The position of type(0) of which an entry is taken.
+size_t position_of(const ir::Entry& op, const Type& type);
 
 }  // namespace shardproof::compile

@@ -22,22 +22,29 @@ Ordered lines_of(const Ref& x, size_t from, const std::vector<int64_t>& strides,
   return op;
 }
 
-/// The `k` largest along the dim of x that the result lacks; `own`: the result's label for them.
-void largest(const Site& site, size_t result, const Labels& from, const Labels& to, size_t dim,
-             const Dim& own, bool positions) {
+/// The position of operand 0 that gives way to another one, or to none.
+size_t worked(const ir::Pattern& pattern) {
+  const Positions &left = pattern.indices.left.at(0), &right = pattern.indices.right;
+  size_t at = 0;
+  while (at < right.size() && right[at] == left.at(at)) ++at;
+  return at;
+}
+
+/// The largest along position `dim` of x; the result has a position for them there, or none.
+void largest(const Site& site, size_t result, size_t dim, bool positions) {
   if (!site.wanted(result)) return;
   const Ref x = site.ref(0), out = site.create(result);
-  Labels named = from;
-  named[dim] = own;
-  const size_t place = position_of(to, own);
-  const int64_t k = place < to.size() ? out.extents[place] : 1;
-  std::vector<int64_t> extents = x.extents;
-  extents[dim] = k;
-  const std::vector<int64_t> strides = strides_along(named, extents, to, out);
-  if (k > x.extents[dim])
+  Ref to = out;
+  if (out.extents.size() < x.extents.size()) {
+    const auto at = static_cast<std::ptrdiff_t>(dim);
+    to.extents.insert(to.extents.begin() + at, 1);
+    to.strides.insert(to.strides.begin() + at, 0);
+  }
+  const int64_t k = to.extents.at(dim);
+  if (k > x.extents.at(dim))
     throw PlanError(site.compiler.place() + ": the " + std::to_string(k) + " largest of " +
                     std::to_string(x.extents[dim]) + " entries");
-  Ordered op = lines_of(x, dim, strides, strides[dim]);
+  Ordered op = lines_of(x, dim, to.strides, to.strides[dim]);
   op.fn = positions ? OrderedFn::largest_at : OrderedFn::largest;
   op.k = k;
   site.compiler.kernel(positions ? "argmax" : "top_k", std::move(op), out, {x});
@@ -57,19 +64,11 @@ void compile(const ir::Ordered& op, const Site& site) {
   site.define(to);
 }
 
-void compile(const ir::Argmax& op, const Site& site) {
-  const Labels from = labels_of(op.pattern.left.at(0)), to = labels_of(op.pattern.right);
-  const Dim lost = extra_label(from, to, from.at(0));
-  largest(site, 0, from, to, position_of(from, lost), Dim{{"[largest]"}}, true);
-}
+void compile(const ir::Argmax& op, const Site& site) { largest(site, 0, worked(op.pattern), true); }
 
 void compile(const ir::TopK& op, const Site& site) {
-  const Labels from = labels_of(op.pattern.left.at(0)), to = labels_of(op.pattern.right);
-  const Dim lost = extra_label(from, to, from.at(0));
-  const size_t dim = position_of(from, lost);
-  const Dim own = extra_label(to, from, from[dim]);
-  largest(site, 0, from, to, dim, own, false);
-  largest(site, 1, from, to, dim, own, true);
+  largest(site, 0, worked(op.pattern), false);
+  largest(site, 1, worked(op.pattern), true);
 }
 
 }  // namespace shardproof::compile

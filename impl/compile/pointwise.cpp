@@ -1,7 +1,9 @@
+#include <algorithm>
 #include <cmath>
 
 #include "impl/compile/ops.h"
 #include "kernels/cpu/kernels.h"
+#include "spec/elaborate/elaborate.h"
 
 namespace shardproof::compile {
 namespace {
@@ -25,12 +27,12 @@ bool is_real(Dtype dtype) { return is_float(dtype) || dtype == Dtype::number; }
 /// Operand i where a chain may take it in: its dims are those of the result, or it is in memory.
 ExpressionPtr argument(const Site& site, size_t i, int64_t entries) {
   const ExpressionPtr& own = site.expression(i);
-  if (own->kind != Expression::Kind::apply) return own;
+  const Ids to = matched(site.placement().program(), site.type(i), site.result_type());
+  if (own->kind != Expression::Kind::apply) return placed(own, to);
   int64_t count = 1;
   for (int64_t extent : site.placement().extents(site.type(i))) count *= extent;
-  if (count == entries) return own;
-  site.ref(i);  // computed once, then repeated
-  return site.expression(i);
+  if (count != entries) site.ref(i);  // computed once, then repeated
+  return placed(site.expression(i), to);
 }
 
 int64_t entries_of(const Site& site) {
@@ -82,6 +84,21 @@ bool any_real(const Site& site, size_t first) {
 }
 
 }  // namespace
+
+Ids matched(const ir::Program& program, const Shape& operand, const Shape& result) {
+  const auto same = [](const Split& a, const Split& b) { return a.dim == b.dim; };
+  if (std::equal(operand.dims.begin(), operand.dims.end(), result.dims.begin(), result.dims.end(),
+                 same))
+    return first_ids(operand.dims.size());
+  const ir::Indices in = elaborate::whole_positions(program, {operand}, result);
+  Ids to;
+  for (const ir::Position& own : in.left.at(0)) {
+    const auto found = std::find(in.right.begin(), in.right.end(), own);
+    if (found == in.right.end()) throw std::logic_error("a pointwise result lacks a dim");
+    to.push_back(static_cast<size_t>(found - in.right.begin()));
+  }
+  return to;
+}
 
 void compile(const ir::Number& op, const Site& site) {
   site.define(constant_of(op.value, Element::f64, true));

@@ -17,7 +17,7 @@ Whole Site::whole(size_t i) const {
 }
 
 void Site::define(const Ref& made, size_t i) const {
-  if (wanted(i)) scope.values.at(instr.results[i]) = compiler.leaf(made, result_type(i));
+  if (wanted(i)) scope.values.at(instr.results[i]) = in_memory(made);
 }
 
 // A chain that is used once waits for its reader, which may take it in; others are computed now.

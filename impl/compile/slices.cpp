@@ -34,77 +34,65 @@ Ref part(const Site& site, const Ref& x, size_t dim, const Whole& at, int64_t co
   return to;
 }
 
-Ref without_dim(Ref view, size_t dim) {
-  view.extents.erase(view.extents.begin() + static_cast<std::ptrdiff_t>(dim));
-  view.strides.erase(view.strides.begin() + static_cast<std::ptrdiff_t>(dim));
+Ref without_position(Ref view, size_t position) {
+  view.extents.erase(view.extents.begin() + static_cast<std::ptrdiff_t>(position));
+  view.strides.erase(view.strides.begin() + static_cast<std::ptrdiff_t>(position));
   return view;
 }
 
-/// A copy of y into a part of `to`, from entry `at` of dim `dim` on; `given` are y's labels,
-/// `order` those of `to` with the part's own label at `dim`.
-void paste(const Site& site, const Ref& to, size_t dim, const Whole& at, const Ref& y,
-           const Labels& given, const Labels& order) {
+/// y with `rank` positions: where it has one less, it is one entry along `position`.
+Ref with_position(Ref y, size_t position, size_t rank) {
+  if (y.extents.size() == rank) return y;
+  y.extents.insert(y.extents.begin() + static_cast<std::ptrdiff_t>(position), 1);
+  y.strides.insert(y.strides.begin() + static_cast<std::ptrdiff_t>(position), 0);
+  return y;
+}
+
+/// A copy of y into a part of `to`, from entry `at` of position `dim` on.
+void paste(const Site& site, const Ref& to, size_t dim, const Whole& at, const Ref& y) {
   Ref view = to;
-  const size_t own = position_of(given, order[dim]);
-  const int64_t count = own < given.size() ? y.extents[own] : 1;
-  view.extents[dim] = count;
-  const Ref from = relabelled(y, given, order, view.extents);
-  for (size_t i = 0; i < given.size(); ++i)
-    if (const size_t place = position_of(order, given[i]);
-        place == order.size() || view.extents[place] != y.extents[i])
-      throw PlanError(site.compiler.place() + ": the part does not fit");
+  const int64_t count = view.extents.at(dim) = y.extents.at(dim);
+  if (view.extents != y.extents) throw PlanError(site.compiler.place() + ": the part does not fit");
   const int64_t extent = to.extents[dim], stride = to.strides[dim];
-  Copy copy{nest_of({&view, &from}), size_of(view.element)};
+  Copy copy{nest_of({&view, &y}), size_of(view.element)};
   if (at.known) {
     view.offset += checked_first(site, *at.known, count, extent) * stride;
-    return site.compiler.kernel("write", std::move(copy), view, {from});
+    return site.compiler.kernel("write", std::move(copy), view, {y});
   }
   copy.moving = Moving{0, at.ref.element, count, extent, stride};
-  site.compiler.kernel("write", std::move(copy), view, {from, at.ref});
+  site.compiler.kernel("write", std::move(copy), view, {y, at.ref});
 }
 
 }  // namespace
 
-// (x, at): the bracketed dim gives way to the result's own, or to none.
+// (x, at): the bracketed position gives way to the result's own, or to none; others stay.
 void compile(const ir::Read& op, const Site& site) {
-  Labels left = labels_of(op.pattern.left.at(0));
-  const Labels right = labels_of(op.pattern.right);
   const size_t dim = op.pattern.left_bracket.value();
-  const Dim taken = extra_label(right, left, left[dim]);
-  const size_t place = position_of(right, taken);
-  const int64_t count = place < right.size() ? site.extents().at(place) : 1;
+  const bool several = op.pattern.indices.right.size() == op.pattern.indices.left.at(0).size();
+  const int64_t count = several ? site.extents().at(dim) : 1;
   const Ref view = part(site, site.ref(0), dim, site.whole(1), count);
-  left[dim] = taken;
-  site.define(relabelled(view, left, right, site.extents()));
+  site.define(several ? view : without_position(view, dim));
 }
 
 // (x, y, at): x with y from entry `at` on.
 void compile(const ir::Write& op, const Site& site) {
-  const Labels left = labels_of(op.pattern.left.at(0)), given = labels_of(op.pattern.left.at(1));
   const size_t dim = op.pattern.left_bracket.value();
   const Ref x = site.ref(0), y = site.ref(1);
   const Whole at = site.whole(2);
   const Ref to = site.compiler.create(x.element, x.extents);
   site.compiler.move("write", x, to);
-  Labels order = left;
-  order[dim] = extra_label(given, left, left[dim]);
-  paste(site, to, dim, at, y, given, order);
-  site.define(relabelled(to, left, labels_of(op.pattern.right), site.extents()));
+  paste(site, to, dim, at, with_position(y, dim, x.extents.size()));
+  site.define(to);
 }
 
 void compile(const ir::Concat& op, const Site& site) {
-  const Labels right = labels_of(op.pattern.right);
   const size_t dim = op.pattern.right_bracket.value();
   const Ref to = site.create();
   int64_t first = 0;
   for (size_t i = 0; i < site.operands(); ++i) {
-    const Labels given = labels_of(op.pattern.left.at(i));
-    Labels order = right;
-    order[dim] = extra_label(given, right, right[dim]);
-    const Ref x = site.ref(i);
-    paste(site, to, dim, {first, {}}, x, given, order);
-    const size_t own = position_of(given, order[dim]);
-    first += own < given.size() ? x.extents[own] : 1;
+    const Ref x = with_position(site.ref(i), dim, to.extents.size());
+    paste(site, to, dim, {first, {}}, x);
+    first += x.extents[dim];
   }
   if (first != to.extents[dim])
     throw PlanError(site.compiler.place() + ": the parts are " + std::to_string(first) +
@@ -135,14 +123,19 @@ void compile(const ir::Roll& op, const Site& site) {
         "roll", Roll{{x.extents, {to.strides, x.strides}}, dim, size_of(x.element), by.ref.element},
         to, {x, by.ref});
   }
-  site.define(relabelled(to, labels_of(op.pattern.left.at(0)), labels_of(op.pattern.right),
-                         site.extents()));
+  site.define(to);
+}
+
+size_t position_of(const ir::Entry& op, const Type& type) {
+  for (size_t i = 0; i < type.dims.size(); ++i)
+    if (type.dims[i].dim == op.dim) return i;
+  throw std::logic_error("an entry of a dim that there is not");
 }
 
 // (x, n): x[n].
 void compile(const ir::Entry& op, const Site& site) {
-  const size_t dim = position_of(labels_of(site.type(0)), op.dim);
-  site.define(without_dim(part(site, site.ref(0), dim, site.whole(1), 1), dim));
+  const size_t dim = position_of(op, site.type(0));
+  site.define(without_position(part(site, site.ref(0), dim, site.whole(1), 1), dim));
 }
 
 }  // namespace shardproof::compile

@@ -1,5 +1,7 @@
 #include "impl/tensor/placement.h"
 
+#include "spec/elaborate/names.h"
+
 namespace shardproof {
 
 Placement::Placement(const ir::Program& program, const Mesh& mesh, const DimSizes& dims,
@@ -35,7 +37,8 @@ int64_t Placement::extent(const Split& split) const {
   const int64_t whole = size(split.dim), count = shards(split);
   if (count == 1) return whole;
   const std::vector<Name> base = program_->base(split.dim);
-  const int64_t outer = base.empty() ? whole : size(Dim{{base[0]}});
+  const int64_t outer =
+      base.empty() ? whole : size(Dim{{base[elaborate::leading(*program_, base)]}});
   if (outer % count != 0)
     throw PlanError(to_string(split) + ": " + std::to_string(outer) + " does not divide into " +
                     std::to_string(count) + " parts");

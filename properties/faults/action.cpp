@@ -48,16 +48,17 @@ Action action_of(const ir::Pattern& pattern) {
   return action;
 }
 
-ir::Pattern applied(const Action& action, const Shape& operand, const Shape& names) {
-  ir::Pattern pattern;
-  pattern.left.push_back(operand);
+ir::Pattern applied(const Action& action, const Shape& operand, const ir::Pattern& original) {
+  ir::Pattern pattern = original;
   Shape right = operand;
   const size_t count = std::min(right.dims.size(), action.removed.size());
   for (size_t i = 0; i < count; ++i) {
-    right.dims[i].dim = names.dims.at(i).dim;
+    pattern.left.at(0).dims.at(i).axes = operand.dims[i].axes;
+    right.dims[i].dim = original.right.dims.at(i).dim;
     std::vector<Axis>& axes = right.dims[i].axes;
     while (!axes.empty() && contains(action.removed[i], axes.back())) axes.pop_back();
   }
+  pattern.left[0].marks = operand.marks;
   for (size_t i = 0; i < count; ++i)
     for (const Axis& axis : action.added[i])
       if (!contains(split_axes(right), axis)) right.dims[i].axes.push_back(axis);

@@ -20,8 +20,8 @@ struct Action {
 /// From a collective's pattern.
 Action action_of(const ir::Pattern& pattern);
 
-/// The pattern of the action on an operand of this shape; `names`: the dims on the right. What
-/// cannot be done to the shape is left out, and then the rule has its say.
-ir::Pattern applied(const Action& action, const Shape& operand, const Shape& names);
+/// The pattern of the action on an operand of this shape, with the names and indices of `original`.
+/// What cannot be done to the shape is left out, and then the rule has its say.
+ir::Pattern applied(const Action& action, const Shape& operand, const ir::Pattern& original);
 
 }  // namespace shardproof::faults

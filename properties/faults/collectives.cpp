@@ -21,7 +21,7 @@ void add_collective(const Ground& ground, const Site& site, Family family, ir::C
                     const Action& action, Faults& faults) {
   const ir::Collective& original = *collective_at(site);
   const Type& operand = ground.type(site.instr->operands.at(0));
-  const ir::Collective other{fn, applied(action, operand, original.pattern.right)};
+  const ir::Collective other{fn, applied(action, operand, original.pattern)};
   const bool known =
       same(other, original) || std::any_of(faults.begin(), faults.end(), [&](const Fault& fault) {
         return fault.at == site.at && !fault.end && fault.instead.size() == 1 &&

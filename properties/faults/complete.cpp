@@ -127,7 +127,7 @@ class Completer {
     } else if (auto* op = std::get_if<ir::Collective>(&instr.op)) {
       const Shape& operand = types_.at(instr.operands.at(0));
       if (same_axes(operand, op->pattern.left.at(0))) return;
-      const ir::Pattern other = applied(action_of(op->pattern), operand, op->pattern.right);
+      const ir::Pattern other = applied(action_of(op->pattern), operand, op->pattern);
       take_axes(op->pattern.left[0], other.left[0]);
       take_axes(op->pattern.right, other.right);
     } else if (ir::Pattern* pattern = pattern_in(instr.op); pattern && !pattern->inferred) {

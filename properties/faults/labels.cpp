@@ -2,20 +2,12 @@
 #include <algorithm>
 
 #include "properties/faults/families.h"
+#include "spec/elaborate/elaborate.h"
 
 namespace shardproof::faults {
 namespace {
 
 bool has(const Shape& shape, const Dim& dim) { return find(shape, dim) != nullptr; }
-
-/// Every dim on the right comes from an operand, or the op makes it.
-bool complete(const ir::Pattern& pattern, bool makes_dims) {
-  return makes_dims ||
-         std::all_of(pattern.right.dims.begin(), pattern.right.dims.end(), [&](const Split& split) {
-           return std::any_of(pattern.left.begin(), pattern.left.end(),
-                              [&](const Shape& left) { return has(left, split.dim); });
-         });
-}
 
 /// `a` and `b` change places in one shape, whichever of them it has.
 void exchange(Shape& shape, const Dim& a, const Dim& b) {
@@ -39,16 +31,18 @@ std::vector<Dim> dims_of(const ir::Pattern& pattern) {
 
 ir::Pattern* pattern_in(ir::Op& op) { return const_cast<ir::Pattern*>(ir::pattern_of(op)); }
 
-void exchange_in(const Site& site, size_t operand, const Dim& a, const Dim& b, Faults& faults) {
+/// An exchange that the language refuses is no fault, and neither is one of names alone.
+void exchange_in(const Ground& ground, const Site& site, size_t operand, const Dim& a, const Dim& b,
+                 Faults& faults) {
   ir::Op op = site.instr->op;
   ir::Pattern& pattern = *pattern_in(op);
   if (!has(pattern.left[operand], a) && !has(pattern.left[operand], b)) return;
-  const bool both = has(pattern.left[operand], a) && has(pattern.left[operand], b);
-  if (std::holds_alternative<ir::Rearrange>(op) && !both) return;
+  const ir::Indices before = pattern.indices;
   exchange(pattern.left[operand], a, b);
-  if (!complete(pattern, std::holds_alternative<ir::Expand>(op) ||
-                             std::holds_alternative<ir::Rearrange>(op)))
-    return;
+  std::vector<Shape> types;
+  for (ir::ValueId v : site.instr->operands) types.push_back(ground.type(v));
+  if (elaborate::elaborate(ground.program, op, types)) return;
+  if (pattern.indices.left == before.left && pattern.indices.right == before.right) return;
   faults.push_back(with_op(site, Family::labels,
                            to_string(a) + " for " + to_string(b) + " in operand " +
                                std::to_string(operand + 1) + " of " + ir::name_of(op),
@@ -70,7 +64,7 @@ void other_labels(const Ground& ground, const Site& site, Faults& faults) {
     for (size_t j = 0; j < i; ++j)
       if (ground.program.same_dim(dims[i], dims[j]))
         for (size_t k = 0; k < pattern->left.size(); ++k)
-          exchange_in(site, k, dims[j], dims[i], faults);
+          exchange_in(ground, site, k, dims[j], dims[i], faults);
 }
 
 }  // namespace shardproof::faults

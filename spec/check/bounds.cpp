@@ -44,11 +44,10 @@ struct Piece {
   ir::ValueId at;
 };
 
-std::optional<Dim> part_of(const Shape& whole, size_t bracket, const Shape& piece) {
-  if (piece.dims.size() < whole.dims.size()) return std::nullopt;
-  for (const Split& split : piece.dims)
-    if (split.dim == whole.dims[bracket].dim || !find(whole, split.dim)) return split.dim;
-  return whole.dims[bracket].dim;
+Dim dim_of(const ir::Indices& in, const ir::Position& position) {
+  Dim dim;
+  for (ir::IndexId id : position) dim.factors.push_back(in.all.at(id).dim);
+  return dim;
 }
 
 std::optional<Piece> piece_of(const ir::Instr& instr) {
@@ -56,10 +55,12 @@ std::optional<Piece> piece_of(const ir::Instr& instr) {
   auto* write = std::get_if<ir::Write>(&instr.op);
   if (!read && !write) return std::nullopt;
   const ir::Pattern& pattern = read ? read->pattern : write->pattern;
-  const Shape& whole = pattern.left.at(0);
+  const ir::Indices& in = pattern.indices;
+  const std::vector<ir::Position>&whole = in.left.at(0), &piece = read ? in.right : in.left.at(1);
   const size_t bracket = pattern.left_bracket.value();
-  const Shape& piece = read ? pattern.right : pattern.left.at(1);
-  return Piece{whole.dims.at(bracket).dim, part_of(whole, bracket, piece), instr.operands.back()};
+  std::optional<Dim> part;
+  if (piece.size() == whole.size()) part = dim_of(in, piece.at(bracket));
+  return Piece{dim_of(in, whole.at(bracket)), part, instr.operands.back()};
 }
 
 std::vector<denote::Sizes> all_small_sizes(const ir::Program& program) {

@@ -5,6 +5,8 @@
 #include <set>
 #include <stdexcept>
 
+#include "spec/elaborate/names.h"
+
 namespace shardproof::cost {
 namespace {
 
@@ -176,20 +178,23 @@ class Pass {
     cost_.transfers.push_back({kind, times, bytes * times, instr.place.range});
   }
 
+  /// A product of k operands, then a sum: k operations a term (one less without a sum counts the
+  /// same).
   Amount flops(const Einsum& einsum, const Instr& instr) const {
-    std::map<std::string, Amount> labels;
-    const auto& left = einsum.pattern.left;
-    for (size_t i = 0; i < left.size() && i < instr.operands.size(); ++i) {
+    const Indices& in = einsum.pattern.indices;
+    std::map<IndexId, Amount> sizes;
+    for (size_t i = 0; i < in.left.size() && i < instr.operands.size(); ++i) {
       const Type& type = types_.at(instr.operands[i]);
-      for (size_t k = 0; k < left[i].dims.size() && k < type.dims.size(); ++k) {
-        Amount size = local_size(program_, type.dims[k]);
-        labels.emplace(to_string(left[i].dims[k].dim), size);
+      for (size_t k = 0; k < in.left[i].size() && k < type.dims.size(); ++k) {
+        const auto leading = elaborate::leading(program_, in, in.left[i][k]);
+        for (IndexId id : in.left[i][k])
+          sizes.emplace(
+              id, local_size(program_, {Dim{{in.all.at(id).dim}},
+                                        id == leading ? type.dims[k].axes : std::vector<Axis>{}}));
       }
     }
-    // A product of k operands, then a sum: k operations a term (one less without a sum counts the
-    // same).
-    Amount result(static_cast<int64_t>(std::max<size_t>(left.size(), 1)));
-    for (const auto& [label, size] : labels) result = result * size;
+    Amount result(static_cast<int64_t>(std::max<size_t>(in.left.size(), 1)));
+    for (const auto& [id, size] : sizes) result = result * size;
     return result;
   }
 
@@ -292,9 +297,8 @@ Amount received(const Program& program, CollectiveFn fn, const Type& from, const
              Amount::ring(without(mark_axes(from.marks), mark_axes(to.marks)));
     case CollectiveFn::all_to_all: {
       std::vector<Axis> moved;
-      for (const Split& split : from.dims)
-        if (const Split* now = find(to, split.dim))
-          for (const Axis& axis : without(split.axes, now->axes)) moved.push_back(axis);
+      for (size_t i = 0; i < from.dims.size() && i < to.dims.size(); ++i)
+        for (const Axis& axis : without(from.dims[i].axes, to.dims[i].axes)) moved.push_back(axis);
       return local_bytes(program, from) * Amount::ring(moved);
     }
     default:

@@ -4,6 +4,8 @@
 
 #include <stdexcept>
 
+#include "spec/elaborate/elaborate.h"
+
 namespace shardproof::cost {
 namespace {
 
@@ -44,7 +46,16 @@ struct Plan {
     function().params.push_back(id);
     return id;
   }
+  /// The pattern of the op says what the types say.
   ValueId add(Block& block, Op op, std::vector<ValueId> operands, Type result) {
+    std::vector<Shape> shapes;
+    for (ValueId operand : operands) shapes.push_back(types.at(operand));
+    const auto fill = [&](auto& each) {
+      if constexpr (requires { each.pattern; })
+        each.pattern.left = shapes, each.pattern.right = result;
+    };
+    std::visit(fill, op);
+    EXPECT_FALSE(elaborate::elaborate(program, op, shapes));
     const ValueId id = value(std::move(result));
     block.instrs.push_back({std::move(op), std::move(operands), {id}, {}, {}});
     return id;
@@ -63,10 +74,8 @@ const Type h_type = type(Dtype::bf16, {split("B", {"d"}), split("F")}, {{"t", Ma
 Plan product() {
   Plan plan;
   const ValueId x = plan.param(x_type, "x"), w = plan.param(w_type, "w.up");
-  Einsum einsum;
-  einsum.pattern.left = {x_type, w_type};
   Block& body = plan.function().body;
-  const ValueId h = plan.add(body, einsum, {x, w}, h_type);
+  const ValueId h = plan.add(body, Einsum{}, {x, w}, h_type);
   Type whole = h_type;
   whole.marks.clear();
   const ValueId y = plan.add(body, Collective{CollectiveFn::all_reduce, {}}, {h}, whole);

@@ -1,27 +1,10 @@
 #pragma once
-// Loops over arrays whose dims have labels.
-#include <algorithm>
-
+// Loops over row-major arrays. An offset beyond an array throws std::logic_error in every build.
 #include "spec/denote/denote.h"
 
 namespace shardproof::denote {
 
-using Labels = std::vector<Dim>;
 using Extents = std::vector<int64_t>;  ///< of a shape or, as strides, per dim
-
-inline Labels labels_of(const Shape& shape) {
-  Labels labels;
-  for (const Split& split : shape.dims) labels.push_back(split.dim);
-  return labels;
-}
-
-/// Position of the label, or labels.size().
-inline size_t position_of(const Labels& labels, const Dim& label) {
-  return static_cast<size_t>(std::find(labels.begin(), labels.end(), label) - labels.begin());
-}
-inline bool has(const Labels& labels, const Dim& label) {
-  return position_of(labels, label) < labels.size();
-}
 
 inline int64_t count(const Extents& shape) {
   int64_t n = 1;
@@ -35,57 +18,14 @@ inline Extents row_major(const Extents& shape) {
   return strides;
 }
 
-/// The strides of an array with `labels` and `shape` along other labels: 0 for those it lacks.
-inline Extents strides_along(const Labels& along, const Labels& labels, const Extents& shape) {
-  const Extents own = row_major(shape);
-  Extents strides;
-  for (const Dim& label : along) {
-    const size_t i = position_of(labels, label);
-    strides.push_back(i < labels.size() ? own[i] : 0);
-  }
-  return strides;
-}
-
-/// The extents of labels, gathered from several arrays; throws Mismatch where they differ.
-class LabelSizes {
- public:
-  void add(const Labels& labels, const Extents& shape) {
-    if (labels.size() != shape.size()) throw Mismatch("an array with another number of dims");
-    for (size_t i = 0; i < labels.size(); ++i) add(labels[i], shape[i]);
-  }
-  void add(const Dim& label, int64_t extent) {
-    const size_t i = position_of(labels_, label);
-    if (i == labels_.size()) {
-      labels_.push_back(label);
-      extents_.push_back(extent);
-    } else if (extents_[i] != extent) {
-      throw Mismatch(to_string(label) + " has " + std::to_string(extents_[i]) +
-                     " entries here and " + std::to_string(extent) + " there");
-    }
-  }
-  const Labels& labels() const { return labels_; }
-  int64_t of(const Dim& label) const {
-    const size_t i = position_of(labels_, label);
-    if (i == labels_.size()) throw Mismatch("no operand has " + to_string(label));
-    return extents_[i];
-  }
-  Extents of(const Labels& labels) const {
-    Extents result;
-    for (const Dim& label : labels) result.push_back(of(label));
-    return result;
-  }
-
- private:
-  Labels labels_;
-  Extents extents_;
-};
-
 /// Calls visit(offsets) for every index of `shape`, row-major: offsets[k] is the dot product of the
 /// index with strides[k].
 template <class Visit>
 void walk(const Extents& shape, const std::vector<Extents>& strides, Visit visit) {
   const int64_t total = count(shape);
   const size_t rank = shape.size(), arrays = strides.size();
+  for (const Extents& each : strides)
+    if (each.size() != rank) throw std::logic_error("strides of another number of dims");
   Extents index(rank, 0), offsets(arrays, 0);
   for (int64_t step = 0; step < total; ++step) {
     visit(offsets.data());
@@ -106,28 +46,17 @@ Array<S> filled(const Extents& shape, const S& value) {
 
 template <class S>
 S& at(Array<S>& array, int64_t offset) {
-  return array.data[static_cast<size_t>(offset)];
+  return array.data.at(static_cast<size_t>(offset));
 }
 template <class S>
 const S& at(const Array<S>& array, int64_t offset) {
-  return array.data[static_cast<size_t>(offset)];
-}
-
-/// The array with its dims in another order, and repeated along labels that it lacks.
-template <class S>
-Array<S> relabelled(const Array<S>& x, const Labels& from, const Labels& to, const Extents& shape) {
-  if (x.shape == shape && from == to) return x;
-  Array<S> result{shape, {}};
-  result.data.reserve(static_cast<size_t>(count(shape)));
-  walk(shape, {strides_along(to, from, x.shape)},
-       [&](const int64_t* at_) { result.data.push_back(at(x, at_[0])); });
-  return result;
+  return array.data.at(static_cast<size_t>(offset));
 }
 
 /// `extent` entries of one dim, from `first` on.
 template <class S>
 Array<S> cut(const Array<S>& x, size_t dim, int64_t first, int64_t extent) {
-  if (first < 0 || first + extent > x.shape.at(dim)) throw OutOfRange("beyond the end of a dim");
+  if (first < 0 || first > x.shape.at(dim) - extent) throw OutOfRange("beyond the end of a dim");
   Array<S> result{x.shape, {}};
   result.shape[dim] = extent;
   const Extents strides = row_major(x.shape);
@@ -136,14 +65,33 @@ Array<S> cut(const Array<S>& x, size_t dim, int64_t first, int64_t extent) {
   return result;
 }
 
-/// Copies `part` into x along one dim, from `first` on.
+/// Copies `part` into x along one dim, from `first` on; the other dims have the same extents.
 template <class S>
 void paste(Array<S>& x, const Array<S>& part, size_t dim, int64_t first) {
-  if (first < 0 || first + part.shape.at(dim) > x.shape.at(dim))
+  if (part.shape.size() != x.shape.size()) throw Mismatch("a part of another number of dims");
+  for (size_t i = 0; i < x.shape.size(); ++i)
+    if (i != dim && part.shape[i] != x.shape[i]) throw Mismatch("a part of another size");
+  if (first < 0 || first > x.shape.at(dim) - part.shape[dim])
     throw OutOfRange("beyond the end of a dim");
   const Extents strides = row_major(x.shape);
   walk(part.shape, {strides, row_major(part.shape)},
        [&](const int64_t* at_) { at(x, at_[0] + first * strides[dim]) = at(part, at_[1]); });
+}
+
+/// The array without a dim of one entry.
+template <class S>
+Array<S> dropped(Array<S> x, size_t dim) {
+  if (x.shape.at(dim) != 1) throw Mismatch("a dim of several entries cannot be dropped");
+  x.shape.erase(x.shape.begin() + static_cast<std::ptrdiff_t>(dim));
+  return x;
+}
+
+/// The array with as many dims as `rank`: where it has one less, with one entry along `dim`.
+template <class S>
+Array<S> raised(Array<S> x, size_t dim, size_t rank) {
+  if (x.shape.size() + 1 == rank && dim < rank)
+    x.shape.insert(x.shape.begin() + static_cast<std::ptrdiff_t>(dim), 1);
+  return x;
 }
 
 }  // namespace shardproof::denote

@@ -1,5 +1,7 @@
 #include "spec/denote/collective.h"
 
+#include <algorithm>
+
 namespace shardproof::denote {
 
 std::vector<Move> moves(const Shape& shape, const Shape& other) {

@@ -2,6 +2,8 @@
 // Ops that exchange data between devices, and those that treat devices differently. Over several
 // axes they go one axis at a time: the last of the list first where axes leave a dim, the first
 // first where they come to one. all_to_all is one exchange.
+#include <algorithm>
+
 #include "spec/denote/array.h"
 #include "spec/denote/geometry.h"
 #include "spec/denote/scalar.h"
@@ -28,7 +30,7 @@ Distributed<S> along_axis(const Geometry& geometry, const Distributed<S>& x, con
   for (int64_t device = 0; device < geometry.devices(); ++device) {
     std::vector<const Array<S>*> group;
     for (int64_t i = 0; i < geometry.axis(axis); ++i)
-      group.push_back(&x[static_cast<size_t>(geometry.with_digit(device, axis, i))]);
+      group.push_back(&x.at(static_cast<size_t>(geometry.with_digit(device, axis, i))));
     result.push_back(fn(device, group));
   }
   return result;
@@ -55,7 +57,7 @@ Distributed<S> reduce_step(const Geometry& geometry, const Distributed<S>& x, co
     for (size_t i = 1; i < group.size(); ++i)
       for (size_t k = 0; k < result.data.size(); ++k) {
         S& entry = result.data[k];
-        const S& other = group[i]->data[k];
+        const S& other = group[i]->data.at(k);
         if (mark == Mark::U)
           entry = entry + other;
         else if (Scalar<S>::less(entry, other))

@@ -1,49 +1,36 @@
 #pragma once
-// Sums over labels, on one device.
-#include "spec/denote/array.h"
+// einsum, sum, max, min, expand and rearrange are one thing, on one device.
+#include "spec/denote/along.h"
 #include "spec/denote/scalar.h"
 
 namespace shardproof::denote {
 
-/// The sum of products over the labels that are not in `right`.
+/// result[right] = the sum, maximum or minimum, over the indices that are not on the right, of the
+/// products of the operands' entries; along an index that is on the right alone entries repeat.
+/// `extents`: of all indices of both sides.
 template <class S>
-Array<S> einsum(const std::vector<Labels>& labels, const std::vector<const Array<S>*>& x,
-                const Labels& right) {
-  LabelSizes sizes;
-  for (size_t i = 0; i < x.size(); ++i) sizes.add(labels.at(i), x[i]->shape);
-  Labels order = right;
-  for (const Dim& label : sizes.labels())
-    if (!has(right, label)) order.push_back(label);
-  Array<S> result = filled(sizes.of(right), S(0));
-  std::vector<Extents> strides{strides_along(order, right, result.shape)};
-  for (size_t i = 0; i < x.size(); ++i)
-    strides.push_back(strides_along(order, labels[i], x[i]->shape));
-  walk(sizes.of(order), strides, [&](const int64_t* offsets) {
-    S product = at(*x[0], offsets[1]);
-    for (size_t i = 1; i < x.size(); ++i) product = product * at(*x[i], offsets[i + 1]);
-    S& sum = at(result, offsets[0]);
-    sum = sum + product;
-  });
-  return result;
-}
-
-/// Sum, maximum or minimum over the labels that are not in `right`.
-template <class S>
-Array<S> reduce(ir::ReduceFn fn, const Labels& left, const Array<S>& x, const Labels& right) {
-  if (fn == ir::ReduceFn::sum) return einsum<S>({left}, {&x}, right);
-  LabelSizes sizes;
-  sizes.add(left, x.shape);
-  Array<S> result = filled(sizes.of(right), S(0));
+Array<S> contract(ir::ReduceFn fn, const std::vector<Along>& left,
+                  const std::vector<const Array<S>*>& x, const IndexExtents& extents,
+                  const Positions& right) {
+  Array<S> result = filled(extents.closed(right), S(0));
+  const Ids kept = flat(right), order = extents.all_from(kept);
+  std::vector<Extents> strides{strides_along(order, {kept, extents.of(kept)})};
+  for (const Along& each : left) strides.push_back(strides_along(order, each));
   std::vector<bool> begun(result.data.size(), false);
-  walk(x.shape, {strides_along(left, right, result.shape), row_major(x.shape)},
-       [&](const int64_t* offsets) {
-         S& best = at(result, offsets[0]);
-         const S& entry = at(x, offsets[1]);
-         const bool better =
-             fn == ir::ReduceFn::max ? Scalar<S>::less(best, entry) : Scalar<S>::less(entry, best);
-         if (better || !begun[static_cast<size_t>(offsets[0])]) best = entry;
-         begun[static_cast<size_t>(offsets[0])] = true;
-       });
+  walk(extents.of(order), strides, [&](const int64_t* offsets) {
+    S product = at(*x.at(0), offsets[1]);
+    for (size_t i = 1; i < left.size(); ++i) product = product * at(*x.at(i), offsets[i + 1]);
+    S& entry = at(result, offsets[0]);
+    const auto place = static_cast<size_t>(offsets[0]);
+    if (!begun[place])
+      entry = product;
+    else if (fn == ir::ReduceFn::sum)
+      entry = entry + product;
+    else if (fn == ir::ReduceFn::max ? Scalar<S>::less(entry, product)
+                                     : Scalar<S>::less(product, entry))
+      entry = product;
+    begun[place] = true;
+  });
   return result;
 }
 

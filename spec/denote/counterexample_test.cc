@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 
 #include "spec/denote/testing.h"
+#include "spec/denote/trial.h"
 
 namespace shardproof::denote {
 namespace {
@@ -15,7 +16,8 @@ const ir::Program program = testing::program({"d", "t"});
 
 Counterexample found(const ir::Op& op, const std::vector<Input>& operands,
                      const std::vector<Type>& stated = {}) {
-  const auto example = find_counterexample(program, op, operands, stated);
+  const auto example = find_counterexample(
+      program, testing::elaborated(program, op, types_of(operands)), operands, stated);
   EXPECT_TRUE(example);
   return example.value_or(Counterexample{});
 }
@@ -125,9 +127,10 @@ TEST(AdjointCounterexample, ACopyTakenForI) {
 }
 
 TEST(AdjointCounterexample, WeightsSplitOverAnAxisOfI) {
-  const auto e = find_adjoint_counterexample(
-      program, ir::Einsum{pattern("B M, M F -> B F"), {}},
-      {{type("B M {I_t}"), {}, "x"}, {type("M F/t"), {}, "w"}}, {type("B F/t")});
+  const std::vector<Input> operands{{type("B M {I_t}"), {}, "x"}, {type("M F/t"), {}, "w"}};
+  const ir::Op op =
+      testing::elaborated(program, ir::Einsum{pattern("B M, M F -> B F"), {}}, types_of(operands));
+  const auto e = find_adjoint_counterexample(program, op, operands, {type("B F/t")});
   ASSERT_TRUE(e);
   EXPECT_EQ(e->sizes, "B=1 F=2 M=1");
 }

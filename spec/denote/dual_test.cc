@@ -60,10 +60,16 @@ TEST(Dual, TiesGoToTheSecondOperandAndTheLowestIndex) {
   EXPECT_EQ(apply(minimum, moving(0), Dual(0)).tangent[0], 0);
   EXPECT_EQ(apply(minimum, Dual(0), moving(0)).tangent[0], 1);
   const Array<Dual> line{{3}, {moving(1, 5), moving(2, 7), moving(2, 9)}};
-  const Labels all = labels_of(type("M")), none;
-  EXPECT_EQ(reduce(ir::ReduceFn::max, all, line, none).data[0].tangent[0], 7);
+  const ir::Indices in{{{"M", "M"}}, {{{0}}}, {}};
+  const Along all{{0}, {3}};
+  IndexExtents extents(in);
+  extents.add(all);
+  const auto reduced = [&](ir::ReduceFn fn, const Array<Dual>& x) {
+    return contract<Dual>(fn, {all}, {&x}, extents, in.right).data[0].tangent[0];
+  };
+  EXPECT_EQ(reduced(ir::ReduceFn::max, line), 7);
   const Array<Dual> low{{3}, {moving(2, 5), moving(1, 7), moving(1, 9)}};
-  EXPECT_EQ(reduce(ir::ReduceFn::min, all, low, none).data[0].tangent[0], 7);
+  EXPECT_EQ(reduced(ir::ReduceFn::min, low), 7);
   EXPECT_EQ(apply(ir::UnaryFn::abs, moving(0)).tangent[0], 0);
 }
 

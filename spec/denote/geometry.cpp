@@ -1,5 +1,6 @@
 #include "spec/denote/geometry.h"
 
+#include "spec/elaborate/names.h"
 #include "spec/types/layout.h"
 
 namespace shardproof::denote {
@@ -60,7 +61,7 @@ int64_t Geometry::local_size(const Split& split) const {
   const int64_t whole = size(split.dim), count = shards(split);
   if (count == 1) return whole;
   const std::vector<Name> base = program_.base(split.dim);
-  if (base.empty() || size(Dim{{base[0]}}) % count != 0)
+  if (base.empty() || size(Dim{{base[elaborate::leading(program_, base)]}}) % count != 0)
     throw Mismatch("the axes of " + to_string(split) + " do not divide it");
   return whole / count;
 }

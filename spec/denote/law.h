@@ -120,7 +120,7 @@ inline std::vector<std::vector<Type>> tuples(const std::vector<Type>& bare,
   return result;
 }
 
-/// The op with the operands' and the result's axes written into its pattern.
+/// The op with the operands' and the result's axes written into its pattern, elaborated.
 inline ir::Op written(const OpCase& op, const std::vector<Type>& operands, const Type& result) {
   if (!op.pattern) return op.make({});
   ir::Pattern filled = *op.pattern;
@@ -132,7 +132,7 @@ inline ir::Op written(const OpCase& op, const std::vector<Type>& operands, const
   for (size_t k = 0; k < filled.right.dims.size(); ++k)
     filled.right.dims[k].axes = result.dims[k].axes;
   filled.right.marks = result.marks;
-  return op.make(filled);
+  return testing::elaborated(testing::program({}), op.make(filled), operands);
 }
 
 inline std::vector<Type> all_results(const OpCase& op, const std::vector<Type>& operands,

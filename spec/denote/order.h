@@ -1,5 +1,6 @@
 #pragma once
 // Ops along one whole dim that depend on order, on one device. Ties: the lowest index first.
+#include <algorithm>
 #include <numeric>
 
 #include "spec/denote/array.h"

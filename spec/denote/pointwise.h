@@ -1,6 +1,6 @@
 #pragma once
 // Ops on single entries, on one device.
-#include "spec/denote/array.h"
+#include "spec/denote/along.h"
 #include "spec/denote/scalar.h"
 
 namespace shardproof::denote {
@@ -61,22 +61,23 @@ S cast(Dtype from, Dtype to, const S& x) {
   return is_integer(to) && !whole ? Scalar<S>::truncated(x) : x;
 }
 
-/// The labels of the operand that has all dims: the first such.
-inline const Labels& widest(const std::vector<Labels>& labels) {
-  const Labels* best = &labels.at(0);
-  for (const Labels& each : labels)
-    if (each.size() > best->size()) best = &each;
-  for (const Labels& each : labels)
-    for (const Dim& label : each)
-      if (!has(*best, label)) throw Mismatch("no operand has all dims");
-  return *best;
+/// The operand that has all dims: the first of the most.
+inline size_t widest(const std::vector<Shape>& shapes) {
+  size_t best = 0;
+  for (size_t i = 1; i < shapes.size(); ++i)
+    if (shapes[i].dims.size() > shapes[best].dims.size()) best = i;
+  return best;
 }
 
-/// Whether every operand has all dims in the same order, or none: then entries meet without labels.
-inline bool aligned(const std::vector<Labels>& labels) {
-  const Labels& all = widest(labels);
-  return std::all_of(labels.begin(), labels.end(),
-                     [&](const Labels& each) { return each.empty() || each == all; });
+/// Whether every operand has the same positions in the same order, or none: then entries meet
+/// without indices.
+inline bool aligned(const std::vector<Shape>& shapes) {
+  const std::vector<Split>& all = shapes.at(widest(shapes)).dims;
+  return std::all_of(shapes.begin(), shapes.end(), [&](const Shape& each) {
+    return each.dims.empty() ||
+           std::equal(each.dims.begin(), each.dims.end(), all.begin(), all.end(),
+                      [](const Split& a, const Split& b) { return a.dim == b.dim; });
+  });
 }
 
 /// The same of operands that are aligned.
@@ -103,20 +104,17 @@ Array<S> aligned_pointwise(const std::vector<const Array<S>*>& x, Fn fn) {
   return result;
 }
 
-/// fn of the entries whose dims agree; fn takes a pointer to one entry per operand.
+/// fn of the entries whose indices agree; fn takes a pointer to one entry per operand.
 template <class S, class Fn>
-Array<S> pointwise(const std::vector<Labels>& labels, const std::vector<const Array<S>*>& x,
-                   Fn fn) {
-  LabelSizes sizes;
-  for (size_t i = 0; i < x.size(); ++i) sizes.add(labels[i], x[i]->shape);
-  const Labels& all = widest(labels);
-  Array<S> result{sizes.of(all), {}};
+Array<S> pointwise(const std::vector<Along>& left, const std::vector<const Array<S>*>& x,
+                   const IndexExtents& extents, const Positions& right, Fn fn) {
+  const Ids all = flat(right);
+  Array<S> result{extents.closed(right), {}};
   std::vector<Extents> strides;
-  for (size_t i = 0; i < x.size(); ++i)
-    strides.push_back(strides_along(all, labels[i], x[i]->shape));
+  for (const Along& each : left) strides.push_back(strides_along(all, each));
   std::vector<const S*> entry(x.size());
   result.data.reserve(static_cast<size_t>(count(result.shape)));
-  walk(result.shape, strides, [&](const int64_t* offsets) {
+  walk(extents.of(all), strides, [&](const int64_t* offsets) {
     for (size_t i = 0; i < x.size(); ++i) entry[i] = &at(*x[i], offsets[i]);
     result.data.push_back(fn(entry.data()));
   });

@@ -1,5 +1,7 @@
 #include "spec/denote/represent.h"
 
+#include <algorithm>
+
 #include "spec/denote/array.h"
 
 namespace shardproof::denote {

@@ -27,7 +27,7 @@ struct Bench {
                                   const std::vector<Type>& results) const {
     std::vector<Held<R>> held;
     for (size_t i = 0; i < types.size(); ++i) held.push_back({types[i], values[i]});
-    return denote::run(geometry, op, held, results);
+    return denote::run(geometry, testing::elaborated(program, op, types), held, results);
   }
   /// On one device: the data of the first result.
   std::vector<R> one(const ir::Op& op, const std::vector<std::string>& dims,
@@ -197,12 +197,13 @@ TEST(Run, RandomNumbersDoNotDependOnTheMesh) {
   const Type split = type("V/t B");
   const Geometry one(program, {{}, {{"V", 4}, {"B", 3}}}),
       two(program, {{{"t", 2}}, {{"V", 4}, {"B", 3}}});
-  const Distributed<double> key(2, {{}, {Scalar<double>::of_key(~0ull)}});
+  const Array<double> key{{}, {Scalar<double>::of_key(~0ull)}};
+  const Distributed<double> on_one(1, key), on_two(2, key);
   for (auto fn : {ir::RandomFn::uniform, ir::RandomFn::normal}) {
     const ir::Random op{fn, {split, false, {}}};
     const Type key_type = type("", Dtype::key);
-    const auto whole = run<double>(one, op, {{key_type, key}}, {split})[0];
-    const auto parts = run<double>(two, op, {{key_type, key}}, {split})[0];
+    const auto whole = run<double>(one, op, {{key_type, on_one}}, {split})[0];
+    const auto parts = run<double>(two, op, {{key_type, on_two}}, {split})[0];
     EXPECT_EQ(represented(two, split, parts)->data, whole[0].data);
   }
 }

@@ -8,6 +8,7 @@
 #include "spec/denote/pointwise.h"
 #include "spec/denote/run.h"
 #include "spec/denote/structure.h"
+#include "spec/elaborate/elaborate.h"
 
 namespace shardproof::denote {
 
@@ -18,7 +19,9 @@ class Runner {
 
   Runner(const Geometry& geometry, const std::vector<Held<S>>& operands,
          const std::vector<Type>& results)
-      : geometry_(geometry), operands_(operands), results_(results) {}
+      : geometry_(geometry), operands_(operands), results_(results) {
+    for (const Held<S>& held : operands) need_local(held);
+  }
 
   // --- numbers ---
   Result operator()(const ir::Number& op) { return scalar(Scalar<S>::number(op.text, op.value)); }
@@ -54,66 +57,40 @@ class Runner {
   Result operator()(const ir::Ascribe&) { return {operand(0)}; }
 
   // --- structure ---
-  Result operator()(const ir::Einsum& op) {
-    std::vector<Labels> labels;
-    for (const Shape& shape : op.pattern.left) labels.push_back(labels_of(shape));
-    return each([&](int64_t device) { return einsum(labels, local(device), right(op)); });
-  }
-  Result operator()(const ir::Reduce& op) {
-    return each(
-        [&](int64_t device) { return reduce(op.fn, left(op), *arg(0, device), right(op)); });
-  }
-  Result operator()(const ir::Expand& op) {
-    const Extents shape = geometry_.local_shape(result(0));
-    return each([&](int64_t device) {
-      LabelSizes sizes;
-      sizes.add(right(op), shape);
-      sizes.add(left(op), arg(0, device)->shape);
-      return relabelled(*arg(0, device), left(op), right(op), sizes.of(right(op)));
-    });
-  }
-  Result operator()(const ir::Rearrange& op) {
-    return each([&](int64_t device) {
-      return rearrange(geometry_, op.pattern.left.at(0), op.pattern.right, operands_.at(0).type,
-                       result(0), *arg(0, device));
-    });
-  }
+  Result operator()(const ir::Einsum& op) { return contracted(op.pattern); }
+  Result operator()(const ir::Reduce& op) { return contracted(op.pattern, op.fn); }
+  Result operator()(const ir::Expand& op) { return contracted(op.pattern); }
+  Result operator()(const ir::Rearrange& op) { return contracted(op.pattern); }
   Result operator()(const ir::Read& op) {
-    const Extents shape = geometry_.local_shape(result(0));
+    const size_t dim = left_bracket(op), rank = operands_.at(0).type.dims.size();
+    const bool several = op.pattern.indices.right.size() == rank;
+    const int64_t entries = several ? geometry_.local_size(result(0).dims.at(dim)) : 1;
     return each([&](int64_t device) {
-      return read(left(op), left_bracket(op), right(op), shape, *arg(0, device), number(1, device));
+      Array<S> part = cut(*arg(0, device), dim, number(1, device), entries);
+      return several ? part : dropped(std::move(part), dim);
     });
   }
   Result operator()(const ir::Write& op) {
     return each([&](int64_t device) {
-      const Array<S> written = write(left(op), left_bracket(op), left(op, 1), *arg(0, device),
-                                     *arg(1, device), number(2, device));
-      LabelSizes sizes;
-      sizes.add(left(op), written.shape);
-      return relabelled(written, left(op), right(op), sizes.of(right(op)));
+      return write(*arg(0, device), left_bracket(op), *arg(1, device), number(2, device));
     });
   }
   Result operator()(const ir::Concat& op) {
-    std::vector<Labels> labels;
-    for (const Shape& shape : op.pattern.left) labels.push_back(labels_of(shape));
     return each([&](int64_t device) {
-      return concat(labels, local(device), right(op), right_bracket(op));
+      return concat(local(device), right_bracket(op), op.pattern.indices.right.size());
     });
   }
   Result operator()(const ir::Roll& op) {
-    return each([&](int64_t device) {
-      const Array<S> rolled = roll(*arg(0, device), left_bracket(op), number(1, device));
-      LabelSizes sizes;
-      sizes.add(left(op), rolled.shape);
-      return relabelled(rolled, left(op), right(op), sizes.of(right(op)));
-    });
+    return each(
+        [&](int64_t device) { return roll(*arg(0, device), left_bracket(op), number(1, device)); });
   }
   Result operator()(const ir::Entry& op) {
-    const size_t dim = position_of(labels_of(operands_.at(0).type), op.dim);
+    const std::vector<Split>& dims = operands_.at(0).type.dims;
+    size_t dim = 0;
+    while (dim < dims.size() && dims[dim].dim != op.dim) ++dim;
+    if (dim == dims.size()) throw Mismatch("an entry along a dim that is not there");
     return each([&](int64_t device) {
-      Array<S> entry = cut(*arg(0, device), dim, number(1, device), 1);
-      entry.shape.erase(entry.shape.begin() + static_cast<std::ptrdiff_t>(dim));
-      return entry;
+      return dropped(cut(*arg(0, device), dim, number(1, device), 1), dim);
     });
   }
 
@@ -121,10 +98,16 @@ class Runner {
   Result operator()(const ir::Index& op) { return indexed(op, false); }
   Result operator()(const ir::IndexUnreduced& op) { return indexed(op, true); }
   Result operator()(const ir::IndexAdd& op) {
+    const ir::Indices& in = elaborated(op.pattern);
     const Split& dim = result(0).dims.at(right_bracket(op));
+    const std::vector<Along> left = opened(in);
+    const IndexExtents extents = extents_of(in, left);
+    IndexExtents all = extents;
+    all.add_new(open(geometry_, in, in.right, result(0)));
+    const Along along_result{flat(in.right), all.of(flat(in.right))};
     return each([&](int64_t device) {
-      return index_add(left(op), *arg(0, device), left(op, 1), *arg(1, device), right(op),
-                       right_bracket(op), geometry_.local_size(dim),
+      return index_add(left.at(0), *arg(0, device), left.at(1), *arg(1, device), extents,
+                       along_result, all.closed(in.right), right_bracket(op),
                        {geometry_.offset(dim, device), geometry_.shards(dim) > 1});
     });
   }
@@ -150,28 +133,18 @@ class Runner {
     });
   }
   Result operator()(const ir::Argmax& op) {
-    const Labels from = left(op);
-    const size_t dim = position_of(from, extra_label(from, right(op), from.at(0)));
-    return each([&](int64_t device) {
-      const Array<S> places = largest(*arg(0, device), dim, 1, true);
-      LabelSizes sizes;
-      sizes.add(from, places.shape);
-      return relabelled(places, from, right(op), sizes.of(right(op)));
-    });
+    const ir::Indices& in = elaborated(op.pattern);
+    const size_t dim = vanished(in.left.at(0), in.right);
+    return each(
+        [&](int64_t device) { return dropped(largest(*arg(0, device), dim, 1, true), dim); });
   }
   Result operator()(const ir::TopK& op) {
-    const Labels from = left(op), to = right(op);
-    const size_t dim = position_of(from, extra_label(from, to, from.at(0)));
-    Labels named = from;
-    named[dim] = extra_label(to, from, from[dim]);
-    const int64_t k = geometry_.local_shape(result(0)).at(position_of(to, named[dim]));
+    const ir::Indices& in = elaborated(op.pattern);
+    const size_t dim = vanished(in.left.at(0), in.right);
+    const bool unused = result(0).dims.empty();  // `let _, at = top_k(..)`
+    const int64_t k = geometry_.local_size(result(unused ? 1 : 0).dims.at(dim));
     auto part = [&](bool positions) {
-      return each([&](int64_t device) {
-        const Array<S> found = largest(*arg(0, device), dim, k, positions);
-        LabelSizes sizes;
-        sizes.add(named, found.shape);
-        return relabelled(found, named, to, sizes.of(to));
-      })[0];
+      return each([&](int64_t device) { return largest(*arg(0, device), dim, k, positions); })[0];
     };
     return {part(false), part(true)};
   }
@@ -217,6 +190,16 @@ class Runner {
   Result operator()(const ir::Stages&) { return refuse("stages"); }
 
  private:
+  /// What every op may rely on: each device holds an array of the type's local shape.
+  void need_local(const Held<S>& held) const {
+    const Extents shape = geometry_.local_shape(held.type);
+    const auto entries = static_cast<size_t>(count(shape));
+    if (held.value.size() != static_cast<size_t>(geometry_.devices()))
+      throw Mismatch("an operand on another number of devices");
+    for (const Array<S>& own : held.value)
+      if (own.shape != shape || own.data.size() != entries)
+        throw Mismatch("an array of another shape than its type, " + to_string(held.type));
+  }
   static Result refuse(const char* what) {
     throw Unsupported(std::string(what) + " is not one op");
   }
@@ -240,14 +223,6 @@ class Runner {
   }
 
   template <class Op>
-  static Labels left(const Op& op, size_t i = 0) {
-    return labels_of(op.pattern.left.at(i));
-  }
-  template <class Op>
-  static Labels right(const Op& op) {
-    return labels_of(op.pattern.right);
-  }
-  template <class Op>
   static size_t left_bracket(const Op& op) {
     return op.pattern.left_bracket.value();
   }
@@ -267,21 +242,57 @@ class Runner {
   Result scalar(const S& value) const {
     return each([&](int64_t) { return Array<S>{{}, {value}}; });
   }
+  static const ir::Indices& elaborated(const ir::Pattern& pattern) {
+    if (pattern.indices.left.size() != pattern.left.size())
+      throw std::logic_error("an op whose pattern was not elaborated");
+    return pattern.indices;
+  }
+  std::vector<Along> opened(const ir::Indices& in) const {
+    std::vector<Along> result;
+    for (size_t i = 0; i < in.left.size(); ++i)
+      result.push_back(open(geometry_, in, in.left[i], operands_.at(i).type));
+    return result;
+  }
+  static IndexExtents extents_of(const ir::Indices& in, const std::vector<Along>& left) {
+    IndexExtents extents(in);
+    for (const Along& each : left) extents.add(each);
+    return extents;
+  }
+  /// An index that is new on the right has the extent that the result's type gives it.
+  Result contracted(const ir::Pattern& pattern, ir::ReduceFn fn = ir::ReduceFn::sum) const {
+    const ir::Indices& in = elaborated(pattern);
+    const std::vector<Along> left = opened(in);
+    IndexExtents extents = extents_of(in, left);
+    if (!extents.has(flat(in.right))) extents.add_new(open(geometry_, in, in.right, result(0)));
+    return each(
+        [&](int64_t device) { return contract(fn, left, local(device), extents, in.right); });
+  }
   template <class Fn>
   Result entries(Fn fn) const {
-    std::vector<Labels> labels;
-    for (const Held<S>& held : operands_) labels.push_back(labels_of(held.type));
-    if (aligned(labels))
+    std::vector<Shape> shapes;
+    for (const Held<S>& held : operands_) shapes.push_back(held.type);
+    if (aligned(shapes))
       return each([&](int64_t device) { return aligned_pointwise(local(device), fn); });
-    return each([&](int64_t device) { return pointwise(labels, local(device), fn); });
+    const Shape& all = shapes.at(widest(shapes));
+    const ir::Indices in = elaborate::whole_positions(geometry_.program(), shapes, all);
+    const std::vector<Along> left = opened(in);
+    const IndexExtents extents = extents_of(in, left);
+    const Ids right = flat(in.right);
+    if (extents.all_from(right).size() > right.size()) throw Mismatch("no operand has all dims");
+    return each(
+        [&](int64_t device) { return pointwise(left, local(device), extents, in.right, fn); });
   }
   template <class Op>
   Result indexed(const Op& op, bool partial) const {
-    const Split& dim = operands_.at(0).type.dims.at(left_bracket(op));
+    const ir::Indices& in = elaborated(op.pattern);
+    const size_t bracket = left_bracket(op);
+    const Split& dim = operands_.at(0).type.dims.at(bracket);
+    const std::vector<Along> left = opened(in);
+    const IndexExtents extents = extents_of(in, left);
     return each([&](int64_t device) {
       const Window window{partial ? geometry_.offset(dim, device) : 0, partial};
-      return index(left(op), left_bracket(op), *arg(0, device), left(op, 1), *arg(1, device),
-                   right(op), window);
+      return index(left.at(0), *arg(0, device), bracket, left.at(1), *arg(1, device), extents,
+                   in.right, window);
     });
   }
 

@@ -4,6 +4,7 @@
 
 #include "spec/denote/array.h"
 #include "spec/denote/counterexample.h"
+#include "spec/elaborate/names.h"
 
 namespace shardproof::denote {
 namespace {
@@ -19,7 +20,8 @@ class FreeDims {
     const std::vector<Name> base = program_.base(split.dim);
     int64_t shards = 1;
     for (const Axis& axis : split.axes) shards *= mesh.axis(axis);
-    for (size_t i = 0; i < base.size(); ++i) add(base[i], i == 0 ? shards : 1);
+    const size_t leading = elaborate::leading(program_, base);
+    for (size_t i = 0; i < base.size(); ++i) add(base[i], i == leading ? shards : 1);
   }
   const std::map<Name, int64_t>& least() const { return least_; }
 

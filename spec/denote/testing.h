@@ -3,6 +3,7 @@
 #include <sstream>
 
 #include "spec/denote/represent.h"
+#include "spec/elaborate/elaborate.h"
 
 namespace shardproof::denote::testing {
 
@@ -76,6 +77,14 @@ inline ir::Program program(const std::vector<Axis>& axes) {
   result.dims["S"] = {ir::DimInfo::Kind::alias, {"L"}, {}, "", false, {}};
   result.dims["T"] = {ir::DimInfo::Kind::alias, {"L"}, {}, "", false, {}};
   return result;
+}
+
+/// The op with the indices of its pattern.
+inline ir::Op elaborated(const ir::Program& program, ir::Op op, const std::vector<Type>& operands) {
+  const std::vector<Shape> shapes(operands.begin(), operands.end());
+  if (const auto problem = elaborate::elaborate(program, op, shapes))
+    throw std::logic_error(problem->message);
+  return op;
 }
 
 }  // namespace shardproof::denote::testing

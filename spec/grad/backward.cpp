@@ -22,7 +22,7 @@ class Deriver {
         recording_(record(program, types, plan)),
         forward_(graph_, *recording_),
         walk_(forward_, axes()),
-        writer_(program, taken()),
+        writer_(graph_.dims, taken()),
         duals_(writer_) {}
 
   DerivedBackward run() {
@@ -39,6 +39,7 @@ class Deriver {
     DerivedBackward derived;
     derived.name = name_;
     derived.gathers_again = writer_.gathers_again();
+    derived.indices = writer_.indices();
     const std::string dims = writer_.dims_beside(plan_.dims);
     derived.text = canonical(dims + declared + " {\n" + body + "}\n");
     return derived;

@@ -13,7 +13,8 @@ struct DerivedBackward {
   Name name;                  ///< of the derived plan
   std::string text;           ///< its declarations, in canonical form; empty where there is none
   std::string gathers_again;  ///< how many all_gathers of the forward pass it does: "4 + 7*|N|"
-  std::optional<Diagnostic> refused;  ///< why there is none
+  std::optional<Diagnostic> refused;      ///< why there is none
+  std::vector<ir::Indices> indices = {};  ///< of its patterns, as which the text is to be read
 };
 
 /// Derives the backward of plan `plan` with respect to leaf parameters `wrt` (empty: every float

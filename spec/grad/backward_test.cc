@@ -2,10 +2,12 @@
 #include <gtest/gtest.h>
 
 #include <filesystem>
+#include <map>
 #include <set>
 
 #include "spec/check/derived.h"
 #include "spec/check/typing.h"
+#include "spec/check/walk.h"
 #include "spec/cost/cost.h"
 #include "spec/diag/render.h"
 #include "spec/grad/backward.h"
@@ -72,8 +74,8 @@ struct Case {
 };
 
 constexpr char head[] =
-    "mesh d t\ndim B L M F V X A G K D\ndim S T = L\ndim kv = 2\nrequire |V| >= 1\n"
-    "plan p";
+    "mesh d t\ndim B L M F V X A G K D N\ndim S T P = L\ndim H = (K D)\ndim C = H\ndim kv = 2\n"
+    "require |V| >= 1\nplan p";
 
 // One op or state each; the plan has no model, so that its backward is that of its own erasure.
 const Case cases[] = {
@@ -168,6 +170,54 @@ const Case cases[] = {
      "(x: bf16[B/d M], w: bf16[M F/t]) -> bf16[B/d F/t] "
      "{ return einsum(\"B/d M, M F/t -> B/d F/t\", bf16(rms_norm(\"B/d M; M\", x)), w) }"},
     {"library_through_its_body", "(x: f32[B/d M]) -> f32[B/d M] { return sigmoid(x) }"},
+    {"einsum_opens_a_group",
+     "(x: f32[B/d H]) -> f32[B/d K] { return einsum(\"B/d K D -> B/d K\", x) }"},
+    {"einsum_opens_an_alias",
+     "(x: f32[B/d C]) -> f32[B/d D] { return einsum(\"B/d K D -> B/d D\", x) }"},
+    {"einsum_merges",
+     "(x: f32[B/d K/t D]) -> f32[(K D)/t B/d] { return einsum(\"B/d K/t D -> (K D)/t B/d\", x) }"},
+    {"einsum_group_beside_its_factor",
+     "(o: f32[B/d (K D)/t], s: f32[K/t]) -> f32[B/d (K D)/t] "
+     "{ return einsum(\"B/d (K D)/t, K/t -> B/d (K D)/t\", o, s) }"},
+    {"einsum_named_group_beside_its_factor",
+     "(o: f32[B/d H/t], s: f32[D]) -> f32[B/d]{U_t} "
+     "{ return einsum(\"B/d H/t, D -> B/d {U_t}\", o, s) }"},
+    {"einsum_alias_beside_its_group",
+     "(x: f32[B/d C], y: f32[B/d H]) -> f32[B/d C K] "
+     "{ return einsum(\"B/d C, B/d K D -> B/d C K\", x, y) }"},
+    {"einsum_crossing_names",
+     "(x: f32[S T], y: f32[S/d]) -> f32[P T S/d] "
+     "{ return einsum(\"P T, S/d -> P T S/d\", x, y) }"},
+    {"einsum_names_of_others",
+     "(x: f32[S T/d], y: f32[L]) -> f32[L T/d S] "
+     "{ return einsum(\"L T/d, S -> L T/d S\", x, y) }"},
+    {"sum_opens_a_group",
+     "(x: f32[B/d H/t]) -> f32[B/d D]{U_t} { return sum(\"B/d K/t D -> B/d D {U_t}\", x) }"},
+    {"sum_merges", "(x: f32[K/t D B]) -> f32[H/t] { return sum(\"K/t D B -> H/t\", x) }"},
+    {"max_opens_a_group", "(x: f32[B/d H]) -> f32[B/d K] { return max(\"B/d K D -> B/d K\", x) }"},
+    {"max_renames", "(x: f32[S/d T]) -> f32[P/d] { return max(\"P/d T -> P/d\", x) }"},
+    {"expand_of_a_group", "(x: f32[B/d]) -> f32[B/d H/t] { return expand(\"B/d -> B/d H/t\", x) }"},
+    {"rearrange_renames",
+     "(x: f32[S/d T]) -> f32[T P/d] { return rearrange(\"S/d T -> T P/d\", x) }"},
+    {"rearrange_renames_both",
+     "(x: f32[S/d T]) -> f32[P/d L] { return rearrange(\"P/d L -> P/d L\", x) }"},
+    {"rearrange_to_an_alias",
+     "(x: f32[B/d K D]) -> f32[B/d C] { return rearrange(\"B/d K D -> B/d C\", x) }"},
+    {"write_all",
+     "(x y: f32[B/d L]) -> f32[B/d L] "
+     "{ return write(\"B/d [L], B/d L -> B/d L\", x, y, at=0) }"},
+    {"concat_of_equal_names",
+     "(x y: f32[B/d K]) -> f32[B/d (kv K)] "
+     "{ return rearrange(\"kv B/d K -> B/d (kv K)\", concat(\"B/d K, B/d K -> [kv] B/d K\", x, y)) "
+     "}"},
+    {"gather_renames", "(x: f32[S L/t]) -> f32[S T] { return all_gather(\"S T/t -> S T\", x) }"},
+    {"top_k_of_a_group",
+     "(x: f32[B/d V H]) -> f32[B/d A H] { v, _i = top_k(\"B/d V H -> B/d A H\", x)\n return v }"},
+    {"pointwise_in_other_orders",
+     "(x: f32[B/d H], y: f32[H B/d], z: f32[H]) -> f32[B/d H] { return x * y + z }"},
+    {"library_opens_a_group",
+     "(x: f32[B/d H]) -> f32[B/d K D] { return softmax(\"B/d K D; D\", x) }"},
+    {"library_renames", "(x: f32[S/d L]) -> f32[S/d T] { return softmax(\"S/d T; T\", x) }"},
     {"nothing_flows", "(x y: f32[B/d M]) -> f32[B/d M] { return x * stop_grad(y) }"},
 };
 
@@ -188,6 +238,62 @@ TEST_P(Derived, IsCanonical) {
   std::vector<Diagnostic> errors;
   EXPECT_EQ(syntax::print(syntax::parse(sources, sources.add("d", text), errors)), text);
   EXPECT_TRUE(errors.empty());
+}
+
+/// What a text says of an op's indices: equal for equal ones, whatever their names and numbers.
+std::string structure(const ir::Program& program, const ir::Indices& in) {
+  std::map<ir::IndexId, size_t> numbers;
+  std::string text;
+  const auto add = [&](const std::vector<ir::Position>& side) {
+    for (const ir::Position& position : side) {
+      text += "(";
+      for (ir::IndexId id : position) {
+        const auto dim = program.dims.find(in.all[id].dim);
+        const bool local = dim != program.dims.end() && dim->second.local;
+        text += std::to_string(numbers.emplace(id, numbers.size()).first->second) +
+                (local ? "" : in.all[id].dim) + " ";
+      }
+      text += ")";
+    }
+    text += ",";
+  };
+  for (const auto& left : in.left) add(left);
+  add(in.right);
+  return text;
+}
+
+std::multiset<std::string> structures(const ir::Program& program,
+                                      const std::vector<ir::Indices>& all) {
+  std::multiset<std::string> result;
+  for (const ir::Indices& in : all)
+    if (!in.all.empty()) result.insert(structure(program, in));
+  return result;
+}
+
+/// Of a function's own patterns, those of library calls left out.
+std::vector<ir::Indices> patterns_of(const ir::Function& function) {
+  std::vector<ir::Indices> result;
+  for_each_instr(function.body, [&](const ir::Instr& instr) {
+    const ir::Pattern* pattern = ir::pattern_of(instr.op);
+    if (pattern && !instr.library_call) result.push_back(pattern->indices);
+  });
+  return result;
+}
+
+/// The text of a backward is read as the indices that it was derived with.
+TEST_P(Derived, IsReadAsItWasMeant) {
+  const std::string file = std::string(head) + GetParam().plan + "\n";
+  const Typed typed("test.shard", only(file));
+  const DerivedBackward derived =
+      derive_backward(typed.resolved.program, typed.types, typed.plan("p"));
+  ASSERT_FALSE(derived.refused) << derived.refused->message;
+  const Typed again("test.shard", only(file + derived.text));
+  ASSERT_TRUE(again.diagnostics.empty())
+      << render(again.diagnostics[0], again.sources) << derived.text;
+  const ir::Program& program = again.resolved.program;
+  EXPECT_EQ(structures(program, patterns_of(program.functions[again.plan(derived.name)])),
+            structures(typed.resolved.program, derived.indices))
+      << derived.text;
 }
 
 INSTANTIATE_TEST_SUITE_P(Ops, Derived, testing::ValuesIn(cases),
@@ -317,6 +423,30 @@ std::vector<std::string> files() {
   return paths;
 }
 
+/// Printing a program and reading it back gives the same indices.
+TEST(Printed, TextsAreReadAsTheyWere) {
+  size_t patterns = 0;
+  for (const std::string& path : files()) {
+    const Typed typed(path, disk_reader());
+    if (!typed.diagnostics.empty()) continue;
+    Sources sources;
+    std::vector<Diagnostic> errors;
+    const std::string text =
+        syntax::print(syntax::parse(sources, sources.add(path, *disk_reader()(path)), errors));
+    const Typed again(path, [&](const std::string& file) -> std::optional<std::string> {
+      return file == path ? text : disk_reader()(file);
+    });
+    const auto &before = typed.resolved.program.functions,
+               &after = again.resolved.program.functions;
+    ASSERT_EQ(before.size(), after.size()) << path;
+    for (size_t f = 0; f < before.size(); ++f) {
+      EXPECT_EQ(patterns_of(before[f]), patterns_of(after[f])) << path << " " << before[f].name;
+      patterns += patterns_of(before[f]).size();
+    }
+  }
+  EXPECT_GT(patterns, 1000u);
+}
+
 /// What has no derived backward, and says why: a maximum over an axis, cumsum, a trusted plan
 /// without a gradient; pipelines, stages and rings; no float parameter.
 const std::set<std::string> reasons = {"E0217", "U0001", "E0109"};
@@ -343,6 +473,10 @@ TEST(AcceptedPlans, HaveABackwardThatTypes) {
         ADD_FAILURE() << render(each, again.sources) << backward.text;
       if (!again.diagnostics.empty()) continue;
       const size_t made = again.plan(backward.name);
+      const ir::Program& program = again.resolved.program;
+      EXPECT_EQ(structures(program, patterns_of(program.functions[made])),
+                structures(typed.resolved.program, backward.indices))
+          << backward.text;
       for (const RefusedOp& each : type_plan(again.resolved.program, made, true).refused)
         ADD_FAILURE() << render(each.diagnostic, again.sources) << backward.text;
       ++derived;

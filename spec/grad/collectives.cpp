@@ -18,6 +18,13 @@ std::vector<Axis> gone(const Split& more, const Split& less) {
   return {more.axes.begin() + static_cast<std::ptrdiff_t>(less.axes.size()), more.axes.end()};
 }
 
+/// g's type, under the names of the operand.
+Shape renamed(Pull& p, Ref g) {
+  Shape right = type_of(g);
+  for (size_t d = 0; d < right.dims.size(); ++d) right.dims[d].dim = p.in(0).type.dims[d].dim;
+  return right;
+}
+
 /// From g, whose dims are those of the result, to the operand's: axes come back in the order of
 /// the list; over one that the result has as R they are scattered, over an I sliced.
 void split_again(Pull& p, Ref g) {
@@ -28,7 +35,7 @@ void split_again(Pull& p, Ref g) {
   // Neighbours of one kind go in one collective.
   for (size_t i = 0; i < axes.size();) {
     const bool copy = is(to, axes[i].second, Mark::I);
-    Shape right = type_of(g);
+    Shape right = renamed(p, g);
     for (; i < axes.size() && is(to, axes[i].second, Mark::I) == copy; ++i) {
       right.dims[axes[i].first].axes.push_back(axes[i].second);
       right.marks.erase(axes[i].second);
@@ -50,7 +57,7 @@ void join_again(Pull& p, Ref g, bool sums) {
   const auto gathers = [&](const Axis& axis) { return sums || is(from, axis, Mark::I); };
   for (size_t i = 0; i < axes.size();) {
     const bool gather = gathers(axes[i].second);
-    Shape right = type_of(g);
+    Shape right = renamed(p, g);
     for (; i < axes.size() && gathers(axes[i].second) == gather; ++i) {
       right.dims[axes[i].first].axes.pop_back();
       if (!gather) right.marks[axes[i].second] = Mark::U;
@@ -65,27 +72,27 @@ void join_again(Pull& p, Ref g, bool sums) {
 void reduce_again(Pull& p, Ref g) {
   for (const auto& [axis, mark] : p.in(0).type.marks)
     if (mark == Mark::Max && !is(p.out().type, axis, Mark::Max)) p.none("a maximum over " + axis);
-  Shape right = type_of(g);
+  Shape right = renamed(p, g);
   right.marks = p.dual(0).marks;
   p.give(0, p.emit.collective(Fn::all_reduce, g, right));
 }
 
 /// zero_nonroot: a copy's gradient is kept on device 0; that of an I is it already.
 void keep_again(Pull& p, Ref g) {
-  Shape right = type_of(g);
+  Shape right = renamed(p, g);
   right.marks = p.dual(0).marks;
   p.give(0, p.emit.collective(Fn::zero_nonroot, g, right));
 }
 
 void exchange_again(Pull& p, Ref g) {
-  Shape right = type_of(g);
+  Shape right = renamed(p, g);
   for (size_t d = 0; d < right.dims.size(); ++d) right.dims[d].axes = p.in(0).type.dims[d].axes;
   p.give(0, p.emit.collective(Fn::all_to_all, g, right));
 }
 
 /// zero_pad: the own part of a whole gradient.
 void part_again(Pull& p, Ref g) {
-  Shape right = type_of(g);
+  Shape right = renamed(p, g);
   for (size_t d = 0; d < right.dims.size(); ++d) right.dims[d].axes = p.in(0).type.dims[d].axes;
   p.give(0, p.emit.collective(Fn::slice, g, right));
 }

@@ -45,26 +45,50 @@ Ref Forward::compute(ValueIndex v, Context& context) {
       step.op);
 }
 
+namespace {
+
+/// Nothing is done: fan_out, and what moves over axes of size 1.
+bool stays(const ir::Op& op, const Type& from, const Type& to) {
+  if (auto* permute = std::get_if<ir::Ppermute>(&op))
+    return from.dims[permute->pattern.left_bracket.value()].axes.empty();
+  if (!std::holds_alternative<ir::Collective>(op) || from.marks != to.marks) return false;
+  for (size_t i = 0; i < from.dims.size(); ++i)
+    if (from.dims[i].axes != to.dims[i].axes) return false;
+  return true;
+}
+
+}  // namespace
+
 Ref Forward::again(const Step& step, size_t result, const ir::Op& op, Context& context) {
   if (std::holds_alternative<ir::StopGrad>(op)) return value(step.operands[0], context);
   std::vector<Ref> operands;
   for (ValueIndex v : step.operands) operands.push_back(value(v, context));
-  const bool moves =
-      std::holds_alternative<ir::Collective>(op) || std::holds_alternative<ir::Ppermute>(op);
-  const ir::Pattern* pattern = ir::pattern_of(op);
-  const bool unit = std::holds_alternative<ir::Ppermute>(op) && pattern &&
-                    pattern->left[0].dims[*pattern->left_bracket].axes.empty();
-  // fan_out, and what moves over axes of size 1: nothing is done.
-  if (moves &&
-      (unit || (std::holds_alternative<ir::Collective>(op) && pattern->left[0] == pattern->right)))
-    return operands[0];
+  const auto type = [&](ValueIndex v) { return plain(recording_.values[v].type); };
+  Emit emit(graph_, *context.block);
+  const Type made = type(step.results.at(result));
+  if (stays(op, type(step.operands.empty() ? step.results[0] : step.operands[0]), made))
+    return emit.renamed(operands[0], made);
   ir::Op copy = op;
   if (auto* cast = std::get_if<ir::Cast>(&copy)) cast->grad.reset();
-  Node* node = graph_.add(*context.block, std::move(copy), std::move(operands)).node;
+  Node* node;
+  if (const ir::Pattern* pattern = ir::pattern_of(op))
+    node = emit.op(std::move(copy), pattern->indices, std::move(operands), made).node;
+  else
+    node = emit.op(std::move(copy), std::move(operands)).node;
   node->again = true;
-  for (size_t r = 0; r < step.results.size() && r < node->types.size(); ++r)
-    context.values[step.results[r]] = {node, r};
-  return {node, result};
+  for (size_t r = 0; r < step.results.size() && r < node->types.size(); ++r) {
+    const ValueIndex v = step.results[r];
+    context.values[v] =
+        node->types[r].dtype == Dtype::number ? Ref{node, r} : emit.renamed({node, r}, type(v));
+  }
+  return context.values.at(step.results.at(result));
+}
+
+Shape stated(const ir::Program& program, const Shape& pattern, const Type& operand) {
+  const ir::Indices in = unchanged(program, operand);
+  Shape shape = regrouped(program, in.all, unchanged(program, pattern).right, in.right, operand);
+  for (size_t d = 0; d < shape.dims.size(); ++d) shape.dims[d].dim = pattern.dims[d].dim;
+  return shape;
 }
 
 Ref Forward::library(const Step& step, size_t result, const Library& library, Context& context) {
@@ -78,10 +102,7 @@ Ref Forward::library(const Step& step, size_t result, const Library& library, Co
     operands.push_back(value(step.operands[i], context));
     const bool tensor = type_of(operands[i]).dtype != Dtype::number;
     if (i < library.call->left.size() && tensor) {
-      text.left.push_back(library.call->left[i]);
-      for (size_t d = 0; d < text.left[i].dims.size(); ++d)
-        text.left[i].dims[d].axes = type_of(operands[i]).dims[d].axes;
-      text.left[i].marks = type_of(operands[i]).marks;
+      text.left.push_back(stated(graph_.program, library.call->left[i], type_of(operands[i])));
     }
     const bool scalar = i >= library.call->left.size() && type_of(operands[i]).dims.empty();
     text.keywords.push_back(scalar ? library.call->arguments[i].param : "");
@@ -93,12 +114,8 @@ Ref Forward::library(const Step& step, size_t result, const Library& library, Co
   }
   node = graph_.make(*context.block);
   for (ValueIndex v : step.results) node->types.push_back(plain(recording_.values[v].type));
-  if (library.call->right) {
-    text.right = library.call->right;
-    for (size_t d = 0; d < text.right->dims.size(); ++d)
-      text.right->dims[d].axes = node->types[0].dims.at(d).axes;
-    text.right->marks = node->types[0].marks;
-  }
+  if (library.call->right)
+    text.right = stated(graph_.program, *library.call->right, node->types[0]);
   node->op = std::move(text);
   node->operands = std::move(operands);
   node->names.resize(node->types.size());

@@ -19,6 +19,10 @@ struct Context {
   Ref index;                       ///< of that loop
 };
 
+/// What a library call's pattern says of an operand, which it may have opened, with the axes and
+/// marks that the operand has.
+Shape stated(const ir::Program& program, const Shape& pattern, const Type& operand);
+
 class Forward {
  public:
   Forward(Graph& graph, Recording& recording) : graph_(graph), recording_(recording) {}

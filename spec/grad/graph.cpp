@@ -1,7 +1,9 @@
 #include "spec/grad/graph.h"
 
 #include <algorithm>
+#include <map>
 
+#include "spec/elaborate/names.h"
 #include "spec/rules/rule.h"
 
 namespace shardproof::grad {
@@ -36,7 +38,7 @@ Ref Graph::add(Block& block, ir::Op op, std::vector<Ref> operands) {
       if (auto* number = std::get_if<ir::Number>(made)) operand.number = number->value;
     typed.push_back(std::move(operand));
   }
-  RuleResult rule = apply_rule(program, op, typed);
+  RuleResult rule = apply_rule(dims, op, typed);
   if (rule.refusal) {
     std::string types;
     for (const Operand& operand : typed) types += " " + to_string(operand.type);
@@ -72,60 +74,116 @@ Ref Emit::zeros(const Type& type) {
   return op(ir::Zeros{ir::Created{type, false, {}}, type.dtype}, {});
 }
 
-Ref Emit::sum(Ref x, const Shape& right) {
-  if (right.dims.size() == type_of(x).dims.size()) return x;
-  ir::Reduce reduce{ir::ReduceFn::sum, {}, std::nullopt};
-  reduce.pattern.left = {type_of(x)};
-  reduce.pattern.right = right;
-  return op(std::move(reduce), {x});
-}
-
-Ref Emit::expand(Ref x, const Shape& right) {
-  if (right.dims.size() == type_of(x).dims.size()) return x;
-  ir::Expand expand;
-  expand.pattern.left = {type_of(x)};
-  expand.pattern.right = right;
-  expand.pattern.right.marks = type_of(x).marks;
-  return op(std::move(expand), {x});
-}
-
-Ref Emit::arrange(Ref x, const Shape& like) {
-  const Type& have = type_of(x);
-  const bool same =
-      std::equal(have.dims.begin(), have.dims.end(), like.dims.begin(), like.dims.end(),
-                 [](const Split& a, const Split& b) { return a.dim == b.dim; });
-  if (same) return x;
-  // Dims of both names keep them; of the others, those that are the same dim are paired.
-  ir::Rearrange arrange;
-  arrange.pattern.left = {have};
-  arrange.pattern.right.marks = have.marks;
-  std::vector<bool> used(have.dims.size(), false);
-  const auto take = [&](const Dim& dim, bool exact) -> std::optional<size_t> {
-    for (size_t i = 0; i < have.dims.size(); ++i) {
-      const bool named_elsewhere = !exact && find(like, have.dims[i].dim);
-      if (used[i] || named_elsewhere) continue;
-      if (exact ? have.dims[i].dim == dim : graph.program.same_dim(have.dims[i].dim, dim)) {
-        used[i] = true;
-        return i;
-      }
-    }
-    return std::nullopt;
-  };
-  for (const Split& split : like.dims) {
-    auto at = take(split.dim, true);
-    if (!at) at = take(split.dim, false);
-    if (!at) throw Defect{"no order of " + to_string(have) + " is " + to_string(like)};
-    arrange.pattern.right.dims.push_back({split.dim, have.dims[*at].axes});
+Positions kept(const Positions& from, const std::vector<ir::IndexId>& wanted) {
+  Positions result;
+  for (const ir::Position& position : from) {
+    ir::Position rest;
+    for (ir::IndexId id : position)
+      if (std::count(wanted.begin(), wanted.end(), id)) rest.push_back(id);
+    if (!rest.empty()) result.push_back(std::move(rest));
   }
-  return op(std::move(arrange), {x});
+  return result;
+}
+
+Shape regrouped(const ir::Program& program, const PatternIndices& all, const Positions& positions,
+                const Positions& at, const Shape& shape) {
+  ir::Indices in;
+  in.all = all;
+  std::map<ir::IndexId, std::pair<Name, std::vector<Axis>>> known;
+  for (size_t i = 0; i < at.size(); ++i) {
+    const elaborate::Factors factors = elaborate::factors(program, shape.dims.at(i).dim);
+    for (size_t f = 0; f < at[i].size(); ++f) {
+      const bool nameless = factors.at(f).name.find('.') != Name::npos;
+      known[at[i][f]].first = nameless ? factors[f].dim : factors[f].name;
+    }
+    if (const auto first = elaborate::leading(program, in, at[i]))
+      known[*first].second = shape.dims[i].axes;
+  }
+  Shape result;
+  for (const ir::Position& position : positions) {
+    const auto same = std::find(at.begin(), at.end(), position);
+    if (same != at.end()) {
+      result.dims.push_back(shape.dims[static_cast<size_t>(same - at.begin())]);
+      continue;
+    }
+    Split split;
+    for (ir::IndexId id : position) split.dim.factors.push_back(known.at(id).first);
+    if (const auto first = elaborate::leading(program, in, position))
+      split.axes = known.at(*first).second;
+    result.dims.push_back(std::move(split));
+  }
+  result.marks = shape.marks;
+  return result;
+}
+
+Ref Emit::op(ir::Op op, const ir::Indices& in, std::vector<Ref> operands, const Shape& right) {
+  std::vector<Shape> types;
+  for (size_t i = 0; i < in.left.size(); ++i) types.push_back(type_of(operands.at(i)));
+  if (!write_names(graph.dims, op, in, types, right))
+    throw Defect{std::string("no pattern of ") + ir::name_of(op) + " gives " + to_string(right)};
+  return this->op(std::move(op), std::move(operands));
+}
+
+Ref Emit::sum(const PatternIndices& all, Ref x, const Positions& from, const Positions& to,
+              const Shape& right) {
+  const Positions rest = kept(from, flat(to));
+  if (flat(rest).size() == flat(from).size()) return rearrange(all, x, from, to, right);
+  ir::Reduce reduce{ir::ReduceFn::sum, {}, std::nullopt};
+  const bool in_order = flat(rest) == flat(to);
+  const Positions& first = in_order ? to : rest;
+  const Ref made = op(std::move(reduce), {all, {from}, first}, {x},
+                      regrouped(graph.dims, all, first, to, right));
+  return rearrange(all, made, first, to, right);
+}
+
+/// A group of which a part is new is made of its factors.
+Ref Emit::expand(const PatternIndices& all, Ref x, const Positions& from, const Positions& to,
+                 const Shape& right) {
+  const std::vector<ir::IndexId> known = flat(from);
+  if (known.size() == flat(to).size()) return rearrange(all, x, from, to, right);
+  Positions first;
+  for (const ir::Position& position : to) {
+    const auto old = std::count_if(position.begin(), position.end(), [&](ir::IndexId id) {
+      return std::count(known.begin(), known.end(), id) > 0;
+    });
+    if (old == 0 || old == static_cast<std::ptrdiff_t>(position.size()))
+      first.push_back(position);
+    else
+      for (ir::IndexId id : position) first.push_back({id});
+  }
+  Shape states = regrouped(graph.dims, all, first, to, right);
+  states.marks = type_of(x).marks;
+  const Ref made = op(ir::Expand{}, {all, {from}, first}, {x}, states);
+  return rearrange(all, made, first, to, right);
+}
+
+Ref Emit::rearrange(const PatternIndices& all, Ref x, const Positions& from, const Positions& to,
+                    const Shape& right) {
+  if (from == to) return x;
+  Shape states = right;
+  states.marks = type_of(x).marks;
+  return op(ir::Rearrange{}, {all, {from}, to}, {x}, states);
+}
+
+Ref Emit::renamed(Ref x, const Shape& like) {
+  // Names that stand at other positions of x are given up first.
+  for (int i = 0; i < 2 && !same_names(type_of(x), like); ++i) {
+    Shape right = type_of(x);
+    if (right.dims.size() != like.dims.size()) break;
+    for (size_t d = 0; d < right.dims.size(); ++d) right.dims[d].dim = like.dims[d].dim;
+    x = op(ir::Rearrange{}, unchanged(graph.dims, type_of(x)), {x}, right);
+  }
+  if (same_names(type_of(x), like)) return x;
+  throw Defect{to_string(type_of(x)) + " cannot be called " + to_string(like)};
 }
 
 Ref Emit::collective(ir::CollectiveFn fn, Ref x, const Shape& right) {
-  ir::Collective collective{fn, {}};
-  collective.pattern.left = {type_of(x)};
-  collective.pattern.right = right;
   const Shape& left = type_of(x);
-  return left == right ? x : op(std::move(collective), {x});
+  bool same = left.marks == right.marks;
+  for (size_t i = 0; i < left.dims.size(); ++i)
+    same = same && left.dims[i].axes == right.dims.at(i).axes;
+  if (same) return x;
+  return op(ir::Collective{fn, {}}, unchanged(graph.dims, left), {x}, right);
 }
 
 Ref Emit::entry(Ref x, Ref index, const Dim& dim) { return op(ir::Entry{dim}, {x, index}); }

@@ -7,7 +7,7 @@
 #include <variant>
 #include <vector>
 
-#include "spec/ir/program.h"
+#include "spec/grad/names.h"
 
 namespace shardproof::grad {
 
@@ -62,15 +62,21 @@ struct Defect {
 
 class Graph {
  public:
-  explicit Graph(const ir::Program& program) : program(program), top{} {}
+  explicit Graph(const ir::Program& program) : program(program), top{} {
+    dims.dims = program.dims;
+    dims.axes = program.axes;
+    dims.consts = program.consts;
+  }
 
   const ir::Program& program;
+  ir::Program dims;  ///< without functions; its dims are those of the program and the new names
   Block top;
 
   Block* block(Block* parent);
   Ref parameter(Block& block, const Name& name, const Type& type);
   Node* make(Block& block);
-  /// The op with the type that the rules give it. Throws Defect where they refuse it.
+  /// The op with the type that the rules give it; a pattern is written already. Throws Defect where
+  /// they refuse it.
   Ref add(Block& block, ir::Op op, std::vector<Ref> operands);
 
  private:
@@ -81,7 +87,11 @@ class Graph {
 inline const Type& type_of(Ref ref) { return ref.node->types.at(ref.result); }
 inline Name& name_of(Ref ref) { return ref.node->names.at(ref.result); }
 
-/// Ops added to one block, with the patterns that their operands' types give.
+using PatternIndices = std::vector<ir::PatternIndex>;
+
+/// Ops added to one block. An op with a pattern is given by its indices: by operand and of the
+/// result the index of each factor. `right` has the names that the result should have, its axes and
+/// marks; where no text gives it these names it has others, and `renamed` changes them.
 class Emit {
  public:
   Emit(Graph& graph, Block& block) : graph(graph), block(block) {}
@@ -92,6 +102,7 @@ class Emit {
   Ref op(ir::Op op, std::vector<Ref> operands) {
     return graph.add(block, std::move(op), std::move(operands));
   }
+  Ref op(ir::Op op, const ir::Indices& in, std::vector<Ref> operands, const Shape& right);
   Ref number(const std::string& text);
   Ref size(const Dim& dim);  ///< |M|, of a group the product
   Ref unary(ir::UnaryFn fn, Ref x) { return op(ir::Unary{fn}, {x}); }
@@ -103,12 +114,29 @@ class Emit {
   Ref where(Ref c, Ref a, Ref b) { return op(ir::Where{}, {c, a, b}); }
   Ref cast(Ref x, Dtype to);  ///< x itself where it has that dtype
   Ref zeros(const Type& type);
-  Ref sum(Ref x, const Shape& right);     ///< x itself where no dim vanishes
-  Ref expand(Ref x, const Shape& right);  ///< x itself where no dim is new
-  /// x with the dims of `like`: another order, other names of the same dims.
-  Ref arrange(Ref x, const Shape& like);
+
+  /// x, with positions `from`, as a value with positions `to`: indices that `to` lacks are added
+  /// up. Where the positions are the same it is x itself.
+  Ref sum(const PatternIndices& all, Ref x, const Positions& from, const Positions& to,
+          const Shape& right);
+  /// The same the other way round: indices that `from` lacks are new.
+  Ref expand(const PatternIndices& all, Ref x, const Positions& from, const Positions& to,
+             const Shape& right);
+  /// The same indices on both sides.
+  Ref rearrange(const PatternIndices& all, Ref x, const Positions& from, const Positions& to,
+                const Shape& right);
+  /// The positions of x under the names that `like` has.
+  Ref renamed(Ref x, const Shape& like);
+  /// Position for position the same, x itself where it is `right` already.
   Ref collective(ir::CollectiveFn fn, Ref x, const Shape& right);
   Ref entry(Ref x, Ref index, const Dim& dim);
 };
+
+/// The positions as far as they have these indices.
+Positions kept(const Positions& positions, const std::vector<ir::IndexId>& ids);
+/// Positions under the names and with the axes that `shape` has for these indices at `at`; the axes
+/// of a position are its leading index's.
+Shape regrouped(const ir::Program& program, const PatternIndices& all, const Positions& positions,
+                const Positions& at, const Shape& shape);
 
 }  // namespace shardproof::grad

@@ -2,6 +2,7 @@
 // that have one in the file.
 #include <algorithm>
 
+#include "spec/elaborate/elaborate.h"
 #include "spec/grad/pull.h"
 
 namespace shardproof::grad {
@@ -28,13 +29,9 @@ struct Operands {
 };
 
 /// What the pattern says of an operand: the names of dims that the call gave it.
-void describe(Operands& call, const Shape& named, const Type& type) {
+void describe(const ir::Program& program, Operands& call, const Shape& named, const Type& type) {
   if (call.text.left.size() + 1 != call.refs.size()) return;  // the pattern names the first ones
-  Shape shape = named;
-  for (size_t d = 0; d < shape.dims.size() && d < type.dims.size(); ++d)
-    shape.dims[d].axes = type.dims[d].axes;
-  shape.marks = type.marks;
-  call.text.left.push_back(std::move(shape));
+  call.text.left.push_back(stated(program, named, type));
 }
 
 Shape named_result(const Library& op, const Type& type) {
@@ -60,7 +57,7 @@ Operands operands_of(Pull& p, const ir::LibraryGradient& gradient, const Library
     call.text.keywords.push_back(keywords ? param : "");
     if (keywords || type_of(ref).dims.empty() || type_of(ref).dtype == Dtype::number) continue;
     const bool named = given && *given < op.call->left.size();
-    describe(call,
+    describe(p.emit.graph.program, call,
              named   ? op.call->left[*given]
              : given ? static_cast<const Shape&>(type_of(ref))
                      : named_result(op, type_of(ref)),
@@ -73,25 +70,38 @@ Operands operands_of(Pull& p, const ir::LibraryGradient& gradient, const Library
 Type result_type(Pull& p, const Library& op, size_t operand, Dtype dtype) {
   Type type = p.dual(operand);
   if (operand < op.call->left.size())
-    for (size_t d = 0; d < type.dims.size(); ++d)
-      type.dims[d].dim = op.call->left[operand].dims[d].dim;
+    static_cast<Shape&>(type) = stated(p.emit.graph.program, op.call->left[operand], type);
   type.dtype = dtype;
   return type;
 }
 
-/// The order that a library function's result has: of the first operand that has all its dims.
-void order(Type& type, const Operands& call) {
-  for (const Shape& left : call.text.left) {
-    const bool all = std::all_of(type.dims.begin(), type.dims.end(),
-                                 [&](const Split& split) { return find(left, split.dim); });
-    if (!all) continue;
-    Shape ordered;
-    for (const Split& split : left.dims)
-      if (const Split* own = find(type, split.dim)) ordered.dims.push_back(*own);
-    type.dims = ordered.dims;
-    return;
-  }
+/// The indices of a result as the positions that the operand has, of which a call may open groups.
+Positions positions_of(Pull& p, size_t operand, const Positions& named) {
+  const std::vector<ir::IndexId> ids = flat(named);
+  Positions result = unchanged(p.emit.graph.dims, p.dual(operand)).right;
+  for (ir::Position& position : result)
+    for (ir::IndexId& id : position) id = ids.at(id);
+  return result;
 }
+
+/// The positions of a result in the order that a library function gives it: of the first operand
+/// that has all of them.
+Positions ordered(const Positions& positions, const std::vector<Positions>& operands) {
+  for (const Positions& operand : operands) {
+    Positions order;
+    for (const ir::Position& each : operand)
+      if (std::count(positions.begin(), positions.end(), each)) order.push_back(each);
+    if (order.size() == positions.size()) return order;
+  }
+  return positions;
+}
+
+/// What `X_grad` gives for an operand of X.
+struct Given {
+  size_t operand, result;
+  PatternIndices all;
+  Positions own, order;
+};
 
 }  // namespace
 
@@ -105,21 +115,26 @@ bool pull_library(Pull& p, const ir::Program& program, const Library& op) {
     if (p.wants(i) && std::count(results.begin(), results.end(), param) == 0) return false;
   }
   Operands call = operands_of(p, gradient, op);
-  std::vector<std::pair<size_t, size_t>> wanted;  // operand, result
+  std::vector<Given> wanted;
   Node* node = p.emit.graph.make(p.emit.block);
   for (size_t r = 0; r < results.size(); ++r) {
     const auto operand = argument(*op.call, results[r]);
     const Dtype own = operand ? p.in(*operand).type.dtype : Dtype::f32;
     const bool keeps = r < gradient.results.size() && gradient.results[r] == "float";
     Type type = operand ? result_type(p, op, *operand, keeps ? own : Dtype::f32) : Type{};
-    order(type, call);
+    const ir::Indices in = elaborate::whole_positions(p.emit.graph.dims, call.text.left, type);
+    const Positions order = ordered(in.right, in.left);
+    static_cast<Shape&>(type) = regrouped(p.emit.graph.dims, in.all, order, in.right, type);
     node->types.push_back(type);
-    if (operand && p.wants(*operand)) wanted.emplace_back(*operand, r);
+    if (operand && p.wants(*operand))
+      wanted.push_back({*operand, r, in.all, positions_of(p, *operand, in.right), order});
   }
   node->names.resize(node->types.size());
   node->op = std::move(call.text);
   node->operands = std::move(call.refs);
-  for (const auto& [operand, r] : wanted) p.give(operand, {node, r});
+  for (const Given& each : wanted)
+    p.give(each.operand, p.emit.rearrange(each.all, {node, each.result}, each.order, each.own,
+                                          p.dual(each.operand)));
   return true;
 }
 

@@ -123,6 +123,21 @@ void Walk::loop(const Step& step, const Loop& op, Pending& pending) {
   hand_out(op, node, inner, pending);
 }
 
+/// What a loop emits for t[n] has the entries' position in front; t has it where it has it.
+Ref Walk::in_place(const Loop& op, ValueIndex v, Ref stack, Pending& pending) const {
+  const auto& values = forward_.recording().values;
+  const Step& step = *values[op.body->entries.at({v, op.body->index})].step;
+  const Dim& dim = std::get<ir::Entry>(std::get<ir::Op>(step.op)).dim;
+  const Type wanted = dual_of(v);
+  const ir::Indices in = unchanged(pending.emit.graph.dims, wanted);
+  size_t at = 0;
+  while (!(wanted.dims.at(at).dim == dim)) ++at;
+  Positions from = in.right;
+  std::rotate(from.begin(), from.begin() + static_cast<std::ptrdiff_t>(at),
+              from.begin() + static_cast<std::ptrdiff_t>(at) + 1);
+  return pending.emit.rearrange(in.all, stack, from, in.right, wanted);
+}
+
 /// Gradients of what the loop uses from outside: of t[n] stacked, of all else added up in a carry.
 void Walk::hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending) {
   ScanText& text = std::get<ScanText>(node->op);
@@ -159,7 +174,8 @@ void Walk::hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending
   }
   for (size_t i = 0; i < totals.size(); ++i) give(totals[i].first, {node, first + i}, pending);
   for (size_t i = 0; i < stacks.size(); ++i)
-    give(stacks[i].first, {node, first + totals.size() + i}, pending);
+    give(stacks[i].first, in_place(op, stacks[i].first, {node, first + totals.size() + i}, pending),
+         pending);
 }
 
 }  // namespace shardproof::grad

@@ -22,9 +22,9 @@ class Pull {
   const Value& in(size_t operand) const;  ///< as in the plan: I included
   const Value& out(size_t result = 0) const;
   Type dual(size_t operand) const;  ///< the type of its gradient
-  /// Adds to the gradient of an operand: put into its order, under its names, in its dtype.
+  /// Adds to the gradient of an operand, whose positions it has: under its names, in its dtype.
   void give(size_t operand, Ref gradient);
-  /// The same for pointwise ops: dims that the operand lacks are added up first.
+  /// The same for pointwise ops: in the operand's order, dims that it lacks are added up first.
   void give_pointwise(size_t operand, Ref gradient);
   [[noreturn]] void none(const std::string& what) const {
     refuse("E0217", step.place, "no gradient through " + what);
@@ -34,10 +34,6 @@ class Pull {
   Walk& walk_;
   Context& context_;
 };
-
-/// Shapes of a pattern that makes the gradient of operand `i`: where its dims have other names in
-/// the pattern than in the operand, the operand's, as far as they are free.
-void use_own_names(const Shape& written, const Shape& own, std::vector<Shape*> shapes);
 
 void pull(Pull& p, const ir::Unary& op);
 void pull(Pull& p, const ir::Binary& op);

@@ -4,93 +4,94 @@
 namespace shardproof::grad {
 namespace {
 
-Type of_shape(const Shape& shape, Dtype dtype) {
-  Type type;
-  static_cast<Shape&>(type) = shape;
-  type.dtype = dtype;
-  return type;
+/// zeros of a type but for the marks and the dtype, which are g's.
+Ref zeros_like(Pull& p, Type type, Ref g) {
+  type.dtype = type_of(g).dtype;
+  type.marks = type_of(g).marks;
+  return p.emit.zeros(type);
 }
 
-/// What stands in `part` where `whole` has the dim at `bracket`: one entry, or those of a dim.
-Ref count(Pull& p, const Shape& whole, size_t bracket, const Shape& part) {
-  if (part.dims.size() < whole.dims.size()) return p.emit.number("1");
-  return p.emit.size(part.dims.at(bracket).dim);
+Shape with_marks(Shape shape, const Marks& marks) {
+  shape.marks = marks;
+  return shape;
 }
 
-Ref read_at(Pull& p, Ref g, const Shape& whole, size_t bracket, const Shape& part, Ref at) {
+/// From g, which has the positions `whole`, what operand i put there, at `at`.
+void read_at(Pull& p, Ref g, size_t i, const ir::Indices& in, const Positions& whole,
+             size_t bracket, Ref at) {
   ir::Read read;
-  read.pattern.left = {whole};
-  read.pattern.left[0].marks = type_of(g).marks;
   read.pattern.left_bracket = bracket;
-  read.pattern.right = part;
-  read.pattern.right.marks = type_of(g).marks;
-  return p.emit.op(std::move(read), {g, at});
+  p.give(i, p.emit.op(std::move(read), {in.all, {whole}, in.left[i]}, {g, at},
+                      with_marks(p.dual(i), type_of(g).marks)));
 }
 
 Ref negative(Pull& p, Ref by) { return p.emit.unary(ir::UnaryFn::neg, by); }
 
+/// How many entries of the position `bracket` operand i has: those of its own, or one.
+Ref count(Pull& p, const ir::Indices& in, size_t i, size_t bracket) {
+  if (in.left[i].size() < in.right.size()) return p.emit.number("1");
+  return p.emit.size(p.in(i).type.dims.at(bracket).dim);
+}
+
 }  // namespace
 
 void pull(Pull& p, const ir::Rearrange& op) {
-  const Ref g = p.g();
-  ir::Rearrange back;
-  back.pattern.left = {op.pattern.right};
-  back.pattern.right = op.pattern.left[0];
-  const Shape written = op.pattern.left[0];
-  use_own_names(written, p.in(0).type, {&back.pattern.left[0], &back.pattern.right});
-  back.pattern.left[0].marks = back.pattern.right.marks = type_of(g).marks;
-  p.give(0, p.emit.op(std::move(back), {g}));
+  const ir::Indices& in = op.pattern.indices;
+  p.give(0, p.emit.rearrange(in.all, p.g(), in.right, in.left[0], p.dual(0)));
 }
 
 void pull(Pull& p, const ir::Read& op) {
   const Ref g = p.g();
+  const ir::Indices& in = op.pattern.indices;
   ir::Write write;
-  write.pattern.left = {op.pattern.left[0], op.pattern.right};
-  use_own_names(op.pattern.left[0], p.in(0).type, {&write.pattern.left[0], &write.pattern.left[1]});
-  for (Shape& left : write.pattern.left) left.marks = type_of(g).marks;
   write.pattern.left_bracket = op.pattern.left_bracket;
-  write.pattern.right = write.pattern.left[0];
-  const Ref zeros = p.emit.zeros(of_shape(write.pattern.left[0], type_of(g).dtype));
-  p.give(0, p.emit.op(std::move(write), {zeros, g, p.x(1)}));
+  const Ref zeros = zeros_like(p, p.in(0).type, g);
+  p.give(0, p.emit.op(std::move(write), {in.all, {in.left[0], in.right}, in.left[0]},
+                      {zeros, g, p.x(1)}, type_of(zeros)));
 }
 
 void pull(Pull& p, const ir::Write& op) {
   const Ref g = p.g();
-  const size_t bracket = op.pattern.left_bracket.value_or(0);
+  const ir::Indices& in = op.pattern.indices;
+  const size_t bracket = op.pattern.left_bracket.value();
   if (p.wants(0)) {
-    ir::Write write{op.pattern};
-    for (Shape* shape : {&write.pattern.left[0], &write.pattern.left[1], &write.pattern.right})
-      shape->marks = type_of(g).marks;
-    const Ref zeros = p.emit.zeros(of_shape(write.pattern.left[1], type_of(g).dtype));
-    p.give(0, p.emit.op(std::move(write), {g, zeros, p.x(2)}));
+    ir::Write write;
+    write.pattern.left_bracket = bracket;
+    p.give(0, p.emit.op(std::move(write), in, {g, zeros_like(p, p.in(1).type, g), p.x(2)},
+                        with_marks(p.dual(0), type_of(g).marks)));
   }
-  if (p.wants(1)) p.give(1, read_at(p, g, op.pattern.right, bracket, op.pattern.left[1], p.x(2)));
+  if (p.wants(1)) read_at(p, g, 1, in, in.right, bracket, p.x(2));
 }
 
 void pull(Pull& p, const ir::Concat& op) {
   const Ref g = p.g();
-  const size_t bracket = op.pattern.right_bracket.value_or(0);
+  const ir::Indices& in = op.pattern.indices;
+  const size_t bracket = op.pattern.right_bracket.value();
   Ref at = p.emit.number("0");
-  for (size_t i = 0; i < op.pattern.left.size(); ++i) {
-    const Shape& part = op.pattern.left[i];
-    if (p.wants(i)) p.give(i, read_at(p, g, op.pattern.right, bracket, part, at));
-    const Ref more = count(p, op.pattern.right, bracket, part);
+  for (size_t i = 0; i < in.left.size(); ++i) {
+    if (p.wants(i)) read_at(p, g, i, in, in.right, bracket, at);
+    const Ref more = count(p, in, i, bracket);
     at = i == 0 ? more : p.emit.add(at, more);
   }
 }
 
 void pull(Pull& p, const ir::Roll& op) {
-  ir::Roll back{op.pattern};
-  back.pattern.left[0].marks = back.pattern.right.marks = type_of(p.g()).marks;
-  p.give(0, p.emit.op(std::move(back), {p.g(), negative(p, p.x(1))}));
+  const Ref g = p.g();
+  ir::Roll back;
+  back.pattern.left_bracket = op.pattern.left_bracket;
+  back.pattern.right_bracket = op.pattern.right_bracket;
+  p.give(0, p.emit.op(std::move(back), op.pattern.indices, {g, negative(p, p.x(1))},
+                      with_marks(p.dual(0), type_of(g).marks)));
 }
 
 void pull(Pull& p, const ir::Ppermute& op) {
-  ir::Ppermute back{op.pattern};
-  back.pattern.left[0].marks = back.pattern.right.marks = type_of(p.g()).marks;
-  if (op.pattern.left[0].dims[op.pattern.left_bracket.value_or(0)].axes.empty())
-    return p.give(0, p.g());  // over an axis of size 1
-  p.give(0, p.emit.op(std::move(back), {p.g(), negative(p, p.x(1))}));
+  const Ref g = p.g();
+  const size_t bracket = op.pattern.left_bracket.value();
+  if (p.in(0).type.dims[bracket].axes.empty()) return p.give(0, g);  // over an axis of size 1
+  ir::Ppermute back;
+  back.pattern.left_bracket = back.pattern.right_bracket = bracket;
+  p.give(0, p.emit.op(std::move(back), op.pattern.indices, {g, negative(p, p.x(1))},
+                      with_marks(p.dual(0), type_of(g).marks)));
 }
 
 }  // namespace shardproof::grad

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "spec/grad/names.h"
+
 namespace shardproof::grad {
 
 void refuse(const char* code, const ir::Place& place, const std::string& message) {
@@ -18,31 +20,22 @@ Type plain(Type type) {
   return type;
 }
 
-void complete(ir::Op& op, const std::vector<Type>& operands, const Type& result) {
-  const auto take = [](Shape& shape, const Type& type) {
-    for (size_t i = 0; i < shape.dims.size() && i < type.dims.size(); ++i)
-      shape.dims[i].axes = type.dims[i].axes;
-    shape.marks = type.marks;
-  };
+namespace {
+
+/// What `op` creates, with the axes that its result has.
+void complete(ir::Op& op, const Type& result) {
   std::visit(
       [&](auto& each) {
-        if constexpr (requires { each.pattern; }) {
-          for (size_t i = 0; i < each.pattern.left.size(); ++i)
-            take(each.pattern.left[i], operands.at(i));
-          take(each.pattern.right, result);
-          each.pattern.inferred = false;
-          each.pattern.whole.clear();
-        }
         if constexpr (requires { each.created; }) {
-          take(each.created.shape, result);
+          for (size_t i = 0; i < each.created.shape.dims.size(); ++i)
+            each.created.shape.dims[i].axes = result.dims.at(i).axes;
+          each.created.shape.marks = result.marks;
           each.created.inferred = false;
           each.created.axes_from.clear();
         }
       },
       op);
 }
-
-namespace {
 
 /// One function's body while it is written out.
 struct Frame {
@@ -181,9 +174,7 @@ class Recorder {
     std::vector<ValueIndex> from = operands(frame, instr), to;
     for (ir::ValueId v : instr.results) to.push_back(declare(frame, v));
     ir::Op op = instr.op;
-    std::vector<Type> types;
-    for (ValueIndex v : from) types.push_back(plain(result_->values[v].type));
-    if (!to.empty()) complete(op, types, plain(result_->values[to[0]].type));
+    if (!to.empty()) complete(op, plain(result_->values[to[0]].type));
     gradient_dtype(op, from, to);
     append(steps(), std::move(op), std::move(from), std::move(to), instr.place);
   }
@@ -245,17 +236,13 @@ class Recorder {
     append(tape_->steps, std::move(step));
   }
 
-  /// The same value; where it changes the names of dims, a rearrangement.
+  /// The same value; where its positions change their names, a rearrangement.
   void ascribe(Frame& frame, const ir::Instr& instr) {
     const ValueIndex from = frame.values.at(instr.operands[0]);
     const Type &have = result_->values[from].type, &want = types_[frame.function][instr.results[0]];
-    const bool same =
-        std::equal(have.dims.begin(), have.dims.end(), want.dims.begin(), want.dims.end(),
-                   [](const Split& a, const Split& b) { return a.dim == b.dim; });
-    if (same || have.dtype == Dtype::number) return alias(frame, instr, from);
+    if (have.dtype == Dtype::number || same_names(have, want)) return alias(frame, instr, from);
     ir::Rearrange op;
-    op.pattern.left = {plain(have)};
-    op.pattern.right = plain(want);
+    op.pattern.indices = unchanged(program_, have);
     const ValueIndex to = declare(frame, instr.results[0]);
     append(steps(), std::move(op), {from}, {to}, instr.place);
   }

@@ -85,7 +85,4 @@ void mark_active(Recording& recording, const std::vector<size_t>& wrt);
 /// A gradient of the result goes on to operand `i`.
 bool flows(const ir::Op& op, size_t i);
 
-/// The pattern of `op` with the axes and marks that its operands and result have.
-void complete(ir::Op& op, const std::vector<Type>& operands, const Type& result);
-
 }  // namespace shardproof::grad

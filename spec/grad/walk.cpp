@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <utility>
 
+#include "spec/elaborate/elaborate.h"
+
 namespace shardproof::grad {
 
 Type Walk::dual_of(ValueIndex v) const {
@@ -15,7 +17,7 @@ Type Walk::dual_of(ValueIndex v) const {
 void Walk::give(ValueIndex v, Ref gradient, Pending& pending) {
   if (!gradient || !forward_.recording().values[v].active) return;
   const Type wanted = dual_of(v);
-  gradient = pending.emit.arrange(gradient, wanted);
+  gradient = pending.emit.renamed(gradient, wanted);
   gradient = pending.emit.cast(gradient, wanted.dtype);
   if (!(type_of(gradient) == wanted))
     throw Defect{"the gradient of " + to_string(forward_.recording().values[v].type) +
@@ -112,23 +114,8 @@ void Pull::give(size_t operand, Ref gradient) {
 void Pull::give_pointwise(size_t operand, Ref gradient) {
   if (!wants(operand)) return;
   const Type wanted = dual(operand);
-  Shape right;
-  right.marks = wanted.marks;
-  for (const Split& split : type_of(gradient).dims)
-    if (find(wanted, split.dim)) right.dims.push_back(split);
-  give(operand, emit.sum(gradient, right));
-}
-
-void use_own_names(const Shape& written, const Shape& own, std::vector<Shape*> shapes) {
-  for (size_t i = 0; i < written.dims.size() && i < own.dims.size(); ++i) {
-    const Dim from = written.dims[i].dim, to = own.dims[i].dim;
-    if (from == to) continue;
-    const bool taken = std::any_of(shapes.begin(), shapes.end(),
-                                   [&](const Shape* shape) { return find(*shape, to) != nullptr; });
-    for (Shape* shape : shapes)
-      for (Split& split : shape->dims)
-        if (!taken && split.dim == from) split.dim = to;
-  }
+  const ir::Indices in = elaborate::whole_positions(emit.graph.dims, {wanted}, type_of(gradient));
+  give(operand, emit.sum(in.all, gradient, in.right, in.left[0], wanted));
 }
 
 }  // namespace shardproof::grad

@@ -32,6 +32,7 @@ class Walk {
   void loop(const Step& step, const Loop& op, Pending& pending);
   void trusted(const Step& step, const Trusted& op, Pending& pending);
   std::vector<bool> reached(const Step& step, const Loop& op, Pending& pending) const;
+  Ref in_place(const Loop& op, ValueIndex v, Ref stack, Pending& pending) const;
   void hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending);
 
   Forward& forward_;

@@ -145,6 +145,16 @@ std::string Writer::gathers_again() const {
   return text.empty() ? "0" : text;
 }
 
+std::vector<ir::Indices> Writer::indices() const {
+  std::vector<ir::Indices> result;
+  for (const Node* node : placed_) {
+    const ir::Op* op = live_.count(node) ? op_of(*node) : nullptr;
+    if (const ir::Pattern* pattern = op ? ir::pattern_of(*op) : nullptr)
+      result.push_back(pattern->indices);
+  }
+  return result;
+}
+
 void Writer::place(Node* node, int indent, std::string& out) {
   if (!placed_.insert(node).second || !live_.count(node)) return;
   std::vector<Node*> before;

@@ -9,6 +9,7 @@
 #include <vector>
 
 #include "spec/ir/arith.h"
+#include "spec/ir/indices.h"
 #include "spec/types/type.h"
 
 namespace shardproof::ir {
@@ -27,6 +28,7 @@ struct Pattern {
   std::optional<size_t> right_bracket;  ///< position in right
   bool inferred = false;
   std::vector<Dim> whole;
+  Indices indices = {};  ///< what the names stand for
 };
 
 /// Where the axes of a created tensor (iota, uniform, normal, zeros) come from: as written, or, in

@@ -5,6 +5,7 @@
 #include <cctype>
 #include <sstream>
 
+#include "spec/elaborate/elaborate.h"
 #include "spec/ir/program.h"
 
 namespace shardproof::lower {
@@ -61,10 +62,39 @@ inline ir::Pattern read_pattern(const std::string& text) {
 
 using Values = std::vector<ir::ValueId>;
 
+/// A program with axes d, t and the dims of the tests.
+inline ir::Program test_program() {
+  ir::Program p;
+  for (const char* axis : {"d", "t"}) p.axes[axis] = {};
+  for (const char* dim : {"B", "L", "M", "F", "Q", "K", "D", "V", "N", "X"})
+    p.dims[dim].shown = dim;
+  auto derived = [&](const char* name, ir::DimInfo::Kind kind, std::vector<Name> of) {
+    p.dims[name].kind = kind, p.dims[name].of = of, p.dims[name].shown = name;
+  };
+  derived("S", ir::DimInfo::Kind::alias, {"L"});
+  derived("T", ir::DimInfo::Kind::alias, {"L"});
+  derived("M2", ir::DimInfo::Kind::alias, {"M"});
+  derived("H", ir::DimInfo::Kind::group, {"K", "D"});
+  derived("A", ir::DimInfo::Kind::alias, {"H"});
+  derived("k", ir::DimInfo::Kind::alias, {"K"});
+  derived("d", ir::DimInfo::Kind::alias, {"D"});
+  using Kind = ir::Arith::Kind;
+  derived("h", ir::DimInfo::Kind::sized, {});
+  p.dims["h"].size =
+      ir::Arith{Kind::op,
+                "/",
+                ir::no_value,
+                {{Kind::size, "D", ir::no_value, {}}, {Kind::number, "2", ir::no_value, {}}}};
+  derived("kv", ir::DimInfo::Kind::sized, {});
+  p.dims["kv"].size = ir::Arith{Kind::number, "2", ir::no_value, {}};
+  return p;
+}
+
 /// One function; values are handed out as ids.
 struct FunctionBuilder {
   ir::Function f;
   std::vector<ir::Block*> open;
+  ir::Program program = test_program();  ///< whose dims the patterns are of
 
   explicit FunctionBuilder(const std::string& name) { f.name = name, open.push_back(&f.body); }
 
@@ -83,9 +113,15 @@ struct FunctionBuilder {
     return f.params.back();
   }
   ir::ValueId emit(ir::Op op, Values operands, const Type& result, const std::string& name = "") {
-    const ir::ValueId id = value(result, name);
-    open.back()->instrs.push_back({std::move(op), std::move(operands), {id}, {}, {}});
-    return id;
+    return emit_all(std::move(op), std::move(operands), {value(result, name)})[0];
+  }
+  Values emit_all(ir::Op op, Values operands, Values results) {
+    std::vector<Shape> dims;
+    for (ir::ValueId v : operands) dims.push_back(type_of(v));
+    if (const auto problem = elaborate::elaborate(program, op, dims))
+      throw std::logic_error(problem->message);
+    open.back()->instrs.push_back({std::move(op), std::move(operands), results, {}, {}});
+    return results;
   }
   const Type& type_of(ir::ValueId v) const { return f.values.at(v).type; }
   ir::ValueId name(ir::ValueId v, const std::string& text) { return f.values.at(v).name = text, v; }
@@ -176,10 +212,10 @@ struct FunctionBuilder {
     open.back()->instrs.push_back({ir::Scan{Dim{{dim}}, reverse, block}, initial, results, {}, {}});
     return results;
   }
-  ir::ValueId entry(ir::ValueId x, ir::ValueId n) {
+  ir::ValueId entry(ir::ValueId x, ir::ValueId n, size_t at = 0) {
     Type t = type_of(x);
-    const Dim dim = t.dims.front().dim;
-    t.dims.erase(t.dims.begin());
+    const Dim dim = t.dims.at(at).dim;
+    t.dims.erase(t.dims.begin() + static_cast<std::ptrdiff_t>(at));
     return emit(ir::Entry{dim}, {x, n}, t);
   }
 
@@ -189,29 +225,5 @@ struct FunctionBuilder {
     return f;
   }
 };
-
-/// A program with axes d, t and the dims of the tests.
-inline ir::Program test_program() {
-  ir::Program p;
-  for (const char* axis : {"d", "t"}) p.axes[axis] = {};
-  for (const char* dim : {"B", "L", "M", "F", "Q", "K", "D", "V", "N", "X"})
-    p.dims[dim].shown = dim;
-  auto derived = [&](const char* name, ir::DimInfo::Kind kind, std::vector<Name> of) {
-    p.dims[name].kind = kind, p.dims[name].of = of, p.dims[name].shown = name;
-  };
-  derived("S", ir::DimInfo::Kind::alias, {"L"});
-  derived("T", ir::DimInfo::Kind::alias, {"L"});
-  derived("H", ir::DimInfo::Kind::group, {"K", "D"});
-  using Kind = ir::Arith::Kind;
-  derived("h", ir::DimInfo::Kind::sized, {});
-  p.dims["h"].size =
-      ir::Arith{Kind::op,
-                "/",
-                ir::no_value,
-                {{Kind::size, "D", ir::no_value, {}}, {Kind::number, "2", ir::no_value, {}}}};
-  derived("kv", ir::DimInfo::Kind::sized, {});
-  p.dims["kv"].size = ir::Arith{Kind::number, "2", ir::no_value, {}};
-  return p;
-}
 
 }  // namespace shardproof::lower

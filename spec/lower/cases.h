@@ -174,12 +174,12 @@ inline std::vector<Case> structure_cases() {
        }},
       {"concat",
        [](Build& b) {
-         return b.op<ir::Concat>("B L, B F, B K -> [Z] B",
-                                 {b.real("B L"), b.real("B F"), b.real("B K")});
+         return b.op<ir::Concat>("L B, F B, K B -> [Z] B",
+                                 {b.real("L B"), b.real("F B"), b.real("K B")});
        }},
       {"concat halves",
        [](Build& b) {
-         return b.op<ir::Concat>("B h, h B -> B [D]", {b.real("B h"), b.real("h B")});
+         return b.op<ir::Concat>("B h, B h -> B [D]", {b.real("B h"), b.real("B h")});
        }},
       {"stack",
        [](Build& b) {
@@ -206,6 +206,104 @@ inline std::vector<Case> structure_cases() {
   };
 }
 
+/// Groups beside their factors, aliases of groups, renames, groups that a pattern opens.
+inline std::vector<Case> grouped_cases() {
+  auto einsum = [](const char* name, std::string pattern, std::vector<std::string> dims) {
+    return Case{name, [=](Build& b) {
+                  Values operands;
+                  for (const std::string& each : dims) operands.push_back(b.real(each));
+                  return b.einsum(pattern, operands);
+                }};
+  };
+  auto one = [](auto op, const char* name, std::string pattern, std::string dims) {
+    return Case{name, [=](Build& b) { return b.op(pattern, {b.real(dims)}, op); }};
+  };
+  const ir::Reduce sum{ir::ReduceFn::sum, {}, {}}, max{ir::ReduceFn::max, {}, {}};
+  const ir::Expand expand;
+  const ir::Rearrange rearrange;
+  return {
+      einsum("a group beside its factor", "B (K D), K -> B (K D)", {"B (K D)", "K"}),
+      einsum("a named group beside its factors", "H, D, K -> K", {"H", "D", "K"}),
+      einsum("a group beside another name", "H k, K -> D k", {"H K", "K"}),
+      einsum("a group and its alias", "B A, B H -> H A", {"B H", "B H"}),
+      einsum("an alias of a group alone", "A H -> H", {"A H"}),
+      einsum("two opened groups", "K D k d, K d -> k D", {"H A", "K D"}),
+      einsum("factors as a group", "B H -> H", {"B K D"}),
+      einsum("an opened group", "B K D -> B K", {"B H"}),
+      einsum("a group made of others", "K L, D L -> (D L K)", {"K L", "D L"}),
+      einsum("renamed", "B T, B L -> T L", {"B L", "B L"}),
+      einsum("renamed to what is summed", "B S, S -> B", {"B L", "L"}),
+      one(sum, "sum of a factor", "B K D -> B D", "B H"),
+      one(sum, "sum of a group beside its factor", "H k -> k", "H K"),
+      one(sum, "sum of an alias", "S L -> L", "T L"),
+      one(max, "max of a factor", "B H d -> B K d", "B H D"),
+      one(max, "max of an alias of a group", "A H -> A", "A H"),
+      one(expand, "expand by an alias of a group", "H -> A H", "H"),
+      one(expand, "expand to a group", "K -> K B D", "K"),
+      one(expand, "expand a factor to its group", "B K -> B (K D)", "B K"),
+      one(expand, "expand beside a factor", "K -> (K D) k", "K"),
+      one(rearrange, "open a group", "B H -> D B K", "B H"),
+      one(rearrange, "rename a group", "B H -> A B", "B H"),
+      one(rearrange, "factors of an alias", "A B -> K B D", "A B"),
+      one(rearrange, "aliases change places", "S T -> T S", "L T"),
+      one(rearrange, "beside its base", "L T -> L S", "L T"),
+      one(rearrange, "a group beside its factor", "H k d -> (k d) (D K)", "H K D"),
+      {"read of a group beside its factor",
+       [](Build& b) {
+         return b.op<ir::Read>("k [H] d -> k d", {b.real("K H D"), b.number("1")});
+       }},
+      {"read of a factor",
+       [](Build& b) {
+         return b.op<ir::Read>("H [d] -> H h", {b.real("H D"), b.size("h")});
+       }},
+      {"write of a block of its own name",
+       [](Build& b) {
+         return b.op<ir::Write>("B [L], B L -> B L", {b.real("B L"), b.real("B L"), b.number("0")});
+       }},
+      {"write beside the group",
+       [](Build& b) {
+         return b.op<ir::Write>("H [d], H h -> H d", {b.real("H D"), b.real("H h"), b.number("0")});
+       }},
+      {"concat beside the group",
+       [](Build& b) {
+         return b.op<ir::Concat>("H h, H h -> H [d]", {b.real("H h"), b.real("H h")});
+       }},
+      {"roll of a group beside its factor",
+       [](Build& b) {
+         return b.op<ir::Roll>("k [H] d -> k [H] d", {b.real("K H D"), b.number("1")});
+       }},
+      {"roll of an alias",
+       [](Build& b) {
+         return b.op<ir::Roll>("[A] H -> [A] H", {b.real("A H"), b.number("2")});
+       }},
+      {"pointwise",
+       [](Build& b) { return b.mul(b.mul(b.real("K H d"), b.real("(K D)")), b.real("K")); }},
+      {"entries of a group",
+       [](Build& b) {
+         Values r = b.scan("H", {}, [&](ValueId n, Values) {
+           return std::make_pair(Values{}, Values{b.entry(b.real("H K D"), n)});
+         });
+         return r[0];
+       }},
+      {"entries of a group inside",
+       [](Build& b) {
+         Values r = b.scan("H", {}, [&](ValueId n, Values) {
+           return std::make_pair(Values{}, Values{b.entry(b.real("K H D"), n, 1)});
+         });
+         return r[0];
+       }},
+      {"entries of an alias",
+       [](Build& b) {
+         ValueId x = b.real("A H"), y = b.real("K");
+         Values r = b.scan("A", {y}, [&](ValueId n, Values c) {
+           ValueId row = b.einsum("H, K -> K", {b.entry(x, n), c[0]});
+           return std::make_pair(Values{b.unary(UnaryFn::tanh, row)}, Values{row});
+         });
+         return r[1];
+       }},
+  };
+}
+
 inline std::vector<Case> index_cases() {
   auto ids = [](Build& b, const char* dims) { return b.param("ids", dims, Dtype::i32); };
   auto zeros = [](Build& b) {
@@ -221,24 +319,24 @@ inline std::vector<Case> index_cases() {
       return b.emit(op, {k}, Build::type(op.created.shape, Dtype::f32));
     };
   };
-  auto ordered = [](ir::OrderedFn fn, const char* pattern, size_t dim) {
+  auto ordered = [](ir::OrderedFn fn, const char* pattern, size_t dim, std::string dims = "") {
     return [=](Build& b) {
       const std::string p = pattern;
-      ValueId x = b.real(p.substr(0, p.find(" ->")));
+      ValueId x = b.real(dims.empty() ? p.substr(0, p.find(" ->")) : dims);
       ir::Ordered op{fn, read_pattern(p), dim};
       Type t = b.type_of(x);
       if (fn == ir::OrderedFn::argsort) t.dtype = Dtype::i32;
       return b.emit(op, {x}, t);
     };
   };
-  auto top = [](size_t which) {
-    return [which](Build& b) {
-      ValueId x = b.real("B Z");
-      ir::TopK op{read_pattern("B Z -> B kv")};
-      Values r = {b.value(Build::type(op.pattern.right, Dtype::f32)),
-                  b.value(Build::type(op.pattern.right, Dtype::i32))};
-      b.open.back()->instrs.push_back({op, {x}, r, {}, {}});
-      return r[which];
+  auto top = [](size_t which, std::string dims = "B Z", std::string pattern = "B Z -> B kv") {
+    return [=](Build& b) {
+      ValueId x = b.real(dims);
+      ir::TopK op{read_pattern(pattern)};
+      const Shape& right = op.pattern.right;
+      return b.emit_all(op, {x},
+                        {b.value(Build::type(right, Dtype::f32)),
+                         b.value(Build::type(right, Dtype::i32))})[which];
     };
   };
   return {
@@ -281,6 +379,40 @@ inline std::vector<Case> index_cases() {
        }},
       {"top_k", top(0)},
       {"top_k index", top(1)},
+      {"top_k of a group beside its factor", top(0, "K H", "k H -> k kv")},
+      {"top_k beside its group", top(0, "H D", "H d -> H kv")},
+      {"index of a group beside its factor",
+       [=](Build& b) {
+         return b.op<ir::Index>("[H] k, B L -> B L k", {b.real("H K"), ids(b, "B L")});
+       }},
+      {"index by the name in brackets",
+       [=](Build& b) {
+         return b.op<ir::Index>("[L] K, B L -> L B K", {b.real("L K"), ids(b, "B L")});
+       }},
+      {"index paired with a factor",
+       [=](Build& b) {
+         return b.op<ir::Index>("K [V], H -> H", {b.real("K V"), ids(b, "H")});
+       }},
+      {"index renamed",
+       [=](Build& b) {
+         return b.op<ir::Index>("[A] d k, A -> d A k", {b.real("H D K"), ids(b, "H")});
+       }},
+      {"index_add of a group beside its factor",
+       [=](Build& b) {
+         return b.op<ir::IndexAdd>("H, H k -> K [V] k", {ids(b, "H"), b.real("H K")}, {}, 1);
+       }},
+      {"index_add by the name in brackets",
+       [=](Build& b) {
+         return b.op<ir::IndexAdd>("B L, B L M -> [L] M", {ids(b, "B L"), b.real("B L M")}, {}, 1);
+       }},
+      {"argmax of a group beside its factor",
+       [](Build& b) {
+         ir::Argmax op{read_pattern("k H d -> k d")};
+         return b.emit(op, {b.real("K H D")}, Build::type(op.pattern.right, Dtype::i32));
+       }},
+      {"cumsum of a group beside its factor",
+       ordered(ir::OrderedFn::cumsum, "k H -> k H", 1, "K H")},
+      {"cumsum beside its group", ordered(ir::OrderedFn::cumsum, "H k -> H k", 1, "H K")},
   };
 }
 

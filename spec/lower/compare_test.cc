@@ -164,7 +164,6 @@ ir::Function layers(bool plan, bool wrong) {
 }
 
 TEST_F(Compare, Scan) {
-  p.dims["M2"] = {ir::DimInfo::Kind::alias, {"M"}, {}, "M2", false, {}};
   Comparison c = compare(layers(true, false), layers(false, false));
   EXPECT_TRUE(c.equal) << why(c);
   c = compare(layers(true, true), layers(false, false));

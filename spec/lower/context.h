@@ -12,18 +12,13 @@ namespace shardproof::lower {
 using algebra::Nf;
 using algebra::Var;
 
-/// One index of a value: a base factor of a dim. Slots with the same key are the same index; a
-/// group and its factors are different indices, as names that differ are.
-struct Slot {
-  Name key;     ///< "L", "H.1" or "(K D).1": the second factor of a group
-  Name factor;  ///< "L", "D": the name that a regrouping goes by
-  Name base;    ///< the base dim, whose size it has
-  bool operator==(const Slot&) const = default;
-};
-using Slots = std::vector<Slot>;
+/// Indices, the first major: each is a variable, whose range is its size. Two indices of a value,
+/// or of an op, are the same where the variable is.
+using Vars = std::vector<Var>;
 
-bool contains(const Slots& slots, const Slot& slot);
-Slots without(const Slots& slots, const Slots& other);
+bool contains(const Vars& vars, Var var);
+Vars without(const Vars& vars, const Vars& other);
+Vars flat(const std::vector<Vars>& positions);
 
 struct Site;
 
@@ -72,25 +67,32 @@ class Context {
 
   // dims.cpp
   Nf size(const Dim& dim);
-  Nf size(const Slots& slots);
+  Nf size(const Vars& index);
   Nf size_of_base(const Name& base);
   Nf axis(const Axis& axis);
-  Slots slots(const Dim& dim) const;
-  Slots slots(const std::vector<Split>& dims) const;
-  Var var(const Slot& slot);
-  std::vector<Var> vars(const Slots& slots);
-  std::vector<Nf> terms(const Slots& slots);
-  Nf join(const Slots& slots);                          ///< the row-major index of a group
-  std::vector<Nf> split(Nf index, const Slots& slots);  ///< its inverse
-  Nf as_index(Nf value);                                ///< an i32 value as an index term
+  /// The variables of a type's positions, one per factor, all different: those of the factors'
+  /// names, so that most values that share an index share its variable.
+  std::vector<Vars> positions(const std::vector<Split>& dims);
+  Vars vars(const std::vector<Split>& dims) { return flat(positions(dims)); }
+  /// The variable of a name and a range that is none of `taken`.
+  Var var(Name name, Nf range, const Vars& taken);
+  std::vector<Nf> terms(const Vars& index);
+  Nf join(const Vars& index);                          ///< the row-major index of a group
+  std::vector<Nf> split(Nf index, const Vars& sizes);  ///< its inverse
+  Nf as_index(Nf value);                               ///< an i32 value as an index term
   Nf at(const Tensor& tensor, const std::vector<Nf>& index);
-  Nf at(const Tensor& tensor, const Slots& index) { return at(tensor, terms(index)); }
-  Tensor tensor(const Slots& slots, Nf body) { return {vars(slots), body}; }
+  Nf at(const Tensor& tensor, const Vars& index) { return at(tensor, terms(index)); }
+  /// At `index`, with `places` for those of `marked`.
+  Nf at(const Tensor& tensor, const Vars& index, const Vars& marked, const std::vector<Nf>& places);
+  /// The indices of a pointwise op. indices.cpp
+  const ir::Indices& whole_positions(const Site& site);
+  /// The tensor with the variables of a type of the same positions.
+  Tensor typed(const Tensor& tensor, const Type& type);
   /// A fact about a carry holds in one loop only, and its leaf stands in others as well.
   bool mentions_carry(Nf e);                         ///< loop.cpp
   Var loop_index(const std::string& key, Nf range);  ///< loop.cpp; key: depth, then the dim
   Tensor leaf(const std::string& name, const Type& type, const std::optional<Dim>& below = {});
-  Tensor leaf(const std::string& name, const Slots& index, Dtype dtype,
+  Tensor leaf(const std::string& name, const Vars& index, Dtype dtype,
               const std::optional<Dim>& below = {});
 
   // number.cpp
@@ -182,8 +184,37 @@ class Context {
   std::map<Name, Nf> sizes_;  // by base dim
   const Reach reach_;
   std::vector<Pending> pending_;
+  std::map<const ir::Instr*, ir::Indices> whole_;
   std::set<std::string> seen_;
   int quiet_ = 0;
+};
+
+/// The indices of one instruction as variables: those of the result are its type's own, the others
+/// those of the first operand that has them, or new ones where these are taken. indices.cpp
+class Indices {
+ public:
+  Indices(Context& context, const Site& site, const ir::Pattern& pattern);
+  /// Of an op without a pattern: whole positions are paired.
+  Indices(Context& context, const Site& site);
+
+  size_t operands() const { return in_.left.size(); }
+  Vars left(size_t operand) const { return of(in_.left.at(operand)); }
+  Vars left(size_t operand, size_t at) const { return of({in_.left.at(operand).at(at)}); }
+  Vars right() const { return of(in_.right); }
+  Vars right(size_t at) const { return of({in_.right.at(at)}); }
+  const Vars& all() const { return var_; }
+  Nf operand(size_t i) const { return c_.at(site_.operand(i), left(i)); }
+
+ private:
+  Indices(Context& context, const Site& site, const ir::Indices& indices);
+  void take_right();
+  void take_left();
+  Vars of(const std::vector<ir::Position>& positions) const;
+
+  Context& c_;
+  const Site& site_;
+  const ir::Indices& in_;
+  Vars var_;  ///< by id
 };
 
 /// By value: it depends on one of the parameters marked. seal.cpp
@@ -195,24 +226,16 @@ Nf number(algebra::Algebra& a, const std::string& text);
 /// pi, a positive constant.
 Nf pi(algebra::Algebra& a);
 
-/// Operand i of a pointwise op under the names of the result's dims. pointwise.cpp
-Slots operand_slots(const Context& c, const Site& site, size_t i, const Slots& result);
-/// The left slots under the result's names: the same dim, else the same factor, else another name
-/// of the same base. einsum.cpp
-Slots renamed(const Slots& left, const Slots& right);
-/// The bracketed dim of one side of a pattern. slices.cpp
-Slots bracket(const Context& c, const Shape& shape, std::optional<size_t> position);
-/// x at its own slots, with `terms` for those of the bracketed dim. slices.cpp
-Nf at_bracket(Context& c, const Tensor& x, const Slots& all, const Slots& marked,
-              const std::vector<Nf>& terms);
 /// [the index of `marked` lies in a piece of `length` from `start` on]; all of it if it is one.
-Nf inside_piece(Context& c, const Slots& marked, Nf start, const Slots& piece);
+Nf inside_piece(Context& c, const Vars& marked, Nf start, const Vars& piece);
 /// The place of the largest entry of x along `over`, the lowest of a tie. ordered.cpp
-Nf argmax(Context& c, Nf x, const Slots& over);
-/// The entries that one place of a ppermute is, in the first axis of its bracketed dim.
-Nf block_of(Context& c, const ir::Pattern& pattern);
+Nf argmax(Context& c, Nf x, const Vars& over);
+/// The entries that one place of a ppermute is, in the first axis of its bracketed position.
+Nf block_of(Context& c, const ir::Pattern& pattern, const Vars& marked);
+/// The position that an entry is taken of. slices.cpp
+size_t entry_position(const ir::Entry& op, const Type& type);
 /// The indices of a top_k. ordered.cpp
-Tensor top_k_places(Context& c, const ir::TopK& op, const Site& site);
+Tensor top_k_places(Context& c, const Indices& in);
 /// x to the power y, y a number or not. pointwise.cpp
 Nf power(algebra::Algebra& a, Nf x, Nf y);
 

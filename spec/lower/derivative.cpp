@@ -52,15 +52,15 @@ void Cotangents::mark_scan(const ir::Scan& scan, const ir::Instr& instr) {
 
 void Cotangents::add(ir::ValueId value, const Tensor& share) {
   if (!wants(value)) return;
-  const Slots own = c.slots(frame.function.values.at(value).type.dims);
-  const Nf more = c.at(share, own);
+  Tensor more = c.typed(share, frame.function.values.at(value).type);
   std::optional<Tensor>& sum = of_.at(value);
-  sum = c.tensor(own, sum ? c.a.add(sum->body, more) : more);
+  if (sum) more.body = c.a.add(sum->body, more.body);
+  sum = std::move(more);
 }
 
 Tensor Cotangents::of(ir::ValueId value) const {
   if (arrived(value)) return *of_[value];
-  return c.tensor(c.slots(frame.function.values.at(value).type.dims), c.a.number(0));
+  return {c.vars(frame.function.values.at(value).type.dims), c.a.number(0)};
 }
 
 Cotangents Cotangents::empty() const {
@@ -82,12 +82,12 @@ void Cotangents::back(const ir::Block& block) {
   }
 }
 
-Nf Pull::gradient(const Slots& at, size_t k) const {
+Nf Pull::gradient(const Vars& at, size_t k) const {
   return c.at(all.of(site.instr.results.at(k)), at);
 }
 
-void Pull::give_sum(size_t operand, const Slots& dims, const Slots& from, Nf share) {
-  give(operand, dims, c.a.sum(c.vars(without(from, dims)), share));
+void Pull::give_sum(size_t operand, const Vars& index, const Vars& from, Nf share) {
+  give(operand, {index, c.a.sum(without(from, index), share)});
 }
 
 std::vector<Tensor> gradients(Context& c, Frame& taped, const std::vector<Tensor>& seeds,

@@ -41,14 +41,12 @@ struct Pull {
   Context& c;
 
   bool wants(size_t operand) const { return all.wants(site.instr.operands.at(operand)); }
-  /// The cotangent of result `k` at the dims `at`, which are its own under other names.
-  Nf gradient(const Slots& at, size_t k = 0) const;
-  Slots result_slots() const { return c.slots(site.result(0).type.dims); }
-  /// The positions of `share` are those of the operand's dims.
+  /// The cotangent of result `k` at the indices `at`, by position.
+  Nf gradient(const Vars& at, size_t k = 0) const;
+  /// The positions of `share` are those of the operand.
   void give(size_t operand, const Tensor& share) { all.add(site.instr.operands[operand], share); }
-  void give(size_t operand, const Slots& dims, Nf share) { give(operand, c.tensor(dims, share)); }
-  /// The sum over the dims of `from` that are not among `dims`.
-  void give_sum(size_t operand, const Slots& dims, const Slots& from, Nf share);
+  /// The sum over the indices of `from` that are not among `index`.
+  void give_sum(size_t operand, const Vars& index, const Vars& from, Nf share);
 };
 
 /// `taped` lowered `function`: its gradients with respect to the leaf parameters `wrt`, for the

@@ -3,19 +3,27 @@
 #include <cctype>
 
 #include "spec/algebra/engine.h"
+#include "spec/elaborate/names.h"
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
 
-bool contains(const Slots& slots, const Slot& slot) {
-  return std::any_of(slots.begin(), slots.end(), [&](const Slot& s) { return s.key == slot.key; });
+bool contains(const Vars& vars, Var var) {
+  return std::find(vars.begin(), vars.end(), var) != vars.end();
 }
 
-Slots without(const Slots& slots, const Slots& other) {
-  Slots rest;
-  for (const Slot& slot : slots)
-    if (!contains(other, slot)) rest.push_back(slot);
+Vars without(const Vars& vars, const Vars& other) {
+  Vars rest;
+  for (Var var : vars)
+    if (!contains(other, var)) rest.push_back(var);
   return rest;
+}
+
+Vars flat(const std::vector<Vars>& positions) {
+  Vars result;
+  for (const Vars& position : positions)
+    result.insert(result.end(), position.begin(), position.end());
+  return result;
 }
 
 Nf Context::size_of_base(const Name& base) {
@@ -36,13 +44,17 @@ Nf Context::declared_size(const Name& base) {
   return size;
 }
 
-Nf Context::size(const Slots& slots) {
+Nf Context::size(const Vars& index) {
   Nf product = a.number(1);
-  for (const Slot& slot : slots) product = a.mul(product, size_of_base(slot.base));
+  for (Var var : index) product = a.mul(product, a.range(var));
   return product;
 }
 
-Nf Context::size(const Dim& dim) { return size(slots(dim)); }
+Nf Context::size(const Dim& dim) {
+  Nf product = a.number(1);
+  for (const Name& base : program.base(dim)) product = a.mul(product, size_of_base(base));
+  return product;
+}
 
 Nf Context::axis(const Axis& axis) {
   auto found = program.axes.find(axis);
@@ -50,59 +62,48 @@ Nf Context::axis(const Axis& axis) {
   return a.size(axis);  // dims and axes share one space of names
 }
 
-Slots Context::slots(const Dim& dim) const {
-  Slots result;
-  for (const Name& factor : dim.factors) {
-    const std::vector<Name> base = program.base(Dim{{factor}});
-    for (const Name& name : base) result.push_back({"", base.size() == 1 ? factor : name, name});
-  }
-  const Name whole = to_string(dim);
-  for (size_t i = 0; i < result.size(); ++i)
-    result[i].key = result.size() == 1 ? whole : whole + "." + std::to_string(i);
-  return result;
-}
-
-Slots Context::slots(const std::vector<Split>& dims) const {
-  Slots result;
+std::vector<Vars> Context::positions(const std::vector<Split>& dims) {
+  std::vector<Vars> result;
+  Vars taken;
   for (const Split& split : dims) {
-    const Slots more = slots(split.dim);
-    result.insert(result.end(), more.begin(), more.end());
+    result.emplace_back();
+    for (const elaborate::Factor& factor : elaborate::factors(program, split.dim)) {
+      taken.push_back(var(factor.name, size_of_base(factor.dim), taken));
+      result.back().push_back(taken.back());
+    }
   }
   return result;
 }
 
-Var Context::var(const Slot& slot) {
-  const Nf range = size_of_base(slot.base);
-  const auto key = std::make_pair(slot.key, range.id);
-  if (auto found = vars_.find(key); found != vars_.end()) return found->second;
-  auto info = program.dims.find(slot.key);
-  const bool shown = info != program.dims.end() && !info->second.shown.empty();
-  return vars_[key] = a.fresh(range, shown ? info->second.shown : slot.key);
+Var Context::var(Name name, Nf range, const Vars& taken) {
+  for (;; name += "'") {
+    auto found = vars_.find({name, range.id});
+    if (found == vars_.end()) {
+      auto info = program.dims.find(name);
+      const bool shown = info != program.dims.end() && !info->second.shown.empty();
+      const Var made = a.fresh(range, shown ? info->second.shown : name);
+      found = vars_.emplace(std::make_pair(name, range.id), made).first;
+    }
+    if (!contains(taken, found->second)) return found->second;
+  }
 }
 
-std::vector<Var> Context::vars(const Slots& slots) {
-  std::vector<Var> result;
-  for (const Slot& slot : slots) result.push_back(var(slot));
-  return result;
-}
-
-std::vector<Nf> Context::terms(const Slots& slots) {
+std::vector<Nf> Context::terms(const Vars& index) {
   std::vector<Nf> result;
-  for (const Slot& slot : slots) result.push_back(a.var(var(slot)));
+  for (Var var : index) result.push_back(a.var(var));
   return result;
 }
 
-Nf Context::join(const Slots& slots) {
+Nf Context::join(const Vars& vars) {
   Nf index = a.number(0);
-  for (const Slot& slot : slots)
-    index = a.add(a.mul(index, size_of_base(slot.base)), a.var(var(slot)));
+  for (Var var : vars) index = a.add(a.mul(index, a.range(var)), a.var(var));
   return index;
 }
 
-std::vector<Nf> Context::split(Nf index, const Slots& slots) {
-  std::vector<Nf> digits(slots.size(), index);
-  for (size_t i = slots.size(); i-- > 1;) {
-    const Nf radix = size_of_base(slots[i].base);
+std::vector<Nf> Context::split(Nf index, const Vars& sizes) {
+  std::vector<Nf> digits(sizes.size(), index);
+  for (size_t i = sizes.size(); i-- > 1;) {
+    const Nf radix = a.range(sizes[i]);
     digits[i] = as_index(a.mod(index, radix));
     index = as_index(a.floordiv(index, radix));
   }
@@ -121,14 +122,28 @@ Nf Context::at(const Tensor& tensor, const std::vector<Nf>& index) {
   return map.empty() ? tensor.body : a.substitute(tensor.body, map);
 }
 
-Tensor Context::leaf(const std::string& name, const Type& type, const std::optional<Dim>& below) {
-  return leaf(name, slots(type.dims), type.dtype, below);
+Nf Context::at(const Tensor& tensor, const Vars& index, const Vars& marked,
+               const std::vector<Nf>& places) {
+  std::vector<Nf> where = terms(index);
+  for (size_t i = 0; i < index.size(); ++i)
+    for (size_t k = 0; k < marked.size(); ++k)
+      if (index[i] == marked[k]) where[i] = places.at(k);
+  return at(tensor, where);
 }
 
-Tensor Context::leaf(const std::string& name, const Slots& index, Dtype dtype,
+Tensor Context::typed(const Tensor& tensor, const Type& type) {
+  const Vars own = vars(type.dims);
+  return {own, at(tensor, own)};
+}
+
+Tensor Context::leaf(const std::string& name, const Type& type, const std::optional<Dim>& below) {
+  return leaf(name, vars(type.dims), type.dtype, below);
+}
+
+Tensor Context::leaf(const std::string& name, const Vars& index, Dtype dtype,
                      const std::optional<Dim>& below) {
   std::vector<Nf> ranges;
-  for (const Slot& slot : index) ranges.push_back(size_of_base(slot.base));
+  for (Var var : index) ranges.push_back(a.range(var));
   algebra::LeafFacts facts;
   facts.integer = is_integer(dtype);
   facts.boolean = dtype == Dtype::boolean;
@@ -136,7 +151,7 @@ Tensor Context::leaf(const std::string& name, const Slots& index, Dtype dtype,
     facts.below = size(*below);
     a.declare_range(*facts.below);
   }
-  return tensor(index, a.at(a.leaf(name, ranges, facts), terms(index)));
+  return {index, a.at(a.leaf(name, ranges, facts), terms(index))};
 }
 
 }  // namespace shardproof::lower

@@ -57,7 +57,7 @@ struct Written {
 };
 
 Comparison compare_text(const Written& w, const std::string& gap) {
-  std::string text = "dim B L M V N\ndim kv = 2\ndim S T = L\ndim P = 2*|L|\n";
+  std::string text = "dim B L M V N K D\ndim kv = 2\ndim S T = L\ndim P = 2*|L|\ndim H = (K D)\n";
   text += "fn f(" + std::string(w.parameters) + ") -> f32[" + w.result + "] {" + w.model + "}\n";
   std::string x = w.parameters;
   x = x.substr(x.find(':') + 1, x.find(']') - x.find(':'));
@@ -108,6 +108,10 @@ const std::vector<Written>& written() {
        "return $ * rearrange(\"B S -> B L\", sum(\"B S M -> B S\", g))", "3", "1"},
       {"x: f32[B (L M)]", "M B L", "return rearrange(\"B (L M) -> M B L\", x)",
        "return $ * rearrange(\"M B L -> B (L M)\", g)", "1", "2"},
+      {"x: f32[K], y: f32[B (K D)]", "B (K D)", "return einsum(\"B (K D), K -> B (K D)\", y, x)",
+       "return $ * einsum(\"B (K D), B (K D) -> K\", g, y)", "1", "2"},
+      {"x: f32[B H], y: f32[D]", "B K", "return einsum(\"B K D, D -> B K\", x, y)",
+       "return $ * einsum(\"B K, D -> B H\", g, y)", "1", "2"},
       {"x: f32[kv B L]", "B L", "return read(\"[kv] B L -> B L\", x, at=1)",
        "return concat(\"B L, B L -> [kv] B L\", $)", "0 * g, g", "g, 0 * g"},
       {"x: f32[B P]", "B L", "return read(\"B [P] -> B L\", x, at=|L|)",

@@ -34,7 +34,7 @@ std::string shown(Context& c, const Site& site, Nf ids) {
   return name.empty() || term.size() <= 40 ? term : name;
 }
 
-void assume_in_range(Context& c, const Site& site, Nf ids, const Slots& marked, const Dim& dim) {
+void assume_in_range(Context& c, const Site& site, Nf ids, const Vars& marked, const Dim& dim) {
   const Nf one = c.a.number(1), end = c.a.add(c.a.sub(ids, c.size(marked)), one);
   if (c.a.le0(c.a.neg(ids)) == one && c.a.le0(end) == one) return;
   const std::string text = "0 <= " + shown(c, site, ids) + " < |" + to_string(dim) + "|";
@@ -45,16 +45,12 @@ void assume_in_range(Context& c, const Site& site, Nf ids, const Slots& marked, 
 }
 
 Results indexed(Context& c, const Site& site, const ir::Pattern& p) {
-  const Dim& dim = p.left.at(0).dims.at(p.left_bracket.value()).dim;
-  const Slots table = c.slots(p.left[0].dims), marked = c.slots(dim);
-  const Nf ids = c.as_index(c.at(site.operand(1), c.slots(p.left.at(1).dims)));
-  assume_in_range(c, site, ids, marked, dim);
-  const std::vector<Nf> digits = c.split(ids, marked);
-  std::vector<Nf> index;
-  size_t k = 0;
-  for (const Slot& slot : table)
-    index.push_back(contains(marked, slot) ? digits.at(k++) : c.a.var(c.var(slot)));
-  return {c.tensor(c.slots(p.right.dims), c.at(site.operand(0), index))};
+  const Indices in(c, site, p);
+  const size_t at = p.left_bracket.value();
+  const Vars marked = in.left(0, at);
+  const Nf ids = c.as_index(in.operand(1));
+  assume_in_range(c, site, ids, marked, p.left.at(0).dims.at(at).dim);
+  return {{in.right(), c.at(site.operand(0), in.left(0), marked, c.split(ids, marked))}};
 }
 
 }  // namespace
@@ -68,15 +64,10 @@ Results lower_op(Context& c, const ir::IndexUnreduced& op, const Site& site) {
 
 /// Sum over the entries of [ids = v] x.
 Results lower_op(Context& c, const ir::IndexAdd& op, const Site& site) {
-  const ir::Pattern& p = op.pattern;
-  const Slots ids = c.slots(p.left.at(0).dims), x = c.slots(p.left.at(1).dims),
-              right = c.slots(p.right.dims);
-  const Slots marked = c.slots(p.right.dims.at(p.right_bracket.value()).dim);
-  Slots names = ids;
-  for (const Slot& slot : without(x, ids)) names.push_back(slot);
-  const Nf hit = c.a.eq0(c.a.sub(c.as_index(c.at(site.operand(0), ids)), c.join(marked)));
-  const Nf body = c.a.mul(hit, c.at(site.operand(1), x));
-  return {c.tensor(right, c.a.sum(c.vars(without(names, right)), body))};
+  const Indices in(c, site, op.pattern);
+  const Vars right = in.right(), marked = in.right(op.pattern.right_bracket.value());
+  const Nf hit = c.a.eq0(c.a.sub(c.as_index(in.operand(0)), c.join(marked)));
+  return {{right, c.a.sum(without(in.all(), right), c.a.mul(hit, in.operand(1)))}};
 }
 
 }  // namespace shardproof::lower

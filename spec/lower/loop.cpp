@@ -109,7 +109,7 @@ struct Lowering {
     return "carry" + std::to_string(number) + "." + label(position, carry);
   }
   Tensor leaf(const Name& name, size_t carry) {
-    return c.leaf(name, text.carries[carry].slots, text.carries[carry].dtype);
+    return c.leaf(name, text.carries[carry].index, text.carries[carry].dtype);
   }
   bool depends(const Tensor& t, const Tensor& leaf) {
     const std::set<Name>& inside = finder.of(t.body).leaves;
@@ -209,8 +209,8 @@ struct Lowering {
     algebra::LeafFacts facts;
     facts.integer = is_integer(carry.dtype), facts.boolean = carry.dtype == Dtype::boolean;
     std::vector<Nf> index = {at};
-    for (Nf term : c.terms(carry.slots)) index.push_back(term);
-    return c.tensor(carry.slots, c.a.opaque(name, parts, index, facts));
+    for (Nf term : c.terms(carry.index)) index.push_back(term);
+    return {carry.index, c.a.opaque(name, parts, index, facts)};
   }
 
   void at_its_step() {
@@ -246,7 +246,7 @@ struct Lowering {
 
   Tensor last(size_t i) {
     const Nf end = text.reverse ? c.a.number(0) : c.a.sub(c.a.range(n), one());
-    if (role[i] == Role::dead) return c.tensor(text.carries[i].slots, c.a.number(0));
+    if (role[i] == Role::dead) return {text.carries[i].index, c.a.number(0)};
     if (role[i] == Role::constant) return text.carries[i].init;
     if (role[i] == Role::sum) return sum(i, false);
     if (free_of_carries(at_leaves.next[i]))  // the last step's alone

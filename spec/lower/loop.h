@@ -11,7 +11,7 @@ namespace shardproof::lower {
 
 struct Carry {
   Name name;  ///< for people
-  Slots slots;
+  Vars index;
   Dtype dtype;
   Tensor init;
   bool needed = true;  ///< its last value is asked for

@@ -8,14 +8,12 @@ namespace shardproof::lower {
 
 namespace {
 
-/// Values of the body at the dims of `as`.
+/// Values of the body with the types of `as`.
 std::vector<Tensor> values_as(Context& c, const Frame& frame, const std::vector<ir::ValueId>& ids,
                               const std::vector<ir::ValueId>& as) {
   std::vector<Tensor> result;
-  for (size_t i = 0; i < ids.size(); ++i) {
-    const Slots own = c.slots(frame.function.values.at(as.at(i)).type.dims);
-    result.push_back(c.tensor(own, c.at(*frame.values.at(ids[i]), own)));
-  }
+  for (size_t i = 0; i < ids.size(); ++i)
+    result.push_back(c.typed(*frame.values.at(ids[i]), frame.function.values.at(as.at(i)).type));
   return result;
 }
 
@@ -54,10 +52,9 @@ LoopText text_of(Context& c, const ir::Scan& op, const Site& site) {
   const std::vector<ir::ValueId> carries = carries_of(*op.body);
   for (size_t i = 0; i < carries.size(); ++i) {
     const ir::Value& carry = frame.function.values.at(carries[i]);
-    const Slots own = c.slots(carry.type.dims);
     const ir::ValueId last = site.instr.results.at(i);
-    text.carries.push_back({carry.name, own, carry.type.dtype,
-                            c.tensor(own, c.at(site.operand(i), own)),
+    const Tensor init = c.typed(site.operand(i), carry.type);
+    text.carries.push_back({carry.name, init.index, carry.type.dtype, init,
                             last != ir::no_value && frame.needed.at(last)});
   }
   text.fresh = fresh_number(c, op, frame);
@@ -74,12 +71,11 @@ LoopText text_of(Context& c, const ir::Scan& op, const Site& site) {
   return text;
 }
 
-/// What is emitted at step n is entry n of a tensor like any other.
-Tensor stacked(Context& c, const ir::Scan& op, Var n, const Tensor& emit) {
-  const Slots over = c.slots(op.dim);
-  Tensor result{c.vars(over), c.a.substitute(emit.body, {{n, c.join(over)}})};
-  result.index.insert(result.index.end(), emit.index.begin(), emit.index.end());
-  return result;
+/// What is emitted at step n is entry n of a tensor like any other, at its first position.
+Tensor stacked(Context& c, const Type& type, Var n, const Tensor& emit) {
+  const std::vector<Vars> own = c.positions(type.dims);
+  const Vars rest = flat({own.begin() + 1, own.end()});
+  return {flat(own), c.a.substitute(c.at(emit, rest), {{n, c.join(own.at(0))}})};
 }
 
 }  // namespace
@@ -93,9 +89,9 @@ Results lower_op(Context& c, const ir::Scan& op, const Site& site) {
     results.push_back({});
     if (site.instr.results[r] == ir::no_value) continue;
     const size_t count = loop.last.size();
-    const Tensor t = r < count ? loop.last[r] : stacked(c, op, n, loop.emit.at(r - count));
-    const Slots own = c.slots(site.result(r).type.dims);
-    results[r] = c.tensor(own, c.at(t, own));
+    const Type& type = site.result(r).type;
+    results[r] =
+        r < count ? c.typed(loop.last[r], type) : stacked(c, type, n, loop.emit.at(r - count));
   }
   return results;
 }
@@ -128,9 +124,9 @@ Results opaque_gradients(Context& c, const ir::Grad& op, const Frame& frame,
   for (const Tensor& each : inputs) parts.push_back({each.index, each.body});
   Results results;
   for (size_t leaf : op.wrt) {
-    const Slots own = c.slots(frame.function.values.at(frame.function.params.at(leaf)).type.dims);
+    const Vars own = c.vars(frame.function.values.at(frame.function.params.at(leaf)).type.dims);
     const std::string name = gradient_name(c.program, c.differentiated(op.function), leaf);
-    results.push_back(c.tensor(own, c.a.opaque(name, parts, c.terms(own))));
+    results.push_back({own, c.a.opaque(name, parts, c.terms(own))});
   }
   return results;
 }
@@ -143,8 +139,7 @@ Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
   std::vector<Tensor> inputs, arguments, seeds;
   const size_t count = c.program.functions.at(op.function).params.size();
   for (size_t i = 0; i < site.instr.operands.size(); ++i) {
-    const Slots own = c.slots(site.type(i).dims);
-    inputs.push_back(c.tensor(own, c.at(site.operand(i), own)));
+    inputs.push_back(c.typed(site.operand(i), site.type(i)));
     (i < count ? arguments : seeds).push_back(inputs.back());
   }
   if (op.with_value) seeds = {{{}, c.a.number(1)}};
@@ -155,11 +150,9 @@ Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
   for (Tensor& gradient :
        opaque ? opaque_gradients(c, op, *frame, inputs) : gradients(c, *frame, seeds, op.wrt))
     results.push_back(std::move(gradient));
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (site.instr.results.at(i) == ir::no_value) continue;
-    const Slots own = c.slots(site.result(i).type.dims);
-    results[i] = c.tensor(own, c.at(results[i], own));
-  }
+  for (size_t i = 0; i < results.size(); ++i)
+    if (site.instr.results.at(i) != ir::no_value)
+      results[i] = c.typed(results[i], site.result(i).type);
   return results;
 }
 

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "spec/elaborate/names.h"
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -133,10 +134,8 @@ std::shared_ptr<Frame> Context::call(size_t function, const std::vector<Tensor>&
                                              site.frame.depth, false, taped});
   frame->caller = &site;
   if (std::count(upstream.begin(), upstream.end(), true)) frame->upstream = made_of(f, upstream);
-  for (size_t i = 0; i < f.params.size(); ++i) {
-    const Slots own = slots(f.values.at(f.params[i]).type.dims);
-    frame->values.at(f.params[i]) = tensor(own, at(arguments.at(i), own));
-  }
+  for (size_t i = 0; i < f.params.size(); ++i)
+    frame->values.at(f.params[i]) = typed(arguments.at(i), f.values.at(f.params[i]).type);
   block(f.body, *frame, f.returned);
   frame->caller = nullptr;
   return frame;
@@ -156,11 +155,9 @@ Results lower_op(Context& c, const ir::Call& op, const Site& site) {
                             site.upstream(site.instr.operands.size()));
   if (site.frame.taped) site.frame.calls[&site.instr] = frame;
   Results results = c.returned(*frame);
-  for (size_t i = 0; i < results.size(); ++i) {
-    if (site.instr.results.at(i) == ir::no_value) continue;
-    const Slots own = c.slots(site.result(i).type.dims);
-    results[i] = c.tensor(own, c.at(results[i], own));
-  }
+  for (size_t i = 0; i < results.size(); ++i)
+    if (site.instr.results.at(i) != ir::no_value)
+      results[i] = c.typed(results[i], site.result(i).type);
   return results;
 }
 
@@ -168,7 +165,7 @@ Results lower_op(Context& c, const ir::Call& op, const Site& site) {
 static void declare_parts(Context& c, const Split& split) {
   const std::vector<Name> base = c.program.base(split.dim);
   if (base.empty() || split.axes.empty()) return;
-  Nf part = c.size_of_base(base[0]);
+  Nf part = c.size_of_base(base.at(elaborate::leading(c.program, split.dim)));
   for (const Axis& axis : split.axes) {
     part = c.a.div(part, c.axis(axis));
     if (!c.a.as_number(part)) c.a.declare_range(part);
@@ -196,20 +193,18 @@ Frame Context::top_frame(const Request& request) {
   }
   for (size_t i = 0; i < f.params.size(); ++i) {
     const ir::Value& value = f.values.at(f.params[i]);
-    const Slots index = slots(value.type.dims);
     const std::optional<Dim> below = i < own.size() ? own[i] : std::nullopt;
     for (const Split& split : value.type.dims) declare_parts(*this, split);
     const bool given = request.arguments != nullptr;
-    frame.values.at(f.params[i]) = given ? tensor(index, at(request.arguments->at(i), index))
-                                         : leaf(value.name, value.type, below);
+    frame.values.at(f.params[i]) =
+        given ? typed(request.arguments->at(i), value.type) : leaf(value.name, value.type, below);
     if (below && !given) assume("0 <= " + value.name + " < |" + to_string(*below) + "|");
   }
   if (request.arguments == nullptr) declare_assumptions(frame);
   for (size_t i = 0; i < f.saved_params.size(); ++i) {
     const ir::Value& value = f.values.at(f.saved_params[i]);
-    const Slots index = slots(value.type.dims);
     frame.values.at(f.saved_params[i]) = request.saved != nullptr
-                                             ? tensor(index, at(request.saved->at(i), index))
+                                             ? typed(request.saved->at(i), value.type)
                                              : leaf(value.name, value.type);
   }
   return frame;

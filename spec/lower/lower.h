@@ -16,9 +16,9 @@
 
 namespace shardproof::lower {
 
-/// A value: `index` has one variable per base factor of each dim, in order ((K D): two, and so for
-/// `dim H = (K D)`). The variables are those of the dims' names, so that two values that share a
-/// dim share its variable.
+/// A value: `index` has one variable per factor of each position of its type, in order ((K D): two,
+/// and so for `dim H = (K D)`), all different. What an operand's indices are to a result's is said
+/// by the op's indices; names give variables only so that few values have to be renamed.
 struct Tensor {
   std::vector<algebra::Var> index;
   algebra::Nf body;

@@ -8,10 +8,7 @@ namespace {
 
 using algebra::Algebra;
 
-Nf operand(Context& c, const Site& site, size_t i) {
-  const Slots result = c.slots(site.result(0).type.dims);
-  return c.at(site.operand(i), operand_slots(c, site, i, result));
-}
+Nf operand(Context& c, const Site& site, size_t i) { return Indices(c, site).operand(i); }
 
 using Obligations = std::vector<Algebra::Obligation>;
 

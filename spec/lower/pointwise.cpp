@@ -3,24 +3,6 @@
 
 namespace shardproof::lower {
 
-/// Its dims are some of the result's, by name, else as another name of the same dim.
-Slots operand_slots(const Context& c, const Site& site, size_t i, const Slots& result) {
-  const Slots own = c.slots(site.type(i).dims);
-  Slots free = without(result, own), index;
-  for (const Slot& slot : own) {
-    if (contains(result, slot)) {
-      index.push_back(slot);
-      continue;
-    }
-    size_t k = 0;
-    while (k < free.size() && free[k].base != slot.base) ++k;
-    if (k == free.size()) throw std::logic_error("an operand's dim is not in the result");
-    index.push_back(free[k]);
-    free.erase(free.begin() + static_cast<long>(k));
-  }
-  return index;
-}
-
 /// pow with a number as exponent is a root or a power; else exp(y log x) where x is known positive.
 Nf power(algebra::Algebra& a, Nf x, Nf y) {
   if (auto exponent = a.as_number(y)) return a.pow(x, *exponent);
@@ -35,11 +17,10 @@ using ir::UnaryFn;
 
 template <class F>
 Results pointwise(Context& c, const Site& site, F f) {
-  const Slots result = c.slots(site.result(0).type.dims);
+  const Indices in(c, site);
   std::vector<Nf> x;
-  for (size_t i = 0; i < site.instr.operands.size(); ++i)
-    x.push_back(c.at(site.operand(i), operand_slots(c, site, i, result)));
-  return {c.tensor(result, f(x))};
+  for (size_t i = 0; i < site.instr.operands.size(); ++i) x.push_back(in.operand(i));
+  return {{in.right(), f(x)}};
 }
 
 Nf unary(Context& c, UnaryFn fn, Nf x) {
@@ -136,7 +117,7 @@ Nf cast(Context& c, Dtype from, Dtype to, Nf x) {
 }
 
 Results same(Context& c, const Site& site) {
-  return pointwise(c, site, [&](const std::vector<Nf>& x) { return x[0]; });
+  return {c.typed(site.operand(0), site.result(0).type)};
 }
 
 }  // namespace

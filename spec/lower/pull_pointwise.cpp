@@ -1,5 +1,5 @@
-// Ops on scalars, one entry at a time: the cotangent times the derivative, summed over the dims
-// that an operand lacks.
+// Ops on scalars, one entry at a time: the cotangent times the derivative, summed over the
+// indices that an operand lacks.
 #include "spec/lower/derivative.h"
 
 namespace shardproof::lower {
@@ -63,48 +63,45 @@ std::pair<Nf, Nf> derivatives(algebra::Algebra& a, BinaryFn fn, Nf x, Nf y) {
   }
 }
 
-Nf forward(const Pull& p, size_t i, const Slots& result) {
-  return p.c.at(p.site.operand(i), operand_slots(p.c, p.site, i, result));
-}
-
-void share(Pull& p, size_t i, const Slots& result, Nf derivative) {
-  const Nf body = p.c.a.mul(p.gradient(result), derivative);
-  p.give_sum(i, operand_slots(p.c, p.site, i, result), result, body);
+void share(Pull& p, const Indices& in, size_t i, Nf derivative) {
+  if (!p.wants(i)) return;
+  p.give_sum(i, in.left(i), in.right(), p.c.a.mul(p.gradient(in.right()), derivative));
 }
 
 void identity(Pull& p) {
-  const Slots result = p.result_slots();
-  if (p.wants(0)) share(p, 0, result, p.c.a.number(1));
+  const Vars& index = p.site.operand(0).index;
+  if (p.wants(0)) p.give(0, {index, p.gradient(index)});
 }
 
-void pull_power(Pull& p, const Slots& result, Nf x, Nf y) {
+void pull_power(Pull& p, const Indices& in, Nf x, Nf y) {
   algebra::Algebra& a = p.c.a;
-  if (p.wants(0)) share(p, 0, result, a.mul(y, power(a, x, a.sub(y, a.number(1)))));
-  if (p.wants(1)) share(p, 1, result, a.mul(a.apply(Fn::log, x), power(a, x, y)));
+  if (p.wants(0)) share(p, in, 0, a.mul(y, power(a, x, a.sub(y, a.number(1)))));
+  if (p.wants(1)) share(p, in, 1, a.mul(a.apply(Fn::log, x), power(a, x, y)));
 }
 
 }  // namespace
 
 void pull_op(Pull& p, const ir::Unary& op) {
-  const Slots result = p.result_slots();
-  const Nf y = p.c.at(*p.site.frame.values.at(p.site.instr.results[0]), result);
-  if (p.wants(0)) share(p, 0, result, derivative(p.c.a, op.fn, forward(p, 0, result), y));
+  if (!p.wants(0)) return;
+  const Indices in(p.c, p.site);
+  const Nf y = p.c.at(*p.site.frame.values.at(p.site.instr.results[0]), in.right());
+  share(p, in, 0, derivative(p.c.a, op.fn, in.operand(0), y));
 }
 
 void pull_op(Pull& p, const ir::Binary& op) {
-  const Slots result = p.result_slots();
-  const Nf x = forward(p, 0, result), y = forward(p, 1, result);
-  if (op.fn == BinaryFn::pow) return pull_power(p, result, x, y);
+  const Indices in(p.c, p.site);
+  const Nf x = in.operand(0), y = in.operand(1);
+  if (op.fn == BinaryFn::pow) return pull_power(p, in, x, y);
   const auto [first, second] = derivatives(p.c.a, op.fn, x, y);
-  if (p.wants(0)) share(p, 0, result, first);
-  if (p.wants(1)) share(p, 1, result, second);
+  share(p, in, 0, first);
+  share(p, in, 1, second);
 }
 
 void pull_op(Pull& p, const ir::Where&) {
-  const Slots result = p.result_slots();
-  const Nf condition = forward(p, 0, result);
-  if (p.wants(1)) share(p, 1, result, condition);
-  if (p.wants(2)) share(p, 2, result, p.c.a.sub(p.c.a.number(1), condition));
+  const Indices in(p.c, p.site);
+  const Nf condition = in.operand(0);
+  share(p, in, 1, condition);
+  share(p, in, 2, p.c.a.sub(p.c.a.number(1), condition));
 }
 
 void pull_op(Pull& p, const ir::Cast&) { identity(p); }
@@ -113,7 +110,7 @@ void pull_op(Pull& p, const ir::Ascribe&) { identity(p); }
 
 void pull_op(Pull& p, const ir::Total&) {
   for (size_t i = 0; i < p.site.instr.operands.size(); ++i)
-    if (p.wants(i)) p.give(i, {}, p.gradient({}));
+    if (p.wants(i)) p.give(i, {{}, p.gradient({})});
 }
 
 }  // namespace shardproof::lower

@@ -59,9 +59,9 @@ struct Back {
     LoopText result{op.dim, !op.reverse, p.site.frame.depth, {}, false, {}};
     for (size_t i : carries) {
       const ir::Value& carry = value(body.params.at(i + 1));
-      const Slots own = p.c.slots(carry.type.dims);
+      const Vars own = p.c.vars(carry.type.dims);
       result.carries.push_back(
-          {"g_" + carry.name, own, carry.type.dtype, p.c.tensor(own, last(i, own)), p.wants(i)});
+          {"g_" + carry.name, own, carry.type.dtype, {own, last(i, own)}, p.wants(i)});
     }
     result.step = [this](const std::vector<Tensor>& at) { return step(at); };
     if (!has_loops(body, p.site.frame)) {
@@ -94,7 +94,7 @@ struct Back {
       return call != frame.calls.end() && has_loops(call->second->function.body, *call->second);
     });
   }
-  Nf last(size_t i, const Slots& own) const {
+  Nf last(size_t i, const Vars& own) const {
     const ir::ValueId v = p.site.instr.results.at(i);
     return v == ir::no_value ? p.c.a.number(0) : p.c.at(p.all.of(v), own);
   }
@@ -115,10 +115,11 @@ struct Back {
   void add_emitted(Cotangents& inner, size_t k) {
     const ir::ValueId stacked = p.site.instr.results.at(body.next.size() + k);
     if (stacked == ir::no_value || !p.all.arrived(stacked)) return;
-    const Slots own = p.c.slots(value(body.emit[k]).type.dims), over = p.c.slots(op.dim);
-    std::vector<Nf> index = p.c.split(p.c.a.var(n), over);
+    const std::vector<Vars> all = p.c.positions(value(stacked).type.dims);
+    const Vars own = flat({all.begin() + 1, all.end()});
+    std::vector<Nf> index = p.c.split(p.c.a.var(n), all.at(0));
     for (Nf term : p.c.terms(own)) index.push_back(term);
-    inner.add(body.emit[k], {p.c.vars(own), p.c.at(p.all.of(stacked), index)});
+    inner.add(body.emit[k], {own, p.c.at(p.all.of(stacked), index)});
   }
 
   void run() {

@@ -3,31 +3,23 @@
 
 namespace shardproof::lower {
 
-Slots bracket(const Context& c, const Shape& shape, std::optional<size_t> position) {
-  return c.slots(shape.dims.at(position.value()).dim);
-}
-
-Nf at_bracket(Context& c, const Tensor& x, const Slots& all, const Slots& marked,
-              const std::vector<Nf>& terms) {
-  std::vector<Nf> index;
-  for (const Slot& slot : all) {
-    size_t k = 0;
-    while (k < marked.size() && marked[k].key != slot.key) ++k;
-    index.push_back(k < marked.size() ? terms.at(k) : c.a.var(c.var(slot)));
-  }
-  return c.at(x, index);
-}
-
-Nf inside_piece(Context& c, const Slots& marked, Nf start, const Slots& piece) {
+Nf inside_piece(Context& c, const Vars& marked, Nf start, const Vars& piece) {
   const Nf offset = c.a.sub(c.join(marked), start);
   return piece.empty() ? c.a.eq0(offset) : c.a.in_range(offset, c.size(piece));
 }
 
-Nf block_of(Context& c, const ir::Pattern& pattern) {
+Nf block_of(Context& c, const ir::Pattern& pattern, const Vars& marked) {
   const Split& split = pattern.left.at(0).dims.at(pattern.left_bracket.value());
-  const Nf block = c.a.div(c.size(split.dim), c.axis(split.axes.at(0)));
+  const Nf block = c.a.div(c.size(marked), c.axis(split.axes.at(0)));
   c.a.declare_range(block);
   return block;
+}
+
+/// The entry's dim is the position's own.
+size_t entry_position(const ir::Entry& op, const Type& type) {
+  for (size_t i = 0; i < type.dims.size(); ++i)
+    if (type.dims[i].dim == op.dim) return i;
+  throw std::logic_error("an entry of a position that is not there");
 }
 
 namespace {
@@ -52,72 +44,81 @@ void assume_inside(Context& c, const Site& site, size_t operand, Nf start, Nf le
 }
 
 /// Entry i of the result is entry (i - by) mod |L|.
-Results rolled(Context& c, const Site& site, const ir::Pattern& pattern, Nf by) {
-  const Slots all = c.slots(pattern.left.at(0).dims),
-              marked = bracket(c, pattern.left[0], pattern.left_bracket);
+Results rolled(Context& c, const Indices& in, const Tensor& x, const Vars& marked, Nf by) {
   const Nf from = c.a.mod(c.a.sub(c.join(marked), by), c.size(marked));
-  const Nf body = at_bracket(c, site.operand(0), all, marked, c.split(c.as_index(from), marked));
-  return {c.tensor(c.slots(pattern.right.dims), body)};
+  const std::vector<Nf> places = c.split(c.as_index(from), marked);
+  return {{in.right(), c.at(x, in.left(0), marked, places)}};
 }
 
 }  // namespace
 
 Results lower_op(Context& c, const ir::Read& op, const Site& site) {
-  const ir::Pattern& p = op.pattern;
-  const Slots all = c.slots(p.left.at(0).dims), marked = bracket(c, p.left[0], p.left_bracket);
-  const Slots right = c.slots(p.right.dims), fresh = without(right, without(all, marked));
+  const Indices in(c, site, op.pattern);
+  const Vars all = in.left(0), marked = in.left(0, op.pattern.left_bracket.value());
+  const Vars right = in.right(), fresh = without(right, all);
   const Nf start = c.as_index(site.operand(1).body);
   assume_inside(c, site, 1, start, c.size(fresh), c.size(marked));
   const Nf from = c.a.add(start, c.join(fresh));
-  return {c.tensor(right, at_bracket(c, site.operand(0), all, marked, c.split(from, marked)))};
+  return {{right, c.at(site.operand(0), all, marked, c.split(from, marked))}};
 }
 
 Results lower_op(Context& c, const ir::Write& op, const Site& site) {
-  const ir::Pattern& p = op.pattern;
-  const Slots all = c.slots(p.left.at(0).dims), marked = bracket(c, p.left[0], p.left_bracket);
-  const Slots part = c.slots(p.left.at(1).dims), piece = without(part, without(all, marked));
+  const Indices in(c, site, op.pattern);
+  const Vars right = in.right(), marked = in.right(op.pattern.left_bracket.value());
+  const Vars part = in.left(1), piece = without(part, right);
   const Nf start = c.as_index(site.operand(2).body), length = c.size(piece);
   assume_inside(c, site, 2, start, length, c.size(marked));
   const Nf offset = c.a.sub(c.join(marked), start);
   const Nf inside = inside_piece(c, marked, start, piece);
-  const Nf y = at_bracket(c, site.operand(1), part, piece, c.split(offset, piece));
-  return {c.tensor(all, c.a.where(inside, y, c.at(site.operand(0), all)))};
+  const Nf y = c.at(site.operand(1), part, piece, c.split(offset, piece));
+  return {{right, c.a.where(inside, y, in.operand(0))}};
 }
 
 /// The last piece needs no condition: the index is below the whole size.
 Results lower_op(Context& c, const ir::Concat& op, const Site& site) {
-  const ir::Pattern& p = op.pattern;
-  const Slots right = c.slots(p.right.dims), marked = bracket(c, p.right, p.right_bracket);
-  const Slots others = without(right, marked);
-  const Nf i = c.join(marked), one = c.a.number(1);
+  const Indices in(c, site, op.pattern);
+  const Vars right = in.right();
+  const Nf i = c.join(in.right(op.pattern.right_bracket.value())), one = c.a.number(1);
   std::vector<Nf> begin = {c.a.number(0)}, piece;
-  for (size_t k = 0; k < p.left.size(); ++k) {
-    const Slots all = c.slots(p.left[k].dims), own = without(all, others);
+  for (size_t k = 0; k < site.instr.operands.size(); ++k) {
+    const Vars all = in.left(k), own = without(all, right);
     const std::vector<Nf> inside = c.split(c.a.sub(i, begin[k]), own);
-    piece.push_back(at_bracket(c, site.operand(k), all, own, inside));
+    piece.push_back(c.at(site.operand(k), all, own, inside));
     begin.push_back(c.a.add(begin[k], c.size(own)));
   }
   Nf body = piece.back();
   for (size_t k = piece.size() - 1; k-- > 0;)
     body = c.a.where(c.a.le0(c.a.add(c.a.sub(i, begin[k + 1]), one)), piece[k], body);
-  return {c.tensor(right, body)};
+  return {{right, body}};
 }
 
 Results lower_op(Context& c, const ir::Roll& op, const Site& site) {
-  return rolled(c, site, op.pattern, c.as_index(site.operand(1).body));
+  const Indices in(c, site, op.pattern);
+  const Vars marked = in.right(op.pattern.right_bracket.value());
+  return rolled(c, in, site.operand(0), marked, c.as_index(site.operand(1).body));
 }
 
 /// Blocks of the first axis c of L, k places on: a roll by k |L| / |c|.
 Results lower_op(Context& c, const ir::Ppermute& op, const Site& site) {
-  return rolled(c, site, op.pattern,
-                c.a.mul(c.as_index(site.operand(1).body), block_of(c, op.pattern)));
+  const Indices in(c, site, op.pattern);
+  const Vars marked = in.right(op.pattern.right_bracket.value());
+  const Nf block = block_of(c, op.pattern, marked);
+  return rolled(c, in, site.operand(0), marked, c.a.mul(c.as_index(site.operand(1).body), block));
 }
 
 Results lower_op(Context& c, const ir::Entry& op, const Site& site) {
-  const Slots all = c.slots(site.type(0).dims), marked = c.slots(op.dim);
-  const std::vector<Nf> digits = c.split(c.as_index(site.operand(1).body), marked);
-  return {c.tensor(c.slots(site.result(0).type.dims),
-                   at_bracket(c, site.operand(0), all, marked, digits))};
+  const Vars right = c.vars(site.result(0).type.dims);
+  const std::vector<Vars> own = c.positions(site.type(0).dims);
+  const size_t at = entry_position(op, site.type(0));
+  std::vector<Nf> index;
+  size_t next = 0;
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (i == at)
+      for (Nf digit : c.split(c.as_index(site.operand(1).body), own[i])) index.push_back(digit);
+    else
+      for (size_t k = 0; k < own[i].size(); ++k) index.push_back(c.a.var(right.at(next++)));
+  }
+  return {{right, c.at(site.operand(0), index)}};
 }
 
 }  // namespace shardproof::lower

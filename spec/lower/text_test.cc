@@ -26,6 +26,10 @@ std::string why(const Comparison& c) {
   return c.unsupported.value_or("") + (c.difference ? c.difference->text : "") + "\n" + c.residue;
 }
 
+std::string filled(std::string text, const std::string& gap) {
+  return text.replace(text.find('$'), 1, gap);
+}
+
 TEST(Text, LayerNormByMoments) {
   const Comparison c = compare(R"(
 fn norm(x: f32[B M]) -> f32[B M] { return layer_norm("B M; M", x) }
@@ -130,6 +134,61 @@ plan sharded implements loss(x: f32[B/d V/t], target: i32[B/d]) -> f32[]{U_d} {
   const Comparison c = compare(same);
   EXPECT_TRUE(c.equal) << why(c);
   EXPECT_FALSE(compare(other).equal);
+}
+
+/// A factor of a group is the index of that name, not one that is summed beside it.
+TEST(Text, GroupBesideItsFactor) {
+  const std::string file = R"text(
+fn f(o: f32[B (K D)], s: f32[K]) -> f32[B (K D)] { $ }
+plan p implements f(o: f32[B (K D)/t], s: f32[K/t]) -> f32[B (K D)/t] {
+    return einsum("B (K D)/t, K/t -> B (K D)/t", o, s)
+}
+)text";
+  EXPECT_FALSE(compare(filled(file, "return o * sum(\"K -> \", s)")).equal);
+  const Comparison c = compare(filled(file, R"text(
+    parts = einsum("B K D, K -> B K D", rearrange("B (K D) -> B K D", o), s)
+    return rearrange("B K D -> B (K D)", parts)
+)text"));
+  EXPECT_TRUE(c.equal) << why(c);
+}
+
+/// An alias of a group has factors of its own; renames keep the place.
+TEST(Text, AliasesOfGroups) {
+  const std::string file = R"(
+dim H = (K D)
+dim A X Y = H
+fn f(x: f32[A H], y: f32[A]) -> (r: f32[H A], s: f32[D K], t: f32[A]) {
+    return rearrange("A H -> H A", x), rearrange("K D -> D K", y), sum("A H -> A", x)
+}
+plan p implements f(x: f32[A H], y: f32[A]) -> (r: f32[H A], s: f32[D K], t: f32[A]) {
+    r = rearrange("H A -> H A", $)
+    return r, rearrange("A -> D K", y), sum("D A K -> A", rearrange("H A -> D A K", r))
+}
+)";
+  const Comparison c = compare(filled(file, "rearrange(\"X Y -> Y X\", x)"));
+  EXPECT_TRUE(c.equal) << why(c);
+  EXPECT_FALSE(compare(filled(file, "rearrange(\"X Y -> X Y\", x)")).equal);
+}
+
+TEST(Text, AliasBesideItsBase) {
+  const std::string file = R"(
+dim M2 M3 = M
+fn f(a: f32[M M2]) -> f32[M] { return sum("M M3 -> M", rearrange("M M2 -> M M3", a)) }
+plan p implements f(a: f32[M M2]) -> f32[M] { return $ }
+)";
+  const Comparison c = compare(filled(file, "sum(\"M M3 -> M\", a)"));
+  EXPECT_TRUE(c.equal) << why(c);
+  EXPECT_FALSE(compare(filled(file, "rearrange(\"M -> M\", sum(\"M M2 -> M2\", a))")).equal);
+}
+
+TEST(Text, RenamedSplitGroup) {
+  const Comparison c = compare(R"(
+dim G = (M F)
+dim R = G
+fn f(x: f32[G]) -> f32[R] { return rearrange("G -> R", x) }
+plan p implements f(x: f32[G/t]) -> f32[R/t] { return rearrange("G/t -> R/t", x) }
+)");
+  EXPECT_TRUE(c.equal) << why(c);
 }
 
 TEST(Text, ScannedLayersAndStackedActivations) {

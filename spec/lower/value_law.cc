@@ -134,6 +134,7 @@ struct Law : SmallFunctions {
 TEST_F(Law, Pointwise) { check_all(pointwise_cases(), 40); }
 TEST_F(Law, Mixed) { check_all(mixed_cases(), 40); }
 TEST_F(Law, Structure) { check_all(structure_cases(), 40); }
+TEST_F(Law, Grouped) { check_all(grouped_cases(), 20); }
 TEST_F(Law, Index) { check_all(index_cases(), 40); }
 TEST_F(Law, Loops) { check_all(loop_cases(), 4); }
 
@@ -269,9 +270,15 @@ TEST_F(DerivativeLaw, Structure) {
   check_all(structure_cases(), 30);
   EXPECT_EQ(silent, 0);
 }
+TEST_F(DerivativeLaw, Grouped) {
+  check_all(grouped_cases(), 15);
+  EXPECT_EQ(silent, 0);
+}
 TEST_F(DerivativeLaw, Index) {
-  check_all(index_cases(), 30, {"cumsum", "cumsum group"});
-  EXPECT_LE(silent, 9);
+  check_all(
+      index_cases(), 30,
+      {"cumsum", "cumsum group", "cumsum of a group beside its factor", "cumsum beside its group"});
+  EXPECT_LE(silent, 10);
 }
 TEST_F(DerivativeLaw, Loops) {
   check_all(loop_cases(), 6);

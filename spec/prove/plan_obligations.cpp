@@ -1,58 +1,30 @@
 // The layout and index facts that a plan rests on.
 #include <algorithm>
+#include <map>
 #include <set>
 
 #include "spec/check/walk.h"
-#include "spec/denote/structure.h"
+#include "spec/elaborate/names.h"
 #include "spec/prove/layout_facts.h"
 #include "spec/prove/prove.h"
 
 namespace shardproof {
 namespace {
 
-/// A side of a rearrangement: its dims as lists of factors, with the axes of the first.
-struct Side {
-  std::vector<std::vector<Name>> dims;
-  std::map<Name, std::vector<Axis>> axes;  ///< by factor
-};
-
-std::vector<Name> names_of(const Shape& shape) {
-  std::vector<Name> names;
-  for (const Split& split : shape.dims)
-    names.insert(names.end(), split.dim.factors.begin(), split.dim.factors.end());
-  return names;
-}
-
-Side side_of(const ir::Program& program, const Shape& pattern, const Shape& type,
-             const Shape& other) {
-  Side side;
-  for (size_t i = 0; i < pattern.dims.size() && i < type.dims.size(); ++i) {
-    std::vector<Name> factors;
-    denote::open_dim(program, pattern.dims[i].dim, names_of(other), factors);
-    if (factors.empty()) continue;
-    side.axes[factors[0]] = type.dims[i].axes;
-    side.dims.push_back(std::move(factors));
-  }
-  return side;
-}
-
 class Collector {
  public:
   Collector(const ir::Program& program, const std::vector<Type>& types)
       : program_(program), types_(types) {}
 
-  void split(const Split& split, SourceRange range) {
+  void split(Split split, SourceRange range) {
+    if (split.dim.is_group()) split.dim = from_leading(split.dim);
     for (smt::Obligation& each : split_obligations(split)) add(std::move(each), range);
   }
 
   void instr(const ir::Instr& instr) {
     const SourceRange range = instr.place.range;
     if (auto* op = std::get_if<ir::Collective>(&instr.op)) moves(instr, range, ir::name_of(*op));
-    if (auto* op = std::get_if<ir::Rearrange>(&instr.op)) {
-      const Type &from = types_.at(instr.operands.at(0)), &to = types_.at(instr.results.at(0));
-      const Shape &left = op->pattern.left.at(0), &right = op->pattern.right;
-      rearranged(side_of(program_, left, from, right), side_of(program_, right, to, left), range);
-    }
+    if (auto* op = std::get_if<ir::Rearrange>(&instr.op)) rearranged(op->pattern.indices, instr);
     if (auto* op = std::get_if<ir::Ppermute>(&instr.op)) {
       const Split& dim = types_.at(instr.operands.at(0)).dims.at(op->pattern.left_bracket.value());
       if (!dim.axes.empty()) add(rotation_obligation(dim), range);
@@ -63,7 +35,8 @@ class Collector {
 
  private:
   void add(smt::Obligation obligation, SourceRange range) {
-    if (names_.insert(obligation.name).second) found_.push_back({std::move(obligation), range});
+    if (names_.insert(obligation.name + ": " + obligation.claim).second)
+      found_.push_back({std::move(obligation), range});
   }
 
   void moves(const ir::Instr& instr, SourceRange range, const std::string& name) {
@@ -74,21 +47,55 @@ class Collector {
           add(std::move(each), range);
   }
 
-  /// Each dim of more than one factor, on either side, against its factors on the other.
-  void rearranged(const Side& left, const Side& right, SourceRange range) {
-    for (const Side* side : {&left, &right}) {
-      const Side& other = side == &left ? right : left;
-      for (const std::vector<Name>& factors : side->dims) {
-        if (factors.size() < 2) continue;
-        std::vector<Split> parts;
-        for (const Name& factor : factors) {
-          auto axes = other.axes.find(factor);
-          parts.push_back(
-              {Dim{{factor}}, axes == other.axes.end() ? std::vector<Axis>{} : axes->second});
-        }
-        add(rearrange_obligation({Dim{factors}, side->axes.at(factors[0])}, parts), range);
-      }
+  /// The factors of a group from the leading one on: those before it have one entry.
+  Dim from_leading(const Dim& group) const {
+    const elaborate::Factors all = elaborate::factors(program_, group);
+    Dim result;
+    for (size_t i = elaborate::leading(program_, group); i < all.size(); ++i)
+      result.factors.push_back(all[i].name);
+    return result;
+  }
+
+  /// The axes of each index that leads a position.
+  std::map<ir::IndexId, std::vector<Axis>> axes_of(const ir::Indices& in,
+                                                   const std::vector<ir::Position>& side,
+                                                   const Type& type) const {
+    std::map<ir::IndexId, std::vector<Axis>> result;
+    for (size_t i = 0; i < side.size() && i < type.dims.size(); ++i)
+      if (const auto leading = elaborate::leading(program_, in, side[i]))
+        result[*leading] = type.dims[i].axes;
+    return result;
+  }
+
+  /// Each position of more than one index, on either side, against its indices on the other.
+  void rearranged(const ir::Indices& in, const ir::Instr& instr) {
+    const std::vector<ir::Position>*left = &in.left.at(0), *right = &in.right;
+    const auto from = axes_of(in, *left, types_.at(instr.operands.at(0)));
+    const auto to = axes_of(in, *right, types_.at(instr.results.at(0)));
+    for (const auto* side : {left, right})
+      for (const ir::Position& position : *side)
+        grouped(in, position, side == left ? from : to, side == left ? to : from,
+                instr.place.range);
+  }
+  void grouped(const ir::Indices& in, const ir::Position& position,
+               const std::map<ir::IndexId, std::vector<Axis>>& own,
+               const std::map<ir::IndexId, std::vector<Axis>>& other, SourceRange range) {
+    const auto axes_in = [](const std::map<ir::IndexId, std::vector<Axis>>& axes, ir::IndexId id) {
+      const auto found = axes.find(id);
+      return found == axes.end() ? std::vector<Axis>{} : found->second;
+    };
+    Split group;
+    std::vector<Split> parts;
+    const auto leading = elaborate::leading(program_, in, position);
+    for (auto id = std::find(position.begin(), position.end(), leading); id != position.end();
+         ++id) {
+      const Name& name = in.all.at(*id).name;
+      group.dim.factors.push_back(name);
+      parts.push_back({Dim{{name}}, axes_in(other, *id)});
     }
+    if (parts.size() < 2) return;
+    group.axes = axes_in(own, *leading);
+    add(rearrange_obligation(group, parts), range);
   }
 
   const ir::Program& program_;

@@ -159,7 +159,8 @@ bool another_collective_does(const RuleCase& rule) {
       ir::Pattern pattern;
       pattern.left = {operand.type};
       pattern.right = rule.result;
-      if (!apply_rule(rule_program(), ir::Collective{fn, pattern}, {operand}).refusal) return true;
+      const ir::Op op = elaborated(ir::Collective{fn, pattern}, {operand.type});
+      if (!apply_rule(rule_program(), op, {operand}).refusal) return true;
     }
   return false;
 }

@@ -31,6 +31,9 @@ std::vector<RuleTuple> rule_table();
 /// The program the table speaks of: one axis t, dims M K F.
 const ir::Program& rule_program();
 
+/// The op with the indices of its pattern, at these operands.
+ir::Op elaborated(ir::Op op, const std::vector<Type>& operands);
+
 /// Local values that represent the operands give local values that represent the result, on a mesh
 /// with |t| = `devices` and dims of that size. Throws denote::Error where the op has no value.
 smt::Obligation rule_obligation(const RuleCase& rule, int64_t devices);

@@ -34,7 +34,7 @@ RuleCase collective(ir::CollectiveFn fn, const Type& from, const Type& to) {
   ir::Pattern pattern;
   pattern.left = {from};
   pattern.right = to;
-  return {"collective", ir::Collective{fn, pattern}, {from}, to};
+  return {"collective", elaborated(ir::Collective{fn, pattern}, {from}), {from}, to};
 }
 
 TEST(Rules, HoldOnThreeDevicesToo) {

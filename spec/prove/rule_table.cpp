@@ -1,7 +1,9 @@
 // The rows of the table of rules on one axis: ops at every tuple of operand states.
 #include <algorithm>
 #include <functional>
+#include <stdexcept>
 
+#include "spec/elaborate/elaborate.h"
 #include "spec/prove/rule_proofs.h"
 
 namespace shardproof {
@@ -81,7 +83,7 @@ void add_tuple(const Row& row, const std::vector<Type>& operands, const std::vec
     ir::Pattern pattern;
     for (const Type& operand : operands) pattern.left.push_back(operand);
     pattern.right = result;
-    RuleCase rule{row.name, row.make(pattern), operands, result};
+    RuleCase rule{row.name, elaborated(row.make(pattern), operands), operands, result};
     std::vector<Operand> typed;
     for (const Type& operand : operands) typed.push_back({operand, true, {}});
     const RuleResult said = apply_rule(rule_program(), rule.instr, typed);
@@ -124,6 +126,13 @@ const ir::Program& rule_program() {
     return result;
   }();
   return program;
+}
+
+ir::Op elaborated(ir::Op op, const std::vector<Type>& operands) {
+  const std::vector<Shape> shapes(operands.begin(), operands.end());
+  if (const auto problem = elaborate::elaborate(rule_program(), op, shapes))
+    throw std::logic_error(problem->message);
+  return op;
 }
 
 std::string RuleCase::text() const {

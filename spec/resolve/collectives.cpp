@@ -63,10 +63,14 @@ ir::ValueId field(Body& body, const CallSite& site, ir::ValueId id, const Type& 
     stated.dtype = actual.dtype;
     return body.emit(ir::Ascribe{stated, true}, {id}, actual, actual.dtype, site.range, {range});
   }
-  ir::Collective op{functions.at(site.name), {}};
-  op.pattern.left = {from};
-  op.pattern.right = to;
-  return body.emit(std::move(op), {id}, to, actual.dtype, site.range, {range});
+  ir::Collective gathered{functions.at(site.name), {}};
+  gathered.pattern.left = {from};
+  gathered.pattern.right = to;
+  Read read;
+  read.operands = {id};
+  auto op = elaborated(body, site, read, std::move(gathered));
+  if (!op) return ir::no_value;
+  return body.emit(std::move(*op), {id}, to, actual.dtype, site.range, {range});
 }
 
 std::vector<Values> of_record(Body& body, const CallSite& site) {
@@ -106,12 +110,10 @@ std::vector<Values> collective(Body& body, const CallSite& site) {
   if (!read) return recovered(body, site);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
-  if (!same_dims(pattern.left[0], pattern.right)) {
-    dims_error(body, site, *read, "both sides have the same dims in the same order");
-    return recovered(body, site, dtype);
-  }
-  return {tensor(body.emit(ir::Collective{functions.at(site.name), pattern}, read->operands,
-                           pattern.right, dtype, site.range, read->ranges))};
+  auto op = elaborated(body, site, *read, ir::Collective{functions.at(site.name), pattern});
+  if (!op) return recovered(body, site, dtype);
+  return {tensor(
+      body.emit(std::move(*op), read->operands, pattern.right, dtype, site.range, read->ranges))};
 }
 
 std::optional<Marks> total_marks(Body& body, const CallSite& site) {

@@ -81,12 +81,23 @@ ir::ValueId Instantiation::in_order(ir::ValueId id, const Shape& wanted, const T
     return ir::no_value;
   }
   if (same_dims(actual, wanted)) return id;
-  ir::Rearrange op;
-  op.pattern.left = {actual};
-  op.pattern.right = wanted;
-  op.pattern.inferred = true;
-  op.pattern.whole = instance_.whole;
-  return body_.emit(std::move(op), {id}, wanted, actual.dtype, range, {range});
+  return reordered(id, wanted, instance_.whole, range);
+}
+
+// The positions of a value in another order.
+ir::ValueId Instantiation::reordered(ir::ValueId id, const Shape& wanted, std::vector<Dim> whole,
+                                     SourceRange range) {
+  const Type actual = body_.type(id);
+  ir::Rearrange rearranged;
+  rearranged.pattern.left = {actual};
+  rearranged.pattern.right = wanted;
+  rearranged.pattern.inferred = true;
+  rearranged.pattern.whole = std::move(whole);
+  Read read;
+  read.operands = {id};
+  auto op = elaborated(body_, site_, read, std::move(rearranged));
+  if (!op) return ir::no_value;
+  return body_.emit(std::move(*op), {id}, wanted, actual.dtype, range, {range});
 }
 
 // `-> ...` of the caller: another order, then a stated type.
@@ -116,13 +127,7 @@ std::vector<Values> Instantiation::stated_result(std::vector<Values> results) {
     return recovered(body_, site_, actual.dtype);
   }
   ir::ValueId id = results[0].leaf;
-  if (!same_dims(actual, order)) {
-    ir::Rearrange op;
-    op.pattern.left = {actual};
-    op.pattern.right = order;
-    op.pattern.inferred = true;
-    id = body_.emit(std::move(op), {id}, order, actual.dtype, site_.range, {site_.range});
-  }
+  if (!same_dims(actual, order)) id = reordered(id, order, {}, site_.range);
   if (body_.inferred()) return {tensor(id)};
   Type stated;
   static_cast<Shape&>(stated) = *shape;

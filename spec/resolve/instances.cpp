@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "spec/elaborate/elaborate.h"
 #include "spec/resolve/calls.h"
 #include "spec/resolve/patterns.h"
 #include "spec/resolve/primitives.h"
@@ -160,25 +161,49 @@ bool Instantiation::argument_pattern(size_t i, const syntax::OperandExpr& text) 
   auto shape = read_operand(body_, text, &bracket);
   if (!shape || args_[i].is_record()) return false;
   const Type actual = body_.type(args_[i].leaf);
-  bool good = shape->dims.size() == actual.dims.size() && !bracket;
-  for (size_t j = 0; good && j < actual.dims.size(); ++j)
-    good = body_.inferred() ? find(*shape, actual.dims[j].dim) != nullptr
-                            : body_.world.program.same_dim(shape->dims[j].dim, actual.dims[j].dim);
-  if (!good) {
-    Diagnostic& error =
-        body_.error("E0305", site_.pattern_range,
-                    "the pattern says `" + dims_text(*shape) + "`, and the argument `" +
-                        entity_.params[i].name + "` has the dims `" + dims_text(actual) + "`");
-    error.types = {to_string(actual)};
-    return false;
+  if (body_.inferred()) {
+    bool good = shape->dims.size() == actual.dims.size() && !bracket;
+    for (size_t j = 0; good && j < actual.dims.size(); ++j)
+      good = find(*shape, actual.dims[j].dim) != nullptr;
+    return good || other_dims(i, *shape, actual);
   }
-  if (body_.inferred() || actual.dtype == Dtype::number) return true;
-  Type stated;
-  static_cast<Shape&>(stated) = *shape;
-  stated.dtype = actual.dtype;
-  args_[i] = tensor(body_.emit(ir::Ascribe{stated, true}, {args_[i].leaf}, stated, stated.dtype,
-                               given_[i]->range, {given_[i]->range}));
+  if (bracket) return other_dims(i, *shape, actual);
+  ir::Pattern pattern;
+  pattern.left = {*shape};
+  if (auto problem = elaborate::regroup(body_.world.program, pattern, 0, actual)) {
+    problem->operand = i;
+    return pattern_problem(body_, site_, {args_[i].leaf}, *problem);
+  }
+  if (actual.dtype != Dtype::number) args_[i] = named_as(i, *shape, pattern.left[0]);
   return true;
+}
+
+bool Instantiation::other_dims(size_t i, const Shape& says, const Type& actual) {
+  Diagnostic& error =
+      body_.error("E0305", site_.pattern_range,
+                  "the pattern says `" + dims_text(says) + "`, and the argument `" +
+                      entity_.params[i].name + "` has the dims `" + dims_text(actual) + "`");
+  error.types = {to_string(actual)};
+  return false;
+}
+
+// The argument with the names of the pattern, which may open a group: `K D` for H.
+Values Instantiation::named_as(size_t i, const Shape& written, const Shape& regrouped) {
+  const SourceRange range = given_[i]->range;
+  Type stated;
+  static_cast<Shape&>(stated) = regrouped;
+  stated.dtype = body_.type(args_[i].leaf).dtype;
+  const ir::ValueId renamed =
+      body_.emit(ir::Ascribe{stated, true}, {args_[i].leaf}, stated, stated.dtype, range, {range});
+  if (same_dims(written, regrouped)) return tensor(renamed);
+  ir::Rearrange opened;
+  opened.pattern.left = {regrouped};
+  opened.pattern.right = written;
+  Read read;
+  read.operands = {renamed};
+  auto op = elaborated(body_, site_, read, std::move(opened));
+  if (!op) return unknown_value();
+  return tensor(body_.emit(std::move(*op), {renamed}, written, stated.dtype, range, {range}));
 }
 
 bool Instantiation::bind_types() {

@@ -25,6 +25,8 @@ class Instantiation {
   bool working_dims();
   bool argument_patterns();
   bool argument_pattern(size_t i, const syntax::OperandExpr& text);
+  bool other_dims(size_t i, const Shape& says, const Type& actual);
+  Values named_as(size_t i, const Shape& written, const Shape& regrouped);
   bool bind_types();
   bool bind_type(size_t i);
   bool bind_dtype(const syntax::TypeExpr& written, const Type& actual, const std::string& what,
@@ -37,6 +39,8 @@ class Instantiation {
   std::vector<Values> ordered(const Frame& frame);
   Values result(const Values& value, const syntax::TypeExpr& written);
   ir::ValueId in_order(ir::ValueId id, const Shape& wanted, const Type& type);
+  ir::ValueId reordered(ir::ValueId id, const Shape& wanted, std::vector<Dim> whole,
+                        SourceRange range);
   std::vector<Values> stated_result(std::vector<Values> results);
   void begin_record();
   void end_record(const std::vector<Values>& results);

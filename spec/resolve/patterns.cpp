@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "spec/elaborate/elaborate.h"
 #include "spec/resolve/primitives.h"
 
 namespace shardproof::resolution {
@@ -11,14 +12,6 @@ bool same_set(const Shape& a, const Shape& b) {
   return a.dims.size() == b.dims.size() &&
          std::all_of(a.dims.begin(), a.dims.end(),
                      [&](const Split& split) { return find(b, split.dim) != nullptr; });
-}
-
-bool matches(Body& body, const Shape& pattern, const Type& operand) {
-  if (body.inferred()) return same_set(pattern, operand);
-  const ir::Program& program = body.world.program;
-  return std::equal(pattern.dims.begin(), pattern.dims.end(), operand.dims.begin(),
-                    operand.dims.end(),
-                    [&](const Split& a, const Split& b) { return program.same_dim(a.dim, b.dim); });
 }
 
 class PatternReader {
@@ -42,6 +35,10 @@ class PatternReader {
     for (const syntax::SplitExpr& split : site_.pattern->working) {
       auto dim = resolve_dim(body_.types(), split);
       if (dim) read_.working.push_back(*dim);
+      if (!split.axes.empty()) {
+        body_.error("E0305", split.range, "after `;` stand names of dims, without axes");
+        good = false;
+      }
       good = good && dim;
     }
     good = good && bracket_sides(brackets);
@@ -78,8 +75,10 @@ class PatternReader {
       body_.error("E0104", site_.args[i].range, "a number has no dtype here: cast it, `f32(...)`");
       return false;
     }
-    if (!matches(body_, *shape, body_.type(id))) return mismatch(i, *shape, body_.type(id));
-    if (body_.inferred()) reorder(*shape, bracket, body_.type(id));
+    if (body_.inferred()) {
+      if (!same_set(*shape, body_.type(id))) return mismatch(i, *shape, body_.type(id));
+      reorder(*shape, bracket, body_.type(id));
+    }
     if (bracket) {
       brackets_on_left_ += 1;
       read_.pattern.left_bracket = bracket;
@@ -88,7 +87,9 @@ class PatternReader {
     read_.pattern.left.push_back(std::move(*shape));
     read_.operands.push_back(id);
     read_.ranges.push_back(site_.args[i].range);
-    return true;
+    if (body_.inferred()) return true;
+    const auto problem = elaborate::regroup(body_.world.program, read_.pattern, i, body_.type(id));
+    return !problem || pattern_problem(body_, site_, {id}, *problem);
   }
 
   // A library body speaks of sets: its text gets the operand's own order.
@@ -173,6 +174,29 @@ std::optional<Read> read_pattern(Body& body, const CallSite& site, size_t count,
   return PatternReader(body, site).run(count, right, brackets);
 }
 
+std::optional<ir::Op> elaborated(Body& body, const CallSite& site, const Read& read, ir::Op op) {
+  std::vector<Shape> shapes;
+  for (ir::ValueId id : read.operands) shapes.push_back(body.type(id));
+  const auto problem = elaborate::elaborate(body.world.program, op, shapes);
+  if (!problem) return op;
+  pattern_problem(body, site, read.operands, *problem);
+  return std::nullopt;
+}
+
+bool pattern_problem(Body& body, const CallSite& site, const std::vector<ir::ValueId>& operands,
+                     const elaborate::Problem& problem) {
+  Diagnostic& error = body.error("E0305", site.pattern_range,
+                                 "`" + site.name + "`: " + problem.message, problem.label);
+  for (ir::ValueId id : operands) error.types.push_back(to_string(body.type(id)));
+  if (!problem.fix.empty() && !body.inferred())
+    error.fixes.push_back(
+        {"write `" + problem.fix + "`", {{site.pattern_range, problem.fix}}, false, ""});
+  if (problem.operand && *problem.operand < site.args.size() && operands.size() == 1)
+    error.notes.push_back(
+        {site.args[*problem.operand].range, "this is `" + dims_text(body.type(operands[0])) + "`"});
+  return false;
+}
+
 void dims_error(Body& body, const CallSite& site, const Read& read, const std::string& message,
                 const std::string& label) {
   Diagnostic& error =
@@ -203,12 +227,6 @@ std::optional<size_t> position(const Shape& shape, const Dim& dim) {
   for (size_t i = 0; i < shape.dims.size(); ++i)
     if (shape.dims[i].dim == dim) return i;
   return std::nullopt;
-}
-
-Shape without(const Shape& shape, size_t at) {
-  Shape result = shape;
-  result.dims.erase(result.dims.begin() + static_cast<std::ptrdiff_t>(at));
-  return result;
 }
 
 void align(Body& body, Read& read, const Shape& like) {

@@ -1,6 +1,7 @@
 #pragma once
 // Patterns of primitives: names known, left sides compared with the operands (in a library body:
 // matched as sets).
+#include "spec/elaborate/elaborate.h"
 #include "spec/resolve/body.h"
 
 namespace shardproof::resolution {
@@ -25,6 +26,13 @@ std::optional<Read> read_pattern(Body& body, const CallSite& site, size_t count,
 std::optional<Shape> read_operand(Body& body, const syntax::OperandExpr& operand,
                                   std::optional<size_t>* bracket);
 
+/// The op with the indices that its pattern's names stand for; nullopt after E0305.
+std::optional<ir::Op> elaborated(Body& body, const CallSite& site, const Read& read, ir::Op op);
+
+/// E0305 for a pattern that means nothing; false.
+bool pattern_problem(Body& body, const CallSite& site, const std::vector<ir::ValueId>& operands,
+                     const elaborate::Problem& problem);
+
 /// E0305 at the pattern, with the operands' types.
 void dims_error(Body& body, const CallSite& site, const Read& read, const std::string& message,
                 const std::string& label = "");
@@ -35,8 +43,6 @@ std::vector<Values> recovered(Body& body, const CallSite& site,
                               std::optional<Dtype> dtype = std::nullopt);
 
 std::optional<size_t> position(const Shape& shape, const Dim& dim);
-/// The dims of `shape` but the one at `at`.
-Shape without(const Shape& shape, size_t at);
 /// In a library body the order is the caller's: dims that `like` has stand in its order, and one
 /// new dim stands where one vanished.
 void align(Body& body, Read& read, const Shape& like);

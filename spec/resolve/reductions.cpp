@@ -9,18 +9,6 @@
 namespace shardproof::resolution {
 namespace {
 
-std::optional<Dim> repeated(const Shape& shape) {
-  for (size_t i = 0; i < shape.dims.size(); ++i)
-    for (size_t j = 0; j < i; ++j)
-      if (shape.dims[i].dim == shape.dims[j].dim) return shape.dims[i].dim;
-  return std::nullopt;
-}
-
-bool any_has(const std::vector<Shape>& shapes, const Dim& dim) {
-  return std::any_of(shapes.begin(), shapes.end(),
-                     [&](const Shape& shape) { return find(shape, dim) != nullptr; });
-}
-
 // All operands of one dtype that may be added up.
 std::optional<Dtype> summed_dtype(Body& body, const CallSite& site, const Read& read) {
   const Dtype dtype = body.type(read.operands.at(0)).dtype;
@@ -57,29 +45,13 @@ std::vector<Values> einsum(Body& body, const CallSite& site) {
   auto read = read_pattern(body, site, site.args.size(), Right::required);
   if (!read) return recovered(body, site, dtype_argument(site, "to"));
   const ir::Pattern& pattern = read->pattern;
-  std::optional<Dim> twice = repeated(pattern.right);
-  for (const Shape& left : pattern.left) twice = twice ? twice : repeated(left);
-  if (twice) dims_error(body, site, *read, "`" + to_string(*twice) + "` twice in one operand");
-  for (const Split& split : pattern.right.dims)
-    if (!any_has(pattern.left, split.dim)) {
-      dims_error(body, site, *read,
-                 "no operand has the result's dim `" + to_string(split.dim) + "`");
-      twice = split.dim;
-    }
   auto dtype = summed_dtype(body, site, *read);
   std::optional<Dtype> to;
   if (dtype) dtype = target(body, site, *dtype, to);
-  if (twice || !dtype) return recovered(body, site, dtype);
-  return {tensor(body.emit(ir::Einsum{pattern, to}, read->operands, pattern.right, *dtype,
-                           site.range, read->ranges))};
-}
-
-// The right side is the left without some of its dims.
-bool drops(const Shape& left, const Shape& right) {
-  size_t next = 0;
-  for (const Split& split : left.dims)
-    if (next < right.dims.size() && right.dims[next].dim == split.dim) ++next;
-  return next == right.dims.size();
+  auto op = elaborated(body, site, *read, ir::Einsum{pattern, to});
+  if (!op || !dtype) return recovered(body, site, dtype);
+  return {tensor(
+      body.emit(std::move(*op), read->operands, pattern.right, *dtype, site.range, read->ranges))};
 }
 
 std::vector<Values> reduce(Body& body, const CallSite& site) {
@@ -95,13 +67,10 @@ std::vector<Values> reduce(Body& body, const CallSite& site) {
   auto dtype = summed_dtype(body, site, *read);
   std::optional<Dtype> to;
   if (dtype) dtype = target(body, site, *dtype, to);
-  const bool good = drops(read->pattern.left[0], read->pattern.right);
-  if (!good)
-    dims_error(body, site, *read,
-               "the result has the operand's dims but for those that vanish, in their order");
-  if (!good || !dtype) return recovered(body, site, dtype);
-  return {tensor(body.emit(ir::Reduce{fn, read->pattern, to}, read->operands, read->pattern.right,
-                           *dtype, site.range, read->ranges))};
+  auto op = elaborated(body, site, *read, ir::Reduce{fn, read->pattern, to});
+  if (!op || !dtype) return recovered(body, site, dtype);
+  return {tensor(body.emit(std::move(*op), read->operands, read->pattern.right, *dtype, site.range,
+                           read->ranges))};
 }
 
 std::vector<Values> argmax(Body& body, const CallSite& site) {
@@ -109,14 +78,9 @@ std::vector<Values> argmax(Body& body, const CallSite& site) {
   auto read = read_pattern(body, site, 1, Right::required);
   if (!read) return recovered(body, site, Dtype::i32);
   align(body, *read, read->pattern.left[0]);
-  const ir::Pattern& pattern = read->pattern;
-  if (!drops(pattern.left[0], pattern.right) ||
-      pattern.right.dims.size() + 1 != pattern.left[0].dims.size()) {
-    dims_error(body, site, *read, "exactly one dim vanishes");
-    return recovered(body, site, Dtype::i32);
-  }
-  if (!summed_dtype(body, site, *read)) return recovered(body, site, Dtype::i32);
-  return {tensor(body.emit(ir::Argmax{pattern}, read->operands, pattern.right, Dtype::i32,
+  auto op = elaborated(body, site, *read, ir::Argmax{read->pattern});
+  if (!op || !summed_dtype(body, site, *read)) return recovered(body, site, Dtype::i32);
+  return {tensor(body.emit(std::move(*op), read->operands, read->pattern.right, Dtype::i32,
                            site.range, read->ranges))};
 }
 
@@ -134,24 +98,21 @@ std::vector<Values> top_k(Body& body, const CallSite& site) {
   if (!read) return unknown_result(2);
   align(body, *read, read->pattern.left[0]);
   const Shape &left = read->pattern.left[0], &right = read->pattern.right;
-  size_t changed = left.dims.size() == right.dims.size() ? 0 : 2;
-  size_t at = 0;
-  for (size_t i = 0; changed < 2 && i < left.dims.size(); ++i)
-    if (!(left.dims[i].dim == right.dims[i].dim)) ++changed, at = i;
+  auto op = elaborated(body, site, *read, ir::TopK{read->pattern});
   auto dtype = summed_dtype(body, site, *read);
-  if (changed != 1)
-    dims_error(body, site, *read, "exactly one dim gives way to the dim of the largest");
-  if (changed != 1 || !dtype) return unknown_result(2);
+  if (!op || !dtype) return unknown_result(2);
+  const ir::Indices& indices = ir::pattern_of(*op)->indices;
+  size_t at = 0;
+  while (indices.left[0].at(at) == indices.right[at]) ++at;
   at_most(body, right.dims[at].dim, left.dims[at].dim, site.range);
   Type type;
   static_cast<Shape&>(type) = right;
   type.dtype = *dtype;
   const ir::ValueId values = body.add_value(type, site.range);
   type.dtype = Dtype::i32;
-  const ir::ValueId indices = body.add_value(type, site.range);
-  body.emit_to(ir::TopK{read->pattern}, read->operands, {values, indices}, site.range,
-               read->ranges);
-  return {tensor(values), tensor(indices)};
+  const ir::ValueId places = body.add_value(type, site.range);
+  body.emit_to(std::move(*op), read->operands, {values, places}, site.range, read->ranges);
+  return {tensor(values), tensor(places)};
 }
 
 }  // namespace

@@ -6,16 +6,6 @@
 namespace shardproof::resolution {
 namespace {
 
-// What stands in `part` where `whole` has the dim at `bracket`: nothing (an empty dim), or another
-// dim; nullopt when the other dims are not the same.
-std::optional<Dim> in_place(const Shape& whole, size_t bracket, const Shape& part) {
-  const Shape rest = without(whole, bracket);
-  if (same_dims(rest, part)) return Dim{};
-  if (part.dims.size() != whole.dims.size() || bracket >= part.dims.size()) return std::nullopt;
-  if (!same_dims(rest, without(part, bracket))) return std::nullopt;
-  return part.dims[bracket].dim;
-}
-
 std::vector<Values> read(Body& body, const CallSite& site) {
   if (!expect(body, site, 1, 1, {"at"})) return recovered(body, site);
   auto read = read_pattern(body, site, 1, Right::required, "left");
@@ -24,13 +14,9 @@ std::vector<Values> read(Body& body, const CallSite& site) {
   align(body, *read, read->pattern.left[0]);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
-  auto part = in_place(pattern.left[0], *pattern.left_bracket, pattern.right);
-  if (!part || *part == pattern.left[0].dims[*pattern.left_bracket].dim) {
-    dims_error(body, site, *read,
-               "the dim in brackets gives way to nothing or to another dim in its place");
-    return recovered(body, site, dtype);
-  }
-  return {tensor(body.emit(ir::Read{pattern}, {read->operands[0], at}, pattern.right, dtype,
+  auto op = elaborated(body, site, *read, ir::Read{pattern});
+  if (!op) return recovered(body, site, dtype);
+  return {tensor(body.emit(std::move(*op), {read->operands[0], at}, pattern.right, dtype,
                            site.range, {read->ranges[0], site.named.at("at").range}))};
 }
 
@@ -54,15 +40,9 @@ std::vector<Values> write(Body& body, const CallSite& site) {
   align(body, *read, read->pattern.left[0]);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
-  const bool good = pattern.bracket_operand == 0 && same_dims(pattern.left[0], pattern.right) &&
-                    in_place(pattern.left[0], *pattern.left_bracket, pattern.left[1]);
-  if (!good)
-    dims_error(
-        body, site, *read,
-        "the second operand has the first's dims, without the one in brackets or with another in "
-        "its place; the result has the first's");
-  if (!good || !same_dtypes(body, site, *read)) return recovered(body, site, dtype);
-  return {tensor(body.emit(ir::Write{pattern}, {read->operands[0], read->operands[1], at},
+  auto op = elaborated(body, site, *read, ir::Write{pattern});
+  if (!op || !same_dtypes(body, site, *read)) return recovered(body, site, dtype);
+  return {tensor(body.emit(std::move(*op), {read->operands[0], read->operands[1], at},
                            pattern.right, dtype, site.range,
                            {read->ranges[0], read->ranges[1], site.named.at("at").range}))};
 }
@@ -94,21 +74,17 @@ std::vector<Values> concat(Body& body, const CallSite& site) {
   align(body, *read, read->pattern.left[0]);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
+  auto op = elaborated(body, site, *read, ir::Concat{pattern});
+  if (!op) return recovered(body, site, dtype);
   std::vector<Dim> parts;
-  for (const Shape& left : pattern.left) {
-    auto part = in_place(pattern.right, *pattern.right_bracket, left);
-    if (!part) {
-      dims_error(body, site, *read,
-                 "each operand has the result's dims, without the one in brackets or with another "
-                 "in its place");
-      return recovered(body, site, dtype);
-    }
-    parts.push_back(*part);
-  }
+  for (const Shape& left : pattern.left)
+    parts.push_back(left.dims.size() == pattern.right.dims.size()
+                        ? left.dims[*pattern.right_bracket].dim
+                        : Dim{});
   if (!same_dtypes(body, site, *read) || !adds_up(body, site, *read, parts))
     return recovered(body, site, dtype);
-  return {tensor(body.emit(ir::Concat{pattern}, read->operands, pattern.right, dtype, site.range,
-                           read->ranges))};
+  return {tensor(
+      body.emit(std::move(*op), read->operands, pattern.right, dtype, site.range, read->ranges))};
 }
 
 }  // namespace

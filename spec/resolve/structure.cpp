@@ -12,29 +12,11 @@ std::vector<Values> expand(Body& body, const CallSite& site) {
   auto read = read_pattern(body, site, 1, Right::required);
   if (!read) return recovered(body, site);
   align(body, *read, read->pattern.left[0]);
-  const Shape &left = read->pattern.left[0], &right = read->pattern.right;
-  size_t next = 0;
-  for (const Split& split : right.dims)
-    if (next < left.dims.size() && left.dims[next].dim == split.dim) ++next;
   const Dtype dtype = body.type(read->operands[0]).dtype;
-  if (next != left.dims.size() || right.dims.size() == left.dims.size()) {
-    dims_error(body, site, *read,
-               next != left.dims.size() ? "the result has all dims of the operand, in their order"
-                                        : "the result has no new dim");
-    return recovered(body, site, dtype);
-  }
-  return {tensor(body.emit(ir::Expand{read->pattern}, read->operands, right, dtype, site.range,
+  auto op = elaborated(body, site, *read, ir::Expand{read->pattern});
+  if (!op) return recovered(body, site, dtype);
+  return {tensor(body.emit(std::move(*op), read->operands, read->pattern.right, dtype, site.range,
                            read->ranges))};
-}
-
-std::vector<Name> factors(Body& body, const Shape& shape) {
-  std::vector<Name> result;
-  for (const Split& split : shape.dims) {
-    const std::vector<Name> base = body.world.program.base(split.dim);
-    result.insert(result.end(), base.begin(), base.end());
-  }
-  std::sort(result.begin(), result.end());
-  return result;
 }
 
 std::vector<Values> rearrange(Body& body, const CallSite& site) {
@@ -42,12 +24,10 @@ std::vector<Values> rearrange(Body& body, const CallSite& site) {
   auto read = read_pattern(body, site, 1, Right::required);
   if (!read) return recovered(body, site);
   const Dtype dtype = body.type(read->operands[0]).dtype;
-  if (factors(body, read->pattern.left[0]) != factors(body, read->pattern.right)) {
-    dims_error(body, site, *read, "both sides have the same dims, in any order and grouping");
-    return recovered(body, site, dtype);
-  }
-  return {tensor(body.emit(ir::Rearrange{read->pattern}, read->operands, read->pattern.right, dtype,
-                           site.range, read->ranges))};
+  auto op = elaborated(body, site, *read, ir::Rearrange{read->pattern});
+  if (!op) return recovered(body, site, dtype);
+  return {tensor(body.emit(std::move(*op), read->operands, read->pattern.right, dtype, site.range,
+                           read->ranges))};
 }
 
 // roll and ppermute: (x, by=), one dim in brackets.
@@ -70,13 +50,11 @@ std::vector<Values> moved(Body& body, const CallSite& site) {
     pattern.right_bracket = pattern.left_bracket;
   }
   align(body, *read, pattern.left[0]);
-  if (!same_dims(pattern.left[0], pattern.right) || pattern.left_bracket != pattern.right_bracket) {
-    dims_error(body, site, *read, "both sides have the same dims");
-    return recovered(body, site, dtype);
-  }
-  ir::Op op = permute ? ir::Op(ir::Ppermute{pattern}) : ir::Op(ir::Roll{pattern});
-  return {tensor(body.emit(std::move(op), {read->operands[0], by}, pattern.right, dtype, site.range,
-                           {read->ranges[0], site.named.at("by").range}))};
+  auto op = elaborated(body, site, *read,
+                       permute ? ir::Op(ir::Ppermute{pattern}) : ir::Op(ir::Roll{pattern}));
+  if (!op) return recovered(body, site, dtype);
+  return {tensor(body.emit(std::move(*op), {read->operands[0], by}, pattern.right, dtype,
+                           site.range, {read->ranges[0], site.named.at("by").range}))};
 }
 
 std::vector<Values> ordered(Body& body, const CallSite& site) {
@@ -97,9 +75,10 @@ std::vector<Values> ordered(Body& body, const CallSite& site) {
     return unknown_result();
   }
   const ir::OrderedFn fn = sorts ? ir::OrderedFn::argsort : ir::OrderedFn::cumsum;
-  return {
-      tensor(body.emit(ir::Ordered{fn, read->pattern, *dim}, read->operands, read->pattern.right,
-                       sorts ? Dtype::i32 : type.dtype, site.range, read->ranges))};
+  auto op = elaborated(body, site, *read, ir::Ordered{fn, read->pattern, *dim});
+  if (!op) return unknown_result();
+  return {tensor(body.emit(std::move(*op), read->operands, read->pattern.right,
+                           sorts ? Dtype::i32 : type.dtype, site.range, read->ranges))};
 }
 
 }  // namespace

@@ -25,6 +25,7 @@ struct Application {
   std::vector<std::string> words;  ///< "the table", "the ids": what each operand is called
   std::vector<Operand> operands;
   ir::Pattern pattern;     ///< completed by complete()
+  ir::Indices indices;     ///< of the pattern, or of pointwise operands
   bool unit_axes = false;  ///< the pattern has axes of size 1: it may look as if nothing changed
   std::vector<Axis> unit_bracket;    ///< and those that its bracketed dim begins with
   std::optional<size_t> worked_dim;  ///< written behind `;`, without `->`

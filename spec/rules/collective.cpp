@@ -33,18 +33,6 @@ std::set<Axis> all_axes(const ir::Pattern& pattern) {
   return axes;
 }
 
-void need_same_dims(const Application& app) {
-  const Shape &left = app.pattern.left[0], &right = app.pattern.right;
-  const bool same = std::equal(
-      left.dims.begin(), left.dims.end(), right.dims.begin(), right.dims.end(),
-      [&](const Split& a, const Split& b) { return app.program.same_dim(a.dim, b.dim); });
-  if (!same)
-    refuse({.code = "E0305",
-            .message = app.name + ": `" + show(app.program, left) + "` and `" +
-                       show(app.program, right) + "` do not have the same dims in the same order",
-            .label = "a collective changes where a value lies, never its dims"});
-}
-
 }  // namespace
 
 State before(const Application& app, const Axis& axis) {
@@ -64,7 +52,6 @@ void not_its_work(const Application& app, const std::vector<Axis>& axes, const s
 }
 
 Moved moved(const Application& app) {
-  need_same_dims(app);
   Moved result;
   for (size_t i = 0; i < app.pattern.right.dims.size(); ++i) {
     const Split &left = app.pattern.left[0].dims[i], &right = app.pattern.right.dims[i];

@@ -1,5 +1,8 @@
 // concat: the operands one after the other along a whole dim.
+#include <algorithm>
+
 #include "spec/rules/combine.h"
+#include "spec/rules/labels.h"
 #include "spec/rules/pattern.h"
 #include "spec/rules/split.h"
 #include "spec/rules/table.h"
@@ -7,22 +10,17 @@
 namespace shardproof::rules {
 
 Types rule(Application& app, const ir::Concat&) {
-  const ir::Pattern& pattern = app.pattern;
-  const Dim joined = pattern.right.dims.at(pattern.right_bracket.value_or(0)).dim;
-  Shape result = pattern.right;
-  result.marks.clear();
-  for (Split& split : result.dims) {
-    const Split* first = find(pattern.left[0], split.dim);
-    split.axes = first && split.dim != joined ? first->axes : std::vector<Axis>{};
+  Shape result = like_operand(app);
+  const std::vector<Label> first = labels(app, 0);
+  for (size_t i = 0; i < app.indices.left.size(); ++i) {
+    const std::vector<ir::Position>& positions = app.indices.left[i];
+    for (size_t k = 0; k < positions.size(); ++k)
+      if (!std::count(app.indices.right.begin(), app.indices.right.end(), positions[k]))
+        need_whole(app, i, app.pattern.left[i].dims[k], "E0208");
+    for (const Label& label : labels(app, i))
+      if (const Label* same = find(first, label.id); same && same->axes != label.axes)
+        refuse(split_differently(app, i, 0, label.id));
   }
-  for (size_t i = 0; i < pattern.left.size(); ++i)
-    for (const Split& split : pattern.left[i].dims) {
-      const Split* shared = find(result, split.dim);
-      if (!shared || split.dim == joined)
-        need_whole(app, i, split, "E0208");
-      else if (shared->axes != split.axes)
-        refuse(split_differently(app, i, 0, split.dim.factors.front()));
-    }
   result.marks = combine(app, std::vector<Role>(app.operands.size(), Role::term));
   return {conclude(app, result, common_dtype(app), app.has_gradient())};
 }

@@ -29,8 +29,8 @@ static Refusal into_split(const Application& app, const Split& split) {
 Types rule(Application& app, const ir::Index&) {
   const Split& indexed = app.pattern.left[0].dims.at(app.pattern.left_bracket.value_or(0));
   if (!indexed.axes.empty()) refuse(into_split(app, indexed));
-  const Contraction all = contraction(app, {Role::factor, Role::argument});
-  return {conclude(app, contract(app, all), app.type(0).dtype, app.operands[0].has_gradient)};
+  const Shape result = contract(app, {Role::factor, Role::argument});
+  return {conclude(app, result, app.type(0).dtype, app.operands[0].has_gradient)};
 }
 
 }  // namespace shardproof::rules

@@ -7,9 +7,8 @@
 namespace shardproof::rules {
 
 Types rule(Application& app, const ir::IndexAdd&) {
-  Contraction all = contraction(app, {Role::argument, Role::factor});
-  all.creates = true;
-  return {conclude(app, contract(app, all), app.type(1).dtype, app.operands[1].has_gradient)};
+  const Shape result = contract(app, {Role::argument, Role::factor});
+  return {conclude(app, result, app.type(1).dtype, app.operands[1].has_gradient)};
 }
 
 }  // namespace shardproof::rules

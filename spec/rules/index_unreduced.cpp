@@ -6,8 +6,8 @@
 namespace shardproof::rules {
 
 Types rule(Application& app, const ir::IndexUnreduced&) {
-  const Contraction all = contraction(app, {Role::factor, Role::argument});
-  return {conclude(app, contract(app, all), app.type(0).dtype, app.operands[0].has_gradient)};
+  const Shape result = contract(app, {Role::factor, Role::argument});
+  return {conclude(app, result, app.type(0).dtype, app.operands[0].has_gradient)};
 }
 
 }  // namespace shardproof::rules

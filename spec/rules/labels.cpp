@@ -2,46 +2,46 @@
 
 #include <algorithm>
 #include <map>
-#include <stdexcept>
 
+#include "spec/elaborate/names.h"
 #include "spec/rules/fixes.h"
 #include "spec/rules/words.h"
 
 namespace shardproof::rules {
 
-bool declared_one(const ir::Program& program, const Name& dim) {
-  try {
-    return program.size(Dim{{dim}}, {}) == 1;
-  } catch (const std::logic_error&) {  // its size is a symbol
-    return false;
-  }
-}
-
-size_t leading_factor(const ir::Program& program, const Dim& dim) {
-  for (size_t i = 0; i + 1 < dim.factors.size(); ++i)
-    if (!declared_one(program, dim.factors[i])) return i;
-  return dim.factors.empty() ? 0 : dim.factors.size() - 1;
-}
-
-std::vector<Label> labels(const ir::Program& program, const Shape& shape) {
+std::vector<Label> labels(const Application& app, size_t operand) {
   std::vector<Label> result;
-  for (const Split& split : shape.dims) {
-    const size_t leading = leading_factor(program, split.dim);
-    for (size_t i = 0; i < split.dim.factors.size(); ++i)
-      result.push_back({split.dim.factors[i], i == leading ? split.axes : std::vector<Axis>{}});
+  const std::vector<ir::Position>& positions = app.indices.left.at(operand);
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const auto leading = elaborate::leading(app.program, app.indices, positions[i]);
+    for (ir::IndexId id : positions[i])
+      result.push_back(
+          {id, id == leading ? app.type(operand).dims.at(i).axes : std::vector<Axis>{}});
   }
   return result;
 }
 
-const Label* find(const std::vector<Label>& labels, const Name& name) {
+const Label* find(const std::vector<Label>& labels, ir::IndexId id) {
   for (const Label& label : labels)
-    if (label.name == name) return &label;
+    if (label.id == id) return &label;
   return nullptr;
 }
 
-static Refusal not_leading(const Application& app, const Dim& group, size_t factor,
+bool on_the_right(const Application& app, ir::IndexId id) {
+  for (const ir::Position& position : app.indices.right)
+    if (std::count(position.begin(), position.end(), id)) return true;
+  return false;
+}
+
+Dim shown(const Application& app, ir::IndexId id) {
+  Name name = app.indices.all.at(id).name;
+  std::erase_if(name, [](char c) { return c == '[' || c == ']' || c == '\''; });
+  return Dim{{name}};
+}
+
+static Refusal not_leading(const Application& app, const Dim& group, ir::IndexId id,
                            const std::vector<Axis>& axes) {
-  const std::string name = show(app.program, Dim{{group.factors[factor]}});
+  const std::string name = show(app.program, shown(app, id));
   return {.code = "E0212",
           .message = app.name + ": " + name + " is split over " + show(axes) +
                      ", but it is not the first factor of " + show(app.program, group),
@@ -76,18 +76,18 @@ std::optional<Refusal> axis_twice(const ir::Program& program, const Shape& shape
   return {};
 }
 
-Shape place(const Application& app, const Shape& dims,
-            const std::function<std::vector<Axis>(const Dim&, size_t)>& axes_of) {
-  Shape result = dims;
+Shape place(const Application& app, const std::function<std::vector<Axis>(ir::IndexId)>& axes_of) {
+  Shape result = app.pattern.right;
   result.marks.clear();
-  for (Split& split : result.dims) {
-    const size_t leading = leading_factor(app.program, split.dim);
-    for (size_t i = 0; i < split.dim.factors.size(); ++i) {
-      std::vector<Axis> axes = axes_of(split.dim, i);
-      if (i == leading)
-        split.axes = std::move(axes);
+  for (size_t i = 0; i < result.dims.size(); ++i) {
+    const ir::Position& position = app.indices.right.at(i);
+    const auto leading = elaborate::leading(app.program, app.indices, position);
+    for (ir::IndexId id : position) {
+      std::vector<Axis> axes = axes_of(id);
+      if (id == leading)
+        result.dims[i].axes = std::move(axes);
       else if (!axes.empty())
-        refuse(not_leading(app, split.dim, i, axes));
+        refuse(not_leading(app, result.dims[i].dim, id, axes));
     }
   }
   if (auto refusal = axis_twice(app.program, result)) {
@@ -95,6 +95,14 @@ Shape place(const Application& app, const Shape& dims,
     refuse(std::move(*refusal));
   }
   return result;
+}
+
+Shape like_operand(const Application& app) {
+  const std::vector<Label> known = labels(app, 0);
+  return place(app, [&](ir::IndexId id) {
+    const Label* label = find(known, id);
+    return label ? label->axes : std::vector<Axis>{};
+  });
 }
 
 }  // namespace shardproof::rules

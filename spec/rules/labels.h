@@ -1,6 +1,5 @@
 #pragma once
-// Indices of a pattern: the factors of its dims. The axes of a group are those of its first
-// factor that is not declared of size 1.
+// The indices of operands and results with the axes that split them.
 #include <functional>
 
 #include "spec/rules/application.h"
@@ -8,22 +7,24 @@
 namespace shardproof::rules {
 
 struct Label {
-  Name name;
+  ir::IndexId id;
   std::vector<Axis> axes;
 };
 
-/// The factors of all dims in order, with their axes.
-std::vector<Label> labels(const ir::Program& program, const Shape& shape);
-const Label* find(const std::vector<Label>& labels, const Name& name);
+/// The indices of an operand in order. The axes of a position split its leading index.
+std::vector<Label> labels(const Application& app, size_t operand);
+const Label* find(const std::vector<Label>& labels, ir::IndexId id);
+bool on_the_right(const Application& app, ir::IndexId id);
 
-/// The factor that the axes of a group belong to.
-size_t leading_factor(const ir::Program& program, const Dim& dim);
-bool declared_one(const ir::Program& program, const Name& dim);
+/// The index as a dim that messages can show.
+Dim shown(const Application& app, ir::IndexId id);
 
-/// `dims` with the axes that their factors have; E0212 where a split factor is not the leading one
-/// of its group, or E0209 where an axis would be used twice.
-Shape place(const Application& app, const Shape& dims,
-            const std::function<std::vector<Axis>(const Dim&, size_t factor)>& axes_of);
+/// The right side with the axes that its indices have; E0212 where a split index does not lead its
+/// position, or E0209 where an axis would be used twice.
+Shape place(const Application& app, const std::function<std::vector<Axis>(ir::IndexId)>& axes_of);
+
+/// The right side where each position that operand 0 has too is split as there, the others whole.
+Shape like_operand(const Application& app);
 
 /// E0209 if an axis splits two dims, or splits one and is a mark.
 std::optional<Refusal> axis_twice(const ir::Program& program, const Shape& shape);

@@ -1,5 +1,8 @@
 // cumsum, argsort, roll, argmax, top_k: they work along a whole dim.
+#include <algorithm>
+
 #include "spec/rules/combine.h"
+#include "spec/rules/labels.h"
 #include "spec/rules/pattern.h"
 #include "spec/rules/split.h"
 #include "spec/rules/table.h"
@@ -26,14 +29,11 @@ Types rule(Application& app, const ir::Ordered& op) {
 
 /// The right side of an op that leaves out dims or makes new ones of whole dims.
 static Shape along_whole_dims(Application& app, const std::vector<std::string>& advices) {
-  const Shape& left = app.pattern.left[0];
-  for (const Split& split : left.dims)
-    if (!find(app.pattern.right, split.dim)) need_whole(app, 0, split, "E0208", advices);
-  Shape result = app.pattern.right;
-  for (Split& split : result.dims) {
-    const Split* same = find(left, split.dim);
-    split.axes = same ? same->axes : std::vector<Axis>{};
-  }
+  const std::vector<ir::Position>& positions = app.indices.left[0];
+  for (size_t i = 0; i < positions.size(); ++i)
+    if (!std::count(app.indices.right.begin(), app.indices.right.end(), positions[i]))
+      need_whole(app, 0, app.pattern.left[0].dims[i], "E0208", advices);
+  Shape result = like_operand(app);
   result.marks = combine(app, {Role::argument});
   return result;
 }

@@ -9,36 +9,24 @@
 namespace shardproof::rules {
 namespace {
 
-/// The left side with the operand's axes, matched by name, else by position.
+/// The left side with the operand's axes.
 void infer_left(Shape& left, const Type& type) {
-  for (size_t i = 0; i < left.dims.size(); ++i) {
-    const Split* split = find(type, left.dims[i].dim);
-    if (!split && i < type.dims.size()) split = &type.dims[i];
-    left.dims[i].axes = split ? split->axes : std::vector<Axis>{};
-  }
+  for (size_t i = 0; i < left.dims.size(); ++i) left.dims[i].axes = type.dims.at(i).axes;
   left.marks = type.marks;
 }
 
+/// The right side with the axes of the same positions on the left.
 void infer_right(ir::Pattern& pattern) {
-  for (Split& split : pattern.right.dims) {
-    split.axes.clear();
-    for (const Shape& left : pattern.left)
-      if (const Split* same = find(left, split.dim); same && split.axes.empty())
-        split.axes = same->axes;
+  const ir::Indices& indices = pattern.indices;
+  for (size_t i = 0; i < pattern.right.dims.size(); ++i) {
+    std::vector<Axis>& axes = pattern.right.dims[i].axes;
+    axes.clear();
+    for (size_t k = 0; k < indices.left.size(); ++k)
+      for (size_t j = 0; j < indices.left[k].size(); ++j)
+        if (axes.empty() && indices.left[k][j] == indices.right.at(i))
+          axes = pattern.left[k].dims[j].axes;
   }
   pattern.right.marks.clear();
-}
-
-void need_single_names(const Application& app, const Shape& shape) {
-  std::set<Name> names;
-  for (const Split& split : shape.dims)
-    for (const Name& factor : split.dim.factors)
-      if (!names.insert(factor).second)
-        refuse({.code = "E0305",
-                .message = app.name + ": " + show(app.program, Dim{{factor}}) +
-                           " stands twice in `" + show(app.program, shape) + "`",
-                .label = "two indices need two names: declare `dim ... = " +
-                         show(app.program, Dim{{factor}}) + "`"});
 }
 
 /// all_reduce and psum_scatter of what is no sum: worth its own words.
@@ -142,11 +130,7 @@ void complete(Application& app) {
     infer_right(pattern);
   }
   for (Type& guess : app.guess) static_cast<Shape&>(guess) = pattern.right;
-  for (size_t i = 0; i < count; ++i) {
-    need_single_names(app, pattern.left[i]);
-    if (!pattern.inferred) need_left(app, i);
-  }
-  need_single_names(app, pattern.right);
+  for (size_t i = 0; i < count && !pattern.inferred; ++i) need_left(app, i);
 }
 
 State written(const Shape& right, const Axis& axis, bool gradient) {

@@ -1,4 +1,7 @@
 // Pointwise ops: dims matched by name, one operand has them all.
+#include <algorithm>
+
+#include "spec/elaborate/elaborate.h"
 #include "spec/rules/combine.h"
 #include "spec/rules/split.h"
 #include "spec/rules/table.h"
@@ -32,9 +35,12 @@ Types pointwise(Application& app, const std::vector<Role>& roles, Dtype dtype) {
   if (app.operands.size() < roles.size()) return app.guess;
   const size_t all = widest(app, roles.size());
   guess(app, all, roles, dtype);
+  std::vector<Shape> shapes;
+  for (size_t i = 0; i < roles.size(); ++i) shapes.push_back(app.type(i));
+  app.indices = elaborate::whole_positions(app.program, shapes, app.type(all));
   for (size_t i = 0; i < roles.size(); ++i) {
-    for (const Split& split : app.type(i).dims)
-      if (!find(app.type(all), split.dim))
+    for (const ir::Position& position : app.indices.left[i])
+      if (!std::count(app.indices.right.begin(), app.indices.right.end(), position))
         refuse({.code = "E0305",
                 .message = app.name +
                            ": no operand has all dims: " + show(app.program, app.type(i)) +

@@ -1,8 +1,8 @@
 #include "spec/rules/product.h"
 
 #include <algorithm>
-#include <set>
 
+#include "spec/elaborate/names.h"
 #include "spec/rules/fixes.h"
 #include "spec/rules/split.h"
 #include "spec/rules/words.h"
@@ -10,37 +10,37 @@
 namespace shardproof::rules {
 namespace {
 
+/// One entry per index, with the first operand that carries it.
 struct Carrier {
   size_t operand;
   Label label;
 };
 
-/// One entry per label, with the first operand that carries it.
-std::vector<Carrier> carriers(const Application& app, const Contraction& all) {
+std::vector<Carrier> carriers(const Application& app, size_t operands) {
   std::vector<Carrier> found;
-  for (size_t i = 0; i < all.operands.size(); ++i)
-    for (const Label& label : all.operands[i]) {
+  for (size_t i = 0; i < operands; ++i)
+    for (const Label& label : labels(app, i)) {
       auto same = std::find_if(found.begin(), found.end(), [&](const Carrier& carrier) {
-        return carrier.label.name == label.name;
+        return carrier.label.id == label.id;
       });
       if (same == found.end())
         found.push_back({i, label});
       else if (same->label.axes != label.axes)
-        refuse(split_differently(app, i, same->operand, label.name));
+        refuse(split_differently(app, i, same->operand, label.id));
     }
   return found;
 }
 
-void need_single_use(const Application& app, const std::vector<Carrier>& found,
-                     const std::set<Name>& kept) {
+void need_single_use(const Application& app, const std::vector<Carrier>& found) {
   for (size_t i = 0; i < found.size(); ++i)
     for (size_t j = 0; j < i; ++j)
       for (const Axis& axis : found[i].label.axes) {
         const std::vector<Axis>& other = found[j].label.axes;
         if (std::find(other.begin(), other.end(), axis) == other.end()) continue;
-        const std::string a = show(app.program, Dim{{found[j].label.name}});
-        const std::string b = show(app.program, Dim{{found[i].label.name}});
-        const bool both = kept.count(found[i].label.name) && kept.count(found[j].label.name);
+        const std::string a = show(app.program, shown(app, found[j].label.id));
+        const std::string b = show(app.program, shown(app, found[i].label.id));
+        const bool both =
+            on_the_right(app, found[i].label.id) && on_the_right(app, found[j].label.id);
         refuse({.code = both ? "E0209" : "E0204",
                 .message = app.name + ": " + axis + " splits both " + a + " and " + b,
                 .label = "each device of " + axis + " would compute one diagonal block of " + a +
@@ -50,71 +50,46 @@ void need_single_use(const Application& app, const std::vector<Carrier>& found,
       }
 }
 
+/// A dim that the signature of a library function names is not contracted where it is split.
 void need_whole_in_library(const Application& app, const Carrier& carrier, Mark mark) {
-  for (const Dim& dim : app.pattern.whole)
-    if (std::count(dim.factors.begin(), dim.factors.end(), carrier.label.name))
-      need_whole(app, carrier.operand, {Dim{{carrier.label.name}}, carrier.label.axes},
+  const std::vector<ir::Position>& positions = app.indices.left[carrier.operand];
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const Dim& dim = app.pattern.left[carrier.operand].dims[i].dim;
+    const bool named = std::count(app.pattern.whole.begin(), app.pattern.whole.end(), dim) > 0;
+    if (named && std::count(positions[i].begin(), positions[i].end(), carrier.label.id))
+      need_whole(app, carrier.operand, {shown(app, carrier.label.id), carrier.label.axes},
                  mark == Mark::U ? "E0214" : "E0208");
-}
-
-std::vector<Label> operand_labels(const Application& app, size_t operand) {
-  Shape shape = app.pattern.left[operand];
-  if (app.pattern.left_bracket && app.pattern.bracket_operand == operand)
-    for (Name& factor : shape.dims.at(*app.pattern.left_bracket).dim.factors)
-      factor = "[" + factor + "]";
-  return labels(app.program, shape);
-}
-
-/// The names on the right that are dims of operands.
-std::set<Name> kept_names(const Application& app, bool creates) {
-  std::set<Name> kept;
-  for (size_t i = 0; i < app.pattern.right.dims.size(); ++i) {
-    const Dim& dim = app.pattern.right.dims[i].dim;
-    if (!creates || app.pattern.right_bracket != i)
-      kept.insert(dim.factors.begin(), dim.factors.end());
   }
-  return kept;
 }
 
-/// The axes of a factor of the new dim: they must split copies.
-std::vector<Axis> created_axes(const Application& app, const Split& created, size_t factor,
-                               size_t operands) {
-  if (factor != leading_factor(app.program, created.dim)) return {};
-  for (const Axis& axis : created.axes)
-    for (size_t i = 0; i < operands; ++i) need_copy_to_split(app, i, axis);
-  return created.axes;
+/// The axes of a new index as written: they must split copies.
+std::vector<Axis> created_axes(const Application& app, ir::IndexId id, size_t operands) {
+  for (size_t i = 0; i < app.indices.right.size(); ++i) {
+    if (elaborate::leading(app.program, app.indices, app.indices.right[i]) != id) continue;
+    for (const Axis& axis : app.pattern.right.dims.at(i).axes)
+      for (size_t operand = 0; operand < operands; ++operand)
+        need_copy_to_split(app, operand, axis);
+    return app.pattern.right.dims[i].axes;
+  }
+  return {};
 }
 
 }  // namespace
 
-Contraction contraction(const Application& app, std::vector<Role> roles) {
-  Contraction result;
-  for (size_t i = 0; i < roles.size() && i < app.pattern.left.size(); ++i)
-    result.operands.push_back(operand_labels(app, i));
-  result.roles = std::move(roles);
-  return result;
-}
-
-Shape contract(const Application& app, const Contraction& all) {
-  const std::vector<Carrier> found = carriers(app, all);
-  const std::set<Name> kept = kept_names(app, all.creates);
-  need_single_use(app, found, kept);
-  Marks marks = combine(app, all.roles);
+Shape contract(const Application& app, const std::vector<Role>& roles, Mark contracted) {
+  const size_t operands = std::min(roles.size(), app.indices.left.size());
+  const std::vector<Carrier> found = carriers(app, operands);
+  need_single_use(app, found);
+  Marks marks = combine(app, roles);
   for (const Carrier& carrier : found) {
-    if (kept.count(carrier.label.name)) continue;
-    need_whole_in_library(app, carrier, all.contracted);
-    for (const Axis& axis : carrier.label.axes) marks[axis] = all.contracted;
+    if (on_the_right(app, carrier.label.id)) continue;
+    need_whole_in_library(app, carrier, contracted);
+    for (const Axis& axis : carrier.label.axes) marks[axis] = contracted;
   }
-  const Split* created =
-      all.creates ? &app.pattern.right.dims.at(app.pattern.right_bracket.value_or(0)) : nullptr;
-  Shape result = place(app, app.pattern.right, [&](const Dim& dim, size_t factor) {
-    if (created && created->dim == dim)
-      return created_axes(app, *created, factor, all.roles.size());
+  Shape result = place(app, [&](ir::IndexId id) {
     for (const Carrier& carrier : found)
-      if (carrier.label.name == dim.factors[factor]) return carrier.label.axes;
-    refuse({.code = "E0305",
-            .message = app.name + ": no operand has the dim " +
-                       show(app.program, Dim{{dim.factors[factor]}})});
+      if (carrier.label.id == id) return carrier.label.axes;
+    return created_axes(app, id, operands);
   });
   result.marks = marks;
   return result;

@@ -1,4 +1,6 @@
 // read, and t[n]: entries of a whole dim, from a place that all devices agree on.
+#include <algorithm>
+
 #include "spec/rules/combine.h"
 #include "spec/rules/labels.h"
 #include "spec/rules/pattern.h"
@@ -9,16 +11,10 @@
 namespace shardproof::rules {
 
 Types rule(Application& app, const ir::Read&) {
-  Shape rest = app.pattern.left[0];
   const size_t bracket = app.pattern.left_bracket.value_or(0);
-  need_whole(app, 0, rest.dims.at(bracket), "E0211");
+  need_whole(app, 0, app.pattern.left[0].dims.at(bracket), "E0211");
   need_copy(app, 1, "at=");
-  rest.dims.erase(rest.dims.begin() + static_cast<std::ptrdiff_t>(bracket));
-  const std::vector<Label> known = labels(app.program, rest);
-  Shape result = place(app, app.pattern.right, [&](const Dim& dim, size_t factor) {
-    const Label* label = find(known, dim.factors[factor]);
-    return label ? label->axes : std::vector<Axis>{};
-  });
+  Shape result = like_operand(app);
   result.marks = combine(app, {Role::factor});
   return {conclude(app, result, app.type(0).dtype, app.operands[0].has_gradient)};
 }

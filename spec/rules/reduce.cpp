@@ -6,23 +6,16 @@
 
 namespace shardproof::rules {
 
-static bool vanishes(const Shape& right, const Name& name) {
-  for (const Split& split : right.dims)
-    for (const Name& factor : split.dim.factors)
-      if (factor == name) return false;
-  return true;
-}
-
 Types rule(Application& app, const ir::Reduce& op) {
   const bool sum = op.fn == ir::ReduceFn::sum;
-  Contraction all = contraction(app, {sum ? Role::factor : Role::argument});
-  all.contracted = sum ? Mark::U : Mark::Max;
   if (op.fn == ir::ReduceFn::min)
-    for (const Label& label : all.operands.front())
-      if (vanishes(app.pattern.right, label.name))
-        need_whole(app, 0, {Dim{{label.name}}, label.axes}, "E0208",
+    for (const Label& label : labels(app, 0))
+      if (!on_the_right(app, label.id))
+        need_whole(app, 0, {shown(app, label.id), label.axes}, "E0208",
                    {"write -max(-x), negated after the all_reduce of {Max}"});
-  return {conclude(app, contract(app, all), op.to.value_or(app.type(0).dtype), app.has_gradient())};
+  const Shape result =
+      contract(app, {sum ? Role::factor : Role::argument}, sum ? Mark::U : Mark::Max);
+  return {conclude(app, result, op.to.value_or(app.type(0).dtype), app.has_gradient())};
 }
 
 }  // namespace shardproof::rules

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cctype>
+#include <stdexcept>
 
 #include "spec/rules/application.h"
 #include "spec/rules/labels.h"
@@ -145,6 +146,7 @@ RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
                   .words = words_of(op, operands.size()),
                   .operands = operands,
                   .pattern = {},
+                  .indices = {},
                   .unit_bracket = {},
                   .worked_dim = {},
                   .guess = {}};
@@ -156,7 +158,10 @@ RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
   if (operands.size() < operands_of(op)) return result;
   const ir::Op seen = stripped(program, op);
   if (const ir::Pattern* pattern = ir::pattern_of(op)) {
+    if (pattern->indices.left.size() != pattern->left.size())
+      throw std::logic_error("a pattern without indices: elaborate() was not called");
     app.pattern = *pattern;
+    app.indices = pattern->indices;
     app.unit_axes = strip(program, app.pattern);
     app.unit_bracket = unit_bracket(program, *pattern);
     app.left_only = std::holds_alternative<ir::Roll>(op);

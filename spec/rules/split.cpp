@@ -2,29 +2,37 @@
 
 #include <algorithm>
 
+#include "spec/elaborate/names.h"
 #include "spec/rules/fixes.h"
+#include "spec/rules/labels.h"
 #include "spec/rules/words.h"
 
 namespace shardproof::rules {
 namespace {
 
-/// `shape` with the dims it shares with `model` split as there.
-Shape aligned(Shape shape, const Shape& model) {
-  for (Split& split : shape.dims)
-    if (const Split* other = find(model, split.dim)) split.axes = other->axes;
+/// The type of `operand` with the indices that it shares with `other` split as there.
+Shape aligned(const Application& app, size_t operand, size_t other) {
+  Shape shape = app.type(operand);
+  const std::vector<Label> model = labels(app, other);
+  for (size_t i = 0; i < shape.dims.size(); ++i) {
+    const auto leading =
+        elaborate::leading(app.program, app.indices, app.indices.left.at(operand).at(i));
+    if (const Label* label = leading ? find(model, *leading) : nullptr)
+      shape.dims[i].axes = label->axes;
+  }
   for (const Axis& axis : split_axes(shape)) shape.marks.erase(axis);
   return shape;
 }
 
 }  // namespace
 
-Refusal split_differently(const Application& app, size_t operand, size_t other, const Name& name) {
+Refusal split_differently(const Application& app, size_t operand, size_t other, ir::IndexId id) {
   auto axes = [&](size_t i) {
-    for (const Split& split : app.type(i).dims)
-      if (std::count(split.dim.factors.begin(), split.dim.factors.end(), name)) return split.axes;
-    return std::vector<Axis>{};
+    const std::vector<Label> own = labels(app, i);
+    const Label* label = find(own, id);
+    return label ? label->axes : std::vector<Axis>{};
   };
-  const Dim dim{{name}};
+  const Dim dim = shown(app, id);
   auto says = [&](size_t i) {
     const std::vector<Axis> list = axes(i);
     return app.word(i) + (list.empty() ? " has all of " + show(app.program, dim)
@@ -40,7 +48,7 @@ Refusal split_differently(const Application& app, size_t operand, size_t other, 
   for (const Axis& axis : axes(other))
     if (!std::count(refusal.axes.begin(), refusal.axes.end(), axis)) refusal.axes.push_back(axis);
   for (auto [from, to] : {std::pair{operand, other}, {other, operand}})
-    for (FixHint& hint : convert_operand(app, from, aligned(app.type(from), app.type(to))))
+    for (FixHint& hint : convert_operand(app, from, aligned(app, from, to)))
       refusal.fixes.push_back(hint);
   std::stable_sort(refusal.fixes.begin(), refusal.fixes.end(),
                    [](const FixHint& a, const FixHint& b) { return a.cost < b.cost; });
@@ -48,9 +56,10 @@ Refusal split_differently(const Application& app, size_t operand, size_t other, 
 }
 
 void need_alike(const Application& app, size_t operand, size_t other) {
-  for (const Split& split : app.type(operand).dims)
-    if (const Split* same = find(app.type(other), split.dim); same && same->axes != split.axes)
-      refuse(split_differently(app, operand, other, split.dim.factors.front()));
+  const std::vector<Label> model = labels(app, other);
+  for (const Label& label : labels(app, operand))
+    if (const Label* same = find(model, label.id); same && same->axes != label.axes)
+      refuse(split_differently(app, operand, other, label.id));
 }
 
 void need_whole(const Application& app, size_t operand, const Split& split, const std::string& code,

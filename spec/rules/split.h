@@ -4,11 +4,11 @@
 
 namespace shardproof::rules {
 
-/// Dims of `shape` that `other` has too are split as there: else E0204.
+/// Indices that two operands have are split alike: else E0204.
 void need_alike(const Application& app, size_t operand, size_t other);
 
-/// The refusal of two operands whose dim `name` is split differently.
-Refusal split_differently(const Application& app, size_t operand, size_t other, const Name& name);
+/// The refusal of two operands that split an index differently.
+Refusal split_differently(const Application& app, size_t operand, size_t other, ir::IndexId id);
 
 /// A dim that must not be split: `code` with "each device has only its own part".
 void need_whole(const Application& app, size_t operand, const Split& split, const std::string& code,

@@ -7,41 +7,15 @@
 
 namespace shardproof::rules {
 
-std::string show(const ir::Program& program, const Dim& dim) {
-  Dim shown = dim;
-  for (Name& factor : shown.factors) {
-    auto found = program.dims.find(factor);
-    if (found != program.dims.end() && !found->second.shown.empty()) factor = found->second.shown;
-  }
-  return to_string(shown);
-}
-
-std::string show(const ir::Program& program, const Split& split) {
-  return show(program, split.dim) + to_string(Split{{{""}}, split.axes});
-}
-
-static std::string dims_text(const ir::Program& program, const Shape& shape,
-                             size_t bracket = SIZE_MAX) {
-  std::string text;
-  for (size_t i = 0; i < shape.dims.size(); ++i) {
-    const std::string dim = show(program, shape.dims[i]);
-    text += (i ? " " : "") + (bracket == i ? "[" + dim + "]" : dim);
-  }
-  return text;
-}
-
-static std::string with_marks(const std::string& dims, const Marks& marks) {
-  const std::string text = to_string(marks);
-  return dims + (dims.empty() || text.empty() ? "" : " ") + text;
-}
-
-std::string show(const ir::Program& program, const Shape& shape) {
-  return with_marks(dims_text(program, shape), shape.marks);
+/// Dims and axes, without marks.
+static std::string bare(const ir::Program& program, Shape shape) {
+  shape.marks.clear();
+  return show(program, shape);
 }
 
 std::string show(const ir::Program& program, const Type& type) {
   const std::string dtype = type.dtype == Dtype::number ? "" : to_string(type.dtype);
-  return dtype + "[" + dims_text(program, type) + "]" + to_string(type.marks);
+  return dtype + "[" + bare(program, type) + "]" + to_string(type.marks);
 }
 
 std::string show(const std::vector<Axis>& axes) {
@@ -56,19 +30,11 @@ std::string arrow(const ir::Program& program, const Shape& left, const Shape& ri
 }
 
 std::string pattern_text(const Application& app, const ir::Pattern& pattern) {
-  std::string text;
-  for (size_t i = 0; i < pattern.left.size(); ++i) {
-    const auto bracket =
-        i == pattern.bracket_operand ? pattern.left_bracket.value_or(SIZE_MAX) : SIZE_MAX;
-    text += (i ? ", " : "") +
-            with_marks(dims_text(app.program, pattern.left[i], bracket), pattern.left[i].marks);
-  }
   if (app.worked_dim)
-    return text + "; " + show(app.program, pattern.left.front().dims.at(*app.worked_dim).dim);
-  if (app.left_only) return text;
-  return text + (text.empty() ? "" : " ") + "-> " +
-         with_marks(dims_text(app.program, pattern.right, pattern.right_bracket.value_or(SIZE_MAX)),
-                    pattern.right.marks);
+    return left_text(app.program, pattern) + "; " +
+           show(app.program, pattern.left.front().dims.at(*app.worked_dim).dim);
+  if (app.left_only) return left_text(app.program, pattern);
+  return elaborate::pattern_text(app.program, pattern);
 }
 
 std::string describe(State state, const Axis& axis) {
@@ -120,7 +86,7 @@ static std::string mark_difference(const Axis& axis, State actual, State stated)
 
 std::string difference(const ir::Program& program, const Shape& actual, const Shape& stated) {
   if (actual.dims.size() != stated.dims.size())
-    return "the value has the dims `" + dims_text(program, actual) + "`";
+    return "the value has the dims `" + bare(program, actual) + "`";
   for (size_t i = 0; i < actual.dims.size(); ++i) {
     if (!program.same_dim(actual.dims[i].dim, stated.dims[i].dim))
       return show(program, actual.dims[i].dim) + " is not " + show(program, stated.dims[i].dim);

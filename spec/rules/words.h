@@ -2,13 +2,13 @@
 // What refusals say: types with the names the user wrote, and what each device holds.
 #include <string>
 
+#include "spec/elaborate/text.h"
 #include "spec/rules/application.h"
 
 namespace shardproof::rules {
 
-std::string show(const ir::Program& program, const Dim& dim);
-std::string show(const ir::Program& program, const Split& split);
-std::string show(const ir::Program& program, const Shape& shape);
+using elaborate::left_text;
+using elaborate::show;
 std::string show(const ir::Program& program, const Type& type);
 std::string show(const std::vector<Axis>& axes);  ///< `t, d`
 

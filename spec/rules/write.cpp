@@ -1,5 +1,8 @@
 // write: x with y in its bracketed dim from `at` on.
+#include <algorithm>
+
 #include "spec/rules/combine.h"
+#include "spec/rules/labels.h"
 #include "spec/rules/pattern.h"
 #include "spec/rules/split.h"
 #include "spec/rules/table.h"
@@ -11,13 +14,14 @@ Types rule(Application& app, const ir::Write&) {
   const Shape& y = app.pattern.left[1];
   const Split& written = x.dims.at(app.pattern.left_bracket.value_or(0));
   need_whole(app, 0, written, "E0211");
-  for (const Split& split : y.dims) {
-    const Split* same = find(x, split.dim);
-    if (!same || same == &written)
-      need_whole(app, 1, split, "E0211");
-    else if (same->axes != split.axes)
-      refuse(split_differently(app, 1, 0, split.dim.factors.front()));
-  }
+  const std::vector<Label> whole = labels(app, 0);
+  const std::vector<ir::Position>& part = app.indices.left[1];
+  for (size_t i = 0; i < part.size(); ++i)
+    if (!std::count(app.indices.left[0].begin(), app.indices.left[0].end(), part[i]))
+      need_whole(app, 1, y.dims[i], "E0211");
+  for (const Label& label : labels(app, 1))
+    if (const Label* same = find(whole, label.id); same && same->axes != label.axes)
+      refuse(split_differently(app, 1, 0, label.id));
   need_copy(app, 2, "at=");
   Shape result = x;
   result.marks = combine(app, {Role::term, Role::term});

@@ -2,6 +2,10 @@
 
 #include <algorithm>
 
+#include "impl/compile/opening.h"
+#include "spec/elaborate/elaborate.h"
+#include "spec/elaborate/names.h"
+
 namespace shardproof::compile {
 namespace {
 
@@ -39,72 +43,111 @@ bool fuse(Compiler& compiler, Scope& scope, const ir::LibraryCall& call) {
   }
 }
 
-ir::ValueId FusedCall::argument(const Name& param) const {
-  for (const auto* all : {&call.arguments, &call.defaults})
-    for (const ir::LibraryCall::Argument& each : *all)
-      if (each.param == param) return each.value;
-  throw std::logic_error(call.function + " has no parameter " + param);
-}
+namespace {
 
-const Dim& FusedCall::working(size_t i) const {
-  require(i < call.working.size());
-  return call.working[i];
-}
-
-/// A name that is not expected stands for the only expected one of the same dim.
-Labels FusedCall::matched(Labels own, const Labels& expected) const {
-  for (Dim& label : own) {
-    if (has(expected, label)) continue;
-    for (const Dim& other : expected)
-      if (!has(own, other) && scope.unit.program->same_dim(label, other)) {
-        label = other;
-        break;
-      }
+/// The indices of `named` in the groups of `type`: the call opens a group where the two differ.
+Positions grouped(const ir::Program& program, const Positions& named, const Shape& type) {
+  const Ids all = flat(named);
+  Positions own;
+  auto next = all.begin();
+  for (const Split& split : type.dims) {
+    const size_t count = elaborate::factors(program, split.dim).size();
+    if (static_cast<size_t>(all.end() - next) < count) throw DoesNotFit();
+    own.emplace_back(next, next + static_cast<std::ptrdiff_t>(count));
+    next += static_cast<std::ptrdiff_t>(count);
   }
   return own;
 }
 
-Labels FusedCall::labels(const Name& param, const Labels& expected) const {
-  const auto given =
-      std::find_if(call.arguments.begin(), call.arguments.end(),
-                   [&](const ir::LibraryCall::Argument& each) { return each.param == param; });
-  const auto at = static_cast<size_t>(given - call.arguments.begin());
-  return matched(
-      labels_of(at < call.left.size() ? call.left[at] : scope.unit.type(argument(param))),
-      expected);
+}  // namespace
+
+// Positions are paired as in the function's body: as a whole, by the names that the call gives.
+FusedCall::FusedCall(Compiler& compiler, Scope& scope, const ir::LibraryCall& call)
+    : compiler(compiler), scope(scope), call(call) {
+  const ir::Program& program = *scope.unit.program;
+  std::vector<Shape> shapes;
+  std::vector<ir::LibraryCall::Argument> given = call.arguments;
+  given.insert(given.end(), call.defaults.begin(), call.defaults.end());
+  for (const ir::LibraryCall::Argument& each : given) shapes.push_back(scope.unit.type(each.value));
+  if (call.left.size() > call.arguments.size()) throw DoesNotFit();
+  std::copy(call.left.begin(), call.left.end(), shapes.begin());
+  for (ir::ValueId id : call.results)
+    shapes.push_back(id == ir::no_value ? Type{} : scope.unit.type(id));
+  shapes.emplace_back();
+  for (const Dim& dim : call.working) shapes.back().dims.push_back({dim, {}});
+  const ir::Indices in = elaborate::whole_positions(program, shapes, {});
+
+  Positions met;
+  const auto numbered = [&](const Positions& positions) {
+    Ids ids;
+    for (const ir::Position& position : positions) {
+      const auto found = std::find(met.begin(), met.end(), position);
+      ids.push_back(static_cast<size_t>(found - met.begin()));
+      if (found == met.end()) met.push_back(position);
+    }
+    return ids;
+  };
+  for (size_t i = 0; i < given.size(); ++i) {
+    const Type& type = scope.unit.type(given[i].value);
+    const Positions& named = in.left[i];
+    const Argument made{given[i].value, numbered(named), grouped(program, named, type), named};
+    add_extents(scope.placement, in, made.own, type, extents_);
+    arguments_.emplace(given[i].param, made);
+  }
+  for (size_t r = 0; r < call.results.size(); ++r)
+    results_.push_back(numbered(in.left[given.size() + r]));
+  working_ = numbered(in.left.back());
 }
 
-Labels FusedCall::rest(const Name& param, const Labels& without) const {
-  Labels rest;
-  const Labels own = labels(param);
-  for (const Dim& label : own)
-    if (!has(without, label)) rest.push_back(label);
-  require(rest.size() + without.size() == own.size());
+const FusedCall::Argument& FusedCall::argument(const Name& param) const {
+  const auto found = arguments_.find(param);
+  if (found == arguments_.end())
+    throw std::logic_error(call.function + " has no parameter " + param);
+  return found->second;
+}
+
+IndexId FusedCall::working(size_t i) const {
+  require(i < working_.size());
+  return working_[i];
+}
+
+const Ids& FusedCall::ids(const Name& param) const { return argument(param).ids; }
+
+Ids FusedCall::rest(const Name& param, const Ids& without) const {
+  Ids rest;
+  for (IndexId id : ids(param))
+    if (!has(without, id)) rest.push_back(id);
+  require(rest.size() + without.size() == ids(param).size());
   return rest;
 }
 
 Element FusedCall::element(const Name& param) const {
-  return compiler.element(scope.unit.type(argument(param)).dtype);
+  return compiler.element(scope.unit.type(argument(param).value).dtype);
 }
 
-Ref FusedCall::ref(const Name& param) const { return compiler.ref(scope, argument(param)); }
+View FusedCall::ref(const Name& param) const {
+  const Argument& own = argument(param);
+  const Ref whole = compiler.ref(scope, own.value);
+  if (own.own == own.named) return {whole, own.ids};
+  const auto named = closed(opened(whole, own.own, extents_), own.named, extents_);
+  require(named.has_value());
+  return {named->ref, own.ids};
+}
 
-Ref FusedCall::view(const Name& param, const Labels& order) const {
-  const Labels own = labels(param, order);
+Ref FusedCall::view(const Name& param, const Ids& order) const {
+  const Ids& own = ids(param);
   require(std::is_permutation(own.begin(), own.end(), order.begin(), order.end()));
-  const Ref whole = ref(param);
-  std::vector<int64_t> extents;
-  for (const Dim& label : order) extents.push_back(whole.extents.at(position_of(own, label)));
-  return relabelled(whole, own, order, extents);
+  const View whole = ref(param);
+  return along(whole, order, whole.extents(order));
 }
 
-Ref FusedCall::packed(const Name& param, const Labels& order) const {
+Ref FusedCall::packed(const Name& param, const Ids& order) const {
   const Ref own = view(param, order);
   return compiler.packed(own, own.element);
 }
 
 Scalar FusedCall::scalar(const Name& param, std::vector<Ref>& inputs) const {
-  const ir::ValueId id = argument(param);
+  const ir::ValueId id = argument(param).value;
   const Value& value = scope.values.at(id);
   if (value.known() && value.expression->kind == Expression::Kind::constant)
     return {static_cast<float>(value.expression->value), false};
@@ -114,30 +157,31 @@ Scalar FusedCall::scalar(const Name& param, std::vector<Ref>& inputs) const {
   return {0, true};
 }
 
-void FusedCall::require_whole(const Ref& ref, const Labels& labels, const Dim& dim) const {
-  require(ref.extents.at(position_of(labels, dim)) == scope.placement.size(dim));
+void FusedCall::require_whole(size_t working, int64_t extent) const {
+  require(extent == scope.placement.size(call.working.at(working)));
 }
 
-Ref FusedCall::create(Element element, const Labels& labels, const Ref& like,
-                      const Labels& order) const {
-  std::vector<int64_t> extents;
-  for (const Dim& label : labels) extents.push_back(like.extents.at(position_of(order, label)));
-  return compiler.create(element, extents);
+// `-> ...` of the call may give one position another name: it is the one that is left.
+Ids FusedCall::result_ids(size_t r, const Ids& made) const {
+  Ids ids = results_.at(r), left = made;
+  std::erase_if(left, [&](IndexId id) { return has(ids, id); });
+  if (left.size() == 1)
+    for (IndexId& id : ids)
+      if (!has(made, id)) id = left[0];
+  require(std::is_permutation(ids.begin(), ids.end(), made.begin(), made.end()));
+  return ids;
 }
 
-Labels FusedCall::result_labels(size_t r, const Labels& expected) const {
-  const Labels own = matched(labels_of(scope.unit.type(call.results.at(r))), expected);
-  require(std::is_permutation(own.begin(), own.end(), expected.begin(), expected.end()));
-  return own;
+View FusedCall::create(size_t r, Element element, const View& like) const {
+  const Ids ids = call.results.at(r) == ir::no_value ? like.ids : result_ids(r, like.ids);
+  return {compiler.create(element, like.extents(ids)), ids};
 }
 
-void FusedCall::define(size_t r, const Ref& made, const Labels& labels) const {
+void FusedCall::define(size_t r, const View& made) const {
   const ir::ValueId id = call.results.at(r);
   if (id == ir::no_value) return;
-  const Labels own = result_labels(r, labels);
-  std::vector<int64_t> extents;
-  for (const Dim& label : own) extents.push_back(made.extents.at(position_of(labels, label)));
-  scope.values.at(id) = compiler.leaf(relabelled(made, labels, own, extents), scope.unit.type(id));
+  const Ids ids = result_ids(r, made.ids);
+  scope.values.at(id) = in_memory(along(made, ids, made.extents(ids)));
 }
 
 }  // namespace shardproof::compile

@@ -1,6 +1,6 @@
 #pragma once
-// A call of a function of the library as its kernel sees it: arguments by their names, under the
-// names of dims that the call gives them.
+// A call of a function of the library as its kernel sees it: arguments by their names, and their
+// positions as indices: one that two arguments have is one index, a group too.
 #include "impl/compile/fuse.h"
 
 namespace shardproof::compile {
@@ -10,44 +10,53 @@ struct DoesNotFit {};
 
 class FusedCall {
  public:
-  FusedCall(Compiler& compiler, Scope& scope, const ir::LibraryCall& call)
-      : compiler(compiler), scope(scope), call(call) {}
+  FusedCall(Compiler& compiler, Scope& scope, const ir::LibraryCall& call);
 
-  /// The dims after `;`, in the order of the declaration.
-  const Dim& working(size_t i) const;
-  /// The argument's dims, under the names of `expected` where those are the same dims.
-  Labels labels(const Name& param, const Labels& expected = {}) const;
-  /// All dims but `without`.
-  Labels rest(const Name& param, const Labels& without) const;
+  /// Those after `;`, in the order of the declaration.
+  IndexId working(size_t i) const;
+  /// The argument's positions.
+  const Ids& ids(const Name& param) const;
+  /// All but `without`.
+  Ids rest(const Name& param, const Ids& without) const;
   Element element(const Name& param) const;
   /// The argument in memory.
-  Ref ref(const Name& param) const;
-  /// The argument along `order`, whose dims it has, no more and no less.
-  Ref view(const Name& param, const Labels& order) const;
+  View ref(const Name& param) const;
+  /// The argument along `order`, which are its positions, no more and no less.
+  Ref view(const Name& param, const Ids& order) const;
   /// The same, without gaps.
-  Ref packed(const Name& param, const Labels& order) const;
+  Ref packed(const Name& param, const Ids& order) const;
   /// A number that is known, or the next of `inputs`.
   Scalar scalar(const Name& param, std::vector<Ref>& inputs) const;
-  /// Not a part of the dim: one that the function knows the size of.
-  void require_whole(const Ref& ref, const Labels& labels, const Dim& dim) const;
+  /// Not a part of a working position: one that the function knows the size of.
+  void require_whole(size_t working, int64_t extent) const;
   static void require(bool fits) {
     if (!fits) throw DoesNotFit();
   }
   void require_fused(const FusedOp& op) const { require(compiler.fuses(op)); }
 
-  Ref create(Element element, const Labels& labels, const Ref& like, const Labels& order) const;
-  /// Result r is `made`, whose dims are `labels`.
-  void define(size_t r, const Ref& made, const Labels& labels) const;
-  /// The dims of result r under the names of `expected`.
-  Labels result_labels(size_t r, const Labels& expected) const;
+  /// A new buffer for result r, with the extents of `like`.
+  View create(size_t r, Element element, const View& like) const;
+  /// Result r is `made`.
+  void define(size_t r, const View& made) const;
 
   Compiler& compiler;
   Scope& scope;
   const ir::LibraryCall& call;
 
  private:
-  ir::ValueId argument(const Name& param) const;
-  Labels matched(Labels own, const Labels& expected) const;
+  struct Argument {
+    ir::ValueId value;
+    Ids ids;
+    Positions own, named;  ///< of its type, and as the pattern has it
+  };
+  const Argument& argument(const Name& param) const;
+  /// The positions of result r: `made`, in the order of its type.
+  Ids result_ids(size_t r, const Ids& made) const;
+
+  std::map<Name, Argument> arguments_;
+  std::vector<Ids> results_;
+  Ids working_;
+  std::vector<int64_t> extents_;  ///< local, of each index of `own` and `named`
 };
 
 // rows.cpp

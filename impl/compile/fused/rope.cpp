@@ -11,15 +11,12 @@ int64_t product(const std::vector<int64_t>& extents, size_t from, size_t to) {
 }
 
 void turn(const FusedCall& call, const Name& x, bool inverse) {
-  const Dim position = call.working(0), width = call.working(1);
-  Labels order;
-  for (const Dim& label : call.labels(x))
-    if (label != width) order.push_back(label);
-  order.push_back(width);
+  const IndexId position = call.working(0), width = call.working(1);
+  const Ids order = concatenated(call.rest(x, {width}), {width});
   const size_t at = position_of(order, position);
   FusedCall::require(at + 1 < order.size());
   const Ref from = call.packed(x, order);
-  call.require_whole(from, order, width);
+  call.require_whole(1, from.extents.back());
   Rope op;
   op.outer = product(from.extents, 0, at);
   op.positions = from.extents[at];
@@ -34,7 +31,7 @@ void turn(const FusedCall& call, const Name& x, bool inverse) {
   op.base = call.scalar("base", inputs);
   const Ref made = call.compiler.create(from.element, from.extents);
   call.compiler.fused(call.call.function, op, {made}, inputs);
-  call.define(0, made, order);
+  call.define(0, {made, order});
 }
 
 }  // namespace

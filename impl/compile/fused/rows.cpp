@@ -6,17 +6,16 @@
 namespace shardproof::compile {
 namespace {
 
-/// The dims of `param` with the working one innermost, and the sizes of that.
+/// The positions of `param` with the working one innermost, and the sizes of that.
 struct AsRows {
-  Labels order, outer;
+  Ids order, outer;
   int64_t rows = 0, length = 0;
 
   AsRows(const FusedCall& call, const Name& param) : outer(call.rest(param, {call.working(0)})) {
-    order = outer;
-    order.push_back(call.working(0));
+    order = concatenated(outer, {call.working(0)});
     const Ref x = call.view(param, order);
-    call.require_whole(x, order, call.working(0));
     length = x.extents.back();
+    call.require_whole(0, length);
     FusedCall::require(length > 0);
     rows = x.count() / length;
   }
@@ -33,9 +32,9 @@ void norm(const FusedCall& call, const std::vector<Name>& operands) {
   std::vector<Ref> inputs;
   for (const Name& each : operands) inputs.push_back(call.packed(each, as.order));
   op.eps = call.scalar("eps", inputs);
-  const Ref made = call.create(Element::f32, as.order, inputs[0], as.order);
+  const Ref made = call.compiler.create(Element::f32, inputs[0].extents);
   call.compiler.fused(call.call.function, op, {made}, inputs);
-  call.define(0, made, as.order);
+  call.define(0, {made, as.order});
 }
 
 /// f32 alone; what has one entry per row stands in `per_row`.
@@ -47,16 +46,16 @@ void plain(const FusedCall& call, const Name& x, const std::vector<Name>& operan
   FusedCall::require(call.element(x) == Element::f32);
   call.require_fused(op);
   std::vector<Ref> inputs;
-  Ref like;
+  std::vector<int64_t> extents;  // of the result
   for (const Name& each : operands) {
     const bool is_row = std::find(per_row.begin(), per_row.end(), each) == per_row.end();
     inputs.push_back(call.packed(each, is_row ? as.order : as.outer));
-    if (is_row) like = inputs.back();
+    if (is_row) extents = inputs.back().extents;
   }
-  const Labels labels = makes_rows ? as.order : as.outer;
-  const Ref made = call.create(Element::f32, labels, like, as.order);
+  if (!makes_rows) extents.pop_back();
+  const Ref made = call.compiler.create(Element::f32, extents);
   call.compiler.fused(call.call.function, op, {made}, inputs);
-  call.define(0, made, labels);
+  call.define(0, {made, makes_rows ? as.order : as.outer});
 }
 
 }  // namespace

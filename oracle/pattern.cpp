@@ -1,0 +1,317 @@
+#include "oracle/pattern.h"
+
+#include <algorithm>
+
+namespace shardproof::oracle {
+namespace {
+
+// One index of a position. A name of a plain dim has one part; an alias of a group has one for each
+// factor, and these have no names of their own.
+struct Token {
+  Name name;
+  size_t part = 0;
+  Name dim;  ///< the plain dim whose size it has
+  bool operator==(const Token&) const = default;
+};
+using Place = std::vector<Token>;
+using Side = std::vector<Place>;
+
+[[noreturn]] void refuse(const std::string& sentence) { throw std::domain_error(sentence); }
+
+bool contains(const Place& place, const Token& token) {
+  return std::find(place.begin(), place.end(), token) != place.end();
+}
+bool contains(const Side& side, const Place& place) {
+  return std::find(side.begin(), side.end(), place) != side.end();
+}
+
+// A group is its factors; an alias is an index of its own.
+void open(const ir::Program& program, const Name& name, Place& place) {
+  using Kind = ir::DimInfo::Kind;
+  const auto found = program.dims.find(name);
+  const Kind kind = found == program.dims.end() ? Kind::plain : found->second.kind;
+  if (kind != Kind::alias && kind != Kind::group) return place.push_back({name, 0, name});
+  const size_t first = place.size();
+  for (const Name& part : found->second.of) open(program, part, place);
+  if (kind == Kind::group) return;
+  for (size_t i = first; i < place.size(); ++i) place[i] = {name, i - first, place[i].dim};
+}
+
+Place opened(const ir::Program& program, const Dim& dim) {
+  Place place;
+  for (const Name& factor : dim.factors) open(program, factor, place);
+  return place;
+}
+
+Side opened(const ir::Program& program, const std::vector<Split>& dims) {
+  Side side;
+  for (const Split& split : dims) side.push_back(opened(program, split.dim));
+  return side;
+}
+
+Place flat(const Side& side) {
+  Place all;
+  for (const Place& place : side) all.insert(all.end(), place.begin(), place.end());
+  return all;
+}
+
+void refuse_twice(const Side& side) {
+  const Place all = flat(side);
+  for (auto at = all.begin(); at != all.end(); ++at)
+    if (std::find(at + 1, all.end(), *at) != all.end()) refuse("`" + at->name + "` stands twice");
+}
+
+// The pattern's names for an operand, position by position, beside those of its type.
+void compare_with_type(const Side& says, const Side& type) {
+  if (says.size() != type.size())
+    refuse("the pattern has " + std::to_string(says.size()) + " positions, and the operand " +
+           std::to_string(type.size()));
+  for (size_t p = 0; p < says.size(); ++p)
+    if (!std::equal(says[p].begin(), says[p].end(), type[p].begin(), type[p].end(),
+                    [](const Token& a, const Token& b) { return a.dim == b.dim; }))
+      refuse("position " + std::to_string(p + 1) + " of the operand is of another dim");
+  const Place own = flat(type), names = flat(says);
+  for (size_t i = 0; i < own.size(); ++i)
+    if (names[i] != own[i] && contains(own, names[i]))
+      refuse("`" + names[i].name + "` is the name of another position of the operand");
+}
+
+// A group that counts as a whole: its parts have no names of their own.
+void seal(Place& place) {
+  Name whole;
+  for (const Token& token : place) whole += token.name + "'" + std::to_string(token.part) + " ";
+  for (size_t i = 0; i < place.size(); ++i) place[i] = {whole, i, place[i].dim};
+}
+
+// In a body of a generic function the names are those of the caller, whose groups the body does
+// not know: a group is a whole, and is opened only where the right side has its factors instead.
+void seal_groups(std::vector<Side>& left, Side& right) {
+  Side positions;
+  for (const Side& side : left) positions.insert(positions.end(), side.begin(), side.end());
+  Place wanted;
+  for (const Place& place : right)
+    for (const Token& token : place)
+      if (!contains(positions, place) && !contains(positions, Place{token}))
+        wanted.push_back(token);
+  const Side written = right;
+  for (Side& side : left)
+    for (Place& place : side)
+      if (contains(written, place) ||
+          std::none_of(place.begin(), place.end(),
+                       [&](const Token& token) { return contains(wanted, token); }))
+        if (place.size() > 1) seal(place);
+  for (Place& place : right)
+    if (place.size() > 1 && contains(positions, place)) seal(place);
+}
+
+enum class Unknown { refused, named, own };
+
+class Reader {
+ public:
+  Reader(Step& step, const ir::Pattern& pattern) : step_(step), pattern_(pattern) {
+    const ir::Program& program = step.run.program;
+    for (const Shape& shape : pattern.left) left_.push_back(opened(program, shape.dims));
+    right_ = opened(program, pattern.right.dims);
+    for (size_t i = 0; i < left_.size(); ++i)
+      compare_with_type(left_[i], opened(program, step.operand_type(i).dims));
+    if (right_ != opened(program, step.type().dims))
+      refuse("the result has other dims than the pattern says");
+    if (pattern.inferred) seal_groups(left_, right_);
+    for (const Side& side : left_) refuse_twice(side);
+    refuse_twice(right_);
+  }
+
+  Reading run(Form form) {
+    if (form == Form::joins)
+      join();
+    else if (form == Form::writes)
+      write();
+    else
+      sides(form);
+    for (size_t i = 0; i < left_.size(); ++i)
+      check(left_[i], reading_.left[i], step_.operand(i)->value.shape);
+    check(right_, reading_.right, step_.shape());
+    return std::move(reading_);
+  }
+
+ private:
+  void sides(Form form) {
+    for (size_t i = 0; i < left_.size(); ++i)
+      reading_.left.push_back(read(left_[i], left_bracket(i), Unknown::named));
+    if (form == Form::renames)
+      reading_.right = renamed(flat(right_));
+    else
+      reading_.right = read(right_, pattern_.right_bracket,
+                            form == Form::extends ? Unknown::own : Unknown::refused);
+  }
+
+  void write() {
+    reading_.left.push_back(read(left_.at(0), left_bracket(0), Unknown::named));
+    reading_.left.push_back(read(left_.at(1), std::nullopt, Unknown::own));
+    for (size_t i = 0; i < bracketed_.size(); ++i)
+      names_.push_back({bracketed_[i], reading_.bracket[i]});
+    reading_.right = read(right_, std::nullopt, Unknown::refused);
+  }
+
+  void join() {
+    reading_.right = read(right_, pattern_.right_bracket, Unknown::named);
+    for (const Side& side : left_) {
+      reading_.left.push_back(read(side, std::nullopt, Unknown::own));
+      want_all(without(reading_.right, reading_.bracket), reading_.left.back());
+    }
+  }
+
+  std::optional<size_t> left_bracket(size_t operand) const {
+    return operand == pattern_.bracket_operand ? pattern_.left_bracket : std::nullopt;
+  }
+
+  Indices read(const Side& side, std::optional<size_t> bracket, Unknown unknown) {
+    if (bracket && *bracket >= side.size()) refuse("there is no position in brackets");
+    Indices result;
+    for (size_t p = 0; p < side.size(); ++p) {
+      const Indices found = p == bracket ? apart(side[p]) : named(side[p], unknown);
+      result.insert(result.end(), found.begin(), found.end());
+    }
+    return result;
+  }
+
+  // In brackets: paired with nothing but another place in brackets.
+  Indices apart(const Place& place) {
+    if (bracketed_.empty()) {
+      bracketed_ = place;
+      for (const Token& token : place) reading_.bracket.push_back(made(token));
+    } else if (!std::equal(place.begin(), place.end(), bracketed_.begin(), bracketed_.end(),
+                           [](const Token& a, const Token& b) { return a.dim == b.dim; })) {
+      refuse("the positions in brackets are of two dims");
+    }
+    return reading_.bracket;
+  }
+
+  Indices named(const Place& place, Unknown unknown) {
+    Indices result;
+    for (const Token& token : place) {
+      const auto found = std::find_if(names_.begin(), names_.end(),
+                                      [&](const auto& each) { return each.first == token; });
+      if (found == names_.end() && unknown == Unknown::refused)
+        refuse("no operand has `" + token.name + "`");
+      result.push_back(found == names_.end() ? made(token) : found->second);
+      if (found == names_.end() && unknown == Unknown::named)
+        names_.push_back({token, result.back()});
+    }
+    return result;
+  }
+
+  size_t made(const Token& token) {
+    reading_.sizes.push_back(step_.run.table.size(Dim{{token.dim}}));
+    return reading_.sizes.size() - 1;
+  }
+
+  // An index whose name is not on the right takes the new name, if it is the only one of its dim
+  // that is left over.
+  Indices renamed(const Place& right) {
+    std::vector<std::pair<Token, size_t>> left_over;
+    for (const auto& each : names_)
+      if (!contains(right, each.first)) left_over.push_back(each);
+    Indices result;
+    for (const Token& token : right) {
+      const auto found = std::find_if(names_.begin(), names_.end(),
+                                      [&](const auto& each) { return each.first == token; });
+      result.push_back(found != names_.end() ? found->second : only_one(left_over, token.dim));
+    }
+    for (auto at = result.begin(); at != result.end(); ++at)
+      if (std::find(at + 1, result.end(), *at) != result.end())
+        refuse("one of the operand's indices would have two names");
+    want_all(reading_.left.at(0), result);
+    return result;
+  }
+
+  static size_t only_one(const std::vector<std::pair<Token, size_t>>& left_over, const Name& dim) {
+    std::vector<size_t> of_dim;
+    for (const auto& [token, index] : left_over)
+      if (token.dim == dim) of_dim.push_back(index);
+    if (of_dim.size() == 1) return of_dim[0];
+    refuse(of_dim.empty() ? "the operand has no `" + dim + "` that is left over"
+                          : "two of the operand's indices are left over for one `" + dim + "`");
+  }
+
+  // The indices of each position make up its size.
+  void check(const Side& side, const Indices& indices, const Extents& shape) const {
+    if (shape.size() != side.size()) refuse("a tensor of other dims than its type");
+    size_t next = 0;
+    for (size_t p = 0; p < side.size(); ++p) {
+      int64_t size = 1;
+      for (size_t i = 0; i < side[p].size(); ++i) size *= reading_.sizes.at(indices.at(next++));
+      if (size != shape[p])
+        refuse("position " + std::to_string(p + 1) + " has " + std::to_string(shape[p]) +
+               " entries, and its indices " + std::to_string(size));
+    }
+  }
+
+  Step& step_;
+  const ir::Pattern& pattern_;
+  std::vector<Side> left_;
+  Side right_;
+  std::vector<std::pair<Token, size_t>> names_;
+  Place bracketed_;
+  Reading reading_;
+};
+
+}  // namespace
+
+Extents Reading::extents(const Indices& of) const {
+  Extents result;
+  for (size_t index : of) result.push_back(sizes.at(index));
+  return result;
+}
+
+Extents Reading::strides(const Indices& own) const {
+  Extents result(sizes.size(), 0);
+  const Extents along = row_major(extents(own));
+  for (size_t i = 0; i < own.size(); ++i) result[own[i]] = along[i];
+  return result;
+}
+
+Positions Reading::walk(const Indices& over, const Indices& own) const {
+  const Extents all = strides(own);
+  Extents along;
+  for (size_t index : over) along.push_back(all[index]);
+  return positions(extents(over), along);
+}
+
+Reading read_pattern(Step& step, const ir::Pattern& pattern, Form form, size_t operands) {
+  if (pattern.left.size() != operands || step.instr.operands.size() < operands)
+    refuse("the pattern names " + std::to_string(pattern.left.size()) + " operands");
+  return Reader(step, pattern).run(form);
+}
+
+bool has(const Indices& indices, size_t index) {
+  return std::find(indices.begin(), indices.end(), index) != indices.end();
+}
+
+Indices without(const Indices& indices, const Indices& others) {
+  Indices result;
+  for (size_t index : indices)
+    if (!has(others, index)) result.push_back(index);
+  return result;
+}
+
+void want_all(const Indices& all, const Indices& kept) {
+  if (!without(all, kept).empty()) refuse("the pattern loses an index");
+}
+
+Stretch stretch_of(const Reading& reading, const Indices& whole, const Indices& part) {
+  const auto at = std::search(whole.begin(), whole.end(), part.begin(), part.end());
+  if (part.empty() || at == whole.end()) refuse("a position is wanted where there is none");
+  const Indices inner(at + static_cast<std::ptrdiff_t>(part.size()), whole.end());
+  return {count(reading.extents(part)), count(reading.extents(inner))};
+}
+
+std::optional<size_t> position(const ir::Program& program, const std::vector<Split>& dims,
+                               const Dim& dim) {
+  const Place wanted = opened(program, dim);
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (opened(program, dims[i].dim) == wanted) return i;
+  return std::nullopt;
+}
+
+}  // namespace shardproof::oracle

@@ -1,0 +1,95 @@
+#include "spec/denote/along.h"
+
+#include <algorithm>
+
+#include "spec/elaborate/names.h"
+
+namespace shardproof::denote {
+
+Ids flat(const Positions& positions) {
+  Ids result;
+  for (const ir::Position& position : positions)
+    result.insert(result.end(), position.begin(), position.end());
+  return result;
+}
+
+Along open(const Geometry& geometry, const ir::Indices& indices, const Positions& positions,
+           const Shape& type) {
+  if (positions.size() != type.dims.size()) throw Mismatch("a pattern of another rank");
+  Along result;
+  for (size_t i = 0; i < positions.size(); ++i) {
+    const auto leading = elaborate::leading(geometry.program(), indices, positions[i]);
+    const int64_t shards = geometry.shards(type.dims[i]);
+    if (!leading && shards != 1) throw Mismatch("axes on a dim without factors");
+    for (ir::IndexId id : positions[i]) {
+      const int64_t size = geometry.size(Dim{{indices.all.at(id).dim}});
+      const int64_t parts = id == leading ? shards : 1;
+      if (size % parts != 0)
+        throw Mismatch("the axes of " + to_string(type.dims[i]) + " do not divide it");
+      result.ids.push_back(id);
+      result.extents.push_back(size / parts);
+    }
+  }
+  return result;
+}
+
+void IndexExtents::add(const Along& along) {
+  for (size_t i = 0; i < along.ids.size(); ++i) {
+    const auto [known, added] = extents_.emplace(along.ids[i], along.extents.at(i));
+    if (known->second != along.extents[i])
+      throw Mismatch(indices_.all.at(along.ids[i]).name + " has " + std::to_string(known->second) +
+                     " entries here and " + std::to_string(along.extents[i]) + " there");
+  }
+}
+
+void IndexExtents::add_new(const Along& along) {
+  for (size_t i = 0; i < along.ids.size(); ++i) extents_.emplace(along.ids[i], along.extents.at(i));
+}
+
+bool IndexExtents::has(const Ids& ids) const {
+  return std::all_of(ids.begin(), ids.end(), [&](ir::IndexId id) { return has(id); });
+}
+
+int64_t IndexExtents::of(ir::IndexId id) const {
+  const auto known = extents_.find(id);
+  if (known == extents_.end()) throw Mismatch("no operand has " + indices_.all.at(id).name);
+  return known->second;
+}
+
+Extents IndexExtents::of(const Ids& ids) const {
+  Extents result;
+  for (ir::IndexId id : ids) result.push_back(of(id));
+  return result;
+}
+
+Extents IndexExtents::closed(const Positions& positions) const {
+  Extents result;
+  for (const ir::Position& position : positions) result.push_back(count(of(position)));
+  return result;
+}
+
+Ids IndexExtents::all_from(Ids first) const {
+  for (const auto& [id, extent] : extents_)
+    if (std::find(first.begin(), first.end(), id) == first.end()) first.push_back(id);
+  return first;
+}
+
+Extents strides_along(const Ids& along, const Along& array) {
+  const Extents own = row_major(array.extents);
+  Extents strides;
+  for (ir::IndexId id : along) {
+    const auto place = std::find(array.ids.begin(), array.ids.end(), id) - array.ids.begin();
+    const auto i = static_cast<size_t>(place);
+    strides.push_back(i < own.size() ? own[i] : 0);
+  }
+  return strides;
+}
+
+size_t vanished(const Positions& left, const Positions& right) {
+  size_t i = 0;
+  while (i < left.size() && i < right.size() && left[i] == right[i]) ++i;
+  if (i == left.size()) throw Mismatch("no dim vanishes");
+  return i;
+}
+
+}  // namespace shardproof::denote

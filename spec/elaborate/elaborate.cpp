@@ -1,0 +1,445 @@
+// From names to indices, both sides of a pattern.
+#include "spec/elaborate/elaborate.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "spec/elaborate/text.h"
+
+namespace shardproof::elaborate {
+namespace {
+
+using Positions = std::vector<ir::Position>;
+
+struct Wrong {
+  Problem problem;
+};
+[[noreturn]] void wrong(std::string message, std::string label = {}) {
+  throw Wrong{{.message = std::move(message), .label = std::move(label)}};
+}
+
+std::vector<ir::IndexId> flat(const Positions& positions) {
+  std::vector<ir::IndexId> result;
+  for (const ir::Position& position : positions)
+    result.insert(result.end(), position.begin(), position.end());
+  return result;
+}
+
+/// `some` are entries of `all`, in their order.
+template <class Entry>
+bool in_order(const std::vector<Entry>& some, const std::vector<Entry>& all) {
+  size_t next = 0;
+  for (const Entry& entry : all)
+    if (next < some.size() && some[next] == entry) ++next;
+  return next == some.size();
+}
+
+Positions without(Positions positions, size_t at) {
+  positions.erase(positions.begin() + static_cast<std::ptrdiff_t>(at));
+  return positions;
+}
+
+class Reader {
+ public:
+  Reader(const ir::Program& program, ir::Pattern& pattern) : program_(program), pattern_(pattern) {
+    pattern_.indices = {};
+  }
+
+  // --- the left side ---
+
+  /// `alone`: the position of each operand that is paired with nothing, the bracketed one included.
+  void read_left(const std::vector<std::optional<size_t>>& alone) {
+    for (size_t i = 0; i < pattern_.left.size(); ++i) {
+      Positions positions;
+      const Shape& shape = pattern_.left[i];
+      for (size_t k = 0; k < shape.dims.size(); ++k)
+        positions.push_back(alone.at(i) == k ? fresh(shape.dims[k].dim, true)
+                                             : paired(shape.dims[k].dim));
+      in_.left.push_back(std::move(positions));
+    }
+  }
+
+  const Positions& left(size_t i = 0) const { return in_.left.at(i); }
+
+  // --- the right side: one of these per op ---
+
+  /// Every index is one of an operand. `bracket`: stands for the position in brackets on the left.
+  void read_right(const ir::Position* bracket = nullptr, std::optional<size_t> at = {}) {
+    for (size_t i = 0; i < right_dims(); ++i)
+      in_.right.push_back(bracket && at == i ? *bracket : known(right_dim(i)));
+    need_single();
+  }
+  /// Every index of an operand, or a new one.
+  void read_right_or_new() {
+    for (size_t i = 0; i < right_dims(); ++i) in_.right.push_back(known_or_new(right_dim(i)));
+    need_single();
+  }
+  /// The position `at` is new, and paired with nothing.
+  void read_right_but(std::optional<size_t> at) {
+    for (size_t i = 0; i < right_dims(); ++i)
+      in_.right.push_back(at == i ? fresh(right_dim(i), true) : known(right_dim(i)));
+    need_single();
+  }
+  /// The same positions as operand 0: names too, but for the bracket.
+  void read_right_as_left() {
+    if (right_dims() != left().size()) wrong("both sides have the same dims, in the same order");
+    for (size_t i = 0; i < right_dims(); ++i) {
+      if (names(right_dim(i)) != names(pattern_.left[0].dims[i].dim))
+        wrong("both sides have the same dims, in the same order",
+              "a position gets another name on the left: write `" +
+                  to_string(pattern_.right.dims[i].dim) + "` on both sides");
+      in_.right.push_back(left()[i]);
+    }
+  }
+  void read_rearranged();
+
+  const Positions& right() const { return in_.right; }
+  size_t right_dims() const { return pattern_.right.dims.size(); }
+  const Dim& right_dim(size_t i) const { return pattern_.right.dims[i].dim; }
+  const Dim& left_dim(size_t operand, size_t i) const { return pattern_.left[operand].dims[i].dim; }
+  std::vector<Name> names(const Dim& dim) const {
+    std::vector<Name> result;
+    for (const Factor& factor : factors(program_, dim)) result.push_back(factor.name);
+    return result;
+  }
+  const ir::Pattern& pattern() const { return pattern_; }
+  bool has_new() const { return new_ > 0; }
+
+ private:
+  ir::IndexId add(const Factor& factor, bool alone) {
+    Name name = alone ? "[" + factor.name + "]" : factor.name;
+    while (!taken_.insert(name).second) name += "'";
+    in_.all.push_back({factor.dim, name});
+    return in_.all.size() - 1;
+  }
+  ir::Position fresh(const Dim& dim, bool alone) {
+    ir::Position position;
+    for (const Factor& factor : factors(program_, dim)) position.push_back(add(factor, alone));
+    return position;
+  }
+  /// In a text: by the names of factors. In the body of a generic function: by whole positions.
+  ir::Position paired(const Dim& dim) {
+    if (pattern_.inferred) {
+      auto [found, added] = whole_.emplace(names(dim), ir::Position{});
+      if (added) found->second = fresh(dim, false);
+      return found->second;
+    }
+    ir::Position position;
+    for (const Factor& factor : factors(program_, dim)) {
+      auto [found, added] = named_.emplace(factor.name, 0);
+      if (added) found->second = add(factor, false);
+      position.push_back(found->second);
+    }
+    return position;
+  }
+  /// The left positions that the right side of a body does not have as a whole, opened.
+  std::optional<ir::IndexId> opened(const Name& name) const {
+    std::set<std::vector<Name>> kept;
+    for (const Split& split : pattern_.right.dims) kept.insert(names(split.dim));
+    std::optional<ir::IndexId> result;
+    for (const auto& [whole, position] : whole_) {
+      if (kept.count(whole)) continue;
+      for (size_t i = 0; i < whole.size(); ++i) {
+        if (whole[i] != name) continue;
+        if (result && *result != position[i]) return std::nullopt;
+        result = position[i];
+      }
+    }
+    return result;
+  }
+  std::optional<ir::IndexId> find(const Name& name) const {
+    if (pattern_.inferred) return opened(name);
+    const auto found = named_.find(name);
+    return found == named_.end() ? std::nullopt : std::optional(found->second);
+  }
+  std::optional<ir::Position> find(const Dim& dim) const {
+    if (pattern_.inferred)
+      if (const auto found = whole_.find(names(dim)); found != whole_.end()) return found->second;
+    ir::Position position;
+    for (const Name& name : names(dim)) {
+      const auto id = find(name);
+      if (!id) return std::nullopt;
+      position.push_back(*id);
+    }
+    return position;
+  }
+  ir::Position known(const Dim& dim) const {
+    if (const auto position = find(dim)) return *position;
+    wrong("no operand has the result's dim `" + to_string(dim) + "`",
+          "only rearrange renames on the right: give the operand's position this name on the left");
+  }
+  ir::Position known_or_new(const Dim& dim) {
+    if (const auto position = find(dim)) return *position;
+    ir::Position position;
+    for (const Factor& factor : factors(program_, dim)) {
+      const auto id = find(factor.name);
+      if (!id) ++new_;
+      position.push_back(id ? *id : add(factor, false));
+    }
+    return position;
+  }
+  void need_single() const {
+    std::set<ir::IndexId> seen;
+    for (ir::IndexId id : flat(in_.right))
+      if (!seen.insert(id).second) wrong("`" + in_.all[id].name + "` stands twice in the result");
+  }
+
+  /// The fix gives the positions that are left over the new names, in order.
+  [[noreturn]] void ambiguous(std::string message, const std::set<ir::IndexId>& rest,
+                              std::vector<Factor> names) const {
+    Problem problem{.message = std::move(message),
+                    .label = "give the position its new name on the left, where the order decides"};
+    ir::Pattern named = pattern_;
+    for (size_t i = 0; i < named.left[0].dims.size(); ++i) {
+      const ir::Position& position = left()[i];
+      if (position.size() != 1 || !rest.count(position[0])) continue;
+      const auto same = std::find_if(names.begin(), names.end(), [&](const Factor& each) {
+        return each.dim == in_.all[position[0]].dim;
+      });
+      if (same == names.end()) continue;
+      named.left[0].dims[i].dim = Dim{{same->name}};
+      names.erase(same);
+    }
+    if (names.empty()) problem.fix = pattern_text(program_, named);
+    throw Wrong{std::move(problem)};
+  }
+
+  const ir::Program& program_;
+  ir::Pattern& pattern_;
+  ir::Indices& in_ = pattern_.indices;
+  std::map<Name, ir::IndexId> named_;                // of a text
+  std::map<std::vector<Name>, ir::Position> whole_;  // of a body
+  std::set<Name> taken_;
+  size_t new_ = 0;
+};
+
+/// A name that the left side lacks is a new name of the only index that is left over of its dim.
+void Reader::read_rearranged() {
+  std::set<ir::IndexId> rest;
+  for (ir::IndexId id : flat(left())) rest.insert(id);
+  struct Later {
+    size_t position, factor;
+    Factor name;
+  };
+  std::vector<Later> renamed;
+  std::vector<Factor> in_text;  // the new names in the order of the right side
+  for (size_t i = 0; i < right_dims(); ++i) {
+    const Factors parts = factors(program_, right_dim(i));
+    ir::Position position(parts.size(), 0);
+    if (const auto found = find(right_dim(i))) {
+      position = *found;
+    } else {
+      for (size_t f = 0; f < parts.size(); ++f) {
+        if (const auto id = find(parts[f].name))
+          position[f] = *id;
+        else
+          renamed.push_back({i, f, parts[f]}), in_text.push_back(parts[f]);
+      }
+    }
+    in_.right.push_back(std::move(position));
+  }
+  for (size_t i = 0; i < in_.right.size(); ++i)
+    for (size_t f = 0; f < in_.right[i].size(); ++f) {
+      const bool later = std::any_of(renamed.begin(), renamed.end(), [&](const Later& each) {
+        return each.position == i && each.factor == f;
+      });
+      if (!later && rest.erase(in_.right[i][f]) == 0)
+        wrong("`" + in_.all[in_.right[i][f]].name + "` stands twice in the result");
+    }
+  for (const Later& each : renamed) {
+    std::vector<ir::IndexId> same;
+    for (ir::IndexId id : rest)
+      if (in_.all[id].dim == each.name.dim) same.push_back(id);
+    size_t wanted = 0;
+    for (const Later& other : renamed) wanted += other.name.dim == each.name.dim ? 1 : 0;
+    if (same.empty() || wanted > same.size())
+      wrong("both sides have the same dims, in any order and grouping",
+            "nothing on the left is `" + each.name.name + "`");
+    if (same.size() > 1) {
+      std::string which;
+      for (ir::IndexId id : same) which += (which.empty() ? "`" : " or `") + in_.all[id].name + "`";
+      ambiguous("which index of the operand is `" + each.name.name + "`? It could be " + which,
+                rest, in_text);
+    }
+    in_.right[each.position][each.factor] = same[0];
+  }
+  for (const Later& each : renamed) rest.erase(in_.right[each.position][each.factor]);
+  if (!rest.empty())
+    wrong("both sides have the same dims, in any order and grouping",
+          "`" + in_.all[*rest.begin()].name + "` is not on the right side");
+  need_single();
+}
+
+/// One op's pattern: which positions are paired with nothing, and what the right side may say.
+struct Elaborator {
+  const ir::Program& program;
+  std::optional<size_t> alone_in(size_t operand, const ir::Pattern& pattern) const {
+    return pattern.left_bracket && pattern.bracket_operand == operand ? pattern.left_bracket
+                                                                      : std::nullopt;
+  }
+  std::vector<std::optional<size_t>> brackets(const ir::Pattern& pattern) const {
+    std::vector<std::optional<size_t>> result;
+    for (size_t i = 0; i < pattern.left.size(); ++i) result.push_back(alone_in(i, pattern));
+    return result;
+  }
+
+  void operator()(ir::Einsum& op) const {
+    Reader reader(program, op.pattern);
+    reader.read_left(brackets(op.pattern));
+    reader.read_right();
+  }
+  void operator()(ir::Reduce& op) const {
+    Reader reader(program, op.pattern);
+    reader.read_left(brackets(op.pattern));
+    reader.read_right();
+    if (!in_order(flat(reader.right()), flat(reader.left())))
+      wrong("the result has the operand's dims but for those that vanish, in their order");
+  }
+  void operator()(ir::Expand& op) const {
+    Reader reader(program, op.pattern);
+    reader.read_left(brackets(op.pattern));
+    reader.read_right_or_new();
+    if (!in_order(flat(reader.left()), flat(reader.right())))
+      wrong("the result has all dims of the operand, in their order");
+    if (!reader.has_new()) wrong("the result has no new dim");
+  }
+  void operator()(ir::Rearrange& op) const {
+    Reader reader(program, op.pattern);
+    reader.read_left(brackets(op.pattern));
+    reader.read_rearranged();
+  }
+  void operator()(ir::Argmax& op) const {
+    Reader reader(program, op.pattern);
+    reader.read_left(brackets(op.pattern));
+    reader.read_right();
+    if (reader.right().size() + 1 != reader.left().size() ||
+        !in_order(reader.right(), reader.left()))
+      wrong("exactly one dim vanishes");
+  }
+  void operator()(ir::TopK& op) const {
+    Reader reader(program, op.pattern);
+    reader.read_left(brackets(op.pattern));
+    std::optional<size_t> at;
+    bool good = reader.right_dims() == reader.left().size();
+    for (size_t i = 0; good && i < reader.right_dims(); ++i) {
+      if (reader.names(reader.right_dim(i)) == reader.names(reader.left_dim(0, i))) continue;
+      good = !at;
+      at = i;
+    }
+    if (!good || !at) wrong("exactly one dim gives way to the dim of the largest");
+    reader.read_right_but(at);
+  }
+  void operator()(ir::Read& op) const {
+    Reader reader(program, op.pattern);
+    reader.read_left(brackets(op.pattern));
+    const size_t at = op.pattern.left_bracket.value();
+    const bool several = reader.right_dims() == reader.left().size();
+    if (several && reader.names(reader.right_dim(at)) == reader.names(reader.left_dim(0, at)))
+      wrong("the dim in brackets gives way to nothing or to another dim in its place");
+    reader.read_right_but(several ? std::optional(at) : std::nullopt);
+    const Positions rest = several ? without(reader.right(), at) : reader.right();
+    if (rest != without(reader.left(), at))
+      wrong("the dim in brackets gives way to nothing or to another dim in its place");
+  }
+  void operator()(ir::Write& op) const {
+    if (op.pattern.bracket_operand != 0) wrong("the dim in brackets is the first operand's");
+    Reader reader(program, op.pattern);
+    const size_t at = op.pattern.left_bracket.value();
+    const bool several = op.pattern.left.at(0).dims.size() == op.pattern.left.at(1).dims.size();
+    reader.read_left({at, several ? std::optional(at) : std::nullopt});
+    reader.read_right_as_left();
+    const Positions part = several ? without(reader.left(1), at) : reader.left(1);
+    if (part != without(reader.left(0), at))
+      wrong(
+          "the second operand has the first's dims, without the one in brackets or with another in "
+          "its place; the result has the first's");
+  }
+  void operator()(ir::Concat& op) const {
+    Reader reader(program, op.pattern);
+    const size_t at = op.pattern.right_bracket.value();
+    std::vector<std::optional<size_t>> alone;
+    for (const Shape& left : op.pattern.left)
+      alone.push_back(left.dims.size() == op.pattern.right.dims.size() ? std::optional(at)
+                                                                       : std::nullopt);
+    reader.read_left(alone);
+    reader.read_right_but(at);
+    const Positions rest = without(reader.right(), at);
+    for (size_t i = 0; i < alone.size(); ++i)
+      if ((alone[i] ? without(reader.left(i), at) : reader.left(i)) != rest)
+        wrong(
+            "each operand has the result's dims, without the one in brackets or with another in "
+            "its "
+            "place");
+  }
+  void operator()(ir::Index& op) const { indexed(op.pattern); }
+  void operator()(ir::IndexUnreduced& op) const { indexed(op.pattern); }
+  void indexed(ir::Pattern& pattern) const {
+    if (pattern.bracket_operand != 0) wrong("the dim in brackets is the table's");
+    Reader reader(program, pattern);
+    reader.read_left(brackets(pattern));
+    reader.read_right();
+    std::set<ir::IndexId> wanted;
+    for (size_t i = 0; i < 2; ++i)
+      for (ir::IndexId id :
+           flat(i == 0 ? without(reader.left(0), *pattern.left_bracket) : reader.left(1)))
+        wanted.insert(id);
+    if (wanted.size() != flat(reader.right()).size())
+      wrong(
+          "the result has the dims of the ids and those of the table but for the one in brackets");
+  }
+  void operator()(ir::IndexAdd& op) const {
+    Reader reader(program, op.pattern);
+    reader.read_left(brackets(op.pattern));
+    reader.read_right_but(op.pattern.right_bracket.value());
+    const std::vector<ir::IndexId> x = flat(reader.left(1));
+    for (ir::IndexId id : flat(reader.left(0)))
+      if (!std::count(x.begin(), x.end(), id))
+        wrong("x has the dims of the ids; the result has the dim in brackets, and others of x");
+  }
+  void operator()(ir::Roll& op) const { same(op.pattern); }
+  void operator()(ir::Ppermute& op) const { same(op.pattern); }
+  void operator()(ir::Ordered& op) const { same(op.pattern); }
+  void operator()(ir::Collective& op) const { same(op.pattern); }
+  void same(ir::Pattern& pattern) const {
+    if (pattern.right_bracket && pattern.left_bracket != pattern.right_bracket)
+      wrong("both sides have the same dims");
+    Reader reader(program, pattern);
+    reader.read_left(brackets(pattern));
+    reader.read_right_as_left();
+  }
+  template <class Op>
+  void operator()(Op&) const {}
+};
+
+ir::Pattern* pattern_in(ir::Op& op) { return const_cast<ir::Pattern*>(ir::pattern_of(op)); }
+
+}  // namespace
+
+std::optional<Problem> elaborate(const ir::Program& program, ir::Op& op,
+                                 const std::vector<Shape>& operands) {
+  ir::Pattern* pattern = pattern_in(op);
+  if (!pattern) return {};
+  for (size_t i = 0; i < pattern->left.size() && i < operands.size(); ++i)
+    if (auto problem = regroup(program, *pattern, i, operands[i])) return problem;
+  try {
+    std::visit(Elaborator{program}, op);
+  } catch (Wrong& caught) {
+    return std::move(caught.problem);
+  }
+  return {};
+}
+
+ir::Indices whole_positions(const ir::Program& program, const std::vector<Shape>& operands,
+                            const Shape& result) {
+  ir::Pattern pattern;
+  pattern.left = operands;
+  pattern.right = result;
+  pattern.inferred = true;
+  Reader reader(program, pattern);
+  reader.read_left(std::vector<std::optional<size_t>>(operands.size()));
+  reader.read_right_or_new();
+  return pattern.indices;
+}
+
+}  // namespace shardproof::elaborate

@@ -1,0 +1,135 @@
+// The left side of a pattern beside the type of its operand.
+#include <algorithm>
+#include <set>
+
+#include "spec/elaborate/elaborate.h"
+#include "spec/elaborate/text.h"
+
+namespace shardproof::elaborate {
+namespace {
+
+/// Dims alone.
+std::string text(const ir::Program& program, Shape shape) {
+  shape.marks.clear();
+  for (Split& split : shape.dims) split.axes.clear();
+  return show(program, shape);
+}
+
+bool same_run(const Factors& a, const Factors& b) {
+  return std::equal(a.begin(), a.end(), b.begin(), b.end(),
+                    [](const Factor& x, const Factor& y) { return x.dim == y.dim; });
+}
+
+/// A factor of an operand that a pattern calls by the name of another one.
+std::optional<Name> crossed(const Factors& written, const Factors& own) {
+  for (size_t i = 0; i < own.size(); ++i)
+    for (size_t j = 0; j < own.size(); ++j)
+      if (i != j && written[i].name == own[j].name && written[i].name != own[i].name)
+        return written[i].name;
+  return std::nullopt;
+}
+
+std::optional<Name> repeated(const Factors& written) {
+  std::set<Name> seen;
+  for (const Factor& factor : written)
+    if (!seen.insert(factor.name).second) return factor.name;
+  return std::nullopt;
+}
+
+/// The written factors of one position: as they are written where that is one dim, else a group.
+/// The axes are those of the first dim of the run.
+struct Regrouped {
+  Shape shape;
+  std::vector<size_t> of;    ///< by position: the written dim that it begins with
+  bool opens_alias = false;  ///< an alias of a group, whose factors have no names, is opened
+  bool axes_inside = false;  ///< a later dim of a run has axes
+};
+
+Regrouped regrouped(const ir::Program& program, const Shape& written, const Shape& type) {
+  Regrouped result;
+  size_t dim = 0, offset = 0;  // the next factor: of written.dims[dim]
+  Factors open;
+  for (const Split& position : type.dims) {
+    const size_t wanted = factors(program, position.dim).size();
+    Split made;
+    result.of.push_back(dim);
+    if (offset == 0 && dim < written.dims.size() &&
+        factors(program, written.dims[dim].dim).size() == wanted) {
+      made = written.dims[dim++];
+    } else {
+      for (size_t i = 0; i < wanted; ++i) {
+        const Split& from = written.dims.at(dim);
+        open = factors(program, from.dim);
+        result.opens_alias = result.opens_alias || open[offset].name.find('.') != Name::npos;
+        if (offset == 0 && i == 0) made.axes = from.axes;
+        if (offset == 0 && i > 0 && !from.axes.empty()) result.axes_inside = true;
+        made.dim.factors.push_back(open[offset].name);
+        if (++offset == open.size()) ++dim, offset = 0;
+      }
+    }
+    result.shape.dims.push_back(std::move(made));
+  }
+  result.shape.marks = written.marks;
+  return result;
+}
+
+Problem silent_transposition(const ir::Program& program, const ir::Pattern& pattern, size_t operand,
+                             const Shape& type, const Name& name) {
+  Problem problem{.message = "the pattern calls a position by the name `" + name +
+                             "` of another position of the same operand",
+                  .label = "the operand has `" + text(program, type) + "`, the pattern says `" +
+                           text(program, pattern.left[operand]) +
+                           "`: both indices would change places without a trace",
+                  .operand = operand};
+  ir::Pattern named = pattern;
+  for (size_t i = 0; i < type.dims.size(); ++i) named.left[operand].dims[i].dim = type.dims[i].dim;
+  problem.fix = pattern_text(program, named);
+  return problem;
+}
+
+}  // namespace
+
+std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern, size_t operand,
+                               const Shape& type) {
+  Shape& written = pattern.left.at(operand);
+  const Factors says = factors(program, written), own = factors(program, type);
+  if (!same_run(says, own))
+    return Problem{.message = "the pattern says `" + text(program, written) +
+                              "`, and the operand has the dims `" + text(program, type) + "`",
+                   .label = "left of `->` stand the dims of the operands",
+                   .operand = operand};
+  if (pattern.inferred) return {};
+  const bool marked = pattern.left_bracket && pattern.bracket_operand == operand;
+  std::optional<Dim> bracketed;
+  if (marked) bracketed = written.dims.at(*pattern.left_bracket).dim;
+  const Regrouped made = regrouped(program, written, type);
+  if (made.axes_inside)
+    return Problem{.message = "only the first factor of a group can be split",
+                   .label = "the operand has `" + to_string(type) + "`",
+                   .operand = operand};
+  if (made.opens_alias)
+    return Problem{.message = "the pattern says `" + text(program, written) +
+                              "`, and the operand has the dims `" + text(program, type) + "`",
+                   .label = "an alias of a group has factors of its own: write the factors",
+                   .operand = operand};
+  if (marked) {
+    size_t at = 0;
+    while (at < made.of.size() && made.of[at] != *pattern.left_bracket) ++at;
+    if (at == made.of.size() || !(made.shape.dims[at].dim == *bracketed))
+      return Problem{.message = "the dim in brackets is a whole position of the operand",
+                     .label = "the operand has `" + text(program, type) + "`",
+                     .operand = operand};
+    pattern.left_bracket = at;
+  }
+  written = made.shape;
+  if (const auto name = crossed(says, own))
+    return silent_transposition(program, pattern, operand, type, *name);
+  if (const auto name = repeated(says))
+    return Problem{.message = "`" + *name + "` stands twice in one operand",
+                   .label = "two indices need two names: declare `dim ... = " + *name +
+                            "`, and call one of them that",
+                   .operand = operand};
+  return {};
+}
+
+}  // namespace shardproof::elaborate
