@@ -64,7 +64,8 @@ TEST(EndToEnd, TheFeedForwardLayerIsProved) {
 proved   ffn_sharded implements ffn     for every mesh with  d | B,  d*t | M,  t | F
          forward: 5 all_gather, 1 psum_scatter
 1 proved (0.00 s)
-outside every proof: rounding and its order, timing, the communication library
+tested, not proved: the compiler of plans, our kernels, fused kernels that stand for library functions
+outside every proof: rounding and its order, timing, libraries of communication and of vendors
 )");
 }
 
