@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "impl/checkpoint/file_error.h"
+#include "impl/file_error.h"
 
 namespace shardproof::checkpoint {
 

@@ -9,8 +9,8 @@
 #include <string>
 #include <vector>
 
-#include "impl/checkpoint/file_error.h"
 #include "impl/comm/communicator.h"
+#include "impl/file_error.h"
 #include "impl/tensor/placement.h"
 #include "impl/tensor/tensor.h"
 

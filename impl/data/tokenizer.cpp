@@ -4,7 +4,7 @@
 #include <fstream>
 #include <nlohmann/json.hpp>
 
-#include "impl/checkpoint/file_error.h"
+#include "impl/file_error.h"
 
 namespace shardproof::data {
 namespace {

@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "impl/checkpoint/file_error.h"
+#include "impl/file_error.h"
 
 namespace shardproof::data {
 

@@ -18,7 +18,8 @@ StepMemory memory_on_gpu(const Program& program, const Name& name, const Mesh& m
                          const DimSizes& dims, PlanOptions options) {
   options.device = planned_device();
   const std::optional<StepRoles> roles = roles_of_step(program, program.plan(name));
-  const Plan plan(program, name, mesh, dims, 0, on_gpu(options, roles ? &*roles : nullptr));
+  const Plan plan =
+      compile_plan(program, name, mesh, dims, 0, on_gpu(options, roles ? &*roles : nullptr));
   StepMemory memory;
   memory.between = plan.arena_bytes();
   for (const Slot& slot : plan.inputs()) memory.inputs += slot.bytes();

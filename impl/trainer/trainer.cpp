@@ -73,7 +73,8 @@ Plan& Trainer::State::plan(const Name& name) {
   how.accept_unknown = std::find(options.accept_unknown.begin(), options.accept_unknown.end(),
                                  name) != options.accept_unknown.end();
   if (uses_device()) how = on_gpu(how, name == name_of(roles.step) ? &roles : nullptr);
-  return plans.emplace(name, Plan(program, name, mesh, dims, ranks.rank(), how)).first->second;
+  return plans.emplace(name, compile_plan(program, name, mesh, dims, ranks.rank(), how))
+      .first->second;
 }
 
 /// The state of the device becomes that of the host.

@@ -4,8 +4,8 @@
 #include <memory>
 
 #include "impl/checkpoint/checkpoint.h"
+#include "impl/compile/compile_plan.h"
 #include "impl/data/batches.h"
-#include "impl/exec/plan.h"
 #include "impl/train_step/roles.h"
 
 namespace shardproof {

@@ -8,9 +8,9 @@
 
 #include "impl/comm/threads.h"
 #include "impl/comm/virtual/virtual_ranks.h"
-#include "impl/exec/masks.h"
-#include "impl/exec/plan.h"
-#include "impl/steps/schedule.h"
+#include "impl/compile/compile_plan.h"
+#include "impl/compile/masks.h"
+#include "impl/plan/steps.h"
 #include "kernels/number.h"
 #include "properties/close.h"
 #include "properties/fused/rehearsed.h"
@@ -31,13 +31,13 @@ class Bound {
   explicit Bound(const std::string& text) : program_(Program::from_text(header + text)) {}
 
   Plan plan(const PlanOptions& options) const {
-    return Plan(program_, "p", Mesh(), sizes, 0, options);
+    return compile_plan(program_, "p", Mesh(), sizes, 0, options);
   }
 
   /// Which functions are one step; chains of pointwise ops are none.
   static std::vector<std::string> fused(const Plan& plan) {
     std::vector<std::string> names;
-    for (const exec::Step& step : plan.steps())
+    for (const plan::Step& step : plan.steps())
       if (step.fused && !is_pointwise(step.fused->op)) names.push_back(step.op);
     return names;
   }
@@ -120,7 +120,7 @@ std::vector<std::pair<size_t, size_t>> operands(const Bound& bound) {
   options.device = law_device();
   const Plan plan = bound.plan(options);
   std::vector<std::pair<size_t, size_t>> counts;
-  for (const exec::Step& step : plan.steps()) {
+  for (const plan::Step& step : plan.steps()) {
     const Rowwise* op = step.fused ? std::get_if<Rowwise>(&step.fused->op) : nullptr;
     counts.emplace_back(op ? op->inputs.size() : 0, op ? op->outputs.size() : 0);
   }
@@ -193,7 +193,7 @@ TEST(FusedBinding, TheOptimizer) {
   PlanOptions kept = in_place;
   kept.device = law_device();
   const Plan plan = bound.plan(kept);
-  for (const exec::Step& step : plan.steps()) EXPECT_TRUE(step.fused) << step.op;
+  for (const plan::Step& step : plan.steps()) EXPECT_TRUE(step.fused) << step.op;
 }
 
 std::string attention_text(const std::string& element) {
@@ -211,7 +211,7 @@ bool takes_forward(const Bound& bound) {
   PlanOptions options;
   options.device = law_device();
   const Plan plan = bound.plan(options);
-  for (const exec::Step& step : plan.steps())
+  for (const plan::Step& step : plan.steps())
     if (step.op == "attention_grad") return std::get<AttentionGrad>(step.fused->op).after_forward;
   return false;
 }
@@ -245,7 +245,7 @@ std::string masked_text(const std::string& mask) {
 
 std::set<MaskKind> mask_kinds(const Plan& plan) {
   std::set<MaskKind> kinds;
-  for (const exec::Step& step : plan.steps()) {
+  for (const plan::Step& step : plan.steps()) {
     if (!step.fused) continue;
     if (const auto* forward = std::get_if<Attention>(&step.fused->op))
       kinds.insert(forward->mask_kind);
@@ -321,21 +321,22 @@ TEST(FusedBinding, WhatIsAlmostACausalMask) {
 
 // What moves along a batch and along the queries or keys at once sees another mask in each of it.
 TEST(FusedBinding, ADiagonalOfACausalMaskIsNone) {
-  const exec::Labels labels{Dim{{"S"}}, Dim{{"T"}}};
-  const auto counting = [&](exec::BufferId buffer) {
-    exec::Ref ref;
+  const compile::Labels labels{Dim{{"S"}}, Dim{{"T"}}};
+  const auto counting = [&](plan::BufferId buffer) {
+    plan::Ref ref;
     ref.buffer = buffer;
     ref.element = Element::i32;
     ref.extents = {4, 4};
     ref.strides = {4, 1};
-    return exec::leaf_of(ref, labels);
+    return compile::leaf_of(ref, labels);
   };
-  exec::Masks masks;
+  compile::Masks masks;
   masks.count(0, Iota{{4, 4}, 1, 0, Element::i32});
   masks.count(1, Iota{{4, 4}, 0, 0, Element::i32});
-  masks.compute(2, *exec::apply_to(PointwiseFn::le, false, Element::u8, {counting(0), counting(1)}),
+  masks.compute(2,
+                *compile::apply_to(PointwiseFn::le, false, Element::u8, {counting(0), counting(1)}),
                 labels, {4, 4});
-  exec::Ref mask;
+  plan::Ref mask;
   mask.buffer = 2;
   EXPECT_EQ(masks.kind(mask, {{0, 0, 0}, 4, 0, 1}), MaskKind::causal);
   EXPECT_EQ(masks.kind(mask, {{0, 0, 4}, 4, 0, 1}), MaskKind::any);
@@ -350,22 +351,22 @@ TEST(FusedBinding, ADiagonalOfACausalMaskIsNone) {
 
 // Rows and columns of one table are no segments: query i and key i need not have the same number.
 TEST(FusedBinding, ATableIsNoSegment) {
-  const exec::Labels labels{Dim{{"S"}}, Dim{{"T"}}};
-  const auto leaf = [&](exec::BufferId buffer, int64_t of_query, int64_t of_key) {
-    exec::Ref ref{buffer, Element::i32, 0, {4, 4}, {of_query, of_key}, {}};
-    return exec::leaf_of(ref, labels);
+  const compile::Labels labels{Dim{{"S"}}, Dim{{"T"}}};
+  const auto leaf = [&](plan::BufferId buffer, int64_t of_query, int64_t of_key) {
+    plan::Ref ref{buffer, Element::i32, 0, {4, 4}, {of_query, of_key}, {}};
+    return compile::leaf_of(ref, labels);
   };
-  const auto apply = [](PointwiseFn fn, exec::ExpressionPtr a, exec::ExpressionPtr b) {
-    return exec::apply_to(fn, false, Element::u8, {std::move(a), std::move(b)});
+  const auto apply = [](PointwiseFn fn, compile::ExpressionPtr a, compile::ExpressionPtr b) {
+    return compile::apply_to(fn, false, Element::u8, {std::move(a), std::move(b)});
   };
   const auto kind = [&](int64_t of_query, int64_t of_key) {
-    exec::Masks masks;
+    compile::Masks masks;
     masks.count(0, Iota{{4, 4}, 1, 0, Element::i32});
     masks.count(1, Iota{{4, 4}, 0, 0, Element::i32});
     const auto order = apply(PointwiseFn::le, leaf(0, 4, 1), leaf(1, 4, 1));
     const auto same = apply(PointwiseFn::eq, leaf(2, of_query, 0), leaf(2, 0, of_key));
     masks.compute(3, *apply(PointwiseFn::logical_and, same, order), labels, {4, 4});
-    exec::Ref mask;
+    plan::Ref mask;
     mask.buffer = 3;
     return masks.kind(mask, {{0, 0, 0}, 4, 0, 1});
   };
@@ -386,7 +387,7 @@ TEST(FusedBinding, APartOfACausalMaskIsAnother) {
   for (const auto& [rank, kind] : {std::pair(0, MaskKind::causal), std::pair(1, MaskKind::any)}) {
     PlanOptions options;
     options.device = law_device();
-    const Plan plan(program, "p", Mesh::parse("d=2"), even, rank, options);
+    const Plan plan = compile_plan(program, "p", Mesh::parse("d=2"), even, rank, options);
     EXPECT_EQ(mask_kinds(plan), std::set{kind}) << rank;
   }
 }
@@ -420,7 +421,7 @@ TEST(FusedBinding, AProductWithAlmostABias) {
 /// How many entries are copied for the products.
 int64_t packed(const Plan& plan) {
   int64_t count = 0;
-  for (const exec::Step& step : plan.steps())
+  for (const plan::Step& step : plan.steps())
     if (step.op == "pack") count += step.kernel->out.count();
   return count;
 }

@@ -6,7 +6,8 @@
 #include <cstring>
 #include <random>
 
-#include "impl/steps/rows.h"
+#include "impl/plan/passes/passes.h"
+#include "impl/plan/passes/rows.h"
 #include "kernels/number.h"
 #include "properties/close.h"
 #include "properties/fused/rehearsed.h"
@@ -14,9 +15,9 @@
 namespace shardproof::properties {
 namespace {
 
-using exec::BufferId;
-using exec::Ref;
-using exec::Step;
+using plan::BufferId;
+using plan::Ref;
+using plan::Step;
 
 constexpr int64_t times = 3;  // of the loop; a stack has a part for each
 
@@ -54,7 +55,7 @@ class Steps {
   }
 
   std::vector<Step> steps;
-  std::vector<exec::Piece> pieces;
+  std::vector<plan::Piece> pieces;
   std::vector<BufferId> given;
   size_t inputs = 0;
 
@@ -62,12 +63,12 @@ class Steps {
 
   /// The content of all that is given, behind the steps.
   std::vector<std::vector<double>> run(std::vector<Step> list,
-                                       const std::vector<exec::Piece>& with) const {
+                                       const std::vector<plan::Piece>& with) const {
     const auto device = law_device();
     const auto queue = device->queue();
     prepare(list, *device);
     std::vector<Buffer> memory;
-    exec::Frame frame;
+    plan::Frame frame;
     frame.loops = {0};
     frame.queue = queue.get();
     for (size_t id = 0; id < with.size(); ++id) {
@@ -110,7 +111,7 @@ class Steps {
     return numbers;
   }
 
-  static void run(const std::vector<Step>& list, exec::Frame& frame) {
+  static void run(const std::vector<Step>& list, plan::Frame& frame) {
     for (const Step& step : list) {
       if (!step.is_loop) {
         step.run(frame);
@@ -192,13 +193,13 @@ class Steps {
       default:
         add_chain(step, in_loop);
     }
-    exec::for_each_ref(step, [&](const Ref& ref) { step.reads.push_back(ref.buffer); });
+    plan::for_each_ref(step, [&](const Ref& ref) { step.reads.push_back(ref.buffer); });
     const BufferId made = step.reads.front();
     step.reads.erase(step.reads.begin());
     step.writes = {made};
     // A kernel may write what it reads entry by entry only.
     const bool is_chain = step.op == "chain";
-    if (exec::has(step.reads, made) && !(is_chain && arrays_[made].shape == Shape::entries)) return;
+    if (plan::has(step.reads, made) && !(is_chain && arrays_[made].shape == Shape::entries)) return;
     to.push_back(std::move(step));
   }
 
@@ -308,7 +309,7 @@ TEST(JoinedRows, LeaveWhatTheStepsLeft) {
     const bool sums = seed % 2;
     const Steps drawn(seed, sums);
     std::vector<Step> steps = drawn.steps;
-    std::vector<exec::Piece> pieces = drawn.pieces;
+    std::vector<plan::Piece> pieces = drawn.pieces;
     join_rows(steps, pieces, drawn.given, *law_device());
     const auto wanted = drawn.run(drawn.steps, drawn.pieces), found = drawn.run(steps, pieces);
     // Sums are in another order: some units of bf16, where they are rounded to it.

@@ -5,6 +5,7 @@
 
 #include "impl/comm/threads.h"
 #include "impl/comm/virtual/virtual_ranks.h"
+#include "impl/run/plan_state.h"
 #include "kernels/number.h"
 #include "spec/check/mesh_points.h"
 #include "spec/check/points.h"
@@ -112,10 +113,10 @@ std::vector<oracle::Tensor> claimed(const PlanCase& one) { return claimed(point_
 
 std::vector<Tensor> run_on(Communicator& communicator, const PlanCase& one,
                            const PlanOptions& options) {
-  Plan plan = UncheckedPlan::compile(one.unit, mesh_of(one.sizes), one.sizes.dims,
-                                     communicator.rank(), options, one.find_backward);
+  Plan plan = compile_unchecked(one.unit, mesh_of(one.sizes), one.sizes.dims, communicator.rank(),
+                                options, one.find_backward);
   const bool looked_at = options.overlap && communicator.rank() == 0;
-  if (const std::string race = looked_at ? UncheckedPlan::race(plan) : ""; !race.empty())
+  if (const std::string race = looked_at ? plan.state().find_race() : ""; !race.empty())
     throw std::logic_error(race);
   std::vector<Tensor> inputs;
   for (size_t i = 0; i < one.local.size(); ++i) {

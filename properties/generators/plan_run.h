@@ -1,7 +1,7 @@
 #pragma once
 // A plan on thread ranks beside what it claims, by the oracle on whole tensors. The core and the
 // oracle share no code but the notation's; how tensors lie on ranks is said by spec/denote.
-#include "impl/exec/unchecked.h"
+#include "impl/compile/unchecked.h"
 #include "oracle/oracle.h"
 #include "properties/close.h"
 #include "spec/check/check.h"
@@ -11,8 +11,8 @@ namespace shardproof::properties {
 
 /// A function of a program at a point.
 struct PlanCase {
-  exec::Unit unit;
-  exec::FindBackward find_backward;
+  compile::Unit unit;
+  compile::FindBackward find_backward;
   denote::Sizes sizes;
   std::vector<denote::Array<double>> whole;        ///< the parameters
   std::vector<denote::Distributed<double>> local;  ///< the same on the ranks, then saved ones

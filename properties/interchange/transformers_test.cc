@@ -13,7 +13,7 @@
 #include "impl/checkpoint/box.h"
 #include "impl/checkpoint/safetensors.h"
 #include "impl/comm/threads.h"
-#include "impl/exec/plan.h"
+#include "impl/compile/compile_plan.h"
 #include "impl/interchange/interchange.h"
 #include "impl/interchange/parts.h"
 
@@ -164,8 +164,8 @@ class ModelRun {
   };
 
   Plan plan_of(const Name& name, Communicator& communicator, Precision precision) const {
-    return Plan(program_, name, mesh_, numbers_.sizes, communicator.rank(),
-                {.precision = precision});
+    return compile_plan(program_, name, mesh_, numbers_.sizes, communicator.rank(),
+                        {.precision = precision});
   }
 
   static std::vector<checkpoint::Leaf> leaves_of(const Plan& plan, std::vector<Tensor>& inputs) {

@@ -5,9 +5,9 @@
 #include <iostream>
 #include <set>
 
+#include "impl/compile/compile_plan.h"
 #include "impl/device/rehearsal/rehearsal.h"
-#include "impl/exec/plan.h"
-#include "impl/steps/schedule.h"
+#include "impl/plan/steps.h"
 #include "kernels/cuda/generate.h"
 #include "kernels/cuda/generate_rows.h"
 #include "kernels/cuda/nvrtc.h"
@@ -15,8 +15,8 @@
 namespace shardproof {
 namespace {
 
-void collect(const std::vector<exec::Step>& steps, std::set<std::string>& sources) {
-  for (const exec::Step& step : steps) {
+void collect(const std::vector<plan::Step>& steps, std::set<std::string>& sources) {
+  for (const plan::Step& step : steps) {
     collect(step.body, sources);
     if (step.kernel)
       if (const auto* chain = std::get_if<Pointwise>(&step.kernel->op))
@@ -33,8 +33,8 @@ TEST(GeneratedKernels, OfATrainingStepCompile) {
   const DimSizes sizes{{"B", 2}, {"L", 16}, {"M", 32}, {"F", 48}, {"Q", 2},
                        {"K", 2}, {"D", 32}, {"V", 64}, {"N", 2}};
   std::set<std::string> sources;
-  const Plan plan(program, "step_fused", Mesh::parse("d=2,t=2"), sizes, 3,
-                  {.overlap = true, .device = rehearsal_device(1)});
+  const Plan plan = compile_plan(program, "step_fused", Mesh::parse("d=2,t=2"), sizes, 3,
+                                 {.overlap = true, .device = rehearsal_device(1)});
   collect(plan.steps(), sources);
   EXPECT_GT(sources.size(), 15u);
   size_t compiled = 0, bytes = 0;

@@ -4,8 +4,8 @@
 #include <cstring>
 
 #include "impl/comm/virtual/virtual_ranks.h"
+#include "impl/compile/compile_plan.h"
 #include "impl/device/rehearsal/rehearsal.h"
-#include "impl/exec/plan.h"
 #include "impl/train_step/on_gpu.h"
 
 namespace shardproof {
@@ -35,9 +35,10 @@ TEST(KeptState, IsMadeWhereItIsKept) {
   const std::shared_ptr<Device> device = rehearsal_device(3);
   run_on_virtual_ranks(*device, 1, [&](Communicator& communicator) {
     const PlanOptions options{.device = device};
-    Plan step(program, name_of(roles.step), Mesh(), sizes, 0, on_gpu(options, &roles));
-    Plan other(program, name_of(init.plan), Mesh(), sizes, 0, options),
-        plain(program, name_of(init.plan), Mesh(), sizes, 0, options);
+    Plan step =
+        compile_plan(program, name_of(roles.step), Mesh(), sizes, 0, on_gpu(options, &roles));
+    Plan other = compile_plan(program, name_of(init.plan), Mesh(), sizes, 0, options);
+    Plan plain = compile_plan(program, name_of(init.plan), Mesh(), sizes, 0, options);
     Tensor key = plain.input(0);
     *key.data<uint64_t>() = 17;
     const std::vector<Tensor> wanted = plain.run(communicator, std::vector<const Tensor*>{&key});

@@ -6,11 +6,11 @@
 #include <array>
 #include <map>
 
+#include "impl/compile/compile_plan.h"
 #include "impl/device/rehearsal/rehearsal.h"
-#include "impl/exec/plan.h"
-#include "impl/steps/queues.h"
+#include "impl/plan/queues.h"
 
-namespace shardproof::exec {
+namespace shardproof::plan {
 namespace {
 
 using Clock = std::array<size_t, queue_count>;
@@ -108,8 +108,9 @@ std::vector<Step> llama_step(const char* mesh, size_t unroll, bool overlap = tru
       Program::load(SHARDPROOF_SOURCE_DIR "/spec/models/llama_train.shard");
   const DimSizes sizes{{"B", 4}, {"L", 16}, {"M", 16},  {"F", 24}, {"Q", 2},
                        {"K", 2}, {"D", 4},  {"V", 256}, {"N", 4}};
-  const Plan plan(program, "train_step_sharded", Mesh::parse(mesh), sizes, 1,
-                  {.overlap = overlap, .unroll = unroll, .device = rehearsal_device(1)});
+  const Plan plan =
+      compile_plan(program, "train_step_sharded", Mesh::parse(mesh), sizes, 1,
+                   {.overlap = overlap, .unroll = unroll, .device = rehearsal_device(1)});
   return plan.steps();
 }
 
@@ -146,4 +147,4 @@ TEST(OverlapLaw, IsBrokenWhereItIsPlanted) {
 }
 
 }  // namespace
-}  // namespace shardproof::exec
+}  // namespace shardproof::plan

@@ -7,7 +7,7 @@
 #include <cstring>
 
 #include "impl/comm/threads.h"
-#include "impl/exec/plan.h"
+#include "impl/compile/compile_plan.h"
 #include "properties/generators/at_call.h"
 
 namespace shardproof {
@@ -40,7 +40,8 @@ std::string error_of(const Name& name, const std::string& mesh, int ranks, const
                      const DimSizes& dims = sizes, const PlanOptions& options = {}) {
   try {
     run_on_threads(ranks, [&](Communicator& communicator) {
-      Plan plan(program(), name, Mesh::parse(mesh), dims, communicator.rank(), options);
+      Plan plan =
+          compile_plan(program(), name, Mesh::parse(mesh), dims, communicator.rank(), options);
       std::vector<Tensor> inputs = zeros(plan);
       change(inputs, communicator.rank());
       plan.run(communicator, inputs);
@@ -132,7 +133,8 @@ TEST(PlanFaults, OfARankThatThrowsAtAnyCall) {
       std::string seen;
       try {
         run_on_threads(4, [&](Communicator& communicator) {
-          Plan plan(program(), "step_zero2", Mesh::parse("d=4"), sizes, communicator.rank());
+          Plan plan =
+              compile_plan(program(), "step_zero2", Mesh::parse("d=4"), sizes, communicator.rank());
           properties::AtCall faulty(communicator, communicator.rank() == bad ? call : ~size_t{0},
                                     [] { throw std::runtime_error("no more memory"); });
           plan.run(faulty, zeros(plan));
@@ -146,7 +148,8 @@ TEST(PlanFaults, OfARankThatThrowsAtAnyCall) {
       ++thrown;
       if (call == 0 && bad == 0)
         run_on_threads(4, [&](Communicator& communicator) {
-          Plan plan(program(), "step_zero2", Mesh::parse("d=4"), sizes, communicator.rank());
+          Plan plan =
+              compile_plan(program(), "step_zero2", Mesh::parse("d=4"), sizes, communicator.rank());
           properties::AtCall counted(communicator, ~size_t{0}, [] {});
           plan.run(counted, zeros(plan));
           if (communicator.rank() == 0) calls = counted.calls();

@@ -6,10 +6,10 @@
 #include <iostream>
 
 #include "impl/device/rehearsal/rehearsal.h"
-#include "impl/steps/schedule.h"
-#include "spec/check/mesh_points.h"
+#include "impl/plan/steps.h"
 #include "properties/generators/plan_run.h"
 #include "properties/generators/shard_files.h"
+#include "spec/check/mesh_points.h"
 
 namespace shardproof {
 namespace {
@@ -120,9 +120,9 @@ TEST(Plans, OfTheModelsRunAsProved) {
   EXPECT_GE(tally.steps, 10);
 }
 
-int64_t count(const std::vector<exec::Step>& steps, const std::string& op) {
+int64_t count(const std::vector<plan::Step>& steps, const std::string& op) {
   int64_t number = 0;
-  for (const exec::Step& step : steps)
+  for (const plan::Step& step : steps)
     number += step.is_loop ? step.times * count(step.body, op) : step.op == op;
   return number;
 }
@@ -132,7 +132,7 @@ TEST(Plans, ComputeTheForwardOfAStepOnce) {
   const Program program = Program::load(root + "/spec/models/llama_train.shard");
   const DimSizes sizes{{"B", 2}, {"L", 4}, {"M", 8},  {"F", 8}, {"Q", 2},
                        {"K", 2}, {"D", 4}, {"V", 16}, {"N", 3}, {"A", 1}};
-  const Plan step(program, "train_step_sharded", Mesh(), sizes, 0);
+  const Plan step = compile_plan(program, "train_step_sharded", Mesh(), sizes, 0);
   EXPECT_EQ(count(step.steps(), "index"), 1);
   // Of a layer 8 products forward and 2 for each of them backward, and two for the probabilities
   // again; 3 of the head.

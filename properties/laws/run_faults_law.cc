@@ -58,10 +58,10 @@ class Mutants {
  private:
   Seen run(size_t plan) {
     PlanCase one{{&mutant_, &types_, nullptr, plan},
-                 [&](const exec::Unit& of, const auto& wrt) {
+                 [&](const compile::Unit& of, const auto& wrt) {
                    const auto found = file_.backwards.find({of.function, wrt});
                    if (found == file_.backwards.end()) throw PlanError("no backward");
-                   return exec::Unit{&mutant_, &types_, nullptr, found->second};
+                   return compile::Unit{&mutant_, &types_, nullptr, found->second};
                  },
                  {},
                  {},

@@ -2,12 +2,12 @@
 // something to do, on virtual ranks of the rehearsal, with and without them. And they do it.
 #include <gtest/gtest.h>
 
+#include "impl/compile/compile_plan.h"
 #include "impl/device/planned.h"
 #include "impl/device/rehearsal/rehearsal.h"
-#include "impl/exec/plan.h"
-#include "impl/steps/schedule.h"
-#include "spec/check/mesh_points.h"
+#include "impl/plan/steps.h"
 #include "properties/generators/plan_run.h"
+#include "spec/check/mesh_points.h"
 
 namespace shardproof {
 namespace {
@@ -53,10 +53,10 @@ struct Tallied {
   std::map<std::string, int64_t> ops;
 };
 
-void tally(const std::vector<exec::Step>& steps, int64_t times, Tallied& result) {
-  for (const exec::Step& step : steps) {
+void tally(const std::vector<plan::Step>& steps, int64_t times, Tallied& result) {
+  for (const plan::Step& step : steps) {
     if (step.is_kernel()) result.steps += times, result.ops[step.op] += times;
-    exec::for_each_ref(step, [&](const exec::Ref& ref) {
+    plan::for_each_ref(step, [&](const plan::Ref& ref) {
       result.bytes += times * ref.count() * static_cast<int64_t>(size_of(ref.element));
     });
     tally(step.body, times * step.times, result);
@@ -64,7 +64,8 @@ void tally(const std::vector<exec::Step>& steps, int64_t times, Tallied& result)
 }
 
 Tallied tallied(const Program& program, const Name& plan, const DimSizes& sizes, bool tidy) {
-  const Plan made(program, plan, Mesh(), sizes, 0, {.tidy = tidy, .device = planned_device()});
+  const Plan made =
+      compile_plan(program, plan, Mesh(), sizes, 0, {.tidy = tidy, .device = planned_device()});
   Tallied result{made.arena_bytes(), 0, 0, {}};
   tally(made.steps(), 1, result);
   return result;

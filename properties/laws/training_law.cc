@@ -10,7 +10,7 @@
 #include <random>
 
 #include "impl/comm/threads.h"
-#include "impl/exec/plan.h"
+#include "impl/compile/compile_plan.h"
 #include "properties/close.h"
 
 namespace shardproof {
@@ -117,8 +117,8 @@ std::vector<double> losses(const Program& program, const Written& written, const
   const Mesh mesh = Mesh::parse(axes);
   std::vector<double> losses;
   run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
-    Plan plan(program, "step_sharded", mesh, written.dims, communicator.rank(),
-              {.precision = precision, .check_finite = true});
+    Plan plan = compile_plan(program, "step_sharded", mesh, written.dims, communicator.rank(),
+                             {.precision = precision, .check_finite = true});
     const Placement placement(program.checked().program(), mesh, written.dims, communicator.rank());
     std::vector<Tensor> inputs;
     const size_t weights = plan.inputs().size() - 3;

@@ -106,11 +106,11 @@ Json backward_json(const FileReport& report, const PlanReport& plan) {
 Json memory_json(const FileReport& report, const PlanReport& plan) {
   const auto found = report.memory.find(plan.name);
   if (found == report.memory.end() || !found->second.bytes) return nullptr;
-  const StepMemory& memory = *found->second.bytes;
+  const MemoryBytes& memory = *found->second.bytes;
   return {{"parameters", memory.inputs},
           {"results", memory.results},
           {"between", memory.between},
-          {"bytes", memory.bytes()},
+          {"bytes", memory.sum()},
           {"bytes_with_overlap", found->second.with_overlap}};
 }
 

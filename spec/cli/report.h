@@ -7,7 +7,6 @@
 #include <string>
 #include <vector>
 
-#include "impl/train_step/step_memory.h"
 #include "spec/check/derived.h"
 #include "spec/cli/options.h"
 #include "spec/cost/cost.h"
@@ -21,9 +20,17 @@ struct BackwardReport {
   Verdict verdict = Verdict::unknown;  ///< proved: the plan is, and its backward
 };
 
+/// Bytes of one rank on a GPU, by what they hold.
+struct MemoryBytes {
+  size_t inputs = 0;
+  size_t results = 0;  ///< those that take no parameter's place
+  size_t between = 0;  ///< all else, where it is the most
+  size_t sum() const { return inputs + results + between; }
+};
+
 /// What a plan takes of a GPU, or why that is not known.
 struct PlanMemory {
-  std::optional<StepMemory> bytes;
+  std::optional<MemoryBytes> bytes;
   size_t with_overlap = 0;  ///< bytes in all where collectives go on beside the work
   std::string why;
 };

@@ -286,7 +286,7 @@ Json schema() {
 TEST(Json, EveryReportIsOfTheSchema) {
   FileReport proved = sample(), refuted = sample(), unread;
   with_sizes(proved, {{"B", 8}, {"M", 4}, {"F", 6}, {"d", 2}, {"t", 3}});
-  proved.memory["up_sharded"] = {StepMemory{3, 0, 4}, 8, ""};
+  proved.memory["up_sharded"] = {MemoryBytes{3, 0, 4}, 8, ""};
   refute(refuted);
   unread.path = "caf\xc3\xa9 \xff.shard";
   unread.diagnostics.push_back({});

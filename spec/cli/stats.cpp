@@ -75,9 +75,9 @@ std::string memory_text(const PlanMemory& memory) {
   std::string parts = part(memory.bytes->inputs, "parameters");
   if (memory.bytes->results) parts += part(memory.bytes->results, "results");
   parts += part(memory.bytes->between, "between them");
-  if (memory.with_overlap != memory.bytes->bytes())
+  if (memory.with_overlap != memory.bytes->sum())
     parts += "; " + human_bytes(static_cast<int64_t>(memory.with_overlap)) + " with overlap";
-  return human_bytes(static_cast<int64_t>(memory.bytes->bytes())) + " on a GPU:" + parts.substr(1);
+  return human_bytes(static_cast<int64_t>(memory.bytes->sum())) + " on a GPU:" + parts.substr(1);
 }
 
 }  // namespace

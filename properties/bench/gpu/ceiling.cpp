@@ -12,7 +12,7 @@ double flops_of(const Matmul& product) {
   return 2.0 * static_cast<double>(product.batch.count() * product.m * product.n * product.k);
 }
 
-double flops_of(const exec::Step& step) {
+double flops_of(const plan::Step& step) {
   if (step.kernel)
     if (const auto* product = std::get_if<Matmul>(&step.kernel->op)) return flops_of(*product);
   if (!step.fused) return 0;
@@ -28,7 +28,7 @@ double flops_of(const exec::Step& step) {
 }
 
 /// What is broadcast is read once.
-double bytes_of(const exec::Ref& ref) {
+double bytes_of(const plan::Ref& ref) {
   double count = 1;
   for (size_t i = 0; i < ref.extents.size(); ++i)
     if (ref.strides[i] != 0) count *= static_cast<double>(ref.extents[i]);
@@ -36,11 +36,11 @@ double bytes_of(const exec::Ref& ref) {
 }
 
 /// Without scratch, bytes that only the kernel knows: one at best has no need of it.
-double bytes_of(const exec::Step& step) {
+double bytes_of(const plan::Step& step) {
   double bytes = 0;
-  exec::for_each_ref(step, [&](const exec::Ref& ref) {
+  plan::for_each_ref(step, [&](const plan::Ref& ref) {
     const bool is_scratch =
-        step.fused && ref.element == Element::u8 && exec::has(step.writes, ref.buffer);
+        step.fused && ref.element == Element::u8 && plan::has(step.writes, ref.buffer);
     if (!is_scratch) bytes += bytes_of(ref);
   });
   return bytes;
@@ -54,8 +54,8 @@ class Ceiling {
  public:
   explicit Ceiling(const Speed& speed) : speed_(speed) {}
 
-  void add(const std::vector<exec::Step>& steps, double times) {
-    for (const exec::Step& step : steps) {
+  void add(const std::vector<plan::Step>& steps, double times) {
+    for (const plan::Step& step : steps) {
       if (step.is_loop) add(step.body, times * static_cast<double>(step.times));
       if (!step.is_kernel()) continue;
       const double bytes = bytes_of(step), flops = flops_of(step);
@@ -99,14 +99,14 @@ class Ceiling {
 
 }  // namespace
 
-double flops_of(const std::vector<exec::Step>& steps) {
+double flops_of(const std::vector<plan::Step>& steps) {
   double flops = 0;
-  for (const exec::Step& step : steps)
+  for (const plan::Step& step : steps)
     flops += flops_of(step) + static_cast<double>(step.times) * flops_of(step.body);
   return flops;
 }
 
-json ceiling(const std::vector<exec::Step>& steps, const Speed& speed) {
+json ceiling(const std::vector<plan::Step>& steps, const Speed& speed) {
   Ceiling ceiling(speed);
   ceiling.add(steps, 1);
   return ceiling.result();

@@ -1,7 +1,7 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
-#include "impl/steps/schedule.h"
+#include "impl/plan/steps.h"
 
 namespace shardproof::bench {
 
@@ -11,12 +11,12 @@ struct Speed {
 };
 
 /// FLOPs of the products, and of attention the half that a causal mask leaves.
-double flops_of(const std::vector<exec::Step>& steps);
+double flops_of(const std::vector<plan::Step>& steps);
 
 /// {"seconds", "kernels", "bytes", "flops", "most": [..]}: the time of a plan whose every kernel
 /// takes as long as reading and writing its operands once, or as its FLOPs, whichever is more. The
 /// `most` costly, by op and place. A plan is no faster than that: what is above it is the kernels',
 /// what is in it is the plan's.
-nlohmann::json ceiling(const std::vector<exec::Step>& steps, const Speed& speed);
+nlohmann::json ceiling(const std::vector<plan::Step>& steps, const Speed& speed);
 
 }  // namespace shardproof::bench

@@ -4,9 +4,9 @@
 #include <random>
 
 #include "impl/comm/virtual/virtual_ranks.h"
+#include "impl/compile/compile_plan.h"
 #include "impl/device/planned.h"
-#include "impl/exec/plan.h"
-#include "impl/steps/schedule.h"
+#include "impl/plan/steps.h"
 #include "impl/train_step/on_gpu.h"
 #include "kernels/number.h"
 #include "kernels/philox.h"
@@ -39,8 +39,8 @@ DimSizes sizes_of(const Program& program, const StepCase& one) {
 void draw_state(const Program& program, const StepRoles& roles, Plan& step, const DimSizes& sizes,
                 const std::shared_ptr<Device>& device, Communicator& communicator) {
   const InitRoles init = init_of(program, roles);
-  Plan plan(program, program.checked().program().functions.at(init.plan).name, Mesh(), sizes, 0,
-            {.device = device});
+  Plan plan = compile_plan(program, program.checked().program().functions.at(init.plan).name,
+                           Mesh(), sizes, 0, {.device = device});
   Tensor key = plan.input(0);
   *key.data<uint64_t>() = philox_fold(1, "init");
   for (size_t group = 0, first = 0; group < roles.state.size(); ++group) {
@@ -80,8 +80,8 @@ double tokens_of(const DimSizes& sizes, const StepCase& one) {
 
 Plan plan_of(const Program& program, const StepRoles& roles, const DimSizes& sizes,
              const std::shared_ptr<Device>& device) {
-  return Plan(program, program.checked().program().functions.at(roles.step).name, Mesh(), sizes, 0,
-              on_gpu({.overlap = true, .device = device}, &roles));
+  return compile_plan(program, program.checked().program().functions.at(roles.step).name, Mesh(),
+                      sizes, 0, on_gpu({.overlap = true, .device = device}, &roles));
 }
 
 /// What is measured without it stays if it fails.

@@ -15,8 +15,8 @@
 #include <sstream>
 
 #include "impl/comm/threads.h"
-#include "impl/exec/plan.h"
-#include "impl/steps/schedule.h"
+#include "impl/compile/compile_plan.h"
+#include "impl/plan/steps.h"
 
 namespace shardproof {
 namespace {
@@ -61,16 +61,16 @@ struct Result {
 using Product = std::array<int64_t, 4>;
 
 /// How often a run makes each product.
-void count_products(const std::vector<exec::Step>& steps, int64_t times,
+void count_products(const std::vector<plan::Step>& steps, int64_t times,
                     std::map<Product, int64_t>& counts) {
-  for (const exec::Step& step : steps) {
+  for (const plan::Step& step : steps) {
     if (const auto* op = step.kernel ? std::get_if<Matmul>(&step.kernel->op) : nullptr)
       counts[{op->batch.count(), op->m, op->n, op->k}] += times;
     count_products(step.body, times * step.times, counts);
   }
 }
 
-double seconds_of_bare_products(const std::vector<exec::Step>& steps) {
+double seconds_of_bare_products(const std::vector<plan::Step>& steps) {
   std::map<Product, int64_t> counts;
   count_products(steps, 1, counts);
   double seconds = 0;
@@ -93,8 +93,8 @@ Result run(const Program& program, const std::string& name, const Mesh& mesh, co
   Result result;
   double begun = 0;
   run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
-    Plan plan(program, name, mesh, dims, communicator.rank(),
-              {.precision = Precision::f32, .overlap = overlap});
+    Plan plan = compile_plan(program, name, mesh, dims, communicator.rank(),
+                             {.precision = Precision::f32, .overlap = overlap});
     std::vector<Tensor> inputs;
     for (size_t i = 0; i < plan.inputs().size(); ++i) {
       inputs.push_back(plan.input(i));

@@ -99,7 +99,7 @@ struct Job {
 
   Plan plan(Communicator& communicator, const Name& name, const std::string& mesh,
             const PlanOptions& options = {}, const DimSizes& dims = mlp) {
-    Plan plan(program, name, Mesh::parse(mesh), dims, communicator.rank(), options);
+    Plan plan = compile_plan(program, name, Mesh::parse(mesh), dims, communicator.rank(), options);
     inputs.clear();
     for (size_t i = 0; i < plan.inputs().size(); ++i) {
       inputs.push_back(plan.input(i));

@@ -1,0 +1,13 @@
+#include <unistd.h>
+
+#include <iostream>
+
+#include "impl/check_sharding/run.h"
+
+int main(int argc, char** argv) {
+  std::ios::sync_with_stdio(false);
+  shardproof::cli::Environment environment;
+  environment.out_is_terminal = isatty(STDOUT_FILENO);
+  environment.err_is_terminal = isatty(STDERR_FILENO);
+  return shardproof::cli::run({argv + 1, argv + argc}, std::cin, std::cout, std::cerr, environment);
+}

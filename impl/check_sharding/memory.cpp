@@ -1,0 +1,40 @@
+#include "impl/check_sharding/memory.h"
+
+#include "impl/train_step/on_gpu.h"
+
+namespace shardproof::cli {
+namespace {
+
+/// The first line of what the core says.
+std::string reason(const std::string& text) { return text.substr(0, text.find('\n')); }
+
+}  // namespace
+
+std::map<Name, PlanMemory> memory_of(const FileReport& report, const FileReader& reader) {
+  std::vector<std::pair<Axis, int64_t>> axes;
+  DimSizes dims = report.sizes;
+  for (const auto& [axis, declared] : report.checked->program().axes) {
+    const auto size = dims.extract(axis);
+    if (!size) return {};
+    axes.emplace_back(axis, size.mapped());
+  }
+  const Mesh mesh(axes);
+  const auto program =
+      shardproof::Program::of(*report.checked, report.sources, report.path, reader);
+  std::map<Name, PlanMemory> all;
+  for (const PlanReport& plan : report.checked->plans()) {
+    if (plan.imported || !cost_of(*report.checked, plan)) continue;
+    PlanMemory& memory = all[plan.name];
+    try {
+      memory.with_overlap =
+          memory_on_gpu(program, plan.name, mesh, dims, {.overlap = true}).bytes();
+      const StepMemory bytes = memory_on_gpu(program, plan.name, mesh, dims);
+      memory.bytes = {bytes.inputs, bytes.results, bytes.between};
+    } catch (const std::exception& error) {
+      memory.why = reason(error.what());
+    }
+  }
+  return all;
+}
+
+}  // namespace shardproof::cli

@@ -1,0 +1,266 @@
+#include "impl/check_sharding/run.h"
+
+#include <algorithm>
+#include <chrono>
+#include <cstdlib>
+#include <exception>
+#include <filesystem>
+#include <iomanip>
+#include <sstream>
+
+#include "impl/check_sharding/memory.h"
+#include "spec/check/typing.h"
+#include "spec/cli/input.h"
+#include "spec/cli/options.h"
+#include "spec/cli/report.h"
+#include "spec/cli/sizes.h"
+#include "spec/cli/suggest.h"
+#include "spec/diag/explanations.h"
+#include "spec/diag/render.h"
+#include "spec/prove/prove.h"
+
+namespace shardproof::cli {
+namespace {
+
+double steady_seconds() {
+  const auto now = std::chrono::steady_clock::now().time_since_epoch();
+  return std::chrono::duration<double>(now).count();
+}
+
+std::string upper(std::string text) {
+  for (char& c : text) c = static_cast<char>(std::toupper(static_cast<unsigned char>(c)));
+  return text;
+}
+
+int explain(const std::string& wanted, std::ostream& out, std::ostream& err) {
+  const std::string code = upper(wanted);
+  std::vector<std::string> codes;
+  for (const auto& [name, text] : embedded_explanations()) {
+    if (name == code) {
+      out << text;
+      return 0;
+    }
+    codes.push_back(name);
+  }
+  err << "error: no code " << wanted;
+  if (auto name = nearest(code, codes)) err << "; did you mean " << *name << "?";
+  err << "\n";
+  for (const DiagnosticInfo& row : shardproof::all_diagnostics())
+    err << "  " << row.code << "  " << row.title << "\n";
+  return 3;
+}
+
+/// A line on a terminal's stderr that says what is being done; gone when the work is.
+class Progress {
+ public:
+  Progress(std::ostream& err, bool on) : err_(err), on_(on) {}
+  ~Progress() { clear(); }
+  Progress(const Progress&) = delete;
+  Progress& operator=(const Progress&) = delete;
+  void show(const std::string& text) {
+    if (on_) err_ << "\r\033[K" << text.substr(0, 78) << std::flush;
+  }
+  void clear() {
+    if (on_) err_ << "\r\033[K" << std::flush;
+  }
+
+ private:
+  std::ostream& err_;
+  bool on_;
+};
+
+class Run {
+ public:
+  Run(const Options& options, const Environment& environment, std::istream& in, std::ostream& out,
+      std::ostream& err)
+      : options_(options), environment_(environment), in_(in), out_(out), err_(err) {}
+
+  int files() {
+    std::vector<FileReport> reports;
+    {
+      Progress progress(err_, environment_.err_is_terminal);
+      for (size_t i = 0; i < options_.files.size(); ++i) {
+        progress.show("checking " + options_.files[i] + " (" + std::to_string(i + 1) + " of " +
+                      std::to_string(options_.files.size()) + ")");
+        reports.push_back(file(options_.files[i]));
+      }
+    }
+    print(reports);
+    Verdict worst = Verdict::proved;
+    for (const FileReport& report : reports)
+      if (worse(report.verdict, worst)) worst = report.verdict;
+    return exit_code(worst);
+  }
+
+ private:
+  double now() const { return environment_.seconds ? environment_.seconds() : steady_seconds(); }
+
+  FileReport file(const std::string& path) {
+    FileReport report;
+    report.path = path;
+    const double start = now();
+    const Input input = read_input(path, in_);
+    if (input.text)
+      checked(report, *input.text);
+    else
+      report.diagnostics.push_back(unreadable(path, input));
+    report.seconds = now() - start;
+    return report;
+  }
+
+  void checked(FileReport& report, const std::string& text) {
+    const FileReader reader = reader_with(report.path, text);
+    report.checked = check(*report.sources, report.path, reader);
+    Given given = given_sizes(report.checked->program(), options_);
+    if (report.checked->readable()) {
+      if (!given.consts.empty()) claim_anew(report, reader, given);
+      report.diagnostics = given.diagnostics;
+      report.sizes = given.sizes;
+      report.sized = given.any;
+    }
+    prove(*report.checked);
+    if (report.sized && given.diagnostics.empty()) {
+      auto more = misfits(*report.checked, report.sizes);
+      report.diagnostics.insert(report.diagnostics.end(), more.begin(), more.end());
+    }
+    if (options_.stats && report.sized && given.diagnostics.empty())
+      report.memory = memory_of(report, reader);
+    if (options_.backward) backwards(report, reader, given);
+    report.verdict = verdict(report);
+    if (!options_.smtlib.empty()) smtlib(report);
+  }
+
+  void backwards(FileReport& report, const FileReader& reader, const Given& given) {
+    const CheckedProgram& checked = *report.checked;
+    std::vector<std::vector<Type>> types;
+    for (size_t f = 0; f < checked.program().functions.size(); ++f)
+      types.push_back(checked.types(f));
+    CheckOptions options;
+    options.set = given.consts;
+    const std::vector<bool> steps = find_steps(checked.program());
+    bool found = options_.backward->empty();
+    for (const PlanReport& plan : checked.plans()) {
+      found = found || plan.name == *options_.backward;
+      const bool wanted =
+          options_.backward->empty() ? !plan.imported : plan.name == *options_.backward;
+      const ir::Function& function = checked.program().functions.at(plan.function);
+      const bool typed = plan.verdict == Verdict::proved || plan.verdict == Verdict::unknown;
+      if (!wanted || !typed || steps[plan.function] || function.trusted || !has_floats(function))
+        continue;
+      BackwardReport backward{plan.name, {}, Verdict::unknown};
+      backward.backward = check_backward(*report.sources, report.path, {checked.program(), types},
+                                         plan.function, {}, reader, options);
+      backward.verdict = backward.backward.verdict();
+      if (plan.verdict != Verdict::proved) backward.verdict = Verdict::unknown;
+      report.backwards.push_back(std::move(backward));
+    }
+    if (found) return;
+    Diagnostic d;
+    d.code = "E0101";
+    d.message = "--backward=" + *options_.backward + ": the file has no such plan";
+    report.diagnostics.push_back(std::move(d));
+  }
+
+  static bool has_floats(const ir::Function& plan) {
+    return std::any_of(plan.params.begin(), plan.params.end(),
+                       [&](ir::ValueId v) { return is_float(plan.values.at(v).type.dtype); });
+  }
+
+  /// A const with another value than the file's is another claim: the file is checked again.
+  void claim_anew(FileReport& report, const FileReader& reader, const Given& given) {
+    for (const auto& [name, value] : given.consts) {
+      std::ostringstream text;
+      text << name << " = " << std::setprecision(12) << value << " instead of the file's "
+           << report.checked->program().consts.at(name);
+      report.claims.push_back(text.str());
+    }
+    CheckOptions again;
+    again.set = given.consts;
+    report.sources = std::make_unique<Sources>();
+    report.checked = check(*report.sources, report.path, reader, again);
+    // A checker that kept the file's value has proved another claim than the one asked for.
+    const auto& consts = report.checked->program().consts;
+    for (const auto& [name, value] : given.consts)
+      if (auto found = consts.find(name); found == consts.end() || found->second != value) {
+        report.claims.push_back(name + ": not decided, the verdicts are for the file's value");
+        report.undecided_claim = true;
+      }
+  }
+
+  Verdict verdict(const FileReport& report) const {
+    for (const Diagnostic& each : report.diagnostics)
+      if (each.severity == Severity::error) return Verdict::invalid;
+    const Verdict verdict = report.checked->verdict();
+    const auto& plans = report.checked->plans();
+    const bool trusts = std::any_of(plans.begin(), plans.end(), [](const PlanReport& plan) {
+      return !plan.imported && !plan.trusting.empty();
+    });
+    const bool weaker = (trusts && options_.strict) || report.undecided_claim;
+    return verdict == Verdict::proved && weaker ? Verdict::unknown : verdict;
+  }
+
+  void smtlib(FileReport& report) {
+    std::string why;
+    try {
+      std::filesystem::create_directories(options_.smtlib);
+      write_smtlib(*report.checked, options_.smtlib);
+      return;
+    } catch (const std::exception& error) {
+      why = error.what();
+    }
+    Diagnostic d;
+    d.code = "E0001";
+    d.message = "--smtlib " + options_.smtlib + ": nothing could be written";
+    d.details = {why};
+    report.diagnostics.push_back(std::move(d));
+    report.verdict = Verdict::invalid;
+  }
+
+  bool colour(bool terminal) const {
+    if (options_.colour != When::automatic) return options_.colour == When::always;
+    return terminal && !std::getenv("NO_COLOR");
+  }
+
+  void print(const std::vector<FileReport>& reports) const {
+    if (options_.format == Format::json) return print_json(reports, out_);
+    if (options_.format == Format::sarif) return print_sarif(reports, out_);
+    for (const FileReport& report : reports) {
+      if (options_.annotate || options_.latex) {
+        if (options_.annotate) print_annotated(report, out_);
+        if (options_.latex && report.checked) print_latex(*report.checked, out_);
+        if (options_.latex) print_backwards(report, true, out_);
+        RenderOptions render_options;
+        render_options.colour = colour(environment_.err_is_terminal);
+        for (const Diagnostic* each : cli::all_diagnostics(report))
+          err_ << render(*each, *report.sources, render_options) << "\n";
+        continue;
+      }
+      if (&report != &reports.front()) out_ << "\n";
+      print_text(report, options_, colour(environment_.out_is_terminal), reports.size() > 1, out_);
+    }
+  }
+
+  const Options& options_;
+  const Environment& environment_;
+  std::istream& in_;
+  std::ostream& out_;
+  std::ostream& err_;
+};
+
+}  // namespace
+
+int run(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
+        std::ostream& err, const Environment& environment) {
+  const CommandLine line = parse_command_line(args, out, err);
+  if (line.exit) return *line.exit;
+  if (line.options.explain) return explain(*line.options.explain, out, err);
+  try {
+    return Run(line.options, environment, in, out, err).files();
+  } catch (const std::exception& error) {
+    err << "internal error: " << error.what()
+        << "\nThis is a fault of check-sharding, not of the file; no verdict was reached.\n";
+    return 3;
+  }
+}
+
+}  // namespace shardproof::cli

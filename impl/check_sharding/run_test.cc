@@ -1,0 +1,158 @@
+#include "impl/check_sharding/run.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+#include <fstream>
+#include <sstream>
+
+#include "spec/cli/report.h"
+
+namespace shardproof::cli {
+namespace {
+
+namespace fs = std::filesystem;
+
+struct Result {
+  int code;
+  std::string out, err;
+};
+
+Result run_with(const std::vector<std::string>& args, const std::string& in = "",
+                Environment environment = {}) {
+  std::istringstream input(in);
+  std::ostringstream out, err;
+  environment.seconds = [] { return 0.0; };
+  const int code = run(args, input, out, err, environment);
+  return {code, out.str(), err.str()};
+}
+
+class Files : public ::testing::Test {
+ protected:
+  void SetUp() override {
+    folder_ =
+        fs::path(::testing::TempDir()) /
+        (std::string("cli_") + ::testing::UnitTest::GetInstance()->current_test_info()->name());
+    fs::remove_all(folder_);
+    fs::create_directories(folder_);
+  }
+  void TearDown() override { fs::remove_all(folder_); }
+  std::string path(const std::string& name) const { return (folder_ / name).string(); }
+  std::string write(const std::string& name, const std::string& text) const {
+    std::ofstream(folder_ / name, std::ios::binary) << text;
+    return path(name);
+  }
+
+  fs::path folder_;
+};
+
+TEST_F(Files, AMissingFileIsE0001AndTheNearestNameIsSaid) {
+  write("ffn.shard", "dim M\n");
+  for (const char* wrong : {"ffn.shrd", "ffn"}) {
+    const Result result = run_with({path(wrong)});
+    EXPECT_EQ(result.code, 3);
+    EXPECT_EQ(result.out, "error[E0001]: " + path(wrong) + " does not exist\n  = did you mean " +
+                              path("ffn.shard") + "?\n\ninvalid (0.00 s)\n");
+  }
+}
+
+TEST_F(Files, WhatIsNoTextIsRefused) {
+  struct Row {
+    std::string path;
+    const char* why;
+  };
+  const std::vector<Row> rows = {
+      {folder_.string(), " is a directory\n  = name a file in it\n"},
+      {write("empty", ""), " is empty\n"},
+      {write("blank", " \n\t\n"), " is blank\n"},
+      {write("zero", std::string("mesh\0d", 6)), " is not text: byte 4 is zero\n"},
+      {write("noise", "\x7f\xfe\xff\x80\x81\x01\x02"), " is not text\n"}};
+  for (const Row& row : rows) {
+    const Result result = run_with({row.path});
+    EXPECT_EQ(result.code, 3);
+    EXPECT_NE(result.out.find("error[E0001]: " + row.path + row.why), std::string::npos)
+        << result.out;
+  }
+}
+
+TEST_F(Files, AFileWithoutPlansHasNothingToProve) {
+  const Result result = run_with({write("a.shard", "dim M\n")});
+  EXPECT_EQ(result.code, 0);
+  EXPECT_EQ(result.out, "nothing to prove: no plan in the file (0.00 s)\n");
+  EXPECT_EQ(run_with({"-"}, "dim M\n").code, 0);
+}
+
+TEST_F(Files, TheWorstOfSeveralFilesCounts) {
+  const Result result = run_with({write("a.shard", "dim M\n"), path("gone.shard")});
+  EXPECT_EQ(result.code, 3);
+  EXPECT_NE(result.out.find("a.shard:\nnothing to prove"), std::string::npos) << result.out;
+  EXPECT_TRUE(worse(Verdict::invalid, Verdict::refuted));
+  EXPECT_TRUE(worse(Verdict::refuted, Verdict::unknown));
+  EXPECT_TRUE(worse(Verdict::unknown, Verdict::proved));
+  EXPECT_FALSE(worse(Verdict::proved, Verdict::proved));
+}
+
+TEST_F(Files, UnknownSizesExit3) {
+  const std::string file = write("a.shard", "dim M\n");
+  const Result result = run_with({file, "--mesh", "d=8,t=4", "--set", "Q=1"});
+  EXPECT_EQ(result.code, 3);
+  for (const char* text : {"--mesh d=8: unknown mesh axis d", "--mesh t=4: unknown mesh axis t",
+                           "--set Q=1: unknown name Q"})
+    EXPECT_NE(result.out.find(text), std::string::npos) << result.out;
+  EXPECT_EQ(run_with({file, "--config", "none"}).code, 3);
+}
+
+TEST_F(Files, ProgressIsForATerminalOnly) {
+  const std::string file = write("a.shard", "dim M\n");
+  EXPECT_EQ(run_with({file}).err, "");
+  Environment terminal;
+  terminal.err_is_terminal = true;
+  const std::string err = run_with({file}, "", terminal).err;
+  EXPECT_NE(err.find("\r\033[Kchecking "), std::string::npos);
+  EXPECT_TRUE(err.ends_with("\r\033[K"));
+}
+
+TEST_F(Files, ColourOnlyWhereItIsWanted) {
+  const std::string file = path("gone");
+  Environment terminal;
+  terminal.out_is_terminal = true;
+  auto coloured = [](const Result& result) { return result.out.find('\033') != std::string::npos; };
+  EXPECT_FALSE(coloured(run_with({file})));
+  EXPECT_TRUE(coloured(run_with({file, "--color", "always"})));
+  EXPECT_FALSE(coloured(run_with({file, "--no-color"}, "", terminal)));
+  EXPECT_FALSE(coloured(run_with({file, "--color", "never"}, "", terminal)));
+}
+
+TEST_F(Files, SmtlibWritesEveryObligation) {
+  const std::string file =
+      write("a.shard", "mesh t\ndim M\nplan p(x: f32[M/t]) -> f32[M/t] { return 2 * x }\n");
+  const std::string folder = file + "-smt";
+  EXPECT_EQ(run_with({file, "--smtlib", folder}).code, 0);
+  EXPECT_FALSE(std::filesystem::is_empty(folder));
+  EXPECT_EQ(run_with({file, "--smtlib", file}).code, 3) << "a file is no folder";
+}
+
+TEST(CommandLine, HelpTeachesAndMistakesExit3) {
+  const Result help = run_with({"--help"});
+  EXPECT_EQ(help.code, 0);
+  for (const char* text : {"Examples", "Exit codes", "--mesh d=8,t=4", "--explain E0207"})
+    EXPECT_NE(help.out.find(text), std::string::npos) << help.out;
+  EXPECT_EQ(run_with({"--version"}).out, "check-sharding 0.1.0\n");
+  EXPECT_EQ(run_with({}).code, 3);
+  EXPECT_EQ(run_with({"--nonsense"}).code, 3);
+  EXPECT_EQ(run_with({"a.shard", "--format", "xml"}).code, 3);
+  EXPECT_EQ(run_with({"a.shard", "--annotate", "--latex"}).code, 3);
+}
+
+TEST(CommandLine, Explain) {
+  const Result page = run_with({"--explain", "e0207"});
+  EXPECT_EQ(page.code, 0);
+  EXPECT_TRUE(page.out.starts_with("# E0207: a nonlinear function of an unreduced value\n"))
+      << page.out;
+  const Result wrong = run_with({"--explain", "E9207"});
+  EXPECT_EQ(wrong.code, 3);
+  EXPECT_TRUE(wrong.err.starts_with("error: no code E9207; did you mean E0207?\n")) << wrong.err;
+}
+
+}  // namespace
+}  // namespace shardproof::cli

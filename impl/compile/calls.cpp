@@ -1,0 +1,113 @@
+#include "impl/compile/ops.h"
+
+namespace shardproof::compile {
+namespace {
+
+/// Operands first .. last as arguments: chains are computed, numbers stay numbers.
+std::vector<Value> arguments_of(const Site& site, size_t first, size_t last) {
+  std::vector<Value> arguments;
+  for (size_t i = first; i < last; ++i) {
+    if (site.expression(i)->kind == Expression::Kind::apply) site.ref(i);
+    arguments.push_back({site.expression(i)});
+  }
+  return arguments;
+}
+
+std::vector<Key> keys_of_operands(const Site& site) {
+  std::vector<Key> keys;
+  for (ir::ValueId id : site.instr.operands) keys.push_back(site.scope.keys.at(id));
+  return keys;
+}
+
+void define_all(const Site& site, const std::vector<Value>& values, size_t first = 0) {
+  for (size_t i = 0; i < values.size(); ++i) {
+    if (!site.wanted(first + i)) continue;
+    const ExpressionPtr& value = values[i].expression;
+    if (value->kind == Expression::Kind::leaf)
+      site.define(value->ref, first + i);
+    else
+      site.define(value, first + i);
+  }
+}
+
+/// The value that `plan` marks with `save` under this name.
+ir::ValueId saved_value(const Site& site, const ir::Function& plan, const Name& name) {
+  for (const ir::Instr& instr : plan.body.instrs)
+    if (std::holds_alternative<ir::Save>(instr.op) &&
+        plan.values.at(instr.results.at(0)).name == name)
+      return instr.results[0];
+  throw PlanError(site.compiler.place() + ": " + plan.name + " saves no " + name);
+}
+
+}  // namespace
+
+void compile(const ir::Call& op, const Site& site) {
+  Unit callee = site.scope.unit;
+  callee.function = op.function;
+  std::vector<Value> arguments = arguments_of(site, 0, site.operands());
+  define_all(site, site.compiler.call(callee, site.placement(), std::move(arguments),
+                                      keys_of_operands(site)));
+}
+
+// With saved values the plan runs forward in the program of its backward, where they are at hand,
+// and then the backward: on the plan's parameters, a gradient for each result, and what was saved.
+// A backward without them computes what it needs of the forward itself, and so comes first: the
+// value takes from it what they have in common.
+void compile(const ir::Grad& op, const Site& site) {
+  Compiler& compiler = site.compiler;
+  Unit of = site.scope.unit;
+  of.function = op.function;
+  const Unit backward = compiler.find_backward()(of, op.wrt);
+  const ir::Function& function = backward.plan();
+  const auto own = static_cast<std::ptrdiff_t>(of.plan().params.size());
+  std::vector<Value> arguments = arguments_of(site, 0, site.operands());
+  std::vector<Key> keys = keys_of_operands(site);
+  const std::string place = compiler.place();
+  const std::vector<Value> primal(arguments.begin(), arguments.begin() + own);
+  const std::vector<Key> primal_keys(keys.begin(), keys.begin() + own);
+  Unit forward = function.after ? backward : of;
+  if (function.after) forward.function = *function.after;
+  const bool saves = !function.saved_params.empty();
+
+  std::vector<Value> saved, results;
+  std::vector<Key> saved_keys;
+  if (saves) {
+    Scope scope = compiler.enter(forward, site.placement(), primal_keys);
+    for (size_t i = 0; i < primal.size(); ++i) {
+      const ir::ValueId param = forward.plan().params.at(i);
+      scope.values.at(param) = compiler.as_argument(primal[i], forward.type(param));
+    }
+    for (ir::ValueId id : function.saved_params)
+      ++scope.uses.at(saved_value(site, forward.plan(), function.values.at(id).name));
+    compiler.run_block(scope, forward.plan().body);
+    for (ir::ValueId id : function.saved_params) {
+      const ir::ValueId value = saved_value(site, forward.plan(), function.values.at(id).name);
+      compiler.ref(scope, value);
+      saved.push_back(scope.values.at(value));
+      saved_keys.push_back(scope.keys.at(value));
+    }
+    for (ir::ValueId id : forward.plan().returned) {
+      compiler.ref(scope, id);
+      if (op.with_value) results.push_back(scope.values.at(id));
+    }
+    compiler.set_place(place);
+  }
+  if (op.with_value) {
+    const Element element = compiler.element(of.plan().results.at(0).dtype);
+    arguments.push_back({constant_of(1, element)});
+    keys.push_back(outside_key("one", static_cast<size_t>(element)));
+  }
+  arguments.insert(arguments.end(), saved.begin(), saved.end());
+  keys.insert(keys.end(), saved_keys.begin(), saved_keys.end());
+  const std::vector<Value> gradients =
+      compiler.call(backward, site.placement(), std::move(arguments), keys);
+  if (op.with_value && !saves) {
+    const size_t first = compiler.step_count();
+    results = compiler.call(forward, site.placement(), primal, primal_keys);
+    compiler.move_up(first);
+  }
+  define_all(site, results);
+  define_all(site, gradients, results.size());
+}
+
+}  // namespace shardproof::compile

@@ -1,0 +1,320 @@
+// Data between ranks. A collective packs blocks of its operand one behind the other, exchanges
+// them, and puts those that arrive in their places.
+#include <algorithm>
+#include <set>
+
+#include "impl/compile/ops.h"
+
+namespace shardproof::compile {
+namespace {
+
+/// Axes that leave or come to a dim, in order, the first most significant.
+struct Moves {
+  std::vector<std::pair<size_t, Axis>> moves;
+
+  std::vector<Axis> axes() const {
+    std::vector<Axis> result;
+    for (const auto& [dim, axis] : moves) result.push_back(axis);
+    return result;
+  }
+  std::vector<Axis> on(size_t dim) const {
+    std::vector<Axis> result;
+    for (const auto& [own, axis] : moves)
+      if (own == dim) result.push_back(axis);
+    return result;
+  }
+  bool touches(size_t dim) const { return !on(dim).empty(); }
+};
+
+/// The axes that `shape` has on a dim and `other` has not on it.
+Moves moves(const Shape& shape, const Shape& other) {
+  Moves result;
+  for (size_t d = 0; d < shape.dims.size(); ++d) {
+    const auto& others = other.dims.at(d).axes;
+    for (const Axis& axis : shape.dims[d].axes)
+      if (std::find(others.begin(), others.end(), axis) == others.end())
+        result.moves.emplace_back(d, axis);
+  }
+  return result;
+}
+
+std::vector<Axis> marked(const Shape& shape, const Shape& other, Mark mark) {
+  std::vector<Axis> axes;
+  for (const auto& [axis, own] : shape.marks)
+    if (auto found = other.marks.find(axis);
+        own == mark && (found == other.marks.end() || found->second != mark))
+      axes.push_back(axis);
+  return axes;
+}
+
+class Exchange {
+ public:
+  Exchange(const Site& site, const Shape& from, const Shape& to)
+      : site_(site),
+        compiler_(site.compiler),
+        place_(site.compiler.place()),
+        leave_(moves(from, to)),
+        come_(moves(to, from)) {}
+
+  Ref all_gather(const Ref& x) const { return gathered(x, leave_); }
+
+  Ref reduced(const Ref& x, const std::vector<Axis>& axes, Reduction reduction) const {
+    const Ring ring = ring_of(axes);
+    if (ring.members.size() == 1) return x;
+    const Ref send = compiler_.packed(x, x.element);
+    const Ref to = compiler_.create(x.element, x.extents);
+    const auto count = static_cast<size_t>(x.count());
+    site_.step("all_reduce", {&send}, {&to}, [=, place = place_](Frame& frame) {
+      frame.communicator->all_reduce(*frame.groups[ring.group], frame.at(send), frame.at(to), count,
+                                     to.element, reduction, place);
+    });
+    return to;
+  }
+
+  Ref psum_scatter(const Ref& x) const {
+    const Ring ring = ring_of(come_.axes());
+    if (ring.members.size() == 1) return x;
+    const Ref send = blocks_of(x, ring, come_);
+    const Ref to = compiler_.create(x.element, part(x, come_, site_.placement().rank()).extents);
+    const auto count = static_cast<size_t>(to.count());
+    site_.step("psum_scatter", {&send}, {&to}, [=, place = place_](Frame& frame) {
+      frame.communicator->reduce_scatter(*frame.groups[ring.group], frame.at(send), frame.at(to),
+                                         count, to.element, Reduction::sum, place);
+    });
+    return to;
+  }
+
+  /// What the blocks put together would be, cut again along other dims.
+  Ref all_to_all(const Ref& x) const {
+    std::vector<Axis> left = leave_.axes(), came = come_.axes();
+    std::sort(left.begin(), left.end());
+    std::sort(came.begin(), came.end());
+    if (left != came) throw PlanError(place_ + ": an all_to_all that gains or loses axes");
+    for (size_t d = 0; d < x.extents.size(); ++d)
+      if (leave_.touches(d) && come_.touches(d)) return slice(gathered(x, leave_), in_order());
+    const Ring ring = ring_of(leave_.axes());
+    if (ring.members.size() == 1) return x;
+    const Moves come = in_order();
+    const Ref send = blocks_of(x, ring, come);
+    const std::vector<int64_t> block = part(x, come, site_.placement().rank()).extents;
+    const Ref receive = compiler_.create(x.element, stacked(ring, block));
+    const size_t bytes =
+        static_cast<size_t>(receive.count()) / ring.members.size() * size_of(x.element);
+    site_.step("all_to_all", {&send}, {&receive}, [=, place = place_](Frame& frame) {
+      frame.communicator->all_to_all(*frame.groups[ring.group], frame.at(send), frame.at(receive),
+                                     bytes, place);
+    });
+    return put_together(receive, ring, block, leave_);
+  }
+
+  /// All that would move along these axes, and those of the dims, is on this rank.
+  bool is_alone(std::vector<Axis> marked) const {
+    for (const Moves* moves : {&leave_, &come_})
+      for (const Axis& axis : moves->axes()) marked.push_back(axis);
+    return site_.placement().mesh().blocks(marked) == 1;
+  }
+
+  Ref slice(const Ref& x) const { return slice(x, come_); }
+
+  Ref zero_nonroot(const Ref& x, const std::vector<Axis>& axes) const {
+    const bool root = site_.placement().block(site_.placement().rank(), axes) == 0;
+    compiler_.set_not_alike();
+    return root ? x : zeros(x.element, x.extents);
+  }
+
+  /// The own block in its place of a dim that is n times as long, zeros elsewhere.
+  Ref zero_pad(const Ref& x) const {
+    Ref to = zeros(x.element, whole(x.extents, leave_));
+    compiler_.move("zero_pad", x, part(to, leave_, site_.placement().rank()));
+    return to;
+  }
+
+ private:
+  struct Ring {
+    size_t group = 0;
+    std::vector<int> members;
+  };
+
+  Ring ring_of(const std::vector<Axis>& axes) const {
+    Ring ring;
+    if (std::set<Axis>(axes.begin(), axes.end()).size() != axes.size())
+      throw PlanError(place_ + ": an axis is moved twice");
+    ring.members = site_.placement().mesh().along(site_.placement().rank(), axes);
+    if (ring.members.size() > 1) ring.group = compiler_.group(ring.members, axes);
+    return ring;
+  }
+
+  /// The axes that come, in the order in which they leave.
+  Moves in_order() const {
+    Moves result;
+    for (const Axis& axis : leave_.axes())
+      for (const auto& move : come_.moves)
+        if (move.second == axis) result.moves.push_back(move);
+    return result;
+  }
+
+  std::vector<int64_t> whole(std::vector<int64_t> extents, const Moves& moves) const {
+    for (size_t d = 0; d < extents.size(); ++d)
+      extents[d] *= site_.placement().mesh().blocks(moves.on(d));
+    return extents;
+  }
+
+  /// The block of x that `rank` has when the axes of `moves` split it.
+  Ref part(const Ref& x, const Moves& moves, int64_t rank) const {
+    Ref view = x;
+    for (size_t d = 0; d < x.extents.size(); ++d) {
+      const std::vector<Axis> axes = moves.on(d);
+      const int64_t count = site_.placement().mesh().blocks(axes);
+      if (view.extents[d] % count != 0)
+        throw PlanError(place_ + ": " + std::to_string(view.extents[d]) + " does not divide into " +
+                        std::to_string(count) + " parts");
+      view.extents[d] /= count;
+      view.offset += site_.placement().block(rank, axes) * view.extents[d] * view.strides[d];
+    }
+    return view;
+  }
+
+  static std::vector<int64_t> stacked(const Ring& ring, const std::vector<int64_t>& block) {
+    std::vector<int64_t> extents{static_cast<int64_t>(ring.members.size())};
+    extents.insert(extents.end(), block.begin(), block.end());
+    return extents;
+  }
+
+  /// Entry i of a stack of blocks.
+  static Ref entry(const Ref& stack, size_t i) {
+    Ref view = stack;
+    view.offset += static_cast<int64_t>(i) * stack.strides[0];
+    view.extents.erase(view.extents.begin());
+    view.strides.erase(view.strides.begin());
+    return view;
+  }
+
+  /// The blocks in memory are already one behind the other: the only dim that moves is the
+  /// outermost that is longer than 1.
+  static bool in_sequence(const Ref& x, const Moves& moves) {
+    if (!x.contiguous()) return false;
+    bool outer = true;
+    for (size_t d = 0; d < x.extents.size(); ++d) {
+      if (moves.touches(d) && !outer) return false;
+      outer = outer && x.extents[d] == 1 && !moves.touches(d);
+    }
+    return true;
+  }
+
+  /// The blocks of x for the members, one behind the other.
+  Ref blocks_of(const Ref& x, const Ring& ring, const Moves& moves) const {
+    if (in_sequence(x, moves)) return x;
+    const std::vector<int64_t> block = part(x, moves, site_.placement().rank()).extents;
+    const Ref stack = compiler_.create(x.element, stacked(ring, block));
+    for (size_t i = 0; i < ring.members.size(); ++i)
+      compiler_.move("pack", part(x, moves, ring.members[i]), entry(stack, i));
+    return stack;
+  }
+
+  Ref put_together(const Ref& stack, const Ring& ring, const std::vector<int64_t>& block,
+                   const Moves& moves) const {
+    const Ref to = compiler_.create(stack.element, whole(block, moves));
+    if (in_sequence(to, moves)) {
+      Ref view = to;
+      view.buffer = stack.buffer;
+      return view;
+    }
+    for (size_t i = 0; i < ring.members.size(); ++i)
+      compiler_.move("unpack", entry(stack, i), part(to, moves, ring.members[i]));
+    return to;
+  }
+
+  Ref gathered(const Ref& x, const Moves& leave) const {
+    const Ring ring = ring_of(leave.axes());
+    if (ring.members.size() == 1) return x;
+    const Ref send = compiler_.packed(x, x.element);
+    const Ref receive = compiler_.create(x.element, stacked(ring, x.extents));
+    const size_t bytes = static_cast<size_t>(x.count()) * size_of(x.element);
+    site_.step("all_gather", {&send}, {&receive}, [=, place = place_](Frame& frame) {
+      frame.communicator->all_gather(*frame.groups[ring.group], frame.at(send), frame.at(receive),
+                                     bytes, place);
+    });
+    return put_together(receive, ring, x.extents, leave);
+  }
+
+  Ref slice(const Ref& x, const Moves& come) const {
+    return part(x, come, site_.placement().rank());
+  }
+
+  Ref zeros(Element element, const std::vector<int64_t>& extents) const {
+    const Ref to = compiler_.create(element, extents);
+    compiler_.kernel("zeros", Zero{static_cast<size_t>(to.count()) * size_of(element)}, to, {});
+    return to;
+  }
+
+  const Site& site_;
+  Compiler& compiler_;
+  const std::string place_;
+  const Moves leave_, come_;
+};
+
+}  // namespace
+
+void compile(const ir::Collective& op, const Site& site) {
+  using enum ir::CollectiveFn;
+  const bool inferred = op.pattern.inferred;
+  const Shape& from = inferred ? site.type(0) : op.pattern.left.at(0);
+  const Shape& to = inferred ? site.result_type() : op.pattern.right;
+  const Exchange exchange(site, from, to);
+  std::vector<Axis> all_marked = marked(from, to, Mark::U);
+  for (const Axis& axis : marked(from, to, Mark::Max)) all_marked.push_back(axis);
+  for (const Axis& axis : marked(to, from, Mark::U)) all_marked.push_back(axis);
+  if (exchange.is_alone(all_marked) && labels_of(site.type(0)) == labels_of(site.result_type()))
+    return site.define(site.expression(0));
+  Ref x = site.ref(0);
+  switch (op.fn) {
+    case all_gather:
+      return site.define(exchange.all_gather(x));
+    case all_reduce:
+      x = exchange.reduced(x, marked(from, to, Mark::U), Reduction::sum);
+      return site.define(exchange.reduced(x, marked(from, to, Mark::Max), Reduction::max));
+    case psum_scatter:
+      return site.define(exchange.psum_scatter(x));
+    case all_to_all:
+      return site.define(exchange.all_to_all(x));
+    case slice:
+      return site.define(exchange.slice(x));
+    case fan_out:
+      return site.define(x);
+    case zero_nonroot:
+      return site.define(exchange.zero_nonroot(x, marked(to, from, Mark::U)));
+    case zero_pad:
+      return site.define(exchange.zero_pad(x));
+  }
+}
+
+// (x, by): the block of position i goes to i + by along the dim's first axis.
+void compile(const ir::Ppermute& op, const Site& site) {
+  const std::vector<Axis>& axes = site.type(0).dims.at(op.pattern.left_bracket.value()).axes;
+  if (axes.empty()) throw PlanError(site.compiler.place() + ": the dim is not split");
+  const Placement& placement = site.placement();
+  const std::vector<int> members = placement.mesh().along(placement.rank(), {axes[0]});
+  if (members.size() == 1) return site.define(site.ref(0));
+  const Ref send = site.compiler.packed(site.ref(0), site.ref(0).element);
+  const Ref to = site.compiler.create(send.element, send.extents);
+  const Whole by = site.whole(1);
+  if (!by.known && !by.index && !site.compiler.device().is_host())
+    throw PlanError(site.compiler.place() + ": on " + site.compiler.device().name() +
+                    " a ppermute goes a way that is known or the index of a loop, not data");
+  std::vector<const Ref*> reads{&send};
+  if (!by.known) reads.push_back(&by.ref);
+  const auto n = static_cast<int64_t>(members.size());
+  const int64_t own = placement.mesh().digit(placement.rank(), axes[0]);
+  const size_t bytes = static_cast<size_t>(send.count()) * size_of(send.element);
+  site.step("ppermute", reads, {&to},
+            [=, group = site.compiler.group(members, {axes[0]}),
+             place = site.compiler.place()](Frame& frame) {
+              const int64_t shift = ((by.get(frame) % n) + n) % n;
+              frame.communicator->permute(*frame.groups[group], frame.at(send),
+                                          static_cast<int>((own + shift) % n), frame.at(to),
+                                          static_cast<int>((own + n - shift) % n), bytes, place);
+            });
+  site.define(to);
+}
+
+}  // namespace shardproof::compile

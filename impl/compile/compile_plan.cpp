@@ -1,0 +1,200 @@
+#include "impl/compile/compile_plan.h"
+
+#include <algorithm>
+#include <set>
+
+#include "impl/compile/unchecked.h"
+#include "impl/plan/passes/passes.h"
+#include "impl/run/plan_state.h"
+
+namespace shardproof {
+
+using plan::Step;
+
+namespace {
+
+/// Divisibilities and `require`s, with the sizes that do not meet them.
+void require_sizes(const Program& program, const PlanReport& report, const Mesh& mesh,
+                   const DimSizes& dims) {
+  const ir::Program& resolved = program.checked().program();
+  const Placement placement(resolved, mesh, dims, 0);
+  for (const Divisibility& condition : report.conditions) {
+    int64_t parts = 1;
+    for (const Axis& axis : condition.axes) parts *= mesh.size(axis);
+    const int64_t size = placement.size(condition.dim);
+    if (size % parts != 0)
+      throw PlanError(report.name + " needs " + to_string(condition) + ": " +
+                      to_string(condition.dim) + " = " + std::to_string(size) +
+                      " does not divide into " + std::to_string(parts) +
+                      " parts; the nearest are " +
+                      (size > parts ? std::to_string(size / parts * parts) + " and " : "") +
+                      std::to_string((size / parts + 1) * parts));
+  }
+  for (const ir::Requirement& each : resolved.requirements)
+    if (ir::evaluate(each.condition, placement.numbers()) == 0)
+      throw PlanError(report.name + " requires " + ir::to_string(each.condition));
+}
+
+void require_verdict(const Program& program, const PlanReport& report, bool accept_unknown) {
+  if (report.verdict == Verdict::proved) return;
+  if (accept_unknown && report.verdict == Verdict::unknown) return;
+  throw PlanError(report.name + " is " + to_string(report.verdict) +
+                  ", and only what is proved is run\n" + program.report());
+}
+
+compile::Unit unit_of(const CheckedBackward& backward) {
+  return {&backward.checked->program(), &backward.checked->types(), backward.sources.get(),
+          backward.report()->function};
+}
+
+compile::FindBackward proved_backwards(const Program& program, bool accept_unknown) {
+  return [&program, accept_unknown](const compile::Unit& plan, const std::vector<size_t>& wrt) {
+    if (plan.program != &program.checked().program())
+      throw PlanError(plan.plan().name + ": a gradient inside a backward cannot be run");
+    const CheckedBackward& backward = program.backward(plan.function, wrt);
+    if (backward.verdict() != Verdict::proved && !accept_unknown)
+      throw PlanError("the derived backward of " + plan.plan().name + " is " +
+                      to_string(backward.verdict()));
+    return unit_of(backward);
+  };
+}
+
+Slot slot_of(const compile::Compiler& compiler, const Placement& placement, const Name& name,
+             const Type& type) {
+  return {name, type, compiler.element(type.dtype), placement.extents(type)};
+}
+
+/// Results take the memory of parameters where nothing reads those any more when they are made;
+/// others are copied there at the end.
+void put_in_place(Plan::State& state, const std::vector<std::pair<size_t, size_t>>& pairs) {
+  for (const auto& [input, output] : pairs) {
+    const Slot &from = state.inputs.at(input), &to = state.outputs.at(output);
+    if (from.element != to.element || from.extents != to.extents)
+      throw PlanError("result " + to.name + " cannot take the place of " + from.name +
+                      ": it is of another size");
+    const plan::BufferId kept = state.input_buffers[input], made = state.output_buffers[output];
+    if (plan::may_share(state.steps, kept, made)) {
+      state.same.emplace_back(kept, made);
+      continue;
+    }
+    // `made` becomes memory of the arena.
+    std::erase(state.given, made);
+    plan::Ref target;
+    target.buffer = kept;
+    target.element = to.element;
+    target.extents = to.extents;
+    target.strides = row_major(to.extents);
+    plan::Ref source = target;
+    source.buffer = made;
+    Step step;
+    step.op = "result";
+    step.place = "result of " + state.name;
+    step.kernel = {
+        Copy{compile::nest_of({&target, &source}), size_of(to.element)}, target, {source}};
+    step.reads = {made};
+    step.writes = {kept};
+    step.waits = 0;
+    state.steps.push_back(std::move(step));
+    state.output_buffers[output] = kept;
+  }
+}
+
+}  // namespace
+
+compile::FindBackward any_backwards(const Program& program) {
+  return [&program](const compile::Unit& plan, const std::vector<size_t>& wrt) {
+    return unit_of(program.backward(plan.function, wrt));
+  };
+}
+
+Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSizes& dims,
+                       int64_t rank, const PlanOptions& options,
+                       const compile::FindBackward& find_backward) {
+  auto state = std::make_unique<Plan::State>();
+  state->mesh = mesh;
+  state->rank = rank;
+  state->device = options.device ? options.device : cpu_device();
+  for (size_t i = 0; i < plan::queue_count; ++i) state->queues.push_back(state->device->queue());
+  compile::Compiler compiler(find_backward, options.precision, *state->device);
+  compiler.set_fuses(options.fuse);
+  compiler.set_unroll(std::max<size_t>(options.unroll, 1));
+  const Placement placement(*unit.program, mesh, dims, rank);
+  const ir::Function& function = unit.plan();
+  std::vector<ir::ValueId> params = function.params;
+  params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
+  std::vector<compile::Value> arguments;
+  std::vector<compile::Key> keys;
+  for (ir::ValueId id : params) {
+    keys.push_back(compile::outside_key("parameter", keys.size()));
+    const Slot slot = slot_of(compiler, placement, function.values.at(id).name, unit.type(id));
+    const plan::Ref ref = compiler.external(slot.element, slot.extents);
+    state->inputs.push_back(slot);
+    state->input_buffers.push_back(ref.buffer);
+    arguments.push_back(compiler.leaf(ref, slot.type));
+  }
+  const std::vector<compile::Value> results =
+      compiler.call(unit, placement, std::move(arguments), keys);
+  compiler.set_place("result of " + function.name);
+  std::set<plan::BufferId> given;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Name name = i < function.result_names.size() ? function.result_names[i] : "";
+    const Slot slot = slot_of(compiler, placement, name, function.results.at(i));
+    const plan::Ref& made = results[i].expression->ref;
+    if (made.extents != slot.extents)
+      throw PlanError("result " + std::to_string(i) + " of " + function.name + " does not fit " +
+                      to_string(slot.type));
+    state->outputs.push_back(slot);
+    // Made where it is wanted, unless a part of a buffer, an input, or a result twice.
+    if (compiler.is_whole(made) && made.element == slot.element &&
+        given.insert(made.buffer).second) {
+      compiler.give(made.buffer);
+      state->output_buffers.push_back(made.buffer);
+      continue;
+    }
+    const plan::Ref to = compiler.external(slot.element, slot.extents);
+    compiler.move("result", made, to);
+    state->output_buffers.push_back(to.buffer);
+  }
+  state->steps = compiler.take_steps();
+  state->pieces = compiler.pieces();
+  state->groups = compiler.groups();
+  state->group_axes = compiler.group_axes();
+  state->loops = compiler.loops();
+  state->given = compiler.externals();
+  if (options.fuse) plan::join_bias(state->steps, state->given, *state->device);
+  if (options.tidy) plan::join_parts(state->steps, state->pieces, state->given);
+  plan::fold_scale(state->steps, state->given);
+  if (options.tidy) {
+    plan::keep_narrow(state->steps, state->pieces, state->given);
+    plan::compute_packed(state->steps, state->pieces, state->given);
+  }
+  plan::make_in_stack(state->steps, state->pieces, state->given);
+  if (options.fuse) plan::join_rows(state->steps, state->pieces, state->given, *state->device);
+  if (options.overlap) plan::overlap(state->steps, compiler.alike());
+  put_in_place(*state, options.in_place);
+  plan::find_lifetimes(state->steps, state->pieces);
+  for (plan::BufferId id : state->given) state->pieces[id].bytes = 0;
+  state->arena_bytes = plan::place_buffers(state->pieces, options.reuse_memory);
+  state->arena = state->device->allocate(state->arena_bytes);
+  plan::prepare(state->steps, *state->device);
+  state->name = function.name;
+  state->check_finite = options.check_finite;
+  const bool uses_queues = !state->device->is_host();
+  if (uses_queues) state->commands = plan::commands_of(state->steps);
+  if (const std::string found = uses_queues ? state->find_race() : ""; !found.empty())
+    throw std::logic_error(function.name + ": " + found);
+  return Plan(std::move(state));
+}
+
+Plan compile_plan(const Program& program, const Name& name, const Mesh& mesh, const DimSizes& dims,
+                  int64_t rank, const PlanOptions& options) {
+  const PlanReport& report = program.plan(name);
+  require_verdict(program, report, options.accept_unknown);
+  require_sizes(program, report, mesh, dims);
+  return compile_unchecked({&program.checked().program(), &program.checked().types(),
+                            &program.sources(), report.function},
+                           mesh, dims, rank, options,
+                           proved_backwards(program, options.accept_unknown));
+}
+
+}  // namespace shardproof

@@ -1,0 +1,352 @@
+#include "impl/compile/compiler.h"
+
+#include <algorithm>
+
+#include "impl/compile/fuse.h"
+#include "impl/compile/ops.h"
+#include "kernels/number.h"
+
+namespace shardproof::compile {
+
+int64_t Whole::get(const Frame& frame) const {
+  if (known) return *known;
+  if (index) {
+    int64_t value = index->offset;
+    for (const Ref::Term& term : index->terms) value += term.stride * frame.loops[term.loop];
+    return value;
+  }
+  return static_cast<int64_t>(number_at(ref.element, frame.at(ref), 0));
+}
+
+// --- buffers ---
+
+Ref Compiler::create(Element element, std::vector<int64_t> extents) {
+  Ref ref;
+  ref.buffer = pieces_.size();
+  ref.element = element;
+  ref.strides = row_major(extents);
+  ref.extents = std::move(extents);
+  pieces_.push_back({static_cast<size_t>(ref.count()) * size_of(element)});
+  return ref;
+}
+
+Ref Compiler::external(Element element, std::vector<int64_t> extents) {
+  Ref ref = create(element, std::move(extents));
+  externals_.push_back(ref.buffer);
+  return ref;
+}
+
+bool Compiler::is_whole(const Ref& ref) const {
+  const bool given =
+      std::find(externals_.begin(), externals_.end(), ref.buffer) != externals_.end();
+  return !given && ref.offset == 0 && ref.terms.empty() && ref.contiguous() &&
+         pieces_.at(ref.buffer).bytes == static_cast<size_t>(ref.count()) * size_of(ref.element);
+}
+
+// --- steps ---
+
+Step& Compiler::step(const std::string& op, const std::vector<BufferId>& reads,
+                     const std::vector<BufferId>& writes, std::function<void(Frame&)> run) {
+  for (BufferId id : writes) masks_.forget(id);
+  Step step;
+  step.op = op;
+  step.place = place_;
+  step.reads = reads;
+  step.writes = writes;
+  step.run = std::move(run);
+  steps_.push_back(std::move(step));
+  return steps_.back();
+}
+
+void Compiler::kernel(const std::string& name, KernelOp op, const Ref& out,
+                      std::vector<Ref> inputs) {
+  std::vector<BufferId> reads;
+  for (const Ref& input : inputs) reads.push_back(input.buffer);
+  Step& made = step(name, reads, {out.buffer}, nullptr);
+  if (const auto* iota = std::get_if<Iota>(&op); iota && is_whole(out))
+    masks_.count(out.buffer, *iota);
+  made.kernel = {std::move(op), out, std::move(inputs)};
+}
+
+std::vector<Ref> Compiler::fused(const std::string& name, const FusedOp& op,
+                                 std::vector<Ref> outputs, std::vector<Ref> inputs) {
+  std::vector<Ref> scratch;
+  for (size_t bytes : device_.fused_scratch(op))
+    scratch.push_back(create(Element::u8, {static_cast<int64_t>(bytes)}));
+  outputs.insert(outputs.end(), scratch.begin(), scratch.end());
+  std::vector<BufferId> reads, writes;
+  for (const Ref& input : inputs) reads.push_back(input.buffer);
+  for (const Ref& output : outputs) writes.push_back(output.buffer);
+  step(name, reads, writes, nullptr).fused = {op, std::move(outputs), std::move(inputs)};
+  return scratch;
+}
+
+namespace {
+
+bool same_view(const Ref& a, const Ref& b) {
+  const auto same_term = [](const Ref::Term& x, const Ref::Term& y) {
+    return x.loop == y.loop && x.stride == y.stride;
+  };
+  return a.buffer == b.buffer && a.offset == b.offset && a.extents == b.extents &&
+         a.strides == b.strides &&
+         std::equal(a.terms.begin(), a.terms.end(), b.terms.begin(), b.terms.end(), same_term);
+}
+
+}  // namespace
+
+const Compiler::Attended* Compiler::attended(const std::vector<Ref>& operands,
+                                             const std::vector<double>& scale) const {
+  for (const Attended& each : attended_)
+    if (each.scale == scale && std::equal(operands.begin(), operands.end(), each.operands.begin(),
+                                          each.operands.end(), same_view))
+      return &each;
+  return nullptr;
+}
+
+void Compiler::move(const std::string& op, const Ref& from, const Ref& to) {
+  const Nest nest = nest_of({&to, &from});
+  if (from.element == to.element) return kernel(op, Copy{nest, size_of(to.element)}, to, {from});
+  kernel(op, Pointwise{{from.element}, {}, to.element, to.element == Element::f64, nest}, to,
+         {from});
+}
+
+Ref Compiler::packed(const Ref& ref, Element element) {
+  if (ref.element == element && ref.contiguous()) return ref;
+  const Ref copy = create(element, ref.extents);
+  move("pack", ref, copy);
+  return copy;
+}
+
+Ref Compiler::compute(const ExpressionPtr& expression, Element element, const Labels& labels,
+                      const std::vector<int64_t>& extents) {
+  const Ref to = create(element, extents);
+  Chain chain = chain_of(expression, element);
+  Nest nest;
+  nest.extents = extents;
+  nest.strides.push_back(to.strides);
+  for (size_t i = 0; i < chain.inputs.size(); ++i)
+    nest.strides.push_back(strides_along(labels, extents, chain.labels[i], chain.inputs[i]));
+  chain.program.nest = coalesced(nest);
+  kernel("pointwise", std::move(chain.program), to, std::move(chain.inputs));
+  masks_.compute(to.buffer, *expression, labels, extents);
+  return to;
+}
+
+size_t Compiler::group(const std::vector<int>& ranks, const std::vector<Axis>& axes) {
+  const auto found = std::find(groups_.begin(), groups_.end(), ranks);
+  if (found != groups_.end()) return static_cast<size_t>(found - groups_.begin());
+  groups_.push_back(ranks);
+  group_axes_.push_back(axes);
+  return groups_.size() - 1;
+}
+
+// --- functions ---
+
+namespace {
+
+/// How often each value is used; a use in a loop's body, of a value from outside, counts as two.
+class Uses {
+ public:
+  explicit Uses(const ir::Function& function)
+      : uses_(function.values.size(), 0), block_(function.values.size(), nullptr) {
+    for (ir::ValueId id : function.params) block_[id] = &function.body;
+    for (ir::ValueId id : function.saved_params) block_[id] = &function.body;
+    walk(function.body);
+    for (ir::ValueId id : function.returned) use(id, function.body);
+  }
+  std::vector<int> take() { return std::move(uses_); }
+
+ private:
+  void use(ir::ValueId id, const ir::Block& block) {
+    uses_.at(id) += block_[id] == &block ? 1 : many_uses;
+  }
+
+  void walk(const ir::Block& block) {
+    for (ir::ValueId id : block.params) block_[id] = &block;
+    for (const ir::Instr& instr : block.instrs) {
+      for (ir::ValueId id : instr.operands) use(id, block);
+      for (ir::ValueId id : instr.results)
+        if (id != ir::no_value) block_[id] = &block;
+      if (auto* scan = std::get_if<ir::Scan>(&instr.op)) walk(*scan->body);
+    }
+    for (ir::ValueId id : block.next) use(id, block);
+    for (ir::ValueId id : block.emit) use(id, block);
+  }
+
+  std::vector<int> uses_;
+  std::vector<const ir::Block*> block_;
+};
+
+std::string place_of(const Unit& unit, const ir::Place& place, const std::string& op) {
+  const SourceRange& range = place.range;
+  std::string where = unit.plan().name;
+  if (unit.sources && range.file >= 0)
+    where = unit.sources->file(range.file).path + ":" +
+            std::to_string(unit.sources->locate(range.file, range.begin).line) + " in " + where;
+  return where + ": " + op;
+}
+
+}  // namespace
+
+Scope Compiler::enter(const Unit& unit, const Placement& placement,
+                      const std::vector<Key>& keys) const {
+  const ir::Function& function = unit.plan();
+  if (function.trusted)
+    throw PlanError(function.name + " is trusted and has no body: it cannot be run");
+  return {unit, placement.in(*unit.program), std::vector<Value>(function.values.size()),
+          Uses(function).take(), keys_of(unit, keys, known_.size() - 1)};
+}
+
+void Compiler::run_block(Scope& scope, const ir::Block& block) {
+  const std::vector<ir::Instr>& instrs = block.instrs;
+  for (size_t i = 0; i < instrs.size();) {
+    size_t end = i + 1;
+    bool fused = false;
+    if (const std::optional<size_t> call = instrs[i].library_call) {
+      while (end < instrs.size() && instrs[end].library_call == call) ++end;
+      const ir::LibraryCall& library = scope.unit.plan().library_calls.at(*call);
+      place_ = place_of(scope.unit, instrs[i].place, library.function);
+      fused = take_known(scope, library.results) || (fuses_ && fuse(*this, scope, library));
+      if (fused) remember(scope, library.results);
+    }
+    for (; i < end; ++i)
+      if (!fused) run_instr(scope, instrs[i]);
+  }
+}
+
+/// Whether all of these were computed before, in another function or in this one.
+bool Compiler::take_known(Scope& scope, const std::vector<ir::ValueId>& ids) const {
+  std::vector<const Value*> values;
+  for (ir::ValueId id : ids) {
+    const Value* found = nullptr;
+    for (const auto& level : known_)
+      if (const auto entry = id == ir::no_value ? level.end() : level.find(scope.keys.at(id));
+          entry != level.end())
+        found = &entry->second;
+    if (!found && id != ir::no_value) return false;
+    values.push_back(found);
+  }
+  for (size_t i = 0; i < ids.size(); ++i)
+    if (values[i]) scope.values.at(ids[i]) = as_argument(*values[i], scope.unit.type(ids[i]));
+  return true;
+}
+
+void Compiler::remember(const Scope& scope, const std::vector<ir::ValueId>& ids) {
+  for (ir::ValueId id : ids)
+    if (id != ir::no_value && scope.values.at(id).known())
+      known_.back().insert_or_assign(scope.keys.at(id), scope.values[id]);
+}
+
+void Compiler::run_instr(Scope& scope, const ir::Instr& instr) {
+  constexpr size_t most_ops = 500'000;
+  place_ = place_of(scope.unit, instr.place, ir::name_of(instr.op));
+  if (++ops_ > most_ops)
+    throw PlanError(place_ + ": more than " + std::to_string(most_ops) +
+                    " ops when all calls are written out");
+  if (take_known(scope, instr.results)) return;
+  const Site site(*this, scope, instr);
+  std::visit([&](const auto& op) { compile(op, site); }, instr.op);
+  remember(scope, instr.results);
+}
+
+std::vector<Value> Compiler::call(const Unit& unit, const Placement& placement,
+                                  std::vector<Value> arguments, const std::vector<Key>& keys) {
+  Scope scope = enter(unit, placement, keys);
+  const ir::Function& function = unit.plan();
+  std::vector<ir::ValueId> params = function.params;
+  params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
+  if (params.size() != arguments.size())
+    throw PlanError(function.name + " takes " + std::to_string(params.size()) + " tensors, not " +
+                    std::to_string(arguments.size()));
+  for (size_t i = 0; i < params.size(); ++i)
+    scope.values[params[i]] = as_argument(arguments[i], unit.type(params[i]));
+  const std::string caller = place_;
+  attended_.clear();
+  run_block(scope, function.body);
+  attended_.clear();
+  std::vector<Value> results;
+  for (ir::ValueId id : function.returned) {
+    ref(scope, id);
+    results.push_back(scope.values.at(id));
+  }
+  place_ = caller;
+  return results;
+}
+
+Ref Compiler::ref(Scope& scope, ir::ValueId id) {
+  Value& value = scope.values.at(id);
+  if (!value.known()) throw std::logic_error("a value is used before it is made");
+  const Type& type = scope.unit.type(id);
+  const std::vector<int64_t> extents = scope.placement.extents(type);
+  if (value.expression->kind != Expression::Kind::leaf) {
+    value = leaf(compute(value.expression, element(type.dtype), labels_of(type), extents), type);
+    remember(scope, {id});
+  }
+  const Ref& ref = value.expression->ref;
+  if (ref.extents != extents)
+    throw PlanError(place_ + ": " + scope.unit.plan().values.at(id).name + " does not fit " +
+                    to_string(type));
+  return ref;
+}
+
+Value Compiler::leaf(const Ref& ref, const Type& type) const {
+  return {leaf_of(ref, labels_of(type))};
+}
+
+// The dims may have other names in the callee.
+Value Compiler::as_argument(const Value& value, const Type& type) const {
+  if (value.expression->kind != Expression::Kind::leaf) return value;
+  return leaf(value.expression->ref, type);
+}
+
+void Compiler::move_up(size_t first) {
+  for (size_t i = first; i < steps_.size(); ++i) {
+    const Access own = access_of(steps_[i]);
+    size_t to = i;
+    while (to > 0) {
+      // Collectives keep their order: what lies between them is not the same on every rank.
+      if ((communicates(steps_[i]) && communicates(steps_[to - 1])) ||
+          conflict(own, access_of(steps_[to - 1])))
+        break;
+      --to;
+    }
+    const auto begin = steps_.begin();
+    std::rotate(begin + static_cast<std::ptrdiff_t>(to), begin + static_cast<std::ptrdiff_t>(i),
+                begin + static_cast<std::ptrdiff_t>(i + 1));
+  }
+}
+
+// --- loops ---
+
+Compiler::Loop Compiler::new_loop(int64_t times, bool reverse) {
+  loop_times_.push_back(times);
+  return {loop_times_.size() - 1, times, reverse};
+}
+
+void Compiler::close_loop(const Loop& loop, std::vector<Step> before,
+                          const std::vector<BufferId>& kept) {
+  Step step;
+  step.op = "loop";
+  step.place = place_;
+  step.is_loop = true;
+  step.loop = loop.id;
+  step.times = loop.times;
+  step.reverse = loop.reverse;
+  step.writes = kept;
+  step.body = take_steps();
+  steps_ = std::move(before);
+  steps_.push_back(std::move(step));
+}
+
+std::optional<Compiler::Affine> Compiler::affine(const Ref& ref) const {
+  if (!counting_.contains(ref.buffer)) return std::nullopt;
+  return Affine{ref.offset, ref.terms};
+}
+
+int64_t Compiler::most(const Affine& number) const {
+  int64_t most = number.offset;
+  for (const Ref::Term& term : number.terms) most += term.stride * (loop_times_.at(term.loop) - 1);
+  return most;
+}
+
+}  // namespace shardproof::compile

@@ -1,0 +1,30 @@
+#include "impl/compile/ops.h"
+
+namespace shardproof::compile {
+
+// The global index along the dim.
+void compile(const ir::Iota& op, const Site& site) {
+  const Ref to = site.create();
+  const int64_t first = site.placement().first(site.result_type().dims.at(op.dim));
+  site.compiler.kernel("iota", Iota{to.extents, op.dim, first, to.element}, to, {});
+  site.define(to);
+}
+
+// (key): a function of the key and the row-major global index, so the same on every mesh.
+void compile(const ir::Random& op, const Site& site) {
+  const Ref to = site.create(), key = site.ref(0);
+  const std::vector<int64_t> global =
+      row_major(site.placement().global_extents(site.result_type()));
+  Nest nest;
+  nest.extents = to.extents;
+  nest.strides = {to.strides, global};
+  nest = coalesced(nest);
+  int64_t first = 0;
+  for (size_t d = 0; d < global.size(); ++d)
+    first += site.placement().first(site.result_type().dims[d]) * global[d];
+  const RandomFn fn = op.fn == ir::RandomFn::uniform ? RandomFn::uniform : RandomFn::normal;
+  site.compiler.kernel("random", Random{nest, fn, first, to.element}, to, {key});
+  site.define(to);
+}
+
+}  // namespace shardproof::compile

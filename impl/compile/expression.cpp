@@ -1,0 +1,133 @@
+#include "impl/compile/expression.h"
+
+#include <algorithm>
+#include <map>
+
+namespace shardproof::compile {
+
+ExpressionPtr leaf_of(const Ref& ref, const Labels& labels) {
+  Expression leaf;
+  leaf.kind = Expression::Kind::leaf;
+  leaf.element = ref.element;
+  leaf.ref = ref;
+  leaf.labels = labels;
+  return std::make_shared<const Expression>(std::move(leaf));
+}
+
+ExpressionPtr constant_of(double value, Element element, bool number) {
+  Expression constant;
+  constant.element = element;
+  constant.value = value;
+  constant.number = number;
+  return std::make_shared<const Expression>(std::move(constant));
+}
+
+ExpressionPtr apply_to(PointwiseFn fn, bool real, Element element,
+                       std::vector<ExpressionPtr> arguments, std::string tag) {
+  Expression result;
+  result.kind = Expression::Kind::apply;
+  result.fn = fn;
+  result.real = real;
+  result.element = element;
+  result.tag = std::move(tag);
+  for (const ExpressionPtr& argument : arguments)
+    for (const Dim& label : argument->labels)
+      if (!has(result.labels, label)) result.labels.push_back(label);
+  result.arguments = std::move(arguments);
+  return std::make_shared<const Expression>(std::move(result));
+}
+
+size_t ops_of(const Expression& expression) {
+  size_t count = expression.kind == Expression::Kind::apply;
+  for (const ExpressionPtr& argument : expression.arguments) count += ops_of(*argument);
+  return count;
+}
+
+namespace {
+
+bool any_f64(const Expression& expression) {
+  if (expression.element == Element::f64 && !expression.number) return true;
+  return std::any_of(expression.arguments.begin(), expression.arguments.end(),
+                     [](const ExpressionPtr& each) { return any_f64(*each); });
+}
+
+void collect_leaves(const ExpressionPtr& expression, std::vector<ExpressionPtr>& leaves) {
+  if (expression->kind == Expression::Kind::leaf &&
+      std::find(leaves.begin(), leaves.end(), expression) == leaves.end())
+    leaves.push_back(expression);
+  for (const ExpressionPtr& argument : expression->arguments) collect_leaves(argument, leaves);
+}
+
+class Writer {
+ public:
+  Writer(Chain& chain, const std::vector<ExpressionPtr>& leaves) : chain_(chain) {
+    for (size_t i = 0; i < leaves.size(); ++i) registers_[{leaves[i], false}] = i;
+  }
+
+  /// The register of the expression, as a real where that is wanted.
+  size_t write(const ExpressionPtr& expression, bool real) {
+    const bool constant = expression->kind == Expression::Kind::constant;
+    const std::pair key{expression, constant && real};
+    if (auto found = registers_.find(key); found != registers_.end())
+      return as_wanted(*expression, found->second, real);
+    PointwiseStep step;
+    if (constant) {
+      step = {PointwiseFn::constant, real, {}, expression->value, {}};
+      return registers_[key] = append(std::move(step));
+    }
+    step = {expression->fn, expression->real, {}, 0, expression->tag};
+    for (size_t i = 0; i < expression->arguments.size(); ++i)
+      step.arguments.push_back(write(expression->arguments[i], wants_real(*expression, i)));
+    const size_t at = append(std::move(step));
+    return as_wanted(*expression, registers_[key] = rounded(*expression, at), real);
+  }
+
+ private:
+  static bool wants_real(const Expression& expression, size_t argument) {
+    using enum PointwiseFn;
+    if (expression.fn == where && argument == 0) return false;
+    return expression.real && expression.fn != to_real && expression.fn != fold &&
+           expression.fn != fold_tag;
+  }
+
+  size_t append(PointwiseStep step) {
+    chain_.program.steps.push_back(std::move(step));
+    return chain_.program.inputs.size() + chain_.program.steps.size() - 1;
+  }
+
+  size_t as_wanted(const Expression& expression, size_t at, bool real) {
+    if (real && !is_real(expression.element))
+      return append({PointwiseFn::to_real, true, {at}, 0, {}});
+    return at;
+  }
+
+  size_t rounded(const Expression& expression, size_t at) {
+    if (expression.element == Element::bf16)
+      return append({PointwiseFn::round_bf16, true, {at}, 0, {}});
+    if (expression.element == Element::f32 && chain_.program.f64)
+      return append({PointwiseFn::round_f32, true, {at}, 0, {}});
+    return at;
+  }
+
+  Chain& chain_;
+  std::map<std::pair<ExpressionPtr, bool>, size_t> registers_;
+};
+
+}  // namespace
+
+Chain chain_of(const ExpressionPtr& expression, Element output) {
+  Chain chain;
+  std::vector<ExpressionPtr> leaves;
+  collect_leaves(expression, leaves);
+  for (const ExpressionPtr& leaf : leaves) {
+    chain.inputs.push_back(leaf->ref);
+    chain.labels.push_back(leaf->labels);
+    chain.program.inputs.push_back(leaf->element);
+  }
+  chain.program.output = output;
+  chain.program.f64 = output == Element::f64 || any_f64(*expression);
+  Writer(chain, leaves).write(expression, is_real(output));  // its register is the last
+  return chain;
+}
+
+}  // namespace shardproof::compile

@@ -1,0 +1,79 @@
+// Functions along one whole dim: it is brought to be the innermost, if it is not.
+#include <algorithm>
+
+#include "impl/compile/fused/call.h"
+
+namespace shardproof::compile {
+namespace {
+
+/// The dims of `param` with the working one innermost, and the sizes of that.
+struct AsRows {
+  Labels order, outer;
+  int64_t rows = 0, length = 0;
+
+  AsRows(const FusedCall& call, const Name& param) : outer(call.rest(param, {call.working(0)})) {
+    order = outer;
+    order.push_back(call.working(0));
+    const Ref x = call.view(param, order);
+    call.require_whole(x, order, call.working(0));
+    length = x.extents.back();
+    FusedCall::require(length > 0);
+    rows = x.count() / length;
+  }
+};
+
+bool is_narrow(Element element) { return element == Element::f32 || element == Element::bf16; }
+
+template <class Op>
+void norm(const FusedCall& call, const std::vector<Name>& operands) {
+  const AsRows as(call, "x");
+  Op op{as.rows, as.length, call.element("x"), {}};
+  FusedCall::require(is_narrow(op.x));
+  call.require_fused(op);
+  std::vector<Ref> inputs;
+  for (const Name& each : operands) inputs.push_back(call.packed(each, as.order));
+  op.eps = call.scalar("eps", inputs);
+  const Ref made = call.create(Element::f32, as.order, inputs[0], as.order);
+  call.compiler.fused(call.call.function, op, {made}, inputs);
+  call.define(0, made, as.order);
+}
+
+/// f32 alone; what has one entry per row stands in `per_row`.
+template <class Op>
+void plain(const FusedCall& call, const Name& x, const std::vector<Name>& operands,
+           const std::vector<Name>& per_row, bool makes_rows) {
+  const AsRows as(call, x);
+  const Op op{as.rows, as.length};
+  FusedCall::require(call.element(x) == Element::f32);
+  call.require_fused(op);
+  std::vector<Ref> inputs;
+  Ref like;
+  for (const Name& each : operands) {
+    const bool is_row = std::find(per_row.begin(), per_row.end(), each) == per_row.end();
+    inputs.push_back(call.packed(each, is_row ? as.order : as.outer));
+    if (is_row) like = inputs.back();
+  }
+  const Labels labels = makes_rows ? as.order : as.outer;
+  const Ref made = call.create(Element::f32, labels, like, as.order);
+  call.compiler.fused(call.call.function, op, {made}, inputs);
+  call.define(0, made, labels);
+}
+
+}  // namespace
+
+void fuse_rms_norm(const FusedCall& call) { norm<RmsNorm>(call, {"x"}); }
+void fuse_rms_norm_grad(const FusedCall& call) { norm<RmsNormGrad>(call, {"g", "x"}); }
+void fuse_layer_norm(const FusedCall& call) { norm<LayerNorm>(call, {"x"}); }
+void fuse_layer_norm_grad(const FusedCall& call) { norm<LayerNormGrad>(call, {"g", "x"}); }
+void fuse_softmax(const FusedCall& call) { plain<Softmax>(call, "x", {"x"}, {}, true); }
+void fuse_softmax_grad(const FusedCall& call) {
+  plain<SoftmaxGrad>(call, "y", {"g", "y"}, {}, true);
+}
+void fuse_cross_entropy(const FusedCall& call) {
+  plain<CrossEntropy>(call, "logits", {"logits", "target"}, {"target"}, false);
+}
+void fuse_cross_entropy_grad(const FusedCall& call) {
+  plain<CrossEntropyGrad>(call, "logits", {"g", "logits", "target"}, {"g", "target"}, true);
+}
+
+}  // namespace shardproof::compile

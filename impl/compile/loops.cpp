@@ -1,0 +1,128 @@
+#include "impl/compile/ops.h"
+
+namespace shardproof::compile {
+namespace {
+
+/// The carries' buffers get what the step computed; one that is made of another carry waits until
+/// all are read.
+void carry_over(const Site& site, const std::vector<Ref>& carries, const std::vector<Ref>& next) {
+  std::vector<Ref> from = next;
+  for (size_t i = 0; i < next.size(); ++i)
+    for (size_t j = 0; j < carries.size(); ++j)
+      if (i != j && next[i].buffer == carries[j].buffer && from[i].buffer == next[i].buffer) {
+        const Ref copy = site.compiler.create(next[i].element, next[i].extents);
+        site.compiler.move("carry", next[i], copy);
+        from[i] = copy;
+      }
+  for (size_t i = 0; i < carries.size(); ++i) {
+    const bool same = from[i].buffer == carries[i].buffer && from[i].strides == carries[i].strides;
+    if (!same) site.compiler.move("carry", from[i], carries[i]);
+  }
+}
+
+/// The scan while it is compiled. An iteration of its loop may be several of its own, one behind
+/// the other, so that collectives of the next one begin in this one.
+class Scanned {
+ public:
+  Scanned(const Site& site, const ir::Scan& op)
+      : site_(site),
+        compiler_(site.compiler),
+        scope_(site.scope),
+        body_(*op.body),
+        times_(scope_.placement.size(op.dim)),
+        at_once_(times_ % static_cast<int64_t>(compiler_.unroll()) == 0
+                     ? static_cast<int64_t>(compiler_.unroll())
+                     : 1),
+        reverse_(op.reverse) {}
+
+  void compile() {
+    begin();
+    std::vector<Step> before = compiler_.take_steps();
+    const Compiler::Loop loop = compiler_.new_loop(times_ / at_once_, reverse_);
+    for (int64_t part = 0; part < at_once_; ++part)
+      run(loop, reverse_ ? at_once_ - 1 - part : part);
+    carry_over(site_, carries_, next_);
+    compiler_.close_loop(loop, std::move(before), kept_);
+    for (size_t i = 0; i < carries_.size(); ++i) site_.define(carries_[i], i);
+    for (size_t i = 0; i < stacks_.size(); ++i) site_.define(stacks_[i], carries_.size() + i);
+  }
+
+ private:
+  const Type& carried(size_t i) const { return scope_.unit.type(body_.params.at(i + 1)); }
+
+  void begin() {
+    for (size_t i = 0; i < site_.operands(); ++i) {
+      const Type& type = carried(i);
+      const Ref carry =
+          compiler_.create(compiler_.element(type.dtype), scope_.placement.extents(type));
+      compiler_.move("carry", site_.ref(i), carry);
+      carries_.push_back(carry);
+      kept_.push_back(carry.buffer);
+    }
+    next_ = carries_;
+    for (size_t i = 0; i < body_.emit.size(); ++i) {
+      const size_t result = carries_.size() + i;
+      stacks_.push_back(site_.wanted(result) ? site_.create(result) : Ref{});
+      if (site_.wanted(result)) kept_.push_back(stacks_.back().buffer);
+    }
+    // The index is in memory, an entry for each iteration: who reads it need not ask the host.
+    index_ = compiler_.create(Element::i32, {times_});
+    compiler_.kernel("iota", Iota{index_.extents, 0, 0, Element::i32}, index_, {});
+    compiler_.counts(index_);
+  }
+
+  /// Iteration `part` of those that the loop's makes.
+  void run(const Compiler::Loop& loop, int64_t part) {
+    Ref index = index_;
+    index.extents = index.strides = {};
+    index.offset = part;
+    index.terms.push_back({loop.id, at_once_});
+    scope_.values.at(body_.params.at(0)) = compiler_.leaf(index, scope_.unit.type(body_.params[0]));
+    for (size_t i = 0; i < next_.size(); ++i)
+      scope_.values.at(body_.params[i + 1]) = compiler_.leaf(next_[i], carried(i));
+    const std::string place = compiler_.place();
+    compiler_.enter_iteration();
+    compiler_.run_block(scope_, body_);
+    compiler_.set_place(place);
+    for (size_t i = 0; i < body_.emit.size(); ++i) {
+      if (!site_.wanted(carries_.size() + i)) continue;
+      Ref to = stacks_[i];
+      to.offset += part * to.strides.at(0);
+      to.terms.push_back({loop.id, at_once_ * to.strides[0]});
+      to.extents.erase(to.extents.begin());
+      to.strides.erase(to.strides.begin());
+      compiler_.move("emit", compiler_.ref(scope_, body_.emit[i]), to);
+    }
+    next_.clear();
+    for (ir::ValueId id : body_.next) next_.push_back(compiler_.ref(scope_, id));
+    compiler_.leave_iteration();
+  }
+
+  const Site& site_;
+  Compiler& compiler_;
+  Scope& scope_;
+  const ir::Block& body_;
+  const int64_t times_, at_once_;
+  const bool reverse_;
+  std::vector<BufferId> kept_;
+  std::vector<Ref> carries_, stacks_, next_;  ///< next: what the next iteration starts from
+  Ref index_;
+};
+
+}  // namespace
+
+void compile(const ir::Scan& op, const Site& site) { Scanned(site, op).compile(); }
+
+namespace {
+
+[[noreturn]] void not_run(const Site& site, const char* what) {
+  throw PlanError(site.compiler.place() + ": " + what + " cannot be run yet");
+}
+
+}  // namespace
+
+void compile(const ir::Ring&, const Site& site) { not_run(site, "a ring"); }
+void compile(const ir::Pipeline&, const Site& site) { not_run(site, "a pipeline"); }
+void compile(const ir::Stages&, const Site& site) { not_run(site, "a plan in stages"); }
+
+}  // namespace shardproof::compile

@@ -1,0 +1,15 @@
+#pragma once
+// What chains of pointwise ops are, whatever they are written as.
+#include "kernels/ops.h"
+
+namespace shardproof::plan {
+
+/// The register that has the same entries as `at` without a factor of 1, as casts are written.
+size_t without_factor(const Pointwise& chain, size_t at);
+
+/// The register of the result, without a factor of 1.
+inline size_t result_of(const Pointwise& chain) {
+  return without_factor(chain, chain.inputs.size() + chain.steps.size() - 1);
+}
+
+}  // namespace shardproof::plan

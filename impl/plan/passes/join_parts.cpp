@@ -1,0 +1,191 @@
+// A sum of arrays that are zero but for a part each, as gradients of parts are: where the parts
+// make up the whole, each is put there, and nothing is filled with zeros or added.
+#include <algorithm>
+
+#include "impl/plan/passes/chain.h"
+#include "impl/plan/passes/passes.h"
+#include "impl/plan/passes/place.h"
+
+namespace shardproof::plan {
+namespace {
+
+/// The inputs that are added up to the register, each as often as it is; none where something else
+/// is done. Roundings to what the inputs are already change nothing.
+std::optional<std::vector<size_t>> summands(const Pointwise& chain, size_t at) {
+  at = without_factor(chain, at);
+  if (at < chain.inputs.size()) return std::vector{at};
+  const PointwiseStep& step = chain.steps[at - chain.inputs.size()];
+  const bool rounds = step.fn == PointwiseFn::round_f32 ||
+                      (step.fn == PointwiseFn::round_bf16 && chain.output == Element::bf16);
+  if (!rounds && step.fn != PointwiseFn::add) return std::nullopt;
+  std::vector<size_t> all;
+  for (size_t argument : step.arguments) {
+    const auto own = summands(chain, argument);
+    if (!own) return std::nullopt;
+    all.insert(all.end(), own->begin(), own->end());
+  }
+  return all;
+}
+
+/// Each of the inputs once, entry by entry.
+bool adds_all(const Step& step) {
+  const auto* chain = step.kernel ? std::get_if<Pointwise>(&step.kernel->op) : nullptr;
+  if (!chain || chain->inputs.size() < 2 || !step.kernel->out.contiguous()) return false;
+  for (Element element : chain->inputs)
+    if (element != chain->output) return false;
+  for (const std::vector<int64_t>& strides : chain->nest.strides)
+    if (strides != std::vector<int64_t>{1}) return false;
+  auto all = summands(*chain, result_of(*chain));
+  if (!all || all->size() != chain->inputs.size()) return false;
+  std::sort(all->begin(), all->end());
+  for (size_t i = 0; i < all->size(); ++i)
+    if ((*all)[i] != i) return false;
+  return true;
+}
+
+bool makes_zeros(const Step& step) {
+  if (!step.kernel) return false;
+  if (std::holds_alternative<Zero>(step.kernel->op)) return true;
+  const auto* chain = std::get_if<Pointwise>(&step.kernel->op);
+  return chain && chain->inputs.empty() && chain->steps.size() == 1 &&
+         chain->steps[0].fn == PointwiseFn::constant && chain->steps[0].value == 0;
+}
+
+/// The steps of a body that make one summand: the fill, and the copy of the part.
+struct Pasted {
+  size_t fill, part;
+};
+
+class Parts {
+ public:
+  Parts(std::vector<Step>& all, const std::vector<Piece>& pieces,
+        const std::vector<BufferId>& given)
+      : all_(all), pieces_(pieces), given_(given), uses_(all) {}
+
+  void walk(std::vector<Step>& body) {
+    for (Step& step : body) walk(step.body);
+    for (size_t i = 0; i < body.size(); ++i)
+      if (adds_all(body[i])) i -= join(body, i);
+    drop_unread(body);
+  }
+
+ private:
+  /// The only step of the body that writes the buffer, where nobody else does.
+  const Step* only_writer(const std::vector<Step>& body, BufferId id) const {
+    if (has(given_, id) || uses_.writes_of(id) != 1) return nullptr;
+    for (const Step& step : body)
+      if (has(step.writes, id)) return &step;
+    return nullptr;
+  }
+
+  bool fills(const std::vector<Step>& body, const Step& step) const {
+    if (!step.kernel || !is_whole(step.kernel->out, pieces_.at(step.kernel->out.buffer)))
+      return false;
+    if (makes_zeros(step)) return true;
+    if (!plain_copy(step)) return false;
+    const Step* const zeros = only_writer(body, step.kernel->inputs[0].buffer);
+    return zeros && zeros < &step && makes_zeros(*zeros) &&
+           is_whole(zeros->kernel->out, pieces_.at(zeros->kernel->out.buffer));
+  }
+
+  std::optional<Pasted> pasted(const std::vector<Step>& body, const Ref& sum, size_t end) const {
+    if (has(given_, sum.buffer) || uses_.reads_of(sum.buffer) != 1 ||
+        uses_.writes_of(sum.buffer) != 2 || !is_whole(sum, pieces_.at(sum.buffer)))
+      return std::nullopt;
+    std::vector<size_t> writers;
+    for (size_t i = 0; i < end; ++i)
+      if (has(body[i].writes, sum.buffer)) writers.push_back(i);
+    if (writers.size() != 2 || !fills(body, body[writers[0]]) || !plain_copy(body[writers[1]]) ||
+        body[writers[1]].kernel->out.element != sum.element ||
+        !body[writers[1]].kernel->out.terms.empty())
+      return std::nullopt;
+    return Pasted{writers[0], writers[1]};
+  }
+
+  /// The parts are all of one dim of the whole, each entry in one of them.
+  static bool make_up(const Ref& whole, const std::vector<const Ref*>& parts) {
+    size_t dim = 0;
+    while (dim < whole.extents.size() && parts[0]->extents.size() == whole.extents.size() &&
+           parts[0]->extents[dim] == whole.extents[dim])
+      ++dim;
+    if (dim >= whole.extents.size()) return false;
+    std::vector<std::pair<int64_t, int64_t>> places;
+    for (const Ref* part : parts) {
+      std::vector<int64_t> extents = part->extents;
+      if (part->strides != whole.strides || extents.size() != whole.extents.size()) return false;
+      places.emplace_back(part->offset, extents[dim] * whole.strides[dim]);
+      extents[dim] = whole.extents[dim];
+      if (extents != whole.extents || part->offset % whole.strides[dim] != 0) return false;
+    }
+    std::sort(places.begin(), places.end());
+    // Along an outer dim each part begins where the last one ends.
+    int64_t end = 0;
+    for (const auto& [first, length] : places) {
+      if (first != end) return false;
+      end += length;
+    }
+    return end == whole.extents[dim] * whole.strides[dim];
+  }
+
+  /// How many steps have gone before the sum and with it.
+  size_t join(std::vector<Step>& body, size_t at) {
+    const Kernel sum = *body[at].kernel;
+    std::vector<Pasted> found;
+    std::vector<const Ref*> parts;
+    for (const Ref& input : sum.inputs) {
+      const auto one = pasted(body, input, at);
+      if (!one) return 0;
+      found.push_back(*one);
+      parts.push_back(&body[one->part].kernel->out);
+    }
+    const Ref whole = body[found[0].fill].kernel->out;
+    size_t first = at;
+    for (const Pasted& each : found) {
+      if (body[each.fill].kernel->out.extents != whole.extents) return 0;
+      first = std::min(first, each.part);
+    }
+    for (size_t i = first; i < at; ++i)
+      if (!keeps_off(body[i], sum.out)) return 0;
+    if (!make_up(whole, parts)) return 0;
+    std::vector<size_t> gone{at};
+    for (const Pasted& each : found) {
+      put(body[each.part], sum.out);
+      gone.push_back(each.fill);
+    }
+    std::sort(gone.begin(), gone.end(), std::greater<>());
+    for (size_t i : gone) body.erase(body.begin() + static_cast<ptrdiff_t>(i));
+    uses_ = BufferUses(all_);
+    return gone.size();
+  }
+
+  static void put(Step& part, const Ref& whole) {
+    Ref& out = part.kernel->out;
+    out.buffer = whole.buffer;
+    out.offset += whole.offset;
+    out.terms = whole.terms;
+    part.writes = {whole.buffer};
+  }
+
+  /// Zeros that were there to be copied.
+  void drop_unread(std::vector<Step>& body) const {
+    std::erase_if(body, [&](const Step& step) {
+      return makes_zeros(step) && !has(given_, step.kernel->out.buffer) &&
+             uses_.reads_of(step.kernel->out.buffer) == 0 &&
+             uses_.writes_of(step.kernel->out.buffer) == 1;
+    });
+  }
+
+  std::vector<Step>& all_;
+  const std::vector<Piece>& pieces_;
+  const std::vector<BufferId>& given_;
+  BufferUses uses_;
+};
+
+}  // namespace
+
+void join_parts(std::vector<Step>& steps, const std::vector<Piece>& pieces,
+                const std::vector<BufferId>& given) {
+  Parts(steps, pieces, given).walk(steps);
+}
+
+}  // namespace shardproof::plan

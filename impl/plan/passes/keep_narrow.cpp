@@ -1,0 +1,144 @@
+// Which buffers of f32 numbers hold nothing but what bf16 holds, and who reads them can read that.
+#include <set>
+
+#include "impl/plan/passes/chain.h"
+#include "impl/plan/passes/passes.h"
+#include "kernels/bf16.h"
+
+namespace shardproof::plan {
+namespace {
+
+/// Every result of the chain is a bf16 number, whatever its inputs are.
+bool makes_bf16(const Pointwise& chain) {
+  if (chain.output != Element::f32 || chain.f64) return false;
+  const size_t result = result_of(chain), inputs = chain.inputs.size();
+  if (result < inputs) return chain.inputs[result] == Element::bf16;
+  const PointwiseStep& last = chain.steps[result - inputs];
+  const auto value = static_cast<float>(last.value);
+  return last.fn == PointwiseFn::round_bf16 ||
+         (last.fn == PointwiseFn::constant && last.value == value &&
+          bf16_to_f32(f32_to_bf16(value)) == value);
+}
+
+/// The gradient of the optimizer, and of the norm.
+bool may_be_narrow(const FusedOp& op, size_t input) {
+  return (input == 0 && std::holds_alternative<SumSquares>(op)) ||
+         (input == 1 && std::holds_alternative<AdamW>(op));
+}
+
+/// The buffers that may be bf16: all that are f32 throughout, then fewer and fewer.
+class NarrowBuffers {
+ public:
+  NarrowBuffers(const std::vector<Step>& steps, const std::vector<BufferId>& given) {
+    each_step(steps, [&](const Step& step) {
+      for_each_ref(step, [&](const Ref& ref) {
+        if (ref.element == Element::f32) narrow_.insert(ref.buffer);
+      });
+    });
+    for (BufferId id : given) narrow_.erase(id);
+    each_step(steps, [&](const Step& step) { look_at(step); });
+    // A copy is of two that are both narrow, or neither.
+    for (bool found = true; found;) {
+      found = false;
+      for (const auto& [a, b] : copies_)
+        if (has(a) != has(b)) found = narrow_.erase(a) + narrow_.erase(b) != 0;
+    }
+  }
+  bool has(BufferId id) const { return narrow_.contains(id); }
+
+ private:
+  template <class Visit>
+  static void each_step(const std::vector<Step>& steps, const Visit& visit) {
+    for (const Step& step : steps) {
+      visit(step);
+      each_step(step.body, visit);
+    }
+  }
+
+  /// A collective, and what the host does, take their operands as they are; a loop names what is
+  /// touched in it.
+  void look_at(const Step& step) {
+    for_each_ref(step, [&](const Ref& ref) {
+      if (ref.element != Element::f32) narrow_.erase(ref.buffer);
+    });
+    if (step.kernel) return look_at(*step.kernel);
+    if (step.fused) return look_at(*step.fused);
+    if (step.is_loop) return;
+    for (const std::vector<BufferId>* ids : {&step.reads, &step.writes})
+      for (BufferId id : *ids) narrow_.erase(id);
+  }
+
+  void look_at(const Kernel& kernel) {
+    const auto* chain = std::get_if<Pointwise>(&kernel.op);
+    if (std::holds_alternative<Zero>(kernel.op) || (chain && makes_bf16(*chain))) return;
+    if (std::holds_alternative<Copy>(kernel.op)) {
+      copies_.emplace_back(kernel.out.buffer, kernel.inputs.at(0).buffer);
+      return;
+    }
+    narrow_.erase(kernel.out.buffer);
+    for (const Ref& input : kernel.inputs)
+      if (!chain) narrow_.erase(input.buffer);
+  }
+
+  void look_at(const FusedKernel& kernel) {
+    for (const Ref& output : kernel.outputs) narrow_.erase(output.buffer);
+    for (size_t i = 0; i < kernel.inputs.size(); ++i)
+      if (!may_be_narrow(kernel.op, i)) narrow_.erase(kernel.inputs[i].buffer);
+  }
+
+  std::set<BufferId> narrow_;
+  std::vector<std::pair<BufferId, BufferId>> copies_;
+};
+
+/// Hands on bf16 numbers, rounded to what they are.
+bool is_copy(const Pointwise& chain) {
+  if (chain.inputs != std::vector{Element::bf16} || chain.output != Element::bf16) return false;
+  size_t at = result_of(chain);
+  while (at > 0 && chain.steps[at - 1].fn == PointwiseFn::round_bf16)
+    at = without_factor(chain, chain.steps[at - 1].arguments[0]);
+  return at == 0;
+}
+
+void narrow(Kernel& kernel, const NarrowBuffers& buffers) {
+  const bool out = buffers.has(kernel.out.buffer);
+  if (auto* copy = std::get_if<Copy>(&kernel.op); copy && out) copy->bytes /= 2;
+  if (auto* zero = std::get_if<Zero>(&kernel.op); zero && out) zero->bytes /= 2;
+  auto* chain = std::get_if<Pointwise>(&kernel.op);
+  if (!chain) return;
+  for (size_t i = 0; i < kernel.inputs.size(); ++i)
+    if (buffers.has(kernel.inputs[i].buffer)) chain->inputs[i] = Element::bf16;
+  if (out) chain->output = Element::bf16;
+  if (is_copy(*chain)) kernel.op = Copy{Nest(chain->nest), size_of(Element::bf16)};
+}
+
+void narrow(FusedKernel& kernel, const NarrowBuffers& buffers) {
+  if (auto* squares = std::get_if<SumSquares>(&kernel.op);
+      squares && buffers.has(kernel.inputs.at(0).buffer))
+    squares->element = Element::bf16;
+  if (auto* adamw = std::get_if<AdamW>(&kernel.op);
+      adamw && buffers.has(kernel.inputs.at(1).buffer))
+    adamw->gradient = Element::bf16;
+}
+
+void narrow(std::vector<Step>& steps, const NarrowBuffers& buffers) {
+  for (Step& step : steps) {
+    if (step.kernel) narrow(*step.kernel, buffers);
+    if (step.fused) narrow(*step.fused, buffers);
+    for_each_ref(step, [&](Ref& ref) {
+      if (buffers.has(ref.buffer)) ref.element = Element::bf16;
+    });
+    narrow(step.body, buffers);
+  }
+}
+
+}  // namespace
+
+void keep_narrow(std::vector<Step>& steps, std::vector<Piece>& pieces,
+                 const std::vector<BufferId>& given) {
+  const NarrowBuffers buffers(steps, given);
+  narrow(steps, buffers);
+  for (BufferId id = 0; id < pieces.size(); ++id)
+    if (buffers.has(id)) pieces[id].bytes /= 2;
+}
+
+}  // namespace shardproof::plan

@@ -1,0 +1,113 @@
+#include "impl/plan/steps.h"
+
+#include <algorithm>
+#include <numeric>
+
+namespace shardproof::plan {
+
+int64_t Ref::count() const {
+  return std::accumulate(extents.begin(), extents.end(), int64_t{1}, std::multiplies<>());
+}
+
+bool Ref::contiguous() const {
+  int64_t expected = 1;
+  for (size_t i = extents.size(); i-- > 0; expected *= extents[i])
+    if (extents[i] != 1 && strides[i] != expected) return false;
+  return true;
+}
+
+bool is_collective(const Step& step) {
+  static const char* const ops[] = {"all_gather", "all_reduce", "psum_scatter", "all_to_all",
+                                    "ppermute"};
+  return std::find(std::begin(ops), std::end(ops), step.op) != std::end(ops);
+}
+
+namespace {
+
+bool meet(const std::vector<BufferId>& a, const std::vector<BufferId>& b) {
+  for (auto i = a.begin(), j = b.begin(); i != a.end() && j != b.end();)
+    if (*i == *j)
+      return true;
+    else
+      *i < *j ? ++i : ++j;
+  return false;
+}
+
+void add(const Step& step, Access& access) {
+  access.reads.insert(access.reads.end(), step.reads.begin(), step.reads.end());
+  access.writes.insert(access.writes.end(), step.writes.begin(), step.writes.end());
+  for (const Step& each : step.body) add(each, access);
+}
+
+}  // namespace
+
+bool communicates(const Step& step) {
+  return is_collective(step) || std::any_of(step.body.begin(), step.body.end(), communicates);
+}
+
+bool has_starts(const std::vector<Step>& steps) {
+  return std::any_of(steps.begin(), steps.end(),
+                     [](const Step& step) { return step.starts || has_starts(step.body); });
+}
+
+Access access_of(const Step& step) {
+  Access access;
+  add(step, access);
+  for (std::vector<BufferId>* each : {&access.reads, &access.writes}) {
+    std::sort(each->begin(), each->end());
+    each->erase(std::unique(each->begin(), each->end()), each->end());
+  }
+  return access;
+}
+
+namespace {
+
+void prepare_fused(Step& step, const Device& device) {
+  step.run = [launch = device.prepare_fused(step.fused->op), outputs = step.fused->outputs,
+              inputs = step.fused->inputs](Frame& frame) {
+    std::vector<void*> to;
+    std::vector<const void*> from;
+    for (const Ref& output : outputs) to.push_back(frame.at(output));
+    for (const Ref& input : inputs) from.push_back(frame.at(input));
+    launch(*frame.queue, to, from);
+  };
+}
+
+}  // namespace
+
+bool conflict(const Access& a, const Access& b) {
+  return meet(a.writes, b.reads) || meet(a.reads, b.writes) || meet(a.writes, b.writes);
+}
+
+bool has(const std::vector<BufferId>& some, BufferId id) {
+  return std::find(some.begin(), some.end(), id) != some.end();
+}
+
+void BufferUses::count(const std::vector<Step>& steps) {
+  for (const Step& step : steps) {
+    if (!step.is_loop) add(access_of(step));
+    count(step.body);
+  }
+}
+
+void BufferUses::change(const Access& access, int by) {
+  for (BufferId id : access.reads) reads_[id] += static_cast<size_t>(by);
+  for (BufferId id : access.writes) writes_[id] += static_cast<size_t>(by);
+}
+
+void prepare(std::vector<Step>& steps, Device& device) {
+  for (Step& step : steps) {
+    prepare(step.body, device);
+    if (step.fused) prepare_fused(step, device);
+    if (!step.kernel) continue;
+    step.run = [launch = device.prepare(step.kernel->op), out = step.kernel->out,
+                inputs = step.kernel->inputs](Frame& frame) {
+      std::vector<const void*> from;
+      for (const Ref& input : inputs) from.push_back(frame.at(input));
+      void* to = frame.at(out);
+      launch(*frame.queue, {&to, 1}, from);
+    };
+  }
+}
+
+}  // namespace shardproof::plan

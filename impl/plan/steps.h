@@ -1,0 +1,134 @@
+#pragma once
+// What a compiled plan is: steps in order, each with the buffers that it reads and writes.
+#include <functional>
+#include <map>
+#include <optional>
+#include <string>
+#include <vector>
+
+#include "impl/comm/communicator.h"
+#include "impl/device/device.h"
+
+namespace shardproof::plan {
+
+using BufferId = size_t;
+constexpr BufferId no_buffer = ~size_t{0};
+
+/// A strided view of a buffer; extents and strides in entries. In a loop it may move with the
+/// loop's index.
+struct Ref {
+  struct Term {
+    size_t loop;
+    int64_t stride;
+  };
+  BufferId buffer = no_buffer;
+  Element element = Element::f32;
+  int64_t offset = 0;
+  std::vector<int64_t> extents, strides;
+  std::vector<Term> terms;
+
+  int64_t count() const;
+  bool contiguous() const;  ///< row-major without gaps
+};
+
+/// What the steps of a run share.
+struct Frame {
+  std::vector<std::byte*> buffers;
+  std::vector<int64_t> loops;  ///< the index of each loop
+  Queue* queue = nullptr;      ///< where the next step's work goes
+  Communicator* communicator = nullptr;
+  std::vector<Group*> groups;
+
+  void* at(const Ref& ref) const {
+    int64_t offset = ref.offset;
+    for (const Ref::Term& term : ref.terms) offset += loops[term.loop] * term.stride;
+    return buffers[ref.buffer] + offset * static_cast<int64_t>(size_of(ref.element));
+  }
+};
+
+/// An op on views of buffers.
+struct Kernel {
+  KernelOp op;
+  Ref out;
+  std::vector<Ref> inputs;
+};
+
+/// A function of the library as one op; its scratch is the last outputs.
+struct FusedKernel {
+  FusedOp op;
+  std::vector<Ref> outputs, inputs;
+};
+
+struct Step {
+  std::string op;                    ///< "einsum", "psum_scatter"
+  std::string place;                 ///< "ffn.shard:12 in ffn_sharded"
+  std::optional<Kernel> kernel;      ///< a collective has none
+  std::optional<FusedKernel> fused;  ///< or this
+  std::function<void(Frame&)> run;   ///< of a kernel: from prepare() on
+  std::vector<BufferId> reads, writes;
+
+  bool is_kernel() const { return kernel || fused; }
+
+  // A loop runs its body instead.
+  std::vector<Step> body;
+  size_t loop = 0;
+  int64_t times = 0;
+  bool reverse = false;
+  bool is_loop = false;
+
+  // overlap.h
+  bool starts = false;  ///< a collective that the communication thread runs while others go on
+  std::optional<size_t> waits;  ///< before it all started collectives but the last so many end
+};
+
+bool is_collective(const Step& step);
+/// It is one, or has one in its body.
+bool communicates(const Step& step);
+/// Some step here or in a loop within is run by the communication thread.
+bool has_starts(const std::vector<Step>& steps);
+
+/// What a step touches, with all that is in a loop; sorted, each once.
+struct Access {
+  std::vector<BufferId> reads, writes;
+};
+Access access_of(const Step& step);
+/// Whether the order of the two counts.
+bool conflict(const Access& a, const Access& b);
+bool has(const std::vector<BufferId>& some, BufferId id);
+
+/// How many steps read and write each buffer, those in loops one by one.
+struct BufferUses {
+  explicit BufferUses(const std::vector<Step>& steps) { count(steps); }
+  /// A step with this access comes, or goes.
+  void add(const Access& access) { change(access, 1); }
+  void remove(const Access& access) { change(access, -1); }
+  size_t reads_of(BufferId id) const { return of(reads_, id); }
+  size_t writes_of(BufferId id) const { return of(writes_, id); }
+
+ private:
+  void count(const std::vector<Step>& steps);
+  void change(const Access& access, int by);
+  static size_t of(const std::map<BufferId, size_t>& uses, BufferId id) {
+    const auto found = uses.find(id);
+    return found == uses.end() ? 0 : found->second;
+  }
+  std::map<BufferId, size_t> reads_, writes_;
+};
+
+/// Calls `visit` with each view of a kernel's step: what it writes, then what it reads.
+template <class AnyStep, class Visit>
+void for_each_ref(AnyStep& step, const Visit& visit) {
+  if (step.kernel) {
+    visit(step.kernel->out);
+    for (auto& input : step.kernel->inputs) visit(input);
+  }
+  if (step.fused) {
+    for (auto& output : step.fused->outputs) visit(output);
+    for (auto& input : step.fused->inputs) visit(input);
+  }
+}
+
+/// Has the device make its kernels for the steps, those in loops too.
+void prepare(std::vector<Step>& steps, Device& device);
+
+}  // namespace shardproof::plan

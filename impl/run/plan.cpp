@@ -1,0 +1,357 @@
+// Runs a compiled plan: checks what it is given, and gives the steps to threads or to queues.
+#include <chrono>
+#include <cmath>
+
+#include "impl/run/plan_state.h"
+#include "impl/run/runner.h"
+#include "kernels/number.h"
+
+namespace shardproof {
+
+using plan::Frame;
+using plan::Step;
+
+Plan::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
+Plan::~Plan() = default;
+Plan::Plan(Plan&&) noexcept = default;
+
+const std::vector<Slot>& Plan::inputs() const { return state_->inputs; }
+const std::vector<Slot>& Plan::outputs() const { return state_->outputs; }
+size_t Plan::arena_bytes() const { return state_->arena_bytes; }
+const std::vector<Step>& Plan::steps() const { return state_->steps; }
+void Plan::measure(bool on) { state_->measured = on; }
+const std::map<std::string, OpTime>& Plan::times() const { return state_->times; }
+
+Tensor Plan::input(size_t i) const {
+  const Slot& slot = state_->inputs.at(i);
+  return Tensor(slot.type, slot.element, slot.extents);
+}
+
+namespace {
+
+std::string list(const std::vector<int64_t>& numbers) {
+  std::string text;
+  for (int64_t each : numbers) text += (text.empty() ? "" : " ") + std::to_string(each);
+  return "[" + text + "]";
+}
+
+/// Whether both lie alike on the mesh: an axis of one rank says nothing.
+bool same_placement(const Shape& a, const Shape& b, const Mesh& mesh) {
+  auto axes = [&](const Split& split) {
+    std::vector<Axis> long_axes;
+    for (const Axis& axis : split.axes)
+      if (mesh.size(axis) > 1) long_axes.push_back(axis);
+    return long_axes;
+  };
+  auto marks = [&](Marks all) {
+    std::erase_if(all, [&](const auto& mark) { return mesh.size(mark.first) == 1; });
+    return all;
+  };
+  if (a.dims.size() != b.dims.size() || marks(a.marks) != marks(b.marks)) return false;
+  for (size_t i = 0; i < a.dims.size(); ++i)
+    if (axes(a.dims[i]) != axes(b.dims[i])) return false;
+  return true;
+}
+
+void require_fits(const Tensor& tensor, const Slot& slot, const Mesh& mesh,
+                  const std::string& where) {
+  auto text = [](Element element, const std::vector<int64_t>& extents) {
+    return name_of(element) + list(extents);
+  };
+  if (tensor.element != slot.element || tensor.extents != slot.extents)
+    throw PlanError(where + " is " + text(tensor.element, tensor.extents) + " and has to be " +
+                    text(slot.element, slot.extents) + ", the part of " + to_string(slot.type) +
+                    " that this rank has: make it with Plan::input()");
+  if (!same_placement(tensor.type, slot.type, mesh))
+    throw PlanError(where + " lies on the ranks as " + to_string(tensor.type) +
+                    " and has to lie as " + to_string(slot.type) +
+                    ": redistribute it by a plan, or make it with Plan::input()");
+}
+
+void require_finite(const Tensor& tensor, const std::string& where) {
+  const bool real = is_float(tensor.type.dtype);
+  const int64_t count = real ? tensor.count() : 0;  // a whole number is finite
+  for (int64_t i = 0; i < count; ++i)
+    if (const double x = number_at(tensor.element, tensor.buffer.data(), i); !std::isfinite(x)) {
+      std::vector<int64_t> index;
+      for (int64_t stride : row_major(tensor.extents)) {
+        index.push_back(i / stride % tensor.extents[index.size()]);
+      }
+      throw PlanError(where + " is " + std::to_string(x) + " at entry " + list(index) +
+                      " of this rank's part: look for it where the tensor was read or computed");
+    }
+}
+
+void require_world(const Communicator& communicator, const Mesh& mesh, int64_t rank) {
+  if (communicator.size() != mesh.ranks() || communicator.rank() != rank)
+    throw PlanError("the plan is for rank " + std::to_string(rank) + " of " +
+                    std::to_string(mesh.ranks()) + " (" + mesh.text() + "), and this is rank " +
+                    std::to_string(communicator.rank()) + " of " +
+                    std::to_string(communicator.size()) +
+                    ": start as many ranks as the mesh has, and make each rank's plan for it");
+}
+
+}  // namespace
+
+void Plan::State::require_fits(const Tensor& tensor, size_t input) const {
+  const std::string where = "rank " + std::to_string(rank) + ": " + inputs.at(input).name;
+  shardproof::require_fits(tensor, inputs[input], mesh, where);
+  if (check_finite) require_finite(tensor, where);
+}
+
+// --- steps ---
+
+void Plan::State::run_one(const Step& step, Frame& frame, std::map<std::string, OpTime>& into) {
+  using Clock = std::chrono::steady_clock;
+  const auto begin = measured ? Clock::now() : Clock::time_point();
+  try {
+    frame.queue->set_place(&step.place);
+    if (!step.is_kernel()) frame.communicator->use(*frame.queue);
+    step.run(frame);
+    if (measured) frame.queue->finish();
+  } catch (const CommError&) {
+    throw;
+  } catch (const std::exception& error) {
+    throw PlanError("rank " + std::to_string(rank) + ": " + step.place + ": " + error.what());
+  }
+  if (measured) {
+    OpTime& time = into[step.op];
+    ++time.calls;
+    time.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+  }
+}
+
+void Plan::State::run_lanes(Frame& frame) {
+  std::map<std::string, OpTime> beside;  // of the communication thread
+  plan::Runner runner(
+      frame, [&](const Step& step) { run_one(step, frame, times); },
+      [&](const Step& step) { run_one(step, frame, beside); });
+  runner.run(steps);
+  for (const auto& [op, time] : beside) {
+    times[op + " beside"].calls += time.calls;
+    times[op + " beside"].seconds += time.seconds;
+  }
+  if (!beside.empty()) times["wait"].seconds += runner.waited();
+}
+
+void Plan::State::run_steps(Frame& frame) {
+  if (device->is_host()) return run_lanes(frame);
+  std::vector<Queue*> all;
+  for (const auto& queue : queues) all.push_back(queue.get());
+  plan::give(commands, frame, all, [&](const Step& step) { run_one(step, frame, times); });
+}
+
+std::vector<std::vector<int>> Plan::State::all_groups() const {
+  std::vector<std::vector<int>> all;
+  for (const std::vector<Axis>& axes : group_axes)
+    for (std::vector<int>& ranks : mesh.groups(axes)) all.push_back(std::move(ranks));
+  return all;
+}
+
+std::vector<std::vector<int>> Plan::groups() const { return state_->all_groups(); }
+
+Frame Plan::State::frame(Communicator& communicator) {
+  require_world(communicator, mesh, rank);
+  if (device->is_host() && !communicator.any_thread() && plan::has_starts(steps))
+    throw PlanError(
+        "the plan overlaps, and its communicator takes calls from one thread only: "
+        "initialize MPI with MPI_THREAD_SERIALIZED, or compile without overlap");
+  // All at once, while nothing waits and nothing is recorded.
+  if (prepared_for != &communicator && !groups.empty()) communicator.prepare(all_groups());
+  prepared_for = &communicator;
+  Frame frame;
+  frame.communicator = &communicator;
+  frame.queue = &queue();
+  frame.loops.resize(loops);
+  for (const plan::Piece& piece : pieces) frame.buffers.push_back(arena.data() + piece.offset);
+  for (const std::vector<int>& ranks : groups) frame.groups.push_back(&communicator.group(ranks));
+  return frame;
+}
+
+void Plan::State::run(Communicator& communicator, Frame& frame) {
+  std::optional<plan::SpotChecked> spot_checked;
+  if (communicator.checks_calls()) {
+    if (!calls)
+      calls = plan::calls_of(steps, pieces.size(), loops, groups, name + " on " + mesh.text());
+    frame.communicator = &spot_checked.emplace(communicator, *calls);
+  }
+  run_steps(frame);
+  if (spot_checked) spot_checked->finish();
+}
+
+void Plan::State::record(Communicator& communicator, Frame& frame) {
+  const auto work = [&] { run(communicator, frame); };
+  if (groups.empty())
+    graph = device->record(queue(), work);
+  else
+    graph = communicator.record(*device, queue(), work);
+}
+
+// --- tensors of the caller ---
+
+std::vector<Tensor> Plan::run(Communicator& communicator,
+                              const std::vector<const Tensor*>& inputs) {
+  State& state = *state_;
+  require_world(communicator, state.mesh, state.rank);
+  if (inputs.size() != state.inputs.size())
+    throw PlanError("the plan takes " + std::to_string(state.inputs.size()) + " tensors, not " +
+                    std::to_string(inputs.size()) + ": one for each of Plan::inputs()");
+  if (!state.device->is_host() || !state.same.empty()) {
+    for (size_t i = 0; i < inputs.size(); ++i) keep(i, *inputs[i]);
+    run_kept(communicator);
+    std::vector<Tensor> outputs;
+    for (size_t i = 0; i < state.outputs.size(); ++i) outputs.push_back(kept_output(i));
+    return outputs;
+  }
+  Frame frame = state.frame(communicator);
+  for (size_t i = 0; i < inputs.size(); ++i) {
+    state.require_fits(*inputs[i], i);
+    frame.buffers[state.input_buffers[i]] = inputs[i]->buffer.data();
+  }
+  std::vector<Tensor> outputs;
+  for (size_t i = 0; i < state.outputs.size(); ++i) {
+    const Slot& slot = state.outputs[i];
+    outputs.emplace_back(slot.type, slot.element, slot.extents);
+    frame.buffers[state.output_buffers[i]] = outputs.back().buffer.data();
+  }
+  state.run(communicator, frame);
+  return outputs;
+}
+
+std::vector<Tensor> Plan::run(Communicator& communicator, const std::vector<Tensor>& inputs) {
+  std::vector<const Tensor*> pointers;
+  for (const Tensor& each : inputs) pointers.push_back(&each);
+  return run(communicator, pointers);
+}
+
+// --- tensors that stay ---
+
+size_t Slot::bytes() const {
+  int64_t count = 1;
+  for (int64_t extent : extents) count *= extent;
+  return static_cast<size_t>(count) * size_of(element);
+}
+
+/// The kept input whose memory result i has, if it has none of its own.
+std::optional<size_t> Plan::State::kept_in(size_t output) const {
+  plan::BufferId buffer = output_buffers.at(output);
+  for (const auto& [kept, made] : same)
+    if (made == buffer) buffer = kept;
+  for (size_t i = 0; i < input_buffers.size(); ++i)
+    if (input_buffers[i] == buffer) return i;
+  return std::nullopt;
+}
+
+void Plan::State::allocate_kept() {
+  if (!kept_inputs.empty() || !kept_outputs.empty()) return;
+  for (const Slot& slot : inputs) kept_inputs.push_back(device->allocate(slot.bytes()));
+  lent.resize(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i)
+    kept_outputs.push_back(kept_in(i) || lent[i] ? Buffer() : device->allocate(outputs[i].bytes()));
+  has_input.resize(inputs.size());
+}
+
+std::byte* Plan::State::kept_result(size_t output) {
+  if (lent.at(output)) return lent[output];
+  const std::optional<size_t> input = kept_in(output);
+  return (input ? kept_inputs.at(*input) : kept_outputs.at(output)).data();
+}
+
+void Plan::keep(size_t i, const Tensor& tensor) {
+  State& state = *state_;
+  state.require_fits(tensor, i);
+  state.allocate_kept();
+  state.device->copy_from_host(state.queue(), state.kept_inputs.at(i).data(), tensor.buffer.data(),
+                               tensor.buffer.bytes());
+  state.has_input[i] = true;
+}
+
+void Plan::keep_zeros(size_t i) {
+  State& state = *state_;
+  state.allocate_kept();
+  void* data = state.kept_inputs.at(i).data();
+  state.device->prepare(Zero{state.inputs[i].bytes()})(state.queue(), {&data, 1}, {});
+  state.has_input[i] = true;
+}
+
+void Plan::make_kept(size_t output, Plan& other, size_t input) {
+  State &state = *state_, &to = *other.state_;
+  const Slot &made = state.outputs.at(output), &slot = to.inputs.at(input);
+  if (state.device != to.device || made.element != slot.element || made.extents != slot.extents ||
+      state.kept_in(output) || !state.kept_inputs.empty())
+    throw PlanError(made.name + " cannot be made where " + slot.name +
+                    " is kept: say so before the first run, of two of one size on one device");
+  to.allocate_kept();
+  state.lent.resize(state.outputs.size());
+  state.lent[output] = to.kept_inputs[input].data();
+  to.has_input[input] = true;
+}
+
+void Plan::finish() {
+  State& state = *state_;
+  try {
+    for (const auto& queue : state.queues) queue->finish();
+  } catch (const DeviceError& error) {
+    throw PlanError("rank " + std::to_string(state.rank) + ": " + error.what());
+  }
+}
+
+void Plan::run_kept(Communicator& communicator) {
+  State& state = *state_;
+  state.allocate_kept();
+  for (size_t i = 0; i < state.inputs.size(); ++i)
+    if (!state.has_input[i])
+      throw PlanError(state.inputs[i].name + " has not been given: Plan::keep()");
+  if (state.prepared_for != &communicator) {
+    state.graph.reset();
+    state.kept_runs = 0;
+  }
+  if (state.graph && !state.measured) {
+    require_world(communicator, state.mesh, state.rank);
+    state.graph->run(state.queue());
+    return communicator.require_alive();
+  }
+  Frame frame = state.frame(communicator);
+  for (size_t i = 0; i < state.inputs.size(); ++i)
+    frame.buffers[state.input_buffers[i]] = state.kept_inputs[i].data();
+  for (size_t i = 0; i < state.outputs.size(); ++i)
+    frame.buffers[state.output_buffers[i]] = state.kept_result(i);
+  // The first run makes the libraries ready, the second is recorded.
+  if (state.kept_runs++ == 1 && !state.measured) state.record(communicator, frame);
+  if (state.graph && !state.measured)
+    state.graph->run(state.queue());
+  else
+    state.run(communicator, frame);
+  communicator.require_alive();
+}
+
+Tensor Plan::kept_output(size_t i) {
+  State& state = *state_;
+  const Slot& slot = state.outputs.at(i);
+  Tensor tensor(slot.type, slot.element, slot.extents);
+  state.copy_kept(state.kept_result(i), tensor);
+  return tensor;
+}
+
+void Plan::State::copy_kept(const std::byte* from, Tensor& to) {
+  try {
+    device->copy_to_host(queue(), to.buffer.data(), from, to.buffer.bytes());
+  } catch (const DeviceError& error) {
+    throw PlanError("rank " + std::to_string(rank) + ": " + error.what());
+  }
+}
+
+void Plan::fetch_kept(size_t input, Tensor& to) {
+  state_->require_fits(to, input);
+  state_->copy_kept(state_->kept_inputs.at(input).data(), to);
+}
+
+size_t Plan::bytes() const {
+  size_t bytes = state_->arena_bytes;
+  for (const Slot& slot : state_->inputs) bytes += slot.bytes();
+  for (size_t i = 0; i < state_->outputs.size(); ++i)
+    if (!state_->kept_in(i)) bytes += state_->outputs[i].bytes();
+  return bytes;
+}
+
+}  // namespace shardproof

@@ -1,0 +1,210 @@
+#include "impl/shard_train/job.h"
+
+#include <unistd.h>
+
+#include <algorithm>
+#include <cerrno>
+#include <cstring>
+#include <filesystem>
+#include <fstream>
+
+#include "impl/shard_train/gpus.h"
+#include "impl/trainer/sample.h"
+
+namespace shardproof::shard_train {
+namespace {
+
+std::shared_ptr<const Program> load(const Options& options, const CheckOptions& how) {
+  std::error_code ignored;
+  if (!std::filesystem::is_regular_file(options.model, ignored))
+    throw BadInput(options.model + ": there is no such file; MODEL.shard is the first argument");
+  auto program = std::make_shared<const Program>(Program::load(options.model, disk_reader(), how));
+  if (!program->checked().readable()) throw BadInput(program->report());
+  return program;
+}
+
+/// How the weights are called in the other format: as the user says, or NAME.hf.json beside the one
+/// NAME.shard of the program that has it.
+interchange::Mapping mapping_of(const Options& options, const Program& program) {
+  if (!options.mapping.empty()) return interchange::Mapping::read(options.mapping);
+  std::vector<std::string> found;
+  for (size_t i = 0; i < program.sources().size(); ++i) {
+    std::filesystem::path path(program.sources().file(static_cast<int32_t>(i)).path);
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(path.replace_extension(".hf.json"), ignored))
+      found.push_back(path.string());
+  }
+  if (found.size() == 1) return interchange::Mapping::read(found[0]);
+  const std::string option = options.import_from.empty() ? "--export" : "--import";
+  throw BadInput(option + ": " +
+                 (found.empty() ? "no file of the model has a NAME.hf.json beside it"
+                                : found[0] + " and " + found[1] + " are both beside the model") +
+                 ": say how the weights are called there, --mapping FILE");
+}
+
+bool has_bf16(const ir::Program& program, size_t step) {
+  std::vector<size_t> functions = called_by(program, step);
+  functions.push_back(step);
+  for (size_t each : functions)
+    for (const ir::Value& value : program.functions.at(each).values)
+      if (value.type.dtype == Dtype::bf16) return true;
+  return false;
+}
+
+Precision precision_of(const Options& options, const ir::Program& program, size_t step) {
+  if (options.precision == Numbers::f32) return Precision::f32;
+  if (options.precision == Numbers::f64) return Precision::f64;
+  if (options.precision == Numbers::bf16 && !has_bf16(program, step))
+    throw BadInput("--precision bf16: " + program.functions.at(step).name +
+                   " has no bf16: what is computed in it is written in the model, bf16(x)");
+  return Precision::as_written;
+}
+
+/// The plan of the validation loss: as the user says, or what the step differentiates.
+Name eval_plan(const Options& options, const Program& program, const StepRoles& roles) {
+  if (!options.eval.empty()) return program.plan(options.eval).name;
+  const ir::Function& loss = program.checked().program().functions.at(roles.losses.at(0));
+  return loss.kind == ir::Function::Kind::plan ? loss.name : "";
+}
+
+Name sampled_plan(const Options& options, const Program& program, const StepRoles& roles) {
+  if (options.sample == 0) return "";
+  if (!options.logits.empty()) return program.plan(options.logits).name;
+  if (auto plan = logits_plan(program, roles)) return *plan;
+  throw BadInput(
+      "--sample: the step's loss calls no plan from its state and ids to logits: say which, "
+      "--logits PLAN");
+}
+
+/// The tokens have a sequence, and the first of them are in the vocabulary.
+void require_data(const Job& job, const Program& program, const StepRoles& roles) {
+  const ir::Function& step = program.checked().program().functions.at(roles.step);
+  const Placement placement(program.checked().program(), job.mesh, job.dims, 0);
+  const data::Loader train(job.tokens, job.train_part());
+  const data::Loader validation(job.validation ? job.validation : job.tokens,
+                                job.validation_part());
+  for (size_t leaf : roles.data) {
+    const ir::Value& value = step.values.at(step.params.at(leaf));
+    train.require_knows(value.name, step.name);
+    if (value.type.dims.empty()) continue;
+    const int64_t length = placement.size(value.type.dims.back().dim);
+    for (const data::Loader* each : {&train, &validation})
+      if (each == &train || !job.eval.empty()) each->require_fits(length);
+  }
+}
+
+/// Parameters of a plan beside the step are state and data.
+void require_known(const Job& job, const Program& program, const StepRoles& roles,
+                   const Name& plan) {
+  if (plan.empty()) return;
+  const data::Loader loader(job.tokens, job.train_part());
+  const size_t function = program.plan(plan).function;
+  for (const auto& [name, count] :
+       program.checked().program().functions.at(function).param_groups) {
+    const auto is_state = [&param = name](const StateGroup& group) { return group.name == param; };
+    if (std::none_of(roles.state.begin(), roles.state.end(), is_state))
+      loader.require_knows(name, plan);
+  }
+}
+
+/// Those that --resume wants are there, and no others in the way of a new run.
+void require_checkpoints(const Options& options) {
+  if (options.save.empty()) return;
+  std::error_code failed;
+  std::filesystem::create_directories(options.save, failed);
+  if (failed || access(options.save.c_str(), W_OK) != 0)
+    throw BadInput("--save " + options.save +
+                   ": cannot be written: " + (failed ? failed.message() : std::strerror(errno)));
+  const auto newest = checkpoint::newest(options.save);
+  if (options.resume && !newest)
+    throw BadInput("--resume: there is no whole checkpoint in " + options.save +
+                   ": leave it away to start from the first step");
+  if (!options.resume && newest)
+    throw BadInput("--save " + options.save + ": there is " + newest->filename().string() +
+                   " of another run: add --resume to go on with it, or name another folder");
+}
+
+/// A file that is written at the end can be written now.
+void require_writable(const std::string& path) {
+  if (path.empty()) return;
+  if (!std::ofstream(path, std::ios::app))
+    throw BadInput(path + ": cannot be written: is its folder there?");
+}
+
+}  // namespace
+
+data::LoaderOptions Job::train_part() const {
+  return {options.seed, 0, validation ? 1 : 1 - options.validation, true, vocabulary};
+}
+
+data::LoaderOptions Job::validation_part() const {
+  return {options.seed, validation ? 0 : 1 - options.validation, 1, false, vocabulary};
+}
+
+std::vector<checkpoint::Leaf> Job::weights(Trainer& trainer) const {
+  const StateGroup& first = trainer.roles().state.at(0);
+  std::vector<checkpoint::Leaf> all = trainer.state();
+  all.resize(first.count);
+  for (checkpoint::Leaf& leaf : all)
+    if (leaf.name != first.name) leaf.name = leaf.name.substr(first.name.size() + 1);
+  return all;
+}
+
+interchange::Numbers Job::numbers() const { return {dims, program->checked().program().consts}; }
+
+PlanOptions plan_options(const Job& job) {
+  PlanOptions how;
+  how.precision = job.trainer.precision;
+  how.overlap = job.trainer.overlap;
+  how.device = job.trainer.device;
+  for (const Name& name : job.options.accept_unknown) how.accept_unknown |= name == job.step;
+  return how;
+}
+
+Job prepare(const Options& options) {
+  Job job;
+  job.options = options;
+  job.program = load(options, {});
+  if (!options.import_from.empty() || !options.export_to.empty())
+    job.mapping = mapping_of(options, *job.program);
+  const interchange::Numbers numbers =
+      numbers_of(job.program->checked().program(), options, job.mapping);
+  if (!numbers.consts.empty()) {
+    CheckOptions how;
+    how.set = numbers.consts;
+    job.program = load(options, how);
+  }
+  const Program& program = *job.program;
+  const ir::Program& resolved = program.checked().program();
+  job.mesh = mesh_of(resolved, options);
+  job.dims = numbers.sizes;
+  const StepRoles roles = roles_of(program, options.step);
+  job.step = resolved.functions.at(roles.step).name;
+  require_sizes(resolved, resolved.functions.at(roles.step), job.dims);
+  init_of(program, roles, options.init);
+  for (const Name& name : options.accept_unknown) program.plan(name);
+  job.trainer = {job.step, options.init, options.seed, precision_of(options, resolved, roles.step),
+                 options.accept_unknown};
+  job.trainer.overlap = options.overlap;
+  if (options.transport != Transport::nccl) job.trainer.device = device_of(options);
+  job.eval = eval_plan(options, program, roles);
+  job.logits = sampled_plan(options, program, roles);
+  if (const auto vocabulary = vocabulary_of(program, roles))
+    job.vocabulary = Placement(resolved, job.mesh, job.dims, 0).size(*vocabulary);
+  if (!options.tokenizer.empty())
+    job.tokenizer =
+        std::make_shared<const data::Tokenizer>(data::Tokenizer::load(options.tokenizer));
+  job.tokens = job.tokens_of(options.data);
+  if (!options.validation_data.empty()) job.validation = job.tokens_of(options.validation_data);
+  require_data(job, program, roles);
+  require_known(job, program, roles, job.eval);
+  require_known(job, program, roles, job.logits);
+  require_writable(options.log);
+  require_writable(options.plot);
+  require_checkpoints(options);
+  if (!options.export_to.empty() && std::filesystem::exists(options.export_to))
+    throw BadInput("--export " + options.export_to + ": it is there already: name a new folder");
+  return job;
+}
+
+}  // namespace shardproof::shard_train

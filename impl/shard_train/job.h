@@ -1,0 +1,43 @@
+#pragma once
+// What a run needs before its ranks start: the program, the mesh, sizes and data, all of them
+// looked at once, so that a mistake is told once.
+#include <memory>
+
+#include "impl/data/loader.h"
+#include "impl/data/tokenizer.h"
+#include "impl/shard_train/sizing.h"
+#include "impl/trainer/trainer.h"
+
+namespace shardproof::shard_train {
+
+/// Read by all ranks.
+struct Job {
+  Options options;
+  std::shared_ptr<const Program> program;
+  Mesh mesh;
+  DimSizes dims;
+  Name step, eval, logits;  ///< plans; eval and logits may be empty
+  TrainerOptions trainer;
+  std::optional<interchange::Mapping> mapping;             ///< to and from another format
+  std::shared_ptr<const data::Tokenizer> tokenizer;        ///< null: tokens are bytes
+  std::shared_ptr<const data::Tokens> tokens, validation;  ///< validation may be null: a part
+  int64_t vocabulary = INT64_MAX;                          ///< tokens are below it
+
+  data::LoaderOptions train_part() const, validation_part() const;
+  /// The leaves that the mapping is of: the first state, without its name.
+  std::vector<checkpoint::Leaf> weights(Trainer& trainer) const;
+  /// The run's sizes and consts.
+  interchange::Numbers numbers() const;
+  /// Those of the files; of none: of a text that is made up.
+  std::shared_ptr<const data::Tokens> tokens_of(const std::vector<std::string>& files) const;
+  std::vector<uint32_t> encode(const std::string& text) const;
+  std::string decode(const std::vector<uint32_t>& tokens) const;
+};
+
+/// How the job's plans are compiled.
+PlanOptions plan_options(const Job& job);
+
+/// Throws BadInput, PlanError, FileError.
+Job prepare(const Options& options);
+
+}  // namespace shardproof::shard_train

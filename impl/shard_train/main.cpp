@@ -1,0 +1,107 @@
+// shard-train: reads the command line, starts the ranks and runs the job on each.
+#include <cstdlib>
+#include <iostream>
+#include <new>
+
+#include "impl/comm/threads.h"
+#include "impl/comm/virtual/virtual_ranks.h"
+#include "impl/shard_train/gpus.h"
+#include "impl/shard_train/launch.h"
+#include "impl/shard_train/run.h"
+#ifdef WITH_MPI
+#include "impl/comm/mpi/mpi_communicator.h"
+#endif
+
+namespace shardproof::shard_train {
+namespace {
+
+constexpr int failed = 1, refused = 2;
+
+Screen screen_of(const Options& options) {
+  const bool terminal = on_terminal();
+  const bool colour = options.colour == When::automatic ? terminal && !std::getenv("NO_COLOR")
+                                                        : options.colour == When::always;
+  return {std::cout, terminal, colour};
+}
+
+int on_threads(const Job& job) {
+  const int world = static_cast<int>(job.mesh.ranks());
+  const auto rank = [&](Communicator& communicator) {
+    run_job(job, communicator, screen_of(job.options));
+  };
+  if (job.trainer.device && !job.trainer.device->notes().empty())
+    std::cerr << "shard-train: " << job.trainer.device->notes() << "\n";
+  if (job.trainer.device)
+    run_on_virtual_ranks(*job.trainer.device, world, rank);
+  else
+    run_on_threads(world, rank);
+  return 0;
+}
+
+#ifdef WITH_MPI
+int on_processes(const Options& options, int argc, char** argv) {
+  return run_on_mpi(argc, argv, [&](Communicator& communicator) {
+    const Job job = prepare(options);
+    if (communicator.size() != job.mesh.ranks())
+      throw BadInput("the mesh " + job.mesh.text() + " has " + std::to_string(job.mesh.ranks()) +
+                     " ranks, and " + std::to_string(communicator.size()) +
+                     " processes were started: give --mesh for them");
+    if (communicator.rank() == 0 && options.max_restarts > 0 && launched() == Launched::by_others)
+      std::cerr << "shard-train: started by another launcher, so --max-restarts is left to it\n";
+    run_job(job, communicator, screen_of(options));
+  });
+}
+#else
+int on_processes(const Options&, int, char**) {
+  std::cerr << "shard-train was built without MPI: configure with SHARDPROOF_MPI=ON, or use "
+               "--transport threads\n";
+  return refused;
+}
+#endif
+
+int train([[maybe_unused]] const std::vector<std::string>& args, const Options& options, int argc,
+          char** argv) {
+  if (options.transport == Transport::mpi && launched() != Launched::no)
+    return on_processes(options, argc, argv);
+  if (options.transport == Transport::nccl) {
+    run_on_gpus(options, [](const Job& job, Communicator& communicator) {
+      run_job(job, communicator, screen_of(job.options));
+    });
+    return 0;
+  }
+  if (options.transport == Transport::threads && launched() == Launched::by_others)
+    throw BadInput("this is a rank of mpirun or srun: add --transport mpi or nccl");
+  const Job job = prepare(options);
+  // Compiled for one rank: what does not fit is told before ranks are started.
+  compile_plan(*job.program, job.step, job.mesh, job.dims, 0, plan_options(job));
+#ifdef WITH_MPI
+  if (options.transport == Transport::mpi) return launch(args, options, job.mesh.ranks());
+#else
+  if (options.transport == Transport::mpi) return on_processes(options, argc, argv);
+#endif
+  return on_threads(job);
+}
+
+int run_main(int argc, char** argv) {
+  const std::vector<std::string> args(argv + 1, argv + argc);
+  const CommandLine line = parse_command_line(args, std::cout, std::cerr);
+  if (line.exit) return *line.exit;
+  try {
+    return train(args, line.options, argc, argv);
+  } catch (const CommError& error) {
+    std::cerr << "shard-train: " << error.what() << "\n";
+    return failed;
+  } catch (const std::bad_alloc&) {
+    std::cerr << "shard-train: there is no memory for these sizes: give smaller --dims, or a mesh "
+                 "with more ranks\n";
+    return refused;
+  } catch (const std::exception& error) {
+    std::cerr << "shard-train: " << error.what() << "\n";
+    return refused;
+  }
+}
+
+}  // namespace
+}  // namespace shardproof::shard_train
+
+int main(int argc, char** argv) { return shardproof::shard_train::run_main(argc, argv); }

@@ -1,0 +1,260 @@
+#include "impl/shard_train/options.h"
+
+#include <CLI/CLI.hpp>
+#include <map>
+
+namespace shardproof::shard_train {
+namespace {
+
+const char description[] =
+    "shard-train trains a model whose training step is a proved program. MODEL.shard is checked "
+    "as\n"
+    "check-sharding does it; its step runs on every rank of a mesh, on threads or MPI processes, "
+    "and\n"
+    "gives the same losses on each, up to rounding. Without --data it makes up its own text.";
+
+const char footer[] = R"(
+What a model file needs
+  a step      plan step(w m v: Shards, ids: .., targets: .., step lr: f32[]) -> (loss: f32[], w1 m1 v1: Shards)
+              a result w1 replaces the parameter w after each step; step and lr are given by the
+              trainer; ids, targets (the next tokens) and starts (first token of a document) are data;
+              the other results are printed
+  its start   plan init(k: key[]) -> Shards     draws w; what it does not give (m, v) starts at zero
+
+Examples
+  shard-train spec/models/llama_train.shard --config tiny
+                                      one rank, a text that it makes up, nothing else is needed
+  shard-train spec/models/llama_train.shard --config tiny --mesh d=2,t=2 --plot loss.svg --sample 200
+                                      four threads: batch over d, tensors over t
+  shard-train spec/models/llama_train.shard --config tiny --mesh d=2,t=2 --transport mpi
+                                      four processes: it starts mpirun itself
+  shard-train spec/models/gpt2_tensor_parallel.shard --step train_step_f --config gpt2_124m \
+      --dims B=8,L=256 --data train.bin --validation-data val.bin --lr 6e-4 --warmup 100
+  shard-train ... --save runs/a --save-every 100           checkpoints; add --resume to go on,
+                                      also with another --mesh
+  shard-train ... --transport mpi --save runs/a --save-every 50 --max-restarts 3
+  shard-train ... --device cuda                            on a GPU; with --mesh its ranks share it
+  torchrun --no-python --nproc-per-node 8 shard-train ... --mesh d=8 --transport nccl \
+      --store /tmp/meet/ --run job17      a GPU for each rank; srun and mpirun start them as well
+
+Exit codes
+  0 done   1 the run failed   2 the command, the model, the sizes or the data do not fit)";
+
+std::vector<Assignment> assignments(const std::vector<std::string>& texts) {
+  std::vector<Assignment> result;
+  for (const std::string& text : texts) {
+    const size_t equals = text.find('=');
+    result.emplace_back(text.substr(0, equals),
+                        equals == std::string::npos ? "" : text.substr(equals + 1));
+  }
+  return result;
+}
+
+template <class Number>
+CLI::Validator from(Number least) {
+  return CLI::Validator(
+      [=](const std::string& text) -> std::string {
+        Number number;
+        if (CLI::detail::lexical_cast(text, number) && number >= least) return "";
+        return text + " is not a number from " + CLI::detail::to_string(least) + " on";
+      },
+      "");
+}
+
+/// What the flags fill before it is sorted out.
+struct Raw {
+  std::vector<std::string> dims, set;
+};
+
+template <class Value>
+CLI::Validator one_of(const std::map<std::string, Value>& values) {
+  return CLI::CheckedTransformer(values).description("");
+}
+
+class Flags {
+ public:
+  Flags(CLI::App& app, Options& options, Raw& raw) : app_(app), o_(options), raw_(raw) {}
+
+  void add() {
+    app_.add_option("MODEL", o_.model, "The .shard file")->required()->type_name("");
+    model();
+    steps();
+    data();
+    output();
+    checkpoints();
+  }
+
+ private:
+  CLI::Option* text(const char* flag, auto& target, const char* help, const char* type) {
+    CLI::Option* option = app_.add_option(flag, target, help)->type_name(type)->group(group_);
+    if constexpr (!requires { target.emplace_back(); }) option->take_last();
+    return option;
+  }
+
+  void model() {
+    group_ = "Model and mesh";
+    text("--mesh", o_.mesh, "Ranks by axis, e.g. d=2,t=2 (default: one rank)", "AXIS=N,..");
+    text("--transport", o_.transport, "threads (default), mpi, or nccl: a GPU for each process",
+         "KIND")
+        ->transform(one_of<Transport>(
+            {{"threads", Transport::threads}, {"mpi", Transport::mpi}, {"nccl", Transport::nccl}}));
+    text("--device", o_.device,
+         "cpu (default); cuda or cuda:N: with threads all ranks share that GPU;\n"
+         "rehearsal: the GPU's kernels and queues on this processor, slowly",
+         "NAME");
+    text("--attention", o_.attention,
+         "On a GPU: library (default), cuDNN's where it is found and the mask is causal;\n"
+         "unordered, the same, faster, with other bits in every run; own",
+         "KIND")
+        ->transform(one_of<WhoseAttention>({{"own", WhoseAttention::own},
+                                            {"library", WhoseAttention::library},
+                                            {"unordered", WhoseAttention::library_unordered}}));
+    text("--store", o_.store, "Where the processes of nccl meet: rank 0's HOST:PORT, or a folder",
+         "PLACE");
+    text("--run", o_.run, "With --store: a name that no earlier run there had", "NAME");
+    app_.add_flag("--overlap", o_.overlap, "Collectives go on while the ranks compute")
+        ->group(group_);
+    text("--config", o_.config, "Sizes from a `config` of the file", "NAME");
+    text("--dims", raw_.dims, "Sizes of dims, e.g. B=8,L=64", "DIM=N,..")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    text("--set", raw_.set, "Other values of consts, e.g. clip=0.5", "NAME=N,..")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+    text("--step", o_.step, "The plan of a step (default: the only one)", "PLAN");
+    text("--init", o_.init, "The plan that draws the weights (default: the only one)", "PLAN");
+    text("--precision", o_.precision,
+         "as-written (default), bf16 (the same, of a program that has bf16), f32, f64", "KIND")
+        ->transform(one_of<Numbers>({{"as-written", Numbers::as_written},
+                                     {"bf16", Numbers::bf16},
+                                     {"f32", Numbers::f32},
+                                     {"f64", Numbers::f64}}));
+    text("--accept-unknown", o_.accept_unknown,
+         "Run this plan though it is not decided; the log repeats it", "PLAN,..")
+        ->delimiter(',')
+        ->allow_extra_args(false);
+  }
+
+  void steps() {
+    group_ = "Steps";
+    text("--steps", o_.rate.steps, "Steps in all (default 200)", "N")->check(from<int64_t>(1));
+    text("--lr", o_.rate.peak, "Highest learning rate (default 1e-3)", "X")->check(from<double>(0));
+    text("--schedule", o_.rate.schedule, "cosine (default), wsd or constant", "KIND")
+        ->transform(one_of<Schedule>({{"cosine", Schedule::cosine},
+                                      {"wsd", Schedule::wsd},
+                                      {"constant", Schedule::constant}}));
+    text("--warmup", o_.rate.warmup, "Steps of linear warm-up (default: a twentieth)", "N")
+        ->check(from<double>(0));
+    text("--lr-floor", o_.rate.floor, "The last rate as a part of the highest (default 0.1)", "X")
+        ->check(CLI::Range(0.0, 1.0));
+    text("--decay", o_.rate.decay, "wsd: the part of the steps that fall (default 0.2)", "X")
+        ->check(CLI::Range(0.0, 1.0));
+    text("--seed", o_.seed, "Of weights, data order and dropout (default 0)", "N");
+  }
+
+  void data() {
+    group_ = "Data";
+    text("--data", o_.data,
+         "Token files: llm.c's .bin, raw uint16 (or --tokens u32), .txt\n"
+         "(default: a text that is made up; V=256)",
+         "FILE..");
+    text("--tokens", o_.format, "u8, u16 or u32, of files without a header", "KIND")
+        ->transform(one_of<data::TokenFormat>({{"u8", data::TokenFormat::u8},
+                                               {"u16", data::TokenFormat::u16},
+                                               {"u32", data::TokenFormat::u32}}));
+    text("--tokenizer", o_.tokenizer,
+         "A byte-pair tokenizer.json: encodes .txt files and prompts, decodes samples", "FILE");
+    text("--document-token", o_.document, "The token that begins a document", "ID");
+    text("--validation", o_.validation, "The last part of the data is kept apart (default 0.05)",
+         "X")
+        ->check(CLI::Range(0.0, 0.9));
+    text("--validation-data", o_.validation_data, "Files for validation instead", "FILE..");
+    text("--eval", o_.eval, "The plan of the validation loss (default: the step's)", "PLAN");
+    text("--eval-every", o_.eval_every, "Validate every N steps (default: at the end)", "N")
+        ->check(from<double>(0));
+    text("--eval-batches", o_.eval_batches, "Batches of a validation (default 4)", "N")
+        ->check(from<int64_t>(1));
+  }
+
+  void output() {
+    group_ = "Output";
+    text("--log", o_.log, "One JSON object a line", "FILE");
+    text("--plot", o_.plot, "The losses as a picture, at the end", "FILE.svg");
+    text("--sample", o_.sample, "Tokens of text from the model, at the end", "N")
+        ->check(from<double>(0));
+    text("--prompt", o_.prompt, "The text that is continued", "TEXT");
+    text("--temperature", o_.temperature, "Of sampling; 0: the likeliest (default 0.8)", "X")
+        ->check(from<double>(0));
+    text("--logits", o_.logits, "The plan that is sampled from (default: the loss's)", "PLAN");
+    text("--color", o_.colour, "auto, always or never", "WHEN")
+        ->transform(one_of<When>(
+            {{"auto", When::automatic}, {"always", When::always}, {"never", When::never}}));
+  }
+
+  void checkpoints() {
+    group_ = "Checkpoints, other formats, ranks";
+    text("--save", o_.save, "A folder for checkpoints", "DIR");
+    text("--save-every", o_.save_every, "Steps between them (default: at the end)", "N")
+        ->check(from<double>(0));
+    text("--keep", o_.keep, "How many stay; 0: all (default 3)", "N")->check(from<double>(0));
+    app_.add_flag("--resume", o_.resume, "Go on from the last checkpoint in --save, on any mesh")
+        ->group(group_);
+    text("--import", o_.import_from,
+         "Start from a Hugging Face folder (config.json, safetensors); with --resume its sizes "
+         "alone",
+         "DIR");
+    text("--export", o_.export_to, "Write the weights as such a folder, at the end", "DIR");
+    text("--mapping", o_.mapping,
+         "How they are called there (default: the .hf.json beside the model)", "FILE");
+    text("--ranks", o_.ranks, "Processes; has to be the mesh's number", "N")
+        ->check(from<int64_t>(1));
+    text("--max-restarts", o_.max_restarts,
+         "With --transport mpi: start again from the last checkpoint when a rank dies", "N")
+        ->check(from<double>(0));
+  }
+
+  CLI::App& app_;
+  Options& o_;
+  Raw& raw_;
+  std::string group_;
+};
+
+void require_consistent(const Options& o) {
+  if (o.resume && o.save.empty())
+    throw CLI::RequiresError("--resume", "--save DIR, the folder that has the checkpoints");
+  if (o.save_every > 0 && o.save.empty()) throw CLI::RequiresError("--save-every", "--save DIR");
+  if (o.max_restarts > 0 && o.transport != Transport::mpi)
+    throw CLI::RequiresError("--max-restarts", "--transport mpi: threads die together");
+  if (o.transport != Transport::nccl && !(o.store.empty() && o.run.empty()))
+    throw CLI::RequiresError("--store and --run", "--transport nccl");
+  if (o.device != "cpu" && o.transport == Transport::mpi)
+    throw CLI::ValidationError("--device", "MPI's ranks have processors: use --transport nccl");
+}
+
+}  // namespace
+
+CommandLine parse_command_line(const std::vector<std::string>& args, std::ostream& out,
+                               std::ostream& err) {
+  CommandLine line;
+  Raw raw;
+  CLI::App app(description, "shard-train");
+  app.footer(footer);
+  app.get_formatter()->column_width(30);
+  Flags(app, line.options, raw).add();
+  try {
+    std::vector<std::string> reversed(args.rbegin(), args.rend());
+    app.parse(std::move(reversed));
+    require_consistent(line.options);
+  } catch (const CLI::ParseError& error) {
+    const bool asked = error.get_exit_code() == 0;
+    app.exit(error, out, err);
+    line.exit = asked ? 0 : 2;
+  }
+  Options& o = line.options;
+  o.dims = assignments(raw.dims);
+  o.set = assignments(raw.set);
+  if (o.rate.warmup < 0) o.rate.warmup = o.rate.steps / 20;
+  return line;
+}
+
+}  // namespace shardproof::shard_train

@@ -1,0 +1,70 @@
+#pragma once
+// The command line of shard-train.
+#include <optional>
+#include <ostream>
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "impl/data/tokens.h"
+#include "impl/tensor/tensor.h"
+#include "impl/trainer/learning_rate.h"
+
+namespace shardproof::shard_train {
+
+enum class Transport { threads, mpi, nccl };
+/// Of a GPU: our own kernels, or cuDNN's where it has the op.
+enum class WhoseAttention { own, library, library_unordered };
+enum class When { automatic, always, never };
+/// `bf16`: as written, of a program that says where bf16 is.
+enum class Numbers { as_written, bf16, f32, f64 };
+
+/// `name=text` as the user wrote it; the text may be empty or no number.
+using Assignment = std::pair<std::string, std::string>;
+
+struct Options {
+  std::string model, mesh, config;
+  Transport transport = Transport::threads;
+  std::string device = "cpu";  ///< cpu, cuda, cuda:N, rehearsal
+  WhoseAttention attention = WhoseAttention::library;
+  std::string store, run;  ///< where ranks of nccl meet, and what they call this run
+  bool overlap = false;
+  std::vector<Assignment> dims, set;
+  std::string step, init, eval, logits;  ///< plans; empty: found by what they are
+  std::vector<std::string> accept_unknown;
+  LearningRate rate{Schedule::cosine, 1e-3, -1, 200, 0.1};  ///< warmup below 0: a twentieth
+  uint64_t seed = 0;
+  Numbers precision = Numbers::as_written;
+
+  std::vector<std::string> data, validation_data;  ///< empty: the made-up corpus, and a part of it
+  data::TokenFormat format = data::TokenFormat::automatic;
+  std::optional<uint32_t> document;
+  std::string tokenizer;
+  double validation = 0.05;
+  int64_t eval_every = 0, eval_batches = 4;
+
+  std::string log, plot;
+  int64_t sample = 0;
+  double temperature = 0.8;
+  std::string prompt;
+
+  std::string save;
+  int64_t save_every = 0;
+  int keep = 3;
+  bool resume = false;
+
+  std::string import_from, export_to, mapping;  ///< folders of Hugging Face's format
+
+  int64_t ranks = 0;  ///< 0: as many as the mesh has
+  int max_restarts = 0;
+  When colour = When::automatic;
+};
+
+struct CommandLine {
+  Options options;
+  std::optional<int> exit;  ///< the answer was printed: --help, a mistake
+};
+CommandLine parse_command_line(const std::vector<std::string>& args, std::ostream& out,
+                               std::ostream& err);
+
+}  // namespace shardproof::shard_train

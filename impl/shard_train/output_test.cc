@@ -1,0 +1,150 @@
+// What a run tells, and what the command line says of a mistake.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "impl/shard_train/job.h"
+#include "impl/shard_train/plot.h"
+#include "impl/shard_train/progress.h"
+
+namespace shardproof::shard_train {
+namespace {
+
+using ::testing::HasSubstr;
+using ::testing::Not;
+
+Told told(int64_t step) {
+  return {{step, 1e-3, 0.5, {{"loss", 2.5}, {"norm", 1}}}, 40, 12345.6, 75, 12'300'000};
+}
+
+TEST(Progress, IsPlainWhereNobodyLooks) {
+  std::ostringstream out;
+  Progress progress(out, false, false);
+  for (int64_t step = 1; step <= 40; ++step) progress.step(told(step));
+  progress.say("done");
+  const std::string text = out.str();
+  EXPECT_THAT(text, HasSubstr("step  1/40  loss 2.5000  norm 1.0000  lr 1.00e-03  12,346 tok/s  "
+                              "12.3 MB/rank  1:15 left\n"));
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 22);
+  EXPECT_THAT(text, Not(HasSubstr("\x1b")));
+}
+
+TEST(Progress, IsOneLineOnATerminal) {
+  std::ostringstream out;
+  Progress progress(out, true, true);
+  progress.step(told(1));
+  progress.step(told(2));
+  progress.say("done");
+  const std::string text = out.str();
+  EXPECT_EQ(std::count(text.begin(), text.end(), '\n'), 2);
+  EXPECT_THAT(text, HasSubstr("\r\x1b[K\x1b[1mstep  2/40"));
+}
+
+TEST(Progress, WritesTimesAndSizes) {
+  EXPECT_EQ(duration(5), "0:05");
+  EXPECT_EQ(duration(3723), "1:02:03");
+  EXPECT_EQ(memory(5000), "5 kB");
+  EXPECT_EQ(memory(3'210'000'000), "3.21 GB");
+}
+
+TEST(Progress, ShowsOnlyWhatATerminalCan) {
+  EXPECT_EQ(printable("a\n\u00e9\u20ac"), "a\n\u00e9\u20ac");
+  EXPECT_EQ(printable("\x1b[1m\xff"
+                      "a\xc3"),
+            "\ufffd[1m\ufffda\ufffd");
+}
+
+TEST(Log, IsOneJsonObjectALine) {
+  const std::string path = ::testing::TempDir() + "/log.jsonl";
+  Log log(path, false);
+  log.write(Log::Line("step").add("step", int64_t{3}).add("loss", 0.1).add("norm", INFINITY));
+  log.write(Log::Line("sample").add("text", std::string("a \"b\"\n\xff")));
+  std::stringstream all;
+  all << std::ifstream(path).rdbuf();
+  EXPECT_EQ(all.str(),
+            "{\"event\": \"step\", \"step\": 3, \"loss\": 0.10000000000000001, \"norm\": null}\n"
+            "{\"event\": \"sample\", \"text\": \"a \\\"b\\\"\\u000a\\u00ff\"}\n");
+  EXPECT_THROW(Log("/no/such/folder/log", false), FileError);
+}
+
+TEST(Plot, DrawsEachCurveWhereItIs) {
+  const std::string svg =
+      svg_of("a < b", {{"loss", {{0, 4}, {50, NAN}, {100, 2}}}, {"validation", {{100, 3}}}});
+  EXPECT_THAT(svg, HasSubstr("a &lt; b"));
+  EXPECT_THAT(svg, HasSubstr("points=\"56.0,36.0 704.0,360.0 \""));  // corners of the frame
+  EXPECT_THAT(svg, HasSubstr("points=\"704.0,198.0 \""));            // half way
+  EXPECT_THAT(svg, HasSubstr(">validation</text>"));
+  EXPECT_THAT(svg_of("nothing", {}), HasSubstr("</svg>"));
+}
+
+const char* const model = SHARDPROOF_SOURCE_DIR "/impl/shard_train/bigram.shard";
+
+CommandLine parsed(const std::vector<std::string>& args, std::ostream& out) {
+  return parse_command_line(args, out, out);
+}
+
+TEST(CommandLine, Teaches) {
+  std::ostringstream out;
+  EXPECT_EQ(parsed({"--help"}, out).exit, 0);
+  for (const char* word : {"w1", "init", "--mesh", "--max-restarts", "Exit codes"})
+    EXPECT_THAT(out.str(), HasSubstr(word));
+}
+
+TEST(CommandLine, NamesMistakes) {
+  const auto said = [](const std::vector<std::string>& args) {
+    std::ostringstream out;
+    EXPECT_EQ(parsed(args, out).exit, 2);
+    return out.str();
+  };
+  EXPECT_THAT(said({}), HasSubstr("MODEL"));
+  EXPECT_THAT(said({"m.shard", "--steps", "0"}), HasSubstr("0 is not a number from 1 on"));
+  EXPECT_THAT(said({"m.shard", "--transport", "tcp"}), HasSubstr("tcp"));
+  EXPECT_THAT(said({"m.shard", "--resume"}), HasSubstr("--save"));
+  EXPECT_THAT(said({"m.shard", "--max-restarts", "2"}), HasSubstr("--transport mpi"));
+}
+
+/// What prepare() says of the model with these flags.
+std::string refusal(std::vector<std::string> args) {
+  args.insert(args.begin(), {model, "--config", "tiny"});
+  std::ostringstream out;
+  const CommandLine line = parsed(args, out);
+  if (line.exit) return out.str();
+  try {
+    prepare(line.options);
+  } catch (const std::exception& error) {
+    return error.what();
+  }
+  return "accepted";
+}
+
+TEST(Job, IsRefusedWithTheNameOfWhatDoesNotFit) {
+  EXPECT_EQ(refusal({"--mesh", "d=2,t=2", "--dims", "B=4,L=8"}), "accepted");
+  EXPECT_THAT(refusal({"--mesh", "x=2"}), HasSubstr("no mesh axis x; it has d, t"));
+  EXPECT_THAT(refusal({"--mesh", "d=0"}), HasSubstr("mesh axis d has size 0"));
+  EXPECT_THAT(refusal({"--dims", "Z=4"}),
+              HasSubstr("no dim or const Z; it has the dims B, L, M, V"));
+  EXPECT_THAT(refusal({"--dims", "d=4"}), HasSubstr("--mesh d=4"));
+  EXPECT_THAT(refusal({"--config", "none"}), HasSubstr("tiny"));
+  EXPECT_THAT(refusal({"--data", "none.bin"}), HasSubstr("none.bin: cannot open"));
+  EXPECT_THAT(refusal({"--dims", "V=64"}), HasSubstr("the vocabulary ends below 64"));
+  EXPECT_THAT(refusal({"--step", "bigram_sharded"}), HasSubstr("is no training step"));
+  EXPECT_THAT(refusal({"--plot", "/no/such/folder/a.svg"}), HasSubstr("cannot be written"));
+}
+
+TEST(Job, ReadsSizesAndConsts) {
+  std::ostringstream out;
+  const CommandLine line =
+      parsed({model, "--config", "tiny", "--dims", "B=2,L=8", "--set", "clip=0.5,M=6"}, out);
+  const Job job = prepare(line.options);
+  EXPECT_EQ(job.dims.at("B"), 2);
+  EXPECT_EQ(job.dims.at("M"), 6);
+  EXPECT_EQ(job.vocabulary, 256);
+  EXPECT_EQ(job.step, "step_sharded");
+  EXPECT_EQ(job.eval, "loss_sharded");
+  EXPECT_EQ(job.program->checked().program().consts.at("clip"), 0.5);
+}
+
+}  // namespace
+}  // namespace shardproof::shard_train

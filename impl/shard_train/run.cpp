@@ -1,0 +1,225 @@
+#include "impl/shard_train/run.h"
+
+#include <chrono>
+#include <cstdlib>
+
+#include "impl/interchange/interchange.h"
+#include "impl/shard_train/plot.h"
+#include "impl/shard_train/progress.h"
+#include "impl/tensor/listed.h"
+#include "impl/trainer/sample.h"
+
+namespace shardproof::shard_train {
+namespace {
+
+class Run {
+ public:
+  Run(const Job& job, Communicator& communicator, const Screen& screen)
+      : job_(job),
+        options_(job.options),
+        trainer_(*job.program, job.mesh, job.dims, communicator, job.trainer),
+        train_(job.tokens, job.train_part()),
+        validation_(job.validation ? job.validation : job.tokens, job.validation_part()),
+        first_(communicator.rank() == 0),
+        progress_(screen.out, screen.terminal, screen.colour) {
+    if (!options_.save.empty()) saver_.emplace(options_.save, options_.keep);
+  }
+
+  void go() {
+    if (first_ && !options_.log.empty()) log_ = Log(options_.log, options_.resume);
+    begin();
+    trainer_.on_step([this](const StepReport& report) { tell(report); });
+    begun_ = Clock::now();
+    before_ = trainer_.steps();
+    while (trainer_.steps() < options_.rate.steps) step();
+    if (options_.eval_every == 0 || options_.rate.steps % options_.eval_every != 0) validate();
+    if (saver_) finish_saving();
+    if (!options_.export_to.empty()) write_weights();
+    if (options_.sample > 0) show_sample();
+    if (first_) end();
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  void say(const std::string& text) {
+    if (first_) progress_.say(text);
+  }
+  void write(const Log::Line& line) {
+    if (first_) log_.write(line);
+  }
+
+  void begin() {
+    if (options_.resume)
+      resume();
+    else
+      start();
+    Log::Line line("start");
+    line.add("model", options_.model)
+        .add("step_plan", job_.step)
+        .add("mesh", job_.mesh.text())
+        .add("seed", static_cast<int64_t>(options_.seed))
+        .add("from_step", trainer_.steps());
+    const std::string unproved =
+        options_.accept_unknown.empty() ? "" : listed(options_.accept_unknown);
+    if (!unproved.empty()) line.add("accepted_unproved", unproved);
+    write(line);
+    say(options_.model + ": " + job_.step + " on " + job_.mesh.text() + ", " +
+        memory(trainer_.bytes()) + " a rank");
+    if (!unproved.empty()) say("not proved, run because of --accept-unknown: " + unproved);
+  }
+
+  /// Drawn, or read; the moments of what is read are zero.
+  void start() {
+    trainer_.init();
+    if (options_.import_from.empty()) return;
+    interchange::load(*job_.mapping, options_.import_from, trainer_.communicator(), job_.mesh,
+                      job_.dims, job_.weights(trainer_));
+    say("weights of " + options_.import_from);
+  }
+
+  void write_weights() {
+    interchange::save(*job_.mapping, options_.export_to, trainer_.communicator(), job_.mesh,
+                      job_.numbers(), job_.weights(trainer_));
+    say("wrote the weights to " + options_.export_to);
+  }
+
+  /// Of the checkpoints the last one that is not damaged; the ranks agree about which that is.
+  std::pair<std::filesystem::path, checkpoint::Position> load_last() {
+    std::string damage = options_.save + ": the checkpoint is gone";
+    for (const std::filesystem::path& path : checkpoint::all(options_.save)) {
+      try {
+        return {path, trainer_.load(path)};
+      } catch (const FileError& error) {
+        damage = error.what();
+        say(damage);
+      }
+    }
+    throw FileError(damage);
+  }
+
+  void resume() {
+    const auto last = load_last();
+    const std::filesystem::path& from = last.first;
+    const checkpoint::Position& position = last.second;
+    const auto value = [&](const char* name) {
+      const auto found = position.values.find(name);
+      if (found == position.values.end())
+        throw BadInput(from.string() + " does not say its " + name + ": it is not of shard-train");
+      return found->second;
+    };
+    if (value("seed") != std::to_string(options_.seed))
+      throw BadInput(from.string() + " is of a run with --seed " + value("seed"));
+    train_.seek(std::strtoll(value("data").c_str(), nullptr, 10));
+    saved_ = position.step;
+    say("resumed from " + from.string() + ", step " + std::to_string(position.step));
+    if (position.step >= options_.rate.steps)
+      say("no step is left to do: --steps " + std::to_string(options_.rate.steps) +
+          " counts from the first");
+  }
+
+  void step() {
+    trainer_.step(train_, options_.rate.at(trainer_.steps() + 1));
+    const auto due = [&](int64_t every) { return every > 0 && trainer_.steps() % every == 0; };
+    if (saver_) saver_->poll(trainer_.communicator());
+    if (saver_ && due(options_.save_every)) save();
+    if (due(options_.eval_every)) validate();
+  }
+
+  void save() {
+    trainer_.save(*saver_, {{"seed", std::to_string(options_.seed)},
+                            {"data", std::to_string(train_.position())},
+                            {"model", options_.model},
+                            {"step_plan", job_.step}});
+    saved_ = trainer_.steps();
+  }
+
+  void finish_saving() {
+    if (saved_ != trainer_.steps()) save();
+    saver_->wait(trainer_.communicator());
+    say("saved step " + std::to_string(saved_) + " in " + options_.save);
+  }
+
+  double since_begin() const {
+    return std::chrono::duration<double>(Clock::now() - begun_).count();
+  }
+
+  void tell(const StepReport& report) {
+    if (!first_) return;
+    const auto done = static_cast<double>(report.step - before_);
+    const auto left = static_cast<double>(options_.rate.steps - report.step);
+    Told told{report, options_.rate.steps,
+              static_cast<double>(train_.batch_tokens()) / report.seconds,
+              since_begin() / done * left, trainer_.bytes()};
+    progress_.step(told);
+    Log::Line line("step");
+    line.add("step", report.step);
+    for (const Metric& metric : report.metrics) line.add(metric.name, metric.value);
+    log_.write(line.add("lr", report.learning_rate)
+                   .add("seconds", report.seconds)
+                   .add("tokens_per_second", told.tokens_per_second)
+                   .add("bytes_per_rank", static_cast<int64_t>(told.bytes)));
+    if (!report.metrics.empty())
+      losses_.emplace_back(static_cast<double>(report.step), report.metrics[0].value);
+  }
+
+  void validate() {
+    if (job_.eval.empty()) return;
+    validation_.seek(0);
+    double sum = 0;
+    for (int64_t i = 0; i < options_.eval_batches; ++i) {
+      sum += trainer_.value(trainer_.run(job_.eval, validation_).at(0));
+      validation_.next();
+    }
+    const double loss = sum / static_cast<double>(options_.eval_batches);
+    say("validation loss " + std::to_string(loss) + " after step " +
+        std::to_string(trainer_.steps()));
+    write(Log::Line("validation").add("step", trainer_.steps()).add("loss", loss));
+    validations_.emplace_back(static_cast<double>(trainer_.steps()), loss);
+  }
+
+  void show_sample() {
+    SampleOptions how;
+    how.count = options_.sample;
+    how.temperature = options_.temperature;
+    how.seed = options_.seed;
+    how.document = job_.tokens->document();
+    how.prompt = {how.document};
+    for (const uint32_t token : job_.encode(options_.prompt)) how.prompt.push_back(token);
+    const std::string text = options_.prompt + job_.decode(sample(trainer_, job_.logits, how));
+    say("sample: " + printable(text));
+    write(Log::Line("sample").add("step", trainer_.steps()).add("text", text));
+  }
+
+  void end() {
+    log_.write(Log::Line("end").add("step", trainer_.steps()).add("seconds", since_begin()));
+    if (!options_.plot.empty()) {
+      std::vector<Curve> curves{{"loss", losses_}};
+      if (!validations_.empty()) curves.push_back({"validation", validations_});
+      std::ofstream file(options_.plot);
+      file << svg_of(options_.model + " on " + job_.mesh.text(), curves) << std::flush;
+      if (!file) throw FileError(options_.plot + ": cannot be written: is its folder there?");
+      say("wrote " + options_.plot);
+    }
+  }
+
+  const Job& job_;
+  const Options& options_;
+  Trainer trainer_;
+  data::Loader train_, validation_;
+  bool first_;
+  Progress progress_;
+  Log log_;
+  std::optional<checkpoint::Saver> saver_;
+  int64_t saved_ = -1, before_ = 0;
+  Clock::time_point begun_;
+  std::vector<std::pair<double, double>> losses_, validations_;
+};
+
+}  // namespace
+
+void run_job(const Job& job, Communicator& communicator, const Screen& screen) {
+  Run(job, communicator, screen).go();
+}
+
+}  // namespace shardproof::shard_train

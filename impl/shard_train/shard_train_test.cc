@@ -1,0 +1,238 @@
+// The program as its user runs it: on threads, on processes, again from a checkpoint, and with a
+// process that is killed.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <cstdio>
+#include <filesystem>
+#include <fstream>
+#include <map>
+#include <regex>
+#include <sstream>
+
+#include "impl/shard_train/gpus.h"
+
+namespace shardproof::shard_train {
+namespace {
+
+using ::testing::HasSubstr;
+
+const std::string small =
+    " " SHARDPROOF_SOURCE_DIR "/impl/shard_train/bigram.shard --config tiny --schedule constant";
+
+struct Result {
+  int code;
+  std::string text;
+};
+
+Result shell(const std::string& command) {
+  FILE* pipe = popen(("exec 2>&1; " + command).c_str(), "r");
+  std::string text;
+  for (char buffer[4096]; size_t got = std::fread(buffer, 1, sizeof buffer, pipe);)
+    text.append(buffer, got);
+  const int status = pclose(pipe);
+  return {WIFEXITED(status) ? WEXITSTATUS(status) : -1, text};
+}
+Result train(const std::string& flags) { return shell(SHARD_TRAIN + small + " " + flags); }
+
+/// A folder that is empty.
+std::string folder(const std::string& name) {
+  const auto path = std::filesystem::path(::testing::TempDir()) / ("shard_train_" + name);
+  std::filesystem::remove_all(path);
+  std::filesystem::create_directories(path);
+  return path.string();
+}
+
+std::string read(const std::string& path) {
+  std::stringstream all;
+  all << std::ifstream(path).rdbuf();
+  return all.str();
+}
+
+/// `"loss": ` of each step in a log, as text.
+std::vector<std::string> losses(const std::string& log) {
+  const std::string text = read(log);
+  const std::regex loss("\"event\": \"step\".*?\"loss\": ([^,]+)");
+  std::vector<std::string> all;
+  for (auto at = std::sregex_iterator(text.begin(), text.end(), loss); at != std::sregex_iterator();
+       ++at)
+    all.push_back((*at)[1]);
+  return all;
+}
+
+TEST(ShardTrain, SaysAtOnceThatItCannotSave) {
+  const Result run = train("--steps 1 --save /proc/checkpoints");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.text, HasSubstr("--save /proc/checkpoints: cannot be written"));
+}
+
+TEST(ShardTrain, TrainsAndTells) {
+  const std::string at = folder("tells");
+  const Result run = train("--mesh d=2,t=2 --steps 6 --eval-every 3 --sample 20 --log " + at +
+                           "/log --plot " + at + "/loss.svg");
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("step 6/6  loss "));
+  EXPECT_THAT(run.text, HasSubstr("validation loss 5."));
+  EXPECT_THAT(run.text, HasSubstr("sample: "));
+  EXPECT_EQ(losses(at + "/log").size(), 6u);
+  EXPECT_THAT(read(at + "/loss.svg"), HasSubstr("</svg>"));
+}
+
+/// The kernels of GPUs, queues, state in place and virtual ranks, with a checkpoint on the way.
+TEST(ShardTrain, TrainsOnADeviceAsOnThisProcessor) {
+  const std::string at = folder("device");
+  const std::string flags = "--mesh d=2,t=2 --steps 6 --precision f64 --eval-every 3 --log " + at;
+  const Result here = train(flags + "/cpu");
+  EXPECT_EQ(here.code, 0) << here.text;
+  const Result there =
+      train(flags + "/device --device rehearsal --overlap --save " + at + "/saved --save-every 3");
+  EXPECT_EQ(there.code, 0) << there.text;
+  const std::vector<std::string> one = losses(at + "/cpu"), two = losses(at + "/device");
+  ASSERT_EQ(one.size(), 6u);
+  ASSERT_EQ(two.size(), 6u);
+  for (size_t i = 0; i < one.size(); ++i)
+    EXPECT_NEAR(std::stod(one[i]), std::stod(two[i]), 1e-9) << i;
+  const Result again =
+      train("--mesh d=4 --steps 8 --precision f64 --resume --save " + at + "/saved");
+  EXPECT_EQ(again.code, 0) << again.text;
+  EXPECT_THAT(again.text, HasSubstr("resumed from "));
+}
+
+TEST(ShardTrain, SaysWhichDeviceIsNotThere) {
+  const auto says = [](const std::string& flags, const std::string& what) {
+    const Result run = train("--steps 1 " + flags);
+    EXPECT_EQ(run.code, 2) << flags;
+    EXPECT_THAT(run.text, HasSubstr(what));
+  };
+  says("--device cuda:999", "--device cuda: ");
+  says("--device gpu", "--device gpu: there are cpu, cuda, cuda:N and rehearsal");
+  says("--device rehearsal --transport mpi", "use --transport nccl");
+  says("--store /tmp/x", "--transport nccl");
+}
+
+TEST(ShardTrain, FindsItsPlaceAmongTheRanksOfALauncher) {
+  const auto seat = [](const std::map<std::string, std::string>& set) {
+    return seat_of([&](const char* name) {
+      const auto found = set.find(name);
+      return found == set.end() ? nullptr : found->second.c_str();
+    });
+  };
+  EXPECT_FALSE(seat({}));
+  EXPECT_FALSE(seat({{"RANK", "one"}, {"WORLD_SIZE", "4"}}));
+  const auto torchrun = seat({{"RANK", "5"}, {"WORLD_SIZE", "16"}, {"LOCAL_RANK", "1"}});
+  ASSERT_TRUE(torchrun);
+  EXPECT_EQ(torchrun->rank, 5);
+  EXPECT_EQ(torchrun->world, 16);
+  EXPECT_EQ(torchrun->local, 1);
+  const auto slurm = seat({{"SLURM_PROCID", "3"}, {"SLURM_NTASKS", "8"}, {"SLURM_LOCALID", "3"}});
+  ASSERT_TRUE(slurm);
+  EXPECT_EQ(slurm->world, 8);
+  EXPECT_TRUE(seat({{"OMPI_COMM_WORLD_RANK", "0"}, {"OMPI_COMM_WORLD_SIZE", "2"}}));
+}
+
+TEST(ShardTrain, GoesOnFromACheckpointWithTheSameBits) {
+  const std::string at = folder("resume");
+  const std::string mesh = "--mesh d=2 --seed 3 ";
+  EXPECT_EQ(train(mesh + "--steps 6 --log " + at + "/whole").code, 0);
+  const std::string kept = " --save " + at + "/run --log " + at + "/parts";
+  EXPECT_EQ(train(mesh + "--steps 4" + kept).code, 0);
+  const Result rest = train(mesh + "--steps 6 --resume" + kept);
+  EXPECT_EQ(rest.code, 0) << rest.text;
+  EXPECT_THAT(rest.text, HasSubstr("step-00000004, step 4"));
+  const auto whole = losses(at + "/whole");
+  EXPECT_EQ(whole.size(), 6u);
+  EXPECT_EQ(losses(at + "/parts"), whole);
+  EXPECT_THAT(train("--steps 6" + kept).text, HasSubstr("step-00000006 of another run"));
+  const Result other = train("--seed 4 --steps 6 --resume" + kept);
+  EXPECT_THAT(other.text, HasSubstr("is of a run with --seed 3"));
+  EXPECT_NE(other.code, 0);
+}
+
+TEST(ShardTrain, ExportsWeightsThatItImportsOnAnotherMesh) {
+  const std::string at = folder("exchange");
+  const std::string llama =
+      " " SHARDPROOF_SOURCE_DIR "/spec/models/llama_train.shard --steps 1 --dims B=4,L=16 ";
+  const Result one =
+      shell(SHARD_TRAIN + llama +
+            "--config tiny --mesh t=2 --dims M=16,F=16,D=4 --mapping " SHARDPROOF_SOURCE_DIR
+            "/spec/models/llama3.hf.json --export " +
+            at + "/hf");
+  EXPECT_EQ(one.code, 0) << one.text;
+  const Result two =  // nothing is learnt
+      shell(SHARD_TRAIN + llama + "--mesh d=2 --lr 0 --import " + at + "/hf");
+  EXPECT_EQ(two.code, 0) << two.text;
+  const auto validation = [](const std::string& text) {
+    const size_t begin = text.find("validation loss ");
+    return begin == std::string::npos ? NAN : std::stod(text.substr(begin + 16));
+  };
+  EXPECT_NEAR(validation(two.text), validation(one.text), 2e-3) << two.text;  // bf16
+  const Result unknown = train("--steps 1 --export " + at + "/other");
+  EXPECT_EQ(unknown.code, 2);
+  EXPECT_THAT(unknown.text, HasSubstr("--mapping FILE"));
+}
+
+TEST(ShardTrain, GoesOnFromTheCheckpointBeforeADamagedOne) {
+  const std::string at = folder("damaged"), kept = " --save " + at + "/run";
+  EXPECT_EQ(train("--mesh d=2 --steps 4 --save-every 2" + kept).code, 0);
+  const std::string file = at + "/run/step-00000004/rank-00000.safetensors";
+  std::string bytes = read(file);
+  bytes.back() ^= 1;
+  std::ofstream(file, std::ios::binary) << bytes;
+  const Result rest = train("--mesh d=2 --steps 5 --resume" + kept);
+  EXPECT_EQ(rest.code, 0) << rest.text;
+  EXPECT_THAT(rest.text, HasSubstr(file + ": is damaged"));
+  EXPECT_THAT(rest.text, HasSubstr("step-00000002, step 2"));
+}
+
+#ifdef WITH_MPI
+TEST(ShardTrain, StartsProcessesAndGivesTheLossesOfThreads) {
+  const std::string at = folder("processes");
+  const Result run = train("--mesh d=2 --steps 3 --transport mpi --log " + at + "/mpi");
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_EQ(train("--mesh d=2 --steps 3 --log " + at + "/threads").code, 0);
+  const auto mpi = losses(at + "/mpi"), threads = losses(at + "/threads");
+  ASSERT_EQ(mpi.size(), 3u);
+  for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(std::stod(mpi[i]), std::stod(threads[i]), 1e-5);
+}
+
+/// Kills one rank when there is a checkpoint, and says so.
+const char* const killer = R"(
+  run=$!
+  rank_of() { for child in $(cat /proc/$1/task/*/children 2>/dev/null); do
+    case $(readlink /proc/$child/exe) in *mpirun*|*orterun*|*prterun*) rank_of $child;; *shard-train) last=$child;; esac; done; }
+  for i in $(seq 600); do
+    [ -d "$folder/step-00000020" ] && rank_of $run && [ "$last" ] && kill -9 $last && echo "killed one" && break
+    sleep 0.05
+  done
+  wait $run; echo "ended with $?"
+)";
+
+TEST(ShardTrain, StartsAgainWhenARankIsKilled) {
+  const std::string at = folder("killed");
+  const Result run = shell(
+      "folder=" + at + "/run; " SHARD_TRAIN + small +
+      " --dims L=64,M=64 --mesh d=2 --steps 400 --transport mpi --save-every 20 --max-restarts 2"
+      " --save $folder --log " +
+      at + "/log & " + killer);
+  EXPECT_THAT(run.text, HasSubstr("killed one"));
+  EXPECT_THAT(run.text, HasSubstr("restart 1 of 2 from " + at + "/run/step-"));
+  EXPECT_THAT(run.text, HasSubstr("resumed from"));
+  EXPECT_THAT(run.text, HasSubstr("saved step 400"));
+  EXPECT_THAT(run.text, HasSubstr("ended with 0")) << run.text;
+}
+
+TEST(ShardTrain, LeavesRestartsToAnotherLauncher) {
+  const std::string mpirun = MPI_COMMAND;
+  const Result run = shell(mpirun + " " SHARD_TRAIN + small +
+                           " --mesh d=2 --steps 2 --transport mpi --max-restarts 3");
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("--max-restarts is left to it"));
+  const Result wrong = shell(mpirun + " " SHARD_TRAIN + small + " --mesh d=4 --transport mpi");
+  EXPECT_NE(wrong.code, 0);
+  EXPECT_THAT(wrong.text, HasSubstr("has 4 ranks, and 2 processes were started"));
+}
+#endif
+
+}  // namespace
+}  // namespace shardproof::shard_train

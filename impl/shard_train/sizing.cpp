@@ -1,0 +1,124 @@
+#include "impl/shard_train/sizing.h"
+
+#include <charconv>
+#include <cmath>
+#include <cstdlib>
+
+#include "impl/tensor/listed.h"
+
+namespace shardproof::shard_train {
+namespace {
+
+std::vector<Name> keys_of(const auto& named) {
+  std::vector<Name> names;
+  for (const auto& [name, unused] : named) names.push_back(name);
+  return names;
+}
+
+int64_t whole_number(const std::string& flag, const Assignment& given) {
+  int64_t number = 0;
+  const char* end = given.second.data() + given.second.size();
+  if (std::from_chars(given.second.data(), end, number).ptr != end || given.second.empty() ||
+      number < 1)
+    throw BadInput(flag + " " + given.first + "=" + given.second +
+                   ": a size is a whole number from 1, as in " + flag + " B=8,L=64");
+  return number;
+}
+
+double real_number(const std::string& flag, const Assignment& given) {
+  char* end = nullptr;
+  const double number = std::strtod(given.second.c_str(), &end);
+  if (given.second.empty() || *end || !std::isfinite(number))
+    throw BadInput(flag + " " + given.first + "=" + given.second + ": not a number");
+  return number;
+}
+
+/// The dims whose size is a choice.
+std::map<Name, int> free_dims(const ir::Program& program) {
+  std::map<Name, int> free;
+  for (const auto& [name, info] : program.dims)
+    if (info.kind == ir::DimInfo::Kind::plain && !info.local && !info.size) free[name];
+  return free;
+}
+
+/// One size or const.
+void read(const ir::Program& program, const std::string& flag, const Assignment& given,
+          interchange::Numbers& to) {
+  const std::map<Name, int> free = free_dims(program);
+  if (free.contains(given.first)) {
+    to.sizes[given.first] = whole_number(flag, given);
+  } else if (program.consts.contains(given.first)) {
+    to.consts[given.first] = real_number(flag, given);
+  } else if (program.axes.contains(given.first)) {
+    throw BadInput(flag + " " + given.first + "=" + given.second + ": " + given.first +
+                   " is a mesh axis: --mesh " + given.first + "=" + given.second);
+  } else {
+    throw BadInput(flag + " " + given.first + "=" + given.second +
+                   ": the model has no dim or const " + given.first + "; it has the dims " +
+                   listed(keys_of(free)) + " and the consts " + listed(keys_of(program.consts)));
+  }
+}
+
+/// What the imported model says of the dims and consts that the program has.
+void read_import(const ir::Program& program, const interchange::Numbers& foreign,
+                 interchange::Numbers& to) {
+  for (const auto& [name, size] : foreign.sizes) to.sizes[name] = size;
+  for (const auto& [name, value] : foreign.consts)
+    if (const auto own = program.consts.find(name);
+        own != program.consts.end() && own->second != value)
+      to.consts[name] = value;
+}
+
+}  // namespace
+
+interchange::Numbers numbers_of(const ir::Program& program, const Options& options,
+                                const std::optional<interchange::Mapping>& mapping) {
+  interchange::Numbers numbers;
+  if (!options.config.empty()) {
+    const auto config = program.configs.find(options.config);
+    if (config == program.configs.end())
+      throw BadInput("--config " + options.config + ": the model has no such config; it has " +
+                     listed(keys_of(program.configs)));
+    for (const auto& [name, number] : config->second.numbers)
+      if (!program.axes.contains(name))  // the mesh is given by --mesh alone
+        read(program, "config " + options.config, {name, number}, numbers);
+  }
+  if (!options.import_from.empty())
+    read_import(program, mapping.value().numbers(options.import_from), numbers);
+  for (const Assignment& each : options.dims) read(program, "--dims", each, numbers);
+  for (const Assignment& each : options.set) read(program, "--set", each, numbers);
+  return numbers;
+}
+
+Mesh mesh_of(const ir::Program& program, const Options& options) {
+  try {
+    const Mesh mesh = Mesh::parse(options.mesh);
+    for (const auto& [axis, size] : mesh.axes())
+      if (!program.axes.contains(axis))
+        throw BadInput("--mesh " + options.mesh + ": the model has no mesh axis " + axis +
+                       "; it has " + listed(keys_of(program.axes)));
+    if (options.ranks > 0 && options.ranks != mesh.ranks())
+      throw BadInput("--ranks " + std::to_string(options.ranks) + ": the mesh " + mesh.text() +
+                     " has " + std::to_string(mesh.ranks()) + " ranks");
+    return mesh;
+  } catch (const std::invalid_argument& error) {
+    throw BadInput(std::string("--") + error.what());
+  }
+}
+
+void require_sizes(const ir::Program& program, const ir::Function& step, const DimSizes& dims) {
+  std::map<Name, int> missing;
+  for (ir::ValueId id : step.params)
+    for (const Split& split : step.values.at(id).type.dims)
+      for (const Name& base : program.base(split.dim))
+        if (const auto info = program.dims.find(base);
+            info != program.dims.end() && !info->second.size && !dims.contains(base))
+          missing[base];
+  if (missing.empty()) return;
+  std::string example;
+  for (const auto& [name, unused] : missing) example += (example.empty() ? "" : ",") + name + "=..";
+  throw BadInput("the sizes of " + listed(keys_of(missing)) + " are not known: give --dims " +
+                 example + ", or --config with one of " + listed(keys_of(program.configs)));
+}
+
+}  // namespace shardproof::shard_train
