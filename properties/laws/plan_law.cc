@@ -7,9 +7,9 @@
 
 #include "impl/device/rehearsal/rehearsal.h"
 #include "impl/plan/steps.h"
-#include "spec/check/mesh_points.h"
 #include "properties/generators/plan_run.h"
 #include "properties/generators/shard_files.h"
+#include "spec/check/mesh_points.h"
 
 namespace shardproof {
 namespace {

@@ -6,8 +6,8 @@
 #include "impl/device/planned.h"
 #include "impl/device/rehearsal/rehearsal.h"
 #include "impl/plan/steps.h"
-#include "spec/check/mesh_points.h"
 #include "properties/generators/plan_run.h"
+#include "spec/check/mesh_points.h"
 
 namespace shardproof {
 namespace {

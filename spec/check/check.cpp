@@ -333,7 +333,11 @@ class PlanChecker {
     return stand;
   }
 
+  /// No proof without a run. A file whose sizes cannot be read has nothing to run.
   void needs_a_run(size_t f, PlanReport& report) {
+    if (std::any_of(resolved_.diagnostics.begin(), resolved_.diagnostics.end(),
+                    [](const Diagnostic& each) { return each.code == "E0106"; }))
+      return;
     auto found = run_beside_model({program(), types_, backwards_, stand_for_models(f)},
                                   {f, conditions_[f], report.assumptions, alone_[f]});
     if (!found) return;

@@ -61,6 +61,7 @@ class Counter {
     if (fresh) {
       const ir::Function& own = program_.functions.at(f);
       double sum = block(own, own.body);
+      for (ir::ValueId param : own.params) sum += product({own.values.at(param).type});
       if (own.model) sum += function(*own.model) * (own.implements_grad ? 3 : 1);
       known_[f] = sum;
     }

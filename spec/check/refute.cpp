@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "spec/check/claim.h"
+#include "spec/check/fixed_sizes.h"
 #include "spec/check/one_device.h"
 #include "spec/check/points.h"
 #include "spec/check/walk.h"
@@ -214,7 +215,7 @@ std::vector<denote::Sizes> smallest(const ir::Program& program, const ir::Functi
 void add_literals(const ir::Program& program, const ir::Function& function,
                   const std::vector<denote::Sizes>& found, std::vector<Point>& points) {
   constexpr size_t least_draws = 16, most_draws = 48, most_sizes = 8;
-  constexpr double most_entries = 5000;
+  constexpr double most_of_literals = 5000;
   if (found.empty()) return;
   const size_t numbers = numbers_of(program, function).size();
   const size_t draws = numbers == 0 ? 0 : std::clamp(4 * numbers, least_draws, most_draws);
@@ -222,18 +223,22 @@ void add_literals(const ir::Program& program, const ir::Function& function,
     points.push_back({found[i % found.size()], static_cast<unsigned>(i), {}, true});
   size_t count = 0;
   for (const denote::Sizes& sizes : sizes_beyond_literals(program, function, found[0]))
-    if (entries(program, function, sizes) <= most_entries && count++ < most_sizes)
+    if (entries(program, function, sizes) <= most_of_literals && count++ < most_sizes)
       points.push_back({sizes, static_cast<unsigned>(points.size()), {}, false});
 }
+
+/// More are not run: the file fixes a size that is too large.
+constexpr double most_entries = 1e6;
 
 /// At many sizes, or, if the plan differentiates, at the smallest of these; then with numbers far
 /// apart.
 std::vector<Point> points(const ir::Program& program, size_t plan) {
   std::vector<denote::Sizes> found;
-  for (unsigned attempt = 0; attempt < 15; ++attempt)
-    if (const auto sizes = small_sizes(program, attempt)) found.push_back(*sizes);
-  std::set<size_t> seen;
   const ir::Function& function = program.functions.at(plan);
+  for (unsigned attempt = 0; attempt < 15; ++attempt)
+    if (const auto sizes = small_sizes(program, attempt))
+      if (entries(program, function, *sizes) <= most_entries) found.push_back(*sizes);
+  std::set<size_t> seen;
   if (found.size() > 5 && differentiates(program, plan, seen))
     found = smallest(program, function, std::move(found));
   std::vector<Point> points;
@@ -356,6 +361,11 @@ std::string range_without_difference(const ir::Program& program, size_t plan,
 
 std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why) {
   const std::vector<Point> all = points(program, plan);
+  if (all.empty()) {  // large sizes that nothing reads are made smaller
+    const FixedSizes unread = without_those_read(program, plan, fixed_sizes(program));
+    if (!unread.empty() && !may_write_a_size(program, plan, unread))
+      return refute(with_open_sizes(program, unread), plan, why);
+  }
   if (all.empty() && why) *why = "no small sizes satisfy the file's requirements";
   for (const Point& point : all) try {
       auto found = difference_at(program, plan, point);

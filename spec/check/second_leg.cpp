@@ -208,11 +208,12 @@ std::string mesh_line(const denote::Sizes& sizes) {
 /// Whether the proof assumes something of numbers, as a sign: more than that a size can be divided
 /// and that an index lies in its dim.
 bool assumes_values(const Proved& proved) {
-  return std::any_of(proved.assumptions.begin(), proved.assumptions.end(),
-                     [](const std::string& each) {
-                       const bool of_index = each.starts_with("0 <= ") && each.ends_with("|");
-                       return !of_index && !each.starts_with("|");
-                     });
+  return std::any_of(
+      proved.assumptions.begin(), proved.assumptions.end(), [](const std::string& each) {
+        const bool of_index = each.starts_with("0 <= ") && each.ends_with("|");
+        const bool of_size = each.starts_with("|") || each.ends_with(" is a whole number");
+        return !of_index && !of_size;
+      });
 }
 
 /// Three runs of a plan, of a program some of whose sizes are made smaller.
@@ -385,7 +386,13 @@ std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved p
       if (why.empty()) why = "a run at its own sizes is too long";
       continue;
     }
-    const Finding found = runs.all();
+    Finding found;
+    try {
+      found = runs.all();
+    } catch (const std::domain_error& error) {  // no size, or no number, is what is assumed
+      why = error.what();
+      continue;
+    }
     if (found.kind == Finding::Kind::agrees) return std::nullopt;
     if (found.kind == Finding::Kind::differs && way.faithful)
       return disagreement(world, proved.plan, found, runs.at());

@@ -64,14 +64,17 @@ class Prover {
     // What cannot be read is told first: its sizes are no assumptions.
     if (checked_.verdict() == Verdict::invalid) return;
     const bool contradictory = found.kind == Assumptions::Kind::contradictory;
-    if (contradictory)  // so there was nothing to be run
-      std::erase_if(report.diagnostics,
-                    [](const Diagnostic& each) { return each.code == "U0010"; });
+    if (contradictory) without_runs(report);
     report.diagnostics.push_back(contradictory ? *found.diagnostic : undecided_assumptions(plan));
     if (contradictory)
       report.verdict = Verdict::invalid;
     else if (report.verdict == Verdict::proved)
       report.verdict = Verdict::unknown;
+  }
+
+  /// Where nothing satisfies the assumptions, there was nothing to be run.
+  static void without_runs(PlanReport& report) {
+    std::erase_if(report.diagnostics, [](const Diagnostic& each) { return each.code == "U0010"; });
   }
 
   /// Requires over values: sizes that satisfy their part are there.
@@ -82,6 +85,7 @@ class Prover {
     const ir::Function& plan = program().functions[report.function];
     if (conflict->kind == smt::Satisfaction::Kind::unsat) {
       Diagnostic diagnostic;
+      without_runs(report);
       diagnostic.code = "E0111";
       diagnostic.range = plan.name_range;
       diagnostic.message = "no values satisfy all that the plan, or its model, requires";
