@@ -121,6 +121,9 @@ class PlanChecker {
     }
   }
 
+  /// The file declares a size that is none.
+  void without_sizes() { has_sizes_ = false; }
+
   /// A plan that is not asked for: only its types are needed.
   void only_types(size_t f) { types_[f] = type_plan(program(), f, steps_[f]).types; }
 
@@ -335,9 +338,7 @@ class PlanChecker {
 
   /// No proof without a run. A file whose sizes cannot be read has nothing to run.
   void needs_a_run(size_t f, PlanReport& report) {
-    if (std::any_of(resolved_.diagnostics.begin(), resolved_.diagnostics.end(),
-                    [](const Diagnostic& each) { return each.code == "E0106"; }))
-      return;
+    if (!has_sizes_) return;
     auto found = run_beside_model({program(), types_, backwards_, stand_for_models(f)},
                                   {f, conditions_[f], report.assumptions, alone_[f]});
     if (!found) return;
@@ -520,6 +521,7 @@ class PlanChecker {
   std::vector<std::vector<Name>> trusting_;
   std::vector<std::string> undecided_;
   std::vector<std::optional<size_t>> broken_;  ///< the function below, or itself, with an error
+  bool has_sizes_ = true;
   std::vector<bool> owing_;  ///< fns: they, or those that they call, owe an assumption
   std::map<size_t, std::vector<Divisibility>> conditions_;
 };
@@ -585,6 +587,9 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   }
   PlanChecker checker(sources, path, reader, options, result.resolved_, result.types_,
                       result.backwards_);
+  if (std::any_of(result.diagnostics_.begin(), result.diagnostics_.end(),
+                  [](const Diagnostic& each) { return each.code == "E0106"; }))
+    checker.without_sizes();
   std::map<size_t, PlanReport> reports;
   for (size_t f = 0; f < program.functions.size(); ++f) {
     const ir::Function& function = program.functions[f];
