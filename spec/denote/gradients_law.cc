@@ -127,7 +127,9 @@ void check_adjoint(const World& world, const Type& from, const Type& to, Tally& 
   for (Rational& x : whole.data) x = Scalar<Rational>::random(rng);
   Distributed<Rational> gradient = distribute(geometry, start, whole, rng);
   if (!steps.empty()) {
-    const ir::Op op = ir::Collective{*steps.begin(), {{start}, end, {}, 0, {}, false, {}}};
+    const ir::Op op = testing::elaborated(
+        world.program, ir::Collective{*steps.begin(), {{start}, end, {}, 0, {}, false, {}}},
+        {start});
     const RuleResult rule = apply(world, op, {start}, false);
     if (rule.refusal)
       tally.find("refused adjoint " + to_string(from) + " -> " + to_string(to) + ": " +

@@ -113,6 +113,38 @@ TEST(Run, Structure) {
               ElementsAre(6, 7));
 }
 
+TEST(Run, GroupsBesideTheirFactors) {  // H = (K D), |K| = |D| = 2
+  const Bench bench({{"K", 2}, {"D", 2}, {"L", 2}, {"M", 2}});
+  EXPECT_THAT(bench.one(ir::Einsum{pattern("(K D), K -> (K D)"), {}}, {"(K D)", "K"},
+                        {{1, 2, 3, 4}, {1, 10}}, "(K D)"),
+              ElementsAre(1, 2, 30, 40));
+  EXPECT_THAT(
+      bench.one(ir::Einsum{pattern("H, D -> K"), {}}, {"H", "D"}, {{1, 2, 3, 4}, {1, 10}}, "K"),
+      ElementsAre(21, 43));
+  EXPECT_THAT(
+      bench.one(ir::Reduce{ir::ReduceFn::max, pattern("K D -> D"), {}}, {"H"}, {{1, 4, 3, 2}}, "D"),
+      ElementsAre(3, 4));
+  EXPECT_THAT(bench.one(ir::Expand{pattern("D -> (K D)")}, {"D"}, {{1, 2}}, "H"),
+              ElementsAre(1, 2, 1, 2));
+  EXPECT_THAT(bench.one(ir::Rearrange{pattern("S L -> (L T)")}, {"S L"}, {{1, 2, 3, 4}}, "(L T)"),
+              ElementsAre(1, 3, 2, 4));
+  EXPECT_THAT(bench.one(ir::Index{pattern("[H] M, M -> M")}, {"H M", "M"},
+                        {{0, 1, 2, 3, 4, 5, 6, 7}, {3, 1}}, "M"),
+              ElementsAre(6, 3));
+}
+
+TEST(Run, WhatDoesNotFitIsNotRead) {
+  const Bench bench({{"M", 2}, {"F", 2}});
+  const Type f = type("F"), m = type("M");
+  const Distributed<R> two{{{2}, {1, 2}}}, three{{{3}, {1, 2, 3}}}, torn{{{2}, {1}}};
+  const ir::Op sum = ir::Reduce{ir::ReduceFn::sum, pattern("F -> "), {}};
+  EXPECT_THROW(bench.run(sum, {f}, {three}, {type("")}), Mismatch);
+  EXPECT_THROW(bench.run(sum, {f}, {torn}, {type("")}), Mismatch);
+  EXPECT_THROW(run<R>(bench.geometry, sum, {{f, two}}, {type("")}), std::logic_error);
+  const ir::Op read = testing::elaborated(program, sum, {f});
+  EXPECT_THROW(run<R>(bench.geometry, read, {{type("F M"), two}}, {type("")}), Mismatch);
+}
+
 TEST(Run, Indexing) {
   const Bench bench({{"V", 3}, {"M", 2}, {"B", 2}});
   EXPECT_THAT(bench.one(ir::Index{pattern("[V] M, B -> B M")}, {"V M", "B"},

@@ -4,6 +4,8 @@
 #include <cstdlib>
 #include <set>
 
+#include "spec/elaborate/names.h"
+
 namespace shardproof::resolution {
 namespace {
 
@@ -41,9 +43,16 @@ bool check_shape(World& world, const Shape& shape, SourceRange range) {
     return false;
   };
   std::set<Name> names;
-  for (const Split& split : shape.dims)
+  std::set<std::vector<Name>> groups;
+  for (const Split& split : shape.dims) {
     for (const Name& factor : split.dim.factors)
       if (!names.insert(factor).second) return refuse("`" + factor + "` twice in one type");
+    std::vector<Name> group;  // H and (K D) are one
+    for (const elaborate::Factor& each : elaborate::factors(world.program, split.dim))
+      group.push_back(each.name);
+    if (!group.empty() && !groups.insert(group).second)
+      return refuse("`" + to_string(split.dim) + "` twice in one type");
+  }
   std::set<Axis> axes;
   for (const Axis& axis : split_axes(shape))
     if (!axes.insert(axis).second) return refuse("the axis `" + axis + "` twice in one type");
