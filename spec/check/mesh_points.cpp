@@ -119,10 +119,10 @@ std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
   for (int tries = 0; tries < 400; ++tries) {
     denote::Sizes sizes;
     draw_mesh(program, wish, rng, sizes);
-    const int64_t least = tries < 100 ? wish.least : 1;
+    const int64_t least = tries < 100 ? wish.least : 1, end = tries < 200 ? 4 : 12;
     for (const auto& [name, info] : program.dims)
       if (info.kind == ir::DimInfo::Kind::plain)
-        sizes.dims[name] = least + static_cast<int64_t>(rng() % static_cast<uint64_t>(4 - least));
+        sizes.dims[name] = least + static_cast<int64_t>(rng() % static_cast<uint64_t>(end - least));
     meet(program, conditions, sizes);
     if (fits(program, conditions, sizes)) return sizes;
   }
