@@ -85,13 +85,6 @@ std::vector<oracle::Tensor> claimed(const PointOfPlan& point) {
                           {inputs.begin() + own, inputs.end()}, wrt);
 }
 
-std::vector<oracle::Tensor> model_gradient(const PointOfPlan& point, const std::vector<size_t>& wrt,
-                                           const std::vector<oracle::Tensor>& upstream) {
-  return oracle::gradient(*point.program, point.plan().model.value(),
-                          oracle_sizes(*point.program, point.sizes), whole_inputs(point), upstream,
-                          wrt);
-}
-
 std::vector<oracle::Tensor> erasure(const PointOfPlan& point,
                                     const std::vector<denote::Array<double>>& saved) {
   std::vector<oracle::Tensor> inputs = whole_inputs(point);

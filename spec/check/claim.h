@@ -31,11 +31,6 @@ oracle::Sizes oracle_sizes(const ir::Program& program, const denote::Sizes& size
 /// oracle::Error.
 std::vector<oracle::Tensor> claimed(const PointOfPlan& point);
 
-/// The gradient of a plan's model by these parameters, for gradients of the results. Throws
-/// oracle::Error.
-std::vector<oracle::Tensor> model_gradient(const PointOfPlan& point, const std::vector<size_t>& wrt,
-                                           const std::vector<oracle::Tensor>& upstream);
-
 /// The value of the erasure; `saved` are what it takes behind `;`. Throws oracle::Error.
 std::vector<oracle::Tensor> erasure(const PointOfPlan& point,
                                     const std::vector<denote::Array<double>>& saved);

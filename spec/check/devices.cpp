@@ -67,57 +67,33 @@ Devices::Values Devices::as_model(const World& world, size_t function, const Val
 }
 
 std::optional<Devices::Values> Devices::gradient(const World& world, const ir::Grad& op,
-                                                 const Values& operands) const {
+                                                 Values operands) const {
   const auto found = world.backwards.find({op.function, op.wrt});
   if (found == world.backwards.end() || !found->second->report()) return std::nullopt;
-  const CheckedProgram& checked = *found->second->checked;
-  const size_t backward = found->second->report()->function;
-  const World own{checked.program(), checked.types(), checked.backwards(),
-                  std::vector<bool>(checked.program().functions.size())};
-  const bool stands = use_models && found->second->verdict() == Verdict::proved &&
-                      world.program.functions.at(op.function).model.has_value();
-  return stands ? by_model(world, own, op, backward, operands)
-                : by_backward(world, own, op, backward, operands);
-}
-
-/// The derived backward stands in a program of its own.
-Devices::Values Devices::by_backward(const World& world, const World& own, const ir::Grad& op,
-                                     size_t backward, Values operands) const {
+  const ir::Function& plan = world.program.functions.at(op.function);
   Values results;
   if (op.with_value) {
-    results = run(world, op.function, operands);
+    const bool stands = use_models && plan.model && world.proved.at(op.function);
+    results = stands ? as_model(world, op.function, operands) : run(world, op.function, operands);
     const denote::Array<double> one{{}, {1.0}};
     operands.push_back({static_cast<size_t>(sizes_.devices()), one});
   }
-  const size_t params = world.program.functions.at(op.function).params.size();
-  const Values primal(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(params));
-  for (auto& each : saved(own, backward, primal)) operands.push_back(std::move(each));
-  for (auto& each : run(own, backward, operands)) results.push_back(std::move(each));
+  for (auto& each : backward(*found->second, plan.params.size(), std::move(operands)))
+    results.push_back(std::move(each));
   return results;
 }
 
-/// The gradient of the model, at the types of the backward's results.
-Devices::Values Devices::by_model(const World& world, const World& own, const ir::Grad& op,
-                                  size_t backward, const Values& operands) const {
-  const ir::Program& program = to_run_(world.program);
-  const ir::Function& plan = program.functions.at(op.function);
-  const ir::Function& derived = own.program.functions.at(backward);
-  const denote::Geometry geometry(program, sizes_);
-  PointOfPlan point{&program, &world.types, op.function, sizes_, {}, {}};
-  point.whole = whole(world, op.function, operands);
-  Values results;
-  if (op.with_value) results = laid_out(world, claimed(point), plan.results);
-  std::vector<oracle::Tensor> upstream;
-  if (op.with_value) upstream.push_back(oracle::scalar(1));
-  for (size_t i = plan.params.size(); i < operands.size(); ++i) {
-    const Type& type = own.types.at(backward).at(derived.params.at(i));
-    const auto array = denote::represented(geometry, type, operands[i]);
-    if (!array) throw denote::Mismatch("the devices hold no gradient of " + to_string(type));
-    upstream.push_back(whole_tensor(*array, type.dtype));
-  }
-  for (auto& each : laid_out(world, model_gradient(point, op.wrt, upstream), derived.results))
-    results.push_back(std::move(each));
-  return results;
+/// The derived backward stands in a program of its own: what it claims there is its model.
+Devices::Values Devices::backward(const CheckedBackward& derived, size_t params,
+                                  Values operands) const {
+  const CheckedProgram& checked = *derived.checked;
+  const World own{checked.program(), checked.types(), checked.backwards(),
+                  std::vector<bool>(checked.program().functions.size())};
+  const size_t function = derived.report()->function;
+  if (use_models && derived.verdict() == Verdict::proved) return as_model(own, function, operands);
+  const Values primal(operands.begin(), operands.begin() + static_cast<std::ptrdiff_t>(params));
+  for (auto& each : saved(own, function, primal)) operands.push_back(std::move(each));
+  return run(own, function, operands);
 }
 
 }  // namespace shardproof

@@ -45,12 +45,8 @@ class Devices {
   Values laid_out(const World& world, const std::vector<oracle::Tensor>& values,
                   const std::vector<Type>& types) const;
   Values as_model(const World& world, size_t function, const Values& inputs) const;
-  Values by_backward(const World& world, const World& own, const ir::Grad& op, size_t backward,
-                     Values operands) const;
-  Values by_model(const World& world, const World& own, const ir::Grad& op, size_t backward,
-                  const Values& operands) const;
-  std::optional<Values> gradient(const World& world, const ir::Grad& op,
-                                 const Values& operands) const;
+  std::optional<Values> gradient(const World& world, const ir::Grad& op, Values operands) const;
+  Values backward(const CheckedBackward& derived, size_t params, Values operands) const;
 
   const denote::Sizes& sizes_;
   const ProgramToRun& to_run_;
