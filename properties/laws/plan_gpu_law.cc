@@ -23,7 +23,7 @@ std::string root() {
 
 std::string first_difference(const Program& program, const PlanReport& report,
                              const std::shared_ptr<Device>& device) {
-  const std::vector<Divisibility> conditions = properties::all_conditions(program.checked());
+  const std::vector<Divisibility> conditions = all_conditions(program.checked());
   PlanCase one = properties::case_of(program, report);
   int runs = 0;
   for (unsigned seed = 1; runs < 2 && seed < 40; ++seed) {

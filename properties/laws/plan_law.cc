@@ -39,7 +39,7 @@ bool accepted(const PlanReport& plan) {
 /// overlap. Empty where all agree with the claim.
 std::string first_difference(const Program& program, const PlanReport& report, int meshes,
                              Tally& tally) {
-  const std::vector<Divisibility> conditions = properties::all_conditions(program.checked());
+  const std::vector<Divisibility> conditions = all_conditions(program.checked());
   PlanCase one = properties::case_of(program, report);
   int runs = 0;
   for (unsigned seed = 1; runs < meshes && seed < 40; ++seed) {
@@ -173,7 +173,7 @@ plan f_d implements f(x y: f32[M/d]) -> (f32[M/d], f32[M/d], f32[M/d]) {
   ASSERT_TRUE(wanted);
   for (const size_t unroll : {1u, 2u}) {
     const auto got = properties::run_on_ranks(one, {.precision = Precision::f64, .unroll = unroll});
-    EXPECT_EQ(properties::difference(got, *wanted, properties::Bounds(3, 1e-9)), "");
+    EXPECT_EQ(properties::difference(got, *wanted, Bounds(3, 1e-9)), "");
   }
 }
 

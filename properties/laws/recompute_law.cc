@@ -86,7 +86,7 @@ void run_file(const std::string& path, Tally& tally) {
   const Program written = load(path, nullptr), none = load(path, without_saves),
                 more = load(path, with_more_saves);
   const CheckedProgram& checked = written.checked();
-  const std::vector<Divisibility> conditions = properties::all_conditions(checked);
+  const std::vector<Divisibility> conditions = all_conditions(checked);
   for (const PlanReport& report : checked.plans()) {
     const ir::Function& function = checked.program().functions.at(report.function);
     if (function.imported || !function.uses_gradients || report.verdict != Verdict::proved)

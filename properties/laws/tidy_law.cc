@@ -39,7 +39,7 @@ TEST(Tidy, StepsOfTheModelsHaveTheSameNumbers) {
     SCOPED_TRACE(model);
     const Program program = load(model);
     PlanCase one = properties::case_of(program, program.plan(plan));
-    const std::vector<Divisibility> conditions = properties::all_conditions(program.checked());
+    const std::vector<Divisibility> conditions = all_conditions(program.checked());
     unsigned seed = 1;
     while (seed < 40 && !properties::draw(one, conditions, seed, false)) ++seed;
     ASSERT_LT(seed, 40u);

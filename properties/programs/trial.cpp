@@ -115,11 +115,11 @@ void compare(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, boo
   outcome.ran = true;
   outcome.bitwise = bitwise;
   outcome.bitwise_f32 = bitwise_f32;
-  const properties::Bounds none(wanted.size());
+  const Bounds none(wanted.size());
   const properties::RoundingBounds bounds = bitwise && bitwise_f32
                                                 ? properties::RoundingBounds{none, none}
                                                 : properties::rounding_bounds(one, wanted);
-  const properties::Bounds &f64 = bitwise ? none : bounds.f64,
+  const Bounds &f64 = bitwise ? none : bounds.f64,
                            &f32 = bitwise_f32 ? none : bounds.f32;
   outcome.sharp = properties::would_see_a_factor(wanted, f32);
   const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
@@ -140,7 +140,7 @@ void compare_written(const PlanCase& one, const std::vector<oracle::Tensor>& wan
                      bool kinks, Outcome& outcome) {
   if (kinks && !bitwise) return;
   const auto bounds =
-      bitwise ? properties::Bounds(wanted.size()) : properties::written_bounds(one, wanted);
+      bitwise ? Bounds(wanted.size()) : properties::written_bounds(one, wanted);
   const auto got = properties::run_on_ranks(one, {.precision = Precision::as_written});
   outcome.difference = at(one, "as written", properties::difference(got, wanted, bounds));
   outcome.written = true;

@@ -1,0 +1,13 @@
+#pragma once
+// Programs of one op whose pattern has aliases, groups, opened groups, renames and any order: what
+// the elaboration of patterns is tried on.
+#include <cstdint>
+#include <string>
+
+namespace shardproof::patterns {
+
+/// A file with `fn f` and `plan p implements f`, the same op with axes. The same seed gives the
+/// same program. Most are right; the others are to be refused.
+std::string one_op(uint64_t seed);
+
+}  // namespace shardproof::patterns
