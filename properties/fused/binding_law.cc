@@ -321,21 +321,21 @@ TEST(FusedBinding, WhatIsAlmostACausalMask) {
 
 // What moves along a batch and along the queries or keys at once sees another mask in each of it.
 TEST(FusedBinding, ADiagonalOfACausalMaskIsNone) {
-  const compile::Labels labels{Dim{{"S"}}, Dim{{"T"}}};
+  const compile::Ids queries_and_keys{0, 1};
   const auto counting = [&](plan::BufferId buffer) {
     plan::Ref ref;
     ref.buffer = buffer;
     ref.element = Element::i32;
     ref.extents = {4, 4};
     ref.strides = {4, 1};
-    return compile::leaf_of(ref, labels);
+    return compile::leaf_of({ref, queries_and_keys});
   };
   compile::Masks masks;
   masks.count(0, Iota{{4, 4}, 1, 0, Element::i32});
   masks.count(1, Iota{{4, 4}, 0, 0, Element::i32});
   masks.compute(2,
                 *compile::apply_to(PointwiseFn::le, false, Element::u8, {counting(0), counting(1)}),
-                labels, {4, 4});
+                {4, 4});
   plan::Ref mask;
   mask.buffer = 2;
   EXPECT_EQ(masks.kind(mask, {{0, 0, 0}, 4, 0, 1}), MaskKind::causal);
@@ -351,10 +351,10 @@ TEST(FusedBinding, ADiagonalOfACausalMaskIsNone) {
 
 // Rows and columns of one table are no segments: query i and key i need not have the same number.
 TEST(FusedBinding, ATableIsNoSegment) {
-  const compile::Labels labels{Dim{{"S"}}, Dim{{"T"}}};
+  const compile::Ids queries_and_keys{0, 1};
   const auto leaf = [&](plan::BufferId buffer, int64_t of_query, int64_t of_key) {
     plan::Ref ref{buffer, Element::i32, 0, {4, 4}, {of_query, of_key}, {}};
-    return compile::leaf_of(ref, labels);
+    return compile::leaf_of({ref, queries_and_keys});
   };
   const auto apply = [](PointwiseFn fn, compile::ExpressionPtr a, compile::ExpressionPtr b) {
     return compile::apply_to(fn, false, Element::u8, {std::move(a), std::move(b)});
@@ -365,7 +365,7 @@ TEST(FusedBinding, ATableIsNoSegment) {
     masks.count(1, Iota{{4, 4}, 0, 0, Element::i32});
     const auto order = apply(PointwiseFn::le, leaf(0, 4, 1), leaf(1, 4, 1));
     const auto same = apply(PointwiseFn::eq, leaf(2, of_query, 0), leaf(2, 0, of_key));
-    masks.compute(3, *apply(PointwiseFn::logical_and, same, order), labels, {4, 4});
+    masks.compute(3, *apply(PointwiseFn::logical_and, same, order), {4, 4});
     plan::Ref mask;
     mask.buffer = 3;
     return masks.kind(mask, {{0, 0, 0}, 4, 0, 1});

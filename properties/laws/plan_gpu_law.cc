@@ -6,9 +6,9 @@
 #include <iostream>
 
 #include "impl/device/cuda/cuda_device.h"
-#include "spec/check/mesh_points.h"
 #include "properties/generators/plan_run.h"
 #include "properties/generators/shard_files.h"
+#include "spec/check/mesh_points.h"
 
 namespace shardproof {
 namespace {

@@ -8,9 +8,9 @@
 #include <regex>
 #include <sstream>
 
-#include "spec/check/mesh_points.h"
 #include "properties/generators/plan_run.h"
 #include "properties/generators/shard_files.h"
+#include "spec/check/mesh_points.h"
 
 namespace shardproof {
 namespace {
