@@ -168,10 +168,9 @@ TEST(Errors, assumptions_are_evaluated) {
   EXPECT_THAT(error_of(text, sizes, {tensor({2, 2}, {1, 2, 3, 7})}).what(),
               HasSubstr("y != 7 does not hold: y[1, 1] is 7"));
   for (const std::string bound : {"x > 0", "x < 0", "x != 0", "x >= -1e30"})
-    EXPECT_EQ(error_of("fn f(x: f32[]) -> f32[] { assume " + bound + " return x }", {},
-                       {scalar(NAN)})
-                  .op,
-              "assume");
+    EXPECT_EQ(
+        error_of("fn f(x: f32[]) -> f32[] { assume " + bound + " return x }", {}, {scalar(NAN)}).op,
+        "assume");
 }
 
 }  // namespace

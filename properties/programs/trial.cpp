@@ -119,8 +119,7 @@ void compare(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, boo
   const properties::RoundingBounds bounds = bitwise && bitwise_f32
                                                 ? properties::RoundingBounds{none, none}
                                                 : properties::rounding_bounds(one, wanted);
-  const Bounds &f64 = bitwise ? none : bounds.f64,
-                           &f32 = bitwise_f32 ? none : bounds.f32;
+  const Bounds &f64 = bitwise ? none : bounds.f64, &f32 = bitwise_f32 ? none : bounds.f32;
   outcome.sharp = properties::would_see_a_factor(wanted, f32);
   const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
   outcome.difference = at(one, "f64", properties::difference(got, wanted, f64));
@@ -139,8 +138,7 @@ void compare(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, boo
 void compare_written(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, bool bitwise,
                      bool kinks, Outcome& outcome) {
   if (kinks && !bitwise) return;
-  const auto bounds =
-      bitwise ? Bounds(wanted.size()) : properties::written_bounds(one, wanted);
+  const auto bounds = bitwise ? Bounds(wanted.size()) : properties::written_bounds(one, wanted);
   const auto got = properties::run_on_ranks(one, {.precision = Precision::as_written});
   outcome.difference = at(one, "as written", properties::difference(got, wanted, bounds));
   outcome.written = true;

@@ -62,14 +62,14 @@ INSTANTIATE_TEST_SUITE_P(Syntax, Golden, testing::ValuesIn(files_in("spec/tests/
 // The grammar's productions; a new one needs a file of texts that break it.
 TEST(Goldens, EveryProductionHasOne) {
   const char* productions[] = {
-      "file",    "import",  "mesh",    "dim",      "const",   "require",  "assume",    "config",    "record",
-      "layout",  "fields",  "group",   "fn",       "plan",    "trusted",  "target",    "wrt",
-      "param",   "results", "type",    "dims",     "split",   "marks",    "block",     "bind",
-      "loop",    "scan",    "ring",    "stages",   "carries", "names",    "exprs",     "expr",
-      "conj",    "neg",     "compare", "sum",      "term",    "unary",    "postfix",   "atom",
-      "each",    "grad",    "zeros",   "args",     "arg",     "schedule", "steps",     "let",
-      "for",     "pattern", "operand", "pipeline", "number",  "string",   "character", "nesting",
-      "reserved"};
+      "file",    "import",  "mesh",    "dim",     "const",    "require", "assume",   "config",
+      "record",  "layout",  "fields",  "group",   "fn",       "plan",    "trusted",  "target",
+      "wrt",     "param",   "results", "type",    "dims",     "split",   "marks",    "block",
+      "bind",    "loop",    "scan",    "ring",    "stages",   "carries", "names",    "exprs",
+      "expr",    "conj",    "neg",     "compare", "sum",      "term",    "unary",    "postfix",
+      "atom",    "each",    "grad",    "zeros",   "args",     "arg",     "schedule", "steps",
+      "let",     "for",     "pattern", "operand", "pipeline", "number",  "string",   "character",
+      "nesting", "reserved"};
   std::set<std::string> present;
   for (const auto& path : files_in("spec/tests/syntax")) present.insert(path.stem().string());
   for (const char* production : productions) EXPECT_TRUE(present.count(production)) << production;
