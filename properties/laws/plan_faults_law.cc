@@ -140,7 +140,7 @@ TEST(PlanFaults, OfAnEntryThatIsNotAssumed) {
     std::vector<std::string> seen(4);
     run_on_threads(4, [&](Communicator& communicator) {
       const int rank = communicator.rank();
-      Plan plan(assuming, "p", Mesh::parse("d=4"), {{"B", 8}, {"V", 3}}, rank);
+      Plan plan = compile_plan(assuming, "p", Mesh::parse("d=4"), {{"B", 8}, {"V", 3}}, rank);
       std::vector<Tensor> inputs = zeros(plan);
       for (int i = 0; i < 2; ++i) inputs[0].data<float>()[i] = 1;
       if (rank == bad) inputs[0].data<float>()[1] = x, inputs[1].data<int32_t>()[1] = y;

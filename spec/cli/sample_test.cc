@@ -85,6 +85,8 @@ Function plan() {
   Einsum einsum;
   einsum.pattern.left = {x_type, w_type};
   einsum.pattern.right = h_type;
+  einsum.pattern.indices = {
+      {{"B", "B"}, {"M", "M"}, {"F", "F"}}, {{{0}, {1}}, {{1}, {2}}}, {{0}, {2}}};
   f.body.instrs = {{einsum, {0, 1}, {2}, {}, {}},
                    {Collective{CollectiveFn::all_gather, {}}, {2}, {3}, {}, {}}};
   return f;
