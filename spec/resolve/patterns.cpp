@@ -82,7 +82,7 @@ class PatternReader {
     if (bracket) {
       brackets_on_left_ += 1;
       read_.pattern.left_bracket = bracket;
-      read_.pattern.bracket_operand = i;
+      read_.pattern.bracket_operand = read_.pattern.left.size();  // those before i may be unread
     }
     read_.pattern.left.push_back(std::move(*shape));
     read_.operands.push_back(id);
