@@ -380,7 +380,8 @@ std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::s
         return refutation;
       }
     } catch (const std::exception& error) {
-      if (why) *why = error.what();
+      // A number of the program may be no index.
+      if (why && !point.literals) *why = error.what();
     }
   return std::nullopt;
 }

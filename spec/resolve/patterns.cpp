@@ -88,7 +88,8 @@ class PatternReader {
     read_.operands.push_back(id);
     read_.ranges.push_back(site_.args[i].range);
     if (body_.inferred()) return true;
-    const auto problem = elaborate::regroup(body_.world.program, read_.pattern, i, body_.type(id));
+    const auto problem = elaborate::regroup(body_.world.program, read_.pattern,
+                                            read_.pattern.left.size() - 1, body_.type(id));
     return !problem || pattern_problem(body_, site_, {id}, *problem);
   }
 
