@@ -11,6 +11,9 @@ namespace {
 enum class Expected { proved, another_value, other };
 
 Expected expectation(const std::filesystem::path& path) {
+  // Wrong at one label alone, which is not drawn, or in a gradient that stop_grad leaves out.
+  for (const char* each : {"label_minus_100", "same_name_a", "same_name_b"})
+    if (path.stem() == each) return Expected::other;
   Expected result = Expected::proved;
   std::ifstream file(path);
   for (std::string line; std::getline(file, line);) {

@@ -166,6 +166,20 @@ Verdict3 judge(const CheckedProgram& checked, size_t plan, bool proved, smt::Sol
   return result;
 }
 
+bool mentions_param(const ir::Function& function, const ir::Arith& arith) {
+  return (arith.kind == ir::Arith::Kind::value &&
+          std::count(function.params.begin(), function.params.end(), arith.value)) ||
+         std::any_of(arith.args.begin(), arith.args.end(),
+                     [&](const ir::Arith& each) { return mentions_param(function, each); });
+}
+
+bool requires_of_params(const ir::Function& function) {
+  const std::vector<ir::Requirement>& all = function.body.requirements;
+  return std::any_of(all.begin(), all.end(), [&](const ir::Requirement& each) {
+    return mentions_param(function, each.condition);
+  });
+}
+
 void run_file(const std::string& path, smt::Solver& solver, Tally& tally) {
   Sources sources;
   CheckOptions options;
