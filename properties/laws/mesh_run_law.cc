@@ -42,7 +42,7 @@ void run_file(const CheckedProgram& checked, Tally& tally) {
 std::vector<std::string> files() {
   return properties::shard_files(
       {SHARDPROOF_SOURCE_DIR "/spec/models", SHARDPROOF_SOURCE_DIR "/spec/tests"},
-      {"/syntax/", "/impossible/"});
+      {"/syntax/", "/impossible/", "/contradiction_of_values"});
 }
 
 CheckedProgram checked_file(const std::string& path, const FileReader& reader) {

@@ -33,19 +33,20 @@ Draft pointwise(Source& source) {
 Draft slices(Source& source) {
   const std::string n = std::to_string(source.number(0, 3)),
                     m = std::to_string(source.number(0, 3));
-  const std::vector<std::string> lines{"read(\"[K] B -> B\", x, at=" + n + ")",
-                                       "read(\"[K] B -> two B\", x, at=" + n + ")",
-                                       "roll(\"[K] B\", x, by=" + n + ")",
-                                       "roll(\"[K] B\", x, by=" + n + " - |K|)",
-                                       "where(iota(\"K B; K\") < " + n + ", x, " + m + " * x)",
-                                       "where(iota(\"K B; K\") + " + m + " >= " + n + ", x, 0)",
-                                       "where(iota(\"K B; K\") % 2 == " + n + " % 2, x, -x)",
-                                       "cumsum(\"K B; K\", x)",
-                                       "write(\"[K] B, B -> K B\", x, y, at=" + n + ")",
-                                       "index(\"[K] B, C -> C B\", x, ids)",
-                                       "index(\"[K] B, C -> C B\", x, (ids + " + n + ") % |K|)",
-                                       "index_add(\"C, C B -> [K] B\", ids, z)",
-                                       "concat(\"K B, K B -> [two] K B\", x, 2 * x)"};
+  const std::vector<std::string> lines{
+      "read(\"[K] B -> B\", x, at=" + n + ")",
+      "read(\"[K] B -> two B\", x, at=" + std::to_string(source.number(0, 2)) + ")",
+      "roll(\"[K] B\", x, by=" + n + ")",
+      "roll(\"[K] B\", x, by=" + n + " - |K|)",
+      "where(iota(\"K B; K\") < " + n + ", x, " + m + " * x)",
+      "where(iota(\"K B; K\") + " + m + " >= " + n + ", x, 0)",
+      "where(iota(\"K B; K\") % 2 == " + n + " % 2, x, -x)",
+      "cumsum(\"K B; K\", x)",
+      "write(\"[K] B, B -> K B\", x, y, at=" + n + ")",
+      "index(\"[K] B, C -> C B\", x, ids)",
+      "index(\"[K] B, C -> C B\", x, (ids + " + n + ") % |K|)",
+      "index_add(\"C, C B -> [K] B\", ids, z)",
+      "concat(\"K B, K B -> [two] K B\", x, 2 * x)"};
   std::string first = source.of(lines), second = source.of(lines);
   const auto squared = [&](const std::string& name, const std::string& value) {
     const bool one = value.find("-> B\"") != std::string::npos;
