@@ -72,8 +72,12 @@ class Reader {
   }
   /// Every index of an operand, or a new one.
   void read_right_or_new() {
-    for (size_t i = 0; i < right_dims(); ++i) in_.right.push_back(known_or_new(right_dim(i)));
+    read_any_right();
     need_single();
+  }
+  /// The same of a type: one that has a dim twice is refused elsewhere.
+  void read_any_right() {
+    for (size_t i = 0; i < right_dims(); ++i) in_.right.push_back(known_or_new(right_dim(i)));
   }
   /// The position `at` is new, and paired with nothing.
   void read_right_but(std::optional<size_t> at) {
@@ -438,7 +442,7 @@ ir::Indices whole_positions(const ir::Program& program, const std::vector<Shape>
   pattern.inferred = true;
   Reader reader(program, pattern);
   reader.read_left(std::vector<std::optional<size_t>>(operands.size()));
-  reader.read_right_or_new();
+  reader.read_any_right();
   return pattern.indices;
 }
 
