@@ -99,6 +99,15 @@ TEST(Cost, OfAProductAndItsReduction) {
   EXPECT_EQ(at.peak, 2 * (4 * 6 * 2));
 }
 
+TEST(Cost, AFactorBesideItsGroupIsOneIndex) {
+  Plan plan;
+  const Type group = type(Dtype::f32, {split("B"), {Dim{{"M", "F"}}, {"t"}}});
+  const Type factor = type(Dtype::f32, {split("M", {"t"})});
+  const ValueId x = plan.param(group, "x"), s = plan.param(factor, "s");
+  plan.function().returned = {plan.add(plan.function().body, Einsum{}, {x, s}, group)};
+  EXPECT_EQ(plan.cost().flops.text(), "2*|B|*|F|*|M|/|t|");
+}
+
 TEST(Cost, OfEachCollective) {
   struct Row {
     CollectiveFn fn;
