@@ -1,0 +1,10 @@
+" Comments, indentation, and :make for .shard programs.
+if exists('b:did_ftplugin') | finish | endif
+let b:did_ftplugin = 1
+
+setlocal comments=:# commentstring=#\ %s
+setlocal expandtab shiftwidth=4 softtabstop=4
+setlocal suffixesadd=.shard
+let &l:include = '\<from\s*"'
+compiler shard
+let b:undo_ftplugin = 'setlocal comments< commentstring< expandtab< shiftwidth< softtabstop< suffixesadd< include<'
