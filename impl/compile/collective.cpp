@@ -47,9 +47,9 @@ std::vector<Axis> marked(const Shape& shape, const Shape& other, Mark mark) {
   return axes;
 }
 
-class Exchange {
+class Moved {
  public:
-  Exchange(const Site& site, const Shape& from, const Shape& to)
+  Moved(const Site& site, const Shape& from, const Shape& to)
       : site_(site),
         compiler_(site.compiler),
         place_(site.compiler.place()),
@@ -63,11 +63,7 @@ class Exchange {
     if (ring.members.size() == 1) return x;
     const Ref send = compiler_.packed(x, x.element);
     const Ref to = compiler_.create(x.element, x.extents);
-    const auto count = static_cast<size_t>(x.count());
-    site_.step("all_reduce", {&send}, {&to}, [=, place = place_](Frame& frame) {
-      frame.communicator->all_reduce(*frame.groups[ring.group], frame.at(send), frame.at(to), count,
-                                     to.element, reduction, place);
-    });
+    compiler_.exchange("all_reduce", {Collective::all_reduce, ring.group, send, to, reduction});
     return to;
   }
 
@@ -76,11 +72,7 @@ class Exchange {
     if (ring.members.size() == 1) return x;
     const Ref send = blocks_of(x, ring, come_);
     const Ref to = compiler_.create(x.element, part(x, come_, site_.placement().rank()).extents);
-    const auto count = static_cast<size_t>(to.count());
-    site_.step("psum_scatter", {&send}, {&to}, [=, place = place_](Frame& frame) {
-      frame.communicator->reduce_scatter(*frame.groups[ring.group], frame.at(send), frame.at(to),
-                                         count, to.element, Reduction::sum, place);
-    });
+    compiler_.exchange("psum_scatter", {Collective::reduce_scatter, ring.group, send, to});
     return to;
   }
 
@@ -98,12 +90,7 @@ class Exchange {
     const Ref send = blocks_of(x, ring, come);
     const std::vector<int64_t> block = part(x, come, site_.placement().rank()).extents;
     const Ref receive = compiler_.create(x.element, stacked(ring, block));
-    const size_t bytes =
-        static_cast<size_t>(receive.count()) / ring.members.size() * size_of(x.element);
-    site_.step("all_to_all", {&send}, {&receive}, [=, place = place_](Frame& frame) {
-      frame.communicator->all_to_all(*frame.groups[ring.group], frame.at(send), frame.at(receive),
-                                     bytes, place);
-    });
+    compiler_.exchange("all_to_all", {Collective::all_to_all, ring.group, send, receive});
     return put_together(receive, ring, block, leave_);
   }
 
@@ -229,11 +216,7 @@ class Exchange {
     if (ring.members.size() == 1) return x;
     const Ref send = compiler_.packed(x, x.element);
     const Ref receive = compiler_.create(x.element, stacked(ring, x.extents));
-    const size_t bytes = static_cast<size_t>(x.count()) * size_of(x.element);
-    site_.step("all_gather", {&send}, {&receive}, [=, place = place_](Frame& frame) {
-      frame.communicator->all_gather(*frame.groups[ring.group], frame.at(send), frame.at(receive),
-                                     bytes, place);
-    });
+    compiler_.exchange("all_gather", {Collective::all_gather, ring.group, send, receive});
     return put_together(receive, ring, x.extents, leave);
   }
 
@@ -258,7 +241,7 @@ class Exchange {
 void compile(const ir::Collective& op, const Site& site) {
   using enum ir::CollectiveFn;
   const Shape &from = site.type(0), &to = site.result_type();
-  const Exchange exchange(site, from, to);
+  const Moved exchange(site, from, to);
   std::vector<Axis> all_marked = marked(from, to, Mark::U);
   for (const Axis& axis : marked(from, to, Mark::Max)) all_marked.push_back(axis);
   for (const Axis& axis : marked(to, from, Mark::U)) all_marked.push_back(axis);
@@ -297,20 +280,10 @@ void compile(const ir::Ppermute& op, const Site& site) {
   const Whole by = site.whole(1);
   if (!by.known && !by.index && !site.compiler.device().is_host())
     throw PlanError(site.compiler.place() + ": on " + site.compiler.device().name() +
-                    " a ppermute goes a way that is known or the index of a loop, not data");
-  std::vector<const Ref*> reads{&send};
-  if (!by.known) reads.push_back(&by.ref);
-  const auto n = static_cast<int64_t>(members.size());
-  const int64_t own = placement.mesh().digit(placement.rank(), axes[0]);
-  const size_t bytes = static_cast<size_t>(send.count()) * size_of(send.element);
-  site.step("ppermute", reads, {&to},
-            [=, group = site.compiler.group(members, {axes[0]}),
-             place = site.compiler.place()](Frame& frame) {
-              const int64_t shift = ((by.get(frame) % n) + n) % n;
-              frame.communicator->permute(*frame.groups[group], frame.at(send),
-                                          static_cast<int>((own + shift) % n), frame.at(to),
-                                          static_cast<int>((own + n - shift) % n), bytes, place);
-            });
+                    " the ppermute shift must be a constant or a loop index");
+  site.compiler.exchange("ppermute",
+                         {Collective::permute, site.compiler.group(members, {axes[0]}), send, to,
+                          Reduction::sum, by, placement.mesh().digit(placement.rank(), axes[0])});
   site.define(to);
 }
 

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "impl/compile/unchecked.h"
-#include "impl/plan/passes/passes.h"
+#include "impl/plan/passes/list.h"
 #include "impl/run/plan_state.h"
 
 namespace shardproof {
@@ -99,7 +99,25 @@ void put_in_place(Plan::State& state, const std::vector<std::pair<size_t, size_t
   }
 }
 
+void run_passes(Plan::State& state, const PlanOptions& options, bool alike) {
+  const auto print = [&](const char* stage) {
+    if (options.watch) options.watch(stage, state.text());
+  };
+  print("compile");
+  const plan::Wanted wanted{options.fuse, options.tidy, options.overlap};
+  for (const plan::Pass& pass : plan::passes()) {
+    if (pass.when(wanted)) pass.run({state.steps, state.pieces, state.given, *state.device, alike});
+    print(pass.name);
+  }
+}
+
 }  // namespace
+
+std::vector<std::string> plan_stages() {
+  std::vector<std::string> names{"compile"};
+  for (const plan::Pass& pass : plan::passes()) names.push_back(pass.name);
+  return names;
+}
 
 compile::FindBackward any_backwards(const Program& program) {
   return [&program](const compile::Unit& plan, const std::vector<size_t>& wrt) {
@@ -161,23 +179,14 @@ Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSiz
   state->group_axes = compiler.group_axes();
   state->loops = compiler.loops();
   state->given = compiler.externals();
-  if (options.fuse) plan::join_bias(state->steps, state->given, *state->device);
-  if (options.tidy) plan::join_parts(state->steps, state->pieces, state->given);
-  plan::fold_scale(state->steps, state->given);
-  if (options.tidy) {
-    plan::keep_narrow(state->steps, state->pieces, state->given);
-    plan::compute_packed(state->steps, state->pieces, state->given);
-  }
-  plan::make_in_stack(state->steps, state->pieces, state->given);
-  if (options.fuse) plan::join_rows(state->steps, state->pieces, state->given, *state->device);
-  if (options.overlap) plan::overlap(state->steps, compiler.alike());
+  state->name = function.name;
+  run_passes(*state, options, compiler.alike());
   put_in_place(*state, options.in_place);
   plan::find_lifetimes(state->steps, state->pieces);
   for (plan::BufferId id : state->given) state->pieces[id].bytes = 0;
   state->arena_bytes = plan::place_buffers(state->pieces, options.reuse_memory);
   state->arena = state->device->allocate(state->arena_bytes);
   plan::prepare(state->steps, *state->device);
-  state->name = function.name;
   state->check_finite = options.check_finite;
   state->assumed = plan::assumed_inputs(function, placement);
   const bool uses_queues = !state->device->is_host();

@@ -20,7 +20,13 @@ struct PlanOptions {
   bool tidy = true;  ///< less is moved, and f32 numbers that are all bf16 are kept as that
   bool fuse = true;  ///< functions of the library are one step each where the device has kernels
   std::shared_ptr<Device> device = {};  ///< where the kernels run; none: this processor
+  /// Called with "compile" before the passes, then with the name of each, and the text of the plan
+  /// at that point (impl/plan/text.h). See plan_stages().
+  std::function<void(const std::string& stage, const std::string& text)> watch = {};
 };
+
+/// What `watch` is called with, in order.
+std::vector<std::string> plan_stages();
 
 /// Compiles plan `name` for one rank. Throws PlanError where the plan is not proved, a size is
 /// missing or does not divide, a requirement does not hold, or something cannot be run.

@@ -8,16 +8,6 @@
 
 namespace shardproof::compile {
 
-int64_t Whole::get(const Frame& frame) const {
-  if (known) return *known;
-  if (index) {
-    int64_t value = index->offset;
-    for (const Ref::Term& term : index->terms) value += term.stride * frame.loops[term.loop];
-    return value;
-  }
-  return static_cast<int64_t>(number_at(ref.element, frame.at(ref), 0));
-}
-
 Value in_memory(const Ref& ref) { return {leaf_of({ref, first_ids(ref.extents.size())})}; }
 
 // --- buffers ---
@@ -48,23 +38,29 @@ bool Compiler::is_whole(const Ref& ref) const {
 // --- steps ---
 
 Step& Compiler::step(const std::string& op, const std::vector<BufferId>& reads,
-                     const std::vector<BufferId>& writes, std::function<void(Frame&)> run) {
+                     const std::vector<BufferId>& writes) {
   for (BufferId id : writes) masks_.forget(id);
   Step step;
   step.op = op;
   step.place = place_;
   step.reads = reads;
   step.writes = writes;
-  step.run = std::move(run);
   steps_.push_back(std::move(step));
   return steps_.back();
+}
+
+void Compiler::exchange(const std::string& name, Exchange exchange) {
+  std::vector<BufferId> reads{exchange.send.buffer};
+  const Whole& shift = exchange.shift;
+  if (exchange.collective == Collective::permute && !shift.known) reads.push_back(shift.ref.buffer);
+  step(name, reads, {exchange.receive.buffer}).exchange = std::move(exchange);
 }
 
 void Compiler::kernel(const std::string& name, KernelOp op, const Ref& out,
                       std::vector<Ref> inputs) {
   std::vector<BufferId> reads;
   for (const Ref& input : inputs) reads.push_back(input.buffer);
-  Step& made = step(name, reads, {out.buffer}, nullptr);
+  Step& made = step(name, reads, {out.buffer});
   if (const auto* iota = std::get_if<Iota>(&op); iota && is_whole(out))
     masks_.count(out.buffer, *iota);
   made.kernel = {std::move(op), out, std::move(inputs)};
@@ -79,7 +75,7 @@ std::vector<Ref> Compiler::fused(const std::string& name, const FusedOp& op,
   std::vector<BufferId> reads, writes;
   for (const Ref& input : inputs) reads.push_back(input.buffer);
   for (const Ref& output : outputs) writes.push_back(output.buffer);
-  step(name, reads, writes, nullptr).fused = {op, std::move(outputs), std::move(inputs)};
+  step(name, reads, writes).fused = {op, std::move(outputs), std::move(inputs)};
   return scratch;
 }
 
@@ -139,7 +135,7 @@ namespace {
 class Uses {
  public:
   explicit Uses(const ir::Function& function)
-      : uses_(function.values.size(), 0), block_(function.values.size(), nullptr) {
+      : uses_(function.values.size(), 0), block_(function.values.size()) {
     for (ir::ValueId id : function.params) block_[id] = &function.body;
     for (ir::ValueId id : function.saved_params) block_[id] = &function.body;
     walk(function.body);
@@ -319,7 +315,7 @@ void Compiler::close_loop(const Loop& loop, std::vector<Step> before,
   steps_.push_back(std::move(step));
 }
 
-std::optional<Compiler::Affine> Compiler::affine(const Ref& ref) const {
+std::optional<Affine> Compiler::affine(const Ref& ref) const {
   if (!counting_.contains(ref.buffer)) return std::nullopt;
   return Affine{ref.offset, ref.terms};
 }

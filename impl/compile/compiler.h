@@ -65,8 +65,10 @@ class Compiler {
   Element element(Dtype dtype) const { return element_of(dtype, precision_); }
 
   // --- steps ---
+  /// A step that its caller makes a kernel, a fused kernel or an exchange.
   Step& step(const std::string& op, const std::vector<BufferId>& reads,
-             const std::vector<BufferId>& writes, std::function<void(Frame&)> run);
+             const std::vector<BufferId>& writes);
+  void exchange(const std::string& name, Exchange exchange);
   void kernel(const std::string& name, KernelOp op, const Ref& out, std::vector<Ref> inputs);
   /// Whether the device has the op, and plans are to use it.
   bool fuses(const FusedOp& op) const { return fuses_ && device_.has_fused(op); }
@@ -130,11 +132,6 @@ class Compiler {
   /// The steps from `first` on go as far up as what they read allows: it need not be kept until
   /// then.
   void move_up(size_t first);
-  /// A whole number that the indices of loops make: offset + sum of stride * index.
-  struct Affine {
-    int64_t offset = 0;
-    std::vector<Ref::Term> terms;
-  };
   /// The number at `ref`, where it is an index.
   std::optional<Affine> affine(const Ref& ref) const;
   /// The largest that it is.
@@ -177,14 +174,6 @@ class Compiler {
   std::vector<Attended> attended_;
 };
 
-/// Where a step gets a whole number: known now, made of indices of loops, or an entry in memory.
-struct Whole {
-  std::optional<int64_t> known;
-  Ref ref;
-  std::optional<Compiler::Affine> index = {};
-  int64_t get(const Frame& frame) const;
-};
-
 /// One instruction of a function that is being compiled.
 class Site {
  public:
@@ -217,8 +206,6 @@ class Site {
   }
   /// Each of its readers computes the result, a chain on values in memory.
   void define_anew_for_each(ExpressionPtr expression) const;
-  void step(const std::string& op, const std::vector<const Ref*>& reads,
-            const std::vector<const Ref*>& writes, std::function<void(Frame&)> run) const;
 
   Compiler& compiler;
   Scope& scope;

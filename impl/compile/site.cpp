@@ -35,12 +35,4 @@ void Site::define_anew_for_each(ExpressionPtr made) const {
   scope.values.at(instr.results.at(0)) = {std::move(made)};
 }
 
-void Site::step(const std::string& op, const std::vector<const Ref*>& reads,
-                const std::vector<const Ref*>& writes, std::function<void(Frame&)> run) const {
-  std::vector<BufferId> read, written;
-  for (const Ref* ref : reads) read.push_back(ref->buffer);
-  for (const Ref* ref : writes) written.push_back(ref->buffer);
-  compiler.step(op, read, written, std::move(run));
-}
-
 }  // namespace shardproof::compile

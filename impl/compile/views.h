@@ -9,7 +9,9 @@
 namespace shardproof::compile {
 
 using plan::Access;
+using plan::Affine;
 using plan::BufferId;
+using plan::Exchange;
 using plan::Frame;
 using plan::FusedKernel;
 using plan::has;
@@ -18,6 +20,7 @@ using plan::no_buffer;
 using plan::Piece;
 using plan::Ref;
 using plan::Step;
+using plan::Whole;
 
 using ir::IndexId;
 using Ids = std::vector<IndexId>;

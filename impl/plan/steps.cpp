@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <numeric>
 
+#include "kernels/number.h"
+
 namespace shardproof::plan {
 
 int64_t Ref::count() const {
@@ -95,9 +97,51 @@ void BufferUses::change(const Access& access, int by) {
   for (BufferId id : access.writes) writes_[id] += static_cast<size_t>(by);
 }
 
+int64_t Whole::get(const Frame& frame) const {
+  if (known) return *known;
+  if (!index) return static_cast<int64_t>(number_at(ref.element, frame.at(ref), 0));
+  int64_t value = index->offset;
+  for (const Ref::Term& term : index->terms) value += term.stride * frame.loops[term.loop];
+  return value;
+}
+
+Call Exchange::call(int size, const Frame& frame) const {
+  const auto sent = static_cast<size_t>(send.count()), n = static_cast<size_t>(size);
+  const size_t bytes = sent * size_of(send.element);
+  switch (collective) {
+    case Collective::all_gather:
+      return Call::move(collective, bytes);
+    case Collective::all_to_all:
+      return Call::move(collective, bytes / n);
+    case Collective::all_reduce:
+      return {collective, send.element, reduction, sent};
+    case Collective::reduce_scatter:
+      return {collective, send.element, reduction, sent / n};
+    case Collective::permute: {
+      const int64_t by = (shift.get(frame) % size + size) % size;
+      return Call::permute(bytes, static_cast<int>((position + by) % size),
+                           static_cast<int>((position + size - by) % size), size);
+    }
+  }
+  throw std::logic_error("not a collective");
+}
+
+namespace {
+
+std::function<void(Frame&)> run_of(const Exchange& exchange, const std::string& place) {
+  return [exchange, place](Frame& frame) {
+    Group& group = *frame.groups[exchange.group];
+    frame.communicator->collective(group, exchange.call(group.size(), frame),
+                                   frame.at(exchange.send), frame.at(exchange.receive), place);
+  };
+}
+
+}  // namespace
+
 void prepare(std::vector<Step>& steps, Device& device) {
   for (Step& step : steps) {
     prepare(step.body, device);
+    if (step.exchange) step.run = run_of(*step.exchange, step.place);
     if (step.fused) prepare_fused(step, device);
     if (!step.kernel) continue;
     step.run = [launch = device.prepare(step.kernel->op), out = step.kernel->out,

@@ -59,12 +59,42 @@ struct FusedKernel {
   std::vector<Ref> outputs, inputs;
 };
 
+/// offset + the sum of stride * index over these loops.
+struct Affine {
+  int64_t offset = 0;
+  std::vector<Ref::Term> terms;
+};
+
+/// Where a step gets a whole number: a constant, made of loop indices, or the first entry of a
+/// view.
+struct Whole {
+  std::optional<int64_t> known;
+  Ref ref;
+  std::optional<Affine> index = {};
+  int64_t get(const Frame& frame) const;
+};
+
+/// A collective on contiguous views, of one element, between the ranks of a group.
+struct Exchange {
+  Collective collective = Collective::all_gather;
+  size_t group = 0;  ///< of Frame::groups
+  Ref send, receive;
+  Reduction reduction = Reduction::sum;
+  /// permute: each position sends to the position `shift` further on, modulo the group's size.
+  Whole shift = {};
+  int64_t position = 0;  ///< permute: of this rank
+
+  /// The call in a group of `size`. A permute's positions are those of `frame`.
+  Call call(int size, const Frame& frame) const;
+};
+
 struct Step {
-  std::string op;                    ///< "einsum", "psum_scatter"
-  std::string place;                 ///< "ffn.shard:12 in ffn_sharded"
-  std::optional<Kernel> kernel;      ///< a collective has none
-  std::optional<FusedKernel> fused;  ///< or this
-  std::function<void(Frame&)> run;   ///< of a kernel: from prepare() on
+  std::string op;                ///< "einsum", "psum_scatter"
+  std::string place;             ///< "ffn.shard:12 in ffn_sharded"
+  std::optional<Kernel> kernel;  ///< one of these three, or a loop
+  std::optional<FusedKernel> fused;
+  std::optional<Exchange> exchange;
+  std::function<void(Frame&)> run;  ///< from prepare() on
   std::vector<BufferId> reads, writes;
 
   bool is_kernel() const { return kernel || fused; }
@@ -128,7 +158,7 @@ void for_each_ref(AnyStep& step, const Visit& visit) {
   }
 }
 
-/// Has the device make its kernels for the steps, those in loops too.
+/// Sets Step::run of each step, those in loops too: the device makes its kernels.
 void prepare(std::vector<Step>& steps, Device& device);
 
 }  // namespace shardproof::plan

@@ -198,8 +198,7 @@ Frame Plan::State::frame(Communicator& communicator) {
 void Plan::State::run(Communicator& communicator, Frame& frame) {
   std::optional<plan::SpotChecked> spot_checked;
   if (communicator.checks_calls()) {
-    if (!calls)
-      calls = plan::calls_of(steps, pieces.size(), loops, groups, name + " on " + mesh.text());
+    if (!calls) calls = plan::calls_of(steps, groups, name + " on " + mesh.text());
     frame.communicator = &spot_checked.emplace(communicator, *calls);
   }
   run_steps(frame);

@@ -38,6 +38,8 @@ class Plan {
   const std::vector<Slot>& outputs() const;
   size_t arena_bytes() const;                    ///< of all values between inputs and outputs
   const std::vector<plan::Step>& steps() const;  ///< impl/plan/steps.h, which is not installed
+  std::string text() const;                      ///< steps, buffers and groups, for a reader
+  std::string commands_text() const;             ///< what a device's queues get, loops twice
   const State& state() const { return *state_; }
   /// The groups of all ranks that a run uses, for Communicator::prepare(); the first run says them.
   std::vector<std::vector<int>> groups() const;

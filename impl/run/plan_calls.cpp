@@ -2,56 +2,34 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <deque>
 
 #include "kernels/fnv1a.h"
 
 namespace shardproof::plan {
 namespace {
 
-struct ListedGroup : Group {
-  explicit ListedGroup(const std::vector<int>& ranks) : Group(ranks, 0) {}
-};
+using Groups = std::vector<std::vector<int>>;
 
-/// Hears what a step says and moves nothing.
-class Recorder : public Communicator {
- public:
-  explicit Recorder(const std::string& salt) { mix(salt); }
+void mix(const std::string& text, uint64_t& hash) {
+  hash = fnv1a(std::string_view("\0", 1), fnv1a(text, hash));
+}
 
-  int rank() const override { return 0; }
-  int size() const override { return 0; }
-  Group& group(const std::vector<int>&) override { throw std::logic_error("groups are given"); }
-  void collective(Group& group, const Call& call, const void*, void*,
-                  const std::string& place) override {
-    mix(std::to_string(group.size()) + " " + to_string(PlacedCall{call, place}));
-  }
-  void abort(const std::string&) noexcept override {}
+/// A permute's positions differ from rank to rank, and may be data.
+std::string text_of(const Exchange& exchange, size_t members, const std::string& place) {
+  if (exchange.collective == Collective::permute) return "permute at " + place;
+  const Call call = exchange.call(static_cast<int>(members), Frame());
+  return std::to_string(members) + " " + to_string(PlacedCall{call, place});
+}
 
-  /// The text and its end.
-  void mix(const std::string& text) {
-    hash_ = fnv1a(std::string_view("\0", 1), fnv1a(text, hash_));
-  }
-  uint64_t hash() const { return hash_; }
-
- private:
-  uint64_t hash_ = fnv1a("");
-};
-
-/// Where a permute goes may be an entry of memory that only a run has, so it is not asked.
-bool is_permute(const Step& step) { return step.op == "ppermute"; }
-
-size_t record(const std::vector<Step>& steps, Recorder& recorder, Frame& frame) {
+size_t mix_all(const std::vector<Step>& steps, const Groups& groups, uint64_t& hash) {
   size_t count = 0;
   for (const Step& step : steps) {
     if (step.is_loop) {
-      recorder.mix("loop " + std::to_string(step.times));
-      count += static_cast<size_t>(step.times) * record(step.body, recorder, frame);
-      recorder.mix("end");
-    } else if (is_permute(step)) {
-      recorder.mix("permute at " + step.place);
-      ++count;
-    } else if (is_collective(step)) {
-      step.run(frame);
+      mix("loop " + std::to_string(step.times), hash);
+      count += static_cast<size_t>(step.times) * mix_all(step.body, groups, hash);
+      mix("end", hash);
+    } else if (step.exchange) {
+      mix(text_of(*step.exchange, groups.at(step.exchange->group).size(), step.place), hash);
       ++count;
     }
   }
@@ -60,18 +38,11 @@ size_t record(const std::vector<Step>& steps, Recorder& recorder, Frame& frame) 
 
 }  // namespace
 
-PlanCalls calls_of(const std::vector<Step>& steps, size_t buffers, size_t loops,
-                   const std::vector<std::vector<int>>& groups, const std::string& salt) {
-  Recorder recorder(salt);
-  std::byte nothing{};
-  std::deque<ListedGroup> listed(groups.begin(), groups.end());
-  Frame frame;
-  frame.communicator = &recorder;
-  frame.buffers.assign(buffers, &nothing);
-  frame.loops.resize(loops);
-  for (ListedGroup& group : listed) frame.groups.push_back(&group);
-  const size_t count = record(steps, recorder, frame);
-  return {recorder.hash(), count};
+PlanCalls calls_of(const std::vector<Step>& steps, const Groups& groups, const std::string& salt) {
+  PlanCalls calls{fnv1a("")};
+  mix(salt, calls.hash);
+  calls.count = mix_all(steps, groups, calls.hash);
+  return calls;
 }
 
 const std::string& SpotChecked::before(Collective collective, const Group& group,

@@ -18,8 +18,8 @@ struct PlanCalls {
 };
 
 /// `groups` are the ranks of each group that `rank` is in; `salt` is what else has to be the same.
-PlanCalls calls_of(const std::vector<Step>& steps, size_t buffers, size_t loops,
-                   const std::vector<std::vector<int>>& groups, const std::string& salt);
+PlanCalls calls_of(const std::vector<Step>& steps, const std::vector<std::vector<int>>& groups,
+                   const std::string& salt);
 
 /// A communicator for one run of a plan. The first collective of every group is compared, and with
 /// it the hash of all: whoever meets in a group later has the same plan, and is in the same run of

@@ -44,6 +44,8 @@ struct Plan::State {
   /// plan::find_race of its steps.
   std::string find_race() const { return plan::find_race(steps, pieces, given, same); }
 
+  std::string text() const;  ///< impl/plan/text.h
+
   Queue& queue() { return *queues.at(plan::compute_queue); }
   void require_fits(const Tensor& tensor, size_t input) const;
   /// How it is not what is assumed of it; empty: it is.

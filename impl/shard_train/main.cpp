@@ -7,6 +7,7 @@
 #include "impl/comm/virtual/virtual_ranks.h"
 #include "impl/shard_train/gpus.h"
 #include "impl/shard_train/launch.h"
+#include "impl/shard_train/print_plan.h"
 #include "impl/shard_train/run.h"
 #ifdef WITH_MPI
 #include "impl/comm/mpi/mpi_communicator.h"
@@ -72,7 +73,11 @@ int train([[maybe_unused]] const std::vector<std::string>& args, const Options& 
   if (options.transport == Transport::threads && launched() == Launched::by_others)
     throw BadInput("this is a rank of mpirun or srun: add --transport mpi or nccl");
   const Job job = prepare(options);
-  // Compiled for one rank: what does not fit is told before ranks are started.
+  if (!options.print_plan.empty()) {
+    print_plan(job, std::cout);
+    return 0;
+  }
+  // Compile for one rank first: errors appear once, before ranks are started.
   compile_plan(*job.program, job.step, job.mesh, job.dims, 0, plan_options(job));
 #ifdef WITH_MPI
   if (options.transport == Transport::mpi) return launch(args, options, job.mesh.ranks());

@@ -179,6 +179,11 @@ class Flags {
   void output() {
     group_ = "Output";
     text("--log", o_.log, "One JSON object a line", "FILE");
+    app_.add_flag(
+            "--print-plan{final}", o_.print_plan,
+            "Print rank 0's plan of a step and end: =after:PASS, =after:compile for the steps\n"
+            "before all passes; =queues for the commands of a device's queues")
+        ->group(group_);
     text("--plot", o_.plot, "The losses as a picture, at the end", "FILE.svg");
     text("--sample", o_.sample, "Tokens of text from the model, at the end", "N")
         ->check(from<double>(0));
