@@ -8,6 +8,7 @@
 #include <iomanip>
 #include <sstream>
 
+#include "impl/check_sharding/evaluate.h"
 #include "impl/check_sharding/memory.h"
 #include "spec/check/typing.h"
 #include "spec/cli/input.h"
@@ -89,6 +90,31 @@ class Run {
     Verdict worst = Verdict::proved;
     for (const FileReport& report : reports) worst = worse(report.verdict, worst);
     return exit_code(worst);
+  }
+
+  /// The one function of --run, instead of a proof.
+  int function() {
+    const std::string& path = options_.files.front();
+    const Input input = read_input(path, in_);
+    if (!input.text) {
+      err_ << "error: " << path << " " << input.why << "\n";
+      return 3;
+    }
+    const FileReader reader = reader_with(path, *input.text);
+    const Program program = Program::load(path, reader);
+    const Given given = given_sizes(program.checked().program(), options_);
+    if (!program.checked().readable() || !given.diagnostics.empty()) {
+      err_ << program.report();
+      for (const Diagnostic& each : given.diagnostics) err_ << render(each, program.sources());
+      return 3;
+    }
+    try {
+      evaluate_function(program, options_.run, given.sizes, options_.inputs, options_.outputs);
+      return 0;
+    } catch (const std::exception& error) {
+      err_ << "error: --run " << options_.run << ": " << error.what() << "\n";
+      return 3;
+    }
   }
 
  private:
@@ -255,6 +281,7 @@ int run(const std::vector<std::string>& args, std::istream& in, std::ostream& ou
   if (line.exit) return *line.exit;
   if (line.options.explain) return explain(*line.options.explain, out, err);
   try {
+    if (!line.options.run.empty()) return Run(line.options, environment, in, out, err).function();
     return Run(line.options, environment, in, out, err).files();
   } catch (const std::exception& error) {
     err << "internal error: " << error.what()

@@ -75,6 +75,40 @@ TEST_F(Files, WhatIsNoTextIsRefused) {
   }
 }
 
+/// One F64 tensor `name` of this shape, as safetensors.
+std::string safetensors(const std::string& name, const std::string& shape,
+                        const std::vector<double>& data) {
+  const std::string header = "{\"" + name + "\":{\"dtype\":\"F64\",\"shape\":" + shape +
+                             ",\"data_offsets\":[0," + std::to_string(8 * data.size()) + "]}}";
+  const uint64_t size = header.size();
+  return std::string(reinterpret_cast<const char*>(&size), 8) + header +
+         std::string(reinterpret_cast<const char*>(data.data()), 8 * data.size());
+}
+
+TEST_F(Files, RunEvaluatesAFnAndAPlan) {
+  const std::string program = write("sum.shard",
+                                    "mesh d\ndim B M\n"
+                                    "fn f(x: f32[B M]) -> f32[M] { return sum(\"B M -> M\", x) }\n"
+                                    "plan p implements f(x: f32[B/d M]) -> f32[M] {\n"
+                                    "  return all_reduce(\"M {U_d} -> M\", sum(\"B/d M -> M "
+                                    "{U_d}\", x))\n}\n");
+  const std::string in = write("x", safetensors("x", "[4,2]", {1, 2, 3, 4, 5, 6, 7, 8.5}));
+  const std::string want = safetensors("0", "[2]", {16, 20.5});
+  for (const char* name : {"f", "p"}) {
+    const Result result = run_with({program, "--run", name, "--inputs", in, "--outputs", path("y"),
+                                    "--mesh", "d=2", "--set", "B=4,M=2"});
+    EXPECT_EQ(result.code, 0) << result.err;
+    std::ostringstream got;
+    got << std::ifstream(path("y"), std::ios::binary).rdbuf();
+    // The header is padded; the entries stand at the end.
+    EXPECT_EQ(got.str().substr(got.str().size() - 16), want.substr(want.size() - 16)) << name;
+  }
+  const Result wrong = run_with({program, "--run", "f", "--inputs", in, "--outputs", path("y"),
+                                 "--mesh", "d=2", "--set", "B=4,M=3"});
+  EXPECT_EQ(wrong.code, 3) << wrong.err;
+  EXPECT_NE(run_with({program, "--run", "q", "--inputs", in, "--outputs", path("y")}).code, 0);
+}
+
 TEST_F(Files, AFileWithoutPlansHasNothingToProve) {
   const Result result = run_with({write("a.shard", "dim M\n")});
   EXPECT_EQ(result.code, 0);

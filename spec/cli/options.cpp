@@ -79,6 +79,11 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   app.add_flag("--backward", backward,
                "Print the derived backward of each plan, or of one: --backward=PLAN");
   app.add_flag("--stats", o.stats, "Communication, FLOPs and memory per device");
+  text("--run", o.run,
+       "Evaluate a function on tensors instead of proving: a fn by the oracle, a plan on threads",
+       "NAME");
+  text("--inputs", o.inputs, "With --run: the parameters, whole, by name", "FILE.safetensors");
+  text("--outputs", o.outputs, "With --run: where the results are written", "FILE.safetensors");
   text("--smtlib", o.smtlib, "Write what the solver was asked into a folder", "DIR");
   app.add_flag("--strict", o.strict, "Exit 2 where a proof trusts a plan");
   const std::map<std::string, When> when = {
@@ -91,6 +96,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
     app.parse(std::move(reversed));
     if (o.files.empty() && !o.explain)
       throw CLI::RequiredError("FILE: a file to check, or --explain CODE (see --help)");
+    if (!o.run.empty() && (o.files.size() != 1 || o.inputs.empty() || o.outputs.empty()))
+      throw CLI::RequiredError("--run NAME: one file, --inputs and --outputs");
     if (o.annotate && o.latex) throw CLI::ExcludesError("--annotate", "--latex");
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <map>
 
+#include "spec/diag/origin.h"
 #include "spec/diag/snippet.h"
 
 namespace shardproof {
@@ -62,6 +63,7 @@ class Renderer {
   std::string text() {
     collect();
     std::string result = headline(diagnostic_, options_.colour) + "\n";
+    for (int32_t file : users_order_) result += users_place(file);
     for (int32_t file : order_) result += place(file);
     for (const std::string& detail : details()) result += item(detail);
     if (diagnostic_.counterexample) result += counterexample(*diagnostic_.counterexample);
@@ -81,6 +83,48 @@ class Renderer {
     all.push_back({range, text, primary});
     const int last = sources_.locate(range.file, range.end).line;
     gutter_ = std::max(gutter_, std::to_string(last).size());
+    add_origin(range, text, primary);
+  }
+
+  /// The same in the user's own file, where the line says that it was generated from it.
+  void add_origin(SourceRange range, const std::string& text, bool primary) {
+    const int line = sources_.locate(range.file, range.begin).line;
+    const auto origin = origin_of(sources_.line(range.file, line));
+    if (!origin) return;
+    auto found = users_file_.find(origin->path);
+    if (found == users_file_.end()) {
+      const int32_t id = users_.add(origin->path, text_of(*origin, sources_.file(range.file).path));
+      found = users_file_.emplace(origin->path, id).first;
+    }
+    const int32_t file = found->second;
+    auto& all = users_annotations_[file];
+    if (all.empty()) users_order_.push_back(file);
+    all.push_back({{file, offset(file, origin->line, origin->column),
+                    offset(file, origin->end_line, origin->end_column)},
+                   text,
+                   primary});
+    users_first_.emplace(file, *origin);
+    gutter_ = std::max(gutter_, std::to_string(origin->end_line).size());
+  }
+
+  /// Of a place in a user's file; the end of the file for a place that it does not have.
+  uint32_t offset(int32_t file, int line, int column) const {
+    const SourceFile& source = users_.file(file);
+    if (static_cast<size_t>(line) > source.line_starts.size())
+      return static_cast<uint32_t>(source.text.size());
+    const auto length = static_cast<uint32_t>(users_.line(file, line).size());
+    return source.line_starts[static_cast<size_t>(line - 1)] +
+           std::min(static_cast<uint32_t>(column - 1), length);
+  }
+
+  std::string users_place(int32_t file) const {
+    const auto& all = users_annotations_.at(file);
+    const Origin& at = users_first_.at(file);
+    std::string result = std::string(gutter_, ' ') +
+                         palette_.frame(all.front().primary ? "--> " : "::: ") + at.path + ":" +
+                         std::to_string(at.line) + ":" + std::to_string(at.column) + "\n";
+    if (users_.file(file).text.empty()) return result;
+    return result + snippet(users_, file, all, gutter_, options_, palette_);
   }
 
   void collect() {
@@ -191,6 +235,11 @@ class Renderer {
   std::vector<int32_t> order_;  ///< files, the primary place's first
   std::vector<std::string> placeless_;
   size_t gutter_ = 1;
+  Sources users_;  ///< the files that generated lines come from
+  std::map<std::string, int32_t> users_file_;
+  std::map<int32_t, std::vector<Annotation>> users_annotations_;
+  std::map<int32_t, Origin> users_first_;
+  std::vector<int32_t> users_order_;
 };
 
 }  // namespace

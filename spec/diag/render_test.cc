@@ -2,6 +2,10 @@
 
 #include <gtest/gtest.h>
 
+#include <fstream>
+
+#include "spec/diag/origin.h"
+
 namespace shardproof {
 namespace {
 
@@ -261,6 +265,42 @@ TEST_F(Render, Colour) {
   const std::string text = shown(at(find("x"), "m", "l"), options);
   EXPECT_NE(text.find("\033[1;31merror[E0002]\033[0m"), std::string::npos);
   EXPECT_NE(text.find("\033[1;31m^\033[0m \033[1;31ml\033[0m"), std::string::npos);
+}
+
+TEST_F(Render, AGeneratedLineShowsTheLineThatItComesFrom) {
+  const std::string folder = ::testing::TempDir();
+  std::ofstream(folder + "model.py") << "def f(x):\n    return g(x) + 1\n";
+  open(folder + "a.shard", "v1 = g(x)  #@ model.py:2:12-2:16\nv2 = h(v1)  #@ gone.py:7:3\n");
+  Diagnostic d = at(find("g(x)"), "m", "l");
+  d.notes = {{find("h(v1)"), "n"}};
+  const std::string shard = folder + "a.shard";
+  EXPECT_EQ(shown(d), R"(
+error[E0002]: m
+ --> model.py:2:12
+  |
+2 |     return g(x) + 1
+  |            ^^^^ l
+ ::: gone.py:7:3
+ --> )" + shard + R"(:1:6
+  |
+1 | v1 = g(x)  #@ model.py:2:12-2:16
+  |      ^^^^ l
+2 | v2 = h(v1)  #@ gone.py:7:3
+  |      ----- n
+)");
+}
+
+TEST(Origin, OnlyWholePlacesAreRead) {
+  for (const char* line : {"x", "x #@ ", "x #@ a.py", "x #@ a.py:1", "x #@ :1:2", "x #@ a.py:0:1",
+                           "x #@ a.py:1:2-3", "x #@ a.py:1:99999999999", "# @ a.py:1:2"})
+    if (const auto origin = origin_of(line)) ADD_FAILURE() << line << ": " << origin->path;
+  const auto origin = origin_of("x  #@ C:/my-dir/a b.py:12:3-14:5 \r");
+  ASSERT_TRUE(origin);
+  EXPECT_EQ(origin->path, "C:/my-dir/a b.py");
+  EXPECT_EQ(origin->line, 12);
+  EXPECT_EQ(origin->column, 3);
+  EXPECT_EQ(origin->end_line, 14);
+  EXPECT_EQ(origin->end_column, 5);
 }
 
 /// Every range of a small file with everything in it is rendered, and no mark is lost.

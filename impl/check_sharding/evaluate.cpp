@@ -1,0 +1,209 @@
+#include "impl/check_sharding/evaluate.h"
+
+#include <algorithm>
+#include <bit>
+#include <cstring>
+#include <mutex>
+
+#include "impl/checkpoint/box.h"
+#include "impl/checkpoint/safetensors.h"
+#include "impl/comm/threads.h"
+#include "impl/compile/compile_plan.h"
+#include "oracle/oracle.h"
+
+namespace shardproof::cli {
+namespace {
+
+using checkpoint::Box;
+using oracle::Extents;
+
+double number_at(const std::byte* at, Element element) {
+  const auto read = [&](auto value) {
+    std::memcpy(&value, at, sizeof value);
+    return value;
+  };
+  switch (element) {
+    case Element::f64:
+      return read(double{});
+    case Element::f32:
+      return read(float{});
+    case Element::bf16:
+      return std::bit_cast<float>(static_cast<uint32_t>(read(uint16_t{})) << 16);
+    case Element::i32:
+      return read(int32_t{});
+    case Element::u32:
+      return read(uint32_t{});
+    case Element::u8:
+      return read(uint8_t{}) != 0;
+    case Element::u64:
+      break;
+  }
+  throw std::runtime_error("keys are not given as tensors");
+}
+
+void put_number(std::byte* at, Element element, double value) {
+  const auto write = [&](auto number) { std::memcpy(at, &number, sizeof number); };
+  switch (element) {
+    case Element::f64:
+      return write(value);
+    case Element::f32:
+      return write(static_cast<float>(value));
+    case Element::i32:
+      return write(static_cast<int32_t>(value));
+    case Element::u32:
+      return write(static_cast<uint32_t>(value));
+    case Element::u8:
+      return write(static_cast<uint8_t>(value != 0));
+    default:
+      throw std::runtime_error(std::string("no tensor of ") + name_of(element) + " is written");
+  }
+}
+
+std::string listed(const std::vector<int64_t>& extents) { return oracle::to_string(extents); }
+
+oracle::Tensor read_tensor(const checkpoint::File& file, const safetensors::Entry& entry,
+                           const std::string& name) {
+  const auto element = safetensors::element_of(entry.dtype);
+  if (!element) throw std::runtime_error(name + ": tensors of " + entry.dtype + " are not read");
+  std::vector<std::byte> bytes(entry.bytes);
+  file.read(entry.begin, bytes.data(), bytes.size());
+  oracle::Tensor tensor = oracle::filled(entry.extents, 0);
+  const size_t size = size_of(*element);
+  for (size_t i = 0; i < tensor.data.size(); ++i)
+    tensor.data[i] = number_at(&bytes[i * size], *element);
+  return tensor;
+}
+
+std::vector<oracle::Tensor> read_inputs(const std::string& path, const ir::Function& function) {
+  const checkpoint::File file = checkpoint::File::open(path);
+  const safetensors::Header header = safetensors::read_header(file);
+  std::vector<oracle::Tensor> inputs;
+  for (const auto* params : {&function.params, &function.saved_params})
+    for (const ir::ValueId param : *params) {
+      const Name& name = function.values.at(param).name;
+      const auto found = header.find(name);
+      if (found == header.end()) throw std::runtime_error(path + " has no tensor " + name);
+      inputs.push_back(read_tensor(file, found->second, name));
+    }
+  return inputs;
+}
+
+Element stored_as(Dtype dtype) {
+  return dtype == Dtype::boolean ? Element::u8 : is_integer(dtype) ? Element::i32 : Element::f64;
+}
+
+void write_outputs(const std::string& path, const ir::Function& function,
+                   const std::vector<oracle::Tensor>& results) {
+  std::vector<safetensors::Item> items;
+  std::vector<std::byte> bytes;
+  for (size_t r = 0; r < results.size(); ++r) {
+    const Name name = function.result_names.at(r);
+    const Element element = stored_as(function.results.at(r).dtype);
+    items.push_back({name.empty() ? std::to_string(r) : name, element, results[r].shape});
+    const size_t begin = bytes.size(), size = size_of(element);
+    bytes.resize(begin + results[r].data.size() * size);
+    for (size_t i = 0; i < results[r].data.size(); ++i)
+      put_number(&bytes[begin + i * size], element, results[r].data[i]);
+  }
+  checkpoint::File file = checkpoint::File::create(path);
+  const std::string begin = safetensors::begin_of(items);
+  file.append(begin.data(), begin.size());
+  file.append(bytes.data(), bytes.size());
+}
+
+oracle::Sizes oracle_sizes(const ir::Program& program, const cost::Sizes& sizes) {
+  oracle::Sizes result;
+  for (const auto& [name, size] : sizes)
+    (program.axes.count(name) ? result.axes : result.dims)[name] = size;
+  return result;
+}
+
+/// A rank's part of a whole tensor.
+Tensor part(const oracle::Tensor& whole, const Slot& slot, const Mesh& mesh, int64_t rank) {
+  Tensor tensor(slot.type, slot.element, slot.extents);
+  if (checkpoint::whole_of(slot.type, mesh, slot.extents) != whole.shape)
+    throw std::runtime_error(slot.name + " is " +
+                             listed(checkpoint::whole_of(slot.type, mesh, slot.extents)) +
+                             " at these sizes, and the tensor given is " + listed(whole.shape));
+  const Box box = checkpoint::part_of(slot.type, mesh, rank, slot.extents);
+  const size_t size = size_of(slot.element);
+  checkpoint::for_each_run({std::vector<int64_t>(whole.shape.size()), whole.shape}, box,
+                           [&](int64_t from, int64_t to, int64_t n) {
+                             for (int64_t i = 0; i < n; ++i)
+                               put_number(tensor.buffer.data() + static_cast<size_t>(to + i) * size,
+                                          slot.element, whole.data[static_cast<size_t>(from + i)]);
+                           });
+  return tensor;
+}
+
+/// Adds a rank's part to a whole tensor of zeros; of copies that of the first rank.
+void assemble(oracle::Tensor& whole, const Tensor& tensor, const Mesh& mesh, int64_t rank) {
+  Type copies = tensor.type;  // summands are no copies: every rank's counts
+  for (const auto& [axis, mark] : tensor.type.marks)
+    if (mark == Mark::Max)
+      throw std::runtime_error("a result that is a maximum over " + axis + " is not written");
+  std::vector<Axis> summed;
+  for (const auto& [axis, mark] : tensor.type.marks)
+    if (mark == Mark::U) summed.push_back(axis);
+  if (!summed.empty()) copies.dims.push_back({{{"1"}}, summed});
+  if (!checkpoint::owns(copies, mesh, rank)) return;
+  const Box box = checkpoint::part_of(tensor.type, mesh, rank, tensor.extents);
+  const size_t size = size_of(tensor.element);
+  checkpoint::for_each_run(box, {std::vector<int64_t>(whole.shape.size()), whole.shape},
+                           [&](int64_t from, int64_t to, int64_t n) {
+                             for (int64_t i = 0; i < n; ++i)
+                               whole.data[static_cast<size_t>(to + i)] += number_at(
+                                   tensor.buffer.data() + static_cast<size_t>(from + i) * size,
+                                   tensor.element);
+                           });
+}
+
+std::vector<oracle::Tensor> run_plan(const Program& program, const Name& name,
+                                     const oracle::Sizes& sizes,
+                                     const std::vector<oracle::Tensor>& inputs) {
+  const ir::Program& ir = program.checked().program();
+  std::vector<std::pair<Axis, int64_t>> axes;
+  for (const auto& [axis, declared] : ir.axes) {
+    if (!sizes.axes.count(axis)) throw std::runtime_error("give the size of the axis: " + axis);
+    axes.emplace_back(axis, sizes.axes.at(axis));
+  }
+  const Mesh mesh(axes);
+  PlanOptions options;
+  options.precision = Precision::f64;
+  options.accept_unknown = true;
+  std::vector<oracle::Tensor> results;
+  std::mutex mutex;
+  run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
+    const int64_t rank = communicator.rank();
+    Plan plan = compile_plan(program, name, mesh, sizes.dims, rank, options);
+    std::vector<Tensor> parts;
+    for (size_t i = 0; i < plan.inputs().size(); ++i)
+      parts.push_back(part(inputs.at(i), plan.inputs()[i], mesh, rank));
+    const std::vector<Tensor> out = plan.run(communicator, parts);
+    const std::lock_guard lock(mutex);
+    if (results.empty())
+      for (const Tensor& each : out)
+        results.push_back(oracle::filled(checkpoint::whole_of(each.type, mesh, each.extents), 0));
+    for (size_t r = 0; r < out.size(); ++r) assemble(results[r], out[r], mesh, rank);
+  });
+  return results;
+}
+
+}  // namespace
+
+void evaluate_function(const Program& program, const std::string& name, const cost::Sizes& sizes,
+                       const std::string& inputs, const std::string& outputs) {
+  const ir::Program& ir = program.checked().program();
+  const auto found = std::find_if(ir.functions.begin(), ir.functions.end(),
+                                  [&](const ir::Function& each) { return each.name == name; });
+  if (found == ir.functions.end()) throw std::runtime_error("the file has no function " + name);
+  const std::vector<oracle::Tensor> given = read_inputs(inputs, *found);
+  const oracle::Sizes at = oracle_sizes(ir, sizes);
+  const bool plan = found->kind == ir::Function::Kind::plan;
+  write_outputs(
+      outputs, *found,
+      plan ? run_plan(program, name, at, given)
+           : oracle::evaluate(ir, static_cast<size_t>(found - ir.functions.begin()), at, given));
+}
+
+}  // namespace shardproof::cli

@@ -1,0 +1,89 @@
+"""prove(model, sharded, ..): a proof about JAX functions."""
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable
+from pathlib import Path
+from typing import Any
+
+import jax
+
+from . import levels
+from .dims import ImportProblem
+from .program import import_pair, mesh_of, trace
+from .report import Diagnostic, Report, check
+
+
+def as_shape(arg: Any) -> Any:
+    """Arrays, numbers and tuples of sizes as jax.ShapeDtypeStruct."""
+    if isinstance(arg, tuple) and arg and all(isinstance(n, int) for n in arg):
+        return jax.ShapeDtypeStruct(arg, "float32")
+    return jax.tree.map(lambda x: jax.ShapeDtypeStruct(jax.numpy.shape(x), jax.numpy.result_type(x)),
+                        arg)
+
+
+def dim_names(dims, args) -> list[list[str] | None]:
+    """For each leaf the names of its dims: from {"x": "B L M"}, or ("B L M", ..) in order."""
+    leaves = jax.tree.leaves(args)
+    if not dims:
+        return [None] * len(leaves)
+    given = list(dims.values()) if isinstance(dims, dict) else list(dims)
+    flat = [text for each in given for text in jax.tree.leaves(each)]
+    result: list[list[str] | None] = [text.split() for text in flat]
+    return result + [None] * (len(leaves) - len(result))
+
+
+def prove(model: Callable, sharded: Callable, *args: Any, mesh: Any = None, dims: Any = None,
+          meshes: int = 3, keep: str | Path | None = None, timeout: float = 120,
+          validate: bool = True) -> Report:
+    """Proves that `sharded`, which uses shard_map, computes what `model` computes.
+
+    `args`: arrays, trees of them, jax.ShapeDtypeStruct, or tuples of sizes; whole ones, the same
+    for both functions. `mesh`: sizes of the axes, {"d": 2, "t": 4}, or a mesh; by default that of
+    shard_map. `dims`: names, {"x": "B L M"}. `meshes=3` traces the programs three times with unlike
+    sizes and proves them for every mesh and size; `meshes=1` for these sizes alone.
+    `keep`: where the `.shard` text is written. Never raises for a program that it cannot read: the
+    report is "unknown", with the line.
+    """
+    start = time.perf_counter()
+    args = tuple(as_shape(arg) for arg in args)
+    try:
+        sizes = dict(mesh) if isinstance(mesh, dict) else dict(mesh.shape) if mesh is not None else None
+        if sizes is None:
+            sizes = mesh_of(jax.make_jaxpr(sharded)(*args).jaxpr)
+        imported = levels.imported(model, sharded, args, sizes, dim_names(dims, args), meshes)
+    except ImportProblem as problem:
+        return refused(problem, model, sharded, args, time.perf_counter() - start)
+    seconds = time.perf_counter() - start
+    if keep:
+        Path(keep).write_text(imported.text)
+        report = check(Path(keep), timeout=timeout)
+    else:
+        report = check(imported.text, timeout=timeout)
+    report.level, report.import_seconds = imported.level, seconds
+    return report
+
+
+def refused(problem: ImportProblem, model, sharded, args, seconds: float) -> Report:
+    found = Diagnostic("J0001" if problem.kind == "unsupported" else "J0002", "error", str(problem),
+                       place=problem.place)
+    return Report("unknown", diagnostics=[found], import_seconds=seconds)
+
+
+def implements(model: Callable, dims: Any = None) -> Callable:
+    """Says of a sharded function which model it computes; `prove(f, ..)` and pytest read it."""
+    def mark(function):
+        try:
+            function.__shardproof__ = (model, dims)
+        except AttributeError:
+            inner = function
+
+            def function(*args, **kwargs):
+                return inner(*args, **kwargs)
+            function.__shardproof__ = (model, dims)
+        return function
+    return mark
+
+
+__all__ = ["implements", "prove", "re"]

@@ -1,0 +1,254 @@
+"""shard_map, and what communicates in it."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .dims import Factor, Position
+from .reader import Reader
+from .rules import rule
+from .values import Affine, Val, number
+
+
+def names_of(value) -> tuple[str, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def axes_of(spec, rank: int) -> list[tuple[str, ...]]:
+    entries = list(spec) + [None] * (rank - len(spec))
+    return [() if e is None else names_of(e) for e in entries]
+
+
+def placed(r: Reader, val: Val, spec) -> Val:
+    """A global value as shard_map takes it: gathered and sliced to the spec."""
+    axes = axes_of(spec, len(val.pos))
+    wanted = [axes[p] for p in range(len(val.pos))]
+    have = [tuple(a for f in position for a in f.axes) for position in val.pos]
+    if wanted == have:
+        return val
+    if val.dims:
+        val = r.gathered(val, keep=lambda f: any(
+            f in position and have[p] == wanted[p] for p, position in enumerate(val.pos)))
+    pos: list[Position] = []
+    to: dict[Factor, Factor] = {}
+    for p, position in enumerate(val.pos):
+        if not wanted[p] or have[p] == wanted[p] or not position:
+            pos.append(position)
+            continue
+        first, size = position[0], r.ranks(wanted[p])
+        if first.extent % size:
+            raise r.problem(f"the spec splits a dim of {first.extent} entries over {size} devices",
+                            "finding")
+        new = replace(first, axes=wanted[p] if not first.virtual else (), extent=first.extent // size)
+        to[first] = new
+        pos.append((new, *position[1:]))
+    dims = [to.get(f, f) for f in val.dims]
+    text = val.text
+    if dims != val.dims:
+        text = r.emit(f'slice("{r.spell(val.dims)} -> {r.spell(dims)}", {r.use(val)})')
+    return replace(val, text=text, pos=pos, dims=dims, affine=None)
+
+
+@rule("shard_map")
+def _shard_map(r: Reader, eqn, vals: list[Val]) -> list[Val]:
+    if not r.plan:
+        raise r.problem("shard_map in the model: the model is to be unsharded")
+    if not r.outer:
+        raise r.problem("shard_map inside of shard_map")
+    args = [placed(r, v, s) for v, s in zip(vals, eqn.params["in_specs"])]
+    r.outer = False
+    results = r.closed(eqn.params["jaxpr"], args)
+    r.outer = True
+    return [out_placed(r, v, s) for v, s in zip(results, eqn.params["out_specs"])]
+
+
+def out_placed(r: Reader, val: Val, spec) -> Val:
+    """What out_specs makes of the devices' values: blocks are put side by side."""
+    pos, to = [], {}
+    for p, (position, axes) in enumerate(zip(val.pos, axes_of(spec, len(val.pos)))):
+        have = tuple(a for f in position for a in f.axes)
+        if axes and not have and position and all(f.virtual for f in position):
+            have = axes  # a broadcast value: its blocks are all alike
+        if axes and not position:
+            raise r.problem("out_specs puts single entries of the devices side by side")
+        if have != axes:
+            said, is_ = "/".join(axes) or "a copy", "/".join(have) or "a copy"
+            raise r.problem(f"out_specs says {said} of position {p} of a result that is {is_} there",
+                            "finding")
+        if axes and all(f.virtual for f in position):
+            f = position[0]
+            position = (replace(f, extent=f.extent * r.ranks(axes)), *position[1:])
+        pos.append(position)
+    return replace(val, pos=pos, dims=[to.get(f, f) for f in val.dims])
+
+
+def times(r: Reader, val: Val, factor: int) -> Val:
+    if factor == 1:
+        return val
+    by = number(float(factor) if val.dtype == "f32" else factor)
+    return replace(val, text=r.emit(f"{r.use(val)} * {by}"), literal=None, affine=None)
+
+
+def split_over(val: Val, axis: str) -> bool:
+    return any(axis in f.axes for f in val.dims)
+
+
+@rule("psum", "psum2", "psum_invariant")
+def _psum(r: Reader, eqn, vals):
+    axes = names_of(eqn.params.get("axes", eqn.params.get("axis_name")))
+    if eqn.params.get("axis_index_groups"):
+        raise r.problem("psum over groups of an axis")
+    return [added(r, v, axes) for v in vals]
+
+
+def added(r: Reader, val: Val, axes) -> Val:
+    """The sum over the axes of what the devices hold."""
+    over = [a for a in axes if val.marks.get(a) == "U"]
+    copies = 1
+    for a in axes:
+        if a in over:
+            continue
+        if split_over(val, a):
+            raise r.problem(f"psum over {a} adds different entries: the value is "
+                            f"{r.spell(val.dims, val.marks)}", "finding")
+        if val.marks.get(a) == "Max":
+            raise r.problem(f"psum over {a} of what is a maximum over it", "finding")
+        copies *= r.dims.mesh[a]
+    if over:
+        marks = {a: m for a, m in val.marks.items() if a not in over}
+        text = r.emit(f'all_reduce("{r.spell(val.dims, val.marks)} -> '
+                      f'{r.spell(val.dims, marks)}", {r.use(val)})')
+        val = replace(val, text=text, marks=marks, literal=None)
+    return times(r, val, copies)
+
+
+@rule("pmax")
+def _pmax(r: Reader, eqn, vals):
+    results = []
+    for val in vals:
+        over = [a for a in names_of(eqn.params["axes"]) if val.marks.get(a) == "Max"]
+        for a in names_of(eqn.params["axes"]):
+            if a not in over and (split_over(val, a) or a in val.marks):
+                raise r.problem(f"pmax over {a} of {r.spell(val.dims, val.marks)}", "finding")
+        if over:
+            marks = {a: m for a, m in val.marks.items() if a not in over}
+            text = r.emit(f'all_reduce("{r.spell(val.dims, val.marks)} -> '
+                          f'{r.spell(val.dims, marks)}", {r.use(val)})')
+            val = replace(val, text=text, marks=marks)
+        results.append(val)
+    return results
+
+
+def regroup(val: Val, to: dict[Factor, Factor]) -> dict:
+    return {"pos": [tuple(to.get(f, f) for f in p) for p in val.pos],
+            "dims": [to.get(f, f) for f in val.dims]}
+
+
+@rule("all_gather", "all_gather_invariant", "all_gather_reduced")
+def _all_gather(r: Reader, eqn, vals):
+    (val,) = vals
+    p, axes = eqn.params["all_gather_dimension"], names_of(eqn.params["axis_name"])
+    if not eqn.params["tiled"]:
+        raise r.problem("all_gather without tiled=True makes an array of devices: say tiled=True")
+    position = val.pos[p]
+    if not position or not any(f.axes for f in position):
+        raise r.problem(f"all_gather over {'/'.join(axes)} of a dim that is not split: it gives "
+                        "copies side by side", "finding")
+    f = next(f for f in position if f.axes)
+    if f is not position[0]:
+        raise r.problem("all_gather of a dim whose axes are not on its first factor")
+    if set(axes) - set(f.axes):
+        raise r.problem(f"all_gather over {'/'.join(axes)} of {r.spell([f])}", "finding")
+    new = replace(f, axes=tuple(a for a in f.axes if a not in axes), extent=f.extent * r.ranks(axes))
+    # What the call takes the value for: its axes last, in its order. The checker compares.
+    taken = replace(f, axes=(*new.axes, *axes))
+    left = [taken if g == f else g for g in val.dims]
+    to = {f: new}
+    right = [to.get(g, g) for g in val.dims]
+    text = r.emit(f'all_gather("{r.spell(left, val.marks)} -> {r.spell(right, val.marks)}", '
+                  f"{r.use(val)})")
+    return replace(val, text=text, affine=None, **regroup(val, to))
+
+
+def scattered(r: Reader, val: Val, p: int, axes) -> dict[Factor, Factor]:
+    """Position p with more axes on its first factor."""
+    if not val.pos[p]:
+        raise r.problem("a position of one entry is split")
+    f = val.pos[p][0]
+    if f.extent % r.ranks(axes):
+        raise r.problem(f"{r.spell([f])} has {f.extent} entries here, for {r.ranks(axes)} devices",
+                        "finding")
+    return {f: replace(f, axes=(*f.axes, *axes), extent=f.extent // r.ranks(axes))}
+
+
+@rule("reduce_scatter")
+def _reduce_scatter(r: Reader, eqn, vals):
+    val = r.solid(vals[0], r.node_key())
+    p, axes = eqn.params["scatter_dimension"], names_of(eqn.params["axis_name"])
+    if not eqn.params["tiled"]:
+        raise r.problem("psum_scatter without tiled=True: say tiled=True")
+    if not all(val.marks.get(a) == "U" for a in axes):
+        if any(val.marks.get(a) == "U" for a in axes):
+            val = added(r, val, axes)
+        else:
+            for a in axes:
+                if split_over(val, a):
+                    raise r.problem(f"psum_scatter over {a} adds different entries: the value is "
+                                    f"{r.spell(val.dims, val.marks)}", "finding")
+            val = times(r, val, r.ranks(axes))
+        to = scattered(r, val, p, axes)
+        after = regroup(val, to)
+        text = r.emit(f'slice("{r.spell(val.dims, val.marks)} -> '
+                      f'{r.spell(after["dims"], val.marks)}", {r.use(val)})')
+        return replace(val, text=text, affine=None, **after)
+    to = scattered(r, val, p, axes)
+    after = regroup(val, to)
+    marks = {a: m for a, m in val.marks.items() if a not in axes}
+    text = r.emit(f'psum_scatter("{r.spell(val.dims, val.marks)} -> '
+                  f'{r.spell(after["dims"], marks)}", {r.use(val)})')
+    return replace(val, text=text, marks=marks, affine=None, **after)
+
+
+@rule("all_to_all")
+def _all_to_all(r: Reader, eqn, vals):
+    val = r.solid(vals[0], r.node_key())
+    axes = names_of(eqn.params["axis_name"])
+    split, concat = eqn.params["split_axis"], eqn.params["concat_axis"]
+    if not eqn.params.get("tiled", False):
+        raise r.problem("all_to_all without tiled=True: say tiled=True")
+    if not val.pos[concat] or val.pos[concat][0].axes[-len(axes):] != axes:
+        raise r.problem(f"all_to_all puts together a dim that is not split over {'/'.join(axes)}"
+                        " last", "finding")
+    f = val.pos[concat][0]
+    to = scattered(r, val, split, axes)
+    to[f] = replace(f, axes=f.axes[:-len(axes)], extent=f.extent * r.ranks(axes))
+    after = regroup(val, to)
+    text = r.emit(f'all_to_all("{r.spell(val.dims, val.marks)} -> '
+                  f'{r.spell(after["dims"], val.marks)}", {r.use(val)})')
+    return replace(val, text=text, affine=None, **after)
+
+
+@rule("ppermute")
+def _ppermute(r: Reader, eqn, vals):
+    (val,) = vals
+    (axis,) = names_of(eqn.params["axis_name"])
+    n, perm = r.dims.mesh[axis], dict(eqn.params["perm"])
+    shift = perm.get(0, 0)
+    if perm != {j: (j + shift) % n for j in range(n)}:
+        raise r.problem("a ppermute that is no rotation of the whole axis")
+    if not split_over(val, axis):
+        return val  # copies, or summands: the value is the same
+    words = " ".join(f"[{r.spell([f])}]" if axis in f.axes else r.spell([f]) for f in val.dims)
+    words += " " + r.spell([], val.marks) if val.marks else ""
+    by = shift if shift <= n // 2 else shift - n
+    text = r.emit(f'ppermute("{words} -> {words}", {r.use(val)}, by={by})')
+    return replace(val, text=text, affine=None)
+
+
+@rule("axis_index")
+def _axis_index(r: Reader, eqn, vals):
+    ranks, size = [], 1
+    for axis in reversed(names_of(eqn.params["axis_name"])):
+        ranks.append((axis, size))
+        size *= r.dims.mesh[axis]
+    return Val(None, [], dtype="i32", affine=Affine(0, tuple(sorted(ranks))),
+               why="the device's index is used otherwise than as the offset of a block")

@@ -1,0 +1,214 @@
+"""What a proof covers: these sizes, or, from traces with unlike sizes, every mesh and size."""
+from __future__ import annotations
+
+import itertools
+import re
+from dataclasses import dataclass
+from fractions import Fraction
+from math import isclose, prod
+
+import jax
+
+from .dims import ImportProblem
+from .program import Imported, import_pair, trace
+
+NUMBER = re.compile("\x01(.*?)\x02")
+PRIMES = ((5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71),
+          (73, 11, 7, 61, 5, 53, 47, 13, 43, 19, 29, 31, 67, 23, 17, 37, 59, 71))
+AXES = ((3, 2, 5, 7), (2, 5, 3, 4))
+
+
+@dataclass
+class Text:
+    text: str
+    level: str
+    imported: Imported
+
+
+def value_of(number: str):
+    return eval(number, {"inf": float("inf"), "nan": float("nan")})  # a repr of ours
+
+
+def numbers(skeleton: str) -> list:
+    return [value_of(found) for found in NUMBER.findall(skeleton)]
+
+
+def declared(name: str, imported: Imported, size: str = "") -> list[str]:
+    lines = [f"dim {name}{size}"]
+    if imported.aliases.get(name):
+        lines.append(f"dim {' '.join(imported.aliases[name])} = {name}")
+    return lines
+
+
+def concrete(imported: Imported) -> Text:
+    """The text at the sizes that were traced."""
+    axes = " ".join(f"{a}={n}" for a, n in imported.mesh.items())
+    lines = [f"mesh {axes}"]
+    for name, size in imported.sizes.items():
+        lines += declared(name, imported, f" = {size}")
+    text = NUMBER.sub(lambda m: repr(value_of(m.group(1))), imported.skeleton)
+    return Text("\n".join(lines) + "\n" + text, f"for {axes} at these sizes", imported)
+
+
+# A number as a monomial in sizes
+
+
+EXPONENTS = (-2, -1, -0.5, 0.5, 1, 2)
+
+
+def monomials(symbols: list[str]):
+    """Exponents by symbol, the simplest first."""
+    for count in (1, 2, 3):
+        for chosen in itertools.combinations(symbols, count):
+            choices = EXPONENTS if count == 1 else (-1, 1) if count == 3 else (-1, -0.5, 0.5, 1)
+            for exponents in itertools.product(choices, repeat=count):
+                yield dict(zip(chosen, exponents))
+
+
+def simple(x: float) -> Fraction | None:
+    """A fraction with a small denominator, or a power of ten as it is written."""
+    near = Fraction(x).limit_denominator(720)
+    return near if near and isclose(float(near), x, rel_tol=1e-6) else None
+
+
+def fit(values: list[float], tables: list[dict[str, int]], symbols: list[str]) -> str | None:
+    """An expression that has these values at these sizes."""
+    whole = all(isinstance(v, int) for v in values)
+    for shift in (0, 1, -1) if whole else (0,):
+        for exponents in monomials(symbols):
+            factors = [prod(t[s] ** e for s, e in exponents.items()) for t in tables]
+            ratios = [(v - shift) / f for v, f in zip(values, factors)]
+            scale = simple(ratios[0])
+            if scale is None or not all(isclose(r, ratios[0], rel_tol=1e-6) for r in ratios):
+                continue
+            if whole and (scale.denominator != 1 or any(e != 1 for e in exponents.values())):
+                continue
+            return spelled(exponents, scale, shift, whole)
+    return None
+
+
+def spelled(exponents: dict[str, float], scale: Fraction, shift: int, whole: bool) -> str:
+    above, below = [], []
+    for symbol, e in exponents.items():
+        size = f"|{symbol}|"
+        words = [size] * int(abs(e)) if e == int(e) else [f"sqrt(1.0 * {size})"]
+        (above if e > 0 else below).extend(words)
+    if scale.numerator != 1 or not above:
+        above.insert(0, str(scale.numerator) if whole else repr(float(scale.numerator)))
+    if scale.denominator != 1:
+        below.insert(0, repr(float(scale.denominator)))
+    text = " * ".join(above)
+    if below:
+        text += " / " + (f"({' * '.join(below)})" if len(below) > 1 else below[0])
+    if shift:
+        text += f" {'+' if shift > 0 else '-'} {abs(shift)}"
+    return f"({text})" if len(above) + len(below) > 1 or shift else text
+
+
+def fit_size(name: str, tables: list[dict[str, int]], free: list[str]) -> str | None:
+    """A size that follows from free ones: `2*|A|`, `|A| + |B|`."""
+    sizes = [t[name] for t in tables]
+    for count in (1, 2):
+        for chosen in itertools.combinations(free, count):
+            factors = [prod(t[s] for s in chosen) for t in tables]
+            if all(s % f == 0 and s // f == sizes[0] // factors[0]
+                   for s, f in zip(sizes, factors)):
+                scale = sizes[0] // factors[0]
+                return ("" if scale == 1 else f"{scale}*") + "*".join(f"|{c}|" for c in chosen)
+    for a, b in itertools.combinations(free, 2):
+        if all(s == t[a] + t[b] for s, t in zip(sizes, tables)):
+            return f"|{a}| + |{b}|"
+    return None
+
+
+def general(traces: list[Imported], fixed: set[str], fixed_axes: bool) -> Text | None:
+    """The text for every mesh and size, if the traces are one program."""
+    first = traces[0]
+    skeletons = {NUMBER.sub("\x01\x02", t.skeleton) for t in traces}
+    if len(skeletons) != 1 or any(list(t.sizes) != list(first.sizes) for t in traces):
+        return None
+    tables = [{**t.sizes, **t.mesh} for t in traces]
+    constant = {n for n in first.sizes if len({t[n] for t in tables}) == 1}
+    free = [n for n in first.sizes if n in first.inputs and n not in constant]
+    declarations: dict[str, str] = {n: f" = {first.sizes[n]}" for n in constant}
+    derived = [n for n in first.sizes if n not in constant and n not in free]
+    for name in derived:
+        half = next((n for n in free if all(t[n] % t[name] == 0
+                                            and t[n] // t[name] == tables[0][n] // tables[0][name]
+                                            for t in tables)), None)
+        if half is not None and tables[0][half] != tables[0][name]:
+            declarations[half] = f" = {tables[0][half] // tables[0][name]}*|{name}|"
+            free[free.index(half)] = name
+            continue
+        size = fit_size(name, tables, free)
+        if size is None:
+            return None
+        declarations[name] = f" = {size}"
+    symbols = [n for n in first.sizes if n not in constant] + list(first.mesh)
+    values = [numbers(t.skeleton) for t in traces]
+    answers = []
+    for column in zip(*values):
+        if all(v == column[0] for v in column):
+            answers.append(repr(column[0]))
+            continue
+        found = fit(list(column), tables, symbols)
+        if found is None:
+            return None
+        answers.append(found)
+    given = iter(answers)
+    text = NUMBER.sub(lambda _: next(given), first.skeleton)
+    axes = " ".join(f"{a}={n}" if fixed_axes else a for a, n in first.mesh.items())
+    lines = [f"mesh {axes}"]
+    # A dim stands behind those that its size is made of.
+    for name in sorted(first.sizes, key=lambda n: (n in declarations, list(first.sizes).index(n))):
+        lines += declared(name, first, declarations.get(name, ""))
+    level = "for every mesh and size" if not fixed_axes else f"for {axes} and every size"
+    if constant:
+        level += ", with " + " ".join(f"{n}={first.sizes[n]}" for n in sorted(constant)) + " as given"
+    return Text("\n".join(lines) + "\n" + text,
+                f"{level}, if tracing elsewhere gives this program ({len(traces)} traces)", first)
+
+
+def imported(model, sharded, args, mesh, wishes, meshes: int) -> Text:
+    """The text of the pair, as general as its traces allow."""
+    base = import_pair(trace(model, args, None), trace(sharded, args, mesh), wishes)
+    if meshes < 2:
+        return concrete(base)
+
+    def again(which: int, moved: set[str], move_axes: bool) -> Imported:
+        sizes = dict(zip(mesh, AXES[which % 2])) if move_axes else dict(mesh)
+        unit = 2 * prod(sizes.values())
+        table = {n: PRIMES[which % 2][i % 18] * unit if n in moved else s
+                 for i, (n, s) in enumerate(base.sizes.items())}
+        leaves, tree = jax.tree.flatten(args)
+        new = [jax.ShapeDtypeStruct(tuple(prod(table.get(n, 1) for n in names) for names in shape),
+                                    leaf.dtype)
+               for leaf, shape in zip(leaves, base.parameters)]
+        there = jax.tree.unflatten(tree, new)
+        return import_pair(trace(model, there, None), trace(sharded, there, sizes), wishes)
+
+    def attempt(moved: set[str], move_axes: bool, count: int) -> list[Imported] | None:
+        try:
+            traces = [base, *(again(i, moved, move_axes) for i in range(count))]
+        except Exception:  # noqa: BLE001  (the user's code may raise anything at other sizes)
+            return None
+        first = NUMBER.sub("", base.skeleton)
+        return traces if all(NUMBER.sub("", t.skeleton) == first for t in traces) else None
+
+    every = set(base.inputs)
+    for move_axes in (True, False):
+        traces = attempt(every, move_axes, meshes - 1)
+        moved = every
+        if traces is None:
+            if attempt(set(), move_axes, 1) is None:
+                continue
+            moved = {n for n in every if attempt({n}, move_axes, 1) is not None}
+            traces = attempt(moved, move_axes, meshes - 1)
+        if traces is not None:
+            found = general(traces, every - moved, not move_axes)
+            if found is not None:
+                return found
+    return concrete(base)
+
+
+__all__ = ["ImportProblem", "Text", "imported"]

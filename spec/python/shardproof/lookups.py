@@ -1,0 +1,404 @@
+"""Look-ups: gather, scatter-add, slices at an offset, and the idioms of axis_index around them."""
+from __future__ import annotations
+
+from dataclasses import dataclass, replace
+
+from .dims import Factor
+from .reader import Reader
+from .rules import affine_of, blocks, part, put, rule, shape_positions, union, virtual, written
+from .values import Affine, Val, number
+
+
+def same(a: Val, b: Val) -> bool:
+    if a is b:
+        return True
+    if a.text is not None and b.text is not None:
+        return a.text == b.text
+    if a.affine is not None and a.affine == b.affine:
+        return True
+    return bool(a.made and b.made and a.made[0] == b.made[0] and len(a.made) == len(b.made)
+                and all(same(x, y) for x, y in zip(a.made[1:], b.made[1:])))
+
+
+def offset(val: Val) -> tuple[Val | None, Affine] | None:
+    """A value as indices plus an affine function of the device."""
+    affine = affine_of(val)
+    if affine is not None:
+        return None, affine
+    if val.made and val.made[0] in ("add", "sub") and val.text is None:
+        a, b = offset(val.made[1]), offset(val.made[2])
+        if a and b and b[0] is None:
+            sign = 1 if val.made[0] == "add" else -1
+            from .rules import combined
+            return a[0], combined(a[1], b[1], sign)
+        return None
+    if val.made and val.made[0] == "convert_element_type" and val.text is None:
+        return offset(val.made[1])
+    return (val, Affine()) if val.text is not None else None
+
+
+@dataclass
+class Window:
+    """ids >= low and ids < high, of which one may be missing."""
+
+    ids: Val
+    low: Affine | None = None
+    high: Affine | None = None
+
+
+def negated(a: Affine) -> Affine:
+    return Affine(-a.const, tuple((x, -n) for x, n in a.ranks))
+
+
+FLIPPED = {"ge": "le", "le": "ge", "gt": "lt", "lt": "gt"}
+NOT = {"ge": "lt", "lt": "ge", "gt": "le", "le": "gt"}
+
+
+def window(mask: Val, inside: bool = True) -> Window | None:
+    """What a mask says of its ids where it is true (or, with inside=False, where it is false)."""
+    if not mask.made:
+        return None
+    name, *of = mask.made
+    if name == "not":
+        return window(of[0], not inside)
+    if name == ("and" if inside else "or"):
+        a, b = window(of[0], inside), window(of[1], inside)
+        if a and b and same(a.ids, b.ids):
+            return Window(a.ids, a.low or b.low, a.high or b.high)
+        return None
+    if name not in NOT:
+        return window(of[0], inside) if name in ("convert_element_type", "same") else None
+    name = name if inside else NOT[name]
+    a, b = offset(of[0]), offset(of[1])
+    if not a or not b or (a[0] is None) == (b[0] is None):
+        return None
+    if a[0] is None:
+        a, b, name = b, a, FLIPPED[name]
+    from .rules import combined
+    limit = combined(b[1], a[1], -1)
+    if limit is None or limit.along is not None:
+        return None
+    if name in ("gt", "le"):
+        limit = replace(limit, const=limit.const + 1)
+    return Window(a[0], limit, None) if name in ("ge", "gt") else Window(a[0], None, limit)
+
+
+def block_of(r: Reader, w: Window | None) -> tuple[str, ...] | None:
+    """The axes whose blocks the window is."""
+    if not w or not w.low or not w.high or w.low.ranks != w.high.ranks or w.low.const:
+        return None
+    return blocks(r, replace(w.low, extent=w.high.const - w.low.const, scale=1))
+
+
+def zero(val: Val) -> bool:
+    return val.literal is not None and val.literal == 0
+
+
+def select(r: Reader, condition: Val, no: Val, yes: Val) -> Val | None:
+    """The selects that are a part of a look-up."""
+    name = condition.made[0] if condition.made else ""
+    if name == "lt" and zero(condition.made[2]) and same(condition.made[1], no) \
+            and yes.made and yes.made[0] == "add" and same(yes.made[1], no):
+        return no  # an index below 0 counts from the end: indices are assumed not to be
+    for inside, value, other in ((True, yes, no), (False, no, yes)):
+        if not zero(other):
+            continue
+        if value.made and value.made[0] == "lookup":
+            return looked_up(r, value, window(condition, inside))
+        if value.text is None and offset(value) is not None:
+            return Val(None, value.pos, dtype="i32", made=("within", value, condition), why=value.why)
+    if any(v.text is None for v in (condition, no, yes)):
+        return Val(None, shape_positions([no, yes, condition]), dtype=yes.dtype,
+                   made=("select_n", condition, no, yes), why=condition.why or yes.why or no.why)
+    return None
+
+
+def ids_of(val: Val) -> tuple[Val, Affine] | None:
+    """Indices that were moved to a device's block, and what was subtracted."""
+    while val.text is None and val.made:
+        if val.made[0] in ("within", "convert_element_type", "clamp", "max", "min", "select_n"):
+            moved = [v for v in val.made[1:] if v.literal is None and v.dtype != "bool"]
+            if not moved:
+                return None
+            val = moved[0]
+            continue
+        break
+    found = offset(val)
+    return (found[0], negated(found[1])) if found and found[0] is not None else None
+
+
+def lookup_dims(eqn) -> tuple[int, bool]:
+    """The one dim of the operand that is indexed, and whether each entry has its own row."""
+    d = eqn.params["dimension_numbers"]
+    at = getattr(d, "start_index_map", None) or getattr(d, "scatter_dims_to_operand_dims", ())
+    gone = getattr(d, "collapsed_slice_dims", None)
+    gone = gone if gone is not None else d.inserted_window_dims
+    if len(at) != 1 or tuple(gone) != tuple(at):
+        raise ValueError
+    return at[0], bool(d.operand_batching_dims)
+
+
+@rule("gather")
+def _gather(r: Reader, eqn, vals):
+    table, indices = vals
+    try:
+        at, batched = lookup_dims(eqn)
+    except ValueError:
+        raise r.problem("a gather along several dims; look-ups along one are written "
+                        "`index`") from None
+    ids = replace(indices, pos=indices.pos[:-1])
+    d = eqn.params["dimension_numbers"]
+    if indices.text is None:
+        found = ids_of(indices)
+        if found is None:
+            raise r.problem(indices.why)
+        ids = replace(found[0], pos=ids_positions(found[0], ids))
+        f = table.pos[at][0]
+        return Val(None, result_positions(d, table, ids, at, batched, len(eqn.outvars[0].aval.shape)),
+                   dtype=table.dtype, made=("lookup", table, ids, at, batched, d, f),
+                   why="rows of a block are looked up for ids that other devices have, and are not "
+                       "masked with where(mask, rows, 0)")
+    if table.pos[at] and any(f.axes for f in table.pos[at]):
+        raise r.problem(f"look-up in {r.spell(table.pos[at])}, which is split, with ids that count "
+                        "in the whole table", "finding")
+    return taken(r, table, ids, at, batched, d, len(eqn.outvars[0].aval.shape))
+
+
+def ids_positions(ids: Val, shaped: Val):
+    if len(ids.pos) == len(shaped.pos):
+        return ids.pos
+    if len(ids.pos) == len(shaped.pos) + 1 and not ids.pos[-1]:
+        return ids.pos[:-1]
+    return ids.pos
+
+
+def result_positions(d, table: Val, ids: Val, at: int, batched: bool, rank: int):
+    rest = [p for i, p in enumerate(table.pos)
+            if i != at and i not in tuple(d.operand_batching_dims)]
+    of_ids, of_table = iter(ids.pos), iter(rest)
+    return [next(of_table, ()) if i in d.offset_dims else next(of_ids, ()) for i in range(rank)]
+
+
+def taken(r: Reader, table: Val, ids: Val, at: int, batched: bool, d, rank: int) -> Val:
+    """Rows of a table, or with `batched` one entry of each row."""
+    if batched:
+        return entry(r, table, ids, at, ())
+    table = r.solid(table, r.node_key("table"))
+    if len(table.pos[at]) != 1:
+        raise r.problem("a look-up along several dims together")
+    f = table.pos[at][0]
+    if ids.literal is not None:
+        got = part(r, table, at, int(ids.literal), 1, r.node_key())
+        return replace(got, pos=result_positions(d, got, ids, at, batched, rank))
+    ids, rows = apart(r, ids, table, f)
+    dims = [*ids.dims, *(g for g in rows.dims if g != f)]
+    left = " ".join(f"[{r.spell([g])}]" if g == f else r.spell([g]) for g in rows.dims)
+    marks = union([rows, ids])
+    text = r.emit(f'index("{left}{state(r, rows)}, {r.spell(ids.dims)} -> {r.spell(dims, marks)}", '
+                  f"{r.use(rows)}, {r.use(ids)})")
+    return Val(text, result_positions(d, rows, ids, at, batched, rank), dims, rows.dtype, marks)
+
+
+def state(r: Reader, val: Val) -> str:
+    return (" " + r.spell([], val.marks)) if val.marks else ""
+
+
+def apart(r: Reader, ids: Val, table: Val, but: Factor) -> tuple[Val, Val]:
+    """ids and a table without an index in common."""
+    have = {r.key(g) for g in table.dims if g != but}
+    to, used = {}, {*have, *(r.key(g) for g in ids.dims)}
+    for g in ids.dims:
+        if r.key(g) in have:
+            to[g] = r.distinct([(g,)], used)[0][0]
+            used.add(r.key(to[g]))
+    return r.rename(ids, to), table
+
+
+def entry(r: Reader, x: Val, ids: Val, at: int, axes) -> Val:
+    """x[.., ids] along `at`: the sum of x where iota is the id."""
+    f = x.pos[at]
+    pos = [(Factor(None, extent=g.extent),) if False else () for g in ()]
+    del pos
+    node_pos = tuple(replace(g, alias=0) for g in f)
+    text = r.emit(f'iota("{r.spell(node_pos)}")')
+    shape = [virtual(p) for p in x.pos]
+    shape[at] = node_pos
+    counting = Val(text, shape, list(node_pos), "i32")
+    wanted = [p for p in ids.pos]
+    while len(wanted) < len(x.pos):
+        wanted.insert(at, ())
+    wanted[at] = tuple(Factor(None, extent=g.extent) for g in f)
+    which = replace(ids, pos=wanted)
+    hit = written(r, "eq", [counting, which], "{0} == {1}", "bool")
+    none = r.scalar(0, x.dtype.replace("f32", "float32").replace("i32", "int32"),
+                    [virtual(p) for p in x.pos])
+    kept = written(r, "select_n", [hit, x, none], "where({0}, {1}, {2})", x.dtype)
+    gone = set(kept.pos[at])
+    marks = dict(kept.marks)
+    for g in gone:
+        marks.update(dict.fromkeys(g.axes, "U"))
+    dims = [g for g in kept.dims if g not in gone]
+    text = r.emit(f'sum("{r.spell(kept.dims, kept.marks)} -> {r.spell(dims, marks)}", '
+                  f"{r.use(kept)})")
+    result = [() if i == at else p for i, p in enumerate(kept.pos)]
+    if len(ids.pos) < len(result):
+        result.pop(at)
+    return Val(text, result, dims, x.dtype, marks)
+
+
+def looked_up(r: Reader, found: Val, w: Window | None) -> Val:
+    """where(mask, rows, 0) of a block, for ids of the whole table."""
+    _, table, ids, at, batched, d, f = found.made
+    axes = block_of(r, w)
+    if axes is None or not same(w.ids, ids) or w.high.const != f.extent or axes != f.axes:
+        raise r.problem("the mask of a look-up in a block does not say 0 <= ids - offset < |block|: "
+                        f"the table is {r.spell([f])} here", "finding")
+    if batched:
+        return entry(r, table, ids, at, axes)
+    ids, rows = apart(r, ids, table, f)
+    marks = {**union([rows, ids]), **dict.fromkeys(axes, "U")}
+    dims = [*ids.dims, *(g for g in rows.dims if g != f)]
+    left = " ".join(f"[{r.spell([g])}]" if g == f else r.spell([g]) for g in rows.dims)
+    text = r.emit(f'index_unreduced("{left}{state(r, rows)}, {r.spell(ids.dims)} -> '
+                  f'{r.spell(dims, marks)}", {r.use(rows)}, {r.use(ids)})')
+    return Val(text, result_positions(d, rows, ids, at, batched, len(found.pos)), dims, rows.dtype,
+               marks)
+
+
+@rule("dynamic_slice")
+def _dynamic_slice(r: Reader, eqn, vals):
+    x, starts = vals[0], vals[1:]
+    for p, (start, size) in enumerate(zip(starts, eqn.params["slice_sizes"])):
+        if size == x.extents()[p]:
+            continue
+        affine = affine_of(start)
+        if affine is None:
+            raise r.problem("a slice at an offset that depends on data")
+        if not affine.ranks:
+            x = part(r, x, p, affine.const, size, r.node_key("slice"))
+            continue
+        axes = blocks(r, replace(affine, extent=size, scale=1))
+        if affine.const or axes is None or x.extents()[p] != size * r.ranks(axes):
+            raise r.problem("a slice at an offset that is not the device's index times the block",
+                            "finding")
+        from .collectives import regroup, scattered
+        if all(f.virtual for f in x.pos[p]):
+            x = replace(x, pos=[*x.pos[:p], virtual((Factor(None, extent=size),)), *x.pos[p + 1:]])
+            continue
+        after = regroup(x, scattered(r, x, p, axes))
+        text = r.emit(f'slice("{r.spell(x.dims, x.marks)} -> {r.spell(after["dims"], x.marks)}", '
+                      f"{r.use(x)})")
+        x = replace(x, text=text, affine=None, **after)
+    return x
+
+
+@rule("dynamic_update_slice")
+def _update_slice(r: Reader, eqn, vals):
+    x, update, *starts = vals
+    at = [p for p in range(len(x.pos)) if update.extents()[p] != x.extents()[p]]
+    if not at:
+        return update
+    if len(at) != 1 or affine_of(starts[at[0]]) is None or affine_of(starts[at[0]]).ranks:
+        raise r.problem("an update at an offset that depends on data or on the device")
+    (p,) = at
+    start = affine_of(starts[p]).const
+    x, update = r.solid(x, r.node_key("x")), r.solid(update, r.node_key("u"))
+    to = {}
+    for q in range(len(x.pos)):
+        if q != p:
+            for column in r.align([x.pos[q], update.pos[q]]):
+                r.same(column)
+                to[column[1]] = column[0]
+    x, update = r.ordered(x), r.ordered(r.rename(update, to))
+    left = " ".join(f"[{r.spell([f])}]" if f in x.pos[p] else r.spell([f]) for f in x.dims)
+    text = r.emit(f'write("{left}, {r.spell(update.dims)} -> {r.spell(x.dims)}", {r.use(x)}, '
+                  f"{r.use(update)}, at={number(start)})")
+    return replace(x, text=text, affine=None, literal=None, marks=union([x, update]))
+
+
+@rule("scatter-add", "scatter_add")
+def _scatter_add(r: Reader, eqn, vals):
+    base, indices, updates = vals
+    try:
+        at, batched = lookup_dims(eqn)
+    except ValueError:
+        raise r.problem("a scatter-add along several dims") from None
+    d = eqn.params["dimension_numbers"]
+    if not zero(base):
+        raise r.problem("a scatter-add into a value that is not 0")
+    ids, axes = replace(indices, pos=indices.pos[:-1]), ()
+    if indices.text is None:
+        found = ids_of(indices)
+        if found is None:
+            raise r.problem(indices.why)
+        ids = replace(found[0], pos=ids_positions(found[0], ids))
+        start = found[1]
+        axes = blocks(r, replace(start, extent=base.extents()[at], scale=1))
+        if axes is None or not masked(r, updates, ids, base.extents()[at], axes):
+            raise r.problem("a scatter-add into a block, of rows that are not masked to it")
+        updates = unmasked(updates)
+    size = base.extents()[at] * r.ranks(axes)
+    row = r.dims.position(r.dims.node(r.node_key("rows"), size), axes)
+    if batched:
+        return spread(r, base, ids, updates, at, row)
+    if len(row) != 1:
+        raise r.problem("a scatter-add along several dims together")
+    updates = r.solid(updates, r.node_key("updates"))
+    window_pos = [updates.pos[i] for i in d.update_window_dims]
+    batch = [i for i in range(len(updates.pos)) if i not in d.update_window_dims]
+    ids = r.solid(ids, r.node_key("ids"))
+    to = {}
+    for i, p in zip(batch, ids.pos):
+        for a, b in r.align([updates.pos[i], p]):
+            r.same([a, b])
+            to[b] = a
+    ids = r.rename(ids, to)
+    row = r.distinct([row], {r.key(f) for p in window_pos for f in p})[0]
+    rest = iter(window_pos)
+    pos = [row if p == at else next(rest) for p in range(len(base.pos))]
+    dims = [f for p in pos for f in p]
+    marks = dict(union([updates, ids]))
+    for i in batch:
+        for f in updates.pos[i]:
+            marks.update(dict.fromkeys(f.axes, "U"))
+    right = " ".join(f"[{r.spell([f])}]" if f in row else r.spell([f]) for f in dims)
+    text = r.emit(f'index_add("{r.spell(ids.dims)}, {r.spell(updates.dims, updates.marks)} -> '
+                  f'{right}{" " + r.spell([], marks) if marks else ""}", {r.use(ids)}, '
+                  f"{r.use(updates)})")
+    return r.reduced(Val(text, pos, dims, updates.dtype, marks))
+
+
+def masked(r: Reader, updates: Val, ids: Val, extent: int, axes) -> bool:
+    """updates is where(mask, rows, 0) with the mask of the block."""
+    if not updates.made or updates.made[0] != "select_n":
+        return False
+    _, condition, yes, no = updates.made
+    for inside, other in ((True, no), (False, yes)):
+        w = window(condition, inside)
+        if zero(other) and block_of(r, w) == axes and w.high.const - w.low.const == extent \
+                and same(w.ids, ids):
+            return True
+    return False
+
+
+def unmasked(updates: Val) -> Val:
+    _, _condition, yes, no = updates.made
+    return replace(no if zero(yes) else yes, pos=updates.pos)
+
+
+def spread(r: Reader, base: Val, ids: Val, updates: Val, at: int, row) -> Val:
+    """The gradient of one entry of each row: where(iota == id, g, 0)."""
+    shape = [virtual(p) for p in base.pos]
+    shape[at] = row
+    counting = Val(r.emit(f'iota("{r.spell(row)}")'), shape, list(row), "i32")
+
+    def stretched(val: Val) -> Val:
+        pos = list(val.pos)
+        while len(pos) < len(base.pos):
+            pos.insert(at, ())
+        pos[at] = tuple(Factor(None, extent=f.extent) for f in row)
+        return replace(val, pos=pos)
+
+    hit = written(r, "eq", [counting, stretched(ids)], "{0} == {1}", "bool")
+    none = r.scalar(0, "float32", [virtual(p) for p in base.pos])
+    return written(r, "select_n", [hit, stretched(updates), none], "where({0}, {1}, {2})", "f32")

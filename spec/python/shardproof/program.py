@@ -1,0 +1,271 @@
+"""A model and its sharded program as one `.shard` text."""
+from __future__ import annotations
+
+import re
+from dataclasses import dataclass, field, replace
+from typing import Any
+
+import jax
+from jax._src import shard_map as jax_shard_map
+from jax.sharding import AbstractMesh
+
+from .dims import Again, Dims, ImportProblem
+from .reader import Reader, dtype_name
+from .values import Line, Val
+
+
+@dataclass
+class Traced:
+    """A function's jaxpr, with the tree of its results and the paths of its parameters."""
+
+    jaxpr: Any
+    names: list[str]
+    shapes: list[tuple[int, ...]]
+    function: Any = None
+    mesh: dict[str, int] = field(default_factory=dict)
+
+
+class other_mesh:
+    """Within it every shard_map is traced for this mesh, whatever mesh it was made with."""
+
+    def __init__(self, mesh: dict[str, int] | None):
+        self.mesh = mesh
+
+    def __enter__(self):
+        self.checks = checks = jax_shard_map._shmap_checks
+        if self.mesh is None:
+            return
+
+        def checked(mesh, *rest):
+            sizes = tuple(self.mesh.values())
+            names = set(mesh.axis_names) if mesh is not None else set(self.mesh)
+            if names != set(self.mesh):
+                raise ImportProblem(f"a shard_map has the axes {sorted(names)}, the mesh given has "
+                                    f"{sorted(self.mesh)}")
+            return checks(AbstractMesh(sizes, tuple(self.mesh)), *rest)
+
+        jax_shard_map._shmap_checks = checked
+
+    def __exit__(self, *error):
+        jax_shard_map._shmap_checks = self.checks
+
+
+def word(text: str) -> str:
+    """A path in a tree of parameters as a name of the notation."""
+    text = re.sub(r"\W+", "_", text).strip("_") or "x"
+    return f"x{text}" if text[0].isdigit() else text
+
+
+def parameter_names(function, args) -> list[str]:
+    import inspect
+
+    try:
+        names = list(inspect.signature(function).parameters)
+    except (TypeError, ValueError):
+        names = []
+    result: list[str] = []
+    for i, arg in enumerate(args):
+        base = names[i] if i < len(names) and names[i] not in ("args", "kwargs") else f"x{i}"
+        for path, _leaf in jax.tree_util.tree_flatten_with_path(arg)[0]:
+            name = word(base + jax.tree_util.keystr(path))
+            while name in result or re.fullmatch(r"v\d+|r\d+", name) or name in RESERVED:
+                name += "_"
+            result.append(name)
+    return result
+
+
+RESERVED = {"fn", "plan", "mesh", "dim", "const", "scan", "in", "return", "next", "emit", "with",
+            "grad", "save", "where", "each", "total", "record", "layout", "implements", "after",
+            "import", "from", "config", "require", "assume", "trusted", "ring", "pipeline", "and",
+            "or", "not", "true", "false", "wrt", "exp", "log", "sum", "max", "key", "f32", "i32",
+            "bool"}
+
+
+def trace(function, args, mesh: dict[str, int] | None) -> Traced:
+    """The jaxpr of function(*args); args are arrays or jax.ShapeDtypeStruct, in any trees."""
+    with other_mesh(mesh):
+        jaxpr = jax.make_jaxpr(function)(*args)
+    leaves = jax.tree.leaves(args)
+    return Traced(jaxpr, parameter_names(function, args), [tuple(x.shape) for x in leaves], function,
+                  dict(mesh or {}))
+
+
+def mesh_of(jaxpr) -> dict[str, int]:
+    """The mesh of the first shard_map."""
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name == "shard_map":
+            return dict(eqn.params["mesh"].shape)
+        for inner in jax.core.jaxprs_in_params(eqn.params):
+            found = mesh_of(inner)
+            if found:
+                return found
+    return {}
+
+
+def entry_specs(jaxpr, specs: dict | None = None) -> dict:
+    """By input variable: the spec with which the first shard_map takes it."""
+    found: dict = {}
+    for eqn in jaxpr.eqns:
+        if eqn.primitive.name == "shard_map":
+            for atom, spec in zip(eqn.invars, eqn.params["in_specs"]):
+                if hasattr(atom, "count") or not hasattr(atom, "val"):
+                    found.setdefault(atom, spec)
+        elif eqn.primitive.name in ("jit", "pjit", "closed_call", "remat", "checkpoint",
+                                    "custom_jvp_call", "custom_vjp_call"):
+            inner = eqn.params.get("jaxpr") or eqn.params.get("call_jaxpr")
+            inner = getattr(inner, "jaxpr", inner)
+            within = entry_specs(inner)
+            for atom, var in zip(eqn.invars, inner.invars):
+                if var in within and not hasattr(atom, "val"):
+                    found.setdefault(atom, within[var])
+    return found
+
+
+@dataclass
+class Imported:
+    """The text of a pair, its numbers still as they were traced (\\x01..\\x02), and its dims."""
+
+    skeleton: str
+    sizes: dict[str, int]
+    aliases: dict[str, list[str]]
+    mesh: dict[str, int]
+    inputs: list[str]
+    parameters: list[list[list[str]]] = field(default_factory=list)  # the dims of each position
+
+
+def import_pair(model: Traced, sharded: Traced, wishes: list[list[str] | None]) -> Imported:
+    """Reads both programs until nothing more is learnt about their dims."""
+    dims = Dims(sharded.mesh)
+    for _ in range(60):
+        dims.changed = False
+        dims.names = {}
+        try:
+            pair = Pair(dims, model, sharded, wishes)
+            pair.read()
+        except Again:
+            continue
+        if not dims.changed:
+            dims.names = {}
+            pair = Pair(dims, model, sharded, wishes)
+            pair.read()
+            return pair.written()
+    raise ImportProblem("the dims of the two programs do not settle")
+
+
+class Pair:
+    """One pass over both programs."""
+
+    def __init__(self, dims: Dims, model: Traced, sharded: Traced, wishes):
+        self.dims, self.model_trace, self.plan_trace = dims, model, sharded
+        self.wishes = wishes
+
+    def parameter(self, reader: Reader, i: int, aval, axes, name: str) -> Val:
+        pos = []
+        for p, size in enumerate(aval.shape):
+            split = axes[p] if axes and p < len(axes) else ()
+            if size == 1 and not split:
+                pos.append(())
+                continue
+            node = self.dims.node(("parameter", i, p), size)
+            wish = self.wishes[i]
+            if wish and p < len(wish):
+                self.dims.wished.setdefault(self.dims.root(node), wish[p])
+            pos.append(self.dims.position(node, split))
+        return reader.made(name, reader.distinct(pos), dtype=dtype_name(aval.dtype))
+
+    def read(self) -> None:
+        from .collectives import axes_of
+
+        names = self.model_trace.names
+        fn = Reader(self.dims, "fn", plan=False)
+        jaxpr = self.model_trace.jaxpr.jaxpr
+        args = [self.parameter(fn, i, v.aval, None, names[i]) for i, v in enumerate(jaxpr.invars)]
+        results = fn.closed(self.model_trace.jaxpr, args)
+        results = [fn.ordered(fn.solid(v, ("result", i))) for i, v in enumerate(results)]
+        self.fn, self.fn_args, self.fn_results = fn, args, results
+
+        plan = Reader(self.dims, "plan", plan=True)
+        jaxpr = self.plan_trace.jaxpr.jaxpr
+        specs = entry_specs(jaxpr)
+        args = []
+        for i, v in enumerate(jaxpr.invars):
+            axes = axes_of(specs[v], len(v.aval.shape)) if v in specs else None
+            args.append(self.parameter(plan, i, v.aval, axes, names[i]))
+        out = plan.closed(self.plan_trace.jaxpr, args)
+        if len(out) != len(results):
+            raise ImportProblem(f"the model has {len(results)} results, the sharded program "
+                                f"{len(out)}", kind="finding")
+        self.plan, self.plan_args = plan, args
+        self.plan_results = [self.result(plan, i, m, v)
+                             for i, (m, v) in enumerate(zip(results, out))]
+
+    def result(self, plan: Reader, i: int, model: Val, val: Val) -> Val:
+        """A result of the plan with the dims of the model's."""
+        if val.extents() and len(val.pos) != len(model.pos):
+            raise ImportProblem(f"result {i} has {len(val.pos)} dims, the model's {len(model.pos)}",
+                                kind="finding")
+        val = plan.solid(val, ("result", i, "plan"))
+        to = {}
+        for p, position in enumerate(val.pos):
+            whole = tuple(replace(f, axes=(), extent=f.extent * plan.ranks(f.axes))
+                          for f in position)
+            back = dict(zip(whole, position))
+            for a, b in plan.align([model.pos[p], whole]):
+                plan.same([a, b])
+                to[back[b]] = replace(back[b], alias=a.alias)
+        return plan.ordered(plan.rename(val, to))
+
+    def header(self, reader: Reader, args, results, names) -> tuple[str, str]:
+        params = ", ".join(f"{names[i]}: {reader.type_of(v)}" for i, v in enumerate(args))
+        out = ", ".join(f"r{i}: {reader.type_of(v)}" for i, v in enumerate(results))
+        plain = reader.type_of(results[0]) if len(results) == 1 else f"({out})"
+        return params, plain
+
+    def written(self) -> Imported:
+        names = self.model_trace.names
+        params, result = self.header(self.fn, self.fn_args, self.fn_results, names)
+        body = [f"fn model({params}) -> {result} {{"]
+        body += print_lines(self.fn.lines, [self.fn.use(v) for v in self.fn_results])
+        params, result = self.header(self.plan, self.plan_args, self.plan_results, names)
+        body += ["}", f"plan sharded implements model({params}) -> {result} {{"]
+        body += print_lines(self.plan.lines, [self.plan.use(v) for v in self.plan_results])
+        body += ["}"]
+        text = "\n".join(body) + "\n"
+        sizes = {name: self.dims.size(root) for root, name in self.dims.names.items()}
+        aliases = {name: sorted(set(re.findall(rf"\b{name}_\d+\b", text))) for name in sizes}
+        used = {name: size for name, size in sizes.items()
+                if re.search(rf"\b{name}\b", text) or aliases[name]}
+        parameters = [[[self.dims.names.get(self.dims.root(f.node), "") for f in position]
+                       for position in v.pos] for v in self.fn_args]
+        inputs = [n for n in used if any(n == self.dims.names.get(self.dims.root(f.node))
+                                         for v in self.fn_args for f in v.dims)]
+        return Imported(text, used, aliases, self.plan_trace.mesh, inputs, parameters)
+
+
+def used_words(text: str) -> set[str]:
+    return set(re.findall(r"[A-Za-z_]\w*", re.sub(r'"[^"]*"', "", text)))
+
+
+def print_lines(lines: list[Line], results: list[str], indent: str = "    ") -> list[str]:
+    """The lines that the results need, then the return."""
+    needed = set().union(*(used_words(x) for x in results)) if results else set()
+    kept: list[Line] = []
+    for line in reversed(lines):
+        if needed & set(line.names):
+            needed |= used_words(line.expression)
+            if line.block:
+                needed |= line.block.words()
+            kept.append(line)
+    text = []
+    for line in reversed(kept):
+        text += show(line, indent)
+    return [*text, f"{indent}return {', '.join(results)}"]
+
+
+def show(line: Line, indent: str) -> list[str]:
+    comment = f"  {line.place.comment()}" if line.place else ""
+    names = ", ".join(line.names)
+    if line.block is None:
+        return [f"{indent}{names} = {line.expression}{comment}"]
+    return [f"{indent}{names} = {line.expression} {{{comment}",
+            *line.block.printed(indent + "    "), f"{indent}}}"]

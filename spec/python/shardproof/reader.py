@@ -1,0 +1,103 @@
+"""Reads a jaxpr into lines of the notation."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+from jax._src import source_info_util
+from jax.extend import core as jex_core
+
+from .dims import Dims, Factor, ImportProblem, Position
+from .report import Place
+from .values import Val, Writer, number
+
+
+def dtype_name(dtype: Any) -> str:
+    """The notation's word: floats are real numbers, so they are all f32."""
+    kind = np.dtype(dtype).kind if str(dtype) != "bfloat16" else "f"
+    if "float" in str(dtype) or kind == "f":
+        return "f32"
+    if kind == "b":
+        return "bool"
+    if kind in "iu":
+        return "i32"
+    raise ImportProblem(f"no dtype of the notation is {dtype}")
+
+
+def place_of(eqn) -> Place | None:
+    """The user's line of an equation."""
+    frame = source_info_util.user_frame(eqn.source_info.traceback)
+    if frame is None:
+        return None
+    return Place(frame.file_name, frame.start_line, frame.start_column + 1,
+                 frame.end_line or frame.start_line, (frame.end_column or frame.start_column) + 1)
+
+
+class Reader(Writer):
+    """Evaluates a jaxpr on `Val`s. `rules` are in rules.py."""
+
+    def __init__(self, dims: Dims, prefix: str, plan: bool):
+        super().__init__(dims, prefix)
+        self.plan = plan
+        self.outer = plan
+        self.path: tuple = (prefix,)
+
+    def node_key(self, *more) -> tuple:
+        return (*self.path, *more)
+
+    def literal(self, value: Any, aval) -> Val:
+        """A scalar constant."""
+        array = np.asarray(value)
+        if array.size != 1:
+            if array.size and np.all(array == array.flat[0]):
+                pos = [(Factor(None, extent=n),) if n > 1 else () for n in array.shape]
+                return self.scalar(array.flat[0].item(), array.dtype, pos)
+            raise self.problem(f"a constant array of shape {list(array.shape)} is part of the "
+                               "program: make it a parameter")
+        return self.scalar(array.reshape(()).item(), array.dtype, [() for _ in array.shape])
+
+    def scalar(self, value: Any, dtype: Any, pos: list[Position]) -> Val:
+        kind = dtype_name(dtype)
+        value = float(value) if kind == "f32" else bool(value) if kind == "bool" else int(value)
+        if kind == "f32" and not np.isfinite(value):
+            return Val(None, pos, dtype=kind, literal=value,
+                       why="infinity and NaN are no numbers of the notation: where a mask is meant,"
+                           " write a large finite number such as -1e10, in both programs")
+        text = number(value)
+        if not isinstance(value, bool) and value < 0:
+            text = f"({text})"
+        return Val(text, pos, dtype=kind, literal=value, positive=value > 0)
+
+    def run(self, jaxpr, consts: list[Val], args: list[Val]) -> list[Val]:
+        """The results of a jaxpr (not closed) on these arguments."""
+        from .rules import rule_of
+
+        env: dict[Any, Val] = {}
+
+        def read(atom) -> Val:
+            if isinstance(atom, jex_core.Literal):
+                return self.literal(atom.val, atom.aval)
+            return env[atom]
+
+        env.update(zip(jaxpr.constvars, consts))
+        env.update(zip(jaxpr.invars, args))
+        outer_path, outer_place = self.path, self.place
+        for i, eqn in enumerate(jaxpr.eqns):
+            self.path = (*outer_path, i)
+            self.place = place_of(eqn) or outer_place
+            try:
+                results = rule_of(eqn.primitive.name)(self, eqn, [read(a) for a in eqn.invars])
+            except ImportProblem as problem:
+                problem.place = problem.place or self.place
+                raise
+            if isinstance(results, Val):
+                results = [results]
+            env.update(zip(eqn.outvars, results))
+        self.path, self.place = outer_path, outer_place
+        return [read(atom) for atom in jaxpr.outvars]
+
+    def closed(self, closed, args: list[Val]) -> list[Val]:
+        """The results of a closed jaxpr."""
+        consts = getattr(closed, "consts", [])
+        inner = getattr(closed, "jaxpr", closed)
+        return self.run(inner, [self.literal(c, None) for c in consts], args)

@@ -1,0 +1,184 @@
+"""What check-sharding answered about a `.shard` text."""
+from __future__ import annotations
+
+import html
+import json
+import re
+import tempfile
+from dataclasses import dataclass, field
+from pathlib import Path
+from typing import Any
+
+from .binary import CheckerError, call
+
+_ORIGIN = re.compile(r"#@ (.+?):(\d+):(\d+)(?:-(\d+):(\d+))?\s*$")
+
+
+@dataclass(frozen=True)
+class Place:
+    """A range of a file; lines and columns from 1, the end one past the last column."""
+
+    file: str
+    line: int
+    column: int
+    end_line: int
+    end_column: int
+
+    def __str__(self) -> str:
+        return f"{self.file}:{self.line}:{self.column}"
+
+    def comment(self) -> str:
+        """The place as the comment of a generated line."""
+        return f"#@ {self}-{self.end_line}:{self.end_column}"
+
+
+@dataclass
+class Diagnostic:
+    """One finding: `place` is in the user's program where the line was generated from one."""
+
+    code: str
+    severity: str
+    message: str
+    label: str = ""
+    place: Place | None = None
+    shard_place: Place | None = None
+    details: list[str] = field(default_factory=list)
+    counterexample: dict[str, Any] | None = None
+    fixes: list[str] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        at = f"{self.place or self.shard_place}: " if self.place or self.shard_place else ""
+        lines = [f"{at}{self.severity}[{self.code}]: {self.message}"]
+        lines += [f"    {text}" for text in ([self.label] if self.label else []) + self.details]
+        if self.counterexample:
+            lines.append(f"    {self.counterexample['mesh']} {self.counterexample['sizes']}")
+            lines += [f"      {text}" for text in self.counterexample["lines"]]
+        return "\n".join(lines + [f"    fix: {fix}" for fix in self.fixes])
+
+
+@dataclass
+class Report:
+    """A verdict ("proved", "refuted", "unknown", "invalid") with what it rests on.
+
+    `level` says what a proof covers, `conditions` what it asks of meshes and sizes, `checks` what
+    was evaluated besides, `text` is the `.shard` program that was proved.
+    """
+
+    verdict: str
+    text: str = ""
+    path: str = ""
+    level: str = ""
+    conditions: list[str] = field(default_factory=list)
+    assumptions: list[str] = field(default_factory=list)
+    diagnostics: list[Diagnostic] = field(default_factory=list)
+    checks: list[str] = field(default_factory=list)
+    rendered: str = ""
+    json: dict[str, Any] = field(default_factory=dict)
+    seconds: float = 0.0
+    import_seconds: float = 0.0
+
+    @property
+    def proved(self) -> bool:
+        return self.verdict == "proved"
+
+    def __bool__(self) -> bool:
+        return self.proved
+
+    @property
+    def errors(self) -> list[Diagnostic]:
+        return [each for each in self.diagnostics if each.severity == "error"]
+
+    def __str__(self) -> str:
+        lines = [f"{self.verdict}{': ' if self.level else ''}{self.level}"]
+        if self.conditions:
+            lines.append("  where " + ", ".join(self.conditions))
+        if self.assumptions:
+            lines.append("  assuming " + ", ".join(self.assumptions))
+        lines += [f"  {check}" for check in self.checks]
+        body = self.rendered.strip() or "\n".join(str(each) for each in self.errors)
+        if not self.proved and body:
+            lines.append(body)
+        return "\n".join(lines)
+
+    def _repr_html_(self) -> str:
+        colour = {"proved": "#1a7f37", "refuted": "#cf222e"}.get(self.verdict, "#9a6700")
+        rows = "".join(
+            f"<tr><td><code>{html.escape(str(d.place or d.shard_place or ''))}</code></td>"
+            f"<td><code>{html.escape(d.code)}</code></td>"
+            f"<td>{html.escape(d.message)}<br><small>{html.escape(d.label)}</small></td></tr>"
+            for d in self.errors)
+        facts = "".join(f"<li>{html.escape(text)}</li>" for text in
+                        [*self.conditions, *self.assumptions, *self.checks])
+        return (f"<div><b style='color:{colour}'>{self.verdict}</b> {html.escape(self.level)}"
+                f"<ul>{facts}</ul><table>{rows}</table><details><summary>.shard</summary>"
+                f"<pre>{html.escape(self.text)}</pre></details></div>")
+
+
+def _place(range_: dict[str, Any] | None) -> Place | None:
+    if not range_:
+        return None
+    begin, end = range_["begin"], range_["end"]
+    return Place(range_["file"], begin["line"], begin["column"], end["line"], end["column"])
+
+
+def origin(line: str) -> Place | None:
+    """The user's place in the `#@` comment of a generated line."""
+    found = _ORIGIN.search(line)
+    if not found:
+        return None
+    file, *numbers = found.groups()
+    first, column, end, end_column = (int(each) if each else None for each in numbers)
+    return Place(file, first or 1, column or 1, end or first or 1, end_column or column or 1)
+
+
+def _diagnostic(found: dict[str, Any], path: str, lines: list[str]) -> Diagnostic:
+    at = _place(found["range"])
+    users = None
+    if at and at.file == path and at.line <= len(lines):
+        users = origin(lines[at.line - 1])
+    return Diagnostic(
+        found["code"], found["severity"], found["message"], found["label"], users, at,
+        [*(note["message"] for note in found["notes"]), *found["details"]],
+        found["counterexample"], [fix["message"] for fix in found["fixes"]])
+
+
+def _report(answer: dict[str, Any], text: str, path: str) -> Report:
+    lines = text.splitlines()
+    plans = [plan for plan in answer["plans"] if not plan["imported"]]
+    found = [*answer["diagnostics"], *(d for plan in plans for d in plan["diagnostics"])]
+    return Report(
+        verdict=answer["verdict"], text=text, path=path, json=answer, seconds=answer["seconds"],
+        conditions=list(dict.fromkeys(c for plan in plans for c in plan["conditions"])),
+        assumptions=list(dict.fromkeys(a for plan in plans for a in plan["assumptions"])),
+        diagnostics=[_diagnostic(each, path, lines) for each in found])
+
+
+def check(source: str | Path, *, timeout: float = 120) -> Report:
+    """Proves the plans of a `.shard` file, or of a text (a string with a line break).
+
+    Raises CheckerError where check-sharding gives no answer.
+    """
+    text = str(source)
+    if isinstance(source, Path) or "\n" not in text:
+        return _checked(Path(source), timeout)
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "program.shard"
+        path.write_text(text)
+        return _checked(path, timeout)
+
+
+def _checked(path: Path, timeout: float) -> Report:
+    import subprocess
+
+    try:
+        done = call("--format", "json", str(path), timeout=timeout)
+    except subprocess.TimeoutExpired:
+        return Report("unknown", path.read_text(), str(path), rendered=f"no answer in {timeout} s")
+    try:
+        answer = json.loads(done.stdout)
+    except json.JSONDecodeError as error:
+        raise CheckerError(done.stderr.strip() or done.stdout.strip()) from error
+    report = _report(answer, path.read_text() if path.exists() else "", str(path))
+    if not report.proved:
+        report.rendered = call("--no-color", str(path), timeout=timeout).stdout
+    return report

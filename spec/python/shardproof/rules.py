@@ -1,0 +1,646 @@
+"""How each primitive of a jaxpr is written: one function of (reader, equation, operands) each."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from dataclasses import replace
+from math import prod
+
+from .dims import Factor, ImportProblem
+from .reader import Reader, dtype_name
+from .values import Affine, Val, number
+
+RULES: dict[str, Callable] = {}
+
+
+def rule(*names: str):
+    def add(function):
+        RULES.update(dict.fromkeys(names, function))
+        return function
+    return add
+
+
+def rule_of(name: str) -> Callable:
+    if name in RULES:
+        return RULES[name]
+
+    def unknown(reader: Reader, eqn, operands):
+        raise reader.problem(f"the primitive `{name}` has no form in the notation")
+    return unknown
+
+
+# Elementwise
+
+
+def union(vals: list[Val]) -> dict[str, str]:
+    return {axis: mark for v in vals for axis, mark in v.marks.items()}
+
+
+def written(r: Reader, name: str, vals: list[Val], template: str, dtype: str, **more) -> Val:
+    """An elementwise operation; `template` has {0}, {1}.. for the operands."""
+    if any(v.pos for v in vals):
+        arrays = [v for v in vals]
+        vals, pos, dims = r.matched(arrays)
+    else:
+        pos, dims = [], []
+    text = r.emit(template.format(*(r.use(v) for v in vals)))
+    val = Val(text, pos, list(dims), dtype, union(vals), made=(name, *vals), **more)
+    return r.reduced(val)
+
+
+def elementwise(name: str, template: str, dtype: str | None = None, positive: bool = False):
+    def apply(r: Reader, eqn, vals: list[Val]) -> Val:
+        return written(r, name, vals, template, dtype or dtype_name(eqn.outvars[0].aval.dtype),
+                       positive=positive)
+    RULES[name] = apply
+
+
+for _name, _template in {
+        "neg": "-{0}", "log": "log({0})", "tanh": "tanh({0})", "sin": "sin({0})", "cos": "cos({0})",
+        "floor": "floor({0})", "erf": "erf({0})", "square": "{0} * {0}", "log1p": "log(1.0 + {0})",
+        "expm1": "exp({0}) - 1.0", "erfc": "1.0 - erf({0})", "pow": "pow({0}, {1})"}.items():
+    elementwise(_name, _template)
+for _name, _template in {"exp": "exp({0})", "logistic": "sigmoid({0})", "rsqrt": "rsqrt({0})",
+                         "exp2": "pow(2.0, {0})"}.items():
+    elementwise(_name, _template, positive=True)
+for _name, _template in {"eq": "{0} == {1}", "ne": "{0} != {1}", "and": "{0} and {1}",
+                         "or": "{0} or {1}", "not": "not {0}"}.items():
+    elementwise(_name, _template, "bool")
+
+
+@rule("sqrt")
+def _sqrt(r, eqn, vals):
+    return written(r, "sqrt", vals, "sqrt({0})", "f32", positive=vals[0].positive)
+
+
+@rule("abs")
+def _abs(r, eqn, vals):
+    return vals[0] if vals[0].positive else written(r, "abs", vals, "abs({0})", vals[0].dtype)
+
+
+@rule("sign")
+def _sign(r, eqn, vals):
+    (x,) = vals
+    if x.positive:
+        return r.scalar(1.0, "float32", [virtual(p) for p in x.pos])
+    return written(r, "sign", vals, "where({0} > 0.0, 1.0, where({0} < 0.0, (-1.0), 0.0))", x.dtype)
+
+
+@rule("is_finite")
+def _is_finite(r, eqn, vals):  # real numbers are
+    return r.scalar(True, "bool", [virtual(p) for p in vals[0].pos])
+
+
+@rule("stop_gradient", "pvary", "pcast", "copy", "copy_p", "optimization_barrier", "name",
+      "reduce_precision", "sharding_constraint", "device_put", "pbroadcast", "core_pvary")
+def _same(r, eqn, vals):
+    return list(vals)
+
+
+def virtual(position) -> tuple[Factor, ...]:
+    extent = prod(f.extent for f in position)
+    return (Factor(None, extent=extent),) if extent > 1 else ()
+
+
+def all_literal(vals: list[Val]) -> bool:
+    return all(v.literal is not None for v in vals)
+
+
+def combined(a: Affine, b: Affine, sign: int) -> Affine | None:
+    if a.along is not None and b.along is not None:
+        return None
+    ranks = dict(a.ranks)
+    for axis, n in b.ranks:
+        ranks[axis] = ranks.get(axis, 0) + sign * n
+    one = a if a.along is not None else b
+    scale = one.scale * (1 if one is a else sign)
+    return Affine(a.const + sign * b.const, tuple(sorted(ranks.items())), one.along, one.extent,
+                  scale)
+
+
+def affine_of(v: Val) -> Affine | None:
+    if v.affine is not None:
+        return v.affine
+    return Affine(v.literal) if v.dtype == "i32" and v.literal is not None else None
+
+
+def arithmetic(name: str, template: str):
+    def apply(r: Reader, eqn, vals: list[Val]) -> Val:
+        a, b = map(affine_of, vals)
+        result = None
+        if a and b and name in ("add", "sub"):
+            result = combined(a, b, 1 if name == "add" else -1)
+        elif a and b and name == "mul" and (not a.ranks and a.along is None
+                                            or not b.ranks and b.along is None):
+            by, of = (a, b) if not a.ranks and a.along is None else (b, a)
+            result = Affine(of.const * by.const, tuple((x, n * by.const) for x, n in of.ranks),
+                            of.along, of.extent, of.scale * by.const)
+        if result is not None and (result.ranks or any(v.text is None for v in vals)):
+            return indices(r, eqn, vals, result, name)
+        if any(v.text is None for v in vals):
+            return Val(None, shape_positions(vals), dtype=vals[0].dtype, made=(name, *vals),
+                       why="a value that depends on the device's index is used otherwise than as an"
+                           " offset of a block")
+        val = written(r, name, vals, template, dtype_name(eqn.outvars[0].aval.dtype),
+                      positive=name != "sub" and all(v.positive for v in vals))
+        val.affine = result
+        return val
+    RULES[name] = apply
+
+
+def shape_positions(vals):
+    return next((v.pos for v in vals if v.pos), [])
+
+
+def blocks(r: Reader, affine: Affine) -> tuple[str, ...] | None:
+    """The axes in order where the coefficients of axis_index are the offsets of blocks."""
+    size, axes = affine.extent * affine.scale, []
+    for axis, coefficient in sorted(affine.ranks, key=lambda item: item[1]):
+        if coefficient != size:
+            return None
+        axes.insert(0, axis)
+        size *= r.dims.mesh[axis]
+    return tuple(axes)
+
+
+def indices(r: Reader, eqn, vals, affine: Affine, name: str) -> Val:
+    """axis_index * block + iota is the global index."""
+    affine = replace(affine, ranks=tuple((x, n) for x, n in affine.ranks if n))
+    pos = [virtual(p) for p in next((v.pos for v in vals if v.affine and v.affine.along is not None),
+                                    shape_positions(vals))]
+    made = (name, *vals)
+    if affine.along is not None and affine.scale == 1:
+        axes = blocks(r, affine)
+        if axes is not None:
+            node = r.dims.node(r.node_key("iota"), affine.extent * r.ranks(axes))
+            pos[affine.along] = r.dims.position(node, axes)
+            factors = [f for p in pos for f in p if not f.virtual]
+            text = r.emit(f'iota("{r.spell(factors)}")')
+            if affine.const:
+                text = r.emit(f"{text} + {number(affine.const)}")
+            return Val(text, pos, factors, "i32", affine=affine, made=made)
+    return Val(None, pos, dtype="i32", affine=affine, made=made,
+               why="the device's index is used otherwise than as the offset of a block")
+
+
+arithmetic("add", "{0} + {1}")
+arithmetic("sub", "{0} - {1}")
+arithmetic("mul", "{0} * {1}")
+RULES["add_any"] = RULES["add"]
+
+
+@rule("div")
+def _div(r, eqn, vals):
+    integer = vals[0].dtype == "i32"
+    return written(r, "div", vals, "{0} // {1}" if integer else "{0} / {1}", vals[0].dtype,
+                   positive=all(v.positive for v in vals) and not integer)
+
+
+@rule("rem")
+def _rem(r, eqn, vals):
+    return written(r, "rem", vals, "{0} % {1}", vals[0].dtype)
+
+
+@rule("max", "min")
+def _max(r, eqn, vals):
+    name = eqn.primitive.name
+    neutral = float("-inf") if name == "max" else float("inf")
+    for i, v in enumerate(vals):
+        if v.literal == neutral and v.dtype == "f32":
+            return vals[1 - i]
+    return written(r, name, vals, name + "imum({0}, {1})", vals[0].dtype,
+                   positive=name == "max" and any(v.positive for v in vals))
+
+
+@rule("clamp")
+def _clamp(r, eqn, vals):
+    low, x, high = vals
+    low = low if low.pos else replace(low, pos=[virtual(p) for p in x.pos])
+    high = high if high.pos else replace(high, pos=[virtual(p) for p in x.pos])
+    if any(v.text is None for v in vals):
+        return Val(None, x.pos, dtype=x.dtype, made=("clamp", low, x, high), why=x.why)
+    return written(r, "clamp", [low, x, high], "minimum(maximum({1}, {0}), {2})", x.dtype)
+
+
+@rule("ge", "gt", "le", "lt")
+def _compare(r, eqn, vals):
+    name = eqn.primitive.name
+    if any(v.text is None for v in vals):
+        return Val(None, shape_positions(vals), dtype="bool", made=(name, *vals),
+                   why="a comparison with the device's index is used otherwise than in a look-up")
+    sign = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}[name]
+    return written(r, name, vals, f"{{0}} {sign} {{1}}", "bool")
+
+
+@rule("select_n")
+def _select(r, eqn, vals):
+    if len(vals) != 3:
+        raise r.problem("select_n of more than two cases")
+    condition, no, yes = vals
+    if condition.literal is not None:
+        return yes if condition.literal else no
+    from . import lookups
+    found = lookups.select(r, condition, no, yes)
+    if found is not None:
+        return found
+    return written(r, "select_n", [condition, yes, no], "where({0}, {1}, {2})", yes.dtype,
+                   positive=yes.positive and no.positive)
+
+
+@rule("integer_pow")
+def _integer_pow(r, eqn, vals):
+    y = eqn.params["y"]
+    body = " * ".join(["{0}"] * abs(y)) if 0 < abs(y) <= 4 else f"pow({{0}}, {float(y)})"
+    if -4 <= y < 0:
+        body = f"1.0 / ({body})"
+    return written(r, "integer_pow", vals, body, vals[0].dtype, positive=vals[0].positive)
+
+
+@rule("convert_element_type")
+def _convert(r, eqn, vals):
+    (x,), to = vals, dtype_name(eqn.params["new_dtype"])
+    if to == x.dtype:
+        return x
+    if x.literal is not None:
+        return r.scalar(x.literal, eqn.params["new_dtype"], x.pos)
+    if x.text is None:
+        return replace(x, dtype=to, made=("convert_element_type", x))
+    if to == "bool":
+        return written(r, "convert", vals, "{0} != 0", to)
+    return written(r, "convert", vals, to + "({0})", to)
+
+
+# Shapes
+
+
+@rule("broadcast_in_dim")
+def _broadcast(r, eqn, vals):
+    (x,) = vals[:1]
+    shape, at = eqn.params["shape"], eqn.params["broadcast_dimensions"]
+    pos = [(Factor(None, extent=n),) if n > 1 else () for n in shape]
+    affine = x.affine
+    for i, p in enumerate(at):
+        if x.extents()[i] == shape[p]:
+            pos[p] = x.pos[i]
+        if affine and affine.along == i:
+            affine = replace(affine, along=p)
+    return replace(x, pos=pos, affine=affine, made=x.made or ("broadcast", x))
+
+
+@rule("transpose")
+def _transpose(r, eqn, vals):
+    x = vals[0]
+    return replace(x, pos=[x.pos[i] for i in eqn.params["permutation"]], affine=None)
+
+
+@rule("squeeze")
+def _squeeze(r, eqn, vals):
+    x, gone = vals[0], set(eqn.params["dimensions"])
+    return replace(x, pos=[p for i, p in enumerate(x.pos) if i not in gone], affine=None)
+
+
+@rule("expand_dims")
+def _expand_dims(r, eqn, vals):
+    x, pos = vals[0], list(vals[0].pos)
+    for i in sorted(eqn.params["dimensions"]):
+        pos.insert(i, ())
+    return replace(x, pos=pos, affine=None)
+
+
+@rule("reshape")
+def _reshape(r, eqn, vals):
+    x = vals[0]
+    left = [f for f in x.factors if f.extent > 1 or f.axes]
+    pos = []
+    for size in eqn.params["new_sizes"]:
+        row = []
+        while size > 1:
+            if not left:
+                raise r.problem("reshape does not keep the number of entries", "finding")
+            if size % left[0].extent:
+                left[:1] = r.cut(left[0], size)
+            size //= left[0].extent
+            row.append(left.pop(0))
+        while left and left[0].extent == 1 and not row:
+            row.append(left.pop(0))
+        pos.append(tuple(row))
+    if left and pos:
+        pos[-1] = (*pos[-1], *left)
+    return replace(x, pos=pos, affine=None)
+
+
+@rule("iota")
+def _iota(r, eqn, vals):
+    shape, along = eqn.params["shape"], eqn.params["dimension"]
+    pos = [(Factor(None, extent=n),) if n > 1 else () for n in shape]
+    if shape[along] == 1:
+        return r.scalar(0, eqn.params["dtype"], pos)
+    pos[along] = r.dims.position(r.dims.node(r.node_key("iota"), shape[along]))
+    text = r.emit(f'iota("{r.spell(pos[along])}")')
+    val = Val(text, pos, list(pos[along]), "i32", made=("iota",),
+              affine=Affine(0, (), along, shape[along], 1))
+    if dtype_name(eqn.params["dtype"]) == "f32":
+        val = replace(val, text=r.emit(f"f32({text})"), dtype="f32", affine=None)
+    return val
+
+
+def one_factor(r: Reader, x: Val, p: int) -> Factor:
+    if len(x.pos[p]) != 1:
+        raise r.problem("a part is taken of a position that is several dims together")
+    return x.pos[p][0]
+
+
+def part(r: Reader, x: Val, p: int, start: int, size: int, key) -> Val:
+    """Entries start .. start + size of position p."""
+    if size == x.extents()[p]:
+        return x
+    if all(f.virtual for f in x.pos[p]):
+        return replace(x, pos=[*x.pos[:p], virtual((Factor(None, extent=size),)), *x.pos[p + 1:]])
+    old = one_factor(r, x, p)
+    if old.axes:
+        raise r.problem(f"a part is taken of {r.spell([old])}, which is split: each device takes it"
+                        " of its own block", "finding")
+    if size == 1:
+        new: tuple = ()
+    else:
+        new = r.distinct([r.dims.position(r.dims.node((*key, p), size))],
+                         {r.key(f) for f in x.dims})[0]
+    left = " ".join(f"[{r.spell([f])}]" if f == old else r.spell([f]) for f in x.dims)
+    dims = [g for f in x.dims for g in (new if f == old else (f,))]
+    marks = r.spell([], x.marks)
+    text = r.emit(f'read("{left} {marks} -> {r.spell(dims, x.marks)}", {r.use(x)},'
+                  f" at={number(start)})".replace("  ", " "))
+    return replace(x, text=text, pos=[*x.pos[:p], tuple(new), *x.pos[p + 1:]], dims=dims,
+                   affine=None, made=("slice", x))
+
+
+@rule("slice")
+def _slice(r, eqn, vals):
+    x = vals[0]
+    if eqn.params["strides"] and any(s != 1 for s in eqn.params["strides"]):
+        raise r.problem("a slice with strides")
+    bounds = zip(eqn.params["start_indices"], eqn.params["limit_indices"])
+    for p, (start, stop) in enumerate(bounds):
+        x = part(r, x, p, start, stop - start, r.node_key("slice"))
+    return x
+
+
+@rule("split")
+def _split(r, eqn, vals):
+    results, start = [], 0
+    for i, size in enumerate(eqn.params["sizes"]):
+        results.append(part(r, vals[0], eqn.params["axis"], start, size, r.node_key("split", i)))
+        start += size
+    return results
+
+
+@rule("concatenate")
+def _concatenate(r, eqn, vals):
+    along = eqn.params["dimension"]
+    vals = [r.solid(v, r.node_key("in", i)) for i, v in enumerate(vals)]
+    first = vals[0]
+    if any(len(v.pos[along]) != 1 or v.pos[along][0].axes for v in vals):
+        if any(f.axes for v in vals for f in v.pos[along]):
+            raise r.problem("concatenates along a dim that is split", "finding")
+        raise r.problem("concatenates along several dims together, or single entries")
+    fixed: list[Val] = []
+    for i, v in enumerate(vals):
+        to = {}
+        for p in range(len(v.pos)):
+            if p == along:
+                continue
+            for column in r.align([first.pos[p], v.pos[p]]):
+                r.same(column)
+                to[column[1]] = column[0]
+        fixed.append(r.ordered(r.rename(v, to)))
+    total = sum(v.extents()[along] for v in vals)
+    others = {r.key(f) for p, row in enumerate(fixed[0].pos) if p != along for f in row}
+    new = r.distinct([r.dims.position(r.dims.node(r.node_key("concat"), total))], others)[0]
+    pos = [*fixed[0].pos[:along], new, *fixed[0].pos[along + 1:]]
+    marks = union(fixed)
+    left = ", ".join(r.spell(v.dims, v.marks) for v in fixed)
+    right = " ".join(f"[{r.spell([f])}]" if f in new else r.spell([f])
+                     for row in pos for f in row)
+    right += " " + r.spell([], marks) if marks else ""
+    text = r.emit(f'concat("{left} -> {right}", {", ".join(r.use(v) for v in fixed)})')
+    return r.made(text, pos, dtype=first.dtype, marks=marks)
+
+
+@rule("pad")
+def _pad(r, eqn, vals):
+    x, value = vals
+    if value.literal != 0:
+        raise r.problem("pads with another value than 0")
+    for p, (low, high, inner) in enumerate(eqn.params["padding_config"]):
+        if inner:
+            raise r.problem("pads between the entries")
+        if low or high:
+            size = x.extents()[p] + low + high
+            if low < 0 or high < 0:
+                start = max(0, -low)
+                x = part(r, x, p, start, x.extents()[p] - start - max(0, -high),
+                         r.node_key("pad", p))
+                low, high = max(0, low), max(0, high)
+            x = put(r, x, p, low, size, r.node_key("pad", p))
+    return x
+
+
+def put(r: Reader, x: Val, p: int, start: int, size: int, key) -> Val:
+    """x as a block of zeros of `size` along p."""
+    if size == x.extents()[p]:
+        return x
+    x = r.ordered(r.solid(x, key))
+    if x.pos[p] and (len(x.pos[p]) != 1 or x.pos[p][0].axes):
+        raise r.problem("pads a dim that is split, or several together")
+    new = r.dims.position(r.dims.node((*key, "to"), size))
+    others = {r.key(f) for q, row in enumerate(x.pos) if q != p for f in row}
+    new = r.distinct([new], others)[0]
+    pos = [*x.pos[:p], new, *x.pos[p + 1:]]
+    dims = [f for row in pos for f in row]
+    left = " ".join(f"[{r.spell([f])}]" if f in new else r.spell([f]) for f in dims)
+    zeros = f"zeros({x.dtype}[{r.spell(dims)}]{r.spell([], x.marks)})"
+    text = r.emit(f'write("{left} {r.spell([], x.marks)}, {r.spell(x.dims, x.marks)} -> '
+                  f'{r.spell(dims, x.marks)}", {zeros}, {r.use(x)}, at={number(start)})'
+                  .replace(" ,", ","))
+    return replace(x, text=text, pos=pos, dims=dims)
+
+
+@rule("rev")
+def _rev(r, eqn, vals):
+    raise r.problem("`rev` (an array read backwards) has no form in the notation")
+
+
+# Reductions
+
+
+def without(x: Val, axes) -> list:
+    return [p for i, p in enumerate(x.pos) if i not in set(axes)]
+
+
+def reduced_over(r: Reader, x: Val, axes, word: str, mark: str) -> Val:
+    gone = {f for i in axes for f in x.pos[i]}
+    real = {f for f in gone if not f.virtual}
+    marks = dict(x.marks)
+    for f in real:
+        marks.update(dict.fromkeys(f.axes, mark))
+    dims = [f for f in x.dims if f not in real]
+    text = x.text
+    if real:
+        text = r.emit(f'{word}("{r.spell(x.dims, x.marks)} -> {r.spell(dims, marks)}", {r.use(x)})')
+    return Val(text, without(x, axes), dims, x.dtype, marks,
+               literal=x.literal if not real else None, positive=x.positive)
+
+
+@rule("reduce_sum")
+def _sum(r, eqn, vals):
+    x, axes = vals[0], eqn.params["axes"]
+    copies = prod(f.extent for i in axes for f in x.pos[i] if f.virtual)
+    val = reduced_over(r, x, axes, "sum", "U")
+    if x.dtype == "bool":
+        raise r.problem("a sum of booleans")
+    if copies != 1:
+        if val.literal is not None:
+            return r.scalar(val.literal * copies, "float32" if val.dtype == "f32" else "int32",
+                            val.pos)
+        scale = number(float(copies) if val.dtype == "f32" else copies)
+        val = replace(val, text=r.emit(f"{r.use(val)} * {scale}"), literal=None)
+    return replace(r.reduced(val), made=("reduce_sum", x))
+
+
+@rule("reduce_max")
+def _reduce_max(r, eqn, vals):
+    return r.reduced(reduced_over(r, vals[0], eqn.params["axes"], "max", "Max"))
+
+
+@rule("reduce_min")
+def _reduce_min(r, eqn, vals):
+    x = vals[0]
+    x = replace(x, text=r.emit(f"-{r.use(x)}"), literal=None)
+    val = r.reduced(reduced_over(r, x, eqn.params["axes"], "max", "Max"))
+    return replace(val, text=r.emit(f"-{r.use(val)}"))
+
+
+@rule("argmax")
+def _argmax(r, eqn, vals):
+    (axis,) = eqn.params["axes"]
+    x = vals[0]
+    dims = [f for f in x.dims if f not in x.pos[axis]]
+    text = r.emit(f'argmax("{r.spell(x.dims, x.marks)} -> {r.spell(dims, x.marks)}", {r.use(x)})')
+    return Val(text, without(x, [axis]), dims, "i32", dict(x.marks))
+
+
+@rule("cumsum")
+def _cumsum(r, eqn, vals):
+    if eqn.params["reverse"]:
+        raise r.problem("cumsum from the end")
+    x = r.solid(vals[0], r.node_key())
+    f = one_factor(r, x, eqn.params["axis"])
+    text = r.emit(f'cumsum("{r.spell(x.dims, x.marks)}; {r.spell([replace(f, axes=())])}", '
+                  f"{r.use(x)})")
+    return replace(x, text=text, affine=None, positive=False)
+
+
+@rule("dot_general")
+def _dot(r, eqn, vals):
+    (left_sum, right_sum), (left_batch, right_batch) = eqn.params["dimension_numbers"]
+    x, y = vals
+    if r.outer and (any(f.axes for f in x.dims) or any(f.axes for f in y.dims)):
+        x, y = r.gathered(x), r.gathered(y)
+    scale = 1
+    index: dict[int, dict[Factor, Factor]] = {0: {}, 1: {}}
+    used: set = set()
+    pos, summed = [], []
+
+    def take(f: Factor) -> Factor:
+        f = r.distinct([(f,)], used)[0][0]
+        used.add(r.key(f))
+        return f
+
+    def pair(p: int, q: int) -> list[Factor]:
+        row = []
+        for a, b in r.align([x.pos[p], y.pos[q]]):
+            r.same([a, b])
+            f = a if not a.virtual else b
+            if not f.virtual:
+                f = take(f)
+                for which, g in ((0, a), (1, b)):
+                    if not g.virtual:
+                        index[which][g] = f
+            row.append(f)
+        return row
+
+    # Indices of the left operand keep their names where they can.
+    pos += [tuple(pair(p, q)) for p, q in zip(left_batch, right_batch)]
+    for p, q in zip(left_sum, right_sum):
+        for f in pair(p, q):
+            if f.virtual:
+                scale *= f.extent
+            else:
+                summed.append(f)
+    for which, val, taken in ((0, x, (*left_batch, *left_sum)), (1, y, (*right_batch, *right_sum))):
+        for p in range(len(val.pos)):
+            if p in taken:
+                continue
+            row = []
+            for f in val.pos[p]:
+                if not f.virtual:
+                    index[which][f] = take(f)
+                    f = index[which][f]
+                row.append(f)
+            pos.append(tuple(row))
+    index = fresh_where_needed(r, [x, y], index)
+    moved = {r_old: new for which in (0, 1) for r_old, new in index[which].items()}
+    del moved
+    final = {}
+    for which in (0, 1):
+        for old, new in index[which].items():
+            final[(which, old)] = new
+    return product(r, eqn, x, y, index, pos, summed, scale)
+
+
+def fresh_where_needed(r: Reader, vals, index):
+    """A pattern calls no place by the name of another place of the same operand."""
+    clash = False
+    for which, val in enumerate(vals):
+        own = {r.key(f): f for f in val.dims}
+        for old, new in index[which].items():
+            if r.key(new) in own and own[r.key(new)] != old:
+                clash = True
+    if not clash:
+        return index
+    top = 1 + max([f.alias for which in (0, 1) for m in index[which].items() for f in m], default=0)
+    return {which: {old: replace(new, alias=new.alias + top) for old, new in index[which].items()}
+            for which in (0, 1)}, top
+
+
+def product(r: Reader, eqn, x: Val, y: Val, index, pos, summed, scale) -> Val:
+    if isinstance(index, tuple):
+        index, top = index
+        pos = [tuple(f if f.virtual else replace(f, alias=f.alias + top) for f in row) for row in pos]
+        summed = [replace(f, alias=f.alias + top) for f in summed]
+    marks = union([x, y])
+    for f in summed:
+        marks.update(dict.fromkeys(f.axes, "U"))
+    dims = [f for row in pos for f in row if not f.virtual]
+    left = ", ".join(r.spell([index[which][f] for f in val.dims], val.marks)
+                     for which, val in ((0, x), (1, y)))
+    text = r.emit(f'einsum("{left} -> {r.spell(dims, marks)}", {r.use(x)}, {r.use(y)})')
+    if scale != 1:
+        text = r.emit(f"{text} * {number(float(scale))}")
+    return r.reduced(Val(text, pos, dims, "f32", marks, positive=x.positive and y.positive))
+
+
+# Calls
+
+
+@rule("jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint",
+      "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin", "run_state")
+def _call(r, eqn, vals):
+    for name in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
+        if name in eqn.params:
+            return r.closed(eqn.params[name], vals)
+    raise r.problem(f"a call without a body: {eqn.primitive.name}")
+
+
+from . import collectives, loops, lookups  # noqa: E402,F401  (they add rules)
+
+__all__ = ["RULES", "rule_of", "ImportProblem"]

@@ -1,0 +1,296 @@
+"""Values of a program that is read, and the lines that make them."""
+from __future__ import annotations
+
+from dataclasses import dataclass, field, replace
+from math import prod
+from typing import Any
+
+from .dims import Again, Dims, Factor, ImportProblem, Position
+from .report import Place
+
+
+@dataclass(frozen=True)
+class Affine:
+    """const + sum of coefficient * axis_index + scale * (the index along one position)."""
+
+    const: int = 0
+    ranks: tuple[tuple[str, int], ...] = ()
+    along: int | None = None
+    extent: int = 0
+    scale: int = 0
+
+
+@dataclass
+class Val:
+    """A value: its text (None: it cannot be written, for the reason in `why`), the position of each
+    array axis, the indices of the text in order, and on which axes it is a sum or a maximum."""
+
+    text: str | None
+    pos: list[Position]
+    dims: list[Factor] = field(default_factory=list)
+    dtype: str = "f32"
+    marks: dict[str, str] = field(default_factory=dict)
+    literal: Any = None
+    positive: bool = False
+    made: tuple = ()  # the primitive and its operands
+    affine: Affine | None = None
+    why: str = ""
+
+    @property
+    def factors(self) -> list[Factor]:
+        return [factor for position in self.pos for factor in position]
+
+    def extents(self) -> list[int]:
+        return [prod(f.extent for f in position) for position in self.pos]
+
+
+def number(value: Any) -> str:
+    """A number that may depend on sizes; what it is for all sizes is found later."""
+    if isinstance(value, bool):
+        return "true" if value else "false"
+    return f"\x01{value!r}\x02"
+
+
+@dataclass
+class Line:
+    names: tuple[str, ...]
+    expression: str
+    place: Place | None
+    block: "Block | None" = None
+
+
+@dataclass
+class Block:
+    """The body of a scan."""
+
+    head: str
+    lines: list[Line]
+    next: list[str]
+    emit: list[str]
+
+
+class Writer:
+    """Lines of one function, with the states and axes that the checker will check again."""
+
+    def __init__(self, dims: Dims, prefix: str):
+        self.dims, self.prefix = dims, prefix
+        self.lines: list[Line] = []
+        self.place: Place | None = None
+        self.outer = False  # outside of shard_map, in a plan: values are global
+        self._count = 0
+
+    # Text
+
+    def spell(self, factors, marks: dict[str, str] | None = None) -> str:
+        words = [self.dims.name(f) + "".join(f"/{a}" for a in f.axes) for f in factors]
+        state = " ".join(f"{mark}_{axis}" for axis, mark in sorted((marks or {}).items()))
+        return " ".join(words + ([f"{{{state}}}"] if state else []))
+
+    def type_of(self, val: Val, factors=None) -> str:
+        dims = self.spell(val.dims if factors is None else factors)
+        state = " ".join(f"{mark}_{axis}" for axis, mark in sorted(val.marks.items()))
+        return f"{val.dtype}[{dims}]" + (f"{{{state}}}" if state else "")
+
+    def emit(self, expression: str) -> str:
+        self._count += 1
+        name = f"v{self._count}"
+        self.lines.append(Line((name,), expression, self.place))
+        return name
+
+    def problem(self, message: str, kind: str = "unsupported") -> ImportProblem:
+        return ImportProblem(message, self.place, kind)
+
+    def use(self, val: Val) -> str:
+        """The text of a value, or the problem that it has none."""
+        if val.text is None:
+            raise self.problem(val.why or "a value that depends on the device's index is used")
+        return val.text
+
+    # Indices
+
+    def key(self, factor: Factor):
+        return (self.dims.root(factor.node), factor.alias)
+
+    def distinct(self, pos: list[Position], avoid=()) -> list[Position]:
+        """The positions with an alias of its own for each index of one dim."""
+        used, result = set(avoid), []
+        for position in pos:
+            row = []
+            for f in position:
+                if not f.virtual:
+                    alias = f.alias
+                    while (self.dims.root(f.node), alias) in used:
+                        alias += 1
+                    f = replace(f, alias=alias)
+                    used.add(self.key(f))
+                row.append(f)
+            result.append(tuple(row))
+        return result
+
+    def made(self, text: str | None, pos: list[Position], dims=None, **more) -> Val:
+        """A value whose text has its dims in the order of `pos`, or as given."""
+        if dims is None:
+            dims = [f for position in pos for f in position if not f.virtual]
+        return Val(text, list(pos), list(dims), **more)
+
+    def rename(self, val: Val, to: dict[Factor, Factor]) -> Val:
+        """The same value with other indices of the same dims."""
+        to = {a: b for a, b in to.items() if self.key(a) != self.key(b)}
+        if not to:
+            return val
+        have = {self.key(f) for f in val.dims}
+        if any(self.key(b) in have for b in to.values()):
+            fresh = 1 + max(f.alias for f in [*val.dims, *to.values()])
+            step = {a: replace(a, alias=fresh + i) for i, a in enumerate(to)}
+            return self.rename(self.rename(val, step), {step[a]: b for a, b in to.items()})
+        pos = [tuple(to.get(f, f) for f in position) for position in val.pos]
+        dims = [to.get(f, f) for f in val.dims]
+        words = self.spell(dims, val.marks)
+        text = self.emit(f'rearrange("{words} -> {words}", {self.use(val)})')
+        return replace(val, text=text, pos=pos, dims=dims, made=("same", val))
+
+    def ordered(self, val: Val) -> Val:
+        """With the text's dims in the order of the positions."""
+        dims = [f for f in val.factors if not f.virtual]
+        if [self.key(f) for f in dims] == [self.key(f) for f in val.dims]:
+            return val
+        text = self.emit(f'rearrange("{self.spell(val.dims, val.marks)} -> '
+                         f'{self.spell(dims, val.marks)}", {self.use(val)})')
+        return replace(val, text=text, dims=dims)
+
+    def expanded(self, val: Val, pos: list[Position]) -> Val:
+        """With the virtual factors that `pos`, aligned with the value's, has as dims."""
+        have = {self.key(f) for f in val.dims}
+        new = [f for position in pos for f in position if not f.virtual and self.key(f) not in have]
+        if not new:
+            return replace(val, pos=list(pos))
+        dims = [*val.dims, *new]
+        text = self.emit(f'expand("{self.spell(val.dims, val.marks)} -> '
+                         f'{self.spell(dims, val.marks)}", {self.use(val)})')
+        return replace(val, text=text, pos=list(pos), dims=dims)
+
+    def solid(self, val: Val, key) -> Val:
+        """Without virtual factors: each broadcast position is a dim of its own."""
+        if not any(f.virtual for f in val.factors):
+            return val
+        pos = []
+        for p, position in enumerate(val.pos):
+            row = []
+            for i, f in enumerate(position):
+                row += self.dims.position(self.dims.node((key, "solid", p, i), f.extent)) \
+                    if f.virtual else [f]
+            pos.append(tuple(row))
+        return self.expanded(val, self.distinct(pos))
+
+    def cut(self, factor: Factor, extent: int) -> tuple[Factor, Factor]:
+        """A factor as two, the first of `extent`."""
+        if factor.extent % extent:
+            raise self.problem(f"{factor.extent} entries are divided into pieces of {extent}")
+        rest = factor.extent // extent
+        if factor.virtual:
+            return Factor(None, extent=extent), Factor(None, extent=rest)
+        self.dims.refine(factor.node, extent * self.ranks(factor.axes))
+        raise AssertionError
+
+    def ranks(self, axes) -> int:
+        return prod(self.dims.mesh[axis] for axis in axes)
+
+    def align(self, rows: list[Position]) -> list[list[Factor]]:
+        """Positions of one extent, cut into factors that stand beside each other."""
+        work = [[f for f in row if f.extent > 1 or not f.virtual] for row in rows]
+        work = [[f for f in row if f.extent > 1 or f.axes] for row in work]
+        result = []
+        while any(work):
+            if not all(work):
+                raise self.problem("extents differ", "finding")
+            least = min(row[0].extent for row in work)
+            column = []
+            for row in work:
+                if row[0].extent > least:
+                    row[:1] = self.cut(row[0], least)
+                column.append(row.pop(0))
+            result.append(column)
+        return result
+
+    def same(self, column: list[Factor]) -> None:
+        """Unifies what stands beside each other, and says what does not fit."""
+        real = [f for f in column if not f.virtual]
+        for f in real[1:]:
+            if f.axes != real[0].axes:
+                a, b = self.spell([real[0]]), self.spell([f])
+                raise self.problem(f"local entries of {a} meet those of {b}: they are not the same "
+                                   "entries of the whole tensor", "finding")
+            self.dims.unify(real[0].node, f.node, self.place)
+
+    def matched(self, vals: list[Val]) -> tuple[list[Val], list[Position], list[Factor]]:
+        """Arrays of one shape with the same index at each position; the positions of the result and
+        the order of its text. One of them has all dims."""
+        if self.outer:
+            vals = self.resharded(vals)
+        arrays = [v for v in vals if v.pos]
+        lead = max(range(len(arrays)), key=lambda i: len(arrays[i].dims))
+        order = [lead] + [i for i in range(len(arrays)) if i != lead]
+        used: set = set()
+        pos: list[Position] = []
+        to: list[dict[Factor, Factor]] = [{} for _ in arrays]
+        positions: list[list[list[Factor]]] = [[] for _ in arrays]
+        for p in range(len(arrays[0].pos)):
+            row, parts = [], [[] for _ in arrays]
+            for column in self.align([v.pos[p] for v in arrays]):
+                self.same(column)
+                real = [column[i] for i in order if not column[i].virtual]
+                target = real[0] if real else column[0]
+                if real:
+                    target = self.distinct([(target,)], used)[0][0]
+                    used.add(self.key(target))
+                for i, f in enumerate(column):
+                    parts[i].append(target if not f.virtual else f)
+                    if not f.virtual:
+                        to[i][f] = target
+                row.append(target)
+            pos.append(tuple(row))
+            for i, part in enumerate(parts):
+                positions[i].append(part)
+        renamed = []
+        for i, v in enumerate(arrays):
+            new = self.rename(v, to[i])
+            renamed.append(replace(new, pos=[tuple(part) for part in positions[i]]))
+        real = {self.key(f) for row in pos for f in row if not f.virtual}
+        whole = next((v for v in renamed if {self.key(f) for f in v.dims} >= real), None)
+        if whole is None:
+            whole = renamed[lead] = self.expanded(renamed[lead], pos)
+        arrays_iter = iter(renamed)
+        return [next(arrays_iter) if v.pos else v for v in vals], pos, whole.dims
+
+    # Outside of shard_map
+
+    def gathered(self, val: Val, keep=lambda f: False) -> Val:
+        """A global value without axes, or with those of `keep`."""
+        if not any(f.axes and not keep(f) for f in val.dims):
+            return val
+        to = {f: (f if keep(f) else replace(f, axes=(), extent=f.extent * self.ranks(f.axes)))
+              for f in val.dims}
+        dims = [to[f] for f in val.dims]
+        text = self.emit(f'all_gather("{self.spell(val.dims, val.marks)} -> '
+                         f'{self.spell(dims, val.marks)}", {self.use(val)})')
+        return replace(val, text=text, dims=dims,
+                       pos=[tuple(to.get(f, f) for f in position) for position in val.pos])
+
+    def resharded(self, vals: list[Val]) -> list[Val]:
+        """Global operands with one sharding."""
+        arrays = [v for v in vals if v.dims]
+        shardings = {tuple(tuple((f.axes) for f in position) for position in v.pos) for v in arrays}
+        if len(shardings) <= 1:
+            return vals
+        return [self.gathered(v) if v.dims else v for v in vals]
+
+    def reduced(self, val: Val) -> Val:
+        """A global value: what is unreduced is reduced."""
+        if not (self.outer and val.marks):
+            return val
+        text = self.emit(f'all_reduce("{self.spell(val.dims, val.marks)} -> '
+                         f'{self.spell(val.dims)}", {self.use(val)})')
+        return replace(val, text=text, marks={})
+
+
+__all__ = ["Affine", "Again", "Block", "Line", "Val", "Writer", "number"]
