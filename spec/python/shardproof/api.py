@@ -9,7 +9,7 @@ from typing import Any
 
 import jax
 
-from . import levels
+from . import levels, validation
 from .dims import ImportProblem
 from .program import import_pair, mesh_of, trace
 from .report import Diagnostic, Report, check
@@ -47,14 +47,14 @@ def prove(model: Callable, sharded: Callable, *args: Any, mesh: Any = None, dims
     report is "unknown", with the line.
     """
     start = time.perf_counter()
-    args = tuple(as_shape(arg) for arg in args)
+    args, sizes = tuple(as_shape(arg) for arg in args), None
     try:
         sizes = dict(mesh) if isinstance(mesh, dict) else dict(mesh.shape) if mesh is not None else None
         if sizes is None:
             sizes = mesh_of(jax.make_jaxpr(sharded)(*args).jaxpr)
         imported = levels.imported(model, sharded, args, sizes, dim_names(dims, args), meshes)
     except ImportProblem as problem:
-        return refused(problem, model, sharded, args, time.perf_counter() - start)
+        return refused(problem, model, sharded, args, sizes, time.perf_counter() - start)
     seconds = time.perf_counter() - start
     if keep:
         Path(keep).write_text(imported.text)
@@ -62,13 +62,28 @@ def prove(model: Callable, sharded: Callable, *args: Any, mesh: Any = None, dims
     else:
         report = check(imported.text, timeout=timeout)
     report.level, report.import_seconds = imported.level, seconds
+    if validate and report.verdict != "invalid":
+        validation.validate(imported, report, imported.model, imported.sharded)
     return report
 
 
-def refused(problem: ImportProblem, model, sharded, args, seconds: float) -> Report:
+def refused(problem: ImportProblem, model, sharded, args, sizes, seconds: float) -> Report:
+    """The report of a program that cannot be written; JAX's numbers may refute it all the same."""
     found = Diagnostic("J0001" if problem.kind == "unsupported" else "J0002", "error", str(problem),
                        place=problem.place)
-    return Report("unknown", diagnostics=[found], import_seconds=seconds)
+    report = Report("unknown", diagnostics=[found], import_seconds=seconds)
+    try:
+        apart = validation.by_evaluation(trace(model, args, None).jaxpr,
+                                         trace(sharded, args, sizes).jaxpr)
+    except Exception:  # noqa: BLE001  (the user's code may raise anything)
+        return report
+    at = " ".join(f"{a}={n}" for a, n in (sizes or {}).items())
+    if apart and apart[0] >= validation.CLOSE:
+        report.verdict, report.level = "refuted", f"for {at} at these sizes, by evaluation"
+        report.checks.append(f"in JAX the two functions differ by {apart[0]:.1e}")
+    elif apart:
+        report.checks.append("in JAX the two functions agree at these sizes; nothing is proved")
+    return report
 
 
 def implements(model: Callable, dims: Any = None) -> Callable:

@@ -46,6 +46,7 @@ class Dims:
         self._by_key: dict[object, int] = {}
         self.names: dict[int, str] = {}
         self.wished: dict[int, str] = {}
+        self.carried: dict[object, list[dict[str, str]]] = {}  # states of the carries of loops
         self.changed = False
 
     def node(self, key: object, size: int) -> int:

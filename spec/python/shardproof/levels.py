@@ -7,6 +7,8 @@ from dataclasses import dataclass
 from fractions import Fraction
 from math import isclose, prod
 
+from typing import Any
+
 import jax
 
 from .dims import ImportProblem
@@ -23,6 +25,9 @@ class Text:
     text: str
     level: str
     imported: Imported
+    names: list[str]
+    model: Any
+    sharded: Any
 
 
 def value_of(number: str):
@@ -47,7 +52,8 @@ def concrete(imported: Imported) -> Text:
     for name, size in imported.sizes.items():
         lines += declared(name, imported, f" = {size}")
     text = NUMBER.sub(lambda m: repr(value_of(m.group(1))), imported.skeleton)
-    return Text("\n".join(lines) + "\n" + text, f"for {axes} at these sizes", imported)
+    return Text("\n".join(lines) + "\n" + text, f"for {axes} at these sizes", imported,
+                imported.names, imported.model, imported.sharded)
 
 
 # A number as a monomial in sizes
@@ -121,7 +127,7 @@ def fit_size(name: str, tables: list[dict[str, int]], free: list[str]) -> str | 
     return None
 
 
-def general(traces: list[Imported], fixed: set[str], fixed_axes: bool) -> Text | None:
+def general(traces: list[Imported], fixed_axes: bool) -> Text | None:
     """The text for every mesh and size, if the traces are one program."""
     first = traces[0]
     skeletons = {NUMBER.sub("\x01\x02", t.skeleton) for t in traces}
@@ -129,7 +135,11 @@ def general(traces: list[Imported], fixed: set[str], fixed_axes: bool) -> Text |
         return None
     tables = [{**t.sizes, **t.mesh} for t in traces]
     constant = {n for n in first.sizes if len({t[n] for t in tables}) == 1}
-    free = [n for n in first.sizes if n in first.inputs and n not in constant]
+    free: list[str] = []
+    for n in first.sizes:
+        if n in first.inputs and n not in constant \
+                and not any(all(t[n] == t[f] for t in tables) for f in free):
+            free.append(n)
     declarations: dict[str, str] = {n: f" = {first.sizes[n]}" for n in constant}
     derived = [n for n in first.sizes if n not in constant and n not in free]
     for name in derived:
@@ -166,7 +176,8 @@ def general(traces: list[Imported], fixed: set[str], fixed_axes: bool) -> Text |
     if constant:
         level += ", with " + " ".join(f"{n}={first.sizes[n]}" for n in sorted(constant)) + " as given"
     return Text("\n".join(lines) + "\n" + text,
-                f"{level}, if tracing elsewhere gives this program ({len(traces)} traces)", first)
+                f"{level}, if tracing elsewhere gives this program ({len(traces)} traces)", first,
+                first.names, first.model, first.sharded)
 
 
 def imported(model, sharded, args, mesh, wishes, meshes: int) -> Text:
@@ -175,11 +186,11 @@ def imported(model, sharded, args, mesh, wishes, meshes: int) -> Text:
     if meshes < 2:
         return concrete(base)
 
-    def again(which: int, moved: set[str], move_axes: bool) -> Imported:
+    def again(which: int, moved: dict[str, int], move_axes: bool) -> Imported:
         sizes = dict(zip(mesh, AXES[which % 2])) if move_axes else dict(mesh)
         unit = 2 * prod(sizes.values())
-        table = {n: PRIMES[which % 2][i % 18] * unit if n in moved else s
-                 for i, (n, s) in enumerate(base.sizes.items())}
+        table = {n: PRIMES[which % 2][moved[n] % 18] * unit if n in moved else s
+                 for n, s in base.sizes.items()}
         leaves, tree = jax.tree.flatten(args)
         new = [jax.ShapeDtypeStruct(tuple(prod(table.get(n, 1) for n in names) for names in shape),
                                     leaf.dtype)
@@ -187,28 +198,45 @@ def imported(model, sharded, args, mesh, wishes, meshes: int) -> Text:
         there = jax.tree.unflatten(tree, new)
         return import_pair(trace(model, there, None), trace(sharded, there, sizes), wishes)
 
-    def attempt(moved: set[str], move_axes: bool, count: int) -> list[Imported] | None:
-        try:
-            traces = [base, *(again(i, moved, move_axes) for i in range(count))]
-        except Exception:  # noqa: BLE001  (the user's code may raise anything at other sizes)
-            return None
+    def attempt(moved: dict[str, int], move_axes: bool, count: int = meshes - 1) -> Text | None:
         first = NUMBER.sub("", base.skeleton)
-        return traces if all(NUMBER.sub("", t.skeleton) == first for t in traces) else None
+        traces = [base]
+        for i in range(count):
+            try:
+                traces.append(again(i, moved, move_axes))
+            except Exception:  # noqa: BLE001  (the user's code may raise anything at other sizes)
+                return None
+            if NUMBER.sub("", traces[-1].skeleton) != first:
+                return None
+        return general(traces, not move_axes)
 
-    every = set(base.inputs)
+    for groups in groupings(base):
+        found = attempt(groups, True)
+        if found is not None:
+            return found
+    # Not all sizes can change, each for itself or at all: those that can, at this mesh.
+    groups = groupings(base)[-1]
+    can = {g for g in set(groups.values())
+           if attempt({n: k for n, k in groups.items() if k == g}, False, 1) is not None}
+    moved = {n: k for n, k in groups.items() if k in can}
     for move_axes in (True, False):
-        traces = attempt(every, move_axes, meshes - 1)
-        moved = every
-        if traces is None:
-            if attempt(set(), move_axes, 1) is None:
-                continue
-            moved = {n for n in every if attempt({n}, move_axes, 1) is not None}
-            traces = attempt(moved, move_axes, meshes - 1)
-        if traces is not None:
-            found = general(traces, every - moved, not move_axes)
-            if found is not None:
-                return found
+        found = attempt(moved, move_axes)
+        if found is not None:
+            return found
     return concrete(base)
+
+
+def groupings(base: Imported) -> list[dict[str, int]]:
+    """Which input dims change together: none, those of one name (D, D2), those of one size."""
+    own = {n: i for i, n in enumerate(base.inputs)}
+    def grouped(key):
+        keys = list(dict.fromkeys(key(n) for n in base.inputs))
+        return {n: keys.index(key(n)) for n in base.inputs}
+    result = [own]
+    for groups in (grouped(lambda n: re.sub(r"\d+$", "", n)), grouped(lambda n: base.sizes[n])):
+        if groups != result[-1]:
+            result.append(groups)
+    return result
 
 
 __all__ = ["ImportProblem", "Text", "imported"]

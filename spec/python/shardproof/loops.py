@@ -1,1 +1,141 @@
 """Loops."""
+from __future__ import annotations
+
+from dataclasses import replace
+
+from .dims import Factor, Position
+from .reader import Reader
+from .rules import rule, union, virtual
+from .values import Block, Line, Val, number
+
+
+@rule("scan")
+def _scan(r: Reader, eqn, vals):
+    p = eqn.params
+    n_consts, n_carry, length = p["num_consts"], p["num_carry"], p["length"]
+    consts, init, xs = vals[:n_consts], vals[n_consts:n_consts + n_carry], vals[n_consts + n_carry:]
+    if length == 1:
+        one = [replace(x, pos=x.pos[1:], affine=None) for x in xs]
+        out = r.closed(p["jaxpr"], [*consts, *init, *one])
+        return [*out[:n_carry], *(replace(y, pos=[(), *y.pos]) for y in out[n_carry:])]
+    loop = loop_dim(r, xs, length)
+    key = r.node_key("carry")
+    place = r.place
+    if any(f.virtual for v in init for f in v.factors):
+        init = [replace(v, made=("init", v)) for v in init]
+        trial = body(r, p["jaxpr"], consts, init, xs, loop, None)[1]
+        init = [solid_like(r, v, t, (key, i)) for i, (v, t) in enumerate(zip(init, trial))]
+    init = [r.ordered(r.solid(v, (key, i))) for i, v in enumerate(init)]
+    learnt = r.dims.carried.setdefault(key, [dict(v.marks) for v in init])
+    carries = []
+    for v, marks in zip(init, learnt):
+        r._count += 1
+        carries.append(replace(v, text=f"q{r._count}", marks=dict(marks), literal=None, affine=None,
+                               positive=False, made=()))
+    r._count += 1
+    index = f"n{r._count}"
+    lines, out = body(r, p["jaxpr"], consts, carries, xs, loop, index)
+    outer_lines, r.lines = r.lines, lines
+    following = []
+    for i, (c, v) in enumerate(zip(carries, out[:n_carry])):
+        v = fitted(r, c, v)
+        if {**v.marks, **learnt[i]} != learnt[i]:
+            learnt[i].update(v.marks)
+            r.dims.changed = True
+        following.append(v)
+    emitted = [r.ordered(named(r, y)) for y in out[n_carry:]]
+    r.lines, r.place = outer_lines, place
+    heads = [f"{c.text}: {r.type_of(c)} = {start(r, v, c)}" for c, v in zip(carries, init)]
+    reverse = " reverse" if p["reverse"] else ""
+    head = ", ".join([f"scan {index} in {r.dims.name(loop)}{reverse}", *heads])
+    results = []
+    for _ in [*carries, *emitted]:
+        r._count += 1
+        results.append(f"v{r._count}")
+    block = Block(head, lines, [r.use(v) for v in following], [r.use(y) for y in emitted])
+    r.lines.append(Line(tuple(results), head, place, block))
+    last = [replace(c, text=name) for c, name in zip(carries, results)]
+    stacks = []
+    for y, name in zip(emitted, results[n_carry:]):
+        whole = r.distinct([(loop,), *y.pos])
+        if whole != [(loop,), *y.pos]:
+            raise r.problem("an index of a loop that is also a dim of what it emits")
+        stacks.append(replace(y, text=name, pos=whole, dims=[loop, *y.dims], literal=None,
+                              affine=None, made=()))
+    return [*last, *stacks]
+
+
+def loop_dim(r: Reader, xs: list[Val], length: int) -> Factor:
+    """The dim that is stepped through, the same in all stacked values."""
+    for x in xs:
+        if len(x.pos[0]) > 1 or any(f.axes for f in x.pos[0]):
+            raise r.problem("a scan over a dim that is split, or over several together")
+        if not x.pos[0][0].virtual:
+            r.dims.unify(r.dims.node(r.node_key("loop"), length), x.pos[0][0].node, r.place)
+    found = r.dims.position(r.dims.node(r.node_key("loop"), length))
+    if len(found) != 1:
+        raise r.problem("a scan over a dim that is split into factors elsewhere")
+    return found[0]
+
+
+def body(r: Reader, jaxpr, consts, carries, xs, loop: Factor, index: str | None):
+    """The body's lines and results; without an index only to learn of its dims."""
+    steps = []
+    for x in xs:
+        if x.pos[0][0].virtual:
+            steps.append(replace(x, pos=x.pos[1:], affine=None))
+            continue
+        first = x.pos[0][0]
+        x = r.ordered(r.rename(x, {first: replace(first, alias=loop.alias)}))
+        if x.dims[0] != x.pos[0][0]:
+            raise r.problem("a scan over a dim that is not the first of the text")
+        steps.append(replace(x, text=f"{r.use(x)}[{index}]", pos=x.pos[1:], dims=x.dims[1:],
+                             affine=None, made=(), literal=None))
+    outer, r.lines = r.lines, []
+    out = r.closed(jaxpr, [*consts, *carries, *steps])
+    lines, r.lines = r.lines, outer
+    return lines, out
+
+
+def solid_like(r: Reader, v: Val, t: Val, key) -> Val:
+    """A broadcast start with the dims of what the body gives."""
+    if len(v.pos) != len(t.pos):
+        return v
+    pos: list[Position] = []
+    for mine, theirs in zip(v.pos, t.pos):
+        if mine and all(f.virtual for f in mine) and theirs and not any(f.virtual for f in theirs):
+            pos.append(theirs)
+        else:
+            pos.append(mine)
+    return r.expanded(v, r.distinct(pos)) if v.literal is None else replace(
+        v, pos=pos, dims=[f for p in pos for f in p if not f.virtual])
+
+
+def start(r: Reader, v: Val, carry: Val) -> str:
+    if v.literal is not None and v.dims:
+        if v.literal == 0:
+            return f"zeros({r.type_of(carry)})"
+        words = r.spell(v.dims)
+        return f'expand("-> {words}", {r.use(v)})'
+    if v.literal is not None and not v.dims and v.dtype == "f32" and carry.marks:
+        return f"zeros({r.type_of(carry)})" if v.literal == 0 else r.use(v)
+    return r.use(v)
+
+
+def fitted(r: Reader, carry: Val, v: Val) -> Val:
+    """The next value of a carry, with its indices."""
+    v = r.solid(v, r.node_key("next", carry.text))
+    to = {}
+    for a, b in zip(carry.pos, v.pos):
+        for column in r.align([a, b]):
+            r.same(column)
+            to[column[1]] = column[0]
+    return r.ordered(r.rename(named(r, v), to))
+
+
+def named(r: Reader, v: Val) -> Val:
+    """A value that is an expression of the body: a bare number gets its dims."""
+    return replace(v, literal=None) if v.literal is not None and not v.dims else v
+
+
+__all__ = ["number", "union", "virtual"]

@@ -11,7 +11,7 @@ from jax.sharding import AbstractMesh
 
 from .dims import Again, Dims, ImportProblem
 from .reader import Reader, dtype_name
-from .values import Line, Val
+from .values import Val, printed
 
 
 @dataclass
@@ -131,6 +131,9 @@ class Imported:
     mesh: dict[str, int]
     inputs: list[str]
     parameters: list[list[list[str]]] = field(default_factory=list)  # the dims of each position
+    names: list[str] = field(default_factory=list)
+    model: Any = None  # closed jaxprs
+    sharded: Any = None
 
 
 def import_pair(model: Traced, sharded: Traced, wishes: list[list[str] | None]) -> Imported:
@@ -217,18 +220,24 @@ class Pair:
 
     def header(self, reader: Reader, args, results, names) -> tuple[str, str]:
         params = ", ".join(f"{names[i]}: {reader.type_of(v)}" for i, v in enumerate(args))
+        # out_specs knows no sums: a result that is one is to be refused.
+        results = [replace(v, marks={}) for v in results]
         out = ", ".join(f"r{i}: {reader.type_of(v)}" for i, v in enumerate(results))
         plain = reader.type_of(results[0]) if len(results) == 1 else f"({out})"
         return params, plain
+
+    def lines(self, reader: Reader, results) -> list[str]:
+        words = [reader.use(v) for v in results]
+        return [*printed(reader.lines, words, "    "), f"    return {', '.join(words)}"]
 
     def written(self) -> Imported:
         names = self.model_trace.names
         params, result = self.header(self.fn, self.fn_args, self.fn_results, names)
         body = [f"fn model({params}) -> {result} {{"]
-        body += print_lines(self.fn.lines, [self.fn.use(v) for v in self.fn_results])
+        body += self.lines(self.fn, self.fn_results)
         params, result = self.header(self.plan, self.plan_args, self.plan_results, names)
         body += ["}", f"plan sharded implements model({params}) -> {result} {{"]
-        body += print_lines(self.plan.lines, [self.plan.use(v) for v in self.plan_results])
+        body += self.lines(self.plan, self.plan_results)
         body += ["}"]
         text = "\n".join(body) + "\n"
         sizes = {name: self.dims.size(root) for root, name in self.dims.names.items()}
@@ -239,33 +248,5 @@ class Pair:
                        for position in v.pos] for v in self.fn_args]
         inputs = [n for n in used if any(n == self.dims.names.get(self.dims.root(f.node))
                                          for v in self.fn_args for f in v.dims)]
-        return Imported(text, used, aliases, self.plan_trace.mesh, inputs, parameters)
-
-
-def used_words(text: str) -> set[str]:
-    return set(re.findall(r"[A-Za-z_]\w*", re.sub(r'"[^"]*"', "", text)))
-
-
-def print_lines(lines: list[Line], results: list[str], indent: str = "    ") -> list[str]:
-    """The lines that the results need, then the return."""
-    needed = set().union(*(used_words(x) for x in results)) if results else set()
-    kept: list[Line] = []
-    for line in reversed(lines):
-        if needed & set(line.names):
-            needed |= used_words(line.expression)
-            if line.block:
-                needed |= line.block.words()
-            kept.append(line)
-    text = []
-    for line in reversed(kept):
-        text += show(line, indent)
-    return [*text, f"{indent}return {', '.join(results)}"]
-
-
-def show(line: Line, indent: str) -> list[str]:
-    comment = f"  {line.place.comment()}" if line.place else ""
-    names = ", ".join(line.names)
-    if line.block is None:
-        return [f"{indent}{names} = {line.expression}{comment}"]
-    return [f"{indent}{names} = {line.expression} {{{comment}",
-            *line.block.printed(indent + "    "), f"{indent}}}"]
+        return Imported(text, used, aliases, self.plan_trace.mesh, inputs, parameters,
+                        names, self.model_trace.jaxpr, self.plan_trace.jaxpr)

@@ -24,6 +24,11 @@ def dtype_name(dtype: Any) -> str:
     raise ImportProblem(f"no dtype of the notation is {dtype}")
 
 
+def shortest(value: Any) -> Any:
+    """A number as it was written: 1e-06, not 9.999999974752427e-07."""
+    return float(str(value)) if isinstance(value, np.float32) else value.item()
+
+
 def place_of(eqn) -> Place | None:
     """The user's line of an equation."""
     frame = source_info_util.user_frame(eqn.source_info.traceback)
@@ -51,10 +56,10 @@ class Reader(Writer):
         if array.size != 1:
             if array.size and np.all(array == array.flat[0]):
                 pos = [(Factor(None, extent=n),) if n > 1 else () for n in array.shape]
-                return self.scalar(array.flat[0].item(), array.dtype, pos)
+                return self.scalar(shortest(array.flat[0]), array.dtype, pos)
             raise self.problem(f"a constant array of shape {list(array.shape)} is part of the "
                                "program: make it a parameter")
-        return self.scalar(array.reshape(()).item(), array.dtype, [() for _ in array.shape])
+        return self.scalar(shortest(array.reshape(())[()]), array.dtype, [() for _ in array.shape])
 
     def scalar(self, value: Any, dtype: Any, pos: list[Position]) -> Val:
         kind = dtype_name(dtype)
@@ -92,9 +97,17 @@ class Reader(Writer):
                 raise
             if isinstance(results, Val):
                 results = [results]
+            for v in results:
+                self.whole(v, eqn)
             env.update(zip(eqn.outvars, results))
         self.path, self.place = outer_path, outer_place
         return [read(atom) for atom in jaxpr.outvars]
+
+    def whole(self, val: Val, eqn) -> None:
+        """Every dim of the text is one of the positions: else a rule has lost one."""
+        if {self.key(f) for f in val.dims} - {self.key(f) for f in val.factors if not f.virtual}:
+            raise self.problem(f"`{eqn.primitive.name}` drops a dim of which a device has one entry: "
+                               "trace with larger sizes")
 
     def closed(self, closed, args: list[Val]) -> list[Val]:
         """The results of a closed jaxpr."""

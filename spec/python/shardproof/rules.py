@@ -62,9 +62,28 @@ for _name, _template in {
 for _name, _template in {"exp": "exp({0})", "logistic": "sigmoid({0})", "rsqrt": "rsqrt({0})",
                          "exp2": "pow(2.0, {0})"}.items():
     elementwise(_name, _template, positive=True)
-for _name, _template in {"eq": "{0} == {1}", "ne": "{0} != {1}", "and": "{0} and {1}",
-                         "or": "{0} or {1}", "not": "not {0}"}.items():
-    elementwise(_name, _template, "bool")
+@rule("eq", "ne")
+def _equal(r: Reader, eqn, vals: list[Val]) -> Val:
+    equal = eqn.primitive.name == "eq"
+    for i, v in enumerate(vals):
+        if v.literal in (float("inf"), float("-inf")):  # no real number is
+            return r.scalar(not equal, "bool", [virtual(p) for p in vals[1 - i].pos])
+    return written(r, eqn.primitive.name, vals, "{0} == {1}" if equal else "{0} != {1}", "bool")
+
+
+@rule("and", "or", "not")
+def _logic(r: Reader, eqn, vals: list[Val]) -> Val:
+    name = eqn.primitive.name
+    if any(v.text is None for v in vals):
+        return Val(None, shape_positions(vals), dtype="bool", made=(name, *vals), why=vals[0].why)
+    if name == "not" and vals[0].literal is not None:
+        return r.scalar(not vals[0].literal, "bool", vals[0].pos)
+    for i, v in enumerate(vals if name != "not" else []):
+        if v.literal is not None and v.dtype == "bool":
+            other = vals[1 - i]
+            wins = v.literal == (name == "or")
+            return r.scalar(v.literal, "bool", [virtual(p) for p in other.pos]) if wins else other
+    return written(r, name, vals, "not {0}" if name == "not" else f"{{0}} {name} {{1}}", "bool")
 
 
 @rule("sqrt")

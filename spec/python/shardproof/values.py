@@ -1,6 +1,7 @@
 """Values of a program that is read, and the lines that make them."""
 from __future__ import annotations
 
+import re
 from dataclasses import dataclass, field, replace
 from math import prod
 from typing import Any
@@ -67,6 +68,61 @@ class Block:
     lines: list[Line]
     next: list[str]
     emit: list[str]
+
+    def words(self) -> set[str]:
+        """The names that it needs from outside, and some of its own."""
+        return words_of(" ".join([self.head, *self.next, *self.emit,
+                                  *(line.expression for line in self.lines)]))
+
+    def without(self, emitted: list[bool]) -> "Block":
+        kept = [e for e, wanted in zip(self.emit, emitted) if wanted]
+        return Block(self.head, self.lines, self.next, kept)
+
+    def printed(self, indent: str) -> list[str]:
+        text = printed(self.lines, [*self.next, *self.emit], indent)
+        text.append(f"{indent}next {', '.join(self.next)}")
+        return text + ([f"{indent}emit {', '.join(self.emit)}"] if self.emit else [])
+
+
+def words_of(text: str) -> set[str]:
+    """The names in an expression; those in patterns are dims."""
+    return set(re.findall(r"[A-Za-z_]\w*", re.sub(r'"[^"]*"', "", text)))
+
+
+def printed(lines: list[Line], results: list[str], indent: str) -> list[str]:
+    """The lines that the results need."""
+    needed = set().union(*(words_of(x) for x in results)) if results else set()
+    kept: list[Line] = []
+    for line in reversed(lines):
+        if not needed & set(line.names):
+            continue
+        if line.block:
+            carries = len(line.block.next)
+            wanted = [name in needed for name in line.names[carries:]]
+            names = [n if n in needed else f"_{n}" for n in line.names[:carries]]
+            names += [n for n, w in zip(line.names[carries:], wanted) if w]
+            line = Line(tuple(names), line.expression, line.place, line.block.without(wanted))
+            needed |= line.block.words()
+        needed |= words_of(line.expression)
+        kept.append(line)
+    return [text for line in reversed(kept) for text in show(line, indent)]
+
+
+def show(line: Line, indent: str) -> list[str]:
+    comment = f"  {line.place.comment()}" if line.place else ""
+    names = ", ".join(line.names)
+    if line.block is None:
+        return [f"{indent}{names} = {line.expression}{comment}"]
+    return [f"{indent}{names} = {line.expression} {{{comment}",
+            *line.block.printed(indent + "    "), f"{indent}}}"]
+
+
+def stretched(arrays: list[Val]) -> list[Val]:
+    """Positions of one entry beside longer ones are broadcast."""
+    shape = [max(extents) for extents in zip(*(v.extents() for v in arrays))]
+    return [replace(v, pos=[p if n == 1 or prod(f.extent for f in p) == n
+                            else (*(f for f in p if not f.virtual), Factor(None, extent=n))
+                            for p, n in zip(v.pos, shape)]) for v in arrays]
 
 
 class Writer:
@@ -201,11 +257,14 @@ class Writer:
         work = [[f for f in row if f.extent > 1 or f.axes] for row in work]
         result = []
         while any(work):
-            if not all(work):
+            least = min(row[0].extent for row in work if row)
+            if not all(work) and least > 1:
                 raise self.problem("extents differ", "finding")
-            least = min(row[0].extent for row in work)
             column = []
             for row in work:
+                if least == 1 and not (row and row[0].extent == 1):
+                    column.append(Factor(None))  # a dim of which a device has one entry
+                    continue
                 if row[0].extent > least:
                     row[:1] = self.cut(row[0], least)
                 column.append(row.pop(0))
@@ -227,7 +286,7 @@ class Writer:
         the order of its text. One of them has all dims."""
         if self.outer:
             vals = self.resharded(vals)
-        arrays = [v for v in vals if v.pos]
+        arrays = stretched([v for v in vals if v.pos])
         lead = max(range(len(arrays)), key=lambda i: len(arrays[i].dims))
         order = [lead] + [i for i in range(len(arrays)) if i != lead]
         used: set = set()
@@ -293,4 +352,4 @@ class Writer:
         return replace(val, text=text, marks={})
 
 
-__all__ = ["Affine", "Again", "Block", "Line", "Val", "Writer", "number"]
+__all__ = ["Affine", "Again", "Block", "Line", "Val", "Writer", "number", "printed"]

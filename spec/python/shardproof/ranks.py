@@ -1,0 +1,254 @@
+"""Evaluates a program with shard_map on one device: all ranks at once, in arrays with a leading axis
+for the ranks of the mesh. It shares nothing with the importer."""
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.extend import core as jex_core
+
+CALLS = ("jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint",
+         "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
+NOTHING = ("pvary", "pcast", "pbroadcast", "core_pvary", "sharding_constraint")
+
+
+def names_of(value) -> tuple[str, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+class Ranks:
+    """The ranks of a mesh, row-major in its order of axes."""
+
+    def __init__(self, mesh: dict[str, int]):
+        self.mesh = mesh
+        self.axes = list(mesh)
+        self.shape = tuple(mesh.values())
+        self.count = prod(self.shape)
+
+    def group_first(self, x, axes):
+        """[others, group, local..] from [ranks, local..], the group in the order of `axes`."""
+        local = x.shape[1:]
+        x = x.reshape(*self.shape, *local)
+        others = [a for a in self.axes if a not in axes]
+        order = [self.axes.index(a) for a in (*others, *axes)]
+        x = jnp.transpose(x, (*order, *range(len(self.shape), x.ndim)))
+        n = prod(self.mesh[a] for a in axes)
+        return x.reshape(self.count // n, n, *local), order
+
+    def back(self, x, order):
+        """[ranks, local..] from [others, group, local..]."""
+        local = x.shape[2:]
+        x = x.reshape(*(self.shape[i] for i in order), *local)
+        inverse = [order.index(i) for i in range(len(order))]
+        x = jnp.transpose(x, (*inverse, *range(len(order), x.ndim)))
+        return x.reshape(self.count, *local)
+
+    def each(self, x, axes, function):
+        """`function` of each group: [group, local..] -> [group, local..]."""
+        grouped, order = self.group_first(x, axes)
+        return self.back(jax.vmap(function)(grouped), order)
+
+    # Collectives, by their definition
+
+    def psum(self, x, axes):
+        return self.each(x, axes, lambda g: jnp.broadcast_to(g.sum(0), g.shape).astype(g.dtype))
+
+    def pmax(self, x, axes):
+        return self.each(x, axes, lambda g: jnp.broadcast_to(g.max(0), g.shape))
+
+    def all_gather(self, x, axes, dim, tiled):
+        def gather(g):
+            whole = jnp.concatenate(list(g), dim) if tiled else jnp.stack(list(g), dim)
+            return jnp.broadcast_to(whole, (g.shape[0], *whole.shape))
+        return self.each(x, axes, gather)
+
+    def reduce_scatter(self, x, axes, dim, tiled):
+        def scatter(g):
+            total = g.sum(0)
+            if tiled:
+                return jnp.stack(jnp.split(total, g.shape[0], dim))
+            return jnp.moveaxis(total, dim, 0)
+        return self.each(x, axes, scatter)
+
+    def all_to_all(self, x, axes, split, concat):
+        def exchange(g):
+            n = g.shape[0]
+            parts = [jnp.split(block, n, split) for block in g]
+            return jnp.stack([jnp.concatenate([parts[j][i] for j in range(n)], concat)
+                              for i in range(n)])
+        return self.each(x, axes, exchange)
+
+    def ppermute(self, x, axes, perm):
+        def permute(g):
+            out = jnp.zeros_like(g)
+            for a, b in perm:
+                out = out.at[b].set(g[a])
+            return out
+        return self.each(x, axes, permute)
+
+    def axis_index(self, axes):
+        index = jnp.zeros(self.shape, jnp.int32)
+        for a in axes:
+            i = self.axes.index(a)
+            count = jnp.arange(self.shape[i]).reshape([-1 if k == i else 1
+                                                       for k in range(len(self.shape))])
+            index = index * self.mesh[a] + count
+        return index.reshape(self.count).astype(jnp.int32)
+
+    # Blocks of whole arrays
+
+    def split(self, whole, spec):
+        """The blocks of the ranks, [ranks, local..]."""
+        entries = [() if e is None else names_of(e) for e in spec]
+        entries += [()] * (whole.ndim - len(entries))
+        blocks = []
+        for rank in range(self.count):
+            at = dict(zip(self.axes, self._digits(rank)))
+            block = whole
+            for dim, axes in enumerate(entries):
+                n, index = 1, 0
+                for a in axes:
+                    n, index = n * self.mesh[a], index * self.mesh[a] + at[a]
+                size = whole.shape[dim] // n
+                block = lax.slice_in_dim(block, index * size, (index + 1) * size, axis=dim)
+            blocks.append(block)
+        return jnp.stack(blocks)
+
+    def join(self, blocks, spec):
+        """The whole array that out_specs makes, and how far ranks differ that should hold copies."""
+        entries = [() if e is None else names_of(e) for e in spec]
+        entries += [()] * (blocks.ndim - 1 - len(entries))
+        sizes = [s * prod(self.mesh[a] for a in axes)
+                 for s, axes in zip(blocks.shape[1:], entries)]
+        whole = jnp.zeros(sizes, blocks.dtype)
+        for rank in reversed(range(self.count)):
+            at = dict(zip(self.axes, self._digits(rank)))
+            start = []
+            for size, axes in zip(blocks.shape[1:], entries):
+                index = 0
+                for a in axes:
+                    index = index * self.mesh[a] + at[a]
+                start.append(index * size)
+            whole = lax.dynamic_update_slice(whole, blocks[rank], start)
+        return whole
+
+    def _digits(self, rank: int) -> list[int]:
+        digits = []
+        for size in reversed(self.shape):
+            digits.append(rank % size)
+            rank //= size
+        return digits[::-1]
+
+
+def bound(eqn, vals):
+    out = eqn.primitive.bind(*vals, **eqn.primitive.get_bind_params(eqn.params))
+    return list(out) if eqn.primitive.multiple_results else [out]
+
+
+def body_of(eqn):
+    for name in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
+        if name in eqn.params:
+            inner = eqn.params[name]
+            return getattr(inner, "jaxpr", inner), list(getattr(inner, "consts", []))
+    raise NotImplementedError(eqn.primitive.name)
+
+
+def run(jaxpr, consts, args, apply) -> list:
+    env: dict[Any, Any] = dict(zip(jaxpr.constvars, consts))
+    env.update(zip(jaxpr.invars, args))
+    for eqn in jaxpr.eqns:
+        vals = [a.val if isinstance(a, jex_core.Literal) else env[a] for a in eqn.invars]
+        env.update(zip(eqn.outvars, apply(eqn, vals)))
+    return [a.val if isinstance(a, jex_core.Literal) else env[a] for a in jaxpr.outvars]
+
+
+def globally(eqn, vals) -> list:
+    """An equation outside of shard_map."""
+    name = eqn.primitive.name
+    if name == "shard_map":
+        ranks = Ranks(dict(eqn.params["mesh"].shape))
+        args = [ranks.split(jnp.asarray(v), s) for v, s in zip(vals, eqn.params["in_specs"])]
+        inner = eqn.params["jaxpr"]
+        out = run(getattr(inner, "jaxpr", inner), stacked(ranks, getattr(inner, "consts", [])), args,
+                  lambda e, v: on_ranks(ranks, e, v))
+        out = stacked(ranks, out, inner)
+        return [ranks.join(v, s) for v, s in zip(out, eqn.params["out_specs"])]
+    if name in CALLS:
+        inner, consts = body_of(eqn)
+        return run(inner, consts, vals, globally)
+    return bound(eqn, vals)
+
+
+def stacked(ranks: Ranks, vals, jaxpr=None) -> list:
+    """Literals as one for each rank."""
+    result = []
+    for i, v in enumerate(vals):
+        v = jnp.asarray(v)
+        rank = None
+        if jaxpr is not None:
+            rank = len(getattr(jaxpr, "jaxpr", jaxpr).outvars[i].aval.shape)
+        if jaxpr is None or v.ndim == rank:
+            v = jnp.broadcast_to(v, (ranks.count, *v.shape))
+        result.append(v)
+    return result
+
+
+def on_ranks(ranks: Ranks, eqn, vals) -> list:
+    """An equation inside of shard_map, on [ranks, local..]."""
+    vals = [jnp.broadcast_to(jnp.asarray(v), (ranks.count, *jnp.shape(v)))
+            if isinstance(a, jex_core.Literal) else v for a, v in zip(eqn.invars, vals)]
+    name, p = eqn.primitive.name, eqn.params
+    if name in NOTHING:
+        return vals
+    if name in ("psum", "psum2", "psum_invariant"):
+        return [ranks.psum(v, names_of(p["axes"])) for v in vals]
+    if name == "pmax":
+        return [ranks.pmax(v, names_of(p["axes"])) for v in vals]
+    if name in ("all_gather", "all_gather_invariant", "all_gather_reduced"):
+        return [ranks.all_gather(vals[0], names_of(p["axis_name"]), p["all_gather_dimension"],
+                                 p["tiled"])]
+    if name == "reduce_scatter":
+        return [ranks.reduce_scatter(vals[0], names_of(p["axis_name"]), p["scatter_dimension"],
+                                     p["tiled"])]
+    if name == "all_to_all":
+        return [ranks.all_to_all(vals[0], names_of(p["axis_name"]), p["split_axis"],
+                                 p["concat_axis"])]
+    if name == "ppermute":
+        return [ranks.ppermute(vals[0], names_of(p["axis_name"]), p["perm"])]
+    if name == "axis_index":
+        return [ranks.axis_index(names_of(p["axis_name"]))]
+    if name in CALLS:
+        inner, consts = body_of(eqn)
+        consts = [jnp.broadcast_to(c, (ranks.count, *jnp.shape(c))) for c in consts]
+        out = run(inner, consts, vals, lambda e, v: on_ranks(ranks, e, v))
+        return stacked(ranks, out, inner)
+    if name == "scan":
+        return scanned(ranks, eqn, vals)
+    if not vals:
+        return [jnp.broadcast_to(v, (ranks.count, *v.shape)) for v in bound(eqn, [])]
+    return list(jax.vmap(lambda *v: tuple(bound(eqn, v)))(*vals))
+
+
+def scanned(ranks: Ranks, eqn, vals) -> list:
+    p = eqn.params
+    closed, n, k = p["jaxpr"], p["num_consts"], p["num_carry"]
+    consts, carry, xs = vals[:n], vals[n:n + k], [jnp.moveaxis(x, 1, 0) for x in vals[n + k:]]
+
+    def step(c, x):
+        inner = [jnp.broadcast_to(v, (ranks.count, *jnp.shape(v))) for v in closed.consts]
+        out = run(closed.jaxpr, inner, [*consts, *c, *x], lambda e, v: on_ranks(ranks, e, v))
+        out = stacked(ranks, out, closed.jaxpr)
+        return out[:k], out[k:]
+
+    last, ys = lax.scan(step, carry, xs, length=p["length"], reverse=p["reverse"])
+    return [*last, *(jnp.moveaxis(y, 0, 1) for y in ys)]
+
+
+def evaluate(closed, args) -> list:
+    """The results of a closed jaxpr, shard_maps on one device."""
+    def whole(*a):
+        return run(closed.jaxpr, closed.consts, list(a), globally)
+    return [jnp.asarray(v) for v in jax.jit(whole)(*args)]

@@ -1,0 +1,172 @@
+"""What was imported is not trusted: both functions are evaluated and compared with JAX."""
+from __future__ import annotations
+
+import json
+import re
+import struct
+import subprocess
+import tempfile
+from pathlib import Path
+
+import jax
+import numpy as np
+
+from . import ranks
+from .binary import call
+from .levels import Text, concrete
+from .report import Report
+
+LARGEST = 1 << 21  # entries of all parameters
+
+
+def write_tensors(path: Path, tensors: dict[str, np.ndarray]) -> None:
+    """A safetensors file of F64, I32 and BOOL."""
+    header, data = {}, b""
+    for name, x in tensors.items():
+        kind, dtype = {"f": ("F64", "<f8"), "i": ("I32", "<i4"), "b": ("BOOL", "u1")}[
+            "i" if x.dtype.kind in "iu" else "b" if x.dtype.kind == "b" else "f"]
+        raw = np.ascontiguousarray(x, dtype=dtype).tobytes()
+        header[name] = {"dtype": kind, "shape": list(x.shape),
+                        "data_offsets": [len(data), len(data) + len(raw)]}
+        data += raw
+    text = json.dumps(header).encode()
+    path.write_bytes(struct.pack("<Q", len(text)) + text + data)
+
+
+def read_tensors(path: Path) -> dict[str, np.ndarray]:
+    """The tensors of a safetensors file."""
+    raw = path.read_bytes()
+    (size,) = struct.unpack("<Q", raw[:8])
+    header = json.loads(raw[8:8 + size])
+    body = raw[8 + size:]
+    dtypes = {"F64": "<f8", "F32": "<f4", "I32": "<i4", "U32": "<u4", "BOOL": "u1", "U8": "u1"}
+    return {name: np.frombuffer(body[e["data_offsets"][0]:e["data_offsets"][1]],
+                                dtypes[e["dtype"]]).reshape(e["shape"])
+            for name, e in header.items() if name != "__metadata__"}
+
+
+def inputs_for(text: Text, report: Report, shapes, names, seed: int = 0) -> list[np.ndarray]:
+    """Random inputs that keep what the proof assumes."""
+    generator = np.random.default_rng(seed)
+    sizes = text.imported.sizes
+    upper: dict[str, int] = {}
+    for each in report.assumptions:
+        for name, dim in re.findall(r"(\w+)(?:\[[^\]]*\])? < \|(\w+)\|", each):
+            upper[name] = min(upper.get(name, 1 << 30), sizes.get(dim, 2))
+    result = []
+    for name, shape in zip(names, shapes):
+        kind = np.dtype(shape.dtype).kind if str(shape.dtype) != "bfloat16" else "f"
+        if kind in "iu":
+            high = upper.get(name, min(sizes.values(), default=2))
+            result.append(generator.integers(0, high, shape.shape).astype(shape.dtype))
+        elif kind == "b":
+            result.append(generator.integers(0, 2, shape.shape).astype(bool))
+        else:
+            values = generator.uniform(0.25, 1.0, shape.shape)
+            if not SECOND_MOMENT.search(name):
+                values *= generator.choice([-1.0, 1.0], shape.shape)
+            result.append(np.asarray(values, np.float32))
+    return result
+
+
+SECOND_MOMENT = re.compile(r"nu|(^|_)v(_|$)")  # an optimizer's squares are not negative
+
+
+def run_text(text: str, function: str, inputs: dict[str, np.ndarray]) -> list[np.ndarray] | str:
+    """The results of a function of a text with sizes, or why there are none."""
+    with tempfile.TemporaryDirectory() as folder:
+        at = Path(folder)
+        (at / "program.shard").write_text(text)
+        write_tensors(at / "in.safetensors", inputs)
+        try:
+            done = call(str(at / "program.shard"), "--run", function, "--inputs",
+                        str(at / "in.safetensors"), "--outputs", str(at / "out.safetensors"),
+                        timeout=60)
+        except subprocess.TimeoutExpired:
+            return "no answer in 60 s"
+        if done.returncode:
+            return (done.stderr.strip() or done.stdout.strip()).splitlines()[0]
+        found = read_tensors(at / "out.safetensors")
+    return [found[name] for name in sorted(found, key=lambda n: int(re.sub(r"\D", "", n) or 0))]
+
+
+def difference(got, want) -> float:
+    """The largest difference, relative to the largest entry."""
+    worst = 0.0
+    for a, b in zip(got, want):
+        a, b = np.asarray(a, np.float64), np.asarray(b, np.float64)
+        if a.size != b.size:
+            return float("inf")
+        a = a.reshape(b.shape)
+        if not a.size:
+            continue
+        gap = np.abs(a - b)
+        gap = np.where(np.isnan(a) & np.isnan(b), 0, gap)
+        worst = max(worst, float(np.max(gap)) / (1e-3 + float(np.max(np.abs(b)))))
+    return worst if worst == worst else float("inf")
+
+
+CLOSE = 2e-4
+
+
+def traced_values(model, sharded, inputs):
+    """What JAX computes: (of the model, of the sharded program)."""
+    return ([np.asarray(v) for v in jax.jit(lambda *a: jax.core.eval_jaxpr(
+                model.jaxpr, model.consts, *a))(*inputs)],
+            [np.asarray(v) for v in ranks.evaluate(sharded, inputs)])
+
+
+def by_evaluation(model, sharded) -> tuple[float, list[np.ndarray]] | None:
+    """How far JAX's own values of the two closed jaxprs are apart; None where they have none."""
+    generator = np.random.default_rng(1)
+    inputs = []
+    for v in model.jaxpr.invars:
+        shape, kind = v.aval.shape, str(v.aval.dtype)
+        if int(np.prod(shape)) > LARGEST:
+            return None
+        if kind.startswith(("int", "uint")):
+            inputs.append(generator.integers(0, 4, shape).astype(kind))
+        elif kind == "bool":
+            inputs.append(generator.integers(0, 2, shape).astype(bool))
+        else:
+            inputs.append(generator.uniform(0.25, 1.0, shape).astype(np.float32))
+    try:
+        a, b = traced_values(model, sharded, inputs)
+    except Exception:  # noqa: BLE001  (a program that has no values here says nothing)
+        return None
+    return difference(b, a), inputs
+
+
+def validate(text: Text, report: Report, model, sharded) -> None:
+    """Adds what was evaluated to the report; a disagreement takes the proof back."""
+    shapes = [v.aval for v in model.jaxpr.invars]
+    if sum(int(np.prod(s.shape)) for s in shapes) > LARGEST:
+        report.checks.append("not validated: the sizes are too large to be evaluated")
+        return
+    inputs = inputs_for(text, report, shapes, text.names)
+    of_model, of_sharded = traced_values(model, sharded, inputs)
+    sized = concrete(text.imported).text
+    table = text.imported.sizes
+    named = {name: x.reshape([table.get(n, 1) for names in shape for n in names])
+             for name, x, shape in zip(text.names, inputs, text.imported.parameters)}
+    for function, want, who in (("model", of_model, "the oracle"),
+                                ("sharded", of_sharded, "the core on threads")):
+        if function == "sharded" and report.verdict not in ("proved", "unknown"):
+            continue
+        got = run_text(sized, function, named)
+        if isinstance(got, str):
+            report.checks.append(f"{function}: not evaluated: {got}")
+            continue
+        gap = difference(got, want)
+        if gap < CLOSE:
+            report.checks.append(f"{function}: {who} and JAX agree to {gap:.0e}")
+        else:
+            report.checks.append(f"{function}: {who} and JAX differ by {gap:.1e}: the import is wrong")
+            report.verdict = "unknown"
+    gap = difference(of_sharded, of_model)
+    if gap >= CLOSE:
+        report.checks.append(f"in JAX the two functions differ by {gap:.1e}")
+        if report.verdict == "proved":
+            report.verdict = "unknown"
+    elif report.verdict == "refuted":
+        report.checks.append("in JAX the two functions agree at these sizes")
