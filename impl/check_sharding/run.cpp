@@ -250,6 +250,7 @@ class Run {
   void print(const std::vector<FileReport>& reports) const {
     if (options_.format == Format::json) return print_json(reports, out_);
     if (options_.format == Format::sarif) return print_sarif(reports, out_);
+    if (options_.format == Format::markdown) return print_markdown(reports, out_);
     for (const FileReport& report : reports) {
       if (options_.annotate || options_.latex) {
         if (options_.annotate) print_annotated(report, out_);

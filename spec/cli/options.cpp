@@ -19,7 +19,7 @@ Examples
   check-sharding ffn.shard --latex               the program as equations
   check-sharding ffn.shard --backward            the derived backward, proved, and what it communicates
   check-sharding --explain E0207                 what a code means, with a wrong plan and the right one
-  check-sharding *.shard --format sarif          for code review; --format json for other programs
+  check-sharding *.shard --format sarif          for code review; json for programs, markdown for pages
 
 Exit codes
   0  proved, for every mesh that the report names
@@ -70,9 +70,11 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
       ->delimiter(',')
       ->allow_extra_args(false);
   text("--config", o.config, "Sizes from a `config` of the file", "NAME");
-  const std::map<std::string, Format> formats = {
-      {"text", Format::text}, {"json", Format::json}, {"sarif", Format::sarif}};
-  text("--format", o.format, "text, json or sarif", "FORMAT")
+  const std::map<std::string, Format> formats = {{"text", Format::text},
+                                                 {"json", Format::json},
+                                                 {"sarif", Format::sarif},
+                                                 {"markdown", Format::markdown}};
+  text("--format", o.format, "text, json, sarif or markdown", "FORMAT")
       ->transform(CLI::CheckedTransformer(formats).description(""));
   app.add_flag("--annotate", o.annotate, "Print the program with the type of each value");
   app.add_flag("--latex", o.latex, "Print the program as equations");

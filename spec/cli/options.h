@@ -8,7 +8,7 @@
 
 namespace shardproof::cli {
 
-enum class Format { text, json, sarif };
+enum class Format { text, json, sarif, markdown };
 enum class When { automatic, always, never };
 
 /// `name=text` as the user wrote it; the text may be empty or no number.

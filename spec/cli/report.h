@@ -80,5 +80,7 @@ void print_backwards(const FileReport& report, bool latex, std::ostream& out);
 void print_json(const std::vector<FileReport>& reports, std::ostream& out);
 /// SARIF 2.1.0.
 void print_sarif(const std::vector<FileReport>& reports, std::ostream& out);
+/// Markdown for a pull request: a table of the plans, and each finding folded below it.
+void print_markdown(const std::vector<FileReport>& reports, std::ostream& out);
 
 }  // namespace shardproof::cli

@@ -55,6 +55,32 @@ refuted  up_sharded implements up
 )");
 }
 
+std::string markdown_of(FileReport report) {
+  std::vector<FileReport> reports;
+  reports.push_back(std::move(report));
+  std::ostringstream out;
+  print_markdown(reports, out);
+  return "\n" + out.str();
+}
+
+TEST(Markdown, ATableAndFoldedFindings) {
+  EXPECT_EQ(markdown_of(sample()), R"(
+| verdict | plan | model | file | for every mesh with |
+|---|---|---|---|---|
+| ✅ proved | up_sharded | up | up.shard | d \| B, t \| F; assuming \|F\| >= \|t\| |
+)");
+  FileReport report = sample();
+  refute(report);
+  const std::string refuted = markdown_of(std::move(report));
+  EXPECT_NE(refuted.find("| ❌ refuted | up_sharded | up | up.shard |  |\n"), std::string::npos)
+      << refuted;
+  EXPECT_NE(
+      refuted.find("<details><summary>E0302 the result does not have the stated type</summary>"),
+      std::string::npos)
+      << refuted;
+  EXPECT_NE(refuted.find("```text\nerror[E0302]"), std::string::npos) << refuted;
+}
+
 TEST(Text, TrustModelsAndImports) {
   FileReport report = sample();
   auto& plans = reports_of(report);
