@@ -140,8 +140,8 @@ loss_on_mesh = jax.shard_map(loss_sharded, mesh=mesh, in_specs=(specs, P("d", No
                              out_specs=P())
 
 weights = {"embed": (32, 16), "ln": (16,), "out": (16, 32),
-           "layers": {"ln1": (3, 16), "ln2": (3, 16), "q": (3, 16, 4, 2, 6), "k": (3, 16, 4, 6),
-                      "v": (3, 16, 4, 6), "o": (3, 4, 2, 6, 16), "gate": (3, 16, 20),
+           "layers": {"ln1": (3, 16), "ln2": (3, 16), "q": (3, 16, 8, 2, 6), "k": (3, 16, 8, 6),
+                      "v": (3, 16, 8, 6), "o": (3, 8, 2, 6, 16), "gate": (3, 16, 20),
                       "up": (3, 16, 20), "down": (3, 20, 16)}}
 names = {"embed": "V M", "ln": "M", "out": "M V",
          "layers": {"ln1": "N M", "ln2": "N M", "q": "N M K G D", "k": "N M K D", "v": "N M K D",
@@ -153,7 +153,7 @@ def of(shapes, dtype="float32"):
                         is_leaf=lambda s: isinstance(s, tuple))
 
 
-tokens = jax.ShapeDtypeStruct((2, 5), "int32")
+tokens = jax.ShapeDtypeStruct((4, 5), "int32")
 loss_arguments = (of(weights), tokens, tokens)
 loss_dims = (names, "B L", "B L")
 step_arguments = (of(weights), of(weights), of(weights), jax.ShapeDtypeStruct((), "float32"),

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from .dims import Factor
 from .reader import Reader
-from .rules import affine_of, blocks, part, put, rule, shape_positions, union, virtual, written
+from .rules import affine_of, blocks, part, put, rule, shape_positions, union, virtual, where, written
 from .values import Affine, Val, number
 
 
@@ -108,8 +108,10 @@ def select(r: Reader, condition: Val, no: Val, yes: Val) -> Val | None:
         if value.text is None and offset(value) is not None:
             return Val(None, value.pos, dtype="i32", made=("within", value, condition), why=value.why)
     if any(v.text is None for v in (condition, no, yes)):
-        return Val(None, shape_positions([no, yes, condition]), dtype=yes.dtype,
-                   made=("select_n", condition, no, yes), why=condition.why or yes.why or no.why)
+        lead = max((v for v in (yes, no, condition) if v.pos), key=lambda v: len(v.dims),
+                   default=condition)
+        return Val(None, lead.pos, dtype=yes.dtype,
+                   made=("select_n", condition, yes, no), why=condition.why or yes.why or no.why)
     return None
 
 
@@ -217,8 +219,6 @@ def apart(r: Reader, ids: Val, table: Val, but: Factor) -> tuple[Val, Val]:
 def entry(r: Reader, x: Val, ids: Val, at: int, axes) -> Val:
     """x[.., ids] along `at`: the sum of x where iota is the id."""
     f = x.pos[at]
-    pos = [(Factor(None, extent=g.extent),) if False else () for g in ()]
-    del pos
     node_pos = tuple(replace(g, alias=0) for g in f)
     text = r.emit(f'iota("{r.spell(node_pos)}")')
     shape = [virtual(p) for p in x.pos]
@@ -232,7 +232,7 @@ def entry(r: Reader, x: Val, ids: Val, at: int, axes) -> Val:
     hit = written(r, "eq", [counting, which], "{0} == {1}", "bool")
     none = r.scalar(0, x.dtype.replace("f32", "float32").replace("i32", "int32"),
                     [virtual(p) for p in x.pos])
-    kept = written(r, "select_n", [hit, x, none], "where({0}, {1}, {2})", x.dtype)
+    kept = where(r, hit, x, none)
     gone = set(kept.pos[at])
     marks = dict(kept.marks)
     for g in gone:
@@ -383,7 +383,8 @@ def masked(r: Reader, updates: Val, ids: Val, extent: int, axes) -> bool:
 
 def unmasked(updates: Val) -> Val:
     _, _condition, yes, no = updates.made
-    return replace(no if zero(yes) else yes, pos=updates.pos)
+    val = no if zero(yes) else yes
+    return val if val.extents() == updates.extents() else replace(val, pos=updates.pos)
 
 
 def spread(r: Reader, base: Val, ids: Val, updates: Val, at: int, row) -> Val:
@@ -401,4 +402,4 @@ def spread(r: Reader, base: Val, ids: Val, updates: Val, at: int, row) -> Val:
 
     hit = written(r, "eq", [counting, stretched(ids)], "{0} == {1}", "bool")
     none = r.scalar(0, "float32", [virtual(p) for p in base.pos])
-    return written(r, "select_n", [hit, stretched(updates), none], "where({0}, {1}, {2})", "f32")
+    return where(r, hit, stretched(updates), none)

@@ -261,7 +261,14 @@ def _select(r, eqn, vals):
     found = lookups.select(r, condition, no, yes)
     if found is not None:
         return found
-    return written(r, "select_n", [condition, yes, no], "where({0}, {1}, {2})", yes.dtype,
+    return where(r, condition, yes, no)
+
+
+def where(r: Reader, condition: Val, yes: Val, no: Val) -> Val:
+    """Numbers have no dtype of their own: one of two is cast."""
+    template = f"where({{0}}, {yes.dtype}({{1}}), {{2}})" if not (yes.dims or no.dims) \
+        and yes.dtype != "bool" else "where({0}, {1}, {2})"
+    return written(r, "select_n", [condition, yes, no], template, yes.dtype,
                    positive=yes.positive and no.positive)
 
 
@@ -311,9 +318,23 @@ def _transpose(r, eqn, vals):
     return replace(x, pos=[x.pos[i] for i in eqn.params["permutation"]], affine=None)
 
 
+def dropped(r: Reader, x: Val, gone) -> Val:
+    """Without the dims in `gone` of which each device has one entry: what a device holds is a term
+    of the sum over them."""
+    real = {f for p in gone for f in x.pos[p] if not f.virtual}
+    if not real:
+        return x
+    marks = {**x.marks, **{a: "U" for f in real for a in f.axes}}
+    dims = [f for f in x.dims if f not in real]
+    text = r.emit(f'sum("{r.spell(x.dims, x.marks)} -> {r.spell(dims, marks)}", {r.use(x)})')
+    pos = [() if p in gone else position for p, position in enumerate(x.pos)]
+    return replace(x, text=text, dims=dims, marks=marks, pos=pos, affine=None, positive=False)
+
+
 @rule("squeeze")
 def _squeeze(r, eqn, vals):
     x, gone = vals[0], set(eqn.params["dimensions"])
+    x = dropped(r, x, gone)
     return replace(x, pos=[p for i, p in enumerate(x.pos) if i not in gone], affine=None)
 
 
@@ -328,6 +349,8 @@ def _expand_dims(r, eqn, vals):
 @rule("reshape")
 def _reshape(r, eqn, vals):
     x = vals[0]
+    if 1 not in eqn.params["new_sizes"]:
+        x = dropped(r, x, {p for p, n in enumerate(x.extents()) if n == 1})
     left = [f for f in x.factors if f.extent > 1 or f.axes]
     pos = []
     for size in eqn.params["new_sizes"]:
@@ -606,36 +629,14 @@ def _dot(r, eqn, vals):
                     f = index[which][f]
                 row.append(f)
             pos.append(tuple(row))
-    index = fresh_where_needed(r, [x, y], index)
-    moved = {r_old: new for which in (0, 1) for r_old, new in index[which].items()}
-    del moved
-    final = {}
-    for which in (0, 1):
-        for old, new in index[which].items():
-            final[(which, old)] = new
-    return product(r, eqn, x, y, index, pos, summed, scale)
+    shift = alias_shift(r, [x, y], index)
 
+    def moved(f: Factor) -> Factor:
+        return f if f.virtual else replace(f, alias=f.alias + shift)
 
-def fresh_where_needed(r: Reader, vals, index):
-    """A pattern calls no place by the name of another place of the same operand."""
-    clash = False
-    for which, val in enumerate(vals):
-        own = {r.key(f): f for f in val.dims}
-        for old, new in index[which].items():
-            if r.key(new) in own and own[r.key(new)] != old:
-                clash = True
-    if not clash:
-        return index
-    top = 1 + max([f.alias for which in (0, 1) for m in index[which].items() for f in m], default=0)
-    return {which: {old: replace(new, alias=new.alias + top) for old, new in index[which].items()}
-            for which in (0, 1)}, top
-
-
-def product(r: Reader, eqn, x: Val, y: Val, index, pos, summed, scale) -> Val:
-    if isinstance(index, tuple):
-        index, top = index
-        pos = [tuple(f if f.virtual else replace(f, alias=f.alias + top) for f in row) for row in pos]
-        summed = [replace(f, alias=f.alias + top) for f in summed]
+    pos = [tuple(moved(f) for f in row) for row in pos]
+    summed = [moved(f) for f in summed]
+    index = {which: {old: moved(new) for old, new in index[which].items()} for which in (0, 1)}
     marks = union([x, y])
     for f in summed:
         marks.update(dict.fromkeys(f.axes, "U"))
@@ -646,6 +647,17 @@ def product(r: Reader, eqn, x: Val, y: Val, index, pos, summed, scale) -> Val:
     if scale != 1:
         text = r.emit(f"{text} * {number(float(scale))}")
     return r.reduced(Val(text, pos, dims, "f32", marks, positive=x.positive and y.positive))
+
+
+def alias_shift(r: Reader, vals, index) -> int:
+    """What is added to the aliases of a pattern, so that it calls no place by the name of another
+    place of the same operand."""
+    for which, val in enumerate(vals):
+        own = {r.key(f): f for f in val.dims}
+        for old, new in index[which].items():
+            if own.get(r.key(new), old) != old:
+                return 1 + max(f.alias for m in index.values() for pair in m.items() for f in pair)
+    return 0
 
 
 # Calls
