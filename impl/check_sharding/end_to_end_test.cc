@@ -6,7 +6,10 @@
 #include "impl/check_sharding/run.h"
 #include "spec/cli/json.h"
 
-namespace shardproof::cli {
+namespace shardproof::check_sharding {
+
+using namespace cli;
+
 namespace {
 
 const std::string models = std::string(SHARDPROOF_SOURCE_DIR) + "/spec/models/";
@@ -167,4 +170,4 @@ TEST(EndToEnd, WhatIsNotDecidedExits2AndIsNoError) {
 }
 
 }  // namespace
-}  // namespace shardproof::cli
+}  // namespace shardproof::check_sharding

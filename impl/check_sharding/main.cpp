@@ -6,8 +6,9 @@
 
 int main(int argc, char** argv) {
   std::ios::sync_with_stdio(false);
-  shardproof::cli::Environment environment;
+  shardproof::check_sharding::Environment environment;
   environment.out_is_terminal = isatty(STDOUT_FILENO);
   environment.err_is_terminal = isatty(STDERR_FILENO);
-  return shardproof::cli::run({argv + 1, argv + argc}, std::cin, std::cout, std::cerr, environment);
+  return shardproof::check_sharding::run({argv + 1, argv + argc}, std::cin, std::cout, std::cerr,
+                                         environment);
 }

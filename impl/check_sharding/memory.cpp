@@ -2,7 +2,10 @@
 
 #include "impl/train_step/on_gpu.h"
 
-namespace shardproof::cli {
+namespace shardproof::check_sharding {
+
+using namespace cli;
+
 namespace {
 
 /// The first line of what the core says.
@@ -37,4 +40,4 @@ std::map<Name, PlanMemory> memory_of(const FileReport& report, const FileReader&
   return all;
 }
 
-}  // namespace shardproof::cli
+}  // namespace shardproof::check_sharding

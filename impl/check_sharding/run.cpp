@@ -20,7 +20,10 @@
 #include "spec/diag/render.h"
 #include "spec/prove/prove.h"
 
-namespace shardproof::cli {
+namespace shardproof::check_sharding {
+
+using namespace cli;
+
 namespace {
 
 double steady_seconds() {
@@ -291,4 +294,4 @@ int run(const std::vector<std::string>& args, std::istream& in, std::ostream& ou
   }
 }
 
-}  // namespace shardproof::cli
+}  // namespace shardproof::check_sharding

@@ -8,7 +8,7 @@
 
 #include "spec/check/check.h"
 
-namespace shardproof::cli {
+namespace shardproof::check_sharding {
 
 /// What the program finds around it. Tests replace parts of it.
 struct Environment {
@@ -21,4 +21,4 @@ struct Environment {
 int run(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
         std::ostream& err, const Environment& environment = {});
 
-}  // namespace shardproof::cli
+}  // namespace shardproof::check_sharding

@@ -8,7 +8,10 @@
 
 #include "spec/cli/report.h"
 
-namespace shardproof::cli {
+namespace shardproof::check_sharding {
+
+using namespace cli;
+
 namespace {
 
 namespace fs = std::filesystem;
@@ -191,4 +194,4 @@ TEST(CommandLine, Explain) {
 }
 
 }  // namespace
-}  // namespace shardproof::cli
+}  // namespace shardproof::check_sharding

@@ -190,7 +190,6 @@ Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSiz
   state->check_finite = options.check_finite;
   state->assumed = plan::assumed_inputs(function, placement);
   const bool uses_queues = !state->device->is_host();
-  if (uses_queues) state->commands = plan::commands_of(state->steps);
   if (const std::string found = uses_queues ? state->find_race() : ""; !found.empty())
     throw std::logic_error(function.name + ": " + found);
   return Plan(std::move(state));

@@ -1,5 +1,6 @@
 #pragma once
-// The steps of a plan as a device gets them: launches on queues, and events between the queues.
+// The steps of a plan as the queues of a device get them, written out: launches, and events between
+// the queues. What DeviceRunner (impl/run/runner.h) does, as data.
 #include <limits>
 
 #include "impl/plan/memory.h"
@@ -24,10 +25,6 @@ struct Command {
 /// the end that has waited for everything. Refers to the steps.
 std::vector<Command> commands_of(const std::vector<Step>& steps,
                                  int64_t most_times = std::numeric_limits<int64_t>::max());
-
-/// Gives the commands to the queues; `launch` runs a step, whose queue is frame.queue.
-void give(const std::vector<Command>& commands, Frame& frame, const std::vector<Queue*>& queues,
-          const std::function<void(const Step&)>& launch);
 
 /// What the order of the queues does not forbid and should: a step that reads what is not written
 /// yet, or was overwritten by another buffer in the same place, or writes what another one may

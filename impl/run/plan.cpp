@@ -148,12 +148,12 @@ void Plan::State::run_one(const Step& step, Frame& frame, std::map<std::string, 
   }
 }
 
-void Plan::State::run_lanes(Frame& frame) {
+void Plan::State::run_on_host(Frame& frame) {
   std::map<std::string, OpTime> beside;  // of the communication thread
-  plan::Runner runner(
+  plan::HostRunner runner(
       frame, [&](const Step& step) { run_one(step, frame, times); },
       [&](const Step& step) { run_one(step, frame, beside); });
-  runner.run(steps);
+  plan::walk(steps, runner);
   for (const auto& [op, time] : beside) {
     times[op + " beside"].calls += time.calls;
     times[op + " beside"].seconds += time.seconds;
@@ -162,10 +162,9 @@ void Plan::State::run_lanes(Frame& frame) {
 }
 
 void Plan::State::run_steps(Frame& frame) {
-  if (device->is_host()) return run_lanes(frame);
-  std::vector<Queue*> all;
-  for (const auto& queue : queues) all.push_back(queue.get());
-  plan::give(commands, frame, all, [&](const Step& step) { run_one(step, frame, times); });
+  if (device->is_host()) return run_on_host(frame);
+  plan::DeviceRunner runner(frame, queues, [&](const Step& step) { run_one(step, frame, times); });
+  plan::walk(steps, runner);
 }
 
 std::vector<std::vector<int>> Plan::State::all_groups() const {

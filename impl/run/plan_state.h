@@ -33,7 +33,6 @@ struct Plan::State {
 
   // On a device that is not the host.
   std::vector<std::unique_ptr<Queue>> queues;
-  std::vector<plan::Command> commands;
   // Inputs and outputs that stay; a result in place of an input has no memory of its own.
   std::vector<Buffer> kept_inputs, kept_outputs;
   std::vector<std::byte*> lent;  ///< by output: memory of another plan; null: none
@@ -61,7 +60,7 @@ struct Plan::State {
   void run(Communicator& communicator, plan::Frame& frame);
   void record(Communicator& communicator, plan::Frame& frame);
   void run_steps(plan::Frame& frame);
-  void run_lanes(plan::Frame& frame);
+  void run_on_host(plan::Frame& frame);
   void run_one(const plan::Step& step, plan::Frame& frame, std::map<std::string, OpTime>& into);
 };
 

@@ -55,28 +55,25 @@ void Lane::work() {
   }
 }
 
-void Runner::run(const std::vector<Step>& steps) {
-  run_block(steps);
-  lane_.wait(0);
+void DeviceRunner::give(const Step& step, size_t queue) {
+  frame_.queue = queues_.at(queue).get();
+  launch_(step);
 }
 
-void Runner::run_block(const std::vector<Step>& steps) {
-  bool started = false;
-  for (const Step& step : steps) {
-    if (step.waits) lane_.wait(*step.waits);
-    started = started || step.starts;
-    if (step.starts) {
-      lane_.start(step);
-    } else if (!step.is_loop) {
-      here_(step);
-    } else {
-      for (int64_t i = 0; i < step.times; ++i) {
-        frame_.loops[step.loop] = step.reverse ? step.times - 1 - i : i;
-        run_block(step.body);
-      }
-    }
-  }
-  if (started) lane_.wait(0);
+void DeviceRunner::start(const Step& step) {
+  events_.push_back(queues_.at(compute_queue)->record());
+  queues_.at(collective_queue)->wait(*events_.back());
+  give(step, collective_queue);
+  started_.push_back(queues_.at(collective_queue)->record());
+}
+
+void DeviceRunner::wait(size_t but) {
+  if (started_.size() <= but) return;
+  const size_t ended = started_.size() - but;
+  queues_.at(compute_queue)->wait(*started_[ended - 1]);
+  events_.insert(events_.end(), started_.begin(),
+                 started_.begin() + static_cast<std::ptrdiff_t>(ended));
+  started_.erase(started_.begin(), started_.begin() + static_cast<std::ptrdiff_t>(ended));
 }
 
 }  // namespace shardproof::plan

@@ -1,12 +1,13 @@
 #pragma once
-// Runs the steps of a plan, those that start on a thread of its own.
+// One run of a plan on one rank: what plan::walk calls on the host and on a device.
 #include <condition_variable>
 #include <deque>
 #include <exception>
 #include <mutex>
 #include <thread>
 
-#include "impl/plan/steps.h"
+#include "impl/plan/queues.h"
+#include "impl/plan/walk.h"
 
 namespace shardproof::plan {
 
@@ -36,23 +37,46 @@ class Lane {
   std::thread thread_;  ///< from the first start on
 };
 
-/// One run of a plan on one rank.
-class Runner {
+/// A run on the host: collectives that start go to the communication thread.
+class HostRunner : public Executor {
  public:
   /// `here` runs a step on the caller's thread, `beside` on the communication thread.
-  Runner(Frame& frame, Lane::RunOne here, Lane::RunOne beside)
+  HostRunner(Frame& frame, Lane::RunOne here, Lane::RunOne beside)
       : frame_(frame), here_(std::move(here)), lane_(std::move(beside)) {}
 
-  /// Returns when all has ended. Throws what a step throws, of those in order the first to be seen.
-  void run(const std::vector<Step>& steps);
+  void set_index(size_t loop, int64_t value) override { frame_.loops[loop] = value; }
+  void run(const Step& step) override { here_(step); }
+  void start(const Step& step) override { lane_.start(step); }
+  /// Throws what a step has thrown.
+  void wait(size_t but) override { lane_.wait(but); }
   double waited() const { return lane_.waited(); }
 
  private:
-  void run_block(const std::vector<Step>& steps);
-
   Frame& frame_;
   const Lane::RunOne here_;
   Lane lane_;
+};
+
+/// A run on a device: collectives that start go to its collective queue.
+class DeviceRunner : public Executor {
+ public:
+  /// `launch` gives a step's work to frame.queue.
+  DeviceRunner(Frame& frame, const std::vector<std::unique_ptr<Queue>>& queues, Lane::RunOne launch)
+      : frame_(frame), queues_(queues), launch_(std::move(launch)) {}
+
+  void set_index(size_t loop, int64_t value) override { frame_.loops[loop] = value; }
+  void run(const Step& step) override { give(step, compute_queue); }
+  void start(const Step& step) override;
+  void wait(size_t but) override;
+
+ private:
+  void give(const Step& step, size_t queue);
+
+  Frame& frame_;
+  const std::vector<std::unique_ptr<Queue>>& queues_;
+  const Lane::RunOne launch_;
+  std::deque<std::shared_ptr<Event>> started_;  ///< the ends of those that are not waited for
+  std::vector<std::shared_ptr<Event>> events_;  ///< a recorded graph refers to them
 };
 
 }  // namespace shardproof::plan

@@ -97,7 +97,8 @@ int run_main(int argc, char** argv) {
     std::cerr << "shard-train: " << error.what() << "\n";
     return failed;
   } catch (const std::bad_alloc&) {
-    std::cerr << "shard-train: there is no memory for these sizes: give smaller --dims, or a mesh "
+    std::cerr << "shard-train: there is no memory for these sizes: give smaller sizes with --set, "
+                 "or a mesh "
                  "with more ranks\n";
     return refused;
   } catch (const std::exception& error) {

@@ -29,7 +29,7 @@ Examples
   shard-train spec/models/llama_train.shard --config tiny --mesh d=2,t=2 --transport mpi
                                       four processes: it starts mpirun itself
   shard-train spec/models/gpt2_tensor_parallel.shard --step train_step_f --config gpt2_124m \
-      --dims B=8,L=256 --data train.bin --validation-data val.bin --lr 6e-4 --warmup 100
+      --set B=8,L=256 --data train.bin --validation-data val.bin --lr 6e-4 --warmup 100
   shard-train ... --save runs/a --save-every 100           checkpoints; add --resume to go on,
                                       also with another --mesh
   shard-train ... --transport mpi --save runs/a --save-every 50 --max-restarts 3
@@ -61,11 +61,6 @@ CLI::Validator from(Number least) {
       "");
 }
 
-/// What the flags fill before it is sorted out.
-struct Raw {
-  std::vector<std::string> dims, set;
-};
-
 template <class Value>
 CLI::Validator one_of(const std::map<std::string, Value>& values) {
   return CLI::CheckedTransformer(values).description("");
@@ -73,7 +68,8 @@ CLI::Validator one_of(const std::map<std::string, Value>& values) {
 
 class Flags {
  public:
-  Flags(CLI::App& app, Options& options, Raw& raw) : app_(app), o_(options), raw_(raw) {}
+  Flags(CLI::App& app, Options& options, std::vector<std::string>& set)
+      : app_(app), o_(options), set_(set) {}
 
   void add() {
     app_.add_option("MODEL", o_.model, "The .shard file")->required()->type_name("");
@@ -115,10 +111,7 @@ class Flags {
     app_.add_flag("--overlap", o_.overlap, "Collectives go on while the ranks compute")
         ->group(group_);
     text("--config", o_.config, "Sizes from a `config` of the file", "NAME");
-    text("--dims", raw_.dims, "Sizes of dims, e.g. B=8,L=64", "DIM=N,..")
-        ->delimiter(',')
-        ->allow_extra_args(false);
-    text("--set", raw_.set, "Other values of consts, e.g. clip=0.5", "NAME=N,..")
+    text("--set", set_, "Sizes of dims, or consts, e.g. B=8,L=64,clip=0.5", "NAME=N,..")
         ->delimiter(',')
         ->allow_extra_args(false);
     text("--step", o_.step, "The plan of a step (default: the only one)", "PLAN");
@@ -220,7 +213,7 @@ class Flags {
 
   CLI::App& app_;
   Options& o_;
-  Raw& raw_;
+  std::vector<std::string>& set_;  ///< of --set, as they are written
   std::string group_;
 };
 
@@ -241,11 +234,11 @@ void require_consistent(const Options& o) {
 CommandLine parse_command_line(const std::vector<std::string>& args, std::ostream& out,
                                std::ostream& err) {
   CommandLine line;
-  Raw raw;
+  std::vector<std::string> set;
   CLI::App app(description, "shard-train");
   app.footer(footer);
   app.get_formatter()->column_width(30);
-  Flags(app, line.options, raw).add();
+  Flags(app, line.options, set).add();
   try {
     std::vector<std::string> reversed(args.rbegin(), args.rend());
     app.parse(std::move(reversed));
@@ -256,8 +249,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
     line.exit = asked ? 0 : 2;
   }
   Options& o = line.options;
-  o.dims = assignments(raw.dims);
-  o.set = assignments(raw.set);
+  o.set = assignments(set);
   if (o.rate.warmup < 0) o.rate.warmup = o.rate.steps / 20;
   return line;
 }

@@ -29,7 +29,7 @@ struct Options {
   WhoseAttention attention = WhoseAttention::library;
   std::string store, run;  ///< where ranks of nccl meet, and what they call this run
   bool overlap = false;
-  std::vector<Assignment> dims, set;
+  std::vector<Assignment> set;
   std::string step, init, eval, logits;  ///< plans; empty: found by what they are
   std::vector<std::string> accept_unknown;
   LearningRate rate{Schedule::cosine, 1e-3, -1, 200, 0.1};  ///< warmup below 0: a twentieth

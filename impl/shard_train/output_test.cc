@@ -120,15 +120,15 @@ std::string refusal(std::vector<std::string> args) {
 }
 
 TEST(Job, IsRefusedWithTheNameOfWhatDoesNotFit) {
-  EXPECT_EQ(refusal({"--mesh", "d=2,t=2", "--dims", "B=4,L=8"}), "accepted");
+  EXPECT_EQ(refusal({"--mesh", "d=2,t=2", "--set", "B=4,L=8"}), "accepted");
   EXPECT_THAT(refusal({"--mesh", "x=2"}), HasSubstr("no mesh axis x; it has d, t"));
   EXPECT_THAT(refusal({"--mesh", "d=0"}), HasSubstr("mesh axis d has size 0"));
-  EXPECT_THAT(refusal({"--dims", "Z=4"}),
+  EXPECT_THAT(refusal({"--set", "Z=4"}),
               HasSubstr("no dim or const Z; it has the dims B, L, M, V"));
-  EXPECT_THAT(refusal({"--dims", "d=4"}), HasSubstr("--mesh d=4"));
+  EXPECT_THAT(refusal({"--set", "d=4"}), HasSubstr("--mesh d=4"));
   EXPECT_THAT(refusal({"--config", "none"}), HasSubstr("tiny"));
   EXPECT_THAT(refusal({"--data", "none.bin"}), HasSubstr("none.bin: cannot open"));
-  EXPECT_THAT(refusal({"--dims", "V=64"}), HasSubstr("the vocabulary ends below 64"));
+  EXPECT_THAT(refusal({"--set", "V=64"}), HasSubstr("the vocabulary ends below 64"));
   EXPECT_THAT(refusal({"--step", "bigram_sharded"}), HasSubstr("is no training step"));
   EXPECT_THAT(refusal({"--plot", "/no/such/folder/a.svg"}), HasSubstr("cannot be written"));
 }
@@ -136,7 +136,7 @@ TEST(Job, IsRefusedWithTheNameOfWhatDoesNotFit) {
 TEST(Job, ReadsSizesAndConsts) {
   std::ostringstream out;
   const CommandLine line =
-      parsed({model, "--config", "tiny", "--dims", "B=2,L=8", "--set", "clip=0.5,M=6"}, out);
+      parsed({model, "--config", "tiny", "--set", "B=2,L=8", "--set", "clip=0.5,M=6"}, out);
   const Job job = prepare(line.options);
   EXPECT_EQ(job.dims.at("B"), 2);
   EXPECT_EQ(job.dims.at("M"), 6);

@@ -152,10 +152,10 @@ TEST(ShardTrain, GoesOnFromACheckpointWithTheSameBits) {
 TEST(ShardTrain, ExportsWeightsThatItImportsOnAnotherMesh) {
   const std::string at = folder("exchange");
   const std::string llama =
-      " " SHARDPROOF_SOURCE_DIR "/spec/models/llama_train.shard --steps 1 --dims B=4,L=16 ";
+      " " SHARDPROOF_SOURCE_DIR "/spec/models/llama_train.shard --steps 1 --set B=4,L=16 ";
   const Result one =
       shell(SHARD_TRAIN + llama +
-            "--config tiny --mesh t=2 --dims M=16,F=16,D=4 --mapping " SHARDPROOF_SOURCE_DIR
+            "--config tiny --mesh t=2 --set M=16,F=16,D=4 --mapping " SHARDPROOF_SOURCE_DIR
             "/spec/models/llama3.hf.json --export " +
             at + "/hf");
   EXPECT_EQ(one.code, 0) << one.text;
@@ -212,7 +212,7 @@ TEST(ShardTrain, StartsAgainWhenARankIsKilled) {
   const std::string at = folder("killed");
   const Result run = shell(
       "folder=" + at + "/run; " SHARD_TRAIN + small +
-      " --dims L=64,M=64 --mesh d=2 --steps 400 --transport mpi --save-every 20 --max-restarts 2"
+      " --set L=64,M=64 --mesh d=2 --steps 400 --transport mpi --save-every 20 --max-restarts 2"
       " --save $folder --log " +
       at + "/log & " + killer);
   EXPECT_THAT(run.text, HasSubstr("killed one"));

@@ -85,7 +85,6 @@ interchange::Numbers numbers_of(const ir::Program& program, const Options& optio
   }
   if (!options.import_from.empty())
     read_import(program, mapping.value().numbers(options.import_from), numbers);
-  for (const Assignment& each : options.dims) read(program, "--dims", each, numbers);
   for (const Assignment& each : options.set) read(program, "--set", each, numbers);
   return numbers;
 }
@@ -117,7 +116,7 @@ void require_sizes(const ir::Program& program, const ir::Function& step, const D
   if (missing.empty()) return;
   std::string example;
   for (const auto& [name, unused] : missing) example += (example.empty() ? "" : ",") + name + "=..";
-  throw BadInput("the sizes of " + listed(keys_of(missing)) + " are not known: give --dims " +
+  throw BadInput("the sizes of " + listed(keys_of(missing)) + " are not known: give --set " +
                  example + ", or --config with one of " + listed(keys_of(program.configs)));
 }
 
