@@ -1,7 +1,7 @@
 """prove(model, sharded, ..): a proof about JAX functions."""
 from __future__ import annotations
 
-import re
+import functools
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -34,18 +34,22 @@ def dim_names(dims, args) -> list[list[str] | None]:
     return result + [None] * (len(leaves) - len(result))
 
 
-def prove(model: Callable, sharded: Callable, *args: Any, mesh: Any = None, dims: Any = None,
+def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, dims: Any = None,
           meshes: int = 3, keep: str | Path | None = None, timeout: float = 120,
           validate: bool = True) -> Report:
     """Proves that `sharded`, which uses shard_map, computes what `model` computes.
 
     `args`: arrays, trees of them, jax.ShapeDtypeStruct, or tuples of sizes; whole ones, the same
-    for both functions. `mesh`: sizes of the axes, {"d": 2, "t": 4}, or a mesh; by default that of
+    for both functions. A function that is marked with @implements(model) is given alone. `mesh`: sizes of the axes, {"d": 2, "t": 4}, or a mesh; by default that of
     shard_map. `dims`: names, {"x": "B L M"}. `meshes=3` traces the programs three times with unlike
     sizes and proves them for every mesh and size; `meshes=1` for these sizes alone.
     `keep`: where the `.shard` text is written. Never raises for a program that it cannot read: the
     report is "unknown", with the line.
     """
+    if hasattr(model, "__shardproof__"):  # prove(f, *shapes)
+        args = (() if sharded is None else (sharded,)) + args
+        sharded, (model, shapes, named) = model, model.__shardproof__
+        args, dims = args or shapes, dims or named
     start = time.perf_counter()
     args, sizes = tuple(as_shape(arg) for arg in args), None
     try:
@@ -86,19 +90,16 @@ def refused(problem: ImportProblem, model, sharded, args, sizes, seconds: float)
     return report
 
 
-def implements(model: Callable, dims: Any = None) -> Callable:
-    """Says of a sharded function which model it computes; `prove(f, ..)` and pytest read it."""
+def implements(model: Callable, *shapes: Any, dims: Any = None) -> Callable:
+    """Says of a sharded function which model it computes, at which shapes by default, and how its
+    dims are called; prove(f) and `python -m shardproof` read it."""
     def mark(function):
-        try:
-            function.__shardproof__ = (model, dims)
-        except AttributeError:
-            inner = function
-
-            def function(*args, **kwargs):
-                return inner(*args, **kwargs)
-            function.__shardproof__ = (model, dims)
-        return function
+        @functools.wraps(function)
+        def marked(*args, **kwargs):
+            return function(*args, **kwargs)
+        marked.__shardproof__ = (model, shapes, dims)
+        return marked
     return mark
 
 
-__all__ = ["implements", "prove", "re"]
+__all__ = ["implements", "prove"]

@@ -62,13 +62,15 @@ def concrete(imported: Imported) -> Text:
 EXPONENTS = (-2, -1, -0.5, 0.5, 1, 2)
 
 
-def monomials(symbols: list[str]):
-    """Exponents by symbol, the simplest first."""
-    for count in (1, 2, 3):
-        for chosen in itertools.combinations(symbols, count):
-            choices = EXPONENTS if count == 1 else (-1, 1) if count == 3 else (-1, -0.5, 0.5, 1)
-            for exponents in itertools.product(choices, repeat=count):
-                yield dict(zip(chosen, exponents))
+def monomials(dims: list[str], axes: list[str]):
+    """Exponents by symbol, the simplest first; at most three dims, and any axes."""
+    shapes = sorted(((n, k) for n in range(4) for k in range(len(axes) + 1) if n + k), key=sum)
+    for n, k in shapes:
+        choices = EXPONENTS if n + k == 1 else (-1, -0.5, 0.5, 1) if n + k == 2 else (-1, 1)
+        for chosen in itertools.product(itertools.combinations(dims, n),
+                                        itertools.combinations(axes, k)):
+            for exponents in itertools.product(choices, repeat=n + k):
+                yield dict(zip((*chosen[0], *chosen[1]), exponents))
 
 
 def simple(x: float) -> Fraction | None:
@@ -77,11 +79,12 @@ def simple(x: float) -> Fraction | None:
     return near if near and isclose(float(near), x, rel_tol=1e-6) else None
 
 
-def fit(values: list[float], tables: list[dict[str, int]], symbols: list[str]) -> str | None:
+def fit(values: list[float], tables: list[dict[str, int]], dims: list[str],
+        axes: list[str]) -> str | None:
     """An expression that has these values at these sizes."""
     whole = all(isinstance(v, int) for v in values)
     for shift in (0, 1, -1) if whole else (0,):
-        for exponents in monomials(symbols):
+        for exponents in monomials(dims, axes):
             factors = [prod(t[s] ** e for s, e in exponents.items()) for t in tables]
             ratios = [(v - shift) / f for v, f in zip(values, factors)]
             scale = simple(ratios[0])
@@ -154,14 +157,14 @@ def general(traces: list[Imported], fixed_axes: bool) -> Text | None:
         if size is None:
             return None
         declarations[name] = f" = {size}"
-    symbols = [n for n in first.sizes if n not in constant] + list(first.mesh)
+    moving = [n for n in first.sizes if n not in constant]
     values = [numbers(t.skeleton) for t in traces]
     answers = []
     for column in zip(*values):
         if all(v == column[0] for v in column):
             answers.append(repr(column[0]))
             continue
-        found = fit(list(column), tables, symbols)
+        found = fit(list(column), tables, moving, list(first.mesh))
         if found is None:
             return None
         answers.append(found)

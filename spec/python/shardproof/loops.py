@@ -116,7 +116,7 @@ def start(r: Reader, v: Val, carry: Val) -> str:
         if v.literal == 0:
             return f"zeros({r.type_of(carry)})"
         words = r.spell(v.dims)
-        return f'expand("-> {words}", {r.use(v)})'
+        return f'expand("-> {words}", {v.dtype}({r.use(v)}))'
     if v.literal is not None and not v.dims and v.dtype == "f32" and carry.marks:
         return f"zeros({r.type_of(carry)})" if v.literal == 0 else r.use(v)
     return r.use(v)

@@ -227,7 +227,8 @@ class Pair:
         return params, plain
 
     def lines(self, reader: Reader, results) -> list[str]:
-        words = [reader.use(v) for v in results]
+        words = [reader.use(v) if v.literal is None or v.dims or v.dtype == "bool"
+                 else f"{v.dtype}({reader.use(v)})" for v in results]
         return [*printed(reader.lines, words, "    "), f"    return {', '.join(words)}"]
 
     def written(self) -> Imported:

@@ -101,7 +101,7 @@ def _sign(r, eqn, vals):
     (x,) = vals
     if x.positive:
         return r.scalar(1.0, "float32", [virtual(p) for p in x.pos])
-    return written(r, "sign", vals, "where({0} > 0.0, 1.0, where({0} < 0.0, (-1.0), 0.0))", x.dtype)
+    return written(r, "sign", vals, "where({0} > 0.0, 1.0, where({0} < 0.0, f32(-1.0), 0.0))", x.dtype)
 
 
 @rule("is_finite")

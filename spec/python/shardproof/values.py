@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 from dataclasses import dataclass, field, replace
 from math import prod
+from numbers import Integral
 from typing import Any
 
 from .dims import Again, Dims, Factor, ImportProblem, Position
@@ -49,6 +50,7 @@ def number(value: Any) -> str:
     """A number that may depend on sizes; what it is for all sizes is found later."""
     if isinstance(value, bool):
         return "true" if value else "false"
+    value = int(value) if isinstance(value, Integral) else float(value)
     return f"\x01{value!r}\x02"
 
 
@@ -221,8 +223,9 @@ class Writer:
         if not new:
             return replace(val, pos=list(pos))
         dims = [*val.dims, *new]
+        source = self.use(val) if val.dims else f"{val.dtype}({self.use(val)})"  # of a number too
         text = self.emit(f'expand("{self.spell(val.dims, val.marks)} -> '
-                         f'{self.spell(dims, val.marks)}", {self.use(val)})')
+                         f'{self.spell(dims, val.marks)}", {source})')
         return replace(val, text=text, pos=list(pos), dims=dims)
 
     def solid(self, val: Val, key) -> Val:

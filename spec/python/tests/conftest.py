@@ -1,3 +1,5 @@
+pytest_plugins = ["shardproof.pytest_plugin"]
+
 import sys
 from pathlib import Path
 

@@ -34,3 +34,50 @@ def test_a_missing_sum_is_refuted_at_its_line():
     assert report.errors[0].place.line == line_of(unreduced, "relu")
     assert "^^^" in str(report) and "jax.nn.relu(h)" in str(report)
     assert "refuted" in report._repr_html_()
+
+
+def test_the_fixture_and_the_command(assert_proved, capsys):
+    from shardproof.__main__ import main
+
+    report = assert_proved(ffn.ffn_sharded)
+    assert report.level.startswith("for every mesh and size")
+    assert assert_proved(ffn.ffn_sharded, meshes=1).level == "for d=2 t=4 at these sizes"
+    assert main(["tutorial_ffn:ffn_sharded", "--mesh", "d=4,t=2"]) == 0
+    assert "for every mesh and size" in capsys.readouterr().out
+
+
+def test_a_value_of_one_trace_is_no_value_of_every_mesh():
+    """Right for t = 4 alone: the literal 0.25 is not |t|^-1."""
+    def model(x):
+        return x.mean()
+
+    def body(x):
+        return jax.lax.psum(x.mean() * 0.25 / jax.lax.axis_size("d"), ("d", "t"))
+
+    sharded = jax.shard_map(body, mesh=ffn.mesh, in_specs=P("d", "t"), out_specs=P())
+    assert shardproof.prove(model, sharded, (4, 8), meshes=1).proved
+    report = shardproof.prove(model, sharded, (4, 8))
+    assert report.verdict == "refuted", report
+
+
+def test_a_primitive_that_is_not_known_is_named_with_its_line():
+    def model(x):
+        return jax.numpy.sort(x, 1)
+
+    sharded = jax.shard_map(model, mesh=ffn.mesh, in_specs=P("d", None), out_specs=P("d", None))
+    report = shardproof.prove(model, sharded, (4, 8))
+    assert report.verdict == "unknown"
+    assert "`sort`" in report.errors[0].message
+    assert report.errors[0].place.line == line_of(model, "sort")
+
+
+def test_an_import_that_is_wrong_is_noticed(monkeypatch):
+    """A rule that reads cos as sin in both programs: the proof would hold, the numbers do not."""
+    from shardproof import rules
+
+    monkeypatch.setitem(rules.RULES, "cos", rules.RULES["sin"])
+    model = jax.numpy.cos
+    sharded = jax.shard_map(model, mesh=ffn.mesh, in_specs=P("d"), out_specs=P("d"))
+    report = shardproof.prove(model, sharded, (4, 8))
+    assert report.verdict == "unknown"
+    assert any("the import is wrong" in check for check in report.checks)
