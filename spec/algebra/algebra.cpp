@@ -50,8 +50,8 @@ Nf Algebra::at(Leaf tensor, const std::vector<Nf>& index) { return engine_->app(
 Nf Algebra::iota(Nf index) { return engine_->iota(index); }
 Nf Algebra::minus_infinity() { return engine_->of_atom(engine_->minus_infinity()); }
 
-Nf Algebra::add(Nf a, Nf b) { return engine_->add(a, b); }
-Nf Algebra::sub(Nf a, Nf b) { return engine_->sub(a, b); }
+Nf Algebra::add(Nf a, Nf b) { return engine_->gather_iota(engine_->add(a, b)); }
+Nf Algebra::sub(Nf a, Nf b) { return engine_->gather_iota(engine_->sub(a, b)); }
 Nf Algebra::neg(Nf a) { return engine_->scale(a, -1); }
 Nf Algebra::mul(Nf a, Nf b) { return engine_->mul(a, b); }
 Nf Algebra::div(Nf a, Nf b) { return engine_->mul(a, engine_->pow(b, -1)); }

@@ -81,8 +81,12 @@ enum class Fault {
   absorption,       // indicator.cpp: of two comparisons one implies the other, whatever their terms
   telescoping,      // telescope.cpp: any two comparisons are neighbours
   threshold_range,  // threshold.cpp: a threshold lies inside the range
-  equal_reals,      // polynomial.cpp: [y - x = 0] y is -[y - x = 0] x
-  unused_range,     // sum.cpp: an unused variable contributes 1, not its range
+  count_range,      // count.cpp: the number of indices below T is T + 1, whatever T
+  opposites,        // opposite.cpp: [e <= 0] + [-e <= 0] = 1
+  iota_stride,      // affine.cpp: digits as values join whatever their strides
+  nested_condition,  // indicator.cpp: [F([c]) = 0] is [c] [F(1) = 0] alone
+  equal_reals,       // polynomial.cpp: [y - x = 0] y is -[y - x = 0] x
+  unused_range,      // sum.cpp: an unused variable contributes 1, not its range
   capture,  // lift.cpp: arguments that are not independent are not re-opened (loses proofs only)
 };
 

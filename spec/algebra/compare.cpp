@@ -174,6 +174,7 @@ bool vanishes_in_pieces(Engine& g, Nf e, int depth) {
 }
 
 bool vanishes(Engine& g, Nf residue) {
+  residue = g.unite_opposites(g.older_sums(residue));
   if (residue == g.zero) return true;
   auto cleared = clear_denominators(g, residue);
   if (cleared && *cleared == g.zero) return true;

@@ -196,6 +196,7 @@ struct Engine {
   Nf indicator(AtomKind kind, Nf e);
   Nf strip_iota(Nf e);
   std::optional<Nf> split_radix(AtomKind kind, Nf e);
+  std::optional<Nf> by_conditions(AtomKind kind, Nf e);
   bool absorb(Mono& factors);  // false: the product is zero
   enum class Pair : uint8_t { unrelated, implies, excludes };
   Pair relation(AtomId x, AtomId y);  // of two indicators
@@ -203,6 +204,19 @@ struct Engine {
   bool is_indicator(AtomId a) const;
   bool idempotent(AtomId a) const;
   std::unordered_map<uint64_t, Nf> indicator_cache;
+
+  // opposite.cpp
+  std::optional<AtomId> opposite(AtomId a);
+  std::optional<Nf> meet_opposites(const Mono& factors, Rational coef);
+  Nf both_ways(AtomId a);
+  Nf lift_sum(const VarSet& bound, const Mono& factors);
+  Nf older_sum(const VarSet& bound, const Mono& factors);
+  Nf older_sums(Nf e);
+  Nf unite_opposites(Nf e);
+
+  // count.cpp, affine.cpp
+  std::optional<Nf> count(VarId v, AtomId comparison);
+  Nf gather_iota(Nf e);
 
   // facts.cpp, bounds.cpp, size_sign.cpp
   std::unordered_map<uint32_t, char> positive_cache, nonnegative_cache, integer_cache;

@@ -19,8 +19,9 @@ TEST_P(FaultTest, TheLawFindsACounterexample) {
   const int seeds = 2000;
   std::string found;
   for (uint32_t seed = 0; seed < seeds && found.empty(); ++seed) {
-    EXPECT_EQ(mismatch(seed, GetParam().recipe, 1, Fault::none, nullptr), "");
-    found = mismatch(seed, GetParam().recipe, 1, GetParam().fault, nullptr);
+    const int limit = GetParam().fault == Fault::opposites ? 24 : 1;  // where the rule is at work
+    EXPECT_EQ(mismatch(seed, GetParam().recipe, limit, Fault::none, nullptr), "");
+    found = mismatch(seed, GetParam().recipe, limit, GetParam().fault, nullptr);
   }
   EXPECT_NE(found, "") << "the planted fault was not noticed by " << seeds << " programs";
 }
@@ -38,6 +39,10 @@ INSTANTIATE_TEST_SUITE_P(SideConditions, FaultTest,
                                          Planted{Fault::telescoping, Recipe::masks},
                                          Planted{Fault::threshold_range, Recipe::masks},
                                          Planted{Fault::equal_reals, Recipe::signs},
+                                         Planted{Fault::opposites, Recipe::opposites},
+                                         Planted{Fault::count_range, Recipe::opposites},
+                                         Planted{Fault::iota_stride, Recipe::values},
+                                         Planted{Fault::nested_condition, Recipe::conditions},
                                          Planted{Fault::unused_range, Recipe::mixed}));
 
 /// Not re-opening D at equal arguments keeps values, and loses the proof that the two ways of

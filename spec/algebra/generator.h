@@ -21,6 +21,9 @@ enum class Recipe {
   floors,
   quotients,
   opaques,
+  opposites,
+  values,
+  conditions,
   count
 };
 
@@ -175,6 +178,12 @@ class Generator {
         return quotient(depth);
       case Recipe::opaques:
         return opaque(depth);
+      case Recipe::opposites:
+        return opposites(depth);
+      case Recipe::values:
+        return values();
+      case Recipe::conditions:
+        return conditions(depth);
       default:
         return powers(depth);
     }
@@ -323,6 +332,55 @@ class Generator {
     for (auto& p : e.index[0].parts)
       if (p.var == u) p.var = 0;
     return coin() ? make(e) : node(Expr::mul, {make(e), leaf()});
+  }
+
+  /// A comparison of two indices and its opposite, summed or multiplied; and how often it holds.
+  E opposites(int depth) {
+    int u = fresh(range()), v = coin() ? variable() : fresh(ranges_[static_cast<size_t>(u)]);
+    Index e{{{1, "", u, ""}, {-1, "", v, coin(5) ? "wild" : ""}}}, back = e;
+    if (coin(4)) e.parts.push_back({one_of<int>({1, -1}), coin() ? "" : range(), -1, ""});
+    for (auto& p : e.parts) p.k = -p.k;
+    E x = with_index(Expr::le, {e}), y = with_index(Expr::le, {back});
+    E body = coin(3) ? x : node(coin() ? Expr::add : Expr::mul, {x, y});
+    if (coin()) {
+      E f = with_index(Expr::leaf, {{{{1, "", u, ""}}}, {{{1, "", v, ""}}}}, "x");
+      E a = node(Expr::mul, {f, x}), b = node(Expr::mul, {f, y});
+      body = node(Expr::add, {binder_copy(u, a), binder_copy(u, b)});
+      scope_.erase(std::find(scope_.begin(), scope_.end(), u));
+    } else {
+      body = binder(Expr::sum, u, coin(3) ? node(Expr::mul, {body, leaf()}) : body);
+    }
+    const bool own = static_cast<size_t>(v) == ranges_.size() - 1 && v != u;
+    return own ? binder(Expr::sum, v, body) : node(Expr::mul, {body, expression(depth - 1)});
+  }
+  E binder_copy(int var, E body) {
+    Expr e{};
+    e.kind = Expr::sum, e.var = var, e.name = ranges_[static_cast<size_t>(var)], e.kids = {body};
+    return make(e);
+  }
+  /// stride * iota(c) + iota(j), with the right stride or another, as a number.
+  E values() {
+    int j = fresh(range()), c = fresh(range());
+    std::string stride = coin(3) ? range() : ranges_[static_cast<size_t>(j)];
+    E high = node(Expr::mul, {size_of(stride), with_index(Expr::iota, {{{{1, "", c, ""}}}})});
+    E sum = node(Expr::add, {high, with_index(Expr::iota, {{{{1, "", j, ""}}}})});
+    if (coin()) sum = node(Expr::add, {leaf(), sum});
+    if (coin(3)) sum = fn(one_of<Fn>({Fn::cos, Fn::sigmoid}), sum);
+    E f = with_index(Expr::leaf, {{{{1, "", j, ""}, {1, stride, c, ""}}}}, "x");
+    return binder(Expr::sum, c, binder(Expr::sum, j, coin() ? node(Expr::mul, {f, sum}) : sum));
+  }
+  E size_of(const std::string& name) { return with_index(Expr::size, {}, name); }
+  /// A comparison of what comparisons choose.
+  E conditions(int depth) {
+    E a = with_index(Expr::iota, {index()}), b = with_index(Expr::iota, {index()});
+    E chosen = node(Expr::where, {mask(), a, coin() ? b : number(0)});
+    if (coin(3)) chosen = node(Expr::where, {mask(), chosen, number(1)});
+    E e = node(Expr::add, {chosen, with_index(Expr::iota, {index()})});
+    if (coin()) e = node(Expr::add, {chosen, node(Expr::mul, {number(-1), b})});
+    Expr zero{};
+    zero.kind = Expr::le_real, zero.kids = {e}, zero.name = "any";
+    E c = make(zero);
+    return node(Expr::mul, {coin() ? node(Expr::mul, {c, mask()}) : c, expression(depth - 1)});
   }
 
   std::mt19937 random_;

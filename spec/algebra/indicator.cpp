@@ -94,6 +94,7 @@ Nf Engine::indicator(AtomKind kind, Nf e) {
   uint64_t key = static_cast<uint64_t>(e.id) << 1 | (eq ? 1 : 0);
   if (auto it = indicator_cache.find(key); it != indicator_cache.end()) return it->second;
   tick();
+  if (auto split = by_conditions(kind, e)) return indicator_cache[key] = *split;
   Nf result;
   Nf p = primitive(*this, e);
   bool whole = integer(p) || (!eq && fault == Fault::integer_comparison);
@@ -121,6 +122,32 @@ Nf Engine::indicator(AtomKind kind, Nf e) {
     result = flip ? sub(one, atom_value) : atom_value;
   }
   return indicator_cache[key] = result;
+}
+
+/// [F([c]) = 0] = [c] [F(1) = 0] + (1 - [c]) [F(0) = 0], for the first condition in e; so with <=.
+std::optional<Nf> Engine::by_conditions(AtomKind kind, Nf e) {
+  std::vector<AtomId> conditions;
+  for (const Term& t : terms(e))
+    for (const Factor& f : factors(t.mono)) {
+      if (!is_indicator(f.atom) || f.exponent.sign() < 0) continue;
+      if (std::find(conditions.begin(), conditions.end(), f.atom) == conditions.end())
+        conditions.push_back(f.atom);
+    }
+  // A condition alone, or with a sign, is short as it is; many would double the term each.
+  if (conditions.empty() || conditions.size() > 4 || terms(e).size() < 2) return std::nullopt;
+  const AtomId c = conditions[0];
+  Nf on = zero, off = zero;
+  for (const Term& t : Poly(terms(e))) {
+    const Mono& m = factors(t.mono);
+    size_t i = 0;
+    while (i < m.size() && m[i].atom != c) ++i;
+    const bool has = i < m.size();
+    on = add(on, fix(has ? without(m, i) : Mono(m), t.coef));
+    if (!has) off = add(off, monomial(t.mono, t.coef));
+  }
+  const Nf holds = of_atom(c), there = mul(holds, indicator(kind, on));
+  if (fault == Fault::nested_condition) return there;
+  return add(there, mul(sub(one, holds), indicator(kind, off)));
 }
 
 /// e = low + radix * high with |low| < radix and high integral: e = 0 iff low = 0 and high = 0, and

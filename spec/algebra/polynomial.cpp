@@ -278,7 +278,9 @@ Nf Engine::fix(Mono m, Rational coef) {
   for (Factor& f : m)
     if (f.exponent.sign() > 0 && idempotent(f.atom)) f.exponent = 1;
   reduce_primes(*this, m, coef);
-  if (vanishes(*this, m) || !absorb(m)) return zero;
+  if (vanishes(*this, m)) return zero;
+  if (auto met = meet_opposites(m, coef)) return *met;
+  if (!absorb(m)) return zero;
   if (auto folded = fold_sigmoid(m, coef)) return *folded;
   if (auto replaced = replace_equal(m, coef)) return *replaced;
   if (auto [i, j] = mergeable_exps(*this, m); j != 0) {

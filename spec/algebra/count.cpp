@@ -1,0 +1,30 @@
+// Sum_v [v <= T] = T + 1 and Sum_v [T <= v] = n - T: how many indices lie on one side of another.
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+namespace {
+
+bool of_indices(const Engine& g, Nf e) {
+  for (const Term& t : g.terms(e))
+    for (const Factor& f : g.factors(t.mono))
+      if (g.atoms[f.atom].kind != AtomKind::size && g.atoms[f.atom].kind != AtomKind::var)
+        return false;
+  return true;
+}
+
+}  // namespace
+
+/// The sum over v of one comparison of v; null where the number may leave 0 .. range.
+std::optional<Nf> Engine::count(VarId v, AtomId a) {
+  if (atoms[a].kind != AtomKind::le0) return std::nullopt;
+  const Nf e = atoms[a].args[0], n = vars[v].range, i = var(v);
+  const bool below = !mentions(sub(e, i), v), above = !mentions(add(e, i), v);
+  if (!below && !above) return std::nullopt;
+  const Nf number = below ? add(sub(i, e), one) : sub(n, add(e, i));
+  if (!integer(number) || !of_indices(*this, number)) return std::nullopt;
+  const bool inside = at_least(number, 0) && at_least(sub(n, number), 0);
+  return inside || fault == Fault::count_range ? std::optional<Nf>(iota(number)) : std::nullopt;
+}
+
+}  // namespace shardproof::algebra

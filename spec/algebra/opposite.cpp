@@ -1,0 +1,121 @@
+// [e <= 0] and [-e <= 0]: [e <= 0] + [-e <= 0] = 1 + [e = 0], and their product is [e = 0].
+#include <algorithm>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+/// The atom [-e <= 0] of an atom [e <= 0] whose e has no constant; null where there is none.
+std::optional<AtomId> Engine::opposite(AtomId a) {
+  if (atoms[a].kind != AtomKind::le0) return std::nullopt;
+  const Nf e = atoms[a].args[0];
+  for (const Term& t : terms(e))
+    if (factors(t.mono).empty()) return std::nullopt;
+  const Nf other = indicator(AtomKind::le0, scale(e, -1));
+  if (!is_single(other) || !terms(other)[0].coef.is_one()) return std::nullopt;
+  const Mono& m = factors(terms(other)[0].mono);
+  if (m.size() != 1 || !m[0].exponent.is_one()) return std::nullopt;
+  const Atom& there = atoms[m[0].atom];
+  if (there.kind != AtomKind::le0 || there.args[0] != scale(e, -1)) return std::nullopt;
+  return m[0].atom;
+}
+
+/// [e <= 0] [-e <= 0] = [e = 0].
+std::optional<Nf> Engine::meet_opposites(const Mono& m, Rational coef) {
+  for (size_t i = 0; i < m.size(); ++i) {
+    if (atoms[m[i].atom].kind != AtomKind::le0 || m[i].exponent.sign() < 0) continue;
+    const Nf e = atoms[m[i].atom].args[0];
+    for (size_t j = i + 1; j < m.size(); ++j) {
+      if (atoms[m[j].atom].kind != AtomKind::le0 || m[j].exponent.sign() < 0) continue;
+      if (add(e, atoms[m[j].atom].args[0]) != zero) continue;
+      return mul(eq0(e), fix(without(without(m, j), i), coef));
+    }
+  }
+  return std::nullopt;
+}
+
+/// 1 + [e = 0], which is [e <= 0] + [-e <= 0].
+Nf Engine::both_ways(AtomId a) {
+  return fault == Fault::opposites ? one : add(one, eq0(atoms[a].args[0]));
+}
+
+/// Sum_bound m as one atom. At limit 1 [e <= 0] stays as it is: twice the sums would be made.
+Nf Engine::lift_sum(const VarSet& bound, const Mono& m) {
+  if (m.size() == 1 && bound.size() == 1 && m[0].exponent.is_one())
+    if (const auto number = count(bound[0], m[0].atom)) return *number;
+  return budget.limit > 1 ? older_sum(bound, m) : lift(Op::sum, bound, monomial(mono(m), 1));
+}
+
+/// Of a sum with [e <= 0] and the one with [-e <= 0] the older stays; the other is written by it.
+Nf Engine::older_sum(const VarSet& bound, const Mono& m) {
+  const Nf here = lift(Op::sum, bound, monomial(mono(m), 1));
+  for (size_t i = 0; i < m.size(); ++i) {
+    if (atoms[m[i].atom].kind != AtomKind::le0 || !m[i].exponent.is_one()) continue;
+    if (!mentions_any(atom_vars[m[i].atom], bound)) continue;
+    const auto other = opposite(m[i].atom);
+    if (!other) continue;
+    Mono turned = without(m, i);
+    turned.push_back({*other, 1});
+    std::sort(turned.begin(), turned.end(),
+              [](const Factor& a, const Factor& b) { return a.atom < b.atom; });
+    const Nf there = lift(Op::sum, bound, monomial(mono(turned), 1));
+    if (atoms[only_atom(there)].ref >= atoms[only_atom(here)].ref) continue;
+    const Nf rest = mul(both_ways(m[i].atom), fix(without(m, i), 1));
+    return sub(sum(bound, rest), older_sum(bound, turned));
+  }
+  return here;
+}
+
+/// The summands of e, with each sum as its older form.
+Nf Engine::older_sums(Nf e) {
+  Nf result = zero;
+  for (const Term& t : Poly(terms(e))) {
+    Mono kept;
+    Nf product = one;
+    for (const Factor& f : Mono(factors(t.mono))) {
+      VarSet binders;
+      Nf body = zero;
+      if (is_op(f.atom, Op::sum) && f.exponent.is_one())
+        body = open(atoms[f.atom].ref, std::vector<Nf>(atoms[f.atom].args), free_of(e), &binders);
+      if (body != zero && is_single(body) && terms(body)[0].coef.is_one())
+        product = mul(product, older_sum(binders, Mono(factors(terms(body)[0].mono))));
+      else
+        kept.push_back(f);
+    }
+    result = add(result, mul(product, fix(kept, t.coef)));
+  }
+  return result;
+}
+
+/// e with every [-e <= 0] written by an [e <= 0] that it has too.
+Nf Engine::unite_opposites(Nf e) {
+  std::vector<std::pair<AtomId, AtomId>> turned;
+  std::vector<AtomId> seen;  // comparisons
+  for (const Term& t : Poly(terms(e)))
+    for (const Factor& f : Mono(factors(t.mono))) {
+      if (atoms[f.atom].kind != AtomKind::le0) continue;
+      if (std::find(seen.begin(), seen.end(), f.atom) != seen.end()) continue;
+      const auto other = opposite(f.atom);
+      if (other && std::find(seen.begin(), seen.end(), *other) != seen.end())
+        turned.push_back({f.atom, *other});
+      seen.push_back(f.atom);
+    }
+  if (turned.empty()) return e;
+  Nf result = zero;
+  for (const Term& t : Poly(terms(e))) {
+    Mono kept;
+    Nf product = one;
+    for (const Factor& f : Mono(factors(t.mono))) {
+      const auto hit = std::find_if(turned.begin(), turned.end(),
+                                    [&](const auto& pair) { return pair.first == f.atom; });
+      if (hit == turned.end() || !f.exponent.is_one())
+        kept.push_back(f);
+      else
+        product = mul(product, sub(both_ways(f.atom), of_atom(hit->second)));
+    }
+    result = add(result, mul(product, fix(kept, t.coef)));
+  }
+  return result;
+}
+
+}  // namespace shardproof::algebra
