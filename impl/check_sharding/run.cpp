@@ -1,8 +1,10 @@
 #include "impl/check_sharding/run.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <chrono>
 #include <cstdlib>
+#include <cstring>
 #include <exception>
 #include <filesystem>
 #include <iomanip>
@@ -18,6 +20,7 @@
 #include "spec/cli/suggest.h"
 #include "spec/diag/explanations.h"
 #include "spec/diag/render.h"
+#include "spec/diag/visible.h"
 #include "spec/prove/prove.h"
 
 namespace shardproof::check_sharding {
@@ -46,7 +49,7 @@ int explain(const std::string& wanted, std::ostream& out, std::ostream& err) {
     }
     codes.push_back(name);
   }
-  err << "error: no code " << wanted;
+  err << "error: no code " << visible(wanted);
   if (auto name = nearest(code, codes)) err << "; did you mean " << *name << "?";
   err << "\n";
   for (const DiagnosticInfo& row : shardproof::all_diagnostics())
@@ -62,7 +65,7 @@ class Progress {
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
   void show(const std::string& text) {
-    if (on_) err_ << "\r\033[K" << text.substr(0, 78) << std::flush;
+    if (on_) err_ << "\r\033[K" << visible(text).substr(0, 78) << std::flush;
   }
   void clear() {
     if (on_) err_ << "\r\033[K" << std::flush;
@@ -72,6 +75,14 @@ class Progress {
   std::ostream& err_;
   bool on_;
 };
+
+/// The exit code; that of an error where the report did not reach its reader.
+int written(std::ostream& out, std::ostream& err, int code) {
+  errno = 0;
+  if (out.flush()) return code;
+  err << "error: the report cannot be written: " << std::strerror(errno ? errno : EIO) << std::endl;
+  return 3;
+}
 
 class Run {
  public:
@@ -98,24 +109,25 @@ class Run {
   /// The one function of --run, instead of a proof.
   int function() {
     const std::string& path = options_.files.front();
-    const Input input = read_input(path, in_);
+    const Input input = read_input(path, in_, environment_.in_descriptor);
     if (!input.text) {
-      err_ << "error: " << path << " " << input.why << "\n";
+      err_ << "error: " << visible(path) << " " << input.why << "\n";
       return 3;
     }
-    const FileReader reader = reader_with(path, *input.text);
+    const FileReader reader = reader_with(path, *input.text, options_.allow_import);
     const Program program = Program::load(path, reader);
     const Given given = given_sizes(program.checked().program(), options_);
     if (!program.checked().readable() || !given.diagnostics.empty()) {
-      err_ << program.report();
-      for (const Diagnostic& each : given.diagnostics) err_ << render(each, program.sources());
+      err_ << visible(program.report());
+      for (const Diagnostic& each : given.diagnostics)
+        err_ << visible(render(each, program.sources()));
       return 3;
     }
     try {
       evaluate_function(program, options_.run, given.sizes, options_.inputs, options_.outputs);
       return 0;
     } catch (const std::exception& error) {
-      err_ << "error: --run " << options_.run << ": " << error.what() << "\n";
+      err_ << visible("error: --run " + options_.run + ": " + error.what()) << "\n";
       return 3;
     }
   }
@@ -127,7 +139,7 @@ class Run {
     FileReport report;
     report.path = path;
     const double start = now();
-    const Input input = read_input(path, in_);
+    const Input input = read_input(path, in_, environment_.in_descriptor);
     if (input.text)
       checked(report, *input.text);
     else
@@ -137,7 +149,7 @@ class Run {
   }
 
   void checked(FileReport& report, const std::string& text) {
-    const FileReader reader = reader_with(report.path, text);
+    const FileReader reader = reader_with(report.path, text, options_.allow_import);
     report.checked = check(*report.sources, report.path, reader);
     Given given = given_sizes(report.checked->program(), options_);
     if (report.checked->readable()) {
@@ -173,7 +185,8 @@ class Run {
           options_.backward->empty() ? !plan.imported : plan.name == *options_.backward;
       const ir::Function& function = checked.program().functions.at(plan.function);
       const bool typed = plan.verdict == Verdict::proved || plan.verdict == Verdict::unknown;
-      if (!wanted || !typed || steps[plan.function] || function.trusted || !has_floats(function))
+      if (!wanted || !plan.read_whole || !typed || steps[plan.function] || function.trusted ||
+          !has_floats(function))
         continue;
       BackwardReport backward{plan.function, plan.name, {}, Verdict::unknown};
       backward.backward = check_backward(*report.sources, report.path, {checked.program(), types},
@@ -254,20 +267,24 @@ class Run {
     if (options_.format == Format::json) return print_json(reports, out_);
     if (options_.format == Format::sarif) return print_sarif(reports, out_);
     if (options_.format == Format::markdown) return print_markdown(reports, out_);
+    const bool colours = colour(environment_.out_is_terminal);
+    std::ostringstream text;
     for (const FileReport& report : reports) {
       if (options_.annotate || options_.latex) {
-        if (options_.annotate) print_annotated(report, out_);
-        if (options_.latex && report.checked) print_latex(*report.checked, out_);
-        if (options_.latex) print_backwards(report, true, out_);
+        if (options_.annotate) print_annotated(report, text);
+        if (options_.latex && report.checked) print_latex(*report.checked, text);
+        if (options_.latex) print_backwards(report, true, text);
         RenderOptions render_options;
         render_options.colour = colour(environment_.err_is_terminal);
         for (const Diagnostic* each : cli::all_diagnostics(report))
-          err_ << render(*each, *report.sources, render_options) << "\n";
+          err_ << visible(render(*each, *report.sources, render_options), render_options.colour)
+               << "\n";
         continue;
       }
-      if (&report != &reports.front()) out_ << "\n";
-      print_text(report, options_, colour(environment_.out_is_terminal), reports.size() > 1, out_);
+      if (&report != &reports.front()) text << "\n";
+      print_text(report, options_, colours, reports.size() > 1, text);
     }
+    out_ << visible(text.str(), colours);
   }
 
   const Options& options_;
@@ -281,12 +298,15 @@ class Run {
 
 int run(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
         std::ostream& err, const Environment& environment) {
-  const CommandLine line = parse_command_line(args, out, err);
-  if (line.exit) return *line.exit;
-  if (line.options.explain) return explain(*line.options.explain, out, err);
+  std::ostringstream said, complained;
+  const CommandLine line = parse_command_line(args, said, complained);
+  out << said.str();
+  err << visible(complained.str());
+  if (line.exit) return written(out, err, *line.exit);
+  if (line.options.explain) return written(out, err, explain(*line.options.explain, out, err));
   try {
     if (!line.options.run.empty()) return Run(line.options, environment, in, out, err).function();
-    return Run(line.options, environment, in, out, err).files();
+    return written(out, err, Run(line.options, environment, in, out, err).files());
   } catch (const std::exception& error) {
     err << "internal error: " << error.what()
         << "\nThis is a fault of check-sharding, not of the file; no verdict was reached.\n";

@@ -13,6 +13,7 @@ namespace shardproof::check_sharding {
 /// What the program finds around it. Tests replace parts of it.
 struct Environment {
   bool out_is_terminal = false, err_is_terminal = false;
+  int in_descriptor = -1;           ///< of the standard input; -1: the stream alone
   std::function<double()> seconds;  ///< a clock; none: the steady clock
 };
 

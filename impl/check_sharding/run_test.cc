@@ -1,10 +1,13 @@
 #include "impl/check_sharding/run.h"
 
 #include <gtest/gtest.h>
+#include <sys/stat.h>
 
+#include <algorithm>
 #include <filesystem>
 #include <fstream>
 #include <sstream>
+#include <thread>
 
 #include "spec/cli/report.h"
 
@@ -110,6 +113,115 @@ TEST_F(Files, RunEvaluatesAFnAndAPlan) {
                                  "--mesh", "d=2", "--set", "B=4,M=3"});
   EXPECT_EQ(wrong.code, 3) << wrong.err;
   EXPECT_NE(run_with({program, "--run", "q", "--inputs", in, "--outputs", path("y")}).code, 0);
+}
+
+TEST_F(Files, DevicesAreRefusedAtOnceAndPipesAreRead) {
+  for (const char* device : {"/dev/zero", "/dev/null", "/dev/full"}) {
+    const Result result = run_with({device});
+    EXPECT_EQ(result.code, 3);
+    EXPECT_NE(result.out.find(std::string("E0001]: ") + device + " is a device"), std::string::npos)
+        << result.out;
+  }
+  ASSERT_EQ(mkfifo(path("pipe").c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(path("pipe")) << "dim M\n"; });
+  EXPECT_EQ(run_with({path("pipe")}).code, 0);
+  writer.join();
+  const Result large = run_with({write("large", std::string((16 << 20) + 1, '#'))});
+  EXPECT_NE(large.out.find("is larger than 16 MB"), std::string::npos) << large.out;
+  EXPECT_EQ(run_with({"-"}, std::string((16 << 20) + 1, '#')).code, 3);
+}
+
+TEST_F(Files, ImportsAreRegularFilesOfTheProject) {
+  fs::create_directories(folder_ / "project/sub");
+  const std::string imported = "fn f(x: f32[]) -> f32[] { return x }\n";
+  write("outside.shard", imported);
+  write("project/inside.shard", imported);
+  fs::create_symlink(path("outside.shard"), folder_ / "project/link.shard");
+  const auto importing = [&](const std::string& what, std::vector<std::string> more = {}) {
+    more.push_back(write("project/sub/a.shard", "import f from \"" + what + "\"\n"));
+    return run_with(more);
+  };
+  const auto refused = [&](const std::string& what, const std::string& why) {
+    const Result result = importing(what);
+    EXPECT_EQ(result.code, 3) << result.out;
+    EXPECT_NE(result.out.find(why), std::string::npos) << result.out;
+  };
+  refused("../inside.shard", "it is outside of the project, " + path("project/sub"));
+  fs::create_directories(folder_ / "project/.git");
+  EXPECT_EQ(importing("../inside.shard").code, 0);
+  refused("../../outside.shard", "it is outside of the project, " + path("project"));
+  refused("../link.shard", "it is outside of the project");
+  refused("/dev/zero", "it is outside of the project");
+  EXPECT_EQ(importing("../../outside.shard", {"--allow-import", path("")}).code, 0);
+  ASSERT_EQ(mkfifo(path("project/pipe").c_str(), 0600), 0);
+  refused("../pipe", "it is a pipe");
+  refused("../sub", "it is a directory");
+}
+
+TEST_F(Files, NothingOfAFileOrAnArgumentMovesATerminal) {
+  const std::string nasty =
+      "\x1b]0;title\x07 \xc2\x9b"
+      "2J \xe2\x80\xae back \xff";
+  const auto is_plain = [](const std::string& text) {
+    return std::none_of(text.begin(), text.end(), [](char c) {
+      return (static_cast<unsigned char>(c) < 32 && c != '\n') ||
+             static_cast<unsigned char>(c) > 126;
+    });
+  };
+  const std::string file = write("a" + nasty + ".shard", "mesh t # " + nasty + "\nx" + nasty);
+  for (const std::string& option :
+       {std::string("--stats"), std::string("--annotate"), std::string("--latex"), "--" + nasty,
+        "--mesh=" + nasty, "--backward=" + nasty}) {
+    const Result result = run_with({file, option});
+    EXPECT_TRUE(is_plain(result.out)) << result.out;
+    EXPECT_TRUE(is_plain(result.err)) << result.err;
+    EXPECT_NE((result.out + result.err).find("\\x1b]0;title\\x07 \\u{9b}2J \\u{202e} back \\xff"),
+              std::string::npos)
+        << result.out << result.err;
+  }
+  EXPECT_TRUE(is_plain(run_with({"--explain", nasty}).err));
+}
+
+TEST_F(Files, AReportThatCannotBeWrittenIsNoPass) {
+  const std::string file = write("a.shard", "dim M\n");
+  std::ofstream full("/dev/full");
+  std::istringstream in;
+  std::ostringstream err;
+  EXPECT_EQ(run({file}, in, full, err), 3);
+  EXPECT_NE(err.str().find("the report cannot be written: No space left"), std::string::npos)
+      << err.str();
+}
+
+TEST_F(Files, ASizeIsGivenOnce) {
+  const std::string file = write("a.shard", "mesh d\ndim M\nconfig c { M = 8 }\n");
+  for (const std::vector<std::string>& twice : {std::vector<std::string>{"--mesh", "d=2,d=2"},
+                                                {"--mesh", "d=2", "--mesh", "d=4"},
+                                                {"--mesh", "d=2", "--set", "d=2"},
+                                                {"--set", "M=1,M=2"}}) {
+    std::vector<std::string> args = twice;
+    args.push_back(file);
+    const Result result = run_with(args);
+    EXPECT_EQ(result.code, 3);
+    EXPECT_NE(result.out.find("is given twice"), std::string::npos) << result.out;
+  }
+  EXPECT_EQ(run_with({file, "--config", "c", "--set", "M=2"}).code, 0);
+}
+
+/// What could not be read has no backward to derive.
+TEST_F(Files, NoBackwardOfWhatIsBroken) {
+  const std::string model = "mesh d\ndim B M\nfn f(x: f32[B M]) -> f32[B M] { return x }\n";
+  for (const std::string& text :
+       {model + "plan p implements f(x: f32[B/d M]) -> f32[B/d M] { }\n"
+                "plan q implements f(x: f32[B/d M]) -> f32[B/d M] { return p(x) }\n",
+        std::string("mesh d\ndim B M\nrecord R { a: f32[B Q]  b: f32[M] }\n"
+                    "fn f(x: R) -> f32[M] { return x.b }\n"
+                    "plan p implements f(x: R) -> f32[M] { return x.b }\n"),
+        std::string("mesh t\ndim M F\nlayout WT of W { up: f32[M F/t] }\n"
+                    "plan p(w: WT) -> f32[M F/t] { return w.up }\n")}) {
+    const Result result = run_with({"-", "--backward", "--stats"}, text);
+    EXPECT_EQ(result.code, 3);
+    EXPECT_EQ(result.out.find("derived"), std::string::npos) << result.out;
+  }
 }
 
 TEST_F(Files, AFileWithoutPlansHasNothingToProve) {

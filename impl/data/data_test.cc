@@ -269,6 +269,14 @@ TEST(Tokenizer, OfAnotherKindIsRefused) {
               HasSubstr("is no pair"));
   EXPECT_THAT(refusal(written("d.json", R"({"model": {"vocab": {"a": 0}, "merges": []}})")),
               HasSubstr("another way than GPT-2"));
+  for (const char* id : {"4294967295", "4294967294", "4194304", "-1", "1.5", "\"1\"", "1e30"}) {
+    const std::string text = std::string(R"({"model": {"vocab": {"a": )") + id + "}}}";
+    EXPECT_THAT(refusal(written("e.json", text)), HasSubstr("ids are whole numbers below 4194304"));
+    const std::string added = std::string(R"({"model": {"vocab": {}}, "added_tokens": [{"id": )") +
+                              id + R"(, "content": "x"}]})";
+    EXPECT_THAT(refusal(written("f.json", added)), HasSubstr("the token \"x\" has the id"));
+  }
+  EXPECT_THAT(refusal("/dev/zero"), HasSubstr("cannot open"));
 }
 
 }  // namespace

@@ -62,6 +62,16 @@ std::string other_words(const Json& file) {
          "library, into a file of uint16 or uint32";
 }
 
+/// Vocabularies have up to a million tokens; each id below the largest takes memory.
+constexpr uint64_t most_tokens = 1 << 22;
+
+uint32_t id_of(const std::string& name, const Json& id) {
+  if (!id.is_number_unsigned() || id.get<uint64_t>() >= most_tokens)
+    throw std::runtime_error("the token \"" + name + "\" has the id " + id.dump() +
+                             "; ids are whole numbers below " + std::to_string(most_tokens));
+  return id.get<uint32_t>();
+}
+
 std::pair<std::string, std::string> pair_of(const Json& merge) {
   if (merge.is_array()) return {merge.at(0).get<std::string>(), merge.at(1).get<std::string>()};
   const std::string text = merge.get<std::string>();
@@ -116,8 +126,11 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 Tokenizer Tokenizer::load(const std::filesystem::path& path) {
-  std::ifstream file(path);
-  if (!file) throw FileError(path.string() + ": cannot open: it has to be a tokenizer.json");
+  std::error_code ignored;
+  std::ifstream file;
+  if (std::filesystem::is_regular_file(path, ignored)) file.open(path);
+  if (!file.is_open())
+    throw FileError(path.string() + ": cannot open: it has to be a tokenizer.json");
   Tokenizer result;
   result.path_ = path.string();
   try {
@@ -126,14 +139,14 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
     if (model.value("type", "BPE") != "BPE")
       throw std::runtime_error("its model is " + model.value("type", "") + ", not BPE");
     for (const auto& [name, token] : model.at("vocab").items()) {
-      const auto id = token.get<uint32_t>();
+      const uint32_t id = id_of(name, token);
       if (id >= result.bytes_.size()) result.bytes_.resize(id + 1);
       result.bytes_[id] = bytes_of(name).value_or(name);
       result.tokens_[name] = id;
     }
     for (const Json& each : json.value("added_tokens", Json::array())) {
-      const auto id = each.at("id").get<uint32_t>();
       const auto name = each.at("content").get<std::string>();
+      const uint32_t id = id_of(name, each.at("id"));
       if (id >= result.bytes_.size()) result.bytes_.resize(id + 1);
       result.bytes_[id] = name;
       if (name == end_of_text || name == begin_of_text) result.document_ = id;

@@ -121,10 +121,11 @@ void read_raw(const std::string& head, int width, int64_t bytes, Shard& shard) {
 void Tokens::add_file(const std::filesystem::path& path, TokenFormat format) {
   Shard shard;
   shard.name = path.string();
-  shard.descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC);
+  shard.descriptor = open(path.c_str(), O_RDONLY | O_CLOEXEC | O_NONBLOCK);
   if (shard.descriptor < 0) throw FileError(shard.name + ": cannot open: " + std::strerror(errno));
   const int64_t bytes = size_of_file(shard.descriptor);
-  if (bytes < 0 || std::filesystem::is_directory(path))
+  std::error_code ignored;
+  if (bytes < 0 || !std::filesystem::is_regular_file(path, ignored))
     throw FileError(shard.name + ": is not a file: name the shards in it one by one");
   std::string head(std::min<int64_t>(bytes, header_words * 4), '\0');
   shard.read_bytes(0, head.data(), head.size());

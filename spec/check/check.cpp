@@ -96,7 +96,8 @@ class PlanChecker {
     PlanReport report = report_of(f);
     report.diagnostics = std::move(own);
     note_undecided(f);
-    if (!depends_on_broken(f, report)) check_types(f, report);
+    report.read_whole = !depends_on_broken(f, report);
+    if (report.read_whole) check_types(f, report);
     report.verdict = verdict_of(report.diagnostics);
     if (report.verdict == Verdict::proved) decide(f, report);
     verdicts_[f] = report.verdict;

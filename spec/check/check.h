@@ -28,6 +28,7 @@ struct PlanReport {
       claim;  ///< "implements ffn", "implements grad(ffn)", "same on every mesh, no model stated"
   Verdict verdict = Verdict::unknown;
   bool imported = false;
+  bool read_whole = true;  ///< false: it, or what it needs, has an error that hides a part of it
   std::vector<Divisibility> conditions;  ///< reduced by implication
   std::vector<std::string>
       assumptions;                  ///< requires, ranges of ids, positivity used by the algebra

@@ -1,13 +1,18 @@
 #include "spec/cli/input.h"
 
+#include <fcntl.h>
+#include <poll.h>
+#include <sys/stat.h>
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
+#include <chrono>
 #include <cstring>
 #include <filesystem>
-#include <fstream>
-#include <iterator>
 
 #include "spec/cli/suggest.h"
+#include "spec/resolve/project.h"
 
 namespace shardproof::cli {
 namespace {
@@ -49,31 +54,81 @@ Input judged(std::string text) {
   return input;
 }
 
-std::optional<std::string> contents(const std::string& path) {
-  std::ifstream file(path, std::ios::binary);
-  std::error_code error;
-  if (!file || fs::is_directory(path, error)) return std::nullopt;
-  std::string text{std::istreambuf_iterator<char>(file), {}};
-  if (file.bad()) return std::nullopt;
-  return text;
+/// All that a pipe gives, in its time and size.
+Input piped(int descriptor) {
+  using Clock = std::chrono::steady_clock;
+  constexpr auto longest = std::chrono::seconds(10);
+  const bool typed = isatty(descriptor);
+  const auto end = Clock::now() + longest;
+  std::string text;
+  for (std::vector<char> some(1 << 16);;) {
+    const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
+    pollfd ready{descriptor, POLLIN, 0};
+    const int got_any =
+        poll(&ready, 1, typed ? -1 : static_cast<int>(std::max<int64_t>(left.count(), 0)));
+    if (got_any == 0) return {{}, "did not end within 10 s", "write it to a file"};
+    const ssize_t got = read(descriptor, some.data(), some.size());
+    if (got == 0) return judged(std::move(text));
+    if (got < 0 && errno != EINTR && errno != EAGAIN)
+      return {{}, std::string("cannot be read: ") + std::strerror(errno), ""};
+    if (got > 0) text.append(some.data(), static_cast<size_t>(got));
+    if (text.size() > largest_file) return {{}, "is larger than 16 MB", ""};
+  }
+}
+
+Input of_stream(std::istream& in) {
+  std::string text(largest_file + 1, '\0');
+  in.read(text.data(), static_cast<std::streamsize>(text.size()));
+  text.resize(static_cast<size_t>(in.gcount()));
+  if (text.size() > largest_file) return {{}, "is larger than 16 MB", ""};
+  return judged(std::move(text));
+}
+
+Input standard(std::istream& in, int descriptor) {
+  struct stat status;
+  if (descriptor < 0 || fstat(descriptor, &status) != 0) return of_stream(in);
+  if (S_ISDIR(status.st_mode)) return {{}, "is a directory", "name a file in it"};
+  if ((S_ISCHR(status.st_mode) && !isatty(descriptor)) || S_ISBLK(status.st_mode))
+    return {{}, "is a device", ""};
+  return piped(descriptor);
+}
+
+Input pipe_at(const std::string& path) {
+  const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
+  if (descriptor < 0) return {{}, std::string("cannot be read: ") + std::strerror(errno), ""};
+  // A writer that comes later is waited for: without one a pipe ends at once.
+  pollfd ready{descriptor, POLLIN, 0};
+  poll(&ready, 1, 10'000);
+  Input input = piped(descriptor);
+  close(descriptor);
+  return input;
+}
+
+Input regular(const std::string& path) {
+  try {
+    return judged(read_regular(path));
+  } catch (const Unreadable& error) {
+    const std::string why = error.what();
+    return {{}, why.starts_with("is ") ? why : "cannot be read: " + why, ""};
+  }
 }
 
 }  // namespace
 
-Input read_input(const std::string& path, std::istream& in) {
-  if (path == "-") return judged(std::string{std::istreambuf_iterator<char>(in), {}});
+Input read_input(const std::string& path, std::istream& in, int descriptor) {
+  if (path == "-") return standard(in, descriptor);
   std::error_code error;
   const fs::file_status status = fs::status(path, error);
   if (status.type() == fs::file_type::not_found) return {{}, "does not exist", hint_for(path)};
   if (fs::is_directory(status)) return {{}, "is a directory", "name a file in it"};
-  errno = 0;
-  if (auto text = contents(path)) return judged(std::move(*text));
-  return {{}, std::string("cannot be read: ") + std::strerror(errno ? errno : EIO), ""};
+  return fs::is_fifo(status) ? pipe_at(path) : regular(path);
 }
 
-FileReader reader_with(const std::string& path, const std::string& text) {
-  return [=](const std::string& wanted) -> std::optional<std::string> {
-    return wanted == path ? text : contents(wanted);
+FileReader reader_with(const std::string& path, const std::string& text,
+                       const std::vector<std::string>& allowed) {
+  return [=, disk = project_reader(path, allowed)](
+             const std::string& wanted) -> std::optional<std::string> {
+    return wanted == path ? text : disk(wanted);
   };
 }
 

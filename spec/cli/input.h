@@ -3,6 +3,7 @@
 #include <istream>
 #include <optional>
 #include <string>
+#include <vector>
 
 #include "spec/resolve/resolve.h"
 
@@ -14,11 +15,14 @@ struct Input {
   std::string hint;  ///< "did you mean ffn.shard?"; may be empty
 };
 
-/// Reads a file ("-": `in`). A directory, an empty file and bytes that are no text are refused.
-Input read_input(const std::string& path, std::istream& in);
+/// Reads a file or a pipe ("-": `descriptor`, or `in` where that is below 0) of at most 16 MB, from
+/// a pipe within 10 s. Directories, devices, empty files and bytes that are no text are refused.
+Input read_input(const std::string& path, std::istream& in, int descriptor = -1);
 
-/// A reader that has `text` at `path` and reads everything else from disk.
-FileReader reader_with(const std::string& path, const std::string& text);
+/// A reader that has `text` at `path` and reads what that imports from its project, and from the
+/// `allowed` folders.
+FileReader reader_with(const std::string& path, const std::string& text,
+                       const std::vector<std::string>& allowed = {});
 
 /// E0001 without a place.
 Diagnostic unreadable(const std::string& path, const Input& input);

@@ -87,6 +87,9 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   text("--inputs", o.inputs, "With --run: the parameters, whole, by name", "FILE.safetensors");
   text("--outputs", o.outputs, "With --run: where the results are written", "FILE.safetensors");
   text("--smtlib", o.smtlib, "Write what the solver was asked into a folder", "DIR");
+  text("--allow-import", o.allow_import, "Let files import from a folder outside of their project",
+       "DIR")
+      ->allow_extra_args(false);
   app.add_flag("--strict", o.strict, "Exit 2 where a proof trusts a plan");
   const std::map<std::string, When> when = {
       {"auto", When::automatic}, {"always", When::always}, {"never", When::never}};

@@ -22,8 +22,9 @@ struct Options {
   std::vector<Assignment> mesh, set;
   std::string config;
   Format format = Format::text;
-  std::string run, inputs, outputs;  ///< a function and two safetensors files; empty: none
-  std::string smtlib;                ///< a folder; empty: none
+  std::string run, inputs, outputs;       ///< a function and two safetensors files; empty: none
+  std::vector<std::string> allow_import;  ///< folders beside the project
+  std::string smtlib;                     ///< a folder; empty: none
   When colour = When::automatic;
 };
 

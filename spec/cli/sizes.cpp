@@ -52,6 +52,8 @@ class Reader {
     if (name.empty() || number.empty())
       return add(
           error("E0003", written + ": expected NAME=NUMBER", {"for example " + from + "d=8"}));
+    if (!seen_.insert({from.starts_with("--") ? "" : from, name}).second)
+      return add(error("E0003", written + ": " + name + " is given twice"));
     if (program_.axes.count(name)) return size(written, name, number, true);
     if (axes_only) return add(unknown_axis(written, name));
     if (program_.dims.count(name)) return size(written, name, number, false);
@@ -115,6 +117,7 @@ class Reader {
 
   const ir::Program& program_;
   Given& given_;
+  std::set<std::pair<std::string, Name>> seen_;
 };
 
 std::optional<int64_t> product(const std::vector<Axis>& axes, const cost::Sizes& sizes) {

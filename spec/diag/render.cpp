@@ -5,6 +5,7 @@
 
 #include "spec/diag/origin.h"
 #include "spec/diag/snippet.h"
+#include "spec/diag/visible.h"
 
 namespace shardproof {
 namespace {
@@ -142,7 +143,7 @@ class Renderer {
     const LineColumn at = sources_.locate(file, all.front().range.begin);
     const bool primary = all.front().primary;
     return std::string(gutter_, ' ') + palette_.frame(primary ? "--> " : "::: ") +
-           sources_.file(file).path + ":" + std::to_string(at.line) + ":" +
+           visible(sources_.file(file).path) + ":" + std::to_string(at.line) + ":" +
            std::to_string(at.column) + "\n" +
            snippet(sources_, file, all, gutter_, options_, palette_);
   }
@@ -254,7 +255,7 @@ std::string headline(const Diagnostic& diagnostic, bool colour) {
     head = palette.warning(head);
   else
     head = diagnostic.severity == Severity::error ? palette.error(head) : palette.note(head);
-  return head + palette.bold(": " + indented(diagnostic.message, 2));
+  return head + palette.bold(": " + indented(visible(diagnostic.message), 2));
 }
 
 std::string render(const Diagnostic& diagnostic, const Sources& sources,

@@ -148,8 +148,8 @@ TEST_F(Render, TabsAndBytesThatAreNoText) {
 error[E0002]: m
  --> a.shard:1:13
   |
-1 |     x = y?? é z
-  |               ^ z
+1 |     x = y\xff\x01 é z
+  |                     ^ z
 )");
 }
 

@@ -3,25 +3,13 @@
 #include <algorithm>
 #include <map>
 
+#include "spec/diag/visible.h"
+
 namespace shardproof {
 namespace {
 
 constexpr char clipped[] = "...";
 constexpr size_t clipped_width = 3;
-
-/// Bytes of the code point at `text[i]`; 1 for a byte that starts none.
-size_t code_point(std::string_view text, size_t i) {
-  const auto byte = [&](size_t k) { return static_cast<unsigned char>(text[k]); };
-  const size_t length = byte(i) < 0x80             ? 1
-                        : (byte(i) & 0xe0) == 0xc0 ? 2
-                        : (byte(i) & 0xf0) == 0xe0 ? 3
-                        : (byte(i) & 0xf8) == 0xf0 ? 4
-                                                   : 1;
-  if (i + length > text.size()) return 1;
-  for (size_t k = 1; k < length; ++k)
-    if ((byte(i + k) & 0xc0) != 0x80) return 1;
-  return length;
-}
 
 /// A mark under one line, in columns.
 struct Mark {
@@ -172,16 +160,16 @@ ShownLine show_line(std::string_view line, int tab) {
     shown.text += text;
   };
   for (size_t i = 0; i < line.size();) {
-    const size_t length = code_point(line, i), column = shown.offset.size();
+    const Character each = character_at(line, i);
+    const size_t length = each.bytes, column = shown.offset.size();
     shown.column.insert(shown.column.end(), length, column);
-    const auto byte = static_cast<unsigned char>(line[i]);
     const size_t stop = static_cast<size_t>(std::max(tab, 1));
-    if (byte == '\t')
+    if (line[i] == '\t')
       for (size_t k = column % stop; k < stop; ++k) put(" ");
-    else if (byte < 32 || byte == 127 || (byte >= 0x80 && length == 1))
-      put("?");
-    else
+    else if (each.escape.empty())
       put(line.substr(i, length));
+    else
+      for (const char escaped : each.escape) put({&escaped, 1});
     i += length;
   }
   shown.column.push_back(shown.offset.size());

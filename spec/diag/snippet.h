@@ -21,7 +21,7 @@ struct Palette {
   std::string bold(std::string_view text) const { return paint("\033[1m", text); }
 };
 
-/// A line as it is shown: tabs expanded, one column per code point, bytes that are no text as `?`.
+/// A line as it is shown: tabs expanded, what a terminal would not show escaped.
 struct ShownLine {
   std::string text;
   std::vector<size_t> column;  ///< of each byte of the source line, and of its end; from 0

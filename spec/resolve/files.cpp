@@ -6,6 +6,7 @@
 #include <sstream>
 
 #include "spec/resolve/library.h"
+#include "spec/resolve/project.h"
 #include "spec/syntax/parser.h"
 
 namespace shardproof {
@@ -68,7 +69,12 @@ class Loader {
     for (const std::string& busy : busy_)
       if (busy == path) return refuse(import, "`" + import.path + "` imports this file in turn");
     if (busy_.size() > deepest_import) return refuse(import, "imports are nested too deeply");
-    std::optional<std::string> text = reader_(path);
+    std::optional<std::string> text;
+    try {
+      text = reader_(path);
+    } catch (const Unreadable& why) {
+      return refuse(import, "the file `" + path + "` cannot be read: it " + why.what());
+    }
     if (!text) return refuse(import, "the file `" + path + "` cannot be read");
     const int32_t source = world_.sources.add(path, std::move(*text));
     return load(path, syntax::parse(world_.sources, source, world_.diagnostics));
