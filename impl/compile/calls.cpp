@@ -57,6 +57,7 @@ void compile(const ir::Grad& op, const Site& site) {
   Compiler& compiler = site.compiler;
   Unit of = site.scope.unit;
   of.function = op.function;
+  refuse_stages(of.plan());
   const Unit backward = compiler.find_backward()(of, op.wrt);
   const ir::Function& function = backward.plan();
   const auto own = static_cast<std::ptrdiff_t>(of.plan().params.size());

@@ -175,11 +175,19 @@ std::string place_of(const Unit& unit, const ir::Place& place, const std::string
 
 }  // namespace
 
+void refuse_stages(const ir::Function& plan) {
+  if (plan.uses_loops_undecided)
+    throw PlanError(plan.name +
+                    " has a pipeline or a ring, and those cannot be run yet: missing are a program "
+                    "for each stage, and send and receive between neighbours");
+}
+
 Scope Compiler::enter(const Unit& unit, const Placement& placement,
                       const std::vector<Key>& keys) const {
   const ir::Function& function = unit.plan();
   if (function.trusted)
     throw PlanError(function.name + " is trusted and has no body: it cannot be run");
+  refuse_stages(function);
   const Placement own = placement.in(*unit.program);
   return {unit, own, std::vector<Value>(function.values.size()), Uses(function).take(),
           keys_of(unit, own, keys, known_.size() - 1)};

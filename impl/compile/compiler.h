@@ -48,6 +48,9 @@ struct Scope {
   std::vector<Key> keys;  ///< of the values
 };
 
+/// Throws PlanError for a plan with a pipeline or a ring: no rank has a program of its own yet.
+void refuse_stages(const ir::Function& plan);
+
 class Compiler {
  public:
   Compiler(FindBackward find_backward, Precision precision, const Device& device)

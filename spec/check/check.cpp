@@ -13,6 +13,7 @@
 #include "spec/check/library_claims.h"
 #include "spec/check/notes.h"
 #include "spec/check/owed.h"
+#include "spec/check/pipelines.h"
 #include "spec/check/second_leg.h"
 #include "spec/check/set_consts.h"
 #include "spec/check/unchecked.h"
@@ -72,14 +73,16 @@ std::vector<size_t> needs_of(const ir::Function& function) {
 class PlanChecker {
  public:
   PlanChecker(Sources& sources, const std::string& path, const FileReader& reader,
-              const CheckOptions& options, const Resolved& resolved,
-              std::vector<std::vector<Type>>& types, CheckedBackwards& backwards)
+              const CheckOptions& options, Resolved& resolved,
+              std::vector<std::vector<Type>>& types, CheckedBackwards& backwards,
+              std::map<size_t, ir::Function>& written)
       : sources_(sources),
         path_(path),
         reader_(reader),
         options_(options),
         resolved_(resolved),
         backwards_(backwards),
+        written_(written),
         types_(types),
         steps_(find_steps(resolved.program)),
         alone_(plans_that_nobody_calls(resolved.program)) {
@@ -126,7 +129,11 @@ class PlanChecker {
   void without_sizes() { has_sizes_ = false; }
 
   /// A plan that is not asked for: only its types are needed.
-  void only_types(size_t f) { types_[f] = type_plan(program(), f, steps_[f]).types; }
+  void only_types(size_t f) {
+    Typing typing = type_plan(program(), f, steps_[f]);
+    types_[f] = std::move(typing.types);
+    if (typing.refused.empty()) expand(f);
+  }
 
   /// What a fn without a claim owes to those that it calls; what needs it is not decided then.
   std::vector<Diagnostic> owed(size_t f) {
@@ -145,8 +152,8 @@ class PlanChecker {
   /// A fn has no claim, but its callers need to know whether it can be decided.
   void note_undecided(size_t f) {
     const ir::Function& function = program().functions[f];
-    if (function.uses_loops_undecided) undecided_[f] = "U0001";
     for_each_instr(function.body, [&](const ir::Instr& instr) {
+      if (std::holds_alternative<ir::Ring>(instr.op)) undecided_[f] = "U0001";
       if (auto* call = std::get_if<ir::Call>(&instr.op); call && undecided_[f].empty())
         undecided_[f] = undecided_[call->function];
       if (auto* grad = std::get_if<ir::Grad>(&instr.op); grad && undecided_[f].empty())
@@ -227,7 +234,15 @@ class PlanChecker {
     for (Diagnostic& diagnostic : entries_beyond(program(), program().functions[f]))
       report.diagnostics.push_back(std::move(diagnostic));
     conditions_[f] = report.conditions;
+    if (typing.refused.empty()) expand(f);
     report.conditions = reduce(std::move(report.conditions));
+  }
+
+  void expand(size_t f) {
+    ir::Function& function = resolved_.program.functions[f];
+    if (!has_pipeline(function)) return;
+    written_.emplace(f, function);
+    expand_pipelines(program(), function, types_[f]);
   }
 
   void inherit(size_t callee, PlanReport& report) {
@@ -298,9 +313,8 @@ class PlanChecker {
       return;
     }
     if (!undecided_[f].empty()) {
-      report.diagnostics.push_back(
-          unknown(undecided_[f].c_str(), plan.name_range,
-                  "not decided yet: this plan uses a pipeline, stages or a ring"));
+      report.diagnostics.push_back(unknown(undecided_[f].c_str(), plan.name_range,
+                                           "not decided yet: this plan uses a ring"));
       report.verdict = Verdict::unknown;
       return;
     }
@@ -513,8 +527,9 @@ class PlanChecker {
   const std::string& path_;
   const FileReader& reader_;
   const CheckOptions& options_;
-  const Resolved& resolved_;
+  Resolved& resolved_;
   CheckedBackwards& backwards_;
+  std::map<size_t, ir::Function>& written_;
   std::vector<std::vector<Type>>& types_;
   std::vector<bool> steps_, alone_;
   std::vector<Verdict> verdicts_;
@@ -587,7 +602,7 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
     for (const ir::Value& value : function.values) result.types_.back().push_back(value.type);
   }
   PlanChecker checker(sources, path, reader, options, result.resolved_, result.types_,
-                      result.backwards_);
+                      result.backwards_, result.written_);
   if (std::any_of(result.diagnostics_.begin(), result.diagnostics_.end(),
                   [](const Diagnostic& each) { return each.code == "E0106"; }))
     checker.without_sizes();

@@ -69,6 +69,10 @@ class CheckedProgram {
   bool readable() const { return resolved_.readable; }
   /// Those that the plans take, as far as plans were compared.
   const CheckedBackwards& backwards() const { return backwards_; }
+  /// Plans with pipelines, as they are written: in program() scans stand in their place.
+  const std::map<size_t, ir::Function>& written() const { return written_; }
+  /// The schedules that the file's pipelines may name.
+  const std::map<Name, syntax::ScheduleDecl>& schedules() const { return resolved_.schedules; }
   /// invalid beats refuted beats unknown beats proved; a file without plans is proved ("nothing to
   /// prove").
   Verdict verdict() const;
@@ -82,6 +86,7 @@ class CheckedProgram {
   std::vector<PlanReport> plans_;
   std::vector<Diagnostic> diagnostics_;
   CheckedBackwards backwards_;
+  std::map<size_t, ir::Function> written_;
 };
 
 /// Checks every plan of the file at `path` and of the files it imports. Never throws on bad input.

@@ -43,9 +43,12 @@ std::optional<cost::Cost> cost_of(const CheckedProgram& checked, const PlanRepor
   if (plan.verdict == Verdict::refuted || plan.verdict == Verdict::invalid || function.trusted)
     return std::nullopt;
   try {
-    return cost::cost(
-        checked.program(), [&](size_t i) -> const std::vector<Type>& { return checked.types(i); },
-        plan.function);
+    const auto types = [&](size_t i) -> const std::vector<Type>& { return checked.types(i); };
+    if (checked.written().empty()) return cost::cost(checked.program(), types, plan.function);
+    // Pipelines as written: in the checked program every stage has all layers.
+    ir::Program written = checked.program();
+    for (const auto& [f, text] : checked.written()) written.functions.at(f) = text;
+    return cost::cost(written, types, plan.function);
   } catch (const std::logic_error&) {
     return std::nullopt;  // a value without a final type, or an amount beyond 64 bits
   }

@@ -21,7 +21,10 @@ class LoopReader {
     if (loop_.kind == Kind::ring && !block_dim()) return unknown_result_of(loop_.carries.size());
     auto block = read_body();
     if (loop_.kind == Kind::ring) body_.frame->dims.erase(loop_.block_dim);
-    if (loop_.kind == Kind::pipeline) one_stages(*block);
+    if (loop_.kind == Kind::pipeline) {
+      one_stages(*block);
+      check_schedule(*block);
+    }
     return finish(std::move(block));
   }
 
@@ -57,8 +60,32 @@ class LoopReader {
   }
 
   void read_schedule() {
-    if (auto* schedule = find_schedule(body_, loop_))
-      arguments_ = schedule_arguments(body_, *schedule, loop_);
+    schedule_ = find_schedule(body_, loop_);
+    if (schedule_) arguments_ = schedule_arguments(body_, *schedule_, loop_);
+  }
+
+  // What it requires of the sizes is a condition of the verdict; where that holds, it comes to an
+  // end at the sizes that are given, and at all small ones.
+  void check_schedule(const ir::Block& block) {
+    if (!schedule_ || arguments_.size() != schedule_->params.size()) return;
+    if (body_.world.errors() != body_.errors_before) return;
+    const ir::Program& program = body_.world.program;
+    ScheduleSizes sizes{{ir::Arith::Kind::axis, loop_.axis, ir::no_value, {}},
+                        program.size(dims_[0]),
+                        {},
+                        arguments_};
+    for (const ir::Instr& instr : block.instrs)
+      if (auto* stages = std::get_if<ir::Stages>(&instr.op))
+        for (size_t i = 0; i + 1 < stages->dims.size(); ++i)
+          sizes.chunks.push_back(program.size(stages->dims[i]));
+    const SourceRange range = body_.world.locate(loop_.schedule, loop_.range);
+    for (ir::Requirement& each : schedule_conditions(*schedule_, sizes, range))
+      body_.block->requirements.push_back(std::move(each));
+    if (auto problem = schedule_problem(program, *schedule_, sizes)) {
+      Diagnostic& error = body_.error(problem->code.c_str(), range, problem->message);
+      error.details = problem->details;
+      error.notes = problem->notes;
+    }
   }
 
   void one_stages(const ir::Block& block) {
@@ -240,6 +267,7 @@ class LoopReader {
   std::vector<Dim> dims_;
   Dim block_;
   std::vector<ir::Arith> arguments_;
+  const syntax::ScheduleDecl* schedule_ = nullptr;
   std::vector<Types> carries_;
   std::vector<Values> inits_, emitted_;
   bool bad_ = false;

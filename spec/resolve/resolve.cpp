@@ -29,6 +29,8 @@ Resolved collect(World& world) {
   for (const FunctionEntity& entity : world.functions)
     if (entity.index && entity.bad) result.broken[*entity.index] = true;
   result.notes = resolution::unused(world);
+  for (const resolution::FileScope& file : world.files)
+    for (const auto& [name, schedule] : file.schedules) result.schedules[name] = *schedule;
   result.program = std::move(world.program);
   return result;
 }

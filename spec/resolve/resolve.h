@@ -24,7 +24,8 @@ struct Resolved {
                               ///< order, then imported ones
   std::vector<bool> broken;   ///< per function of the program: it has an error of its own
   bool readable = false;      ///< the file itself could be read and parsed
-  std::vector<Diagnostic> notes = {};  ///< L0003: they change no verdict
+  std::map<Name, syntax::ScheduleDecl> schedules = {};  ///< the library's, and the files'
+  std::vector<Diagnostic> notes = {};                   ///< L0003: they change no verdict
 };
 Resolved resolve(Sources& sources, const std::string& path, const FileReader& reader,
                  std::vector<Diagnostic>& diagnostics);

@@ -3,9 +3,11 @@
 #include <algorithm>
 #include <cctype>
 #include <cmath>
+#include <set>
 #include <stdexcept>
 
 #include "spec/resolve/numbers.h"
+#include "spec/schedule/schedule.h"
 
 namespace shardproof::resolution {
 namespace {
@@ -41,6 +43,8 @@ class ScheduleReader {
         let(step);
       else if (step.kind == syntax::Step::Kind::loop)
         loop(step);
+      else if (step.kind == syntax::Step::Kind::require)
+        require(step.exprs.at(0));
       else
         work(step);
     }
@@ -61,6 +65,28 @@ class ScheduleReader {
     declare(step.name, step.range);
     steps(step.body);
     scopes_.pop_back();
+  }
+
+  // A condition of the verdict: it speaks of p, A and the parameters.
+  void require(const syntax::Expr& expr) {
+    static const std::set<std::string> joins = {"and", "or", "not"},
+                                       compares = {"==", "!=", "<", ">", "<=", ">="};
+    if (joins.count(expr.text) && (expr.kind == Kind::binary || expr.kind == Kind::unary)) {
+      for (const syntax::Expr& arg : expr.args) require(arg);
+    } else if (expr.kind == Kind::binary && compares.count(expr.text)) {
+      for (const syntax::Expr& arg : expr.args) of_sizes(arg), number(arg);
+    } else {
+      world_.error("E0109", expr.range, "`require` takes a comparison");
+    }
+  }
+
+  void of_sizes(const syntax::Expr& expr) {
+    for (const syntax::Expr& arg : expr.args) of_sizes(arg);
+    const bool size = expr.text == "p" || expr.text == "A" ||
+                      std::count(schedule_.params.begin(), schedule_.params.end(), expr.text);
+    if (expr.kind == Kind::call || (expr.kind == Kind::name && !size))
+      world_.error("E0109", expr.range,
+                   "`require` speaks of p, A and the parameters of the schedule");
   }
 
   void work(const syntax::Step& step) {
@@ -260,13 +286,46 @@ class ArgumentReader {
   std::vector<const syntax::Expr*> given_;
 };
 
+/// The library's own are held by spec/schedule's tests.
+void read_and_check(World& world, const FileScope& file, const syntax::ScheduleDecl& schedule) {
+  const size_t before = world.errors();
+  ScheduleReader(world, file, schedule).run();
+  if (world.errors() != before || &file == &world.files[0]) return;
+  const auto problem = schedule::check_all(schedule);
+  if (!problem) return;
+  Diagnostic& error = world.error(problem->code.c_str(), problem->range, problem->message);
+  error.details = problem->details;
+}
+
+/// The condition of a schedule with the pipeline's sizes in place of its names.
+ir::Arith with_sizes(const syntax::Expr& expr, const std::map<Name, ir::Arith>& names) {
+  if (expr.kind == Kind::name) return names.count(expr.text) ? names.at(expr.text) : ir::Arith{};
+  ir::Arith result;
+  result.kind = expr.kind == Kind::number ? ir::Arith::Kind::number : ir::Arith::Kind::op;
+  result.text = expr.kind == Kind::unary && expr.text == "-" ? "neg" : expr.text;
+  for (const syntax::Expr& arg : expr.args) result.args.push_back(with_sizes(arg, names));
+  return result;
+}
+
 }  // namespace
 
 void check_schedules(World& world) {
   for (const FileScope& file : world.files)
     for (const syntax::Declaration& declaration : file.ast->declarations)
       if (auto* schedule = std::get_if<syntax::ScheduleDecl>(&declaration))
-        ScheduleReader(world, file, *schedule).run();
+        read_and_check(world, file, *schedule);
+}
+
+std::vector<ir::Requirement> schedule_conditions(const syntax::ScheduleDecl& schedule,
+                                                 const ScheduleSizes& sizes, SourceRange range) {
+  std::map<Name, ir::Arith> names = {{"p", sizes.p}, {"A", sizes.A}};
+  for (size_t i = 0; i < schedule.params.size() && i < sizes.arguments.size(); ++i)
+    names[schedule.params[i]] = sizes.arguments[i];
+  std::vector<ir::Requirement> result;
+  for (const syntax::Step& step : schedule.steps)
+    if (step.kind == syntax::Step::Kind::require)
+      result.push_back({with_sizes(step.exprs.at(0), names), range});
+  return result;
 }
 
 const syntax::ScheduleDecl* find_schedule(Body& body, const syntax::Loop& pipeline) {

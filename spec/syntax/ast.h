@@ -243,10 +243,10 @@ struct ScheduleDecl {
   SourceRange range;
 };
 struct Step {
-  enum class Kind { let, loop, work } kind = Kind::work;
+  enum class Kind { let, loop, work, require } kind = Kind::work;
   Name name;                 ///< let: the name; loop: the variable; work: F, B or W
   std::vector<Name> params;  ///< let with parameters
-  std::vector<Expr> exprs;   ///< let: one; loop: from, to; work: arguments
+  std::vector<Expr> exprs;   ///< let, require: one; loop: from, to; work: arguments
   std::vector<Step> body;    ///< loop
   SourceRange range;
 };

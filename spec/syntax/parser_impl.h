@@ -126,6 +126,7 @@ class Parser : Cursor {
   Step step();
   void let_step(Step& step);
   void for_step(Step& step);
+  void require_step(Step& step);
   void work_step(Step& step);
 
   int height_ =

@@ -54,6 +54,8 @@ Step Parser::step() {
     let_step(result);
   else if (accept("for"))
     for_step(result);
+  else if (accept("require"))
+    require_step(result);
   else
     work_step(result);
   result.range = since(begin);
@@ -71,6 +73,11 @@ void Parser::let_step(Step& step) {
   step.exprs.push_back(expression());
 }
 
+void Parser::require_step(Step& step) {
+  step.kind = Step::Kind::require;
+  step.exprs.push_back(expression());
+}
+
 void Parser::for_step(Step& step) {
   step.kind = Step::Kind::loop;
   step.name = name("the variable of `for`");
@@ -84,7 +91,7 @@ void Parser::for_step(Step& step) {
 void Parser::work_step(Step& step) {
   if (!at("F") && !at("B") && !at("W"))
     fail(error("E0002", range(peek()), "expected a step, found " + found(),
-               "a step is let, for, F(...), B(...) or W(...)"));
+               "a step is require, let, for, F(...), B(...) or W(...)"));
   const Token word = take();
   Expr work;
   arguments(work);

@@ -69,6 +69,8 @@ std::string print_step(const Step& step, size_t indent) {
   switch (step.kind) {
     case Step::Kind::let:
       return "let " + step.name + names + " = " + print(step.exprs[0]);
+    case Step::Kind::require:
+      return "require " + print(step.exprs[0]);
     case Step::Kind::loop:
       return "for " + step.name + " in " + print(step.exprs[0]) + " .. " + print(step.exprs[1]) +
              " " + print_steps(step.body, indent);

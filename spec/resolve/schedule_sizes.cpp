@@ -1,0 +1,129 @@
+// The sizes at which the schedule of a pipeline is checked.
+#include <algorithm>
+#include <cmath>
+#include <set>
+#include <stdexcept>
+
+#include "spec/resolve/schedules.h"
+#include "spec/schedule/schedule.h"
+
+namespace shardproof::resolution {
+namespace {
+
+void add_names(const ir::Arith& arith, std::set<Name>& names) {
+  if (arith.kind == ir::Arith::Kind::size || arith.kind == ir::Arith::Kind::axis)
+    names.insert(arith.text);
+  for (const ir::Arith& arg : arith.args) add_names(arg, names);
+}
+
+std::optional<int64_t> whole_number(const ir::Arith& arith, const std::map<Name, int64_t>& sizes) {
+  try {
+    const double value = ir::evaluate(arith, sizes);
+    if (value == std::floor(value) && std::abs(value) < 1e15) return static_cast<int64_t>(value);
+  } catch (const std::domain_error&) {
+  }
+  return std::nullopt;
+}
+
+/// Every combination of the sizes that are open.
+class SmallSizes {
+ public:
+  SmallSizes(const ir::Program& program, const syntax::ScheduleDecl& schedule,
+             const ScheduleSizes& sizes)
+      : program_(program), sizes_(sizes), steps_(schedule) {}
+
+  /// The name of a size that an argument needs and that nothing bounds; empty if there is none.
+  Name bound() {
+    std::set<Name> p, a, chunks, arguments;
+    add_names(sizes_.p, p);
+    add_names(sizes_.A, a);
+    for (const ir::Arith& each : sizes_.chunks) add_names(each, chunks);
+    for (const ir::Arith& each : sizes_.arguments) add_names(each, arguments);
+    for (const Name& name : p) add(name, 16);
+    for (const Name& name : a) add(name, a.size() == 1 ? 64 : 8);
+    for (const Name& name : chunks) add(name, 4);
+    for (const Name& name : arguments) {
+      if (const auto axis = program_.axes.find(name);
+          axis != program_.axes.end() && axis->second.size)
+        at_[name] = *axis->second.size;
+      if (!known(name)) return name;
+    }
+    return "";
+  }
+
+  std::optional<schedule::Problem> each(size_t i = 0) {
+    if (i == open_.size()) return one();
+    for (int64_t size = 1; size <= open_[i].second; ++size) {
+      at_[open_[i].first] = size;
+      if (auto found = each(i + 1)) return found;
+    }
+    return std::nullopt;
+  }
+
+ private:
+  bool known(const Name& name) const {
+    return at_.count(name) || std::any_of(open_.begin(), open_.end(),
+                                          [&](const auto& each) { return each.first == name; });
+  }
+
+  void add(const Name& name, int64_t most) {
+    if (known(name)) return;
+    const auto axis = program_.axes.find(name);
+    if (axis != program_.axes.end() && axis->second.size)
+      at_[name] = *axis->second.size;
+    else
+      open_.push_back({name, most});
+  }
+
+  std::optional<schedule::Problem> one() const {
+    const auto p = whole_number(sizes_.p, at_), a = whole_number(sizes_.A, at_);
+    if (!p || !a || *p < 1 || *a < 1) return std::nullopt;
+    schedule::Sizes at{*p, *a, 1, {}};
+    for (const ir::Arith& each : sizes_.chunks) {
+      const auto c = whole_number(each, at_);
+      if (!c || *c < 1) return std::nullopt;
+      at.C *= *c;
+    }
+    for (const ir::Arith& each : sizes_.arguments) {
+      const auto value = whole_number(each, at_);
+      if (!value) return std::nullopt;
+      at.arguments.push_back(*value);
+    }
+    return schedule::check(steps_, at);
+  }
+
+  const ir::Program& program_;
+  const ScheduleSizes& sizes_;
+  schedule::Program steps_;
+  std::map<Name, int64_t> at_;
+  std::vector<std::pair<Name, int64_t>> open_;
+};
+
+}  // namespace
+
+std::optional<Diagnostic> schedule_problem(const ir::Program& program,
+                                           const syntax::ScheduleDecl& schedule,
+                                           const ScheduleSizes& sizes) {
+  Diagnostic result;
+  try {
+    SmallSizes small(program, schedule, sizes);
+    if (const Name open = small.bound(); !open.empty()) {
+      result.code = "E0106";
+      result.message = "the schedule `" + schedule.name + "` depends on |" + open +
+                       "|, which the file leaves open";
+      return result;
+    }
+    const auto problem = small.each();
+    if (!problem) return std::nullopt;
+    result.code = problem->code;
+    result.message = "schedule `" + schedule.name + "`: " + problem->message;
+    result.details = problem->details;
+    if (problem->range.file >= 0) result.notes = {{problem->range, "at this step"}};
+  } catch (const schedule::Problem& problem) {
+    result.code = problem.code;
+    result.message = "schedule `" + schedule.name + "`: " + problem.message;
+  }
+  return result;
+}
+
+}  // namespace shardproof::resolution
