@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from math import prod
 
 from .dims import Factor, Position
 from .reader import Reader
@@ -20,6 +21,8 @@ def axes_of(spec, rank: int) -> list[tuple[str, ...]]:
 
 def placed(r: Reader, val: Val, spec) -> Val:
     """A global value as shard_map takes it: gathered and sliced to the spec."""
+    if val.made and val.made[0] == "blocks" and tuple(val.made[2]) == tuple(spec):
+        return val.made[1]
     axes = axes_of(spec, len(val.pos))
     wanted = [axes[p] for p in range(len(val.pos))]
     have = [tuple(a for f in position for a in f.axes) for position in val.pos]
@@ -62,23 +65,32 @@ def _shard_map(r: Reader, eqn, vals: list[Val]) -> list[Val]:
 
 
 def out_placed(r: Reader, val: Val, spec) -> Val:
-    """What out_specs makes of the devices' values: blocks are put side by side."""
-    pos, to = [], {}
+    """What out_specs makes of the devices' values: blocks are put side by side. What is no array of
+    blocks (a residual that grad passes from one shard_map to another) can only be taken apart again
+    by the same spec."""
+    why = ""
+    pos = []
     for p, (position, axes) in enumerate(zip(val.pos, axes_of(spec, len(val.pos)))):
         have = tuple(a for f in position for a in f.axes)
-        if axes and not have and position and all(f.virtual for f in position):
+        only_virtual = bool(position) and all(f.virtual for f in position)
+        if only_virtual and axes:
             have = axes  # a broadcast value: its blocks are all alike
-        if axes and not position:
-            raise r.problem("out_specs puts single entries of the devices side by side")
         if have != axes:
             said, is_ = "/".join(axes) or "a copy", "/".join(have) or "a copy"
-            raise r.problem(f"out_specs says {said} of position {p} of a result that is {is_} there",
-                            "finding")
-        if axes and all(f.virtual for f in position):
+            why = f"out_specs says {said} of position {p} of a result that is {is_} there"
+        if only_virtual and axes:
             f = position[0]
             position = (replace(f, extent=f.extent * r.ranks(axes)), *position[1:])
         pos.append(position)
-    return replace(val, pos=pos, dims=[to.get(f, f) for f in val.dims])
+    if val.marks:
+        why = why or (f"out_specs takes the value of one device of a result that is "
+                      f"{r.spell([], val.marks)}: nothing has reduced it")
+    if why:
+        extents = [prod(f.extent for f in p) * r.ranks(axes)
+                   for p, axes in zip(val.pos, axes_of(spec, len(val.pos)))]
+        return Val(None, [(Factor(None, extent=n),) if n > 1 else () for n in extents],
+                   dtype=val.dtype, made=("blocks", val, spec, pos), why=why)
+    return replace(val, pos=pos)
 
 
 def times(r: Reader, val: Val, factor: int) -> Val:

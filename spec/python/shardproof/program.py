@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field, replace
+from math import prod
 from typing import Any
 
 import jax
@@ -207,6 +208,13 @@ class Pair:
         if val.extents() and len(val.pos) != len(model.pos):
             raise ImportProblem(f"result {i} has {len(val.pos)} dims, the model's {len(model.pos)}",
                                 kind="finding")
+        if val.made and val.made[0] == "blocks":
+            inner = val.made[1]
+            if not inner.marks or val.extents() != [
+                    plan.ranks(a for f in p for a in f.axes) * prod(f.extent for f in p)
+                    for p in val.made[3]]:
+                raise ImportProblem(val.why, kind="finding")
+            val = replace(inner, pos=val.made[3])  # not reduced: the checker says where it matters
         val = plan.solid(val, ("result", i, "plan"))
         to = {}
         for p, position in enumerate(val.pos):

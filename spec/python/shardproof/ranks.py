@@ -12,7 +12,7 @@ from jax.extend import core as jex_core
 
 CALLS = ("jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint",
          "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr")
-NOTHING = ("pvary", "pcast", "pbroadcast", "core_pvary", "sharding_constraint")
+NOTHING = ("pvary", "pcast", "pbroadcast", "core_pvary", "sharding_constraint", "reshard")
 
 
 def names_of(value) -> tuple[str, ...]:
@@ -176,6 +176,8 @@ def globally(eqn, vals) -> list:
                   lambda e, v: on_ranks(ranks, e, v))
         out = stacked(ranks, out, inner)
         return [ranks.join(v, s) for v, s in zip(out, eqn.params["out_specs"])]
+    if name in NOTHING:
+        return vals
     if name in CALLS:
         inner, consts = body_of(eqn)
         return run(inner, consts, vals, globally)

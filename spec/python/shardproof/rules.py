@@ -57,7 +57,7 @@ def elementwise(name: str, template: str, dtype: str | None = None, positive: bo
 for _name, _template in {
         "neg": "-{0}", "log": "log({0})", "tanh": "tanh({0})", "sin": "sin({0})", "cos": "cos({0})",
         "floor": "floor({0})", "erf": "erf({0})", "square": "{0} * {0}", "log1p": "log(1.0 + {0})",
-        "expm1": "exp({0}) - 1.0", "erfc": "1.0 - erf({0})", "pow": "pow({0}, {1})"}.items():
+        "expm1": "exp({0}) - 1.0", "erfc": "1.0 - erf({0})"}.items():
     elementwise(_name, _template)
 for _name, _template in {"exp": "exp({0})", "logistic": "sigmoid({0})", "rsqrt": "rsqrt({0})",
                          "exp2": "pow(2.0, {0})"}.items():
@@ -86,6 +86,12 @@ def _logic(r: Reader, eqn, vals: list[Val]) -> Val:
     return written(r, name, vals, "not {0}" if name == "not" else f"{{0}} {name} {{1}}", "bool")
 
 
+@rule("pow")
+def _pow(r, eqn, vals):
+    words = [f"{{{i}}}" if v.dtype == "f32" else f"f32({{{i}}})" for i, v in enumerate(vals)]
+    return written(r, "pow", vals, f"pow({', '.join(words)})", "f32", positive=vals[0].positive)
+
+
 @rule("sqrt")
 def _sqrt(r, eqn, vals):
     return written(r, "sqrt", vals, "sqrt({0})", "f32", positive=vals[0].positive)
@@ -110,7 +116,7 @@ def _is_finite(r, eqn, vals):  # real numbers are
 
 
 @rule("stop_gradient", "pvary", "pcast", "copy", "copy_p", "optimization_barrier", "name",
-      "reduce_precision", "sharding_constraint", "device_put", "pbroadcast", "core_pvary")
+      "reduce_precision", "reshard", "sharding_constraint", "device_put", "pbroadcast", "core_pvary")
 def _same(r, eqn, vals):
     return list(vals)
 

@@ -25,9 +25,10 @@ class Pair:
     out_specs: Any
     shapes: tuple
     bug: str = ""
+    mesh: Any = MESH
 
     def sharded(self, vma: bool = False) -> Callable:
-        return jax.shard_map(self.body, mesh=MESH, in_specs=self.in_specs, out_specs=self.out_specs,
+        return jax.shard_map(self.body, mesh=self.mesh, in_specs=self.in_specs, out_specs=self.out_specs,
                              check_vma=vma)
 
 
