@@ -313,7 +313,8 @@ def _update_slice(r: Reader, eqn, vals):
     left = " ".join(f"[{r.spell([f])}]" if f in x.pos[p] else r.spell([f]) for f in x.dims)
     text = r.emit(f'write("{left}, {r.spell(update.dims)} -> {r.spell(x.dims)}", {r.use(x)}, '
                   f"{r.use(update)}, at={number(start)})")
-    return replace(x, text=text, affine=None, literal=None, marks=union([x, update]))
+    return replace(x, text=text, affine=None, literal=None, positive=False,
+                   marks=union([x, update]))
 
 
 @rule("scatter-add", "scatter_add")

@@ -8,6 +8,7 @@ from typing import Any
 
 import jax
 from jax._src import shard_map as jax_shard_map
+from jax.extend import core as jex_core
 from jax.sharding import AbstractMesh
 
 from .dims import Again, Dims, ImportProblem
@@ -69,17 +70,22 @@ def parameter_names(function, args) -> list[str]:
         base = names[i] if i < len(names) and names[i] not in ("args", "kwargs") else f"x{i}"
         for path, _leaf in jax.tree_util.tree_flatten_with_path(arg)[0]:
             name = word(base + jax.tree_util.keystr(path))
-            while name in result or re.fullmatch(r"v\d+|r\d+", name) or name in RESERVED:
+            while name in result or re.fullmatch(r"[vrqn]\d+", name) or name in RESERVED:
                 name += "_"
             result.append(name)
     return result
 
 
-RESERVED = {"fn", "plan", "mesh", "dim", "const", "scan", "in", "return", "next", "emit", "with",
-            "grad", "save", "where", "each", "total", "record", "layout", "implements", "after",
-            "import", "from", "config", "require", "assume", "trusted", "ring", "pipeline", "and",
-            "or", "not", "true", "false", "wrt", "exp", "log", "sum", "max", "key", "f32", "i32",
-            "bool"}
+# Words of the notation, and functions of its library: no parameter is called so.
+RESERVED = set("""
+    fn plan mesh dim const scan in return next emit with grad save where each total record layout implements
+    after import from config require assume trusted ring pipeline stages and or not true false wrt reverse
+    exp log sqrt rsqrt tanh erf sin cos abs floor maximum minimum pow like einsum sum max expand rearrange
+    read write concat index index_unreduced index_add iota uniform normal fold roll cumsum argsort argmax
+    top_k stop_grad zeros all_gather all_reduce psum_scatter all_to_all ppermute slice fan_out zero_nonroot
+    zero_pad sigmoid relu silu gelu gelu_tanh dropout rms_norm layer_norm softmax rope attention
+    cross_entropy sumsq scale_by add clip_factor sgd adamw adamw_kept widened rounded value_and_grad model
+    sharded key bool f64 f32 bf16 f16 f8 i32 u32""".split())
 
 
 def trace(function, args, mesh: dict[str, int] | None) -> Traced:
@@ -96,7 +102,7 @@ def mesh_of(jaxpr) -> dict[str, int]:
     for eqn in jaxpr.eqns:
         if eqn.primitive.name == "shard_map":
             return dict(eqn.params["mesh"].shape)
-        for inner in jax.core.jaxprs_in_params(eqn.params):
+        for inner in jex_core.jaxprs_in_params(eqn.params):
             found = mesh_of(inner)
             if found:
                 return found

@@ -1,6 +1,7 @@
 """Reads a jaxpr into lines of the notation."""
 from __future__ import annotations
 
+from dataclasses import replace
 from typing import Any
 
 import numpy as np
@@ -36,6 +37,12 @@ def place_of(eqn) -> Place | None:
         return None
     return Place(frame.file_name, frame.start_line, frame.start_column + 1,
                  frame.end_line or frame.start_line, (frame.end_column or frame.start_column) + 1)
+
+
+CHANGES = {"psum", "psum2", "psum_invariant", "pmax", "all_gather", "all_gather_invariant",
+           "all_gather_reduced", "reduce_scatter", "all_to_all", "ppermute", "pad", "cumsum", "slice",
+           "split", "transpose", "concatenate", "dynamic_slice", "dynamic_update_slice", "gather",
+           "scatter-add", "scan", "reduce_sum", "reduce_max", "reduce_min", "dot_general"}
 
 
 class Reader(Writer):
@@ -97,6 +104,8 @@ class Reader(Writer):
                 raise
             if isinstance(results, Val):
                 results = [results]
+            if eqn.primitive.name in CHANGES:  # these make another value of what they are given
+                results = [v if v.text is None else replace(v, made=()) for v in results]
             for v in results:
                 self.whole(v, eqn)
             env.update(zip(eqn.outvars, results))

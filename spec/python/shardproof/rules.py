@@ -509,7 +509,7 @@ def put(r: Reader, x: Val, p: int, start: int, size: int, key) -> Val:
     text = r.emit(f'write("{left} {r.spell([], x.marks)}, {r.spell(x.dims, x.marks)} -> '
                   f'{r.spell(dims, x.marks)}", {zeros}, {r.use(x)}, at={number(start)})'
                   .replace(" ,", ","))
-    return replace(x, text=text, pos=pos, dims=dims)
+    return replace(x, text=text, pos=pos, dims=dims, literal=None, affine=None, positive=False)
 
 
 @rule("rev")
@@ -584,7 +584,7 @@ def _cumsum(r, eqn, vals):
     f = one_factor(r, x, eqn.params["axis"])
     text = r.emit(f'cumsum("{r.spell(x.dims, x.marks)}; {r.spell([replace(f, axes=())])}", '
                   f"{r.use(x)})")
-    return replace(x, text=text, affine=None, positive=False)
+    return replace(x, text=text, affine=None, literal=None, positive=False)
 
 
 @rule("dot_general")

@@ -7,9 +7,6 @@ import shardproof
 @pytest.mark.parametrize("pair", programs.PAIRS, ids=lambda pair: pair.name)
 def test_verdict(pair):
     report = shardproof.prove(pair.model, pair.sharded(), *pair.shapes)
-    if pair.name == "embed_off_by_one":  # the import stops at the mask, and random ids do not show it
-        assert report.verdict in ("refuted", "unknown")
-        return
     assert report.verdict == ("proved" if pair.right else "refuted"), report
     differ = any("functions differ" in check for check in report.checks)
     assert differ == (not pair.right), report

@@ -81,3 +81,11 @@ def test_an_import_that_is_wrong_is_noticed(monkeypatch):
     report = shardproof.prove(model, sharded, (4, 8))
     assert report.verdict == "unknown"
     assert any("the import is wrong" in check for check in report.checks)
+
+
+def test_parameters_may_be_called_as_the_notation_calls_its_own():
+    def model(q1, index, v2, softmax, model):
+        return jax.numpy.tanh(q1 * index) + v2 * softmax - model
+
+    sharded = jax.shard_map(model, mesh=ffn.mesh, in_specs=P("d"), out_specs=P("d"))
+    assert shardproof.prove(model, sharded, *[(4, 6)] * 5).proved
