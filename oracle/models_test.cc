@@ -38,12 +38,14 @@ Sizes small(Random& random) {
                {"N", pick(1, 2)},
                {"C", 2},
                {"W", 2},
-               {"P", 4}},
-              {{"d", 2}, {"t", 2}}};
+               {"P", 4},
+               {"E", pick(2, 4)},  // experts: top_k takes two of them
+               {"R", pick(1, 3)}},
+              {{"d", 2}, {"t", 2}, {"e", 2}, {"c", 2}, {"g", 2}, {"r", 2}}};
   return sizes;
 }
 
-// Only the dims that the program has: pairwise_ffn's H is no head count, and its D no width.
+// Only the dims and axes that the program has: in pairwise_ffn H counts no heads.
 Sizes small(const ir::Program& program, Random& random) {
   Sizes sizes = small(random);
   std::erase_if(sizes.dims, [&](const auto& each) { return !program.dims.count(each.first); });
