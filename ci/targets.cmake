@@ -1,0 +1,104 @@
+# The functions that the CMakeLists.txt of the folders call.
+
+# shardproof_embed(<variable> <function> <header> <glob> [suffix to strip from the names]): appends to <variable> a
+# generated source that defines <function>() of <header>, the matching files as (name, text).
+function(shardproof_embed variable function header glob)
+  file(GLOB files CONFIGURE_DEPENDS ${glob})
+  set(output ${PROJECT_BINARY_DIR}/generated/${function}.cpp)
+  add_custom_command(
+    OUTPUT ${output}
+    COMMAND ${CMAKE_COMMAND} -DOUTPUT=${output} -DHEADER=${header} -DFUNCTION=${function} -DSTRIP=${ARGN}
+            "-DFILES=${files}" -P ${PROJECT_SOURCE_DIR}/ci/embed.cmake
+    DEPENDS ${files} ${PROJECT_SOURCE_DIR}/ci/embed.cmake
+    COMMENT "Embedding ${glob}" VERBATIM)
+  set(${variable} ${${variable}} ${output} PARENT_SCOPE)
+endfunction()
+
+# shardproof_folder(<folder> [DEPENDS <folders>] [INCLUDES <folders, headers>] [NEVER <folders>]), on one line: a static
+# library of the folder's sources, which links those that it depends on. ci/layers reads INCLUDES and NEVER.
+function(shardproof_folder folder)
+  cmake_parse_arguments(ARG "" "" "DEPENDS;INCLUDES;NEVER" ${ARGN})
+  string(REPLACE "/" "_" target ${folder})
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*.cpp)
+  list(FILTER sources EXCLUDE REGEX "/main\\.cpp$")
+  list(APPEND sources ${${target}_generated})
+  if(sources)
+    add_library(${target} STATIC ${sources})
+    set(scope PUBLIC)
+  else()
+    add_library(${target} INTERFACE)
+    set(scope INTERFACE)
+  endif()
+  target_include_directories(${target} ${scope} $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}> $<BUILD_INTERFACE:${PROJECT_BINARY_DIR}>)
+  foreach(dependency ${ARG_DEPENDS})
+    string(REPLACE "/" "_" dependency ${dependency})
+    target_link_libraries(${target} ${scope} ${dependency})
+  endforeach()
+endfunction()
+
+# shardproof_program(<target> <library> <glob>): a program, once its source is there; the glob notices when it appears.
+function(shardproof_program target library glob)
+  file(GLOB sources CONFIGURE_DEPENDS ${glob})
+  if(sources)
+    add_executable(${target} ${sources})
+    target_link_libraries(${target} ${library})
+  endif()
+endfunction()
+
+# Every folder with tests is one program: <folder>/*_test.cc and *_law.cc.
+function(shardproof_tests folder)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  if(NOT SHARDPROOF_TESTS)
+    return()
+  endif()
+  string(REPLACE "/" "_" target ${folder}_tests)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*_test.cc ${folder}/*_law.cc)
+  list(FILTER sources EXCLUDE REGEX "_gpu_(test|law)\\.cc$")
+  if(SHARDPROOF_SANITIZE MATCHES "address")
+    list(FILTER sources EXCLUDE REGEX "_law\\.cc$")  # RapidCheck is slow to compile sanitized, and to run
+  endif()
+  if(NOT sources)
+    return()
+  endif()
+  add_executable(${target} ${sources})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)  # tests name things alike
+  target_compile_options(${target} PRIVATE -O1)  # RapidCheck's templates are slow to optimize
+  target_compile_definitions(${target} PRIVATE SHARDPROOF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} ${ARG_DEPENDS} tested GTest::gtest_main)
+  target_precompile_headers(${target} REUSE_FROM tested)
+  set(shards 1)
+  if(folder STREQUAL "properties/laws")
+    set(shards 5)  # the longest: its laws take turns with the other suites
+  endif()
+  foreach(shard RANGE 1 ${shards})
+    math(EXPR index "${shard} - 1")
+    add_test(NAME ${target}_${shard} COMMAND ${target})
+    set_tests_properties(${target}_${shard} PROPERTIES
+      ENVIRONMENT "GTEST_TOTAL_SHARDS=${shards};GTEST_SHARD_INDEX=${index};RC_PARAMS=seed=20" COST ${shards})
+  endforeach()
+endfunction()
+
+# What needs a GPU: <folder>/*_gpu_test.cc and *_gpu_law.cc are one program, for ci/gpu-test, which takes it to a
+# machine that has little but a GPU.
+function(shardproof_gpu_tests folder)
+  cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
+  if(NOT SHARDPROOF_TESTS)
+    return()
+  endif()
+  string(REPLACE "/" "_" target ${folder}_gpu_tests)
+  file(GLOB sources CONFIGURE_DEPENDS ${folder}/*_gpu_test.cc ${folder}/*_gpu_law.cc)
+  if(NOT sources OR NOT TARGET impl_device_cuda)
+    return()
+  endif()
+  add_executable(${target} properties/gpu/main.cpp ${sources})
+  set_target_properties(${target} PROPERTIES UNITY_BUILD OFF)
+  target_compile_options(${target} PRIVATE -O1)
+  target_compile_definitions(${target} PRIVATE SHARDPROOF_SOURCE_DIR="${PROJECT_SOURCE_DIR}")
+  target_link_libraries(${target} ${ARG_DEPENDS} impl_device_cuda tested)
+  target_precompile_headers(${target} REUSE_FROM tested)
+  target_link_options(${target} PRIVATE -static-libstdc++ -static-libgcc)
+endfunction()
+
+# shardproof_headers(<folder> [INCLUDES ..]): a folder without a library of its own, for ci/layers.
+function(shardproof_headers folder)
+endfunction()
