@@ -38,8 +38,8 @@ void require_sizes(const Program& program, const PlanReport& report, const Mesh&
 void require_verdict(const Program& program, const PlanReport& report, bool accept_unknown) {
   if (report.verdict == Verdict::proved) return;
   if (accept_unknown && report.verdict == Verdict::unknown) return;
-  throw PlanError(report.name + " is " + to_string(report.verdict) +
-                  ", and only what is proved is run\n" + program.report());
+  throw PlanError(report.name + " is " + to_string(report.verdict) + "; only proved plans run\n" +
+                  program.report());
 }
 
 compile::Unit unit_of(const CheckedBackward& backward) {
@@ -71,7 +71,7 @@ void put_in_place(Plan::State& state, const std::vector<std::pair<size_t, size_t
     const Slot &from = state.inputs.at(input), &to = state.outputs.at(output);
     if (from.element != to.element || from.extents != to.extents)
       throw PlanError("result " + to.name + " cannot take the place of " + from.name +
-                      ": it is of another size");
+                      ": their sizes differ");
     const plan::BufferId kept = state.input_buffers[input], made = state.output_buffers[output];
     if (plan::may_share(state.steps, kept, made)) {
       state.same.emplace_back(kept, made);

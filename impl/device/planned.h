@@ -3,9 +3,9 @@
 
 namespace shardproof {
 
-/// A GPU that is not there: plans that are made for it tell what they would take, and none runs. It
-/// has the kernels of the CUDA device, with the library's attention, and its allocations have a
-/// size and no memory.
+/// A GPU that need not exist: a plan that is compiled for it reports the memory that it would use,
+/// but cannot run. It has the kernels of the CUDA device, with the library's attention, and its
+/// allocations have a size but no memory.
 std::shared_ptr<Device> planned_device();
 
 }  // namespace shardproof

@@ -11,17 +11,17 @@ struct Piece {
   size_t offset = 0;
 };
 
-/// The first and last use of each buffer, loops included: what is made before a loop and read in it
-/// lives until its end, what is made in it and read behind it lives from its begin. What a started
-/// collective touches lives until it is waited for.
+/// Finds the first and last use of each buffer. A buffer from before a loop that the loop reads is
+/// live until the end of the loop; one from the loop that is read after it is live from the start
+/// of the loop. Buffers of a started collective are live until the plan waits for it.
 void find_lifetimes(const std::vector<Step>& steps, std::vector<Piece>& pieces);
 
-/// Places the buffers so that two which live at the same time do not overlap: the size of the arena
-/// in bytes. `reuse` false: each has its own place.
+/// Gives each buffer an offset so that buffers that are live at the same time do not overlap, and
+/// returns the size of the arena in bytes. Without `reuse` no two buffers share memory.
 size_t place_buffers(std::vector<Piece>& pieces, bool reuse);
 
-/// Whether the result `made` may have the memory of the parameter `kept`: when it is written nobody
-/// reads that any more, but for the step itself, entry by entry.
+/// Whether the result `made` can use the memory of the parameter `kept`: after the result is
+/// written no step reads the parameter, except the writing step itself, entry by entry.
 bool may_share(const std::vector<Step>& steps, BufferId kept, BufferId made);
 
 }  // namespace shardproof::plan

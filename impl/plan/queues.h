@@ -7,7 +7,7 @@
 
 namespace shardproof::plan {
 
-/// The queue that computes, and the one of collectives that go on meanwhile.
+/// The stream for computation, and the stream for collectives that overlap with it.
 constexpr size_t compute_queue = 0, collective_queue = 1, queue_count = 2;
 
 struct Command {
@@ -20,16 +20,16 @@ struct Command {
   int64_t value = 0;
 };
 
-/// The steps written out, loops at most `most_times` times each. A step that `starts` goes to the
-/// collective queue, behind all that was given before; who `waits` has the computing queue wait. At
-/// the end that has waited for everything. Refers to the steps.
+/// The steps with loops unrolled, at most `most_times` iterations each. A step that `starts` goes
+/// to the collective stream, after all earlier work; a step that `waits` makes the compute stream
+/// wait. At the end the compute stream has waited for everything. Refers to the steps.
 std::vector<Command> commands_of(const std::vector<Step>& steps,
                                  int64_t most_times = std::numeric_limits<int64_t>::max());
 
-/// What the order of the queues does not forbid and should: a step that reads what is not written
-/// yet, or was overwritten by another buffer in the same place, or writes what another one may
-/// still be reading or writing, or two collectives without an order; empty where there is none.
-/// Buffers that nobody places (of 0 bytes) are those that `given` lists: each run gives them.
+/// A data race that the order of the streams allows: a step reads a buffer that is not written yet,
+/// or that another buffer at the same offset overwrote, or writes one that another step may still
+/// use, or two collectives have no happens-before order. Empty if there is none. Buffers without an
+/// offset (of 0 bytes) are those that `given` lists: the caller passes them to each run.
 /// `same`: pairs of them that are the same memory.
 std::string find_race(const std::vector<Command>& commands, const std::vector<Piece>& pieces,
                       const std::vector<BufferId>& given,

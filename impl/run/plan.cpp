@@ -65,9 +65,9 @@ void require_fits(const Tensor& tensor, const Slot& slot, const Mesh& mesh,
                     text(slot.element, slot.extents) + ", the part of " + to_string(slot.type) +
                     " that this rank has: make it with Plan::input()");
   if (!same_placement(tensor.type, slot.type, mesh))
-    throw PlanError(where + " lies on the ranks as " + to_string(tensor.type) +
-                    " and has to lie as " + to_string(slot.type) +
-                    ": redistribute it by a plan, or make it with Plan::input()");
+    throw PlanError(where + " is sharded as " + to_string(tensor.type) + ", but the plan expects " +
+                    to_string(slot.type) +
+                    ": reshard it with a plan, or make it with Plan::input()");
 }
 
 void require_finite(const Tensor& tensor, const std::string& where) {
@@ -123,7 +123,7 @@ void Plan::State::require_assumed(Communicator& communicator,
   }
   const std::string rank_text = "rank " + std::to_string(rank) + ": ";
   if (mine) throw PlanError(rank_text + *first);
-  if (any) throw PlanError(rank_text + "another rank has an input that is not what is assumed");
+  if (any) throw PlanError(rank_text + "an input on another rank breaks an assumption");
 }
 
 // --- steps ---
@@ -334,7 +334,7 @@ void Plan::run_kept(Communicator& communicator) {
   state.allocate_kept();
   for (size_t i = 0; i < state.inputs.size(); ++i)
     if (!state.has_input[i])
-      throw PlanError(state.inputs[i].name + " has not been given: Plan::keep()");
+      throw PlanError(state.inputs[i].name + " was not set: call Plan::keep() first");
   if (state.device->is_host()) state.require_assumed(communicator, state.broken);
   if (state.prepared_for != &communicator) {
     state.graph.reset();

@@ -11,18 +11,18 @@
 
 namespace shardproof::plan {
 
-/// The communication thread of a rank: runs what it is given in order, until something throws.
+/// The communication thread of a rank: runs its steps in order, until one throws.
 class Lane {
  public:
   using RunOne = std::function<void(const Step&)>;
   explicit Lane(RunOne run_one) : run_one_(std::move(run_one)) {}
-  /// What has not begun never runs; returns when the thread has ended.
+  /// Drops steps that have not begun, and joins the thread.
   ~Lane();
 
   void start(const Step& step);
-  /// Returns when all but the last `but` have ended; throws what one of them has thrown.
+  /// Waits until all but the last `but` steps have ended; rethrows what a step has thrown.
   void wait(size_t but);
-  double waited() const { return waited_; }  ///< seconds, of all waits
+  double waited() const { return waited_; }  ///< total seconds in wait()
 
  private:
   void work();
@@ -34,7 +34,7 @@ class Lane {
   bool over_ = false;
   std::exception_ptr error_;
   double waited_ = 0;
-  std::thread thread_;  ///< from the first start on
+  std::thread thread_;  ///< since the first start()
 };
 
 /// A run on the host: collectives that start go to the communication thread.

@@ -1,15 +1,15 @@
 #pragma once
-// A device without hardware: CUDA's kernels on this processor, given to queues whose work is done
-// later, in any order that events allow.
+// An emulated GPU: the CUDA kernels run on the CPU, from streams whose work runs later, in any
+// order that events allow.
 #include "impl/device/device.h"
 
 namespace shardproof {
 
-/// What a plan for a GPU is rehearsed on. The order is drawn from `seed`, among all queues of the
-/// device, one launch at a time; memory is filled with NaN when it is allocated. So a missing wait,
-/// or a read of what is not written, shows in the numbers. What a GPU's library would compute is
-/// computed from the graph that it is asked for; which of two graphs, the seed says. Queues may be
-/// used from several threads.
+/// An emulator for plans that are compiled for a GPU. `seed` chooses the order of launches among
+/// all streams of the device; new memory is filled with NaN. So a missing wait, or a read before
+/// the write, shows in the numbers. Results of vendor libraries are computed from the graph that
+/// the plan asks for; `seed` also chooses between two equivalent graphs. Several threads can use
+/// the streams.
 std::shared_ptr<Device> rehearsal_device(uint64_t seed);
 
 }  // namespace shardproof

@@ -1,21 +1,21 @@
 #pragma once
-// In which order a block's collectives are begun.
+// The order in which the collectives of a block start.
 #include <deque>
 
 #include "impl/plan/steps.h"
 
 namespace shardproof::plan {
 
-/// At most so many gathers are ahead of what needs them, so that no more than that is kept.
+/// The maximum number of gathers that run ahead of their readers; it bounds their memory.
 constexpr size_t most_gathered_ahead = 2;
 
-/// Worth waiting for: a collective does not take it along when it is moved.
+/// Whether the step is expensive: moving a collective earlier does not move this step with it.
 bool is_heavy(const Step& step);
 
-/// The collectives and the loops that communicate, by their places in the block: the order of the
-/// program, but that gathers of what no computation of the block makes (the weights of the next
-/// layer) come before the reductions that end the layer before. It is made of what depends on what,
-/// so that it is the same on every rank where the steps are `alike`; otherwise that of the program.
+/// The collectives and communicating loops of a block, as indices into it. Program order, except
+/// that gathers of values that the block does not compute (the weights of the next layer) come
+/// before the reductions at the end of the previous layer. It depends only on data dependences, so
+/// it is the same on every rank if the steps are `alike`; otherwise it is program order.
 std::deque<size_t> order_of_collectives(const std::vector<Step>& steps,
                                         const std::vector<Access>& access, bool alike);
 

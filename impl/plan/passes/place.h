@@ -1,31 +1,31 @@
 #pragma once
-// When what is copied elsewhere may be made there.
+// When a copy can be elided: its source is produced in its destination.
 #include "impl/plan/memory.h"
 
 namespace shardproof::plan {
 
-/// The step's copy, if it is one whose place is known.
+/// The step's copy, if it is one and its destination does not depend on data.
 const Copy* plain_copy(const Step& step);
 
-/// The two move alike with the indices of loops.
+/// Whether both views move in the same way with loop indices.
 bool same_terms(const Ref& a, const Ref& b);
 
-/// Row-major, and all of its buffer.
+/// Whether the view is row-major and covers its whole buffer.
 bool is_whole(const Ref& ref, const Piece& piece);
 
-/// All that touches the buffer is kernels, which see what it has: a collective holds its arguments
-/// itself.
+/// Whether only kernels use the buffer. A pass can redirect their operands, but not those of a
+/// collective.
 bool only_kernels_touch(const std::vector<Step>& steps, const Ref& all);
 
-/// The first step that touches the buffer writes it: an iteration takes nothing from the last one.
+/// Whether the first step that uses the buffer writes it, so no iteration reads the previous one's.
 bool begins_with_write(const std::vector<Step>& body, BufferId id);
 
-/// The step touches none of the entries of `part`, a view without gaps.
+/// Whether the step uses no entry of `part`, a view without gaps.
 bool keeps_off(const Step& step, const Ref& part);
 
-/// What `copy`, a step of the body, copies may be where it is copied to from the first on: nobody
-/// else is at that place until then, and behind it nobody needs the one as it was when he writes
-/// the other.
+/// True if `copy`, a step of the body, can be elided: its source can be produced directly in the
+/// destination. No other step uses the destination before the copy, and after it no reader of the
+/// source follows a write to the destination, or the reverse.
 bool has_place(const std::vector<Step>& body, const Step& copy);
 
 }  // namespace shardproof::plan
