@@ -33,7 +33,7 @@ TEST(EndToEnd, BackwardPrintsWhatIsDerivedAndProved) {
   EXPECT_EQ(result.code, 0) << result.out;
   for (const char* line : {"backward derived and proved: 5 all_gather, 5 psum_scatter\n",
                            "# the backward of ffn_sharded, derived: proved\n",
-                           "# all_gathers of the forward pass done again: 4; saved for it: ",
+                           "# all_gathers of the forward pass that are repeated: 4; saved for it: ",
                            "plan ffn_sharded_backward implements grad(ffn) after ffn_sharded("})
     EXPECT_NE(result.out.find(line), std::string::npos) << result.out;
   EXPECT_EQ(run_with({models + "ffn.shard", "--backward=no_such_plan"}).code, 3);
@@ -67,8 +67,8 @@ TEST(EndToEnd, TheFeedForwardLayerIsProved) {
 proved   ffn_sharded implements ffn     for every mesh with  d | B,  d*t | M,  t | F
          forward: 5 all_gather, 1 psum_scatter
 1 proved (0.00 s)
-tested, not proved: the compiler of plans, our kernels, fused kernels that stand for library functions
-outside every proof: rounding and its order, timing, libraries of communication and of vendors
+tested, not proved: the plan compiler, kernels, and fused kernels that replace library functions
+outside every proof: rounding, the order of sums, timing, communication and vendor libraries
 )");
 }
 

@@ -309,7 +309,7 @@ int run(const std::vector<std::string>& args, std::istream& in, std::ostream& ou
     return written(out, err, Run(line.options, environment, in, out, err).files());
   } catch (const std::exception& error) {
     err << "internal error: " << error.what()
-        << "\nThis is a fault of check-sharding, not of the file; no verdict was reached.\n";
+        << "\nThis is a bug in check-sharding, not in the file. There is no verdict.\n";
     return 3;
   }
 }

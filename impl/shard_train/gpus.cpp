@@ -45,7 +45,7 @@ std::shared_ptr<Device> gpu(const Options& options, int ordinal) {
     throw BadInput(
         "--device cuda: there is no GPU number " + std::to_string(ordinal) +
         (count == 0 ? " (CUDA: " + why + ")" : ", the last is " + std::to_string(count - 1)) +
-        ": leave --device away to train on this processor");
+        ": omit --device to train on the CPU");
   return cuda_device(ordinal, attention_of(options));
 #else
   (void)options, (void)ordinal;

@@ -39,7 +39,7 @@ interchange::Mapping mapping_of(const Options& options, const Program& program) 
   throw BadInput(option + ": " +
                  (found.empty() ? "no file of the model has a NAME.hf.json beside it"
                                 : found[0] + " and " + found[1] + " are both beside the model") +
-                 ": say how the weights are called there, --mapping FILE");
+                 ": name the file with --mapping FILE");
 }
 
 bool has_bf16(const ir::Program& program, size_t step) {
@@ -117,11 +117,11 @@ void require_checkpoints(const Options& options) {
                    ": cannot be written: " + (failed ? failed.message() : std::strerror(errno)));
   const auto newest = checkpoint::newest(options.save);
   if (options.resume && !newest)
-    throw BadInput("--resume: there is no whole checkpoint in " + options.save +
-                   ": leave it away to start from the first step");
+    throw BadInput("--resume: there is no complete checkpoint in " + options.save +
+                   ": omit --resume to start from step 1");
   if (!options.resume && newest)
     throw BadInput("--save " + options.save + ": there is " + newest->filename().string() +
-                   " of another run: add --resume to go on with it, or name another folder");
+                   " of another run: add --resume to continue it, or name another folder");
 }
 
 /// A file that is written at the end can be written now.
@@ -203,7 +203,7 @@ Job prepare(const Options& options) {
   require_writable(options.plot);
   require_checkpoints(options);
   if (!options.export_to.empty() && std::filesystem::exists(options.export_to))
-    throw BadInput("--export " + options.export_to + ": it is there already: name a new folder");
+    throw BadInput("--export " + options.export_to + " already exists: name a new folder");
   return job;
 }
 

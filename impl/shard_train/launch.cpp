@@ -80,7 +80,7 @@ int wait_for(pid_t process) {
     usleep(tick);
     dead_for = has_dead_child(process) ? dead_for + 1 : 0;
     if (dead_for != most_ticks) continue;
-    std::cerr << "shard-train: a rank has ended and mpirun has not noticed: it is stopped\n";
+    std::cerr << "shard-train: a rank exited but mpirun still runs: stopping it\n";
     for (const pid_t each : children_of(process)) kill(each, SIGKILL);
     kill(process, SIGKILL);
   }

@@ -105,11 +105,10 @@ class Flags {
         ->transform(one_of<WhoseAttention>({{"own", WhoseAttention::own},
                                             {"library", WhoseAttention::library},
                                             {"unordered", WhoseAttention::library_unordered}}));
-    text("--store", o_.store, "Where the processes of nccl meet: rank 0's HOST:PORT, or a folder",
-         "PLACE");
-    text("--run", o_.run, "With --store: a name that no earlier run there had", "NAME");
-    app_.add_flag("--overlap", o_.overlap, "Collectives go on while the ranks compute")
-        ->group(group_);
+    text("--store", o_.store,
+         "Where NCCL ranks rendezvous: HOST:PORT of rank 0, or a shared folder", "PLACE");
+    text("--run", o_.run, "With --store: a name that no earlier run used", "NAME");
+    app_.add_flag("--overlap", o_.overlap, "Overlap collectives with computation")->group(group_);
     text("--config", o_.config, "Sizes from a `config` of the file", "NAME");
     text("--set", set_, "Sizes of dims, or consts, e.g. B=8,L=64,clip=0.5", "NAME=N,..")
         ->delimiter(',')
@@ -123,45 +122,48 @@ class Flags {
                                      {"f32", Numbers::f32},
                                      {"f64", Numbers::f64}}));
     text("--accept-unknown", o_.accept_unknown,
-         "Run this plan though it is not decided; the log repeats it", "PLAN,..")
+         "Run this plan even if its verdict is unknown; the log repeats it", "PLAN,..")
         ->delimiter(',')
         ->allow_extra_args(false);
   }
 
   void steps() {
     group_ = "Steps";
-    text("--steps", o_.rate.steps, "Steps in all (default 200)", "N")->check(from<int64_t>(1));
-    text("--lr", o_.rate.peak, "Highest learning rate (default 1e-3)", "X")->check(from<double>(0));
+    text("--steps", o_.rate.steps, "Total number of steps (default 200)", "N")
+        ->check(from<int64_t>(1));
+    text("--lr", o_.rate.peak, "Peak learning rate (default 1e-3)", "X")->check(from<double>(0));
     text("--schedule", o_.rate.schedule, "cosine (default), wsd or constant", "KIND")
         ->transform(one_of<Schedule>({{"cosine", Schedule::cosine},
                                       {"wsd", Schedule::wsd},
                                       {"constant", Schedule::constant}}));
-    text("--warmup", o_.rate.warmup, "Steps of linear warm-up (default: a twentieth)", "N")
+    text("--warmup", o_.rate.warmup, "Steps of linear warm-up (default: 5 % of the steps)", "N")
         ->check(from<double>(0));
-    text("--lr-floor", o_.rate.floor, "The last rate as a part of the highest (default 0.1)", "X")
+    text("--lr-floor", o_.rate.floor, "Final learning rate as a fraction of the peak (default 0.1)",
+         "X")
         ->check(CLI::Range(0.0, 1.0));
-    text("--decay", o_.rate.decay, "wsd: the part of the steps that fall (default 0.2)", "X")
+    text("--decay", o_.rate.decay,
+         "wsd: fraction of the steps in which the rate decays (default 0.2)", "X")
         ->check(CLI::Range(0.0, 1.0));
-    text("--seed", o_.seed, "Of weights, data order and dropout (default 0)", "N");
+    text("--seed", o_.seed, "Seed of weights, data order and dropout (default 0)", "N");
   }
 
   void data() {
     group_ = "Data";
     text("--data", o_.data,
          "Token files: llm.c's .bin, raw uint16 (or --tokens u32), .txt\n"
-         "(default: a text that is made up; V=256)",
+         "(default: a generated text; V=256)",
          "FILE..");
-    text("--tokens", o_.format, "u8, u16 or u32, of files without a header", "KIND")
+    text("--tokens", o_.format, "u8, u16 or u32, for files without a header", "KIND")
         ->transform(one_of<data::TokenFormat>({{"u8", data::TokenFormat::u8},
                                                {"u16", data::TokenFormat::u16},
                                                {"u32", data::TokenFormat::u32}}));
     text("--tokenizer", o_.tokenizer,
          "A byte-pair tokenizer.json: encodes .txt files and prompts, decodes samples", "FILE");
     text("--document-token", o_.document, "The token that begins a document", "ID");
-    text("--validation", o_.validation, "The last part of the data is kept apart (default 0.05)",
-         "X")
+    text("--validation", o_.validation,
+         "Fraction of the data held out, from its end (default 0.05)", "X")
         ->check(CLI::Range(0.0, 0.9));
-    text("--validation-data", o_.validation_data, "Files for validation instead", "FILE..");
+    text("--validation-data", o_.validation_data, "Token files for validation", "FILE..");
     text("--eval", o_.eval, "The plan of the validation loss (default: the step's)", "PLAN");
     text("--eval-every", o_.eval_every, "Validate every N steps (default: at the end)", "N")
         ->check(from<double>(0));
@@ -171,43 +173,45 @@ class Flags {
 
   void output() {
     group_ = "Output";
-    text("--log", o_.log, "One JSON object a line", "FILE");
+    text("--log", o_.log, "Write metrics as JSON, one object per line", "FILE");
     app_.add_flag(
             "--print-plan{final}", o_.print_plan,
             "Print rank 0's plan of a step and end: =after:PASS, =after:compile for the steps\n"
             "before all passes; =queues for the commands of a device's queues")
         ->group(group_);
-    text("--plot", o_.plot, "The losses as a picture, at the end", "FILE.svg");
-    text("--sample", o_.sample, "Tokens of text from the model, at the end", "N")
+    text("--plot", o_.plot, "Plot the losses at the end", "FILE.svg");
+    text("--sample", o_.sample, "Sample N tokens from the model at the end", "N")
         ->check(from<double>(0));
-    text("--prompt", o_.prompt, "The text that is continued", "TEXT");
-    text("--temperature", o_.temperature, "Of sampling; 0: the likeliest (default 0.8)", "X")
+    text("--prompt", o_.prompt, "The text to continue", "TEXT");
+    text("--temperature", o_.temperature, "Sampling temperature; 0: greedy (default 0.8)", "X")
         ->check(from<double>(0));
-    text("--logits", o_.logits, "The plan that is sampled from (default: the loss's)", "PLAN");
+    text("--logits", o_.logits, "The plan that computes logits (default: the one of the loss)",
+         "PLAN");
     text("--color", o_.colour, "auto, always or never", "WHEN")
         ->transform(one_of<When>(
             {{"auto", When::automatic}, {"always", When::always}, {"never", When::never}}));
   }
 
   void checkpoints() {
-    group_ = "Checkpoints, other formats, ranks";
+    group_ = "Checkpoints, Hugging Face, ranks";
     text("--save", o_.save, "A folder for checkpoints", "DIR");
-    text("--save-every", o_.save_every, "Steps between them (default: at the end)", "N")
+    text("--save-every", o_.save_every, "Save every N steps (default: at the end)", "N")
         ->check(from<double>(0));
-    text("--keep", o_.keep, "How many stay; 0: all (default 3)", "N")->check(from<double>(0));
-    app_.add_flag("--resume", o_.resume, "Go on from the last checkpoint in --save, on any mesh")
+    text("--keep", o_.keep, "Number of checkpoints to keep; 0: all (default 3)", "N")
+        ->check(from<double>(0));
+    app_.add_flag("--resume", o_.resume, "Continue from the last checkpoint in --save, on any mesh")
         ->group(group_);
     text("--import", o_.import_from,
          "Start from a Hugging Face folder (config.json, safetensors); with --resume its sizes "
          "alone",
          "DIR");
-    text("--export", o_.export_to, "Write the weights as such a folder, at the end", "DIR");
+    text("--export", o_.export_to, "Write the weights as a Hugging Face folder at the end", "DIR");
     text("--mapping", o_.mapping,
-         "How they are called there (default: the .hf.json beside the model)", "FILE");
-    text("--ranks", o_.ranks, "Processes; has to be the mesh's number", "N")
+         "Names of the weights there (default: the .hf.json beside the model)", "FILE");
+    text("--ranks", o_.ranks, "Number of processes; must be the number of devices of the mesh", "N")
         ->check(from<int64_t>(1));
     text("--max-restarts", o_.max_restarts,
-         "With --transport mpi: start again from the last checkpoint when a rank dies", "N")
+         "With --transport mpi: restart from the last checkpoint if a rank dies", "N")
         ->check(from<double>(0));
   }
 

@@ -105,7 +105,8 @@ class Run {
     const auto value = [&](const char* name) {
       const auto found = position.values.find(name);
       if (found == position.values.end())
-        throw BadInput(from.string() + " does not say its " + name + ": it is not of shard-train");
+        throw BadInput(from.string() + " has no \"" + name +
+                       "\" entry; was it written by shard-train?");
       return found->second;
     };
     if (value("seed") != std::to_string(options_.seed))
@@ -114,8 +115,8 @@ class Run {
     saved_ = position.step;
     say("resumed from " + from.string() + ", step " + std::to_string(position.step));
     if (position.step >= options_.rate.steps)
-      say("no step is left to do: --steps " + std::to_string(options_.rate.steps) +
-          " counts from the first");
+      say("all steps are done: --steps " + std::to_string(options_.rate.steps) +
+          " counts from step 1");
   }
 
   void step() {

@@ -106,7 +106,7 @@ TEST(PlanFaults, OfATensorThatLiesOtherwise) {
     std::swap(inputs[0].type.dims[0].axes, inputs[0].type.dims[1].axes);
   };
   EXPECT_THAT(error_of("loss_fsdp", "d=4", 4, change),
-              HasSubstr("w.w1 lies on the ranks as f32[M F/d] and has to lie as f32[M/d F]"));
+              HasSubstr("w.w1 is sharded as f32[M F/d], but the plan expects f32[M/d F]"));
 }
 
 TEST(PlanFaults, OfTooFewTensors) {
