@@ -214,8 +214,8 @@ Comparison compare(Algebra& algebra, Nf plan, Nf model);
 struct Difference {
   enum Kind { factor, missing_summand, extra_summand, operand, index, inside, other };
   Kind kind = other;
-  std::string text;  // "equal up to the factor |t|", "missing summand G*a", "inside sigmoid: ..."
-  Nf factor_value;   // kind == factor: plan = factor_value * model
+  std::string text;       // "equal up to the factor |t|", "missing term G*a", "inside sigmoid: ..."
+  Nf factor_value;        // kind == factor: plan = factor_value * model
   std::string plan_part;  // the differing operand or index term, if any
   std::string model_part;
 };

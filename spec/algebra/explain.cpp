@@ -68,7 +68,7 @@ struct Explainer {
     constexpr size_t readable = 300;
     if (++looked > readable || g.terms(plan).size() + g.terms(model).size() > readable) {
       Difference many;
-      many.text = "differs from the model in many summands";
+      many.text = "differs from the model in many terms";
       return many;
     }
     if (auto f = factor(plan, model)) return *f;
@@ -87,12 +87,12 @@ struct Explainer {
     for (Term& t : missing) t.coef = -t.coef;
     if (extra.empty() && !missing.empty())
       return {Difference::missing_summand,
-              "missing summand " + text(missing[0]),
+              "missing term " + text(missing[0]),
               {},
               "",
               text(missing[0])};
     if (missing.empty() && !extra.empty())
-      return {Difference::extra_summand, "extra summand " + text(extra[0]), {}, text(extra[0]), ""};
+      return {Difference::extra_summand, "extra term " + text(extra[0]), {}, text(extra[0]), ""};
     return nearest(extra, missing);
   }
 
@@ -104,7 +104,7 @@ struct Explainer {
   Difference scaled(const Term& t, Rational plan, Rational model) {
     Difference d;
     d.kind = Difference::factor, d.factor_value = g.number(plan / model);
-    d.text = "summand " + text({t.mono, model}) + " is off by the factor " + (plan / model).text();
+    d.text = "term " + text({t.mono, model}) + " is off by the factor " + (plan / model).text();
     return d;
   }
 
@@ -145,7 +145,7 @@ struct Explainer {
   Difference term(const Term& p, const Term& m) {
     Nf plan = g.monomial(p.mono, p.coef), model = g.monomial(m.mono, m.coef);
     if (auto f = factor(plan, model)) {
-      f->text = "summand " + text(m) + " is off by the factor " + g.show(f->factor_value);
+      f->text = "term " + text(m) + " is off by the factor " + g.show(f->factor_value);
       return *f;
     }
     Mono left = g.factors(p.mono), right = g.factors(m.mono);

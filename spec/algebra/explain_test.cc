@@ -41,7 +41,7 @@ TEST_F(Explain, Factor) {
 TEST_F(Explain, Summands) {
   Difference d = why(dot("x", "w"), a.add(dot("x", "w"), dot("g", "a")));
   EXPECT_EQ(d.kind, Difference::missing_summand);
-  EXPECT_THAT(d.text, HasSubstr("missing summand"));
+  EXPECT_THAT(d.text, HasSubstr("missing term"));
   EXPECT_THAT(d.text, HasSubstr("g["));
   EXPECT_EQ(why(a.add(dot("x", "w"), dot("g", "a")), dot("x", "w")).kind,
             Difference::extra_summand);

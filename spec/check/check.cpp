@@ -179,8 +179,7 @@ class PlanChecker {
     const ir::Function& plan = program().functions[f];
     if (f < resolved_.broken.size() && resolved_.broken[f]) {
       if (verdict_of(report.diagnostics) == Verdict::proved)
-        report.diagnostics.push_back(
-            unknown("U0005", plan.name_range, "this plan could not be read whole"));
+        report.diagnostics.push_back(unknown("U0005", plan.name_range, "this plan has errors"));
       return true;
     }
     for (size_t need : needs_of(plan))

@@ -95,10 +95,10 @@ Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
   diagnostic.message = plan.implements_grad
                            ? result_name(plan, compared.result) + " is not shown to be " +
                                  model_result(program, plan, compared.result)
-                           : "neither shown equal to the model nor seen to differ";
+                           : "the checker found neither a proof nor a difference";
   if (compared.budget_ended)
     diagnostic.details.push_back(
-        "the budget of the comparison ended: its steps, or the size of its coefficients");
+        "the comparison exceeded its budget of steps or of coefficient size");
   if (!compared.residue.empty())
     diagnostic.details.push_back("what is left of plan - model: " + compared.residue);
   return diagnostic;

@@ -127,7 +127,7 @@ void tell_as_call(const Sources& sources, const ir::Program& program, const ir::
   Diagnostic& diagnostic = refused.diagnostic;
   diagnostic.message = name + " of a value that is unreduced over " + axis;
   diagnostic.label = name + "(p0 + p1) is not " + name + "(p0) + " + name +
-                     "(p1): each device of " + axis + " holds only one summand";
+                     "(p1): each device of " + axis + " holds only one term";
   diagnostic.types = {to_string(type)};
   if (auto numbers = smallest(program, plan, instance, axis, name))
     diagnostic.counterexample = numbers;

@@ -163,7 +163,7 @@ class Notes {
     tell(instr, *deferred(v),
          bytes(ir::CollectiveFn::psum_scatter, unreduced(v, axes), type(instr.results[0])),
          "one psum_scatter here is enough",
-         "leave it {U} so far, and write psum_scatter for this slice");
+         "keep it unreduced until here, and write psum_scatter instead of this slice");
   }
 
   /// Reduced values that meet in a sum, whose own users need it whole.
@@ -174,7 +174,8 @@ class Notes {
     if (user && through(*user)) return;  // told there
     if (user && collective(*user, ir::CollectiveFn::slice)) return;
     tell(instr, *here, bytes(ir::CollectiveFn::all_reduce, unreduced(v, here->axes), type(v)),
-         "the sum could be reduced once", "leave the summands {U}, and write one all_reduce after");
+         "the sum could be reduced once",
+         "keep the terms unreduced, and write one all_reduce after the sum");
   }
 
   void tell(const ir::Instr& instr, const Deferred& deferred, const cost::Amount& better,
@@ -182,9 +183,10 @@ class Notes {
     const cost::Amount now = bytes(deferred);
     if (now.within(better)) return;
     const size_t count = deferred.reductions.size();
-    Diagnostic& note = add("L0001", instr,
-                           "right, but it moves more than it must: " + std::to_string(count) +
-                               (count == 1 ? " all_reduce" : " all_reduces") + " before it");
+    Diagnostic& note =
+        add("L0001", instr,
+            "correct, but it communicates more than necessary: " + std::to_string(count) +
+                (count == 1 ? " all_reduce" : " all_reduces") + " before it");
     note.label = label;
     for (const ir::Instr* each : deferred.reductions)
       note.notes.push_back({each->place.range, "reduced here"});
@@ -208,7 +210,7 @@ class Notes {
         terms += (terms.empty() ? "|" : "*|") + axis + "|";
     const std::string narrow = to_string(dtype), wider = to_string(cast->to);
     Diagnostic& note = add("L0002", instr,
-                           "right, but it adds " + terms + " terms in " + narrow +
+                           "correct, but it adds " + terms + " terms in " + narrow +
                                ", and the sum becomes " + wider + " afterwards");
     note.label = "a collective adds in the dtype of its operand";
     note.details = {"cast before it to add in " + wider + "; that moves twice the bytes"};

@@ -168,7 +168,7 @@ class Trial {
     for (auto& each : devices_.saved(world_, point_.function, primal)) {
       const ir::ValueId id = plan.saved_params.at(whole.size());
       auto value = denote::represented(geometry_, point_.types->at(point_.function).at(id), each);
-      if (!value) throw denote::Mismatch("what is saved has no value of its type");
+      if (!value) throw denote::Mismatch("a saved value has no value of its type");
       whole.push_back(std::move(*value));
       point_.local.push_back(std::move(each));
     }
@@ -279,7 +279,7 @@ class Runs {
     unsigned runs = 0;
     for (unsigned seed = 1; seed <= most_sizings && runs < wanted_runs; ++seed) {
       at_ = sizes(seed);
-      if (!at_) return nothing("no small mesh and sizes meet what the file asks of them");
+      if (!at_) return nothing("no small mesh and sizes satisfy the conditions of the file");
       last_ = first_that_says(seed, runs == 0);
       if (last_.kind == Finding::Kind::differs) return last_;
       runs += last_.kind == Finding::Kind::agrees;
@@ -342,9 +342,9 @@ Diagnostic told(const Devices::World& world, size_t plan, const char* code, std:
 Diagnostic disagreement(const Devices::World& world, size_t plan, const Finding& found,
                         const denote::Sizes& at) {
   const ir::Function& function = world.program.functions.at(plan);
-  Diagnostic diagnostic = told(
-      world, plan, "U0009", "`" + function.name + "` has a proof, and a run that contradicts it",
-      {"one of the two is a bug of this program: please report it with the file"});
+  Diagnostic diagnostic = told(world, plan, "U0009",
+                               "`" + function.name + "` has a proof, and a run that contradicts it",
+                               {"this is a bug in the checker: please report it with the file"});
   const Name name =
       found.result < function.result_names.size() ? function.result_names[found.result] : "";
   diagnostic.counterexample = {
@@ -365,9 +365,9 @@ Diagnostic no_instance(const Devices::World& world, size_t plan,
   for (const Divisibility& condition : conditions) add(to_string(condition));
   for (const ir::Requirement& each : world.program.requirements) add(ir::to_string(each.condition));
   std::vector<std::string> details{why};
-  if (!would_do.empty()) details.push_back("sizes that would do meet " + would_do);
+  if (!would_do.empty()) details.push_back("sizes that can be run satisfy " + would_do);
   return told(world, plan, "U0010",
-              "`" + world.program.functions.at(plan).name + "` was not run beside its claim",
+              "`" + world.program.functions.at(plan).name + "` was not run against its model",
               std::move(details));
 }
 
@@ -427,7 +427,7 @@ std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved p
     Runs runs(world, proved, way.open);
     const auto sizes = runs.sizes(1);
     if (sizes && !(runs.numbers(*sizes) <= way.most_numbers)) {
-      if (why.empty()) why = "a run at its own sizes is too long";
+      if (why.empty()) why = "a run at the sizes of the file takes too long";
       continue;
     }
     Finding found;
@@ -440,10 +440,10 @@ std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved p
     if (found.kind == Finding::Kind::agrees) return std::nullopt;
     if (found.kind == Finding::Kind::differs && way.faithful)
       return disagreement(world, proved.plan, found, runs.at());
-    why =
-        found.kind == Finding::Kind::differs
-            ? "a run at its own sizes is too long, and smaller ones are not its own: " + found.text
-            : found.text;
+    why = found.kind == Finding::Kind::differs ? "a run at the sizes of the file takes too long, "
+                                                 "and smaller sizes change its values: " +
+                                                     found.text
+                                               : found.text;
   }
   return no_instance(world, proved.plan, proved.conditions, why);
 }

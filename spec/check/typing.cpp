@@ -207,7 +207,7 @@ class Walker {
   static std::string mismatch(const Type& have, const Type& wanted) {
     for (const auto& [axis, mark] : have.marks) {
       if (mark == Mark::U && !wanted.marks.count(axis))
-        return "each device of " + axis + " holds one summand; the value is the sum over " + axis;
+        return "each device of " + axis + " holds one term; the value is the sum over " + axis;
       if (mark == Mark::Max && !wanted.marks.count(axis))
         return "the value is the maximum over " + axis;
     }

@@ -47,7 +47,7 @@ void print_costs(const FileReport& report, const BackwardReport& backward, std::
   out << "# " << cost->summary() << "\n";
   for (const auto& row : cost->totals())
     out << "#   " << row.kind << ": " << bytes_text(row.bytes, report) << "\n";
-  out << "# all_gathers of the forward pass done again: " << backward.backward.gathers_again
+  out << "# all_gathers of the forward pass that are repeated: " << backward.backward.gathers_again
       << "; saved for it: " << bytes_text(saved_for(backward), report) << "\n";
 }
 

@@ -62,7 +62,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
     return app.add_option(flag, target, help)->type_name(type);
   };
   text("files", o.files, "Files to check; - is the standard input", "FILE");
-  text("--explain", o.explain, "Explain a code of an error, e.g. E0207", "CODE");
+  text("--explain", o.explain, "Explain an error code, e.g. E0207", "CODE");
   text("--mesh", mesh, "Sizes of mesh axes, e.g. d=8,t=4", "AXIS=N")
       ->delimiter(',')
       ->allow_extra_args(false);
@@ -86,11 +86,11 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
        "NAME");
   text("--inputs", o.inputs, "With --run: the parameters, whole, by name", "FILE.safetensors");
   text("--outputs", o.outputs, "With --run: where the results are written", "FILE.safetensors");
-  text("--smtlib", o.smtlib, "Write what the solver was asked into a folder", "DIR");
+  text("--smtlib", o.smtlib, "Write the solver's queries into a folder", "DIR");
   text("--allow-import", o.allow_import, "Let files import from a folder outside of their project",
        "DIR")
       ->allow_extra_args(false);
-  app.add_flag("--strict", o.strict, "Exit 2 where a proof trusts a plan");
+  app.add_flag("--strict", o.strict, "Exit with 2 if a proof trusts a plan");
   const std::map<std::string, When> when = {
       {"auto", When::automatic}, {"always", When::always}, {"never", When::never}};
   text("--color", o.colour, "auto, always or never", "WHEN")

@@ -29,8 +29,8 @@ proved   up_sharded implements up     for every mesh with  d | B,  t | F
          forward: 1 all_gather
          assuming  |F| >= |t|
 1 proved (0.25 s)
-tested, not proved: the compiler of plans, our kernels, fused kernels that stand for library functions
-outside every proof: rounding and its order, timing, libraries of communication and of vendors
+tested, not proved: the plan compiler, kernels, and fused kernels that replace library functions
+outside every proof: rounding, the order of sums, timing, communication and vendor libraries
 )");
 }
 
@@ -104,8 +104,8 @@ same                   free: same on every mesh, no model stated     for every m
                        forward: 1 all_gather
 unknown                left: same on every mesh, no model stated (imported)
 2 proved, 1 unknown (0.25 s)
-tested, not proved: the compiler of plans, our kernels, fused kernels that stand for library functions
-outside every proof: rounding and its order, timing, libraries of communication and of vendors
+tested, not proved: the plan compiler, kernels, and fused kernels that replace library functions
+outside every proof: rounding, the order of sums, timing, communication and vendor libraries
 )");
 }
 

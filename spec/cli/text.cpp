@@ -134,10 +134,10 @@ void print_text(const FileReport& report, const Options& options, bool colour, b
   const bool proved = std::any_of(rows.begin(), rows.end(),
                                   [](const Row& row) { return row.verdict == Verdict::proved; });
   if (proved)
-    out << "tested, not proved: the compiler of plans, our kernels, fused kernels that stand for "
+    out << "tested, not proved: the plan compiler, kernels, and fused kernels that replace "
            "library functions\n"
-           "outside every proof: rounding and its order, timing, libraries of communication and of "
-           "vendors\n";
+           "outside every proof: rounding, the order of sums, timing, communication and vendor "
+           "libraries\n";
   if (options.stats && report.checked) print_stats(report, out);
   print_backwards(report, false, out);
 }

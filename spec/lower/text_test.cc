@@ -222,7 +222,7 @@ plan sharded implements run(x0: f32[B/d M], w: Shards[N]) -> (y: f32[B/d M], hs:
   EXPECT_EQ(c.limit, 1);
   c = compare(other);
   ASSERT_TRUE(c.difference) << why(c);
-  EXPECT_EQ(c.difference->text.find("body of the scan over N: summand"), 0u) << c.difference->text;
+  EXPECT_EQ(c.difference->text.find("body of the scan over N: term"), 0u) << c.difference->text;
 }
 
 }  // namespace

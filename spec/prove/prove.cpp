@@ -19,7 +19,7 @@ Diagnostic failed(const PlacedObligation& placed, const smt::Answer& answer) {
   diagnostic.code = !refuted ? "U0003" : rearranges ? "E0212" : "E0206";
   diagnostic.range = placed.range;
   diagnostic.message = refuted ? "this index map is wrong: " + placed.obligation.claim
-                               : "the solver's budget ended: " + placed.obligation.claim;
+                               : "the solver exceeded its budget: " + placed.obligation.claim;
   diagnostic.details.push_back(refuted ? "with " + model_text(answer.model) : answer.why);
   return diagnostic;
 }

@@ -26,10 +26,13 @@ class AssumptionReader {
     std::optional<size_t> at;
     for (size_t i = 0; i < assume_.terms.size(); ++i)
       if (is_path(assume_.terms[i]) && !is_const(assume_.terms[i])) {
-        if (at) return refuse(assume_.terms[i].range, "it speaks of one parameter, and not of two");
+        if (at)
+          return refuse(assume_.terms[i].range,
+                        "an assumption is about one parameter, not about two");
         at = i;
       }
-    if (!at) return refuse(assume_.range, "no parameter stands in it by itself");
+    if (!at)
+      return refuse(assume_.range, "an assumption compares a parameter with sizes and numbers");
     ir::Assumption result;
     const auto leaf = parameter(assume_.terms[*at]);
     if (!leaf) return std::nullopt;
@@ -60,7 +63,7 @@ class AssumptionReader {
     if (found == params.end()) return refuse(expr.range, "this is a value of the body");
     const Dtype dtype = body_.type(value.leaf).dtype;
     if (!is_float(dtype) && !is_integer(dtype))
-      return refuse(expr.range, std::string("this is ") + to_string(dtype) + ", and no number");
+      return refuse(expr.range, std::string("this is ") + to_string(dtype) + ", not a number");
     return static_cast<size_t>(found - params.begin());
   }
 

@@ -104,7 +104,7 @@ void Body::bind(const Name& name, Values values, SourceRange range) {
     return world.twice(name, range, constant->second.decl->range, "a name is assigned once");
   for (const char* mark : {"U_", "I_", "Max_"})
     if (name.rfind(mark, 0) == 0)
-      error("E0109", range, "`" + name + "` reads as a mark: values are not called so");
+      error("E0109", range, "`" + name + "` reads as a mark: choose another name");
   if (!frame->instance)
     for_each_leaf(
         values,

@@ -105,7 +105,7 @@ class Orderer {
   void circle(size_t callee, SourceRange range) {
     const Name& name = world_.functions[callee].decl->name;
     Diagnostic& error = world_.error("E0112", world_.locate(name, range),
-                                     "`" + name + "` comes back to itself", "calls itself here");
+                                     "`" + name + "` calls itself", "calls itself here");
     bool inside = false;
     for (const Frame& frame : stack_) {
       inside = inside || frame.entity == callee;

@@ -39,7 +39,8 @@ std::vector<Values> each_call(Body& body, const CallSite& site) {
   for (const Argument& arg : site.args) {
     if (!arg.values.is_record()) continue;
     if (record && record->record != arg.values.record) {
-      body.error("E0105", arg.range, "`each` goes through one record, and these are two");
+      body.error("E0105", arg.range,
+                 "all records of an `each` have the same type, and these are two");
       return unknown_result();
     }
     record = &arg.values;
@@ -47,7 +48,7 @@ std::vector<Values> each_call(Body& body, const CallSite& site) {
   if (!record) {
     const bool silent = std::any_of(site.args.begin(), site.args.end(),
                                     [](const Argument& arg) { return is_unknown(arg.values); });
-    if (!silent) body.error("E0109", site.range, "`each` goes through a record, and none is given");
+    if (!silent) body.error("E0109", site.range, "`each` needs a record among its arguments");
     return unknown_result();
   }
   std::vector<std::vector<ir::ValueId>> columns;
@@ -107,7 +108,7 @@ std::vector<Values> call(Body& body, const syntax::Expr& expr) {
   const CallSite site = read_site(body, expr);
   if (expr.kind == syntax::Expr::Kind::cast) {
     if (auto to = dtype_of(expr.text)) return {cast(body, site, *to)};
-    body.error("E0109", expr.range, "`float` is a dtype of signatures, no cast");
+    body.error("E0109", expr.range, "`float` is a dtype of signatures, not a cast");
     return unknown_result();
   }
   if (expr.each) return each_call(body, site);

@@ -64,7 +64,7 @@ class Claim {
   void check_plan() {
     if (decl_.after)
       world_.error("E0109", decl_.name_range,
-                   "`after` is of gradients: `implements grad(f) after P`");
+                   "only a gradient has `after`: `implements grad(f) after P`");
     const size_t count = model_->params.size();
     if (entity_.params.size() != count)
       return refuse(decl_.name_range, "`" + decl_.name + "` has " +
@@ -272,7 +272,7 @@ void check_saved(World& world) {
     if (!function.saved_params.empty() && !function.after)
       world.error(
           "E0108", entity.decl->name_range,
-          "what stands after `;` are values that a plan saves: `implements grad(f) after P`");
+          "the parameters after `;` are values that a plan saves: `implements grad(f) after P`");
     if (function.after && !world.functions.empty()) check_saved_of(world, entity);
     entity.bad = world.errors() > before;
   }

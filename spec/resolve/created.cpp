@@ -62,12 +62,12 @@ ir::ValueId key_argument(Body& body, const CallSite& site) {
   const Type& type = body.type(key);
   if (type.dtype != Dtype::key) {
     body.error("E0104", site.args[0].range,
-               std::string("a key is wanted, and this is ") + to_string(type.dtype));
+               std::string("expected a key, found ") + to_string(type.dtype));
     return ir::no_value;
   }
   if (type.dims.empty()) return key;
   body.error("E0305", site.args[0].range,
-             "one key is wanted, and this has the dims `" + dims_text(type) + "`");
+             "expected one key, but this has the dims `" + dims_text(type) + "`");
   return ir::no_value;
 }
 

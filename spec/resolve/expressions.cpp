@@ -14,7 +14,8 @@ Values name_value(Body& body, const syntax::Expr& expr) {
   if (auto found = file.consts.find(expr.text); found != file.consts.end())
     return tensor(body.number(found->second.text, found->second.value, expr.range, expr.text));
   if (file.dims.count(expr.text) || body.frame->dims.count(expr.text)) {
-    Diagnostic& error = body.error("E0109", expr.range, "`" + expr.text + "` is a dim, no value");
+    Diagnostic& error =
+        body.error("E0109", expr.range, "`" + expr.text + "` is a dim, not a value");
     error.fixes.push_back(
         {"its size is `|" + expr.text + "|`", {{expr.range, "|" + expr.text + "|"}}, false, ""});
     return unknown_value();
@@ -144,14 +145,14 @@ std::vector<Values> Body::several(const syntax::Expr& expr) {
     case Kind::dtype:
       break;
   }
-  error("E0109", expr.range, "this is no value");
+  error("E0109", expr.range, "this is not a value");
   return {unknown_value()};
 }
 
 Values Body::one(const syntax::Expr& expr) {
   std::vector<Values> values = several(expr);
   if (values.size() == 1) return std::move(values[0]);
-  error("E0103", expr.range, std::to_string(values.size()) + " results where one value is wanted",
+  error("E0103", expr.range, std::to_string(values.size()) + " results where one value is expected",
         "give them names first: `a, b = ...`");
   return unknown_value();
 }

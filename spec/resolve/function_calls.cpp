@@ -12,7 +12,7 @@ bool may_call(Body& body, const CallSite& site, const FunctionEntity& entity) {
   if (entity.decl->is_plan == body.frame->is_plan) return true;
   if (body.frame->is_plan)
     body.error("E0109", site.range,
-               "a plan calls plans and library functions, and `" + site.name + "` is a fn");
+               "a plan can call only plans and library functions, and `" + site.name + "` is a fn");
   else
     body.error("E0109", site.range, "a fn calls fns, and `" + site.name + "` is a plan");
   return false;

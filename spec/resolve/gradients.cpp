@@ -42,8 +42,8 @@ class Gradient {
     if (entity_->unreadable) return false;
     if (entity_->index && *entity_->index >= body_.index()) return false;  // a circle, told before
     if (entity_->generic || !entity_->index)
-      return refuse(
-          "E0109", "a gradient is of a fn or a plan of yours, and `" + expr_.text + "` is generic");
+      return refuse("E0109", "a gradient can be taken of a fn or a plan, but `" + expr_.text +
+                                 "` is generic");
     if (entity_->decl->is_plan != body_.frame->is_plan)
       return refuse("E0109", body_.frame->is_plan ? "a plan differentiates plans, and this is a fn"
                                                   : "a fn differentiates fns, and this is a plan");
@@ -51,8 +51,7 @@ class Gradient {
                         entity_->results[0].leaf.dims.empty() &&
                         is_float(entity_->results[0].leaf.dtype);
     if (with_value_ && !scalar)
-      return refuse("E0109",
-                    "`value_and_grad` is of a function with one float scalar as its result");
+      return refuse("E0109", "`value_and_grad` needs a function whose result is one float scalar");
     return true;
   }
 
@@ -73,7 +72,7 @@ class Gradient {
         return false;
       }
       if (!all_floats(entity_->params[at].type))
-        return refuse("E0104", "`" + name + "` is not all floats, and has no gradient");
+        return refuse("E0104", "`" + name + "` is not all floats, so it has no gradient");
       chosen_.push_back(at);
     }
     return true;

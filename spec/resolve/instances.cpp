@@ -79,8 +79,9 @@ std::vector<Values> Instantiation::failed() {
 bool Instantiation::allowed() {
   const bool library = body_.world.files[entity_.file].library;
   if (!library && body_.frame->is_plan && !body_.frame->instance) {
-    body_.error("E0109", site_.range,
-                "a plan calls plans and library functions, and `" + site_.name + "` is a fn");
+    body_.error(
+        "E0109", site_.range,
+        "a plan can call only plans and library functions, and `" + site_.name + "` is a fn");
     return false;
   }
   const Instance* outer = body_.frame->instance;

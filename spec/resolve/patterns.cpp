@@ -149,7 +149,7 @@ class PatternReader {
 std::optional<Shape> read_operand(Body& body, const syntax::OperandExpr& operand,
                                   std::optional<size_t>* bracket) {
   if (!operand.type_name.empty()) {
-    body.error("E0305", operand.range, "a record's name, where the dims of a tensor are wanted");
+    body.error("E0305", operand.range, "a record's name, where the dims of a tensor are expected");
     return std::nullopt;
   }
   const TypeContext context = body.types();

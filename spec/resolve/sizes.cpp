@@ -41,7 +41,7 @@ ArithNames names_of(World& world, const FileScope& file) {
       return arith_number(found->second.text);
     if (expr.kind == syntax::Expr::Kind::name && file.dims.count(expr.text)) {
       Diagnostic& error =
-          world.error("E0109", expr.range, "`" + expr.text + "` is a dim, no number");
+          world.error("E0109", expr.range, "`" + expr.text + "` is a dim, not a number");
       error.fixes.push_back(
           {"its size is `|" + expr.text + "|`", {{expr.range, "|" + expr.text + "|"}}, false, ""});
       return std::nullopt;
@@ -96,11 +96,11 @@ std::optional<double> constant(World& world, const FileScope& file, const syntax
       const double number = ir::evaluate(*value, {});
       if (std::isfinite(number)) return number;
     }
-    world.error("E0106", expr.range,
-                is_closed(*value) ? "a const that is no finite number"
-                                  : "a const does not depend on sizes");
+    world.error(
+        "E0106", expr.range,
+        is_closed(*value) ? "a const must be a finite number" : "a const does not depend on sizes");
   } catch (const std::exception& error) {
-    world.error("E0106", expr.range, std::string("a const that cannot be: ") + error.what());
+    world.error("E0106", expr.range, std::string("an invalid const: ") + error.what());
   }
   return std::nullopt;
 }
@@ -167,7 +167,7 @@ void check_size(World& world, const Name& name, const ir::DimInfo& info) {
     if (value > 1 && value == std::floor(value)) message += ", which is too large";
     world.error("E0106", info.range, message, "a size is a positive whole number below 2^53");
   } catch (const std::exception& error) {
-    world.error("E0106", info.range, "the size of `" + name + "` cannot be: " + error.what());
+    world.error("E0106", info.range, "the size of `" + name + "` is invalid: " + error.what());
   }
 }
 

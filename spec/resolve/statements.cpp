@@ -35,8 +35,8 @@ class StatementReader {
       return (void)body_.error(
           "E0109", node.range,
           body_.frame->is_plan
-              ? "a plan assumes what its model does: `assume` is of a fn"
-              : (body_.loop ? "`assume` is of a fn's parameters, and stands outside of its loops"
+              ? "write the `assume` in the model: a plan assumes what its model does"
+              : (body_.loop ? "`assume` is about a fn's parameters, and cannot be inside a loop"
                             : "a generic fn assumes nothing: it has no types of its own"));
     if (auto assumption = assumption_of(body_, node))
       body_.function.assumptions.push_back(std::move(*assumption));
@@ -177,7 +177,7 @@ void Body::statements(const syntax::Block& text) {
       return;
     }
     if (frame->has_returned && !loop) {
-      error("E0109", statement.range, "nothing is run after `return`");
+      error("E0109", statement.range, "statements after `return` never run");
       return;
     }
     reader.at(statement.range);

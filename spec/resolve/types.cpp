@@ -58,8 +58,7 @@ bool check_shape(World& world, const Shape& shape, SourceRange range) {
     if (!axes.insert(axis).second) return refuse("the axis `" + axis + "` twice in one type");
   bool sum = false, maximum = false;
   for (const auto& [axis, mark] : shape.marks) {
-    if (axes.count(axis))
-      return refuse("the axis `" + axis + "` splits a dim, and has a mark besides");
+    if (axes.count(axis)) return refuse("the axis `" + axis + "` splits a dim and also has a mark");
     sum = sum || mark == Mark::U;
     maximum = maximum || mark == Mark::Max;
   }

@@ -65,7 +65,7 @@ class UnusedFinder {
     note.message = "the " + std::string(declared.what) + " `" + name + "` is never used";
     note.label = "nothing in this file names it";
     Fix fix;
-    fix.message = "if that is meant, call it `_" + name + "`";
+    fix.message = "if that is intended, name it `_" + name + "`";
     fix.edits.push_back({declared.range, "_" + name});
     note.fixes.push_back(std::move(fix));
     found_.push_back(std::move(note));

@@ -30,7 +30,7 @@ Refusal nonlinear_of_unreduced(const Application& app, size_t operand, const Axi
   return {.code = "E0207",
           .message = app.name + " of a value that is unreduced over " + axis,
           .label = not_additive(app, operand, count) + ": each device of " + axis +
-                   " holds only one summand",
+                   " holds only one term",
           .operand = operand,
           .fixes = {reduce_operand(app, operand, {axis})},
           .axes = {axis}};
@@ -80,8 +80,8 @@ Refusal unreduced_with_split(const Application& app, size_t summand, size_t spli
   return {.code = "E0202",
           .message = app.name + " of a value that is unreduced over " + axis +
                      " and one that is split over " + axis,
-          .label = "each device of " + axis + " has one summand of " + app.word(summand) +
-                   " and one part of " + app.word(split) + ": every part needs every summand",
+          .label = "each device of " + axis + " has one term of " + app.word(summand) +
+                   " and one part of " + app.word(split) + ": every part needs every term",
           .operand = summand,
           .fixes = {reduce_operand(app, summand, {axis})},
           .axes = {axis}};

@@ -16,8 +16,7 @@ static Refusal into_split(const Application& app, const Split& split) {
                   .message = app.name + " into " + show(app.program, split.dim) +
                              ", which is split over " + show(split.axes),
                   .label = "each device of " + show(split.axes) + " has only its own part of " +
-                           show(app.program, split.dim) +
-                           ": most indices point at another device's",
+                           show(app.program, split.dim) + ": most indices point to another device",
                   .operand = 0,
                   .axes = split.axes};
   refusal.fixes = {

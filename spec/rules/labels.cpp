@@ -62,8 +62,8 @@ std::optional<Refusal> axis_twice(const ir::Program& program, const Shape& shape
                        .message = axis + " splits both " + show(program, first->second.dim) +
                                   " and " + show(program, split.dim),
                        .label = "each device of " + axis +
-                                " would hold one diagonal block only: the blocks beside the "
-                                "diagonal are nowhere",
+                                " would hold one diagonal block only: no device holds the "
+                                "others",
                        .axes = {axis}};
   for (const auto& [axis, mark] : shape.marks)
     if (auto split = seen.find(axis); split != seen.end())

@@ -12,7 +12,7 @@ Types rule(Application& app, const ir::Reduce& op) {
     for (const Label& label : labels(app, 0))
       if (!on_the_right(app, label.id))
         need_whole(app, 0, {shown(app, label.id), label.axes}, "E0208",
-                   {"write -max(-x), negated after the all_reduce of {Max}"});
+                   {"write -max(-x), and negate after the all_reduce of {Max}"});
   const Shape result =
       contract(app, {sum ? Role::factor : Role::argument}, sum ? Mark::U : Mark::Max);
   return {conclude(app, result, op.to.value_or(app.type(0).dtype), app.has_gradient())};

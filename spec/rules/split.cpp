@@ -42,7 +42,7 @@ Refusal split_differently(const Application& app, size_t operand, size_t other, 
       .code = "E0204",
       .message = app.name + ": " + show(app.program, dim) + " is split differently in its operands",
       .label = says(operand) + ", " + says(other) +
-               ": the devices would combine entries that do not belong together",
+               ": a device would combine different entries of the two",
       .operand = operand};
   refusal.axes = axes(operand);
   for (const Axis& axis : axes(other))
@@ -95,14 +95,14 @@ void need_copy_to_split(const Application& app, size_t operand, const Axis& axis
                   .axes = {axis}};
   if (state == State::I) {
     refusal.label = "each device of " + axis +
-                    " uses it for another part, so its gradient is one summand on each device, "
+                    " uses it for another part, so its gradient is one term on each device, "
                     "not yet summed";
     refusal.fixes = {fan_out_operand(app, operand, axis)};
     refusal.gradient_only = true;
   } else if (state == State::S) {
     refusal.label = "each device of " + axis + " would hold one diagonal block only";
   } else {
-    refusal.label = "each device of " + axis + " keeps another part, of its own summand only";
+    refusal.label = "each device of " + axis + " keeps another part, of its own term only";
     refusal.fixes = {reduce_operand(app, operand, {axis})};
   }
   refuse(std::move(refusal));

@@ -70,7 +70,7 @@ static std::string axes_difference(const ir::Program& program, const Split& actu
 
 static std::string mark_difference(const Axis& axis, State actual, State stated) {
   if (actual == State::U)
-    return "each device of " + axis + " holds only one summand: the value is the sum over " + axis;
+    return "each device of " + axis + " holds only one term: the value is the sum over " + axis;
   if (actual == State::Max)
     return "each device of " + axis +
            " holds only its own maximum: the value is the maximum over " + axis;
@@ -79,8 +79,7 @@ static std::string mark_difference(const Axis& axis, State actual, State stated)
            axis + "| times it";
   if (stated == State::Max) return "each device of " + axis + " holds the value itself";
   return "the value is the same, but its gradient is " +
-         std::string(actual == State::I ? "already summed over "
-                                        : "one summand on each device of ") +
+         std::string(actual == State::I ? "already summed over " : "one term on each device of ") +
          axis;
 }
 

@@ -86,8 +86,7 @@ Expr Parser::reserved_atom() {
   if (peek().first_on_line && (begins_statement(word) || begins_declaration(word)))
     fail("an expression");
   if (at_loop()) {
-    fail(error("E0002", range(peek()),
-               "a loop is the whole right side of `=`, and no part of an expression",
+    fail(error("E0002", range(peek()), "a loop cannot be part of an expression",
                "give its result a name first"));
   }
   if (joins(word)) {

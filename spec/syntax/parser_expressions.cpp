@@ -44,8 +44,7 @@ Expr Parser::comparison() {
   Expr left = sum();
   if (at("=") && at(">", 1)) fail("`>=`");
   if (at("=")) {
-    Diagnostic diagnostic =
-        error("E0002", range(peek()), "`=` gives a value a name, and is no comparison");
+    Diagnostic diagnostic = error("E0002", range(peek()), "`=` names a value, it does not compare");
     diagnostic.fixes.push_back(replace(range(peek()), "==", "to compare, write `==`"));
     fail(std::move(diagnostic));
   }
