@@ -7,6 +7,7 @@
 #include <cstring>
 #include <exception>
 #include <filesystem>
+#include <fstream>
 #include <iomanip>
 #include <sstream>
 
@@ -168,6 +169,7 @@ class Run {
     if (options_.backward) backwards(report, reader, given);
     report.verdict = verdict(report);
     if (!options_.smtlib.empty()) smtlib(report);
+    if (!options_.plot_schedule.empty()) plot_schedule(report);
   }
 
   void backwards(FileReport& report, const FileReader& reader, const Given& given) {
@@ -250,12 +252,30 @@ class Run {
     } catch (const std::exception& error) {
       why = error.what();
     }
+    not_written(report, "--smtlib " + options_.smtlib, why);
+  }
+
+  static void not_written(FileReport& report, const std::string& option, const std::string& why) {
     Diagnostic d;
     d.code = "E0001";
-    d.message = "--smtlib " + options_.smtlib + ": nothing could be written";
+    d.message = option + ": nothing could be written";
     d.details = {why};
     report.diagnostics.push_back(std::move(d));
     report.verdict = Verdict::invalid;
+  }
+
+  /// The first pipeline of the file's plans.
+  void plot_schedule(FileReport& report) {
+    const std::string option = "--plot-schedule " + options_.plot_schedule;
+    for (const PlanReport& plan : report.checked->plans())
+      for (const PipelineRun& each : pipeline_runs(report, plan)) {
+        std::ofstream out(options_.plot_schedule);
+        out << schedule::svg(each.run, each.sizes.C);
+        if (!out.flush()) not_written(report, option, "the file cannot be written");
+        return;
+      }
+    not_written(report, option,
+                "no plan has a pipeline whose sizes are all given: give them by --mesh and --set");
   }
 
   bool colour(bool terminal) const {

@@ -232,6 +232,10 @@ class PlanChecker {
         report.diagnostics.push_back(std::move(diagnostic));
     for (Diagnostic& diagnostic : entries_beyond(program(), program().functions[f]))
       report.diagnostics.push_back(std::move(diagnostic));
+    for (const Divisibility& each : stages_divide(program(), program().functions[f]))
+      if (std::find(report.conditions.begin(), report.conditions.end(), each) ==
+          report.conditions.end())
+        report.conditions.push_back(each);
     conditions_[f] = report.conditions;
     if (typing.refused.empty()) expand(f);
     report.conditions = reduce(std::move(report.conditions));

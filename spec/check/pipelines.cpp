@@ -177,4 +177,21 @@ void expand_pipelines(const ir::Program& program, ir::Function& function,
   if (has_pipeline(function)) Expansion(program, function, types).run();
 }
 
+std::vector<Divisibility> stages_divide(const ir::Program& program, const ir::Function& function) {
+  std::vector<Divisibility> result;
+  for_each_instr(function.body, [&](const ir::Instr& instr) {
+    auto* pipeline = std::get_if<ir::Pipeline>(&instr.op);
+    if (!pipeline) return;
+    const auto axis = program.axes.find(pipeline->axis);
+    if (axis != program.axes.end() && axis->second.size == 1) return;
+    for (const ir::Instr& inner : pipeline->body->instrs)
+      if (auto* stages = std::get_if<ir::Stages>(&inner.op)) {
+        Type layers;
+        layers.dims = {Split{stages->dims.back(), {pipeline->axis}}};
+        result = conditions_of(program, {layers});
+      }
+  });
+  return result;
+}
+
 }  // namespace shardproof

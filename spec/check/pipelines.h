@@ -1,7 +1,7 @@
 #pragma once
 // A pipeline is a scan over its microbatches around a scan over its layers, and its schedule an
 // order that comes to an end.
-#include "spec/ir/program.h"
+#include "spec/check/conditions.h"
 
 namespace shardproof {
 
@@ -13,5 +13,8 @@ bool has_pipeline(const ir::Function& function);
 /// gradients are the stages' own: N/p of layers, {U_p} of what several stages read. `types` are
 /// those of its values, all allowed by the rules; types of new values are appended.
 void expand_pipelines(const ir::Program& program, ir::Function& function, std::vector<Type>& types);
+
+/// Each stage has as many layers as every other: p | N, also where all stages hold copies.
+std::vector<Divisibility> stages_divide(const ir::Program& program, const ir::Function& function);
 
 }  // namespace shardproof

@@ -86,6 +86,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
        "NAME");
   text("--inputs", o.inputs, "With --run: the parameters, whole, by name", "FILE.safetensors");
   text("--outputs", o.outputs, "With --run: where the results are written", "FILE.safetensors");
+  text("--plot-schedule", o.plot_schedule,
+       "Draw the stages of the first pipeline at the sizes given, as SVG", "FILE");
   text("--smtlib", o.smtlib, "Write the solver's queries into a folder", "DIR");
   text("--allow-import", o.allow_import, "Let files import from a folder outside of their project",
        "DIR")

@@ -25,6 +25,7 @@ struct Options {
   std::string run, inputs, outputs;       ///< a function and two safetensors files; empty: none
   std::vector<std::string> allow_import;  ///< folders beside the project
   std::string smtlib;                     ///< a folder; empty: none
+  std::string plot_schedule;              ///< an SVG file; empty: none
   When colour = When::automatic;
 };
 

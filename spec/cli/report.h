@@ -10,6 +10,7 @@
 #include "spec/check/derived.h"
 #include "spec/cli/options.h"
 #include "spec/cost/cost.h"
+#include "spec/schedule/schedule.h"
 
 namespace shardproof::cli {
 
@@ -72,6 +73,16 @@ cost::Amount saved_for(const BackwardReport& backward);
 void print_text(const FileReport& report, const Options& options, bool colour, bool name_file,
                 std::ostream& out);
 void print_stats(const FileReport& report, std::ostream& out);
+/// One pipeline of a plan, as its schedule runs at the sizes of the report.
+struct PipelineRun {
+  Name schedule;
+  schedule::Sizes sizes;
+  schedule::Run run;
+};
+/// Those in the plan's own text whose sizes are all given.
+std::vector<PipelineRun> pipeline_runs(const FileReport& report, const PlanReport& plan);
+/// Idle time, and the activations that each stage keeps.
+void print_pipelines(const FileReport& report, const PlanReport& plan, std::ostream& out);
 void print_annotated(const FileReport& report, std::ostream& out);
 void print_latex(const CheckedProgram& checked, std::ostream& out);
 /// The derived backwards: text or equations, then what they communicate, compute again and need.

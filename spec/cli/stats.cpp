@@ -100,6 +100,7 @@ void print_stats(const FileReport& report, std::ostream& out) {
         out << "  without numbers: " << reason.what() << "\n";
       }
     print_table(table, out);
+    print_pipelines(report, plan, out);
     if (const auto memory = report.memory.find(plan.name); memory != report.memory.end())
       out << "  memory  " << memory_text(memory->second)
           << (cost->backward_left_out && memory->second.bytes ? "; with the backward\n" : "\n");

@@ -330,6 +330,15 @@ struct Comparer {
     return report.equal;
   }
 
+  /// A model that has a dim at once where the plan has a loop over it.
+  bool entries_apart() {
+    options.entries_apart = true;
+    report.equal = guarded([&] { return level(1); });
+    options.entries_apart = false;
+    if (report.equal) report.closed_by = "algebra, limit 1, entries of loops apart";
+    return report.equal;
+  }
+
   bool shown() {
     if (opaque_level() || report.unsupported) return true;
     // What is made of gradients is dear at every other level: numbers are asked first.
@@ -341,6 +350,7 @@ struct Comparer {
       if (report.equal) report.closed_by = "algebra, limit " + std::to_string(limit);
       if (report.equal || report.unsupported) return true;
       if (limit == 1 && options.differ && options.differ()) break;
+      if (limit == 1 && entries_apart()) return true;
     }
     return false;
   }

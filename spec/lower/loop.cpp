@@ -90,6 +90,7 @@ struct Lowering {
   int number = 0;
   std::vector<Role> role = {};
   std::vector<size_t> stacks = {};  // the carries that are stacks, in order
+  Vars apart = {};                  // the indices along which the stacks are independent
   std::vector<Tensor> leaves = {};  // of the last lowering at leaves
   Step at_leaves = {};
   std::vector<Tensor> at_n = {};  // the carries at step n
@@ -155,6 +156,39 @@ struct Lowering {
     role[i] = Role::sum;
   }
 
+  Vars without_apart(Vars index) const {
+    std::erase_if(index, [&](Var v) {
+      return std::any_of(apart.begin(), apart.end(), [&](Var each) { return each.id == v.id; });
+    });
+    return index;
+  }
+  static bool has(const Vars& index, Var v) {
+    return std::any_of(index.begin(), index.end(), [&](Var each) { return each.id == v.id; });
+  }
+
+  /// Where entry a of all next values is made of entries a alone, whatever the carries are: it is
+  /// the same where the carries have entry a everywhere.
+  void find_apart() {
+    if (!c.options.entries_apart || stacks.empty()) return;
+    for (Var v : text.carries[stacks[0]].index) {
+      const bool common = std::all_of(stacks.begin(), stacks.end(),
+                                      [&](size_t i) { return has(text.carries[i].index, v); });
+      if (common && is_apart(v)) apart.push_back(v);
+    }
+  }
+  bool is_apart(Var v) {
+    const Var a = c.loop_index(
+        std::to_string(text.depth) + " " + to_string(text.dim) + "\" " + std::to_string(v.id),
+        c.a.range(v));
+    const auto at_a = [&](Nf e) { return c.a.substitute(e, {{v, c.a.var(a)}}); };
+    std::vector<Tensor> everywhere = leaves;
+    for (size_t i : stacks) everywhere[i].body = at_a(leaves[i].body);
+    const Step step = text.step(everywhere);
+    return std::all_of(stacks.begin(), stacks.end(), [&](size_t i) {
+      return at_a(step.next[i].body).id == at_a(at_leaves.next[i].body).id;
+    });
+  }
+
   /// The stacks under their final names; a constant is its first value.
   void number_anew() {
     for (size_t i = 0; i < count; ++i)
@@ -162,10 +196,14 @@ struct Lowering {
     std::vector<Name> own;
     for (size_t i = 0; i < count; ++i) own.push_back(first_name(i));
     for (size_t i : stacks) number = std::max(number, finder.above(at_leaves.next[i].body, own));
-    bool same = true;
+    find_apart();
+    bool same = apart.empty();
     for (size_t k = 0; k < stacks.size(); ++k) {
+      const Carry& carry = text.carries[stacks[k]];
       same = same && stack_name(k, stacks[k]) == own[stacks[k]];
-      leaves[stacks[k]] = leaf(stack_name(k, stacks[k]), stacks[k]);
+      const Tensor entry =
+          c.leaf(stack_name(k, stacks[k]), without_apart(carry.index), carry.dtype);
+      leaves[stacks[k]] = {carry.index, entry.body};
     }
     for (size_t i = 0; i < count; ++i) {
       if (role[i] != Role::constant) continue;
@@ -189,7 +227,8 @@ struct Lowering {
   algebra::Lambda lambda(const Tensor& t, bool by_step) const {
     algebra::Lambda result{{}, t.body};
     if (by_step) result.index.push_back(n);
-    result.index.insert(result.index.end(), t.index.begin(), t.index.end());
+    const Vars index = without_apart(t.index);
+    result.index.insert(result.index.end(), index.begin(), index.end());
     return result;
   }
   std::string numbered(size_t carry) const {
@@ -209,7 +248,7 @@ struct Lowering {
     algebra::LeafFacts facts;
     facts.integer = is_integer(carry.dtype), facts.boolean = carry.dtype == Dtype::boolean;
     std::vector<Nf> index = {at};
-    for (Nf term : c.terms(carry.index)) index.push_back(term);
+    for (Nf term : c.terms(without_apart(carry.index))) index.push_back(term);
     return {carry.index, c.a.opaque(name, parts, index, facts)};
   }
 

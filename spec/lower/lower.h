@@ -38,6 +38,8 @@ struct Options {
   /// Gradients of one function at equal arguments are equal, and no more is known of them.
   bool opaque_gradients = false;
   Seals seals = Seals::none;
+  /// A loop whose carries are independent entry by entry along a dim is a loop for each entry.
+  bool entries_apart = false;
   /// Asked once the cheap levels have failed: the sides differ in numbers, so the dear ones would
   /// fail too.
   std::function<bool()> differ = {};
