@@ -372,6 +372,7 @@ class PlanChecker {
                               program().functions[g].model.has_value());
       proved.push_back(where_assumed[g] && !assumes_[g]);
     }
+    if (beside_refuted_callees(f, proved, where_assumed, report)) return;
     ComparedPlan compared =
         compare_with_model(program(), f, proved, options_.inline_plans, &where_assumed);
     report.verdict = compared.verdict;
@@ -380,6 +381,25 @@ class PlanChecker {
     note_assumptions(report, std::move(compared.assumptions));
     for (Diagnostic& diagnostic : compared.diagnostics)
       report.diagnostics.push_back(std::move(diagnostic));
+  }
+
+  /// A plan that is right but for a callee is not told to be wrong: the callee's lines are.
+  bool beside_refuted_callees(size_t f, std::vector<bool> proved, std::vector<bool> equal,
+                              PlanReport& report) {
+    bool any = false;
+    for_each_instr(program().functions[f].body, [&](const ir::Instr& instr) {
+      const auto* call = std::get_if<ir::Call>(&instr.op);
+      if (!call || verdicts_[call->function] != Verdict::refuted) return;
+      const ir::Function& callee = program().functions[call->function];
+      if (!callee.model || callee.implements_grad || assumes_[call->function]) return;
+      any = proved[call->function] = equal[call->function] = true;
+    });
+    if (!any || options_.inline_plans) return false;
+    const ComparedPlan compared =
+        compare_with_model(program(), f, proved, false, &equal, Search::none);
+    if (compared.verdict != Verdict::proved) return false;
+    report.verdict = Verdict::proved;  // needs_proved_callees takes it back
+    return true;
   }
 
   /// A callee that assumes more than its file does stands for its model only where that holds: its

@@ -15,11 +15,15 @@ struct ComparedPlan {
   std::vector<Diagnostic> diagnostics;
 };
 
+/// Whether what is not shown equal is tried at random points.
+enum class Search { counterexample, none };
+
 /// `proved[f]`: plan f is proved, and stands for its model where it is called. `where_assumed`:
 /// those too that are their models only where what they assume holds (null: no others).
 ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
                                 const std::vector<bool>& proved, bool inline_plans,
-                                const std::vector<bool>* where_assumed = nullptr);
+                                const std::vector<bool>* where_assumed = nullptr,
+                                Search search = Search::counterexample);
 
 /// What the erasure of a plan without a model assumes: ranges of ids, `require`s.
 std::vector<std::string> assumptions_of(const ir::Program& program, size_t plan);

@@ -48,8 +48,7 @@ void print_costs(const FileReport& report, const BackwardReport& backward, std::
   for (const auto& row : cost->totals())
     out << "#   " << row.kind << ": " << bytes_text(row.bytes, report) << "\n";
   if (report.checked->written().count(backward.function))
-    out << "# the value of a pipeline: every stage has all layers here, which no run exchanges
-";
+    out << "# the value of a pipeline: every stage has all layers here, which no run exchanges\n";
   out << "# all_gathers of the forward pass that are repeated: " << backward.backward.gathers_again
       << "; saved for it: " << bytes_text(saved_for(backward), report) << "\n";
 }

@@ -103,6 +103,21 @@ struct Given {
   Positions own, order;
 };
 
+bool splits(const Shape& shape, const Axis& axis) {
+  return std::any_of(shape.dims.begin(), shape.dims.end(), [&](const Split& split) {
+    return std::count(split.axes.begin(), split.axes.end(), axis) > 0;
+  });
+}
+
+/// The gradient of the operand is a sum over a dim that is split: `X_grad` has no {U_t} to say so,
+/// but each op of X has.
+bool sums_over_axis(const Shape& operand, const Shape& upstream) {
+  for (const Split& split : upstream.dims)
+    for (const Axis& axis : split.axes)
+      if (!splits(operand, axis)) return true;
+  return false;
+}
+
 }  // namespace
 
 bool pull_library(Pull& p, const ir::Program& program, const Library& op) {
@@ -112,7 +127,9 @@ bool pull_library(Pull& p, const ir::Program& program, const Library& op) {
   const std::vector<Name> results = results_of(p, gradient, op);
   for (size_t i = 0; i < p.step.operands.size(); ++i) {
     const Name& param = op.call->arguments[i].param;
-    if (p.wants(i) && std::count(results.begin(), results.end(), param) == 0) return false;
+    if (!p.wants(i)) continue;
+    if (std::count(results.begin(), results.end(), param) == 0) return false;
+    if (sums_over_axis(p.in(i).type, type_of(p.g()))) return false;
   }
   Operands call = operands_of(p, gradient, op);
   std::vector<Given> wanted;

@@ -189,10 +189,21 @@ struct Lowering {
     });
   }
 
+  /// By their first values: two loops that take the same carries in another order are one.
+  void order_stacks() {
+    const auto key = [&](size_t i) {
+      std::vector<uint32_t> result = {text.carries[i].init.body.id};
+      for (Var v : text.carries[i].init.index) result.push_back(c.a.range(v).id);
+      return result;
+    };
+    std::stable_sort(stacks.begin(), stacks.end(),
+                     [&](size_t i, size_t k) { return key(i) < key(k); });
+  }
   /// The stacks under their final names; a constant is its first value.
   void number_anew() {
     for (size_t i = 0; i < count; ++i)
       if (role[i] == Role::dead && text.taped) stacks.push_back(i);
+    order_stacks();
     std::vector<Name> own;
     for (size_t i = 0; i < count; ++i) own.push_back(first_name(i));
     for (size_t i : stacks) number = std::max(number, finder.above(at_leaves.next[i].body, own));
@@ -222,7 +233,10 @@ struct Lowering {
         for (size_t j : stacks)
           if (depends(at_leaves.next[k], leaves[j])) grown |= in.insert(j).second;
     }
-    return {in.begin(), in.end()};
+    std::vector<size_t> result;
+    for (size_t k : stacks)
+      if (in.count(k)) result.push_back(k);
+    return result;
   }
   algebra::Lambda lambda(const Tensor& t, bool by_step) const {
     algebra::Lambda result{{}, t.body};
