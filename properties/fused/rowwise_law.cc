@@ -4,10 +4,12 @@
 
 #include <cmath>
 
+#include "impl/plan/op_text.h"
 #include "kernels/cuda/laws/named_rows.h"
 #include "kernels/cuda/laws/rowwise.h"
 #include "kernels/number.h"
 #include "properties/fused/rehearsed.h"
+#include "properties/holds.h"
 
 namespace shardproof::properties {
 namespace {
@@ -63,11 +65,30 @@ void expect_holds(const RowwiseCase& given) {
   EXPECT_EQ(Machine().broken(given), "") << given.op.rows << " rows of " << given.op.length;
 }
 
+struct DrawnRows {
+  Rowwise op;
+};
+/// What RapidCheck prints of the smallest failure.
+void showValue(const DrawnRows& drawn, std::ostream& out) {
+  std::vector<std::string> names;
+  for (const Rowwise::Input& each : drawn.op.inputs)
+    names.push_back("x" + std::to_string(names.size()) + ":" + name_of(each.element));
+  out << "\n" << plan::text_of(FusedOp(drawn.op), names);
+}
+rc::Gen<DrawnRows> drawn_rows() {
+  return rc::gen::map(dice_words(200), [](std::vector<uint64_t> words) {
+    laws::Dice dice(std::move(words));
+    return DrawnRows{laws::random_rows(dice)};
+  });
+}
+
 TEST(Rowwise, RandomPrograms) {
-  for (uint64_t seed = 0; seed < 120 && !HasFailure(); ++seed) {
-    SCOPED_TRACE("seed " + std::to_string(seed));
-    expect_holds(laws::random_rowwise(seed));
-  }
+  EXPECT_TRUE(holds("row-wise programs", 120, 2'000, [] {
+    const DrawnRows drawn = *drawn_rows();
+    RC_PRE(fits(drawn.op));
+    laws::Dice entries(1);
+    RC_ASSERT(Machine().broken(laws::rowwise_case(drawn.op, entries)) == "");
+  }));
 }
 
 /// Many blocks, whose sums per column are joined; teams of warps and of blocks.

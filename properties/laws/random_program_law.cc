@@ -9,6 +9,7 @@
 #include <cstdlib>
 #include <iostream>
 
+#include "properties/holds.h"
 #include "properties/programs/arbitrary_choices.h"
 #include "properties/programs/edits.h"
 #include "properties/programs/trial.h"
@@ -39,23 +40,7 @@ void print_tally(const std::string& title) {
   std::cout << "\n";
 }
 
-/// More cases with SHARDPROOF_FULL=1; RC_PARAMS still wins.
-rc::detail::TestParams cases(int usual, int full) {
-  rc::detail::TestParams params = rc::detail::configuration().testParams;
-  if (params.maxSuccess == rc::detail::TestParams().maxSuccess)
-    params.maxSuccess = std::getenv("SHARDPROOF_FULL") ? full : usual;
-  return params;
-}
-
-template <class Property>
-bool check(const std::string& name, int usual, int full, const Property& property) {
-  rc::detail::TestMetadata metadata;
-  metadata.id = name;
-  const auto result = rc::detail::checkTestable(property, metadata, cases(usual, full));
-  rc::detail::printResultMessage(result, std::cerr);
-  std::cerr << "\n";
-  return result.template is<rc::detail::SuccessResult>();
-}
+using properties::holds;
 
 const std::map<std::string, std::string> classes{{"einsum", "einsum("},
                                                  {"add", " + "},
@@ -183,7 +168,7 @@ void accepted_means_equal(const Choices& choices) {
 
 TEST(RandomPrograms, AcceptedMeansEqual) {
   tally.clear();
-  ASSERT_TRUE(check("RandomPrograms.AcceptedMeansEqual", 200, 20'000,
+  ASSERT_TRUE(holds("RandomPrograms.AcceptedMeansEqual", 200, 20'000,
                     [] { accepted_means_equal(*arbitrary_choices()); }));
   print_tally("random programs");
   EXPECT_LT(share("not proved", "drafted"), 0.5);
@@ -224,7 +209,7 @@ void refused_means_different(const Choices& choices, uint32_t which) {
 
 TEST(RandomPrograms, RefusedMeansDifferent) {
   tally.clear();
-  ASSERT_TRUE(check("RandomPrograms.RefusedMeansDifferent", 150, 10'000, [] {
+  ASSERT_TRUE(holds("RandomPrograms.RefusedMeansDifferent", 150, 10'000, [] {
     const Choices choices = *arbitrary_choices();
     refused_means_different(choices, *rc::gen::cast<uint32_t>(below(1 << 20)));
   }));

@@ -2,6 +2,8 @@
 // Random numbers that are the same on every machine.
 #include <cstdint>
 #include <initializer_list>
+#include <utility>
+#include <vector>
 
 namespace shardproof::laws {
 
@@ -9,8 +11,11 @@ namespace shardproof::laws {
 class Dice {
  public:
   explicit Dice(uint64_t seed) : state_(seed) {}
+  /// These words, then zeros: a shorter list or smaller words draw something smaller.
+  explicit Dice(std::vector<uint64_t> words) : words_(std::move(words)), is_list_(true) {}
 
   uint64_t word() {
+    if (is_list_) return next_ < words_.size() ? words_[next_++] : 0;
     state_ += 0x9e3779b97f4a7c15ull;
     uint64_t z = state_;
     z = (z ^ (z >> 30)) * 0xbf58476d1ce4e5b9ull;
@@ -28,7 +33,10 @@ class Dice {
   }
 
  private:
-  uint64_t state_;
+  uint64_t state_ = 0;
+  std::vector<uint64_t> words_;
+  size_t next_ = 0;
+  bool is_list_ = false;
 };
 
 }  // namespace shardproof::laws

@@ -16,6 +16,8 @@ struct RowwiseCase {
 
 /// A random program on random rows; the same for the same seed.
 RowwiseCase random_rowwise(uint64_t seed);
+/// The program that the dice draw.
+Rowwise random_rows(Dice& dice);
 /// Operands with random entries for an op. An output has the memory of an input now and then, where
 /// it may.
 RowwiseCase rowwise_case(Rowwise op, Dice& dice);

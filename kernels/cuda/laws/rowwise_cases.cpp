@@ -186,9 +186,11 @@ class RowsWriter {
 
 }  // namespace
 
+Rowwise random_rows(Dice& dice) { return RowsWriter(dice).write(); }
+
 RowwiseCase random_rowwise(uint64_t seed) {
   Dice dice(seed * 977 + 5);
-  Rowwise op = RowsWriter(dice).write();
+  Rowwise op = random_rows(dice);
   return rowwise_case(std::move(op), dice);
 }
 
