@@ -5,6 +5,7 @@
 
 #include "spec/check/after.h"
 #include "spec/check/bounds.h"
+#include "spec/check/budget.h"
 #include "spec/check/comparison.h"
 #include "spec/check/conditions.h"
 #include "spec/check/derived.h"
@@ -99,6 +100,7 @@ class PlanChecker {
     PlanReport report = report_of(f);
     report.diagnostics = std::move(own);
     note_undecided(f);
+    if (budget_.ended()) return not_reached(f, std::move(report));
     report.read_whole = !depends_on_broken(f, report);
     if (report.read_whole) check_types(f, report);
     report.verdict = verdict_of(report.diagnostics);
@@ -109,6 +111,21 @@ class PlanChecker {
     if (report.verdict == Verdict::proved && !plan.trusted)
       for (Diagnostic& note : notes_of(program(), f, types_[f]))
         report.diagnostics.push_back(std::move(note));
+    return report;
+  }
+
+  /// The plans before it took the time of the file.
+  PlanReport not_reached(size_t f, PlanReport report) {
+    const ir::Function& plan = program().functions[f];
+    types_[f] = type_plan(program(), f, steps_[f]).types;
+    report.read_whole = false;
+    report.diagnostics.push_back(unknown("U0003", plan.name_range,
+                                         "not reached: the plans above took the time of the file"));
+    report.diagnostics.back().details = {"a file has " +
+                                         std::to_string(static_cast<int>(FileBudget::seconds)) +
+                                         " s; put this plan into a file of its own"};
+    report.verdict = verdicts_[f] = worse(Verdict::unknown, verdict_of(report.diagnostics));
+    report.trusting = trusting_[f];
     return report;
   }
 
@@ -262,10 +279,17 @@ class PlanChecker {
   static size_t current(const PlanReport& report) { return report.function; }
 
   void explain(RefusedOp& refused, size_t f, bool first) {
-    if (refused.instr) refused.diagnostic.counterexample = counterexample(refused, f);
+    // The check of an edit, or of a derived text, shows no example.
+    const bool shown = options_.fixes || options_.only.empty();
+    if (refused.instr && shown && budget_.has_examples()) {
+      const FileBudget::Part part(budget_.examples);
+      refused.diagnostic.counterexample = counterexample(refused, f);
+    }
     tell_as_call(sources_, program(), program().functions[f], types_[f], refused);
     const TryEdits try_edits = [&](const std::vector<Edit>& edits) {
-      return first && options_.fixes && proves(f, edits);
+      if (!first || !options_.fixes || !budget_.has_fixes() || needs_unproved(f)) return false;
+      const FileBudget::Part part(budget_.fixes);
+      return proves(f, edits);
     };
     refused.diagnostic.fixes = make_fixes(sources_, refused, try_edits);
   }
@@ -284,7 +308,15 @@ class PlanChecker {
     return find(program(), refused.instr->op, inputs, refused.result_types);
   }
 
-  /// Checks the file again with the edits applied: is this plan proved then?
+  /// No edit of a plan proves it while one that it needs is not proved.
+  bool needs_unproved(size_t f) const {
+    const std::vector<size_t> needs = needs_of(program().functions[f]);
+    return std::any_of(needs.begin(), needs.end(),
+                       [&](size_t need) { return verdicts_[need] != Verdict::proved; });
+  }
+
+  /// Checks the file again with the edits applied, the plan alone where they stay inside of it (the
+  /// others are as they were): is this plan proved then?
   bool proves(size_t f, const std::vector<Edit>& edits) {
     const SourceFile& file = sources_.file(edits.at(0).range.file);
     const std::string edited = apply_edits(file.text, edits.at(0).range.file, edits);
@@ -293,6 +325,11 @@ class PlanChecker {
     };
     CheckOptions options = options_;
     options.fixes = false;
+    const SourceRange& own = program().functions[f].range;
+    const bool only_here = std::all_of(edits.begin(), edits.end(),
+                                       [&](const Edit& edit) { return inside(edit.range, own); });
+    if (only_here && sources_.file(own.file).path == path_)
+      options.only = program().functions[f].name;
     Sources sources;
     const CheckedProgram checked = check(sources, path_, reader, options);
     for (const PlanReport& report : checked.plans())
@@ -554,6 +591,7 @@ class PlanChecker {
   CheckedBackwards& backwards_;
   std::map<size_t, ir::Function>& written_;
   std::vector<std::vector<Type>>& types_;
+  FileBudget budget_;
   std::vector<bool> steps_, alone_;
   std::vector<Verdict> verdicts_;
   std::vector<bool> assumes_;  ///< more than the file's own requirements

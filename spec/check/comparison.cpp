@@ -108,18 +108,29 @@ Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
 constexpr size_t most_ops = 50'000;
 
 size_t ops_written_out(const ir::Program& program, size_t function,
+                       std::map<size_t, size_t>& known);
+
+/// A loop inside of a loop is lowered three times for each time that its outer one is.
+size_t ops_written_out(const ir::Program& program, const ir::Block& block, size_t inner,
                        std::map<size_t, size_t>& known) {
-  if (auto found = known.find(function); found != known.end()) return found->second;
   size_t count = 0;
-  for_each_instr(program.functions.at(function).body, [&](const ir::Instr& instr) {
+  for (const ir::Instr& instr : block.instrs) {
     ++count;
     if (auto* call = std::get_if<ir::Call>(&instr.op))
       count += ops_written_out(program, call->function, known);
     if (auto* grad = std::get_if<ir::Grad>(&instr.op))
       count += ops_written_out(program, grad->function, known);
+    if (const ir::Block* body = body_of(instr.op))
+      count += inner * ops_written_out(program, *body, 3, known);
     count = std::min(count, most_ops + 1);
-  });
-  return known[function] = count;
+  }
+  return count;
+}
+
+size_t ops_written_out(const ir::Program& program, size_t function,
+                       std::map<size_t, size_t>& known) {
+  if (auto found = known.find(function); found != known.end()) return found->second;
+  return known[function] = ops_written_out(program, program.functions.at(function).body, 1, known);
 }
 
 bool too_long(const ir::Program& program, size_t plan, size_t model) {

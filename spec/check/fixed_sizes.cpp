@@ -170,6 +170,15 @@ ir::Program with_open_sizes(ir::Program program, const FixedSizes& open) {
   return program;
 }
 
+bool names_mesh_sizes(const ir::Program& program, size_t plan) {
+  bool found = false;
+  for_each_instr_below(program, plan, [&](const ir::Instr& instr) {
+    const auto* size = std::get_if<ir::SizeOf>(&instr.op);
+    found = found || (size && size->axis) || std::holds_alternative<ir::Ppermute>(instr.op);
+  });
+  return found;
+}
+
 std::set<Axis> axes_of_plan(const ir::Program& program, const denote::Types& types, size_t plan) {
   std::set<Axis> axes;
   const auto add = [&](const Type& type) {

@@ -26,6 +26,9 @@ bool may_write_a_size(const ir::Program& program, size_t plan, const FixedSizes&
 ir::Program with_open_sizes(ir::Program program, const FixedSizes& open);
 
 /// Axes that types and values of the plan and of what it calls speak of.
+/// Whether a size of the mesh is a number in the plan, or in a function that it needs.
+bool names_mesh_sizes(const ir::Program& program, size_t plan);
+
 std::set<Axis> axes_of_plan(const ir::Program& program, const denote::Types& types, size_t plan);
 
 /// About how many numbers a run makes on one device, multiplications counted.

@@ -131,7 +131,9 @@ struct Point {
 
 /// Where the claim has no value at a point, as a root of a negative variance, all is positive.
 Outcome outcome_at(const ir::Program& program, size_t plan, const Point& point) {
-  const ir::Program one = at_mesh_sizes(program, point.sizes);
+  std::optional<ir::Program> changed;
+  if (names_mesh_sizes(program, plan)) changed = at_mesh_sizes(program, point.sizes);
+  const ir::Program& one = changed ? *changed : program;
   const ir::Function& function = program.functions.at(plan);
   const auto drawn = [&](Draw draw) {
     Inputs inputs = random_inputs(program, function, point.sizes, point.seed, draw);
@@ -227,8 +229,8 @@ void add_literals(const ir::Program& program, const ir::Function& function,
       points.push_back({sizes, static_cast<unsigned>(points.size()), {}, false});
 }
 
-/// More are not run: the file fixes a size that is too large.
-constexpr double most_entries = 1e6;
+/// More are not run: the file fixes a size that is too large, or contracts over many dims.
+constexpr double most_entries = 1e6, most_numbers = 5e7;
 
 /// At many sizes, or, if the plan differentiates, at the smallest of these; then with numbers far
 /// apart.
@@ -237,7 +239,9 @@ std::vector<Point> points(const ir::Program& program, size_t plan) {
   const ir::Function& function = program.functions.at(plan);
   for (unsigned attempt = 0; attempt < 15; ++attempt)
     if (const auto sizes = small_sizes(program, attempt))
-      if (entries(program, function, *sizes) <= most_entries) found.push_back(*sizes);
+      if (entries(program, function, *sizes) <= most_entries &&
+          numbers_of_a_run(program, plan, *sizes) <= most_numbers)
+        found.push_back(*sizes);
   std::set<size_t> seen;
   if (found.size() > 5 && differentiates(program, plan, seen))
     found = smallest(program, function, std::move(found));

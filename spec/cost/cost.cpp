@@ -83,7 +83,11 @@ class Pass {
   }
 
  private:
-  Amount bytes(ValueId id) const { return local_bytes(program_, types_.at(id)); }
+  const Amount& bytes(ValueId id) {
+    const auto [found, is_new] = bytes_.try_emplace(id);
+    if (is_new) found->second = local_bytes(program_, types_.at(id));
+    return found->second;
+  }
 
   void parameter(ValueId id) {
     owned_.insert(id);
@@ -124,12 +128,13 @@ class Pass {
     std::set<ValueId> live;  // values of this block
     if (&block != &function_.body)
       for (ValueId id : block.params) live.insert(id);
-    peaks.add(total(live));
+    Amount sum_live = total(live);
+    peaks.add(sum_live);
     for (size_t i = 0; i < block.instrs.size(); ++i) {
       const Instr& instr = block.instrs[i];
       for (ValueId id : instr.results)
-        if (!root_.count(id)) live.insert(id);
-      const Amount now = total(live);
+        if (!root_.count(id) && live.insert(id).second) add_to(sum_live, id, 1);
+      const Amount now = sum_live;
       for (const Amount& inner : instruction(instr, times)) {
         Amount sum = now;
         sum += inner;
@@ -137,13 +142,19 @@ class Pass {
       }
       std::erase_if(live, [&](ValueId id) {
         auto found = last.find(id);
-        return found == last.end() || found->second <= i;
+        const bool ends = found == last.end() || found->second <= i;
+        if (ends) add_to(sum_live, id, -1);
+        return ends;
       });
     }
     return peaks;
   }
 
-  Amount total(const std::set<ValueId>& live) const {
+  void add_to(Amount& sum, ValueId id, int64_t times) {
+    if (!owned_.count(id)) sum += bytes(id) * Amount(times);
+  }
+
+  Amount total(const std::set<ValueId>& live) {
     Amount sum;
     for (ValueId id : live)
       if (!owned_.count(id)) sum += bytes(id);
@@ -278,6 +289,7 @@ class Pass {
   const Function& function_;
   const std::vector<Type>& types_;
   std::map<ValueId, ValueId> root_;
+  std::map<ValueId, Amount> bytes_;
   std::set<ValueId> owned_;  ///< parameters: counted as state and inputs
   Axis axis_;                ///< of the pipeline around
   Cost cost_;

@@ -14,6 +14,10 @@ Array<S> contract(ir::ReduceFn fn, const std::vector<Along>& left,
                   const Positions& right) {
   Array<S> result = filled(extents.closed(right), S(0));
   const Ids kept = flat(right), order = extents.all_from(kept);
+  constexpr double most_terms = 2e7;  // an einsum over 32 names has 2^32 at the least sizes
+  double terms = 1;
+  for (const int64_t extent : extents.of(order)) terms *= static_cast<double>(extent);
+  if (terms > most_terms) throw OutOfRange("a contraction of more entries than are run");
   std::vector<Extents> strides{strides_along(order, {kept, extents.of(kept)})};
   for (const Along& each : left) strides.push_back(strides_along(order, each));
   std::vector<bool> begun(result.data.size(), false);

@@ -182,13 +182,17 @@ Satisfaction Solver::check(const std::vector<Term>& formulas, Use use) {
   Satisfaction result;
   const bool want_core = use == Use::core;
   ++questions_;
+  const double left = limits_.seconds - seconds_;
+  if (left <= 0) return result;
+  const auto milliseconds =
+      std::min(limits_.milliseconds, static_cast<unsigned>(std::max(1.0, 1e3 * left)));
   const auto begin = Clock::now();
   try {
     z3::context& context = engine_->context;
     z3::solver solver = use == Use::reals ? z3::tactic(context, "qfnra-nlsat").mk_solver()
                                           : z3::solver(context, z3::solver::simple());
     z3::params params(context);
-    params.set("timeout", limits_.milliseconds);
+    params.set("timeout", milliseconds);
     params.set("rlimit", limits_.resources);
     solver.set(params);
     Translation translate(context);
@@ -199,7 +203,7 @@ Satisfaction Solver::check(const std::vector<Term>& formulas, Use use) {
       else
         solver.add(formula);
     }
-    engine_->watchdog.start(std::chrono::milliseconds(limits_.milliseconds + 100));
+    engine_->watchdog.start(std::chrono::milliseconds(milliseconds + 100));
     const z3::check_result answer = solver.check();
     engine_->watchdog.done();
     if (answer == z3::sat) {

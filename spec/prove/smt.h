@@ -19,10 +19,12 @@ struct Answer {
   std::string why;  ///< unknown: what the solver said
 };
 
-/// Per question. Z3 does not always keep its own timeout, so a watchdog interrupts it as well.
+/// Per question, but for `seconds`. Z3 does not always keep its own timeout, so a watchdog
+/// interrupts it as well.
 struct Limits {
   unsigned milliseconds = 5000;     ///< a net below the resources: seconds differ between machines
   unsigned resources = 20'000'000;  ///< Z3's rlimit: the same on every machine
+  double seconds = 8;               ///< of all questions; those that come later are not decided
 };
 
 struct Satisfaction {

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <charconv>
 #include <functional>
+#include <utility>
 
 #include "spec/resolve/sizes.h"
 
@@ -33,6 +34,7 @@ class DimDeclarer {
       if (auto* dim = std::get_if<syntax::DimDecl>(&declaration))
         for (const Name& name : dim->names) see(file_.dims, name, world_.locate(name, dim->range));
     }
+    known_ = keys(file_.dims);
     for (const syntax::Declaration& declaration : file_.ast->declarations) {
       if (auto* mesh = std::get_if<syntax::MeshDecl>(&declaration))
         for (const auto& entry : mesh->axes) merge_axis(entry);
@@ -63,9 +65,14 @@ class DimDeclarer {
         info.size = size;
     }
     auto [known, fresh] = world_.program.axes.try_emplace(entry.axis, info);
-    if (fresh && world_.program.axes.size() == most_axes + 1)
-      world_.error("E0106", entry.range,
-                   "a mesh has at most " + std::to_string(most_axes) + " axes");
+    if (fresh && world_.program.axes.size() > most_axes) {
+      if (!std::exchange(too_many_, true))
+        world_.error("E0106", entry.range,
+                     "a mesh has at most " + std::to_string(most_axes) + " axes");
+      world_.program.axes.erase(known);
+      file_.axes.erase(entry.axis);
+      return;
+    }
     if (!fresh && known->second.size != info.size) {
       if (!known->second.size && reaches_all(world_.axis_files[entry.axis]))
         known->second = info;
@@ -79,7 +86,7 @@ class DimDeclarer {
     auto names = names_of(world_, file_);
     auto size = [&](const syntax::Expr& expr) { return arith(world_, expr, names); };
     for (size_t i = 0; i < decl.names.size(); ++i) {
-      auto info = dim_info(world_, decl, i, keys(file_.dims), size);
+      auto info = dim_info(world_, decl, i, known_, size);
       if (info && file_.dims.count(decl.names[i])) merge_dim(decl.names[i], std::move(*info));
     }
   }
@@ -119,6 +126,8 @@ class DimDeclarer {
   World& world_;
   size_t index_;
   FileScope& file_;
+  std::vector<Name> known_;  ///< dims of the file
+  bool too_many_ = false;    ///< axes
 };
 
 }  // namespace

@@ -1,0 +1,41 @@
+#pragma once
+// The time that one file may take, whatever it is.
+#include <ctime>
+
+namespace shardproof {
+
+/// Measured as processor time of the thread that checks, so that a busy machine changes no verdict.
+class FileBudget {
+ public:
+  /// Plans that begin later are unknown; fixes are tried, and examples sought, up to their parts.
+  static constexpr double seconds = 8, of_fixes = 3, of_examples = 2;
+
+  bool ended() const { return now() - begin_ > seconds; }
+  double spent() const { return now() - begin_; }
+
+  /// Adds the time that it lives to a part.
+  class Part {
+   public:
+    Part(double& spent) : spent_(spent), begin_(now()) {}
+    ~Part() { spent_ += now() - begin_; }
+    Part(const Part&) = delete;
+    Part& operator=(const Part&) = delete;
+
+   private:
+    double& spent_;
+    double begin_;
+  };
+  bool has_fixes() const { return fixes < of_fixes; }
+  bool has_examples() const { return examples < of_examples; }
+  double fixes = 0, examples = 0;  ///< spent
+
+ private:
+  static double now() {
+    timespec time{};
+    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+  }
+  double begin_ = now();
+};
+
+}  // namespace shardproof
