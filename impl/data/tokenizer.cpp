@@ -1,5 +1,6 @@
 #include "impl/data/tokenizer.h"
 
+#include <algorithm>
 #include <array>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -83,8 +84,7 @@ std::pair<std::string, std::string> pair_of(const Json& merge) {
 enum class Sort { letter, digit, space, other };
 Sort sort_of(char each) {
   const auto byte = static_cast<unsigned char>(each);
-  if ((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z') || byte >= 0x80)
-    return Sort::letter;
+  if ((byte >= 'a' && byte <= 'z') || (byte >= 'A' && byte <= 'Z')) return Sort::letter;
   if (byte >= '0' && byte <= '9') return Sort::digit;
   return byte == ' ' || (byte >= '\t' && byte <= '\r') ? Sort::space : Sort::other;
 }
@@ -198,8 +198,24 @@ void Tokenizer::encode_word(const std::string& word, std::vector<uint32_t>& to) 
   to.insert(to.end(), parts.begin(), parts.end());
 }
 
+namespace {
+
+/// GPT-2 cuts words by the classes of Unicode, which are not here.
+void refuse_beyond_ascii(const std::string& path, const std::string& text) {
+  const auto found = std::find_if(
+      text.begin(), text.end(), [](char each) { return static_cast<unsigned char>(each) >= 0x80; });
+  if (found == text.end()) return;
+  const auto line = std::count(text.begin(), found, '\n') + 1;
+  throw FileError(path + ": line " + std::to_string(line) +
+                  " of the text is not ASCII, and words are cut in ASCII only: encode the text "
+                  "with the tokenizer's own library, into a file of uint16 or uint32");
+}
+
+}  // namespace
+
 std::vector<uint32_t> Tokenizer::encode(const std::string& text) const {
   if (!cannot_encode_.empty()) throw FileError(path_ + ": " + cannot_encode_);
+  refuse_beyond_ascii(path_, text);
   std::vector<uint32_t> tokens;
   std::unordered_map<std::string, std::vector<uint32_t>> known;
   const std::string special = document_ ? bytes_[*document_] : "";

@@ -10,16 +10,16 @@
 
 namespace shardproof::data {
 
-/// A byte-level BPE: every text has tokens, and their texts put together are the text again. Text
-/// is cut into words as GPT-2 does; a byte beyond ASCII counts as a letter, so text in it may get
-/// other (valid) tokens than the library's.
+/// A byte-level BPE. ASCII text gets the tokens of the reference library: words are cut as GPT-2
+/// does. Other text is refused, because GPT-2 cuts it by the classes of Unicode; tokens of any text
+/// decode.
 class Tokenizer {
  public:
   /// Throws FileError where the file is missing or of another kind.
   static Tokenizer load(const std::filesystem::path& path);
 
-  /// `<|endoftext|>` in the text becomes its token. Throws FileError where the file cuts words in
-  /// another way than GPT-2.
+  /// `<|endoftext|>` in the text becomes its token. Throws FileError where the text is not ASCII,
+  /// and where the file cuts words in another way than GPT-2.
   std::vector<uint32_t> encode(const std::string& text) const;
   std::string decode(std::span<const uint32_t> tokens) const;
   /// The token that begins or ends a document, where there is one.
