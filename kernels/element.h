@@ -35,8 +35,23 @@ SHARDPROOF_HD constexpr bool is_real(Element element) {
 }
 
 constexpr const char* name_of(Element element) {
-  constexpr const char* names[] = {"f64", "f32", "bf16", "i32", "u32", "u8", "u64"};
-  return names[static_cast<size_t>(element)];
+  switch (element) {
+    case Element::f64:
+      return "f64";
+    case Element::f32:
+      return "f32";
+    case Element::bf16:
+      return "bf16";
+    case Element::i32:
+      return "i32";
+    case Element::u32:
+      return "u32";
+    case Element::u8:
+      return "u8";
+    case Element::u64:
+      return "u64";
+  }
+  return "?";
 }
 
 /// How entries are joined by a reduction over ranks or over a dim.

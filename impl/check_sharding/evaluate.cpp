@@ -54,9 +54,11 @@ void put_number(std::byte* at, Element element, double value) {
       return write(static_cast<uint32_t>(value));
     case Element::u8:
       return write(static_cast<uint8_t>(value != 0));
-    default:
-      throw std::runtime_error(std::string("no tensor of ") + name_of(element) + " is written");
+    case Element::bf16:
+    case Element::u64:
+      break;
   }
+  throw std::runtime_error(std::string("no tensor of ") + name_of(element) + " is written");
 }
 
 std::string listed(const std::vector<int64_t>& extents) { return oracle::to_string(extents); }

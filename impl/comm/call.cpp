@@ -8,14 +8,31 @@ namespace shardproof {
 namespace {
 
 const char* name_of_collective(Collective collective) {
-  constexpr const char* names[] = {"all_gather", "all_reduce", "reduce_scatter", "all_to_all",
-                                   "permute"};
-  return names[static_cast<size_t>(collective)];
+  switch (collective) {
+    case Collective::all_gather:
+      return "all_gather";
+    case Collective::all_reduce:
+      return "all_reduce";
+    case Collective::reduce_scatter:
+      return "reduce_scatter";
+    case Collective::all_to_all:
+      return "all_to_all";
+    case Collective::permute:
+      return "permute";
+  }
+  return "?";
 }
 
 const char* name_of_reduction(Reduction reduction) {
-  constexpr const char* names[] = {"sum", "max", "min"};
-  return names[static_cast<size_t>(reduction)];
+  switch (reduction) {
+    case Reduction::sum:
+      return "sum";
+    case Reduction::max:
+      return "max";
+    case Reduction::min:
+      return "min";
+  }
+  return "?";
 }
 
 }  // namespace

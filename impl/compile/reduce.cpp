@@ -30,12 +30,26 @@ View reduced(Compiler& compiler, Reduction fn, const std::vector<const View*>& x
   return {to, kept};
 }
 
+namespace {
+
+Reduction fn_of(ir::ReduceFn fn) {
+  switch (fn) {
+    case ir::ReduceFn::sum:
+      return Reduction::sum;
+    case ir::ReduceFn::max:
+      return Reduction::max;
+    case ir::ReduceFn::min:
+      return Reduction::min;
+  }
+  throw std::logic_error("no such reduction");
+}
+
+}  // namespace
+
 void compile(const ir::Reduce& op, const Site& site) {
-  constexpr Reduction fns[] = {Reduction::sum, Reduction::max, Reduction::min};
   const Opening opening(site, op.pattern);
   const View x = opening.operand(0);
-  opening.define(reduced(site.compiler, fns[static_cast<size_t>(op.fn)], {&x}, opening.right(),
-                         site.element()));
+  opening.define(reduced(site.compiler, fn_of(op.fn), {&x}, opening.right(), site.element()));
 }
 
 }  // namespace shardproof::compile

@@ -25,23 +25,21 @@ Element element_of(Dtype dtype, Precision precision) {
       return Element::u8;
     case Dtype::key:
       return Element::u64;
-    default:
+    case Dtype::f64:
+    case Dtype::f32:
+    case Dtype::bf16:
+    case Dtype::f16:
+    case Dtype::f8:
+    case Dtype::number:
       break;
   }
   if (precision != Precision::as_written)
     return precision == Precision::f64 ? Element::f64 : Element::f32;
-  switch (dtype) {
-    case Dtype::f64:
-    case Dtype::number:
-      return Element::f64;
-    case Dtype::f32:
-      return Element::f32;
-    case Dtype::bf16:
-      return Element::bf16;
-    default:
-      throw std::invalid_argument(std::string(to_string(dtype)) +
-                                  " is not kept on CPU ranks: run it as f32 or f64");
-  }
+  if (dtype == Dtype::f64 || dtype == Dtype::number) return Element::f64;
+  if (dtype == Dtype::f32) return Element::f32;
+  if (dtype == Dtype::bf16) return Element::bf16;
+  throw std::invalid_argument(std::string(to_string(dtype)) +
+                              " is not kept on CPU ranks: run it as f32 or f64");
 }
 
 std::vector<int64_t> row_major(const std::vector<int64_t>& extents) {

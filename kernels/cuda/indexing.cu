@@ -313,9 +313,12 @@ void run(const Stream& stream, const IndexAdd& op, void* out, const void* const*
     case Element::i32:
     case Element::u32:  // both wrap
       return index_add<uint32_t>(stream, op, out, ids, ReadAny<uint32_t>{x, op.x});
-    default:
-      throw std::logic_error("sums are formed in f64, f32, i32 or u32");
+    case Element::bf16:
+    case Element::u8:
+    case Element::u64:
+      break;
   }
+  throw std::logic_error("sums are formed in f64, f32, i32 or u32");
 }
 
 }  // namespace shardproof::SHARDPROOF_MACHINE

@@ -45,7 +45,9 @@ struct Colouring {
         return mix(h, hash(atom.args[0], colours) + hash(atom.args[0], colours, -1));
       case AtomKind::le0:
         return mix(h, hash(atom.args[0], colours));
-      default:
+      case AtomKind::size:
+      case AtomKind::prime:
+      case AtomKind::app:
         break;
     }
     h = mix(h, atom.ref);

@@ -67,7 +67,16 @@ bool Engine::positive_atom(AtomId a) {
     case Op::poly:
     case Op::sealed:
       return positive(t.body);
-    default:
+    case Op::leaf:
+    case Op::iota:
+    case Op::symbol:
+    case Op::lambda:
+    case Op::log:
+    case Op::erf:
+    case Op::sin:
+    case Op::cos:
+    case Op::floor:
+    case Op::step:
       break;
   }
   if (t.facts.positive) return true;
@@ -146,9 +155,18 @@ bool Engine::integer_atom(AtomId a) {
     case Op::poly:
     case Op::sealed:
       return integer(t.body);
-    default:
-      return t.facts.integer || t.facts.boolean;
+    case Op::leaf:
+    case Op::symbol:
+    case Op::lambda:
+    case Op::exp:
+    case Op::log:
+    case Op::sigmoid:
+    case Op::erf:
+    case Op::sin:
+    case Op::cos:
+      break;
   }
+  return t.facts.integer || t.facts.boolean;
 }
 
 /// coef * sizes is an integer: directly, or as a multiple of declared ranges.

@@ -184,9 +184,12 @@ class Generator {
         return values();
       case Recipe::conditions:
         return conditions(depth);
-      default:
-        return powers(depth);
+      case Recipe::mixed:
+      case Recipe::powers:
+      case Recipe::count:
+        break;
     }
+    return powers(depth);
   }
 
   /// Roots and logs of even powers and products of unknown sign.

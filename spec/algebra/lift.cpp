@@ -132,9 +132,14 @@ Nf Engine::rebuild(Op op, const VarSet& binders, Nf body) {
       return step(body);
     case Op::poly:
       return body;
-    default:
-      return lift(op, binders, body);
+    case Op::leaf:
+    case Op::iota:
+    case Op::symbol:
+    case Op::lambda:
+    case Op::sealed:
+      break;
   }
+  return lift(op, binders, body);
 }
 
 }  // namespace shardproof::algebra

@@ -158,9 +158,15 @@ struct NfValue {
         return std::floor(x + 1e-9);
       case Op::step:
         return step_value(x);
-      default:
-        return std::nan("");
+      case Op::leaf:
+      case Op::iota:
+      case Op::symbol:
+      case Op::lambda:
+      case Op::sum:
+      case Op::max:
+        break;
     }
+    return std::nan("");
   }
 };
 

@@ -147,9 +147,11 @@ struct Direct {
         }
         return opaque_value(values, i);
       }
-      default:
-        return bound(e);
+      case Expr::sum:
+      case Expr::max:
+        break;
     }
+    return bound(e);
   }
 
   double bound(const Expr& e) {
@@ -253,7 +255,10 @@ struct Lower {
         return a.floordiv(index[0], size_nf(a, e->name));
       case Expr::mod:
         return a.mod(index[0], size_nf(a, e->name));
-      default:
+      case Expr::sum:
+      case Expr::max:
+      case Expr::opaque:
+      case Expr::masked_exp:
         break;
     }
     if (e->kind == Expr::masked_exp)

@@ -27,9 +27,15 @@ const char* name_of(Op op) {
       return "floor";
     case Op::step:
       return "step";
-    default:
-      return "";
+    case Op::leaf:
+    case Op::iota:
+    case Op::symbol:
+    case Op::lambda:
+    case Op::poly:
+    case Op::sealed:
+      break;
   }
+  return "";
 }
 
 std::string Engine::show_atom(AtomId id, int depth, const Names& names) {

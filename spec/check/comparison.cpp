@@ -22,9 +22,13 @@ const char* code_of(const std::optional<algebra::Difference>& difference) {
     case Kind::missing_summand:
     case Kind::extra_summand:
       return "E0403";
-    default:
-      return "E0401";
+    case Kind::operand:
+    case Kind::index:
+    case Kind::inside:
+    case Kind::other:
+      break;
   }
+  return "E0401";
 }
 
 std::string result_name(const ir::Function& plan, size_t result) {

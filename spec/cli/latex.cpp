@@ -49,9 +49,25 @@ std::string shape_text(const Type& type) {
 }
 
 const char* collective_name(CollectiveFn fn) {
-  static const char* names[] = {"AllGather", "AllReduce", "ReduceScatter", "AllToAll",
-                                "Slice",     "FanOut",    "ZeroNonroot",   "ZeroPad"};
-  return names[static_cast<int>(fn)];
+  switch (fn) {
+    case CollectiveFn::all_gather:
+      return "AllGather";
+    case CollectiveFn::all_reduce:
+      return "AllReduce";
+    case CollectiveFn::psum_scatter:
+      return "ReduceScatter";
+    case CollectiveFn::all_to_all:
+      return "AllToAll";
+    case CollectiveFn::slice:
+      return "Slice";
+    case CollectiveFn::fan_out:
+      return "FanOut";
+    case CollectiveFn::zero_nonroot:
+      return "ZeroNonroot";
+    case CollectiveFn::zero_pad:
+      return "ZeroPad";
+  }
+  return "?";
 }
 
 /// The axes on which a collective changes the state: those of one side alone.

@@ -313,9 +313,13 @@ Amount received(const Program& program, CollectiveFn fn, const Type& from, const
         for (const Axis& axis : without(from.dims[i].axes, to.dims[i].axes)) moved.push_back(axis);
       return local_bytes(program, from) * Amount::ring(moved);
     }
-    default:
-      return {};
+    case CollectiveFn::slice:
+    case CollectiveFn::fan_out:
+    case CollectiveFn::zero_nonroot:
+    case CollectiveFn::zero_pad:
+      break;
   }
+  return {};
 }
 
 int64_t bytes_of(Dtype dtype) {

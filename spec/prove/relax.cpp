@@ -36,9 +36,14 @@ Term formula(const Term& term, bool positive) {
       return positive ? less_equal(lifted(args[0]), lifted(args[1])) : below(args[1], args[0]);
     case Term::Op::lt:
       return positive ? below(args[0], args[1]) : less_equal(lifted(args[1]), lifted(args[0]));
-    default:
-      return positive ? term : negate(term);
+    case Term::Op::constant:
+    case Term::Op::variable:
+    case Term::Op::apply:
+    case Term::Op::add:
+    case Term::Op::mul:
+      break;
   }
+  return positive ? term : negate(term);
 }
 
 bool of_integers(const Term& term) {

@@ -120,7 +120,9 @@ class Translation {
         return z3::mk_or(args);
       case Term::Op::negation:
         return !args[0];
-      default:
+      case Term::Op::constant:
+      case Term::Op::variable:
+      case Term::Op::apply:
         break;
     }
     z3::sort_vector domain(context_);

@@ -34,9 +34,12 @@ const char* symbol(Term::Op op) {
       return "or";
     case Term::Op::negation:
       return "not";
-    default:
-      return "?";
+    case Term::Op::constant:
+    case Term::Op::variable:
+    case Term::Op::apply:
+      break;
   }
+  return "?";
 }
 
 class Printer {

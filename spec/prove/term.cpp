@@ -189,9 +189,11 @@ Term exists(const std::string& variable, const Term& witness, const Term& body) 
       return negate(args[0]);
     case Term::Op::apply:
       return Term::apply(body.name(), std::move(args));
-    default:
-      return body;
+    case Term::Op::constant:
+    case Term::Op::variable:
+      break;
   }
+  return body;
 }
 
 std::vector<Term> variables_of(const std::vector<Term>& terms) {
@@ -225,9 +227,14 @@ std::optional<Value> evaluate_logic(const Term& term, const std::vector<Value>& 
       return truth(std::any_of(x.begin(), x.end(), is_true));
     case Term::Op::negation:
       return truth(!is_true(x[0]));
-    default:
-      return std::nullopt;
+    case Term::Op::constant:
+    case Term::Op::variable:
+    case Term::Op::apply:
+    case Term::Op::add:
+    case Term::Op::mul:
+      break;
   }
+  return std::nullopt;
 }
 
 }  // namespace

@@ -73,11 +73,20 @@ std::optional<ir::Arith> arith(World& world, const syntax::Expr& expr, const Ari
       const bool negation = expr.kind == Kind::unary && expr.text == "-";
       return arith_op(negation ? "neg" : expr.text, std::move(args));
     }
-    default:
-      world.error("E0109", expr.range, "sizes and conditions are made of numbers, names and sizes",
-                  "no arithmetic of sizes");
-      return std::nullopt;
+    case Kind::string:
+    case Kind::boolean:
+    case Kind::call:
+    case Kind::cast:
+    case Kind::dtype:
+    case Kind::zeros:
+    case Kind::grad:
+    case Kind::value_and_grad:
+    case Kind::entry:
+      break;
   }
+  world.error("E0109", expr.range, "sizes and conditions are made of numbers, names and sizes",
+              "no arithmetic of sizes");
+  return std::nullopt;
 }
 
 bool is_closed(const ir::Arith& arith) {

@@ -87,9 +87,24 @@ class Machine {
         return value(node.args[0]) == 0;
       case Fn::call:
         return call(node);
-      default:
-        return two(node, value(node.args[0]), value(node.args[1]));
+      case Fn::add:
+      case Fn::sub:
+      case Fn::mul:
+      case Fn::div:
+      case Fn::mod:
+      case Fn::eq:
+      case Fn::ne:
+      case Fn::lt:
+      case Fn::gt:
+      case Fn::le:
+      case Fn::ge:
+      case Fn::both:
+      case Fn::either:
+      case Fn::least:
+      case Fn::most:
+        break;
     }
+    return two(node, value(node.args[0]), value(node.args[1]));
   }
 
   void run(const std::vector<Instruction>& steps, const Sizes& sizes, Timeline& out) {
@@ -171,9 +186,17 @@ class Machine {
         return std::min(a, b);
       case Fn::most:
         return std::max(a, b);
-      default:
-        return exact(node, a, b, node.fn);
+      case Fn::number:
+      case Fn::slot:
+      case Fn::add:
+      case Fn::sub:
+      case Fn::mul:
+      case Fn::neg:
+      case Fn::no:
+      case Fn::call:
+        break;
     }
+    return exact(node, a, b, node.fn);
   }
 
   const std::vector<Function>& functions_;
@@ -278,7 +301,17 @@ class Reader {
       case Expr::Kind::call:
         call(expr, result);
         break;
-      default:
+      case Expr::Kind::string:
+      case Expr::Kind::boolean:
+      case Expr::Kind::size:
+      case Expr::Kind::cast:
+      case Expr::Kind::dtype:
+      case Expr::Kind::zeros:
+      case Expr::Kind::grad:
+      case Expr::Kind::value_and_grad:
+      case Expr::Kind::field:
+      case Expr::Kind::entry:
+      case Expr::Kind::binary:
         result.fn = binary(expr.text);
     }
     return result;

@@ -33,7 +33,9 @@ Expr Parser::atom() {
       return leaf(Expr::Kind::string);
     case Token::Kind::word:
       return word_atom();
-    default:
+    case Token::Kind::symbol:
+    case Token::Kind::bad:
+    case Token::Kind::end:
       break;
   }
   if (at("(")) return parenthesized();

@@ -78,9 +78,12 @@ std::string Cursor::found() const {
       return "a string";
     case Token::Kind::number:
       return "the number " + std::string(token.text);
-    default:
-      return quoted(token.text);
+    case Token::Kind::word:
+    case Token::Kind::symbol:
+    case Token::Kind::bad:
+      break;
   }
+  return quoted(token.text);
 }
 
 void Cursor::tell(Diagnostic diagnostic) {

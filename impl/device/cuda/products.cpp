@@ -25,9 +25,13 @@ cudaDataType_t type_of(Element element) {
       return CUDA_R_32F;
     case Element::bf16:
       return CUDA_R_16BF;
-    default:
-      throw DeviceError(std::string("there is no product of ") + name_of(element));
+    case Element::i32:
+    case Element::u32:
+    case Element::u8:
+    case Element::u64:
+      break;
   }
+  throw DeviceError(std::string("there is no product of ") + name_of(element));
 }
 
 using Layout =

@@ -50,9 +50,13 @@ cudnnDataType_t type_of(Element element) {
       return CUDNN_DATA_INT32;
     case Element::u8:
       return CUDNN_DATA_BOOLEAN;
-    default:
-      return CUDNN_DATA_FLOAT;
+    case Element::f64:
+    case Element::f32:
+    case Element::u32:
+    case Element::u64:
+      break;
   }
+  return CUDNN_DATA_FLOAT;
 }
 
 cudnnPointwiseMode_t mode_of(GraphFn fn) {
@@ -75,9 +79,14 @@ cudnnPointwiseMode_t mode_of(GraphFn fn) {
       return CUDNN_POINTWISE_CMP_GE;
     case GraphFn::select:
       return CUDNN_POINTWISE_BINARY_SELECT;
-    default:
-      return CUDNN_POINTWISE_IDENTITY;
+    case GraphFn::identity:
+    case GraphFn::largest:
+    case GraphFn::sum:
+    case GraphFn::product:
+    case GraphFn::turned:
+      break;
   }
+  return CUDNN_POINTWISE_IDENTITY;
 }
 
 int64_t id_of(size_t tensor) { return static_cast<int64_t>(tensor) + 1; }
@@ -123,9 +132,19 @@ class Translation {
             .set(CUDNN_ATTR_OPERATION_RESHAPE_YDESC, tensors_[op.result])
             .finish("a turned tensor of a graph");
         return;
-      default:
-        return add_pointwise(op, result);
+      case GraphFn::multiply:
+      case GraphFn::add:
+      case GraphFn::subtract:
+      case GraphFn::divide:
+      case GraphFn::exp:
+      case GraphFn::log:
+      case GraphFn::identity:
+      case GraphFn::index:
+      case GraphFn::at_least:
+      case GraphFn::select:
+        break;
     }
+    add_pointwise(op, result);
   }
 
   void add_product(const GraphOp& op) {
