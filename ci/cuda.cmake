@@ -14,6 +14,7 @@ target_include_directories(kernels_rehearsal PUBLIC $<BUILD_INTERFACE:${PROJECT_
 # Kernels that are written and compiled when a plan is made, and the headers that they include.
 set(kernel_headers kernels/bf16.h kernels/element.h kernels/fault.h kernels/machine.h kernels/philox.h)
 shardproof_embed(generated_headers embedded_kernel_headers kernels/cuda/headers.h "${kernel_headers}")
+shardproof_embed(generated_headers embedded_table kernels/cuda/headers.h spec/ir/pointwise.def)
 set(kernel_headers stream.h report.h entry.h pointwise_fns.h block.h row_operands.h)
 list(TRANSFORM kernel_headers PREPEND kernels/cuda/)
 shardproof_embed(generated_headers embedded_cuda_headers kernels/cuda/headers.h "${kernel_headers}")

@@ -108,37 +108,12 @@ struct Ordered {
 
 // --- arithmetic ---
 
+/// The functions of spec/ir/pointwise.def, and what the compiler of plans adds.
 enum class PointwiseFn : uint8_t {
   constant,
-  neg,
-  logical_not,
-  exp,
-  log,
-  sqrt,
-  rsqrt,
-  tanh,
-  erf,
-  sin,
-  cos,
-  abs,
-  floor,
-  add,
-  sub,
-  mul,
-  div,
-  floordiv,
-  mod,
-  eq,
-  ne,
-  lt,
-  gt,
-  le,
-  ge,
-  logical_and,
-  logical_or,
-  maximum,
-  minimum,
-  pow,
+#define SHARDPROOF_UNARY(id, ...) id,
+#define SHARDPROOF_BINARY(id, ...) id,
+#include "spec/ir/pointwise.def"
   where,       ///< (c, a, b)
   to_real,     ///< of an integer
   to_integer,  ///< of a real, cut off
@@ -161,7 +136,12 @@ struct PointwiseStep {
 
 /// Whether the register that a step writes is a float.
 inline bool gives_real(const PointwiseStep& step) {
+  [[maybe_unused]] constexpr bool truth = false;
+  const bool same = step.real;
   switch (step.fn) {
+    case PointwiseFn::constant:
+    case PointwiseFn::where:
+      return step.real;
     case PointwiseFn::to_real:
     case PointwiseFn::round_f32:
     case PointwiseFn::round_bf16:
@@ -170,19 +150,16 @@ inline bool gives_real(const PointwiseStep& step) {
     case PointwiseFn::to_boolean:
     case PointwiseFn::fold:
     case PointwiseFn::fold_tag:
-    case PointwiseFn::logical_not:
-    case PointwiseFn::eq:
-    case PointwiseFn::ne:
-    case PointwiseFn::lt:
-    case PointwiseFn::gt:
-    case PointwiseFn::le:
-    case PointwiseFn::ge:
-    case PointwiseFn::logical_and:
-    case PointwiseFn::logical_or:
       return false;
-    default:
-      return step.real;
+#define SHARDPROOF_UNARY(id, text, takes, gives, ...) \
+  case PointwiseFn::id:                               \
+    return gives;
+#define SHARDPROOF_BINARY(id, text, binds, takes, gives, ...) \
+  case PointwiseFn::id:                                       \
+    return gives;
+#include "spec/ir/pointwise.def"
   }
+  return same;
 }
 
 /// (inputs): out = a chain of ops in one pass over memory, over the nest (operand 0: out, then the

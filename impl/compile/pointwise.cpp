@@ -9,17 +9,23 @@ namespace shardproof::compile {
 namespace {
 
 PointwiseFn fn_of(ir::UnaryFn fn) {
-  using enum PointwiseFn;
-  constexpr PointwiseFn fns[] = {neg,  logical_not, exp, log, sqrt, rsqrt,
-                                 tanh, erf,         sin, cos, abs,  floor};
-  return fns[static_cast<size_t>(fn)];
+  switch (fn) {
+#define SHARDPROOF_UNARY(id, ...) \
+  case ir::UnaryFn::id:           \
+    return PointwiseFn::id;
+#include "spec/ir/pointwise.def"
+  }
+  throw std::logic_error("no such function of one operand");
 }
 
 PointwiseFn fn_of(ir::BinaryFn fn) {
-  using enum PointwiseFn;
-  constexpr PointwiseFn fns[] = {add, sub, mul, div,         floordiv,   mod,     eq,      ne, lt,
-                                 gt,  le,  ge,  logical_and, logical_or, maximum, minimum, pow};
-  return fns[static_cast<size_t>(fn)];
+  switch (fn) {
+#define SHARDPROOF_BINARY(id, ...) \
+  case ir::BinaryFn::id:           \
+    return PointwiseFn::id;
+#include "spec/ir/pointwise.def"
+  }
+  throw std::logic_error("no such function of two operands");
 }
 
 bool is_real(Dtype dtype) { return is_float(dtype) || dtype == Dtype::number; }

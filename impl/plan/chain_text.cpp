@@ -12,67 +12,11 @@ struct Written {
 };
 
 Written written(PointwiseFn fn) {
+  constexpr bool call = false, sums = true, products = true, comparisons = true,
+                 conjunctions = true, disjunctions = true;
   switch (fn) {
     case PointwiseFn::constant:
       return {"constant"};
-    case PointwiseFn::neg:
-      return {"-"};
-    case PointwiseFn::logical_not:
-      return {"not "};
-    case PointwiseFn::exp:
-      return {"exp"};
-    case PointwiseFn::log:
-      return {"log"};
-    case PointwiseFn::sqrt:
-      return {"sqrt"};
-    case PointwiseFn::rsqrt:
-      return {"rsqrt"};
-    case PointwiseFn::tanh:
-      return {"tanh"};
-    case PointwiseFn::erf:
-      return {"erf"};
-    case PointwiseFn::sin:
-      return {"sin"};
-    case PointwiseFn::cos:
-      return {"cos"};
-    case PointwiseFn::abs:
-      return {"abs"};
-    case PointwiseFn::floor:
-      return {"floor"};
-    case PointwiseFn::add:
-      return {"+", true};
-    case PointwiseFn::sub:
-      return {"-", true};
-    case PointwiseFn::mul:
-      return {"*", true};
-    case PointwiseFn::div:
-      return {"/", true};
-    case PointwiseFn::floordiv:
-      return {"//", true};
-    case PointwiseFn::mod:
-      return {"%", true};
-    case PointwiseFn::eq:
-      return {"==", true};
-    case PointwiseFn::ne:
-      return {"!=", true};
-    case PointwiseFn::lt:
-      return {"<", true};
-    case PointwiseFn::gt:
-      return {">", true};
-    case PointwiseFn::le:
-      return {"<=", true};
-    case PointwiseFn::ge:
-      return {">=", true};
-    case PointwiseFn::logical_and:
-      return {"and", true};
-    case PointwiseFn::logical_or:
-      return {"or", true};
-    case PointwiseFn::maximum:
-      return {"maximum"};
-    case PointwiseFn::minimum:
-      return {"minimum"};
-    case PointwiseFn::pow:
-      return {"pow"};
     case PointwiseFn::where:
       return {"where"};
     case PointwiseFn::to_real:
@@ -89,6 +33,13 @@ Written written(PointwiseFn fn) {
       return {"fold"};
     case PointwiseFn::fold_tag:
       return {"fold_tag"};
+#define SHARDPROOF_UNARY(id, text, ...) \
+  case PointwiseFn::id:                 \
+    return {text};
+#define SHARDPROOF_BINARY(id, text, binds, ...) \
+  case PointwiseFn::id:                         \
+    return {text, binds};
+#include "spec/ir/pointwise.def"
   }
   return {"?"};
 }

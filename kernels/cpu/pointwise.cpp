@@ -12,8 +12,11 @@
 namespace shardproof::cpu {
 namespace {
 
-int64_t floor_divided(int64_t a, int64_t b) {
-  if (b == 0) throw std::domain_error("an integer is divided by 0");
+constexpr int64_t none = 0;  ///< what no integer has
+
+/// by_zero is set where b is 0.
+int64_t floor_divided(int64_t a, int64_t b, bool& by_zero) {
+  if (b == 0) return by_zero = true, 0;
   const int64_t q = a / b;
   return (a % b != 0) && ((a < 0) != (b < 0)) ? q - 1 : q;
 }
@@ -103,8 +106,25 @@ class Machine {
                   : philox_fold(key, static_cast<uint64_t>(arg(step, 1).integer[i])));
         }
         return;
-      default:
-        return step.arguments.size() == 1 ? unary(step, to, n) : binary(step, to, n);
+#define LIBM(name, ...) std::name(__VA_ARGS__)
+#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, value, \
+                         integer_value, block, exact, algebra, pull)                        \
+  case PointwiseFn::id:                                                                     \
+    if (step.real) {                                                                        \
+      const Reals x = reals(arg(step, 0), n);                                               \
+      [[maybe_unused]] const auto each = [](R x) -> R { return value; };                    \
+      return put(gives(), to, n, block);                                                    \
+    }                                                                                       \
+    return wholes(step, to, n, [](int64_t x) -> int64_t { return (void)x, integer_value; });
+#define SHARDPROOF_BINARY(id, text, binds, takes, gives, role_a, role_b, strict, bits, value,  \
+                          integer_value, exact, algebra, pull_a, pull_b)                       \
+  case PointwiseFn::id:                                                                        \
+    if (step.real) return pairs(values(gives(), to), step, n, [](R a, R b) { return value; }); \
+    return whole_pairs(step, to, n, [](int64_t a, int64_t b, bool& by_zero) -> int64_t {       \
+      return (void)a, (void)b, (void)by_zero, integer_value;                                   \
+    });
+#include "spec/ir/pointwise.def"
+#undef LIBM
     }
   }
 
@@ -119,168 +139,37 @@ class Machine {
     }
   }
 
-  void unary(const PointwiseStep& step, Block<R>& to, int64_t n) {
-    if (!step.real) return unary_integer(step, to, n);
-    using enum PointwiseFn;
-    const Reals x = reals(arg(step, 0), n);
-    Reals y = reals(to, n);
-    switch (step.fn) {
-      case neg:
-        y = -x;
-        return;
-      case exp:
-        y = x.exp();
-        return;
-      case log:
-        y = x.log();
-        return;
-      case sqrt:
-        y = x.sqrt();
-        return;
-      case rsqrt:
-        y = R(1) / x.sqrt();
-        return;
-      case tanh:
-        y = x.tanh();
-        return;
-      case sin:
-        y = x.sin();
-        return;
-      case cos:
-        y = x.cos();
-        return;
-      case abs:
-        y = x.abs();
-        return;
-      case floor:
-        y = x.floor();
-        return;
-      case erf:
-        for (int64_t i = 0; i < n; ++i) y[i] = std::erf(x[i]);
-        return;
-      default:
-        throw std::logic_error("no such function of one real");
-    }
+  /// Where the results are: bools are integers.
+  struct same {};
+  struct truth {};
+  static R* values(same, Block<R>& to) { return to.real; }
+  static int64_t* values(truth, Block<R>& to) { return to.integer; }
+
+  template <class Entries>
+  void put(same, Block<R>& to, int64_t n, const Entries& entries) {
+    reals(to, n) = entries;
+  }
+  template <class Entries>
+  void put(truth, Block<R>& to, int64_t n, const Entries& entries) {
+    for (int64_t i = 0; i < n; ++i) to.integer[i] = entries.coeff(i) != 0;
   }
 
-  void unary_integer(const PointwiseStep& step, Block<R>& to, int64_t n) {
+  template <class To, class Fn>
+  void pairs(To* to, const PointwiseStep& step, int64_t n, Fn fn) {
+    const R *a = arg(step, 0).real, *b = arg(step, 1).real;
+    for (int64_t i = 0; i < n; ++i) to[i] = fn(a[i], b[i]);
+  }
+  template <class Fn>
+  void wholes(const PointwiseStep& step, Block<R>& to, int64_t n, Fn fn) {
     const int64_t* x = arg(step, 0).integer;
-    for (int64_t i = 0; i < n; ++i) switch (step.fn) {
-        case PointwiseFn::neg:
-          to.integer[i] = -x[i];
-          break;
-        case PointwiseFn::abs:
-          to.integer[i] = x[i] < 0 ? -x[i] : x[i];
-          break;
-        case PointwiseFn::logical_not:
-          to.integer[i] = x[i] == 0;
-          break;
-        case PointwiseFn::floor:
-          to.integer[i] = x[i];
-          break;
-        default:
-          throw std::logic_error("no such function of one integer");
-      }
+    for (int64_t i = 0; i < n; ++i) to.integer[i] = fn(x[i]);
   }
-
-  /// The type of a comparison's arguments is that of its operands; its result is 0 or 1.
-  template <class T, class Fn>
-  void compare(const T* a, const T* b, Block<R>& to, int64_t n, Fn fn) {
-    for (int64_t i = 0; i < n; ++i) to.integer[i] = fn(a[i], b[i]);
-  }
-
-  template <class T>
-  bool compared(PointwiseFn fn, const T* a, const T* b, Block<R>& to, int64_t n) {
-    using enum PointwiseFn;
-    switch (fn) {
-      case eq:
-        return compare(a, b, to, n, [](T x, T y) { return x == y; }), true;
-      case ne:
-        return compare(a, b, to, n, [](T x, T y) { return x != y; }), true;
-      case lt:
-        return compare(a, b, to, n, [](T x, T y) { return x < y; }), true;
-      case gt:
-        return compare(a, b, to, n, [](T x, T y) { return x > y; }), true;
-      case le:
-        return compare(a, b, to, n, [](T x, T y) { return x <= y; }), true;
-      case ge:
-        return compare(a, b, to, n, [](T x, T y) { return x >= y; }), true;
-      case logical_and:
-        return compare(a, b, to, n, [](T x, T y) { return x != 0 && y != 0; }), true;
-      case logical_or:
-        return compare(a, b, to, n, [](T x, T y) { return x != 0 || y != 0; }), true;
-      default:
-        return false;
-    }
-  }
-
-  void binary(const PointwiseStep& step, Block<R>& to, int64_t n) {
-    Block<R>&left = arg(step, 0), &right = arg(step, 1);
-    if (!step.real) {
-      if (!compared(step.fn, left.integer, right.integer, to, n)) binary_integer(step, to, n);
-      return;
-    }
-    if (compared(step.fn, left.real, right.real, to, n)) return;
-    using enum PointwiseFn;
-    const Reals a = reals(left, n), b = reals(right, n);
-    Reals y = reals(to, n);
-    switch (step.fn) {
-      case add:
-        y = a + b;
-        return;
-      case sub:
-        y = a - b;
-        return;
-      case mul:
-        y = a * b;
-        return;
-      case div:
-        y = a / b;
-        return;
-      case floordiv:
-        y = (a / b).floor();
-        return;
-      case mod:
-        y = a - b * (a / b).floor();
-        return;
-      case maximum:  // a NaN on either side stays
-        for (int64_t i = 0; i < n; ++i) y[i] = a[i] < b[i] || b[i] != b[i] ? b[i] : a[i];
-        return;
-      case minimum:
-        for (int64_t i = 0; i < n; ++i) y[i] = b[i] < a[i] || b[i] != b[i] ? b[i] : a[i];
-        return;
-      case pow:
-        for (int64_t i = 0; i < n; ++i) y[i] = std::pow(a[i], b[i]);
-        return;
-      default:
-        throw std::logic_error("no such function of two reals");
-    }
-  }
-
-  void binary_integer(const PointwiseStep& step, Block<R>& to, int64_t n) {
-    using enum PointwiseFn;
+  template <class Fn>
+  void whole_pairs(const PointwiseStep& step, Block<R>& to, int64_t n, Fn fn) {
     const int64_t *a = arg(step, 0).integer, *b = arg(step, 1).integer;
-    auto each = [&](auto fn) {
-      for (int64_t i = 0; i < n; ++i) to.integer[i] = fn(a[i], b[i]);
-    };
-    switch (step.fn) {
-      case add:
-        return each([](int64_t x, int64_t y) { return x + y; });
-      case sub:
-        return each([](int64_t x, int64_t y) { return x - y; });
-      case mul:
-        return each([](int64_t x, int64_t y) { return x * y; });
-      case floordiv:
-        return each(floor_divided);
-      case mod:
-        return each([](int64_t x, int64_t y) { return x - y * floor_divided(x, y); });
-      case maximum:
-        return each([](int64_t x, int64_t y) { return std::max(x, y); });
-      case minimum:
-        return each([](int64_t x, int64_t y) { return std::min(x, y); });
-      default:
-        throw std::logic_error("no such function of two integers");
-    }
+    bool by_zero = false;
+    for (int64_t i = 0; i < n; ++i) to.integer[i] = fn(a[i], b[i], by_zero);
+    if (by_zero) throw std::domain_error("an integer is divided by 0");
   }
 
   const Pointwise& chain_;

@@ -77,6 +77,7 @@ struct Headers {
   std::vector<const char*> name_pointers, texts;
 
   Headers() {
+    for (const auto& [name, text] : embedded_table()) add("spec/ir/" + name, text);
     for (const auto& [name, text] : embedded_kernel_headers()) add("kernels/" + name, text);
     for (const auto& [name, text] : embedded_cuda_headers()) add("kernels/cuda/" + name, text);
     for (const auto& [name, text] : embedded_fused_headers())

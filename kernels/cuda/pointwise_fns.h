@@ -13,114 +13,55 @@
 namespace shardproof::SHARDPROOF_MACHINE {
 namespace fn {
 
-SHARDPROOF_HD inline float exp(float x) { return ::expf(x); }
-SHARDPROOF_HD inline double exp(double x) { return ::exp(x); }
-SHARDPROOF_HD inline float log(float x) { return ::logf(x); }
-SHARDPROOF_HD inline double log(double x) { return ::log(x); }
-SHARDPROOF_HD inline float sqrt(float x) { return ::sqrtf(x); }
-SHARDPROOF_HD inline double sqrt(double x) { return ::sqrt(x); }
-SHARDPROOF_HD inline float rsqrt(float x) { return 1.0f / ::sqrtf(x); }
-SHARDPROOF_HD inline double rsqrt(double x) { return 1.0 / ::sqrt(x); }
-SHARDPROOF_HD inline float tanh(float x) { return ::tanhf(x); }
-SHARDPROOF_HD inline double tanh(double x) { return ::tanh(x); }
-SHARDPROOF_HD inline float erf(float x) { return ::erff(x); }
-SHARDPROOF_HD inline double erf(double x) { return ::erf(x); }
-SHARDPROOF_HD inline float sin(float x) { return ::sinf(x); }
-SHARDPROOF_HD inline double sin(double x) { return ::sin(x); }
-SHARDPROOF_HD inline float cos(float x) { return ::cosf(x); }
-SHARDPROOF_HD inline double cos(double x) { return ::cos(x); }
-SHARDPROOF_HD inline float abs(float x) { return ::fabsf(x); }
-SHARDPROOF_HD inline double abs(double x) { return ::fabs(x); }
-SHARDPROOF_HD inline float floor(float x) { return ::floorf(x); }
-SHARDPROOF_HD inline double floor(double x) { return ::floor(x); }
-SHARDPROOF_HD inline int64_t abs(int64_t x) { return x < 0 ? -x : x; }
-SHARDPROOF_HD inline int64_t floor(int64_t x) { return x; }
-SHARDPROOF_HD inline int64_t logical_not(int64_t x) { return x == 0; }
+// A function of the C library: f of doubles, ff of floats. The branch that is not taken may narrow.
+#ifdef __clang__
+#pragma clang diagnostic push
+#pragma clang diagnostic ignored "-Wabsolute-value"
+#endif
+#define LIBM(name, ...)                                                \
+  (sizeof(R) == sizeof(float) ? static_cast<R>(::name##f(__VA_ARGS__)) \
+                              : static_cast<R>(::name(__VA_ARGS__)))
 
-// Rounded one by one: no product is fused with a sum.
-template <class T>
-SHARDPROOF_HD inline T neg(T x) {
-  return -x;
-}
-template <class T>
-SHARDPROOF_HD inline T add(T a, T b) {
-  return a + b;
-}
-template <class T>
-SHARDPROOF_HD inline T sub(T a, T b) {
-  return a - b;
-}
-template <class T>
-SHARDPROOF_HD inline T mul(T a, T b) {
-  return a * b;
-}
-template <class R>
-SHARDPROOF_HD inline R div(R a, R b) {
-  return a / b;
-}
-SHARDPROOF_HD inline float pow(float a, float b) { return ::powf(a, b); }
-SHARDPROOF_HD inline double pow(double a, double b) { return ::pow(a, b); }
-
-template <class R>
-SHARDPROOF_HD inline R floordiv(R a, R b, bool&) {
-  return floor(a / b);
-}
-template <class R>
-SHARDPROOF_HD inline R mod(R a, R b, bool&) {
-  return a - b * floor(a / b);
-}
 /// Sets by_zero, and is 0, where b is.
-SHARDPROOF_HD inline int64_t floordiv(int64_t a, int64_t b, bool& by_zero) {
+SHARDPROOF_HD inline int64_t floor_divided(int64_t a, int64_t b, bool& by_zero) {
   by_zero = by_zero || b == 0;
   if (b == 0) return 0;
   const int64_t q = a / b;
   return (a % b != 0) && ((a < 0) != (b < 0)) ? q - 1 : q;
 }
-SHARDPROOF_HD inline int64_t mod(int64_t a, int64_t b, bool& by_zero) {
-  return a - b * floordiv(a, b, by_zero);
-}
 
+// fn::exp(x) of a float, a double and an int64_t, fn::add(a, b) of two reals, fn::add(a, b,
+// by_zero) of two integers, and so on: each as spec/ir/pointwise.def has it. Rounded one by one: no
+// product is fused with a sum. What no integer has is 0.
 template <class T>
-SHARDPROOF_HD inline int64_t eq(T a, T b) {
-  return a == b;
-}
-template <class T>
-SHARDPROOF_HD inline int64_t ne(T a, T b) {
-  return a != b;
-}
-template <class T>
-SHARDPROOF_HD inline int64_t lt(T a, T b) {
-  return a < b;
-}
-template <class T>
-SHARDPROOF_HD inline int64_t gt(T a, T b) {
-  return a > b;
-}
-template <class T>
-SHARDPROOF_HD inline int64_t le(T a, T b) {
-  return a <= b;
-}
-template <class T>
-SHARDPROOF_HD inline int64_t ge(T a, T b) {
-  return a >= b;
-}
-template <class T>
-SHARDPROOF_HD inline int64_t logical_and(T a, T b) {
-  return a != 0 && b != 0;
-}
-template <class T>
-SHARDPROOF_HD inline int64_t logical_or(T a, T b) {
-  return a != 0 || b != 0;
-}
-/// A NaN on either side stays.
-template <class T>
-SHARDPROOF_HD inline T maximum(T a, T b) {
-  return a < b || b != b ? b : a;
-}
-template <class T>
-SHARDPROOF_HD inline T minimum(T a, T b) {
-  return b < a || b != b ? b : a;
-}
+struct Gives {
+  using same = T;
+  using truth = int64_t;
+};
+constexpr int64_t none = 0;
+#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, value, \
+                         integer_value, block, exact, algebra, pull)                        \
+  template <class R>                                                                        \
+  SHARDPROOF_HD inline typename Gives<R>::gives id(R x) {                                   \
+    return value;                                                                           \
+  }                                                                                         \
+  SHARDPROOF_HD inline int64_t id([[maybe_unused]] int64_t x) { return integer_value; }
+#define SHARDPROOF_BINARY(id, text, binds, takes, gives, role_a, role_b, strict, bits, value, \
+                          integer_value, exact, algebra, pull_a, pull_b)                      \
+  template <class R>                                                                          \
+  SHARDPROOF_HD inline typename Gives<R>::gives id(R a, R b) {                                \
+    return value;                                                                             \
+  }                                                                                           \
+  SHARDPROOF_HD inline int64_t id([[maybe_unused]] int64_t a, [[maybe_unused]] int64_t b,     \
+                                  [[maybe_unused]] bool& by_zero) {                           \
+    return integer_value;                                                                     \
+  }
+#include "spec/ir/pointwise.def"
+#undef LIBM
+#ifdef __clang__
+#pragma clang diagnostic pop
+#endif
+
 template <class T>
 SHARDPROOF_HD inline T where(int64_t c, T a, T b) {
   return c ? a : b;

@@ -34,6 +34,9 @@ struct Interpreter {
     return to;
   }
 
+  SHARDPROOF_DEVICE static Register<R> same(R value) { return real(value); }
+  SHARDPROOF_DEVICE static Register<R> same(int64_t value) { return integer(value); }
+
   SHARDPROOF_DEVICE static Register<R> result(const Step& step, const Register<R>* registers,
                                               bool& by_zero) {
     const Register<R>&a = registers[step.arguments[0]], &b = registers[step.arguments[1]],
@@ -49,103 +52,26 @@ struct Interpreter {
         return real(fn::to_real<R>(a.integer));
       case PointwiseFn::to_integer:
         return integer(fn::to_integer(a.real));
+      case PointwiseFn::to_boolean:
+        return integer(step.real ? fn::to_boolean(a.real) : fn::to_boolean(a.integer));
+      case PointwiseFn::round_f32:
+        return real(fn::round_f32(a.real));
+      case PointwiseFn::round_bf16:
+        return real(fn::round_bf16(a.real));
       case PointwiseFn::fold:
         return integer(fn::fold(a.integer, b.integer));
       case PointwiseFn::fold_tag:
         return integer(fn::fold_tag(a.integer, step.hash));
-      default:
-        return step.real ? of_reals(step.fn, a.real, b.real, by_zero)
-                         : of_any(step.fn, a.integer, b.integer, by_zero);
+#define SHARDPROOF_UNARY(id, ...) \
+  case PointwiseFn::id:           \
+    return step.real ? same(fn::id(a.real)) : integer(fn::id(a.integer));
+#define SHARDPROOF_BINARY(id, ...)                  \
+  case PointwiseFn::id:                             \
+    return step.real ? same(fn::id(a.real, b.real)) \
+                     : integer(fn::id(a.integer, b.integer, by_zero));
+#include "spec/ir/pointwise.def"
     }
-  }
-
-  SHARDPROOF_DEVICE static Register<R> of_reals(PointwiseFn fn, R a, R b, bool& by_zero) {
-    switch (fn) {
-      case PointwiseFn::exp:
-        return real(fn::exp(a));
-      case PointwiseFn::log:
-        return real(fn::log(a));
-      case PointwiseFn::sqrt:
-        return real(fn::sqrt(a));
-      case PointwiseFn::rsqrt:
-        return real(fn::rsqrt(a));
-      case PointwiseFn::tanh:
-        return real(fn::tanh(a));
-      case PointwiseFn::erf:
-        return real(fn::erf(a));
-      case PointwiseFn::sin:
-        return real(fn::sin(a));
-      case PointwiseFn::cos:
-        return real(fn::cos(a));
-      case PointwiseFn::div:
-        return real(fn::div(a, b));
-      case PointwiseFn::pow:
-        return real(fn::pow(a, b));
-      case PointwiseFn::round_f32:
-        return real(fn::round_f32(a));
-      case PointwiseFn::round_bf16:
-        return real(fn::round_bf16(a));
-      default:
-        return of_any(fn, a, b, by_zero);
-    }
-  }
-
-  SHARDPROOF_DEVICE static Register<R> same(R value) { return real(value); }
-  SHARDPROOF_DEVICE static Register<R> same(int64_t value) { return integer(value); }
-
-  /// T: R or int64_t.
-  template <class T>
-  SHARDPROOF_DEVICE static Register<R> of_any(PointwiseFn fn, T a, T b, bool& by_zero) {
-    switch (fn) {
-      case PointwiseFn::neg:
-        return same(fn::neg(a));
-      case PointwiseFn::abs:
-        return same(fn::abs(a));
-      case PointwiseFn::floor:
-        return same(fn::floor(a));
-      case PointwiseFn::add:
-        return same(fn::add(a, b));
-      case PointwiseFn::sub:
-        return same(fn::sub(a, b));
-      case PointwiseFn::mul:
-        return same(fn::mul(a, b));
-      case PointwiseFn::floordiv:
-        return same(fn::floordiv(a, b, by_zero));
-      case PointwiseFn::mod:
-        return same(fn::mod(a, b, by_zero));
-      case PointwiseFn::maximum:
-        return same(fn::maximum(a, b));
-      case PointwiseFn::minimum:
-        return same(fn::minimum(a, b));
-      default:
-        return integer(truth(fn, a, b));
-    }
-  }
-
-  template <class T>
-  SHARDPROOF_DEVICE static int64_t truth(PointwiseFn fn, T a, T b) {
-    switch (fn) {
-      case PointwiseFn::eq:
-        return fn::eq(a, b);
-      case PointwiseFn::ne:
-        return fn::ne(a, b);
-      case PointwiseFn::lt:
-        return fn::lt(a, b);
-      case PointwiseFn::gt:
-        return fn::gt(a, b);
-      case PointwiseFn::le:
-        return fn::le(a, b);
-      case PointwiseFn::ge:
-        return fn::ge(a, b);
-      case PointwiseFn::logical_and:
-        return fn::logical_and(a, b);
-      case PointwiseFn::logical_or:
-        return fn::logical_or(a, b);
-      case PointwiseFn::logical_not:
-        return fn::eq(a, T(0));
-      default:  // to_boolean
-        return fn::to_boolean(a);
-    }
+    return integer(0);
   }
 };
 

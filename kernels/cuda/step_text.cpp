@@ -2,6 +2,7 @@
 
 #include <cstdio>
 #include <cstring>
+#include <stdexcept>
 
 #include "kernels/fnv1a.h"
 
@@ -9,14 +10,43 @@ namespace shardproof {
 namespace {
 
 const char* fn_name(PointwiseFn fn) {
-  constexpr const char* names[] = {
-      "constant",   "neg",  "logical_not", "exp",      "log",         "sqrt",       "rsqrt",
-      "tanh",       "erf",  "sin",         "cos",      "abs",         "floor",      "add",
-      "sub",        "mul",  "div",         "floordiv", "mod",         "eq",         "ne",
-      "lt",         "gt",   "le",          "ge",       "logical_and", "logical_or", "maximum",
-      "minimum",    "pow",  "where",       "to_real",  "to_integer",  "to_boolean", "round_f32",
-      "round_bf16", "fold", "fold_tag"};
-  return names[static_cast<size_t>(fn)];
+  using enum PointwiseFn;
+  switch (fn) {
+    case constant:
+      return "constant";
+    case where:
+      return "where";
+    case to_real:
+      return "to_real";
+    case to_integer:
+      return "to_integer";
+    case to_boolean:
+      return "to_boolean";
+    case round_f32:
+      return "round_f32";
+    case round_bf16:
+      return "round_bf16";
+    case PointwiseFn::fold:
+      return "fold";
+    case fold_tag:
+      return "fold_tag";
+#define SHARDPROOF_UNARY(id, ...) \
+  case PointwiseFn::id:           \
+    return #id;
+#define SHARDPROOF_BINARY(id, ...) \
+  case PointwiseFn::id:            \
+    return #id;
+#include "spec/ir/pointwise.def"
+  }
+  throw std::logic_error("no such function");
+}
+
+/// Of two integers they report a division by 0.
+bool has_two_operands(PointwiseFn fn) {
+#define SHARDPROOF_BINARY(id, ...) \
+  if (fn == PointwiseFn::id) return true;
+#include "spec/ir/pointwise.def"
+  return false;
 }
 
 std::string literal(const PointwiseStep& step, const char* real) {
@@ -37,9 +67,23 @@ std::string element_text(Element element) {
 }  // namespace
 
 const char* entry_type(Element element) {
-  constexpr const char* names[] = {"double",   "float",   "uint16_t", "int32_t",
-                                   "uint32_t", "uint8_t", "int64_t"};
-  return names[static_cast<size_t>(element)];
+  switch (element) {
+    case Element::f64:
+      return "double";
+    case Element::f32:
+      return "float";
+    case Element::bf16:
+      return "uint16_t";
+    case Element::i32:
+      return "int32_t";
+    case Element::u32:
+      return "uint32_t";
+    case Element::u8:
+      return "uint8_t";
+    case Element::u64:
+      return "int64_t";
+  }
+  return "?";
 }
 
 std::string hex_text(uint64_t word) {
@@ -65,7 +109,7 @@ std::string step_text(const PointwiseStep& step, const char* real,
   text += "(";
   for (size_t i = 0; i < step.arguments.size(); ++i)
     text += (i ? ", " : "") + name(step.arguments[i]);
-  if (step.fn == floordiv || step.fn == mod) text += std::string(", ") + by_zero;
+  if (!step.real && has_two_operands(step.fn)) text += std::string(", ") + by_zero;
   if (step.fn == fold_tag) text += ", " + hex_text(fnv1a(step.tag));
   return text + ")";
 }

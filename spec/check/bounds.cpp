@@ -1,6 +1,7 @@
 #include "spec/check/bounds.h"
 
 #include <algorithm>
+#include <cmath>
 #include <stdexcept>
 
 #include "spec/check/points.h"
@@ -23,18 +24,10 @@ std::optional<double> number_at(const ir::Program& program, const ir::Function& 
   const auto a = number_at(program, function, maker->operands.at(0), sizes);
   const auto b = number_at(program, function, maker->operands.at(1), sizes);
   if (!a || !b) return std::nullopt;
-  switch (binary->fn) {
-    case ir::BinaryFn::add:
-      return *a + *b;
-    case ir::BinaryFn::sub:
-      return *a - *b;
-    case ir::BinaryFn::mul:
-      return *a * *b;
-    case ir::BinaryFn::div:
-      return *b == 0 ? std::nullopt : std::optional<double>(*a / *b);
-    default:
-      return std::nullopt;
-  }
+  const double result = ir::value(binary->fn, *a, *b);
+  const bool arithmetic = binds(binary->fn) == ir::Binds::sums || binary->fn == ir::BinaryFn::mul ||
+                          binary->fn == ir::BinaryFn::div;
+  return arithmetic && std::isfinite(result) ? std::optional<double>(result) : std::nullopt;
 }
 
 /// What is read or written: the dim, and the dim of the piece (none: one entry).

@@ -57,9 +57,7 @@ struct WholeResults {
   }
   Result operator()(const ir::Unary&) const { return widest_operand(dtype()); }
   Result operator()(const ir::Binary& op) const {
-    const bool truth = (op.fn >= ir::BinaryFn::eq && op.fn <= ir::BinaryFn::ge) ||
-                       op.fn == ir::BinaryFn::logical_and || op.fn == ir::BinaryFn::logical_or;
-    return widest_operand(truth ? Dtype::boolean : dtype());
+    return widest_operand(gives_truth(op.fn) ? Dtype::boolean : dtype());
   }
   Result operator()(const ir::Where&) const { return widest_operand(operands.at(1).dtype); }
   Result operator()(const ir::Cast& op) const { return widest_operand(op.to); }

@@ -20,35 +20,25 @@ Dual moved(double value, double slope_a, const Dual& a, double slope_b, const Du
   return result;
 }
 
-double slope(ir::UnaryFn fn, double x) {
-  switch (fn) {
-    case ir::UnaryFn::neg:
-      return -1;
-    case ir::UnaryFn::exp:
-      return std::exp(x);
-    case ir::UnaryFn::log:
-      return 1 / x;
-    case ir::UnaryFn::sqrt:
-      return 0.5 / std::sqrt(x);
-    case ir::UnaryFn::rsqrt:
-      return -0.5 / (x * std::sqrt(x));
-    case ir::UnaryFn::tanh:
-      return 1 - std::tanh(x) * std::tanh(x);
-    case ir::UnaryFn::erf:
-      return 2 * std::numbers::inv_sqrtpi * std::exp(-x * x);
-    case ir::UnaryFn::sin:
-      return std::cos(x);
-    case ir::UnaryFn::cos:
-      return -std::sin(x);
-    case ir::UnaryFn::abs:
-      return x > 0 ? 1 : x < 0 ? -1 : 0;
-    case ir::UnaryFn::logical_not:
-    case ir::UnaryFn::floor:
-      return 0;
+/// A double in the notation: what the derivatives are written in.
+struct Real : ir::Notation<Real> {
+  double value;
+  Real(double number) : value(number) {}
+  static Real unary(ir::UnaryFn fn, const Real& x) { return ir::value(fn, x.value); }
+  static Real binary(ir::BinaryFn fn, const Real& a, const Real& b) {
+    return ir::value(fn, a.value, b.value);
   }
-  throw Unsupported("an unknown function");
+  static Real choice(const Real& c, const Real& a, const Real& b) { return c.value != 0 ? a : b; }
+};
+
+double slope(ir::UnaryFn fn, double x) {
+  return ir::pulled<Real>(fn, 1, x, ir::value(fn, x)).value;
+}
+double slope(ir::BinaryFn fn, size_t operand, double a, double b) {
+  return ir::pulled<Real>(fn, operand, 1, a, b, ir::value(fn, a, b)).value;
 }
 
+/// pow has a gradient at x^0 too, whatever x.
 Dual power(const Dual& a, const Dual& b) {
   const double value = std::pow(a.value, b.value);
   const double base = b.value == 0 ? 0 : b.value * std::pow(a.value, b.value - 1);
@@ -87,8 +77,8 @@ Dual Scalar<Dual>::apply(ir::UnaryFn fn, const Dual& x) {
 Dual Scalar<Dual>::apply(ir::BinaryFn fn, const Dual& a, const Dual& b) {
   if (fn == ir::BinaryFn::pow) return power(a, b);
   const double value = Scalar<double>::apply(fn, a.value, b.value);
-  if (fn == ir::BinaryFn::floordiv) return constant(value);
-  return moved(value, 1, a, -std::floor(a.value / b.value), b);
+  if (!has_gradient(fn)) return constant(value);
+  return moved(value, slope(fn, 0, a.value, b.value), a, slope(fn, 1, a.value, b.value), b);
 }
 Dual Scalar<Dual>::draw(ir::RandomFn fn, const Dual& key, int64_t index) {
   return constant(Scalar<double>::draw(fn, key.value, index));

@@ -1,7 +1,7 @@
 #pragma once
 // The scalar Dual: a double and its derivatives along several directions. What runs on it computes
-// J v by the chain rule, op by op; it shares nothing with the derivatives that are written as text
-// or as algebra.
+// J v by the chain rule, op by op. The derivatives of pointwise functions are those of
+// spec/ir/pointwise.def; nothing else is shared with the gradients that are text or algebra.
 #include <array>
 
 #include "spec/denote/run.h"

@@ -58,14 +58,13 @@ int64_t Scalar<Field>::integer(const Field& x) {
   return x.nearest();
 }
 Field Scalar<Field>::apply(ir::UnaryFn fn, const Field& x) {
-  if (fn == ir::UnaryFn::abs) return std::llabs(x.nearest());
   if (fn == ir::UnaryFn::floor && small(x)) return x;
   return hashed(code(fn), x);
 }
 Field Scalar<Field>::apply(ir::BinaryFn fn, const Field& a, const Field& b) {
   const int64_t m = a.nearest(), n = b.nearest();
   if (fn == ir::BinaryFn::pow && n >= 0 && n < 64) return power(a, static_cast<uint64_t>(n));
-  if (fn == ir::BinaryFn::pow || !small(a) || !small(b)) return hashed(code(fn), a, b);
+  if (takes(fn) != ir::Takes::integers || !small(a) || !small(b)) return hashed(code(fn), a, b);
   if (n == 0) throw Overflow("division by zero");
   const int64_t quotient = m / n - (m % n != 0 && (m < 0) != (n < 0) ? 1 : 0);
   return fn == ir::BinaryFn::floordiv ? Field(quotient) : Field(m - n * quotient);

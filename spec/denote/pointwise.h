@@ -1,55 +1,52 @@
 #pragma once
 // Ops on single entries, on one device.
+#include <optional>
+
 #include "spec/denote/along.h"
 #include "spec/denote/scalar.h"
 
 namespace shardproof::denote {
 
+/// What has one value over every ordered field; nothing for other functions.
+template <class S>
+std::optional<S> exact([[maybe_unused]] ir::UnaryFn fn, const S& x) {
+  constexpr std::nullopt_t special = std::nullopt;
+  const auto less = [](const S& a, const S& b) { return Scalar<S>::less(a, b); };
+  const auto truth = [](bool value) { return value ? S(1) : S(0); };
+  switch (fn) {
+#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, real, whole, \
+                         block, exact, algebra, pull)                                             \
+  case ir::UnaryFn::id:                                                                           \
+    return exact;
+#include "spec/ir/pointwise.def"
+  }
+  return special;
+}
+
+template <class S>
+std::optional<S> exact(ir::BinaryFn fn, const S& a, const S& b) {
+  constexpr std::nullopt_t special = std::nullopt;
+  const auto less = [](const S& x, const S& y) { return Scalar<S>::less(x, y); };
+  const auto truth = [](bool value) { return value ? S(1) : S(0); };
+  switch (fn) {
+#define SHARDPROOF_BINARY(id, text, binds, takes, gives, role_a, role_b, strict, bits, real, \
+                          whole, exact, algebra, pull_a, pull_b)                             \
+  case ir::BinaryFn::id:                                                                     \
+    return exact;
+#include "spec/ir/pointwise.def"
+  }
+  return special;
+}
+
 template <class S>
 S apply(ir::UnaryFn fn, const S& x) {
-  if (fn == ir::UnaryFn::neg) return S(0) - x;
-  if (fn == ir::UnaryFn::logical_not) return x == S(0) ? S(1) : S(0);
+  if (std::optional<S> known = exact(fn, x)) return *std::move(known);
   return Scalar<S>::apply(fn, x);
 }
 
 template <class S>
 S apply(ir::BinaryFn fn, const S& a, const S& b) {
-  using enum ir::BinaryFn;
-  auto truth = [](bool value) { return value ? S(1) : S(0); };
-  switch (fn) {
-    case add:
-      return a + b;
-    case sub:
-      return a - b;
-    case mul:
-      return a * b;
-    case div:
-      return a / b;
-    case eq:
-      return truth(a == b);
-    case ne:
-      return truth(!(a == b));
-    case lt:
-      return truth(Scalar<S>::less(a, b));
-    case gt:
-      return truth(Scalar<S>::less(b, a));
-    case le:
-      return truth(!Scalar<S>::less(b, a));
-    case ge:
-      return truth(!Scalar<S>::less(a, b));
-    case logical_and:
-      return truth(!(a == S(0)) && !(b == S(0)));
-    case logical_or:
-      return truth(!(a == S(0)) || !(b == S(0)));
-    case maximum:
-      return Scalar<S>::less(b, a) ? a : b;
-    case minimum:
-      return Scalar<S>::less(a, b) ? a : b;
-    case floordiv:
-    case mod:
-    case pow:
-      break;
-  }
+  if (std::optional<S> known = exact(fn, a, b)) return *std::move(known);
   return Scalar<S>::apply(fn, a, b);
 }
 

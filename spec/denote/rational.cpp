@@ -87,16 +87,15 @@ int64_t Scalar<Rational>::integer(const Rational& x) {
   return x.numerator();
 }
 Rational Scalar<Rational>::apply(ir::UnaryFn fn, const Rational& x) {
-  if (fn == ir::UnaryFn::abs) return x < 0 ? Rational(0) - x : x;
   if (fn == ir::UnaryFn::floor) return floor_of(x);
-  throw Unsupported(std::string(ir::name_of(ir::Unary{fn})) + " of a rational");
+  throw Unsupported(std::string(ir::name_of(fn)) + " of a rational");
 }
 Rational Scalar<Rational>::apply(ir::BinaryFn fn, const Rational& a, const Rational& b) {
   if (fn == ir::BinaryFn::pow && b.denominator() == 1 && std::llabs(b.numerator()) < 64)
     return power(a, b.numerator());
   if (fn == ir::BinaryFn::floordiv) return floor_of(a / b);
   if (fn == ir::BinaryFn::mod) return a - b * Rational(floor_of(a / b));
-  throw Unsupported(std::string(ir::name_of(ir::Binary{fn})) + " of rationals");
+  throw Unsupported(std::string(ir::name_of(fn)) + " of rationals");
 }
 Rational Scalar<Rational>::truncated(const Rational& x) { return x.numerator() / x.denominator(); }
 Rational Scalar<Rational>::random(std::mt19937_64& rng) {

@@ -15,39 +15,10 @@ int64_t Scalar<double>::integer(double x) {
 double Scalar<double>::of_key(uint64_t key) { return std::bit_cast<double>(key); }
 uint64_t Scalar<double>::key(double x) { return std::bit_cast<uint64_t>(x); }
 
-double Scalar<double>::apply(ir::UnaryFn fn, double x) {
-  switch (fn) {
-    case ir::UnaryFn::neg:
-      return -x;
-    case ir::UnaryFn::logical_not:
-      return x == 0;
-    case ir::UnaryFn::exp:
-      return std::exp(x);
-    case ir::UnaryFn::log:
-      return std::log(x);
-    case ir::UnaryFn::sqrt:
-      return std::sqrt(x);
-    case ir::UnaryFn::rsqrt:
-      return 1 / std::sqrt(x);
-    case ir::UnaryFn::tanh:
-      return std::tanh(x);
-    case ir::UnaryFn::erf:
-      return std::erf(x);
-    case ir::UnaryFn::sin:
-      return std::sin(x);
-    case ir::UnaryFn::cos:
-      return std::cos(x);
-    case ir::UnaryFn::abs:
-      return std::abs(x);
-    case ir::UnaryFn::floor:
-      return std::floor(x);
-  }
-  throw Unsupported("an unknown function");
-}
+double Scalar<double>::apply(ir::UnaryFn fn, double x) { return ir::value(fn, x); }
 double Scalar<double>::apply(ir::BinaryFn fn, double a, double b) {
-  if (fn == ir::BinaryFn::pow) return std::pow(a, b);
-  if (b == 0) throw Overflow("division by zero");
-  return fn == ir::BinaryFn::floordiv ? std::floor(a / b) : a - b * std::floor(a / b);
+  if (takes(fn) == ir::Takes::integers && b == 0) throw Overflow("division by zero");
+  return ir::value(fn, a, b);
 }
 bool Scalar<double>::same(double a, double b) {
   if (key(a) == key(b)) return true;

@@ -19,7 +19,7 @@ struct Flow {
   bool operator()(const ir::Roll&) const { return i == 0; }
   bool operator()(const ir::Ppermute&) const { return i == 0; }
   bool operator()(const ir::Entry&) const { return i == 0; }
-  bool operator()(const ir::Unary& op) const { return op.fn != ir::UnaryFn::floor; }
+  bool operator()(const ir::Unary& op) const { return has_gradient(op.fn); }
   bool operator()(const ir::Argmax&) const { return false; }
   bool operator()(const ir::Random&) const { return false; }
   bool operator()(const auto&) const { return true; }

@@ -9,28 +9,22 @@ namespace {
 // How tight an expression binds: or, and, not, compare, sum, term, unary, atom.
 enum Level { is_or, is_and, is_not, compares, adds, multiplies, negates, atom = 9 };
 
-Level level_of(ir::BinaryFn fn) {
-  using ir::BinaryFn;
-  switch (fn) {
-    case BinaryFn::logical_or:
+Level level_of(ir::Binds binds) {
+  switch (binds) {
+    case ir::Binds::disjunctions:
       return is_or;
-    case BinaryFn::logical_and:
+    case ir::Binds::conjunctions:
       return is_and;
-    case BinaryFn::add:
-    case BinaryFn::sub:
-      return adds;
-    case BinaryFn::mul:
-    case BinaryFn::div:
-    case BinaryFn::floordiv:
-    case BinaryFn::mod:
-      return multiplies;
-    case BinaryFn::maximum:
-    case BinaryFn::minimum:
-    case BinaryFn::pow:
-      return atom;
-    default:
+    case ir::Binds::comparisons:
       return compares;
+    case ir::Binds::sums:
+      return adds;
+    case ir::Binds::products:
+      return multiplies;
+    case ir::Binds::call:
+      break;
   }
+  return atom;
 }
 
 std::string quoted(const std::string& text) { return "\"" + text + "\""; }
@@ -187,7 +181,7 @@ Writer::Text Writer::render(const ir::Op& op, const Node& node) {
       return plain();
     }
     Text operator()(const ir::Binary& op) {
-      const Level level = level_of(op.fn);
+      const Level level = level_of(binds(op.fn));
       if (level == atom) return plain();
       const int left = level == compares ? adds : level, right = level + 1;
       return {w.operand(node.operands[0], left) + " " + ir::name_of(whole) + " " +

@@ -5,31 +5,44 @@
 namespace shardproof::ir {
 namespace {
 
-const char* name(UnaryFn fn) {
-  static const char* names[] = {"-",    "not", "exp", "log", "sqrt", "rsqrt",
-                                "tanh", "erf", "sin", "cos", "abs",  "floor"};
-  return names[static_cast<int>(fn)];
-}
-const char* name(BinaryFn fn) {
-  static const char* names[] = {"+", "-",  "*",  "/",   "//", "%",       "==",      "!=", "<",
-                                ">", "<=", ">=", "and", "or", "maximum", "minimum", "pow"};
-  return names[static_cast<int>(fn)];
-}
 const char* name(ReduceFn fn) {
-  static const char* names[] = {"sum", "max", "min"};
-  return names[static_cast<int>(fn)];
+  switch (fn) {
+    case ReduceFn::sum:
+      return "sum";
+    case ReduceFn::max:
+      return "max";
+    case ReduceFn::min:
+      return "min";
+  }
+  return "?";
 }
 const char* name(CollectiveFn fn) {
-  static const char* names[] = {"all_gather", "all_reduce", "psum_scatter", "all_to_all",
-                                "slice",      "fan_out",    "zero_nonroot", "zero_pad"};
-  return names[static_cast<int>(fn)];
+  switch (fn) {
+    case CollectiveFn::all_gather:
+      return "all_gather";
+    case CollectiveFn::all_reduce:
+      return "all_reduce";
+    case CollectiveFn::psum_scatter:
+      return "psum_scatter";
+    case CollectiveFn::all_to_all:
+      return "all_to_all";
+    case CollectiveFn::slice:
+      return "slice";
+    case CollectiveFn::fan_out:
+      return "fan_out";
+    case CollectiveFn::zero_nonroot:
+      return "zero_nonroot";
+    case CollectiveFn::zero_pad:
+      return "zero_pad";
+  }
+  return "?";
 }
 
 struct NameOf {
   const char* operator()(const Number&) const { return "number"; }
   const char* operator()(const SizeOf&) const { return "size"; }
-  const char* operator()(const Unary& op) const { return name(op.fn); }
-  const char* operator()(const Binary& op) const { return name(op.fn); }
+  const char* operator()(const Unary& op) const { return name_of(op.fn); }
+  const char* operator()(const Binary& op) const { return name_of(op.fn); }
   const char* operator()(const Where&) const { return "where"; }
   const char* operator()(const Cast& op) const { return to_string(op.to); }
   const char* operator()(const StopGrad&) const { return "stop_grad"; }

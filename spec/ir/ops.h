@@ -10,6 +10,7 @@
 
 #include "spec/ir/arith.h"
 #include "spec/ir/indices.h"
+#include "spec/ir/pointwise.h"
 #include "spec/types/type.h"
 
 namespace shardproof::ir {
@@ -51,26 +52,6 @@ struct SizeOf {
 };  ///< |M| or |t|; dtype `number`, integer valued
 
 // --- pointwise; dims matched by name, the result has the order of the operand that has all ---
-enum class UnaryFn { neg, logical_not, exp, log, sqrt, rsqrt, tanh, erf, sin, cos, abs, floor };
-enum class BinaryFn {
-  add,
-  sub,
-  mul,
-  div,
-  floordiv,
-  mod,
-  eq,
-  ne,
-  lt,
-  gt,
-  le,
-  ge,
-  logical_and,
-  logical_or,
-  maximum,
-  minimum,
-  pow
-};
 struct Unary {
   UnaryFn fn;
 };

@@ -141,7 +141,7 @@ struct FunctionBuilder {
     const bool first = type_of(x).dims.size() >= type_of(y).dims.size();
     Type t = type_of(first ? x : y);
     if (t.dtype == Dtype::number) t.dtype = type_of(first ? y : x).dtype;
-    if (fn >= ir::BinaryFn::eq && fn <= ir::BinaryFn::logical_or) t.dtype = Dtype::boolean;
+    if (gives_truth(fn)) t.dtype = Dtype::boolean;
     return emit(ir::Binary{fn}, {x, y}, t);
   }
   ir::ValueId add(ir::ValueId x, ir::ValueId y) { return binary(ir::BinaryFn::add, x, y); }

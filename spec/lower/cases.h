@@ -50,33 +50,38 @@ struct Case {
 
 inline std::vector<Case> pointwise_cases() {
   std::vector<Case> cases;
-  for (UnaryFn fn : {UnaryFn::neg, UnaryFn::exp, UnaryFn::tanh, UnaryFn::erf, UnaryFn::sin,
-                     UnaryFn::cos, UnaryFn::abs, UnaryFn::floor})
-    cases.push_back({"unary", [fn](Build& b) { return b.unary(fn, b.real("B L")); }});
-  for (UnaryFn fn : {UnaryFn::log, UnaryFn::sqrt, UnaryFn::rsqrt})
-    cases.push_back({"root", [fn](Build& b) {
-                       ValueId x = b.real("B L");
-                       ValueId square = b.mul(x, x);
-                       return b.unary(fn, b.below(2) ? square : b.add(square, b.number("0.1")));
+  for (UnaryFn fn : ir::unary_fns) {
+    if (takes(fn) == ir::Takes::booleans) continue;
+    const ir::Domain where = domain(fn);
+    cases.push_back({name_of(fn), [fn, where](Build& b) {
+                       const ValueId x = b.real("B L");
+                       if (where.kind == ir::Domain::everywhere) return b.unary(fn, x);
+                       const ValueId square = b.mul(x, x);
+                       const ValueId over = b.below(2) ? square : b.add(square, b.number("0.1"));
+                       if (where.least == 0) return b.unary(fn, over);
+                       return b.unary(fn, b.add(over, b.number(std::to_string(where.least))));
                      }});
-  for (BinaryFn fn : {BinaryFn::add, BinaryFn::sub, BinaryFn::mul, BinaryFn::div, BinaryFn::maximum,
-                      BinaryFn::minimum, BinaryFn::lt, BinaryFn::le, BinaryFn::gt, BinaryFn::ge,
-                      BinaryFn::eq, BinaryFn::ne})
-    cases.push_back({"binary", [fn](Build& b) {
+  }
+  for (BinaryFn fn : ir::binary_fns) {
+    const ir::Takes taken = takes(fn);
+    if (taken == ir::Takes::booleans || taken == ir::Takes::integers || fn == BinaryFn::pow)
+      continue;  // pow: of positive bases, below
+    cases.push_back({name_of(fn), [fn](Build& b) {
                        ValueId x = b.real("B L");
                        return b.binary(
                            fn, x,
                            b.below(4) ? b.real(b.one_of<std::string>({"L", "L B", "B", ""})) : x);
                      }});
-  for (BinaryFn fn : {BinaryFn::add, BinaryFn::sub, BinaryFn::mul, BinaryFn::floordiv,
-                      BinaryFn::mod, BinaryFn::maximum, BinaryFn::lt, BinaryFn::le, BinaryFn::gt,
-                      BinaryFn::ge, BinaryFn::eq, BinaryFn::ne})
+  }
+  for (BinaryFn fn : ir::binary_fns) {
+    if (takes(fn) == ir::Takes::booleans || takes(fn) == ir::Takes::reals) continue;
     cases.push_back({"integers", [fn](Build& b) {
                        ValueId x = b.below(2) ? b.whole("B L") : b.iota("B L", 1);
                        ValueId y =
                            b.below(2) ? b.add(b.iota("L", 0), b.number("1")) : b.number("3");
                        return b.binary(fn, x, y);
                      }});
+  }
   return cases;
 }
 

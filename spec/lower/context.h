@@ -236,6 +236,9 @@ Nf block_of(Context& c, const ir::Pattern& pattern, const Vars& marked);
 size_t entry_position(const ir::Entry& op, const Type& type);
 /// The indices of a top_k. ordered.cpp
 Tensor top_k_places(Context& c, const Indices& in);
+/// fn of one entry, of two. conditions: they are 0 or 1. pointwise.cpp
+Nf unary(algebra::Algebra& a, ir::UnaryFn fn, Nf x);
+Nf binary(algebra::Algebra& a, ir::BinaryFn fn, Nf x, Nf y, bool conditions = false);
 /// x to the power y, y a number or not. pointwise.cpp
 Nf power(algebra::Algebra& a, Nf x, Nf y);
 

@@ -43,9 +43,8 @@ bool loses(const ir::Instr& instr, size_t operand) {
       std::holds_alternative<ir::IndexUnreduced>(op))
     return operand == 0;
   if (auto* reduce = std::get_if<ir::Reduce>(&op)) return reduce->fn != ir::ReduceFn::sum;
-  if (auto* binary = std::get_if<ir::Binary>(&op))
-    return (binary->fn >= ir::BinaryFn::eq && binary->fn <= ir::BinaryFn::ge) ||
-           binary->fn == ir::BinaryFn::maximum || binary->fn == ir::BinaryFn::minimum;
+  if (auto* unary = std::get_if<ir::Unary>(&op)) return !is_strict(unary->fn);
+  if (auto* binary = std::get_if<ir::Binary>(&op)) return !is_strict(binary->fn);
   if (auto* cast = std::get_if<ir::Cast>(&op)) return !is_float(cast->to);
   return std::holds_alternative<ir::Ordered>(op) || std::holds_alternative<ir::Argmax>(op) ||
          std::holds_alternative<ir::TopK>(op) || std::holds_alternative<ir::Ring>(op) ||

@@ -8,7 +8,7 @@ namespace shardproof::lower {
 namespace {
 
 bool lets_through(const ir::Op& op) {
-  if (const auto* unary = std::get_if<ir::Unary>(&op)) return unary->fn != ir::UnaryFn::floor;
+  if (const auto* unary = std::get_if<ir::Unary>(&op)) return has_gradient(unary->fn);
   return !std::holds_alternative<ir::StopGrad>(op);
 }
 

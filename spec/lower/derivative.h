@@ -1,7 +1,7 @@
 #pragma once
 // Reverse mode on lowered tensors: each op gives its operands their cotangents as terms of the
-// algebra. Nothing here looks at axes, marks or text, and the derived backward of a plan shares
-// nothing with it.
+// algebra. Nothing here looks at axes, marks or text. The derived backward of a plan shares with it
+// the derivatives of pointwise functions (spec/ir/pointwise.def), and nothing else.
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {

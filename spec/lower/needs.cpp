@@ -25,21 +25,25 @@ void add_power(Context& c, Obligations& needs, Nf x, algebra::Rational exponent,
     add(c, needs, Algebra::Obligation::nonzero, x);
 }
 
+/// The sign of x - least that a function of one operand asks for.
+void add_domain(Context& c, Obligations& needs, ir::Domain domain, const Site& site) {
+  if (domain.kind == ir::Domain::everywhere) return;
+  const bool taped = site.frame.taped;
+  const Nf x = c.a.sub(operand(c, site, 0), c.a.number(domain.least));
+  if (domain.kind == ir::Domain::root) return add_power(c, needs, x, {1, 2}, taped);
+  if (domain.kind == ir::Domain::inverse_root) return add_power(c, needs, x, {-1, 2}, taped);
+  if (!c.a.known_positive(x)) needs.push_back({Algebra::Obligation::positive, x});
+  if (taped) add(c, needs, Algebra::Obligation::nonzero, x);
+}
+
 Obligations needs_of(Context& c, const Site& site) {
   Obligations needs;
   const bool taped = site.frame.taped;
-  if (const auto* unary = std::get_if<ir::Unary>(&site.instr.op)) {
-    if (unary->fn == ir::UnaryFn::sqrt) add_power(c, needs, operand(c, site, 0), {1, 2}, taped);
-    if (unary->fn == ir::UnaryFn::rsqrt) add_power(c, needs, operand(c, site, 0), {-1, 2}, taped);
-    if (unary->fn != ir::UnaryFn::log) return needs;
-    const Nf x = operand(c, site, 0);
-    if (!c.a.known_positive(x)) needs.push_back({Algebra::Obligation::positive, x});
-    if (taped) add(c, needs, Algebra::Obligation::nonzero, x);
-  }
+  if (const auto* unary = std::get_if<ir::Unary>(&site.instr.op))
+    add_domain(c, needs, domain(unary->fn), site);
   const auto* binary = std::get_if<ir::Binary>(&site.instr.op);
   if (binary == nullptr) return needs;
-  const bool divides = binary->fn == ir::BinaryFn::div || binary->fn == ir::BinaryFn::floordiv ||
-                       binary->fn == ir::BinaryFn::mod;
+  const bool divides = binary->fn == ir::BinaryFn::div || takes(binary->fn) == ir::Takes::integers;
   if (divides) add(c, needs, Algebra::Obligation::nonzero, operand(c, site, 1));
   if (binary->fn == ir::BinaryFn::pow)
     if (const auto exponent = c.a.as_number(operand(c, site, 1)))

@@ -15,6 +15,14 @@ using algebra::Fn;
 using ir::BinaryFn;
 using ir::UnaryFn;
 
+/// x where it is whole, else an uninterpreted function of it, which is.
+Nf rounded(algebra::Algebra& a, const std::string& name, Nf x) {
+  if (a.known_integer(x)) return x;
+  algebra::LeafFacts facts;
+  facts.integer = true;
+  return a.opaque(name, {{{}, x}}, {}, facts);
+}
+
 template <class F>
 Results pointwise(Context& c, const Site& site, F f) {
   const Indices in(c, site);
@@ -23,83 +31,37 @@ Results pointwise(Context& c, const Site& site, F f) {
   return {{in.right(), f(x)}};
 }
 
-Nf unary(Context& c, UnaryFn fn, Nf x) {
-  algebra::Algebra& a = c.a;
-  switch (fn) {
-    case UnaryFn::neg:
-      return a.neg(x);
-    case UnaryFn::logical_not:
-      return a.sub(a.number(1), x);
-    case UnaryFn::exp:
-      return a.apply(Fn::exp, x);
-    case UnaryFn::log:
-      return a.apply(Fn::log, x);
-    case UnaryFn::sqrt:
-      return a.pow(x, {1, 2});
-    case UnaryFn::rsqrt:
-      return a.pow(x, {-1, 2});
-    case UnaryFn::tanh:
-      return a.apply(Fn::tanh, x);
-    case UnaryFn::erf:
-      return a.apply(Fn::erf, x);
-    case UnaryFn::sin:
-      return a.apply(Fn::sin, x);
-    case UnaryFn::cos:
-      return a.apply(Fn::cos, x);
-    case UnaryFn::abs:
-      return a.apply(Fn::abs, x);
-    case UnaryFn::floor:
-      return a.apply(Fn::floor, x);
-  }
-  throw std::logic_error("unary");
-}
-
 /// [x = y]; of two conditions 1 - x - y + 2 x y.
 Nf equal(algebra::Algebra& a, Nf x, Nf y, bool conditions) {
   if (!conditions) return a.eq0(a.sub(x, y));
   return a.add(a.sub(a.sub(a.number(1), x), y), a.mul(a.number(2), a.mul(x, y)));
 }
 
-Nf binary(Context& c, BinaryFn fn, Nf x, Nf y, bool conditions) {
-  algebra::Algebra& a = c.a;
-  const Nf one = a.number(1);
+}  // namespace
+
+Nf unary(algebra::Algebra& a_, UnaryFn fn, Nf x) {
   switch (fn) {
-    case BinaryFn::add:
-      return a.add(x, y);
-    case BinaryFn::sub:
-      return a.sub(x, y);
-    case BinaryFn::mul:
-    case BinaryFn::logical_and:
-      return a.mul(x, y);
-    case BinaryFn::div:
-      return a.div(x, y);
-    case BinaryFn::floordiv:
-      return a.floordiv(x, y);
-    case BinaryFn::mod:
-      return a.mod(x, y);
-    case BinaryFn::eq:
-      return equal(a, x, y, conditions);
-    case BinaryFn::ne:
-      return a.sub(one, equal(a, x, y, conditions));
-    case BinaryFn::lt:
-      return a.lt0_real(a.sub(x, y));
-    case BinaryFn::gt:
-      return a.lt0_real(a.sub(y, x));
-    case BinaryFn::le:
-      return a.le0(a.sub(x, y));
-    case BinaryFn::ge:
-      return a.le0(a.sub(y, x));
-    case BinaryFn::logical_or:
-      return a.sub(a.add(x, y), a.mul(x, y));
-    case BinaryFn::maximum:
-      return a.maximum(x, y);
-    case BinaryFn::minimum:
-      return a.minimum(x, y);
-    case BinaryFn::pow:
-      return power(a, x, y);
+#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, real, whole, \
+                         block, exact, algebra, pull)                                             \
+  case UnaryFn::id:                                                                               \
+    return algebra;
+#include "spec/ir/pointwise.def"
   }
-  throw std::logic_error("binary");
+  throw std::logic_error("no such function of one operand");
 }
+
+Nf binary(algebra::Algebra& a_, BinaryFn fn, Nf a, Nf b, bool conditions) {
+  switch (fn) {
+#define SHARDPROOF_BINARY(id, text, binds, takes, gives, role_a, role_b, strict, bits, real, \
+                          whole, exact, algebra, pull_a, pull_b)                             \
+  case BinaryFn::id:                                                                         \
+    return algebra;
+#include "spec/ir/pointwise.def"
+  }
+  throw std::logic_error("no such function of two operands");
+}
+
+namespace {
 
 Nf cast(Context& c, Dtype from, Dtype to, Nf x) {
   algebra::Algebra& a = c.a;
@@ -110,10 +72,7 @@ Nf cast(Context& c, Dtype from, Dtype to, Nf x) {
     facts.integer = true;
     return a.opaque("u32", {}, {x}, facts);
   }
-  if (a.known_integer(x)) return x;
-  algebra::LeafFacts facts;
-  facts.integer = true;
-  return a.opaque("i32", {{{}, x}}, {}, facts);
+  return rounded(a, "i32", x);
 }
 
 Results same(Context& c, const Site& site) {
@@ -131,13 +90,14 @@ Results lower_op(Context& c, const ir::SizeOf& op, const Site&) {
 }
 
 Results lower_op(Context& c, const ir::Unary& op, const Site& site) {
-  return pointwise(c, site, [&](const std::vector<Nf>& x) { return unary(c, op.fn, x[0]); });
+  return pointwise(c, site, [&](const std::vector<Nf>& x) { return unary(c.a, op.fn, x[0]); });
 }
 
 Results lower_op(Context& c, const ir::Binary& op, const Site& site) {
   const bool conditions = site.type(0).dtype == Dtype::boolean;
-  return pointwise(
-      c, site, [&](const std::vector<Nf>& x) { return binary(c, op.fn, x[0], x[1], conditions); });
+  return pointwise(c, site, [&](const std::vector<Nf>& x) {
+    return binary(c.a, op.fn, x[0], x[1], conditions);
+  });
 }
 
 Results lower_op(Context& c, const ir::Where&, const Site& site) {

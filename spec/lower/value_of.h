@@ -9,6 +9,7 @@
 #include <sstream>
 
 #include "spec/algebra/engine.h"
+#include "spec/ir/pointwise.h"
 
 namespace shardproof::lower {
 
@@ -142,9 +143,15 @@ struct ValueOf {
         return std::floor(x + 1e-9);
       case Op::step:
         return x > 1e-9 ? 1 : 0;
-      default:
-        return std::nan("");
+      case Op::leaf:
+      case Op::iota:
+      case Op::symbol:
+      case Op::lambda:
+      case Op::sum:
+      case Op::max:
+        break;
     }
+    return std::nan("");
   }
 
   // --- operators ---
@@ -176,6 +183,9 @@ struct ValueOf {
       return draw(name, (*this)(a.args[0], env), a.args.size() > 1 ? (*this)(a.args[1], env) : 0);
     if (name == "i32" || name == "u32") return std::trunc(table(a.args[0], env).data[0]);
     if (name == "power") return std::pow((*this)(a.args[0], env), (*this)(a.args[1], env));
+    if (auto fn = ir::unary_named(name)) return ir::value(*fn, table(a.args[0], env).data[0]);
+    if (auto fn = ir::binary_named(name))
+      return ir::value(*fn, (*this)(a.args[0], env), (*this)(a.args[1], env));
     if (name.rfind("scan", 0) == 0) return scan(name, a, env);
     return ordered(name, table(a.args[0], env).data, a, env);
   }

@@ -81,11 +81,13 @@ int64_t Scalar<Symbolic>::integer(const Symbolic& x) {
 }
 
 Symbolic Scalar<Symbolic>::apply(ir::UnaryFn fn, const Symbolic& x) {
-  return Symbolic(Term::apply(std::string("fn.") + ir::name_of(ir::Unary{fn}), {x.term()}));
+  return Symbolic(Term::apply(std::string("fn.") + ir::name_of(fn), {x.term()}));
 }
 
 Symbolic Scalar<Symbolic>::apply(ir::BinaryFn fn, const Symbolic& a, const Symbolic& b) {
   if (fn == ir::BinaryFn::pow) return Symbolic(power(a.term(), b.term()));
+  if (takes(fn) != ir::Takes::integers)
+    return Symbolic(Term::apply(std::string("fn.") + ir::name_of(fn), {a.term(), b.term()}));
   return Scalar<Rational>::apply(fn, integer(a), integer(b)).numerator();
 }
 

@@ -4,6 +4,7 @@
 #include <cstdlib>
 
 #include "spec/resolve/dims.h"
+#include "spec/resolve/primitives.h"
 #include "spec/resolve/sizes.h"
 
 namespace shardproof::resolution {
@@ -43,8 +44,8 @@ class Declarer {
   bool is_the_librarys(const Name& name, SourceRange range) {
     if (file_.library) return false;
     const FileScope& library = world_.files[0];
-    bool taken = library.functions.count(name) || library.schedules.count(name);
-    for (const Name& primitive : primitive_names()) taken = taken || primitive == name;
+    const bool taken =
+        library.functions.count(name) || library.schedules.count(name) || primitives().count(name);
     if (taken)
       world_.error(
           "E0102", world_.locate(name, range),
@@ -157,59 +158,6 @@ class Declarer {
 };
 
 }  // namespace
-
-const std::vector<Name>& primitive_names() {
-  static const std::vector<Name> names = {"exp",
-                                          "log",
-                                          "sqrt",
-                                          "rsqrt",
-                                          "tanh",
-                                          "erf",
-                                          "sin",
-                                          "cos",
-                                          "abs",
-                                          "floor",
-                                          "maximum",
-                                          "minimum",
-                                          "pow",
-                                          "where",
-                                          "like",
-                                          "stop_grad",
-                                          "save",
-                                          "fold",
-                                          "einsum",
-                                          "sum",
-                                          "max",
-                                          "min",
-                                          "expand",
-                                          "rearrange",
-                                          "read",
-                                          "write",
-                                          "concat",
-                                          "index",
-                                          "index_unreduced",
-                                          "index_add",
-                                          "iota",
-                                          "uniform",
-                                          "normal",
-                                          "roll",
-                                          "cumsum",
-                                          "argsort",
-                                          "argmax",
-                                          "top_k",
-                                          "all_gather",
-                                          "all_reduce",
-                                          "psum_scatter",
-                                          "reduce_scatter",
-                                          "all_to_all",
-                                          "slice",
-                                          "fan_out",
-                                          "zero_nonroot",
-                                          "zero_pad",
-                                          "ppermute",
-                                          "total"};
-  return names;
-}
 
 void declare_files(World& world) {
   for (size_t i = 0; i < world.files.size(); ++i) Declarer(world, i).run();

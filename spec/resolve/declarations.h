@@ -7,7 +7,4 @@ namespace shardproof::resolution {
 /// Fills the scope of every file, in order, and the program's dims, axes, consts and configs.
 void declare_files(World& world);
 
-/// Names that primitives have; no function is called so.
-const std::vector<Name>& primitive_names();
-
 }  // namespace shardproof::resolution

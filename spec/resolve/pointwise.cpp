@@ -11,32 +11,6 @@ namespace {
 using ir::BinaryFn;
 using ir::UnaryFn;
 
-const std::map<std::string, UnaryFn> unary_fns = {
-    {"-", UnaryFn::neg},     {"not", UnaryFn::logical_not}, {"exp", UnaryFn::exp},
-    {"log", UnaryFn::log},   {"sqrt", UnaryFn::sqrt},       {"rsqrt", UnaryFn::rsqrt},
-    {"tanh", UnaryFn::tanh}, {"erf", UnaryFn::erf},         {"sin", UnaryFn::sin},
-    {"cos", UnaryFn::cos},   {"abs", UnaryFn::abs},         {"floor", UnaryFn::floor}};
-
-const std::map<std::string, BinaryFn> binary_fns = {{"+", BinaryFn::add},
-                                                    {"-", BinaryFn::sub},
-                                                    {"*", BinaryFn::mul},
-                                                    {"/", BinaryFn::div},
-                                                    {"//", BinaryFn::floordiv},
-                                                    {"%", BinaryFn::mod},
-                                                    {"==", BinaryFn::eq},
-                                                    {"!=", BinaryFn::ne},
-                                                    {"<", BinaryFn::lt},
-                                                    {">", BinaryFn::gt},
-                                                    {"<=", BinaryFn::le},
-                                                    {">=", BinaryFn::ge},
-                                                    {"and", BinaryFn::logical_and},
-                                                    {"or", BinaryFn::logical_or},
-                                                    {"maximum", BinaryFn::maximum},
-                                                    {"minimum", BinaryFn::minimum},
-                                                    {"pow", BinaryFn::pow}};
-
-bool is_comparison(BinaryFn fn) { return fn >= BinaryFn::eq && fn <= BinaryFn::ge; }
-
 void dtype_error(Body& body, SourceRange range, const std::string& message) {
   body.error("E0104", range, message);
 }
@@ -99,25 +73,33 @@ std::optional<Dtype> common(Body& body, const std::vector<ir::ValueId>& ids,
   return first ? body.type(ids[*first]).dtype : Dtype::number;
 }
 
-// What an op makes of a dtype; an error message instead when it does not take it.
+// Why an op does not take a dtype; nothing where it does.
 std::optional<std::string> refuses(BinaryFn fn, Dtype dtype) {
   const bool numeric = is_float(dtype) || is_integer(dtype) || dtype == Dtype::number;
-  if (fn == BinaryFn::logical_and || fn == BinaryFn::logical_or)
-    return dtype == Dtype::boolean ? std::nullopt : std::optional<std::string>("takes bools");
-  if (fn == BinaryFn::eq || fn == BinaryFn::ne)
-    return numeric || dtype == Dtype::boolean ? std::nullopt
-                                              : std::optional<std::string>("does not take keys");
-  if (fn == BinaryFn::div || fn == BinaryFn::pow)
-    return numeric && !is_integer(dtype)
-               ? std::nullopt
-               : std::optional<std::string>(fn == BinaryFn::div && is_integer(dtype)
-                                                ? "is of floats; `//` is of integers"
-                                                : "is of floats");
-  if (fn == BinaryFn::floordiv || fn == BinaryFn::mod)
-    return is_integer(dtype) || dtype == Dtype::number
-               ? std::nullopt
-               : std::optional<std::string>("is of integers");
-  return numeric ? std::nullopt : std::optional<std::string>("is of numbers");
+  const auto unless = [](bool good, const char* why) {
+    return good ? std::nullopt : std::optional<std::string>(why);
+  };
+  switch (takes(fn)) {
+    case ir::Takes::booleans:
+      return unless(dtype == Dtype::boolean, "takes bools");
+    case ir::Takes::all_but_keys:
+      return unless(numeric || dtype == Dtype::boolean, "does not take keys");
+    case ir::Takes::reals:
+      if (fn == BinaryFn::div && is_integer(dtype)) return "is of floats; `//` is of integers";
+      return unless(numeric && !is_integer(dtype), "is of floats");
+    case ir::Takes::integers:
+      return unless(is_integer(dtype) || dtype == Dtype::number, "is of integers");
+    case ir::Takes::numbers:
+    case ir::Takes::signed_numbers:
+      break;
+  }
+  return unless(numeric, "is of numbers");
+}
+
+bool accepts(UnaryFn fn, Dtype dtype) {
+  if (takes(fn) == ir::Takes::booleans) return dtype == Dtype::boolean;
+  return is_float(dtype) || dtype == Dtype::number ||
+         (takes(fn) == ir::Takes::signed_numbers && dtype == Dtype::i32);
 }
 
 // A number beside integers must be whole.
@@ -195,16 +177,11 @@ std::vector<Values> keep(Body& body, const CallSite& site) {
 }  // namespace
 
 Values unary(Body& body, const std::string& op, const Argument& x, SourceRange range) {
-  const UnaryFn fn = unary_fns.at(op);
+  const UnaryFn fn = ir::unary_named(op).value();
   const ir::ValueId id = tensor_of(body, x, "`" + op + "`");
   if (id == ir::no_value) return unknown_value();
   const Type type = body.type(id);
-  const bool integer = fn == UnaryFn::neg || fn == UnaryFn::abs;
-  const bool good = fn == UnaryFn::logical_not
-                        ? type.dtype == Dtype::boolean
-                        : is_float(type.dtype) || type.dtype == Dtype::number ||
-                              (integer && type.dtype == Dtype::i32);
-  if (!good) {
+  if (!accepts(fn, type.dtype)) {
     dtype_error(body, range, "`" + op + "` of " + to_string(type.dtype));
     return unknown_value();
   }
@@ -213,7 +190,7 @@ Values unary(Body& body, const std::string& op, const Argument& x, SourceRange r
 
 Values binary(Body& body, const std::string& op, const Argument& a, const Argument& b,
               SourceRange range) {
-  const BinaryFn fn = binary_fns.at(op);
+  const BinaryFn fn = ir::binary_named(op).value();
   const std::string what = "`" + op + "`";
   const std::vector<ir::ValueId> ids = {tensor_of(body, a, what), tensor_of(body, b, what)};
   if (ids[0] == ir::no_value || ids[1] == ir::no_value) return unknown_value();
@@ -225,7 +202,7 @@ Values binary(Body& body, const std::string& op, const Argument& a, const Argume
   }
   auto shape = joined(body, ids, range, what);
   if (!shape || !whole_numbers(body, ids, *dtype, range)) return unknown_value();
-  const Dtype result = is_comparison(fn) ? Dtype::boolean : *dtype;
+  const Dtype result = gives_truth(fn) ? Dtype::boolean : *dtype;
   return tensor(body.emit(ir::Binary{fn}, ids, *shape, result, range, {a.range, b.range}));
 }
 
@@ -245,9 +222,10 @@ Values cast(Body& body, const CallSite& site, Dtype to) {
 }
 
 void add_pointwise(std::map<Name, Handler>& table) {
-  for (const auto& [name, fn] : unary_fns)
-    if (fn != UnaryFn::neg && fn != UnaryFn::logical_not) table[name] = named_unary;
-  for (const char* name : {"maximum", "minimum", "pow"}) table[name] = named_binary;
+  for (UnaryFn fn : ir::unary_fns)
+    if (binds(fn) == ir::Binds::call) table[name_of(fn)] = named_unary;
+  for (BinaryFn fn : ir::binary_fns)
+    if (binds(fn) == ir::Binds::call) table[name_of(fn)] = named_binary;
   table["where"] = where;
   table["like"] = like;
   table["stop_grad"] = keep<ir::StopGrad>;

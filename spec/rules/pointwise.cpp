@@ -55,36 +55,34 @@ Types pointwise(Application& app, const std::vector<Role>& roles, Dtype dtype) {
   return {result};
 }
 
-bool has_no_gradient(ir::BinaryFn fn) {
-  using enum ir::BinaryFn;
-  return fn == eq || fn == ne || fn == lt || fn == gt || fn == le || fn == ge ||
-         fn == logical_and || fn == logical_or;
+std::vector<Role> roles(ir::UnaryFn fn) {
+  switch (fn) {
+#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, role, ...) \
+  case ir::UnaryFn::id:                                                    \
+    return {Role::role};
+#include "spec/ir/pointwise.def"
+  }
+  throw std::logic_error("no such function of one operand");
 }
 
 std::vector<Role> roles(ir::BinaryFn fn) {
   switch (fn) {
-    case ir::BinaryFn::add:
-    case ir::BinaryFn::sub:
-      return {Role::term, Role::term};
-    case ir::BinaryFn::mul:
-      return {Role::factor, Role::factor};
-    case ir::BinaryFn::div:
-      return {Role::factor, Role::divisor};
-    default:
-      return {Role::argument, Role::argument};
+#define SHARDPROOF_BINARY(id, text, binds, takes, gives, role_a, role_b, ...) \
+  case ir::BinaryFn::id:                                                      \
+    return {Role::role_a, Role::role_b};
+#include "spec/ir/pointwise.def"
   }
+  throw std::logic_error("no such function of two operands");
 }
 
 }  // namespace
 
 Types rule(Application& app, const ir::Unary& op) {
-  const Role role = op.fn == ir::UnaryFn::neg ? Role::factor : Role::argument;
-  return pointwise(app, {role},
-                   op.fn == ir::UnaryFn::logical_not ? Dtype::boolean : common_dtype(app));
+  return pointwise(app, roles(op.fn), gives_truth(op.fn) ? Dtype::boolean : common_dtype(app));
 }
 
 Types rule(Application& app, const ir::Binary& op) {
-  const Dtype dtype = has_no_gradient(op.fn) ? Dtype::boolean : common_dtype(app);
+  const Dtype dtype = gives_truth(op.fn) ? Dtype::boolean : common_dtype(app);
   if (dtype == Dtype::boolean) app.forget_gradients();
   return pointwise(app, roles(op.fn), dtype);
 }

@@ -9,6 +9,33 @@ struct Value {
   bool exact = true;  ///< every machine has the same bits
 };
 
+/// A row of spec/ir/pointwise.def.
+struct Function {
+  PointwiseFn fn;
+  int operands;
+  bool of_reals, truth, exact;
+  bool bounded = false;  ///< it has a value above `least` alone
+  double least = 0;
+};
+
+enum class Takes { numbers, signed_numbers, reals, integers, booleans, all_but_keys };
+enum class Domain { everywhere, root, inverse_root, logarithm };
+constexpr bool same = false, truth = true, exact = true, close = false;
+
+const std::vector<Function> functions = {
+#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, ...) \
+  {PointwiseFn::id,                                                                       \
+   1,                                                                                     \
+   Takes::takes != Takes::booleans,                                                       \
+   gives,                                                                                 \
+   bits,                                                                                  \
+   Domain::domain != Domain::everywhere,                                                  \
+   least},
+#define SHARDPROOF_BINARY(id, text, binds, takes, gives, role_a, role_b, strict, bits, ...) \
+  {PointwiseFn::id, 2, Takes::takes != Takes::booleans, gives, bits},
+#include "spec/ir/pointwise.def"
+};
+
 class ChainWriter {
  public:
   explicit ChainWriter(Dice& dice) : dice_(dice) {}
@@ -24,6 +51,15 @@ class ChainWriter {
 
  private:
   using Kind = Value::Kind;
+
+  template <class Good>
+  Function any_of(Good good) {
+    for (;;) {
+      const Function& each =
+          functions[static_cast<size_t>(dice_.below(static_cast<int64_t>(functions.size())))];
+      if (good(each)) return each;
+    }
+  }
 
   void add_input() {
     const Element element =
@@ -86,31 +122,29 @@ class ChainWriter {
   }
 
   void real_arithmetic() {
-    using enum PointwiseFn;
-    const PointwiseFn fn =
-        dice_.one_of({add, sub, mul, div, floordiv, mod, maximum, minimum, neg, abs, floor});
-    const bool one = fn == neg || fn == abs || fn == floor;
-    const size_t a = exact(Value::real);
-    const size_t b = one ? a : exact(Value::real);
-    append(fn, true, one ? std::vector{a} : std::vector{a, b}, {Value::real, true});
+    const Function f =
+        any_of([](const Function& each) { return each.exact && !each.truth && each.of_reals; });
+    const size_t x = exact(Value::real);
+    if (f.operands == 1) return void(append(f.fn, true, {x}, {Value::real, true}));
+    append(f.fn, true, {x, exact(Value::real)}, {Value::real, true});
   }
 
   /// Functions whose last bits differ between libraries, of numbers of about 1.
   void approximate() {
-    using enum PointwiseFn;
+    const Function f = any_of([](const Function& each) { return !each.exact; });
     const size_t x = exact(Value::real), least = append(PointwiseFn::constant, true, {}, {}, -2.5),
                  most = append(PointwiseFn::constant, true, {}, {}, 2.5);
-    size_t at = append(maximum, true, {x, least}, {});
-    at = append(minimum, true, {at, most}, {});
-    const PointwiseFn fn = dice_.one_of({exp, log, sqrt, rsqrt, tanh, erf, sin, cos, pow});
-    if (fn == log || fn == sqrt || fn == rsqrt || fn == pow) {
+    size_t at = append(PointwiseFn::maximum, true, {x, least}, {});
+    at = append(PointwiseFn::minimum, true, {at, most}, {});
+    if (f.bounded || f.fn == PointwiseFn::pow) {
       at = append(PointwiseFn::abs, true, {at}, {});
-      at = append(add, true, {at, append(PointwiseFn::constant, true, {}, {}, 0.125)}, {});
+      const size_t inside = append(PointwiseFn::constant, true, {}, {}, f.least + 0.125);
+      at = append(PointwiseFn::add, true, {at, inside}, {});
     }
-    if (fn == pow)
-      append(fn, true, {at, fixed(Value::real)}, {Value::real, false});
+    if (f.operands == 2)
+      append(f.fn, true, {at, fixed(Value::real)}, {Value::real, false});
     else
-      append(fn, true, {at}, {Value::real, false});
+      append(f.fn, true, {at}, {Value::real, false});
   }
 
   void integers() {
