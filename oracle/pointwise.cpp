@@ -47,6 +47,14 @@ Curve curve(ir::UnaryFn fn) {
                                                     : 0.0; }};
     case F::floor:
       return {[](double x) { return std::floor(x); }, [](double, double) { return 0.0; }};
+    case F::expm1:
+      return {[](double x) { return std::expm1(x); }, [](double x, double) { return std::exp(x); }};
+    case F::log1p:
+      return {[](double x) { return std::log1p(x); }, [](double x, double) { return 1 / (1 + x); }};
+    case F::sign:
+      return {[](double x) { return x > 0 ? 1.0 : x < 0 ? -1.0 : x; }, nullptr};
+    case F::round:  // to even: the remainder of a division by 1 is at most a half
+      return {[](double x) { return x - std::remainder(x, 1.0); }, nullptr};
   }
   throw std::domain_error("no such function");
 }
@@ -118,6 +126,10 @@ Surface surface(ir::BinaryFn fn) {
           [](double a, double b) { return std::pow(a, b); },
           [](double a, double b) { return b == 0 ? 0 : b * std::pow(a, b - 1); },
           [](double a, double b) { return a == 0 && b > 0 ? 0 : std::pow(a, b) * std::log(a); }};
+    case F::atan2:
+      return {[](double a, double b) { return std::atan2(a, b); },
+              [](double a, double b) { return b / (a * a + b * b); },
+              [](double a, double b) { return -a / (a * a + b * b); }};
   }
   throw std::domain_error("no such function");
 }

@@ -85,7 +85,11 @@ TEST(Pointwise, IntegersAndTheEndsOfAFunction) {
   EXPECT_EQ(whole(PointwiseFn::mod, -7, 2), 1);
   EXPECT_EQ(whole(PointwiseFn::maximum, -7, 2), 2);
   EXPECT_THROW(whole(PointwiseFn::mod, 1, 0), std::domain_error);
+  const std::vector<double> halves{-2.5, -1.5, -0.5, 0.5, 1.5, 2.5};
+  EXPECT_EQ(ran(PointwiseFn::round, true, halves, nullptr),
+            (std::vector<double>{-2, -2, 0, 0, 2, 2}));
   const double nan = std::nan("");
+  EXPECT_TRUE(std::isnan(ran(PointwiseFn::sign, true, {nan}, nullptr)[0]));
   const std::vector<double> one{1};
   EXPECT_TRUE(std::isnan(ran(PointwiseFn::maximum, true, {nan}, &one)[0]));
 }
