@@ -1,6 +1,9 @@
 #include "oracle/pattern.h"
 
 #include <algorithm>
+#include <unordered_map>
+
+#include "oracle/readings_kept.h"
 
 namespace shardproof::oracle {
 namespace {
@@ -76,6 +79,33 @@ void compare_with_type(const Side& says, const Side& type) {
       refuse("`" + names[i].name + "` is the name of another position of the operand");
 }
 
+// In a body of a generic function a position that it writes as several names is seen as one place
+// for each of them.
+Side divided(const Side& side, const std::vector<Side>& groups) {
+  Side result;
+  for (const Place& place : side) {
+    const auto of_names = std::find_if(groups.begin(), groups.end(),
+                                       [&](const Side& group) { return flat(group) == place; });
+    if (of_names == groups.end())
+      result.push_back(place);
+    else
+      result.insert(result.end(), of_names->begin(), of_names->end());
+  }
+  return result;
+}
+
+// The places of a divided side put together as they stood.
+Side joined(const Side& divided, const Side& as) {
+  const Place all = flat(divided);
+  Side result;
+  auto next = all.begin();
+  for (const Place& place : as) {
+    result.emplace_back(next, next + static_cast<std::ptrdiff_t>(place.size()));
+    next += static_cast<std::ptrdiff_t>(place.size());
+  }
+  return result;
+}
+
 // A group that counts as a whole: its parts have no names of their own.
 void seal(Place& place) {
   Name whole;
@@ -83,8 +113,8 @@ void seal(Place& place) {
   for (size_t i = 0; i < place.size(); ++i) place[i] = {whole, i, place[i].dim};
 }
 
-// In a body of a generic function the names are those of the caller, whose groups the body does
-// not know: a group is a whole, and is opened only where the right side has its factors instead.
+// The names of a body are those of the caller, whose groups the body does not know: a group is a
+// whole, and is opened only where the right side has its factors instead.
 void seal_groups(std::vector<Side>& left, Side& right) {
   Side positions;
   for (const Side& side : left) positions.insert(positions.end(), side.begin(), side.end());
@@ -106,9 +136,20 @@ void seal_groups(std::vector<Side>& left, Side& right) {
 
 enum class Unknown { refused, named, own };
 
+using Counts = std::vector<size_t>;  ///< of indices, by position
+
+// A reading at any sizes.
+struct Unsized {
+  std::vector<Dim> dims;  ///< by index: whose size it has
+  std::vector<Indices> left;
+  Indices right, bracket;
+  std::vector<Counts> left_counts;
+  Counts right_counts;
+};
+
 class Reader {
  public:
-  Reader(Step& step, const ir::Pattern& pattern) : step_(step), pattern_(pattern) {
+  Reader(Step& step, const ir::Pattern& pattern) : pattern_(pattern) {
     const ir::Program& program = step.run.program;
     for (const Shape& shape : pattern.left) left_.push_back(opened(program, shape.dims));
     right_ = opened(program, pattern.right.dims);
@@ -116,25 +157,37 @@ class Reader {
       compare_with_type(left_[i], opened(program, step.operand_type(i).dims));
     if (right_ != opened(program, step.type().dims))
       refuse("the result has other dims than the pattern says");
-    if (pattern.inferred) seal_groups(left_, right_);
+    if (pattern.inferred) read_body(program);
     for (const Side& side : left_) refuse_twice(side);
     refuse_twice(right_);
   }
 
-  Reading run(Form form) {
+  Unsized run(Form form) {
     if (form == Form::joins)
       join();
     else if (form == Form::writes)
       write();
     else
       sides(form);
-    for (size_t i = 0; i < left_.size(); ++i)
-      check(left_[i], reading_.left[i], step_.operand(i)->value.shape);
-    check(right_, reading_.right, step_.shape());
+    for (const Side& side : left_) reading_.left_counts.push_back(counts(side));
+    reading_.right_counts = counts(right_);
     return std::move(reading_);
   }
 
  private:
+  void read_body(const ir::Program& program) {
+    std::vector<Side> groups, left;
+    for (const std::vector<Dim>& names : pattern_.groups) {
+      groups.emplace_back();
+      for (const Dim& name : names) groups.back().push_back(opened(program, name));
+    }
+    for (const Side& side : left_) left.push_back(divided(side, groups));
+    Side right = divided(right_, groups);
+    seal_groups(left, right);
+    for (size_t i = 0; i < left.size(); ++i) left_[i] = joined(left[i], left_[i]);
+    right_ = joined(right, right_);
+  }
+
   void sides(Form form) {
     for (size_t i = 0; i < left_.size(); ++i)
       reading_.left.push_back(read(left_[i], left_bracket(i), Unknown::named));
@@ -202,8 +255,8 @@ class Reader {
   }
 
   size_t made(const Token& token) {
-    reading_.sizes.push_back(step_.run.table.size(Dim{{token.dim}}));
-    return reading_.sizes.size() - 1;
+    reading_.dims.push_back(Dim{{token.dim}});
+    return reading_.dims.size() - 1;
   }
 
   // An index whose name is not on the right takes the new name, if it is the only one of its dim
@@ -234,29 +287,55 @@ class Reader {
                           : "two of the operand's indices are left over for one `" + dim + "`");
   }
 
-  // The indices of each position make up its size.
-  void check(const Side& side, const Indices& indices, const Extents& shape) const {
-    if (shape.size() != side.size()) refuse("a tensor of other dims than its type");
-    size_t next = 0;
-    for (size_t p = 0; p < side.size(); ++p) {
-      int64_t size = 1;
-      for (size_t i = 0; i < side[p].size(); ++i) size *= reading_.sizes.at(indices.at(next++));
-      if (size != shape[p])
-        refuse("position " + std::to_string(p + 1) + " has " + std::to_string(shape[p]) +
-               " entries, and its indices " + std::to_string(size));
-    }
+  static Counts counts(const Side& side) {
+    Counts result;
+    for (const Place& place : side) result.push_back(place.size());
+    return result;
   }
 
-  Step& step_;
   const ir::Pattern& pattern_;
   std::vector<Side> left_;
   Side right_;
   std::vector<std::pair<Token, size_t>> names_;
   Place bracketed_;
-  Reading reading_;
+  Unsized reading_;
 };
 
+// The indices of each position make up its size.
+void check(const Reading& reading, const Indices& indices, const Counts& counts,
+           const Extents& shape) {
+  if (shape.size() != counts.size()) refuse("a tensor of other dims than its type");
+  size_t next = 0;
+  for (size_t p = 0; p < counts.size(); ++p) {
+    int64_t size = 1;
+    for (size_t i = 0; i < counts[p]; ++i) size *= reading.sizes.at(indices.at(next++));
+    if (size != shape[p])
+      refuse("position " + std::to_string(p + 1) + " has " + std::to_string(shape[p]) +
+             " entries, and its indices " + std::to_string(size));
+  }
+}
+
+Reading sized(Step& step, const Unsized& read) {
+  Reading reading{{}, read.left, read.right, read.bracket};
+  for (const Dim& dim : read.dims) reading.sizes.push_back(step.run.table.size(dim));
+  for (size_t i = 0; i < read.left.size(); ++i)
+    check(reading, read.left[i], read.left_counts[i], step.operand(i)->value.shape);
+  check(reading, read.right, read.right_counts, step.shape());
+  return reading;
+}
+
+using Readings = std::unordered_map<const ir::Pattern*, Unsized>;
+thread_local Readings* kept_readings = nullptr;
+
 }  // namespace
+
+struct ReadingsKept::Own {
+  Readings readings;
+};
+ReadingsKept::ReadingsKept() : own_(std::make_unique<Own>()), before_(kept_readings) {
+  kept_readings = &own_->readings;
+}
+ReadingsKept::~ReadingsKept() { kept_readings = static_cast<Readings*>(before_); }
 
 Extents Reading::extents(const Indices& of) const {
   Extents result;
@@ -281,7 +360,11 @@ Positions Reading::walk(const Indices& over, const Indices& own) const {
 Reading read_pattern(Step& step, const ir::Pattern& pattern, Form form, size_t operands) {
   if (pattern.left.size() != operands || step.instr.operands.size() < operands)
     refuse("the pattern names " + std::to_string(pattern.left.size()) + " operands");
-  return Reader(step, pattern).run(form);
+  if (!kept_readings) return sized(step, Reader(step, pattern).run(form));
+  auto found = kept_readings->find(&pattern);
+  if (found == kept_readings->end())
+    found = kept_readings->emplace(&pattern, Reader(step, pattern).run(form)).first;
+  return sized(step, found->second);
 }
 
 bool has(const Indices& indices, size_t index) {

@@ -55,8 +55,12 @@ struct Step {
   Extents shape(size_t i = 0) { return run.table.extents(type(i).dims); }
   Extents extents(const std::vector<Split>& dims) { return run.table.extents(dims); }
   int64_t whole(size_t i) const;  ///< operand i, a scalar that is a whole number
-  Var record(Tensor value, const Vars& operands, PullBack pull_back) {
-    return run.tape.record(site(), std::move(value), operands, std::move(pull_back));
+  template <class Back>
+  Var record(Tensor value, const Vars& operands, Back pull_back) {
+    for (const Var& operand : operands)
+      if (operand->followed)
+        return run.tape.record(site(), std::move(value), operands, std::move(pull_back));
+    return constant(std::move(value));
   }
 };
 

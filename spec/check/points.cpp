@@ -61,7 +61,6 @@ bool indexes_tables(const ir::Program& program) {
   return found;
 }
 
-/// `require s > 0` in a body: other signs are outside the claim.
 bool requires_of_values(const ir::Program& program) {
   return std::any_of(program.functions.begin(), program.functions.end(),
                      [](const ir::Function& function) {
@@ -148,19 +147,29 @@ std::vector<denote::Sizes> sizes_beyond_literals(const ir::Program& program,
   return found;
 }
 
+DrawRules::DrawRules(const ir::Program& program)
+    : small_integers(indexes_tables(program)), of_values(requires_of_values(program)) {}
+
 std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
                                                  const ir::Function& function,
                                                  const denote::Sizes& sizes, unsigned seed,
                                                  Draw draw) {
+  return random_inputs(program, function, sizes, seed, draw, DrawRules(program));
+}
+
+std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
+                                                 const ir::Function& function,
+                                                 const denote::Sizes& sizes, unsigned seed,
+                                                 Draw draw, const DrawRules& rules) {
   std::mt19937 rng(seed);
-  const bool free_integers = !indexes_tables(program);
+  const bool free_integers = !rules.small_integers;
   std::optional<double> literal;
   if (draw == Draw::literals) {
     const std::vector<double> numbers = numbers_of(program, function);
     if (!numbers.empty()) literal = numbers[seed % numbers.size()];
     draw = Draw::mixed;
   }
-  if (requires_of_values(program)) {
+  if (rules.of_values) {
     draw = seed % 2 ? Draw::positive : Draw::mixed;
     literal.reset();
   }

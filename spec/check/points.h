@@ -25,7 +25,18 @@ std::vector<denote::Sizes> sizes_beyond_literals(const ir::Program& program,
                                                  const ir::Function& function,
                                                  const denote::Sizes& sizes);
 
+/// What the whole program asks of drawn numbers, looked up once for many draws.
+struct DrawRules {
+  explicit DrawRules(const ir::Program& program);
+  bool small_integers = false;  ///< some index a table
+  bool of_values = false;       ///< `require s > 0` in a body: other signs are outside the claim
+};
+
 /// Inputs of a function, as it assumes them to be.
+std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
+                                                 const ir::Function& function,
+                                                 const denote::Sizes& sizes, unsigned seed,
+                                                 Draw draw, const DrawRules& rules);
 std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
                                                  const ir::Function& function,
                                                  const denote::Sizes& sizes, unsigned seed,

@@ -1,8 +1,10 @@
 #include "spec/check/second_leg.h"
 
 #include <algorithm>
+#include <chrono>
 #include <cmath>
 
+#include "oracle/readings_kept.h"
 #include "spec/check/derived.h"
 #include "spec/check/fixed_sizes.h"
 #include "spec/check/mesh_points.h"
@@ -96,10 +98,11 @@ Finding within_rounding(const PointOfPlan& point, const char* of,
 /// A plan at one mesh and its sizes, at numbers of one kind.
 class Trial {
  public:
-  Trial(const Devices::World& world, const ProgramToRun& to_run, size_t plan, denote::Sizes sizes,
-        unsigned seed)
+  Trial(const Devices::World& world, const ProgramToRun& to_run, const DrawRules& rules,
+        size_t plan, denote::Sizes sizes, unsigned seed)
       : world_(world),
         to_run_(to_run),
+        rules_(rules),
         geometry_(to_run(world.program), sizes),
         rng_(seed),
         devices_(geometry_.sizes(), to_run_, rng_) {
@@ -127,7 +130,7 @@ class Trial {
 
  private:
   void draw_inputs(Draw draw, unsigned seed) {
-    point_.whole = random_inputs(*point_.program, point_.plan(), point_.sizes, seed, draw);
+    point_.whole = random_inputs(*point_.program, point_.plan(), point_.sizes, seed, draw, rules_);
     point_.local.clear();
     for (size_t i = 0; i < point_.whole.size(); ++i)
       point_.local.push_back(lay_out(geometry_, point_.param_type(i), point_.whole[i], rng_));
@@ -189,6 +192,7 @@ class Trial {
 
   const Devices::World& world_;
   const ProgramToRun& to_run_;
+  const DrawRules& rules_;
   denote::Geometry geometry_;
   std::mt19937_64 rng_;
   Devices devices_;
@@ -262,7 +266,8 @@ class Runs {
         requires_values_(requires_values(world.program, proved.plan)),
         wish_{axes_of_plan(world.program, world.types, proved.plan), 2},
         open_(std::move(open)),
-        to_run_([this](const ir::Program& own) -> const ir::Program& { return opened(own); }) {}
+        to_run_([this](const ir::Program& own) -> const ir::Program& { return opened(own); }),
+        rules_(world.program) {}
 
   std::optional<denote::Sizes> sizes(unsigned seed) {
     std::mt19937_64 rng(seed);
@@ -294,7 +299,7 @@ class Runs {
   /// Where the plan requires something of values, the erasure says of each draw whether it holds.
   Finding first_that_says(unsigned seed, bool first) {
     static const Draw draws[] = {Draw::ties, Draw::mixed, Draw::positive};
-    Trial trial(world_, to_run_, proved_.plan, *at_, seed);
+    Trial trial(world_, to_run_, rules_, proved_.plan, *at_, seed);
     Finding found;
     const unsigned tries = requires_values_ ? 90 : 3;
     for (unsigned i = 0; i < tries && found.kind == Finding::Kind::says_nothing; ++i) {
@@ -325,6 +330,8 @@ class Runs {
   FixedSizes open_;
   std::map<const ir::Program*, ir::Program> opened_;
   ProgramToRun to_run_;
+  const DrawRules rules_;
+  const oracle::ReadingsKept readings_;
   std::optional<denote::Sizes> at_;
   Finding last_;
 };
@@ -406,7 +413,22 @@ std::vector<Way> ways_to_open(const ir::Program& program, size_t plan) {
   return ways;
 }
 
+thread_local double run_seconds = 0;
+
+/// Adds the time of a scope to that of all runs.
+class Timed {
+ public:
+  ~Timed() {
+    run_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
+  }
+
+ private:
+  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+};
+
 }  // namespace
+
+double seconds_of_runs() { return run_seconds; }
 
 std::vector<bool> plans_that_nobody_calls(const ir::Program& program) {
   std::vector<bool> alone;
@@ -421,6 +443,7 @@ std::vector<bool> plans_that_nobody_calls(const ir::Program& program) {
 }
 
 std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved proved) {
+  const Timed timed;
   add_conditions_of_backwards(world, proved.plan, proved.conditions);
   std::string why;
   for (const Way& way : ways_to_open(world.program, proved.plan)) {

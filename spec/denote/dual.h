@@ -42,6 +42,9 @@ struct Scalar<Dual> {
 
 extern template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
                                                    const std::vector<Held<Dual>>&,
+                                                   const std::vector<const Type*>&);
+extern template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
+                                                   const std::vector<Held<Dual>>&,
                                                    const std::vector<Type>&);
 
 }  // namespace shardproof::denote

@@ -81,11 +81,13 @@ class Evaluator {
     if (auto* op = std::get_if<ir::Grad>(&instr.op))
       return gradient(*op, take(instr.operands, frame));
     std::vector<Held<S>> operands;
+    operands.reserve(instr.operands.size());
     for (ir::ValueId id : instr.operands)
       operands.push_back({frame.types.at(id), frame.values.at(id)});
-    std::vector<Type> results;
+    static const Type none;
+    std::vector<const Type*> results;
     for (ir::ValueId id : instr.results)
-      results.push_back(id == ir::no_value ? Type{} : frame.types.at(id));
+      results.push_back(id == ir::no_value ? &none : &frame.types.at(id));
     return run(geometry_, instr.op, operands, results);
   }
 

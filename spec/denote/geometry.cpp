@@ -58,6 +58,14 @@ int64_t Geometry::shards(const Split& split) const {
 }
 
 int64_t Geometry::local_size(const Split& split) const {
+  if (split.axes.empty()) return size(split.dim);
+  auto& of_dim = local_[split.dim.factors];
+  const auto found = of_dim.find(split.axes);
+  if (found != of_dim.end()) return found->second;
+  return of_dim[split.axes] = local_size_of(split);
+}
+
+int64_t Geometry::local_size_of(const Split& split) const {
   const int64_t whole = size(split.dim), count = shards(split);
   if (count == 1) return whole;
   const std::vector<Name> base = program_.base(split.dim);

@@ -32,6 +32,7 @@ class Geometry {
   std::vector<int64_t> global_indices(const Shape& shape, int64_t device) const;
 
  private:
+  int64_t local_size_of(const Split& split) const;
   size_t position(const Axis& name) const;  ///< in the mesh; its size when absent
 
   const ir::Program& program_;
@@ -40,6 +41,7 @@ class Geometry {
   std::vector<int64_t> strides_;     ///< of the mesh
   int64_t devices_;
   mutable std::map<std::vector<Name>, int64_t> known_;
+  mutable std::map<std::vector<Name>, std::map<std::vector<Axis>, int64_t>> local_;
 };
 
 }  // namespace shardproof::denote

@@ -13,13 +13,26 @@ template <class S>
 std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
                                 const std::vector<Held<S>>& operands,
                                 const std::vector<Type>& results);
+template <class S>
+std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
+                                const std::vector<Held<S>>& operands,
+                                const std::vector<const Type*>& results);
 
+extern template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
+                                                       const std::vector<Held<Rational>>&,
+                                                       const std::vector<const Type*>&);
 extern template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
                                                        const std::vector<Held<Rational>>&,
                                                        const std::vector<Type>&);
 extern template std::vector<Distributed<Field>> run(const Geometry&, const ir::Op&,
                                                     const std::vector<Held<Field>>&,
+                                                    const std::vector<const Type*>&);
+extern template std::vector<Distributed<Field>> run(const Geometry&, const ir::Op&,
+                                                    const std::vector<Held<Field>>&,
                                                     const std::vector<Type>&);
+extern template std::vector<Distributed<double>> run(const Geometry&, const ir::Op&,
+                                                     const std::vector<Held<double>>&,
+                                                     const std::vector<const Type*>&);
 extern template std::vector<Distributed<double>> run(const Geometry&, const ir::Op&,
                                                      const std::vector<Held<double>>&,
                                                      const std::vector<Type>&);

@@ -5,6 +5,9 @@ namespace shardproof::denote {
 
 template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
                                             const std::vector<Held<Dual>>&,
+                                            const std::vector<const Type*>&);
+template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
+                                            const std::vector<Held<Dual>>&,
                                             const std::vector<Type>&);
 
 }  // namespace shardproof::denote

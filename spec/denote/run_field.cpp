@@ -4,6 +4,9 @@ namespace shardproof::denote {
 
 template std::vector<Distributed<Field>> run(const Geometry&, const ir::Op&,
                                              const std::vector<Held<Field>>&,
+                                             const std::vector<const Type*>&);
+template std::vector<Distributed<Field>> run(const Geometry&, const ir::Op&,
+                                             const std::vector<Held<Field>>&,
                                              const std::vector<Type>&);
 
 }  // namespace shardproof::denote

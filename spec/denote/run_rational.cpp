@@ -4,6 +4,9 @@ namespace shardproof::denote {
 
 template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
                                                 const std::vector<Held<Rational>>&,
+                                                const std::vector<const Type*>&);
+template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
+                                                const std::vector<Held<Rational>>&,
                                                 const std::vector<Type>&);
 
 }  // namespace shardproof::denote

@@ -4,6 +4,9 @@ namespace shardproof::denote {
 
 template std::vector<Distributed<double>> run(const Geometry&, const ir::Op&,
                                               const std::vector<Held<double>>&,
+                                              const std::vector<const Type*>&);
+template std::vector<Distributed<double>> run(const Geometry&, const ir::Op&,
+                                              const std::vector<Held<double>>&,
                                               const std::vector<Type>&);
 
 }  // namespace shardproof::denote

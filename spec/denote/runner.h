@@ -18,7 +18,7 @@ class Runner {
   using Result = std::vector<Distributed<S>>;
 
   Runner(const Geometry& geometry, const std::vector<Held<S>>& operands,
-         const std::vector<Type>& results)
+         const std::vector<const Type*>& results)
       : geometry_(geometry), operands_(operands), results_(results) {
     for (const Held<S>& held : operands) need_local(held);
   }
@@ -192,12 +192,16 @@ class Runner {
  private:
   /// What every op may rely on: each device holds an array of the type's local shape.
   void need_local(const Held<S>& held) const {
-    const Extents shape = geometry_.local_shape(held.type);
-    const auto entries = static_cast<size_t>(count(shape));
     if (held.value.size() != static_cast<size_t>(geometry_.devices()))
       throw Mismatch("an operand on another number of devices");
+    const std::vector<Split>& dims = held.type.dims;
+    const Extents& shape = held.value[0].shape;
+    bool good = shape.size() == dims.size();
+    for (size_t i = 0; good && i < dims.size(); ++i)
+      good = shape[i] == geometry_.local_size(dims[i]);
+    const auto entries = static_cast<size_t>(count(shape));
     for (const Array<S>& own : held.value)
-      if (own.shape != shape || own.data.size() != entries)
+      if (!good || own.shape != shape || own.data.size() != entries)
         throw Mismatch("an array of another shape than its type, " + to_string(held.type));
   }
   static Result refuse(const char* what) {
@@ -209,7 +213,7 @@ class Runner {
     return mark != type.marks.end() && mark->second == Mark::U;
   }
   const Distributed<S>& operand(size_t i) const { return operands_.at(i).value; }
-  const Type& result(size_t i) const { return results_.at(i); }
+  const Type& result(size_t i) const { return *results_.at(i); }
   const Array<S>* arg(size_t i, int64_t device) const {
     return &operands_.at(i).value.at(static_cast<size_t>(device));
   }
@@ -298,14 +302,23 @@ class Runner {
 
   const Geometry& geometry_;
   const std::vector<Held<S>>& operands_;
-  const std::vector<Type>& results_;
+  const std::vector<const Type*>& results_;
 };
 
 template <class S>
 std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
                                 const std::vector<Held<S>>& operands,
-                                const std::vector<Type>& results) {
+                                const std::vector<const Type*>& results) {
   return std::visit(Runner<S>(geometry, operands, results), op);
+}
+
+template <class S>
+std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
+                                const std::vector<Held<S>>& operands,
+                                const std::vector<Type>& results) {
+  std::vector<const Type*> types;
+  for (const Type& type : results) types.push_back(&type);
+  return run(geometry, op, operands, types);
 }
 
 }  // namespace shardproof::denote

@@ -5,6 +5,7 @@
 #include <map>
 #include <set>
 
+#include "spec/elaborate/planted.h"
 #include "spec/elaborate/text.h"
 
 namespace shardproof::elaborate {
@@ -57,6 +58,7 @@ class Reader {
         positions.push_back(alone.at(i) == k ? fresh(shape.dims[k].dim, true)
                                              : paired(shape.dims[k].dim));
       in_.left.push_back(std::move(positions));
+      if (pattern_.inferred) need_distinct(i);
     }
   }
 
@@ -125,9 +127,13 @@ class Reader {
   /// In a text: by the names of factors. In the body of a generic function: by whole positions.
   ir::Position paired(const Dim& dim) {
     if (pattern_.inferred) {
-      auto [found, added] = whole_.emplace(names(dim), ir::Position{});
-      if (added) found->second = fresh(dim, false);
-      return found->second;
+      ir::Position position;
+      for (const Dim& unit : units(dim)) {
+        auto [found, added] = whole_.emplace(names(unit), ir::Position{});
+        if (added) found->second = fresh(unit, false);
+        position.insert(position.end(), found->second.begin(), found->second.end());
+      }
+      return position;
     }
     ir::Position position;
     for (const Factor& factor : factors(program_, dim)) {
@@ -137,10 +143,31 @@ class Reader {
     }
     return position;
   }
+  /// What the names of a body stand for at a position: one of its groups has several.
+  std::vector<Dim> units(const Dim& dim) const {
+    for (const std::vector<Dim>& group : pattern_.groups) {
+      Dim whole;
+      for (const Dim& unit : group)
+        whole.factors.insert(whole.factors.end(), unit.factors.begin(), unit.factors.end());
+      if (names(whole) == names(dim)) return group;
+    }
+    return {dim};
+  }
+  /// In a body: two positions of an operand that share a name.
+  void need_distinct(size_t operand) const {
+    std::set<std::vector<Name>> positions, seen;
+    for (const Split& split : pattern_.left[operand].dims) {
+      if (!positions.insert(names(split.dim)).second) continue;  // the rules refuse such a type
+      for (const Dim& unit : units(split.dim))
+        if (!seen.insert(names(unit)).second)
+          wrong("`" + to_string(unit) + "` stands twice in one operand");
+    }
+  }
   /// The left positions that the right side of a body does not have as a whole, opened.
   std::optional<ir::IndexId> opened(const Name& name) const {
     std::set<std::vector<Name>> kept;
-    for (const Split& split : pattern_.right.dims) kept.insert(names(split.dim));
+    for (const Split& split : pattern_.right.dims)
+      for (const Dim& unit : units(split.dim)) kept.insert(names(unit));
     std::optional<ir::IndexId> result;
     for (const auto& [whole, position] : whole_) {
       if (kept.count(whole)) continue;
@@ -158,8 +185,19 @@ class Reader {
     return found == named_.end() ? std::nullopt : std::optional(found->second);
   }
   std::optional<ir::Position> find(const Dim& dim) const {
-    if (pattern_.inferred)
-      if (const auto found = whole_.find(names(dim)); found != whole_.end()) return found->second;
+    ir::Position position;
+    for (const Dim& unit : pattern_.inferred ? units(dim) : std::vector<Dim>{dim}) {
+      const auto found = whole_.find(names(unit));
+      if (found != whole_.end())
+        position.insert(position.end(), found->second.begin(), found->second.end());
+      else if (const auto more = found_factors(unit))
+        position.insert(position.end(), more->begin(), more->end());
+      else
+        return std::nullopt;
+    }
+    return position;
+  }
+  std::optional<ir::Position> found_factors(const Dim& dim) const {
     ir::Position position;
     for (const Name& name : names(dim)) {
       const auto id = find(name);
@@ -431,6 +469,7 @@ std::optional<Problem> elaborate(const ir::Program& program, ir::Op& op,
   } catch (Wrong& caught) {
     return std::move(caught.problem);
   }
+  apply_planted(op);
   return {};
 }
 

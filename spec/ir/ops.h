@@ -20,7 +20,8 @@ namespace shardproof::ir {
 /// library body (`inferred`) axes and marks are not written: a left dim has the operand's axes, a
 /// right dim the axes of the left dim of the same name, and the result's marks are what the rule
 /// gives; only a contraction of a dim of `whole` (named in the function's signature) that is split
-/// is refused.
+/// is refused. The names of a body are bound: `groups` has what each name stands for at a position
+/// that the body writes as several, `(X Y)` or the file's `H`; other positions are wholes.
 struct Pattern {
   std::vector<Shape> left;
   Shape right;
@@ -29,6 +30,7 @@ struct Pattern {
   std::optional<size_t> right_bracket;  ///< position in right
   bool inferred = false;
   std::vector<Dim> whole;
+  std::vector<std::vector<Dim>> groups;
   Indices indices = {};  ///< what the names stand for
 };
 

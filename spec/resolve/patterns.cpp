@@ -76,6 +76,7 @@ class PatternReader {
       return false;
     }
     if (body_.inferred()) {
+      if (!groups(text)) return false;
       if (!same_set(*shape, body_.type(id))) return mismatch(i, *shape, body_.type(id));
       reorder(*shape, bracket, body_.type(id));
     }
@@ -91,6 +92,45 @@ class PatternReader {
     const auto problem = elaborate::regroup(body_.world.program, read_.pattern,
                                             read_.pattern.left.size() - 1, body_.type(id));
     return !problem || pattern_problem(body_, site_, {id}, *problem);
+  }
+
+  // What the names of a position stand for that a body writes as several.
+  bool groups(const syntax::OperandExpr& operand) {
+    for (const syntax::SplitExpr& split : operand.dims) {
+      std::vector<Dim> units;
+      for (const Name& name : split.names) add_units(name, units);
+      if (units.size() < 2) continue;
+      for (const std::vector<Dim>& other : read_.pattern.groups)
+        if (other != units && flat(other) == flat(units)) {
+          body_.error("E0305", site_.pattern_range,
+                      "`" + to_string(Dim{flat(units)}) + "` is grouped in two ways",
+                      "the names of a function's body stand for other groups of the caller's dims");
+          return false;
+        }
+      read_.pattern.groups.push_back(std::move(units));
+    }
+    return true;
+  }
+
+  void add_units(const Name& name, std::vector<Dim>& units) const {
+    const TypeContext context = body_.types();
+    if (const auto bound = context.dims->find(name); bound != context.dims->end())
+      return units.push_back(bound->second);
+    const auto& dims = body_.world.program.dims;
+    const auto found = dims.find(name);
+    if (found == dims.end() || found->second.kind != ir::DimInfo::Kind::group)
+      return units.push_back(Dim{{name}});
+    for (const Name& factor : found->second.of) add_units(factor, units);
+  }
+
+  std::vector<Name> flat(const std::vector<Dim>& units) const {
+    Dim whole;
+    for (const Dim& unit : units)
+      whole.factors.insert(whole.factors.end(), unit.factors.begin(), unit.factors.end());
+    std::vector<Name> names;
+    for (const elaborate::Factor& each : elaborate::factors(body_.world.program, whole))
+      names.push_back(each.name);
+    return names;
   }
 
   // A library body speaks of sets: its text gets the operand's own order.
@@ -118,7 +158,7 @@ class PatternReader {
 
   bool right_side(const syntax::OperandExpr& text) {
     auto shape = read_operand(body_, text, &read_.pattern.right_bracket);
-    if (!shape) return false;
+    if (!shape || (body_.inferred() && !groups(text))) return false;
     read_.pattern.right = std::move(*shape);
     read_.has_right = true;
     return true;
