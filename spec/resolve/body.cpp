@@ -1,5 +1,9 @@
 #include "spec/resolve/body.h"
 
+#include <algorithm>
+
+#include "spec/elaborate/elaborate.h"
+
 namespace shardproof::resolution {
 
 ir::ValueId Body::add_value(const Type& type, SourceRange range) {
@@ -130,6 +134,29 @@ ir::ValueId tensor_of(Body& body, const Argument& argument, const std::string& w
 
 namespace {
 
+/// H and (K D) are one position: the value with the groups as `type` writes them. No value where
+/// the dims are others.
+ir::ValueId regrouped(Body& body, ir::ValueId value, const Type& type, SourceRange range) {
+  const ir::Program& program = body.world.program;
+  const Type actual = body.type(value);
+  const bool same =
+      std::equal(actual.dims.begin(), actual.dims.end(), type.dims.begin(), type.dims.end(),
+                 [&](const Split& a, const Split& b) {
+                   return elaborate::factors(program, a.dim) == elaborate::factors(program, b.dim);
+                 });
+  if (!same) return ir::no_value;
+  ir::Rearrange written;
+  written.pattern.inferred = true;
+  for (const Split& split : actual.dims) written.pattern.right.dims.push_back({split.dim, {}});
+  written.pattern.left = {written.pattern.right};
+  for (size_t i = 0; i < type.dims.size(); ++i)
+    written.pattern.right.dims[i].dim = type.dims[i].dim;
+  const Shape result = written.pattern.right;
+  ir::Op op = std::move(written);
+  if (elaborate::elaborate(program, op, {actual})) return ir::no_value;
+  return body.emit(std::move(op), {value}, result, actual.dtype, range, {range});
+}
+
 std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, SourceRange range,
                                const FitCodes& codes) {
   const Type& actual = body.type(value);
@@ -139,6 +166,9 @@ std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, 
     return tensor(
         body.emit(ir::Cast{type.dtype, std::nullopt}, {value}, {}, type.dtype, range, {range}));
   }
+  if (!same_dims(actual, type))
+    if (const ir::ValueId same = regrouped(body, value, type, range); same != ir::no_value)
+      return fit_leaf(body, same, type, range, codes);
   if (!same_dims(actual, type)) {
     Diagnostic& error = body.error(
         codes.dims, range,
