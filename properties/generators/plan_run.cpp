@@ -7,6 +7,7 @@
 #include "impl/comm/virtual/virtual_ranks.h"
 #include "impl/run/plan_state.h"
 #include "kernels/number.h"
+#include "properties/generators/mesh_run.h"
 #include "spec/check/mesh_points.h"
 #include "spec/check/points.h"
 #include "spec/denote/represent.h"
@@ -42,7 +43,7 @@ void spread(PlanCase& one, std::mt19937_64& rng) {
   one.local.clear();
   for (size_t i = 0; i < one.whole.size(); ++i)
     one.local.push_back(
-        lay_out(geometry, one.unit.type(plan_of(one).params.at(i)), one.whole[i], rng));
+        same_on_devices(geometry, one.unit.type(plan_of(one).params.at(i)), one.whole[i], rng));
 }
 
 void add_saved(PlanCase& one) {
@@ -123,7 +124,11 @@ std::vector<Tensor> run_on(Communicator& communicator, const PlanCase& one,
     inputs.push_back(plan.input(i));
     const std::vector<double>& data =
         one.local[i].at(static_cast<size_t>(communicator.rank())).data;
-    for (size_t k = 0; k < data.size(); ++k) set(inputs.back(), k, data[k]);
+    for (size_t k = 0; k < data.size(); ++k) {
+      set(inputs.back(), k, data[k]);
+      if (options.precision == Precision::f64 && get(inputs.back(), k) != data[k])
+        throw std::logic_error("a rank gets another input than the model");
+    }
   }
   return plan.run(communicator, inputs);
 }

@@ -230,23 +230,77 @@ Draft collectives(Source& source) {
   return draft;
 }
 
-Draft optimizers(Source& source) {
-  const std::string decay = source.of({"0.1", "0.01", "0.5"});
-  const std::string head =
+namespace {
+
+/// A step that is the same text on shards but for `before`, which brings the gradient there.
+Draft step(const std::string& params, const std::string& plan_params, const std::string& before,
+           const std::string& plan_before, const std::string& body) {
+  return {"mesh t d\ndim A N\n", params, plan_params, "f32[A]", "f32[A/t]", before + body,
+          plan_before + body,    {}};
+}
+
+Draft adamw(const std::string& decay) {
+  const std::string body =
       "    k = g * minimum(1, c / (sqrt(n2) + 0.001))\n"
       "    m1 = b1 * m + (1 - b1) * k\n    v1 = b2 * v + (1 - b2) * k * k\n"
       "    u = m1 / (sqrt(v1 + 0.01) + 0.01)\n    return w - lr * (u + " +
       decay + " * w)\n";
-  return {
-      "mesh t d\ndim A\n",
-      "w m v g: f32[A], lr b1 b2 c: f32[]",
-      "w m v g: f32[A/t], lr b1 b2 c: f32[]",
-      "f32[A]",
-      "f32[A/t]",
-      "    require b1 >= 0\n    n2 = sum(\"A -> \", g * g)\n" + head,
-      "    require b1 >= 0\n    n2 = all_reduce(\"{U_t} -> \", sum(\"A/t -> {U_t}\", g * g))\n" +
-          head,
-      {}};
+  return step(
+      "w m v g: f32[A], lr b1 b2 c: f32[]", "w m v g: f32[A/t], lr b1 b2 c: f32[]",
+      "    require b1 >= 0\n    n2 = sum(\"A -> \", g * g)\n",
+      "    require b1 >= 0\n    n2 = all_reduce(\"{U_t} -> \", sum(\"A/t -> {U_t}\", g * g))\n",
+      body);
+}
+
+Draft clipped_by_both(const std::string& decay) {
+  return step("w g: f32[A], h: f32[N], lr c: f32[]", "w g: f32[A/t], h: f32[N/d], lr c: f32[]",
+              "    n2 = sum(\"A -> \", g * g) + sum(\"N -> \", h * h)\n",
+              "    n2 = all_reduce(\"{U_t} -> \", sum(\"A/t -> {U_t}\", g * g)) + "
+              "all_reduce(\"{U_d} -> \", sum(\"N/d -> {U_d}\", h * h))\n",
+              "    return w - lr * g * minimum(1, c / (sqrt(n2) + " + decay + "))\n");
+}
+
+Draft descent(const std::string& decay) {
+  return step("w g: f32[A], lr: f32[]", "w: f32[A/t], g: f32[A/t]{U_d}, lr: f32[]", "    k = g\n",
+              "    k = all_reduce(\"A/t {U_d} -> A/t\", g)\n",
+              "    return w - lr * (k + " + decay + " * w)\n");
+}
+
+Draft momentum(const std::string& damping) {
+  return step(
+      "w v g: f32[A], lr mu: f32[]", "w v g: f32[A/t], lr mu: f32[]", "", "",
+      "    v1 = mu * v + (1 - " + damping + ") * g\n    u = g + mu * v1\n    return w - lr * u\n");
+}
+
+Draft accumulation(const std::string& decay) {
+  return step("w: f32[A], gs: f32[N A], lr: f32[]", "w: f32[A/t], gs: f32[N A/t], lr: f32[]",
+              "    g = sum(\"N A -> A\", gs)\n",
+              "    g = scan k in N, a: f32[A/t] = 0 * w {\n        next a + gs[k]\n    }\n",
+              "    return w - lr * (g / |N| + " + decay + " * w)\n");
+}
+
+/// ZeRO: a shard of the gradient and of the moment, and of the weights as they come and go.
+Draft sharded_state(const std::string& decay) {
+  const std::string update =
+      "    m1 = b1 * m + (1 - b1) * k\n    u = s - lr * (m1 + " + decay + " * s)\n";
+  return {"mesh t d\ndim A N\n",
+          "w m g: f32[A], lr b1: f32[]",
+          "w: f32[A], m: f32[A/d], g: f32[A]{U_d}, lr b1: f32[]",
+          "f32[A]",
+          "f32[A]",
+          "    k = g\n    s = w\n" + update + "    return u\n",
+          "    k = psum_scatter(\"A {U_d} -> A/d\", g)\n    s = slice(\"A -> A/d\", w)\n" + update +
+              "    return all_gather(\"A/d -> A\", u)\n",
+          {}};
+}
+
+}  // namespace
+
+Draft optimizers(Source& source) {
+  static constexpr Draft (*templates[])(const std::string&) = {
+      adamw, clipped_by_both, descent, momentum, accumulation, sharded_state};
+  const std::string number = source.of({"0.1", "0.01", "0.5"});
+  return templates[source.below(std::size(templates))](number);
 }
 
 }  // namespace shardproof::near_miss
