@@ -39,6 +39,9 @@ class Saver {
   ~Saver();
   Saver(Saver&&) noexcept;
 
+  /// Collective: no other run writes to the folder while this Saver lives. save() does it where it
+  /// was not done. Throws on every rank FileError that names the other run.
+  void claim(Communicator& communicator);
   /// Collective: copies what this rank owns and returns; a thread of its own writes it. Waits for
   /// the checkpoint before. Throws PlanError where a tensor is not whole (U or Max), on every rank
   /// FileError where a folder cannot be made.
@@ -55,6 +58,15 @@ class Saver {
   struct State;
   std::unique_ptr<State> state_;
 };
+
+/// A folder of a step, and why it is no checkpoint; empty: it is one, as far as its manifest and
+/// the sizes of its files tell.
+struct Found {
+  std::filesystem::path path;
+  std::string damage;
+};
+/// All in `folder` that have or had the name of a step, the last step first.
+std::vector<Found> found(const std::filesystem::path& folder);
 
 /// The checkpoints in `folder`, the last step first: those with a valid manifest and all files in
 /// their full size.

@@ -42,7 +42,7 @@ File::File(const std::filesystem::path& path, int flags, const char* doing)
 }
 
 File File::open(const std::filesystem::path& path) {
-  File file(path, O_RDONLY, "cannot be opened");
+  File file(path, O_RDONLY | O_NONBLOCK, "cannot be opened");
   struct stat status;
   if (::fstat(file.descriptor_, &status) != 0) file.fail_with_errno("cannot be read");
   if (!S_ISREG(status.st_mode)) file.fail("is no file");
@@ -185,8 +185,11 @@ void BlockReader::read(uint64_t offset, void* to, size_t bytes) {
   }
 }
 
-std::string read_text(const std::filesystem::path& path) {
+std::string read_text(const std::filesystem::path& path, uint64_t most) {
   const File file = File::open(path);
+  if (file.size() > most)
+    file.fail("has " + std::to_string(file.size()) + " bytes; at most " + std::to_string(most) +
+              " are expected");
   std::string text(file.size(), '\0');
   file.read(0, text.data(), text.size());
   return text;

@@ -80,7 +80,8 @@ class BlockReader {
   uint64_t fetched_ = UINT64_MAX;
 };
 
-std::string read_text(const std::filesystem::path& path);
+/// Of at most `most` bytes.
+std::string read_text(const std::filesystem::path& path, uint64_t most = UINT64_MAX);
 /// The file is on the disk when it returns, its name in the folder maybe not.
 void write_text(const std::filesystem::path& path, const std::string& text);
 

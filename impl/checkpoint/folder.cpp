@@ -66,13 +66,21 @@ void exchange(const fs::path& from, const fs::path& to) {
   rename_folder(from, to);
 }
 
-bool is_whole(const fs::path& checkpoint) {
+/// Why it is no checkpoint; empty: it is one.
+std::string damage_of(const fs::path& checkpoint, int64_t step) {
   try {
-    for (const StoredFile& file : read_manifest(checkpoint).files)
-      if (File::open(checkpoint / file.name).size() != file.sums.bytes) return false;
-    return true;
-  } catch (const FileError&) {
-    return false;
+    const Manifest manifest = read_manifest(checkpoint);
+    for (const StoredFile& file : manifest.files) {
+      const File data = File::open(checkpoint / file.name);
+      if (data.size() != file.sums.bytes)
+        data.fail("has " + std::to_string(data.size()) + " bytes, its manifest says " +
+                  std::to_string(file.sums.bytes));
+    }
+    if (manifest.position.step == step) return "";
+    return manifest_path(checkpoint).string() + ": is of step " +
+           std::to_string(manifest.position.step);
+  } catch (const std::exception& error) {
+    return error.what();
   }
 }
 
@@ -120,16 +128,29 @@ void prune(const fs::path& checkpoint, int keep) {
     if (path != checkpoint && ++kept > keep) remove_checkpoint(path);
 }
 
+std::vector<Found> found(const fs::path& folder) {
+  std::vector<std::pair<int64_t, Found>> each;
+  for (const auto& [step, path] : steps_in(folder, ""))
+    each.push_back({step, {path, damage_of(path, step)}});
+  for (const auto& [step, path] : steps_in(folder, unfinished_suffix))
+    each.push_back({step, {path, path.string() + ": was not finished"}});
+  std::stable_sort(each.begin(), each.end(),
+                   [](const auto& a, const auto& b) { return a.first > b.first; });
+  std::vector<Found> all;
+  for (auto& [step, one] : each) all.push_back(std::move(one));
+  return all;
+}
+
 std::vector<fs::path> all(const fs::path& folder) {
   std::vector<fs::path> paths;
-  for (const auto& [step, path] : steps_in(folder, ""))
-    if (is_whole(path)) paths.push_back(path);
+  for (const Found& each : found(folder))
+    if (each.damage.empty()) paths.push_back(each.path);
   return paths;
 }
 
 std::optional<fs::path> newest(const fs::path& folder) {
   for (const auto& [step, path] : steps_in(folder, ""))
-    if (is_whole(path)) return path;
+    if (damage_of(path, step).empty()) return path;
   return std::nullopt;
 }
 

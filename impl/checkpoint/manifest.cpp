@@ -1,5 +1,6 @@
 #include "impl/checkpoint/manifest.h"
 
+#include <algorithm>
 #include <nlohmann/json.hpp>
 
 #include "impl/checkpoint/checksum.h"
@@ -11,6 +12,8 @@ namespace {
 using nlohmann::json;
 
 constexpr int version = 1;
+constexpr uint64_t largest_manifest = 1 << 28, largest_file = uint64_t{1} << 60;  // bytes
+constexpr int64_t last_step = 999'999'999'999'999'999;                            // of its name
 const std::string line_begin = "{\"xxh3\":\"", line_end = "\",\n";
 
 std::string first_line(const std::string& rest) {
@@ -39,6 +42,7 @@ json json_of(const StoredTensor& tensor) {
 
 StoredFile file_from(const json& value) {
   StoredFile file{value.at("name").get<std::string>(), {value.at("bytes").get<uint64_t>(), {}}};
+  if (file.sums.bytes > largest_file) throw std::runtime_error(file.name + " is too large");
   if (file.name.find('/') != std::string::npos) throw std::runtime_error("a file is elsewhere");
   for (const json& each : value.at("xxh3"))
     file.sums.blocks.push_back(from_hex(each.get<std::string>()));
@@ -71,6 +75,11 @@ StoredTensor tensor_from(const json& value, size_t files) {
   tensor.type = value.at("type").get<std::string>();
   tensor.dims = value.at("dims").get<std::vector<std::string>>();
   tensor.extents = value.at("extents").get<std::vector<int64_t>>();
+  auto left = static_cast<int64_t>(largest_file / size_of(tensor.element));
+  for (const int64_t extent : tensor.extents) {
+    if (extent < 0 || extent > left) throw std::runtime_error("a tensor has an impossible size");
+    left /= std::max<int64_t>(extent, 1);
+  }
   for (const json& piece : value.at("pieces"))
     tensor.pieces.push_back(piece_from(piece, tensor, files));
   return tensor;
@@ -87,6 +96,8 @@ Manifest manifest_from(const std::string& text) {
   Manifest manifest;
   manifest.position = {value.at("step").get<int64_t>(),
                        value.at("values").get<std::map<std::string, std::string>>()};
+  if (manifest.position.step < 0 || manifest.position.step > last_step)
+    throw std::runtime_error("has the step " + std::to_string(manifest.position.step));
   manifest.mesh = value.at("mesh").get<std::vector<std::pair<Axis, int64_t>>>();
   manifest.dims = value.at("dims").get<DimSizes>();
   for (const json& file : value.at("files")) manifest.files.push_back(file_from(file));
@@ -129,7 +140,7 @@ std::filesystem::path manifest_path(const std::filesystem::path& checkpoint) {
 }
 
 Manifest read_manifest(const std::filesystem::path& checkpoint) {
-  const std::string text = read_text(manifest_path(checkpoint));
+  const std::string text = read_text(manifest_path(checkpoint), largest_manifest);
   try {
     return manifest_from(text);
   } catch (const std::exception& error) {

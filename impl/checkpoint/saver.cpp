@@ -5,6 +5,7 @@
 #include "impl/checkpoint/agree.h"
 #include "impl/checkpoint/checksum.h"
 #include "impl/checkpoint/folder.h"
+#include "impl/checkpoint/lock.h"
 #include "impl/checkpoint/manifest.h"
 #include "impl/checkpoint/safetensors.h"
 
@@ -103,6 +104,7 @@ Manifest manifest_of(const Mesh& mesh, const DimSizes& dims, const std::vector<L
 struct Saver::State {
   std::filesystem::path folder;
   int keep;
+  std::unique_ptr<FolderLock> lock;  ///< of rank 0
 
   bool under_way = false;
   std::filesystem::path checkpoint;
@@ -173,6 +175,14 @@ Saver::Saver(std::filesystem::path folder, int keep) : state_(std::make_unique<S
 Saver::~Saver() = default;
 Saver::Saver(Saver&&) noexcept = default;
 
+void Saver::claim(Communicator& communicator) {
+  State& state = *state_;
+  std::string error;
+  if (communicator.rank() == 0 && !state.lock)
+    error = error_of([&] { state.lock = std::make_unique<FolderLock>(state.folder); });
+  agree(communicator, error, saving_place);
+}
+
 void Saver::save(Communicator& communicator, const Mesh& mesh, const DimSizes& dims,
                  const std::vector<Leaf>& leaves, const Position& position) {
   for (const Leaf& leaf : leaves) refuse(leaf);
@@ -183,6 +193,7 @@ void Saver::save(Communicator& communicator, const Mesh& mesh, const DimSizes& d
   State& state = *state_;
   state.checkpoint = path_of_step(state.folder, position.step);
   const bool first = communicator.rank() == 0;
+  claim(communicator);
   agree(communicator, first ? error_of([&] { begin(state.checkpoint); }) : "", saving_place);
   state.manifest = manifest_of(mesh, dims, leaves, position);
   state.parts = parts_of(leaves, mesh, communicator.rank());

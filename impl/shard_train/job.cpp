@@ -10,6 +10,7 @@
 
 #include "impl/shard_train/gpus.h"
 #include "impl/trainer/sample.h"
+#include "spec/resolve/project.h"
 
 namespace shardproof::shard_train {
 namespace {
@@ -18,7 +19,8 @@ std::shared_ptr<const Program> load(const Options& options, const CheckOptions& 
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(options.model, ignored))
     throw BadInput(options.model + ": there is no such file; MODEL.shard is the first argument");
-  auto program = std::make_shared<const Program>(Program::load(options.model, disk_reader(), how));
+  auto program = std::make_shared<const Program>(
+      Program::load(options.model, project_reader(options.model, options.allow_import), how));
   if (!program->checked().readable()) throw BadInput(program->report());
   return program;
 }
@@ -116,9 +118,12 @@ void require_checkpoints(const Options& options) {
     throw BadInput("--save " + options.save +
                    ": cannot be written: " + (failed ? failed.message() : std::strerror(errno)));
   const auto newest = checkpoint::newest(options.save);
+  std::string damaged;
+  for (const checkpoint::Found& each : checkpoint::found(options.save))
+    if (!each.damage.empty()) damaged += "\n  " + each.damage;
   if (options.resume && !newest)
     throw BadInput("--resume: there is no complete checkpoint in " + options.save +
-                   ": omit --resume to start from step 1");
+                   ": omit --resume to start from step 1" + damaged);
   if (!options.resume && newest)
     throw BadInput("--save " + options.save + ": there is " + newest->filename().string() +
                    " of another run: add --resume to continue it, or name another folder");

@@ -39,6 +39,8 @@ std::vector<std::string> command(const std::vector<std::string>& args, int64_t r
   setenv(mark, on_terminal() ? with_terminal : "plain", 1);
   // Ranks on fewer processors than there are ranks: one that waits lets others run.
   setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
+  // Ranks that are asked to stop finish their step and save: mpirun waits so many seconds.
+  setenv("OMPI_MCA_odls_base_sigkill_timeout", "600", 0);
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
   argv.push_back(nullptr);
@@ -127,7 +129,8 @@ int launch(const std::vector<std::string>& args, const Options& options, int64_t
   std::vector<std::string> now = args;
   for (int restart = 0;; ++restart) {
     const int code = run(command(now, ranks));
-    if (code == 0 || stopped) return code;
+    if (stopped) return 128 + stopped;
+    if (code == 0) return code;
     if (code == 2 || restart == options.max_restarts) {
       if (options.max_restarts > 0 && code != 2)
         std::cerr << "shard-train: the ranks ended with " << code << ", and --max-restarts "

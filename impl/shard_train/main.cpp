@@ -1,7 +1,11 @@
 // shard-train: reads the command line, starts the ranks and runs the job on each.
+#include <cerrno>
+#include <csignal>
 #include <cstdlib>
+#include <cstring>
 #include <iostream>
 #include <new>
+#include <sstream>
 
 #include "impl/comm/threads.h"
 #include "impl/comm/virtual/virtual_ranks.h"
@@ -9,6 +13,7 @@
 #include "impl/shard_train/launch.h"
 #include "impl/shard_train/print_plan.h"
 #include "impl/shard_train/run.h"
+#include "spec/diag/visible.h"
 #ifdef WITH_MPI
 #include "impl/comm/mpi/mpi_communicator.h"
 #endif
@@ -17,6 +22,9 @@ namespace shardproof::shard_train {
 namespace {
 
 constexpr int failed = 1, refused = 2;
+
+/// A run that a signal ended exits as a shell says it.
+int exit_of(int signal) { return signal ? 128 + signal : 0; }
 
 Screen screen_of(const Options& options) {
   const bool terminal = on_terminal();
@@ -27,8 +35,10 @@ Screen screen_of(const Options& options) {
 
 int on_threads(const Job& job) {
   const int world = static_cast<int>(job.mesh.ranks());
+  int signal = 0;
   const auto rank = [&](Communicator& communicator) {
-    run_job(job, communicator, screen_of(job.options));
+    const int ended = run_job(job, communicator, screen_of(job.options));
+    if (communicator.rank() == 0) signal = ended;
   };
   if (job.trainer.device && !job.trainer.device->notes().empty())
     std::cerr << "shard-train: " << job.trainer.device->notes() << "\n";
@@ -36,12 +46,13 @@ int on_threads(const Job& job) {
     run_on_virtual_ranks(*job.trainer.device, world, rank);
   else
     run_on_threads(world, rank);
-  return 0;
+  return exit_of(signal);
 }
 
 #ifdef WITH_MPI
 int on_processes(const Options& options, int argc, char** argv) {
-  return run_on_mpi(argc, argv, [&](Communicator& communicator) {
+  int signal = 0;
+  const int code = run_on_mpi(argc, argv, [&](Communicator& communicator) {
     const Job job = prepare(options);
     if (communicator.size() != job.mesh.ranks())
       throw BadInput("the mesh " + job.mesh.text() + " has " + std::to_string(job.mesh.ranks()) +
@@ -49,8 +60,9 @@ int on_processes(const Options& options, int argc, char** argv) {
                      " processes were started: give --mesh for them");
     if (communicator.rank() == 0 && options.max_restarts > 0 && launched() == Launched::by_others)
       std::cerr << "shard-train: started by another launcher, so --max-restarts is left to it\n";
-    run_job(job, communicator, screen_of(options));
+    signal = run_job(job, communicator, screen_of(options));
   });
+  return code ? code : exit_of(signal);
 }
 #else
 int on_processes(const Options&, int, char**) {
@@ -65,10 +77,11 @@ int train([[maybe_unused]] const std::vector<std::string>& args, const Options& 
   if (options.transport == Transport::mpi && launched() != Launched::no)
     return on_processes(options, argc, argv);
   if (options.transport == Transport::nccl) {
-    run_on_gpus(options, [](const Job& job, Communicator& communicator) {
-      run_job(job, communicator, screen_of(job.options));
+    int signal = 0;
+    run_on_gpus(options, [&](const Job& job, Communicator& communicator) {
+      signal = run_job(job, communicator, screen_of(job.options));
     });
-    return 0;
+    return exit_of(signal);
   }
   if (options.transport == Transport::threads && launched() == Launched::by_others)
     throw BadInput("this is a rank of mpirun or srun: add --transport mpi or nccl");
@@ -89,12 +102,14 @@ int train([[maybe_unused]] const std::vector<std::string>& args, const Options& 
 
 int run_main(int argc, char** argv) {
   const std::vector<std::string> args(argv + 1, argv + argc);
-  const CommandLine line = parse_command_line(args, std::cout, std::cerr);
+  std::ostringstream complained;
+  const CommandLine line = parse_command_line(args, std::cout, complained);
+  std::cerr << visible(complained.str());
   if (line.exit) return *line.exit;
   try {
     return train(args, line.options, argc, argv);
   } catch (const CommError& error) {
-    std::cerr << "shard-train: " << error.what() << "\n";
+    std::cerr << "shard-train: " << visible(error.what()) << "\n";
     return failed;
   } catch (const std::bad_alloc&) {
     std::cerr << "shard-train: there is no memory for these sizes: give smaller sizes with --set, "
@@ -102,7 +117,7 @@ int run_main(int argc, char** argv) {
                  "with more ranks\n";
     return refused;
   } catch (const std::exception& error) {
-    std::cerr << "shard-train: " << error.what() << "\n";
+    std::cerr << "shard-train: " << visible(error.what()) << "\n";
     return refused;
   }
 }
@@ -110,4 +125,12 @@ int run_main(int argc, char** argv) {
 }  // namespace
 }  // namespace shardproof::shard_train
 
-int main(int argc, char** argv) { return shardproof::shard_train::run_main(argc, argv); }
+int main(int argc, char** argv) {
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe does not end a run; it is reported at its end
+  const int code = shardproof::shard_train::run_main(argc, argv);
+  errno = 0;
+  if (std::cout.flush()) return code;
+  std::cerr << "shard-train: the output cannot be written: " << std::strerror(errno ? errno : EIO)
+            << "\n";
+  return code ? code : 1;
+}

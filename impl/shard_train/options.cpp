@@ -38,7 +38,8 @@ Examples
       --store /tmp/meet/ --run job17      a GPU for each rank; srun and mpirun start them as well
 
 Exit codes
-  0 done   1 the run failed   2 the command, the model, the sizes or the data do not fit)";
+  0 done   1 the run failed   130, 143 stopped by SIGINT, SIGTERM after the step, and saved
+  2 the command, the model, the sizes or the data do not fit)";
 
 std::vector<Assignment> assignments(const std::vector<std::string>& texts) {
   std::vector<Assignment> result;
@@ -110,6 +111,9 @@ class Flags {
     text("--run", o_.run, "With --store: a name that no earlier run used", "NAME");
     app_.add_flag("--overlap", o_.overlap, "Overlap collectives with computation")->group(group_);
     text("--config", o_.config, "Sizes from a `config` of the file", "NAME");
+    text("--allow-import", o_.allow_import,
+         "Let the model import from a folder outside of its project", "DIR")
+        ->allow_extra_args(false);
     text("--set", set_, "Sizes of dims, or consts, e.g. B=8,L=64,clip=0.5", "NAME=N,..")
         ->delimiter(',')
         ->allow_extra_args(false);
@@ -241,6 +245,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   std::vector<std::string> set;
   CLI::App app(description, "shard-train");
   app.footer(footer);
+  app.set_version_flag("--version", std::string("shard-train 0.1.0"));
   app.get_formatter()->column_width(30);
   Flags(app, line.options, set).add();
   try {

@@ -24,6 +24,7 @@ using Assignment = std::pair<std::string, std::string>;
 
 struct Options {
   std::string model, mesh, config;
+  std::vector<std::string> allow_import;  ///< folders beside the model's project
   Transport transport = Transport::threads;
   std::string device = "cpu";  ///< cpu, cuda, cuda:N, rehearsal
   WhoseAttention attention = WhoseAttention::library;

@@ -85,6 +85,12 @@ CommandLine parsed(const std::vector<std::string>& args, std::ostream& out) {
   return parse_command_line(args, out, out);
 }
 
+TEST(CommandLine, SaysItsVersion) {
+  std::ostringstream out, err;
+  EXPECT_EQ(parse_command_line({"--version"}, out, err).exit, 0);
+  EXPECT_THAT(out.str(), ::testing::StartsWith("shard-train 0."));
+}
+
 TEST(CommandLine, Teaches) {
   std::ostringstream out;
   EXPECT_EQ(parsed({"--help"}, out).exit, 0);

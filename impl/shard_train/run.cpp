@@ -1,13 +1,16 @@
 #include "impl/shard_train/run.h"
 
+#include <charconv>
 #include <chrono>
-#include <cstdlib>
 
+#include "impl/checkpoint/agree.h"
 #include "impl/interchange/interchange.h"
 #include "impl/shard_train/plot.h"
 #include "impl/shard_train/progress.h"
+#include "impl/shard_train/stop.h"
 #include "impl/tensor/listed.h"
 #include "impl/trainer/sample.h"
+#include "spec/diag/visible.h"
 
 namespace shardproof::shard_train {
 namespace {
@@ -25,25 +28,59 @@ class Run {
     if (!options_.save.empty()) saver_.emplace(options_.save, options_.keep);
   }
 
-  void go() {
+  /// The signal that ended the run early, or 0.
+  int go() {
+    if (saver_) claim();
     if (first_ && !options_.log.empty()) log_ = Log(options_.log, options_.resume);
     begin();
     trainer_.on_step([this](const StepReport& report) { tell(report); });
     begun_ = Clock::now();
     before_ = trainer_.steps();
-    while (trainer_.steps() < options_.rate.steps) step();
+    catch_stops();
+    int signal = 0;
+    while (trainer_.steps() < options_.rate.steps && !(signal = stopped())) step();
+    if (signal) return stop(signal);
     if (options_.eval_every == 0 || options_.rate.steps % options_.eval_every != 0) validate();
     if (saver_) finish_saving();
     if (!options_.export_to.empty()) write_weights();
     if (options_.sample > 0) show_sample();
     if (first_) end();
+    return 0;
   }
 
  private:
   using Clock = std::chrono::steady_clock;
 
+  /// The folder is this run's alone, also if another one has written to it since it was looked at.
+  void claim() {
+    saver_->claim(trainer_.communicator());
+    std::string other;
+    if (const auto newest = checkpoint::newest(options_.save); newest && !options_.resume)
+      other = newest->string() + " is of another run: add --resume to go on with it";
+    checkpoint::agree(trainer_.communicator(), first_ ? other : "", "looking into --save");
+  }
+
+  /// Any rank's signal stops all of them after the same step.
+  int stopped() {
+    const int own = stop_signal();
+    const std::vector<std::string> all = checkpoint::gather(
+        trainer_.communicator(), own ? std::to_string(own) : "", "looking for a signal");
+    for (const std::string& each : all)
+      if (!each.empty()) return std::stoi(each);
+    return 0;
+  }
+
+  int stop(int signal) {
+    say("stopped by signal " + std::to_string(signal) + " after step " +
+        std::to_string(trainer_.steps()));
+    if (saver_) finish_saving();
+    if (first_)
+      log_.write(Log::Line("end").add("step", trainer_.steps()).add("seconds", since_begin()));
+    return signal;
+  }
+
   void say(const std::string& text) {
-    if (first_) progress_.say(text);
+    if (first_) progress_.say(visible(text));
   }
   void write(const Log::Line& line) {
     if (first_) log_.write(line);
@@ -87,12 +124,17 @@ class Run {
   /// Of the checkpoints the last one that is not damaged; the ranks agree about which that is.
   std::pair<std::filesystem::path, checkpoint::Position> load_last() {
     std::string damage = options_.save + ": the checkpoint is gone";
-    for (const std::filesystem::path& path : checkpoint::all(options_.save)) {
+    for (const auto& [path, wrong] : checkpoint::found(options_.save)) {
+      if (!wrong.empty()) {
+        damage = wrong;
+        say("skipped " + wrong);
+        continue;
+      }
       try {
         return {path, trainer_.load(path)};
       } catch (const FileError& error) {
         damage = error.what();
-        say(damage);
+        say("skipped " + damage);
       }
     }
     throw FileError(damage);
@@ -111,7 +153,7 @@ class Run {
     };
     if (value("seed") != std::to_string(options_.seed))
       throw BadInput(from.string() + " is of a run with --seed " + value("seed"));
-    train_.seek(std::strtoll(value("data").c_str(), nullptr, 10));
+    train_.seek(sequence(from, value("data")));
     saved_ = position.step;
     say("resumed from " + from.string() + ", step " + std::to_string(position.step));
     if (position.step >= options_.rate.steps)
@@ -119,8 +161,22 @@ class Run {
           " counts from step 1");
   }
 
+  static int64_t sequence(const std::filesystem::path& from, const std::string& text) {
+    int64_t number = 0;
+    const char* end = text.data() + text.size();
+    const auto read = std::from_chars(text.data(), end, number);
+    if (read.ec != std::errc() || read.ptr != end || number < 0 || number > int64_t{1} << 60)
+      throw BadInput(from.string() + ": \"data\" is \"" + text + "\", not a place in the data");
+    return number;
+  }
+
   void step() {
-    trainer_.step(train_, options_.rate.at(trainer_.steps() + 1));
+    try {
+      trainer_.step(train_, options_.rate.at(trainer_.steps() + 1));
+    } catch (const TrainError&) {  // of a metric, which all ranks have
+      if (saver_) saver_->wait(trainer_.communicator());
+      throw;
+    }
     const auto due = [&](int64_t every) { return every > 0 && trainer_.steps() % every == 0; };
     if (saver_) saver_->poll(trainer_.communicator());
     if (saver_ && due(options_.save_every)) save();
@@ -219,8 +275,8 @@ class Run {
 
 }  // namespace
 
-void run_job(const Job& job, Communicator& communicator, const Screen& screen) {
-  Run(job, communicator, screen).go();
+int run_job(const Job& job, Communicator& communicator, const Screen& screen) {
+  return Run(job, communicator, screen).go();
 }
 
 }  // namespace shardproof::shard_train

@@ -12,8 +12,8 @@ struct Screen {
   bool terminal = false, colour = false;
 };
 
-/// Trains from the first step, or the last checkpoint, to the last step. Collective. Throws what
-/// ends the run.
-void run_job(const Job& job, Communicator& communicator, const Screen& screen);
+/// Trains from the first step, or the last checkpoint, to the last step, or to the one in which
+/// SIGINT or SIGTERM came: then returns that signal, else 0. Collective. Throws what ends the run.
+int run_job(const Job& job, Communicator& communicator, const Screen& screen);
 
 }  // namespace shardproof::shard_train

@@ -185,6 +185,64 @@ TEST(ShardTrain, GoesOnFromTheCheckpointBeforeADamagedOne) {
   EXPECT_THAT(rest.text, HasSubstr("step-00000002, step 2"));
 }
 
+/// A run that goes on until it is stopped, in the background as $run; `then` when it has saved.
+Result beside_a_run(const std::string& at, const std::string& then) {
+  return shell(
+      "at=" + at + "; " SHARD_TRAIN + small +
+      " --mesh d=2 --steps 100000000 --save-every 1 --save $at/run >$at/out 2>&1 & run=$!; "
+      "for i in $(seq 600); do ls -d $at/run/step-*[0-9] >/dev/null 2>&1 && break; sleep 0.1; "
+      "done; " +
+      then + "; cat $at/out");
+}
+
+TEST(ShardTrain, ASignalEndsItAfterItsStepAndSaves) {
+  for (const auto& [signal, code] : {std::pair{"INT", "130"}, {"TERM", "143"}}) {
+    const std::string at = folder(std::string("stopped_") + signal);
+    const Result run =
+        beside_a_run(at, std::string("kill -") + signal + " $run; wait $run; echo ended with $?");
+    EXPECT_THAT(run.text, HasSubstr(std::string("ended with ") + code));
+    EXPECT_THAT(run.text, HasSubstr("saved step ")) << run.text;
+    const Result rest = train("--mesh d=2 --steps 1 --resume --save " + at + "/run");
+    EXPECT_EQ(rest.code, 0) << rest.text;
+    EXPECT_THAT(rest.text, HasSubstr("resumed from"));
+  }
+}
+
+TEST(ShardTrain, TwoRunsDoNotWriteToOneFolder) {
+  const std::string at = folder("two");
+  const Result run = beside_a_run(
+      at, SHARD_TRAIN + small +
+              " --mesh d=2 --steps 1 --resume --save $at/run; echo second ended with $?;"
+              " kill -9 $run; wait $run; " SHARD_TRAIN +
+              small + " --mesh d=2 --steps 1 --resume --save $at/run; echo third ended with $?");
+  EXPECT_THAT(run.text, HasSubstr("writes here: wait for it, or name another folder"));
+  EXPECT_THAT(run.text, HasSubstr("second ended with 1"));
+  EXPECT_THAT(run.text, HasSubstr("third ended with 0")) << run.text;
+}
+
+TEST(ShardTrain, NamesEveryCheckpointThatItSkips) {
+  const std::string at = folder("skipped"), run = at + "/run";
+  EXPECT_EQ(train("--steps 4 --save-every 1 --keep 0 --save " + run).code, 0);
+  std::filesystem::resize_file(run + "/step-00000004/manifest.json", uint64_t{1} << 40);
+  std::filesystem::resize_file(run + "/step-00000003/rank-00000.safetensors", uint64_t{1} << 40);
+  std::filesystem::rename(run + "/step-00000002", run + "/step-00000009");
+  std::filesystem::create_directories(run + "/step-00000010.partial");
+  const Result rest = train("--steps 5 --resume --save " + run);
+  EXPECT_EQ(rest.code, 0) << rest.text;
+  for (const char* skipped :
+       {"skipped ", "step-00000010.partial: was not finished",
+        "step-00000009/manifest.json: is of step 2",
+        "step-00000004/manifest.json: has 1099511627776 bytes",
+        "step-00000003/rank-00000.safetensors: has 1099511627776 bytes", "step-00000001, step 1"})
+    EXPECT_THAT(rest.text, HasSubstr(skipped));
+}
+
+TEST(ShardTrain, SaysThatNobodyReadsIt) {
+  const Result full = shell(SHARD_TRAIN + small + " --steps 1 >/dev/full");
+  EXPECT_EQ(full.code, 1);
+  EXPECT_THAT(full.text, HasSubstr("the output cannot be written"));
+}
+
 #ifdef WITH_MPI
 TEST(ShardTrain, StartsProcessesAndGivesTheLossesOfThreads) {
   const std::string at = folder("processes");

@@ -3,6 +3,7 @@
 #include <charconv>
 #include <cmath>
 #include <cstdlib>
+#include <set>
 
 #include "impl/tensor/listed.h"
 
@@ -18,8 +19,11 @@ std::vector<Name> keys_of(const auto& named) {
 int64_t whole_number(const std::string& flag, const Assignment& given) {
   int64_t number = 0;
   const char* end = given.second.data() + given.second.size();
-  if (std::from_chars(given.second.data(), end, number).ptr != end || given.second.empty() ||
-      number < 1)
+  const auto read = std::from_chars(given.second.data(), end, number);
+  if (read.ec == std::errc::result_out_of_range)
+    throw BadInput(flag + " " + given.first + "=" + given.second +
+                   ": the size does not fit into 64 bits");
+  if (read.ptr != end || given.second.empty() || number < 1)
     throw BadInput(flag + " " + given.first + "=" + given.second +
                    ": a size is a whole number from 1, as in " + flag + " B=8,L=64");
   return number;
@@ -85,6 +89,10 @@ interchange::Numbers numbers_of(const ir::Program& program, const Options& optio
   }
   if (!options.import_from.empty())
     read_import(program, mapping.value().numbers(options.import_from), numbers);
+  std::set<Name> seen;
+  for (const auto& [name, number] : options.set)
+    if (!seen.insert(name).second)
+      throw BadInput("--set " + name + "=" + number + ": " + name + " is given twice");
   for (const Assignment& each : options.set) read(program, "--set", each, numbers);
   return numbers;
 }

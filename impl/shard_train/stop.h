@@ -1,0 +1,11 @@
+#pragma once
+// SIGINT and SIGTERM end a run after its step.
+
+namespace shardproof::shard_train {
+
+/// From now on the first of these signals is remembered; a second one ends the process at once.
+void catch_stops();
+/// The signal that came, or 0.
+int stop_signal();
+
+}  // namespace shardproof::shard_train
