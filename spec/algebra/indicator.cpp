@@ -125,16 +125,20 @@ Nf Engine::indicator(AtomKind kind, Nf e) {
 }
 
 /// [F([c]) = 0] = [c] [F(1) = 0] + (1 - [c]) [F(0) = 0], for the first condition in e; so with <=.
+/// What is made of conditions alone, [c] + [d] > 0, is short as it is.
 std::optional<Nf> Engine::by_conditions(AtomKind kind, Nf e) {
   std::vector<AtomId> conditions;
+  bool alone = true;
   for (const Term& t : terms(e))
     for (const Factor& f : factors(t.mono)) {
+      alone = alone && is_indicator(f.atom);
       if (!is_indicator(f.atom) || f.exponent.sign() < 0) continue;
       if (std::find(conditions.begin(), conditions.end(), f.atom) == conditions.end())
         conditions.push_back(f.atom);
     }
-  // A condition alone, or with a sign, is short as it is; many would double the term each.
-  if (conditions.empty() || conditions.size() > 4 || terms(e).size() < 2) return std::nullopt;
+  // Each of many conditions would double the term.
+  if (alone || conditions.empty() || conditions.size() > 4 || terms(e).size() < 2)
+    return std::nullopt;
   const AtomId c = conditions[0];
   Nf on = zero, off = zero;
   for (const Term& t : Poly(terms(e))) {
