@@ -6,7 +6,8 @@
 
 namespace shardproof {
 
-/// (name, text) of spec/ir/pointwise.def, and of the headers of kernels/, of kernels/cuda and of kernels/cuda/fused.
+/// (name, text) of spec/ir/pointwise.def, and of the headers of kernels/, of kernels/cuda and of
+/// kernels/cuda/fused.
 const std::vector<std::pair<std::string, std::string>>& embedded_table();
 const std::vector<std::pair<std::string, std::string>>& embedded_kernel_headers();
 const std::vector<std::pair<std::string, std::string>>& embedded_cuda_headers();
