@@ -41,10 +41,12 @@ TEST(BelievedGolden, EachThatIsRefutedByValueIsContradicted) {
     if (text.find("# expect E040") == std::string::npos) continue;
     Sources sources, again;
     std::set<size_t> wrong;
-    for (const PlanReport& plan : checked(sources, path).plans())
+    const CheckedProgram program = checked(sources, path);
+    for (const PlanReport& plan : program.plans())
       if (has(plan, {"E0401", "E0402", "E0403"})) wrong.insert(plan.function);
     const BelievesEverything believes;
-    for (const PlanReport& plan : checked(again, path).plans()) {
+    const CheckedProgram believed = checked(again, path);
+    for (const PlanReport& plan : believed.plans()) {
       if (!wrong.count(plan.function)) continue;
       ++refuted;
       const std::string name =

@@ -30,7 +30,7 @@ Bounded quotient(Bounded a, Bounded b) {
 Bounded of_function(double value, double slope, Bounded x) {
   return rounded(value, slope * x.off, library);
 }
-Bounded truth(bool is) { return {is ? 1.0 : 0.0, 0}; }
+Bounded as_number(bool is) { return {is ? 1.0 : 0.0, 0}; }
 
 Bounded of_one(PointwiseFn fn, Bounded a) {
   const double x = a.value, least = std::max(std::abs(x) - a.off, 1e-30);
@@ -50,9 +50,9 @@ Bounded of_one(PointwiseFn fn, Bounded a) {
     case PointwiseFn::tanh:
       return of_function(std::tanh(x), 1, a);
     case PointwiseFn::logical_not:
-      return truth(x == 0);
+      return as_number(x == 0);
     case PointwiseFn::to_boolean:
-      return truth(x != 0);
+      return as_number(x != 0);
     case PointwiseFn::to_real:
     case PointwiseFn::round_f32:
       return rounded(x, a.off);
@@ -81,11 +81,11 @@ Bounded of_two(PointwiseFn fn, Bounded a, Bounded b, bool real) {
     case PointwiseFn::mod:
       return {x - y * std::floor(x / y), 0};
     case PointwiseFn::eq:
-      return truth(x == y);
+      return as_number(x == y);
     case PointwiseFn::lt:
-      return truth(x < y);
+      return as_number(x < y);
     case PointwiseFn::ge:
-      return truth(x >= y);
+      return as_number(x >= y);
     default:
       throw std::logic_error("no step of these laws");
   }
