@@ -61,6 +61,7 @@ TEST(Pointwise, functions_of_two_numbers_are_those_of_the_table) {
         if (takes(fn) == ir::Takes::booleans) a = a > 1, b = b > 1;
         const bool smooth = has_gradient(fn) && a != b && a > 0;
         if (fn == ir::BinaryFn::pow && a == 0) continue;
+        if (takes(fn) == ir::Takes::integers && b == 0) continue;
         const std::string name = ir::name_of(fn);
         const std::string text =
             binds(fn) == ir::Binds::call ? name + "(a, b)" : "a " + name + " b";

@@ -40,6 +40,9 @@ std::optional<S> exact(ir::BinaryFn fn, const S& a, const S& b) {
 
 template <class S>
 S apply(ir::UnaryFn fn, const S& x) {
+  // The derivative of abs at 0 is 0, neither that of x nor that of -x.
+  if constexpr (requires { x.tangent; })
+    if (fn == ir::UnaryFn::abs) return Scalar<S>::apply(fn, x);
   if (std::optional<S> known = exact(fn, x)) return *std::move(known);
   return Scalar<S>::apply(fn, x);
 }

@@ -90,7 +90,7 @@ TEST(Errors, assigned_twice) {
   expect_errors(head + "fn sum(x: f32[B]) -> f32[B] { return x }  # E0102");
   expect_errors(head + "record R { a: f32[B] }\nrecord R { a: f32[B] }  # E0102");
   expect_errors(head + "const c = 1.0\nfn f(c: f32[B]) -> f32[B] { return c }  # E0102");
-  expect_errors(head + "schedule gpipe { for m in 0 .. A { F(m) } }  # E0102");
+  expect_errors(head + "schedule gpipe { for m in 0 .. A { F(m) B(m) } }  # E0102");
 }
 
 TEST(Errors, counts) {
