@@ -14,7 +14,6 @@ namespace {
 /// Golden files whose difference three small runs do not show: the norm of a step's gradient is
 /// below its clip at the drawn values, or the wrong entry is drawn too rarely.
 const std::set<std::string> not_seen = {"fixtures/f07_gradient_norm_broken.shard step_zero1",
-                                        "pipelines/batched_wrong.shard not_rolled",
                                         "soundness/entry_fact_leaks.shard p",
                                         "soundness/label_minus_100.shard step_d",
                                         "soundness/same_name_a.shard step_p",
