@@ -201,10 +201,23 @@ struct Stages {
   BlockPtr body;
 };
 
-using Op = std::variant<Number, SizeOf, Unary, Binary, Where, Cast, StopGrad, Save, Fold, Einsum,
-                        Reduce, Expand, Rearrange, Read, Write, Concat, Index, IndexUnreduced,
-                        IndexAdd, Iota, Random, Zeros, Roll, Ordered, Argmax, TopK, Collective,
-                        Ppermute, Total, Ascribe, Entry, Call, Grad, Scan, Ring, Pipeline, Stages>;
+using AnyOp =
+    std::variant<Number, SizeOf, Unary, Binary, Where, Cast, StopGrad, Save, Fold, Einsum, Reduce,
+                 Expand, Rearrange, Read, Write, Concat, Index, IndexUnreduced, IndexAdd, Iota,
+                 Random, Zeros, Roll, Ordered, Argmax, TopK, Collective, Ppermute, Total, Ascribe,
+                 Entry, Call, Grad, Scan, Ring, Pipeline, Stages>;
+
+/// An op, one of the kinds above. Copies, moves and the end of one are compiled once, in op.cpp:
+/// each file with a list of instructions would otherwise compile them anew for all kinds.
+struct Op : AnyOp {
+  using AnyOp::AnyOp;
+  Op();
+  Op(const Op&);
+  Op(Op&&) noexcept;
+  Op& operator=(const Op&);
+  Op& operator=(Op&&) noexcept;
+  ~Op();
+};
 
 const char* name_of(const Op& op);  ///< as written: "einsum", "psum_scatter", "+", "exp", "scan"
 const Pattern* pattern_of(const Op& op);  ///< null for an op without one
