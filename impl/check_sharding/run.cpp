@@ -1,5 +1,7 @@
 #include "impl/check_sharding/run.h"
 
+#include <unistd.h>
+
 #include <algorithm>
 #include <cerrno>
 #include <chrono>
@@ -22,7 +24,9 @@
 #include "spec/diag/explanations.h"
 #include "spec/diag/render.h"
 #include "spec/diag/visible.h"
+#include "spec/lsp/server.h"
 #include "spec/prove/prove.h"
+#include "spec/syntax/format.h"
 
 namespace shardproof::check_sharding {
 
@@ -56,6 +60,33 @@ int explain(const std::string& wanted, std::ostream& out, std::ostream& err) {
   for (const DiagnosticInfo& row : shardproof::all_diagnostics())
     err << "  " << row.code << "  " << row.title << "\n";
   return 3;
+}
+
+/// Indents each file in place; `-` goes to the standard output.
+int format_sources(const Options& options, const Environment& environment, std::istream& in,
+                   std::ostream& out, std::ostream& err) {
+  int code = 0;
+  for (const std::string& path : options.files) {
+    const Input input = read_input(path, in, environment.in_descriptor);
+    const auto text = input.text ? syntax::formatted(*input.text) : std::nullopt;
+    std::string why = input.text ? "has a syntax error and is left as it is" : input.why;
+    if (text && path == "-") {
+      out << *text;
+      continue;
+    }
+    if (text && *text == *input.text) continue;
+    if (text) {
+      std::ofstream file(path, std::ios::binary);
+      if (file << *text << std::flush) {
+        out << visible(path) << "\n";
+        continue;
+      }
+      why = "cannot be written";
+    }
+    err << "error: " << visible(path) << " " << why << "\n";
+    code = 3;
+  }
+  return code;
 }
 
 /// A line on a terminal's stderr that says what is being done; gone when the work is.
@@ -324,6 +355,9 @@ int run(const std::vector<std::string>& args, std::istream& in, std::ostream& ou
   err << visible(complained.str());
   if (line.exit) return written(out, err, *line.exit);
   if (line.options.explain) return written(out, err, explain(*line.options.explain, out, err));
+  if (line.options.lsp) return lsp::serve(STDIN_FILENO, STDOUT_FILENO);
+  if (line.options.format_source)
+    return written(out, err, format_sources(line.options, environment, in, out, err));
   try {
     if (!line.options.run.empty()) return Run(line.options, environment, in, out, err).function();
     return written(out, err, Run(line.options, environment, in, out, err).files());

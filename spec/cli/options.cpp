@@ -88,6 +88,9 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   text("--outputs", o.outputs, "With --run: where the results are written", "FILE.safetensors");
   text("--plot-schedule", o.plot_schedule,
        "Draw the stages of the first pipeline at the sizes given, as SVG", "FILE");
+  app.add_flag("--lsp", o.lsp, "Serve an editor on standard input and output (language server)");
+  app.add_flag("--format-source", o.format_source,
+               "Indent the files in place instead of proving; - is written to the standard output");
   text("--smtlib", o.smtlib, "Write the solver's queries into a folder", "DIR");
   text("--allow-import", o.allow_import, "Let files import from a folder outside of their project",
        "DIR")
@@ -101,10 +104,11 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   try {
     std::vector<std::string> reversed(args.rbegin(), args.rend());
     app.parse(std::move(reversed));
-    if (o.files.empty() && !o.explain)
+    if (o.files.empty() && !o.explain && !o.lsp)
       throw CLI::RequiredError("FILE: a file to check, or --explain CODE (see --help)");
     if (!o.run.empty() && (o.files.size() != 1 || o.inputs.empty() || o.outputs.empty()))
       throw CLI::RequiredError("--run NAME: one file, --inputs and --outputs");
+    if (o.lsp && !o.files.empty()) throw CLI::ExcludesError("--lsp", "FILE");
     if (o.annotate && o.latex) throw CLI::ExcludesError("--annotate", "--latex");
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;

@@ -18,6 +18,7 @@ struct Options {
   std::vector<std::string> files;  ///< "-" is the standard input
   std::optional<std::string> explain;
   bool annotate = false, latex = false, stats = false, strict = false;
+  bool lsp = false, format_source = false;
   std::optional<std::string> backward;  ///< derive it, of one plan or (empty) of all
   std::vector<Assignment> mesh, set;
   std::string config;

@@ -1,0 +1,21 @@
+#pragma once
+// Positions of the protocol: lines and UTF-16 columns, both from 0; ours are offsets in bytes.
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <string>
+
+#include "spec/diag/diagnostic.h"
+
+namespace shardproof::lsp {
+
+using Json = nlohmann::json;
+
+/// The offset of a position: a line beyond the end is the end of the text, a column beyond its
+/// line the end of the line, one inside of a character its begin. What is no position is 0.
+uint32_t offset_of(const SourceFile& file, const Json& position);
+Json position_of(const SourceFile& file, uint32_t offset);
+Json range_of(const SourceFile& file, const SourceRange& range);
+/// How many UTF-16 units a text has.
+size_t utf16_length(std::string_view text);
+
+}  // namespace shardproof::lsp
