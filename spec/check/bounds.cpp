@@ -10,15 +10,29 @@
 namespace shardproof {
 namespace {
 
+/// Nullopt: the dim has no size there, as a block of a ring that does not divide.
+std::optional<int64_t> size_at(const ir::Program& program, const Dim& dim,
+                               const denote::Sizes& sizes) {
+  std::map<Name, int64_t> all = sizes.dims;
+  for (const auto& [axis, info] : program.axes) all[axis] = sizes.axis(axis);
+  try {
+    return program.size(dim, all);
+  } catch (const std::domain_error&) {
+    return std::nullopt;
+  }
+}
+
 /// The value of a number made of literals and sizes; nullopt: it depends on the run.
 std::optional<double> number_at(const ir::Program& program, const ir::Function& function,
                                 ir::ValueId value, const denote::Sizes& sizes) {
   const ir::Instr* maker = defining_instr(function.body, value);
   if (!maker) return std::nullopt;
   if (auto* number = std::get_if<ir::Number>(&maker->op)) return number->value;
-  if (auto* size = std::get_if<ir::SizeOf>(&maker->op))
-    return static_cast<double>(size->axis ? sizes.axis(size->name)
-                                          : program.size(Dim{{size->name}}, sizes.dims));
+  if (auto* size = std::get_if<ir::SizeOf>(&maker->op)) {
+    const auto number =
+        size->axis ? sizes.axis(size->name) : size_at(program, Dim{{size->name}}, sizes);
+    return number ? std::optional(static_cast<double>(*number)) : std::nullopt;
+  }
   auto* binary = std::get_if<ir::Binary>(&maker->op);
   if (!binary) return std::nullopt;
   const auto a = number_at(program, function, maker->operands.at(0), sizes);
@@ -75,8 +89,10 @@ std::vector<Diagnostic> entries_beyond(const ir::Program& program, const ir::Fun
     for (const denote::Sizes& sizes : tried) {
       const auto at = number_at(program, function, piece->at, sizes);
       if (!at) return;
-      const int64_t whole = program.size(piece->whole, sizes.dims);
-      const int64_t part = piece->part ? program.size(*piece->part, sizes.dims) : 1;
+      const auto size = size_at(program, piece->whole, sizes);
+      const auto length = piece->part ? size_at(program, *piece->part, sizes) : 1;
+      if (!size || !length) return;
+      const int64_t whole = *size, part = *length;
       if (*at >= 0 && *at + static_cast<double>(part) <= static_cast<double>(whole)) continue;
       Diagnostic diagnostic;
       diagnostic.code = "E0405";

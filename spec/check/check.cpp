@@ -170,7 +170,8 @@ class PlanChecker {
   void note_undecided(size_t f) {
     const ir::Function& function = program().functions[f];
     for_each_instr(function.body, [&](const ir::Instr& instr) {
-      if (std::holds_alternative<ir::Ring>(instr.op)) undecided_[f] = "U0001";
+      if (std::holds_alternative<ir::Ring>(instr.op) && function.has_claim() && !function.model)
+        undecided_[f] = "U0001";
       if (auto* call = std::get_if<ir::Call>(&instr.op); call && undecided_[f].empty())
         undecided_[f] = undecided_[call->function];
       if (auto* grad = std::get_if<ir::Grad>(&instr.op); grad && undecided_[f].empty())
@@ -354,7 +355,7 @@ class PlanChecker {
     }
     if (!undecided_[f].empty()) {
       report.diagnostics.push_back(unknown(undecided_[f].c_str(), plan.name_range,
-                                           "not decided yet: this plan uses a ring"));
+                                           "a ring in a plan without a model is not decided"));
       report.verdict = Verdict::unknown;
       return;
     }

@@ -92,6 +92,11 @@ Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
         "`" + *compared.unsupported + "` has no normal form, so the model cannot be compared";
     if (compared.unsupported_at && compared.unsupported_at->range.file >= 0)
       diagnostic.range = compared.unsupported_at->range;
+    if (!compared.unsupported_words.empty()) {
+      diagnostic.code = "U0001";
+      diagnostic.message = compared.unsupported_words;
+      if (!compared.unsupported_hint.empty()) diagnostic.details = {compared.unsupported_hint};
+    }
     return diagnostic;
   }
   diagnostic.code = "U0003";

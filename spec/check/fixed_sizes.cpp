@@ -174,7 +174,8 @@ bool names_mesh_sizes(const ir::Program& program, size_t plan) {
   bool found = false;
   for_each_instr_below(program, plan, [&](const ir::Instr& instr) {
     const auto* size = std::get_if<ir::SizeOf>(&instr.op);
-    found = found || (size && size->axis) || std::holds_alternative<ir::Ppermute>(instr.op);
+    found = found || (size && size->axis) || std::holds_alternative<ir::Ppermute>(instr.op) ||
+            std::holds_alternative<ir::Ring>(instr.op);
   });
   return found;
 }

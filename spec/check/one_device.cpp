@@ -9,8 +9,9 @@ namespace {
 
 class Rewriter {
  public:
-  Rewriter(const ir::Program& program, const denote::Sizes& sizes, ir::Function& function)
-      : program_(program), sizes_(sizes), function_(function) {}
+  Rewriter(const ir::Program& program, const denote::Sizes& sizes, ir::Function& function,
+           std::map<Name, ir::DimInfo>& dims)
+      : program_(program), sizes_(sizes), function_(function), dims_(dims) {}
 
   void rewrite(ir::Block& block) {
     std::vector<ir::Instr> instrs;
@@ -23,6 +24,7 @@ class Rewriter {
       if (auto* size = std::get_if<ir::SizeOf>(&instr.op); size && size->axis)
         instr.op = number(sizes_.axis(size->name));
       if (auto* permute = std::get_if<ir::Ppermute>(&instr.op)) roll(instr, *permute, instrs);
+      if (auto* ring = std::get_if<ir::Ring>(&instr.op)) instr.op = scan(*ring);
       instrs.push_back(instr);
       std::visit(
           [&](auto& op) {
@@ -62,9 +64,20 @@ class Rewriter {
     instr.op = ir::Roll{permute.pattern};
   }
 
+  /// A scan over the numbers of the blocks.
+  ir::Scan scan(const ir::Ring& ring) {
+    const int64_t extent = program_.size(ring.dim.dim, sizes_.dims);
+    const int64_t blocks = sizes_.axis(ring.dim.axes.at(0));
+    if (extent % blocks != 0) throw std::domain_error("blocks of a dim that is not divisible");
+    dims_.at(ring.block.factors.at(0)).size =
+        ir::Arith{ir::Arith::Kind::number, std::to_string(extent / blocks), ir::no_value, {}};
+    return {Dim{{std::to_string(blocks)}}, false, ring.body};
+  }
+
   const ir::Program& program_;
   const denote::Sizes& sizes_;
   ir::Function& function_;
+  std::map<Name, ir::DimInfo>& dims_;
 };
 
 }  // namespace
@@ -72,7 +85,7 @@ class Rewriter {
 ir::Program at_mesh_sizes(const ir::Program& program, const denote::Sizes& sizes) {
   ir::Program result = program;
   for (ir::Function& function : result.functions)
-    Rewriter(program, sizes, function).rewrite(function.body);
+    Rewriter(program, sizes, function, result.dims).rewrite(function.body);
   return result;
 }
 

@@ -35,6 +35,7 @@ class Evaluator {
   struct Frame {
     const std::vector<Type>& types;
     Values values;
+    std::map<ir::ValueId, Axis> ring_of_index = {};
   };
 
   Frame run_body(size_t index, Values& inputs) const {
@@ -78,6 +79,12 @@ class Evaluator {
     if (auto* op = std::get_if<ir::Call>(&instr.op))
       return call(op->function, take(instr.operands, frame));
     if (auto* op = std::get_if<ir::Scan>(&instr.op)) return scan(*op, instr, frame);
+    if (auto* op = std::get_if<ir::Ring>(&instr.op)) return ring(*op, instr, frame);
+    if (std::holds_alternative<ir::Entry>(instr.op))
+      if (auto ring = frame.ring_of_index.find(instr.operands.at(1));
+          ring != frame.ring_of_index.end())
+        return {passed(frame.values.at(instr.operands[0]), ring->second,
+                       frame.values.at(instr.operands[1]))};
     if (auto* op = std::get_if<ir::Grad>(&instr.op))
       return gradient(*op, take(instr.operands, frame));
     std::vector<Held<S>> operands;
@@ -144,15 +151,49 @@ class Evaluator {
     std::vector<Values> emitted(static_cast<size_t>(steps));
     for (int64_t step = 0; step < steps; ++step) {
       const int64_t n = op.reverse ? steps - 1 - step : step;
-      frame.values.at(body.params.at(0)) = Distributed<S>(devices, Array<S>{{}, {S(n)}});
-      for (size_t i = 0; i < carries.size(); ++i)
-        frame.values.at(body.params.at(i + 1)) = std::move(carries[i]);
-      run_block(body, frame);
-      carries = take(body.next, frame);
+      run_step(body, Distributed<S>(devices, Array<S>{{}, {S(n)}}), carries, frame);
       emitted[static_cast<size_t>(n)] = take(body.emit, frame);
     }
     for (size_t i = 0; i < body.emit.size(); ++i) carries.push_back(stacked(emitted, i));
     return carries;
+  }
+
+  void run_step(const ir::Block& body, Distributed<S> index, Values& carries, Frame& frame) const {
+    frame.values.at(body.params.at(0)) = std::move(index);
+    for (size_t i = 0; i < carries.size(); ++i)
+      frame.values.at(body.params.at(i + 1)) = std::move(carries[i]);
+    run_block(body, frame);
+    carries = take(body.next, frame);
+  }
+
+  /// Each device begins with its own block and goes on with the next device's: no two devices of
+  /// the axis take the blocks in the same order.
+  Values ring(const ir::Ring& op, const ir::Instr& instr, Frame& frame) const {
+    const ir::Block& body = *op.body;
+    if (!body.emit.empty()) throw Unsupported("a ring that emits");
+    const Axis& axis = op.dim.axes.at(0);
+    const int64_t blocks = geometry_.axis(axis);
+    frame.ring_of_index[body.params.at(0)] = axis;
+    Values carries = take(instr.operands, frame);
+    for (int64_t step = 0; step < blocks; ++step) {
+      Distributed<S> block;
+      for (int64_t device = 0; device < geometry_.devices(); ++device)
+        block.push_back(Array<S>{{}, {S((geometry_.digit(device, axis) + step) % blocks)}});
+      run_step(body, std::move(block), carries, frame);
+    }
+    return carries;
+  }
+
+  /// What each device holds once the block that it is at has come to it.
+  Distributed<S> passed(const Distributed<S>& x, const Axis& axis,
+                        const Distributed<S>& block) const {
+    Distributed<S> result;
+    for (size_t device = 0; device < x.size(); ++device) {
+      const int64_t from = Scalar<S>::integer(block.at(device).data.at(0));
+      const int64_t holder = geometry_.with_digit(static_cast<int64_t>(device), axis, from);
+      result.push_back(x.at(static_cast<size_t>(holder)));
+    }
+    return result;
   }
 
   static Distributed<S> stacked(const std::vector<Values>& emitted, size_t i) {

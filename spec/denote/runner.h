@@ -89,8 +89,11 @@ class Runner {
     size_t dim = 0;
     while (dim < dims.size() && dims[dim].dim != op.dim) ++dim;
     if (dim == dims.size()) throw Mismatch("an entry along a dim that is not there");
+    const bool block = result(0).dims.size() == dims.size();  // of a ring: several entries
+    const int64_t entries = block ? geometry_.local_size(result(0).dims[dim]) : 1;
     return each([&](int64_t device) {
-      return dropped(cut(*arg(0, device), dim, number(1, device), 1), dim);
+      Array<S> part = cut(*arg(0, device), dim, number(1, device) * entries, entries);
+      return block ? part : dropped(std::move(part), dim);
     });
   }
 

@@ -295,6 +295,7 @@ struct Comparer {
       report.budget_ended = true;
     } catch (const Unsupported& e) {
       report.unsupported = e.what(), report.unsupported_at = e.place;
+      report.unsupported_words = e.words, report.unsupported_hint = e.hint;
     } catch (const std::logic_error& e) {
       report.unsupported = e.what();
     }

@@ -235,11 +235,10 @@ TEST_F(Compare, NoLowering) {
   ValueId x = f.param("x", "B");
   ir::Function model = f.returns({x});
   x = g.param("x", "B");
-  ir::Function plan =
-      g.returns({g.emit(ir::Ring{{Dim{{"L"}}, {"t"}}, Dim{{"X"}}, nullptr}, {x}, g.type_of(x))});
+  ir::Function plan = g.returns({g.emit(ir::Stages{{Dim{{"L"}}}, nullptr}, {x}, g.type_of(x))});
   Comparison c = compare(plan, model);
   EXPECT_FALSE(c.equal);
-  EXPECT_EQ(c.unsupported, "ring");
+  EXPECT_EQ(c.unsupported, "stages");
 }
 
 TEST_F(Compare, RequiredPositivity) {

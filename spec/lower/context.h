@@ -30,7 +30,8 @@ struct Frame {
   bool top = false;    ///< the function asked for: its named values are recorded
   bool taped = false;  ///< the frames of its calls are kept, for the way back
   std::map<const ir::Instr*, std::shared_ptr<Frame>> calls = {};
-  std::vector<bool> needed = {};  ///< by value: what was lowered needs it
+  std::vector<bool> needed = {};     ///< by value: what was lowered needs it
+  std::set<ir::ValueId> given = {};  ///< values that stand as they are: they are not lowered
   /// By value: it depends on a cotangent that the function takes.
   std::vector<bool> upstream = std::vector<bool>(function.values.size(), false);
   const Site* caller = nullptr;      ///< while its body is lowered
@@ -154,6 +155,7 @@ class Context {
   void block(const ir::Block& block, Frame& frame, const std::vector<ir::ValueId>& wanted);
   /// With options.seals: the result is sealed. seal.cpp
   void seal(const ir::Instr& instr, Frame& frame);
+  int unsealed = 0;  ///< rings whose body is being looked into: nothing is sealed there
   /// Whose gradient it is that a plan's stands for: its values are lowered as well, under what it
   /// assumes.
   size_t differentiated(size_t function) const;

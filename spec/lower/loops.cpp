@@ -96,9 +96,6 @@ Results lower_op(Context& c, const ir::Scan& op, const Site& site) {
   return results;
 }
 
-Results lower_op(Context&, const ir::Ring&, const Site& site) {
-  throw Unsupported("ring", site.instr.place);
-}
 Results lower_op(Context&, const ir::Pipeline&, const Site& site) {
   throw Unsupported("pipeline", site.instr.place);
 }

@@ -82,6 +82,7 @@ void Context::block(const ir::Block& block, Frame& frame, const std::vector<ir::
   for (size_t i = 0; i < block.instrs.size(); ++i) {
     if (!leads[i]) continue;
     const ir::Instr& instr = block.instrs[i];
+    if (instr.results.size() == 1 && frame.given.count(instr.results[0])) continue;
     const Site site{instr, frame};
     Results results =
         std::visit([&](const auto& op) { return lower_op(*this, op, site); }, instr.op);
@@ -89,7 +90,7 @@ void Context::block(const ir::Block& block, Frame& frame, const std::vector<ir::
       if (instr.results[k] != ir::no_value)
         frame.values.at(instr.results[k]) = std::move(results.at(k));
     note_needs(site);
-    if (options.seals != Seals::none) seal(instr, frame);
+    if (options.seals != Seals::none && unsealed == 0) seal(instr, frame);
     record(*this, frame, instr);
     if (!declared.empty()) declare_ready(*this, block, frame, &declared);
   }

@@ -45,11 +45,15 @@ struct Options {
   std::function<bool()> differ = {};
 };
 
-/// An op of the program has no lowering (grad, ring, ...): the verdict is unknown.
+/// An op of the program has no lowering, or none here, and `words` say why: the verdict is unknown.
 struct Unsupported : std::runtime_error {
-  Unsupported(const std::string& op, ir::Place where)
-      : std::runtime_error(op), place(std::move(where)) {}
+  Unsupported(const std::string& op, ir::Place where, std::string why = "", std::string how = "")
+      : std::runtime_error(op),
+        place(std::move(where)),
+        words(std::move(why)),
+        hint(std::move(how)) {}
   ir::Place place;
+  std::string words, hint;
 };
 
 /// A named value of the lowered function itself (its loop bodies included), in program order.
@@ -160,6 +164,7 @@ struct Comparison {
   bool budget_ended = false;
   std::optional<std::string> unsupported;  ///< the op without a lowering
   std::optional<ir::Place> unsupported_at;
+  std::string unsupported_words, unsupported_hint;  ///< as in Unsupported
 };
 
 /// Is plan == model, or the gradient of model, result by result? Levels limit 1, 24, 200, a fresh

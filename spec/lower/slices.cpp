@@ -106,6 +106,20 @@ Results lower_op(Context& c, const ir::Ppermute& op, const Site& site) {
   return rolled(c, in, site.operand(0), marked, c.a.mul(c.as_index(site.operand(1).body), block));
 }
 
+namespace {
+
+/// x[n]; in `ring b over L/c as W` x[b] is the block b of |W| entries, and `next` goes past W.
+Nf entry_of(Context& c, const Site& site, size_t at, size_t* next) {
+  const Nf number = c.as_index(site.operand(1).body);
+  const std::vector<Split>& dims = site.result(0).type.dims;
+  if (dims.size() < site.type(0).dims.size()) return number;
+  const Vars block = c.positions(dims).at(at);
+  *next += block.size();
+  return c.a.add(c.a.mul(number, c.size(block)), c.join(block));
+}
+
+}  // namespace
+
 Results lower_op(Context& c, const ir::Entry& op, const Site& site) {
   const Vars right = c.vars(site.result(0).type.dims);
   const std::vector<Vars> own = c.positions(site.type(0).dims);
@@ -114,7 +128,7 @@ Results lower_op(Context& c, const ir::Entry& op, const Site& site) {
   size_t next = 0;
   for (size_t i = 0; i < own.size(); ++i) {
     if (i == at)
-      for (Nf digit : c.split(c.as_index(site.operand(1).body), own[i])) index.push_back(digit);
+      for (Nf digit : c.split(entry_of(c, site, at, &next), own[i])) index.push_back(digit);
     else
       for (size_t k = 0; k < own[i].size(); ++k) index.push_back(c.a.var(right.at(next++)));
   }
