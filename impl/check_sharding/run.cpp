@@ -25,6 +25,7 @@
 #include "spec/diag/render.h"
 #include "spec/diag/visible.h"
 #include "spec/lsp/server.h"
+#include "spec/page/page.h"
 #include "spec/prove/prove.h"
 #include "spec/syntax/format.h"
 
@@ -177,6 +178,7 @@ class Run {
     else
       report.diagnostics.push_back(unreadable(path, input));
     report.seconds = now() - start;
+    if (!options_.html.empty()) page(report);
     return report;
   }
 
@@ -195,12 +197,18 @@ class Run {
       auto more = misfits(*report.checked, report.sizes);
       report.diagnostics.insert(report.diagnostics.end(), more.begin(), more.end());
     }
-    if (options_.stats && report.sized && given.diagnostics.empty())
+    if ((options_.stats || !options_.html.empty()) && report.sized && given.diagnostics.empty())
       report.memory = memory_of(report, reader);
     if (options_.backward) backwards(report, reader, given);
     report.verdict = verdict(report);
     if (!options_.smtlib.empty()) smtlib(report);
     if (!options_.plot_schedule.empty()) plot_schedule(report);
+  }
+
+  void page(FileReport& report) {
+    std::ofstream out(options_.html, std::ios::binary);
+    page::print_html(report, out);
+    if (!out.flush()) not_written(report, "--html " + options_.html, "the file cannot be written");
   }
 
   void backwards(FileReport& report, const FileReader& reader, const Given& given) {

@@ -88,6 +88,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   text("--outputs", o.outputs, "With --run: where the results are written", "FILE.safetensors");
   text("--plot-schedule", o.plot_schedule,
        "Draw the stages of the first pipeline at the sizes given, as SVG", "FILE");
+  text("--html", o.html,
+       "Write a page: verdicts, types, tensors on the mesh, communication, memory", "FILE");
   app.add_flag("--lsp", o.lsp, "Serve an editor on standard input and output (language server)");
   app.add_flag("--format-source", o.format_source,
                "Indent the files in place instead of proving; - is written to the standard output");
@@ -109,6 +111,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
     if (!o.run.empty() && (o.files.size() != 1 || o.inputs.empty() || o.outputs.empty()))
       throw CLI::RequiredError("--run NAME: one file, --inputs and --outputs");
     if (o.lsp && !o.files.empty()) throw CLI::ExcludesError("--lsp", "FILE");
+    if (!o.html.empty() && o.files.size() != 1)
+      throw CLI::RequiredError("--html FILE: one file to check");
     if (o.annotate && o.latex) throw CLI::ExcludesError("--annotate", "--latex");
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;

@@ -27,6 +27,7 @@ struct Options {
   std::vector<std::string> allow_import;  ///< folders beside the project
   std::string smtlib;                     ///< a folder; empty: none
   std::string plot_schedule;              ///< an SVG file; empty: none
+  std::string html;                       ///< a page; empty: none
   When colour = When::automatic;
 };
 

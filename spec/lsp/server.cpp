@@ -212,7 +212,9 @@ class Server {
   /// A text has changed: it, and those that import it, are checked anew.
   void changed(const std::string& uri) {
     const std::string path = documents_.at(uri).path;
-    for (auto& [other, document] : documents_) {
+    for (auto& each : documents_) {
+      const std::string& other = each.first;
+      Document& document = each.second;
       bool reads = other == uri;
       if (document.analysis)
         for (size_t i = 0; i < document.analysis->sources->size(); ++i)
