@@ -20,7 +20,10 @@ void run(const Ordered& op, void* out, const void* const* inputs);
 void run(const Pointwise& op, void* out, const void* const* inputs);
 /// reduce.cpp. Sums are formed in double, in the order of the loops, and rounded once.
 void run(const Reduce& op, void* out, const void* const* inputs);
-/// matmul.cpp, by Eigen: f64 or f32, all three alike.
+/// matmul.cpp, by oneDNN where it is found, otherwise by Eigen: what multiplies() has.
 void run(const Matmul& op, void* out, const void* const* inputs);
+/// Whether there are products of such entries (c, a, b): all f64, or f32 and bf16 in any mixture,
+/// with sums in f32 that are rounded once.
+bool multiplies(Element c, Element a, Element b);
 
 }  // namespace shardproof::cpu

@@ -1,8 +1,12 @@
-#include "kernels/cpu/kernels.h"
-
 #include <Eigen/Core>
+#include <algorithm>
 #include <stdexcept>
 #include <utility>
+#include <vector>
+
+#include "kernels/bf16.h"
+#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/onednn.h"
 
 namespace shardproof::cpu {
 namespace {
@@ -23,38 +27,143 @@ auto matrix(T* data, int64_t rows, int64_t columns, int64_t stride) {
 /// Row-major: neighbours in a row are neighbours in memory.
 bool by_rows(const MatrixStrides& x, int64_t columns) { return x.column == 1 || columns == 1; }
 
+struct Sizes {
+  int64_t m = 1, n = 1, k = 1;
+};
+
 template <class T, int order_a, int order_b>
-void product(const Matmul& op, T* c, const T* a, const T* b) {
-  auto stride = [](const MatrixStrides& x, int order) {
-    return order == RowMajor ? x.row : x.column;
-  };
-  matrix<T, RowMajor>(c, op.m, op.n, op.c.row).noalias() =
-      matrix<const T, order_a>(a, op.m, op.k, stride(op.a, order_a)) *
-      matrix<const T, order_b>(b, op.k, op.n, stride(op.b, order_b));
+void eigen_product(const Sizes& s, const T* a, int64_t a_stride, const T* b, int64_t b_stride, T* c,
+                   int64_t c_row, bool adds) {
+  auto to = matrix<T, RowMajor>(c, s.m, s.n, c_row);
+  const auto left = matrix<const T, order_a>(a, s.m, s.k, a_stride);
+  const auto right = matrix<const T, order_b>(b, s.k, s.n, b_stride);
+  if (adds)
+    to.noalias() += left * right;
+  else
+    to.noalias() = left * right;
 }
 
+/// c = a b, or c += a b; c is row-major.
 template <class T>
-void products(const Matmul& op, T* c, const T* a, const T* b) {
-  const bool rows_a = by_rows(op.a, op.k), rows_b = by_rows(op.b, op.n);
-  const int64_t count = op.batch.inner();
-  for_each_row(op.batch, [&](const int64_t* at) {
-    for (int64_t i = 0; i < count; ++i) {
-      T* to = c + at[0] + i * op.batch.inner_stride(0);
-      const T* left = a + at[1] + i * op.batch.inner_stride(1);
-      const T* right = b + at[2] + i * op.batch.inner_stride(2);
-      if (rows_a && rows_b)
-        product<T, RowMajor, RowMajor>(op, to, left, right);
-      else if (rows_a)
-        product<T, RowMajor, ColMajor>(op, to, left, right);
-      else if (rows_b)
-        product<T, ColMajor, RowMajor>(op, to, left, right);
-      else
-        product<T, ColMajor, ColMajor>(op, to, left, right);
-    }
+void product(const Sizes& s, const T* a, const MatrixStrides& at_a, const T* b,
+             const MatrixStrides& at_b, T* c, int64_t c_row, bool adds) {
+  constexpr int64_t least = 16 * 16 * 16;  // a call of the library costs as much as this product
+  if constexpr (std::is_same_v<T, float>)
+    if (s.m * s.n * s.k > least &&
+        onednn_product(s.m, s.n, s.k, {a, at_a}, {b, at_b}, c, c_row, adds))
+      return;
+  if (by_rows(at_a, s.k)) {
+    if (by_rows(at_b, s.n))
+      eigen_product<T, RowMajor, RowMajor>(s, a, at_a.row, b, at_b.row, c, c_row, adds);
+    else
+      eigen_product<T, RowMajor, ColMajor>(s, a, at_a.row, b, at_b.column, c, c_row, adds);
+  } else if (by_rows(at_b, s.n)) {
+    eigen_product<T, ColMajor, RowMajor>(s, a, at_a.column, b, at_b.row, c, c_row, adds);
+  } else {
+    eigen_product<T, ColMajor, ColMajor>(s, a, at_a.column, b, at_b.column, c, c_row, adds);
+  }
+}
+
+/// `each` gets the offsets of c, a and b for every product of the batch.
+template <class Each>
+void for_each_of_batch(const Nest& batch, Each each) {
+  const int64_t count = batch.inner();
+  for_each_row(batch, [&](const int64_t* at) {
+    for (int64_t i = 0; i < count; ++i)
+      each(at[0] + i * batch.inner_stride(0), at[1] + i * batch.inner_stride(1),
+           at[2] + i * batch.inner_stride(2));
   });
 }
 
+template <class T>
+void products(const Matmul& op, void* c, const void* a, const void* b) {
+  for_each_of_batch(op.batch, [&](int64_t at_c, int64_t at_a, int64_t at_b) {
+    product({op.m, op.n, op.k}, static_cast<const T*>(a) + at_a, op.a,
+            static_cast<const T*>(b) + at_b, op.b, static_cast<T*>(c) + at_c, op.c.row, false);
+  });
+}
+
+// --- bf16: blocks of the operands as f32, which stay in the cache ---
+
+constexpr int64_t block_rows = 512, block_columns = 512, block_terms = 1024;
+
+/// A block of an operand as f32: in place, or converted.
+struct Part {
+  const float* data = nullptr;
+  MatrixStrides strides;
+};
+
+/// Rows and columns from (i, j) on.
+struct Range {
+  int64_t i = 0, rows = 0, j = 0, columns = 0;
+};
+
+Part part(Element element, const void* x, const MatrixStrides& strides, const Range& range,
+          std::vector<float>& memory) {
+  const int64_t first = range.i * strides.row + range.j * strides.column;
+  if (element == Element::f32) return {static_cast<const float*>(x) + first, strides};
+  const bool rows = by_rows(strides, range.columns);
+  const int64_t lines = rows ? range.rows : range.columns,
+                length = rows ? range.columns : range.rows;
+  const int64_t apart = rows ? strides.row : strides.column;
+  memory.resize(std::max(memory.size(), static_cast<size_t>(lines * length)));
+  for (int64_t line = 0; line < lines; ++line) {
+    const uint16_t* from = static_cast<const uint16_t*>(x) + first + line * apart;
+    float* to = memory.data() + line * length;
+    for (int64_t i = 0; i < length; ++i) to[i] = bf16_to_f32(from[i]);
+  }
+  return {memory.data(), rows ? MatrixStrides{length, 1} : MatrixStrides{1, length}};
+}
+
+/// Memory of one product at a time, kept: a few MiB.
+struct Scratch {
+  std::vector<float> a, b, c;
+};
+
+/// The products of op's a and b at these offsets; c is row-major. Sums are f32 and rounded once.
+void in_blocks(const Matmul& op, void* c, const void* a, const void* b, Scratch& scratch) {
+  const bool rounds = op.elements[0] == Element::bf16;
+  for (int64_t j = 0; j < op.n; j += block_columns)
+    for (int64_t i = 0; i < op.m; i += block_rows) {
+      const int64_t m = std::min(block_rows, op.m - i), n = std::min(block_columns, op.n - j);
+      const int64_t first = i * op.c.row + j;
+      if (rounds) scratch.c.resize(std::max(scratch.c.size(), static_cast<size_t>(m * n)));
+      float* sums = rounds ? scratch.c.data() : static_cast<float*>(c) + first;
+      const int64_t apart = rounds ? n : op.c.row;
+      for (int64_t p = 0; p == 0 || p < op.k; p += block_terms) {
+        const int64_t k = std::min(block_terms, op.k - p);
+        const Part left = part(op.elements[1], a, op.a, {i, m, p, k}, scratch.a);
+        const Part right = part(op.elements[2], b, op.b, {p, k, j, n}, scratch.b);
+        product({m, n, k}, left.data, left.strides, right.data, right.strides, sums, apart, p > 0);
+      }
+      for (int64_t row = 0; rounds && row < m; ++row) {
+        uint16_t* to = static_cast<uint16_t*>(c) + first + row * op.c.row;
+        const float* from = sums + row * n;
+        for (int64_t column = 0; column < n; ++column) to[column] = f32_to_bf16(from[column]);
+      }
+    }
+}
+
+const void* moved(Element element, const void* x, int64_t entries) {
+  return static_cast<const char*>(x) + entries * static_cast<int64_t>(size_of(element));
+}
+
+void products_in_blocks(const Matmul& op, void* c, const void* a, const void* b) {
+  thread_local Scratch scratch;
+  const auto [to, left, right] = op.elements;
+  for_each_of_batch(
+      op.batch, [&, to = to, left = left, right = right](int64_t at_c, int64_t at_a, int64_t at_b) {
+        in_blocks(op, static_cast<char*>(c) + at_c * static_cast<int64_t>(size_of(to)),
+                  moved(left, a, at_a), moved(right, b, at_b), scratch);
+      });
+}
+
 }  // namespace
+
+bool multiplies(Element c, Element a, Element b) {
+  const auto narrow = [](Element x) { return x == Element::f32 || x == Element::bf16; };
+  return (c == Element::f64 && a == c && b == c) || (narrow(c) && narrow(a) && narrow(b));
+}
 
 void run(const Matmul& op, void* out, const void* const* inputs) {
   if (!by_rows(op.c, op.n)) {  // c' = b' a'
@@ -64,20 +173,18 @@ void run(const Matmul& op, void* out, const void* const* inputs) {
     for (MatrixStrides* x : {&flipped.a, &flipped.b, &flipped.c}) std::swap(x->row, x->column);
     if (!flipped.batch.strides.empty())
       std::swap(flipped.batch.strides[1], flipped.batch.strides[2]);
+    std::swap(flipped.elements[1], flipped.elements[2]);
     const void* swapped[] = {inputs[1], inputs[0]};
     return run(flipped, out, swapped);
   }
-  const Element element = op.elements[0];
-  if (element != op.elements[1] || element != op.elements[2])
-    throw std::logic_error("a product of entries of different kinds");
-  if (element == Element::f64)
-    products(op, static_cast<double*>(out), static_cast<const double*>(inputs[0]),
-             static_cast<const double*>(inputs[1]));
-  else if (element == Element::f32)
-    products(op, static_cast<float*>(out), static_cast<const float*>(inputs[0]),
-             static_cast<const float*>(inputs[1]));
+  const auto [c, a, b] = op.elements;
+  if (!multiplies(c, a, b)) throw std::logic_error("no product of such entries");
+  if (c == Element::f64)
+    products<double>(op, out, inputs[0], inputs[1]);
+  else if (c == Element::f32 && a == c && b == c)
+    products<float>(op, out, inputs[0], inputs[1]);
   else
-    throw std::logic_error("products are formed in f64 or f32");
+    products_in_blocks(op, out, inputs[0], inputs[1]);
 }
 
 }  // namespace shardproof::cpu

@@ -1,0 +1,131 @@
+// Products against sums in double: every mixture of f32 and bf16, both orders of every operand,
+// sizes on both sides of every block, gaps between rows, and operands that a batch repeats. Red if
+// a block is left out or added twice, a sum is rounded before its end, or a stride is another's.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <limits>
+#include <random>
+
+#include "kernels/bf16.h"
+#include "kernels/cpu/kernels.h"
+#include "kernels/number.h"
+
+namespace shardproof::cpu {
+namespace {
+
+struct Operand {
+  Element element = Element::f32;
+  MatrixStrides strides;
+  int64_t apart = 0;  ///< from one of the batch to the next
+  std::vector<std::byte> data;
+
+  Operand(Element e, int64_t rows, int64_t columns, bool by_rows, int64_t gap, int64_t batch)
+      : element(e),
+        strides(by_rows ? MatrixStrides{columns + gap, 1} : MatrixStrides{1, rows + gap}) {
+    const int64_t entries = (rows + gap) * (columns + gap);
+    apart = batch > 1 ? entries : 0;
+    data.resize(static_cast<size_t>(entries * batch) * size_of(e));
+  }
+  void fill(unsigned seed) {
+    std::mt19937 rng(seed);
+    std::uniform_real_distribution<double> number(-1, 1);
+    for (size_t i = 0; i < data.size() / size_of(element); ++i)
+      set_number(element, data.data(), static_cast<int64_t>(i), number(rng));
+  }
+  double at(int64_t b, int64_t i, int64_t j) const {
+    return number_at(element, data.data(), b * apart + i * strides.row + j * strides.column);
+  }
+};
+
+struct Case {
+  int64_t m, n, k, batch = 1;
+};
+
+constexpr int64_t gap = 3;
+
+void expect_product(const Case& sizes, std::array<Element, 3> elements, int orders) {
+  const auto [m, n, k, batch] = sizes;
+  Operand c(elements[0], m, n, orders & 1, gap, batch), a(elements[1], m, k, orders & 2, gap, 1),
+      b(elements[2], k, n, orders & 4, gap, batch);
+  a.fill(1), b.fill(2), c.fill(3);
+  const Operand before = c;
+  const Matmul op{
+      m,       n, k, a.strides, b.strides, c.strides, {{batch}, {{c.apart}, {a.apart}, {b.apart}}},
+      elements};
+  const void* inputs[] = {a.data.data(), b.data.data()};
+  run(op, c.data.data(), inputs);
+  const double round = elements[0] == Element::bf16  ? 0x1p-8
+                       : elements[0] == Element::f32 ? 0x1p-24
+                                                     : 0x1p-53;
+  const double sums = (k + 1.0) * (elements[0] == Element::f64 ? 0x1p-53 : 0x1p-24);
+  for (int64_t q = 0; q < batch; ++q)
+    for (int64_t i = 0; i<m; i += m> 64 ? 17 : 1)
+      for (int64_t j = 0; j<n; j += n> 64 ? 13 : 1) {
+        double sum = 0, size = 0;
+        for (int64_t p = 0; p < k; ++p) {
+          const double term = a.at(q, i, p) * b.at(q, p, j);
+          sum += term;
+          size += std::abs(term);
+        }
+        ASSERT_NEAR(c.at(q, i, j), sum, sums * size + round * (std::abs(sum) + sums * size))
+            << m << " " << n << " " << k << " orders " << orders << " at " << i << " " << j
+            << " of " << name_of(elements[0]) << " " << name_of(elements[1]) << " "
+            << name_of(elements[2]);
+      }
+  if (m > 1 && (orders & 1)) {
+    EXPECT_EQ(c.at(0, 0, n), before.at(0, 0, n)) << "a gap between rows";
+  }
+}
+
+TEST(Matmul, EveryMixtureAndOrder) {
+  constexpr std::array both{Element::f32, Element::bf16};
+  for (const Case& sizes : {Case{1, 1, 1}, Case{3, 1, 5}, Case{1, 4, 7, 2}, Case{5, 6, 3, 3},
+                            Case{33, 40, 35, 2}, Case{1, 70, 300}, Case{70, 1, 300}})
+    for (int orders = 0; orders < 8; ++orders) {
+      for (Element c : both)
+        for (Element a : both)
+          for (Element b : both) expect_product(sizes, {c, a, b}, orders);
+      expect_product(sizes, {Element::f64, Element::f64, Element::f64}, orders);
+    }
+}
+
+TEST(Matmul, BlocksOfEveryDim) {
+  for (const Case& sizes :
+       {Case{530, 20, 20}, Case{20, 530, 20}, Case{20, 20, 2100}, Case{515, 513, 1025}})
+    for (int orders : {1, 3, 4, 7})
+      for (Element c : {Element::f32, Element::bf16})
+        expect_product(sizes, {c, Element::bf16, Element::bf16}, orders);
+}
+
+TEST(Matmul, NothingSummedIsZero) {
+  for (Element element : {Element::f64, Element::f32, Element::bf16}) {
+    Operand c(element, 2, 3, true, 0, 1);
+    c.fill(1);
+    const Matmul op{
+        2, 3, 0, {1, 1}, {3, 1}, c.strides, {{}, {{}, {}, {}}}, {element, element, element}};
+    const void* inputs[] = {c.data.data(), c.data.data()};
+    run(op, c.data.data(), inputs);
+    for (int64_t i = 0; i < 6; ++i) EXPECT_EQ(number_at(element, c.data.data(), i), 0);
+  }
+}
+
+TEST(Matmul, TheSameBitsTwice) {
+  Operand a(Element::f32, 65, 129, true, 0, 1), b(Element::f32, 129, 77, true, 0, 1);
+  a.fill(4), b.fill(5);
+  const Matmul op{65, 77, 129, a.strides, b.strides, {77, 1}, {{}, {{}, {}, {}}}};
+  std::vector<float> first(65 * 77), second(first);
+  const void* inputs[] = {a.data.data(), b.data.data()};
+  run(op, first.data(), inputs);
+  run(op, second.data(), inputs);
+  EXPECT_EQ(first, second);
+}
+
+TEST(Matmul, IntegersAreRefused) {
+  EXPECT_FALSE(multiplies(Element::i32, Element::i32, Element::i32));
+  EXPECT_FALSE(multiplies(Element::f32, Element::f64, Element::f64));
+  EXPECT_TRUE(multiplies(Element::f32, Element::bf16, Element::f32));
+}
+
+}  // namespace
+}  // namespace shardproof::cpu

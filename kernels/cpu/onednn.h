@@ -1,0 +1,22 @@
+#pragma once
+// Products of f32 matrices by oneDNN, which has kernels for the processor that it runs on.
+#include "kernels/ops.h"
+
+namespace shardproof::cpu {
+
+/// One of the matrices of a product: at least one of the strides is 1, or its extent is.
+struct F32Matrix {
+  const float* data = nullptr;
+  MatrixStrides strides;
+};
+
+/// c[i, j] = sum over p of a[i, p] b[p, j], and c's old entries too where `adds`; c is row-major,
+/// its rows `c_row` apart. In the calling thread alone, with the same bits on every call. False,
+/// and nothing done, where oneDNN is not found or has no product of such strides.
+bool onednn_product(int64_t m, int64_t n, int64_t k, const F32Matrix& a, const F32Matrix& b,
+                    float* c, int64_t c_row, bool adds);
+
+/// The version of the library, e.g. "oneDNN 2.6.3"; empty where it is not found.
+const char* onednn_version();
+
+}  // namespace shardproof::cpu
