@@ -7,6 +7,7 @@
 #include "kernels/bf16.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/vector_steps.h"
 
 namespace shardproof::cpu {
 namespace {
@@ -107,10 +108,14 @@ Part part(Element element, const void* x, const MatrixStrides& strides, const Ra
                 length = rows ? range.columns : range.rows;
   const int64_t apart = rows ? strides.row : strides.column;
   memory.resize(std::max(memory.size(), static_cast<size_t>(lines * length)));
+  const VectorSteps* const vectors = vector_steps(isa());
   for (int64_t line = 0; line < lines; ++line) {
     const uint16_t* from = static_cast<const uint16_t*>(x) + first + line * apart;
     float* to = memory.data() + line * length;
-    for (int64_t i = 0; i < length; ++i) to[i] = bf16_to_f32(from[i]);
+    if (vectors)
+      vectors->load_bf16(to, from, length);
+    else
+      for (int64_t i = 0; i < length; ++i) to[i] = bf16_to_f32(from[i]);
   }
   return {memory.data(), rows ? MatrixStrides{length, 1} : MatrixStrides{1, length}};
 }

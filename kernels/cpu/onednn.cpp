@@ -2,6 +2,8 @@
 // runs on machines that do not have it, and needs it for no link.
 #include "kernels/cpu/onednn.h"
 
+#include "kernels/cpu/isa.h"
+
 #ifdef SHARDPROOF_ONEDNN
 #include <dlfcn.h>
 #include <dnnl.h>
@@ -27,7 +29,7 @@ class Library {
     find(most_threads_, "omp_get_max_threads");
     find(set_threads_, "omp_set_num_threads");
     // Without OpenMP's functions it may have threads of its own: ranks share the processor.
-    if (!sgemm_ || !version_ || !most_threads_ || !set_threads_) return;
+    if (!sgemm_ || !version_ || !most_threads_ || !set_threads_ || !is_limited()) return;
     const dnnl_version_t* version = version_();
     std::snprintf(text_, sizeof text_, "oneDNN %d.%d.%d", version->major, version->minor,
                   version->patch);
@@ -49,6 +51,15 @@ class Library {
   template <class Fn>
   void find(Fn& fn, const char* name) {
     fn = reinterpret_cast<Fn>(dlsym(handle_, name));
+  }
+
+  /// Its kernels have the level of the others, also below the machine's.
+  bool is_limited() {
+    if (isa() == machine_isa()) return true;
+    decltype(&dnnl_set_max_cpu_isa) set_most = nullptr;
+    find(set_most, "dnnl_set_max_cpu_isa");
+    const dnnl_cpu_isa_t most = isa() == Isa::v3 ? dnnl_cpu_isa_avx2 : dnnl_cpu_isa_sse41;
+    return set_most && set_most(most) == dnnl_success;
   }
 
   void* handle_;
@@ -86,12 +97,12 @@ bool onednn_product(int64_t m, int64_t n, int64_t k, const F32Matrix& a, const F
                     float* c, int64_t c_row, bool adds) {
   const Given left = given(a.strides, m, k), right = given(b.strides, k, n);
   const int64_t ldc = m == 1 ? n : c_row;
-  return left.fits && right.fits && ldc >= n && library().there() &&
+  return left.fits && right.fits && ldc >= n && isa() != Isa::baseline && library().there() &&
          library().product(left.order, right.order, m, n, k, a.data, left.leading, b.data,
                            right.leading, c, ldc, adds);
 }
 
-const char* onednn_version() { return library().text(); }
+const char* onednn_version() { return isa() == Isa::baseline ? "" : library().text(); }
 #else
 bool onednn_product(int64_t, int64_t, int64_t, const F32Matrix&, const F32Matrix&, float*, int64_t,
                     bool) {

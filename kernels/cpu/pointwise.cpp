@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "kernels/cpu/block.h"
+#include "kernels/cpu/vector_steps.h"
 #include "kernels/philox.h"
 
 namespace shardproof::cpu {
@@ -54,14 +55,40 @@ class Machine {
           load(registers_[k], chain_.inputs[k], inputs_[k], at[k + 1], 0, block_size);
         repeated_[k] = at[k + 1];
       } else {
-        load(registers_[k], chain_.inputs[k], inputs_[k], at[k + 1] + first * stride, stride, n);
+        take(k, at[k + 1] + first * stride, stride, n);
       }
     }
     for (size_t i = 0; i < chain_.steps.size(); ++i)
       if (chain_.steps[i].fn != PointwiseFn::constant)
         step(chain_.steps[i], registers_[inputs + i], n);
     const int64_t stride = nest_.inner_stride(0);
-    store(out_, chain_.output, at[0] + first * stride, stride, registers_.back(), n);
+    give(at[0] + first * stride, stride, n);
+  }
+
+  /// n entries of input k, from `at` on.
+  void take(size_t k, int64_t at, int64_t stride, int64_t n) {
+    if constexpr (std::is_same_v<R, float>)
+      if (vectors_ && chain_.inputs[k] == Element::bf16 && stride == 1)
+        return vectors_->load_bf16(registers_[k].real,
+                                   static_cast<const uint16_t*>(inputs_[k]) + at, n);
+    load(registers_[k], chain_.inputs[k], inputs_[k], at, stride, n);
+  }
+  /// n entries of the result, from `at` on.
+  void give(int64_t at, int64_t stride, int64_t n) {
+    if constexpr (std::is_same_v<R, float>)
+      if (vectors_ && chain_.output == Element::bf16 && stride == 1)
+        return vectors_->store_bf16(static_cast<uint16_t*>(out_) + at, registers_.back().real, n);
+    store(out_, chain_.output, at, stride, registers_.back(), n);
+  }
+
+  bool is_vector_step(const PointwiseStep& step, Block<R>& to, int64_t n) {
+    if constexpr (std::is_same_v<R, float>) {
+      const Block<float>* arguments[3] = {};
+      if (!vectors_ || step.arguments.empty() || step.arguments.size() > 3) return false;
+      for (size_t i = 0; i < step.arguments.size(); ++i) arguments[i] = &arg(step, i);
+      return vectors_->step(step, arguments, to, n);
+    }
+    return false;
   }
 
   using Reals = Eigen::Map<Eigen::Array<R, Eigen::Dynamic, 1>, Eigen::Aligned64>;
@@ -70,6 +97,7 @@ class Machine {
 
   void step(const PointwiseStep& step, Block<R>& to, int64_t n) {
     using enum PointwiseFn;
+    if (is_vector_step(step, to, n)) return;
     switch (step.fn) {
       case constant:
         if (step.real)
@@ -177,6 +205,7 @@ class Machine {
   void* out_;
   const void* const* inputs_;
   std::vector<Block<R>> registers_;
+  const VectorSteps* const vectors_ = vector_steps(isa());
   std::vector<int64_t> repeated_;  ///< by input: the entry that its register is full of
 };
 

@@ -1,0 +1,25 @@
+#pragma once
+// Which instructions kernels use. The build needs those of the oldest processor alone; the rest is
+// chosen when a program starts.
+#include <cstdint>
+#include <optional>
+#include <string_view>
+
+namespace shardproof::cpu {
+
+/// Levels of x86-64: v2 has SSE4.2, v3 AVX2 and FMA, v4 AVX-512. Other processors have `baseline`.
+enum class Isa : uint8_t { baseline, v2, v3, v4 };
+
+/// "baseline", "x86-64-v2", ..
+const char* name_of(Isa isa);
+std::optional<Isa> isa_of(std::string_view name);
+
+/// The highest level of this processor that there are kernels for.
+Isa machine_isa();
+/// The level in use: the machine's, or the limit.
+Isa isa();
+/// Kernels use at most this level from now on. To be called before the first kernel runs: a library
+/// of products keeps the level that it began with.
+void limit_isa(Isa most);
+
+}  // namespace shardproof::cpu
