@@ -73,36 +73,24 @@ float rounded_to_bf16(float x) {
   return result;
 }
 
-#define SHARDPROOF_LOOP(to, value) \
-  for (int64_t i = 0; i < n; ++i) (to)[i] = (value)
+#define SHARDPROOF_STEP(name, to, value)               \
+  if (fn == PointwiseFn::name) {                       \
+    for (int64_t i = 0; i < n; ++i) (to)[i] = (value); \
+    return true;                                       \
+  }
 
 bool of_reals(PointwiseFn fn, const Block<float>* const* x, Block<float>& result, int64_t n) {
   const float* HWY_RESTRICT a = x[0]->real;
   float* HWY_RESTRICT to = result.real;
-  switch (fn) {
-    case PointwiseFn::neg:
-      SHARDPROOF_LOOP(to, -a[i]);
-      return true;
-    case PointwiseFn::abs:
-      SHARDPROOF_LOOP(to, std::fabs(a[i]));
-      return true;
-    case PointwiseFn::round_bf16:
-      SHARDPROOF_LOOP(to, rounded_to_bf16(a[i]));
-      return true;
-    case PointwiseFn::round_f32:
-      SHARDPROOF_LOOP(to, a[i]);
-      return true;
-    case PointwiseFn::exp:
-      return mapped(*x[0], result, n, Exp()), true;
-    case PointwiseFn::tanh:
-      return mapped(*x[0], result, n, Tanh()), true;
-    case PointwiseFn::sqrt:
-      return mapped(*x[0], result, n, Sqrt()), true;
-    case PointwiseFn::rsqrt:
-      return mapped(*x[0], result, n, InverseSqrt()), true;
-    default:
-      return false;
-  }
+  SHARDPROOF_STEP(neg, to, -a[i])
+  SHARDPROOF_STEP(abs, to, std::fabs(a[i]))
+  SHARDPROOF_STEP(round_bf16, to, rounded_to_bf16(a[i]))
+  SHARDPROOF_STEP(round_f32, to, a[i])
+  if (fn == PointwiseFn::exp) return mapped(*x[0], result, n, Exp()), true;
+  if (fn == PointwiseFn::tanh) return mapped(*x[0], result, n, Tanh()), true;
+  if (fn == PointwiseFn::sqrt) return mapped(*x[0], result, n, Sqrt()), true;
+  if (fn == PointwiseFn::rsqrt) return mapped(*x[0], result, n, InverseSqrt()), true;
+  return false;
 }
 
 bool of_pairs(PointwiseFn fn, const Block<float>* const* x, Block<float>& result, int64_t n) {
@@ -110,46 +98,19 @@ bool of_pairs(PointwiseFn fn, const Block<float>* const* x, Block<float>& result
   const float* HWY_RESTRICT b = x[1]->real;
   float* HWY_RESTRICT to = result.real;
   int64_t* HWY_RESTRICT truth = result.integer;
-  switch (fn) {
-    case PointwiseFn::add:
-      SHARDPROOF_LOOP(to, a[i] + b[i]);
-      return true;
-    case PointwiseFn::sub:
-      SHARDPROOF_LOOP(to, a[i] - b[i]);
-      return true;
-    case PointwiseFn::mul:
-      SHARDPROOF_LOOP(to, a[i] * b[i]);
-      return true;
-    case PointwiseFn::div:
-      SHARDPROOF_LOOP(to, a[i] / b[i]);
-      return true;
-    case PointwiseFn::maximum:
-      SHARDPROOF_LOOP(to, (a[i] < b[i] || b[i] != b[i]) ? b[i] : a[i]);
-      return true;
-    case PointwiseFn::minimum:
-      SHARDPROOF_LOOP(to, (b[i] < a[i] || b[i] != b[i]) ? b[i] : a[i]);
-      return true;
-    case PointwiseFn::eq:
-      SHARDPROOF_LOOP(truth, a[i] == b[i]);
-      return true;
-    case PointwiseFn::ne:
-      SHARDPROOF_LOOP(truth, a[i] != b[i]);
-      return true;
-    case PointwiseFn::lt:
-      SHARDPROOF_LOOP(truth, a[i] < b[i]);
-      return true;
-    case PointwiseFn::gt:
-      SHARDPROOF_LOOP(truth, a[i] > b[i]);
-      return true;
-    case PointwiseFn::le:
-      SHARDPROOF_LOOP(truth, a[i] <= b[i]);
-      return true;
-    case PointwiseFn::ge:
-      SHARDPROOF_LOOP(truth, a[i] >= b[i]);
-      return true;
-    default:
-      return false;
-  }
+  SHARDPROOF_STEP(add, to, a[i] + b[i])
+  SHARDPROOF_STEP(sub, to, a[i] - b[i])
+  SHARDPROOF_STEP(mul, to, a[i] * b[i])
+  SHARDPROOF_STEP(div, to, a[i] / b[i])
+  SHARDPROOF_STEP(maximum, to, (a[i] < b[i] || b[i] != b[i]) ? b[i] : a[i])
+  SHARDPROOF_STEP(minimum, to, (b[i] < a[i] || b[i] != b[i]) ? b[i] : a[i])
+  SHARDPROOF_STEP(eq, truth, a[i] == b[i])
+  SHARDPROOF_STEP(ne, truth, a[i] != b[i])
+  SHARDPROOF_STEP(lt, truth, a[i] < b[i])
+  SHARDPROOF_STEP(gt, truth, a[i] > b[i])
+  SHARDPROOF_STEP(le, truth, a[i] <= b[i])
+  SHARDPROOF_STEP(ge, truth, a[i] >= b[i])
+  return false;
 }
 
 void chosen(const Block<float>* const* x, Block<float>& result, int64_t n) {
@@ -157,21 +118,14 @@ void chosen(const Block<float>* const* x, Block<float>& result, int64_t n) {
   const float* HWY_RESTRICT a = x[1]->real;
   const float* HWY_RESTRICT b = x[2]->real;
   float* HWY_RESTRICT to = result.real;
-  SHARDPROOF_LOOP(to, c[i] != 0 ? a[i] : b[i]);
+  for (int64_t i = 0; i < n; ++i) to[i] = c[i] != 0 ? a[i] : b[i];
 }
 
 bool step(const PointwiseStep& step, const Block<float>* const* x, Block<float>& to, int64_t n) {
   if (!step.real) return false;
-  switch (step.arguments.size()) {
-    case 1:
-      return of_reals(step.fn, x, to, n);
-    case 2:
-      return of_pairs(step.fn, x, to, n);
-    case 3:
-      return chosen(x, to, n), true;  // `where` alone has three
-    default:
-      return false;
-  }
+  if (step.fn == PointwiseFn::where) return chosen(x, to, n), true;
+  if (step.arguments.size() == 1) return of_reals(step.fn, x, to, n);
+  return step.arguments.size() == 2 && of_pairs(step.fn, x, to, n);
 }
 
 void load_bf16(float* HWY_RESTRICT to, const uint16_t* HWY_RESTRICT from, int64_t n) {
@@ -192,7 +146,7 @@ void store_bf16(uint16_t* HWY_RESTRICT to, const float* HWY_RESTRICT from, int64
 
 [[maybe_unused]] const VectorSteps steps{step, load_bf16, store_bf16};
 
-#undef SHARDPROOF_LOOP
+#undef SHARDPROOF_STEP
 
 }  // namespace HWY_NAMESPACE
 }  // namespace shardproof::cpu
@@ -201,23 +155,17 @@ HWY_AFTER_NAMESPACE();
 #if HWY_ONCE
 namespace shardproof::cpu {
 
-const VectorSteps* vector_steps(Isa isa) {
-  switch (isa) {
+const VectorSteps* vector_steps([[maybe_unused]] Isa isa) {
 #if HWY_TARGETS & HWY_AVX3
-    case Isa::v4:
-      return &N_AVX3::steps;
+  if (isa == Isa::v4) return &N_AVX3::steps;
 #endif
 #if HWY_TARGETS & HWY_AVX2
-    case Isa::v3:
-      return &N_AVX2::steps;
+  if (isa == Isa::v3) return &N_AVX2::steps;
 #endif
 #if HWY_TARGETS & HWY_SSE4
-    case Isa::v2:
-      return &N_SSE4::steps;
+  if (isa == Isa::v2) return &N_SSE4::steps;
 #endif
-    default:
-      return nullptr;
-  }
+  return nullptr;
 }
 
 }  // namespace shardproof::cpu
