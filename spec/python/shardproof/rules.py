@@ -150,6 +150,8 @@ def affine_of(v: Val) -> Affine | None:
 
 def arithmetic(name: str, template: str):
     def apply(r: Reader, eqn, vals: list[Val]) -> Val:
+        if name == "add":
+            vals = counted_once(r, vals)
         a, b = map(affine_of, vals)
         result = None
         if a and b and name in ("add", "sub"):
@@ -170,6 +172,21 @@ def arithmetic(name: str, template: str):
         val.affine = result
         return val
     RULES[name] = apply
+
+
+def counted_once(r: Reader, vals: list[Val]) -> list[Val]:
+    """x / |t| that each device of t adds to its term of a sum over t is x, counted once."""
+    vals = list(vals)
+    for i, v in enumerate(vals):
+        marks = {a: m for a, m in vals[1 - i].marks.items() if a not in v.marks}
+        if not marks or v.made[:1] != ("div",) or v.made[2].literal != r.ranks(marks) \
+                or set(marks.values()) != {"U"} or any(a in f.axes for f in v.dims for a in marks):
+            continue
+        x = v.made[1]
+        words = f'{r.spell(x.dims, x.marks)} -> {r.spell(x.dims, {**x.marks, **marks})}'
+        text = r.emit(f'zero_nonroot("{words}", {r.use(x)})')
+        vals[i] = replace(x, text=text, pos=v.pos, marks={**x.marks, **marks}, made=(), literal=None)
+    return vals
 
 
 def shape_positions(vals):

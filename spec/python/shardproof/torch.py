@@ -1,0 +1,210 @@
+"""prove(module, parallelize, ..): a proof about a torch module that runs with DTensor."""
+from __future__ import annotations
+
+import inspect
+import time
+from collections.abc import Callable
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+import jax
+import numpy as np
+import torch
+from jax import lax
+from jax._src import source_info_util
+from jax.sharding import AbstractMesh, PartitionSpec
+
+from . import api, torch_ops, validation
+from .dims import ImportProblem
+from .program import word
+from .report import Diagnostic, Place, Report
+from .torch_ranks import evaluate
+from .torch_trace import Graph, Split, place_of, rank_of, signature, traced
+
+source_info_util.register_exclusion(__file__)
+
+_CALLS: dict[Place, Any] = {}
+
+
+def at(place: Place | None, function: Callable) -> Any:
+    """function(), called from a line of the user's: JAX takes its place from there."""
+    if place is None:
+        return function()
+    if place not in _CALLS:
+        name = "c" + "_" * max(0, place.end_column - place.column - 3)
+        text = "(" + "\n" * (place.line - 1) if place.line > 1 else ""
+        text += " " * (place.column - 1) * bool(text) + name + "()" + ("\n)" if text else "")
+        _CALLS[place] = (compile(text, place.file, "eval"), name)
+    code, name = _CALLS[place]
+    return eval(code, {name: function})
+
+
+def run(graph: Graph, mesh: dict[str, int], args) -> list:
+    """A graph in JAX, on one device's blocks."""
+    args, env = iter(args), {}
+
+    def read(x):
+        if isinstance(x, torch.fx.Node):
+            return env[x]
+        return type(x)(read(v) for v in x) if isinstance(x, (list, tuple)) else x
+
+    for node in graph.module.graph.nodes:
+        place = place_of(node)
+        try:
+            if node.op == "placeholder":
+                env[node] = next(args)
+            elif node.op == "get_attr":
+                env[node] = getattr(graph.module, node.target).numpy()
+            elif node.op == "output":
+                return [torch_ops.forced(x) for x in read(node.args[0])]
+            else:
+                env[node] = at(place, lambda node=node: applied(graph, mesh, node, read))
+        except ImportProblem as problem:
+            problem.place = problem.place or place
+            raise
+    raise AssertionError
+
+
+def applied(graph: Graph, mesh: dict[str, int], node, read) -> Any:
+    namespace, _, name = str(node.target).partition(".")
+    args, kwargs = read(node.args), {k: read(v) for k, v in node.kwargs.items()}
+    if namespace not in ("_c10d_functional", "_c10d_functional_autograd", "c10d_functional"):
+        return torch_ops.call("getitem" if node.target.__name__ == "getitem" else name, args, kwargs)
+    name = name.partition(".")[0]
+    if name == "wait_tensor":
+        return args[0]
+    axes = graph.groups.get(args[-1])
+    if not axes:
+        raise ImportProblem(f"`{name}` in a group of ranks that is no axis of the mesh: make the group "
+                            "with init_device_mesh")
+    count = int(np.prod([mesh[a] for a in axes]))
+    if name == "all_reduce":
+        return torch_ops.all_reduce(torch_ops.forced(args[0]), args[1], axes, count)
+    if name == "all_gather_into_tensor":
+        return torch_ops.all_gather(args[0], axes, count)
+    if name == "reduce_scatter_tensor":
+        return torch_ops.reduce_scatter(args[0], args[1], axes, count)
+    if name == "all_to_all_single":
+        return torch_ops.all_to_all(torch_ops.forced(args[0]), args[1], args[2], axes, count)
+    raise ImportProblem(f"the collective `{name}` is not known")
+
+
+def spec(split: Split) -> PartitionSpec:
+    return PartitionSpec(*(axes or None for axes in split.axes))
+
+
+@dataclass
+class Whole:
+    """A whole tensor's shape and dtype."""
+
+    shape: tuple[int, ...]
+    dtype: Any = torch.float32
+
+
+def whole(x: Any) -> Whole:
+    if isinstance(x, torch.Tensor):
+        return Whole(tuple(x.shape), x.dtype)
+    if isinstance(x, tuple) and x and isinstance(x[-1], torch.dtype):
+        return Whole(tuple(x[0]), x[1])
+    return Whole(tuple(x))
+
+
+def dtype_of(dtype: torch.dtype) -> str:
+    return "int32" if dtype in (torch.int64, torch.int32) else "bool" if dtype == torch.bool else "float32"
+
+
+def named(function: Callable, names: list[str]) -> Callable:
+    """A function whose parameters have these names."""
+    def wrapped(*args):
+        return function(*args)
+    words: list[str] = []
+    for name in names:
+        text = word(name.replace(".", "_"))
+        words.append(text if text not in words else f"{text}_{len(words)}")
+    wrapped.__signature__ = inspect.Signature(
+        [inspect.Parameter(n, inspect.Parameter.POSITIONAL_OR_KEYWORD) for n in words])
+    return wrapped
+
+
+def graphs(module, parallelize, inputs, mesh, in_placements, out_placements, loss):
+    """The model's graph, and the plan's, which is that of every rank."""
+    with torch.random.fork_rng():
+        torch.manual_seed(0)
+        model = traced(module(), inputs, [None] * len(inputs), None, loss, {}, None, 0)
+    first: Graph | None = None
+    for rank in range(int(np.prod(list(mesh.values())))):
+        with rank_of(rank, mesh) as device_mesh, torch.random.fork_rng():
+            torch.manual_seed(0)
+            made = module()
+            made = parallelize(made, device_mesh) or made
+            found = traced(made, inputs, in_placements, out_placements, loss, mesh, device_mesh, rank)
+        if first is None:
+            first = found
+            continue
+        for node, a, b in zip(first.module.graph.nodes, signature(first), signature(found)):
+            if a != b:
+                raise ImportProblem(f"rank {rank} runs another program than rank 0: here `{b}`, there "
+                                    f"`{a}`", place_of(node))
+    return model, first
+
+
+def prove(module: Callable[[], torch.nn.Module], parallelize: Callable, *inputs: Any,
+          mesh: dict[str, int], split: Any = (), out: Any = None, loss: Callable | None = None,
+          dims: Any = None, keep: str | Path | None = None, timeout: float = 120) -> Report:
+    """Proves that module(), parallelized, computes what module() computes on one device.
+
+    `parallelize(module, device_mesh)` changes the module, or gives another: it is what runs on each
+    rank. `inputs`: shapes of whole tensors, (shape, dtype) pairs or tensors. `split`: for each input
+    the placement by mesh axis, {"d": Shard(0)}; what a rank's batch is. `out`: the same for results
+    that are no DTensors. `loss(output, *targets)`, with the last inputs as targets: its value and the
+    gradients of all parameters are proved too. Never raises for a program that it cannot read.
+    """
+    start = time.perf_counter()
+    wholes = [whole(x) for x in inputs]
+    splits = [*split, *[None] * (len(wholes) - len(split))]
+    if loss is not None:
+        loss.__targets__ = len(inspect.signature(loss).parameters) - 1
+    try:
+        model, plan = graphs(module, parallelize, wholes, mesh, splits, out, loss)
+        if [*model.names, *model.shapes] != [*plan.names, *plan.shapes]:
+            raise ImportProblem("the parallelized module has other parameters than the model")
+    except Exception as error:  # noqa: BLE001  (the user's code may raise anything)
+        problem = error if isinstance(error, ImportProblem) else ImportProblem(
+            f"torch cannot trace the program: {type(error).__name__}: {error}")
+        return Report("unknown", diagnostics=[Diagnostic("J0001", "error", str(problem),
+                                                         place=problem.place)],
+                      import_seconds=time.perf_counter() - start)
+    shapes = [jax.ShapeDtypeStruct(s, dtype_of(t)) for s, t in zip(model.shapes, model.dtypes)]
+    sharded = jax.shard_map(lambda *args: tuple(run(plan, mesh, args)),
+                            mesh=AbstractMesh(tuple(mesh.values()), tuple(mesh)),
+                            in_specs=tuple(spec(s) for s in plan.splits),
+                            out_specs=tuple(spec(s) for s in plan.out_splits), check_vma=False)
+    report = api.prove(named(lambda *args: tuple(run(model, {}, args)), model.names),
+                       named(sharded, plan.names), *shapes, mesh=mesh, dims=dims, meshes=1, keep=keep,
+                       timeout=timeout)
+    report.import_seconds = time.perf_counter() - start - report.seconds
+    compare(report, model, plan, mesh)
+    return report
+
+
+def compare(report: Report, model: Graph, plan: Graph, mesh: dict[str, int]) -> None:
+    """What torch itself computes, beside the graphs in JAX; a disagreement takes the proof back."""
+    generator = np.random.default_rng(2)
+    inputs = [generator.integers(0, 2, s) if "int" in str(t) else
+              generator.uniform(0.25, 1.0, s).astype(np.float32)
+              for s, t in zip(model.shapes, model.dtypes)]
+    in_jax = [np.asarray(x) for x in jax.jit(lambda *a: tuple(run(model, {}, a)))(*inputs)]
+    of_model = evaluate(model, {}, inputs)
+    of_plan = evaluate(plan, mesh, inputs)
+    gap = validation.difference(of_model, in_jax)
+    report.checks.append(f"model: torch and its graph in JAX {'agree to' if gap < validation.CLOSE else 'differ by'}"
+                         f" {gap:.0e}")
+    apart = validation.difference(of_plan, of_model)
+    report.checks.append("in torch the two programs " + (f"agree to {apart:.0e}" if apart < validation.CLOSE
+                                                         else f"differ by {apart:.1e}"))
+    if report.verdict == "proved" and max(gap, apart) >= validation.CLOSE:
+        report.verdict = "unknown"
+
+
+__all__ = ["prove", "lax"]
