@@ -78,8 +78,7 @@ def shape_of(x: Any) -> tuple[int, ...]:
     return x.value.shape if isinstance(x, Stacked) else x.shape
 
 
-LAZY = {"split.Tensor", "cat.default", "getitem", "all_gather_into_tensor", "reduce_scatter_tensor",
-        "wait_tensor", "chunk.default"}
+LAZY = {"split.Tensor", "split_with_sizes.default", "cat.default", "getitem"}
 
 
 @op("split.Tensor")
@@ -95,6 +94,9 @@ def _split(x, size, dim=0):
 
 @op("split_with_sizes.default")
 def _split_sizes(x, sizes, dim=0):
+    if len(set(sizes)) == 1:
+        return _split(x, sizes[0], dim)
+    x = forced(x)
     bounds = np.cumsum([0, *sizes])
     return [lax.slice_in_dim(x, int(a), int(b), axis=dim % x.ndim) for a, b in zip(bounds, bounds[1:])]
 

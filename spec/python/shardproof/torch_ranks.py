@@ -10,8 +10,8 @@ import torch
 from .torch_trace import Graph, Split
 
 
-def evaluate(graph: Graph, mesh: dict[str, int], inputs) -> list[np.ndarray]:
-    """The whole results on whole inputs."""
+def evaluate(graph: Graph, mesh: dict[str, int], inputs, data=()) -> list[np.ndarray]:
+    """The whole results on whole inputs, averaged over the axes of `data`."""
     ranks = [dict(zip(mesh, at)) for at in itertools.product(*(range(n) for n in mesh.values()))]
     args = [iter([torch.as_tensor(block(x, split, mesh, at)) for x, split in zip(inputs, graph.splits)])
             for at in ranks]
@@ -25,8 +25,8 @@ def evaluate(graph: Graph, mesh: dict[str, int], inputs) -> list[np.ndarray]:
     for node in graph.module.graph.nodes:
         if node.op == "output":
             results = [read(i, node.args[0]) for i in range(len(ranks))]
-            return [joined([r[k].detach().numpy() for r in results], split, mesh, ranks)
-                    for k, split in enumerate(graph.out_splits)]
+            return [joined(averaged([r[k].detach().numpy() for r in results], ranks, data), split, mesh,
+                           ranks) for k, split in enumerate(graph.out_splits)]
         for i in range(len(ranks)):
             if node.op == "placeholder":
                 env[i][node] = next(args[i])
@@ -66,6 +66,14 @@ def collective(graph, mesh, ranks, node, operands) -> list:
         total = total / len(group) if kind == "avg" else total
         values.append(total if name == "all_reduce" else total.chunk(len(group), 0)[me])
     return values
+
+
+def averaged(blocks, ranks, data):
+    """What each rank holds after an average over the axes of `data`."""
+    if not data:
+        return blocks
+    return [np.mean([b for b, other in zip(blocks, ranks)
+                     if all(other[a] == at[a] for a in at if a not in data)], 0) for at in ranks]
 
 
 def offsets(shape, split: Split, mesh, at):

@@ -16,6 +16,7 @@ from unittest import mock
 import torch
 import torch.distributed as dist
 from torch.distributed.device_mesh import init_device_mesh
+from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
 from torch.fx.experimental.proxy_tensor import make_fx
 
@@ -28,11 +29,9 @@ FRAME = re.compile(r'File "(.+?)", line (\d+), in (\S+)')
 
 @dataclass
 class Split:
-    """How one tensor is stored: by mesh axis the dim that it splits, in the order of the axes of each
-    dim, major first; `gathered` are the axes that FSDP gathers before the graph."""
+    """How one tensor is stored: the mesh axes that split each dim, major first."""
 
     axes: list[tuple[str, ...]]
-    gathered: tuple[tuple[str, int], ...] = ()
 
 
 @dataclass
@@ -46,7 +45,8 @@ class Graph:
     splits: list[Split]
     out_splits: list[Split]
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
-    divide: dict[int, float] = field(default_factory=dict)  # of a gradient, by result
+    stored: dict[int, tuple[Split, str, int]] = field(default_factory=dict)  # FSDP: axis and dim
+    trained: list[int] = field(default_factory=list)  # the parameters of the gradients
 
 
 def place_of(node) -> Place | None:
@@ -163,6 +163,26 @@ def places_of_gradients():
             yield
 
 
+def without_fsdp(module: torch.nn.Module) -> dict[str, Any]:
+    """By parameter what fully_shard does with it; its hooks, which no graph has, are removed."""
+    found: dict[str, Any] = {}
+    for prefix, part in module.named_modules():
+        state = part._get_fsdp_state() if isinstance(part, FSDPModule) else None
+        if state is None:
+            continue
+        for handle in (state._pre_forward_hook_handle, state._post_forward_hook_handle):
+            handle.remove()
+        names = {id(p): f"{prefix}.{n}" if prefix else n for n, p in part.named_parameters()}
+        for group in state._fsdp_param_groups:
+            if group.mesh_info.mesh.ndim != 1:
+                raise ImportProblem("fully_shard over a mesh of two dims: only one is known")
+            if getattr(group, "gradient_divide_factor", None) is not None:
+                raise ImportProblem("set_gradient_divide_factor: only the average is known")
+            for each in group.fsdp_params:
+                found[names[id(each.sharded_param)]] = each
+    return found
+
+
 def gradient(loss, wrt):
     """The gradients of a loss, with the places of the operations that they belong to."""
     todo, seen = [loss.grad_fn], {loss.grad_fn}
@@ -182,7 +202,21 @@ def gradient(loss, wrt):
 def traced(module: torch.nn.Module, inputs, in_placements, out_placements, loss: Callable | None,
            mesh: dict[str, int], device_mesh, rank: int) -> Graph:
     """The graph of module(*inputs), or of its loss and gradients."""
+    fsdp = without_fsdp(module)
     kept = {**dict(module.named_parameters()), **dict(module.named_buffers())}
+    stored = {}
+    for i, name in enumerate(kept):
+        if name in fsdp:
+            each, t = fsdp[name], kept[name]
+            (axis,) = each.mesh_info.mesh.mesh_dim_names
+            split = split_of(t.device_mesh.mesh_dim_names, t.placements, t.ndim, name)
+            stored[i] = (split, axis, each.fsdp_placement.dim)
+            new = torch.zeros(each._orig_size)
+            others = {a: p for a, p in zip(t.device_mesh.mesh_dim_names, t.placements) if a != axis}
+            if each.is_dtensor:
+                new = DTensor.from_local(new, device_mesh[tuple(others)], list(others.values()),
+                                         run_check=False, shape=t.shape, stride=t.stride())
+            kept[name] = new.requires_grad_(t.requires_grad)
     trained = [name for name, p in kept.items() if p.requires_grad]
     names, specs = list(kept), [t if isinstance(t, DTensor) else None for t in kept.values()]
     locals_ = [t.to_local().detach() if isinstance(t, DTensor) else t.detach() for t in kept.values()]
@@ -236,7 +270,8 @@ def traced(module: torch.nn.Module, inputs, in_placements, out_placements, loss:
                         record_stack_traces=True, _allow_non_fake_inputs=True)(locals_, *args)
     graph.graph.eliminate_dead_code()
     result = Graph(graph, [*names, *(f"x{i}" for i in range(len(args)))], shapes,
-                   [t.dtype for t in (*locals_, *args)], splits, list(out_splits))
+                   [t.dtype for t in (*locals_, *args)], splits, list(out_splits), {}, stored,
+                   [names.index(name) for name in trained] if loss else [])
     known = axes_of_groups(mesh, rank) if mesh else {}
     for group, name in (dist.distributed_c10d._world.pg_names if mesh else {}).items():
         result.groups[name] = known.get(tuple(sorted(dist.get_process_group_ranks(group))), ())
