@@ -158,10 +158,10 @@ class RingLowering {
     const RingCarry& carry = carries_[i];
     if (value.body == carry.before.body) return carry.init.body;
     if (auto end = extremum(carry, value.body)) return end;
+    if (auto end = written(carry)) return end;
     const auto linear = linear_in(value.body, carry.before);
     if (!linear) return std::nullopt;
     if (auto end = plain_sum(carry, *linear)) return end;
-    if (auto end = written(carry, *linear)) return end;
     if (carry.summed) return std::nullopt;  // devices at different blocks scale by other factors
     if (auto end = condition(carry, *linear)) return end;
     return rescaled(i, *linear);
@@ -224,24 +224,29 @@ class RingLowering {
     return c_.a.add(carry.init.body, over_blocks(next.rest));
   }
 
-  /// Block b of a dim of the carry is replaced by f: each entry once.
-  std::optional<Nf> written(const RingCarry& carry, const Linear& next) {
-    if (!free_of_carries(next.factor) || !free_of_carries(next.rest)) return std::nullopt;
-    const Nf blocks = c_.a.range(b_), length = c_.a.div(c_.size(op_.dim.dim), blocks);
-    for (Var v : carry.init.index) {
-      if (c_.a.range(v) != c_.a.mul(blocks, length)) continue;
-      const Var block = c_.loop_index(depth() + " block", blocks);
-      const Var entry = c_.loop_index(depth() + " entry", length);
-      const Nf index = c_.a.add(c_.a.mul(c_.a.var(block), length), c_.a.var(entry));
-      const auto at_entry = [&](Nf e) { return c_.a.substitute(e, {{v, index}}); };
-      const Nf own_block = c_.a.eq0(c_.a.sub(c_.a.var(block), c_.a.var(b_)));
-      if (c_.a.sub(one(), at_entry(next.factor)) != own_block) continue;
-      const Nf value = at_entry(next.rest);
-      if (c_.a.mul(own_block, value) != value) continue;  // f is 0 elsewhere
-      const Nf here = c_.a.eq0(c_.a.sub(c_.a.var(v), index));
-      return c_.a.sum({block, entry}, c_.a.mul(here, over_blocks(value)));
-    }
-    return std::nullopt;
+  /// write("[L] .., W .. -> L ..", c, f, at=b * |W|): each entry is written once.
+  std::optional<Nf> written(const RingCarry& carry) {
+    const auto made = std::find_if(
+        body_.instrs.begin(), body_.instrs.end(),
+        [&](const ir::Instr& instr) { return instr.results == std::vector<ValueId>{carry.next}; });
+    if (made == body_.instrs.end()) return std::nullopt;
+    const auto* write = std::get_if<ir::Write>(&made->op);
+    if (write == nullptr || made->operands.at(0) != carry.param) return std::nullopt;
+    const Site site{*made, frame_};
+    const Indices in(c_, site, write->pattern);
+    const Vars whole = in.right(write->pattern.left_bracket.value());
+    const Vars block = without(in.left(1), in.right());
+    const Nf blocks = c_.a.range(b_), length = c_.size(block);
+    const Nf start = c_.a.mul(c_.a.var(b_), length), entry = in.operand(1);
+    if (c_.size(whole) != c_.a.mul(blocks, length) || !free_of_carries(entry) ||
+        c_.as_index(site.operand(2).body) != start)
+      return std::nullopt;
+    const Nf index = c_.a.add(start, c_.join(block));
+    Vars bound = block;
+    bound.push_back(b_);
+    const Nf here = c_.a.eq0(c_.a.sub(c_.join(whole), index));
+    const Tensor last{in.right(), c_.a.sum(bound, c_.a.mul(here, entry))};
+    return c_.typed(last, carry.value.type).body;
   }
 
   /// c or f, c and f.
