@@ -6,13 +6,15 @@ Each test is a session of its own. Skipped, with exit 77, where the program is n
 import json
 import os
 import select
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
 from pathlib import Path
 
-root = Path(__file__).resolve().parent.parent.parent
+editors = Path(__file__).resolve().parent
+root = editors.parent.parent
 program = Path(sys.argv[1] if len(sys.argv) > 1 else root / ".build/release/check-sharding").resolve()
 
 RIGHT = """mesh d t
@@ -272,7 +274,9 @@ def test_rename():
     for name in ["M", "fn", "1x", "a b", "", "U_t", 'x"']:
         error = server.error("textDocument/rename", server.at(uri, *position(RIGHT, "F\n"), newName=name))
         assert error["code"] == -32803, (name, error)
-    # A parameter that a plan has by the model's name.
+    # Parameters of a plan have the names that its model's have.
+    answer = server.error("textDocument/rename", server.at(uri, *position(RIGHT, "x: f32[B M]"), newName="input"))
+    assert "would change the program" in answer["message"], answer
     answer = server.error("textDocument/rename", server.at(uri, *position(RIGHT, "einsum"), newName="product"))
     assert "can be renamed" in answer["message"]
     assert server.ask("textDocument/prepareRename", server.at(uri, *position(RIGHT, "einsum"))) is None
@@ -434,6 +438,22 @@ def test_latency():
     print(f"llama3_tensor_parallel: diagnostics of types {1000 * best:.0f} ms after a change")
     assert best < 1, "ten times what is wanted"
     server.end()
+
+
+def test_neovim():
+    """A whole session in Neovim, if it is there."""
+    if not shutil.which("nvim"):
+        return print("Neovim is not there")
+    subprocess.run(["nvim", "--headless", "-u", "NONE", "-i", "NONE", "-n", "--cmd", f"set runtimepath^={editors}/vim",
+                    "--cmd", f"let g:shardproof_program='{program}'", "-S", editors / "neovim_test.lua"],
+                   check=True, timeout=120, stdin=subprocess.DEVNULL)
+
+
+def test_extension():
+    """The VS Code extension against a stand-in for VS Code's API, if Node is there."""
+    if not shutil.which("node"):
+        return print("Node is not there")
+    subprocess.run(["node", editors / "extension_test.js", program], check=True, timeout=120)
 
 
 def main():
