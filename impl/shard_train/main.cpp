@@ -13,6 +13,7 @@
 #include "impl/shard_train/launch.h"
 #include "impl/shard_train/print_plan.h"
 #include "impl/shard_train/run.h"
+#include "kernels/cpu/isa.h"
 #include "spec/diag/visible.h"
 #ifdef WITH_MPI
 #include "impl/comm/mpi/mpi_communicator.h"
@@ -106,6 +107,7 @@ int run_main(int argc, char** argv) {
   const CommandLine line = parse_command_line(args, std::cout, complained);
   std::cerr << visible(complained.str());
   if (line.exit) return *line.exit;
+  if (const auto level = cpu::isa_of(line.options.isa)) cpu::limit_isa(*level);
   try {
     return train(args, line.options, argc, argv);
   } catch (const CommError& error) {

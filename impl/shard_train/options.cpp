@@ -3,6 +3,9 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "kernels/cpu/isa.h"
+#include "kernels/cpu/onednn.h"
+
 namespace shardproof::shard_train {
 namespace {
 
@@ -67,6 +70,14 @@ CLI::Validator one_of(const std::map<std::string, Value>& values) {
   return CLI::CheckedTransformer(values).description("");
 }
 
+/// Empty, or why kernels cannot have this level of instructions.
+std::string not_a_level(const std::string& text) {
+  const std::optional<cpu::Isa> level = cpu::isa_of(text);
+  if (!level) return text + ": there are baseline, x86-64-v2, x86-64-v3 and x86-64-v4";
+  if (*level <= cpu::machine_isa()) return "";
+  return text + ": this processor has " + cpu::name_of(cpu::machine_isa());
+}
+
 class Flags {
  public:
   Flags(CLI::App& app, Options& options, std::vector<std::string>& set)
@@ -99,6 +110,11 @@ class Flags {
          "cpu (default); cuda or cuda:N: with threads all ranks share that GPU;\n"
          "rehearsal: the GPU's kernels and queues on this processor, slowly",
          "NAME");
+    text("--isa", o_.isa,
+         "Instructions of kernels on the processor: baseline, x86-64-v2, x86-64-v3 or x86-64-v4\n"
+         "(default: the highest that it has)",
+         "LEVEL")
+        ->check(CLI::Validator(not_a_level, ""));
     text("--attention", o_.attention,
          "On a GPU: library (default), cuDNN's where it is found and the mask is causal;\n"
          "unordered, the same, faster, with other bits in every run; own",
@@ -225,6 +241,12 @@ class Flags {
   std::string group_;
 };
 
+std::string version() {
+  const std::string products = cpu::onednn_version();
+  return std::string("shard-train 0.1.0\nCPU kernels: ") + cpu::name_of(cpu::isa()) +
+         (products.empty() ? "" : ", " + products);
+}
+
 void require_consistent(const Options& o) {
   if (o.resume && o.save.empty())
     throw CLI::RequiresError("--resume", "--save DIR, the folder that has the checkpoints");
@@ -245,7 +267,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   std::vector<std::string> set;
   CLI::App app(description, "shard-train");
   app.footer(footer);
-  app.set_version_flag("--version", std::string("shard-train 0.1.0"));
+  app.set_version_flag("--version", version);
   app.get_formatter()->column_width(30);
   Flags(app, line.options, set).add();
   try {

@@ -27,6 +27,7 @@ struct Options {
   std::vector<std::string> allow_import;  ///< folders beside the model's project
   Transport transport = Transport::threads;
   std::string device = "cpu";  ///< cpu, cuda, cuda:N, rehearsal
+  std::string isa;             ///< a level of kernels/cpu/isa.h; empty: the processor's
   WhoseAttention attention = WhoseAttention::library;
   std::string store, run;  ///< where ranks of nccl meet, and what they call this run
   bool overlap = false;

@@ -8,6 +8,7 @@
 #include "impl/shard_train/job.h"
 #include "impl/shard_train/plot.h"
 #include "impl/shard_train/progress.h"
+#include "kernels/cpu/isa.h"
 
 namespace shardproof::shard_train {
 namespace {
@@ -89,6 +90,20 @@ TEST(CommandLine, SaysItsVersion) {
   std::ostringstream out, err;
   EXPECT_EQ(parse_command_line({"--version"}, out, err).exit, 0);
   EXPECT_THAT(out.str(), ::testing::StartsWith("shard-train 0."));
+  EXPECT_THAT(out.str(),
+              HasSubstr(std::string("CPU kernels: ") + cpu::name_of(cpu::machine_isa())));
+}
+
+TEST(CommandLine, TakesALevelThatTheProcessorHas) {
+  std::ostringstream out;
+  EXPECT_EQ(parsed({model, "--isa", "baseline"}, out).options.isa, "baseline");
+  EXPECT_EQ(parsed({model, "--isa", cpu::name_of(cpu::machine_isa())}, out).exit, std::nullopt);
+  EXPECT_EQ(parsed({model, "--isa", "avx2"}, out).exit, 2);
+  EXPECT_THAT(out.str(), HasSubstr("there are baseline"));
+  if (cpu::machine_isa() < cpu::Isa::v4) {
+    EXPECT_EQ(parsed({model, "--isa", "x86-64-v4"}, out).exit, 2);
+    EXPECT_THAT(out.str(), HasSubstr("this processor has"));
+  }
 }
 
 TEST(CommandLine, Teaches) {
