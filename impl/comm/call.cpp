@@ -19,6 +19,8 @@ const char* name_of_collective(Collective collective) {
       return "all_to_all";
     case Collective::permute:
       return "permute";
+    case Collective::send:
+      return "send";
   }
   return "?";
 }

@@ -7,7 +7,14 @@
 
 namespace shardproof {
 
-enum class Collective : uint8_t { all_gather, all_reduce, reduce_scatter, all_to_all, permute };
+enum class Collective : uint8_t {
+  all_gather,
+  all_reduce,
+  reduce_scatter,
+  all_to_all,
+  permute,
+  send
+};
 
 /// One rank's call without its place. `count` is of entries, and of bytes (u8) where nothing is
 /// reduced; `to` and `from` are positions, of a permute alone.
@@ -30,6 +37,10 @@ struct Call {
         collective == Collective::all_gather || collective == Collective::all_to_all;
     return bytes() * static_cast<size_t>(blocks ? size : 1);
   }
+
+  /// Whether the member at `position` gives or gets anything: a send goes from 0 to 1.
+  bool gives(int position) const { return collective != Collective::send || position == 0; }
+  bool gets(int position) const { return collective != Collective::send || position == 1; }
 
   static Call move(Collective collective, size_t bytes);
   /// Throws CommError where a position is not one of a group of `size`.

@@ -93,6 +93,11 @@ class Communicator {
     collective(group, Call::permute(bytes, to, from, group.size()), send, receive, place);
   }
 
+  /// Of a group of two: position 0 sends, and position 1 receives; it returns when both are there.
+  void send(Group& group, const void* send, void* receive, size_t bytes, const std::string& place) {
+    collective(group, Call::move(Collective::send, bytes), send, receive, place);
+  }
+
   /// Off: calls are no longer compared before they are made, where that costs (not between
   /// threads). For a caller who has compared the whole sequence of its calls. Every rank says the
   /// same.

@@ -78,6 +78,9 @@ void ThreadRank::receive_all(ThreadGroup& group, const Call& call, void* receive
       break;
     case Collective::permute:
       return copy(receive, group.sent(call.from, 0), bytes);
+    case Collective::send:
+      if (call.gets(group.position())) copy(receive, group.sent(0, 0), bytes);
+      break;
   }
 }
 

@@ -15,7 +15,7 @@ void announce(ThreadGroup& group, const Call& call, const void* send, void* rece
   own.send = send;
   own.receive = receive;
   if (is_copied(call, group.size())) {
-    copy_bytes(own.copied, send, call.bytes_sent(group.size()));
+    if (call.gives(group.position())) copy_bytes(own.copied, send, call.bytes_sent(group.size()));
     own.send = own.copied;
   }
   group.announce();

@@ -57,7 +57,8 @@ void compile(const ir::Grad& op, const Site& site) {
   Compiler& compiler = site.compiler;
   Unit of = site.scope.unit;
   of.function = op.function;
-  refuse_stages(of.plan());
+  of.written = nullptr;  // the derived backward is of scans
+  refuse_stages(of);
   const Unit backward = compiler.find_backward()(of, op.wrt);
   const ir::Function& function = backward.plan();
   const auto own = static_cast<std::ptrdiff_t>(of.plan().params.size());

@@ -200,10 +200,10 @@ Plan compile_plan(const Program& program, const Name& name, const Mesh& mesh, co
   const PlanReport& report = program.plan(name);
   require_verdict(program, report, options.accept_unknown);
   require_sizes(program, report, mesh, dims);
-  return compile_unchecked({&program.checked().program(), &program.checked().types(),
-                            &program.sources(), report.function},
-                           mesh, dims, rank, options,
-                           proved_backwards(program, options.accept_unknown));
+  return compile_unchecked(
+      {&program.checked().program(), &program.checked().types(), &program.sources(),
+       report.function, &program.checked().written(), &program.checked().schedules()},
+      mesh, dims, rank, options, proved_backwards(program, options.accept_unknown));
 }
 
 }  // namespace shardproof

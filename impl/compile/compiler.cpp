@@ -154,7 +154,12 @@ class Uses {
       for (ir::ValueId id : instr.operands) use(id, block);
       for (ir::ValueId id : instr.results)
         if (id != ir::no_value) block_[id] = &block;
-      if (auto* scan = std::get_if<ir::Scan>(&instr.op)) walk(*scan->body);
+      std::visit(
+          [&](const auto& op) {
+            if constexpr (requires { op.body; })
+              if (op.body) walk(*op.body);
+          },
+          instr.op);
     }
     for (ir::ValueId id : block.next) use(id, block);
     for (ir::ValueId id : block.emit) use(id, block);
@@ -175,11 +180,11 @@ std::string place_of(const Unit& unit, const ir::Place& place, const std::string
 
 }  // namespace
 
-void refuse_stages(const ir::Function& plan) {
-  if (plan.uses_loops_undecided)
-    throw PlanError(plan.name +
-                    " has a pipeline or a ring, and those cannot be run yet: missing are a program "
-                    "for each stage, and send and receive between neighbours");
+void refuse_stages(const Unit& unit) {
+  if (unit.plan().uses_loops_undecided && !unit.has_pipeline())
+    throw PlanError(unit.plan().name +
+                    " has a ring, or a pipeline that something takes the gradient of, and those "
+                    "cannot be run yet: missing is a backward for each stage");
 }
 
 Scope Compiler::enter(const Unit& unit, const Placement& placement,
@@ -187,7 +192,7 @@ Scope Compiler::enter(const Unit& unit, const Placement& placement,
   const ir::Function& function = unit.plan();
   if (function.trusted)
     throw PlanError(function.name + " is trusted and has no body: it cannot be run");
-  refuse_stages(function);
+  refuse_stages(unit);
   const Placement own = placement.in(*unit.program);
   return {unit, own, std::vector<Value>(function.values.size()), Uses(function).take(),
           keys_of(unit, own, keys, known_.size() - 1)};

@@ -9,6 +9,7 @@
 #include "impl/tensor/placement.h"
 #include "impl/tensor/tensor.h"
 #include "spec/diag/diagnostic.h"
+#include "spec/syntax/ast.h"
 
 namespace shardproof::compile {
 
@@ -18,8 +19,14 @@ struct Unit {
   const std::vector<std::vector<Type>>* types = nullptr;  ///< by function, by value
   const Sources* sources = nullptr;
   size_t function = 0;
+  /// Plans with pipelines as they are written, and their schedules; null: those are not compiled.
+  const std::map<size_t, ir::Function>* written = nullptr;
+  const std::map<Name, syntax::ScheduleDecl>* schedules = nullptr;
 
-  const ir::Function& plan() const { return program->functions.at(function); }
+  const ir::Function& plan() const {
+    return has_pipeline() ? written->at(function) : program->functions.at(function);
+  }
+  bool has_pipeline() const { return written && written->contains(function); }
   const Type& type(ir::ValueId value) const { return types->at(function).at(value); }
 };
 
@@ -48,8 +55,8 @@ struct Scope {
   std::vector<Key> keys;  ///< of the values
 };
 
-/// Throws PlanError for a plan with a pipeline or a ring: no rank has a program of its own yet.
-void refuse_stages(const ir::Function& plan);
+/// Throws PlanError for a plan with a ring, and for one with a pipeline that is not as written.
+void refuse_stages(const Unit& unit);
 
 class Compiler {
  public:

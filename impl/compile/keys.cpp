@@ -130,7 +130,12 @@ class Numbering {
 
   void instr(const ir::Instr& instr) {
     if (const auto* call = std::get_if<ir::Call>(&instr.op)) return this->call(*call, instr);
-    if (const auto* scan = std::get_if<ir::Scan>(&instr.op)) return this->scan(*scan, instr);
+    if (const auto* scan = std::get_if<ir::Scan>(&instr.op))
+      return loop({scan->dim}, scan->reverse, *scan->body, instr);
+    if (const auto* pipeline = std::get_if<ir::Pipeline>(&instr.op))
+      return loop({pipeline->dim}, false, *pipeline->body, instr);
+    if (const auto* stages = std::get_if<ir::Stages>(&instr.op))
+      return loop(stages->dims, false, *stages->body, instr);
     if (hands_on(instr)) return set(instr, 0, keys_.at(instr.operands.at(0)));
     Text text(ir::name_of(instr.op));
     text.add(instr.op.index());
@@ -163,15 +168,16 @@ class Numbering {
       set(instr, r, keys.at(callee.plan().returned.at(r)));
   }
 
-  void scan(const ir::Scan& op, const ir::Instr& instr) {
-    const ir::Block& body = *op.body;
+  void loop(const std::vector<Dim>& dims, bool reverse, const ir::Block& body,
+            const ir::Instr& instr) {
     ++depth_;
     for (size_t i = 0; i < body.params.size(); ++i)
       keys_.at(body.params[i]) = Text("of a loop").add(depth_).add(i).key();
     block(body);
     --depth_;
-    Text text("scan");
-    text.add(static_cast<uint64_t>(placement_.size(op.dim))).add(op.reverse);
+    Text text(ir::name_of(instr.op));
+    for (const Dim& dim : dims) text.add(static_cast<uint64_t>(placement_.size(dim)));
+    text.add(reverse);
     for (ir::ValueId id : instr.operands) text.add(keys_.at(id));
     for (ir::ValueId id : body.next) text.add(keys_.at(id));
     for (size_t r = 0; r < instr.results.size(); ++r) {

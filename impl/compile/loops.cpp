@@ -122,7 +122,8 @@ namespace {
 }  // namespace
 
 void compile(const ir::Ring&, const Site& site) { not_run(site, "a ring"); }
-void compile(const ir::Pipeline&, const Site& site) { not_run(site, "a pipeline"); }
-void compile(const ir::Stages&, const Site& site) { not_run(site, "a plan in stages"); }
+void compile(const ir::Stages&, const Site& site) {
+  not_run(site, "`stages` outside of a pipeline");
+}
 
 }  // namespace shardproof::compile

@@ -132,10 +132,15 @@ size_t position_of(const ir::Entry& op, const Type& type) {
   throw std::logic_error("an entry of a dim that there is not");
 }
 
-// (x, n): x[n].
+// (x, n): x[n]. A stage has the entries from the first of its own.
 void compile(const ir::Entry& op, const Site& site) {
   const size_t dim = position_of(op, site.type(0));
-  site.define(without_position(part(site, site.ref(0), dim, site.whole(1), 1), dim));
+  Whole at = site.whole(1);
+  if (const int64_t first = site.placement().first(site.type(0).dims[dim])) {
+    if (!at.known) throw PlanError(site.compiler.place() + ": an entry of another rank");
+    *at.known -= first;
+  }
+  site.define(without_position(part(site, site.ref(0), dim, at, 1), dim));
 }
 
 }  // namespace shardproof::compile

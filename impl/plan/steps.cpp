@@ -20,7 +20,7 @@ bool Ref::contiguous() const {
 
 bool is_collective(const Step& step) {
   static const char* const ops[] = {"all_gather", "all_reduce", "psum_scatter", "all_to_all",
-                                    "ppermute"};
+                                    "ppermute",   "send",       "receive"};
   return std::find(std::begin(ops), std::end(ops), step.op) != std::end(ops);
 }
 
@@ -110,6 +110,7 @@ Call Exchange::call(int size, const Frame& frame) const {
   const size_t bytes = sent * size_of(send.element);
   switch (collective) {
     case Collective::all_gather:
+    case Collective::send:
       return Call::move(collective, bytes);
     case Collective::all_to_all:
       return Call::move(collective, bytes / n);

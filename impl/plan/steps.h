@@ -77,12 +77,12 @@ struct Whole {
 /// A collective on contiguous views, of one element, between the ranks of a group.
 struct Exchange {
   Collective collective = Collective::all_gather;
-  size_t group = 0;  ///< of Frame::groups
-  Ref send, receive;
+  size_t group = 0;   ///< of Frame::groups
+  Ref send, receive;  ///< of a send both are the one message
   Reduction reduction = Reduction::sum;
   /// permute: each position sends to the position `shift` further on, modulo the group's size.
   Whole shift = {};
-  int64_t position = 0;  ///< permute: of this rank
+  int64_t position = 0;  ///< permute, send: of this rank
 
   /// The call in a group of `size`. A permute's positions are those of `frame`.
   Call call(int size, const Frame& frame) const;

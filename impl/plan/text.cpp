@@ -78,6 +78,7 @@ class PlanWriter {
     } else if (step.exchange) {
       to = view(step.exchange->receive);
       how = exchange(*step.exchange, step.op);
+      if (step.writes.empty()) return how;
     } else {
       to = buffers(step.writes);
       how = step.op + "(" + buffers(step.reads) + ")";
@@ -177,7 +178,9 @@ class PlanWriter {
   }
 
   std::string exchange(const Exchange& exchange, const std::string& op) const {
-    std::string text = op + "(" + view(exchange.send) + ") g" + std::to_string(exchange.group);
+    const bool receives = exchange.collective == Collective::send && exchange.position == 1;
+    std::string text =
+        op + "(" + (receives ? "" : view(exchange.send)) + ") g" + std::to_string(exchange.group);
     if (exchange.reduction == Reduction::max) text += " max";
     if (exchange.collective == Collective::permute) text += " shift=" + shift(exchange.shift);
     return text;

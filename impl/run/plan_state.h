@@ -55,6 +55,8 @@ struct Plan::State {
   std::optional<size_t> kept_in(size_t output) const;
   std::byte* kept_result(size_t output);
   void copy_kept(const std::byte* from, Tensor& to);
+  /// Whether it sends between the stages of a pipeline.
+  bool in_stages() const;
   std::vector<std::vector<int>> all_groups() const;
   plan::Frame frame(Communicator& communicator);
   void run(Communicator& communicator, plan::Frame& frame);

@@ -138,6 +138,7 @@ Bytes defined(const CollectiveCase& c, int rank) {
       return inputs[shifted(c, own, members.size(), true)];
     case Collective::all_gather:
     case Collective::all_to_all:
+    case Collective::send:
       break;
   }
   Bytes result;
@@ -178,6 +179,9 @@ Bytes received(const CollectiveCase& c, Communicator& communicator) {
     case Collective::reduce_scatter:
       communicator.reduce_scatter(group, send.data(), receive.data(), call.count, call.element,
                                   call.reduction, "law");
+      break;
+    case Collective::send:
+      break;
   }
   return receive;
 }

@@ -72,7 +72,7 @@ class MpiCommunicator : public Communicator {
   MPI_Comm enter(Group& group, const Call& call, const std::string& place);
   void require(int code, const Call& call, const std::string& place) const;
   /// MPI's own.
-  int call_mpi(MPI_Comm comm, const Call& call, const void* send, void* receive);
+  int call_mpi(Group& group, MPI_Comm comm, const Call& call, const void* send, void* receive);
   /// Whether the order of the group is kept by hand.
   bool by_order(const Call& call) const {
     return reduces(call) &&
@@ -148,14 +148,15 @@ void MpiCommunicator::collective(Group& group, const Call& call, const void* sen
                                  const std::string& place) {
   const MPI_Comm comm = enter(group, call, place);
   if (comm == MPI_COMM_NULL) return copy_bytes(receive, send, call.bytes());
-  if (!by_order(call)) return require(call_mpi(comm, call, send, receive), call, place);
+  if (!by_order(call)) return require(call_mpi(group, comm, call, send, receive), call, place);
   if (call.collective == Collective::all_reduce)
     reduce_in_order(group, comm, call, send, receive, place);
   else
     scatter_in_order(group, comm, call, send, receive, place);
 }
 
-int MpiCommunicator::call_mpi(MPI_Comm comm, const Call& call, const void* send, void* receive) {
+int MpiCommunicator::call_mpi(Group& group, MPI_Comm comm, const Call& call, const void* send,
+                              void* receive) {
   const int n = static_cast<int>(call.count);
   switch (call.collective) {
     case Collective::all_gather:
@@ -171,6 +172,9 @@ int MpiCommunicator::call_mpi(MPI_Comm comm, const Call& call, const void* send,
     case Collective::permute:
       return MPI_Sendrecv(send, n, MPI_BYTE, call.to, 0, receive, n, MPI_BYTE, call.from, 0, comm,
                           MPI_STATUS_IGNORE);
+    case Collective::send:
+      if (call.gives(group.position())) return MPI_Send(send, n, MPI_BYTE, 1, 0, comm);
+      return MPI_Recv(receive, n, MPI_BYTE, 0, 0, comm, MPI_STATUS_IGNORE);
   }
   return MPI_ERR_OTHER;
 }

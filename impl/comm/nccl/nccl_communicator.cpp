@@ -220,6 +220,12 @@ void NcclCommunicator::collective(Group& group, const Call& call, const void* se
       return exchange_blocks(own, call, send, receive, call.count, place);
     case Collective::permute:
       return send_on(own, call, send, receive, place);
+    case Collective::send:
+      return give(own, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
+        return call.gives(own.position())
+                   ? ncclSend(send, call.count, ncclUint8, 1, comm, stream)
+                   : ncclRecv(receive, call.count, ncclUint8, 0, comm, stream);
+      });
   }
 }
 

@@ -22,10 +22,12 @@ class Staged : public Communicator {
                   const std::string& place) override {
     const size_t sent = call.bytes_sent(group.size()), received = call.bytes_received(group.size());
     const Buffer from = device_.allocate(sent), to = device_.allocate(received);
-    if (sent) device_.copy_from_host(queue_, from.data(), send, sent);
+    if (sent && call.gives(group.position()))
+      device_.copy_from_host(queue_, from.data(), send, sent);
     inner_.use(queue_);
     inner_.collective(group, call, from.data(), to.data(), place);
-    if (received) device_.copy_to_host(queue_, receive, to.data(), received);
+    if (received && call.gets(group.position()))
+      device_.copy_to_host(queue_, receive, to.data(), received);
     queue_.finish();  // before the buffers are freed: the others read `from`
     inner_.require_alive();
   }
