@@ -65,12 +65,19 @@ class Communication {
     if (op.fn != all_gather && op.fn != all_reduce && op.fn != psum_scatter && op.fn != all_to_all)
       return;
     if (op.pattern.left.empty()) return;
+    if (op.pattern.left_inferred) return reduce_to(op.pattern.right);
     std::set<Axis> mentioned;
     add_axes(op.pattern.left[0], mentioned);
     add_axes(op.pattern.right, mentioned);
     for (const Axis& axis : mentioned)
       if (state_on(op.pattern.left[0], axis) != state_on(op.pattern.right, axis))
         axes_.insert(axis);
+  }
+
+  /// The operand's marks are not known yet: each axis on which the result is a copy may be reduced.
+  void reduce_to(const Shape& result) {
+    for (const auto& [axis, unused] : program_.axes)
+      if (state_on(result, axis).empty()) axes_.insert(axis);
   }
 
   void rotate(const ir::Pattern& pattern) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <map>
+#include <utility>
 
 #include "spec/check/loop_rules.h"
 #include "spec/check/walk.h"
@@ -85,7 +86,8 @@ class Walker {
       const ValueId v = instr.operands[i];
       Operand operand{type(v), result_.has_gradient[v], numbers_[v]};
       if (poisoned_[v]) {
-        if (!pattern || pattern->inferred || i >= pattern->left.size()) return false;
+        if (!pattern || pattern->inferred || pattern->left_inferred || i >= pattern->left.size())
+          return false;
         static_cast<Shape&>(operand.type) =
             without_unit_axes(program_, Type{pattern->left[i], operand.type.dtype});
       }
@@ -141,9 +143,14 @@ class Walker {
     std::vector<Operand> operands;
     if (!operands_of(instr, operands)) {
       for (ValueId v : instr.results) poisoned_[v] = true;
+      field_not_judged(instr);
       return;
     }
     RuleResult rule = apply_rule(program_, instr.op, operands);
+    if (rule.refusal)
+      field_not_judged(instr);
+    else
+      rule.refusal = no_field_reduced(instr, operands, rule.types);
     const ir::Pattern* pattern = ir::pattern_of(instr.op);
     const bool stated =
         ((pattern && !pattern->inferred) || std::holds_alternative<ir::Ascribe>(instr.op)) &&
@@ -162,6 +169,31 @@ class Walker {
     std::vector<Type> results;
     if (stated) results = rule.types;
     refuse(*rule.refusal, instr.place.range, &instr, operands, results);
+  }
+
+  /// A field with a fault of its own says nothing of the record.
+  void field_not_judged(const ir::Instr& instr) {
+    const auto* op = std::get_if<ir::Collective>(&instr.op);
+    reduces_a_field_ = op && op->applied == ir::Applied::to_field;
+  }
+
+  /// `all_reduce("-> Shards", g)` is refused at its last field if no field was reduced.
+  std::optional<Refusal> no_field_reduced(const ir::Instr& instr,
+                                          const std::vector<Operand>& operands,
+                                          const std::vector<Type>& results) {
+    const auto* op = std::get_if<ir::Collective>(&instr.op);
+    if (!op || !op->pattern.left_inferred || op->applied == ir::Applied::to_tensor) return {};
+    for (const auto& [axis, mark] : operands.at(0).type.marks)
+      reduces_a_field_ = reduces_a_field_ ||
+                         (mark != Mark::I && !results.at(0).marks.count(axis)) ||
+                         (mark != Mark::I && results.at(0).marks.at(axis) == Mark::I);
+    for (const auto& [name, axis] : program_.axes)
+      reduces_a_field_ = reduces_a_field_ || axis.size == 1;  // it may have been the one to reduce
+    if (op->applied == ir::Applied::to_field) return {};
+    if (std::exchange(reduces_a_field_, false)) return {};
+    return Refusal{.code = "E0205",
+                   .message = "all_reduce of a record whose fields are reduced already",
+                   .label = "no field is unreduced where the result is not: remove the all_reduce"};
   }
 
   bool gradient_flows(const ir::Instr& instr, const std::vector<Operand>& operands) const {
@@ -427,6 +459,7 @@ class Walker {
   std::vector<std::optional<double>> numbers_;
   std::map<ValueId, const ir::Op*> loop_of_index_;
   std::vector<const ir::Op*> loops_;  ///< around the instruction, the outermost first
+  bool reduces_a_field_ = false;      ///< of the record whose fields are being reduced
 };
 
 }  // namespace

@@ -155,7 +155,8 @@ class Runner {
   // --- communication ---
   Result operator()(const ir::Collective& op) {
     const bool inferred = op.pattern.inferred;
-    const Shape& from = inferred ? operands_.at(0).type : op.pattern.left.at(0);
+    const Shape& from =
+        inferred || op.pattern.left_inferred ? operands_.at(0).type : op.pattern.left.at(0);
     const Shape& to = inferred ? result(0) : op.pattern.right;
     return {collective(geometry_, op.fn, from, to, operand(0))};
   }

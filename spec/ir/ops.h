@@ -29,6 +29,7 @@ struct Pattern {
   size_t bracket_operand = 0;
   std::optional<size_t> right_bracket;  ///< position in right
   bool inferred = false;
+  bool left_inferred = false;  ///< `all_reduce("-> M", x)`: the axes and marks of left are x's
   std::vector<Dim> whole;
   std::vector<std::vector<Dim>> groups;
   Indices indices = {};  ///< what the names stand for
@@ -146,9 +147,13 @@ enum class CollectiveFn {
   zero_nonroot,
   zero_pad
 };
+/// What a collective is applied to. Of a record it is an instruction for each field, one after the
+/// other: `all_reduce("-> Shards", g)` is refused after the last one if it reduced no field.
+enum class Applied { to_tensor, to_field, to_last_field };
 struct Collective {
   CollectiveFn fn;
   Pattern pattern;
+  Applied applied = Applied::to_tensor;
 };
 struct Ppermute {
   Pattern pattern;

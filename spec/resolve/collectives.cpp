@@ -44,6 +44,74 @@ std::optional<Types> layout_side(Body& body, const syntax::OperandExpr& side) {
   return resolve_type(body.types(), type);
 }
 
+// `all_reduce("-> Shards", g)`: nothing on the left, which is then the operand's type.
+bool left_is_operands(const Body& body, const CallSite& site) {
+  if (site.name != "all_reduce" || !site.pattern || body.inferred()) return false;
+  const syntax::PatternExpr& pattern = *site.pattern;
+  return pattern.right && pattern.left.size() == 1 && pattern.left[0].type_name.empty() &&
+         pattern.left[0].dims.empty() && pattern.left[0].marks.empty();
+}
+
+// What is unreduced in the operand and is not so in `to` is reduced; the checker sees which.
+ir::ValueId reduced_to(Body& body, const CallSite& site, ir::ValueId id, const Shape& to,
+                       ir::Applied applied) {
+  if (id == ir::no_value) return id;
+  const Type actual = body.type(id);
+  if (!same_dims(actual, to)) {
+    Diagnostic& error =
+        body.error("E0305", site.pattern_range,
+                   "the result is `" + dims_text(to) + "`, and " +
+                       (applied == ir::Applied::to_tensor ? "the operand" : "the operand's field") +
+                       " is `" + dims_text(actual) + "`",
+                   "all_reduce keeps the dims of its operand");
+    error.types = {to_string(actual)};
+    return ir::no_value;
+  }
+  ir::Collective reduced{ir::CollectiveFn::all_reduce, {}, applied};
+  Shape from;
+  for (const Split& split : actual.dims) from.dims.push_back({split.dim, {}});
+  reduced.pattern.left = {from};
+  reduced.pattern.left_inferred = true;
+  reduced.pattern.right = to;
+  Read read;
+  read.operands = {id};
+  auto op = elaborated(body, site, read, std::move(reduced));
+  if (!op) return ir::no_value;
+  return body.emit(std::move(*op), {id}, to, actual.dtype, site.range, {site.args[0].range});
+}
+
+std::vector<Values> tensor_reduced_to(Body& body, const CallSite& site) {
+  const ir::ValueId id = tensor_of(body, site.args[0], "`all_reduce`");
+  std::optional<size_t> bracket;
+  const auto to = read_operand(body, *site.pattern->right, &bracket);
+  if (id == ir::no_value || !to) return recovered(body, site);
+  if (bracket) {
+    body.error("E0305", site.pattern_range, "all_reduce has no dim in brackets");
+    return recovered(body, site);
+  }
+  const ir::ValueId result = reduced_to(body, site, id, *to, ir::Applied::to_tensor);
+  if (result == ir::no_value) return recovered(body, site);
+  return {tensor(result)};
+}
+
+std::vector<Values> record_reduced_to(Body& body, const CallSite& site) {
+  const Values& record = site.args[0].values;
+  const auto to = layout_side(body, *site.pattern->right);
+  if (!to) return unknown_result();
+  if (to->record != record.record) {
+    body.error("E0305", site.pattern_range,
+               "the right side of `->` is another layout of the operand's record");
+    return unknown_result();
+  }
+  const std::vector<Type> right = leaves(*to);
+  size_t next = 0;
+  return {transform<ir::ValueId>(record, [&](ir::ValueId id) {
+    const Type& type = right[next++];
+    return reduced_to(body, site, id, type,
+                      next == right.size() ? ir::Applied::to_last_field : ir::Applied::to_field);
+  })};
+}
+
 // One field: a collective, or passed on where both sides have one type.
 ir::ValueId field(Body& body, const CallSite& site, ir::ValueId id, const Type& from,
                   const Type& to) {
@@ -63,7 +131,7 @@ ir::ValueId field(Body& body, const CallSite& site, ir::ValueId id, const Type& 
     stated.dtype = actual.dtype;
     return body.emit(ir::Ascribe{stated, true}, {id}, actual, actual.dtype, site.range, {range});
   }
-  ir::Collective gathered{functions.at(site.name), {}};
+  ir::Collective gathered{functions.at(site.name), {}, ir::Applied::to_field};
   gathered.pattern.left = {from};
   gathered.pattern.right = to;
   Read read;
@@ -105,7 +173,14 @@ std::vector<Values> of_record(Body& body, const CallSite& site) {
 
 std::vector<Values> collective(Body& body, const CallSite& site) {
   if (!expect(body, site, 1, 1) || !allowed(body, site)) return recovered(body, site);
-  if (site.args[0].values.is_record()) return of_record(body, site);
+  const bool record = site.args[0].values.is_record();
+  if (left_is_operands(body, site)) {
+    if (record) return record_reduced_to(body, site);
+    if (site.args[0].values.leaf != ir::no_value &&
+        !body.type(site.args[0].values.leaf).dims.empty())
+      return tensor_reduced_to(body, site);
+  }
+  if (record) return of_record(body, site);
   auto read = read_pattern(body, site, 1, Right::required);
   if (!read) return recovered(body, site);
   const ir::Pattern& pattern = read->pattern;

@@ -6,7 +6,7 @@ namespace shardproof::rules {
 
 static bool copy(State state) { return state == State::R || state == State::I; }
 
-void all_reduce(Application& app) {
+void all_reduce(Application& app, ir::Applied applied) {
   const Moved axes = moved(app);
   if (!axes.removed.empty()) no_sum(app, axes.removed.front());
   if (!axes.added.empty())
@@ -19,7 +19,8 @@ void all_reduce(Application& app) {
     if (mark == Mark::I && after(app, axis) != before(app, axis)) no_sum(app, axis);
   }
   need_bystanders(app, acted);
-  if (acted.empty() && !app.unit_axes)
+  const bool field = app.pattern.left_inferred && applied != ir::Applied::to_tensor;
+  if (acted.empty() && !app.unit_axes && !field)
     refuse({.code = "E0205",
             .message = "all_reduce of a value that is not unreduced",
             .label = "there is nothing to add: a sum over copies would be as many times the value",

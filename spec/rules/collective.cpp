@@ -126,7 +126,7 @@ Types rule(Application& app, const ir::Collective& op) {
       all_gather(app);
       break;
     case ir::CollectiveFn::all_reduce:
-      all_reduce(app);
+      all_reduce(app, op.applied);
       break;
     case ir::CollectiveFn::psum_scatter:
       psum_scatter(app);

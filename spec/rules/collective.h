@@ -32,7 +32,7 @@ State after(const Application& app, const Axis& axis);   ///< as written on the 
 [[noreturn]] void no_sum(const Application& app, const Axis& axis);
 
 void all_gather(Application& app);
-void all_reduce(Application& app);
+void all_reduce(Application& app, ir::Applied applied);
 void psum_scatter(Application& app);
 void all_to_all(Application& app);
 void slice(Application& app);

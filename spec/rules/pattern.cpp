@@ -125,12 +125,11 @@ bool same_shape(const ir::Program& program, const Shape& a, const Shape& b, bool
 void complete(Application& app) {
   ir::Pattern& pattern = app.pattern;
   const size_t count = std::min(pattern.left.size(), app.operands.size());
-  if (pattern.inferred) {
-    for (size_t i = 0; i < count; ++i) infer_left(pattern.left[i], app.type(i));
-    infer_right(pattern);
-  }
+  const bool infers = pattern.inferred || pattern.left_inferred;
+  for (size_t i = 0; i < count && infers; ++i) infer_left(pattern.left[i], app.type(i));
+  if (pattern.inferred) infer_right(pattern);
   for (Type& guess : app.guess) static_cast<Shape&>(guess) = pattern.right;
-  for (size_t i = 0; i < count && !pattern.inferred; ++i) need_left(app, i);
+  for (size_t i = 0; i < count && !infers; ++i) need_left(app, i);
 }
 
 State written(const Shape& right, const Axis& axis, bool gradient) {

@@ -21,6 +21,11 @@ bool unit(const ir::Program& program, const Axis& axis) {
   return found != program.axes.end() && found->second.size == 1;
 }
 
+bool has_unit_axes(const ir::Program& program) {
+  return std::any_of(program.axes.begin(), program.axes.end(),
+                     [](const auto& axis) { return axis.second.size == 1; });
+}
+
 /// Drops the axes of size 1; whether there were any.
 bool strip(const ir::Program& program, Shape& shape) {
   auto is_unit = [&](const Axis& axis) { return unit(program, axis); };
@@ -162,7 +167,8 @@ RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
       throw std::logic_error("a pattern without indices: elaborate() was not called");
     app.pattern = *pattern;
     app.indices = pattern->indices;
-    app.unit_axes = strip(program, app.pattern);
+    app.unit_axes =
+        strip(program, app.pattern) || (pattern->left_inferred && has_unit_axes(program));
     app.unit_bracket = unit_bracket(program, *pattern);
     app.left_only = std::holds_alternative<ir::Roll>(op);
     if (const auto* ordered = std::get_if<ir::Ordered>(&op)) app.worked_dim = ordered->dim;
