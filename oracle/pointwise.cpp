@@ -5,6 +5,7 @@
 
 #include "oracle/ops.h"
 #include "oracle/pattern.h"
+#include "oracle/sides.h"
 
 namespace shardproof::oracle {
 namespace {
@@ -161,6 +162,24 @@ void contribute_scaled(const Var& x, const Tensor& gradient, const Slope& slope)
   contribute(x, scaled);
 }
 
+bool has_sides(ir::BinaryFn fn) {
+  using F = ir::BinaryFn;
+  return fn == F::eq || fn == F::ne || fn == F::lt || fn == F::gt || fn == F::le || fn == F::ge ||
+         fn == F::maximum || fn == F::minimum;
+}
+
+// Of a comparison: whether it holds. Of a minimum or maximum: whether it is the first.
+void note_sides(const Step& step, ir::BinaryFn fn, const Tensor& a, const Tensor& b,
+                const Tensor& result) {
+  if (!sides() || !has_sides(fn)) return;
+  const bool chooses = fn == ir::BinaryFn::maximum || fn == ir::BinaryFn::minimum;
+  for (size_t i = 0; i < result.data.size(); ++i)
+    if (!chooses)
+      sides()->note(step.instr, result.data[i] != 0);
+    else if (a.data[i] != b.data[i])
+      sides()->note(step.instr, result.data[i] == a.data[i]);
+}
+
 bool is_exact(Dtype dtype) { return is_integer(dtype) || dtype == Dtype::boolean; }
 
 double truncated(double x) {
@@ -187,6 +206,7 @@ Vars apply(const ir::Binary& op, Step& step) {
   const Var a = spread(step, 0), b = spread(step, 1);
   Tensor y = a->value;
   for (size_t i = 0; i < y.data.size(); ++i) y.data[i] = f.value(y.data[i], b->value.data[i]);
+  note_sides(step, op.fn, a->value, b->value, y);
   if (!f.slope_a) return {constant(std::move(y))};
   return {step.record(std::move(y), {a, b}, [a, b, f](const Node& result) {
     const std::vector<double>&x = a->value.data, &z = b->value.data;

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "oracle/readings_kept.h"
+#include "oracle/sides.h"
 #include "spec/check/derived.h"
 #include "spec/check/fixed_sizes.h"
 #include "spec/check/mesh_points.h"
@@ -18,6 +19,10 @@ namespace {
 using Tensors = std::vector<oracle::Tensor>;
 
 constexpr unsigned wanted_runs = 3, most_sizings = 12;
+/// Draws for the sides of conditions that three runs have not taken, and the numbers on one device
+/// that they may make together.
+constexpr unsigned side_draws = 48;
+constexpr double numbers_for_sides = 2e5;
 /// Numbers on all devices that a run at the file's own sizes may make without a reason, with one,
 /// and where smaller sizes differ.
 constexpr double free_numbers = 3e4, numbers_for_a_literal = 3e6, numbers_for_a_verdict = 1e8;
@@ -112,6 +117,25 @@ class Trial {
     point_.sizes = std::move(sizes);
   }
 
+  /// A run at draw `i` of those far apart and near literals, if it takes a side of a condition of
+  /// the claim or of the erasure that no run before has taken.
+  Finding at_new_side(unsigned i, const oracle::Sides& sides) {
+    devices_.use_models = erased_ = true;
+    const size_t before = sides.taken();
+    try {
+      draw_far(i);
+      const Tensors wanted = claimed(point_);
+      if (!all_finite(wanted)) return nothing("the claim has no finite value");
+      if (point_.plan().saved_params.empty()) erasure(point_, {});
+      if (sides.taken() == before) return nothing("no other side of a condition");
+      return beside(wanted);
+    } catch (const oracle::Error& error) {
+      return nothing(error.what());
+    } catch (const denote::Unsupported& error) {
+      return nothing(error.what());
+    }
+  }
+
   /// `through`: through all that it calls. `erased`: the erasure as well.
   Finding at(Draw draw, unsigned seed, bool through, bool erased) {
     devices_.use_models = !through;
@@ -131,6 +155,21 @@ class Trial {
  private:
   void draw_inputs(Draw draw, unsigned seed) {
     point_.whole = random_inputs(*point_.program, point_.plan(), point_.sizes, seed, draw, rules_);
+    lay_out_inputs();
+  }
+
+  void draw_far(unsigned i) {
+    const bool literals = i % 3 == 0;
+    point_.whole = random_inputs(*point_.program, point_.plan(), point_.sizes, 1 + i / 3,
+                                 literals ? Draw::literals : Draw::mixed, rules_);
+    if (!literals) {
+      draw_apart(point_.plan(), (i - i / 3 - 1) % apart_draws, point_.whole);
+      satisfy_assumptions(*point_.program, point_.plan(), point_.sizes, point_.whole);
+    }
+    lay_out_inputs();
+  }
+
+  void lay_out_inputs() {
     point_.local.clear();
     for (size_t i = 0; i < point_.whole.size(); ++i)
       point_.local.push_back(lay_out(geometry_, point_.param_type(i), point_.whole[i], rng_));
@@ -289,12 +328,28 @@ class Runs {
       if (last_.kind == Finding::Kind::differs) return last_;
       runs += last_.kind == Finding::Kind::agrees;
     }
-    return runs == wanted_runs ? Finding{Finding::Kind::agrees, ""} : last_;
+    if (runs == wanted_runs) last_ = on_other_sides();
+    return last_;
   }
 
   const denote::Sizes& at() const { return *at_; }
 
  private:
+  /// Three runs agree. Those on the other sides of their conditions agree too, or say nothing:
+  /// numbers so far apart may leave the range of f64.
+  Finding on_other_sides() {
+    const Finding agreed{Finding::Kind::agrees, ""};
+    if (assumes_values_ || !sides_.one_is_open()) return agreed;
+    const double each = numbers_of_a_run(to_run_(world_.program), proved_.plan, *at_);
+    Trial trial(world_, to_run_, rules_, proved_.plan, *at_, 1);
+    for (unsigned i = 0; i < side_draws && i * each < numbers_for_sides && sides_.one_is_open();
+         ++i) {
+      const Finding found = trial.at_new_side(i, sides_);
+      if (found.kind == Finding::Kind::differs && found.finite) return found;
+    }
+    return agreed;
+  }
+
   /// The first run is the one that goes through and has the erasure beside it.
   /// Where the plan requires something of values, the erasure says of each draw whether it holds.
   Finding first_that_says(unsigned seed, bool first) {
@@ -332,6 +387,7 @@ class Runs {
   ProgramToRun to_run_;
   const DrawRules rules_;
   const oracle::ReadingsKept readings_;
+  const oracle::Sides sides_;
   std::optional<denote::Sizes> at_;
   Finding last_;
 };
