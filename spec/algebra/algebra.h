@@ -81,6 +81,9 @@ enum class Fault {
   absorption,       // indicator.cpp: of two comparisons one implies the other, whatever their terms
   telescoping,      // telescope.cpp: any two comparisons are neighbours
   threshold_range,  // threshold.cpp: a threshold lies inside the range
+  given_anywhere,   // given.cpp: F([c]) is F(1), with [c] or without
+  sine_square,      // functions.cpp: sin(u)^2 = 1 - cos(u)
+  log_of_power,     // functions.cpp: log(x^2) = 2 log(x)
   count_range,      // count.cpp: the number of indices below T is T + 1, whatever T
   opposites,        // opposite.cpp: [e <= 0] + [-e <= 0] = 1
   iota_stride,      // affine.cpp: digits as values join whatever their strides

@@ -181,6 +181,7 @@ struct Engine {
   Nf iota(Nf index);
   Nf relu(Nf u);
   Nf odd_even(Op op, Nf u, bool odd);
+  std::optional<Nf> fold_sine(const Mono& factors, Rational coef);
   std::optional<Nf> exp_minus_infinity(Nf u);
   Nf inner(AtomId a);  // u of the atom exp(u), poly(u), log(u), ..
   /// Of two single atoms the one whose tensor is older: the choice of sign does not depend on
@@ -213,6 +214,13 @@ struct Engine {
   Nf older_sum(const VarSet& bound, const Mono& factors);
   Nf older_sums(Nf e);
   Nf unite_opposites(Nf e);
+
+  // given.cpp
+  std::optional<Nf> given(const Mono& factors, Rational coef);
+  std::optional<Nf> where_given(AtomId a, AtomId condition);
+  std::unordered_map<uint64_t, std::optional<Nf>> given_cache;
+  std::unordered_map<TensorId, bool> conditional;  // the body has an indicator
+  bool is_conditional(AtomId a);
 
   // count.cpp, affine.cpp
   std::optional<Nf> count(VarId v, AtomId comparison);

@@ -19,31 +19,31 @@ TEST_P(FaultTest, TheLawFindsACounterexample) {
   const int seeds = 2000;
   std::string found;
   for (uint32_t seed = 0; seed < seeds && found.empty(); ++seed) {
-    const int limit = GetParam().fault == Fault::opposites ? 24 : 1;  // where the rule is at work
+    const bool later = GetParam().fault == Fault::opposites || GetParam().recipe == Recipe::guarded;
+    const int limit = later ? 24 : 1;  // where the rule is at work
     EXPECT_EQ(mismatch(seed, GetParam().recipe, limit, Fault::none, nullptr), "");
     found = mismatch(seed, GetParam().recipe, limit, GetParam().fault, nullptr);
   }
   EXPECT_NE(found, "") << "the planted fault was not noticed by " << seeds << " programs";
 }
 
-INSTANTIATE_TEST_SUITE_P(SideConditions, FaultTest,
-                         testing::Values(Planted{Fault::every_atom_positive, Recipe::roots},
-                                         Planted{Fault::always_in_range, Recipe::offsets},
-                                         Planted{Fault::digit_stride, Recipe::digits},
-                                         Planted{Fault::radix_integrality, Recipe::radix},
-                                         Planted{Fault::radix_range, Recipe::radix},
-                                         Planted{Fault::step_content, Recipe::signs},
-                                         Planted{Fault::integer_comparison, Recipe::signs},
-                                         Planted{Fault::max_factor, Recipe::maxima},
-                                         Planted{Fault::absorption, Recipe::masks},
-                                         Planted{Fault::telescoping, Recipe::masks},
-                                         Planted{Fault::threshold_range, Recipe::masks},
-                                         Planted{Fault::equal_reals, Recipe::signs},
-                                         Planted{Fault::opposites, Recipe::opposites},
-                                         Planted{Fault::count_range, Recipe::opposites},
-                                         Planted{Fault::iota_stride, Recipe::values},
-                                         Planted{Fault::nested_condition, Recipe::conditions},
-                                         Planted{Fault::unused_range, Recipe::mixed}));
+INSTANTIATE_TEST_SUITE_P(
+    SideConditions, FaultTest,
+    testing::Values(
+        Planted{Fault::every_atom_positive, Recipe::roots},
+        Planted{Fault::always_in_range, Recipe::offsets},
+        Planted{Fault::digit_stride, Recipe::digits},
+        Planted{Fault::radix_integrality, Recipe::radix},
+        Planted{Fault::radix_range, Recipe::radix}, Planted{Fault::step_content, Recipe::signs},
+        Planted{Fault::integer_comparison, Recipe::signs},
+        Planted{Fault::max_factor, Recipe::maxima}, Planted{Fault::absorption, Recipe::masks},
+        Planted{Fault::telescoping, Recipe::masks}, Planted{Fault::threshold_range, Recipe::masks},
+        Planted{Fault::equal_reals, Recipe::signs}, Planted{Fault::given_anywhere, Recipe::guarded},
+        Planted{Fault::sine_square, Recipe::circles}, Planted{Fault::log_of_power, Recipe::roots},
+        Planted{Fault::opposites, Recipe::opposites},
+        Planted{Fault::count_range, Recipe::opposites}, Planted{Fault::iota_stride, Recipe::values},
+        Planted{Fault::nested_condition, Recipe::conditions},
+        Planted{Fault::unused_range, Recipe::mixed}));
 
 /// Not re-opening D at equal arguments keeps values, and loses the proof that the two ways of
 /// building it agree.

@@ -143,6 +143,13 @@ Nf Engine::log(Nf u) {
       }
     }
     if (rest.empty() && inside.is_one()) return result;
+    if (rest.size() == 1 && inside.is_one() &&
+        (!rest[0].exponent.is_integer() ||
+         (fault == Fault::log_of_power && rest[0].exponent != Rational(1)))) {
+      const AtomId a = rest[0].atom;  // a root has a value for a base >= 0 alone
+      const Nf base = is_op(a, Op::poly) ? inner(a) : of_atom(a);
+      return add(result, scale(log(base), rest[0].exponent));
+    }
     return add(result, lift(Op::log, {}, monomial(mono(rest), inside)));
   }
   c = content(u, false);
@@ -156,6 +163,20 @@ Nf Engine::sigmoid(Nf u) {
   if (u == zero) return number({1, 2});
   Nf plus = lift(Op::sigmoid, {}, u), minus = lift(Op::sigmoid, {}, scale(u, -1));
   return older(minus, plus) ? sub(one, minus) : plus;
+}
+
+/// sin(u)^2 = 1 - cos(u)^2.
+std::optional<Nf> Engine::fold_sine(const Mono& m, Rational coef) {
+  for (size_t i = 0; i < m.size(); ++i) {
+    if (!is_op(m[i].atom, Op::sin) || m[i].exponent < Rational(2)) continue;
+    Mono rest = m;
+    rest[i].exponent = rest[i].exponent - Rational(2);
+    if (rest[i].exponent.is_zero()) rest = without(rest, i);
+    const Nf cosine = odd_even(Op::cos, inner(m[i].atom), false);
+    const Nf square = fault == Fault::sine_square ? cosine : mul(cosine, cosine);
+    return mul(sub(one, square), fix(rest, coef));
+  }
+  return std::nullopt;
 }
 
 /// f(-u) = -f(u), or f(-u) = f(u).

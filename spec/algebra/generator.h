@@ -24,6 +24,8 @@ enum class Recipe {
   opposites,
   values,
   conditions,
+  guarded,
+  circles,
   count
 };
 
@@ -184,6 +186,10 @@ class Generator {
         return values();
       case Recipe::conditions:
         return conditions(depth);
+      case Recipe::guarded:
+        return guarded();
+      case Recipe::circles:
+        return circles(depth);
       case Recipe::mixed:
       case Recipe::powers:
       case Recipe::count:
@@ -384,6 +390,23 @@ class Generator {
     zero.kind = Expr::le_real, zero.kids = {e}, zero.name = "any";
     E c = make(zero);
     return node(Expr::mul, {coin() ? node(Expr::mul, {c, mask()}) : c, expression(depth - 1)});
+  }
+
+  /// A condition, or none, before a function of the same condition.
+  E guarded() {
+    E c = mask(), other = coin() ? c : mask();
+    E inside = node(Expr::where, {other, leaf(), coin() ? leaf() : number(0)});
+    if (coin(3)) inside = node(Expr::add, {number(2), node(Expr::mul, {inside, inside})});
+    E f = fn(one_of<Fn>({Fn::exp, Fn::sigmoid, Fn::cos, Fn::floor}), inside);
+    if (coin(3)) f = node(Expr::pow, {node(Expr::add, {number(1), f})}, -1);
+    return coin(4) ? f : node(Expr::mul, {coin() ? c : node(Expr::mul, {c, leaf()}), f});
+  }
+  /// Powers of the sine and cosine of x or -x.
+  E circles(int depth) {
+    E x = coin() ? leaf() : expression(depth - 1);
+    E s = node(Expr::pow, {fn(Fn::sin, signed_(x))}, one_of<Rational>({1, 2, 3, 4}));
+    E c = node(Expr::pow, {fn(Fn::cos, signed_(x))}, one_of<Rational>({1, 2}));
+    return node(coin() ? Expr::add : Expr::mul, {s, c});
   }
 
   std::mt19937 random_;

@@ -282,6 +282,8 @@ Nf Engine::fix(Mono m, Rational coef) {
   if (auto met = meet_opposites(m, coef)) return *met;
   if (!absorb(m)) return zero;
   if (auto folded = fold_sigmoid(m, coef)) return *folded;
+  if (auto folded = fold_sine(m, coef)) return *folded;
+  if (auto known = given(m, coef)) return *known;
   if (auto replaced = replace_equal(m, coef)) return *replaced;
   if (auto [i, j] = mergeable_exps(*this, m); j != 0) {
     Nf u = add(scale(inner(m[i].atom), m[i].exponent), scale(inner(m[j].atom), m[j].exponent));

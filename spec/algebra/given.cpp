@@ -1,0 +1,69 @@
+// [c] F([c]) = [c] F(1): what a condition guards is written where the condition holds. Tried above
+// limit 1 alone, because functions are opened for it.
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+bool Engine::is_conditional(AtomId a) {
+  const TensorId t = atoms[a].ref;
+  if (const auto known = conditional.find(t); known != conditional.end()) return known->second;
+  bool found = false;
+  for (const Term& term : terms(tensors[t].body))
+    for (const Factor& f : factors(term.mono)) found = found || is_indicator(f.atom);
+  return conditional[t] = found;
+}
+
+/// The function atom with [condition] as 1 in its argument; null where it does not occur there.
+std::optional<Nf> Engine::where_given(AtomId a, AtomId condition) {
+  const uint64_t key = static_cast<uint64_t>(a) << 32 | condition;
+  if (const auto known = given_cache.find(key); known != given_cache.end()) return known->second;
+  const Nf u = inner(a);
+  Nf result = zero;
+  bool found = false;
+  for (const Term& t : Poly(terms(u))) {
+    Mono m = factors(t.mono);
+    for (size_t i = 0; i < m.size(); ++i) {
+      if (m[i].atom != condition || m[i].exponent.sign() < 0) continue;
+      m = without(m, i), found = true;
+      break;
+    }
+    result = add(result, fix(m, t.coef));
+  }
+  if (!found) return given_cache[key] = std::nullopt;
+  return given_cache[key] = rebuild(tensors[atoms[a].ref].op, {}, result);
+}
+
+std::optional<Nf> Engine::given(const Mono& m, Rational coef) {
+  if (budget.limit <= 1 || (m.size() < 2 && fault != Fault::given_anywhere)) return std::nullopt;
+  for (size_t i = 0; i < m.size(); ++i) {
+    if (atoms[m[i].atom].kind != AtomKind::app) continue;
+    const Tensor& t = tensors[atoms[m[i].atom].ref];
+    switch (t.op) {
+      case Op::poly:
+      case Op::exp:
+      case Op::log:
+      case Op::sigmoid:
+      case Op::erf:
+      case Op::sin:
+      case Op::cos:
+      case Op::floor:
+        break;
+      default:
+        continue;
+    }
+    if (!is_conditional(m[i].atom)) continue;
+    Mono conditions;
+    for (const Factor& f : m)
+      if (f.exponent.sign() > 0 && is_indicator(f.atom)) conditions.push_back(f);
+    if (fault == Fault::given_anywhere)
+      for (const Term& term : Poly(terms(inner(m[i].atom))))
+        for (const Factor& f : Mono(factors(term.mono)))
+          if (is_indicator(f.atom)) conditions.push_back(f);
+    for (const Factor& c : conditions)
+      if (const auto known = where_given(m[i].atom, c.atom))
+        return mul(pow(*known, m[i].exponent), fix(without(m, i), coef));
+  }
+  return std::nullopt;
+}
+
+}  // namespace shardproof::algebra
