@@ -20,7 +20,7 @@ from .dims import ImportProblem
 from .program import word
 from .report import Diagnostic, Place, Report
 from .torch_ranks import evaluate
-from .torch_trace import Graph, Split, place_of, rank_of, signature, traced
+from .torch_trace import Graph, Split, one_program, place_of, rank_of, traced
 
 source_info_util.register_exclusion(__file__)
 
@@ -69,6 +69,8 @@ def run(graph: Graph, mesh: dict[str, int], args) -> list:
 def applied(graph: Graph, mesh: dict[str, int], node, read) -> Any:
     namespace, _, name = str(node.target).partition(".")
     args, kwargs = read(node.args), {k: read(v) for k, v in node.kwargs.items()}
+    if node in graph.own:
+        return torch_ops.own_piece(args[0][0], graph.own[node], mesh)
     if namespace not in ("_c10d_functional", "_c10d_functional_autograd", "c10d_functional"):
         return torch_ops.call("getitem" if node.target.__name__ == "getitem" else name, args, kwargs)
     name = name.partition(".")[0]
@@ -162,21 +164,14 @@ def graphs(module, parallelize, inputs, mesh, in_placements, out_placements, los
     with torch.random.fork_rng():
         torch.manual_seed(0)
         model = traced(module(), inputs, [None] * len(inputs), None, loss, {}, None, 0)
-    first: Graph | None = None
+    found = []
     for rank in range(int(np.prod(list(mesh.values())))):
         with rank_of(rank, mesh) as device_mesh, torch.random.fork_rng():
             torch.manual_seed(0)
             made = module()
             made = parallelize(made, device_mesh) or made
-            found = traced(made, inputs, in_placements, out_placements, loss, mesh, device_mesh, rank)
-        if first is None:
-            first = found
-            continue
-        for node, a, b in zip(first.module.graph.nodes, signature(first), signature(found)):
-            if a != b:
-                raise ImportProblem(f"rank {rank} runs another program than rank 0: here `{b}`, there "
-                                    f"`{a}`", place_of(node))
-    return model, first
+            found.append(traced(made, inputs, in_placements, out_placements, loss, mesh, device_mesh, rank))
+    return model, one_program(found, mesh)
 
 
 def prove(module: Callable[[], torch.nn.Module], parallelize: Callable, *inputs: Any,

@@ -121,6 +121,16 @@ def _getitem(x, i):
     return x[i]
 
 
+def own_piece(first, axis, mesh):
+    """The piece of a whole value that belongs to a rank's place on an axis."""
+    if not isinstance(first, Pieces) or first.count != mesh[axis]:
+        raise ImportProblem(f"a rank takes a piece by its place on {axis}, and there are others than it")
+    whole = forced(first.whole)
+    size = whole.shape[first.dim] // first.count
+    start = lax.mul(lax.axis_index(axis), np.int32(size))
+    return lax.dynamic_slice_in_dim(whole, start, size, axis=first.dim)
+
+
 def all_gather(x, axes, count):
     return Gathered(forced(x), axes, count)
 

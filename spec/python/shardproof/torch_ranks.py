@@ -37,6 +37,8 @@ def evaluate(graph: Graph, mesh: dict[str, int], inputs, data=()) -> list[np.nda
         operands = [read(i, node.args) for i in range(len(ranks))]
         if "c10d" in str(node.target):
             values = collective(graph, mesh, ranks, node, operands)
+        elif node in graph.own:
+            values = [a[0][at[graph.own[node]]] for a, at in zip(operands, ranks)]
         else:
             values = [node.target(*a, **{k: read(i, v) for k, v in node.kwargs.items()})
                       for i, a in enumerate(operands)]

@@ -47,6 +47,7 @@ class Graph:
     groups: dict[str, tuple[str, ...]] = field(default_factory=dict)
     stored: dict[int, tuple[Split, str, int]] = field(default_factory=dict)  # FSDP: axis and dim
     trained: list[int] = field(default_factory=list)  # the parameters of the gradients
+    own: dict[Any, str] = field(default_factory=dict)  # nodes that take the piece of the rank on an axis
 
 
 def place_of(node) -> Place | None:
@@ -284,15 +285,38 @@ def table_of_decompositions():
     return core_aten_decompositions()
 
 
-def signature(graph: Graph) -> list[str]:
-    """The nodes as text, groups by their axes: the same on every rank of a program that is one."""
-    lines = []
-    for node in graph.module.graph.nodes:
-        text = f"{node.name} {node.target} {node.args} {node.kwargs}"
+def signature(graph: Graph) -> list[tuple[str, int | None]]:
+    """The nodes as text, groups by their axes: the same on every rank of a program that is one; and
+    which of several values a node takes."""
+    number = {node: i for i, node in enumerate(graph.module.graph.nodes)}
+    lines: list[tuple[str, int | None]] = []
+    for node in number:
+        args = torch.fx.node.map_arg((node.args, node.kwargs), lambda n: f"%{number[n]}")
+        item = None
+        if getattr(node.target, "__name__", "") == "getitem":
+            args, item = node.args[0] and f"%{number[node.args[0]]}", node.args[1]
+        text = f"{node.op} {node.target if node.op == 'call_function' else ''} {args}"
         if "c10d" in str(node.target) and len(node.args) > 1:
-            group = graph.groups.get(str(node.args[-1]))
-            text = f"{node.name} {node.target} {node.args[:-1]} {group}"
+            text = f"{node.target} %{number[node.args[0]]} {node.args[1:-1]} " \
+                   f"{graph.groups.get(str(node.args[-1]))}"
         if node.op == "get_attr":
             text += str(getattr(graph.module, node.target))
-        lines.append(text)
+        lines.append((text, item))
     return lines
+
+
+def one_program(found: list[Graph], mesh: dict[str, int]) -> Graph:
+    """The graph of all ranks; a rank's own piece of a whole value is one of its axis."""
+    first, lines = found[0], [signature(graph) for graph in found]
+    ranks = [dict(zip(mesh, at)) for at in itertools.product(*(range(n) for n in mesh.values()))]
+    for at, node in enumerate(first.module.graph.nodes):
+        rows = [line[at] if at < len(line) else ("nothing", None) for line in lines]
+        own = [a for a in mesh if [item for _, item in rows] == [rank[a] for rank in ranks]]
+        other = next((i for i, row in enumerate(rows) if row[0] != rows[0][0]
+                      or row[1] != rows[0][1] and not own), None)
+        if other is not None:
+            raise ImportProblem(f"rank {other} runs another program than rank 0: there {rows[other]}, here "
+                                f"{rows[0]}", place_of(node))
+        if own and any(item != rows[0][1] for _, item in rows):
+            first.own[node] = own[0]
+    return first
