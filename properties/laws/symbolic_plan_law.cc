@@ -46,6 +46,12 @@ const std::map<std::string, const char*> right_values = {
     {"c02_fraction_broken p",
      "a copy over |t| is counted |t| times: right, and refused as a sum with a copy"},
     {"e0210_exp p", "too many cases"},
+    {"e0221_ring reduced", "the values are right; its devices would wait for one another"},
+    {"e0221_ring in_a_callee", "the values are right; its devices would wait for one another"},
+    {"e0221_ring in_a_scan", "the values are right; its devices would wait for one another"},
+    {"e0221_ring a_ring_inside", "the values are right; its devices would wait for one another"},
+    {"e0222_ring copy", "the last carry is a copy, those before are not"},
+    {"e0222_ring marked", "what is marked is not used"},
 };
 
 /// Why a refused plan cannot be run on devices at all: that is a difference too.
