@@ -50,6 +50,11 @@ Sizes small(const ir::Program& program, Random& random) {
   Sizes sizes = small(random);
   std::erase_if(sizes.dims, [&](const auto& each) { return !program.dims.count(each.first); });
   if (sizes.dims.count("C")) sizes.dims.erase("L");  // which is (C W)
+  for (const auto& [name, dim] : program.dims)
+    if (dim.local && dim.size) {  // W of `ring b over L/c as W`
+      sizes.dims.erase(name);
+      sizes.dims["L"] *= 2;
+    }
   std::erase_if(sizes.axes, [&](const auto& each) { return !program.axes.count(each.first); });
   return sizes;
 }

@@ -128,8 +128,8 @@ void check_adjoint(const World& world, const Type& from, const Type& to, Tally& 
   Distributed<Rational> gradient = distribute(geometry, start, whole, rng);
   if (!steps.empty()) {
     const ir::Op op = testing::elaborated(
-        world.program, ir::Collective{*steps.begin(), {{start}, end, {}, 0, {}, false, {}, {}}},
-        {start});
+        world.program,
+        ir::Collective{*steps.begin(), {{start}, end, {}, 0, {}, false, false, {}, {}}}, {start});
     const RuleResult rule = apply(world, op, {start}, false);
     if (rule.refusal)
       tally.find("refused adjoint " + to_string(from) + " -> " + to_string(to) + ": " +
