@@ -53,7 +53,7 @@ Sizes small(const ir::Program& program, Random& random) {
   for (const auto& [name, dim] : program.dims)
     if (dim.local && dim.size) {  // W of `ring b over L/c as W`
       sizes.dims.erase(name);
-      sizes.dims["L"] *= 2;
+      if (sizes.dims.count("L")) sizes.dims["L"] *= 2;
     }
   std::erase_if(sizes.axes, [&](const auto& each) { return !program.axes.count(each.first); });
   return sizes;

@@ -5,6 +5,7 @@
 
 #include "properties/faults/action.h"
 #include "properties/faults/fault.h"
+#include "spec/check/loop_rules.h"
 #include "spec/rules/rule.h"
 
 namespace shardproof::faults {
@@ -66,7 +67,9 @@ class Completer {
 
   void step(ir::Instr& instr) {
     if (auto* scan = std::get_if<ir::Scan>(&instr.op)) return loop(instr, *scan->body);
-    if (ir::Block* body = body_of(instr.op)) return complete(*body);
+    if (ir::Block* body = body_of(instr.op)) return inside(instr, *body);
+    if (auto* entry = std::get_if<ir::Entry>(&instr.op); entry && entry_of_loop(instr, entry->dim))
+      return;
     if (auto* call = std::get_if<ir::Call>(&instr.op))
       return called(instr, program_.functions.at(call->function));
     if (auto* grad = std::get_if<ir::Grad>(&instr.op)) {
@@ -76,6 +79,25 @@ class Completer {
     rewrite(instr);
     follow_others(instr);
     conclude(instr);
+  }
+
+  /// The body of a pipeline, of its stages, or of a ring.
+  void inside(const ir::Instr& instr, ir::Block& body) {
+    const size_t indices = body.params.size() - body.next.size();
+    for (size_t i = 0; i < indices; ++i) loop_of_index_[body.params[i]] = &instr.op;
+    if (auto* pipeline = std::get_if<ir::Pipeline>(&instr.op)) axis_ = pipeline->axis;
+    complete(body);
+  }
+
+  bool entry_of_loop(const ir::Instr& instr, const Dim& dim) {
+    if (instr.operands.size() < 2) return false;
+    auto loop = loop_of_index_.find(instr.operands[1]);
+    if (loop == loop_of_index_.end()) return false;
+    auto own = entry_in_loop(program_, types_.at(instr.operands[0]), dim, *loop->second, axis_);
+    if (!own) return false;
+    types_.at(instr.results.at(0)) = *std::move(own);
+    has_gradient_.at(instr.results[0]) = has_gradient_.at(instr.operands[0]);
+    return true;
   }
 
   void called(const ir::Instr& instr, const ir::Function& callee) {
@@ -283,6 +305,8 @@ class Completer {
   const ir::Program& program_;
   ir::Function& function_;
   bool is_step_;
+  std::map<ValueId, const ir::Op*> loop_of_index_;  ///< of pipelines, stages and rings
+  Axis axis_;                                       ///< of the pipeline
   std::vector<Type> types_;
   std::vector<bool> has_gradient_;
   std::vector<std::optional<double>> numbers_;

@@ -192,6 +192,22 @@ bool has_own_entries(const ir::Program& program, const Split& split, const ir::S
   return split.axes == std::vector<Axis>{axis} && program.same_dim(split.dim, stages.dims.back());
 }
 
+std::optional<Type> entry_in_loop(const ir::Program& program, const Type& type, const Dim& dim,
+                                  const ir::Op& loop, const Axis& axis) {
+  Type result = type;
+  auto split = std::find_if(result.dims.begin(), result.dims.end(),
+                            [&](const Split& each) { return each.dim == dim; });
+  if (split == result.dims.end()) return std::nullopt;
+  if (auto* ring = std::get_if<ir::Ring>(&loop))
+    *split = Split{ring->block, {}};
+  else if (auto* stages = std::get_if<ir::Stages>(&loop);
+           stages && has_own_entries(program, *split, *stages, axis))
+    result.dims.erase(split);
+  else
+    return std::nullopt;
+  return result;
+}
+
 namespace {
 
 class Placement {

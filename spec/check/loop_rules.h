@@ -36,6 +36,11 @@ std::vector<Misplaced> misplaced_values(const ir::Program& program, const ir::Fu
                                         const std::vector<bool>& poisoned,
                                         const ir::Pipeline& pipeline);
 
+/// t[n] inside `stages n in N` of a pipeline over `axis`: the entry that the stage has itself. x[b]
+/// inside a ring over b: the block that the ring brings. Nothing: an entry like any other.
+std::optional<Type> entry_in_loop(const ir::Program& program, const Type& type, const Dim& dim,
+                                  const ir::Op& loop, const Axis& axis);
+
 /// Whether stage s of the pipeline's axis has the entries of this dim that are its own.
 bool has_own_entries(const ir::Program& program, const Split& split, const ir::Stages& stages,
                      const Axis& axis);

@@ -102,32 +102,20 @@ class Walker {
     return true;
   }
 
-  /// t[n] inside `stages n in N` with N/p: the stage has the entry. Inside `ring b over L/c as W`
-  /// the ring brings the block.
   bool entry_of_loop(const ir::Instr& instr) {
     auto* entry = std::get_if<ir::Entry>(&instr.op);
     if (!entry || instr.operands.size() < 2) return false;
     auto loop = loop_of_index_.find(instr.operands[1]);
     if (loop == loop_of_index_.end()) return false;
     const ValueId from = instr.operands[0], v = instr.results.at(0);
-    Type result = type(from);
-    auto split = std::find_if(result.dims.begin(), result.dims.end(),
-                              [&](const Split& each) { return each.dim == entry->dim; });
-    if (split == result.dims.end()) return false;
+    auto own = entry_in_loop(program_, type(from), entry->dim, *loop->second, pipeline_axis());
+    if (!own) return false;
     poisoned_[v] = poisoned_[from];
-    if (auto* ring = std::get_if<ir::Ring>(loop->second)) {
-      if (auto refusal = poisoned_[from] ? std::nullopt
-                                         : refuse_entry(program_, function_.values[from].name, from,
-                                                        type(from), entry->dim, *ring))
+    if (auto* ring = std::get_if<ir::Ring>(loop->second); ring && !poisoned_[from])
+      if (auto refusal = refuse_entry(program_, function_.values[from].name, from, type(from),
+                                      entry->dim, *ring))
         refuse(*refusal, instr.place.range, nullptr, {{type(from), true, std::nullopt}}, {});
-      *split = Split{ring->block, {}};
-    } else if (auto* stages = std::get_if<ir::Stages>(loop->second);
-               stages && has_own_entries(program_, *split, *stages, pipeline_axis())) {
-      result.dims.erase(split);
-    } else {
-      return false;
-    }
-    type(v) = result;
+    type(v) = *std::move(own);
     result_.has_gradient[v] = result_.has_gradient[from];
     return true;
   }
@@ -193,7 +181,10 @@ class Walker {
     if (std::exchange(reduces_a_field_, false)) return {};
     return Refusal{.code = "E0205",
                    .message = "all_reduce of a record whose fields are reduced already",
-                   .label = "no field is unreduced where the result is not: remove the all_reduce"};
+                   .label = "no field is unreduced where the result is not: nothing is added",
+                   .fixes = {{.kind = FixHint::Kind::replace_op,
+                              .text = "$",
+                              .message = "remove it; no communication"}}};
   }
 
   bool gradient_flows(const ir::Instr& instr, const std::vector<Operand>& operands) const {
