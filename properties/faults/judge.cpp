@@ -8,6 +8,7 @@
 #include "properties/faults/numbers.h"
 #include "spec/check/bounds.h"
 #include "spec/check/conditions.h"
+#include "spec/check/pipelines.h"
 #include "spec/check/walk.h"
 
 namespace shardproof::faults {
@@ -72,7 +73,11 @@ Judgement Field::judge(const Ground& ground, const Fault& fault) {
   return judgement;
 }
 
-Judgement Field::judge(const Ground& ground) { return judge(ground.plan, nullptr); }
+Judgement Field::judge(const Ground& ground) {
+  const Judgement judgement = judge(ground.plan, nullptr);
+  mutant_.functions[ground.plan] = ground.function;
+  return judgement;
+}
 
 Judgement Field::judge(size_t plan, const Fault* fault) {
   const ir::Function& function = mutant_.functions.at(plan);
@@ -103,7 +108,9 @@ Judgement Field::refused(const ir::Function& function, const RefusedOp& refused,
   return judgement;
 }
 
-void Field::compare(size_t plan, const std::vector<Type>& types, Judgement& judgement) {
+void Field::compare(size_t plan, std::vector<Type> types, Judgement& judgement) {
+  if (has_pipeline(mutant_.functions.at(plan)))
+    expand_pipelines(mutant_, mutant_.functions.at(plan), types);
   const ComparedPlan compared = checker_.compare(mutant_, plan, file_->proved);
   if (!compared.diagnostics.empty()) {
     judgement.code = compared.diagnostics.front().code;
@@ -114,7 +121,7 @@ void Field::compare(size_t plan, const std::vector<Type>& types, Judgement& judg
     return;
   }
   denote::Types all = file_->types;
-  all.at(plan) = types;
+  all.at(plan) = std::move(types);
   const Agreement run = run_on_meshes(mutant_, all, plan, file_->backwards);
   judgement.meshes = run.meshes;
   if (compared.verdict == Verdict::proved) {

@@ -68,7 +68,7 @@ class Field {
   Judgement judge(size_t plan, const Fault* fault);
   Judgement refused(const ir::Function& function, const RefusedOp& refused,
                     const Fault* fault) const;
-  void compare(size_t plan, const std::vector<Type>& types, Judgement& judgement);
+  void compare(size_t plan, std::vector<Type> types, Judgement& judgement);
 
   Checker checker_;
   std::unique_ptr<properties::WithBackwards> file_;

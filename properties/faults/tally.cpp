@@ -70,7 +70,9 @@ void plant(Field& field, size_t plan, const Sample& sample, std::mt19937& rng, R
   const Ground ground = field.ground(plan);
   const Judgement whole = field.judge(ground);
   if (whole.outcome != Outcome::equal || whole.survived)
-    tally.listed.push_back({whole.outcome, true, ground.function.name + " itself: " + whole.why});
+    tally.listed.push_back({whole.outcome, true,
+                            field.place(ground.function.range) + " " + ground.function.name +
+                                " itself: " + whole.why});
   ++row.plans;
   for (const Fault& fault : drawn(faults_of(ground), sample, rng)) {
     const Judgement judgement = field.judge(ground, fault);

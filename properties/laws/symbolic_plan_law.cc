@@ -41,6 +41,7 @@ const std::map<std::string, const char*> right_values = {
     {"e0305_new_dim p", "the names of its dims"},
     {"e0305_order p", "the names of its dims"},
     {"e0305_pointwise p", "the names of its dims"},
+    {"e0305_reduce_to p", "the names of its dims"},
     {"d04_broken p", "the names of its dims"},
     {"e0404_axis_size p", "equal, by the size that it may not name"},
     {"c02_fraction_broken p",
