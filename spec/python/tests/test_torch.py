@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("torch", exc_type=ImportError)
 
 import torch
+import torch_llama as llama
 import torch_mlp as example
 from shardproof.torch import prove
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
@@ -122,3 +123,11 @@ def test_an_operator_that_is_not_known_is_named_with_its_line():
     report = forward(Sorted)
     assert report.verdict == "unknown" and "`sort.default`" in str(report)
     assert report.errors[0].place.line == line_of(Sorted.forward, "torch.sort")
+
+
+def test_a_step_of_a_llama_layer_is_proved():
+    report = prove(llama.Layer, llama.parallelize, *llama.shapes, mesh=llama.mesh, split=llama.split,
+                   loss=llama.loss, data=("d",))
+    assert report.proved, report
+    assert sum("agree to" in check for check in report.checks) == 4, report.checks
+
