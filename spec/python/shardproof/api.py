@@ -60,15 +60,27 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
     except ImportProblem as problem:
         return refused(problem, model, sharded, args, sizes, time.perf_counter() - start)
     seconds = time.perf_counter() - start
-    if keep:
-        Path(keep).write_text(imported.text)
-        report = check(Path(keep), timeout=timeout)
-    else:
-        report = check(imported.text, timeout=timeout)
+    imported, report = decided(imported, keep, timeout)
     report.level, report.import_seconds = imported.level, seconds
     if validate and report.verdict != "invalid":
         validation.validate(imported, report, imported.model, imported.sharded)
     return report
+
+
+def decided(text: levels.Text, keep: str | Path | None, timeout: float) -> tuple[levels.Text, Report]:
+    """The text that decides, and its report. Sizes that are numbers are left free first."""
+    def checked(each: levels.Text) -> Report:
+        if keep:
+            Path(keep).write_text(each.text)
+        return check(Path(keep) if keep else each.text, timeout=timeout)
+
+    if text.sized:
+        free = levels.freed(text)
+        report = checked(free)
+        if report.proved and levels.covers(report.conditions, text.imported):
+            report.conditions = []
+            return free, report
+    return text, checked(text)
 
 
 def refused(problem: ImportProblem, model, sharded, args, sizes, seconds: float) -> Report:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import itertools
 import re
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from fractions import Fraction
 from math import isclose, prod
 
@@ -28,6 +28,7 @@ class Text:
     names: list[str]
     model: Any
     sharded: Any
+    sized: bool = False
 
 
 def value_of(number: str):
@@ -53,7 +54,41 @@ def concrete(imported: Imported) -> Text:
         lines += declared(name, imported, f" = {size}")
     text = NUMBER.sub(lambda m: repr(value_of(m.group(1))), imported.skeleton)
     return Text("\n".join(lines) + "\n" + text, f"for {axes} at these sizes", imported,
-                imported.names, imported.model, imported.sharded)
+                imported.names, imported.model, imported.sharded, sized=True)
+
+
+PARTS = re.compile(r'\b(?:read|write|concat)\("([^"]*)"')
+
+
+def freed(text: Text) -> Text:
+    """A text with sizes whose dims are free, other than those of which parts are taken: a proof for
+    all of them is one for the sizes that were traced, and is found faster."""
+    imported = text.imported
+    root = {alias: name for name, more in imported.aliases.items() for alias in more}
+    fixed = set()
+    for pattern in PARTS.findall(imported.skeleton):
+        operands = [set(re.findall(r"[A-Za-z_]\w*", re.sub(r"\{.*?\}|/\w+", "", part)))
+                    for part in re.split(r",|->", pattern)]
+        fixed |= set().union(*operands) - set.intersection(*operands)
+        fixed |= set(re.findall(r"\[(\w+)\]", pattern))
+    fixed = {root.get(name, name) for name in fixed}
+    lines = [re.sub(r" = \d+$", "", line) if line.startswith("dim ") and line.split()[1] not in fixed
+             else line for line in text.text.splitlines()]
+    return replace(text, text="\n".join(lines) + "\n")
+
+
+def covers(conditions: list[str], imported: Imported) -> bool:
+    """Whether the sizes that were traced meet the conditions `d*t | M`."""
+    table = {**imported.sizes, **imported.mesh}
+
+    def product(text: str) -> int:
+        return prod(int(word) if word.isdigit() else table[word] for word in text.split("*"))
+
+    try:
+        sides = [condition.split(" | ") for condition in conditions]
+        return all(product(of) % product(by) == 0 for by, of in sides)
+    except (KeyError, ValueError):
+        return False
 
 
 # A number as a monomial in sizes
@@ -242,4 +277,4 @@ def groupings(base: Imported) -> list[dict[str, int]]:
     return result
 
 
-__all__ = ["ImportProblem", "Text", "imported"]
+__all__ = ["ImportProblem", "Text", "covers", "freed", "imported"]

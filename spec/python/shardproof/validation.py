@@ -73,8 +73,9 @@ def inputs_for(text: Text, report: Report, shapes, names, seed: int = 0) -> list
 SECOND_MOMENT = re.compile(r"nu|(^|_)v(_|$)")  # an optimizer's squares are not negative
 
 
-def run_text(text: str, function: str, inputs: dict[str, np.ndarray]) -> list[np.ndarray] | str:
-    """The results of a function of a text with sizes, or why there are none."""
+def run_text(text: str, function: str, inputs: dict[str, np.ndarray],
+             sizes: dict[str, int]) -> list[np.ndarray] | str:
+    """The results of a function of a text, its free dims at these sizes, or why there are none."""
     with tempfile.TemporaryDirectory() as folder:
         at = Path(folder)
         (at / "program.shard").write_text(text)
@@ -82,7 +83,7 @@ def run_text(text: str, function: str, inputs: dict[str, np.ndarray]) -> list[np
         try:
             done = call(str(at / "program.shard"), "--run", function, "--inputs",
                         str(at / "in.safetensors"), "--outputs", str(at / "out.safetensors"),
-                        timeout=60)
+                        *(f"--set={name}={size}" for name, size in sizes.items()), timeout=60)
         except subprocess.TimeoutExpired:
             return "no answer in 60 s"
         if done.returncode:
@@ -158,15 +159,16 @@ def validate(text: Text, report: Report, model, sharded) -> None:
         return
     inputs = inputs_for(text, report, shapes, text.names)
     of_model, of_sharded = traced_values(model, sharded, inputs)
-    sized = concrete(text.imported).text
+    sized = text.text if text.sized else concrete(text.imported).text
     table = text.imported.sizes
+    free = {name: n for name, n in table.items() if re.search(rf"^dim {name}$", sized, re.M)}
     named = {name: x.reshape([table.get(n, 1) for names in shape for n in names])
              for name, x, shape in zip(text.names, inputs, text.imported.parameters)}
     for function, want, who in (("model", of_model, "the oracle"),
                                 ("sharded", of_sharded, "the core on threads")):
         if function == "sharded" and report.verdict not in ("proved", "unknown"):
             continue
-        got = run_text(sized, function, named)
+        got = run_text(sized, function, named, free)
         if isinstance(got, str):
             report.checks.append(f"{function}: not evaluated: {got}")
             continue
