@@ -131,11 +131,32 @@ def origin(line: str) -> Place | None:
     return Place(file, first or 1, column or 1, end or first or 1, end_column or column or 1)
 
 
+def _source_of(lines: list[str], at: int, message: str) -> Place | None:
+    """The place of the value that a line takes, or that the return gives as the result `rN` of the
+    message: generated lines such as FSDP's collectives have none of their own."""
+    line = lines[at]
+    result = re.search(r"`r(\d+)`", message)
+    if line.strip().startswith("return "):
+        names = [name.strip() for name in line.strip()[len("return "):].split(",")]
+        name = names[int(result[1])] if result and int(result[1]) < len(names) else names[0]
+        if len(names) > 1 and not result:
+            return None
+    else:
+        taken = re.findall(r"\bv\d+\b", re.sub(r'"[^"]*"', "", line.partition("=")[2]))
+        if len(taken) != 1:
+            return None
+        (name,) = taken
+    for i in range(at - 1, -1, -1):
+        if re.match(rf"\s*{re.escape(name)} = ", lines[i]):
+            return origin(lines[i]) or _source_of(lines, i, "")
+    return None
+
+
 def _diagnostic(found: dict[str, Any], path: str, lines: list[str]) -> Diagnostic:
     at = _place(found["range"])
     users = None
     if at and at.file == path and at.line <= len(lines):
-        users = origin(lines[at.line - 1])
+        users = origin(lines[at.line - 1]) or _source_of(lines, at.line - 1, found["message"])
     return Diagnostic(
         found["code"], found["severity"], found["message"], found["label"], users, at,
         [*(note["message"] for note in found["notes"]), *found["details"]],

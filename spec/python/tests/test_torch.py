@@ -6,6 +6,7 @@ import pytest
 pytest.importorskip("torch", exc_type=ImportError)
 
 import torch
+import torch_bugs as bugs
 import torch_llama as llama
 import torch_mlp as example
 from shardproof.torch import prove
@@ -131,3 +132,21 @@ def test_a_step_of_a_llama_layer_is_proved():
     assert report.proved, report
     assert sum("agree to" in check for check in report.checks) == 4, report.checks
 
+
+def step_of_block(kind, loss=bugs.loss, data=("d",)):
+    return prove(bugs.Block, bugs.parallelized(kind), *bugs.SHAPES, mesh=bugs.MESH, split=[bugs.ROWS] * 2,
+                 loss=loss, data=data)
+
+
+def test_a_step_with_sequence_parallelism_by_hand_is_proved():
+    report = step_of_block(bugs.Right)
+    assert report.proved and sum("agree to" in check for check in report.checks) == 4, report
+
+
+@pytest.mark.parametrize("bug", bugs.BUGS, ids=lambda bug: bug.name)
+def test_a_bug_is_refuted_at_its_line(bug):
+    report = step_of_block(bug.kind, bug.loss, bug.data)
+    assert report.verdict == "refuted", report
+    assert any("in torch the two programs differ" in check for check in report.checks), report.checks
+    if "# wrong" in inspect.getsource(bug.kind):
+        assert report.errors[0].place.line == line_of(bug.kind, "# wrong"), report
