@@ -1,5 +1,8 @@
 // [c] F([c]) = [c] F(1): what a condition guards is written where the condition holds. Tried above
 // limit 1 alone, because functions are opened for it.
+#include <algorithm>
+#include <iterator>
+
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -34,23 +37,13 @@ std::optional<Nf> Engine::where_given(AtomId a, AtomId condition) {
 }
 
 std::optional<Nf> Engine::given(const Mono& m, Rational coef) {
+  static constexpr Op functions[] = {Op::poly, Op::exp, Op::log, Op::sigmoid,
+                                     Op::erf,  Op::sin, Op::cos, Op::floor};
   if (budget.limit <= 1 || (m.size() < 2 && fault != Fault::given_anywhere)) return std::nullopt;
   for (size_t i = 0; i < m.size(); ++i) {
     if (atoms[m[i].atom].kind != AtomKind::app) continue;
-    const Tensor& t = tensors[atoms[m[i].atom].ref];
-    switch (t.op) {
-      case Op::poly:
-      case Op::exp:
-      case Op::log:
-      case Op::sigmoid:
-      case Op::erf:
-      case Op::sin:
-      case Op::cos:
-      case Op::floor:
-        break;
-      default:
-        continue;
-    }
+    const Op op = tensors[atoms[m[i].atom].ref].op;
+    if (std::find(std::begin(functions), std::end(functions), op) == std::end(functions)) continue;
     if (!is_conditional(m[i].atom)) continue;
     Mono conditions;
     for (const Factor& f : m)
