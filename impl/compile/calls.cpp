@@ -1,4 +1,6 @@
 #include "impl/compile/ops.h"
+#include "impl/compile/pipeline.h"
+#include "spec/check/walk.h"
 
 namespace shardproof::compile {
 namespace {
@@ -39,6 +41,20 @@ ir::ValueId saved_value(const Site& site, const ir::Function& plan, const Name& 
   throw PlanError(site.compiler.place() + ": " + plan.name + " saves no " + name);
 }
 
+/// A gradient through a pipeline is that of the plan that has it.
+void refuse_inner_pipelines(const Unit& unit) {
+  for_each_instr(unit.plan().body, [&](const ir::Instr& instr) {
+    const auto* call = std::get_if<ir::Call>(&instr.op);
+    if (!call) return;
+    Unit callee = unit;
+    callee.function = call->function;
+    if (callee.has_pipeline())
+      throw PlanError("the gradient of " + unit.plan().name + " cannot be run: it calls " +
+                      callee.plan().name + ", which has a pipeline; take that plan's gradient");
+    refuse_inner_pipelines(callee);
+  });
+}
+
 }  // namespace
 
 void compile(const ir::Call& op, const Site& site) {
@@ -57,14 +73,27 @@ void compile(const ir::Grad& op, const Site& site) {
   Compiler& compiler = site.compiler;
   Unit of = site.scope.unit;
   of.function = op.function;
-  of.written = nullptr;  // the derived backward is of scans
   refuse_stages(of);
+  refuse_inner_pipelines(of);
   const Unit backward = compiler.find_backward()(of, op.wrt);
   const ir::Function& function = backward.plan();
   const auto own = static_cast<std::ptrdiff_t>(of.plan().params.size());
   std::vector<Value> arguments = arguments_of(site, 0, site.operands());
   std::vector<Key> keys = keys_of_operands(site);
   const std::string place = compiler.place();
+  const auto add_upstream = [&] {
+    if (!op.with_value) return;
+    const Element element = compiler.element(of.plan().results.at(0).dtype);
+    arguments.push_back({constant_of(1, element)});
+    keys.push_back(outside_key("one", static_cast<size_t>(element)));
+  };
+  if (of.has_pipeline()) {
+    add_upstream();
+    const Differentiated made =
+        differentiate_pipeline(site, of, backward, arguments, keys, op.with_value);
+    define_all(site, made.results);
+    return define_all(site, made.gradients, made.results.size());
+  }
   const std::vector<Value> primal(arguments.begin(), arguments.begin() + own);
   const std::vector<Key> primal_keys(keys.begin(), keys.begin() + own);
   Unit forward = function.after ? backward : of;
@@ -92,11 +121,7 @@ void compile(const ir::Grad& op, const Site& site) {
     }
     compiler.set_place(place);
   }
-  if (op.with_value) {
-    const Element element = compiler.element(of.plan().results.at(0).dtype);
-    arguments.push_back({constant_of(1, element)});
-    keys.push_back(outside_key("one", static_cast<size_t>(element)));
-  }
+  add_upstream();
   arguments.insert(arguments.end(), saved.begin(), saved.end());
   keys.insert(keys.end(), saved_keys.begin(), saved_keys.end());
   const std::vector<Value> gradients =

@@ -183,8 +183,8 @@ std::string place_of(const Unit& unit, const ir::Place& place, const std::string
 void refuse_stages(const Unit& unit) {
   if (unit.plan().uses_loops_undecided && !unit.has_pipeline())
     throw PlanError(unit.plan().name +
-                    " has a ring, or a pipeline that something takes the gradient of, and those "
-                    "cannot be run yet: missing is a backward for each stage");
+                    " has a ring, and rings cannot be run yet: missing is the exchange of blocks "
+                    "between neighbours");
 }
 
 Scope Compiler::enter(const Unit& unit, const Placement& placement,
@@ -195,7 +195,7 @@ Scope Compiler::enter(const Unit& unit, const Placement& placement,
   refuse_stages(unit);
   const Placement own = placement.in(*unit.program);
   return {unit, own, std::vector<Value>(function.values.size()), Uses(function).take(),
-          keys_of(unit, own, keys, known_.size() - 1)};
+          this->keys(unit, own, keys)};
 }
 
 void Compiler::run_block(Scope& scope, const ir::Block& block) {

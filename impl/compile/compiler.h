@@ -114,6 +114,11 @@ class Compiler {
   const std::string& place() const { return place_; }
 
   // --- functions ---
+  /// The keys of a function's values when its parameters have these.
+  std::vector<Key> keys(const Unit& unit, const Placement& placement,
+                        const std::vector<Key>& parameters) const {
+    return keys_of(unit, placement, parameters, known_.size() - 1);
+  }
   Scope enter(const Unit& unit, const Placement& placement, const std::vector<Key>& keys) const;
   void run_block(Scope& scope, const ir::Block& block);
   /// What is computed from here on is known until leave_iteration(), and not behind it.

@@ -49,8 +49,11 @@ void add(Text& text, const Placement& placement, const ir::Pattern& pattern) {
   add(text, pattern.right_bracket);
 }
 
+/// {I} speaks of gradients, not of what a rank has.
 void add(Text& text, const Placement& placement, const Type& type) {
-  text.add(to_string(type.dtype)).add(to_string(type.marks));
+  Marks marks = type.marks;
+  std::erase_if(marks, [](const auto& each) { return each.second == Mark::I; });
+  text.add(to_string(type.dtype)).add(to_string(marks));
   for (const Split& split : type.dims) {
     text.add(static_cast<uint64_t>(placement.size(split.dim)));
     for (const Axis& axis : split.axes) text.add(axis);
@@ -153,6 +156,8 @@ class Numbering {
     if (std::holds_alternative<ir::Save>(instr.op) ||
         std::holds_alternative<ir::StopGrad>(instr.op))
       return true;
+    if (const auto* collective = std::get_if<ir::Collective>(&instr.op))
+      return collective->fn == ir::CollectiveFn::fan_out;
     return std::holds_alternative<ir::Ascribe>(instr.op) &&
            type_key(instr.operands.at(0)) == type_key(instr.results.at(0));
   }

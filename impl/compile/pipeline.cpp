@@ -1,111 +1,28 @@
-// A pipeline: each rank runs its own stage, and the schedule unrolled for that stage is its
-// program. Every message has one place in an order of all stages' work and messages, which each
-// rank follows: whoever waits for the other end of a message waits for something earlier in that
-// order.
-#include <algorithm>
+// The schedule unrolled for the rank's stage is its program.
+#include "impl/compile/pipeline.h"
+
 #include <cmath>
-#include <set>
 
 #include "impl/compile/ops.h"
-#include "spec/schedule/schedule.h"
 
 namespace shardproof::compile {
-namespace {
 
-using schedule::Timeline;
-using schedule::Work;
-using Chunk = std::pair<int64_t, int64_t>;  ///< microbatch and chunk
-
-/// Work of a stage, or the message that it sends when it is done.
-struct Turn {
-  size_t stage = 0;
-  Work work;
-  bool message = false;
-};
-
-/// The stage and chunk that need the result of a forward.
-struct Reader {
-  size_t stage;
-  Chunk chunk;
-};
-
-std::optional<Reader> reader_of(const schedule::Sizes& sizes, size_t stage, const Work& work) {
-  const auto p = static_cast<size_t>(sizes.p);
-  const int64_t chunk = work.c + (stage + 1 == p);
-  if (chunk == sizes.C) return std::nullopt;
-  return Reader{(stage + 1) % p, {work.m, chunk}};
-}
-
-/// The forwards of all stages and their messages, in rounds: each stage does its next one if its
-/// input is there, then what the round has made is sent. Throws Problem where none can go on.
-std::vector<Turn> order_of(const std::vector<Timeline>& lines, const schedule::Sizes& sizes) {
-  std::vector<Turn> order;
-  std::vector<std::set<Chunk>> arrived(lines.size());
-  std::vector<size_t> next(lines.size(), 0);
-  for (bool moved = true; moved;) {
-    moved = false;
-    std::vector<Turn> messages;
-    for (size_t s = 0; s < lines.size(); ++s) {
-      while (next[s] < lines[s].size() && lines[s][next[s]].kind != 'F') ++next[s];
-      if (next[s] == lines[s].size()) continue;
-      const Work& work = lines[s][next[s]];
-      const bool first = s == 0 && work.c == 0;
-      if (!first && !arrived[s].contains({work.m, work.c})) continue;
-      order.push_back({s, work});
-      if (reader_of(sizes, s, work)) messages.push_back({s, work, true});
-      ++next[s];
-      moved = true;
-    }
-    for (const Turn& each : messages) {
-      const Reader to = *reader_of(sizes, each.stage, each.work);
-      arrived[to.stage].insert(to.chunk);
-      order.push_back(each);
-    }
-  }
-  for (size_t s = 0; s < lines.size(); ++s)
-    if (next[s] < lines[s].size())
-      throw schedule::Problem{"E0504", "stage " + std::to_string(s) + " waits for ever", {}};
-  return order;
-}
-
-/// The instructions that these values need, without `stages`; a library call is taken whole.
-ir::Block slice_of(const ir::Block& block, const std::vector<ir::ValueId>& wanted,
-                   const ir::Instr& stages) {
-  std::set<ir::ValueId> needed(wanted.begin(), wanted.end());
-  std::set<size_t> calls;
-  std::vector<bool> taken(block.instrs.size(), false);
-  for (bool grown = true; grown;) {
-    grown = false;
-    for (size_t i = block.instrs.size(); i-- > 0;) {
-      const ir::Instr& instr = block.instrs[i];
-      const bool used = std::any_of(instr.results.begin(), instr.results.end(),
-                                    [&](ir::ValueId id) { return needed.contains(id); });
-      const bool called = instr.library_call && calls.contains(*instr.library_call);
-      if (&instr == &stages || taken[i] || !(used || called)) continue;
-      taken[i] = grown = true;
-      needed.insert(instr.operands.begin(), instr.operands.end());
-      if (auto* scan = std::get_if<ir::Scan>(&instr.op))
-        for (const ir::Instr& inner : scan->body->instrs)
-          needed.insert(inner.operands.begin(), inner.operands.end());
-      if (instr.library_call) calls.insert(*instr.library_call);
-    }
-  }
-  ir::Block result;
-  for (size_t i = 0; i < taken.size(); ++i)
-    if (taken[i]) result.instrs.push_back(block.instrs[i]);
-  return result;
-}
-
-const ir::Instr& stages_of(const Site& site, const ir::Block& body) {
+const ir::Instr& stages_in(const ir::Instr& pipeline, const std::string& place) {
   const ir::Instr* found = nullptr;
-  for (const ir::Instr& instr : body.instrs)
+  for (const ir::Instr& instr : std::get<ir::Pipeline>(pipeline.op).body->instrs)
     if (std::holds_alternative<ir::Stages>(instr.op)) {
-      if (found) throw PlanError(site.compiler.place() + ": two `stages` cannot be run yet");
+      if (found) throw PlanError(place + ": two `stages` cannot be run yet");
       found = &instr;
     }
-  if (!found) throw PlanError(site.compiler.place() + ": it has no `stages`");
+  if (!found) throw PlanError(place + ": it has no `stages`");
   return *found;
 }
+
+namespace {
+
+using schedule::Work;
+
+ValueIds ids_of(const std::vector<ir::ValueId>& ids) { return {ids.begin(), ids.end()}; }
 
 Value number(int64_t value) { return {constant_of(static_cast<double>(value), Element::i32)}; }
 
@@ -117,39 +34,49 @@ class Piped {
         scope_(site.scope),
         op_(op),
         body_(*op.body),
-        instr_(stages_of(site, body_)),
+        instr_(stages_in(site.instr, site.compiler.place())),
         stages_(std::get<ir::Stages>(instr_.op)),
         place_(compiler_.place()),
-        before_(slice_of(body_, instr_.operands, instr_)),
-        after_(slice_of(body_, body_.emit, instr_)) {
-    for (size_t i = 0; i + 1 < stages_.dims.size(); ++i) {
-      chunk_dims_.push_back(placement().size(stages_.dims[i]));
-      sizes_.C *= chunk_dims_.back();
-    }
+        before_(body_, ids_of(instr_.operands), {&instr_}),
+        after_(body_, wanted(site), {&instr_}) {
+    for (size_t i = 0; i + 1 < stages_.dims.size(); ++i)
+      own_.chunk_sizes.push_back(placement().size(stages_.dims[i]));
+    sizes_.C = own_.chunks();
     sizes_.p = placement().mesh().size(op.axis);
     sizes_.A = placement().size(op.dim);
     for (const ir::Arith& each : op.arguments) sizes_.arguments.push_back(whole(each));
-    stage_ = static_cast<size_t>(placement().block(placement().rank(), {op.axis}));
+    own_.stage = static_cast<size_t>(placement().block(placement().rank(), {op.axis}));
+    own_.stages = static_cast<size_t>(sizes_.p);
+    own_.layers = placement().size(stages_.dims.back()) / sizes_.p;
     members_ = placement().mesh().along(placement().rank(), {op.axis});
   }
 
-  void compile() {
+  std::unique_ptr<StageGradient> compile(const MakeStageGradient& make_gradient) {
     if (sizes_.p > 1) compiler_.set_not_alike();
+    read_schedule(make_gradient ? "FBW" : "F");
+    if (make_gradient) gradient_ = make_gradient(own_, has_w_);
     for (size_t i = 0; i < body_.emit.size(); ++i) stacks_.push_back(stack(i));
-    for (const Turn& event : events()) {
+    for (const Turn& turn : turns_) {
       compiler_.set_place(place_);
-      if (event.message)
-        message(event.stage, event.work);
-      else if (event.stage == stage_)
-        forward(event.work);
+      if (turn.message)
+        message(turn.stage, turn.work);
+      else if (turn.stage == own_.stage)
+        work(turn.work);
     }
     compiler_.set_place(place_);
     for (size_t i = 0; i < stacks_.size(); ++i) site_.define(stacks_[i], i);
+    return std::move(gradient_);
   }
 
  private:
+  ValueIds wanted(const Site& site) const {
+    ValueIds ids;
+    for (size_t i = 0; i < body_.emit.size(); ++i)
+      if (site.wanted(i)) ids.insert(body_.emit[i]);
+    return ids;
+  }
+
   const Placement& placement() const { return scope_.placement; }
-  bool is_last() const { return stage_ + 1 == static_cast<size_t>(sizes_.p); }
 
   int64_t whole(const ir::Arith& arith) const {
     const double value = ir::evaluate(arith, placement().numbers());
@@ -158,7 +85,7 @@ class Piped {
     return static_cast<int64_t>(value);
   }
 
-  std::vector<Turn> events() const {
+  void read_schedule(const std::string& kinds) {
     const auto& schedules = *scope_.unit.schedules;
     const auto declared = schedules.find(op_.schedule);
     if (declared == schedules.end())
@@ -168,7 +95,9 @@ class Piped {
       if (!program.allows(sizes_))
         throw PlanError(place_ + ": " + op_.schedule + " does not allow " + sizes_text());
       if (const auto problem = schedule::check(program, sizes_)) throw *problem;
-      return order_of(program.timelines(sizes_), sizes_);
+      const std::vector<schedule::Timeline> lines = program.timelines(sizes_);
+      for (const Work& each : lines.at(0)) has_w_ = has_w_ || each.kind == 'W';
+      turns_ = turns_of(lines, sizes_, kinds);
     } catch (const schedule::Problem& problem) {
       throw PlanError(place_ + ": " + op_.schedule + " with " + sizes_text() + ": " +
                       problem.message);
@@ -184,28 +113,34 @@ class Piped {
   Ref stack(size_t i) const {
     if (!site_.wanted(i)) return {};
     const Ref to = site_.create(i);
-    if (!is_last())
+    if (!own_.is_last())
       compiler_.kernel("zeros", Zero{static_cast<size_t>(to.count()) * size_of(to.element)}, to,
                        {});
     return to;
   }
 
   void message(size_t sender, const Work& work) {
-    const Reader to = *reader_of(sizes_, sender, work);
+    const StageReader to = *reader_of(sizes_, sender, work);
+    Box& out = outbox_[work.kind];
+    std::vector<Ref>& in = inbox_[work.kind][to.chunk];
     if (to.stage == sender) {
-      inbox_[to.chunk] = std::move(outbox_.at({work.m, work.c}));
-    } else if (sender == stage_) {
-      for (const Ref& each : outbox_.at({work.m, work.c})) transfer("send", each, sender, to.stage);
-    } else if (to.stage == stage_) {
-      std::vector<Ref>& received = inbox_[to.chunk];
-      for (size_t i = 0; i < instr_.operands.size(); ++i) {
-        const Type& type = carried(i);
-        received.push_back(
-            compiler_.create(compiler_.element(type.dtype), placement().extents(type)));
-        transfer("receive", received.back(), sender, to.stage);
-      }
+      if (sender == own_.stage) in = std::move(out.at({work.m, work.c}));
+    } else if (sender == own_.stage) {
+      for (const Ref& each : out.at({work.m, work.c})) transfer("send", each, sender, to.stage);
+    } else if (to.stage == own_.stage) {
+      in = work.kind == 'F' ? create_message() : gradient_->create_message();
+      for (const Ref& each : in) transfer("receive", each, sender, to.stage);
     }
-    if (sender == stage_) outbox_.erase({work.m, work.c});
+    if (sender == own_.stage) out.erase({work.m, work.c});
+    if (to.stage != own_.stage) inbox_[work.kind].erase(to.chunk);
+  }
+
+  std::vector<Ref> create_message() const {
+    std::vector<Ref> refs;
+    for (size_t i = 0; i < instr_.operands.size(); ++i)
+      refs.push_back(
+          compiler_.create(compiler_.element(carried(i).dtype), placement().extents(carried(i))));
+    return refs;
   }
 
   void transfer(const std::string& name, const Ref& what, size_t from, size_t to) {
@@ -222,37 +157,61 @@ class Piped {
     return scope_.unit.type(stages_.body->params.at(stages_.dims.size() + i));
   }
 
-  void forward(const Work& work) {
+  void work(const Work& work) {
     compiler_.enter_iteration();
-    scope_.values.at(body_.params.at(0)) = number(work.m);
+    if (work.kind == 'F')
+      forward({work.m, work.c});
+    else if (work.kind == 'B')
+      backward({work.m, work.c});
+    else
+      gradient_->weights({work.m, work.c});
+    compiler_.leave_iteration();
+    for (const ir::ValueId id : defined_in(body_)) scope_.values.at(id) = {};
+  }
+
+  void forward(const Chunk& chunk) {
+    scope_.values.at(body_.params.at(0)) = number(chunk.first);
     std::vector<Ref> carries;
-    if (stage_ == 0 && work.c == 0) {
-      compiler_.run_block(scope_, before_);
+    if (own_.stage == 0 && chunk.second == 0) {
+      compiler_.run_block(scope_, before_.block());
       for (ir::ValueId id : instr_.operands) carries.push_back(compiler_.ref(scope_, id));
     } else {
-      carries = std::move(inbox_.at({work.m, work.c}));
-      inbox_.erase({work.m, work.c});
+      carries = take(inbox_['F'], chunk);
     }
-    layers(work.c, carries);
-    if (is_last() && work.c + 1 == sizes_.C)
-      emit(work.m, carries);
-    else
-      for (size_t i = 0; i < carries.size(); ++i)
-        outbox_[{work.m, work.c}].push_back(
-            compiler_.packed(carries[i], compiler_.element(carried(i).dtype)));
-    compiler_.leave_iteration();
+    if (!gradient_ || !gradient_->layers(chunk, carries)) layers(chunk.second, carries);
+    if (!own_.is_last() || chunk.second + 1 < sizes_.C) return give(chunk, 'F', carries);
+    emit(chunk.first, carries);
+    if (gradient_) inbox_['B'][chunk] = gradient_->upstream(chunk.first, carries);
+  }
+
+  void backward(const Chunk& chunk) {
+    std::vector<Ref> gradients = gradient_->back(chunk, take(inbox_['B'], chunk));
+    if (reader_of(sizes_, own_.stage, {'B', chunk.first, chunk.second, {}}))
+      give(chunk, 'B', gradients);
+  }
+
+  using Box = std::map<Chunk, std::vector<Ref>>;
+
+  static std::vector<Ref> take(Box& box, const Chunk& chunk) {
+    std::vector<Ref> refs = std::move(box.at(chunk));
+    box.erase(chunk);
+    return refs;
+  }
+
+  void give(const Chunk& chunk, char kind, const std::vector<Ref>& refs) {
+    std::vector<Ref>& out = outbox_[kind][chunk];
+    for (const Ref& ref : refs) out.push_back(compiler_.packed(ref, ref.element));
   }
 
   /// The stage's own layers of a chunk, one after the other.
   void layers(int64_t chunk, std::vector<Ref>& carries) {
     const ir::Block& block = *stages_.body;
-    for (size_t d = chunk_dims_.size(); d-- > 0; chunk /= chunk_dims_[d])
-      scope_.values.at(block.params.at(d)) = number(chunk % chunk_dims_[d]);
-    const int64_t count = placement().size(stages_.dims.back()) / sizes_.p;
-    for (int64_t n = 0; n < count; ++n) {
+    const std::vector<int64_t> index = own_.chunk_index(chunk);
+    for (size_t d = 0; d < index.size(); ++d)
+      scope_.values.at(block.params.at(d)) = number(index[d]);
+    for (int64_t n = 0; n < own_.layers; ++n) {
       compiler_.enter_iteration();
-      scope_.values.at(block.params.at(stages_.dims.size() - 1)) =
-          number(static_cast<int64_t>(stage_) * count + n);
+      scope_.values.at(block.params.at(stages_.dims.size() - 1)) = number(own_.layer(n));
       for (size_t i = 0; i < carries.size(); ++i)
         scope_.values.at(block.params.at(stages_.dims.size() + i)) = in_memory(carries[i]);
       compiler_.run_block(scope_, block);
@@ -266,7 +225,7 @@ class Piped {
     for (size_t i = 0; i < carries.size(); ++i)
       if (instr_.results.at(i) != ir::no_value)
         scope_.values.at(instr_.results[i]) = in_memory(carries[i]);
-    compiler_.run_block(scope_, after_);
+    compiler_.run_block(scope_, after_.block());
     for (size_t i = 0; i < stacks_.size(); ++i) {
       if (!site_.wanted(i)) continue;
       Ref to = stacks_[i];
@@ -285,17 +244,24 @@ class Piped {
   const ir::Instr& instr_;
   const ir::Stages& stages_;
   const std::string place_;
-  const ir::Block before_, after_;
+  const Slice before_, after_;
   schedule::Sizes sizes_;
-  std::vector<int64_t> chunk_dims_;
-  size_t stage_ = 0;
+  StagePlace own_;
+  bool has_w_ = false;
+  std::vector<Turn> turns_;
   std::vector<int> members_;
   std::vector<Ref> stacks_;
-  std::map<Chunk, std::vector<Ref>> inbox_, outbox_;  ///< by the reader's and the sender's chunk
+  std::unique_ptr<StageGradient> gradient_;
+  std::map<char, Box> inbox_, outbox_;  ///< by F or B, then the reader's and the sender's chunk
 };
 
 }  // namespace
 
-void compile(const ir::Pipeline& op, const Site& site) { Piped(site, op).compile(); }
+std::unique_ptr<StageGradient> run_pipeline(const Site& site, const ir::Pipeline& op,
+                                            const MakeStageGradient& make_gradient) {
+  return Piped(site, op).compile(make_gradient);
+}
+
+void compile(const ir::Pipeline& op, const Site& site) { run_pipeline(site, op, nullptr); }
 
 }  // namespace shardproof::compile

@@ -2,6 +2,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <cmath>
 #include <mutex>
 
 #include "impl/comm/threads.h"
@@ -117,6 +118,136 @@ TEST(Pipeline, ASizeThatTheScheduleDoesNotAllowIsRefused) {
   } catch (const CommError& error) {
     EXPECT_THAT(error.what(), HasSubstr("interleaved does not allow p = 2, A = 3, C = 2"));
   }
+}
+
+/// Each parameter is used in another way: by all layers, by those of a chunk, by each layer, and
+/// before and after them. Without chunks X is not a dim.
+Program with_gradient(const std::string& schedule, bool chunks) {
+  const std::string x = chunks ? "X" : "", in_chunk = chunks ? "[c]" : "";
+  const std::string w = chunks ? "w[c, n]" : "w[n]";
+  const std::string layer =
+      "{ next tanh(h * expand(\" -> B\", " + w + ") * s" + in_chunk + " + k) }\n";
+  const std::string layers = chunks ? "y = scan c in X, g: f32[B] = x[a] * k {\n"
+                                      "z = scan n in N, h: f32[B] = g " +
+                                          layer + "next z }\n"
+                                    : "y = scan n in N, h: f32[B] = x[a] * k " + layer;
+  const std::string stages = chunks ? "c, n in X, N" : "n in N";
+  const auto params = [&](const std::string& n) {
+    return "(x: f32[A B], w: f32[" + x + " " + n + "], s: f32[" + x + "], k: f32[B])";
+  };
+  return Program::from_text(
+      "mesh p\ndim A B N " + x + "\nfn loss" + params("N") +
+      " -> f32[] {\nl = scan a in A, t: f32[] = 0 {\n" + layers +
+      "next t + sum(\"B -> \", y * k * x[a])\n}\nreturn l / |A|\n}\n"
+      "fn grads" +
+      params("N") + " -> (l: f32[], gx: f32[A B], gw: f32[" + x + " N], gs: f32[" + x +
+      "], gk: f32[B]) {\n"
+      "l, gx, gw, gs, gk = value_and_grad(loss wrt x, w, s, k)(x, w, s, k)\n"
+      "return l, gx, gw, gs, gk\n}\n"
+      "plan loss_p implements loss" +
+      params("N/p") +
+      " -> f32[]{U_p} {\n"
+      "per = pipeline a in A over p by " +
+      schedule +
+      " {\n"
+      "y = stages " +
+      stages + ", h: f32[B] = x[a] * k " + layer +
+      "emit sum(\"B -> \", y * k * x[a])\n}\n"
+      "return sum(\"A {U_p} -> {U_p}\", per) / |A|\n}\n"
+      "plan grads_p implements grads" +
+      params("N/p") + " -> (l: f32[]{U_p}, gx: f32[A B]{U_p}, gw: f32[" + x + " N/p], gs: f32[" +
+      x +
+      "]{U_p}, gk: f32[B]{U_p}) {\n"
+      "l, gx, gw, gs, gk = value_and_grad(loss_p wrt x, w, s, k)(x, w, s, k)\n"
+      "return l, gx, gw, gs, gk\n}\n");
+}
+
+/// The sum over ranks of each result; of the weights, whose layers are the ranks', all of them.
+std::vector<std::vector<double>> gradients(const Program& program, int64_t p,
+                                           const DimSizes& dims) {
+  std::vector<std::vector<double>> sums(5);
+  std::mutex mutex;
+  const int64_t all = dims.at("N"), own = all / p;
+  run_on_threads(static_cast<int>(p), [&](Communicator& ranks) {
+    const Mesh mesh = Mesh::parse("p=" + std::to_string(p));
+    Plan plan = compile_plan(program, "grads_p", mesh, dims, ranks.rank());
+    std::vector<Tensor> inputs;
+    for (size_t i = 0; i < 4; ++i) {
+      Tensor tensor = plan.input(i);
+      for (int64_t e = 0; e < tensor.count(); ++e) {
+        const int64_t global = i == 1 ? e / own * all + ranks.rank() * own + e % own : e;
+        tensor.data<float>()[e] =
+            static_cast<float>((global * 7 + static_cast<int64_t>(i) * 3) % 11 + 1) / 12;
+      }
+      inputs.push_back(std::move(tensor));
+    }
+    const std::vector<Tensor> out = plan.run(ranks, inputs);
+    const std::lock_guard lock(mutex);
+    for (size_t i = 0; i < 5; ++i) {
+      const int64_t count = out[i].count() * (i == 2 ? p : 1);
+      sums[i].resize(static_cast<size_t>(count));
+      for (int64_t e = 0; e < out[i].count(); ++e) {
+        const int64_t global = i == 2 ? e / own * all + ranks.rank() * own + e % own : e;
+        sums[i][static_cast<size_t>(global)] += out[i].data<float>()[e];
+      }
+    }
+  });
+  return sums;
+}
+
+/// The loss and its gradients in double, by the chain rule written out.
+std::vector<std::vector<double>> expected(const DimSizes& dims) {
+  const int64_t A = dims.at("A"), B = dims.at("B"), N = dims.at("N"), X = dims.at("X");
+  const auto input = [](int64_t i, int64_t e) {
+    return static_cast<double>(static_cast<float>((e * 7 + i * 3) % 11 + 1) / 12);
+  };
+  std::vector<std::vector<double>> sums(5);
+  const int64_t counts[] = {1, A * B, X * N, X, B};
+  for (size_t i = 0; i < 5; ++i) sums[i].resize(static_cast<size_t>(counts[i]));
+  const double g = 1.0 / static_cast<double>(A);
+  for (int64_t a = 0; a < A; ++a)
+    for (int64_t b = 0; b < B; ++b) {
+      const double x = input(0, a * B + b), k = input(3, b);
+      std::vector<double> h{x * k};
+      for (int64_t i = 0; i < X * N; ++i)
+        h.push_back(std::tanh(h.back() * input(1, i) * input(2, i / N) + k));
+      sums[0][0] += g * h.back() * k * x;
+      double back = g * k * x, gk = g * h.back() * x, gx = g * h.back() * k;
+      for (int64_t i = X * N; i-- > 0;) {
+        const auto at = static_cast<size_t>(i);
+        const double inner = back * (1 - h[at + 1] * h[at + 1]);
+        gk += inner;
+        sums[2][at] += inner * h[at] * input(2, i / N);
+        sums[3][at / static_cast<size_t>(N)] += inner * h[at] * input(1, i);
+        back = inner * input(1, i) * input(2, i / N);
+      }
+      sums[1][static_cast<size_t>(a * B + b)] = gx + back * k;
+      sums[4][static_cast<size_t>(b)] += gk + back * x;
+    }
+  return sums;
+}
+
+void expect_gradients(const Program& program, int64_t p, int64_t a, int64_t chunks) {
+  SCOPED_TRACE("p = " + std::to_string(p) + ", A = " + std::to_string(a));
+  const DimSizes dims{{"A", a}, {"B", 3}, {"N", 12}, {"X", chunks}};
+  const auto found = gradients(program, p, dims), wanted = expected(dims);
+  for (size_t i = 0; i < 5; ++i)
+    EXPECT_THAT(found[i], testing::Pointwise(testing::DoubleNear(2e-5), wanted[i])) << i;
+}
+
+TEST(Pipeline, GradientsAreThoseOfTheModel) {
+  for (const char* schedule : {"gpipe", "one_f_one_b", "zero_bubble"}) {
+    SCOPED_TRACE(schedule);
+    const Program program = with_gradient(schedule, false);
+    for (const int64_t p : {1, 2, 3, 4})
+      for (const int64_t a : {1, 2, 5}) expect_gradients(program, p, a, 1);
+  }
+}
+
+TEST(Pipeline, GradientsGoRoundAsChunksDo) {
+  const Program program = with_gradient("interleaved(C = |X|)", true);
+  for (const int64_t p : {1, 2, 3}) expect_gradients(program, p, 6, 2);
+  expect_gradients(program, 4, 4, 3);
 }
 
 }  // namespace

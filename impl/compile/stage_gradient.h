@@ -1,0 +1,75 @@
+#pragma once
+// The gradient of a pipeline on one stage: what its schedule's F, B and W add of the derived
+// backward.
+#include "impl/compile/stage_levels.h"
+#include "impl/compile/turns.h"
+
+namespace shardproof::compile {
+
+/// A stage, and how many layers each has.
+struct StagePlace {
+  size_t stage = 0, stages = 1;
+  int64_t layers = 1;                ///< of a chunk, on each stage
+  std::vector<int64_t> chunk_sizes;  ///< of the dims of `stages`, without the last
+  int64_t chunks() const;
+  std::vector<int64_t> chunk_index(int64_t chunk) const;
+  bool is_last() const { return stage + 1 == stages; }
+  /// The global number of its layer n.
+  int64_t layer(int64_t n) const { return static_cast<int64_t>(stage) * layers + n; }
+};
+
+class StageGradient {
+ public:
+  /// `scope`: of the backward, whose types are then `levels`'.
+  StageGradient(Compiler& compiler, Scope& scope, StageLevels& levels, StagePlace place,
+                bool has_w);
+
+  /// What of the backward does not need the pipeline.
+  void before();
+  /// The stage's layers forward: changes the carries, and keeps what the backward reads. False
+  /// where it reads nothing: no steps are made.
+  bool layers(const Chunk& chunk, std::vector<Ref>& carries);
+  /// After the last forward of a microbatch: the gradients of what the last stage returns.
+  std::vector<Ref> upstream(int64_t microbatch, const std::vector<Ref>& carries);
+  /// The layers back: the gradients of their carries to those of their inputs.
+  std::vector<Ref> back(const Chunk& chunk, std::vector<Ref> gradients);
+  /// What a B has left to its W.
+  void weights(const Chunk& chunk);
+  /// Buffers for the gradients that come with a message.
+  std::vector<Ref> create_message() const;
+  /// All gradients, after the last of the schedule.
+  std::vector<Value> after();
+
+ private:
+  struct Left {
+    int64_t layer = 0;
+    std::map<ir::ValueId, Value> values;
+  };
+  using Row = std::vector<int64_t>;
+
+  void set_indices(const Chunk& chunk);
+  void set(ir::ValueId id, const Ref& ref) { scope_.values.at(id) = in_memory(ref); }
+  void run(const ir::Block& block, const ValueIds& needs);
+  void run_outer(const ValueIds& needs);
+  void add(size_t level, bool at_first);
+  void add(const Target& target, const Source& source);
+  void forget();
+  Ref assemble(const Target& target) const;
+  const Level& first_level() const { return levels_.levels.at(1); }
+  /// Of the loops back over layers.
+  const Level& inner() const { return levels_.levels.at(levels_.levels.size() - 2); }
+  const ir::Block& layer() const { return *levels_.layer().block; }
+
+  Compiler& compiler_;
+  Scope& scope_;
+  StageLevels& levels_;
+  const StagePlace place_;
+  const bool has_w_;
+  std::unique_ptr<Slice> before_;
+  std::map<Chunk, std::vector<Ref>> saved_;  ///< stacks over the stage's layers
+  std::map<Chunk, std::vector<Left>> left_;
+  std::vector<int64_t> indices_;  ///< of the loops of the levels
+  std::vector<std::map<Row, Value>> sums_;
+};
+
+}  // namespace shardproof::compile
