@@ -38,9 +38,9 @@ StageGradient::StageGradient(Compiler& compiler, Scope& scope, StageLevels& leve
       levels_(levels),
       place_(std::move(place)),
       has_w_(has_w),
-      indices_(levels.levels.size()),
-      sums_(levels.targets.size()) {
+      indices_(levels.levels.size()) {
   scope_.unit.types = &levels_.types;
+  for (const Target& target : levels_.targets) sums_.emplace_back(target.sources.size());
 }
 
 /// Runs instructions of a level when all that they read is there.
@@ -224,18 +224,24 @@ std::vector<Ref> StageGradient::create_message() const {
 }
 
 void StageGradient::add(size_t level, bool at_first) {
-  for (size_t t = 0; t < levels_.targets.size(); ++t)
-    for (const Source& source : levels_.targets[t].sources) {
-      if (source.level != level || source.at_first != at_first) continue;
+  for (size_t t = 0; t < levels_.targets.size(); ++t) {
+    const std::vector<Source>& sources = levels_.targets[t].sources;
+    for (size_t s = 0; s < sources.size(); ++s) {
+      if (sources[s].level != level || sources[s].at_first != at_first) continue;
       Row row;
-      for (const size_t loop : source.rows) row.push_back(indices_.at(loop));
-      const Ref term = compiler_.ref(scope_, source.value);
-      Value& sum = sums_[t][row];
-      sum = sum.known() ? in_memory(compiler_.compute(apply_to(PointwiseFn::add, true, term.element,
-                                                               {sum.expression, leaf(term)}),
-                                                      term.element, term.extents))
-                        : in_memory(term);
+      for (const size_t loop : sources[s].rows) row.push_back(indices_.at(loop));
+      add(sums_[t][s][row], compiler_.ref(scope_, sources[s].value));
     }
+  }
+}
+
+void StageGradient::add(Value& sum, const Ref& term) const {
+  if (!sum.known()) {
+    sum = in_memory(term);
+    return;
+  }
+  const auto both = apply_to(PointwiseFn::add, true, term.element, {sum.expression, leaf(term)});
+  sum = in_memory(compiler_.compute(both, term.element, term.extents));
 }
 
 /// No value of one microbatch is taken for another's.
@@ -243,17 +249,20 @@ void StageGradient::forget() {
   for (const ir::ValueId id : defined_in(*first_level().block)) scope_.values.at(id) = {};
 }
 
-Ref StageGradient::assemble(const Target& target) const {
+Ref StageGradient::assemble(size_t index) const {
+  const Target& target = levels_.targets[index];
+  std::map<Row, Value> rows;
+  for (const std::map<Row, Value>& terms : sums_[index])
+    for (const auto& [row, sum] : terms) add(rows[row], sum.expression->view.ref);
   const ir::ValueId id = target.scattered ? target.scattered->results[0] : target.result;
   const Type& type = scope_.unit.type(id);
   const Ref to = compiler_.create(compiler_.element(type.dtype), scope_.placement.extents(type));
-  const auto& sums = sums_.at(static_cast<size_t>(&target - levels_.targets.data()));
   const size_t positions = target.sources.at(0).rows.size();
-  int64_t rows = 1;
-  for (size_t i = 0; i < positions; ++i) rows *= to.extents.at(i);
-  if (static_cast<int64_t>(sums.size()) < rows)
+  int64_t count = 1;
+  for (size_t i = 0; i < positions; ++i) count *= to.extents.at(i);
+  if (static_cast<int64_t>(rows.size()) < count)
     compiler_.kernel("zeros", Zero{static_cast<size_t>(to.count()) * size_of(to.element)}, to, {});
-  for (const auto& [row, sum] : sums) {
+  for (const auto& [row, sum] : rows) {
     Ref part = to;
     for (size_t i = 0; i < positions; ++i)
       part = row_of(part, row[i] - scope_.placement.first(type.dims.at(i)));
@@ -264,8 +273,9 @@ Ref StageGradient::assemble(const Target& target) const {
 
 std::vector<Value> StageGradient::after() {
   Instrs left_out{levels_.levels[0].backward};
-  for (const Target& target : levels_.targets) {
-    set(target.scattered ? target.scattered->results[0] : target.result, assemble(target));
+  for (size_t t = 0; t < levels_.targets.size(); ++t) {
+    const Target& target = levels_.targets[t];
+    set(target.scattered ? target.scattered->results[0] : target.result, assemble(t));
     left_out.insert(target.scattered);
   }
   const ir::Function& plan = scope_.unit.plan();

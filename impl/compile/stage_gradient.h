@@ -52,9 +52,9 @@ class StageGradient {
   void run(const ir::Block& block, const ValueIds& needs);
   void run_outer(const ValueIds& needs);
   void add(size_t level, bool at_first);
-  void add(const Target& target, const Source& source);
+  void add(Value& sum, const Ref& term) const;
   void forget();
-  Ref assemble(const Target& target) const;
+  Ref assemble(size_t target) const;
   const Level& first_level() const { return levels_.levels.at(1); }
   /// Of the loops back over layers.
   const Level& inner() const { return levels_.levels.at(levels_.levels.size() - 2); }
@@ -69,7 +69,8 @@ class StageGradient {
   std::map<Chunk, std::vector<Ref>> saved_;  ///< stacks over the stage's layers
   std::map<Chunk, std::vector<Left>> left_;
   std::vector<int64_t> indices_;  ///< of the loops of the levels
-  std::vector<std::map<Row, Value>> sums_;
+  /// By target and source: a term's sum does not depend on when the schedule has the others.
+  std::vector<std::vector<std::map<Row, Value>>> sums_;
 };
 
 }  // namespace shardproof::compile

@@ -60,7 +60,8 @@ void add_saved(PlanCase& one) {
 
 PlanCase case_of(const Program& program, const PlanReport& report) {
   const CheckedProgram& checked = program.checked();
-  return {{&checked.program(), &checked.types(), &program.sources(), report.function},
+  return {{&checked.program(), &checked.types(), &program.sources(), report.function,
+           &checked.written(), &checked.schedules()},
           any_backwards(program),
           {},
           {},
