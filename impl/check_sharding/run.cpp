@@ -28,6 +28,7 @@
 #include "spec/page/page.h"
 #include "spec/prove/prove.h"
 #include "spec/syntax/format.h"
+#include "spec/to_jax/to_jax.h"
 
 namespace shardproof::check_sharding {
 
@@ -329,14 +330,19 @@ class Run {
     const bool colours = colour(environment_.out_is_terminal);
     std::ostringstream text;
     for (const FileReport& report : reports) {
-      if (options_.annotate || options_.latex) {
+      if (options_.annotate || options_.latex || !options_.to.empty()) {
         if (options_.annotate) print_annotated(report, text);
         if (options_.latex && report.checked) print_latex(*report.checked, text);
         if (options_.latex) print_backwards(report, true, text);
+        std::vector<Diagnostic> missing;
+        if (!options_.to.empty()) missing = to_jax::print_jax(report, text);
         RenderOptions render_options;
         render_options.colour = colour(environment_.err_is_terminal);
         for (const Diagnostic* each : cli::all_diagnostics(report))
           err_ << visible(render(*each, *report.sources, render_options), render_options.colour)
+               << "\n";
+        for (const Diagnostic& each : missing)
+          err_ << visible(render(each, *report.sources, render_options), render_options.colour)
                << "\n";
         continue;
       }

@@ -18,6 +18,7 @@ Examples
   check-sharding ffn.shard --annotate            the program with the type of each value beside it
   check-sharding ffn.shard --latex               the program as equations
   check-sharding ffn.shard --backward            the derived backward, proved, and what it communicates
+  check-sharding ffn.shard --to jax              the proved plans as JAX shard_map programs
   check-sharding --explain E0207                 what a code means, with a wrong plan and the right one
   check-sharding *.shard --format sarif          for code review; json for programs, markdown for pages
 
@@ -90,6 +91,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
        "Draw the stages of the first pipeline at the sizes given, as SVG", "FILE");
   text("--html", o.html,
        "Write a page: verdicts, types, tensors on the mesh, communication, memory", "FILE");
+  text("--to", o.to, "jax: print the proved plans as JAX shard_map programs", "LANGUAGE")
+      ->check(CLI::IsMember({"jax"}).description(""));
   app.add_flag("--lsp", o.lsp, "Serve an editor on standard input and output (language server)");
   app.add_flag("--format-source", o.format_source,
                "Indent the files in place instead of proving; - is written to the standard output");
@@ -113,6 +116,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
     if (o.lsp && !o.files.empty()) throw CLI::ExcludesError("--lsp", "FILE");
     if (!o.html.empty() && o.files.size() != 1)
       throw CLI::RequiredError("--html FILE: one file to check");
+    if (!o.to.empty() && o.files.size() != 1)
+      throw CLI::RequiredError("--to jax: one file to check");
     if (o.annotate && o.latex) throw CLI::ExcludesError("--annotate", "--latex");
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;

@@ -28,6 +28,7 @@ struct Options {
   std::string smtlib;                     ///< a folder; empty: none
   std::string plot_schedule;              ///< an SVG file; empty: none
   std::string html;                       ///< a page; empty: none
+  std::string to;                         ///< "jax": the plans as a program; empty: none
   When colour = When::automatic;
 };
 

@@ -1,0 +1,58 @@
+"""Plans printed as JAX run on 8 CPU devices, and have the values that the oracle gives their models."""
+import os
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+from shardproof.binary import call
+
+MODELS = Path(__file__).parents[2] / "models"
+FULL = bool(os.environ.get("SHARDPROOF_FULL"))
+FEW = ("ffn.shard", "gpt2.shard:gpt2_loss_s,gpt2_t", "llama3.shard:llama_sharded,llama_loss_sharded",
+       "moe_capacity.shard:moe_sharded")
+
+
+def apart(*words):
+    """By plan how far it is from the oracle."""
+    done = subprocess.run([sys.executable, str(Path(__file__).parent / "to_jax.py"),
+                           *(w if "=>" in w else str(MODELS / w) for w in words)],
+                          text=True, capture_output=True)
+    assert done.returncode == 0, done.stderr[-3000:]
+    lines = [line.split(" ", 2) for line in done.stdout.splitlines()]
+    return {plan: float(far) for _, plan, far in lines}
+
+
+def test_printed_plans_run_as_the_oracle_says():
+    found = apart(*sorted(path.name for path in MODELS.glob("*.shard")) if FULL else FEW)
+    assert len(found) >= (90 if FULL else 6), found
+    assert not {plan: far for plan, far in found.items() if not far < 1e-4}
+
+
+@pytest.mark.parametrize("plan,fault", [
+    ("ffn.shard", '("t", "d"), axis=0=>("d", "t"), axis=0'),
+    ("gpt2.shard:embed_s", "lax.axis_index(\"t\") * =>0 * "),
+    ("gpt2.shard:layer_s", "scatter_dimension=1=>scatter_dimension=0"),
+])
+def test_a_fault_in_a_printed_program_is_noticed(plan, fault):
+    try:
+        found = apart(plan, fault)
+    except AssertionError:  # shapes that do not fit are noticed too
+        return
+    assert all(far > 1e-3 for far in found.values()), found
+
+
+def test_what_cannot_be_printed_is_named_with_its_line():
+    done = call("--no-color", str(MODELS / "llama3_ring.shard"), "--to", "jax")
+    assert "# layer_ring is not printed: a ring" in done.stdout
+    line = next(i for i, text in enumerate((MODELS / "llama3_ring.shard").read_text().splitlines(), 1)
+                if " = ring " in text)
+    assert f"llama3_ring.shard:{line}:" in done.stderr
+
+
+def test_a_plan_that_is_refuted_is_not_printed(tmp_path):
+    file = tmp_path / "ffn.shard"
+    text = (MODELS / "ffn.shard").read_text()
+    file.write_text(text.replace("return x + psum_scatter", "return psum_scatter"))
+    done = call(str(file), "--to", "jax")
+    assert done.returncode == 1 and "def ffn_sharded" not in done.stdout and "error[E0403]" in done.stderr
