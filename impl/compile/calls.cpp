@@ -73,7 +73,6 @@ void compile(const ir::Grad& op, const Site& site) {
   Compiler& compiler = site.compiler;
   Unit of = site.scope.unit;
   of.function = op.function;
-  refuse_stages(of);
   refuse_inner_pipelines(of);
   const Unit backward = compiler.find_backward()(of, op.wrt);
   const ir::Function& function = backward.plan();

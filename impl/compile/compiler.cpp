@@ -180,19 +180,11 @@ std::string place_of(const Unit& unit, const ir::Place& place, const std::string
 
 }  // namespace
 
-void refuse_stages(const Unit& unit) {
-  if (unit.plan().uses_loops_undecided && !unit.has_pipeline())
-    throw PlanError(unit.plan().name +
-                    " has a ring, and rings cannot be run yet: missing is the exchange of blocks "
-                    "between neighbours");
-}
-
 Scope Compiler::enter(const Unit& unit, const Placement& placement,
                       const std::vector<Key>& keys) const {
   const ir::Function& function = unit.plan();
   if (function.trusted)
     throw PlanError(function.name + " is trusted and has no body: it cannot be run");
-  refuse_stages(unit);
   const Placement own = placement.in(*unit.program);
   return {unit, own, std::vector<Value>(function.values.size()), Uses(function).take(),
           this->keys(unit, own, keys)};

@@ -53,10 +53,9 @@ struct Scope {
   std::vector<Value> values;
   std::vector<int> uses;  ///< more than one: it is computed at once; from within a loop: many
   std::vector<Key> keys;  ///< of the values
+  /// By tensor and index of a ring: the block that has come to this rank.
+  std::map<std::pair<ir::ValueId, ir::ValueId>, Ref> blocks = {};
 };
-
-/// Throws PlanError for a plan with a ring, and for one with a pipeline that is not as written.
-void refuse_stages(const Unit& unit);
 
 class Compiler {
  public:

@@ -137,6 +137,8 @@ class Numbering {
       return loop({scan->dim}, scan->reverse, *scan->body, instr);
     if (const auto* pipeline = std::get_if<ir::Pipeline>(&instr.op))
       return loop({pipeline->dim}, false, *pipeline->body, instr);
+    if (const auto* ring = std::get_if<ir::Ring>(&instr.op))
+      return loop({ring->dim.dim, ring->block}, false, *ring->body, instr);
     if (const auto* stages = std::get_if<ir::Stages>(&instr.op))
       return loop(stages->dims, false, *stages->body, instr);
     if (hands_on(instr)) return set(instr, 0, keys_.at(instr.operands.at(0)));

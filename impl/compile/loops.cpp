@@ -113,17 +113,8 @@ class Scanned {
 
 void compile(const ir::Scan& op, const Site& site) { Scanned(site, op).compile(); }
 
-namespace {
-
-[[noreturn]] void not_run(const Site& site, const char* what) {
-  throw PlanError(site.compiler.place() + ": " + what + " cannot be run yet");
-}
-
-}  // namespace
-
-void compile(const ir::Ring&, const Site& site) { not_run(site, "a ring"); }
 void compile(const ir::Stages&, const Site& site) {
-  not_run(site, "`stages` outside of a pipeline");
+  throw PlanError(site.compiler.place() + ": `stages` outside of a pipeline cannot be run");
 }
 
 }  // namespace shardproof::compile

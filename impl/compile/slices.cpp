@@ -132,8 +132,11 @@ size_t position_of(const ir::Entry& op, const Type& type) {
   throw std::logic_error("an entry of a dim that there is not");
 }
 
-// (x, n): x[n]. A stage has the entries from the first of its own.
+// (x, n): x[n]; in a ring the block that is here. A stage has the entries from the first of its
+// own.
 void compile(const ir::Entry& op, const Site& site) {
+  const auto block = site.scope.blocks.find({site.instr.operands[0], site.instr.operands[1]});
+  if (block != site.scope.blocks.end()) return site.define(block->second);
   const size_t dim = position_of(op, site.type(0));
   Whole at = site.whole(1);
   if (const int64_t first = site.placement().first(site.type(0).dims[dim])) {

@@ -180,5 +180,41 @@ TEST(Pipelines, SchedulesThatAddInTheSameOrderGiveTheSameBits) {
   }));
 }
 
+/// On rings of 1 to 5 ranks: that each rank meets each block once, and as that block.
+void rings_run(const std::string& path, int64_t ranks) {
+  const Program program = Program::load(path);
+  for (const PlanReport& report : program.checked().plans()) {
+    const ir::Function& function = program.checked().program().functions.at(report.function);
+    if (report.verdict != Verdict::proved || function.imported || !function.uses_loops_undecided)
+      continue;
+    SCOPED_TRACE(path + " " + function.name + " on " + std::to_string(ranks));
+    PlanCase one = properties::case_of(program, report);
+    const Axis axis = function.axes.at(function.axes.size() == 1 ? 0 : 1);
+    one.sizes.mesh = {};
+    for (const Axis& each : function.axes)
+      one.sizes.mesh.emplace_back(each, each == axis ? ranks : 1);
+    for (const auto& [name, info] : program.checked().program().dims)
+      if (info.kind == ir::DimInfo::Kind::plain) one.sizes.dims[name] = 2 * ranks;
+    const auto wanted = properties::draw_inputs(one, 3, false);
+    ASSERT_TRUE(wanted);
+    const properties::RoundingBounds bounds = properties::rounding_bounds(one, *wanted);
+    const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
+    EXPECT_EQ(properties::difference(got, *wanted, bounds.f64), "");
+    EXPECT_EQ(got, properties::run_on_ranks(one, {.precision = Precision::f64, .overlap = true}));
+    const auto rehearsed = properties::run_on_ranks(
+        one, {.precision = Precision::f64, .overlap = true, .device = rehearsal_device(7)});
+    EXPECT_EQ(properties::difference(rehearsed, *wanted, bounds.f64), "");
+  }
+}
+
+TEST(Rings, RunAsProved) {
+  const std::string root = SHARDPROOF_SOURCE_DIR;
+  for (const char* file : {"sum", "extremum", "gather_matmul", "softmax", "causal", "zigzag",
+                           "packed", "sink", "nested"})
+    for (const int64_t ranks : {1, 2, 3, 5})
+      rings_run(root + "/spec/tests/rings/" + file + ".shard", ranks);
+  for (const int64_t ranks : {2, 3}) rings_run(root + "/spec/models/llama3_ring.shard", ranks);
+}
+
 }  // namespace
 }  // namespace shardproof
