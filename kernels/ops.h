@@ -42,6 +42,25 @@ struct Roll {
   Element by = Element::i32;
 };
 
+/// (x): entry i of loop `dim` is entry n-1-i of x. The nest is not coalesced.
+struct Reverse {
+  Nest nest;
+  size_t dim = 0, bytes = 4;
+};
+
+/// A copy that begins `first` entries of x further on, and walks loop `dim` of it backwards.
+struct Backwards {
+  Nest nest;
+  int64_t first = 0;
+};
+inline Backwards backwards(const Reverse& op) {
+  Backwards copy{op.nest};
+  int64_t& stride = copy.nest.strides[1][op.dim];
+  copy.first = (op.nest.extents.at(op.dim) - 1) * stride;
+  stride = -stride;
+  return copy;
+}
+
 // --- tensors made from nothing or from a key ---
 
 /// (): out = first + the index of loop `dim`; row-major over the extents.
@@ -203,8 +222,8 @@ inline bool gpu_multiplies(Element c, Element a, Element b) {
   return a == b && b == c && (c == Element::f32 || c == Element::f64);
 }
 
-using KernelOp = std::variant<Copy, Zero, Roll, Iota, Random, Index, IndexAdd, Ordered, Pointwise,
-                              Reduce, Matmul>;
+using KernelOp = std::variant<Copy, Zero, Roll, Reverse, Iota, Random, Index, IndexAdd, Ordered,
+                              Pointwise, Reduce, Matmul>;
 
 /// How many inputs it has.
 inline size_t input_count(const KernelOp& op) {
@@ -212,6 +231,7 @@ inline size_t input_count(const KernelOp& op) {
     size_t operator()(const Copy& copy) const { return copy.moving ? 2 : 1; }
     size_t operator()(const Zero&) const { return 0; }
     size_t operator()(const Roll&) const { return 2; }
+    size_t operator()(const Reverse&) const { return 1; }
     size_t operator()(const Iota&) const { return 0; }
     size_t operator()(const Random&) const { return 1; }
     size_t operator()(const Index&) const { return 2; }

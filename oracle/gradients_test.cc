@@ -54,6 +54,7 @@ const Case cases[] = {
     {"expand", "x: f32[A C]) -> f32[A D C]", "return expand(\"A C -> A D C\", x)"},
     {"rearrange", "x: f32[A C D]) -> f32[D (A C)]", "return rearrange(\"A C D -> D (A C)\", x)"},
     {"roll", "x: f32[A C D]) -> f32[A C D]", "return roll(\"A [C] D\", x, by=-2)"},
+    {"rev", "x: f32[A C D]) -> f32[A C D]", "return rev(\"A [C] D\", x)"},
     {"read", "x: f32[D C]) -> f32[A C]", "return read(\"[D] C -> A C\", x, at=1)"},
     {"write", "x: f32[D C], y: f32[A C]) -> f32[D C]",
      "return write(\"[D] C, A C -> D C\", x, y, at=2)"},

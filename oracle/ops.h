@@ -29,6 +29,7 @@ Vars apply(const ir::Argmax& op, Step& step);
 Vars apply(const ir::Expand& op, Step& step);
 Vars apply(const ir::Rearrange& op, Step& step);
 Vars apply(const ir::Roll& op, Step& step);
+Vars apply(const ir::Rev& op, Step& step);
 Vars apply(const ir::Ppermute& op, Step& step);
 Vars apply(const ir::Collective& op, Step& step);
 // slices.cpp

@@ -255,7 +255,7 @@ TEST(Ops, index_add_adds_repeated_rows) {
             (std::vector<double>{0, 3, 0, 0, 1, 0, 0, 4, 0, 0, 2, 0}));
 }
 
-TEST(Ops, iota_zeros_roll) {
+TEST(Ops, iota_zeros_roll_rev) {
   EXPECT_EQ(entries("dim A C\nfn f() -> i32[A C] { return iota(\"A C; C\") }", {}),
             (std::vector<double>{0, 1, 2, 0, 1, 2}));
   EXPECT_EQ(entries("dim A C\nfn f() -> i32[A C] { return iota(\"A C; A\") }", {}),
@@ -270,6 +270,8 @@ TEST(Ops, iota_zeros_roll) {
                     "{ return roll(\"[C] B\", x, by=n) }",
                     {x, scalar(-4)}),
             (std::vector<double>{10, 11, 20, 21, 0, 1}));
+  EXPECT_EQ(entries("dim B C\nfn f(x: f32[C B]) -> f32[C B] { return rev(\"[C] B\", x) }", {x}),
+            (std::vector<double>{20, 21, 10, 11, 0, 1}));
 }
 
 TEST(Ops, order) {

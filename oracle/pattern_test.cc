@@ -306,6 +306,10 @@ const Case moves[] = {
      [](auto& x, auto&) {
        return table({B, H}, [&](auto& i) { return x[i[0] * H + (i[1] + 2) % H]; });
      }},
+    {"x: f32[B H]) -> f32[B H]", "rev(\"B [H]\", x)",
+     [](auto& x, auto&) {
+       return table({B, H}, [&](auto& i) { return x[i[0] * H + H - 1 - i[1]]; });
+     }},
     {"x: f32[H B]) -> f32[H B]", "cumsum(\"H B; H\", x)",
      [](auto& x, auto&) {
        return table({H, B}, [&](auto& i) {

@@ -1,4 +1,4 @@
-// expand, rearrange, roll, collectives: the same entries in another place.
+// expand, rearrange, roll, rev, collectives: the same entries in another place.
 #include "oracle/ops.h"
 #include "oracle/pattern.h"
 
@@ -36,6 +36,20 @@ Vars apply(const ir::Collective& op, Step& step) { return moved(step, op.pattern
 
 Vars apply(const ir::Roll& op, Step& step) {
   return {rolled(step, read_pattern(step, op.pattern, Form::plain, 1), step.whole(1))};
+}
+
+// result[.. i ..] = x[.. size - 1 - i ..] along the position in brackets.
+Vars apply(const ir::Rev& op, Step& step) {
+  const Reading reading = read_pattern(step, op.pattern, Form::plain, 1);
+  const Indices& left = reading.left[0];
+  const Stretch bracket = stretch_of(reading, left, reading.bracket);
+  want_all(left, reading.right);
+  Positions from = reading.walk(reading.right, left);
+  for (int64_t& at : from) {
+    const int64_t j = at / bracket.stride % bracket.size;
+    at += (bracket.size - 1 - 2 * j) * bracket.stride;
+  }
+  return {gather(step, step.operand(0), std::move(from), step.shape())};
 }
 
 // The block of device i goes to device i + by; the blocks are those of the dim's first axis.

@@ -28,6 +28,7 @@ void compile(const ir::Read&, const Site&);
 void compile(const ir::Write&, const Site&);
 void compile(const ir::Concat&, const Site&);
 void compile(const ir::Roll&, const Site&);
+void compile(const ir::Rev&, const Site&);
 void compile(const ir::Entry&, const Site&);
 // indexing.cpp
 void compile(const ir::Index&, const Site&);

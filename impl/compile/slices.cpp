@@ -126,6 +126,18 @@ void compile(const ir::Roll& op, const Site& site) {
   site.define(to);
 }
 
+// (x): entry i of the result is entry n-1-i of x.
+void compile(const ir::Rev& op, const Site& site) {
+  const Ref x = site.ref(0);
+  const Ref to = site.compiler.create(x.element, x.extents);
+  site.compiler.kernel("rev",
+                       Reverse{{x.extents, {to.strides, x.strides}},
+                               op.pattern.left_bracket.value(),
+                               size_of(x.element)},
+                       to, {x});
+  site.define(to);
+}
+
 size_t position_of(const ir::Entry& op, const Type& type) {
   for (size_t i = 0; i < type.dims.size(); ++i)
     if (type.dims[i].dim == op.dim) return i;

@@ -68,6 +68,9 @@ struct KernelText {
   std::string operator()(const Roll& op) const {
     return call("roll", of) + number("dim", static_cast<int64_t>(op.dim));
   }
+  std::string operator()(const Reverse& op) const {
+    return call("reverse", of) + number("dim", static_cast<int64_t>(op.dim));
+  }
   std::string operator()(const Iota& op) const {
     return "iota()" + number("dim", static_cast<int64_t>(op.dim)) + number("first", op.first);
   }

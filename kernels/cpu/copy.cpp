@@ -77,4 +77,11 @@ void run(const Roll& op, void* out, const void* const* inputs) {
   piece(0, shift, n - shift);
 }
 
+void run(const Reverse& op, void* out, const void* const* inputs) {
+  if (op.nest.count() == 0) return;
+  const auto [nest, first] = backwards(op);
+  copy(nest, op.bytes, static_cast<std::byte*>(out),
+       static_cast<const std::byte*>(inputs[0]) + first * static_cast<int64_t>(op.bytes));
+}
+
 }  // namespace shardproof::cpu

@@ -8,6 +8,7 @@ namespace shardproof::cpu {
 void run(const Copy& op, void* out, const void* const* inputs);
 void run(const Zero& op, void* out, const void* const* inputs);
 void run(const Roll& op, void* out, const void* const* inputs);
+void run(const Reverse& op, void* out, const void* const* inputs);
 // create.cpp
 void run(const Iota& op, void* out, const void* const* inputs);
 void run(const Random& op, void* out, const void* const* inputs);

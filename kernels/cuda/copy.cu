@@ -238,4 +238,11 @@ void run(const Stream& stream, const Roll& op, void* out, const void* const* inp
   });
 }
 
+void run(const Stream& stream, const Reverse& op, void* out, const void* const* inputs) {
+  if (op.nest.count() == 0) return;
+  const auto [nest, first] = backwards(op);
+  copy_nest(stream, coalesced(nest), op.bytes, Part{}, out,
+            static_cast<const unsigned char*>(inputs[0]) + first * static_cast<int64_t>(op.bytes));
+}
+
 }  // namespace shardproof::SHARDPROOF_MACHINE

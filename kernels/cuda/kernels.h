@@ -11,6 +11,7 @@ namespace shardproof::SHARDPROOF_MACHINE {
 void run(const Stream& stream, const Copy& op, void* out, const void* const* inputs);
 void run(const Stream& stream, const Zero& op, void* out, const void* const* inputs);
 void run(const Stream& stream, const Roll& op, void* out, const void* const* inputs);
+void run(const Stream& stream, const Reverse& op, void* out, const void* const* inputs);
 // create.cu
 void run(const Stream& stream, const Iota& op, void* out, const void* const* inputs);
 void run(const Stream& stream, const Random& op, void* out, const void* const* inputs);

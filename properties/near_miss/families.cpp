@@ -38,6 +38,7 @@ Draft slices(Source& source) {
       "read(\"[K] B -> two B\", x, at=" + std::to_string(source.number(0, 2)) + ")",
       "roll(\"[K] B\", x, by=" + n + ")",
       "roll(\"[K] B\", x, by=" + n + " - |K|)",
+      "rev(\"[K] B\", x)",
       "where(iota(\"K B; K\") < " + n + ", x, " + m + " * x)",
       "where(iota(\"K B; K\") + " + m + " >= " + n + ", x, 0)",
       "where(iota(\"K B; K\") % 2 == " + n + " % 2, x, -x)",

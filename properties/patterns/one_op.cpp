@@ -278,7 +278,7 @@ std::string indexed(Drawn& drawn) {
       });
 }
 
-/// Ops that keep the type and work on one position: cumsum, roll, softmax.
+/// Ops that keep the type and work on one position: cumsum, roll, rev, softmax.
 std::string along(Drawn& drawn, const std::string& op) {
   std::vector<Position> positions = drawn.positions(4);
   for (Position& position : positions)
@@ -293,6 +293,7 @@ std::string along(Drawn& drawn, const std::string& op) {
       program, {}, [&](bool) { return result; },
       [&](bool plan) {
         if (op == "roll") return "roll(\"" + program.left(plan, {{"x", at}}) + "\", x, by=1)";
+        if (op == "rev") return "rev(\"" + program.left(plan, {{"x", at}}) + "\", x)";
         return op + "(\"" + program.left(plan) + "; " + positions[at].pattern + "\", x)";
       });
 }
@@ -318,7 +319,7 @@ std::string one_op(uint64_t seed) {
     case 8:
       return indexed(drawn);
     default:
-      return along(drawn, drawn.of({"cumsum", "roll", "softmax"}));
+      return along(drawn, drawn.of({"cumsum", "roll", "rev", "softmax"}));
   }
 }
 

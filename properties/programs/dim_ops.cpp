@@ -107,6 +107,20 @@ std::optional<Drafted> rotate(Workshop& shop, Drafted a, Drafted) {
   return r;
 }
 
+std::optional<Drafted> mirror(Workshop& shop, Drafted a, Drafted) {
+  if (a.layout.dims.empty()) return {};
+  shop.draft.clear(a, 'M');
+  const Word dim = shop.coins.of(a.layout.dims).dim;
+  shop.draft.whole(a, dim);
+  const auto text = [&](const Word& x, const Layout& at) {
+    return "rev(\"" + at.text(dim) + "\", " + x + ")";
+  };
+  Drafted r = shop.draft.value(text(a.model, {whole_dims(a.layout), {}}), text(a.plan, a.layout),
+                               a.layout, From{&a});
+  r.size = a.size;
+  return r;
+}
+
 std::optional<Drafted> run_up(Workshop& shop, Drafted a, Drafted) {
   if (a.layout.dims.empty()) return {};
   shop.draft.clear(a, 'M');
@@ -219,6 +233,7 @@ const std::vector<OpKind>& op_kinds() {
       {"index", look_up},
       {"index_add", add_up},
       {"roll", rotate},
+      {"rev", mirror},
       {"cumsum", run_up},
       {"iota", number},
       {"scan", loop},

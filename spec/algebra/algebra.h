@@ -82,6 +82,7 @@ enum class Fault {
   telescoping,      // telescope.cpp: any two comparisons are neighbours
   threshold_range,  // threshold.cpp: a threshold lies inside the range
   given_anywhere,   // given.cpp: F([c]) is F(1), with [c] or without
+  mirror_end,       // mirror.cpp: Sum_v f(v) = Sum_v f(|v| - v)
   sine_square,      // functions.cpp: sin(u)^2 = 1 - cos(u)
   log_of_power,     // functions.cpp: log(x^2) = 2 log(x)
   count_range,      // count.cpp: the number of indices below T is T + 1, whatever T

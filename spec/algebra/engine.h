@@ -215,6 +215,15 @@ struct Engine {
   Nf older_sums(Nf e);
   Nf unite_opposites(Nf e);
 
+  // mirror.cpp
+  struct Reads {
+    int forwards = 0, backwards = 0;  // x[v] and x[|v| - 1 - v]
+  };
+  Reads reads(Nf e, VarId v);
+  Reads reads_of_index(Nf index, VarId v);
+  Nf sum_either_way(const VarSet& bound, const Mono& factors);
+  std::unordered_map<uint64_t, Reads> reads_cache;
+
   // given.cpp
   std::optional<Nf> given(const Mono& factors, Rational coef);
   std::optional<Nf> where_given(AtomId a, AtomId condition);

@@ -39,8 +39,8 @@ INSTANTIATE_TEST_SUITE_P(
         Planted{Fault::max_factor, Recipe::maxima}, Planted{Fault::absorption, Recipe::masks},
         Planted{Fault::telescoping, Recipe::masks}, Planted{Fault::threshold_range, Recipe::masks},
         Planted{Fault::equal_reals, Recipe::signs}, Planted{Fault::given_anywhere, Recipe::guarded},
-        Planted{Fault::sine_square, Recipe::circles}, Planted{Fault::log_of_power, Recipe::roots},
-        Planted{Fault::opposites, Recipe::opposites},
+        Planted{Fault::mirror_end, Recipe::mirrors}, Planted{Fault::sine_square, Recipe::circles},
+        Planted{Fault::log_of_power, Recipe::roots}, Planted{Fault::opposites, Recipe::opposites},
         Planted{Fault::count_range, Recipe::opposites}, Planted{Fault::iota_stride, Recipe::values},
         Planted{Fault::nested_condition, Recipe::conditions},
         Planted{Fault::unused_range, Recipe::mixed}));

@@ -26,6 +26,7 @@ enum class Recipe {
   conditions,
   guarded,
   circles,
+  mirrors,
   count
 };
 
@@ -190,6 +191,8 @@ class Generator {
         return guarded();
       case Recipe::circles:
         return circles(depth);
+      case Recipe::mirrors:
+        return mirrors(depth);
       case Recipe::mixed:
       case Recipe::powers:
       case Recipe::count:
@@ -407,6 +410,18 @@ class Generator {
     E s = node(Expr::pow, {fn(Fn::sin, signed_(x))}, one_of<Rational>({1, 2, 3, 4}));
     E c = node(Expr::pow, {fn(Fn::cos, signed_(x))}, one_of<Rational>({1, 2}));
     return node(coin() ? Expr::add : Expr::mul, {s, c});
+  }
+
+  /// Sum_u f(R - 1 - u) g(u), with R the range or another.
+  E mirrors(int depth) {
+    int u = fresh(range());
+    Index plain{{{1, "", u, ""}}}, back{{{-1, "", u, ""}, {-1, "", -1, ""}}};
+    back.parts.push_back({1, coin(4) ? range() : ranges_[static_cast<size_t>(u)], -1, ""});
+    E f = with_index(Expr::leaf, {back}, "x");
+    if (coin()) f = fn(one_of<Fn>({Fn::exp, Fn::sigmoid}), f);
+    E body = node(Expr::mul, {f, with_index(Expr::leaf, {coin(3) ? back : plain}, "y")});
+    if (coin(3)) body = node(Expr::mul, {body, with_index(coin() ? Expr::iota : Expr::le, {back})});
+    return binder(Expr::sum, u, node(Expr::mul, {body, coin() ? leaf() : expression(depth - 1)}));
   }
 
   std::mt19937 random_;

@@ -129,7 +129,7 @@ Nf Engine::sum_components(const VarSet& bound, const Mono& m, Rational coef) {
   for (size_t i = 0; i < parts.size(); ++i) {
     std::sort(parts[i].begin(), parts[i].end(),
               [](const Factor& a, const Factor& b) { return a.atom < b.atom; });
-    result = mul(result, lift_sum(labels[i], parts[i]));
+    result = mul(result, sum_either_way(labels[i], parts[i]));
   }
   return result;
 }

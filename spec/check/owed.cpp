@@ -26,7 +26,8 @@ bool copies(const ir::Op& op) {
          std::holds_alternative<ir::Ascribe>(op) || std::holds_alternative<ir::Collective>(op) ||
          std::holds_alternative<ir::Rearrange>(op) || std::holds_alternative<ir::Expand>(op) ||
          std::holds_alternative<ir::Entry>(op) || std::holds_alternative<ir::Read>(op) ||
-         std::holds_alternative<ir::Roll>(op) || std::holds_alternative<ir::Ppermute>(op);
+         std::holds_alternative<ir::Roll>(op) || std::holds_alternative<ir::Rev>(op) ||
+         std::holds_alternative<ir::Ppermute>(op);
 }
 
 /// The parameter that a value has its entries from.

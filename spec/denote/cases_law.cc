@@ -50,6 +50,7 @@ std::vector<OpCase> linear_cases() {
       patterned("write", "M [G], M A -> M G", [](P p) { return ir::Write{p}; }, {f, f, i}),
       patterned("concat", "M, M -> [2] M", [](P p) { return ir::Concat{p}; }),
       patterned("roll", "M [L] -> M L", [](P p) { return ir::Roll{p}; }, {f, i}),
+      patterned("rev", "M [L] -> M L", [](P p) { return ir::Rev{p}; }),
       patterned("index", "[V] M, B -> B M", [](P p) { return ir::Index{p}; }, {f, i}),
       patterned("index", "B [V], B -> B", [](P p) { return ir::Index{p}; }, {f, i}),
       patterned("index_unreduced", "[V] M, B -> B M", [](P p) { return ir::IndexUnreduced{p}; },

@@ -84,6 +84,9 @@ class Runner {
     return each(
         [&](int64_t device) { return roll(*arg(0, device), left_bracket(op), number(1, device)); });
   }
+  Result operator()(const ir::Rev& op) {
+    return each([&](int64_t device) { return rev(*arg(0, device), left_bracket(op)); });
+  }
   Result operator()(const ir::Entry& op) {
     const std::vector<Split>& dims = operands_.at(0).type.dims;
     size_t dim = 0;

@@ -41,4 +41,13 @@ Array<S> roll(const Array<S>& x, size_t dim, int64_t by) {
   return result;
 }
 
+/// Entry i of the result is entry n-1-i of x.
+template <class S>
+Array<S> rev(const Array<S>& x, size_t dim) {
+  const int64_t n = x.shape.at(dim);
+  Array<S> result = filled(x.shape, S(0));
+  for (int64_t i = 0; i < n; ++i) paste(result, cut(x, dim, i, 1), dim, n - 1 - i);
+  return result;
+}
+
 }  // namespace shardproof::denote

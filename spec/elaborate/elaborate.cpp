@@ -440,6 +440,7 @@ struct Elaborator {
         wrong("x has the dims of the ids; the result has the dim in brackets, and others of x");
   }
   void operator()(ir::Roll& op) const { same(op.pattern); }
+  void operator()(ir::Rev& op) const { same(op.pattern); }
   void operator()(ir::Ppermute& op) const { same(op.pattern); }
   void operator()(ir::Ordered& op) const { same(op.pattern); }
   void operator()(ir::Collective& op) const { same(op.pattern); }

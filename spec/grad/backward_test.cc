@@ -131,6 +131,7 @@ const Case cases[] = {
      "(x y: f32[B/d M]) -> f32[kv B/d M] "
      "{ return concat(\"B/d M, B/d M -> [kv] B/d M\", x, y) }"},
     {"roll", "(x: f32[B/d L]) -> f32[B/d L] { return roll(\"B/d [L]\", x, by=1) }"},
+    {"rev", "(x: f32[B/d L]) -> f32[B/d L] { return rev(\"B/d [L]\", x) }"},
     {"index",
      "(w: f32[V M/t], ids: i32[B/d]) -> f32[B/d M/t] "
      "{ return index(\"[V] M/t, B/d -> B/d M/t\", w, ids) }"},

@@ -1,4 +1,4 @@
-// rearrange, read, write, concat, roll: the same entries in other places.
+// rearrange, read, write, concat, roll, rev: the same entries in other places.
 #include "spec/grad/pull.h"
 
 namespace shardproof::grad {
@@ -81,6 +81,15 @@ void pull(Pull& p, const ir::Roll& op) {
   back.pattern.left_bracket = op.pattern.left_bracket;
   back.pattern.right_bracket = op.pattern.right_bracket;
   p.give(0, p.emit.op(std::move(back), op.pattern.indices, {g, negative(p, p.x(1))},
+                      with_marks(p.dual(0), type_of(g).marks)));
+}
+
+void pull(Pull& p, const ir::Rev& op) {
+  const Ref g = p.g();
+  ir::Rev back;
+  back.pattern.left_bracket = op.pattern.left_bracket;
+  back.pattern.right_bracket = op.pattern.right_bracket;
+  p.give(0, p.emit.op(std::move(back), op.pattern.indices, {g},
                       with_marks(p.dual(0), type_of(g).marks)));
 }
 

@@ -64,6 +64,7 @@ struct NameOf {
   }
   const char* operator()(const Zeros&) const { return "zeros"; }
   const char* operator()(const Roll&) const { return "roll"; }
+  const char* operator()(const Rev&) const { return "rev"; }
   const char* operator()(const Ordered& op) const {
     return op.fn == OrderedFn::cumsum ? "cumsum" : "argsort";
   }

@@ -123,6 +123,9 @@ struct Zeros {
 struct Roll {
   Pattern pattern;
 };  ///< (x, by); bracket
+struct Rev {
+  Pattern pattern;
+};  ///< (x): entry i is entry n-1-i; bracket
 enum class OrderedFn { cumsum, argsort };
 struct Ordered {
   OrderedFn fn;
@@ -209,8 +212,8 @@ struct Stages {
 using AnyOp =
     std::variant<Number, SizeOf, Unary, Binary, Where, Cast, StopGrad, Save, Fold, Einsum, Reduce,
                  Expand, Rearrange, Read, Write, Concat, Index, IndexUnreduced, IndexAdd, Iota,
-                 Random, Zeros, Roll, Ordered, Argmax, TopK, Collective, Ppermute, Total, Ascribe,
-                 Entry, Call, Grad, Scan, Ring, Pipeline, Stages>;
+                 Random, Zeros, Roll, Rev, Ordered, Argmax, TopK, Collective, Ppermute, Total,
+                 Ascribe, Entry, Call, Grad, Scan, Ring, Pipeline, Stages>;
 
 /// An op, one of the kinds above. Copies, moves and the end of one are compiled once, in op.cpp:
 /// each file with a list of instructions would otherwise compile them anew for all kinds.

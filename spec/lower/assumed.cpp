@@ -115,8 +115,9 @@ class EntryBound {
       std::is_same_v<Op, ir::Ascribe> || std::is_same_v<Op, ir::Collective> ||
       std::is_same_v<Op, ir::Rearrange> || std::is_same_v<Op, ir::Expand> ||
       std::is_same_v<Op, ir::Entry> || std::is_same_v<Op, ir::Read> ||
-      std::is_same_v<Op, ir::Roll> || std::is_same_v<Op, ir::Ppermute> ||
-      std::is_same_v<Op, ir::Index> || std::is_same_v<Op, ir::IndexUnreduced>
+      std::is_same_v<Op, ir::Roll> || std::is_same_v<Op, ir::Rev> ||
+      std::is_same_v<Op, ir::Ppermute> || std::is_same_v<Op, ir::Index> ||
+      std::is_same_v<Op, ir::IndexUnreduced>
   bool by(const Op&, const ir::Instr& instr, ir::ValueId) { return holds(instr.operands.at(0)); }
   bool by(const ir::Concat&, const ir::Instr& instr, ir::ValueId) { return all(instr.operands); }
   bool by(const ir::Write&, const ir::Instr& instr, ir::ValueId) {

@@ -195,6 +195,8 @@ inline std::vector<Case> structure_cases() {
          ValueId by = b.below(2) ? b.number(b.one_of<std::string>({"1", "2", "0"})) : b.whole("");
          return b.op<ir::Roll>("B [L] -> B [L]", {b.real("B L"), by});
        }},
+      {"rev", [](Build& b) { return b.op<ir::Rev>("B [L] -> B [L]", {b.real("B L")}); }},
+      {"rev group", [](Build& b) { return b.op<ir::Rev>("B [H] -> B [H]", {b.real("B H")}); }},
       {"roll group",
        [](Build& b) {
          return b.op<ir::Roll>("B [H] -> B [H]",
@@ -277,6 +279,8 @@ inline std::vector<Case> grouped_cases() {
        [](Build& b) {
          return b.op<ir::Roll>("k [H] d -> k [H] d", {b.real("K H D"), b.number("1")});
        }},
+      {"rev of a group beside its factor",
+       [](Build& b) { return b.op<ir::Rev>("k [H] d -> k [H] d", {b.real("K H D")}); }},
       {"roll of an alias",
        [](Build& b) {
          return b.op<ir::Roll>("[A] H -> [A] H", {b.real("A H"), b.number("2")});

@@ -232,6 +232,8 @@ Nf pi(algebra::Algebra& a);
 Nf inside_piece(Context& c, const Vars& marked, Nf start, const Vars& piece);
 /// The place of the largest entry of x along `over`, the lowest of a tie. ordered.cpp
 Nf argmax(Context& c, Nf x, const Vars& over);
+/// |L| - 1 - i for each index: the place along a dim that is read backwards. slices.cpp
+std::vector<Nf> mirrored(Context& c, const Vars& marked);
 /// The entries that one place of a ppermute is, in the first axis of its bracketed position.
 Nf block_of(Context& c, const ir::Pattern& pattern, const Vars& marked);
 /// The position that an entry is taken of. slices.cpp
@@ -272,6 +274,7 @@ SHARDPROOF_LOWERS(Read)
 SHARDPROOF_LOWERS(Write)
 SHARDPROOF_LOWERS(Concat)
 SHARDPROOF_LOWERS(Roll)
+SHARDPROOF_LOWERS(Rev)
 SHARDPROOF_LOWERS(Ppermute)
 SHARDPROOF_LOWERS(Entry)
 // index.cpp

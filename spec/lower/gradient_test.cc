@@ -124,6 +124,8 @@ const std::vector<Written>& written() {
        "return read(\"B [P] -> B L\", g, at=$)", "|L|", "0"},
       {"x: f32[B L]", "B L", "return roll(\"B [L] -> B [L]\", x, by=1)",
        "return roll(\"B [L] -> B [L]\", g, by=$)", "-1", "1"},
+      {"x: f32[B L]", "B L", "return rev(\"B [L] -> B [L]\", x)",
+       "return $rev(\"B [L] -> B [L]\", g)", "", "2 * "},
       {"x: f32[V M], ids: i32[B L]", "B L M", "return index(\"[V] M, B L -> B L M\", x, ids)",
        "return index_add(\"B L, B L M -> [V] M\", $, g)", "ids", "ids * 0"},
       {"x: f32[B V], ids: i32[B L]", "B L", "return index(\"B [V], B L -> B L\", x, ids)",

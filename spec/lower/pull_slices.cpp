@@ -69,6 +69,14 @@ void pull_op(Pull& p, const ir::Roll& op) {
   pull_roll(p, in, marked, p.c.as_index(p.site.operand(1).body));
 }
 
+void pull_op(Pull& p, const ir::Rev& op) {
+  if (!p.wants(0)) return;
+  const Indices in(p.c, p.site, op.pattern);
+  const Vars all = in.right(), marked = in.right(op.pattern.right_bracket.value());
+  const Tensor g{all, p.gradient(all)};
+  p.give(0, {all, p.c.at(g, all, marked, mirrored(p.c, marked))});
+}
+
 void pull_op(Pull& p, const ir::Ppermute& op) {
   if (!p.wants(0)) return;
   const Indices in(p.c, p.site, op.pattern);

@@ -1,4 +1,4 @@
-// Parts of a dim: read, write, concat, roll, one entry.
+// Parts of a dim: read, write, concat, roll, rev, one entry.
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -13,6 +13,13 @@ Nf block_of(Context& c, const ir::Pattern& pattern, const Vars& marked) {
   const Nf block = c.a.div(c.size(marked), c.axis(split.axes.at(0)));
   c.a.declare_range(block);
   return block;
+}
+
+std::vector<Nf> mirrored(Context& c, const Vars& marked) {
+  std::vector<Nf> places;
+  for (const Var& index : marked)
+    places.push_back(c.a.sub(c.a.sub(c.size({index}), c.a.number(1)), c.join({index})));
+  return places;
 }
 
 /// The entry's dim is the position's own.
@@ -96,6 +103,13 @@ Results lower_op(Context& c, const ir::Roll& op, const Site& site) {
   const Indices in(c, site, op.pattern);
   const Vars marked = in.right(op.pattern.right_bracket.value());
   return rolled(c, in, site.operand(0), marked, c.as_index(site.operand(1).body));
+}
+
+/// Entry i of the result is entry |L| - 1 - i.
+Results lower_op(Context& c, const ir::Rev& op, const Site& site) {
+  const Indices in(c, site, op.pattern);
+  const Vars marked = in.right(op.pattern.right_bracket.value());
+  return {{in.right(), c.at(site.operand(0), in.left(0), marked, mirrored(c, marked))}};
 }
 
 /// Blocks of the first axis c of L, k places on: a roll by k |L| / |c|.

@@ -136,6 +136,7 @@ void add_library(Items& items) {
                            "normal",
                            "zeros",
                            "roll",
+                           "rev",
                            "cumsum",
                            "argsort",
                            "argmax",

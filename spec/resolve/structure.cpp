@@ -1,4 +1,4 @@
-// expand, rearrange, roll, ppermute, cumsum, argsort: the same entries in another place.
+// expand, rearrange, roll, rev, ppermute, cumsum, argsort: the same entries in another place.
 #include <algorithm>
 
 #include "spec/resolve/patterns.h"
@@ -57,6 +57,25 @@ std::vector<Values> moved(Body& body, const CallSite& site) {
                            site.range, {read->ranges[0], site.named.at("by").range}))};
 }
 
+// rev: (x), one dim in brackets.
+std::vector<Values> reversed(Body& body, const CallSite& site) {
+  if (!expect(body, site, 1, 1)) return unknown_result();
+  const bool right = site.pattern && site.pattern->right;
+  auto read = read_pattern(body, site, 1, Right::optional, right ? "both" : "left");
+  if (!read) return recovered(body, site);
+  const Dtype dtype = body.type(read->operands[0]).dtype;
+  ir::Pattern& pattern = read->pattern;
+  if (!right) {
+    pattern.right = pattern.left[0];
+    pattern.right_bracket = pattern.left_bracket;
+  }
+  align(body, *read, pattern.left[0]);
+  auto op = elaborated(body, site, *read, ir::Rev{pattern});
+  if (!op) return recovered(body, site, dtype);
+  return {tensor(body.emit(std::move(*op), read->operands, read->pattern.right, dtype, site.range,
+                           read->ranges))};
+}
+
 std::vector<Values> ordered(Body& body, const CallSite& site) {
   const bool sorts = site.name == "argsort";
   if (!expect(body, site, 1, 1)) return unknown_result();
@@ -87,6 +106,7 @@ void add_structure(std::map<Name, Handler>& table) {
   table["expand"] = expand;
   table["rearrange"] = rearrange;
   table["roll"] = table["ppermute"] = moved;
+  table["rev"] = reversed;
 }
 
 void add_ordered(std::map<Name, Handler>& table) { table["cumsum"] = table["argsort"] = ordered; }

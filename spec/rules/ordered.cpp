@@ -1,4 +1,4 @@
-// cumsum, argsort, roll, argmax, top_k: they work along a whole dim.
+// cumsum, argsort, roll, rev, argmax, top_k: they work along a whole dim.
 #include <algorithm>
 
 #include "spec/rules/combine.h"
@@ -13,6 +13,13 @@ Types rule(Application& app, const ir::Roll&) {
   need_whole(app, 0, app.pattern.left[0].dims.at(app.pattern.left_bracket.value_or(0)), "E0208",
              {"ppermute rolls a split dim by whole blocks"});
   need_copy(app, 1, "by=");
+  Shape result = app.pattern.left[0];
+  result.marks = combine(app, {Role::factor});
+  return {conclude(app, result, app.type(0).dtype, app.operands[0].has_gradient)};
+}
+
+Types rule(Application& app, const ir::Rev&) {
+  need_whole(app, 0, app.pattern.left[0].dims.at(app.pattern.left_bracket.value_or(0)), "E0208");
   Shape result = app.pattern.left[0];
   result.marks = combine(app, {Role::factor});
   return {conclude(app, result, app.type(0).dtype, app.operands[0].has_gradient)};

@@ -170,7 +170,7 @@ RuleResult apply_rule(const ir::Program& program, const ir::Op& op,
     app.unit_axes =
         strip(program, app.pattern) || (pattern->left_inferred && has_unit_axes(program));
     app.unit_bracket = unit_bracket(program, *pattern);
-    app.left_only = std::holds_alternative<ir::Roll>(op);
+    app.left_only = std::holds_alternative<ir::Roll>(op) || std::holds_alternative<ir::Rev>(op);
     if (const auto* ordered = std::get_if<ir::Ordered>(&op)) app.worked_dim = ordered->dim;
   }
   app.guess = first_guess(app, op);

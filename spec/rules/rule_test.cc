@@ -358,6 +358,8 @@ TEST(Rule, Structure) {
          {Concat{pattern("B/d L, B L -> B/d [D]")}, "f32[B/d L], f32[B L]", "E0204"},
          {Roll{pattern("B/d [L] -> B/d L")}, "f32[B/d L], 1", "f32[B/d L]"},
          {Roll{pattern("B [L/t] -> B L/t")}, "f32[B L/t], 1", "E0208"},
+         {Rev{pattern("B/d [L] {U_t} -> B/d L {U_t}")}, "f32[B/d L]{U_t}", "f32[B/d L]{U_t}"},
+         {Rev{pattern("B [L/t] -> B L/t")}, "f32[B L/t]", "E0208"},
          {Entry{Dim{{"N"}}}, "f32[N B/d]{U_t}, i32[]", "f32[B/d]{U_t}"},
          {Entry{Dim{{"N"}}}, "f32[N/t B], i32[]", "E0211"}});
 }

@@ -28,6 +28,7 @@ Types rule(Application& app, const ir::Iota& op);
 Types rule(Application& app, const ir::Random& op);
 Types rule(Application& app, const ir::Zeros& op);
 Types rule(Application& app, const ir::Roll& op);
+Types rule(Application& app, const ir::Rev& op);
 Types rule(Application& app, const ir::Ordered& op);
 Types rule(Application& app, const ir::Argmax& op);
 Types rule(Application& app, const ir::TopK& op);

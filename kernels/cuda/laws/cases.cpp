@@ -94,6 +94,20 @@ KernelCase roll_case(Dice& dice) {
   return result;
 }
 
+KernelCase reverse_case(Dice& dice) {
+  KernelCase result;
+  const Element element = random_element(dice);
+  Reverse op;
+  op.nest = two_arrays(dice, Layout::spaced);
+  if (op.nest.extents.empty()) op.nest = {{5}, {{1}, {1}}};
+  op.bytes = size_of(element);
+  op.dim = static_cast<size_t>(dice.below(static_cast<int64_t>(op.nest.extents.size())));
+  result.out = random_array(dice, element, op.nest.extents, op.nest.strides[0]);
+  result.inputs = {random_array(dice, element, op.nest.extents, op.nest.strides[1])};
+  result.op = op;
+  return result;
+}
+
 KernelCase iota_case(Dice& dice) {
   KernelCase result;
   Iota op;
@@ -307,9 +321,9 @@ KernelCase divided_by_zero(Dice& dice) {
 }  // namespace
 
 const char* name_of(OpKind kind) {
-  constexpr const char* names[] = {"copy",    "moving copy", "zero",  "roll",
-                                   "iota",    "random",      "index", "index_add",
-                                   "ordered", "pointwise",   "reduce"};
+  constexpr const char* names[] = {"copy",      "moving copy", "zero",      "roll",
+                                   "reverse",   "iota",        "random",    "index",
+                                   "index_add", "ordered",     "pointwise", "reduce"};
   return names[static_cast<size_t>(kind)];
 }
 
@@ -324,6 +338,8 @@ KernelCase random_case(OpKind kind, uint64_t seed) {
       return zero_case(dice);
     case OpKind::roll:
       return roll_case(dice);
+    case OpKind::reverse:
+      return reverse_case(dice);
     case OpKind::iota:
       return iota_case(dice);
     case OpKind::random:

@@ -34,6 +34,7 @@ enum class OpKind : uint8_t {
   moving_copy,
   zero,
   roll,
+  reverse,
   iota,
   random,
   index,
@@ -42,10 +43,10 @@ enum class OpKind : uint8_t {
   pointwise,
   reduce,
 };
-constexpr OpKind all_kinds[] = {OpKind::copy,      OpKind::moving_copy, OpKind::zero,
-                                OpKind::roll,      OpKind::iota,        OpKind::random,
-                                OpKind::index,     OpKind::index_add,   OpKind::ordered,
-                                OpKind::pointwise, OpKind::reduce};
+constexpr OpKind all_kinds[] = {OpKind::copy,    OpKind::moving_copy, OpKind::zero,
+                                OpKind::roll,    OpKind::reverse,     OpKind::iota,
+                                OpKind::random,  OpKind::index,       OpKind::index_add,
+                                OpKind::ordered, OpKind::pointwise,   OpKind::reduce};
 const char* name_of(OpKind kind);
 
 /// The same op for the same seed.
