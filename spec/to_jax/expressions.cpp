@@ -119,6 +119,10 @@ class Printer {
     return {"jnp.roll(" + text(0) + ", " + text(1) +
             ", axis=" + std::to_string(op.pattern.left_bracket.value()) + ")"};
   }
+  Text operator()(const Rev& op) const {
+    return {"jnp.flip(" + text(0) + ", axis=" + std::to_string(op.pattern.left_bracket.value()) +
+            ")"};
+  }
   Text operator()(const Entry& op) const {
     const std::vector<Split>& dims = type(0).dims;
     const auto found = std::find_if(dims.begin(), dims.end(),
