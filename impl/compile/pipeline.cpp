@@ -86,6 +86,7 @@ class Piped {
   }
 
   void read_schedule(const std::string& kinds) {
+    if (!scope_.unit.schedules) throw PlanError(place_ + ": a pipeline without its schedules");
     const auto& schedules = *scope_.unit.schedules;
     const auto declared = schedules.find(op_.schedule);
     if (declared == schedules.end())

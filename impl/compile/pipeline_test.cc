@@ -250,5 +250,47 @@ TEST(Pipeline, GradientsGoRoundAsChunksDo) {
   expect_gradients(program, 4, 4, 3);
 }
 
+TEST(Pipeline, ARankThatDiesEndsTheOthersWithItsName) {
+  const Program program = in_stages("one_f_one_b");
+  for (const int dies : {0, 1, 2}) {
+    try {
+      run_on_threads(3, [&](Communicator& ranks) {
+        const DimSizes dims{{"A", 4}, {"B", 3}, {"N", 3}};
+        Plan plan = compile_plan(program, "f_p", Mesh::parse("p=3"), dims, ranks.rank());
+        if (ranks.rank() == dies) throw std::runtime_error("it has lost power");
+        std::vector<Tensor> inputs;
+        for (size_t i = 0; i < 2; ++i) inputs.push_back(filled(plan.input(i), 0));
+        plan.run(ranks, inputs);
+      });
+      FAIL() << "it ran";
+    } catch (const CommError& error) {
+      EXPECT_THAT(error.what(), HasSubstr("rank " + std::to_string(dies) + ": it has lost power"));
+    }
+  }
+}
+
+TEST(Pipeline, AGradientThatWaitsForAllForwardsIsRefused) {
+  const Program program = Program::from_text(
+      "mesh p\ndim A N\n"
+      "fn f(x: f32[A], w: f32[N]) -> f32[] {\n"
+      "y = scan a in A { h = scan n in N, h: f32[] = x[a] { next tanh(h * w[n]) }\nemit h }\n"
+      "return log(sum(\"A -> \", y * y))\n}\n"
+      "fn g(x: f32[A], w: f32[N]) -> f32[N] { return grad(f wrt w)(x, w, 1.0) }\n"
+      "plan f_p implements f(x: f32[A], w: f32[N/p]) -> f32[]{I_p} {\n"
+      "y = pipeline a in A over p by gpipe {\n"
+      "h = stages n in N, h: f32[] = x[a] { next tanh(h * w[n]) }\nemit h }\n"
+      "q = all_reduce(\"A {U_p} -> A {I_p}\", y)\n"
+      "return log(sum(\"A {I_p} -> {I_p}\", q * q))\n}\n"
+      "plan g_p implements g(x: f32[A], w: f32[N/p]) -> f32[N/p] {\n"
+      "return grad(f_p wrt w)(x, w, 1.0)\n}\n");
+  try {
+    compile_plan(program, "g_p", Mesh::parse("p=1"), {{"A", 2}, {"N", 2}}, 0,
+                 {.accept_unknown = true});
+    FAIL() << "it compiled";
+  } catch (const PlanError& error) {
+    EXPECT_THAT(error.what(), HasSubstr("would wait for all forwards"));
+  }
+}
+
 }  // namespace
 }  // namespace shardproof

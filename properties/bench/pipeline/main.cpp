@@ -1,0 +1,118 @@
+// pipeline_bench [MILLISECONDS]: the share of time in which the stages of a pipeline wait, measured
+// and by the model of spec/schedule. Ranks are threads that run the steps of a real plan; in place
+// of computing, a product waits on the clock, so that more stages than cores can be measured.
+#include <chrono>
+#include <cstdio>
+#include <cstdlib>
+#include <mutex>
+
+#include "impl/comm/threads.h"
+#include "impl/compile/compile_plan.h"
+#include "impl/run/plan_state.h"
+#include "impl/run/runner.h"
+#include "spec/schedule/schedule.h"
+
+namespace shardproof {
+namespace {
+
+using Clock = std::chrono::steady_clock;
+
+Program program_of(const std::string& schedule) {
+  return Program::from_text(
+      "mesh p\ndim A B M N\ndim M2 = M\n"
+      "fn loss(x: f32[A B M], w: f32[N M M2]) -> f32[] {\n"
+      "y = scan n in N, h: f32[A B M] = x {\n"
+      "next tanh(rearrange(\"A B M2 -> A B M\", einsum(\"A B M, M M2 -> A B M2\", h, w[n]))) }\n"
+      "return sum(\"A B M -> \", y)\n}\n"
+      "fn grads(x: f32[A B M], w: f32[N M M2]) -> (l: f32[], g: f32[N M M2]) {\n"
+      "l, g = value_and_grad(loss wrt w)(x, w)\nreturn l, g\n}\n"
+      "plan loss_p implements loss(x: f32[A B M], w: f32[N/p M M2]) -> f32[]{U_p} {\n"
+      "per = pipeline a in A over p by " +
+      schedule +
+      " {\n"
+      "y = stages n in N, h: f32[B M] = x[a] {\n"
+      "next tanh(rearrange(\"B M2 -> B M\", einsum(\"B M, M M2 -> B M2\", h, w[n]))) }\n"
+      "emit sum(\"B M -> \", y)\n}\nreturn sum(\"A {U_p} -> {U_p}\", per)\n}\n"
+      "plan grads_p implements grads(x: f32[A B M], w: f32[N/p M M2])"
+      " -> (l: f32[]{U_p}, g: f32[N/p M M2]) {\n"
+      "l, g = value_and_grad(loss_p wrt w)(x, w)\nreturn l, g\n}\n");
+}
+
+/// Seconds from the first step to the last, and those of all products of all ranks.
+struct Measured {
+  double seconds = 0, busy = 0;
+};
+
+Measured measure(const Program& program, int64_t p, int64_t microbatches,
+                 std::chrono::milliseconds product) {
+  Measured measured;
+  std::mutex mutex;
+  std::vector<int> all;
+  for (int rank = 0; rank < p; ++rank) all.push_back(rank);
+  run_on_threads(static_cast<int>(p), [&](Communicator& ranks) {
+    const Plan plan = compile_plan(program, "grads_p", Mesh::parse("p=" + std::to_string(p)),
+                                   {{"A", microbatches}, {"B", 1}, {"M", 2}, {"N", p}},
+                                   ranks.rank(), {.overlap = true});
+    double busy = 0;
+    const auto message = [&](const plan::Step& step) {
+      std::byte from[64] = {}, to[64] = {};
+      Group& group = ranks.group(plan.state().groups.at(step.exchange->group));
+      ranks.send(group, from, to, sizeof(from), step.place);
+    };
+    const auto here = [&](const plan::Step& step) {
+      if (step.exchange) return message(step);
+      if (step.op != "einsum") return;
+      const auto begin = Clock::now();
+      std::this_thread::sleep_for(product);
+      busy += std::chrono::duration<double>(Clock::now() - begin).count();
+    };
+    char token = 0;
+    std::vector<char> tokens(all.size());
+    const auto meet = [&] {
+      if (p > 1) ranks.all_gather(ranks.group(all), &token, tokens.data(), 1, "bench");
+    };
+    plan::Frame frame;
+    frame.loops.resize(plan.state().loops);
+    meet();
+    const auto begin = Clock::now();
+    {
+      plan::HostRunner runner(frame, here, message);
+      plan::walk(plan.steps(), runner);
+    }
+    meet();
+    const std::lock_guard lock(mutex);
+    measured.seconds = std::chrono::duration<double>(Clock::now() - begin).count();
+    measured.busy += busy;
+  });
+  return measured;
+}
+
+/// A backward makes its forward again: two products for B, one for W.
+double model_of(const Program& program, const std::string& name, int64_t p, int64_t microbatches) {
+  const schedule::Sizes sizes{p, microbatches, 1, {}};
+  const schedule::Program schedule(program.checked().schedules().at(name));
+  return schedule::simulate(schedule.timelines(sizes), sizes, {1, 2, 1}, 1, schedule.range())
+      .run.idle();
+}
+
+void print(const std::string& name, std::chrono::milliseconds product) {
+  const Program program = program_of(name);
+  for (const int64_t p : {2, 4, 8})
+    for (const int64_t microbatches : {p, 2 * p}) {
+      const Measured found = measure(program, p, microbatches, product);
+      const double idle = 1 - found.busy / (found.seconds * static_cast<double>(p));
+      const double model = model_of(program, name, p, microbatches);
+      std::printf("%-12s p=%-2d A=%-3d idle: model %5.1f %%, measured %5.1f %%; time %+5.1f %%\n",
+                  name.c_str(), static_cast<int>(p), static_cast<int>(microbatches), 100 * model,
+                  100 * idle, 100 * ((1 - model) / (1 - idle) - 1));
+    }
+}
+
+}  // namespace
+}  // namespace shardproof
+
+int main(int argc, char** argv) {
+  const std::chrono::milliseconds product(argc > 1 ? std::atoi(argv[1]) : 20);
+  for (const char* name : {"gpipe", "one_f_one_b", "zero_bubble"}) shardproof::print(name, product);
+  return 0;
+}
