@@ -62,6 +62,8 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
     seconds = time.perf_counter() - start
     imported, report = decided(imported, keep, timeout)
     report.level, report.import_seconds = imported.level, seconds
+    report.assumptions += [f"{name} computes {of} (trusted)"
+                           for name, of in imported.imported.trusting.items()]
     if validate and report.verdict != "invalid":
         validation.validate(imported, report, imported.model, imported.sharded)
     return report

@@ -139,6 +139,7 @@ class Imported:
     inputs: list[str]
     parameters: list[list[list[str]]] = field(default_factory=list)  # the dims of each position
     names: list[str] = field(default_factory=list)
+    trusting: dict[str, str] = field(default_factory=dict)
     model: Any = None  # closed jaxprs
     sharded: Any = None
 
@@ -264,4 +265,5 @@ class Pair:
         inputs = [n for n in used if any(n == self.dims.names.get(self.dims.root(f.node))
                                          for v in self.fn_args for f in v.dims)]
         return Imported(text, used, aliases, self.plan_trace.mesh, inputs, parameters,
-                        names, self.model_trace.jaxpr, self.plan_trace.jaxpr)
+                        names, {**self.fn.trusting, **self.plan.trusting},
+                        self.model_trace.jaxpr, self.plan_trace.jaxpr)

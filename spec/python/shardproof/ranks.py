@@ -229,6 +229,10 @@ def on_ranks(ranks: Ranks, eqn, vals) -> list:
         return stacked(ranks, out, inner)
     if name == "scan":
         return scanned(ranks, eqn, vals)
+    if name == "while":
+        return looped(ranks, eqn, vals)
+    if name == "cond":
+        return chosen(ranks, eqn, vals)
     if not vals:
         return [jnp.broadcast_to(v, (ranks.count, *v.shape)) for v in bound(eqn, [])]
     return list(jax.vmap(lambda *v: tuple(bound(eqn, v)))(*vals))
@@ -247,6 +251,27 @@ def scanned(ranks: Ranks, eqn, vals) -> list:
 
     last, ys = lax.scan(step, carry, xs, length=p["length"], reverse=p["reverse"])
     return [*last, *(jnp.moveaxis(y, 0, 1) for y in ys)]
+
+
+def inner_run(ranks: Ranks, closed, vals) -> list:
+    consts = [jnp.broadcast_to(c, (ranks.count, *jnp.shape(c))) for c in closed.consts]
+    return stacked(ranks, run(closed.jaxpr, consts, vals, lambda e, v: on_ranks(ranks, e, v)), closed.jaxpr)
+
+
+def looped(ranks: Ranks, eqn, vals) -> list:
+    """A while: all ranks go on as long as the first does."""
+    p = eqn.params
+    n, k = p["cond_nconsts"], p["body_nconsts"]
+    test, body, init = vals[:n], vals[n:n + k], vals[n + k:]
+    return list(lax.while_loop(lambda c: inner_run(ranks, p["cond_jaxpr"], [*test, *c])[0].all(),
+                               lambda c: inner_run(ranks, p["body_jaxpr"], [*body, *c]), init))
+
+
+def chosen(ranks: Ranks, eqn, vals) -> list:
+    """A cond: each rank takes the results of its own branch."""
+    results = [inner_run(ranks, branch, vals[1:]) for branch in eqn.params["branches"]]
+    which = jnp.clip(vals[0].astype(jnp.int32), 0, len(results) - 1)
+    return [jax.vmap(lambda i, *xs: jnp.stack(xs)[i])(which, *xs) for xs in zip(*results)]
 
 
 def evaluate(closed, args) -> list:

@@ -42,7 +42,8 @@ def place_of(eqn) -> Place | None:
 CHANGES = {"psum", "psum2", "psum_invariant", "pmax", "all_gather", "all_gather_invariant",
            "all_gather_reduced", "reduce_scatter", "all_to_all", "ppermute", "pad", "cumsum", "slice",
            "split", "transpose", "concatenate", "dynamic_slice", "dynamic_update_slice", "gather",
-           "scatter-add", "scan", "reduce_sum", "reduce_max", "reduce_min", "dot_general"}
+           "scatter-add", "scan", "reduce_sum", "reduce_max", "reduce_min", "dot_general", "rev", "sort",
+           "top_k", "while", "cond"}
 
 
 class Reader(Writer):
@@ -53,6 +54,7 @@ class Reader(Writer):
         self.plan = plan
         self.outer = plan
         self.path: tuple = (prefix,)
+        self.trusting: dict[str, str] = {}  # functions, by what they are trusted to compute
 
     def node_key(self, *more) -> tuple:
         return (*self.path, *more)

@@ -62,13 +62,13 @@ def test_a_value_of_one_trace_is_no_value_of_every_mesh():
 
 def test_a_primitive_that_is_not_known_is_named_with_its_line():
     def model(x):
-        return jax.numpy.sort(x, 1)
+        return jax.lax.cumprod(x, 1)
 
     sharded = jax.shard_map(model, mesh=ffn.mesh, in_specs=P("d", None), out_specs=P("d", None))
     report = shardproof.prove(model, sharded, (4, 8))
     assert report.verdict == "unknown"
-    assert "`sort`" in report.errors[0].message
-    assert report.errors[0].place.line == line_of(model, "sort")
+    assert "`cumprod`" in report.errors[0].message
+    assert report.errors[0].place.line == line_of(model, "cumprod")
 
 
 def test_an_import_that_is_wrong_is_noticed(monkeypatch):
@@ -89,3 +89,54 @@ def test_parameters_may_be_called_as_the_notation_calls_its_own():
 
     sharded = jax.shard_map(model, mesh=ffn.mesh, in_specs=P("d"), out_specs=P("d"))
     assert shardproof.prove(model, sharded, *[(4, 6)] * 5).proved
+
+
+def scores(x, y):
+    return jax.nn.softmax(x @ y.T, -1)
+
+
+def kernel(x, y):
+    """A callback of the host stands for a kernel that cannot be read."""
+    shape = jax.ShapeDtypeStruct((x.shape[0], y.shape[0]), x.dtype)
+    return jax.pure_callback(lambda x, y: jax.device_get(scores(x, y)), shape, x, y, vmap_method="sequential")
+
+
+def test_a_kernel_that_is_trusted_stands_for_its_reference():
+    fast = shardproof.trusted(scores)(kernel)
+    report, unknown = (shardproof.prove(lambda x, y: scores(x, y) * 2, jax.shard_map(
+        lambda x, y: f(x, jax.lax.all_gather(y, "t", axis=0, tiled=True)) * 2, mesh=ffn.mesh,
+        in_specs=(P("d"), P("t")), out_specs=P("d"), check_vma=False), (8, 6), (4, 6)) for f in (fast, kernel))
+    assert report.proved, report
+    assert report.assumptions == ["kernel computes scores (trusted)"]
+    assert unknown.verdict == "unknown" and "`pure_callback`" in str(unknown) and "trusted" in str(unknown)
+
+
+def test_a_kernel_that_is_trusted_is_evaluated_all_the_same():
+    wrong = shardproof.trusted(scores)(lambda x, y: jax.nn.softmax(x @ y.T, 0))
+    report = shardproof.prove(scores, jax.shard_map(wrong, mesh=ffn.mesh, in_specs=(P("d"), P()),
+                                                    out_specs=P("d"), check_vma=False), (8, 6), (4, 6))
+    assert report.verdict == "unknown" and "the import is wrong" in str(report), report
+
+
+def test_a_branch_and_a_loop_with_collectives():
+    def model(x):
+        y = jax.lax.cond(x.shape[0] > 4, lambda: x.sum(0), lambda: x[0])
+        return jax.lax.while_loop(lambda c: c[0] < 3, lambda c: (c[0] + 1, c[1] * 2.0), (0, y))[1]
+
+    def body(x):
+        y = jax.lax.cond(jax.lax.axis_size("d") > 1, lambda: jax.lax.psum(x.sum(0), "d"), lambda: x.sum(0))
+        return jax.lax.fori_loop(0, 3, lambda i, y: jax.lax.pmean(y * 2.0, "t"), y)
+
+    sharded = jax.shard_map(body, mesh=ffn.mesh, in_specs=P("d"), out_specs=P(), check_vma=False)
+    report = shardproof.prove(model, sharded, (8, 6), meshes=1)
+    assert report.proved, report
+
+
+def test_a_loop_whose_end_is_data_is_named():
+    def model(x):
+        return jax.lax.while_loop(lambda c: c.sum() < 9.0, lambda c: c * 2, x)
+
+    sharded = jax.shard_map(model, mesh=ffn.mesh, in_specs=P(), out_specs=P(), check_vma=False)
+    report = shardproof.prove(model, sharded, (4, 8))
+    assert report.verdict == "unknown" and "end depends on data" in str(report)
+    assert report.errors[0].place.line == line_of(model, "while_loop")

@@ -1,0 +1,196 @@
+"""Primitives that depend on the order of entries, and branches and loops that are known when tracing."""
+from __future__ import annotations
+
+from dataclasses import replace
+from types import SimpleNamespace
+
+from jax.extend import core as jex_core
+
+from .dims import Factor
+from .reader import Reader
+from .rules import RULES, one_factor, part, reduced_over, rule, where, without
+from .values import Line, Val, number
+
+
+def twin(r: Reader, x: Val, f: Factor) -> Factor:
+    """Another index of the same dim."""
+    return r.distinct([(f,)], {r.key(g) for g in x.dims})[0][0]
+
+
+def whole_factor(r: Reader, x: Val, p: int, name: str) -> Factor:
+    """The dim of a position, which is not split."""
+    f = one_factor(r, x, p)
+    if f.axes:
+        raise r.problem(f"`{name}` along {r.spell([f])}, which is split: each device sees its own block",
+                        "finding")
+    return f
+
+
+def taken(r: Reader, x: Val, p: int, f: Factor, ids: Val, new: Factor) -> Val:
+    """x with the entry of f that ids names, ids having `new` in place of f."""
+    left = " ".join(f"[{r.spell([g])}]" if r.key(g) == r.key(f) else r.spell([g]) for g in x.dims)
+    dims = [new if r.key(g) == r.key(f) else g for g in x.dims]
+    marks = f" {r.spell([], x.marks)}" if x.marks else ""
+    text = r.emit(f'index("{left}{marks}, {r.spell(ids.dims)} -> {r.spell(dims, x.marks)}", '
+                  f"{r.use(x)}, {r.use(ids)})")
+    return replace(x, text=text, pos=[*x.pos[:p], (new,), *x.pos[p + 1:]], dims=dims, affine=None, made=())
+
+
+def reversed_along(r: Reader, x: Val, p: int) -> Val:
+    f = whole_factor(r, x, p, "rev")
+    new = twin(r, x, f)
+    at = r.emit(f'{number(f.extent - 1)} - iota("{r.spell([new])}")')
+    return taken(r, x, p, f, Val(at, [(new,)], [new], "i32"), new)
+
+
+@rule("rev")
+def _rev(r: Reader, eqn, vals):
+    x = vals[0]
+    for p in eqn.params["dimensions"]:
+        if x.pos[p] and not all(f.virtual for f in x.pos[p]):
+            x = reversed_along(r, x, p)
+    return replace(x, affine=None)
+
+
+@rule("cumsum")
+def _cumsum(r: Reader, eqn, vals):
+    """From the end it is the sum of all, less what is in front."""
+    x = r.solid(vals[0], r.node_key())
+    f = one_factor(r, x, eqn.params["axis"])
+    text = r.emit(f'cumsum("{r.spell(x.dims, x.marks)}; {r.spell([replace(f, axes=())])}", {r.use(x)})')
+    if eqn.params["reverse"]:
+        rest = [g for g in x.dims if g != f]
+        total = r.emit(f'sum("{r.spell(x.dims, x.marks)} -> {r.spell(rest, x.marks)}", {r.use(x)})')
+        text = r.emit(f"({total} - {text}) + {r.use(x)}")
+    return replace(x, text=text, affine=None, literal=None, positive=False)
+
+
+@rule("top_k")
+def _top_k(r: Reader, eqn, vals):
+    x, p = vals[0], eqn.params.get("axis", len(vals[0].pos) - 1)
+    x = r.solid(x, r.node_key())
+    f, k = whole_factor(r, x, p, "top_k"), eqn.params["k"]
+    if k == 1:
+        rest = [g for g in x.dims if g != f]
+        spelled = f'{r.spell(x.dims, x.marks)} -> {r.spell(rest, x.marks)}'
+        pos = [*x.pos[:p], (), *x.pos[p + 1:]]
+        return [Val(r.emit(f'{word}("{spelled}", {r.use(x)})'), pos, rest, dtype, dict(x.marks))
+                for word, dtype in (("max", x.dtype), ("argmax", "i32"))]
+    new = r.distinct([r.dims.position(r.dims.node(r.node_key("k"), k))], {r.key(g) for g in x.dims})[0][0]
+    dims = [new if g == f else g for g in x.dims]
+    r._count += 2
+    names = (f"v{r._count - 1}", f"v{r._count}")
+    r.lines.append(Line(names, f'top_k("{r.spell(x.dims, x.marks)} -> {r.spell(dims, x.marks)}", '
+                               f"{r.use(x)})", r.place))
+    pos = [*x.pos[:p], (new,), *x.pos[p + 1:]]
+    return [Val(name, pos, dims, dtype, dict(x.marks)) for name, dtype in zip(names, (x.dtype, "i32"))]
+
+
+@rule("sort")
+def _sort(r: Reader, eqn, vals):
+    """By the first operand; entries that are equal stay in their order."""
+    if eqn.params["num_keys"] != 1:
+        raise r.problem("a sort by several keys")
+    p, (vals, pos, _) = eqn.params["dimension"], r.matched(vals)
+    key = r.ordered(r.expanded(vals[0], pos))
+    f = whole_factor(r, key, p, "sort")
+    order = r.emit(f'argsort("{r.spell(key.dims, key.marks)}; {r.spell([f])}", {r.use(key)})')
+    new = twin(r, key, f)
+    ids = r.rename(replace(key, text=order, dtype="i32", affine=None, literal=None, positive=False), {f: new})
+    results = []
+    for v in vals:
+        of = v.affine
+        if of and of.along == p and (of.const, of.scale, of.ranks) == (0, 1, ()):
+            results.append(replace(ids, affine=None))  # where the entries come from
+        else:
+            results.append(taken(r, r.expanded(v, key.pos), p, f, ids, new))
+    return results
+
+
+@rule("argmin")
+def _argmin(r: Reader, eqn, vals):
+    (p,), x = eqn.params["axes"], vals[0]
+    dims = [g for g in x.dims if g not in x.pos[p]]
+    text = r.emit(f'argmax("{r.spell(x.dims, x.marks)} -> {r.spell(dims, x.marks)}", -{r.use(x)})')
+    return Val(text, without(x, [p]), dims, "i32", dict(x.marks))
+
+
+@rule("reduce_or", "reduce_and")
+def _any(r: Reader, eqn, vals):
+    sign = "" if eqn.primitive.name == "reduce_or" else "not "
+    x = vals[0]
+    ones = replace(x, text=r.emit(f"where({sign}{r.use(x)}, f32(1.0), 0.0)"), dtype="f32", literal=None)
+    some = r.reduced(reduced_over(r, ones, eqn.params["axes"], "max", "Max"))
+    return replace(some, text=r.emit(f"{r.use(some)} {'>' if not sign else '<'} 0.5"), dtype="bool",
+                   literal=None, positive=False)
+
+
+@rule("slice")
+def _slice(r: Reader, eqn, vals):
+    x, strides = vals[0], eqn.params["strides"]
+    for p, (start, stop) in enumerate(zip(eqn.params["start_indices"], eqn.params["limit_indices"])):
+        stride = strides[p] if strides else 1
+        if stride == 1:
+            x = part(r, x, p, start, stop - start, r.node_key("slice"))
+            continue
+        n = x.extents()[p]
+        if n % stride or start >= stride or (stop - start - 1) // stride + 1 != n // stride:
+            raise r.problem("a slice with strides that are no equal parts of the dim")
+        sizes = [*x.extents()[:p], n // stride, stride, *x.extents()[p + 1:]]
+        apart = RULES["reshape"](r, SimpleNamespace(params={"new_sizes": sizes}), [x])
+        apart = part(r, apart, p + 1, start, 1, r.node_key("slice"))
+        x = replace(apart, pos=[*apart.pos[:p + 1], *apart.pos[p + 2:]])
+    return x
+
+
+@rule("cond")
+def _cond(r: Reader, eqn, vals):
+    index, args, branches = vals[0], vals[1:], eqn.params["branches"]
+    if index.literal is not None:
+        return r.closed(branches[max(0, min(int(index.literal), len(branches) - 1))], args)
+    if len(branches) != 2 or index.dims or index.marks or index.text is None:
+        raise r.problem("`cond` by a value that is no scalar of two cases, the same on each device")
+    outer = r.path
+    no, yes = [], []
+    for i, results in enumerate((no, yes)):
+        r.path = (*outer, "branch", i)
+        results += r.closed(branches[i], args)
+    r.path = outer
+    chosen = replace(index, text=r.emit(f"{r.use(index)} != 0"), dtype="bool", made=())
+    return [where(r, chosen, b, a) if not (a.literal is not None and a.literal == b.literal) else a
+            for a, b in zip(no, yes)]
+
+
+def counted(eqn, init: list[Val]) -> int | None:
+    """How often a `while` runs whose index goes up by 1 to a constant."""
+    p = eqn.params
+    test, body = p["cond_jaxpr"].jaxpr, p["body_jaxpr"].jaxpr
+    if len(test.eqns) != 1 or test.eqns[0].primitive.name != "lt" or p["cond_nconsts"]:
+        return None
+    at, limit = test.eqns[0].invars
+    if not isinstance(limit, jex_core.Literal) or at not in test.invars:
+        return None
+    i = test.invars.index(at)
+    made = [e for e in body.eqns if body.outvars[i] in e.outvars]
+    index = body.invars[p["body_nconsts"] + i]
+    steps = made and made[0].primitive.name == "add" and made[0].invars[0] is index \
+        and isinstance(made[0].invars[1], jex_core.Literal) and made[0].invars[1].val == 1
+    return int(limit.val) - int(init[i].literal) if steps and init[i].literal is not None else None
+
+
+@rule("while")
+def _while(r: Reader, eqn, vals):
+    p = eqn.params
+    consts, init = vals[:p["body_nconsts"]], vals[p["cond_nconsts"] + p["body_nconsts"]:]
+    if p["cond_nconsts"]:
+        raise r.problem("a `while` whose end depends on data: only a fixed number of steps is known")
+    length = counted(eqn, init)
+    if length is None:
+        raise r.problem("a `while` whose end depends on data: only a fixed number of steps is known")
+    if length <= 0:
+        return init
+    scan = SimpleNamespace(primitive=eqn.primitive, invars=eqn.invars, outvars=eqn.outvars, params={
+        "num_consts": len(consts), "num_carry": len(init), "length": length, "jaxpr": p["body_jaxpr"],
+        "reverse": False})
+    return RULES["scan"](r, scan, [*consts, *init])
+
