@@ -13,6 +13,7 @@ struct Disturbance {
   std::mt19937_64 rng;
 
   double error(double size) { return rng() & 1 ? unit * size : -unit * size; }
+  double uniform() { return std::uniform_real_distribution<double>()(rng); }
   /// Fits in fewer bits than such numbers have, and than f32 has.
   bool is_exact(double x) const {
     int exponent;
@@ -37,6 +38,23 @@ void disturb(Tensor& x) {
   for (double& each : x.data)
     if (std::isfinite(each) && !disturbance->is_exact(each))
       each += disturbance->error(std::abs(each));
+}
+
+void disturb(Tensor& x, const std::vector<const Tensor*>& operands, bool curved) {
+  constexpr double least = 1e-300;  // of what is 0 by rounding, as exp(-1000)
+  for (size_t i = 0; i < x.data.size(); ++i) {
+    double& each = x.data[i];
+    if (!std::isfinite(each)) continue;
+    bool exact = disturbance->is_exact(each);
+    for (const Tensor* operand : operands) {
+      if (operand->data.size() != 1 && operand->data.size() != x.data.size()) continue;
+      const double of = operand->data[operand->data.size() == 1 ? 0 : i];
+      exact = exact && (curved ? of == 0 : disturbance->is_exact(of));
+    }
+    if (exact) continue;
+    each += each == 0 && curved ? least * (1 + disturbance->uniform())
+                                : disturbance->error(std::abs(each));
+  }
 }
 
 void disturb_sums(Tensor& sums, const Tensor& absolute, double terms) {

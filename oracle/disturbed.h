@@ -21,6 +21,10 @@ class Disturbed {
 bool disturbs();
 /// Moves each entry by u |x|, but for numbers of few bits: those come out of exact steps.
 void disturb(Tensor& x);
+/// The same for the entries of f(..) at operands, of which those that have one entry, or as many as
+/// the result, are looked at. A number of few bits is exact only where theirs are: 1 + 1e-20 is 1
+/// by rounding. `curved`: f has no such number but at 0, and tanh(1000) is 1 by rounding.
+void disturb(Tensor& x, const std::vector<const Tensor*>& operands, bool curved);
 /// Moves sums of `terms` terms whose absolute values add up to `absolute`.
 void disturb_sums(Tensor& sums, const Tensor& absolute, double terms);
 Tensor absolute(Tensor x);

@@ -54,6 +54,17 @@ TEST(Disturbed, moves_no_number_of_few_bits) {
   EXPECT_EQ(run(exact, {{{"N", 3}}, {}}, {tensor({3}, {1, -5, 7})}).at(0).data.at(0), 9.5);
 }
 
+TEST(Disturbed, moves_what_rounding_made_exact) {
+  const char* saturated =
+      "dim N\nfn f(x: f32[N]) -> (a b c: f32[N]) { return tanh(x), exp(-x), 1 + 1e-20 * x }";
+  const Disturbed disturbed(0x1p-30, 1);
+  const auto results = run(saturated, {{{"N", 2}}, {}}, {tensor({2}, {1000, 2000})});
+  EXPECT_NE(results.at(0).data.at(0), 1);
+  EXPECT_GT(results.at(1).data.at(0), 0);
+  EXPECT_NE(results.at(1).data.at(0), results.at(1).data.at(1));
+  EXPECT_NE(results.at(2).data.at(0), 1);
+}
+
 TEST(Disturbed, moves_gradients_as_well) {
   const auto loaded = load_text(text);
   const Sizes sizes{{{"N", 5}}, {}};

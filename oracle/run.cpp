@@ -48,11 +48,29 @@ bool rounds(const ir::Op& op) {
   return is_one_of<ir::Unary, ir::Binary, ir::Number, ir::Random, ir::Ordered, ir::Total>(op);
 }
 
+/// Functions that come close to a number of few bits, and never reach it.
+bool is_curved(const ir::Op& op) {
+  using Fn = ir::UnaryFn;
+  const auto* unary = std::get_if<ir::Unary>(&op);
+  return unary && (unary->fn == Fn::exp || unary->fn == Fn::expm1 || unary->fn == Fn::tanh ||
+                   unary->fn == Fn::erf);
+}
+
+/// Of sums and functions of one number: what they lose.
+std::vector<const Tensor*> operand_tensors(const Step& step) {
+  const auto* binary = std::get_if<ir::Binary>(&step.instr.op);
+  const bool sums = binary && (binary->fn == ir::BinaryFn::add || binary->fn == ir::BinaryFn::sub);
+  if (!sums && !is_curved(step.instr.op)) return {};
+  std::vector<const Tensor*> tensors;
+  for (const Var& operand : step.operands()) tensors.push_back(&operand->value);
+  return tensors;
+}
+
 void run_step(Step& step) {
   try {
     const Vars results = std::visit([&](const auto& op) { return apply(op, step); }, step.instr.op);
     if (disturbs() && rounds(step.instr.op) && is_float(step.type().dtype))
-      disturb(results.at(0)->value);
+      disturb(results.at(0)->value, operand_tensors(step), is_curved(step.instr.op));
     check_results(step, results);
     for (size_t i = 0; i < results.size(); ++i)
       step.frame.values[step.instr.results[i]] = results[i];

@@ -91,6 +91,8 @@ enum class Fault {
   nested_condition,  // indicator.cpp: [F([c]) = 0] is [c] [F(1) = 0] alone
   equal_reals,       // polynomial.cpp: [y - x = 0] y is -[y - x = 0] x
   unused_range,      // sum.cpp: an unused variable contributes 1, not its range
+  order_factor,      // order.cpp: rows keep their order under factors of any sign
+  order_power,       // order.cpp: rows keep their order under even powers
   capture,  // lift.cpp: arguments that are not independent are not re-opened (loses proofs only)
 };
 
@@ -207,6 +209,10 @@ class Algebra {
  private:
   std::unique_ptr<Engine> engine_;
 };
+
+/// A row whose entries are in the same order along `over` as those of x, ties included: x without
+/// the strictly increasing functions around it, so that tanh(x), 3 x and x + 1 become x.
+Nf same_order(Algebra& algebra, const std::vector<Var>& over, Nf x);
 
 enum class Comparison { equal, not_shown };
 

@@ -61,7 +61,8 @@ std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
   for (Nf arg : a.args) list += (list.empty() ? "" : ", ") + show(arg, depth, names);
   if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota)
     return a.args.empty() ? t.name : t.name + "[" + list + "]";
-  if (depth <= 0) return std::string(name_of(t.op)) + "#" + std::to_string(a.ref);
+  if (t.op == Op::sealed) ++depth;  // it is no function of a reader
+  if (depth <= 0) return std::string(name_of(t.op)) + "(..)";
   Names inside;
   for (size_t i = 0; i < a.args.size(); ++i)
     inside[slot(VarInfo::param, static_cast<uint32_t>(i), t.ranges[i])] =
@@ -104,8 +105,12 @@ std::string Engine::show_sum(Nf e, int depth, const Names& names) {
     std::string sign = c.sign() < 0 ? (out.empty() ? "-" : " - ") : (out.empty() ? "" : " + ");
     if (c.sign() < 0) c = -c;
     std::string product;
-    for (const Factor& f : Mono(factors(t.mono)))
+    const Mono m = factors(t.mono);
+    for (const Factor& f : m)
       product += (product.empty() ? "" : "*") + show_factor(f, depth, names);
+    if (m.size() == 1 && m[0].exponent.is_one() && c.is_one() && sign.find('-') == sign.npos &&
+        is_op(m[0].atom, Op::sealed))
+      product = product.substr(1, product.size() - 2);  // a summand needs no parentheses
     if (product.empty())
       product = c.text();
     else if (!c.is_one())

@@ -51,6 +51,33 @@ void for_each_instr_below(const ir::Program& program, size_t function, const Vis
                     [&](size_t f) { for_each_instr(program.functions.at(f).body, visit); });
 }
 
+/// The dims of a slice whose sizes are added or compared: those in brackets, and those that not all
+/// of its shapes have.
+std::vector<Dim> sliced(const ir::Op& op) {
+  const bool slices =
+      std::holds_alternative<ir::Read>(op) || std::holds_alternative<ir::Write>(op) ||
+      std::holds_alternative<ir::Concat>(op) || std::holds_alternative<ir::Roll>(op) ||
+      std::holds_alternative<ir::Ppermute>(op);
+  if (auto* entry = std::get_if<ir::Entry>(&op)) return {entry->dim};
+  if (!slices) return {};
+  const ir::Pattern& pattern = *ir::pattern_of(op);
+  std::vector<Shape> shapes = pattern.left;
+  shapes.push_back(pattern.right);
+  std::vector<Dim> dims;
+  if (pattern.left_bracket)
+    dims.push_back(pattern.left.at(pattern.bracket_operand).dims.at(*pattern.left_bracket).dim);
+  if (pattern.right_bracket) dims.push_back(pattern.right.dims.at(*pattern.right_bracket).dim);
+  for (const Shape& shape : shapes)
+    for (const Split& split : shape.dims) {
+      const auto has = [&](const Shape& other) {
+        return std::any_of(other.dims.begin(), other.dims.end(),
+                           [&](const Split& each) { return each.dim == split.dim; });
+      };
+      if (!std::all_of(shapes.begin(), shapes.end(), has)) dims.push_back(split.dim);
+    }
+  return dims;
+}
+
 class Counter {
  public:
   Counter(const ir::Program& program, const denote::Sizes& sizes)
@@ -131,6 +158,30 @@ FixedSizes without_those_read(const ir::Program& program, size_t plan, FixedSize
     for (const Name& name : read) fixed.dims.erase(name);
   });
   return fixed;
+}
+
+FixedSizes sizes_apart(const ir::Program& program, size_t plan) {
+  std::set<Name> tied;
+  const auto tie = [&](const std::vector<ir::Requirement>& requirements) {
+    for (const ir::Requirement& each : requirements) names_in(program, each.condition, tied);
+  };
+  tie(program.requirements);
+  for (const auto& [name, info] : program.dims)
+    if (info.size) names_in(program, *info.size, tied);
+  std::set<size_t> seen;
+  for_each_function(program, plan, seen,
+                    [&](size_t f) { tie(program.functions.at(f).body.requirements); });
+  for_each_instr_below(program, plan, [&](const ir::Instr& instr) {
+    for (const Dim& dim : sliced(instr.op))
+      for (const Name& base : program.base(dim)) tied.insert(base);
+    if (const ir::Block* body = body_of(instr.op)) tie(body->requirements);
+  });
+  FixedSizes apart;
+  for (const auto& [name, info] : program.dims)
+    if (info.size && is_constant(*info.size) && !tied.contains(name)) apart.dims.insert(name);
+  for (const auto& [name, info] : program.axes)
+    if (info.size && !tied.contains(name)) apart.axes.insert(name);
+  return apart;
 }
 
 bool may_write_a_size(const ir::Program& program, size_t plan, const FixedSizes& fixed) {

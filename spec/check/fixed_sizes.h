@@ -22,13 +22,17 @@ FixedSizes without_those_read(const ir::Program& program, size_t plan, FixedSize
 /// an inverse of one: then smaller sizes say nothing of it.
 bool may_write_a_size(const ir::Program& program, size_t plan, const FixedSizes& fixed);
 
+/// Those that no line reads as numbers: slices, other sizes, `require`s and |M| are not made of
+/// them, so that a proof for all sizes is likely, and does not pay for what numbers have in common.
+FixedSizes sizes_apart(const ir::Program& program, size_t plan);
+
 /// The program with these sizes left open.
 ir::Program with_open_sizes(ir::Program program, const FixedSizes& open);
 
-/// Axes that types and values of the plan and of what it calls speak of.
 /// Whether a size of the mesh is a number in the plan, or in a function that it needs.
 bool names_mesh_sizes(const ir::Program& program, size_t plan);
 
+/// Axes that types and values of the plan and of what it calls speak of.
 std::set<Axis> axes_of_plan(const ir::Program& program, const denote::Types& types, size_t plan);
 
 /// About how many numbers a run makes on one device, multiplications counted.

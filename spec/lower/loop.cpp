@@ -238,9 +238,15 @@ struct Lowering {
       if (in.count(k)) result.push_back(k);
     return result;
   }
-  algebra::Lambda lambda(const Tensor& t, bool by_step) const {
+  /// Steps are counted in the order in which they are taken: a loop over the same entries from the
+  /// other end is the same function.
+  Nf count_of(Nf step) { return text.reverse ? c.a.sub(c.a.sub(c.a.range(n), one()), step) : step; }
+  algebra::Lambda lambda(const Tensor& t, bool by_step) {
     algebra::Lambda result{{}, t.body};
-    if (by_step) result.index.push_back(n);
+    if (by_step) {
+      result.index.push_back(n);
+      if (text.reverse) result.body = c.a.substitute(t.body, {{n, count_of(c.a.var(n))}});
+    }
     const Vars index = without_apart(t.index);
     result.index.insert(result.index.end(), index.begin(), index.end());
     return result;
@@ -255,13 +261,12 @@ struct Lowering {
     const std::vector<size_t> carries = closure(i);
     for (size_t k : carries) parts.push_back(lambda(text.carries[k].init, false));
     for (size_t k : carries) parts.push_back(lambda(at_leaves.next[k], true));
-    std::string name =
-        "scan@" + std::to_string(number) + (text.reverse ? " reverse " : " ") + numbered(i) + " of";
+    std::string name = "scan@" + std::to_string(number) + " " + numbered(i) + " of";
     for (size_t k : carries) name += " " + numbered(k);
     const Carry& carry = text.carries[i];
     algebra::LeafFacts facts;
     facts.integer = is_integer(carry.dtype), facts.boolean = carry.dtype == Dtype::boolean;
-    std::vector<Nf> index = {at};
+    std::vector<Nf> index = {count_of(at)};
     for (Nf term : c.terms(without_apart(carry.index))) index.push_back(term);
     return {carry.index, c.a.opaque(name, parts, index, facts)};
   }

@@ -1,5 +1,5 @@
 // Along a dim in order: cumsum is a sum under a threshold, the others are uninterpreted functions
-// of the row.
+// of the row's order.
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -18,7 +18,7 @@ algebra::LeafFacts position_in(Context& c, const Vars& dim) {
 }  // namespace
 
 Nf argmax(Context& c, Nf x, const Vars& over) {
-  return c.a.opaque("argmax", {{over, x}}, {}, position_in(c, over));
+  return c.a.opaque("argmax", {{over, same_order(c.a, over, x)}}, {}, position_in(c, over));
 }
 
 Results lower_op(Context& c, const ir::Ordered& op, const Site& site) {
@@ -26,7 +26,8 @@ Results lower_op(Context& c, const ir::Ordered& op, const Site& site) {
   const Vars right = in.right(), along = in.right(op.dim);
   const Nf x = in.operand(0);
   if (op.fn == ir::OrderedFn::argsort)
-    return {{right, c.a.opaque("argsort", {{along, x}}, c.terms(along), position_in(c, along))}};
+    return {{right, c.a.opaque("argsort", {{along, same_order(c.a, along, x)}}, c.terms(along),
+                               position_in(c, along))}};
   Vars before, taken = right;
   for (Var var : along) {
     before.push_back(c.var("before", c.a.range(var), taken));
@@ -46,8 +47,8 @@ Results lower_op(Context& c, const ir::Argmax& op, const Site& site) {
 Tensor top_k_places(Context& c, const Indices& in) {
   const Vars all = in.left(0), right = in.right();
   const Vars over = without(all, right), rank = without(right, all);
-  return {right,
-          c.a.opaque("top_k", {{over, in.operand(0)}}, {c.join(rank)}, position_in(c, over))};
+  return {right, c.a.opaque("top_k", {{over, same_order(c.a, over, in.operand(0))}}, {c.join(rank)},
+                            position_in(c, over))};
 }
 
 /// The values are the entries at the indices.

@@ -1,0 +1,82 @@
+// What the order of a row does not depend on: strictly increasing functions of its entries.
+#include <algorithm>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+namespace {
+
+struct Row {
+  Engine& g;
+  VarSet over;
+
+  bool varies(const VarSet& free) const { return g.mentions_any(free, over); }
+
+  /// Without what all entries share: summands, and factors > 0.
+  Nf without_common(Nf e) {
+    Poly kept;
+    for (const Term& t : g.terms(e))
+      if (varies(g.mono_vars[t.mono])) kept.push_back(t);
+    if (kept.empty()) return g.zero;
+    const Engine::Content content = g.content(g.poly(kept), g.fault == Fault::order_factor);
+    Mono own;
+    for (const Factor& f : content.common)
+      if (varies(g.atom_vars[f.atom])) own.push_back(f);
+    return without_primes(g.mul(content.body, g.fix(own, 1)));
+  }
+  /// sqrt(2) x is x; no content has primes.
+  Nf without_primes(Nf e) {
+    if (!g.is_single(e)) return e;
+    const Term t = g.terms(e)[0];
+    Mono own = g.factors(t.mono);
+    std::erase_if(own, [&](const Factor& f) { return g.atoms[f.atom].kind == AtomKind::prime; });
+    return g.fix(own, t.coef.sign());
+  }
+
+  /// u where e is F(u), or -F(u) is, and F is strictly increasing where it has a value.
+  std::optional<Nf> inside(Nf e) {
+    if (!g.is_single(e)) return std::nullopt;
+    const Term t = g.terms(e)[0];
+    const Mono factors = g.factors(t.mono);
+    const Rational sign = t.coef.sign();
+    const auto is_positive = [&](const Factor& f) { return g.positive_atom(f.atom); };
+    if (factors.size() > 1) {
+      if (!std::all_of(factors.begin(), factors.end(), is_positive)) return std::nullopt;
+      return g.scale(g.log(g.monomial(t.mono, 1)), sign);
+    }
+    const auto base = base_of(factors.at(0), is_positive(factors[0]));
+    return base ? std::optional(g.scale(*base, sign)) : std::nullopt;
+  }
+
+ private:
+  /// A power with a whole exponent is increasing if it is odd and > 0, or the base is > 0; any
+  /// other has values for bases >= 0 alone.
+  std::optional<Nf> base_of(const Factor& f, bool positive) {
+    const bool whole = f.exponent.is_integer(), falls = f.exponent.sign() < 0;
+    const bool even = whole && f.exponent.num % 2 == 0 && g.fault != Fault::order_power;
+    if (whole && !positive && (even || falls)) return std::nullopt;
+    const bool function = g.is_op(f.atom, Op::exp) || g.is_op(f.atom, Op::log) ||
+                          g.is_op(f.atom, Op::sigmoid) || g.is_op(f.atom, Op::erf) ||
+                          g.is_op(f.atom, Op::poly);
+    if (!function && f.exponent.is_one()) return std::nullopt;
+    return g.scale(function ? g.inner(f.atom) : g.of_atom(f.atom), falls ? -1 : 1);
+  }
+};
+
+}  // namespace
+
+Nf same_order(Algebra& algebra, const std::vector<Var>& over, Nf x) {
+  constexpr int most = 16;
+  Row row{algebra.engine(), {}};
+  for (Var v : over) row.over.push_back(v.id);
+  std::sort(row.over.begin(), row.over.end());
+  for (int round = 0; round < most; ++round) {
+    x = row.without_common(x);
+    const auto inside = row.inside(x);
+    if (!inside) break;
+    x = *inside;
+  }
+  return x;
+}
+
+}  // namespace shardproof::algebra
