@@ -1,5 +1,6 @@
 #include "spec/denote/counterexample.h"
 
+#include <algorithm>
 #include <cmath>
 
 #include "spec/denote/array.h"
@@ -115,13 +116,25 @@ class Attempts {
       const auto place = wrong(numbers);
       if (!place || *place < 0) return false;
       const auto operands = trial_.operands(std::vector<double>(numbers.begin(), numbers.end()));
-      example = explain(trial_, operands, results_, stated_, static_cast<size_t>(*place));
-      return true;
+      const auto result = static_cast<size_t>(*place);
+      const bool seen = shows(operands, result);
+      if (seen || !example) example = explain(trial_, operands, results_, stated_, result);
+      return seen;
     });
     return example;
   }
 
  private:
+  /// Zeros on every device where zeros are wanted show no difference.
+  bool shows(const Values<double>& operands, size_t result) const {
+    const auto zero = [](const Array<double>& array) {
+      return std::all_of(array.data.begin(), array.data.end(), [](double x) { return x == 0; });
+    };
+    const Distributed<double> got = trial_.outcome(operands, results_).at(result);
+    return !zero(trial_.wanted(operands, results_).at(result)) ||
+           !std::all_of(got.begin(), got.end(), zero);
+  }
+
   const Trial& trial_;
   const std::vector<Type>& results_;
   bool stated_;

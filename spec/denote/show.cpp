@@ -41,12 +41,21 @@ bool all_same(const Distributed<double>& x) {
   return true;
 }
 
+/// What has the shape of no part, as all of a tensor that is to be split.
+std::string entries_of_a_part(const Geometry& geometry, const Type& type, const Array<double>& x) {
+  const size_t part = filled(geometry.local_shape(type), 0.0).data.size();
+  if (part == x.data.size()) return "";
+  return "; " + std::to_string(x.data.size()) + " entries on each, a part has " +
+         std::to_string(part);
+}
+
 /// What the results are together: `, sum 1`, `, put together [1, 2]`.
 std::string together(const Geometry& geometry, const Type& type, const Distributed<double>& x) {
   const auto whole = represented(geometry, type, x);
   const bool sum = has_mark(type, Mark::U), maximum = has_mark(type, Mark::Max);
   const bool split = !split_axes(type).empty();
-  if (!whole) return all_same(x) ? "" : "; copies that should be equal";
+  if (!whole && !all_same(x)) return "; copies that should be equal";
+  if (!whole) return entries_of_a_part(geometry, type, x.at(0));
   if (sum) return ", sum " + show(*whole);
   if (maximum) return ", maximum " + show(*whole);
   return split ? ", put together " + show(*whole) : "";

@@ -37,10 +37,31 @@ Expected annotations(const std::string& text) {
   return expected;
 }
 
+/// The lines of an example from which nothing can be seen: every device ends with what is wanted,
+/// or all together do.
+std::string shows_nothing(const Counterexample& example) {
+  const std::string mark = " on each: ";
+  for (size_t i = 0; i + 1 < example.lines.size(); ++i) {
+    const size_t at = example.lines[i].find(mark);
+    if (at == std::string::npos) continue;
+    std::string each = example.lines[i].substr(at + mark.size());
+    const std::string& last = example.lines.back();
+    const std::string wanted = last.substr(last.rfind(": ") + 2);
+    for (const char* together : {", sum ", ", maximum ", ", put together "})
+      if (each.ends_with(together + wanted)) return example.lines[i] + "\n" + last + "\n";
+    for (size_t found; (found = each.find(wanted)) != std::string::npos;)
+      each.erase(found, wanted.size());
+    const bool nothing_else = each.find_first_of("0123456789-;[") == std::string::npos;
+    if (nothing_else) return example.lines[i] + "\n" + last + "\n";
+  }
+  return "";
+}
+
 struct Found {
   Expected diagnostics;
   Verdict verdict;
   std::string elsewhere;  // diagnostics in other files
+  std::string blank;      // examples that show no difference
   std::string unchecked;  // of a plan whose one error is E0205: fixes that do not prove it, or none
 };
 
@@ -48,8 +69,9 @@ Found found(const std::string& path) {
   Sources sources;
   CheckedProgram checked = check(sources, path, disk_reader());
   prove(checked);
-  Found result{{}, checked.verdict(), "", ""};
+  Found result{{}, checked.verdict(), "", "", ""};
   const auto add = [&](const Diagnostic& diagnostic) {
+    if (diagnostic.counterexample) result.blank += shows_nothing(*diagnostic.counterexample);
     if (diagnostic.range.file < 0 || sources.file(diagnostic.range.file).path != path)
       result.elsewhere += diagnostic.code + " " + diagnostic.message + "\n";
     else
@@ -94,6 +116,7 @@ TEST_P(Golden, IsAsAnnotated) {
   const Found actual = found(GetParam());
   EXPECT_EQ(show(actual.diagnostics), show(expected));
   EXPECT_EQ(actual.elsewhere, "");
+  EXPECT_EQ(actual.blank, "");
   EXPECT_EQ(actual.unchecked, "");
   const bool only_notes = std::all_of(expected.begin(), expected.end(),
                                       [](const auto& each) { return each.second[0] == 'L'; });
