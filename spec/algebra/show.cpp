@@ -57,6 +57,7 @@ std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
       break;
   }
   const Tensor t = tensors[a.ref];
+  if (t.op == Op::symbol && t.name.starts_with("scan@")) return "scan(..)";
   std::string list;
   for (Nf arg : a.args) list += (list.empty() ? "" : ", ") + show(arg, depth, names);
   if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota)
