@@ -232,8 +232,9 @@ struct Explainer {
       for (size_t i = 0; i < a.args.size() && i < b.args.size(); ++i) {
         if (a.args[i] == b.args[i]) continue;
         std::string u = g.show(a.args[i], 2), v = g.show(b.args[i], 2);
-        return Difference{
-            Difference::index, "index of " + p.name + ": " + u + " instead of " + v, {}, u, v};
+        const bool loop = p.name.starts_with("scan@");
+        const std::string where = loop ? "in the loop: " : "index of " + p.name + ": ";
+        return Difference{Difference::index, where + u + " instead of " + v, {}, u, v};
       }
       return std::nullopt;
     }

@@ -2,6 +2,8 @@
 #include <gtest/gtest.h>
 #include <rapidcheck.h>
 
+#include <random>
+
 #include "spec/algebra/builder.h"
 #include "spec/algebra/nf_value.h"
 
@@ -13,8 +15,8 @@ struct OrderTest : testing::Test {
   Var j = b.a.fresh(b.size("V"), "j"), i = b.a.fresh(b.size("K"), "i");
   Nf x = b.at("x", {b.size("V")}, {b.a.var(j)});
   Nf c = b.at("c", {b.size("K")}, {b.a.var(i)});
-  Nf p = b.a.at(b.a.leaf("p", {b.size("V")}, {.positive = true}), {b.a.var(j)});
-  Nf q = b.a.at(b.a.leaf("q", {b.size("V")}, {.positive = true}), {b.a.var(j)});
+  Nf p = b.a.at(b.a.leaf("p", {b.size("V")}, {false, true, {}, false}), {b.a.var(j)});
+  Nf q = b.a.at(b.a.leaf("q", {b.size("V")}, {false, true, {}, false}), {b.a.var(j)});
 
   Nf ordered(Nf e) { return same_order(b.a, {j}, e); }
   Nf of(Fn fn, Nf e) { return b.a.apply(fn, e); }
@@ -49,7 +51,7 @@ TEST_F(OrderTest, OthersAreKept) {
 Nf random_row(Algebra& a, std::mt19937& rng, Var i, Var j) {
   const Nf V = a.size("V"), K = a.size("K");
   const auto leaf = [&](const char* name, Nf range, Var v, bool positive) {
-    return a.at(a.leaf(name, {range}, {.positive = positive}), {a.var(v)});
+    return a.at(a.leaf(name, {range}, {false, positive, {}, false}), {a.var(v)});
   };
   const auto draw = [&](unsigned n) { return static_cast<unsigned>(rng()) % n; };
   Nf e = draw(2) ? leaf("p0", V, j, true) : leaf("x", V, j, false);
