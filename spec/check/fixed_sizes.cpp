@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <optional>
 
 #include "spec/check/walk.h"
 #include "spec/denote/geometry.h"
@@ -77,6 +78,56 @@ std::vector<Dim> sliced(const ir::Op& op) {
     }
   return dims;
 }
+
+/// The sizes whose |M| is compared, added to another number, or given to a function: what is only
+/// multiplied and divided is positive at all sizes.
+class SizesInSums {
+ public:
+  SizesInSums(const ir::Program& program, const ir::Function& function, std::set<Name>& found)
+      : program_(program), of_(function.values.size()), found_(found) {
+    for_each_instr(function.body, [&](const ir::Instr& instr) { look(instr); });
+  }
+
+ private:
+  /// The names in a value that is made of sizes and numbers alone; none for any other.
+  std::optional<std::set<Name>> names(const ir::Instr& instr) const {
+    std::set<Name> all;
+    if (std::holds_alternative<ir::Number>(instr.op)) return all;
+    if (auto* size = std::get_if<ir::SizeOf>(&instr.op)) {
+      names_in(program_, {ir::Arith::Kind::size, size->name, ir::no_value, {}}, all);
+      all.insert(size->name);
+      return all;
+    }
+    const bool arithmetic = std::holds_alternative<ir::Unary>(instr.op) ||
+                            std::holds_alternative<ir::Binary>(instr.op) ||
+                            std::holds_alternative<ir::Cast>(instr.op);
+    if (!arithmetic) return std::nullopt;
+    for (ir::ValueId operand : instr.operands) {
+      if (!of_.at(operand)) return std::nullopt;
+      all.insert(of_[operand]->begin(), of_[operand]->end());
+    }
+    return all;
+  }
+  void look(const ir::Instr& instr) {
+    const auto made_of = names(instr);
+    auto* binary = std::get_if<ir::Binary>(&instr.op);
+    const bool scales =
+        binary && (binary->fn == ir::BinaryFn::mul || binary->fn == ir::BinaryFn::div);
+    auto* unary = std::get_if<ir::Unary>(&instr.op);
+    const bool root = unary && (unary->fn == ir::UnaryFn::sqrt || unary->fn == ir::UnaryFn::rsqrt);
+    const bool cast = std::holds_alternative<ir::Cast>(instr.op);
+    if (made_of && !scales && !root && !cast && !std::holds_alternative<ir::SizeOf>(instr.op))
+      found_.insert(made_of->begin(), made_of->end());
+    if (std::holds_alternative<ir::Call>(instr.op) || std::holds_alternative<ir::Grad>(instr.op))
+      for (ir::ValueId operand : instr.operands)
+        if (of_.at(operand)) found_.insert(of_[operand]->begin(), of_[operand]->end());
+    if (made_of && instr.results.at(0) != ir::no_value) of_.at(instr.results[0]) = made_of;
+  }
+
+  const ir::Program& program_;
+  std::vector<std::optional<std::set<Name>>> of_;  ///< by value
+  std::set<Name>& found_;
+};
 
 class Counter {
  public:
@@ -169,8 +220,10 @@ FixedSizes sizes_apart(const ir::Program& program, size_t plan) {
   for (const auto& [name, info] : program.dims)
     if (info.size) names_in(program, *info.size, tied);
   std::set<size_t> seen;
-  for_each_function(program, plan, seen,
-                    [&](size_t f) { tie(program.functions.at(f).body.requirements); });
+  for_each_function(program, plan, seen, [&](size_t f) {
+    tie(program.functions.at(f).body.requirements);
+    SizesInSums(program, program.functions.at(f), tied);
+  });
   for_each_instr_below(program, plan, [&](const ir::Instr& instr) {
     for (const Dim& dim : sliced(instr.op))
       for (const Name& base : program.base(dim)) tied.insert(base);

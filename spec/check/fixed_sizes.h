@@ -22,8 +22,9 @@ FixedSizes without_those_read(const ir::Program& program, size_t plan, FixedSize
 /// an inverse of one: then smaller sizes say nothing of it.
 bool may_write_a_size(const ir::Program& program, size_t plan, const FixedSizes& fixed);
 
-/// Those that no line reads as numbers: slices, other sizes, `require`s and |M| are not made of
-/// them, so that a proof for all sizes is likely, and does not pay for what numbers have in common.
+/// Those that nothing compares or adds up: slices, other sizes, `require`s and |M| - 8 do. A proof
+/// for all of their sizes is likely, does not pay for what numbers have in common, and has no
+/// condition that only the numbers decide.
 FixedSizes sizes_apart(const ir::Program& program, size_t plan);
 
 /// The program with these sizes left open.
