@@ -109,7 +109,7 @@ int out_of_order(unsigned seed, Fault fault, int* compared) {
       x.push_back(value(row, {{i.id, at}, {j.id, k}}));
       y.push_back(value(same, {{i.id, at}, {j.id, k}}));
     }
-    if (value.largest > 1e6) continue;
+    if (value.largest > 5) continue;  // erf(6) is 1 by rounding
     for (size_t k = 0; k < x.size(); ++k)
       for (size_t l = 0; l < k; ++l) {
         const double dx = x[k] - x[l], dy = y[k] - y[l];
@@ -129,7 +129,7 @@ TEST(OrderLaw, TheRowKeepsItsOrder) {
                                  rc::gen::resize(rc::kNominalSize, rc::gen::arbitrary<uint32_t>())),
                              Fault::none, &compared) == 0);
   }));
-  EXPECT_GT(compared, 10000);
+  EXPECT_GT(compared, 1000);
 }
 
 TEST(OrderLaw, FindsPlantedFaults) {
