@@ -96,7 +96,7 @@ Nf random_row(Algebra& a, std::mt19937& rng, Var i, Var j) {
 
 /// The number of pairs that are in another order in the row that is to have the same one.
 int out_of_order(unsigned seed, Fault fault, int* compared) {
-  const SizeValues sizes = {{"V", 7}, {"K", 2}};
+  const SizeValues sizes = {{"V", 5}, {"K", 2}};
   Algebra a({}, fault);
   std::mt19937 rng(seed);
   const Var i = a.fresh(a.size("K"), "i"), j = a.fresh(a.size("V"), "j");
