@@ -52,7 +52,7 @@ plan p implements f(x y z: f32[B/d]) -> (a b: f32[B/d]) {
 }
 )");
   EXPECT_TRUE(c.equal) << why(c);
-  EXPECT_EQ(c.assumptions, std::vector<std::string>{"(-2 + y[B]) != 0"});
+  EXPECT_EQ(c.assumptions, std::vector<std::string>{"-2 + y[B] != 0"});
 }
 
 /// Of a parameter that is read out of in part, that part is assumed, once for plan and model; all
