@@ -58,7 +58,10 @@ Place flat(const Side& side) {
   return all;
 }
 
-void refuse_twice(const Side& side) {
+// A place in brackets is paired with nothing: it may have the name of another, or of its factor.
+void refuse_twice(Side side, std::optional<size_t> bracket) {
+  if (bracket && *bracket < side.size())
+    side.erase(side.begin() + static_cast<std::ptrdiff_t>(*bracket));
   const Place all = flat(side);
   for (auto at = all.begin(); at != all.end(); ++at)
     if (std::find(at + 1, all.end(), *at) != all.end()) refuse("`" + at->name + "` stands twice");
@@ -158,11 +161,11 @@ class Reader {
     if (right_ != opened(program, step.type().dims))
       refuse("the result has other dims than the pattern says");
     if (pattern.inferred) read_body(program);
-    for (const Side& side : left_) refuse_twice(side);
-    refuse_twice(right_);
   }
 
   Unsized run(Form form) {
+    for (size_t i = 0; i < left_.size(); ++i) refuse_twice(left_[i], left_bracket(i));
+    refuse_twice(right_, form == Form::writes ? pattern_.left_bracket : pattern_.right_bracket);
     if (form == Form::joins)
       join();
     else if (form == Form::writes)
@@ -201,9 +204,10 @@ class Reader {
   void write() {
     reading_.left.push_back(read(left_.at(0), left_bracket(0), Unknown::named));
     reading_.left.push_back(read(left_.at(1), std::nullopt, Unknown::own));
-    for (size_t i = 0; i < bracketed_.size(); ++i)
-      names_.push_back({bracketed_[i], reading_.bracket[i]});
-    reading_.right = read(right_, std::nullopt, Unknown::refused);
+    const size_t at = pattern_.left_bracket.value_or(0);
+    if (at >= right_.size() || right_[at] != bracketed_)
+      refuse("the result lacks the name of the position in brackets");
+    reading_.right = read(right_, at, Unknown::refused);
   }
 
   void join() {

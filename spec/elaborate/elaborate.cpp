@@ -377,8 +377,6 @@ struct Elaborator {
     reader.read_left(brackets(op.pattern));
     const size_t at = op.pattern.left_bracket.value();
     const bool several = reader.right_dims() == reader.left().size();
-    if (several && reader.names(reader.right_dim(at)) == reader.names(reader.left_dim(0, at)))
-      wrong("the dim in brackets gives way to nothing or to another dim in its place");
     reader.read_right_but(several ? std::optional(at) : std::nullopt);
     const Positions rest = several ? without(reader.right(), at) : reader.right();
     if (rest != without(reader.left(), at))

@@ -133,7 +133,11 @@ std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern,
   written = made.shape;
   if (const auto name = crossed(says, own))
     return silent_transposition(program, pattern, operand, type, *name);
-  if (const auto name = repeated(says))
+  Factors paired;  // a position in brackets is paired with nothing
+  for (size_t i = 0; i < written.dims.size(); ++i)
+    if (!marked || i != *pattern.left_bracket)
+      for (const Factor& each : factors(program, written.dims[i].dim)) paired.push_back(each);
+  if (const auto name = repeated(paired))
     return Problem{.message = "`" + *name + "` stands twice in one operand",
                    .label = "two indices need two names: declare `dim ... = " + *name +
                             "`, and call one of them that",

@@ -98,7 +98,8 @@ class Claim {
     }
     const std::vector<Type> mine = leaves(own), theirs = leaves(model);
     for (size_t i = 0; i < mine.size(); ++i) {
-      if (same_dims(mine[i], theirs[i]) && same_class(mine[i].dtype, theirs[i].dtype)) continue;
+      if (same_positions(world_, mine[i], theirs[i]) && same_class(mine[i].dtype, theirs[i].dtype))
+        continue;
       refuse(range,
              what + " is " + to_string(mine[i]) + ", and in the model " + to_string(theirs[i]));
       world_.diagnostics.back().types = {to_string(mine[i]), to_string(theirs[i])};
@@ -228,7 +229,7 @@ void check_saved_of(World& world, FunctionEntity& entity) {
       continue;
     }
     const Type& type = plan.values[found->second].type;
-    if (same_dims(type, value.type) && type.dtype == value.type.dtype) continue;
+    if (same_positions(world, type, value.type) && type.dtype == value.type.dtype) continue;
     Diagnostic& error = world.error("E0108", value.range,
                                     "`" + value.name + "` is " + to_string(value.type) + ", and `" +
                                         plan.name + "` saves " + to_string(type));

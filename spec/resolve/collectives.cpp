@@ -2,6 +2,7 @@
 // the pattern names two layouts, and the op is applied field by field. And total(r).
 #include "spec/resolve/patterns.h"
 #include "spec/resolve/primitives.h"
+#include "spec/resolve/regrouping.h"
 
 namespace shardproof::resolution {
 namespace {
@@ -183,12 +184,14 @@ std::vector<Values> collective(Body& body, const CallSite& site) {
   if (record) return of_record(body, site);
   auto read = read_pattern(body, site, 1, Right::required);
   if (!read) return recovered(body, site);
+  const auto written = open_groups(body, site, *read, Works::elementwise);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
   auto op = elaborated(body, site, *read, ir::Collective{functions.at(site.name), pattern});
   if (!op) return recovered(body, site, dtype);
-  return {tensor(
-      body.emit(std::move(*op), read->operands, pattern.right, dtype, site.range, read->ranges))};
+  const ir::ValueId id =
+      body.emit(std::move(*op), read->operands, pattern.right, dtype, site.range, read->ranges);
+  return {regrouped_as(body, site, *read, id, written)};
 }
 
 std::optional<Marks> total_marks(Body& body, const CallSite& site) {

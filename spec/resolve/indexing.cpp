@@ -1,4 +1,6 @@
 // index, index_unreduced, index_add: rows chosen by ids.
+#include <algorithm>
+
 #include "spec/resolve/patterns.h"
 #include "spec/resolve/primitives.h"
 
@@ -26,10 +28,40 @@ std::vector<Values> index(Body& body, const CallSite& site) {
       body.emit(std::move(*op), read->operands, pattern.right, dtype, site.range, read->ranges))};
 }
 
+/// `index_add("A, B -> [C] B", ids, x)`: x is the same for each id, so it is expanded to "A B".
+void repeat_along_ids(Body& body, const CallSite& site, Read& read) {
+  ir::Pattern& pattern = read.pattern;
+  if (pattern.inferred) return;
+  const ir::Program& program = body.world.program;
+  const elaborate::Factors own = elaborate::factors(program, pattern.left[1]);
+  Shape wider;
+  for (const Split& split : pattern.left[0].dims) {
+    const elaborate::Factors ids = elaborate::factors(program, split.dim);
+    const auto known = [&](const auto& each) { return std::count(own.begin(), own.end(), each); };
+    if (std::none_of(ids.begin(), ids.end(), known)) wider.dims.push_back(split);
+  }
+  if (wider.dims.empty()) return;
+  const Shape& x = pattern.left[1];
+  wider.dims.insert(wider.dims.end(), x.dims.begin(), x.dims.end());
+  wider.marks = x.marks;
+  ir::Expand expand;
+  expand.pattern.left = {x};
+  expand.pattern.right = wider;
+  Read repeated;
+  repeated.operands = {read.operands[1]};
+  auto op = elaborated(body, site, repeated, std::move(expand));
+  if (!op) return;
+  const Dtype dtype = body.type(read.operands[1]).dtype;
+  read.operands[1] =
+      body.emit(std::move(*op), {read.operands[1]}, wider, dtype, site.range, {read.ranges[1]});
+  pattern.left[1] = wider;
+}
+
 std::vector<Values> index_add(Body& body, const CallSite& site) {
   if (!expect(body, site, 2, 2)) return recovered(body, site);
   auto read = read_pattern(body, site, 2, Right::required, "right");
   if (!read) return recovered(body, site);
+  repeat_along_ids(body, site, *read);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[1]).dtype;
   auto op = elaborated(body, site, *read, ir::IndexAdd{pattern});

@@ -58,8 +58,8 @@ void compare(World& world, const Types& record, const Types& layout, const std::
               path.empty() ? record.names[i] : path + "." + record.names[i], range);
     return;
   }
-  const bool same =
-      same_dims(record.leaf, layout.leaf) && same_class(record.leaf.dtype, layout.leaf.dtype);
+  const bool same = same_positions(world, record.leaf, layout.leaf) &&
+                    same_class(record.leaf.dtype, layout.leaf.dtype);
   if (!same)
     refuse("the field `" + path + "` is " + to_string(layout.leaf) + ", and in the record " +
            to_string(record.leaf));

@@ -4,6 +4,7 @@
 
 #include "spec/resolve/patterns.h"
 #include "spec/resolve/primitives.h"
+#include "spec/resolve/regrouping.h"
 #include "spec/resolve/sizes.h"
 
 namespace shardproof::resolution {
@@ -78,10 +79,12 @@ std::vector<Values> argmax(Body& body, const CallSite& site) {
   auto read = read_pattern(body, site, 1, Right::required);
   if (!read) return recovered(body, site, Dtype::i32);
   align(body, *read, read->pattern.left[0]);
+  const auto written = open_groups(body, site, *read, Works::drops_one);
   auto op = elaborated(body, site, *read, ir::Argmax{read->pattern});
   if (!op || !summed_dtype(body, site, *read)) return recovered(body, site, Dtype::i32);
-  return {tensor(body.emit(std::move(*op), read->operands, read->pattern.right, Dtype::i32,
-                           site.range, read->ranges))};
+  const ir::ValueId id = body.emit(std::move(*op), read->operands, read->pattern.right, Dtype::i32,
+                                   site.range, read->ranges);
+  return {regrouped_as(body, site, *read, id, written)};
 }
 
 // `require |small| <= |large|`, unless both are known and it holds.
@@ -97,6 +100,7 @@ std::vector<Values> top_k(Body& body, const CallSite& site) {
   auto read = read_pattern(body, site, 1, Right::required);
   if (!read) return unknown_result(2);
   align(body, *read, read->pattern.left[0]);
+  const auto written = open_groups(body, site, *read, Works::replaces_one);
   const Shape &left = read->pattern.left[0], &right = read->pattern.right;
   auto op = elaborated(body, site, *read, ir::TopK{read->pattern});
   auto dtype = summed_dtype(body, site, *read);
@@ -112,7 +116,8 @@ std::vector<Values> top_k(Body& body, const CallSite& site) {
   type.dtype = Dtype::i32;
   const ir::ValueId places = body.add_value(type, site.range);
   body.emit_to(std::move(*op), read->operands, {values, places}, site.range, read->ranges);
-  return {tensor(values), tensor(places)};
+  return {regrouped_as(body, site, *read, values, written),
+          regrouped_as(body, site, *read, places, written)};
 }
 
 }  // namespace

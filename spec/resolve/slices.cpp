@@ -1,6 +1,7 @@
 // read, write, concat: entries of one dim, in brackets.
 #include "spec/resolve/patterns.h"
 #include "spec/resolve/primitives.h"
+#include "spec/resolve/regrouping.h"
 #include "spec/resolve/sizes.h"
 
 namespace shardproof::resolution {
@@ -12,12 +13,14 @@ std::vector<Values> read(Body& body, const CallSite& site) {
   const ir::ValueId at = offset_argument(body, site, "at");
   if (!read || at == ir::no_value) return recovered(body, site);
   align(body, *read, read->pattern.left[0]);
+  const auto written = open_groups(body, site, *read, Works::bracket);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
   auto op = elaborated(body, site, *read, ir::Read{pattern});
   if (!op) return recovered(body, site, dtype);
-  return {tensor(body.emit(std::move(*op), {read->operands[0], at}, pattern.right, dtype,
-                           site.range, {read->ranges[0], site.named.at("at").range}))};
+  const ir::ValueId id = body.emit(std::move(*op), {read->operands[0], at}, pattern.right, dtype,
+                                   site.range, {read->ranges[0], site.named.at("at").range});
+  return {regrouped_as(body, site, *read, id, written)};
 }
 
 bool same_dtypes(Body& body, const CallSite& site, const Read& read) {
@@ -38,13 +41,15 @@ std::vector<Values> write(Body& body, const CallSite& site) {
   const ir::ValueId at = offset_argument(body, site, "at");
   if (!read || at == ir::no_value) return recovered(body, site);
   align(body, *read, read->pattern.left[0]);
+  const auto written = open_groups(body, site, *read, Works::bracket);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
   auto op = elaborated(body, site, *read, ir::Write{pattern});
   if (!op || !same_dtypes(body, site, *read)) return recovered(body, site, dtype);
-  return {tensor(body.emit(std::move(*op), {read->operands[0], read->operands[1], at},
-                           pattern.right, dtype, site.range,
-                           {read->ranges[0], read->ranges[1], site.named.at("at").range}))};
+  const ir::ValueId id =
+      body.emit(std::move(*op), {read->operands[0], read->operands[1], at}, pattern.right, dtype,
+                site.range, {read->ranges[0], read->ranges[1], site.named.at("at").range});
+  return {regrouped_as(body, site, *read, id, written)};
 }
 
 // The entries must add up, where the sizes are known.
@@ -72,6 +77,7 @@ std::vector<Values> concat(Body& body, const CallSite& site) {
   auto read = read_pattern(body, site, site.args.size(), Right::required, "right");
   if (!read) return recovered(body, site);
   align(body, *read, read->pattern.left[0]);
+  const auto written = open_groups(body, site, *read, Works::bracket);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
   auto op = elaborated(body, site, *read, ir::Concat{pattern});
@@ -83,8 +89,9 @@ std::vector<Values> concat(Body& body, const CallSite& site) {
                         : Dim{});
   if (!same_dtypes(body, site, *read) || !adds_up(body, site, *read, parts))
     return recovered(body, site, dtype);
-  return {tensor(
-      body.emit(std::move(*op), read->operands, pattern.right, dtype, site.range, read->ranges))};
+  const ir::ValueId id =
+      body.emit(std::move(*op), read->operands, pattern.right, dtype, site.range, read->ranges);
+  return {regrouped_as(body, site, *read, id, written)};
 }
 
 }  // namespace

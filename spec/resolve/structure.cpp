@@ -3,6 +3,7 @@
 
 #include "spec/resolve/patterns.h"
 #include "spec/resolve/primitives.h"
+#include "spec/resolve/regrouping.h"
 
 namespace shardproof::resolution {
 namespace {
@@ -82,6 +83,7 @@ std::vector<Values> ordered(Body& body, const CallSite& site) {
   auto read = read_pattern(body, site, 1, Right::none);
   if (!read) return unknown_result();
   read->pattern.right = read->pattern.left[0];
+  const auto written = open_groups(body, site, *read, Works::elementwise);
   std::optional<size_t> dim;
   if (read->working.size() == 1) dim = position(read->pattern.left[0], read->working[0]);
   const Type type = body.type(read->operands[0]);
@@ -96,8 +98,9 @@ std::vector<Values> ordered(Body& body, const CallSite& site) {
   const ir::OrderedFn fn = sorts ? ir::OrderedFn::argsort : ir::OrderedFn::cumsum;
   auto op = elaborated(body, site, *read, ir::Ordered{fn, read->pattern, *dim});
   if (!op) return unknown_result();
-  return {tensor(body.emit(std::move(*op), read->operands, read->pattern.right,
-                           sorts ? Dtype::i32 : type.dtype, site.range, read->ranges))};
+  const ir::ValueId id = body.emit(std::move(*op), read->operands, read->pattern.right,
+                                   sorts ? Dtype::i32 : type.dtype, site.range, read->ranges);
+  return {regrouped_as(body, site, *read, id, written)};
 }
 
 }  // namespace

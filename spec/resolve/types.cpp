@@ -195,6 +195,14 @@ bool same_dims(const Shape& a, const Shape& b) {
                     [](const Split& x, const Split& y) { return x.dim == y.dim; });
 }
 
+bool same_positions(const World& world, const Shape& a, const Shape& b) {
+  return std::equal(a.dims.begin(), a.dims.end(), b.dims.begin(), b.dims.end(),
+                    [&](const Split& x, const Split& y) {
+                      return elaborate::factors(world.program, x.dim) ==
+                             elaborate::factors(world.program, y.dim);
+                    });
+}
+
 bool same_class(Dtype a, Dtype b) { return a == b || (is_float(a) && is_float(b)); }
 
 std::string dims_text(const Shape& shape) {

@@ -39,6 +39,8 @@ int record_of(const World& world, size_t record);
 void check_layouts(World& world);
 
 bool same_dims(const Shape& a, const Shape& b);               ///< the same names in the same order
+/// The same positions in the same order: H and (K D) are one if `dim H = (K D)`.
+bool same_positions(const World& world, const Shape& a, const Shape& b);
 bool same_class(Dtype a, Dtype b);                            ///< both floats, or equal
 std::string dims_text(const Shape& shape);                    ///< `B L M`, axes and marks left out
 std::string describe(const World& world, const Types& type);  ///< `f32[M]`, `record Ffn`
