@@ -165,7 +165,7 @@ class Reader {
 
   Unsized run(Form form) {
     for (size_t i = 0; i < left_.size(); ++i) refuse_twice(left_[i], left_bracket(i));
-    refuse_twice(right_, form == Form::writes ? pattern_.left_bracket : pattern_.right_bracket);
+    refuse_twice(right_, form == Form::writes ? written_bracket() : pattern_.right_bracket);
     if (form == Form::joins)
       join();
     else if (form == Form::writes)
@@ -204,10 +204,7 @@ class Reader {
   void write() {
     reading_.left.push_back(read(left_.at(0), left_bracket(0), Unknown::named));
     reading_.left.push_back(read(left_.at(1), std::nullopt, Unknown::own));
-    const size_t at = pattern_.left_bracket.value_or(0);
-    if (at >= right_.size() || right_[at] != bracketed_)
-      refuse("the result lacks the name of the position in brackets");
-    reading_.right = read(right_, at, Unknown::refused);
+    reading_.right = read(right_, written_bracket(), Unknown::refused);
   }
 
   void join() {
@@ -216,6 +213,15 @@ class Reader {
       reading_.left.push_back(read(side, std::nullopt, Unknown::own));
       want_all(without(reading_.right, reading_.bracket), reading_.left.back());
     }
+  }
+
+  // The result of write has the bracket's name, without brackets.
+  std::optional<size_t> written_bracket() const {
+    if (!pattern_.left_bracket) return std::nullopt;
+    const Place& wanted = left_.at(0).at(*pattern_.left_bracket);
+    const auto found = std::find(right_.begin(), right_.end(), wanted);
+    if (found == right_.end()) refuse("the result lacks the position in brackets");
+    return static_cast<size_t>(found - right_.begin());
   }
 
   std::optional<size_t> left_bracket(size_t operand) const {
