@@ -205,6 +205,7 @@ class Walk {
         value(expr.text, range.begin);
         break;
       case Expr::Kind::call: {
+        if (expr.text == "with") break;
         Finder finder(*this, range);
         finder.add(is_capital(expr.text) ? NameKind::record : NameKind::function, expr.text);
         break;

@@ -105,6 +105,7 @@ CallSite read_site(Body& body, const syntax::Expr& expr) {
 }
 
 std::vector<Values> call(Body& body, const syntax::Expr& expr) {
+  if (expr.text == "with") return {replace_fields(body, expr)};
   const CallSite site = read_site(body, expr);
   if (expr.kind == syntax::Expr::Kind::cast) {
     if (auto to = dtype_of(expr.text)) return {cast(body, site, *to)};

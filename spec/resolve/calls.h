@@ -19,6 +19,8 @@ std::vector<const Argument*> arrange(Body& body, const CallSite& site, const Fun
 std::vector<Values> call_generic(Body& body, const CallSite& site, const FunctionEntity& entity);
 std::vector<Values> call_function(Body& body, const CallSite& site, const FunctionEntity& entity);
 std::vector<Values> construct(Body& body, const CallSite& site, size_t record);
+/// `r with { attn.qn = e }`: the record with these fields replaced.
+Values replace_fields(Body& body, const syntax::Expr& expr);
 std::vector<Values> gradient(Body& body, const syntax::Expr& expr);
 
 /// A pattern or arguments as they are read from the text.

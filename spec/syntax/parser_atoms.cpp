@@ -9,7 +9,8 @@ namespace {
 
 // Words between things: nobody means one as a name.
 bool joins(std::string_view word) {
-  for (const char* one : {"or", "and", "not", "in", "of", "as", "over", "from", "wrt", "for"})
+  for (const char* one :
+       {"or", "and", "not", "in", "of", "as", "over", "from", "wrt", "for", "with"})
     if (word == one) return true;
   return false;
 }

@@ -92,7 +92,12 @@ Expr Parser::prefixed(std::string_view word, Rule operand) {
 
 Expr Parser::postfix() {
   Expr result = atom();
-  while (at(".") || at("[")) {
+  for (;;) {
+    if (at("with") && !in_schedule_) {
+      result = with(std::move(result));
+      continue;
+    }
+    if (!at(".") && !at("[")) return result;
     Expr outer;
     outer.range.begin = result.range.begin;
     if (accept(".")) {
@@ -110,6 +115,32 @@ Expr Parser::postfix() {
     result = std::move(outer);
     grow(height_);
   }
+}
+
+// `r with { attn.qn = e, ln = f }` is a call of the reserved word: the record, then each value,
+// whose argument name is the path of its field.
+Expr Parser::with(Expr record) {
+  const Deeper deeper(depth_);
+  nest();
+  Expr result;
+  result.kind = Expr::Kind::call;
+  result.range.begin = record.range.begin;
+  int height = height_;
+  result.text = std::string(take().text);
+  result.args.push_back(std::move(record));
+  result.arg_names.emplace_back();
+  expect("{", "before the fields that `with` replaces");
+  do {
+    Name path = name("the name of a field");
+    while (accept(".")) path += "." + name("the name of a field");
+    expect("=", "between a field and its new value");
+    result.args.push_back(expression());
+    result.arg_names.push_back(std::move(path));
+    height = std::max(height, height_);
+  } while (accept(","));
+  expect("}", "after the fields that `with` replaces");
+  result.range = since(result.range.begin);
+  grow(height);
   return result;
 }
 

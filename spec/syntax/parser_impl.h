@@ -82,6 +82,7 @@ class Parser : Cursor {
   Expr term();
   Expr unary();
   Expr postfix();
+  Expr with(Expr record);
   Expr atom();
   Expr chain(std::initializer_list<std::string_view> operators, Rule operand);
   Expr binary(const std::string& text, Expr left, int left_height, Expr right);

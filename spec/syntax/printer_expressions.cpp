@@ -56,7 +56,15 @@ std::string print_unary(const Expr& expr) {
   return "-" + at_level(expr.args[0], level_postfix);
 }
 
+std::string print_with(const Expr& expr) {
+  std::vector<std::string> fields;
+  for (size_t i = 1; i < expr.args.size(); ++i)
+    fields.push_back(expr.arg_names[i] + " = " + print(expr.args[i]));
+  return at_level(expr.args[0], level_postfix) + " with { " + join(fields, ", ") + " }";
+}
+
 std::string print_call(const Expr& expr) {
+  if (expr.text == "with") return print_with(expr);
   return (expr.each ? "each " : "") + expr.text + print_arguments(expr.args, expr.arg_names);
 }
 

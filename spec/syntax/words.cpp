@@ -19,10 +19,10 @@ constexpr std::array<Words, 10> declarations = {"import", "mesh", "const", "conf
                                                 "layout", "fn",   "plan",  "trusted", "schedule"};
 constexpr std::array<Words, 6> statements = {"return", "next", "emit", "dim", "require", "assume"};
 constexpr std::array<Words, 4> loops = {"scan", "ring", "pipeline", "stages"};
-constexpr std::array<Words, 20> others = {
+constexpr std::array<Words, 21> others = {
     "from", "of",  "implements", "after", "wrt",   "grad", "value_and_grad",
     "in",   "as",  "reverse",    "over",  "or",    "and",  "not",
-    "true", "for", "false",      "let",   "zeros", "each"};
+    "true", "for", "false",      "let",   "zeros", "each", "with"};
 
 }  // namespace
 
