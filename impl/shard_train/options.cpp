@@ -200,6 +200,9 @@ class Flags {
             "before all passes; =queues for the commands of a device's queues")
         ->group(group_);
     text("--plot", o_.plot, "Plot the losses at the end", "FILE.svg");
+    text("--report", o_.report,
+         "Write a page of the run: losses, rates, times, memory and verdicts; also while it runs",
+         "FILE.html");
     text("--sample", o_.sample, "Sample N tokens from the model at the end", "N")
         ->check(from<double>(0));
     text("--prompt", o_.prompt, "The text to continue", "TEXT");

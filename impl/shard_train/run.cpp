@@ -7,6 +7,7 @@
 #include "impl/interchange/interchange.h"
 #include "impl/shard_train/plot.h"
 #include "impl/shard_train/progress.h"
+#include "impl/shard_train/report.h"
 #include "impl/shard_train/stop.h"
 #include "impl/tensor/listed.h"
 #include "impl/trainer/sample.h"
@@ -30,9 +31,24 @@ class Run {
 
   /// The signal that ended the run early, or 0.
   int go() {
+    try {
+      const int signal = run();
+      if (report_) report_->end(signal ? "stopped by signal " + std::to_string(signal) : "done");
+      return signal;
+    } catch (const std::exception& error) {
+      fail(error.what());
+      throw;
+    }
+  }
+
+ private:
+  using Clock = std::chrono::steady_clock;
+
+  int run() {
     if (saver_) claim();
     if (first_ && !options_.log.empty()) log_ = Log(options_.log, options_.resume);
     begin();
+    if (first_ && !options_.report.empty()) open_report();
     trainer_.on_step([this](const StepReport& report) { tell(report); });
     begun_ = Clock::now();
     before_ = trainer_.steps();
@@ -48,8 +64,19 @@ class Run {
     return 0;
   }
 
- private:
-  using Clock = std::chrono::steady_clock;
+  void open_report() {
+    report_.emplace(options_.report, job_, trainer_.steps(), options_.resume);
+    if (!job_.trainer.device || job_.trainer.device->is_host()) trainer_.measure_step(true);
+  }
+
+  /// The page says why the run ended; an error in writing it does not hide that.
+  void fail(const std::string& why) {
+    if (!report_) return;
+    try {
+      report_->end("failed: " + why);
+    } catch (const FileError&) {
+    }
+  }
 
   /// The folder is this run's alone, also if another one has written to it since it was looked at.
   void claim() {
@@ -216,6 +243,7 @@ class Run {
                    .add("seconds", report.seconds)
                    .add("tokens_per_second", told.tokens_per_second)
                    .add("bytes_per_rank", static_cast<int64_t>(told.bytes)));
+    if (report_) report_->step(told, trainer_.step_plan().times());
     if (!report.metrics.empty())
       losses_.emplace_back(static_cast<double>(report.step), report.metrics[0].value);
   }
@@ -232,6 +260,7 @@ class Run {
     say("validation loss " + std::to_string(loss) + " after step " +
         std::to_string(trainer_.steps()));
     write(Log::Line("validation").add("step", trainer_.steps()).add("loss", loss));
+    if (report_) report_->validation(trainer_.steps(), loss);
     validations_.emplace_back(static_cast<double>(trainer_.steps()), loss);
   }
 
@@ -267,6 +296,7 @@ class Run {
   bool first_;
   Progress progress_;
   Log log_;
+  std::optional<Report> report_;
   std::optional<checkpoint::Saver> saver_;
   int64_t saved_ = -1, before_ = 0;
   Clock::time_point begun_;

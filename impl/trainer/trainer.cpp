@@ -121,6 +121,8 @@ int64_t Trainer::steps() const { return state_->steps; }
 const StepRoles& Trainer::roles() const { return state_->roles; }
 const Placement& Trainer::placement() const { return state_->placement; }
 Communicator& Trainer::communicator() const { return state_->communicator; }
+void Trainer::measure_step(bool on) { state_->step->measure(on); }
+
 const Plan& Trainer::step_plan() const { return *state_->step; }
 void Trainer::resume(int64_t steps) { state_->steps = steps; }
 void Trainer::on_step(std::function<void(const StepReport&)> hook) {

@@ -82,6 +82,8 @@ class Trainer {
   const Placement& placement() const;
   Communicator& communicator() const;  ///< of buffers of the host
   const Plan& step_plan() const;
+  /// Whether the step's ops are measured, see Plan::measure().
+  void measure_step(bool on);
   /// Memory of this rank: state, data, and what lies between inputs and outputs of each plan.
   size_t bytes() const;
 

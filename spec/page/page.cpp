@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <map>
-#include <stdexcept>
 
 #include "spec/check/walk.h"
 #include "spec/cli/json.h"
+#include "spec/html/html.h"
 #include "spec/page/parts.h"
 #include "spec/prove/size_conditions.h"
 
@@ -15,12 +15,6 @@ namespace {
 using cli::FileReport;
 using cli::Json;
 using cli::utf8;
-
-const std::string& part(const std::string& name) {
-  for (const auto& [file, text] : embedded_page())
-    if (file == name) return text;
-  throw std::logic_error("the page has no part " + name);
-}
 
 int32_t main_file(const FileReport& report) {
   for (size_t i = 0; i < report.sources->size(); ++i)
@@ -213,35 +207,12 @@ Json data_of(const FileReport& report) {
   return all;
 }
 
-/// JSON that can stand inside of a script element.
-std::string inside_script(const Json& json) {
-  std::string text;
-  for (const char c : json.dump(-1, ' ', true, Json::error_handler_t::replace)) {
-    if (c == '<')
-      text += "\\u003c";
-    else if (c == '>')
-      text += "\\u003e";
-    else if (c == '&')
-      text += "\\u0026";
-    else
-      text += c;
-  }
-  return text;
-}
-
-void replace(std::string& text, const std::string& mark, const std::string& by) {
-  const size_t at = text.find(mark);
-  if (at != std::string::npos) text.replace(at, mark.size(), by);
-}
-
 }  // namespace
 
 void print_html(const FileReport& report, std::ostream& out) {
-  std::string text = part("page.html");
-  replace(text, "/* STYLE */", part("page.css"));
-  replace(text, "/* SCRIPT */", part("page.js"));
-  replace(text, "/* DATA */", inside_script(data_of(report)));
-  out << text;
+  const html::Parts& parts = embedded_page();
+  out << html::document(html::part(parts, "page.html"), html::part(parts, "page.js"),
+                        data_of(report).dump(-1, ' ', true, Json::error_handler_t::replace));
 }
 
 }  // namespace shardproof::page

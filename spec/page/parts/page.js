@@ -1,30 +1,6 @@
-"use strict";
-(() => {
-const data = JSON.parse(document.getElementById("data").textContent);
 const program = data.program || { axes: [], dims: [], configs: {}, sizes: {} };
 const types = data.types || [];
 const sizes = { ...program.sizes };
-const by = id => document.getElementById(id);
-
-/* An element; children are elements or text, and text stays text. */
-function make(tag, attributes, ...children) {
-  const element = document.createElement(tag);
-  for (const [name, value] of Object.entries(attributes || {})) {
-    if (name === "class") element.className = value;
-    else if (name.startsWith("on")) element.addEventListener(name.slice(2), value);
-    else element.setAttribute(name, value);
-  }
-  for (const child of children) element.append(child);
-  return element;
-}
-const fill = (id, ...children) => by(id).replaceChildren(...children);
-function table(caption, head, rows) {
-  return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, make("table", {},
-    make("caption", {}, caption),
-    make("thead", {}, make("tr", {}, ...head.map(h => make("th", { scope: "col" }, h)))),
-    make("tbody", {}, ...rows.map(row => make("tr", {}, ...row.map(cell =>
-      typeof cell === "number" ? make("td", { class: "number" }, cell.toLocaleString("en")) : make("td", {}, cell)))))));
-}
 
 /* Arithmetic of sizes: numbers, |X|, + - * / // % and parentheses; NaN where a size is missing. */
 function amount(text) {
@@ -51,13 +27,6 @@ function amount(text) {
     return value;
   };
   return sum();
-}
-function bytes(number) {
-  if (!Number.isFinite(number)) return "not known";
-  const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
-  let unit = 0;
-  while (number >= 1024 && unit + 1 < units.length) { number /= 1024; unit++; }
-  return (unit ? number.toPrecision(3) : Math.ceil(number)) + " " + units[unit];
 }
 const axisSize = axis => sizes[axis] || 1;
 const parts = dim => dim.axes.reduce((n, axis) => n * axisSize(axis), 1);
@@ -327,11 +296,8 @@ const move = by_ => () => {
 };
 by("previous").addEventListener("click", move(-1));
 by("next").addEventListener("click", move(1));
-if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.classList.add("dark");
-by("theme").addEventListener("click", () => document.documentElement.classList.toggle("dark"));
 const open = (data.plans || []).findIndex(each => each.verdict !== "proved");
 if (open >= 0) by("plan").value = String(open);
 showSource();
 showSizes();
 showPlan();
-})();
