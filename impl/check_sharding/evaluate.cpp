@@ -120,6 +120,18 @@ oracle::Sizes oracle_sizes(const ir::Program& program, const cost::Sizes& sizes)
   return result;
 }
 
+/// What a rank's term of a sum is of the whole: 2 and -1 on the first two devices of each axis that
+/// the value is unreduced over, 0 on others. Exact, and no term is the sum.
+double share(const Type& type, const Mesh& mesh, int64_t rank) {
+  double share = 1;
+  for (const auto& [axis, mark] : type.marks) {
+    if (mark != Mark::U || mesh.size(axis) == 1) continue;
+    const int64_t at = mesh.digit(rank, axis);
+    share *= at == 0 ? 2 : at == 1 ? -1 : 0;
+  }
+  return share;
+}
+
 /// A rank's part of a whole tensor.
 Tensor part(const oracle::Tensor& whole, const Slot& slot, const Mesh& mesh, int64_t rank) {
   Tensor tensor(slot.type, slot.element, slot.extents);
@@ -129,11 +141,13 @@ Tensor part(const oracle::Tensor& whole, const Slot& slot, const Mesh& mesh, int
                              " at these sizes, and the tensor given is " + listed(whole.shape));
   const Box box = checkpoint::part_of(slot.type, mesh, rank, slot.extents);
   const size_t size = size_of(slot.element);
+  const double times = share(slot.type, mesh, rank);
   checkpoint::for_each_run({std::vector<int64_t>(whole.shape.size()), whole.shape}, box,
                            [&](int64_t from, int64_t to, int64_t n) {
                              for (int64_t i = 0; i < n; ++i)
                                put_number(tensor.buffer.data() + static_cast<size_t>(to + i) * size,
-                                          slot.element, whole.data[static_cast<size_t>(from + i)]);
+                                          slot.element,
+                                          times * whole.data[static_cast<size_t>(from + i)]);
                            });
   return tensor;
 }

@@ -21,7 +21,6 @@ std::map<Name, PlanMemory> memory_of(const FileReport& report, const FileReader&
     if (!size) return {};
     axes.emplace_back(axis, size.mapped());
   }
-  const Mesh mesh(axes);
   const auto program =
       shardproof::Program::of(*report.checked, report.sources, report.path, reader);
   std::map<Name, PlanMemory> all;
@@ -29,6 +28,7 @@ std::map<Name, PlanMemory> memory_of(const FileReport& report, const FileReader&
     if (plan.imported || !cost_of(*report.checked, plan)) continue;
     PlanMemory& memory = all[plan.name];
     try {
+      const Mesh mesh(axes);  // which has at most 10^9 ranks
       memory.with_overlap =
           memory_on_gpu(program, plan.name, mesh, dims, {.overlap = true}).bytes();
       const StepMemory bytes = memory_on_gpu(program, plan.name, mesh, dims);

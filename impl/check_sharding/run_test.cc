@@ -98,10 +98,13 @@ TEST_F(Files, RunEvaluatesAFnAndAPlan) {
                                     "fn f(x: f32[B M]) -> f32[M] { return sum(\"B M -> M\", x) }\n"
                                     "plan p implements f(x: f32[B/d M]) -> f32[M] {\n"
                                     "  return all_reduce(\"M {U_d} -> M\", sum(\"B/d M -> M "
-                                    "{U_d}\", x))\n}\n");
+                                    "{U_d}\", x))\n}\n"
+                                    "plan of_terms implements f(x: f32[B M]{U_d}) -> f32[M] {\n"
+                                    "  return sum(\"B M -> M\", all_reduce(\"B M {U_d} -> B M\", "
+                                    "x))\n}\n");
   const std::string in = write("x", safetensors("x", "[4,2]", {1, 2, 3, 4, 5, 6, 7, 8.5}));
   const std::string want = safetensors("0", "[2]", {16, 20.5});
-  for (const char* name : {"f", "p"}) {
+  for (const char* name : {"f", "p", "of_terms"}) {
     const Result result = run_with({program, "--run", name, "--inputs", in, "--outputs", path("y"),
                                     "--mesh", "d=2", "--set", "B=4,M=2"});
     EXPECT_EQ(result.code, 0) << result.err;

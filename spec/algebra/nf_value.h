@@ -44,6 +44,17 @@ inline double opaque_value(const std::vector<double>& values, int i) {
   return total;
 }
 
+/// A sum of which less than rounding is left, that is not 0: rounding decides what it is.
+inline bool cancels(double sum, double largest_term) {
+  return sum != 0 && std::fabs(sum) < 1e-8 * largest_term;
+}
+/// 0 or 1 where floats end before the reals do.
+inline bool saturates(Op op, double value) {
+  if (op == Op::exp) return value == 0;
+  if (op == Op::sigmoid) return value == 0 || 1 - value < 1e-9;
+  return op == Op::erf && 1 - std::fabs(value) < 1e-9;
+}
+
 struct NfValue {
   Engine& g;
   const SizeValues& sizes;
@@ -52,7 +63,7 @@ struct NfValue {
   using Env = std::map<VarId, int>;
 
   double operator()(Nf e, const Env& env) {
-    double total = 0;
+    double total = 0, term = 0;
     for (const Term& t : Poly(g.terms(e))) {
       double product = t.coef.value();
       bool vanishes = false;  // what is undefined has some finite value, which a mask must hide
@@ -67,8 +78,9 @@ struct NfValue {
       }
       if (vanishes) product = 0;
       largest = std::fmax(largest, std::fabs(product));
-      total += product;
+      total += product, term = std::fmax(term, std::fabs(product));
     }
+    if (cancels(total, term)) largest = HUGE_VAL;
     return total;
   }
 
@@ -103,7 +115,9 @@ struct NfValue {
     for (size_t i = 0; i < at.size(); ++i)
       inside[g.slot(VarInfo::param, static_cast<uint32_t>(i), t.ranges[i])] = at[i];
     if (t.op == Op::sum || t.op == Op::max) return bound(t, 0, inside);
-    return function(t.op, (*this)(t.body, inside));
+    const double value = function(t.op, (*this)(t.body, inside));
+    if (saturates(t.op, value)) largest = HUGE_VAL;
+    return value;
   }
 
   double symbol(const Atom& a, const Env& env) {
@@ -127,13 +141,15 @@ struct NfValue {
     if (i == t.binders.size()) return (*this)(t.body, env);
     VarId v = g.slot(VarInfo::binder, static_cast<uint32_t>(i), t.binders[i]);
     int n = integer(t.binders[i], {});
-    double total = t.op == Op::sum ? 0 : -INFINITY;
+    double total = t.op == Op::sum ? 0 : -INFINITY, term = 0;
     for (int k = 0; k < n; ++k) {
       env[v] = k;
       double x = bound(t, i + 1, env);
+      term = std::fmax(term, std::fabs(x));
       total = t.op == Op::sum ? total + x : !(x <= total) ? x : total;
       if (std::isnan(total)) break;
     }
+    if (t.op == Op::sum && cancels(total, term)) largest = HUGE_VAL;
     return total;
   }
 

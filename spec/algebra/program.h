@@ -92,6 +92,7 @@ struct Direct {
   double operator()(const E& e) {
     double v = value(*e);
     largest = std::fmax(largest, std::fabs(v));
+    if (v != 0 && std::fabs(v) < 1e-12) largest = HUGE_VAL;  // read as 0 by step, log and powers
     return v;
   }
 
@@ -115,13 +116,13 @@ struct Direct {
       case Expr::le_real:
         return 1 - sign_bit((*this)(e.kids[0]));
       case Expr::add:
-        return (*this)(e.kids[0]) + (*this)(e.kids[1]);
+        return added((*this)(e.kids[0]), (*this)(e.kids[1]));
       case Expr::mul:
         return (*this)(e.kids[0]) * (*this)(e.kids[1]);
       case Expr::pow:
         return power_value((*this)(e.kids[0]), e.value.value());
       case Expr::fn:
-        return function(e.function, (*this)(e.kids[0]));
+        return applied(e.function, (*this)(e.kids[0]));
       case Expr::maximum: {
         double x = (*this)(e.kids[0]), y = (*this)(e.kids[1]);
         return std::isnan(x) || x > y ? x : y;
@@ -154,14 +155,31 @@ struct Direct {
     return bound(e);
   }
 
+  double added(double x, double y) {
+    if (cancels(x + y, std::fmax(std::fabs(x), std::fabs(y)))) largest = HUGE_VAL;
+    return x + y;
+  }
+
+  double applied(Fn fn, double x) {
+    const double value = function(fn, x);
+    const Op op = fn == Fn::exp                     ? Op::exp
+                  : fn == Fn::sigmoid               ? Op::sigmoid
+                  : fn == Fn::tanh || fn == Fn::erf ? Op::erf
+                                                    : Op::poly;
+    if (saturates(op, value)) largest = HUGE_VAL;
+    return value;
+  }
+
   double bound(const Expr& e) {
-    double total = e.kind == Expr::sum ? 0 : -INFINITY;
+    double total = e.kind == Expr::sum ? 0 : -INFINITY, term = 0;
     for (int i = 0; i < size_value(e.name, sizes); ++i) {
       env[static_cast<size_t>(e.var)] = i;
       double x = (*this)(e.kids[0]);
+      term = std::fmax(term, std::fabs(x));
       total = e.kind == Expr::sum ? total + x : !(x <= total) ? x : total;
       if (std::isnan(total)) break;
     }
+    if (e.kind == Expr::sum && cancels(total, term)) largest = HUGE_VAL;
     return total;
   }
 

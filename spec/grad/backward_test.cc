@@ -448,8 +448,9 @@ TEST(Printed, TextsAreReadAsTheyWere) {
   EXPECT_GT(patterns, 1000u);
 }
 
-/// What has no derived backward, and says why: a maximum over an axis, cumsum, a trusted plan
-/// without a gradient; pipelines, stages and rings; no float parameter.
+/// What has no derived backward, and says why: a gradient of `f32[H K]`, which no op makes; a
+/// maximum over an axis, cumsum, a trusted plan without a gradient; pipelines, stages and rings; no
+/// float parameter.
 const std::set<std::string> reasons = {"E0217", "U0001", "E0109"};
 
 TEST(AcceptedPlans, HaveABackwardThatTypes) {
@@ -461,7 +462,8 @@ TEST(AcceptedPlans, HaveABackwardThatTypes) {
       if (plan.imported || plan.trusted || typed.steps[f] || !typed.accepted[f]) continue;
       const DerivedBackward backward = derive_backward(typed.resolved.program, typed.types, f);
       if (backward.refused) {
-        const bool example = path.find("/codes/u0002_") != std::string::npos;
+        const bool example = path.find("/codes/u0002_") != std::string::npos ||
+                             path.find("/bracket_beside_its_factor") != std::string::npos;
         EXPECT_TRUE(example || reasons.count(backward.refused->code))
             << path << " " << plan.name << ": " << backward.refused->message;
         continue;

@@ -81,6 +81,18 @@ class LoopReader {
     const SourceRange range = body_.world.locate(loop_.schedule, loop_.range);
     for (ir::Requirement& each : schedule_conditions(*schedule_, sizes, range))
       body_.block->requirements.push_back(std::move(each));
+    const bool readable = std::none_of(body_.world.diagnostics.begin(),
+                                       body_.world.diagnostics.end(), [&](const Diagnostic& each) {
+                                         return each.severity == Severity::error &&
+                                                each.range.file == schedule_->range.file &&
+                                                each.range.begin >= schedule_->range.begin &&
+                                                each.range.end <= schedule_->range.end;
+                                       });
+    if (!readable) {
+      body_.error("U0005", range,
+                  "the schedule `" + schedule_->name + "`, which it needs, has an error");
+      return;
+    }
     if (auto problem = schedule_problem(program, *schedule_, sizes)) {
       Diagnostic& error = body_.error(problem->code.c_str(), range, problem->message);
       error.details = problem->details;

@@ -4,6 +4,8 @@
 #include <cctype>
 #include <numeric>
 
+#include "spec/resolve/other_names.h"
+
 namespace shardproof::resolution {
 namespace {
 
@@ -52,7 +54,11 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
   range = locate(name, range);
   Diagnostic& diagnostic = error("E0101", range, "there is no " + what + " `" + name + "`");
   diagnostic.label = "unknown " + what;
-  if (auto other = closest(name, known)) {
+  std::optional<Fix> brought = other_name(name);
+  if (!brought && what == "dim") brought = dims_in_one_word(name, range, known);
+  if (brought) {
+    diagnostic.fixes.push_back(*std::move(brought));
+  } else if (auto other = closest(name, known)) {
     Fix fix;
     fix.message = "did you mean `" + *other + "`?";
     fix.edits.push_back({range, *other});

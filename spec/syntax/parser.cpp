@@ -49,9 +49,17 @@ void Parser::declaration(std::vector<Declaration>& out) {
   else if (at("fn") || at("plan") || at("trusted"))
     out.emplace_back(function());
   else
-    fail(error("E0002", range(peek()), "expected a declaration, found " + found(),
-               "a file holds import, mesh, dim, const, require, config, record, layout, fn, plan "
-               "and schedule"));
+    not_a_declaration();
+}
+
+void Parser::not_a_declaration() {
+  Diagnostic diagnostic = error("E0002", range(peek()), "expected a declaration, found " + found(),
+                                "a file holds import, mesh, dim, const, require, config, record, "
+                                "layout, fn, plan and schedule");
+  if (at("//"))
+    diagnostic.fixes.push_back(replace(range(peek()), "#", "a comment begins with `#`"));
+  if (at("def")) diagnostic.fixes.push_back(replace(range(peek()), "fn", "write `fn`, or `plan`"));
+  fail(std::move(diagnostic));
 }
 
 bool Parser::at_declaration() const {

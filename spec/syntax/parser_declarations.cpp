@@ -26,8 +26,13 @@ void Parser::open_line() {
 void Parser::close_line(std::string_view word) {
   if (!at_end()) {
     const std::string what(word);
-    fail(error("E0002", range(peek()), "expected a name or the end of the line, found " + found(),
-               "`" + what + "` ends with its line"));
+    Diagnostic diagnostic =
+        error("E0002", range(peek()), "expected a name or the end of the line, found " + found(),
+              "`" + what + "` ends with its line");
+    if (at(","))
+      diagnostic.fixes.push_back(
+          replace(range(peek()), "", "remove `,`: spaces separate the names"));
+    fail(std::move(diagnostic));
   }
   stop_ = tokens_.size() - 1;
 }

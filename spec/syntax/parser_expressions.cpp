@@ -107,6 +107,12 @@ Expr Parser::postfix() {
     } else {
       take();
       outer.kind = Expr::Kind::entry;
+      if (result.kind == Expr::Kind::field && result.text == "shape" && !at_word()) {
+        Diagnostic diagnostic = error("E0002", range(peek()), "a tensor has no `shape`",
+                                      "the sizes of dims are known by their names");
+        diagnostic.fixes.push_back(advice("the size of the dim B is `|B|`"));
+        fail(std::move(diagnostic));
+      }
       outer.names = names("the variable of a loop");
       expect("]", "after the variable of a loop");
     }

@@ -110,6 +110,7 @@ class Parser : Cursor {
   Bind bind();
   bool at_loop() const;
   Target target();
+  [[noreturn]] void not_a_declaration();
   [[noreturn]] void not_a_statement();
   std::optional<Fix> statement_fix() const;
 

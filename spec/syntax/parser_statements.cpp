@@ -106,6 +106,7 @@ std::optional<Fix> Parser::statement_fix() const {
   const Token& token = peek();
   const SourceRange front = {file_, token.begin, token.begin};
   if (at(";")) return replace(range(token), "", "remove `;`: a statement ends with its line");
+  if (at("//")) return replace(range(token), "#", "a comment begins with `#`");
   if (at("|") && at("|", 1)) {
     return replace({file_, token.begin, peek(1).end}, "or", "write `or`");
   }

@@ -85,7 +85,7 @@ RESERVED = set("""
     top_k stop_grad zeros all_gather all_reduce psum_scatter all_to_all ppermute slice fan_out zero_nonroot
     zero_pad sigmoid relu silu gelu gelu_tanh dropout rms_norm layer_norm softmax rope attention
     cross_entropy sumsq scale_by add clip_factor sgd adamw adamw_kept widened rounded value_and_grad model
-    sharded key bool f64 f32 bf16 f16 f8 i32 u32""".split())
+    sharded key bool f64 f32 bf16 f16 f8 i32 u32 rev with round sign expm1 log1p atan2 logsumexp""".split())
 
 
 def trace(function, args, mesh: dict[str, int] | None) -> Traced:

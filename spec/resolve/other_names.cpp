@@ -1,0 +1,61 @@
+// Names that people bring from other languages.
+#include "spec/resolve/other_names.h"
+
+#include <algorithm>
+#include <cctype>
+#include <map>
+
+namespace shardproof::resolution {
+
+std::optional<Fix> other_name(const Name& name) {
+  static const char* const product = "a product is `einsum(\"B M, M F -> B F\", x, w)`";
+  static const char* const places = "other places of the same entries are `rearrange`";
+  static const char* const parts = "parts put together are `concat`";
+  static const char* const looked_up = "entries looked up are `index(\"[V] M, B -> B M\", x, ids)`";
+  static const char* const infinite =
+      "there is no infinity: mask after exp, `where(mask, exp(x - m), 0)`";
+  static const std::map<Name, const char*> table = {
+      {"psum", "`psum` is `all_reduce(\"B F {U_t} -> B F\", x)`"},
+      {"pmax", "`pmax` is `all_reduce(\"B {Max_t} -> B\", x)` of a `max`"},
+      {"pmean", "a mean is `all_reduce` of the sum, divided by the size, `|B|`"},
+      {"reduce_scatter", "reduce_scatter is `psum_scatter(\"B M {U_t} -> B M/t\", x)`"},
+      {"mean", "a mean is a sum divided by the size: `sum(\"B M -> M\", x) / |B|`"},
+      {"matmul", product},
+      {"dot", product},
+      {"bmm", product},
+      {"linear", product},
+      {"transpose", places},
+      {"permute", places},
+      {"reshape", places},
+      {"view", places},
+      {"cat", parts},
+      {"concatenate", parts},
+      {"stack", parts},
+      {"gather", looked_up},
+      {"take", looked_up},
+      {"scatter_add", "entries added at indices are `index_add(\"B, B M -> [V] M\", ids, x)`"},
+      {"flip", "a dim backwards is `rev(\"B [L]\", x)`"},
+      {"arange", "the numbers of a dim are `iota(\"L\")`"},
+      {"inf", infinite},
+      {"Inf", infinite},
+      {"infinity", infinite},
+      {"nan", "there is no NaN: what has no value must be masked before"}};
+  const auto found = table.find(name);
+  if (found == table.end()) return std::nullopt;
+  return Fix{found->second, {}, false, ""};
+}
+
+std::optional<Fix> dims_in_one_word(const Name& name, SourceRange range,
+                                    const std::vector<Name>& known) {
+  if (name.size() < 2) return std::nullopt;
+  std::string words;
+  for (const char letter : name) {
+    Name dim(1, static_cast<char>(std::toupper(static_cast<unsigned char>(letter))));
+    if (!std::count(known.begin(), known.end(), dim)) return std::nullopt;
+    words += (words.empty() ? "" : " ") + dim;
+  }
+  return Fix{
+      "dims are words, with spaces between them: `" + words + "`", {{range, words}}, false, ""};
+}
+
+}  // namespace shardproof::resolution
