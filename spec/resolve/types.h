@@ -38,7 +38,7 @@ int record_of(const World& world, size_t record);
 /// Compares every layout with its record (E0105).
 void check_layouts(World& world);
 
-bool same_dims(const Shape& a, const Shape& b);               ///< the same names in the same order
+bool same_dims(const Shape& a, const Shape& b);  ///< the same names in the same order
 /// The same positions in the same order: H and (K D) are one if `dim H = (K D)`.
 bool same_positions(const World& world, const Shape& a, const Shape& b);
 bool same_class(Dtype a, Dtype b);                            ///< both floats, or equal

@@ -60,12 +60,26 @@ TEST(Expression, EndsWhereNothingContinuesIt) {
 }
 
 TEST(Expression, PrintsFewParentheses) {
-  for (const char* text :
-       {"a - (b - c)", "(a + b) * c", "-(a + b)", "not (a and b)", "(not a) == b", "(a < b) == c",
-        "(a or b) and c", "x.y[n, m].z", "(-x).y", "(a + b)[n]", "f32(x, grad=f32)", "a - -b",
-        "each f(x, by=1)", "value_and_grad(f wrt a, b)(x)", "zeros(W[N/p]{U_d})", "(2).x",
-        "einsum(\"B, B -> B\", a, b, to=f32)", "|M| / |t|",
-        "r with { a.b = x + y, c = z }.d", "(a + b) with { c = d } with { e = f }"})
+  for (const char* text : {"a - (b - c)",
+                           "(a + b) * c",
+                           "-(a + b)",
+                           "not (a and b)",
+                           "(not a) == b",
+                           "(a < b) == c",
+                           "(a or b) and c",
+                           "x.y[n, m].z",
+                           "(-x).y",
+                           "(a + b)[n]",
+                           "f32(x, grad=f32)",
+                           "a - -b",
+                           "each f(x, by=1)",
+                           "value_and_grad(f wrt a, b)(x)",
+                           "zeros(W[N/p]{U_d})",
+                           "(2).x",
+                           "einsum(\"B, B -> B\", a, b, to=f32)",
+                           "|M| / |t|",
+                           "r with { a.b = x + y, c = z }.d",
+                           "(a + b) with { c = d } with { e = f }"})
     EXPECT_EQ(printed(text), text);
   EXPECT_EQ(printed("((a)) + ((b * c))"), "a + b * c");
 }
