@@ -212,8 +212,8 @@ void StageLevels::localize(const Axis& axis) {
   std::vector<Type>& own = types.at(unit_.function);
   ValueIds local;
   for (const auto& [whole, part] : same)
-    if (own.at(whole).marks == own.at(part).marks) {
-      own[whole] = own[part];
+    if (!own.at(whole).marks.count(axis)) {
+      own[whole].dims = own.at(part).dims;
       local.insert(whole);
     }
   for_each_instr(*levels[1].block, [&](const ir::Instr& instr) {

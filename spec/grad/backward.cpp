@@ -34,7 +34,10 @@ class Deriver {
     seeds(pending);
     walk_.back(recording_->top, pending);
     std::vector<Writer::Result> results = gradients(pending);
-    const std::string body = writer_.body(graph_.top, results);
+    const std::string body = writer_.body(
+        graph_.top, results, [this](const auto& type, const auto& own, const auto& duals) {
+          return duals_.dual_text(type, own, duals);
+        });
     const std::string declared = head(results);
     DerivedBackward derived;
     derived.name = name_;
@@ -117,9 +120,12 @@ class Deriver {
     for (size_t p = 0; p < plan_.param_groups.size(); ++p) {
       const auto& [name, count] = plan_.param_groups[p];
       if (std::find(wrt_.begin(), wrt_.end(), leaf) != wrt_.end()) {
-        Writer::Result result{&plan_.param_types[p], {}, "g_" + name};
-        for (size_t i = 0; i < count; ++i)
-          result.leaves.push_back(walk_.take_or_zeros(recording_->top.params[leaf + i], pending));
+        Writer::Result result{&plan_.param_types[p], {}, {}, {}, "g_" + name};
+        for (size_t i = leaf; i < leaf + count; ++i) {
+          result.leaves.push_back(walk_.take_or_zeros(recording_->top.params[i], pending));
+          result.own.push_back(types_[plan_.params[i]]);
+          result.duals.push_back(dual(result.own.back(), axes()));
+        }
         results.push_back(std::move(result));
         chosen_.push_back(p);
       }
@@ -148,7 +154,9 @@ class Deriver {
                        ") after " + plan_.name + "(";
     text += parameters_text() + saved_text() + ") -> ";
     std::string duals;
-    for (size_t i = 0; i < results.size(); ++i) duals += (i ? ", " : "") + dual_of(results, i);
+    for (size_t i = 0; i < results.size(); ++i)
+      duals += (i ? ", " : "") + results[i].name + ": " +
+               duals_.dual_text(*results[i].type, results[i].own, results[i].duals);
     text += "(" + duals + ")";
     return duals_.layouts() + text;
   }
@@ -182,16 +190,6 @@ class Deriver {
         text +=
             (text.empty() ? "; " : ", ") + name_of(ref) + ": " + writer_.type_text(type_of(ref));
     return text;
-  }
-
-  std::string dual_of(const std::vector<Writer::Result>& results, size_t i) {
-    const size_t p = chosen_[i], leaf = first_leaf(plan_.param_groups, p);
-    std::vector<Type> own, wanted;
-    for (size_t l = 0; l < plan_.param_groups[p].second; ++l) {
-      own.push_back(types_[plan_.params[leaf + l]]);
-      wanted.push_back(dual(own.back(), axes()));
-    }
-    return results[i].name + ": " + duals_.dual_text(plan_.param_types[p], own, wanted);
   }
 
   static std::string canonical(const std::string& text) {

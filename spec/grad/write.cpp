@@ -92,7 +92,8 @@ bool Writer::stacked(Ref leaf) const {
   });
 }
 
-std::string Writer::body(Block& top, const std::vector<Result>& results) {
+std::string Writer::body(Block& top, const std::vector<Result>& results, DualText dual_text) {
+  dual_text_ = std::move(dual_text);
   for (const Result& result : results)
     for (Ref leaf : result.leaves) need(leaf, &top);
   for (const Result& result : results) {
@@ -109,6 +110,7 @@ std::string Writer::body(Block& top, const std::vector<Result>& results) {
   std::string line = "    return ";
   for (size_t i = 0; i < results.size(); ++i) {
     size_t next = 0;
+    result_ = &results[i];
     line += (i ? ", " : "") +
             made(*results[i].type, results[i].leaves, next, "", results[i].name, 4, out, nullptr);
   }

@@ -1,5 +1,6 @@
 #pragma once
 // The graph as text: what is used, each name once, short expressions inside those that use them.
+#include <functional>
 #include <map>
 #include <set>
 #include <string>
@@ -17,10 +18,14 @@ class Writer {
   struct Result {
     const ir::WrittenType* type;
     std::vector<Ref> leaves;
-    Name name;  ///< for what has to be made of it first
+    std::vector<Type> own, duals;  ///< of the leaves: of the parameter, of its gradient
+    Name name;                     ///< for what has to be made of it first
   };
+  /// A written type as text, with these types of gradients in the place of its own.
+  using DualText = std::function<std::string(
+      const ir::WrittenType&, const std::vector<Type>& own, const std::vector<Type>& duals)>;
   /// The statements of the plan's body, `return` included.
-  std::string body(Block& top, const std::vector<Result>& results);
+  std::string body(Block& top, const std::vector<Result>& results, DualText dual_text);
   std::string type_text(const Type& type);
   /// Declarations of the dims of the text that are not among these.
   std::string dims_beside(const std::vector<Name>& declared);
@@ -64,6 +69,8 @@ class Writer {
   std::string made(const ir::WrittenType& type, const std::vector<Ref>& leaves, size_t& next,
                    const std::string& index, const Name& name, int indent, std::string& out,
                    const ScanText* inside);
+  void field_by_field(const ir::WrittenType& type, const std::vector<Ref>& leaves, size_t& next,
+                      const Name& path, std::string& out);
   std::string args(const Node& node);
   std::string operand(Ref ref, int level);
   std::string pattern(const ir::Pattern& pattern, bool result = true);
@@ -80,6 +87,8 @@ class Writer {
   std::map<const Node*, Text> nested_;
   std::map<Ref, Name> names_;
   std::vector<Stack> stacks_;
+  DualText dual_text_;
+  const Result* result_ = nullptr;  ///< the one that is being written
   std::map<Name, Name> local_dims_;
   std::set<Name> file_dims_;
   std::string dim_lines_;

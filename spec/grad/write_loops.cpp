@@ -101,15 +101,36 @@ std::string Writer::made(const ir::WrittenType& type, const std::vector<Ref>& le
       next += stack.leaves.size();
       return stack.name;
     }
-  if (!type.dims[0].axes.empty())
-    throw Defect{"its gradient is a record stacked over " + to_string(type.dims[0]) +
-                 ", and only a scan stacks records, over a dim that is not split"};
+  if (!type.dims[0].axes.empty()) {
+    const size_t first = next;
+    std::string fields;
+    field_by_field(type, leaves, next, "", fields);
+    const auto part = [&](const std::vector<Type>& all) {
+      return std::vector<Type>(all.begin() + static_cast<std::ptrdiff_t>(first),
+                               all.begin() + static_cast<std::ptrdiff_t>(next));
+    };
+    const std::string whole = dual_text_(type, part(result_->own), part(result_->duals));
+    return "zeros(" + whole + ") with { " + fields + " }";
+  }
   const Name whole = unique(name, nullptr), n = unique("n", nullptr);
   const std::string space(static_cast<size_t>(indent), ' ');
   const std::string text = record(n);
   out += space + whole + " = scan " + n + " in " + dim(type.dims[0].dim) + " {\n" + space +
          "    emit " + text + "\n" + space + "}\n";
   return whole;
+}
+
+/// The fields of a record as `with` takes them. No scan makes a record stacked over a split dim.
+void Writer::field_by_field(const ir::WrittenType& type, const std::vector<Ref>& leaves,
+                            size_t& next, const Name& path, std::string& out) {
+  if (type.name.empty()) {
+    out += (out.empty() ? "" : ", ") + path + " = " + expression(leaves.at(next++)).text;
+    return;
+  }
+  if (!path.empty() && !type.dims.empty()) throw Defect{"a record stacked twice"};
+  for (size_t i = 0; i < type.fields.size(); ++i)
+    field_by_field(type.fields[i], leaves, next,
+                   (path.empty() ? "" : path + ".") + type.field_names[i], out);
 }
 
 }  // namespace shardproof::grad
