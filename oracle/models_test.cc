@@ -39,9 +39,10 @@ Sizes small(Random& random) {
                {"C", 2},
                {"W", 2},
                {"P", 4},
+               {"X", pick(1, 2)},
                {"E", pick(2, 4)},  // experts: top_k takes two of them
                {"R", pick(1, 3)}},
-              {{"d", 2}, {"t", 2}, {"e", 2}, {"c", 2}, {"g", 2}, {"r", 2}}};
+              {{"d", 2}, {"t", 2}, {"e", 2}, {"c", 2}, {"g", 2}, {"r", 2}, {"p", 2}}};
   return sizes;
 }
 
@@ -50,6 +51,7 @@ Sizes small(const ir::Program& program, Random& random) {
   Sizes sizes = small(random);
   std::erase_if(sizes.dims, [&](const auto& each) { return !program.dims.count(each.first); });
   if (sizes.dims.count("C")) sizes.dims.erase("L");  // which is (C W)
+  if (sizes.dims.count("X")) sizes.dims["A"] = 2;    // interleaved: p divides A
   for (const auto& [name, dim] : program.dims)
     if (dim.local && dim.size) {  // W of `ring b over L/c as W`
       sizes.dims.erase(name);

@@ -21,11 +21,12 @@ class Prepared : public Forwarding {
   }
 
   bool in_step = false;
+  bool in_stages = false;  ///< each stage of a pipeline has groups of its own, made when they meet
   std::vector<Groups> said;  ///< the same on every rank
 
  private:
   const std::string& before(Collective, const Group& group, const std::string& place) override {
-    if (group.size() > 1 && !known_.contains(group.ranks()))
+    if (!in_stages && group.size() > 1 && !known_.contains(group.ranks()))
       throw CommError(rank(), "not prepared: " + text_of_ranks(group.ranks()) + " at " + place);
     return place;
   }

@@ -84,6 +84,7 @@ Trained train(const std::string& file, const Name& step, const DimSizes& dims,
   std::vector<std::vector<Prepared::Groups>> groups(static_cast<size_t>(mesh.ranks()));
   const auto on_rank = [&](Communicator& all) {
     Prepared ranks(all);
+    ranks.in_stages = mesh.size("p") > 1;
     Trainer trainer(program, mesh, dims, ranks,
                     {.step = step,
                      .seed = 7,
@@ -130,12 +131,19 @@ struct Case {
   std::vector<const char*> meshes;
 };
 
+DimSizes with(DimSizes sizes, const DimSizes& more) {
+  for (const auto& [dim, size] : more) sizes[dim] = size;
+  return sizes;
+}
+
 const std::vector<Case> cases = {
     {"llama_train", "train_step_sharded", llama, {"d=2", "t=2", "d=2,t=2"}},
     {"llama_accumulated", "accumulated_step_sharded", llama, {"d=2,t=2"}},
     {"gpt2_data_parallel", "train_step_zero1", gpt2, {"d=4"}},
     {"gpt2_tensor_parallel", "train_step_t", gpt2, {"t=2,d=2"}},
     {"gpt2_tensor_parallel", "train_step_f", gpt2, {"d=2", "d=2,t=2"}},
+    {"gpt2_pipeline", "train_step_p", with(gpt2, {{"A", 2}}), {"p=2", "d=2,p=2,t=2"}},
+    {"llama3_pipeline", "train_step_p", with(llama, {{"X", 2}}), {"p=2", "d=2,p=2,t=2"}},
 };
 
 TEST(TrainerLaw, EveryMeshRunsTheSameRun) {

@@ -220,7 +220,7 @@ struct Engine {
     int forwards = 0, backwards = 0;  // x[v] and x[|v| - 1 - v]
   };
   Reads reads(Nf e, VarId v);
-  Reads reads_of_index(Nf index, VarId v);
+  int direction(Nf index, VarId v) const;
   Nf sum_either_way(const VarSet& bound, const Mono& factors);
   std::unordered_map<uint64_t, Reads> reads_cache;
 

@@ -4,36 +4,43 @@
 
 namespace shardproof::algebra {
 
+/// The sign of v's term in an index; 0: it is no term of it.
+int Engine::direction(Nf index, VarId v) const {
+  for (const Term& t : terms(index)) {
+    const Mono& m = factors(t.mono);
+    if (m.size() != 1 || !m[0].exponent.is_one()) continue;
+    const Atom& atom = atoms[m[0].atom];
+    if (atom.kind == AtomKind::var && atom.ref == v) return t.coef.sign();
+  }
+  return 0;
+}
+
 Engine::Reads Engine::reads(Nf e, VarId v) {
   Reads all;
   if (!mentions(e, v)) return all;
-  const auto [known, added] = reads_cache.try_emplace((uint64_t{e.id} << 32) | v);
+  const uint64_t key = (uint64_t{e.id} << 32) | v;
+  const auto [known, added] = reads_cache.try_emplace(key);
   if (!added) return known->second;
-  for (const Term& t : Poly(terms(e)))
-    for (const Factor& f : Mono(factors(t.mono))) {
+  for (const Term& t : terms(e))
+    for (const Factor& f : factors(t.mono)) {
       const Atom& atom = atoms[f.atom];
       if (atom.kind != AtomKind::app) continue;
       const Tensor& tensor = tensors[atom.ref];
       const bool opens = tensor.op != Op::leaf && tensor.op != Op::symbol && tensor.op != Op::iota;
       for (size_t i = 0; i < atom.args.size(); ++i) {
-        const Reads here = opens && atom.args[i] == var(v)
-                               ? reads(tensor.body, slot(VarInfo::param, static_cast<uint32_t>(i),
-                                                         tensor.ranges[i]))
-                               : reads_of_index(atom.args[i], v);
-        all.forwards += here.forwards, all.backwards += here.backwards;
+        const Nf index = atom.args[i];
+        if (!mentions(index, v)) continue;
+        const int way = direction(index, v);
+        if (opens && way > 0 && is_single(index) && terms(index)[0].coef.is_one()) {
+          const auto place = static_cast<uint32_t>(i);
+          const Reads inner = reads(tensor.body, slot(VarInfo::param, place, tensor.ranges[i]));
+          all.forwards += inner.forwards, all.backwards += inner.backwards;
+        } else if (way != 0) {
+          ++(way < 0 ? all.backwards : all.forwards);
+        }
       }
     }
-  return reads_cache[(uint64_t{e.id} << 32) | v] = all;
-}
-
-Engine::Reads Engine::reads_of_index(Nf index, VarId v) {
-  Reads all;
-  for (const Term& t : terms(index)) {
-    const Mono& m = factors(t.mono);
-    if (m.size() != 1 || !(monomial(t.mono, 1) == var(v))) continue;
-    ++(t.coef.sign() < 0 ? all.backwards : all.forwards);
-  }
-  return all;
+  return reads_cache[key] = all;
 }
 
 Nf Engine::sum_either_way(const VarSet& bound, const Mono& m) {

@@ -70,6 +70,31 @@ std::vector<size_t> needs_of(const ir::Function& function) {
   return needs;
 }
 
+/// What the file can name, and all that it rests on: an imported plan that nothing of it needs is
+/// not proved anew. A backward that is written by hand is needed where its function is.
+std::vector<bool> asked_for(const Resolved& resolved) {
+  const std::vector<ir::Function>& functions = resolved.program.functions;
+  std::vector<std::vector<size_t>> needs;
+  for (const ir::Function& function : functions) needs.push_back(needs_of(function));
+  for (size_t f = 0; f < functions.size(); ++f) {
+    if (!functions[f].implements_grad) continue;
+    for (const auto& of : {functions[f].model, functions[f].after})
+      if (of) needs[*of].push_back(f);
+  }
+  std::vector<bool> asked(functions.size(), false);
+  std::vector<size_t> open = resolved.named;
+  for (size_t f = 0; f < functions.size(); ++f)
+    if (!functions[f].imported) open.push_back(f);
+  while (!open.empty()) {
+    const size_t f = open.back();
+    open.pop_back();
+    if (asked[f]) continue;
+    asked[f] = true;
+    open.insert(open.end(), needs[f].begin(), needs[f].end());
+  }
+  return asked;
+}
+
 /// One plan after another, callees first.
 class PlanChecker {
  public:
@@ -669,13 +694,15 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
                   [](const Diagnostic& each) { return each.code == "E0106"; }))
     checker.without_sizes();
   std::map<size_t, PlanReport> reports;
+  const std::vector<bool> asked = asked_for(result.resolved_);
   for (size_t f = 0; f < program.functions.size(); ++f) {
     const ir::Function& function = program.functions[f];
     if (!function.has_claim()) {
       checker.note_undecided(f);
       for (Diagnostic& diagnostic : checker.owed(f))
         result.diagnostics_.push_back(std::move(diagnostic));
-    } else if (options.only.empty() || (options.only == function.name && !function.imported))
+    } else if (options.only.empty() ? asked[f] || !own[f].empty()
+                                    : options.only == function.name && !function.imported)
       reports[f] = checker.guarded_run(f, std::move(own[f]));
     else
       checker.only_types(f);

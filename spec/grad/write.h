@@ -22,8 +22,8 @@ class Writer {
     Name name;                     ///< for what has to be made of it first
   };
   /// A written type as text, with these types of gradients in the place of its own.
-  using DualText = std::function<std::string(
-      const ir::WrittenType&, const std::vector<Type>& own, const std::vector<Type>& duals)>;
+  using DualText = std::function<std::string(const ir::WrittenType&, const std::vector<Type>& own,
+                                             const std::vector<Type>& duals)>;
   /// The statements of the plan's body, `return` included.
   std::string body(Block& top, const std::vector<Result>& results, DualText dual_text);
   std::string type_text(const Type& type);

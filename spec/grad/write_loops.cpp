@@ -95,13 +95,13 @@ std::string Writer::made(const ir::WrittenType& type, const std::vector<Ref>& le
     return text + ")";
   };
   if (type.dims.empty()) return record(index);
-  if (type.dims.size() > 1 || !index.empty() || inside) throw Defect{"a record stacked twice"};
+  if (!index.empty() || inside) throw Defect{"a record stacked twice"};
   for (const Stack& stack : stacks_)
     if (stack.type == &type && stack.leaves[0] == leaves.at(next)) {
       next += stack.leaves.size();
       return stack.name;
     }
-  if (!type.dims[0].axes.empty()) {
+  if (type.dims.size() > 1 || !type.dims[0].axes.empty()) {
     const size_t first = next;
     std::string fields;
     field_by_field(type, leaves, next, "", fields);
@@ -120,7 +120,8 @@ std::string Writer::made(const ir::WrittenType& type, const std::vector<Ref>& le
   return whole;
 }
 
-/// The fields of a record as `with` takes them. No scan makes a record stacked over a split dim.
+/// The fields of a record as `with` takes them. One scan makes no record that is stacked over a
+/// split dim, or over two.
 void Writer::field_by_field(const ir::WrittenType& type, const std::vector<Ref>& leaves,
                             size_t& next, const Name& path, std::string& out) {
   if (type.name.empty()) {

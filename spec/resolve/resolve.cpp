@@ -26,6 +26,8 @@ Resolved collect(World& world) {
       if (entity.index && (entity.decl->is_plan || entity.decl->implements) &&
           (entity.file != root) == imported)
         result.plans.push_back(*entity.index);
+  for (const auto& [name, entity] : world.files[root].functions)
+    if (world.functions[entity].index) result.named.push_back(*world.functions[entity].index);
   for (const FunctionEntity& entity : world.functions)
     if (entity.index && entity.bad) result.broken[*entity.index] = true;
   result.notes = resolution::unused(world);

@@ -22,8 +22,10 @@ struct Resolved {
   ir::Program program;
   std::vector<size_t> plans;  ///< plans, and fns that are gradients, of the file itself, in its
                               ///< order, then imported ones
-  std::vector<bool> broken;   ///< per function of the program: it has an error of its own
-  bool readable = false;      ///< the file itself could be read and parsed
+  std::vector<size_t>
+      named;  ///< functions that the file itself can name: its own, and imported ones
+  std::vector<bool> broken;  ///< per function of the program: it has an error of its own
+  bool readable = false;     ///< the file itself could be read and parsed
   std::map<Name, syntax::ScheduleDecl> schedules = {};  ///< the library's, and the files'
   std::vector<Diagnostic> notes = {};                   ///< L0003: they change no verdict
 };
