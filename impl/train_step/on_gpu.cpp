@@ -1,8 +1,41 @@
 #include "impl/train_step/on_gpu.h"
 
+#include <algorithm>
+
 #include "impl/device/planned.h"
+#include "spec/check/walk.h"
 
 namespace shardproof {
+namespace {
+
+/// The axis whose stages the plan, or one that it calls or differentiates, sends along; empty:
+/// none.
+Axis axis_of_stages(const CheckedProgram& checked, size_t plan) {
+  Axis found;
+  const auto look = [&](const ir::Instr& instr) {
+    if (const auto* pipeline = std::get_if<ir::Pipeline>(&instr.op)) found = pipeline->axis;
+    const auto* call = std::get_if<ir::Call>(&instr.op);
+    const auto* grad = std::get_if<ir::Grad>(&instr.op);
+    if (found.empty() && (call || grad))
+      found = axis_of_stages(checked, call ? call->function : grad->function);
+  };
+  const auto written = checked.written().find(plan);
+  for_each_instr(
+      (written == checked.written().end() ? checked.program().functions.at(plan) : written->second)
+          .body,
+      look);
+  return found;
+}
+
+StepMemory memory_of(const Plan& plan) {
+  StepMemory memory;
+  memory.between = plan.arena_bytes();
+  for (const Slot& slot : plan.inputs()) memory.inputs += slot.bytes();
+  memory.results = plan.bytes() - memory.between - memory.inputs;
+  return memory;
+}
+
+}  // namespace
 
 PlanOptions on_gpu(PlanOptions options, const StepRoles* roles) {
   options.unroll = options.overlap ? 2 : 1;
@@ -17,14 +50,19 @@ PlanOptions on_gpu(PlanOptions options, const StepRoles* roles) {
 StepMemory memory_on_gpu(const Program& program, const Name& name, const Mesh& mesh,
                          const DimSizes& dims, PlanOptions options) {
   options.device = planned_device();
-  const std::optional<StepRoles> roles = roles_of_step(program, program.plan(name));
-  const Plan plan =
-      compile_plan(program, name, mesh, dims, 0, on_gpu(options, roles ? &*roles : nullptr));
-  StepMemory memory;
-  memory.between = plan.arena_bytes();
-  for (const Slot& slot : plan.inputs()) memory.inputs += slot.bytes();
-  memory.results = plan.bytes() - memory.between - memory.inputs;
-  return memory;
+  const PlanReport& report = program.plan(name);
+  const std::optional<StepRoles> roles = roles_of_step(program, report);
+  const Axis axis = axis_of_stages(program.checked(), report.function);
+  // The first stage keeps the most microbatches, the last one has the loss.
+  std::vector<int> ranks{0};
+  if (!axis.empty()) ranks.push_back(mesh.along(0, {axis}).back());
+  std::vector<StepMemory> stages;
+  for (const int rank : ranks)
+    stages.push_back(memory_of(
+        compile_plan(program, name, mesh, dims, rank, on_gpu(options, roles ? &*roles : nullptr))));
+  return *std::max_element(
+      stages.begin(), stages.end(),
+      [](const StepMemory& a, const StepMemory& b) { return a.bytes() < b.bytes(); });
 }
 
 }  // namespace shardproof

@@ -17,8 +17,9 @@ struct StepMemory {
   size_t bytes() const { return inputs + results + between; }
 };
 
-/// What rank 0 of the mesh takes of a GPU for the plan, as Trainer compiles it: the plan is made
-/// for a GPU that need not be there. Throws PlanError as compile_plan does.
+/// What a rank of the mesh takes of a GPU for the plan, as Trainer compiles it: of a pipeline that
+/// of the first or the last stage, whichever takes more. The plan is made for a GPU that need not
+/// be there. Throws PlanError as compile_plan does.
 StepMemory memory_on_gpu(const Program& program, const Name& plan, const Mesh& mesh,
                          const DimSizes& dims, PlanOptions options = {});
 
