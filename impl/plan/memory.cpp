@@ -59,6 +59,48 @@ void find_lifetimes(const std::vector<Step>& steps, std::vector<Piece>& pieces) 
   Lifetimes(pieces).walk(steps);
 }
 
+namespace {
+
+/// The pieces that are placed, found by when they are needed: a tree of halves of the time, where a
+/// piece is listed in the few nodes that make up its span, and the pieces by their first step.
+class Placed {
+ public:
+  explicit Placed(const std::vector<Piece>& pieces) : pieces_(pieces) {
+    size_t end = 1;
+    for (const Piece& piece : pieces)
+      if (piece.first <= piece.last) end = std::max(end, piece.last + 1);
+    while (leaves_ < end) leaves_ *= 2;
+    spans_.resize(2 * leaves_);
+    firsts_.resize(leaves_);
+  }
+
+  void add(size_t id) {
+    const Piece& piece = pieces_[id];
+    firsts_[piece.first].push_back(id);
+    for (size_t low = piece.first + leaves_, high = piece.last + leaves_ + 1; low < high;
+         low /= 2, high /= 2) {
+      if (low % 2) spans_[low++].push_back(id);
+      if (high % 2) spans_[--high].push_back(id);
+    }
+  }
+
+  /// Calls `visit` with each that is needed at one of the steps that need `piece`.
+  template <class Visit>
+  void for_each_beside(const Piece& piece, const Visit& visit) const {
+    for (size_t node = piece.first + leaves_; node > 0; node /= 2)
+      for (size_t id : spans_[node]) visit(pieces_[id]);
+    for (size_t time = piece.first + 1; time <= piece.last; ++time)
+      for (size_t id : firsts_[time]) visit(pieces_[id]);
+  }
+
+ private:
+  const std::vector<Piece>& pieces_;
+  size_t leaves_ = 1;
+  std::vector<std::vector<size_t>> spans_, firsts_;
+};
+
+}  // namespace
+
 size_t place_buffers(std::vector<Piece>& pieces, bool reuse) {
   constexpr size_t alignment = 256;  // as libraries of GPUs like it
   auto padded = [](size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
@@ -67,7 +109,7 @@ size_t place_buffers(std::vector<Piece>& pieces, bool reuse) {
   // The largest first: the small ones fit between them.
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return pieces[a].bytes > pieces[b].bytes; });
-  std::vector<size_t> placed;
+  Placed placed(pieces);
   size_t size = 0;
   for (size_t id : order) {
     Piece& piece = pieces[id];
@@ -75,16 +117,16 @@ size_t place_buffers(std::vector<Piece>& pieces, bool reuse) {
     size_t at = reuse ? 0 : size;
     if (reuse) {
       std::vector<std::pair<size_t, size_t>> taken;
-      for (size_t other : placed)
-        if (pieces[other].first <= piece.last && piece.first <= pieces[other].last)
-          taken.emplace_back(pieces[other].offset, padded(pieces[other].bytes));
+      placed.for_each_beside(piece, [&](const Piece& other) {
+        taken.emplace_back(other.offset, padded(other.bytes));
+      });
       std::sort(taken.begin(), taken.end());
       for (const auto& [begin, bytes] : taken)
         if (at + padded(piece.bytes) > begin) at = std::max(at, begin + bytes);
     }
     piece.offset = at;
     size = std::max(size, at + padded(piece.bytes));
-    placed.push_back(id);
+    placed.add(id);
   }
   return size;
 }

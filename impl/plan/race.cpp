@@ -3,7 +3,7 @@
 // comes after another one exactly if it knows of it.
 #include <algorithm>
 #include <array>
-#include <numeric>
+#include <map>
 #include <optional>
 #include <set>
 
@@ -19,32 +19,35 @@ struct Moment {
   const Step* step = nullptr;
 };
 
-/// What last happened to a buffer.
-struct Touched {
-  std::optional<Moment> write;
-  std::array<std::optional<Moment>, queue_count> reads;  ///< the last of each queue
+/// Bytes [begin, end) of the arena, or of a number line behind it for buffers of the caller's.
+struct Range {
+  size_t begin = 0, end = 0;
 };
 
+/// What last happened to bytes that one buffer wrote, or that were given.
+struct Cell {
+  size_t end = 0;
+  BufferId owner = 0;
+  std::optional<Moment> write;
+  std::array<std::optional<Moment>, queue_count> reads;  ///< since then, the last of each queue
+};
+
+/// Only what was last done to each byte counts: that came after all that was done before.
 class Memory {
  public:
   Memory(const std::vector<Piece>& pieces, const std::vector<BufferId>& given,
          const std::vector<std::pair<BufferId, BufferId>>& same)
-      : pieces_(pieces),
-        held_(given.begin(), given.end()),
-        touched_(pieces.size()),
-        meets_(pieces.size()) {
+      : pieces_(pieces), places_(pieces.size()) {
+    size_t behind = 0;
+    for (const Piece& piece : pieces) behind = std::max(behind, piece.offset + piece.bytes);
     const std::set<BufferId> outside(given.begin(), given.end());
-    std::vector<BufferId> order;
-    for (BufferId id = 0; id < pieces.size(); ++id) {
-      meets_[id].push_back(id);
-      if (pieces[id].bytes && !outside.contains(id)) order.push_back(id);
-    }
-    std::sort(order.begin(), order.end(),
-              [&](BufferId a, BufferId b) { return pieces[a].offset < pieces[b].offset; });
-    for (size_t i = 0; i < order.size(); ++i)
-      for (size_t j = i + 1; j < order.size() && pieces[order[j]].offset < end_of(order[i]); ++j)
-        meet(order[i], order[j]);
-    for (const auto& [a, b] : same) meet(a, b);
+    for (BufferId id = 0; id < pieces.size(); ++id)
+      if (pieces[id].bytes && !outside.contains(id))
+        places_[id] = {pieces[id].offset, pieces[id].offset + pieces[id].bytes};
+      else
+        places_[id] = {behind + id, behind + id + 1};
+    for (const auto& [a, b] : same) places_.at(b) = places_.at(a);
+    for (BufferId id : given) cells_[places_.at(id).begin] = {places_[id].end, id, {}, {}};
   }
 
   std::string walk(const std::vector<Command>& commands) {
@@ -62,10 +65,11 @@ class Memory {
   }
 
  private:
-  size_t end_of(BufferId id) const { return pieces_[id].offset + pieces_[id].bytes; }
-  void meet(BufferId a, BufferId b) {
-    meets_.at(a).push_back(b);
-    meets_.at(b).push_back(a);
+  /// The first cell that has a byte of the place, or one behind it.
+  std::map<size_t, Cell>::iterator first_of(const Range& place) {
+    auto cell = cells_.upper_bound(place.begin);
+    if (cell != cells_.begin() && std::prev(cell)->second.end > place.begin) --cell;
+    return cell;
   }
 
   void launch(const Command& command, Clock& clock) {
@@ -81,24 +85,35 @@ class Memory {
 
   void read(BufferId id, const Moment& now) {
     if (id >= pieces_.size()) return;
-    for (BufferId other : meets_[id])
-      if (touched_[other].write)
-        require_after(*touched_[other].write, now, "reads what is written by", id);
-    if (!held_.contains(id) && pieces_[id].bytes) found(now, "reads what nobody has written", id);
-    touched_[id].reads[now.queue] = now;
+    const Range& place = places_[id];
+    bool is_whole = false;
+    for (auto cell = first_of(place); cell != cells_.end() && cell->first < place.end; ++cell) {
+      if (cell->second.write)
+        require_after(*cell->second.write, now, "reads what is written by", id);
+      cell->second.reads[now.queue] = now;
+      is_whole =
+          cell->second.owner == id && cell->first == place.begin && cell->second.end == place.end;
+    }
+    if (!is_whole && pieces_[id].bytes) found(now, "reads what nobody has written", id);
   }
 
   void write(BufferId id, const Moment& now) {
     if (id >= pieces_.size()) return;
-    for (BufferId other : meets_[id]) {
-      if (touched_[other].write)
-        require_after(*touched_[other].write, now, "writes what is written by", id);
-      for (const std::optional<Moment>& read : touched_[other].reads)
+    const Range& place = places_[id];
+    auto cell = first_of(place);
+    while (cell != cells_.end() && cell->first < place.end) {
+      const auto [begin, old] = *cell;
+      if (old.write) require_after(*old.write, now, "writes what is written by", id);
+      for (const std::optional<Moment>& read : old.reads)
         if (read) require_after(*read, now, "writes what is read by", id);
-      if (other != id) held_.erase(other);
+      cell = cells_.erase(cell);
+      if (begin < place.begin) {
+        cells_[begin] = old;
+        cells_[begin].end = place.begin;
+      }
+      if (old.end > place.end) cell = cells_.insert_or_assign(place.end, old).first;
     }
-    held_.insert(id);
-    touched_[id].write = now;
+    cells_[place.begin] = {place.end, id, now, {}};
   }
 
   /// The event that tells it may be missing, or the wait for it.
@@ -118,9 +133,8 @@ class Memory {
   }
 
   const std::vector<Piece>& pieces_;
-  std::set<BufferId> held_;
-  std::vector<Touched> touched_;
-  std::vector<std::vector<BufferId>> meets_;  ///< the buffers that share memory with each
+  std::vector<Range> places_;     ///< by buffer
+  std::map<size_t, Cell> cells_;  ///< by where they begin
   std::array<Clock, queue_count> clocks_{};
   std::vector<Clock> events_;
   std::optional<Moment> collective_;

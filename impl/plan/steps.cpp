@@ -85,16 +85,28 @@ bool has(const std::vector<BufferId>& some, BufferId id) {
   return std::find(some.begin(), some.end(), id) != some.end();
 }
 
-void BufferUses::count(const std::vector<Step>& steps) {
-  for (const Step& step : steps) {
-    if (!step.is_loop) add(access_of(step));
-    count(step.body);
-  }
+bool reads(const Step& step, BufferId id) {
+  return has(step.reads, id) || std::any_of(step.body.begin(), step.body.end(),
+                                            [&](const Step& each) { return reads(each, id); });
+}
+
+bool writes(const Step& step, BufferId id) {
+  return has(step.writes, id) || std::any_of(step.body.begin(), step.body.end(),
+                                             [&](const Step& each) { return writes(each, id); });
+}
+
+void BufferUses::change(const Step& step, int by) {
+  if (!step.is_loop) change(access_of(step), by);
+  for (const Step& each : step.body) change(each, by);
 }
 
 void BufferUses::change(const Access& access, int by) {
-  for (BufferId id : access.reads) reads_[id] += static_cast<size_t>(by);
-  for (BufferId id : access.writes) writes_[id] += static_cast<size_t>(by);
+  const auto count = [&](std::vector<size_t>& uses, const std::vector<BufferId>& ids) {
+    if (!ids.empty() && ids.back() >= uses.size()) uses.resize(ids.back() + 1);
+    for (BufferId id : ids) uses[id] += static_cast<size_t>(by);
+  };
+  count(reads_, access.reads);
+  count(writes_, access.writes);
 }
 
 int64_t Whole::get(const Frame& frame) const {

@@ -122,27 +122,34 @@ struct Access {
   std::vector<BufferId> reads, writes;
 };
 Access access_of(const Step& step);
+/// Whether the step, or one in its body, does.
+bool reads(const Step& step, BufferId id);
+bool writes(const Step& step, BufferId id);
 /// Whether the order of the two counts.
 bool conflict(const Access& a, const Access& b);
 bool has(const std::vector<BufferId>& some, BufferId id);
 
 /// How many steps read and write each buffer, those in loops one by one.
 struct BufferUses {
-  explicit BufferUses(const std::vector<Step>& steps) { count(steps); }
+  explicit BufferUses(const std::vector<Step>& steps) {
+    for (const Step& step : steps) add(step);
+  }
   /// A step with this access comes, or goes.
   void add(const Access& access) { change(access, 1); }
   void remove(const Access& access) { change(access, -1); }
+  /// All these steps come, or go: of a loop those of its body.
+  void add(const Step& step) { change(step, 1); }
+  void remove(const Step& step) { change(step, -1); }
   size_t reads_of(BufferId id) const { return of(reads_, id); }
   size_t writes_of(BufferId id) const { return of(writes_, id); }
 
  private:
-  void count(const std::vector<Step>& steps);
+  void change(const Step& step, int by);
   void change(const Access& access, int by);
-  static size_t of(const std::map<BufferId, size_t>& uses, BufferId id) {
-    const auto found = uses.find(id);
-    return found == uses.end() ? 0 : found->second;
+  static size_t of(const std::vector<size_t>& uses, BufferId id) {
+    return id < uses.size() ? uses[id] : 0;
   }
-  std::map<BufferId, size_t> reads_, writes_;
+  std::vector<size_t> reads_, writes_;  ///< by buffer
 };
 
 /// Calls `visit` with each view of a kernel's step: what it writes, then what it reads.

@@ -4,6 +4,7 @@
 
 #include "impl/plan/passes/passes.h"
 #include "impl/plan/passes/place.h"
+#include "impl/plan/touching.h"
 
 namespace shardproof::plan {
 namespace {
@@ -76,24 +77,33 @@ class Packs {
 
   void walk(std::vector<Step>& body) const {
     for (Step& step : body) walk(step.body);
+    Touching touching(body);
+    std::vector<bool> gone(body.size());
     for (size_t i = 0; i < body.size(); ++i)
-      if (join(body, i)) body.erase(body.begin() + static_cast<ptrdiff_t>(i--));
+      if (const auto made = join(body, i, touching, gone)) {
+        gone[i] = true;
+        touching.add(*made, access_of(body[*made]));
+      }
+    erase_marked(body, gone);
   }
 
  private:
   /// The step that makes all of what the copy at `at` reads, if nobody else has that.
-  Step* maker(std::vector<Step>& body, size_t at) const {
+  std::optional<size_t> maker(const std::vector<Step>& body, size_t at, const Touching& touching,
+                              const std::vector<bool>& gone) const {
     const Step& step = body[at];
-    if (!plain_copy(step)) return nullptr;
+    if (!plain_copy(step)) return std::nullopt;
     const Ref& from = step.kernel->inputs[0];
     if (has(given_, from.buffer) || uses_.reads_of(from.buffer) != 1 ||
         uses_.writes_of(from.buffer) != 1 || from.offset != 0 || !from.terms.empty() ||
         from.element != step.kernel->out.element)
-      return nullptr;
-    for (size_t i = 0; i < at; ++i)
-      if (has(body[i].writes, from.buffer))
-        return makes_whole(body[i]) && has_place(body, step) ? &body[i] : nullptr;
-    return nullptr;
+      return std::nullopt;
+    for (size_t i : touching.of({from.buffer}))
+      if (i < at && !gone[i] && has(body[i].writes, from.buffer)) {
+        const Users users = touching.steps_of({from.buffer, step.kernel->out.buffer}, body, gone);
+        return makes_whole(body[i]) && has_place(users, step) ? std::optional(i) : std::nullopt;
+      }
+    return std::nullopt;
   }
 
   bool makes_whole(const Step& step) const {
@@ -101,17 +111,20 @@ class Packs {
            is_whole(step.kernel->out, pieces_.at(step.kernel->out.buffer));
   }
 
-  bool join(std::vector<Step>& body, size_t at) const {
-    Step* const made = maker(body, at);
-    if (!made) return false;
+  /// The step that computes the copy at `at` from now on.
+  std::optional<size_t> join(std::vector<Step>& body, size_t at, const Touching& touching,
+                             const std::vector<bool>& gone) const {
+    const std::optional<size_t> made = maker(body, at, touching, gone);
+    if (!made) return std::nullopt;
     const Kernel& copy = *body[at].kernel;
-    auto& chain = std::get<Pointwise>(made->kernel->op);
+    Step& maker = body[*made];
+    auto& chain = std::get<Pointwise>(maker.kernel->op);
     auto nest = through(chain.nest, std::get<Copy>(copy.op).nest);
-    if (!nest || has(made->reads, copy.out.buffer)) return false;
+    if (!nest || has(maker.reads, copy.out.buffer)) return std::nullopt;
     chain.nest = std::move(*nest);
-    made->kernel->out = copy.out;
-    made->writes = body[at].writes;
-    return true;
+    maker.kernel->out = copy.out;
+    maker.writes = body[at].writes;
+    return made;
   }
 
   const std::vector<Piece>& pieces_;

@@ -5,6 +5,7 @@
 #include "impl/plan/passes/chain.h"
 #include "impl/plan/passes/passes.h"
 #include "impl/plan/passes/place.h"
+#include "impl/plan/touching.h"
 
 namespace shardproof::plan {
 namespace {
@@ -56,29 +57,46 @@ struct Pasted {
   size_t fill, part;
 };
 
+/// A body whose steps go one by one.
+struct Body {
+  explicit Body(std::vector<Step>& all) : steps(all), touching(all), gone(all.size()) {}
+
+  /// Those that write the buffer.
+  std::vector<size_t> writers(BufferId id) const {
+    std::vector<size_t> found = touching.of({id});
+    std::erase_if(found, [&](size_t i) { return gone[i] || !has(steps[i].writes, id); });
+    return found;
+  }
+
+  std::vector<Step>& steps;
+  Touching touching;
+  std::vector<bool> gone;
+};
+
 class Parts {
  public:
-  Parts(std::vector<Step>& all, const std::vector<Piece>& pieces,
+  Parts(const std::vector<Step>& all, const std::vector<Piece>& pieces,
         const std::vector<BufferId>& given)
-      : all_(all), pieces_(pieces), given_(given), uses_(all) {}
+      : pieces_(pieces), given_(given), uses_(all) {}
 
-  void walk(std::vector<Step>& body) {
-    for (Step& step : body) walk(step.body);
-    for (size_t i = 0; i < body.size(); ++i)
-      if (adds_all(body[i])) i -= join(body, i);
-    drop_unread(body);
+  void walk(std::vector<Step>& steps) {
+    for (Step& step : steps) walk(step.body);
+    Body body(steps);
+    for (size_t i = 0; i < steps.size(); ++i)
+      if (!body.gone[i] && adds_all(steps[i])) join(body, i);
+    erase_marked(steps, body.gone);
+    drop_unread(steps);
   }
 
  private:
   /// The only step of the body that writes the buffer, where nobody else does.
-  const Step* only_writer(const std::vector<Step>& body, BufferId id) const {
+  const Step* only_writer(const Body& body, BufferId id) const {
     if (has(given_, id) || uses_.writes_of(id) != 1) return nullptr;
-    for (const Step& step : body)
-      if (has(step.writes, id)) return &step;
-    return nullptr;
+    const std::vector<size_t> writers = body.writers(id);
+    return writers.empty() ? nullptr : &body.steps[writers[0]];
   }
 
-  bool fills(const std::vector<Step>& body, const Step& step) const {
+  bool fills(const Body& body, const Step& step) const {
     if (!step.kernel || !is_whole(step.kernel->out, pieces_.at(step.kernel->out.buffer)))
       return false;
     if (makes_zeros(step)) return true;
@@ -88,16 +106,16 @@ class Parts {
            is_whole(zeros->kernel->out, pieces_.at(zeros->kernel->out.buffer));
   }
 
-  std::optional<Pasted> pasted(const std::vector<Step>& body, const Ref& sum, size_t end) const {
+  std::optional<Pasted> pasted(const Body& body, const Ref& sum, size_t end) const {
     if (has(given_, sum.buffer) || uses_.reads_of(sum.buffer) != 1 ||
         uses_.writes_of(sum.buffer) != 2 || !is_whole(sum, pieces_.at(sum.buffer)))
       return std::nullopt;
-    std::vector<size_t> writers;
-    for (size_t i = 0; i < end; ++i)
-      if (has(body[i].writes, sum.buffer)) writers.push_back(i);
-    if (writers.size() != 2 || !fills(body, body[writers[0]]) || !plain_copy(body[writers[1]]) ||
-        body[writers[1]].kernel->out.element != sum.element ||
-        !body[writers[1]].kernel->out.terms.empty())
+    std::vector<size_t> writers = body.writers(sum.buffer);
+    std::erase_if(writers, [&](size_t i) { return i >= end; });
+    const std::vector<Step>& steps = body.steps;
+    if (writers.size() != 2 || !fills(body, steps[writers[0]]) || !plain_copy(steps[writers[1]]) ||
+        steps[writers[1]].kernel->out.element != sum.element ||
+        !steps[writers[1]].kernel->out.terms.empty())
       return std::nullopt;
     return Pasted{writers[0], writers[1]};
   }
@@ -127,35 +145,40 @@ class Parts {
     return end == whole.extents[dim] * whole.strides[dim];
   }
 
-  /// How many steps have gone before the sum and with it.
-  size_t join(std::vector<Step>& body, size_t at) {
-    const Kernel sum = *body[at].kernel;
+  void join(Body& body, size_t at) {
+    std::vector<Step>& steps = body.steps;
+    const Kernel sum = *steps[at].kernel;
     std::vector<Pasted> found;
     std::vector<const Ref*> parts;
     for (const Ref& input : sum.inputs) {
       const auto one = pasted(body, input, at);
-      if (!one) return 0;
+      if (!one) return;
       found.push_back(*one);
-      parts.push_back(&body[one->part].kernel->out);
+      parts.push_back(&steps[one->part].kernel->out);
     }
-    const Ref whole = body[found[0].fill].kernel->out;
+    const Ref whole = steps[found[0].fill].kernel->out;
     size_t first = at;
     for (const Pasted& each : found) {
-      if (body[each.fill].kernel->out.extents != whole.extents) return 0;
+      if (steps[each.fill].kernel->out.extents != whole.extents) return;
       first = std::min(first, each.part);
     }
-    for (size_t i = first; i < at; ++i)
-      if (!keeps_off(body[i], sum.out)) return 0;
-    if (!make_up(whole, parts)) return 0;
-    std::vector<size_t> gone{at};
+    for (size_t i : body.touching.of({sum.out.buffer}))
+      if (first <= i && i < at && !body.gone[i] && !keeps_off(steps[i], sum.out)) return;
+    if (!make_up(whole, parts)) return;
+    remove(body, at);
     for (const Pasted& each : found) {
-      put(body[each.part], sum.out);
-      gone.push_back(each.fill);
+      Step& part = steps[each.part];
+      uses_.remove(part);
+      put(part, sum.out);
+      uses_.add(part);
+      body.touching.add(each.part, access_of(part));
+      remove(body, each.fill);
     }
-    std::sort(gone.begin(), gone.end(), std::greater<>());
-    for (size_t i : gone) body.erase(body.begin() + static_cast<ptrdiff_t>(i));
-    uses_ = BufferUses(all_);
-    return gone.size();
+  }
+
+  void remove(Body& body, size_t at) {
+    uses_.remove(body.steps[at]);
+    body.gone[at] = true;
   }
 
   static void put(Step& part, const Ref& whole) {
@@ -175,7 +198,6 @@ class Parts {
     });
   }
 
-  std::vector<Step>& all_;
   const std::vector<Piece>& pieces_;
   const std::vector<BufferId>& given_;
   BufferUses uses_;

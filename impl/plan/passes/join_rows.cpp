@@ -2,6 +2,7 @@
 
 #include "impl/plan/passes/passes.h"
 #include "impl/plan/passes/rows.h"
+#include "impl/plan/touching.h"
 
 namespace shardproof::plan {
 namespace {
@@ -27,7 +28,12 @@ class Block {
  public:
   Block(std::vector<Step>& steps, std::vector<Piece>& pieces, BufferUses& uses,
         const std::vector<BufferId>& given, const Device& device)
-      : steps_(steps), pieces_(pieces), uses_(uses), given_(given), device_(device) {
+      : steps_(steps),
+        pieces_(pieces),
+        uses_(uses),
+        given_(given),
+        device_(device),
+        touching_(steps) {
     for (const Step& step : steps) places_.push_back({access_of(step), rows_of(step), {step.op}});
   }
 
@@ -48,7 +54,8 @@ class Block {
   /// they were.
   std::vector<size_t> readers(size_t i) const {
     std::vector<size_t> found;
-    for (size_t j = i + 1; j < steps_.size(); ++j) {
+    for (size_t j : touching_.of(places_[i].access)) {
+      if (j <= i) continue;
       if (places_[j].rows && !places_[j].is_gone && reads(j, i)) found.push_back(j);
       if (writes_any(j, places_[i].access.reads) || writes_any(j, places_[i].access.writes)) break;
     }
@@ -104,8 +111,12 @@ class Block {
   /// Joins step j with the nearest one before it that it has to do with.
   bool join_into(size_t j) {
     if (!places_[j].rows || places_[j].is_gone) return false;
-    for (size_t i = j; i-- > 0;) {
-      if (places_[i].is_gone || !places_[i].rows || !shares(i, j)) continue;
+    std::vector<BufferId> read;
+    for (const Ref& input : places_[j].rows->inputs) read.push_back(input.buffer);
+    const std::vector<size_t> near = touching_.of(read);
+    for (auto each = near.rbegin(); each != near.rend(); ++each) {
+      const size_t i = *each;
+      if (i >= j || places_[i].is_gone || !places_[i].rows || !shares(i, j)) continue;
       const bool is_down = passes(i, i + 1, j), is_up = !is_down && passes(j, i + 1, j);
       if (!is_down && !is_up) continue;
       if (auto rows = joined(*places_[i].rows, *places_[j].rows, kept(i, j))) {
@@ -134,8 +145,10 @@ class Block {
 
   /// Whether step `moved` may change its place with those of [first, last).
   bool passes(size_t moved, size_t first, size_t last) const {
-    for (size_t k = first; k < last; ++k)
-      if (!places_[k].is_gone && conflict(places_[k].access, places_[moved].access)) return false;
+    for (size_t k : touching_.of(places_[moved].access))
+      if (first <= k && k < last && !places_[k].is_gone &&
+          conflict(places_[k].access, places_[moved].access))
+        return false;
     return true;
   }
 
@@ -163,6 +176,7 @@ class Block {
       each->erase(std::unique(each->begin(), each->end()), each->end());
     }
     uses_.add(place.access);
+    touching_.add(at, place.access);
     place.rows = std::move(rows);
     place.is_changed = true;
     std::vector<std::string> ops = places_[std::min(at, with)].ops;
@@ -206,6 +220,7 @@ class Block {
   BufferUses& uses_;
   const std::vector<BufferId>& given_;
   const Device& device_;
+  Touching touching_;
   std::vector<Place> places_;
 };
 

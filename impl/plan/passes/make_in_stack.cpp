@@ -2,27 +2,26 @@
 
 #include "impl/plan/passes/passes.h"
 #include "impl/plan/passes/place.h"
+#include "impl/plan/touching.h"
 
 namespace shardproof::plan {
 namespace {
 
-/// Who touches the buffer `from` touches `to` in its place.
-void move(std::vector<Step>& steps, BufferId from, const Ref& to) {
-  for (Step& step : steps) {
-    for (std::vector<BufferId>* ids : {&step.reads, &step.writes})
-      if (has(*ids, from)) {
-        std::replace(ids->begin(), ids->end(), from, to.buffer);
-        std::sort(ids->begin(), ids->end());
-        ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
-      }
-    for_each_ref(step, [&](Ref& ref) {
-      if (ref.buffer != from) return;
-      ref.buffer = to.buffer;
-      ref.offset += to.offset;
-      ref.terms.insert(ref.terms.end(), to.terms.begin(), to.terms.end());
-    });
-    move(step.body, from, to);
-  }
+/// The step touches `to` in place of the buffer `from`.
+void move(Step& step, BufferId from, const Ref& to) {
+  for (std::vector<BufferId>* ids : {&step.reads, &step.writes})
+    if (has(*ids, from)) {
+      std::replace(ids->begin(), ids->end(), from, to.buffer);
+      std::sort(ids->begin(), ids->end());
+      ids->erase(std::unique(ids->begin(), ids->end()), ids->end());
+    }
+  for_each_ref(step, [&](Ref& ref) {
+    if (ref.buffer != from) return;
+    ref.buffer = to.buffer;
+    ref.offset += to.offset;
+    ref.terms.insert(ref.terms.end(), to.terms.begin(), to.terms.end());
+  });
+  for (Step& each : step.body) move(each, from, to);
 }
 
 class Stacks {
@@ -33,29 +32,44 @@ class Stacks {
 
   void walk(std::vector<Step>& body) {
     for (Step& step : body) walk(step.body);
+    BufferUses here(body);
+    Touching touching(body);
+    std::vector<bool> gone(body.size());
     for (size_t i = 0; i < body.size(); ++i) {
-      if (!is_plain(body[i], body)) continue;
-      const Step copy = body[i];
-      body.erase(body.begin() + static_cast<ptrdiff_t>(i--));
-      move(body, copy.kernel->inputs[0].buffer, copy.kernel->out);
-      uses_ = BufferUses(all_);
+      if (!is_plain(body[i], body, here, touching, gone)) continue;
+      const Ref from = body[i].kernel->inputs[0], to = body[i].kernel->out;
+      here.remove(body[i]);
+      uses_.remove(body[i]);
+      gone[i] = true;
+      for (size_t user : touching.of({from.buffer})) {
+        if (gone[user]) continue;
+        here.remove(body[user]);
+        uses_.remove(body[user]);
+        move(body[user], from.buffer, to);
+        here.add(body[user]);
+        uses_.add(body[user]);
+        touching.add(user, {{}, {to.buffer}});
+      }
     }
+    erase_marked(body, gone);
   }
 
  private:
   /// The copy of what nobody has but this body.
-  bool is_plain(const Step& step, const std::vector<Step>& body) const {
+  bool is_plain(const Step& step, const std::vector<Step>& body, const BufferUses& here,
+                const Touching& touching, const std::vector<bool>& gone) const {
     if (!plain_copy(step)) return false;
     const Ref &from = step.kernel->inputs[0], &to = step.kernel->out;
-    if (from.element != to.element || !to.contiguous() || from.buffer == to.buffer ||
-        has(given_, from.buffer) || !is_whole(from, pieces_.at(from.buffer)) ||
-        !may_be_early(to, body))
-      return false;
-    const BufferUses here(body);
     const BufferId made = from.buffer;
-    return here.reads_of(made) == uses_.reads_of(made) &&
-           here.writes_of(made) == uses_.writes_of(made) && begins_with_write(body, made) &&
-           only_kernels_touch(body, from) && has_place(body, step);
+    if (from.element != to.element || !to.contiguous() || made == to.buffer || has(given_, made) ||
+        !is_whole(from, pieces_.at(made)) || !may_be_early(to, body) ||
+        here.reads_of(made) != uses_.reads_of(made) ||
+        here.writes_of(made) != uses_.writes_of(made))
+      return false;
+    const Users users = touching.steps_of({made, to.buffer}, body, gone);
+    return begins_with_write(users, made) && has_place(users, step) &&
+           std::all_of(users.begin(), users.end(),
+                       [&](const Step* user) { return only_kernels_touch(*user, from); });
   }
 
   /// No other memory is needed for longer: in a loop the whole buffer is needed anyway.

@@ -35,29 +35,26 @@ bool is_whole(const Ref& ref, const Piece& piece) {
          static_cast<size_t>(ref.count()) * size_of(ref.element) == piece.bytes;
 }
 
-bool only_kernels_touch(const std::vector<Step>& steps, const Ref& all) {
-  return std::all_of(steps.begin(), steps.end(), [&](const Step& step) {
-    bool alike = true;
-    for_each_ref(step, [&](const Ref& ref) {
-      alike = alike && (ref.buffer != all.buffer || ref.element == all.element);
-    });
-    return alike && (!touches_itself(step, all.buffer) || step.is_kernel()) &&
-           only_kernels_touch(step.body, all);
+bool only_kernels_touch(const Step& step, const Ref& all) {
+  bool alike = true;
+  for_each_ref(step, [&](const Ref& ref) {
+    alike = alike && (ref.buffer != all.buffer || ref.element == all.element);
   });
+  return alike && (!touches_itself(step, all.buffer) || step.is_kernel()) &&
+         std::all_of(step.body.begin(), step.body.end(),
+                     [&](const Step& each) { return only_kernels_touch(each, all); });
 }
 
-bool begins_with_write(const std::vector<Step>& body, BufferId id) {
-  for (const Step& step : body) {
-    if (touches_itself(step, id)) return has(step.writes, id) && !has(step.reads, id);
-    const Access all = access_of(step);
-    if (has(all.reads, id) || has(all.writes, id)) return false;
+bool begins_with_write(const Users& users, BufferId id) {
+  for (const Step* step : users) {
+    if (touches_itself(*step, id)) return has(step->writes, id) && !has(step->reads, id);
+    if (reads(*step, id) || writes(*step, id)) return false;
   }
   return false;
 }
 
 bool keeps_off(const Step& step, const Ref& part) {
-  const Access access = access_of(step);
-  if (!has(access.reads, part.buffer) && !has(access.writes, part.buffer)) return true;
+  if (!reads(step, part.buffer) && !writes(step, part.buffer)) return true;
   bool off = step.is_kernel();
   for_each_ref(step, [&](const Ref& ref) {
     if (ref.buffer != part.buffer) return;
@@ -67,26 +64,25 @@ bool keeps_off(const Step& step, const Ref& part) {
   return off;
 }
 
-bool has_place(const std::vector<Step>& body, const Step& copy) {
+bool has_place(const Users& users, const Step& copy) {
   const BufferId made = copy.kernel->inputs[0].buffer;
   const Ref& place = copy.kernel->out;
   bool is_made = false, is_copied = false, is_overwritten = false;
-  for (const Step& step : body) {
-    if (&step == &copy) {
+  for (const Step* each : users) {
+    const Step& step = *each;
+    if (each == &copy) {
       is_copied = true;
       continue;
     }
-    const Access access = access_of(step);
-    is_made = is_made || has(access.writes, made);
+    is_made = is_made || writes(step, made);
     if (!is_made || is_overwritten) {
-      if (is_overwritten && has(access.reads, made)) return false;
+      if (is_overwritten && reads(step, made)) return false;
       continue;
     }
     const bool off = keeps_off(step, place);
     if (!is_copied && !off) return false;
-    is_overwritten = is_copied && !off && has(access.writes, place.buffer);
-    if (is_copied && (has(access.writes, made) || (is_overwritten && has(access.reads, made))))
-      return false;
+    is_overwritten = is_copied && !off && writes(step, place.buffer);
+    if (is_copied && (writes(step, made) || (is_overwritten && reads(step, made)))) return false;
   }
   return true;
 }
