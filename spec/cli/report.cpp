@@ -44,11 +44,22 @@ std::optional<cost::Cost> cost_of(const CheckedProgram& checked, const PlanRepor
     return std::nullopt;
   try {
     const auto types = [&](size_t i) -> const std::vector<Type>& { return checked.types(i); };
-    if (checked.written().empty()) return cost::cost(checked.program(), types, plan.function);
+    const auto backward = [&](size_t f,
+                              const std::vector<size_t>& wrt) -> std::optional<cost::Cost> {
+      // The text derived for a pipeline is that of its scan, which has every layer on each stage.
+      if (!checked.written().empty()) return std::nullopt;
+      const auto found = checked.backwards().find({f, wrt});
+      const CheckedBackward* derived =
+          found == checked.backwards().end() ? nullptr : found->second.get();
+      const PlanReport* report = derived ? derived->report() : nullptr;
+      return report ? cost_of(*derived->checked, *report) : std::nullopt;
+    };
+    if (checked.written().empty())
+      return cost::cost(checked.program(), types, plan.function, backward);
     // Pipelines as written: in the checked program every stage has all layers.
     ir::Program written = checked.program();
     for (const auto& [f, text] : checked.written()) written.functions.at(f) = text;
-    return cost::cost(written, types, plan.function);
+    return cost::cost(written, types, plan.function, backward);
   } catch (const std::logic_error&) {
     return std::nullopt;  // a value without a final type, or an amount beyond 64 bits
   }

@@ -91,7 +91,7 @@ void print_stats(const FileReport& report, std::ostream& out) {
       out << ": no statistics, it is " << to_string(plan.verdict) << "\n";
       continue;
     }
-    if (cost->backward_left_out) out << ": forward only, the derived backward is not counted";
+    if (cost->backward_left_out) out << ": forward only, the backward is not counted";
     out << "\n";
     Table table = symbolic(*cost);
     if (report.sized) try {

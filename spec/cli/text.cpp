@@ -39,7 +39,10 @@ Row row_of(const FileReport& report, const PlanReport& plan) {
   row.meshes = conditions(plan);
   const ir::Function& function = report.checked->program().functions.at(plan.function);
   if (auto cost = cost_of(*report.checked, plan))
-    row.below.push_back((function.implements_grad ? "backward: " : "forward: ") + cost->summary());
+    row.below.push_back((function.implements_grad ? "backward: "
+                         : cost->with_backward    ? "forward and backward: "
+                                                  : "forward: ") +
+                        cost->summary());
   if (const BackwardReport* backward = backward_of(report, plan)) {
     const auto cost = cost_of(*backward);
     row.below.push_back(std::string("backward ") +

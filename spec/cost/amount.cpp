@@ -171,11 +171,14 @@ int64_t Amount::evaluate(const Sizes& sizes) const {
   Fraction sum{0, 1};
   for (const Product& term : terms_) {
     Fraction product{term.coefficient, 1};
-    for (const auto& [factor, power] : term.powers) {
-      const int64_t value = whole(ir::evaluate(factors_.at(factor), sizes));
-      for (int i = 0; i < std::abs(power); ++i)
-        power > 0 ? product.times(value, 1) : product.times(1, value);
-    }
+    // Divisions first: what every device has may fit where that of all does not.
+    for (const bool divides : {true, false})
+      for (const auto& [factor, power] : term.powers) {
+        if (divides != (power < 0)) continue;
+        const int64_t value = whole(ir::evaluate(factors_.at(factor), sizes));
+        for (int i = 0; i < std::abs(power); ++i)
+          divides ? product.times(1, value) : product.times(value, 1);
+      }
     for (const auto& ring : term.rings) {
       Fraction n;
       for (const Axis& axis : ring) n.times(axis_size(axis, sizes), 1);

@@ -67,9 +67,11 @@ struct Peaks {
 
 class Pass {
  public:
-  Pass(const Program& program, const TypesOf& types, std::map<size_t, Cost>& done, size_t function)
+  Pass(const Program& program, const TypesOf& types, const BackwardOf& backward_of,
+       std::map<size_t, Cost>& done, size_t function)
       : program_(program),
         types_of_(types),
+        backward_of_(backward_of),
         done_(done),
         function_(program.functions.at(function)),
         types_(types(function)) {}
@@ -132,9 +134,14 @@ class Pass {
     peaks.add(sum_live);
     for (size_t i = 0; i < block.instrs.size(); ++i) {
       const Instr& instr = block.instrs[i];
+      const Amount before = sum_live;
       for (ValueId id : instr.results)
         if (!root_.count(id) && live.insert(id).second) add_to(sum_live, id, 1);
-      const Amount now = sum_live;
+      peaks.add(sum_live);
+      // A callee's points have its results.
+      const bool calls =
+          std::holds_alternative<Call>(instr.op) || std::holds_alternative<Grad>(instr.op);
+      const Amount now = calls ? before : sum_live;
       for (const Amount& inner : instruction(instr, times)) {
         Amount sum = now;
         sum += inner;
@@ -176,10 +183,7 @@ class Pass {
     if (std::holds_alternative<Ppermute>(instr.op))
       transfer("ppermute", times, bytes(instr.operands.at(0)), instr);
     if (const auto* call = std::get_if<Call>(&instr.op)) return callee(call->function, times, true);
-    if (const auto* grad = std::get_if<Grad>(&instr.op)) {
-      cost_.backward_left_out = true;
-      return callee(grad->function, times, false);
-    }
+    if (const auto* grad = std::get_if<Grad>(&instr.op)) return gradient(*grad, times, instr);
     if (const Block* body = body_of(instr.op)) return loop(instr, *body, times);
     return {Amount()};
   }
@@ -212,18 +216,41 @@ class Pass {
   std::vector<Amount> callee(size_t index, const Amount& times, bool keeps_saved) {
     auto found = done_.find(index);
     if (found == done_.end())
-      found = done_.emplace(index, Pass(program_, types_of_, done_, index).run()).first;
+      found =
+          done_.emplace(index, Pass(program_, types_of_, backward_of_, done_, index).run()).first;
     const Cost& inner = found->second;
-    for (const Transfer& each : inner.transfers)
-      cost_.transfers.push_back({each.kind, each.count * times, each.bytes * times, each.range});
-    cost_.flops += inner.flops * times;
-    cost_.backward_left_out |= inner.backward_left_out;
+    executed(inner, times);
     if (keeps_saved) cost_.saved += inner.saved * times;
     std::vector<Amount> points = inner.live;
     // What value_and_grad saves in its forward lives until its backward has run.
     if (!keeps_saved)
       for (Amount& point : points) point += inner.saved;
     return points;
+  }
+
+  /// The forward, then the backward: the points of both.
+  std::vector<Amount> gradient(const Grad& grad, const Amount& times, const Instr& instr) {
+    std::vector<Amount> points = callee(grad.function, times, false);
+    std::optional<Cost> backward =
+        backward_of_ ? backward_of_(grad.function, grad.wrt) : std::nullopt;
+    if (!backward) {
+      cost_.backward_left_out = true;
+      return points;
+    }
+    cost_.with_backward = true;
+    for (Transfer& each : backward->transfers) each.range = instr.place.range;
+    executed(*backward, times);
+    for (Amount& point : backward->live)
+      points.emplace_back(std::move(point)) += done_.at(grad.function).saved;
+    return points;
+  }
+
+  void executed(const Cost& inner, const Amount& times) {
+    for (const Transfer& each : inner.transfers)
+      cost_.transfers.push_back({each.kind, each.count * times, each.bytes * times, each.range});
+    cost_.flops += inner.flops * times;
+    cost_.with_backward |= inner.with_backward;
+    cost_.backward_left_out |= inner.backward_left_out;
   }
 
   std::vector<Amount> loop(const Instr& instr, const Block& body, const Amount& times) {
@@ -285,6 +312,7 @@ class Pass {
 
   const Program& program_;
   const TypesOf& types_of_;
+  const BackwardOf& backward_of_;
   std::map<size_t, Cost>& done_;
   const Function& function_;
   const std::vector<Type>& types_;
@@ -349,9 +377,10 @@ Amount local_bytes(const ir::Program& program, const Type& type) {
   return result;
 }
 
-Cost cost(const ir::Program& program, const TypesOf& types, size_t function) {
+Cost cost(const ir::Program& program, const TypesOf& types, size_t function,
+          const BackwardOf& backward_of) {
   std::map<size_t, Cost> done;
-  return Pass(program, types, done, function).run();
+  return Pass(program, types, backward_of, done, function).run();
 }
 
 std::vector<Cost::Total> Cost::totals() const {

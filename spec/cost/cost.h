@@ -2,6 +2,7 @@
 // What a plan moves, computes and keeps, per device, from its final types: one pass, loops
 // multiplied, nothing enumerated. Bytes follow the ring algorithms: what one device receives.
 #include <functional>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -23,9 +24,10 @@ struct Cost {
   Amount state;                     ///< bytes of parameters that are records: weights, moments
   Amount inputs;                    ///< bytes of the other parameters
   Amount saved;  ///< bytes that a backward needs: marked by save, and the carries of loops
-  std::vector<Amount> live;  ///< live intermediate bytes at the program points that may be the
-                             ///< fullest; no point is within another
-  bool backward_left_out = false;  ///< it calls grad or value_and_grad: forward only
+  std::vector<Amount> live;    ///< live intermediate bytes at the program points that may be the
+                               ///< fullest; no point is within another
+  bool with_backward = false;  ///< of a grad or value_and_grad, the backward is counted too
+  bool backward_left_out = false;  ///< of a grad or value_and_grad only the forward is counted
 
   struct Total {
     std::string kind;
@@ -51,9 +53,15 @@ Amount received(const ir::Program& program, ir::CollectiveFn fn, const Type& fro
 
 using TypesOf = std::function<const std::vector<Type>&(size_t function)>;
 
+/// The cost of one call of the backward of plan `function` with respect to leaf parameters `wrt`;
+/// none: it is left out.
+using BackwardOf =
+    std::function<std::optional<Cost>(size_t function, const std::vector<size_t>& wrt)>;
+
 /// The cost of one call of plan `function`. Collectives that move nothing (slice, fan_out,
 /// zero_nonroot, zero_pad) are not transfers.
-Cost cost(const ir::Program& program, const TypesOf& types, size_t function);
+Cost cost(const ir::Program& program, const TypesOf& types, size_t function,
+          const BackwardOf& backward_of = {});
 
 /// Throws std::domain_error where a size is missing, or a number does not fit into 64 bits.
 Evaluated evaluate(const Cost& cost, const Sizes& sizes);

@@ -170,6 +170,44 @@ TEST(Cost, OfACalledPlanIsCountedAtEachCall) {
   EXPECT_EQ(cost(plan.program, types, 1).summary(), "2 all_reduce");
 }
 
+TEST(Cost, OfAGradientIsThatOfTheForwardAndOfTheBackward) {
+  Plan plan = product();
+  Function step;
+  step.kind = Function::Kind::plan;
+  const std::vector<Type> outer = {x_type, w_type, w_type};
+  for (const Type& each : outer) step.values.push_back({"", each, {}, false});
+  step.params = {0, 1};
+  step.body.instrs = {{Grad{0, false, {1}}, {0, 1}, {2}, {}, {}}};
+  plan.program.functions.push_back(step);
+  const TypesOf types = [&](size_t i) -> const std::vector<Type>& {
+    return i ? outer : plan.types;
+  };
+  const Cost forward = cost(plan.program, types, 1);
+  EXPECT_TRUE(forward.backward_left_out);
+  EXPECT_EQ(forward.summary(), "1 all_reduce");
+  const Cost both = cost(plan.program, types, 1, [&](size_t f, const std::vector<size_t>& wrt) {
+    EXPECT_EQ(f, 0u);
+    EXPECT_EQ(wrt, std::vector<size_t>{1});
+    Cost backward;
+    backward.transfers = {{"psum_scatter", Amount(1), Amount(64), {}}};
+    backward.flops = Amount(100);
+    backward.live = {Amount(1000)};
+    return std::optional(backward);
+  });
+  EXPECT_TRUE(both.with_backward);
+  EXPECT_FALSE(both.backward_left_out);
+  EXPECT_EQ(both.summary(), "1 all_reduce, 1 psum_scatter");
+  EXPECT_EQ(both.flops.text(), "2*|B|*|F|*|M|/|d|/|t| + 100");
+  const Sizes sizes = {{"B", 8}, {"F", 6}, {"M", 12}, {"d", 2}, {"t", 3}};
+  EXPECT_EQ(evaluate(both, sizes).peak, 1000 + evaluate(forward, sizes).saved);
+}
+
+TEST(Cost, WhatADeviceHasFitsThoughAllTogetherDoesNot) {
+  const int64_t huge = 3'000'000'000;
+  const Sizes sizes = {{"B", huge}, {"F", huge}, {"M", 12}, {"d", huge}, {"t", 3}};
+  EXPECT_EQ(evaluate(product().cost(), sizes).flops, 2 * huge * 4);
+}
+
 TEST(Cost, MissingAndHugeSizesThrow) {
   const Cost cost = product().cost();
   EXPECT_THROW(evaluate(cost, {{"B", 8}}), std::domain_error);
