@@ -12,14 +12,16 @@ namespace {
 
 using Names = std::vector<std::string>;
 
-/// dim B K D C J L; S T P Q = L; H = (K D); G = (C J); A = G.
+/// dim B K D C J L; S T P Q = L; H = (K D); G = (C J); A = G; W is two, O one.
 const std::string declarations =
-    "mesh t d\ndim B K D C J L\ndim S T P Q = L\ndim H = (K D)\ndim G = (C J)\ndim A = G\n";
+    "mesh t d\ndim B K D C J L\ndim S T P Q = L\ndim H = (K D)\ndim G = (C J)\ndim A = G\n"
+    "dim W = 2\ndim O = 1\n";
 
 /// A position: as its type writes it, as the pattern writes it, and the factors' names there.
 struct Position {
   std::string type, pattern;
   Names factors;
+  std::string grouped = type;  ///< the type, where no group is opened
 };
 
 struct Operand {
@@ -29,7 +31,8 @@ struct Operand {
 
 class Drawn {
  public:
-  explicit Drawn(uint64_t seed) : rng_(seed) {}
+  /// `opened`: groups are written as their factors, and nothing else is different.
+  Drawn(uint64_t seed, bool opened) : opened(opened), rng_(seed) {}
 
   size_t below(size_t n) { return rng_() % n; }
   bool one_in(size_t n) { return below(n) == 0; }
@@ -50,10 +53,31 @@ class Drawn {
       used.insert(one.type);
       result.push_back(std::move(one));
     }
+    for (Position& position : result) open(position);
     return result;
   }
 
+  void open(Position& position) const {
+    if (opened && is_group(position)) position.type = position.pattern = run(position);
+  }
+  static bool is_group(const Position& position) {
+    return position.factors.size() == 2 && position.factors[0] != "A.0";
+  }
+
+  /// The position stands as one dim; of a group opened there is no such program.
+  void as_one_dim(Position& position) {
+    has_none = has_none || (opened && is_group(position));
+    if (position.pattern == run(position)) position.pattern = position.type;
+  }
+
+  const bool opened;
+  bool has_none = false;
+
  private:
+  static std::string run(const Position& position) {
+    return is_group(position) ? position.factors[0] + " " + position.factors[1] : "";
+  }
+
   Position position() {
     static const Names line{"L", "S", "T", "P", "Q"};
     switch (below(6)) {
@@ -85,8 +109,8 @@ class Drawn {
 /// Which axes split which factor: a factor that is the first of each position that it stands in.
 using Splits = std::map<std::string, std::string>;
 
-Splits splits(Drawn& drawn, const std::vector<Operand>& operands) {
-  std::set<std::string> first, later;
+Splits splits(Drawn& drawn, const std::vector<Operand>& operands, const Names& whole) {
+  std::set<std::string> first, later(whole.begin(), whole.end());
   for (const Operand& operand : operands)
     for (const Position& position : operand.positions) {
       first.insert(position.factors[0]);
@@ -110,9 +134,10 @@ std::string with_axes(const std::string& text, const std::string& axes) {
 
 class Program {
  public:
-  Program(Drawn& drawn, std::vector<Operand> operands, bool split)
+  /// `whole`: factors that stay unsplit.
+  Program(Drawn& drawn, std::vector<Operand> operands, bool split, const Names& whole = {})
       : drawn_(drawn), operands_(std::move(operands)) {
-    if (split) splits_ = splits(drawn_, operands_);
+    if (split) splits_ = splits(drawn_, operands_, whole);
   }
 
   std::string axes(const std::string& factor, bool plan) const {
@@ -156,7 +181,7 @@ class Program {
       const bool cj = pair && factors[i] == "C" && factors[i + 1] == "J";
       if (factors[i] == "A.1") continue;
       const std::string lead = axes(factors[i], plan);
-      if ((kd || cj) && (seed >> i) % 3 != 0) {
+      if (!drawn_.opened && (kd || cj) && (seed >> i) % 3 != 0) {
         one = (seed >> i) % 3 == 1 ? (kd ? "H" : "G") : (kd ? "(K D)" : "(C J)");
         ++i;
       }
@@ -207,11 +232,12 @@ Names chosen(Drawn& drawn, Names factors, bool all, bool ordered) {
 
 std::string file(const Program& program, const std::map<std::string, std::string>& dtypes,
                  const std::function<std::string(bool)>& result,
-                 const std::function<std::string(bool)>& body) {
-  return declarations + "fn f(" + program.params(false, dtypes) + ") -> " + result(false) +
-         " {\n    return " + body(false) + "\n}\nplan p implements f(" +
-         program.params(true, dtypes) + ") -> " + result(true) + " {\n    return " + body(true) +
-         "\n}\n";
+                 const std::function<std::string(bool)>& body, const std::string& names = "r") {
+  const auto block = [&](bool plan) {
+    return "(" + program.params(plan, dtypes) + ") -> " + result(plan) + " {\n    " + names +
+           " = " + body(plan) + "\n    return r\n}\n";
+  };
+  return declarations + "fn f" + block(false) + "plan p implements f" + block(true);
 }
 
 std::string summed(Drawn& drawn, const std::string& op, size_t operands) {
@@ -258,8 +284,7 @@ std::string expanded(Drawn& drawn) {
 std::string indexed(Drawn& drawn) {
   std::vector<Position> table = drawn.positions(3);
   const size_t at = drawn.below(table.size());
-  if (table[at].pattern.find(' ') != std::string::npos && table[at].pattern[0] != '(')
-    table[at].pattern = table[at].type;
+  drawn.as_one_dim(table[at]);
   const Program program(drawn, {{"x", table}, {"ids", drawn.positions(2)}}, false);
   Names factors;
   for (size_t i = 0; i < table.size(); ++i)
@@ -281,10 +306,8 @@ std::string indexed(Drawn& drawn) {
 /// Ops that keep the type and work on one position: cumsum, roll, rev, softmax.
 std::string along(Drawn& drawn, const std::string& op) {
   std::vector<Position> positions = drawn.positions(4);
-  for (Position& position : positions)
-    if (position.pattern.find(' ') != std::string::npos && position.pattern[0] != '(')
-      position.pattern = position.type;
   const size_t at = drawn.below(positions.size());
+  drawn.as_one_dim(positions[at]);
   const Program program(drawn, {{"x", positions}}, false);
   std::string dims;
   for (const Position& position : positions) dims += (dims.empty() ? "" : " ") + position.pattern;
@@ -298,11 +321,152 @@ std::string along(Drawn& drawn, const std::string& op) {
       });
 }
 
+/// The factors of the positions, with `instead` for those of the one at `at`.
+Names rest(const std::vector<Position>& positions, size_t at, const Names& instead) {
+  Names factors;
+  for (size_t i = 0; i < positions.size(); ++i)
+    if (i == at)
+      factors.insert(factors.end(), instead.begin(), instead.end());
+    else
+      factors.insert(factors.end(), positions[i].factors.begin(), positions[i].factors.end());
+  return factors;
+}
+
+/// What an op works along is whole, mostly.
+Names whole(Drawn& drawn, const Position& position) {
+  Names factors = position.factors;
+  if (drawn.one_in(6)) factors.clear();
+  factors.push_back("O");
+  return factors;
+}
+
+/// One entry, or a block, of a position; the others are opened, merged, split.
+std::string read(Drawn& drawn) {
+  std::vector<Position> positions = drawn.positions(4);
+  const size_t at = drawn.below(positions.size());
+  drawn.as_one_dim(positions[at]);
+  const Program program(drawn, {{"x", positions}}, true, whole(drawn, positions[at]));
+  const Names kept = rest(positions, at, drawn.one_in(3) ? Names{"O"} : Names{});
+  const unsigned seed = static_cast<unsigned>(drawn.below(1 << 16));
+  return file(
+      program, {}, [&](bool plan) { return "f32[" + program.right(kept, plan, seed) + "]"; },
+      [&](bool plan) {
+        return "read(\"" + program.left(plan, {{"x", at}}) + " -> " +
+               program.right(kept, plan, seed) + "\", x, at=0)";
+      });
+}
+
+/// The largest entries along a position: which, or how large.
+std::string greatest(Drawn& drawn) {
+  std::vector<Position> positions = drawn.positions(4);
+  const size_t at = drawn.below(positions.size());
+  drawn.as_one_dim(positions[at]);
+  const Program program(drawn, {{"x", positions}}, true, whole(drawn, positions[at]));
+  const unsigned seed = static_cast<unsigned>(drawn.below(1 << 16));
+  const bool which = drawn.one_in(2);
+  const Names kept = rest(positions, at, which ? Names{} : Names{"O"});
+  return file(
+      program, {},
+      [&](bool plan) {
+        return std::string(which ? "i32[" : "f32[") + program.right(kept, plan, seed) + "]";
+      },
+      [&](bool plan) {
+        return std::string(which ? "argmax" : "top_k") + "(\"" + program.left(plan) + " -> " +
+               program.right(kept, plan, seed) + "\", x)";
+      },
+      which ? "r" : "r, i");
+}
+
+/// The same positions once more, each written in one of its ways.
+std::vector<Position> rewritten(Drawn& drawn, std::vector<Position> positions) {
+  for (Position& position : positions) {
+    const Names& factors = position.factors;
+    if (factors == Names{"K", "D"}) {
+      position.type = position.grouped = drawn.of({"H", "(K D)"});
+      position.pattern = drawn.of({"H", "(K D)", "K D"});
+    } else if (factors == Names{"C", "J"}) {
+      position.type = position.grouped = drawn.of({"G", "(C J)"});
+      position.pattern = drawn.of({"G", "(C J)", "C J"});
+    }
+    drawn.open(position);
+  }
+  return positions;
+}
+
+/// Two of a kind side by side.
+std::string together(Drawn& drawn) {
+  const std::vector<Position> positions = drawn.positions(3);
+  const Program program(drawn, {{"x", positions}, {"y", rewritten(drawn, positions)}}, true);
+  const Names factors = program.factors();
+  const unsigned seed = static_cast<unsigned>(drawn.below(1 << 16));
+  const auto result = [&](bool plan, const std::string& added) {
+    return added + " " + program.right(factors, plan, seed);
+  };
+  return file(
+      program, {}, [&](bool plan) { return "f32[" + result(plan, "W") + "]"; },
+      [&](bool plan) {
+        return "concat(\"" + program.left(plan) + " -> " + result(plan, "[W]") + "\", x, y)";
+      });
+}
+
+/// A block of one put into a position.
+std::string written(Drawn& drawn) {
+  std::vector<Position> positions = drawn.positions(3);
+  const size_t at = drawn.below(positions.size());
+  drawn.as_one_dim(positions[at]);
+  std::vector<Position> block = rewritten(drawn, positions);
+  block[at] = {"O", "O", {"O"}};
+  const Program program(drawn, {{"x", positions}, {"y", block}}, true, whole(drawn, positions[at]));
+  Names kept;
+  for (const Position& position : positions)
+    kept.insert(kept.end(), position.factors.begin(), position.factors.end());
+  const unsigned seed = static_cast<unsigned>(drawn.below(1 << 16));
+  return file(
+      program, {}, [&](bool plan) { return "f32[" + program.right(kept, plan, seed) + "]"; },
+      [&](bool plan) {
+        return "write(\"" + program.left(plan, {{"x", at}}) + " -> " +
+               program.right(kept, plan, seed) + "\", x, y, at=0)";
+      });
+}
+
+/// The adjoint of a lookup: entries of x are added where ids say.
+std::string added(Drawn& drawn) {
+  const std::vector<Position> ids = drawn.positions(2);
+  std::vector<Position> values = rewritten(drawn, ids);
+  Names kept;
+  for (const Position& position : drawn.positions(2)) {
+    const bool fresh = std::none_of(values.begin(), values.end(), [&](const Position& other) {
+      return other.grouped == position.grouped ||
+             std::any_of(position.factors.begin(), position.factors.end(), [&](const auto& each) {
+               return std::count(other.factors.begin(), other.factors.end(), each) > 0;
+             });
+    });
+    if (!fresh) continue;
+    values.push_back(position);
+    kept.insert(kept.end(), position.factors.begin(), position.factors.end());
+  }
+  const Program program(drawn, {{"ids", ids}, {"x", values}}, true);
+  const unsigned seed = static_cast<unsigned>(drawn.below(1 << 16));
+  const auto result = [&](bool plan, const std::string& table) {
+    const std::string right = program.right(kept, plan, seed);
+    return table + (right.empty() ? "" : " " + right);
+  };
+  return file(
+      program, {{"ids", "i32"}},
+      [&](bool plan) { return "f32[" + result(plan, "W") + "]" + program.marks(kept, plan); },
+      [&](bool plan) {
+        const std::string marks = program.marks(kept, plan);
+        return "index_add(\"" + program.left(plan) + " -> " + result(plan, "[W]") +
+               (marks.empty() ? "" : " " + marks) + "\", ids, x)";
+      });
+}
+
 }  // namespace
 
-std::string one_op(uint64_t seed) {
-  Drawn drawn(seed);
-  switch (seed % 10) {
+namespace {
+
+std::string drawn_op(Drawn& drawn, uint64_t kind) {
+  switch (kind) {
     case 0:
     case 1:
       return summed(drawn, "einsum", 2);
@@ -318,9 +482,28 @@ std::string one_op(uint64_t seed) {
     case 7:
     case 8:
       return indexed(drawn);
+    case 9:
+      return read(drawn);
+    case 10:
+    case 11:
+      return greatest(drawn);
+    case 12:
+      return together(drawn);
+    case 13:
+      return written(drawn);
+    case 14:
+      return added(drawn);
     default:
       return along(drawn, drawn.of({"cumsum", "roll", "rev", "softmax"}));
   }
+}
+
+}  // namespace
+
+std::string one_op(uint64_t seed, bool opened) {
+  Drawn drawn(seed, opened);
+  const std::string text = drawn_op(drawn, seed % 16);
+  return drawn.has_none ? "" : text;
 }
 
 }  // namespace shardproof::patterns

@@ -8,6 +8,8 @@ namespace shardproof::patterns {
 
 /// A file with `fn f` and `plan p implements f`, the same op with axes. The same seed gives the
 /// same program. Most are right; the others are to be refused.
-std::string one_op(uint64_t seed);
+/// `opened`: the same program with `K D` in place of every group, in types and patterns, so that
+/// nothing is opened or put together; empty where the op works along a group.
+std::string one_op(uint64_t seed, bool opened = false);
 
 }  // namespace shardproof::patterns

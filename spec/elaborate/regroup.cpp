@@ -20,21 +20,13 @@ bool same_run(const Factors& a, const Factors& b) {
                     [](const Factor& x, const Factor& y) { return x.dim == y.dim; });
 }
 
-/// A factor of an operand that exchanges its name with others: S T called T S.
+/// A factor of an operand with the name of another one of it: S T called T S, or P Q called T P.
 std::optional<Name> crossed(const Factors& written, const Factors& own) {
-  const auto named = [&](const Name& name) {
-    size_t at = 0;
-    while (at < own.size() && own[at].name != name) ++at;
-    return at;
-  };
-  for (size_t i = 0; i < own.size(); ++i) {
-    if (written[i].name == own[i].name) continue;
-    size_t at = i;
-    for (size_t steps = 0; steps <= own.size() && at < own.size(); ++steps) {
-      at = named(written[at].name);
-      if (at == i) return written[i].name;
-    }
-  }
+  for (size_t i = 0; i < own.size(); ++i)
+    if (written[i].name != own[i].name &&
+        std::any_of(own.begin(), own.end(),
+                    [&](const Factor& each) { return each.name == written[i].name; }))
+      return written[i].name;
   return std::nullopt;
 }
 
@@ -88,10 +80,22 @@ Problem silent_transposition(const ir::Program& program, const ir::Pattern& patt
                              "` of another position of the same operand",
                   .label = "the operand has `" + text(program, type) + "`, the pattern says `" +
                            text(program, pattern.left[operand]) +
-                           "`: both indices would change places without a trace",
+                           "`: the indices would change places without a trace",
                   .operand = operand};
+  // The same program, with the position's own names in place of the written ones.
+  const Factors says = factors(program, pattern.left[operand]), own = factors(program, type);
+  const auto renamed = [&](Shape& shape) {
+    for (Split& split : shape.dims)
+      for (Name& factor : split.dim.factors)
+        for (size_t i = 0; i < says.size(); ++i)
+          if (says[i].name == factor) {
+            factor = own[i].name;
+            break;
+          }
+  };
   ir::Pattern named = pattern;
-  for (size_t i = 0; i < type.dims.size(); ++i) named.left[operand].dims[i].dim = type.dims[i].dim;
+  for (Shape& shape : named.left) renamed(shape);
+  renamed(named.right);
   problem.fix = pattern_text(program, named);
   return problem;
 }

@@ -32,6 +32,7 @@ class PatternReader {
     bool good = true;
     for (size_t i = 0; i < count; ++i) good = operand(i, left[i]) && good;
     if (site_.pattern->right) good = right_side(*site_.pattern->right) && good;
+    for (size_t i = 0; good && i < count; ++i) good = regrouped(i);
     for (const syntax::SplitExpr& split : site_.pattern->working) {
       auto dim = resolve_dim(body_.types(), split);
       if (dim) read_.working.push_back(*dim);
@@ -88,9 +89,13 @@ class PatternReader {
     read_.pattern.left.push_back(std::move(*shape));
     read_.operands.push_back(id);
     read_.ranges.push_back(site_.args[i].range);
+    return true;
+  }
+
+  bool regrouped(size_t i) {
     if (body_.inferred()) return true;
-    const auto problem = elaborate::regroup(body_.world.program, read_.pattern,
-                                            read_.pattern.left.size() - 1, body_.type(id));
+    const ir::ValueId id = read_.operands[i];
+    const auto problem = elaborate::regroup(body_.world.program, read_.pattern, i, body_.type(id));
     return !problem || pattern_problem(body_, site_, {id}, *problem);
   }
 
@@ -247,10 +252,14 @@ void dims_error(Body& body, const CallSite& site, const Read& read, const std::s
 
 std::vector<Values> recovered(Body& body, const CallSite& site, std::optional<Dtype> dtype) {
   body.lost = true;
-  for (const Argument& arg : site.args)
-    if (!dtype && !arg.values.is_record() && arg.values.leaf != ir::no_value &&
-        body.type(arg.values.leaf).dtype != Dtype::number)
-      dtype = body.type(arg.values.leaf).dtype;
+  // Of a lookup and its adjoint the indices are integers, and the result is not.
+  std::optional<Dtype> found;
+  for (const Argument& arg : site.args) {
+    if (arg.values.is_record() || arg.values.leaf == ir::no_value) continue;
+    const Dtype own = body.type(arg.values.leaf).dtype;
+    if (own != Dtype::number && (!found || (!is_float(*found) && is_float(own)))) found = own;
+  }
+  if (!dtype) dtype = found;
   if (!dtype || !site.pattern || !site.pattern->right) return unknown_result();
   const size_t count = body.world.diagnostics.size();
   std::optional<size_t> bracket;
