@@ -76,10 +76,19 @@ void compare_with_type(const Side& says, const Side& type) {
     if (!std::equal(says[p].begin(), says[p].end(), type[p].begin(), type[p].end(),
                     [](const Token& a, const Token& b) { return a.dim == b.dim; }))
       refuse("position " + std::to_string(p + 1) + " of the operand is of another dim");
+  // Places that swap their names, in a ring of two or more, would be transposed unseen. A name that
+  // only moves on, as where P Q is read as T P, is the new name of its place.
   const Place own = flat(type), names = flat(says);
-  for (size_t i = 0; i < own.size(); ++i)
-    if (names[i] != own[i] && contains(own, names[i]))
-      refuse("`" + names[i].name + "` is the name of another position of the operand");
+  for (size_t first = 0; first < own.size(); ++first) {
+    size_t at = first;
+    for (size_t moves = 0; moves < own.size() && names[at] != own[at]; ++moves) {
+      const auto next = std::find(own.begin(), own.end(), names[at]);
+      if (next == own.end()) break;
+      at = static_cast<size_t>(next - own.begin());
+      if (at == first)
+        refuse("`" + names[at].name + "` is the name of another position of the operand");
+    }
+  }
 }
 
 // In a body of a generic function a position that it writes as several names is seen as one place

@@ -2,8 +2,8 @@
 // The one reading of patterns: from the names that a pattern writes to the indices of its op.
 //
 // The names on the left stand for the positions of each operand in order. A position may be called
-// by its own name or by another name (alias) of the same dim, but not by the name of another
-// position of the same operand. After that a name is an index: the same name is the same index, in
+// by its own name or by another name (alias) of the same dim, but positions of one operand do not
+// exchange their names. After that a name is an index: the same name is the same index, in
 // whatever operand, alone or as a factor of a group. A position in brackets, and the positions that
 // concat puts into its bracket, are paired with nothing. Only rearrange renames on the right.
 // In the body of a generic function names are bound to the caller's dims: there whole positions are

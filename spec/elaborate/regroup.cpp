@@ -20,13 +20,22 @@ bool same_run(const Factors& a, const Factors& b) {
                     [](const Factor& x, const Factor& y) { return x.dim == y.dim; });
 }
 
-/// A factor of an operand with the name of another one of it: S T called T S, or P Q called T P.
+/// A factor of an operand that exchanges its name with others: S T called T S. P Q called T P
+/// exchanges none.
 std::optional<Name> crossed(const Factors& written, const Factors& own) {
-  for (size_t i = 0; i < own.size(); ++i)
-    if (written[i].name != own[i].name &&
-        std::any_of(own.begin(), own.end(),
-                    [&](const Factor& each) { return each.name == written[i].name; }))
-      return written[i].name;
+  const auto named = [&](const Name& name) {
+    size_t at = 0;
+    while (at < own.size() && own[at].name != name) ++at;
+    return at;
+  };
+  for (size_t i = 0; i < own.size(); ++i) {
+    if (written[i].name == own[i].name) continue;
+    size_t at = i;
+    for (size_t steps = 0; steps <= own.size() && at < own.size(); ++steps) {
+      at = named(written[at].name);
+      if (at == i) return written[i].name;
+    }
+  }
   return std::nullopt;
 }
 
