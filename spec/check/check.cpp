@@ -17,6 +17,7 @@
 #include "spec/check/pipelines.h"
 #include "spec/check/second_leg.h"
 #include "spec/check/set_consts.h"
+#include "spec/check/tried_fixes.h"
 #include "spec/check/unchecked.h"
 #include "spec/check/walk.h"
 #include "spec/denote/counterexample.h"
@@ -170,6 +171,8 @@ class PlanChecker {
   /// The file declares a size that is none.
   void without_sizes() { has_sizes_ = false; }
 
+  FileBudget& budget() { return budget_; }
+
   /// A plan that is not asked for: only its types are needed.
   void only_types(size_t f) {
     Typing typing = type_plan(program(), f, steps_[f]);
@@ -248,10 +251,8 @@ class PlanChecker {
     Typing typing = type_plan(program(), f, steps_[f]);
     types_[f] = typing.types;
     if (believes_everything()) typing.refused.clear();
-    bool first = true;
     for (RefusedOp& refused : typing.refused) {
-      explain(refused, f, first);
-      first = false;
+      explain(refused, f);
       report.diagnostics.push_back(std::move(refused.diagnostic));
     }
     report.conditions = conditions_of(program(), types_[f]);
@@ -304,7 +305,7 @@ class PlanChecker {
 
   static size_t current(const PlanReport& report) { return report.function; }
 
-  void explain(RefusedOp& refused, size_t f, bool first) {
+  void explain(RefusedOp& refused, size_t f) {
     // The check of an edit, or of a derived text, shows no example.
     const bool shown = options_.fixes || options_.only.empty();
     if (refused.instr && shown && budget_.has_examples()) {
@@ -312,12 +313,7 @@ class PlanChecker {
       refused.diagnostic.counterexample = counterexample(refused, f);
     }
     tell_as_call(sources_, program(), program().functions[f], types_[f], refused);
-    const TryEdits try_edits = [&](const std::vector<Edit>& edits) {
-      if (!first || !options_.fixes || !budget_.has_fixes() || needs_unproved(f)) return false;
-      const FileBudget::Part part(budget_.fixes);
-      return proves(f, edits);
-    };
-    refused.diagnostic.fixes = make_fixes(sources_, refused, try_edits);
+    refused.diagnostic.fixes = make_fixes(sources_, refused);
   }
 
   std::optional<Counterexample> counterexample(const RefusedOp& refused, size_t f) const {
@@ -332,43 +328,6 @@ class PlanChecker {
     const auto find = refused.refusal.gradient_only ? denote::find_adjoint_counterexample
                                                     : denote::find_counterexample;
     return find(program(), refused.instr->op, inputs, refused.result_types);
-  }
-
-  /// No edit of a plan proves it while one that it needs is not proved.
-  bool needs_unproved(size_t f) const {
-    const std::vector<size_t> needs = needs_of(program().functions[f]);
-    return std::any_of(needs.begin(), needs.end(),
-                       [&](size_t need) { return verdicts_[need] != Verdict::proved; });
-  }
-
-  /// Checks the file again with the edits applied, the plan alone where they stay inside of it (the
-  /// others are as they were): is this plan proved then?
-  bool proves(size_t f, const std::vector<Edit>& edits) {
-    const SourceFile& file = sources_.file(edits.at(0).range.file);
-    const std::string edited = apply_edits(file.text, edits.at(0).range.file, edits);
-    const FileReader reader = [&](const std::string& path) -> std::optional<std::string> {
-      return path == file.path ? edited : reader_(path);
-    };
-    CheckOptions options = options_;
-    options.fixes = false;
-    const SourceRange& own = program().functions[f].range;
-    const bool only_here = std::all_of(edits.begin(), edits.end(),
-                                       [&](const Edit& edit) { return inside(edit.range, own); });
-    if (only_here && sources_.file(own.file).path == path_)
-      options.only = program().functions[f].name;
-    Sources sources;
-    const CheckedProgram checked = check(sources, path_, reader, options);
-    for (const PlanReport& report : checked.plans())
-      if (same_function(sources, checked.program().functions[report.function], f))
-        return report.verdict == Verdict::proved;
-    return false;
-  }
-
-  /// A name means one function in each file.
-  bool same_function(const Sources& sources, const ir::Function& other, size_t f) const {
-    const ir::Function& own = program().functions[f];
-    return other.name == own.name &&
-           sources.file(other.source).path == sources_.file(own.source).path;
   }
 
   void decide(size_t f, PlanReport& report) {
@@ -710,6 +669,9 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   for (size_t f : result.resolved_.plans)
     if (auto found = reports.find(f); found != reports.end())
       result.plans_.push_back(std::move(found->second));
+  if (options.fixes)
+    try_fixes({sources, path, reader, options, program}, result.plans_, result.diagnostics_,
+              checker.budget());
   add_notes(result.resolved_.notes, program, result.plans_, result.diagnostics_);
   return result;
 }

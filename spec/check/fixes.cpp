@@ -66,22 +66,20 @@ void add_pattern(const Sources& sources, const RefusedOp& refused, const FixHint
 
 }  // namespace
 
-std::vector<Fix> make_fixes(const Sources& sources, const RefusedOp& refused,
-                            const TryEdits& try_edits) {
+std::vector<Fix> make_fixes(const Sources& sources, const RefusedOp& refused) {
   std::vector<FixHint> hints = refused.refusal.fixes;
   std::stable_sort(hints.begin(), hints.end(),
                    [](const FixHint& a, const FixHint& b) { return a.cost < b.cost; });
   std::vector<Fix> fixes;
   for (const FixHint& hint : hints) {
-    Fix fix{hint.message, {}, false, hint.cost == 0 ? "no communication" : ""};
+    Fix fix{hint.message, {}, false, ""};
     if (auto edit = edit_of(sources, refused, hint)) {
+      fix.cost = hint.cost == 0 ? "no communication" : "";
       fix.edits.push_back(*edit);
       add_pattern(sources, refused, hint, fix);
-      fix.checked = try_edits(fix.edits);
     }
     fixes.push_back(std::move(fix));
   }
-  std::stable_partition(fixes.begin(), fixes.end(), [](const Fix& fix) { return fix.checked; });
   return fixes;
 }
 

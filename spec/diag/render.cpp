@@ -181,7 +181,8 @@ class Renderer {
   }
 
   std::string fix(const Fix& fix) const {
-    std::string text = palette_.good("fix: ") + fix.message;
+    const bool advice = fix.edits.empty();
+    std::string text = (advice ? palette_.note("help: ") : palette_.good("fix: ")) + fix.message;
     if (!fix.cost.empty()) text += "; " + fix.cost;
     if (fix.checked) text += " (checked)";
     std::string result = item(text);

@@ -84,7 +84,7 @@ error[E0207]: gelu of a value that is unreduced over t
        y: 0.68, should be -0.16
    = fix: reduce before gelu; all_reduce of 4*|B|*|L|*|F| bytes (checked)
 12 +     y = gelu(all_reduce("B L F {U_t} -> B L F", h))
-   = fix: split F instead of M, as Megatron does
+   = help: split F instead of M, as Megatron does
 )");
 }
 

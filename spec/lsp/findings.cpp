@@ -27,7 +27,8 @@ std::string message_of(const Diagnostic& diagnostic) {
     for (const std::string& line : diagnostic.counterexample->lines) text += "\n" + line;
   }
   for (const Fix& fix : diagnostic.fixes)
-    text += "\nfix: " + fix.message + (fix.cost.empty() ? "" : " (" + fix.cost + ")");
+    text += (fix.edits.empty() ? "\nhelp: " : "\nfix: ") + fix.message +
+            (fix.cost.empty() ? "" : " (" + fix.cost + ")");
   return text;
 }
 
@@ -54,7 +55,7 @@ Json diagnostic_json(const Analysis& analysis, const Diagnostic& diagnostic) {
   return json;
 }
 
-/// The fixes that were checked, as edits of this file.
+/// The fixes that prove the plan, as edits of this file.
 void add_fixes(const Analysis& analysis, const Diagnostic& diagnostic, Json& fixes) {
   for (const Fix& fix : diagnostic.fixes) {
     if (!fix.checked || fix.edits.empty()) continue;

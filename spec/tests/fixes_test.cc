@@ -1,0 +1,85 @@
+// Every fix with an edit that a golden file's error has does what it says: with the edit applied
+// the file has fewer errors, and a fix that is marked as checked leaves its plan proved.
+#include "spec/check/fixes.h"
+
+#include <gtest/gtest.h>
+
+#include <filesystem>
+
+#include "spec/check/check.h"
+
+namespace shardproof {
+namespace {
+
+std::vector<std::string> wrong_files() {
+  std::vector<std::string> paths;
+  const std::string folder = SHARDPROOF_SOURCE_DIR "/spec/tests";
+  for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
+    if (entry.path().extension() != ".shard") continue;
+    const auto text = disk_reader()(entry.path().string());
+    if (text && text->find("# expect E") != std::string::npos)
+      paths.push_back(entry.path().string());
+  }
+  std::sort(paths.begin(), paths.end());
+  return paths;
+}
+
+/// An error with the name of its plan; of the file: "".
+using Told = std::pair<Name, Diagnostic>;
+
+std::vector<Told> errors_of(const CheckedProgram& checked) {
+  std::vector<Told> errors;
+  const auto add = [&](const Name& plan, const std::vector<Diagnostic>& diagnostics) {
+    for (const Diagnostic& each : diagnostics)
+      if (each.severity == Severity::error) errors.push_back({plan, each});
+  };
+  add("", checked.diagnostics());
+  for (const PlanReport& plan : checked.plans()) add(plan.name, plan.diagnostics);
+  return errors;
+}
+
+size_t errors_of_syntax(const std::vector<Told>& errors) {
+  return static_cast<size_t>(std::count_if(errors.begin(), errors.end(), [](const Told& each) {
+    return each.second.code.starts_with("E00");
+  }));
+}
+
+Verdict verdict_of(const CheckedProgram& checked, const Name& plan) {
+  for (const PlanReport& report : checked.plans())
+    if (report.name == plan) return report.verdict;
+  return checked.verdict();
+}
+
+class Fixes : public testing::TestWithParam<std::string> {};
+
+TEST_P(Fixes, ClearTheirError) {
+  Sources sources;
+  const CheckedProgram checked = check(sources, GetParam(), disk_reader());
+  const std::vector<Told> errors = errors_of(checked);
+  CheckOptions plain;
+  plain.fixes = false;
+  for (const auto& [plan, error] : errors)
+    for (const Fix& fix : error.fixes) {
+      EXPECT_TRUE(!fix.edits.empty() || (!fix.checked && fix.cost.empty())) << fix.message;
+      if (fix.edits.empty()) continue;
+      const SourceFile& file = sources.file(fix.edits[0].range.file);
+      const std::string text = apply_edits(file.text, fix.edits[0].range.file, fix.edits);
+      const FileReader reader = [&](const std::string& path) {
+        return path == file.path ? std::optional(text) : disk_reader()(path);
+      };
+      Sources edited;
+      const CheckedProgram after = check(edited, GetParam(), reader, plain);
+      const std::vector<Told> left = errors_of(after);
+      const std::string shown =
+          error.code + " " + error.message + "\nfix: " + fix.message + "\n" + text;
+      EXPECT_TRUE(!fix.checked || verdict_of(after, plan) == Verdict::proved) << shown;
+      EXPECT_TRUE(left.size() < errors.size() || errors_of_syntax(left) < errors_of_syntax(errors))
+          << shown << (left.empty() ? "" : "left: " + left[0].second.message);
+    }
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Fixes, testing::ValuesIn(wrong_files()),
+                         [](const auto& info) { return std::to_string(info.index); });
+
+}  // namespace
+}  // namespace shardproof
