@@ -137,7 +137,7 @@ TEST(EndToEnd, ARefusalHasAPlaceNumbersAndAFix) {
   const Result result = run_with({"-"}, refused);
   EXPECT_EQ(result.code, 1);
   for (const char* text : {"error[E0207]: ", " of a value that is unreduced over t\n --> -:5:39\n",
-                           "= smallest counterexample: t=2", "= help: ", "1 refuted (0.00 s)\n"})
+                           "= smallest counterexample: t=2", "= fix: ", "1 refuted (0.00 s)\n"})
     EXPECT_NE(result.out.find(text), std::string::npos) << text << "\n" << result.out;
   const Json json = Json::parse(run_with({"-", "--format", "json"}, refused).out);
   EXPECT_EQ(json["exit"], 1);

@@ -34,6 +34,39 @@ ErrorCount count_errors(const std::vector<PlanReport>& plans,
   return errors;
 }
 
+std::vector<std::string_view> lines_of(std::string_view text) {
+  std::vector<std::string_view> lines;
+  for (size_t end; (end = text.find('\n')) != std::string_view::npos; text.remove_prefix(end + 1))
+    lines.push_back(text.substr(0, end));
+  lines.push_back(text);
+  return lines;
+}
+
+/// What turns `from` into `to`, a part of each line that differs; nothing where lines come or go.
+std::vector<Edit> line_edits(int32_t file, std::string_view from, std::string_view to) {
+  const auto before = lines_of(from), after = lines_of(to);
+  std::vector<Edit> edits;
+  if (before.size() != after.size()) return edits;
+  for (size_t i = 0; i < before.size(); ++i) {
+    const std::string_view one = before[i], two = after[i];
+    if (one == two) continue;
+    const size_t least = std::min(one.size(), two.size());
+    size_t same = 0, tail = 0;
+    while (same < least && one[same] == two[same]) ++same;
+    while (tail < least - same && one[one.size() - 1 - tail] == two[two.size() - 1 - tail]) ++tail;
+    const auto begin = static_cast<uint32_t>(one.data() - from.data());
+    edits.push_back({{file, begin + static_cast<uint32_t>(same),
+                      begin + static_cast<uint32_t>(one.size() - tail)},
+                     std::string(two.substr(same, two.size() - tail - same))});
+  }
+  return edits;
+}
+
+/// The text that an edit leaves, and the fixes of the plan's next error, as texts.
+struct NextTexts {
+  std::vector<std::pair<std::string, std::string>> texts;  ///< what the fix says, the file with it
+};
+
 class FixTrial {
  public:
   FixTrial(const TriedFile& file, const std::vector<PlanReport>& plans,
@@ -42,7 +75,7 @@ class FixTrial {
 
   /// `plan` is null for an error of the file.
   AfterEdit run(const Diagnostic& diagnostic, const PlanReport* plan,
-                const std::vector<Edit>& edits) {
+                const std::vector<Edit>& edits, NextTexts* next = nullptr) {
     if (edits[0].range.file < 0 || budget_.fixes + once_ > FileBudget::of_fixes)
       return AfterEdit::no_help;
     const FileBudget::Part part(budget_.fixes);
@@ -60,6 +93,7 @@ class FixTrial {
     const PlanReport* same = plan ? find(sources, checked, *plan) : nullptr;
     if (same ? same->verdict == Verdict::proved : checked.verdict() == Verdict::proved)
       return AfterEdit::proved;
+    if (next && same) *next = next_texts(sources, *same, file.path, edited);
     if (plan && !same) return AfterEdit::no_help;
     ErrorCount before = count_errors(plans_, of_file_);
     if (alone) {
@@ -72,7 +106,41 @@ class FixTrial {
     return fewer || read ? AfterEdit::fewer_errors : AfterEdit::no_help;
   }
 
+  /// Where an edit leaves the plan with another error: that one's fix as well, and so on. Returns
+  /// true and changes the fix where the plan is then proved.
+  bool run_on(const Diagnostic& diagnostic, const PlanReport& plan, Fix& fix, int depth = 2) {
+    NextTexts next;
+    const AfterEdit outcome = run(diagnostic, &plan, fix.edits, &next);
+    fix.checked = outcome == AfterEdit::proved;
+    if (fix.checked || depth == 0 || fix.edits.empty()) return fix.checked;
+    const int32_t file = fix.edits[0].range.file;
+    for (const auto& [message, text] : next.texts) {
+      Fix both{fix.message + ", then " + message,
+               line_edits(file, file_.sources.file(file).text, text), false, ""};
+      if (both.edits.empty() || !run_on(diagnostic, plan, both, depth - 1)) continue;
+      fix = std::move(both);
+      return true;
+    }
+    return false;
+  }
+
  private:
+  static NextTexts next_texts(const Sources& sources, const PlanReport& plan,
+                              const std::string& path, const std::string& text) {
+    constexpr size_t most = 3;
+    NextTexts next;
+    const auto error =
+        std::find_if(plan.diagnostics.begin(), plan.diagnostics.end(), told_as_error);
+    if (error == plan.diagnostics.end()) return next;
+    for (const Fix& fix : error->fixes) {
+      if (fix.edits.empty() || next.texts.size() == most) continue;
+      const int32_t id = fix.edits[0].range.file;
+      if (id >= 0 && sources.file(id).path == path)
+        next.texts.push_back({fix.message, apply_edits(text, id, fix.edits)});
+    }
+    return next;
+  }
+
   /// The plan alone is checked then: the others are as they were.
   bool stays_inside(const PlanReport& plan, const std::vector<Edit>& edits) const {
     const SourceRange& own = file_.program.functions[plan.function].range;
@@ -103,10 +171,11 @@ class FixTrial {
   double once_;  ///< seconds that the check of the whole file took
 };
 
-/// The fixes that work, those that prove the plan first; then advice.
-std::vector<Fix> tried_fixes(FixTrial& trial, const Diagnostic& diagnostic,
-                             const PlanReport* plan) {
-  std::vector<Fix> proved, fewer, failed, advice;
+/// The fixes that work, those that prove the plan first; then advice. Those that failed come back
+/// with their edits in `failed`.
+std::vector<Fix> tried_fixes(FixTrial& trial, const Diagnostic& diagnostic, const PlanReport* plan,
+                             std::vector<Fix>& failed) {
+  std::vector<Fix> proved, fewer, advice;
   for (const Fix& fix : diagnostic.fixes) {
     if (fix.edits.empty()) {
       advice.push_back(fix);
@@ -118,12 +187,29 @@ std::vector<Fix> tried_fixes(FixTrial& trial, const Diagnostic& diagnostic,
                                                                   : failed;
     list.push_back(fix);
     list.back().checked = outcome == AfterEdit::proved;
-    if (outcome == AfterEdit::no_help) list.back() = {fix.message, {}, false, ""};
   }
-  if (proved.empty() && fewer.empty()) advice.insert(advice.begin(), failed.begin(), failed.end());
+  if (proved.empty() && fewer.empty())
+    for (size_t i = 0; i < failed.size(); ++i)
+      advice.insert(advice.begin() + static_cast<std::ptrdiff_t>(i),
+                    {failed[i].message, {}, false, ""});
+  else
+    failed.clear();
   for (const auto* list : {&fewer, &advice})
     proved.insert(proved.end(), list->begin(), list->end());
   return proved;
+}
+
+/// The first edit that proves the plan together with those that the next errors offer takes the
+/// place of the edits that failed alone.
+void try_together(FixTrial& trial, Diagnostic& diagnostic, const PlanReport& plan,
+                  const std::vector<Fix>& failed) {
+  for (Fix fix : failed) {
+    if (!trial.run_on(diagnostic, plan, fix)) continue;
+    diagnostic.fixes.erase(diagnostic.fixes.begin(),
+                           diagnostic.fixes.begin() + static_cast<std::ptrdiff_t>(failed.size()));
+    diagnostic.fixes.insert(diagnostic.fixes.begin(), std::move(fix));
+    return;
+  }
 }
 
 }  // namespace
@@ -131,11 +217,25 @@ std::vector<Fix> tried_fixes(FixTrial& trial, const Diagnostic& diagnostic,
 void try_fixes(const TriedFile& file, std::vector<PlanReport>& plans,
                std::vector<Diagnostic>& of_file, FileBudget& budget) {
   FixTrial trial(file, plans, of_file, budget);
-  for (Diagnostic& each : of_file)
-    if (told_as_error(each)) each.fixes = tried_fixes(trial, each, nullptr);
+  struct Failed {
+    PlanReport* plan;
+    size_t diagnostic;
+    std::vector<Fix> fixes;
+  };
+  std::vector<Failed> together;
+  for (Diagnostic& each : of_file) {
+    std::vector<Fix> failed;
+    if (told_as_error(each)) each.fixes = tried_fixes(trial, each, nullptr, failed);
+  }
   for (PlanReport& plan : plans)
-    for (Diagnostic& each : plan.diagnostics)
-      if (told_as_error(each)) each.fixes = tried_fixes(trial, each, &plan);
+    for (size_t i = 0; i < plan.diagnostics.size(); ++i) {
+      Diagnostic& each = plan.diagnostics[i];
+      std::vector<Fix> failed;
+      if (told_as_error(each)) each.fixes = tried_fixes(trial, each, &plan, failed);
+      if (!failed.empty()) together.push_back({&plan, i, std::move(failed)});
+    }
+  for (const Failed& each : together)
+    try_together(trial, each.plan->diagnostics[each.diagnostic], *each.plan, each.fixes);
 }
 
 }  // namespace shardproof
