@@ -93,6 +93,94 @@ std::optional<Counterexample> smallest(const ir::Program& program, const ir::Fun
   return std::nullopt;
 }
 
+/// The plain names among the arguments of a call, with their places in its text.
+std::vector<std::pair<Name, size_t>> named_arguments(std::string_view call) {
+  std::vector<std::pair<Name, size_t>> names;
+  size_t at = call.find('(');
+  while (at < call.size()) {
+    ++at;
+    while (at < call.size() && call[at] == ' ') ++at;
+    const size_t end = std::min(call.find_first_of(",()[]\"", at), call.size());
+    if (end < call.size() && (call[end] == ',' || call[end] == ')'))
+      names.push_back({Name(call.substr(at, end - at)), at});
+    if (end == call.size() || call[end] != ',') break;
+    at = end;
+  }
+  return names;
+}
+
+/// The layout that the plan's text gives to the parameter `name`; empty where it is no record.
+std::string layout_of(std::string_view plan, const Name& name) {
+  for (size_t at = plan.find(name + ": "); at != std::string_view::npos;
+       at = plan.find(name + ": ", at + 1)) {
+    const bool whole = at > 0 && (plan[at - 1] == ' ' || plan[at - 1] == '(');
+    const std::string_view type = plan.substr(at + name.size() + 2);
+    const std::string layout(type.substr(0, type.find_first_of(" ,)[{\n")));
+    const size_t end = at + name.size() + 2 + layout.size();
+    if (whole && end < plan.size() && plan[end] != '[') return layout;
+  }
+  return "";
+}
+
+/// A gradient, say, that goes to an optimizer before its terms are added.
+struct UnreducedArgument {
+  Name name;      ///< as written in the call
+  Name field;     ///< the first value of it that is unreduced: "g.w"
+  size_t at = 0;  ///< in the text of the call
+  Shape from;     ///< of the field
+  Axis axis;
+};
+
+std::optional<UnreducedArgument> unreduced_argument(std::string_view call, const ir::Function& plan,
+                                                    const std::vector<Type>& types,
+                                                    const std::vector<Axis>& refused) {
+  for (const auto& [name, at] : named_arguments(call))
+    for (size_t v = 0; v < types.size(); ++v) {
+      const Name& held = plan.values[v].name;
+      if (held != name && !held.starts_with(name + ".")) continue;
+      for (const auto& [axis, mark] : types[v].marks)
+        if (mark == Mark::U && std::find(refused.begin(), refused.end(), axis) != refused.end())
+          return UnreducedArgument{name, held, at, types[v], axis};
+    }
+  return std::nullopt;
+}
+
+/// The all_reduce that the call lacks, and the error in its terms.
+void tell_unreduced_argument(const Sources& sources, const ir::Function& plan,
+                             const std::vector<Type>& types, RefusedOp& refused) {
+  Diagnostic& diagnostic = refused.diagnostic;
+  if (diagnostic.range.file < 0) return;
+  const std::string call(sources.text(diagnostic.range));
+  const auto argument = unreduced_argument(call, plan, types, refused.refusal.axes);
+  if (!argument) return;
+  const std::string& function = refused.instr->place.through.front();
+  std::vector<std::string> patterns;
+  if (argument->field == argument->name) {
+    Shape whole = argument->from;
+    std::erase_if(whole.marks, [](const auto& each) { return each.second == Mark::U; });
+    patterns.push_back(to_string(argument->from) + " -> " + to_string(whole));
+  } else {
+    for (const auto& [name, at] : named_arguments(call))
+      if (const auto layout = layout_of(sources.text(plan.range), name); !layout.empty())
+        patterns.push_back("-> " + layout);
+  }
+  diagnostic.message =
+      function + " of `" + argument->field + "`, which is unreduced over " + argument->axis;
+  diagnostic.label = "each device of " + argument->axis + " holds one term of `" + argument->field +
+                     "`: add them before " + function;
+  refused.refusal.fixes.clear();
+  for (const std::string& pattern : patterns) {
+    FixHint hint;
+    hint.kind = FixHint::Kind::wrap_result;
+    hint.message = "reduce `" + argument->name + "` before " + function;
+    hint.text = call;
+    hint.text.replace(argument->at, argument->name.size(),
+                      "all_reduce(\"" + pattern + "\", " + argument->name + ")");
+    hint.cost = 2;
+    refused.refusal.fixes.push_back(hint);
+  }
+}
+
 /// The text between the call's parentheses, where it is the one argument.
 std::optional<SourceRange> only_argument(const Sources& sources, const SourceRange& call) {
   if (call.file < 0) return std::nullopt;
@@ -118,6 +206,7 @@ void tell_as_call(const Sources& sources, const ir::Program& program, const ir::
   if (!refused.instr || !refused.instr->place.inner || refused.instr->place.through.empty() ||
       refusal.axes.empty())
     return;
+  tell_unreduced_argument(sources, plan, types, refused);
   const Instance instance = instance_of(plan, types, *refused.instr);
   const Axis& axis = refusal.axes.front();
   if (!instance.pointwise || instance.argument == ir::no_value) return;

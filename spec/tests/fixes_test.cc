@@ -78,6 +78,30 @@ TEST_P(Fixes, ClearTheirError) {
     }
 }
 
+/// The fix of the error that the file is about.
+std::string first_fix(const std::string& file, const std::string& message) {
+  Sources sources;
+  const std::string path = SHARDPROOF_SOURCE_DIR "/spec/tests/codes/" + file;
+  const CheckedProgram checked = check(sources, path, disk_reader());
+  for (const auto& [plan, error] : errors_of(checked)) {
+    EXPECT_EQ(error.message, message);
+    if (error.fixes.empty() || !error.fixes[0].checked) return "";
+    const SourceRange& range = error.fixes[0].edits.at(0).range;
+    const std::string text =
+        apply_edits(sources.file(range.file).text, range.file, error.fixes[0].edits);
+    const size_t begin = text.rfind('\n', range.begin) + 1;
+    return text.substr(begin, text.find(')', range.begin) - begin);
+  }
+  return "";
+}
+
+TEST(FixOfAStep, ReducesTheGradientBeforeTheOptimizer) {
+  EXPECT_EQ(first_fix("e0201_gradient_to_optimizer.shard", "sgd of `g`, which is unreduced over d"),
+            "    return sgd(w, all_reduce(\"M F {U_d} -> M F\", g");
+  EXPECT_EQ(first_fix("e0201_record_to_optimizer.shard", "sgd of `g.a`, which is unreduced over d"),
+            "    return each sgd(w, all_reduce(\"-> Shards\", g");
+}
+
 INSTANTIATE_TEST_SUITE_P(Files, Fixes, testing::ValuesIn(wrong_files()),
                          [](const auto& info) { return std::to_string(info.index); });
 
