@@ -15,6 +15,7 @@
 
 #include "impl/check_sharding/evaluate.h"
 #include "impl/check_sharding/memory.h"
+#include "impl/check_sharding/test_plans.h"
 #include "spec/check/typing.h"
 #include "spec/cli/input.h"
 #include "spec/cli/options.h"
@@ -29,6 +30,9 @@
 #include "spec/prove/prove.h"
 #include "spec/syntax/format.h"
 #include "spec/to_jax/to_jax.h"
+#ifdef WITH_CUDA
+#include "impl/device/cuda/cuda_device.h"
+#endif
 
 namespace shardproof::check_sharding {
 
@@ -118,6 +122,20 @@ int written(std::ostream& out, std::ostream& err, int code) {
   return 3;
 }
 
+/// Where --test runs: null for threads of the CPU. Throws where there is no such device.
+std::shared_ptr<Device> device_of(const Options& options, const Environment& environment) {
+  if (environment.device || options.device == "cpu") return environment.device;
+#ifdef WITH_CUDA
+  std::string why = "it finds no GPU";
+  if (cuda_device_count(&why) == 0)
+    throw std::runtime_error("--device cuda: there is no GPU (CUDA: " + why + ")");
+  return cuda_device(0);
+#else
+  throw std::runtime_error(
+      "--device cuda: check-sharding was built without CUDA: configure with SHARDPROOF_CUDA=ON");
+#endif
+}
+
 class Run {
  public:
   Run(const Options& options, const Environment& environment, std::istream& in, std::ostream& out,
@@ -173,12 +191,13 @@ class Run {
     FileReport report;
     report.path = path;
     const double start = now();
+    test_seconds_ = 0;
     const Input input = read_input(path, in_, environment_.in_descriptor);
     if (input.text)
       checked(report, *input.text);
     else
       report.diagnostics.push_back(unreadable(path, input));
-    report.seconds = now() - start;
+    report.seconds = now() - start - test_seconds_;
     if (!options_.html.empty()) page(report);
     return report;
   }
@@ -202,8 +221,35 @@ class Run {
       report.memory = memory_of(report, reader);
     if (options_.backward) backwards(report, reader, given);
     report.verdict = verdict(report);
+    if (options_.test && report.checked->readable() && given.diagnostics.empty())
+      test(report, reader, given);
     if (!options_.smtlib.empty()) smtlib(report);
     if (!options_.plot_schedule.empty()) plot_schedule(report);
+  }
+
+  /// Sizes that the user gives stay as they are; others are drawn, also those that the file fixes
+  /// where nothing reads them as numbers.
+  void test(FileReport& report, const FileReader& reader, const Given& given) {
+    const ir::Program& program = report.checked->program();
+    beside::CaseOptions options{options_.cases, options_.seed, {}, device_, false};
+    for (const auto& [name, size] : given.sizes) {
+      const auto axis = program.axes.find(name);
+      const auto dim = program.dims.find(name);
+      const bool open =
+          axis != program.axes.end()
+              ? !axis->second.size
+              : dim != program.dims.end() && dim->second.kind == ir::DimInfo::Kind::plain;
+      if (open) options.given[name] = size;
+    }
+    const double start = now();
+    const auto whole =
+        shardproof::Program::of(*report.checked, report.sources, report.path, reader);
+    const std::vector<TestedPlan> tested = test_plans(whole, options);
+    std::ostringstream text;
+    test_seconds_ = now() - start;
+    print_tested(tested, *report.sources, options, test_seconds_, text);
+    tested_[report.path] = text.str();
+    report.verdict = worse(report.verdict, verdict_of(tested));
   }
 
   void page(FileReport& report) {
@@ -348,6 +394,8 @@ class Run {
       }
       if (&report != &reports.front()) text << "\n";
       print_text(report, options_, colours, reports.size() > 1, text);
+      if (const auto tested = tested_.find(report.path); tested != tested_.end())
+        text << tested->second;
     }
     out_ << visible(text.str(), colours);
   }
@@ -357,6 +405,9 @@ class Run {
   std::istream& in_;
   std::ostream& out_;
   std::ostream& err_;
+  const std::shared_ptr<Device> device_ = device_of(options_, environment_);
+  double test_seconds_ = 0;                    ///< of the last file
+  std::map<std::string, std::string> tested_;  ///< by path: what --test says
 };
 
 }  // namespace
@@ -372,6 +423,12 @@ int run(const std::vector<std::string>& args, std::istream& in, std::ostream& ou
   if (line.options.lsp) return lsp::serve(STDIN_FILENO, STDOUT_FILENO);
   if (line.options.format_source)
     return written(out, err, format_sources(line.options, environment, in, out, err));
+  try {
+    device_of(line.options, environment);
+  } catch (const std::runtime_error& error) {
+    err << visible(std::string("error: ") + error.what()) << "\n";
+    return 3;
+  }
   try {
     if (!line.options.run.empty()) return Run(line.options, environment, in, out, err).function();
     return written(out, err, Run(line.options, environment, in, out, err).files());

@@ -2,11 +2,16 @@
 // check-sharding as a function: what main, the tests and the benchmarks call.
 #include <functional>
 #include <istream>
+#include <memory>
 #include <ostream>
 #include <string>
 #include <vector>
 
 #include "spec/check/check.h"
+
+namespace shardproof {
+class Device;
+}
 
 namespace shardproof::check_sharding {
 
@@ -15,6 +20,7 @@ struct Environment {
   bool out_is_terminal = false, err_is_terminal = false;
   int in_descriptor = -1;           ///< of the standard input; -1: the stream alone
   std::function<double()> seconds;  ///< a clock; none: the steady clock
+  std::shared_ptr<Device> device;   ///< of --test; none: the one that the options name
 };
 
 /// Runs check-sharding with the arguments behind the program's name; returns the exit code:

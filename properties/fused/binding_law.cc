@@ -6,13 +6,13 @@
 #include <random>
 #include <set>
 
+#include "impl/beside_oracle/close.h"
 #include "impl/comm/threads.h"
 #include "impl/comm/virtual/virtual_ranks.h"
 #include "impl/compile/compile_plan.h"
 #include "impl/compile/masks.h"
 #include "impl/plan/steps.h"
 #include "kernels/number.h"
-#include "properties/close.h"
 #include "properties/fused/rehearsed.h"
 
 namespace shardproof::properties {
@@ -74,7 +74,7 @@ class Bound {
     for (size_t r = 0; r < wanted.size(); ++r) {
       double most = 0;
       for (double each : wanted[r]) most = std::max(most, std::abs(each));
-      EXPECT_EQ(difference(got.at(r), wanted[r], unit * most), "") << "result " << r;
+      EXPECT_EQ(beside::difference(got.at(r), wanted[r], unit * most), "") << "result " << r;
     }
   }
 

@@ -11,7 +11,6 @@
 #include "impl/plan/text.h"
 #include "kernels/cuda/laws/dice.h"
 #include "kernels/number.h"
-#include "properties/close.h"
 #include "properties/fused/rehearsed.h"
 #include "properties/holds.h"
 

@@ -6,7 +6,7 @@
 
 #include "kernels/number.h"
 #include "oracle/disturbed.h"
-#include "properties/close.h"
+#include "impl/beside_oracle/close.h"
 #include "spec/resolve/resolve.h"
 
 namespace shardproof::properties {
@@ -188,7 +188,7 @@ std::string Rehearsed::difference(const FusedOp& op) const {
   const std::vector<std::vector<double>> got = run(op).results;
   const std::vector<double> allowed = bounds(wanted);
   for (size_t r = 0; r < wanted.size(); ++r) {
-    const std::string found = properties::difference(got.at(r), wanted[r].data, allowed.at(r));
+    const std::string found = beside::difference(got.at(r), wanted[r].data, allowed.at(r));
     if (!found.empty()) return "result " + std::to_string(r) + ": " + found;
   }
   return "";

@@ -1,9 +1,9 @@
 #include "properties/generators/mesh_run.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
 
+#include "impl/beside_oracle/plan_case.h"
 #include "spec/check/one_device.h"
 #include "spec/check/points.h"
 #include "spec/denote/gradient.h"
@@ -31,8 +31,8 @@ MeshRun::MeshRun(const MeshWorld& world, size_t plan, unsigned seed)
     whole_ = random_inputs(world.program, function_, sizes_, seed, draw);
     local_.clear();
     for (size_t i = 0; i < whole_.size(); ++i)
-      local_.push_back(same_on_devices(geometry_, world_.types.at(plan_).at(function_.params[i]),
-                                       whole_[i], rng_));
+      local_.push_back(beside::same_on_devices(
+          geometry_, world_.types.at(plan_).at(function_.params[i]), whole_[i], rng_));
     claimed_ = claim();
     if (std::all_of(claimed_.begin(), claimed_.end(), finite)) break;
   }
@@ -71,19 +71,6 @@ Arrays MeshRun::claim() const {
 
 std::ptrdiff_t MeshRun::own() const {
   return static_cast<std::ptrdiff_t>(world_.program.functions.at(*function_.model).params.size());
-}
-
-denote::Distributed<double> same_on_devices(const denote::Geometry& geometry, const Type& type,
-                                            denote::Array<double>& x, std::mt19937_64& rng) {
-  auto held = lay_out(geometry, type, x, rng);
-  const auto whole = denote::represented(geometry, type, held);
-  const auto same = [](double a, double b) {
-    return std::bit_cast<uint64_t>(a + 0.0) == std::bit_cast<uint64_t>(b + 0.0);
-  };
-  if (!whole || whole->shape != x.shape ||
-      !std::equal(whole->data.begin(), whole->data.end(), x.data.begin(), x.data.end(), same))
-    throw std::logic_error("the devices and the model get different inputs, of " + to_string(type));
-  return held;
 }
 
 bool finite(const denote::Array<double>& array) {

@@ -46,11 +46,6 @@ class MeshRun {
   std::vector<denote::Distributed<double>> local_;  ///< whole_ on the devices
 };
 
-/// What the devices hold of `x` (lay_out). Throws std::logic_error unless that is x to the bit: a
-/// law never gives its two sides different inputs.
-denote::Distributed<double> same_on_devices(const denote::Geometry& geometry, const Type& type,
-                                            denote::Array<double>& x, std::mt19937_64& rng);
-
 /// No infinities and no NaN.
 bool finite(const denote::Array<double>& array);
 /// Empty where they agree.

@@ -9,9 +9,9 @@
 #include <iostream>
 #include <random>
 
+#include "impl/beside_oracle/close.h"
 #include "impl/comm/threads.h"
 #include "impl/compile/compile_plan.h"
-#include "properties/close.h"
 
 namespace shardproof {
 namespace {
@@ -164,12 +164,12 @@ TEST(Training, OfAProgramWrittenNow) {
     EXPECT_LT(one.back(), 0.95 * one.front());
     for (const char* mesh : {"d=2,t=2", "d=4", "t=4"}) {
       // Rounding of 60 steps, each from the weights of the one before.
-      EXPECT_EQ(properties::difference(losses(program, written, mesh, Precision::f64), one,
-                                       {steps * 0x1p-48}),
+      EXPECT_EQ(beside::difference(losses(program, written, mesh, Precision::f64), one,
+                                   {steps * 0x1p-48}),
                 "")
           << mesh;
-      EXPECT_EQ(properties::difference(losses(program, written, mesh, Precision::as_written),
-                                       one_f32, {steps * 0x1p-19}),
+      EXPECT_EQ(beside::difference(losses(program, written, mesh, Precision::as_written), one_f32,
+                                   {steps * 0x1p-19}),
                 "")
           << mesh << " in f32";
     }

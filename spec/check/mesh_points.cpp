@@ -23,6 +23,7 @@ void draw_mesh(const ir::Program& program, const MeshWish& wish, std::mt19937_64
     auto drawn = 1 + static_cast<int64_t>(rng() % 2);
     if (i < 2) drawn = i == 0 || equal_axes ? first : 5 - first;
     if (sizes.devices() > 12 || (wish.axes && !wish.axes->contains(axes[i]))) drawn = 1;
+    if (const auto own = wish.given.find(axes[i]); own != wish.given.end()) drawn = own->second;
     sizes.mesh.push_back({axes[i], program.axes.at(axes[i]).size.value_or(drawn)});
   }
 }
@@ -105,6 +106,20 @@ bool fits(const ir::Program& program, const std::vector<Divisibility>& condition
   }
 }
 
+bool has_given(const denote::Sizes& sizes, const std::map<Name, int64_t>& given) {
+  return std::all_of(given.begin(), given.end(), [&](const auto& each) {
+    const auto dim = sizes.dims.find(each.first);
+    return dim == sizes.dims.end() || dim->second == each.second;
+  });
+}
+
+/// The sum of all sizes, axes first.
+std::pair<int64_t, int64_t> extent_of(const denote::Sizes& sizes) {
+  std::pair<int64_t, int64_t> sum{sizes.devices(), 0};
+  for (const auto& [dim, size] : sizes.dims) sum.second += size;
+  return sum;
+}
+
 }  // namespace
 
 std::vector<Divisibility> all_conditions(const CheckedProgram& checked) {
@@ -124,10 +139,48 @@ std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
     for (const auto& [name, info] : program.dims)
       if (info.kind == ir::DimInfo::Kind::plain)
         sizes.dims[name] = least + static_cast<int64_t>(rng() % static_cast<uint64_t>(end - least));
+    for (const auto& [name, size] : wish.given)
+      if (const auto dim = sizes.dims.find(name); dim != sizes.dims.end()) dim->second = size;
     meet(program, conditions, sizes);
-    if (fits(program, conditions, sizes)) return sizes;
+    if (has_given(sizes, wish.given) && fits(program, conditions, sizes)) return sizes;
   }
   return std::nullopt;
+}
+
+std::vector<denote::Sizes> smaller_sizes(const ir::Program& program,
+                                         const std::vector<Divisibility>& conditions,
+                                         const denote::Sizes& sizes,
+                                         const std::map<Name, int64_t>& given) {
+  std::vector<denote::Sizes> found;
+  const auto add = [&](denote::Sizes candidate) {
+    const bool fit = has_given(candidate, given) && fits(program, conditions, candidate);
+    if (fit && extent_of(candidate) < extent_of(sizes)) found.push_back(std::move(candidate));
+    return fit;
+  };
+  const auto add_made_to_meet = [&](denote::Sizes candidate) {
+    meet(program, conditions, candidate);
+    add(std::move(candidate));
+  };
+  for (size_t i = 0; i < sizes.mesh.size(); ++i) {
+    const Axis& axis = sizes.mesh[i].first;
+    if (given.contains(axis) || program.axes.at(axis).size) continue;
+    for (int64_t n = 1; n < sizes.mesh[i].second; ++n) {
+      denote::Sizes candidate = sizes;
+      candidate.mesh[i].second = n;
+      if (add(candidate)) continue;
+      add_made_to_meet(candidate);
+      for (auto& [dim, size] : candidate.dims)
+        if (!given.contains(dim)) size = 1;
+      add_made_to_meet(std::move(candidate));
+    }
+  }
+  for (const auto& [dim, size] : sizes.dims)
+    for (int64_t n = 1; n < size && !given.contains(dim); ++n) {
+      denote::Sizes candidate = sizes;
+      candidate.dims[dim] = n;
+      if (!add(candidate)) add_made_to_meet(std::move(candidate));
+    }
+  return found;
 }
 
 denote::Distributed<double> lay_out(const denote::Geometry& geometry, const Type& type,

@@ -19,6 +19,7 @@ Examples
   check-sharding ffn.shard --latex               the program as equations
   check-sharding ffn.shard --backward            the derived backward, proved, and what it communicates
   check-sharding ffn.shard --to jax              the proved plans as JAX shard_map programs
+  check-sharding ffn.shard --test --cases 100    its plans on random meshes, beside an evaluator
   check-sharding --explain E0207                 what a code means, with a wrong plan and the right one
   check-sharding *.shard --format sarif          for code review; json for programs, markdown for pages
 
@@ -87,6 +88,14 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
        "NAME");
   text("--inputs", o.inputs, "With --run: the parameters, whole, by name", "FILE.safetensors");
   text("--outputs", o.outputs, "With --run: where the results are written", "FILE.safetensors");
+  app.add_flag("--test", o.test, "Also run each plan on random meshes and sizes beside the oracle");
+  text("--cases", o.cases, "With --test: random cases of each plan (20)", "N")
+      ->check(CLI::Range(1, 100000).description(""));
+  text("--seed", o.seed, "With --test: of the random cases (1)", "S")
+      ->check(CLI::Range(0, 1000000).description(""));
+  text("--device", o.device, "With --test: cpu (threads), or cuda (virtual ranks of a GPU)",
+       "DEVICE")
+      ->check(CLI::IsMember({"cpu", "cuda"}).description(""));
   text("--plot-schedule", o.plot_schedule,
        "Draw the stages of the first pipeline at the sizes given, as SVG", "FILE");
   text("--html", o.html,
@@ -113,6 +122,11 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
       throw CLI::RequiredError("FILE: a file to check, or --explain CODE (see --help)");
     if (!o.run.empty() && (o.files.size() != 1 || o.inputs.empty() || o.outputs.empty()))
       throw CLI::RequiredError("--run NAME: one file, --inputs and --outputs");
+    if (!o.test)
+      for (const char* flag : {"--cases", "--seed", "--device"})
+        if (app.count(flag)) throw CLI::RequiredError(std::string(flag) + ": --test");
+    if (o.test && (o.format != Format::text || o.annotate || o.latex || !o.to.empty()))
+      throw CLI::ExcludesError("--test", "another --format, --annotate, --latex, --to");
     if (o.lsp && !o.files.empty()) throw CLI::ExcludesError("--lsp", "FILE");
     if (!o.html.empty() && o.files.size() != 1)
       throw CLI::RequiredError("--html FILE: one file to check");

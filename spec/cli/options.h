@@ -24,6 +24,10 @@ struct Options {
   std::string config;
   Format format = Format::text;
   std::string run, inputs, outputs;       ///< a function and two safetensors files; empty: none
+  bool test = false;                      ///< run the plans in random cases
+  int cases = 20;                         ///< of each plan
+  unsigned seed = 1;                      ///< of the first
+  std::string device = "cpu";             ///< where they run
   std::vector<std::string> allow_import;  ///< folders beside the project
   std::string smtlib;                     ///< a folder; empty: none
   std::string plot_schedule;              ///< an SVG file; empty: none

@@ -1,10 +1,10 @@
-#include "properties/close.h"
+#include "impl/beside_oracle/close.h"
 
 #include <algorithm>
 #include <cmath>
 #include <cstdio>
 
-namespace shardproof::properties {
+namespace shardproof::beside {
 namespace {
 
 std::string number(double value) {
@@ -34,4 +34,4 @@ std::string difference(const std::vector<double>& got, const std::vector<double>
   return "";
 }
 
-}  // namespace shardproof::properties
+}  // namespace shardproof::beside

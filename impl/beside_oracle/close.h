@@ -5,7 +5,7 @@
 #include <string>
 #include <vector>
 
-namespace shardproof::properties {
+namespace shardproof::beside {
 
 /// Empty where |got - wanted| <= allowed for every entry; 0: bit for bit (but 0 and -0 are the
 /// same). Otherwise index, both values, the error, the bound, and the best factor <got, wanted> /
@@ -13,4 +13,4 @@ namespace shardproof::properties {
 std::string difference(const std::vector<double>& got, const std::vector<double>& wanted,
                        double allowed);
 
-}  // namespace shardproof::properties
+}  // namespace shardproof::beside

@@ -1,9 +1,9 @@
 #include <algorithm>
 #include <cmath>
 
-#include "properties/generators/plan_run.h"
+#include "impl/beside_oracle/plan_case.h"
 
-namespace shardproof::properties {
+namespace shardproof::beside {
 namespace {
 
 constexpr int evaluations = 3;
@@ -11,10 +11,11 @@ constexpr double safety = 8;
 
 /// Of each result the farthest that an entry is moved where numbers have this unit roundoff.
 Bounds farthest(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, double unit,
-                bool inputs_round) {
+                bool inputs_round, const Evaluate& evaluate = shardproof::claimed) {
   Bounds farthest(wanted.size());
   for (unsigned seed = 1; seed <= evaluations; ++seed) {
-    const Bounds moved = moved_by_rounding(point_of(one), wanted, unit, seed, inputs_round);
+    const Bounds moved =
+        moved_by_rounding(point_of(one), wanted, unit, seed, inputs_round, evaluate);
     for (size_t r = 0; r < wanted.size(); ++r) farthest[r] = std::max(farthest[r], moved[r]);
   }
   return farthest;
@@ -59,8 +60,9 @@ bool uses_bf16(const ir::Program& program, const std::vector<std::vector<Type>>&
 }  // namespace
 
 // A thousandth of what moves a bit of f32 is enough to see what is moved, and is linear.
-RoundingBounds rounding_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted) {
-  const Bounds moved = farthest(one, wanted, 0x1p-30, false);
+RoundingBounds rounding_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
+                               const Evaluate& evaluate) {
+  const Bounds moved = farthest(one, wanted, 0x1p-30, false, evaluate);
   return {at_least_rounded(times(moved, safety * 0x1p-23), wanted, 0x1p-53),
           at_least_rounded(times(moved, safety * 0x1p6), wanted, 0x1p-24)};
 }
@@ -79,4 +81,4 @@ bool would_see_a_factor(const std::vector<oracle::Tensor>& wanted, const Bounds&
   return false;
 }
 
-}  // namespace shardproof::properties
+}  // namespace shardproof::beside

@@ -1,0 +1,64 @@
+#include "impl/beside_oracle/first_op.h"
+
+#include "spec/denote/represent.h"
+
+namespace shardproof::beside {
+namespace {
+
+/// The plan with every value of its body as a result, and where each is made.
+struct Opened {
+  ir::Program program;
+  std::vector<SourceRange> places;
+};
+
+Opened with_all_values(const PlanCase& one) {
+  Opened opened{*one.unit.program, {}};
+  ir::Function& plan = opened.program.functions.at(one.unit.function);
+  plan.returned.clear();
+  plan.results.clear();
+  plan.result_names.clear();
+  for (const ir::Instr& instr : plan.body.instrs) {
+    if (std::holds_alternative<ir::Number>(instr.op)) continue;
+    for (const ir::ValueId value : instr.results) {
+      if (value == ir::no_value) continue;
+      plan.returned.push_back(value);
+      plan.results.push_back(one.unit.type(value));
+      plan.result_names.push_back(plan.values.at(value).name);
+      opened.places.push_back(instr.place.range);
+    }
+  }
+  return opened;
+}
+
+std::vector<denote::Array<double>> saved_of(const PlanCase& one) {
+  const denote::Geometry geometry(*one.unit.program, one.sizes);
+  const ir::Function& plan = one.unit.plan();
+  const size_t own = one.local.size() - plan.saved_params.size();
+  std::vector<denote::Array<double>> saved;
+  for (size_t i = 0; i < plan.saved_params.size(); ++i)
+    saved.push_back(
+        denote::represented(geometry, one.unit.type(plan.saved_params[i]), one.local.at(own + i))
+            .value());
+  return saved;
+}
+
+}  // namespace
+
+std::optional<SourceRange> first_op_that_differs(const PlanCase& one,
+                                                 const std::shared_ptr<Device>& device) {
+  if (one.unit.has_pipeline()) throw PlanError("the values of a pipeline are not looked at");
+  const Opened opened = with_all_values(one);
+  PlanCase all = one;
+  all.unit.program = &opened.program;
+  const std::vector<denote::Array<double>> saved = saved_of(one);
+  const Evaluate evaluate = [&](const PointOfPlan& point) { return erasure(point, saved); };
+  const std::vector<oracle::Tensor> wanted = evaluate(point_of(all));
+  const Bounds bounds = rounding_bounds(all, wanted, evaluate).f64;
+  const auto got =
+      run_on_ranks(all, {.precision = Precision::f64, .fuse = false, .device = device});
+  for (size_t r = 0; r < wanted.size(); ++r)
+    if (!difference({got.at(r)}, {wanted[r]}, {bounds.at(r)}).empty()) return opened.places.at(r);
+  return std::nullopt;
+}
+
+}  // namespace shardproof::beside

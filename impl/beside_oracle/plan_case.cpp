@@ -1,0 +1,200 @@
+#include "impl/beside_oracle/plan_case.h"
+
+#include <bit>
+#include <cmath>
+
+#include "impl/comm/threads.h"
+#include "impl/comm/virtual/virtual_ranks.h"
+#include "impl/run/plan_state.h"
+#include "kernels/number.h"
+#include "spec/check/points.h"
+#include "spec/denote/represent.h"
+
+namespace shardproof::beside {
+namespace {
+
+const ir::Program& program_of(const PlanCase& one) { return *one.unit.program; }
+const ir::Function& plan_of(const PlanCase& one) { return one.unit.plan(); }
+
+}  // namespace
+
+double get(const Tensor& tensor, size_t i) {
+  if (tensor.element == Element::u64) return std::bit_cast<double>(tensor.data<uint64_t>()[i]);
+  return number_at(tensor.element, tensor.buffer.data(), static_cast<int64_t>(i));
+}
+
+namespace {
+
+void set(Tensor& tensor, size_t i, double value) {
+  if (tensor.element == Element::u64)
+    tensor.data<uint64_t>()[i] = std::bit_cast<uint64_t>(value);
+  else
+    set_number(tensor.element, tensor.buffer.data(), static_cast<int64_t>(i), value);
+}
+
+}  // namespace
+
+namespace {
+
+void spread(PlanCase& one, std::mt19937_64& rng) {
+  const denote::Geometry geometry(program_of(one), one.sizes);
+  one.local.clear();
+  for (size_t i = 0; i < one.whole.size(); ++i)
+    one.local.push_back(
+        same_on_devices(geometry, one.unit.type(plan_of(one).params.at(i)), one.whole[i], rng));
+}
+
+void add_saved(PlanCase& one) {
+  if (plan_of(one).saved_params.empty()) return;
+  const size_t own = point_of(one).own_params();
+  const std::vector<denote::Distributed<double>> primal(
+      one.local.begin(), one.local.begin() + static_cast<std::ptrdiff_t>(own));
+  for (auto& each : denote::saved_on_mesh<double>(program_of(one), *one.unit.types,
+                                                  one.unit.function, one.sizes, primal, {}))
+    one.local.push_back(std::move(each));
+}
+
+}  // namespace
+
+denote::Distributed<double> same_on_devices(const denote::Geometry& geometry, const Type& type,
+                                            denote::Array<double>& x, std::mt19937_64& rng) {
+  auto held = lay_out(geometry, type, x, rng);
+  const auto whole = denote::represented(geometry, type, held);
+  const auto same = [](double a, double b) {
+    return std::bit_cast<uint64_t>(a + 0.0) == std::bit_cast<uint64_t>(b + 0.0);
+  };
+  if (!whole || whole->shape != x.shape ||
+      !std::equal(whole->data.begin(), whole->data.end(), x.data.begin(), x.data.end(), same))
+    throw std::logic_error("the devices and the model get different inputs, of " + to_string(type));
+  return held;
+}
+
+PlanCase case_of(const Program& program, const PlanReport& report) {
+  const CheckedProgram& checked = program.checked();
+  return {{&checked.program(), &checked.types(), &program.sources(), report.function,
+           &checked.written(), &checked.schedules()},
+          any_backwards(program),
+          {},
+          {},
+          {}};
+}
+
+std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
+                                                const std::vector<Divisibility>& conditions,
+                                                unsigned seed, bool ties, const MeshWish& wish) {
+  std::mt19937_64 rng(seed);
+  const auto sizes = mesh_sizes(program_of(one), conditions, rng, wish);
+  if (!sizes) throw PlanError("no small mesh meets its conditions");
+  one.sizes = *sizes;
+  return draw_inputs(one, seed, ties);
+}
+
+std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned seed, bool ties) {
+  std::mt19937_64 rng(seed + 1'000'000);
+  const Draw first = ties ? Draw::ties : Draw::mixed;
+  for (Draw draw : {first, Draw::positive}) {  // a step's variances have roots
+    one.whole = random_inputs(program_of(one), plan_of(one), one.sizes, seed, draw);
+    for (denote::Array<double>& array : one.whole)  // what an f32 can hold
+      for (double& x : array.data)
+        if (std::abs(x) > 1e-30 && std::abs(x) < 1e30) x = static_cast<float>(x);
+    spread(one, rng);
+    try {
+      std::vector<oracle::Tensor> wanted = claimed(one);
+      if (!all_finite(wanted)) continue;
+      add_saved(one);
+      return wanted;
+    } catch (const oracle::Error&) {
+      return std::nullopt;  // an index beyond its dim at these sizes
+    }
+  }
+  return std::nullopt;
+}
+
+Mesh mesh_of(const denote::Sizes& sizes) { return Mesh(sizes.mesh); }
+
+std::string text(const PlanCase& one) {
+  std::string text = plan_of(one).name + " at " + mesh_of(one.sizes).text();
+  for (const auto& [dim, size] : one.sizes.dims) text += " " + dim + "=" + std::to_string(size);
+  return text;
+}
+
+PointOfPlan point_of(const PlanCase& one) {
+  return {one.unit.program, one.unit.types, one.unit.function, one.sizes, one.whole, one.local};
+}
+
+std::vector<oracle::Tensor> claimed(const PlanCase& one) { return claimed(point_of(one)); }
+
+std::vector<Tensor> run_on(Communicator& communicator, const PlanCase& one,
+                           const PlanOptions& options) {
+  Plan plan = compile_unchecked(one.unit, mesh_of(one.sizes), one.sizes.dims, communicator.rank(),
+                                options, one.find_backward);
+  const bool looked_at = options.overlap && communicator.rank() == 0;
+  if (const std::string race = looked_at ? plan.state().find_race() : ""; !race.empty())
+    throw std::logic_error(race);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < one.local.size(); ++i) {
+    inputs.push_back(plan.input(i));
+    const std::vector<double>& data =
+        one.local[i].at(static_cast<size_t>(communicator.rank())).data;
+    for (size_t k = 0; k < data.size(); ++k) {
+      set(inputs.back(), k, data[k]);
+      if (options.precision == Precision::f64 && get(inputs.back(), k) != data[k])
+        throw std::logic_error("a rank gets another input than the model");
+    }
+  }
+  return plan.run(communicator, inputs);
+}
+
+std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
+                                                        const PlanOptions& options) {
+  const Mesh mesh = mesh_of(one.sizes);
+  std::vector<std::vector<Tensor>> results(static_cast<size_t>(mesh.ranks()));
+  const int world = static_cast<int>(mesh.ranks());
+  const auto rank = [&](Communicator& communicator) {
+    results[static_cast<size_t>(communicator.rank())] = run_on(communicator, one, options);
+  };
+  if (options.device)
+    run_on_virtual_ranks(*options.device, world, rank);
+  else
+    run_on_threads(world, rank);
+  const denote::Geometry geometry(program_of(one), one.sizes);
+  std::vector<std::optional<oracle::Tensor>> whole;
+  for (size_t r = 0; r < results.at(0).size(); ++r) {
+    denote::Distributed<double> held;
+    for (const std::vector<Tensor>& own : results) {
+      denote::Array<double> array{own[r].extents, {}};
+      for (int64_t k = 0; k < own[r].count(); ++k)
+        array.data.push_back(get(own[r], static_cast<size_t>(k)));
+      held.push_back(std::move(array));
+    }
+    const auto found = denote::represented(geometry, plan_of(one).results.at(r), held);
+    if (found)
+      whole.push_back(whole_tensor(*found, plan_of(one).results[r].dtype));
+    else
+      whole.push_back(std::nullopt);
+  }
+  return whole;
+}
+
+std::string difference(const std::vector<std::optional<oracle::Tensor>>& got,
+                       const std::vector<oracle::Tensor>& wanted, const Bounds& bounds) {
+  for (size_t r = 0; r < wanted.size(); ++r) {
+    const std::string where = "result " + std::to_string(r) + ": ";
+    if (!got.at(r)) return where + "the ranks hold no value of its type";
+    if (got[r]->shape != wanted[r].shape) return where + "another shape";
+    if (got[r]->keys != wanted[r].keys) return where + "other keys";
+    const std::string found = difference(got[r]->data, wanted[r].data, bounds.at(r));
+    if (!found.empty()) return where + found;
+  }
+  return "";
+}
+
+// Most are equal bit for bit, and then nobody asks for the bounds.
+std::string difference_in_double(const PlanCase& one,
+                                 const std::vector<std::optional<oracle::Tensor>>& got,
+                                 const std::vector<oracle::Tensor>& wanted) {
+  if (difference(got, wanted, Bounds(wanted.size())).empty()) return "";
+  return difference(got, wanted, rounding_bounds(one, wanted).f64);
+}
+
+}  // namespace shardproof::beside

@@ -1,0 +1,191 @@
+#include "impl/check_sharding/test_plans.h"
+
+#include <cstdio>
+#include <mutex>
+
+#include "spec/check/conditions.h"
+#include "spec/check/fixed_sizes.h"
+#include "spec/check/typing.h"
+
+namespace shardproof::check_sharding {
+namespace {
+
+using beside::Outcome;
+using beside::PlanCase;
+
+constexpr double most_numbers = 3e7;  ///< of a run, on all devices
+
+/// Programs in which large sizes that nothing reads as numbers are open.
+class OpenSizes {
+ public:
+  OpenSizes(const ir::Program& program, size_t plan)
+      : open_(without_those_read(program, plan, fixed_sizes(program))) {}
+
+  const ir::Program* of(const ir::Program* program) {
+    if (open_.empty()) return program;
+    const std::lock_guard lock(mutex_);
+    const auto [found, fresh] = opened_.try_emplace(program);
+    if (fresh) found->second = with_open_sizes(*program, open_);
+    return &found->second;
+  }
+
+ private:
+  FixedSizes open_;
+  std::mutex mutex_;  // ranks compile at the same time
+  std::map<const ir::Program*, ir::Program> opened_;
+};
+
+void require_small(const PlanCase& one, const std::vector<Divisibility>& conditions,
+                   const beside::CaseOptions& options) {
+  std::mt19937_64 rng(options.seed);
+  const auto sizes = mesh_sizes(*one.unit.program, conditions, rng, {.given = options.given});
+  if (!sizes) throw PlanError("no small mesh and sizes meet the conditions of the file");
+  const double numbers = numbers_of_a_run(*one.unit.program, one.unit.function, *sizes);
+  if (numbers * static_cast<double>(sizes->devices()) > most_numbers)
+    throw PlanError("a run at the sizes of the file takes too long");
+}
+
+/// The plan `function` of a checked file, which is the program's own or a derived backward's.
+TestedPlan tested(std::string claim, const Program& program, PlanCase one,
+                  const std::vector<Divisibility>& conditions, const beside::CaseOptions& options) {
+  TestedPlan plan{std::move(claim), {}, ""};
+  try {
+    OpenSizes open(*one.unit.program, one.unit.function);
+    one.unit.program = open.of(one.unit.program);
+    one.find_backward = [&, any = any_backwards(program)](const compile::Unit& of,
+                                                          const std::vector<size_t>& wrt) {
+      compile::Unit unit = any(of, wrt);
+      unit.program = open.of(unit.program);
+      return unit;
+    };
+    require_small(one, conditions, options);
+    plan.outcome = run_random_cases(one, conditions, options);
+  } catch (const std::exception& error) {
+    const std::string text = error.what();
+    plan.why = text.substr(0, text.find('\n'));
+  }
+  return plan;
+}
+
+std::vector<Divisibility> conditions_with(const CheckedProgram& checked, size_t function) {
+  std::vector<Divisibility> conditions = all_conditions(checked);
+  for (Divisibility& each : conditions_of(checked.program(), checked.types(function)))
+    conditions.push_back(std::move(each));
+  return conditions;
+}
+
+bool assumes_numbers(const PlanReport& report) { return !report.assumptions.empty(); }
+
+bool has_floats(const ir::Function& plan) {
+  return std::any_of(plan.params.begin(), plan.params.end(),
+                     [&](ir::ValueId v) { return is_float(plan.values.at(v).type.dtype); });
+}
+
+/// The backward that a step of another file would take; nothing where there is none to derive.
+std::optional<TestedPlan> tested_backward(const Program& program, const PlanReport& report,
+                                          const beside::CaseOptions& options) {
+  const CheckedBackward* backward = nullptr;
+  try {
+    backward = &program.backward(report.function, {});
+  } catch (const std::exception&) {
+    return std::nullopt;
+  }
+  if (backward->verdict() != Verdict::proved) return std::nullopt;
+  const CheckedProgram& checked = *backward->checked;
+  const size_t function = backward->report()->function;
+  std::vector<Divisibility> conditions = conditions_with(checked, function);
+  for (Divisibility& each : all_conditions(program.checked()))
+    conditions.push_back(std::move(each));
+  return tested(
+      "the derived backward of " + report.name, program,
+      {{&checked.program(), &checked.types(), backward->sources.get(), function}, {}, {}, {}, {}},
+      conditions, options);
+}
+
+std::string seconds_text(double seconds) {
+  char text[32];
+  std::snprintf(text, sizeof text, "%.2f s", seconds);
+  return text;
+}
+
+void print_failure(const beside::Failure& failure, const Sources& sources, std::ostream& out) {
+  out << "         smallest case: " << beside::mesh_text(failure.sizes);
+  if (const std::string dims = beside::dims_text(failure.sizes); !dims.empty()) out << ", " << dims;
+  out << "\n         " << failure.how << ", " << failure.difference << "\n";
+  if (failure.first_op && failure.first_op->file >= 0) {
+    const SourceRange& range = *failure.first_op;
+    const int line = sources.locate(range.file, range.begin).line;
+    const std::string_view text = sources.line(range.file, line);
+    const size_t begin = std::min(text.find_first_not_of(" \t"), text.size());
+    out << "         first op whose value differs: " << sources.file(range.file).path << ":" << line
+        << ": " << text.substr(begin) << "\n";
+  } else if (failure.looked_at_ops) {
+    out << "         each op gives the value that it has on whole tensors: together they are not "
+           "the model\n";
+  }
+}
+
+}  // namespace
+
+std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOptions& options) {
+  std::vector<TestedPlan> all;
+  const CheckedProgram& checked = program.checked();
+  const std::vector<bool> steps = find_steps(checked.program());
+  for (const PlanReport& report : checked.plans()) {
+    const ir::Function& function = checked.program().functions.at(report.function);
+    if (function.imported || function.trusted || function.kind != ir::Function::Kind::plan)
+      continue;
+    const std::string claim = report.name + (report.claim.empty() ? "" : " " + report.claim);
+    if (!report.read_whole) {
+      all.push_back({claim, {}, "it cannot be read"});
+      continue;
+    }
+    beside::CaseOptions own = options;
+    own.numbers_assumed = assumes_numbers(report);
+    all.push_back(tested(claim, program, beside::case_of(program, report),
+                         conditions_with(checked, report.function), own));
+    const bool differentiated = report.verdict == Verdict::proved && function.model &&
+                                !steps[report.function] && has_floats(function);
+    if (!differentiated) continue;
+    if (auto backward = tested_backward(program, report, own)) all.push_back(std::move(*backward));
+  }
+  return all;
+}
+
+Verdict verdict_of(const std::vector<TestedPlan>& tested) {
+  Verdict worst = Verdict::proved;
+  for (const TestedPlan& each : tested)
+    worst = worse(worst, each.outcome.failure ? Verdict::refuted
+                         : each.why.empty()   ? Verdict::proved
+                                              : Verdict::unknown);
+  return worst;
+}
+
+void print_tested(const std::vector<TestedPlan>& tested, const Sources& sources,
+                  const beside::CaseOptions& options, double seconds, std::ostream& out) {
+  int agree = 0, differ = 0, left = 0;
+  for (const TestedPlan& each : tested) {
+    if (!each.why.empty()) {
+      ++left;
+      out << "not run  " << each.claim << ": " << each.why << "\n";
+    } else if (each.outcome.failure) {
+      ++differ;
+      out << "differs  " << each.claim << "\n";
+      print_failure(*each.outcome.failure, sources, out);
+    } else {
+      ++agree;
+      out << "agrees   " << each.claim << ": " << each.outcome.cases << " cases\n";
+    }
+  }
+  if (tested.empty()) {
+    out << "nothing to test: no plan in the file\n";
+    return;
+  }
+  out << "random meshes and sizes, seed " << options.seed << ": " << agree
+      << " agree with the oracle";
+  if (differ) out << ", " << differ << (differ == 1 ? " differs" : " differ");
+  if (left) out << ", " << left << " not run";
+  out << " (" << seconds_text(seconds) << ")\n";
+}
+
+}  // namespace shardproof::check_sharding
