@@ -1,0 +1,179 @@
+// --test: a user's plans on random meshes beside the oracle.
+#include <gtest/gtest.h>
+
+#include <sstream>
+
+#include "impl/check_sharding/run.h"
+#include "impl/device/forwarding.h"
+
+namespace shardproof::check_sharding {
+namespace {
+
+struct Tested {
+  int code;
+  std::string out, err;
+  bool says(const std::string& text) const { return out.find(text) != std::string::npos; }
+};
+
+Tested test(const std::string& text, std::vector<std::string> args = {},
+            Environment environment = {}) {
+  args.insert(args.end(), {"-", "--test"});
+  std::istringstream in(text);
+  std::ostringstream out, err;
+  environment.seconds = [] { return 0.0; };
+  const int code = run(args, in, out, err, environment);
+  return {code, out.str(), err.str()};
+}
+
+/// Lines 1 to 5, then the plans.
+const char model[] =
+    "mesh t\n"
+    "dim B M F\n"
+    "fn up(x: f32[B M], w: f32[M F]) -> f32[B F] {\n"
+    "    return tanh(einsum(\"B M, M F -> B F\", relu(x), w))\n"
+    "}\n";
+
+const std::string right = std::string(model) +
+                          "plan right implements up(x: f32[B M], w: f32[M F/t]) -> f32[B F/t] {\n"
+                          "    r = relu(x)\n"
+                          "    h = einsum(\"B M, M F/t -> B F/t\", r, w)\n"
+                          "    return tanh(h)\n"
+                          "}\n";
+
+const std::string wrong = std::string(model) +
+                          "plan wrong implements up(x: f32[B M/t], w: f32[M/t F]) -> f32[B F] {\n"
+                          "    r = relu(x)\n"
+                          "    h = einsum(\"B M/t, M/t F -> B F {U_t}\", r, w)\n"
+                          "    y = tanh(h)\n"
+                          "    return all_reduce(\"B F {U_t} -> B F\", y)\n"
+                          "}\n";
+
+TEST(TestPlans, ARightPlanAndItsDerivedBackwardAgree) {
+  const Tested result = test(right, {"--cases", "7", "--seed", "3"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_TRUE(
+      result.out.ends_with("agrees   right implements up: 7 cases\n"
+                           "agrees   the derived backward of right: 7 cases\n"
+                           "random meshes and sizes, seed 3: 2 agree with the oracle "
+                           "(0.00 s)\n"))
+      << result.out;
+}
+
+TEST(TestPlans, AWrongPlanIsShownAtItsSmallestCase) {
+  const Tested result = test(wrong);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(result.says("differs  wrong implements up\n")) << result.out;
+  EXPECT_TRUE(result.says("smallest case: t=2, B=1 F=1 M=2\n")) << result.out;
+  EXPECT_TRUE(result.says("first op whose value differs: -:9: y = tanh(h)\n")) << result.out;
+  EXPECT_TRUE(result.says("0 agree with the oracle, 1 differs")) << result.out;
+}
+
+TEST(TestPlans, GivenSizesStay) {
+  const Tested result = test(wrong, {"--mesh", "t=3", "--set", "F=4"});
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(result.says("smallest case: t=3, B=1 F=4 M=3\n")) << result.out;
+}
+
+/// Each op is right, and the plan computes something else.
+TEST(TestPlans, APlanOfOtherMathematicsHasNoOpThatDiffers) {
+  const Tested result =
+      test(std::string(model) +
+           "plan other implements up(x: f32[B M], w: f32[M F/t]) -> f32[B F/t] {\n"
+           "    return tanh(einsum(\"B M, M F/t -> B F/t\", abs(x), w))\n"
+           "}\n");
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(result.says("smallest case: t=1, B=1 F=1 M=1\n")) << result.out;
+  EXPECT_TRUE(result.says("each op gives the value that it has on whole tensors")) << result.out;
+}
+
+TEST(TestPlans, WhatCannotBeRunIsNoPass) {
+  const Tested result = test(
+      "mesh t\ndim M\nfn f(x: f32[M]) -> f32[M] { return silu(x) }\n"
+      "trusted \"mine\" plan fused implements f(x: f32[M/t]) -> f32[M/t]\n"
+      "plan twice implements f(x: f32[M/t]) -> f32[M/t] { return fused(x) }\n");
+  EXPECT_EQ(result.code, 2) << result.out;
+  EXPECT_TRUE(result.says("not run  twice implements f: ")) << result.out;
+  EXPECT_TRUE(result.says("0 agree with the oracle, 1 not run")) << result.out;
+}
+
+TEST(TestPlans, SizesOfTheFileThatAreTooLargeAreDrawnOrSaid) {
+  const std::string plan = "plan p implements f(x: f32[M/t]) -> f32[M/t] { return x * 2 }\n";
+  const std::string fixed = "mesh t\ndim M = 1000000000\n";
+  const Tested open = test(fixed + "fn f(x: f32[M]) -> f32[M] { return 2 * x }\n" + plan);
+  EXPECT_EQ(open.code, 0) << open.out;
+  const Tested read =
+      test(fixed +
+           "fn f(x: f32[M]) -> f32[M] { return 2 * x + |M| }\n"
+           "plan p implements f(x: f32[M/t]) -> f32[M/t] { return x * 2 + |M| + 1 - "
+           "1 }\n");
+  EXPECT_EQ(read.code, 2) << read.out;
+  EXPECT_TRUE(read.says("takes too long")) << read.out;
+}
+
+TEST(TestPlans, AFileWithoutPlansHasNothingToTest) {
+  const Tested result = test("dim M\n");
+  EXPECT_EQ(result.code, 0);
+  EXPECT_TRUE(result.says("nothing to test: no plan in the file\n")) << result.out;
+}
+
+TEST(TestPlans, AFileThatCannotBeReadIsInvalid) {
+  const Tested result = test("mesh t\nfn f(");
+  EXPECT_EQ(result.code, 3);
+  EXPECT_FALSE(result.says("random meshes")) << result.out;
+}
+
+/// The processor with products that are wrong in one entry.
+class WrongProducts : public ForwardingDevice {
+ public:
+  WrongProducts() : ForwardingDevice(cpu_device()) {}
+  Launch prepare(const KernelOp& op) override {
+    Launch launch = ForwardingDevice::prepare(op);
+    const auto* matmul = std::get_if<Matmul>(&op);
+    const auto* reduce = std::get_if<Reduce>(&op);
+    const bool product = (matmul && matmul->elements[0] == Element::f64) ||
+                         (reduce && reduce->inputs.size() == 2 && reduce->output == Element::f64);
+    if (!product) return launch;
+    return [launch](Queue& queue, std::span<void* const> outputs,
+                    std::span<const void* const> inputs) {
+      launch(queue, outputs, inputs);
+      *static_cast<double*>(outputs[0]) += 1e-3;
+    };
+  }
+};
+
+TEST(TestPlans, AWrongKernelIsSeenAndItsOpIsNamed) {
+  Environment environment;
+  environment.device = std::make_shared<WrongProducts>();
+  const Tested result = test(right, {}, environment);
+  EXPECT_EQ(result.code, 1);
+  EXPECT_TRUE(result.says("proved   right implements up")) << result.out;
+  EXPECT_TRUE(result.says("differs  right implements up\n")) << result.out;
+  EXPECT_TRUE(result.says("smallest case: t=1, B=1 F=1 M=1\n")) << result.out;
+  EXPECT_TRUE(result.says("first op whose value differs: -:8: h = einsum(")) << result.out;
+  EXPECT_TRUE(result.says("differs  the derived backward of right\n")) << result.out;
+  environment.device = cpu_device();
+  EXPECT_EQ(test(right, {}, environment).code, 0);
+}
+
+TEST(TestPlans, OptionsThatSayNothingAreRefused) {
+  for (const std::vector<std::string>& args : {std::vector<std::string>{"--cases", "0"},
+                                               {"--device", "tpu"},
+                                               {"--format", "json"},
+                                               {"--annotate"}})
+    EXPECT_EQ(test(right, args).code, 3);
+  std::istringstream in(right);
+  std::ostringstream out, err;
+  EXPECT_EQ(run({"-", "--cases", "4"}, in, out, err), 3);
+  EXPECT_NE(err.str().find("--cases: --test is required"), std::string::npos) << err.str();
+}
+
+TEST(TestPlans, WithoutAGpuItsDeviceIsAnError) {
+  const Tested result = test(right, {"--device", "cuda"});
+  if (result.code == 0) GTEST_SKIP() << "there is a GPU";
+  EXPECT_EQ(result.code, 3);
+  EXPECT_TRUE(result.err.starts_with("error: --device cuda: ")) << result.err;
+  EXPECT_EQ(result.out, "");
+}
+
+}  // namespace
+}  // namespace shardproof::check_sharding
