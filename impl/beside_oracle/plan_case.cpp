@@ -124,39 +124,20 @@ PointOfPlan point_of(const PlanCase& one) {
 
 std::vector<oracle::Tensor> claimed(const PlanCase& one) { return claimed(point_of(one)); }
 
-std::vector<Tensor> run_on(Communicator& communicator, const PlanCase& one,
-                           const PlanOptions& options) {
-  Plan plan = compile_unchecked(one.unit, mesh_of(one.sizes), one.sizes.dims, communicator.rank(),
-                                options, one.find_backward);
-  const bool looked_at = options.overlap && communicator.rank() == 0;
-  if (const std::string race = looked_at ? plan.state().find_race() : ""; !race.empty())
-    throw std::logic_error(race);
-  std::vector<Tensor> inputs;
-  for (size_t i = 0; i < one.local.size(); ++i) {
-    inputs.push_back(plan.input(i));
-    const std::vector<double>& data =
-        one.local[i].at(static_cast<size_t>(communicator.rank())).data;
-    for (size_t k = 0; k < data.size(); ++k) {
-      set(inputs.back(), k, data[k]);
-      if (options.precision == Precision::f64 && get(inputs.back(), k) != data[k])
-        throw std::logic_error("a rank gets another input than the model");
-    }
+namespace {
+
+/// Throws std::logic_error where an entry is to be kept exactly and is not.
+void fill(Tensor& tensor, const std::vector<double>& data, bool exactly) {
+  for (size_t k = 0; k < data.size(); ++k) {
+    set(tensor, k, data[k]);
+    if (exactly && get(tensor, k) != data[k])
+      throw std::logic_error("a rank gets another input than the model");
   }
-  return plan.run(communicator, inputs);
 }
 
-std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
-                                                        const PlanOptions& options) {
-  const Mesh mesh = mesh_of(one.sizes);
-  std::vector<std::vector<Tensor>> results(static_cast<size_t>(mesh.ranks()));
-  const int world = static_cast<int>(mesh.ranks());
-  const auto rank = [&](Communicator& communicator) {
-    results[static_cast<size_t>(communicator.rank())] = run_on(communicator, one, options);
-  };
-  if (options.device)
-    run_on_virtual_ranks(*options.device, world, rank);
-  else
-    run_on_threads(world, rank);
+/// The results of all ranks at their types.
+std::vector<std::optional<oracle::Tensor>> put_together(
+    const PlanCase& one, const std::vector<std::vector<Tensor>>& results) {
   const denote::Geometry geometry(program_of(one), one.sizes);
   std::vector<std::optional<oracle::Tensor>> whole;
   for (size_t r = 0; r < results.at(0).size(); ++r) {
@@ -174,6 +155,59 @@ std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
       whole.push_back(std::nullopt);
   }
   return whole;
+}
+
+}  // namespace
+
+std::vector<Tensor> run_on(Communicator& communicator, const PlanCase& one,
+                           const PlanOptions& options) {
+  Plan plan = compile_unchecked(one.unit, mesh_of(one.sizes), one.sizes.dims, communicator.rank(),
+                                options, one.find_backward);
+  const bool looked_at = options.overlap && communicator.rank() == 0;
+  if (const std::string race = looked_at ? plan.state().find_race() : ""; !race.empty())
+    throw std::logic_error(race);
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < one.local.size(); ++i) {
+    inputs.push_back(plan.input(i));
+    fill(inputs.back(), one.local[i].at(static_cast<size_t>(communicator.rank())).data,
+         options.precision == Precision::f64);
+  }
+  return plan.run(communicator, inputs);
+}
+
+std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
+                                                        const PlanOptions& options) {
+  const Mesh mesh = mesh_of(one.sizes);
+  std::vector<std::vector<Tensor>> results(static_cast<size_t>(mesh.ranks()));
+  const int world = static_cast<int>(mesh.ranks());
+  const auto rank = [&](Communicator& communicator) {
+    results[static_cast<size_t>(communicator.rank())] = run_on(communicator, one, options);
+  };
+  if (options.device)
+    run_on_virtual_ranks(*options.device, world, rank);
+  else
+    run_on_threads(world, rank);
+  return put_together(one, results);
+}
+
+std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one, const Kernel& kernel) {
+  const Mesh mesh = mesh_of(one.sizes);
+  std::vector<std::vector<Tensor>> results;
+  for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
+    const Placement placement(program_of(one), mesh, one.sizes.dims, rank);
+    const auto tensor_of = [&](const Type& type) {
+      return Tensor(type, element_of(type.dtype, Precision::as_written), placement.extents(type));
+    };
+    std::vector<Tensor> inputs;
+    for (const auto* params : {&plan_of(one).params, &plan_of(one).saved_params})
+      for (const ir::ValueId id : *params) inputs.push_back(tensor_of(one.unit.type(id)));
+    for (size_t i = 0; i < inputs.size(); ++i)
+      fill(inputs[i], one.local.at(i).at(static_cast<size_t>(rank)).data, false);
+    results.emplace_back();
+    for (const Type& type : plan_of(one).results) results.back().push_back(tensor_of(type));
+    kernel(mesh, rank, inputs, results.back());
+  }
+  return put_together(one, results);
 }
 
 std::string difference(const std::vector<std::optional<oracle::Tensor>>& got,

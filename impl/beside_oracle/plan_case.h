@@ -59,6 +59,11 @@ double get(const Tensor& tensor, size_t i);  ///< keys as their bits
 std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
                                                         const PlanOptions& options);
 
+/// What a rank does instead of a plan: writes all of its outputs, which have their types and sizes.
+using Kernel = std::function<void(const Mesh& mesh, int64_t rank, const std::vector<Tensor>& inputs,
+                                  std::vector<Tensor>& outputs)>;
+std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one, const Kernel& kernel);
+
 using Evaluate = std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>;
 
 struct RoundingBounds {

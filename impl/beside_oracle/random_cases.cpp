@@ -21,18 +21,32 @@ struct Way {
   Bounds bounds;
 };
 
-std::optional<Difference> difference_at(const PlanCase& one, const Tensors& wanted, bool ties,
-                                        const CaseOptions& options) {
-  const Bounds bounds = rounding_bounds(one, wanted).f64;
-  std::vector<Way> ways{
-      {"in f64", {.precision = Precision::f64, .device = options.device}, bounds},
-      {"in f64, collectives beside the work",
-       {.precision = Precision::f64, .overlap = true, .unroll = 2, .device = options.device},
-       bounds}};
+std::vector<Way> ways_of(const PlanCase& one, const Tensors& wanted, bool ties,
+                         const CaseOptions& options) {
+  std::vector<Way> ways;
+  if (!options.kernel) {
+    const Bounds bounds = rounding_bounds(one, wanted).f64;
+    ways = {{"in f64", {.precision = Precision::f64, .device = options.device}, bounds},
+            {"in f64, collectives beside the work",
+             {.precision = Precision::f64, .overlap = true, .unroll = 2, .device = options.device},
+             bounds}};
+  }
   if (!ties)  // of small whole numbers many large terms cancel
     ways.push_back({"as written", {.device = options.device}, written_bounds(one, wanted)});
-  for (const Way& way : ways) {
-    const std::string found = difference(run_on_ranks(one, way.options), wanted, way.bounds);
+  return ways;
+}
+
+std::optional<Difference> difference_at(const PlanCase& one, const Tensors& wanted, bool ties,
+                                        const CaseOptions& options) {
+  for (const Way& way : ways_of(one, wanted, ties, options)) {
+    std::string found;
+    try {
+      found = difference(
+          options.kernel ? run_on_ranks(one, options.kernel) : run_on_ranks(one, way.options),
+          wanted, way.bounds);
+    } catch (const KernelFault& fault) {
+      found = fault.what();
+    }
     if (!found.empty()) return Difference{way.how, found, way.options.precision == Precision::f64};
   }
   return std::nullopt;
@@ -99,7 +113,7 @@ Outcome run_random_cases(PlanCase one, const std::vector<Divisibility>& conditio
   const unsigned first = options.seed * 1000;
   const auto most = static_cast<unsigned>(4 * options.cases + 20);
   for (unsigned seed = first; outcome.cases < options.cases && seed < first + most; ++seed) {
-    const bool ties = seed % 2 == 1 && !options.numbers_assumed;
+    const bool ties = seed % 2 == 1 && !options.numbers_assumed && !options.kernel;
     const auto wanted = draw(one, conditions, seed, ties, wish);
     if (!wanted) continue;
     if (!ties && !would_see_a_factor(*wanted, rounding_bounds(one, *wanted).f32)) continue;

@@ -10,7 +10,14 @@ struct CaseOptions {
   unsigned seed = 1;
   std::map<Name, int64_t> given = {};   ///< sizes of axes and dims that stay as they are
   std::shared_ptr<Device> device = {};  ///< where the ranks run; none: threads of the CPU
+  Kernel kernel = {};  ///< stands for the plan, which has no body; with the dtypes as written
   bool numbers_assumed = false;  ///< the proof assumes something of numbers: zeros are not drawn
+};
+
+/// A kernel that does what no kernel may.
+class KernelFault : public std::runtime_error {
+ public:
+  using std::runtime_error::runtime_error;
 };
 
 /// A plan that is not its claim, at the smallest sizes that were found.

@@ -14,6 +14,7 @@
 #include <sstream>
 
 #include "impl/check_sharding/evaluate.h"
+#include "impl/check_sharding/load_kernel.h"
 #include "impl/check_sharding/memory.h"
 #include "impl/check_sharding/test_plans.h"
 #include "spec/check/typing.h"
@@ -136,11 +137,33 @@ std::shared_ptr<Device> device_of(const Options& options, const Environment& env
 #endif
 }
 
+/// By the plan's name. Throws where one cannot be loaded.
+std::map<Name, beside::Kernel> kernels_of(const Options& options) {
+  std::map<Name, beside::Kernel> kernels;
+  for (const auto& [name, path] : options.kernel) try {
+      kernels[name] = load_kernel(name, path);
+    } catch (const std::exception& error) {
+      throw std::runtime_error("--kernel " + name + "=" + path + ": " + error.what());
+    }
+  return kernels;
+}
+
+/// What --test needs beside the file.
+struct Equipment {
+  std::shared_ptr<Device> device;
+  std::map<Name, beside::Kernel> kernels;
+};
+
 class Run {
  public:
-  Run(const Options& options, const Environment& environment, std::istream& in, std::ostream& out,
-      std::ostream& err)
-      : options_(options), environment_(environment), in_(in), out_(out), err_(err) {}
+  Run(const Options& options, const Environment& environment, Equipment equipment, std::istream& in,
+      std::ostream& out, std::ostream& err)
+      : options_(options),
+        environment_(environment),
+        equipment_(std::move(equipment)),
+        in_(in),
+        out_(out),
+        err_(err) {}
 
   int files() {
     std::vector<FileReport> reports;
@@ -231,7 +254,7 @@ class Run {
   /// where nothing reads them as numbers.
   void test(FileReport& report, const FileReader& reader, const Given& given) {
     const ir::Program& program = report.checked->program();
-    beside::CaseOptions options{options_.cases, options_.seed, {}, device_, false};
+    beside::CaseOptions options{options_.cases, options_.seed, {}, equipment_.device, {}, false};
     for (const auto& [name, size] : given.sizes) {
       const auto axis = program.axes.find(name);
       const auto dim = program.dims.find(name);
@@ -244,7 +267,7 @@ class Run {
     const double start = now();
     const auto whole =
         shardproof::Program::of(*report.checked, report.sources, report.path, reader);
-    const std::vector<TestedPlan> tested = test_plans(whole, options);
+    const std::vector<TestedPlan> tested = test_plans(whole, options, equipment_.kernels);
     std::ostringstream text;
     test_seconds_ = now() - start;
     print_tested(tested, *report.sources, options, test_seconds_, text);
@@ -402,10 +425,10 @@ class Run {
 
   const Options& options_;
   const Environment& environment_;
+  const Equipment equipment_;
   std::istream& in_;
   std::ostream& out_;
   std::ostream& err_;
-  const std::shared_ptr<Device> device_ = device_of(options_, environment_);
   double test_seconds_ = 0;                    ///< of the last file
   std::map<std::string, std::string> tested_;  ///< by path: what --test says
 };
@@ -423,15 +446,16 @@ int run(const std::vector<std::string>& args, std::istream& in, std::ostream& ou
   if (line.options.lsp) return lsp::serve(STDIN_FILENO, STDOUT_FILENO);
   if (line.options.format_source)
     return written(out, err, format_sources(line.options, environment, in, out, err));
+  Equipment equipment;
   try {
-    device_of(line.options, environment);
+    equipment = {device_of(line.options, environment), kernels_of(line.options)};
   } catch (const std::runtime_error& error) {
     err << visible(std::string("error: ") + error.what()) << "\n";
     return 3;
   }
   try {
-    if (!line.options.run.empty()) return Run(line.options, environment, in, out, err).function();
-    return written(out, err, Run(line.options, environment, in, out, err).files());
+    Run now(line.options, environment, std::move(equipment), in, out, err);
+    return line.options.run.empty() ? written(out, err, now.files()) : now.function();
   } catch (const std::exception& error) {
     err << "internal error: " << error.what()
         << "\nThis is a bug in check-sharding, not in the file. There is no verdict.\n";

@@ -127,14 +127,14 @@ void print_failure(const beside::Failure& failure, const Sources& sources, std::
 
 }  // namespace
 
-std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOptions& options) {
+std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOptions& options,
+                                   const std::map<Name, beside::Kernel>& kernels) {
   std::vector<TestedPlan> all;
   const CheckedProgram& checked = program.checked();
   const std::vector<bool> steps = find_steps(checked.program());
   for (const PlanReport& report : checked.plans()) {
     const ir::Function& function = checked.program().functions.at(report.function);
-    if (function.imported || function.trusted || function.kind != ir::Function::Kind::plan)
-      continue;
+    if (function.imported || function.kind != ir::Function::Kind::plan) continue;
     const std::string claim = report.name + (report.claim.empty() ? "" : " " + report.claim);
     if (!report.read_whole) {
       all.push_back({claim, {}, "it cannot be read"});
@@ -142,10 +142,19 @@ std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOpt
     }
     beside::CaseOptions own = options;
     own.numbers_assumed = assumes_numbers(report);
+    if (function.trusted) {
+      const auto kernel = kernels.find(report.name);
+      if (kernel == kernels.end()) {
+        all.push_back({claim, {}, "it is trusted: --kernel " + report.name + "=LIB.so names it"});
+        continue;
+      }
+      own.kernel = kernel->second;
+    }
     all.push_back(tested(claim, program, beside::case_of(program, report),
                          conditions_with(checked, report.function), own));
     const bool differentiated = report.verdict == Verdict::proved && function.model &&
-                                !steps[report.function] && has_floats(function);
+                                !function.trusted && !steps[report.function] &&
+                                has_floats(function);
     if (!differentiated) continue;
     if (auto backward = tested_backward(program, report, own)) all.push_back(std::move(*backward));
   }

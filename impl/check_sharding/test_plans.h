@@ -13,8 +13,10 @@ struct TestedPlan {
 };
 
 /// Runs each of the file's own plans, and the backward derived of it where it is proved, as often
-/// as the options say. Plans that are refused are run too, where they can be.
-std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOptions& options);
+/// as the options say. Plans that are refused are run too, where they can be; of a trusted plan the
+/// kernel of its name.
+std::vector<TestedPlan> test_plans(const Program& program, const beside::CaseOptions& options,
+                                   const std::map<Name, beside::Kernel>& kernels);
 
 /// Refuted where one differs, else unknown where one was not run.
 Verdict verdict_of(const std::vector<TestedPlan>& tested);

@@ -93,7 +93,43 @@ TEST(TestPlans, WhatCannotBeRunIsNoPass) {
       "plan twice implements f(x: f32[M/t]) -> f32[M/t] { return fused(x) }\n");
   EXPECT_EQ(result.code, 2) << result.out;
   EXPECT_TRUE(result.says("not run  twice implements f: ")) << result.out;
-  EXPECT_TRUE(result.says("0 agree with the oracle, 1 not run")) << result.out;
+  EXPECT_TRUE(result.says("not run  fused implements f: it is trusted: --kernel fused=LIB.so"))
+      << result.out;
+  EXPECT_TRUE(result.says("0 agree with the oracle, 2 not run")) << result.out;
+}
+
+const char trusted[] =
+    "mesh t\ndim B M\nfn scaled(x: bf16[B M], k: f32[M]) -> f32[B M] { return f32(x) * k }\n"
+    "trusted \"mine\" plan NAME implements scaled(x: bf16[B M/t], k: f32[M/t]) -> f32[B M/t]\n"
+    "trusted \"mine\" plan own_part implements part(x: f32[M]) -> f32[M/t]\n"
+    "fn part(x: f32[M]) -> f32[M] { return x }\n";
+
+Tested test_kernel(const std::string& name) {
+  std::string text = trusted;
+  text.replace(text.find("NAME"), 4, name);
+  const std::string library = "=" SHARDPROOF_TEST_KERNELS;
+  return test(text, {"--kernel", name + library, "--kernel", "own_part" + library});
+}
+
+TEST(TestPlans, KernelsOfTrustedPlansAreHeldToTheirModels) {
+  const Tested right = test_kernel("scaled_rows");
+  EXPECT_EQ(right.code, 0) << right.out << right.err;
+  EXPECT_TRUE(right.says("agrees   scaled_rows implements scaled: 20 cases\n")) << right.out;
+  EXPECT_TRUE(right.says("agrees   own_part implements part: 20 cases\n")) << right.out;
+  for (const auto& [name, why] :
+       {std::pair{"scaled_by_the_first", "result 0: entry 1 is "},
+        std::pair{"forgets_the_last", "entry 0 is -nan, not "},
+        std::pair{"writes_beside", "the kernel writes beside its output 0"},
+        std::pair{"changes_its_input", "the kernel changes its input 0"},
+        std::pair{"gives_up", "the kernel returns 7"}}) {
+    const Tested wrong = test_kernel(name);
+    EXPECT_EQ(wrong.code, 1) << name << wrong.out << wrong.err;
+    EXPECT_TRUE(wrong.says(why)) << wrong.out;
+    EXPECT_TRUE(wrong.says("smallest case: t=1, B=1 M=")) << wrong.out;
+  }
+  const Tested gone = test(trusted, {"--kernel", "no_such_name=" SHARDPROOF_TEST_KERNELS});
+  EXPECT_EQ(gone.code, 3);
+  EXPECT_NE(gone.err.find("has no function no_such_name"), std::string::npos) << gone.err;
 }
 
 TEST(TestPlans, SizesOfTheFileThatAreTooLargeAreDrawnOrSaid) {

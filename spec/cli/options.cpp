@@ -26,7 +26,9 @@ Examples
 Exit codes
   0  proved, for every mesh that the report names
   1  refuted: a plan does not compute its model; the report has the place and a counterexample
-  2  unknown: not decided; this is never a pass (also with --strict: proved, but trusting a plan)
+     (with --test also: a run differs)
+  2  unknown: not decided; this is never a pass (also with --strict: proved, but trusting a plan;
+     with --test: a plan that was not run)
   3  invalid: the text cannot be read as a program, or the sizes do not divide
   With several files the worst one counts: 3, then 1, then 2, then 0.)";
 
@@ -53,7 +55,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
                                std::ostream& err) {
   CommandLine line;
   Options& o = line.options;
-  std::vector<std::string> mesh, set;
+  std::vector<std::string> mesh, set, kernel;
   std::string backward;
   bool no_colour = false;
   CLI::App app(description, "check-sharding");
@@ -96,6 +98,9 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   text("--device", o.device, "With --test: cpu (threads), or cuda (virtual ranks of a GPU)",
        "DEVICE")
       ->check(CLI::IsMember({"cpu", "cuda"}).description(""));
+  text("--kernel", kernel, "With --test: the shared object with the kernel of a trusted plan",
+       "PLAN=LIB.so")
+      ->allow_extra_args(false);
   text("--plot-schedule", o.plot_schedule,
        "Draw the stages of the first pipeline at the sizes given, as SVG", "FILE");
   text("--html", o.html,
@@ -123,7 +128,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
     if (!o.run.empty() && (o.files.size() != 1 || o.inputs.empty() || o.outputs.empty()))
       throw CLI::RequiredError("--run NAME: one file, --inputs and --outputs");
     if (!o.test)
-      for (const char* flag : {"--cases", "--seed", "--device"})
+      for (const char* flag : {"--cases", "--seed", "--device", "--kernel"})
         if (app.count(flag)) throw CLI::RequiredError(std::string(flag) + ": --test");
     if (o.test && (o.format != Format::text || o.annotate || o.latex || !o.to.empty()))
       throw CLI::ExcludesError("--test", "another --format, --annotate, --latex, --to");
@@ -142,6 +147,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   if (!backward.empty()) o.backward = backward == "true" ? "" : backward;
   o.mesh = assignments(mesh);
   o.set = assignments(set);
+  o.kernel = assignments(kernel);
   if (no_colour) o.colour = When::never;
   return line;
 }

@@ -28,6 +28,7 @@ struct Options {
   int cases = 20;                         ///< of each plan
   unsigned seed = 1;                      ///< of the first
   std::string device = "cpu";             ///< where they run
+  std::vector<Assignment> kernel;         ///< of trusted plans: shared objects
   std::vector<std::string> allow_import;  ///< folders beside the project
   std::string smtlib;                     ///< a folder; empty: none
   std::string plot_schedule;              ///< an SVG file; empty: none
