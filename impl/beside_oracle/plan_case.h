@@ -70,11 +70,13 @@ struct RoundingBounds {
   Bounds f64, f32;
 };
 /// What rounding makes of the claim: eight times the farthest that some disturbed evaluations of it
-/// end from `wanted` (oracle/disturbed.h), for the sums of a plan have another order.
+/// end from `wanted` (oracle/disturbed.h), for the sums of a plan have another order. Few of them
+/// may by chance all end near a result of one entry: many are taken before a plan is called wrong.
 RoundingBounds rounding_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
-                               const Evaluate& evaluate = shardproof::claimed);
+                               const Evaluate& evaluate = shardproof::claimed, unsigned times = 3);
 /// With the dtypes as they are written: with bf16 somewhere, as if all was bf16.
-Bounds written_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted);
+Bounds written_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
+                      unsigned times = 3);
 /// Whether a factor of 1.001 on some result, and on all of it, would be outside the bounds.
 bool would_see_a_factor(const std::vector<oracle::Tensor>& wanted, const Bounds& bounds);
 

@@ -6,12 +6,11 @@
 namespace shardproof::beside {
 namespace {
 
-constexpr int evaluations = 3;
 constexpr double safety = 8;
 
 /// Of each result the farthest that an entry is moved where numbers have this unit roundoff.
 Bounds farthest(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, double unit,
-                bool inputs_round, const Evaluate& evaluate = shardproof::claimed) {
+                bool inputs_round, unsigned evaluations, const Evaluate& evaluate) {
   Bounds farthest(wanted.size());
   for (unsigned seed = 1; seed <= evaluations; ++seed) {
     const Bounds moved =
@@ -21,7 +20,7 @@ Bounds farthest(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, 
   return farthest;
 }
 
-Bounds times(Bounds bounds, double factor) {
+Bounds scaled(Bounds bounds, double factor) {
   for (double& each : bounds) each *= factor;
   return bounds;
 }
@@ -61,17 +60,18 @@ bool uses_bf16(const ir::Program& program, const std::vector<std::vector<Type>>&
 
 // A thousandth of what moves a bit of f32 is enough to see what is moved, and is linear.
 RoundingBounds rounding_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
-                               const Evaluate& evaluate) {
-  const Bounds moved = farthest(one, wanted, 0x1p-30, false, evaluate);
-  return {at_least_rounded(times(moved, safety * 0x1p-23), wanted, 0x1p-53),
-          at_least_rounded(times(moved, safety * 0x1p6), wanted, 0x1p-24)};
+                               const Evaluate& evaluate, unsigned times) {
+  const Bounds moved = farthest(one, wanted, 0x1p-30, false, times, evaluate);
+  return {at_least_rounded(scaled(moved, safety * 0x1p-23), wanted, 0x1p-53),
+          at_least_rounded(scaled(moved, safety * 0x1p6), wanted, 0x1p-24)};
 }
 
-Bounds written_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted) {
+Bounds written_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
+                      unsigned times) {
   std::vector<bool> seen(one.unit.program->functions.size());
   if (!uses_bf16(*one.unit.program, *one.unit.types, one.unit.function, seen))
-    return rounding_bounds(one, wanted).f32;
-  return times(farthest(one, wanted, 0x1p-9, true), safety);
+    return rounding_bounds(one, wanted, shardproof::claimed, times).f32;
+  return scaled(farthest(one, wanted, 0x1p-9, true, times, shardproof::claimed), safety);
 }
 
 bool would_see_a_factor(const std::vector<oracle::Tensor>& wanted, const Bounds& bounds) {

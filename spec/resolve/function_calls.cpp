@@ -12,7 +12,9 @@ bool may_call(Body& body, const CallSite& site, const FunctionEntity& entity) {
   if (entity.decl->is_plan == body.frame->is_plan) return true;
   if (body.frame->is_plan)
     body.error("E0109", site.range,
-               "a plan can call only plans and library functions, and `" + site.name + "` is a fn");
+               "a plan can call only plans, library functions, and fns over `...` or with a "
+               "pattern; `" +
+                   site.name + "` is neither");
   else
     body.error("E0109", site.range, "a fn calls fns, and `" + site.name + "` is a plan");
   return false;

@@ -76,12 +76,28 @@ std::vector<Values> Instantiation::failed() {
   return unknown_result(entity_.results.size());
 }
 
+namespace {
+
+/// A fn that has its body checked at the types of each call, in plans too.
+bool says_any_type(const syntax::FunctionDecl& decl) {
+  const auto has_rest = [](const syntax::TypeExpr& type) {
+    return std::any_of(type.dims.begin(), type.dims.end(), [](const syntax::SplitExpr& split) {
+      return split.kind == syntax::SplitExpr::Kind::ellipsis;
+    });
+  };
+  return decl.pattern || std::any_of(decl.params.begin(), decl.params.end(),
+                                     [&](const auto& param) { return has_rest(param.group.type); });
+}
+
+}  // namespace
+
 bool Instantiation::allowed() {
   const bool library = body_.world.files[entity_.file].library;
-  if (!library && body_.frame->is_plan && !body_.frame->instance) {
-    body_.error(
-        "E0109", site_.range,
-        "a plan can call only plans and library functions, and `" + site_.name + "` is a fn");
+  if (!library && body_.frame->is_plan && !body_.frame->instance && !says_any_type(*entity_.decl)) {
+    body_.error("E0109", site_.range,
+                "a plan can call only plans, library functions, and fns over `...` or with a "
+                "pattern; `" +
+                    site_.name + "` is neither");
     return false;
   }
   const Instance* outer = body_.frame->instance;

@@ -84,12 +84,35 @@ Expr Parser::word_atom() {
   return leaf(Expr::Kind::name);
 }
 
+// `tanh(scan ...)` is `scan_1 = scan ...` before the statement, and `tanh(scan_1)`.
+Expr Parser::named_scan() {
+  const uint32_t begin = peek().begin;
+  Bind bind;
+  bind.loop.push_back(loop());
+  Expr result;
+  result.kind = Expr::Kind::name;
+  result.text = fresh_name("scan_");
+  result.range = since(begin);
+  bind.targets.push_back({result.text, {}, result.range});
+  open_block_->push_back({std::move(bind), result.range});
+  height_ = 1;
+  return result;
+}
+
+Name Parser::fresh_name(const std::string& stem) {
+  if (words_.empty())
+    for (const Token& token : tokens_) words_.emplace(token.text);
+  for (size_t i = 1;; ++i)
+    if (const auto [name, fresh] = words_.insert(stem + std::to_string(i)); fresh) return *name;
+}
+
 Expr Parser::reserved_atom() {
   const std::string word(peek().text);
   if (peek().first_on_line && (begins_statement(word) || begins_declaration(word)))
     fail("an expression");
   if (at_loop()) {
-    fail(error("E0002", range(peek()), "a loop cannot be part of an expression",
+    if (word == "scan" && open_block_) return named_scan();
+    fail(error("E0002", range(peek()), "this loop cannot be part of an expression",
                "give its result a name first"));
   }
   if (joins(word)) {

@@ -1,6 +1,7 @@
 #pragma once
 // The parser: one function for each production of the grammar, in the files parser_*.cpp.
 #include <initializer_list>
+#include <set>
 
 #include "spec/syntax/parser.h"
 #include "spec/syntax/parser_cursor.h"
@@ -89,6 +90,8 @@ class Parser : Cursor {
   Expr prefixed(std::string_view word, Rule operand);
   Expr word_atom();
   Expr reserved_atom();
+  Expr named_scan();
+  Name fresh_name(const std::string& stem);
   Expr parenthesized();
   Expr size();
   Expr call(Expr::Kind kind, bool each);
@@ -133,7 +136,9 @@ class Parser : Cursor {
 
   int height_ =
       0;  ///< of the expression read last: a tree that is too high cannot be walked either
-  size_t unclosed_ = 0;  ///< where a missing `}` was told last
+  Block* open_block_ = nullptr;  ///< where a scan inside an expression gets a statement of its own
+  std::set<std::string, std::less<>> words_;  ///< of the file, once a fresh name was asked for
+  size_t unclosed_ = 0;                       ///< where a missing `}` was told last
 };
 
 }  // namespace shardproof::syntax

@@ -1,8 +1,27 @@
 // block and bind.
+#include <utility>
+
 #include "spec/syntax/parser_impl.h"
 #include "spec/syntax/words.h"
 
 namespace shardproof::syntax {
+
+namespace {
+
+/// Another value for as long as this lives.
+class Restored {
+ public:
+  Restored(Block*& at, Block* value) : at_(at), before_(std::exchange(at, value)) {}
+  ~Restored() { at_ = before_; }
+  Restored(const Restored&) = delete;
+  Restored& operator=(const Restored&) = delete;
+
+ private:
+  Block*& at_;
+  Block* const before_;
+};
+
+}  // namespace
 
 Block Parser::block(std::string_view what) {
   Block result;
@@ -41,6 +60,8 @@ void Parser::statement_node(Block& block) {
   const uint32_t begin = peek().begin;
   const bool named = at("=", 1) || at(":", 1);  // `next = ...`: a reserved word for a name
   const auto push = [&](auto node) { block.push_back({std::move(node), since(begin)}); };
+  const bool takes_scans = named || !(at("dim") || at("require") || at("assume"));
+  const Restored restored(open_block_, takes_scans ? &block : nullptr);
   if (!at_word()) not_a_statement();
   if (named) return push(bind());
   if (at("dim")) {
