@@ -14,9 +14,11 @@
 #include <sstream>
 
 #include "impl/check_sharding/evaluate.h"
+#include "impl/check_sharding/family.h"
 #include "impl/check_sharding/load_kernel.h"
 #include "impl/check_sharding/memory.h"
 #include "impl/check_sharding/test_plans.h"
+#include "impl/file_error.h"
 #include "spec/check/typing.h"
 #include "spec/cli/input.h"
 #include "spec/cli/options.h"
@@ -216,8 +218,10 @@ class Run {
     const double start = now();
     test_seconds_ = 0;
     const Input input = read_input(path, in_, environment_.in_descriptor);
-    if (input.text)
-      checked(report, *input.text);
+    if (input.text && is_configuration(path))
+      configuration(report);
+    else if (input.text)
+      checked(report, reader_with(path, *input.text, options_.allow_import), options_);
     else
       report.diagnostics.push_back(unreadable(path, input));
     report.seconds = now() - start - test_seconds_;
@@ -225,12 +229,46 @@ class Run {
     return report;
   }
 
-  void checked(FileReport& report, const std::string& text) {
-    const FileReader reader = reader_with(report.path, text, options_.allow_import);
-    report.checked = check(*report.sources, report.path, reader);
-    Given given = given_sizes(report.checked->program(), options_);
+  /// The program of a configuration's family, at its sizes.
+  void configuration(FileReport& report) {
+    const std::string path = report.path;
+    try {
+      const Family family = family_of(path);
+      report.path = family.path;
+      report.origin = origin_of(path, family);
+      Options sized = options_;
+      for (const auto& [name, size] : family.sizes)
+        sized.set.emplace_back(name, std::to_string(size));
+      for (const auto& [name, value] : family.consts) {
+        std::ostringstream text;
+        text << std::setprecision(17) << value;
+        sized.set.emplace_back(name, text.str());
+      }
+      sized.stats = true;
+      checked(report, family.reader, sized, family.plan);
+    } catch (const FileError& error) {
+      Diagnostic d;
+      d.code = "E0001";
+      d.message = error.what();
+      report.diagnostics.push_back(std::move(d));
+    }
+  }
+
+  static std::string origin_of(const std::string& path, const Family& family) {
+    std::string text = path + ": " + family.name;
+    for (const auto& [name, size] : family.sizes) text += " " + name + "=" + std::to_string(size);
+    return text + "; its proof is of spec/models/" + family.path.substr(family.path.find('/') + 1);
+  }
+
+  /// `only`: what is said of this plan of the file alone; empty: of all.
+  void checked(FileReport& report, const FileReader& reader, const Options& sized,
+               const Name& only = {}) {
+    CheckOptions check_options;
+    check_options.only = only;
+    report.checked = check(*report.sources, report.path, reader, check_options);
+    Given given = given_sizes(report.checked->program(), sized);
     if (report.checked->readable()) {
-      if (!given.consts.empty()) claim_anew(report, reader, given);
+      if (!given.consts.empty()) claim_anew(report, reader, given, only);
       report.diagnostics = given.diagnostics;
       report.sizes = given.sizes;
       report.sized = given.any;
@@ -240,7 +278,7 @@ class Run {
       auto more = misfits(*report.checked, report.sizes);
       report.diagnostics.insert(report.diagnostics.end(), more.begin(), more.end());
     }
-    if ((options_.stats || !options_.html.empty()) && report.sized && given.diagnostics.empty())
+    if ((sized.stats || !options_.html.empty()) && report.sized && given.diagnostics.empty())
       report.memory = memory_of(report, reader);
     if (options_.backward) backwards(report, reader, given);
     report.verdict = verdict(report);
@@ -319,7 +357,8 @@ class Run {
   }
 
   /// A const with another value than the file's is another claim: the file is checked again.
-  void claim_anew(FileReport& report, const FileReader& reader, const Given& given) {
+  void claim_anew(FileReport& report, const FileReader& reader, const Given& given,
+                  const Name& only) {
     for (const auto& [name, value] : given.consts) {
       std::ostringstream text;
       text << name << " = " << std::setprecision(12) << value << " instead of the file's "
@@ -328,6 +367,7 @@ class Run {
     }
     CheckOptions again;
     again.set = given.consts;
+    again.only = only;
     report.sources = std::make_unique<Sources>();
     report.checked = check(*report.sources, report.path, reader, again);
     // A checker that kept the file's value has proved another claim than the one asked for.
@@ -387,6 +427,13 @@ class Run {
                 "no plan has a pipeline whose sizes are all given: give them by --mesh and --set");
   }
 
+  /// A configuration whose memory is known: then all of its sizes were given.
+  static bool has_numbers(const FileReport& report) {
+    return !report.origin.empty() &&
+           std::any_of(report.memory.begin(), report.memory.end(),
+                       [](const auto& each) { return each.second.bytes.has_value(); });
+  }
+
   bool colour(bool terminal) const {
     if (options_.colour != When::automatic) return options_.colour == When::always;
     return terminal && !std::getenv("NO_COLOR");
@@ -416,7 +463,9 @@ class Run {
         continue;
       }
       if (&report != &reports.front()) text << "\n";
-      print_text(report, options_, colours, reports.size() > 1, text);
+      Options shown = options_;
+      shown.stats = shown.stats || has_numbers(report);
+      print_text(report, shown, colours, reports.size() > 1, text);
       if (const auto tested = tested_.find(report.path); tested != tested_.end())
         text << tested->second;
     }

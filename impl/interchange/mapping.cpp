@@ -241,10 +241,12 @@ DimSizes Mapping::State::sizes_of(const Json& config) const {
 }
 
 Mapping Mapping::read(const fs::path& path) {
+  return parse(naming(path, [&] { return checkpoint::read_text(path); }), path);
+}
+
+Mapping Mapping::parse(const std::string& text, const std::string& name) {
   Mapping mapping;
-  mapping.state_ = naming(path, [&] {
-    return std::make_shared<const State>(Json::parse(checkpoint::read_text(path)));
-  });
+  mapping.state_ = naming(name, [&] { return std::make_shared<const State>(Json::parse(text)); });
   return mapping;
 }
 

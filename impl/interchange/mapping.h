@@ -34,6 +34,8 @@ class Mapping {
  public:
   /// Throws FileError.
   static Mapping read(const std::filesystem::path& path);
+  /// The same of a text; `name` stands in what is thrown.
+  static Mapping parse(const std::string& text, const std::string& name);
 
   /// What the config.json of `folder` says. Throws FileError where it is of another architecture,
   /// or of one that the model does not have.

@@ -15,6 +15,9 @@ Examples
   check-sharding llama3.shard --config llama3_8b   and do the sizes of this run divide?
   check-sharding ffn.shard --mesh d=8,t=4 --set M=4096,F=14336 --stats
                                                  what each device communicates, computes and keeps
+  check-sharding config.json --mesh d=8,t=4 --set B=16,L=8192
+                                                 a Hugging Face configuration: the proof of its
+                                                 family, sizes that divide, memory, bytes moved
   check-sharding ffn.shard --annotate            the program with the type of each value beside it
   check-sharding ffn.shard --latex               the program as equations
   check-sharding ffn.shard --backward            the derived backward, proved, and what it communicates
@@ -55,7 +58,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
                                std::ostream& err) {
   CommandLine line;
   Options& o = line.options;
-  std::vector<std::string> mesh, set, kernel;
+  std::vector<std::string> mesh, set, kernel, hf;
   std::string backward;
   bool no_colour = false;
   CLI::App app(description, "check-sharding");
@@ -65,7 +68,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   auto text = [&](const char* flag, auto& target, const char* help, const char* type) {
     return app.add_option(flag, target, help)->type_name(type);
   };
-  text("files", o.files, "Files to check; - is the standard input", "FILE");
+  text("files", o.files,
+       "Files to check, or a config.json of Hugging Face; - is the standard input", "FILE");
   text("--explain", o.explain, "Explain an error code, e.g. E0207", "CODE");
   text("--mesh", mesh, "Sizes of mesh axes, e.g. d=8,t=4", "AXIS=N")
       ->delimiter(',')
@@ -74,6 +78,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
       ->delimiter(',')
       ->allow_extra_args(false);
   text("--config", o.config, "Sizes from a `config` of the file", "NAME");
+  text("--hf", hf, "A folder of Hugging Face: the same as DIR/config.json", "DIR")
+      ->allow_extra_args(false);
   const std::map<std::string, Format> formats = {{"text", Format::text},
                                                  {"json", Format::json},
                                                  {"sarif", Format::sarif},
@@ -123,6 +129,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   try {
     std::vector<std::string> reversed(args.rbegin(), args.rend());
     app.parse(std::move(reversed));
+    for (const std::string& folder : hf)
+      o.files.push_back(folder + (folder.ends_with('/') ? "" : "/") + "config.json");
     if (o.files.empty() && !o.explain && !o.lsp)
       throw CLI::RequiredError("FILE: a file to check, or --explain CODE (see --help)");
     if (!o.run.empty() && (o.files.size() != 1 || o.inputs.empty() || o.outputs.empty()))

@@ -44,6 +44,7 @@ struct FileReport {
   std::vector<Diagnostic> diagnostics;    ///< of reading the file, and of the run's sizes
   cost::Sizes sizes;                      ///< of the run; empty: none
   bool sized = false;                     ///< the user gave sizes
+  std::string origin;                     ///< the configuration that it stands for, in words
   std::vector<std::string> claims;        ///< "eps = 1e-05: the file says 1e-06"
   bool undecided_claim = false;           ///< one of them could not be checked
   Verdict verdict = Verdict::invalid;

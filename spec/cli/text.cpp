@@ -124,6 +124,7 @@ void print_text(const FileReport& report, const Options& options, bool colour, b
   RenderOptions render_options;
   render_options.colour = colour;
   if (name_file) out << palette.bold(report.path + ":") << "\n";
+  if (!report.origin.empty()) out << report.origin << "\n\n";
   for (const Diagnostic* each : all_diagnostics(report))
     out << render(*each, *report.sources, render_options) << "\n";
   std::vector<Row> rows;

@@ -1,0 +1,71 @@
+#include "impl/check_sharding/family.h"
+
+#include <algorithm>
+#include <nlohmann/json.hpp>
+
+#include "impl/checkpoint/file.h"
+#include "impl/file_error.h"
+#include "impl/interchange/mapping.h"
+
+namespace shardproof::check_sharding {
+namespace {
+
+namespace fs = std::filesystem;
+
+const std::string folder = "<models>/";
+
+/// What `model_type` says, the mapping of its sizes, the program, and its plan of a training step.
+struct Row {
+  const char *model_type, *mapping, *program, *plan;
+};
+constexpr Row families[] = {{"llama", "llama3.hf.json", "llama_train.shard", "train_step_sharded"},
+                            {"gpt2", "gpt2.hf.json", "gpt2_tensor_parallel.shard", "train_step_f"}};
+
+const std::string* text_of(const std::vector<std::pair<std::string, std::string>>& files,
+                           const std::string& name) {
+  for (const auto& [file, text] : files)
+    if (file == name) return &text;
+  return nullptr;
+}
+
+std::string known_families() {
+  std::string names;
+  for (const Row& row : families)
+    names += (names.empty() ? "" : ", ") + std::string(row.model_type);
+  return names;
+}
+
+const Row& row_of(const std::string& path) {
+  std::string type;
+  try {
+    type = nlohmann::json::parse(checkpoint::read_text(path)).at("model_type").get<std::string>();
+  } catch (const nlohmann::json::exception& error) {
+    throw FileError(path + ": no model_type can be read: " + error.what());
+  }
+  for (const Row& row : families)
+    if (type == row.model_type) return row;
+  throw FileError(path + ": model_type is \"" + type + "\", and no model here is of that family; " +
+                  "there are " + known_families());
+}
+
+}  // namespace
+
+bool is_configuration(const std::string& path) {
+  return fs::path(path).filename() == "config.json";
+}
+
+Family family_of(const std::string& path) {
+  const Row& row = row_of(path);
+  const auto mapping =
+      interchange::Mapping::parse(*text_of(embedded_mappings(), row.mapping), row.mapping);
+  interchange::Numbers numbers = mapping.numbers(fs::path(path).parent_path());
+  const auto reader = [](const std::string& wanted) -> std::optional<std::string> {
+    if (!wanted.starts_with(folder)) return std::nullopt;
+    const std::string* text = text_of(embedded_models(), wanted.substr(folder.size()));
+    return text ? std::optional(*text) : std::nullopt;
+  };
+  return {folder + row.program,      row.plan,      reader, std::move(numbers.sizes),
+          std::move(numbers.consts), row.model_type};
+}
+
+}  // namespace shardproof::check_sharding
