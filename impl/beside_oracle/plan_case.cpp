@@ -124,9 +124,6 @@ PointOfPlan point_of(const PlanCase& one) {
 
 std::vector<oracle::Tensor> claimed(const PlanCase& one) { return claimed(point_of(one)); }
 
-namespace {
-
-/// Throws std::logic_error where an entry is to be kept exactly and is not.
 void fill(Tensor& tensor, const std::vector<double>& data, bool exactly) {
   for (size_t k = 0; k < data.size(); ++k) {
     set(tensor, k, data[k]);
@@ -134,6 +131,8 @@ void fill(Tensor& tensor, const std::vector<double>& data, bool exactly) {
       throw std::logic_error("a rank gets another input than the model");
   }
 }
+
+namespace {
 
 /// The results of all ranks at their types.
 std::vector<std::optional<oracle::Tensor>> put_together(

@@ -48,6 +48,10 @@ std::string text(const PlanCase& one);  ///< `ffn_sharded at d=2 t=3 B=2 ..`
 /// own erasure. Throws oracle::Error.
 std::vector<oracle::Tensor> claimed(const PlanCase& one);
 
+/// Puts numbers into a tensor. Throws std::logic_error where one is to be kept `exactly` and is
+/// not.
+void fill(Tensor& tensor, const std::vector<double>& data, bool exactly);
+
 /// This rank's results, by any communicator.
 std::vector<Tensor> run_on(Communicator& communicator, const PlanCase& one,
                            const PlanOptions& options);
