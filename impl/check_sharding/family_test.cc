@@ -59,7 +59,7 @@ TEST_F(Configurations, OfLlamaHaveSizesMemoryAndAProof) {
         "spec/models/llama_train.shard\n",
         "proved   train_step_sharded implements train_step     for every mesh with  t | V,  ",
         "sizes: d=8 t=4, 32 devices: every local size is whole\n", "1 proved (0.00 s)\n",
-        "  all_gather    324      9.37 GiB", "  memory  26.07 GiB on a GPU: 2.80 GiB parameters"})
+        "  state                    2.80 GiB", "  memory  26.07 GiB on a GPU: 2.80 GiB parameters"})
     EXPECT_TRUE(result.says(text)) << text << "\n" << result.out;
 }
 
