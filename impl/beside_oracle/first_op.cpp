@@ -1,7 +1,5 @@
 #include "impl/beside_oracle/first_op.h"
 
-#include "spec/denote/represent.h"
-
 namespace shardproof::beside {
 namespace {
 
@@ -30,18 +28,6 @@ Opened with_all_values(const PlanCase& one) {
   return opened;
 }
 
-std::vector<denote::Array<double>> saved_of(const PlanCase& one) {
-  const denote::Geometry geometry(*one.unit.program, one.sizes);
-  const ir::Function& plan = one.unit.plan();
-  const size_t own = one.local.size() - plan.saved_params.size();
-  std::vector<denote::Array<double>> saved;
-  for (size_t i = 0; i < plan.saved_params.size(); ++i)
-    saved.push_back(
-        denote::represented(geometry, one.unit.type(plan.saved_params[i]), one.local.at(own + i))
-            .value());
-  return saved;
-}
-
 }  // namespace
 
 std::optional<SourceRange> first_op_that_differs(const PlanCase& one,
@@ -50,8 +36,7 @@ std::optional<SourceRange> first_op_that_differs(const PlanCase& one,
   const Opened opened = with_all_values(one);
   PlanCase all = one;
   all.unit.program = &opened.program;
-  const std::vector<denote::Array<double>> saved = saved_of(one);
-  const Evaluate evaluate = [&](const PointOfPlan& point) { return erasure(point, saved); };
+  const Evaluate evaluate = erasure_of(one);
   const std::vector<oracle::Tensor> wanted = evaluate(point_of(all));
   const Bounds bounds = rounding_bounds(all, wanted, evaluate).f64;
   const auto got =

@@ -122,6 +122,26 @@ PointOfPlan point_of(const PlanCase& one) {
   return {one.unit.program, one.unit.types, one.unit.function, one.sizes, one.whole, one.local};
 }
 
+namespace {
+
+std::vector<denote::Array<double>> saved_of(const PlanCase& one) {
+  const denote::Geometry geometry(*one.unit.program, one.sizes);
+  const ir::Function& plan = one.unit.plan();
+  const size_t own = one.local.size() - plan.saved_params.size();
+  std::vector<denote::Array<double>> saved;
+  for (size_t i = 0; i < plan.saved_params.size(); ++i)
+    saved.push_back(
+        denote::represented(geometry, one.unit.type(plan.saved_params[i]), one.local.at(own + i))
+            .value());
+  return saved;
+}
+
+}  // namespace
+
+Evaluate erasure_of(const PlanCase& one) {
+  return [saved = saved_of(one)](const PointOfPlan& point) { return erasure(point, saved); };
+}
+
 std::vector<oracle::Tensor> claimed(const PlanCase& one) { return claimed(point_of(one)); }
 
 void fill(Tensor& tensor, const std::vector<double>& data, bool exactly) {

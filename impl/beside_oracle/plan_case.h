@@ -70,6 +70,9 @@ std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one, con
 
 using Evaluate = std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>;
 
+/// The value of the plan's own text, at the same saved values. Throws oracle::Error.
+Evaluate erasure_of(const PlanCase& one);
+
 struct RoundingBounds {
   Bounds f64, f32;
 };
@@ -80,7 +83,7 @@ RoundingBounds rounding_bounds(const PlanCase& one, const std::vector<oracle::Te
                                const Evaluate& evaluate = shardproof::claimed, unsigned times = 3);
 /// With the dtypes as they are written: with bf16 somewhere, as if all was bf16.
 Bounds written_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
-                      unsigned times = 3);
+                      const Evaluate& evaluate = shardproof::claimed, unsigned times = 3);
 /// Whether a factor of 1.001 on some result, and on all of it, would be outside the bounds.
 bool would_see_a_factor(const std::vector<oracle::Tensor>& wanted, const Bounds& bounds);
 

@@ -67,11 +67,11 @@ RoundingBounds rounding_bounds(const PlanCase& one, const std::vector<oracle::Te
 }
 
 Bounds written_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
-                      unsigned times) {
+                      const Evaluate& evaluate, unsigned times) {
   std::vector<bool> seen(one.unit.program->functions.size());
   if (!uses_bf16(*one.unit.program, *one.unit.types, one.unit.function, seen))
-    return rounding_bounds(one, wanted, shardproof::claimed, times).f32;
-  return scaled(farthest(one, wanted, 0x1p-9, true, times, shardproof::claimed), safety);
+    return rounding_bounds(one, wanted, evaluate, times).f32;
+  return scaled(farthest(one, wanted, 0x1p-9, true, times, evaluate), safety);
 }
 
 bool would_see_a_factor(const std::vector<oracle::Tensor>& wanted, const Bounds& bounds) {
