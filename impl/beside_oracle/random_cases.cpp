@@ -1,5 +1,7 @@
 #include "impl/beside_oracle/random_cases.h"
 
+#include <algorithm>
+
 #include "impl/beside_oracle/first_op.h"
 
 namespace shardproof::beside {
@@ -128,6 +130,17 @@ Seen shrunk(Seen seen, const std::vector<Divisibility>& conditions, unsigned see
   return seen;
 }
 
+/// Whole terms are added up exactly, and what is made of each before is not: the bounds of such
+/// numbers say nothing.
+bool takes_terms_of_sums(const PlanCase& one) {
+  return std::any_of(one.unit.plan().params.begin(), one.unit.plan().params.end(),
+                     [&](const ir::ValueId param) {
+                       const auto& marks = one.unit.type(param).marks;
+                       return std::any_of(marks.begin(), marks.end(),
+                                          [](const auto& mark) { return mark.second == Mark::U; });
+                     });
+}
+
 Failure failure_of(const Seen& seen, const CaseOptions& options) {
   Failure failure{seen.one.sizes, seen.difference.how, seen.difference.what, {}, false};
   if (!seen.difference.in_double) return failure;
@@ -142,7 +155,9 @@ Failure failure_of(const Seen& seen, const CaseOptions& options) {
 }  // namespace
 
 Outcome run_random_cases(PlanCase one, const std::vector<Divisibility>& conditions,
-                         const CaseOptions& options) {
+                         const CaseOptions& given) {
+  CaseOptions options = given;
+  options.numbers_assumed = options.numbers_assumed || takes_terms_of_sums(one);
   Outcome outcome;
   const MeshWish wish{.given = options.given};
   const unsigned first = options.seed * 1000;

@@ -39,7 +39,7 @@ struct Outcome {
 /// Runs the plan in f64, again with collectives beside the work, and as its dtypes are written.
 /// Throws PlanError, CommError or oracle::Error where it cannot be run at all.
 Outcome run_random_cases(PlanCase one, const std::vector<Divisibility>& conditions,
-                         const CaseOptions& options);
+                         const CaseOptions& given);
 
 std::string mesh_text(const denote::Sizes& sizes);  ///< "d=2 t=3"
 std::string dims_text(const denote::Sizes& sizes);  ///< "B=2 M=6"
