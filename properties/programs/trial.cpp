@@ -33,7 +33,7 @@ int64_t entries(const ir::Program& program, const denote::Sizes& sizes) {
   return most;
 }
 
-std::vector<Divisibility> all_conditions(const CheckedProgram& checked) {
+std::vector<Divisibility> conditions_of_plans(const CheckedProgram& checked) {
   std::vector<Divisibility> conditions;
   for (size_t f = 0; f < checked.program().functions.size(); ++f)
     if (checked.program().functions[f].kind == ir::Function::Kind::plan)
@@ -52,7 +52,7 @@ denote::Sizes sizes_on(const CheckedProgram& checked, const std::vector<int>& me
   for (const auto& [name, info] : program.dims)
     if (info.kind == ir::DimInfo::Kind::plain && !info.size)
       sizes.dims[name] = choices.dims.at(i++ % choices.dims.size());
-  for (const Divisibility& condition : all_conditions(checked)) {
+  for (const Divisibility& condition : conditions_of_plans(checked)) {
     int64_t shards = 1;
     for (const Axis& axis : condition.axes) shards *= sizes.axis(axis);
     for (const Name& base : program.base(condition.dim))
