@@ -12,6 +12,45 @@ std::vector<Distributed<S>> on_one_device(const std::vector<Array<S>>& inputs) {
   return single;
 }
 
+/// Marks what a function calls, loops included. False where it has a gradient, which may need more.
+bool mark_calls(const ir::Program& program, const ir::Block& block, std::vector<bool>& reached);
+
+bool mark(const ir::Program& program, size_t function, std::vector<bool>& reached) {
+  if (reached.at(function)) return true;
+  reached[function] = true;
+  const ir::Function& f = program.functions[function];
+  return !f.implements_grad && (!f.model || mark(program, *f.model, reached)) &&
+         mark_calls(program, f.body, reached);
+}
+
+bool mark_calls(const ir::Program& program, const ir::Block& block, std::vector<bool>& reached) {
+  for (const ir::Instr& instr : block.instrs) {
+    if (std::holds_alternative<ir::Grad>(instr.op)) return false;
+    if (const auto* call = std::get_if<ir::Call>(&instr.op))
+      if (!mark(program, call->function, reached)) return false;
+    const bool inside = std::visit(
+        [&](const auto& op) {
+          if constexpr (requires { op.body; })
+            return !op.body || mark_calls(program, *op.body, reached);
+          return true;
+        },
+        instr.op);
+    if (!inside) return false;
+  }
+  return true;
+}
+
+/// Types of the functions that a run of one needs: a file may have thousands.
+Types types_for(const ir::Program& program, size_t function) {
+  std::vector<bool> reached(program.functions.size(), false);
+  if (!mark(program, function, reached)) return types_of(program);
+  Types types(reached.size());
+  for (size_t f = 0; f < reached.size(); ++f)
+    if (reached[f])
+      for (const ir::Value& value : program.functions[f].values) types[f].push_back(value.type);
+  return types;
+}
+
 template <class S>
 std::vector<Array<S>> of_one_device(std::vector<Distributed<S>> single) {
   std::vector<Array<S>> results;
@@ -43,8 +82,8 @@ std::vector<Distributed<S>> evaluate_on_mesh(const ir::Program& program, const T
 template <class S>
 std::vector<Array<S>> evaluate(const ir::Program& program, size_t function, const Sizes& sizes,
                                const std::vector<Array<S>>& inputs) {
-  return of_one_device(evaluate_on_mesh<S>(program, types_of(program), function, {{}, sizes.dims},
-                                           on_one_device(inputs)));
+  return of_one_device(evaluate_on_mesh<S>(program, types_for(program, function), function,
+                                           {{}, sizes.dims}, on_one_device(inputs)));
 }
 
 template <class S>
