@@ -303,7 +303,7 @@ std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, con
                                     const Outcome& seen) {
   constexpr double ill = 1e-7;
   const ir::Function& function = program.functions.at(plan);
-  const denote::Types types = denote::types_of(program);
+  const denote::Types types = denote::types_for(program, plan);
   const auto params = static_cast<std::ptrdiff_t>(function.params.size());
   const Inputs saved(seen.inputs.begin() + params, seen.inputs.end());
   const PointOfPlan point{

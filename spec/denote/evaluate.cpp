@@ -40,17 +40,6 @@ bool mark_calls(const ir::Program& program, const ir::Block& block, std::vector<
   return true;
 }
 
-/// Types of the functions that a run of one needs: a file may have thousands.
-Types types_for(const ir::Program& program, size_t function) {
-  std::vector<bool> reached(program.functions.size(), false);
-  if (!mark(program, function, reached)) return types_of(program);
-  Types types(reached.size());
-  for (size_t f = 0; f < reached.size(); ++f)
-    if (reached[f])
-      for (const ir::Value& value : program.functions[f].values) types[f].push_back(value.type);
-  return types;
-}
-
 template <class S>
 std::vector<Array<S>> of_one_device(std::vector<Distributed<S>> single) {
   std::vector<Array<S>> results;
@@ -66,6 +55,16 @@ Types types_of(const ir::Program& program) {
     types.emplace_back();
     for (const ir::Value& value : function.values) types.back().push_back(value.type);
   }
+  return types;
+}
+
+Types types_for(const ir::Program& program, size_t function) {
+  std::vector<bool> reached(program.functions.size(), false);
+  if (!mark(program, function, reached)) return types_of(program);
+  Types types(reached.size());
+  for (size_t f = 0; f < reached.size(); ++f)
+    if (reached[f])
+      for (const ir::Value& value : program.functions[f].values) types[f].push_back(value.type);
   return types;
 }
 

@@ -13,6 +13,8 @@ using Types = std::vector<std::vector<Type>>;
 
 /// The types in the program, as they are: enough for one device.
 Types types_of(const ir::Program& program);
+/// Of the functions that a run of one needs; the others are empty: a file may have thousands.
+Types types_for(const ir::Program& program, size_t function);
 
 /// Plans that stand for gradients where a program runs on a mesh: the function and the leaves it is
 /// differentiated by, then a plan with its parameters and a gradient for each result.
