@@ -4,9 +4,9 @@
 #include <stdexcept>
 #include <utility>
 
+#include "impl/beside_oracle/close.h"
 #include "kernels/number.h"
 #include "oracle/disturbed.h"
-#include "impl/beside_oracle/close.h"
 #include "spec/resolve/resolve.h"
 
 namespace shardproof::properties {
