@@ -20,19 +20,32 @@ bool sums(const ir::Op& op) {
          std::holds_alternative<ir::Concat>(op);
 }
 
-/// A sealed sum as it is: with no factor, and no maximum.
-bool sealed_sum(algebra::Algebra& a, Nf e) {
+/// A sealed sum: a maximum is none.
+bool is_sealed_sum(algebra::Algebra& a, const algebra::Factor& factor) {
   algebra::Engine& g = a.engine();
-  if (a.length(e) != 1 || !g.terms(e)[0].coef.is_one()) return false;
-  const algebra::Mono& mono = g.factors(g.terms(e)[0].mono);
-  if (mono.size() != 1 || !mono[0].exponent.is_one()) return false;
-  const algebra::Tensor* sealed = g.derived(mono[0].atom);
+  if (!factor.exponent.is_one()) return false;
+  const algebra::Tensor* sealed = g.derived(factor.atom);
   if (sealed == nullptr || sealed->op != algebra::Op::sealed) return false;
   const Nf inside = sealed->body;
   const bool single = a.length(inside) == 1 && g.factors(g.terms(inside)[0].mono).size() == 1;
   const algebra::Tensor* of =
       single ? g.derived(g.factors(g.terms(inside)[0].mono)[0].atom) : nullptr;
   return of == nullptr || of->op != algebra::Op::max;
+}
+
+/// A sealed sum, alone or, if gated, times other values, as under a gate or a mask. A mean has a
+/// size as its factor.
+bool of_sealed_sum(algebra::Algebra& a, Nf e, bool gated) {
+  algebra::Engine& g = a.engine();
+  if (a.length(e) != 1) return false;
+  const algebra::Term term = g.terms(e)[0];
+  const algebra::Mono mono = g.factors(term.mono);
+  if (mono.size() == 1 ? !term.coef.is_one() : !gated) return false;
+  return std::any_of(mono.begin(), mono.end(),
+                     [&](const algebra::Factor& each) { return is_sealed_sum(a, each); }) &&
+         std::none_of(mono.begin(), mono.end(), [&](const algebra::Factor& each) {
+           return g.atoms[each.atom].kind == algebra::AtomKind::size;
+         });
 }
 
 /// Spreads the marks of a block's values to what is made of them, around loops until none is new.
@@ -69,7 +82,9 @@ std::vector<bool> made_of(const ir::Function& function, const std::vector<bool>&
 }
 
 void Context::seal(const ir::Instr& instr, Frame& frame) {
-  const auto is_sum = [&](ir::ValueId v) { return sealed_sum(a, frame.values.at(v)->body); };
+  const auto is_sum = [&](ir::ValueId v) {
+    return of_sealed_sum(a, frame.values.at(v)->body, options.seals == Seals::gated);
+  };
   const auto& operands = instr.operands;
   const bool added =
       is_one_of(instr.op, {ir::BinaryFn::add, ir::BinaryFn::sub}) &&
