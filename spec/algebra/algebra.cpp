@@ -111,6 +111,14 @@ Nf Algebra::substitute(Nf in, const std::vector<std::pair<Var, Nf>>& map) {
   return engine_->substitute(in, inner);
 }
 
+std::vector<Nf> Algebra::rename(const std::vector<Nf>& in,
+                                const std::vector<std::pair<Nf, Nf>>& leaves) {
+  std::vector<std::pair<TensorId, TensorId>> names;
+  const auto tensor = [&](Nf entry) { return engine_->atoms[engine_->only_atom(entry)].ref; };
+  for (const auto& [from, to] : leaves) names.emplace_back(tensor(from), tensor(to));
+  return engine_->rename(in, names);
+}
+
 void Algebra::declare_range(Nf e) { engine_->declare_range(e); }
 void Algebra::declare_positive(Nf e) { engine_->declare_positive(e); }
 void Algebra::declare_injective(const std::vector<Leaf>& tensors) {

@@ -168,6 +168,9 @@ class Algebra {
   /// Simultaneous; each term must lie in the range of its variable (or the result be masked by an
   /// indicator there).
   Nf substitute(Nf in, const std::vector<std::pair<Var, Nf>>& map);
+  /// Each of `in` with leaves under other names; a pair is an entry of a leaf, and one of another
+  /// leaf with the same ranges and facts. New names must not occur in `in`.
+  std::vector<Nf> rename(const std::vector<Nf>& in, const std::vector<std::pair<Nf, Nf>>& leaves);
 
   // Assumptions, to be made before the terms they concern are built. Sizes are positive by
   // themselves.

@@ -266,6 +266,10 @@ struct Engine {
   Interner<Map> maps;
   std::unordered_map<uint64_t, Nf> substitute_cache;
 
+  // rename.cpp
+  std::vector<Nf> rename(const std::vector<Nf>& in,
+                         const std::vector<std::pair<TensorId, TensorId>>& names);
+
   // lift.cpp: D[args], with D in canonical form. canonical.cpp: the order of parameters and
   // binders.
   Nf lift(Op op, const VarSet& binders, Nf body);

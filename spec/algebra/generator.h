@@ -431,8 +431,11 @@ class Generator {
 };
 
 /// Where the normal form of a random program differs from the program; empty when it agrees
-/// everywhere it is defined.
-inline std::string mismatch(uint32_t seed, Recipe recipe, int limit, Fault fault, long* compared) {
+/// everywhere it is defined. With `other_names` the program is lowered under other names, which are
+/// replaced afterwards; `same` counts those that get the very form of the program as it stands.
+inline std::string mismatch(uint32_t seed, Recipe recipe, int limit, Fault fault, long* compared,
+                            const std::vector<std::string>& other_names = {},
+                            long* same = nullptr) {
   Generator generator(seed, recipe);
   E program = generator.program();
   Algebra a(Budget{limit, 400000, 400000}, fault);
@@ -442,7 +445,23 @@ inline std::string mismatch(uint32_t seed, Recipe recipe, int limit, Fault fault
   lower.env[0] = a.var(k), lower.env[1] = a.var(j);
   Nf e;
   try {
-    e = lower(program);
+    if (!other_names.empty()) {
+      lower.suffix = "'";
+      const Nf first = lower(program);
+      std::vector<std::pair<Nf, Nf>> names;
+      for (const std::string& name : other_names)
+        for (size_t rank : {1u, 2u}) {
+          const std::vector<Nf> at(rank, a.number(0));
+          lower.suffix = "'";
+          const Nf from = a.at(lower.leaf(name, rank), at);
+          lower.suffix = "";
+          names.emplace_back(from, a.at(lower.leaf(name, rank), at));
+        }
+      e = a.rename({first}, names)[0];
+    }
+    const Nf as_it_stands = lower(program);
+    if (other_names.empty()) e = as_it_stands;
+    if (same != nullptr) *same += e == as_it_stands;
   } catch (const BudgetExceeded&) {
     return "";
   } catch (const Overflow&) {

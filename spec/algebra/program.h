@@ -219,8 +219,10 @@ struct Direct {
 struct Lower {
   Algebra& a;
   std::vector<Nf> env;
+  std::string suffix = {};  ///< of leaves' names
 
-  Leaf leaf(const std::string& name, size_t rank) {
+  Leaf leaf(const std::string& own, size_t rank) {
+    const std::string name = own + suffix;
     LeafFacts facts;
     if (name[0] == 'i') facts = {true, false, a.size("K"), false};
     if (name[0] == 'w') facts.integer = true;

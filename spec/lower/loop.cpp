@@ -199,22 +199,14 @@ struct Lowering {
     std::stable_sort(stacks.begin(), stacks.end(),
                      [&](size_t i, size_t k) { return key(i) < key(k); });
   }
-  /// The stacks under their final names; a constant is its first value.
-  void number_anew() {
-    for (size_t i = 0; i < count; ++i)
-      if (role[i] == Role::dead && text.taped) stacks.push_back(i);
-    order_stacks();
-    std::vector<Name> own;
-    for (size_t i = 0; i < count; ++i) own.push_back(first_name(i));
-    for (size_t i : stacks) number = std::max(number, finder.above(at_leaves.next[i].body, own));
+  /// The body where constants are their first values, and entries that are apart stand everywhere.
+  void look_again() {
     find_apart();
     bool same = apart.empty();
-    for (size_t k = 0; k < stacks.size(); ++k) {
-      const Carry& carry = text.carries[stacks[k]];
-      same = same && stack_name(k, stacks[k]) == own[stacks[k]];
-      const Tensor entry =
-          c.leaf(stack_name(k, stacks[k]), without_apart(carry.index), carry.dtype);
-      leaves[stacks[k]] = {carry.index, entry.body};
+    for (size_t i : stacks) {
+      const Carry& carry = text.carries[i];
+      const Tensor entry = c.leaf(first_name(i), without_apart(carry.index), carry.dtype);
+      leaves[i] = {carry.index, entry.body};
     }
     for (size_t i = 0; i < count; ++i) {
       if (role[i] != Role::constant) continue;
@@ -222,6 +214,30 @@ struct Lowering {
       same = false;
     }
     if (!stacks.empty() && !same) at_leaves = text.step(leaves);
+  }
+  /// The stacks under their final names. The loops in the body are looked at under the first ones,
+  /// so that their numbers do not depend on this one's.
+  void number_anew() {
+    for (size_t i = 0; i < count; ++i)
+      if (role[i] == Role::dead && text.taped) stacks.push_back(i);
+    order_stacks();
+    look_again();
+    std::vector<Name> own;
+    for (size_t i = 0; i < count; ++i) own.push_back(first_name(i));
+    for (size_t i : stacks) number = std::max(number, finder.above(at_leaves.next[i].body, own));
+    std::vector<std::pair<Nf, Nf>> names;
+    std::vector<Nf> bodies;
+    for (size_t k = 0; k < stacks.size(); ++k) {
+      const size_t i = stacks[k];
+      const Carry& carry = text.carries[i];
+      const Tensor entry = c.leaf(stack_name(k, i), without_apart(carry.index), carry.dtype);
+      if (!(leaves[i].body == entry.body)) names.emplace_back(leaves[i].body, entry.body);
+      leaves[i].body = entry.body;
+      bodies.push_back(at_leaves.next[i].body);
+    }
+    if (names.empty()) return;
+    bodies = c.a.rename(bodies, names);
+    for (size_t k = 0; k < stacks.size(); ++k) at_leaves.next[stacks[k]].body = bodies[k];
   }
 
   /// The stacks that decide stack i, in order.

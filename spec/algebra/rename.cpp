@@ -1,0 +1,121 @@
+// Leaves under other names; the result is in normal form again.
+#include <algorithm>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::algebra {
+
+namespace {
+
+struct Renaming {
+  Engine& g;
+  std::unordered_map<TensorId, TensorId> names = {};
+  std::unordered_map<uint32_t, Nf> terms = {};
+  std::unordered_map<AtomId, Nf> atoms = {};
+  std::unordered_map<TensorId, Nf> bodies = {};
+  std::unordered_map<TensorId, Nf> tensors = {};
+
+  Nf of(Nf e) {
+    if (auto it = terms.find(e.id); it != terms.end()) return it->second;
+    Nf result = g.zero;
+    bool changed = false;
+    Poly kept;
+    for (const Term& t : Poly(g.terms(e))) {
+      Nf rest = g.one;
+      Mono simple;
+      bool same = true;
+      for (const Factor& f : Mono(g.factors(t.mono))) {
+        const Nf image = of_atom(f.atom);
+        const bool own = image == g.of_atom(f.atom);
+        same = same && own;
+        if (own)
+          simple.push_back(f);
+        else
+          rest = g.mul(rest, g.pow(image, f.exponent));
+      }
+      if (same) {
+        kept.push_back(t);
+        continue;
+      }
+      changed = true;
+      result = g.add(result, g.mul(g.fix(std::move(simple), t.coef), rest));
+    }
+    result = changed ? g.add(result, g.add_all(std::move(kept))) : e;
+    return terms[e.id] = result;
+  }
+
+  Nf of_atom(AtomId a) {
+    if (auto it = atoms.find(a); it != atoms.end()) return it->second;
+    const Nf result = made_anew(a);
+    return atoms[a] = result;
+  }
+
+  Nf made_anew(AtomId a) {
+    const Atom atom = g.atoms[a];
+    std::vector<Nf> args;
+    for (Nf arg : atom.args) args.push_back(of(arg));
+    switch (atom.kind) {
+      case AtomKind::size:
+      case AtomKind::prime:
+      case AtomKind::var:
+        return g.of_atom(a);
+      case AtomKind::eq0:
+        return args == atom.args ? g.of_atom(a) : g.eq0(args[0]);
+      case AtomKind::le0:
+        return args == atom.args ? g.of_atom(a) : g.le0(args[0]);
+      case AtomKind::app:
+        break;
+    }
+    const TensorId tensor = atom.ref;
+    const Op op = g.tensors[tensor].op;
+    if (const auto found = names.find(tensor); found != names.end())
+      return g.app(found->second, std::move(args));
+    const bool derived = op != Op::leaf && op != Op::symbol && op != Op::iota;
+    if (derived && !(body(tensor) == g.tensors[tensor].body))
+      return at(of_tensor(tensor), tensor, args);
+    if (args == atom.args) return g.of_atom(a);
+    return op == Op::iota ? g.iota(args[0]) : g.app(tensor, std::move(args));
+  }
+
+  Nf body(TensorId tensor) {
+    if (auto it = bodies.find(tensor); it != bodies.end()) return it->second;
+    const Nf result = of(g.tensors[tensor].body);
+    return bodies[tensor] = result;
+  }
+
+  /// The tensor with its new body, at its parameters.
+  Nf of_tensor(TensorId id) {
+    if (auto it = tensors.find(id); it != tensors.end()) return it->second;
+    const Tensor t = g.tensors[id];
+    Map map;
+    VarSet binders, taken = g.free_of(body(id));
+    for (size_t i = 0; i < t.binders.size(); ++i) {
+      const VarId v = g.scratch(t.binders[i], taken);
+      taken.push_back(v), binders.push_back(v);
+      map.push_back({g.slot(VarInfo::binder, static_cast<uint32_t>(i), t.binders[i]), g.var(v)});
+    }
+    std::sort(map.begin(), map.end());
+    const Nf result = g.rebuild(t.op, binders, g.substitute(body(id), map));
+    return tensors[id] = result;
+  }
+  Nf at(Nf made, TensorId id, const std::vector<Nf>& args) {
+    Map map;
+    for (size_t i = 0; i < args.size(); ++i)
+      map.push_back(
+          {g.slot(VarInfo::param, static_cast<uint32_t>(i), g.tensors[id].ranges[i]), args[i]});
+    std::sort(map.begin(), map.end());
+    return g.substitute(made, map);
+  }
+};
+
+}  // namespace
+
+std::vector<Nf> Engine::rename(const std::vector<Nf>& in,
+                               const std::vector<std::pair<TensorId, TensorId>>& names) {
+  Renaming renaming{*this, {names.begin(), names.end()}};
+  std::vector<Nf> result;
+  for (Nf e : in) result.push_back(renaming.of(e));
+  return result;
+}
+
+}  // namespace shardproof::algebra
