@@ -6,6 +6,24 @@
 
 namespace shardproof::algebra {
 
+/// Different variables of the same ranges, none of which `e` has already: what is in normal form
+/// stays so.
+bool Engine::only_renames(Nf e, const Map& map) const {
+  VarSet taken = free_of(e);
+  for (const auto& [v, image] : map) taken.erase(std::find(taken.begin(), taken.end(), v));
+  for (const auto& [v, image] : map) {
+    const Poly& p = terms(image);
+    if (p.size() != 1 || !p[0].coef.is_one() || factors(p[0].mono).size() != 1) return false;
+    const Factor& f = factors(p[0].mono)[0];
+    const Atom& atom = atoms[f.atom];
+    if (!f.exponent.is_one() || atom.kind != AtomKind::var || contains(taken, atom.ref) ||
+        vars[atom.ref].range != vars[v].range)
+      return false;
+    taken.push_back(atom.ref);
+  }
+  return true;
+}
+
 Nf Engine::substitute(Nf e, const Map& full) {
   Map map;
   for (const auto& entry : full)
@@ -13,6 +31,7 @@ Nf Engine::substitute(Nf e, const Map& full) {
   if (map.empty()) return e;
   uint64_t key = static_cast<uint64_t>(e.id) << 32 | maps.intern(map).first;
   if (auto it = substitute_cache.find(key); it != substitute_cache.end()) return it->second;
+  const bool renames = only_renames(e, map);
   Poly out;
   for (const Term& t : Poly(terms(e))) {
     Mono simple;  // factors that stay single atoms are multiplied at once
@@ -25,6 +44,12 @@ Nf Engine::substitute(Nf e, const Map& full) {
         simple.push_back({factors(p[0].mono)[0].atom, f.exponent});
       else
         rest = mul(rest, pow(image, f.exponent));
+    }
+    if (renames && simple.size() == factors(t.mono).size()) {
+      std::sort(simple.begin(), simple.end(),
+                [](const Factor& x, const Factor& y) { return x.atom < y.atom; });
+      out.push_back({mono(std::move(simple)), t.coef});
+      continue;
     }
     const Poly& p = terms(mul(fix(simple, t.coef), rest));
     out.insert(out.end(), p.begin(), p.end());

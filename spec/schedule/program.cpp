@@ -144,9 +144,13 @@ class Machine {
 
   int64_t call(const Node& node) {
     const Function& function = functions_[static_cast<size_t>(node.value)];
-    std::vector<int64_t> given;
-    for (const Node& arg : node.args) given.push_back(value(arg));
-    for (size_t i = 0; i < given.size(); ++i) set(function.params[i], given[i]);
+    const size_t first = given_.size();  // one stack for all calls: there are millions
+    for (const Node& arg : node.args) {
+      const int64_t of_arg = value(arg);
+      given_.push_back(of_arg);
+    }
+    for (size_t i = 0; i < node.args.size(); ++i) set(function.params[i], given_[first + i]);
+    given_.resize(first);
     return value(function.body);
   }
 
@@ -200,7 +204,7 @@ class Machine {
   }
 
   const std::vector<Function>& functions_;
-  std::vector<int64_t> slots_;
+  std::vector<int64_t> slots_, given_;
   int64_t budget_;
 };
 

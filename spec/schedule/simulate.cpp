@@ -112,6 +112,7 @@ class Simulation {
                                             : durations_.w;
     stage.time = begin + time;
     ++stage.next;
+    if (outcome_.run.stages[s].empty()) outcome_.run.stages[s].reserve(lines_[s].size());
     outcome_.run.stages[s].push_back({work, begin, stage.time});
     if (work.kind == 'F') outcome_.run.peak[s] = std::max(outcome_.run.peak[s], ++stage.kept);
     if (work.kind == (outcome_.run.has_w ? 'W' : 'B')) --stage.kept;
