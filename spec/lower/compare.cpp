@@ -35,6 +35,22 @@ std::optional<algebra::Difference> explain(Algebra& a, const Tensor& plan, const
   return difference;
 }
 
+/// The part of the model's tensor that a ring's body has at its block, at the plan's indices; none
+/// where the dims are no blocks of it, or the plan's value depends on what came before.
+std::optional<Tensor> block_of(Algebra& a, const Named& plan, const Tensor& model) {
+  if (speaks_of_a_step(a, plan.tensor.body)) return std::nullopt;
+  std::vector<std::pair<algebra::Var, Nf>> map;
+  for (size_t i = 0; i < model.index.size(); ++i) {
+    const algebra::Var own = plan.tensor.index[i];
+    const Nf part = a.range(own), all = a.range(model.index[i]);
+    const Nf blocks = a.range(*plan.block);
+    if (part != all && a.mul(part, blocks) != all) return std::nullopt;
+    const Nf first = part == all ? a.number(0) : a.mul(a.var(*plan.block), part);
+    map.push_back({model.index[i], a.add(first, a.var(own))});
+  }
+  return Tensor{plan.tensor.index, a.substitute(model.body, map)};
+}
+
 /// The text with the leaves of the carries under the names that the plan gives them.
 std::string with_names(std::string text, const Loop& loop) {
   for (size_t i = 0; i < loop.leaves.size(); ++i)
@@ -280,10 +296,10 @@ struct Comparer {
     report.residue = a.show(a.sub(plan_body, right.results[i].body));
     report.origin = returned().at(i);
     const std::optional<Parting> parting = first_difference(a, left, right);
-    if (parting) report.origin = parting->plan->value;
+    if (parting) report.origin = parting->value;
     report.difference = explain_loops(a, left, right);
     if (!report.difference && parting)
-      report.difference = explain(a, parting->plan->tensor, parting->model->tensor, "");
+      report.difference = explain(a, parting->plan, parting->model, "");
     if (!report.difference)
       report.difference = algebra::explain(a, plan_body, right.results[i].body);
   }
@@ -397,10 +413,11 @@ struct Comparer {
 
 std::optional<Parting> first_difference(Algebra& a, const Lowered& plan, const Lowered& model) {
   for (const Named& p : plan.named)
-    for (const Named& m : model.named)
-      if (p.name == m.name && p.tensor.index.size() == m.tensor.index.size() &&
-          !same(a, p.tensor, m.tensor))
-        return Parting{&p, &m};
+    for (const Named& m : model.named) {
+      if (p.name != m.name || p.tensor.index.size() != m.tensor.index.size()) continue;
+      const std::optional<Tensor> here = p.block ? block_of(a, p, m.tensor) : m.tensor;
+      if (here && !same(a, p.tensor, *here)) return Parting{p.value, p.tensor, *here};
+    }
   return std::nullopt;
 }
 

@@ -64,6 +64,7 @@ class Context {
   const ir::Program& program;
   const Options& options;
   std::vector<Named> named;
+  std::optional<Var> block_number;  ///< in the body of a ring
   std::vector<Loop> loops;
 
   // dims.cpp

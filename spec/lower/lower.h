@@ -61,6 +61,7 @@ struct Named {
   Name name;
   ir::ValueId value = ir::no_value;
   Tensor tensor;
+  std::optional<algebra::Var> block = {};  ///< in a ring: the number of the block
 };
 
 /// One loop that was lowered, in order, those of callees included; carries are leaves in the
@@ -178,10 +179,10 @@ bool speaks_of_a_step(algebra::Algebra& algebra, algebra::Nf term);
 
 /// The earliest named value of the plan that has the name of a model's value but another normal
 /// form. Best effort: it rests on the custom of giving the same thing the same name in a plan and
-/// its model.
+/// its model. In a ring, the plan's value is that of one block of the model's.
 struct Parting {
-  const Named* plan;
-  const Named* model;
+  ir::ValueId value;
+  Tensor plan, model;
 };
 std::optional<Parting> first_difference(algebra::Algebra& algebra, const Lowered& plan,
                                         const Lowered& model);

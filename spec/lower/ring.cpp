@@ -1,6 +1,7 @@
 // A ring, whose devices take the blocks in different orders: its carries in a form that no order is
 // left in, or a refusal.
 #include <algorithm>
+#include <utility>
 
 #include "spec/algebra/engine.h"
 #include "spec/lower/context.h"
@@ -90,7 +91,9 @@ class RingLowering {
       frame_.given.insert(carry.next);
     }
     ++frame_.depth, ++c_.unsealed;
+    const auto around = std::exchange(c_.block_number, b_);
     c_.block(body_, frame_, {carries_[i].next});
+    c_.block_number = around;
     --frame_.depth, --c_.unsealed;
     frame_.given = given;
     return c_.typed(*frame_.values.at(carries_[i].next), carries_[i].value.type);
