@@ -5,6 +5,9 @@ include(CMakePackageConfigHelpers)
 set(shardproof_config ${CMAKE_INSTALL_LIBDIR}/cmake/shardproof)
 set(shardproof_headers ${CMAKE_INSTALL_INCLUDEDIR}/shardproof)
 
+# All that is installed, for ci/build.
+add_custom_target(installed)
+
 # shardproof_install(<name> <libraries> <headers>): libraries exported as shardproof-<name>.cmake, and an interface
 # shardproof::<name> of the last of them.
 function(shardproof_install name libraries headers)
@@ -13,6 +16,7 @@ function(shardproof_install name libraries headers)
   set_target_properties(install_${name} PROPERTIES EXPORT_NAME ${name})
   target_compile_features(install_${name} INTERFACE cxx_std_20)
   target_link_libraries(install_${name} INTERFACE ${last} ${ARGN})
+  add_dependencies(installed ${libraries})
   install(TARGETS ${libraries} install_${name} EXPORT shardproof-${name} COMPONENT ${name}
           ARCHIVE DESTINATION ${CMAKE_INSTALL_LIBDIR}/shardproof INCLUDES DESTINATION ${shardproof_headers})
   install(EXPORT shardproof-${name} NAMESPACE shardproof:: DESTINATION ${shardproof_config} COMPONENT ${name})
@@ -38,15 +42,6 @@ if(TARGET impl_comm_nccl)
     "impl/device/cuda/cuda_device.h;impl/comm/virtual/virtual_ranks.h;impl/comm/nccl/nccl_communicator.h;impl/comm/store/store.h"
     install_shardproof impl_comm_virtual)
 endif()
-# All that is installed, for ci/build.
-add_custom_target(installed DEPENDS impl_trainer impl_interchange)
-if(TARGET impl_comm_mpi)
-  add_dependencies(installed impl_comm_mpi)
-endif()
-if(TARGET impl_comm_nccl)
-  add_dependencies(installed impl_comm_nccl impl_comm_virtual)
-endif()
-
 write_basic_package_version_file(${PROJECT_BINARY_DIR}/shardproof-config-version.cmake COMPATIBILITY SameMinorVersion)
 install(FILES ci/shardproof-config.cmake ${PROJECT_BINARY_DIR}/shardproof-config-version.cmake
         DESTINATION ${shardproof_config} COMPONENT shardproof)

@@ -5,9 +5,12 @@
 
 #include "kernels/cpu/isa.h"
 #include "kernels/cpu/onednn.h"
+#include "spec/shell/shell.h"
 
 namespace shardproof::shard_train {
 namespace {
+
+using shell::one_of;
 
 const char description[] =
     "shard-train trains a model whose training step is a proved program. MODEL.shard is checked "
@@ -65,11 +68,6 @@ CLI::Validator from(Number least) {
       "");
 }
 
-template <class Value>
-CLI::Validator one_of(const std::map<std::string, Value>& values) {
-  return CLI::CheckedTransformer(values).description("");
-}
-
 /// Empty, or why kernels cannot have this level of instructions.
 std::string not_a_level(const std::string& text) {
   const std::optional<cpu::Isa> level = cpu::isa_of(text);
@@ -114,7 +112,8 @@ class Flags {
          "Instructions of kernels on the processor: baseline, x86-64-v2, x86-64-v3 or x86-64-v4\n"
          "(default: the highest that it has)",
          "LEVEL")
-        ->check(CLI::Validator(not_a_level, ""));
+        ->check(shell::with_choices(CLI::Validator(not_a_level, ""),
+                                    {"baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4"}));
     text("--attention", o_.attention,
          "On a GPU: library (default), cuDNN's where it is found and the mask is causal;\n"
          "unordered, the same, faster, with other bits in every run; own",
@@ -244,9 +243,11 @@ class Flags {
   std::string group_;
 };
 
+const char release[] = "0.1.0";
+
 std::string version() {
   const std::string products = cpu::onednn_version();
-  return std::string("shard-train 0.1.0\nCPU kernels: ") + cpu::name_of(cpu::isa()) +
+  return std::string("shard-train ") + release + "\nCPU kernels: " + cpu::name_of(cpu::isa()) +
          (products.empty() ? "" : ", " + products);
 }
 
@@ -273,6 +274,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   app.set_version_flag("--version", version);
   app.get_formatter()->column_width(30);
   Flags(app, line.options, set).add();
+  std::optional<std::string> for_a_shell;
+  shell::add_option(app, release, for_a_shell);
   try {
     std::vector<std::string> reversed(args.rbegin(), args.rend());
     app.parse(std::move(reversed));
@@ -280,6 +283,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;
     app.exit(error, out, err);
+    if (for_a_shell) out << *for_a_shell;
     line.exit = asked ? 0 : 2;
   }
   Options& o = line.options;

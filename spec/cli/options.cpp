@@ -3,6 +3,8 @@
 #include <CLI/CLI.hpp>
 #include <map>
 
+#include "spec/shell/shell.h"
+
 namespace shardproof::cli {
 
 const char* const version = "0.1.0";
@@ -61,6 +63,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   std::vector<std::string> mesh, set, kernel, hf;
   std::string backward;
   bool no_colour = false;
+  std::optional<std::string> for_a_shell;
   CLI::App app(description, "check-sharding");
   app.footer(footer);
   app.get_formatter()->column_width(28);
@@ -85,7 +88,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
                                                  {"sarif", Format::sarif},
                                                  {"markdown", Format::markdown}};
   text("--format", o.format, "text, json, sarif or markdown", "FORMAT")
-      ->transform(CLI::CheckedTransformer(formats).description(""));
+      ->transform(shell::one_of(formats));
   app.add_flag("--annotate", o.annotate, "Print the program with the type of each value");
   app.add_flag("--latex", o.latex, "Print the program as equations");
   app.add_flag("--backward", backward,
@@ -103,7 +106,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
       ->check(CLI::Range(0, 1000000).description(""));
   text("--device", o.device, "With --test: cpu (threads), or cuda (virtual ranks of a GPU)",
        "DEVICE")
-      ->check(CLI::IsMember({"cpu", "cuda"}).description(""));
+      ->check(shell::with_choices(CLI::IsMember({"cpu", "cuda"}), {"cpu", "cuda"}));
   text("--kernel", kernel, "With --test: the shared object with the kernel of a trusted plan",
        "PLAN=LIB.so")
       ->allow_extra_args(false);
@@ -112,7 +115,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   text("--html", o.html,
        "Write a page: verdicts, types, tensors on the mesh, communication, memory", "FILE");
   text("--to", o.to, "jax: print the proved plans as JAX shard_map programs", "LANGUAGE")
-      ->check(CLI::IsMember({"jax"}).description(""));
+      ->check(shell::with_choices(CLI::IsMember({"jax"}), {"jax"}));
   app.add_flag("--lsp", o.lsp, "Serve an editor on standard input and output (language server)");
   app.add_flag("--format-source", o.format_source,
                "Indent the files in place instead of proving; - is written to the standard output");
@@ -123,9 +126,9 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   app.add_flag("--strict", o.strict, "Exit with 2 if a proof trusts a plan");
   const std::map<std::string, When> when = {
       {"auto", When::automatic}, {"always", When::always}, {"never", When::never}};
-  text("--color", o.colour, "auto, always or never", "WHEN")
-      ->transform(CLI::CheckedTransformer(when).description(""));
+  text("--color", o.colour, "auto, always or never", "WHEN")->transform(shell::one_of(when));
   app.add_flag("--no-color", no_colour, "The same as --color never");
+  shell::add_option(app, version, for_a_shell);
   try {
     std::vector<std::string> reversed(args.rbegin(), args.rend());
     app.parse(std::move(reversed));
@@ -149,6 +152,7 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;
     app.exit(error, out, err);
+    if (for_a_shell) out << *for_a_shell;
     line.exit = asked ? 0 : 3;
   }
   // A flag without a value reads as "true".
