@@ -30,9 +30,10 @@ endif()
 
 set(CPACK_GENERATOR DEB TGZ)
 set(CPACK_PACKAGE_DESCRIPTION_SUMMARY "proofs that sharded programs compute their models")
-set(CPACK_PACKAGE_DESCRIPTION "check-sharding proves that a sharded program computes the same as its unsharded
-model on every mesh, or shows the line, the numbers and the fix. shard-train trains
-a model by such a program. The library is found by find_package(shardproof).")
+set(CPACK_PACKAGE_DESCRIPTION "check-sharding proves that a sharded program computes the same as its
+unsharded model on every mesh, or shows the line, the numbers and the fix.
+shard-train trains a model by such a program. A C++ program finds the library
+by find_package(shardproof).")
 set(CPACK_PACKAGE_CONTACT "Shardproof maintainers <maintainers@users.noreply.github.com>" CACHE STRING "Who answers for the package")
 set(CPACK_PACKAGE_DIRECTORY ${PROJECT_BINARY_DIR}/packages)
 set(CPACK_STRIP_FILES ON)

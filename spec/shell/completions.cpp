@@ -32,39 +32,46 @@ std::string function_of(const CLI::App& app) {
 
 std::string bash_completion(const CLI::App& app) {
   const std::string function = function_of(app);
-  std::string values, all;
+  std::string values, all, free;
   for (const Word& word : words_of(app)) {
     if (word.positional) continue;
     all += (all.empty() ? "" : " ") + word.name;
     if (word.type.empty()) continue;
     std::string what;
     if (!word.choices.empty())
-      what = "-W " + in_quotes(joined(word.choices));
+      what = "offer=(-W " + in_quotes(joined(word.choices)) + ")";
     else if (is_folder(word))
-      what = "-d";
+      what = "offer=(-d)";
     else if (is_file(word))
-      what = "-f";
-    values += "    " + word.name + ") offer " + what + " ;;\n";
+      what = "offer=(-f)";
+    else {
+      free += (free.empty() ? "" : "|") + word.name;
+      continue;
+    }
+    values += "    " + word.name + ") " + what + " ;;\n";
   }
+  if (!free.empty()) values += "    " + free + ") return 0 ;;\n";
   return "# bash completion of " + app.get_name() + "; its --shell bash writes it.\n" + function +
          R"(() {
-  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} kinds=()
+  local word=${COMP_WORDS[COMP_CWORD]} before=${COMP_WORDS[COMP_CWORD - 1]} offer=(sources)
   # For bash --format=json is three words.
   if [[ $before == '=' ]]; then before=${COMP_WORDS[COMP_CWORD - 2]}; fi
   if [[ $word == '=' ]]; then word=''; fi
-  offer() { kinds=("$@"); }
+  COMPREPLY=()
   case $before in
 )" + values +
-         R"(    *) if [[ $word == -* ]]; then offer -W ')" + all +
-         R"('; else offer -f -X '!*.shard'; fi ;;
+         "    *) if [[ $word == -* ]]; then offer=(-W " + in_quotes(all) + R"(); fi ;;
   esac
-  unset -f offer
-  COMPREPLY=()
-  if ((${#kinds[@]})); then mapfile -t COMPREPLY < <(compgen "${kinds[@]}" -- "$word"); fi
-  if [[ ${kinds[0]} == -f && ${#kinds[@]} -gt 1 ]]; then
-    mapfile -t -O ${#COMPREPLY[@]} COMPREPLY < <(compgen -f -X '!*.json' -- "$word"; compgen -d -- "$word")
+  if [[ ${offer[0]} == -W ]]; then
+    mapfile -t COMPREPLY < <(compgen "${offer[@]}" -- "$word")
+    return 0
   fi
-  if [[ ${kinds[0]} == -[df] ]]; then compopt -o filenames 2>/dev/null; fi
+  compopt -o filenames 2>/dev/null
+  if [[ ${offer[0]} == sources ]]; then
+    mapfile -t COMPREPLY < <(compgen -f -X '!*.shard' -- "$word"; compgen -f -X '!*.json' -- "$word"; compgen -d -- "$word")
+  else
+    mapfile -t COMPREPLY < <(compgen "${offer[@]}" -- "$word")
+  fi
 }
 complete -F )" +
          function + " " + app.get_name() + "\n";

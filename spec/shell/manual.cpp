@@ -56,7 +56,7 @@ std::string manual_page(const CLI::App& app, const std::string& version) {
   if (what.ends_with('.')) what.pop_back();
   std::string text = ".TH " + upper(roff(name)) + " 1 \"\" \"shardproof " + version +
                      "\"\n.SH NAME\n" + roff(name) + " \\- " + roff(what) + "\n.SH SYNOPSIS\n.B " +
-                     roff(name) + "\n";
+                     roff(name) + "\n[\\fIoptions\\fR]\n";
   std::string options, group;
   for (const Word& word : words_of(app)) {
     if (word.positional) {
@@ -71,7 +71,7 @@ std::string manual_page(const CLI::App& app, const std::string& version) {
     if (!word.type.empty()) options += " \\fI" + roff(word.type) + "\\fR";
     options += "\n" + roff(word.help) + "\n";
   }
-  text += "[\\fIoptions\\fR]\n.SH DESCRIPTION\n" + roff(app.get_description()) + "\n" + options;
+  text += ".SH DESCRIPTION\n" + roff(app.get_description()) + "\n" + options;
   return text + sections(app.get_footer());
 }
 

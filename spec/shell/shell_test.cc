@@ -46,7 +46,7 @@ TEST(Shell, EachOptionOfTheHelpIsAWord) {
 TEST(Shell, ChoicesAreThoseThatTheProgramTakes) {
   Program program;
   EXPECT_THAT(words_of(program.app)[2].choices, ElementsAre("json", "text"));
-  EXPECT_THAT(bash_completion(program.app), HasSubstr("--format) offer -W 'json text' ;;"));
+  EXPECT_THAT(bash_completion(program.app), HasSubstr("--format) offer=(-W 'json text') ;;"));
   EXPECT_THAT(zsh_completion(program.app), HasSubstr("'--format=[text or json]:KIND:(json text)'"));
   EXPECT_THAT(fish_completion(program.app), HasSubstr("-l format -x -a 'json text'"));
   EXPECT_THROW(program.app.parse("--format xml"), CLI::ValidationError);
