@@ -382,6 +382,8 @@ TEST(Sarif, HasRulesRegionsAndFixes) {
   const Json& change = result["fixes"][0]["artifactChanges"][0];
   EXPECT_EQ(change["replacements"][0]["insertedContent"]["text"], "g)");
   EXPECT_EQ(change["replacements"][0]["deletedRegion"]["startLine"], 12);
+  EXPECT_EQ(run["results"][1]["locations"][0]["physicalLocation"]["region"]["startLine"], 1)
+      << "code scanning takes no result without a line";
   EXPECT_EQ(run["results"][1]["locations"][0]["physicalLocation"]["artifactLocation"]["uri"],
             "no%20such.shard");
 }

@@ -113,9 +113,10 @@ Json result_of(const FileReport& report, const Diagnostic& d) {
     result["ruleIndex"] = index;
   if (has_place(sources, d.range))
     result["locations"] = Json::array({location(sources, d.range)});
-  else
-    result["locations"] =
-        Json::array({{{"physicalLocation", {{"artifactLocation", {{"uri", uri(report.path)}}}}}}});
+  else  // code scanning takes no result without a line
+    result["locations"] = Json::array(
+        {{{"physicalLocation",
+           {{"artifactLocation", {{"uri", uri(report.path)}}}, {"region", {{"startLine", 1}}}}}}});
   Json related = Json::array();
   for (const Label& note : d.notes) {
     if (!has_place(sources, note.range)) continue;
