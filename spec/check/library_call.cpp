@@ -68,6 +68,18 @@ std::string four_digits(double value) {
   return text;
 }
 
+/// What two devices hold, and their sum beside what it should be.
+HeldValue of_two(const Axis& axis, const std::string& name, double first, double second, double sum,
+                 std::optional<double> wanted = {}) {
+  HeldValue value{name, wanted.has_value(), {}};
+  value.held = {{axis + "=0", {}, {first}}, {axis + "=1", {}, {second}}, {"sum", {}, {sum}}};
+  if (wanted) {
+    value.held.back().expected = {*wanted};
+    value.held.push_back({"wanted", {}, {*wanted}});
+  }
+  return value;
+}
+
 /// Two devices, one entry, the least sum of absolute integers with f(a) + f(b) != f(a + b).
 std::optional<Counterexample> smallest(const ir::Program& program, const ir::Function& plan,
                                        const Instance& instance, const Axis& axis,
@@ -88,7 +100,9 @@ std::optional<Counterexample> smallest(const ir::Program& program, const ir::Fun
                                    ": the value is " + four_digits(a + b),
                                name + " on each: " + four_digits(*at_a) + " and " +
                                    four_digits(*at_b) + ", sum " + four_digits(*at_a + *at_b),
-                               name + " of the value: " + four_digits(*at_sum)}};
+                               name + " of the value: " + four_digits(*at_sum)},
+                              {of_two(axis, held, a, b, a + b),
+                               of_two(axis, name, *at_a, *at_b, *at_a + *at_b, *at_sum)}};
       }
   return std::nullopt;
 }

@@ -58,6 +58,18 @@ std::string sizes_text(const denote::Sizes& sizes) {
   return text;
 }
 
+/// The result that differs, or of a large one the entry that differs most.
+HeldValue both(const denote::Array<double>& plan, const denote::Array<double>& model, size_t at) {
+  constexpr size_t most = 256;
+  HeldValue value{"result", true, {}};
+  if (model.data.size() <= most && plan.shape == model.shape)
+    value.held = {{"plan", plan.shape, plan.data, model.data}, {"model", model.shape, model.data}};
+  else
+    value.held = {{"plan at " + place(model, at), {}, {plan.data.at(at)}, {model.data.at(at)}},
+                  {"model at " + place(model, at), {}, {model.data.at(at)}}};
+  return value;
+}
+
 Refutation describe(const denote::Sizes& sizes, size_t result, size_t at,
                     const denote::Array<double>& plan, const denote::Array<double>& model,
                     bool gradient) {
@@ -68,6 +80,7 @@ Refutation describe(const denote::Sizes& sizes, size_t result, size_t at,
   refutation.numbers.lines.push_back(
       "at " + place(model, at) + (gradient ? " the gradient is " : " the model gives ") +
       shown(model.data[at]) + ", the plan " + (gradient ? "gives " : "") + shown(plan.data[at]));
+  refutation.numbers.values.push_back(both(plan, model, at));
   double cross = 0, square = 0;
   for (size_t i = 0; i < model.data.size(); ++i) {
     cross += plan.data[i] * model.data[i];

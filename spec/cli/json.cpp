@@ -33,16 +33,30 @@ Json fix_of(const Sources& sources, const Fix& fix) {
           {"edits", edits}};
 }
 
+Json held_of(const HeldValue& value) {
+  Json arrays = Json::array();
+  for (const Held& held : value.held)
+    arrays.push_back({{"where", utf8(held.where)},
+                      {"shape", held.shape},
+                      {"numbers", held.numbers},
+                      {"expected", held.expected.empty() ? Json(nullptr) : Json(held.expected)}});
+  return {{"name", utf8(value.name)}, {"result", value.result}, {"held", arrays}};
+}
+
 Json diagnostic_of(const Sources& sources, const Diagnostic& d) {
   static const char* severities[] = {"error", "warning", "note"};
   Json notes = Json::array(), fixes = Json::array(), example = nullptr;
   for (const Label& note : d.notes)
     notes.push_back({{"range", range_of(sources, note.range)}, {"message", utf8(note.text)}});
   for (const Fix& fix : d.fixes) fixes.push_back(fix_of(sources, fix));
-  if (d.counterexample)
+  if (d.counterexample) {
+    Json values = Json::array();
+    for (const HeldValue& value : d.counterexample->values) values.push_back(held_of(value));
     example = {{"mesh", utf8(d.counterexample->mesh)},
                {"sizes", utf8(d.counterexample->sizes)},
-               {"lines", texts(d.counterexample->lines)}};
+               {"lines", texts(d.counterexample->lines)},
+               {"values", values}};
+  }
   return {{"code", d.code},
           {"severity", severities[static_cast<int>(d.severity)]},
           {"range", range_of(sources, d.range)},

@@ -331,6 +331,11 @@ TEST(Json, EveryReportIsOfTheSchema) {
   const Json diagnostic = json_of(refuted)["plans"][0]["diagnostics"][0];
   EXPECT_EQ(diagnostic["range"]["begin"]["line"], 12);
   EXPECT_EQ(diagnostic["fixes"][0]["edits"][0]["text"], "g)");
+  const Json value = diagnostic["counterexample"]["values"][0];
+  EXPECT_EQ(value["held"][0]["where"], "t=0");
+  EXPECT_EQ(value["held"][0]["numbers"].dump(), "[1.0,null]");
+  EXPECT_EQ(value["held"][0]["expected"], (Json{1, 3}));
+  EXPECT_EQ(value["held"][1]["expected"], nullptr);
 }
 
 TEST(Json, TheValidatorFindsBreaches) {

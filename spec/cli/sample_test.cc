@@ -1,5 +1,6 @@
 #include "spec/cli/sample_test.h"
 
+#include <cmath>
 #include <stdexcept>
 
 // The explicit instantiation of a template may name private members: the tests fill in what only
@@ -145,7 +146,11 @@ void refute(FileReport& report) {
   d.label = "this is f32[B/d F]";
   d.notes = {{place("h = einsum"), "from here"}};
   d.types = {"f32[B/d F]"};
-  d.counterexample = Counterexample{"t=2", "B=1", {"d=0: 1"}};
+  d.counterexample =
+      Counterexample{"t=2",
+                     "B=1",
+                     {"d=0: 1"},
+                     {{"y", true, {{"t=0", {1, 2}, {1, NAN}, {1, 3}}, {"sum", {}, {4}}}}}};
   d.fixes = {{"slice", {{place("h)"), "g)"}}, true, "no communication"}};
   reports_of(report)[0].diagnostics = {d};
 }

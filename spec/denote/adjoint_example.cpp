@@ -70,7 +70,9 @@ std::optional<Counterexample> gradients(const Trial& trial, const std::vector<Ty
                   ? ""
                   : ": it is " + show(whole)),
          "each device's gradient of " + name + ": " + show_each(geometry, own) + sum,
-         "the gradient of " + name + ": " + lower(outgoing, show(wanted))}};
+         "the gradient of " + name + ": " + lower(outgoing, show(wanted))},
+        {held_value(geometry, incoming, gradient, "gradient of the result"),
+         held_value(geometry, outgoing, own, "gradient of " + name, &wanted)}};
   }
   return {};
 }

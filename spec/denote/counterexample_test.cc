@@ -67,6 +67,55 @@ TEST(Counterexample, ReductionOfCopies) {
                                    "the value, which all_reduce keeps: -1"));
 }
 
+TEST(Counterexample, NumbersOfEachDeviceBesideWhatTheyShouldBe) {
+  const Counterexample copies =
+      found(ir::Collective{ir::CollectiveFn::all_reduce, pattern("M {U_t} -> M")}, {{type("M")}},
+            {type("M")});
+  ASSERT_EQ(copies.values.size(), 2u);
+  EXPECT_FALSE(copies.values[0].result);
+  EXPECT_EQ(copies.values[0].held.size(), 2u);
+  const HeldValue& reduced = copies.values[1];
+  EXPECT_EQ(reduced.name, "all_reduce");
+  EXPECT_TRUE(reduced.result);
+  ASSERT_EQ(reduced.held.size(), 3u);
+  for (int device : {0, 1}) {
+    EXPECT_EQ(reduced.held[device].where, "t=" + std::to_string(device));
+    EXPECT_THAT(reduced.held[device].numbers, ElementsAre(-2));
+    EXPECT_THAT(reduced.held[device].expected, ElementsAre(-1));
+  }
+  EXPECT_EQ(reduced.held[2].where, "wanted");
+  EXPECT_THAT(reduced.held[2].numbers, ElementsAre(-1));
+}
+
+TEST(Counterexample, AnUnreducedResultIsComparedAsASum) {
+  const Counterexample e =
+      found(ir::Binary{ir::BinaryFn::add}, {{type("M {U_t}"), {}, "x"}, {type("M"), {}, "y"}},
+            {type("M {U_t}")});
+  const HeldValue& sum = e.values.back();
+  ASSERT_EQ(sum.held.size(), 4u);
+  EXPECT_TRUE(sum.held[0].expected.empty());
+  EXPECT_EQ(sum.held[2].where, "sum");
+  EXPECT_THAT(sum.held[2].numbers, ElementsAre(-2));
+  EXPECT_THAT(sum.held[2].expected, ElementsAre(-1));
+}
+
+TEST(Counterexample, AResultInPartsIsComparedPartByPart) {
+  const Counterexample e = found(ir::Unary{ir::UnaryFn::exp}, {{type("M")}}, {type("M/t")});
+  const HeldValue& parts = e.values.back();
+  EXPECT_TRUE(parts.held[0].expected.empty()) << "all of it is no part";
+  const Counterexample shifted =
+      found(ir::Collective{ir::CollectiveFn::all_gather, pattern("M/t/d -> M/d")},
+            {{type("M/t/d")}}, {type("M/d")});
+  const HeldValue& gathered = shifted.values.back();
+  ASSERT_EQ(gathered.held[0].numbers.size(), 2u);
+  EXPECT_EQ(gathered.held[0].where, "t=0 d=0");
+  EXPECT_EQ(gathered.held[0].expected.size(), 2u);
+  bool wrong = false;
+  for (const Held& held : gathered.held)
+    wrong |= !held.expected.empty() && held.expected != held.numbers;
+  EXPECT_TRUE(wrong);
+}
+
 TEST(Counterexample, GatherOfTheFirstAxis) {
   const Counterexample e =
       found(ir::Collective{ir::CollectiveFn::all_gather, pattern("M/t/d -> M/d")},

@@ -61,11 +61,33 @@ std::string together(const Geometry& geometry, const Type& type, const Distribut
   return split ? ", put together " + show(*whole) : "";
 }
 
+/// What is to be on `device`; empty where only all devices together are compared.
+std::vector<double> expected_on(const Geometry& geometry, const Type& type,
+                                const Distributed<double>& x, int64_t device,
+                                const Array<double>* wanted) {
+  if (!wanted) return {};
+  const Array<double>& own = x.at(static_cast<size_t>(device));
+  std::vector<double> expected;
+  if (has_mark(type, Mark::U) || has_mark(type, Mark::Max)) {
+    const auto copied = static_cast<size_t>(leader(geometry, type, device, false, true));
+    if (x.at(copied).shape == own.shape && !same(x.at(copied), own)) expected = x.at(copied).data;
+  } else if (own.shape == geometry.local_shape(type) &&
+             wanted->shape == geometry.global_shape(type)) {
+    for (int64_t index : geometry.global_indices(type, device))
+      expected.push_back(at(*wanted, index));
+  }
+  return expected;
+}
+
+std::string name_of(const Trial& trial, size_t operand) {
+  const Input& input = trial.inputs()[operand];
+  return !input.name.empty() ? input.name : "operand " + std::to_string(operand + 1);
+}
+
 std::string operand_line(const Trial& trial, const Values<double>& operands, size_t i) {
   const Input& input = trial.inputs()[i];
   const std::string held = show_held(trial.geometry(), input.type, operands[i]);
-  const std::string name = !input.name.empty() ? input.name : "operand " + std::to_string(i + 1);
-  std::string line = trial.inputs().size() > 1 ? name + ": " + held : held;
+  std::string line = trial.inputs().size() > 1 ? name_of(trial, i) + ": " + held : held;
   if (!varying(trial.geometry(), input.type).empty())
     line += ": the value is " + show(trial.value(operands, i));
   return line;
@@ -129,19 +151,52 @@ std::string show_each(const Geometry& geometry, const Distributed<double>& x) {
   return text;
 }
 
+std::string show_device(const Geometry& geometry, int64_t device) {
+  std::vector<Axis> axes;
+  for (const auto& [axis, size] : geometry.sizes().mesh) axes.push_back(axis);
+  return axes.empty() ? "device" : place(geometry, device, axes);
+}
+
+HeldValue held_value(const Geometry& geometry, const Type& type, const Distributed<double>& x,
+                     const std::string& name, const Array<double>* wanted) {
+  HeldValue value{name, wanted != nullptr, {}};
+  for (int64_t device = 0; device < geometry.devices(); ++device) {
+    const Array<double>& own = x.at(static_cast<size_t>(device));
+    value.held.push_back({show_device(geometry, device), own.shape, own.data,
+                          expected_on(geometry, type, x, device, wanted)});
+  }
+  const auto whole = represented(geometry, type, x);
+  const bool sum = has_mark(type, Mark::U), maximum = has_mark(type, Mark::Max);
+  if (whole && (sum || maximum || !split_axes(type).empty()))
+    value.held.push_back(
+        {sum       ? "sum"
+         : maximum ? "maximum"
+                   : "put together",
+         whole->shape, whole->data,
+         wanted && wanted->shape == whole->shape ? wanted->data : std::vector<double>{}});
+  if (wanted) value.held.push_back({"wanted", wanted->shape, wanted->data});
+  return value;
+}
+
 Counterexample explain(const Trial& trial, const Values<double>& operands,
                        const std::vector<Type>& results, bool stated, size_t wrong) {
   const Geometry& geometry = trial.geometry();
   const std::string name = ir::name_of(trial.op());
   Counterexample example{
-      show_mesh(geometry.sizes()), show_dims(geometry.program(), geometry.sizes()), {}};
-  for (size_t i = 0; i < operands.size(); ++i)
-    if (!trial.inputs()[i].number) example.lines.push_back(operand_line(trial, operands, i));
+      show_mesh(geometry.sizes()), show_dims(geometry.program(), geometry.sizes()), {}, {}};
+  for (size_t i = 0; i < operands.size(); ++i) {
+    if (trial.inputs()[i].number) continue;
+    example.lines.push_back(operand_line(trial, operands, i));
+    example.values.push_back(
+        held_value(geometry, trial.inputs()[i].type, operands[i], name_of(trial, i)));
+  }
   const Distributed<double> got = trial.outcome(operands, results).at(wrong);
   const Type as = stated ? results.at(wrong) : summed(trial, results.at(wrong));
   example.lines.push_back(name + " on each: " + show_each(geometry, got) +
                           together(geometry, as, got));
-  const std::string wanted = show(trial.wanted(operands, results).at(wrong));
+  const Array<double> value = trial.wanted(operands, results).at(wrong);
+  example.values.push_back(held_value(geometry, as, got, name, &value));
+  const std::string wanted = show(value);
   const bool moves = std::holds_alternative<ir::Collective>(trial.op());
   const std::string of = trial.inputs().size() == 1 ? " of the value: " : " of the values: ";
   example.lines.push_back(moves ? "the value, which " + name + " keeps: " + wanted

@@ -14,6 +14,14 @@ std::string show_held(const Geometry& geometry, const Type& type, const Distribu
 /// `0 and 1`; with more than two devices `t=0: 0, t=1: 1, t=2: 1`.
 std::string show_each(const Geometry& geometry, const Distributed<double>& x);
 
+/// `d=0 t=1`: the coordinates of a device; `device` on a mesh of one.
+std::string show_device(const Geometry& geometry, int64_t device);
+
+/// What each device holds, with what it should hold where `type` and `wanted` say it, and what they
+/// hold together.
+HeldValue held_value(const Geometry& geometry, const Type& type, const Distributed<double>& x,
+                     const std::string& name, const Array<double>* wanted = nullptr);
+
 /// The lines of a counterexample: operands, results per device as `results` says, what was wanted.
 Counterexample explain(const Trial& trial, const Values<double>& operands,
                        const std::vector<Type>& results, bool stated, size_t wrong);

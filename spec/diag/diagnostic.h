@@ -63,11 +63,27 @@ struct Fix {
   std::string cost;      ///< what it communicates, symbolic; fixes are listed cheapest first
 };
 
+/// Numbers of one device, or of all of them together, row-major.
+struct Held {
+  std::string where;           ///< "d=0 t=1", "sum", "value", "model"
+  std::vector<int64_t> shape;  ///< empty for a scalar
+  std::vector<double> numbers;
+  std::vector<double> expected = {};  ///< entry by entry; empty where there is nothing to compare
+};
+
+/// One value of a counterexample: an operand, or the result that is wrong.
+struct HeldValue {
+  std::string name;  ///< "h", "all_reduce"
+  bool result = false;
+  std::vector<Held> held;
+};
+
 /// The smallest failing input, numbers per device.
 struct Counterexample {
   std::string mesh;                ///< "t=2"
   std::string sizes;               ///< "B=1 F=1"
   std::vector<std::string> lines;  ///< what each device holds, what comes out, what was to come out
+  std::vector<HeldValue> values = {};  ///< the same as numbers
 };
 
 struct Diagnostic {

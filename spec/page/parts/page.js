@@ -231,22 +231,37 @@ function showSizes() {
   showDevices();
 }
 
-/* Lines of a counterexample; "t=0 holds 3, t=1 holds 4" as a table, differing numbers marked. */
-function example(counterexample) {
-  const box = make("div", {}, make("p", {}, "Smallest counterexample: " + [counterexample.mesh, counterexample.sizes].filter(Boolean).join(", ")));
-  for (const text of counterexample.lines) {
-    const held = [...text.matchAll(/((?:\w+=\d+ ?)+) holds ([^,:]+)/g)];
-    const compared = text.match(/^(.*)gives ([^,]+), (.*?) ([-+.\deinfa]+)$/);
-    if (held.length) {
-      const values = held.map(each => each[2].trim()), same = values.every(value => value === values[0]);
-      box.append(table(text, ["device", "holds"], held.map((each, i) => [each[1].trim(), same ? values[i] : make("mark", {}, values[i])])));
-    } else if (compared) {
-      box.append(table(compared[1], ["who", "gives"], [["the model", make("mark", {}, compared[2])], [compared[3], make("mark", {}, compared[4])]]));
-    } else {
-      box.append(make("pre", {}, text));
-    }
+/* A value of a counterexample: a row for each device and for what they hold together, a column for each entry; an entry
+   that is not as it should be is marked, and says what it should be. */
+const shortNumber = number => number === null ? "no value" : String(Number(number.toPrecision(5)));
+const differs = (a, b) => a === null || b === null ? a !== b : Math.abs(a - b) > 1e-9 * Math.max(1, Math.abs(a), Math.abs(b));
+function indexOf(flat, shape) {
+  const index = [];
+  for (const extent of [...shape].reverse()) { index.unshift(flat % extent); flat = Math.floor(flat / extent); }
+  return "[" + index.join(", ") + "]";
+}
+function entry(held, i) {
+  if (!held.expected || !differs(held.numbers[i], held.expected[i])) return make("td", { class: "number" }, shortNumber(held.numbers[i]));
+  return make("td", { class: "number" }, make("mark", {}, shortNumber(held.numbers[i])), ", not " + shortNumber(held.expected[i]));
+}
+function valueTables(value) {
+  const most = 64, groups = [];
+  for (const held of value.held) {
+    const last = groups[groups.length - 1], shape = held.shape.join();
+    if (last && last[0].shape.join() === shape) last.push(held); else groups.push([held]);
   }
-  return box;
+  return groups.map((group, i) => {
+    const count = group[0].numbers.length, shown = [...Array(Math.min(count, most)).keys()];
+    const caption = (value.result ? value.name + ", which is wrong" : value.name) + (i ? ", together" : "") + (count > most ? " (the first " + most + " of " + count + " entries)" : "");
+    return make("div", { class: "scroll", tabindex: "0", role: "region", "aria-label": caption }, make("table", { class: "held" },
+      make("caption", {}, caption),
+      make("thead", {}, make("tr", {}, make("th", { scope: "col" }, "where"), ...shown.map(k => make("th", { scope: "col" }, count === 1 ? "holds" : indexOf(k, group[0].shape))))),
+      make("tbody", {}, ...group.map(held => make("tr", {}, make("th", { scope: "row" }, held.where), ...shown.map(k => entry(held, k)))))));
+  });
+}
+function example(counterexample) {
+  return make("div", {}, make("p", {}, "Smallest counterexample: " + [counterexample.mesh, counterexample.sizes].filter(Boolean).join(", ")),
+    ...counterexample.values.flatMap(valueTables), make("pre", {}, counterexample.lines.join("\n")));
 }
 const placeOf = range => range ? range.file + ":" + range.begin.line + ":" + range.begin.column : "";
 function finding(each) {
