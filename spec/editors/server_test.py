@@ -1,5 +1,6 @@
 #!/usr/bin/env python3
-"""spec/editors/server_test.py [CHECK_SHARDING]: `check-sharding --lsp` as an editor speaks to it.
+"""spec/editors/server_test.py [CHECK_SHARDING [TEST]]: `check-sharding --lsp` as an editor speaks to it; with --latency
+instead of a test the latencies, as JSON.
 
 Each test is a session of its own. Skipped, with exit 77, where the program is not built."""
 
@@ -489,7 +490,7 @@ def latencies(text, path, changes=8):
 
 
 def latency_rows():
-    """What ci/bench prints: name, lines, the fastest of 8 in milliseconds by the clock and of the processor."""
+    """For ci/bench: name, lines, the fastest of 8 in milliseconds by the clock and of the processor."""
     llama = root / "spec/models/llama3_tensor_parallel.shard"
     rows = []
     for name, text, path in (("Llama 3", llama.read_text(), llama),
@@ -527,6 +528,8 @@ def main():
     if not program.exists():
         print(f"{program} is not built")
         sys.exit(77)
+    if sys.argv[2:] == ["--latency"]:
+        return print(json.dumps(latency_rows()))
     failed = 0
     for name, test in list(globals().items()):
         if not name.startswith("test_") or (len(sys.argv) > 2 and sys.argv[2] not in name):
