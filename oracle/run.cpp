@@ -19,8 +19,10 @@ void merge(std::map<Name, int64_t>& all, const std::map<Name, int64_t>& given) {
   }
 }
 
-void with_values(ir::Arith& arith, const std::vector<Var>& values) {
-  for (ir::Arith& arg : arith.args) with_values(arg, values);
+// Over plain dims and numbers: only these have a size in the table.
+void close(const ir::Program& program, ir::Arith& arith, const std::vector<Var>& values) {
+  for (ir::Arith& arg : arith.args) close(program, arg, values);
+  if (arith.kind == ir::Arith::Kind::size) arith = program.size(Dim{{arith.text}});
   if (arith.kind != ir::Arith::Kind::value) return;
   char text[40];
   std::snprintf(text, sizeof text, "%.17g", values.at(arith.value)->value.data.at(0));
@@ -113,7 +115,7 @@ Extents Table::extents(const std::vector<Split>& dims) {
 
 bool Table::holds(const ir::Arith& condition, const std::vector<Var>& values) const {
   ir::Arith closed = condition;
-  with_values(closed, values);
+  close(program_, closed, values);
   return ir::evaluate(closed, sizes_) != 0;
 }
 

@@ -6,6 +6,7 @@
 #include "impl/compile/unchecked.h"
 #include "impl/plan/passes/list.h"
 #include "impl/run/plan_state.h"
+#include "spec/check/requirements.h"
 
 namespace shardproof {
 
@@ -30,8 +31,10 @@ void require_sizes(const Program& program, const PlanReport& report, const Mesh&
                       (size > parts ? std::to_string(size / parts * parts) + " and " : "") +
                       std::to_string((size / parts + 1) * parts));
   }
-  for (const ir::Requirement& each : resolved.requirements)
-    if (ir::evaluate(each.condition, placement.numbers()) == 0)
+  std::vector<ir::Requirement> required = requirements_of_sizes(resolved, report.function);
+  required.insert(required.begin(), resolved.requirements.begin(), resolved.requirements.end());
+  for (const ir::Requirement& each : required)
+    if (!hold(resolved, {each}, placement.numbers()))
       throw PlanError(report.name + " requires " + ir::to_string(each.condition));
 }
 

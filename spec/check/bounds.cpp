@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <cstdio>
 #include <stdexcept>
 
 #include "spec/check/points.h"
+#include "spec/check/requirements.h"
 #include "spec/check/walk.h"
 
 namespace shardproof {
@@ -77,16 +79,68 @@ std::vector<denote::Sizes> all_small_sizes(const ir::Program& program) {
   return all;
 }
 
+/// The condition with the values of the body that are numbers there; nullopt: it has others.
+std::optional<ir::Arith> with_numbers(const ir::Program& program, const ir::Function& function,
+                                      const ir::Arith& arith, const denote::Sizes& sizes) {
+  if (arith.kind == ir::Arith::Kind::value) {
+    const auto number = number_at(program, function, arith.value, sizes);
+    if (!number) return std::nullopt;
+    char text[32];
+    std::snprintf(text, sizeof text, "%.17g", *number);
+    return ir::Arith{ir::Arith::Kind::number, text, ir::no_value, {}};
+  }
+  ir::Arith copy = arith;
+  for (ir::Arith& arg : copy.args) {
+    auto next = with_numbers(program, function, arg, sizes);
+    if (!next) return std::nullopt;
+    arg = std::move(*next);
+  }
+  return copy;
+}
+
+using Path = std::vector<ir::Requirement>;
+
+/// Whether the body may come to a place at these sizes: what it requires before and around it does
+/// not fail there. Conditions of a run's values are not decided here.
+bool may_be_reached(const ir::Program& program, const ir::Function& function, const Path& path,
+                    const denote::Sizes& sizes) {
+  std::map<Name, int64_t> all = sizes.dims;
+  for (const auto& [axis, info] : program.axes) all[axis] = sizes.axis(axis);
+  Path of_sizes;
+  for (const ir::Requirement& each : path)
+    if (auto condition = with_numbers(program, function, each.condition, sizes))
+      of_sizes.push_back({std::move(*condition), each.range, each.words});
+  try {
+    return hold(program, of_sizes, all);
+  } catch (const std::domain_error&) {
+    return true;
+  }
+}
+
+/// Every instruction, with what the blocks around it require: a loop's body speaks for itself
+/// alone.
+template <class Visit>
+void for_each_on_path(const ir::Block& block, Path path, const Visit& visit) {
+  path.insert(path.end(), block.requirements.begin(), block.requirements.end());
+  for (const ir::Instr& instr : block.instrs) {
+    visit(instr, path);
+    if (const ir::Block* body = body_of(instr.op)) for_each_on_path(*body, path, visit);
+  }
+}
+
 }  // namespace
 
 std::vector<Diagnostic> entries_beyond(const ir::Program& program, const ir::Function& function) {
   std::vector<Diagnostic> found;
   std::vector<denote::Sizes> tried;  // sought once, by the first read or write
-  for_each_instr(function.body, [&](const ir::Instr& instr) {
+  Path given;                        // where the model has no value, nothing is claimed
+  if (function.model) given = requirements_of_sizes(program, *function.model);
+  for_each_on_path(function.body, given, [&](const ir::Instr& instr, const Path& path) {
     const auto piece = piece_of(instr);
     if (!piece) return;
     if (tried.empty()) tried = all_small_sizes(program);
     for (const denote::Sizes& sizes : tried) {
+      if (!may_be_reached(program, function, path, sizes)) continue;
       const auto at = number_at(program, function, piece->at, sizes);
       if (!at) return;
       const auto size = size_at(program, piece->whole, sizes);

@@ -5,6 +5,7 @@
 #include <numeric>
 #include <stdexcept>
 
+#include "spec/check/requirements.h"
 #include "spec/denote/represent.h"
 
 namespace shardproof {
@@ -77,17 +78,18 @@ void repair(const ir::Program& program, const ir::Arith& condition, denote::Size
 }
 
 void meet(const ir::Program& program, const std::vector<Divisibility>& conditions,
-          denote::Sizes& sizes) {
-  for (const ir::Requirement& requirement : program.requirements) try {
-      repair(program, requirement.condition, sizes);
-    } catch (const std::domain_error&) {
-      // Nothing can be said of it at these sizes.
-    }
+          const MeshWish& wish, denote::Sizes& sizes) {
+  for (const auto* requirements : {&program.requirements, &wish.requirements})
+    for (const ir::Requirement& each : *requirements) try {
+        repair(program, over_plain_dims(program, each.condition), sizes);
+      } catch (const std::domain_error&) {
+        // Nothing can be said of it at these sizes.
+      }
   for (const Divisibility& condition : conditions) make_divisible(program, condition, sizes);
 }
 
 bool fits(const ir::Program& program, const std::vector<Divisibility>& conditions,
-          const denote::Sizes& sizes) {
+          const MeshWish& wish, const denote::Sizes& sizes) {
   std::map<Name, int64_t> all = sizes.dims;
   for (const auto& [axis, extent] : sizes.mesh) all[axis] = extent;
   try {
@@ -97,10 +99,7 @@ bool fits(const ir::Program& program, const std::vector<Divisibility>& condition
       for (const Axis& axis : condition.axes) shards *= sizes.axis(axis);
       if (program.size(condition.dim, all) % shards != 0) return false;
     }
-    return std::all_of(program.requirements.begin(), program.requirements.end(),
-                       [&](const ir::Requirement& requirement) {
-                         return ir::evaluate(requirement.condition, all) != 0;
-                       });
+    return hold(program, program.requirements, all) && hold(program, wish.requirements, all);
   } catch (const std::domain_error&) {
     return false;
   }
@@ -141,8 +140,8 @@ std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
         sizes.dims[name] = least + static_cast<int64_t>(rng() % static_cast<uint64_t>(end - least));
     for (const auto& [name, size] : wish.given)
       if (const auto dim = sizes.dims.find(name); dim != sizes.dims.end()) dim->second = size;
-    meet(program, conditions, sizes);
-    if (has_given(sizes, wish.given) && fits(program, conditions, sizes)) return sizes;
+    meet(program, conditions, wish, sizes);
+    if (has_given(sizes, wish.given) && fits(program, conditions, wish, sizes)) return sizes;
   }
   return std::nullopt;
 }
@@ -153,12 +152,12 @@ std::vector<denote::Sizes> smaller_sizes(const ir::Program& program,
                                          const std::map<Name, int64_t>& given) {
   std::vector<denote::Sizes> found;
   const auto add = [&](denote::Sizes candidate) {
-    const bool fit = has_given(candidate, given) && fits(program, conditions, candidate);
+    const bool fit = has_given(candidate, given) && fits(program, conditions, {}, candidate);
     if (fit && extent_of(candidate) < extent_of(sizes)) found.push_back(std::move(candidate));
     return fit;
   };
   const auto add_made_to_meet = [&](denote::Sizes candidate) {
-    meet(program, conditions, candidate);
+    meet(program, conditions, {}, candidate);
     add(std::move(candidate));
   };
   for (size_t i = 0; i < sizes.mesh.size(); ++i) {

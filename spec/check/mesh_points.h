@@ -14,9 +14,10 @@ std::vector<Divisibility> all_conditions(const CheckedProgram& checked);
 
 /// What is asked of a mesh and its sizes.
 struct MeshWish {
-  std::optional<std::set<Axis>> axes = {};  ///< all others have size 1; nothing: all matter
-  int64_t least = 1;                        ///< of a dim
-  std::map<Name, int64_t> given = {};       ///< sizes of axes and dims that are not drawn
+  std::optional<std::set<Axis>> axes = {};         ///< all others have size 1; nothing: all matter
+  int64_t least = 1;                               ///< of a dim
+  std::map<Name, int64_t> given = {};              ///< sizes of axes and dims that are not drawn
+  std::vector<ir::Requirement> requirements = {};  ///< of sizes, beside the file's
 };
 
 /// A mesh with unequal axes, 2 and 3 the first two, and small sizes that meet the conditions and

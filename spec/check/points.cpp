@@ -6,21 +6,16 @@
 #include <set>
 #include <stdexcept>
 
+#include "spec/check/requirements.h"
 #include "spec/check/walk.h"
 
 namespace shardproof {
 namespace {
 
 bool holds(const ir::Program& program, const std::map<Name, int64_t>& sizes) {
-  const auto all = [&](const std::vector<ir::Requirement>& requirements) {
-    return std::all_of(requirements.begin(), requirements.end(),
-                       [&](const ir::Requirement& requirement) {
-                         return ir::evaluate(requirement.condition, sizes) != 0;
-                       });
-  };
   try {
     for (const auto& [name, info] : program.dims) program.size(Dim{{name}}, sizes);
-    return all(program.requirements);
+    return hold(program, program.requirements, sizes);
   } catch (const std::domain_error&) {
     return false;
   }

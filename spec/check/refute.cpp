@@ -9,6 +9,7 @@
 #include "spec/check/fixed_sizes.h"
 #include "spec/check/one_device.h"
 #include "spec/check/points.h"
+#include "spec/check/requirements.h"
 #include "spec/check/walk.h"
 #include "spec/denote/gradient.h"
 
@@ -285,8 +286,7 @@ std::optional<denote::Sizes> divided(const ir::Program& program, size_t plan, de
   for (const Type& result : function.results) divide(result);
   std::map<Name, int64_t> all = sizes.dims;
   for (const auto& [axis, size] : sizes.mesh) all[axis] = size;
-  for (const ir::Requirement& requirement : program.requirements)
-    if (ir::evaluate(requirement.condition, all) == 0) return std::nullopt;
+  if (!hold(program, program.requirements, all)) return std::nullopt;
   return sizes;
 }
 

@@ -9,6 +9,7 @@
 #include <set>
 #include <stdexcept>
 
+#include "spec/check/requirements.h"
 #include "spec/cli/suggest.h"
 
 namespace shardproof::cli {
@@ -259,7 +260,7 @@ class Fit {
   /// `assumed_by`: it is what a proof assumes, and nowhere stated.
   void requirement(const ir::Requirement& each, const Name& assumed_by = "") {
     try {
-      if (ir::evaluate(each.condition, sizes_) != 0) return;
+      if (hold(program_, {each}, sizes_)) return;
       if (!seen_.insert(ir::to_string(each.condition)).second) return;
       Diagnostic d =
           error("E0106", assumed_by.empty() ? "a requirement does not hold at these sizes"
@@ -267,7 +268,7 @@ class Fit {
                                                   "` assumes does not hold at these sizes");
       d.range = each.range;
       d.label = ir::to_string(each.condition) + " is false";
-      d.details = {"sizes: " + values(each.condition)};
+      d.details = {"sizes: " + values(over_plain_dims(program_, each.condition))};
       diagnostics_.push_back(std::move(d));
     } catch (const std::domain_error&) {
       // It speaks of a value of the body, or of a size that is not given.

@@ -1,0 +1,42 @@
+#include "spec/check/requirements.h"
+
+#include <algorithm>
+
+namespace shardproof {
+
+ir::Arith over_plain_dims(const ir::Program& program, const ir::Arith& arith) {
+  if (arith.kind == ir::Arith::Kind::size) return program.size(Dim{{arith.text}});
+  ir::Arith copy = arith;
+  for (ir::Arith& arg : copy.args) arg = over_plain_dims(program, arg);
+  return copy;
+}
+
+bool hold(const ir::Program& program, const std::vector<ir::Requirement>& requirements,
+          const std::map<Name, int64_t>& sizes) {
+  return std::all_of(requirements.begin(), requirements.end(), [&](const ir::Requirement& each) {
+    return ir::evaluate(over_plain_dims(program, each.condition), sizes) != 0;
+  });
+}
+
+namespace {
+
+bool speaks_of_values(const ir::Arith& arith) {
+  return arith.kind == ir::Arith::Kind::value ||
+         std::any_of(arith.args.begin(), arith.args.end(), speaks_of_values);
+}
+
+}  // namespace
+
+std::vector<ir::Requirement> requirements_of_sizes(const ir::Program& program, size_t function) {
+  const ir::Block& body = program.functions.at(function).body;
+  std::vector<ir::Requirement> result;
+  for (const ir::Requirement& each : body.requirements)
+    if (!speaks_of_values(each.condition)) result.push_back(each);
+  for (const ir::Instr& instr : body.instrs)
+    if (auto* call = std::get_if<ir::Call>(&instr.op))
+      for (ir::Requirement& each : requirements_of_sizes(program, call->function))
+        result.push_back(std::move(each));
+  return result;
+}
+
+}  // namespace shardproof
