@@ -253,6 +253,18 @@ TEST(Sizes, RequirementsAreEvaluated) {
   EXPECT_EQ(found[1].details[0], "sizes: F=2, t=4");
 }
 
+TEST(Sizes, RequirementsOfGroupsAndAliasesAreEvaluated) {
+  const std::string text = "dim B C J\ndim G = (C J)\ndim Y = B\nrequire |Y| < |G|\n";
+  Sources sources;
+  const CheckedProgram checked =
+      check(sources, "f.shard", [&](const std::string&) { return std::optional(text); });
+  EXPECT_TRUE(misfits(checked, {{"B", 3}, {"C", 2}, {"J", 2}}).empty());
+  const auto found = misfits(checked, {{"B", 4}, {"C", 2}, {"J", 2}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].label, "|Y| < |G| is false");
+  EXPECT_EQ(found[0].details[0], "sizes: B=4, C=2, J=2");
+}
+
 TEST(Sizes, WhatIsNotGivenIsSaid) {
   const FileReport report = sample();
   const auto found = misfits(*report.checked, {{"d", 2}, {"B", 4}});
