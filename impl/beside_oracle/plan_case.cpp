@@ -8,6 +8,7 @@
 #include "impl/run/plan_state.h"
 #include "kernels/number.h"
 #include "spec/check/points.h"
+#include "spec/check/requirements.h"
 #include "spec/denote/represent.h"
 
 namespace shardproof::beside {
@@ -83,7 +84,9 @@ std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
                                                 const std::vector<Divisibility>& conditions,
                                                 unsigned seed, bool ties, const MeshWish& wish) {
   std::mt19937_64 rng(seed);
-  const auto sizes = mesh_sizes(program_of(one), conditions, rng, wish);
+  MeshWish claimed = wish;
+  claimed.requirements = requirements_of_claim(program_of(one), one.unit.function);
+  const auto sizes = mesh_sizes(program_of(one), conditions, rng, claimed);
   if (!sizes) throw PlanError("no small mesh meets its conditions");
   one.sizes = *sizes;
   return draw_inputs(one, seed, ties);

@@ -2,6 +2,8 @@
 // by itself, and the second leg says so.
 #include <gtest/gtest.h>
 
+#include <regex>
+
 #include "spec/check/check.h"
 #include "spec/elaborate/planted.h"
 
@@ -141,6 +143,31 @@ TEST(PlantedElaboration, AnIdOfATableTakenForARow) {
   expect_noticed(text, [](ir::Op& op) {
     if (std::holds_alternative<ir::Index>(op)) exchange(indices_of(op), "P", "T");
   });
+}
+
+// The checker opens and merges groups with rearranges that all readers see, the oracle too. They
+// keep the names, so that one which moves entries is noticed, whatever it says of itself.
+TEST(PlantedElaboration, AGroupOpenedInAnotherOrder) {
+  const std::string texts[] = {
+      program("x: f32[B (S T)]", "i32[S T]", "argmax(\"B (S T) -> S T\", x)"),
+      program("x: f32[B (S T) P]", "f32[B S T]", "read(\"B (S T) [P] -> B S T\", x, at=0)"),
+      program("x: f32[B S T], y: f32[B (S T)]", "f32[B two S T]",
+              "concat(\"B S T, B (S T) -> B [two] S T\", x, y)")};
+  const auto swapped = [](ir::Op& op, bool text_too) {
+    auto* moved = std::get_if<ir::Rearrange>(&op);
+    if (!moved) return;
+    exchange(moved->pattern.indices, "S", "T");
+    if (!text_too) return;
+    for (Split& split : moved->pattern.right.dims)
+      for (Name& name : split.dim.factors) name = name == "S" ? "T" : name == "T" ? "S" : name;
+  };
+  for (std::string text : texts) {
+    text = std::regex_replace(text, std::regex("B/t"), "B");  // of argmax B is whole
+    text.insert(text.find("dim B"), "dim two = 2\n");
+    EXPECT_EQ(answer(text, none), "proved") << text;
+    EXPECT_EQ(answer(text, [&](ir::Op& op) { swapped(op, false); }), "U0009") << text;
+    EXPECT_NE(answer(text, [&](ir::Op& op) { swapped(op, true); }), "proved") << text;
+  }
 }
 
 }  // namespace

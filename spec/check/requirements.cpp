@@ -39,4 +39,12 @@ std::vector<ir::Requirement> requirements_of_sizes(const ir::Program& program, s
   return result;
 }
 
+std::vector<ir::Requirement> requirements_of_claim(const ir::Program& program, size_t plan) {
+  std::vector<ir::Requirement> result = requirements_of_sizes(program, plan);
+  if (const auto model = program.functions.at(plan).model)
+    for (ir::Requirement& each : requirements_of_sizes(program, *model))
+      result.push_back(std::move(each));
+  return result;
+}
+
 }  // namespace shardproof

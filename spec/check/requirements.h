@@ -19,4 +19,7 @@ bool hold(const ir::Program& program, const std::vector<ir::Requirement>& requir
 /// functions that it calls require. What a loop's body requires is not among them.
 std::vector<ir::Requirement> requirements_of_sizes(const ir::Program& program, size_t function);
 
+/// The same of a plan and of its model: at other sizes nothing is claimed.
+std::vector<ir::Requirement> requirements_of_claim(const ir::Program& program, size_t plan);
+
 }  // namespace shardproof

@@ -296,15 +296,6 @@ bool requires_values(const ir::Program& program, size_t index) {
   return found;
 }
 
-/// Of the plan and of its model: at other sizes nothing is claimed.
-std::vector<ir::Requirement> required_of_sizes(const ir::Program& program, size_t plan) {
-  std::vector<ir::Requirement> result = requirements_of_sizes(program, plan);
-  if (const auto model = program.functions.at(plan).model)
-    for (ir::Requirement& each : requirements_of_sizes(program, *model))
-      result.push_back(std::move(each));
-  return result;
-}
-
 /// Three runs of a plan, of a program some of whose sizes are made smaller.
 class Runs {
  public:
@@ -313,8 +304,9 @@ class Runs {
         proved_(proved),
         assumes_values_(assumes_values(proved)),
         requires_values_(requires_values(world.program, proved.plan)),
-        wish_{axes_of_plan(world.program, world.types, proved.plan), 2,
-              required_of_sizes(world.program, proved.plan)},
+        wish_{.axes = axes_of_plan(world.program, world.types, proved.plan),
+              .least = 2,
+              .requirements = requirements_of_claim(world.program, proved.plan)},
         open_(std::move(open)),
         to_run_([this](const ir::Program& own) -> const ir::Program& { return opened(own); }),
         rules_(world.program) {}
