@@ -1,9 +1,9 @@
 #include "impl/check_sharding/family.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "impl/checkpoint/file.h"
+#include "impl/checkpoint/json_text.h"
 #include "impl/file_error.h"
 #include "impl/interchange/mapping.h"
 
@@ -38,8 +38,10 @@ std::string known_families() {
 const Row& row_of(const std::string& path) {
   std::string type;
   try {
-    type = nlohmann::json::parse(checkpoint::read_text(path)).at("model_type").get<std::string>();
-  } catch (const nlohmann::json::exception& error) {
+    type = checkpoint::json_from(checkpoint::read_text(path)).at("model_type").get<std::string>();
+  } catch (const FileError&) {
+    throw;
+  } catch (const std::exception& error) {
     throw FileError(path + ": no model_type can be read: " + error.what());
   }
   for (const Row& row : families)

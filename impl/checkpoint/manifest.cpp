@@ -1,9 +1,9 @@
 #include "impl/checkpoint/manifest.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 
 #include "impl/checkpoint/checksum.h"
+#include "impl/checkpoint/json_text.h"
 #include "impl/checkpoint/safetensors.h"
 
 namespace shardproof::checkpoint {
@@ -89,12 +89,12 @@ Manifest manifest_from(const std::string& text) {
   const size_t line = line_begin.size() + 16 + line_end.size();
   if (text.size() < line || text.substr(0, line) != first_line(text.substr(line)))
     throw std::runtime_error("is damaged, or no manifest: its checksum is another one");
-  const json value = json::parse(text);
+  const json value = json_from(text);
   if (value.at("version") != version)
     throw std::runtime_error("has version " + value.at("version").dump() + "; this program reads " +
                              std::to_string(version));
   Manifest manifest;
-  manifest.position = {value.at("step").get<int64_t>(),
+  manifest.position = {whole_from(value.at("step")),
                        value.at("values").get<std::map<std::string, std::string>>()};
   if (manifest.position.step < 0 || manifest.position.step > last_step)
     throw std::runtime_error("has the step " + std::to_string(manifest.position.step));

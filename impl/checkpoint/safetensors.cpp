@@ -1,8 +1,9 @@
 #include "impl/checkpoint/safetensors.h"
 
 #include <algorithm>
-#include <nlohmann/json.hpp>
 #include <set>
+
+#include "impl/checkpoint/json_text.h"
 
 namespace shardproof::safetensors {
 namespace {
@@ -30,7 +31,8 @@ uint64_t dtype_bytes(const std::string& dtype) {
 }
 
 uint64_t size_from(const json& number, const std::string& name) {
-  if (!number.is_number_unsigned()) wrong("tensor " + name + " has a size that is none");
+  if (!number.is_number_unsigned() || number.get<uint64_t>() > INT64_MAX)
+    wrong("tensor " + name + " has a size that is none");
   return number.get<uint64_t>();
 }
 
@@ -75,7 +77,7 @@ void refuse_gaps(const Header& header, uint64_t data, uint64_t end) {
 }
 
 Header header_from(const std::string& text, uint64_t end) {
-  const json parsed = json::parse(text);
+  const json parsed = checkpoint::json_from(text);
   if (!parsed.is_object()) wrong("its header is no object");
   const uint64_t data = length_bytes + text.size();
   Header header;

@@ -267,7 +267,7 @@ TEST(Tokenizer, OfAnotherKindIsRefused) {
     }
     return "accepted";
   };
-  EXPECT_THAT(refusal("no.json"), HasSubstr("no.json: cannot open"));
+  EXPECT_THAT(refusal("no.json"), HasSubstr("no.json: cannot be opened"));
   EXPECT_THAT(refusal(written("a.json", "{\"a\"")), HasSubstr("is no tokenizer.json"));
   EXPECT_THAT(refusal(written("b.json", R"({"model": {"type": "Unigram"}})")),
               HasSubstr("Unigram, not BPE"));
@@ -282,7 +282,10 @@ TEST(Tokenizer, OfAnotherKindIsRefused) {
                               id + R"(, "content": "x"}]})";
     EXPECT_THAT(refusal(written("f.json", added)), HasSubstr("the token \"x\" has the id"));
   }
-  EXPECT_THAT(refusal("/dev/zero"), HasSubstr("cannot open"));
+  EXPECT_THAT(refusal("/dev/zero"), HasSubstr("/dev/zero: is no file"));
+  const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
+  EXPECT_THAT(refusal(written("g.json", R"({"model": {"vocab": {"a": )" + deep + "}}}")),
+              HasSubstr("nested 400002 deep; at most 64"));
 }
 
 }  // namespace

@@ -2,9 +2,9 @@
 
 #include <algorithm>
 #include <array>
-#include <fstream>
-#include <nlohmann/json.hpp>
 
+#include "impl/checkpoint/file.h"
+#include "impl/checkpoint/json_text.h"
 #include "impl/file_error.h"
 
 namespace shardproof::data {
@@ -64,7 +64,7 @@ std::string other_words(const Json& file) {
 }
 
 /// Vocabularies have up to a million tokens; each id below the largest takes memory.
-constexpr uint64_t most_tokens = 1 << 22;
+constexpr uint64_t most_tokens = 1 << 22, largest_file = 1 << 28;
 
 uint32_t id_of(const std::string& name, const Json& id) {
   if (!id.is_number_unsigned() || id.get<uint64_t>() >= most_tokens)
@@ -126,15 +126,10 @@ std::vector<std::string> words_of(const std::string& text) {
 }
 
 Tokenizer Tokenizer::load(const std::filesystem::path& path) {
-  std::error_code ignored;
-  std::ifstream file;
-  if (std::filesystem::is_regular_file(path, ignored)) file.open(path);
-  if (!file.is_open())
-    throw FileError(path.string() + ": cannot open: it has to be a tokenizer.json");
   Tokenizer result;
   result.path_ = path.string();
   try {
-    const Json json = Json::parse(file);
+    const Json json = checkpoint::json_from(checkpoint::read_text(path, largest_file));
     const Json& model = json.at("model");
     if (model.value("type", "BPE") != "BPE")
       throw std::runtime_error("its model is " + model.value("type", "") + ", not BPE");
@@ -158,6 +153,8 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
           rank++, result.tokens_.at(left + right)};
     }
     result.cannot_encode_ = other_words(json);
+  } catch (const FileError&) {
+    throw;
   } catch (const std::exception& error) {
     throw FileError(path.string() + ": is no tokenizer.json of a byte-level BPE: " + error.what());
   }

@@ -1,8 +1,9 @@
 #include "impl/interchange/files.h"
 
 #include <cstdio>
-#include <nlohmann/json.hpp>
 #include <set>
+
+#include "impl/checkpoint/json_text.h"
 
 namespace shardproof::interchange {
 namespace {
@@ -16,9 +17,11 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   if (!fs::exists(index)) return {folder / whole_name};
   std::set<std::string> names;
   try {
-    const auto parsed = nlohmann::json::parse(checkpoint::read_text(index));
+    const auto parsed = checkpoint::json_from(checkpoint::read_text(index));
     for (const auto& [tensor, file] : parsed.at("weight_map").items()) names.insert(file);
-  } catch (const nlohmann::json::exception& error) {
+  } catch (const FileError&) {
+    throw;
+  } catch (const std::exception& error) {
     throw FileError(index.string() + ": " + error.what());
   }
   std::vector<fs::path> paths;

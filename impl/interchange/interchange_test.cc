@@ -205,6 +205,14 @@ TEST_F(Interchange, NumbersAreThoseOfTheConfig) {
               HasSubstr("all_heads=5 does not agree"));
   EXPECT_THAT(said(R"({"model_type":"net","layers":"3"})"), HasSubstr("layers is no size"));
   EXPECT_THAT(said("{"), HasSubstr("parse error"));
+  const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
+  EXPECT_THAT(said(R"({"architectures":)" + deep + "}"), HasSubstr("nested 400001 deep"));
+  EXPECT_THAT(
+      said(
+          R"({"model_type":"net","layers":3,"wide":4,"all_heads":4,"half_head":4611686018427387904})"),
+      HasSubstr("half_head is too large"));
+  EXPECT_THAT(said(R"({"model_type":"net","layers":18446744073709551615})"),
+              HasSubstr("is not a whole number"));
   EXPECT_THAT(said("[]"), HasSubstr("its architecture is null"));
 }
 

@@ -2,10 +2,10 @@
 
 #include <algorithm>
 #include <iterator>
-#include <nlohmann/json.hpp>
 #include <sstream>
 
 #include "impl/checkpoint/file.h"
+#include "impl/checkpoint/json_text.h"
 
 namespace shardproof::interchange {
 
@@ -123,23 +123,27 @@ void set_key(Json& config, const std::string& path, const Json& value) {
 std::pair<const Equation*, int64_t> value_of(const Equation& equation, const Json& config) {
   const Json value = find_key(config, equation.key);
   if (value.is_null() && !equation.missing.empty()) return value_of(equation.missing[0], config);
-  if (!value.is_number_integer() || value.get<int64_t>() < 1)
+  if (!value.is_number_integer() || value < 1)
     throw std::runtime_error(equation.key + " is no size: " + value.dump());
-  return {&equation, value.get<int64_t>() * equation.times};
+  int64_t size = checkpoint::whole_from(value);
+  if (__builtin_mul_overflow(size, equation.times, &size))
+    throw std::runtime_error(equation.key + " is too large: " + value.dump());
+  return {&equation, size};
 }
 
 /// Finds the one size that an equation leaves open; false: there is none, or more.
 bool solve(const Equation& equation, int64_t value, DimSizes& sizes) {
   Name open;
   int64_t known = 1;
+  bool fits = true;
   for (const Name& dim : equation.dims)
     if (sizes.contains(dim))
-      known *= sizes[dim];
+      fits = !__builtin_mul_overflow(known, sizes[dim], &known) && fits;
     else if (open.empty())
       open = dim;
     else
       return false;
-  if (open.empty() ? known != value : value % known != 0)
+  if (!fits || (open.empty() ? known != value : value % known != 0))
     throw std::runtime_error(equation.key + "=" + std::to_string(value) +
                              " does not agree with the other sizes");
   if (!open.empty()) sizes[open] = value / known;
@@ -170,8 +174,9 @@ auto naming(const fs::path& path, const Body& body) {
 fs::path config_path(const fs::path& folder) { return folder / "config.json"; }
 
 Json config_of(const fs::path& folder) {
-  return naming(config_path(folder),
-                [&] { return Json::parse(checkpoint::read_text(config_path(folder))); });
+  return naming(config_path(folder), [&] {
+    return checkpoint::json_from<Json>(checkpoint::read_text(config_path(folder)));
+  });
 }
 
 }  // namespace
@@ -246,7 +251,8 @@ Mapping Mapping::read(const fs::path& path) {
 
 Mapping Mapping::parse(const std::string& text, const std::string& name) {
   Mapping mapping;
-  mapping.state_ = naming(name, [&] { return std::make_shared<const State>(Json::parse(text)); });
+  mapping.state_ = naming(
+      name, [&] { return std::make_shared<const State>(checkpoint::json_from<Json>(text)); });
   return mapping;
 }
 

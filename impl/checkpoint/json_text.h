@@ -1,0 +1,47 @@
+#pragma once
+// JSON of files that others wrote.
+#include <algorithm>
+#include <cstdint>
+#include <nlohmann/json.hpp>
+#include <stdexcept>
+#include <string>
+
+namespace shardproof::checkpoint {
+
+/// Values in values in values; copying and printing recurse that deep.
+inline constexpr int most_nested = 64;
+
+/// How deep brackets outside of strings are nested, at most; also of text that is no JSON.
+inline int nesting_of(const std::string& text) {
+  int depth = 0, most = 0;
+  bool quoted = false;
+  for (size_t i = 0; i < text.size(); ++i) {
+    const char each = text[i];
+    if (quoted && each == '\\') ++i;
+    if (each == '"') quoted = !quoted;
+    if (!quoted && (each == '[' || each == '{')) most = std::max(most, ++depth);
+    if (!quoted && (each == ']' || each == '}')) --depth;
+  }
+  return most;
+}
+
+/// Throws std::runtime_error for values that are nested deeper, Json::exception for what is no
+/// JSON.
+template <class Json = nlohmann::json>
+Json json_from(const std::string& text) {
+  if (const int depth = nesting_of(text); depth > most_nested)
+    throw std::runtime_error("its values are nested " + std::to_string(depth) + " deep; at most " +
+                             std::to_string(most_nested) + " are expected");
+  return Json::parse(text);
+}
+
+/// A whole number that fits; Json would round others silently. Throws std::runtime_error.
+template <class Json>
+int64_t whole_from(const Json& value) {
+  if (!value.is_number_integer() ||
+      (value.is_number_unsigned() && value.template get<uint64_t>() > INT64_MAX))
+    throw std::runtime_error(value.dump() + " is not a whole number");
+  return value.template get<int64_t>();
+}
+
+}  // namespace shardproof::checkpoint
