@@ -111,7 +111,7 @@ TEST(Counterexample, AResultInPartsIsComparedPartByPart) {
   EXPECT_EQ(gathered.held[0].where, "t=0 d=0");
   EXPECT_EQ(gathered.held[0].expected.size(), 2u);
   bool wrong = false;
-  for (const Held& held : gathered.held)
+  for (const auto& held : gathered.held)
     wrong |= !held.expected.empty() && held.expected != held.numbers;
   EXPECT_TRUE(wrong);
 }
