@@ -391,6 +391,21 @@ def test_formatting():
     server.end()
 
 
+def test_the_repository_is_formatted():
+    """--format-source leaves every program of the repository as it is, and indents one that is not indented."""
+    files = subprocess.run(["git", "ls-files", "*.shard"], cwd=root, check=True, text=True, stdout=subprocess.PIPE).stdout.split()
+    with tempfile.TemporaryDirectory() as folder:
+        copies = [Path(folder, f"{i}.shard") for i in range(len(files))]
+        for file, copy in zip(files, copies):
+            shutil.copy(root / file, copy)
+        crooked = Path(folder, "crooked.shard")
+        crooked.write_text(RIGHT.replace("    ", "  "))
+        subprocess.run([program, "--format-source", *copies, crooked], stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL, check=False)
+        assert crooked.read_text() == RIGHT
+        changed = [file for file, copy in zip(files, copies) if copy.read_bytes() != (root / file).read_bytes()]
+        assert not changed, changed
+
+
 def test_utf16_columns():
     """A file is ASCII; what is not is an error at its column, and columns behind it count in UTF-16."""
     server = Server()
