@@ -39,7 +39,7 @@ Vars finished(Step& step, const Steps& steps, const std::vector<Index>& indices)
   Vars results = steps.carries;
   const size_t emits = step.instr.results.size() - results.size();
   for (size_t e = 0; e < emits; ++e) {
-    const Extents shape = step.shape(results.size());
+    const Extents& shape = step.shape(results.size());
     const int64_t entries = count(shape) / shape.at(0);
     std::vector<Part> parts;
     for (size_t s = 0; s < indices.size(); ++s)

@@ -410,7 +410,9 @@ Stretch stretch_of(const Reading& reading, const Indices& whole, const Indices& 
 
 std::optional<size_t> position(const ir::Program& program, const std::vector<Split>& dims,
                                const Dim& dim) {
-  const Place wanted = opened(program, dim);
+  for (size_t i = 0; i < dims.size(); ++i)
+    if (dims[i].dim == dim) return i;
+  const Place wanted = dims.empty() ? Place{} : opened(program, dim);
   for (size_t i = 0; i < dims.size(); ++i)
     if (opened(program, dims[i].dim) == wanted) return i;
   return std::nullopt;

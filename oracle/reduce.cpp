@@ -33,7 +33,7 @@ Vars apply(const ir::Reduce& op, Step& step) {
   const Var& x = step.operand(0);
   const Reading reading = read_pattern(step, op.pattern, Form::plain, 1);
   Positions to = reading.walk(reading.left[0], reading.right);
-  const Extents shape = step.shape();
+  const Extents& shape = step.shape();
   if (op.fn == ir::ReduceFn::sum) return {scatter_add(step, x, std::move(to), shape)};
   return {gather(
       step, x, winners(x->value, to, shape, op.fn == ir::ReduceFn::max ? larger : smaller), shape)};

@@ -113,6 +113,12 @@ Extents Table::extents(const std::vector<Split>& dims) {
   return result;
 }
 
+const Extents& Table::shape(const Type& type) {
+  const auto found = shapes_.find(&type);
+  return found != shapes_.end() ? found->second
+                                : shapes_.emplace(&type, extents(type.dims)).first->second;
+}
+
 bool Table::holds(const ir::Arith& condition, const std::vector<Var>& values) const {
   ir::Arith closed = condition;
   close(program_, closed, values);

@@ -1,6 +1,7 @@
 #pragma once
 // One evaluation: the sizes it is for, the tape, and the values of the function at hand.
 #include <map>
+#include <unordered_map>
 
 #include "oracle/oracle.h"
 #include "oracle/tape.h"
@@ -14,6 +15,8 @@ class Table {
   int64_t size(const Dim& dim);
   int64_t axis(const Axis& axis) const;
   Extents extents(const std::vector<Split>& dims);
+  /// Those of a value's type, which outlives the table.
+  const Extents& shape(const Type& type);
   /// Whether the condition holds; `value` gives the scalars it speaks of.
   bool holds(const ir::Arith& condition, const std::vector<Var>& values) const;
   bool holds(const ir::Assumption& assumption, double entry) const {
@@ -24,6 +27,7 @@ class Table {
   const ir::Program& program_;
   std::map<Name, int64_t> sizes_;
   std::map<std::vector<Name>, int64_t> known_;
+  std::unordered_map<const Type*, Extents> shapes_;
 };
 
 struct Run {
@@ -52,7 +56,7 @@ struct Step {
   const Type& operand_type(size_t i) const { return frame.function.values[instr.operands[i]].type; }
   const Type& type(size_t i = 0) const { return frame.function.values[instr.results[i]].type; }
   /// The shape that result i is to have.
-  Extents shape(size_t i = 0) { return run.table.extents(type(i).dims); }
+  const Extents& shape(size_t i = 0) { return run.table.shape(type(i)); }
   Extents extents(const std::vector<Split>& dims) { return run.table.extents(dims); }
   int64_t whole(size_t i) const;  ///< operand i, a scalar that is a whole number
   template <class Back>

@@ -63,7 +63,7 @@ Vars apply(const ir::Concat& op, Step& step) {
 // t[n]: one entry. In a ring k[b]: the block b, in place of the whole dim.
 Vars apply(const ir::Entry& op, Step& step) {
   const Extents& whole = step.operand(0)->value.shape;
-  const Extents shape = step.shape();
+  const Extents& shape = step.shape();
   const auto dim = position(step.run.program, step.operand_type(0).dims, op.dim);
   if (!dim || *dim >= whole.size()) throw std::domain_error("there is no dim of the loop");
   Extents part = whole;

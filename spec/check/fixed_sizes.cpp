@@ -158,6 +158,8 @@ class Counter {
     if (auto* grad = std::get_if<ir::Grad>(&instr.op)) return 4 * function(grad->function);
     if (auto* scan = std::get_if<ir::Scan>(&instr.op))
       return static_cast<double>(geometry_.size(scan->dim)) * this->block(own, *scan->body);
+    if (auto* pipeline = std::get_if<ir::Pipeline>(&instr.op))
+      return static_cast<double>(geometry_.size(pipeline->dim)) * this->block(own, *pipeline->body);
     if (auto* einsum = std::get_if<ir::Einsum>(&instr.op)) return product(einsum->pattern.left);
     double sum = 0;
     for (ir::ValueId id : instr.results)
@@ -167,12 +169,13 @@ class Counter {
 
   /// Of the sizes of all dims that occur.
   double product(const std::vector<Shape>& shapes) {
-    std::vector<Dim> dims;
+    std::vector<const Dim*> dims;
     double numbers = 1;
     for (const Shape& shape : shapes)
       for (const Split& split : shape.dims)
-        if (std::find(dims.begin(), dims.end(), split.dim) == dims.end()) {
-          dims.push_back(split.dim);
+        if (std::none_of(dims.begin(), dims.end(),
+                         [&](const Dim* each) { return *each == split.dim; })) {
+          dims.push_back(&split.dim);
           numbers *= static_cast<double>(geometry_.size(split.dim));
         }
     return numbers;

@@ -1,8 +1,8 @@
 #include "spec/check/second_leg.h"
 
 #include <algorithm>
-#include <chrono>
 #include <cmath>
+#include <ctime>
 
 #include "oracle/readings_kept.h"
 #include "oracle/sides.h"
@@ -24,8 +24,12 @@ constexpr unsigned wanted_runs = 3, most_sizings = 12;
 /// that they may make together.
 constexpr unsigned side_draws = 48;
 constexpr double numbers_for_sides = 2e5;
-/// Numbers on all devices that a run at the file's own sizes may make without a reason, with one,
-/// and where smaller sizes differ.
+/// Numbers on all devices that a run may make before cheaper sizes are sought.
+constexpr double cheap_numbers = 1e6;
+/// A run of so few is tried at many draws where the claim has no value, as the root of a sum.
+constexpr double few_numbers = 1e4;
+/// The same of a run at the file's own sizes: without a reason, with one, and where smaller sizes
+/// differ.
 constexpr double free_numbers = 3e4, numbers_for_a_literal = 3e6, numbers_for_a_verdict = 1e8;
 
 struct Difference {
@@ -311,9 +315,16 @@ class Runs {
         to_run_([this](const ir::Program& own) -> const ir::Program& { return opened(own); }),
         rules_(world.program) {}
 
-  std::optional<denote::Sizes> sizes(unsigned seed) {
-    std::mt19937_64 rng(seed);
-    return mesh_sizes(to_run_(world_.program), proved_.conditions, rng, wish_);
+  /// As they are drawn; where a run may cost much, those that cost least come first.
+  std::optional<denote::Sizes> sizing(unsigned turn) {
+    if (drawn_.empty() && add_sizing() && numbers(*drawn_[0]) > cheap_numbers) {
+      while (drawn_.size() < most_sizings && add_sizing()) {
+      }
+      if (!drawn_.back()) drawn_.pop_back();
+      order_by_costs();
+    }
+    while (drawn_.size() < turn) add_sizing();
+    return drawn_.at(turn - 1);
   }
 
   double numbers(const denote::Sizes& at) {
@@ -325,7 +336,7 @@ class Runs {
   Finding all() {
     unsigned runs = 0;
     for (unsigned seed = 1; seed <= most_sizings && runs < wanted_runs; ++seed) {
-      at_ = sizes(seed);
+      at_ = sizing(seed);
       if (!at_) return nothing("no small mesh and sizes satisfy the conditions of the file");
       last_ = first_that_says(seed, runs == 0);
       if (last_.kind == Finding::Kind::differs) return last_;
@@ -338,6 +349,35 @@ class Runs {
   const denote::Sizes& at() const { return *at_; }
 
  private:
+  bool add_sizing() {
+    std::mt19937_64 rng(drawn_.size() + 1);
+    drawn_.push_back(mesh_sizes(to_run_(world_.program), proved_.conditions, rng, wish_));
+    return drawn_.back().has_value();
+  }
+
+  /// The cheapest first, but each splits an axis that none before it splits, if one is left.
+  void order_by_costs() {
+    std::vector<std::pair<double, size_t>> costs;
+    for (const auto& each : drawn_) costs.push_back({numbers(*each), costs.size()});
+    std::sort(costs.begin(), costs.end());
+    std::set<Axis> split;
+    const auto splits_another = [&](const auto& cost) {
+      for (const auto& [axis, size] : drawn_[cost.second]->mesh)
+        if (size > 1 && !split.contains(axis)) return true;
+      return false;
+    };
+    std::vector<std::optional<denote::Sizes>> ordered;
+    while (!costs.empty()) {
+      auto next = std::find_if(costs.begin(), costs.end(), splits_another);
+      if (next == costs.end()) next = costs.begin();
+      ordered.push_back(drawn_[next->second]);
+      for (const auto& [axis, size] : ordered.back()->mesh)
+        if (size > 1) split.insert(axis);
+      costs.erase(next);
+    }
+    drawn_ = std::move(ordered);
+  }
+
   /// Three runs agree. Those on the other sides of their conditions agree too, or say nothing:
   /// numbers so far apart may leave the range of f64.
   Finding on_other_sides() {
@@ -359,8 +399,10 @@ class Runs {
     static const Draw draws[] = {Draw::ties, Draw::mixed, Draw::positive};
     Trial trial(world_, to_run_, rules_, proved_.plan, *at_, seed);
     Finding found;
-    const unsigned tries = requires_values_ ? 90 : 3;
-    for (unsigned i = 0; i < tries && found.kind == Finding::Kind::says_nothing; ++i) {
+    const auto tries_left = [&](unsigned i) {
+      return i < 3 || (requires_values_ ? i < 90 : i < 30 && numbers(*at_) < few_numbers);
+    };
+    for (unsigned i = 0; tries_left(i) && found.kind == Finding::Kind::says_nothing; ++i) {
       const Draw draw = draws[(seed + i) % 3];
       found =
           trial.at(draw, seed + 97 * (i / 3), proved_.through && first, first || requires_values_);
@@ -389,6 +431,7 @@ class Runs {
   std::map<const ir::Program*, ir::Program> opened_;
   ProgramToRun to_run_;
   const DrawRules rules_;
+  std::vector<std::optional<denote::Sizes>> drawn_;
   const oracle::ReadingsKept readings_;
   const oracle::Sides sides_;
   std::optional<denote::Sizes> at_;
@@ -477,12 +520,10 @@ thread_local double run_seconds = 0;
 /// Adds the time of a scope to that of all runs.
 class Timed {
  public:
-  ~Timed() {
-    run_seconds += std::chrono::duration<double>(std::chrono::steady_clock::now() - start_).count();
-  }
+  ~Timed() { run_seconds += static_cast<double>(std::clock() - start_) / CLOCKS_PER_SEC; }
 
  private:
-  std::chrono::steady_clock::time_point start_ = std::chrono::steady_clock::now();
+  std::clock_t start_ = std::clock();
 };
 
 }  // namespace
@@ -507,7 +548,7 @@ std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved p
   std::string why;
   for (const Way& way : ways_to_open(world.program, proved.plan)) {
     Runs runs(world, proved, way.open);
-    const auto sizes = runs.sizes(1);
+    const auto sizes = runs.sizing(1);
     if (sizes && !(runs.numbers(*sizes) <= way.most_numbers)) {
       if (why.empty()) why = "a run at the sizes of the file takes too long";
       continue;

@@ -21,7 +21,7 @@ struct Proved {
 /// not three to be made.
 std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved proved);
 
-/// The seconds that this thread has spent in run_beside_model.
+/// The seconds of processor time that run_beside_model has taken.
 double seconds_of_runs();
 
 }  // namespace shardproof

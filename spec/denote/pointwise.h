@@ -62,20 +62,20 @@ S cast(Dtype from, Dtype to, const S& x) {
 }
 
 /// The operand that has all dims: the first of the most.
-inline size_t widest(const std::vector<Shape>& shapes) {
-  size_t best = 0;
-  for (size_t i = 1; i < shapes.size(); ++i)
-    if (shapes[i].dims.size() > shapes[best].dims.size()) best = i;
-  return best;
+inline const Shape& widest(const std::vector<const Shape*>& shapes) {
+  const Shape* best = shapes.at(0);
+  for (const Shape* each : shapes)
+    if (each->dims.size() > best->dims.size()) best = each;
+  return *best;
 }
 
 /// Whether every operand has the same positions in the same order, or none: then entries meet
 /// without indices.
-inline bool aligned(const std::vector<Shape>& shapes) {
-  const std::vector<Split>& all = shapes.at(widest(shapes)).dims;
-  return std::all_of(shapes.begin(), shapes.end(), [&](const Shape& each) {
-    return each.dims.empty() ||
-           std::equal(each.dims.begin(), each.dims.end(), all.begin(), all.end(),
+inline bool aligned(const std::vector<const Shape*>& shapes) {
+  const std::vector<Split>& all = widest(shapes).dims;
+  return std::all_of(shapes.begin(), shapes.end(), [&](const Shape* each) {
+    return each->dims.empty() ||
+           std::equal(each->dims.begin(), each->dims.end(), all.begin(), all.end(),
                       [](const Split& a, const Split& b) { return a.dim == b.dim; });
   });
 }

@@ -280,11 +280,13 @@ class Runner {
   }
   template <class Fn>
   Result entries(Fn fn) const {
-    std::vector<Shape> shapes;
-    for (const Held<S>& held : operands_) shapes.push_back(held.type);
-    if (aligned(shapes))
+    std::vector<const Shape*> own;
+    for (const Held<S>& held : operands_) own.push_back(&held.type);
+    if (aligned(own))
       return each([&](int64_t device) { return aligned_pointwise(local(device), fn); });
-    const Shape& all = shapes.at(widest(shapes));
+    const Shape& all = widest(own);
+    std::vector<Shape> shapes;
+    for (const Shape* shape : own) shapes.push_back(*shape);
     const ir::Indices in = elaborate::whole_positions(geometry_.program(), shapes, all);
     const std::vector<Along> left = opened(in);
     const IndexExtents extents = extents_of(in, left);

@@ -383,10 +383,12 @@ class Printer {
                  const std::string& end) const {
     std::vector<Shape> shapes;
     for (size_t i = 0; i < instr_.operands.size(); ++i) shapes.push_back(type(i));
+    std::vector<const Shape*> each;
+    for (const Shape& shape : shapes) each.push_back(&shape);
     const bool call = !end.empty();
     std::vector<std::string> items;
-    const bool aligned = denote::aligned(shapes);
-    const Shape all = shapes.at(denote::widest(shapes));
+    const bool aligned = denote::aligned(each);
+    const Shape all = denote::widest(each);
     const Indices in =
         aligned ? Indices{} : elaborate::whole_positions(sizes_.program(), shapes, all);
     for (size_t i = 0; i < shapes.size(); ++i) {
