@@ -73,24 +73,29 @@ bool agrees(const CheckedProgram& program, const PlanReport& report, uint64_t se
 TEST(NearMiss, NothingWrongIsProved) {
   const uint64_t pairs = std::getenv("SHARDPROOF_FULL") ? 100000 : 2000;
   std::map<std::string, std::map<std::string, int>> tally;
+  uint64_t not_run = 0;  // roots of negative numbers at every draw
   for (uint64_t seed = 0; seed < pairs; ++seed) {
     const near_miss::Pair pair = near_miss::draw(seed);
     Sources sources;
     const CheckedProgram program = checked(pair.text, sources);
     std::string verdict = program.plans().empty() ? "invalid" : "";
+    bool never_run = false;
     for (const PlanReport& report : program.plans()) {
       verdict = to_string(report.verdict);
+      never_run = never_run || has(report, "U0010");
       EXPECT_FALSE(has(report, "U0009")) << "proved without its run; seed " << seed << "\n"
                                          << pair.text;
       for (uint64_t point = 0; report.verdict == Verdict::proved && point < 3; ++point)
         EXPECT_TRUE(agrees(program, report, seed * 3 + point)) << "seed " << seed << "\n"
                                                                << pair.text;
     }
-    if (!pair.changed) {
+    not_run += never_run;
+    if (!pair.changed && !never_run) {
       EXPECT_EQ(verdict, "proved") << "right, and not proved; seed " << seed << "\n" << pair.text;
     }
     ++tally[pair.family][(pair.changed ? "changed, " : "right, ") + verdict];
   }
+  EXPECT_LE(not_run, pairs / 1000);
   for (const auto& [family, verdicts] : tally)
     for (const auto& [verdict, count] : verdicts)
       printf("%-12s %-20s %d\n", family.c_str(), verdict.c_str(), count);
