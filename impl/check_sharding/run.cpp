@@ -119,8 +119,10 @@ class Progress {
 
 /// The exit code; that of an error where the report did not reach its reader.
 int written(std::ostream& out, std::ostream& err, int code) {
-  errno = 0;
   if (out.flush()) return code;
+  out.clear();
+  errno = 0;
+  out << '\n' << std::flush;  // once more, for the reason
   err << "error: the report cannot be written: " << std::strerror(errno ? errno : EIO) << std::endl;
   return 3;
 }

@@ -285,7 +285,7 @@ TEST(Tokenizer, OfAnotherKindIsRefused) {
   EXPECT_THAT(refusal("/dev/zero"), HasSubstr("/dev/zero: is no file"));
   const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
   EXPECT_THAT(refusal(written("g.json", R"({"model": {"vocab": {"a": )" + deep + "}}}")),
-              HasSubstr("nested 400002 deep; at most 64"));
+              HasSubstr("nested 400003 deep; at most 64"));
 }
 
 }  // namespace

@@ -212,7 +212,7 @@ TEST_F(Interchange, NumbersAreThoseOfTheConfig) {
           R"({"model_type":"net","layers":3,"wide":4,"all_heads":4,"half_head":4611686018427387904})"),
       HasSubstr("half_head is too large"));
   EXPECT_THAT(said(R"({"model_type":"net","layers":18446744073709551615})"),
-              HasSubstr("is not a whole number"));
+              HasSubstr("layers is no size: 18446744073709551615"));
   EXPECT_THAT(said("[]"), HasSubstr("its architecture is null"));
 }
 

@@ -130,8 +130,10 @@ int run_main(int argc, char** argv) {
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe does not end a run; it is reported at its end
   const int code = shardproof::shard_train::run_main(argc, argv);
-  errno = 0;
   if (std::cout.flush()) return code;
+  std::cout.clear();
+  errno = 0;
+  std::cout << '\n' << std::flush;  // once more, for the reason
   std::cerr << "shard-train: the output cannot be written: " << std::strerror(errno ? errno : EIO)
             << "\n";
   return code ? code : 1;

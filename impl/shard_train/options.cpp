@@ -1,6 +1,7 @@
 #include "impl/shard_train/options.h"
 
 #include <CLI/CLI.hpp>
+#include <charconv>
 #include <map>
 
 #include "kernels/cpu/isa.h"
@@ -57,12 +58,20 @@ std::vector<Assignment> assignments(const std::vector<std::string>& texts) {
   return result;
 }
 
+/// CLI11 takes the largest number for one that is larger.
+template <class Number>
+bool fits(const std::string& text, Number& number) {
+  const char* end = text.data() + text.size();
+  const auto read = std::from_chars(text.data(), end, number);
+  return read.ec == std::errc() && read.ptr == end;
+}
+
 template <class Number>
 CLI::Validator from(Number least) {
   return CLI::Validator(
       [=](const std::string& text) -> std::string {
         Number number;
-        if (CLI::detail::lexical_cast(text, number) && number >= least) return "";
+        if (fits(text, number) && number >= least) return "";
         return text + " is not a number from " + CLI::detail::to_string(least) + " on";
       },
       "");
@@ -156,14 +165,15 @@ class Flags {
                                       {"wsd", Schedule::wsd},
                                       {"constant", Schedule::constant}}));
     text("--warmup", o_.rate.warmup, "Steps of linear warm-up (default: 5 % of the steps)", "N")
-        ->check(from<double>(0));
+        ->check(from<int64_t>(0));
     text("--lr-floor", o_.rate.floor, "Final learning rate as a fraction of the peak (default 0.1)",
          "X")
         ->check(CLI::Range(0.0, 1.0));
     text("--decay", o_.rate.decay,
          "wsd: fraction of the steps in which the rate decays (default 0.2)", "X")
         ->check(CLI::Range(0.0, 1.0));
-    text("--seed", o_.seed, "Seed of weights, data order and dropout (default 0)", "N");
+    text("--seed", o_.seed, "Seed of weights, data order and dropout (default 0)", "N")
+        ->check(from<uint64_t>(0));
   }
 
   void data() {
@@ -185,7 +195,7 @@ class Flags {
     text("--validation-data", o_.validation_data, "Token files for validation", "FILE..");
     text("--eval", o_.eval, "The plan of the validation loss (default: the step's)", "PLAN");
     text("--eval-every", o_.eval_every, "Validate every N steps (default: at the end)", "N")
-        ->check(from<double>(0));
+        ->check(from<int64_t>(0));
     text("--eval-batches", o_.eval_batches, "Batches of a validation (default 4)", "N")
         ->check(from<int64_t>(1));
   }
@@ -203,7 +213,7 @@ class Flags {
          "Write a page of the run: losses, rates, times, memory and verdicts; also while it runs",
          "FILE.html");
     text("--sample", o_.sample, "Sample N tokens from the model at the end", "N")
-        ->check(from<double>(0));
+        ->check(from<int64_t>(0));
     text("--prompt", o_.prompt, "The text to continue", "TEXT");
     text("--temperature", o_.temperature, "Sampling temperature; 0: greedy (default 0.8)", "X")
         ->check(from<double>(0));
@@ -218,9 +228,9 @@ class Flags {
     group_ = "Checkpoints, Hugging Face, ranks";
     text("--save", o_.save, "A folder for checkpoints", "DIR");
     text("--save-every", o_.save_every, "Save every N steps (default: at the end)", "N")
-        ->check(from<double>(0));
+        ->check(from<int64_t>(0));
     text("--keep", o_.keep, "Number of checkpoints to keep; 0: all (default 3)", "N")
-        ->check(from<double>(0));
+        ->check(from<int64_t>(0));
     app_.add_flag("--resume", o_.resume, "Continue from the last checkpoint in --save, on any mesh")
         ->group(group_);
     text("--import", o_.import_from,
@@ -234,7 +244,7 @@ class Flags {
         ->check(from<int64_t>(1));
     text("--max-restarts", o_.max_restarts,
          "With --transport mpi: restart from the last checkpoint if a rank dies", "N")
-        ->check(from<double>(0));
+        ->check(from<int64_t>(0));
   }
 
   CLI::App& app_;

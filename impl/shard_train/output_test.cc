@@ -121,6 +121,10 @@ TEST(CommandLine, NamesMistakes) {
   };
   EXPECT_THAT(said({}), HasSubstr("MODEL"));
   EXPECT_THAT(said({"m.shard", "--steps", "0"}), HasSubstr("0 is not a number from 1 on"));
+  for (const char* flag : {"--steps", "--seed", "--warmup", "--save-every", "--keep", "--sample"})
+    EXPECT_THAT(said({"m.shard", flag, "99999999999999999999"}), HasSubstr("is not a number"))
+        << flag;
+  EXPECT_THAT(said({"m.shard", "--steps", "1e30"}), HasSubstr("1e30 is not a number from 1 on"));
   EXPECT_THAT(said({"m.shard", "--transport", "tcp"}), HasSubstr("tcp"));
   EXPECT_THAT(said({"m.shard", "--resume"}), HasSubstr("--save"));
   EXPECT_THAT(said({"m.shard", "--max-restarts", "2"}), HasSubstr("--transport mpi"));

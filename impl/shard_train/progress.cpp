@@ -1,8 +1,10 @@
 #include "impl/shard_train/progress.h"
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 
 namespace shardproof::shard_train {
 namespace {
@@ -129,13 +131,13 @@ Log::Line& Log::Line::add(const std::string& name, const std::string& text) {
 
 Log::Log(const std::string& path, bool append)
     : path_(path), file_(path, append ? std::ios::app : std::ios::trunc) {
-  if (!file_) throw FileError(path + ": cannot be written: is its folder there?");
+  if (!file_) throw FileError(path + ": cannot be written: " + std::strerror(errno));
 }
 
 void Log::write(const Line& line) {
   if (path_.empty()) return;
   file_ << line.text() << std::endl;
-  if (!file_) throw FileError(path_ + ": cannot be written: is the disk full?");
+  if (!file_) throw FileError(path_ + ": cannot be written: " + std::strerror(errno));
 }
 
 }  // namespace shardproof::shard_train

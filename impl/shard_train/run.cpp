@@ -1,7 +1,9 @@
 #include "impl/shard_train/run.h"
 
+#include <cerrno>
 #include <charconv>
 #include <chrono>
+#include <cstring>
 
 #include "impl/checkpoint/agree.h"
 #include "impl/interchange/interchange.h"
@@ -57,7 +59,10 @@ class Run {
     while (trainer_.steps() < options_.rate.steps && !(signal = stopped())) step();
     if (signal) return stop(signal);
     if (options_.eval_every == 0 || options_.rate.steps % options_.eval_every != 0) validate();
+    if ((signal = stopped())) return stop(signal);
     if (saver_) finish_saving();
+    forget_stops();  // nothing is left to save
+    if ((signal = stopped())) return signal;
     if (!options_.export_to.empty()) write_weights();
     if (options_.sample > 0) show_sample();
     if (first_) end();
@@ -253,6 +258,7 @@ class Run {
     validation_.seek(0);
     double sum = 0;
     for (int64_t i = 0; i < options_.eval_batches; ++i) {
+      if (stopped()) return;
       sum += trainer_.value(trainer_.run(job_.eval, validation_).at(0));
       validation_.next();
     }
@@ -284,7 +290,7 @@ class Run {
       if (!validations_.empty()) curves.push_back({"validation", validations_});
       std::ofstream file(options_.plot);
       file << svg_of(options_.model + " on " + job_.mesh.text(), curves) << std::flush;
-      if (!file) throw FileError(options_.plot + ": cannot be written: is its folder there?");
+      if (!file) throw FileError(options_.plot + ": cannot be written: " + std::strerror(errno));
       say("wrote " + options_.plot);
     }
   }

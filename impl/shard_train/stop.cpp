@@ -23,6 +23,10 @@ void catch_stops() {
   static_cast<void>(once);
 }
 
+void forget_stops() {
+  for (const int signal : {SIGINT, SIGTERM}) std::signal(signal, SIG_DFL);
+}
+
 int stop_signal() { return stop; }
 
 }  // namespace shardproof::shard_train

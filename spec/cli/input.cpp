@@ -54,12 +54,12 @@ Input judged(std::string text) {
   return input;
 }
 
-/// All that a pipe gives, in its time and size.
-Input piped(int descriptor) {
-  using Clock = std::chrono::steady_clock;
-  constexpr auto longest = std::chrono::seconds(10);
+using Clock = std::chrono::steady_clock;
+constexpr auto longest = std::chrono::seconds(10);
+
+/// All that a pipe gives until `end`, in its size.
+Input piped(int descriptor, Clock::time_point end = Clock::now() + longest) {
   const bool typed = isatty(descriptor);
-  const auto end = Clock::now() + longest;
   std::string text;
   for (std::vector<char> some(1 << 16);;) {
     const auto left = std::chrono::duration_cast<std::chrono::milliseconds>(end - Clock::now());
@@ -97,9 +97,10 @@ Input pipe_at(const std::string& path) {
   const int descriptor = open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC);
   if (descriptor < 0) return {{}, std::string("cannot be read: ") + std::strerror(errno), ""};
   // A writer that comes later is waited for: without one a pipe ends at once.
+  const auto end = Clock::now() + longest;
   pollfd ready{descriptor, POLLIN, 0};
-  poll(&ready, 1, 10'000);
-  Input input = piped(descriptor);
+  poll(&ready, 1, std::chrono::milliseconds(longest).count());
+  Input input = piped(descriptor, end);
   close(descriptor);
   return input;
 }
@@ -135,7 +136,7 @@ FileReader reader_with(const std::string& path, const std::string& text,
 Diagnostic unreadable(const std::string& path, const Input& input) {
   Diagnostic d;
   d.code = "E0001";
-  d.message = path + " " + input.why;
+  d.message = (path == "-" ? "the standard input" : path) + " " + input.why;
   if (!input.hint.empty()) d.details.push_back(input.hint);
   return d;
 }
