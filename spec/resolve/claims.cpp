@@ -103,9 +103,20 @@ class Claim {
       refuse(range,
              what + " is " + to_string(mine[i]) + ", and in the model " + to_string(theirs[i]));
       world_.diagnostics.back().types = {to_string(mine[i]), to_string(theirs[i])};
+      if (!same_positions(world_, mine[i], theirs[i]) &&
+          sorted_dims(mine[i]) == sorted_dims(theirs[i]))
+        world_.diagnostics.back().fixes.push_back(
+            {"its dims are those of the model in another order", {}, false, ""});
       return false;
     }
     return true;
+  }
+
+  static std::vector<std::string> sorted_dims(const Type& type) {
+    std::vector<std::string> dims;
+    for (const Split& split : type.dims) dims.push_back(to_string(split.dim));
+    std::sort(dims.begin(), dims.end());
+    return dims;
   }
 
   // f's parameters, then a gradient for each result; out comes one for each float parameter.

@@ -46,7 +46,18 @@ bool check_shape(World& world, const Shape& shape, SourceRange range) {
   std::set<std::vector<Name>> groups;
   for (const Split& split : shape.dims) {
     for (const Name& factor : split.dim.factors)
-      if (!names.insert(factor).second) return refuse("`" + factor + "` twice in one type");
+      if (!names.insert(factor).second) {
+        refuse("`" + factor + "` twice in one type");
+        const Name second = factor + "2";
+        if (!is_number(factor))
+          world.diagnostics.back().fixes.push_back(
+              {"two dims of one size have two names: declare `dim " + second + " = " + factor +
+                   "`, and write `" + second + "` for one of them",
+               {},
+               false,
+               ""});
+        return false;
+      }
     std::vector<Name> group;  // H and (K D) are one
     for (const elaborate::Factor& each : elaborate::factors(world.program, split.dim))
       group.push_back(each.name);

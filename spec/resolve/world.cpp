@@ -53,7 +53,9 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
                     const std::vector<Name>& known) {
   range = locate(name, range);
   Diagnostic& diagnostic = error("E0101", range, "there is no " + what + " `" + name + "`");
-  diagnostic.label = "unknown " + what;
+  constexpr std::string_view called = " called";  // by the name that follows in the message
+  diagnostic.label =
+      "unknown " + what.substr(0, what.size() - (what.ends_with(called) ? called.size() : 0));
   std::optional<Fix> brought = other_name(name);
   if (!brought && what == "dim") brought = dims_in_one_word(name, range, known);
   if (brought) {
