@@ -20,6 +20,23 @@ bool sums(const ir::Op& op) {
          std::holds_alternative<ir::Concat>(op);
 }
 
+/// A condition, as u >= p, is 1 - [u < p]: as a factor it would double what it stands before.
+bool is_condition(const ir::Instr& instr, const Frame& frame) {
+  return instr.results.size() == 1 && std::holds_alternative<ir::Binary>(instr.op) &&
+         frame.function.values.at(instr.results[0]).type.dtype == Dtype::boolean;
+}
+
+/// What a gradient of the library adds up is mostly a derivative, in parts of the forward's: of
+/// gelu, x exp(-x x / 2) is a summand of it.
+bool of_library_gradient(const ir::Program& program, const ir::Instr& instr,
+                         const ir::Function& function) {
+  if (!instr.library_call) return false;
+  const Name& name = function.library_calls.at(*instr.library_call).function;
+  const auto& gradients = program.library_gradients;
+  return std::any_of(gradients.begin(), gradients.end(),
+                     [&](const auto& each) { return each.second.name == name; });
+}
+
 /// A sealed sum: a maximum is none.
 bool is_sealed_sum(algebra::Algebra& a, const algebra::Factor& factor) {
   algebra::Engine& g = a.engine();
@@ -82,18 +99,22 @@ std::vector<bool> made_of(const ir::Function& function, const std::vector<bool>&
 }
 
 void Context::seal(const ir::Instr& instr, Frame& frame) {
+  const bool gated = options.seals == Seals::gated;
+  const bool products = gated && !of_library_gradient(program, instr, frame.function);
   const auto is_sum = [&](ir::ValueId v) {
-    return of_sealed_sum(a, frame.values.at(v)->body, options.seals == Seals::gated);
+    return of_sealed_sum(a, frame.values.at(v)->body, products);
   };
   const auto& operands = instr.operands;
   const bool added =
       is_one_of(instr.op, {ir::BinaryFn::add, ir::BinaryFn::sub}) &&
       (options.seals == Seals::additions || std::any_of(operands.begin(), operands.end(), is_sum));
-  if (!added && !sums(instr.op)) return;
+  const bool condition = gated && is_condition(instr, frame);
+  if (!added && !condition && !sums(instr.op)) return;
   const ir::ValueId v = instr.results.at(0);
-  if (frame.upstream.at(v) || !is_float(frame.function.values.at(v).type.dtype)) return;
+  const Dtype dtype = frame.function.values.at(v).type.dtype;
+  if (frame.upstream.at(v) || !(condition || is_float(dtype))) return;
   Nf& body = frame.values.at(v)->body;
-  if (!added || a.length(body) > 1) body = a.seal(body);
+  if (!(added || condition) || a.length(body) > 1) body = a.seal(body);
 }
 
 }  // namespace shardproof::lower
