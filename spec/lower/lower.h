@@ -25,8 +25,9 @@ struct Tensor {
 };
 
 /// Values that are not looked into. sums: results of einsum, sum, max and concat, and of + and -
-/// with such a sum; gated: and with one times other values, and of conditions; additions: of every + and -, which is
-/// too much for gradients: what they are made of is written in parts of the forward's.
+/// with such a sum; gated: and with one times other values, and conditions; additions: of every +
+/// and -, which is too much for gradients: what they are made of is written in parts of the
+/// forward's.
 enum class Seals { none, sums, gated, additions };
 
 struct Options {
