@@ -35,6 +35,11 @@ def value_of(number: str):
     return eval(number, {"inf": float("inf"), "nan": float("nan")})  # a repr of ours
 
 
+def shape_of(skeleton: str) -> str:
+    """The text without its numbers, and without places: JAX keeps those of the first call."""
+    return re.sub(r"  #.*", "", NUMBER.sub("\x01\x02", skeleton))
+
+
 def numbers(skeleton: str) -> list:
     return [value_of(found) for found in NUMBER.findall(skeleton)]
 
@@ -168,7 +173,7 @@ def fit_size(name: str, tables: list[dict[str, int]], free: list[str]) -> str | 
 def general(traces: list[Imported], fixed_axes: bool) -> Text | None:
     """The text for every mesh and size, if the traces are one program."""
     first = traces[0]
-    skeletons = {NUMBER.sub("\x01\x02", t.skeleton) for t in traces}
+    skeletons = {shape_of(t.skeleton) for t in traces}
     if len(skeletons) != 1 or any(list(t.sizes) != list(first.sizes) for t in traces):
         return None
     tables = [{**t.sizes, **t.mesh} for t in traces]
@@ -237,14 +242,14 @@ def imported(model, sharded, args, mesh, wishes, meshes: int) -> Text:
         return import_pair(trace(model, there, None), trace(sharded, there, sizes), wishes)
 
     def attempt(moved: dict[str, int], move_axes: bool, count: int = meshes - 1) -> Text | None:
-        first = NUMBER.sub("", base.skeleton)
+        first = shape_of(base.skeleton)
         traces = [base]
         for i in range(count):
             try:
                 traces.append(again(i, moved, move_axes))
             except Exception:  # noqa: BLE001  (the user's code may raise anything at other sizes)
                 return None
-            if NUMBER.sub("", traces[-1].skeleton) != first:
+            if shape_of(traces[-1].skeleton) != first:
                 return None
         return general(traces, not move_axes)
 

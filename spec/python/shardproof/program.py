@@ -163,6 +163,11 @@ def import_pair(model: Traced, sharded: Traced, wishes: list[list[str] | None]) 
     raise ImportProblem("the dims of the two programs do not settle")
 
 
+def made_at(reader: Reader, val: Val):
+    """The place of the line that made a value."""
+    return next((line.place for line in reversed(reader.lines) if val.text in line.names), None)
+
+
 class Pair:
     """One pass over both programs."""
 
@@ -214,13 +219,13 @@ class Pair:
         """A result of the plan with the dims of the model's."""
         if val.extents() and len(val.pos) != len(model.pos):
             raise ImportProblem(f"result {i} has {len(val.pos)} dims, the model's {len(model.pos)}",
-                                kind="finding")
+                                made_at(plan, val), kind="finding")
         if val.made and val.made[0] == "blocks":
             inner = val.made[1]
             if not inner.marks or val.extents() != [
                     plan.ranks(a for f in p for a in f.axes) * prod(f.extent for f in p)
                     for p in val.made[3]]:
-                raise ImportProblem(val.why, kind="finding")
+                raise ImportProblem(val.why, made_at(plan, inner), kind="finding")
             val = replace(inner, pos=val.made[3])  # not reduced: the checker says where it matters
         val = plan.solid(val, ("result", i, "plan"))
         to = {}

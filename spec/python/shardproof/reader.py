@@ -5,11 +5,10 @@ from dataclasses import replace
 from typing import Any
 
 import numpy as np
-from jax._src import source_info_util
 from jax.extend import core as jex_core
 
 from .dims import Dims, Factor, ImportProblem, Position
-from .report import Place
+from .places import place_of
 from .values import Val, Writer, number
 
 
@@ -28,15 +27,6 @@ def dtype_name(dtype: Any) -> str:
 def shortest(value: Any) -> Any:
     """A number as it was written: 1e-06, not 9.999999974752427e-07."""
     return float(str(value)) if isinstance(value, np.float32) else value.item()
-
-
-def place_of(eqn) -> Place | None:
-    """The user's line of an equation."""
-    frame = source_info_util.user_frame(eqn.source_info.traceback)
-    if frame is None:
-        return None
-    return Place(frame.file_name, frame.start_line, frame.start_column + 1,
-                 frame.end_line or frame.start_line, (frame.end_column or frame.start_column) + 1)
 
 
 CHANGES = {"psum", "psum2", "psum_invariant", "pmax", "all_gather", "all_gather_invariant",

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import html
 import json
+import linecache
 import re
 import tempfile
 from dataclasses import dataclass, field
@@ -11,30 +12,39 @@ from typing import Any
 
 from .binary import CheckerError, call
 
-_ORIGIN = re.compile(r"#@ (.+?):(\d+):(\d+)(?:-(\d+):(\d+))?\s*$")
+_ORIGIN = re.compile(r"(?:# called from (.*) )?#@ (.+?):(\d+):(\d+)(?:-(\d+):(\d+))?\s*$")
 
 
 @dataclass(frozen=True)
 class Place:
-    """A range of a file; lines and columns from 1, the end one past the last column."""
+    """A range of a file; lines and columns from 1, the end one past the last column. `calls` are the
+    files and lines that led there, the nearest first."""
 
     file: str
     line: int
     column: int
     end_line: int
     end_column: int
+    calls: tuple[tuple[str, int], ...] = field(default=(), compare=False)
 
     def __str__(self) -> str:
         return f"{self.file}:{self.line}:{self.column}"
 
     def comment(self) -> str:
         """The place as the comment of a generated line."""
-        return f"#@ {self}-{self.end_line}:{self.end_column}"
+        calls = ", ".join(f"{'' if file == self.file else file}:{line}" for file, line in self.calls)
+        return f"{calls and f'# called from {calls} '}#@ {self}-{self.end_line}:{self.end_column}"
+
+    def callers(self) -> list[str]:
+        """The text of each line that led there."""
+        return [f"    called from {file}:{line}: {linecache.getline(file, line).strip()}"
+                for file, line in self.calls]
 
 
 @dataclass
 class Diagnostic:
-    """One finding: `place` is in the user's program where the line was generated from one."""
+    """One finding: `place` is in the user's program where the line was generated from one. `fixes`
+    take the error away; `helps` are what else may be done."""
 
     code: str
     severity: str
@@ -45,6 +55,7 @@ class Diagnostic:
     details: list[str] = field(default_factory=list)
     counterexample: dict[str, Any] | None = None
     fixes: list[str] = field(default_factory=list)
+    helps: list[str] = field(default_factory=list)
 
     def __str__(self) -> str:
         at = f"{self.place or self.shard_place}: " if self.place or self.shard_place else ""
@@ -53,7 +64,8 @@ class Diagnostic:
         if self.counterexample:
             lines.append(f"    {self.counterexample['mesh']} {self.counterexample['sizes']}")
             lines += [f"      {text}" for text in self.counterexample["lines"]]
-        return "\n".join(lines + [f"    fix: {fix}" for fix in self.fixes])
+        lines += [f"    fix: {fix}" for fix in self.fixes] + [f"    help: {text}" for text in self.helps]
+        return "\n".join(lines + (self.place.callers() if self.place else []))
 
 
 @dataclass
@@ -96,6 +108,9 @@ class Report:
             lines.append("  assuming " + ", ".join(self.assumptions))
         lines += [f"  {check}" for check in self.checks]
         body = self.rendered.strip() or "\n".join(str(each) for each in self.errors)
+        if self.rendered:
+            body += "".join(f"\n{line}" for each in self.errors if each.place and each.place.calls
+                            for line in [f"{each.place}", *each.place.callers()])
         if not self.proved and body:
             lines.append(body)
         return "\n".join(lines)
@@ -126,9 +141,11 @@ def origin(line: str) -> Place | None:
     found = _ORIGIN.search(line)
     if not found:
         return None
-    file, *numbers = found.groups()
+    calls, file, *numbers = found.groups()
     first, column, end, end_column = (int(each) if each else None for each in numbers)
-    return Place(file, first or 1, column or 1, end or first or 1, end_column or column or 1)
+    led = [each.rpartition(":") for each in calls.split(", ")] if calls else []
+    return Place(file, first or 1, column or 1, end or first or 1, end_column or column or 1,
+                 tuple((where or file, int(line)) for where, _, line in led))
 
 
 def _source_of(lines: list[str], at: int, message: str) -> Place | None:
@@ -160,7 +177,8 @@ def _diagnostic(found: dict[str, Any], path: str, lines: list[str]) -> Diagnosti
     return Diagnostic(
         found["code"], found["severity"], found["message"], found["label"], users, at,
         [*(note["message"] for note in found["notes"]), *found["details"]],
-        found["counterexample"], [fix["message"] for fix in found["fixes"]])
+        found["counterexample"], *([fix["message"] for fix in found["fixes"] if fix["checked"] == checked]
+                                   for checked in (True, False)))
 
 
 def _report(answer: dict[str, Any], text: str, path: str) -> Report:

@@ -1,5 +1,6 @@
 """prove() on a pair of JAX functions: verdicts, places, text."""
 import inspect
+from pathlib import Path
 
 import jax
 import shardproof
@@ -34,6 +35,63 @@ def test_a_missing_sum_is_refuted_at_its_line():
     assert report.errors[0].place.line == line_of(unreduced, "relu")
     assert "^^^" in str(report) and "jax.nn.relu(h)" in str(report)
     assert "refuted" in report._repr_html_()
+
+
+def gathered(x, axis):
+    """A helper that only renames a collective."""
+    return jax.lax.all_gather(x, axis, axis=0, tiled=True)
+
+
+def scaled(x, by):
+    y = x * by
+    return y + 1.0
+
+
+def test_a_finding_is_told_at_the_caller_of_a_helper():
+    def body(x, w):
+        w = gathered(gathered(w, "t"), "d")
+        return x @ w
+
+    sharded = jax.shard_map(body, mesh=ffn.mesh, in_specs=(P("d"), P(("t", "d"))), out_specs=P("d"), check_vma=False)
+    report = shardproof.prove(lambda x, w: x @ w, sharded, (8, 16), (16, 4))
+    assert report.verdict == "refuted", report
+    assert report.errors[0].place.line == line_of(body, "gathered"), report
+
+
+def test_the_calls_that_led_to_a_finding_are_told():
+    def body(x):
+        y = scaled(x, 2.0)
+        return scaled(y, 3.0)
+
+    def model(x):
+        return scaled(scaled(x, 2.0), 2.0)
+
+    report = shardproof.prove(model, jax.shard_map(body, mesh=ffn.mesh, in_specs=P("d"), out_specs=P("d")), (8, 4))
+    (error,) = report.errors
+    assert error.place.line == line_of(scaled, "x * by"), report
+    assert error.place.calls == ((__file__, line_of(body, "3.0")),)
+    assert "return scaled(y, 3.0)" in str(report)
+
+
+def test_a_result_that_is_not_split_as_out_specs_says_is_told_at_its_line():
+    def body(x):
+        y = jax.numpy.tanh(x)
+        return y.reshape(-1, 4, x.shape[1]).sum(1)
+
+    def model(x):
+        return jax.numpy.tanh(x).reshape(-1, 4, x.shape[1]).sum(1)
+
+    report = shardproof.prove(model, jax.shard_map(body, mesh=ffn.mesh, in_specs=P(None, "t"), out_specs=P("t", None),
+                                                   check_vma=False), (16, 8))
+    assert report.errors[0].code == "J0002" and report.errors[0].place.line == line_of(body, "sum(1)"), report
+
+
+def test_what_takes_an_error_away_is_a_fix_and_the_rest_is_help():
+    report = shardproof.check(Path(__file__).parents[2] / "tests/bugs/c01_twice_broken.shard")
+    fixes = [fix for each in report.errors for fix in each.fixes]
+    assert "leave out the all_reduce" in fixes and "    fix: leave out the all_reduce" in str(report.errors[0]), report
+    helped = shardproof.Diagnostic("E", "error", "m", fixes=["a"], helps=["b"])
+    assert str(helped).splitlines()[1:] == ["    fix: a", "    help: b"]
 
 
 def test_the_fixture_and_the_command(assert_proved, capsys):
