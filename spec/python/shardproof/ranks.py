@@ -100,47 +100,36 @@ class Ranks:
 
     # Blocks of whole arrays
 
+    def _places(self, spec, sizes):
+        """Each dim as its axes and what a rank has of it: (the sizes, the place of each axis among
+        them, those of what ranks have)."""
+        entries = [() if e is None else names_of(e) for e in spec]
+        shape, of_axis, own = [], {}, []
+        for size, axes in zip(sizes, [*entries, *[()] * (len(sizes) - len(entries))]):
+            for a in axes:
+                of_axis[a] = len(shape)
+                shape.append(self.mesh[a])
+            own.append(len(shape))
+            shape.append(size // prod(self.mesh[a] for a in axes))
+        return shape, of_axis, own
+
     def split(self, whole, spec):
         """The blocks of the ranks, [ranks, local..]."""
-        entries = [() if e is None else names_of(e) for e in spec]
-        entries += [()] * (whole.ndim - len(entries))
-        blocks = []
-        for rank in range(self.count):
-            at = dict(zip(self.axes, self._digits(rank)))
-            block = whole
-            for dim, axes in enumerate(entries):
-                n, index = 1, 0
-                for a in axes:
-                    n, index = n * self.mesh[a], index * self.mesh[a] + at[a]
-                size = whole.shape[dim] // n
-                block = lax.slice_in_dim(block, index * size, (index + 1) * size, axis=dim)
-            blocks.append(block)
-        return jnp.stack(blocks)
+        shape, of_axis, own = self._places(spec, whole.shape)
+        local = [shape[i] for i in own]
+        x = jnp.transpose(whole.reshape(shape), (*(of_axis[a] for a in self.axes if a in of_axis), *own))
+        x = x.reshape(*(n if a in of_axis else 1 for a, n in self.mesh.items()), *local)
+        return jnp.broadcast_to(x, (*self.shape, *local)).reshape(self.count, *local)
 
     def join(self, blocks, spec):
-        """The whole array that out_specs makes, and how far ranks differ that should hold copies."""
-        entries = [() if e is None else names_of(e) for e in spec]
-        entries += [()] * (blocks.ndim - 1 - len(entries))
-        sizes = [s * prod(self.mesh[a] for a in axes)
-                 for s, axes in zip(blocks.shape[1:], entries)]
-        whole = jnp.zeros(sizes, blocks.dtype)
-        for rank in reversed(range(self.count)):
-            at = dict(zip(self.axes, self._digits(rank)))
-            start = []
-            for size, axes in zip(blocks.shape[1:], entries):
-                index = 0
-                for a in axes:
-                    index = index * self.mesh[a] + at[a]
-                start.append(index * size)
-            whole = lax.dynamic_update_slice(whole, blocks[rank], start)
-        return whole
-
-    def _digits(self, rank: int) -> list[int]:
-        digits = []
-        for size in reversed(self.shape):
-            digits.append(rank % size)
-            rank //= size
-        return digits[::-1]
+        """The whole array that out_specs makes; of copies that of the first rank."""
+        local, entries = blocks.shape[1:], [() if e is None else names_of(e) for e in spec]
+        sizes = [n * prod(self.mesh[a] for a in axes)
+                 for n, axes in zip(local, [*entries, *[()] * (len(local) - len(entries))])]
+        shape, of_axis, own = self._places(spec, sizes)
+        x = blocks.reshape(*self.shape, *local)[tuple(slice(None) if a in of_axis else 0 for a in self.axes)]
+        order = [*(of_axis[a] for a in self.axes if a in of_axis), *own]
+        return jnp.transpose(x, [order.index(i) for i in range(len(shape))]).reshape(sizes)
 
 
 def bound(eqn, vals):
@@ -276,6 +265,10 @@ def chosen(ranks: Ranks, eqn, vals) -> list:
 
 def evaluate(closed, args) -> list:
     """The results of a closed jaxpr, shard_maps on one device."""
-    def whole(*a):
-        return run(closed.jaxpr, closed.consts, list(a), globally)
-    return [jnp.asarray(v) for v in jax.jit(whole)(*args)]
+    return computed(lambda *a: run(closed.jaxpr, closed.consts, list(a), globally), args)
+
+
+def computed(function, args) -> list:
+    """function(*args), compiled quickly: it runs once."""
+    compiled = jax.jit(function).lower(*args).compile(compiler_options={"xla_backend_optimization_level": 0})
+    return [jnp.asarray(v) for v in compiled(*args)]

@@ -113,8 +113,8 @@ CLOSE = 2e-4
 
 def traced_values(model, sharded, inputs):
     """What JAX computes: (of the model, of the sharded program)."""
-    return ([np.asarray(v) for v in jax.jit(lambda *a: jax.core.eval_jaxpr(
-                model.jaxpr, model.consts, *a))(*inputs)],
+    of_model = ranks.computed(lambda *a: jax.core.eval_jaxpr(model.jaxpr, model.consts, *a), inputs)
+    return ([np.asarray(v) for v in of_model],
             [np.asarray(v) for v in ranks.evaluate(sharded, inputs)])
 
 

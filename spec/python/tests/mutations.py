@@ -6,6 +6,10 @@ import copy
 import inspect
 import textwrap
 from collections.abc import Iterator
+from types import FunctionType, ModuleType
+
+import jax
+from jax.sharding import PartitionSpec as P
 
 SWAPPED = {ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.Add, ast.Div: ast.Mult}
 COMPARED = {ast.GtE: ast.Gt, ast.Lt: ast.LtE, ast.LtE: ast.Lt, ast.Gt: ast.GtE}
@@ -86,3 +90,46 @@ def built(function, tree, what):
     except (SyntaxError, TypeError, ValueError):
         return
     yield what, space["mutant"]
+
+
+def rebound(module: ModuleType, name: str, function):
+    """By name the functions of a module that call this one where they called its own `name`."""
+    space = dict(module.__dict__)
+    for own, value in module.__dict__.items():
+        if isinstance(value, FunctionType) and value.__module__ == module.__name__ and not value.__closure__:
+            space[own] = FunctionType(value.__code__, space, own, value.__defaults__)
+    space[name] = FunctionType(function.__code__, space, name, function.__defaults__)
+    return space
+
+
+def of_module(module: ModuleType, names: list[str], entry: str) -> Iterator[tuple[str, object]]:
+    """Mutants of the functions `names` of a module, each as the function `entry` that it changes."""
+    for name in names:
+        for what, mutant in mutants(getattr(module, name)):
+            yield f"{name}: {what}", rebound(module, name, mutant)[entry]
+
+
+def other_specs(spec: P, axes) -> Iterator[P]:
+    """A spec with one entry changed: split otherwise, or not at all, or in another order."""
+    for i, entry in enumerate(spec):
+        others = [None, *axes] if not isinstance(entry, tuple) else [entry[::-1], *entry]
+        for other in others:
+            if other != entry:
+                yield P(*spec[:i], other, *spec[i + 1:])
+
+
+def specs_changed(specs, axes) -> Iterator[tuple[str, object]]:
+    """A tree of specs with one of them changed."""
+    leaves, tree = jax.tree.flatten(specs, is_leaf=lambda s: isinstance(s, P))
+    for i, spec in enumerate(leaves):
+        for other in other_specs(spec, axes):
+            yield f"{spec} -> {other}", jax.tree.unflatten(tree, [*leaves[:i], other, *leaves[i + 1:]])
+
+
+def edited(function, old: str, new: str):
+    """The function with one piece of its text changed."""
+    text = textwrap.dedent(inspect.getsource(function))
+    assert text.count(old) == 1, old
+    space = dict(function.__globals__)
+    exec(compile(text.replace(old, new), inspect.getfile(function), "exec"), space)
+    return space[function.__name__]

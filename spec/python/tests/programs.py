@@ -11,6 +11,7 @@ import numpy as np
 from jax import lax
 from jax.sharding import AbstractMesh
 from jax.sharding import PartitionSpec as P
+from shardproof.api import as_shape
 
 MESH = AbstractMesh((2, 4), ("d", "t"))
 
@@ -364,7 +365,12 @@ def _(x, w):
 
 
 def values_of(shapes, seed=0):
-    """Random arguments."""
+    """Random arguments: a tuple of sizes is an array, and trees are gone through."""
     generator = np.random.default_rng(seed)
-    return [generator.integers(0, 8, s.shape).astype("int32") if isinstance(s, jax.ShapeDtypeStruct)
-            else generator.uniform(0.5, 1.5, s).astype("float32") for s in shapes]
+
+    def value(x):
+        if str(x.dtype).startswith("int"):
+            return generator.integers(0, 8, x.shape).astype("int32")
+        return generator.uniform(0.5, 1.5, x.shape).astype("float32")
+
+    return [value(x) for x in jax.tree.leaves([as_shape(s) for s in shapes])]

@@ -28,14 +28,6 @@ def test_optax_step():
     proved(shardproof.prove(step.step, step.step_sharded, *step.arguments))
 
 
-def test_llama_loss():
-    proved(shardproof.prove(llama.loss, llama.loss_on_mesh, *llama.loss_arguments,
-                            dims=llama.loss_dims))
-
-
 def test_llama_step():
-    """Gradients, clipping and AdamW; what JAX computes of it is compared in the loss alone."""
-    report = shardproof.prove(llama.step, llama.step_sharded, *llama.step_arguments,
-                              dims=llama.step_dims, validate=False)
-    assert report.proved, report
-    assert report.level.startswith("for every mesh and size, if"), report.level
+    """Loss, gradients, clipping and AdamW: the plan on ranks, and the model, beside JAX."""
+    proved(shardproof.prove(llama.step, llama.step_sharded, *llama.step_arguments, dims=llama.step_dims))
