@@ -4,7 +4,8 @@ from __future__ import annotations
 from dataclasses import replace
 from math import prod
 
-from .dims import Factor, Position
+from . import pipelines
+from .dims import Factor, ImportProblem, Position
 from .reader import Reader
 from .rules import rule
 from .values import Affine, Val, number
@@ -59,7 +60,12 @@ def _shard_map(r: Reader, eqn, vals: list[Val]) -> list[Val]:
         raise r.problem("shard_map inside of shard_map")
     args = [placed(r, v, s) for v, s in zip(vals, eqn.params["in_specs"])]
     r.outer = False
-    results = r.closed(eqn.params["jaxpr"], args)
+    try:
+        results = pipelines.read(r, eqn, args) or r.closed(eqn.params["jaxpr"], args)
+    except ImportProblem as problem:
+        if problem.kind == "unsupported" and r.no_pipeline:
+            raise r.no_pipeline from problem
+        raise
     r.outer = True
     return [out_placed(r, v, s) for v, s in zip(results, eqn.params["out_specs"])]
 

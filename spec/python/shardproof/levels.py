@@ -17,6 +17,7 @@ from .program import Imported, import_pair, trace
 NUMBER = re.compile("\x01(.*?)\x02")
 PRIMES = ((5, 7, 11, 13, 17, 19, 23, 29, 31, 37, 41, 43, 47, 53, 59, 61, 67, 71),
           (73, 11, 7, 61, 5, 53, 47, 13, 43, 19, 29, 31, 67, 23, 17, 37, 59, 71))
+MICROBATCHES = (11, 13)  # a pipeline is gone through tick by tick
 AXES = ((3, 2, 5, 7), (2, 5, 3, 4))
 
 
@@ -229,11 +230,13 @@ def imported(model, sharded, args, mesh, wishes, meshes: int) -> Text:
     if meshes < 2:
         return concrete(base)
 
+    microbatches = set(re.findall(r"pipeline \w+ in (\w+) over", base.skeleton))
+
     def again(which: int, moved: dict[str, int], move_axes: bool) -> Imported:
         sizes = dict(zip(mesh, AXES[which % 2])) if move_axes else dict(mesh)
         unit = 2 * prod(sizes.values())
-        table = {n: PRIMES[which % 2][moved[n] % 18] * unit if n in moved else s
-                 for n, s in base.sizes.items()}
+        table = {n: s if n not in moved else MICROBATCHES[which % 2] if n in microbatches
+                 else PRIMES[which % 2][moved[n] % 18] * unit for n, s in base.sizes.items()}
         leaves, tree = jax.tree.flatten(args)
         new = [jax.ShapeDtypeStruct(tuple(prod(table.get(n, 1) for n in names) for names in shape),
                                     leaf.dtype)

@@ -44,6 +44,7 @@ class Reader(Writer):
         self.plan = plan
         self.outer = plan
         self.path: tuple = (prefix,)
+        self.no_pipeline: ImportProblem | None = None  # why ticks with ppermute are no pipeline
         self.trusting: dict[str, str] = {}  # functions, by what they are trusted to compute
 
     def node_key(self, *more) -> tuple:
@@ -74,8 +75,6 @@ class Reader(Writer):
 
     def run(self, jaxpr, consts: list[Val], args: list[Val]) -> list[Val]:
         """The results of a jaxpr (not closed) on these arguments."""
-        from .rules import rule_of
-
         env: dict[Any, Val] = {}
 
         def read(atom) -> Val:
@@ -89,20 +88,27 @@ class Reader(Writer):
         for i, eqn in enumerate(jaxpr.eqns):
             self.path = (*outer_path, i)
             self.place = place_of(eqn) or outer_place
-            try:
-                results = rule_of(eqn.primitive.name)(self, eqn, [read(a) for a in eqn.invars])
-            except ImportProblem as problem:
-                problem.place = problem.place or self.place
-                raise
-            if isinstance(results, Val):
-                results = [results]
-            if eqn.primitive.name in CHANGES:  # these make another value of what they are given
-                results = [v if v.text is None else replace(v, made=()) for v in results]
-            for v in results:
-                self.whole(v, eqn)
+            results = self.applied(eqn, [read(a) for a in eqn.invars])
             env.update(zip(eqn.outvars, results))
         self.path, self.place = outer_path, outer_place
         return [read(atom) for atom in jaxpr.outvars]
+
+    def applied(self, eqn, vals: list[Val]) -> list[Val]:
+        """The results of one equation."""
+        from .rules import rule_of
+
+        try:
+            results = rule_of(eqn.primitive.name)(self, eqn, vals)
+        except ImportProblem as problem:
+            problem.place = problem.place or self.place
+            raise
+        if isinstance(results, Val):
+            results = [results]
+        if eqn.primitive.name in CHANGES:  # these make another value of what they are given
+            results = [v if v.text is None else replace(v, made=()) for v in results]
+        for v in results:
+            self.whole(v, eqn)
+        return results
 
     def whole(self, val: Val, eqn) -> None:
         """Every dim of the text is one of the positions: else a rule has lost one."""

@@ -64,7 +64,7 @@ class Line:
 
 @dataclass
 class Block:
-    """The body of a scan."""
+    """The body of a scan, of a pipeline (nothing is next) or of its stages."""
 
     head: str
     lines: list[Line]
@@ -82,7 +82,7 @@ class Block:
 
     def printed(self, indent: str) -> list[str]:
         text = printed(self.lines, [*self.next, *self.emit], indent)
-        text.append(f"{indent}next {', '.join(self.next)}")
+        text += [f"{indent}next {', '.join(self.next)}"] if self.next else []
         return text + ([f"{indent}emit {', '.join(self.emit)}"] if self.emit else [])
 
 

@@ -1,0 +1,108 @@
+"""Ticks with ppermute are read as a pipeline, or named."""
+import gpipe
+import jax
+import jax.numpy as jnp
+import mutations
+import pytest
+import shardproof
+from jax import lax
+from jax.sharding import AbstractMesh
+from jax.sharding import PartitionSpec as P
+
+mesh = AbstractMesh((4,), ("p",))
+
+
+def stage_of(w, x):
+    return jnp.tanh(x @ w)
+
+
+def layers(w, x):
+    return lax.scan(lambda x, w: (stage_of(w, x), None), x, w)[0]
+
+
+def outputs(w, x):
+    """The whole outputs, around a ring, by a shifted buffer."""
+    stage, stages, count = lax.axis_index("p"), lax.axis_size("p"), x.shape[0]
+    w = w[0]
+
+    def tick(carry, t):
+        received, out = carry
+        y = stage_of(w, jnp.where(stage == 0, x[jnp.clip(t, 0, count - 1)], received))
+        done = jnp.clip(t - (stages - 1), 0, count - 1)
+        out = jnp.where((stage == stages - 1) & (t >= stages - 1), out.at[done].set(y), out)
+        return (lax.ppermute(y, "p", [(i, (i + 1) % stages) for i in range(stages)]), out), None
+
+    (_, out), _ = lax.scan(tick, (jnp.zeros_like(x[0]), jnp.zeros_like(x)), jnp.arange(count + stages - 1))
+    return lax.psum(jnp.where(stage == stages - 1, out, 0.0), "p")
+
+
+def padded(w, x):
+    """The inputs with zeros behind, stepped through; what each tick gives is emitted."""
+    stage, stages = lax.axis_index("p"), lax.axis_size("p")
+
+    def tick(received, entering):
+        y = layers(w, lax.cond(stage == 0, lambda: entering, lambda: received))
+        return lax.ppermute(y, "p", [(i, i + 1) for i in range(stages - 1)]), y
+
+    _, given = lax.scan(tick, jnp.zeros_like(x[0]), jnp.pad(x, ((0, stages - 1), (0, 0), (0, 0))))
+    return lax.psum(given[stages - 1:] * (stage == stages - 1), "p")
+
+
+def before(w, x):
+    """The inputs are made of all of x in front of the ticks, and used again behind."""
+    h = jnp.cos(x)
+    return outputs(w, h) + h
+
+
+def proof(body, *shapes, meshes=1):
+    return shardproof.prove(layers, jax.shard_map(body, mesh=mesh, in_specs=(P("p"), P()), out_specs=P(),
+                                                  check_vma=False), *shapes, meshes=meshes)
+
+
+ONE, TWO = ((4, 6, 6), (5, 3, 6)), ((8, 6, 6), (5, 3, 6))
+
+
+@pytest.mark.parametrize("body, shapes", [(outputs, ONE), (padded, ONE), (padded, TWO)])
+def test_outputs_of_a_pipeline(body, shapes):
+    report = proof(body, *shapes)
+    assert report.proved and " over p by gpipe {" in report.text, report
+    assert sum("agree to" in check for check in report.checks) == 2, report.checks
+
+
+def test_what_is_in_front_and_behind():
+    model = lambda w, x: layers(w, jnp.cos(x)) + jnp.cos(x)  # noqa: E731
+    sharded = jax.shard_map(before, mesh=mesh, in_specs=(P("p"), P()), out_specs=P(), check_vma=False)
+    report = shardproof.prove(model, sharded, *ONE, meshes=1)
+    assert report.proved and " over p by gpipe {" in report.text, report
+
+
+def test_a_stage_that_leaves_layers_out_is_not_proved():
+    """outputs() takes the first of each stage's layers."""
+    assert proof(outputs, *TWO).verdict == "refuted"
+
+
+def test_the_example():
+    """The loss of a language model on d x p x t, for every mesh and size."""
+    report = shardproof.prove(gpipe.loss, gpipe.loss_sharded, *gpipe.arguments, dims=gpipe.dims)
+    assert report.proved and report.level.startswith("for every mesh and size, if"), report
+    assert "pipeline" in report.text and sum("agree to" in check for check in report.checks) == 2, report
+
+
+@pytest.mark.parametrize("old, new", [
+    ("ids[jnp.clip(t, 0", "ids[jnp.clip(t - 1, 0"), ("stage == 0", "stage == 1"), ("done >= 0", "done >= 1"),
+    ("targets[jnp.clip(done, 0", "targets[jnp.clip(t, 0"), ("(i, i + 1)", "(i + 1, i)"),
+    ("total / count, \"p\"", "total / stages, \"p\""), ("stage == stages - 1", "stage >= 0")])
+def test_wrong_ticks_are_not_proved(old, new):
+    wrong = mutations.edited(gpipe.loss_on_mesh, old, new)
+    report = shardproof.prove(gpipe.loss, gpipe.on_mesh(wrong), *gpipe.arguments, meshes=1)
+    assert report.verdict == "refuted", report
+
+
+def test_what_is_no_pipeline_is_named():
+    """The gradient through the ticks."""
+    def gradient(w, x):
+        return jax.grad(lambda w: padded(w, x).sum())(w)
+
+    report = shardproof.prove(lambda w, x: jax.grad(lambda w: layers(w, x).sum())(w), jax.shard_map(
+        gradient, mesh=mesh, in_specs=(P("p"), P()), out_specs=P("p"), check_vma=False), *ONE, meshes=1)
+    assert not report.proved and "is not recognised as a pipeline" in str(report), report
