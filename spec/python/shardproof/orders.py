@@ -36,19 +36,15 @@ def taken(r: Reader, x: Val, p: int, f: Factor, ids: Val, new: Factor) -> Val:
     return replace(x, text=text, pos=[*x.pos[:p], (new,), *x.pos[p + 1:]], dims=dims, affine=None, made=())
 
 
-def reversed_along(r: Reader, x: Val, p: int) -> Val:
-    f = whole_factor(r, x, p, "rev")
-    new = twin(r, x, f)
-    at = r.emit(f'{number(f.extent - 1)} - iota("{r.spell([new])}")')
-    return taken(r, x, p, f, Val(at, [(new,)], [new], "i32"), new)
-
-
 @rule("rev")
 def _rev(r: Reader, eqn, vals):
     x = vals[0]
     for p in eqn.params["dimensions"]:
         if x.pos[p] and not all(f.virtual for f in x.pos[p]):
-            x = reversed_along(r, x, p)
+            turned = {r.key(whole_factor(r, x, p, "rev"))}
+            words = " ".join(f"[{r.spell([g])}]" if r.key(g) in turned else r.spell([g]) for g in x.dims)
+            words += f" {r.spell([], x.marks)}" if x.marks else ""
+            x = replace(x, text=r.emit(f'rev("{words}", {r.use(x)})'), made=())
     return replace(x, affine=None)
 
 

@@ -1,6 +1,7 @@
 """How each primitive of a jaxpr is written: one function of (reader, equation, operands) each."""
 from __future__ import annotations
 
+import operator
 from collections.abc import Callable
 from dataclasses import replace
 from math import prod
@@ -68,6 +69,8 @@ for _name, _template in {"exp": "exp({0})", "logistic": "sigmoid({0})", "rsqrt":
 @rule("eq", "ne")
 def _equal(r: Reader, eqn, vals: list[Val]) -> Val:
     equal = eqn.primitive.name == "eq"
+    if all_literal(vals):
+        return r.scalar((vals[0].literal == vals[1].literal) == equal, "bool", shape_positions(vals))
     for i, v in enumerate(vals):
         if v.literal in (float("inf"), float("-inf")):  # no real number is
             return r.scalar(not equal, "bool", [virtual(p) for p in vals[1 - i].pos])
@@ -116,7 +119,9 @@ def _abs(r, eqn, vals):
 def _sign(r, eqn, vals):
     (x,) = vals
     if x.positive:
-        return r.scalar(1.0, "float32", [virtual(p) for p in x.pos])
+        return r.scalar(1, "float32" if x.dtype == "f32" else "int32", [virtual(p) for p in x.pos])
+    if x.dtype == "i32":
+        return written(r, "sign", vals, "minimum(maximum({0}, -1), 1)", x.dtype)
     return written(r, "sign", vals, "where({0} > 0.0, 1.0, where({0} < 0.0, f32(-1.0), 0.0))", x.dtype)
 
 
@@ -242,14 +247,28 @@ RULES["add_any"] = RULES["add"]
 
 @rule("div")
 def _div(r, eqn, vals):
-    integer = vals[0].dtype == "i32"
-    return written(r, "div", vals, "{0} // {1}" if integer else "{0} / {1}", vals[0].dtype,
-                   positive=all(v.positive for v in vals) and not integer)
+    if vals[0].dtype == "i32":
+        return toward_zero(r, "div", vals, "{0} // {1}", "-((-{0}) // {1})")
+    return written(r, "div", vals, "{0} / {1}", vals[0].dtype, positive=all(v.positive for v in vals))
 
 
 @rule("rem")
 def _rem(r, eqn, vals):
-    return written(r, "rem", vals, "{0} % {1}", vals[0].dtype)
+    if vals[0].dtype == "i32":
+        return toward_zero(r, "rem", vals, "{0} % {1}", "-((-{0}) % {1})")
+    cut = "where({0} / {1} < 0.0, -floor(-({0} / {1})), floor({0} / {1}))"
+    return written(r, "rem", vals, f"{{0}} - {{1}} * {cut}", vals[0].dtype)
+
+
+def toward_zero(r: Reader, name: str, vals: list[Val], template: str, negative: str) -> Val:
+    """Quotient and rest of integers as JAX has them; `//` and `%` of the notation round down."""
+    x, by = vals
+    if by.literal is None or by.literal <= 0:
+        raise r.problem(f"`{name}` of integers by what is no positive constant")
+    of = affine_of(x)
+    if not (of and of.const >= 0 and of.scale >= 0 and all(n >= 0 for _, n in of.ranks)):
+        template = f"where({{0}} < 0, {negative}, {template})"
+    return written(r, name, vals, template, "i32")
 
 
 @rule("max", "min")
@@ -280,6 +299,8 @@ def _compare(r, eqn, vals):
         return Val(None, shape_positions(vals), dtype="bool", made=(name, *vals),
                    why="a comparison with the device's index is used otherwise than in a look-up")
     sign = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}[name]
+    if all_literal(vals) and vals[0].dtype == "i32":
+        return r.scalar(getattr(operator, name)(vals[0].literal, vals[1].literal), "bool", shape_positions(vals))
     return written(r, name, vals, f"{{0}} {sign} {{1}}", "bool")
 
 
