@@ -5,6 +5,7 @@ from __future__ import annotations
 import argparse
 import importlib
 import os
+import signal
 import sys
 
 EXIT = {"proved": 0, "refuted": 1, "unknown": 2, "invalid": 3}
@@ -46,4 +47,6 @@ def main(argv: list[str] | None = None) -> int:
 
 
 if __name__ == "__main__":
+    if hasattr(signal, "SIGPIPE"):  # a reader that ends, such as head, is no error
+        signal.signal(signal.SIGPIPE, signal.SIG_DFL)
     sys.exit(main())
