@@ -18,8 +18,10 @@ const std::string folder = "<models>/";
 struct Row {
   const char *model_type, *mapping, *program, *plan;
 };
-constexpr Row families[] = {{"llama", "llama3.hf.json", "llama_train.shard", "train_step_sharded"},
-                            {"gpt2", "gpt2.hf.json", "gpt2_tensor_parallel.shard", "train_step_f"}};
+constexpr Row families[] = {
+    {"llama", "llama3.hf.json", "llama_train.shard", "train_step_sharded"},
+    {"mistral", "mistral.hf.json", "llama_train.shard", "train_step_sharded"},
+    {"gpt2", "gpt2.hf.json", "gpt2_tensor_parallel.shard", "train_step_f"}};
 
 const std::string* text_of(const std::vector<std::pair<std::string, std::string>>& files,
                            const std::string& name) {

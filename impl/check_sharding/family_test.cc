@@ -74,6 +74,26 @@ TEST_F(Configurations, ThatDoNotDivideGetTheNearestSizes) {
   EXPECT_TRUE(vocabulary.says("the nearest sizes that divide: V=50256, V=50260")) << vocabulary.out;
 }
 
+/// The library takes a window of 4096 where the key is missing; null has none.
+TEST_F(Configurations, OfMistralSayThatTheyHaveNoWindow) {
+  std::string mistral = llama;
+  mistral.replace(mistral.find("LlamaFor"), 8, "MistralFor");
+  mistral.replace(mistral.find("\"llama\""), 7, "\"mistral\"");
+  const Result result = check(mistral + R"(, "sliding_window": null)", {"--mesh", "d=8,t=4"});
+  EXPECT_EQ(result.code, 0) << result.out;
+  EXPECT_TRUE(result.says("config.json: mistral D=128 F=14336 K=8 ")) << result.out;
+  EXPECT_TRUE(result.says("proved   train_step_sharded implements train_step ")) << result.out;
+  const auto refused = [&](const std::string& config, const std::string& why) {
+    const Result other = check(config, {"--mesh", "d=8,t=4"});
+    EXPECT_EQ(other.code, 3);
+    EXPECT_TRUE(other.says(why)) << other.out;
+  };
+  refused(mistral, "sliding_window is missing");
+  refused(mistral + R"(, "sliding_window": 4096)", "sliding_window is 4096");
+  mistral.replace(mistral.find("num_key_value_heads"), 19, "other");
+  refused(mistral + R"(, "sliding_window": null)", "num_key_value_heads is no size: null");
+}
+
 /// Another eps is another claim.
 TEST_F(Configurations, HaveConstantsOfTheirOwn) {
   std::string other = llama;
@@ -91,7 +111,8 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
     EXPECT_FALSE(result.says("proved ")) << result.out;
   };
   refused(R"("model_type": "qwen3")",
-          "model_type is \"qwen3\", and no model here is of that family; there are llama, gpt2");
+          "model_type is \"qwen3\", and no model here is of that family; there are llama, mistral, "
+          "gpt2");
   refused(R"("vocab_size": 4)", "no model_type can be read");
   refused(std::string(llama) + R"(, "rope_scaling": {"factor": 8.0})", "rope_scaling is ");
   refused(std::string(llama) + R"(, "attention_bias": true)", "attention_bias is true");
@@ -100,7 +121,7 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
 /// Every file that a row names is in the program.
 TEST(Embedded, EveryMappingHasAFamily) {
   EXPECT_GE(embedded_models().size(), 38u);
-  EXPECT_EQ(embedded_mappings().size(), 2u);
+  EXPECT_EQ(embedded_mappings().size(), 3u);
   EXPECT_TRUE(is_configuration("config.json"));
   EXPECT_TRUE(is_configuration("a/config.json"));
   EXPECT_FALSE(is_configuration("a/config.json.shard"));

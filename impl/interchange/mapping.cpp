@@ -187,12 +187,16 @@ struct Mapping::State {
   std::vector<Equation> sizes;
   std::vector<Constant> consts;
   std::vector<Setting> settings;
+  std::vector<std::string> written;  ///< keys that a config has to have, null counts
   std::vector<ForeignTensor> tensors;
   std::vector<std::string> prefixes;
   std::vector<std::string> ignored;
 
   explicit State(const Json& file);
   void refuse_another(const Json& config) const;
+  bool must_be_written(const std::string& key) const {
+    return std::find(written.begin(), written.end(), key) != written.end();
+  }
   DimSizes sizes_of(const Json& config) const;
 };
 
@@ -206,6 +210,7 @@ Mapping::State::State(const Json& file)
   for (const auto& [name, each] : file.at("consts").items())
     consts.push_back({name, each.at("keys"), each.at("missing")});
   for (const auto& [key, allowed] : file.at("settings").items()) settings.push_back({key, allowed});
+  written = file.value("written", std::vector<std::string>());
   for (const Json& each : file.at("tensors")) {
     tensors.push_back(tensor_of(each));
     for (size_t i = 0; i + 1 < tensors.size(); ++i)
@@ -225,6 +230,9 @@ void Mapping::State::refuse_another(const Json& config) const {
   if (!same)
     throw std::runtime_error("its architecture is " + architectures.dump() + ", the model's is " +
                              architecture);
+  for (const std::string& key : written)
+    if (!config.contains(key))
+      throw std::runtime_error(key + " is missing, and what that stands for is not the model's");
   for (const Setting& setting : settings) {
     const Json value = find_key(config, setting.key);
     if (std::find(setting.allowed.begin(), setting.allowed.end(), value) == setting.allowed.end())
@@ -286,7 +294,8 @@ std::string Mapping::config(const Numbers& numbers, Element element) const {
     if (numbers.consts.contains(each.name))
       set_key(config, each.keys.at(0), numbers.consts.at(each.name));
   for (const Setting& each : state_->settings)
-    if (!each.allowed.at(0).is_null()) set_key(config, each.key, each.allowed[0]);
+    if (!each.allowed.at(0).is_null() || state_->must_be_written(each.key))
+      set_key(config, each.key, each.allowed[0]);
   if (!state_->tied_key.empty()) set_key(config, state_->tied_key, false);
   config["torch_dtype"] = element == Element::bf16  ? "bfloat16"
                           : element == Element::f64 ? "float64"
