@@ -116,7 +116,7 @@ TEST(Pipeline, ASizeThatTheScheduleDoesNotAllowIsRefused) {
     run(in_chunks(), 2, {{"A", 3}, {"B", 3}, {"N", 12}, {"X", 2}});
     FAIL() << "it ran";
   } catch (const CommError& error) {
-    EXPECT_THAT(error.what(), HasSubstr("interleaved does not allow p = 2, A = 3, C = 2"));
+    EXPECT_THAT(error.what(), HasSubstr("requires ((|A| % |p|) == 0) or (|X| == 1)"));
   }
 }
 
