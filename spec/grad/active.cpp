@@ -44,7 +44,7 @@ class Marker {
 
  private:
   void activate(ValueIndex v) {
-    if (values_[v].active || !is_float(values_[v].type.dtype)) return;
+    if (values_[v].active || values_[v].scale || !is_float(values_[v].type.dtype)) return;
     values_[v].active = changed_ = true;
   }
 

@@ -23,7 +23,9 @@ Ref Forward::value(ValueIndex v, Context& here) {
 
 Ref Forward::compute(ValueIndex v, Context& context) {
   const Value& value = recording_.values[v];
-  if (context.reverses && (value.kept || !value.step)) {
+  if (context.reverses && context.tape->ring) {
+    if (const auto last = last_carry(v, context)) return *last;
+  } else if (context.reverses && (value.kept || !value.step)) {
     const Ref stack = stacked(*context.reverses, v, *context.parent);
     return Emit(graph_, *context.block)
         .entry(stack, context.index, std::get<Loop>(context.reverses->op).dim);
@@ -43,6 +45,15 @@ Ref Forward::compute(ValueIndex v, Context& context) {
         return loop(step, value.result, context);
       },
       step.op);
+}
+
+/// A ring goes back over its blocks in any order: what it carries is what it carries at its end.
+std::optional<Ref> Forward::last_carry(ValueIndex v, Context& context) {
+  const Tape& tape = *context.tape;
+  for (size_t i = 0; i < tape.params.size(); ++i)
+    if (v == tape.params[i] || v == tape.out[i])
+      return value(context.reverses->results.at(i), *context.parent);
+  return std::nullopt;
 }
 
 namespace {
@@ -65,6 +76,8 @@ Ref Forward::again(const Step& step, size_t result, const ir::Op& op, Context& c
   for (ValueIndex v : step.operands) operands.push_back(value(v, context));
   const auto type = [&](ValueIndex v) { return plain(recording_.values[v].type); };
   Emit emit(graph_, *context.block);
+  if (auto* entry = std::get_if<ir::Entry>(&op); entry && context.tape->ring)
+    return emit.block_of(operands[0], operands[1], entry->dim, context.tape->ring->block);
   const Type made = type(step.results.at(result));
   if (stays(op, type(step.operands.empty() ? step.results[0] : step.operands[0]), made))
     return emit.renamed(operands[0], made);
@@ -156,8 +169,9 @@ Node* Forward::scan(const Step& step, Context& context) {
   Context* body = context.loop_bodies[&step] = open(tape, *block, &context);
   Type index;
   index.dtype = Dtype::i32;
-  ScanText text{loop.dim, loop.reverse, graph_.parameter(*block, tape.index_name, index), {}, {},
-                {},       block};
+  ScanText text{loop.dim, loop.reverse, graph_.parameter(*block, tape.index_name, index),
+                {},       {},           {},
+                block,    tape.ring};
   body->values[tape.index] = text.index;
   for (ValueIndex v : tape.params) {
     const Value& carry = recording_.values[v];

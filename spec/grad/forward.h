@@ -39,6 +39,7 @@ class Forward {
 
  private:
   Ref compute(ValueIndex v, Context& context);
+  std::optional<Ref> last_carry(ValueIndex v, Context& context);
   Ref again(const Step& step, size_t result, const ir::Op& op, Context& context);
   Ref library(const Step& step, size_t result, const Library& library, Context& context);
   Ref trusted(const Step& step, size_t result, const Trusted& call, Context& context);

@@ -188,4 +188,16 @@ Ref Emit::collective(ir::CollectiveFn fn, Ref x, const Shape& right) {
 
 Ref Emit::entry(Ref x, Ref index, const Dim& dim) { return op(ir::Entry{dim}, {x, index}); }
 
+Ref Emit::block_of(Ref x, Ref index, const Dim& dim, const Dim& of_ring) {
+  Type type = type_of(x);
+  for (Split& split : type.dims)
+    if (split.dim == dim) split = {of_ring, {}};
+  Node* node = graph.make(block);
+  node->op = ir::Op{ir::Entry{dim}};
+  node->operands = {x, index};
+  node->types = {type};
+  node->names.resize(1);
+  return {node, 0};
+}
+
 }  // namespace shardproof::grad

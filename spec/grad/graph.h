@@ -8,6 +8,7 @@
 #include <vector>
 
 #include "spec/grad/names.h"
+#include "spec/grad/tape.h"
 
 namespace shardproof::grad {
 
@@ -31,13 +32,15 @@ struct CallText {
   std::vector<Dim> working;
   std::vector<Name> keywords;  ///< one per operand, empty where by position
 };
-/// operands: the carries' first values. Results: the last carries, then what is emitted.
+/// A scan, or a ring. operands: the carries' first values. Results: the last carries, then what is
+/// emitted.
 struct ScanText {
   Dim dim;
   bool reverse;
   Ref index;
   std::vector<Ref> carries, next, emit;
   Block* body;
+  std::optional<Tape::Blocks> ring = {};
 };
 
 struct Node {
@@ -130,6 +133,8 @@ class Emit {
   /// Position for position the same, x itself where it is `right` already.
   Ref collective(ir::CollectiveFn fn, Ref x, const Shape& right);
   Ref entry(Ref x, Ref index, const Dim& dim);
+  /// The block of x that a ring is at.
+  Ref block_of(Ref x, Ref index, const Dim& dim, const Dim& block);
 };
 
 /// The positions as far as they have these indices.

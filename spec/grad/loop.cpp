@@ -138,20 +138,14 @@ Ref Walk::in_place(const Loop& op, ValueIndex v, Ref stack, Pending& pending) co
   return pending.emit.rearrange(in.all, stack, from, in.right, wanted);
 }
 
-/// Gradients of what the loop uses from outside: of t[n] stacked, of all else added up in a carry.
-void Walk::hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending) {
+/// What an outer value gives to a loop in all its steps is added up in a carry.
+void Walk::add_up(const Loop& op, Node* node, Pending& inner, Pending& pending) {
   ScanText& text = std::get<ScanText>(node->op);
-  std::vector<std::pair<ValueIndex, Ref>> totals, stacks;
+  std::vector<std::pair<ValueIndex, Ref>> totals;
   for (const auto& [v, unused] : inner.parts) {
     const Value& value = forward_.recording().values[v];
     if (value.home == op.body.get() || !value.active) continue;
     if (const Ref part = take(v, inner)) totals.emplace_back(v, part);
-  }
-  for (const auto& [v, parts] : inner.entries) {
-    if (!forward_.recording().values[v].active || parts.empty()) continue;
-    Ref sum = parts[0];
-    for (size_t i = 1; i < parts.size(); ++i) sum = inner.emit.add(sum, parts[i]);
-    stacks.emplace_back(v, sum);
   }
   for (auto& [v, part] : totals) {
     const Type type = dual_of(v);
@@ -163,8 +157,22 @@ void Walk::hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending
     node->operands.push_back(pending.emit.zeros(type));
     node->types.push_back(type);
     node->names.emplace_back();
+    give(v, {node, node->types.size() - 1}, pending);
   }
-  const size_t first = node->types.size() - totals.size();
+}
+
+/// Gradients of what the loop uses from outside: of t[n] stacked, of all else added up in a carry.
+void Walk::hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending) {
+  add_up(op, node, inner, pending);
+  ScanText& text = std::get<ScanText>(node->op);
+  std::vector<std::pair<ValueIndex, Ref>> stacks;
+  for (const auto& [v, parts] : inner.entries) {
+    if (!forward_.recording().values[v].active || parts.empty()) continue;
+    Ref sum = parts[0];
+    for (size_t i = 1; i < parts.size(); ++i) sum = inner.emit.add(sum, parts[i]);
+    stacks.emplace_back(v, sum);
+  }
+  const size_t first = node->types.size();
   for (auto& [v, sum] : stacks) {
     text.emit.push_back(sum);
     Type type = type_of(sum);
@@ -172,10 +180,8 @@ void Walk::hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending
     node->types.push_back(type);
     node->names.emplace_back();
   }
-  for (size_t i = 0; i < totals.size(); ++i) give(totals[i].first, {node, first + i}, pending);
   for (size_t i = 0; i < stacks.size(); ++i)
-    give(stacks[i].first, in_place(op, stacks[i].first, {node, first + totals.size() + i}, pending),
-         pending);
+    give(stacks[i].first, in_place(op, stacks[i].first, {node, first + i}, pending), pending);
 }
 
 }  // namespace shardproof::grad

@@ -132,11 +132,16 @@ class Recorder {
     if (auto* call = std::get_if<ir::Call>(&instr.op)) return this->call(frame, instr, *call);
     if (std::holds_alternative<ir::Grad>(instr.op))
       refuse("E0217", instr.place, "no gradient through a gradient: a step has none");
-    if (std::holds_alternative<ir::Ring>(instr.op) ||
-        std::holds_alternative<ir::Pipeline>(instr.op) ||
+    if (std::holds_alternative<ir::Pipeline>(instr.op) ||
         std::holds_alternative<ir::Stages>(instr.op))
       refuse("U0001", instr.place, std::string("no gradient yet through ") + ir::name_of(instr.op));
-    if (auto* scan = std::get_if<ir::Scan>(&instr.op)) return loop(frame, instr, *scan);
+    if (auto* scan = std::get_if<ir::Scan>(&instr.op))
+      return loop(frame, instr, {scan->dim, scan->reverse, std::make_shared<Tape>()}, *scan->body);
+    if (auto* ring = std::get_if<ir::Ring>(&instr.op)) {
+      auto tape = std::make_shared<Tape>();
+      tape->ring = {ring->dim, ring->block};
+      return loop(frame, instr, {ring->dim.dim, false, std::move(tape)}, *ring->body);
+    }
     if (auto* entry = std::get_if<ir::Entry>(&instr.op)) return this->entry(frame, instr, *entry);
     if (std::holds_alternative<ir::Ascribe>(instr.op)) return ascribe(frame, instr);
     if (std::holds_alternative<ir::Save>(instr.op)) return save(frame, instr);
@@ -233,7 +238,7 @@ class Recorder {
     step.operands = operands(frame, instr);
     step.place = instr.place;
     for (ir::ValueId v : instr.results) step.results.push_back(declare(frame, v));
-    append(tape_->steps, std::move(step));
+    append(steps(), std::move(step));
   }
 
   /// The same value; where its positions change their names, a rearrangement.
@@ -278,29 +283,30 @@ class Recorder {
     frame.values[instr.results[0]] = at->second;
   }
 
-  void loop(Frame& frame, const ir::Instr& instr, const ir::Scan& scan) {
+  void loop(Frame& frame, const ir::Instr& instr, Loop loop, const ir::Block& body) {
     Step step;
     step.operands = operands(frame, instr);
     step.place = instr.place;
-    auto tape = std::make_shared<Tape>();
-    tape->parent = tape_;
-    Tape* outer = std::exchange(tape_, tape.get());
-    const size_t first = scan.body->params.size() - scan.body->next.size();
+    Tape& tape = *loop.body;
+    tape.parent = tape_;
+    Tape* outer = std::exchange(tape_, &tape);
+    const size_t first = body.params.size() - body.next.size();
     for (size_t i = 0; i < first; ++i) {
-      tape->index = declare(frame, scan.body->params[i]);
-      tape->index_name = function(frame).values[scan.body->params[i]].name;
+      tape.index = declare(frame, body.params[i]);
+      tape.index_name = function(frame).values[body.params[i]].name;
     }
-    for (size_t i = first; i < scan.body->params.size(); ++i)
-      tape->params.push_back(declare(frame, scan.body->params[i]));
+    for (size_t i = first; i < body.params.size(); ++i)
+      tape.params.push_back(declare(frame, body.params[i]));
     std::deque<Step>* library = std::exchange(steps_, nullptr);
-    block(frame, *scan.body);
+    block(frame, body);
     steps_ = library;
-    for (ir::ValueId v : scan.body->next) tape->out.push_back(frame.values.at(v));
-    for (ir::ValueId v : scan.body->emit) tape->emit.push_back(frame.values.at(v));
+    for (ir::ValueId v : body.next) tape.out.push_back(frame.values.at(v));
+    for (ir::ValueId v : body.emit) tape.emit.push_back(frame.values.at(v));
     tape_ = outer;
     for (ir::ValueId v : instr.results) step.results.push_back(declare(frame, v));
-    step.op = Loop{scan.dim, scan.reverse, std::move(tape)};
-    append(tape_->steps, std::move(step));
+    if (tape.ring) mark_scales(*result_, tape);
+    step.op = std::move(loop);
+    append(steps(), std::move(step));
   }
 
   const ir::Program& program_;

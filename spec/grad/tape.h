@@ -37,6 +37,7 @@ struct Value {
   bool kept = false;               ///< saved inside a loop
   Dtype gradient = Dtype::number;  ///< the dtype of its gradient
   bool active = false;             ///< a wanted gradient flows through it
+  bool scale = false;              ///< a ring's running maximum: its results do not depend on it
 };
 
 /// A call of a library function, kept whole; `body` has its steps only.
@@ -47,6 +48,7 @@ struct Library {
 struct Trusted {
   size_t plan;
 };
+/// A scan, or the ring that its body says.
 struct Loop {
   Dim dim;
   bool reverse;
@@ -68,6 +70,11 @@ struct Tape {
   std::vector<ValueIndex> out;     ///< returned, or the next carries
   std::vector<ValueIndex> emit;
   std::map<std::pair<ValueIndex, ValueIndex>, ValueIndex> entries;
+  struct Blocks {
+    Split of;   ///< L/c
+    Dim block;  ///< W
+  };
+  std::optional<Blocks> ring;  ///< of a ring's body: what its index goes over
 };
 
 struct Recording {
@@ -75,7 +82,10 @@ struct Recording {
   Tape top;
 };
 
-/// Writes plan `f` out. Throws Refused at what has no derivative as a whole: a step, a ring.
+/// Marks the carries of a ring that only scale its sums: the maximum of a running softmax.
+void mark_scales(Recording& recording, Tape& ring);
+
+/// Writes plan `f` out. Throws Refused at what has no derivative as a whole: a step, a pipeline.
 std::unique_ptr<Recording> record(const ir::Program& program,
                                   const std::vector<std::vector<Type>>& types, size_t f);
 

@@ -71,7 +71,7 @@ void Walk::back(const Step& step, Pending& pending) {
   Pull p(*this, step, *pending.context, pending.emit);
   Pending* outer = std::exchange(pending_, &pending);
   if (auto* loop = std::get_if<Loop>(&step.op)) {
-    this->loop(step, *loop, pending);
+    loop->body->ring ? ring(step, *loop, pending) : this->loop(step, *loop, pending);
   } else if (auto* library = std::get_if<Library>(&step.op)) {
     if (!pull_library(p, forward_.graph().program, *library)) back(library->body->steps, pending);
   } else if (auto* trusted = std::get_if<Trusted>(&step.op)) {

@@ -31,6 +31,11 @@ class Walk {
   void back(const Step& step, Pending& pending);
   void loop(const Step& step, const Loop& op, Pending& pending);
   void trusted(const Step& step, const Trusted& op, Pending& pending);
+  void ring(const Step& step, const Loop& op, Pending& pending);
+  void go_back(const Step& step, const Tape& ring, Pending& inner, Pending& pending);
+  void first_values(const Step& step, const Tape& ring, Pending& pending);
+  void blocks_home(const Tape& ring, Node* node, Pending& inner, Pending& pending);
+  void add_up(const Loop& op, Node* node, Pending& inner, Pending& pending);
   std::vector<bool> reached(const Step& step, const Loop& op, Pending& pending) const;
   Ref in_place(const Loop& op, ValueIndex v, Ref stack, Pending& pending) const;
   void hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending);

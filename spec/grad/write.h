@@ -77,6 +77,7 @@ class Writer {
   std::string shape(const Shape& shape, std::optional<size_t> bracket = {});
   std::string dim(const Dim& dim);
   std::string size(const ir::Arith& arith);
+  const Name& own_name(const Name& dim);
   void declare(const Name& dim);
   std::string definition(const ir::DimInfo& info);
 

@@ -34,8 +34,13 @@ std::string Writer::scan(const ScanText& scan, const Node& node, int indent) {
     placed_.insert(parameter.node);
     return names_[parameter] = unique(name_of(parameter), scan.body);
   };
-  std::string text = "scan " + name(scan.index) + " in " + dim(scan.dim);
-  if (scan.reverse) text += " reverse";
+  std::string text = (scan.ring ? "ring " : "scan ") + name(scan.index);
+  if (scan.ring) {
+    for (const Name& factor : scan.ring->block.factors) own_name(factor);
+    text += " over " + shape({{scan.ring->of}, {}}) + " as " + dim(scan.ring->block);
+  } else {
+    text += " in " + dim(scan.dim) + (scan.reverse ? " reverse" : "");
+  }
   for (size_t i = 0; i < scan.carries.size(); ++i) {
     const std::string own = name(scan.carries[i]);
     text += ", " + own + ": " + type_text(type_of(scan.carries[i])) + " = " +

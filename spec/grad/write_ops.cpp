@@ -44,9 +44,9 @@ std::string Writer::dim(const Dim& dim) {
   return to_string(named);
 }
 
-/// A dim of a body is a dim of this body too.
-void Writer::declare(const Name& name) {
-  if (local_dims_.count(name)) return;
+/// What a local dim is called here.
+const Name& Writer::own_name(const Name& name) {
+  if (const auto known = local_dims_.find(name); known != local_dims_.end()) return known->second;
   const ir::DimInfo& info = program_.dims.at(name);
   Name own = info.shown.empty() ? name : info.shown;
   for (int n = 2;; ++n) {
@@ -57,8 +57,14 @@ void Writer::declare(const Name& name) {
     if (!taken) break;
     own = info.shown + std::to_string(n);
   }
-  local_dims_[name] = own;
-  const std::string text = definition(info);
+  return local_dims_[name] = own;
+}
+
+/// A dim of a body is a dim of this body too.
+void Writer::declare(const Name& name) {
+  if (local_dims_.count(name)) return;
+  const Name own = own_name(name);
+  const std::string text = definition(program_.dims.at(name));
   dim_lines_ += "    dim " + own + text + "\n";
 }
 

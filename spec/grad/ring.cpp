@@ -1,0 +1,171 @@
+// A ring going back: a ring over the same blocks, at the values that the carries have at the end.
+//
+// A carry that can be proved is the same in every order of the blocks: c = sum_b f(block b, m),
+// with m what the running maximum is at the end, or blocks that are written at their own places. So
+// its gradient needs no order and no carries of the way: with the carries at their ends each block
+// gives f once more, and nothing depends on m but by a factor that cancels. All of this is proved
+// of the text that is printed, not of this file.
+#include <algorithm>
+#include <set>
+#include <utility>
+
+#include "spec/elaborate/elaborate.h"
+#include "spec/grad/walk.h"
+
+namespace shardproof::grad {
+namespace {
+
+/// Which of `wanted` a value is made of. Scales stop it where `past_scales` is false.
+class Sources {
+ public:
+  Sources(const std::deque<Value>& values, const std::set<ValueIndex>& wanted, bool past_scales)
+      : values_(values), wanted_(wanted), past_scales_(past_scales) {}
+
+  std::set<ValueIndex> of(ValueIndex v) {
+    visit_maker(v);
+    return found_;
+  }
+
+ private:
+  void visit(ValueIndex v) {
+    if (!seen_.insert(v).second) return;
+    if (values_[v].scale && !past_scales_) return;
+    if (wanted_.count(v)) found_.insert(v);
+    visit_maker(v);
+  }
+
+  void visit_maker(ValueIndex v) {
+    const Step* step = values_[v].step;
+    if (!step) return;
+    for (ValueIndex operand : step->operands) visit(operand);
+    if (auto* loop = std::get_if<Loop>(&step->op)) {
+      for (ValueIndex out : loop->body->out) visit(out);
+      for (ValueIndex out : loop->body->emit) visit(out);
+    }
+  }
+
+  const std::deque<Value>& values_;
+  const std::set<ValueIndex>& wanted_;
+  bool past_scales_;
+  std::set<ValueIndex> seen_, found_;
+};
+
+bool is_extremum_of(const Value& next, ValueIndex carry) {
+  const ir::Op* op = next.step ? std::get_if<ir::Op>(&next.step->op) : nullptr;
+  const auto* binary = op ? std::get_if<ir::Binary>(op) : nullptr;
+  return binary && (binary->fn == ir::BinaryFn::maximum || binary->fn == ir::BinaryFn::minimum) &&
+         std::count(next.step->operands.begin(), next.step->operands.end(), carry) == 1;
+}
+
+}  // namespace
+
+void mark_scales(Recording& recording, Tape& ring) {
+  std::deque<Value>& values = recording.values;
+  for (size_t i = 0; i < ring.params.size(); ++i) {
+    if (!is_extremum_of(values[ring.out[i]], ring.params[i])) continue;
+    const std::set<ValueIndex> own = {ring.params[i], ring.out[i]};
+    bool scales = false;
+    for (size_t j = 0; j < ring.out.size(); ++j)
+      scales = scales || (j != i && !Sources(values, own, true).of(ring.out[j]).empty());
+    values[ring.out[i]].scale = scales;
+  }
+}
+
+void Walk::ring(const Step& step, const Loop& op, Pending& pending) {
+  const Tape& tape = *op.body;
+  const auto& values = forward_.recording().values;
+  for (size_t i = 0; i < tape.params.size(); ++i) {
+    if (!values[tape.out[i]].active || !pending.parts.count(step.results[i])) continue;
+    std::set<ValueIndex> others;
+    for (size_t j = 0; j < tape.params.size(); ++j)
+      if (j != i && values[tape.out[j]].active) others.insert({tape.params[j], tape.out[j]});
+    const bool reads = !Sources(values, others, false).of(tape.out[i]).empty();
+    if (reads || is_extremum_of(values[tape.out[i]], tape.params[i]))
+      refuse("U0001", step.place,
+             "no gradient yet through the carry `" + values[tape.params[i]].name + "` of a ring: " +
+                 (reads ? "it reads another carry that has a gradient"
+                        : "it is a maximum, whose gradient goes to one block"));
+  }
+  Graph& graph = forward_.graph();
+  Node* node = graph.make(pending.emit.block);
+  Block* block = graph.block(&pending.emit.block);
+  Type index;
+  index.dtype = Dtype::i32;
+  const Ref at = graph.parameter(*block, tape.index_name, index);
+  Context* context = forward_.open(tape, *block, pending.context);
+  context->values[tape.index] = at;
+  context->reverses = &step;
+  context->index = at;
+  node->op = ScanText{op.dim, false, at, {}, {}, {}, block, tape.ring};
+  Pending inner{Emit(graph, *block), context, {}, {}};
+  go_back(step, tape, inner, pending);
+  first_values(step, tape, pending);
+  add_up(op, node, inner, pending);
+  blocks_home(tape, node, inner, pending);
+}
+
+/// c0 is in c once, scaled from where the ring begins to where it ends: what goes back over one
+/// block with the carries at their first values before it and at their last ones after it. Of the
+/// block itself nothing is taken.
+void Walk::first_values(const Step& step, const Tape& ring, Pending& pending) {
+  const auto& values = forward_.recording().values;
+  const auto active = [&](ValueIndex v) { return values[v].active; };
+  if (std::none_of(step.operands.begin(), step.operands.end(), active)) return;
+  Context* context = forward_.open(ring, pending.emit.block, pending.context);
+  context->reverses = &step;
+  for (size_t i = 0; i < ring.params.size(); ++i)
+    context->values[ring.params[i]] = forward_.value(step.operands[i], *pending.context);
+  Type index;
+  index.dtype = Dtype::i32;
+  context->values[ring.index] = forward_.graph().parameter(pending.emit.block, "", index);
+  Pending inner{Emit(forward_.graph(), pending.emit.block), context, {}, {}};
+  go_back(step, ring, inner, pending);
+  for (size_t i = 0; i < ring.params.size(); ++i)
+    if (active(step.operands[i])) give(step.operands[i], take(ring.params[i], inner), pending);
+}
+
+void Walk::go_back(const Step& step, const Tape& ring, Pending& inner, Pending& pending) {
+  for (size_t i = 0; i < ring.params.size(); ++i)
+    if (pending.parts.count(step.results[i]))
+      give(ring.out[i], take(step.results[i], pending), inner);
+  Pending* outer = std::exchange(pending_, &inner);
+  back(ring, inner);
+  pending_ = outer;
+}
+
+/// Each device adds to the gradient of each block, at its place; then each block's is added up
+/// where the block is at home.
+void Walk::blocks_home(const Tape& ring, Node* node, Pending& inner, Pending& pending) {
+  ScanText& text = std::get<ScanText>(node->op);
+  for (const auto& [v, parts] : inner.entries) {
+    const Value& value = forward_.recording().values[v];
+    if (!value.active || parts.empty()) continue;
+    Ref sum = parts[0];
+    for (size_t i = 1; i < parts.size(); ++i) sum = inner.emit.add(sum, parts[i]);
+    const Type home = dual_of(v);
+    Type whole = type_of(sum);
+    ir::Write write;
+    for (size_t d = 0; d < whole.dims.size(); ++d) {
+      if (!(whole.dims[d].dim == ring.ring->block)) continue;
+      whole.dims[d] = {home.dims[d].dim, {}};
+      write.pattern.left_bracket = d;
+    }
+    const Ref carry = forward_.graph().parameter(
+        *text.body, "blocks_" + (value.name.empty() ? "v" : value.name), whole);
+    const ir::Indices in =
+        elaborate::whole_positions(inner.emit.graph.dims, {whole, type_of(sum)}, whole);
+    const Ref place = inner.emit.mul(text.index, inner.emit.size(ring.ring->block));
+    text.carries.push_back(carry);
+    text.next.push_back(inner.emit.op(std::move(write), in, {carry, sum, place}, whole));
+    node->operands.push_back(pending.emit.zeros(whole));
+    node->types.push_back(whole);
+    node->names.emplace_back();
+    give(v,
+         pending.emit.collective(ir::CollectiveFn::psum_scatter, {node, node->types.size() - 1},
+                                 home),
+         pending);
+  }
+  node->names.resize(node->types.size());
+}
+
+}  // namespace shardproof::grad
