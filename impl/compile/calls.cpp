@@ -1,6 +1,6 @@
 #include "impl/compile/ops.h"
 #include "impl/compile/pipeline.h"
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof::compile {
 namespace {

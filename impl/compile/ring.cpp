@@ -1,7 +1,7 @@
 #include <set>
 
 #include "impl/compile/ops.h"
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof::compile {
 namespace {

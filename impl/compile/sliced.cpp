@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof::compile {
 namespace {

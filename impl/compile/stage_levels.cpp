@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "impl/compile/ops.h"
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof::compile {
 namespace {

@@ -3,7 +3,7 @@
 #include <algorithm>
 
 #include "impl/device/planned.h"
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof {
 namespace {

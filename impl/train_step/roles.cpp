@@ -4,7 +4,7 @@
 
 #include "impl/tensor/listed.h"
 #include "impl/tensor/placement.h"
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof {
 namespace {

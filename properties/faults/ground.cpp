@@ -1,6 +1,6 @@
 #include "properties/faults/ground.h"
 
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof::faults {
 

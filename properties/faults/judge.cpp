@@ -9,7 +9,7 @@
 #include "spec/check/bounds.h"
 #include "spec/check/conditions.h"
 #include "spec/check/pipelines.h"
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof::faults {
 

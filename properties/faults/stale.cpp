@@ -3,7 +3,7 @@
 #include <cmath>
 
 #include "properties/faults/families.h"
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof::faults {
 namespace {

@@ -9,7 +9,7 @@
 #include "properties/generators/mesh_run.h"
 #include "spec/check/derived.h"
 #include "spec/check/typing.h"
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof::properties {
 namespace {

@@ -12,8 +12,8 @@
 #include "properties/generators/shard_files.h"
 #include "spec/check/points.h"
 #include "spec/check/refute.h"
-#include "spec/check/walk.h"
 #include "spec/denote/gradient.h"
+#include "spec/ir/walk.h"
 #include "spec/resolve/resolve.h"
 
 namespace shardproof {

@@ -3,6 +3,8 @@
 // a collision costs a proof, never soundness.
 #include <algorithm>
 #include <map>
+#include <optional>
+#include <unordered_map>
 
 #include "spec/algebra/engine.h"
 #include "spec/algebra/hashing.h"
@@ -23,28 +25,42 @@ struct Colouring {
   bool found = false;
   Engine::Order best;
 
-  uint64_t hash(Nf e, const Colours& colours, Rational sign = 1) const {
+  /// A variable whose colour is another one for now; the hashes of atoms without it are kept.
+  struct Marked {
+    const Colours& colours;
+    std::unordered_map<AtomId, uint64_t>& kept;
+    std::optional<VarId> v = {};
+    uint64_t colour = 0;
+  };
+
+  uint64_t hash(Nf e, const Marked& marked, Rational sign = 1) const {
     uint64_t h = 5;
     for (const Term& t : g.terms(e)) {
       uint64_t product = hash_rational(t.coef * sign);
       for (const Factor& f : g.factors(t.mono))
-        product += mix(hash(f.atom, colours), hash_rational(f.exponent));
+        product += mix(hash(f.atom, marked), hash_rational(f.exponent));
       h += mix(product, 3);
     }
     return h;
   }
 
-  uint64_t hash(AtomId a, const Colours& colours) const {
-    const Atom& atom = g.atoms[a];
+  uint64_t hash(AtomId a, const Marked& marked) const {
     if (g.atom_vars[a].empty()) return mix(a, 29);
+    if (marked.v && contains(g.atom_vars[a], *marked.v)) return fresh_hash(a, marked);
+    if (const auto known = marked.kept.find(a); known != marked.kept.end()) return known->second;
+    return marked.kept[a] = fresh_hash(a, {marked.colours, marked.kept});
+  }
+
+  uint64_t fresh_hash(AtomId a, const Marked& marked) const {
+    const Atom& atom = g.atoms[a];
     uint64_t h = mix(static_cast<uint64_t>(atom.kind), 31);
     switch (atom.kind) {
       case AtomKind::var:
-        return mix(h, colours.at(atom.ref));
+        return mix(h, marked.v == atom.ref ? marked.colour : marked.colours.at(atom.ref));
       case AtomKind::eq0:
-        return mix(h, hash(atom.args[0], colours) + hash(atom.args[0], colours, -1));
+        return mix(h, hash(atom.args[0], marked) + hash(atom.args[0], marked, -1));
       case AtomKind::le0:
-        return mix(h, hash(atom.args[0], colours));
+        return mix(h, hash(atom.args[0], marked));
       case AtomKind::size:
       case AtomKind::prime:
       case AtomKind::app:
@@ -54,7 +70,7 @@ struct Colouring {
     bool ordered = g.tensors[atom.ref].symmetries.empty();
     uint64_t unordered = 0;
     for (Nf arg : atom.args) {
-      uint64_t x = hash(arg, colours);
+      uint64_t x = hash(arg, marked);
       if (ordered)
         h = mix(h, x);
       else
@@ -74,9 +90,9 @@ struct Colouring {
   void refine(Colours& colours) const {
     for (size_t before = distinct(colours); before < colours.size();) {
       Colours next;
+      std::unordered_map<AtomId, uint64_t> kept;
       for (auto& [v, c] : colours) {
-        Colours marked = colours;
-        marked[v] = mix(c, 97);
+        const Marked marked{colours, kept, v, mix(c, 97)};
         uint64_t h = c;
         for (const Term& t : g.terms(body)) {
           if (!contains(g.mono_vars[t.mono], v)) continue;

@@ -298,6 +298,7 @@ struct Engine {
   std::optional<Nf> delta(const VarSet& bound, const Mono& factors, Rational coef, bool in_range);
   std::optional<Nf> apply_injective(const VarSet& bound, const Mono& factors, Rational coef);
   std::optional<Nf> gather(const VarSet& bound, const Mono& factors, Rational coef);
+  bool may_cancel(VarId k, const Mono& with, const Mono& rest) const;
   std::optional<Nf> cancel(const VarSet& bound, const Mono& factors, Rational coef);
   bool merge_digits(VarSet& bound, Nf& body);
   std::vector<std::pair<VarId, VarId>> digit_pairs(Nf e);

@@ -90,7 +90,7 @@ std::optional<Nf> Engine::cancel(const VarSet& bound, const Mono& m, Rational co
   for (VarId k : bound) {
     Mono with, rest;
     for (const Factor& f : m) (contains(atom_vars[f.atom], k) ? with : rest).push_back(f);
-    if (rest.empty()) continue;
+    if (rest.empty() || !may_cancel(k, with, rest)) continue;
     Nf s = sum({k}, monomial(mono(with), 1));
     if (!is_single(s)) continue;
     bool cancels = false;
@@ -100,6 +100,26 @@ std::optional<Nf> Engine::cancel(const VarSet& bound, const Mono& m, Rational co
     if (cancels) return sum(set_minus(bound, {k}), mul(s, monomial(mono(rest), coef)));
   }
   return std::nullopt;
+}
+
+/// Whether one of `rest` can be the inverse of the sum of `with` over k: of a sum over k's range
+/// that has the variables and as many factors. A sum is costly to make.
+bool Engine::may_cancel(VarId k, const Mono& with, const Mono& rest) const {
+  VarSet free;
+  bool opens = false;
+  for (const Factor& f : with) {
+    free = set_union(free, atom_vars[f.atom]);
+    opens = opens || is_op(f.atom, Op::poly);
+  }
+  return std::any_of(rest.begin(), rest.end(), [&](const Factor& h) {
+    if (h.exponent.sign() >= 0 || !is_op(h.atom, Op::sum)) return false;
+    const Tensor& sum = tensors[atoms[h.atom].ref];
+    if (std::count(sum.binders.begin(), sum.binders.end(), vars[k].range) == 0) return false;
+    for (VarId v : atom_vars[h.atom])
+      if (!contains(free, v)) return false;
+    const Nf body(sum.body);
+    return opens || !is_single(body) || factors(terms(body)[0].mono).size() == with.size();
+  });
 }
 
 /// Factors without bound variables leave; connected components are lifted apart.

@@ -3,7 +3,7 @@
 #include <algorithm>
 #include <map>
 
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof {
 namespace {

@@ -7,7 +7,7 @@
 
 #include "spec/check/points.h"
 #include "spec/check/requirements.h"
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof {
 namespace {

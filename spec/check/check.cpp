@@ -19,8 +19,8 @@
 #include "spec/check/set_consts.h"
 #include "spec/check/tried_fixes.h"
 #include "spec/check/unchecked.h"
-#include "spec/check/walk.h"
 #include "spec/denote/counterexample.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof {
 namespace {

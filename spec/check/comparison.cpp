@@ -8,7 +8,7 @@
 
 #include "spec/check/fixed_sizes.h"
 #include "spec/check/refute.h"
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 #include "spec/lower/lower.h"
 
 namespace shardproof {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <optional>
 
-#include "spec/check/walk.h"
 #include "spec/denote/geometry.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof {
 namespace {

@@ -4,8 +4,8 @@
 #include <cmath>
 #include <set>
 
-#include "spec/check/walk.h"
 #include "spec/denote/evaluate.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof {
 namespace {

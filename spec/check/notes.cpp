@@ -4,8 +4,8 @@
 #include <map>
 #include <set>
 
-#include "spec/check/walk.h"
 #include "spec/cost/cost.h"
+#include "spec/ir/walk.h"
 #include "spec/rules/rule.h"
 
 namespace shardproof {

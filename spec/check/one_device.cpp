@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof {
 namespace {

@@ -2,7 +2,7 @@
 
 #include <stdexcept>
 
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 #include "spec/lower/lower.h"
 
 namespace shardproof {

@@ -2,8 +2,8 @@
 
 #include <algorithm>
 
-#include "spec/check/walk.h"
 #include "spec/elaborate/elaborate.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof {
 namespace {

@@ -10,8 +10,8 @@
 #include "spec/check/one_device.h"
 #include "spec/check/points.h"
 #include "spec/check/requirements.h"
-#include "spec/check/walk.h"
 #include "spec/denote/gradient.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof {
 namespace {

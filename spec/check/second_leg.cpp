@@ -11,8 +11,8 @@
 #include "spec/check/mesh_points.h"
 #include "spec/check/points.h"
 #include "spec/check/requirements.h"
-#include "spec/check/walk.h"
 #include "spec/denote/represent.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof {
 namespace {

@@ -5,7 +5,7 @@
 #include <utility>
 
 #include "spec/check/loop_rules.h"
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof {
 namespace {

@@ -7,10 +7,10 @@
 
 #include "spec/check/derived.h"
 #include "spec/check/typing.h"
-#include "spec/check/walk.h"
 #include "spec/cost/cost.h"
 #include "spec/diag/render.h"
 #include "spec/grad/backward.h"
+#include "spec/ir/walk.h"
 #include "spec/syntax/parser.h"
 
 namespace shardproof {

@@ -3,9 +3,9 @@
 #include <algorithm>
 #include <map>
 
-#include "spec/check/walk.h"
 #include "spec/cli/json.h"
 #include "spec/html/html.h"
+#include "spec/ir/walk.h"
 #include "spec/page/parts.h"
 #include "spec/prove/size_conditions.h"
 

@@ -3,8 +3,8 @@
 #include <map>
 #include <set>
 
-#include "spec/check/walk.h"
 #include "spec/elaborate/names.h"
+#include "spec/ir/walk.h"
 #include "spec/prove/layout_facts.h"
 #include "spec/prove/prove.h"
 

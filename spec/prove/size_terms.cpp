@@ -5,7 +5,7 @@
 #include <functional>
 #include <stdexcept>
 
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 #include "spec/prove/axis_digits.h"
 
 namespace shardproof {

@@ -4,7 +4,7 @@
 #include <set>
 
 #include "spec/algebra/engine.h"
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 #include "spec/lower/lower.h"
 
 namespace shardproof {

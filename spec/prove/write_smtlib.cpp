@@ -5,7 +5,7 @@
 #include <stdexcept>
 
 #include "spec/check/conditions.h"
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 #include "spec/prove/prove.h"
 #include "spec/prove/rule_proofs.h"
 

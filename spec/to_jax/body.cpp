@@ -1,6 +1,6 @@
 #include "spec/to_jax/body.h"
 
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 #include "spec/to_jax/expressions.h"
 
 namespace shardproof::to_jax {

@@ -2,7 +2,7 @@
 
 #include <algorithm>
 
-#include "spec/check/walk.h"
+#include "spec/ir/walk.h"
 #include "spec/to_jax/body.h"
 
 namespace shardproof::to_jax {
