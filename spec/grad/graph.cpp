@@ -194,6 +194,7 @@ Ref Emit::block_of(Ref x, Ref index, const Dim& dim, const Dim& of_ring) {
     if (split.dim == dim) split = {of_ring, {}};
   Node* node = graph.make(block);
   node->op = ir::Op{ir::Entry{dim}};
+  x.node->apart = true;
   node->operands = {x, index};
   node->types = {type};
   node->names.resize(1);

@@ -50,7 +50,9 @@ struct Node {
   std::vector<Name> names;  ///< wanted, one per result; empty: none
   Block* block = nullptr;
   bool again = false;  ///< of the forward pass
-  Name hint = {};      ///< for a name, where it comes to need one
+  bool apart =
+      false;       ///< it has a line of its own: a ring passes blocks of what is there before it
+  Name hint = {};  ///< for a name, where it comes to need one
 };
 
 struct Block {

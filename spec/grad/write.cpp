@@ -196,7 +196,7 @@ bool Writer::loosen(const Node& node, int indent, std::string& out) {
 }
 
 bool Writer::stays_inside(const Node& node, const Text& text) const {
-  if (node.types.size() != 1) return false;
+  if (node.types.size() != 1 || node.apart) return false;
   const ir::Op* op = op_of(node);
   if (op && (std::holds_alternative<ir::Number>(*op) || std::holds_alternative<ir::SizeOf>(*op) ||
              std::holds_alternative<ir::Entry>(*op)))

@@ -20,6 +20,7 @@ std::vector<std::string> Writer::scan_results(const Node& node) {
     if (wanted.empty() && r < scan.carries.size()) wanted = name_of(scan.carries[r]) + "_0";
     if (wanted.empty()) wanted = name_of(scan.emit[r - scan.carries.size()]) + "s";
     if (wanted == "s") wanted = "vs";
+    wanted.erase(0, wanted.find_first_not_of('_'));
     if (!uses_.count(ref)) wanted = "_" + wanted;
     targets.push_back(names_[ref] = unique(wanted, node.block));
   }
