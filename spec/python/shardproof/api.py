@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import re
 import time
 from collections.abc import Callable
 from pathlib import Path
@@ -16,11 +17,15 @@ from .report import Diagnostic, Report, check
 
 
 def as_shape(arg: Any) -> Any:
-    """Arrays, numbers and tuples of sizes as jax.ShapeDtypeStruct."""
-    if isinstance(arg, tuple) and arg and all(isinstance(n, int) for n in arg):
-        return jax.ShapeDtypeStruct(arg, "float32")
-    return jax.tree.map(lambda x: jax.ShapeDtypeStruct(jax.numpy.shape(x), jax.numpy.result_type(x)),
-                        arg)
+    """Arrays, numbers and tuples of sizes, and trees of them, as jax.ShapeDtypeStruct."""
+    def sizes(x) -> bool:  # not a NamedTuple of numbers
+        return type(x) is tuple and bool(x) and all(type(n) is int for n in x)
+
+    def leaf(x):
+        if sizes(x):
+            return jax.ShapeDtypeStruct(x, "float32")
+        return jax.ShapeDtypeStruct(jax.numpy.shape(x), jax.numpy.result_type(x))
+    return jax.tree.map(leaf, arg, is_leaf=sizes)
 
 
 def dim_names(dims, args) -> list[list[str] | None]:
@@ -40,8 +45,8 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
     """Proves that `sharded`, which uses shard_map, computes what `model` computes.
 
     `args`: arrays, trees of them, jax.ShapeDtypeStruct, or tuples of sizes; whole ones, the same
-    for both functions. A function that is marked with @implements(model) is given alone. `mesh`: sizes of the axes, {"d": 2, "t": 4}, or a mesh; by default that of
-    shard_map. `dims`: names, {"x": "B L M"}. `meshes=3` traces the programs three times with unlike
+    for both functions. A function that is marked with @implements(model) is given alone. `mesh`:
+    sizes of the axes, {"d": 2, "t": 4}, or a mesh; by default that of shard_map. `dims`: names, {"x": "B L M"}. `meshes=3` traces the programs three times with unlike
     sizes and proves them for every mesh and size; `meshes=1` for these sizes alone.
     `keep`: where the `.shard` text is written. Never raises for a program that it cannot read: the
     report is "unknown", with the line.
@@ -52,20 +57,44 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
         args, dims = args or shapes, dims or named
     start = time.perf_counter()
     args, sizes = tuple(as_shape(arg) for arg in args), None
+    def attempt(unrolled: int = 0, held: frozenset[str] = frozenset()) -> tuple[levels.Text, Report]:
+        text = levels.imported(model, sharded, args, sizes, dim_names(dims, args), meshes, unrolled, held)
+        seconds = time.perf_counter() - start
+        text, report = decided(text, keep, timeout)
+        report.level, report.import_seconds = text.level, seconds
+        beyond = {m.group(1) for m in (re.search(r"an entry beyond the end of (\w+)$", e.message)
+                                       for e in report.errors) if m} & set(text.imported.sizes) - held
+        if beyond and not text.sized:  # an entry that is read by its number: the dim keeps its size
+            return attempt(unrolled, held | beyond)
+        report.assumptions += [f"{name} computes {of} (trusted)"
+                               for name, of in text.imported.trusting.items()]
+        if validate and report.verdict != "invalid":
+            validation.validate(text, report, text.model, text.sharded)
+        return text, report
+
     try:
         sizes = dict(mesh) if isinstance(mesh, dict) else dict(mesh.shape) if mesh is not None else None
         if sizes is None:
             sizes = mesh_of(jax.make_jaxpr(sharded)(*args).jaxpr)
-        imported = levels.imported(model, sharded, args, sizes, dim_names(dims, args), meshes)
-    except ImportProblem as problem:
-        return refused(problem, model, sharded, args, sizes, time.perf_counter() - start)
-    seconds = time.perf_counter() - start
-    imported, report = decided(imported, keep, timeout)
-    report.level, report.import_seconds = imported.level, seconds
-    report.assumptions += [f"{name} computes {of} (trusted)"
-                           for name, of in imported.imported.trusting.items()]
-    if validate and report.verdict != "invalid":
-        validation.validate(imported, report, imported.model, imported.sharded)
+        problem = found = None
+        try:
+            found = attempt()
+        except ImportProblem as error:
+            problem = error
+        if (found is None or found[1].verdict == "unknown") and any(
+                levels.short_loop(trace(f, args, m).jaxpr.jaxpr) for f, m in ((model, None), (sharded, sizes))):
+            try:  # one of the two may have a loop where the other has its steps
+                steps = attempt(levels.UNROLLED)
+                found = steps if found is None or steps[1].proved else found
+            except ImportProblem:
+                pass
+        if found is None:
+            return refused(problem, model, sharded, args, sizes, time.perf_counter() - start)
+    except ImportProblem as error:
+        return refused(error, model, sharded, args, sizes, time.perf_counter() - start)
+    text, report = found
+    if keep:
+        Path(keep).write_text(text.text)
     return report
 
 
@@ -82,7 +111,12 @@ def decided(text: levels.Text, keep: str | Path | None, timeout: float) -> tuple
         if report.proved and levels.covers(report.conditions, text.imported):
             report.conditions = []
             return free, report
-    return text, checked(text)
+    report = checked(text)
+    if text.other and not report.proved:
+        other = checked(text.other)
+        if other.proved:
+            return text.other, other
+    return text, report
 
 
 def refused(problem: ImportProblem, model, sharded, args, sizes, seconds: float) -> Report:

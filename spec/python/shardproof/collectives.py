@@ -156,6 +156,20 @@ def _pmax(r: Reader, eqn, vals):
     return results
 
 
+@rule("pmin")
+def _pmin(r: Reader, eqn, vals):
+    """-pmax(-x), of what reduce_min has made."""
+    results = []
+    for val in vals:
+        if val.made[:1] == ("negated",):
+            (turned,) = _pmax(r, eqn, [val.made[1]])
+            val = replace(turned, text=r.emit(f"-{r.use(turned)}"), made=())
+        else:
+            (val,) = _pmax(r, eqn, [val])
+        results.append(val)
+    return results
+
+
 def regroup(val: Val, to: dict[Factor, Factor]) -> dict:
     return {"pos": [tuple(to.get(f, f) for f in p) for p in val.pos],
             "dims": [to.get(f, f) for f in val.dims]}
@@ -166,8 +180,11 @@ def _all_gather(r: Reader, eqn, vals):
     (val,) = vals
     p, axes = eqn.params["all_gather_dimension"], names_of(eqn.params["axis_name"])
     if not eqn.params["tiled"]:
-        raise r.problem("all_gather without tiled=True makes an array of devices: say tiled=True")
+        return gathered_apart(r, val, p, axes)
     position = val.pos[p]
+    if position and all(f.virtual for f in position):  # alike on all devices
+        wide = Factor(None, extent=val.extents()[p] * r.ranks(axes))
+        return replace(val, pos=[*val.pos[:p], (wide,), *val.pos[p + 1:]], affine=None)
     if not position or not any(f.axes for f in position):
         raise r.problem(f"all_gather over {'/'.join(axes)} of a dim that is not split: it gives "
                         "copies side by side", "finding")
@@ -187,6 +204,49 @@ def _all_gather(r: Reader, eqn, vals):
     return replace(val, text=text, affine=None, **regroup(val, to))
 
 
+def gathered_apart(r: Reader, val: Val, p: int, axes) -> Val:
+    """all_gather without tiled=True: the devices are a new position."""
+    n = r.ranks(axes)
+    inserted = [*val.pos[:p], (Factor(None, extent=n),), *val.pos[p:]]
+    marks = {val.marks.get(a, "") for a in axes}
+    if len(marks) == 1 and marks != {""}:
+        return Val(None, inserted, dtype=val.dtype, made=("terms", val, axes, p),
+                   why=f"the devices' terms of a value that is {r.spell([], val.marks)} are used one by one")
+    if marks != {""}:
+        raise r.problem(f"all_gather over {'/'.join(axes)} of {r.spell(val.dims, val.marks)}", "finding")
+    if not any(split_over(val, a) for a in axes):
+        return replace(val, pos=inserted, affine=None)
+    q = own_position(r, val, axes, "all_gather")
+    f = val.pos[q][0]
+    new = replace(f, axes=(), extent=n)
+    after = regroup(val, {f: new})
+    text = r.emit(f'all_gather("{r.spell(val.dims, val.marks)} -> {r.spell(after["dims"], val.marks)}", '
+                  f"{r.use(val)})")
+    pos = [row[1:] if i == q else row for i, row in enumerate(after["pos"])]
+    return replace(val, text=text, dims=after["dims"], pos=[*pos[:p], (new,), *pos[p:]], affine=None)
+
+
+def own_position(r: Reader, val: Val, axes, name: str) -> int:
+    """The position that is split over these axes alone; its first factor says on which device."""
+    q = next((i for i, row in enumerate(val.pos) if row and row[0].axes == tuple(axes)), None)
+    if q is None:
+        raise r.problem(f"{name} without tiled=True over {'/'.join(axes)} of {r.spell(val.dims, val.marks)}: say "
+                        "tiled=True")
+    if val.pos[q][0].extent > 1:
+        r.cut(val.pos[q][0], 1)
+    return q
+
+
+def moved_on(r: Reader, val: Val, p: int) -> Val:
+    """Position p, of which each device has one entry, becomes the first factor of the next one."""
+    row, pos = val.pos[p], list(val.pos)
+    to = p + 1 if p + 1 < len(pos) else p - 1
+    if to < 0:
+        raise r.problem("each device gets one entry of a vector: say tiled=True")
+    pos[to], pos[p] = (*row, *pos[to]), ()
+    return replace(val, pos=pos, affine=None)
+
+
 def scattered(r: Reader, val: Val, p: int, axes) -> dict[Factor, Factor]:
     """Position p with more axes on its first factor."""
     if not val.pos[p]:
@@ -202,8 +262,15 @@ def scattered(r: Reader, val: Val, p: int, axes) -> dict[Factor, Factor]:
 def _reduce_scatter(r: Reader, eqn, vals):
     val = r.solid(vals[0], r.node_key())
     p, axes = eqn.params["scatter_dimension"], names_of(eqn.params["axis_name"])
+    val = summed_blocks(r, val, p, axes)
     if not eqn.params["tiled"]:
-        raise r.problem("psum_scatter without tiled=True: say tiled=True")
+        val = moved_on(r, val, p)
+        val = replace(val, pos=[row for i, row in enumerate(val.pos) if i != p])
+    return val
+
+
+def summed_blocks(r: Reader, val: Val, p: int, axes) -> Val:
+    """Each device's block of position p of the sum."""
     if not all(val.marks.get(a) == "U" for a in axes):
         if any(val.marks.get(a) == "U" for a in axes):
             val = added(r, val, axes)
@@ -231,8 +298,8 @@ def _all_to_all(r: Reader, eqn, vals):
     val = r.solid(vals[0], r.node_key())
     axes = names_of(eqn.params["axis_name"])
     split, concat = eqn.params["split_axis"], eqn.params["concat_axis"]
-    if not eqn.params.get("tiled", False):
-        raise r.problem("all_to_all without tiled=True: say tiled=True")
+    if not val.pos[concat] and val.extents()[split] == r.ranks(axes):
+        return exchanged(r, val, split, concat, axes)
     if not val.pos[concat] or val.pos[concat][0].axes[-len(axes):] != axes:
         raise r.problem(f"all_to_all puts together a dim that is not split over {'/'.join(axes)}"
                         " last", "finding")
@@ -245,6 +312,20 @@ def _all_to_all(r: Reader, eqn, vals):
     return replace(val, text=text, affine=None, **after)
 
 
+def exchanged(r: Reader, val: Val, split: int, concat: int, axes) -> Val:
+    """all_to_all without tiled=True: the devices are a new position in place of `split`."""
+    q = own_position(r, val, axes, "all_to_all")
+    f = val.pos[q][0]
+    to = scattered(r, val, split, axes)
+    to[f] = replace(f, axes=(), extent=r.ranks(axes))
+    after = regroup(val, to)
+    text = r.emit(f'all_to_all("{r.spell(val.dims, val.marks)} -> '
+                  f'{r.spell(after["dims"], val.marks)}", {r.use(val)})')
+    pos = [row[1:] if i == q else row for i, row in enumerate(after["pos"])]
+    pos[concat] = (to[f],)
+    return moved_on(r, replace(val, text=text, dims=after["dims"], pos=pos, affine=None), split)
+
+
 @rule("ppermute")
 def _ppermute(r: Reader, eqn, vals):
     (val,) = vals
@@ -253,8 +334,12 @@ def _ppermute(r: Reader, eqn, vals):
     shift = perm.get(0, 0)
     if perm != {j: (j + shift) % n for j in range(n)}:
         raise r.problem("a ppermute that is no rotation of the whole axis")
-    if not split_over(val, axis):
-        return val  # copies, or summands: the value is the same
+    if not split_over(val, axis):  # copies, or terms of a sum: the value is the same
+        if val.marks.get(axis) != "U":
+            return val
+        base, _, shifts = val.shifted[:3] if val.shifted[1:2] == (axis,) and val.shifted[3:] == (val.text, val.pos) \
+            else (val, axis, frozenset({0}))
+        return replace(val, shifted=(base, axis, frozenset((s + shift) % n for s in shifts), val.text, val.pos))
     words = " ".join(f"[{r.spell([f])}]" if axis in f.axes else r.spell([f]) for f in val.dims)
     words += " " + r.spell([], val.marks) if val.marks else ""
     by = shift if shift <= n // 2 else shift - n

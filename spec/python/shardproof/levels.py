@@ -10,6 +10,7 @@ from math import isclose, prod
 from typing import Any
 
 import jax
+from jax.extend import core as jex_core
 
 from .dims import ImportProblem
 from .program import Imported, import_pair, trace
@@ -30,6 +31,7 @@ class Text:
     model: Any
     sharded: Any
     sized: bool = False
+    other: "Text | None" = None  # the same program, where numbers are read otherwise
 
 
 def value_of(number: str):
@@ -171,13 +173,16 @@ def fit_size(name: str, tables: list[dict[str, int]], free: list[str]) -> str | 
     return None
 
 
-def general(traces: list[Imported], fixed_axes: bool) -> Text | None:
-    """The text for every mesh and size, if the traces are one program."""
+def general(traces: list[Imported], fixed_axes: bool, sizes_first: bool = False) -> Text | None:
+    """The text for every mesh and size, if the traces are one program. Where a dim is always as long as
+    an axis, a number may be the size of either: of the dim, with `sizes_first`."""
     first = traces[0]
     skeletons = {shape_of(t.skeleton) for t in traces}
     if len(skeletons) != 1 or any(list(t.sizes) != list(first.sizes) for t in traces):
         return None
     tables = [{**t.sizes, **t.mesh} for t in traces]
+    if any(0 in table.values() for table in tables):
+        return None
     constant = {n for n in first.sizes if len({t[n] for t in tables}) == 1}
     free: list[str] = []
     for n in first.sizes:
@@ -199,13 +204,17 @@ def general(traces: list[Imported], fixed_axes: bool) -> Text | None:
             return None
         declarations[name] = f" = {size}"
     moving = [n for n in first.sizes if n not in constant]
+    doubled = {a for a in first.mesh for n in moving if all(t[a] == t[n] for t in tables)}
     values = [numbers(t.skeleton) for t in traces]
     answers = []
-    for column in zip(*values):
+    of_model = len(numbers(first.skeleton[:first.skeleton.index("\nplan sharded ")]))  # it knows no mesh
+    for i, column in enumerate(zip(*values)):
         if all(v == column[0] for v in column):
             answers.append(repr(column[0]))
             continue
-        found = fit(list(column), tables, moving, list(first.mesh))
+        axes = list(first.mesh) if i >= of_model else []
+        found = fit(list(column), tables, moving, [a for a in axes if a not in doubled] if sizes_first else axes) \
+            or fit(list(column), tables, moving, axes)
         if found is None:
             return None
         answers.append(found)
@@ -219,17 +228,32 @@ def general(traces: list[Imported], fixed_axes: bool) -> Text | None:
     level = "for every mesh and size" if not fixed_axes else f"for {axes} and every size"
     if constant:
         level += ", with " + " ".join(f"{n}={first.sizes[n]}" for n in sorted(constant)) + " as given"
-    return Text("\n".join(lines) + "\n" + text,
-                f"{level}, if tracing elsewhere gives this program ({len(traces)} traces)", first,
-                first.names, first.model, first.sharded)
+    result = Text("\n".join(lines) + "\n" + text,
+                  f"{level}, if tracing elsewhere gives this program ({len(traces)} traces)", first,
+                  first.names, first.model, first.sharded)
+    if doubled and not sizes_first:
+        result.other = general(traces, fixed_axes, True)
+    return result
 
 
-def imported(model, sharded, args, mesh, wishes, meshes: int) -> Text:
-    """The text of the pair, as general as its traces allow."""
-    base = import_pair(trace(model, args, None), trace(sharded, args, mesh), wishes)
+UNROLLED = 8  # steps of a loop that are written one by one, at most
+
+
+def short_loop(jaxpr) -> bool:
+    """Whether a jaxpr has a loop of as many steps."""
+    return any(eqn.primitive.name in ("scan", "while") and 1 < eqn.params.get("length", 2) <= UNROLLED
+               or any(short_loop(inner) for inner in jex_core.jaxprs_in_params(eqn.params)) for eqn in jaxpr.eqns)
+
+
+def imported(model, sharded, args, mesh, wishes, meshes: int, unrolled: int = 0,
+             held: frozenset[str] = frozenset()) -> Text:
+    """The text of the pair, as general as its traces allow; loops of few steps may be `unrolled`, and dims
+    `held` at their sizes."""
+    base = import_pair(trace(model, args, None), trace(sharded, args, mesh), wishes, unrolled)
     if meshes < 2:
         return concrete(base)
 
+    base = replace(base, inputs=[n for n in base.inputs if n not in held])
     microbatches = set(re.findall(r"pipeline \w+ in (\w+) over", base.skeleton))
 
     def again(which: int, moved: dict[str, int], move_axes: bool) -> Imported:
@@ -242,7 +266,7 @@ def imported(model, sharded, args, mesh, wishes, meshes: int) -> Text:
                                     leaf.dtype)
                for leaf, shape in zip(leaves, base.parameters)]
         there = jax.tree.unflatten(tree, new)
-        return import_pair(trace(model, there, None), trace(sharded, there, sizes), wishes)
+        return import_pair(trace(model, there, None), trace(sharded, there, sizes), wishes, unrolled)
 
     def attempt(moved: dict[str, int], move_axes: bool, count: int = meshes - 1) -> Text | None:
         first = shape_of(base.skeleton)

@@ -186,12 +186,12 @@ def taken(r: Reader, table: Val, ids: Val, at: int, batched: bool, d, rank: int)
     if batched:
         return entry(r, table, ids, at, ())
     table = r.solid(table, r.node_key("table"))
-    if len(table.pos[at]) != 1:
-        raise r.problem("a look-up along several dims together")
-    f = table.pos[at][0]
     if ids.literal is not None:
         got = part(r, table, at, int(ids.literal), 1, r.node_key())
         return replace(got, pos=result_positions(d, got, ids, at, batched, rank))
+    if len(table.pos[at]) != 1:
+        raise r.problem("a look-up along several dims together")
+    f = table.pos[at][0]
     ids, rows = apart(r, ids, table, f)
     dims = [*ids.dims, *(g for g in rows.dims if g != f)]
     left = " ".join(f"[{r.spell([g])}]" if g == f else r.spell([g]) for g in rows.dims)
@@ -270,6 +270,9 @@ def _dynamic_slice(r: Reader, eqn, vals):
     x, starts = vals[0], vals[1:]
     for p, (start, size) in enumerate(zip(starts, eqn.params["slice_sizes"])):
         if size == x.extents()[p]:
+            continue
+        if start.step is not None and size == 1:
+            x = start.step(r, x, p)
             continue
         affine = affine_of(start)
         if affine is None:

@@ -3,9 +3,13 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+import jax
+from jax._src import core as jax_core
+from jax.extend import core as jex_core
+
 from .dims import Factor, Position
 from .reader import Reader
-from .rules import rule, union, virtual
+from .rules import part, put, rule, union, virtual, written
 from .values import Block, Line, Val, number
 
 
@@ -14,6 +18,14 @@ def _scan(r: Reader, eqn, vals):
     p = eqn.params
     n_consts, n_carry, length = p["num_consts"], p["num_carry"], p["length"]
     consts, init, xs = vals[:n_consts], vals[n_consts:n_consts + n_carry], vals[n_consts + n_carry:]
+    if length == 0:
+        empty = [Val(None, [(Factor(None, extent=0),), *(virtual((Factor(None, extent=n),)) for n in v.aval.shape[1:])],
+                     why="a part without entries is used") for v in eqn.outvars[n_carry:]]
+        return [*init, *empty]
+    if not n_carry and any(f.axes for x in xs for f in x.pos[0]):
+        return mapped(r, eqn, vals)
+    if 1 < length <= r.unrolled:
+        return unrolled(r, eqn, consts, init, xs)
     if length == 1:
         one = [replace(x, pos=x.pos[1:], affine=None) for x in xs]
         out = r.closed(p["jaxpr"], [*consts, *init, *one])
@@ -34,6 +46,9 @@ def _scan(r: Reader, eqn, vals):
                                positive=False, made=()))
     r._count += 1
     index = f"n{r._count}"
+    if not p["reverse"]:
+        carries = [counter(v, c, counts(p["jaxpr"].jaxpr, n_consts + i, i), loop, index)
+                   for i, (v, c) in enumerate(zip(init, carries))]
     lines, out = body(r, p["jaxpr"], consts, carries, xs, loop, index)
     outer_lines, r.lines = r.lines, lines
     following = []
@@ -63,6 +78,70 @@ def _scan(r: Reader, eqn, vals):
         stacks.append(replace(y, text=name, pos=whole, dims=[loop, *y.dims], literal=None,
                               affine=None, made=()))
     return [*last, *stacks]
+
+
+def counts(jaxpr, at: int, out: int) -> bool:
+    """Whether a carry is one more after each step."""
+    made = [e for e in jaxpr.eqns if jaxpr.outvars[out] in e.outvars]
+    return bool(made) and made[0].primitive.name == "add" and made[0].invars[0] is jaxpr.invars[at] \
+        and isinstance(made[0].invars[1], jex_core.Literal) and int(made[0].invars[1].val) == 1
+
+
+def counter(start: Val, carry: Val, does: bool, loop: Factor, index: str) -> Val:
+    """A carry that counts the steps of its loop: x[carry] is the step's entry of x."""
+    if not does or start.literal is None or start.dtype != "i32":
+        return carry
+
+    def entry(r: Reader, x: Val, p: int) -> Val:
+        x = part(r, x, p, int(start.literal), loop.extent, r.node_key("counted", p))
+        if len(x.pos[p]) != 1 or x.pos[p][0].axes:
+            raise r.problem("the entries of a dim that is split, or of several together, one in each step")
+        pos = [*x.pos[:p], (), *x.pos[p + 1:]]
+        if x.pos[p][0].virtual:
+            return replace(x, pos=pos, affine=None)
+        r.dims.unify(loop.node, x.pos[p][0].node, r.place)
+        x = r.rename(x, {x.pos[p][0]: replace(x.pos[p][0], alias=loop.alias)})
+        first = x.pos[p][0]
+        turned = r.ordered(replace(x, pos=[(first,), *x.pos[:p], *x.pos[p + 1:]]))
+        return replace(turned, text=f"{r.use(turned)}[{index}]", pos=pos, dims=turned.dims[1:], affine=None,
+                       made=(), literal=None, positive=False)
+    return replace(carry, step=entry)
+
+
+def mapped(r: Reader, eqn, vals: list[Val]) -> list[Val]:
+    """A scan that carries nothing, over a dim that is split: its body for all entries at once."""
+    p = eqn.params
+    at = [None] * p["num_consts"] + [0] * (len(vals) - p["num_consts"])
+    try:
+        with jax_core.extend_axis_env_nd(list(r.dims.mesh.items())):
+            closed = jax.make_jaxpr(jax.vmap(jex_core.jaxpr_as_fun(p["jaxpr"]), at, axis_size=p["length"]))(
+                *(jax.ShapeDtypeStruct(v.aval.shape, v.aval.dtype) for v in eqn.invars))
+    except Exception as error:  # noqa: BLE001  (a primitive may have no rule for it)
+        raise r.problem(f"a map over a dim that is split: {error}") from None
+    return r.closed(closed, vals)
+
+
+def unrolled(r: Reader, eqn, consts: list[Val], carries: list[Val], xs: list[Val]) -> list[Val]:
+    """The steps of a scan one after the other."""
+    p, outer = eqn.params, r.path
+    emitted: dict[int, list[Val]] = {}
+    steps = range(p["length"])
+    for i in reversed(steps) if p["reverse"] else steps:
+        r.path = (*outer, "step", i)
+        ones = [part(r, x, 0, i, 1, r.node_key("x", k)) for k, x in enumerate(xs)]
+        out = r.closed(p["jaxpr"], [*consts, *carries, *(replace(x, pos=x.pos[1:], affine=None) for x in ones)])
+        carries, emitted[i] = out[:p["num_carry"]], out[p["num_carry"]:]
+    r.path = outer
+    return [*carries, *(stack(r, [emitted[i][k] for i in steps], k) for k in range(len(eqn.outvars) - len(carries)))]
+
+
+def stack(r: Reader, entries: list[Val], k: int) -> Val:
+    """Values as the entries of a new first position: a sum of one block of zeros for each."""
+    whole = None
+    for i, v in enumerate(entries):
+        v = put(r, replace(v, pos=[(), *v.pos], affine=None), 0, i, len(entries), r.node_key("stack", k))
+        whole = v if whole is None else written(r, "add", [whole, v], "{0} + {1}", v.dtype)
+    return replace(whole, affine=None)
 
 
 def loop_dim(r: Reader, xs: list[Val], length: int) -> Factor:

@@ -52,6 +52,8 @@ def _rev(r: Reader, eqn, vals):
 def _cumsum(r: Reader, eqn, vals):
     """From the end it is the sum of all, less what is in front."""
     x = r.solid(vals[0], r.node_key())
+    if not x.pos[eqn.params["axis"]]:
+        return x
     f = one_factor(r, x, eqn.params["axis"])
     text = r.emit(f'cumsum("{r.spell(x.dims, x.marks)}; {r.spell([replace(f, axes=())])}", {r.use(x)})')
     if eqn.params["reverse"]:

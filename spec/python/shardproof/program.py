@@ -144,20 +144,20 @@ class Imported:
     sharded: Any = None
 
 
-def import_pair(model: Traced, sharded: Traced, wishes: list[list[str] | None]) -> Imported:
+def import_pair(model: Traced, sharded: Traced, wishes: list[list[str] | None], unrolled: int = 0) -> Imported:
     """Reads both programs until nothing more is learnt about their dims."""
     dims = Dims(sharded.mesh)
     for _ in range(60):
         dims.changed = False
         dims.names = {}
         try:
-            pair = Pair(dims, model, sharded, wishes)
+            pair = Pair(dims, model, sharded, wishes, unrolled)
             pair.read()
         except Again:
             continue
         if not dims.changed:
             dims.names = {}
-            pair = Pair(dims, model, sharded, wishes)
+            pair = Pair(dims, model, sharded, wishes, unrolled)
             pair.read()
             return pair.written()
     raise ImportProblem("the dims of the two programs do not settle")
@@ -171,7 +171,8 @@ def made_at(reader: Reader, val: Val):
 class Pair:
     """One pass over both programs."""
 
-    def __init__(self, dims: Dims, model: Traced, sharded: Traced, wishes):
+    def __init__(self, dims: Dims, model: Traced, sharded: Traced, wishes, unrolled: int):
+        self.unrolled = unrolled
         self.dims, self.model_trace, self.plan_trace = dims, model, sharded
         self.wishes = wishes
 
@@ -193,14 +194,14 @@ class Pair:
         from .collectives import axes_of
 
         names = self.model_trace.names
-        fn = Reader(self.dims, "fn", plan=False)
+        fn = Reader(self.dims, "fn", plan=False, unrolled=self.unrolled)
         jaxpr = self.model_trace.jaxpr.jaxpr
         args = [self.parameter(fn, i, v.aval, None, names[i]) for i, v in enumerate(jaxpr.invars)]
         results = fn.closed(self.model_trace.jaxpr, args)
         results = [fn.ordered(fn.solid(v, ("result", i))) for i, v in enumerate(results)]
         self.fn, self.fn_args, self.fn_results = fn, args, results
 
-        plan = Reader(self.dims, "plan", plan=True)
+        plan = Reader(self.dims, "plan", plan=True, unrolled=self.unrolled)
         jaxpr = self.plan_trace.jaxpr.jaxpr
         specs = entry_specs(jaxpr)
         args = []

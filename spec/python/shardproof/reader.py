@@ -32,15 +32,16 @@ def shortest(value: Any) -> Any:
 CHANGES = {"psum", "psum2", "psum_invariant", "pmax", "all_gather", "all_gather_invariant",
            "all_gather_reduced", "reduce_scatter", "all_to_all", "ppermute", "pad", "cumsum", "slice",
            "split", "transpose", "concatenate", "dynamic_slice", "dynamic_update_slice", "gather",
-           "scatter-add", "scan", "reduce_sum", "reduce_max", "reduce_min", "dot_general", "rev", "sort",
+           "scatter-add", "scan", "reduce_sum", "reduce_max", "dot_general", "rev", "sort",
            "top_k", "while", "cond"}
 
 
 class Reader(Writer):
     """Evaluates a jaxpr on `Val`s. `rules` are in rules.py."""
 
-    def __init__(self, dims: Dims, prefix: str, plan: bool):
+    def __init__(self, dims: Dims, prefix: str, plan: bool, unrolled: int = 0):
         super().__init__(dims, prefix)
+        self.unrolled = unrolled  # scans of as many steps are written step by step
         self.plan = plan
         self.outer = plan
         self.path: tuple = (prefix,)

@@ -165,7 +165,13 @@ def affine_of(v: Val) -> Affine | None:
 
 def arithmetic(name: str, template: str):
     def apply(r: Reader, eqn, vals: list[Val]) -> Val:
+        if all_literal(vals) and all(v.dtype == "i32" for v in vals):
+            return r.scalar(getattr(operator, name)(*(v.literal for v in vals)), "int32", shape_positions(vals))
+        rotations = ()
         if name == "add":
+            whole, rotations = added_rotations(r, vals)
+            if whole is not None:
+                return whole
             vals = counted_once(r, vals)
         a, b = map(affine_of, vals)
         result = None
@@ -180,13 +186,34 @@ def arithmetic(name: str, template: str):
             return indices(r, eqn, vals, result, name)
         if any(v.text is None for v in vals):
             return Val(None, shape_positions(vals), dtype=vals[0].dtype, made=(name, *vals),
-                       why="a value that depends on the device's index is used otherwise than as an"
-                           " offset of a block")
+                       why=next((v.why for v in vals if v.text is None and v.why and not v.affine),
+                                "a value that depends on the device's index is used otherwise than as an"
+                                " offset of a block"))
         val = written(r, name, vals, template, dtype_name(eqn.outvars[0].aval.dtype),
                       positive=name != "sub" and all(v.positive for v in vals))
         val.affine = result
+        if rotations:
+            val.shifted = (*rotations, val.text, val.pos)
         return val
     RULES[name] = apply
+
+
+def added_rotations(r: Reader, vals: list[Val]) -> tuple[Val | None, tuple]:
+    """A ring written by hand: x and all its rotations over an axis, added, are its sum over the axis.
+    (That sum, or nothing), (x, axis, the rotations that are added here)."""
+    known = [v.shifted[:3] if v.shifted and v.shifted[3:] == (v.text, v.pos) else () for v in vals]
+    if not any(known):
+        return None, ()
+    base, axis, _ = known[0] or known[1]
+    parts = [k[2] if k and k[0].text == base.text and k[1] == axis
+             else frozenset({0}) if (v.text, v.pos) == (base.text, base.pos) else None
+             for k, v in zip(known, vals)]
+    if any(p is None for p in parts) or parts[0] & parts[1]:
+        return None, ()
+    shifts = parts[0] | parts[1]
+    if len(shifts) < r.dims.mesh[axis]:
+        return None, (base, axis, shifts)
+    return collectives.added(r, base, (axis,)), ()
 
 
 def counted_once(r: Reader, vals: list[Val]) -> list[Val]:
@@ -292,6 +319,17 @@ def _clamp(r, eqn, vals):
     return written(r, "clamp", [low, x, high], "minimum(maximum({1}, {0}), {2})", x.dtype)
 
 
+ARITHMETIC = {"add": operator.add, "sub": operator.sub, "mul": operator.mul}
+
+
+def constant(v: Val) -> float | None:
+    """The number that a value is, where it is a sum or a product of literals."""
+    if v.literal is not None or v.made[:1] not in ((name,) for name in ARITHMETIC):
+        return v.literal
+    a, b = map(constant, v.made[1:])
+    return None if a is None or b is None else ARITHMETIC[v.made[0]](a, b)
+
+
 @rule("ge", "gt", "le", "lt")
 def _compare(r, eqn, vals):
     name = eqn.primitive.name
@@ -299,8 +337,9 @@ def _compare(r, eqn, vals):
         return Val(None, shape_positions(vals), dtype="bool", made=(name, *vals),
                    why="a comparison with the device's index is used otherwise than in a look-up")
     sign = {"ge": ">=", "gt": ">", "le": "<=", "lt": "<"}[name]
-    if all_literal(vals) and vals[0].dtype == "i32":
-        return r.scalar(getattr(operator, name)(vals[0].literal, vals[1].literal), "bool", shape_positions(vals))
+    known = [constant(v) for v in vals]
+    if None not in known:
+        return r.scalar(getattr(operator, name)(*known), "bool", shape_positions(vals))
     return written(r, name, vals, f"{{0}} {sign} {{1}}", "bool")
 
 
@@ -449,6 +488,9 @@ def part(r: Reader, x: Val, p: int, start: int, size: int, key) -> Val:
     """Entries start .. start + size of position p."""
     if size == x.extents()[p]:
         return x
+    if size == 0:
+        return Val(None, [*x.pos[:p], (Factor(None, extent=0),), *x.pos[p + 1:]], dtype=x.dtype,
+                   why="a part without entries is used")
     if all(f.virtual for f in x.pos[p]):
         return replace(x, pos=[*x.pos[:p], virtual((Factor(None, extent=size),)), *x.pos[p + 1:]])
     old = one_factor(r, x, p)
@@ -481,6 +523,9 @@ def _split(r, eqn, vals):
 @rule("concatenate")
 def _concatenate(r, eqn, vals):
     along = eqn.params["dimension"]
+    vals = [v for v in vals if v.extents()[along]]
+    if len(vals) == 1:
+        return vals[0]
     vals = [r.solid(v, r.node_key("in", i)) for i, v in enumerate(vals)]
     first = vals[0]
     if any(len(v.pos[along]) != 1 or v.pos[along][0].axes for v in vals):
@@ -572,7 +617,7 @@ def reduced_over(r: Reader, x: Val, axes, word: str, mark: str) -> Val:
 
 @rule("reduce_sum")
 def _sum(r, eqn, vals):
-    x, axes = vals[0], eqn.params["axes"]
+    x, axes = terms_reduced(r, vals[0], eqn.params["axes"], "U")
     copies = prod(f.extent for i in axes for f in x.pos[i] if f.virtual)
     val = reduced_over(r, x, axes, "sum", "U")
     if x.dtype == "bool":
@@ -588,7 +633,19 @@ def _sum(r, eqn, vals):
 
 @rule("reduce_max")
 def _reduce_max(r, eqn, vals):
-    return r.reduced(reduced_over(r, vals[0], eqn.params["axes"], "max", "Max"))
+    x, axes = terms_reduced(r, vals[0], eqn.params["axes"], "Max")
+    return r.reduced(reduced_over(r, x, axes, "max", "Max"))
+
+
+def terms_reduced(r: Reader, x: Val, axes, mark: str) -> tuple[Val, tuple]:
+    """The devices' terms, gathered and then reduced over the devices, are the reduced value."""
+    if x.made[:1] != ("terms",) or x.made[3] not in axes or mark not in x.made[1].marks.values():
+        return x, axes
+    _, val, over, p = x.made
+    marks = {a: m for a, m in val.marks.items() if a not in over}
+    text = r.emit(f'all_reduce("{r.spell(val.dims, val.marks)} -> {r.spell(val.dims, marks)}", {r.use(val)})')
+    val = replace(val, text=text, marks=marks, literal=None, affine=None)
+    return val, tuple(a - (a > p) for a in axes if a != p)
 
 
 @rule("reduce_min")
@@ -596,7 +653,7 @@ def _reduce_min(r, eqn, vals):
     x = vals[0]
     x = replace(x, text=r.emit(f"-{r.use(x)}"), literal=None)
     val = r.reduced(reduced_over(r, x, eqn.params["axes"], "max", "Max"))
-    return replace(val, text=r.emit(f"-{r.use(val)}"))
+    return replace(val, text=r.emit(f"-{r.use(val)}"), made=("negated", val), positive=False)
 
 
 @rule("argmax")

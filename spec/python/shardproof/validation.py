@@ -102,10 +102,14 @@ def difference(got, want) -> float:
         a = a.reshape(b.shape)
         if not a.size:
             continue
-        gap = np.abs(a - b)
-        gap = np.where(np.isnan(a) & np.isnan(b), 0, gap)
-        worst = max(worst, float(np.max(gap)) / (1e-3 + float(np.max(np.abs(b)))))
-    return worst if worst == worst else float("inf")
+        same = (a == b) | (np.isnan(a) & np.isnan(b))  # also both infinite
+        finite = np.isfinite(a) & np.isfinite(b)
+        if not np.all(same | finite):
+            return float("inf")
+        if np.any(finite):
+            gap = np.max(np.abs(a[finite] - b[finite]))
+            worst = max(worst, float(gap) / (1e-3 + float(np.max(np.abs(b[finite])))))
+    return worst
 
 
 CLOSE = 2e-4
@@ -192,3 +196,6 @@ def validate(text: Text, report: Report, model, sharded) -> None:
             report.verdict = "unknown"
     elif report.verdict == "refuted":
         report.checks.append("in JAX the two functions agree at these sizes")
+        if all(re.match("E0[23]", each.code) for each in report.errors):  # types are for all sizes
+            report.verdict = "unknown"
+            report.checks.append("a type is refused, and no number differs: a sum may be written in a way that is not known")

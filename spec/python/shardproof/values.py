@@ -37,6 +37,8 @@ class Val:
     made: tuple = ()  # the primitive and its operands
     affine: Affine | None = None
     why: str = ""
+    step: Any = None  # of an index that counts a loop's steps: (reader, x, position) -> its entry
+    shifted: tuple = ()  # (value, axis, shifts): the sum of rotations of the value's terms over an axis
 
     @property
     def factors(self) -> list[Factor]:

@@ -1,0 +1,515 @@
+"""Pairs of programs in the many ways in which JAX can be written; wrong ones beside right ones."""
+from __future__ import annotations
+
+import functools
+from typing import NamedTuple
+
+import jax
+import jax.numpy as jnp
+import optax
+from jax import lax
+from jax.sharding import AbstractMesh
+from jax.sharding import PartitionSpec as P
+from programs import Pair, ids
+
+PAIRS: list[Pair] = []
+MESH = AbstractMesh((2, 4), ("d", "t"))
+DEEP = AbstractMesh((2, 2, 2), ("a", "b", "c"))
+
+
+def pair(name, model, in_specs, out_specs, *shapes, bug="", mesh=MESH):
+    def add(body):
+        PAIRS.append(Pair(name, not bug, model, body, in_specs, out_specs, shapes, bug, mesh))
+        return body
+    return add
+
+
+# Other spellings of products
+
+
+def scores(q, k):
+    return jnp.einsum("bqhd,bkhd->bhqk", q, k)
+
+
+QK = (P("d", None, "t"), P("d", None, "t")), P("d", "t"), (4, 6, 8, 5), (4, 7, 8, 5)
+
+
+@pair("einsum_ellipsis", scores, *QK)
+def _(q, k):
+    return jnp.einsum("...qhd,...khd->...hqk", q, k)
+
+
+@pair("matmul_swapaxes", scores, *QK)
+def _(q, k):
+    return jnp.swapaxes(q, 1, 2) @ jnp.moveaxis(k, 1, -1)
+
+
+@pair("vmap_of_dot", scores, *QK)
+def _(q, k):
+    return jax.vmap(jax.vmap(lambda q, k: q @ k.T, (1, 1)))(q, k)
+
+
+@pair("scores_of_the_wrong_head", scores, *QK, bug="heads reversed on each rank")
+def _(q, k):
+    return jnp.einsum("bqhd,bkhd->bhqk", q, k[:, :, ::-1])
+
+
+def gram(x):
+    return jnp.einsum("ij,kj->ik", x, x)
+
+
+@pair("gram_gathered", gram, (P("d"),), P("d"), (8, 6))
+def _(x):
+    return jnp.tensordot(x, lax.all_gather(x, "d", axis=0, tiled=True), axes=((1,), (1,)))
+
+
+@pair("gram_local", gram, (P("d"),), P("d", None), (8, 6),
+      bug="each rank multiplies its own rows")
+def _(x):
+    y = x @ x.T
+    return jnp.concatenate([y, y], 1)
+
+
+@pair("vdot_and_trace", lambda x, y: jnp.vdot(x, y) + jnp.trace(x @ y.T), (P(None, "t"), P(None, "t")), P(),
+      (4, 8), (4, 8))
+def _(x, y):
+    return lax.psum(2 * jnp.vdot(x, y), "t")
+
+
+# Collectives: tiled or not, over two axes, with arithmetic on the index
+
+
+def total(x):
+    return x / jnp.linalg.norm(x)
+
+
+@pair("norm_over_two_axes", total, (P("d", "t"),), P("d", "t"), (8, 16))
+def _(x):
+    return x / jnp.sqrt(lax.psum(jnp.sum(jnp.square(x)), ("d", "t")))
+
+
+@pair("norm_over_one_axis", total, (P("d", "t"),), P("d", "t"), (8, 16), bug="C1 one of two axes is not reduced")
+def _(x):
+    return x / jnp.sqrt(lax.psum(jnp.sum(jnp.square(x)), "t"))
+
+
+def shifted(x):
+    return x - x.mean(0, keepdims=True)
+
+
+@pair("gather_not_tiled", shifted, (P("d"),), P("d"), (8, 6))
+def _(x):
+    all_x = lax.all_gather(x, "d")
+    return x - all_x.reshape(-1, x.shape[1]).mean(0)
+
+
+@pair("gather_not_tiled_mean", shifted, (P("d"),), P("d"), (8, 6))
+def _(x):
+    return x - lax.all_gather(x.mean(0), "d").mean(0)
+
+
+@pair("gather_not_tiled_first", shifted, (P("d"),), P("d"), (8, 6), bug="the mean of the first rank alone")
+def _(x):
+    return x - lax.all_gather(x.mean(0), "d")[0]
+
+
+@pair("scatter_not_tiled", lambda x, w: x @ w, (P(None, "t"), P("t")), P("t"), (8, 16), (16, 6))
+def _(x, w):
+    y = x @ w
+    return lax.psum_scatter(y.reshape(4, -1, y.shape[1]), "t")
+
+
+@pair("all_to_all_not_tiled", lambda x: x / x.sum(0), (P("t", None),), P(None, "t"), (8, 12))
+def _(x):
+    x = x.reshape(x.shape[0], 4, -1)
+    x = lax.all_to_all(x, "t", 1, 0)
+    x = x.reshape(-1, x.shape[-1])
+    return x / x.sum(0)
+
+
+@pair("all_to_all_of_the_wrong_columns", lambda x: x / x.sum(0), (P("t", None),), P(None, "t"), (8, 12),
+      bug="each rank gets every fourth column")
+def _(x):
+    x = x.reshape(x.shape[0], -1, 4)
+    x = lax.all_to_all(x, "t", 2, 0)
+    x = x.reshape(-1, x.shape[-1])
+    return x / x.sum(0)
+
+
+@pair("rank_arithmetic", lambda x: x * jnp.arange(x.shape[0])[:, None], (P(("d", "t")),), P(("d", "t")), (16, 6))
+def _(x):
+    rank = lax.axis_index("d") * lax.axis_size("t") + lax.axis_index("t")
+    return x * (rank * x.shape[0] + jnp.arange(x.shape[0]))[:, None]
+
+
+@pair("rank_arithmetic_swapped", lambda x: x * jnp.arange(x.shape[0])[:, None], (P(("d", "t")),), P(("d", "t")),
+      (16, 6), bug="B3 ranks counted in the other order")
+def _(x):
+    rank = lax.axis_index("t") * lax.axis_size("d") + lax.axis_index("d")
+    return x * (rank * x.shape[0] + jnp.arange(x.shape[0]))[:, None]
+
+
+@pair("own_rows_of_a_copy", lambda x, w: x * w, (P("t"), P()), P("t"), (16, 6), (16, 6))
+def _(x, w):
+    n = x.shape[0]
+    return x * lax.dynamic_slice_in_dim(w, lax.axis_index("t") * n, n)
+
+
+@pair("next_rank_and_back", lambda x: jnp.roll(x, 0, 0) * 3, (P("t"),), P("t"), (16, 6))
+def _(x):
+    n = lax.axis_size("t")
+    y = lax.ppermute(x, "t", [(i, (i + 1) % n) for i in range(n)])
+    return 2 * x + lax.ppermute(y, "t", [(i, (i - 1) % n) for i in range(n)])
+
+
+@pair("next_rank_not_back", lambda x: x * 3, (P("t"),), P("t"), (16, 6), bug="rows of the neighbour")
+def _(x):
+    n = lax.axis_size("t")
+    return 2 * x + lax.ppermute(x, "t", [(i, (i + 1) % n) for i in range(n)])
+
+
+@pair("sum_by_a_ring", lambda x, w: x @ w, (P(None, "t"), P("t")), P(), (8, 16), (16, 6))
+def _(x, w):
+    n = lax.axis_size("t")
+    part = total = x @ w
+    for _ in range(n - 1):
+        part = lax.ppermute(part, "t", [(i, (i + 1) % n) for i in range(n)])
+        total = total + part
+    return total
+
+
+# Loops
+
+
+def stacked(ws, x):
+    return lax.scan(lambda x, w: (jnp.tanh(x @ w), None), x, ws)[0]
+
+
+STACK = (P(None, None, "t"), P("d")), P("d"), (3, 8, 8), (4, 8)
+
+
+def column(x, w):
+    return lax.all_gather(jnp.tanh(x @ w), "t", axis=1, tiled=True)
+
+
+@pair("unrolled_layers", stacked, *STACK)
+def _(ws, x):
+    for i in range(ws.shape[0]):
+        x = column(x, ws[i])
+    return x
+
+
+@pair("fori_layers", stacked, *STACK)
+def _(ws, x):
+    return lax.fori_loop(0, ws.shape[0], lambda i, x: column(x, ws[i]), x)
+
+
+@pair("fori_layers_one_short", stacked, *STACK, bug="the last layer is left out")
+def _(ws, x):
+    return lax.fori_loop(0, ws.shape[0] - 1, lambda i, x: column(x, ws[i]), x)
+
+
+def per_example(x, w):
+    return jax.vmap(lambda row: jax.nn.softmax(row @ w))(x)
+
+
+@pair("map_in_place_of_vmap", per_example, (P("d"), P()), P("d"), (8, 6), (6, 5))
+def _(x, w):
+    return lax.map(lambda row: jax.nn.softmax(row @ w), x)
+
+
+@pair("vmap_with_a_collective", per_example, (P("d"), P(None, "t")), P("d", "t"), (8, 6), (6, 8))
+def _(x, w):
+    def one(row):
+        z = row @ w
+        e = jnp.exp(z - lax.pmax(z.max(), "t"))
+        return e / lax.psum(e.sum(), "t")
+    return jax.vmap(one)(x)
+
+
+@pair("vmap_of_a_local_softmax", per_example, (P("d"), P(None, "t")), P("d", "t"), (8, 6), (6, 8),
+      bug="C7 the denominator is the rank's own")
+def _(x, w):
+    return jax.vmap(lambda row: jax.nn.softmax(row @ w))(x)
+
+
+# Functions with derivatives of their own
+
+
+@jax.custom_jvp
+def clipped_log(x):
+    return jnp.log(jnp.maximum(x, 1e-3))
+
+
+clipped_log.defjvp(lambda primals, tangents: (clipped_log(*primals), tangents[0] / jnp.maximum(primals[0], 1e-3)))
+
+
+@jax.custom_vjp
+def tripled(x):
+    return 3 * x
+
+
+tripled.defvjp(lambda x: (3 * x, None), lambda _, g: (3 * g,))
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+def copy_to(x, axis):
+    return x
+
+
+copy_to.defvjp(lambda x, axis: (x, None), lambda axis, _, g: (lax.psum(g, axis),))
+
+
+@functools.partial(jax.custom_vjp, nondiff_argnums=(1,))
+def reduce_from(x, axis):
+    return lax.psum(x, axis)
+
+
+reduce_from.defvjp(lambda x, axis: (lax.psum(x, axis), None), lambda axis, _, g: (g,))
+
+
+def custom_gradient(x, w):
+    return jax.grad(lambda w: jnp.sum(tripled(clipped_log(jnp.exp(x @ w)))))(w)
+
+
+@pair("custom_rules", custom_gradient, (P("d"), P()), P(), (8, 6), (6, 5))
+def _(x, w):
+    return lax.psum(custom_gradient(x, w), "d")
+
+
+def megatron(x, a, b):
+    return jax.value_and_grad(lambda x, a, b: jnp.sum((jnp.tanh(x @ a) @ b) ** 2), (0, 1, 2))(x, a, b)
+
+
+MEGATRON = (P(), P(None, "t"), P("t", None)), (P(), (P(), P(None, "t"), P("t", None))), (8, 6), (6, 12), (12, 6)
+
+
+@pair("f_and_g", megatron, *MEGATRON)
+def _(x, a, b):
+    return jax.value_and_grad(lambda x, a, b: jnp.sum(
+        reduce_from(jnp.tanh(copy_to(x, "t") @ a) @ b, "t") ** 2), (0, 1, 2))(x, a, b)
+
+
+@pair("f_left_out", megatron, *MEGATRON, bug="Megatron's f is left out: the gradient of x is one rank's")
+def _(x, a, b):
+    return jax.value_and_grad(lambda x, a, b: jnp.sum(
+        reduce_from(jnp.tanh(x @ a) @ b, "t") ** 2), (0, 1, 2))(x, a, b)
+
+
+def remat_loss(ws, x):
+    def layer(x, w):
+        return jnp.sin(x @ w), None
+    return jax.grad(lambda ws: jnp.sum(lax.scan(layer, x, ws)[0]))(ws)
+
+
+@pair("checkpoint_policy", remat_loss, (P(None, "d"), P("d")), P(None, "d"), (3, 8, 8), (4, 8))
+def _(ws, x):
+    @functools.partial(jax.checkpoint, policy=jax.checkpoint_policies.dots_with_no_batch_dims_saveable)
+    def layer(x, w):
+        with jax.named_scope("layer"):
+            return jnp.sin(x @ lax.all_gather(w, "d", axis=0, tiled=True)), None
+    return jax.grad(lambda ws: jnp.sum(lax.scan(layer, x, ws)[0]))(ws)
+
+
+@pair("checkpoint_gradient_averaged", remat_loss, (P(None, "d"), P("d")), P(None, "d"), (3, 8, 8), (4, 8),
+      bug="C3 the average of gradients of a sum")
+def _(ws, x):
+    @jax.checkpoint
+    def layer(x, w):
+        return jnp.sin(x @ lax.all_gather(w, "d", axis=0, tiled=True)), None
+    return jax.grad(lambda ws: jnp.sum(lax.scan(layer, x, ws)[0]) / lax.axis_size("d"))(ws)
+
+
+# Types and trees
+
+
+class Weights(NamedTuple):
+    up: jax.Array
+    down: jax.Array
+
+
+def dict_model(p, x):
+    return jnp.where(x > 0, x, 0) @ p["w"].up @ p["w"].down + p["b"]
+
+
+DICT = ({"w": Weights(P(None, "t"), P("t", None)), "b": P()}, P("d")), P("d"), \
+    {"w": Weights((6, 8), (8, 6)), "b": (6,)}, (8, 6)
+
+
+@pair("trees_and_weak_types", dict_model, *DICT)
+def _(p, x):
+    @jax.jit
+    def inner(x, *, p):
+        return lax.psum(jnp.maximum(x, 0) @ p["w"].up @ p["w"].down, "t")
+    return inner(x, p=p) + p["b"]
+
+
+@pair("trees_bias_in_the_sum", dict_model, *DICT, bug="C7 the bias is added on every rank")
+def _(p, x):
+    return lax.psum(jnp.maximum(x, 0) @ p["w"].up @ p["w"].down + p["b"], "t")
+
+
+@pair("bfloat16_casts", lambda x, w: x @ w, (P("d", "t"), P("t")), P("d"), (8, 16), (16, 6))
+def _(x, w):
+    y = jnp.matmul(x, w, preferred_element_type=jnp.float32)
+    return lax.psum(y.astype(jnp.float32), "t").astype(x.dtype)
+
+
+@pair("integers_promoted", lambda x, n: x / n + n ** 2 + n // 2, (P("d"), P("d")), P("d"), (8,), ids(8))
+def _(x, n):
+    return x / n.astype(float) + (n * n) + n // 2
+
+
+@functools.partial(jax.jit, static_argnums=2, static_argnames="scale")
+def static(x, w, power, *, scale=1.0):
+    return jnp.power(x @ w, power) * scale
+
+
+@pair("static_arguments", lambda x, w: static(x, w, 2, scale=0.5), (P("d"), P(None, "t")), P("d", "t"), (8, 6),
+      (6, 8))
+def _(x, w):
+    return static(x, w, 2, scale=0.5)
+
+
+@pair("static_argument_differs", lambda x, w: static(x, w, 2, scale=0.5), (P("d"), P(None, "t")), P("d", "t"),
+      (8, 6), (6, 8), bug="the cube in place of the square")
+def _(x, w):
+    return static(x, w, 3, scale=0.5)
+
+
+@pair("log_likelihood", lambda z, y: optax.softmax_cross_entropy_with_integer_labels(z, y).mean(),
+      (P("d"), P("d")), P(), (8, 6), ids(8))
+def _(z, y):
+    return lax.pmean(optax.softmax_cross_entropy_with_integer_labels(z, y).mean(), "d")
+
+
+@pair("one_hot_likelihood", lambda z, y: -jnp.mean(jnp.sum(jax.nn.log_softmax(z) * jax.nn.one_hot(y, 6), -1)),
+      (P("d"), P("d")), P(), (8, 6), ids(8))
+def _(z, y):
+    picked = jnp.take_along_axis(jax.nn.log_softmax(z), y[:, None], -1)
+    return -lax.pmean(picked.mean(), "d")
+
+
+@pair("one_hot_likelihood_summed", lambda z, y: -jnp.mean(jnp.sum(jax.nn.log_softmax(z) * jax.nn.one_hot(y, 6), -1)),
+      (P("d"), P("d")), P(), (8, 6), ids(8), bug="C3 the sum of means")
+def _(z, y):
+    return -lax.psum((jax.nn.log_softmax(z) * jax.nn.one_hot(y, 6)).sum(-1).mean(), "d")
+
+
+def normed(x, g, b):
+    m = x.mean(-1, keepdims=True)
+    return (x - m) / jnp.sqrt(x.var(-1, keepdims=True) + 1e-5) * g + b
+
+
+LN = (P("d", "t"), P("t"), P("t")), P("d", "t"), (8, 16), (16,), (16,)
+
+
+@pair("layer_norm_split", normed, *LN)
+def _(x, g, b):
+    m = lax.pmean(x.mean(-1, keepdims=True), "t")
+    v = lax.pmean(jnp.square(x - m).mean(-1, keepdims=True), "t")
+    return (x - m) * lax.rsqrt(v + 1e-5) * g + b
+
+
+@pair("layer_norm_two_moments", normed, *LN)
+def _(x, g, b):
+    m, s = lax.pmean((x.mean(-1, keepdims=True), (x * x).mean(-1, keepdims=True)), "t")
+    return (x - m) * lax.rsqrt(s - m * m + 1e-5) * g + b
+
+
+@pair("layer_norm_own_mean", normed, *LN, bug="C7 the variance is about each rank's own mean")
+def _(x, g, b):
+    m = lax.pmean(x.mean(-1, keepdims=True), "t")
+    v = lax.pmean(x.var(-1, keepdims=True), "t")
+    return (x - m) * lax.rsqrt(v + 1e-5) * g + b
+
+
+# Three axes, attention, mixtures, optimizers
+
+
+def attention(q, k, v):
+    s = jnp.einsum("bqhd,bkhd->bhqk", q, k) / jnp.sqrt(q.shape[-1])
+    mask = jnp.tril(jnp.ones((q.shape[1], k.shape[1]), bool))
+    return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(jnp.where(mask, s, -1e10), -1), v)
+
+
+ATTENTION = (P("a", "b", "c"),) * 3, P("a", "b", "c"), *[(4, 8, 4, 6)] * 3
+
+
+@pair("attention_gathered_keys", attention, *ATTENTION, mesh=DEEP)
+def _(q, k, v):
+    k, v = (lax.all_gather(x, "b", axis=1, tiled=True) for x in (k, v))
+    rows = lax.axis_index("b") * q.shape[1] + jnp.arange(q.shape[1])
+    s = jnp.einsum("bqhd,bkhd->bhqk", q, k) / q.shape[-1] ** 0.5
+    s = jnp.where(rows[:, None] >= jnp.arange(k.shape[1]), s, -1e10)
+    return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(s, -1), v)
+
+
+@pair("attention_mask_of_local_rows", attention, *ATTENTION, mesh=DEEP, bug="C9 rows counted from 0 on every rank")
+def _(q, k, v):
+    k, v = (lax.all_gather(x, "b", axis=1, tiled=True) for x in (k, v))
+    s = jnp.einsum("bqhd,bkhd->bhqk", q, k) / q.shape[-1] ** 0.5
+    s = jnp.where(jnp.arange(q.shape[1])[:, None] >= jnp.arange(k.shape[1]), s, -1e10)
+    return jnp.einsum("bhqk,bkhd->bqhd", jax.nn.softmax(s, -1), v)
+
+
+@pair("attention_ulysses", attention, *ATTENTION, mesh=DEEP)
+def _(q, k, v):
+    q, k, v = (lax.all_to_all(x, "b", 2, 1, tiled=True) for x in (q, k, v))
+    return lax.all_to_all(attention(q, k, v), "b", 1, 2, tiled=True)
+
+
+@pair("attention_dot_product", lambda q, k, v: jax.nn.dot_product_attention(q, k, v), (P("d", None, "t"),) * 3,
+      P("d", None, "t"), *[(4, 6, 8, 5)] * 3)
+def _(q, k, v):
+    return jax.nn.dot_product_attention(q, k, v)
+
+
+def experts(x, gate, w):
+    route = jax.nn.one_hot(jnp.argmax(x @ gate, -1), gate.shape[1])
+    return jnp.einsum("be,bm,emf->bf", route, x, w)
+
+
+EXPERTS = (P("d"), P(), P("t")), P("d"), (8, 6), (6, 8), (8, 6, 5)
+
+
+@pair("experts_split", experts, *EXPERTS)
+def _(x, gate, w):
+    route = jax.nn.one_hot(jnp.argmax(x @ gate, -1), gate.shape[1])
+    n = w.shape[0]
+    mine = lax.dynamic_slice_in_dim(route, lax.axis_index("t") * n, n, 1)
+    return lax.psum(jnp.einsum("be,bm,emf->bf", mine, x, w), "t")
+
+
+@pair("experts_first_ones", experts, *EXPERTS, bug="C9 every rank routes to its own experts as if they were the first")
+def _(x, gate, w):
+    route = jax.nn.one_hot(jnp.argmax(x @ gate, -1), gate.shape[1])
+    return lax.psum(jnp.einsum("be,bm,emf->bf", route[:, :w.shape[0]], x, w), "t")
+
+
+def momentum(p, m, x):
+    opt = optax.sgd(0.1, momentum=0.9, nesterov=True)
+    state = opt.init(p)
+    state = (state[0]._replace(trace=m), *state[1:])
+    g = jax.grad(lambda p: jnp.mean((x @ p["w"] + p["b"]) ** 2))(p)
+    updates, _ = opt.update(g, state, p)
+    return optax.apply_updates(p, updates)
+
+
+MOMENTUM = ({"w": P(), "b": P()}, {"w": P(), "b": P()}, P("d")), {"w": P(), "b": P()}, \
+    {"w": (6, 5), "b": (5,)}, {"w": (6, 5), "b": (5,)}, (8, 6)
+
+
+@pair("optax_sgd", momentum, *MOMENTUM)
+def _(p, m, x):
+    opt = optax.sgd(0.1, momentum=0.9, nesterov=True)
+    state = opt.init(p)
+    state = (state[0]._replace(trace=m), *state[1:])
+    g = jax.grad(lambda p: jnp.mean((x @ p["w"] + p["b"]) ** 2))(p)
+    updates, _ = opt.update(lax.pmean(g, "d"), state, p)
+    return optax.apply_updates(p, updates)
+
+
+@pair("optax_sgd_not_reduced", momentum, *MOMENTUM, bug="C1 gradients are not averaged")
+def _(p, m, x):
+    return momentum(p, m, x)
