@@ -12,7 +12,7 @@ from jax.extend import core as jex_core
 from jax.sharding import AbstractMesh
 
 from .dims import Again, Dims, ImportProblem
-from .reader import Reader, dtype_name
+from .reader import MINUS_INFINITY, Reader, dtype_name
 from .values import Val, printed
 
 
@@ -85,7 +85,7 @@ RESERVED = set("""
     top_k stop_grad zeros all_gather all_reduce psum_scatter all_to_all ppermute slice fan_out zero_nonroot
     zero_pad sigmoid relu silu gelu gelu_tanh dropout rms_norm layer_norm softmax rope attention
     cross_entropy sumsq scale_by add clip_factor sgd adamw adamw_kept widened rounded value_and_grad model
-    sharded key bool f64 f32 bf16 f16 f8 i32 u32 rev with round sign expm1 log1p atan2 logsumexp""".split())
+    sharded minus_infinity key bool f64 f32 bf16 f16 f8 i32 u32 rev with round sign expm1 log1p atan2 logsumexp""".split())
 
 
 def trace(function, args, mesh: dict[str, int] | None) -> Traced:
@@ -140,6 +140,7 @@ class Imported:
     parameters: list[list[list[str]]] = field(default_factory=list)  # the dims of each position
     names: list[str] = field(default_factory=list)
     trusting: dict[str, str] = field(default_factory=dict)
+    infinite: bool = False  # both functions have the parameter `minus_infinity`
     model: Any = None  # closed jaxprs
     sharded: Any = None
 
@@ -254,12 +255,13 @@ class Pair:
 
     def written(self) -> Imported:
         names = self.model_trace.names
+        fn, plan = self.lines(self.fn, self.fn_results), self.lines(self.plan, self.plan_results)
+        infinite = any(re.search(rf"\b{MINUS_INFINITY}\b", line) for line in [*fn, *plan])
+        extra = f", {MINUS_INFINITY}: f32[]" if infinite else ""
         params, result = self.header(self.fn, self.fn_args, self.fn_results, names)
-        body = [f"fn model({params}) -> {result} {{"]
-        body += self.lines(self.fn, self.fn_results)
+        body = [f"fn model({params}{extra}) -> {result} {{", *fn]
         params, result = self.header(self.plan, self.plan_args, self.plan_results, names)
-        body += ["}", f"plan sharded implements model({params}) -> {result} {{"]
-        body += self.lines(self.plan, self.plan_results)
+        body += ["}", f"plan sharded implements model({params}{extra}) -> {result} {{", *plan]
         body += ["}"]
         text = "\n".join(body) + "\n"
         sizes = {name: self.dims.size(root) for root, name in self.dims.names.items()}
@@ -271,5 +273,5 @@ class Pair:
         inputs = [n for n in used if any(n == self.dims.names.get(self.dims.root(f.node))
                                          for v in self.fn_args for f in v.dims)]
         return Imported(text, used, aliases, self.plan_trace.mesh, inputs, parameters,
-                        names, {**self.fn.trusting, **self.plan.trusting},
+                        names, {**self.fn.trusting, **self.plan.trusting}, infinite,
                         self.model_trace.jaxpr, self.plan_trace.jaxpr)

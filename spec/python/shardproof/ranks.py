@@ -198,6 +198,8 @@ def on_ranks(ranks: Ranks, eqn, vals) -> list:
         return [ranks.psum(v, names_of(p["axes"])) for v in vals]
     if name == "pmax":
         return [ranks.pmax(v, names_of(p["axes"])) for v in vals]
+    if name == "pmin":
+        return [-ranks.pmax(-v, names_of(p["axes"])) for v in vals]
     if name in ("all_gather", "all_gather_invariant", "all_gather_reduced"):
         return [ranks.all_gather(vals[0], names_of(p["axis_name"]), p["all_gather_dimension"],
                                  p["tiled"])]

@@ -29,6 +29,8 @@ def shortest(value: Any) -> Any:
     return float(str(value)) if isinstance(value, np.float32) else value.item()
 
 
+# A mask's -inf is any number: what is equal for all of them is equal in the limit, where JAX is.
+MINUS_INFINITY = "minus_infinity"
 CHANGES = {"psum", "psum2", "psum_invariant", "pmax", "all_gather", "all_gather_invariant",
            "all_gather_reduced", "reduce_scatter", "all_to_all", "ppermute", "pad", "cumsum", "slice",
            "split", "transpose", "concatenate", "dynamic_slice", "dynamic_update_slice", "gather",
@@ -65,10 +67,11 @@ class Reader(Writer):
     def scalar(self, value: Any, dtype: Any, pos: list[Position]) -> Val:
         kind = dtype_name(dtype)
         value = float(value) if kind == "f32" else bool(value) if kind == "bool" else int(value)
+        if value == -np.inf:
+            return Val(MINUS_INFINITY, pos, dtype=kind, literal=value)
         if kind == "f32" and not np.isfinite(value):
             return Val(None, pos, dtype=kind, literal=value,
-                       why="infinity and NaN are no numbers of the notation: where a mask is meant,"
-                           " write a large finite number such as -1e10, in both programs")
+                       why="infinity and NaN are no numbers of the notation")
         text = number(value)
         if not isinstance(value, bool) and value < 0:
             text = f"({text})"

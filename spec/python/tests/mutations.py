@@ -17,7 +17,7 @@ CALLS = {"psum": "pmean", "pmean": "psum", "minimum": "maximum", "sqrt": "exp", 
          "silu": "gelu", "sum": "mean", "mean": "sum", "max": "min", "cos": "sin"}
 IDENTITY = {"psum", "pmean", "psum_scatter", "all_gather", "gather", "scatter", "gelu", "sqrt",
             "stop_gradient", "tanh", "pmax", "silu"}
-CHANGED = {"d": "t", "t": "d", "X": "Y", "Y": "X"}
+CHANGED = {"d": "t", "t": "d", "X": "Y", "Y": "X", "a": "b", "c": "a"}
 
 
 def edits(node: ast.AST) -> Iterator[ast.AST]:

@@ -10,6 +10,7 @@ import numpy as np
 import programs
 import scaling_book as book
 import shardproof
+import strangers
 from jax.sharding import PartitionSpec as P
 from shardproof import validation
 from shardproof.api import as_shape
@@ -60,10 +61,11 @@ def mutants_of(pair):
 
 
 def test_no_mutant_that_changes_a_number_is_proved():
-    pairs = [pair for pair in [*programs.PAIRS, *whole_programs()] if pair.right]
-    by_pair = [[(mutant, what) for what, mutant in mutants_of(pair)] for pair in pairs]
+    pairs = [(pair, 40) for pair in [*programs.PAIRS, *whole_programs()] if pair.right]
+    pairs += [(pair, 8) for pair in strangers.PAIRS if pair.right]
+    by_pair = [([(mutant, what) for what, mutant in mutants_of(pair)], most) for pair, most in pairs]
     pick = random.Random(7)
-    each = [mutant for of_pair in by_pair for mutant in pick.sample(of_pair, min(len(of_pair), 40))]
+    each = [mutant for of_pair, most in by_pair for mutant in pick.sample(of_pair, min(len(of_pair), most))]
     chosen = each if FULL else pick.sample(each, 20)
     count = {"changed": 0, "same": 0, "not run": 0}
     verdicts: dict[str, int] = {}
@@ -83,5 +85,6 @@ def test_no_mutant_that_changes_a_number_is_proved():
         if report.proved:
             wrong.append(f"{pair.name}: {what}: proved")
         print(pair.name, what, report.verdict, count, verdicts, flush=True)
+    print(f"{len(chosen)} mutants of {len(pairs)} programs: {count}, {verdicts}")
     assert not wrong, "\n".join(wrong)
     assert count["changed"] >= (200 if FULL else 5)
