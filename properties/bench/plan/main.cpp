@@ -3,13 +3,18 @@
 // the first mesh, and where the time goes by op on rank 0. On the first mesh the plan's products
 // are also made as bare Eigen calls on packed matrices, in the same run, and the plan alone is what
 // is no arithmetic: dispatch, copies and waiting.
+//
+// plan_bench --serve f32|as-written FILE PLAN DIMS MESH runs a step for each line of standard input
+// and prints its wall seconds and the processor seconds of all ranks: ci/bench --peer.
 #include <Eigen/Core>
 #include <algorithm>
+#include <barrier>
 #include <chrono>
 #include <cmath>
 #include <cstdio>
 #include <cstdlib>
 #include <ctime>
+#include <iostream>
 #include <random>
 #include <set>
 #include <sstream>
@@ -88,6 +93,16 @@ double seconds_of_bare_products(const std::vector<plan::Step>& steps) {
   return seconds;
 }
 
+std::vector<Tensor> random_inputs(const Plan& plan) {
+  std::vector<Tensor> inputs;
+  for (size_t i = 0; i < plan.inputs().size(); ++i) {
+    inputs.push_back(plan.input(i));
+    // Second moments are not negative.
+    fill(inputs.back(), static_cast<unsigned>(i), plan.inputs()[i].name.starts_with("v."));
+  }
+  return inputs;
+}
+
 Result run(const Program& program, const std::string& name, const Mesh& mesh, const DimSizes& dims,
            int steps, bool overlap, bool bare) {
   Result result;
@@ -95,12 +110,7 @@ Result run(const Program& program, const std::string& name, const Mesh& mesh, co
   run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
     Plan plan = compile_plan(program, name, mesh, dims, communicator.rank(),
                              {.precision = Precision::f32, .overlap = overlap});
-    std::vector<Tensor> inputs;
-    for (size_t i = 0; i < plan.inputs().size(); ++i) {
-      inputs.push_back(plan.input(i));
-      // Second moments are not negative.
-      fill(inputs.back(), static_cast<unsigned>(i), plan.inputs()[i].name.starts_with("v."));
-    }
+    const std::vector<Tensor> inputs = random_inputs(plan);
     plan.run(communicator, inputs);
     plan.measure(true);
     if (communicator.rank() == 0) begun = processor_seconds();
@@ -114,6 +124,29 @@ Result run(const Program& program, const std::string& name, const Mesh& mesh, co
   });
   result.processor = (processor_seconds() - begun - result.bare) / steps;
   return result;
+}
+
+void serve(const Program& program, const std::string& name, const DimSizes& dims, const Mesh& mesh,
+           Precision precision) {
+  std::barrier together(mesh.ranks());
+  bool goes_on = true;
+  run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
+    Plan plan = compile_plan(program, name, mesh, dims, communicator.rank(),
+                             {.precision = precision, .overlap = false});
+    const std::vector<Tensor> inputs = random_inputs(plan);
+    const bool first = communicator.rank() == 0;
+    for (std::string line;;) {
+      if (first) goes_on = bool(std::getline(std::cin, line));
+      together.arrive_and_wait();
+      if (!goes_on) return;
+      const double processor = processor_seconds();
+      const auto begin = Clock::now();
+      plan.run(communicator, inputs);
+      together.arrive_and_wait();
+      if (!first) continue;
+      std::cout << since(begin) << " " << processor_seconds() - processor << std::endl;
+    }
+  });
 }
 
 /// The others move data or wait.
@@ -160,13 +193,24 @@ void print(const Result& result, const Mesh& mesh, bool overlap, int steps,
 int main(int argc, char** argv) {
   using namespace shardproof;
   if (argc < 6) {
-    std::fprintf(stderr, "usage: plan_bench FILE PLAN DIMS STEPS MESH...\n");
+    std::fprintf(stderr,
+                 "usage: plan_bench FILE PLAN DIMS STEPS MESH...\n"
+                 "       plan_bench --serve f32|as-written FILE PLAN DIMS MESH\n");
     return 2;
   }
-  CheckOptions options;
-  options.fixes = false;
-  options.only = argv[2];
-  const Program program = Program::load(argv[1], disk_reader(), options);
+  const auto load = [](const char* file, const char* plan) {
+    CheckOptions options;
+    options.fixes = false;
+    options.only = plan;
+    return Program::load(file, disk_reader(), options);
+  };
+  if (std::string(argv[1]) == "--serve" && argc == 7) {
+    const bool f32 = std::string(argv[2]) == "f32";
+    serve(load(argv[3], argv[4]), argv[4], sizes_of(argv[5]), Mesh::parse(argv[6]),
+          f32 ? Precision::f32 : Precision::as_written);
+    return 0;
+  }
+  const Program program = load(argv[1], argv[2]);
   const int steps = std::atoi(argv[4]);
   double first = 0;
   for (int i = 5; i < argc; ++i)
