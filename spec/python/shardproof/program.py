@@ -222,6 +222,9 @@ class Pair:
         if val.extents() and len(val.pos) != len(model.pos):
             raise ImportProblem(f"result {i} has {len(val.pos)} dims, the model's {len(model.pos)}",
                                 made_at(plan, val), kind="finding")
+        if val.dtype != model.dtype:
+            raise ImportProblem(f"result {i} is {val.dtype}, the model's is {model.dtype}: cast one of them",
+                                made_at(plan, val), kind="finding")
         if val.made and val.made[0] == "blocks":
             inner = val.made[1]
             if not inner.marks or val.extents() != [

@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 from jax.extend import core as jex_core
 
+from . import library
 from .dims import Dims, Factor, ImportProblem, Position
 from .places import place_of
 from .values import Val, Writer, number
@@ -24,8 +25,13 @@ def dtype_name(dtype: Any) -> str:
     raise ImportProblem(f"no dtype of the notation is {dtype}")
 
 
+GELU = 0.7978845608028654  # sqrt(2 / pi), which jax.nn.gelu rounds to f32
+
+
 def shortest(value: Any) -> Any:
     """A number as it was written: 1e-06, not 9.999999974752427e-07."""
+    if isinstance(value, np.float32) and value == np.float32(GELU):
+        return GELU
     return float(str(value)) if isinstance(value, np.float32) else value.item()
 
 
@@ -89,9 +95,15 @@ class Reader(Writer):
         env.update(zip(jaxpr.constvars, consts))
         env.update(zip(jaxpr.invars, args))
         outer_path, outer_place = self.path, self.place
+        done = 0  # equations that a function of the library stands for
         for i, eqn in enumerate(jaxpr.eqns):
+            if i < done:
+                continue
             self.path = (*outer_path, i)
             self.place = place_of(eqn) or outer_place
+            if found := library.found(self, jaxpr, i, env):
+                done, env[found[1]] = i + found[0], found[2]
+                continue
             results = self.applied(eqn, [read(a) for a in eqn.invars])
             env.update(zip(eqn.outvars, results))
         self.path, self.place = outer_path, outer_place

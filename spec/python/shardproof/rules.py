@@ -727,7 +727,8 @@ def _dot(r, eqn, vals):
     dims = [f for row in pos for f in row if not f.virtual]
     left = ", ".join(r.spell([index[which][f] for f in val.dims], val.marks)
                      for which, val in ((0, x), (1, y)))
-    text = r.emit(f'einsum("{left} -> {r.spell(dims, marks)}", {r.use(x)}, {r.use(y)})')
+    words = [r.use(v) if v.dims or v.marks else f"f32({r.use(v)})" for v in (x, y)]  # also of a number
+    text = r.emit(f'einsum("{left} -> {r.spell(dims, marks)}", {", ".join(words)})')
     if scale != 1:
         text = r.emit(f"{text} * {number(float(scale))}")
     return r.reduced(Val(text, pos, dims, "f32", marks, positive=x.positive and y.positive))

@@ -366,6 +366,11 @@ def static(x, w, power, *, scale=1.0):
     return jnp.power(x @ w, power) * scale
 
 
+@pair("integers_not_cast", lambda x, n: x * 0 + n // 2, (P("d"), P("d")), P("d"), (8,), ids(8), bug="the result is an integer")
+def _(x, n):
+    return n // 2 + 1
+
+
 @pair("static_arguments", lambda x, w: static(x, w, 2, scale=0.5), (P("d"), P(None, "t")), P("d", "t"), (8, 6),
       (6, 8))
 def _(x, w):
@@ -514,6 +519,11 @@ def _(p, m, x):
 @pair("optax_sgd_not_reduced", momentum, *MOMENTUM, bug="C1 gradients are not averaged")
 def _(p, m, x):
     return momentum(p, m, x)
+
+
+@pair("gradient_of_a_linear_loss", lambda x, w: jax.grad(lambda w: jnp.mean(x @ w))(w), (P("d"), P()), P(), (8, 6), (6, 5))
+def _(x, w):
+    return lax.pmean(jax.grad(lambda w: jnp.mean(x @ w))(w), "d")
 
 
 # Loops, trees, masks, steps

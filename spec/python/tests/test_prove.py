@@ -6,6 +6,7 @@ import jax
 import shardproof
 import tutorial_ffn as ffn
 from jax.sharding import PartitionSpec as P
+from shardproof import validation
 
 
 def line_of(function, text):
@@ -198,3 +199,27 @@ def test_a_loop_whose_end_is_data_is_named():
     report = shardproof.prove(model, sharded, (4, 8))
     assert report.verdict == "unknown" and "end depends on data" in str(report)
     assert report.errors[0].place.line == line_of(model, "while_loop")
+
+
+def test_nan_and_infinity_are_no_agreement():
+    inf, nan = float("inf"), float("nan")
+    assert validation.difference([[nan, 1.0]], [[1.0, 1.0]]) == inf
+    assert validation.difference([[inf, 1.0]], [[2.0, 1.0]]) == inf
+    assert validation.difference([[inf, nan, 1.0]], [[inf, nan, 1.0]]) == 0
+
+
+def test_a_text_that_is_kept_is_the_one_of_the_report(tmp_path):
+    """A loop beside its steps is read in two ways; where none is proved the first one is kept."""
+    def model(x):
+        return jax.lax.scan(lambda c, w: (c * w, None), x[0], x)[0]
+
+    def body(x):
+        for i in range(x.shape[0]):
+            c = x[i] * (x[0] if i == 0 else c)
+        return c
+
+    kept = tmp_path / "kept.shard"
+    sharded = jax.shard_map(body, mesh=ffn.mesh, in_specs=P(None, "d"), out_specs=P("d"))
+    report = shardproof.prove(model, sharded, (3, 8), keep=kept)
+    assert report.proved and "scan" not in kept.read_text(), report
+    assert shardproof.check(kept).proved
