@@ -356,6 +356,72 @@ def test_what_stands_beside_the_text():
     server.end()
 
 
+RECORD = """mesh d
+dim B M F
+record W { up: f32[M F]  down: f32[F M]  first: f32[M]  second: f32[M] }
+layout WD of W { up: f32[M F]  down: f32[F M]  first: f32[M]  second: f32[M] }
+fn f(x: f32[B M], w: W) -> f32[B M] {
+    v = each add(w, w)
+    return x * v.first
+}
+plan p implements f(x: f32[B/d M], w: WD) -> f32[B/d M] {
+    v = each add(w, w)
+    return x * v.first
+}
+"""
+
+
+def test_records():
+    server = Server()
+    uri = server.open(RECORD)
+    assert server.settled(uri) == []
+    whole = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}
+    hints = server.ask("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": whole})
+    label = ": {up: f32[M F]  down: f32[F M]  first: f32[M]  and 1 more}"
+    assert [(h["position"]["line"], h["label"]) for h in hints] == [(5, label), (9, label)], hints
+    assert "v.second: f32[M]" in hints[0]["tooltip"]["value"]
+
+    def text(word, nth=0):
+        return server.ask("textDocument/hover", server.at(uri, *position(RECORD, word, nth)))["contents"]["value"]
+
+    assert "v.up: f32[M F]" in text("v = each") and "v.second: f32[M]" in text("v = each")
+    field = text("first\n", 1)
+    assert "v.first: f32[M]" in field and "v.up" not in field and "a copy on each device along `d`" in field, field
+    server.end()
+
+
+def test_a_syntax_error_hides_its_own_declaration():
+    """While one types, the other declarations keep their types, their lines above and their way to imports."""
+    with tempfile.TemporaryDirectory() as folder:
+        Path(folder, "a.shard").write_text(RIGHT)
+        head = 'import up from "a.shard"\n'
+        own = RIGHT[:RIGHT.index("config")] + RIGHT[RIGHT.index("plan"):]
+        for broken in ["fn g(x: f32[B", "fn g(x: f32[B]) -> f32[B] {  # \U0001f600\n    y = \n    return x\n}", "junk",
+                       "fn g(x: f32[B]) -> f32[B] {\n    dim Z\n    y = exp(x))\n", 'fn g(x: f32[B]) -> f32[B] { return exp("B, x) }']:
+            for text in [head + own + broken + "\n", head + own.replace("plan", broken + "\nplan")]:
+                server = Server()
+                uri = server.open(text, Path(folder, "b.shard"))
+                found = server.settled(uri)
+                first = text[:text.index(broken)].count("\n")
+                assert found and all(first <= d["range"]["start"]["line"] <= first + broken.count("\n") + 1 for d in found), found
+                whole = {"start": {"line": 0, "character": 0}, "end": {"line": 99, "character": 0}}
+                hints = server.ask("textDocument/inlayHint", {"textDocument": {"uri": uri}, "range": whole})
+                line, column = position(text, "h = ")
+                here = [h["label"] for h in hints if h["position"] == {"line": line, "character": column + 1}]
+                assert here == [": f32[B/d F/t]"], (text, hints)
+                hover = server.ask("textDocument/hover", server.at(uri, *position(text, "h)")))
+                assert "h: f32[B/d F/t]" in hover["contents"]["value"], (text, hover)
+                lens = server.ask("textDocument/codeLens", {"textDocument": {"uri": uri}})
+                assert [each["command"]["title"] for each in lens] == ["not proved: the file has a syntax error"], lens
+                assert lens[0]["range"]["start"]["line"] == position(text, "plan")[0]
+                there = server.ask("textDocument/definition", server.at(uri, *position(text, "up(x")))
+                assert there["uri"].endswith("/a.shard"), there
+                line, column = position(text, "all_gather")
+                inside = [item["label"] for item in server.ask("textDocument/completion", server.at(uri, line, column + 12))]
+                assert "B/d F/t" in inside, inside
+                server.end()
+
+
 def test_completion():
     server = Server()
     text = RIGHT.replace('    return all_gather("B/d F/t -> B/d F", h)\n', '    y = ein\n    z = sum("B/ -> ", h)\n    return h\n')
@@ -517,6 +583,17 @@ def latency_rows():
 
 def test_latency():
     """Types under 100 ms after a change, on a machine that has nothing else to do: ci/bench has the rows."""
+    text = long_program(6000)
+    server = Server()
+    uri = server.open(text, "/tmp/shardproof/long.shard")
+    server.published(uri)
+    before = server.processor_time()
+    found = server.ask("textDocument/documentHighlight", server.at(uri, *position(text, "B M F")))
+    milliseconds = 1000 * (server.processor_time() - before)
+    assert len(found) == text.count("B"), len(found)
+    print(f"all of {len(found)} places of a dim in 6,000 lines: {milliseconds:.0f} ms of the processor")
+    assert milliseconds < 1000
+    server.process.kill()
     for row in latency_rows():
         print(f"{row['name']}, {row['lines']} lines: diagnostics of types {row['ms']:.0f} ms after a change, "
               f"{row['processor_ms']:.0f} ms of the processor")

@@ -5,6 +5,8 @@
 namespace shardproof::lsp {
 
 Json hover(const Analysis& analysis, uint32_t offset);
+/// The fields of a record as Markdown, a line for each.
+std::string fields_text(const std::vector<Leaf>& leaves);
 Json definition(const Analysis& analysis, uint32_t offset);
 Json references(const Analysis& analysis, const std::string& uri, uint32_t offset);
 Json symbols(const Analysis& analysis);

@@ -63,18 +63,18 @@ Place place_at(const std::string& text, uint32_t offset) {
 }
 
 int function_at(const Analysis& analysis, uint32_t offset) {
-  for (size_t i = 0; i < analysis.tree.declarations.size(); ++i)
-    if (const auto* each = std::get_if<syntax::FunctionDecl>(&analysis.tree.declarations[i]))
+  for (size_t i = 0; i < analysis.tree().declarations.size(); ++i)
+    if (const auto* each = std::get_if<syntax::FunctionDecl>(&analysis.tree().declarations[i]))
       if (each->range.begin <= offset && offset <= each->range.end + 1) return static_cast<int>(i);
   return -1;
 }
 
 void add_dims(const Analysis& analysis, Items& items) {
-  for (const Occurrence& each : analysis.names)
+  for (const Occurrence& each : analysis.names())
     if (each.kind == NameKind::dim) items.add(each.name, item_type, "dim");
 }
 void add_axes(const Analysis& analysis, Items& items) {
-  for (const Occurrence& each : analysis.names)
+  for (const Occurrence& each : analysis.names())
     if (each.kind == NameKind::axis) items.add(each.name, item_member, "mesh axis");
 }
 
@@ -82,7 +82,7 @@ void add_axes(const Analysis& analysis, Items& items) {
 void add_patterns(const Analysis& analysis, uint32_t offset, Items& items) {
   const ir::Function* function = function_of(analysis, function_at(analysis, offset));
   if (!function) return;
-  const auto& types = analysis.checked->types(index_of(analysis, *function));
+  const auto& types = analysis.types()->types(index_of(analysis, *function));
   const bool final = has_final_types(analysis, *function);
   for (size_t i = 0; i < function->values.size() && i < types.size(); ++i) {
     const ir::Value& value = function->values[i];
@@ -96,7 +96,7 @@ void add_patterns(const Analysis& analysis, uint32_t offset, Items& items) {
 
 void add_names(const Analysis& analysis, uint32_t offset, Items& items) {
   const int here = function_at(analysis, offset);
-  for (const Occurrence& each : analysis.names) {
+  for (const Occurrence& each : analysis.names()) {
     const bool value = each.kind == NameKind::value || each.kind == NameKind::parameter;
     if (value && each.declares && each.function == here && each.range.end < offset) {
       const auto leaves = leaves_of(analysis, each);

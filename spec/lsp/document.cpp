@@ -11,11 +11,72 @@
 #include "spec/prove/prove.h"
 #include "spec/resolve/library.h"
 #include "spec/syntax/parser.h"
+#include "spec/syntax/words.h"
 
 namespace shardproof::lsp {
 namespace {
 
 namespace fs = std::filesystem;
+
+bool begins_declaration(std::string_view line) {
+  const size_t begin = std::min(line.find_first_not_of(" \t"), line.size());
+  size_t end = begin;
+  while (end < line.size() &&
+         (std::isalnum(static_cast<unsigned char>(line[end])) || line[end] == '_'))
+    ++end;
+  const std::string_view word = line.substr(begin, end - begin);
+  if (word == "dim" || word == "require") return begin == 0;  // further in they are statements
+  return syntax::begins_declaration(word);
+}
+
+/// The text with spaces in place of each declaration that has a syntax error: offsets stay.
+std::string without_broken(const SourceFile& file, const syntax::File& tree,
+                           const std::vector<Diagnostic>& errors) {
+  const std::string_view all = file.text;
+  std::string text(all);
+  std::vector<size_t> starts = {0};
+  for (const uint32_t line : file.line_starts)
+    if (line > 0 && begins_declaration(all.substr(line, all.find('\n', line) - line)))
+      starts.push_back(line);
+  // What is no declaration may stand behind one that is right.
+  for (const syntax::Declaration& each : tree.declarations)
+    starts.push_back(std::visit([](const auto& one) { return one.range.end; }, each));
+  starts.push_back(all.size());
+  std::sort(starts.begin(), starts.end());
+  for (const Diagnostic& each : errors) {
+    const auto next = std::upper_bound(starts.begin(), starts.end() - 1, each.range.begin);
+    for (size_t at = *(next - 1); at < *next; ++at)
+      if (text[at] != '\n') text[at] = ' ';
+  }
+  return text;
+}
+
+/// Types what can be read of a text with syntax errors.
+void type_rest(Analysis& analysis, const FileReader& reader, const CheckOptions& options) {
+  const std::string path = analysis.text().path;
+  int32_t file = analysis.file;
+  for (int rounds = 0; rounds < 4; ++rounds) {
+    std::vector<Diagnostic> errors;
+    const syntax::File tree = syntax::parse(*analysis.sources, file, errors);
+    if (errors.empty()) break;
+    std::string text = without_broken(analysis.sources->file(file), tree, errors);
+    if (text == analysis.sources->file(file).text) return;
+    file = analysis.sources->add(path, std::move(text));
+  }
+  if (file == analysis.file) return;
+  const std::string text = analysis.sources->file(file).text;
+  const auto given = [&](const std::string& wanted) {
+    return wanted == path ? std::optional(text) : reader(wanted);
+  };
+  analysis.typed_file = static_cast<int32_t>(analysis.sources->size());  // check() adds it first
+  analysis.rest = check(*analysis.sources, path, given, options);
+}
+
+CheckOptions types_alone() {
+  CheckOptions options;
+  options.fixes = options.compare = false;
+  return options;
+}
 
 Analysis analyse(const std::string& given, const FileReader& reader, const CheckOptions& options,
                  bool prover) {
@@ -32,33 +93,47 @@ Analysis analyse(const std::string& given, const FileReader& reader, const Check
     if (analysis.sources->file(static_cast<int32_t>(i)).path == path)
       analysis.file = static_cast<int32_t>(i);
   if (analysis.file < 0) analysis.file = analysis.sources->add(path, reader(path).value_or(""));
-  std::vector<Diagnostic> told_already;
-  analysis.tree = syntax::parse(*analysis.sources, analysis.file, told_already);
-  analysis.names = occurrences_of(*analysis.sources, analysis.tree);
+  analysis.typed_file = analysis.file;
+  if (!analysis.checked || analysis.checked->readable()) return analysis;
+  try {
+    type_rest(analysis, reader, types_alone());
+  } catch (const std::exception&) {
+    analysis.rest.reset();
+  }
+  if (!analysis.rest) analysis.typed_file = analysis.file;
   return analysis;
 }
 
 }  // namespace
 
 Analysis typed(const std::string& path, const FileReader& reader) {
-  CheckOptions options;
-  options.fixes = options.compare = false;
-  return analyse(path, reader, options, false);
+  return analyse(path, reader, types_alone(), false);
 }
 
 Analysis proved(const std::string& path, const FileReader& reader) {
   return analyse(path, reader, {}, true);
 }
 
+const syntax::File& Analysis::tree() const {
+  std::vector<Diagnostic> reported_already;
+  if (!tree_) tree_ = syntax::parse(*sources, file, reported_already);
+  return *tree_;
+}
+
+const std::vector<Occurrence>& Analysis::names() const {
+  if (!names_) names_ = occurrences_of(*sources, tree());
+  return *names_;
+}
+
 const ir::Function* function_of(const Analysis& analysis, int declaration) {
   if (declaration < 0 || !analysis.program()) return nullptr;
-  const auto& declarations = analysis.tree.declarations;
+  const auto& declarations = analysis.tree().declarations;
   const auto index = static_cast<size_t>(declaration);
   if (index >= declarations.size()) return nullptr;
   const auto* function = std::get_if<syntax::FunctionDecl>(&declarations[index]);
   if (!function) return nullptr;
   for (const ir::Function& each : analysis.program()->functions)
-    if (each.source == analysis.file && each.name_range.begin == function->name_range.begin)
+    if (each.source == analysis.typed_file && each.name_range.begin == function->name_range.begin)
       return &each;
   return nullptr;
 }
@@ -69,7 +144,7 @@ size_t index_of(const Analysis& analysis, const ir::Function& function) {
 
 bool has_final_types(const Analysis& analysis, const ir::Function& function) {
   if (function.kind != ir::Function::Kind::plan) return true;  // a fn has no axes
-  for (const PlanReport& plan : analysis.checked->plans())
+  for (const PlanReport& plan : analysis.types()->plans())
     if (plan.function == index_of(analysis, function)) return plan.read_whole;
   return false;
 }
@@ -77,13 +152,13 @@ bool has_final_types(const Analysis& analysis, const ir::Function& function) {
 std::vector<Leaf> leaves_of(const Analysis& analysis, const Occurrence& name) {
   const ir::Function* function = function_of(analysis, name.function);
   if (!function) return {};
-  const std::vector<Type>& types = analysis.checked->types(index_of(analysis, *function));
+  const std::vector<Type>& types = analysis.types()->types(index_of(analysis, *function));
   const bool final = has_final_types(analysis, *function);
   std::vector<Leaf> leaves;
   for (size_t i = 0; i < function->values.size() && i < types.size(); ++i) {
     const ir::Value& value = function->values[i];
     const bool own = value.name == name.name || value.name.starts_with(name.name + ".");
-    if (!own || value.range.file != analysis.file || (!final && !value.stated)) continue;
+    if (!own || value.range.file != analysis.typed_file || (!final && !value.stated)) continue;
     // A value's range is that of its expression, which stands behind the name that it is given.
     const bool above = value.range.begin <= name.range.end;
     const auto same = std::find_if(leaves.begin(), leaves.end(),

@@ -17,11 +17,22 @@ struct Analysis {
   std::optional<CheckedProgram> checked;  ///< none after an error of the checker itself
   std::string failure;                    ///< what that error was
   int32_t file = -1;                      ///< of the text, in `sources`
-  syntax::File tree;
-  std::vector<Occurrence> names;
+  /// Where a declaration cannot be read: the types of the text with spaces in its place, so that
+  /// the other declarations keep theirs while one types. No verdict comes from it.
+  std::optional<CheckedProgram> rest;
+  int32_t typed_file = -1;  ///< the text that `types()` are of, in `sources`
 
   const SourceFile& text() const { return sources->file(file); }
-  const ir::Program* program() const { return checked ? &checked->program() : nullptr; }
+  const CheckedProgram* types() const { return rest ? &*rest : checked ? &*checked : nullptr; }
+  const ir::Program* program() const { return types() ? &types()->program() : nullptr; }
+
+  /// Made when they are first asked for: diagnostics do not wait for them.
+  const syntax::File& tree() const;
+  const std::vector<Occurrence>& names() const;
+
+ private:
+  mutable std::optional<syntax::File> tree_;
+  mutable std::optional<std::vector<Occurrence>> names_;
 };
 
 /// Types alone: no model is compared and nothing is run, so that an editor need not wait.

@@ -119,12 +119,20 @@ Json findings(const Analysis& analysis, bool complete) {
   for (const Diagnostic& each : analysis.checked->diagnostics()) add(each);
   for (const PlanReport& plan : analysis.checked->plans()) {
     for (const Diagnostic& each : plan.diagnostics) add(each);
-    const ir::Function& function = analysis.program()->functions.at(plan.function);
+    const ir::Function& function = analysis.checked->program().functions.at(plan.function);
     if (function.source != analysis.file) continue;
     const bool decided = complete || plan.verdict != Verdict::proved;
     lenses.push_back(lens(analysis, function.name_range,
                           decided ? verdict_text(analysis, plan) : "types are right; proving .."));
   }
+  // The others keep their lines, so that the text does not jump while one types.
+  if (analysis.rest)
+    for (const PlanReport& plan : analysis.rest->plans()) {
+      const ir::Function& function = analysis.rest->program().functions.at(plan.function);
+      if (function.source == analysis.typed_file)
+        lenses.push_back(
+            lens(analysis, function.name_range, "not proved: the file has a syntax error"));
+    }
   return {{"diagnostics", diagnostics}, {"fixes", fixes}, {"lenses", lenses}};
 }
 

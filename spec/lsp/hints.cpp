@@ -41,10 +41,26 @@ int semantic_kind(NameKind kind) {
 const std::vector<std::string> semantic_kinds = {
     "typeParameter", "enumMember", "variable", "parameter", "function", "struct", "property"};
 
+namespace {
+
+/// The type of a tensor, or the first fields of a record.
+std::string label_of(const std::vector<Leaf>& leaves, const Name& name) {
+  constexpr size_t most = 3;
+  if (leaves.size() == 1 && leaves[0].name == name) return ": " + to_string(leaves[0].type);
+  std::string text;
+  for (size_t i = 0; i < std::min(leaves.size(), most); ++i)
+    text +=
+        (i ? "  " : "") + leaves[i].name.substr(name.size() + 1) + ": " + to_string(leaves[i].type);
+  if (leaves.size() > most) text += "  and " + std::to_string(leaves.size() - most) + " more";
+  return ": {" + text + "}";
+}
+
+}  // namespace
+
 Json inlay_hints(const Analysis& analysis, uint32_t begin, uint32_t end) {
   Json hints = Json::array();
-  for (size_t i = 0; i < analysis.tree.declarations.size(); ++i) {
-    const auto* function = std::get_if<syntax::FunctionDecl>(&analysis.tree.declarations[i]);
+  for (size_t i = 0; i < analysis.tree().declarations.size(); ++i) {
+    const auto* function = std::get_if<syntax::FunctionDecl>(&analysis.tree().declarations[i]);
     if (!function) continue;
     std::vector<const syntax::Target*> all;
     targets(function->body, all);
@@ -53,12 +69,15 @@ Json inlay_hints(const Analysis& analysis, uint32_t begin, uint32_t end) {
       if (range.end < begin || range.begin > end) continue;
       const auto leaves =
           leaves_of(analysis, {NameKind::value, target->name, range, true, static_cast<int>(i)});
-      if (leaves.size() != 1 || leaves[0].name != target->name) continue;
-      hints.push_back({{"position", position_of(analysis.text(), range.end)},
-                       {"label", ": " + to_string(leaves[0].type)},
-                       {"kind", 1},
-                       {"paddingLeft", false},
-                       {"paddingRight", true}});
+      if (leaves.empty()) continue;
+      Json hint = {{"position", position_of(analysis.text(), range.end)},
+                   {"label", label_of(leaves, target->name)},
+                   {"kind", 1},
+                   {"paddingLeft", false},
+                   {"paddingRight", true}};
+      if (leaves.size() > 1)
+        hint["tooltip"] = {{"kind", "markdown"}, {"value", fields_text(leaves)}};
+      hints.push_back(std::move(hint));
     }
   }
   return hints;
@@ -68,7 +87,7 @@ Json semantic_tokens(const Analysis& analysis) {
   Json data = Json::array();
   size_t line = 0, column = 0;
   uint32_t last = 0;
-  for (const Occurrence& each : analysis.names) {
+  for (const Occurrence& each : analysis.names()) {
     if (each.range.begin < last) continue;  // one color for each character
     last = each.range.end;
     const Json at = position_of(analysis.text(), each.range.begin);

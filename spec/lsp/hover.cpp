@@ -128,15 +128,14 @@ std::string of_value(const Analysis& analysis, const Occurrence& name) {
   const std::vector<Leaf> leaves = leaves_of(analysis, name);
   if (!function || leaves.empty()) return "";
   if (leaves.size() == 1) return of_tensor(analysis, *function, leaves[0]);
-  std::string text = "```shard\n";
-  for (const Leaf& leaf : leaves) text += visible(leaf.name) + ": " + to_string(leaf.type) + "\n";
-  return text + "```\n";
+  return fields_text(leaves);
 }
 
 /// Where a fn, plan, record or schedule is declared: its text up to its body.
 std::string of_declaration(const Analysis& analysis, const Name& name) {
   for (size_t i = 0; i < analysis.sources->size(); ++i) {
     const auto id = static_cast<int32_t>(i);
+    if (id == analysis.typed_file && id != analysis.file) continue;
     const std::string& text = analysis.sources->file(id).text;
     for (const char* word : {"fn ", "plan ", "record ", "layout ", "schedule "}) {
       for (size_t at = text.find(word + name); at != std::string::npos;
@@ -164,8 +163,8 @@ std::string of_declaration(const Analysis& analysis, const Name& name) {
 
 std::string of_function(const Analysis& analysis, const Name& name) {
   std::string text = of_declaration(analysis, name);
-  if (!analysis.checked) return text;
-  for (const PlanReport& plan : analysis.checked->plans())
+  if (!analysis.types()) return text;
+  for (const PlanReport& plan : analysis.types()->plans())
     if (plan.name == name && !plan.claim.empty()) text += "\n" + visible(plan.claim) + "\n";
   return text;
 }
@@ -224,8 +223,14 @@ std::string text_of(const Analysis& analysis, const Occurrence& name) {
 
 }  // namespace
 
+std::string fields_text(const std::vector<Leaf>& leaves) {
+  std::string text = "```shard\n";
+  for (const Leaf& leaf : leaves) text += visible(leaf.name) + ": " + to_string(leaf.type) + "\n";
+  return text + "```\n";
+}
+
 Json hover(const Analysis& analysis, uint32_t offset) {
-  const Occurrence* name = occurrence_at(analysis.names, offset);
+  const Occurrence* name = occurrence_at(analysis.names(), offset);
   if (!name || !analysis.program()) return nullptr;
   const std::string text = text_of(analysis, *name);
   if (text.empty()) return nullptr;

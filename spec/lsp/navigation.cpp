@@ -12,7 +12,7 @@ Json in_other_files(const Analysis& analysis, const Occurrence& name) {
   Json found = nullptr;
   for (size_t i = 0; i < analysis.sources->size(); ++i) {
     const auto id = static_cast<int32_t>(i);
-    if (id == analysis.file) continue;
+    if (analysis.sources->file(id).path == analysis.text().path) continue;
     std::vector<Diagnostic> ignored;
     const syntax::File tree = syntax::parse(*analysis.sources, id, ignored);
     for (const Occurrence& each : occurrences_of(*analysis.sources, tree)) {
@@ -26,7 +26,7 @@ Json in_other_files(const Analysis& analysis, const Occurrence& name) {
 
 /// The file that an import names, where the offset is in its text.
 Json imported_file(const Analysis& analysis, uint32_t offset) {
-  for (const syntax::Declaration& each : analysis.tree.declarations) {
+  for (const syntax::Declaration& each : analysis.tree().declarations) {
     const auto* import = std::get_if<syntax::ImportDecl>(&each);
     if (!import || offset < import->range.begin || offset > import->range.end) continue;
     const std::filesystem::path here(analysis.text().path);
@@ -90,12 +90,13 @@ void fold_loops(const SourceFile& file, const syntax::Block& block, Json& folds)
 }  // namespace
 
 Json definition(const Analysis& analysis, uint32_t offset) {
-  const Occurrence* name = occurrence_at(analysis.names, offset);
+  const Occurrence* name = occurrence_at(analysis.names(), offset);
   if (!name) return imported_file(analysis, offset);
   if (name->kind == NameKind::field) return nullptr;
   const Occurrence* found = nullptr;
-  for (const Occurrence& each : analysis.names) {
-    if (!each.declares || !same_name(analysis.names, each, *name)) continue;
+  const SameName same(analysis.names(), *name);
+  for (const Occurrence& each : analysis.names()) {
+    if (!each.declares || !same(each)) continue;
     if (!found || each.range.begin <= name->range.begin) found = &each;
   }
   return found ? location(analysis, found->range) : in_other_files(analysis, *name);
@@ -103,17 +104,17 @@ Json definition(const Analysis& analysis, uint32_t offset) {
 
 Json references(const Analysis& analysis, const std::string& uri, uint32_t offset) {
   Json all = Json::array();
-  const Occurrence* name = occurrence_at(analysis.names, offset);
+  const Occurrence* name = occurrence_at(analysis.names(), offset);
   if (!name) return all;
-  for (const Occurrence& each : analysis.names)
-    if (same_name(analysis.names, each, *name))
-      all.push_back({{"uri", uri}, {"range", range_of(analysis.text(), each.range)}});
+  const SameName same(analysis.names(), *name);
+  for (const Occurrence& each : analysis.names())
+    if (same(each)) all.push_back({{"uri", uri}, {"range", range_of(analysis.text(), each.range)}});
   return all;
 }
 
 Json symbols(const Analysis& analysis) {
   Json all = Json::array();
-  for (const syntax::Declaration& each : analysis.tree.declarations) {
+  for (const syntax::Declaration& each : analysis.tree().declarations) {
     const Symbol found =
         std::visit([](const auto& declaration) { return symbol(declaration); }, each);
     const Json range = range_of(analysis.text(), found.range);
@@ -128,7 +129,7 @@ Json symbols(const Analysis& analysis) {
 
 Json folding(const Analysis& analysis) {
   Json folds = Json::array();
-  for (const syntax::Declaration& each : analysis.tree.declarations) {
+  for (const syntax::Declaration& each : analysis.tree().declarations) {
     std::visit([&](const auto& declaration) { fold(analysis.text(), declaration.range, folds); },
                each);
     if (const auto* function = std::get_if<syntax::FunctionDecl>(&each))

@@ -335,21 +335,21 @@ const Occurrence* occurrence_at(const std::vector<Occurrence>& all, uint32_t off
   return best;
 }
 
-bool same_name(const std::vector<Occurrence>& all, const Occurrence& a, const Occurrence& b) {
-  const bool values = a.kind == NameKind::value || a.kind == NameKind::parameter;
-  if (a.kind != b.kind || a.name != b.name) return false;
-  if (a.kind == NameKind::field) return false;
-  if (values) return a.function == b.function;
-  if (a.kind != NameKind::dim) return true;
-  // A dim that a body declares is that body's own.
-  const auto local = [&](const Occurrence& use) {
-    return std::any_of(all.begin(), all.end(), [&](const Occurrence& each) {
-      return each.declares && each.kind == NameKind::dim && each.name == use.name &&
-             each.function == use.function && use.function >= 0;
-    });
-  };
-  const bool local_a = local(a), local_b = local(b);
-  return local_a == local_b && (!local_a || a.function == b.function);
+SameName::SameName(const std::vector<Occurrence>& all, const Occurrence& name) : name_(name) {
+  if (name.kind == NameKind::dim)
+    for (const Occurrence& each : all)
+      if (each.declares && each.kind == NameKind::dim && each.function >= 0 &&
+          each.name == name.name)
+        bodies_.insert(each.function);
+}
+
+bool SameName::operator()(const Occurrence& other) const {
+  if (name_.kind != other.kind || name_.name != other.name || name_.kind == NameKind::field)
+    return false;
+  if (name_.kind == NameKind::value || name_.kind == NameKind::parameter)
+    return name_.function == other.function;
+  const bool own = bodies_.count(name_.function) > 0;
+  return own == (bodies_.count(other.function) > 0) && (!own || name_.function == other.function);
 }
 
 }  // namespace shardproof::lsp

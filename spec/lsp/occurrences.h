@@ -2,6 +2,7 @@
 // Where each name of a file stands, and what it names: what go to definition, rename, completion
 // and colors read.
 #include <optional>
+#include <set>
 #include <string>
 #include <vector>
 
@@ -26,7 +27,15 @@ std::vector<Occurrence> occurrences_of(const Sources& sources, const syntax::Fil
 /// The occurrence at an offset, its end included; null for none.
 const Occurrence* occurrence_at(const std::vector<Occurrence>& all, uint32_t offset);
 
-/// Whether two occurrences of one file name the same thing.
-bool same_name(const std::vector<Occurrence>& all, const Occurrence& a, const Occurrence& b);
+/// Whether another occurrence of the file names the same thing.
+class SameName {
+ public:
+  SameName(const std::vector<Occurrence>& all, const Occurrence& name);
+  bool operator()(const Occurrence& other) const;
+
+ private:
+  const Occurrence& name_;
+  std::set<int> bodies_;  ///< which declare a dim of this name: it is that body's own
+};
 
 }  // namespace shardproof::lsp

@@ -9,9 +9,9 @@ namespace {
 
 bool can_be_renamed(const Analysis& analysis, const Occurrence& name) {
   if (name.kind == NameKind::field || name.kind == NameKind::schedule) return false;
-  return std::any_of(analysis.names.begin(), analysis.names.end(), [&](const Occurrence& each) {
-    return each.declares && same_name(analysis.names, each, name);
-  });
+  const SameName same(analysis.names(), name);
+  return std::any_of(analysis.names().begin(), analysis.names().end(),
+                     [&](const Occurrence& each) { return each.declares && same(each); });
 }
 
 bool is_name(const std::string& text) {
@@ -38,14 +38,14 @@ std::vector<std::string> codes(const Analysis& analysis) {
 }  // namespace
 
 Json prepare_rename(const Analysis& analysis, uint32_t offset) {
-  const Occurrence* name = occurrence_at(analysis.names, offset);
+  const Occurrence* name = occurrence_at(analysis.names(), offset);
   if (!name || !can_be_renamed(analysis, *name)) return nullptr;
   return range_of(analysis.text(), name->range);
 }
 
 Renaming rename(const Analysis& analysis, uint32_t offset, const std::string& name) {
   Renaming result;
-  const Occurrence* at = occurrence_at(analysis.names, offset);
+  const Occurrence* at = occurrence_at(analysis.names(), offset);
   const auto refuse = [&](const std::string& why) {
     result.refused = why;
     return result;
@@ -55,12 +55,13 @@ Renaming rename(const Analysis& analysis, uint32_t offset, const std::string& na
         "only values, dims, axes, constants, functions and records that this file declares can be "
         "renamed");
   if (!is_name(name)) return refuse("`" + name + "` is no name");
-  for (const Occurrence& each : analysis.names)
+  for (const Occurrence& each : analysis.names())
     if (each.name == name) return refuse("`" + name + "` is in use in this file");
   const std::string& text = analysis.text().text;
   uint32_t done = 0;
-  for (const Occurrence& each : analysis.names) {
-    if (!same_name(analysis.names, each, *at) || each.range.begin < done) continue;
+  const SameName same(analysis.names(), *at);
+  for (const Occurrence& each : analysis.names()) {
+    if (!same(each) || each.range.begin < done) continue;
     result.text += text.substr(done, each.range.begin - done) + name;
     done = each.range.end;
     result.edits.push_back({{"range", range_of(analysis.text(), each.range)}, {"newText", name}});

@@ -220,6 +220,7 @@ class Server {
         for (size_t i = 0; i < document.analysis->sources->size(); ++i)
           reads |= document.analysis->sources->file(static_cast<int32_t>(i)).path == path;
       if (!reads) continue;
+      if (document.analysis) old_.push_back(std::move(*document.analysis));
       document.analysis.reset();
       if (prover_.uri() == other) prover_.stop();
       const auto forget = [&](std::deque<std::string>& list) {
@@ -241,6 +242,7 @@ class Server {
       Document& document = documents_.at(uri);
       document.findings = findings(analysis_of(document), false);
       publish(uri, document);
+      old_.clear();
       to_prove_.push_back(uri);
       return;
     }
@@ -430,6 +432,7 @@ class Server {
   std::map<std::string, Method> methods_;
   std::map<std::string, Document> documents_;  ///< by uri
   std::deque<std::string> to_type_, to_prove_;
+  std::vector<Analysis> old_;  ///< of earlier texts: freed when the new diagnostics are out
   bool initialized_ = false, shut_down_ = false, exit_ = false, refreshes_lenses_ = false;
   int asked_ = 0;
 };

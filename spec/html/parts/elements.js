@@ -26,7 +26,7 @@ function bytes(number) {
   const units = ["B", "KiB", "MiB", "GiB", "TiB", "PiB"];
   let unit = 0;
   while (number >= 1024 && unit + 1 < units.length) { number /= 1024; unit++; }
-  return (unit ? number.toPrecision(3) : Math.ceil(number)) + " " + units[unit];
+  return (unit === 0 ? Math.ceil(number) : number < 1000 ? number.toPrecision(3) : Math.round(number)) + " " + units[unit];
 }
 if (matchMedia("(prefers-color-scheme: dark)").matches) document.documentElement.classList.add("dark");
 by("theme").addEventListener("click", () => document.documentElement.classList.toggle("dark"));

@@ -128,7 +128,7 @@ const stepName = step => (step[3] ? step[3] + " = " : "") + step[2];
 
 function showSteps() {
   const list = [...plan().params.map(([name, type]) => [0, plan().line, "parameter", name, type]), ...plan().steps];
-  fill("steps", ...list.map((step, i) => make("option", { value: i }, (step[1] ? String(step[1]).padStart(4) : "    ") + "  " + "  ".repeat(step[0]) + stepName(step) + "  " + types[step[4]].text)));
+  fill("steps", ...list.map((step, i) => make("option", { value: i }, (String(step[1] || "").padStart(4) + "  " + "  ".repeat(step[0])).replaceAll(" ", "\u00a0") + stepName(step) + "  " + types[step[4]].text)));
   by("steps").steps = list;
   by("steps").selectedIndex = list.length ? 0 : -1;
   showTensor();
@@ -293,12 +293,15 @@ function showSource() {
   fill("legend", make("span", { class: "S" }, "split"), " · ", make("span", { class: "U" }, "U: unreduced sum"), " · ", make("span", { class: "Max" }, "Max: unreduced maximum"), " · ", make("span", { class: "I" }, "I: copy, and so is the gradient"), " · ", make("span", { class: "R" }, "no mark: copy"));
 }
 
+/* Formulas with commas: a line does not end inside of one. */
+const listed = all => make("span", {}, ...all.flatMap((each, i) => [i ? ", " : "", make("span", { class: "whole" }, each)]));
+
 document.title = data.file + ": " + data.verdict;
 fill("title", data.file);
 fill("summary", make("span", { class: data.verdict }, data.verdict), " · check-sharding " + data.version + " · " + data.seconds.toFixed(2) + " s");
 const shown = (data.plans || []).filter(each => !each.imported || each.verdict !== "proved");
 fill("verdicts", shown.length ? table("Each plan, for every mesh and all sizes", ["verdict", "plan", "claim", "conditions", "assuming"], shown.map(each =>
-  [make("span", { class: each.verdict }, each.verdict + (each.trusting.length ? ", trusting " + each.trusting.join(", ") : "")), make("code", {}, each.name), each.claim, each.conditions.join(", "), each.assumptions.join(", ")])) : make("p", {}, "There is no plan in the file."));
+  [make("span", { class: each.verdict }, each.verdict + (each.trusting.length ? ", trusting " + each.trusting.join(", ") : "")), make("code", {}, each.name), each.claim, listed(each.conditions), listed(each.assumptions)])) : make("p", {}, "There is no plan in the file."));
 fill("findings", ...(findings.length ? findings.map(finding) : [make("p", {}, "There are none.")]));
 fill("plan", ...(data.plans || []).map((each, i) => make("option", { value: i }, each.name + " (" + each.verdict + ")")));
 by("plan").addEventListener("change", showPlan);
@@ -311,8 +314,10 @@ const move = by_ => () => {
 };
 by("previous").addEventListener("click", move(-1));
 by("next").addEventListener("click", move(1));
-const open = (data.plans || []).findIndex(each => each.verdict !== "proved");
-if (open >= 0) by("plan").value = String(open);
+/* The first plan that is not proved; else the longest of the file. */
+const longest = (data.plans || []).reduce((best, each) => each.imported || (best && best.steps.length >= each.steps.length) ? best : each, null);
+const open = (data.plans || []).find(each => each.verdict !== "proved") || longest;
+if (open) by("plan").value = String(data.plans.indexOf(open));
 showSource();
 showSizes();
 showPlan();
