@@ -319,5 +319,7 @@ const longest = (data.plans || []).reduce((best, each) => each.imported || (best
 const open = (data.plans || []).find(each => each.verdict !== "proved") || longest;
 if (open) by("plan").value = String(data.plans.indexOf(open));
 showSource();
-showSizes();
-showPlan();
+if (open) {
+  showSizes();
+  showPlan();
+} else for (const id of ["h-sizes", "h-plan"]) by(id).parentElement.hidden = true;
