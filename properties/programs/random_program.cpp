@@ -127,7 +127,7 @@ class Drafter {
         program.kinks = program.kinks || has("max(") || has("relu(") || has("abs(") ||
                         has("where(") || has("top_k(") || has("argsort(");
         program.shortened = program.shortened || has("bf16(");
-        if (has("cumsum(") || has("{Max_") || has(" Max_")) differentiable = false;
+        if (has("{Max_") || has(" Max_")) differentiable = false;
       }
     for (const Param& param : params)
       if (param.layout.has('M')) differentiable = false;

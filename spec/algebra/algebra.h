@@ -93,6 +93,8 @@ enum class Fault {
   unused_range,      // sum.cpp: an unused variable contributes 1, not its range
   order_factor,      // order.cpp: rows keep their order under factors of any sign
   order_power,       // order.cpp: rows keep their order under even powers
+  case_implied,      // cases.cpp: of u > 0 follows u + n > 0 for any n
+  case_alone,        // cases.cpp: where u > 0 speaks for the others
   capture,  // lift.cpp: arguments that are not independent are not re-opened (loses proofs only)
 };
 

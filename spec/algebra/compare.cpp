@@ -2,6 +2,7 @@
 // binder.
 #include <algorithm>
 
+#include "spec/algebra/cases.h"
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -204,7 +205,10 @@ bool by_cases(Engine& g, Nf residue, int depth) {
 Comparison compare(Algebra& algebra, Nf plan, Nf model) {
   if (plan == model) return Comparison::equal;
   Engine& g = algebra.engine();
-  return by_cases(g, g.sub(plan, model), 3) ? Comparison::equal : Comparison::not_shown;
+  const Nf residue = g.sub(plan, model);
+  const bool equal = by_cases(g, residue, 3) ||
+                     in_each_case(g, residue, [&](Nf rest) { return by_cases(g, rest, 1); });
+  return equal ? Comparison::equal : Comparison::not_shown;
 }
 
 }  // namespace shardproof::algebra

@@ -183,6 +183,8 @@ struct Engine {
   Nf odd_even(Op op, Nf u, bool odd);
   std::optional<Nf> fold_sine(const Mono& factors, Rational coef);
   std::optional<Nf> exp_minus_infinity(Nf u);
+  std::optional<Nf> complement_of_sigmoid(Nf u);
+  Nf least_exponential(Nf u);
   Nf inner(AtomId a);  // u of the atom exp(u), poly(u), log(u), ..
   /// Of two single atoms the one whose tensor is older: the choice of sign does not depend on
   /// variable names.
@@ -220,6 +222,7 @@ struct Engine {
     int forwards = 0, backwards = 0;  // x[v] and x[|v| - 1 - v]
   };
   Reads reads(Nf e, VarId v);
+  void compared(Nf e, VarId v, Reads* all) const;
   int direction(Nf index, VarId v) const;
   Nf sum_either_way(const VarSet& bound, const Mono& factors);
   std::unordered_map<uint64_t, Reads> reads_cache;

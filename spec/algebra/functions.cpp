@@ -117,7 +117,6 @@ Nf log_of_positive(Engine& g, AtomId a, Rational k) {
 Nf Engine::log(Nf u) {
   if (u == zero) return lift(Op::log, {}, u);
   if (!positive(u)) oblige(Algebra::Obligation::positive, u);
-  Content c;
   if (is_single(u)) {
     const Term t = terms(u)[0];
     Mono rest;
@@ -152,10 +151,41 @@ Nf Engine::log(Nf u) {
     }
     return add(result, lift(Op::log, {}, monomial(mono(rest), inside)));
   }
-  c = content(u, false);
-  Nf outside = fix(c.common, c.coef);
-  Nf inside = lift(Op::log, {}, c.body);
+  if (const auto w = complement_of_sigmoid(u)) return scale(log(add(one, exp(*w))), -1);
+  const Nf power = least_exponential(u);
+  if (power != one) u = mul(u, pow(power, -1));
+  const Content c = content(u, false);
+  const Nf outside = mul(power, fix(c.common, c.coef)), inside = lift(Op::log, {}, c.body);
   return outside == one ? inside : add(log(outside), inside);
+}
+
+/// w of 1 - sigmoid(w), which is sigmoid(-w).
+std::optional<Nf> Engine::complement_of_sigmoid(Nf u) {
+  const Nf rest = sub(one, u);
+  if (!is_single(rest) || !terms(rest)[0].coef.is_one()) return std::nullopt;
+  const Mono m = factors(terms(rest)[0].mono);
+  if (m.size() != 1 || !m[0].exponent.is_one() || !is_op(m[0].atom, Op::sigmoid))
+    return std::nullopt;
+  return inner(m[0].atom);
+}
+
+/// log(e^x + e^y) is x + log(1 + e^(y - x)) and y + log(1 + e^(x - y)): of the quotients by each
+/// summand's exponentials the one that was interned first is taken.
+Nf Engine::least_exponential(Nf u) {
+  const Poly p = terms(u);
+  std::vector<Nf> powers;
+  for (const Term& t : p) {
+    Mono exponentials;
+    for (const Factor& f : Mono(factors(t.mono)))
+      if (is_op(f.atom, Op::exp)) exponentials.push_back(f);
+    const Nf power = fix(exponentials, 1);
+    if (std::find(powers.begin(), powers.end(), power) == powers.end()) powers.push_back(power);
+  }
+  if (powers.size() < 2 || powers.size() > 4) return one;
+  std::vector<Nf> quotients;
+  for (const Nf power : powers) quotients.push_back(mul(u, pow(power, -1)));
+  const auto least = std::min_element(quotients.begin(), quotients.end());
+  return powers[static_cast<size_t>(least - quotients.begin())];
 }
 
 /// sigmoid(-u) = 1 - sigmoid(u): one sign is kept.

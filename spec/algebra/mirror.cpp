@@ -1,5 +1,6 @@
 // A sum is the same in either direction: Sum_v f(v) = Sum_v f(|v| - 1 - v). Its index runs the way
-// that most tensors read it; of two ways that read alike the form that was interned first is taken.
+// that most tensors and comparisons read it; of two ways that read alike the form that was interned
+// first is taken.
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -15,6 +16,19 @@ int Engine::direction(Nf index, VarId v) const {
   return 0;
 }
 
+/// i <= j runs the same way in both, i <= n - j does not.
+void Engine::compared(Nf e, VarId v, Reads* all) const {
+  const int own = direction(e, v);
+  if (own == 0) return;
+  for (const Term& t : terms(e)) {
+    const Mono& m = factors(t.mono);
+    if (m.size() != 1 || !m[0].exponent.is_one()) continue;
+    const Atom& atom = atoms[m[0].atom];
+    if (atom.kind != AtomKind::var || atom.ref == v) continue;
+    ++(t.coef.sign() == own ? all->backwards : all->forwards);
+  }
+}
+
 Engine::Reads Engine::reads(Nf e, VarId v) {
   Reads all;
   if (!mentions(e, v)) return all;
@@ -24,6 +38,7 @@ Engine::Reads Engine::reads(Nf e, VarId v) {
   for (const Term& t : terms(e))
     for (const Factor& f : factors(t.mono)) {
       const Atom& atom = atoms[f.atom];
+      if (atom.kind == AtomKind::le0 || atom.kind == AtomKind::eq0) compared(atom.args[0], v, &all);
       if (atom.kind != AtomKind::app) continue;
       const Tensor& tensor = tensors[atom.ref];
       const bool opens = tensor.op != Op::leaf && tensor.op != Op::symbol && tensor.op != Op::iota;

@@ -118,8 +118,10 @@ Engine::Content Engine::content(Nf base, bool any) {
     bool everywhere = seen[i] == p.size();
     if (atoms[a].kind == AtomKind::size) {
       if (!everywhere && k.sign() > 0) k = 0;
-    } else if (!everywhere || atoms[a].kind == AtomKind::prime || !(any || positive_atom(a))) {
+    } else if (atoms[a].kind == AtomKind::prime || !(any || positive_atom(a))) {
       continue;
+    } else if (!everywhere && (k.sign() > 0 || !is_op(a, Op::exp))) {
+      continue;  // 1 + e^-1 is (e + 1) e^-1
     }
     if (k.is_zero()) continue;
     c.common.push_back({a, k});

@@ -177,6 +177,7 @@ class PlanChecker {
   void only_types(size_t f) {
     Typing typing = type_plan(program(), f, steps_[f]);
     types_[f] = std::move(typing.types);
+    if (program().functions[f].trusted) trusting_[f] = {program().functions[f].name};
     if (typing.refused.empty()) expand(f);
   }
 
@@ -297,10 +298,7 @@ class PlanChecker {
       if (std::find(report.conditions.begin(), report.conditions.end(), condition) ==
           report.conditions.end())
         report.conditions.push_back(condition);
-    for (const Name& name : trusting_[callee])
-      if (std::find(trusting_[current(report)].begin(), trusting_[current(report)].end(), name) ==
-          trusting_[current(report)].end())
-        trusting_[current(report)].push_back(name);
+    trust(trusting_[callee], report);
   }
 
   static size_t current(const PlanReport& report) { return report.function; }
@@ -509,6 +507,12 @@ class PlanChecker {
     });
   }
 
+  void trust(const std::vector<Name>& names, PlanReport& report) {
+    std::vector<Name>& all = trusting_[current(report)];
+    for (const Name& name : names)
+      if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
+  }
+
   void use_backward(const ir::Instr& instr, const ir::Grad& grad, PlanReport& report) {
     std::shared_ptr<const CheckedBackward>& known = backwards_[{grad.function, grad.wrt}];
     if (!known)
@@ -538,6 +542,7 @@ class PlanChecker {
           listing_of(backward);
     } else {
       note_assumptions(report, backward.report()->assumptions);
+      trust(backward.report()->trusting, report);
     }
   }
 

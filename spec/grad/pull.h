@@ -48,6 +48,7 @@ void pull(Pull& p, const ir::Write& op);
 void pull(Pull& p, const ir::Concat& op);
 void pull(Pull& p, const ir::Roll& op);
 void pull(Pull& p, const ir::Rev& op);
+void pull(Pull& p, const ir::Ordered& op);
 void pull(Pull& p, const ir::Index& op);
 void pull(Pull& p, const ir::IndexUnreduced& op);
 void pull(Pull& p, const ir::IndexAdd& op);

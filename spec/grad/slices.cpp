@@ -84,13 +84,27 @@ void pull(Pull& p, const ir::Roll& op) {
                       with_marks(p.dual(0), type_of(g).marks)));
 }
 
+namespace {
+
+Ref reversed(Pull& p, const ir::Indices& in, size_t position, Ref x) {
+  ir::Rev rev;
+  rev.pattern.left_bracket = rev.pattern.right_bracket = position;
+  return p.emit.op(std::move(rev), in, {x}, with_marks(p.dual(0), type_of(x).marks));
+}
+
+}  // namespace
+
 void pull(Pull& p, const ir::Rev& op) {
-  const Ref g = p.g();
-  ir::Rev back;
-  back.pattern.left_bracket = op.pattern.left_bracket;
-  back.pattern.right_bracket = op.pattern.right_bracket;
-  p.give(0, p.emit.op(std::move(back), op.pattern.indices, {g},
-                      with_marks(p.dual(0), type_of(g).marks)));
+  p.give(0, reversed(p, op.pattern.indices, op.pattern.left_bracket.value(), p.g()));
+}
+
+/// Entry i of a cumsum has every entry up to i in it: a cumsum from the other end.
+void pull(Pull& p, const ir::Ordered& op) {
+  if (op.fn != ir::OrderedFn::cumsum) return p.none(ir::name_of(ir::Op(op)));
+  const ir::Indices& in = op.pattern.indices;
+  const Ref g = reversed(p, in, op.dim, p.g());
+  ir::Ordered cumsum{ir::OrderedFn::cumsum, {}, op.dim};
+  p.give(0, reversed(p, in, op.dim, p.emit.op(std::move(cumsum), in, {g}, type_of(g))));
 }
 
 void pull(Pull& p, const ir::Ppermute& op) {

@@ -160,6 +160,7 @@ class Context {
   /// Whose gradient it is that a plan's stands for: its values are lowered as well, under what it
   /// assumes.
   size_t differentiated(size_t function) const;
+  bool stands_for_derivative(const ir::Function& f, size_t function) const;
   size_t callee(size_t function) const;  ///< the function itself, or the model that stands for it
 
  private:
@@ -254,6 +255,9 @@ std::vector<ir::ValueId> uses(const ir::Instr& instr);
 using Results = std::vector<Tensor>;
 #define SHARDPROOF_LOWERS(OP) Results lower_op(Context& c, const ir::OP& op, const Site& site);
 // numbers and pointwise.cpp
+/// A call of a backward, by the derivative that it stands for.
+Results lower_backward_call(Context& c, const ir::Function& backward, const Site& site);
+
 SHARDPROOF_LOWERS(Number)
 SHARDPROOF_LOWERS(SizeOf)
 SHARDPROOF_LOWERS(Unary)

@@ -120,8 +120,5 @@ void pull_op(Pull& p, const ir::Grad&) { refuse(p, "a gradient"); }
 void pull_op(Pull& p, const ir::Ring&) { refuse(p, "ring"); }
 void pull_op(Pull& p, const ir::Pipeline&) { refuse(p, "pipeline"); }
 void pull_op(Pull& p, const ir::Stages&) { refuse(p, "stages"); }
-void pull_op(Pull& p, const ir::Ordered& op) {
-  if (op.fn == ir::OrderedFn::cumsum) refuse(p, "cumsum");
-}
 
 }  // namespace shardproof::lower

@@ -76,7 +76,7 @@ struct CarryFinder {
   }
 };
 
-enum class Role { stack, constant, sum, dead };
+enum class Role { stack, constant, sum, extremum, dead };
 
 struct Lowering {
   Context& c;
@@ -150,10 +150,18 @@ struct Lowering {
     if (role[i] != Role::stack) return;
     const Nf more = increment(at_leaves, i, leaves[i]);
     if (c.a.is_zero(more)) role[i] = Role::constant;
-    if (c.a.is_zero(more) || depends({{}, more}, leaves[i])) return;
+    if (c.a.is_zero(more)) return;
     for (size_t k = 0; k < count; ++k)
       if (k != i && role[k] != Role::dead && depends(at_leaves.next[k], leaves[i])) return;
-    role[i] = Role::sum;
+    if (!depends({{}, more}, leaves[i])) role[i] = Role::sum;
+    if (extremum(i)) role[i] = Role::extremum;
+  }
+  /// Of what no carry decides.
+  std::optional<Extremum> extremum(size_t i) {
+    const auto found = extremum_with(c.a, at_leaves.next[i].body, leaves[i].body);
+    for (const Tensor& leaf : leaves)
+      if (found && depends({{}, found->rest}, leaf)) return std::nullopt;
+    return found;
   }
 
   Vars without_apart(Vars index) const {
@@ -292,28 +300,43 @@ struct Lowering {
     at_n = leaves;
     for (size_t i : stacks) at_n[i] = stack(i, c.a.var(n));
     at_step = text.step(at_n);
-    bool sums = false;
+    const auto closed = [&](size_t i) { return role[i] == Role::sum || role[i] == Role::extremum; };
+    bool any = false;
     for (size_t i = 0; i < count; ++i)
-      sums |= role[i] == Role::sum && (text.taped || used(at_step.emit, leaves[i]));
-    if (!sums) return;
+      any |= closed(i) && (text.taped || used(at_step.emit, leaves[i]));
+    if (!any) return;
     for (size_t i = 0; i < count; ++i)
-      if (role[i] == Role::sum) at_n[i] = sum(i, true);
+      if (closed(i)) at_n[i] = role[i] == Role::sum ? sum(i, true) : greatest(i, true);
     const Step first = at_step;
     at_step = text.step(at_n);
     at_step.next = first.next;  // next - leaf is the increment
   }
+  Nf before(Var step) {
+    const Nf k = c.a.var(step), here = c.a.var(n);
+    return c.a.le0(c.a.add(text.reverse ? c.a.sub(here, k) : c.a.sub(k, here), one()));
+  }
+  Var earlier_step() {
+    return c.loop_index(std::to_string(text.depth) + " " + to_string(text.dim) + "'", c.a.range(n));
+  }
+  /// The greatest before step n, or in all.
+  Tensor greatest(size_t i, bool so_far) {
+    const Tensor& init = text.carries[i].init;
+    const Extremum found = extremum(i).value();
+    if (!so_far) return {init.index, found.of(c.a, init.body, c.a.max({n}, found.rest))};
+    const Var step = earlier_step();
+    const Nf first = found.least ? c.a.neg(init.body) : init.body, here = before(step);
+    const Nf rest = c.a.substitute(found.rest, {{n, c.a.var(step)}});
+    const Nf each = c.a.add(c.a.mul(here, rest), c.a.mul(c.a.sub(one(), here), first));
+    return {init.index, found.of(c.a, init.body, c.a.max({step}, each))};
+  }
   /// What was added before step n, or in all.
-  Tensor sum(size_t i, bool before) {
+  Tensor sum(size_t i, bool so_far) {
     const Tensor& init = text.carries[i].init;
     Nf more = increment(at_step, i, leaves[i]);
     Var step = n;
-    if (before) {
-      step =
-          c.loop_index(std::to_string(text.depth) + " " + to_string(text.dim) + "'", c.a.range(n));
-      const Nf k = c.a.var(step), here = c.a.var(n);
-      more = c.a.substitute(more, {{n, k}});
-      more = c.a.mul(more,
-                     c.a.le0(c.a.add(text.reverse ? c.a.sub(here, k) : c.a.sub(k, here), one())));
+    if (so_far) {
+      step = earlier_step();
+      more = c.a.mul(c.a.substitute(more, {{n, c.a.var(step)}}), before(step));
     }
     return {init.index, c.a.add(init.body, c.a.sum({step}, more))};
   }
@@ -323,6 +346,7 @@ struct Lowering {
     if (role[i] == Role::dead) return {text.carries[i].index, c.a.number(0)};
     if (role[i] == Role::constant) return text.carries[i].init;
     if (role[i] == Role::sum) return sum(i, false);
+    if (role[i] == Role::extremum) return greatest(i, false);
     if (free_of_carries(at_leaves.next[i]))  // the last step's alone
       return {at_step.next[i].index, c.a.substitute(at_step.next[i].body, {{n, end}})};
     return stack(i, text.reverse ? c.a.number(-1) : c.a.range(n));
@@ -351,6 +375,25 @@ struct Lowering {
 };
 
 }  // namespace
+
+std::optional<Extremum> extremum_with(algebra::Algebra& a, Nf value, Nf carry) {
+  const algebra::Engine& g = a.engine();
+  for (const bool least : {false, true}) {
+    const auto sign = [&](Nf e) { return least ? a.neg(e) : e; };
+    const auto known = g.maxima.find(sign(value).id);
+    if (known == g.maxima.end()) continue;
+    std::vector<Nf> all = known->second;
+    if (std::erase(all, sign(carry)) != 1 || all.empty()) continue;
+    Nf rest = all[0];
+    for (size_t k = 1; k < all.size(); ++k) rest = a.maximum(rest, all[k]);
+    return Extremum{least, rest};
+  }
+  return std::nullopt;
+}
+
+Nf Extremum::of(algebra::Algebra& a, Nf first, Nf others) const {
+  return least ? a.neg(a.maximum(a.neg(first), others)) : a.maximum(first, others);
+}
 
 int above(Context& c, const std::vector<Nf>& terms) {
   CarryFinder finder{c.a.engine()};

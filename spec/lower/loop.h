@@ -1,8 +1,8 @@
 #pragma once
 // A loop in the form in which two loops are compared, whoever wrote them: carries that only add up
-// are sums, carries that never change are their first values, and every other one is, at the start
-// of step n, an uninterpreted function of the first values, the body and n. What is made in the
-// body is an ordinary term of those.
+// are sums, those that only grow to a maximum are maxima, carries that never change are their first
+// values, and every other one is, at the start of step n, an uninterpreted function of the first
+// values, the body and n. What is made in the body is an ordinary term of those.
 #include <functional>
 
 #include "spec/lower/context.h"
@@ -33,6 +33,14 @@ struct LoopText {
   /// A number above those of all loops that the body speaks of, where that is known before.
   std::optional<int> fresh = {};
 };
+
+/// max(c, rest) of a carry c; of min(c, f) it is max(-c, -f), negated.
+struct Extremum {
+  bool least;
+  Nf rest;
+  Nf of(algebra::Algebra& a, Nf first, Nf others) const;
+};
+std::optional<Extremum> extremum_with(algebra::Algebra& a, Nf value, Nf carry);
 
 /// The least number that is above those of all loops in the terms.
 int above(Context& c, const std::vector<Nf>& terms);

@@ -114,6 +114,13 @@ std::string gradient_name(const ir::Program& program, size_t index, size_t leaf)
          function.values.at(function.params.at(leaf)).name + ")";
 }
 
+Results typed_results(Context& c, Results results, const Site& site) {
+  for (size_t i = 0; i < results.size(); ++i)
+    if (site.instr.results.at(i) != ir::no_value)
+      results[i] = c.typed(results[i], site.result(i).type);
+  return results;
+}
+
 /// One for each leaf of `wrt`, as functions of the whole arguments.
 Results opaque_gradients(Context& c, const ir::Grad& op, const Frame& frame,
                          const std::vector<Tensor>& inputs) {
@@ -147,10 +154,17 @@ Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
   for (Tensor& gradient :
        opaque ? opaque_gradients(c, op, *frame, inputs) : gradients(c, *frame, seeds, op.wrt))
     results.push_back(std::move(gradient));
-  for (size_t i = 0; i < results.size(); ++i)
-    if (site.instr.results.at(i) != ir::no_value)
-      results[i] = c.typed(results[i], site.result(i).type);
-  return results;
+  return typed_results(c, std::move(results), site);
+}
+
+/// A backward that is proved, or trusted, at its arguments: the derivative of the model.
+Results lower_backward_call(Context& c, const ir::Function& backward, const Site& site) {
+  std::vector<Tensor> arguments, seeds;
+  const size_t count = c.program.functions.at(*backward.model).params.size();
+  for (size_t i = 0; i < site.instr.operands.size(); ++i)
+    (i < count ? arguments : seeds).push_back(c.typed(site.operand(i), site.type(i)));
+  const auto frame = c.call(*backward.model, arguments, site, true, site.upstream(count));
+  return typed_results(c, gradients(c, *frame, seeds, backward.wrt), site);
 }
 
 }  // namespace shardproof::lower

@@ -149,8 +149,18 @@ std::vector<Tensor> Context::returned(const Frame& frame) const {
   return results;
 }
 
+/// A backward stands for the derivative of its model where nothing that it saved is handed to it.
+bool Context::stands_for_derivative(const ir::Function& f, size_t function) const {
+  if (!f.implements_grad || !f.model || !f.saved_params.empty()) return false;
+  return f.trusted ||
+         (options.use_models && options.proved != nullptr && options.proved->at(function));
+}
+
 Results lower_op(Context& c, const ir::Call& op, const Site& site) {
   c.check_call(op.function, site);
+  const ir::Function& f = c.program.functions.at(op.function);
+  if (!site.frame.taped && c.stands_for_derivative(f, op.function))
+    return lower_backward_call(c, f, site);
   std::vector<Tensor> arguments;
   for (size_t i = 0; i < site.instr.operands.size(); ++i) arguments.push_back(site.operand(i));
   const auto frame = c.call(op.function, arguments, site, site.frame.taped,

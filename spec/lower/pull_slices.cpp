@@ -49,6 +49,21 @@ void pull_op(Pull& p, const ir::Write& op) {
   if (p.wants(1)) p.give(1, {part, p.c.at({all, g}, all, marked, p.c.split(at, marked))});
 }
 
+/// Entry i of a cumsum has every entry up to i in it.
+void pull_op(Pull& p, const ir::Ordered& op) {
+  if (op.fn != ir::OrderedFn::cumsum || !p.wants(0)) return;
+  const Indices in(p.c, p.site, op.pattern);
+  const Vars right = in.right(), along = in.right(op.dim);
+  const Nf g = p.gradient(right);
+  Vars later, taken = right;
+  for (Var var : along) {
+    later.push_back(p.c.var("later", p.c.a.range(var), taken));
+    taken.push_back(later.back());
+  }
+  const Nf counted = p.c.a.le0(p.c.a.sub(p.c.join(along), p.c.join(later)));
+  p.give(0, {right, p.c.a.sum(later, p.c.a.mul(counted, p.c.at({along, g}, p.c.terms(later))))});
+}
+
 void pull_op(Pull& p, const ir::Concat& op) {
   const Indices in(p.c, p.site, op.pattern);
   const Vars right = in.right(), marked = in.right(op.pattern.right_bracket.value());

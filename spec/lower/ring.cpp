@@ -4,7 +4,7 @@
 #include <utility>
 
 #include "spec/algebra/engine.h"
-#include "spec/lower/context.h"
+#include "spec/lower/loop.h"
 
 namespace shardproof::lower {
 
@@ -174,19 +174,9 @@ class RingLowering {
 
   /// max(c, f), and min.
   std::optional<Nf> extremum(const RingCarry& carry, Nf value) {
-    for (const bool least : {false, true}) {
-      const auto sign = [&](Nf e) { return least ? c_.a.neg(e) : e; };
-      const auto known = g_.maxima.find(sign(value).id);
-      if (known == g_.maxima.end()) continue;
-      std::vector<Nf> all = known->second;
-      const Nf own = sign(carry.before.body);
-      if (std::erase(all, own) != 1 || all.empty()) continue;
-      Nf rest = all[0];
-      for (size_t k = 1; k < all.size(); ++k) rest = c_.a.maximum(rest, all[k]);
-      if (carry.summed || !free_of_carries(rest)) continue;
-      return sign(c_.a.maximum(sign(carry.init.body), c_.a.max({b_}, rest)));
-    }
-    return std::nullopt;
+    const auto found = extremum_with(c_.a, value, carry.before.body);
+    if (!found || carry.summed || !free_of_carries(found->rest)) return std::nullopt;
+    return found->of(c_.a, carry.init.body, c_.a.max({b_}, found->rest));
   }
 
   std::optional<Linear> linear_in(Nf value, const Tensor& leaf) {

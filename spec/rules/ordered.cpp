@@ -30,7 +30,7 @@ Types rule(Application& app, const ir::Ordered& op) {
   if (integers) app.forget_gradients();
   need_whole(app, 0, app.pattern.left[0].dims.at(op.dim), "E0208");
   Shape result = app.pattern.left[0];
-  result.marks = combine(app, {Role::argument});
+  result.marks = combine(app, {integers ? Role::argument : Role::factor});  // cumsum is linear
   return {conclude(app, result, integers ? Dtype::i32 : app.type(0).dtype, app.has_gradient())};
 }
 

@@ -1,0 +1,251 @@
+// u > 0, u < 0 or u = 0: in each case a step is a number, a root of u^2 is u or -u, and what is
+// left may vanish. abs(x) = maximum(x, -x); max(x, 0) + log(1 + exp(-|x|)) = log(1 + exp(x)).
+#include "spec/algebra/cases.h"
+
+#include <algorithm>
+#include <unordered_map>
+
+namespace shardproof::algebra {
+
+namespace {
+
+/// The tensors of which some property holds of an atom in their bodies, however deep.
+template <class Property>
+class Deep {
+ public:
+  Deep(Engine& g, Property property) : g_(g), property_(property) {}
+
+  bool in(Nf e) {
+    if (auto known = seen_.find(e.id); known != seen_.end()) return known->second;
+    bool found = false;
+    for (const Term& t : g_.terms(e))
+      for (const Factor& f : g_.factors(t.mono)) found = found || in_atom(g_.atoms[f.atom]);
+    return seen_[e.id] = found;
+  }
+
+ private:
+  bool in_atom(const Atom& atom) {
+    if (property_(atom)) return true;
+    for (Nf arg : atom.args)
+      if (in(arg)) return true;
+    return atom.kind == AtomKind::app && g_.tensors[atom.ref].op != Op::leaf &&
+           in(Nf(g_.tensors[atom.ref].body));
+  }
+
+  Engine& g_;
+  Property property_;
+  std::unordered_map<uint32_t, bool> seen_;
+};
+
+/// Whether `rebuild` makes the tensor again from its body.
+bool can_be_rebuilt(const Engine& g, AtomId id) {
+  const Atom& atom = g.atoms[id];
+  if (atom.kind != AtomKind::app) return false;
+  const Op op = g.tensors[atom.ref].op;
+  return op != Op::leaf && op != Op::iota && op != Op::symbol && op != Op::lambda &&
+         op != Op::sealed;
+}
+
+Nf opened(Engine& g, AtomId id, const VarSet& avoid, VarSet* binders) {
+  const Atom atom = g.atoms[id];
+  return g.open(atom.ref, atom.args, avoid, binders);
+}
+
+/// The steps in e of what is the same for all indices that a sum or a maximum in it binds.
+class Steps {
+ public:
+  Steps(Engine& g, Nf e) : g_(g), free_(g.free_of(e)), has_step_(g, IsStep{g}) { collect(e); }
+
+  std::vector<AtomId> found;
+
+ private:
+  struct IsStep {
+    bool operator()(const Atom& a) const {
+      return a.kind == AtomKind::app && g.tensors[a.ref].op == Op::step;
+    }
+    Engine& g;
+  };
+
+  void collect(Nf e) {
+    if (found.size() == 4 || !has_step_.in(e)) return;
+    for (const Term& t : Poly(g_.terms(e)))
+      for (const Factor& f : Mono(g_.factors(t.mono))) {
+        if (g_.is_op(f.atom, Op::step)) add(f.atom);
+        if (can_be_rebuilt(g_, f.atom)) collect(opened(g_, f.atom, free_, nullptr));
+      }
+  }
+
+  void add(AtomId step) {
+    const VarSet& vars = g_.atom_vars[step];
+    const bool bound =
+        std::any_of(vars.begin(), vars.end(), [&](VarId v) { return !contains(free_, v); });
+    if (!bound && std::find(found.begin(), found.end(), step) == found.end()) found.push_back(step);
+  }
+
+  Engine& g_;
+  VarSet free_;
+  Deep<IsStep> has_step_;
+};
+
+struct Fact {
+  Nf u;
+  int sign;
+};
+
+/// What is known where u has a sign, in the cases around it.
+class Case {
+ public:
+  Case(Engine& g, AtomId step, int sign, const std::vector<Fact>& around)
+      : g_(g),
+        u_(g.inner(step)),
+        sign_(sign),
+        square_(g.mul(u_, u_)),
+        facts_(around),
+        speaks_(g, Speaks{g, u_}) {
+    facts_.push_back({u_, sign});
+    known_.push_back({step, sign > 0 ? g.one : g.zero});
+    for (Nf equal : {g.eq0(u_), g.step(g.scale(u_, -1))})
+      if (const auto atom = single(equal); atom && *atom != step)
+        known_.push_back({*atom, (g_.atoms[*atom].kind == AtomKind::eq0 ? sign == 0 : sign < 0)
+                                     ? g.one
+                                     : g.zero});
+    if (sign == 0) solve();
+  }
+
+  Nf of(Nf e) {
+    if (!speaks_.in(e)) return e;
+    if (const auto done = done_.find(e.id); done != done_.end()) return done->second;
+    g_.tick(8);
+    Nf result = g_.zero;
+    for (const Term& t : Poly(g_.terms(e))) {
+      Nf product = g_.number(t.coef);
+      for (const Factor& f : Mono(g_.factors(t.mono))) product = g_.mul(product, factor(f));
+      result = g_.add(result, product);
+    }
+    return done_[e.id] = result;
+  }
+
+ private:
+  /// A leaf that u has: where there is none, nothing changes.
+  struct Speaks {
+    Speaks(Engine& g, Nf u) : g(g) { add(u); }
+    void add(Nf e) {
+      for (const Term& t : g.terms(e))
+        for (const Factor& f : g.factors(t.mono))
+          if (const Atom& a = g.atoms[f.atom]; a.kind == AtomKind::app) add(a);
+    }
+    void add(const Atom& a) {
+      const Tensor& tensor = g.tensors[a.ref];
+      if (tensor.op == Op::leaf)
+        leaves.push_back(a.ref);
+      else
+        add(Nf(tensor.body));
+    }
+    bool operator()(const Atom& a) const {
+      return a.kind == AtomKind::app && std::count(leaves.begin(), leaves.end(), a.ref) > 0;
+    }
+    Engine& g;
+    std::vector<TensorId> leaves = {};
+  };
+
+  std::optional<AtomId> single(Nf e) const {
+    if (!g_.is_single(e)) return std::nullopt;
+    const Term t = g_.terms(e)[0];
+    const Mono& m = g_.factors(t.mono);
+    if (m.size() != 1 || !t.coef.is_one() || !m[0].exponent.is_one()) return std::nullopt;
+    return m[0].atom;
+  }
+
+  /// u = 0: one of its leaves by the others.
+  void solve() {
+    for (const Term& t : Poly(g_.terms(u_))) {
+      const Mono m = g_.factors(t.mono);
+      if (m.size() != 1 || !m[0].exponent.is_one()) continue;
+      const Atom& atom = g_.atoms[m[0].atom];
+      if (atom.kind != AtomKind::app || g_.tensors[atom.ref].op != Op::leaf) continue;
+      const Nf others = g_.sub(u_, g_.monomial(t.mono, t.coef));
+      if (Speaks(g_, others)(atom)) continue;
+      known_.push_back({m[0].atom, g_.scale(others, -(Rational(1) / t.coef))});
+      return;
+    }
+  }
+
+  /// step(v): v is a sum of the arguments whose signs are known, and a number.
+  std::optional<Nf> implied(Nf v) {
+    if (follows(v, 1, 0, false)) return g_.one;
+    if (follows(v, -1, 0, false)) return g_.zero;
+    return std::nullopt;
+  }
+  /// v > 0, or v <= 0 for `sign` -1, by the facts from `first` on; `strict`: by a sum that is not
+  /// 0.
+  bool follows(Nf v, int sign, size_t first, bool strict) {
+    if (const auto n = g_.as_number(v)) {
+      if (g_.fault == Fault::case_implied && first > 0) return true;
+      return n->sign() == sign || (n->is_zero() && (strict || sign < 0));
+    }
+    for (size_t i = first; i < facts_.size(); ++i)
+      for (const Term& t : Poly(g_.terms(facts_[i].u))) {
+        Rational ratio = 0;
+        for (const Term& s : Poly(g_.terms(v)))
+          if (s.mono == t.mono && !g_.factors(t.mono).empty()) ratio = s.coef / t.coef;
+        const int share = ratio.sign() * facts_[i].sign;
+        if (ratio.is_zero() || share == -sign) continue;
+        if (follows(g_.sub(v, g_.scale(facts_[i].u, ratio)), sign, i + 1, strict || share == sign))
+          return true;
+      }
+    return false;
+  }
+
+  Nf factor(const Factor& f) {
+    for (const auto& [atom, value] : known_)
+      if (f.atom == atom && f.exponent.sign() > 0) return g_.pow(value, f.exponent);
+    if (!can_be_rebuilt(g_, f.atom)) return g_.atom_power(f.atom, f.exponent);
+    VarSet binders;
+    VarSet avoid = set_union(g_.free_of(u_), g_.atom_vars[f.atom]);
+    const Nf body = opened(g_, f.atom, avoid, &binders);
+    if (g_.is_op(f.atom, Op::poly) && body == square_)
+      return g_.pow(g_.scale(u_, sign_), f.exponent * Rational(2));
+    const Nf inner = of(body);
+    if (g_.is_op(f.atom, Op::step))
+      if (const auto value = implied(inner)) return *value;
+    if (inner == body) return g_.atom_power(f.atom, f.exponent);
+    return g_.pow(g_.rebuild(g_.tensors[g_.atoms[f.atom].ref].op, binders, inner), f.exponent);
+  }
+
+  Engine& g_;
+  Nf u_;
+  int sign_;
+  Nf square_;
+  std::vector<Fact> facts_;
+  Deep<Speaks> speaks_;
+  std::vector<std::pair<AtomId, Nf>> known_;
+  std::unordered_map<uint32_t, Nf> done_;
+};
+
+bool each(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes, size_t depth,
+          const std::vector<Fact>& around) {
+  if (g.terms(e).size() > 40) return false;
+  for (AtomId step : Steps(g, e).found) {
+    bool all = true;
+    for (int sign : {1, -1, 0}) {
+      if (!all || (g.fault == Fault::case_alone && sign < 1)) break;
+      const Nf rest = Case(g, step, sign, around).of(e);
+      std::vector<Fact> inside = around;
+      inside.push_back({g.inner(step), sign});
+      all = vanishes(rest) || (depth > 1 && each(g, rest, vanishes, depth - 1, inside));
+    }
+    if (all) return true;
+  }
+  return false;
+}
+
+}  // namespace
+
+bool in_each_case(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes) {
+  const auto owed = g.obligations;  // what is rebuilt owes what it owed
+  const bool all = each(g, e, vanishes, 3, {});
+  g.obligations = owed;
+  return all;
+}
+
+}  // namespace shardproof::algebra

@@ -1,0 +1,155 @@
+// Law: what compare() calls equal by cases of signs has equal values. Functions with a corner, each
+// written in two ways with random arguments; half of the time one number of the second is changed.
+#include <gtest/gtest.h>
+
+#include <cmath>
+#include <random>
+
+#include "spec/algebra/algebra.h"
+
+namespace shardproof::algebra {
+namespace {
+
+/// A value twice: as a term of two unknown reals, and at the points where it is evaluated.
+struct Both {
+  Algebra* a;
+  Nf term;
+  std::vector<double> at;
+};
+
+template <class Term, class Real>
+Both both(const Both& x, const Both& y, Term term, Real real) {
+  Both result{x.a, term(*x.a, x.term, y.term), {}};
+  for (size_t i = 0; i < x.at.size(); ++i) result.at.push_back(real(x.at[i], y.at[i]));
+  return result;
+}
+Both operator+(const Both& x, const Both& y) {
+  return both(
+      x, y, [](Algebra& a, Nf p, Nf q) { return a.add(p, q); }, std::plus<>());
+}
+Both operator-(const Both& x, const Both& y) {
+  return both(
+      x, y, [](Algebra& a, Nf p, Nf q) { return a.sub(p, q); }, std::minus<>());
+}
+Both operator*(const Both& x, const Both& y) {
+  return both(
+      x, y, [](Algebra& a, Nf p, Nf q) { return a.mul(p, q); }, std::multiplies<>());
+}
+Both maximum(const Both& x, const Both& y) {
+  return both(
+      x, y, [](Algebra& a, Nf p, Nf q) { return a.maximum(p, q); },
+      [](double p, double q) { return std::max(p, q); });
+}
+Both minimum(const Both& x, const Both& y) {
+  return both(
+      x, y, [](Algebra& a, Nf p, Nf q) { return a.minimum(p, q); },
+      [](double p, double q) { return std::min(p, q); });
+}
+Both number(const Both& like, Rational value) {
+  return {like.a, like.a->number(value),
+          std::vector<double>(like.at.size(),
+                              static_cast<double>(value.num) / static_cast<double>(value.den))};
+}
+Both magnitude(const Both& x) {
+  return both(
+      x, x, [](Algebra& a, Nf p, Nf) { return a.pow(a.mul(p, p), Rational(1, 2)); },
+      [](double p, double) { return std::fabs(p); });
+}
+Both exp(const Both& x) {
+  return both(
+      x, x, [](Algebra& a, Nf p, Nf) { return a.apply(Fn::exp, p); },
+      [](double p, double) { return std::exp(p); });
+}
+Both log(const Both& x) {
+  return both(
+      x, x, [](Algebra& a, Nf p, Nf) { return a.apply(Fn::log, p); },
+      [](double p, double) { return std::log(p); });
+}
+/// [x > 0] y + [x <= 0] z
+Both choose(const Both& x, const Both& y, const Both& z) {
+  const Both positive = both(
+      x, x, [](Algebra& a, Nf p, Nf) { return a.lt0_real(a.neg(p)); },
+      [](double p, double) { return p > 0 ? 1.0 : 0.0; });
+  return positive * y + (number(x, 1) - positive) * z;
+}
+
+/// The functions: `way` says how it is written, n is a number that counts.
+Both written(int function, int way, const Both& x, const Both& y, const Both& n) {
+  const Both zero = number(x, 0), one = number(x, 1);
+  switch (function) {
+    case 0:  // |x| n
+      return way == 0   ? magnitude(x) * n
+             : way == 1 ? maximum(x, zero - x) * n
+                        : choose(x, x, zero - x) * n;
+    case 1:  // x between -1 and n
+      return way == 0   ? minimum(maximum(x, zero - one), n)
+             : way == 1 ? maximum(minimum(x, n), zero - one)
+                        : choose(x - n, n, choose(zero - one - x, zero - one, x));
+    case 2:  // log(1 + exp(x)) + n
+      return way == 0   ? log(one + exp(x)) + n
+             : way == 1 ? maximum(x, zero) + log(one + exp(zero - magnitude(x))) + n
+                        : x + log(one + exp(zero - x)) + n;
+    case 3:  // log(exp(x) + exp(y) exp(n))
+      if (way == 0) return log(exp(x) + exp(y) * exp(n));
+      if (way == 1) {
+        const Both m = maximum(x, y);
+        return m + log(exp(x - m) + exp(y - m) * exp(n));
+      }
+      return y + log(exp(x - y) + exp(n));
+    case 4:  // a maximum of three
+      return way == 0   ? maximum(x, maximum(y, n))
+             : way == 1 ? maximum(maximum(n, y), x)
+                        : choose(x - y, maximum(x, n), maximum(y, n));
+    case 5:  // x where it is above n >= -1
+      return way == 0   ? choose(x - n, maximum(x, zero - one), zero)
+             : way == 1 ? choose(x - n, x, zero)
+                        : choose(n - x, zero, choose(x - n, x, zero));
+    default:  // max + min
+      return way == 0   ? maximum(x, y) + minimum(x, y) * n
+             : way == 1 ? x + y - minimum(y, x) + minimum(x, y) * n
+                        : choose(x - y, x + y * n, y + x * n);
+  }
+}
+
+struct Found {
+  int right = 0, proved = 0, changed = 0, fooled = 0;
+};
+
+Found pairs(Fault fault) {
+  Found found;
+  std::mt19937 random(7);
+  const auto below = [&](uint32_t n) { return static_cast<int>(random() % n); };
+  for (int i = 0; i < 1200; ++i) {
+    Algebra a(Budget{1, 400000, 400000}, fault);
+    Both x{&a, a.at(a.leaf("x", {}), {}), {}}, y{&a, a.at(a.leaf("y", {}), {}), {}};
+    for (int p = -3; p <= 3; ++p)
+      for (int q = -3; q <= 3; ++q) x.at.push_back(p / 2.0), y.at.push_back(q / 2.0);
+    const Rational n(below(8) - 4, 2), m = below(2) ? n : n + Rational(1, 2);
+    const int function = below(7), first = below(3), second = (first + 1 + below(2)) % 3;
+    const Both u = below(2) ? x : x + y * number(x, 2);
+    const Both one = written(function, first, u, y, number(x, n));
+    const Both two = written(function, second, u, y, number(x, m));
+    double apart = 0;
+    for (size_t k = 0; k < one.at.size(); ++k)
+      apart = std::max(apart, std::fabs(one.at[k] - two.at[k]));
+    const bool equal = compare(a, one.term, two.term) == Comparison::equal;
+    (apart < 1e-9 ? found.right : found.changed)++;
+    if (equal) (apart < 1e-9 ? found.proved : found.fooled)++;
+  }
+  return found;
+}
+
+TEST(Cases, WhatIsCalledEqualIsEqual) {
+  const Found found = pairs(Fault::none);
+  EXPECT_EQ(found.fooled, 0);
+  EXPECT_GT(found.changed, 300);
+  EXPECT_GT(found.proved, found.right * 9 / 10) << found.proved << " of " << found.right;
+}
+
+TEST(Cases, FindPlantedFaults) {
+  for (Fault fault : {Fault::case_implied, Fault::case_alone})
+    EXPECT_GT(pairs(fault).fooled, 0) << static_cast<int>(fault);
+}
+
+}  // namespace
+}  // namespace shardproof::algebra
