@@ -285,14 +285,16 @@ def imported(model, sharded, args, mesh, wishes, meshes: int, unrolled: int = 0,
         if found is not None:
             return found
     # Not all sizes can change, each for itself or at all: those that can, at this mesh.
-    groups = groupings(base)[-1]
-    can = {g for g in set(groups.values())
-           if attempt({n: k for n, k in groups.items() if k == g}, False, 1) is not None}
-    moved = {n: k for n, k in groups.items() if k in can}
+    choices = []
+    for groups in groupings(base):
+        can = {g for g in set(groups.values())
+               if attempt({n: k for n, k in groups.items() if k == g}, False, 1) is not None}
+        choices.append({n: k for n, k in groups.items() if k in can})
     for move_axes in (True, False):
-        found = attempt(moved, move_axes)
-        if found is not None:
-            return found
+        for moved in sorted(choices, key=len, reverse=True):
+            found = attempt(moved, move_axes) if moved or move_axes else None
+            if found is not None:
+                return found
     return concrete(base)
 
 

@@ -3,6 +3,7 @@ import inspect
 from pathlib import Path
 
 import jax
+import pytest
 import shardproof
 import tutorial_ffn as ffn
 from jax.sharding import PartitionSpec as P
@@ -223,3 +224,15 @@ def test_a_text_that_is_kept_is_the_one_of_the_report(tmp_path):
     report = shardproof.prove(model, sharded, (3, 8), keep=kept)
     assert report.proved and "scan" not in kept.read_text(), report
     assert shardproof.check(kept).proved
+
+
+@pytest.mark.parametrize("words, said", [
+    ("nowhere:f", "no module nowhere"), ("tutorial_ffn:nothing", "tutorial_ffn has no nothing"),
+    ("tutorial_ffn:ffn", "is not marked"), ("tutorial_ffn:ffn_sharded 8,x", "8,x is no shape"),
+    ("tutorial_ffn:ffn_sharded 8:float99", "no shape"), ("tutorial_ffn:ffn_sharded --mesh d", "d is no mesh")])
+def test_the_command_names_what_it_does_not_understand(words, said, capsys):
+    from shardproof.__main__ import main
+
+    with pytest.raises(SystemExit) as ended:
+        main(words.split())
+    assert ended.value.code == 2 and said in capsys.readouterr().err
