@@ -44,7 +44,7 @@ def test_a_fault_in_a_printed_program_is_noticed(plan, fault):
 
 def test_what_cannot_be_printed_is_named_with_its_line():
     done = call("--no-color", str(MODELS / "llama3_ring.shard"), "--to", "jax")
-    assert "# layer_ring is not printed: a ring" in done.stdout
+    assert "# attn_ring is not printed: a ring" in done.stdout
     line = next(i for i, text in enumerate((MODELS / "llama3_ring.shard").read_text().splitlines(), 1)
                 if " = ring " in text)
     assert f"llama3_ring.shard:{line}:" in done.stderr
