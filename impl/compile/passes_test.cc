@@ -44,7 +44,10 @@ Passed passed(const std::string& text) {
   if (own == stages.end()) throw std::runtime_error("no such pass: " + made.pass);
   PlanOptions options;
   options.overlap = setting(text, "overlap") == "yes";
-  if (setting(text, "device") == "gpu") options.device = planned_device();
+  if (setting(text, "device") == "gpu")
+    options.device = planned_device();
+  else
+    options.fuse = false;  // what a processor fuses depends on its instructions
   options.watch = [&](const std::string& stage, const std::string& at_stage) {
     if (stage == own[-1]) made.before = at_stage;
     if (stage == *own) made.after = at_stage;

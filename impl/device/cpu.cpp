@@ -1,6 +1,7 @@
 #include <cstring>
 
 #include "impl/device/device.h"
+#include "kernels/cpu/fused.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/reduce_ranks.h"
 
@@ -47,6 +48,14 @@ class CpuDevice : public Device {
           };
         },
         op);
+  }
+  bool has_fused(const FusedOp& op) const override { return cpu::has_fused(op); }
+  std::vector<size_t> fused_scratch(const FusedOp&) const override { return {}; }
+  Launch prepare_fused(const FusedOp& op) const override {
+    if (!cpu::has_fused(op)) return {};
+    return [op](Queue&, std::span<void* const> outputs, std::span<const void* const> inputs) {
+      cpu::run(op, outputs.data(), inputs.data());
+    };
   }
 };
 

@@ -132,7 +132,9 @@ std::vector<oracle::Tensor> Rehearsed::wanted() const {
   return oracle::evaluate(program_, function_, sizes_, inputs_);
 }
 
-Rehearsed::Made Rehearsed::run(const FusedOp& op) const {
+Rehearsed::Made Rehearsed::run(const FusedOp& op) const { return run(op, *law_device()); }
+
+Rehearsed::Made Rehearsed::run(const FusedOp& op, Device& device) const {
   std::vector<Array> inputs, outputs;
   const auto insert = [&] {
     for (const auto& [element, numbers] : inserted_) inputs.emplace_back(element, numbers);
@@ -147,9 +149,8 @@ Rehearsed::Made Rehearsed::run(const FusedOp& op) const {
     outputs.emplace_back(
         element_in_memory(result.dtype),
         static_cast<size_t>(oracle::count(oracle::shape_of(program_, result, sizes_))));
-  const std::shared_ptr<Device> device = law_device();
-  for (size_t bytes : device->fused_scratch(op)) outputs.emplace_back(Element::f32, bytes / 4 + 1);
-  run_on(*device, op, outputs, inputs);
+  for (size_t bytes : device.fused_scratch(op)) outputs.emplace_back(Element::f32, bytes / 4 + 1);
+  run_on(device, op, outputs, inputs);
   Made made;
   for (const Array& each : outputs)
     (made.results.size() < results ? made.results : made.scratch).push_back(each.numbers());
@@ -185,11 +186,15 @@ std::vector<oracle::Tensor> Rehearsed::slack() const {
 
 std::string Rehearsed::difference(const FusedOp& op) const {
   const std::vector<oracle::Tensor> wanted = this->wanted();
-  const std::vector<std::vector<double>> got = run(op).results;
   const std::vector<double> allowed = bounds(wanted);
-  for (size_t r = 0; r < wanted.size(); ++r) {
-    const std::string found = beside::difference(got.at(r), wanted[r].data, allowed.at(r));
-    if (!found.empty()) return "result " + std::to_string(r) + ": " + found;
+  std::vector<std::shared_ptr<Device>> devices{law_device()};
+  if (cpu_device()->has_fused(op)) devices.push_back(cpu_device());
+  for (const std::shared_ptr<Device>& device : devices) {
+    const std::vector<std::vector<double>> got = run(op, *device).results;
+    for (size_t r = 0; r < wanted.size(); ++r) {
+      const std::string found = beside::difference(got.at(r), wanted[r].data, allowed.at(r));
+      if (!found.empty()) return device->name() + ", result " + std::to_string(r) + ": " + found;
+    }
   }
   return "";
 }

@@ -31,7 +31,8 @@ class Rehearsed {
   Scalar scalar(size_t param, bool is_input);
 
   /// Where the kernel is off the definition by more than rounding may do, measured at the
-  /// roundoff of f32; empty where it is not. A fn `slack` of the program with the same
+  /// roundoff of f32, on the laws' device and on this processor where it has the op; empty where it
+  /// is not. A fn `slack` of the program with the same
   /// parameters says for each result what is rounded to bf16 on the way to it.
   std::string difference(const FusedOp& op) const;
   /// What the kernel makes: results in double; scratch as the f32 that it may hold.
@@ -39,6 +40,7 @@ class Rehearsed {
     std::vector<std::vector<double>> results, scratch;
   };
   Made run(const FusedOp& op) const;
+  Made run(const FusedOp& op, Device& device) const;
   /// An input of the op that is no parameter, behind those that have dims.
   void insert(Element element, std::vector<double> numbers) {
     inserted_.emplace_back(element, std::move(numbers));

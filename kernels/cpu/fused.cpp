@@ -1,0 +1,380 @@
+// Compiled once for each level by Highway's foreach_target, like vector_steps.cpp.
+#include "kernels/cpu/fused.h"
+
+#include <algorithm>
+#include <stdexcept>
+
+#ifndef SHARDPROOF_HIGHWAY
+namespace shardproof::cpu {
+const FusedKernels* fused_kernels(Isa) { return nullptr; }
+}  // namespace shardproof::cpu
+#else
+
+#include <cmath>
+#include <cstring>
+#include <limits>
+#include <vector>
+
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/fused.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target.h comes first
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+HWY_BEFORE_NAMESPACE();
+namespace shardproof::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::ScalableTag<float>;
+using One = hn::CappedTag<float, 1>;
+constexpr int64_t longest_block = 256;
+
+/// `each` gets a tag and the first entry of a vector: whole vectors, then single entries.
+template <class Each>
+HWY_INLINE void for_each_vector(int64_t n, Each each) {
+  const Floats d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) each(d, i);
+  for (; i < n; ++i) each(One(), i);
+}
+
+/// The sum of term(tag, first entry): lanes of at most 8 terms in f32, then in double.
+template <class Term>
+HWY_INLINE float sum_of(int64_t n, Term term) {
+  const Floats d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  double total = 0;
+  int64_t i = 0;
+  while (i + 4 * lanes <= n) {
+    auto a = hn::Zero(d), b = a, c = a, e = a;
+    for (int k = 0; k < 8 && i + 4 * lanes <= n; ++k, i += 4 * lanes) {
+      a = hn::Add(a, term(d, i));
+      b = hn::Add(b, term(d, i + lanes));
+      c = hn::Add(c, term(d, i + 2 * lanes));
+      e = hn::Add(e, term(d, i + 3 * lanes));
+    }
+    total += hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
+  }
+  auto rest = hn::Zero(d);
+  for (; i + lanes <= n; i += lanes) rest = hn::Add(rest, term(d, i));
+  total += hn::GetLane(hn::SumOfLanes(d, rest));
+  for (; i < n; ++i) total += hn::GetLane(term(One(), i));
+  return static_cast<float>(total);
+}
+
+/// A NaN may be left out.
+HWY_INLINE float largest_of(const float* x, int64_t n) {
+  const Floats d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const float least = -std::numeric_limits<float>::infinity();
+  auto a = hn::Set(d, least), b = a, c = a, e = a;
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    a = hn::Max(a, hn::LoadU(d, x + i));
+    b = hn::Max(b, hn::LoadU(d, x + i + lanes));
+    c = hn::Max(c, hn::LoadU(d, x + i + 2 * lanes));
+    e = hn::Max(e, hn::LoadU(d, x + i + 3 * lanes));
+  }
+  float most = hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(a, b), hn::Max(c, e))));
+  for (; i < n; ++i) most = x[i] > most ? x[i] : most;
+  return most;
+}
+
+/// Highway's takes neither a NaN nor numbers far above where the result overflows.
+template <class D, class V>
+HWY_INLINE V exp_of(D d, V x) {
+  const V y = hn::Exp(d, hn::Min(x, hn::Set(d, 89.0f)));
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+void widen(float* HWY_RESTRICT to, const uint16_t* HWY_RESTRICT from, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t bits = static_cast<uint32_t>(from[i]) << 16;
+    memcpy(to + i, &bits, sizeof bits);
+  }
+}
+
+float scalar(const Scalar& given, const void* const*& next) {
+  return given.is_input ? *static_cast<const float*>(*next++) : given.value;
+}
+
+/// Rows of an operand as f32: in place, or converted one by one.
+class Rows {
+ public:
+  Rows(Element element, const void* from, int64_t length)
+      : from_(from), length_(length), is_wide_(element == Element::f32) {
+    if (!is_wide_) row_.resize(static_cast<size_t>(length));
+  }
+  const float* row(int64_t i) {
+    if (is_wide_) return static_cast<const float*>(from_) + i * length_;
+    widen(row_.data(), static_cast<const uint16_t*>(from_) + i * length_, length_);
+    return row_.data();
+  }
+
+ private:
+  const void* from_;
+  int64_t length_;
+  bool is_wide_;
+  std::vector<float> row_;
+};
+
+/// Of a row: what is subtracted from each entry (0 for rms_norm), and 1 / sqrt(mean square + eps).
+struct Moments {
+  float mean, inverse;
+};
+
+template <bool centres>
+HWY_INLINE Moments moments(const float* x, int64_t length, float eps) {
+  const auto count = static_cast<float>(length);
+  float mean = 0;
+  if constexpr (centres)
+    mean = sum_of(length, [x](auto d, int64_t i) HWY_ATTR { return hn::LoadU(d, x + i); }) / count;
+  const float squares = sum_of(length, [x, mean](auto d, int64_t i) HWY_ATTR {
+    const auto y = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mean));
+    return hn::Mul(y, y);
+  });
+  return {mean, 1.0f / std::sqrt(squares / count + eps)};
+}
+
+template <bool centres, class Op>
+void norm(const Op& op, void* const* outputs, const void* const* inputs) {
+  const void* const* next = inputs + 1;
+  const float eps = scalar(op.eps, next);
+  Rows rows(op.x, inputs[0], op.length);
+  for (int64_t row = 0; row < op.rows; ++row) {
+    const float* x = rows.row(row);
+    float* out = static_cast<float*>(outputs[0]) + row * op.length;
+    const Moments by = moments<centres>(x, op.length, eps);
+    for_each_vector(op.length, [=](auto d, int64_t i) HWY_ATTR {
+      const auto y = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, by.mean));
+      hn::StoreU(hn::Mul(y, hn::Set(d, by.inverse)), d, out + i);
+    });
+  }
+}
+
+template <bool centres, class Op>
+void norm_grad(const Op& op, void* const* outputs, const void* const* inputs) {
+  const void* const* next = inputs + 2;
+  const float eps = scalar(op.eps, next);
+  const auto count = static_cast<float>(op.length);
+  Rows rows(op.x, inputs[1], op.length);
+  for (int64_t row = 0; row < op.rows; ++row) {
+    const float* g = static_cast<const float*>(inputs[0]) + row * op.length;
+    const float* x = rows.row(row);
+    float* out = static_cast<float*>(outputs[0]) + row * op.length;
+    const Moments by = moments<centres>(x, op.length, eps);
+    const float along = sum_of(op.length, [=](auto d, int64_t i) HWY_ATTR {
+      return hn::Mul(hn::LoadU(d, g + i), hn::Sub(hn::LoadU(d, x + i), hn::Set(d, by.mean)));
+    });
+    const float factor = along * (by.inverse * by.inverse * by.inverse) / count;
+    for_each_vector(op.length, [=](auto d, int64_t i) HWY_ATTR {
+      const auto y = hn::Sub(hn::LoadU(d, x + i), hn::Set(d, by.mean));
+      hn::StoreU(hn::Sub(hn::Mul(hn::LoadU(d, g + i), hn::Set(d, by.inverse)),
+                         hn::Mul(y, hn::Set(d, factor))),
+                 d, out + i);
+    });
+    if constexpr (centres) {
+      const float mean =
+          sum_of(op.length, [out](auto d, int64_t i) HWY_ATTR { return hn::LoadU(d, out + i); }) /
+          count;
+      for_each_vector(op.length, [=](auto d, int64_t i) HWY_ATTR {
+        hn::StoreU(hn::Sub(hn::LoadU(d, out + i), hn::Set(d, mean)), d, out + i);
+      });
+    }
+  }
+}
+
+/// The largest entry of a row, and the sum of exp(x - largest).
+struct Mass {
+  float largest, sum;
+};
+
+HWY_INLINE Mass mass_of(const float* x, int64_t length) {
+  const float most = largest_of(x, length);
+  return {most, sum_of(length, [x, most](auto d, int64_t i) HWY_ATTR {
+            return exp_of(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, most)));
+          })};
+}
+
+void cross_entropy(const CrossEntropy& op, void* const* outputs, const void* const* inputs) {
+  for (int64_t row = 0; row < op.rows; ++row) {
+    const float* x = static_cast<const float*>(inputs[0]) + row * op.length;
+    const int64_t target = static_cast<const int32_t*>(inputs[1])[row];
+    const Mass mass = mass_of(x, op.length);
+    const float hit = target >= 0 && target < op.length ? x[target] : 0.0f;
+    static_cast<float*>(outputs[0])[row] = std::log(mass.sum) + mass.largest - hit;
+  }
+}
+
+void cross_entropy_grad(const CrossEntropyGrad& op, void* const* outputs,
+                        const void* const* inputs) {
+  for (int64_t row = 0; row < op.rows; ++row) {
+    const float g = static_cast<const float*>(inputs[0])[row];
+    const float* x = static_cast<const float*>(inputs[1]) + row * op.length;
+    float* out = static_cast<float*>(outputs[0]) + row * op.length;
+    const int64_t target = static_cast<const int32_t*>(inputs[2])[row];
+    const Mass mass = mass_of(x, op.length);
+    const auto share = [=](auto d, int64_t i) HWY_ATTR {
+      const auto e = exp_of(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mass.largest)));
+      return hn::Div(e, hn::Set(d, mass.sum));
+    };
+    for_each_vector(op.length, [=](auto d, int64_t i) HWY_ATTR {
+      hn::StoreU(hn::Mul(share(d, i), hn::Set(d, g)), d, out + i);
+    });
+    if (target >= 0 && target < op.length)
+      out[target] = (hn::GetLane(share(One(), target)) - 1.0f) * g;
+  }
+}
+
+struct AdamWFactors {
+  float b1, b2, lr, decay, eps, scale, by_m, by_v;
+};
+
+void adamw(const AdamW& op, void* const* outputs, const void* const* inputs) {
+  const void* const* next = inputs + 4;
+  AdamWFactors by{};
+  const float step = scalar(op.step, next);
+  by.lr = scalar(op.lr, next);
+  by.decay = scalar(op.decay, next);
+  by.b1 = scalar(op.b1, next);
+  by.b2 = scalar(op.b2, next);
+  by.eps = scalar(op.eps, next);
+  by.scale = scalar(op.scale, next);
+  by.by_m = 1 - std::pow(by.b1, step);
+  by.by_v = 1 - std::pow(by.b2, step);
+  const auto* w = static_cast<const float*>(inputs[0]);
+  const auto* m = static_cast<const float*>(inputs[2]);
+  const auto* v = static_cast<const float*>(inputs[3]);
+  auto* w1 = static_cast<float*>(outputs[0]);
+  auto* m1 = static_cast<float*>(outputs[1]);
+  auto* v1 = static_cast<float*>(outputs[2]);
+  float wide[longest_block];
+  for (int64_t first = 0; first < op.count; first += longest_block) {
+    const int64_t n = std::min(longest_block, op.count - first);
+    const float* g = static_cast<const float*>(inputs[1]) + first;
+    if (op.gradient == Element::bf16) {
+      widen(wide, static_cast<const uint16_t*>(inputs[1]) + first, n);
+      g = wide;
+    }
+    for_each_vector(n, [=](auto d, int64_t k) HWY_ATTR {
+      const int64_t i = first + k;
+      const auto weight = hn::LoadU(d, w + i);
+      const auto gradient = hn::Mul(hn::LoadU(d, g + k), hn::Set(d, by.scale));
+      const auto mean = hn::Add(hn::Mul(hn::Set(d, by.b1), hn::LoadU(d, m + i)),
+                                hn::Mul(hn::Set(d, 1 - by.b1), gradient));
+      const auto square = hn::Add(hn::Mul(hn::Set(d, by.b2), hn::LoadU(d, v + i)),
+                                  hn::Mul(hn::Set(d, 1 - by.b2), hn::Mul(gradient, gradient)));
+      const auto mh = hn::Div(mean, hn::Set(d, by.by_m));
+      const auto vh = hn::Div(square, hn::Set(d, by.by_v));
+      const auto moves = hn::Add(hn::Div(mh, hn::Add(hn::Sqrt(vh), hn::Set(d, by.eps))),
+                                 hn::Mul(hn::Set(d, by.decay), weight));
+      hn::StoreU(mean, d, m1 + i);
+      hn::StoreU(square, d, v1 + i);
+      hn::StoreU(hn::Sub(weight, hn::Mul(hn::Set(d, by.lr), moves)), d, w1 + i);
+    });
+  }
+}
+
+void sum_squares(const SumSquares& op, void* const* outputs, const void* const* inputs) {
+  double total = 0;
+  float wide[longest_block];
+  const bool narrow = op.element == Element::bf16;
+  for (int64_t first = 0; first < op.count; first += longest_block) {
+    const int64_t n = std::min(longest_block, op.count - first);
+    const float* g = static_cast<const float*>(inputs[0]) + first;
+    if (narrow) {
+      widen(wide, static_cast<const uint16_t*>(inputs[0]) + first, n);
+      g = wide;
+    }
+    total += sum_of(n, [g](auto d, int64_t i) HWY_ATTR {
+      const auto x = hn::LoadU(d, g + i);
+      return hn::Mul(x, x);
+    });
+  }
+  *static_cast<float*>(outputs[0]) = static_cast<float>(total);
+}
+
+[[maybe_unused]] const FusedKernels kernels{norm<false, RmsNorm>,
+                                            norm_grad<false, RmsNormGrad>,
+                                            norm<true, LayerNorm>,
+                                            norm_grad<true, LayerNormGrad>,
+                                            cross_entropy,
+                                            cross_entropy_grad,
+                                            adamw,
+                                            sum_squares};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace shardproof::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace shardproof::cpu {
+
+const FusedKernels* fused_kernels([[maybe_unused]] Isa isa) {
+#if HWY_TARGETS & HWY_AVX3
+  if (isa == Isa::v4) return &N_AVX3::kernels;
+#endif
+#if HWY_TARGETS & HWY_AVX2
+  if (isa == Isa::v3) return &N_AVX2::kernels;
+#endif
+#if HWY_TARGETS & HWY_SSE4
+  if (isa == Isa::v2) return &N_SSE4::kernels;
+#endif
+  return nullptr;
+}
+
+}  // namespace shardproof::cpu
+#endif
+#endif
+
+#if !defined(SHARDPROOF_HIGHWAY) || HWY_ONCE
+namespace shardproof::cpu {
+namespace {
+
+/// Calls the op's kernel; without outputs it only looks for one.
+struct Run {
+  const FusedKernels* kernels;
+  void* const* outputs;
+  const void* const* inputs;
+
+  template <class Op>
+  bool call(void (*kernel)(const Op&, void* const*, const void* const*), const Op& op) const {
+    if (outputs) kernel(op, outputs, inputs);
+    return true;
+  }
+  bool operator()(const RmsNorm& op) const { return call(kernels->rms_norm, op); }
+  bool operator()(const RmsNormGrad& op) const { return call(kernels->rms_norm_grad, op); }
+  bool operator()(const LayerNorm& op) const { return call(kernels->layer_norm, op); }
+  bool operator()(const LayerNormGrad& op) const { return call(kernels->layer_norm_grad, op); }
+  bool operator()(const CrossEntropy& op) const { return call(kernels->cross_entropy, op); }
+  bool operator()(const CrossEntropyGrad& op) const {
+    return call(kernels->cross_entropy_grad, op);
+  }
+  bool operator()(const AdamW& op) const { return call(kernels->adamw, op); }
+  bool operator()(const SumSquares& op) const { return call(kernels->sum_squares, op); }
+  template <class Op>
+  bool operator()(const Op&) const {
+    return false;
+  }
+};
+
+}  // namespace
+
+bool has_fused(const FusedOp& op) {
+  const FusedKernels* kernels = fused_kernels(isa());
+  return kernels && std::visit(Run{kernels, nullptr, nullptr}, op);
+}
+
+void run(const FusedOp& op, void* const* outputs, const void* const* inputs) {
+  const FusedKernels* kernels = fused_kernels(isa());
+  if (!kernels || !std::visit(Run{kernels, outputs, inputs}, op))
+    throw std::logic_error("no such kernel on this processor");
+}
+
+}  // namespace shardproof::cpu
+#endif

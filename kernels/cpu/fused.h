@@ -1,0 +1,32 @@
+#pragma once
+// Functions of the standard library in one pass over memory, compiled for each level of
+// instructions: kernels/fused.h says what each op is. Outputs may not overlap inputs, but for
+// AdamW's, which may be the inputs of their names.
+#include "kernels/cpu/isa.h"
+#include "kernels/fused.h"
+
+namespace shardproof::cpu {
+
+/// Sums along a row are formed in f32, in lanes of at most 8 terms, and the sums of blocks in
+/// double. Scalars that are inputs are behind the others.
+struct FusedKernels {
+  void (*rms_norm)(const RmsNorm&, void* const* outputs, const void* const* inputs);
+  void (*rms_norm_grad)(const RmsNormGrad&, void* const* outputs, const void* const* inputs);
+  void (*layer_norm)(const LayerNorm&, void* const* outputs, const void* const* inputs);
+  void (*layer_norm_grad)(const LayerNormGrad&, void* const* outputs, const void* const* inputs);
+  void (*cross_entropy)(const CrossEntropy&, void* const* outputs, const void* const* inputs);
+  void (*cross_entropy_grad)(const CrossEntropyGrad&, void* const* outputs,
+                             const void* const* inputs);
+  void (*adamw)(const AdamW&, void* const* outputs, const void* const* inputs);
+  void (*sum_squares)(const SumSquares&, void* const* outputs, const void* const* inputs);
+};
+
+/// Of this level; null where there are none, which is so for `baseline`. The processor has it.
+const FusedKernels* fused_kernels(Isa isa);
+
+/// Whether run() has the op, at the level of isa().
+bool has_fused(const FusedOp& op);
+/// Throws std::logic_error where has_fused() says no.
+void run(const FusedOp& op, void* const* outputs, const void* const* inputs);
+
+}  // namespace shardproof::cpu
