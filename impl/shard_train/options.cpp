@@ -118,11 +118,12 @@ class Flags {
          "rehearsal: the GPU's kernels and queues on this processor, slowly",
          "NAME");
     text("--isa", o_.isa,
-         "Instructions of kernels on the processor: baseline, x86-64-v2, x86-64-v3 or x86-64-v4\n"
-         "(default: the highest that it has)",
+         "Instructions of kernels on the processor: baseline, x86-64-v2, x86-64-v3, x86-64-v4,\n"
+         "avx512-bf16 or amx-bf16 (default: the highest that it has)",
          "LEVEL")
-        ->check(shell::with_choices(CLI::Validator(not_a_level, ""),
-                                    {"baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4"}));
+        ->check(shell::with_choices(
+            CLI::Validator(not_a_level, ""),
+            {"baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4", "avx512-bf16", "amx-bf16"}));
     text("--attention", o_.attention,
          "On a GPU: library (default), cuDNN's where it is found and the mask is causal;\n"
          "unordered, the same, faster, with other bits in every run; own",

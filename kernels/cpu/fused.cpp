@@ -317,7 +317,7 @@ namespace shardproof::cpu {
 
 const FusedKernels* fused_kernels([[maybe_unused]] Isa isa) {
 #if HWY_TARGETS & HWY_AVX3
-  if (isa == Isa::v4) return &N_AVX3::kernels;
+  if (isa >= Isa::v4) return &N_AVX3::kernels;
 #endif
 #if HWY_TARGETS & HWY_AVX2
   if (isa == Isa::v3) return &N_AVX2::kernels;

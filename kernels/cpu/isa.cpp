@@ -4,15 +4,44 @@
 #include <array>
 #include <atomic>
 
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+#include <cpuid.h>
+#ifdef __linux__
+#include <sys/syscall.h>
+#include <unistd.h>
+#endif
+#endif
+
 namespace shardproof::cpu {
 namespace {
 
-constexpr std::array names{"baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4"};
+constexpr std::array names{"baseline",  "x86-64-v2",   "x86-64-v3",
+                           "x86-64-v4", "avx512-bf16", "amx-bf16"};
 
 std::atomic<Isa>& limit() {
-  static std::atomic<Isa> most{Isa::v4};
+  static std::atomic<Isa> most{Isa::amx};
   return most;
 }
+
+#if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
+/// Not by names of features: compilers that know all of the others do not know these.
+bool has_bf16() {
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
+}
+
+/// Tiles of bf16, which Linux gives to a process that asks for them.
+bool has_amx() {
+#ifdef __linux__
+  constexpr int ask = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
+  unsigned a = 0, b = 0, c = 0, d = 0;
+  return __get_cpuid_count(7, 0, &a, &b, &c, &d) && (d >> 22 & 1) && (d >> 24 & 1) &&
+         syscall(SYS_arch_prctl, ask, tile_data) == 0;
+#else
+  return false;
+#endif
+}
+#endif
 
 Isa detected() {
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
@@ -24,6 +53,7 @@ Isa detected() {
   const bool v4 = v3 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl") &&
                   __builtin_cpu_supports("avx512dq") && __builtin_cpu_supports("avx512bw") &&
                   __builtin_cpu_supports("avx512cd");
+  if (v4 && has_bf16()) return has_amx() ? Isa::amx : Isa::bf16;
   return v4 ? Isa::v4 : v3 ? Isa::v3 : v2 ? Isa::v2 : Isa::baseline;
 #else
   return Isa::baseline;

@@ -7,8 +7,9 @@
 
 namespace shardproof::cpu {
 
-/// Levels of x86-64: v2 has SSE4.2, v3 AVX2 and FMA, v4 AVX-512. Other processors have `baseline`.
-enum class Isa : uint8_t { baseline, v2, v3, v4 };
+/// Levels of x86-64: v2 has SSE4.2, v3 AVX2 and FMA, v4 AVX-512, bf16 its products of bf16 too, amx
+/// tiles of bf16. Other processors have `baseline`.
+enum class Isa : uint8_t { baseline, v2, v3, v4, bf16, amx };
 
 /// "baseline", "x86-64-v2", ..
 const char* name_of(Isa isa);

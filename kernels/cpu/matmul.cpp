@@ -28,6 +28,9 @@ auto matrix(T* data, int64_t rows, int64_t columns, int64_t stride) {
 /// Row-major: neighbours in a row are neighbours in memory.
 bool by_rows(const MatrixStrides& x, int64_t columns) { return x.column == 1 || columns == 1; }
 
+/// A call of the library costs as much as this product.
+constexpr int64_t least_of_library = 16 * 16 * 16;
+
 struct Sizes {
   int64_t m = 1, n = 1, k = 1;
 };
@@ -48,9 +51,8 @@ void eigen_product(const Sizes& s, const T* a, int64_t a_stride, const T* b, int
 template <class T>
 void product(const Sizes& s, const T* a, const MatrixStrides& at_a, const T* b,
              const MatrixStrides& at_b, T* c, int64_t c_row, bool adds) {
-  constexpr int64_t least = 16 * 16 * 16;  // a call of the library costs as much as this product
   if constexpr (std::is_same_v<T, float>)
-    if (s.m * s.n * s.k > least &&
+    if (s.m * s.n * s.k > least_of_library &&
         onednn_product(s.m, s.n, s.k, {a, at_a}, {b, at_b}, c, c_row, adds))
       return;
   if (by_rows(at_a, s.k)) {
@@ -125,6 +127,14 @@ struct Scratch {
   std::vector<float> a, b, c;
 };
 
+/// By oneDNN from bf16 as they are in memory, without copies.
+bool of_bf16(const Matmul& op, void* c, const void* a, const void* b) {
+  const auto [to, left, right] = op.elements;
+  return left == Element::bf16 && right == left && op.m * op.n * op.k > least_of_library &&
+         onednn_product(op.m, op.n, op.k, {static_cast<const uint16_t*>(a), op.a},
+                        {static_cast<const uint16_t*>(b), op.b}, c, op.c.row, to == Element::bf16);
+}
+
 /// The products of op's a and b at these offsets; c is row-major. Sums are f32 and rounded once.
 void in_blocks(const Matmul& op, void* c, const void* a, const void* b, Scratch& scratch) {
   const bool rounds = op.elements[0] == Element::bf16;
@@ -158,8 +168,9 @@ void products_in_blocks(const Matmul& op, void* c, const void* a, const void* b)
   const auto [to, left, right] = op.elements;
   for_each_of_batch(
       op.batch, [&, to = to, left = left, right = right](int64_t at_c, int64_t at_a, int64_t at_b) {
-        in_blocks(op, static_cast<char*>(c) + at_c * static_cast<int64_t>(size_of(to)),
-                  moved(left, a, at_a), moved(right, b, at_b), scratch);
+        char* const made = static_cast<char*>(c) + at_c * static_cast<int64_t>(size_of(to));
+        if (!of_bf16(op, made, moved(left, a, at_a), moved(right, b, at_b)))
+          in_blocks(op, made, moved(left, a, at_a), moved(right, b, at_b), scratch);
       });
 }
 

@@ -1,5 +1,6 @@
 #pragma once
-// Products of f32 matrices by oneDNN, which has kernels for the processor that it runs on.
+// Products of f32 and of bf16 matrices by oneDNN, which has kernels for the processor that it runs
+// on.
 #include "kernels/ops.h"
 
 namespace shardproof::cpu {
@@ -15,6 +16,18 @@ struct F32Matrix {
 /// and nothing done, where oneDNN is not found or has no product of such strides.
 bool onednn_product(int64_t m, int64_t n, int64_t k, const F32Matrix& a, const F32Matrix& b,
                     float* c, int64_t c_row, bool adds);
+
+/// The same of bf16.
+struct Bf16Matrix {
+  const uint16_t* data = nullptr;
+  MatrixStrides strides;
+};
+
+/// c[i, j] = sum over p of a[i, p] b[p, j], summed in f32; c is bf16, rounded once, where `rounds`,
+/// otherwise f32. As above, where the level has instructions for bf16; less than the least normal
+/// number may count as 0.
+bool onednn_product(int64_t m, int64_t n, int64_t k, const Bf16Matrix& a, const Bf16Matrix& b,
+                    void* c, int64_t c_row, bool rounds);
 
 /// The version of the library, e.g. "oneDNN 2.6.3"; empty where it is not found.
 const char* onednn_version();

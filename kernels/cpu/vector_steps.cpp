@@ -157,7 +157,7 @@ namespace shardproof::cpu {
 
 const VectorSteps* vector_steps([[maybe_unused]] Isa isa) {
 #if HWY_TARGETS & HWY_AVX3
-  if (isa == Isa::v4) return &N_AVX3::steps;
+  if (isa >= Isa::v4) return &N_AVX3::steps;
 #endif
 #if HWY_TARGETS & HWY_AVX2
   if (isa == Isa::v3) return &N_AVX2::steps;

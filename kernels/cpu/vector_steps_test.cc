@@ -178,7 +178,7 @@ TEST(VectorSteps, OthersAreLeft) {
 }
 
 TEST(Isa, NamesAreReadBack) {
-  for (Isa each : {Isa::baseline, Isa::v2, Isa::v3, Isa::v4})
+  for (Isa each : {Isa::baseline, Isa::v2, Isa::v3, Isa::v4, Isa::bf16, Isa::amx})
     EXPECT_EQ(isa_of(name_of(each)), each);
   EXPECT_FALSE(isa_of("x86-64-v9"));
   EXPECT_LE(isa(), machine_isa());
