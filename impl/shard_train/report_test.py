@@ -14,24 +14,11 @@ import time
 from pathlib import Path
 
 root = Path(__file__).resolve().parent.parent.parent
+sys.path.insert(0, str(root / "spec/html"))
+from browser import browser, check_as_seen, read  # noqa: E402
+
 program = Path(sys.argv[1] if len(sys.argv) > 1 else root / ".build/release/shard-train").resolve()
-browser = shutil.which("chromium") or shutil.which("chromium-browser") or shutil.which("google-chrome")
 model = root / "impl/shard_train/bigram.shard"
-
-
-def chromium(*arguments):
-    with tempfile.TemporaryDirectory() as profile:
-        return subprocess.run([browser, "--headless", "--no-sandbox", "--disable-gpu", f"--user-data-dir={profile}",
-                               "--enable-logging=stderr", "--virtual-time-budget=4000", "--window-size=1300,2300", *arguments],
-                              capture_output=True, text=True, timeout=120)
-
-
-def read(page):
-    """The page's document after its script, which must not complain."""
-    run = chromium("--dump-dom", f"file://{page}")
-    errors = [line for line in run.stderr.splitlines() if "CONSOLE" in line]
-    assert not errors, (page, errors)
-    return run.stdout
 
 
 def data(page):
@@ -42,7 +29,7 @@ def command(page, *options, file=model):
     return [program, file, "--config", "tiny", "--mesh", "d=2,t=2", "--report", page, *map(str, options)]
 
 
-def check_whole_run(folder, shots):
+def check_whole_run(folder):
     page = Path(folder, "whole.html")
     subprocess.run(command(page, "--steps", 40, "--eval-every", 10), check=True, stdout=subprocess.DEVNULL)
     shown = data(page)
@@ -55,14 +42,12 @@ def check_whole_run(folder, shots):
     names = {each["name"]: each["verdict"] for each in shown["verdicts"]}
     assert names["step_sharded"] == "proved" and names["loss_sharded"] == "proved", names
     text = read(page)
-    for each in ["loss 5.", "at step 40", "<polyline", "einsum", "measured", "There were none.", "step_sharded"]:
+    for each in ["loss</strong> 5.", "at step 40", "<polyline", "einsum", "measured", "There were none.", "step_sharded"]:
         assert each in text, each
-    if shots:
-        chromium(f"--screenshot={shots}/report.png", f"file://{page}")
-        chromium("--force-dark-mode", f"--screenshot={shots}/report-dark.png", f"file://{page}")
+    return page
 
 
-def check_kill_and_resume(folder, shots):
+def check_kill_and_resume(folder):
     """A killed run leaves a page; the run that goes on keeps its losses up to the checkpoint."""
     page, save = Path(folder, "killed.html"), Path(folder, "save")
     options = ["--steps", 1_000_000, "--save", save, "--save-every", 500]
@@ -110,8 +95,9 @@ def main():
     shots = sys.argv[2] if len(sys.argv) > 2 else None
     with tempfile.TemporaryDirectory() as folder:
         check_failure_and_hostile_text(folder)
-        check_whole_run(folder, shots)
-        check_kill_and_resume(folder, shots)
+        pages = [Path(folder, "failed.html"), check_whole_run(folder)]
+        check_kill_and_resume(folder)
+        check_as_seen([*pages, Path(folder, "killed.html")], shots)
     print("reports show what they should, without script errors")
 
 

@@ -15,7 +15,7 @@ function chart(title, curves) {
   const part = (value, low, high) => high > low ? (value - low) / (high - low) : 0.5;
   const [x0, x1] = range(points.map(p => p[0])), [y0, y1] = range(points.map(p => p[1]));
   const at = ([x, y]) => (60 + 700 * part(x, x0, x1)).toFixed(1) + "," + (150 - 130 * part(y, y0, y1)).toFixed(1);
-  const told = curves.filter(each => each[2].length).map(([name, , list]) => name + " " + short(list[0][1]) + " at step " + list[0][0] + ", " + short(list[list.length - 1][1]) + " at step " + list[list.length - 1][0]).join("; ");
+  const told = curves.filter(each => each[2].length).map(([name, , list]) => (name === title ? "" : name + " ") + short(list[0][1]) + " at step " + list[0][0] + ", " + short(list[list.length - 1][1]) + " at step " + list[list.length - 1][0]).join("; ");
   const text = (x, y, anchor, words) => svg("text", { x, y, "text-anchor": anchor, "font-size": 12, fill: "currentColor" }, words);
   const drawing = svg("svg", { viewBox: "0 0 780 180", role: "img", "aria-label": title + ": " + told, class: "curves" },
     text(54, 24, "end", short(y1)), text(54, 154, "end", short(y0)), text(60, 172, "start", "step " + x0), text(760, 172, "end", "step " + x1));
