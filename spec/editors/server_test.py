@@ -298,6 +298,58 @@ def test_definition():
         assert not path.exists(), "the folder of the library is left"
 
 
+def test_a_killed_server_leaves_nothing_behind():
+    """Its proof ends with it; the next server that needs a folder of the library removes the one that is left."""
+    with tempfile.TemporaryDirectory() as folder:
+        def library(server):
+            text = 'dim B\nfn f(x: f32[B]) -> f32[B] { return softmax("; B", x) }\n'
+            uri = server.open(text, Path(folder, "s.shard"))
+            there = server.ask("textDocument/definition", server.at(uri, *position(text, "softmax")))
+            return Path(there["uri"][len("file://"):]).parent
+
+        os.environ["TMPDIR"] = folder
+        try:
+            first, living = Server(), Server()
+            assert not list(Path(folder).glob("shardproof-library-*")), "made before it is asked for"
+            left, used = library(first), library(living)
+            path = root / "spec/models/llama_train.shard"
+            first.open(path.read_text(), path)
+            until(lambda: children(first.process.pid))
+            proof = children(first.process.pid)[0]
+            first.process.kill()
+            first.process.wait()
+            until(lambda: not Path(f"/proc/{proof}").exists() or Path(f"/proc/{proof}/stat").read_text().rpartition(")")[2].split()[0] == "Z", 5)
+            assert left.exists() and used.exists()
+            for each in (left, used):
+                os.utime(each, (time.time() - 1000,) * 2)
+            last = Server()
+            own = library(last)
+            assert own.exists() and used.exists() and not left.exists(), (own, used, left)
+            last.end()
+            living.end()
+            assert not own.exists() and not used.exists()
+        finally:
+            del os.environ["TMPDIR"]
+
+
+def test_a_file_that_is_too_large_for_a_while():
+    server = Server()
+    uri = server.open(RIGHT)
+    assert server.settled(uri) == []
+    start = {"line": 0, "character": 0}
+    lines = 2 * (8 << 20)
+
+    def replace(end, text, version):
+        server.tell("textDocument/didChange", {"textDocument": {"uri": uri, "version": version},
+                                               "contentChanges": [{"range": {"start": start, "end": end}, "text": text}]})
+
+    replace(start, "#\n" * lines, 2)
+    assert "larger than" in server.published(uri, lambda p: p.get("version") == 2)["diagnostics"][0]["message"]
+    replace({"line": lines, "character": 0}, "", 3)
+    assert server.settled(uri, 3) == []
+    server.end()
+
+
 def test_rename():
     server = Server()
     uri = server.open(RIGHT)

@@ -1,8 +1,13 @@
 #include "spec/lsp/document.h"
 
+#include <fcntl.h>
 #include <stdlib.h>
+#include <sys/file.h>
+#include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <chrono>
 #include <cstdlib>
 #include <filesystem>
 #include <fstream>
@@ -188,26 +193,67 @@ std::map<Name, int64_t> sizes_of(const ir::Program& program, Name* config) {
   return cost::with_declared(program, sizes);
 }
 
-std::string LibraryFolder::path;
+namespace {
 
-LibraryFolder::LibraryFolder() {
+std::string library_path;
+int library_lock = -1;  ///< a lock on the folder, which ends with the server and its provers
+const std::string library_name = "shardproof-library-";
+
+/// Opens a folder and locks it; -1: another server has it, or it is not ours.
+int locked_folder(const std::string& folder) {
+  const int descriptor = open(folder.c_str(), O_RDONLY | O_DIRECTORY | O_NOFOLLOW | O_CLOEXEC);
+  struct stat about {};
+  if (descriptor < 0) return -1;
+  if (fstat(descriptor, &about) == 0 && about.st_uid == geteuid() &&
+      flock(descriptor, LOCK_EX | LOCK_NB) == 0)
+    return descriptor;
+  close(descriptor);
+  return -1;
+}
+
+/// Removes the folders of servers that were killed; one of the last minute may not be locked yet.
+void sweep(const fs::path& temporary) {
+  std::error_code ignored;
+  for (const auto& entry : fs::directory_iterator(temporary, ignored)) {
+    if (!entry.path().filename().string().starts_with(library_name)) continue;
+    const auto age = fs::file_time_type::clock::now() - entry.last_write_time(ignored);
+    if (ignored || age < std::chrono::minutes(1)) continue;
+    const int descriptor = locked_folder(entry.path().string());
+    if (descriptor < 0) continue;
+    fs::remove_all(entry.path(), ignored);
+    close(descriptor);
+  }
+}
+
+}  // namespace
+
+const std::string& LibraryFolder::path() {
+  if (!library_path.empty()) return library_path;
   std::error_code error;
-  std::string name = (fs::temp_directory_path(error) / "shardproof-library-XXXXXX").string();
-  if (error || !mkdtemp(name.data())) return;
-  path = name;
-  for (const auto& [file, text] : embedded_library()) std::ofstream(fs::path(path) / file) << text;
+  const fs::path temporary = fs::temp_directory_path(error);
+  if (error) return library_path;
+  sweep(temporary);
+  std::string name = (temporary / (library_name + "XXXXXX")).string();
+  if (!mkdtemp(name.data())) return library_path;
+  library_path = name;
+  library_lock = locked_folder(name);
+  for (const auto& [file, text] : embedded_library())
+    std::ofstream(fs::path(library_path) / file) << text;
+  return library_path;
 }
 
 LibraryFolder::~LibraryFolder() {
   std::error_code ignored;
-  if (!path.empty()) fs::remove_all(path, ignored);
-  path.clear();
+  if (library_path.empty()) return;
+  fs::remove_all(library_path, ignored);
+  library_path.clear();
+  if (library_lock >= 0) close(library_lock);
 }
 
 std::string uri_of(const std::string& path) {
   const std::string library = "<library>/";
   std::string full = path;
-  if (path.starts_with(library)) full = LibraryFolder::path + "/" + path.substr(library.size());
+  if (path.starts_with(library)) full = LibraryFolder::path() + "/" + path.substr(library.size());
   std::error_code ignored;
   full = fs::absolute(full, ignored).lexically_normal().string();
   std::string uri = "file://";

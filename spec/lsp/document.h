@@ -62,13 +62,14 @@ std::string uri_of(const std::string& path);
 std::string path_of(const std::string& uri);
 /// {uri, range} of a range in any file that was read.
 Json location(const Analysis& analysis, const SourceRange& range);
-/// Writes the library's files for editors to open, once; the folder goes when the server ends.
+/// The library's files in a folder, for editors to open: made when a name of it is first asked for,
+/// and removed when the server ends, or when the next one makes its own if it was killed.
 class LibraryFolder {
  public:
-  LibraryFolder();
+  LibraryFolder() = default;
   ~LibraryFolder();
   LibraryFolder(const LibraryFolder&) = delete;
-  static std::string path;
+  static const std::string& path();  ///< empty: it cannot be made
 };
 
 /// What a client shows of an analysis: {diagnostics, fixes, lenses}. `complete`: the prover ran.

@@ -4,6 +4,9 @@
 #include <signal.h>
 #include <sys/resource.h>
 #include <sys/wait.h>
+#ifdef __linux__
+#include <sys/prctl.h>
+#endif
 #include <unistd.h>
 
 #include <cerrno>
@@ -20,7 +23,15 @@ void write_all(int descriptor, const std::string& text) {
   }
 }
 
-[[noreturn]] void child(int descriptor, const std::string& path, const FileReader& reader) {
+[[noreturn]] void child(int descriptor, pid_t server, const std::string& path,
+                        const FileReader& reader) {
+#ifdef __linux__
+  // A server that is killed takes its proof along.
+  prctl(PR_SET_PDEATHSIG, SIGKILL);
+  if (getppid() != server) _exit(1);
+#else
+  (void)server;
+#endif
   const rlimit limit{Prover::seconds, Prover::seconds};
   setrlimit(RLIMIT_CPU, &limit);
   try {
@@ -39,10 +50,11 @@ void Prover::start(const std::string& uri, const std::string& path, const FileRe
   stop();
   int ends[2];
   if (pipe2(ends, O_CLOEXEC) != 0) return;
+  const pid_t server = getpid();
   child_ = fork();
   if (child_ == 0) {
     close(ends[0]);
-    child(ends[1], path, reader);
+    child(ends[1], server, path, reader);
   }
   close(ends[1]);
   if (child_ < 0) {

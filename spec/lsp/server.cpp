@@ -300,7 +300,6 @@ class Server {
       const uint32_t end = std::max(begin, offset_of(old, member(range, "end")));
       document.text.replace(begin, end - begin, text);
     }
-    if (document.text.size() > largest_file) document.text.clear();
     changed(text_at(params, {"textDocument", "uri"}));
   }
 
