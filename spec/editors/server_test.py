@@ -180,14 +180,39 @@ def test_wrong_program_and_its_fix():
     assert related["location"]["uri"] == uri and related["location"]["range"]["start"]["line"] == 4, first
     assert "device t=0 holds" in first["message"], first
     assert first["source"] == "check-sharding" and first["severity"] == 1
+    elsewhere = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
+    assert server.ask("textDocument/codeAction", {"textDocument": {"uri": uri}, "range": elsewhere, "context": {}}) == []
     actions = server.ask("textDocument/codeAction",
                          {"textDocument": {"uri": uri}, "range": first["range"], "context": {"diagnostics": [first]}})
     assert actions, "no quick fix"
     edits = actions[0]["edit"]["changes"][uri]
     server.change(uri, applied(WRONG, edits), 2)
     assert server.settled(uri, 2) == []
-    elsewhere = {"start": {"line": 0, "character": 0}, "end": {"line": 0, "character": 0}}
-    assert server.ask("textDocument/codeAction", {"textDocument": {"uri": uri}, "range": elsewhere, "context": {}}) == []
+    server.end()
+
+
+def test_fixes_are_checked():
+    """A fix that leaves another error in the way of a check stands in the message alone."""
+    text = "dim B\ndef f(x: f32[B]) -> f32[B] { return x }\n"
+    server = Server()
+    for version, more in enumerate(["", "fn g(x: f32[B]) -> f32[B] { return x && x }\n"]):
+        uri = server.open(text + more, f"/tmp/shardproof/{version}.shard")
+        found = server.settled(uri)
+        assert "fix: write `fn`" in found[0]["message"], found
+        fixes = server.ask("textDocument/codeAction", {"textDocument": {"uri": uri}, "range": found[0]["range"], "context": {}})
+        assert len(fixes) == (0 if more else 1), fixes
+    server.end()
+
+
+def test_no_verdict_before_the_proof():
+    server = Server()
+    path = root / "spec/models/llama_train.shard"
+    uri = server.open(path.read_text(), path)
+    until(lambda: children(server.process.pid))
+    os.kill(children(server.process.pid)[0], signal.SIGSTOP)
+    assert server.published(uri)["diagnostics"] == []
+    titles = {each["command"]["title"] for each in server.ask("textDocument/codeLens", {"textDocument": {"uri": uri}})}
+    assert titles == {"types are right; proving .."}, titles
     server.end()
 
 
@@ -316,6 +341,7 @@ def test_a_killed_server_leaves_nothing_behind():
             first.open(path.read_text(), path)
             until(lambda: children(first.process.pid))
             proof = children(first.process.pid)[0]
+            os.kill(proof, signal.SIGSTOP)  # so that it does not end by itself
             first.process.kill()
             first.process.wait()
             until(lambda: not Path(f"/proc/{proof}").exists() or Path(f"/proc/{proof}/stat").read_text().rpartition(")")[2].split()[0] == "Z", 5)
@@ -347,6 +373,39 @@ def test_a_file_that_is_too_large_for_a_while():
     assert "larger than" in server.published(uri, lambda p: p.get("version") == 2)["diagnostics"][0]["message"]
     replace({"line": lines, "character": 0}, "", 3)
     assert server.settled(uri, 3) == []
+    server.end()
+
+
+def test_names_within_a_body():
+    """A name that is given again is what stands above its use; a dim of a body is that body's own."""
+    text = """dim B
+fn f(x: f32[B]) -> f32[B] {
+    z = x + x
+    u = z * z
+    z = u
+    dim K = 2*|B|
+    return z + sum("K B -> B", expand("B -> K B", u))
+}
+fn g(x: f32[B]) -> f32[B] {
+    dim K = 3*|B|
+    z = x
+    return sum("K B -> B", expand("B -> K B", z))
+}
+"""
+    server = Server()
+    uri = server.open(text)
+
+    def lines(method, word, nth=0):
+        found = server.ask("textDocument/" + method, server.at(uri, *position(text, word, nth)))
+        return sorted({each["range"]["start"]["line"] for each in (found if isinstance(found, list) else [found])})
+
+    assert lines("definition", "z * z") == [2]
+    assert lines("definition", "z + sum") == [4]
+    assert lines("references", "z * z") == [2, 3, 4, 6]
+    assert lines("references", "K = 2") == [5, 6]
+    assert lines("definition", 'K B", z') == [9] and lines("references", 'K B", z') == [9, 11]
+    assert lines("definition", 'K B", u') == [5]
+    assert len(lines("references", "B\nfn")) > 6
     server.end()
 
 
