@@ -46,6 +46,7 @@ class Dims:
         self._by_key: dict[object, int] = {}
         self.names: dict[int, str] = {}
         self.wished: dict[int, str] = {}
+        self.constants: dict[object, tuple[str, object]] = {}  # arrays in the programs: name, value
         self.carried: dict[object, list[dict[str, str]]] = {}  # states of the carries of loops
         self.changed = False
 
@@ -60,7 +61,7 @@ class Dims:
 
     def _new(self, size: int) -> int:
         self._parent.append(len(self._parent))
-        self._size.append(size)
+        self._size.append(int(size))  # numpy's integers have other rules
         self.changed = True
         return len(self._parent) - 1
 

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from .dims import Factor
 from .reader import Reader
-from .rules import affine_of, blocks, part, put, rule, shape_positions, union, virtual, where, written
+from .rules import RULES, affine_of, blocks, indices, part, put, rule, shape_positions, union, virtual, where, written
 from .values import Affine, Val, number
 
 
@@ -103,6 +103,12 @@ def select(r: Reader, condition: Val, no: Val, yes: Val) -> Val | None:
     for inside, value, other in ((True, yes, no), (False, no, yes)):
         if not zero(other):
             continue
+        if inside and (axis := one_device(r, condition)) and value.text is not None and axis not in value.marks \
+                and not any(axis in f.axes for f in value.dims):
+            marks = {**value.marks, axis: "U"}
+            source = r.use(value) if value.dims else f"{value.dtype}({r.use(value)})"
+            text = r.emit(f'zero_nonroot("{r.spell(value.dims, value.marks)} -> {r.spell(value.dims, marks)}", {source})')
+            return replace(value, text=text, marks=marks, literal=None, affine=None, positive=False, made=())
         if value.made and value.made[0] == "lookup":
             return looked_up(r, value, window(condition, inside))
         if value.text is None and offset(value) is not None:
@@ -113,6 +119,38 @@ def select(r: Reader, condition: Val, no: Val, yes: Val) -> Val | None:
         return Val(None, lead.pos, dtype=yes.dtype,
                    made=("select_n", condition, yes, no), why=condition.why or yes.why or no.why)
     return None
+
+
+def one_device(r: Reader, condition: Val) -> str | None:
+    """The axis of whose devices the condition picks one: axis_index == number."""
+    if condition.made[:1] in (("broadcast",), ("same",)):
+        return one_device(r, condition.made[1])
+    if condition.made[:1] != ("eq",):
+        return None
+    a, b = map(affine_of, condition.made[1:])
+    if a is None or b is None:
+        return None
+    at, number = (a, b) if a.ranks else (b, a)
+    if number.ranks or number.along is not None or at.along is not None or len(at.ranks) != 1:
+        return None
+    (axis, scale), = at.ranks
+    return axis if scale == 1 and 0 <= number.const - at.const < r.dims.mesh[axis] else None
+
+
+def equal(r: Reader, eqn, vals: list[Val]) -> Val:
+    """An equality with the device's index: iota == ids - offset is that of the global index and ids."""
+    for v, other in (vals, vals[::-1]):
+        found = offset(v) if v.text is None else None
+        if not found or found[0] is None or other.affine is None or other.affine.along is None:
+            continue
+        from .rules import combined
+        counting = indices(r, eqn, [other], combined(other.affine, found[1], -1), "sub")
+        if counting.text is not None:
+            name = eqn.primitive.name
+            return written(r, name, [counting, replace(found[0], pos=v.pos)],
+                           "{0} == {1}" if name == "eq" else "{0} != {1}", "bool")
+    return Val(None, shape_positions(vals), dtype="bool", made=(eqn.primitive.name, *vals),
+               why="a comparison with the device's index is used otherwise than to pick one device, or in a look-up")
 
 
 def ids_of(val: Val) -> tuple[Val, Affine] | None:
@@ -328,8 +366,9 @@ def _scatter_add(r: Reader, eqn, vals):
     except ValueError:
         raise r.problem("a scatter-add along several dims") from None
     d = eqn.params["dimension_numbers"]
-    if not zero(base):
-        raise r.problem("a scatter-add into a value that is not 0")
+    if not zero(base):  # added to the scatter-add into 0
+        none = r.scalar(0, "float32" if base.dtype == "f32" else "int32", [virtual(p) for p in base.pos])
+        return RULES["add"](r, eqn, [base, _scatter_add(r, eqn, [none, indices, updates])])
     ids, axes = replace(indices, pos=indices.pos[:-1]), ()
     if indices.text is None:
         found = ids_of(indices)

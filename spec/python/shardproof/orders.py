@@ -146,17 +146,20 @@ def _cond(r: Reader, eqn, vals):
     index, args, branches = vals[0], vals[1:], eqn.params["branches"]
     if index.literal is not None:
         return r.closed(branches[max(0, min(int(index.literal), len(branches) - 1))], args)
-    if len(branches) != 2 or index.dims or index.marks or index.text is None:
-        raise r.problem("`cond` by a value that is no scalar of two cases, the same on each device")
-    outer = r.path
-    no, yes = [], []
-    for i, results in enumerate((no, yes)):
+    if index.dims or index.marks or index.text is None:
+        raise r.problem("`cond` or `switch` by a value that is no scalar, the same on each device")
+    outer, results = r.path, []
+    for i, branch in enumerate(branches):
         r.path = (*outer, "branch", i)
-        results += r.closed(branches[i], args)
+        yes = r.closed(branch, args)
+        if i == 0:
+            results = yes
+            continue
+        chosen = replace(index, text=r.emit(f"{r.use(index)} >= {i}"), dtype="bool", made=())
+        results = [where(r, chosen, b, a) if not (a.literal is not None and a.literal == b.literal) else a
+                   for a, b in zip(results, yes)]
     r.path = outer
-    chosen = replace(index, text=r.emit(f"{r.use(index)} != 0"), dtype="bool", made=())
-    return [where(r, chosen, b, a) if not (a.literal is not None and a.literal == b.literal) else a
-            for a, b in zip(no, yes)]
+    return results
 
 
 def counted(eqn, init: list[Val]) -> int | None:

@@ -141,6 +141,7 @@ class Imported:
     names: list[str] = field(default_factory=list)
     trusting: dict[str, str] = field(default_factory=dict)
     infinite: bool = False  # both functions have the parameter `minus_infinity`
+    constants: dict[str, Any] = field(default_factory=dict)  # parameters of both: arrays, with their indices
     model: Any = None  # closed jaxprs
     sharded: Any = None
 
@@ -260,7 +261,12 @@ class Pair:
         names = self.model_trace.names
         fn, plan = self.lines(self.fn, self.fn_results), self.lines(self.plan, self.plan_results)
         infinite = any(re.search(rf"\b{MINUS_INFINITY}\b", line) for line in [*fn, *plan])
-        extra = f", {MINUS_INFINITY}: f32[]" if infinite else ""
+        extra, constants = f", {MINUS_INFINITY}: f32[]" if infinite else "", {}
+        for name, array in self.dims.constants.values():
+            if any(re.search(rf"\b{name}\b", line) for line in [*fn, *plan]):
+                val = self.fn.constant(array)
+                extra += f", {name}: {self.fn.type_of(val)}"
+                constants[name] = array, [self.dims.name(f) for p in val.pos for f in p]
         params, result = self.header(self.fn, self.fn_args, self.fn_results, names)
         body = [f"fn model({params}{extra}) -> {result} {{", *fn]
         params, result = self.header(self.plan, self.plan_args, self.plan_results, names)
@@ -276,5 +282,5 @@ class Pair:
         inputs = [n for n in used if any(n == self.dims.names.get(self.dims.root(f.node))
                                          for v in self.fn_args for f in v.dims)]
         return Imported(text, used, aliases, self.plan_trace.mesh, inputs, parameters,
-                        names, {**self.fn.trusting, **self.plan.trusting}, infinite,
+                        names, {**self.fn.trusting, **self.plan.trusting}, infinite, constants,
                         self.model_trace.jaxpr, self.plan_trace.jaxpr)

@@ -66,9 +66,15 @@ class Reader(Writer):
             if array.size and np.all(array == array.flat[0]):
                 pos = [(Factor(None, extent=n),) if n > 1 else () for n in array.shape]
                 return self.scalar(shortest(array.flat[0]), array.dtype, pos)
-            raise self.problem(f"a constant array of shape {list(array.shape)} is part of the "
-                               "program: make it a parameter")
+            return self.constant(array)
         return self.scalar(shortest(array.reshape(())[()]), array.dtype, [() for _ in array.shape])
+
+    def constant(self, array) -> Val:
+        """An array that is written in the program: a parameter of both functions, what is equal for all is for it."""
+        key = (array.shape, str(array.dtype), array.tobytes())
+        name, _ = self.dims.constants.setdefault(key, (f"constant_{len(self.dims.constants)}", array))
+        pos = [self.dims.position(self.dims.node((name, p), n)) if n > 1 else () for p, n in enumerate(array.shape)]
+        return self.made(name, self.distinct(pos), dtype=dtype_name(array.dtype))
 
     def scalar(self, value: Any, dtype: Any, pos: list[Position]) -> Val:
         kind = dtype_name(dtype)

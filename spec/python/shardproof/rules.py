@@ -74,6 +74,9 @@ def _equal(r: Reader, eqn, vals: list[Val]) -> Val:
     for i, v in enumerate(vals):
         if v.literal in (float("inf"), float("-inf")):  # no real number is
             return r.scalar(not equal, "bool", [virtual(p) for p in vals[1 - i].pos])
+    if any(v.text is None for v in vals):
+        from . import lookups
+        return lookups.equal(r, eqn, vals)
     return written(r, eqn.primitive.name, vals, "{0} == {1}" if equal else "{0} != {1}", "bool")
 
 
@@ -312,6 +315,8 @@ def _max(r, eqn, vals):
 @rule("clamp")
 def _clamp(r, eqn, vals):
     low, x, high = vals
+    if all_literal(vals) and x.dtype == "i32":
+        return r.scalar(min(max(x.literal, low.literal), high.literal), "int32", x.pos)
     low = low if low.pos else replace(low, pos=[virtual(p) for p in x.pos])
     high = high if high.pos else replace(high, pos=[virtual(p) for p in x.pos])
     if any(v.text is None for v in vals):

@@ -178,6 +178,8 @@ def validate(text: Text, report: Report, model, sharded) -> None:
              for name, x, shape in zip(text.names, inputs, text.imported.parameters)}
     if text.imported.infinite:
         named[MINUS_INFINITY] = np.asarray(-1e30)
+    for name, (array, dims) in text.imported.constants.items():
+        named[name] = array.reshape([table[re.sub(r"_\d+$", "", dim)] for dim in dims])
     for function, want, who in (("model", of_model, "the oracle"),
                                 ("sharded", of_sharded, "the core on threads")):
         if function == "sharded" and report.verdict not in ("proved", "unknown"):
@@ -202,6 +204,6 @@ def validate(text: Text, report: Report, model, sharded) -> None:
             report.verdict = "unknown"
     elif report.verdict == "refuted":
         report.checks.append("in JAX the two functions agree at these sizes")
-        if text.imported.infinite or all(re.match("E0[23]", each.code) for each in report.errors):
+        if text.imported.infinite or text.imported.constants or all(re.match("E0[23]", each.code) for each in report.errors):
             report.verdict = "unknown"
             report.checks.append("no number differs: a sum, or a mask, may be written in a way that is not known")

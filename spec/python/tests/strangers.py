@@ -7,6 +7,7 @@ from typing import NamedTuple
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 import optax
 from jax import lax
 from jax.sharding import AbstractMesh
@@ -838,3 +839,191 @@ def _(q, k, v, m):
     s = jnp.where(m, q @ k.T, -jnp.inf)
     e = jnp.exp(s - jnp.maximum(s.max(-1, keepdims=True), -9.0))
     return lax.psum(e @ v, "t") / lax.psum(e.sum(-1, keepdims=True), "t")
+
+
+# Derivatives, branches, one device, constants, repeated heads
+
+
+@pair(
+    "jvp",
+    lambda x, w: jax.jvp(lambda w: jnp.tanh(x @ w), (w,), (w * w,))[1],
+    (P("d"), P(None, "t")),
+    P("d", "t"),
+    (8, 6),
+    (6, 8),
+)
+def _(x, w):
+    return jax.jvp(lambda w: jnp.tanh(x @ w), (w,), (w * w,))[1]
+
+
+@pair(
+    "vjp_linearize",
+    lambda x, w: jax.vjp(lambda w: jnp.sin(x @ w), w)[1](jnp.ones((x.shape[0], w.shape[1])))[0],
+    (P("d"), P(None, "t")),
+    P(None, "t"),
+    (8, 6),
+    (6, 8),
+)
+def _(x, w):
+    return lax.psum(jax.vjp(lambda w: jnp.sin(x @ w), w)[1](jnp.ones((x.shape[0], w.shape[1])))[0], "d")
+
+
+@pair(
+    "hvp",
+    lambda x, w: jax.grad(lambda w: jnp.vdot(jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w)))(w), w))(w),
+    (P("d"), P()),
+    P(),
+    (8, 6),
+    (6, 5),
+)
+def _(x, w):
+    return lax.psum(jax.grad(lambda w: jnp.vdot(jax.grad(lambda w: jnp.sum(jnp.tanh(x @ w)))(w), w))(w), "d")
+
+
+@pair("switch_static", lambda x: jnp.sin(x), (P("d"),), P("d"), (8, 6))
+def _(x):
+    return lax.switch(1, [jnp.cos, jnp.sin, jnp.tanh], x)
+
+
+@pair("switch_data", lambda x, i: lax.switch(i, [jnp.cos, jnp.sin, jnp.tanh], x), (P("d"), P()), P("d"), (8, 6), ids())
+def _(x, i):
+    return lax.switch(i, [jnp.cos, jnp.sin, jnp.tanh], x)
+
+
+@pair("tuple_index", lambda x: x * jnp.arange(x.shape[0])[:, None], (P(("d", "t")),), P(("d", "t")), (16, 6))
+def _(x):
+    return x * (lax.axis_index(("d", "t")) * x.shape[0] + jnp.arange(x.shape[0]))[:, None]
+
+
+@pair(
+    "gather_last_axis", lambda x: x / jnp.linalg.norm(x, axis=-1, keepdims=True), (P(None, "t"),), P(None, "t"), (8, 8)
+)
+def _(x):
+    return x / jnp.linalg.norm(lax.all_gather(x, "t", axis=1, tiled=True), axis=-1, keepdims=True)
+
+
+@pair("first_rank_only", lambda x: x.sum(0), (P("d"),), P(), (8, 6))
+def _(x):
+    s = lax.psum(x.sum(0), "d")
+    return lax.psum(jnp.where(lax.axis_index("d") == 0, s, 0.0), "d")
+
+
+@pair("broadcast_from_first", lambda x, b: x + b, (P("d"), P()), P("d"), (8, 6), (6,))
+def _(x, b):
+    b = jnp.where(lax.axis_index("d") == 0, b, jnp.zeros_like(b))
+    return x + lax.psum(b, "d")
+
+
+@pair("one_hot_matmul_embed", lambda t, i: t[i], (P("t"), P("d")), P("d"), (8, 6), ids(8))
+def _(t, i):
+    n = t.shape[0]
+    return lax.psum(jax.nn.one_hot(i - lax.axis_index("t") * n, n) @ t, "t")
+
+
+@pair("one_hot_matmul_embed_wrong", lambda t, i: t[i], (P("t"), P("d")), P("d"), (8, 6), ids(8), bug="no offset")
+def _(t, i):
+    return lax.psum(jax.nn.one_hot(i, t.shape[0]) @ t, "t")
+
+
+@pair("mean_var_three", lambda x: (x - x.mean()) / x.std(), (P("d", "t"),), P("d", "t"), (8, 8))
+def _(x):
+    m = lax.pmean(x.mean(), ("d", "t"))
+    v = lax.pmean(((x - m) ** 2).mean(), ("d", "t"))
+    return (x - m) / jnp.sqrt(v)
+
+
+@pair("argmax_split", lambda x: jnp.argmax(x, -1), (P("d", "t"),), P("d"), (8, 8), bug="own argmax")
+def _(x):
+    return lax.pmax(jnp.argmax(x, -1), "t")
+
+
+@pair(
+    "numpy_constant",
+    lambda x: x * np.float32(2) + np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], np.float32),
+    (P("d"),),
+    P("d"),
+    (8, 6),
+)
+def _(x):
+    return x * 2 + np.array([1.0, 2.0, 3.0, 4.0, 5.0, 6.0], np.float32)
+
+
+@pair("tril_constant", lambda x: jnp.tril(jnp.ones((8, 8))) @ x, (P(None, "t"),), P(None, "t"), (8, 8))
+def _(x):
+    return jnp.tril(jnp.ones((8, 8))) @ x
+
+
+@pair("np_tril_constant", lambda x: np.tril(np.ones((8, 8), np.float32)) @ x, (P(None, "t"),), P(None, "t"), (8, 8))
+def _(x):
+    return np.tril(np.ones((8, 8), np.float32)) @ x
+
+
+@pair("at_add", lambda x, i, u: x.at[i].add(u), (P(None, "t"), P(), P(None, "t")), P(None, "t"), (8, 8), ids(5), (5, 8))
+def _(x, i, u):
+    return x.at[i].add(u)
+
+
+@pair("segment_sum", lambda x, i: jax.ops.segment_sum(x, i, 8), (P("d"), P("d")), P(), (8, 6), ids(8))
+def _(x, i):
+    return lax.psum(jax.ops.segment_sum(x, i, 8), "d")
+
+
+@pair(
+    "repeat_kv",
+    lambda q, k: jnp.einsum("lhd,mhd->hlm", q, jnp.repeat(k, 2, 1)),
+    (P(None, "t"), P(None, "t")),
+    P("t"),
+    (4, 16, 3),
+    (4, 8, 3),
+)
+def _(q, k):
+    return jnp.einsum("lhd,mhd->hlm", q, jnp.repeat(k, 2, 1))
+
+
+@pair(
+    "tile_kv_wrong",
+    lambda q, k: jnp.einsum("lhd,mhd->hlm", q, jnp.repeat(k, 2, 1)),
+    (P(None, "t"), P(None, "t")),
+    P("t"),
+    (4, 16, 3),
+    (4, 8, 3),
+    bug="tile for repeat",
+)
+def _(q, k):
+    return jnp.einsum("lhd,mhd->hlm", q, jnp.tile(k, (1, 2, 1)))
+
+
+@pair("tril_triu", lambda x: jnp.triu(x) + jnp.tril(x, -1), (P(None),), P(None), (8, 8))
+def _(x):
+    return x
+
+
+@pair(
+    "activations",
+    lambda x: jax.nn.softplus(x)
+    + jax.nn.log_sigmoid(x)
+    + jax.nn.elu(x)
+    + jax.nn.leaky_relu(x)
+    + jax.nn.hard_tanh(x)
+    + jax.nn.swish(x)
+    + jax.nn.relu6(x)
+    + jax.nn.squareplus(x)
+    + jax.nn.mish(x)
+    + jax.nn.selu(x),
+    (P("d"),),
+    P("d"),
+    (8, 8),
+)
+def _(x):
+    return (
+        jax.nn.softplus(x)
+        + jax.nn.log_sigmoid(x)
+        + jax.nn.elu(x)
+        + jax.nn.leaky_relu(x)
+        + jax.nn.hard_tanh(x)
+        + jax.nn.swish(x)
+        + jax.nn.relu6(x)
+        + jax.nn.squareplus(x)
+        + jax.nn.mish(x)
+        + jax.nn.selu(x)
+    )

@@ -1,0 +1,59 @@
+"""What is not read is named at its line, and is never proved; programs of several shard_maps, and partly manual ones."""
+import functools
+import inspect
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+import pytest
+import shardproof
+import tutorial_ffn as ffn
+from jax import lax
+from jax.sharding import PartitionSpec as P
+
+mapped = functools.partial(jax.shard_map, mesh=ffn.mesh, check_vma=False)
+NAMED = {
+    "update at an offset": lambda x: lax.dynamic_update_slice(x, x[:1], (x[0, 0].astype(int), 0)),
+    "`scatter`": lambda x: x.at[:, 0].set(0.0),
+    "end depends on data": lambda x: lax.while_loop(lambda c: c.sum() < 9.0, lambda c: c * 2, x),
+    "`random": lambda x: x + jax.random.normal(jax.random.key(0), x.shape),
+    "`cumlogsumexp`": lambda x: lax.cumlogsumexp(x, 1),
+}
+
+
+@pytest.mark.parametrize("words", NAMED)
+def test_what_is_not_read_is_named_with_its_line(words):
+    body = NAMED[words]
+    report = shardproof.prove(body, mapped(body, in_specs=P("d"), out_specs=P("d")), (8, 6))
+    assert not report.proved and words in str(report), report
+    assert report.errors[0].place.line == inspect.getsourcelines(body)[1], report
+
+
+def test_several_shard_maps_and_a_gradient_outside():
+    def model(x, w):
+        return jax.grad(lambda w: jnp.tanh(x @ w).sum())(w)
+
+    def sharded(x, w):
+        def loss(w):
+            h = mapped(lambda x, w: jnp.tanh(x @ w), in_specs=(P("d"), P(None, "t")), out_specs=P("d", "t"))(x, w)
+            return mapped(lambda h: lax.psum(h.sum(), ("d", "t")), in_specs=P("d", "t"), out_specs=P())(h)
+        return jax.grad(loss)(w)
+
+    assert shardproof.prove(model, sharded, (8, 6), (6, 8)).proved
+
+
+def test_one_axis_is_manual():
+    def body(x):
+        return x - lax.pmean(x.mean(0), "d")
+
+    sharded = jax.shard_map(body, mesh=ffn.mesh, in_specs=P("d"), out_specs=P("d"), axis_names={"d"})
+    assert shardproof.prove(lambda x: x - x.mean(0), sharded, (8, 6)).proved
+
+
+def test_a_constant_that_matters_is_not_refuted():
+    """The array is any array in the proof; that it is the identity is not known."""
+    def body(x):
+        return np.eye(6, dtype=np.float32) @ x
+
+    report = shardproof.prove(lambda x: x, mapped(body, in_specs=P(None, "t"), out_specs=P(None, "t")), (6, 8))
+    assert report.verdict == "unknown", report
