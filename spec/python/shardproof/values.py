@@ -199,6 +199,10 @@ class Writer:
         if not to:
             return val
         have = {self.key(f) for f in val.dims}
+        if len(have) < len(val.dims):  # two of its dims have just become one
+            if self.dims.changed:
+                raise Again
+            raise self.problem("two positions of a value are one index")
         if any(self.key(b) in have for b in to.values()):
             fresh = 1 + max(f.alias for f in [*val.dims, *to.values()])
             step = {a: replace(a, alias=fresh + i) for i, a in enumerate(to)}
