@@ -496,6 +496,8 @@ def test_records():
         return server.ask("textDocument/hover", server.at(uri, *position(RECORD, word, nth)))["contents"]["value"]
 
     assert "v.up: f32[M F]" in text("v = each") and "v.second: f32[M]" in text("v = each")
+    there = server.ask("textDocument/definition", server.at(uri, *position(RECORD, "first\n")))
+    assert there["range"]["start"] == dict(zip(("line", "character"), position(RECORD, "first"))), there
     field = text("first\n", 1)
     assert "v.first: f32[M]" in field and "v.up" not in field and "a copy on each device along `d`" in field, field
     server.end()

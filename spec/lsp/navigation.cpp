@@ -1,4 +1,5 @@
 // Go to definition, references, the outline and folding.
+#include <algorithm>
 #include <filesystem>
 
 #include "spec/lsp/answers.h"
@@ -22,6 +23,25 @@ Json in_other_files(const Analysis& analysis, const Occurrence& name) {
     }
   }
   return found;
+}
+
+/// Where the records that were read declare a field: of which one it is, its name alone does not
+/// tell.
+Json fields(const Analysis& analysis, const Name& path) {
+  const Name field = path.substr(path.rfind('.') + 1);
+  Json found = Json::array();
+  for (size_t i = 0; i < analysis.sources->size(); ++i) {
+    const auto id = static_cast<int32_t>(i);
+    if (id == analysis.typed_file && id != analysis.file) continue;
+    std::vector<Diagnostic> ignored;
+    for (const auto& each : syntax::parse(*analysis.sources, id, ignored).declarations)
+      if (const auto* record = std::get_if<syntax::RecordDecl>(&each))
+        for (const syntax::Group& group : record->fields)
+          if (std::find(group.names.begin(), group.names.end(), field) != group.names.end())
+            found.push_back(location(analysis, group.range));
+  }
+  if (found.empty()) return nullptr;
+  return found.size() == 1 ? found[0] : found;
 }
 
 /// The file that an import names, where the offset is in its text.
@@ -92,7 +112,7 @@ void fold_loops(const SourceFile& file, const syntax::Block& block, Json& folds)
 Json definition(const Analysis& analysis, uint32_t offset) {
   const Occurrence* name = occurrence_at(analysis.names(), offset);
   if (!name) return imported_file(analysis, offset);
-  if (name->kind == NameKind::field) return nullptr;
+  if (name->kind == NameKind::field) return fields(analysis, name->name);
   const Occurrence* found = nullptr;
   const SameName same(analysis.names(), *name);
   for (const Occurrence& each : analysis.names()) {
