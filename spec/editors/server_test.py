@@ -41,6 +41,12 @@ plan p implements f(x: f32[B F/t]) -> f32[B] {
 """
 
 
+def ticks(pid):
+    """Processor time of a process."""
+    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+    return int(fields[11]) + int(fields[12])
+
+
 class Server:
     """A session. Messages of the server are kept in the order in which they come."""
 
@@ -124,8 +130,7 @@ class Server:
 
     def processor_time(self):
         """Seconds of the server itself, without its provers."""
-        fields = Path(f"/proc/{self.process.pid}/stat").read_text().rpartition(")")[2].split()
-        return (int(fields[11]) + int(fields[12])) / os.sysconf("SC_CLK_TCK")
+        return ticks(self.process.pid) / os.sysconf("SC_CLK_TCK")
 
     def at(self, uri, line, character, **more):
         return {"textDocument": {"uri": uri}, "position": {"line": line, "character": character}, **more}
@@ -329,6 +334,7 @@ def test_a_killed_server_leaves_nothing_behind():
         def library(server):
             text = 'dim B\nfn f(x: f32[B]) -> f32[B] { return softmax("; B", x) }\n'
             uri = server.open(text, Path(folder, "s.shard"))
+            server.settled(uri)
             there = server.ask("textDocument/definition", server.at(uri, *position(text, "softmax")))
             return Path(there["uri"][len("file://"):]).parent
 
@@ -341,6 +347,7 @@ def test_a_killed_server_leaves_nothing_behind():
             first.open(path.read_text(), path)
             until(lambda: children(first.process.pid))
             proof = children(first.process.pid)[0]
+            until(lambda: ticks(proof) > 1)  # it has begun
             os.kill(proof, signal.SIGSTOP)  # so that it does not end by itself
             first.process.kill()
             first.process.wait()
