@@ -243,11 +243,19 @@ std::vector<Tensor> Plan::run(Communicator& communicator,
   std::vector<std::string> broken;
   for (size_t i = 0; i < inputs.size(); ++i) broken.push_back(state.broken_by(*inputs[i], i));
   state.require_assumed(communicator, broken);
-  std::vector<Tensor> outputs;
+  if (!state.result_memory) {
+    size_t bytes = 0;
+    for (const Slot& slot : state.outputs) bytes += slot.bytes();
+    state.result_memory.emplace(bytes);
+  }
+  std::vector<Tensor> outputs(state.outputs.size());
   for (size_t i = 0; i < state.outputs.size(); ++i) {
     const Slot& slot = state.outputs[i];
-    outputs.emplace_back(slot.type, slot.element, slot.extents);
-    frame.buffers[state.output_buffers[i]] = outputs.back().buffer.data();
+    outputs[i].type = slot.type;
+    outputs[i].element = slot.element;
+    outputs[i].extents = slot.extents;
+    outputs[i].buffer = state.result_memory->take(slot.bytes());
+    frame.buffers[state.output_buffers[i]] = outputs[i].buffer.data();
   }
   state.run(communicator, frame);
   return outputs;

@@ -6,6 +6,7 @@
 #include "impl/run/assumed.h"
 #include "impl/run/plan.h"
 #include "impl/run/plan_calls.h"
+#include "impl/run/result_memory.h"
 
 namespace shardproof {
 
@@ -25,6 +26,7 @@ struct Plan::State {
   std::shared_ptr<Device> device;
   Buffer arena;
   std::optional<plan::PlanCalls> calls;  ///< made for the first communicator that compares calls
+  std::optional<ResultMemory> result_memory;  ///< of run(); made by the first
   bool check_finite = false;
   std::vector<plan::AssumedInput> assumed;
   std::vector<std::string> broken;  ///< by input that is kept: how it is not what is assumed
