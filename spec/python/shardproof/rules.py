@@ -188,6 +188,11 @@ def arithmetic(name: str, template: str):
         if result is not None and (result.ranks or any(v.text is None for v in vals)):
             return indices(r, eqn, vals, result, name)
         if any(v.text is None for v in vals):
+            for v, other in (vals, vals[::-1]):  # x * (axis_index == 0)
+                if name == "mul" and v.made[:1] == ("convert_element_type",) and other.text is not None:
+                    picked = lookups.select(r, v.made[1], r.scalar(0, "float32", other.pos), other)
+                    if picked is not None and picked.text is not None:
+                        return picked
             return Val(None, shape_positions(vals), dtype=vals[0].dtype, made=(name, *vals),
                        why=next((v.why for v in vals if v.text is None and v.why and not v.affine),
                                 "a value that depends on the device's index is used otherwise than as an"

@@ -1277,3 +1277,18 @@ def _(x, w):
     b = lax.ppermute(a, "t", p)
     c = lax.ppermute(b, "t", p)
     return (a + b + c) + (c + lax.ppermute(c, "t", p))
+
+
+@pair("one_device_by_a_factor", lambda x, b: x + b, (P("d"), P()), P("d"), (8, 6), (6,))
+def _(x, b):
+    return x + lax.psum(b * (lax.axis_index("t") == 0), "t")
+
+
+@pair("one_device_by_a_factor_elsewhere", lambda x, b: x + b, (P("d"), P()), P("d"), (8, 6), (6,), bug="picked on d, added over t")
+def _(x, b):
+    return x + lax.psum((lax.axis_index("d") == 0) * b, "t")
+
+
+@pair("all_but_one_device_by_a_factor", lambda x, b: x + b, (P("d"), P()), P("d"), (8, 6), (6,), bug="all but the first")
+def _(x, b):
+    return x + lax.psum(b * (lax.axis_index("t") > 0), "t")
