@@ -151,6 +151,8 @@ void accepted_means_equal(const Choices& choices) {
   ++tally["drafted"];
   if (plans.at(0).verdict != Verdict::proved) {
     ++tally["not proved"];
+    if (std::getenv("SHARDPROOF_FULL"))
+      std::cout << "not proved:\n" << full_text(drafted) << program.report() << "\n";
     return;
   }
   count_classes(drafted, point(program.checked(), choices, 0));
@@ -159,7 +161,7 @@ void accepted_means_equal(const Choices& choices) {
   if (plans[2].verdict == Verdict::unknown) {
     ++tally["gradients not decided"];
     if (std::getenv("SHARDPROOF_FULL"))
-      std::cout << "not decided:\n" << drafted.text << program.report() << "\n";
+      std::cout << "not decided:\n" << full_text(drafted) << program.report() << "\n";
   }
   RC_ASSERT(plans[2].verdict == Verdict::proved || plans[2].verdict == Verdict::unknown);
   // On which side of a kink a number is, rounding may decide.

@@ -61,7 +61,7 @@ std::optional<Drafted> sorted_pair(Workshop& shop, Drafted a, Drafted b) {
   };
   Drafted r = shop.draft.value(text(both->model, both->layout.whole(), layout.whole()),
                                text(both->plan, both->layout.text(), layout.text()), layout,
-                               Sources{&*both}, "", ", _i");
+                               Sources{&*both}, "", ", _i" + std::to_string(made_++));
   r.size = both->size;
   const Layout one{{layout.dims.begin() + 1, layout.dims.end()}, layout.marks};
   return entry(shop, r, one);

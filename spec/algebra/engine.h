@@ -220,6 +220,9 @@ struct Engine {
   // mirror.cpp
   struct Reads {
     int forwards = 0, backwards = 0;  // x[v] and x[|v| - 1 - v]
+    int along = 0, against = 0;       // [v <= w] and [v <= |v| - 1 - w], where the tensors tie
+    bool turned() const { return backwards != forwards ? backwards > forwards : against > along; }
+    bool ties() const { return backwards == forwards && against == along && backwards + against; }
   };
   Reads reads(Nf e, VarId v);
   void compared(Nf e, VarId v, Reads* all) const;

@@ -1,6 +1,6 @@
 // A sum is the same in either direction: Sum_v f(v) = Sum_v f(|v| - 1 - v). Its index runs the way
-// that most tensors and comparisons read it; of two ways that read alike the form that was interned
-// first is taken.
+// that most tensors read it, else that most comparisons do; of two ways that read alike the form
+// that was interned first is taken.
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -25,7 +25,7 @@ void Engine::compared(Nf e, VarId v, Reads* all) const {
     if (m.size() != 1 || !m[0].exponent.is_one()) continue;
     const Atom& atom = atoms[m[0].atom];
     if (atom.kind != AtomKind::var || atom.ref == v) continue;
-    ++(t.coef.sign() == own ? all->backwards : all->forwards);
+    ++(t.coef.sign() == own ? all->against : all->along);
   }
 }
 
@@ -50,6 +50,7 @@ Engine::Reads Engine::reads(Nf e, VarId v) {
           const auto place = static_cast<uint32_t>(i);
           const Reads inner = reads(tensor.body, slot(VarInfo::param, place, tensor.ranges[i]));
           all.forwards += inner.forwards, all.backwards += inner.backwards;
+          all.along += inner.along, all.against += inner.against;
         } else if (way != 0) {
           ++(way < 0 ? all.backwards : all.forwards);
         }
@@ -63,10 +64,10 @@ Nf Engine::sum_either_way(const VarSet& bound, const Mono& m) {
   for (VarId v : bound) {
     const Nf body = monomial(mono(m), 1);
     const Reads found = reads(body, v);
-    if (found.backwards == 0 || found.backwards < found.forwards) continue;
+    if (!found.turned() && !found.ties()) continue;
     const Nf last = fault == Fault::mirror_end ? vars[v].range : sub(vars[v].range, one);
     const Map mirrored = {{v, sub(last, var(v))}};
-    if (found.backwards > found.forwards) return sum(bound, substitute(body, mirrored));
+    if (found.turned()) return sum(bound, substitute(body, mirrored));
     for (size_t i = ways.size(); i-- > 0 && ways.size() < 8;) {
       const Nf other = substitute(monomial(mono(ways[i]), 1), mirrored);
       if (is_single(other) && terms(other)[0].coef.is_one())
