@@ -88,8 +88,8 @@ Finding within_rounding(const PointOfPlan& point, const char* of,
   std::vector<double> scale(wanted.size());
   for (size_t r = 0; r < wanted.size(); ++r) {
     for (double x : wanted[r].data) scale[r] = std::max(scale[r], std::abs(x));
-    // Of a claim that is 0 the devices hold parts that cancel, of whatever size.
-    bounds[r] = scale[r] > 0 ? last_digits * scale[r] : noise;
+    // The parts of a sum that the devices hold are of the size of 1, and may cancel.
+    bounds[r] = scale[r] > 0 ? last_digits * std::max(scale[r], 1.0) : noise;
   }
   std::optional<Difference> found = beyond(got, wanted, bounds);
   for (unsigned seed = 1; found && seed <= evaluations; ++seed) {

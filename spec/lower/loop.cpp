@@ -89,6 +89,8 @@ struct Lowering {
   /// would not do: a body may read the result of an earlier loop at an index that is a carry.
   int number = 0;
   std::vector<Role> role = {};
+  std::vector<bool> first = {};  // sums and maxima that other carries read: known before those
+  std::vector<std::optional<Extremum>> extrema = {};
   std::vector<size_t> stacks = {};  // the carries that are stacks, in order
   Vars apart = {};                  // the indices along which the stacks are independent
   std::vector<Tensor> leaves = {};  // of the last lowering at leaves
@@ -131,6 +133,8 @@ struct Lowering {
     for (size_t i = 0; i < count; ++i) leaves.push_back(leaf(first_name(i), i));
     at_leaves = text.step(leaves);
     role.assign(count, Role::dead);
+    first.assign(count, false);
+    extrema.assign(count, std::nullopt);
     for (size_t i = 0; i < count; ++i)
       if (text.carries[i].needed || used(at_leaves.emit, leaves[i])) reach(i);
     for (size_t i = 0; i < count; ++i) classify(i);
@@ -151,10 +155,15 @@ struct Lowering {
     const Nf more = increment(at_leaves, i, leaves[i]);
     if (c.a.is_zero(more)) role[i] = Role::constant;
     if (c.a.is_zero(more)) return;
+    bool read = false;
     for (size_t k = 0; k < count; ++k)
-      if (k != i && role[k] != Role::dead && depends(at_leaves.next[k], leaves[i])) return;
-    if (!depends({{}, more}, leaves[i])) role[i] = Role::sum;
-    if (extremum(i)) role[i] = Role::extremum;
+      read = read || (k != i && role[k] != Role::dead && depends(at_leaves.next[k], leaves[i]));
+    const bool by_itself = std::none_of(leaves.begin(), leaves.end(), [&](const Tensor& leaf) {
+      return depends({{}, more}, leaf);
+    });
+    if (read ? by_itself : !depends({{}, more}, leaves[i])) role[i] = Role::sum;
+    if ((extrema[i] = extremum(i))) role[i] = Role::extremum;
+    first[i] = read && role[i] != Role::stack;
   }
   /// Of what no carry decides.
   std::optional<Extremum> extremum(size_t i) {
@@ -217,8 +226,10 @@ struct Lowering {
       leaves[i] = {carry.index, entry.body};
     }
     for (size_t i = 0; i < count; ++i) {
-      if (role[i] != Role::constant) continue;
-      leaves[i] = text.carries[i].init;
+      if (role[i] != Role::constant && !first[i]) continue;
+      leaves[i] = role[i] == Role::constant ? text.carries[i].init
+                  : role[i] == Role::sum    ? sum(i, at_leaves, true)
+                                            : greatest(i, true);
       same = false;
     }
     if (!stacks.empty() && !same) at_leaves = text.step(leaves);
@@ -306,7 +317,7 @@ struct Lowering {
       any |= closed(i) && (text.taped || used(at_step.emit, leaves[i]));
     if (!any) return;
     for (size_t i = 0; i < count; ++i)
-      if (closed(i)) at_n[i] = role[i] == Role::sum ? sum(i, true) : greatest(i, true);
+      if (closed(i)) at_n[i] = role[i] == Role::sum ? sum(i, at_step, true) : greatest(i, true);
     const Step first = at_step;
     at_step = text.step(at_n);
     at_step.next = first.next;  // next - leaf is the increment
@@ -321,7 +332,7 @@ struct Lowering {
   /// The greatest before step n, or in all.
   Tensor greatest(size_t i, bool so_far) {
     const Tensor& init = text.carries[i].init;
-    const Extremum found = extremum(i).value();
+    const Extremum& found = extrema[i].value();
     if (!so_far) return {init.index, found.of(c.a, init.body, c.a.max({n}, found.rest))};
     const Var step = earlier_step();
     const Nf first = found.least ? c.a.neg(init.body) : init.body, here = before(step);
@@ -330,9 +341,9 @@ struct Lowering {
     return {init.index, found.of(c.a, init.body, c.a.max({step}, each))};
   }
   /// What was added before step n, or in all.
-  Tensor sum(size_t i, bool so_far) {
+  Tensor sum(size_t i, const Step& step_text, bool so_far) {
     const Tensor& init = text.carries[i].init;
-    Nf more = increment(at_step, i, leaves[i]);
+    Nf more = increment(step_text, i, leaves[i]);
     Var step = n;
     if (so_far) {
       step = earlier_step();
@@ -345,7 +356,7 @@ struct Lowering {
     const Nf end = text.reverse ? c.a.number(0) : c.a.sub(c.a.range(n), one());
     if (role[i] == Role::dead) return {text.carries[i].index, c.a.number(0)};
     if (role[i] == Role::constant) return text.carries[i].init;
-    if (role[i] == Role::sum) return sum(i, false);
+    if (role[i] == Role::sum) return sum(i, at_step, false);
     if (role[i] == Role::extremum) return greatest(i, false);
     if (free_of_carries(at_leaves.next[i]))  // the last step's alone
       return {at_step.next[i].index, c.a.substitute(at_step.next[i].body, {{n, end}})};
