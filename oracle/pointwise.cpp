@@ -3,6 +3,7 @@
 #include <cmath>
 #include <limits>
 
+#include "oracle/disturbed.h"
 #include "oracle/ops.h"
 #include "oracle/pattern.h"
 #include "oracle/sides.h"
@@ -235,11 +236,17 @@ Vars apply(const ir::Where&, Step& step) {
   })};
 }
 
-// Between floats nothing; to an integer the fraction is cut off; a bool is whether x is not 0.
+// Between floats nothing but rounding; to an integer the fraction is cut off; a bool is whether x
+// is not 0.
 Vars apply(const ir::Cast& op, Step& step) {
   const Var& x = step.operand(0);
-  if (!is_exact(op.to)) return {x};
+  if (!is_exact(op.to) && !disturbs()) return {x};
   Tensor y = x->value;
+  if (!is_exact(op.to)) {
+    disturb(y);
+    return {step.record(std::move(y), {x},
+                        [x](const Node& result) { contribute(x, result.gradient); })};
+  }
   for (double& entry : y.data)
     entry = op.to == Dtype::boolean ? (entry != 0 ? 1.0 : 0.0) : truncated(entry);
   return {constant(std::move(y))};

@@ -61,7 +61,7 @@ std::optional<Drafted> sorted_pair(Workshop& shop, Drafted a, Drafted b) {
   };
   Drafted r = shop.draft.value(text(both->model, both->layout.whole(), layout.whole()),
                                text(both->plan, both->layout.text(), layout.text()), layout,
-                               Sources{&*both}, "", ", _i" + std::to_string(made_++));
+                               Sources{&*both}, "", ", _i" + both->model);
   r.size = both->size;
   const Layout one{{layout.dims.begin() + 1, layout.dims.end()}, layout.marks};
   return entry(shop, r, one);

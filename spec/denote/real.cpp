@@ -25,8 +25,9 @@ bool Scalar<double>::same(double a, double b) {
   return std::abs(a - b) <= 1e-9 * (1 + std::max(std::abs(a), std::abs(b)));
 }
 double Scalar<double>::truncated(double x) { return std::trunc(x); }
+/// Of few bits: numbers that tie still do when they are held as sums of such parts.
 double Scalar<double>::random(std::mt19937_64& rng) {
-  return std::uniform_real_distribution<double>(-2, 2)(rng);
+  return std::uniform_int_distribution<int>(-128, 128)(rng) / 64.0;
 }
 double Scalar<double>::draw(ir::RandomFn fn, double k, int64_t index) {
   const auto i = static_cast<uint64_t>(index);
