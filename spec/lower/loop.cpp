@@ -387,6 +387,25 @@ struct Lowering {
 
 }  // namespace
 
+/// The same in other words: where(x > c, x, c), c + maximum(x - c, 0). What a step compares the
+/// carry with is tried.
+static std::optional<Extremum> chosen_with(algebra::Algebra& a, Nf value, Nf carry) {
+  algebra::Engine& g = a.engine();
+  const algebra::MonoId own = g.terms(carry)[0].mono;
+  for (const algebra::Term& t : algebra::Poly(g.terms(value)))
+    for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) {
+      if (!g.is_op(f.atom, algebra::Op::step)) continue;
+      const Nf compared = g.inner(f.atom);
+      for (const algebra::Term& s : algebra::Poly(g.terms(compared))) {
+        if (s.mono != own) continue;
+        const Nf other = a.sub(carry, g.scale(compared, algebra::Rational(1) / s.coef));
+        if (a.maximum(carry, other) == value) return Extremum{false, other};
+        if (a.minimum(carry, other) == value) return Extremum{true, a.neg(other)};
+      }
+    }
+  return std::nullopt;
+}
+
 std::optional<Extremum> extremum_with(algebra::Algebra& a, Nf value, Nf carry) {
   const algebra::Engine& g = a.engine();
   for (const bool least : {false, true}) {
@@ -399,7 +418,7 @@ std::optional<Extremum> extremum_with(algebra::Algebra& a, Nf value, Nf carry) {
     for (size_t k = 1; k < all.size(); ++k) rest = a.maximum(rest, all[k]);
     return Extremum{least, rest};
   }
-  return std::nullopt;
+  return chosen_with(a, value, carry);
 }
 
 Nf Extremum::of(algebra::Algebra& a, Nf first, Nf others) const {
