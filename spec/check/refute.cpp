@@ -50,11 +50,10 @@ std::string place(const denote::Array<double>& array, size_t flat) {
   return "[" + text + "]";
 }
 
-std::string sizes_text(const denote::Sizes& sizes) {
+template <class Sizes>
+std::string sizes_text(const Sizes& sizes) {
   std::string text;
-  for (const auto& [name, size] : sizes.mesh)
-    text += (text.empty() ? "|" : " |") + name + "|=" + std::to_string(size);
-  for (const auto& [name, size] : sizes.dims)
+  for (const auto& [name, size] : sizes)
     text += (text.empty() ? "" : " ") + name + "=" + std::to_string(size);
   return text;
 }
@@ -76,8 +75,8 @@ Refutation describe(const denote::Sizes& sizes, size_t result, size_t at,
                     bool gradient) {
   Refutation refutation;
   refutation.result = result;
-  refutation.numbers.mesh = "one device";
-  refutation.numbers.sizes = sizes_text(sizes);
+  refutation.numbers.mesh = sizes.mesh.empty() ? "one device" : sizes_text(sizes.mesh);
+  refutation.numbers.sizes = sizes_text(sizes.dims);
   refutation.numbers.lines.push_back(
       "at " + place(model, at) + (gradient ? " the gradient is " : " the model gives ") +
       shown(model.data[at]) + ", the plan " + (gradient ? "gives " : "") + shown(plan.data[at]));

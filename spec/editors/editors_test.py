@@ -4,7 +4,7 @@
 Each reserved word of spec/syntax/words.cpp has to be colored by both; in every program (in models, the library and
 one test in eight without --full) reserved words outside of comments and strings have to be colored as such, a comment
 has to be a comment to its end, and no color may run over the end of its line. The .vsix has to hold what its manifest
-names. A grammar whose reader is missing (textmate-grammar-python, vim) is skipped, with exit 77 if nothing was read."""
+names. A grammar whose reader is missing (textmate-grammar-python, vim, nvim) is skipped, with exit 77 if nothing was read."""
 
 import importlib.util
 import json
@@ -104,8 +104,8 @@ def check_textmate(names, files):
                 expect("string" not in colors.get((row, first), ""), f"{file}:{row + 1}: begins inside of a string")
 
 
-def check_vim(names, files):
-    """Vim says the group of each reserved word; one run for all files."""
+def check_vim(program, names, files):
+    """Vim or Neovim says the group of each reserved word; one run for all files."""
     with tempfile.TemporaryDirectory() as folder:
         asked = []
         for file in files:
@@ -119,13 +119,13 @@ def check_vim(names, files):
             script.append(f"call add(g:out, synIDattr(synID({row + 1}, {column + 1}, 1), 'name'))")
         script += [f"call writefile(g:out, '{folder}/out')", "qa!"]
         Path(folder, "ask.vim").write_text("\n".join(script) + "\n")
-        subprocess.run(["vim", "-Nu", "NONE", "-i", "NONE", "-n", "-es", "-S", f"{folder}/ask.vim"], check=True,
+        subprocess.run([program, "-Nu", "NONE", "-i", "NONE", "-n", "-es", "-S", f"{folder}/ask.vim"], check=True,
                        timeout=300, stdin=subprocess.DEVNULL)
         groups = Path(folder, "out").read_text().splitlines()
-    expect(len(groups) == len(asked), f"vim answered {len(groups)} of {len(asked)} words")
+    expect(len(groups) == len(asked), f"{program} answered {len(groups)} of {len(asked)} words")
     for (file, row, _, word), group in zip(asked, groups):
         expect(group.startswith("shard") and group not in ("shardComment", "shardPattern"),
-               f"{file}:{row + 1}: {word} is {group or 'plain'} in vim")
+               f"{file}:{row + 1}: {word} is {group or 'plain'} in {program}")
 
 
 def check_extension():
@@ -153,8 +153,11 @@ def main():
         check_textmate(set(names), files)
         read.append("TextMate")
     if shutil.which("vim") and "+syntax" in subprocess.run(["vim", "--version"], text=True, stdout=subprocess.PIPE).stdout:
-        check_vim(set(names), files)
+        check_vim("vim", set(names), files)
         read.append("Vim")
+    if shutil.which("nvim"):
+        check_vim("nvim", set(names), files)
+        read.append("Neovim")
     for text in failures[:40]:
         print(text)
     if failures:

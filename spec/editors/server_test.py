@@ -301,8 +301,8 @@ def test_hover():
 
 def test_definition():
     with tempfile.TemporaryDirectory() as folder:
-        Path(folder, "a.shard").write_text(RIGHT)
-        text = ('import up, up_sharded from "a.shard"\nmesh d t\ndim B M F\n'
+        Path(folder, "a.shard").write_text(RIGHT + "config tiny { B=2 M=2 F=2 d=1 t=1 }\n")
+        text = ('import up, up_sharded, tiny from "a.shard"\nmesh d t\ndim B M F\n'
                 "fn twice(x: f32[B M], w: f32[M F]) -> f32[B F] {\n    y = up(x, w)\n"
                 '    z = softmax("; F", y)\n    return y + z\n}\n')
         server = Server()
@@ -314,6 +314,7 @@ def test_definition():
         there = go("up(x")
         assert there["uri"].endswith("/a.shard") and there["range"]["start"] == {"line": 3, "character": 3}, there
         assert go("up,")["uri"].endswith("/a.shard")
+        assert go("tiny")["range"]["start"] == {"line": RIGHT.count("\n"), "character": 7}, go("tiny")
         assert go("a.shard")["uri"].endswith("/a.shard")
         assert go("y + z")["range"]["start"] == {"line": 4, "character": 4}
         assert go("F\"")["range"]["start"] == {"line": 2, "character": 8}

@@ -50,6 +50,30 @@ class Sources {
   std::set<ValueIndex> seen_, found_;
 };
 
+/// v = factor * carry + rest, or the carry with a block written into it: the ways in which a ring's
+/// carry is a sum.
+bool adds_to(const std::deque<Value>& values, ValueIndex v, ValueIndex carry) {
+  if (v == carry) return true;
+  const Step* step = values[v].step;
+  const ir::Op* op = step ? std::get_if<ir::Op>(&step->op) : nullptr;
+  if (!op) return false;
+  const std::set<ValueIndex> own = {carry};
+  const auto has = [&](ValueIndex each) {
+    return each == carry || !Sources(values, own, true).of(each).empty();
+  };
+  const auto with = std::count_if(step->operands.begin(), step->operands.end(), has);
+  if (with == 0) return true;
+  const auto* binary = std::get_if<ir::Binary>(op);
+  const bool linear =
+      std::holds_alternative<ir::Einsum>(*op) || std::holds_alternative<ir::Write>(*op) ||
+      std::holds_alternative<ir::Cast>(*op) || std::holds_alternative<ir::Expand>(*op) ||
+      std::holds_alternative<ir::Rearrange>(*op) ||
+      (binary && (binary->fn == ir::BinaryFn::add || binary->fn == ir::BinaryFn::mul ||
+                  (binary->fn == ir::BinaryFn::sub && has(step->operands[0]))));
+  const auto at = std::find_if(step->operands.begin(), step->operands.end(), has);
+  return linear && with == 1 && adds_to(values, *at, carry);
+}
+
 bool is_extremum_of(const Value& next, ValueIndex carry) {
   const ir::Op* op = next.step ? std::get_if<ir::Op>(&next.step->op) : nullptr;
   const auto* binary = op ? std::get_if<ir::Binary>(op) : nullptr;
@@ -80,11 +104,13 @@ void Walk::ring(const Step& step, const Loop& op, Pending& pending) {
     for (size_t j = 0; j < tape.params.size(); ++j)
       if (j != i && values[tape.out[j]].active) others.insert({tape.params[j], tape.out[j]});
     const bool reads = !Sources(values, others, false).of(tape.out[i]).empty();
-    if (reads || is_extremum_of(values[tape.out[i]], tape.params[i]))
+    const bool largest = is_extremum_of(values[tape.out[i]], tape.params[i]);
+    if (reads || largest || !adds_to(values, tape.out[i], tape.params[i]))
       refuse("U0001", step.place,
              "no gradient yet through the carry `" + values[tape.params[i]].name + "` of a ring: " +
-                 (reads ? "it reads another carry that has a gradient"
-                        : "it is a maximum, whose gradient goes to one block"));
+                 (reads     ? "it reads another carry that has a gradient"
+                  : largest ? "it is a maximum, whose gradient goes to one block"
+                            : "it is not written as a sum of blocks"));
   }
   Graph& graph = forward_.graph();
   Node* node = graph.make(pending.emit.block);

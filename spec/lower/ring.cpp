@@ -162,6 +162,7 @@ class RingLowering {
     if (value.body == carry.before.body) return carry.init.body;
     if (auto end = extremum(carry, value.body)) return end;
     if (auto end = written(carry)) return end;
+    if (auto end = log_of_sum(carry, value.body)) return end;
     const auto linear = linear_in(value.body, carry.before);
     if (!linear) return std::nullopt;
     if (auto end = plain_sum(carry, *linear)) return end;
@@ -179,7 +180,17 @@ class RingLowering {
     return found->of(c_.a, carry.init.body, c_.a.max({b_}, found->rest));
   }
 
+  /// log(e^c + f): e^c is a plain sum.
+  std::optional<Nf> log_of_sum(const RingCarry& carry, Nf value) {
+    const auto exp = [&](Nf e) { return c_.a.apply(algebra::Fn::exp, e); };
+    const auto next = linear_in(exp(value), {carry.before.index, exp(carry.before.body)});
+    if (!next || next->factor != one() || carry.summed || !free_of_carries(next->rest))
+      return std::nullopt;
+    return c_.a.apply(algebra::Fn::log, c_.a.add(exp(carry.init.body), over_blocks(next->rest)));
+  }
+
   std::optional<Linear> linear_in(Nf value, const Tensor& leaf) {
+    if (g_.terms(leaf.body).size() != 1) return std::nullopt;
     const std::vector<uint32_t> own = {tensor_of(leaf)};
     const algebra::AtomId atom = g_.only_atom(leaf.body);
     Linear result{c_.a.number(0), c_.a.number(0)};

@@ -22,6 +22,7 @@ int semantic_kind(NameKind kind) {
       return 1;
     case NameKind::value:
     case NameKind::constant:
+    case NameKind::config:
       return 2;
     case NameKind::parameter:
       return 3;

@@ -217,6 +217,8 @@ std::string text_of(const Analysis& analysis, const Occurrence& name) {
       if (const auto found = program.consts.find(name.name); found != program.consts.end())
         return "const " + code(name.name) + " = " + Json(found->second).dump();
       return "";
+    case NameKind::config:
+      return "config " + code(name.name);
   }
   return "";
 }

@@ -95,6 +95,7 @@ class Walk {
   }
   void declare(const Require& require) { expression(require.condition); }
   void declare(const ConfigDecl& config) {
+    Finder(*this, config.range).add(NameKind::config, config.name, true);
     for (const auto& entry : config.entries)
       Finder(*this, entry.range).add(NameKind::dim, entry.name);
   }

@@ -10,7 +10,18 @@
 
 namespace shardproof::lsp {
 
-enum class NameKind { dim, axis, value, parameter, function, record, constant, schedule, field };
+enum class NameKind {
+  dim,
+  axis,
+  value,
+  parameter,
+  function,
+  record,
+  constant,
+  config,
+  schedule,
+  field
+};
 
 struct Occurrence {
   NameKind kind;

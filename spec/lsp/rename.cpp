@@ -8,7 +8,9 @@ namespace shardproof::lsp {
 namespace {
 
 bool can_be_renamed(const Analysis& analysis, const Occurrence& name) {
-  if (name.kind == NameKind::field || name.kind == NameKind::schedule) return false;
+  if (name.kind == NameKind::field || name.kind == NameKind::schedule ||
+      name.kind == NameKind::config)
+    return false;
   const SameName same(analysis.names(), name);
   return std::any_of(analysis.names().begin(), analysis.names().end(),
                      [&](const Occurrence& each) { return each.declares && same(each); });
