@@ -553,6 +553,10 @@ class PlanChecker {
       told.details = listing_of(backward);
       for (const Diagnostic& each : backward.report()->diagnostics)
         if (each.counterexample) told.counterexample = each.counterexample;
+    } else if (const auto missing = not_imported(backward)) {
+      tell("U0002", "the derived backward of `" + name + "` makes a `" + *missing +
+                        "`, which this file does not name")
+          .details = {"import `" + *missing + "` beside what it is a part of"};
     } else if (backward.verdict() != Verdict::proved) {
       tell("U0002", "the derived backward of `" + name + "` is not proved").details =
           listing_of(backward);
@@ -572,6 +576,24 @@ class PlanChecker {
         found = found || stops_gradient(call->function);
     });
     return found;
+  }
+
+  /// A layout that the derived text makes, and that the file has no name for: it imports the one
+  /// around it alone.
+  static std::optional<Name> not_imported(const CheckedBackward& backward) {
+    for (const Diagnostic& each : backward.checked->diagnostics())
+      if (each.code == "E0101")
+        if (const auto name = quoted_name(each.message)) return name;
+    const PlanReport* report = backward.report();
+    for (size_t i = 0; report && i < report->diagnostics.size(); ++i)
+      if (report->diagnostics[i].code == "E0101")
+        return quoted_name(report->diagnostics[i].message);
+    return std::nullopt;
+  }
+  static std::optional<Name> quoted_name(const std::string& message) {
+    const size_t first = message.find('`'), last = message.rfind('`');
+    if (first == last) return std::nullopt;
+    return message.substr(first + 1, last - first - 1);
   }
 
   /// What is told of a derived text, with the line it is told of.
