@@ -148,7 +148,8 @@ void Walk::add_up(const Loop& op, Node* node, Pending& inner, Pending& pending) 
     if (const Ref part = take(v, inner)) totals.emplace_back(v, part);
   }
   for (auto& [v, part] : totals) {
-    const Type type = dual_of(v);
+    Type type = dual_of(v);
+    if (op.body->ring) type.dtype = sum_dtype(type.dtype), part = inner.emit.cast(part, type.dtype);
     const Name& name = forward_.recording().values[v].name;
     const Ref carry =
         forward_.graph().parameter(*text.body, "sum_" + (name.empty() ? "v" : name), type);

@@ -6,6 +6,11 @@
 
 namespace shardproof::grad {
 
+/// What a ring's devices add up in: a bf16 sum of many blocks would lose the last of them.
+inline Dtype sum_dtype(Dtype dtype) {
+  return is_float(dtype) && dtype != Dtype::f64 ? Dtype::f32 : dtype;
+}
+
 /// The gradients of one tape's values, and of what it uses from outside, while it is walked back.
 struct Pending {
   Emit emit;
