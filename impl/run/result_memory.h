@@ -11,11 +11,11 @@ namespace shardproof {
 /// and they may outlive it; any thread may drop them.
 class ResultMemory {
  public:
-  /// Keeps at most `most` bytes that nobody uses.
+  /// Keeps at most `most` bytes that are not in use.
   explicit ResultMemory(size_t most);
   /// Not initialised. No other buffer has this memory before it is dropped.
   Buffer take(size_t bytes);
-  /// Bytes that nobody uses.
+  /// Bytes that are not in use.
   size_t kept() const;
 
  private:

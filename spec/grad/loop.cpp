@@ -76,21 +76,28 @@ std::vector<bool> Walk::reached(const Step& step, const Loop& op, Pending& pendi
   return result;
 }
 
+/// The body of the loop that goes back over `step`, empty yet.
+Pending Walk::inside(const Step& step, const Tape& tape, Pending& pending) {
+  Graph& graph = forward_.graph();
+  Block* block = graph.block(&pending.emit.block);
+  Type index;
+  index.dtype = Dtype::i32;
+  Context* context = forward_.open(tape, *block, pending.context);
+  context->index = graph.parameter(*block, tape.index_name, index);
+  context->values[tape.index] = context->index;
+  context->reverses = &step;
+  return {Emit(graph, *block), context, {}, {}};
+}
+
 void Walk::loop(const Step& step, const Loop& op, Pending& pending) {
   const Tape& tape = *op.body;
   const size_t carries = tape.params.size();
   Graph& graph = forward_.graph();
   const std::vector<bool> wanted = reached(step, op, pending);
   Node* node = graph.make(pending.emit.block);
-  Block* block = graph.block(&pending.emit.block);
-  Type index;
-  index.dtype = Dtype::i32;
-  const Ref at = graph.parameter(*block, tape.index_name, index);
-  Context* context = forward_.open(tape, *block, pending.context);
-  context->values[tape.index] = at;
-  context->reverses = &step;
-  context->index = at;
-  Pending inner{Emit(graph, *block), context, {}, {}};
+  Pending inner = inside(step, tape, pending);
+  Block* block = &inner.emit.block;
+  const Ref at = inner.context->index;
   ScanText text{op.dim, !op.reverse, at, {}, {}, {}, block};
   std::vector<size_t> carried;
   std::vector<Ref> inits;

@@ -112,18 +112,10 @@ void Walk::ring(const Step& step, const Loop& op, Pending& pending) {
                   : largest ? "it is a maximum, whose gradient goes to one block"
                             : "it is not written as a sum of blocks"));
   }
-  Graph& graph = forward_.graph();
-  Node* node = graph.make(pending.emit.block);
-  Block* block = graph.block(&pending.emit.block);
-  Type index;
-  index.dtype = Dtype::i32;
-  const Ref at = graph.parameter(*block, tape.index_name, index);
-  Context* context = forward_.open(tape, *block, pending.context);
-  context->values[tape.index] = at;
-  context->reverses = &step;
-  context->index = at;
-  node->op = ScanText{op.dim, false, at, {}, {}, {}, block, tape.ring};
-  Pending inner{Emit(graph, *block), context, {}, {}};
+  Node* node = forward_.graph().make(pending.emit.block);
+  Pending inner = inside(step, tape, pending);
+  node->op =
+      ScanText{op.dim, false, inner.context->index, {}, {}, {}, &inner.emit.block, tape.ring};
   go_back(step, tape, inner, pending);
   first_values(step, tape, pending);
   add_up(op, node, inner, pending);

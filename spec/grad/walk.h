@@ -36,6 +36,7 @@ class Walk {
   void back(const Step& step, Pending& pending);
   void loop(const Step& step, const Loop& op, Pending& pending);
   void trusted(const Step& step, const Trusted& op, Pending& pending);
+  Pending inside(const Step& step, const Tape& tape, Pending& pending);
   void ring(const Step& step, const Loop& op, Pending& pending);
   void go_back(const Step& step, const Tape& ring, Pending& inner, Pending& pending);
   void first_values(const Step& step, const Tape& ring, Pending& pending);
