@@ -225,6 +225,8 @@ struct Engine {
     bool ties() const { return backwards == forwards && against == along && backwards + against; }
   };
   Reads reads(Nf e, VarId v);
+  static constexpr int most_turns = 8;
+  int turns = 0;  ///< of sums that are being turned round
   void compared(Nf e, VarId v, Reads* all) const;
   int direction(Nf index, VarId v) const;
   Nf sum_either_way(const VarSet& bound, const Mono& factors);

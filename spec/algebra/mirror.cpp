@@ -59,6 +59,17 @@ Engine::Reads Engine::reads(Nf e, VarId v) {
   return reads_cache[key] = all;
 }
 
+namespace {
+
+struct Turning {
+  explicit Turning(int& count) : turns(count) { ++turns; }
+  ~Turning() { --turns; }
+  Turning(const Turning&) = delete;
+  int& turns;
+};
+
+}  // namespace
+
 Nf Engine::sum_either_way(const VarSet& bound, const Mono& m) {
   std::vector<Mono> ways = {m};
   for (VarId v : bound) {
@@ -67,7 +78,15 @@ Nf Engine::sum_either_way(const VarSet& bound, const Mono& m) {
     if (!found.turned() && !found.ties()) continue;
     const Nf last = fault == Fault::mirror_end ? vars[v].range : sub(vars[v].range, one);
     const Map mirrored = {{v, sub(last, var(v))}};
-    if (found.turned()) return sum(bound, substitute(body, mirrored));
+    // What is made of the other way may be brought into a form that reads turned again: then both
+    // ways are tried, and a chain of turns ends.
+    if (found.turned() && turns < most_turns) {
+      const Nf other = substitute(body, mirrored);
+      if (!reads(other, v).turned()) {
+        const Turning turning(turns);
+        return sum(bound, other);
+      }
+    }
     for (size_t i = ways.size(); i-- > 0 && ways.size() < 8;) {
       const Nf other = substitute(monomial(mono(ways[i]), 1), mirrored);
       if (is_single(other) && terms(other)[0].coef.is_one())
