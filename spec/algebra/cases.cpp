@@ -92,24 +92,24 @@ struct Fact {
   int sign;
 };
 
-/// What is known where u has a sign, in the cases around it.
+/// What is known where the argument u of a step has a sign: the last fact, after those of the cases
+/// around it.
 class Case {
  public:
-  Case(Engine& g, AtomId step, int sign, const std::vector<Fact>& around)
+  Case(Engine& g, AtomId step, const std::vector<Fact>& facts)
       : g_(g),
-        u_(g.inner(step)),
-        sign_(sign),
+        u_(facts.back().u),
+        sign_(facts.back().sign),
         square_(g.mul(u_, u_)),
-        facts_(around),
+        facts_(facts),
         speaks_(g, Speaks{g, u_}) {
-    facts_.push_back({u_, sign});
-    known_.push_back({step, sign > 0 ? g.one : g.zero});
+    known_.push_back({step, sign_ > 0 ? g.one : g.zero});
     for (Nf equal : {g.eq0(u_), g.step(g.scale(u_, -1))})
       if (const auto atom = single(equal); atom && *atom != step)
-        known_.push_back({*atom, (g_.atoms[*atom].kind == AtomKind::eq0 ? sign == 0 : sign < 0)
+        known_.push_back({*atom, (g_.atoms[*atom].kind == AtomKind::eq0 ? sign_ == 0 : sign_ < 0)
                                      ? g.one
                                      : g.zero});
-    if (sign == 0) solve();
+    if (sign_ == 0) solve();
   }
 
   Nf of(Nf e) {
@@ -216,7 +216,7 @@ class Case {
   Nf u_;
   int sign_;
   Nf square_;
-  std::vector<Fact> facts_;
+  const std::vector<Fact>& facts_;
   Deep<Speaks> speaks_;
   std::vector<std::pair<AtomId, Nf>> known_;
   std::unordered_map<uint32_t, Nf> done_;
@@ -229,9 +229,9 @@ bool each(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes, size_t depth
     bool all = true;
     for (int sign : {1, -1, 0}) {
       if (!all || (g.fault == Fault::case_alone && sign < 1)) break;
-      const Nf rest = Case(g, step, sign, around).of(e);
       std::vector<Fact> inside = around;
       inside.push_back({g.inner(step), sign});
+      const Nf rest = Case(g, step, inside).of(e);
       all = vanishes(rest) || (depth > 1 && each(g, rest, vanishes, depth - 1, inside));
     }
     if (all) return true;

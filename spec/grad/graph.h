@@ -50,9 +50,8 @@ struct Node {
   std::vector<Name> names;  ///< wanted, one per result; empty: none
   Block* block = nullptr;
   bool again = false;  ///< of the forward pass
-  bool apart =
-      false;       ///< it has a line of its own: a ring passes blocks of what is there before it
-  Name hint = {};  ///< for a name, where it comes to need one
+  bool apart = false;  ///< on a line of its own: a ring passes blocks of what is there before it
+  Name hint = {};      ///< for a name, where it comes to need one
 };
 
 struct Block {
@@ -113,6 +112,11 @@ class Emit {
   Ref unary(ir::UnaryFn fn, Ref x) { return op(ir::Unary{fn}, {x}); }
   Ref binary(ir::BinaryFn fn, Ref a, Ref b) { return op(ir::Binary{fn}, {a, b}); }
   Ref add(Ref a, Ref b) { return binary(ir::BinaryFn::add, a, b); }
+  Ref add(const std::vector<Ref>& all) {
+    Ref sum = all.at(0);
+    for (size_t i = 1; i < all.size(); ++i) sum = add(sum, all[i]);
+    return sum;
+  }
   Ref sub(Ref a, Ref b) { return binary(ir::BinaryFn::sub, a, b); }
   Ref mul(Ref a, Ref b) { return binary(ir::BinaryFn::mul, a, b); }
   Ref div(Ref a, Ref b) { return binary(ir::BinaryFn::div, a, b); }

@@ -176,9 +176,7 @@ void Walk::hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending
   std::vector<std::pair<ValueIndex, Ref>> stacks;
   for (const auto& [v, parts] : inner.entries) {
     if (!forward_.recording().values[v].active || parts.empty()) continue;
-    Ref sum = parts[0];
-    for (size_t i = 1; i < parts.size(); ++i) sum = inner.emit.add(sum, parts[i]);
-    stacks.emplace_back(v, sum);
+    stacks.emplace_back(v, inner.emit.add(parts));
   }
   const size_t first = node->types.size();
   for (auto& [v, sum] : stacks) {

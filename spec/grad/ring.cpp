@@ -158,11 +158,9 @@ void Walk::blocks_home(const Tape& ring, Node* node, Pending& inner, Pending& pe
   for (const auto& [v, parts] : inner.entries) {
     const Value& value = forward_.recording().values[v];
     if (!value.active || parts.empty()) continue;
-    Ref sum = parts[0];
-    for (size_t i = 1; i < parts.size(); ++i) sum = inner.emit.add(sum, parts[i]);
     Type home = dual_of(v);
     home.dtype = sum_dtype(home.dtype);
-    sum = inner.emit.cast(sum, home.dtype);
+    const Ref sum = inner.emit.cast(inner.emit.add(parts), home.dtype);
     Type whole = type_of(sum);
     ir::Write write;
     for (size_t d = 0; d < whole.dims.size(); ++d) {

@@ -30,11 +30,10 @@ Ref Walk::take(ValueIndex v, Pending& pending) {
   auto found = pending.parts.find(v);
   if (found == pending.parts.end() || found->second.empty()) return {};
   std::vector<Ref>& parts = found->second;
-  Ref sum = parts[0];
   for (size_t i = 0; i < parts.size() && parts.size() > 1; ++i)
     if (parts[i].node->hint == "g_" + forward_.recording().values[v].name)
       parts[i].node->hint += "_" + std::to_string(i + 1);
-  for (size_t i = 1; i < parts.size(); ++i) sum = pending.emit.add(sum, parts[i]);
+  const Ref sum = pending.emit.add(parts);
   parts = {sum};
   const Name& name = forward_.recording().values[v].name;
   // The field of a record is written where the record is made.

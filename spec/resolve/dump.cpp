@@ -1,5 +1,7 @@
 #include "spec/resolve/dump.h"
 
+#include "spec/ir/walk.h"
+
 namespace shardproof {
 namespace {
 
@@ -73,7 +75,7 @@ class Dumper {
       text_ += " (" + ids(instr.operands) + ")";
       for (const std::string& name : instr.place.through) text_ += " in " + name;
       text_ += "\n";
-      if (const ir::Block* body = inner(instr.op)) {
+      if (const ir::Block* body = body_of(instr.op)) {
         text_ += space + "  of " + values(body->params) + "\n";
         this->block(*body, indent + 1);
         text_ += space + "  next " + ids(body->next) + " emit " + ids(body->emit) + "\n";
@@ -102,15 +104,6 @@ class Dumper {
     for (const ir::Arith& argument : pipeline.arguments)
       text += (&argument == pipeline.arguments.data() ? "" : ", ") + ir::to_string(argument);
     return text + ")";
-  }
-
-  static const ir::Block* inner(const ir::Op& op) {
-    return std::visit(
-        [](const auto& each) -> const ir::Block* {
-          if constexpr (requires { each.body; }) return each.body.get();
-          return nullptr;
-        },
-        op);
   }
 
   const ir::Program& program_;
