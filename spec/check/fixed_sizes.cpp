@@ -129,63 +129,6 @@ class SizesInSums {
   std::set<Name>& found_;
 };
 
-class Counter {
- public:
-  Counter(const ir::Program& program, const denote::Sizes& sizes)
-      : program_(program), geometry_(program, {{}, sizes.dims}) {}
-
-  double function(size_t f) {
-    const auto [at, fresh] = known_.emplace(f, 0);
-    if (fresh) {
-      const ir::Function& own = program_.functions.at(f);
-      double sum = block(own, own.body);
-      for (ir::ValueId param : own.params) sum += product({own.values.at(param).type});
-      if (own.model) sum += function(*own.model) * (own.implements_grad ? 3 : 1);
-      known_[f] = sum;
-    }
-    return known_[f];
-  }
-
- private:
-  double block(const ir::Function& own, const ir::Block& block) {
-    double sum = 0;
-    for (const ir::Instr& instr : block.instrs) sum += of(own, instr);
-    return sum;
-  }
-
-  double of(const ir::Function& own, const ir::Instr& instr) {
-    if (auto* call = std::get_if<ir::Call>(&instr.op)) return function(call->function);
-    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) return 4 * function(grad->function);
-    if (auto* scan = std::get_if<ir::Scan>(&instr.op))
-      return static_cast<double>(geometry_.size(scan->dim)) * this->block(own, *scan->body);
-    if (auto* pipeline = std::get_if<ir::Pipeline>(&instr.op))
-      return static_cast<double>(geometry_.size(pipeline->dim)) * this->block(own, *pipeline->body);
-    if (auto* einsum = std::get_if<ir::Einsum>(&instr.op)) return product(einsum->pattern.left);
-    double sum = 0;
-    for (ir::ValueId id : instr.results)
-      if (id != ir::no_value) sum += product({own.values.at(id).type});
-    return sum;
-  }
-
-  /// Of the sizes of all dims that occur.
-  double product(const std::vector<Shape>& shapes) {
-    std::vector<const Dim*> dims;
-    double numbers = 1;
-    for (const Shape& shape : shapes)
-      for (const Split& split : shape.dims)
-        if (std::none_of(dims.begin(), dims.end(),
-                         [&](const Dim* each) { return *each == split.dim; })) {
-          dims.push_back(&split.dim);
-          numbers *= static_cast<double>(geometry_.size(split.dim));
-        }
-    return numbers;
-  }
-
-  const ir::Program& program_;
-  denote::Geometry geometry_;
-  std::map<size_t, double> known_;
-};
-
 }  // namespace
 
 FixedSizes fixed_sizes(const ir::Program& program) {
@@ -303,10 +246,6 @@ std::set<Axis> axes_of_plan(const ir::Program& program, const denote::Types& typ
     });
   });
   return axes;
-}
-
-double numbers_of_a_run(const ir::Program& program, size_t plan, const denote::Sizes& sizes) {
-  return Counter(program, sizes).function(plan);
 }
 
 }  // namespace shardproof

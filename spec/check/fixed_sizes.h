@@ -1,6 +1,5 @@
 #pragma once
-// Sizes of dims and axes that a file fixes by numbers: which of them a run may change, and what a
-// run costs that keeps them.
+// Sizes of dims and axes that a file fixes by numbers: which of them a run may change.
 #include <set>
 
 #include "spec/check/check.h"
@@ -35,8 +34,5 @@ bool names_mesh_sizes(const ir::Program& program, size_t plan);
 
 /// Axes that types and values of the plan and of what it calls speak of.
 std::set<Axis> axes_of_plan(const ir::Program& program, const denote::Types& types, size_t plan);
-
-/// About how many numbers a run makes on one device, multiplications counted.
-double numbers_of_a_run(const ir::Program& program, size_t plan, const denote::Sizes& sizes);
 
 }  // namespace shardproof

@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "spec/check/claim.h"
+#include "spec/check/cost_of_run.h"
 #include "spec/check/fixed_sizes.h"
 #include "spec/check/one_device.h"
 #include "spec/check/points.h"
@@ -250,10 +251,11 @@ constexpr double most_entries = 1e6, most_numbers = 5e7;
 std::vector<Point> points(const ir::Program& program, size_t plan) {
   std::vector<denote::Sizes> found;
   const ir::Function& function = program.functions.at(plan);
+  const CostOfRun cost(program, plan);
   for (unsigned attempt = 0; attempt < 15; ++attempt)
     if (const auto sizes = small_sizes(program, attempt))
       if (entries(program, function, *sizes) <= most_entries &&
-          numbers_of_a_run(program, plan, *sizes) <= most_numbers)
+          cost.at(*sizes).numbers <= most_numbers)
         found.push_back(*sizes);
   std::set<size_t> seen;
   if (found.size() > 5 && differentiates(program, plan, seen))

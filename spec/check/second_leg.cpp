@@ -6,6 +6,7 @@
 
 #include "oracle/readings_kept.h"
 #include "oracle/sides.h"
+#include "spec/check/cost_of_run.h"
 #include "spec/check/derived.h"
 #include "spec/check/fixed_sizes.h"
 #include "spec/check/mesh_points.h"
@@ -26,6 +27,8 @@ constexpr unsigned side_draws = 48;
 constexpr double numbers_for_sides = 2e5;
 /// Numbers on all devices that a run may make before cheaper sizes are sought.
 constexpr double cheap_numbers = 1e6;
+/// An op costs as much as making so many, however few it makes.
+constexpr double numbers_of_an_op = 128;
 /// A run of so few is tried at many draws where the claim has no value, as the root of a sum.
 constexpr double few_numbers = 1e4;
 /// The same of a run at the file's own sizes: without a reason, with one, and where smaller sizes
@@ -314,6 +317,7 @@ class Runs {
               .requirements = requirements_of_claim(world.program, proved.plan)},
         open_(std::move(open)),
         to_run_([this](const ir::Program& own) -> const ir::Program& { return opened(own); }),
+        cost_(to_run_(world.program), proved.plan),
         rules_(world.program) {}
 
   /// As they are drawn; where a run may cost much, those that cost least come first.
@@ -329,8 +333,7 @@ class Runs {
   }
 
   double numbers(const denote::Sizes& at) {
-    return numbers_of_a_run(to_run_(world_.program), proved_.plan, at) *
-           static_cast<double>(at.devices() + 3);
+    return cost_.at(at).numbers * static_cast<double>(at.devices() + 3);
   }
 
   /// Agrees, differs or says nothing; why not is in the text.
@@ -359,7 +362,12 @@ class Runs {
   /// The cheapest first, but each splits an axis that none before it splits, if one is left.
   void order_by_costs() {
     std::vector<std::pair<double, size_t>> costs;
-    for (const auto& each : drawn_) costs.push_back({numbers(*each), costs.size()});
+    for (const auto& each : drawn_) {
+      const Cost cost = cost_.at(*each);
+      costs.push_back(
+          {(cost.numbers + numbers_of_an_op * cost.ops) * static_cast<double>(each->devices() + 3),
+           costs.size()});
+    }
     std::sort(costs.begin(), costs.end());
     std::set<Axis> split;
     const auto splits_another = [&](const auto& cost) {
@@ -384,7 +392,7 @@ class Runs {
   Finding on_other_sides() {
     const Finding agreed{Finding::Kind::agrees, ""};
     if (assumes_values_ || !sides_.one_is_open()) return agreed;
-    const double each = numbers_of_a_run(to_run_(world_.program), proved_.plan, *at_);
+    const double each = cost_.at(*at_).numbers;
     Trial trial(world_, to_run_, rules_, proved_.plan, *at_, 1);
     for (unsigned i = 0; i < side_draws && i * each < numbers_for_sides && sides_.one_is_open();
          ++i) {
@@ -431,6 +439,7 @@ class Runs {
   FixedSizes open_;
   std::map<const ir::Program*, ir::Program> opened_;
   ProgramToRun to_run_;
+  const CostOfRun cost_;
   const DrawRules rules_;
   std::vector<std::optional<denote::Sizes>> drawn_;
   const oracle::ReadingsKept readings_;

@@ -85,6 +85,15 @@ Extents strides_along(const Ids& along, const Along& array) {
   return strides;
 }
 
+Meeting meeting(const IndexExtents& extents, const std::vector<Along>& left,
+                const Positions& right) {
+  const Ids kept = flat(right), order = extents.all_from(kept);
+  Meeting found{extents.of(order), {strides_along(order, {kept, extents.of(kept)})}, {}};
+  for (const Along& each : left) found.strides.push_back(strides_along(order, each));
+  found.shape = extents.closed(right);
+  return found;
+}
+
 size_t vanished(const Positions& left, const Positions& right) {
   size_t i = 0;
   while (i < left.size() && i < right.size() && left[i] == right[i]) ++i;

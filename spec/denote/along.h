@@ -47,6 +47,18 @@ class IndexExtents {
 /// The strides of a row-major array along other indices: 0 for those it lacks.
 Extents strides_along(const Ids& along, const Along& array);
 
+/// How entries meet: what is walked along, and each array's strides on the way. The first array is
+/// the result, whose indices vary slowest.
+struct Meeting {
+  Extents extents;
+  std::vector<Extents> strides;
+  Extents shape;  ///< of the result
+};
+
+/// Of arrays along `left` that make one along `right`. `extents`: of all indices of both sides.
+Meeting meeting(const IndexExtents& extents, const std::vector<Along>& left,
+                const Positions& right);
+
 /// The first position that the right side has not in the same place.
 size_t vanished(const Positions& left, const Positions& right);
 

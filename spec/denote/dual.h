@@ -42,7 +42,8 @@ struct Scalar<Dual> {
 
 extern template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
                                                    const std::vector<Held<Dual>>&,
-                                                   const std::vector<const Type*>&);
+                                                   const std::vector<const Type*>&,
+                                                   std::optional<Meeting>&);
 extern template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
                                                    const std::vector<Held<Dual>>&,
                                                    const std::vector<Type>&);

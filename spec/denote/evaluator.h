@@ -1,5 +1,7 @@
 #pragma once
 // The definition of evaluate(): functions, loops, calls and gradients over the ops that run() does.
+#include <unordered_map>
+
 #include "spec/denote/array.h"
 #include "spec/denote/gradient.h"
 #include "spec/denote/run.h"
@@ -95,7 +97,7 @@ class Evaluator {
     std::vector<const Type*> results;
     for (ir::ValueId id : instr.results)
       results.push_back(id == ir::no_value ? &none : &frame.types.at(id));
-    return run(geometry_, instr.op, operands, results);
+    return run(geometry_, instr.op, operands, results, known_[&instr.op]);
   }
 
   static bool is_function(const ir::Op& op) {
@@ -213,6 +215,7 @@ class Evaluator {
   const Types& types_;
   const Backwards* backwards_;
   StandIn<S> stand_in_;
+  mutable std::unordered_map<const ir::Op*, std::optional<Meeting>> known_;
 };
 
 }  // namespace shardproof::denote

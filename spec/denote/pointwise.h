@@ -1,6 +1,8 @@
 #pragma once
 // Ops on single entries, on one device.
+#include <array>
 #include <optional>
+#include <span>
 
 #include "spec/denote/along.h"
 #include "spec/denote/scalar.h"
@@ -80,42 +82,41 @@ inline bool aligned(const std::vector<const Shape*>& shapes) {
   });
 }
 
+/// As many as any pointwise op takes.
+constexpr size_t most_operands = 3;
+
 /// The same of operands that are aligned.
 template <class S, class Fn>
-Array<S> aligned_pointwise(const std::vector<const Array<S>*>& x, Fn fn) {
-  const Array<S>* widest = x.at(0);
+Array<S> aligned_pointwise(std::span<const Array<S>* const> x, Fn fn) {
+  const Array<S>* widest = x[0];
   for (const Array<S>* each : x)
     if (each->shape.size() > widest->shape.size()) widest = each;
   Array<S> result{widest->shape, {}};
-  std::vector<const S*> entry;
-  std::vector<size_t> strides;
-  for (const Array<S>* each : x) {
-    if (!each->shape.empty() && each->shape != widest->shape)
+  std::array<const S*, most_operands> entry{};
+  std::array<size_t, most_operands> strides{};
+  for (size_t i = 0; i < x.size(); ++i) {
+    if (!x[i]->shape.empty() && x[i]->shape != widest->shape)
       throw Mismatch("operands of different shapes");
-    entry.push_back(each->data.data());
-    strides.push_back(each->shape.empty() ? 0 : 1);
+    entry.at(i) = x[i]->data.data();
+    strides.at(i) = x[i]->shape.empty() ? 0 : 1;
   }
   const size_t entries = widest->data.size();
   result.data.reserve(entries);
   for (size_t k = 0; k < entries; ++k) {
     result.data.push_back(fn(entry.data()));
-    for (size_t i = 0; i < entry.size(); ++i) entry[i] += strides[i];
+    for (size_t i = 0; i < x.size(); ++i) entry[i] += strides[i];
   }
   return result;
 }
 
 /// fn of the entries whose indices agree; fn takes a pointer to one entry per operand.
 template <class S, class Fn>
-Array<S> pointwise(const std::vector<Along>& left, const std::vector<const Array<S>*>& x,
-                   const IndexExtents& extents, const Positions& right, Fn fn) {
-  const Ids all = flat(right);
-  Array<S> result{extents.closed(right), {}};
-  std::vector<Extents> strides;
-  for (const Along& each : left) strides.push_back(strides_along(all, each));
-  std::vector<const S*> entry(x.size());
+Array<S> pointwise(const Meeting& how, std::span<const Array<S>* const> x, Fn fn) {
+  Array<S> result{how.shape, {}};
+  std::array<const S*, most_operands> entry{};
   result.data.reserve(static_cast<size_t>(count(result.shape)));
-  walk(extents.of(all), strides, [&](const int64_t* offsets) {
-    for (size_t i = 0; i < x.size(); ++i) entry[i] = &at(*x[i], offsets[i]);
+  walk(how.extents, how.strides, [&](const int64_t* offsets) {
+    for (size_t i = 0; i < x.size(); ++i) entry.at(i) = &at(*x[i], offsets[i + 1]);
     result.data.push_back(fn(entry.data()));
   });
   return result;

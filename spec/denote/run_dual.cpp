@@ -5,7 +5,8 @@ namespace shardproof::denote {
 
 template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
                                             const std::vector<Held<Dual>>&,
-                                            const std::vector<const Type*>&);
+                                            const std::vector<const Type*>&,
+                                            std::optional<Meeting>&);
 template std::vector<Distributed<Dual>> run(const Geometry&, const ir::Op&,
                                             const std::vector<Held<Dual>>&,
                                             const std::vector<Type>&);

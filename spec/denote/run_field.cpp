@@ -4,7 +4,8 @@ namespace shardproof::denote {
 
 template std::vector<Distributed<Field>> run(const Geometry&, const ir::Op&,
                                              const std::vector<Held<Field>>&,
-                                             const std::vector<const Type*>&);
+                                             const std::vector<const Type*>&,
+                                             std::optional<Meeting>&);
 template std::vector<Distributed<Field>> run(const Geometry&, const ir::Op&,
                                              const std::vector<Held<Field>>&,
                                              const std::vector<Type>&);

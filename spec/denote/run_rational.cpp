@@ -4,7 +4,8 @@ namespace shardproof::denote {
 
 template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
                                                 const std::vector<Held<Rational>>&,
-                                                const std::vector<const Type*>&);
+                                                const std::vector<const Type*>&,
+                                                std::optional<Meeting>&);
 template std::vector<Distributed<Rational>> run(const Geometry&, const ir::Op&,
                                                 const std::vector<Held<Rational>>&,
                                                 const std::vector<Type>&);

@@ -4,7 +4,8 @@ namespace shardproof::denote {
 
 template std::vector<Distributed<double>> run(const Geometry&, const ir::Op&,
                                               const std::vector<Held<double>>&,
-                                              const std::vector<const Type*>&);
+                                              const std::vector<const Type*>&,
+                                              std::optional<Meeting>&);
 template std::vector<Distributed<double>> run(const Geometry&, const ir::Op&,
                                               const std::vector<Held<double>>&,
                                               const std::vector<Type>&);

@@ -17,9 +17,10 @@ class Runner {
  public:
   using Result = std::vector<Distributed<S>>;
 
+  /// `known`: where to look up and keep how the entries of this op meet, which its types say.
   Runner(const Geometry& geometry, const std::vector<Held<S>>& operands,
-         const std::vector<const Type*>& results)
-      : geometry_(geometry), operands_(operands), results_(results) {
+         const std::vector<const Type*>& results, std::optional<Meeting>& known)
+      : geometry_(geometry), operands_(operands), results_(results), known_(known) {
     for (const Held<S>& held : operands) need_local(held);
   }
 
@@ -233,6 +234,12 @@ class Runner {
     return arrays;
   }
 
+  /// The same of a pointwise op.
+  std::span<const Array<S>* const> few(int64_t device) const {
+    for (size_t i = 0; i < operands_.size(); ++i) few_.at(i) = arg(i, device);
+    return {few_.data(), operands_.size()};
+  }
+
   template <class Op>
   static size_t left_bracket(const Op& op) {
     return op.pattern.left_bracket.value();
@@ -269,31 +276,35 @@ class Runner {
     for (const Along& each : left) extents.add(each);
     return extents;
   }
-  /// An index that is new on the right has the extent that the result's type gives it.
   Result contracted(const ir::Pattern& pattern, ir::ReduceFn fn = ir::ReduceFn::sum) const {
-    const ir::Indices& in = elaborated(pattern);
+    if (!known_) known_ = contraction(elaborated(pattern));
+    return each([&](int64_t device) { return contract(fn, *known_, local(device)); });
+  }
+  /// An index that is new on the right has the extent that the result's type gives it.
+  Meeting contraction(const ir::Indices& in) const {
     const std::vector<Along> left = opened(in);
     IndexExtents extents = extents_of(in, left);
     if (!extents.has(flat(in.right))) extents.add_new(open(geometry_, in, in.right, result(0)));
-    return each(
-        [&](int64_t device) { return contract(fn, left, local(device), extents, in.right); });
+    return meeting(extents, left, in.right);
   }
   template <class Fn>
   Result entries(Fn fn) const {
     std::vector<const Shape*> own;
     for (const Held<S>& held : operands_) own.push_back(&held.type);
     if (aligned(own))
-      return each([&](int64_t device) { return aligned_pointwise(local(device), fn); });
-    const Shape& all = widest(own);
+      return each([&](int64_t device) { return aligned_pointwise(few(device), fn); });
+    if (!known_) known_ = alignment(own);
+    return each([&](int64_t device) { return pointwise(*known_, few(device), fn); });
+  }
+  Meeting alignment(const std::vector<const Shape*>& own) const {
     std::vector<Shape> shapes;
     for (const Shape* shape : own) shapes.push_back(*shape);
-    const ir::Indices in = elaborate::whole_positions(geometry_.program(), shapes, all);
+    const ir::Indices in = elaborate::whole_positions(geometry_.program(), shapes, widest(own));
     const std::vector<Along> left = opened(in);
     const IndexExtents extents = extents_of(in, left);
     const Ids right = flat(in.right);
     if (extents.all_from(right).size() > right.size()) throw Mismatch("no operand has all dims");
-    return each(
-        [&](int64_t device) { return pointwise(left, local(device), extents, in.right, fn); });
+    return meeting(extents, left, in.right);
   }
   template <class Op>
   Result indexed(const Op& op, bool partial) const {
@@ -312,13 +323,16 @@ class Runner {
   const Geometry& geometry_;
   const std::vector<Held<S>>& operands_;
   const std::vector<const Type*>& results_;
+  std::optional<Meeting>& known_;
+  mutable std::array<const Array<S>*, most_operands> few_{};
 };
 
 template <class S>
 std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
                                 const std::vector<Held<S>>& operands,
-                                const std::vector<const Type*>& results) {
-  return std::visit(Runner<S>(geometry, operands, results), op);
+                                const std::vector<const Type*>& results,
+                                std::optional<Meeting>& known) {
+  return std::visit(Runner<S>(geometry, operands, results, known), op);
 }
 
 template <class S>
@@ -327,7 +341,8 @@ std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
                                 const std::vector<Type>& results) {
   std::vector<const Type*> types;
   for (const Type& type : results) types.push_back(&type);
-  return run(geometry, op, operands, types);
+  std::optional<Meeting> none;
+  return run(geometry, op, operands, types, none);
 }
 
 }  // namespace shardproof::denote

@@ -1,0 +1,99 @@
+#include "spec/check/cost_of_run.h"
+
+#include <algorithm>
+
+#include "spec/ir/walk.h"
+
+namespace shardproof {
+namespace {
+
+Cost operator*(double times, const Cost& cost) { return {times * cost.numbers, times * cost.ops}; }
+void operator+=(Cost& sum, const Cost& cost) {
+  sum = {sum.numbers + cost.numbers, sum.ops + cost.ops};
+}
+
+}  // namespace
+
+CostOfRun::CostOfRun(const ir::Program& program, size_t function)
+    : program_(program), sum_(this->function(function)) {}
+
+Cost CostOfRun::at(const denote::Sizes& sizes) const {
+  const denote::Geometry geometry(program_, {{}, sizes.dims});
+  std::vector<double> of;
+  for (const Dim& dim : dims_) of.push_back(static_cast<double>(geometry.size(dim)));
+  Cost sum;
+  for (const auto& [product, once] : sum_) {
+    double times = 1;
+    for (size_t dim : product) times *= of[dim];
+    sum += times * once;
+  }
+  return sum;
+}
+
+CostOfRun::Sum CostOfRun::function(size_t f) {
+  const auto [at, fresh] = known_.emplace(f, Sum{});
+  if (!fresh) return at->second;
+  const ir::Function& own = program_.functions.at(f);
+  Sum sum = block(own, own.body);
+  for (ir::ValueId param : own.params) sum[product({own.values.at(param).type})].numbers += 1;
+  if (own.model)
+    for (const auto& [product, cost] : function(*own.model))
+      sum[product] += (own.implements_grad ? 3 : 1) * cost;
+  return known_[f] = sum;
+}
+
+CostOfRun::Sum CostOfRun::block(const ir::Function& own, const ir::Block& block) {
+  Sum sum;
+  for (const ir::Instr& instr : block.instrs)
+    for (const auto& [product, cost] : of(own, instr)) sum[product] += cost;
+  return sum;
+}
+
+CostOfRun::Sum CostOfRun::of(const ir::Function& own, const ir::Instr& instr) {
+  if (auto* call = std::get_if<ir::Call>(&instr.op)) return function(call->function);
+  Sum sum;
+  if (auto* grad = std::get_if<ir::Grad>(&instr.op)) {
+    for (const auto& [product, cost] : function(grad->function)) sum[product] = 4 * cost;
+    return sum;
+  }
+  if (const ir::Block* body = body_of(instr.op)) {
+    Product steps;
+    if (auto* scan = std::get_if<ir::Scan>(&instr.op)) steps = {place(scan->dim)};
+    if (auto* pipeline = std::get_if<ir::Pipeline>(&instr.op)) steps = {place(pipeline->dim)};
+    if (auto* stages = std::get_if<ir::Stages>(&instr.op))
+      for (const Dim& dim : stages->dims) steps.push_back(place(dim));
+    for (const auto& [each, cost] : block(own, *body)) {
+      Product product = each;
+      product.insert(product.end(), steps.begin(), steps.end());
+      std::sort(product.begin(), product.end());
+      sum[product] += cost;
+    }
+    return sum;
+  }
+  sum[{}].ops = 1;
+  if (auto* einsum = std::get_if<ir::Einsum>(&instr.op)) {
+    sum[product(einsum->pattern.left)].numbers += 1;
+    return sum;
+  }
+  for (ir::ValueId id : instr.results)
+    if (id != ir::no_value) sum[product({own.values.at(id).type})].numbers += 1;
+  return sum;
+}
+
+/// Of all dims that occur.
+CostOfRun::Product CostOfRun::product(const std::vector<Shape>& shapes) {
+  Product dims;
+  for (const Shape& shape : shapes)
+    for (const Split& split : shape.dims) dims.push_back(place(split.dim));
+  std::sort(dims.begin(), dims.end());
+  dims.erase(std::unique(dims.begin(), dims.end()), dims.end());
+  return dims;
+}
+
+size_t CostOfRun::place(const Dim& dim) {
+  const auto [at, fresh] = places_.emplace(dim.factors, dims_.size());
+  if (fresh) dims_.push_back(dim);
+  return at->second;
+}
+
+}  // namespace shardproof

@@ -1,0 +1,39 @@
+#pragma once
+// What a run of a plan costs, before it is made.
+#include <map>
+#include <vector>
+
+#include "spec/denote/geometry.h"
+#include "spec/ir/program.h"
+
+namespace shardproof {
+
+/// On one device: the numbers that are made, multiplications counted, and the ops.
+struct Cost {
+  double numbers = 0, ops = 0;
+};
+
+/// About what a run of a function beside its model costs, as polynomials in the sizes of its dims.
+class CostOfRun {
+ public:
+  CostOfRun(const ir::Program& program, size_t function);
+  Cost at(const denote::Sizes& sizes) const;
+
+ private:
+  using Product = std::vector<size_t>;  ///< places in dims_, sorted; a loop may repeat one
+  using Sum = std::map<Product, Cost>;
+
+  Sum function(size_t f);
+  Sum block(const ir::Function& own, const ir::Block& block);
+  Sum of(const ir::Function& own, const ir::Instr& instr);
+  Product product(const std::vector<Shape>& shapes);
+  size_t place(const Dim& dim);
+
+  const ir::Program& program_;
+  std::vector<Dim> dims_;
+  std::map<std::vector<Name>, size_t> places_;
+  std::map<size_t, Sum> known_;
+  Sum sum_;
+};
+
+}  // namespace shardproof
