@@ -78,15 +78,16 @@ Nf Engine::pow_single(Nf base, Rational e) {
 
 namespace {
 
-/// The coefficient that is taken out: the greatest common one; where the coefficients differ by
-/// orders of magnitude, as in x + 1e-6, the greatest, whose powers stay small.
+/// The coefficient that is taken out: the greatest common one; where the coefficients are fractions
+/// and differ by orders of magnitude, as in x + 1e-6, the greatest, whose powers stay small. Whole
+/// coefficients stay whole: S - T - 32768 is a difference of indices.
 Rational unit(const Poly& p, Rational common) {
   Rational greatest = common;
   for (const Term& t : p) {
     const Rational size = t.coef.sign() < 0 ? -t.coef : t.coef;
     if (greatest < size) greatest = size;
   }
-  return greatest / common < Rational(10000) ? common : greatest;
+  return common.den == 1 || greatest / common < Rational(10000) ? common : greatest;
 }
 
 }  // namespace
