@@ -15,12 +15,17 @@ namespace fs = std::filesystem;
 const std::string folder = "<models>/";
 
 /// What `model_type` says, the mapping of its sizes, the program, and its plan of a training step.
+/// Of more rows of one type the first counts whose mapping has the configuration.
 struct Row {
   const char *model_type, *mapping, *program, *plan;
 };
 constexpr Row families[] = {
     {"llama", "llama3.hf.json", "llama_train.shard", "train_step_sharded"},
-    {"mistral", "mistral.hf.json", "llama_train.shard", "train_step_sharded"},
+    {"llama", "llama31.hf.json", "llama31.shard", "train_step_sharded"},
+    {"mistral", "mistral_without_window.hf.json", "llama_train.shard", "train_step_sharded"},
+    {"mistral", "mistral.hf.json", "mistral.shard", "train_step_sharded"},
+    {"qwen2", "qwen2.hf.json", "qwen2.shard", "train_step_sharded"},
+    {"qwen3", "qwen3.hf.json", "qwen3.shard", "train_step_sharded"},
     {"gpt2", "gpt2.hf.json", "gpt2_tensor_parallel.shard", "train_step_f"}};
 
 const std::string* text_of(const std::vector<std::pair<std::string, std::string>>& files,
@@ -33,21 +38,37 @@ const std::string* text_of(const std::vector<std::pair<std::string, std::string>
 std::string known_families() {
   std::string names;
   for (const Row& row : families)
-    names += (names.empty() ? "" : ", ") + std::string(row.model_type);
+    if (!names.ends_with(row.model_type))
+      names += (names.empty() ? "" : ", ") + std::string(row.model_type);
   return names;
 }
 
-const Row& row_of(const std::string& path) {
-  std::string type;
+std::string type_of(const std::string& path) {
   try {
-    type = checkpoint::json_from(checkpoint::read_text(path)).at("model_type").get<std::string>();
+    return checkpoint::json_from(checkpoint::read_text(path)).at("model_type").get<std::string>();
   } catch (const FileError&) {
     throw;
   } catch (const std::exception& error) {
     throw FileError(path + ": no model_type can be read: " + error.what());
   }
-  for (const Row& row : families)
-    if (type == row.model_type) return row;
+}
+
+/// The row and what it makes of the configuration.
+std::pair<const Row*, interchange::Numbers> row_of(const std::string& path) {
+  const std::string type = type_of(path);
+  std::string why;
+  for (const Row& row : families) {
+    if (type != row.model_type) continue;
+    const auto mapping =
+        interchange::Mapping::parse(*text_of(embedded_mappings(), row.mapping), row.mapping);
+    try {
+      return {&row, mapping.numbers(fs::path(path).parent_path())};
+    } catch (const FileError& error) {
+      const std::string text = error.what();
+      if (why.find(text) == std::string::npos) why += (why.empty() ? "" : "\n") + text;
+    }
+  }
+  if (!why.empty()) throw FileError(why);
   throw FileError(path + ": model_type is \"" + type + "\", and no model here is of that family; " +
                   "there are " + known_families());
 }
@@ -59,17 +80,14 @@ bool is_configuration(const std::string& path) {
 }
 
 Family family_of(const std::string& path) {
-  const Row& row = row_of(path);
-  const auto mapping =
-      interchange::Mapping::parse(*text_of(embedded_mappings(), row.mapping), row.mapping);
-  interchange::Numbers numbers = mapping.numbers(fs::path(path).parent_path());
+  auto [row, numbers] = row_of(path);
   const auto reader = [](const std::string& wanted) -> std::optional<std::string> {
     if (!wanted.starts_with(folder)) return std::nullopt;
     const std::string* text = text_of(embedded_models(), wanted.substr(folder.size()));
     return text ? std::optional(*text) : std::nullopt;
   };
-  return {folder + row.program,      row.plan,      reader, std::move(numbers.sizes),
-          std::move(numbers.consts), row.model_type};
+  return {folder + row->program,     row->plan,      reader, std::move(numbers.sizes),
+          std::move(numbers.consts), row->model_type};
 }
 
 }  // namespace shardproof::check_sharding

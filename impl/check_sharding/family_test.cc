@@ -4,6 +4,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <map>
 #include <sstream>
 
 #include "impl/check_sharding/run.h"
@@ -74,24 +75,74 @@ TEST_F(Configurations, ThatDoNotDivideGetTheNearestSizes) {
   EXPECT_TRUE(vocabulary.says("the nearest sizes that divide: V=50256, V=50260")) << vocabulary.out;
 }
 
+/// The configuration of Llama with another architecture, type and entries.
+std::string like_llama(const std::string& architecture, const std::string& type,
+                       const std::string& more) {
+  std::string text = llama;
+  text.replace(text.find("Llama"), 5, architecture);
+  text.replace(text.find("\"llama\""), 7, '"' + type + '"');
+  return text + more;
+}
+
 /// The library takes a window of 4096 where the key is missing; null has none.
-TEST_F(Configurations, OfMistralSayThatTheyHaveNoWindow) {
-  std::string mistral = llama;
-  mistral.replace(mistral.find("LlamaFor"), 8, "MistralFor");
-  mistral.replace(mistral.find("\"llama\""), 7, "\"mistral\"");
-  const Result result = check(mistral + R"(, "sliding_window": null)", {"--mesh", "d=8,t=4"});
-  EXPECT_EQ(result.code, 0) << result.out;
-  EXPECT_TRUE(result.says("config.json: mistral D=128 F=14336 K=8 ")) << result.out;
-  EXPECT_TRUE(result.says("proved   train_step_sharded implements train_step ")) << result.out;
-  const auto refused = [&](const std::string& config, const std::string& why) {
-    const Result other = check(config, {"--mesh", "d=8,t=4"});
-    EXPECT_EQ(other.code, 3);
-    EXPECT_TRUE(other.says(why)) << other.out;
+TEST_F(Configurations, OfMistralHaveAWindowOrNone) {
+  const auto of = [&](const std::string& more) {
+    return check(like_llama("Mistral", "mistral", more), {"--mesh", "d=8,t=4"});
   };
-  refused(mistral, "sliding_window is missing");
-  refused(mistral + R"(, "sliding_window": 4096)", "sliding_window is 4096");
-  mistral.replace(mistral.find("num_key_value_heads"), 19, "other");
-  refused(mistral + R"(, "sliding_window": null)", "num_key_value_heads is no size: null");
+  const Result none = of(R"(, "sliding_window": null)");
+  EXPECT_EQ(none.code, 0) << none.out;
+  EXPECT_TRUE(none.says("config.json: mistral D=128 F=14336 K=8 ")) << none.out;
+  EXPECT_TRUE(none.says("its proof is of spec/models/llama_train.shard")) << none.out;
+  const Result window = of(R"(, "sliding_window": 4096)");
+  EXPECT_EQ(window.code, 0) << window.out;
+  EXPECT_TRUE(window.says("its proof is of spec/models/mistral.shard")) << window.out;
+  EXPECT_TRUE(window.says("a new claim: window = 4096 instead of the file's 4")) << window.out;
+  for (const auto& [more, why] : std::map<std::string, std::string>{
+           {"", "sliding_window is missing"},
+           {R"(, "sliding_window": "wide")", "sliding_window is no number: \"wide\""}}) {
+    const Result refused = of(more);
+    EXPECT_EQ(refused.code, 3) << refused.out;
+    EXPECT_TRUE(refused.says(why)) << refused.out;
+  }
+}
+
+TEST_F(Configurations, OfQwenHaveNoWindow) {
+  for (const auto& [architecture, type] :
+       std::map<std::string, std::string>{{"Qwen2", "qwen2"}, {"Qwen3", "qwen3"}}) {
+    const std::string full = R"(, "head_dim": 128, "layer_types": ["full_attention"])";
+    const Result result =
+        check(like_llama(architecture, type, full), {"--mesh", "d=8,t=4", "--set", "B=8,L=64"});
+    EXPECT_EQ(result.code, 0) << result.out;
+    EXPECT_TRUE(result.says("its proof is of spec/models/" + type + ".shard")) << result.out;
+    EXPECT_TRUE(result.says("proved   train_step_sharded implements train_step ")) << result.out;
+    const std::string mixed =
+        R"(, "head_dim": 128, "layer_types": ["full_attention", "sliding_attention"])";
+    const Result refused = check(like_llama(architecture, type, mixed), {"--mesh", "d=8,t=4"});
+    EXPECT_EQ(refused.code, 3);
+    EXPECT_TRUE(refused.says("layer_types is [")) << refused.out;
+  }
+}
+
+/// Each of the two places of the settings, and each of them that is not there.
+TEST_F(Configurations, OfLlama31ScaleTheirAngles) {
+  const std::string scaling = R"("rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
+      "high_freq_factor": 4.0, "original_max_position_embeddings": 8192)";
+  for (const std::string place : {"rope_scaling", "rope_parameters"}) {
+    const auto of = [&](const std::string& entries) {
+      return check(std::string(llama) + ", \"" + place + "\": {" + entries + "}",
+                   {"--mesh", "d=8,t=4"});
+    };
+    const Result result = of(scaling);
+    EXPECT_EQ(result.code, 0) << result.out;
+    EXPECT_TRUE(result.says("its proof is of spec/models/llama31.shard")) << result.out;
+    EXPECT_TRUE(result.says("proved   train_step_sharded implements train_step ")) << result.out;
+    const Result missing = of(R"("rope_type": "llama3", "factor": 8.0)");
+    EXPECT_EQ(missing.code, 3);
+    EXPECT_TRUE(missing.says(" is missing")) << missing.out;
+    const Result linear = of(R"("rope_type": "linear", "factor": 8.0)");
+    EXPECT_EQ(linear.code, 3);
+    EXPECT_TRUE(linear.says(place + ".rope_type is \"linear\"")) << linear.out;
+  }
 }
 
 /// Another eps is another claim.
@@ -110,9 +161,9 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
     EXPECT_TRUE(result.says(why)) << result.out;
     EXPECT_FALSE(result.says("proved ")) << result.out;
   };
-  refused(R"("model_type": "qwen3")",
-          "model_type is \"qwen3\", and no model here is of that family; there are llama, mistral, "
-          "gpt2");
+  refused(R"("model_type": "bert")",
+          "model_type is \"bert\", and no model here is of that family; there are llama, mistral, "
+          "qwen2, qwen3, gpt2");
   refused(R"("vocab_size": 4)", "no model_type can be read");
   refused(std::string(llama) + R"(, "rope_scaling": {"factor": 8.0})", "rope_scaling is ");
   refused(std::string(llama) + R"(, "attention_bias": true)", "attention_bias is true");
@@ -121,7 +172,7 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
 /// Every file that a row names is in the program.
 TEST(Embedded, EveryMappingHasAFamily) {
   EXPECT_GE(embedded_models().size(), 38u);
-  EXPECT_EQ(embedded_mappings().size(), 3u);
+  EXPECT_EQ(embedded_mappings().size(), 7u);
   EXPECT_TRUE(is_configuration("config.json"));
   EXPECT_TRUE(is_configuration("a/config.json"));
   EXPECT_FALSE(is_configuration("a/config.json.shard"));

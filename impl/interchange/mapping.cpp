@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <iterator>
+#include <optional>
 #include <sstream>
 
 #include "impl/checkpoint/file.h"
@@ -24,12 +25,14 @@ struct Equation {
 struct Constant {
   Name name;
   std::vector<std::string> keys;
-  double missing = 0;
+  std::optional<double> missing;  ///< none: one of the keys has to be there
+  bool whole = false;             ///< written as a whole number
 };
 
-/// A key with the values that the model stands for; the first is written. Null: it is missing.
+/// The first of the keys that is there, with the values that the model stands for; the first is
+/// written. Null: all keys are missing. A list has only such entries.
 struct Setting {
-  std::string key;
+  std::vector<std::string> keys;
   std::vector<Json> allowed;
 };
 
@@ -101,11 +104,17 @@ bool is_named(const std::string& pattern, const std::string& name) {
                      [](char each) { return '0' <= each && each <= '9'; });
 }
 
+std::vector<std::string> parts_between(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  return parts;
+}
+
 /// "rope.theta": a key in a key. Null: it is not there.
 Json find_key(const Json& config, const std::string& path) {
   const Json* at = &config;
-  std::istringstream in(path);
-  for (std::string key; std::getline(in, key, '.');) {
+  for (const std::string& key : parts_between(path, '.')) {
     if (!at->is_object() || !at->contains(key)) return nullptr;
     at = &at->at(key);
   }
@@ -114,9 +123,31 @@ Json find_key(const Json& config, const std::string& path) {
 
 void set_key(Json& config, const std::string& path, const Json& value) {
   Json* at = &config;
-  std::istringstream in(path);
-  for (std::string key; std::getline(in, key, '.');) at = &(*at)[key];
+  for (const std::string& key : parts_between(path, '.')) at = &(*at)[key];
   *at = value;
+}
+
+/// The first of the keys that is there, and its value: null where none is.
+std::pair<std::string, Json> find_first(const Json& config, const std::vector<std::string>& keys) {
+  for (const std::string& key : keys)
+    if (Json value = find_key(config, key); !value.is_null()) return {key, value};
+  return {keys.at(0), nullptr};
+}
+
+bool is_allowed(const Json& value, const std::vector<Json>& allowed) {
+  const auto known = [&](const Json& each) {
+    return std::find(allowed.begin(), allowed.end(), each) != allowed.end();
+  };
+  return value.is_array() && !value.empty() ? std::all_of(value.begin(), value.end(), known)
+                                            : known(value);
+}
+
+double number_from(const Constant& constant, const Json& config) {
+  const auto [key, value] = find_first(config, constant.keys);
+  if (value.is_null() && !constant.missing) throw std::runtime_error(key + " is missing");
+  if (!value.is_null() && !value.is_number())
+    throw std::runtime_error(key + " is no number: " + value.dump());
+  return value.is_null() ? *constant.missing : value.get<double>();
 }
 
 /// The equation that counts, and its value.
@@ -208,8 +239,12 @@ Mapping::State::State(const Json& file)
   }
   for (const Json& each : file.at("sizes")) sizes.push_back(equation_from(each));
   for (const auto& [name, each] : file.at("consts").items())
-    consts.push_back({name, each.at("keys"), each.at("missing")});
-  for (const auto& [key, allowed] : file.at("settings").items()) settings.push_back({key, allowed});
+    consts.push_back(
+        {name, each.at("keys"),
+         each.contains("missing") ? std::optional(each["missing"].get<double>()) : std::nullopt,
+         each.value("whole", false)});
+  for (const auto& [keys, allowed] : file.at("settings").items())
+    settings.push_back({parts_between(keys, '|'), allowed});
   written = file.value("written", std::vector<std::string>());
   for (const Json& each : file.at("tensors")) {
     tensors.push_back(tensor_of(each));
@@ -234,9 +269,9 @@ void Mapping::State::refuse_another(const Json& config) const {
     if (!config.contains(key))
       throw std::runtime_error(key + " is missing, and what that stands for is not the model's");
   for (const Setting& setting : settings) {
-    const Json value = find_key(config, setting.key);
-    if (std::find(setting.allowed.begin(), setting.allowed.end(), value) == setting.allowed.end())
-      throw std::runtime_error(setting.key + " is " + value.dump() + ", the model has " +
+    const auto [key, value] = find_first(config, setting.keys);
+    if (!is_allowed(value, setting.allowed))
+      throw std::runtime_error(key + " is " + value.dump() + ", the model has " +
                                Json(setting.allowed).dump());
   }
 }
@@ -269,12 +304,8 @@ Numbers Mapping::numbers(const fs::path& folder) const {
   return naming(config_path(folder), [&] {
     state_->refuse_another(config);
     Numbers numbers{state_->sizes_of(config), {}};
-    for (const Constant& each : state_->consts) {
-      numbers.consts[each.name] = each.missing;
-      for (auto key = each.keys.rbegin(); key != each.keys.rend(); ++key)
-        if (const Json value = find_key(config, *key); !value.is_null())
-          numbers.consts[each.name] = value;
-    }
+    for (const Constant& each : state_->consts)
+      numbers.consts[each.name] = number_from(each, config);
     return numbers;
   });
 }
@@ -291,11 +322,12 @@ std::string Mapping::config(const Numbers& numbers, Element element) const {
   for (const Equation& each : state_->sizes)
     set_key(config, each.key, product_of(each.dims, numbers.sizes) / each.times);
   for (const Constant& each : state_->consts)
-    if (numbers.consts.contains(each.name))
-      set_key(config, each.keys.at(0), numbers.consts.at(each.name));
+    if (const auto found = numbers.consts.find(each.name); found != numbers.consts.end())
+      set_key(config, each.keys.at(0),
+              each.whole ? Json(static_cast<int64_t>(found->second)) : Json(found->second));
   for (const Setting& each : state_->settings)
-    if (!each.allowed.at(0).is_null() || state_->must_be_written(each.key))
-      set_key(config, each.key, each.allowed[0]);
+    if (!each.allowed.at(0).is_null() || state_->must_be_written(each.keys.at(0)))
+      set_key(config, each.keys[0], each.allowed[0]);
   if (!state_->tied_key.empty()) set_key(config, state_->tied_key, false);
   config["torch_dtype"] = element == Element::bf16  ? "bfloat16"
                           : element == Element::f64 ? "float64"

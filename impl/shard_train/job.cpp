@@ -25,17 +25,20 @@ std::shared_ptr<const Program> load(const Options& options, const CheckOptions& 
   return program;
 }
 
-/// How the weights are called in the other format: as the user says, or NAME.hf.json beside the one
-/// NAME.shard of the program that has it.
+/// How the weights are called in the other format: as the user says, or NAME.hf.json beside the
+/// model, or beside the one file that it imports and that has it.
 interchange::Mapping mapping_of(const Options& options, const Program& program) {
   if (!options.mapping.empty()) return interchange::Mapping::read(options.mapping);
   std::vector<std::string> found;
-  for (size_t i = 0; i < program.sources().size(); ++i) {
-    std::filesystem::path path(program.sources().file(static_cast<int32_t>(i)).path);
+  const auto look_beside = [&](std::filesystem::path path) {
     std::error_code ignored;
     if (std::filesystem::is_regular_file(path.replace_extension(".hf.json"), ignored))
       found.push_back(path.string());
-  }
+  };
+  look_beside(options.model);
+  if (found.size() == 1) return interchange::Mapping::read(found[0]);
+  for (size_t i = 0; i < program.sources().size(); ++i)
+    look_beside(program.sources().file(static_cast<int32_t>(i)).path);
   if (found.size() == 1) return interchange::Mapping::read(found[0]);
   const std::string option = options.import_from.empty() ? "--export" : "--import";
   throw BadInput(option + ": " +

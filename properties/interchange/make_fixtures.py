@@ -12,17 +12,40 @@ import sys
 
 import torch
 from safetensors.torch import save_file
-from transformers import AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM
+from transformers import (
+    AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM,
+    Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
 
 V, B, L = 16, 2, 6
 
 
+# two query heads share a key head
+SIZES = dict(vocab_size=V, hidden_size=8, intermediate_size=12, num_hidden_layers=2, num_attention_heads=4,
+             num_key_value_heads=2, rms_norm_eps=1e-5, max_position_embeddings=32)
+ODD = dict(SIZES, head_dim=4)  # not hidden_size / num_attention_heads
+
+
 def llama(tied):
-    # head_dim is not hidden_size / num_attention_heads, two query heads share a key head
-    return LlamaForCausalLM(LlamaConfig(
-        vocab_size=V, hidden_size=8, intermediate_size=12, num_hidden_layers=2, num_attention_heads=4,
-        num_key_value_heads=2, head_dim=4, rms_norm_eps=1e-5, rope_theta=500000.0, max_position_embeddings=32,
-        tie_word_embeddings=tied))
+    return LlamaForCausalLM(LlamaConfig(**ODD, rope_theta=500000.0, tie_word_embeddings=tied))
+
+
+def llama31():
+    # of the two rotations of a head, which turn 0.32 and 2.2e-3 times, the first is scaled in part
+    rope = dict(rope_type="llama3", rope_theta=20000.0, factor=8.0, low_freq_factor=0.2, high_freq_factor=0.6,
+                original_max_position_embeddings=2)
+    return LlamaForCausalLM(LlamaConfig(**ODD, rope_parameters=rope))
+
+
+def mistral(window):
+    return MistralForCausalLM(MistralConfig(**ODD, rope_theta=20000.0, sliding_window=window))
+
+
+def qwen2():
+    return Qwen2ForCausalLM(Qwen2Config(**dict(SIZES, hidden_size=16), rope_theta=20000.0))
+
+
+def qwen3():
+    return Qwen3ForCausalLM(Qwen3Config(**ODD, rope_theta=20000.0))
 
 
 def gpt2():
@@ -54,6 +77,11 @@ def write_all(folder, seed=1):
     write(llama(False), os.path.join(folder, "llama"))
     write(llama(True), os.path.join(folder, "llama_tied"))
     write(gpt2(), os.path.join(folder, "gpt2"))
+    write(llama31(), os.path.join(folder, "llama31"))
+    write(mistral(3), os.path.join(folder, "mistral"))
+    write(mistral(None), os.path.join(folder, "mistral_no_window"))
+    write(qwen2(), os.path.join(folder, "qwen2"))
+    write(qwen3(), os.path.join(folder, "qwen3"))
 
 
 def equal(folder, other):

@@ -3,6 +3,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <filesystem>
@@ -50,10 +51,27 @@ plan gradients(w: ModelT, ids targets: i32[B/d L]) -> (loss: f32[], g: ModelT) {
 }
 )";
 
+/// Of a family's own file: its loss, and whether gradients are sums that its step reduces.
+std::string family_text(const std::string& file, bool reduced) {
+  return "import Model, Shards, logits_sharded, loss, loss_sharded from \"" + file + R"("
+mesh d t
+dim B L M F Q K D V N
+dim kv = 2
+plan gradients(w: Shards, ids: i32[B/d L], starts: bool[B/d L], targets: i32[B/d L]) -> (l: f32[], g: Shards) {
+    l, g = value_and_grad(loss_sharded wrt w)(w, ids, starts, targets)
+    return all_reduce("{U_d} -> ", l), )" +
+         (reduced ? "all_reduce(\"-> Shards\", g)" : "g") + "\n}\n";
+}
+
 const Foreign all_models[] = {
     {"llama", "llama3.hf.json", "llama_sharded", llama_text},
     {"llama_tied", "llama3.hf.json", "llama_sharded", llama_text},
     {"gpt2", "gpt2.hf.json", "gpt2_t", gpt2_text},
+    {"llama31", "llama31.hf.json", "logits_sharded", family_text("llama31.shard", false)},
+    {"mistral", "mistral.hf.json", "logits_sharded", family_text("mistral.shard", false)},
+    {"mistral_no_window", "mistral_without_window.hf.json", "llama_sharded", llama_text},
+    {"qwen2", "qwen2.hf.json", "logits_sharded", family_text("qwen2.shard", true)},
+    {"qwen3", "qwen3.hf.json", "logits_sharded", family_text("qwen3.shard", true)},
 };
 
 std::ostream& operator<<(std::ostream& out, const Foreign& model) { return out << model.folder; }
@@ -305,6 +323,20 @@ TEST(Mapping, AWrongMappingIsNoticed) {
   EXPECT_GT(with_mapping(all_models[0], R"("scale": { "D": -0.5 })", R"("scale": {})").logits,
             seen);
   EXPECT_GT(with_mapping(all_models[2], "(H D) M", "(D H) M").logits, seen);
+  const auto family = [](const std::string& folder) -> const Foreign& {
+    return *std::find_if(std::begin(all_models), std::end(all_models),
+                         [&](const Foreign& each) { return each.folder == folder; });
+  };
+  EXPECT_GT(with_mapping(family("qwen2"), "(K Q D) -> Q K D", "(Q K D) -> Q K D").logits, seen);
+  EXPECT_GT(with_mapping(family("qwen3"), R"("scale": { "D": -0.5 })", R"("scale": {})").logits,
+            seen);
+  EXPECT_GT(
+      with_mapping(family("mistral"), R"(["sliding_window"])", R"(["num_hidden_layers"])").logits,
+      seen);
+  EXPECT_GT(
+      with_mapping(family("llama31"), "rope_parameters.factor", "rope_parameters.low_freq_factor")
+          .logits,
+      seen);
 }
 
 /// The tensors of a folder, by name.
