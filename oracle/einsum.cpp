@@ -2,6 +2,7 @@
 // time, as matrix products [batch, m, k] x [batch, k, n].
 #include <Eigen/Core>
 #include <algorithm>
+#include <utility>
 
 #include "oracle/disturbed.h"
 #include "oracle/ops.h"
@@ -36,7 +37,7 @@ Extents sizes_of(const Term& term, const Indices& indices) {
 }
 
 // The sum over the indices that are not in `kept`, which is in any order.
-Term summed(const Term& term, const Indices& kept) {
+Term summed(Term term, const Indices& kept) {
   if (term.indices == kept) return term;
   Term result{kept, filled(sizes_of(term, kept), 0)};
   const Positions to = positions(term.tensor.shape, strides_along(result, term.indices));
@@ -89,14 +90,15 @@ Term product(const Term& a, const Term& b, const Indices& kept) {
 
 // The product of all terms, with exactly the indices `kept`, all of which occur.
 Term multiplied(const std::vector<Term>& terms, const Indices& kept) {
-  Term result = terms.at(0);
+  if (terms.size() == 1) return summed(terms[0], kept);
+  Term result;
   for (size_t t = 1; t < terms.size(); ++t) {
     Indices needed = kept;
     for (size_t later = t + 1; later < terms.size(); ++later)
       needed = joined(needed, terms[later].indices);
-    result = product(result, terms[t], needed);
+    result = product(t == 1 ? terms[0] : result, terms[t], needed);
   }
-  return summed(result, kept);
+  return summed(std::move(result), kept);
 }
 
 // The entries of the result times this are the products that are summed.

@@ -16,6 +16,7 @@ namespace shardproof::oracle {
 struct Sizes {
   std::map<Name, int64_t> dims;
   std::map<Axis, int64_t> axes;
+  bool operator==(const Sizes&) const = default;
 };
 
 /// The global shape of a value of this type.

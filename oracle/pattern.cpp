@@ -343,18 +343,27 @@ Reading sized(Step& step, const Unsized& read) {
   return reading;
 }
 
-using Readings = std::unordered_map<const ir::Pattern*, Unsized>;
-thread_local Readings* kept_readings = nullptr;
+thread_local ReadingsKept::Own* kept = nullptr;
 
 }  // namespace
 
 struct ReadingsKept::Own {
-  Readings readings;
+  struct AtSizes {
+    Sizes sizes;
+    std::shared_ptr<Table> table;
+  };
+  std::unordered_map<const ir::Pattern*, Unsized> readings;
+  std::unordered_map<const ir::Program*, AtSizes> tables;
 };
-ReadingsKept::ReadingsKept() : own_(std::make_unique<Own>()), before_(kept_readings) {
-  kept_readings = &own_->readings;
+ReadingsKept::ReadingsKept() : own_(std::make_unique<Own>()), before_(kept) { kept = own_.get(); }
+ReadingsKept::~ReadingsKept() { kept = before_; }
+
+std::shared_ptr<Table> table_of(const ir::Program& program, const Sizes& sizes) {
+  if (!kept) return std::make_shared<Table>(program, sizes);
+  ReadingsKept::Own::AtSizes& last = kept->tables[&program];
+  if (!last.table || last.sizes != sizes) last = {sizes, std::make_shared<Table>(program, sizes)};
+  return last.table;
 }
-ReadingsKept::~ReadingsKept() { kept_readings = static_cast<Readings*>(before_); }
 
 Extents Reading::extents(const Indices& of) const {
   Extents result;
@@ -379,10 +388,10 @@ Positions Reading::walk(const Indices& over, const Indices& own) const {
 Reading read_pattern(Step& step, const ir::Pattern& pattern, Form form, size_t operands) {
   if (pattern.left.size() != operands || step.instr.operands.size() < operands)
     refuse("the pattern names " + std::to_string(pattern.left.size()) + " operands");
-  if (!kept_readings) return sized(step, Reader(step, pattern).run(form));
-  auto found = kept_readings->find(&pattern);
-  if (found == kept_readings->end())
-    found = kept_readings->emplace(&pattern, Reader(step, pattern).run(form)).first;
+  if (!kept) return sized(step, Reader(step, pattern).run(form));
+  auto found = kept->readings.find(&pattern);
+  if (found == kept->readings.end())
+    found = kept->readings.emplace(&pattern, Reader(step, pattern).run(form)).first;
   return sized(step, found->second);
 }
 

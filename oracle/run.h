@@ -30,12 +30,16 @@ class Table {
   std::unordered_map<const Type*, Extents> shapes_;
 };
 
+/// The table of a program at these sizes: the last one, where readings are kept and it is the same.
+std::shared_ptr<Table> table_of(const ir::Program& program, const Sizes& sizes);
+
 struct Run {
   Run(const ir::Program& program, const Sizes& sizes)
-      : program(program), sizes(sizes), table(program, sizes) {}
+      : program(program), sizes(sizes), own(table_of(program, sizes)), table(*own) {}
   const ir::Program& program;
   const Sizes& sizes;
-  Table table;
+  std::shared_ptr<Table> own;
+  Table& table;
   Tape tape;
 };
 

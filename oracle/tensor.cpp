@@ -22,13 +22,19 @@ Extents row_major(const Extents& shape) {
 }
 
 Positions positions(const Extents& shape, const Extents& strides, int64_t base) {
-  Positions result = {base};
+  Positions result(static_cast<size_t>(count(shape)));
+  if (result.empty()) return result;
+  result[0] = base;
+  // Dim by dim, each position becomes the run of those along the dim, from the last to the first.
+  size_t made = 1;
   for (size_t d = 0; d < shape.size(); ++d) {
-    Positions next;
-    next.reserve(result.size() * static_cast<size_t>(shape[d]));
-    for (int64_t start : result)
-      for (int64_t i = 0; i < shape[d]; ++i) next.push_back(start + i * strides[d]);
-    result = std::move(next);
+    const auto size = static_cast<size_t>(shape[d]);
+    for (size_t p = made; p-- > 0;) {
+      const int64_t start = result[p];
+      for (size_t i = 0; i < size; ++i)
+        result[p * size + i] = start + static_cast<int64_t>(i) * strides[d];
+    }
+    made *= size;
   }
   return result;
 }

@@ -41,7 +41,7 @@ void require_small(const PlanCase& one, const std::vector<Divisibility>& conditi
   std::mt19937_64 rng(options.seed);
   const auto sizes = mesh_sizes(*one.unit.program, conditions, rng, {.given = options.given});
   if (!sizes) throw PlanError("no small mesh and sizes meet the conditions of the file");
-  const double numbers = CostOfRun(*one.unit.program, one.unit.function).at(*sizes).numbers;
+  const double numbers = CostOfRun(*one.unit.program).at(one.unit.function, *sizes).numbers;
   if (numbers * static_cast<double>(sizes->devices()) > most_numbers)
     throw PlanError("a run at the sizes of the file takes too long");
 }

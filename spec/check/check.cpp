@@ -112,7 +112,8 @@ class PlanChecker {
         written_(written),
         types_(types),
         steps_(find_steps(resolved.program)),
-        alone_(plans_that_nobody_calls(resolved.program)) {
+        alone_(plans_that_nobody_calls(resolved.program)),
+        costs_(resolved.program) {
     verdicts_.assign(resolved.program.functions.size(), Verdict::proved);
     assumes_.assign(verdicts_.size(), false);
     trusting_.resize(verdicts_.size());
@@ -378,7 +379,7 @@ class PlanChecker {
   void needs_a_run(size_t f, PlanReport& report) {
     if (!has_sizes_) return;
     auto found = run_beside_model({program(), types_, backwards_, stand_for_models(f)},
-                                  {f, conditions_[f], report.assumptions, alone_[f]});
+                                  {f, conditions_[f], report.assumptions, alone_[f]}, costs_);
     if (!found) return;
     report.diagnostics.push_back(std::move(*found));
     report.verdict = Verdict::unknown;
@@ -621,6 +622,7 @@ class PlanChecker {
   std::vector<std::vector<Type>>& types_;
   FileBudget budget_;
   std::vector<bool> steps_, alone_;
+  CostOfRun costs_;
   std::vector<Verdict> verdicts_;
   std::vector<bool> assumes_;  ///< more than the file's own requirements
   std::vector<std::vector<Name>> trusting_;

@@ -14,23 +14,23 @@ void operator+=(Cost& sum, const Cost& cost) {
 
 }  // namespace
 
-CostOfRun::CostOfRun(const ir::Program& program, size_t function)
-    : program_(program), sum_(this->function(function)) {}
-
-Cost CostOfRun::at(const denote::Sizes& sizes) const {
+Cost CostOfRun::at(size_t function, const denote::Sizes& sizes) {
+  const Sum& costs = this->function(function);
   const denote::Geometry geometry(program_, {{}, sizes.dims});
-  std::vector<double> of;
-  for (const Dim& dim : dims_) of.push_back(static_cast<double>(geometry.size(dim)));
+  std::vector<double> of(dims_.size());
   Cost sum;
-  for (const auto& [product, once] : sum_) {
+  for (const auto& [product, once] : costs) {
     double times = 1;
-    for (size_t dim : product) times *= of[dim];
+    for (size_t dim : product) {
+      if (of[dim] == 0) of[dim] = static_cast<double>(geometry.size(dims_[dim]));
+      times *= of[dim];
+    }
     sum += times * once;
   }
   return sum;
 }
 
-CostOfRun::Sum CostOfRun::function(size_t f) {
+const CostOfRun::Sum& CostOfRun::function(size_t f) {
   const auto [at, fresh] = known_.emplace(f, Sum{});
   if (!fresh) return at->second;
   const ir::Function& own = program_.functions.at(f);
@@ -39,7 +39,7 @@ CostOfRun::Sum CostOfRun::function(size_t f) {
   if (own.model)
     for (const auto& [product, cost] : function(*own.model))
       sum[product] += (own.implements_grad ? 3 : 1) * cost;
-  return known_[f] = sum;
+  return known_[f] = std::move(sum);
 }
 
 CostOfRun::Sum CostOfRun::block(const ir::Function& own, const ir::Block& block) {

@@ -13,17 +13,18 @@ struct Cost {
   double numbers = 0, ops = 0;
 };
 
-/// About what a run of a function beside its model costs, as polynomials in the sizes of its dims.
+/// About what a run of a function beside its model costs, as polynomials in the sizes of dims: made
+/// once for each function of the program, which is not to change and outlives this.
 class CostOfRun {
  public:
-  CostOfRun(const ir::Program& program, size_t function);
-  Cost at(const denote::Sizes& sizes) const;
+  explicit CostOfRun(const ir::Program& program) : program_(program) {}
+  Cost at(size_t function, const denote::Sizes& sizes);
 
  private:
   using Product = std::vector<size_t>;  ///< places in dims_, sorted; a loop may repeat one
   using Sum = std::map<Product, Cost>;
 
-  Sum function(size_t f);
+  const Sum& function(size_t f);
   Sum block(const ir::Function& own, const ir::Block& block);
   Sum of(const ir::Function& own, const ir::Instr& instr);
   Product product(const std::vector<Shape>& shapes);
@@ -33,7 +34,6 @@ class CostOfRun {
   std::vector<Dim> dims_;
   std::map<std::vector<Name>, size_t> places_;
   std::map<size_t, Sum> known_;
-  Sum sum_;
 };
 
 }  // namespace shardproof

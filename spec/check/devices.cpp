@@ -16,6 +16,13 @@ Devices::Values Devices::saved(const World& world, size_t backward, const Values
                                        inputs, {}, stand_in(world));
 }
 
+const denote::Geometry& Devices::geometry(const World& world) const {
+  const ir::Program& program = to_run_(world.program);
+  auto& known = geometries_[&program];
+  if (!known) known = std::make_unique<denote::Geometry>(program, sizes_);
+  return *known;
+}
+
 denote::StandIn<double> Devices::stand_in(const World& world) const {
   return [this, world](const ir::Op& op, const Values& operands) -> std::optional<Values> {
     if (auto* grad = std::get_if<ir::Grad>(&op)) return gradient(world, *grad, operands);
@@ -29,9 +36,8 @@ denote::StandIn<double> Devices::stand_in(const World& world) const {
 
 std::vector<denote::Array<double>> Devices::whole(const World& world, size_t function,
                                                   const Values& inputs) const {
-  const ir::Program& program = to_run_(world.program);
-  const denote::Geometry geometry(program, sizes_);
-  const ir::Function& named = program.functions.at(function);
+  const denote::Geometry& geometry = this->geometry(world);
+  const ir::Function& named = geometry.program().functions.at(function);
   std::vector<denote::Array<double>> arrays;
   for (size_t i = 0; i < named.params.size(); ++i) {
     const Type& type = world.types.at(function).at(named.params[i]);
@@ -46,7 +52,7 @@ std::vector<denote::Array<double>> Devices::whole(const World& world, size_t fun
 
 Devices::Values Devices::laid_out(const World& world, const std::vector<oracle::Tensor>& values,
                                   const std::vector<Type>& types) const {
-  const denote::Geometry geometry(to_run_(world.program), sizes_);
+  const denote::Geometry& geometry = this->geometry(world);
   Values results;
   for (size_t r = 0; r < values.size(); ++r) {
     denote::Array<double> array = array_of(values[r]);

@@ -48,9 +48,12 @@ class Devices {
   std::optional<Values> gradient(const World& world, const ir::Grad& op, Values operands) const;
   Values backward(const CheckedBackward& derived, size_t params, Values operands) const;
 
+  const denote::Geometry& geometry(const World& world) const;
+
   const denote::Sizes& sizes_;
   const ProgramToRun& to_run_;
   std::mt19937_64& rng_;
+  mutable std::map<const ir::Program*, std::unique_ptr<denote::Geometry>> geometries_;
 };
 
 }  // namespace shardproof

@@ -86,6 +86,9 @@ double draw_number(std::mt19937& rng, const Type& type, Draw draw, bool free_int
   if (type.dtype == Dtype::boolean) return static_cast<double>(rng() % 2);
   if (type.dtype == Dtype::key) return static_cast<double>(rng() % 100000);
   const bool wide = free_integers && (draw == Draw::signs || draw == Draw::ties);
+  // The count of steps, at 0 of which an optimizer has no value.
+  const bool one = draw == Draw::positive && type.dims.empty();
+  if (is_integer(type.dtype) && one) return 1;
   if (is_integer(type.dtype))
     return wide ? static_cast<double>(rng() % 15) - (type.dtype == Dtype::i32 ? 7 : 0)
                 : static_cast<double>(rng() % 2);

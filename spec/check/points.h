@@ -11,7 +11,8 @@ namespace shardproof {
 /// `attempt` varies them. Nullopt: none was found.
 std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned attempt);
 
-/// mixed: floats of both signs, away from 0, scalars positive. positive: all of them. signs:
+/// mixed: floats of both signs, away from 0, scalars positive. positive: all of them, whole scalars
+/// 1. signs:
 /// scalars as well, and whole numbers of both signs where none indexes a table. ties: small whole
 /// floats. tiny: floats near 1e-4. literals: mixed, and near the number of
 /// the program that the seed says.

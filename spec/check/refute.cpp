@@ -251,11 +251,11 @@ constexpr double most_entries = 1e6, most_numbers = 5e7;
 std::vector<Point> points(const ir::Program& program, size_t plan) {
   std::vector<denote::Sizes> found;
   const ir::Function& function = program.functions.at(plan);
-  const CostOfRun cost(program, plan);
+  CostOfRun cost(program);
   for (unsigned attempt = 0; attempt < 15; ++attempt)
     if (const auto sizes = small_sizes(program, attempt))
       if (entries(program, function, *sizes) <= most_entries &&
-          cost.at(*sizes).numbers <= most_numbers)
+          cost.at(plan, *sizes).numbers <= most_numbers)
         found.push_back(*sizes);
   std::set<size_t> seen;
   if (found.size() > 5 && differentiates(program, plan, seen))

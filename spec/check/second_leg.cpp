@@ -21,6 +21,8 @@ namespace {
 using Tensors = std::vector<oracle::Tensor>;
 
 constexpr unsigned wanted_runs = 3, most_sizings = 12;
+/// Sizings among which the cheapest are sought where runs are long.
+constexpr unsigned sizings_of_long_runs = 36;
 /// Draws for the sides of conditions that three runs have not taken, and the numbers on one device
 /// that they may make together.
 constexpr unsigned side_draws = 48;
@@ -307,7 +309,7 @@ bool requires_values(const ir::Program& program, size_t index) {
 /// Three runs of a plan, of a program some of whose sizes are made smaller.
 class Runs {
  public:
-  Runs(const Devices::World& world, const Proved& proved, FixedSizes open)
+  Runs(const Devices::World& world, const Proved& proved, FixedSizes open, CostOfRun& costs)
       : world_(world),
         proved_(proved),
         assumes_values_(assumes_values(proved)),
@@ -317,13 +319,14 @@ class Runs {
               .requirements = requirements_of_claim(world.program, proved.plan)},
         open_(std::move(open)),
         to_run_([this](const ir::Program& own) -> const ir::Program& { return opened(own); }),
-        cost_(to_run_(world.program), proved.plan),
+        own_costs_(to_run_(world.program)),
+        costs_(open_.empty() ? costs : own_costs_),
         rules_(world.program) {}
 
   /// As they are drawn; where a run may cost much, those that cost least come first.
   std::optional<denote::Sizes> sizing(unsigned turn) {
     if (drawn_.empty() && add_sizing() && numbers(*drawn_[0]) > cheap_numbers) {
-      while (drawn_.size() < most_sizings && add_sizing()) {
+      while (drawn_.size() < sizings_of_long_runs && add_sizing()) {
       }
       if (!drawn_.back()) drawn_.pop_back();
       order_by_costs();
@@ -332,8 +335,9 @@ class Runs {
     return drawn_.at(turn - 1);
   }
 
+  Cost cost(const denote::Sizes& at) { return costs_.at(proved_.plan, at); }
   double numbers(const denote::Sizes& at) {
-    return cost_.at(at).numbers * static_cast<double>(at.devices() + 3);
+    return cost(at).numbers * static_cast<double>(at.devices() + 3);
   }
 
   /// Agrees, differs or says nothing; why not is in the text.
@@ -363,9 +367,9 @@ class Runs {
   void order_by_costs() {
     std::vector<std::pair<double, size_t>> costs;
     for (const auto& each : drawn_) {
-      const Cost cost = cost_.at(*each);
+      const Cost once = cost(*each);
       costs.push_back(
-          {(cost.numbers + numbers_of_an_op * cost.ops) * static_cast<double>(each->devices() + 3),
+          {(once.numbers + numbers_of_an_op * once.ops) * static_cast<double>(each->devices() + 3),
            costs.size()});
     }
     std::sort(costs.begin(), costs.end());
@@ -392,7 +396,7 @@ class Runs {
   Finding on_other_sides() {
     const Finding agreed{Finding::Kind::agrees, ""};
     if (assumes_values_ || !sides_.one_is_open()) return agreed;
-    const double each = cost_.at(*at_).numbers;
+    const double each = cost(*at_).numbers;
     Trial trial(world_, to_run_, rules_, proved_.plan, *at_, 1);
     for (unsigned i = 0; i < side_draws && i * each < numbers_for_sides && sides_.one_is_open();
          ++i) {
@@ -402,19 +406,30 @@ class Runs {
     return agreed;
   }
 
+  /// All kinds of draws, another one first in each run. Those at which the plan had no value, as
+  /// roots of negative numbers have none, come last.
+  std::vector<Draw> draws_from(unsigned seed) const {
+    std::vector<Draw> draws{Draw::ties, Draw::mixed, Draw::positive};
+    std::rotate(draws.begin(), draws.begin() + seed % 3, draws.end());
+    std::stable_partition(draws.begin(), draws.end(),
+                          [&](Draw draw) { return !without_value_.contains(draw); });
+    return draws;
+  }
+
   /// The first run is the one that goes through and has the erasure beside it.
   /// Where the plan requires something of values, the erasure says of each draw whether it holds.
   Finding first_that_says(unsigned seed, bool first) {
-    static const Draw draws[] = {Draw::ties, Draw::mixed, Draw::positive};
+    const std::vector<Draw> draws = draws_from(seed);
     Trial trial(world_, to_run_, rules_, proved_.plan, *at_, seed);
     Finding found;
     const auto tries_left = [&](unsigned i) {
       return i < 3 || (requires_values_ ? i < 90 : i < 30 && numbers(*at_) < few_numbers);
     };
     for (unsigned i = 0; tries_left(i) && found.kind == Finding::Kind::says_nothing; ++i) {
-      const Draw draw = draws[(seed + i) % 3];
+      const Draw draw = draws[i % draws.size()];
       found =
           trial.at(draw, seed + 97 * (i / 3), proved_.through && first, first || requires_values_);
+      if (found.kind == Finding::Kind::says_nothing) without_value_.insert(draw);
       if (found.kind == Finding::Kind::differs && assumes_values_ && draw != Draw::positive)
         found = nothing("other numbers than the proof assumes: " + found.text);
       // As at a size that the proof leaves out, where a divisor is 0.
@@ -439,11 +454,13 @@ class Runs {
   FixedSizes open_;
   std::map<const ir::Program*, ir::Program> opened_;
   ProgramToRun to_run_;
-  const CostOfRun cost_;
+  CostOfRun own_costs_;  ///< of the program whose sizes are made smaller
+  CostOfRun& costs_;
   const DrawRules rules_;
   std::vector<std::optional<denote::Sizes>> drawn_;
   const oracle::ReadingsKept readings_;
   const oracle::Sides sides_;
+  std::set<Draw> without_value_;
   std::optional<denote::Sizes> at_;
   Finding last_;
 };
@@ -552,12 +569,13 @@ std::vector<bool> plans_that_nobody_calls(const ir::Program& program) {
   return alone;
 }
 
-std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved proved) {
+std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved proved,
+                                           CostOfRun& costs) {
   const Timed timed;
   add_conditions_of_backwards(world, proved.plan, proved.conditions);
   std::string why;
   for (const Way& way : ways_to_open(world.program, proved.plan)) {
-    Runs runs(world, proved, way.open);
+    Runs runs(world, proved, way.open, costs);
     const auto sizes = runs.sizing(1);
     if (sizes && !(runs.numbers(*sizes) <= way.most_numbers)) {
       if (why.empty()) why = "a run at the sizes of the file takes too long";

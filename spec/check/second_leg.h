@@ -1,6 +1,7 @@
 #pragma once
 // No proof without a run: a plan on all devices of small meshes beside its model and its erasure on
 // one, by code that shares neither the rules nor the algebra with the proof.
+#include "spec/check/cost_of_run.h"
 #include "spec/check/devices.h"
 
 namespace shardproof {
@@ -19,7 +20,8 @@ struct Proved {
 
 /// Null where three runs agree with what the plan claims. U0009: one does not. U0010: there are
 /// not three to be made.
-std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved proved);
+std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved proved,
+                                           CostOfRun& costs);
 
 /// The seconds of processor time that run_beside_model has taken.
 double seconds_of_runs();

@@ -75,6 +75,8 @@ int64_t Geometry::local_size_of(const Split& split) const {
 }
 
 int64_t Geometry::block(const Split& split, int64_t device) const {
+  if (split.axes.empty()) return 0;
+  if (split.axes.size() == 1) return digit(device, split.axes[0]);
   std::vector<int64_t> digits, radices;
   for (const Axis& name : split.axes) {
     digits.push_back(digit(device, name));
@@ -101,15 +103,19 @@ std::vector<int64_t> Geometry::local_shape(const Shape& shape) const {
 }
 
 std::vector<int64_t> Geometry::global_indices(const Shape& shape, int64_t device) const {
-  std::vector<int64_t> indices{0};
+  size_t entries = 1;
+  for (const Split& split : shape.dims) entries *= static_cast<size_t>(local_size(split));
+  std::vector<int64_t> indices(entries);
+  // Dim by dim, each index becomes the run of those along the dim, from the last to the first.
+  size_t made = entries == 0 ? 0 : 1;
   for (const Split& split : shape.dims) {
-    const int64_t whole = size(split.dim), local = local_size(split);
-    const int64_t first = offset(split, device);
-    std::vector<int64_t> longer;
-    longer.reserve(indices.size() * static_cast<size_t>(local));
-    for (int64_t index : indices)
-      for (int64_t i = 0; i < local; ++i) longer.push_back(index * whole + first + i);
-    indices = std::move(longer);
+    const int64_t whole = size(split.dim), first = offset(split, device);
+    const auto local = static_cast<size_t>(local_size(split));
+    for (size_t p = made; p-- > 0;) {
+      const int64_t start = indices[p] * whole + first;
+      for (size_t i = 0; i < local; ++i) indices[p * local + i] = start + static_cast<int64_t>(i);
+    }
+    made *= local;
   }
   return indices;
 }

@@ -12,6 +12,12 @@ bool reduces(const Type& type, const Axis& axis) {
   return mark != type.marks.end() && mark->second != Mark::I;
 }
 
+bool splits(const Type& type, const Axis& axis) {
+  return std::any_of(type.dims.begin(), type.dims.end(), [&](const Split& split) {
+    return std::find(split.axes.begin(), split.axes.end(), axis) != split.axes.end();
+  });
+}
+
 bool takes_maximum(const Type& type) {
   for (const auto& [axis, mark] : type.marks)
     if (mark == Mark::Max) return true;
@@ -42,9 +48,8 @@ void spread(const Array<S>& whole, bool maximum, const std::vector<size_t>& grou
 
 int64_t leader(const Geometry& geometry, const Type& type, int64_t device, bool marked,
                bool copied) {
-  const std::vector<Axis> split = split_axes(type);
   for (const auto& [axis, size] : geometry.sizes().mesh) {
-    if (std::find(split.begin(), split.end(), axis) != split.end()) continue;
+    if (splits(type, axis)) continue;
     if (reduces(type, axis) ? marked : copied) device = geometry.with_digit(device, axis, 0);
   }
   return device;

@@ -293,8 +293,30 @@ class Runner {
     for (const Held<S>& held : operands_) own.push_back(&held.type);
     if (aligned(own))
       return each([&](int64_t device) { return aligned_pointwise(few(device), fn); });
+    if (!known_) known_ = by_whole_dims(own);
     if (!known_) known_ = alignment(own);
     return each([&](int64_t device) { return pointwise(*known_, few(device), fn); });
+  }
+  /// Where the widest operand has each position of the others as it stands.
+  std::optional<Meeting> by_whole_dims(const std::vector<const Shape*>& own) const {
+    const Shape& all = widest(own);
+    Meeting found{geometry_.local_shape(all), {}, geometry_.local_shape(all)};
+    found.strides.push_back(row_major(found.shape));
+    for (const Shape* each : own) {
+      const Extents local = geometry_.local_shape(*each), strides = row_major(local);
+      Extents along;
+      size_t met = 0;
+      for (size_t d = 0; d < all.dims.size(); ++d) {
+        size_t at = 0;
+        while (at < local.size() && each->dims[at].dim != all.dims[d].dim) ++at;
+        const bool has = at < local.size() && local[at] == found.shape[d];
+        along.push_back(has ? strides[at] : 0);
+        met += has ? 1 : 0;
+      }
+      if (met != each->dims.size()) return {};
+      found.strides.push_back(std::move(along));
+    }
+    return found;
   }
   Meeting alignment(const std::vector<const Shape*>& own) const {
     std::vector<Shape> shapes;

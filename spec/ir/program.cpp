@@ -116,7 +116,14 @@ Arith Program::size(const Dim& dim) const {
 }
 
 int64_t Program::size(const Dim& dim, const std::map<Name, int64_t>& sizes) const {
-  const double value = evaluate(size(dim), sizes);
+  double value = 1;
+  for (const Name& name : dim.factors) {
+    const auto found = dims.find(name);
+    const auto given = sizes.find(name);
+    const bool plain = found != dims.end() && found->second.kind == DimInfo::Kind::plain &&
+                       !found->second.size && given != sizes.end() && !is_number(name);
+    value *= plain ? static_cast<double>(given->second) : evaluate(size(Dim{{name}}), sizes);
+  }
   if (!(value >= 1) || value > 9.0e15 || value != std::floor(value))
     throw std::domain_error("|" + shardproof::to_string(dim) + "| is not a positive whole number");
   return static_cast<int64_t>(value);
