@@ -4,6 +4,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <unordered_set>
 
 namespace shardproof::algebra {
 
@@ -67,7 +68,8 @@ class Steps {
   };
 
   void collect(Nf e) {
-    if (found.size() == 4 || !has_step_.in(e)) return;
+    if (found.size() == 4 || !has_step_.in(e) || !seen_.insert(e.id).second) return;
+    g_.tick();
     for (const Term& t : Poly(g_.terms(e)))
       for (const Factor& f : Mono(g_.factors(t.mono))) {
         if (g_.is_op(f.atom, Op::step)) add(f.atom);
@@ -85,6 +87,7 @@ class Steps {
   Engine& g_;
   VarSet free_;
   Deep<IsStep> has_step_;
+  std::unordered_set<uint32_t> seen_;
 };
 
 struct Fact {
@@ -130,6 +133,7 @@ class Case {
   struct Speaks {
     Speaks(Engine& g, Nf u) : g(g) { add(u); }
     void add(Nf e) {
+      if (!seen.insert(e.id).second) return;
       for (const Term& t : g.terms(e))
         for (const Factor& f : g.factors(t.mono))
           if (const Atom& a = g.atoms[f.atom]; a.kind == AtomKind::app) add(a);
@@ -137,15 +141,16 @@ class Case {
     void add(const Atom& a) {
       const Tensor& tensor = g.tensors[a.ref];
       if (tensor.op == Op::leaf)
-        leaves.push_back(a.ref);
+        leaves.insert(a.ref);
       else
         add(Nf(tensor.body));
     }
     bool operator()(const Atom& a) const {
-      return a.kind == AtomKind::app && std::count(leaves.begin(), leaves.end(), a.ref) > 0;
+      return a.kind == AtomKind::app && leaves.contains(a.ref);
     }
     Engine& g;
-    std::vector<TensorId> leaves = {};
+    std::unordered_set<TensorId> leaves = {};
+    std::unordered_set<uint32_t> seen = {};
   };
 
   std::optional<AtomId> single(Nf e) const {

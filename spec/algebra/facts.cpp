@@ -1,4 +1,6 @@
 // What is known of values: positive, nonnegative, integral. Unknown answers false.
+#include <numeric>
+
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -179,8 +181,9 @@ bool Engine::integral_sizes(Rational coef, const Mono& m, int depth) {
   if (whole || depth == 0) return whole;
   for (Nf range : integral_ranges) {
     if (!is_single(range)) continue;
+    tick();
     const Term t = terms(range)[0];
-    bool helps = t.coef.den > 1 && coef.den > 1;  // the range covers some of what is missing
+    bool helps = std::gcd(t.coef.den, coef.den) > 1;  // the range covers some of what is missing
     Mono rest = m;
     for (const Factor& f : factors(t.mono)) {
       size_t i = 0;

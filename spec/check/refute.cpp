@@ -389,7 +389,7 @@ std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::s
       auto found = difference_at(program, plan, point);
       if (!found) continue;
       const auto own = divided(program, plan, point.sizes);
-      if (!own) continue;
+      if (!own || entries(program, program.functions.at(plan), *own) > most_entries) continue;
       const Point at{*own, point.seed, point.apart, point.literals};
       if (own->dims != point.sizes.dims) found = difference_at(program, plan, at);
       if (!found) continue;

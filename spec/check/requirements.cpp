@@ -1,6 +1,7 @@
 #include "spec/check/requirements.h"
 
 #include <algorithm>
+#include <set>
 
 namespace shardproof {
 
@@ -25,17 +26,24 @@ bool speaks_of_values(const ir::Arith& arith) {
          std::any_of(arith.args.begin(), arith.args.end(), speaks_of_values);
 }
 
-}  // namespace
-
-std::vector<ir::Requirement> requirements_of_sizes(const ir::Program& program, size_t function) {
+/// Those of each function once, however often it is called.
+void add_requirements(const ir::Program& program, size_t function, std::set<size_t>& seen,
+                      std::vector<ir::Requirement>& result) {
+  if (!seen.insert(function).second) return;
   const ir::Block& body = program.functions.at(function).body;
-  std::vector<ir::Requirement> result;
   for (const ir::Requirement& each : body.requirements)
     if (!speaks_of_values(each.condition)) result.push_back(each);
   for (const ir::Instr& instr : body.instrs)
     if (auto* call = std::get_if<ir::Call>(&instr.op))
-      for (ir::Requirement& each : requirements_of_sizes(program, call->function))
-        result.push_back(std::move(each));
+      add_requirements(program, call->function, seen, result);
+}
+
+}  // namespace
+
+std::vector<ir::Requirement> requirements_of_sizes(const ir::Program& program, size_t function) {
+  std::vector<ir::Requirement> result;
+  std::set<size_t> seen;
+  add_requirements(program, function, seen, result);
   return result;
 }
 

@@ -9,7 +9,9 @@
 namespace shardproof::denote {
 namespace {
 
-constexpr int64_t small = 4;  ///< a declared size up to this is kept
+constexpr int64_t small = 4;         ///< a declared size up to this is kept
+constexpr int64_t most_devices = 9;  ///< of a mesh that is tried
+constexpr size_t most_meshes = 256;  ///< that are tried, those of the fewest devices
 
 /// The dims whose sizes are free, and the least size that the axes on them divide.
 class FreeDims {
@@ -51,6 +53,8 @@ class FreeDims {
   std::map<Name, int64_t> least_;
 };
 
+bool fewer_devices(const Sizes& a, const Sizes& b) { return a.devices() < b.devices(); }
+
 std::vector<Sizes> meshes(const ir::Program& program, const std::vector<Axis>& axes) {
   std::vector<Sizes> result{{}};
   for (const Axis& axis : axes) {
@@ -65,11 +69,13 @@ std::vector<Sizes> meshes(const ir::Program& program, const std::vector<Axis>& a
         longer.back().mesh.push_back({axis, size});
       }
     result = std::move(longer);
+    std::erase_if(result, [](const Sizes& mesh) { return mesh.devices() > most_devices; });
+    if (result.size() <= most_meshes) continue;
+    std::stable_sort(result.begin(), result.end(), fewer_devices);
+    result.resize(most_meshes);
   }
-  std::erase_if(result,
-                [](const Sizes& mesh) { return mesh.devices() == 1 || mesh.devices() > 9; });
-  std::stable_sort(result.begin(), result.end(),
-                   [](const Sizes& a, const Sizes& b) { return a.devices() < b.devices(); });
+  std::erase_if(result, [](const Sizes& mesh) { return mesh.devices() == 1; });
+  std::stable_sort(result.begin(), result.end(), fewer_devices);
   return result;
 }
 

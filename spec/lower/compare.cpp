@@ -1,5 +1,6 @@
 // Is plan == model? The levels of the algebra in turn; at the first, why not.
 #include <algorithm>
+#include <map>
 #include <set>
 #include <utility>
 
@@ -108,8 +109,6 @@ std::string text_of(Algebra& a, const Obligation& o) {
   return cut(a.show(o.base)) + (o.kind == Obligation::positive ? " > 0" : " != 0");
 }
 
-bool same(const Obligation& x, const Obligation& y) { return x.kind == y.kind && x.base == y.base; }
-
 /// Denominators that are 0 and logarithms of what is never positive.
 std::vector<std::string> never_met(Algebra& a) {
   std::vector<std::string> result;
@@ -121,57 +120,77 @@ std::vector<std::string> never_met(Algebra& a) {
 
 /// Where a result of the plan is defined less often than that of the model, as far as it is not
 /// known.
-struct Excuses {
-  Algebra& a;
-  const Obligations& model;  ///< wherever they are
-  const std::vector<Need>& of_model;
-  const std::vector<Need>& of_plan;
-  const bool gradient;  ///< it has no value where the model has none, whatever it is by
+class Excuses {
+ public:
+  /// `gradient`: it has no value where the model has none, whatever it is by.
+  Excuses(Algebra& a, const Obligations& model, const std::vector<Need>& of_model,
+          const std::vector<Need>& of_plan, bool gradient)
+      : a(a), gradient(gradient) {
+    for (const Obligation& each : model) model_.insert(key(each));
+    for (const Need& each : of_model) of_model_[key(each.what)].push_back(&each);
+    for (const Need& each : of_plan) of_plan_[key(each.what)].push_back(&each);
+  }
 
   Obligations missing(size_t result) {
     Obligations found;
     for (const Obligation& o : a.obligations())
-      if (!speaks_of_a_step(a, o.base) && !excused(o, result)) found.push_back(o);
+      if (!of_a_step(o.base) && !excused(o, result)) found.push_back(o);
     return found;
   }
 
  private:
+  using Key = std::pair<int, uint32_t>;
+  using Needs = std::map<Key, std::vector<const Need*>>;
+
+  static Key key(const Obligation& o) { return {static_cast<int>(o.kind), o.base.id}; }
+
   /// In a branch that is taken only where it holds nothing is needed.
   bool vacuous(const Need& need) {
+    if (const auto known = vacuous_.find(&need); known != vacuous_.end()) return known->second;
     Nf broken =
         need.what.kind == Obligation::nonzero ? a.eq0(need.what.base) : a.le0_real(need.what.base);
     for (Nf condition : need.where) broken = a.mul(condition, broken);
-    return a.is_zero(broken);
+    return vacuous_[&need] = a.is_zero(broken);
+  }
+  bool of_a_step(Nf e) {
+    const auto [known, fresh] = of_a_step_.try_emplace(e.id, false);
+    if (fresh) known->second = speaks_of_a_step(a, e);
+    return known->second;
   }
   bool of_a_step(const Need& need) {
     return std::any_of(need.where.begin(), need.where.end(),
-                       [&](Nf condition) { return speaks_of_a_step(a, condition); });
+                       [&](Nf condition) { return of_a_step(condition); });
   }
   /// The model needs the same in every branch in which the plan needs it.
   bool needed_by_model(const Need& need, size_t result) const {
-    return std::any_of(of_model.begin(), of_model.end(), [&](const Need& other) {
+    const auto found = of_model_.find(key(need.what));
+    if (found == of_model_.end()) return false;
+    return std::any_of(found->second.begin(), found->second.end(), [&](const Need* other) {
       const auto stands = [&](Nf condition) {
         return std::find(need.where.begin(), need.where.end(), condition) != need.where.end();
       };
-      return other.certain && same(other.what, need.what) &&
-             (gradient || !other.result || *other.result == result) &&
-             std::all_of(other.where.begin(), other.where.end(), stands);
+      return other->certain && (gradient || !other->result || *other->result == result) &&
+             std::all_of(other->where.begin(), other->where.end(), stands);
     });
   }
   bool excused(const Obligation& o, size_t result) {
-    const auto is = [&](const Need& need) { return same(need.what, o); };
-    const bool listed = std::any_of(of_plan.begin(), of_plan.end(), is);
+    const auto listed = of_plan_.find(key(o));
     // What the algebra, or a way back, made of both sides alike is in no list.
-    if (!listed || std::none_of(of_model.begin(), of_model.end(), is))
-      if (std::any_of(model.begin(), model.end(),
-                      [&](const Obligation& other) { return same(other, o); }))
-        return true;
-    if (!listed) return false;
-    return std::all_of(of_plan.begin(), of_plan.end(), [&](const Need& need) {
-      return !is(need) || (need.result && *need.result != result) || of_a_step(need) ||
-             vacuous(need) || needed_by_model(need, result);
+    if (listed == of_plan_.end() || !of_model_.contains(key(o)))
+      if (model_.contains(key(o))) return true;
+    if (listed == of_plan_.end()) return false;
+    return std::all_of(listed->second.begin(), listed->second.end(), [&](const Need* need) {
+      return (need->result && *need->result != result) || of_a_step(*need) || vacuous(*need) ||
+             needed_by_model(*need, result);
     });
   }
+
+  Algebra& a;
+  const bool gradient;
+  std::set<Key> model_;  ///< wherever they are
+  Needs of_model_, of_plan_;
+  std::map<const Need*, bool> vacuous_;
+  std::map<uint32_t, bool> of_a_step_;
 };
 
 struct Comparer {

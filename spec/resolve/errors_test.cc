@@ -216,6 +216,19 @@ TEST(Errors, dims) {
                 "fn f(x: f32[M]) -> f32[B] {\n  return g(x)  # E0303\n}");
 }
 
+TEST(Errors, after_a_hundred_no_body_is_read) {
+  std::string text = head + "fn f(x: f32[B]) -> f32[B] {\n";
+  for (int i = 0; i < 5000; ++i)
+    text += "    a" + std::to_string(i) + " = z" + std::to_string(i) + " + x\n";
+  text += "    return x\n}\n";
+  std::vector<Diagnostic> diagnostics;
+  Resolved resolved;
+  found({{"a.shard", text}}, diagnostics, resolved);
+  EXPECT_LE(diagnostics.size(), 110u);
+  EXPECT_TRUE(std::any_of(diagnostics.begin(), diagnostics.end(),
+                          [](const Diagnostic& d) { return d.code == "E0007"; }));
+}
+
 TEST(Errors, one_mistake_is_told_once) {
   expect_errors(head +
                 "fn f(x: f32[B]) -> f32[B] {\n  a = nothing  # E0101\n  b = a + x\n  return "

@@ -10,6 +10,7 @@ namespace shardproof::resolution {
 namespace {
 
 constexpr size_t most_values = 400000;
+constexpr size_t most_errors = 100;  // of a file: later bodies are not read
 
 class StatementReader {
  public:
@@ -174,6 +175,11 @@ void Body::statements(const syntax::Block& text) {
     if (function.values.size() > most_values) {
       exhausted = lost = true;
       error("E0007", statement.range, "this body becomes too long when its calls are written out");
+      return;
+    }
+    if (world.errors() >= most_errors) {
+      exhausted = lost = true;
+      error("E0007", statement.range, "not read: the file has too many errors before it");
       return;
     }
     if (frame->has_returned && !loop) {

@@ -365,10 +365,15 @@ bool Program::allows(const Sizes& sizes) const {
 }
 
 std::vector<Timeline> Program::timelines(const Sizes& sizes) const {
+  constexpr double most = 1e6;  // forwards and backwards of all stages
+  if (2.0 * static_cast<double>(sizes.p) * static_cast<double>(sizes.A) *
+          static_cast<double>(sizes.C) >
+      most)
+    throw Problem{"E0502", "the schedule has more operations than are checked, 1000000",
+                  code_->steps.empty() ? SourceRange{} : code_->steps[0].range};
   std::vector<Timeline> result;
   for (int64_t s = 0; s < sizes.p; ++s) {
     Timeline& stage = result.emplace_back();
-    stage.reserve(static_cast<size_t>(2 * sizes.A * sizes.C));
     code_->machine(sizes, s).run(code_->steps, sizes, stage);
   }
   return result;

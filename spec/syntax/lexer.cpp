@@ -12,6 +12,8 @@ bool is_letter(char c) { return (c >= 'a' && c <= 'z') || (c >= 'A' && c <= 'Z')
 bool is_space(char c) { return c == ' ' || c == '\t' || c == '\r' || c == '\n'; }
 bool is_printable(char c) { return c == '\t' || (c >= ' ' && c <= '~'); }
 
+constexpr size_t most_letters = 200;  // of a name
+
 // The longest first.
 constexpr std::array<std::string_view, 28> symbols = {
     "...", "->", "..", "//", "==", "!=", "<=", ">=", "(", ")", "[", "]", "{", "}",
@@ -107,6 +109,9 @@ class Lexer {
 
   void word() {
     while (is_letter(look(0)) || is_digit(look(0))) ++at_;
+    if (at_ - begin_ > most_letters)
+      report_.add(error("E0007", range(begin_, at_),
+                        "a name has at most " + std::to_string(most_letters) + " characters"));
     push(Token::Kind::word, begin_, at_);
   }
 

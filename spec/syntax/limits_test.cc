@@ -49,6 +49,11 @@ TEST(Limits, MuchOfOneThingEnds) {
     EXPECT_FALSE(parsed(head + repeated(piece, 1 << 20)).diagnostics.empty()) << piece;
 }
 
+TEST(Limits, NamesAreBounded) {
+  EXPECT_FALSE(has(parsed("dim " + std::string(200, 'A') + "\n"), "E0007"));
+  EXPECT_TRUE(has(parsed("dim " + std::string(201, 'A') + "\n"), "E0007"));
+}
+
 TEST(Limits, NestingIsBounded) {
   for (const char* piece :
        {"(", "-(", "not (", "f(", "bf16(x, ", "grad(f wrt x)(", "x * (", "each f(x, "})
