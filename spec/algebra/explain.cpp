@@ -217,8 +217,14 @@ struct Explainer {
   std::optional<Difference> atom(AtomId x, AtomId y) {
     const Atom a = g.atoms[x], b = g.atoms[y];
     std::string s = g.show_atom(x, 2, {}), t = g.show_atom(y, 2, {});
-    if (a.kind == AtomKind::eq0 || a.kind == AtomKind::le0)
-      return Difference{Difference::index, "condition " + s + " instead of " + t, {}, s, t};
+    if (a.kind == AtomKind::eq0 || a.kind == AtomKind::le0) {
+      std::string told = s;
+      // The text may have the other one, and the other branch: S < L is not L <= S.
+      if (const size_t sign = t.find(" <= ");
+          a.kind == AtomKind::le0 && sign != t.npos && g.scale(a.args[0], -1) == b.args[0])
+        told += ", or its negation " + t.substr(0, sign) + " < " + t.substr(sign + 4) + ",";
+      return Difference{Difference::index, "condition " + told + " instead of " + t, {}, s, t};
+    }
     if (a.kind != AtomKind::app)
       return Difference{Difference::operand, s + " instead of " + t, {}, s, t};
     const Tensor p = g.tensors[a.ref], m = g.tensors[b.ref];

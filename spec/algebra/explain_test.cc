@@ -67,6 +67,19 @@ TEST_F(Explain, InsideFunctions) {
   EXPECT_THAT(d.text, HasSubstr("wu instead of wg"));
 }
 
+TEST_F(Explain, TwoBoundIndicesNeverPrintAlike) {
+  const auto product = [&](const char* inner) {
+    return sum(M, [&](Nf i) {
+      return a.mul(leaf("w", i),
+                   a.apply(Fn::exp, sum(F, [&](Nf k) {
+                             return a.mul(at("v", {M, F}, {i, k}), at(inner, {F}, {k}));
+                           })));
+    });
+  };
+  const Difference d = why(a.apply(Fn::exp, product("y")), a.apply(Fn::exp, product("z")));
+  EXPECT_THAT(d.text, HasSubstr("y instead of z"));
+}
+
 TEST_F(Explain, IndicesAndRanges) {
   Nf stride = a.div(M, t);
   a.declare_range(stride);

@@ -80,7 +80,12 @@ VarId Engine::slot(VarInfo::Kind kind, uint32_t index, Nf range) {
   auto [it, fresh] = slots.try_emplace({kind, index, range.id}, static_cast<VarId>(vars.size()));
   if (fresh) {
     const char* prefix = kind == VarInfo::param ? "$" : kind == VarInfo::binder ? "#" : "u";
-    vars.push_back({kind, index, range, prefix + std::to_string(index)});
+    std::string hint = prefix + std::to_string(index);
+    if (kind == VarInfo::scratch && is_single(range) && factors(terms(range)[0].mono).size() == 1)
+      if (const Atom& size = atoms[factors(terms(range)[0].mono)[0].atom];
+          size.kind == AtomKind::size)  // so that two of them never print alike
+        hint = sizes[size.ref] + "'" + (index == 0 ? "" : std::to_string(index + 1));
+    vars.push_back({kind, index, range, std::move(hint)});
   }
   return it->second;
 }

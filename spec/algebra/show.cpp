@@ -38,6 +38,17 @@ const char* name_of(Op op) {
   return "";
 }
 
+/// e <= 0 as a person writes it, what is subtracted on the other side: S <= L.
+static std::pair<Nf, Nf> sides(Engine& g, Nf e) {
+  Nf left = g.zero, right = g.zero;
+  for (const Term& t : Poly(g.terms(e)))
+    if (t.coef.sign() < 0)
+      right = g.add(right, g.monomial(t.mono, -t.coef));
+    else
+      left = g.add(left, g.monomial(t.mono, t.coef));
+  return {left, right};
+}
+
 std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
   const Atom a = atoms[id];
   switch (a.kind) {
@@ -50,9 +61,11 @@ std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
       return it == names.end() ? vars[a.ref].hint : it->second;
     }
     case AtomKind::eq0:
-      return "[" + show(a.args[0], depth, names) + " = 0]";
-    case AtomKind::le0:
-      return "[" + show(a.args[0], depth, names) + " <= 0]";
+    case AtomKind::le0: {
+      const auto [left, right] = sides(*this, a.args[0]);
+      return "[" + show(left, depth, names) + (a.kind == AtomKind::eq0 ? " = " : " <= ") +
+             show(right, depth, names) + "]";
+    }
     case AtomKind::app:
       break;
   }

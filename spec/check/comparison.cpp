@@ -83,6 +83,18 @@ void add_numbers(Diagnostic& diagnostic, const Refutation& refutation, bool grad
                                (gradient ? "the gradient" : "the model") + ", entry by entry");
 }
 
+/// What an unknown says of the plan, and what to do until it is decided.
+void add_what_is_known(const ir::Program& program, const ir::Function& plan,
+                       Diagnostic& diagnostic) {
+  const Name& model = program.functions.at(plan.model.value()).name;
+  diagnostic.details.push_back(
+      "checked: types, layouts and collectives. Not decided: whether the "
+      "values are those of `" +
+      model + "`" + (plan.implements_grad ? "'s gradient" : ""));
+  diagnostic.fixes.push_back(
+      {"until then, `--test` runs the plan beside its model on random meshes", {}, false, ""});
+}
+
 Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
                      const lower::Comparison& compared) {
   Diagnostic diagnostic;
@@ -98,6 +110,7 @@ Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
       diagnostic.message = compared.unsupported_words;
       if (!compared.unsupported_hint.empty()) diagnostic.details = {compared.unsupported_hint};
     }
+    add_what_is_known(program, plan, diagnostic);
     return diagnostic;
   }
   diagnostic.code = "U0003";
@@ -111,6 +124,7 @@ Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
         "the comparison exceeded its budget of steps or of coefficient size");
   if (!compared.residue.empty())
     diagnostic.details.push_back("what is left of plan - model: " + compared.residue);
+  add_what_is_known(program, plan, diagnostic);
   return diagnostic;
 }
 

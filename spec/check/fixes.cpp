@@ -24,8 +24,15 @@ std::optional<SourceRange> pattern_range(const Sources& sources, SourceRange ran
                      range.begin + static_cast<uint32_t>(end)};
 }
 
+/// A refused result may be the whole statement: its value is what follows the word.
+SourceRange value_of(const Sources& sources, SourceRange range) {
+  constexpr std::string_view word = "return ";
+  if (range.file >= 0 && sources.text(range).starts_with(word)) range.begin += word.size();
+  return range;
+}
+
 std::optional<Edit> edit_of(const Sources& sources, const RefusedOp& refused, const FixHint& hint) {
-  const SourceRange whole = refused.diagnostic.range;
+  const SourceRange whole = value_of(sources, refused.diagnostic.range);
   if (whole.file < 0) return std::nullopt;
   switch (hint.kind) {
     case FixHint::Kind::advice:

@@ -6,6 +6,8 @@
 
 #include "spec/check/loop_rules.h"
 #include "spec/ir/walk.h"
+#include "spec/rules/fixes.h"
+#include "spec/rules/words.h"
 
 namespace shardproof {
 namespace {
@@ -213,6 +215,8 @@ class Walker {
     refusal.message = what + " is " + quoted(wanted) + ", and this is " + quoted(type(v));
     refusal.label = mismatch(type(v), wanted);
     refusal.axes = differing_axes(type(v), wanted);
+    if (auto hint = rules::conversion(program_, type(v), wanted))
+      refusal.fixes.push_back(*std::move(hint));
     Diagnostic& diagnostic =
         refuse(refusal, range, nullptr, {{type(v), true, std::nullopt}}, {wanted});
     for (const Axis& axis : refusal.axes)
@@ -283,16 +287,19 @@ class Walker {
 
   /// 1 on every device is the gradient of a sum or of an I, and |t| times that of a copy.
   void refuse_seed(const ir::Instr& instr, const ir::Function& callee, const Axis& axis) {
-    const std::string n = "|" + axis + "|", u = "{U_" + axis + "}";
+    const std::string n = "|" + axis + "|";
     Refusal refusal;
     refusal.code = "E0218";
     refusal.message = "the loss of " + callee.name + " is a copy on " + axis +
                       ": its gradient, 1 on every device, would count " + n + " times";
     refusal.label = "every gradient of this would be " + n + " times too large";
     refusal.axes = {axis};
+    Type once = callee.results[0];
+    once.marks[axis] = Mark::U;
     refusal.fixes = {{.kind = FixHint::Kind::advice,
-                      .message = "count it once: let " + callee.name +
-                                 " return zero_nonroot(\"-> " + u + "\", ...), an f32[]" + u}};
+                      .message = "count it once: let " + callee.name + " return zero_nonroot(\"" +
+                                 rules::arrow(program_, callee.results[0], once) + "\", ...), an " +
+                                 to_string(once)}};
     Diagnostic& told = refuse(refusal, instr.place.range, nullptr, {}, {callee.results[0]});
     Counterexample numbers;
     numbers.mesh = axis + "=2";

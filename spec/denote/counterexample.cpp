@@ -91,7 +91,7 @@ class Attempts {
     return {};
   }
 
-  /// False where the op is right for random numbers: then it is not worth a search.
+  /// False where no random numbers show that the op is wrong: then it is not worth a search.
   bool promising() const {
     std::mt19937_64 rng(1);
     int right = 0;
@@ -107,7 +107,7 @@ class Attempts {
       if (place && *place >= 0) return true;
       right += place ? 1 : 0;
     }
-    return right == 0;
+    return false;
   }
 
   std::optional<Counterexample> least() const {

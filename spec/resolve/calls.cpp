@@ -153,8 +153,8 @@ std::vector<const Argument*> arrange(Body& body, const CallSite& site, const Fun
   };
   if (site.args.size() > params.size())
     return refuse(site.range, "`" + site.name + "` takes " + std::to_string(params.size()) +
-                                  " arguments, and " + std::to_string(site.args.size()) +
-                                  " are given");
+                                  (params.size() == 1 ? " argument" : " arguments") + ", and " +
+                                  std::to_string(site.args.size()) + " are given");
   for (size_t i = 0; i < site.args.size(); ++i) result[i] = &site.args[i];
   for (const auto& [keyword, argument] : site.named) {
     size_t at = 0;
@@ -195,10 +195,15 @@ bool expect(Body& body, const CallSite& site, size_t least, size_t most,
   }
   const size_t count = site.args.size();
   if (count >= least && count <= most) return true;
+  const bool too_many = count > most;
+  const size_t wanted = too_many ? most : least;
   body.error("E0103", site.range,
-             "`" + site.name + "` takes " + std::to_string(least) +
-                 (most == least ? "" : " or more") + (least == 1 ? " argument" : " arguments") +
-                 ", and " + std::to_string(count) + (count == 1 ? " is" : " are") + " given");
+             "`" + site.name + "` takes " +
+                 (most == least ? ""
+                  : too_many    ? "at most "
+                                : "at least ") +
+                 std::to_string(wanted) + (wanted == 1 ? " argument" : " arguments") + ", and " +
+                 std::to_string(count) + (count == 1 ? " is" : " are") + " given");
   return false;
 }
 

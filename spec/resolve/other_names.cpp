@@ -14,11 +14,17 @@ std::optional<Fix> other_name(const Name& name) {
   static const char* const looked_up = "entries looked up are `index(\"[V] M, B -> B M\", x, ids)`";
   static const char* const infinite =
       "there is no infinity: mask after exp, `where(mask, exp(x - m), 0)`";
+  static const char* const bounded = "a value between a and b is `minimum(maximum(x, a), b)`";
+  static const char* const dtypes =
+      "the dtypes are f64, f32, bf16, f16, f8, i32, u32, bool and key";
   static const std::map<Name, const char*> table = {
-      {"psum", "`psum` is `all_reduce(\"B F {U_t} -> B F\", x)`"},
+      {"psum",
+       "`psum` is `all_reduce`: its pattern says what is unreduced, as in "
+       "`all_reduce(\"B F {U_t} -> B F\", x)`"},
       {"pmax", "`pmax` is `all_reduce(\"B {Max_t} -> B\", x)` of a `max`"},
       {"pmean", "a mean is `all_reduce` of the sum, divided by the size, `|B|`"},
-      {"reduce_scatter", "reduce_scatter is `psum_scatter(\"B M {U_t} -> B M/t\", x)`"},
+      {"reduce_scatter",
+       "reduce_scatter is `psum_scatter`, as in `psum_scatter(\"B M {U_t} -> B M/t\", x)`"},
       {"mean", "a mean is a sum divided by the size: `sum(\"B M -> M\", x) / |B|`"},
       {"matmul", product},
       {"dot", product},
@@ -36,6 +42,23 @@ std::optional<Fix> other_name(const Name& name) {
       {"scatter_add", "entries added at indices are `index_add(\"B, B M -> [V] M\", ids, x)`"},
       {"flip", "a dim backwards is `rev(\"B [L]\", x)`"},
       {"arange", "the numbers of a dim are `iota(\"L\")`"},
+      {"len", "the size of the dim B is `|B|`"},
+      {"zeros_like", "zeros of a type are `zeros(f32[B M])`"},
+      {"ones_like", "ones of a type are `zeros(f32[B M]) + 1`"},
+      {"ones", "ones of a type are `zeros(f32[B M]) + 1`"},
+      {"clip", bounded},
+      {"clamp", bounded},
+      {"square", "a square is `x * x`"},
+      {"log_softmax",
+       "`log(softmax(\"B V; V\", x))`; a loss is `cross_entropy(\"B V, B; V\", x, ids)`"},
+      {"float64", dtypes},
+      {"float32", dtypes},
+      {"float16", dtypes},
+      {"bfloat16", dtypes},
+      {"int32", dtypes},
+      {"int64", dtypes},
+      {"float", dtypes},
+      {"int", dtypes},
       {"inf", infinite},
       {"Inf", infinite},
       {"infinity", infinite},

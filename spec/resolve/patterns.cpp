@@ -21,8 +21,15 @@ class PatternReader {
   std::optional<Read> run(size_t count, Right right, const std::string& brackets) {
     if (!site_.pattern) {
       if (!site_.has_pattern)
-        body_.error("E0103", site_.range,
-                    "`" + site_.name + "` needs a pattern, a string before its arguments");
+        body_
+            .error("E0103", site_.range,
+                   "`" + site_.name + "` needs a pattern, a string before its arguments")
+            .fixes.push_back(
+                Fix{"it has the dims of the operands and those of the result, as in `" +
+                        site_.name + "(\"B M -> B\", x)`",
+                    {},
+                    false,
+                    ""});
       return std::nullopt;
     }
     std::vector<syntax::OperandExpr> left = site_.pattern->left;

@@ -38,7 +38,7 @@ class Descriptor {
 
 fs::path real_path(const fs::path& path) {
   std::error_code failed;
-  fs::path result = fs::weakly_canonical(path, failed);
+  fs::path result = fs::weakly_canonical(fs::absolute(path), failed);  // also what is not there
   return failed ? fs::absolute(path).lexically_normal() : result;
 }
 

@@ -25,6 +25,15 @@ std::string not_additive(const Application& app, size_t operand, size_t count) {
          summand("p1");
 }
 
+/// The axes over which an operand is unreduced, and the other one, where there is one, is not.
+static std::vector<Axis> sums(const Application& app, size_t operand, size_t other) {
+  std::vector<Axis> axes;
+  for (const auto& [axis, mark] : app.type(operand).marks)
+    if (mark == Mark::U && (other == operand || app.state(other, axis) != State::U))
+      axes.push_back(axis);
+  return axes;
+}
+
 Refusal nonlinear_of_unreduced(const Application& app, size_t operand, const Axis& axis,
                                size_t count) {
   return {.code = "E0207",
@@ -32,7 +41,7 @@ Refusal nonlinear_of_unreduced(const Application& app, size_t operand, const Axi
           .label = not_additive(app, operand, count) + ": each device of " + axis +
                    " holds only one term",
           .operand = operand,
-          .fixes = {reduce_operand(app, operand, {axis})},
+          .fixes = {reduce_operand(app, operand, sums(app, operand, operand))},
           .axes = {axis}};
 }
 
@@ -41,7 +50,7 @@ Refusal divided_by_unreduced(const Application& app, size_t operand, const Axis&
           .message = "division by a value that is unreduced over " + axis,
           .label = "x / (p0 + p1) is not x / p0 + x / p1",
           .operand = operand,
-          .fixes = {reduce_operand(app, operand, {axis})},
+          .fixes = {reduce_operand(app, operand, sums(app, operand, operand))},
           .axes = {axis}};
 }
 
@@ -61,7 +70,7 @@ Refusal counted_often(const Application& app, size_t summand, size_t other, cons
     if (app.type(other).dtype != Dtype::number)
       refusal.fixes.push_back(keep_on_root(app, other, axis));
   }
-  refusal.fixes.push_back(reduce_operand(app, summand, {axis}));
+  refusal.fixes.push_back(reduce_operand(app, summand, sums(app, summand, other)));
   return refusal;
 }
 

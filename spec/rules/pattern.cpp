@@ -30,12 +30,30 @@ void infer_right(ir::Pattern& pattern) {
 }
 
 /// all_reduce and psum_scatter of what is no sum: worth its own words.
+/// The pattern that adds over what is unreduced in the operand, and over nothing else.
+std::optional<FixHint> without_other_axes(const Application& app, size_t operand) {
+  ir::Pattern pattern = app.pattern;
+  if (pattern.inferred || operand >= pattern.left.size()) return {};
+  Shape& left = pattern.left[operand];
+  const Marks& held = app.type(operand).marks;
+  if (held.empty() || left.dims.size() != app.type(operand).dims.size()) return {};
+  left.marks = held;
+  for (const auto& [axis, mark] : held)
+    if (mark != Mark::I && pattern.right.marks.count(axis)) return {};
+  return FixHint{.kind = FixHint::Kind::replace_pattern,
+                 .text = pattern_text(app, pattern),
+                 .message = "add over what is unreduced",
+                 .cost = 2};
+}
+
 void need_sum(const Application& app, size_t operand, const Shape& left) {
   if (app.name != "all_reduce" && app.name != "psum_scatter") return;
   for (const auto& [axis, mark] : left.marks) {
     const State actual = app.state(operand, axis);
     if (mark == Mark::I || actual == State::U || actual == State::Max) continue;
     const std::string n = "|" + axis + "|";
+    std::vector<FixHint> fixes = instead(app, operand, app.pattern.right);
+    if (auto hint = without_other_axes(app, operand)) fixes.push_back(*std::move(hint));
     refuse({.code = "E0205",
             .message = app.name + " over " + axis + " of a value that is " + describe(actual, axis),
             .label = actual == State::S
@@ -45,7 +63,7 @@ void need_sum(const Application& app, size_t operand, const Shape& left) {
                                " devices holds the whole value: the sum would be " + n + " times it"
                          : "each device holds the value: there is no maximum left to take",
             .operand = operand,
-            .fixes = instead(app, operand, app.pattern.right),
+            .fixes = std::move(fixes),
             .axes = {axis}});
   }
 }

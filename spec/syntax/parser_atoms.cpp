@@ -41,6 +41,11 @@ Expr Parser::atom() {
   }
   if (at("(")) return parenthesized();
   if (at("|")) return size();
+  if (at("*") && pos_ > 0 && tokens_[pos_ - 1].text == "*") {
+    Diagnostic diagnostic = error("E0002", range(peek()), "expected an expression, found `*`");
+    diagnostic.fixes.push_back(advice("a power is `pow(x, y)`"));
+    fail(std::move(diagnostic));
+  }
   fail("an expression");
 }
 

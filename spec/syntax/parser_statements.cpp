@@ -131,7 +131,18 @@ std::optional<Fix> Parser::statement_fix() const {
   if (at("|") && at("|", 1)) {
     return replace({file_, token.begin, peek(1).end}, "or", "write `or`");
   }
+  if (at("(") && pos_ > 1 && tokens_[pos_ - 2].text == "." &&
+      tokens_[pos_ - 1].kind == Token::Kind::word)
+    return advice("there are no methods and no modules: call a function by its name, `" +
+                  std::string(tokens_[pos_ - 1].text) + "(...)`");
+  if (at("(") && pos_ > 1 && tokens_[pos_ - 1].text == "]")
+    return advice("a record with a dim in front is made from another one: `r with { w = ... }`");
   if (!at_word()) return std::nullopt;
+  for (const char* sign : {"+", "-", "*", "/"})
+    if (at(sign, 1) && at("=", 2))
+      return advice("a name is assigned once: give the new value a name of its own, `" +
+                    std::string(token.text) + "2 = " + std::string(token.text) + " " + sign +
+                    " ...`");
   if (token.text == "if" || token.text == "while" || token.text == "for") {
     return advice("there is no `" + std::string(token.text) +
                   "`: choose with `where`, repeat with `scan`, or write two functions");

@@ -87,7 +87,8 @@ void Parser::split_axes(SplitExpr& split) {
 // Behind a result's type `{` begins the body, unless what follows is a mark, or nothing and then
 // the body.
 bool Parser::at_marks() const {
-  return at("{") && ((at_word(1) && is_mark(peek(1).text)) || (at("}", 1) && at("{", 2)));
+  return at("{") && ((at_word(1) && is_mark(peek(1).text)) || (at("}", 1) && at("{", 2)) ||
+                     (at_word(1) && at("}", 2)));
 }
 
 std::vector<MarkExpr> Parser::marks() {
@@ -115,6 +116,7 @@ MarkExpr Parser::mark() {
         error("E0002", place(),
               "expected a mark, U_, I_ or Max_ and the name of an axis, found " + found(),
               "expected a mark or `}`");
+    diagnostic.fixes.push_back(advice("a mark has its axis in its name: `{U_t}` is a sum over t"));
     // The rest up to the brace is part of the same mistake: its `}` closes no block.
     leave_marks(std::move(diagnostic));
   }

@@ -1,0 +1,137 @@
+// Mistakes that people make: the code, and the fix that proves the plan or the words that help.
+#include <gmock/gmock.h>
+#include <gtest/gtest.h>
+
+#include "spec/check/check.h"
+
+namespace shardproof {
+namespace {
+
+using testing::Contains;
+using testing::HasSubstr;
+
+const std::string head = "mesh d t\ndim B M F V\n";
+const std::string product =
+    "fn f(x: f32[B F], w: f32[F M]) -> f32[B M] { return einsum(\"B F, F M -> B M\", x, w) }\n"
+    "plan p implements f(x: f32[B/d F/t], w: f32[F/t M]) -> f32[B/d M] {\n";
+
+/// The errors of a file, of the file itself and of its plans.
+std::vector<Diagnostic> errors_of(const std::string& text) {
+  Sources sources;
+  const FileReader reader = [&](const std::string& path) {
+    return path == "a.shard" ? std::optional(text) : std::nullopt;
+  };
+  const CheckedProgram checked = check(sources, "a.shard", reader);
+  std::vector<Diagnostic> errors;
+  const auto add = [&](const std::vector<Diagnostic>& all) {
+    for (const Diagnostic& each : all)
+      if (each.severity == Severity::error) errors.push_back(each);
+  };
+  add(checked.diagnostics());
+  for (const PlanReport& plan : checked.plans()) add(plan.diagnostics);
+  return errors;
+}
+
+/// One error with this code, whose first fix has these words and proves the plan.
+void expect_fix(const std::string& text, const std::string& code, const std::string& words) {
+  const std::vector<Diagnostic> errors = errors_of(text);
+  ASSERT_EQ(errors.size(), 1u) << text;
+  EXPECT_EQ(errors[0].code, code) << text;
+  ASSERT_FALSE(errors[0].fixes.empty()) << text;
+  const Fix& fix = errors[0].fixes[0];
+  EXPECT_THAT(fix.message, HasSubstr(words)) << text;
+  EXPECT_TRUE(fix.checked) << text;
+}
+
+/// The first error has this code and a fix or a help with these words.
+void expect_help(const std::string& text, const std::string& code, const std::string& words) {
+  const std::vector<Diagnostic> errors = errors_of(text);
+  ASSERT_FALSE(errors.empty()) << text;
+  EXPECT_EQ(errors[0].code, code) << text;
+  std::vector<std::string> messages;
+  for (const Fix& fix : errors[0].fixes) messages.push_back(fix.message);
+  EXPECT_THAT(messages, Contains(HasSubstr(words))) << text;
+}
+
+TEST(Mistakes, AResultOfAnotherLayoutIsConverted) {
+  const std::string sum = "    o = einsum(\"B/d F/t, F/t M -> B/d M {U_t}\", x, w)\n";
+  expect_fix(head + product + sum + "    return o\n}\n", "E0302", "all_reduce first");
+  expect_fix(head + product + "    return einsum(\"B/d F/t, F/t M -> B/d M {U_t}\", x, w)\n}\n",
+             "E0302", "all_reduce first");
+  expect_fix(head + product + sum + "    return psum_scatter(\"B/d M {U_t} -> B/d M/t\", o)\n}\n",
+             "E0302", "all_gather first");
+}
+
+TEST(Mistakes, AnAxisTooManyIsLeftOut) {
+  const std::string sum = "    o = einsum(\"B/d F/t, F/t M -> B/d M {U_t}\", x, w)\n";
+  for (const char* marks : {"{U_d U_t}", "{U_d}"})
+    expect_fix(
+        head + product + sum + "    return all_reduce(\"B/d M " + marks + " -> B/d M\", o)\n}\n",
+        "E0205", "add over what is unreduced");
+}
+
+TEST(Mistakes, WordsOfOtherLanguages) {
+  const auto body = [](const std::string& text) {
+    return head + "fn f(x: f32[B M]) -> f32[B M] {\n    " + text + "\n}\n";
+  };
+  for (const char* text : {"return jnp.tanh(x)", "return x.max(1)", "return lax.psum(x, t)"})
+    expect_help(body(text), "E0002", "no methods and no modules");
+  expect_help(body("return x ** 2"), "E0002", "pow(x, y)");
+  expect_help(body("x += 1"), "E0002", "assigned once");
+  expect_help(body("return sum(x)"), "E0103", "as in `sum(\"B M -> B\", x)`");
+  expect_help(body("return x / len(x)"), "E0101", "the size of the dim B is `|B|`");
+  expect_help(body("return clip(x, 0, 1)"), "E0101", "minimum(maximum(x, a), b)");
+  expect_help(body("return psum(x)"), "E0101", "as in `all_reduce(");
+  expect_help(head + "fn f(x: float32[B M]) -> f32[B M] { return x }\n", "E0101", "the dtypes are");
+}
+
+TEST(Mistakes, AMarkNamesItsAxis) {
+  for (const char* mark : {"{U}", "{t}"})
+    expect_help(head + "fn f(x: f32[B M]) -> f32[B] { return sum(\"B M -> B\", x) }\n" +
+                    "plan p implements f(x: f32[B M/t]) -> f32[B]" + mark +
+                    " { return sum(\"B M/t -> B {U_t}\", x) }\n",
+                "E0002", "a mark has its axis in its name");
+}
+
+TEST(Mistakes, AConditionTurnedRound) {
+  const auto masked = [](const std::string& condition) {
+    return "fn f(x: f32[S T]) -> f32[S T] { return where(iota(\"S T; T\") <= iota(\"S T; S\"), x, "
+           "0) "
+           "}\nplan p implements f(x: f32[S/d T]) -> f32[S/d T] { return where(" +
+           condition + ", x, 0) }\n";
+  };
+  const std::string dims = "mesh d\ndim S\ndim T = S\n";
+  const std::vector<Diagnostic> errors =
+      errors_of(dims + masked("iota(\"S/d T; T\") < iota(\"S/d T; S\")"));
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].label, HasSubstr("T < S"));
+  EXPECT_THAT(errors[0].label, HasSubstr("instead of [T <= S]"));
+}
+
+TEST(Mistakes, TwoBoundIndicesNeverPrintAlike) {
+  const std::vector<Diagnostic> errors = errors_of(
+      "mesh d\ndim L D\ndim S = L\nfn f(q: f32[L D], k v: f32[S D]) -> f32[L D] {\n"
+      "    s = einsum(\"L D, S D -> L S\", q, k)\n"
+      "    return einsum(\"L S, S D -> L D\", softmax(\"L S; S\", s), v)\n}\n"
+      "plan p implements f(q: f32[L/d D], k v: f32[S D]) -> f32[L/d D] {\n"
+      "    s = einsum(\"L/d D, S D -> L/d S\", q, k)\n"
+      "    return einsum(\"L/d S, S D -> L/d D\", s, v)\n}\n");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].label, HasSubstr("k[L', D']"));
+}
+
+TEST(Mistakes, ALossOnAnAxisThatItDoesNotUse) {
+  const std::string text =
+      head +
+      "fn l(w: f32[M], x: f32[B M]) -> f32[] { return sum(\"B M -> \", x * w) }\n"
+      "fn s(w: f32[M], x: f32[B M]) -> f32[M] {\n    _l, g = value_and_grad(l wrt w)(w, x)\n"
+      "    return g\n}\n"
+      "plan lp implements l(w: f32[M], x: f32[B/d M]) -> f32[]{U_d} {\n"
+      "    return sum(\"B/d M -> {U_d}\", x * w)\n}\n"
+      "plan sp implements s(w: f32[M], x: f32[B/d M]) -> f32[M]{U_d U_t} {\n"
+      "    _l, g = value_and_grad(lp wrt w)(w, x)\n    return g\n}\n";
+  expect_help(text, "E0218", "zero_nonroot(\"{U_d} -> {U_d U_t}\", ...), an f32[]{U_d U_t}");
+}
+
+}  // namespace
+}  // namespace shardproof
