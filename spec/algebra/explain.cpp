@@ -282,9 +282,20 @@ struct Explainer {
 
 }  // namespace
 
+/// Each side of "... instead of ..." at a length that a person reads.
+static std::string cut(const std::string& text) {
+  constexpr size_t most = 160;
+  const std::string between = " instead of ";
+  if (const size_t at = text.find(between); at != text.npos)
+    return cut(text.substr(0, at)) + between + cut(text.substr(at + between.size()));
+  return text.size() <= most ? text : text.substr(0, most) + " ...";
+}
+
 std::optional<Difference> explain(Algebra& algebra, Nf plan, Nf model) {
   if (plan == model) return std::nullopt;
-  return Explainer{algebra.engine()}.nf(plan, model);
+  Difference found = Explainer{algebra.engine()}.nf(plan, model);
+  found.text = cut(found.text);
+  return found;
 }
 
 }  // namespace shardproof::algebra

@@ -85,6 +85,24 @@ TEST(Mistakes, WordsOfOtherLanguages) {
   expect_help(head + "fn f(x: float32[B M]) -> f32[B M] { return x }\n", "E0101", "the dtypes are");
 }
 
+TEST(Mistakes, DimsInAnotherOrder) {
+  expect_fix(head + product +
+                 "    return all_reduce(\"-> B/d M\", einsum(\"F/t B/d, F/t M -> B/d M {U_t}\", x, "
+                 "w))\n}\n",
+             "E0305", "in its order, `B/d F/t`");
+}
+
+TEST(Mistakes, NamesOfJax) {
+  expect_fix(head + product +
+                 "    return psum(\"B/d M {U_t} -> B/d M\", einsum(\"B/d F/t, F/t M -> B/d M "
+                 "{U_t}\", x, w))\n}\n",
+             "E0101", "`psum` is `all_reduce`");
+  expect_fix(head + product +
+                 "    return all_reduce(\"-> B/d M\", enisum(\"B/d F/t, F/t M -> B/d M {U_t}\", x, "
+                 "w))\n}\n",
+             "E0101", "did you mean `einsum`?");
+}
+
 TEST(Mistakes, AMarkNamesItsAxis) {
   for (const char* mark : {"{U}", "{t}"})
     expect_help(head + "fn f(x: f32[B M]) -> f32[B] { return sum(\"B M -> B\", x) }\n" +

@@ -170,9 +170,11 @@ std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, 
     if (const ir::ValueId same = regrouped(body, value, type, range); same != ir::no_value)
       return fit_leaf(body, same, type, range, codes);
   if (!same_dims(actual, type)) {
-    Diagnostic& error = body.error(
-        codes.dims, range,
-        codes.what + " has the dims `" + dims_text(actual) + "`, not `" + dims_text(type) + "`");
+    Diagnostic& error =
+        body.error(codes.dims, range,
+                   codes.what + " has " +
+                       (actual.dims.empty() ? "no dims" : "the dims `" + dims_text(actual) + "`") +
+                       ", not " + (type.dims.empty() ? "none" : "`" + dims_text(type) + "`"));
     error.types = {to_string(actual), to_string(type)};
     return std::nullopt;
   }

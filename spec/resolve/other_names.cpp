@@ -68,6 +68,12 @@ std::optional<Fix> other_name(const Name& name) {
   return Fix{found->second, {}, false, ""};
 }
 
+Name same_function(const Name& name) {
+  if (name == "psum" || name == "pmax") return "all_reduce";
+  if (name == "reduce_scatter") return "psum_scatter";
+  return "";
+}
+
 std::optional<Fix> dims_in_one_word(const Name& name, SourceRange range,
                                     const std::vector<Name>& known) {
   if (name.size() < 2) return std::nullopt;

@@ -103,7 +103,29 @@ class PatternReader {
     if (body_.inferred()) return true;
     const ir::ValueId id = read_.operands[i];
     const auto problem = elaborate::regroup(body_.world.program, read_.pattern, i, body_.type(id));
-    return !problem || pattern_problem(body_, site_, {id}, *problem);
+    if (!problem) return true;
+    const bool good = pattern_problem(body_, site_, {id}, *problem);
+    if (auto fix = in_order(site_.pattern->left[i], body_.type(id)))
+      body_.world.diagnostics.back().fixes.push_back(*std::move(fix));
+    return good;
+  }
+
+  /// The same dims in the order of the operand.
+  std::optional<Fix> in_order(const syntax::OperandExpr& text, const Type& operand) const {
+    if (text.dims.size() != operand.dims.size() || text.dims.empty()) return {};
+    std::string ordered;
+    for (const Split& split : operand.dims) {
+      const Name name = to_string(split.dim);
+      const auto same =
+          std::find_if(text.dims.begin(), text.dims.end(), [&](const syntax::SplitExpr& each) {
+            return each.names == std::vector<Name>{name} && !each.bracketed;
+          });
+      if (same == text.dims.end()) return {};
+      ordered += (ordered.empty() ? "" : " ") + std::string(body_.world.sources.text(same->range));
+    }
+    SourceRange range = text.dims.front().range;
+    range.end = text.dims.back().range.end;
+    return Fix{"name its dims in its order, `" + ordered + "`", {{range, ordered}}, false, ""};
   }
 
   // What the names of a position stand for that a body writes as several.

@@ -3,21 +3,25 @@
 #include <algorithm>
 #include <cctype>
 #include <numeric>
+#include <utility>
 
 #include "spec/resolve/other_names.h"
 
 namespace shardproof::resolution {
 namespace {
 
+/// Letters that are added, left out, changed, or change places with the next one.
 size_t edit_distance(const std::string& a, const std::string& b) {
-  std::vector<size_t> row(b.size() + 1);
+  std::vector<size_t> before, last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0u);
   for (size_t i = 1; i <= a.size(); ++i) {
-    size_t diagonal = row[0]++;
+    before = std::exchange(last, row);
+    row[0] = i;
     for (size_t j = 1; j <= b.size(); ++j) {
-      const size_t change = diagonal + (a[i - 1] == b[j - 1] ? 0 : 1);
-      diagonal = row[j];
-      row[j] = std::min({row[j] + 1, row[j - 1] + 1, change});
+      const size_t change = last[j - 1] + (a[i - 1] == b[j - 1] ? 0 : 1);
+      row[j] = std::min({last[j] + 1, row[j - 1] + 1, change});
+      if (i > 1 && j > 1 && a[i - 1] == b[j - 2] && a[i - 2] == b[j - 1])
+        row[j] = std::min(row[j], before[j - 2] + 1);
     }
   }
   return row.back();
@@ -57,6 +61,8 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
   diagnostic.label =
       "unknown " + what.substr(0, what.size() - (what.ends_with(called) ? called.size() : 0));
   std::optional<Fix> brought = other_name(name);
+  if (const Name same = same_function(name); brought && !same.empty())
+    brought->edits = {{range, same}};  // where the call is that of the notation already
   if (!brought && what == "dim") brought = dims_in_one_word(name, range, known);
   if (brought) {
     diagnostic.fixes.push_back(*std::move(brought));
