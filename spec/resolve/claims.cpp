@@ -97,6 +97,7 @@ class Claim {
       return false;
     }
     const std::vector<Type> mine = leaves(own), theirs = leaves(model);
+    if (mine.size() != theirs.size()) return false;  // of a layout that is refused
     for (size_t i = 0; i < mine.size(); ++i) {
       if (same_positions(world_, mine[i], theirs[i]) && same_class(mine[i].dtype, theirs[i].dtype))
         continue;

@@ -123,6 +123,11 @@ TEST(Errors, layouts) {
   expect_errors(r + "layout S of R { a: f32[B/d] }  # E0105");
   expect_errors(r + "layout S of R { a: f32[B/d]  b: f32[F] }  # E0105");
   expect_errors(r + "layout S of R { a: i32[B/d]  b: f32[M] }  # E0105");
+  const std::string claim =
+      "\nfn f(r: R) -> R { return r }\nplan p implements f(r: S) -> S { return r }\n";
+  expect_errors(r + "layout S of R { a: f32[B/d]  b: f32[M]  c: f32[M] }  # E0105" + claim);
+  expect_errors(r + "layout S of R { a: f32[B/d] }  # E0105" + claim);
+  expect_errors(r + "layout S of R { a: f32[B/d]  b: f32[M]  b: f32[M] }  # E0102 E0105" + claim);
   expect_errors(r + "fn f(x: f32[B]) -> R {\n  return R(a=x)  # E0105\n}");
 }
 
