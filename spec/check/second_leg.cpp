@@ -82,11 +82,22 @@ Finding nothing(std::string why) { return {Finding::Kind::says_nothing, std::mov
 /// Of the last digits: what other orders of summing make of numbers that do not cancel.
 constexpr double last_digits = 256 * 0x1p-53;
 
+using Evaluation = std::function<Tensors(const PointOfPlan&)>;
+
+/// How far rounding moves the plan's own evaluation: (x + 1e30) - 1e30 is 0, not x.
+Bounds moved_plan(const PointOfPlan& point, const Evaluation& erased, double unit, unsigned seed) {
+  try {
+    return moved_by_rounding(point, erased(point), unit, seed, false, erased);
+  } catch (const oracle::Error&) {
+    return Bounds(point.plan().results.size());
+  }
+}
+
 /// Rounding is asked for where the numbers are not the same; a point where it moves them far says
 /// nothing.
 Finding within_rounding(const PointOfPlan& point, const char* of,
                         const std::vector<std::optional<oracle::Tensor>>& got,
-                        const Tensors& wanted) {
+                        const Tensors& wanted, const Evaluation& erased) {
   constexpr unsigned evaluations = 3;
   constexpr double safety = 8, unit = 0x1p-30, ill = 1e-6, noise = 1e-12;
   Bounds bounds(wanted.size());
@@ -99,8 +110,9 @@ Finding within_rounding(const PointOfPlan& point, const char* of,
   std::optional<Difference> found = beyond(got, wanted, bounds);
   for (unsigned seed = 1; found && seed <= evaluations; ++seed) {
     const Bounds moved = moved_by_rounding(point, wanted, unit, seed, false);
+    const Bounds of_plan = moved_plan(point, erased, unit, seed);
     for (size_t r = 0; r < wanted.size(); ++r)
-      bounds[r] = std::max(bounds[r], safety * 0x1p-23 * moved[r]);
+      bounds[r] = std::max(bounds[r], safety * 0x1p-23 * std::max(moved[r], of_plan.at(r)));
     found = beyond(got, wanted, bounds);
   }
   for (size_t r = 0; r < wanted.size(); ++r)
@@ -200,15 +212,16 @@ class Trial {
     } catch (const denote::Error& error) {
       failure = error.what();
     }
+    const Evaluation erased = [&](const PointOfPlan& at) { return erasure(at, saved); };
     if ((erased_ || !failure.empty()) && saved.size() == point_.plan().saved_params.size()) {
-      const Tensors erased = erasure(point_, saved);
-      if (!all_finite(erased)) return nothing("the erasure has no finite value");
+      const Tensors value = erased(point_);
+      if (!all_finite(value)) return nothing("the erasure has no finite value");
       const Finding found =
-          within_rounding(point_, "on one device", {erased.begin(), erased.end()}, wanted);
+          within_rounding(point_, "on one device", {value.begin(), value.end()}, wanted, erased);
       if (found.kind != Finding::Kind::agrees) return found;
     }
     if (!failure.empty()) return {Finding::Kind::differs, "the devices stop: " + failure};
-    return within_rounding(point_, "on the devices", got, wanted);
+    return within_rounding(point_, "on the devices", got, wanted, erased);
   }
 
   std::vector<denote::Array<double>> fill_in_saved() {
