@@ -282,19 +282,36 @@ struct Explainer {
 
 }  // namespace
 
-/// Each side of "... instead of ..." at a length that a person reads.
-static std::string cut(const std::string& text) {
+/// The part of a text from `first` on, at a length that a person reads.
+static std::string part(const std::string& text, size_t first) {
   constexpr size_t most = 160;
-  const std::string between = " instead of ";
-  if (const size_t at = text.find(between); at != text.npos)
-    return cut(text.substr(0, at)) + between + cut(text.substr(at + between.size()));
-  return text.size() <= most ? text : text.substr(0, most) + " ...";
+  const std::string from = first == 0 ? text : "... " + text.substr(first);
+  return from.size() <= most ? from : from.substr(0, most) + " ...";
+}
+
+/// The text at such a length. Of a plan's part beside the model's: from shortly before they differ.
+static std::string cut(const Difference& found) {
+  constexpr size_t before = 60;
+  const std::string between = " instead of ", &plan = found.plan_part, &model = found.model_part;
+  const std::string both = plan + between + model;
+  if (!plan.empty() && found.text.ends_with(both)) {
+    const auto apart = std::mismatch(plan.begin(), plan.end(), model.begin(), model.end()).first;
+    const auto same = static_cast<size_t>(apart - plan.begin());
+    const size_t first = same > before ? same - before : 0;
+    return found.text.substr(0, found.text.size() - both.size()) + part(plan, first) + between +
+           part(model, first);
+  }
+  for (const std::string& words : {between, std::string(" is off by the factor ")})
+    if (const size_t at = found.text.find(words); at != found.text.npos)
+      return part(found.text.substr(0, at), 0) + words +
+             part(found.text.substr(at + words.size()), 0);
+  return part(found.text, 0);
 }
 
 std::optional<Difference> explain(Algebra& algebra, Nf plan, Nf model) {
   if (plan == model) return std::nullopt;
   Difference found = Explainer{algebra.engine()}.nf(plan, model);
-  found.text = cut(found.text);
+  found.text = cut(found);
   return found;
 }
 
