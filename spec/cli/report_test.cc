@@ -253,6 +253,41 @@ TEST(Sizes, RequirementsAreEvaluated) {
   EXPECT_EQ(found[1].details[0], "sizes: F=2, t=4");
 }
 
+TEST(Sizes, ADimMadeOfOthersHasASize) {
+  const std::string text =
+      "mesh t\ndim B D\ndim h = |D| / 2\ndim k = |h| - 1\n"
+      "fn f(x: f32[B h], y: f32[k]) -> f32[B h] { return x }\n"
+      "plan p implements f(x: f32[B/t h], y: f32[k]) -> f32[B/t h] { return x }\n";
+  Sources sources;
+  const CheckedProgram checked =
+      check(sources, "f.shard", [&](const std::string&) { return std::optional(text); });
+  EXPECT_TRUE(misfits(checked, {{"t", 2}, {"B", 2}, {"D", 4}}).empty());
+  EXPECT_TRUE(misfits(checked, {{"t", 2}, {"B", 2}}).empty());
+  const auto fraction = misfits(checked, {{"t", 2}, {"B", 2}, {"D", 5}});
+  ASSERT_EQ(fraction.size(), 2u);
+  EXPECT_EQ(fraction[0].code, "E0106");
+  EXPECT_EQ(fraction[0].label, "|D| / 2 is 2.5");
+  EXPECT_EQ(fraction[1].label, "|h| - 1 is 1.5");
+  EXPECT_EQ(fraction[1].details[1], "sizes: D=5");
+  const auto zero = misfits(checked, {{"t", 2}, {"B", 2}, {"D", 2}});
+  ASSERT_EQ(zero.size(), 1u);
+  EXPECT_EQ(zero[0].label, "|h| - 1 is 0");
+}
+
+TEST(Sizes, TheDimsOfALibrarysBodyHaveSizes) {
+  const std::string text =
+      "mesh t\ndim B S D\n"
+      "plan p(x: f32[B/t S D]) -> f32[B/t S D] {\n"
+      "    return rope(\"B/t S D; S D\", x, iota(\"S\"))\n}\n";
+  Sources sources;
+  const CheckedProgram checked =
+      check(sources, "f.shard", [&](const std::string&) { return std::optional(text); });
+  EXPECT_TRUE(misfits(checked, {{"t", 2}, {"B", 2}, {"S", 2}, {"D", 4}}).empty());
+  const auto found = misfits(checked, {{"t", 2}, {"B", 2}, {"S", 2}, {"D", 3}});
+  ASSERT_EQ(found.size(), 1u);
+  EXPECT_EQ(found[0].message, "|h| is no size here");
+}
+
 TEST(Sizes, RequirementsOfGroupsAndAliasesAreEvaluated) {
   const std::string text = "dim B C J\ndim G = (C J)\ndim Y = B\nrequire |Y| < |G|\n";
   Sources sources;

@@ -7,6 +7,7 @@
 #include <numeric>
 #include <optional>
 #include <set>
+#include <sstream>
 #include <stdexcept>
 
 #include "spec/check/requirements.h"
@@ -164,6 +165,8 @@ class Fit {
       for (const ir::Arith& each : plan.of_sizes)
         if (!plan.imported)
           requirement({each, program_.functions.at(plan.function).name_range}, plan.name);
+    for (const auto& [name, info] : program_.dims)
+      if (info.size) declared(name, info);
     if (!missing_.empty()) note();
     return std::move(diagnostics_);
   }
@@ -272,6 +275,26 @@ class Fit {
       diagnostics_.push_back(std::move(d));
     } catch (const std::domain_error&) {
       // It speaks of a value of the body, or of a size that is not given.
+    }
+  }
+
+  /// `dim h = |D| / 2`: a size is a positive whole number.
+  void declared(const Name& name, const ir::DimInfo& info) {
+    const ir::Arith size = program_.size(Dim{{name}});
+    try {
+      const double value = ir::evaluate(size, sizes_);
+      if (value >= 1 && value == std::floor(value)) return;
+      if (!seen_.insert(ir::to_string(size)).second) return;
+      std::ostringstream number;
+      number << value;
+      Diagnostic d =
+          error("E0106", "|" + (info.shown.empty() ? name : info.shown) + "| is no size here");
+      d.range = info.range;
+      d.label = ir::to_string(*info.size) + " is " + number.str();
+      d.details = {"a size is a positive whole number", "sizes: " + values(size)};
+      diagnostics_.push_back(std::move(d));
+    } catch (const std::domain_error&) {
+      // It needs a size that is not given.
     }
   }
 
