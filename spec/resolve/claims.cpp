@@ -76,10 +76,26 @@ class Claim {
       return refuse(decl_.name_range,
                     "`" + decl_.name + "` has " + std::to_string(entity_.results.size()) +
                         " results, and its model " + std::to_string(model_->results.size()));
+    if (swaps_results()) return;
     for (size_t i = 0; i < entity_.results.size(); ++i)
       if (!same(entity_.results[i], model_->results[i], entity_.written_results[i]->range,
                 "the result"))
         return;
+  }
+
+  /// A result may have another name than the model's, but not that of another result.
+  bool swaps_results() {
+    const std::vector<Name>& theirs = model_->result_names;
+    for (size_t i = 0; i < entity_.results.size(); ++i) {
+      const Name& own = entity_.result_names[i];
+      if (own.empty() || own == theirs[i] ||
+          std::find(theirs.begin(), theirs.end(), own) == theirs.end())
+        continue;
+      refuse(entity_.written_results[i]->range,
+             "the result `" + own + "` stands where the model has `" + theirs[i] + "`");
+      return true;
+    }
+    return false;
   }
 
   bool parameter(const Parameter& own, const Parameter& model) {

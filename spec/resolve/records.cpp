@@ -112,7 +112,10 @@ void check_layouts(World& world) {
     const Types* layout = record_type(world, i, entity.range);
     if (!layout || !entity.layout) continue;
     const Types* record = record_type(world, static_cast<size_t>(layout->record), entity.range);
-    if (record) compare(world, *record, *layout, "", entity.range);
+    if (!record) continue;
+    const size_t before = world.errors();
+    compare(world, *record, *layout, "", entity.range);
+    if (world.errors() > before) world.records[i].state = RecordEntity::State::bad;
   }
 }
 
