@@ -45,6 +45,7 @@ Step& Compiler::step(const std::string& op, const std::vector<BufferId>& reads,
   step.place = place_;
   step.reads = reads;
   step.writes = writes;
+  step.turn = turn_;
   steps_.push_back(std::move(step));
   return steps_.back();
 }
@@ -105,18 +106,22 @@ Ref Compiler::packed(const Ref& ref, Element element) {
 Ref Compiler::compute(const ExpressionPtr& expression, Element element,
                       const std::vector<int64_t>& extents) {
   const Ref to = create(element, extents);
-  Chain chain = chain_of(expression, element);
-  const Ids positions = first_ids(extents.size());
-  Nest nest{extents, {to.strides}};
+  compute_into(expression, to);
+  masks_.compute(to.buffer, *expression, extents);
+  return to;
+}
+
+void Compiler::compute_into(const ExpressionPtr& expression, const Ref& to) {
+  Chain chain = chain_of(expression, to.element);
+  const Ids positions = first_ids(to.extents.size());
+  Nest nest{to.extents, {to.strides}};
   std::vector<Ref> inputs;
   for (const View& input : chain.inputs) {
-    nest.strides.push_back(strides_along(positions, extents, input));
+    nest.strides.push_back(strides_along(positions, to.extents, input));
     inputs.push_back(input.ref);
   }
   chain.program.nest = coalesced(nest);
   kernel("pointwise", std::move(chain.program), to, std::move(inputs));
-  masks_.compute(to.buffer, *expression, extents);
-  return to;
 }
 
 size_t Compiler::group(const std::vector<int>& ranks, const std::vector<Axis>& axes) {

@@ -104,6 +104,7 @@ class Compiler {
   /// The expression computed along positions of these local extents.
   Ref compute(const ExpressionPtr& expression, Element element,
               const std::vector<int64_t>& extents);
+  void compute_into(const ExpressionPtr& expression, const Ref& to);
   /// The group of this rank along the axes, as a number; it has more than one member.
   size_t group(const std::vector<int>& ranks, const std::vector<Axis>& axes);
   /// Whether all ranks have the same steps, but for where views begin.
@@ -121,6 +122,8 @@ class Compiler {
   Scope enter(const Unit& unit, const Placement& placement, const std::vector<Key>& keys) const;
   void run_block(Scope& scope, const ir::Block& block);
   /// What is computed from here on is known until leave_iteration(), and not behind it.
+  /// What is compiled from here on is another turn of a pipeline's stage, or comes after it.
+  void next_turn() { ++turn_; }
   void enter_iteration() { known_.emplace_back(); }
   void leave_iteration() { known_.pop_back(); }
   void run_instr(Scope& scope, const ir::Instr& instr);
@@ -182,6 +185,7 @@ class Compiler {
   /// those that are open.
   std::vector<std::map<Key, Value>> known_{1};
   std::string place_;
+  size_t turn_ = 0;
   size_t ops_ = 0;
   bool fuses_ = true;
   size_t unroll_ = 1;

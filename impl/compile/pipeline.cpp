@@ -159,6 +159,7 @@ class Piped {
   }
 
   void work(const Work& work) {
+    compiler_.next_turn();
     compiler_.enter_iteration();
     if (work.kind == 'F')
       forward({work.m, work.c});
@@ -167,6 +168,7 @@ class Piped {
     else
       gradient_->weights({work.m, work.c});
     compiler_.leave_iteration();
+    compiler_.next_turn();
     for (const ir::ValueId id : defined_in(body_)) scope_.values.at(id) = {};
   }
 

@@ -41,6 +41,7 @@ StageGradient::StageGradient(Compiler& compiler, Scope& scope, StageLevels& leve
       indices_(levels.levels.size()) {
   scope_.unit.types = &levels_.types;
   for (const Target& target : levels_.targets) sums_.emplace_back(target.sources.size());
+  results_.resize(levels_.targets.size());
 }
 
 /// Runs instructions of a level when all that they read is there.
@@ -230,7 +231,11 @@ void StageGradient::add(size_t level, bool at_first) {
       if (sources[s].level != level || sources[s].at_first != at_first) continue;
       Row row;
       for (const size_t loop : sources[s].rows) row.push_back(indices_.at(loop));
-      add(sums_[t][s][row], compiler_.ref(scope_, sources[s].value));
+      const Ref term = compiler_.ref(scope_, sources[s].value);
+      if (s == 0)
+        add_in_place(t, row, term);
+      else
+        add(sums_[t][s][row], term);
     }
   }
 }
@@ -249,33 +254,66 @@ void StageGradient::forget() {
   for (const ir::ValueId id : defined_in(*first_level().block)) scope_.values.at(id) = {};
 }
 
-Ref StageGradient::assemble(size_t index) const {
-  const Target& target = levels_.targets[index];
-  std::map<Row, Value> rows;
-  for (const std::map<Row, Value>& terms : sums_[index])
-    for (const auto& [row, sum] : terms) add(rows[row], sum.expression->view.ref);
-  const ir::ValueId id = target.scattered ? target.scattered->results[0] : target.result;
-  const Type& type = scope_.unit.type(id);
-  const Ref to = compiler_.create(compiler_.element(type.dtype), scope_.placement.extents(type));
-  const size_t positions = target.sources.at(0).rows.size();
+/// In the result itself: the weights' gradients are the largest of all, and there is one of them.
+void StageGradient::add_in_place(size_t index, const Row& row, const Ref& term) {
+  Result& result = results_[index];
+  if (!result.is_made)
+    create(index, rows_here(levels_.targets[index].sources[0].rows));
+  const Ref part = part_of(index, row);
+  if (result.rows.insert(row).second) return compiler_.move("gradient", term, part);
+  const auto both = apply_to(PointwiseFn::add, true, term.element, {leaf(part), leaf(term)});
+  compiler_.compute_into(both, part);
+}
+
+/// Each microbatch, chunk of the stage and layer of a chunk.
+int64_t StageGradient::rows_here(const std::vector<size_t>& levels) const {
   int64_t count = 1;
-  for (size_t i = 0; i < positions; ++i) count *= to.extents.at(i);
-  if (static_cast<int64_t>(rows.size()) < count)
-    compiler_.kernel("zeros", Zero{static_cast<size_t>(to.count()) * size_of(to.element)}, to, {});
-  for (const auto& [row, sum] : rows) {
-    Ref part = to;
-    for (size_t i = 0; i < positions; ++i)
-      part = row_of(part, row[i] - scope_.placement.first(type.dims.at(i)));
-    compiler_.move("gradient", sum.expression->view.ref, part);
+  for (const size_t level : levels) {
+    const auto& loop = std::get<ir::Scan>(levels_.levels[level - 1].backward->op);
+    count *= level + 1 == levels_.levels.size() ? place_.layers : scope_.placement.size(loop.dim);
   }
-  return to;
+  return count;
+}
+
+/// Where fewer rows are made here than it has, the others are zero.
+void StageGradient::create(size_t index, int64_t rows) {
+  const Target& target = levels_.targets[index];
+  const Type& type = scope_.unit.type(target.id());
+  results_[index].is_made = true;
+  Ref& to = results_[index].ref;
+  to = compiler_.create(compiler_.element(type.dtype), scope_.placement.extents(type));
+  int64_t count = 1;
+  for (size_t i = 0; i < target.sources.at(0).rows.size(); ++i) count *= to.extents.at(i);
+  if (rows < count)
+    compiler_.kernel("zeros", Zero{static_cast<size_t>(to.count()) * size_of(to.element)}, to, {});
+}
+
+Ref StageGradient::part_of(size_t index, const Row& row) const {
+  const Type& type = scope_.unit.type(levels_.targets[index].id());
+  Ref part = results_[index].ref;
+  for (size_t i = 0; i < row.size(); ++i)
+    part = row_of(part, row[i] - scope_.placement.first(type.dims.at(i)));
+  return part;
+}
+
+Ref StageGradient::assemble(size_t index) {
+  Result& result = results_[index];
+  if (!result.is_made) {
+    std::set<Row> rows;
+    for (const std::map<Row, Value>& terms : sums_[index])
+      for (const auto& [row, sum] : terms) rows.insert(row);
+    create(index, static_cast<int64_t>(rows.size()));
+  }
+  for (const std::map<Row, Value>& terms : sums_[index])
+    for (const auto& [row, sum] : terms) add_in_place(index, row, sum.expression->view.ref);
+  return result.ref;
 }
 
 std::vector<Value> StageGradient::after() {
   Instrs left_out{levels_.levels[0].backward};
   for (size_t t = 0; t < levels_.targets.size(); ++t) {
     const Target& target = levels_.targets[t];
-    set(target.scattered ? target.scattered->results[0] : target.result, assemble(t));
+    set(target.id(), assemble(t));
     left_out.insert(target.scattered);
   }
   const ir::Function& plan = scope_.unit.plan();

@@ -46,6 +46,12 @@ class StageGradient {
     std::map<ir::ValueId, Value> values;
   };
   using Row = std::vector<int64_t>;
+  /// A target's gradient, with the sum of its first source, then of all; and the rows that it has.
+  struct Result {
+    bool is_made = false;
+    Ref ref;
+    std::set<Row> rows;
+  };
 
   void set_indices(const Chunk& chunk);
   void set(ir::ValueId id, const Ref& ref) { scope_.values.at(id) = in_memory(ref); }
@@ -53,8 +59,12 @@ class StageGradient {
   void run_outer(const ValueIds& needs);
   void add(size_t level, bool at_first);
   void add(Value& sum, const Ref& term) const;
+  void add_in_place(size_t target, const Row& row, const Ref& term);
+  int64_t rows_here(const std::vector<size_t>& levels) const;
+  void create(size_t target, int64_t rows);
+  Ref part_of(size_t target, const Row& row) const;
   void forget();
-  Ref assemble(size_t target) const;
+  Ref assemble(size_t target);
   const Level& first_level() const { return levels_.levels.at(1); }
   /// Of the loops back over layers.
   const Level& inner() const { return levels_.levels.at(levels_.levels.size() - 2); }
@@ -69,7 +79,9 @@ class StageGradient {
   std::map<Chunk, std::vector<Ref>> saved_;  ///< stacks over the stage's layers
   std::map<Chunk, std::vector<Left>> left_;
   std::vector<int64_t> indices_;  ///< of the loops of the levels
-  /// By target and source: a term's sum does not depend on when the schedule has the others.
+  std::vector<Result> results_;
+  /// By target and source, but for the first: a term's sum does not depend on when the schedule has
+  /// the others.
   std::vector<std::vector<std::map<Row, Value>>> sums_;
 };
 

@@ -34,6 +34,8 @@ struct Target {
   ir::ValueId result = ir::no_value;
   std::vector<Source> sources;
   const ir::Instr* scattered = nullptr;  ///< by this: each stage has its own layers'
+  /// The value that each stage makes.
+  ir::ValueId id() const { return scattered ? scattered->results[0] : result; }
 };
 
 class StageLevels {

@@ -56,12 +56,16 @@ class Block {
     std::vector<size_t> found;
     for (size_t j : touching_.of(places_[i].access)) {
       if (j <= i) continue;
-      if (places_[j].rows && !places_[j].is_gone && reads(j, i)) found.push_back(j);
+      if (may_join(i, j) && reads(j, i)) found.push_back(j);
       if (writes_any(j, places_[i].access.reads) || writes_any(j, places_[i].access.writes)) break;
     }
     return found;
   }
 
+  bool may_join(size_t i, size_t j) const {
+    return places_[i].rows && !places_[i].is_gone && places_[j].rows && !places_[j].is_gone &&
+           steps_[i].turn == steps_[j].turn;
+  }
   bool reads(size_t j, size_t i) const {
     return std::any_of(places_[i].access.writes.begin(), places_[i].access.writes.end(),
                        [&](BufferId id) { return has(places_[j].access.reads, id); });
@@ -116,7 +120,7 @@ class Block {
     const std::vector<size_t> near = touching_.of(read);
     for (auto each = near.rbegin(); each != near.rend(); ++each) {
       const size_t i = *each;
-      if (i >= j || places_[i].is_gone || !places_[i].rows || !shares(i, j)) continue;
+      if (i >= j || !may_join(i, j) || !shares(i, j)) continue;
       const bool is_down = passes(i, i + 1, j), is_up = !is_down && passes(j, i + 1, j);
       if (!is_down && !is_up) continue;
       if (auto rows = joined(*places_[i].rows, *places_[j].rows, kept(i, j))) {
