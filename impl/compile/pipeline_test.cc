@@ -7,6 +7,7 @@
 
 #include "impl/comm/threads.h"
 #include "impl/compile/compile_plan.h"
+#include "impl/device/planned.h"
 #include "impl/plan/steps.h"
 
 namespace shardproof {
@@ -267,6 +268,41 @@ TEST(Pipeline, ARankThatDiesEndsTheOthersWithItsName) {
       EXPECT_THAT(error.what(), HasSubstr("rank " + std::to_string(dies) + ": it has lost power"));
     }
   }
+}
+
+/// A layer's weight, which is bf16 in the layer and split over d; its gradient is reduced in f32.
+Program with_gradient() {
+  return Program::from_text(
+      "mesh d p\ndim A B M F N\n"
+      "fn f(x: f32[A B M], w: f32[N M F]) -> f32[] {\n"
+      "y = scan a in A, s: f32[] = 0 {\n"
+      "h = scan n in N, h: f32[B M] = x[a] {\n"
+      "next tanh(einsum(\"B F, M F -> B M\", einsum(\"B M, M F -> B F\", h, w[n]), w[n]))\n}\n"
+      "next s + sum(\"B M -> \", h)\n}\nreturn y\n}\n"
+      "fn g(x: f32[A B M], w: f32[N M F]) -> f32[N M F] { return grad(f wrt w)(x, w, 1.0) }\n"
+      "plan f_p implements f(x: f32[A B/d M], w: f32[N/p M/d F]) -> f32[]{U_d U_p} {\n"
+      "own = all_gather(\"N/p M/d F -> N/p M F\", bf16(w, grad=f32))\n"
+      "y = pipeline a in A over p by one_f_one_b {\n"
+      "h = stages n in N, h: bf16[B/d M] = bf16(x[a]) {\n"
+      "v = einsum(\"B/d M, M F -> B/d F\", h, own[n])\n"
+      "next tanh(einsum(\"B/d F, M F -> B/d M\", v, own[n]))\n}\n"
+      "emit sum(\"B/d M -> {U_d}\", f32(h))\n}\n"
+      "return sum(\"A {U_d U_p} -> {U_d U_p}\", y)\n}\n"
+      "plan g_p implements g(x: f32[A B/d M], w: f32[N/p M/d F]) -> f32[N/p M/d F] {\n"
+      "return grad(f_p wrt w)(x, w, 1.0)\n}\n");
+}
+
+TEST(Pipeline, MemoryDoesNotGrowWithMicrobatches) {
+  const Program program = with_gradient();
+  const auto bytes = [&](int64_t a, int64_t rank) {
+    const DimSizes dims{{"A", a}, {"B", 2}, {"M", 32}, {"F", 64}, {"N", 6}};
+    PlanOptions options;
+    options.device = planned_device();
+    return compile_plan(program, "g_p", Mesh::parse("d=2,p=3"), dims, rank, options).arena_bytes();
+  };
+  for (const int64_t rank : {0, 1, 2}) EXPECT_LE(bytes(30, rank), bytes(6, rank) + 4096) << rank;
+  // The gradients of two layers in f32, and their gathered weights in bf16.
+  EXPECT_LT(bytes(30, 0), 2 * 32 * 64 * (4 + 2 + 6) + 65536);
 }
 
 TEST(Pipeline, AGradientThatWaitsForAllForwardsIsRefused) {

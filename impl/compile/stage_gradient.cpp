@@ -235,18 +235,19 @@ void StageGradient::add(size_t level, bool at_first) {
       if (s == 0)
         add_in_place(t, row, term);
       else
-        add(sums_[t][s][row], term);
+        add(t, sums_[t][s][row], term);
     }
   }
 }
 
-void StageGradient::add(Value& sum, const Ref& term) const {
+void StageGradient::add(size_t target, Value& sum, const Ref& term) const {
   if (!sum.known()) {
     sum = in_memory(term);
     return;
   }
-  const auto both = apply_to(PointwiseFn::add, true, term.element, {sum.expression, leaf(term)});
-  sum = in_memory(compiler_.compute(both, term.element, term.extents));
+  const Element element = compiler_.element(scope_.unit.type(levels_.targets[target].id()).dtype);
+  const auto both = apply_to(PointwiseFn::add, true, element, {sum.expression, leaf(term)});
+  sum = in_memory(compiler_.compute(both, element, term.extents));
 }
 
 /// No value of one microbatch is taken for another's.
@@ -257,11 +258,10 @@ void StageGradient::forget() {
 /// In the result itself: the weights' gradients are the largest of all, and there is one of them.
 void StageGradient::add_in_place(size_t index, const Row& row, const Ref& term) {
   Result& result = results_[index];
-  if (!result.is_made)
-    create(index, rows_here(levels_.targets[index].sources[0].rows));
+  if (!result.is_made) create(index, rows_here(levels_.targets[index].sources[0].rows));
   const Ref part = part_of(index, row);
   if (result.rows.insert(row).second) return compiler_.move("gradient", term, part);
-  const auto both = apply_to(PointwiseFn::add, true, term.element, {leaf(part), leaf(term)});
+  const auto both = apply_to(PointwiseFn::add, true, part.element, {leaf(part), leaf(term)});
   compiler_.compute_into(both, part);
 }
 

@@ -58,7 +58,7 @@ class StageGradient {
   void run(const ir::Block& block, const ValueIds& needs);
   void run_outer(const ValueIds& needs);
   void add(size_t level, bool at_first);
-  void add(Value& sum, const Ref& term) const;
+  void add(size_t target, Value& sum, const Ref& term) const;
   void add_in_place(size_t target, const Row& row, const Ref& term);
   int64_t rows_here(const std::vector<size_t>& levels) const;
   void create(size_t target, int64_t rows);

@@ -21,6 +21,13 @@ const ir::Instr* sum_of(const ir::Block& block, ir::ValueId value) {
   return binary && binary->fn == ir::BinaryFn::add ? maker : nullptr;
 }
 
+/// A cast of a narrower float to f32 or f64: the sum that it is a term of is in that.
+bool widens(const ir::Instr& instr, Dtype from) {
+  const auto* cast = std::get_if<ir::Cast>(&instr.op);
+  return cast && (cast->to == Dtype::f32 || cast->to == Dtype::f64) &&
+         (from == Dtype::bf16 || from == Dtype::f16 || from == Dtype::f32);
+}
+
 bool adds(const ir::Block& block, ir::ValueId value, ir::ValueId term) {
   if (value == term) return true;
   const ir::Instr* sum = sum_of(block, value);
@@ -266,7 +273,7 @@ void StageLevels::find_targets(const Axis& axis) {
 }
 
 /// The terms of a value of a level: of a sum those of its parts, of what a loop adds up or emits
-/// those of its body.
+/// those of its body. They are added up in the result's dtype.
 void StageLevels::resolve(size_t level, ir::ValueId value, const std::vector<size_t>& rows,
                           std::vector<Source>& sources, ir::ValueId skipped) const {
   if (value == skipped) return;
@@ -291,6 +298,8 @@ void StageLevels::resolve(size_t level, ir::ValueId value, const std::vector<siz
       return resolve(level, sum->operands[1], rows, sources, skipped);
     }
   }
+  if (maker && widens(*maker, type(maker->operands.at(0)).dtype))
+    return resolve(level, maker->operands[0], rows, sources, skipped);
   sources.push_back(source_of(level, value, rows));
 }
 

@@ -96,8 +96,8 @@ struct Step {
   std::optional<Exchange> exchange;
   std::function<void(Frame&)> run;  ///< from prepare() on
   std::vector<BufferId> reads, writes;
-  /// Steps of one turn of a pipeline's stage: fused only with each other, or what a turn makes would
-  /// be kept until the turn of another microbatch.
+  /// Steps of one turn of a pipeline's stage: fused only with each other, or what a turn makes
+  /// would be kept until the turn of another microbatch.
   size_t turn = 0;
 
   bool is_kernel() const { return kernel || fused; }
