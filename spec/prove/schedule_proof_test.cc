@@ -1,0 +1,80 @@
+// The library's schedules are right at all sizes; one that waits for ever, or does work twice or
+// too late at some size is not proved, whatever times it states.
+#include "spec/prove/schedule_proof.h"
+
+#include <gtest/gtest.h>
+
+#include <fstream>
+#include <sstream>
+
+#include "spec/syntax/parser.h"
+
+namespace shardproof {
+namespace {
+
+std::string library() {
+  std::ifstream in(std::string(SHARDPROOF_SOURCE_DIR) + "/spec/lib/schedules.shard");
+  std::ostringstream text;
+  text << in.rdbuf();
+  return text.str();
+}
+
+ScheduleProof proof_of(const std::string& text, const std::string& name) {
+  Sources sources;
+  const int32_t file = sources.add("test.shard", text);
+  std::vector<Diagnostic> diagnostics;
+  const syntax::File tree = syntax::parse(sources, file, diagnostics);
+  EXPECT_TRUE(diagnostics.empty());
+  smt::Solver solver;
+  for (const auto& each : tree.declarations)
+    if (auto* found = std::get_if<syntax::ScheduleDecl>(&each); found && found->name == name)
+      return prove_schedule(*found, solver);
+  throw std::runtime_error("no schedule " + name);
+}
+
+TEST(ScheduleProof, TheLibrarysAreRightAtAllSizes) {
+  for (const char* name : {"gpipe", "one_f_one_b", "interleaved", "zero_bubble"}) {
+    const ScheduleProof proof = proof_of(library(), name);
+    EXPECT_TRUE(proof.proved) << name << ": " << proof.open;
+    EXPECT_GT(proof.claims, 10u) << name;
+  }
+}
+
+struct Change {
+  std::string schedule, from, to;
+};
+
+TEST(ScheduleProof, AWrongOneIsNotProved) {
+  const std::vector<Change> changes = {
+      {"gpipe", "    for m in 0 .. A { B(m) }\n}", "    for m in 1 .. A { B(m) }\n}"},
+      {"gpipe", "s + k\n", "k\n"},
+      {"gpipe", "A + 2 * p - 2 - s + k", "A + 2 * p - 3 - s + k"},
+      {"one_f_one_b", "for m in 0 .. A - w { F(m + w) B(m) }",
+       "for m in 0 .. A - w { B(m) F(m + w) }"},
+      {"one_f_one_b", "let w = min(p - 1 - s, A)", "let w = min(p - s, A)"},
+      {"one_f_one_b", "let w = min(p - 1 - s, A)", "let w = p - 1 - s"},
+      {"one_f_one_b", "F(m + w) B(m)", "F(m + w) B(m + 1)"},
+      {"one_f_one_b", "let time_B(k) = 2 * k + 2 * p - 1 - s", ""},
+      {"interleaved", "require A % p == 0 or C == 1\n", "\n"},
+      {"interleaved", "require A % p == 0 or C == 1\n", "require A >= p\n"},
+      {"interleaved", "(p - s - 1) * 2 + (C - 1) * p", "(p - s - 1) * 2 + (C - 2) * p"},
+      {"interleaved", "(p - s - 1) * 2 + (C - 1) * p", "(p - s - 1) + (C - 1) * p"},
+      {"interleaved", "C - 1 - c(k)) }\n    for k in total", "c(k)) }\n    for k in total"},
+      {"interleaved", "k // p % C", "k % C"},
+      {"zero_bubble", "let v = min(s, A - w)", "let v = s"},
+      {"zero_bubble", "for m in A - v .. A { W(m) }", "for m in A - w .. A { W(m) }"},
+      {"zero_bubble", "3 * (k + v) + 2 * p - s", "3 * (k + s) + 2 * p - s"},
+      {"zero_bubble", "F(m + w) B(m) W(m - v)", "F(m + w) W(m - v) B(m)"},
+  };
+  for (const Change& change : changes) {
+    std::string text = library();
+    const size_t begin = text.find("schedule " + change.schedule);
+    const size_t at = text.find(change.from, begin);
+    ASSERT_NE(at, std::string::npos) << change.from;
+    text.replace(at, change.from.size(), change.to);
+    EXPECT_FALSE(proof_of(text, change.schedule).proved) << change.to;
+  }
+}
+
+}  // namespace
+}  // namespace shardproof
