@@ -101,20 +101,13 @@ class Numbers {
   const std::vector<Term>& divisors() const { return divisors_; }
 
   Term value(const Expr& expr, const Names& names) {
-    switch (expr.kind) {
-      case Kind::number:
-        return std::stoll(expr.text);
-      case Kind::name:
-        return named(expr.text, names);
-      case Kind::unary:
-        return Term(0) - value(expr.args[0], names);
-      case Kind::call:
-        return call(expr, names);
-      case Kind::binary:
-        return binary(expr.text, value(expr.args[0], names), value(expr.args[1], names));
-      default:
-        throw Open{"`" + print(expr) + "` is not a number that is known"};
-    }
+    if (expr.kind == Kind::number) return std::stoll(expr.text);
+    if (expr.kind == Kind::name) return named(expr.text, names);
+    if (expr.kind == Kind::unary) return Term(0) - value(expr.args[0], names);
+    if (expr.kind == Kind::call) return call(expr, names);
+    if (expr.kind != Kind::binary)
+      throw Open{"`" + print(expr) + "` is not a number that is known"};
+    return binary(expr.text, value(expr.args[0], names), value(expr.args[1], names));
   }
 
   Term condition(const Expr& expr, const Names& names) {
@@ -230,6 +223,8 @@ class Proof {
       result_.proved = true;
     } catch (const Open& open) {
       result_.open = open.what;
+    } catch (const std::out_of_range&) {
+      result_.open = "a number is beyond 64 bits, or a call has too few arguments";
     }
     return result_;
   }
