@@ -52,7 +52,25 @@ Nf opened(Engine& g, AtomId id, const VarSet& avoid, VarSet* binders) {
   return g.open(atom.ref, atom.args, avoid, binders);
 }
 
-/// The steps in e of what is the same for all indices that a sum or a maximum in it binds.
+std::optional<AtomId> single_atom(const Engine& g, Nf e) {
+  if (!g.is_single(e)) return std::nullopt;
+  const Term t = g.terms(e)[0];
+  const Mono& m = g.factors(t.mono);
+  if (m.size() != 1 || !t.coef.is_one() || !m[0].exponent.is_one()) return std::nullopt;
+  return m[0].atom;
+}
+
+/// u, of u^2 with u one value.
+std::optional<Nf> side_of_square(Engine& g, Nf e) {
+  if (!g.is_single(e)) return std::nullopt;
+  const Term t = g.terms(e)[0];
+  const Mono& m = g.factors(t.mono);
+  if (m.size() != 1 || !t.coef.is_one() || m[0].exponent != Rational(2)) return std::nullopt;
+  return g.of_atom(m[0].atom);
+}
+
+/// The steps in e of what is the same for all indices that a sum or a maximum in it binds; of the
+/// root of u^2 it is that of u.
 class Steps {
  public:
   Steps(Engine& g, Nf e) : g_(g), free_(g.free_of(e)), has_step_(g, IsStep{g}) { collect(e); }
@@ -62,7 +80,9 @@ class Steps {
  private:
   struct IsStep {
     bool operator()(const Atom& a) const {
-      return a.kind == AtomKind::app && g.tensors[a.ref].op == Op::step;
+      if (a.kind != AtomKind::app) return false;
+      const Tensor& t = g.tensors[a.ref];
+      return t.op == Op::step || (t.op == Op::poly && side_of_square(g, Nf(t.body)).has_value());
     }
     Engine& g;
   };
@@ -73,7 +93,12 @@ class Steps {
     for (const Term& t : Poly(g_.terms(e)))
       for (const Factor& f : Mono(g_.factors(t.mono))) {
         if (g_.is_op(f.atom, Op::step)) add(f.atom);
-        if (can_be_rebuilt(g_, f.atom)) collect(opened(g_, f.atom, free_, nullptr));
+        if (!can_be_rebuilt(g_, f.atom)) continue;
+        const Nf body = opened(g_, f.atom, free_, nullptr);
+        const auto side = g_.is_op(f.atom, Op::poly) ? side_of_square(g_, body) : std::nullopt;
+        const auto step = side ? single_atom(g_, g_.step(*side)) : std::nullopt;
+        if (step && g_.is_op(*step, Op::step)) add(*step);
+        collect(body);
       }
   }
 
@@ -108,7 +133,7 @@ class Case {
         speaks_(g, Speaks{g, u_}) {
     known_.push_back({step, sign_ > 0 ? g.one : g.zero});
     for (Nf equal : {g.eq0(u_), g.step(g.scale(u_, -1))})
-      if (const auto atom = single(equal); atom && *atom != step)
+      if (const auto atom = single_atom(g, equal); atom && *atom != step)
         known_.push_back({*atom, (g_.atoms[*atom].kind == AtomKind::eq0 ? sign_ == 0 : sign_ < 0)
                                      ? g.one
                                      : g.zero});
@@ -152,14 +177,6 @@ class Case {
     std::unordered_set<TensorId> leaves = {};
     std::unordered_set<uint32_t> seen = {};
   };
-
-  std::optional<AtomId> single(Nf e) const {
-    if (!g_.is_single(e)) return std::nullopt;
-    const Term t = g_.terms(e)[0];
-    const Mono& m = g_.factors(t.mono);
-    if (m.size() != 1 || !t.coef.is_one() || !m[0].exponent.is_one()) return std::nullopt;
-    return m[0].atom;
-  }
 
   /// u = 0: one of its leaves by the others.
   void solve() {

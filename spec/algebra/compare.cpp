@@ -86,43 +86,58 @@ Nf expand_sigmoids(Engine& g, Nf e) {
   return total;
 }
 
-/// Monomials c * outer * sum_{v} body with one binder and equal range are put under one sum.
-Nf common_binder(Engine& g, Nf e) {
-  std::vector<std::pair<std::pair<Nf, Nf>, Nf>> groups;  // (range, outer) -> body
-  Nf total = g.zero;
+/// Monomials c * outer * sum body with equal ranges, put under one sum: the bodies, and what is no
+/// such monomial.
+struct UnderSums {
+  std::vector<Nf> bodies;
+  Nf rest;
+};
+
+UnderSums under_sums(Engine& g, Nf e) {
+  std::vector<std::pair<std::pair<std::vector<Nf>, Nf>, Nf>> groups;  // (ranges, outer) -> body
+  Nf rest = g.zero;
   for (const Term& t : Poly(g.terms(e))) {
     Mono outer;
     std::optional<Factor> under;
     for (const Factor& f : Mono(g.factors(t.mono))) {
-      if (!under && g.is_op(f.atom, Op::sum) && f.exponent.is_one() &&
-          g.tensors[g.atoms[f.atom].ref].binders.size() == 1)
+      if (!under && g.is_op(f.atom, Op::sum) && f.exponent.is_one())
         under = f;
       else
         outer.push_back(f);
     }
     if (!under) {
-      total = g.add(total, g.monomial(t.mono, t.coef));
+      rest = g.add(rest, g.monomial(t.mono, t.coef));
       continue;
     }
     const Atom a = g.atoms[under->atom];
-    Nf range = g.tensors[a.ref].binders[0];
+    std::vector<Nf> ranges;
+    for (const auto& range : g.tensors[a.ref].binders) ranges.push_back(Nf(range));
     VarSet binders;
     Nf body = g.scale(g.open(a.ref, a.args, g.free_of(e), &binders), t.coef);
     Nf outside = g.monomial(g.mono(outer), 1);
     size_t i = 0;
-    while (i < groups.size() && groups[i].first != std::make_pair(range, outside)) ++i;
-    if (i == groups.size()) groups.push_back({{range, outside}, g.zero});
+    while (i < groups.size() && groups[i].first != std::make_pair(ranges, outside)) ++i;
+    if (i == groups.size()) groups.push_back({{ranges, outside}, g.zero});
     groups[i].second = g.add(groups[i].second, body);
   }
-  for (auto& [key, body] : groups) {
+  UnderSums result{{}, rest};
+  for (const auto& [key, body] : groups) result.bodies.push_back(body);
+  return result;
+}
+
+/// What is left of e once the sums with equal ranges are one sum; 1 where one of them is left.
+Nf common_binder(Engine& g, Nf e) {
+  const UnderSums sums = under_sums(g, e);
+  for (Nf body : sums.bodies) {
     bool vanishes = body == g.zero;
     for (bool sigmoids : {false, true}) {
+      if (vanishes) break;
       auto r = clear_denominators(g, sigmoids ? expand_sigmoids(g, body) : body);
-      vanishes = vanishes || (r && *r == g.zero);
+      vanishes = r && *r == g.zero;
     }
     if (!vanishes) return g.one;
   }
-  return total;
+  return sums.rest;
 }
 
 /// The range of the only binder of a sum atom that occurs once; null otherwise.
@@ -200,14 +215,23 @@ bool by_cases(Engine& g, Nf residue, int depth) {
   return false;
 }
 
+/// In each case of signs, which differ from entry to entry of what is summed.
+bool in_each_case_of_entries(Engine& g, Nf residue) {
+  const auto done = [&](Nf rest) { return by_cases(g, rest, 1); };
+  if (in_each_case(g, residue, done)) return true;
+  const UnderSums sums = under_sums(g, residue);
+  return sums.rest == g.zero && std::all_of(sums.bodies.begin(), sums.bodies.end(), [&](Nf body) {
+           return done(body) || in_each_case(g, body, done);
+         });
+}
+
 }  // namespace
 
 Comparison compare(Algebra& algebra, Nf plan, Nf model) {
   if (plan == model) return Comparison::equal;
   Engine& g = algebra.engine();
   const Nf residue = g.sub(plan, model);
-  const bool equal = by_cases(g, residue, 3) ||
-                     in_each_case(g, residue, [&](Nf rest) { return by_cases(g, rest, 1); });
+  const bool equal = by_cases(g, residue, 3) || in_each_case_of_entries(g, residue);
   return equal ? Comparison::equal : Comparison::not_shown;
 }
 

@@ -257,6 +257,8 @@ struct Engine {
   bool positive_atom(AtomId a);
   bool every_entry(AtomId a);
   bool nonnegative_atom(AtomId a, Rational exponent);
+  /// It may leave a root or a logarithm of a product: indicators stay.
+  bool never_negative(AtomId a);
   bool integer_atom(AtomId a);
   bool integral_sizes(Rational coef, const Mono& sizes, int depth);
   bool nonnegative_sizes(Nf e);

@@ -104,6 +104,10 @@ bool Engine::nonnegative_atom(AtomId a, Rational exponent) {
   return t.facts.below.has_value();
 }
 
+bool Engine::never_negative(AtomId a) {
+  return positive_atom(a) || (!is_indicator(a) && nonnegative_atom(a, 1));
+}
+
 bool Engine::positive(Nf e) {
   if (auto it = positive_cache.find(e.id); it != positive_cache.end()) return it->second;
   bool strict = false, all = e != zero;

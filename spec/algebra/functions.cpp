@@ -103,7 +103,7 @@ std::optional<Nf> Engine::exp_minus_infinity(Nf u) {
 
 namespace {
 
-/// log of one factor a^k that is known to be positive.
+/// log of one factor a^k that is positive where the product is.
 Nf log_of_positive(Engine& g, AtomId a, Rational k) {
   if (g.is_op(a, Op::exp)) return g.scale(g.inner(a), k);
   if (g.is_op(a, Op::sigmoid))
@@ -122,7 +122,7 @@ Nf Engine::log(Nf u) {
     Mono rest;
     Nf result = zero;
     for (const Factor& f : Mono(factors(t.mono))) {
-      if (positive_atom(f.atom))
+      if (never_negative(f.atom))  // it is not 0, as the product is not
         result = add(result, log_of_positive(*this, f.atom, f.exponent));
       else
         rest.push_back(f);

@@ -44,7 +44,8 @@ std::optional<Nf> Engine::root(Rational value, Rational e) {
 
 /// (c prod a^k)^e. For fractional e a factor leaves the root only if it is positive there, or if k
 /// is even: a^k = (a^2)^(k/2), and (a^2)^(ke/2) = a^ke only when ke is even as well. sqrt(x^2) is
-/// |x|.
+/// |x|. A factor that is never negative leaves it too: where it is 0, both are 0 or neither has a
+/// value.
 Nf Engine::pow_single(Nf base, Rational e) {
   const Term t = terms(base)[0];
   Mono out, rest;
@@ -55,7 +56,7 @@ Nf Engine::pow_single(Nf base, Rational e) {
   auto even = [](Rational k) { return k.is_integer() && k.num % 2 == 0; };
   for (const Factor& f : Mono(factors(t.mono))) {
     Rational k = f.exponent;
-    if (positive_atom(f.atom) || !k.is_integer() || (even(k) && even(k * e))) {
+    if (never_negative(f.atom) || !k.is_integer() || (even(k) && even(k * e))) {
       out.push_back({f.atom, k * e});
     } else if (even(k) && !is_indicator(f.atom)) {
       Nf square = lift(Op::poly, {}, atom_power(f.atom, 2));
