@@ -348,6 +348,8 @@ struct Comparer {
            !claimant().implements_grad;
   }
 
+  bool gradient() const { return claimant().implements_grad; }
+
   bool opaque_level() {
     if (!both_differentiate()) return false;
     options.opaque_gradients = true;
@@ -378,17 +380,11 @@ struct Comparer {
   }
 
   /// What both sides make alike is not looked into: the cost grows with the program's length alone.
-  bool sealed_level() {
-    std::set<size_t> seen;
-    if (has_ring(plan, &seen)) return false;
-    options.seals = claimant().implements_grad ? Seals::sums : Seals::additions;
+  bool sealed_level(bool contracted) {
+    options.seals = gradient() ? Seals::sums : Seals::additions;
+    options.contracted = contracted;
     report.equal = guarded([&] { return level(1); });
-    if (claimant().implements_grad && !report.equal && !report.unsupported) {
-      const bool too_long = out_of_steps;  // of what is not gated alone
-      options.seals = Seals::gated;
-      report.equal = guarded([&] { return level(1); });
-      out_of_steps = too_long;
-    }
+    options.contracted = false;
     options.seals = Seals::none;
     if (report.equal) report.closed_by = "algebra, limit 1";
     return report.equal;
@@ -409,11 +405,15 @@ struct Comparer {
     const bool step = both_differentiate();
     if (step && options.differ && options.differ()) return false;
     out_of_steps = false;
-    if (sealed_level() || report.unsupported) return true;
+    std::set<size_t> seen;
+    const bool sealed = !has_ring(plan, &seen);
+    if (sealed && (sealed_level(gradient()) || report.unsupported)) return true;
+    if (sealed && gradient() && options.differ && options.differ()) return false;
     if (out_of_steps) {  // the other levels take more steps
       if (!step && options.differ) options.differ();
       return false;
     }
+    if (sealed && gradient() && sealed_level(false)) return true;
     for (int limit : {1, 24, 200}) {
       report.equal = guarded([&] { return level(limit); });
       if (report.equal) report.closed_by = "algebra, limit " + std::to_string(limit);

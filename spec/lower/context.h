@@ -156,6 +156,8 @@ class Context {
   void block(const ir::Block& block, Frame& frame, const std::vector<ir::ValueId>& wanted);
   /// With options.seals: the result is sealed. seal.cpp
   void seal(const ir::Instr& instr, Frame& frame);
+  /// With options.contracted: the cotangent as an einsum reads it. seal.cpp
+  Nf contracted(const ir::Instr& instr, Nf cotangent);
   int unsealed = 0;  ///< rings whose body is being looked into: nothing is sealed there
   /// Whose gradient it is that a plan's stands for: its values are lowered as well, under what it
   /// assumes.

@@ -10,8 +10,12 @@ namespace {
 Results product(Context& c, const Site& site, const ir::Pattern& pattern) {
   const Indices in(c, site, pattern);
   const Vars right = in.right();
-  Nf body = in.operand(0);
-  for (size_t i = 1; i < in.operands(); ++i) body = c.a.mul(body, in.operand(i));
+  Nf body = c.a.number(1);
+  for (size_t i = 0; i < in.operands(); ++i) {
+    const bool cotangent = site.frame.upstream.at(site.instr.operands.at(i));
+    const Nf x = in.operand(i);
+    body = c.a.mul(body, cotangent ? c.contracted(site.instr, x) : x);
+  }
   return {{right, c.a.sum(without(in.all(), right), body)}};
 }
 

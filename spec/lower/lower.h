@@ -24,11 +24,10 @@ struct Tensor {
   algebra::Nf body;
 };
 
-/// Values that are not looked into. sums: results of einsum, sum, max and concat, and of + and -
-/// with such a sum; gated: and with one times other values, and conditions; additions: of every +
-/// and -, which is too much for gradients: what they are made of is written in parts of the
-/// forward's.
-enum class Seals { none, sums, gated, additions };
+/// Values that are not looked into. sums: results of einsum, sum, max and concat, conditions, and
+/// results of + and - with such a sum or one times other values; additions: of every + and -, which
+/// is too much for gradients: what they are made of is written in parts of the forward's.
+enum class Seals { none, sums, additions };
 
 struct Options {
   algebra::Budget budget;   ///< of each level; compare_functions sets its limit
@@ -39,6 +38,9 @@ struct Options {
   /// Gradients of one function at equal arguments are equal, and no more is known of them.
   bool opaque_gradients = false;
   Seals seals = Seals::none;
+  /// With seals, of a claim about a gradient: a cotangent that an einsum reads is sealed, so that
+  /// the gradient of a stack of layers is not multiplied out.
+  bool contracted = false;
   /// A loop whose carries are independent entry by entry along a dim is a loop for each entry.
   bool entries_apart = false;
   /// Asked once the cheap levels have failed: the sides differ in numbers, so the dear ones would

@@ -8,7 +8,7 @@ namespace {
 /// The cotangent times the other operands, summed over what the operand lacks.
 void pull_product(Pull& p, const ir::Pattern& pattern) {
   const Indices in(p.c, p.site, pattern);
-  const Nf g = p.gradient(in.right());
+  const Nf g = p.c.contracted(p.site.instr, p.gradient(in.right()));
   for (size_t i = 0; i < in.operands(); ++i) {
     if (!p.wants(i)) continue;
     Nf product = g;

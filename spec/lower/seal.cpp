@@ -1,6 +1,7 @@
 // A value that both sides make alike need not be known: it is sealed, so that equality with seals
 // implies equality, and a difference says nothing. What depends on a cotangent that the text takes
-// is never sealed: the other side makes it another way.
+// is sealed only as the operand of an einsum: there both sides mostly have the whole cotangent of
+// one value of the forward pass, before it they add its shares up in their own order.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -50,14 +51,14 @@ bool is_sealed_sum(algebra::Algebra& a, const algebra::Factor& factor) {
   return of == nullptr || of->op != algebra::Op::max;
 }
 
-/// A sealed sum, alone or, if gated, times other values, as under a gate or a mask. A mean has a
+/// A sealed sum, alone or, of products, times other values, as under a gate or a mask. A mean has a
 /// size as its factor.
-bool of_sealed_sum(algebra::Algebra& a, Nf e, bool gated) {
+bool of_sealed_sum(algebra::Algebra& a, Nf e, bool products) {
   algebra::Engine& g = a.engine();
   if (a.length(e) != 1) return false;
   const algebra::Term term = g.terms(e)[0];
   const algebra::Mono mono = g.factors(term.mono);
-  if (mono.size() == 1 ? !term.coef.is_one() : !gated) return false;
+  if (mono.size() == 1 ? !term.coef.is_one() : !products) return false;
   return std::any_of(mono.begin(), mono.end(),
                      [&](const algebra::Factor& each) { return is_sealed_sum(a, each); }) &&
          std::none_of(mono.begin(), mono.end(), [&](const algebra::Factor& each) {
@@ -98,17 +99,22 @@ std::vector<bool> made_of(const ir::Function& function, const std::vector<bool>&
   return marks;
 }
 
+Nf Context::contracted(const ir::Instr& instr, Nf cotangent) {
+  const bool asked =
+      options.contracted && unsealed == 0 && std::holds_alternative<ir::Einsum>(instr.op);
+  return asked && a.length(cotangent) > 1 ? a.seal(cotangent) : cotangent;
+}
+
 void Context::seal(const ir::Instr& instr, Frame& frame) {
-  const bool gated = options.seals == Seals::gated;
-  const bool products = gated && !of_library_gradient(program, instr, frame.function);
+  const bool additions = options.seals == Seals::additions;
+  const bool products = !additions && !of_library_gradient(program, instr, frame.function);
   const auto is_sum = [&](ir::ValueId v) {
     return of_sealed_sum(a, frame.values.at(v)->body, products);
   };
   const auto& operands = instr.operands;
-  const bool added =
-      is_one_of(instr.op, {ir::BinaryFn::add, ir::BinaryFn::sub}) &&
-      (options.seals == Seals::additions || std::any_of(operands.begin(), operands.end(), is_sum));
-  const bool condition = gated && is_condition(instr, frame);
+  const bool added = is_one_of(instr.op, {ir::BinaryFn::add, ir::BinaryFn::sub}) &&
+                     (additions || std::any_of(operands.begin(), operands.end(), is_sum));
+  const bool condition = !additions && is_condition(instr, frame);
   if (!added && !condition && !sums(instr.op)) return;
   const ir::ValueId v = instr.results.at(0);
   const Dtype dtype = frame.function.values.at(v).type.dtype;
