@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "spec/algebra/engine.h"
+#include "spec/lower/linear.h"
 
 namespace shardproof::lower {
 
@@ -92,7 +93,8 @@ struct Lowering {
   std::vector<bool> first = {};  // sums and maxima that other carries read: known before those
   std::vector<std::optional<Extremum>> extrema = {};
   std::vector<size_t> stacks = {};  // the carries that are stacks, in order
-  Vars apart = {};                  // the indices along which the stacks are independent
+  std::set<size_t> linear = {};  // of them, those that the step multiplies by what multiplies all
+  Vars apart = {};               // the indices along which the stacks are independent
   std::vector<Tensor> leaves = {};  // of the last lowering at leaves
   Step at_leaves = {};
   std::vector<Tensor> at_n = {};  // the carries at step n
@@ -209,7 +211,9 @@ struct Lowering {
   /// By their first values: two loops that take the same carries in another order are one.
   void order_stacks() {
     const auto key = [&](size_t i) {
-      std::vector<uint32_t> result = {text.carries[i].init.body.id};
+      const Nf init = text.carries[i].init.body;
+      const Nf own = c.a.div(init, common_size(c.a.engine(), {init}));
+      std::vector<uint32_t> result = {own.id, init.id};
       for (Var v : text.carries[i].init.index) result.push_back(c.a.range(v).id);
       return result;
     };
@@ -259,6 +263,24 @@ struct Lowering {
     for (size_t k = 0; k < stacks.size(); ++k) at_leaves.next[stacks[k]].body = bodies[k];
   }
 
+  /// The carries such that the step multiplies each of them by what multiplies them all, and no
+  /// other stack reads them: so does the loop, however often it steps.
+  void find_linear() {
+    const auto real = [&](size_t i) { return kind_of(text.carries[i].dtype).empty(); };
+    std::copy_if(stacks.begin(), stacks.end(), std::inserter(linear, linear.end()), real);
+    for (bool changed = true; changed && !linear.empty();) {
+      std::set<Name> names;
+      for (size_t i : linear) names.merge(std::set<Name>(finder.of(leaves[i].body).leaves));
+      Degrees degrees(c.a.engine(), names);
+      changed =
+          std::erase_if(linear, [&](size_t i) { return !degrees.is(at_leaves.next[i].body, 1); });
+      if (!changed && std::any_of(stacks.begin(), stacks.end(), [&](size_t i) {
+            return !linear.count(i) && !degrees.is(at_leaves.next[i].body, 0);
+          }))
+        linear.clear();
+    }
+  }
+
   /// The stacks that decide stack i, in order.
   std::vector<size_t> closure(size_t i) {
     std::set<size_t> in = {i};
@@ -294,7 +316,15 @@ struct Lowering {
   Tensor stack(size_t i, Nf at) {
     std::vector<algebra::Lambda> parts;
     const std::vector<size_t> carries = closure(i);
-    for (size_t k : carries) parts.push_back(lambda(text.carries[k].init, false));
+    std::vector<Nf> starts;
+    for (size_t k : carries)
+      if (linear.count(k)) starts.push_back(text.carries[k].init.body);
+    const Nf factor = common_size(c.a.engine(), starts);
+    for (size_t k : carries) {
+      Tensor init = text.carries[k].init;
+      if (linear.count(k)) init.body = c.a.div(init.body, factor);
+      parts.push_back(lambda(init, false));
+    }
     for (size_t k : carries) parts.push_back(lambda(at_leaves.next[k], true));
     std::string name = "scan@" + std::to_string(number) + " " + numbered(i) + " of";
     for (size_t k : carries) name += " " + numbered(k);
@@ -303,7 +333,8 @@ struct Lowering {
     facts.integer = is_integer(carry.dtype), facts.boolean = carry.dtype == Dtype::boolean;
     std::vector<Nf> index = {count_of(at)};
     for (Nf term : c.terms(without_apart(carry.index))) index.push_back(term);
-    return {carry.index, c.a.opaque(name, parts, index, facts)};
+    const Nf value = c.a.opaque(name, parts, index, facts);
+    return {carry.index, linear.count(i) ? c.a.mul(factor, value) : value};
   }
 
   void at_its_step() {
@@ -378,6 +409,7 @@ struct Lowering {
     if (!c.quiet()) show();
     const Context::Quiet quiet(c);
     number_anew();
+    find_linear();
     at_its_step();
     LoopValue result{n, {}, at_step.emit};
     for (size_t i = 0; i < count; ++i) result.last.push_back(last(i));
