@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import functools
+import inspect
 import re
 import time
 from collections.abc import Callable
@@ -11,6 +12,7 @@ from typing import Any
 import jax
 
 from . import levels, validation
+from .annotations import names_in
 from .dims import ImportProblem
 from .program import import_pair, mesh_of, trace
 from .report import Diagnostic, Report, check
@@ -28,15 +30,24 @@ def as_shape(arg: Any) -> Any:
     return jax.tree.map(leaf, arg, is_leaf=sizes)
 
 
-def dim_names(dims, args) -> list[list[str] | None]:
-    """For each leaf the names of its dims: from {"x": "B L M"}, or ("B L M", ..) in order."""
-    leaves = jax.tree.leaves(args)
+def dim_names(dims, args, model: Callable | None = None) -> list[list[str] | None]:
+    """For each leaf the names of its dims: from {"x": "B L M"}, or ("B L M", ..) in order; without them from the
+    model's annotations."""
     if not dims:
-        return [None] * len(leaves)
-    given = list(dims.values()) if isinstance(dims, dict) else list(dims)
-    flat = [text for each in given for text in jax.tree.leaves(each)]
-    result: list[list[str] | None] = [text.split() for text in flat]
-    return result + [None] * (len(leaves) - len(result))
+        return names_in(model, args) if model else [None] * len(jax.tree.leaves(args))
+    if isinstance(dims, dict):
+        names = list(inspect.signature(model).parameters) if model else list(dims)
+        if unknown := [name for name in dims if name not in names]:
+            raise ImportProblem(f"dims names {unknown[0]}, and the model's parameters are {', '.join(names)}")
+        dims = [dims.get(name) for name in names[:len(args)]]
+    result: list[list[str] | None] = []
+    for arg, given in zip(args, [*dims, *[None] * len(args)]):
+        leaves = jax.tree.leaves(arg)
+        texts = [text.split() for text in jax.tree.leaves(given)]
+        if texts and len(texts) != len(leaves):
+            raise ImportProblem(f"dims {given!r} has {len(texts)} texts for {len(leaves)} arrays")
+        result += texts or [None] * len(leaves)
+    return result
 
 
 def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, dims: Any = None,
@@ -46,7 +57,8 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
 
     `args`: arrays, trees of them, jax.ShapeDtypeStruct, or tuples of sizes; whole ones, the same
     for both functions. A function that is marked with @implements(model) is given alone. `mesh`:
-    sizes of the axes, {"d": 2, "t": 4}, or a mesh; by default that of shard_map. `dims`: names, {"x": "B L M"}. `meshes=3` traces the programs three times with unlike
+    sizes of the axes, {"d": 2, "t": 4}, or a mesh; by default that of shard_map. `dims`: names, {"x": "B L M"}, by default
+    those of jaxtyping's annotations of the model, Float[Array, "b l m"]. `meshes=3` traces the programs three times with unlike
     sizes and proves them for every mesh and size; `meshes=1` for these sizes alone.
     `keep`: where the `.shard` text is written. Never raises for a program that it cannot read: the
     report is "unknown", with the line.
@@ -58,7 +70,7 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
     start = time.perf_counter()
     args, sizes = tuple(as_shape(arg) for arg in args), None
     def attempt(unrolled: int = 0, held: frozenset[str] = frozenset()) -> tuple[levels.Text, Report]:
-        text = levels.imported(model, sharded, args, sizes, dim_names(dims, args), meshes, unrolled, held)
+        text = levels.imported(model, sharded, args, sizes, dim_names(dims, args, model), meshes, unrolled, held)
         seconds = time.perf_counter() - start
         text, report = decided(text, keep, timeout)
         report.level, report.import_seconds = text.level, seconds

@@ -153,6 +153,7 @@ class Dims:
         wish = self.wished.get(root)
         if wish and wish not in taken:
             return wish
+        taken |= set(self.wished.values())
         for letter in ([wish] if wish else []) + list("ABCDEFGHIJKLMNOPQRSTUVWXYZ"):
             for suffix in [""] if letter != wish else [f"{i}" for i in range(2, 99)]:
                 if letter + suffix not in taken and letter + suffix not in ("U", "I"):

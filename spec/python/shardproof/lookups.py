@@ -110,7 +110,12 @@ def select(r: Reader, condition: Val, no: Val, yes: Val) -> Val | None:
             text = r.emit(f'zero_nonroot("{r.spell(value.dims, value.marks)} -> {r.spell(value.dims, marks)}", {source})')
             return replace(value, text=text, marks=marks, literal=None, affine=None, positive=False, made=())
         if value.made and value.made[0] == "lookup":
+            lined_up(r, condition, value)
             return looked_up(r, value, window(condition, inside))
+        hot = value.made[1] if value.made[:1] == ("convert_element_type",) else value
+        if hot.made[:1] == ("one_hot",) and inside and (hit := in_block(r, replace(hot, pos=value.pos), condition)):
+            return hit if value.dtype == "bool" else replace(hit, text=r.emit(f"{value.dtype}({r.use(hit)})"),
+                                                             dtype=value.dtype, made=())
         if value.text is None and offset(value) is not None:
             return Val(None, value.pos, dtype="i32", made=("within", value, condition), why=value.why)
     if any(v.text is None for v in (condition, no, yes)):
@@ -137,13 +142,41 @@ def one_device(r: Reader, condition: Val) -> str | None:
     return axis if scale == 1 and 0 <= number.const - at.const < r.dims.mesh[axis] else None
 
 
+def lined_up(r: Reader, mask: Val, value: Val) -> None:
+    """A mask has its ids at the positions at which the value has them."""
+    for of_mask, of_value in zip(mask.pos[::-1], value.pos[::-1]):
+        if {r.key(f) for f in of_mask if not f.virtual} - {r.key(f) for f in of_value if not f.virtual}:
+            raise r.problem("a mask of ids is used along another dim than that of its ids")
+
+
+def in_block(r: Reader, hot: Val, mask: Val) -> Val | None:
+    """The one-hot of a device's ids, where the mask says that the device has them: that of ids of all devices."""
+    _, hit, ids, extent = hot.made
+    w = window(mask)
+    if block_of(r, w) is None or w.high.const != extent or not same(w.ids, ids):
+        return None
+    lined_up(r, mask, hot)
+    return replace(hit, pos=hot.pos)
+
+
 def equal(r: Reader, eqn, vals: list[Val]) -> Val:
     """An equality with the device's index: iota == ids - offset is that of the global index and ids."""
+    from .rules import combined
+    for v, other in (vals, vals[::-1]):
+        if v.text is not None or other.affine is None or other.affine.along is None:
+            continue
+        moved = ids_of(v) if offset(v) is None else None
+        if moved is None or eqn.primitive.name != "eq":
+            continue
+        counting = indices(r, eqn, [other], combined(other.affine, moved[1], 1), "add")
+        if counting.text is not None:
+            hit = written(r, "eq", [counting, replace(moved[0], pos=v.pos)], "{0} == {1}", "bool")
+            return Val(None, hit.pos, dtype="bool", made=("one_hot", hit, moved[0], other.affine.extent),
+                       why="the one-hot of ids of a block is not masked to those that the device has")
     for v, other in (vals, vals[::-1]):
         found = offset(v) if v.text is None else None
         if not found or found[0] is None or other.affine is None or other.affine.along is None:
             continue
-        from .rules import combined
         counting = indices(r, eqn, [other], combined(other.affine, found[1], -1), "sub")
         if counting.text is not None:
             name = eqn.primitive.name
@@ -156,7 +189,7 @@ def equal(r: Reader, eqn, vals: list[Val]) -> Val:
 def ids_of(val: Val) -> tuple[Val, Affine] | None:
     """Indices that were moved to a device's block, and what was subtracted."""
     while val.text is None and val.made:
-        if val.made[0] in ("within", "convert_element_type", "clamp", "max", "min", "select_n"):
+        if val.made[0] in ("within", "convert_element_type", "clamp", "max", "min", "select_n", "broadcast"):
             moved = [v for v in val.made[1:] if v.literal is None and v.dtype != "bool"]
             if not moved:
                 return None

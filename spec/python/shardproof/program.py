@@ -76,10 +76,11 @@ def parameter_names(function, args) -> list[str]:
     return result
 
 
-# Words of the notation, and functions of its library: no parameter is called so.
-RESERVED = set("""
+# Words of the notation: no dim is called so. With functions of its library: no parameter.
+KEYWORDS = set("""
     fn plan mesh dim const scan in return next emit with grad save where each total record layout implements
-    after import from config require assume trusted ring pipeline stages and or not true false wrt reverse
+    after import from config require assume trusted ring pipeline stages and or not true false wrt reverse U I Max""".split())
+RESERVED = KEYWORDS | set("""
     exp log sqrt rsqrt tanh erf sin cos abs floor maximum minimum pow like einsum sum max expand rearrange
     read write concat index index_unreduced index_add iota uniform normal fold roll cumsum argsort argmax
     top_k stop_grad zeros all_gather all_reduce psum_scatter all_to_all ppermute slice fan_out zero_nonroot
@@ -187,8 +188,9 @@ class Pair:
                 continue
             node = self.dims.node(("parameter", i, p), size)
             wish = self.wishes[i]
-            if wish and p < len(wish):
-                self.dims.wished.setdefault(self.dims.root(node), wish[p])
+            if wish and p < len(wish) and re.fullmatch(r"[A-Za-z]\w*", wish[p]) and wish[p] not in KEYWORDS:
+                called = re.sub(r"_(\d+)$", r"\1", wish[p])  # L_1 is another index of L
+                self.dims.wished.setdefault(self.dims.root(node), called)
             pos.append(self.dims.position(node, split))
         return reader.made(name, reader.distinct(pos), dtype=dtype_name(aval.dtype))
 

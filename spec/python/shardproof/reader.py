@@ -10,7 +10,7 @@ from jax.extend import core as jex_core
 from . import library
 from .dims import Dims, Factor, ImportProblem, Position
 from .places import place_of
-from .values import Val, Writer, number
+from .values import HALF_ROOT, Val, Writer, number, shortest
 
 
 def dtype_name(dtype: Any) -> str:
@@ -23,16 +23,6 @@ def dtype_name(dtype: Any) -> str:
     if kind in "iu":
         return "i32"
     raise ImportProblem(f"no dtype of the notation is {dtype}")
-
-
-GELU = 0.7978845608028654  # sqrt(2 / pi), which jax.nn.gelu rounds to f32
-
-
-def shortest(value: Any) -> Any:
-    """A number as it was written: 1e-06, not 9.999999974752427e-07."""
-    if isinstance(value, np.float32) and value == np.float32(GELU):
-        return GELU
-    return float(str(value)) if isinstance(value, np.float32) else value.item()
 
 
 # A mask's -inf is any number: what is equal for all of them is equal in the limit, where JAX is.
@@ -84,7 +74,7 @@ class Reader(Writer):
         if kind == "f32" and not np.isfinite(value):
             return Val(None, pos, dtype=kind, literal=value,
                        why="infinity and NaN are no numbers of the notation")
-        text = number(value)
+        text = "sqrt(0.5)" if value == HALF_ROOT else number(value)
         if not isinstance(value, bool) and value < 0:
             text = f"({text})"
         return Val(text, pos, dtype=kind, literal=value, positive=value > 0)

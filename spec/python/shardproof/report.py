@@ -35,6 +35,10 @@ class Place:
         calls = ", ".join(f"{'' if file == self.file else file}:{line}" for file, line in self.calls)
         return f"{calls and f'# called from {calls} '}#@ {self}-{self.end_line}:{self.end_column}"
 
+    def shown(self) -> str:
+        """The place and its line."""
+        return f"{self}: {linecache.getline(self.file, self.line).strip()}"
+
     def callers(self) -> list[str]:
         """The text of each line that led there."""
         return [f"    called from {file}:{line}: {linecache.getline(file, line).strip()}"
@@ -109,8 +113,9 @@ class Report:
         lines += [f"  {check}" for check in self.checks]
         body = self.rendered.strip() or "\n".join(str(each) for each in self.errors)
         if self.rendered:
-            body += "".join(f"\n{line}" for each in self.errors if each.place and each.place.calls
-                            for line in [f"{each.place}", *each.place.callers()])
+            body += "".join(f"\n{line}" for each in self.errors
+                            if each.place and (each.place.calls or f" {each.place}\n" not in self.rendered)
+                            for line in [each.place.shown(), *each.place.callers()])
         if not self.proved and body:
             lines.append(body)
         return "\n".join(lines)
@@ -164,9 +169,25 @@ def _source_of(lines: list[str], at: int, message: str) -> Place | None:
             return None
         (name,) = taken
     for i in range(at - 1, -1, -1):
-        if re.match(rf"\s*{re.escape(name)} = ", lines[i]):
-            return origin(lines[i]) or _source_of(lines, i, "")
+        made = re.match(r"\s*([\w, ]+) = ", lines[i])
+        names = made[1].split(", ") if made else []
+        if name in names:
+            inside = _emitted(lines, i, names, name) if lines[i].partition("  #")[0].endswith("{") else None
+            return inside or origin(lines[i]) or _source_of(lines, i, "")
     return None
+
+
+def _emitted(lines: list[str], at: int, names: list[str], name: str) -> Place | None:
+    """The place in the loop that begins at a line of the value that it gives as `name`."""
+    indent = len(lines[at]) - len(lines[at].lstrip())
+    end = next(i for i in range(at + 1, len(lines)) if lines[i].startswith(" " * indent + "}"))
+    given = [each for line in lines[at + 1:end] if (found := re.match(rf" {{{indent + 4}}}(next|emit) (.*)", line))
+             for each in found[2].split(", ")]
+    if len(given) != len(names):
+        return None
+    value = given[names.index(name)]
+    return next((origin(line) for line in reversed(lines[at:end])
+                 if re.match(rf"\s*{re.escape(value)} = ", line)), None)
 
 
 def _diagnostic(found: dict[str, Any], path: str, lines: list[str]) -> Diagnostic:

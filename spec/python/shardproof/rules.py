@@ -84,6 +84,9 @@ def _equal(r: Reader, eqn, vals: list[Val]) -> Val:
 def _logic(r: Reader, eqn, vals: list[Val]) -> Val:
     name = eqn.primitive.name
     if any(v.text is None for v in vals):
+        for v, other in (vals, vals[::-1]) if name == "and" else ():
+            if v.made[:1] == ("one_hot",) and (hit := lookups.in_block(r, v, other)):
+                return hit
         return Val(None, shape_positions(vals), dtype="bool", made=(name, *vals), why=vals[0].why)
     if name == "not" and vals[0].literal is not None:
         return r.scalar(not vals[0].literal, "bool", vals[0].pos)
@@ -188,9 +191,10 @@ def arithmetic(name: str, template: str):
         if result is not None and (result.ranks or any(v.text is None for v in vals)):
             return indices(r, eqn, vals, result, name)
         if any(v.text is None for v in vals):
-            for v, other in (vals, vals[::-1]):  # x * (axis_index == 0)
-                if name == "mul" and v.made[:1] == ("convert_element_type",) and other.text is not None:
-                    picked = lookups.select(r, v.made[1], r.scalar(0, "float32", other.pos), other)
+            for v, other in (vals, vals[::-1]):  # x * (axis_index == 0), rows * mask
+                if name == "mul" and v.made[:1] == ("convert_element_type",) and v.text is None:
+                    mask = replace(v.made[1], pos=v.pos)
+                    picked = lookups.select(r, mask, r.scalar(0, "float32", [virtual(p) for p in other.pos]), other)
                     if picked is not None and picked.text is not None:
                         return picked
             return Val(None, shape_positions(vals), dtype=vals[0].dtype, made=(name, *vals),
@@ -313,6 +317,9 @@ def _max(r, eqn, vals):
     for i, v in enumerate(vals):
         if v.literal == neutral and v.dtype == "f32":
             return vals[1 - i]
+    if any(v.text is None for v in vals):  # ids, clipped to a block
+        return Val(None, shape_positions(vals), dtype=vals[0].dtype, made=(name, *vals),
+                   why=next(v.why for v in vals if v.text is None))
     return written(r, name, vals, name + "imum({0}, {1})", vals[0].dtype,
                    positive=name == "max" and any(v.positive for v in vals))
 

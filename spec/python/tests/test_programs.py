@@ -3,9 +3,10 @@ import programs
 import pytest
 import shardproof
 import strangers
+import styles
 
 
-@pytest.mark.parametrize("pair", [*programs.PAIRS, *strangers.PAIRS], ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", [*programs.PAIRS, *strangers.PAIRS, *styles.PAIRS], ids=lambda pair: pair.name)
 def test_verdict(pair):
     report = shardproof.prove(pair.model, pair.sharded(), *pair.shapes)
     assert report.verdict == ("proved" if pair.right else "refuted"), report

@@ -1,0 +1,71 @@
+"""A jaxpr whose floats below f32 are f32: rounding is no part of a proof, and so of no comparison of values."""
+from __future__ import annotations
+
+from typing import Any
+
+import jax
+import numpy as np
+from jax.extend import core as jex_core
+
+F32 = np.dtype("float32")
+
+
+def narrow(dtype: Any) -> bool:
+    """Whether it is a float of fewer bits than f32."""
+    return jax.dtypes.issubdtype(dtype, np.floating) and np.dtype(dtype).itemsize < 4
+
+
+def is_narrow(jaxpr) -> bool:
+    """Whether a narrow float is a value in it, in any body."""
+    atoms = [*jaxpr.invars, *jaxpr.constvars, *(v for e in jaxpr.eqns for v in e.outvars)]
+    return any(narrow(v.aval.dtype) for v in atoms if hasattr(v.aval, "dtype")) or any(
+        is_narrow(inner) for e in jaxpr.eqns for inner in jex_core.jaxprs_in_params(e.params))
+
+
+def widened(closed):
+    """The closed jaxpr with f32 in the place of each narrow float."""
+    return jex_core.ClosedJaxpr(_jaxpr(closed.jaxpr), [_wide(c) for c in closed.consts])
+
+
+def _wide(value):
+    return np.asarray(value, F32) if narrow(jax.numpy.result_type(value)) else value
+
+
+def _param(name: str, value):
+    if isinstance(value, jex_core.ClosedJaxpr):
+        return widened(value)
+    if isinstance(value, jex_core.Jaxpr):
+        return _jaxpr(value)
+    if isinstance(value, (tuple, list)):
+        return type(value)(_param(name, each) for each in value) if type(value) in (tuple, list) else value
+    if isinstance(value, (np.dtype, type)) and name.endswith(("dtype", "element_type")) and narrow(value):
+        return F32
+    return value
+
+
+def _jaxpr(jaxpr):
+    made: dict = {}
+
+    def var(v):
+        if isinstance(v, jex_core.Literal):
+            return jex_core.Literal(_wide(v.val), _aval(v.aval))
+        if v not in made:
+            aval = _aval(v.aval)
+            made[v] = v if aval is v.aval else jex_core.Var(aval)
+        return made[v]
+
+    def eqn(e):
+        params = {k: _param(k, v) for k, v in e.params.items()}
+        if e.primitive.name == "reduce_precision":
+            params.update(exponent_bits=8, mantissa_bits=23)
+        return e.replace(params=params, invars=[var(v) for v in e.invars], outvars=[var(v) for v in e.outvars])
+
+    return jaxpr.replace(constvars=[var(v) for v in jaxpr.constvars], invars=[var(v) for v in jaxpr.invars],
+                         eqns=[eqn(e) for e in jaxpr.eqns], outvars=[var(v) for v in jaxpr.outvars])
+
+
+def _aval(aval):
+    return aval.update(dtype=F32) if hasattr(aval, "dtype") and narrow(aval.dtype) else aval
+
+
+__all__ = ["is_narrow", "widened"]
