@@ -24,6 +24,7 @@ constexpr Row families[] = {
     {"llama", "llama31.hf.json", "llama31.shard", "train_step_sharded"},
     {"mistral", "mistral_without_window.hf.json", "llama_train.shard", "train_step_sharded"},
     {"mistral", "mistral.hf.json", "mistral.shard", "train_step_sharded"},
+    {"mixtral", "mixtral.hf.json", "mixtral.shard", "train_step_sharded"},
     {"qwen2", "qwen2.hf.json", "qwen2.shard", "train_step_sharded"},
     {"qwen3", "qwen3.hf.json", "qwen3.shard", "train_step_sharded"},
     {"gpt2", "gpt2.hf.json", "gpt2_tensor_parallel.shard", "train_step_f"}};

@@ -163,7 +163,7 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
   };
   refused(R"("model_type": "bert")",
           "model_type is \"bert\", and no model here is of that family; there are llama, mistral, "
-          "qwen2, qwen3, gpt2");
+          "mixtral, qwen2, qwen3, gpt2");
   refused(R"("vocab_size": 4)", "no model_type can be read");
   refused(std::string(llama) + R"(, "rope_scaling": {"factor": 8.0})", "rope_scaling is ");
   refused(std::string(llama) + R"(, "attention_bias": true)", "attention_bias is true");
@@ -172,7 +172,7 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
 /// Every file that a row names is in the program.
 TEST(Embedded, EveryMappingHasAFamily) {
   EXPECT_GE(embedded_models().size(), 38u);
-  EXPECT_EQ(embedded_mappings().size(), 7u);
+  EXPECT_EQ(embedded_mappings().size(), 8u);
   EXPECT_TRUE(is_configuration("config.json"));
   EXPECT_TRUE(is_configuration("a/config.json"));
   EXPECT_FALSE(is_configuration("a/config.json.shard"));

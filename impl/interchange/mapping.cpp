@@ -4,6 +4,7 @@
 #include <iterator>
 #include <optional>
 #include <sstream>
+#include <string_view>
 
 #include "impl/checkpoint/file.h"
 #include "impl/checkpoint/json_text.h"
@@ -64,12 +65,14 @@ std::vector<std::vector<Name>> groups_of(const std::string& text) {
   return groups;
 }
 
-/// A name has no braces, or one dim in braces.
+/// Dims in a name stand in braces.
 const std::string& checked_name(const std::string& name) {
-  const size_t open = name.find('{'), close = name.find('}');
-  if ((open == std::string::npos) != (close == std::string::npos) ||
-      (open != std::string::npos && close < open))
-    throw std::runtime_error("braces: " + name);
+  bool open = false;
+  for (const char each : name) {
+    if (each == (open ? '{' : '}')) throw std::runtime_error("braces: " + name);
+    open = each == '{' || (open && each != '}');
+  }
+  if (open) throw std::runtime_error("braces: " + name);
   return name;
 }
 
@@ -92,16 +95,14 @@ ForeignTensor tensor_of(const Json& value) {
           value.value("tied_to", std::string())};
 }
 
-/// Whether `name` is `pattern` with a number for the dim in braces, if there is one.
-bool is_named(const std::string& pattern, const std::string& name) {
-  const size_t open = pattern.find('{'), close = pattern.find('}', open);
-  if (open == std::string::npos) return name == pattern;
-  const std::string begin = pattern.substr(0, open), end = pattern.substr(close + 1);
-  if (name.size() <= begin.size() + end.size() || !name.starts_with(begin) || !name.ends_with(end))
-    return false;
-  return std::all_of(name.begin() + static_cast<std::ptrdiff_t>(begin.size()),
-                     name.end() - static_cast<std::ptrdiff_t>(end.size()),
-                     [](char each) { return '0' <= each && each <= '9'; });
+/// Whether `name` is `pattern` with a number for each dim in braces.
+bool is_named(std::string_view pattern, std::string_view name) {
+  const size_t open = pattern.find('{');
+  if (open == std::string_view::npos) return name == pattern;
+  if (!name.starts_with(pattern.substr(0, open))) return false;
+  name.remove_prefix(open);
+  const size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
+  return digits > 0 && is_named(pattern.substr(pattern.find('}', open) + 1), name.substr(digits));
 }
 
 std::vector<std::string> parts_between(const std::string& text, char separator) {

@@ -20,10 +20,10 @@ struct Numbers {
 
 /// A foreign tensor, or one for each layer, and the leaf that it is a part of.
 struct ForeignTensor {
-  Name leaf;                               ///< "layers.attn.w_q"
-  std::string name;                        ///< "model.layers.{N}.q.weight": one for each entry of N
+  Name leaf;         ///< "layers.attn.w_q"
+  std::string name;  ///< "layers.{N}.experts.{E}.w": one for each entry of both
   std::vector<std::vector<Name>> foreign;  ///< `(K Q D) M`: its dims, groups row-major
-  std::vector<Name> local;                 ///< `M Q K D`: the leaf's dims, without N and `at`
+  std::vector<Name> local;                 ///< `M Q K D`: the leaf's dims, without those and `at`
   std::map<Name, int64_t> at;              ///< it is entry 1 of the leaf's dim kv
   std::map<Name, double> scale;            ///< leaf = foreign * |D|^-0.5
   std::string tied_to;                     ///< where the config says so, this tensor instead

@@ -69,15 +69,31 @@ void add_loops(PartOfForeign& part, const ForeignTensor& tensor, std::vector<Fac
   }
 }
 
-/// The name of the dim in braces; empty: there is none.
-Name layer_dim(const std::string& name) {
-  const size_t open = name.find('{'), close = name.find('}', open);
-  return open == std::string::npos ? "" : name.substr(open + 1, close - open - 1);
+/// `layers.{N}.experts.{E}`: N, E.
+std::vector<Name> dims_in_braces(const std::string& name) {
+  std::vector<Name> dims;
+  for (size_t open = name.find('{'); open != std::string::npos; open = name.find('{', open + 1))
+    dims.push_back(name.substr(open + 1, name.find('}', open) - open - 1));
+  return dims;
 }
 
-std::string name_of_layer(const std::string& name, int64_t layer) {
+/// With a number for the first dim in braces.
+std::string numbered(const std::string& name, int64_t number) {
   const size_t open = name.find('{'), close = name.find('}', open);
-  return name.substr(0, open) + std::to_string(layer) + name.substr(close + 1);
+  return name.substr(0, open) + std::to_string(number) + name.substr(close + 1);
+}
+
+/// One part for each entry of the dim that its name has first.
+std::vector<PartOfForeign> one_for_each(const std::vector<PartOfForeign>& parts,
+                                        const Factor& dim) {
+  std::vector<PartOfForeign> all;
+  for (const PartOfForeign& part : parts)
+    for (int64_t i = 0; i < dim.whole; ++i) {
+      all.push_back(part);
+      all.back().name = numbered(part.name, i);
+      fix(all.back(), dim, i);
+    }
+  return all;
 }
 
 /// The loops from this one on are one run: all but the first of them cover the tensor in full.
@@ -142,18 +158,15 @@ std::vector<PartOfForeign> parts_of(const ForeignTensor& tensor, const Name& lea
   PartOfForeign part;
   part.name = tensor.name;
   for (const auto& [dim, index] : tensor.at) fix(part, take(factors, dim, tensor, leaf), index);
-  const Name layer = layer_dim(tensor.name);
-  const Factor layers = layer.empty() ? Factor{} : take(factors, layer, tensor, leaf);
+  std::vector<Factor> counted;
+  for (const Name& dim : dims_in_braces(tensor.name))
+    counted.push_back(take(factors, dim, tensor, leaf));
   std::vector<Name> left;
   for (const Factor& each : factors) left.push_back(each.name);
   if (left != tensor.local) misfit(tensor, leaf, "its dims are others, or in another order");
   add_loops(part, tensor, factors, leaf);
-  if (layer.empty()) return {part};
-  std::vector<PartOfForeign> parts(static_cast<size_t>(layers.whole), part);
-  for (int64_t i = 0; i < layers.whole; ++i) {
-    parts[static_cast<size_t>(i)].name = name_of_layer(tensor.name, i);
-    fix(parts[static_cast<size_t>(i)], layers, i);
-  }
+  std::vector<PartOfForeign> parts{part};
+  for (const Factor& dim : counted) parts = one_for_each(parts, dim);
   return parts;
 }
 

@@ -38,8 +38,8 @@ struct PartOfForeign {
                                              const std::function<void(const Visit&)>&)>& run) const;
 };
 
-/// The foreign tensors that `tensor` stands for, one for each layer. Throws PlanError where its
-/// pattern is not that of the leaf.
+/// The foreign tensors that `tensor` stands for, one for each layer (and expert). Throws PlanError
+/// where its pattern is not that of the leaf.
 std::vector<PartOfForeign> parts_of(const ForeignTensor& tensor, const Name& leaf,
                                     const std::vector<Factor>& factors);
 

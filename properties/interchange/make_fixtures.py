@@ -7,14 +7,13 @@ make_fixtures.py equal MODEL OTHER     fails unless transformers reads both fold
 Recorded with torch 2.15.0 and transformers 5.23.0: fixtures/ beside this file is what `write` made with the default seed.
 """
 import os
-import shutil
 import sys
 
 import torch
 from safetensors.torch import save_file
 from transformers import (
     AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM,
-    Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
+    MixtralConfig, MixtralForCausalLM, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
 
 V, B, L = 16, 2, 6
 
@@ -40,6 +39,10 @@ def mistral(window):
     return MistralForCausalLM(MistralConfig(**ODD, rope_theta=20000.0, sliding_window=window))
 
 
+def mixtral():
+    return MixtralForCausalLM(MixtralConfig(**ODD, rope_theta=20000.0, num_local_experts=4))
+
+
 def qwen2():
     return Qwen2ForCausalLM(Qwen2Config(**dict(SIZES, hidden_size=16), rope_theta=20000.0))
 
@@ -53,6 +56,12 @@ def gpt2():
         vocab_size=V, n_positions=8, n_embd=8, n_layer=2, n_head=2, resid_pdrop=0.0, embd_pdrop=0.0, attn_pdrop=0.0))
 
 
+def save(model, folder):
+    model.save_pretrained(folder)
+    for name in set(os.listdir(folder)) - {"config.json", "model.safetensors"}:
+        os.remove(os.path.join(folder, name))
+
+
 def write(model, folder):
     model = model.eval().float()
     for weight in model.parameters():
@@ -60,14 +69,11 @@ def write(model, folder):
     ids, targets = (torch.randint(0, V, (B, L)) for _ in range(2))
     logits = model(ids).logits
     torch.nn.functional.cross_entropy(logits.reshape(-1, V), targets.reshape(-1)).backward()
-    model.save_pretrained(folder)
-    for name in set(os.listdir(folder)) - {"config.json", "model.safetensors"}:
-        os.remove(os.path.join(folder, name))
-    gradients = os.path.join(folder, "gradients")
-    os.makedirs(gradients, exist_ok=True)
-    shutil.copy(os.path.join(folder, "config.json"), gradients)
-    save_file({name: weight.grad for name, weight in model.named_parameters()},
-              os.path.join(gradients, "model.safetensors"), {"format": "pt"})
+    save(model, folder)
+    with torch.no_grad():  # under the names of the weights, which are not always those of the parameters
+        for weight in model.parameters():
+            weight.copy_(weight.grad)
+    save(model, os.path.join(folder, "gradients"))
     save_file({"ids": ids.int(), "targets": targets.int(), "logits": logits.detach().contiguous()},
               os.path.join(folder, "data.safetensors"))
 
@@ -82,6 +88,7 @@ def write_all(folder, seed=1):
     write(mistral(None), os.path.join(folder, "mistral_no_window"))
     write(qwen2(), os.path.join(folder, "qwen2"))
     write(qwen3(), os.path.join(folder, "qwen3"))
+    write(mixtral(), os.path.join(folder, "mixtral"))
 
 
 def equal(folder, other):

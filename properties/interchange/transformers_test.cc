@@ -70,6 +70,7 @@ const Foreign all_models[] = {
     {"llama31", "llama31.hf.json", "logits_sharded", family_text("llama31.shard", false)},
     {"mistral", "mistral.hf.json", "logits_sharded", family_text("mistral.shard", false)},
     {"mistral_no_window", "mistral_without_window.hf.json", "llama_sharded", llama_text},
+    {"mixtral", "mixtral.hf.json", "logits_sharded", family_text("mixtral.shard", true)},
     {"qwen2", "qwen2.hf.json", "logits_sharded", family_text("qwen2.shard", true)},
     {"qwen3", "qwen3.hf.json", "logits_sharded", family_text("qwen3.shard", true)},
 };
@@ -328,6 +329,10 @@ TEST(Mapping, AWrongMappingIsNoticed) {
                          [&](const Foreign& each) { return each.folder == folder; });
   };
   EXPECT_GT(with_mapping(family("qwen2"), "(K Q D) -> Q K D", "(Q K D) -> Q K D").logits, seen);
+  EXPECT_GT(
+      with_mapping(family("mixtral"), "E M -> M E\"", "E M -> M E\", \"scale\": { \"E\": -1 }")
+          .logits,
+      seen);
   EXPECT_GT(with_mapping(family("qwen3"), R"("scale": { "D": -0.5 })", R"("scale": {})").logits,
             seen);
   EXPECT_GT(
