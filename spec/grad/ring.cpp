@@ -15,21 +15,31 @@
 namespace shardproof::grad {
 namespace {
 
-/// Which of `wanted` a value is made of. Scales stop it where `past_scales` is false.
+bool stops(const Value& value) {
+  const ir::Op* op = value.step ? std::get_if<ir::Op>(&value.step->op) : nullptr;
+  return op && std::holds_alternative<ir::StopGrad>(*op);
+}
+
+/// Which of `wanted` a value is made of. Scales stop it where `past_scales` is false, and stop_grad
+/// where `past_stops` is.
 class Sources {
  public:
-  Sources(const std::deque<Value>& values, const std::set<ValueIndex>& wanted, bool past_scales)
-      : values_(values), wanted_(wanted), past_scales_(past_scales) {}
+  Sources(const std::deque<Value>& values, const std::set<ValueIndex>& wanted, bool past_scales,
+          bool past_stops = true)
+      : values_(values), wanted_(wanted), past_scales_(past_scales), past_stops_(past_stops) {}
 
   std::set<ValueIndex> of(ValueIndex v) {
     visit_maker(v);
     return found_;
   }
+  /// All that the values asked for are made of.
+  const std::set<ValueIndex>& seen() const { return seen_; }
 
  private:
   void visit(ValueIndex v) {
     if (!seen_.insert(v).second) return;
     if (values_[v].scale && !past_scales_) return;
+    if (stops(values_[v]) && !past_stops_) return;
     if (wanted_.count(v)) found_.insert(v);
     visit_maker(v);
   }
@@ -46,7 +56,7 @@ class Sources {
 
   const std::deque<Value>& values_;
   const std::set<ValueIndex>& wanted_;
-  bool past_scales_;
+  bool past_scales_, past_stops_;
   std::set<ValueIndex> seen_, found_;
 };
 
@@ -83,6 +93,26 @@ bool is_extremum_of(const Value& next, ValueIndex carry) {
 
 }  // namespace
 
+namespace {
+
+/// Whether some uses of a carry that is a scale stand in a stop_grad and others do not: then the
+/// gradient of what is written is not that of the sum, in which the scale cancels.
+bool stopped_in_part(const std::deque<Value>& values, const Tape& ring, size_t carry) {
+  const std::set<ValueIndex> own = {ring.params[carry], ring.out[carry]};
+  bool open = false, stopped = false;
+  for (size_t j = 0; j < ring.out.size(); ++j) {
+    if (j == carry) continue;
+    open = open || !Sources(values, own, true, false).of(ring.out[j]).empty();
+    Sources all(values, own, true);
+    all.of(ring.out[j]);
+    for (ValueIndex v : all.seen())
+      stopped = stopped || (stops(values[v]) && !Sources(values, own, true).of(v).empty());
+  }
+  return open && stopped;
+}
+
+}  // namespace
+
 void mark_scales(Recording& recording, Tape& ring) {
   std::deque<Value>& values = recording.values;
   for (size_t i = 0; i < ring.params.size(); ++i) {
@@ -98,6 +128,11 @@ void mark_scales(Recording& recording, Tape& ring) {
 void Walk::ring(const Step& step, const Loop& op, Pending& pending) {
   const Tape& tape = *op.body;
   const auto& values = forward_.recording().values;
+  for (size_t i = 0; i < tape.params.size(); ++i)
+    if (values[tape.out[i]].scale && stopped_in_part(values, tape, i))
+      refuse("U0001", step.place,
+             "no gradient yet through a ring that has stop_grad on some uses of the carry `" +
+                 values[tape.params[i]].name + "` and not on others: write it on all or on none");
   for (size_t i = 0; i < tape.params.size(); ++i) {
     if (!values[tape.out[i]].active || !pending.parts.count(step.results[i])) continue;
     std::set<ValueIndex> others;
