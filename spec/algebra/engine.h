@@ -219,8 +219,11 @@ struct Engine {
 
   // mirror.cpp
   struct Reads {
+    // Of tensors of tensors there are exponentially many: no count goes beyond this.
+    static constexpr int most = 1 << 24;
     int forwards = 0, backwards = 0;  // x[v] and x[|v| - 1 - v]
     int along = 0, against = 0;       // [v <= w] and [v <= |v| - 1 - w], where the tensors tie
+    void add(const Reads& inner);
     bool turned() const { return backwards != forwards ? backwards > forwards : against > along; }
     bool ties() const { return backwards == forwards && against == along && backwards + against; }
   };

@@ -1,6 +1,8 @@
 // A sum is the same in either direction: Sum_v f(v) = Sum_v f(|v| - 1 - v). Its index runs the way
 // that most tensors read it, else that most comparisons do; of two ways that read alike the form
 // that was interned first is taken.
+#include <algorithm>
+
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -29,6 +31,13 @@ void Engine::compared(Nf e, VarId v, Reads* all) const {
   }
 }
 
+void Engine::Reads::add(const Reads& inner) {
+  forwards = std::min(forwards + inner.forwards, most);
+  backwards = std::min(backwards + inner.backwards, most);
+  along = std::min(along + inner.along, most);
+  against = std::min(against + inner.against, most);
+}
+
 Engine::Reads Engine::reads(Nf e, VarId v) {
   Reads all;
   if (!mentions(e, v)) return all;
@@ -48,9 +57,7 @@ Engine::Reads Engine::reads(Nf e, VarId v) {
         const int way = direction(index, v);
         if (opens && way > 0 && is_single(index) && terms(index)[0].coef.is_one()) {
           const auto place = static_cast<uint32_t>(i);
-          const Reads inner = reads(tensor.body, slot(VarInfo::param, place, tensor.ranges[i]));
-          all.forwards += inner.forwards, all.backwards += inner.backwards;
-          all.along += inner.along, all.against += inner.against;
+          all.add(reads(tensor.body, slot(VarInfo::param, place, tensor.ranges[i])));
         } else if (way != 0) {
           ++(way < 0 ? all.backwards : all.forwards);
         }
