@@ -1,5 +1,8 @@
 #pragma once
 // Loops over row-major arrays. An offset beyond an array throws std::logic_error in every build.
+#include <algorithm>
+#include <array>
+
 #include "spec/denote/denote.h"
 
 namespace shardproof::denote {
@@ -22,13 +25,17 @@ inline Extents row_major(const Extents& shape) {
 /// index with strides[k].
 template <class Visit>
 void walk(const Extents& shape, const std::vector<Extents>& strides, Visit visit) {
-  const int64_t total = count(shape);
+  constexpr size_t most_on_stack = 24;
   const size_t rank = shape.size(), arrays = strides.size();
   for (const Extents& each : strides)
     if (each.size() != rank) throw std::logic_error("strides of another number of dims");
-  Extents index(rank, 0), offsets(arrays, 0);
+  std::array<int64_t, most_on_stack> on_stack{};
+  std::vector<int64_t> on_heap(rank + arrays > most_on_stack ? rank + arrays : 0);
+  int64_t* const offsets = on_heap.empty() ? on_stack.data() : on_heap.data();
+  int64_t* const index = offsets + arrays;
+  const int64_t total = count(shape);
   for (int64_t step = 0; step < total; ++step) {
-    visit(offsets.data());
+    visit(static_cast<const int64_t*>(offsets));
     for (size_t i = rank; i-- > 0;) {
       const bool carry = ++index[i] == shape[i];
       const int64_t move = carry ? 1 - shape[i] : 1;
@@ -53,15 +60,34 @@ const S& at(const Array<S>& array, int64_t offset) {
   return array.data.at(static_cast<size_t>(offset));
 }
 
+/// The entries of an array as `blocks` blocks, each with the entries of one dim, which are `inner`
+/// entries each. Throws std::logic_error where the array has not as many entries as its shape says.
+template <class S>
+struct Blocks {
+  Blocks(const Array<S>& x, size_t dim) : extent(x.shape.at(dim)) {
+    for (size_t i = 0; i < x.shape.size(); ++i)
+      if (i != dim) (i < dim ? blocks : inner) *= x.shape[i];
+    if (static_cast<int64_t>(x.data.size()) != blocks * extent * inner)
+      throw std::logic_error("an array of another size than its shape");
+  }
+  int64_t blocks = 1, extent, inner = 1;
+
+  /// Where entry `first` of the dim begins in block b.
+  std::ptrdiff_t at(int64_t b, int64_t first) const { return (b * extent + first) * inner; }
+};
+
 /// `extent` entries of one dim, from `first` on.
 template <class S>
 Array<S> cut(const Array<S>& x, size_t dim, int64_t first, int64_t extent) {
-  if (first < 0 || first > x.shape.at(dim) - extent) throw OutOfRange("beyond the end of a dim");
+  const Blocks from(x, dim);
+  if (first < 0 || extent < 0 || first > from.extent - extent)
+    throw OutOfRange("beyond the end of a dim");
   Array<S> result{x.shape, {}};
   result.shape[dim] = extent;
-  const Extents strides = row_major(x.shape);
-  walk(result.shape, {strides},
-       [&](const int64_t* at_) { result.data.push_back(at(x, at_[0] + first * strides[dim])); });
+  result.data.reserve(static_cast<size_t>(from.blocks * extent * from.inner));
+  for (int64_t b = 0; b < from.blocks; ++b)
+    result.data.insert(result.data.end(), x.data.begin() + from.at(b, first),
+                       x.data.begin() + from.at(b, first + extent));
   return result;
 }
 
@@ -71,11 +97,11 @@ void paste(Array<S>& x, const Array<S>& part, size_t dim, int64_t first) {
   if (part.shape.size() != x.shape.size()) throw Mismatch("a part of another number of dims");
   for (size_t i = 0; i < x.shape.size(); ++i)
     if (i != dim && part.shape[i] != x.shape[i]) throw Mismatch("a part of another size");
-  if (first < 0 || first > x.shape.at(dim) - part.shape[dim])
-    throw OutOfRange("beyond the end of a dim");
-  const Extents strides = row_major(x.shape);
-  walk(part.shape, {strides, row_major(part.shape)},
-       [&](const int64_t* at_) { at(x, at_[0] + first * strides[dim]) = at(part, at_[1]); });
+  const Blocks to(x, dim), from(part, dim);
+  if (first < 0 || first > to.extent - from.extent) throw OutOfRange("beyond the end of a dim");
+  for (int64_t b = 0; b < from.blocks; ++b)
+    std::copy(part.data.begin() + from.at(b, 0), part.data.begin() + from.at(b, from.extent),
+              x.data.begin() + to.at(b, first));
 }
 
 /// The array without a dim of one entry.

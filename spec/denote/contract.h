@@ -14,20 +14,19 @@ Array<S> contract(ir::ReduceFn fn, const Meeting& how, const std::vector<const A
   for (const int64_t extent : how.extents) terms *= static_cast<double>(extent);
   if (terms > most_terms) throw OutOfRange("a contraction of more entries than are run");
   Array<S> result = filled(how.shape, S(0));
-  std::vector<bool> begun(result.data.size(), false);
+  int64_t begun = -1;  // the result's indices vary slowest: an entry is done before the next begins
   walk(how.extents, how.strides, [&](const int64_t* offsets) {
     S product = at(*x.at(0), offsets[1]);
     for (size_t i = 1; i < x.size(); ++i) product = product * at(*x.at(i), offsets[i + 1]);
     S& entry = at(result, offsets[0]);
-    const auto place = static_cast<size_t>(offsets[0]);
-    if (!begun[place])
+    if (begun != offsets[0])
       entry = product;
     else if (fn == ir::ReduceFn::sum)
       entry = entry + product;
     else if (fn == ir::ReduceFn::max ? Scalar<S>::less(entry, product)
                                      : Scalar<S>::less(product, entry))
       entry = product;
-    begun[place] = true;
+    begun = offsets[0];
   });
   return result;
 }

@@ -18,7 +18,7 @@ class Evaluator {
       : geometry_(geometry), types_(types), backwards_(backwards), stand_in_(std::move(stand_in)) {}
 
   Values call(size_t index, Values inputs) const {
-    return take(geometry_.program().functions.at(index).returned, run_body(index, inputs));
+    return taken(geometry_.program().functions.at(index).returned, run_body(index, inputs));
   }
 
   /// What `backward` takes behind `;`: values that the plan it comes after saves at these inputs.
@@ -63,6 +63,18 @@ class Evaluator {
   static Values take(const std::vector<ir::ValueId>& ids, const Frame& frame) {
     Values result;
     for (ir::ValueId id : ids) result.push_back(frame.values.at(id));
+    return result;
+  }
+
+  /// Of a frame that nobody reads again: each value is moved where it stands last.
+  static Values taken(const std::vector<ir::ValueId>& ids, Frame&& frame) {
+    Values result;
+    result.reserve(ids.size());
+    for (auto id = ids.begin(); id != ids.end(); ++id) {
+      Distributed<S>& value = frame.values.at(*id);
+      const bool again = std::find(id + 1, ids.end(), *id) != ids.end();
+      result.push_back(again ? value : std::move(value));
+    }
     return result;
   }
 
