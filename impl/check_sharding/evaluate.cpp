@@ -210,8 +210,14 @@ std::vector<oracle::Tensor> run_plan(const Program& program, const Name& name,
 void evaluate_function(const Program& program, const std::string& name, const cost::Sizes& sizes,
                        const std::string& inputs, const std::string& outputs) {
   const ir::Program& ir = program.checked().program();
-  const auto found = std::find_if(ir.functions.begin(), ir.functions.end(),
-                                  [&](const ir::Function& each) { return each.name == name; });
+  const auto named = [&](bool imported) {
+    return std::find_if(ir.functions.begin(), ir.functions.end(), [&](const ir::Function& each) {
+      return each.name == name && each.imported == imported;
+    });
+  };
+  auto found =
+      named(false);  // the file's own, also where a file that it imports has one of the name
+  if (found == ir.functions.end()) found = named(true);
   if (found == ir.functions.end()) throw std::runtime_error("the file has no function " + name);
   const std::vector<oracle::Tensor> given = read_inputs(inputs, *found);
   const oracle::Sizes at = oracle_sizes(ir, sizes);

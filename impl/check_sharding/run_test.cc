@@ -119,6 +119,24 @@ TEST_F(Files, RunEvaluatesAFnAndAPlan) {
   EXPECT_NE(run_with({program, "--run", "q", "--inputs", in, "--outputs", path("y")}).code, 0);
 }
 
+TEST_F(Files, RunEvaluatesTheFilesOwnFunction) {
+  write("base.shard",
+        "dim B\n"
+        "fn f(x: f32[B]) -> f32[B] {\n  return x\n}\n"
+        "fn g(x: f32[B]) -> f32[B] {\n  return f(x)\n}\n");
+  const std::string program = write("own.shard",
+                                    "import g from \"base.shard\"\ndim B\n"
+                                    "fn f(x: f32[B]) -> f32[B] {\n  return 3 * g(x)\n}\n");
+  const std::string in = write("x", safetensors("x", "[1]", {2}));
+  const std::string want = safetensors("0", "[1]", {6});
+  const Result result =
+      run_with({program, "--run", "f", "--inputs", in, "--outputs", path("y"), "--set", "B=1"});
+  EXPECT_EQ(result.code, 0) << result.err;
+  std::ostringstream got;
+  got << std::ifstream(path("y"), std::ios::binary).rdbuf();
+  EXPECT_EQ(got.str().substr(got.str().size() - 4), want.substr(want.size() - 4));
+}
+
 TEST_F(Files, DevicesAreRefusedAtOnceAndPipesAreRead) {
   for (const char* device : {"/dev/zero", "/dev/null", "/dev/full"}) {
     const Result result = run_with({device});
