@@ -205,27 +205,27 @@ std::vector<oracle::Tensor> run_plan(const Program& program, const Name& name,
   return results;
 }
 
+/// The file's own function of that name, else an imported one: an imported file may have the name
+/// too. Throws where there is none.
+const ir::Function& function_named(const ir::Program& program, const std::string& name) {
+  for (const bool imported : {false, true})
+    for (const ir::Function& each : program.functions)
+      if (each.name == name && each.imported == imported) return each;
+  throw std::runtime_error("the file has no function " + name);
+}
+
 }  // namespace
 
 void evaluate_function(const Program& program, const std::string& name, const cost::Sizes& sizes,
                        const std::string& inputs, const std::string& outputs) {
   const ir::Program& ir = program.checked().program();
-  const auto named = [&](bool imported) {
-    return std::find_if(ir.functions.begin(), ir.functions.end(), [&](const ir::Function& each) {
-      return each.name == name && each.imported == imported;
-    });
-  };
-  auto found =
-      named(false);  // the file's own, also where a file that it imports has one of the name
-  if (found == ir.functions.end()) found = named(true);
-  if (found == ir.functions.end()) throw std::runtime_error("the file has no function " + name);
-  const std::vector<oracle::Tensor> given = read_inputs(inputs, *found);
+  const ir::Function& function = function_named(ir, name);
+  const std::vector<oracle::Tensor> given = read_inputs(inputs, function);
   const oracle::Sizes at = oracle_sizes(ir, sizes);
-  const bool plan = found->kind == ir::Function::Kind::plan;
-  write_outputs(
-      outputs, *found,
-      plan ? run_plan(program, name, at, given)
-           : oracle::evaluate(ir, static_cast<size_t>(found - ir.functions.begin()), at, given));
+  const bool plan = function.kind == ir::Function::Kind::plan;
+  const auto index = static_cast<size_t>(&function - ir.functions.data());
+  write_outputs(outputs, function,
+                plan ? run_plan(program, name, at, given) : oracle::evaluate(ir, index, at, given));
 }
 
 }  // namespace shardproof::cli

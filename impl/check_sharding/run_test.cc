@@ -92,6 +92,13 @@ std::string safetensors(const std::string& name, const std::string& shape,
          std::string(reinterpret_cast<const char*>(data.data()), 8 * data.size());
 }
 
+/// The last bytes of a safetensors file: its header is padded, its entries are at the end.
+std::string entries_of(const std::string& path, size_t bytes) {
+  std::ostringstream file;
+  file << std::ifstream(path, std::ios::binary).rdbuf();
+  return file.str().substr(file.str().size() - bytes);
+}
+
 TEST_F(Files, RunEvaluatesAFnAndAPlan) {
   const std::string program = write("sum.shard",
                                     "mesh d\ndim B M\n"
@@ -108,10 +115,7 @@ TEST_F(Files, RunEvaluatesAFnAndAPlan) {
     const Result result = run_with({program, "--run", name, "--inputs", in, "--outputs", path("y"),
                                     "--mesh", "d=2", "--set", "B=4,M=2"});
     EXPECT_EQ(result.code, 0) << result.err;
-    std::ostringstream got;
-    got << std::ifstream(path("y"), std::ios::binary).rdbuf();
-    // The header is padded; the entries stand at the end.
-    EXPECT_EQ(got.str().substr(got.str().size() - 16), want.substr(want.size() - 16)) << name;
+    EXPECT_EQ(entries_of(path("y"), 16), want.substr(want.size() - 16)) << name;
   }
   const Result wrong = run_with({program, "--run", "f", "--inputs", in, "--outputs", path("y"),
                                  "--mesh", "d=2", "--set", "B=4,M=3"});
@@ -132,9 +136,7 @@ TEST_F(Files, RunEvaluatesTheFilesOwnFunction) {
   const Result result =
       run_with({program, "--run", "f", "--inputs", in, "--outputs", path("y"), "--set", "B=1"});
   EXPECT_EQ(result.code, 0) << result.err;
-  std::ostringstream got;
-  got << std::ifstream(path("y"), std::ios::binary).rdbuf();
-  EXPECT_EQ(got.str().substr(got.str().size() - 4), want.substr(want.size() - 4));
+  EXPECT_EQ(entries_of(path("y"), 4), want.substr(want.size() - 4));
 }
 
 TEST_F(Files, DevicesAreRefusedAtOnceAndPipesAreRead) {

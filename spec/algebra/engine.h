@@ -219,7 +219,7 @@ struct Engine {
 
   // mirror.cpp
   struct Reads {
-    // Of tensors of tensors there are exponentially many: no count goes beyond this.
+    // Tensors of tensors can double a count at each level: sums of counts stop here.
     static constexpr int most = 1 << 24;
     int forwards = 0, backwards = 0;  // x[v] and x[|v| - 1 - v]
     int along = 0, against = 0;       // [v <= w] and [v <= |v| - 1 - w], where the tensors tie

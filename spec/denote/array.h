@@ -25,6 +25,7 @@ inline Extents row_major(const Extents& shape) {
 /// index with strides[k].
 template <class Visit>
 void walk(const Extents& shape, const std::vector<Extents>& strides, Visit visit) {
+  const int64_t total = count(shape);
   constexpr size_t most_on_stack = 24;
   const size_t rank = shape.size(), arrays = strides.size();
   for (const Extents& each : strides)
@@ -33,9 +34,8 @@ void walk(const Extents& shape, const std::vector<Extents>& strides, Visit visit
   std::vector<int64_t> on_heap(rank + arrays > most_on_stack ? rank + arrays : 0);
   int64_t* const offsets = on_heap.empty() ? on_stack.data() : on_heap.data();
   int64_t* const index = offsets + arrays;
-  const int64_t total = count(shape);
   for (int64_t step = 0; step < total; ++step) {
-    visit(static_cast<const int64_t*>(offsets));
+    visit(offsets);
     for (size_t i = rank; i-- > 0;) {
       const bool carry = ++index[i] == shape[i];
       const int64_t move = carry ? 1 - shape[i] : 1;
@@ -62,8 +62,8 @@ const S& at(const Array<S>& array, int64_t offset) {
 
 /// The entries of an array as `blocks` blocks, each with the entries of one dim, which are `inner`
 /// entries each. Throws std::logic_error where the array has not as many entries as its shape says.
-template <class S>
 struct Blocks {
+  template <class S>
   Blocks(const Array<S>& x, size_t dim) : extent(x.shape.at(dim)) {
     for (size_t i = 0; i < x.shape.size(); ++i)
       if (i != dim) (i < dim ? blocks : inner) *= x.shape[i];

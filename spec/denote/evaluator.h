@@ -18,7 +18,7 @@ class Evaluator {
       : geometry_(geometry), types_(types), backwards_(backwards), stand_in_(std::move(stand_in)) {}
 
   Values call(size_t index, Values inputs) const {
-    return taken(geometry_.program().functions.at(index).returned, run_body(index, inputs));
+    return take(geometry_.program().functions.at(index).returned, run_body(index, inputs));
   }
 
   /// What `backward` takes behind `;`: values that the plan it comes after saves at these inputs.
@@ -26,11 +26,11 @@ class Evaluator {
     const ir::Function& function = geometry_.program().functions.at(backward);
     if (function.saved_params.empty()) return {};
     const size_t after = function.after.value();
-    const Frame frame = run_body(after, inputs);
+    Frame frame = run_body(after, inputs);
     std::vector<ir::ValueId> ids;
     for (ir::ValueId id : function.saved_params)
       ids.push_back(saved_value(geometry_.program().functions[after], function.values[id].name));
-    return take(ids, frame);
+    return take(ids, std::move(frame));
   }
 
  private:
@@ -66,8 +66,8 @@ class Evaluator {
     return result;
   }
 
-  /// Of a frame that nobody reads again: each value is moved where it stands last.
-  static Values taken(const std::vector<ir::ValueId>& ids, Frame&& frame) {
+  /// The same at the end of a body: a value is copied only where it comes again in `ids`.
+  static Values take(const std::vector<ir::ValueId>& ids, Frame&& frame) {
     Values result;
     result.reserve(ids.size());
     for (auto id = ids.begin(); id != ids.end(); ++id) {
