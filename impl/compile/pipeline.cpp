@@ -4,6 +4,7 @@
 #include <cmath>
 
 #include "impl/compile/ops.h"
+#include "impl/compile/planted.h"
 
 namespace shardproof::compile {
 
@@ -64,6 +65,8 @@ class Piped {
         work(turn.work);
     }
     compiler_.set_place(place_);
+    for (Ref& stack : stacks_)
+      if (is_planted(RunFault::loss_on_every_stage)) stack = on_every_stage(stack);
     for (size_t i = 0; i < stacks_.size(); ++i) site_.define(stacks_[i], i);
     return std::move(gradient_);
   }
@@ -146,12 +149,22 @@ class Piped {
 
   void transfer(const std::string& name, const Ref& what, size_t from, size_t to) {
     const bool sends = name == "send";
-    Exchange exchange{Collective::send, compiler_.group({members_.at(from), members_.at(to)}, {}),
-                      what, what};
+    const std::vector<int> pair = sends ? std::vector{members_.at(from), peer(to, sends)}
+                                        : std::vector{peer(from, sends), members_.at(to)};
+    Exchange exchange{Collective::send, compiler_.group(pair, {}), what, what};
     exchange.position = sends ? 0 : 1;
     const std::vector<BufferId> buffers{what.buffer}, none;
     compiler_.step(name, sends ? buffers : none, sends ? none : buffers).exchange =
         std::move(exchange);
+  }
+
+  /// The rank of another stage that a message goes to or comes from.
+  int peer(size_t stage, bool sends) const {
+    const Mesh& mesh = placement().mesh();
+    if (is_planted(RunFault::other_replica))
+      return mesh.along(mesh.ranks() - 1 - placement().rank(), {op_.axis}).at(stage);
+    if (is_planted(RunFault::other_stage) && sends) return members_.at((stage + 1) % own_.stages);
+    return members_.at(stage);
   }
 
   const Type& carried(size_t i) const {
@@ -173,13 +186,16 @@ class Piped {
   }
 
   void forward(const Chunk& chunk) {
-    scope_.values.at(body_.params.at(0)) = number(chunk.first);
+    const bool twice = is_planted(RunFault::microbatch_twice) && chunk.first > 0;
+    scope_.values.at(body_.params.at(0)) = number(chunk.first - twice);
     std::vector<Ref> carries;
     if (own_.stage == 0 && chunk.second == 0) {
       compiler_.run_block(scope_, before_.block());
       for (ir::ValueId id : instr_.operands) carries.push_back(compiler_.ref(scope_, id));
     } else {
       carries = take(inbox_['F'], chunk);
+      if (is_planted(RunFault::stale_activation)) std::swap(carries, stale_);
+      if (carries.empty()) carries = stale_;
     }
     if (!gradient_ || !gradient_->layers(chunk, carries)) layers(chunk.second, carries);
     if (!own_.is_last() || chunk.second + 1 < sizes_.C) return give(chunk, 'F', carries);
@@ -224,6 +240,15 @@ class Piped {
     }
   }
 
+  /// A planted fault alone: the last stage's, on each.
+  Ref on_every_stage(const Ref& stack) const {
+    if (sizes_.p == 1 || stack.extents.empty()) return stack;
+    const Ref to = compiler_.create(stack.element, stack.extents);
+    compiler_.exchange("all_reduce", {Collective::all_reduce, compiler_.group(members_, {op_.axis}),
+                                      stack, to, Reduction::sum});
+    return to;
+  }
+
   void emit(int64_t microbatch, const std::vector<Ref>& carries) {
     for (size_t i = 0; i < carries.size(); ++i)
       if (instr_.results.at(i) != ir::no_value)
@@ -253,7 +278,7 @@ class Piped {
   bool has_w_ = false;
   std::vector<Turn> turns_;
   std::vector<int> members_;
-  std::vector<Ref> stacks_;
+  std::vector<Ref> stacks_, stale_;
   std::unique_ptr<StageGradient> gradient_;
   std::map<char, Box> inbox_, outbox_;  ///< by F or B, then the reader's and the sender's chunk
 };

@@ -7,6 +7,7 @@
 
 #include "impl/comm/threads.h"
 #include "impl/compile/compile_plan.h"
+#include "impl/compile/planted.h"
 #include "impl/device/planned.h"
 #include "impl/plan/steps.h"
 
@@ -268,6 +269,12 @@ TEST(Pipeline, ARankThatDiesEndsTheOthersWithItsName) {
       EXPECT_THAT(error.what(), HasSubstr("rank " + std::to_string(dies) + ": it has lost power"));
     }
   }
+}
+
+TEST(Pipeline, AMessageToAnotherStageEndsTheRun) {
+  const compile::PlantedRunFault planted(compile::RunFault::other_stage);
+  EXPECT_THROW(run(in_stages("one_f_one_b"), 3, {{"A", 4}, {"B", 3}, {"N", 3}, {"X", 1}}),
+               CommError);
 }
 
 /// A layer's weight, which is bf16 in the layer and split over d; its gradient is reduced in f32.

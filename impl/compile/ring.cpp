@@ -1,6 +1,7 @@
 #include <set>
 
 #include "impl/compile/ops.h"
+#include "impl/compile/planted.h"
 #include "spec/ir/walk.h"
 
 namespace shardproof::compile {
@@ -34,12 +35,15 @@ class Ringed {
     std::map<ir::ValueId, Ref> blocks;
     for (const ir::ValueId id : passed_) blocks[id] = compiler_.ref(scope_, id);
     const auto count = static_cast<int64_t>(members_.size());
-    for (int64_t visit = 0; visit < count; ++visit) {
+    const bool missed = is_planted(RunFault::block_missed) && count > 1;
+    for (int64_t visit = 0; visit < count - missed; ++visit) {
       compiler_.set_place(place);
       for (const auto& [id, block] : blocks) scope_.blocks[{id, index()}] = block;
       if (visit + 1 < count)
-        for (auto& [id, block] : blocks) block = from_next(block);
-      run_body((position_ + visit) % count, carries);
+        for (auto& [id, block] : blocks)
+          block = from_next(is_planted(RunFault::block_twice) ? compiler_.ref(scope_, id) : block);
+      const int64_t first = is_planted(RunFault::local_position) ? 0 : position_;
+      run_body((first + visit) % count, carries);
     }
     compiler_.set_place(place);
     for (const ir::ValueId id : passed_) scope_.blocks.erase({id, index()});

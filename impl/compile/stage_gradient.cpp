@@ -2,6 +2,8 @@
 
 #include <algorithm>
 
+#include "impl/compile/planted.h"
+
 namespace shardproof::compile {
 namespace {
 
@@ -97,6 +99,10 @@ bool StageGradient::layers(const Chunk& chunk, std::vector<Ref>& carries) {
     const ir::ValueId stack = forward->results.at(carries.size() + i);
     if (stack == ir::no_value) {
       stacks.emplace_back();
+      continue;
+    }
+    if (is_planted(RunFault::overwritten) && saved_.size() > 1) {
+      stacks.push_back(saved_.begin()->second.at(i));
       continue;
     }
     const Type& type = scope_.unit.type(stack);

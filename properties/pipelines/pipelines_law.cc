@@ -3,6 +3,7 @@
 // a stage adds up its gradients in the same order.
 #include <gtest/gtest.h>
 
+#include "impl/compile/planted.h"
 #include "impl/device/rehearsal/rehearsal.h"
 #include "properties/generators/plan_run.h"
 #include "properties/holds.h"
@@ -180,8 +181,39 @@ TEST(Pipelines, SchedulesThatAddInTheSameOrderGiveTheSameBits) {
   }));
 }
 
-/// On rings of 1 to 5 ranks: that each rank meets each block once, and as that block.
-void rings_run(const std::string& path, int64_t ranks) {
+using compile::PlantedRunFault;
+using compile::RunFault;
+
+/// That the plan runs as proved, and with each of the faults otherwise.
+void notices(PlanCase one, const std::vector<RunFault>& faults) {
+  const auto wanted = properties::draw_inputs(one, 5, false);
+  ASSERT_TRUE(wanted);
+  const properties::RoundingBounds bounds = properties::rounding_bounds(one, *wanted);
+  const auto differs = [&](RunFault fault) {
+    const PlantedRunFault planted(fault);
+    return properties::difference(properties::run_on_ranks(one, {.precision = Precision::f64}),
+                                  *wanted, bounds.f64);
+  };
+  EXPECT_EQ(differs(RunFault::none), "");
+  for (const RunFault fault : faults)
+    EXPECT_NE(differs(fault), "") << "fault " << static_cast<int>(fault);
+}
+
+TEST(Pipelines, PlantedFaultsAreNoticed) {
+  for (const char* schedule : {"one_f_one_b", "zero_bubble", "interleaved(C = |X|)"}) {
+    SCOPED_TRACE(schedule);
+    const bool chunks = std::string(schedule).starts_with("interleaved");
+    const Piped of{.p = 2, .d = 2, .A = 4, .chunks = chunks ? 2 : 1};
+    const Program program = Program::from_text(text_of(of, schedule));
+    notices(case_at(program, "grads_p", of),
+            {RunFault::microbatch_twice, RunFault::stale_activation, RunFault::overwritten,
+             RunFault::other_replica, RunFault::loss_on_every_stage});
+  }
+}
+
+/// Calls `use` with each proved plan of the file that has a ring, over this many ranks.
+template <class Use>
+void for_each_ring(const std::string& path, int64_t ranks, const Use& use) {
   const Program program = Program::load(path);
   for (const PlanReport& report : program.checked().plans()) {
     const ir::Function& function = program.checked().program().functions.at(report.function);
@@ -195,6 +227,13 @@ void rings_run(const std::string& path, int64_t ranks) {
       one.sizes.mesh.emplace_back(each, each == axis ? ranks : 1);
     for (const auto& [name, info] : program.checked().program().dims)
       if (info.kind == ir::DimInfo::Kind::plain) one.sizes.dims[name] = 2 * ranks;
+    use(one);
+  }
+}
+
+/// On rings of 1 to 5 ranks: that each rank meets each block once, and as that block.
+void rings_run(const std::string& path, int64_t ranks) {
+  for_each_ring(path, ranks, [](PlanCase& one) {
     const auto wanted = properties::draw_inputs(one, 3, false);
     ASSERT_TRUE(wanted);
     const properties::RoundingBounds bounds = properties::rounding_bounds(one, *wanted);
@@ -204,7 +243,7 @@ void rings_run(const std::string& path, int64_t ranks) {
     const auto rehearsed = properties::run_on_ranks(
         one, {.precision = Precision::f64, .overlap = true, .device = rehearsal_device(7)});
     EXPECT_EQ(properties::difference(rehearsed, *wanted, bounds.f64), "");
-  }
+  });
 }
 
 TEST(Rings, RunAsProved) {
@@ -214,6 +253,18 @@ TEST(Rings, RunAsProved) {
     for (const int64_t ranks : {1, 2, 3, 5})
       rings_run(root + "/spec/tests/rings/" + file + ".shard", ranks);
   for (const int64_t ranks : {2, 3}) rings_run(root + "/spec/models/llama3_ring.shard", ranks);
+}
+
+TEST(Rings, PlantedFaultsAreNoticed) {
+  const auto ring = [](const std::string& file, const std::vector<RunFault>& faults) {
+    for_each_ring(SHARDPROOF_SOURCE_DIR "/spec/tests/rings/" + file + ".shard", 3,
+                  [&](const PlanCase& one) { notices(one, faults); });
+  };
+  for (const char* file : {"causal", "packed", "gather_matmul"})
+    ring(file, {RunFault::block_missed, RunFault::block_twice, RunFault::local_position});
+  for (const char* file :
+       {"softmax", "zigzag"})  // no position counts: any order of blocks is right
+    ring(file, {RunFault::block_missed, RunFault::block_twice});
 }
 
 }  // namespace
