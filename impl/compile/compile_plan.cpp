@@ -181,6 +181,8 @@ Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSiz
   state->groups = compiler.groups();
   state->group_axes = compiler.group_axes();
   state->loops = compiler.loops();
+  state->stage_axis = compiler.stage_axis();
+  state->works = compiler.works();
   state->given = compiler.externals();
   state->name = function.name;
   run_passes(*state, options, compiler.alike());

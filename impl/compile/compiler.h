@@ -9,6 +9,7 @@
 #include "impl/tensor/placement.h"
 #include "impl/tensor/tensor.h"
 #include "spec/diag/diagnostic.h"
+#include "spec/schedule/schedule.h"
 #include "spec/syntax/ast.h"
 
 namespace shardproof::compile {
@@ -124,6 +125,13 @@ class Compiler {
   /// What is computed from here on is known until leave_iteration(), and not behind it.
   /// What is compiled from here on is another turn of a pipeline's stage, or comes after it.
   void next_turn() { ++turn_; }
+  /// The next turn does this work of a stage along the axis.
+  void next_turn(const Axis& axis, const schedule::Work& work) {
+    stage_axis_ = axis;
+    works_[++turn_] = work;
+  }
+  const std::optional<Axis>& stage_axis() const { return stage_axis_; }
+  const std::map<size_t, schedule::Work>& works() const { return works_; }
   void enter_iteration() { known_.emplace_back(); }
   void leave_iteration() { known_.pop_back(); }
   void run_instr(Scope& scope, const ir::Instr& instr);
@@ -186,6 +194,8 @@ class Compiler {
   std::vector<std::map<Key, Value>> known_{1};
   std::string place_;
   size_t turn_ = 0;
+  std::optional<Axis> stage_axis_;
+  std::map<size_t, schedule::Work> works_;
   size_t ops_ = 0;
   bool fuses_ = true;
   size_t unroll_ = 1;

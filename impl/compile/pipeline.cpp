@@ -172,7 +172,7 @@ class Piped {
   }
 
   void work(const Work& work) {
-    compiler_.next_turn();
+    compiler_.next_turn(op_.axis, work);
     compiler_.enter_iteration();
     if (work.kind == 'F')
       forward({work.m, work.c});

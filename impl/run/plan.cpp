@@ -23,6 +23,8 @@ size_t Plan::arena_bytes() const { return state_->arena_bytes; }
 const std::vector<Step>& Plan::steps() const { return state_->steps; }
 void Plan::measure(bool on) { state_->measured = on; }
 const std::map<std::string, OpTime>& Plan::times() const { return state_->times; }
+const std::optional<Axis>& Plan::stage_axis() const { return state_->stage_axis; }
+const std::vector<schedule::Timed>& Plan::timeline() const { return state_->timeline; }
 
 Tensor Plan::input(size_t i) const {
   const Slot& slot = state_->inputs.at(i);
@@ -142,10 +144,26 @@ void Plan::State::run_one(const Step& step, Frame& frame, std::map<std::string, 
     throw PlanError("rank " + std::to_string(rank) + ": " + step.place + ": " + error.what());
   }
   if (measured) {
+    const auto end = Clock::now();
     OpTime& time = into[step.op];
     ++time.calls;
-    time.seconds += std::chrono::duration<double>(Clock::now() - begin).count();
+    time.seconds += std::chrono::duration<double>(end - begin).count();
+    const auto since = [](Clock::time_point at) {
+      return std::chrono::nanoseconds(at.time_since_epoch()).count();
+    };
+    if (&into == &times) note(step.turn, since(begin), since(end));
   }
+}
+
+void Plan::State::note(size_t turn, int64_t begin, int64_t end) {
+  const auto work = works.find(turn);
+  if (work != works.end()) {
+    if (turn == timed && !timeline.empty())
+      timeline.back().end = end;
+    else
+      timeline.push_back({work->second, begin, end});
+  }
+  timed = turn;
 }
 
 void Plan::State::run_on_host(Frame& frame) {
@@ -207,6 +225,7 @@ void Plan::State::run(Communicator& communicator, Frame& frame) {
     if (!calls) calls = plan::calls_of(steps, groups, name + " on " + mesh.text());
     frame.communicator = &spot_checked.emplace(communicator, *calls);
   }
+  timeline.clear();
   run_steps(frame);
   if (spot_checked) spot_checked->finish();
 }

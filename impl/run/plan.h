@@ -1,6 +1,7 @@
 #pragma once
 // A plan that was compiled for one mesh and one rank, and is run as often as wanted.
 #include <map>
+#include <optional>
 
 #include "impl/comm/communicator.h"
 #include "impl/device/device.h"
@@ -10,6 +11,9 @@
 namespace shardproof {
 namespace plan {
 struct Step;
+}
+namespace schedule {
+struct Timed;
 }
 
 /// A parameter or a result.
@@ -78,6 +82,11 @@ class Plan {
   /// beside", and "wait" for it.
   void measure(bool on);
   const std::map<std::string, OpTime>& times() const;
+  /// The axis of the stages, where this rank is one of a pipeline's.
+  const std::optional<Axis>& stage_axis() const;
+  /// The F, B and W of its stage in the last run that was measured, in nanoseconds of the steady
+  /// clock; without the messages between stages. Of one that passes split there are several.
+  const std::vector<schedule::Timed>& timeline() const;
 
  private:
   std::unique_ptr<State> state_;

@@ -7,6 +7,7 @@
 #include "impl/run/plan.h"
 #include "impl/run/plan_calls.h"
 #include "impl/run/result_memory.h"
+#include "spec/schedule/schedule.h"
 
 namespace shardproof {
 
@@ -32,6 +33,10 @@ struct Plan::State {
   std::vector<std::string> broken;  ///< by input that is kept: how it is not what is assumed
   bool measured = false;
   std::map<std::string, OpTime> times;
+  std::optional<Axis> stage_axis;
+  std::map<size_t, schedule::Work> works;  ///< of a stage, by the turn of its steps
+  std::vector<schedule::Timed> timeline;
+  size_t timed = 0;  ///< the turn of the last step that was measured
 
   // On a device that is not the host.
   std::vector<std::unique_ptr<Queue>> queues;
@@ -65,6 +70,7 @@ struct Plan::State {
   void record(Communicator& communicator, plan::Frame& frame);
   void run_steps(plan::Frame& frame);
   void run_on_host(plan::Frame& frame);
+  void note(size_t turn, int64_t begin, int64_t end);
   void run_one(const plan::Step& step, plan::Frame& frame, std::map<std::string, OpTime>& into);
 };
 

@@ -209,6 +209,7 @@ Job prepare(const Options& options) {
   require_known(job, program, roles, job.logits);
   require_writable(options.log);
   require_writable(options.plot);
+  require_writable(options.plot_schedule);
   require_writable(options.report);
   require_checkpoints(options);
   if (!options.export_to.empty() && std::filesystem::exists(options.export_to))

@@ -210,6 +210,8 @@ class Flags {
             "before all passes; =queues for the commands of a device's queues")
         ->group(group_);
     text("--plot", o_.plot, "Plot the losses at the end", "FILE.svg");
+    text("--plot-schedule", o_.plot_schedule,
+         "Plot what the stages of a pipeline did in the last step, as measured", "FILE.svg");
     text("--report", o_.report,
          "Write a page of the run: losses, rates, times, memory and verdicts; also while it runs",
          "FILE.html");

@@ -45,7 +45,7 @@ struct Options {
   double validation = 0.05;
   int64_t eval_every = 0, eval_batches = 4;
 
-  std::string log, plot, report;
+  std::string log, plot, plot_schedule, report;
   std::string print_plan;  ///< empty: train; "final", "queues" or "after:PASS"
   int64_t sample = 0;
   double temperature = 0.8;

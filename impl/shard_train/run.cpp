@@ -4,6 +4,8 @@
 #include <charconv>
 #include <chrono>
 #include <cstring>
+#include <iomanip>
+#include <sstream>
 
 #include "impl/checkpoint/agree.h"
 #include "impl/interchange/interchange.h"
@@ -11,6 +13,7 @@
 #include "impl/shard_train/progress.h"
 #include "impl/shard_train/report.h"
 #include "impl/shard_train/stop.h"
+#include "impl/shard_train/timeline.h"
 #include "impl/tensor/listed.h"
 #include "impl/trainer/sample.h"
 #include "spec/diag/visible.h"
@@ -51,6 +54,11 @@ class Run {
     if (first_ && !options_.log.empty()) log_ = Log(options_.log, options_.resume);
     begin();
     if (first_ && !options_.report.empty()) open_report();
+    if (!options_.plot_schedule.empty()) {
+      if (!trainer_.step_plan().stage_axis())
+        throw BadInput("--plot-schedule: " + job_.step + " has no pipeline");
+      trainer_.measure_step(true);
+    }
     trainer_.on_step([this](const StepReport& report) { tell(report); });
     begun_ = Clock::now();
     before_ = trainer_.steps();
@@ -64,6 +72,7 @@ class Run {
     forget_stops();  // nothing is left to save
     if ((signal = stopped())) return signal;
     if (!options_.export_to.empty()) write_weights();
+    if (!options_.plot_schedule.empty()) plot_schedule();
     if (options_.sample > 0) show_sample();
     if (first_) end();
     return 0;
@@ -283,15 +292,35 @@ class Run {
     write(Log::Line("sample").add("step", trainer_.steps()).add("text", text));
   }
 
+  void plot_schedule() {
+    const auto measured = measured_stages(trainer_.step_plan(), job_.mesh, trainer_.communicator());
+    if (!measured) return;
+    const auto rounded = [](double x) {
+      std::ostringstream text;
+      text << std::fixed << std::setprecision(1) << x;
+      return text.str();
+    };
+    const auto ms = [&](int64_t time) { return rounded(static_cast<double>(time) / 1000) + " ms"; };
+    const schedule::Durations& mean = measured->mean;
+    write_file(options_.plot_schedule, schedule::svg(measured->run, measured->chunks, true),
+               "stages wait " + rounded(100 * measured->run.idle()) + " % of their time, " +
+                   rounded(100 * measured->model) + " % by the model of F " + ms(mean.f) + ", B " +
+                   ms(mean.b) + (measured->run.has_w ? ", W " + ms(mean.w) : ""));
+  }
+
+  void write_file(const std::string& path, const std::string& text, const std::string& about) {
+    std::ofstream file(path);
+    file << text << std::flush;
+    if (!file) throw FileError(path + ": cannot be written: " + std::strerror(errno));
+    say("wrote " + path + (about.empty() ? "" : ": " + about));
+  }
+
   void end() {
     log_.write(Log::Line("end").add("step", trainer_.steps()).add("seconds", since_begin()));
     if (!options_.plot.empty()) {
       std::vector<Curve> curves{{"loss", losses_}};
       if (!validations_.empty()) curves.push_back({"validation", validations_});
-      std::ofstream file(options_.plot);
-      file << svg_of(options_.model + " on " + job_.mesh.text(), curves) << std::flush;
-      if (!file) throw FileError(options_.plot + ": cannot be written: " + std::strerror(errno));
-      say("wrote " + options_.plot);
+      write_file(options_.plot, svg_of(options_.model + " on " + job_.mesh.text(), curves), "");
     }
   }
 

@@ -5,6 +5,7 @@
 
 #include <cmath>
 #include <cstdio>
+#include <cstdlib>
 #include <filesystem>
 #include <fstream>
 #include <map>
@@ -16,6 +17,7 @@
 namespace shardproof::shard_train {
 namespace {
 
+using ::testing::ContainsRegex;
 using ::testing::HasSubstr;
 
 const std::string small =
@@ -77,6 +79,42 @@ TEST(ShardTrain, TrainsAndTells) {
   EXPECT_THAT(run.text, HasSubstr("sample: "));
   EXPECT_EQ(losses(at + "/log").size(), 6u);
   EXPECT_THAT(read(at + "/loss.svg"), HasSubstr("</svg>"));
+}
+
+const std::string stages =
+    " " SHARDPROOF_SOURCE_DIR "/spec/models/mlp_pipeline.shard --config tiny --schedule constant ";
+
+void expect_near(const std::vector<std::string>& found, const std::vector<std::string>& wanted) {
+  ASSERT_EQ(found.size(), wanted.size());
+  for (size_t i = 0; i < found.size(); ++i)
+    EXPECT_NEAR(std::stod(found[i]), std::stod(wanted[i]), 1e-5) << i;
+}
+
+TEST(ShardTrain, StagesGoOnAsMoreOrFewerOfThem) {
+  const std::string at = folder("stages"), program = SHARD_TRAIN + stages;
+  const Result run = shell(program + "--mesh p=2,t=2 --steps 4 --save-every 2 --save " + at +
+                           "/two --log " + at + "/log --plot-schedule " + at + "/stages.svg");
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_THAT(run.text, HasSubstr("stages.svg: stages wait "));
+  const std::string drawn = read(at + "/stages.svg");
+  for (const char* each : {"stage 1", ">F(3), ", ">B(3), ", "</svg>"})
+    EXPECT_THAT(drawn, HasSubstr(each));
+  const auto all = losses(at + "/log");
+  ASSERT_EQ(all.size(), 4u);
+  std::filesystem::remove_all(at + "/two/step-00000004");
+  for (const std::string mesh : {"p=4", "d=2", "p=2,d=2"}) {
+    std::filesystem::copy(at + "/two", at + "/" + mesh, std::filesystem::copy_options::recursive);
+    const Result again = shell(program + "--mesh " + mesh + " --steps 4 --resume --save " + at +
+                               "/" + mesh + " --log " + at + "/" + mesh + ".log");
+    EXPECT_THAT(again.text, HasSubstr("resumed from"));
+    expect_near(losses(at + "/" + mesh + ".log"), {all[2], all[3]});
+  }
+}
+
+TEST(ShardTrain, APlanWithoutStagesHasNoScheduleToPlot) {
+  const Result run = train("--steps 1 --plot-schedule " + folder("no_stages") + "/a.svg");
+  EXPECT_NE(run.code, 0);
+  EXPECT_THAT(run.text, HasSubstr("has no pipeline"));
 }
 
 /// The kernels of GPUs, queues, state in place and virtual ranks, with a checkpoint on the way.
@@ -256,18 +294,29 @@ TEST(ShardTrain, StartsProcessesAndGivesTheLossesOfThreads) {
   const Result run = train("--mesh d=2 --steps 3 --transport mpi --log " + at + "/mpi");
   EXPECT_EQ(run.code, 0) << run.text;
   EXPECT_EQ(train("--mesh d=2 --steps 3 --log " + at + "/threads").code, 0);
-  const auto mpi = losses(at + "/mpi"), threads = losses(at + "/threads");
-  ASSERT_EQ(mpi.size(), 3u);
-  for (size_t i = 0; i < 3; ++i) EXPECT_NEAR(std::stod(mpi[i]), std::stod(threads[i]), 1e-5);
+  expect_near(losses(at + "/mpi"), losses(at + "/threads"));
 }
 
-/// Kills one rank when there is a checkpoint, and says so.
+TEST(ShardTrain, StagesAreProcesses) {
+  const std::string at = folder("stages_mpi"), program = SHARD_TRAIN + stages;
+  const std::string mesh = std::getenv("SHARDPROOF_FULL") ? "d=2,p=2,t=2" : "p=2";
+  const Result run = shell(program + "--mesh " + mesh + " --steps 3 --transport mpi --log " + at +
+                           "/mpi --plot-schedule " + at + "/stages.svg");
+  EXPECT_EQ(run.code, 0) << run.text;
+  EXPECT_THAT(read(at + "/stages.svg"), HasSubstr(">B(3), "));
+  EXPECT_EQ(shell(program + "--mesh p=1 --steps 3 --log " + at + "/threads").code, 0);
+  expect_near(losses(at + "/mpi"), losses(at + "/threads"));
+}
+
+/// Kills one rank when there is the checkpoint `saved` in `folder`, and says so. What is left of
+/// the ranks waits for the dead one: mpirun gives them 20 s to end, and here one.
+const char* const before = "export OMPI_MCA_odls_base_sigkill_timeout=1; ";
 const char* const killer = R"(
   run=$!
   rank_of() { for child in $(cat /proc/$1/task/*/children 2>/dev/null); do
     case $(readlink /proc/$child/exe) in *mpirun*|*orterun*|*prterun*) rank_of $child;; *shard-train) last=$child;; esac; done; }
   for i in $(seq 600); do
-    [ -d "$folder/step-00000020" ] && rank_of $run && [ "$last" ] && kill -9 $last && echo "killed one" && break
+    [ -d "$folder/$saved" ] && rank_of $run && [ "$last" ] && kill -9 $last && echo "killed one" && break
     sleep 0.05
   done
   wait $run; echo "ended with $?"
@@ -276,7 +325,7 @@ const char* const killer = R"(
 TEST(ShardTrain, StartsAgainWhenARankIsKilled) {
   const std::string at = folder("killed");
   const Result run = shell(
-      "folder=" + at + "/run; " SHARD_TRAIN + small +
+      std::string(before) + "saved=step-00000020; folder=" + at + "/run; " SHARD_TRAIN + small +
       " --set L=64,M=64 --mesh d=2 --steps 400 --transport mpi --save-every 20 --max-restarts 2"
       " --save $folder --log " +
       at + "/log & " + killer);
@@ -285,6 +334,18 @@ TEST(ShardTrain, StartsAgainWhenARankIsKilled) {
   EXPECT_THAT(run.text, HasSubstr("resumed from"));
   EXPECT_THAT(run.text, HasSubstr("saved step 400"));
   EXPECT_THAT(run.text, HasSubstr("ended with 0")) << run.text;
+}
+
+TEST(ShardTrain, AStageThatIsKilledEndsTheOthersWithItsName) {
+  const Result run =
+      shell(std::string(before) + "saved=step-00000001; folder=" + folder("killed_stage") +
+            "/run; " SHARD_TRAIN + stages +
+            "--mesh p=2 --steps 100000 --transport mpi --save-every 1 --keep 0"
+            " --save $folder & " +
+            killer);
+  EXPECT_THAT(run.text, HasSubstr("killed one"));
+  EXPECT_THAT(run.text, ContainsRegex("rank [01] with PID .* exited on signal 9"));
+  EXPECT_THAT(run.text, HasSubstr("ended with 1")) << run.text;
 }
 
 TEST(ShardTrain, LeavesRestartsToAnotherLauncher) {

@@ -73,8 +73,9 @@ struct Run {
   double idle() const;  ///< the share of all stages' time in which they wait
 };
 
-/// The timeline of each stage: F, B and W as blocks, idle time grey.
-std::string svg(const Run& run, int64_t chunks);
+/// The timeline of each stage: F, B and W as blocks, idle time grey. Of a measured run its times
+/// are in microseconds.
+std::string svg(const Run& run, int64_t chunks, bool measured = false);
 
 /// Every F and B once on every stage, every W once or none, and B after F, W after B there.
 std::optional<Problem> well_formed(const std::vector<Timeline>& stages, const Sizes& sizes,
