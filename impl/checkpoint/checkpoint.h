@@ -21,6 +21,7 @@ struct Leaf {
   Name name;
   Type type;
   Tensor* tensor = nullptr;
+  size_t stacked = 0;  ///< so many of the first dims number records, as layers
 };
 
 /// Where a run stands, besides its tensors.
@@ -78,9 +79,11 @@ std::optional<std::filesystem::path> newest(const std::filesystem::path& folder)
 Position position_of(const std::filesystem::path& checkpoint);
 
 /// Collective: fills the leaves' tensors, which have the extents of their types on this mesh,
-/// whatever mesh wrote them. A rank reads the blocks that its parts lie in, and compares their
-/// checksums. Throws on every rank FileError where the checkpoint is damaged, lacks a tensor or has
-/// it with another type; tensors may then have been overwritten in part.
+/// whatever mesh wrote them. Records that were stacked along other dims, or along dims of other
+/// sizes, keep their order: chunks of layers, X of them with N each, are read as X * N layers. A
+/// rank reads the blocks that its parts lie in, and compares their checksums. Throws on every rank
+/// FileError where the checkpoint is damaged, lacks a tensor or has it with another type; tensors
+/// may then have been overwritten in part.
 Position load(const std::filesystem::path& checkpoint, Communicator& communicator, const Mesh& mesh,
               const DimSizes& dims, const std::vector<Leaf>& leaves);
 

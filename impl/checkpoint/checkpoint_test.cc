@@ -77,6 +77,49 @@ TEST(Checkpoint, IsLoadedAtOtherTypes) {
   EXPECT_EQ(wrong_after_load(*newest(folder.path()), Mesh::parse("c=3,d=2,t=2"), tensors), 0);
 }
 
+/// Layers of a model: `dims` number them.
+TestTensors layers(std::vector<Split> dims, std::vector<int64_t> whole) {
+  const size_t stacked = dims.size();
+  dims.push_back(split("M", {"d"}));
+  dims.push_back(split("F"));
+  whole.insert(whole.end(), {4, 3});
+  return {{"w.layers.up", {type_of(Dtype::f32, dims), Element::f32, whole, stacked}}};
+}
+
+TEST(Checkpoint, LayersKeepTheirOrderInOtherStacks) {
+  const std::vector<TestTensors> stacks{
+      layers({split("X"), split("N", {"p"})}, {3, 4}), layers({split("X"), split("N")}, {1, 12}),
+      layers({split("X"), split("N", {"p"})}, {2, 6}), layers({split("L", {"p"})}, {12}),
+      layers({split("X", {"p"}), split("Y"), split("N")}, {2, 2, 3})};
+  for (const TestTensors& from : stacks) {
+    const TestFolder folder;
+    save_filled(folder.path(), Mesh::parse("d=2,p=2"), from, {1, {}});
+    for (const TestTensors& to : stacks)
+      for (const char* mesh : {"", "p=2", "d=2,p=2", "p=2,d=4"})
+        EXPECT_EQ(wrong_after_load(*newest(folder.path()), Mesh::parse(mesh), to), 0) << mesh;
+  }
+}
+
+TEST(Checkpoint, OtherLayersAreRefused) {
+  const TestFolder folder;
+  save_filled(folder.path(), two_by_two, layers({split("X"), split("N")}, {3, 4}), {1, {}});
+  const auto said = [&](const TestTensors& wanted) {
+    return refusal(*newest(folder.path()), two_by_two, wanted);
+  };
+  EXPECT_EQ(said(layers({split("X"), split("N")}, {2, 6})), "");
+  EXPECT_THAT(said(layers({split("X"), split("N")}, {3, 5})), HasSubstr("has sizes [3 4 4 3]"));
+  EXPECT_THAT(said(layers({split("N"), split("X")}, {4, 3})), HasSubstr("has dims [X N M F]"));
+  TestTensors other = layers({split("L")}, {12});
+  other["w.layers.up"].type.dims[1] = split("K");
+  EXPECT_THAT(said(other), HasSubstr("wants [L K F]"));
+  other = layers({split("X"), split("N")}, {3, 4});
+  other["w.layers.up"].whole = {3, 4, 6, 2};
+  EXPECT_THAT(said(other), HasSubstr("wants [3 4 6 2]"));
+  other = layers({split("X"), split("N")}, {2, 6});
+  other["w.layers.up"].stacked = 0;
+  EXPECT_THAT(said(other), HasSubstr("wants [2 6 4 3]"));
+}
+
 TEST(Checkpoint, KeepsThePosition) {
   const TestFolder folder;
   const Position position{

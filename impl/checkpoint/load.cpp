@@ -1,3 +1,7 @@
+#include <algorithm>
+#include <functional>
+#include <numeric>
+
 #include "impl/checkpoint/agree.h"
 #include "impl/checkpoint/manifest.h"
 #include "impl/checkpoint/safetensors.h"
@@ -24,14 +28,41 @@ std::string versus(const Name& leaf, const std::string& what, const std::string&
   return "tensor " + leaf + " has " + what + " " + stored + ", the program wants " + wanted;
 }
 
+int64_t product(const std::vector<int64_t>& extents, size_t first) {
+  return std::accumulate(extents.begin(), extents.begin() + static_cast<std::ptrdiff_t>(first),
+                         int64_t{1}, std::multiplies<>());
+}
+
+template <class T>
+std::vector<T> without_first(const std::vector<T>& all, size_t first) {
+  return {all.begin() + static_cast<std::ptrdiff_t>(first), all.end()};
+}
+
+/// Whether the tensors of as many records are stacked along other dims.
+bool stacked_otherwise(const Leaf& leaf, const StoredTensor& stored,
+                       const std::vector<int64_t>& whole) {
+  const std::vector<std::string> dims = dims_of(leaf.type);
+  const size_t own = dims.size() - leaf.stacked;
+  if (leaf.stacked == 0 || stored.dims.size() < own) return false;
+  const size_t outer = stored.dims.size() - own;
+  std::vector<std::string> before = stored.dims, now = dims;
+  std::sort(before.begin(), before.end());
+  std::sort(now.begin(), now.end());
+  const bool reordered = before == now && stored.dims != dims;  // as [N X] and [X N]
+  return !reordered && without_first(stored.dims, outer) == without_first(dims, leaf.stacked) &&
+         without_first(stored.extents, outer) == without_first(whole, leaf.stacked) &&
+         product(stored.extents, outer) == product(whole, leaf.stacked);
+}
+
 /// What is wrong with a stored tensor for this leaf; empty: nothing.
 std::string mismatch(const Leaf& leaf, const StoredTensor& stored, const Mesh& mesh) {
   const Tensor& tensor = *leaf.tensor;
   if (stored.element != tensor.element)
     return versus(leaf.name, "dtype", name_of(stored.element), name_of(tensor.element));
+  const std::vector<int64_t> whole = whole_of(leaf.type, mesh, tensor.extents);
+  if (stacked_otherwise(leaf, stored, whole)) return "";
   if (stored.dims != dims_of(leaf.type))
     return versus(leaf.name, "dims", list_of(stored.dims), list_of(dims_of(leaf.type)));
-  const std::vector<int64_t> whole = whole_of(leaf.type, mesh, tensor.extents);
   if (stored.extents != whole)
     return versus(leaf.name, "sizes", list_of(stored.extents), list_of(whole));
   return "";
@@ -46,25 +77,79 @@ const StoredTensor& find_tensor(const Manifest& manifest, const Leaf& leaf, cons
   return found->second;
 }
 
+/// A box with one number for a record, and where its first entry is in the memory of the part.
+struct Slab {
+  Box box;
+  int64_t offset = 0;
+};
+
+/// The part `box` of a tensor of these extents, whose first `outer` dims number records.
+std::vector<Slab> slabs_of(const Box& box, const std::vector<int64_t>& extents, size_t outer) {
+  Slab slab{{{0}, {1}}, 0};
+  for (size_t d = outer; d < extents.size(); ++d) {
+    slab.box.first.push_back(box.first[d]);
+    slab.box.extents.push_back(box.extents[d]);
+  }
+  if (outer == 0) return {slab};
+  const size_t last = outer - 1;
+  slab.box.extents[0] = box.extents[last];
+  std::vector<Slab> slabs;
+  const int64_t count = product(box.extents, last), entries = slab.box.count();
+  for (int64_t i = 0; i < count; ++i) {
+    int64_t number = 0, left = i, stride = extents[last];
+    for (size_t d = last; d-- > 0; left /= box.extents[d], stride *= extents[d])
+      number += (box.first[d] + left % box.extents[d]) * stride;
+    slab.box.first[0] = number + box.first[last];
+    slab.offset = i * entries;
+    slabs.push_back(slab);
+  }
+  return slabs;
+}
+
+struct WantedPiece {
+  const Piece* piece;
+  std::vector<Slab> slabs;
+};
+
 /// A leaf, what the checkpoint has of it, and how many entries are still missing.
 struct Wanted {
   const Leaf* leaf;
   const StoredTensor* stored;
-  Box box;
+  std::vector<Slab> slabs;
+  std::vector<WantedPiece> pieces;  ///< that share entries with it
   int64_t missing;
 };
 
+bool meet(const std::vector<Slab>& some, const std::vector<Slab>& others) {
+  return std::any_of(some.begin(), some.end(), [&](const Slab& a) {
+    return std::any_of(others.begin(), others.end(),
+                       [&](const Slab& b) { return meet(a.box, b.box); });
+  });
+}
+
+Wanted wanted_of(const Leaf& leaf, const StoredTensor& stored, const Mesh& mesh, int rank) {
+  const std::vector<int64_t>& local = leaf.tensor->extents;
+  const Box box = part_of(leaf.type, mesh, rank, local);
+  const size_t outer = stored.extents.size() - (local.size() - leaf.stacked);
+  Wanted wanted{&leaf,
+                &stored,
+                slabs_of(box, whole_of(leaf.type, mesh, local), leaf.stacked),
+                {},
+                box.count()};
+  for (const Piece& piece : stored.pieces) {
+    std::vector<Slab> slabs = slabs_of(piece.box, stored.extents, outer);
+    if (meet(slabs, wanted.slabs)) wanted.pieces.push_back({&piece, std::move(slabs)});
+  }
+  return wanted;
+}
+
 /// Pieces that overlap would hide that others are missing: entries are counted.
 void require_disjoint(const Wanted& wanted, const std::filesystem::path& checkpoint) {
-  std::vector<const Piece*> here;
-  for (const Piece& piece : wanted.stored->pieces) {
-    if (!meet(piece.box, wanted.box)) continue;
-    for (const Piece* other : here)
-      if (meet(piece.box, other->box))
+  for (size_t i = 0; i < wanted.pieces.size(); ++i)
+    for (size_t j = 0; j < i; ++j)
+      if (meet(wanted.pieces[i].piece->box, wanted.pieces[j].piece->box))
         throw FileError(manifest_path(checkpoint).string() + ": tensor " + wanted.leaf->name +
                         " has pieces that overlap");
-    here.push_back(&piece);
-  }
 }
 
 /// The entry of a piece; FileError where the file's header disagrees with the manifest.
@@ -79,30 +164,35 @@ const safetensors::Entry& find_entry(const safetensors::Header& header, const Wa
 }
 
 /// Copies what the piece and the wanted box share, run by run.
-void read_piece(BlockReader& reader, const safetensors::Entry& entry, const Piece& piece,
+void read_piece(BlockReader& reader, const safetensors::Entry& entry, const WantedPiece& piece,
                 Wanted& wanted) {
   const size_t bytes = size_of(wanted.stored->element);
   std::byte* const to = wanted.leaf->tensor->buffer.data();
-  for_each_run(piece.box, wanted.box, [&](int64_t from, int64_t at, int64_t count) {
-    reader.read(entry.begin + static_cast<uint64_t>(from) * bytes,
-                to + static_cast<uint64_t>(at) * bytes, static_cast<uint64_t>(count) * bytes);
-    wanted.missing -= count;
-  });
+  for (const Slab& source : piece.slabs)
+    for (const Slab& part : wanted.slabs) {
+      if (!meet(source.box, part.box)) continue;
+      for_each_run(source.box, part.box, [&](int64_t from, int64_t at, int64_t count) {
+        reader.read(entry.begin + static_cast<uint64_t>(source.offset + from) * bytes,
+                    to + static_cast<uint64_t>(part.offset + at) * bytes,
+                    static_cast<uint64_t>(count) * bytes);
+        wanted.missing -= count;
+      });
+    }
 }
 
 /// One file is open at a time.
 void read_file(const std::filesystem::path& checkpoint, const Manifest& manifest, size_t file,
                std::vector<Wanted>& all_wanted) {
-  std::vector<std::pair<Wanted*, const Piece*>> pieces;
+  std::vector<std::pair<Wanted*, const WantedPiece*>> pieces;
   for (Wanted& wanted : all_wanted)
-    for (const Piece& piece : wanted.stored->pieces)
-      if (piece.file == file && meet(piece.box, wanted.box)) pieces.emplace_back(&wanted, &piece);
+    for (const WantedPiece& piece : wanted.pieces)
+      if (piece.piece->file == file) pieces.emplace_back(&wanted, &piece);
   if (pieces.empty()) return;
   const StoredFile& stored = manifest.files[file];
   BlockReader reader(checkpoint / stored.name, stored.sums);
   const safetensors::Header header = safetensors::read_header(reader);
   for (const auto& [wanted, piece] : pieces)
-    read_piece(reader, find_entry(header, *wanted, *piece, reader.file()), *piece, *wanted);
+    read_piece(reader, find_entry(header, *wanted, *piece->piece, reader.file()), *piece, *wanted);
 }
 
 Position load_part(const std::filesystem::path& checkpoint, const Mesh& mesh, int rank,
@@ -111,8 +201,7 @@ Position load_part(const std::filesystem::path& checkpoint, const Mesh& mesh, in
   std::vector<Wanted> all_wanted;
   for (const Leaf& leaf : leaves) {
     const StoredTensor& stored = find_tensor(manifest, leaf, mesh, checkpoint);
-    const Box box = part_of(leaf.type, mesh, rank, leaf.tensor->extents);
-    all_wanted.push_back({&leaf, &stored, box, box.count()});
+    all_wanted.push_back(wanted_of(leaf, stored, mesh, rank));
     require_disjoint(all_wanted.back(), checkpoint);
   }
   for (size_t file = 0; file < manifest.files.size(); ++file)

@@ -34,6 +34,7 @@ struct TestTensor {
   Type type;
   Element element;
   std::vector<int64_t> whole;
+  size_t stacked = 0;
 };
 using TestTensors = std::map<Name, TestTensor>;
 
@@ -62,7 +63,7 @@ class TestState {
       for (size_t i = 0; i < local.size(); ++i)
         for (const Axis& axis : each.type.dims[i].axes) local[i] /= mesh.size(axis);
       Tensor& tensor = parts_.emplace_back(each.type, each.element, local);
-      leaves_.push_back({name, each.type, &tensor});
+      leaves_.push_back({name, each.type, &tensor, each.stacked});
     }
     set(0xee);
   }

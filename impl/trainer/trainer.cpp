@@ -8,6 +8,7 @@
 
 #include "impl/comm/staged/staged.h"
 #include "impl/train_step/on_gpu.h"
+#include "impl/train_step/stacked.h"
 #include "kernels/number.h"
 #include "kernels/philox.h"
 
@@ -285,10 +286,12 @@ std::vector<Tensor> Trainer::run(const Name& name, Batches& batches) {
 
 std::vector<checkpoint::Leaf> Trainer::State::leaves() {
   fetch();
+  const std::vector<size_t> stacked =
+      stacked_dims(program.checked().program().functions.at(roles.step));
   std::vector<checkpoint::Leaf> leaves;
   for (const StateGroup& group : roles.state)
     for (size_t i = group.param; i < group.param + group.count; ++i)
-      leaves.push_back({step->inputs()[i].name, inputs[i].type, &inputs[i]});
+      leaves.push_back({step->inputs()[i].name, inputs[i].type, &inputs[i], stacked.at(i)});
   return leaves;
 }
 
