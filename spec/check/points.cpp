@@ -6,39 +6,53 @@
 #include <set>
 #include <stdexcept>
 
+#include "spec/check/literals.h"
 #include "spec/check/requirements.h"
 #include "spec/ir/walk.h"
 
 namespace shardproof {
-namespace {
 
-bool holds(const ir::Program& program, const std::map<Name, int64_t>& sizes) {
+bool sizes_hold(const ir::Program& program, const denote::Sizes& sizes) {
+  std::map<Name, int64_t> all = sizes.dims;
+  for (const auto& [axis, extent] : sizes.mesh) all[axis] = extent;
   try {
-    for (const auto& [name, info] : program.dims) program.size(Dim{{name}}, sizes);
-    return hold(program, program.requirements, sizes);
+    for (const auto& [name, info] : program.dims) program.size(Dim{{name}}, all);
+    return hold(program, program.requirements, all);
   } catch (const std::domain_error&) {
     return false;
   }
+}
+
+namespace {
+
+/// What the file's requirements ask for, when small sizes do not do: its numbers, their neighbours
+/// and their doubles.
+std::vector<int64_t> required_sizes(const ir::Program& program) {
+  constexpr double most = 1e6;
+  std::vector<int64_t> pool{1, 2, 3, 4, 6, 8};
+  for (double number : numbers_required(program)) {
+    if (number != std::floor(number) || number > most) continue;
+    const auto n = static_cast<int64_t>(number);
+    pool.insert(pool.end(), {std::max<int64_t>(1, n - 1), n, n + 1, 2 * n});
+  }
+  return pool;
 }
 
 }  // namespace
 
 std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned attempt) {
   std::mt19937 rng(attempt * 7919 + 1);
-  for (int tries = 0; tries < 400; ++tries) {
+  constexpr int tries_of_a_pool = 200;
+  std::vector<int64_t> pool{2, 3, 4, 2, 3};
+  for (int tries = 0; tries < 4 * tries_of_a_pool; ++tries) {
+    if (tries == tries_of_a_pool) pool = {1, 2, 3, 4, 6, 8};
+    if (tries == 2 * tries_of_a_pool) pool = required_sizes(program);
     denote::Sizes sizes;
-    std::vector<int64_t> pool =
-        tries < 200 ? std::vector<int64_t>{2, 3, 4, 2, 3} : std::vector<int64_t>{1, 2, 3, 4, 6, 8};
     for (const auto& [name, info] : program.dims)
       if (info.kind == ir::DimInfo::Kind::plain) sizes.dims[name] = pool[rng() % pool.size()];
-    std::map<Name, int64_t> all = sizes.dims;
-    for (const auto& [axis, info] : program.axes) {
-      const int64_t extent = info.size.value_or(2 + static_cast<int64_t>(rng() % 2));
-      all[axis] = extent;
-      sizes.mesh.push_back({axis, extent});
-    }
-    for (auto& [name, size] : sizes.dims) all[name] = size;
-    if (holds(program, all)) return sizes;
+    for (const auto& [axis, info] : program.axes)
+      sizes.mesh.push_back({axis, info.size.value_or(2 + static_cast<int64_t>(rng() % 2))});
+    if (sizes_hold(program, sizes)) return sizes;
   }
   return std::nullopt;
 }
@@ -101,50 +115,6 @@ double draw_number(std::mt19937& rng, const Type& type, Draw draw, bool free_int
 
 }  // namespace
 
-namespace {
-
-void add_numbers(const ir::Program& program, const ir::Function& function,
-                 std::set<const ir::Function*>& seen, std::set<double>& found) {
-  constexpr double least = 3, most = 1e6;
-  if (!seen.insert(&function).second) return;
-  const auto below = [&](size_t f) { add_numbers(program, program.functions.at(f), seen, found); };
-  for_each_instr(function.body, [&](const ir::Instr& instr) {
-    auto* number = std::get_if<ir::Number>(&instr.op);
-    if (number && std::abs(number->value) >= least && std::abs(number->value) <= most)
-      found.insert(std::abs(number->value));
-    if (auto* call = std::get_if<ir::Call>(&instr.op)) below(call->function);
-    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) below(grad->function);
-  });
-  if (function.model) below(*function.model);
-}
-
-}  // namespace
-
-std::vector<double> numbers_of(const ir::Program& program, const ir::Function& function) {
-  std::set<const ir::Function*> seen;
-  std::set<double> found;
-  add_numbers(program, function, seen, found);
-  return {found.begin(), found.end()};
-}
-
-std::vector<denote::Sizes> sizes_beyond_literals(const ir::Program& program,
-                                                 const ir::Function& function,
-                                                 const denote::Sizes& sizes) {
-  constexpr double largest = 64;
-  std::vector<denote::Sizes> found;
-  for (double literal : numbers_of(program, function)) {
-    if (literal > largest || literal != std::floor(literal)) continue;
-    for (const auto& [dim, size] : sizes.dims) {
-      denote::Sizes more = sizes;
-      more.dims[dim] = static_cast<int64_t>(literal) + 1;
-      std::map<Name, int64_t> all = more.dims;
-      for (const auto& [axis, extent] : more.mesh) all[axis] = extent;
-      if (holds(program, all)) found.push_back(std::move(more));
-    }
-  }
-  return found;
-}
-
 DrawRules::DrawRules(const ir::Program& program)
     : small_integers(indexes_tables(program)), of_values(requires_of_values(program)) {}
 
@@ -163,7 +133,9 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
   const bool free_integers = !rules.small_integers;
   std::optional<double> literal;
   if (draw == Draw::literals) {
-    const std::vector<double> numbers = numbers_of(program, function);
+    constexpr double least = 3, most = 1e6;
+    std::vector<double> numbers = numbers_of(program, function);
+    std::erase_if(numbers, [](double number) { return number < least || number > most; });
     if (!numbers.empty()) literal = numbers[seed % numbers.size()];
     draw = Draw::mixed;
   }

@@ -18,13 +18,8 @@ std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned at
 /// the program that the seed says.
 enum class Draw { mixed, positive, signs, ties, tiny, literals };
 
-/// Numbers of 3 and more that a function, its model or what they call speaks of, without signs.
-std::vector<double> numbers_of(const ir::Program& program, const ir::Function& function);
-
-/// `sizes` with one dim beyond such a number, for each dim in turn, where all still holds.
-std::vector<denote::Sizes> sizes_beyond_literals(const ir::Program& program,
-                                                 const ir::Function& function,
-                                                 const denote::Sizes& sizes);
+/// Whether the file's sizes have a value there, and its requirements hold.
+bool sizes_hold(const ir::Program& program, const denote::Sizes& sizes);
 
 /// What the whole program asks of drawn numbers, looked up once for many draws.
 struct DrawRules {

@@ -1,0 +1,310 @@
+#include "spec/check/literals.h"
+
+#include <algorithm>
+#include <cmath>
+#include <cstdlib>
+#include <deque>
+#include <map>
+#include <random>
+#include <set>
+
+#include "spec/check/points.h"
+#include "spec/ir/walk.h"
+
+namespace shardproof {
+namespace {
+
+/// In the order in which they are met, each once.
+class Numbers {
+ public:
+  explicit Numbers(const ir::Program& program) : program_(program) {}
+
+  void add_function(const ir::Function& function) {
+    if (!seen_.insert(&function).second) return;
+    for_each_instr(function.body, [&](const ir::Instr& instr) {
+      if (auto* number = std::get_if<ir::Number>(&instr.op)) add(number->value);
+      if (auto* call = std::get_if<ir::Call>(&instr.op)) below_.push_back(call->function);
+      if (auto* grad = std::get_if<ir::Grad>(&instr.op)) below_.push_back(grad->function);
+    });
+    if (function.model) add_function(program_.functions.at(*function.model));
+  }
+  void add_calls() {
+    for (; !below_.empty(); below_.pop_front()) add_function(program_.functions.at(below_.front()));
+  }
+  void add_arith(const ir::Arith& arith) {
+    if (arith.kind == ir::Arith::Kind::number) add(std::strtod(arith.text.c_str(), nullptr));
+    for (const ir::Arith& arg : arith.args) add_arith(arg);
+  }
+  std::vector<double> take() { return std::move(found_); }
+
+ private:
+  void add(double number) {
+    constexpr double most = 1e9;
+    const double size = std::abs(number);
+    if (size > 0 && size <= most && std::find(found_.begin(), found_.end(), size) == found_.end())
+      found_.push_back(size);
+  }
+
+  const ir::Program& program_;
+  std::set<const ir::Function*> seen_;
+  std::deque<size_t> below_;
+  std::vector<double> found_;
+};
+
+}  // namespace
+
+std::vector<double> numbers_of(const ir::Program& program, const ir::Function& function) {
+  constexpr size_t most = 32;
+  Numbers numbers(program);
+  numbers.add_function(function);
+  for (const ir::Requirement& each : program.requirements) numbers.add_arith(each.condition);
+  numbers.add_calls();
+  std::vector<double> found = numbers.take();
+  if (found.size() > most) found.resize(most);
+  return found;
+}
+
+std::vector<double> numbers_required(const ir::Program& program) {
+  Numbers numbers(program);
+  for (const ir::Requirement& each : program.requirements) numbers.add_arith(each.condition);
+  return numbers.take();
+}
+
+std::vector<denote::Sizes> sizes_at_literals(const ir::Program& program,
+                                             const std::vector<double>& numbers,
+                                             const denote::Sizes& sizes) {
+  constexpr double least = 2, largest = 5000;
+  std::vector<denote::Sizes> found;
+  std::set<std::map<Name, int64_t>> tried{sizes.dims};
+  denote::Sizes small = sizes;  // where one dim is far larger than all others
+  for (auto& [dim, size] : small.dims) size = 2;
+  for (const denote::Sizes& others : {sizes, small})
+    for (size_t way = 0; way < 5; ++way)
+      for (double number : numbers) {
+        if (number < least || number > largest || number != std::floor(number)) continue;
+        const auto n = static_cast<int64_t>(number);
+        const int64_t size = std::vector<int64_t>{n + 1, n, 2 * n + 1, 2 * n, n - 1}.at(way);
+        for (const auto& [dim, own] : sizes.dims) {
+          denote::Sizes more = others;
+          more.dims[dim] = size;
+          if (tried.insert(more.dims).second && sizes_hold(program, more))
+            found.push_back(std::move(more));
+        }
+      }
+  return found;
+}
+
+namespace {
+
+/// Which parameters each value is made of: in one pass, what a loop carries from its start alone.
+class MadeOf {
+ public:
+  MadeOf(const ir::Program& program, const ir::Function& function,
+         std::vector<std::set<size_t>> params, std::vector<std::vector<double>>& found)
+      : program_(program), of_(function.values.size()), found_(found) {
+    for (size_t i = 0; i < function.params.size() && i < params.size(); ++i)
+      of_.at(function.params[i]) = std::move(params[i]);
+    look(function.body);
+  }
+
+ private:
+  void look(const ir::Block& block) {
+    for (const ir::Instr& instr : block.instrs) look(instr);
+  }
+  void look(const ir::Instr& instr) {
+    std::set<size_t> all;
+    for (ir::ValueId operand : instr.operands)
+      if (operand != ir::no_value) all.insert(of_.at(operand).begin(), of_[operand].end());
+    meet(instr, all);
+    if (const ir::Block* body = body_of(instr.op)) {
+      for (size_t i = 0; i < body->params.size(); ++i)
+        of_.at(body->params[i]) = i == 0 ? std::set<size_t>() : all;
+      look(*body);
+    }
+    if (auto* call = std::get_if<ir::Call>(&instr.op)) {
+      std::vector<std::set<size_t>> params;
+      for (ir::ValueId operand : instr.operands) params.push_back(of_.at(operand));
+      MadeOf(program_, program_.functions.at(call->function), std::move(params), found_);
+    }
+    for (ir::ValueId result : instr.results)
+      if (result != ir::no_value) of_.at(result) = all;
+  }
+  /// A number, or what is made of numbers alone, that stands beside them.
+  void meet(const ir::Instr& instr, const std::set<size_t>& params) {
+    if (auto* number = std::get_if<ir::Number>(&instr.op))
+      numbers_[instr.results.at(0)] = {std::abs(number->value)};
+    std::set<double> here;
+    for (ir::ValueId operand : instr.operands)
+      if (auto found = numbers_.find(operand); found != numbers_.end())
+        here.insert(found->second.begin(), found->second.end());
+    const bool pointwise = std::holds_alternative<ir::Binary>(instr.op) ||
+                           std::holds_alternative<ir::Unary>(instr.op) ||
+                           std::holds_alternative<ir::Cast>(instr.op);
+    if (!pointwise || here.empty()) return;
+    if (params.empty()) numbers_[instr.results.at(0)].insert(here.begin(), here.end());
+    for (size_t param : params)
+      for (double number : here)
+        if (auto& own = found_.at(param);
+            number != 0 && std::find(own.begin(), own.end(), number) == own.end())
+          own.push_back(number);
+  }
+
+  const ir::Program& program_;
+  std::vector<std::set<size_t>> of_;  ///< by value
+  std::map<ir::ValueId, std::set<double>> numbers_;
+  std::vector<std::vector<double>>& found_;  ///< by parameter
+};
+
+}  // namespace
+
+std::vector<std::vector<double>> numbers_of_params(const ir::Program& program,
+                                                   const ir::Function& function) {
+  std::vector<std::vector<double>> found(function.params.size());
+  std::vector<std::set<size_t>> params;
+  for (size_t i = 0; i < function.params.size(); ++i) params.push_back({i});
+  MadeOf(program, function, params, found);
+  if (function.model) MadeOf(program, program.functions.at(*function.model), params, found);
+  return found;
+}
+
+namespace {
+
+/// Draws one parameter after another.
+class DrawAtLiterals {
+ public:
+  DrawAtLiterals(const Literals& literals, unsigned round, bool indexes_tables)
+      : literals_(literals), round_(round), rng_(round), indexes_tables_(indexes_tables) {}
+
+  std::vector<double> entries(size_t param, const Type& type, size_t count) {
+    choose(param, type);
+    std::vector<double> drawn;
+    for (size_t i = 0; i < count; ++i) drawn.push_back(entry(type, i, count));
+    return drawn;
+  }
+
+ private:
+  enum class Way { ordinary, near, shared, spread };
+  static constexpr unsigned neighbours = 8;
+
+  unsigned below(size_t n) { return static_cast<unsigned>(rng_() % n); }
+  double any_of(const std::vector<double>& numbers) { return numbers.at(below(numbers.size())); }
+
+  /// What the entries of a parameter have in common.
+  void choose(size_t param, const Type& type) {
+    const bool may_index = indexes_tables_ && is_integer(type.dtype) && !type.dims.empty();
+    const std::vector<double>& all = literals_.all;
+    const std::vector<double>& own = literals_.of_params.at(param);
+    const size_t turn = round_ / 2;
+    start_ = static_cast<unsigned>(turn / all.size());
+    way_ = may_index && below(2) ? Way::ordinary : Way::near;
+    number_ = all[turn % all.size()];
+    if (round_ % 2 == 0) {
+      if (own.empty())
+        way_ = Way::ordinary;
+      else
+        number_ = any_of(own);
+      start_ = turn % neighbours;
+    } else if (turn >= 3 * all.size()) {
+      start_ = below(neighbours);
+      const std::vector<double>& numbers = own.empty() || below(3) == 0 ? all : own;
+      number_ = below(2) ? any_of(numbers) : made_of_two(numbers);
+      const unsigned way = below(10);
+      way_ = way < 2 ? Way::ordinary : way < 7 ? Way::near : way < 8 ? Way::shared : Way::spread;
+    }
+  }
+
+  /// A bound on 3 * x, x // 10, x - y, x * x is met by none of its numbers alone.
+  double made_of_two(const std::vector<double>& numbers) {
+    const double a = below(3) ? any_of(numbers) : made_of_two(numbers), b = any_of(numbers);
+    switch (below(6)) {
+      case 0:
+        return a * b;
+      case 1:
+        return a / b;
+      case 2:
+        return a + b;
+      case 3:
+        return std::abs(a - b);
+      case 4:
+        return std::sqrt(a);
+      default:
+        return (a + b) / 2;
+    }
+  }
+
+  double entry(const Type& type, size_t i, size_t count) {
+    if (type.dtype == Dtype::boolean) return below(2);
+    if (type.dtype == Dtype::key) return below(100000);
+    if (way_ == Way::ordinary) return ordinary(type);
+    const bool whole = is_integer(type.dtype);
+    double number = number_;
+    if (way_ == Way::shared) number = number_ / static_cast<double>(count);
+    if (way_ == Way::spread) number = number_ * (static_cast<double>(below(33)) - 16) / 8;
+    if (way_ == Way::near) {
+      const unsigned neighbour = (start_ + static_cast<unsigned>(i)) % neighbours;
+      if (neighbour == 7) return ordinary(type);
+      number = beside(number_, neighbour, whole);
+    }
+    if (!whole) return number;
+    number = std::clamp(std::floor(number), -2147483648.0, 2147483647.0);
+    return type.dtype == Dtype::u32 ? std::abs(number) : number;
+  }
+
+  static double beside(double number, unsigned neighbour, bool whole) {
+    switch (neighbour) {
+      case 1:
+        return number + 1;
+      case 2:
+        return number - 1;
+      case 3:
+        return whole ? -number : number * 1.125;
+      case 4:
+        return whole ? number + 2 : -number;
+      case 5:
+        return whole ? number * 2 : number + 0.25;
+      case 6:
+        return whole ? number : number - 0.25;
+      default:
+        return number;
+    }
+  }
+
+  double ordinary(const Type& type) {
+    if (is_integer(type.dtype)) return below(2);
+    const double number = (3 + static_cast<double>(below(14))) / 8;
+    return !type.dims.empty() && below(2) ? -number : number;
+  }
+
+  const Literals& literals_;
+  const unsigned round_;
+  std::mt19937 rng_;
+  const bool indexes_tables_;
+  double number_ = 0;
+  Way way_ = Way::ordinary;
+  unsigned start_ = 0;
+};
+
+}  // namespace
+
+std::vector<denote::Array<double>> inputs_at_literals(const ir::Program& program,
+                                                      const ir::Function& function,
+                                                      const Literals& literals,
+                                                      const denote::Sizes& sizes, unsigned round) {
+  DrawAtLiterals draw(literals, round, DrawRules(program).small_integers);
+  std::vector<denote::Array<double>> inputs;
+  for (size_t i = 0; i < function.params.size(); ++i) {
+    const Type& type = function.values.at(function.params[i]).type;
+    denote::Array<double> array;
+    size_t count = 1;
+    for (const Split& split : type.dims) {
+      array.shape.push_back(program.size(split.dim, sizes.dims));
+      count *= static_cast<size_t>(array.shape.back());
+    }
+    array.data = draw.entries(i, type, count);
+    inputs.push_back(std::move(array));
+  }
+  satisfy_assumptions(program, function, sizes, inputs);
+  return inputs;
+}
+
+}  // namespace shardproof

@@ -1,0 +1,114 @@
+#include "spec/check/points_to_refute.h"
+
+#include <algorithm>
+#include <set>
+
+#include "spec/check/cost_of_run.h"
+#include "spec/check/points.h"
+#include "spec/ir/walk.h"
+
+namespace shardproof {
+namespace {
+
+bool differentiates_in(const ir::Program& program, size_t index, std::set<size_t>& seen) {
+  if (!seen.insert(index).second) return false;
+  const ir::Function& function = program.functions.at(index);
+  bool found = function.uses_gradients || function.implements_grad;
+  for_each_instr(function.body, [&](const ir::Instr& instr) {
+    if (auto* call = std::get_if<ir::Call>(&instr.op))
+      found = found || differentiates_in(program, call->function, seen);
+  });
+  return found;
+}
+
+unsigned float_tensors(const ir::Function& function) {
+  return static_cast<unsigned>(
+      std::count_if(function.params.begin(), function.params.end(), [&](ir::ValueId v) {
+        const Type& type = function.values.at(v).type;
+        return is_float(type.dtype) && !type.dims.empty();
+      }));
+}
+
+/// A dim that has one size in all of these has another one here.
+bool has_new_size(const std::vector<denote::Sizes>& chosen, const denote::Sizes& sizes) {
+  return std::any_of(sizes.dims.begin(), sizes.dims.end(), [&](const auto& dim) {
+    const int64_t known = chosen.front().dims.at(dim.first);
+    return dim.second != known &&
+           std::all_of(chosen.begin(), chosen.end(),
+                       [&](const denote::Sizes& each) { return each.dims.at(dim.first) == known; });
+  });
+}
+
+/// The smallest five, one for each way to draw, and those that give every dim a second size: an
+/// angle of a rotary embedding needs two frequencies to be seen.
+std::vector<denote::Sizes> smallest(const ir::Program& program, const ir::Function& function,
+                                    std::vector<denote::Sizes> found) {
+  std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
+    return entries(program, function, a) < entries(program, function, b);
+  });
+  std::vector<denote::Sizes> chosen(found.begin(), found.begin() + 5);
+  for (size_t i = 5; i < found.size(); ++i)
+    if (has_new_size(chosen, found[i])) chosen.push_back(found[i]);
+  return chosen;
+}
+
+/// At numbers and sizes that the program speaks of: as many as can be run in little time.
+void add_literals(const ir::Program& program, size_t plan, const std::vector<denote::Sizes>& found,
+                  bool differentiates, CostOfRun& cost, PointsToRefute& points) {
+  constexpr double most_of_draws = 2e6, most_of_a_size = 5e5;
+  constexpr size_t least_draws = 16, most_of_gradients = 48, most_draws = 384, most_sizes = 32;
+  if (found.empty() || points.literals.all.empty() || DrawRules(program).of_values) return;
+  const auto affordable =
+      static_cast<size_t>(most_of_draws / (1 + cost.at(plan, found[0]).numbers));
+  const size_t draws = std::clamp(differentiates ? 4 * points.literals.all.size() : affordable,
+                                  least_draws, differentiates ? most_of_gradients : most_draws);
+  for (size_t i = 0; i < draws; ++i)
+    points.all.push_back({found[i % found.size()], static_cast<unsigned>(i), {}, &points.literals});
+  unsigned count = 0;
+  for (const denote::Sizes& sizes : sizes_at_literals(program, points.literals.all, found[0])) {
+    if (cost.at(plan, sizes).numbers > most_of_a_size || count++ == most_sizes) continue;
+    points.all.push_back({sizes, static_cast<unsigned>(points.all.size())});
+    points.all.push_back({sizes, count, {}, &points.literals});
+  }
+}
+
+}  // namespace
+
+double entries(const ir::Program& program, const ir::Function& function,
+               const denote::Sizes& sizes) {
+  double sum = 0;
+  for (ir::ValueId v : function.params) {
+    double product = 1;
+    for (const Split& split : function.values.at(v).type.dims)
+      product *= static_cast<double>(program.size(split.dim, sizes.dims));
+    sum += product;
+  }
+  return sum;
+}
+
+bool differentiates(const ir::Program& program, size_t function) {
+  std::set<size_t> seen;
+  return differentiates_in(program, function, seen);
+}
+
+PointsToRefute::PointsToRefute(const ir::Program& program, size_t plan)
+    : literals(program, program.functions.at(plan)) {
+  std::vector<denote::Sizes> found;
+  const ir::Function& function = program.functions.at(plan);
+  CostOfRun cost(program);
+  for (unsigned attempt = 0; attempt < 15; ++attempt)
+    if (const auto sizes = small_sizes(program, attempt))
+      if (entries(program, function, *sizes) <= most_entries &&
+          cost.at(plan, *sizes).numbers <= most_numbers)
+        found.push_back(*sizes);
+  const bool gradients = differentiates(program, plan);
+  if (found.size() > 5 && gradients) found = smallest(program, function, std::move(found));
+  for (const denote::Sizes& sizes : found)
+    all.push_back({sizes, static_cast<unsigned>(all.size())});
+  add_literals(program, plan, found, gradients, cost, *this);
+  for (unsigned way = 0; way < apart_draws && !found.empty(); ++way)
+    if (way % (apart_draws / 2) < float_tensors(function))
+      all.push_back({found[way % std::min<size_t>(found.size(), 5)], way, way});
+}
+
+}  // namespace shardproof
