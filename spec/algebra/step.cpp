@@ -1,4 +1,6 @@
 // step(x) = [x > 0], relu, floor, and iota: the functions between reals and integers.
+#include <algorithm>
+
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -88,14 +90,19 @@ Nf Engine::mod(Nf a, Nf b) {
   return integer(index) && integer(b) ? iota(rest) : sub(a, mul(b, floordiv(a, b)));
 }
 
-/// An index as a value: constants and common sizes leave, the rest is one atom with one index term.
+/// An index as a value: constants, common sizes and numbers of the data (`n + iota("C")` is
+/// iota[n + C]) leave, the rest is one atom with one index term.
 Nf Engine::iota(Nf index) {
   index = strip_iota(index);
+  const auto moves = [&](AtomId atom) {
+    const AtomKind kind = atoms[atom].kind;
+    return kind == AtomKind::var || (kind == AtomKind::app && !is_op(atom, Op::leaf));
+  };
   Nf constant = zero, moving = zero;
   for (const Term& t : Poly(terms(index))) {
-    bool has_index = !mono_vars[t.mono].empty();
-    for (const Factor& f : factors(t.mono))
-      has_index = has_index || atoms[f.atom].kind == AtomKind::app;
+    const Mono& product = factors(t.mono);
+    const bool has_index =
+        std::any_of(product.begin(), product.end(), [&](const Factor& f) { return moves(f.atom); });
     (has_index ? moving : constant) = add(has_index ? moving : constant, monomial(t.mono, t.coef));
   }
   if (moving == zero) return constant;

@@ -54,6 +54,16 @@ struct Site {
   const ir::Value& result(size_t i) const { return frame.function.values.at(instr.results.at(i)); }
 };
 
+/// A loop that was lowered: its carries that are functions of the step.
+struct PastLoop {
+  struct Carry {
+    Tensor start, at, next, last;  ///< `at` step n, and after that step
+  };
+  Var n;
+  bool reverse;
+  std::vector<Carry> carries;
+};
+
 class Context {
  public:
   Context(algebra::Algebra& algebra, const ir::Program& program, const Options& options,
@@ -66,6 +76,8 @@ class Context {
   std::vector<Named> named;
   std::optional<Var> block_number;  ///< in the body of a ring
   std::vector<Loop> loops;
+  std::vector<PastLoop> past;  ///< the newest last
+  void keep(PastLoop loop);    ///< follow.cpp
 
   // dims.cpp
   Nf size(const Dim& dim);

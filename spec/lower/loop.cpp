@@ -5,6 +5,7 @@
 #include <unordered_map>
 
 #include "spec/algebra/engine.h"
+#include "spec/lower/follow.h"
 #include "spec/lower/linear.h"
 
 namespace shardproof::lower {
@@ -97,6 +98,7 @@ struct Lowering {
   Vars apart = {};               // the indices along which the stacks are independent
   std::vector<Tensor> leaves = {};  // of the last lowering at leaves
   Step at_leaves = {};
+  std::vector<std::optional<Follower>> follows = {};
   std::vector<Tensor> at_n = {};  // the carries at step n
   Step at_step = {};
 
@@ -337,10 +339,26 @@ struct Lowering {
     return {carry.index, linear.count(i) ? c.a.mul(factor, value) : value};
   }
 
+  /// The stacks that follow carries of an earlier loop.
+  void find_followers() {
+    follows.assign(count, std::nullopt);
+    if (text.taped) return;
+    std::vector<Tensor> starts;
+    for (const Carry& carry : text.carries) starts.push_back(carry.init);
+    follows = followers(c, {n, text.reverse, starts, leaves, text.step}, stacks);
+  }
+  void keep() {
+    if (text.taped || stacks.empty()) return;
+    PastLoop past{n, text.reverse, {}};
+    for (size_t i : stacks)
+      past.carries.push_back({text.carries[i].init, at_n[i], at_step.next[i], last(i)});
+    c.keep(std::move(past));
+  }
+
   void at_its_step() {
     if (count == 0) return (void)(at_step = at_leaves);
     at_n = leaves;
-    for (size_t i : stacks) at_n[i] = stack(i, c.a.var(n));
+    for (size_t i : stacks) at_n[i] = follows[i] ? follows[i]->at : stack(i, c.a.var(n));
     at_step = text.step(at_n);
     const auto closed = [&](size_t i) { return role[i] == Role::sum || role[i] == Role::extremum; };
     bool any = false;
@@ -389,6 +407,7 @@ struct Lowering {
     if (role[i] == Role::constant) return text.carries[i].init;
     if (role[i] == Role::sum) return sum(i, at_step, false);
     if (role[i] == Role::extremum) return greatest(i, false);
+    if (follows[i]) return follows[i]->last;
     if (free_of_carries(at_leaves.next[i]))  // the last step's alone
       return {at_step.next[i].index, c.a.substitute(at_step.next[i].body, {{n, end}})};
     return stack(i, text.reverse ? c.a.number(-1) : c.a.range(n));
@@ -410,7 +429,9 @@ struct Lowering {
     const Context::Quiet quiet(c);
     number_anew();
     find_linear();
+    find_followers();
     at_its_step();
+    keep();
     LoopValue result{n, {}, at_step.emit};
     for (size_t i = 0; i < count; ++i) result.last.push_back(last(i));
     return result;

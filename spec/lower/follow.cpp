@@ -1,0 +1,125 @@
+#include "spec/lower/follow.h"
+
+#include <algorithm>
+
+#include "spec/algebra/engine.h"
+
+namespace shardproof::lower {
+
+namespace {
+
+const size_t most_loops = 16, most_terms = 64;
+
+/// The index terms in a value that stand where an index of this range does: they are in range, by
+/// what was seen or assumed where they were made.
+struct IndexTerms {
+  algebra::Engine& g;
+  const Nf range;
+  std::vector<Nf> found = {};
+
+  void of(Nf e) {
+    for (const algebra::Term& t : algebra::Poly(g.terms(e)))
+      for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) {
+        const algebra::Atom atom = g.atoms[f.atom];
+        for (Nf arg : atom.args) of(arg);
+        if (atom.kind != algebra::AtomKind::app) continue;
+        const algebra::Tensor tensor = g.tensors[atom.ref];
+        if (tensor.op != algebra::Op::leaf) {
+          of(tensor.body);
+          continue;
+        }
+        for (size_t i = 0; i < tensor.ranges.size(); ++i)
+          if (tensor.ranges[i] == range) add(atom.args.at(i));
+      }
+  }
+  void add(Nf e) {
+    const bool known = std::any_of(found.begin(), found.end(), [&](Nf each) { return each == e; });
+    if (!known && found.size() < most_terms) found.push_back(e);
+  }
+};
+
+/// The earlier carry at an index that stands for the one of its indices that the later one lacks.
+struct Entry {
+  const PastLoop::Carry* carry;
+  std::vector<std::pair<Var, Nf>> at;
+};
+
+struct Search {
+  Context& c;
+  const Following& loop;
+
+  bool speaks_of_others(Nf index, const Vars& own) {
+    for (Var v : c.a.variables(index))
+      if (!lower::contains(own, v)) return true;
+    return c.mentions_carry(index);
+  }
+  std::optional<Entry> entry(const PastLoop::Carry& carry, const Tensor& start) {
+    const Vars missing = without(carry.start.index, start.index);
+    if (missing.size() != 1) return std::nullopt;
+    IndexTerms terms{c.a.engine(), c.a.range(missing[0])};
+    terms.of(start.body);
+    for (Nf index : terms.found) {
+      if (speaks_of_others(index, start.index)) continue;
+      Entry result{&carry, {{missing[0], index}}};
+      if (c.a.substitute(carry.start.body, result.at) == start.body) return result;
+    }
+    return std::nullopt;
+  }
+  Nf of(const Tensor& tensor, const Entry& entry) { return c.a.substitute(tensor.body, entry.at); }
+
+  std::map<size_t, Entry> entries_of(const PastLoop& past, const std::vector<size_t>& carries) {
+    std::map<size_t, Entry> result;
+    for (size_t i : carries)
+      for (const PastLoop::Carry& carry : past.carries)
+        if (auto found = entry(carry, loop.starts[i])) {
+          result.emplace(i, *found);
+          break;
+        }
+    return result;
+  }
+  /// Those that stay so at the next step, however the other carries are.
+  void keep_invariant(std::map<size_t, Entry>& entries) {
+    for (bool changed = true; changed && !entries.empty();) {
+      std::vector<Tensor> at = loop.leaves;
+      for (const auto& [i, entry] : entries) at[i].body = of(entry.carry->at, entry);
+      const Step step = loop.step(at);
+      changed = std::erase_if(entries, [&](const auto& each) {
+        const Nf next = of(each.second.carry->next, each.second);
+        return algebra::compare(c.a, step.next[each.first].body, next) !=
+               algebra::Comparison::equal;
+      });
+    }
+  }
+};
+
+}  // namespace
+
+std::vector<std::optional<Follower>> followers(Context& c, const Following& loop,
+                                               const std::vector<size_t>& carries) {
+  std::vector<std::optional<Follower>> result(loop.starts.size());
+  Search search{c, loop};
+  const std::vector<PastLoop> all = c.past;  // a step keeps the loops in it
+  for (auto past = all.rbegin(); past != all.rend(); ++past) {
+    if (past->n.id != loop.n.id || past->reverse != loop.reverse) continue;
+    std::map<size_t, Entry> entries = search.entries_of(*past, carries);
+    search.keep_invariant(entries);
+    if (entries.empty()) continue;
+    for (const auto& [i, entry] : entries)
+      result[i] = Follower{{loop.starts[i].index, search.of(entry.carry->at, entry)},
+                           {loop.starts[i].index, search.of(entry.carry->last, entry)}};
+    break;
+  }
+  return result;
+}
+
+void Context::keep(PastLoop loop) {
+  const auto same = [&](const PastLoop& each) {
+    return each.n.id == loop.n.id && each.reverse == loop.reverse &&
+           each.carries[0].at.body == loop.carries[0].at.body;
+  };
+  std::erase_if(past, same);
+  past.push_back(std::move(loop));
+  if (past.size() > most_loops) past.erase(past.begin());
+}
+
+}  // namespace shardproof::lower
