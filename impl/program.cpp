@@ -69,10 +69,10 @@ std::string Program::report() const {
 
 const PlanReport& Program::plan(const Name& name) const {
   std::vector<Name> names;
-  for (const PlanReport& plan : checked().plans()) {
-    if (plan.name == name) return plan;
-    names.push_back(plan.name);
-  }
+  for (const bool imported : {false, true})
+    for (const PlanReport& plan : checked().plans())
+      if (plan.name == name && plan.imported == imported) return plan;
+  for (const PlanReport& plan : checked().plans()) names.push_back(plan.name);
   throw PlanError(state_->path + " has no plan " + name + "; it has " + listed(names));
 }
 

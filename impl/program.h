@@ -28,7 +28,8 @@ class Program {
   const Sources& sources() const;
   /// Every diagnostic, as check-sharding prints it.
   std::string report() const;
-  /// The report of a plan; throws PlanError, naming those there are, where it has none.
+  /// The report of a plan, of the file itself before those of its imports; throws PlanError, naming
+  /// those there are, where it has none.
   const PlanReport& plan(const Name& name) const;
 
   /// The derived backward of a plan with respect to some of its leaf parameters: that of check(),

@@ -9,20 +9,39 @@
 #include <fstream>
 
 #include "impl/shard_train/gpus.h"
-#include "impl/trainer/sample.h"
+#include "impl/trainer/cache.h"
 #include "spec/resolve/project.h"
 
 namespace shardproof::shard_train {
 namespace {
 
+std::shared_ptr<const Program> load(const std::string& path, const Options& options,
+                                    const CheckOptions& how) {
+  auto program = std::make_shared<const Program>(
+      Program::load(path, project_reader(path, options.allow_import), how));
+  if (!program->checked().readable()) throw BadInput(program->report());
+  return program;
+}
+
 std::shared_ptr<const Program> load(const Options& options, const CheckOptions& how) {
   std::error_code ignored;
   if (!std::filesystem::is_regular_file(options.model, ignored))
     throw BadInput(options.model + ": there is no such file; MODEL.shard is the first argument");
-  auto program = std::make_shared<const Program>(
-      Program::load(options.model, project_reader(options.model, options.allow_import), how));
-  if (!program->checked().readable()) throw BadInput(program->report());
-  return program;
+  return load(options.model, options, how);
+}
+
+/// The file with the plan that extends a cache: as the user says, or NAME_decode.shard beside a
+/// file of the model.
+std::string decode_file(const Options& options, const Program& program) {
+  if (options.sample == 0 || !options.logits.empty() || options.decode == "none") return "";
+  if (!options.decode.empty()) return options.decode;
+  for (size_t i = 0; i < program.sources().size(); ++i) {
+    const std::filesystem::path path = program.sources().file(static_cast<int32_t>(i)).path;
+    const auto beside = path.parent_path() / (path.stem().string() + "_decode.shard");
+    std::error_code ignored;
+    if (std::filesystem::is_regular_file(beside, ignored)) return beside.string();
+  }
+  return "";
 }
 
 /// How the weights are called in the other format: as the user says, or NAME.hf.json beside the
@@ -73,12 +92,18 @@ Name eval_plan(const Options& options, const Program& program, const StepRoles& 
 }
 
 Name sampled_plan(const Options& options, const Program& program, const StepRoles& roles) {
-  if (options.sample == 0) return "";
+  if (options.sample == 0 || !decode_file(options, program).empty()) return "";
   if (!options.logits.empty()) return program.plan(options.logits).name;
   if (auto plan = logits_plan(program, roles)) return *plan;
   throw BadInput(
       "--sample: the step's loss calls no plan from its state and ids to logits: say which, "
       "--logits PLAN");
+}
+
+std::vector<Name> names_of(const std::vector<StateGroup>& state) {
+  std::vector<Name> names;
+  for (const StateGroup& group : state) names.push_back(group.name);
+  return names;
 }
 
 /// The tokens have a sequence, and the first of them are in the vocabulary.
@@ -197,6 +222,12 @@ Job prepare(const Options& options) {
   if (options.transport != Transport::nccl) job.trainer.device = device_of(options);
   job.eval = eval_plan(options, program, roles);
   job.logits = sampled_plan(options, program, roles);
+  if (const std::string file = decode_file(options, program); !file.empty()) {
+    CheckOptions how;
+    how.set = numbers.consts;
+    job.cached = load(file, options, how);
+    cache_plan(*job.cached, names_of(roles.state));
+  }
   if (const auto vocabulary = vocabulary_of(program, roles))
     job.vocabulary = Placement(resolved, job.mesh, job.dims, 0).size(*vocabulary);
   if (!options.tokenizer.empty())

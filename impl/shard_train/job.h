@@ -14,6 +14,7 @@ namespace shardproof::shard_train {
 struct Job {
   Options options;
   std::shared_ptr<const Program> program;
+  std::shared_ptr<const Program> cached;  ///< has a plan that extends a cache; may be null
   Mesh mesh;
   DimSizes dims;
   Name step, eval, logits;  ///< plans; eval and logits may be empty

@@ -220,6 +220,11 @@ class Flags {
     text("--prompt", o_.prompt, "The text to continue", "TEXT");
     text("--temperature", o_.temperature, "Sampling temperature; 0: greedy (default 0.8)", "X")
         ->check(from<double>(0));
+    text("--decode", o_.decode,
+         "A file with a plan that extends a key-value cache, for --sample (default: "
+         "NAME_decode.shard\n"
+         "beside a file NAME.shard of the model); none: compute all logits for each token",
+         "FILE");
     text("--logits", o_.logits, "The plan that computes logits (default: the one of the loss)",
          "PLAN");
     text("--color", o_.colour, "auto, always or never", "WHEN")

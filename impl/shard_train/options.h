@@ -33,6 +33,7 @@ struct Options {
   bool overlap = false;
   std::vector<Assignment> set;
   std::string step, init, eval, logits;  ///< plans; empty: found by what they are
+  std::string decode;                    ///< a file; empty: beside the model's; "none": no cache
   std::vector<std::string> accept_unknown;
   LearningRate rate{Schedule::cosine, 1e-3, -1, 200, 0.1};  ///< warmup below 0: a twentieth
   uint64_t seed = 0;

@@ -46,6 +46,8 @@ std::string printable(const std::string& text) {
   return result;
 }
 
+std::string rate(double per_second) { return formatted("%.3g", per_second); }
+
 std::string duration(double seconds) {
   const auto whole = static_cast<int64_t>(std::llround(std::max(0.0, seconds)));
   const auto part = [](int64_t number) {

@@ -19,6 +19,8 @@ struct Told {
 
 /// `0:12`, `1:02:03`
 std::string duration(double seconds);
+/// Three digits: `0.35`, `3.48e+03`.
+std::string rate(double per_second);
 /// `12.3 MB`
 std::string memory(size_t bytes);
 

@@ -15,7 +15,7 @@
 #include "impl/shard_train/stop.h"
 #include "impl/shard_train/timeline.h"
 #include "impl/tensor/listed.h"
-#include "impl/trainer/sample.h"
+#include "impl/trainer/cache.h"
 #include "spec/diag/visible.h"
 
 namespace shardproof::shard_train {
@@ -287,9 +287,17 @@ class Run {
     how.document = job_.tokens->document();
     how.prompt = {how.document};
     for (const uint32_t token : job_.encode(options_.prompt)) how.prompt.push_back(token);
-    const std::string text = options_.prompt + job_.decode(sample(trainer_, job_.logits, how));
+    const Sample drawn = job_.cached ? sample_with_cache(trainer_, *job_.cached, how)
+                                     : sample(trainer_, job_.logits, how);
+    const std::string text = options_.prompt + job_.decode(drawn.tokens);
     say("sample: " + printable(text));
-    write(Log::Line("sample").add("step", trainer_.steps()).add("text", text));
+    if (drawn.tokens_per_second() > 0)
+      say("sample: " + rate(drawn.tokens_per_second()) + " tokens/s " +
+          (job_.cached ? "with a key-value cache" : "without a cache"));
+    write(Log::Line("sample")
+              .add("step", trainer_.steps())
+              .add("text", text)
+              .add("tokens_per_second", drawn.tokens_per_second()));
   }
 
   void plot_schedule() {

@@ -117,6 +117,37 @@ TEST(ShardTrain, APlanWithoutStagesHasNoScheduleToPlot) {
   EXPECT_THAT(run.text, HasSubstr("has no pipeline"));
 }
 
+/// Greedy text with a key-value cache is the text from all logits, computed again for each token.
+TEST(ShardTrain, ACacheChangesNoSample) {
+  const auto sample = [](const std::string& flags) {
+    const Result run =
+        shell(SHARD_TRAIN " " SHARDPROOF_SOURCE_DIR
+                          "/spec/models/llama_train.shard --config tiny --set L=24 --set B=4 "
+                          "--precision f32 --temperature 0 --steps 3 --seed 5 --prompt abcabc " +
+              flags);
+    EXPECT_EQ(run.code, 0) << run.text;
+    const size_t at = run.text.find("sample: ");
+    EXPECT_NE(at, std::string::npos) << run.text;
+    return run.text.substr(at);
+  };
+  const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
+  const std::string whole = sample("--sample 17 --decode none");
+  EXPECT_THAT(whole, HasSubstr("tokens/s without a cache"));
+  for (const char* mesh : {"d=1", "t=2", "d=2,t=2"}) {
+    const std::string cached = sample(std::string("--sample 17 --mesh ") + mesh);
+    EXPECT_THAT(cached, HasSubstr("tokens/s with a key-value cache")) << mesh;
+    EXPECT_EQ(first_line(cached), first_line(whole)) << mesh;
+  }
+  EXPECT_THAT(sample("--sample 60"), HasSubstr("sample: abcabc"));  // longer than the cache
+}
+
+TEST(ShardTrain, SaysWhichFileHasNoCache) {
+  const Result run =
+      train("--steps 1 --sample 4 --decode " SHARDPROOF_SOURCE_DIR "/spec/models/llama3.shard");
+  EXPECT_EQ(run.code, 2);
+  EXPECT_THAT(run.text, HasSubstr("no plan extends a cache"));
+}
+
 /// The kernels of GPUs, queues, state in place and virtual ranks, with a checkpoint on the way.
 TEST(ShardTrain, TrainsOnADeviceAsOnThisProcessor) {
   const std::string at = folder("device");

@@ -17,8 +17,18 @@ struct SampleOptions {
   std::vector<uint32_t> prompt = {};
 };
 
+struct Sample {
+  std::vector<uint32_t> tokens;
+  double prompt_seconds = 0, seconds = 0;  ///< to the first token; to the last
+  /// Of those after the first.
+  double tokens_per_second() const {
+    const auto after = static_cast<double>(tokens.size()) - 1;
+    return seconds > prompt_seconds ? after / (seconds - prompt_seconds) : 0;
+  }
+};
+
 /// Collective: the tokens that follow the prompt, the same on every rank. The plan is run once for
 /// each token on its fixed length; a longer text slides out of it.
-std::vector<uint32_t> sample(Trainer& trainer, const Name& plan, const SampleOptions& options);
+Sample sample(Trainer& trainer, const Name& plan, const SampleOptions& options);
 
 }  // namespace shardproof

@@ -46,6 +46,7 @@ struct Trainer::State {
   StepReport report;
   std::vector<std::function<void(const StepReport&)>> hooks;
 
+  PlanOptions plan_options(const Name& name) const;
   Plan& plan(const Name& name);
   Name name_of(size_t function) const {
     return program.checked().program().functions.at(function).name;
@@ -65,14 +66,20 @@ struct Trainer::State {
   void read_metrics(const std::vector<Tensor>& results);
 };
 
-Plan& Trainer::State::plan(const Name& name) {
-  if (auto found = plans.find(name); found != plans.end()) return found->second;
+/// But for the state of a step, which is in place on a device.
+PlanOptions Trainer::State::plan_options(const Name& name) const {
   PlanOptions how;
   how.precision = options.precision;
   how.overlap = options.overlap;
   how.device = options.device;
   how.accept_unknown = std::find(options.accept_unknown.begin(), options.accept_unknown.end(),
                                  name) != options.accept_unknown.end();
+  return how;
+}
+
+Plan& Trainer::State::plan(const Name& name) {
+  if (auto found = plans.find(name); found != plans.end()) return found->second;
+  PlanOptions how = plan_options(name);
   if (uses_device()) how = on_gpu(how, name == name_of(roles.step) ? &roles : nullptr);
   return plans.emplace(name, compile_plan(program, name, mesh, dims, ranks.rank(), how))
       .first->second;
@@ -120,6 +127,8 @@ Trainer::Trainer(Trainer&&) noexcept = default;
 
 int64_t Trainer::steps() const { return state_->steps; }
 const StepRoles& Trainer::roles() const { return state_->roles; }
+const Program& Trainer::program() const { return state_->program; }
+const DimSizes& Trainer::dims() const { return state_->dims; }
 const Placement& Trainer::placement() const { return state_->placement; }
 Communicator& Trainer::communicator() const { return state_->communicator; }
 void Trainer::measure_step(bool on) { state_->step->measure(on); }
@@ -282,6 +291,17 @@ std::vector<Tensor> Trainer::run(const Name& name, Batches& batches) {
     inputs.push_back(state ? state : &data[i]);
   }
   return plan.run(own.ranks, inputs);
+}
+
+Plan Trainer::compile(const Program& program, const Name& plan, const DimSizes& dims) const {
+  const State& own = *state_;
+  PlanOptions how = own.plan_options(plan);
+  if (own.uses_device()) how = on_gpu(how, nullptr);
+  return compile_plan(program, plan, own.mesh, dims, own.ranks.rank(), how);
+}
+
+std::vector<Tensor> Trainer::run(Plan& plan, const std::vector<const Tensor*>& inputs) {
+  return plan.run(state_->ranks, inputs);
 }
 
 std::vector<checkpoint::Leaf> Trainer::State::leaves() {

@@ -61,6 +61,10 @@ class Trainer {
   /// Runs another plan on the state and a batch, without changing either: parameters are found by
   /// name.
   std::vector<Tensor> run(const Name& plan, Batches& batches);
+  /// A plan of another program of this mesh, compiled for this rank as the step is.
+  Plan compile(const Program& program, const Name& plan, const DimSizes& dims) const;
+  /// Runs such a plan.
+  std::vector<Tensor> run(Plan& plan, const std::vector<const Tensor*>& inputs);
   /// The scalar that `run` gave, added up (U) or compared (Max) over the ranks. Collective.
   double value(const Tensor& scalar);
 
@@ -79,7 +83,9 @@ class Trainer {
   void on_step(std::function<void(const StepReport&)> hook);
 
   const StepRoles& roles() const;
+  const Program& program() const;
   const Placement& placement() const;
+  const DimSizes& dims() const;
   Communicator& communicator() const;  ///< of buffers of the host
   const Plan& step_plan() const;
   /// Whether the step's ops are measured, see Plan::measure().
