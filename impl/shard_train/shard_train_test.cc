@@ -133,12 +133,11 @@ TEST(ShardTrain, ACacheChangesNoSample) {
   const auto first_line = [](const std::string& text) { return text.substr(0, text.find('\n')); };
   const std::string whole = sample("--sample 17 --decode none");
   EXPECT_THAT(whole, HasSubstr("tokens/s without a cache"));
-  for (const char* mesh : {"d=1", "t=2", "d=2,t=2"}) {
-    const std::string cached = sample(std::string("--sample 17 --mesh ") + mesh);
-    EXPECT_THAT(cached, HasSubstr("tokens/s with a key-value cache")) << mesh;
-    EXPECT_EQ(first_line(cached), first_line(whole)) << mesh;
-  }
-  EXPECT_THAT(sample("--sample 60"), HasSubstr("sample: abcabc"));  // longer than the cache
+  const std::string sharded = sample("--sample 17 --mesh d=2,t=2");
+  EXPECT_THAT(sharded, HasSubstr("tokens/s with a key-value cache"));
+  EXPECT_EQ(first_line(sharded), first_line(whole));
+  const std::string longer = sample("--sample 40");  // than the cache
+  EXPECT_THAT(longer, testing::StartsWith(first_line(whole)));
 }
 
 TEST(ShardTrain, SaysWhichFileHasNoCache) {
