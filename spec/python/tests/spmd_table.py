@@ -1,4 +1,4 @@
-"""Prints what spmd_types (pip install spmd_types; needs torch) says of those programs of programs.py that it can say: forward
+"""Prints what spmd_types (pip install spmd_types; needs torch) says of those programs of programs/bugs.py that it can say: forward
 passes without maxima, look-ups and positions, each written with its collectives, its inputs typed as in_specs and its result
 asserted as out_specs."""
 from __future__ import annotations
@@ -110,7 +110,7 @@ def main() -> None:
     dist.init_process_group(backend="fake", rank=0, world_size=8)
     MESH = init_device_mesh("cpu", tuple(SIZES.values()), mesh_dim_names=tuple(SIZES))
     GROUPS = {a: MESH.get_group(a) for a in SIZES}
-    pairs = [pair for pair in programs.PAIRS if pair.name in BODIES]
+    pairs = [pair for pair in programs.of("bugs") if pair.name in BODIES]
     print("| program | bug | local types | global types |\n|---|---|---|---|")
     count = {}
     for pair in pairs:

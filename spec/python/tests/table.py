@@ -1,6 +1,8 @@
-"""Prints a table: each pair of programs.py beside check_vma, with the line that is shown and seconds."""
+"""Prints a table: each pair of programs/bugs.py, or of the files that are named, beside check_vma, with the line that is shown
+and seconds."""
 import inspect
 import linecache
+import sys
 
 import conftest  # noqa: F401  (says where the package and check-sharding are)
 import jax
@@ -22,18 +24,19 @@ def shown(pair, report) -> str:
     lines, first = inspect.getsourcelines(pair.body)
     for each in report.errors:
         if each.place and first <= each.place.line < first + len(lines) and \
-                each.place.file.endswith("programs.py"):
-            return linecache.getline(programs.__file__, each.place.line).strip().replace("|", "\\|")
+                each.place.file == inspect.getsourcefile(pair.body):
+            return linecache.getline(each.place.file, each.place.line).strip().replace("|", "\\|")
     return ""
 
 
 def main() -> None:
-    right = [pair for pair in programs.PAIRS if pair.right]
-    print(f"{len(programs.PAIRS)} programs, {len(right)} of them right\n")
+    pairs = programs.of(*sys.argv[1:] or ["bugs"])
+    right = [pair for pair in pairs if pair.right]
+    print(f"{len(pairs)} programs, {len(right)} of them right\n")
     print("| program | bug | shardproof | check_vma | line | import s | proof s |\n"
           "|---|---|---|---|---|---|---|")
     count = {}
-    for pair in programs.PAIRS:
+    for pair in pairs:
         report = shardproof.prove(pair.model, pair.sharded(), *pair.shapes)
         vma, line = check_vma(pair), shown(pair, report)
         for who, ok in (("shardproof", report.proved if pair.right else report.verdict == "refuted"),
@@ -47,7 +50,7 @@ def main() -> None:
     for (who, of_right), n in sorted(count.items()):
         if of_right and "line" in who:
             continue
-        of = len(right) if of_right else len(programs.PAIRS) - len(right)
+        of = len(right) if of_right else len(pairs) - len(right)
         print(f"\n{who}: {n} of {of} {'right' if of_right else 'wrong'} ones", end="")
     print()
 

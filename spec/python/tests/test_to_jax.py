@@ -14,13 +14,15 @@ FEW = ("ffn.shard", "gpt2.shard:gpt2_loss_s,gpt2_t", "llama3.shard:llama_sharded
 
 
 def apart(*words):
-    """By plan how far it is from the oracle."""
+    """By file and plan how far it is from the oracle."""
     done = subprocess.run([sys.executable, str(Path(__file__).parent / "to_jax.py"),
                            *(w if "=>" in w else str(MODELS / w) for w in words)],
                           text=True, capture_output=True)
     assert done.returncode == 0, done.stderr[-3000:]
     lines = [line.split(" ", 2) for line in done.stdout.splitlines()]
-    return {plan: float(far) for _, plan, far in lines}
+    found = {(file, plan): float(far) for file, plan, far in lines}
+    assert len(found) == len(lines)
+    return found
 
 
 def test_printed_plans_run_as_the_oracle_says():

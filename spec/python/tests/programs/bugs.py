@@ -1,59 +1,12 @@
-"""Pairs of programs, right and wrong. The wrong ones have bugs that happened in real projects."""
+"""Wrong programs with bugs that happened in real projects, and right ones beside them: the table of table.py."""
 from __future__ import annotations
-
-from collections.abc import Callable
-from dataclasses import dataclass
-from typing import Any
 
 import jax
 import jax.numpy as jnp
-import numpy as np
 from jax import lax
-from jax.sharding import AbstractMesh
 from jax.sharding import PartitionSpec as P
-from shardproof.api import as_shape
 
-MESH = AbstractMesh((2, 4), ("d", "t"))
-
-
-@dataclass
-class Pair:
-    name: str
-    right: bool
-    model: Callable
-    body: Callable
-    in_specs: Any
-    out_specs: Any
-    shapes: tuple
-    bug: str = ""
-    mesh: Any = MESH
-
-    def sharded(self, vma: bool = False) -> Callable:
-        return jax.shard_map(self.body, mesh=self.mesh, in_specs=self.in_specs, out_specs=self.out_specs,
-                             check_vma=vma)
-
-
-PAIRS: list[Pair] = []
-
-
-def pair(name, model, in_specs, out_specs, *shapes, bug=""):
-    def add(body):
-        PAIRS.append(Pair(name, not bug, model, body, in_specs, out_specs, shapes, bug))
-        return body
-    return add
-
-
-def ids(*shape):
-    return jax.ShapeDtypeStruct(shape, "int32")
-
-
-def gather(x, axis, dim):
-    return lax.all_gather(x, axis, axis=dim, tiled=True)
-
-
-def scatter(x, axis, dim):
-    return lax.psum_scatter(x, axis, scatter_dimension=dim, tiled=True)
-
+from . import gather, ids, pair, scatter
 
 # Feed-forward
 
@@ -362,15 +315,3 @@ def _(x, w):
       (6, 32), bug="transformers-neuronx 109: reshape keeps the shard on the wrong factor")
 def _(x, w):
     return jnp.tanh((x @ w).reshape(x.shape[0], -1, 2)).sum(1)
-
-
-def values_of(shapes, seed=0):
-    """Random arguments: a tuple of sizes is an array, and trees are gone through."""
-    generator = np.random.default_rng(seed)
-
-    def value(x):
-        if str(x.dtype).startswith("int"):
-            return generator.integers(0, 8, x.shape).astype("int32")
-        return generator.uniform(0.5, 1.5, x.shape).astype("float32")
-
-    return [value(x) for x in jax.tree.leaves([as_shape(s) for s in shapes])]
