@@ -93,7 +93,7 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
             found = attempt()
         except ImportProblem as error:
             problem = error
-        if (found is None or found[1].verdict == "unknown") and any(
+        if (found is None or found[1].verdict in ("unknown", "invalid")) and any(
                 levels.short_loop(trace(f, args, m).jaxpr.jaxpr) for f, m in ((model, None), (sharded, sizes))):
             try:  # one of the two may have a loop where the other has its steps
                 steps = attempt(levels.UNROLLED)
@@ -107,6 +107,9 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
     text, report = found
     if keep:
         Path(keep).write_text(text.text)
+    if report.verdict == "invalid":  # the text is the importer's, not the user's
+        report.verdict = "unknown"
+        refuted_by_evaluation(report, model, sharded, args, sizes)
     return report
 
 
@@ -136,18 +139,23 @@ def refused(problem: ImportProblem, model, sharded, args, sizes, seconds: float)
     found = Diagnostic("J0001" if problem.kind == "unsupported" else "J0002", "error", str(problem),
                        place=problem.place)
     report = Report("unknown", diagnostics=[found], import_seconds=seconds)
+    refuted_by_evaluation(report, model, sharded, args, sizes)
+    return report
+
+
+def refuted_by_evaluation(report: Report, model, sharded, args, sizes) -> None:
+    """Makes the report of a program that is not decided "refuted" where JAX gives other numbers for it."""
     try:
         apart = validation.by_evaluation(trace(model, args, None).jaxpr,
                                          trace(sharded, args, sizes).jaxpr)
     except Exception:  # noqa: BLE001  (the user's code may raise anything)
-        return report
+        return
     at = " ".join(f"{a}={n}" for a, n in (sizes or {}).items())
     if apart and apart[0] >= validation.CLOSE:
         report.verdict, report.level = "refuted", f"for {at} at these sizes, by evaluation"
         report.checks.append(f"in JAX the two functions differ by {apart[0]:.1e}")
     elif apart:
         report.checks.append("in JAX the two functions agree at these sizes; nothing is proved")
-    return report
 
 
 def implements(model: Callable, *shapes: Any, dims: Any = None) -> Callable:

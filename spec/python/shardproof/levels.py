@@ -158,7 +158,7 @@ def spelled(exponents: dict[str, float], scale: Fraction, shift: int, whole: boo
 
 
 def fit_size(name: str, tables: list[dict[str, int]], free: list[str]) -> str | None:
-    """A size that follows from free ones: `2*|A|`, `|A| + |B|`."""
+    """A size that follows from free ones: `2*|A|`, `|A| + 1`, `|A| + |B|`."""
     sizes = [t[name] for t in tables]
     for count in (1, 2):
         for chosen in itertools.combinations(free, count):
@@ -167,6 +167,10 @@ def fit_size(name: str, tables: list[dict[str, int]], free: list[str]) -> str | 
                    for s, f in zip(sizes, factors)):
                 scale = sizes[0] // factors[0]
                 return ("" if scale == 1 else f"{scale}*") + "*".join(f"|{c}|" for c in chosen)
+    for n in free:
+        more = sizes[0] - tables[0][n]
+        if abs(more) <= 8 and all(s - t[n] == more for s, t in zip(sizes, tables)):
+            return f"|{n}| {'+' if more > 0 else '-'} {abs(more)}"
     for a, b in itertools.combinations(free, 2):
         if all(s == t[a] + t[b] for s, t in zip(sizes, tables)):
             return f"|{a}| + |{b}|"

@@ -3,6 +3,8 @@ from __future__ import annotations
 
 from dataclasses import dataclass, replace
 
+from jax.lax import GatherScatterMode
+
 from .dims import Factor
 from .reader import Reader
 from .rules import RULES, affine_of, blocks, indices, part, put, rule, shape_positions, union, virtual, where, written
@@ -99,7 +101,7 @@ def select(r: Reader, condition: Val, no: Val, yes: Val) -> Val | None:
     name = condition.made[0] if condition.made else ""
     if name == "lt" and zero(condition.made[2]) and same(condition.made[1], no) \
             and yes.made and yes.made[0] == "add" and same(yes.made[1], no):
-        return no  # an index below 0 counts from the end: indices are assumed not to be
+        return from_the_end(r, condition, no, yes)
     for inside, value, other in ((True, yes, no), (False, no, yes)):
         if not zero(other):
             continue
@@ -124,6 +126,22 @@ def select(r: Reader, condition: Val, no: Val, yes: Val) -> Val | None:
         return Val(None, lead.pos, dtype=yes.dtype,
                    made=("select_n", condition, yes, no), why=condition.why or yes.why or no.why)
     return None
+
+
+def from_the_end(r: Reader, condition: Val, no: Val, yes: Val) -> Val:
+    """where(i < 0, i + n, i). A look-up takes i, which is assumed to be in its table; nothing else does."""
+    if no.text is None or (no.affine and no.affine.const >= 0 and no.affine.scale >= 0
+                           and all(n >= 0 for _, n in no.affine.ranks)):
+        return no
+    exact = where(r, condition, yes, no)
+    return replace(exact, made=("from_the_end", no)) if exact.pos == no.pos and exact.dims == no.dims else exact
+
+
+def plain(ids: Val) -> Val:
+    """Indices as they are before those below 0 count from the end."""
+    while ids.made[:1] == ("from_the_end",):
+        ids = replace(ids.made[1], pos=ids.pos)
+    return ids
 
 
 def one_device(r: Reader, condition: Val) -> str | None:
@@ -219,6 +237,7 @@ def _gather(r: Reader, eqn, vals):
     except ValueError:
         raise r.problem("a gather along several dims; look-ups along one are written "
                         "`index`") from None
+    indices = plain(indices)
     ids = replace(indices, pos=indices.pos[:-1])
     d = eqn.params["dimension_numbers"]
     if indices.text is None:
@@ -227,7 +246,11 @@ def _gather(r: Reader, eqn, vals):
             raise r.problem(indices.why)
         ids = replace(found[0], pos=ids_positions(found[0], ids))
         f = table.pos[at][0]
-        return Val(None, result_positions(d, table, ids, at, batched, len(eqn.outvars[0].aval.shape)),
+        rank = len(eqn.outvars[0].aval.shape)
+        if fills(eqn) and eqn.params["fill_value"] == 0 and (w := kept(r, indices, f.extent)):
+            return looked_up(r, Val(None, result_positions(d, table, ids, at, batched, rank), dtype=table.dtype,
+                                    made=("lookup", table, ids, at, batched, d, f)), w)
+        return Val(None, result_positions(d, table, ids, at, batched, rank),
                    dtype=table.dtype, made=("lookup", table, ids, at, batched, d, f),
                    why="rows of a block are looked up for ids that other devices have, and are not "
                        "masked with where(mask, rows, 0)")
@@ -235,6 +258,28 @@ def _gather(r: Reader, eqn, vals):
         raise r.problem(f"look-up in {r.spell(table.pos[at])}, which is split, with ids that count "
                         "in the whole table", "finding")
     return taken(r, table, ids, at, batched, d, len(eqn.outvars[0].aval.shape))
+
+
+def fills(eqn) -> bool:
+    """Whether a look-up gives nothing for ids beyond the table."""
+    return eqn.params.get("mode") == GatherScatterMode.FILL_OR_DROP
+
+
+def kept(r: Reader, indices: Val, extent: int) -> Window | None:
+    """The ids that a device looks up where ids beyond its block give nothing: where(here, ids - offset, |block|)."""
+    while indices.made[:1] in (("broadcast",), ("convert_element_type",)):
+        indices = indices.made[1]
+    if indices.made[:1] != ("select_n",):
+        return None
+    _, condition, yes, no = indices.made
+    for moved, other, inside in ((yes, no, True), (no, yes, False)):
+        w, at = window(condition, inside), offset(moved)
+        if other.literal is None or other.literal < extent or not w or not w.low or not at or at[0] is None:
+            continue
+        low, high = negated(at[1]), replace(negated(at[1]), const=extent - at[1].const)
+        if same(w.ids, at[0]) and w.low == low and w.high in (None, high):
+            return Window(w.ids, low, high)
+    return None
 
 
 def ids_positions(ids: Val, shaped: Val):
@@ -346,8 +391,11 @@ def _dynamic_slice(r: Reader, eqn, vals):
             x = start.step(r, x, p)
             continue
         affine = affine_of(start)
+        if affine is None and size == 1:
+            x = entry_at(r, x, p, plain(start))
+            continue
         if affine is None:
-            raise r.problem("a slice at an offset that depends on data")
+            raise r.problem("several entries at an offset that depends on data")
         if not affine.ranks:
             x = part(r, x, p, affine.const, size, r.node_key("slice"))
             continue
@@ -366,14 +414,48 @@ def _dynamic_slice(r: Reader, eqn, vals):
     return x
 
 
+def entry_at(r: Reader, x: Val, p: int, at: Val) -> Val:
+    """The entry of position p that a number names, which is assumed to be one of its."""
+    x = r.solid(x, r.node_key("x"))
+    if len(x.pos[p]) != 1 or at.dims or at.marks:
+        raise r.problem("an entry by a number that is data, of several dims together or with an index of its own")
+    f = x.pos[p][0]
+    if f.axes:
+        raise r.problem(f"an entry of {r.spell([f])} by a number: it is split, and each device takes one of its block",
+                        "finding")
+    dims = [g for g in x.dims if g != f]
+    left = " ".join(f"[{r.spell([g])}]" if g == f else r.spell([g]) for g in x.dims)
+    text = r.emit(f'index("{left}{state(r, x)}, -> {r.spell(dims, x.marks)}", {r.use(x)}, {r.use(at)})')
+    return Val(text, [*x.pos[:p], (), *x.pos[p + 1:]], dims, x.dtype, dict(x.marks))
+
+
+def updated_at(r: Reader, x: Val, update: Val, p: int, at: Val) -> Val:
+    """x with one entry of position p replaced, at a number that is moved into the dim, as JAX does."""
+    x = r.solid(x, r.node_key("x"))
+    if any(f.axes for f in x.pos[p]):
+        raise r.problem(f"an update of one entry of {r.spell(x.pos[p])}: it is split, and each device updates its block",
+                        "finding")
+    if len(x.pos[p]) != 1 or at.dims or at.marks:
+        raise r.problem("an update at a number that is data, of several dims together or with an index of its own")
+    f = replace(x.pos[p][0], alias=0)
+    shape = [virtual(q) for q in x.pos]
+    shape[p] = (f,)
+    counting = Val(r.emit(f'iota("{r.spell([f])}")'), shape, [f], "i32")
+    inside = r.emit(f"minimum(maximum({r.use(at)}, 0), {number(f.extent - 1)})")
+    hit = written(r, "eq", [counting, Val(inside, [], [], "i32")], "{0} == {1}", "bool")
+    return where(r, hit, update, x)
+
+
 @rule("dynamic_update_slice")
 def _update_slice(r: Reader, eqn, vals):
     x, update, *starts = vals
     at = [p for p in range(len(x.pos)) if update.extents()[p] != x.extents()[p]]
     if not at:
         return update
+    if len(at) == 1 and affine_of(starts[at[0]]) is None and update.extents()[at[0]] == 1:
+        return updated_at(r, x, update, at[0], starts[at[0]])
     if len(at) != 1 or affine_of(starts[at[0]]) is None or affine_of(starts[at[0]]).ranks:
-        raise r.problem("an update at an offset that depends on data or on the device")
+        raise r.problem("an update of several entries at an offset that depends on data, or one at the device's")
     (p,) = at
     start = affine_of(starts[p]).const
     x, update = r.solid(x, r.node_key("x")), r.solid(update, r.node_key("u"))
@@ -402,7 +484,14 @@ def _scatter_add(r: Reader, eqn, vals):
     if not zero(base):  # added to the scatter-add into 0
         none = r.scalar(0, "float32" if base.dtype == "f32" else "int32", [virtual(p) for p in base.pos])
         return RULES["add"](r, eqn, [base, _scatter_add(r, eqn, [none, indices, updates])])
+    indices = plain(indices)
     ids, axes = replace(indices, pos=indices.pos[:-1]), ()
+    if ids.literal is not None and not ids.dims and not batched and all(n == 1 for n in ids.extents()):
+        row = list(updates.pos)
+        for i in sorted((i for i in range(len(row)) if i not in d.update_window_dims), reverse=True):
+            del row[i]
+        row.insert(at, ())
+        return put(r, replace(updates, pos=row, affine=None), at, int(ids.literal), base.extents()[at], r.node_key())
     if indices.text is None:
         found = ids_of(indices)
         if found is None:
@@ -410,9 +499,10 @@ def _scatter_add(r: Reader, eqn, vals):
         ids = replace(found[0], pos=ids_positions(found[0], ids))
         start = found[1]
         axes = blocks(r, replace(start, extent=base.extents()[at], scale=1))
-        if axes is None or not masked(r, updates, ids, base.extents()[at], axes):
+        dropped = fills(eqn) and kept(r, indices, base.extents()[at])
+        if axes is None or not (dropped or masked(r, updates, ids, base.extents()[at], axes)):
             raise r.problem("a scatter-add into a block, of rows that are not masked to it")
-        updates = unmasked(updates)
+        updates = updates if dropped else unmasked(updates)
     size = base.extents()[at] * r.ranks(axes)
     row = r.dims.position(r.dims.node(r.node_key("rows"), size), axes)
     if batched:

@@ -9,7 +9,7 @@ from jax.extend import core as jex_core
 
 from .dims import Factor, Position
 from .reader import Reader
-from .rules import part, put, rule, union, virtual, written
+from .rules import part, rule, side_by_side, union, virtual
 from .values import Block, Line, Val, number
 
 
@@ -38,7 +38,7 @@ def _scan(r: Reader, eqn, vals):
         trial = body(r, p["jaxpr"], consts, init, xs, loop, None)[1]
         init = [solid_like(r, v, t, (key, i)) for i, (v, t) in enumerate(zip(init, trial))]
     init = [r.ordered(r.solid(v, (key, i))) for i, v in enumerate(init)]
-    learnt = r.dims.carried.setdefault(key, [dict(v.marks) for v in init])
+    learnt = r.dims.carried.setdefault(key, [unsplit_marks(v) for v in init])
     carries = []
     for v, marks in zip(init, learnt):
         r._count += 1
@@ -54,8 +54,8 @@ def _scan(r: Reader, eqn, vals):
     following = []
     for i, (c, v) in enumerate(zip(carries, out[:n_carry])):
         v = fitted(r, c, v)
-        if {**v.marks, **learnt[i]} != learnt[i]:
-            learnt[i].update(v.marks)
+        if {**unsplit_marks(v), **learnt[i]} != learnt[i]:
+            learnt[i].update(unsplit_marks(v))
             r.dims.changed = True
         following.append(v)
     emitted = [r.ordered(named(r, y)) for y in out[n_carry:]]
@@ -78,6 +78,11 @@ def _scan(r: Reader, eqn, vals):
         stacks.append(replace(y, text=name, pos=whole, dims=[loop, *y.dims], literal=None,
                               affine=None, made=()))
     return [*last, *stacks]
+
+
+def unsplit_marks(v: Val) -> dict[str, str]:
+    """The marks that a type can have; the checker finds the others where they are made."""
+    return {a: m for a, m in v.marks.items() if not any(a in f.axes for f in v.dims)}
 
 
 def counts(jaxpr, at: int, out: int) -> bool:
@@ -132,16 +137,8 @@ def unrolled(r: Reader, eqn, consts: list[Val], carries: list[Val], xs: list[Val
         out = r.closed(p["jaxpr"], [*consts, *carries, *(replace(x, pos=x.pos[1:], affine=None) for x in ones)])
         carries, emitted[i] = out[:p["num_carry"]], out[p["num_carry"]:]
     r.path = outer
-    return [*carries, *(stack(r, [emitted[i][k] for i in steps], k) for k in range(len(eqn.outvars) - len(carries)))]
-
-
-def stack(r: Reader, entries: list[Val], k: int) -> Val:
-    """Values as the entries of a new first position: a sum of one block of zeros for each."""
-    whole = None
-    for i, v in enumerate(entries):
-        v = put(r, replace(v, pos=[(), *v.pos], affine=None), 0, i, len(entries), r.node_key("stack", k))
-        whole = v if whole is None else written(r, "add", [whole, v], "{0} + {1}", v.dtype)
-    return replace(whole, affine=None)
+    return [*carries, *(side_by_side(r, [replace(emitted[i][k], pos=[(), *emitted[i][k].pos]) for i in steps], 0, k)
+                        for k in range(len(eqn.outvars) - len(carries)))]
 
 
 def loop_dim(r: Reader, xs: list[Val], length: int) -> Factor:

@@ -543,12 +543,14 @@ def _concatenate(r, eqn, vals):
     vals = [v for v in vals if v.extents()[along]]
     if len(vals) == 1:
         return vals[0]
-    vals = [r.solid(v, r.node_key("in", i)) for i, v in enumerate(vals)]
+    vals = [r.solid(v, r.node_key("in", i)) for i, v in enumerate(alike(r, vals, along))]
     first = vals[0]
-    if any(len(v.pos[along]) != 1 or v.pos[along][0].axes for v in vals):
-        if any(f.axes for v in vals for f in v.pos[along]):
-            raise r.problem("concatenates along a dim that is split", "finding")
-        raise r.problem("concatenates along several dims together, or single entries")
+    if any(f.axes for v in vals for f in v.pos[along]):
+        raise r.problem("concatenates along a dim that is split", "finding")
+    if not all(v.pos[along] for v in vals):
+        return side_by_side(r, vals, along)
+    if any(len(v.pos[along]) != 1 for v in vals):
+        raise r.problem("concatenates along several dims together")
     fixed: list[Val] = []
     for i, v in enumerate(vals):
         to = {}
@@ -570,6 +572,50 @@ def _concatenate(r, eqn, vals):
     right += " " + r.spell([], marks) if marks else ""
     text = r.emit(f'concat("{left} -> {right}", {", ".join(r.use(v) for v in fixed)})')
     return r.made(text, pos, dtype=first.dtype, marks=marks)
+
+
+def alike(r: Reader, vals: list[Val], along: int) -> list[Val]:
+    """Arrays that are put side by side: what one broadcasts is the dim that another has there."""
+    result = []
+    for v in vals:
+        used, pos = {r.key(f) for f in v.dims}, list(v.pos)
+        for p, row in enumerate(v.pos):
+            like = next((w.pos[p] for w in vals if any(not f.virtual for f in w.pos[p])), None)
+            if p != along and like and row and all(f.virtual for f in row):
+                pos[p] = r.distinct([like], used)[0]
+                used |= {r.key(f) for f in pos[p] if not f.virtual}
+        result.append(r.expanded(v, pos) if pos != list(v.pos) else v)
+    return result
+
+
+def side_by_side(r: Reader, vals: list[Val], along: int, *key) -> Val:
+    """Parts of a position, of which some are single entries: the sum of one block of zeros for each."""
+    total, at, whole = sum(v.extents()[along] for v in vals), 0, None
+    for i, v in enumerate(alike(r, vals, along)):
+        block = put(r, replace(v, affine=None), along, at, total, r.node_key("part", *key, i))
+        whole = block if whole is None else written(r, "add", [whole, block], "{0} + {1}", v.dtype)
+        at += v.extents()[along]
+    return replace(whole, affine=None)
+
+
+@rule("stack")
+def _stack(r, eqn, vals):
+    p = eqn.params["axis"]
+    return side_by_side(r, [replace(v, pos=[*v.pos[:p], (), *v.pos[p:]], affine=None) for v in vals], p)
+
+
+@rule("unstack")
+def _unstack(r, eqn, vals):
+    (x,), p = vals, eqn.params["axis"]
+    parts = [part(r, x, p, i, 1, r.node_key("part", i)) for i in range(x.extents()[p])]
+    return [replace(v, pos=[*v.pos[:p], *v.pos[p + 1:]], affine=None) for v in parts]
+
+
+@rule("tile")
+def _tile(r, eqn, vals):
+    (x,) = vals
+    pos = [(Factor(None, extent=n), *p) if n > 1 else p for n, p in zip(eqn.params["reps"], x.pos)]
+    return replace(x, pos=pos, affine=None, made=x.made or ("broadcast", x))
 
 
 @rule("pad")
@@ -605,8 +651,9 @@ def put(r: Reader, x: Val, p: int, start: int, size: int, key) -> Val:
     dims = [f for row in pos for f in row]
     left = " ".join(f"[{r.spell([f])}]" if f in new else r.spell([f]) for f in dims)
     zeros = f"zeros({x.dtype}[{r.spell(dims)}]{r.spell([], x.marks)})"
+    source = r.use(x) if x.dims else f"{x.dtype}({r.use(x)})"  # of a number too
     text = r.emit(f'write("{left} {r.spell([], x.marks)}, {r.spell(x.dims, x.marks)} -> '
-                  f'{r.spell(dims, x.marks)}", {zeros}, {r.use(x)}, at={number(start)})'
+                  f'{r.spell(dims, x.marks)}", {zeros}, {source}, at={number(start)})'
                   .replace(" ,", ","))
     return replace(x, text=text, pos=pos, dims=dims, literal=None, affine=None, positive=False)
 

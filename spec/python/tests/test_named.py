@@ -13,7 +13,7 @@ from jax.sharding import PartitionSpec as P
 
 mapped = functools.partial(jax.shard_map, mesh=ffn.mesh, check_vma=False)
 NAMED = {
-    "update at an offset": lambda x: lax.dynamic_update_slice(x, x[:1], (x[0, 0].astype(int), 0)),
+    "entries at an offset": lambda x: lax.dynamic_update_slice(x, x[:, :2], (0, x[0, 0].astype(int))),
     "`scatter`": lambda x: x.at[:, 0].set(0.0),
     "end depends on data": lambda x: lax.while_loop(lambda c: c.sum() < 9.0, lambda c: c * 2, x),
     "`random": lambda x: x + jax.random.normal(jax.random.key(0), x.shape),
@@ -57,3 +57,24 @@ def test_a_constant_that_matters_is_not_refuted():
 
     report = shardproof.prove(lambda x: x, mapped(body, in_specs=P(None, "t"), out_specs=P(None, "t")), (6, 8))
     assert report.verdict == "unknown", report
+
+
+def test_an_index_from_the_end_is_not_the_index():
+    """Look-ups take indices that are not below 0; other uses of `where(i < 0, i + n, i)` do not."""
+    def body(x, i):
+        return x * jnp.where(i < 0, i + 8, i)[:, None]
+
+    report = shardproof.prove(lambda x, i: x * i[:, None], mapped(body, in_specs=P("d"), out_specs=P("d")), (8, 6),
+                              jax.ShapeDtypeStruct((8,), "int32"))
+    assert report.verdict == "refuted", report
+
+
+def test_a_text_that_is_not_valid_is_decided_by_evaluation(monkeypatch):
+    from shardproof import api
+
+    def invalid(text, keep, timeout):
+        return text, shardproof.check("mesh d\nfn f( -> {\n")
+
+    monkeypatch.setattr(api, "decided", invalid)
+    for body, verdict in ((jnp.sin, "unknown"), (jnp.cos, "refuted")):
+        assert shardproof.prove(jnp.sin, mapped(body, in_specs=P("d"), out_specs=P("d")), (8, 6)).verdict == verdict

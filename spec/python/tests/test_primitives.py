@@ -90,6 +90,17 @@ LAWS = {
     "pad_of_positions": (lambda x: x * jnp.pad(jnp.arange(3), (1, 1)), "a(5)"),
     "concatenate_3": (lambda x: jnp.concatenate([x, x, -x], 1), "ab"),
     "rotate_half": (lambda x: jnp.concatenate([-x[:, 2:], x[:, :2]], 1) * 3, "a(4)"),
+    "concatenate_entries": (lambda x, y: jnp.concatenate([x[:, 1:2], y, x, 0 * x[:, :1], y[:, -1:]], 1), "ab ac"),
+    "concatenate_start": (lambda x, y: jnp.concatenate([jnp.broadcast_to(y, (x.shape[0], y.shape[0])), x], 1), "ab c"),
+    "stack": (lambda x, y: jnp.stack([x, y, x + 1, jnp.ones_like(x)], 1), "ab ab"), "stack_last": (lambda x: jnp.stack([x, -x], -1), "abc"),
+    "stack_of_numbers": (lambda x: x[:, :3] * jnp.stack([1.0, 3.0, 2.0]), "ab"),
+    "unstack": (lambda x: x[:, 0] * sum(jnp.unstack(x, axis=1)), "ab"), "tile": (lambda x: jnp.tile(x, (1, 2, 3)) * 2, "abc"),
+    "tile_plus": (lambda x, y: jnp.tile(x, (1, 2)) + y, "ab a(2b)"),
+    "entry_at": (lambda x, i: lax.dynamic_index_in_dim(x, i, 1), "abc #b"),
+    "update_at": (lambda x, y, i: lax.dynamic_update_index_in_dim(x, y, i, 1), "ab a #b"),
+    "update_beyond": (lambda x, y, i: lax.dynamic_update_slice(x, y[:, None], (0, 5 * i - 9)), "ab a #b"),
+    "scatter_add_first": (lambda x: jax.grad(lambda x: jnp.sin(jnp.take(x, 0, 1)).sum())(x), "ab"),
+    "fill": (lambda i, t: jnp.take(t, i, 0, mode="fill", fill_value=0), "a#b bc"),
     "dynamic_slice": (lambda x: lax.dynamic_slice_in_dim(x, 1, 2, 1), "ab"),
     "dynamic_update_slice": (lambda x, y: lax.dynamic_update_slice_in_dim(x, y[:, :2], 1, 1), "ab ab"),
     "gather": (lambda i, t: t[i], "a#b bc"), "take_along_axis": (lambda x, i: jnp.take_along_axis(x, i[:, None], 1)[:, 0], "ab a#b"),
@@ -136,7 +147,7 @@ def test_values(name, case):
         sizes = {"a": 4, "b": 5, "c": 3, "d": 6}
     parts = [parsed(text, sizes) for text in texts.split()]
     shapes = [jax.ShapeDtypeStruct(s, "int32" if below else "float32") for s, _, below in parts]
-    specs = tuple(P("d") if dims[0] == "a" else P() for _, dims, _ in parts)
+    specs = tuple(P("d") if dims[:1] == ["a"] else P() for _, dims, _ in parts)
     out = jax.eval_shape(function, *shapes)
     out_specs = jax.tree.map(lambda x: P(*("d" if n == sizes["a"] and i == at_of(x, sizes) else None
                                            for i, n in enumerate(x.shape))), out)
