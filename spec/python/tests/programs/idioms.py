@@ -172,17 +172,6 @@ def product(x, w):
     return x @ w
 
 
-@pair("gather_and_product_by_blocks", product, (P("t"), P(None, "t")), P(None, "t"), (16, 6), (6, 8))
-def _(x, w):
-    n, rows = lax.axis_size("t"), x.shape[0]
-    y = jnp.zeros((n * rows, w.shape[1]), x.dtype)
-    for i in range(n):
-        at = (lax.axis_index("t") - i) % n * rows
-        y = lax.dynamic_update_slice(y, x @ w, (at, 0))
-        x = lax.ppermute(x, "t", [(j, (j + 1) % n) for j in range(n)])
-    return y
-
-
 @pair("gather_and_product_other_way", product, (P("t"), P(None, "t")), P(None, "t"), (16, 6), (6, 8),
       bug="C13 blocks travel up, and are taken for those that travel down")
 def _(x, w):
@@ -192,18 +181,6 @@ def _(x, w):
         at = (lax.axis_index("t") + i) % n * rows
         y = lax.dynamic_update_slice(y, x @ w, (at, 0))
         x = lax.ppermute(x, "t", [(j, (j + 1) % n) for j in range(n)])
-    return y
-
-
-@pair("product_and_scatter_by_blocks", product, (P(None, "t"), P("t")), P("t"), (16, 8), (8, 6))
-def _(x, w):
-    n = lax.axis_size("t")
-    rows = x.shape[0] // n
-    y = jnp.zeros((rows, w.shape[1]), x.dtype)
-    for i in range(n):
-        y = lax.ppermute(y, "t", [(j, (j - 1) % n) for j in range(n)])
-        at = (lax.axis_index("t") + i + 1) % n * rows
-        y = y + lax.dynamic_slice(x, (at, 0), (rows, x.shape[1])) @ w
     return y
 
 
