@@ -50,7 +50,9 @@ class CpuDevice : public Device {
         op);
   }
   bool has_fused(const FusedOp& op) const override { return cpu::has_fused(op); }
-  std::vector<size_t> fused_scratch(const FusedOp&) const override { return {}; }
+  std::vector<size_t> fused_scratch(const FusedOp& op) const override {
+    return cpu::fused_scratch(op);
+  }
   Launch prepare_fused(const FusedOp& op) const override {
     if (!cpu::has_fused(op)) return {};
     return [op](Queue&, std::span<void* const> outputs, std::span<const void* const> inputs) {

@@ -26,6 +26,8 @@ const FusedKernels* fused_kernels(Isa isa);
 
 /// Whether run() has the op, at the level of isa().
 bool has_fused(const FusedOp& op);
+/// Bytes of each scratch output, behind those that the op names.
+std::vector<size_t> fused_scratch(const FusedOp& op);
 /// Throws std::logic_error where has_fused() says no.
 void run(const FusedOp& op, void* const* outputs, const void* const* inputs);
 

@@ -23,6 +23,9 @@ void run(const Pointwise& op, void* out, const void* const* inputs);
 void run(const Reduce& op, void* out, const void* const* inputs);
 /// matmul.cpp, by oneDNN where it is found, otherwise by Eigen: what multiplies() has.
 void run(const Matmul& op, void* out, const void* const* inputs);
+/// One product of f32 and bf16, whatever the op's batch; c is row-major. It is added to c, which is
+/// f32 then, where `adds`.
+void multiply(const Matmul& op, void* c, const void* a, const void* b, bool adds);
 /// Whether there are products of such entries (c, a, b): all f64, or f32 and bf16 in any mixture,
 /// with sums in f32 that are rounded once.
 bool multiplies(Element c, Element a, Element b);

@@ -128,15 +128,18 @@ struct Scratch {
 };
 
 /// By oneDNN from bf16 as they are in memory, without copies.
-bool of_bf16(const Matmul& op, void* c, const void* a, const void* b) {
+bool of_bf16(const Matmul& op, void* c, const void* a, const void* b, bool adds) {
   const auto [to, left, right] = op.elements;
   return left == Element::bf16 && right == left && op.m * op.n * op.k > least_of_library &&
          onednn_product(op.m, op.n, op.k, {static_cast<const uint16_t*>(a), op.a},
-                        {static_cast<const uint16_t*>(b), op.b}, c, op.c.row, to == Element::bf16);
+                        {static_cast<const uint16_t*>(b), op.b}, c, op.c.row, to == Element::bf16,
+                        adds);
 }
 
-/// The products of op's a and b at these offsets; c is row-major. Sums are f32 and rounded once.
-void in_blocks(const Matmul& op, void* c, const void* a, const void* b, Scratch& scratch) {
+/// The product of these, or c plus it, where c is f32; c is row-major. Sums are f32 and rounded
+/// once.
+void in_blocks(const Matmul& op, void* c, const void* a, const void* b, bool adds) {
+  thread_local Scratch scratch;
   const bool rounds = op.elements[0] == Element::bf16;
   for (int64_t j = 0; j < op.n; j += block_columns)
     for (int64_t i = 0; i < op.m; i += block_rows) {
@@ -149,7 +152,8 @@ void in_blocks(const Matmul& op, void* c, const void* a, const void* b, Scratch&
         const int64_t k = std::min(block_terms, op.k - p);
         const Part left = part(op.elements[1], a, op.a, {i, m, p, k}, scratch.a);
         const Part right = part(op.elements[2], b, op.b, {p, k, j, n}, scratch.b);
-        product({m, n, k}, left.data, left.strides, right.data, right.strides, sums, apart, p > 0);
+        product({m, n, k}, left.data, left.strides, right.data, right.strides, sums, apart,
+                adds || p > 0);
       }
       for (int64_t row = 0; rounds && row < m; ++row) {
         uint16_t* to = static_cast<uint16_t*>(c) + first + row * op.c.row;
@@ -164,17 +168,24 @@ const void* moved(Element element, const void* x, int64_t entries) {
 }
 
 void products_in_blocks(const Matmul& op, void* c, const void* a, const void* b) {
-  thread_local Scratch scratch;
   const auto [to, left, right] = op.elements;
   for_each_of_batch(
       op.batch, [&, to = to, left = left, right = right](int64_t at_c, int64_t at_a, int64_t at_b) {
         char* const made = static_cast<char*>(c) + at_c * static_cast<int64_t>(size_of(to));
-        if (!of_bf16(op, made, moved(left, a, at_a), moved(right, b, at_b)))
-          in_blocks(op, made, moved(left, a, at_a), moved(right, b, at_b), scratch);
+        multiply(op, made, moved(left, a, at_a), moved(right, b, at_b), false);
       });
 }
 
 }  // namespace
+
+void multiply(const Matmul& op, void* c, const void* a, const void* b, bool adds) {
+  const auto [to, left, right] = op.elements;
+  if (to == Element::f32 && left == to && right == to)
+    product({op.m, op.n, op.k}, static_cast<const float*>(a), op.a, static_cast<const float*>(b),
+            op.b, static_cast<float*>(c), op.c.row, adds);
+  else if (!of_bf16(op, c, a, b, adds))
+    in_blocks(op, c, a, b, adds);
+}
 
 bool multiplies(Element c, Element a, Element b) {
   const auto narrow = [](Element x) { return x == Element::f32 || x == Element::bf16; };

@@ -27,12 +27,14 @@ namespace {
 /// What products of bf16 call.
 struct Calls {
 #define SHARDPROOF_CALL(name) decltype(&dnnl_##name) name = nullptr;
-#define SHARDPROOF_CALLS(each)                                                                \
-  each(engine_create) each(stream_create) each(stream_wait) each(memory_desc_init_by_strides) \
-      each(matmul_desc_init) each(primitive_desc_create) each(primitive_desc_query)           \
-          each(primitive_desc_destroy) each(primitive_create) each(primitive_execute)         \
-              each(primitive_destroy) each(memory_create) each(memory_set_data_handle)        \
-                  each(memory_destroy)
+#define SHARDPROOF_CALLS(each)                                                                  \
+  each(engine_create) each(stream_create) each(stream_wait) each(memory_desc_init_by_strides)   \
+      each(matmul_desc_init) each(primitive_desc_create) each(primitive_desc_query)             \
+          each(primitive_desc_destroy) each(primitive_create) each(primitive_execute)           \
+              each(primitive_destroy) each(memory_create) each(memory_set_data_handle)          \
+                  each(memory_destroy) each(primitive_attr_create) each(primitive_attr_destroy) \
+                      each(primitive_attr_set_post_ops) each(post_ops_create)                   \
+                          each(post_ops_append_sum) each(post_ops_destroy)
   SHARDPROOF_CALLS(SHARDPROOF_CALL)
 #undef SHARDPROOF_CALL
   dnnl_engine_t engine = nullptr;
@@ -157,19 +159,21 @@ namespace {
 /// A product of bf16 matrices, ready for any memory: in the thread that has made it alone.
 class Prepared {
  public:
-  /// m, n, k, then row and column strides of a, b and c, then whether c is bf16.
-  using Key = std::array<int64_t, 10>;
+  /// m, n, k, then row and column strides of a, b and c, then whether c is bf16 and is added to.
+  using Key = std::array<int64_t, 11>;
 
   Prepared(const Calls& calls, const Key& key) : calls_(calls) {
-    const auto [m, n, k, a_row, a_column, b_row, b_column, c_row, c_column, rounds] = key;
+    const auto [m, n, k, a_row, a_column, b_row, b_column, c_row, c_column, rounds, adds] = key;
     const dnnl_data_type_t to = rounds ? dnnl_bf16 : dnnl_f32;
     dnnl_matmul_desc_t op;
     dnnl_primitive_desc_t described = nullptr;
+    dnnl_primitive_attr_t attributes = adds ? sums() : nullptr;
     const bool fits =
-        describe(0, m, k, a_row, a_column, dnnl_bf16) &&
+        (attributes || !adds) && describe(0, m, k, a_row, a_column, dnnl_bf16) &&
         describe(1, k, n, b_row, b_column, dnnl_bf16) && describe(2, m, n, c_row, c_column, to) &&
         is(calls.matmul_desc_init(&op, &places_[0], &places_[1], nullptr, &places_[2])) &&
-        is(calls.primitive_desc_create(&described, &op, nullptr, calls.engine, nullptr));
+        is(calls.primitive_desc_create(&described, &op, attributes, calls.engine, nullptr));
+    if (attributes) calls.primitive_attr_destroy(attributes);
     // Without a fast kernel for such strides the library has one of plain loops.
     const char* name = "";
     ready_ = fits &&
@@ -199,6 +203,18 @@ class Prepared {
   }
 
  private:
+  /// That the product is added to what is there; null where the library fails.
+  dnnl_primitive_attr_t sums() const {
+    dnnl_post_ops_t steps = nullptr;
+    dnnl_primitive_attr_t attributes = nullptr;
+    const bool made = is(calls_.post_ops_create(&steps)) &&
+                      is(calls_.post_ops_append_sum(steps, 1.0f)) &&
+                      is(calls_.primitive_attr_create(&attributes)) &&
+                      is(calls_.primitive_attr_set_post_ops(attributes, steps));
+    if (steps) calls_.post_ops_destroy(steps);
+    if (!made && attributes) calls_.primitive_attr_destroy(attributes);
+    return made ? attributes : nullptr;
+  }
   static bool is(dnnl_status_t status) { return status == dnnl_success; }
   bool describe(int i, int64_t rows, int64_t columns, int64_t row, int64_t column,
                 dnnl_data_type_t type) {
@@ -224,20 +240,20 @@ MatrixStrides plain(const MatrixStrides& x, int64_t rows, int64_t columns) {
 }  // namespace
 
 bool onednn_product(int64_t m, int64_t n, int64_t k, const Bf16Matrix& a, const Bf16Matrix& b,
-                    void* c, int64_t c_row, bool rounds) {
+                    void* c, int64_t c_row, bool rounds, bool adds) {
   if (isa() < Isa::bf16 || !library().there() || !library().calls()) return false;
   const MatrixStrides left = plain(a.strides, m, k), right = plain(b.strides, k, n),
                       to = plain({c_row, 1}, m, n);
   thread_local std::map<Prepared::Key, Prepared> prepared;
-  const Prepared::Key key{m,      n,         k,     left.row, left.column, right.row, right.column,
-                          to.row, to.column, rounds};
+  const Prepared::Key key{m,      n,         k,      left.row, left.column, right.row, right.column,
+                          to.row, to.column, rounds, adds};
   return library().in_this_thread([&] {
     return prepared.try_emplace(key, *library().calls(), key).first->second.run(c, a.data, b.data);
   });
 }
 #else
 bool onednn_product(int64_t, int64_t, int64_t, const Bf16Matrix&, const Bf16Matrix&, void*, int64_t,
-                    bool) {
+                    bool, bool) {
   return false;
 }
 #endif
@@ -250,7 +266,7 @@ bool onednn_product(int64_t, int64_t, int64_t, const F32Matrix&, const F32Matrix
 }
 
 bool onednn_product(int64_t, int64_t, int64_t, const Bf16Matrix&, const Bf16Matrix&, void*, int64_t,
-                    bool) {
+                    bool, bool) {
   return false;
 }
 

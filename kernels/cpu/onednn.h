@@ -23,11 +23,11 @@ struct Bf16Matrix {
   MatrixStrides strides;
 };
 
-/// c[i, j] = sum over p of a[i, p] b[p, j], summed in f32; c is bf16, rounded once, where `rounds`,
-/// otherwise f32. As above, where the level has instructions for bf16; less than the least normal
-/// number may count as 0.
+/// c[i, j] = sum over p of a[i, p] b[p, j], summed in f32, and c's old entries too where `adds`; c
+/// is bf16, rounded once, where `rounds`, otherwise f32. As above, where the level has instructions
+/// for bf16; less than the least normal number may count as 0.
 bool onednn_product(int64_t m, int64_t n, int64_t k, const Bf16Matrix& a, const Bf16Matrix& b,
-                    void* c, int64_t c_row, bool rounds);
+                    void* c, int64_t c_row, bool rounds, bool adds);
 
 /// The version of the library, e.g. "oneDNN 2.6.3"; empty where it is not found.
 const char* onednn_version();

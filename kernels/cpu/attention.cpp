@@ -1,0 +1,339 @@
+#include "kernels/cpu/attention.h"
+
+#include <algorithm>
+#include <cstring>
+#include <vector>
+
+#include "kernels/bf16.h"
+#include "kernels/cpu/attention_rows.h"
+#include "kernels/cpu/kernels.h"
+#include "kernels/cpu/vector_steps.h"
+
+namespace shardproof::cpu {
+namespace {
+
+constexpr int64_t most_rows = 64;
+
+/// A part of the memory after another.
+class Cursor {
+ public:
+  explicit Cursor(void* memory) : at_(static_cast<std::byte*>(memory)) {}
+  template <class T>
+  T* take(int64_t count) {
+    std::byte* const from = at_;
+    at_ += (static_cast<size_t>(count) * sizeof(T) + 63) / 64 * 64;
+    return reinterpret_cast<T*>(from);
+  }
+  size_t bytes_from(void* memory) const {
+    return static_cast<size_t>(at_ - static_cast<std::byte*>(memory));
+  }
+
+ private:
+  std::byte* at_;
+};
+
+/// What both directions have in memory; what the gradient adds is null in the forward.
+struct Workspace {
+  std::byte *q = nullptr, *g = nullptr;                          ///< the rows, of the op's element
+  float *weights = nullptr, *pulled = nullptr;                   ///< [rows, keys]
+  uint16_t *narrow_weights = nullptr, *narrow_pulled = nullptr;  ///< where the element is bf16
+  float *made = nullptr, *g_k = nullptr, *g_v = nullptr;
+  uint8_t* allowed = nullptr;  ///< [keys]
+  size_t bytes = 0;
+
+  Workspace(const AttentionShape& op, bool gradient, void* memory) {
+    const int64_t rows = std::min(most_rows, op.rows());
+    const auto size = static_cast<int64_t>(size_of(op.element));
+    const bool narrow = op.element == Element::bf16;
+    Cursor cursor(memory);
+    q = cursor.take<std::byte>(rows * op.width * size);
+    weights = cursor.take<float>(rows * op.keys);
+    if (narrow) narrow_weights = cursor.take<uint16_t>(rows * op.keys);
+    made = cursor.take<float>(rows * op.width);
+    allowed = cursor.take<uint8_t>(op.keys);
+    if (gradient) {
+      g = cursor.take<std::byte>(rows * op.width * size);
+      pulled = cursor.take<float>(rows * op.keys);
+      if (narrow) narrow_pulled = cursor.take<uint16_t>(rows * op.keys);
+      g_k = cursor.take<float>(op.keys * op.width);
+      g_v = cursor.take<float>(op.keys * op.width);
+    }
+    bytes = cursor.bytes_from(memory);
+  }
+};
+
+struct Stretch {
+  int64_t first = 0, last = 0;  ///< [first, last)
+  int64_t count() const { return last - first; }
+};
+
+/// Calls of one op: operands of one of the batch after another, some rows at a time.
+class Problem {
+ public:
+  Problem(const AttentionShape& op, const void* const* operands, const Scalar& scale,
+          const void* scale_input, const Workspace& in)
+      : op_(op),
+        in_(in),
+        q_(static_cast<const std::byte*>(operands[0])),
+        k_(static_cast<const std::byte*>(operands[1])),
+        v_(static_cast<const std::byte*>(operands[2])),
+        mask_(static_cast<const uint8_t*>(operands[3])),
+        scale_(scale.is_input ? *static_cast<const float*>(scale_input) : scale.value) {}
+
+  float scale() const { return scale_; }
+  const void* keys() const { return k_ + bytes(key_offset(op_.k)); }
+  const void* values() const { return v_ + bytes(key_offset(op_.v)); }
+
+  /// each(rows of a tile, the keys that they see), for each of the batch; `begin` and `end` before
+  /// and after its tiles.
+  template <class Begin, class Each, class End>
+  void for_each(Begin begin, Each each, End end) {
+    for (index_[0] = 0; index_[0] < op_.batch[0]; ++index_[0])
+      for (index_[1] = 0; index_[1] < op_.batch[1]; ++index_[1])
+        for (index_[2] = 0; index_[2] < op_.batch[2]; ++index_[2]) {
+          look_at_mask();
+          begin();
+          for (size_t tile = 0; tile < seen_.size(); ++tile) {
+            const int64_t first = static_cast<int64_t>(tile) * most_rows;
+            each(Stretch{first, std::min(first + most_rows, op_.rows())}, seen_[tile]);
+          }
+          end();
+        }
+  }
+
+  int64_t offset(const HeadStrides& strides) const { return along(strides.batch); }
+  int64_t key_offset(const HeadStrides& strides) const { return along(strides.batch); }
+  /// Of a row: in one of the batch.
+  int64_t of_row(const HeadStrides& strides, int64_t row) const {
+    return offset(strides) + row / op_.group * strides.position + row % op_.group * strides.group;
+  }
+  int64_t mass_of_row(int64_t row) const {
+    const int64_t batch = (index_[0] * op_.batch[1] + index_[1]) * op_.batch[2] + index_[2];
+    return (batch * op_.rows() + row) * 2;
+  }
+
+  /// The rows' vectors of an operand, one after the other.
+  void gather(std::byte* to, const void* from, const HeadStrides& strides,
+              const Stretch& rows) const {
+    const size_t size = static_cast<size_t>(op_.width) * size_of(op_.element);
+    for (int64_t row = rows.first; row < rows.last; ++row, to += size)
+      std::memcpy(to, static_cast<const std::byte*>(from) + bytes(of_row(strides, row)), size);
+  }
+  void gather_queries(const Stretch& rows) const { gather(in_.q, q_, op_.q, rows); }
+
+  /// What the row may look at of these keys, for AttentionRows::weigh; `none`: nothing of them.
+  struct Allowed {
+    int64_t count = 0;  ///< those behind are masked
+    const uint8_t* mask = nullptr;
+    bool none = false;
+  };
+  Allowed allowed(int64_t row, const Stretch& seen) const {
+    if (op_.mask_kind == MaskKind::causal) {
+      const int64_t count = std::min(seen.last, row / op_.group + 1) - seen.first;
+      return {count, nullptr, false};
+    }
+    const uint8_t* own = mask_row(row) + seen.first * op_.mask.key;
+    const int64_t count = seen.count();
+    if (op_.mask.key != 1) {
+      for (int64_t i = 0; i < count; ++i) in_.allowed[i] = own[i * op_.mask.key];
+      own = in_.allowed;
+    }
+    const bool none = std::all_of(own, own + count, [](uint8_t each) { return each == 0; });
+    return {count, own, none};
+  }
+
+  /// rows x keys, of vectors one after the other and those of an operand.
+  void products_of_keys(float* to, const std::byte* rows, const void* operand,
+                        const HeadStrides& strides, const Stretch& queries,
+                        const Stretch& seen) const {
+    multiply({queries.count(),
+              seen.count(),
+              op_.width,
+              {op_.width, 1},
+              {1, strides.position},
+              {seen.count(), 1},
+              {},
+              {Element::f32, op_.element, op_.element}},
+             to, rows, from(operand, strides, seen), false);
+  }
+  /// weights x vectors of the keys: a vector for each row.
+  void sums_over_keys(float* to, const void* weights, const void* operand,
+                      const HeadStrides& strides, const Stretch& queries,
+                      const Stretch& seen) const {
+    multiply({queries.count(),
+              op_.width,
+              seen.count(),
+              {seen.count(), 1},
+              {strides.position, 1},
+              {op_.width, 1},
+              {},
+              {Element::f32, op_.element, op_.element}},
+             to, weights, from(operand, strides, seen), false);
+  }
+  /// Adds weights' x rows: a vector for each key.
+  void add_to_keys(float* to, const void* weights, const std::byte* rows, const Stretch& queries,
+                   const Stretch& seen) const {
+    multiply({seen.count(),
+              op_.width,
+              queries.count(),
+              {1, seen.count()},
+              {op_.width, 1},
+              {op_.width, 1},
+              {},
+              {Element::f32, op_.element, op_.element}},
+             to + seen.first * op_.width, weights, rows, true);
+  }
+
+  /// As operands of products: the numbers, or rounded to bf16.
+  const void* as_operand(const float* weights, uint16_t* narrow, int64_t count) const {
+    if (op_.element == Element::f32) return weights;
+    vector_steps(isa())->store_bf16(narrow, weights, count);
+    return narrow;
+  }
+
+  /// A vector to its place in a result.
+  void store(void* to, int64_t at, const float* vector) const {
+    if (op_.element == Element::f32)
+      std::memcpy(static_cast<float*>(to) + at, vector,
+                  static_cast<size_t>(op_.width) * sizeof(float));
+    else
+      vector_steps(isa())->store_bf16(static_cast<uint16_t*>(to) + at, vector, op_.width);
+  }
+
+ private:
+  int64_t along(const int64_t (&strides)[3]) const {
+    return index_[0] * strides[0] + index_[1] * strides[1] + index_[2] * strides[2];
+  }
+  int64_t bytes(int64_t entries) const {
+    return entries * static_cast<int64_t>(size_of(op_.element));
+  }
+  const std::byte* from(const void* operand, const HeadStrides& strides,
+                        const Stretch& seen) const {
+    return static_cast<const std::byte*>(operand) + bytes(seen.first * strides.position);
+  }
+  const uint8_t* mask_row(int64_t row) const {
+    return mask_ + along(op_.mask.batch) + row / op_.group * op_.mask.query +
+           row % op_.group * op_.mask.group;
+  }
+
+  /// Finds which keys each tile of rows sees: all, where a row sees none.
+  void look_at_mask() {
+    const int64_t at = along(op_.mask.batch);
+    if (at == mask_at_) return;
+    mask_at_ = at;
+    seen_.clear();
+    for (int64_t first = 0; first < op_.rows(); first += most_rows) {
+      Stretch seen{op_.keys, 0};
+      for (int64_t row = first; row < std::min(first + most_rows, op_.rows()); ++row) {
+        const Stretch own = seen_by(row);
+        seen = own.count() > 0
+                   ? Stretch{std::min(seen.first, own.first), std::max(seen.last, own.last)}
+                   : Stretch{0, op_.keys};
+      }
+      seen_.push_back(seen);
+    }
+  }
+  Stretch seen_by(int64_t row) const {
+    if (op_.mask_kind == MaskKind::causal) return {0, std::min(op_.keys, row / op_.group + 1)};
+    const uint8_t* own = mask_row(row);
+    Stretch seen{0, op_.keys};
+    while (seen.first < seen.last && !own[seen.first * op_.mask.key]) ++seen.first;
+    while (seen.first < seen.last && !own[(seen.last - 1) * op_.mask.key]) --seen.last;
+    return seen;
+  }
+
+  const AttentionShape& op_;
+  const Workspace& in_;
+  const std::byte *q_, *k_, *v_;
+  const uint8_t* mask_;
+  const float scale_;
+  int64_t index_[3] = {};
+  int64_t mask_at_ = -1;
+  std::vector<Stretch> seen_;  ///< by tile of rows
+};
+
+}  // namespace
+
+size_t attention_memory(const AttentionShape& op, bool gradient) {
+  alignas(64) std::byte nowhere;
+  return Workspace(op, gradient, &nowhere).bytes;
+}
+
+void run(const Attention& op, void* const* outputs, const void* const* inputs) {
+  const AttentionRows& rows = *attention_rows(isa());
+  const Workspace in(op, false, outputs[2]);
+  Problem problem(op, inputs, op.scale, inputs[4], in);
+  problem.for_each(
+      [] {},
+      [&](const Stretch& queries, const Stretch& seen) {
+        const int64_t n = seen.count();
+        problem.gather_queries(queries);
+        problem.products_of_keys(in.weights, in.q, problem.keys(), op.k, queries, seen);
+        for (int64_t row = queries.first; row < queries.last; ++row) {
+          float* const own = in.weights + (row - queries.first) * n;
+          const auto allowed = problem.allowed(row, seen);
+          const RowMass mass = rows.weigh(own, allowed.count, problem.scale(), allowed.mask);
+          std::fill(own + allowed.count, own + n, 0.0f);
+          float* const kept = static_cast<float*>(outputs[1]) + problem.mass_of_row(row);
+          kept[0] = mass.largest, kept[1] = mass.sum;
+        }
+        const void* const weights =
+            problem.as_operand(in.weights, in.narrow_weights, queries.count() * n);
+        problem.sums_over_keys(in.made, weights, problem.values(), op.v, queries, seen);
+        for (int64_t row = queries.first; row < queries.last; ++row) {
+          float* const own = in.made + (row - queries.first) * op.width;
+          const float sum = static_cast<const float*>(outputs[1])[problem.mass_of_row(row) + 1];
+          rows.scale(own, own, op.width, 1.0f / sum);
+          problem.store(outputs[0], problem.of_row(op.o, row), own);
+        }
+      },
+      [] {});
+}
+
+void run(const AttentionGrad& op, void* const* outputs, const void* const* inputs) {
+  const AttentionRows& rows = *attention_rows(isa());
+  const Workspace in(op, true, outputs[3]);
+  // Of the forward nothing is read: with masses of other roundings a row's sum would not be 1.
+  Problem problem(op, inputs + 1, op.scale, inputs[op.after_forward ? 7 : 5], in);
+  problem.for_each(
+      [&] {
+        std::fill(in.g_k, in.g_k + op.keys * op.width, 0.0f);
+        std::fill(in.g_v, in.g_v + op.keys * op.width, 0.0f);
+      },
+      [&](const Stretch& queries, const Stretch& seen) {
+        const int64_t n = seen.count();
+        problem.gather_queries(queries);
+        problem.gather(in.g, inputs[0], op.g, queries);
+        problem.products_of_keys(in.weights, in.q, problem.keys(), op.k, queries, seen);
+        problem.products_of_keys(in.pulled, in.g, problem.values(), op.v, queries, seen);
+        for (int64_t row = queries.first; row < queries.last; ++row) {
+          float* const own = in.weights + (row - queries.first) * n;
+          float* const pulled = in.pulled + (row - queries.first) * n;
+          const auto allowed = problem.allowed(row, seen);
+          const RowMass mass = rows.weigh(own, allowed.count, problem.scale(), allowed.mask);
+          rows.pull(own, pulled, allowed.count, mass.sum, problem.scale());
+          std::fill(own + allowed.count, own + n, 0.0f);
+          // A logit that is masked has no gradient, also where all of a row's are.
+          std::fill(pulled + (allowed.none ? 0 : allowed.count), pulled + n, 0.0f);
+        }
+        const int64_t count = queries.count() * n;
+        const void* const weights = problem.as_operand(in.weights, in.narrow_weights, count);
+        problem.add_to_keys(in.g_v, weights, in.g, queries, seen);
+        const void* const pulled = problem.as_operand(in.pulled, in.narrow_pulled, count);
+        problem.add_to_keys(in.g_k, pulled, in.q, queries, seen);
+        problem.sums_over_keys(in.made, pulled, problem.keys(), op.k, queries, seen);
+        for (int64_t row = queries.first; row < queries.last; ++row)
+          problem.store(outputs[0], problem.of_row(op.g_q, row),
+                        in.made + (row - queries.first) * op.width);
+      },
+      [&] {
+        for (int64_t key = 0; key < op.keys; ++key) {
+          problem.store(outputs[1], problem.offset(op.g_k) + key * op.g_k.position,
+                        in.g_k + key * op.width);
+          problem.store(outputs[2], problem.offset(op.g_v) + key * op.g_v.position,
+                        in.g_v + key * op.width);
+        }
+      });
+}
+
+}  // namespace shardproof::cpu

@@ -1,0 +1,86 @@
+// Compiled once for each level by Highway's foreach_target, like vector_steps.cpp.
+#include "kernels/cpu/attention_rows.h"
+
+#ifndef SHARDPROOF_HIGHWAY
+namespace shardproof::cpu {
+const AttentionRows* attention_rows(Isa) { return nullptr; }
+}  // namespace shardproof::cpu
+#else
+
+#undef HWY_DISABLED_TARGETS
+#define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
+#undef HWY_TARGET_INCLUDE
+#define HWY_TARGET_INCLUDE "kernels/cpu/attention_rows.cpp"
+#include <hwy/foreach_target.h>
+// foreach_target.h comes first
+#include "kernels/cpu/vector_rows.h"
+
+HWY_BEFORE_NAMESPACE();
+namespace shardproof::cpu {
+namespace HWY_NAMESPACE {
+
+constexpr float masked_logit = -1e10f;
+
+void mask_logits(float* HWY_RESTRICT x, int64_t n, float scale,
+                 const uint8_t* HWY_RESTRICT allowed) {
+  for (int64_t i = 0; i < n; ++i) x[i] = allowed[i] != 0 ? x[i] * scale : masked_logit;
+}
+
+void scale_row(float* to, const float* from, int64_t n, float factor) {
+  for_each_vector(n, [=](auto d, int64_t i) HWY_ATTR {
+    hn::StoreU(hn::Mul(hn::LoadU(d, from + i), hn::Set(d, factor)), d, to + i);
+  });
+}
+
+RowMass weigh(float* x, int64_t n, float scale, const uint8_t* allowed) {
+  if (allowed)
+    mask_logits(x, n, scale, allowed);
+  else
+    scale_row(x, x, n, scale);
+  const float most = largest_of(x, n);
+  const float sum = sum_of(n, [x, most](auto d, int64_t i) HWY_ATTR {
+    const auto weight = exp_of(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, most)));
+    hn::StoreU(weight, d, x + i);
+    return weight;
+  });
+  return {most, sum};
+}
+
+void pull(float* weights, float* g, int64_t n, float sum, float scale) {
+  const float share = 1.0f / sum;
+  const float delta = sum_of(n, [=](auto d, int64_t i) HWY_ATTR {
+    const auto p = hn::Mul(hn::LoadU(d, weights + i), hn::Set(d, share));
+    hn::StoreU(p, d, weights + i);
+    return hn::Mul(p, hn::LoadU(d, g + i));
+  });
+  for_each_vector(n, [=](auto d, int64_t i) HWY_ATTR {
+    const auto off = hn::Sub(hn::LoadU(d, g + i), hn::Set(d, delta));
+    hn::StoreU(hn::Mul(hn::Mul(hn::LoadU(d, weights + i), off), hn::Set(d, scale)), d, g + i);
+  });
+}
+
+[[maybe_unused]] const AttentionRows rows{weigh, pull, scale_row};
+
+}  // namespace HWY_NAMESPACE
+}  // namespace shardproof::cpu
+HWY_AFTER_NAMESPACE();
+
+#if HWY_ONCE
+namespace shardproof::cpu {
+
+const AttentionRows* attention_rows([[maybe_unused]] Isa isa) {
+#if HWY_TARGETS & HWY_AVX3
+  if (isa >= Isa::v4) return &N_AVX3::rows;
+#endif
+#if HWY_TARGETS & HWY_AVX2
+  if (isa == Isa::v3) return &N_AVX2::rows;
+#endif
+#if HWY_TARGETS & HWY_SSE4
+  if (isa == Isa::v2) return &N_SSE4::rows;
+#endif
+  return nullptr;
+}
+
+}  // namespace shardproof::cpu
+#endif
+#endif

@@ -1,0 +1,106 @@
+// Passes over rows of floats, by vectors: included once for each level by the files that Highway's
+// foreach_target compiles, which is what the guard says.
+#if defined(SHARDPROOF_VECTOR_ROWS) == defined(HWY_TARGET_TOGGLE)
+#ifdef SHARDPROOF_VECTOR_ROWS
+#undef SHARDPROOF_VECTOR_ROWS
+#else
+#define SHARDPROOF_VECTOR_ROWS
+#endif
+
+#include <hwy/contrib/math/math-inl.h>
+#include <hwy/highway.h>
+
+#include <cstdint>
+#include <cstring>
+#include <limits>
+
+HWY_BEFORE_NAMESPACE();
+namespace shardproof::cpu {
+namespace HWY_NAMESPACE {
+namespace hn = hwy::HWY_NAMESPACE;
+
+using Floats = hn::ScalableTag<float>;
+using One = hn::CappedTag<float, 1>;
+
+/// `each` gets a tag and the first entry of a vector: whole vectors, then single entries.
+template <class Each>
+HWY_INLINE void for_each_vector(int64_t n, Each each) {
+  const Floats d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  int64_t i = 0;
+  for (; i + lanes <= n; i += lanes) each(d, i);
+  for (; i < n; ++i) each(One(), i);
+}
+
+/// The sum of term(tag, first entry): lanes of at most 8 terms in f32, then in double.
+template <class Term>
+HWY_INLINE float sum_of(int64_t n, Term term) {
+  const Floats d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  double total = 0;
+  int64_t i = 0;
+  while (i + 4 * lanes <= n) {
+    auto a = hn::Zero(d), b = a, c = a, e = a;
+    for (int k = 0; k < 8 && i + 4 * lanes <= n; ++k, i += 4 * lanes) {
+      a = hn::Add(a, term(d, i));
+      b = hn::Add(b, term(d, i + lanes));
+      c = hn::Add(c, term(d, i + 2 * lanes));
+      e = hn::Add(e, term(d, i + 3 * lanes));
+    }
+    total += hn::GetLane(hn::SumOfLanes(d, hn::Add(hn::Add(a, b), hn::Add(c, e))));
+  }
+  auto rest = hn::Zero(d);
+  for (; i + lanes <= n; i += lanes) rest = hn::Add(rest, term(d, i));
+  total += hn::GetLane(hn::SumOfLanes(d, rest));
+  for (; i < n; ++i) total += hn::GetLane(term(One(), i));
+  return static_cast<float>(total);
+}
+
+/// A NaN may be left out.
+HWY_INLINE float largest_of(const float* x, int64_t n) {
+  const Floats d;
+  const auto lanes = static_cast<int64_t>(hn::Lanes(d));
+  const float least = -std::numeric_limits<float>::infinity();
+  auto a = hn::Set(d, least), b = a, c = a, e = a;
+  int64_t i = 0;
+  for (; i + 4 * lanes <= n; i += 4 * lanes) {
+    a = hn::Max(a, hn::LoadU(d, x + i));
+    b = hn::Max(b, hn::LoadU(d, x + i + lanes));
+    c = hn::Max(c, hn::LoadU(d, x + i + 2 * lanes));
+    e = hn::Max(e, hn::LoadU(d, x + i + 3 * lanes));
+  }
+  float most = hn::GetLane(hn::MaxOfLanes(d, hn::Max(hn::Max(a, b), hn::Max(c, e))));
+  for (; i < n; ++i) most = x[i] > most ? x[i] : most;
+  return most;
+}
+
+/// Highway's takes neither a NaN nor numbers far above where the result overflows.
+template <class D, class V>
+HWY_INLINE V exp_of(D d, V x) {
+  const V y = hn::Exp(d, hn::Min(x, hn::Set(d, 89.0f)));
+  return hn::IfThenElse(hn::IsNaN(x), x, y);
+}
+
+HWY_INLINE void widen(float* HWY_RESTRICT to, const uint16_t* HWY_RESTRICT from, int64_t n) {
+  for (int64_t i = 0; i < n; ++i) {
+    const uint32_t bits = static_cast<uint32_t>(from[i]) << 16;
+    memcpy(to + i, &bits, sizeof bits);
+  }
+}
+
+/// The largest entry of a row, and the sum of exp(x - largest).
+struct Mass {
+  float largest, sum;
+};
+
+HWY_INLINE Mass mass_of(const float* x, int64_t length) {
+  const float most = largest_of(x, length);
+  return {most, sum_of(length, [x, most](auto d, int64_t i) HWY_ATTR {
+            return exp_of(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, most)));
+          })};
+}
+
+}  // namespace HWY_NAMESPACE
+}  // namespace shardproof::cpu
+HWY_AFTER_NAMESPACE();
+#endif
