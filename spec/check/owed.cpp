@@ -100,7 +100,9 @@ std::vector<Diagnostic> unmet_assumptions(const Sources& sources, const ir::Prog
   if (!owes(program, caller)) return result;
   try {
     algebra::Algebra algebra;
-    for (const auto& unmet : lower::lower_function(algebra, program, function, {}).unmet)
+    lower::Options options;
+    options.opaque_gradients = true;  // what is assumed does not speak of a gradient's value
+    for (const auto& unmet : lower::lower_function(algebra, program, function, options).unmet)
       result.push_back(refusal(sources, program, caller, unmet));
   } catch (const lower::Unsupported& op) {
     result.push_back(undecided(caller, std::string("`") + op.what() + "` has no normal form"));
