@@ -86,6 +86,35 @@ TEST(TestPlans, APlanOfOtherMathematicsHasNoOpThatDiffers) {
   EXPECT_TRUE(result.says("each op gives the value that it has on whole tensors")) << result.out;
 }
 
+TEST(TestPlans, CasesAreWhatTheScheduleOfALossRequires) {
+  const Tested result = test(
+      "mesh p\ndim A B N X\n"
+      "fn loss(x: f32[A B], w: f32[X N]) -> f32[] {\n"
+      "    s = scan a in A, s0: f32[] = 0 {\n"
+      "        y = scan c in X, g: f32[B] = x[a] {\n"
+      "            z = scan n in N, h: f32[B] = g { next tanh(h * w[c, n]) }\n"
+      "            next z\n"
+      "        }\n"
+      "        next s0 + sum(\"B -> \", y)\n"
+      "    }\n"
+      "    return s\n"
+      "}\n"
+      "fn back(x: f32[A B], w: f32[X N]) -> f32[X N] { return grad(loss wrt w)(x, w, 1.0) }\n"
+      "plan loss_p implements loss(x: f32[A B], w: f32[X N/p]) -> f32[]{U_p} {\n"
+      "    per = pipeline a in A over p by interleaved(C = |X|) {\n"
+      "        y = stages c, n in X, N, h: f32[B] = x[a] { next tanh(h * w[c, n]) }\n"
+      "        emit sum(\"B -> \", y)\n"
+      "    }\n"
+      "    return sum(\"A {U_p} -> {U_p}\", per)\n"
+      "}\n"
+      "plan back_p implements back(x: f32[A B], w: f32[X N/p]) -> f32[X N/p] {\n"
+      "    return grad(loss_p wrt w)(x, w, 1.0)\n"
+      "}\n",
+      {"--cases", "12"});
+  EXPECT_EQ(result.code, 0) << result.out << result.err;
+  EXPECT_TRUE(result.says("agrees   back_p implements back: 12 cases\n")) << result.out;
+}
+
 TEST(TestPlans, WhatCannotBeRunIsNoPass) {
   const Tested result = test(
       "mesh t\ndim M\nfn f(x: f32[M]) -> f32[M] { return silu(x) }\n"

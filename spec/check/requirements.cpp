@@ -33,9 +33,12 @@ void add_requirements(const ir::Program& program, size_t function, std::set<size
   const ir::Block& body = program.functions.at(function).body;
   for (const ir::Requirement& each : body.requirements)
     if (!speaks_of_values(each.condition)) result.push_back(each);
-  for (const ir::Instr& instr : body.instrs)
+  for (const ir::Instr& instr : body.instrs) {
     if (auto* call = std::get_if<ir::Call>(&instr.op))
       add_requirements(program, call->function, seen, result);
+    if (auto* grad = std::get_if<ir::Grad>(&instr.op))
+      add_requirements(program, grad->function, seen, result);
+  }
 }
 
 }  // namespace
