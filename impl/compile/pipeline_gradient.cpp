@@ -1,5 +1,7 @@
 // value_and_grad of a plan with a pipeline: one schedule for its forward, its backward and what is
 // emitted.
+#include <set>
+
 #include "impl/compile/pipeline.h"
 
 namespace shardproof::compile {
@@ -47,7 +49,10 @@ Differentiated differentiate_pipeline(const Site& site, const Unit& of, const Un
 
   StageLevels levels(of, value.keys, written, stages, backward, back.keys);
   ir::Instr pipeline = written;
-  if (!with_value) pipeline.results.assign(pipeline.results.size(), ir::no_value);
+  std::set<size_t> read;
+  for (const auto& [id, emitted] : levels.emitted) read.insert(emitted);
+  for (size_t i = 0; i < pipeline.results.size(); ++i)
+    if (!with_value && !read.contains(i)) pipeline.results[i] = ir::no_value;
   const auto& op = std::get<ir::Pipeline>(written.op);
   const Slice before(plan.body, needs_of(*op.body), {&written});
   compiler.run_block(value, before.block());
@@ -59,6 +64,8 @@ Differentiated differentiate_pipeline(const Site& site, const Unit& of, const Un
         made->before();
         return made;
       });
+  std::vector<Value> emitted(pipeline.results.size());
+  for (const size_t i : read) emitted[i] = value.values.at(pipeline.results[i]);
   Differentiated result;
   if (with_value) {
     const ValueIds returned(plan.returned.begin(), plan.returned.end());
@@ -68,7 +75,7 @@ Differentiated differentiate_pipeline(const Site& site, const Unit& of, const Un
       result.results.push_back(value.values.at(id));
     }
   }
-  result.gradients = gradient->after();
+  result.gradients = gradient->after(emitted);
   compiler.set_place(place);
   return result;
 }

@@ -315,8 +315,12 @@ Ref StageGradient::assemble(size_t index) {
   return result.ref;
 }
 
-std::vector<Value> StageGradient::after() {
+std::vector<Value> StageGradient::after(const std::vector<Value>& emitted) {
   Instrs left_out{levels_.levels[0].backward};
+  for (const auto& [id, result] : levels_.emitted) {
+    scope_.values.at(id) = emitted.at(result);
+    left_out.insert(maker_of(scope_.unit.plan().body, id));
+  }
   for (size_t t = 0; t < levels_.targets.size(); ++t) {
     const Target& target = levels_.targets[t];
     set(target.id(), assemble(t));

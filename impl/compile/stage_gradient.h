@@ -37,8 +37,8 @@ class StageGradient {
   void weights(const Chunk& chunk);
   /// Buffers for the gradients that come with a message.
   std::vector<Ref> create_message() const;
-  /// All gradients, after the last of the schedule.
-  std::vector<Value> after();
+  /// All gradients, after the last of the schedule. `emitted`: the pipeline's results.
+  std::vector<Value> after(const std::vector<Value>& emitted);
 
  private:
   struct Left {

@@ -70,6 +70,7 @@ StageLevels::StageLevels(const Unit& of, const std::vector<Key>& keys, const ir:
     : types(*backward.types), of_(of), unit_(backward), keys_(keys), back_keys_(back_keys) {
   const auto& op = std::get<ir::Pipeline>(pipeline.op);
   find_loops(op, std::get<ir::Stages>(stages.op));
+  find_emitted(pipeline);
   find_travel();
   require_same_forward(stages);
   for (size_t level = 2; level + 1 < levels.size(); ++level) require_chain(level);
@@ -97,10 +98,6 @@ const ir::Instr* StageLevels::loop_in(const ir::Block& block, const Dim& dim, bo
 void StageLevels::find_loops(const ir::Pipeline& pipeline, const ir::Stages& stages) {
   const ir::Block* block = &unit_.plan().body;
   levels.push_back({block, nullptr, loop_in(*block, pipeline.dim, true), {}});
-  if (loop_in(*block, pipeline.dim, false))
-    refuse(
-        "what comes after it is not linear in what it emits, so a backward would wait for all "
-        "forwards");
   for (const Dim& dim : stages.dims) {
     if (!levels.back().backward) refuse("no gradient goes through its stages");
     block = &levels.back().back_body();
@@ -108,6 +105,45 @@ void StageLevels::find_loops(const ir::Pipeline& pipeline, const ir::Stages& sta
   }
   if (!levels.back().backward) refuse("no gradient goes through its stages");
   levels.push_back({&levels.back().back_body(), nullptr, nullptr, {}});
+}
+
+/// A loop over microbatches that computes again what the pipeline has emitted: it is not run, and
+/// what the loop back reads must not need it.
+void StageLevels::find_emitted(const ir::Instr& pipeline) {
+  const ir::Block& plan = *levels[0].block;
+  const auto& op = std::get<ir::Pipeline>(pipeline.op);
+  const ir::Instr* again = loop_in(plan, op.dim, false);
+  if (!again) return;
+  replaced.insert(again);
+  const ValueIds made(again->results.begin(), again->results.end());
+  ValueIds later;
+  for (const ir::Instr& instr : plan.instrs) {
+    if (&instr == again || &instr == levels[0].backward) continue;
+    ValueIds reads(instr.operands.begin(), instr.operands.end());
+    if (const ir::Block* body = body_of(instr.op)) reads.merge(needs_of(*body));
+    if (meets(reads, again->results)) {
+      const auto same =
+          std::find_if(pipeline.results.begin(), pipeline.results.end(), [&](ir::ValueId result) {
+            return result != ir::no_value && keys_.at(result) == back_keys_.at(instr.results[0]);
+          });
+      if (!is_collective_of(instr, ir::CollectiveFn::zero_nonroot) ||
+          same == pipeline.results.end())
+        refuse("its backward computes what it emits in another way");
+      emitted[instr.results[0]] = static_cast<size_t>(same - pipeline.results.begin());
+      replaced.insert(&instr);
+      later.insert(instr.results[0]);
+    } else if (std::any_of(reads.begin(), reads.end(),
+                           [&](ir::ValueId id) { return later.contains(id); })) {
+      later.insert(instr.results.begin(), instr.results.end());
+    }
+  }
+  ValueIds needs = needs_of(levels[0].back_body());
+  needs.insert(levels[0].backward->operands.begin(), levels[0].backward->operands.end());
+  if (std::any_of(needs.begin(), needs.end(),
+                  [&](ir::ValueId id) { return later.contains(id) || made.contains(id); }))
+    refuse(
+        "what comes after it is not linear in what it emits, so a backward would wait for all "
+        "forwards");
 }
 
 /// A carry that the loop starts at zero and only adds to.
@@ -202,6 +238,7 @@ void StageLevels::find_replaced(const Axis& axis) {
   for (const ir::Instr& instr : unit_.plan().body.instrs) {
     const bool gathers = is_collective_of(instr, ir::CollectiveFn::all_gather);
     if (!gathers && !is_collective_of(instr, ir::CollectiveFn::zero_nonroot)) continue;
+    if (emitted.contains(instr.results[0])) continue;
     const Type &from = type(instr.operands[0]), &to = type(instr.results[0]);
     if (gathers ? !only_split(to, from, axis) : from.marks.count(axis) || !to.marks.count(axis))
       continue;

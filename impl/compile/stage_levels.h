@@ -50,7 +50,10 @@ class StageLevels {
   /// Values that stand for others: layers that are gathered in the text, and upstreams that are
   /// zero on all but one stage there.
   std::map<ir::ValueId, ir::ValueId> same;
-  Instrs replaced;                       ///< what makes the values of `same`
+  Instrs replaced;  ///< what makes the values of `same` and of `emitted`
+  /// Values that the text computes again though the pipeline has emitted them: which result it is.
+  /// Only what comes after the loop back reads them.
+  std::map<ir::ValueId, size_t> emitted;
   std::vector<std::vector<Type>> types;  ///< with a stage's own layers for those of all stages
 
   /// The loop that runs a stage's layers forward and saves what their backward reads; may be null.
@@ -61,6 +64,7 @@ class StageLevels {
 
  private:
   void find_loops(const ir::Pipeline& pipeline, const ir::Stages& stages);
+  void find_emitted(const ir::Instr& pipeline);
   const ir::Instr* loop_in(const ir::Block& block, const Dim& dim, bool reverse) const;
   void find_travel();
   void require_same_forward(const ir::Instr& stages) const;
