@@ -143,12 +143,30 @@ void runs_as_proved(const Program& program, const std::string& plan, const Piped
   RC_ASSERT(properties::difference(rehearsed, *wanted, bounds.f64) == "");
 }
 
+/// A schedule of the file's own: each stage keeps `ahead` more than 1F1B does, and a W comes `late`
+/// backwards after its B.
+std::string own_schedule() {
+  const std::string ahead = std::to_string(*rc::gen::inRange(0, 4));
+  const std::string late = std::to_string(*rc::gen::inRange(0, 4));
+  const std::string last = *rc::gen::element<std::string>("p - 1 - s", "2 * (p - 1 - s)", "A");
+  if (*rc::gen::arbitrary<bool>())
+    return "schedule own {\n let w = min(" + last + " + " + ahead +
+           ", A)\n for m in 0 .. w { F(m) }\n for m in 0 .. A - w { F(m + w) B(m) }\n"
+           " for m in A - w .. A { B(m) }\n}\n";
+  return "schedule own {\n let w = min(" + last + " + " + ahead + ", A)\n let v = min(" + late +
+         ", A)\n for m in 0 .. w { F(m) }\n"
+         " for m in 0 .. A {\n  for k in 0 .. min(1, max(A - w - m, 0)) { F(m + w) }\n  B(m)\n"
+         "  for k in 0 .. min(1, max(m + 1 - v, 0)) { W(m - v) }\n }\n"
+         " for m in A - v .. A { W(m) }\n}\n";
+}
+
 void any_runs(bool chunks) {
   const Piped of = arbitrary(chunks);
   const std::string schedule =
       chunks ? "interleaved(C = |X|)"
-             : *rc::gen::element<std::string>("gpipe", "one_f_one_b", "zero_bubble");
-  const std::string text = text_of(of, schedule);
+             : *rc::gen::element<std::string>("gpipe", "one_f_one_b", "zero_bubble", "own", "own");
+  const std::string text =
+      text_of(of, schedule) + (schedule == "own" ? own_schedule() : std::string());
   RC_LOG() << text;
   const Program program = Program::from_text(text);
   RC_LOG() << program.report();
@@ -249,7 +267,7 @@ void rings_run(const std::string& path, int64_t ranks) {
 TEST(Rings, RunAsProved) {
   const std::string root = SHARDPROOF_SOURCE_DIR;
   for (const char* file : {"sum", "extremum", "gather_matmul", "softmax", "causal", "zigzag",
-                           "packed", "sink", "nested"})
+                           "packed", "sink", "nested", "vocabulary", "scatter_matmul"})
     for (const int64_t ranks : {1, 2, 3, 5})
       rings_run(root + "/spec/tests/rings/" + file + ".shard", ranks);
   for (const int64_t ranks : {2, 3}) rings_run(root + "/spec/models/llama3_ring.shard", ranks);
