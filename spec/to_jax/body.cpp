@@ -28,12 +28,14 @@ bool is_same(const Op& op) {
 class Body {
  public:
   Body(Sizes& sizes, size_t function, const std::vector<Type>& types,
-       const std::map<size_t, std::string>& functions, Names names)
-      : function_(sizes.program().functions.at(function)),
+       const std::map<size_t, std::string>& functions, Names names, bool differentiated)
+      : program_(sizes.program()),
+        function_(sizes.program().functions.at(function)),
         types_(types),
         functions_(functions),
         names_(std::move(names)),
-        expressions_(sizes, types, texts_) {}
+        expressions_(sizes, types, texts_),
+        differentiated_(differentiated) {}
 
   std::string print(const std::string& name, const std::string& indent) {
     count_uses(function_.body, uses_);
@@ -79,6 +81,10 @@ class Body {
         call(*op, instr, indent);
         continue;
       }
+      if (const auto* op = std::get_if<Grad>(&instr.op)) {
+        gradient(*op, instr, indent);
+        continue;
+      }
       const Text text = expressions_.of(instr);
       if (instr.results.size() == 1 && (inlined(instr) || is_same(instr.op))) {
         texts_[instr.results[0]] = text;
@@ -116,6 +122,50 @@ class Body {
     assign(instr, found->second + "(" + joined(arguments) + ")", indent);
   }
 
+  /// JAX's own gradient of a device's term of the loss. Each device's part of a gradient is a term
+  /// too.
+  void gradient(const Grad& op, const Instr& instr, const std::string& indent) {
+    const auto found = functions_.find(op.function);
+    if (found == functions_.end()) throw NotPrinted("a gradient", instr.place.range);
+    std::vector<std::string> arguments, which, sums;
+    for (const ValueId id : instr.operands) arguments.push_back(texts_.at(id).text);
+    for (size_t i = 0; i < op.wrt.size(); ++i) {
+      const ValueId result = instr.results.at(i + (op.with_value ? 1 : 0));
+      const Type& of = types_.at(instr.operands.at(op.wrt[i]));
+      const Type& type = result == no_value ? of : types_.at(result);
+      std::vector<std::string> axes;
+      for (const Axis& axis : program_.axis_names())
+        if (!is_unreduced(type, axis) && !is_split(of, axis)) axes.push_back("\"" + axis + "\"");
+      which.push_back(std::to_string(op.wrt[i]));
+      sums.push_back(tuple(axes));
+    }
+    std::vector<std::string> terms;
+    for (const auto& [axis, mark] : program_.functions.at(op.function).results.at(0).marks)
+      if (mark == Mark::U) terms.push_back("\"" + axis + "\"");
+    std::string text = "_value_and_grad(" + found->second + ", " + tuple(arguments) + ", " +
+                       tuple(which) + ", " + tuple(terms) + ", " + tuple(sums) + ")";
+    if (!op.with_value) text += "[1:]";
+    if (instr.results.size() == 1) text += "[0]";
+    assign(instr, text, indent);
+  }
+
+  static bool is_unreduced(const Type& type, const Axis& axis) {
+    const auto mark = type.marks.find(axis);
+    return mark != type.marks.end() && mark->second == Mark::U;
+  }
+
+  static bool is_split(const Type& type, const Axis& axis) {
+    for (const Split& each : type.dims)
+      for (const Axis& own : each.axes)
+        if (own == axis) return true;
+    return false;
+  }
+
+  /// The type of a carry of a loop is that of a value that each device has for itself.
+  std::string carried(ValueId id, ValueId as) const {
+    return differentiated_ ? "_vary(" + array(id, as) + ")" : array(id, as);
+  }
+
   std::string array(ValueId id, ValueId as) const {
     return "jnp.asarray(" + texts_.at(id).text + ", " + dtype_name(types_.at(as).dtype) + ")";
   }
@@ -124,7 +174,7 @@ class Body {
     const Block& body = *op.body;
     std::vector<std::string> start, carries, next, emit;
     for (size_t i = 0; i < instr.operands.size(); ++i)
-      start.push_back(array(instr.operands[i], body.params.at(i + 1)));
+      start.push_back(carried(instr.operands[i], body.params.at(i + 1)));
     const std::string step = names_.fresh("step"), carry = names_.fresh("carry");
     const std::string index = bind(body.params.at(0)), inner = indent + "    ";
     for (size_t i = 1; i < body.params.size(); ++i) carries.push_back(bind(body.params[i]));
@@ -132,7 +182,7 @@ class Body {
     if (!carries.empty()) text_ += inner + tuple(carries) + " = " + carry + "\n";
     block(body, inner);
     for (size_t i = 0; i < body.next.size(); ++i)
-      next.push_back(array(body.next[i], body.params.at(i + 1)));
+      next.push_back(carried(body.next[i], body.params.at(i + 1)));
     for (const ValueId id : body.emit) emit.push_back(array(id, id));
     text_ += inner + "return " + tuple(next) + ", " + tuple(emit) + "\n\n";
     std::vector<std::string> last, stacked;
@@ -144,6 +194,7 @@ class Body {
              (op.reverse ? ", reverse=True" : "") + ")\n";
   }
 
+  const Program& program_;
   const Function& function_;
   const std::vector<Type>& types_;
   const std::map<size_t, std::string>& functions_;
@@ -152,6 +203,7 @@ class Body {
   std::map<ValueId, Name> later_;  ///< the name that a value gets by save(..) or a stated type
   Texts texts_;
   Expressions expressions_;
+  bool differentiated_;
   std::string text_;
 };
 
@@ -159,8 +211,8 @@ class Body {
 
 std::string print_function(Sizes& sizes, size_t function, const std::vector<Type>& types,
                            const std::map<size_t, std::string>& functions, Names names,
-                           const std::string& indent) {
-  return Body(sizes, function, types, functions, std::move(names))
+                           const std::string& indent, bool differentiated) {
+  return Body(sizes, function, types, functions, std::move(names), differentiated)
       .print(functions.at(function), indent);
 }
 

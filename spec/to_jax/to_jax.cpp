@@ -60,6 +60,40 @@ def _index_add(ids, at, x, have, want, row, n, first=None):
 def _top_k(x, k, dim):
     values, at = lax.top_k(jnp.moveaxis(x, dim, -1), k)
     return jnp.moveaxis(values, -1, dim), jnp.moveaxis(at, -1, dim)
+
+
+def _varying(x):
+    """The axes of whose devices each has its own x, as JAX's types say."""
+    kind = jax.typeof(x)
+    return kind.mat.varying if hasattr(kind, "mat") else kind.vma
+
+
+def _vary(x):
+    """x as a value that each device has for itself."""
+    axes = tuple(a for a in jax.sharding.get_abstract_mesh().axis_names if a not in _varying(x))
+    return lax.pcast(x, axes, to="varying") if axes else x
+
+
+def _copy(x, split):
+    """x, which is the same on the devices of all axes that do not split it, as JAX's types say so."""
+    axes = tuple(a for a in _varying(x) if a not in split)
+    if not axes:
+        return x
+    return lax.pmean(x, axes) if jnp.issubdtype(x.dtype, jnp.floating) else \
+        lax.pmax(x.astype(i32), axes).astype(x.dtype)
+
+
+def _value_and_grad(loss, args, wrt, terms, sums):
+    """A device's term of a loss, which is a sum over the axes `terms`, and the gradients of the whole loss: each is
+    the sum over its axes of the devices' parts."""
+    def whole(*own):
+        given = dict(zip(wrt, own))
+        term = loss(*[given.get(i, x) for i, x in enumerate(args)])
+        return _copy(lax.psum(term, terms) if terms else term, ()), term
+
+    own = [_vary(args[i]) for i in wrt]
+    (_, term), parts = jax.value_and_grad(whole, tuple(range(len(own))), has_aux=True)(*own)
+    return term, *[lax.psum(x, axes) if axes else x for x, axes in zip(parts, sums)]
 )py";
 
 std::string spec_of(const Type& type) {
@@ -73,6 +107,7 @@ std::string spec_of(const Type& type) {
 void callees(const Program& program, size_t function, std::vector<size_t>& found) {
   for_each_instr(program.functions.at(function).body, [&](const Instr& instr) {
     if (const auto* call = std::get_if<Call>(&instr.op)) callees(program, call->function, found);
+    if (const auto* grad = std::get_if<Grad>(&instr.op)) callees(program, grad->function, found);
   });
   if (std::find(found.begin(), found.end(), function) == found.end()) found.push_back(function);
 }
@@ -90,16 +125,25 @@ class Module {
     std::vector<size_t> order;
     callees(program_, plan.function, order);
     std::map<size_t, std::string> called;
+    bool differentiated = false;
+    for (const size_t each : order) {
+      refuse_pipeline(each);
+      for_each_instr(program_.functions[each].body, [&](const Instr& instr) {
+        differentiated |= std::holds_alternative<Grad>(instr.op);
+      });
+    }
     for (const size_t each : order)
       called[each] = each == plan.function ? "body" : names.fresh(program_.functions[each].name);
     std::string bodies;
     for (const size_t each : order) {
       if (program_.functions[each].trusted)
         throw NotPrinted("the trusted plan " + program_.functions[each].name, function.name_range);
-      bodies += print_function(sizes, each, checked_.types(each), called, names, "    ") + "\n";
+      bodies +=
+          print_function(sizes, each, checked_.types(each), called, names, "    ", differentiated) +
+          "\n";
     }
     std::vector<std::string> dims, ins, outs;
-    const std::string documented = documentation(plan, function, sizes);
+    const std::string documented = documentation(plan, function, sizes, differentiated);
     for (const Name& dim : sizes.dims()) dims.push_back(identifier(dim));
     for (const ValueId id : function.params) ins.push_back(spec_of(function.values.at(id).type));
     for (const Type& type : function.results) outs.push_back(spec_of(type));
@@ -109,21 +153,25 @@ class Module {
     text += "    mesh = jax.sharding.Mesh(mesh.devices, mesh.axis_names)  # all axes Auto\n";
     for (const Axis& axis : program_.axis_names())
       text += "    " + axis + " = mesh.shape[\"" + axis + "\"]\n";
-    text += "\n" + bodies + "    return jax.jit(jax.shard_map(" + whole(function) +
+    text += "\n" + bodies + "    return jax.jit(jax.shard_map(" + whole(function, differentiated) +
             ", mesh=mesh,\n        in_specs=" + tuple(ins) +
             ",\n        out_specs=" + (outs.size() == 1 ? outs[0] : tuple(outs)) +
-            ", check_vma=False))\n";
+            ", check_vma=" + (differentiated ? "True" : "False") + "))\n";
     return text;
   }
 
  private:
-  void refuse(size_t plan) const {
-    const Function& function = program_.functions.at(plan);
+  void refuse_pipeline(size_t plan) const {
     if (const auto written = checked_.written().find(plan); written != checked_.written().end())
       for_each_instr(written->second.body, [](const Instr& instr) {
         if (std::holds_alternative<Pipeline>(instr.op) || std::holds_alternative<Stages>(instr.op))
           throw NotPrinted("a pipeline", instr.place.range);
       });
+  }
+
+  void refuse(size_t plan) const {
+    const Function& function = program_.functions.at(plan);
+    refuse_pipeline(plan);
     if (!function.saved_params.empty())
       throw NotPrinted("what a plan before it saves", function.name_range);
     for (const ValueId id : function.params)
@@ -134,7 +182,8 @@ class Module {
               function.values[id].range);
   }
 
-  static std::string documentation(const PlanReport& plan, const Function& function, Sizes& sizes) {
+  static std::string documentation(const PlanReport& plan, const Function& function, Sizes& sizes,
+                                   bool differentiated) {
     std::vector<std::string> conditions, names;
     for (const Divisibility& each : plan.conditions) conditions.push_back(to_string(each));
     for (const ValueId id : function.params) {
@@ -144,14 +193,15 @@ class Module {
       names.push_back(value.name + ": " + to_string(value.type.dtype) + "[" + joined(shape) + "]");
     }
     return plan.name + " " + plan.claim + ": proved" +
-           (conditions.empty() ? "" : ", where " + joined(conditions)) +
-           ".\n\n    Takes whole arrays: " + joined(names) + "\n    ";
+           (conditions.empty() ? "" : ", where " + joined(conditions)) + "." +
+           (differentiated ? " Its gradients are JAX's own." : "") +
+           "\n\n    Takes whole arrays: " + joined(names) + "\n    ";
   }
 
   /// The body; what is left as a sum or a maximum is reduced, because out_specs knows neither.
-  static std::string whole(const Function& function) {
+  static std::string whole(const Function& function, bool differentiated) {
     std::vector<std::string> results;
-    bool reduced = false;
+    bool reduced = differentiated;
     for (size_t i = 0; i < function.results.size(); ++i) {
       std::string x = function.results.size() == 1 ? "y" : "y[" + std::to_string(i) + "]";
       for (const auto& [mark, name] : {std::pair(Mark::U, "psum"), std::pair(Mark::Max, "pmax")}) {
@@ -161,6 +211,12 @@ class Module {
         if (axes.empty()) continue;
         reduced = true;
         x = std::string("lax.") + name + "(" + x + ", " + quoted(axes) + ")";
+      }
+      if (differentiated) {
+        std::vector<std::string> axes;
+        for (const Split& split : function.results[i].dims)
+          for (const Axis& axis : split.axes) axes.push_back("\"" + axis + "\"");
+        x = "_copy(" + x + ", " + tuple(axes) + ")";
       }
       results.push_back(x);
     }
