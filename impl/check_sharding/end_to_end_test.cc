@@ -107,6 +107,63 @@ TEST(EndToEnd, SizesThatDoNotDivide) {
   EXPECT_NE(result.out.find("1 proved, but this run is invalid (0.00 s)\n"), std::string::npos);
 }
 
+const char* pipeline_by = R"(mesh p
+dim N A B M
+fn f(x: f32[A B M], w: f32[N M]) -> f32[A B M] {
+    ys = scan a in A {
+        xN = scan n in N, h: f32[B M] = x[a] { next tanh(h * w[n]) }
+        emit xN
+    }
+    return ys
+}
+plan f_p implements f(x: f32[A B M], w: f32[N/p M]) -> f32[A B M]{U_p} {
+    ys = pipeline a in A over p by mine {
+        xN = stages n in N, h: f32[B M] = x[a] { next tanh(h * w[n]) }
+        emit xN
+    }
+    return ys
+}
+)";
+
+/// A schedule of one's own is known as far as it was run, and the verdict says how far.
+TEST(EndToEnd, ASchedulesSizesAreAConditionOfTheVerdict) {
+  const std::string text =
+      std::string(pipeline_by) +
+      "schedule mine { for m in 0 .. min(A, 64) { F(m) } for m in 0 .. min(A, 64) { B(m) } }\n";
+  const Result any = run_with({"-"}, text);
+  EXPECT_EQ(any.code, 0) << any.out;
+  EXPECT_NE(any.out.find("with  p | N,  |A| <= 64 and |p| <= 16 (schedule mine)\n"),
+            std::string::npos)
+      << any.out;
+  EXPECT_NE(run_with({"-", "--format", "json"}, text).out.find("|A| <= 64 and |p| <= 16"),
+            std::string::npos);
+  const auto at = [&](const std::string& mesh, const std::string& sizes) {
+    return run_with({"-", "--mesh", mesh, "--set", sizes}, text);
+  };
+  EXPECT_EQ(at("p=2", "N=2,A=64").code, 0);
+  EXPECT_EQ(at("p=32", "N=32,A=64").code, 0);
+  const Result missing = at("p=2", "N=2,A=65");
+  EXPECT_EQ(missing.code, 3);
+  EXPECT_NE(missing.out.find("error[E0502]: schedule `mine`: stage 0 of 2, A = 65: F(64) is"),
+            std::string::npos)
+      << missing.out;
+  EXPECT_NE(at("p=32", "N=32").out.find("note[E0501]"), std::string::npos);
+  EXPECT_NE(at("p=1024", "N=1024,A=4096").out.find("too many to be run"), std::string::npos);
+}
+
+/// Where it says when, the solver decides; times that are not so prove nothing.
+TEST(EndToEnd, AScheduleThatSaysWhenIsProvedForAllSizes) {
+  const auto with = [](const std::string& backward) {
+    return run_with({"-"}, std::string(pipeline_by) +
+                               "schedule mine { let time_F(k) = s + k let time_B(k) = " + backward +
+                               " for m in 0 .. A { F(m) } for m in 0 .. A { B(m) } }\n");
+  };
+  const Result right = with("A + 2 * p - 2 - s + k"), wrong = with("7");
+  EXPECT_EQ(right.code, 0) << right.out;
+  EXPECT_NE(right.out.find("for every mesh with  p | N\n"), std::string::npos) << right.out;
+  EXPECT_NE(wrong.out.find("p | N,  |A| <= 64"), std::string::npos) << wrong.out;
+}
+
 TEST(EndToEnd, AnnotatedTextIsTheSameProgram) {
   const Result annotated = run_with({models + "ffn.shard", "--annotate"});
   EXPECT_NE(annotated.out.find("  #: bf16[B/d L M]{U_t}\n"), std::string::npos) << annotated.out;

@@ -10,6 +10,7 @@
 #include "impl/comm/threads.h"
 #include "impl/compile/compile_plan.h"
 #include "oracle/oracle.h"
+#include "spec/lower/lower.h"
 
 namespace shardproof::cli {
 namespace {
@@ -205,6 +206,25 @@ std::vector<oracle::Tensor> run_plan(const Program& program, const Name& name,
   return results;
 }
 
+/// What indexes a table is in its range, as the verdict assumes.
+void require_ids(const ir::Program& program, size_t index, const oracle::Sizes& sizes,
+                 const std::vector<oracle::Tensor>& inputs) {
+  const ir::Function& function = program.functions.at(index);
+  const lower::IdRanges ranges = lower::id_ranges(program, index);
+  std::map<Name, int64_t> all = sizes.dims;
+  all.insert(sizes.axes.begin(), sizes.axes.end());
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (!ranges[i]) continue;
+    const int64_t size = program.size(*ranges[i], all);
+    for (const double id : inputs.at(i).data)
+      if (!(id >= 0 && id < static_cast<double>(size)))
+        throw std::runtime_error(function.values.at(function.params[i]).name + " indexes " +
+                                 to_string(*ranges[i]) + ", which has " + std::to_string(size) +
+                                 (size == 1 ? " entry" : " entries") + ", and one of it is " +
+                                 std::to_string(static_cast<int64_t>(id)));
+  }
+}
+
 /// The file's own function of that name, else an imported one: an imported file may have the name
 /// too. Throws where there is none.
 const ir::Function& function_named(const ir::Program& program, const std::string& name) {
@@ -224,6 +244,7 @@ void evaluate_function(const Program& program, const std::string& name, const co
   const oracle::Sizes at = oracle_sizes(ir, sizes);
   const bool plan = function.kind == ir::Function::Kind::plan;
   const auto index = static_cast<size_t>(&function - ir.functions.data());
+  if (plan) require_ids(ir, index, at, given);
   write_outputs(outputs, function,
                 plan ? run_plan(program, name, at, given) : oracle::evaluate(ir, index, at, given));
 }

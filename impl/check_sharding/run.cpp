@@ -196,7 +196,7 @@ class Run {
     const FileReader reader = reader_with(path, *input.text, options_.allow_import);
     const Program program = Program::load(path, reader);
     const Given given = given_sizes(program.checked().program(), options_);
-    if (!program.checked().readable() || !given.diagnostics.empty()) {
+    if (!can_be_run(program.checked()) || !given.diagnostics.empty()) {
       err_ << visible(program.report());
       for (const Diagnostic& each : given.diagnostics)
         err_ << visible(render(each, program.sources()));
@@ -212,6 +212,19 @@ class Run {
   }
 
  private:
+  /// The file and the plan that is asked for have no errors.
+  bool can_be_run(const CheckedProgram& checked) const {
+    const auto& found = checked.diagnostics();
+    const bool error = std::any_of(found.begin(), found.end(), [](const Diagnostic& each) {
+      return each.severity == Severity::error;
+    });
+    const auto& plans = checked.plans();
+    return checked.readable() && !error &&
+           std::none_of(plans.begin(), plans.end(), [&](const PlanReport& plan) {
+             return plan.name == options_.run && plan.verdict == Verdict::invalid;
+           });
+  }
+
   double now() const { return environment_.seconds ? environment_.seconds() : steady_seconds(); }
 
   FileReport file(const std::string& path) {

@@ -139,6 +139,32 @@ TEST_F(Files, RunEvaluatesTheFilesOwnFunction) {
   EXPECT_EQ(entries_of(path("y"), 4), want.substr(want.size() - 4));
 }
 
+TEST_F(Files, RunRefusesWhatAVerdictDoesNotCover) {
+  const std::string program =
+      write("ids.shard",
+            "mesh d\ndim B V\n"
+            "fn f(ids: i32[B]) -> f32[B] {\n"
+            "  return index(\"[V], B -> B\", zeros(f32[V]) + 1, ids)\n}\n"
+            "plan p implements f(ids: i32[B/d]) -> f32[B/d] {\n"
+            "  return index(\"[V], B/d -> B/d\", zeros(f32[V]) + 1, ids)\n}\n"
+            "plan untyped(x: f32[B/d]) -> f32[B] { return x }\n");
+  const auto run = [&](const std::string& name, const std::string& in) {
+    return run_with({program, "--run", name, "--inputs", in, "--outputs", path("y"), "--mesh",
+                     "d=2", "--set", "B=2,V=3"});
+  };
+  const std::string in = write("ids", safetensors("ids", "[2]", {0, 2}));
+  const std::string beyond = write("beyond", safetensors("ids", "[2]", {0, 3}));
+  EXPECT_EQ(run("p", in).code, 0) << run("p", in).err;
+  EXPECT_EQ(run("p", beyond).code, 3);
+  EXPECT_NE(run("p", beyond).err.find("ids indexes V, which has 3 entries, and one of it is 3"),
+            std::string::npos)
+      << run("p", beyond).err;
+  EXPECT_EQ(run("f", beyond).code, 3);
+  const std::string x = write("x", safetensors("x", "[2]", {1, 2}));
+  EXPECT_EQ(run("untyped", x).code, 3);
+  EXPECT_NE(run("untyped", x).err.find("untyped"), std::string::npos) << run("untyped", x).err;
+}
+
 TEST_F(Files, DevicesAreRefusedAtOnceAndPipesAreRead) {
   for (const char* device : {"/dev/zero", "/dev/null", "/dev/full"}) {
     const Result result = run_with({device});

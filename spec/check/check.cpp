@@ -282,6 +282,9 @@ class PlanChecker {
       if (std::find(report.conditions.begin(), report.conditions.end(), each) ==
           report.conditions.end())
         report.conditions.push_back(each);
+    for (ScheduleBound& each : schedule_bounds(program().functions[f]))
+      add(std::move(each), report.schedules);
+    schedules_[f] = report.schedules;
     conditions_[f] = report.conditions;
     if (typing.refused.empty()) expand(f);
     report.conditions = reduce(std::move(report.conditions));
@@ -299,7 +302,12 @@ class PlanChecker {
       if (std::find(report.conditions.begin(), report.conditions.end(), condition) ==
           report.conditions.end())
         report.conditions.push_back(condition);
+    for (const ScheduleBound& bound : schedules_[callee]) add(bound, report.schedules);
     trust(trusting_[callee], report);
+  }
+
+  static void add(ScheduleBound bound, std::vector<ScheduleBound>& to) {
+    if (std::find(to.begin(), to.end(), bound) == to.end()) to.push_back(std::move(bound));
   }
 
   static size_t current(const PlanReport& report) { return report.function; }
@@ -631,6 +639,7 @@ class PlanChecker {
   bool has_sizes_ = true;
   std::vector<bool> owing_;  ///< fns: they, or those that they call, owe an assumption
   std::map<size_t, std::vector<Divisibility>> conditions_;
+  std::map<size_t, std::vector<ScheduleBound>> schedules_;
 };
 
 }  // namespace

@@ -20,6 +20,16 @@ std::string to_string(const Divisibility& condition);  ///< "t*d | M"
 /// The one order: invalid, refuted, unknown, proved. The worse of two.
 Verdict worse(Verdict a, Verdict b);
 
+/// `|p| <= 16, |A| <= 64`: a schedule of the user's was run up to these sizes, and is not known to
+/// come to an end beyond them.
+struct ScheduleBound {
+  Name schedule;
+  std::map<Name, int64_t> up_to;  ///< the largest of each size
+  bool own_chunks = true;         ///< what the schedule takes for the number of chunks is that
+  bool operator==(const ScheduleBound&) const = default;
+};
+std::string to_string(const ScheduleBound& bound);  ///< "|A| <= 64 and |p| <= 16 (schedule pairs)"
+
 /// What is said of one plan.
 struct PlanReport {
   size_t function = 0;
@@ -30,6 +40,7 @@ struct PlanReport {
   bool imported = false;
   bool read_whole = true;  ///< false: it, or what it needs, has an error that hides a part of it
   std::vector<Divisibility> conditions;  ///< reduced by implication
+  std::vector<ScheduleBound> schedules;  ///< of its pipelines and of the plans that it calls
   std::vector<std::string>
       assumptions;                  ///< requires, ranges of ids, positivity used by the algebra
   std::vector<ir::Arith> of_sizes;  ///< assumptions on sizes alone, for sizes that are given

@@ -177,6 +177,22 @@ void expand_pipelines(const ir::Program& program, ir::Function& function,
   if (has_pipeline(function)) Expansion(program, function, types).run();
 }
 
+std::vector<ScheduleBound> schedule_bounds(const ir::Function& function) {
+  std::vector<ScheduleBound> result;
+  for (const ir::Instr& instr : function.body.instrs)
+    if (auto* pipeline = std::get_if<ir::Pipeline>(&instr.op);
+        pipeline && !pipeline->run_up_to.empty())
+      result.push_back({pipeline->schedule, pipeline->run_up_to, pipeline->own_chunks});
+  return result;
+}
+
+std::string to_string(const ScheduleBound& bound) {
+  std::string text;
+  for (const auto& [name, most] : bound.up_to)
+    text += (text.empty() ? "|" : " and |") + name + "| <= " + std::to_string(most);
+  return text + " (schedule " + bound.schedule + ")";
+}
+
 std::vector<Divisibility> stages_divide(const ir::Program& program, const ir::Function& function) {
   std::vector<Divisibility> result;
   for_each_instr(function.body, [&](const ir::Instr& instr) {
@@ -188,7 +204,8 @@ std::vector<Divisibility> stages_divide(const ir::Program& program, const ir::Fu
       if (auto* stages = std::get_if<ir::Stages>(&inner.op)) {
         Type layers;
         layers.dims = {Split{stages->dims.back(), {pipeline->axis}}};
-        result = conditions_of(program, {layers});
+        for (Divisibility& each : conditions_of(program, {layers}))
+          result.push_back(std::move(each));
       }
   });
   return result;

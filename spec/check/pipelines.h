@@ -14,6 +14,9 @@ bool has_pipeline(const ir::Function& function);
 /// those of its values, all allowed by the rules; types of new values are appended.
 void expand_pipelines(const ir::Program& program, ir::Function& function, std::vector<Type>& types);
 
+/// Those of the pipelines in the text of `function`.
+std::vector<ScheduleBound> schedule_bounds(const ir::Function& function);
+
 /// Each stage has as many layers as every other: p | N, also where all stages hold copies.
 std::vector<Divisibility> stages_divide(const ir::Program& program, const ir::Function& function);
 

@@ -132,7 +132,7 @@ Json plan_of(const FileReport& report, const PlanReport& plan) {
   const ir::Function& function = report.checked->program().functions.at(plan.function);
   Json model = nullptr, conditions = Json::array();
   if (function.model) model = report.checked->program().functions.at(*function.model).name;
-  for (const Divisibility& each : plan.conditions) conditions.push_back(to_string(each));
+  for (const std::string& each : conditions_of(plan)) conditions.push_back(each);
   return {{"name", plan.name},
           {"model", model},
           {"claim", plan.claim},

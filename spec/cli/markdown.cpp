@@ -36,10 +36,9 @@ const char* sign(Verdict verdict) {
   return "";
 }
 
-std::string conditions_of(const PlanReport& plan) {
+std::string condition_cell(const PlanReport& plan) {
   std::string text;
-  for (const Divisibility& each : plan.conditions)
-    text += (text.empty() ? "" : ", ") + to_string(each);
+  for (const std::string& each : conditions_of(plan)) text += (text.empty() ? "" : ", ") + each;
   for (const std::string& each : plan.assumptions)
     text += (text.empty() ? "assuming " : "; assuming ") + each;
   if (const std::string trusted = trusting(plan); !trusted.empty())
@@ -53,7 +52,7 @@ void row(const FileReport& report, const PlanReport& plan, std::ostream& out) {
       function.model ? report.checked->program().functions.at(*function.model).name : "";
   out << "| " << sign(plan.verdict) << " " << to_string(plan.verdict) << " | " << cell(plan.name)
       << " | " << cell(model) << " | " << cell(report.path) << " | "
-      << (plan.verdict == Verdict::proved ? cell(conditions_of(plan)) : "") << " |\n";
+      << (plan.verdict == Verdict::proved ? cell(condition_cell(plan)) : "") << " |\n";
 }
 
 // The fence has to be longer than any in the text.

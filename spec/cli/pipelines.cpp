@@ -1,4 +1,5 @@
 // What the pipelines of a plan wait for and keep, at the sizes of a run.
+#include <algorithm>
 #include <cmath>
 #include <stdexcept>
 
@@ -25,11 +26,75 @@ schedule::Sizes sizes_of(const ir::Program& program, const ir::Pipeline& pipelin
       for (size_t i = 0; i + 1 < stages->dims.size(); ++i)
         at.C *= whole(program.size(stages->dims[i]), sizes);
   for (const ir::Arith& each : pipeline.arguments) at.arguments.push_back(whole(each, sizes));
-  if (at.p * at.A * at.C > 1000000) throw std::domain_error("the schedule is too long to show");
   return at;
 }
 
+/// Work of all stages: a run takes a second for some millions.
+bool is_too_long(const schedule::Sizes& at, int64_t most) {
+  return static_cast<double>(at.p) * static_cast<double>(at.A) * static_cast<double>(at.C) >
+         static_cast<double>(most);
+}
+
+bool beyond(const ScheduleBound& bound, const cost::Sizes& sizes) {
+  return std::any_of(bound.up_to.begin(), bound.up_to.end(), [&](const auto& each) {
+    const auto found = sizes.find(each.first);
+    return found != sizes.end() && found->second > each.second;
+  });
+}
+
+Diagnostic problem_at(const schedule::Problem& problem, const ir::Pipeline& pipeline,
+                      SourceRange range) {
+  Diagnostic result;
+  result.code = problem.code;
+  result.range = range;
+  result.message = "schedule `" + pipeline.schedule + "`: " + problem.message;
+  result.details = problem.details;
+  if (problem.range.file >= 0) result.notes = {{problem.range, "at this step"}};
+  return result;
+}
+
+ScheduleProblem problem_of(const CheckedProgram& checked, const ir::Instr& instr,
+                           const ir::Pipeline& pipeline, const cost::Sizes& sizes) {
+  constexpr int64_t most = 2000000;
+  try {
+    const schedule::Sizes at = sizes_of(checked.program(), pipeline, sizes);
+    const SourceRange range = instr.place.range;
+    if (is_too_long(at, most))
+      return {{},
+              problem_at({"E0106",
+                          "it has more than " + std::to_string(most) +
+                              " steps at these sizes, too many to be run",
+                          {},
+                          {"`let time_F(k)` and `let time_B(k)` in it say when: then it is proved "
+                           "for all sizes"}},
+                         pipeline, range)};
+    const schedule::Program steps(checked.schedules().at(pipeline.schedule));
+    if (auto problem = schedule::check(steps, at))
+      return {{}, problem_at(*problem, pipeline, range)};
+  } catch (const std::domain_error& reason) {
+    const std::string what = reason.what();
+    if (const size_t end = what.find(" has no size"); end != std::string::npos)
+      return {{what.substr(0, end)}, std::nullopt};
+  }
+  return {};
+}
+
 }  // namespace
+
+std::vector<ScheduleProblem> schedule_problems(const CheckedProgram& checked,
+                                               const PlanReport& plan, const cost::Sizes& sizes) {
+  std::vector<ScheduleProblem> result;
+  for (const ScheduleBound& bound : plan.schedules) {
+    if (!beyond(bound, sizes)) continue;
+    for (const auto& [f, written] : checked.written())
+      for (const ir::Instr& instr : written.body.instrs)
+        if (auto* pipeline = std::get_if<ir::Pipeline>(&instr.op);
+            pipeline && pipeline->schedule == bound.schedule &&
+            pipeline->run_up_to == bound.up_to && checked.schedules().count(bound.schedule))
+          result.push_back(problem_of(checked, instr, *pipeline, sizes));
+  }
+  return result;
+}
 
 std::vector<PipelineRun> pipeline_runs(const FileReport& report, const PlanReport& plan) {
   std::vector<PipelineRun> result;
@@ -43,6 +108,7 @@ std::vector<PipelineRun> pipeline_runs(const FileReport& report, const PlanRepor
     if (declared == report.checked->schedules().end()) continue;
     try {
       const schedule::Sizes sizes = sizes_of(program, *pipeline, report.sizes);
+      if (is_too_long(sizes, 1000000)) continue;
       const schedule::Program steps(declared->second);
       if (!steps.allows(sizes)) continue;
       schedule::Outcome outcome =

@@ -32,6 +32,13 @@ std::vector<const Diagnostic*> all_diagnostics(const FileReport& report) {
 
 bool listed(const PlanReport& plan) { return !plan.imported || plan.verdict != Verdict::proved; }
 
+std::vector<std::string> conditions_of(const PlanReport& plan) {
+  std::vector<std::string> result;
+  for (const Divisibility& each : plan.conditions) result.push_back(to_string(each));
+  for (const ScheduleBound& each : plan.schedules) result.push_back(to_string(each));
+  return result;
+}
+
 std::string trusting(const PlanReport& plan) {
   std::string text;
   for (const Name& name : plan.trusting) text += (text.empty() ? "" : ", ") + name;

@@ -58,6 +58,8 @@ int exit_code(Verdict verdict);  ///< 0, 1, 2, 3
 std::vector<const Diagnostic*> all_diagnostics(const FileReport& report);
 /// The plan is in the report: the file's own, or an imported one that is not proved.
 bool listed(const PlanReport& plan);
+/// What it asks of a mesh and sizes: what divides, and how far its schedules were run.
+std::vector<std::string> conditions_of(const PlanReport& plan);
 /// The plans that a proof trusts, as "a, b".
 std::string trusting(const PlanReport& plan);
 
@@ -82,6 +84,13 @@ struct PipelineRun {
 };
 /// Those in the plan's own text whose sizes are all given.
 std::vector<PipelineRun> pipeline_runs(const FileReport& report, const PlanReport& plan);
+/// A schedule that a plan needs and that is not right at all sizes, run at given ones.
+struct ScheduleProblem {
+  std::vector<std::string> missing;      ///< "|A|": it was not run for want of a size
+  std::optional<Diagnostic> diagnostic;  ///< E0502, E0503, E0504; E0106 where there is too much
+};
+std::vector<ScheduleProblem> schedule_problems(const CheckedProgram& checked,
+                                               const PlanReport& plan, const cost::Sizes& sizes);
 /// Idle time, and the activations that each stage keeps.
 void print_pipelines(const FileReport& report, const PlanReport& plan, std::ostream& out);
 void print_annotated(const FileReport& report, std::ostream& out);

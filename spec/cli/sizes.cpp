@@ -11,6 +11,7 @@
 #include <stdexcept>
 
 #include "spec/check/requirements.h"
+#include "spec/cli/report.h"
 #include "spec/cli/suggest.h"
 
 namespace shardproof::cli {
@@ -167,6 +168,8 @@ class Fit {
           requirement({each, program_.functions.at(plan.function).name_range}, plan.name);
     for (const auto& [name, info] : program_.dims)
       if (info.size) declared(name, info);
+    for (const PlanReport& plan : checked_.plans())
+      if (!plan.imported) schedules(plan);
     if (!missing_.empty()) note();
     return std::move(diagnostics_);
   }
@@ -295,6 +298,15 @@ class Fit {
       diagnostics_.push_back(std::move(d));
     } catch (const std::domain_error&) {
       // It needs a size that is not given.
+    }
+  }
+
+  /// Those that are known up to some sizes only, run at these.
+  void schedules(const PlanReport& plan) {
+    for (ScheduleProblem& found : schedule_problems(checked_, plan, sizes_)) {
+      missing_.insert(found.missing.begin(), found.missing.end());
+      if (found.diagnostic && seen_.insert(found.diagnostic->message).second)
+        diagnostics_.push_back(std::move(*found.diagnostic));
     }
   }
 

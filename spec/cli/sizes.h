@@ -23,7 +23,8 @@ Given given_sizes(const ir::Program& program, const Options& options);
 
 /// E0501 for each condition of the file's own plans that the sizes break, with the nearest sizes
 /// that do divide; E0106 for a requirement that does not hold, and for a dim that would have no
-/// size; a note where a size is missing.
+/// size; what is wrong with a schedule beyond the sizes that it was run at; a note where a size is
+/// missing.
 std::vector<Diagnostic> misfits(const CheckedProgram& checked, const cost::Sizes& sizes);
 
 /// "d=8 t=4"; devices as their product.

@@ -13,10 +13,10 @@ namespace {
 constexpr char no_model[] = "same on every mesh, no model stated";
 
 std::string conditions(const PlanReport& plan) {
-  std::string text = "for every mesh";
-  for (size_t i = 0; i < plan.conditions.size(); ++i)
-    text += (i ? ",  " : " with  ") + to_string(plan.conditions[i]);
-  return text;
+  std::string text;
+  for (const std::string& each : conditions_of(plan))
+    text += (text.empty() ? " with  " : ",  ") + each;
+  return "for every mesh" + text;
 }
 
 /// A row of the table: the verdict, what was claimed, for which meshes, and lines below it.

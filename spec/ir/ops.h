@@ -202,6 +202,10 @@ struct Pipeline {
   Axis axis;
   Name schedule;
   std::vector<Arith> arguments;  ///< of the schedule, in the order of its parameters
+  /// The schedule was run up to these sizes of what the file leaves open; empty: it is right at
+  /// all.
+  std::map<Name, int64_t> run_up_to;
+  bool own_chunks;  ///< what it takes for the number of chunks is that
   BlockPtr body;
 };
 struct Stages {

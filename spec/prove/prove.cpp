@@ -1,5 +1,6 @@
 #include "spec/prove/prove.h"
 
+#include "spec/prove/schedule_proof.h"
 #include "spec/prove/value_conditions.h"
 
 namespace shardproof {
@@ -41,6 +42,9 @@ class Prover {
     proof.function = report.function;
     proof.name = report.name;
     if (report.verdict == Verdict::invalid) return proof;
+    std::erase_if(report.schedules, [&](const ScheduleBound& each) {
+      return each.own_chunks && right_at_all_sizes(each.schedule);
+    });
     reduce(report, proof);
     assume(report, proof);
     if (report.verdict == Verdict::proved) facts(report, proof);
@@ -60,7 +64,10 @@ class Prover {
     const ir::Function& plan = program().functions[report.function];
     Assumptions found = check_assumptions(program(), report.conditions, solver_, &plan);
     proof.smallest = found.example;
-    if (found.kind == Assumptions::Kind::satisfiable) return values(report);
+    if (found.kind == Assumptions::Kind::satisfiable) {
+      if (!report.schedules.empty()) schedules(report, plan);
+      return values(report);
+    }
     // What cannot be read is told first: its sizes are no assumptions.
     if (checked_.verdict() == Verdict::invalid) return;
     const bool contradictory = found.kind == Assumptions::Kind::contradictory;
@@ -70,6 +77,37 @@ class Prover {
       report.verdict = Verdict::invalid;
     else if (report.verdict == Verdict::proved)
       report.verdict = Verdict::unknown;
+  }
+
+  bool right_at_all_sizes(const Name& schedule) {
+    const auto [known, fresh] = schedules_.try_emplace(schedule, false);
+    const auto declared = checked_.schedules().find(schedule);
+    if (fresh && declared != checked_.schedules().end())
+      known->second = prove_schedule(declared->second, solver_).proved;
+    return known->second;
+  }
+
+  /// A schedule that was run at no size that the plan allows is not known to come to an end.
+  void schedules(PlanReport& report, const ir::Function& plan) {
+    ir::Program bounded = program();
+    for (const ScheduleBound& bound : report.schedules)
+      for (const auto& [name, most] : bound.up_to) {
+        const auto kind =
+            program().axes.count(name) ? ir::Arith::Kind::axis : ir::Arith::Kind::size;
+        const ir::Arith size{kind, name, ir::no_value, {}};
+        const ir::Arith number{ir::Arith::Kind::number, std::to_string(most), ir::no_value, {}};
+        const ir::Arith condition{ir::Arith::Kind::op, "<=", ir::no_value, {size, number}};
+        bounded.requirements.push_back({condition, plan.name_range, to_string(bound)});
+      }
+    const Assumptions found = check_assumptions(bounded, report.conditions, solver_, &plan);
+    if (found.kind == Assumptions::Kind::satisfiable) return;
+    Diagnostic diagnostic;
+    diagnostic.code = "U0011";
+    diagnostic.range = plan.name_range;
+    diagnostic.message = "a schedule was run at none of the sizes that the plan allows";
+    if (found.diagnostic) diagnostic.details = found.diagnostic->details;
+    report.diagnostics.push_back(std::move(diagnostic));
+    if (report.verdict == Verdict::proved) report.verdict = Verdict::unknown;
   }
 
   /// Where nothing satisfies the assumptions, there was nothing to be run.
@@ -116,6 +154,7 @@ class Prover {
 
   const CheckedProgram& checked_;
   smt::Solver& solver_;
+  std::map<Name, bool> schedules_;  ///< those that were asked for
 };
 
 }  // namespace

@@ -143,6 +143,29 @@ TEST(Errors, sizes) {
   expect_errors(head + "fn f(x: f32[0]) -> f32[0] { return x }  # E0106 E0106");
 }
 
+/// Two files may each have a schedule of one name: a pipeline keeps its own.
+TEST(Errors, schedules_of_two_files) {
+  const std::string plan =
+      "mesh p\ndim N A M\nschedule mine { for m in 0 .. A { F(m) } for m in 0 .. A { B(m) } }\n"
+      "plan f(x: f32[A M], w: f32[N/p M]) -> f32[A M]{U_p} {\n"
+      "  y = pipeline a in A over p by mine {\n"
+      "    xN = stages n in N, h: f32[M] = x[a] { next h * w[n] }\n    emit xN\n  }\n  return y\n}\n";
+  std::string other = plan;
+  other.replace(other.find("plan f"), 6, "plan g");
+  std::vector<Diagnostic> diagnostics;
+  Resolved resolved;
+  found({{"a.shard", "import f from \"b.shard\"\n" + other}, {"b.shard", plan}}, diagnostics,
+        resolved);
+  EXPECT_TRUE(diagnostics.empty()) << diagnostics[0].message;
+  EXPECT_EQ(resolved.schedules.count("mine of a.shard"), 1u);
+  EXPECT_EQ(resolved.schedules.count("mine of b.shard"), 1u);
+  for (const ir::Function& function : resolved.program.functions)
+    for (const ir::Instr& instr : function.body.instrs)
+      if (auto* pipeline = std::get_if<ir::Pipeline>(&instr.op)) {
+        EXPECT_EQ(pipeline->schedule, function.name == "f" ? "mine of b.shard" : "mine of a.shard");
+      }
+}
+
 TEST(Errors, imports) {
   expect_errors("import x from \"b.shard\"  # E0107");
   expect_errors(Files{{"a.shard", "import x from \"b.shard\""},

@@ -65,7 +65,7 @@ class LoopReader {
   }
 
   // What it requires of the sizes is a condition of the verdict; where that holds, it comes to an
-  // end at the sizes that are given, and at all small ones.
+  // end: the library's own at all sizes, which is proved, others where they are run.
   void check_schedule(const ir::Block& block) {
     if (!schedule_ || arguments_.size() != schedule_->params.size()) return;
     if (body_.world.errors() != body_.errors_before) return;
@@ -93,11 +93,14 @@ class LoopReader {
                   "the schedule `" + schedule_->name + "`, which it needs, has an error");
       return;
     }
-    if (auto problem = schedule_problem(program, *schedule_, sizes)) {
-      Diagnostic& error = body_.error(problem->code.c_str(), range, problem->message);
-      error.details = problem->details;
-      error.notes = problem->notes;
-    }
+    own_chunks_ = has_its_chunks(sizes);
+    if (is_of_library(body_.world, *schedule_) && own_chunks_) return;
+    ScheduleRuns runs = run_schedule(program, *schedule_, sizes);
+    run_up_to_ = std::move(runs.up_to);
+    if (!runs.problem) return;
+    Diagnostic& error = body_.error(runs.problem->code.c_str(), range, runs.problem->message);
+    error.details = runs.problem->details;
+    error.notes = runs.problem->notes;
   }
 
   void one_stages(const ir::Block& block) {
@@ -233,7 +236,13 @@ class LoopReader {
       case Kind::ring:
         return ir::Ring{Split{dims_[0], {loop_.axis}}, block_, std::move(block)};
       case Kind::pipeline:
-        return ir::Pipeline{dims_[0], loop_.axis, loop_.schedule, arguments_, std::move(block)};
+        return ir::Pipeline{dims_[0],
+                            loop_.axis,
+                            schedule_ ? schedule_key(body_.world, *schedule_) : loop_.schedule,
+                            arguments_,
+                            run_up_to_,
+                            own_chunks_,
+                            std::move(block)};
       case Kind::stages:
         break;
     }
@@ -279,6 +288,8 @@ class LoopReader {
   std::vector<Dim> dims_;
   Dim block_;
   std::vector<ir::Arith> arguments_;
+  std::map<Name, int64_t> run_up_to_;
+  bool own_chunks_ = false;
   const syntax::ScheduleDecl* schedule_ = nullptr;
   std::vector<Types> carries_;
   std::vector<Values> inits_, emitted_;

@@ -32,7 +32,8 @@ Resolved collect(World& world) {
     if (entity.index && entity.bad) result.broken[*entity.index] = true;
   result.notes = resolution::unused(world);
   for (const resolution::FileScope& file : world.files)
-    for (const auto& [name, schedule] : file.schedules) result.schedules[name] = *schedule;
+    for (const auto& [name, schedule] : file.schedules)
+      result.schedules[resolution::schedule_key(world, *schedule)] = *schedule;
   result.program = std::move(world.program);
   return result;
 }

@@ -60,6 +60,8 @@ class SmallSizes {
     return std::nullopt;
   }
 
+  std::map<Name, int64_t> open() const { return {open_.begin(), open_.end()}; }
+
  private:
   bool known(const Name& name) const {
     return at_.count(name) || std::any_of(open_.begin(), open_.end(),
@@ -101,29 +103,28 @@ class SmallSizes {
 
 }  // namespace
 
-std::optional<Diagnostic> schedule_problem(const ir::Program& program,
-                                           const syntax::ScheduleDecl& schedule,
-                                           const ScheduleSizes& sizes) {
-  Diagnostic result;
+ScheduleRuns run_schedule(const ir::Program& program, const syntax::ScheduleDecl& schedule,
+                          const ScheduleSizes& sizes) {
+  Diagnostic error;
   try {
     SmallSizes small(program, schedule, sizes);
     if (const Name open = small.bound(); !open.empty()) {
-      result.code = "E0106";
-      result.message = "the schedule `" + schedule.name + "` depends on |" + open +
-                       "|, which the file leaves open";
-      return result;
+      error.code = "E0106";
+      error.message = "the schedule `" + schedule.name + "` depends on |" + open +
+                      "|, which the file leaves open";
+      return {{}, std::move(error)};
     }
     const auto problem = small.each();
-    if (!problem) return std::nullopt;
-    result.code = problem->code;
-    result.message = "schedule `" + schedule.name + "`: " + problem->message;
-    result.details = problem->details;
-    if (problem->range.file >= 0) result.notes = {{problem->range, "at this step"}};
+    if (!problem) return {small.open(), std::nullopt};
+    error.code = problem->code;
+    error.message = "schedule `" + schedule.name + "`: " + problem->message;
+    error.details = problem->details;
+    if (problem->range.file >= 0) error.notes = {{problem->range, "at this step"}};
   } catch (const schedule::Problem& problem) {
-    result.code = problem.code;
-    result.message = "schedule `" + schedule.name + "`: " + problem.message;
+    error.code = problem.code;
+    error.message = "schedule `" + schedule.name + "`: " + problem.message;
   }
-  return result;
+  return {{}, std::move(error)};
 }
 
 }  // namespace shardproof::resolution

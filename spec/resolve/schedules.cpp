@@ -328,6 +328,32 @@ std::vector<ir::Requirement> schedule_conditions(const syntax::ScheduleDecl& sch
   return result;
 }
 
+Name schedule_key(const World& world, const syntax::ScheduleDecl& schedule) {
+  const FileScope* home = nullptr;
+  bool alone = true;
+  for (const FileScope& file : world.files)
+    if (auto found = file.schedules.find(schedule.name); found != file.schedules.end()) {
+      if (found->second != &schedule)
+        alone = false;
+      else if (!home)  // files that are imported come first
+        home = &file;
+    }
+  return alone || !home ? schedule.name : schedule.name + " of " + home->path;
+}
+
+bool is_of_library(const World& world, const syntax::ScheduleDecl& schedule) {
+  const auto& own = world.files[0].schedules;
+  const auto found = own.find(schedule.name);
+  return found != own.end() && found->second == &schedule;
+}
+
+bool has_its_chunks(const ScheduleSizes& sizes) {
+  if (sizes.chunks.size() > 1) return false;
+  if (sizes.arguments.empty()) return sizes.chunks.empty();
+  const std::string chunks = sizes.chunks.empty() ? "1" : ir::to_string(sizes.chunks[0]);
+  return sizes.arguments.size() == 1 && ir::to_string(sizes.arguments[0]) == chunks;
+}
+
 const syntax::ScheduleDecl* find_schedule(Body& body, const syntax::Loop& pipeline) {
   const FileScope& library = body.world.files[0];
   for (const FileScope* file : {&body.file(), &library})
