@@ -57,4 +57,16 @@ constexpr const char* name_of(Element element) {
 /// How entries are joined by a reduction over ranks or over a dim.
 enum class Reduction : uint8_t { sum, max, min };
 
+inline const char* name_of(Reduction reduction) {
+  switch (reduction) {
+    case Reduction::sum:
+      return "sum";
+    case Reduction::max:
+      return "max";
+    case Reduction::min:
+      return "min";
+  }
+  return "?";
+}
+
 }  // namespace shardproof

@@ -15,6 +15,7 @@ constexpr uint64_t longest_header = 100'000'000;  // as the reference implementa
 
 /// In the order of Element.
 constexpr const char* dtypes[] = {"F64", "F32", "BF16", "I32", "U32", "BOOL", "U64"};
+static_assert(std::size(dtypes) == static_cast<size_t>(Element::u64) + 1);
 
 /// Also of those that are no Element: 0 for one that is unknown.
 uint64_t dtype_bytes(const std::string& dtype) {

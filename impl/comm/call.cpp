@@ -25,18 +25,6 @@ const char* name_of_collective(Collective collective) {
   return "?";
 }
 
-const char* name_of_reduction(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::sum:
-      return "sum";
-    case Reduction::max:
-      return "max";
-    case Reduction::min:
-      return "min";
-  }
-  return "?";
-}
-
 }  // namespace
 
 Call Call::move(Collective collective, size_t bytes) {
@@ -53,7 +41,7 @@ Call Call::permute(size_t bytes, int to, int from, int size) {
 std::string to_string(const PlacedCall& placed) {
   const Call& call = placed.call;
   std::string text = name_of_collective(call.collective);
-  if (reduces(call)) text += "(" + std::string(name_of_reduction(call.reduction)) + ")";
+  if (reduces(call)) text += "(" + std::string(name_of(call.reduction)) + ")";
   text += " of " + std::to_string(call.count) + " ";
   text += reduces(call) ? name_of(call.element) : "bytes";
   if (call.collective == Collective::permute)

@@ -15,14 +15,14 @@ std::string call(const std::string& name, const Operands& operands) {
   return text + ")";
 }
 
-const char* name_of(Reduction reduction) {
-  switch (reduction) {
-    case Reduction::sum:
-      return "sum";
-    case Reduction::max:
-      return "max";
-    case Reduction::min:
-      return "min";
+const char* of_mask(MaskKind kind) {
+  switch (kind) {
+    case MaskKind::any:
+      return "";
+    case MaskKind::causal:
+      return " causal";
+    case MaskKind::segments:
+      return " causal_segments";
   }
   return "";
 }
@@ -139,10 +139,9 @@ struct FusedText {
     return call(name, of) + number("rows", op.rows) + number("length", op.length);
   }
   std::string attention(const char* name, const AttentionShape& op) const {
-    const char* const kinds[] = {"", " causal", " causal_segments"};
     return call(name, of) + " batch=" + list_text({op.batch[0], op.batch[1], op.batch[2]}) +
            number("queries", op.queries) + number("keys", op.keys) + number("group", op.group) +
-           number("width", op.width) + kinds[static_cast<size_t>(op.mask_kind)];
+           number("width", op.width) + of_mask(op.mask_kind);
   }
 };
 

@@ -17,6 +17,7 @@ namespace {
 
 constexpr std::array names{"baseline",  "x86-64-v2",   "x86-64-v3",
                            "x86-64-v4", "avx512-bf16", "amx-bf16"};
+static_assert(names.size() == static_cast<size_t>(Isa::amx) + 1);
 
 std::atomic<Isa>& limit() {
   static std::atomic<Isa> most{Isa::amx};

@@ -135,14 +135,14 @@ class Machine {
         }
         return;
 #define LIBM(name, ...) std::name(__VA_ARGS__)
-#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, value, \
-                         integer_value, block, exact, algebra, pull)                        \
-  case PointwiseFn::id:                                                                     \
-    if (step.real) {                                                                        \
-      const Reals x = reals(arg(step, 0), n);                                               \
-      [[maybe_unused]] const auto each = [](R x) -> R { return value; };                    \
-      return put(gives(), to, n, block);                                                    \
-    }                                                                                       \
+#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, grows, value, \
+                         integer_value, block, exact, algebra, pull)                               \
+  case PointwiseFn::id:                                                                            \
+    if (step.real) {                                                                               \
+      const Reals x = reals(arg(step, 0), n);                                                      \
+      [[maybe_unused]] const auto each = [](R x) -> R { return value; };                           \
+      return put(gives(), to, n, block);                                                           \
+    }                                                                                              \
     return wholes(step, to, n, [](int64_t x) -> int64_t { return (void)x, integer_value; });
 #define SHARDPROOF_BINARY(id, text, binds, takes, gives, role_a, role_b, strict, bits, value,  \
                           integer_value, exact, algebra, pull_a, pull_b)                       \

@@ -42,15 +42,15 @@ TEST(Pointwise, EveryFunctionOfOneNumber) {
     return kind == Domain::everywhere ? std::vector<double>{-2.5, 0.3, 3.5}
                                       : std::vector<double>{least + 0.125, least + 1, least + 7.5};
   };
-#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, of_real, \
-                         of_whole, block, exact, algebra, pull)                               \
-  {                                                                                           \
-    const std::vector<double> all = entries(Domain::domain, least);                           \
-    const std::vector<double> got = ran(PointwiseFn::id, gives, all, nullptr);                \
-    for (size_t i = 0; i < all.size(); ++i) {                                                 \
-      const double x = all[i];                                                                \
-      expect_close(got[i], of_real, text);                                                    \
-    }                                                                                         \
+#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, grows, \
+                         of_real, of_whole, block, exact, algebra, pull)                    \
+  {                                                                                         \
+    const std::vector<double> all = entries(Domain::domain, least);                         \
+    const std::vector<double> got = ran(PointwiseFn::id, gives, all, nullptr);              \
+    for (size_t i = 0; i < all.size(); ++i) {                                               \
+      const double x = all[i];                                                              \
+      expect_close(got[i], of_real, text);                                                  \
+    }                                                                                       \
   }
 #include "spec/ir/pointwise.def"
 }

@@ -39,12 +39,12 @@ struct Gives {
   using truth = int64_t;
 };
 constexpr int64_t none = 0;
-#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, value, \
-                         integer_value, block, exact, algebra, pull)                        \
-  template <class R>                                                                        \
-  SHARDPROOF_HD inline typename Gives<R>::gives id(R x) {                                   \
-    return value;                                                                           \
-  }                                                                                         \
+#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, grows, value, \
+                         integer_value, block, exact, algebra, pull)                               \
+  template <class R>                                                                               \
+  SHARDPROOF_HD inline typename Gives<R>::gives id(R x) {                                          \
+    return value;                                                                                  \
+  }                                                                                                \
   SHARDPROOF_HD inline int64_t id([[maybe_unused]] int64_t x) { return integer_value; }
 #define SHARDPROOF_BINARY(id, text, binds, takes, gives, role_a, role_b, strict, bits, value, \
                           integer_value, exact, algebra, pull_a, pull_b)                      \

@@ -25,7 +25,7 @@ enum class Family {
   labels,
   total
 };
-constexpr size_t families = 15;
+constexpr size_t families = static_cast<size_t>(Family::total) + 1;
 const char* to_string(Family family);
 
 /// What a block hands on, as opposed to what its instructions use.

@@ -14,9 +14,10 @@
 namespace shardproof::faults {
 
 const char* to_string(Outcome outcome) {
-  static const char* const names[outcomes] = {
-      "at the edit", "downstream",           "at the signature", "by the algebra",
-      "equal",       "equal at small sizes", "unknown"};
+  static const char* const names[] = {"at the edit",    "downstream", "at the signature",
+                                      "by the algebra", "equal",      "equal at small sizes",
+                                      "unknown"};
+  static_assert(std::size(names) == outcomes);
   return names[static_cast<size_t>(outcome)];
 }
 

@@ -5,21 +5,22 @@
 namespace shardproof::faults {
 
 const char* to_string(Family family) {
-  static const char* const names[families] = {"drop a collective",
-                                              "duplicate a collective",
-                                              "exchange a collective",
-                                              "another axis",
-                                              "another dim",
-                                              "another order of axes",
-                                              "R for I, I for R",
-                                              "drop a summand",
-                                              "drop a scale",
-                                              "scale by |axis|",
-                                              "swap operands",
-                                              "stale value",
-                                              "another number or offset",
-                                              "another label",
-                                              "another total"};
+  static const char* const names[] = {"drop a collective",
+                                      "duplicate a collective",
+                                      "exchange a collective",
+                                      "another axis",
+                                      "another dim",
+                                      "another order of axes",
+                                      "R for I, I for R",
+                                      "drop a summand",
+                                      "drop a scale",
+                                      "scale by |axis|",
+                                      "swap operands",
+                                      "stale value",
+                                      "another number or offset",
+                                      "another label",
+                                      "another total"};
+  static_assert(std::size(names) == families);
   return names[static_cast<size_t>(family)];
 }
 

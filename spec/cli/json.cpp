@@ -44,7 +44,6 @@ Json held_of(const HeldValue& value) {
 }
 
 Json diagnostic_of(const Sources& sources, const Diagnostic& d) {
-  static const char* severities[] = {"error", "warning", "note"};
   Json notes = Json::array(), fixes = Json::array(), example = nullptr;
   for (const Label& note : d.notes)
     notes.push_back({{"range", range_of(sources, note.range)}, {"message", utf8(note.text)}});
@@ -58,7 +57,7 @@ Json diagnostic_of(const Sources& sources, const Diagnostic& d) {
                {"values", values}};
   }
   return {{"code", d.code},
-          {"severity", severities[static_cast<int>(d.severity)]},
+          {"severity", to_string(d.severity)},
           {"range", range_of(sources, d.range)},
           {"message", utf8(d.message)},
           {"label", utf8(d.label)},

@@ -103,12 +103,10 @@ std::string message_of(const Diagnostic& d) {
 }
 
 Json result_of(const FileReport& report, const Diagnostic& d) {
-  static const char* levels[] = {"error", "warning", "note"};
   const Sources& sources = *report.sources;
-  Json result = {
-      {"ruleId", d.code},
-      {"level", d.code.starts_with("U") ? "warning" : levels[static_cast<int>(d.severity)]},
-      {"message", {{"text", message_of(d)}}}};
+  Json result = {{"ruleId", d.code},
+                 {"level", d.code.starts_with("U") ? "warning" : to_string(d.severity)},
+                 {"message", {{"text", message_of(d)}}}};
   if (const size_t index = rule_index(d.code); index < shardproof::all_diagnostics().size())
     result["ruleIndex"] = index;
   if (has_place(sources, d.range))

@@ -16,8 +16,8 @@ std::optional<S> exact([[maybe_unused]] ir::UnaryFn fn, const S& x) {
   const auto less = [](const S& a, const S& b) { return Scalar<S>::less(a, b); };
   const auto truth = [](bool value) { return value ? S(1) : S(0); };
   switch (fn) {
-#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, real, whole, \
-                         block, exact, algebra, pull)                                             \
+#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, grows, real, \
+                         whole, block, exact, algebra, pull)                                      \
   case ir::UnaryFn::id:                                                                           \
     return exact;
 #include "spec/ir/pointwise.def"

@@ -33,6 +33,18 @@ std::string_view Sources::text(const SourceRange& range) const {
   return std::string_view(file(range.file).text).substr(range.begin, range.end - range.begin);
 }
 
+const char* to_string(Severity severity) {
+  switch (severity) {
+    case Severity::error:
+      return "error";
+    case Severity::warning:
+      return "warning";
+    case Severity::note:
+      return "note";
+  }
+  return "?";
+}
+
 const char* to_string(Verdict verdict) {
   switch (verdict) {
     case Verdict::proved:

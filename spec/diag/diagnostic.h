@@ -41,6 +41,7 @@ class Sources {
 };
 
 enum class Severity { error, warning, note };
+const char* to_string(Severity severity);
 /// invalid: the text cannot be read as a program. refuted: it can, and is wrong. unknown: not
 /// decided.
 enum class Verdict { proved, refuted, unknown, invalid };

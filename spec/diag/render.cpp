@@ -10,10 +10,6 @@
 namespace shardproof {
 namespace {
 
-const char* word(Severity severity) {
-  return severity == Severity::error ? "error" : severity == Severity::warning ? "warning" : "note";
-}
-
 std::string indented(std::string_view text, size_t indent) {
   std::string result;
   while (!text.empty()) {
@@ -250,7 +246,7 @@ std::string headline(const Diagnostic& diagnostic, bool colour) {
   const Palette palette(colour);
   // What was not decided is no error of the user's.
   const bool undecided = diagnostic.severity == Severity::error && diagnostic.code.starts_with("U");
-  std::string head = undecided ? "unknown" : word(diagnostic.severity);
+  std::string head = undecided ? "unknown" : to_string(diagnostic.severity);
   if (!diagnostic.code.empty()) head += "[" + diagnostic.code + "]";
   if (undecided || diagnostic.severity == Severity::warning)
     head = palette.warning(head);

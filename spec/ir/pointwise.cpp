@@ -13,6 +13,7 @@ struct Row {
   bool truth;
   Domain domain;
   bool strict, gradient;
+  Growth growth = Growth::turns;
 };
 
 constexpr bool same = false, truth = true, lax = false, strict = true;
@@ -22,9 +23,10 @@ constexpr Binds binding(std::string_view text) {
 }
 
 constexpr Row unary_rows[] = {
-#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, real, whole, \
-                         block, exact, algebra, pull)                                             \
-  {text, binding(text), Takes::takes, gives, {Domain::domain, least}, strict, !is_none(#pull)},
+#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, grows, real, \
+                         whole, block, exact, algebra, pull)                                      \
+  {text,   binding(text),   Takes::takes, gives, {Domain::domain, least},                         \
+   strict, !is_none(#pull), Growth::grows},
 #include "spec/ir/pointwise.def"
 };
 constexpr Row binary_rows[] = {
@@ -57,6 +59,7 @@ Takes takes(BinaryFn fn) { return row(fn).takes; }
 Binds binds(UnaryFn fn) { return row(fn).binds; }
 Binds binds(BinaryFn fn) { return row(fn).binds; }
 Domain domain(UnaryFn fn) { return row(fn).domain; }
+Growth growth(UnaryFn fn) { return row(fn).growth; }
 bool gives_truth(UnaryFn fn) { return row(fn).truth; }
 bool gives_truth(BinaryFn fn) { return row(fn).truth; }
 bool is_strict(UnaryFn fn) { return row(fn).strict; }
@@ -74,8 +77,8 @@ using R = double;
 
 double value(UnaryFn fn, double x) {
   switch (fn) {
-#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, real, whole, \
-                         block, exact, algebra, pull)                                             \
+#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, grows, real, \
+                         whole, block, exact, algebra, pull)                                      \
   case UnaryFn::id:                                                                               \
     return real;
 #include "spec/ir/pointwise.def"

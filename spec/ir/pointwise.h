@@ -37,6 +37,10 @@ struct Domain {
   int least = 0;
 };
 
+/// How the value goes with x. rises, falls: strictly, where there is a value. steps: it never
+/// falls, and has ties. turns: none of these.
+enum class Growth { rises, falls, steps, turns };
+
 const char* name_of(UnaryFn fn);  ///< as written: "exp", "-", "not"
 const char* name_of(BinaryFn fn);
 std::optional<UnaryFn> unary_named(std::string_view name);
@@ -47,6 +51,7 @@ Takes takes(BinaryFn fn);
 Binds binds(UnaryFn fn);  ///< call for all but - and not
 Binds binds(BinaryFn fn);
 Domain domain(UnaryFn fn);
+Growth growth(UnaryFn fn);
 bool gives_truth(UnaryFn fn);  ///< the result is a bool
 bool gives_truth(BinaryFn fn);
 bool is_strict(UnaryFn fn);  ///< no value where an operand has none
@@ -87,8 +92,8 @@ T pulled([[maybe_unused]] UnaryFn fn, [[maybe_unused]] const T& g, [[maybe_unuse
          [[maybe_unused]] const T& y) {
   [[maybe_unused]] const T none(0);
   switch (fn) {
-#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, real, whole, \
-                         block, exact, algebra, pull)                                             \
+#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, grows, real, \
+                         whole, block, exact, algebra, pull)                                      \
   case UnaryFn::id:                                                                               \
     return pull;
 #include "spec/ir/pointwise.def"

@@ -41,8 +41,8 @@ Nf equal(algebra::Algebra& a, Nf x, Nf y, bool conditions) {
 
 Nf unary(algebra::Algebra& a_, UnaryFn fn, Nf x) {
   switch (fn) {
-#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, real, whole, \
-                         block, exact, algebra, pull)                                             \
+#define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, grows, real, \
+                         whole, block, exact, algebra, pull)                                      \
   case UnaryFn::id:                                                                               \
     return algebra;
 #include "spec/ir/pointwise.def"

@@ -38,13 +38,12 @@ class Types {
 
  private:
   Json of(const Type& type, const std::string& text) const {
-    static const char* const marks[] = {"U", "I", "Max"};
     Json dims = Json::array(), states = Json::object();
     for (const Split& split : type.dims)
       dims.push_back({{"name", to_string(split.dim)},
                       {"size", ir::to_string(program_.size(split.dim))},
                       {"axes", split.axes}});
-    for (const auto& [axis, mark] : type.marks) states[axis] = marks[static_cast<int>(mark)];
+    for (const auto& [axis, mark] : type.marks) states[axis] = to_string(mark);
     return {{"text", text},
             {"bytes", cost::bytes_of(type.dtype)},
             {"dims", std::move(dims)},

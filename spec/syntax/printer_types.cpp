@@ -15,8 +15,7 @@ std::string print_split(const SplitExpr& split) {
 }
 
 std::string print_mark(const MarkExpr& mark) {
-  const char* kind = mark.mark == Mark::U ? "U_" : mark.mark == Mark::I ? "I_" : "Max_";
-  return kind + mark.axis;
+  return std::string(to_string(mark.mark)) + "_" + mark.axis;
 }
 
 }  // namespace

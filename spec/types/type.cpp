@@ -46,12 +46,24 @@ std::string to_string(const Split& split) {
   return text;
 }
 
+const char* to_string(Mark mark) {
+  switch (mark) {
+    case Mark::U:
+      return "U";
+    case Mark::I:
+      return "I";
+    case Mark::Max:
+      return "Max";
+  }
+  return "?";
+}
+
 std::string to_string(const Marks& marks) {
   if (marks.empty()) return "";
   std::string text = "{";
   for (const auto& [axis, mark] : marks) {
     if (text.size() > 1) text += " ";
-    text += (mark == Mark::U ? "U_" : mark == Mark::I ? "I_" : "Max_") + axis;
+    text += std::string(to_string(mark)) + "_" + axis;
   }
   return text + "}";
 }

@@ -23,6 +23,7 @@ bool is_integer(Dtype dtype);  ///< i32 u32
 ///   I    a copy on each device, and so is the gradient
 ///   Max  the value is the maximum over the axis
 enum class Mark { U, I, Max };
+const char* to_string(Mark mark);
 using Marks = std::map<Axis, Mark>;
 
 /// A dim as it is written: one name, or a row-major group `(K D)` whose axes split its first

@@ -339,8 +339,17 @@ bool is_safe(const Rows& rows) {
 }  // namespace
 
 int64_t Rows::count(Per per) const {
-  const int64_t counts[] = {op.rows * op.length, op.rows, op.length, 1};
-  return counts[static_cast<size_t>(per)];
+  switch (per) {
+    case Per::entry:
+      return op.rows * op.length;
+    case Per::row:
+      return op.rows;
+    case Per::column:
+      return op.length;
+    case Per::all:
+      return 1;
+  }
+  return 0;
 }
 
 double Rows::bytes(const Rowwise::Input& input) const {

@@ -324,6 +324,7 @@ const char* name_of(OpKind kind) {
   constexpr const char* names[] = {"copy",      "moving copy", "zero",      "roll",
                                    "reverse",   "iota",        "random",    "index",
                                    "index_add", "ordered",     "pointwise", "reduce"};
+  static_assert(std::size(names) == std::size(all_kinds));
   return names[static_cast<size_t>(kind)];
 }
 
