@@ -9,14 +9,16 @@
 #include "impl/plan/passes/passes.h"
 #include "impl/plan/passes/rows.h"
 #include "impl/plan/text.h"
-#include "kernels/cuda/laws/dice.h"
 #include "kernels/number.h"
 #include "properties/fused/rehearsed.h"
-#include "properties/holds.h"
+#include "spec/laws/dice.h"
+#include "spec/laws/holds.h"
 
 namespace shardproof::properties {
 namespace {
 
+using laws::dice_words;
+using laws::holds;
 using plan::BufferId;
 using plan::Ref;
 using plan::Step;
@@ -30,7 +32,7 @@ struct Array {
   Element element;
 };
 
-/// Random steps over a few buffers; some of those are all that somebody sees.
+/// Random steps over a few buffers; only some of them are read afterwards.
 class Steps {
  public:
   /// `sums`: some of the steps add entries up.
@@ -64,7 +66,7 @@ class Steps {
 
   Element element(BufferId id) const { return arrays_.at(id).element; }
 
-  /// The content of all that is given, behind the steps.
+  /// The content of all that is given, after the steps.
   std::vector<std::vector<double>> run(std::vector<Step> list,
                                        const std::vector<plan::Piece>& with) const {
     const auto device = law_device();

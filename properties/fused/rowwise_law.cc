@@ -9,11 +9,13 @@
 #include "kernels/cuda/laws/rowwise.h"
 #include "kernels/number.h"
 #include "properties/fused/rehearsed.h"
-#include "properties/holds.h"
+#include "spec/laws/holds.h"
 
 namespace shardproof::properties {
 namespace {
 
+using laws::dice_words;
+using laws::holds;
 using laws::RowwiseCase;
 
 /// Memory and launches of the device under test.

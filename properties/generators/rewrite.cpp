@@ -81,24 +81,23 @@ bool disjoint(const std::set<Name>& a, const std::set<Name>& b) {
   return true;
 }
 
-void swap_in(Block& block, std::mt19937& rng) {
+void swap_in(Block& block, laws::Dice& dice) {
   for (size_t i = 0; i + 1 < block.size(); ++i) {
     const bool binds = std::holds_alternative<Bind>(block[i].node) &&
                        std::holds_alternative<Bind>(block[i + 1].node);
-    if (!binds || rng() % 2) continue;
+    if (!binds || !dice.below(2)) continue;
     if (disjoint(names_bound(block[i]), names_used(block[i + 1])))
       std::swap(block[i], block[i + 1]);
   }
   for (Statement& statement : block)
     if (auto* bind = std::get_if<Bind>(&statement.node))
-      for (Loop& loop : bind->loop) swap_in(loop.body, rng);
+      for (Loop& loop : bind->loop) swap_in(loop.body, dice);
 }
 
 }  // namespace
 
-void rename_values(File& file, std::mt19937&) {
-  std::set<Name>
-      saved;  // behind `after P(..; saved)` the names of P's values are part of the claim
+void rename_values(File& file, laws::Dice&) {
+  std::set<Name> saved;  // in `after P(..; saved)` the names of P's values are part of the claim
   for (Declaration& declaration : file.declarations)
     if (auto* function = std::get_if<FunctionDecl>(&declaration))
       for (const Param& param : function->saved)
@@ -115,16 +114,16 @@ void rename_values(File& file, std::mt19937&) {
   });
 }
 
-void swap_independent_lines(File& file, std::mt19937& rng) {
-  each_body(file, [&](Block& body) { swap_in(body, rng); });
+void swap_independent_lines(File& file, laws::Dice& dice) {
+  each_body(file, [&](Block& body) { swap_in(body, dice); });
 }
 
-void commute(File& file, std::mt19937& rng) {
+void commute(File& file, laws::Dice& dice) {
   each_body(file, [&](Block& body) {
     visit_exprs(body, [&](Expr& expr) {
       const bool commutes =
           expr.kind == Expr::Kind::binary && (expr.text == "+" || expr.text == "*");
-      if (commutes && rng() % 2) std::swap(expr.args[0], expr.args[1]);
+      if (commutes && dice.below(2)) std::swap(expr.args[0], expr.args[1]);
     });
   });
 }

@@ -1,22 +1,22 @@
 #pragma once
 // Rewritings of a program that change no value: what a verdict must not depend on.
 #include <functional>
-#include <random>
 #include <set>
 
+#include "spec/laws/dice.h"
 #include "spec/syntax/parser.h"
 
 namespace shardproof::properties {
 
-using Rewrite = std::function<void(syntax::File&, std::mt19937&)>;
+using Rewrite = std::function<void(syntax::File&, laws::Dice&)>;
 
 /// Every value bound in a body gets another name; parameters, results and saved values keep theirs.
-void rename_values(syntax::File& file, std::mt19937& rng);
+void rename_values(syntax::File& file, laws::Dice& dice);
 
-/// Adjacent lines of which neither uses the other change places.
-void swap_independent_lines(syntax::File& file, std::mt19937& rng);
+/// Adjacent lines of which neither uses the other change places, where the dice show 1 of 2.
+void swap_independent_lines(syntax::File& file, laws::Dice& dice);
 
-/// a + b becomes b + a, a * b becomes b * a, at random places.
-void commute(syntax::File& file, std::mt19937& rng);
+/// a + b becomes b + a, a * b becomes b * a, where the dice show 1 of 2.
+void commute(syntax::File& file, laws::Dice& dice);
 
 }  // namespace shardproof::properties

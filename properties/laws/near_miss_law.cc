@@ -4,16 +4,28 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
-#include <cstdlib>
 #include <map>
 
 #include "properties/near_miss/pair.h"
 #include "spec/check/claim.h"
 #include "spec/check/mesh_points.h"
 #include "spec/denote/geometry.h"
+#include "spec/laws/holds.h"
 
 namespace shardproof {
+namespace near_miss {
+
+/// What RapidCheck prints of the smallest failure.
+void showValue(const Pair& pair, std::ostream& out) { out << "\n" << pair.text; }
+
+}  // namespace near_miss
 namespace {
+
+rc::Gen<near_miss::Pair> drawn_pairs() {
+  return rc::gen::map(laws::dice_words(200), [](std::vector<uint64_t> words) {
+    return near_miss::draw(laws::Dice(std::move(words)));
+  });
+}
 
 CheckedProgram checked(const std::string& text, Sources& sources) {
   const FileReader reader = [&](const std::string&) { return std::optional(text); };
@@ -71,11 +83,11 @@ bool agrees(const CheckedProgram& program, const PlanReport& report, uint64_t se
 }
 
 TEST(NearMiss, NothingWrongIsProved) {
-  const uint64_t pairs = std::getenv("SHARDPROOF_FULL") ? 100000 : 2000;
   std::map<std::string, std::map<std::string, int>> tally;
-  uint64_t not_run = 0;  // roots of negative numbers at every draw
-  for (uint64_t seed = 0; seed < pairs; ++seed) {
-    const near_miss::Pair pair = near_miss::draw(seed);
+  int pairs = 0, not_run = 0;  // roots of negative numbers at every draw
+  EXPECT_TRUE(laws::holds("what is proved of a near miss is right", 2'000, 100'000, [&] {
+    const near_miss::Pair pair = *drawn_pairs();
+    const auto seed = static_cast<uint64_t>(*laws::below(1 << 20));
     Sources sources;
     const CheckedProgram program = checked(pair.text, sources);
     std::string verdict = program.plans().empty() ? "invalid" : "";
@@ -83,18 +95,15 @@ TEST(NearMiss, NothingWrongIsProved) {
     for (const PlanReport& report : program.plans()) {
       verdict = to_string(report.verdict);
       never_run = never_run || has(report, "U0010");
-      EXPECT_FALSE(has(report, "U0009")) << "proved without its run; seed " << seed << "\n"
-                                         << pair.text;
+      if (has(report, "U0009")) RC_FAIL("proved without its run");
       for (uint64_t point = 0; report.verdict == Verdict::proved && point < 3; ++point)
-        EXPECT_TRUE(agrees(program, report, seed * 3 + point)) << "seed " << seed << "\n"
-                                                               << pair.text;
+        if (!agrees(program, report, seed + point)) RC_FAIL("proved, and another value");
     }
+    ++pairs;
     not_run += never_run;
-    if (!pair.changed && !never_run) {
-      EXPECT_EQ(verdict, "proved") << "right, and not proved; seed " << seed << "\n" << pair.text;
-    }
+    if (!pair.changed && !never_run && verdict != "proved") RC_FAIL("right, and " + verdict);
     ++tally[pair.family][(pair.changed ? "changed, " : "right, ") + verdict];
-  }
+  }));
   EXPECT_LE(not_run, pairs / 1000);
   for (const auto& [family, verdicts] : tally)
     for (const auto& [verdict, count] : verdicts)

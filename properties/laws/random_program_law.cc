@@ -1,4 +1,4 @@
-// What is proved is what runs, for programs that nobody wrote: random fns and plans of them on
+// What is proved is what runs, for random programs: fns and plans of them on
 // random meshes. What is accepted equals the oracle, values and gradients, bit for bit where the
 // numbers allow it; what is refused, after one edit of what was accepted, is seen to be wrong.
 #include <gtest/gtest.h>
@@ -9,10 +9,10 @@
 #include <cstdlib>
 #include <iostream>
 
-#include "properties/holds.h"
 #include "properties/programs/arbitrary_choices.h"
 #include "properties/programs/edits.h"
 #include "properties/programs/trial.h"
+#include "spec/laws/holds.h"
 #include "spec/syntax/parser.h"
 
 namespace shardproof::programs {
@@ -40,7 +40,7 @@ void print_tally(const std::string& title) {
   std::cout << "\n";
 }
 
-using properties::holds;
+using laws::holds;
 
 const std::map<std::string, std::string> classes{{"einsum", "einsum("},
                                                  {"add", " + "},

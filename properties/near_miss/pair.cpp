@@ -111,9 +111,9 @@ const std::vector<std::string>& families() {
   return names;
 }
 
-Pair draw(uint64_t seed) {
-  Source source(seed);
-  const Family& family = all[seed % std::size(all)];
+Pair draw(laws::Dice dice) {
+  Source source(std::move(dice));
+  const Family& family = all[source.below(std::size(all))];
   const Draft draft = family.draw(source);
   Pair pair{family.name, {}, 0};
   std::string body = draft.plan_body;

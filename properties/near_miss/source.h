@@ -1,23 +1,24 @@
 #pragma once
 // Random decisions and texts.
-#include <random>
 #include <string>
 #include <vector>
+
+#include "spec/laws/dice.h"
 
 namespace shardproof::near_miss {
 
 class Source {
  public:
-  explicit Source(uint64_t seed) : rng_(seed) {}
-  size_t below(size_t n) { return rng_() % n; }
-  bool one_in(size_t n) { return below(n) == 0; }
+  explicit Source(laws::Dice dice) : dice_(std::move(dice)) {}
+  size_t below(size_t n) { return static_cast<size_t>(dice_.below(static_cast<int64_t>(n))); }
+  bool one_in(size_t n) { return below(n) == n - 1; }  // 0 leaves it out
   const std::string& of(const std::vector<std::string>& some) { return some[below(some.size())]; }
   int number(int least, int most) {
     return least + static_cast<int>(below(static_cast<size_t>(most - least + 1)));
   }
 
  private:
-  std::mt19937_64 rng_;
+  laws::Dice dice_;
 };
 
 /// A pointwise expression over the names, finite everywhere: roots and quotients are of positive

@@ -32,10 +32,10 @@ struct Operand {
 class Drawn {
  public:
   /// `opened`: groups are written as their factors, and nothing else is different.
-  Drawn(uint64_t seed, bool opened) : opened(opened), rng_(seed) {}
+  Drawn(laws::Dice dice, bool opened) : opened(opened), dice_(std::move(dice)) {}
 
-  size_t below(size_t n) { return rng_() % n; }
-  bool one_in(size_t n) { return below(n) == 0; }
+  size_t below(size_t n) { return static_cast<size_t>(dice_.below(static_cast<int64_t>(n))); }
+  bool one_in(size_t n) { return below(n) == n - 1; }  // 0 leaves it out
   const std::string& of(const Names& some) { return some[below(some.size())]; }
 
   /// Up to four positions with different names.
@@ -103,7 +103,7 @@ class Drawn {
       }
     }
   }
-  std::mt19937_64 rng_;
+  laws::Dice dice_;
 };
 
 /// Which axes split which factor: a factor that is the first of each position that it stands in.
@@ -465,8 +465,8 @@ std::string added(Drawn& drawn) {
 
 namespace {
 
-std::string drawn_op(Drawn& drawn, uint64_t kind) {
-  switch (kind) {
+std::string drawn_op(Drawn& drawn) {
+  switch (drawn.below(16)) {
     case 0:
     case 1:
       return summed(drawn, "einsum", 2);
@@ -500,9 +500,9 @@ std::string drawn_op(Drawn& drawn, uint64_t kind) {
 
 }  // namespace
 
-std::string one_op(uint64_t seed, bool opened) {
-  Drawn drawn(seed, opened);
-  const std::string text = drawn_op(drawn, seed % 16);
+std::string one_op(laws::Dice dice, bool opened) {
+  Drawn drawn(std::move(dice), opened);
+  const std::string text = drawn_op(drawn);
   return drawn.has_none ? "" : text;
 }
 

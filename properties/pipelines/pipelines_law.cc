@@ -6,12 +6,12 @@
 #include "impl/compile/planted.h"
 #include "impl/device/rehearsal/rehearsal.h"
 #include "properties/generators/plan_run.h"
-#include "properties/holds.h"
+#include "spec/laws/holds.h"
 
 namespace shardproof {
 namespace {
 
-using properties::holds;
+using laws::holds;
 using properties::PlanCase;
 
 struct Piped {

@@ -16,13 +16,14 @@ struct Planted {
 struct FaultTest : testing::TestWithParam<Planted> {};
 
 TEST_P(FaultTest, TheLawFindsACounterexample) {
-  const int seeds = 2000;
+  const int seeds = 20000;
   std::string found;
   for (uint32_t seed = 0; seed < seeds && found.empty(); ++seed) {
     const bool later = GetParam().fault == Fault::opposites || GetParam().recipe == Recipe::guarded;
     const int limit = later ? 24 : 1;  // where the rule is at work
-    EXPECT_EQ(mismatch(seed, GetParam().recipe, limit, Fault::none, nullptr), "");
-    found = mismatch(seed, GetParam().recipe, limit, GetParam().fault, nullptr);
+    const Drawn program = drawn(laws::Dice(seed), GetParam().recipe);
+    EXPECT_EQ(mismatch(program, limit, Fault::none, nullptr), "");
+    found = mismatch(program, limit, GetParam().fault, nullptr);
   }
   EXPECT_NE(found, "") << "the planted fault was not noticed by " << seeds << " programs";
 }

@@ -2,9 +2,9 @@
 #pragma once
 
 #include <algorithm>
-#include <random>
 
-#include "spec/algebra/program.h"
+#include "spec/algebra/program_text.h"
+#include "spec/laws/dice.h"
 
 namespace shardproof::algebra {
 
@@ -32,7 +32,7 @@ enum class Recipe {
 
 class Generator {
  public:
-  Generator(uint32_t seed, Recipe recipe) : random_(seed * 2654435761u + 17), recipe_(recipe) {}
+  Generator(laws::Dice dice, Recipe recipe) : dice_(std::move(dice)), recipe_(recipe) {}
 
   /// A program over two free variables, 0 of range K and 1 of range V/t.
   E program() {
@@ -42,8 +42,8 @@ class Generator {
   size_t variables() const { return ranges_.size(); }
 
  private:
-  int below(int n) { return static_cast<int>(random_() % static_cast<uint32_t>(n)); }
-  bool coin(int n = 2) { return below(n) == 0; }
+  int below(int n) { return static_cast<int>(dice_.below(n)); }
+  bool coin(int n = 2) { return below(n) == n - 1; }  // 0 leaves it out
   template <typename T>
   T one_of(std::vector<T> v) {
     return v[static_cast<size_t>(below(static_cast<int>(v.size())))];
@@ -424,22 +424,34 @@ class Generator {
     return binder(Expr::sum, u, node(Expr::mul, {body, coin() ? leaf() : expression(depth - 1)}));
   }
 
-  std::mt19937 random_;
+  laws::Dice dice_;
   Recipe recipe_;
   std::vector<std::string> ranges_;  // of every variable
   std::vector<int> scope_;           // variables that may be used here
 };
 
-/// Where the normal form of a random program differs from the program; empty when it agrees
-/// everywhere it is defined. With `other_names` the program is lowered under other names, which are
+/// A program over the two free variables and those that it binds, `variables` in all.
+struct Drawn {
+  E program;
+  size_t variables = 0;
+};
+inline Drawn drawn(laws::Dice dice, Recipe recipe) {
+  Generator generator(std::move(dice), recipe);
+  E program = generator.program();
+  return {program, generator.variables()};
+}
+/// What RapidCheck prints of the smallest failure.
+inline void showValue(const Drawn& drawn, std::ostream& out) { out << "\n" << text(drawn.program); }
+
+/// Where the normal form of a program differs from the program; empty when it agrees everywhere it
+/// is defined. With `other_names` the program is lowered under other names, which are
 /// replaced afterwards; `same` counts those that get the very form of the program as it stands.
-inline std::string mismatch(uint32_t seed, Recipe recipe, int limit, Fault fault, long* compared,
+inline std::string mismatch(const Drawn& drawn, int limit, Fault fault, long* compared,
                             const std::vector<std::string>& other_names = {},
                             long* same = nullptr) {
-  Generator generator(seed, recipe);
-  E program = generator.program();
+  const E& program = drawn.program;
   Algebra a(Budget{limit, 400000, 400000}, fault);
-  Lower lower{a, std::vector<Nf>(generator.variables())};
+  Lower lower{a, std::vector<Nf>(drawn.variables)};
   Var k = a.fresh(a.size("K"), "k"), j = a.fresh(size_nf(a, "V/t"), "j");
   a.declare_range(size_nf(a, "D/2"));
   lower.env[0] = a.var(k), lower.env[1] = a.var(j);
@@ -472,7 +484,7 @@ inline std::string mismatch(uint32_t seed, Recipe recipe, int limit, Fault fault
                                   SizeValues{{"K", 1}, {"L", 2}, {"t", 1}, {"V", 5}, {"D", 6}}})
     for (int x = 0; x < sizes.at("K"); ++x)
       for (int y = 0; y < size_value("V/t", sizes); ++y) {
-        Direct direct{sizes, 0, std::vector<int>(generator.variables())};
+        Direct direct{sizes, 0, std::vector<int>(drawn.variables)};
         direct.env[0] = x, direct.env[1] = y;
         double expected = direct(program);
         if (!std::isfinite(expected) || direct.largest > 1e7) continue;
@@ -483,8 +495,8 @@ inline std::string mismatch(uint32_t seed, Recipe recipe, int limit, Fault fault
         double error = std::fabs(actual - expected),
                bound = 1e-6 * (1 + direct.largest + value.largest * 1e-3);
         if (!(error <= bound))
-          return "seed " + std::to_string(seed) + ": " + std::to_string(expected) + " became " +
-                 std::to_string(actual) + " in " + a.show(e);
+          return std::to_string(expected) + " became " + std::to_string(actual) + " in " +
+                 a.show(e);
       }
   return "";
 }

@@ -21,7 +21,7 @@ E fn(Fn f, E x) {
 
 /// x (y + z) = x y + x z, exp(x + y) = exp x exp y, sigmoid and tanh by exp, squares, commuting
 /// operands.
-E rewritten(const E& e, std::mt19937& random) {
+E rewritten(const E& e, laws::Dice& random) {
   Expr copy = *e;
   for (E& kid : copy.kids) kid = rewritten(kid, random);
   if (random() % 2 == 0) return make(copy);
@@ -81,14 +81,14 @@ bool shown(const E& one, const E& two, size_t variables, int limit, std::string*
 TEST(Rewriting, MostTrueRewritingsAreShown) {
   int first = 0, later = 0, open = 0;
   for (uint32_t seed = 0; seed < 1500; ++seed) {
-    Generator generator(seed, static_cast<Recipe>(seed % static_cast<uint32_t>(Recipe::count)));
-    E one = generator.program();
-    std::mt19937 random(seed);
+    const auto [one, variables] =
+        drawn(laws::Dice(seed), static_cast<Recipe>(seed % static_cast<uint32_t>(Recipe::count)));
+    laws::Dice random(seed);
     E two = rewritten(one, random);
     std::string text;
-    if (shown(one, two, generator.variables(), 1, &text))
+    if (shown(one, two, variables, 1, &text))
       ++first;
-    else if (shown(one, two, generator.variables(), 24, &text))
+    else if (shown(one, two, variables, 24, &text))
       ++later;
     else {
       ++open;

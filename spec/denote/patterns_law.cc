@@ -2,6 +2,8 @@
 // and on one device an einsum is the sum over its indices.
 #include "spec/denote/along.h"
 #include "spec/denote/law.h"
+#include "spec/laws/dice.h"
+#include "spec/laws/holds.h"
 #include "spec/rules/rule.h"
 
 namespace shardproof::denote::law {
@@ -36,7 +38,7 @@ const std::vector<std::vector<Dims>> names{
 /// A random op with a pattern, its operands' types, and the types of its results without axes.
 class Cases {
  public:
-  Cases(const ir::Program& program, unsigned seed) : program_(program), rng_(seed) {}
+  Cases(const ir::Program& program, laws::Dice dice) : program_(program), dice_(std::move(dice)) {}
 
   struct Case {
     std::string name;
@@ -63,12 +65,10 @@ class Cases {
   }
   static constexpr size_t kinds = 17;
 
-  std::mt19937_64& rng() { return rng_; }
-
  private:
   static inline const std::vector<Name> factors{"B", "K", "L", "M", "E", ""};
 
-  size_t below(size_t n) { return n == 0 ? 0 : rng_() % n; }
+  size_t below(size_t n) { return n == 0 ? 0 : dice_() % n; }
   bool chance(size_t percent) { return below(100) < percent; }
   template <class List>
   const typename List::value_type& pick(const List& list) {
@@ -108,7 +108,7 @@ class Cases {
   }
 
   Dims shuffled(Dims dims) {
-    std::shuffle(dims.begin(), dims.end(), rng_);
+    for (size_t i = dims.size(); i > 1; --i) std::swap(dims[i - 1], dims[below(i)]);
     return dims;
   }
   Dims some(const Dims& dims, size_t percent) {
@@ -282,9 +282,36 @@ class Cases {
   }
 
   const ir::Program& program_;
-  std::mt19937_64 rng_;
+  laws::Dice dice_;
   std::map<Axis, Name> split_;
 };
+
+struct DrawnOp {
+  std::optional<Cases::Case> made;
+};
+/// What RapidCheck prints of the smallest failure.
+void showValue(const DrawnOp& drawn, std::ostream& out) {
+  if (!drawn.made) return;
+  const ir::Pattern* pattern = ir::pattern_of(drawn.made->op);
+  out << "\n" << drawn.made->name << "(\"";
+  for (size_t i = 0; pattern && i < pattern->left.size(); ++i)
+    out << (i ? ", " : "") << to_string(pattern->left[i]);
+  if (pattern) out << " -> " << to_string(pattern->right);
+  out << "\") of";
+  for (const Type& type : drawn.made->operands) out << " " << to_string(type);
+}
+rc::Gen<DrawnOp> drawn_ops(const ir::Program& program, rc::Gen<int> kinds) {
+  return rc::gen::apply(
+      [&](int kind, std::vector<uint64_t> words) {
+        Cases cases(program, laws::Dice(std::move(words)));
+        return DrawnOp{cases.next(static_cast<size_t>(kind))};
+      },
+      std::move(kinds), laws::dice_words(60));
+}
+/// For sizes and entries.
+std::mt19937_64 drawn_bits() {
+  return std::mt19937_64(static_cast<uint64_t>(*laws::below(1 << 20)));
+}
 
 Sizes sizes_of(std::mt19937_64& rng) {
   Sizes sizes{{{"d", 2}}, {{"N", 2}}};
@@ -321,40 +348,40 @@ ir::Op stated(const Cases::Case& made, const Type& result) {
 TEST(Patterns, WhatARuleAcceptsIsRightOnDevices) {
   const ir::Program program = named_program();
   std::map<std::string, std::pair<int, int>> tally;  // accepted, decided
-  Cases cases(program, 11);
-  for (size_t round = 0; round < 150; ++round)
-    for (size_t kind = 0; kind < Cases::kinds; ++kind) {
-      const auto made = cases.next(kind);
-      if (!made) continue;
-      const Geometry geometry(program, sizes_of(cases.rng()));
-      const std::vector<Type> whole = whole_results(made->op, made->operands);
-      std::vector<Operand> operands;
-      std::vector<Input> inputs;
-      for (const Type& type : made->operands) {
-        operands.push_back({type, false, {}});
-        inputs.push_back({type});
-      }
-      for (const Type& result : candidate_types(whole.at(0), {"d", "t"})) {
-        const ir::Op op = stated(*made, result);
-        const RuleResult rule = apply_rule(program, op, operands);
-        if (rule.refusal || !same_type(program, rule.types.at(0), result)) continue;
-        try {
-          std::vector<Type> results = whole;
-          for (Type& type : results) static_cast<Shape&>(type) = result;
-          if (entries(geometry, made->operands) + entries(geometry, results) > 700) continue;
-          geometry.local_shape(result);
-          const Trial trial(geometry, op, inputs);
-          const Outcome outcome = value_outcome(trial, results, cases.rng());
-          ++tally[made->name].first;
-          tally[made->name].second += outcome == Outcome::right;
-          const ir::Pattern* pattern = ir::pattern_of(op);
-          EXPECT_NE(outcome, Outcome::wrong)
-              << describe({made->name, {}, {}, {}}, made->operands, result) << " "
-              << (pattern && !pattern->left.empty() ? to_string(pattern->left[0]) : "");
-        } catch (const Mismatch&) {  // axes that do not divide these sizes
-        }
+  const auto right = [&](const DrawnOp& drawn, std::mt19937_64& bits) {
+    const auto& made = drawn.made;
+    const Geometry geometry(program, sizes_of(bits));
+    const std::vector<Type> whole = whole_results(made->op, made->operands);
+    std::vector<Operand> operands;
+    std::vector<Input> inputs;
+    for (const Type& type : made->operands) {
+      operands.push_back({type, false, {}});
+      inputs.push_back({type});
+    }
+    for (const Type& result : candidate_types(whole.at(0), {"d", "t"})) {
+      const ir::Op op = stated(*made, result);
+      const RuleResult rule = apply_rule(program, op, operands);
+      if (rule.refusal || !same_type(program, rule.types.at(0), result)) continue;
+      try {
+        std::vector<Type> results = whole;
+        for (Type& type : results) static_cast<Shape&>(type) = result;
+        if (entries(geometry, made->operands) + entries(geometry, results) > 700) continue;
+        geometry.local_shape(result);
+        const Trial trial(geometry, op, inputs);
+        const Outcome outcome = value_outcome(trial, results, bits);
+        ++tally[made->name].first;
+        tally[made->name].second += outcome == Outcome::right;
+        if (outcome == Outcome::wrong)
+          RC_FAIL(describe({made->name, {}, {}, {}}, made->operands, result));
+      } catch (const Mismatch&) {  // axes that do not divide these sizes
       }
     }
+  };
+  EXPECT_TRUE(laws::holds("what a rule accepts is right on devices", 2'550, 20'000, [&] {
+    const DrawnOp drawn = *drawn_ops(program, laws::below(Cases::kinds));
+    std::mt19937_64 bits = drawn_bits();
+    if (drawn.made) right(drawn, bits);
+  }));
   for (const auto& [name, times] : tally)
     std::cout << name << ": " << times.first << " accepted, " << times.second << " decided\n";
   for (const char* name : {"einsum", "sum", "max", "expand", "rearrange", "index", "index_add",
@@ -396,32 +423,31 @@ Array<Rational> by_definition(ir::ReduceFn fn, const ir::Indices& in, const Geom
 
 TEST(Patterns, OnOneDeviceAnEinsumIsTheSumOverItsIndices) {
   const ir::Program program = named_program();
-  Cases cases(program, 5);
   int tried = 0;
-  for (size_t round = 0; round < 600; ++round)
-    for (size_t kind : {0, 4, 5, 6, 7}) {
-      const auto made = cases.next(kind);
-      if (!made) continue;
-      const Geometry one(program, {{}, sizes_of(cases.rng()).dims});
-      const std::vector<Type> results = whole_results(made->op, made->operands);
-      const ir::Indices& in = ir::pattern_of(made->op)->indices;
-      if (count(sizes_along(one, in)) > 3000) continue;
-      std::vector<Array<Rational>> x;
-      std::vector<Distributed<Rational>> held;
-      for (const Type& type : made->operands) {
-        Array<Rational> array = filled(one.global_shape(type), Rational(0));
-        for (Rational& entry : array.data)
-          entry = Rational(static_cast<int64_t>(cases.rng()() % 9) - 4);
-        x.push_back(array), held.push_back({array});
-      }
-      std::vector<Held<Rational>> operands;
-      for (size_t i = 0; i < held.size(); ++i) operands.push_back({made->operands[i], held[i]});
-      const auto got = run(one, made->op, operands, results)[0][0];
-      const auto fn = kind == 5 ? ir::ReduceFn::max : ir::ReduceFn::sum;
-      const Extents shape = one.global_shape(results[0]);
-      EXPECT_EQ(got, by_definition(fn, in, one, x, shape)) << made->name;
-      ++tried;
+  EXPECT_TRUE(laws::holds("an einsum is the sum over its indices", 3'000, 20'000, [&] {
+    const int kind = *rc::gen::element(0, 4, 5, 6, 7);
+    const auto [made] = *drawn_ops(program, rc::gen::just(kind));
+    std::mt19937_64 bits = drawn_bits();
+    if (!made) return;
+    const Geometry one(program, {{}, sizes_of(bits).dims});
+    const std::vector<Type> results = whole_results(made->op, made->operands);
+    const ir::Indices& in = ir::pattern_of(made->op)->indices;
+    if (count(sizes_along(one, in)) > 3000) return;
+    std::vector<Array<Rational>> x;
+    std::vector<Distributed<Rational>> held;
+    for (const Type& type : made->operands) {
+      Array<Rational> array = filled(one.global_shape(type), Rational(0));
+      for (Rational& entry : array.data) entry = Rational(static_cast<int64_t>(bits() % 9) - 4);
+      x.push_back(array), held.push_back({array});
     }
+    std::vector<Held<Rational>> operands;
+    for (size_t i = 0; i < held.size(); ++i) operands.push_back({made->operands[i], held[i]});
+    const auto got = run(one, made->op, operands, results)[0][0];
+    const auto fn = kind == 5 ? ir::ReduceFn::max : ir::ReduceFn::sum;
+    const Extents shape = one.global_shape(results[0]);
+    RC_ASSERT(got == by_definition(fn, in, one, x, shape));
+    ++tried;
+  }));
   EXPECT_GT(tried, 300);
 }
 

@@ -2,8 +2,8 @@
 #pragma once
 
 #include <functional>
-#include <random>
 
+#include "spec/laws/dice.h"
 #include "spec/lower/builder.h"
 
 namespace shardproof::lower {
@@ -11,13 +11,12 @@ namespace shardproof::lower {
 using ir::BinaryFn;
 using ir::UnaryFn;
 using ir::ValueId;
-using Random = std::mt19937_64;
 
 struct Build : FunctionBuilder {
-  Random& random;
-  explicit Build(Random& r) : FunctionBuilder("f"), random(r) {}
+  laws::Dice& random;
+  explicit Build(laws::Dice& r) : FunctionBuilder("f"), random(r) {}
 
-  int64_t below(int64_t n) { return static_cast<int64_t>(random() % static_cast<uint64_t>(n)); }
+  int64_t below(int64_t n) { return random.below(n); }
   template <class T>
   T one_of(std::vector<T> v) {
     return v[static_cast<size_t>(below(static_cast<int64_t>(v.size())))];

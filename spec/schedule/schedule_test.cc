@@ -7,10 +7,11 @@
 #include <deque>
 #include <fstream>
 #include <map>
-#include <random>
 #include <set>
 #include <sstream>
 
+#include "spec/laws/dice.h"
+#include "spec/laws/holds.h"
 #include "spec/schedule/schedule.h"
 #include "spec/syntax/parser.h"
 
@@ -110,12 +111,12 @@ class Events {
   Events(const std::vector<Timeline>& lines, const Sizes& sizes, size_t depth)
       : lines_(lines), sizes_(sizes), depth_(depth), at_(lines.size(), 0) {}
 
-  bool ends(std::mt19937& random) {
+  bool ends(laws::Dice random) {
     std::vector<size_t> order(lines_.size());
     for (size_t s = 0; s < order.size(); ++s) order[s] = s;
     for (bool moved = true; moved;) {
       moved = false;
-      std::shuffle(order.begin(), order.end(), random);
+      for (size_t s = order.size(); s > 1; --s) std::swap(order[s - 1], order[random() % s]);
       for (size_t s : order) moved = step(s) || moved;
     }
     for (size_t s = 0; s < lines_.size(); ++s)
@@ -175,7 +176,7 @@ class Events {
 };
 
 /// Random orders near a right one, so that both outcomes are common.
-std::vector<Timeline> random_lines(const Sizes& sizes, bool with_w, std::mt19937& random) {
+std::vector<Timeline> random_lines(const Sizes& sizes, bool with_w, laws::Dice& random) {
   std::vector<Timeline> lines(static_cast<size_t>(sizes.p));
   for (size_t s = 0; s < lines.size(); ++s) {
     const int64_t ahead =
@@ -203,26 +204,45 @@ std::vector<Timeline> random_lines(const Sizes& sizes, bool with_w, std::mt19937
   return lines;
 }
 
-TEST(Schedules, RandomOrdersEndWhereEventsEnd) {
-  std::mt19937 random(7);
-  size_t ended = 0, stuck = 0, malformed = 0;
-  for (int i = 0; i < 20000; ++i) {
-    const Sizes sizes{1 + static_cast<int64_t>(random() % 4),
-                      1 + static_cast<int64_t>(random() % 4),
-                      1 + static_cast<int64_t>(random() % 3),
-                      {}};
-    const auto lines = random_lines(sizes, random() % 2 == 0, random);
+struct DrawnLines {
+  Sizes sizes;
+  std::vector<Timeline> lines;
+  size_t depth = 1;
+};
+/// What RapidCheck prints of the smallest failure: what each stage does, in order.
+void showValue(const DrawnLines& drawn, std::ostream& out) {
+  out << "\np=" << drawn.sizes.p << " A=" << drawn.sizes.A << " C=" << drawn.sizes.C << ", depth "
+      << drawn.depth << "\n";
+  for (size_t s = 0; s < drawn.lines.size(); ++s) {
+    out << "stage " << s << ":";
+    for (const Work& work : drawn.lines[s]) out << " " << to_string(work, drawn.sizes.C);
+    out << "\n";
+  }
+}
+rc::Gen<DrawnLines> drawn_lines() {
+  return rc::gen::map(laws::dice_words(60), [](std::vector<uint64_t> words) {
+    laws::Dice random(std::move(words));
+    const Sizes sizes{random.between(1, 4), random.between(1, 4), random.between(1, 3), {}};
     const size_t depth = 1 + random() % 2;
-    const bool expected = Events(lines, sizes, depth).ends(random);
+    return DrawnLines{sizes, random_lines(sizes, random() % 2 == 0, random), depth};
+  });
+}
+
+TEST(Schedules, RandomOrdersEndWhereEventsEnd) {
+  size_t ended = 0, stuck = 0, malformed = 0;
+  EXPECT_TRUE(laws::holds("random orders end where events end", 20'000, 200'000, [&] {
+    const auto [sizes, lines, depth] = *drawn_lines();
+    const laws::Dice order(static_cast<uint64_t>(*laws::below(1 << 20)));
+    const bool expected = Events(lines, sizes, depth).ends(order);
     if (well_formed(lines, sizes, {})) {
-      EXPECT_FALSE(expected);
+      RC_ASSERT(!expected);
       ++malformed;
-      continue;
+      return;
     }
     const bool found = !simulate(lines, sizes, {}, static_cast<int64_t>(depth), {}).problem;
-    ASSERT_EQ(found, expected) << "case " << i;
+    RC_ASSERT(found == expected);
     ++(expected ? ended : stuck);
-  }
+  }));
   EXPECT_GT(ended, 1000U);
   EXPECT_GT(stuck, 1000U);
   EXPECT_GT(malformed, 500U);

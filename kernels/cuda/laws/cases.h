@@ -3,8 +3,8 @@
 #include <string>
 #include <vector>
 
-#include "kernels/cuda/laws/dice.h"
 #include "kernels/ops.h"
+#include "spec/laws/dice.h"
 
 namespace shardproof::laws {
 
@@ -47,6 +47,7 @@ constexpr OpKind all_kinds[] = {OpKind::copy,    OpKind::moving_copy, OpKind::ze
                                 OpKind::roll,    OpKind::reverse,     OpKind::iota,
                                 OpKind::random,  OpKind::index,       OpKind::index_add,
                                 OpKind::ordered, OpKind::pointwise,   OpKind::reduce};
+static_assert(std::size(all_kinds) == static_cast<size_t>(OpKind::reduce) + 1);
 const char* name_of(OpKind kind);
 
 /// The same op for the same seed.

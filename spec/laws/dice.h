@@ -14,6 +14,12 @@ class Dice {
   /// These words, then zeros: a shorter list or smaller words draw something smaller.
   explicit Dice(std::vector<uint64_t> words) : words_(std::move(words)), is_list_(true) {}
 
+  /// A source of random bits, as those of <random>.
+  using result_type = uint64_t;
+  static constexpr uint64_t min() { return 0; }
+  static constexpr uint64_t max() { return ~uint64_t{0}; }
+  uint64_t operator()() { return word(); }
+
   uint64_t word() {
     if (is_list_) return next_ < words_.size() ? words_[next_++] : 0;
     state_ += 0x9e3779b97f4a7c15ull;

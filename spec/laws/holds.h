@@ -7,7 +7,7 @@
 #include <string>
 #include <vector>
 
-namespace shardproof::properties {
+namespace shardproof::laws {
 
 /// Whether the property holds in `usual` random cases, or `full` with SHARDPROOF_FULL=1; RC_PARAMS
 /// wins. Prints the smallest case in which it does not.
@@ -19,16 +19,21 @@ bool holds(const std::string& name, int usual, int full, const Property& propert
   rc::detail::TestMetadata metadata;
   metadata.id = name;
   const auto result = rc::detail::checkTestable(property, metadata, params);
+  if (result.template is<rc::detail::SuccessResult>()) return true;
   rc::detail::printResultMessage(result, std::cerr);
   std::cerr << "\n";
-  return result.template is<rc::detail::SuccessResult>();
+  return false;
 }
 
-/// Words for laws::Dice (kernels/cuda/laws/dice.h), up to `most`.
+/// 0 .. n - 1, whatever RapidCheck's size is.
+inline rc::Gen<int> below(int n) {
+  return rc::gen::resize(rc::kNominalSize, rc::gen::inRange(0, n));
+}
+
+/// Words for laws::Dice (spec/laws/dice.h), up to `most`.
 inline rc::Gen<std::vector<uint64_t>> dice_words(int most) {
-  const auto word =
-      rc::gen::resize(rc::kNominalSize, rc::gen::cast<uint64_t>(rc::gen::inRange(0, 1 << 20)));
+  const auto word = rc::gen::cast<uint64_t>(below(1 << 20));
   return rc::gen::resize(most, rc::gen::container<std::vector<uint64_t>>(word));
 }
 
-}  // namespace shardproof::properties
+}  // namespace shardproof::laws
