@@ -1,5 +1,5 @@
 #pragma once
-// What an entry of an array is in memory. Kernels, communicators and plans all speak of it.
+// What an entry of an array is in memory. Kernels, communicators and plans all use it.
 #ifndef __CUDACC_RTC__
 #include <cstddef>
 #include <cstdint>

@@ -1,7 +1,7 @@
 #pragma once
 // Functions of the standard library (spec/lib/*.shard) that a device may compute in one pass each:
 // the op as data, like kernels/ops.h. Operands are row-major without gaps where no strides are
-// named. What an op says of its inputs and outputs is in that order; scratch comes behind the
+// named. What an op says of its inputs and outputs is in that order; scratch comes after the
 // outputs.
 #include <array>
 #include <cstddef>
@@ -14,7 +14,7 @@
 
 namespace shardproof {
 
-/// A scalar: known, or an input (f32) behind the op's others.
+/// A scalar: known, or an input (f32) after the op's others.
 struct Scalar {
   float value = 0;
   bool is_input = false;
@@ -177,7 +177,7 @@ using FusedOp = std::variant<RmsNorm, RmsNormGrad, LayerNorm, LayerNormGrad, Sof
                              CrossEntropy, CrossEntropyGrad, Rope, AdamW, SumSquares, Attention,
                              AttentionGrad, BiasedProduct, Rowwise>;
 
-/// Bytes of each scratch output, behind those that the op names.
+/// Bytes of each scratch output, after those that the op names.
 inline std::vector<size_t> scratch_bytes(const FusedOp& op) {
   if (const auto* sum = std::get_if<SumSquares>(&op))
     return {static_cast<size_t>(sum->blocks()) * sizeof(double)};

@@ -25,7 +25,7 @@ inline double number_at(Element element, const void* data, int64_t i) {
     case Element::u64:
       break;
   }
-  throw std::logic_error("a key is no number");
+  throw std::logic_error("a key is not a number");
 }
 
 /// Entry i becomes `value`, rounded where it is a float.
@@ -52,7 +52,7 @@ inline void set_number(Element element, void* data, int64_t i, double value) {
     case Element::u64:
       break;
   }
-  throw std::logic_error("a key is no number");
+  throw std::logic_error("a key is not a number");
 }
 
 }  // namespace shardproof

@@ -1,6 +1,6 @@
 #pragma once
 // What a device is asked to compute, as data: each op is a small struct for arrays of one shape.
-// Its operands are one output and inputs, in the order that is said here; kernels/<device>/
+// Its operands are one output and inputs, in the order given here; kernels/<device>/
 // computes them.
 #include <array>
 #include <optional>

@@ -93,7 +93,7 @@ struct RowShape {
   bool flat = false;
   int64_t rows = 1, length = 0;
   int64_t wide = 4;        ///< neighbours that a thread takes at once, where arrays are aligned
-  int64_t team = threads;  ///< so many threads have a row
+  int64_t team = threads;  ///< how many threads share a row
   int64_t columns = 0;     ///< outputs per column
   bool in_shared = false;  ///< their sums over a block's rows; otherwise they are in the scratch
   int64_t blocks = 1;      ///< of a program that is not flat

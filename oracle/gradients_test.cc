@@ -1,4 +1,4 @@
-// The backward of each op against central differences, and what is said of ties.
+// The backward of each op against central differences, and its rule for ties.
 #include "oracle/testing.h"
 
 namespace shardproof::oracle {

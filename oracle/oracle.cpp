@@ -14,7 +14,7 @@ void check_requirements(Run& run, const ir::Function& function) {
     try {
       holds = run.table.holds(requirement.condition, {});
     } catch (const std::domain_error&) {
-      // It speaks of a size that is not given: of another function of the program.
+      // It needs a size that is not given: it belongs to another function of the program.
     }
     if (!holds)
       throw Error("require", to_string(requirement.condition), function.name, {}, "does not hold");

@@ -23,7 +23,7 @@ struct Sizes {
 Extents shape_of(const ir::Program& program, const Type& type, const Sizes& sizes);
 
 /// The results of a fn, or of a plan's erasure, leaf by leaf. Inputs: the leaves of the parameters,
-/// then those behind `;`. Throws Error.
+/// then those after `;`. Throws Error.
 std::vector<Tensor> evaluate(const ir::Program& program, size_t function, const Sizes& sizes,
                              const std::vector<Tensor>& inputs);
 

@@ -25,7 +25,7 @@ struct Reading {
   Extents strides(const Indices& own) const;  ///< by index
 };
 
-/// What may stand in a pattern besides the names of its left side.
+/// What a pattern may contain other than the names of its left side.
 enum class Form {
   plain,    ///< nothing; a place in brackets on both sides is one place
   extends,  ///< new names on the right: expand, read, top_k

@@ -9,7 +9,7 @@
 namespace shardproof::oracle {
 namespace {
 
-// What is declared, and what is given besides; both must agree where they meet.
+// What is declared, and what is given; both must agree where they meet.
 void merge(std::map<Name, int64_t>& all, const std::map<Name, int64_t>& given) {
   for (const auto& [name, size] : given) {
     const auto [at, fresh] = all.emplace(name, size);

@@ -17,7 +17,7 @@ class Table {
   Extents extents(const std::vector<Split>& dims);
   /// Those of a value's type, which outlives the table.
   const Extents& shape(const Type& type);
-  /// Whether the condition holds; `value` gives the scalars it speaks of.
+  /// Whether the condition holds; `value` gives the scalars in it.
   bool holds(const ir::Arith& condition, const std::vector<Var>& values) const;
   bool holds(const ir::Assumption& assumption, double entry) const {
     return program_.holds(assumption, entry, sizes_);

@@ -20,7 +20,7 @@ struct Node {
 using Var = std::shared_ptr<Node>;
 using Vars = std::vector<Var>;
 
-/// A value whose gradient nobody wants.
+/// A value whose gradient is not needed.
 Var constant(Tensor value);
 /// Adds to the gradient of x, where it is wanted.
 void contribute(const Var& x, const Tensor& gradient);

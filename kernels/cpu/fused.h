@@ -8,7 +8,7 @@
 namespace shardproof::cpu {
 
 /// Sums along a row are formed in f32, in lanes of at most 8 terms, and the sums of blocks in
-/// double. Scalars that are inputs are behind the others.
+/// double. Scalars that are inputs come after the others.
 struct FusedKernels {
   void (*rms_norm)(const RmsNorm&, void* const* outputs, const void* const* inputs);
   void (*rms_norm_grad)(const RmsNormGrad&, void* const* outputs, const void* const* inputs);

@@ -62,7 +62,7 @@ struct Summands {
   T* out;
   Read read;
 
-  /// Pieces of the columns for blocks of so many threads.
+  /// Pieces of the columns for blocks of `threads` threads.
   int64_t pieces(int threads) const {
     const int64_t width = int64_t{threads} * columns_per_thread;
     return (columns.count + width - 1) / width;
@@ -262,7 +262,7 @@ void add_sorted(const Stream& stream, const Summands<T, Read>& summands, const L
   }
 }
 
-/// From so many terms on it pays to sort them, which is some ten launches for each batch.
+/// From this many terms on it pays to sort them, which is some ten launches for each batch.
 constexpr int64_t many_terms = 1024, few_batches = 16;
 
 template <class T, class Read>

@@ -81,7 +81,7 @@ enum class Written : uint8_t { places, values };
 struct Sorting {
   bool descending = false;
   Written written = Written::places;
-  int64_t count = 0;  ///< the first so many
+  int64_t count = 0;  ///< how many are kept, from the first
 
   /// A total order: a NaN is after all numbers, ties go by place.
   SHARDPROOF_HD bool before(const Placed& a, const Placed& b, int64_t entries) const {

@@ -97,7 +97,7 @@ struct ReduceKernel {
 
   /// Every lanes-th term of the piece, in order.
   SHARDPROOF_DEVICE T terms(int64_t result, int lane, int64_t piece) const {
-    constexpr int n = Source::at_once;  // so many are read before the first is joined
+    constexpr int n = Source::at_once;  // how many are read before the first is joined
     int64_t at[most_inputs + 1];
     kept.find(result, at, inputs + 1);
     const int64_t most = (source.count + sharing.pieces - 1) / sharing.pieces, begin = piece * most,

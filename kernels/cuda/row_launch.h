@@ -7,7 +7,7 @@
 
 namespace shardproof::SHARDPROOF_MACHINE {
 
-/// The op's operands; the scratch, if it has any, is behind its outputs.
+/// The op's operands; the scratch, if it has any, is after its outputs.
 inline RowOperands row_operands(const Stream& stream, const Rowwise& op, const RowShape& shape,
                                 void* const* outputs, const void* const* inputs) {
   RowOperands operands{};

@@ -14,8 +14,9 @@ struct alignas(16) Bytes16 {
 
 /// The pointers and strides, in entries, that a wider entry has to divide.
 struct Widening {
-  size_t operands = 2;  ///< the first so many of the nest are moved; the others stand still inside
-  size_t bytes = 4;     ///< of an entry
+  size_t operands =
+      2;  ///< how many of the nest are moved, from the first; the others stand still inside
+  size_t bytes = 4;  ///< of an entry
   std::initializer_list<const void*> pointers;
   int64_t stride = 0;  ///< of a further move, in entries
 };
@@ -44,7 +45,7 @@ inline Nest widened(Nest nest, size_t operands, int64_t factor) {
   return nest;
 }
 
-/// run(T{}) for the unsigned word of so many bytes.
+/// run(T{}) for the unsigned word of `bytes` bytes.
 template <class Run>
 void with_word(size_t bytes, Run run) {
   switch (bytes) {

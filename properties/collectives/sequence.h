@@ -154,7 +154,7 @@ class SequenceRank {
   Device& device_;
   Communicator& communicator_;
   std::array<Buffer, registers> buffers_;
-  std::unique_ptr<Queue> queues_[2];  ///< behind the buffers: they end first, with what is left
+  std::unique_ptr<Queue> queues_[2];  ///< after the buffers: they end first, with what is left
   std::shared_ptr<Event> last_;
 };
 

@@ -46,7 +46,7 @@ Fault replaced(const Site& site, Family family, std::string text, std::vector<ir
 Fault with_op(const Site& site, Family family, std::string text, ir::Op op);
 /// The instruction is gone; its result is `value`.
 Fault passed_on(const Site& site, Family family, std::string text, ir::ValueId value);
-/// An instruction behind the one at the site: it takes result `which`, and makes what the others
+/// An instruction after the one at the site: it takes result `which`, and makes what the others
 /// use. `operand` of `extra` that is no_value is the result.
 Fault followed_by(const Ground& ground, const Site& site, Family family, std::string text,
                   std::vector<ir::Instr> before, ir::Op op, std::vector<ir::ValueId> operands,

@@ -19,7 +19,7 @@ ir::Number number(double value) {
 void other_numbers(const Site& site, const ir::Number& op, Faults& faults) {
   const double v = op.value;
   for (double other : {v + 1, 2 * v, 0.0})
-    if (other != v && (other != 0.0 || v != 1))  // 2 * 0 is 0, and 0 + 1 is told once
+    if (other != v && (other != 0.0 || v != 1))  // 2 * 0 is 0, and 0 + 1 is counted once
       faults.push_back(
           with_op(site, Family::offset, number(other).text + " for " + op.text, number(other)));
 }

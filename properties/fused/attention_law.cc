@@ -28,7 +28,7 @@ struct Drawn {
   int kind = *rc::gen::inRange(0, 5);
   /// The members of a group may be neighbours, as libraries want it.
   std::string query_dims = *rc::gen::element<std::string>("B S G K D", "B S K G D");
-  bool known = *rc::gen::inRange(0, 4) != 0;  ///< it is said of the mask what it is
+  bool known = *rc::gen::inRange(0, 4) != 0;  ///< the op states what kind of mask it is
   std::mt19937_64 rng{*rc::gen::arbitrary<unsigned>()};
   double magnitude = *rc::gen::element(0.3, 1.0, 4.0);
   bool scale_is_input = *rc::gen::arbitrary<bool>();

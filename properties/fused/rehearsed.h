@@ -41,7 +41,7 @@ class Rehearsed {
   };
   Made run(const FusedOp& op) const;
   Made run(const FusedOp& op, Device& device) const;
-  /// An input of the op that is no parameter, behind those that have dims.
+  /// An input of the op that is no parameter, after those that have dims.
   void insert(Element element, std::vector<double> numbers) {
     inserted_.emplace_back(element, std::move(numbers));
   }

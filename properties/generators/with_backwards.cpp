@@ -47,13 +47,13 @@ Wanted wanted_of(const CheckedProgram& checked, bool all) {
   return wanted;
 }
 
-/// The texts behind each file, and the names that the root file imports of another.
+/// The texts after each file, and the names that the root file imports of another.
 struct Additions {
   std::map<std::string, std::string> texts;
   std::map<Name, Name> backward_of;  ///< the derived plan's name, and its plan's
 };
 
-/// A derived text stands alone behind its file. Beside others its layouts get names of their own,
+/// A derived text stands alone after its file. Beside others its layouts get names of their own,
 /// and a dim that another one declares is not declared again.
 class OneFile {
  public:

@@ -1,5 +1,5 @@
 #pragma once
-// A file with the derived backwards of its plans behind its text: so they can be run, and be given
+// A file with the derived backwards of its plans after its text: so they can be run, and be given
 // faults, like any plan that was written.
 #include <memory>
 

@@ -127,7 +127,7 @@ TEST(OverlapLaw, TheNextLayerBeginsInThisOne) {
   EXPECT_EQ(by_data.loops, 2);
   EXPECT_TRUE(by_data.gathers);
   EXPECT_TRUE(by_data.reductions);
-  // Over t a layer's first product needs the gather of an activation, which comes behind the
+  // Over t a layer's first product needs the gather of an activation, which comes after the
   // reductions of the layer before; the gathers of weights come before them.
   const Found by_both = found_in(llama_step("d=2,t=2", 2));
   EXPECT_EQ(by_both.loops, 2);

@@ -1,5 +1,5 @@
 #pragma once
-// A communicator that lets nobody use a group which was not prepared, nor prepare a new one while a
+// A communicator that refuses a group which was not prepared, nor prepare a new one while a
 // step is under way.
 #include <set>
 

@@ -180,7 +180,7 @@ TEST(TrainerLaw, EveryMeshRunsTheSameRunInSinglePrecision) {
 }
 
 /// The device has given each rank what memory_on_gpu() says: one rank to the byte; of several some
-/// may at that moment hand each other a metric. Of a pipeline it is said of the stage with most.
+/// may at that moment hand each other a metric. For a pipeline it is the stage with most.
 void expect_as_said(const CountingDevice& device, const std::string& file, const Name& step,
                     const DimSizes& dims, const char* mesh, Precision precision) {
   const Mesh ranks = Mesh::parse(mesh);

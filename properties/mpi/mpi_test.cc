@@ -130,7 +130,7 @@ TEST(MpiPlanFaults, OfOverlapWhereMpiTakesCallsFromOneThread) {
   expect_fault("one_thread", HasSubstr("initialize MPI with MPI_THREAD_SERIALIZED"), MPI_PLANS);
 }
 
-/// The first call is the same on all ranks but for the hash of what comes behind it.
+/// The first call is the same on all ranks but for the hash of what comes after it.
 TEST(MpiPlanFaults, OfARankWithOtherSizes) {
   expect_fault("other_sizes",
                ContainsRegex("ranks . and . disagree: rank . is in reduce_scatter.*calls hash to"),

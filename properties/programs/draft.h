@@ -15,7 +15,7 @@ struct Drafted {
   Word model, plan;  ///< its names in the fn and in the plan
   Layout layout;
   Growth size;        ///< a bound of |x|
-  int fraction = 0;   ///< bits behind the point
+  int fraction = 0;   ///< bits after the point
   bool free = false;  ///< without gradient
 };
 
@@ -23,7 +23,7 @@ struct Line {
   Word name;
   std::string text;
   std::vector<Word> uses;
-  std::string before{}, after{};  ///< of the name on the left side: results that nobody needs
+  std::string before{}, after{};  ///< of the name on the left side: results that are not needed
 };
 
 struct Param {

@@ -13,7 +13,7 @@ void only_values(Workshop& shop, Drafted& x) {
 
 }  // namespace
 
-// Two steps of s + b n, from a on: behind it a + b, or a/4 + b. What is emitted is s before them.
+// Two steps of s + b n, from a on: after it a + b, or a/4 + b. What is emitted is s before them.
 std::optional<Drafted> loop(Workshop& shop, Drafted a, Drafted b) {
   for (const Piece& each : whole_dims(b.layout))
     if (!a.layout.find(each.dim)) b = sum_over(shop, b, {each.dim});

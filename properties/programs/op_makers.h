@@ -27,7 +27,7 @@ std::optional<Drafted> shorten(Workshop& shop, Drafted a, Drafted b);
 
 /// a b, or a b a, summed over some dims.
 Drafted contracted(Workshop& shop, Drafted a, Drafted b, bool twice);
-/// Both one behind the other along a dim P.
+/// Both one after the other along a dim P.
 std::optional<Drafted> joined(Workshop& shop, Drafted a, Drafted b);
 /// One of the two entries along the first dim; it lies as `layout`.
 Drafted entry(Workshop& shop, const Drafted& both, const Layout& layout);

@@ -27,7 +27,7 @@ const std::vector<OpKind>& op_kinds();
 /// A redistribution that nothing asked for.
 void wander(Workshop& shop, Drafted& x);
 
-/// The names of dims that are drafted from; P has size 2, and V is what ids speak of.
+/// The names of dims that are drafted from; P has size 2, and ids index V.
 const std::vector<Word>& dim_pool();
 
 }  // namespace shardproof::programs

@@ -85,7 +85,7 @@ class Drafter {
       values_.push_back(std::move(*made));
   }
 
-  /// The parameters that the lines speak of; ids are in their text alone.
+  /// The parameters that the lines use; ids are in their text alone.
   std::vector<Param> live_params(const std::vector<Line>& lines, const Word& result) const {
     std::vector<Param> live;
     for (const Param& param : draft_.params()) {

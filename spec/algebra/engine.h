@@ -1,4 +1,4 @@
-// The tables and rule families behind Algebra; each rule family is one .cpp file.
+// The tables and rule families of Algebra; each rule family is one .cpp file.
 //
 // There are no nested binders: every bound sum or max and every argument of a nonlinear function is
 // a derived tensor, interned by (function, parameter ranges, binder ranges, body), and occurs as an

@@ -1,4 +1,4 @@
-// What a reader is told about a difference.
+// What the report says about a difference.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -37,8 +37,8 @@ void Engine::declare_positive(Nf e) {
   pow_cache.clear();
 }
 
-/// leaf[i, j] with a different variable, of the whole range, at each place: it speaks of every
-/// entry. leaf[0] speaks of one.
+/// leaf[i, j] with a different variable, of the whole range, at each place: it is about every
+/// entry. leaf[0] is about one.
 bool Engine::every_entry(AtomId a) {
   const Tensor& t = tensors[atoms[a].ref];
   if (t.op != Op::leaf) return false;

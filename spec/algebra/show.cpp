@@ -99,7 +99,7 @@ std::string Engine::show_factor(const Factor& f, int depth, const Names& names) 
 }
 
 /// A shared definition is written out wherever it stands, so a text can be exponentially longer
-/// than what it shows: the outermost call has so many summands to spend, and the rest is "...".
+/// than what it shows: the outermost call may show this many summands, and the rest is "...".
 std::string Engine::show(Nf e, int depth, const Names& names) {
   constexpr int summands_shown = 200;
   if (show_nesting == 0) show_left = summands_shown;

@@ -6,8 +6,8 @@
 
 namespace shardproof {
 
-/// E0405 for each read or write of the function that leaves its dim at some small sizes. Offsets
-/// that depend on values of the run are not decided here: they are assumptions of the verdict.
+/// E0405 for each read or write of the function that goes beyond its dim at some small sizes.
+/// Offsets that depend on runtime values are not decided here: the verdict assumes them.
 std::vector<Diagnostic> entries_beyond(const ir::Program& program, const ir::Function& function);
 
 }  // namespace shardproof

@@ -1,19 +1,19 @@
 #pragma once
-// The time that one file may take, whatever it is.
+// A limit on the time that one file may take.
 #include <ctime>
 
 namespace shardproof {
 
-/// Measured as processor time of the thread that checks, so that a busy machine changes no verdict.
+/// Measured in processor time of the checking thread, so a busy machine does not change a verdict.
 class FileBudget {
  public:
-  /// Plans that begin later are unknown; fixes are tried, and examples sought, up to their parts.
+  /// Plans that begin later are unknown. Fixes and counterexamples have a share each.
   static constexpr double seconds = 8, of_fixes = 3, of_examples = 2;
 
   bool ended() const { return now() - begin_ > seconds; }
   double spent() const { return now() - begin_; }
 
-  /// Adds the time that it lives to a part.
+  /// Adds its lifetime to a share.
   class Part {
    public:
     Part(double& spent) : spent_(spent), begin_(now()) {}

@@ -1,6 +1,6 @@
 #pragma once
-// The C++ way in: a file of the notation built by calls. What is built is text, so that a
-// diagnostic can show its line.
+// Builds a file of the notation from C++. The result is text, so a diagnostic can show its
+// line.
 //
 //   Builder file;
 //   file.mesh("t").dim("B M F");

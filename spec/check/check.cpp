@@ -605,7 +605,7 @@ class PlanChecker {
     return message.substr(first + 1, last - first - 1);
   }
 
-  /// What is told of a derived text, with the line it is told of.
+  /// A message about a derived text, with its line.
   static std::vector<std::string> listing_of(const CheckedBackward& backward) {
     std::vector<std::string> lines;
     const PlanReport* report = backward.report();

@@ -67,7 +67,7 @@ struct ProofStatistics;
 struct ProveOptions;
 
 /// What was checked. Types are final for every value of every plan. Verdicts are what the checker
-/// and the prover say: nobody else can change them.
+/// and the prover say: nothing else can change them.
 class CheckedProgram {
  public:
   const ir::Program& program() const { return resolved_.program; }

@@ -1,6 +1,6 @@
 #pragma once
-// What a function is to give at a point, by the oracle on whole tensors, and how far rounding may
-// move it. The rules and the algebra have no part in it.
+// The value that a function must have at a point, by the oracle on whole tensors, and bounds of its
+// rounding. Neither the rules nor the algebra are used.
 #include <functional>
 
 #include "oracle/oracle.h"
@@ -19,7 +19,7 @@ struct PointOfPlan {
 
   const ir::Function& plan() const { return program->functions.at(function); }
   const Type& param_type(size_t i) const { return types->at(function).at(plan().params.at(i)); }
-  /// The parameters of what is differentiated; the others of a gradient are upstream.
+  /// The parameters of the differentiated function; the other inputs of a gradient are upstream.
   size_t own_params() const;
 };
 
@@ -31,7 +31,7 @@ oracle::Sizes oracle_sizes(const ir::Program& program, const denote::Sizes& size
 /// oracle::Error.
 std::vector<oracle::Tensor> claimed(const PointOfPlan& point);
 
-/// The value of the erasure; `saved` are what it takes behind `;`. Throws oracle::Error.
+/// The value of the erasure; `saved` are what it takes after `;`. Throws oracle::Error.
 std::vector<oracle::Tensor> erasure(const PointOfPlan& point,
                                     const std::vector<denote::Array<double>>& saved);
 
@@ -44,7 +44,7 @@ Bounds moved_by_rounding(
     bool inputs_round,
     const std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>& evaluate = claimed);
 
-/// Infinities and NaN say nothing.
+/// False if there is an infinity or a NaN: such a point decides nothing.
 bool all_finite(const std::vector<oracle::Tensor>& tensors);
 
 }  // namespace shardproof

@@ -292,7 +292,7 @@ class MeshSizes {
   void look(const Dim& dim, const ir::Function& function) {
     if (names_axis(program_.size(dim))) tell("the size of " + to_string(dim), function);
   }
-  /// A plan's own |t| is told where it stands.
+  /// A plan's own |t| is reported where it stands.
   void read(const ir::SizeOf& size, const ir::Function& function) {
     if (!size.axis) return look(Dim{{size.name}}, function);
     if (function.kind == ir::Function::Kind::fn) tell("|" + size.name + "|", function);

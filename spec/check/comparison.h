@@ -15,7 +15,7 @@ struct ComparedPlan {
   std::vector<Diagnostic> diagnostics;
 };
 
-/// Whether what is not shown equal is tried at random points.
+/// Whether random points are tried if equality is not shown.
 enum class Search { counterexample, none };
 
 /// `proved[f]`: plan f is proved, and stands for its model where it is called. `where_assumed`:
@@ -28,7 +28,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
 /// What the erasure of a plan without a model assumes: ranges of ids, `require`s.
 std::vector<std::string> assumptions_of(const ir::Program& program, size_t plan);
 
-/// What brings the mesh into the function or what it calls or differentiates: "the size of Q in
+/// The first thing that depends on the mesh in the function or its callees: "the size of Q in
 /// `h`", where Q's size names an axis, or "|t| in `h`" of a fn.
 std::optional<std::string> size_of_mesh(const ir::Program& program, size_t function);
 

@@ -1,5 +1,5 @@
 #pragma once
-// The divisibilities that the local shapes of a plan need.
+// The divisibility conditions of a plan's local shapes.
 #include <vector>
 
 #include "spec/check/check.h"
@@ -13,7 +13,7 @@ std::vector<Divisibility> conditions_of(const ir::Program& program, const std::v
 /// Without those that follow from another: `t*d | M` drops `t | M`.
 std::vector<Divisibility> reduce(std::vector<Divisibility> conditions);
 
-/// False: both sides have known sizes and it does not divide. True: it does, or a size is open.
+/// False if both sizes are known and it does not divide; true if it does, or a size is unknown.
 bool may_hold(const ir::Program& program, const Divisibility& condition);
 
 }  // namespace shardproof

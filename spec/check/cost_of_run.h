@@ -1,5 +1,5 @@
 #pragma once
-// What a run of a plan costs, before it is made.
+// An estimate of the cost of running a plan.
 #include <map>
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace shardproof {
 
-/// On one device: the numbers that are made, multiplications counted, and the ops.
+/// On one device: the number of computed entries, with multiplications, and of ops.
 struct Cost {
   double numbers = 0, ops = 0;
 };

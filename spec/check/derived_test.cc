@@ -1,4 +1,4 @@
-// What a step is told of a derived backward that it cannot use.
+// What a step's report says about a derived backward that it cannot use.
 #include <gtest/gtest.h>
 
 #include "spec/check/check.h"

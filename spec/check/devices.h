@@ -8,7 +8,7 @@
 
 namespace shardproof {
 
-/// A program as it is to be run: one whose sizes are made smaller, or itself.
+/// The program to run: the file's, or one with smaller sizes.
 using ProgramToRun = std::function<const ir::Program&(const ir::Program&)>;
 
 /// The devices of a mesh. Refers to what it is made of.

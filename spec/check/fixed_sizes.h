@@ -1,5 +1,5 @@
 #pragma once
-// Sizes of dims and axes that a file fixes by numbers: which of them a run may change.
+// Sizes of dims and axes that a file gives as numbers, and which of them a run may change.
 #include <set>
 
 #include "spec/check/check.h"
@@ -13,17 +13,17 @@ struct FixedSizes {
   bool empty() const { return dims.empty() && axes.empty(); }
 };
 
-/// Those of the program that are not small.
+/// The sizes of the program that are not small.
 FixedSizes fixed_sizes(const ir::Program& program);
-/// Those that no value of the function, of its model or of what they call is made of.
+/// The sizes that no value of the function, of its model or of their callees uses.
 FixedSizes without_those_read(const ir::Program& program, size_t plan, FixedSizes fixed);
-/// Whether a number is written in the plan or its model that may be one of these sizes, a part or
-/// an inverse of one: then smaller sizes say nothing of it.
+/// Whether the plan or its model contains a number that may be one of these sizes, a fraction or
+/// the inverse of one: a run at smaller sizes would not test it.
 bool may_write_a_size(const ir::Program& program, size_t plan, const FixedSizes& fixed);
 
-/// Those that nothing compares or adds up: slices, other sizes, `require`s and |M| - 8 do. A proof
-/// for all of their sizes is likely, does not pay for what numbers have in common, and has no
-/// condition that only the numbers decide.
+/// The sizes that nothing compares or adds (slices, other sizes, `require`s and |M| - 8 do). A
+/// proof for all values of them is likely to succeed, is cheaper than one with numbers, and needs
+/// no condition that only numbers satisfy.
 FixedSizes sizes_apart(const ir::Program& program, size_t plan);
 
 /// The program with these sizes left open.
@@ -32,7 +32,7 @@ ir::Program with_open_sizes(ir::Program program, const FixedSizes& open);
 /// Whether a size of the mesh is a number in the plan, or in a function that it needs.
 bool names_mesh_sizes(const ir::Program& program, size_t plan);
 
-/// Axes that types and values of the plan and of what it calls speak of.
+/// Axes that occur in types and values of the plan and of what it calls.
 std::set<Axis> axes_of_plan(const ir::Program& program, const denote::Types& types, size_t plan);
 
 }  // namespace shardproof

@@ -55,7 +55,7 @@ std::optional<Edit> edit_of(const Sources& sources, const RefusedOp& refused, co
               with_operand(hint.text, sources.text(range))};
 }
 
-/// A hint that wraps and changes the op's own pattern besides. Inside a wrapped result both are one
+/// A hint that wraps and also changes the op's own pattern. Inside a wrapped result both are one
 /// edit.
 void add_pattern(const Sources& sources, const RefusedOp& refused, const FixHint& hint, Fix& fix) {
   if (hint.pattern.empty()) return;

@@ -154,7 +154,7 @@ std::optional<Refusal> refuse_carry(const Name& name, const Type& carry, const i
   refusal.label = "each device of " + axis + " takes the blocks in another order: " +
                   (mark != carry.marks.end() && mark->second == Mark::Max
                        ? "a maximum has no sum over " + axis
-                       : "what it holds on the way is no copy of the others'");
+                       : "what it holds meanwhile is not a copy of the others'");
   refusal.axes = {axis};
   refusal.fixes = {
       advice("let the carry be {U_" + axis + "}, beginning with zeros, or split over " + axis)};
@@ -341,7 +341,7 @@ class Placement {
   const ir::Stages* stages_ = nullptr;
   const ir::Instr* at_ = nullptr;
   std::map<ValueId, const ir::Instr*> before_;
-  std::set<ValueId> derived_;  // of one that is told
+  std::set<ValueId> derived_;  // of one that is reported
   std::set<ValueId> told_, late_;
   std::vector<Misplaced> found_;
 };

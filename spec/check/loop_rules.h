@@ -1,5 +1,5 @@
 #pragma once
-// What pipelines, stages and rings ask of their bodies besides the rules of the ops in them.
+// What pipelines, stages and rings ask of their bodies, beyond the rules of the ops in them.
 #include <optional>
 #include <set>
 
@@ -17,11 +17,11 @@ std::optional<Refusal> refuse_communication(const ir::Program& program, const ir
 /// E0222: a carry of a ring is neither split nor unreduced over its axis.
 std::optional<Refusal> refuse_carry(const Name& name, const Type& carry, const ir::Ring& ring);
 
-/// E0206, E0221: k[b] is no block that the ring brings.
+/// E0206, E0221: k[b] is not a block that the ring passes on.
 std::optional<Refusal> refuse_entry(const ir::Program& program, const Name& name, ir::ValueId value,
                                     const Type& type, const Dim& dim, const ir::Ring& ring);
 
-/// A use in a pipeline's body of a value that the stage at that line does not have.
+/// A pipeline's body uses a value that the stage of that line does not have.
 struct Misplaced {
   Refusal refusal;
   SourceRange range;

@@ -1,5 +1,5 @@
 #pragma once
-// Points on meshes: sizes that every axis of a plan divides, and what its devices hold there.
+// Test points: a mesh with sizes that the axes of a plan divide, and the devices' parts of inputs.
 #include <optional>
 #include <random>
 #include <set>
@@ -9,10 +9,10 @@
 
 namespace shardproof {
 
-/// What the sizes have to meet for every plan of the file.
+/// The conditions on sizes of all plans of the file.
 std::vector<Divisibility> all_conditions(const CheckedProgram& checked);
 
-/// What is asked of a mesh and its sizes.
+/// Requirements on a mesh and its sizes.
 struct MeshWish {
   std::optional<std::set<Axis>> axes = {};         ///< all others have size 1; nothing: all matter
   int64_t least = 1;                               ///< of a dim
@@ -26,16 +26,16 @@ std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
                                         const std::vector<Divisibility>& conditions,
                                         std::mt19937_64& rng, const MeshWish& wish = {});
 
-/// Smaller sizes than these that meet the same: of one axis, or of one dim, and those that hang on
-/// it; the smallest first. Sizes in `given` stay.
+/// Smaller sizes that meet the same requirements: of one axis, or of one dim and the sizes that
+/// depend on it; the smallest first. Sizes in `given` do not change.
 std::vector<denote::Sizes> smaller_sizes(const ir::Program& program,
                                          const std::vector<Divisibility>& conditions,
                                          const denote::Sizes& sizes,
                                          const std::map<Name, int64_t>& given);
 
-/// What the devices hold of `x`: summands of whole numbers are whole. Where rounding makes it
-/// another tensor, x becomes that one: who is given the one and who is given the other have the
-/// same inputs, to the bit.
+/// The devices' parts of `x`; terms of whole numbers are whole. If rounding in the split changes
+/// the value, x becomes the changed tensor, so that both sides of a comparison get the same bits as
+/// inputs.
 denote::Distributed<double> lay_out(const denote::Geometry& geometry, const Type& type,
                                     denote::Array<double>& x, std::mt19937_64& rng);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Notes on plans that are right: they never change a verdict.
+// Notes on correct plans. They never change a verdict.
 #include <vector>
 
 #include "spec/ir/program.h"

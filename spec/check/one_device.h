@@ -1,6 +1,6 @@
 #pragma once
-// A program whose values no longer name the mesh: what a plan computes at one size of each axis, on
-// one device.
+// A program without its mesh: what a plan computes on one device, for one given size of each
+// axis.
 #include "spec/denote/denote.h"
 
 namespace shardproof {

@@ -41,7 +41,7 @@ std::optional<size_t> parameter_of(const ir::Function& function, ir::ValueId val
   }
 }
 
-/// Behind the `{` of a body: the first after the results, whose types have no marks in a fn.
+/// After the `{` of a body: the first after the results, whose types have no marks in a fn.
 std::optional<SourceRange> begin_of_body(const Sources& sources, const ir::Function& fn) {
   if (fn.range.file < 0) return std::nullopt;
   const std::string_view text = sources.text(fn.range);

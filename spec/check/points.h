@@ -1,5 +1,5 @@
 #pragma once
-// Small sizes and random inputs: points at which functions are run to be refuted or tested.
+// Small sizes and random inputs: the points at which functions are run, to refute or test them.
 #include <optional>
 #include <vector>
 
@@ -43,7 +43,7 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
 void satisfy_assumptions(const ir::Program& program, const ir::Function& function,
                          const denote::Sizes& sizes, std::vector<denote::Array<double>>& inputs);
 
-/// How many ways there are to draw one function's floats far apart.
+/// The number of ways to draw one function's floats with very different magnitudes.
 constexpr unsigned apart_draws = 16;
 
 /// One of 8 parts of the float tensors a thousand times larger and all others as much smaller: over

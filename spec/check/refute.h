@@ -1,6 +1,6 @@
 #pragma once
-// A plan and its claim at random points of small sizes, on one device, in double: a difference
-// refutes, agreement says nothing.
+// A plan and its claim at random points of small sizes, on one device, in double. A difference
+// refutes; agreement proves nothing.
 #include <optional>
 #include <string>
 

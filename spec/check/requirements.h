@@ -1,5 +1,5 @@
 #pragma once
-// What a file and its functions require of sizes, at given sizes.
+// Evaluates the requirements of a file and its functions at given sizes.
 #include <map>
 #include <vector>
 
@@ -16,7 +16,8 @@ bool hold(const ir::Program& program, const std::vector<ir::Requirement>& requir
           const std::map<Name, int64_t>& sizes);
 
 /// What a function requires of sizes alone, on its way to its results: its own, and what the
-/// functions that it calls or differentiates require. What a loop's body requires is not among them.
+/// functions that it calls or differentiates require. What a loop's body requires is not among
+/// them.
 std::vector<ir::Requirement> requirements_of_sizes(const ir::Program& program, size_t function);
 
 /// The same of a plan and of its model: at other sizes nothing is claimed.

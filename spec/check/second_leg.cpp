@@ -29,7 +29,7 @@ constexpr unsigned side_draws = 48;
 constexpr double numbers_for_sides = 2e5;
 /// Numbers on all devices that a run may make before cheaper sizes are sought.
 constexpr double cheap_numbers = 1e6;
-/// An op costs as much as making so many, however few it makes.
+/// The least cost of an op, in entries made, however few it makes.
 constexpr double numbers_of_an_op = 128;
 /// A run of so few is tried at many draws where the claim has no value, as the root of a sum.
 constexpr double few_numbers = 1e4;

@@ -1,13 +1,13 @@
 #pragma once
-// No proof without a run: a plan on all devices of small meshes beside its model and its erasure on
-// one, by code that shares neither the rules nor the algebra with the proof.
+// No proof without a run: a plan runs on all devices of small meshes, and is compared with its
+// model and its erasure on one device, by code that does not use the rules or the algebra.
 #include "spec/check/cost_of_run.h"
 #include "spec/check/devices.h"
 
 namespace shardproof {
 
-/// The plans that no other plan calls, and no steps: one of their runs goes through all that
-/// they call, where the other runs take proved plans as their models.
+/// The plans that no other plan calls, except steps: one of their runs executes all callees, where
+/// the other runs replace proved plans by their models.
 std::vector<bool> plans_that_nobody_calls(const ir::Program& program);
 
 /// A plan with a proof.
@@ -15,15 +15,15 @@ struct Proved {
   size_t plan = 0;
   std::vector<Divisibility> conditions;
   std::vector<std::string> assumptions;
-  bool through = false;  ///< one of its runs goes through all that it calls
+  bool through = false;  ///< one of its runs executes all callees
 };
 
-/// Null where three runs agree with what the plan claims. U0009: one does not. U0010: there are
-/// not three to be made.
+/// Null if three runs agree with the claim. U0009: one does not agree. U0010: three runs could not
+/// be made.
 std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved proved,
                                            CostOfRun& costs);
 
-/// The seconds of processor time that run_beside_model has taken.
+/// The processor time spent in run_beside_model, in seconds.
 double seconds_of_runs();
 
 }  // namespace shardproof

@@ -1,13 +1,13 @@
 #pragma once
-// --set: a const has another value, in the model as in the plan.
+// --set: gives a const another value, in the model and in the plan.
 #include <map>
 
 #include "spec/ir/program.h"
 
 namespace shardproof {
 
-/// Gives consts, and all that is made of them, these values; names that are no const are passed
-/// over.
+/// Gives consts, and all that depends on them, these values. Names that are not consts are
+/// ignored.
 void set_consts(ir::Program& program, const std::map<Name, double>& set);
 
 }  // namespace shardproof

@@ -1,11 +1,11 @@
 #pragma once
-// Fixes are tried before they are shown.
+// Fixes are checked before they are shown.
 #include "spec/check/budget.h"
 #include "spec/check/check.h"
 
 namespace shardproof {
 
-/// One file and how it was checked.
+/// A file and the options it was checked with.
 struct TriedFile {
   const Sources& sources;
   const std::string& path;
@@ -14,10 +14,10 @@ struct TriedFile {
   const ir::Program& program;
 };
 
-/// Checks the file again with each fix of each error applied. What proves the plan is marked
-/// checked and comes first; then what leaves fewer errors. Where no edit works alone, an edit is
-/// tried together with those that the error after it offers. A fix that does neither, or that the
-/// budget does not reach, loses its edits and so is advice; it is left out where another one works.
+/// Checks the file again with each fix of each error. A fix that proves the plan is marked
+/// "checked" and comes first; then fixes that leave fewer errors. If no edit works alone, it is
+/// tried together with the edits of the next error. A fix that does not help, or for which no
+/// budget is left, keeps its text without edits, as advice; it is omitted if another fix works.
 void try_fixes(const TriedFile& file, std::vector<PlanReport>& plans,
                std::vector<Diagnostic>& of_file, FileBudget& budget);
 

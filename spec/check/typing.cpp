@@ -343,7 +343,7 @@ class Walker {
     }
   }
 
-  /// What an op was refused for is told once.
+  /// The reason why an op was refused is reported once.
   void check_pipeline(const ir::Instr& instr) {
     auto* pipeline = std::get_if<ir::Pipeline>(&instr.op);
     if (!pipeline) return;
@@ -394,7 +394,7 @@ class Walker {
     }
   }
 
-  /// One library call may hold the same mistake twice: it is told once.
+  /// One library call may hold the same mistake twice: it is reported once.
   void drop_repeated() {
     auto& all = result_.refused;
     for (size_t i = 0; i < all.size(); ++i)

@@ -1,5 +1,5 @@
 #pragma once
-// The rules, walked over one plan: the final type of every value, and a diagnostic for each
+// Applies the rules to a plan: gives the final type of every value, and a diagnostic for each
 // refusal.
 #include <vector>
 
@@ -8,7 +8,7 @@
 
 namespace shardproof {
 
-/// A refusal with its place: what fixes and counterexamples start from.
+/// A refusal with its location, from which fixes and counterexamples are made.
 struct RefusedOp {
   Diagnostic diagnostic;
   Refusal refusal;
@@ -27,10 +27,10 @@ struct Typing {
 /// plan.
 std::vector<bool> find_steps(const ir::Program& program);
 
-/// Types every value of plan `function`. Callees' stated results are taken as they are.
+/// Types every value of plan `function`. Uses the stated result types of its callees.
 Typing type_plan(const ir::Program& program, size_t function, bool is_step);
 
-/// Beside the type of `value`: where its state on `axis` came from. "h is {U_t}: M is contracted
+/// Explains where the state of `value` on `axis` comes from: "h is {U_t}: M is contracted
 /// here and split over t"
 std::optional<Label> origin_of_mark(const ir::Function& function, const std::vector<Type>& types,
                                     ir::ValueId value, const Axis& axis);

@@ -1,11 +1,11 @@
 #pragma once
-// The first leg switched off, to see that the second one stands alone.
+// Turns off the rules and the algebra, to test that the second leg alone finds a wrong plan.
 
 namespace shardproof {
 
-/// While one lives, check() in this thread believes every type as it is stated and every plan to
-/// equal its model: what a bug of the rules or of the algebra does at its worst. For tests alone; a
-/// run is still needed for a proof.
+/// While an object exists, check() in this thread accepts every stated type, and every plan as
+/// equal to its model: the worst that a bug in the rules or the algebra could do. Only for tests; a
+/// proof still needs its run.
 class BelievesEverything {
  public:
   BelievesEverything();
@@ -13,7 +13,7 @@ class BelievesEverything {
   BelievesEverything(const BelievesEverything&) = delete;
 };
 
-/// Whether one lives in this thread.
+/// Whether an object exists in this thread.
 bool believes_everything();
 
 }  // namespace shardproof

@@ -53,7 +53,7 @@ void print_costs(const FileReport& report, const BackwardReport& backward, std::
       << "; saved for it: " << bytes_text(saved_for(backward), report) << "\n";
 }
 
-/// Why a derived text is not proved is told in its own words and places.
+/// The reason why a derived text is not proved is given in its own words and locations.
 void print_doubts(const BackwardReport& backward, std::ostream& out) {
   if (backward.backward.refused) {
     out << "# " << backward.backward.refused->code << ": " << backward.backward.refused->message

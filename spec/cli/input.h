@@ -1,5 +1,5 @@
 #pragma once
-// Files as text, with the reason where one is not.
+// Reads files as text, or gives the reason why not.
 #include <istream>
 #include <optional>
 #include <string>
@@ -16,7 +16,7 @@ struct Input {
 };
 
 /// Reads a file or a pipe ("-": `descriptor`, or `in` where that is below 0) of at most 16 MB, from
-/// a pipe within 10 s. Directories, devices, empty files and bytes that are no text are refused.
+/// a pipe within 10 s. Directories, devices, empty files and bytes that are not text are refused.
 Input read_input(const std::string& path, std::istream& in, int descriptor = -1);
 
 /// A reader that has `text` at `path` and reads what that imports from its project, and from the

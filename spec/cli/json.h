@@ -9,7 +9,7 @@ namespace shardproof::cli {
 using Json = nlohmann::ordered_json;
 
 Json json_of(const FileReport& report);
-/// Text as UTF-8: bytes that are none become U+FFFD.
+/// Text as UTF-8: invalid bytes become U+FFFD.
 std::string utf8(std::string_view text);
 
 }  // namespace shardproof::cli

@@ -145,9 +145,8 @@ CommandLine parse_command_line(const std::vector<std::string>& args, std::ostrea
       throw CLI::ExcludesError("--test", "another --format, --annotate, --latex, --to");
     if (o.lsp && !o.files.empty()) throw CLI::ExcludesError("--lsp", "FILE");
     if (!o.html.empty() && o.files.size() != 1)
-      throw CLI::RequiredError("--html FILE: one file to check");
-    if (!o.to.empty() && o.files.size() != 1)
-      throw CLI::RequiredError("--to jax: one file to check");
+      throw CLI::RequiredError("--html FILE needs one file to check");
+    if (!o.to.empty() && o.files.size() != 1) throw CLI::RequiredError("--to jax needs one file");
     if (o.annotate && o.latex) throw CLI::ExcludesError("--annotate", "--latex");
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;

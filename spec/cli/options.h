@@ -11,7 +11,7 @@ namespace shardproof::cli {
 enum class Format { text, json, sarif, markdown };
 enum class When { automatic, always, never };
 
-/// `name=text` as the user wrote it; the text may be empty or no number.
+/// `name=text` as the user wrote it; the text may be empty, or not a number.
 using Assignment = std::pair<std::string, std::string>;
 
 struct Options {
@@ -39,7 +39,7 @@ struct Options {
 
 struct CommandLine {
   Options options;
-  std::optional<int> exit;  ///< the answer was printed: --help, --version, a mistake
+  std::optional<int> exit;  ///< set if the answer was printed: --help, --version, an error
 };
 CommandLine parse_command_line(const std::vector<std::string>& args, std::ostream& out,
                                std::ostream& err);

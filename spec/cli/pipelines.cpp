@@ -12,7 +12,7 @@ namespace {
 int64_t whole(const ir::Arith& arith, const cost::Sizes& sizes) {
   const double value = ir::evaluate(arith, sizes);
   if (value != std::floor(value) || value < 1 || value > 1e6)
-    throw std::domain_error("a size of the pipeline is no whole number");
+    throw std::domain_error("a size of the pipeline is not a whole number");
   return static_cast<int64_t>(value);
 }
 

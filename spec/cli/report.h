@@ -1,5 +1,5 @@
 #pragma once
-// What is known of one file after its check, and how it is printed.
+// The results of checking one file, and their output formats.
 #include <map>
 #include <memory>
 #include <optional>
@@ -25,15 +25,15 @@ struct BackwardReport {
 /// Bytes of one rank on a GPU, by what they hold.
 struct MemoryBytes {
   size_t inputs = 0;
-  size_t results = 0;  ///< those that take no parameter's place
-  size_t between = 0;  ///< all else, where it is the most
+  size_t results = 0;  ///< those that do not replace a parameter
+  size_t between = 0;  ///< the peak of all else
   size_t sum() const { return inputs + results + between; }
 };
 
-/// What a plan takes of a GPU, or why that is not known.
+/// The memory that a plan needs on a GPU, or the reason why it is not known.
 struct PlanMemory {
   std::optional<MemoryBytes> bytes;
-  size_t with_overlap = 0;  ///< bytes in all where collectives go on beside the work
+  size_t with_overlap = 0;  ///< total bytes if collectives overlap with computation
   std::string why;
 };
 
@@ -70,7 +70,7 @@ std::optional<cost::Cost> cost_of(const CheckedProgram& checked, const PlanRepor
 const BackwardReport* backward_of(const FileReport& report, const PlanReport& plan);
 /// Its cost; none where it was not derived.
 std::optional<cost::Cost> cost_of(const BackwardReport& backward);
-/// Bytes of what it finds behind `;`.
+/// Bytes of what it takes after `;`.
 cost::Amount saved_for(const BackwardReport& backward);
 
 void print_text(const FileReport& report, const Options& options, bool colour, bool name_file,

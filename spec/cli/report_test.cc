@@ -285,7 +285,7 @@ TEST(Sizes, TheDimsOfALibrarysBodyHaveSizes) {
   EXPECT_TRUE(misfits(checked, {{"t", 2}, {"B", 2}, {"S", 2}, {"D", 4}}).empty());
   const auto found = misfits(checked, {{"t", 2}, {"B", 2}, {"S", 2}, {"D", 3}});
   ASSERT_EQ(found.size(), 1u);
-  EXPECT_EQ(found[0].message, "|h| is no size here");
+  EXPECT_EQ(found[0].message, "|h| is not a size here");
 }
 
 TEST(Sizes, RequirementsOfGroupsAndAliasesAreEvaluated) {

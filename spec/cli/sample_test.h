@@ -1,5 +1,5 @@
 #pragma once
-// A small checked program made by hand, for tests of what is printed: they need no checker.
+// A small checked program made by hand, so that tests of the output do not need the checker.
 #include "spec/cli/report.h"
 
 namespace shardproof::cli {

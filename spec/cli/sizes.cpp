@@ -277,7 +277,7 @@ class Fit {
       d.details = {"sizes: " + values(over_plain_dims(program_, each.condition))};
       diagnostics_.push_back(std::move(d));
     } catch (const std::domain_error&) {
-      // It speaks of a value of the body, or of a size that is not given.
+      // It needs a value of the body, or a size that is not given.
     }
   }
 
@@ -291,7 +291,7 @@ class Fit {
       std::ostringstream number;
       number << value;
       Diagnostic d =
-          error("E0106", "|" + (info.shown.empty() ? name : info.shown) + "| is no size here");
+          error("E0106", "|" + (info.shown.empty() ? name : info.shown) + "| is not a size here");
       d.range = info.range;
       d.label = ir::to_string(*info.size) + " is " + number.str();
       d.details = {"a size is a positive whole number", "sizes: " + values(size)};

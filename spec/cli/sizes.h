@@ -17,8 +17,8 @@ struct Given {
   bool any = false;  ///< the user gave some
 };
 
-/// What the options say about the names of this program. Unknown names, numbers that are none and
-/// sizes that cannot be are diagnostics.
+/// The values that the options give to names of this program. Unknown names, invalid numbers and
+/// impossible sizes are diagnostics.
 Given given_sizes(const ir::Program& program, const Options& options);
 
 /// E0501 for each condition of the file's own plans that the sizes break, with the nearest sizes

@@ -1,5 +1,5 @@
 #pragma once
-// The nearest name to one that is not there.
+// Suggests the nearest existing name for an unknown one.
 #include <optional>
 #include <string>
 #include <vector>

@@ -1,6 +1,6 @@
 #pragma once
-// What a plan moves, computes and keeps, per device, from its final types: one pass, loops
-// multiplied, nothing enumerated. Bytes follow the ring algorithms: what one device receives.
+// What a plan communicates, computes and keeps in memory per device, from its final types, in one
+// pass over the program. Bytes are what one device receives in the ring algorithms.
 #include <functional>
 #include <optional>
 #include <string>
@@ -27,7 +27,7 @@ struct Cost {
   std::vector<Amount> live;    ///< live intermediate bytes at the program points that may be the
                                ///< fullest; no point is within another
   bool with_backward = false;  ///< of a grad or value_and_grad, the backward is counted too
-  bool backward_left_out = false;  ///< of a grad or value_and_grad only the forward is counted
+  bool backward_left_out = false;  ///< only the forward of a grad or value_and_grad is counted
 
   struct Total {
     std::string kind;

@@ -21,7 +21,7 @@ class Evaluator {
     return take(geometry_.program().functions.at(index).returned, run_body(index, inputs));
   }
 
-  /// What `backward` takes behind `;`: values that the plan it comes after saves at these inputs.
+  /// What `backward` takes after `;`: values that the plan it comes after saves at these inputs.
   Values saved(size_t backward, Values inputs) const {
     const ir::Function& function = geometry_.program().functions.at(backward);
     if (function.saved_params.empty()) return {};

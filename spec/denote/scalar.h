@@ -1,5 +1,5 @@
 #pragma once
-// The numbers an op can be run on. Scalar<S> is what a denotation asks of S besides + - * / and ==;
+// The numbers an op can be run on. Scalar<S> is what a denotation needs of S beyond + - * / and ==;
 // booleans are 0 and 1.
 #include <random>
 #include <string>

@@ -1,5 +1,5 @@
 #pragma once
-// What a user is told: a code, a place, one sentence in terms of what the devices hold, numbers,
+// A report to the user: a code, a place, one sentence in terms of what the devices hold, numbers,
 // and fixes.
 #include <cstdint>
 #include <memory>

@@ -144,7 +144,7 @@ class Renderer {
            snippet(sources_, file, all, gutter_, options_, palette_);
   }
 
-  /// What is said without a place, and the types where no sentence has named them yet.
+  /// The text without a source location, and the types where no sentence has named them yet.
   std::vector<std::string> details() const {
     std::vector<std::string> result;
     const bool no_place =

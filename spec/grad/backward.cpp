@@ -107,7 +107,7 @@ class Deriver {
         Type type = plain(dual(plan_.results[leaf], axes()));
         const Ref g = graph_.parameter(graph_.top, own, type);
         const Name& path = plan_.result_names[leaf];
-        // The path of a field stands behind the result's name, or alone where it has none.
+        // The path of a field follows the result's name, or alone where it has none.
         const size_t dot = path.find('.');
         const Name field = dot == Name::npos ? "" : path.substr(dot);
         writer_.set_name(g, own + (name.empty() && !path.empty() ? "." + path : field));

@@ -70,7 +70,7 @@ std::string doubts(const CheckedBackward& backward) {
 
 struct Case {
   const char* name;
-  const char* plan;  ///< of the plan p: what stands behind its name
+  const char* plan;  ///< of the plan p: what follows its name
 };
 
 constexpr char head[] =

@@ -13,7 +13,7 @@ bool is(const Type& type, const Axis& axis, Mark mark) {
   return found != type.marks.end() && found->second == mark;
 }
 
-/// The axes that `less` has not behind those of the same dim in `more`.
+/// The axes of each dim of `more` that come after those of the same dim in `less`.
 std::vector<Axis> gone(const Split& more, const Split& less) {
   return {more.axes.begin() + static_cast<std::ptrdiff_t>(less.axes.size()), more.axes.end()};
 }

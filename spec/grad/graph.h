@@ -24,7 +24,7 @@ struct Ref {
 };
 
 struct Parameter {};  ///< of the plan, or a loop's index or carry: a name
-/// A call by name; a library function's pattern speaks of the first operands.
+/// A call by name; a library function's pattern is of the first operands.
 struct CallText {
   Name function;
   std::vector<Shape> left;

@@ -184,7 +184,7 @@ class Recorder {
     append(steps(), std::move(op), std::move(from), std::move(to), instr.place);
   }
 
-  /// `bf16(w, grad=f32)` speaks of the cast's result, and of what collectives alone make of it.
+  /// `bf16(w, grad=f32)` is about the cast's result, and of what collectives alone make of it.
   void gradient_dtype(const ir::Op& op, const std::vector<ValueIndex>& from,
                       const std::vector<ValueIndex>& to) {
     if (auto* cast = std::get_if<ir::Cast>(&op); cast && cast->grad)
@@ -193,7 +193,7 @@ class Recorder {
       result_->values[to[0]].gradient = result_->values[from[0]].gradient;
   }
 
-  /// The callee's body is written out, and the states of the plan's file speak of its axes alone.
+  /// The callee's body is written out, and the states of the plan's file name its axes alone.
   void needs_axes(const ir::Instr& instr, size_t callee) const {
     const auto needs = [&](const Axis& axis) {
       const auto known = program_.axes.find(axis);

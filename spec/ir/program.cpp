@@ -100,7 +100,7 @@ Arith Program::size(const Dim& dim) const {
     if (is_number(name)) {
       factors.push_back({Arith::Kind::number, name, no_value, {}});
     } else if (found != dims.end() && found->second.size) {
-      // A size speaks of other dims: those are resolved in turn.
+      // A size uses other dims: those are resolved in turn.
       auto resolve = [&](auto& self, const Arith& arith) -> Arith {
         if (arith.kind == Arith::Kind::size) return size(Dim{{arith.text}});
         Arith copy = arith;

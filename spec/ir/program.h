@@ -75,7 +75,7 @@ struct Instr {
 struct Requirement {
   Arith condition;
   SourceRange range;
-  std::string words = {};  ///< of what it is told; empty: `require` and the condition
+  std::string words = {};  ///< for the report; empty: `require` and the condition
 };
 
 /// `assume 0 <= y < |V|` in a fn: it holds of every entry of one leaf parameter.
@@ -119,7 +119,7 @@ struct Function {
   std::vector<std::pair<Name, size_t>>
       param_groups;  ///< the parameters as written: name and its number of leaves
   std::vector<WrittenType> param_types;  ///< one per group
-  std::vector<ValueId> saved_params;     ///< behind `;`
+  std::vector<ValueId> saved_params;     ///< after `;`
   std::vector<Type> results;             ///< leaves, as stated
   std::vector<Name> result_names;        ///< one per leaf; a path, or "" where not named
   std::vector<std::pair<Name, size_t>> result_groups;  ///< as written, like param_groups

@@ -217,7 +217,7 @@ struct Comparer {
     if (claimant().implements_grad) return lower_gradient(a, program, of_model, options);
     return lower_function(a, program, of_model, options);
   }
-  /// What the plan before it assumes, the plan behind it assumes too.
+  /// What the plan before it assumes, the plan after it assumes too.
   Lowered left_side(Algebra& a, Variables& variables) {
     Request own = request(plan, variables);
     if (!claimant().after) return lower_function(a, program, own, options);

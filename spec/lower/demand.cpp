@@ -92,7 +92,7 @@ class Walk {
       ask(instr.operands[i], same_names ? demand : collapsed(demand, reach_));
   }
 
-  /// Its dims are the result's by name, so that a guard speaks of the same entries.
+  /// Its dims are the result's by name, so that a guard is about the same entries.
   bool aligned(const ir::Instr& instr, size_t i) const {
     const Type& result = function_.values.at(instr.results.at(0)).type;
     const Type& operand = function_.values.at(instr.operands.at(i)).type;

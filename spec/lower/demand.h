@@ -27,7 +27,7 @@ using Demand = std::vector<Way>;
 /// Of a model what is certainly asked for counts, of a plan what may be.
 enum class Reach { at_least, at_most };
 
-/// The demand of what lies behind an op that does not keep entries apart.
+/// The demand of the operands of an op that does not keep entries apart.
 Demand collapsed(const Demand& demand, Reach reach);
 
 /// By value of `function`, loop bodies included.

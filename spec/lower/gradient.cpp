@@ -10,7 +10,7 @@ Context context(algebra::Algebra& algebra, const ir::Program& program, const Opt
   return {algebra, program, options, *request.variables, request.reach};
 }
 
-/// The claimant's parameters behind those of the model stand for the cotangents of its results.
+/// The claimant's parameters after those of the model stand for the cotangents of its results.
 std::vector<Tensor> seeds(Context& c, const ir::Function& claimant, const ir::Function& model) {
   std::vector<Tensor> result;
   for (size_t i = 0; i < model.returned.size(); ++i) {

@@ -31,7 +31,7 @@ class Degrees {
 };
 
 /// The positive number, a product of sizes, that all terms of some sums have in common. Times as
-/// much for sums that are so many times as large; 1 where all are 0.
+/// much for sums that are that many times as large; 1 where all are 0.
 algebra::Nf common_size(algebra::Engine& g, const std::vector<algebra::Nf>& sums);
 
 }  // namespace shardproof::lower

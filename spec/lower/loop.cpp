@@ -87,7 +87,7 @@ struct Lowering {
   const Var n;
   CarryFinder finder;
   /// A stack is bound by "scan@number", its leaves are "carry<number>.0" ..: the number is above
-  /// that of every loop that its body speaks of, so that none of them captures them. Depth alone
+  /// that of every loop that its body mentions, so that none of them captures them. Depth alone
   /// would not do: a body may read the result of an earlier loop at an index that is a carry.
   int number = 0;
   std::vector<Role> role = {};

@@ -17,7 +17,7 @@ struct Carry {
   bool needed = true;  ///< its last value is asked for
 };
 
-/// One step at given values of the carries: their next values, and what is made besides.
+/// One step at given values of the carries: their next values, and what else is made.
 struct Step {
   std::vector<Tensor> next, emit;
 };
@@ -27,10 +27,10 @@ struct LoopText {
   bool reverse;
   size_t depth;  ///< loops around it
   std::vector<Carry> carries;
-  /// What is made besides has to be an ordinary term, though nothing is emitted: for a way back.
+  /// What else is made has to be an ordinary term, though nothing is emitted: for a way back.
   bool taped;
   std::function<Step(const std::vector<Tensor>& carries)> step;
-  /// A number above those of all loops that the body speaks of, where that is known before.
+  /// A number above those of all loops that the body mentions, where that is known before.
   std::optional<int> fresh = {};
 };
 

@@ -34,7 +34,7 @@ std::vector<bool> live(const ir::Block& block, const std::vector<ir::ValueId>& w
   return result;
 }
 
-/// What a `require` speaks of is needed, though no result is made of it.
+/// The values in a `require` are needed, though no result is made of them.
 void add_values(const ir::Arith& condition, std::vector<ir::ValueId>* out) {
   if (condition.kind == ir::Arith::Kind::value) out->push_back(condition.value);
   for (const ir::Arith& arg : condition.args) add_values(arg, out);

@@ -106,7 +106,7 @@ std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, algebra::Nf term
 struct Lowered {
   std::vector<Tensor> results;           ///< those asked for; body 0 for the others
   std::vector<std::string> assumptions;  ///< "0 <= ids < |V|", "eps > 0"
-  std::vector<ir::Arith> of_sizes;       ///< those of them that speak of sizes alone
+  std::vector<ir::Arith> of_sizes;       ///< those of them that are of sizes alone
   std::vector<std::string> impossible;   ///< assumptions that never hold
   std::vector<Need> needs;
   std::vector<Condition> conditions;  ///< every `require` on the way
@@ -148,7 +148,7 @@ Lowered lower_function(algebra::Algebra& algebra, const ir::Program& program, si
 Lowered lower_gradient(algebra::Algebra& algebra, const ir::Program& program,
                        const Request& request, const Options& options);
 
-/// What `function` finds behind its `;`: the values that its `after P` saves, by name, at leaves
+/// What `function` takes after its `;`: the values that its `after P` saves, by name, at leaves
 /// named by P's parameters.
 Lowered lower_saved(algebra::Algebra& algebra, const ir::Program& program, const Request& request,
                     const Options& options);

@@ -43,7 +43,7 @@ std::string without_broken(const SourceFile& file, const syntax::File& tree,
   for (const uint32_t line : file.line_starts)
     if (line > 0 && begins_declaration(all.substr(line, all.find('\n', line) - line)))
       starts.push_back(line);
-  // What is no declaration may stand behind one that is right.
+  // Text that is no declaration may follow one that is right.
   for (const syntax::Declaration& each : tree.declarations)
     starts.push_back(std::visit([](const auto& one) { return one.range.end; }, each));
   starts.push_back(all.size());
@@ -164,7 +164,7 @@ std::vector<Leaf> leaves_of(const Analysis& analysis, const Occurrence& name) {
     const ir::Value& value = function->values[i];
     const bool own = value.name == name.name || value.name.starts_with(name.name + ".");
     if (!own || value.range.file != analysis.typed_file || (!final && !value.stated)) continue;
-    // A value's range is that of its expression, which stands behind the name that it is given.
+    // A value's range is that of its expression, which follows the name that it is given.
     const bool above = value.range.begin <= name.range.end;
     const auto same = std::find_if(leaves.begin(), leaves.end(),
                                    [&](const Leaf& leaf) { return leaf.name == value.name; });

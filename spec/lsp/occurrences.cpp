@@ -48,7 +48,7 @@ class Walk {
     found_.push_back({kind, name, {file_.source, begin, end}, declares, function_});
   }
 
-  /// Looks for names in a range in their order; each begins behind the last one that was found.
+  /// Looks for names in a range in their order; each begins after the last one that was found.
   class Finder {
    public:
     Finder(Walk& walk, const SourceRange& range) : walk_(walk), words_(walk.words(range)) {}

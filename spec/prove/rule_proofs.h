@@ -28,7 +28,7 @@ struct RuleTuple {
 };
 std::vector<RuleTuple> rule_table();
 
-/// The program the table speaks of: one axis t, dims M K F.
+/// The program of the table: one axis t, dims M K F.
 const ir::Program& rule_program();
 
 /// The op with the indices of its pattern, at these operands.

@@ -441,7 +441,7 @@ class Proof {
 
   bool chunked() const { return !schedule_.params.empty(); }
 
-  /// On the stage before, or behind.
+  /// On the stage before, or after.
   void neighbour(char kind, int64_t way) {
     Claim to = claim();
     const Term s = stage(to), from = stage(to), k = position_in(to);

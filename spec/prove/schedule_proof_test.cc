@@ -32,7 +32,7 @@ ScheduleProof proof_of(const std::string& text, const std::string& name) {
   throw std::runtime_error("no schedule " + name);
 }
 
-/// Each of them: what a pipeline by one of them is told rests on this.
+/// Each of them: the report on a pipeline rests on this.
 TEST(ScheduleProof, TheLibrarysAreRightAtAllSizes) {
   Sources sources;
   std::vector<Diagnostic> diagnostics;

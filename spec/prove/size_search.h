@@ -15,7 +15,7 @@ struct Constraint {
   std::function<bool(const Sizing&)> holds;
 };
 
-/// Requirements that speak of sizes only, and sized dims being whole and positive.
+/// Requirements on sizes only, and sized dims being whole and positive.
 std::vector<Constraint> declared_constraints(const ir::Program& program,
                                              const ir::Function* function);
 Constraint divides(const ir::Program& program, const Divisibility& condition, bool wanted = true);

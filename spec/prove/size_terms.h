@@ -57,7 +57,7 @@ class SizeTerms {
   size_t count_ = 0;
 };
 
-/// The literals of a function's body, for requirements that speak of them.
+/// The literals of a function's body, for requirements that use them.
 std::map<ir::ValueId, std::string> literals_of(const ir::Function& function);
 
 /// Everything assumed of a program's sizes: requirements of the file and, with `function`, of its

@@ -6,7 +6,7 @@
 
 namespace shardproof::resolution {
 
-/// Nullopt after an error: it speaks of one parameter, a tensor of numbers, beside sizes and
+/// Nullopt after an error: it is about one parameter, a tensor of numbers, beside sizes and
 /// numbers.
 std::optional<ir::Assumption> assumption_of(Body& body, const syntax::Assume& assume);
 

@@ -100,7 +100,7 @@ void Body::bind(const Name& name, Values values, SourceRange range) {
   if (const Binding* first = find(name)) {
     world.twice(name, range, first->range, "a name is assigned once");
     world.diagnostics.back().fixes.push_back({"give this value a name of its own", {}, false, ""});
-    // The lines behind mean the newest value of that name.
+    // The lines after it mean the newest value of that name.
     frame->scopes.back().insert_or_assign(name, Binding{std::move(values), range});
     return;
   }

@@ -46,7 +46,7 @@ class Claim {
       world_.error("E0109", decl_.name_range,
                    model_->decl->is_plan
                        ? "a plan implements a fn, and `" + model_->decl->name + "` is a plan"
-                       : "a generic fn is no model");
+                       : "a generic fn cannot be a model");
       return;
     }
     const size_t own = *entity_.index;

@@ -102,7 +102,7 @@ std::vector<Values> fold(Body& body, const CallSite& site) {
 Values zeros(Body& body, const Types& type, SourceRange range) {
   return transform<ir::ValueId>(type, [&](const Type& leaf) {
     if (leaf.dtype == Dtype::key) {
-      body.error("E0104", range, "there is no zero key");
+      body.error("E0104", range, "a key has no zero");
       return ir::no_value;
     }
     return body.emit(ir::Zeros{created(body, leaf), leaf.dtype}, {}, leaf, leaf.dtype, range);

@@ -78,7 +78,7 @@ Values entry_value(Body& body, const syntax::Expr& expr) {
       return unknown_value();
     }
     if (!variable->loop_dim) {
-      body.error("E0109", expr.range, "`" + name + "` is no variable of a loop",
+      body.error("E0109", expr.range, "`" + name + "` is not a loop variable",
                  "an entry is taken at a loop's variable; `read` takes one at a number");
       return unknown_value();
     }

@@ -32,7 +32,8 @@ class FunctionReader {
     body_.statements(entity_.decl->body);
     results();
     body_.close_scope();
-    // What an error left behind is never taken for a program, told here or elsewhere.
+    // What remains after an error is never taken for a program, whether it is reported here or
+    // elsewhere.
     if (body_.lost) entity_.bad = true;
     if (body_.lost && body_.world.errors() == 0)
       body_.error("E0109", entity_.decl->name_range, "this function cannot be resolved");

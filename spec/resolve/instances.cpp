@@ -160,7 +160,7 @@ bool Instantiation::working_dims() {
 }
 
 // What the pattern says of the first arguments: in a user's text a stated type, which may give
-// their dims other names; in a library body it only speaks of sets.
+// their dims other names; in a library body it only names sets.
 bool Instantiation::argument_patterns() {
   if (!site_.pattern) return true;
   const auto& left = site_.pattern->left;
@@ -289,7 +289,7 @@ bool Instantiation::bind_dims(const syntax::TypeExpr& written, const Type& actua
     if (!find(actual, dim))
       return refuse(range, what + " has no dim `" + to_string(dim) + "`", actual);
   if (!rest && !others.empty())
-    return refuse(range, what + " has the dim `" + to_string(others[0]) + "` besides", actual);
+    return refuse(range, what + " has the dim `" + to_string(others[0]) + "` too", actual);
   if (!rest) return true;
   if (!std::exchange(has_rest_, true)) {
     instance_.rest = others;

@@ -49,7 +49,7 @@ ArithNames names_in(Body& body) {
     const Values value = body.one(expr);
     if (is_unknown(value)) return std::nullopt;
     if (value.is_record() || !body.type(value.leaf).dims.empty()) {
-      body.error("E0109", expr.range, "a condition speaks of scalars");
+      body.error("E0109", expr.range, "a condition must be about scalars");
       return std::nullopt;
     }
     if (auto number = body.literal(value.leaf)) return arith_number(shortest(*number));

@@ -13,7 +13,7 @@ std::optional<Fix> other_name(const Name& name) {
   static const char* const parts = "parts put together are `concat`";
   static const char* const looked_up = "entries looked up are `index(\"[V] M, B -> B M\", x, ids)`";
   static const char* const infinite =
-      "there is no infinity: mask after exp, `where(mask, exp(x - m), 0)`";
+      "infinity does not exist here: mask after exp, `where(mask, exp(x - m), 0)`";
   static const char* const bounded = "a value between a and b is `minimum(maximum(x, a), b)`";
   static const char* const dtypes =
       "the dtypes are f64, f32, bf16, f16, f8, i32, u32, bool and key";
@@ -62,7 +62,7 @@ std::optional<Fix> other_name(const Name& name) {
       {"inf", infinite},
       {"Inf", infinite},
       {"infinity", infinite},
-      {"nan", "there is no NaN: what has no value must be masked before"}};
+      {"nan", "NaN does not exist here: mask entries without a value before they are used"}};
   const auto found = table.find(name);
   if (found == table.end()) return std::nullopt;
   return Fix{found->second, {}, false, ""};

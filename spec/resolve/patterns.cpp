@@ -167,7 +167,7 @@ class PatternReader {
     return names;
   }
 
-  // A library body speaks of sets: its text gets the operand's own order.
+  // A library body names sets: its text gets the operand's own order.
   static void reorder(Shape& shape, std::optional<size_t>& bracket, const Type& operand) {
     std::optional<Dim> bracketed;
     if (bracket) bracketed = shape.dims[*bracket].dim;

@@ -22,7 +22,7 @@ std::string kind_of(mode_t mode) {
 
 class Descriptor {
  public:
-  // Without O_NONBLOCK a pipe that nobody writes to would hold the program up.
+  // Without O_NONBLOCK, a pipe without a writer would block the program.
   explicit Descriptor(const std::string& path)
       : own_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) {
     if (own_ < 0) throw Unreadable(std::strerror(errno));

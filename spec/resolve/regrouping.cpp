@@ -134,7 +134,7 @@ class Opener {
     if (at) bracket(sides_.size() - 1, *at);
   }
 
-  /// Behind `;` a position that stands in the pattern stays whole.
+  /// After `;` a position that stands in the pattern stays whole.
   void keep_working() {
     for (const Names& names : working_)
       for (const Unit& unit : sides_[0].units)

@@ -67,7 +67,7 @@ class ScheduleReader {
     scopes_.pop_back();
   }
 
-  // A condition of the verdict: it speaks of p, A and the parameters.
+  // A condition of the verdict, on p, A and the parameters.
   void require(const syntax::Expr& expr) {
     static const std::set<std::string> joins = {"and", "or", "not"},
                                        compares = {"==", "!=", "<", ">", "<=", ">="};
@@ -86,7 +86,7 @@ class ScheduleReader {
                       std::count(schedule_.params.begin(), schedule_.params.end(), expr.text);
     if (expr.kind == Kind::call || (expr.kind == Kind::name && !size))
       world_.error("E0109", expr.range,
-                   "`require` speaks of p, A and the parameters of the schedule");
+                   "`require` may use only p, A and the parameters of the schedule");
   }
 
   void work(const syntax::Step& step) {
@@ -97,7 +97,7 @@ class ScheduleReader {
     for (const syntax::Expr& expr : step.exprs) number(expr);
   }
 
-  // Parameters, which stand behind the name `of` in this order.
+  // Parameters, which follow the name `of` in this order.
   void declare_all(const std::vector<Name>& names, const Name& of, SourceRange range) {
     range.begin = world_.locate(of, range).end;
     for (const Name& name : names) {

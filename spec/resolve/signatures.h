@@ -15,7 +15,7 @@ std::vector<size_t> order_functions(World& world);
 void check_claims(World& world);
 /// The library's `fn X_grad implements grad(X wrt x)`, as declared.
 void note_library_gradients(World& world);
-/// What stands behind `;` are values that P saves (E0101, E0108); after the bodies.
+/// After `;` come values that P saves (E0101, E0108); after the bodies.
 void check_saved(World& world);
 
 }  // namespace shardproof::resolution

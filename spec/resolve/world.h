@@ -59,8 +59,8 @@ struct FunctionEntity {
   bool generic = false;  ///< of the library, or with `...`, `*`, `float` or a string in its
                          ///< signature: resolved at each call
   std::optional<size_t> index = std::nullopt;  ///< into Program::functions, unless generic
-  std::vector<Parameter> params = {};          ///< then those behind `;`
-  size_t saved = 0;                            ///< how many are behind `;`
+  std::vector<Parameter> params = {};          ///< then those after `;`
+  size_t saved = 0;                            ///< how many are after `;`
   std::vector<const syntax::TypeExpr*> written_results = {};
   std::vector<Types> results = {};
   std::vector<Name> result_names = {};

@@ -28,7 +28,7 @@ struct Application {
   ir::Indices indices;     ///< of the pattern, or of pointwise operands
   bool unit_axes = false;  ///< the pattern has axes of size 1: it may look as if nothing changed
   std::vector<Axis> unit_bracket;    ///< and those that its bracketed dim begins with
-  std::optional<size_t> worked_dim;  ///< written behind `;`, without `->`
+  std::optional<size_t> worked_dim;  ///< written after `;`, without `->`
   bool left_only = false;            ///< the pattern is written without `->`
   Types guess;                       ///< the result where there is a refusal
 

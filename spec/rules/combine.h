@@ -13,7 +13,7 @@ enum class Role {
   argument  ///< not linear in it: never U
 };
 
-/// The state of the result on `axis`; one role per operand, operands behind the roles do not
+/// The state of the result on `axis`; one role per operand, operands after the roles do not
 /// take part. Throws Refused.
 State combine(const Application& app, const Axis& axis, const std::vector<Role>& roles);
 

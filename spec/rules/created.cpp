@@ -7,7 +7,7 @@
 namespace shardproof::rules {
 namespace {
 
-/// Axes from the operands behind the real ones, in the order of the dims that have one.
+/// Axes from the operands after the real ones, in the order of the dims that have one.
 Shape inferred(const Application& app, const ir::Created& created, size_t next) {
   Shape shape = created.shape;
   shape.marks.clear();

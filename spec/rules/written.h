@@ -1,6 +1,6 @@
 #pragma once
-// For tests: operands and patterns as text. `f32[B/d L]{U_t}`, with `!` behind for a value without
-// gradient; a number is one.
+// For tests: operands and patterns as text. `f32[B/d L]{U_t}`, with `!` after it for a value
+// without gradient; a number is one.
 #include <cctype>
 #include <sstream>
 #include <stdexcept>

@@ -226,7 +226,7 @@ struct FunctionDecl {
   std::optional<std::string> pattern;  ///< fn only: "; L D"
   SourceRange pattern_range;           ///< without the quotes
   std::vector<Param> params;
-  std::vector<Param> saved;  ///< behind `;`
+  std::vector<Param> saved;  ///< after `;`
   bool has_saved = false;
   Results results;
   bool has_body = false;

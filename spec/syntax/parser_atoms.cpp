@@ -7,7 +7,7 @@
 namespace shardproof::syntax {
 namespace {
 
-// Words between things: nobody means one as a name.
+// Words between things: none of them is meant as a name.
 bool joins(std::string_view word) {
   for (const char* one :
        {"or", "and", "not", "in", "of", "as", "over", "from", "wrt", "for", "with"})

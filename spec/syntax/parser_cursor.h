@@ -1,5 +1,5 @@
 #pragma once
-// The place in the tokens, and how a mistake is told.
+// The position in the tokens, and how an error is reported.
 #include <string>
 #include <string_view>
 #include <vector>
@@ -33,14 +33,15 @@ class Cursor {
 
   /// Takes the word or symbol, or fails: "expected `:` after the names of a parameter, found ...".
   void expect(std::string_view text, std::string_view where);
-  /// Takes a name. A reserved word is told (E0008) and taken as the name that it was meant to be.
+  /// Takes a name. A reserved word is reported (E0008) and taken as the name that it was meant to
+  /// be.
   Name name(std::string_view what);
   Name value_name(std::string_view what);          ///< nor one that reads as a mark
   std::vector<Name> names(std::string_view what);  ///< NAME { "," NAME }
 
   SourceRange range(const Token& token) const { return {file_, token.begin, token.end}; }
   SourceRange since(uint32_t begin) const;  ///< up to the last token taken
-  SourceRange after_last() const;           ///< the empty range behind it
+  SourceRange after_last() const;           ///< the empty range after it
   SourceRange place() const;                ///< where something else was expected
   std::string found() const;
 

@@ -27,7 +27,7 @@ bool Parser::at_split() const {
   return kind == Token::Kind::word || kind == Token::Kind::number || at("(");
 }
 
-// A name that touches its bracket, with nothing but marks behind it, is the type of a record:
+// A name that touches its bracket, with nothing but marks after it, is the type of a record:
 // `Layer[N/p]{U_d}`.
 bool Parser::at_type() const {
   if (!at_word() || !at("[", 1) || peek().end != peek(1).begin) return false;

@@ -84,7 +84,7 @@ void Parser::split_axes(SplitExpr& split) {
   if (at("//")) fail("`/` and an axis", "`//` is a division; `/` stands before each axis");
 }
 
-// Behind a result's type `{` begins the body, unless what follows is a mark, or nothing and then
+// After a result's type `{` begins the body, unless what follows is a mark, or nothing and then
 // the body.
 bool Parser::at_marks() const {
   return at("{") && ((at_word(1) && is_mark(peek(1).text)) || (at("}", 1) && at("{", 2)) ||

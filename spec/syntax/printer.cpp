@@ -25,7 +25,7 @@ std::string print_param(const Param& param) {
   return print_group(param.group) + (param.value ? " = " + print(*param.value) : "");
 }
 
-// What stands between the parentheses, each with the comma or semicolon behind it.
+// What stands between the parentheses, each with the comma or semicolon after it.
 std::vector<std::string> print_params(const FunctionDecl& decl) {
   std::vector<std::string> parts;
   if (decl.pattern) parts.push_back("\"" + *decl.pattern + "\",");

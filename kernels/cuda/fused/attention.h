@@ -65,7 +65,7 @@ struct Vectors {
   }
 };
 
-/// What all kernels of an op are told.
+/// The arguments that all kernels of an op share.
 template <class E>
 struct AttentionProblem {
   AttentionShape shape;

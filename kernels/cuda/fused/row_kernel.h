@@ -96,7 +96,8 @@ template <class Program, int n, int team>
 struct RowKernel {
   using Kept = typename Program::Kept;
   static constexpr int threads = row_threads;
-  static constexpr size_t join_bytes = 1024;  ///< of shared memory; the sums per column come behind
+  static constexpr size_t join_bytes =
+      1024;  ///< of shared memory; the sums per column come after it
 
   Program program;
   RowOperands operands;

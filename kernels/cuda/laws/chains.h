@@ -8,7 +8,7 @@
 
 namespace shardproof::laws {
 
-/// So many chains are compiled, those of the seeds 0 and up.
+/// The number of chains that are compiled, those of the seeds 0 and up.
 constexpr uint64_t compiled_chains = 80;
 
 /// A generated kernel with its arguments in an array; it does all items at once.

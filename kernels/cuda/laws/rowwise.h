@@ -30,7 +30,7 @@ struct Bounded {
 /// are of numbers that are exact.
 std::vector<std::vector<Bounded>> evaluated(const RowwiseCase& given);
 
-/// The operands' memory is the machine's; the scratch is behind the outputs.
+/// The operands' memory is the machine's; the scratch is after the outputs.
 using RunRowwise =
     std::function<Fault(const Rowwise& op, void* const* outputs, const void* const* inputs)>;
 /// The bytes of all arrays when it has run.

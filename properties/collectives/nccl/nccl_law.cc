@@ -247,7 +247,7 @@ TEST(NcclRecording, MakesNoGroups) {
   }
 }
 
-/// Nobody compares the runs of a graph, and in NCCL the others would wait for ever.
+/// The runs of a graph are not compared, and in NCCL the others would wait for ever.
 TEST(NcclFaults, NameARankThatEndsBetweenRunsOfAGraph) {
   for (const int early : {0, 1, 2}) {
     const auto faults = on_nccl(3, [&](Communicator& communicator, Queue& queue) {

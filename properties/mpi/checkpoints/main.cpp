@@ -1,5 +1,5 @@
 // mpi_checkpoints save FOLDER [ms]|load FOLDER: 4 processes that save step after step, of which one
-// kills itself after so many milliseconds; or that load the last checkpoint and compare it.
+// kills itself after some milliseconds; or that load the last checkpoint and compare it.
 #include <unistd.h>
 
 #include <chrono>

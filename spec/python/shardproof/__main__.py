@@ -19,14 +19,14 @@ def shape_of(text: str):
         numbers = tuple(int(n) for n in sizes.strip("()").split(",") if n)
         return jax.ShapeDtypeStruct(numbers, dtype or "float32")
     except (TypeError, ValueError):
-        raise argparse.ArgumentTypeError(f"{text} is no shape: write 4,6,8 or, of integers, 4,6:int32") from None
+        raise argparse.ArgumentTypeError(f"{text} is not a shape: write 4,6,8 or, of integers, 4,6:int32") from None
 
 
 def mesh_of(text: str) -> dict[str, int]:
     try:
         return {a: int(n) for a, n in (x.split("=") for x in text.split(","))}
     except ValueError:
-        raise argparse.ArgumentTypeError(f"{text} is no mesh: write d=2,t=4") from None
+        raise argparse.ArgumentTypeError(f"{text} is not a mesh: write d=2,t=4") from None
 
 
 def main(argv: list[str] | None = None) -> int:

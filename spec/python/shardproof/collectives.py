@@ -333,7 +333,7 @@ def _ppermute(r: Reader, eqn, vals):
     n, perm = r.dims.mesh[axis], dict(eqn.params["perm"])
     shift = perm.get(0, 0)
     if perm != {j: (j + shift) % n for j in range(n)}:
-        raise r.problem("a ppermute that is no rotation of the whole axis")
+        raise r.problem("a ppermute that is not a rotation of the whole axis")
     if not split_over(val, axis):  # copies, or terms of a sum: the value is the same
         if val.marks.get(axis) != "U":
             return val

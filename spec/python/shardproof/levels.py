@@ -226,7 +226,7 @@ def general(traces: list[Imported], fixed_axes: bool, sizes_first: bool = False)
     text = NUMBER.sub(lambda _: next(given), first.skeleton)
     axes = " ".join(f"{a}={n}" if fixed_axes else a for a, n in first.mesh.items())
     lines = [f"mesh {axes}"]
-    # A dim stands behind those that its size is made of.
+    # A dim comes after those that its size is made of.
     for name in sorted(first.sizes, key=lambda n: (n in declarations, list(first.sizes).index(n))):
         lines += declared(name, first, declarations.get(name, ""))
     level = "for every mesh and size" if not fixed_axes else f"for {axes} and every size"

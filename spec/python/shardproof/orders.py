@@ -147,7 +147,7 @@ def _cond(r: Reader, eqn, vals):
     if index.literal is not None:
         return r.closed(branches[max(0, min(int(index.literal), len(branches) - 1))], args)
     if index.dims or index.marks or index.text is None:
-        raise r.problem("`cond` or `switch` by a value that is no scalar, the same on each device")
+        raise r.problem("`cond` or `switch` by a value that is not a scalar, the same on each device")
     outer, results = r.path, []
     for i, branch in enumerate(branches):
         r.path = (*outer, "branch", i)

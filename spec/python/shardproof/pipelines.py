@@ -1,5 +1,5 @@
 """Ticks that are a pipeline, written as one: what each microbatch goes through is the same, a function of
-the microbatch in front, one of the weights of each stage in turn, and one behind."""
+the microbatch in front, one of the weights of each stage in turn, and one after them."""
 from __future__ import annotations
 
 from dataclasses import dataclass, field, replace

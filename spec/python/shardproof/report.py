@@ -77,7 +77,7 @@ class Report:
     """A verdict ("proved", "refuted", "unknown", "invalid") with what it rests on.
 
     `level` says what a proof covers, `conditions` what it asks of meshes and sizes, `checks` what
-    was evaluated besides, `text` is the `.shard` program that was proved.
+    was also evaluated; `text` is the `.shard` program that was proved.
     """
 
     verdict: str

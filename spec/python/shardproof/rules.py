@@ -303,7 +303,7 @@ def toward_zero(r: Reader, name: str, vals: list[Val], template: str, negative: 
     """Quotient and rest of integers as JAX has them; `//` and `%` of the notation round down."""
     x, by = vals
     if by.literal is None or by.literal <= 0:
-        raise r.problem(f"`{name}` of integers by what is no positive constant")
+        raise r.problem(f"`{name}` of integers by a value that is not a positive constant")
     of = affine_of(x)
     if not (of and of.const >= 0 and of.scale >= 0 and all(n >= 0 for _, n in of.ranks)):
         template = f"where({{0}} < 0, {negative}, {template})"

@@ -78,7 +78,7 @@ def applied(graph: Graph, mesh: dict[str, int], node, read) -> Any:
         return args[0]
     axes = graph.groups.get(args[-1])
     if not axes:
-        raise ImportProblem(f"`{name}` in a group of ranks that is no axis of the mesh: make the group "
+        raise ImportProblem(f"`{name}` in a group of ranks that is not an axis of the mesh: make the group "
                             "with init_device_mesh")
     count = int(np.prod([mesh[a] for a in axes]))
     if name == "all_reduce":

@@ -218,7 +218,7 @@ def validate(text: Text, report: Report, model, sharded) -> None:
             report.checks.append(f"{function}: {who[function]} and JAX differ by {gap:.1e}: the import is wrong")
             report.verdict = "unknown"
     if is_narrow(model.jaxpr) or is_narrow(sharded.jaxpr):
-        report.checks.append("floats of fewer bits were evaluated as f32: no proof speaks of rounding")
+        report.checks.append("floats of fewer bits were evaluated as f32: no proof covers rounding")
     gap = difference(of_sharded, of_model)
     for seed in range(1, SEEDS) if gap < CLOSE and report.verdict == "refuted" else ():
         gap = max(gap, difference(*traced_values(model, sharded, inputs_for(text, report, shapes, text.names, seed))))

@@ -228,8 +228,8 @@ def test_a_text_that_is_kept_is_the_one_of_the_report(tmp_path):
 
 @pytest.mark.parametrize("words, said", [
     ("nowhere:f", "no module nowhere"), ("tutorial_ffn:nothing", "tutorial_ffn has no nothing"),
-    ("tutorial_ffn:ffn", "is not marked"), ("tutorial_ffn:ffn_sharded 8,x", "8,x is no shape"),
-    ("tutorial_ffn:ffn_sharded 8:float99", "no shape"), ("tutorial_ffn:ffn_sharded --mesh d", "d is no mesh")])
+    ("tutorial_ffn:ffn", "is not marked"), ("tutorial_ffn:ffn_sharded 8,x", "8,x is not a shape"),
+    ("tutorial_ffn:ffn_sharded 8:float99", "not a shape"), ("tutorial_ffn:ffn_sharded --mesh d", "d is not a mesh")])
 def test_the_command_names_what_it_does_not_understand(words, said, capsys):
     from shardproof.__main__ import main
 
