@@ -137,7 +137,10 @@ std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
     const int64_t least = tries < 100 ? wish.least : 1, end = tries < 200 ? 4 : 12;
     for (const auto& [name, info] : program.dims)
       if (info.kind == ir::DimInfo::Kind::plain)
-        sizes.dims[name] = least + static_cast<int64_t>(rng() % static_cast<uint64_t>(end - least));
+        sizes.dims[name] =
+            wish.small && rng() % 3 > 0
+                ? least
+                : least + static_cast<int64_t>(rng() % static_cast<uint64_t>(end - least));
     for (const auto& [name, size] : wish.given)
       if (const auto dim = sizes.dims.find(name); dim != sizes.dims.end()) dim->second = size;
     meet(program, conditions, wish, sizes);

@@ -16,6 +16,7 @@ std::vector<Divisibility> all_conditions(const CheckedProgram& checked);
 struct MeshWish {
   std::optional<std::set<Axis>> axes = {};         ///< all others have size 1; nothing: all matter
   int64_t least = 1;                               ///< of a dim
+  bool small = false;                              ///< two dims in three have the least size
   std::map<Name, int64_t> given = {};              ///< sizes of axes and dims that are not drawn
   std::vector<ir::Requirement> requirements = {};  ///< of sizes, beside the file's
 };

@@ -70,13 +70,23 @@ bool indexes_tables(const ir::Program& program) {
   return found;
 }
 
+bool speaks_of_values(const ir::Arith& arith) {
+  return arith.kind == ir::Arith::Kind::value ||
+         std::any_of(arith.args.begin(), arith.args.end(), speaks_of_values);
+}
+
+bool requires_of_values(const ir::Block& block) {
+  return std::any_of(block.requirements.begin(), block.requirements.end(),
+                     [](const ir::Requirement& each) { return speaks_of_values(each.condition); });
+}
+
 bool requires_of_values(const ir::Program& program) {
   return std::any_of(program.functions.begin(), program.functions.end(),
                      [](const ir::Function& function) {
-                       bool found = !function.body.requirements.empty();
+                       bool found = requires_of_values(function.body);
                        for_each_instr(function.body, [&](const ir::Instr& instr) {
                          if (const ir::Block* body = body_of(instr.op))
-                           found = found || !body->requirements.empty();
+                           found = found || requires_of_values(*body);
                        });
                        return found;
                      });

@@ -339,6 +339,7 @@ class Runs {
   /// As they are drawn; where a run may cost much, those that cost least come first.
   std::optional<denote::Sizes> sizing(unsigned turn) {
     if (drawn_.empty() && add_sizing() && numbers(*drawn_[0]) > cheap_numbers) {
+      wish_.small = true;
       while (drawn_.size() < sizings_of_long_runs && add_sizing()) {
       }
       if (!drawn_.back()) drawn_.pop_back();
