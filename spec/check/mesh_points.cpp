@@ -43,14 +43,16 @@ void make_divisible(const ir::Program& program, const Divisibility& condition,
 }
 
 /// Makes a condition true that says how one size hangs on others: `|F| % n == 0`, `|F| == n`,
-/// `|F| >= n`, and several of them. What it cannot make true is left to chance.
-void repair(const ir::Program& program, const ir::Arith& condition, denote::Sizes& sizes) {
+/// `|F| >= n`, and several of them. What it cannot make true is left to chance. `apart`: how far
+/// beyond the bound of `<=` and `>=` a size is at least.
+void repair(const ir::Program& program, const ir::Arith& condition, int64_t apart,
+            denote::Sizes& sizes) {
   using Kind = ir::Arith::Kind;
   if (condition.kind != Kind::op || condition.args.size() != 2) return;
   const ir::Arith &left = condition.args[0], &right = condition.args[1];
   if (condition.text == "and") {
-    repair(program, left, sizes);
-    return repair(program, right, sizes);
+    repair(program, left, apart, sizes);
+    return repair(program, right, apart, sizes);
   }
   std::map<Name, int64_t> all = sizes.dims;
   for (const auto& [axis, extent] : sizes.mesh) all[axis] = extent;
@@ -71,17 +73,17 @@ void repair(const ir::Program& program, const ir::Arith& condition, denote::Size
   const auto at_least = [&](const Name& name, int64_t least) {
     if (!name.empty()) sizes.dims[name] = std::max(sizes.dims[name], least);
   };
-  if (condition.text == ">=") at_least(large, value(right));
+  if (condition.text == ">=") at_least(large, value(right) + apart);
   if (condition.text == ">") at_least(large, value(right) + 1);
-  if (condition.text == "<=") at_least(small, value(left));
+  if (condition.text == "<=") at_least(small, value(left) + apart);
   if (condition.text == "<") at_least(small, value(left) + 1);
 }
 
 void meet(const ir::Program& program, const std::vector<Divisibility>& conditions,
-          const MeshWish& wish, denote::Sizes& sizes) {
+          const MeshWish& wish, denote::Sizes& sizes, int64_t apart = 0) {
   for (const auto* requirements : {&program.requirements, &wish.requirements})
     for (const ir::Requirement& each : *requirements) try {
-        repair(program, over_plain_dims(program, each.condition), sizes);
+        repair(program, over_plain_dims(program, each.condition), apart, sizes);
       } catch (const std::domain_error&) {
         // Nothing can be said of it at these sizes.
       }
@@ -143,7 +145,7 @@ std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
                 : least + static_cast<int64_t>(rng() % static_cast<uint64_t>(end - least));
     for (const auto& [name, size] : wish.given)
       if (const auto dim = sizes.dims.find(name); dim != sizes.dims.end()) dim->second = size;
-    meet(program, conditions, wish, sizes);
+    meet(program, conditions, wish, sizes, static_cast<int64_t>(rng() % 2));
     if (has_given(sizes, wish.given) && fits(program, conditions, wish, sizes)) return sizes;
   }
   return std::nullopt;
