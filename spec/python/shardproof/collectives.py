@@ -84,6 +84,10 @@ def out_placed(r: Reader, val: Val, spec) -> Val:
         if have != axes:
             said, is_ = "/".join(axes) or "a copy", "/".join(have) or "a copy"
             why = f"out_specs says {said} of position {p} of a result that is {is_} there"
+        elif not only_virtual and any(f.axes and prod(g.extent for g in position[:i]) > 1
+                                      for i, f in enumerate(position)):
+            why = f"out_specs puts the devices' blocks of position {p} of a result one after the other, and what is " \
+                  f"split there is not the first of its dims: {r.spell(f for f in position if not f.virtual)}"
         if only_virtual and axes:
             f = position[0]
             position = (replace(f, extent=f.extent * r.ranks(axes)), *position[1:])

@@ -29,6 +29,30 @@ def test_what_is_not_read_is_named_with_its_line(words):
     assert report.errors[0].place.line == inspect.getsourcelines(body)[1], report
 
 
+BLOCKS = {
+    "merged": (lambda x: jnp.sin(x).reshape(-1), P(None, "t"), P("t"), (6, 8)),
+    "tiled": (lambda x: jnp.tile(jnp.sin(x), (3,)), P("t"), P("t"), (8,)),
+    "tiled by the axis": (lambda x: jnp.tile(jnp.sin(x), (4,)), P("t"), P("t"), (16,)),
+    "stacked": (lambda x: jnp.stack([x, 2 * x]).reshape(-1), P("t"), P("t"), (8,)),
+    "broadcast": (lambda x: jnp.broadcast_to(x, (3, *x.shape)).reshape(-1), P("t"), P("t"), (8,)),
+}
+
+
+@pytest.mark.parametrize("name", BLOCKS)
+def test_blocks_of_what_is_split_behind_another_dim_are_not_one_array(name):
+    """Also without the numbers of JAX."""
+    body, in_specs, out_specs, shape = BLOCKS[name]
+    report = shardproof.prove(body, mapped(body, in_specs=in_specs, out_specs=out_specs), shape, validate=False)
+    assert report.verdict == "refuted" and "one after the other" in str(report), report
+
+
+def test_blocks_of_what_is_split_first_are_one_array():
+    def body(x):
+        return jnp.repeat(jnp.sin(x), 3).reshape(-1, 3) + x.reshape(-1, 1)
+
+    assert shardproof.prove(body, mapped(body, in_specs=P("t"), out_specs=P("t")), (8,), validate=False).proved
+
+
 def test_several_shard_maps_and_a_gradient_outside():
     def model(x, w):
         return jax.grad(lambda w: jnp.tanh(x @ w).sum())(w)
