@@ -1,6 +1,7 @@
 """Puts check-sharding, and the Z3 that it needs, into the wheel.
 
-The binary is $SHARDPROOF_CHECKER, or that of the release build beside this folder (ci/build release).
+The binary is $SHARDPROOF_CHECKER, or that of a build beside this folder: of ci/build check, which needs no CUDA and runs on
+every machine, else of ci/build release.
 """
 import os
 import re
@@ -17,15 +18,18 @@ from setuptools.dist import Distribution
 class WithBinary(build_py):
     def run(self):
         super().run()
-        built = Path(__file__).resolve().parents[2] / ".build/release/check-sharding"
-        binary = Path(os.environ.get("SHARDPROOF_CHECKER", built))
-        if not binary.is_file():
-            print(f"no {binary}: the wheel is without check-sharding, which is looked for on PATH")
+        builds = Path(__file__).resolve().parents[2] / ".build"
+        built = [builds / name / "check-sharding" for name in ("check", "release")]
+        binary = next((path for path in [Path(os.environ.get("SHARDPROOF_CHECKER", "")), *built] if path.is_file()), None)
+        if not binary:
+            print("no check-sharding in .build: the wheel is without it, and looks for it on PATH")
             return
         target = Path(self.build_lib) / "shardproof/bin"
         target.mkdir(parents=True, exist_ok=True)
         shutil.copy2(binary, target / "check-sharding")
         linked = subprocess.run(["ldd", binary], capture_output=True, text=True).stdout
+        if cuda := re.findall(r"(libcu\w+\.so\S*) =>", linked):
+            print(f"{binary} needs {cuda[0]}, which the wheel does not carry: ci/build check makes one that does not")
         for path in re.findall(r"=> (\S*/libz3\.so\S*)", linked):
             shutil.copy2(os.path.realpath(path), target / Path(path).name)
         if shutil.which("strip"):
