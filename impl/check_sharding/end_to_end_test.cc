@@ -68,7 +68,7 @@ proved   ffn_sharded implements ffn     for every mesh with  d | B,  d*t | M,  t
          forward: 5 all_gather, 1 psum_scatter
 1 proved (0.00 s)
 tested, not proved: the plan compiler, kernels, and fused kernels that replace library functions
-outside every proof: rounding, the order of sums, timing, communication and vendor libraries
+outside every proof: rounding, overflow, the order of sums, timing, communication and vendor libraries
 )");
 }
 

@@ -30,7 +30,7 @@ proved   up_sharded implements up     for every mesh with  d | B,  t | F
          assuming  |F| >= |t|
 1 proved (0.25 s)
 tested, not proved: the plan compiler, kernels, and fused kernels that replace library functions
-outside every proof: rounding, the order of sums, timing, communication and vendor libraries
+outside every proof: rounding, overflow, the order of sums, timing, communication and vendor libraries
 )");
 }
 
@@ -105,7 +105,7 @@ same                   free: same on every mesh, no model stated     for every m
 unknown                left: same on every mesh, no model stated (imported)
 2 proved, 1 unknown (0.25 s)
 tested, not proved: the plan compiler, kernels, and fused kernels that replace library functions
-outside every proof: rounding, the order of sums, timing, communication and vendor libraries
+outside every proof: rounding, overflow, the order of sums, timing, communication and vendor libraries
 )");
 }
 

@@ -140,8 +140,8 @@ void print_text(const FileReport& report, const Options& options, bool colour, b
   if (proved)
     out << "tested, not proved: the plan compiler, kernels, and fused kernels that replace "
            "library functions\n"
-           "outside every proof: rounding, the order of sums, timing, communication and vendor "
-           "libraries\n";
+           "outside every proof: rounding, overflow, the order of sums, timing, communication "
+           "and vendor libraries\n";
   if (options.stats && report.checked) print_stats(report, out);
   print_backwards(report, false, out);
 }
