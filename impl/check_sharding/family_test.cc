@@ -123,6 +123,27 @@ TEST_F(Configurations, OfQwenHaveNoWindow) {
   }
 }
 
+/// Every second layer has a window, and no other pattern is proved.
+TEST_F(Configurations, OfGemma2HaveAWindowInEverySecondLayer) {
+  const auto of = [&](const std::string& types) {
+    return check(
+        like_llama("Gemma2", "gemma2",
+                   R"(, "head_dim": 128, "query_pre_attn_scalar": 144, "layer_types": )" + types),
+        {"--mesh", "d=8,t=4"});
+  };
+  const Result result = of(R"(["sliding_attention", "full_attention", "sliding_attention"])");
+  EXPECT_EQ(result.code, 0) << result.out;
+  EXPECT_TRUE(result.says("its proof is of spec/models/gemma2.shard")) << result.out;
+  EXPECT_TRUE(result.says("proved   train_step_sharded implements train_step ")) << result.out;
+  EXPECT_TRUE(result.says("a new claim: q_width = 144 instead of the file's 256")) << result.out;
+  for (const char* types :
+       {R"(["full_attention"])", R"(["full_attention", "sliding_attention"])"}) {
+    const Result refused = of(types);
+    EXPECT_EQ(refused.code, 3) << refused.out;
+    EXPECT_TRUE(refused.says("layer_types is [")) << refused.out;
+  }
+}
+
 /// Each of the two places of the settings, and each of them that is not there.
 TEST_F(Configurations, OfLlama31ScaleTheirAngles) {
   const std::string scaling = R"("rope_type": "llama3", "factor": 8.0, "low_freq_factor": 1.0,
@@ -163,7 +184,7 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
   };
   refused(R"("model_type": "bert")",
           "model_type is \"bert\", and no model here is of that family; there are llama, mistral, "
-          "mixtral, qwen2, qwen3, gpt2");
+          "mixtral, qwen2, qwen3, gemma2, gpt2");
   refused(R"("vocab_size": 4)", "no model_type can be read");
   refused(std::string(llama) + R"(, "rope_scaling": {"factor": 8.0})", "rope_scaling is ");
   refused(std::string(llama) + R"(, "attention_bias": true)", "attention_bias is true");

@@ -65,9 +65,9 @@ ForeignFiles::Found find_tensor(const ForeignFiles& files, const Mapping& mappin
 
 /// Reads this rank's entries, run by run.
 void read_part(const ForeignFiles::Found& found, const PartOfForeign& part, double scale,
-               Tensor& tensor) {
+               double plus, Tensor& tensor) {
   const ForeignNumbers numbers(found.entry->dtype);
-  const bool same = scale == 1 && numbers.element == tensor.element;
+  const bool same = scale == 1 && plus == 0 && numbers.element == tensor.element;
   std::vector<char> run;
   part.for_each_run([&](int64_t from, int64_t length, const auto& scatter) {
     run.resize(static_cast<size_t>(length) * numbers.bytes);
@@ -78,7 +78,8 @@ void read_part(const ForeignFiles::Found& found, const PartOfForeign& part, doub
         std::memcpy(tensor.buffer.data() + static_cast<size_t>(local) * numbers.bytes,
                     run.data() + static_cast<size_t>(i) * numbers.bytes, numbers.bytes);
       else
-        set_number(tensor.element, tensor.buffer.data(), local, numbers.at(run.data(), i) * scale);
+        set_number(tensor.element, tensor.buffer.data(), local,
+                   numbers.at(run.data(), i) * scale + plus);
     });
   });
 }
@@ -118,7 +119,7 @@ void load_part(const Mapping& mapping, const std::filesystem::path& folder, cons
     }
     for (const PartOfForeign& part : parts_of(source, leaf->name, factors)) {
       read_part(find_tensor(files, mapping, part, used), part, scale_of(tensor, factors),
-                *leaf->tensor);
+                tensor.plus, *leaf->tensor);
       missing[leaf->name] -= part.count();
     }
   }

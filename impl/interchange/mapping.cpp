@@ -92,6 +92,7 @@ ForeignTensor tensor_of(const Json& value) {
           words(pattern.substr(arrow + 2)),
           value.value("at", std::map<Name, int64_t>()),
           value.value("scale", std::map<Name, double>()),
+          value.value("plus", 0.0),
           value.value("tied_to", std::string())};
 }
 
@@ -135,7 +136,19 @@ std::pair<std::string, Json> find_first(const Json& config, const std::vector<st
   return {keys.at(0), nullptr};
 }
 
+/// Whether a list has the entries of the shorter one, again and again.
+bool repeats(const Json& value, const Json& one) {
+  if (!value.is_array() || !one.is_array() || one.empty()) return false;
+  for (size_t i = 0; i < value.size(); ++i)
+    if (value[i] != one[i % one.size()]) return false;
+  return true;
+}
+
+/// A list is allowed if all of its entries are, or if it repeats a list that is.
 bool is_allowed(const Json& value, const std::vector<Json>& allowed) {
+  if (std::any_of(allowed.begin(), allowed.end(),
+                  [&](const Json& each) { return repeats(value, each); }))
+    return true;
   const auto known = [&](const Json& each) {
     return std::find(allowed.begin(), allowed.end(), each) != allowed.end();
   };

@@ -26,6 +26,7 @@ struct ForeignTensor {
   std::vector<Name> local;                 ///< `M Q K D`: the leaf's dims, without those and `at`
   std::map<Name, int64_t> at;              ///< it is entry 1 of the leaf's dim kv
   std::map<Name, double> scale;            ///< leaf = foreign * |D|^-0.5
+  double plus;                             ///< and this is added: 1 for gains stored as w of 1 + w
   std::string tied_to;                     ///< where the config says so, this tensor instead
 };
 

@@ -43,7 +43,7 @@ struct PartOfForeign {
 std::vector<PartOfForeign> parts_of(const ForeignTensor& tensor, const Name& leaf,
                                     const std::vector<Factor>& factors);
 
-/// foreign * scale = leaf.
+/// foreign * scale + plus = leaf.
 double scale_of(const ForeignTensor& tensor, const std::vector<Factor>& factors);
 
 }  // namespace shardproof::interchange

@@ -18,7 +18,7 @@ const std::string saving = "saving a model";
 struct Outgoing {
   PartOfForeign part;
   const checkpoint::Leaf* leaf;
-  double scale;
+  double scale, plus;
 };
 
 std::vector<Outgoing> outgoing_of(const Mapping& mapping, const Mesh& mesh, int rank,
@@ -33,7 +33,7 @@ std::vector<Outgoing> outgoing_of(const Mapping& mapping, const Mesh& mesh, int 
     const std::vector<Factor> factors = factors_of(*leaf, mesh, rank, dims);
     for (PartOfForeign& part : parts_of(tensor, leaf->name, factors)) {
       part.name = mapping.prefixes().at(0) + part.name;
-      all.push_back({std::move(part), &*leaf, scale_of(tensor, factors)});
+      all.push_back({std::move(part), &*leaf, scale_of(tensor, factors), tensor.plus});
     }
   }
   return all;
@@ -54,12 +54,13 @@ void write_part(checkpoint::File& file, uint64_t begin, const Outgoing& outgoing
   outgoing.part.for_each_run([&](int64_t to, int64_t length, const auto& gather) {
     run.resize(static_cast<size_t>(length) * bytes);
     gather([&](int64_t i, int64_t local) {
-      if (outgoing.scale == 1)
+      if (outgoing.scale == 1 && outgoing.plus == 0)
         std::copy_n(reinterpret_cast<const char*>(tensor.buffer.data()) + local * int64_t(bytes),
                     bytes, run.data() + i * int64_t(bytes));
       else
         set_number(tensor.element, run.data(), i,
-                   number_at(tensor.element, tensor.buffer.data(), local) / outgoing.scale);
+                   (number_at(tensor.element, tensor.buffer.data(), local) - outgoing.plus) /
+                       outgoing.scale);
     });
     file.write(begin + static_cast<uint64_t>(to) * bytes, run.data(), run.size());
   });

@@ -2,6 +2,8 @@
 
 make_fixtures.py write FOLDER [SEED]   writes a folder for each model: config.json, model.safetensors, gradients of the
                                        mean loss in the same form, and data.safetensors with ids, targets and logits.
+make_fixtures.py add FOLDER MODEL      writes one model, a function of this file, into a folder of its name.
+make_fixtures.py generate FOLDER       adds generated.safetensors to a model: its ids and what greedy `generate` adds.
 make_fixtures.py equal MODEL OTHER     fails unless transformers reads both folders and they are the same model.
 
 Recorded with torch 2.15.0 and transformers 5.23.0: fixtures/ beside this file is what `write` made with the default seed.
@@ -12,7 +14,7 @@ import sys
 import torch
 from safetensors.torch import save_file
 from transformers import (
-    AutoModelForCausalLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM,
+    AutoModelForCausalLM, Gemma2Config, Gemma2ForCausalLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM,
     MixtralConfig, MixtralForCausalLM, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
 
 V, B, L = 16, 2, 6
@@ -41,6 +43,13 @@ def mistral(window):
 
 def mixtral():
     return MixtralForCausalLM(MixtralConfig(**ODD, rope_theta=20000.0, num_local_experts=4))
+
+
+def gemma2():
+    # the first layer looks back over a window; the soft caps are near the logits
+    return Gemma2ForCausalLM(Gemma2Config(
+        **dict(ODD, tie_word_embeddings=True), rope_theta=20000.0, sliding_window=3, query_pre_attn_scalar=6,
+        attn_logit_softcapping=2.0, final_logit_softcapping=3.0, attn_implementation="eager"))
 
 
 def qwen2():
@@ -78,6 +87,15 @@ def write(model, folder):
               os.path.join(folder, "data.safetensors"))
 
 
+def generate(folder):
+    model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
+    torch.manual_seed(1)
+    ids = torch.randint(0, V, (1, L))
+    all = model.generate(ids, max_new_tokens=16, do_sample=False, eos_token_id=None, pad_token_id=0)
+    save_file({"ids": ids.int(), "generated": all[:, L:].int().contiguous()},
+              os.path.join(folder, "generated.safetensors"))
+
+
 def write_all(folder, seed=1):
     torch.manual_seed(seed)
     write(llama(False), os.path.join(folder, "llama"))
@@ -89,6 +107,9 @@ def write_all(folder, seed=1):
     write(qwen2(), os.path.join(folder, "qwen2"))
     write(qwen3(), os.path.join(folder, "qwen3"))
     write(mixtral(), os.path.join(folder, "mixtral"))
+    write(gemma2(), os.path.join(folder, "gemma2"))
+    for each in ("llama", "llama_tied"):
+        generate(os.path.join(folder, each))
 
 
 def equal(folder, other):
@@ -105,5 +126,10 @@ def equal(folder, other):
 if __name__ == "__main__":
     if sys.argv[1] == "write":
         write_all(sys.argv[2], *map(int, sys.argv[3:]))
+    elif sys.argv[1] == "add":
+        torch.manual_seed(1)
+        write(globals()[sys.argv[3]](), os.path.join(sys.argv[2], sys.argv[3]))
+    elif sys.argv[1] == "generate":
+        generate(sys.argv[2])
     else:
         equal(sys.argv[2], sys.argv[3])
