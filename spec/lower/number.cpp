@@ -123,12 +123,21 @@ bool Context::ready(const ir::Arith& arith, const Frame& frame) const {
   return true;
 }
 
+namespace {
+
+bool speaks_of_values(const ir::Arith& arith) {
+  return arith.kind == ir::Arith::Kind::value ||
+         std::any_of(arith.args.begin(), arith.args.end(), speaks_of_values);
+}
+
+}  // namespace
+
 /// A condition of a callee, in terms of what it was called with: its own names mean other values
 /// here.
 std::string Context::shown_at_call(const ir::Arith& condition, const Frame* frame) {
   static const std::set<std::string> comparisons = {">", ">=", "<", "<=", "==", "!="};
-  if (condition.kind != ir::Arith::Kind::op || !comparisons.count(condition.text))
-    return shown(condition, frame);
+  const bool compares = condition.kind == ir::Arith::Kind::op && comparisons.count(condition.text);
+  if (!compares || !speaks_of_values(condition)) return shown(condition, frame);
   return a.show(arith(condition.args.at(0), frame)) + " " + condition.text + " " +
          a.show(arith(condition.args.at(1), frame));
 }
@@ -137,11 +146,6 @@ namespace {
 
 ir::Arith operation(const std::string& op, ir::Arith left, ir::Arith right) {
   return {ir::Arith::Kind::op, op, ir::no_value, {std::move(left), std::move(right)}};
-}
-
-bool speaks_of_values(const ir::Arith& arith) {
-  return arith.kind == ir::Arith::Kind::value ||
-         std::any_of(arith.args.begin(), arith.args.end(), speaks_of_values);
 }
 
 ir::Arith written(int64_t number) {
