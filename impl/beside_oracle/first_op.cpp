@@ -32,7 +32,7 @@ Opened with_all_values(const PlanCase& one) {
 
 std::optional<SourceRange> first_op_that_differs(const PlanCase& one,
                                                  const std::shared_ptr<Device>& device) {
-  if (one.unit.has_pipeline()) throw PlanError("the values of a pipeline are not looked at");
+  if (one.unit.has_pipeline()) throw PlanError("the values inside a pipeline are not compared");
   const Opened opened = with_all_values(one);
   PlanCase all = one;
   all.unit.program = &opened.program;

@@ -245,7 +245,7 @@ std::string difference(const std::vector<std::optional<oracle::Tensor>>& got,
   return "";
 }
 
-// Most are equal bit for bit, and then nobody asks for the bounds.
+// Most are equal bit for bit, and then the bounds are not needed.
 std::string difference_in_double(const PlanCase& one,
                                  const std::vector<std::optional<oracle::Tensor>>& got,
                                  const std::vector<oracle::Tensor>& wanted) {

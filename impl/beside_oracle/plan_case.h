@@ -1,6 +1,6 @@
 #pragma once
 // A plan on thread ranks beside what it claims, by the oracle on whole tensors. The core and the
-// oracle share no code but the notation's; how tensors lie on ranks is said by spec/denote.
+// oracle share no code but the notation's; spec/denote defines how tensors lie on ranks.
 #include "impl/beside_oracle/close.h"
 #include "impl/compile/unchecked.h"
 #include "oracle/oracle.h"
@@ -21,10 +21,10 @@ struct PlanCase {
 
 PointOfPlan point_of(const PlanCase& one);
 
-/// A plan of the program, its backwards whatever is said of them, at no point yet. Refers to both.
+/// A plan of the program, its backwards whatever their verdicts, at no point yet. Refers to both.
 PlanCase case_of(const Program& program, const PlanReport& report);
 
-/// Draws a mesh, sizes, inputs and how they lie on the ranks; what the plan takes behind `;` is
+/// Draws a mesh, sizes, inputs and how they lie on the ranks; what the plan takes after `;` is
 /// what the plan before it saves there. Returns what is claimed there; nothing where the claim has
 /// no finite value. `ties`: small whole numbers, zeros among them, otherwise reals away from 0.
 /// Throws PlanError where no small mesh meets the conditions.

@@ -58,7 +58,7 @@ Bounds wide_bounds(const PlanCase& one, const Tensors& wanted, const Way& way) {
   return bounds;
 }
 
-/// Most are equal bit for bit, and then nobody asks for bounds.
+/// Most are equal bit for bit, and then the bounds are not needed.
 std::string beyond_rounding(const PlanCase& one,
                             const std::vector<std::optional<oracle::Tensor>>& got,
                             const Tensors& wanted, const Way& way) {

@@ -39,7 +39,7 @@ double number_at(const std::byte* at, Element element) {
     case Element::u64:
       break;
   }
-  throw std::runtime_error("keys are not given as tensors");
+  throw std::runtime_error("a key cannot be given as a tensor");
 }
 
 void put_number(std::byte* at, Element element, double value) {

@@ -19,7 +19,7 @@ namespace check_sharding {
 /// A configuration, read.
 struct Family {
   std::string path;               ///< of its program: "<models>/llama_train.shard"
-  Name plan;                      ///< the training step, all that is said is of it
+  Name plan;                      ///< the training step that the report is about
   FileReader reader;              ///< has the models
   std::map<Name, int64_t> sizes;  ///< that the configuration gives
   std::map<Name, double> consts;  ///< likewise

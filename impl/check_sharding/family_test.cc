@@ -99,7 +99,7 @@ TEST_F(Configurations, OfMistralHaveAWindowOrNone) {
   EXPECT_TRUE(window.says("a new claim: window = 4096 instead of the file's 4")) << window.out;
   for (const auto& [more, why] : std::map<std::string, std::string>{
            {"", "sliding_window is missing"},
-           {R"(, "sliding_window": "wide")", "sliding_window is no number: \"wide\""}}) {
+           {R"(, "sliding_window": "wide")", "sliding_window is not a number: \"wide\""}}) {
     const Result refused = of(more);
     EXPECT_EQ(refused.code, 3) << refused.out;
     EXPECT_TRUE(refused.says(why)) << refused.out;

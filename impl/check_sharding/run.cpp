@@ -275,7 +275,7 @@ class Run {
     return text + "; its proof is of spec/models/" + family.path.substr(family.path.find('/') + 1);
   }
 
-  /// `only`: what is said of this plan of the file alone; empty: of all.
+  /// `only`: reports on this plan of the file; empty: on all.
   void checked(FileReport& report, const FileReader& reader, const Options& sized,
                const Name& only = {}) {
     CheckOptions check_options;

@@ -23,7 +23,7 @@ struct Environment {
   std::shared_ptr<Device> device;   ///< of --test; none: the one that the options name
 };
 
-/// Runs check-sharding with the arguments behind the program's name; returns the exit code:
+/// Runs check-sharding with the arguments after the program's name; returns the exit code:
 /// 0 proved, 1 refuted, 2 unknown, 3 invalid.
 int run(const std::vector<std::string>& args, std::istream& in, std::ostream& out,
         std::ostream& err, const Environment& environment = {});

@@ -369,7 +369,7 @@ TEST_F(Files, SmtlibWritesEveryObligation) {
   const std::string folder = file + "-smt";
   EXPECT_EQ(run_with({file, "--smtlib", folder}).code, 0);
   EXPECT_FALSE(std::filesystem::is_empty(folder));
-  EXPECT_EQ(run_with({file, "--smtlib", file}).code, 3) << "a file is no folder";
+  EXPECT_EQ(run_with({file, "--smtlib", file}).code, 3) << "a file is not a folder";
 }
 
 TEST(CommandLine, HelpTeachesAndMistakesExit3) {

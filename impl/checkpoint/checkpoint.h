@@ -24,7 +24,7 @@ struct Leaf {
   size_t stacked = 0;  ///< so many of the first dims number records, as layers
 };
 
-/// Where a run stands, besides its tensors.
+/// Where a run stands, without its tensors.
 struct Position {
   int64_t step = 0;
   std::map<std::string, std::string> values;  ///< "seed", "data": whatever the caller has

@@ -1,4 +1,4 @@
-// What is saved is loaded on every mesh, and what is wrong with a checkpoint is said.
+// What is saved is loaded on every mesh, and a faulty checkpoint is reported.
 #include "impl/checkpoint/checkpoint.h"
 
 #include <gmock/gmock.h>

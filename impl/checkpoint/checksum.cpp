@@ -20,7 +20,7 @@ uint64_t from_hex(const std::string& text) {
   const bool digits = std::all_of(text.begin(), text.end(), [](char each) {
     return ('0' <= each && each <= '9') || ('a' <= each && each <= 'f');
   });
-  if (text.size() != 16 || !digits) throw std::invalid_argument(text + " is no checksum");
+  if (text.size() != 16 || !digits) throw std::invalid_argument(text + " is not a checksum");
   return std::stoull(text, nullptr, 16);
 }
 

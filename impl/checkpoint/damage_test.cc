@@ -62,7 +62,7 @@ class DamagedCheckpoint : public testing::Test {
     put(file, text);
     ASSERT_THAT(load_error(last(), tensors_), HasSubstr(file.string())) << what;
   }
-  /// Every byte up to `end` and some behind it flipped, and the file cut there.
+  /// Every byte up to `end` and some after it flipped, and the file cut there.
   void damage_each_byte(const std::filesystem::path& file, size_t end) {
     const std::string good = text_in(file);
     for (size_t i = 0; i < good.size(); i += i < end ? 1 : 13) {
@@ -180,18 +180,18 @@ TEST(Safetensors, HeadersThatLieAreRefused) {
   EXPECT_EQ(said(one("[2]", "[0,8]"), 8), "");
   EXPECT_EQ(said("{}", 0), "");
   EXPECT_THAT(said(one("[2]", "[0,8]"), 7), HasSubstr("lies beyond the end"));
-  EXPECT_THAT(said(one("[2]", "[0,8]"), 9), HasSubstr("bytes behind its last tensor"));
+  EXPECT_THAT(said(one("[2]", "[0,8]"), 9), HasSubstr("bytes after its last tensor"));
   EXPECT_THAT(said(one("[2]", "[1,9]"), 9), HasSubstr("leave a gap"));
   EXPECT_THAT(said(one("[3]", "[0,8]"), 8), HasSubstr("other bytes than its shape needs"));
-  EXPECT_THAT(said(one("[-2]", "[0,8]"), 8), HasSubstr("has a size that is none"));
+  EXPECT_THAT(said(one("[-2]", "[0,8]"), 8), HasSubstr("has a size that is not a whole number"));
   EXPECT_THAT(said(one("[4611686018427387904, 4]", "[0,0]"), 0), HasSubstr("larger than"));
   EXPECT_THAT(said(one("[2]", "[8,0]"), 8), HasSubstr("lies beyond the end"));
-  EXPECT_THAT(said(one("[2]", "[0]"), 8), HasSubstr("has no two offsets"));
+  EXPECT_THAT(said(one("[2]", "[0]"), 8), HasSubstr("needs two data_offsets"));
   EXPECT_THAT(said(R"({"a":{"dtype":"F3","shape":[2],"data_offsets":[0,8]}})", 8),
               HasSubstr("unknown dtype F3"));
   EXPECT_THAT(said(R"({"a":{"shape":[2]}})", 8), HasSubstr("dtype"));
-  EXPECT_THAT(said("[1]", 8), HasSubstr("no object"));
-  EXPECT_THAT(said("nonsense", 8), HasSubstr("no safetensors file"));
+  EXPECT_THAT(said("[1]", 8), HasSubstr("not a JSON object"));
+  EXPECT_THAT(said("nonsense", 8), HasSubstr("not a safetensors file"));
 }
 
 /// In a child process, which ends: 0 where `body` returns true.

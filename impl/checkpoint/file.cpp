@@ -45,7 +45,7 @@ File File::open(const std::filesystem::path& path) {
   File file(path, O_RDONLY | O_NONBLOCK, "cannot be opened");
   struct stat status;
   if (::fstat(file.descriptor_, &status) != 0) file.fail_with_errno("cannot be read");
-  if (!S_ISREG(status.st_mode)) file.fail("is no file");
+  if (!S_ISREG(status.st_mode)) file.fail("is not a regular file");
   return file;
 }
 

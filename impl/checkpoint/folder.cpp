@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 const std::string step_prefix = "step-", unfinished_suffix = ".partial",
                   removed_suffix = ".removed";
 
-/// The step of a name, with anything but `suffix` behind the number: none.
+/// The step of a name, with anything but `suffix` after the number: none.
 std::optional<int64_t> step_of(const std::string& name, const std::string& suffix) {
   if (!name.starts_with(step_prefix) || !name.ends_with(suffix)) return std::nullopt;
   const std::string number =

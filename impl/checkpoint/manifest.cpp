@@ -43,7 +43,8 @@ json json_of(const StoredTensor& tensor) {
 StoredFile file_from(const json& value) {
   StoredFile file{value.at("name").get<std::string>(), {value.at("bytes").get<uint64_t>(), {}}};
   if (file.sums.bytes > largest_file) throw std::runtime_error(file.name + " is too large");
-  if (file.name.find('/') != std::string::npos) throw std::runtime_error("a file is elsewhere");
+  if (file.name.find('/') != std::string::npos)
+    throw std::runtime_error("a file is outside the checkpoint's folder");
   for (const json& each : value.at("xxh3"))
     file.sums.blocks.push_back(from_hex(each.get<std::string>()));
   if (file.sums.blocks.size() != (file.sums.bytes + block_bytes - 1) / block_bytes)
@@ -88,7 +89,7 @@ StoredTensor tensor_from(const json& value, size_t files) {
 Manifest manifest_from(const std::string& text) {
   const size_t line = line_begin.size() + 16 + line_end.size();
   if (text.size() < line || text.substr(0, line) != first_line(text.substr(line)))
-    throw std::runtime_error("is damaged, or no manifest: its checksum is another one");
+    throw std::runtime_error("is damaged, or is not a manifest: its checksum does not match");
   const json value = json_from(text);
   if (value.at("version") != version)
     throw std::runtime_error("has version " + value.at("version").dump() + "; this program reads " +

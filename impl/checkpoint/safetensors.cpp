@@ -28,12 +28,12 @@ uint64_t dtype_bytes(const std::string& dtype) {
 }
 
 [[noreturn]] void wrong(const std::string& what) {
-  throw std::runtime_error("is no safetensors file: " + what);
+  throw std::runtime_error("is not a safetensors file: " + what);
 }
 
 uint64_t size_from(const json& number, const std::string& name) {
   if (!number.is_number_unsigned() || number.get<uint64_t>() > INT64_MAX)
-    wrong("tensor " + name + " has a size that is none");
+    wrong("tensor " + name + " has a size that is not a whole number");
   return number.get<uint64_t>();
 }
 
@@ -49,13 +49,14 @@ uint64_t bytes_of(const Entry& entry, const std::string& name, uint64_t most) {
 
 /// `data`: the offset of the tensors' bytes.
 Entry entry_from(const json& value, const std::string& name, uint64_t data, uint64_t end) {
-  if (!value.is_object()) wrong("tensor " + name + " is not described by an object");
+  if (!value.is_object()) wrong("tensor " + name + " must be a JSON object");
   Entry entry;
   entry.dtype = value.at("dtype").get<std::string>();
   for (const json& extent : value.at("shape"))
     entry.extents.push_back(static_cast<int64_t>(size_from(extent, name)));
   const json& offsets = value.at("data_offsets");
-  if (!offsets.is_array() || offsets.size() != 2) wrong("tensor " + name + " has no two offsets");
+  if (!offsets.is_array() || offsets.size() != 2)
+    wrong("tensor " + name + " needs two data_offsets");
   const uint64_t first = size_from(offsets[0], name), last = size_from(offsets[1], name);
   if (first > last || last > end - data) wrong("tensor " + name + " lies beyond the end");
   entry.begin = data + first;
@@ -74,12 +75,12 @@ void refuse_gaps(const Header& header, uint64_t data, uint64_t end) {
     if (begin != data) wrong("its tensors leave a gap or overlap at byte " + std::to_string(begin));
     data += bytes;
   }
-  if (data != end) wrong("it has bytes behind its last tensor");
+  if (data != end) wrong("it has bytes after its last tensor");
 }
 
 Header header_from(const std::string& text, uint64_t end) {
   const json parsed = checkpoint::json_from(text);
-  if (!parsed.is_object()) wrong("its header is no object");
+  if (!parsed.is_object()) wrong("its header is not a JSON object");
   const uint64_t data = length_bytes + text.size();
   Header header;
   for (const auto& [name, value] : parsed.items())

@@ -33,7 +33,7 @@ const char* dtype_of(Element element);
 /// Empty for a dtype that no element is.
 std::optional<Element> element_of(const std::string& dtype);
 
-/// Where the items' bytes go, one behind the other, and what the file begins with.
+/// Where the items' bytes go, one after the other, and what the file begins with.
 std::string begin_of(const std::vector<Item>& items);
 
 /// Reads the header of a file of `bytes` bytes through `read(offset, to, count)`. Throws

@@ -73,7 +73,7 @@ void refuse_part_values(const Leaf& leaf) {
 void refuse(const Leaf& leaf) {
   refuse_part_values(leaf);
   if (!leaf.tensor || leaf.tensor->extents.size() != leaf.type.dims.size())
-    throw PlanError(leaf.name + ": its tensor has not the dims of " + to_string(leaf.type));
+    throw PlanError(leaf.name + ": its tensor does not have the dims of " + to_string(leaf.type));
 }
 
 /// Every tensor with all of its pieces; each rank's file gets the sums that it told.

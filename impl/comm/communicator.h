@@ -16,17 +16,17 @@ class Device;  // impl/device/device.h
 class Graph;
 class Queue;
 
-/// A fault of the environment or a disagreement of ranks: it names the rank, the op and the reason.
+/// The environment failed, or ranks disagree. The message names the rank, the op and the reason.
 class CommError : public std::runtime_error {
  public:
   CommError(int rank, const std::string& what) : std::runtime_error(what), rank_(rank) {}
-  int rank() const { return rank_; }  ///< the rank that is at fault where it is known, else -1
+  int rank() const { return rank_; }  ///< the rank at fault; -1 if not known
 
  private:
   int rank_;
 };
 
-/// The ranks that take part in a collective, in order: a member's position is its place in it.
+/// The ranks of a collective, in order. A member's position is its index in this list.
 class Group {
  public:
   virtual ~Group() = default;
@@ -42,31 +42,31 @@ class Group {
   int position_;
 };
 
-/// One rank's end of a world of ranks. Every call is made by all members of the group, in the same
-/// order; calls that disagree (another op, element, count, reduction or place) throw CommError on
-/// every member that takes part, with both ranks' places, and so does a rank that has thrown, died
-/// or ended. All buffers are contiguous and do not overlap. Sums are formed in the order of the
-/// group, so that the bits are the same in every run.
+/// One rank's view of all ranks. All members of a group make the same calls in the same order. If
+/// calls differ (op, element, count, reduction or location), CommError is thrown on every member
+/// that takes part, with the locations of both ranks; likewise if a member has thrown, died or
+/// ended. Buffers are contiguous and do not overlap. Sums are formed in the order of the group, so
+/// the bits are the same in every run.
 class Communicator {
  public:
   virtual ~Communicator() = default;
   virtual int rank() const = 0;
   virtual int size() const = 0;
 
-  /// A group with these ranks, this one among them; the same list is the same group for all
-  /// members. Made once and kept by the communicator, without a word to the others.
+  /// The group of these ranks, which include this one. The same list gives the same group on all
+  /// members. The communicator owns it. Not collective.
   virtual Group& group(const std::vector<int>& ranks) = 0;
 
-  /// The groups that will be used, of all ranks: every rank gives the same list. Collective, and
-  /// never needed: a group that was not named is made at its first call, where making costs.
+  /// Creates groups before their first use. Collective; every rank passes the same list, with the
+  /// groups of all ranks. Optional: other groups are created at their first call, which takes time.
   virtual void prepare(const std::vector<std::vector<int>>&) {}
 
-  /// The call's `send` and `receive` are as the collectives below say. `place` says where in the
-  /// program it stands, for messages.
+  /// The collectives below define `send` and `receive` of each call. `place` is its location in the
+  /// program, for messages.
   virtual void collective(Group& group, const Call& call, const void* send, void* receive,
                           const std::string& place) = 0;
 
-  /// receive = the members' `bytes` one behind the other.
+  /// receive = the members' `bytes` one after the other.
   void all_gather(Group& group, const void* send, void* receive, size_t bytes,
                   const std::string& place) {
     collective(group, Call::move(Collective::all_gather, bytes), send, receive, place);
@@ -98,30 +98,30 @@ class Communicator {
     collective(group, Call::move(Collective::send, bytes), send, receive, place);
   }
 
-  /// Off: calls are no longer compared before they are made, where that costs (not between
-  /// threads). For a caller who has compared the whole sequence of its calls. Every rank says the
-  /// same.
+  /// false: stop comparing calls before they are made, if that takes time (between threads it does
+  /// not). For callers that have compared the whole sequence of their calls. All ranks must pass
+  /// the same value.
   virtual void check_calls(bool) {}
-  /// Whether calls are compared before they are made, at a cost.
+  /// Whether calls are compared before they are made, and that takes time.
   virtual bool checks_calls() const { return false; }
 
-  /// Of a device: the collectives that follow are given to this queue, and their buffers are the
-  /// device's. On the host a collective returns when it is done.
+  /// On a device: the following collectives go to this stream, with buffers on the device. On the
+  /// host a collective returns when it is complete.
   virtual void use(Queue&) {}
-  /// Device::record of work with collectives; none where it cannot. Collective over all ranks, and
-  /// so is each run of the graph.
+  /// Device::record of work that contains collectives; null if this is not possible. Collective
+  /// over all ranks, as is each run of the graph.
   virtual std::shared_ptr<Graph> record(Device&, Queue&, const std::function<void()>&) {
     return nullptr;
   }
 
-  /// Throws what has gone wrong since, in calls that a queue was given: it may have finished
-  /// without their results.
+  /// Throws the error of an earlier call on a stream, if there was one: the stream may have ended
+  /// without the result.
   virtual void require_alive() {}
 
   /// Whether calls may come from any thread of the rank, one at a time.
   virtual bool any_thread() const { return true; }
 
-  /// Ends every other rank's waiting with an error that names this rank and the reason.
+  /// Makes every waiting rank fail with an error that names this rank and the reason.
   virtual void abort(const std::string& reason) noexcept = 0;
 };
 

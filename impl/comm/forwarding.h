@@ -29,7 +29,7 @@ class Forwarding : public Communicator {
   void abort(const std::string& reason) noexcept override { inner_.abort(reason); }
 
  protected:
-  /// Called before each collective; the place that the inner one is told.
+  /// Called before each collective; the source location that the inner one gets.
   virtual const std::string& before(Collective collective, const Group& group,
                                     const std::string& place) = 0;
   Communicator& inner() { return inner_; }

@@ -7,7 +7,7 @@
 namespace shardproof {
 
 /// Each member passes again and again; the k-th passes of all members wait for each other. Shut,
-/// it lets through those whose pass was complete before, and nobody else: all members of one pass
+/// it lets through those whose pass was complete before, and no others: all members of one pass
 /// get the same answer.
 class Gate {
  public:

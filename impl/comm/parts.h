@@ -20,8 +20,8 @@ class Parts {
   size_t count_, part_;
 };
 
-/// Below so many bytes of all members together each reduces everything itself: that costs less
-/// than one more barrier.
+/// Below this many bytes of all members together, each member reduces everything itself: that costs
+/// less than one more barrier.
 constexpr size_t reduce_alone_bytes = 64 << 10;
 
 }  // namespace shardproof

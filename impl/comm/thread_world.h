@@ -1,6 +1,6 @@
 #pragma once
-// What the ranks of one process share: groups with a slot per member, who waits for whom, and the
-// first fault.
+// What the ranks of one process share: groups with a slot per member, which rank waits for which,
+// and the first fault.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,7 +15,7 @@ namespace shardproof {
 
 class Event;  // impl/device/device.h
 
-/// So many bytes are sent by a copy: then nobody waits until the others have read them.
+/// Up to this many bytes are sent by a copy: the sender does not wait until the others have read.
 constexpr size_t copied_bytes = 2048;
 
 /// What a member announces of one call.
@@ -39,7 +39,7 @@ struct alignas(64) ThreadSlot {
 };
 
 /// Only `entry` is ever shut: who has passed it may read the others' buffers where they were not
-/// copied, and they wait at `exit`, which nobody can be kept from reaching.
+/// copied, and they wait at `exit`, which every rank can reach.
 struct ThreadMembers {
   explicit ThreadMembers(const std::vector<int>& of)
       : ranks(of), slots(of.size()), entry(int(of.size())), exit(int(of.size())) {}
@@ -69,7 +69,7 @@ class ThreadWorld {
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
 
  private:
-  /// Stale once the call has begun: then nobody is missing in it.
+  /// Stale once the call has begun: then no rank is missing in it.
   struct Wait {
     ThreadMembers* members = nullptr;
     uint32_t call = 0;

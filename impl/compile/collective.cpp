@@ -1,4 +1,4 @@
-// Data between ranks. A collective packs blocks of its operand one behind the other, exchanges
+// Data between ranks. A collective packs blocks of its operand one after the other, exchanges
 // them, and puts those that arrive in their places.
 #include <algorithm>
 #include <set>
@@ -176,7 +176,7 @@ class Moved {
     return view;
   }
 
-  /// The blocks in memory are already one behind the other: the only dim that moves is the
+  /// The blocks in memory are already one after the other: the only dim that moves is the
   /// outermost that is longer than 1.
   static bool in_sequence(const Ref& x, const Moves& moves) {
     if (!x.contiguous()) return false;
@@ -188,7 +188,7 @@ class Moved {
     return true;
   }
 
-  /// The blocks of x for the members, one behind the other.
+  /// The blocks of x for the members, one after the other.
   Ref blocks_of(const Ref& x, const Ring& ring, const Moves& moves) const {
     if (in_sequence(x, moves)) return x;
     const std::vector<int64_t> block = part(x, moves, site_.placement().rank()).extents;

@@ -87,8 +87,8 @@ class Compiler {
   /// Makes the scratch that the op needs, and returns it.
   std::vector<Ref> fused(const std::string& name, const FusedOp& op, std::vector<Ref> outputs,
                          std::vector<Ref> inputs);
-  /// What an attention has left for its gradient. It is found by the steps behind it, of the same
-  /// function and the same loop: memory that nobody saved is not kept for others.
+  /// What an attention has left for its gradient. It is found by the steps after it, of the same
+  /// function and the same loop: memory that was not saved is not kept for others.
   struct Attended {
     std::vector<Ref> operands;  ///< q, k, v, mask
     std::vector<double> scale;  ///< where it is known; otherwise it is the last operand
@@ -122,7 +122,7 @@ class Compiler {
   }
   Scope enter(const Unit& unit, const Placement& placement, const std::vector<Key>& keys) const;
   void run_block(Scope& scope, const ir::Block& block);
-  /// What is computed from here on is known until leave_iteration(), and not behind it.
+  /// What is computed from here on is known until leave_iteration(), and not after it.
   /// What is compiled from here on is another turn of a pipeline's stage, or comes after it.
   void next_turn() { ++turn_; }
   /// The next turn does this work of a stage along the axis.

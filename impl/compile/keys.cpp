@@ -49,7 +49,7 @@ void add(Text& text, const Placement& placement, const ir::Pattern& pattern) {
   add(text, pattern.right_bracket);
 }
 
-/// {I} speaks of gradients, not of what a rank has.
+/// {I} is about gradients, not about what a rank has.
 void add(Text& text, const Placement& placement, const Type& type) {
   Marks marks = type.marks;
   std::erase_if(marks, [](const auto& each) { return each.second == Mark::I; });
@@ -62,7 +62,7 @@ void add(Text& text, const Placement& placement, const Type& type) {
   text.add(";");
 }
 
-/// What an op says besides its name, its pattern and its types.
+/// The attributes of an op other than its name, its pattern and its types.
 struct Attributes {
   Text& text;
   const Unit& unit;

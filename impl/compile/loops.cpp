@@ -20,7 +20,7 @@ void carry_over(const Site& site, const std::vector<Ref>& carries, const std::ve
   }
 }
 
-/// The scan while it is compiled. An iteration of its loop may be several of its own, one behind
+/// The scan while it is compiled. An iteration of its loop may be several of its own, one after
 /// the other, so that collectives of the next one begin in this one.
 class Scanned {
  public:

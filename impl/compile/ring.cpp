@@ -7,7 +7,7 @@
 namespace shardproof::compile {
 namespace {
 
-/// A ring: each rank sees every block of the axis, its own first, then that of the rank behind it.
+/// A ring: each rank sees every block of the axis, its own first, then that of the next rank.
 /// The next block is sent before the steps that read this one, so that they can overlap.
 class Ringed {
  public:

@@ -141,7 +141,7 @@ void compile(const ir::Rev& op, const Site& site) {
 size_t position_of(const ir::Entry& op, const Type& type) {
   for (size_t i = 0; i < type.dims.size(); ++i)
     if (type.dims[i].dim == op.dim) return i;
-  throw std::logic_error("an entry of a dim that there is not");
+  throw std::logic_error("the entry's dim does not exist");
 }
 
 // (x, n): x[n]; in a ring the block that is here. A stage has the entries from the first of its

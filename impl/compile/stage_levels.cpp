@@ -190,7 +190,7 @@ void StageLevels::require_same_forward(const ir::Instr& stages) const {
         same = back_keys_.at(own.next[i]) == keys_.at(body.next[i]);
       for (size_t i = 0; same && level == 1 && i < own.next.size(); ++i)
         same = back_keys_.at(forward->operands.at(i)) == keys_.at(scan->operands.at(i));
-      if (!same) refuse("its backward computes the layers in another way");
+      if (!same) refuse("its backward computes the layers differently");
     }
     const ir::Instr* inner = nullptr;
     for (const ir::Instr& instr : body.instrs)
@@ -300,7 +300,7 @@ void StageLevels::find_targets(const Axis& axis) {
     if (target.sources.empty()) refuse("a gradient has no term");
     const std::vector<size_t>& rows = target.sources[0].rows;
     for (const Source& source : target.sources)
-      if (source.rows != rows) refuse("a gradient is of some layers, and of all together");
+      if (source.rows != rows) refuse("a gradient is of single layers and of all layers at once");
     if (const ir::Instr* scattered = scatter_of(result, axis)) {
       const size_t at = *only_split(type(result), type(scattered->results[0]), axis);
       if (at < rows.size() && rows[at] == last) target.scattered = scattered;

@@ -1,21 +1,21 @@
 #pragma once
-// Where the data of a training step come from.
+// The source of a training step's data.
 #include "impl/tensor/placement.h"
 #include "impl/tensor/tensor.h"
 
 namespace shardproof {
 
-/// Fills a step's data parameters by name. Each rank has one of its own, and fills its own part.
+/// Fills a step's data parameters by name. Each rank has its own, which fills its part.
 class Batches {
  public:
   virtual ~Batches() = default;
-  /// What it can fill.
+  /// The names that it can fill.
   virtual std::vector<Name> names() const = 0;
-  /// Fills the part of `to` that this rank has by its type; the same batch until next().
+  /// Fills this rank's part of `to`, as its type says; the same batch until next().
   virtual void fill(const Name& name, const Placement& placement, Tensor& to) = 0;
-  /// The batch that was filled is used up.
+  /// Moves on to the next batch.
   virtual void next() {}
-  /// Throws PlanError, naming what there is, where it cannot fill this parameter of the plan.
+  /// Throws PlanError with the names that it has, if it cannot fill this parameter of the plan.
   void require_knows(const Name& parameter, const Name& plan) const;
 };
 

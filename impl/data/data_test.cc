@@ -268,11 +268,11 @@ TEST(Tokenizer, OfAnotherKindIsRefused) {
     return "accepted";
   };
   EXPECT_THAT(refusal("no.json"), HasSubstr("no.json: cannot be opened"));
-  EXPECT_THAT(refusal(written("a.json", "{\"a\"")), HasSubstr("is no tokenizer.json"));
+  EXPECT_THAT(refusal(written("a.json", "{\"a\"")), HasSubstr("is not a tokenizer.json"));
   EXPECT_THAT(refusal(written("b.json", R"({"model": {"type": "Unigram"}})")),
               HasSubstr("Unigram, not BPE"));
   EXPECT_THAT(refusal(written("c.json", R"({"model": {"vocab": {"a": 0}, "merges": ["ab"]}})")),
-              HasSubstr("is no pair"));
+              HasSubstr("is not a pair"));
   EXPECT_THAT(refusal(written("d.json", R"({"model": {"vocab": {"a": 0}, "merges": []}})")),
               HasSubstr("another way than GPT-2"));
   for (const char* id : {"4294967295", "4294967294", "4194304", "-1", "1.5", "\"1\"", "1e30"}) {
@@ -282,7 +282,7 @@ TEST(Tokenizer, OfAnotherKindIsRefused) {
                               id + R"(, "content": "x"}]})";
     EXPECT_THAT(refusal(written("f.json", added)), HasSubstr("the token \"x\" has the id"));
   }
-  EXPECT_THAT(refusal("/dev/zero"), HasSubstr("/dev/zero: is no file"));
+  EXPECT_THAT(refusal("/dev/zero"), HasSubstr("/dev/zero: is not a regular file"));
   const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
   EXPECT_THAT(refusal(written("g.json", R"({"model": {"vocab": {"a": )" + deep + "}}}")),
               HasSubstr("nested 400003 deep; at most 64"));

@@ -107,7 +107,7 @@ void Loader::require_below(const std::vector<uint32_t>& tokens, int64_t first) c
 
 void Loader::fill(const Name& name, const Placement& placement, Tensor& to) {
   if (to.extents.empty())
-    throw PlanError(name + " is a number, and tokens need a dim of positions");
+    throw PlanError(name + " is a scalar, but tokens need a dim of positions");
   const Split& positions = to.type.dims.back();
   length_ = placement.size(positions.dim);
   batch_ = batch_of(placement, to);

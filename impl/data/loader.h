@@ -1,5 +1,5 @@
 #pragma once
-// Sequences of tokens in an order that depends on the seed alone, the same on every mesh.
+// Sequences of tokens in an order that depends only on the seed, and so is the same on every mesh.
 #include <memory>
 
 #include "impl/data/batches.h"
@@ -7,20 +7,20 @@
 
 namespace shardproof::data {
 
-/// Entry `index` of a permutation of 0 .. n-1 that the key says; nothing is stored.
+/// Entry `index` of the permutation of 0 .. n-1 with this key; it is computed, not stored.
 uint64_t shuffled(uint64_t index, uint64_t n, uint64_t key);
 
-/// Which sequences of the tokens, and in which order. Sequences do not overlap; the last tokens may
-/// be in none.
+/// The sequences to use, and their order. Sequences do not overlap; the last tokens may not be
+/// used.
 struct LoaderOptions {
   uint64_t seed = 0;
-  double from = 0, to = 1;  ///< of all sequences: 0 to 0.95 to train, 0.95 to 1 to validate
+  double from = 0, to = 1;  ///< fractions of all sequences, e.g. 0 to 0.95 to train
   bool shuffle = true;
-  int64_t below = INT64_MAX;  ///< a token that is not below it is an error: the vocabulary
+  int64_t below = INT64_MAX;  ///< the size of the vocabulary: larger tokens are an error
 };
 
-/// `ids [.. L]`, `targets` (the tokens that come next) and `starts` (whether a token is the first
-/// of a document): the last dim is positions, all dims before it together number the sequences of a
+/// Fills `ids [.. L]`, `targets` (the next tokens) and `starts` (whether a token is the first of a
+/// document). The last dim is positions; the dims before it together number the sequences of a
 /// batch.
 class Loader : public Batches {
  public:
@@ -30,14 +30,14 @@ class Loader : public Batches {
   void fill(const Name& name, const Placement& placement, Tensor& to) override;
   void next() override { position_ += batch_; }
 
-  /// The number of sequences used so far: where a run that is resumed goes on.
+  /// The number of sequences used so far, from which a resumed run continues.
   int64_t position() const { return position_; }
   void seek(int64_t position) { position_ = position; }
-  /// Of the last batch.
+  /// The tokens of the last batch.
   int64_t batch_tokens() const { return batch_ * length_; }
-  /// Sequences in an epoch, of `length` tokens; throws FileError where there is none.
+  /// The number of sequences of `length` tokens in an epoch; throws FileError if it is 0.
   int64_t sequences(int64_t length) const;
-  /// Throws FileError where there is no sequence, or one of the first tokens is no token of the
+  /// Throws FileError if there is no sequence, or if one of the first tokens is not in the
   /// vocabulary.
   void require_fits(int64_t length) const;
 

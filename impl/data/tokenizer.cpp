@@ -77,7 +77,8 @@ std::pair<std::string, std::string> pair_of(const Json& merge) {
   if (merge.is_array()) return {merge.at(0).get<std::string>(), merge.at(1).get<std::string>()};
   const std::string text = merge.get<std::string>();
   const size_t space = text.find(' ');
-  if (space == std::string::npos) throw std::runtime_error("the merge \"" + text + "\" is no pair");
+  if (space == std::string::npos)
+    throw std::runtime_error("the merge \"" + text + "\" is not a pair");
   return {text.substr(0, space), text.substr(space + 1)};
 }
 
@@ -156,7 +157,8 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
   } catch (const FileError&) {
     throw;
   } catch (const std::exception& error) {
-    throw FileError(path.string() + ": is no tokenizer.json of a byte-level BPE: " + error.what());
+    throw FileError(path.string() +
+                    ": is not a tokenizer.json of a byte-level BPE: " + error.what());
   }
   return result;
 }

@@ -1,5 +1,5 @@
 #pragma once
-// Byte-pair tokens, as a tokenizer.json of Hugging Face's tokenizers says them.
+// Byte-pair tokens, as a tokenizer.json of Hugging Face's tokenizers defines them.
 #include <filesystem>
 #include <map>
 #include <optional>

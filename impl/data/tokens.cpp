@@ -89,7 +89,7 @@ int width_of(TokenFormat format) {
 
 int64_t size_of_file(int descriptor) { return lseek(descriptor, 0, SEEK_END); }
 
-/// Tokens behind a header of llm.c.
+/// Tokens after a header of llm.c.
 template <class Shard>
 void read_header(const TokenFile& kind, const int32_t* words, int64_t bytes, Shard& shard) {
   shard.width = kind.width;
@@ -108,7 +108,7 @@ void read_header(const TokenFile& kind, const int32_t* words, int64_t bytes, Sha
 template <class Shard>
 void read_raw(const std::string& head, int width, int64_t bytes, Shard& shard) {
   if (const std::string what = foreign(head); !what.empty())
-    throw FileError(shard.name + ": is no token file but " + what);
+    throw FileError(shard.name + ": is not a token file, but " + what);
   shard.width = width;
   shard.count = bytes / width;
   if (bytes % width != 0)

@@ -1,5 +1,5 @@
 #pragma once
-// Texts as numbers: shards on disk or in memory, one behind the other.
+// Token sequences: files or memory, concatenated.
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -10,29 +10,29 @@
 
 namespace shardproof::data {
 
-/// How the tokens of a file are written. `automatic`: the header says it (llm.c's .bin), a .txt has
-/// bytes, anything else uint16.
+/// The format of a token file. `automatic`: as the header says (llm.c's .bin), bytes for a .txt,
+/// uint16 otherwise.
 enum class TokenFormat { automatic, u8, u16, u32 };
 
-/// Tokens with the token that begins each document. Files are read when tokens are wanted.
+/// Tokens, and the token that begins each document. Files are read on demand.
 class Tokens {
  public:
-  /// Throws FileError where a file is missing, of another kind, or not as long as its header says.
+  /// Throws FileError if a file is missing, has another format, or another length than it says.
   static Tokens of_files(const std::vector<std::filesystem::path>& paths,
                          TokenFormat format = TokenFormat::automatic);
-  /// One token a byte.
+  /// One token for each byte.
   static Tokens of_text(std::string text, std::string name);
   static Tokens of_numbers(const std::vector<uint32_t>& numbers, std::string name);
   ~Tokens();
   Tokens(Tokens&&) noexcept;
 
   int64_t size() const { return size_; }
-  /// The tokens from `first` on; throws FileError where a file has become shorter.
+  /// The tokens from `first` on; throws FileError if a file became shorter.
   void read(int64_t first, std::span<uint32_t> to) const;
   /// `token 17 of train.bin`
   std::string where(int64_t token) const;
 
-  /// The token that begins a document: as the header's kind of file has it, otherwise 0.
+  /// The token that begins a document: that of the header's format, otherwise 0.
   uint32_t document() const { return document_; }
   void set_document(uint32_t token) { document_ = token; }
 

@@ -79,8 +79,8 @@ class Device {
   virtual Launch prepare_fused(const FusedOp&) const { return {}; }
   /// Whether it has one; makes none.
   virtual bool has_fused(const FusedOp& op) const { return bool(prepare_fused(op)); }
-  /// Bytes of each scratch output of the op, behind those that it names: those of kernels/fused.h,
-  /// and what the device needs besides.
+  /// Bytes of each scratch output of the op, after those that it names: those of kernels/fused.h,
+  /// and what else the device needs.
   virtual std::vector<size_t> fused_scratch(const FusedOp& op) const { return scratch_bytes(op); }
   /// What a report is to say of how it computes; empty: nothing.
   virtual std::string notes() const { return ""; }

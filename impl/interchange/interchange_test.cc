@@ -87,7 +87,7 @@ class Interchange : public testing::Test {
       save(mapping(), at(to), communicator, mesh, {sizes, {{"eps", 0.25}}}, state.leaves(), most);
     });
   }
-  /// What a mesh reads is the numbered model, or what is said.
+  /// What a mesh reads is the numbered model, or the message.
   std::string read(const std::string& from, const Mesh& mesh, const TestTensors& tensors = net()) {
     std::string said;
     run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
@@ -200,10 +200,10 @@ TEST_F(Interchange, NumbersAreThoseOfTheConfig) {
   EXPECT_THAT(said(R"({"architectures":["Other"]})"), HasSubstr("its architecture is [\"Other\"]"));
   EXPECT_THAT(said(R"({"model_type":"net","act":"gelu"})"), HasSubstr("act is \"gelu\""));
   EXPECT_THAT(said(R"({"model_type":"net","layers":3,"wide":4})"),
-              HasSubstr("all_heads is no size: null"));
+              HasSubstr("all_heads is not a size: null"));
   EXPECT_THAT(said(R"({"model_type":"net","layers":3,"wide":4,"all_heads":5,"head":2})"),
               HasSubstr("all_heads=5 does not agree"));
-  EXPECT_THAT(said(R"({"model_type":"net","layers":"3"})"), HasSubstr("layers is no size"));
+  EXPECT_THAT(said(R"({"model_type":"net","layers":"3"})"), HasSubstr("layers is not a size"));
   EXPECT_THAT(said("{"), HasSubstr("parse error"));
   const std::string deep = std::string(400'000, '[') + std::string(400'000, ']');
   EXPECT_THAT(said(R"({"architectures":)" + deep + "}"), HasSubstr("nested 400001 deep"));
@@ -212,7 +212,7 @@ TEST_F(Interchange, NumbersAreThoseOfTheConfig) {
           R"({"model_type":"net","layers":3,"wide":4,"all_heads":4,"half_head":4611686018427387904})"),
       HasSubstr("half_head is too large"));
   EXPECT_THAT(said(R"({"model_type":"net","layers":18446744073709551615})"),
-              HasSubstr("layers is no size: 18446744073709551615"));
+              HasSubstr("layers is not a size: 18446744073709551615"));
   EXPECT_THAT(said("[]"), HasSubstr("its architecture is null"));
 }
 
@@ -230,10 +230,10 @@ TEST_F(Interchange, WhatDoesNotFitIsNamed) {
   };
   EXPECT_THAT(with("net.h.1.q", "net.h.1.x"), HasSubstr("there is no tensor h.1.q"));
   EXPECT_THAT(with("[4,4]", "[2,8]"), HasSubstr("tensor h.0.q has shape [2 8], the program wants"));
-  EXPECT_THAT(with("F32", "I32"), HasSubstr("which is no float"));
-  EXPECT_THAT(with("net.h.1.q", "net.h.1.q2"), HasSubstr("is no safetensors file"));
+  EXPECT_THAT(with("F32", "I32"), HasSubstr("which is not a float"));
+  EXPECT_THAT(with("net.h.1.q", "net.h.1.q2"), HasSubstr("is not a safetensors file"));
   put("bad/model.safetensors", good.substr(0, good.size() - 1));
-  EXPECT_THAT(read("bad", Mesh()), HasSubstr("bad/model.safetensors: is no safetensors file"));
+  EXPECT_THAT(read("bad", Mesh()), HasSubstr("bad/model.safetensors: is not a safetensors file"));
   put("bad/model.safetensors.index.json", R"({"weight_map":{"net.b":"other.safetensors"}})");
   EXPECT_THAT(read("bad", Mesh()), HasSubstr("other.safetensors: cannot be opened"));
   put("bad/model.safetensors.index.json", R"({"weight_map":{"net.b":"../out/model.safetensors"}})");
@@ -256,7 +256,8 @@ TEST_F(Interchange, AMappingThatIsNotTheModelsIsRefused) {
   EXPECT_THAT(with("\"two\": 1", "\"two\": 0"),
               HasSubstr("h.{N}.q and h.{N}.k are the same part of"));
   EXPECT_THAT(with("\"two\": 1", "\"two\": 2"), HasSubstr("has not all of tensor layers.w"));
-  EXPECT_THAT(with("\"leaf\": \"b\"", "\"leaf\": \"c\""), HasSubstr("a tensor c, the model none"));
+  EXPECT_THAT(with("\"leaf\": \"b\"", "\"leaf\": \"c\""),
+              HasSubstr("a tensor c, which the model does not have"));
   EXPECT_THAT(with("(K D) M ->", "(K D M ->"), HasSubstr("mapping.json: brackets"));
   EXPECT_THAT(with("\"h.{N}.mask\"", "\"h.{N.mask\""), HasSubstr("mapping.json: braces"));
 }

@@ -57,7 +57,7 @@ ForeignFiles::Found find_tensor(const ForeignFiles& files, const Mapping& mappin
                        ", the program wants " + shape_text(part.extents));
     if (!is_float_dtype(found.entry->dtype))
       found.file->fail("tensor " + part.name + " has dtype " + found.entry->dtype +
-                       ", which is no float that can be read");
+                       ", which is not a float type that can be read");
     return found;
   }
   throw FileError(files.folder().string() + ": there is no tensor " + part.name);
@@ -110,7 +110,9 @@ void load_part(const Mapping& mapping, const std::filesystem::path& folder, cons
   for (const checkpoint::Leaf& leaf : leaves) missing[leaf.name] = leaf.tensor->count();
   for (const ForeignTensor& tensor : mapping.tensors()) {
     const checkpoint::Leaf* const leaf = find_leaf(leaves, tensor.leaf);
-    if (!leaf) throw PlanError("the mapping has a tensor " + tensor.leaf + ", the model none");
+    if (!leaf)
+      throw PlanError("the mapping has a tensor " + tensor.leaf +
+                      ", which the model does not have");
     const std::vector<Factor> factors = factors_of(*leaf, mesh, rank, dims);
     ForeignTensor source = tensor;
     if (tied && !tensor.tied_to.empty()) {

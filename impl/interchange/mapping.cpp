@@ -160,7 +160,7 @@ double number_from(const Constant& constant, const Json& config) {
   const auto [key, value] = find_first(config, constant.keys);
   if (value.is_null() && !constant.missing) throw std::runtime_error(key + " is missing");
   if (!value.is_null() && !value.is_number())
-    throw std::runtime_error(key + " is no number: " + value.dump());
+    throw std::runtime_error(key + " is not a number: " + value.dump());
   return value.is_null() ? *constant.missing : value.get<double>();
 }
 
@@ -169,7 +169,7 @@ std::pair<const Equation*, int64_t> value_of(const Equation& equation, const Jso
   const Json value = find_key(config, equation.key);
   if (value.is_null() && !equation.missing.empty()) return value_of(equation.missing[0], config);
   if (!value.is_number_integer() || value < 1)
-    throw std::runtime_error(equation.key + " is no size: " + value.dump());
+    throw std::runtime_error(equation.key + " is not a size: " + value.dump());
   int64_t size = checkpoint::whole_from(value);
   if (__builtin_mul_overflow(size, equation.times, &size))
     throw std::runtime_error(equation.key + " is too large: " + value.dump());
@@ -281,7 +281,7 @@ void Mapping::State::refuse_another(const Json& config) const {
                              architecture);
   for (const std::string& key : written)
     if (!config.contains(key))
-      throw std::runtime_error(key + " is missing, and what that stands for is not the model's");
+      throw std::runtime_error(key + " is missing, and its default is not what the model has");
   for (const Setting& setting : settings) {
     const auto [key, value] = find_first(config, setting.keys);
     if (!is_allowed(value, setting.allowed))

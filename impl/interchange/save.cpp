@@ -29,7 +29,8 @@ std::vector<Outgoing> outgoing_of(const Mapping& mapping, const Mesh& mesh, int 
     const auto leaf = std::find_if(leaves.begin(), leaves.end(),
                                    [&](const auto& each) { return each.name == tensor.leaf; });
     if (leaf == leaves.end())
-      throw PlanError("the mapping has a tensor " + tensor.leaf + ", the model none");
+      throw PlanError("the mapping has a tensor " + tensor.leaf +
+                      ", which the model does not have");
     const std::vector<Factor> factors = factors_of(*leaf, mesh, rank, dims);
     for (PartOfForeign& part : parts_of(tensor, leaf->name, factors)) {
       part.name = mapping.prefixes().at(0) + part.name;

@@ -36,7 +36,7 @@ class CommandWriter : public Executor {
   void add(const Command& command) { commands_.push_back(command); }
 
   std::vector<Command> commands_;
-  std::deque<size_t> under_way_;  ///< the events behind started collectives
+  std::deque<size_t> under_way_;  ///< the events of started collectives
   size_t events_ = 0;
 };
 

@@ -19,7 +19,7 @@ struct Moment {
   const Step* step = nullptr;
 };
 
-/// Bytes [begin, end) of the arena, or of a number line behind it for buffers of the caller's.
+/// Bytes [begin, end) of the arena, or of a number line after it for the caller's buffers.
 struct Range {
   size_t begin = 0, end = 0;
 };
@@ -65,7 +65,7 @@ class Memory {
   }
 
  private:
-  /// The first cell that has a byte of the place, or one behind it.
+  /// The first cell that has a byte of the place, or of a later one.
   std::map<size_t, Cell>::iterator first_of(const Range& place) {
     auto cell = cells_.upper_bound(place.begin);
     if (cell != cells_.begin() && std::prev(cell)->second.end > place.begin) --cell;
@@ -94,7 +94,7 @@ class Memory {
       is_whole =
           cell->second.owner == id && cell->first == place.begin && cell->second.end == place.end;
     }
-    if (!is_whole && pieces_[id].bytes) found(now, "reads what nobody has written", id);
+    if (!is_whole && pieces_[id].bytes) found(now, "reads what no step has written", id);
   }
 
   void write(BufferId id, const Moment& now) {
@@ -122,7 +122,7 @@ class Memory {
     if (clocks_[now.queue][before.queue] >= before.time) return;
     found(now,
           does + (" " + before.step->op) + " at " + before.step->place +
-              ", which nobody has waited for",
+              ", which no step has waited for",
           id);
   }
 

@@ -111,7 +111,8 @@ struct Step {
 
   // overlap.h
   bool starts = false;  ///< a collective that the communication thread runs while others go on
-  std::optional<size_t> waits;  ///< before it all started collectives but the last so many end
+  std::optional<size_t>
+      waits;  ///< before it all started collectives but the last of this number end
 };
 
 bool is_collective(const Step& step);

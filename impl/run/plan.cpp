@@ -324,7 +324,7 @@ void Plan::keep(size_t i, const Tensor& tensor) {
   state.require_fits(tensor, i);
   state.broken.resize(state.inputs.size());
   state.broken[i] = state.broken_by(tensor, i);
-  // Between devices nothing is said outside of their queues: this rank alone throws.
+  // Devices exchange nothing outside their streams: only this rank throws.
   if (!state.device->is_host() && !state.broken[i].empty())
     throw PlanError("rank " + std::to_string(state.rank) + ": " + state.broken[i]);
   state.allocate_kept();

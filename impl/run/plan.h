@@ -1,5 +1,5 @@
 #pragma once
-// A plan that was compiled for one mesh and one rank, and is run as often as wanted.
+// A plan, compiled for one rank of one mesh. It can run any number of times.
 #include <map>
 #include <optional>
 
@@ -43,43 +43,43 @@ class Plan {
   size_t arena_bytes() const;                    ///< of all values between inputs and outputs
   const std::vector<plan::Step>& steps() const;  ///< impl/plan/steps.h, which is not installed
   std::string text() const;                      ///< steps, buffers and groups, for a reader
-  std::string commands_text() const;             ///< what a device's queues get, loops twice
+  std::string commands_text() const;  ///< the launches of a device's streams, loops unrolled twice
   const State& state() const { return *state_; }
-  /// The groups of all ranks that a run uses, for Communicator::prepare(); the first run says them.
+  /// The groups of ranks that a run uses; the first run passes them to Communicator::prepare().
   std::vector<std::vector<int>> groups() const;
 
-  /// A tensor of the host for slot i of the inputs, not initialised.
+  /// An uninitialised host tensor with the type and extents of input i.
   Tensor input(size_t i) const;
 
-  /// Runs on this rank, together with every other rank of the mesh; tensors are the host's, on
-  /// whatever device the plan runs. Throws PlanError naming the tensor that does not fit, or place
-  /// and rank of a step that fails; CommError as the communicator does. Where comparing calls costs
-  /// (MPI) the first of each group is compared, with a hash of all of the plan's.
+  /// Runs this rank's part; every rank of the mesh must run its own. Inputs and results are host
+  /// tensors, also if the plan runs on a device. Throws PlanError with the tensor that does not
+  /// fit, or with the source location and rank of a failed step; CommError if ranks disagree. Over
+  /// MPI, ranks compare the first call of each group and a hash of all calls of the plan.
   std::vector<Tensor> run(Communicator& communicator, const std::vector<const Tensor*>& inputs);
   std::vector<Tensor> run(Communicator& communicator, const std::vector<Tensor>& inputs);
 
-  // Tensors that the plan keeps, in its device's memory, from run to run: nothing is allocated in a
-  // step, and a device that can is given the whole step at once.
-  /// Input i becomes `tensor`.
+  // Resident tensors: they stay in the device's memory from run to run. A step allocates nothing,
+  // and a GPU gets it as one graph.
+  /// Copies `tensor` to the resident input i.
   void keep(size_t i, const Tensor& tensor);
-  /// Input i becomes zeros, without a tensor of the host.
+  /// Fills the resident input i with zeros.
   void keep_zeros(size_t i);
-  /// From now on result `output` of run_kept() is made where `other`, a plan of the same device,
-  /// keeps its input, which has then been given: no copy, and no memory for both. `other` may run
-  /// when this plan has finish()ed.
+  /// From now on run_kept() writes result `output` to the memory of a resident input of `other`, a
+  /// plan on the same device: no copy, and no second buffer. `other` may run once this plan's
+  /// finish() has returned.
   void make_kept(size_t output, Plan& other, size_t input);
-  /// Returns when all runs have ended. Throws PlanError for what went wrong in them.
+  /// Waits for all runs. Throws PlanError if one failed.
   void finish();
-  /// A run on the kept inputs. Throws PlanError where one has not been given.
+  /// Runs on the resident inputs. Throws PlanError if one was not set.
   void run_kept(Communicator& communicator);
-  /// What is kept, as tensors of the host.
+  /// Copies of resident tensors on the host.
   void fetch_kept(size_t input, Tensor& to);
   Tensor kept_output(size_t i);
-  /// Memory of the device for a run: arena, inputs, and results that take no input's place.
+  /// Bytes of device memory: arena, inputs, and results that do not replace an input.
   size_t bytes() const;
 
-  /// Measures each op from now on; with overlap those of the communication thread as "all_gather
-  /// beside", and "wait" for it.
+  /// Measures each op from now on. With overlap, collectives that run beside are listed as
+  /// "all_gather beside", and the time spent waiting for them as "wait".
   void measure(bool on);
   const std::map<std::string, OpTime>& times() const;
   /// The axis of the stages, where this rank is one of a pipeline's.

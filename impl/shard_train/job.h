@@ -1,6 +1,6 @@
 #pragma once
 // What a run needs before its ranks start: the program, the mesh, sizes and data, all of them
-// looked at once, so that a mistake is told once.
+// looked at once, so that a mistake is reported once.
 #include <memory>
 
 #include "impl/data/loader.h"

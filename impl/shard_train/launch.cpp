@@ -39,7 +39,7 @@ std::vector<std::string> command(const std::vector<std::string>& args, int64_t r
   setenv(mark, on_terminal() ? with_terminal : "plain", 1);
   // Ranks on fewer processors than there are ranks: one that waits lets others run.
   setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-  // Ranks that are asked to stop finish their step and save: mpirun waits so many seconds.
+  // Ranks that are asked to stop finish their step and save: mpirun waits this many seconds.
   setenv("OMPI_MCA_odls_base_sigkill_timeout", "10", 0);
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));

@@ -14,7 +14,7 @@ Launched launched();
 /// which started it.
 bool on_terminal();
 
-/// Runs `mpirun` on this program with the same arguments and so many ranks, and again from the last
+/// Runs `mpirun` on this program with the same arguments and `ranks` ranks, and again from the last
 /// checkpoint where ranks die, as often as the options say. Returns the exit code.
 int launch(const std::vector<std::string>& args, const Options& options, int64_t ranks);
 

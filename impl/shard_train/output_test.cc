@@ -154,7 +154,7 @@ TEST(Job, IsRefusedWithTheNameOfWhatDoesNotFit) {
   EXPECT_THAT(refusal({"--config", "none"}), HasSubstr("tiny"));
   EXPECT_THAT(refusal({"--data", "none.bin"}), HasSubstr("none.bin: cannot open"));
   EXPECT_THAT(refusal({"--set", "V=64"}), HasSubstr("the vocabulary ends below 64"));
-  EXPECT_THAT(refusal({"--step", "bigram_sharded"}), HasSubstr("is no training step"));
+  EXPECT_THAT(refusal({"--step", "bigram_sharded"}), HasSubstr("is not a training step"));
   EXPECT_THAT(refusal({"--plot", "/no/such/folder/a.svg"}), HasSubstr("cannot be written"));
 }
 

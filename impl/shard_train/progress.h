@@ -9,7 +9,7 @@
 
 namespace shardproof::shard_train {
 
-/// One step as it is told.
+/// One step as it is reported.
 struct Told {
   StepReport report;
   int64_t steps = 0;  ///< of the whole run

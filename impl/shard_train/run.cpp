@@ -98,7 +98,7 @@ class Run {
     std::string other;
     if (const auto newest = checkpoint::newest(options_.save); newest && !options_.resume)
       other = newest->string() + " is of another run: add --resume to go on with it";
-    checkpoint::agree(trainer_.communicator(), first_ ? other : "", "looking into --save");
+    checkpoint::agree(trainer_.communicator(), first_ ? other : "", "reading --save");
   }
 
   /// Any rank's signal stops all of them after the same step.

@@ -143,7 +143,7 @@ StepRoles roles_of(const Program& program, const Name& name) {
         "for a parameter w");
   program.plan(name);  // throws where there is no such plan
   throw PlanError(
-      name + " is no training step: one calls value_and_grad and returns w1 for a parameter w");
+      name + " is not a training step: one calls value_and_grad and returns w1 for a parameter w");
 }
 
 namespace {

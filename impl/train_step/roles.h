@@ -1,15 +1,15 @@
 #pragma once
-// What the parameters and results of a training step are for, and which plans go with it.
+// The roles of a training step's parameters and results, and the plans that belong to it.
 #include <optional>
 
 #include "impl/program.h"
 
 namespace shardproof {
 
-/// A parameter that a result replaces after each step, `w` by `w1`: leaves next to each other.
+/// A parameter that a result replaces after each step, as `w1` replaces `w`: consecutive leaves.
 struct StateGroup {
   Name name;
-  size_t param = 0, result = 0, count = 0;  ///< the first leaf of each, and how many
+  size_t param = 0, result = 0, count = 0;  ///< the first leaf of each, and their number
 };
 
 /// Leaves by their position among the parameters or results.
@@ -19,38 +19,38 @@ struct StepRoles {
   std::optional<size_t> number, learning_rate;  ///< parameters called step and lr
   std::vector<size_t> keys;                     ///< parameters of dtype key: drawn for each step
   std::vector<size_t> data;                     ///< all others
-  std::vector<size_t> metrics;                  ///< results that are no state
-  std::vector<size_t> losses;                   ///< the functions whose value_and_grad is taken
+  std::vector<size_t> metrics;                  ///< results that are not state
+  std::vector<size_t> losses;                   ///< the functions that it takes value_and_grad of
 };
 
-/// Of the plan called `name`; where it is empty, of the only plan of the file that takes a
-/// value_and_grad, itself or in what it calls, and returns state. Throws PlanError, naming the
+/// The roles of plan `name`. If empty: of the only plan of the file that calls value_and_grad, in
+/// its own body or in a plan that it calls, and returns state. Throws PlanError with the
 /// candidates.
 StepRoles roles_of(const Program& program, const Name& name = {});
 
-/// Of one plan; nothing where it is no such step. Throws PlanError where its state changes its
-/// type.
+/// The roles of one plan; null if it is not a training step. Throws PlanError if its state changes
+/// its type.
 std::optional<StepRoles> roles_of_step(const Program& program, const PlanReport& report);
 
-/// The first state: a plan, and which group of the state each group of its results is.
+/// The plan of the first state, and the group of the state that each group of its results is.
 struct InitRoles {
   size_t plan = 0;
   std::vector<size_t> groups;  ///< of StepRoles::state
 };
 
-/// The plan called `name`; where it is empty, the only one that takes a key and gives state of the
-/// step's types. Results called as state are that state, a single one without a name is the first.
-/// Throws PlanError, naming the candidates.
+/// Plan `name`. If empty: the only plan that takes a key and returns state of the step's types. A
+/// result belongs to the state of its name; a single result without a name is the first state.
+/// Throws PlanError with the candidates.
 InitRoles init_of(const Program& program, const StepRoles& roles, const Name& name = {});
 
-/// The plans that `plan` calls, and those that these call, callers first.
+/// The plans that `plan` calls, directly or not, callers first.
 std::vector<size_t> called_by(const ir::Program& program, size_t plan);
 
-/// The dim that the ids of these data parameters are below, by what the proof assumes of them:
-/// `0 <= ids < |V|`.
+/// The dim V of the assumption `0 <= ids < |V|` that the proof makes about these data
+/// parameters.
 std::optional<Dim> vocabulary_of(const Program& program, const StepRoles& roles);
 
-/// The same but for {I}, which speaks of gradients and not of what a rank has.
+/// The same but for {I}, which is about gradients, not about what a rank has.
 bool same_value_type(Type a, Type b);
 
 }  // namespace shardproof

@@ -1,21 +1,21 @@
 #pragma once
-// How fast a step goes: warm-up, then constant, cosine, or warm-up-stable-decay.
+// The learning rate: warm-up, then constant, cosine, or warm-up-stable-decay.
 #include <cstdint>
 
 namespace shardproof {
 
 enum class Schedule { constant, cosine, wsd };
 
-/// A function of the step alone, so that a run that is resumed goes on as it would have.
+/// Depends only on the step, so a resumed run continues with the same rates.
 struct LearningRate {
   Schedule schedule = Schedule::constant;
   double peak = 1e-3;
-  int64_t warmup = 0;  ///< steps of a linear rise
+  int64_t warmup = 0;  ///< steps of linear warm-up
   int64_t steps = 0;   ///< of the whole run
-  double floor = 0;    ///< at the end, as a part of the peak; not of a constant one
-  double decay = 0.2;  ///< wsd: the part of the steps in which it falls, linearly
+  double floor = 0;    ///< the final rate as a fraction of the peak; not used by constant
+  double decay = 0.2;  ///< wsd: the fraction of the steps with linear decay
 
-  /// Of a step, from 1.
+  /// The rate of a step; the first is 1.
   double at(int64_t step) const;
 };
 

@@ -36,7 +36,7 @@ int64_t length_of(const Trainer& trainer, const ir::Function& plan) {
   for (ir::ValueId id : plan.params)
     if (const ir::Value& value = plan.values.at(id); value.name == "ids")
       return trainer.placement().size(value.type.dims.at(value.type.dims.size() - 1).dim);
-  throw TrainError(plan.name + " takes no ids");
+  throw TrainError(plan.name + " has no parameter of token ids");
 }
 
 bool gives_logits(const ir::Function& plan, const std::vector<Name>& state) {

@@ -1,19 +1,19 @@
 #pragma once
-// Text from a model: one token after another from the logits of a forward plan.
+// Samples text from a model, token by token, from the logits of a forward plan.
 #include "impl/trainer/trainer.h"
 
 namespace shardproof {
 
-/// The plan among those that the step's loss calls whose parameters are state and data, `ids`
-/// among them, and whose result has the dims of ids and one more: the logits. Nothing where there
-/// is none.
+/// The plan of the logits: the step's loss calls it, its parameters are state and data with `ids`
+/// among them, and its result has the dims of ids and one more. Null if the step has no such
+/// plan.
 std::optional<Name> logits_plan(const Program& program, const StepRoles& roles);
 
 struct SampleOptions {
   int64_t count = 64;        ///< tokens
-  double temperature = 0.8;  ///< 0: the likeliest
+  double temperature = 0.8;  ///< 0: always the most likely token
   uint64_t seed = 0;
-  uint32_t document = 0;  ///< the token that begins a document: the text's first, if no prompt
+  uint32_t document = 0;  ///< begins a document; the first token if there is no prompt
   std::vector<uint32_t> prompt = {};
 };
 

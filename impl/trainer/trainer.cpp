@@ -216,7 +216,7 @@ double Trainer::State::reduced(double value, const Marks& marks, Mark mark, Redu
 
 double Trainer::State::value(const Tensor& scalar) {
   if (scalar.count() != 1 || scalar.element == Element::u64)
-    throw TrainError("a metric of type " + to_string(scalar.type) + " is no number");
+    throw TrainError("a metric of type " + to_string(scalar.type) + " is not a number");
   const double own = number_at(scalar.element, scalar.buffer.data(), 0);
   return reduced(reduced(own, scalar.type.marks, Mark::U, Reduction::sum), scalar.type.marks,
                  Mark::Max, Reduction::max);

@@ -1,5 +1,5 @@
 #pragma once
-// A training run on one rank: state that a plan draws, steps that a plan takes, data by name.
+// A training run on one rank: one plan draws the state, another computes a step; data have names.
 #include <functional>
 #include <memory>
 
@@ -10,25 +10,24 @@
 
 namespace shardproof {
 
-/// A run that cannot go on; it names the step, or the parameter.
+/// A run that cannot continue. The message names the step or the parameter.
 class TrainError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
 struct TrainerOptions {
-  Name step = {},
-       init = {};  ///< plans; empty: the only ones, as roles_of() and init_of() find them
+  Name step = {}, init = {};  ///< plans; empty: the only candidates, see roles_of() and init_of()
   uint64_t seed = 0;
   Precision precision = Precision::as_written;
-  std::vector<Name> accept_unknown = {};  ///< plans that are run though they are not decided
-  bool require_finite = true;             ///< a metric that is none ends the run with TrainError
-  bool overlap = false;                   ///< as of PlanOptions
-  /// Where the state is and steps run; none: this processor. The communicator's buffers are its.
+  std::vector<Name> accept_unknown = {};  ///< plans that may run with the verdict unknown
+  bool require_finite = true;             ///< throw TrainError if a metric is NaN or infinite
+  bool overlap = false;                   ///< see PlanOptions
+  /// Holds the state and runs the steps; null: this processor. Communication buffers are on it too.
   std::shared_ptr<Device> device = {};
 };
 
-/// A result of a step that is no state: a number.
+/// A scalar result of a step that is not part of the state.
 struct Metric {
   Name name;
   double value;
@@ -40,43 +39,43 @@ struct StepReport {
   std::vector<Metric> metrics;
 };
 
-/// One rank's part of a run. Every rank makes one, and makes the same calls in the same order. The
-/// program and the communicator outlive it.
+/// One rank's part of a run. Every rank constructs one and makes the same calls in the same order.
+/// The program and the communicator must outlive it.
 class Trainer {
  public:
-  /// Compiles the step, and prepares the groups that it uses: collective. Throws PlanError as Plan
-  /// does, and where a parameter's use is not known.
+  /// Collective: compiles the step and prepares its groups. Throws PlanError if the plan cannot be
+  /// compiled, or if the role of a parameter is not clear.
   Trainer(const Program& program, const Mesh& mesh, const DimSizes& dims,
           Communicator& communicator, const TrainerOptions& options = {});
   ~Trainer();
   Trainer(Trainer&&) noexcept;
 
-  /// Runs the plan that draws the first state; what it does not give is zero. Throws PlanError
-  /// where there is none.
+  /// Runs the plan that draws the first state; state that it does not return is zero. Throws
+  /// PlanError if the program has no such plan.
   void init();
-  /// Takes a step with the batch. Throws TrainError, PlanError, CommError, and what filling throws.
+  /// Trains one step on the batch. Throws TrainError, PlanError, CommError, what Batches throws.
   const StepReport& step(Batches& batches, double learning_rate);
-  int64_t steps() const;  ///< taken so far, those before a resume too
+  int64_t steps() const;  ///< taken so far, including those before a resume
 
-  /// Runs another plan on the state and a batch, without changing either: parameters are found by
+  /// Runs another plan on the state and a batch, and changes neither. Parameters are matched by
   /// name.
   std::vector<Tensor> run(const Name& plan, Batches& batches);
   /// A plan of another program of this mesh, compiled for this rank as the step is.
   Plan compile(const Program& program, const Name& plan, const DimSizes& dims) const;
   /// Runs such a plan.
   std::vector<Tensor> run(Plan& plan, const std::vector<const Tensor*>& inputs);
-  /// The scalar that `run` gave, added up (U) or compared (Max) over the ranks. Collective.
+  /// Collective: a scalar result of `run`, reduced over the ranks (U: sum, Max: maximum).
   double value(const Tensor& scalar);
 
-  /// This rank's part of the state, on the host; the names and types are the step's. Valid until
-  /// the next step, which takes what was written there.
+  /// This rank's part of the state, on the host, with the step's names and types. Valid until the
+  /// next step, which uses what the caller wrote there.
   std::vector<checkpoint::Leaf> state();
-  /// The state was filled, and is that after so many steps.
+  /// Call after filling state(): the run continues as after `steps` steps.
   void resume(int64_t steps);
-  /// Collective: hands the state to the saver, which writes it beside the steps that follow;
-  /// `values` go with it.
+  /// Collective: gives the state and `values` to the saver, which writes them while training
+  /// continues.
   void save(checkpoint::Saver& saver, std::map<std::string, std::string> values = {});
-  /// Collective: the state and the number of steps of a checkpoint, of any mesh. Throws FileError.
+  /// Collective: loads the state and step of a checkpoint, saved on any mesh. Throws FileError.
   checkpoint::Position load(const std::filesystem::path& checkpoint);
 
   /// Called after each step, on each rank.
@@ -86,11 +85,11 @@ class Trainer {
   const Program& program() const;
   const Placement& placement() const;
   const DimSizes& dims() const;
-  Communicator& communicator() const;  ///< of buffers of the host
+  Communicator& communicator() const;  ///< for buffers on the host
   const Plan& step_plan() const;
-  /// Whether the step's ops are measured, see Plan::measure().
+  /// Turns the measurement of the step's ops on or off, see Plan::measure().
   void measure_step(bool on);
-  /// Memory of this rank: state, data, and what lies between inputs and outputs of each plan.
+  /// Bytes of memory of this rank: state, data, and the arena of each plan.
   size_t bytes() const;
 
  private:

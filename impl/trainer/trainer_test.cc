@@ -248,7 +248,7 @@ TEST(Trainer, RefusesWhatItCannotFeedOrFind) {
                 HasSubstr("no mesh axis q"));
   });
   EXPECT_THAT(refusal([&] { roles_of(program, "loss_sharded"); }),
-              HasSubstr("is no training step"));
+              HasSubstr("is not a training step"));
   EXPECT_THAT(refusal([&] { roles_of(program, "steps"); }), HasSubstr("it has"));
   EXPECT_THAT(refusal([&] { init_of(program, roles_of(program), "loss_sharded"); }),
               HasSubstr("does not give the first w of step_sharded"));

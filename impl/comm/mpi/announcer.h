@@ -11,8 +11,8 @@ namespace shardproof {
 
 /// One rank's end. Between any two ranks announcements are in order, whatever the group: so a rank
 /// that is in another group than its partner is noticed too. Circles of ranks that wait for
-/// announcements which never come are found by probes that are passed along who waits for whom
-/// (Chandy, Misra and Haas, Distributed deadlock detection, 1983).
+/// announcements which never come are found by probes that are passed along the chain of waiting
+/// ranks (Chandy, Misra and Haas, Distributed deadlock detection, 1983).
 class Announcer {
  public:
   /// `world` stays the caller's, who uses it for nothing else.

@@ -15,7 +15,7 @@
 namespace shardproof {
 namespace {
 
-/// Below so many bytes of all members together each reduces everything itself.
+/// Below this many bytes of all members together, each member reduces everything itself.
 constexpr size_t gather_all_bytes = 64 << 10;
 
 class MpiGroup : public Group {

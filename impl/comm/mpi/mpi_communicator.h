@@ -17,7 +17,7 @@ std::unique_ptr<Communicator> mpi_communicator(bool deterministic = false);
 /// A main program: initializes MPI, runs `body` and finalizes. Returns 0; a rank that throws prints
 /// `rank 3: <what>` to stderr and ends all ranks with an exit code other than 0, and so does a rank
 /// whose body has ended while others wait for it to compare a call. In a call that is not compared
-/// they wait inside MPI, where nobody hears of it: plans compare the first of each run.
+/// they wait inside MPI, which reports nothing: plans compare the first of each run.
 int run_on_mpi(int argc, char** argv, const std::function<void(Communicator&)>& body,
                bool deterministic = false);
 

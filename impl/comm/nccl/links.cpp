@@ -82,7 +82,7 @@ void NcclLinks::settle(ncclComm_t comm, ncclResult_t result, const std::string& 
   for (int tries = 0; result == ncclInProgress; ++tries) {
     require_alive_();
     if (Clock::now() >= end)
-      throw CommError(rank_, said_by(rank_, what + ": NCCL has not come to an end within " +
+      throw CommError(rank_, said_by(rank_, what + ": NCCL did not finish within " +
                                                 std::to_string(timeout_.count()) + " ms"));
     tries < busy_tries ? std::this_thread::yield() : std::this_thread::sleep_for(nap);
     result = state(comm);

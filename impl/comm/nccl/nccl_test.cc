@@ -1,4 +1,4 @@
-// What of NCCL needs no GPU: its types, and what is said where there is none.
+// What of NCCL needs no GPU: its types, and the message where there is none.
 #include <cuda_runtime.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>

@@ -65,7 +65,7 @@ class FileStore : public Store {
 
 std::optional<std::string> FileStore::find(const std::string& key) {
   std::ifstream file(path(key), std::ios::binary);
-  if (!file && !fs::is_directory(folder_)) fail("looking into", folder_);
+  if (!file && !fs::is_directory(folder_)) fail("reading", folder_);
   if (!file) return std::nullopt;
   std::string bytes{std::istreambuf_iterator<char>(file), {}};
   if (file.bad()) fail("reading", path(key));

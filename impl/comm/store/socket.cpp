@@ -72,7 +72,7 @@ Found resolve(const Address& address, Deadline deadline) {
   std::future<Lookup> future = promise->get_future();
   std::thread([promise, address] { promise->set_value(look_up(address)); }).detach();
   if (future.wait_until(deadline) != std::future_status::ready)
-    fail_at(address.text(), "no answer to who '" + address.host + "' is");
+    fail_at(address.text(), "cannot find the host '" + address.host + "'");
   const Lookup lookup = future.get();
   if (lookup.code != 0)
     fail_at(address.text(), "'" + address.host + "' is unknown: " + gai_strerror(lookup.code));
@@ -132,7 +132,7 @@ uint16_t port_number(const std::string& text) {
       std::all_of(text.begin(), text.end(), [](char c) { return c >= '0' && c <= '9'; });
   const int number = digits ? std::stoi(text) : 1 << 16;
   if (number >= 1 << 16)
-    throw CommError(-1, "'" + text + "' is no port: write a number below 65536");
+    throw CommError(-1, "'" + text + "' is not a port: write a number below 65536");
   return static_cast<uint16_t>(number);
 }
 
@@ -141,12 +141,12 @@ uint16_t port_number(const std::string& text) {
 Address Address::parse(const std::string& text) {
   const size_t colon = text.rfind(':');
   if (colon == std::string::npos || colon == 0)
-    throw CommError(-1, "'" + text + "' is no address: write host:port");
+    throw CommError(-1, "'" + text + "' is not an address: write host:port");
   Address made{text.substr(0, colon), text.substr(colon + 1)};
   if (made.host.front() == '[' && made.host.back() == ']')
     made.host = made.host.substr(1, made.host.size() - 2);
   else if (made.host.find(':') != std::string::npos)
-    throw CommError(-1, "'" + text + "' is no address: write [" + made.host + "]:" + made.port);
+    throw CommError(-1, "'" + text + "' is not an address: write [" + made.host + "]:" + made.port);
   port_number(made.port);
   return made;
 }
@@ -189,7 +189,7 @@ Socket connect_to(const Address& address, Deadline deadline) {
       reason = std::strerror(errno);
     }
     if (Clock::now() >= deadline)
-      fail_at(address.text(), "nobody listens there (" + reason + "): is rank 0 running?");
+      fail_at(address.text(), "no server listens there (" + reason + "): is rank 0 running?");
     std::this_thread::sleep_for(between_tries);
   }
 }
@@ -203,7 +203,7 @@ void send_all(const Socket& socket, std::string_view bytes, Deadline deadline,
     else if (errno != EAGAIN && errno != EINTR)
       fail_at(peer, std::string("the connection is lost: ") + std::strerror(errno));
     else if (!wait_for(socket.fd(), POLLOUT, deadline))
-      fail_at(peer, "does not take what is sent");
+      fail_at(peer, "does not receive what is sent");
   }
 }
 

@@ -39,7 +39,7 @@ class Socket {
 Socket listen_at(const Address& address);
 uint16_t port_of(const Socket& socket);
 
-/// Tries again and again until somebody listens there.
+/// Tries again and again until a server listens there.
 Socket connect_to(const Address& address, Deadline deadline);
 void send_all(const Socket& socket, std::string_view bytes, Deadline deadline,
               const std::string& peer);

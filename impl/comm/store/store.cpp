@@ -48,7 +48,7 @@ void come(Store& store, int rank, int world) {
       throw CommError(rank,
                       self + " says that there are " + size + " ranks, and another one " + said);
   if (!store.add(here(rank), ""))
-    throw CommError(rank, self + " has come before: two processes are " + self +
+    throw CommError(rank, self + " is connected already: two processes are " + self +
                               ", or the run has the name of an earlier one");
 }
 

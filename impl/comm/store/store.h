@@ -12,7 +12,7 @@ namespace shardproof {
 
 using Milliseconds = std::chrono::milliseconds;
 
-/// Nobody has said it.
+/// No rank has set the value.
 class StoreTimeout : public CommError {
  public:
   using CommError::CommError;
@@ -28,7 +28,7 @@ class Store {
   /// Sets it unless there is a value; false: there was one.
   virtual bool add(const std::string& key, const std::string& bytes) = 0;
   virtual std::optional<std::string> find(const std::string& key) = 0;
-  /// Waits until somebody has set it; throws StoreTimeout. `meanwhile` is called between looks.
+  /// Waits until a rank has set it; throws StoreTimeout. `meanwhile` is called between looks.
   std::string get(
       const std::string& key, Milliseconds timeout, const std::function<void()>& meanwhile = [] {});
 };

@@ -1,5 +1,5 @@
 // Ranks find each other, on loopback and in a folder; and who does not come, comes late, comes
-// twice or is somebody else is named, and nobody waits for ever.
+// twice or belongs to another run is named, and no rank waits for ever.
 #include "impl/comm/store/store.h"
 
 #include <gmock/gmock.h>
@@ -43,7 +43,7 @@ struct Folder {
   const std::filesystem::path path;
 };
 
-/// A port that nobody uses now.
+/// A port that is not in use now.
 std::string free_address() {
   return "127.0.0.1:" + std::to_string(port_of(listen_at(Address::parse("127.0.0.1:0"))));
 }
@@ -138,8 +138,9 @@ TEST(Store, SaysThatRank0IsMissing) {
   EXPECT_THAT(fault([&] { meet(*file_store(folder.path, "a"), 1, 2, soon); }),
               HasSubstr("rank(s) 0"));
   const std::string address = free_address();
-  EXPECT_THAT(fault([&] { tcp_store(address, "a", 1, soon); }),
-              AllOf(HasSubstr(address), HasSubstr("nobody listens there"), HasSubstr("refused")));
+  EXPECT_THAT(
+      fault([&] { tcp_store(address, "a", 1, soon); }),
+      AllOf(HasSubstr(address), HasSubstr("no server listens there"), HasSubstr("refused")));
 }
 
 TEST(Store, RefusesAnEarlierRun) {
@@ -149,7 +150,7 @@ TEST(Store, RefusesAnEarlierRun) {
   };
   EXPECT_THAT(both("a"), testing::Each("no fault"));
   EXPECT_THAT(both("b"), testing::Each("no fault"));
-  EXPECT_THAT(both("a"), testing::Each(HasSubstr("has come before")));
+  EXPECT_THAT(both("a"), testing::Each(HasSubstr("is connected already")));
   EXPECT_THAT(fault([&] { file_store(folder.path, ""); }), HasSubstr("the run has no name"));
   const TcpServer server(Address::parse("127.0.0.1:0"), "a");
   const std::string address = "127.0.0.1:" + std::to_string(server.port());
@@ -168,7 +169,7 @@ TEST(Store, RefusesRanksWhoseNumbersDoNotFit) {
 
 TEST(Store, RefusesWrongNames) {
   EXPECT_THAT(fault([] { tcp_store("nobody", "a", 1, soon); }), HasSubstr("write host:port"));
-  EXPECT_THAT(fault([] { tcp_store("a:70000", "a", 1, soon); }), HasSubstr("is no port"));
+  EXPECT_THAT(fault([] { tcp_store("a:70000", "a", 1, soon); }), HasSubstr("is not a port"));
   EXPECT_THAT(fault([] { tcp_store("::1:80", "a", 1, soon); }), HasSubstr("write [::1]:80"));
   EXPECT_THAT(fault([] { tcp_store("no such host:80", "a", 1, patient); }),
               HasSubstr("is unknown"));
@@ -179,7 +180,7 @@ TEST(Store, RefusesWrongNames) {
               HasSubstr("rank 0 cannot listen at"));
 }
 
-/// Somebody else listens, and says `answer`.
+/// Another program listens, and answers `answer`.
 std::string fault_with_stranger(const std::string& answer) {
   const Socket listener = listen_at(Address::parse("127.0.0.1:0"));
   std::thread stranger([&] {
@@ -199,7 +200,7 @@ std::string fault_with_stranger(const std::string& answer) {
 
 TEST(Store, SaysThatAStrangerListens) {
   EXPECT_THAT(fault_with_stranger("HTTP/1.1 400 Bad Request\r\n\r\n"),
-              HasSubstr("no store of ours"));
+              HasSubstr("not a Shardproof store"));
   EXPECT_THAT(fault_with_stranger(""), HasSubstr("is it a store of Shardproof that listens?"));
 }
 

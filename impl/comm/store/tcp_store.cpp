@@ -13,7 +13,7 @@ constexpr auto pause_before_again = std::chrono::milliseconds(100);
 
 Message receive_message(const Socket& socket, Deadline deadline, const std::string& peer) {
   const auto head = head_of(receive_exactly(socket, head_bytes, deadline, peer));
-  if (!head) throw CommError(-1, peer + ": what answers there is no store of ours");
+  if (!head) throw CommError(-1, peer + ": the server there is not a Shardproof store");
   Message message{head->kind, receive_exactly(socket, head->key, deadline, peer),
                   receive_exactly(socket, head->value, deadline, peer)};
   return message;

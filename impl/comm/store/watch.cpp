@@ -11,7 +11,8 @@ constexpr auto between_asking = 5ms;
 constexpr auto longest_farewell = 10s;  ///< rank 0 waits so long for the others to leave
 constexpr auto longest_last_word = 2s;  ///< and so long, where it fails, for them to hear why
 constexpr const char* fault_key = "fault";
-constexpr const char* last_left_key = "last left";  ///< so that nobody asks for each rank all along
+constexpr const char* last_left_key =
+    "last left";  ///< so that each poll is one request, not one for each rank
 
 std::string beat_key(int rank) { return "beat/" + std::to_string(rank); }
 std::string told_key(int rank) { return "told/" + std::to_string(rank); }
@@ -50,7 +51,7 @@ Watch::~Watch() {
     say_left();
     if (rank_ == 0) wait_for_others();
   } catch (const CommError&) {
-    // Somebody has gone without a word: whoever needs it finds out.
+    // A rank ended without a word: the ranks that need it find out.
   }
 }
 
@@ -159,7 +160,7 @@ void Watch::take(int rank, const std::string& what) noexcept {
   try {
     store_.set(told_key(rank_), "");
   } catch (const std::exception&) {
-    // Nobody is there to hear it.
+    // No rank is left to read it.
   }
 }
 

@@ -103,7 +103,7 @@ void begin(CallLog& log, const std::vector<int>& ranks, const PlacedCall& call) 
   log.begin(ranks, call.call, call.place);
 }
 
-/// A rank that makes `made[rank]` calls of all ranks and ends, where nobody compares them.
+/// A rank that makes `made[rank]` calls of all ranks and ends, where no rank compares them.
 std::vector<std::string> of_ranks_that_make(const std::vector<int>& made) {
   const std::unique_ptr<Store> store = local_store();
   const int world = static_cast<int>(made.size()),

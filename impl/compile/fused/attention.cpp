@@ -6,7 +6,7 @@
 namespace shardproof::compile {
 namespace {
 
-/// The positions of a call: `batch` is all that is not behind `;`.
+/// The positions of a call: `batch` is all that is not after `;`.
 struct AttentionDims {
   IndexId position, key, group, width;
   Ids batch, queries, keys;

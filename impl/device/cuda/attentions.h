@@ -15,7 +15,7 @@ class Attentions {
   ~Attentions();
   /// Empty where cuDNN does not have the op. `own` is launched where an array is not aligned.
   Launch prepare(const FusedOp& op, const Launch& own);
-  /// Bytes of scratch behind the op's own; none where cuDNN does not have the op.
+  /// Bytes of scratch after the op's own; none where cuDNN does not have the op.
   std::optional<size_t> scratch(const FusedOp& op);
   /// Which attention is whose, and why.
   std::string notes() const;

@@ -34,7 +34,7 @@ struct CudaProperties {
   int driver = 0, runtime = 0;  ///< versions as CUDA numbers them: 13000
 };
 CudaProperties cuda_properties(int ordinal = 0);
-/// Of a GPU's memory what nobody has allocated, in bytes.
+/// The free memory of a GPU, in bytes.
 size_t cuda_free_bytes(int ordinal = 0);
 
 }  // namespace shardproof

@@ -62,7 +62,7 @@ laws::KernelMachine machine(Device& device, Queue& queue, std::map<void*, Buffer
   return made;
 }
 
-/// So many cases; fewer under tools that make them slow.
+/// The number of cases; fewer under tools that make them slow.
 uint64_t at_most(uint64_t usual) {
   const char* wanted = std::getenv("SHARDPROOF_CASES");
   return wanted ? std::min<uint64_t>(usual, std::strtoull(wanted, nullptr, 10)) : usual;

@@ -31,7 +31,7 @@ cudaDataType_t type_of(Element element) {
     case Element::u64:
       break;
   }
-  throw DeviceError(std::string("there is no product of ") + name_of(element));
+  throw DeviceError(std::string("no matrix product of ") + name_of(element));
 }
 
 using Layout =

@@ -6,7 +6,7 @@
 
 namespace shardproof {
 
-/// Attention or its gradient, which a library's graph computes with one more scratch output behind
+/// Attention or its gradient, which a library's graph computes with one more scratch output after
 /// those that kernels/fused.h names.
 class AttentionCall {
  public:
@@ -16,12 +16,12 @@ class AttentionCall {
   const TensorGraph& graph() const { return own_.graph; }
   const AttentionShape& shape() const { return shape_; }
   bool is_gradient() const { return is_gradient_; }
-  /// The workspace that cuDNN 9.19 wants on Hopper, for whom no library can be asked: g_k and g_v
+  /// The workspace that cuDNN 9.19 wants on Hopper, where there is no library to ask: g_k and g_v
   /// of each query head, and for an ordered gradient that of the logits, in tiles.
   size_t usual_workspace() const;
   /// Of the scratch output, when the library wants `workspace` bytes.
   size_t scratch(size_t workspace) const;
-  /// Behind the op's own scratch: which output that is.
+  /// The output after the op's own scratch.
   size_t scratch_output() const { return is_gradient_ ? 6 : 3; }
 
   struct Arrays {

@@ -35,7 +35,7 @@ struct Line {
   std::deque<Task> tasks;
   std::string error;  ///< the first, of finish()
   std::shared_ptr<Recording> into;
-  bool of_graph = false;  ///< of one run; nobody gives it more
+  bool of_graph = false;  ///< of one run; it grows no further
 };
 
 /// What lines are given while one of them is recorded: the first part is its own, the others are of
@@ -73,7 +73,7 @@ class Stage {
   std::string finish(Line& line);
 
   std::shared_ptr<Recording> begin_recording(const std::shared_ptr<Line>& origin);
-  /// `complete`: nobody has failed meanwhile.
+  /// `complete`: no rank has failed meanwhile.
   void end_recording(Recording& recording, bool complete);
   /// Gives this line the first part, and the others to lines of their own.
   void give(const Recording& recording, Line& line);

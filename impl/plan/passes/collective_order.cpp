@@ -39,7 +39,7 @@ class Hops {
     return true;
   }
 
-  /// Before the reductions that are the last so far, behind other gathers that are.
+  /// Before the reductions that are the last so far, after other gathers that are.
   size_t place_now() const {
     size_t at = order_.size(), gathers = 0;
     bool over_reductions = false;

@@ -88,7 +88,7 @@ class Packs {
   }
 
  private:
-  /// The step that makes all of what the copy at `at` reads, if nobody else has that.
+  /// The step that makes all of what the copy at `at` reads, if no other step has that.
   std::optional<size_t> maker(const std::vector<Step>& body, size_t at, const Touching& touching,
                               const std::vector<bool>& gone) const {
     const Step& step = body[at];

@@ -27,7 +27,7 @@ std::optional<std::pair<Ref, Ref>> as_scaled(const Step& step) {
 }
 
 /// Where the gradient of the step `last` is made, if that is all that there is to its buffer, and
-/// nobody writes its factors before `last` reads them.
+/// no step writes its factors before `last` reads them.
 std::optional<size_t> scaled_for(const std::vector<Step>& steps, size_t last,
                                  const BufferUses& uses) {
   const BufferId gradient = steps[last].fused->inputs.at(1).buffer;

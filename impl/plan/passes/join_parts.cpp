@@ -89,7 +89,7 @@ class Parts {
   }
 
  private:
-  /// The only step of the body that writes the buffer, where nobody else does.
+  /// The only step of the body that writes the buffer, where no other step does.
   const Step* only_writer(const Body& body, BufferId id) const {
     if (has(given_, id) || uses_.writes_of(id) != 1) return nullptr;
     const std::vector<size_t> writers = body.writers(id);

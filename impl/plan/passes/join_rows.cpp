@@ -50,7 +50,7 @@ class Block {
  private:
   // --- what a step makes is made again by those who read it, where that is less to read ---
 
-  /// The steps behind i that read an output of it in whole, while it and the step's inputs are as
+  /// The steps after i that read an output of it in whole, while it and the step's inputs are as
   /// they were.
   std::vector<size_t> readers(size_t i) const {
     std::vector<size_t> found;

@@ -55,7 +55,7 @@ class Stacks {
   }
 
  private:
-  /// The copy of what nobody has but this body.
+  /// The copy of what only this body has.
   bool is_plain(const Step& step, const std::vector<Step>& body, const BufferUses& here,
                 const Touching& touching, const std::vector<bool>& gone) const {
     if (!plain_copy(step)) return false;

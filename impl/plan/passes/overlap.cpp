@@ -45,7 +45,7 @@ class Order {
   }
 
   /// What needs a collective that is under way is done when others need it, or nothing waits for
-  /// that any more: until then the rank computes what comes behind it.
+  /// that any more: until then the rank computes what comes after it.
   bool would_wait(size_t i) const {
     return conflicts_with(i, under_way_) || conflicts_with(i, late_);
   }
@@ -149,7 +149,7 @@ class Waits {
     return communicates(next) || conflict(access_[i], access_[i + 1]);
   }
 
-  /// So many of those under way, from the first on.
+  /// How many of those under way, counted from the first.
   size_t needed_by(size_t i) const {
     if (steps_[i].starts) return 0;
     if (communicates(steps_[i])) return under_way_.size();

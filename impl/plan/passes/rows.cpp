@@ -176,7 +176,7 @@ std::optional<Rows> of(const Op&, const Kernel&) {
   return std::nullopt;
 }
 
-/// Operands that are entries, in the order of the op, and its scalar behind them.
+/// Operands that are entries, in the order of the op, and its scalar after them.
 Rows whole(const FusedKernel& kernel, int64_t rows, int64_t length, const std::vector<Per>& pers) {
   Rows result;
   result.op.rows = rows;

@@ -24,7 +24,7 @@ std::optional<Rows> rows_of(const Step& step);
 
 /// Both at once; `second` has what it reads of the first one's outputs from there. None where the
 /// two are not along the same rows, or too much for a kernel. `keeps`: the outputs of `first` that
-/// somebody else reads; the others go.
+/// another step reads; the others go.
 std::optional<Rows> joined(const Rows& first, const Rows& second, const std::vector<bool>& keeps);
 
 /// Whether the two begin at the same entry.
