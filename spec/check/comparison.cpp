@@ -8,6 +8,7 @@
 
 #include "spec/check/fixed_sizes.h"
 #include "spec/check/refute.h"
+#include "spec/check/what_helps.h"
 #include "spec/ir/walk.h"
 #include "spec/lower/lower.h"
 
@@ -95,8 +96,9 @@ void add_what_is_known(const ir::Program& program, const ir::Function& plan,
       {"until then, `--test` runs the plan beside its model on random meshes", {}, false, ""});
 }
 
-Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
-                     const lower::Comparison& compared) {
+Diagnostic undecided(const ir::Program& program, size_t index, const lower::Comparison& compared) {
+  constexpr size_t long_residue = 200;
+  const ir::Function& plan = program.functions.at(index);
   Diagnostic diagnostic;
   diagnostic.range = plan.name_range;
   if (compared.unsupported) {
@@ -122,51 +124,27 @@ Diagnostic undecided(const ir::Program& program, const ir::Function& plan,
   if (compared.budget_ended)
     diagnostic.details.push_back(
         "the comparison exceeded its budget of steps or of coefficient size");
+  if (plan.results.size() > 1)
+    diagnostic.details.push_back("the first result that is not shown: " +
+                                 result_name(plan, compared.result));
   if (!compared.residue.empty())
     diagnostic.details.push_back("what is left of plan - model: " + compared.residue);
+  if (compared.budget_ended || compared.residue.size() > long_residue)
+    for (std::string& sentence : what_helps(program, index))
+      diagnostic.details.push_back(std::move(sentence));
   add_what_is_known(program, plan, diagnostic);
   return diagnostic;
 }
 
-/// Calls written out: a chain of functions that call the one before twice doubles each time.
-constexpr size_t most_ops = 50'000;
-
-size_t ops_written_out(const ir::Program& program, size_t function,
-                       std::map<size_t, size_t>& known);
-
-/// A loop inside of a loop is lowered three times for each time that its outer one is.
-size_t ops_written_out(const ir::Program& program, const ir::Block& block, size_t inner,
-                       std::map<size_t, size_t>& known) {
-  size_t count = 0;
-  for (const ir::Instr& instr : block.instrs) {
-    ++count;
-    if (auto* call = std::get_if<ir::Call>(&instr.op))
-      count += ops_written_out(program, call->function, known);
-    if (auto* grad = std::get_if<ir::Grad>(&instr.op))
-      count += ops_written_out(program, grad->function, known);
-    if (const ir::Block* body = body_of(instr.op))
-      count += inner * ops_written_out(program, *body, 3, known);
-    count = std::min(count, most_ops + 1);
-  }
-  return count;
-}
-
-size_t ops_written_out(const ir::Program& program, size_t function,
-                       std::map<size_t, size_t>& known) {
-  if (auto found = known.find(function); found != known.end()) return found->second;
-  return known[function] = ops_written_out(program, program.functions.at(function).body, 1, known);
-}
-
 bool too_long(const ir::Program& program, size_t plan, size_t model) {
-  std::map<size_t, size_t> known;
-  return ops_written_out(program, plan, known) > most_ops ||
-         ops_written_out(program, model, known) > most_ops;
+  return ops_written_out(program, plan) > most_ops_written_out ||
+         ops_written_out(program, model) > most_ops_written_out;
 }
 
 ComparedPlan not_compared(const ir::Program& program, size_t plan) {
   lower::Comparison none;
   none.budget_ended = true;
-  return {Verdict::unknown, "", {}, {}, {undecided(program, program.functions[plan], none)}};
+  return {Verdict::unknown, "", {}, {}, {undecided(program, plan, none)}};
 }
 
 }  // namespace
@@ -236,7 +214,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     return result;
   }
   result.verdict = Verdict::unknown;
-  result.diagnostics.push_back(undecided(program, program.functions[plan], compared));
+  result.diagnostics.push_back(undecided(program, plan, compared));
   return result;
 }
 

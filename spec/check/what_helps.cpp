@@ -1,0 +1,102 @@
+#include "spec/check/what_helps.h"
+
+#include <algorithm>
+#include <map>
+#include <set>
+
+#include "spec/ir/walk.h"
+
+namespace shardproof {
+namespace {
+
+size_t ops_of(const ir::Program& program, size_t function, std::map<size_t, size_t>& known);
+
+/// A loop inside of a loop is lowered three times for each time that its outer one is.
+size_t ops_of(const ir::Program& program, const ir::Block& block, size_t inner,
+              std::map<size_t, size_t>& known) {
+  size_t count = 0;
+  for (const ir::Instr& instr : block.instrs) {
+    ++count;
+    if (auto* call = std::get_if<ir::Call>(&instr.op))
+      count += ops_of(program, call->function, known);
+    if (auto* grad = std::get_if<ir::Grad>(&instr.op))
+      count += ops_of(program, grad->function, known);
+    if (const ir::Block* body = body_of(instr.op))
+      count += inner * ops_of(program, *body, 3, known);
+    count = std::min(count, most_ops_written_out + 1);
+  }
+  return count;
+}
+
+size_t ops_of(const ir::Program& program, size_t function, std::map<size_t, size_t>& known) {
+  if (auto found = known.find(function); found != known.end()) return found->second;
+  return known[function] = ops_of(program, program.functions.at(function).body, 1, known);
+}
+
+/// How often each function is called outside of loops.
+std::map<size_t, size_t> calls_in_a_row(const ir::Function& function) {
+  std::map<size_t, size_t> count;
+  for (const ir::Instr& instr : function.body.instrs)
+    if (auto* call = std::get_if<ir::Call>(&instr.op)) ++count[call->function];
+  return count;
+}
+
+std::set<size_t> called_below(const ir::Program& program, size_t function) {
+  std::set<size_t> found;
+  std::vector<size_t> open{function};
+  while (!open.empty()) {
+    const ir::Function& each = program.functions.at(open.back());
+    open.pop_back();
+    for_each_instr(each.body, [&](const ir::Instr& instr) {
+      if (auto* call = std::get_if<ir::Call>(&instr.op))
+        if (found.insert(call->function).second) open.push_back(call->function);
+    });
+  }
+  return found;
+}
+
+std::string quoted(const Name& name) { return "`" + name + "`"; }
+
+}  // namespace
+
+size_t ops_written_out(const ir::Program& program, size_t function) {
+  std::map<size_t, size_t> known;
+  return ops_of(program, function, known);
+}
+
+std::vector<std::string> what_helps(const ir::Program& program, size_t plan) {
+  constexpr size_t few_calls = 2, few_ops = 30;
+  const ir::Function& own = program.functions.at(plan);
+  const size_t model = own.model.value();
+  std::vector<std::string> found;
+  const std::set<size_t> of_model = called_below(program, model);
+  for (size_t each : called_below(program, plan)) {
+    const ir::Function& part = program.functions.at(each);
+    if (!part.model || part.implements_grad || of_model.count(*part.model)) continue;
+    const Name& name = program.functions.at(*part.model).name;
+    found.push_back(quoted(own.name) + " calls " + quoted(part.name) + ", and " +
+                    quoted(program.functions.at(model).name) + " writes out what " + quoted(name) +
+                    " is: where it calls " + quoted(name) + ", the two are compared as they are");
+  }
+  for (const size_t f : {plan, model})
+    for (const auto& [callee, count] : calls_in_a_row(program.functions.at(f)))
+      if (count > few_calls)
+        found.push_back(quoted(program.functions.at(f).name) + " calls " +
+                        quoted(program.functions.at(callee).name) + " " + std::to_string(count) +
+                        " times: a scan over stacked parameters is compared by its body, once");
+  for (const size_t f : {plan, model})
+    if (ops_written_out(program, f) > most_ops_written_out) {
+      found.push_back(
+          quoted(program.functions.at(f).name) + " with all that it calls has over " +
+          std::to_string(most_ops_written_out) + " instructions" +
+          (f == plan ? ": plans that implement what they call are not written out" : ""));
+    }
+  if (found.empty() && own.body.instrs.size() > few_ops)
+    found.push_back(quoted(own.name) + " has " + std::to_string(own.body.instrs.size()) +
+                    " instructions: a plan for a part of it, that implements a fn that " +
+                    quoted(program.functions.at(model).name) +
+                    " calls, is compared alone, and its callers take it as it is");
+  return found;
+}
+
+}  // namespace shardproof
