@@ -94,6 +94,8 @@ enum class Fault {
   order_factor,      // order.cpp: rows keep their order under factors of any sign
   order_power,       // order.cpp: rows keep their order under even powers
   case_implied,      // cases.cpp: of u > 0 follows u + n > 0 for any n
+  step_denominator,  // comparison.cpp: step(1 - 1/s) = step(s - 1) for s of any sign
+  step_square,       // comparison.cpp: step(x - y) = step(x^2 - y^2) for y of any sign
   case_alone,        // cases.cpp: where u > 0 speaks for the others
   capture,  // lift.cpp: arguments that are not independent are not re-opened (loses proofs only)
 };

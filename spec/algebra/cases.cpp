@@ -145,7 +145,7 @@ class Case {
     if (const auto done = done_.find(e.id); done != done_.end()) return done->second;
     g_.tick(8);
     Nf result = g_.zero;
-    for (const Term& t : Poly(g_.terms(e))) {
+    for (const Term& t : Poly(g_.terms(sign_ == 0 ? less_zero(e) : e))) {
       Nf product = g_.number(t.coef);
       for (const Factor& f : Mono(g_.factors(t.mono))) product = g_.mul(product, factor(f));
       result = g_.add(result, product);
@@ -178,18 +178,32 @@ class Case {
     std::unordered_set<uint32_t> seen = {};
   };
 
-  /// u = 0: one of its leaves by the others.
+  /// u = 0: one of its leaves by the others, or any atom by a number, also of its root.
   void solve() {
     for (const Term& t : Poly(g_.terms(u_))) {
       const Mono m = g_.factors(t.mono);
-      if (m.size() != 1 || !m[0].exponent.is_one()) continue;
+      if (m.size() != 1) continue;
       const Atom& atom = g_.atoms[m[0].atom];
-      if (atom.kind != AtomKind::app || g_.tensors[atom.ref].op != Op::leaf) continue;
-      const Nf others = g_.sub(u_, g_.monomial(t.mono, t.coef));
-      if (Speaks(g_, others)(atom)) continue;
-      known_.push_back({m[0].atom, g_.scale(others, -(Rational(1) / t.coef))});
+      if (atom.kind != AtomKind::app) continue;
+      const Nf others = g_.scale(g_.sub(u_, g_.monomial(t.mono, t.coef)), -(Rational(1) / t.coef));
+      const auto n = g_.as_number(others);
+      const bool root = m[0].exponent == Rational(1, 2) && n && n->sign() >= 0;
+      const bool leaf = g_.tensors[atom.ref].op == Op::leaf && !Speaks(g_, others)(atom);
+      if (!root && !(m[0].exponent.is_one() && (leaf || n))) continue;
+      known_.push_back({m[0].atom, root ? g_.mul(others, others) : others});
       return;
     }
+  }
+
+  /// e without the first product in u, where u = 0: e - r u.
+  Nf less_zero(Nf e) {
+    for (const Term& t : Poly(g_.terms(u_))) {
+      if (g_.factors(t.mono).empty()) continue;
+      for (const Term& s : Poly(g_.terms(e)))
+        if (s.mono == t.mono) return g_.sub(e, g_.scale(u_, s.coef / t.coef));
+      return e;
+    }
+    return e;
   }
 
   /// step(v): v is a sum of the arguments whose signs are known, and a number.

@@ -171,6 +171,11 @@ struct Engine {
   Nf log(Nf u);
   Nf sigmoid(Nf u);
   Nf step(Nf u);
+  /// A term of the same sign as u without some denominators and roots. comparison.cpp
+  Nf same_sign(Nf u);
+  Nf in_units(Nf u);
+  std::optional<Nf> without_denominators(Nf u);
+  std::optional<Nf> without_roots(Nf u);
   /// The atom step(u), or with flipped step(-u); u has its positive content removed.
   Nf step_atom(Nf u, bool* flipped);
   Nf floor(Nf u);

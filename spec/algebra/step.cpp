@@ -8,6 +8,7 @@ namespace shardproof::algebra {
 /// step(u), dropping strictly positive content only: a factor that may be zero decides the sign as
 /// well.
 Nf Engine::step(Nf u) {
+  u = same_sign(u);
   if (auto n = as_number(u)) return n->sign() > 0 ? one : zero;
   if (integer(u)) return sub(one, le0(u));
   if (positive(u)) return one;
@@ -18,7 +19,7 @@ Nf Engine::step(Nf u) {
 }
 
 Nf Engine::step_atom(Nf u, bool* flipped) {
-  Nf body = content(u, fault == Fault::step_content).body;
+  Nf body = in_units(content(same_sign(u), fault == Fault::step_content).body);
   Nf plus = lift(Op::step, {}, body), minus = lift(Op::step, {}, scale(body, -1));
   *flipped = older(minus, plus);
   return *flipped ? minus : plus;

@@ -90,6 +90,7 @@ const std::vector<Pair> wrong = {
     {"x * where(|L| >= 256, f32(2), f32(1))", "x * where(|L| > 256, f32(2), f32(1))"},
     {"where(|L| > 3 * |K|, x, z)", "z"},
     {"where(|L| > |K|, x, z)", "z"},
+    {"log(x * z)", "log(x) + log(z)"},
     {"where(iota(\"L\") == 39, x, z)", "z", "require |L| >= 40"},
     {"where(iota(\"L\") >= |L| - 8, x, z)", "where(iota(\"L\") >= |L| - 9, x, z)",
      "require |L| % 64 == 0"},

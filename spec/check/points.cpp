@@ -120,7 +120,7 @@ double draw_number(std::mt19937& rng, const Type& type, Draw draw, bool free_int
   const bool signs = draw == Draw::signs || (draw == Draw::mixed && !type.dims.empty());
   const double magnitude =
       std::uniform_real_distribution<double>(0.3, 2.0)(rng) * (draw == Draw::tiny ? 1e-4 : 1);
-  return signs && rng() % 2 ? -magnitude : magnitude;
+  return draw == Draw::negative || (signs && rng() % 2) ? -magnitude : magnitude;
 }
 
 }  // namespace

@@ -12,11 +12,11 @@ namespace shardproof {
 std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned attempt);
 
 /// mixed: floats of both signs, away from 0, scalars positive. positive: all of them, whole scalars
-/// 1. signs:
+/// 1. negative: the floats of these with the other sign. signs:
 /// scalars as well, and whole numbers of both signs where none indexes a table. ties: small whole
 /// floats. tiny: floats near 1e-4. literals: mixed, and near the number of
 /// the program that the seed says.
-enum class Draw { mixed, positive, signs, ties, tiny, literals };
+enum class Draw { mixed, positive, signs, ties, tiny, literals, negative };
 
 /// Whether the file's sizes have a value there, and its requirements hold.
 bool sizes_hold(const ir::Program& program, const denote::Sizes& sizes);

@@ -56,7 +56,8 @@ std::vector<denote::Sizes> smallest(const ir::Program& program, const ir::Functi
 void add_literals(const ir::Program& program, size_t plan, const std::vector<denote::Sizes>& found,
                   bool differentiates, CostOfRun& cost, PointsToRefute& points) {
   constexpr double most_of_draws = 2e6, most_of_a_size = 5e5;
-  constexpr size_t least_draws = 16, most_of_gradients = 48, most_draws = 384, most_sizes = 32;
+  constexpr size_t least_draws = 16, most_of_gradients = 48, most_draws = 384;
+  const unsigned most_sizes = differentiates ? 8 : 32;
   if (found.empty() || points.literals.all.empty() || DrawRules(program).of_values) return;
   const auto affordable =
       static_cast<size_t>(most_of_draws / (1 + cost.at(plan, found[0]).numbers));
@@ -68,6 +69,7 @@ void add_literals(const ir::Program& program, size_t plan, const std::vector<den
   for (const denote::Sizes& sizes : sizes_at_literals(program, points.literals.all, found[0])) {
     if (cost.at(plan, sizes).numbers > most_of_a_size || count++ == most_sizes) continue;
     points.all.push_back({sizes, static_cast<unsigned>(points.all.size())});
+    points.all.back().of_number = true;
     points.all.push_back({sizes, count, {}, &points.literals});
   }
 }

@@ -15,6 +15,8 @@ struct Point {
   const Literals* literals = nullptr;  ///< drawn at these numbers, in round `seed`
   /// Whole numbers of one parameter are taken into this range.
   std::optional<std::pair<size_t, Dim>> within = {};
+  /// At a number of the program as a size, which may be too small to be run: that says nothing.
+  bool of_number = false;
 };
 
 /// More entries of parameters and numbers of a run are not tried: the file fixes a size that is too
