@@ -196,16 +196,16 @@ TEST_F(Files, ImportsAreRegularFilesOfTheProject) {
     EXPECT_EQ(result.code, 3) << result.out;
     EXPECT_NE(result.out.find(why), std::string::npos) << result.out;
   };
-  refused("../inside.shard", "it is outside of the project, " + path("project/sub"));
+  refused("../inside.shard", "` is outside of the project, " + path("project/sub"));
   fs::create_directories(folder_ / "project/.git");
   EXPECT_EQ(importing("../inside.shard").code, 0);
-  refused("../../outside.shard", "it is outside of the project, " + path("project"));
-  refused("../link.shard", "it is outside of the project");
-  refused("/dev/zero", "it is outside of the project");
+  refused("../../outside.shard", "` is outside of the project, " + path("project"));
+  refused("../link.shard", "` is outside of the project");
+  refused("/dev/zero", "` is outside of the project");
   EXPECT_EQ(importing("../../outside.shard", {"--allow-import", path("")}).code, 0);
   ASSERT_EQ(mkfifo(path("project/pipe").c_str(), 0600), 0);
-  refused("../pipe", "it is a pipe");
-  refused("../sub", "it is a directory");
+  refused("../pipe", "` is a pipe");
+  refused("../sub", "` is a directory");
 }
 
 TEST_F(Files, NothingOfAFileOrAnArgumentMovesATerminal) {

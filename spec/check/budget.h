@@ -8,7 +8,7 @@ namespace shardproof {
 class FileBudget {
  public:
   /// Plans that begin later are unknown. Fixes and counterexamples have a share each.
-  static constexpr double seconds = 8, of_fixes = 3, of_examples = 2;
+  static constexpr double seconds = 7, of_fixes = 3, of_examples = 2;
 
   bool ended() const { return now() - begin_ > seconds; }
   double spent() const { return now() - begin_; }

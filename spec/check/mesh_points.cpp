@@ -42,6 +42,16 @@ void make_divisible(const ir::Program& program, const Divisibility& condition,
   if (!base.empty()) multiply(sizes, base[0], shards);
 }
 
+/// The sizes that it names: there may be many others.
+std::map<Name, int64_t> named_in(const ir::Arith& arith, const denote::Sizes& sizes) {
+  std::map<Name, int64_t> named;
+  if (const auto dim = sizes.dims.find(arith.text); dim != sizes.dims.end()) named.insert(*dim);
+  for (const auto& [axis, extent] : sizes.mesh)
+    if (axis == arith.text) named[axis] = extent;
+  for (const ir::Arith& arg : arith.args) named.merge(named_in(arg, sizes));
+  return named;
+}
+
 /// Makes a condition true that says how one size hangs on others: `|F| % n == 0`, `|F| == n`,
 /// `|F| >= n`, and several of them. What it cannot make true is left to chance. `apart`: how far
 /// beyond the bound of `<=` and `>=` a size is at least.
@@ -54,10 +64,8 @@ void repair(const ir::Program& program, const ir::Arith& condition, int64_t apar
     repair(program, left, apart, sizes);
     return repair(program, right, apart, sizes);
   }
-  std::map<Name, int64_t> all = sizes.dims;
-  for (const auto& [axis, extent] : sizes.mesh) all[axis] = extent;
   const auto value = [&](const ir::Arith& arith) {
-    return static_cast<int64_t>(ir::evaluate(arith, all));
+    return static_cast<int64_t>(ir::evaluate(arith, named_in(arith, sizes)));
   };
   const auto base = [&](const ir::Arith& arith) -> Name {
     if (arith.kind != Kind::size) return "";

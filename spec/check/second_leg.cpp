@@ -306,17 +306,23 @@ bool requires_values(const ir::Block& whole, const ir::Block& block) {
   });
 }
 
+bool requires_values(const ir::Program& program, size_t index, std::set<size_t>& seen) {
+  if (!seen.insert(index).second) return false;
+  const ir::Function& function = program.functions.at(index);
+  if (requires_values(function.body, function.body)) return true;
+  bool found = function.model && requires_values(program, *function.model, seen);
+  for_each_instr(function.body, [&](const ir::Instr& instr) {
+    if (auto* call = std::get_if<ir::Call>(&instr.op))
+      found = found || requires_values(program, call->function, seen);
+  });
+  return found;
+}
+
 /// Whether the function, its model or what they call requires something of values: more than of
 /// sizes and constants.
 bool requires_values(const ir::Program& program, size_t index) {
-  const ir::Function& function = program.functions.at(index);
-  if (requires_values(function.body, function.body)) return true;
-  bool found = function.model && requires_values(program, *function.model);
-  for_each_instr(function.body, [&](const ir::Instr& instr) {
-    if (auto* call = std::get_if<ir::Call>(&instr.op))
-      found = found || requires_values(program, call->function);
-  });
-  return found;
+  std::set<size_t> seen;
+  return requires_values(program, index, seen);
 }
 
 /// Three runs of a plan, of a program some of whose sizes are made smaller.

@@ -109,8 +109,7 @@ Input regular(const std::string& path) {
   try {
     return judged(read_regular(path));
   } catch (const Unreadable& error) {
-    const std::string why = error.what();
-    return {{}, why.starts_with("is ") ? why : "cannot be read: " + why, ""};
+    return {{}, error.what(), ""};
   }
 }
 

@@ -3,6 +3,7 @@
 #include <cctype>
 #include <cmath>
 #include <stdexcept>
+#include <utility>
 
 namespace shardproof::ir {
 namespace {
@@ -13,9 +14,13 @@ bool is_number(const Name& name) {
 
 Arith product(std::vector<Arith> factors) {
   if (factors.empty()) return {Arith::Kind::number, "1", no_value, {}};
-  Arith result = factors[0];
-  for (size_t i = 1; i < factors.size(); ++i)
-    result = {Arith::Kind::op, "*", no_value, {result, factors[i]}};
+  Arith result = std::move(factors[0]);
+  for (size_t i = 1; i < factors.size(); ++i) {
+    std::vector<Arith> operands;
+    operands.push_back(std::move(result));
+    operands.push_back(std::move(factors[i]));
+    result = {Arith::Kind::op, "*", no_value, std::move(operands)};
+  }
   return result;
 }
 
@@ -103,16 +108,16 @@ Arith Program::size(const Dim& dim) const {
       // A size uses other dims: those are resolved in turn.
       auto resolve = [&](auto& self, const Arith& arith) -> Arith {
         if (arith.kind == Arith::Kind::size) return size(Dim{{arith.text}});
-        Arith copy = arith;
-        for (Arith& arg : copy.args) arg = self(self, arg);
-        return copy;
+        Arith resolved{arith.kind, arith.text, arith.value, {}};
+        for (const Arith& arg : arith.args) resolved.args.push_back(self(self, arg));
+        return resolved;
       };
       factors.push_back(resolve(resolve, *found->second.size));
     } else {
       factors.push_back({Arith::Kind::size, name, no_value, {}});
     }
   }
-  return product(factors);
+  return product(std::move(factors));
 }
 
 int64_t Program::size(const Dim& dim, const std::map<Name, int64_t>& sizes) const {

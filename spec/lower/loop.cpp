@@ -101,6 +101,7 @@ struct Lowering {
   std::vector<std::optional<Follower>> follows = {};
   std::vector<Tensor> at_n = {};  // the carries at step n
   Step at_step = {};
+  std::map<size_t, std::vector<size_t>> reads = {};  // `read_by`, of the stacks' final names
 
   Nf one() { return c.a.number(1); }
   std::string label(size_t number, size_t carry) const {
@@ -283,14 +284,22 @@ struct Lowering {
     }
   }
 
+  /// The stacks that the next value of carry i reads.
+  const std::vector<size_t>& read_by(size_t i) {
+    const auto [found, fresh] = reads.try_emplace(i);
+    if (fresh)
+      std::copy_if(stacks.begin(), stacks.end(), std::back_inserter(found->second),
+                   [&](size_t j) { return depends(at_leaves.next[i], leaves[j]); });
+    return found->second;
+  }
   /// The stacks that decide stack i, in order.
   std::vector<size_t> closure(size_t i) {
     std::set<size_t> in = {i};
-    for (bool grown = true; grown;) {
-      grown = false;
-      for (size_t k : std::set<size_t>(in))
-        for (size_t j : stacks)
-          if (depends(at_leaves.next[k], leaves[j])) grown |= in.insert(j).second;
+    for (std::vector<size_t> left = {i}; !left.empty();) {
+      const size_t k = left.back();
+      left.pop_back();
+      for (size_t j : read_by(k))
+        if (in.insert(j).second) left.push_back(j);
     }
     std::vector<size_t> result;
     for (size_t k : stacks)

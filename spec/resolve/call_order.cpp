@@ -1,4 +1,7 @@
 // Which function names which, callees before callers, and the program's entries for functions.
+#include <algorithm>
+#include <utility>
+
 #include "spec/resolve/signatures.h"
 #include "spec/resolve/types.h"
 
@@ -49,10 +52,13 @@ class UseFinder {
   }
 };
 
+constexpr size_t deepest_call = 200;
+
 // Depth first with its own stack: a file may chain more functions than the machine's stack holds.
 class Orderer {
  public:
-  explicit Orderer(World& world) : world_(world), state_(world.functions.size(), 0) {}
+  explicit Orderer(World& world)
+      : world_(world), state_(world.functions.size(), 0), depth_(world.functions.size(), 0) {}
 
   std::vector<size_t> run() {
     for (size_t i = 0; i < world_.functions.size(); ++i) visit(i);
@@ -73,6 +79,7 @@ class Orderer {
       Frame& top = stack_.back();
       if (top.next == top.callees.size()) {
         state_[top.entity] = 2;
+        measure(top);
         order_.push_back(top.entity);
         stack_.pop_back();
         continue;
@@ -81,6 +88,17 @@ class Orderer {
       if (state_[callee] == 1) circle(callee, range);
       if (state_[callee] == 0) push(callee);
     }
+  }
+
+  // Each plan is compared and run with all that it calls.
+  void measure(const Frame& frame) {
+    size_t& depth = depth_[frame.entity];
+    for (const auto& [callee, range] : frame.callees) depth = std::max(depth, depth_[callee] + 1);
+    if (depth <= deepest_call) return;
+    FunctionEntity& entity = world_.functions[frame.entity];
+    if (!std::exchange(entity.bad, true))
+      world_.error("E0007", entity.decl->name_range, "calls nest at most 200 deep");
+    depth = 0;  // reported once for each 200
   }
 
   void push(size_t entity) {
@@ -119,6 +137,7 @@ class Orderer {
 
   World& world_;
   std::vector<int> state_;
+  std::vector<size_t> depth_;  ///< of the calls below a function
   std::vector<Frame> stack_;
   std::vector<size_t> order_;
 };

@@ -121,6 +121,12 @@ class Declarer {
   }
 
   void assume(const syntax::Require& node) {
+    constexpr size_t most = 1000;
+    if (world_.program.requirements.size() == most) {
+      if (std::exchange(many_requirements_, true)) return;
+      world_.error("E0007", node.condition.range, "a program has at most 1,000 requires");
+      return;
+    }
     if (auto condition = arith(world_, node.condition, names_of(world_, file_)))
       world_.program.requirements.push_back({std::move(*condition), node.condition.range});
   }
@@ -155,6 +161,7 @@ class Declarer {
   World& world_;
   size_t index_;
   FileScope& file_;
+  bool many_requirements_ = false;  ///< there are too many: reported once
 };
 
 }  // namespace

@@ -31,8 +31,7 @@ class DimDeclarer {
     for (const syntax::Declaration& declaration : file_.ast->declarations) {
       if (auto* mesh = std::get_if<syntax::MeshDecl>(&declaration))
         for (const auto& entry : mesh->axes) see(file_.axes, entry.axis, entry.range);
-      if (auto* dim = std::get_if<syntax::DimDecl>(&declaration))
-        for (const Name& name : dim->names) see(file_.dims, name, world_.locate(name, dim->range));
+      if (auto* dim = std::get_if<syntax::DimDecl>(&declaration)) see(*dim);
     }
     known_ = keys(file_.dims);
     for (const syntax::Declaration& declaration : file_.ast->declarations) {
@@ -43,6 +42,18 @@ class DimDeclarer {
   }
 
  private:
+  void see(const syntax::DimDecl& decl) {
+    constexpr size_t most = 500;
+    for (const Name& name : decl.names) {
+      if (file_.dims.size() == most && !file_.dims.count(name)) {
+        if (!std::exchange(too_many_dims_, true))
+          world_.error("E0007", decl.range, "a file has at most 500 dims");
+        return;
+      }
+      see(file_.dims, name, world_.locate(name, decl.range));
+    }
+  }
+
   void see(std::map<Name, SourceRange>& map, const Name& name, SourceRange range) {
     range = world_.locate(name, range);
     for (const auto* known : {&file_.dims, &file_.axes})
@@ -127,7 +138,8 @@ class DimDeclarer {
   size_t index_;
   FileScope& file_;
   std::vector<Name> known_;  ///< dims of the file
-  bool too_many_ = false;    ///< axes
+  bool too_many_dims_ = false;
+  bool too_many_ = false;  ///< axes
 };
 
 }  // namespace

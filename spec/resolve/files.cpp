@@ -73,7 +73,7 @@ class Loader {
     try {
       text = reader_(path);
     } catch (const Unreadable& why) {
-      return refuse(import, "the file `" + path + "` cannot be read: it " + why.what());
+      return refuse(import, "the file `" + path + "` " + why.what());
     }
     if (!text) return refuse(import, "the file `" + path + "` cannot be read");
     const int32_t source = world_.sources.add(path, std::move(*text));

@@ -63,7 +63,9 @@ class FunctionReader {
       return written_type(world, entity_.file, type, entity_.file);
     };
     function_.axes = keys(world.files[entity_.file].axes);
-    function_.dims = keys(world.files[entity_.file].dims);
+    // A derived backward may name each; lists for all functions would be large.
+    if (entity_.decl->is_plan || entity_.decl->implements)
+      function_.dims = keys(world.files[entity_.file].dims);
     for (size_t i = 0; i < function_.param_groups.size(); ++i)
       function_.param_types.push_back(written(*entity_.params[i].written));
     for (size_t i = 0; i < entity_.results.size(); ++i) {
@@ -127,6 +129,7 @@ void read_function(World& world, FunctionEntity& entity) {
   const size_t before = world.errors();
   FunctionReader(world, entity).run();
   if (world.errors() > before) entity.bad = true;
+  world.values_written += world.program.functions.at(*entity.index).values.size();
 }
 
 }  // namespace shardproof::resolution

@@ -20,12 +20,17 @@ std::string kind_of(mode_t mode) {
   return S_ISREG(mode) ? "" : "is a device";
 }
 
+Unreadable refused_by_system() {
+  return Unreadable(errno == ENOENT ? "does not exist"
+                                    : std::string("cannot be read: ") + std::strerror(errno));
+}
+
 class Descriptor {
  public:
   // Without O_NONBLOCK, a pipe without a writer would block the program.
   explicit Descriptor(const std::string& path)
       : own_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) {
-    if (own_ < 0) throw Unreadable(std::strerror(errno));
+    if (own_ < 0) throw refused_by_system();
   }
   ~Descriptor() { ::close(own_); }
   Descriptor(const Descriptor&) = delete;
@@ -61,10 +66,10 @@ bool is_inside(const fs::path& path, const fs::path& folder) {
 
 std::string read_regular(const std::string& path) {
   struct stat status;
-  if (::stat(path.c_str(), &status) != 0) throw Unreadable(std::strerror(errno));
+  if (::stat(path.c_str(), &status) != 0) throw refused_by_system();
   if (!S_ISREG(status.st_mode)) throw Unreadable(kind_of(status.st_mode));
   const Descriptor file(path);
-  if (::fstat(file, &status) != 0) throw Unreadable(std::strerror(errno));
+  if (::fstat(file, &status) != 0) throw refused_by_system();
   if (!S_ISREG(status.st_mode)) throw Unreadable(kind_of(status.st_mode));
   std::string text;
   constexpr size_t chunk = 1 << 16;
@@ -72,7 +77,7 @@ std::string read_regular(const std::string& path) {
     const size_t before = text.size();
     text.resize(before + chunk);
     got = ::read(file, text.data() + before, chunk);
-    if (got < 0 && errno != EINTR) throw Unreadable(std::strerror(errno));
+    if (got < 0 && errno != EINTR) throw refused_by_system();
     text.resize(before + static_cast<size_t>(std::max<ssize_t>(got, 0)));
     if (text.size() > largest_file) throw Unreadable("is larger than 16 MB");
     if (got < 0) got = 1;

@@ -8,7 +8,7 @@
 
 namespace shardproof {
 
-/// Why a file is not read; a FileReader may throw it for an import.
+/// Why a file is not read, as a predicate: "is a device". A FileReader may throw it for an import.
 struct Unreadable : std::runtime_error {
   using std::runtime_error::runtime_error;
 };

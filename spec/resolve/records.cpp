@@ -4,7 +4,13 @@
 namespace shardproof::resolution {
 namespace {
 
-constexpr size_t most_leaves = 5000;
+constexpr size_t most_leaves = 5000, deepest_record = 100;
+
+size_t depth_of(const Types& type) {
+  size_t depth = 0;
+  for (const Types& field : type.fields) depth = std::max(depth, depth_of(field));
+  return type.is_record() ? depth + 1 : 0;
+}
 
 std::optional<Types> read_fields(World& world, size_t record) {
   const RecordEntity entity = world.records[record];
@@ -33,7 +39,9 @@ std::optional<Types> read_fields(World& world, size_t record) {
     }
   }
   if (!good) return std::nullopt;
-  return result;
+  if (depth_of(result) <= deepest_record) return result;
+  world.error("E0007", entity.range, "records nest at most 100 deep");
+  return std::nullopt;
 }
 
 std::string names_text(const std::vector<Name>& names) {
@@ -85,7 +93,13 @@ const Types* record_type(World& world, size_t record, SourceRange use) {
   }
   if (state == State::fresh) {
     state = State::busy;
-    auto type = read_fields(world, record);
+    ++world.open_records;
+    std::optional<Types> type;
+    if (world.open_records <= 2 * deepest_record)
+      type = read_fields(world, record);
+    else
+      world.error("E0007", use, "records nest at most 100 deep");
+    --world.open_records;
     RecordEntity& entity = world.records[record];
     if (type && entity.state == State::busy) {
       entity.type = std::move(*type);

@@ -132,8 +132,11 @@ class CircleCutter {
     if (found == world_.program.dims.end() || state_[name] == 2) return;
     ir::DimInfo& info = found->second;
     if (state_[name] == 1 || depth > 500) {
-      world_.error("E0106", info.range, "the size of `" + name + "` depends on itself",
-                   "`" + name + "` is declared by itself");
+      if (state_[name] == 1)
+        world_.error("E0106", info.range, "the size of `" + name + "` depends on itself",
+                     "`" + name + "` is declared by itself");
+      else
+        world_.error("E0106", info.range, "the size of `" + name + "` is too long written out");
       info.kind = ir::DimInfo::Kind::plain;
       info.of.clear();
       info.size.reset();
@@ -162,7 +165,7 @@ ir::Arith with_axis_sizes(const ir::Program& program, ir::Arith arith) {
     if (axis != program.axes.end() && axis->second.size)
       return arith_number(std::to_string(*axis->second.size));
   }
-  for (ir::Arith& arg : arith.args) arg = with_axis_sizes(program, arg);
+  for (ir::Arith& arg : arith.args) arg = with_axis_sizes(program, std::move(arg));
   return arith;
 }
 

@@ -9,8 +9,8 @@
 namespace shardproof::resolution {
 namespace {
 
-constexpr size_t most_values = 400000;
-constexpr size_t most_errors = 100;  // of a file: later bodies are not read
+constexpr size_t most_values = 150000;  // of all functions of a program
+constexpr size_t most_errors = 100;     // of a file: later bodies are not read
 
 class StatementReader {
  public:
@@ -172,9 +172,10 @@ void Body::statements(const syntax::Block& text) {
   StatementReader reader(*this);
   for (const syntax::Statement& statement : text) {
     if (exhausted) return;
-    if (function.values.size() > most_values) {
+    if (world.values_written + function.values.size() > most_values) {
       exhausted = lost = true;
-      error("E0007", statement.range, "this body becomes too long when its calls are written out");
+      error("E0007", statement.range,
+            "the bodies of a program have at most 150,000 values with their calls written out");
       return;
     }
     if (world.errors() >= most_errors) {

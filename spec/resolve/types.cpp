@@ -132,6 +132,11 @@ std::optional<Dim> resolve_dim(const TypeContext& context, const syntax::SplitEx
 std::optional<Shape> resolve_shape(const TypeContext& context,
                                    const std::vector<syntax::SplitExpr>& dims,
                                    const std::vector<syntax::MarkExpr>& marks, bool strict) {
+  constexpr size_t most = 500;
+  if (dims.size() > most) {
+    context.world.error("E0007", dims[most].range, "a type has at most 500 dims");
+    return std::nullopt;
+  }
   Shape shape;
   bool good = true;
   for (const syntax::SplitExpr& split : dims) good = resolve_split(context, split, shape) && good;

@@ -44,7 +44,18 @@ std::optional<Name> closest(const Name& name, const std::vector<Name>& known) {
 
 Diagnostic& World::error(const char* code, SourceRange range, std::string message,
                          std::string label) {
+  constexpr size_t most = 1000;  // each is shown with its line, which may be long
   Diagnostic diagnostic;
+  if (diagnostics.size() >= most) {
+    if (untold_++ == 0) {
+      diagnostic.code = "E0007";
+      diagnostic.range = range;
+      diagnostic.message =
+          "the file has more than 1,000 errors; those after this one are not shown";
+      diagnostics.push_back(diagnostic);
+    }
+    return last_untold_ = {};
+  }
   diagnostic.code = code;
   diagnostic.range = range;
   diagnostic.message = std::move(message);
@@ -81,9 +92,9 @@ void World::twice(const Name& name, SourceRange range, SourceRange first,
 }
 
 size_t World::errors() const {
-  return static_cast<size_t>(
-      std::count_if(diagnostics.begin(), diagnostics.end(),
-                    [](const Diagnostic& d) { return d.severity == Severity::error; }));
+  return untold_ + static_cast<size_t>(std::count_if(
+                       diagnostics.begin(), diagnostics.end(),
+                       [](const Diagnostic& d) { return d.severity == Severity::error; }));
 }
 
 SourceRange World::locate(const Name& name, SourceRange range) const {

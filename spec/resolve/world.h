@@ -78,6 +78,8 @@ class World {
   std::deque<FileScope> files;  ///< files[0] is the library; imported before importing
   std::vector<RecordEntity> records;
   std::vector<FunctionEntity> functions;
+  size_t open_records = 0;    ///< records being read, each a field of the one before it
+  size_t values_written = 0;  ///< of all functions read so far, with their calls written out
   ir::Program program;
   std::map<Name, std::vector<size_t>> dim_files, axis_files;  ///< who declares them
   std::map<Name, std::pair<size_t, size_t>> dim_weights;      ///< factors written out, and depth
@@ -90,11 +92,16 @@ class World {
                const std::vector<Name>& known);
   /// E0102, pointing at the first.
   void twice(const Name& name, SourceRange range, SourceRange first, const std::string& message);
+  /// How many there are, also those that are not shown.
   size_t errors() const;
   /// Where `name` stands in the text of `range`.
   SourceRange locate(const Name& name, SourceRange range) const;
   /// A dim of a body: one name for the same function, name and size; never one of a file's dims.
   Dim local_dim(const Name& function, const Name& name, ir::DimInfo info);
+
+ private:
+  size_t untold_ = 0;       ///< errors beyond the most that are shown
+  Diagnostic last_untold_;  ///< what the last of them would have been
 };
 
 template <class Value>
