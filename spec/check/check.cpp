@@ -345,8 +345,14 @@ class PlanChecker {
       return;
     }
     if (!undecided_[f].empty()) {
-      report.diagnostics.push_back(unknown(undecided_[f].c_str(), plan.name_range,
-                                           "a ring in a plan without a model is not decided"));
+      Diagnostic told = unknown(undecided_[f].c_str(), plan.name_range,
+                                "a ring in a plan without a model is not decided");
+      told.details = {
+          "checked: types, layouts and collectives. Not decided: whether its results "
+          "are the same on every mesh",
+          "until then, write the function that it computes as a fn, and let the plan "
+          "implement that: a ring is compared with its model"};
+      report.diagnostics.push_back(std::move(told));
       report.verdict = Verdict::unknown;
       return;
     }
@@ -555,6 +561,14 @@ class PlanChecker {
       Diagnostic& told = tell(backward.refused->code.c_str(), backward.refused->message);
       if (!(backward.refused->range == instr.place.range))
         told.notes.push_back({backward.refused->range, "here, in " + name});
+      if (told.code == "U0001" && told.details.empty())
+        told.details = {"checked: `" + name +
+                            "`, the types, layouts and collectives of this plan. Not decided: its "
+                            "values, because the backward of `" +
+                            name + "` is not derived",
+                        "until then, write the backward by hand as a plan that implements grad(" +
+                            model_of(grad.function) + "), and call it here in place of grad(" +
+                            name + ")"};
     } else if (backward.report() && backward.report()->verdict == Verdict::refuted &&
                stops_gradient(grad.function)) {
       Diagnostic& told = tell("E0401", "the gradient of `" + name +
@@ -573,6 +587,12 @@ class PlanChecker {
       note_assumptions(report, backward.report()->assumptions);
       trust(backward.report()->trusting, report);
     }
+  }
+
+  /// The name of what a plan implements; of a function without a model its own.
+  Name model_of(size_t f) const {
+    const ir::Function& function = program().functions[f];
+    return function.model ? program().functions[*function.model].name : function.name;
   }
 
   /// Whether a line of the plan, or of one that it calls, says stop_grad.

@@ -11,13 +11,14 @@
 namespace shardproof {
 namespace {
 
-std::vector<std::string> wrong_files() {
+/// The golden files that expect such a code.
+std::vector<std::string> files_with(const std::string& code) {
   std::vector<std::string> paths;
   const std::string folder = SHARDPROOF_SOURCE_DIR "/spec/tests";
   for (const auto& entry : std::filesystem::recursive_directory_iterator(folder)) {
     if (entry.path().extension() != ".shard") continue;
     const auto text = disk_reader()(entry.path().string());
-    if (text && text->find("# expect E") != std::string::npos)
+    if (text && text->find("# expect " + code) != std::string::npos)
       paths.push_back(entry.path().string());
   }
   std::sort(paths.begin(), paths.end());
@@ -102,7 +103,27 @@ TEST(FixOfAStep, ReducesTheGradientBeforeTheOptimizer) {
             "    return each sgd(w, all_reduce(\"-> Shards\", g");
 }
 
-INSTANTIATE_TEST_SUITE_P(Files, Fixes, testing::ValuesIn(wrong_files()),
+TEST(Unknown, SaysWhatWasCheckedAndWhatToWriteUntilThen) {
+  size_t seen = 0;
+  for (const char* code : {"U0001", "U0003", "U0006"})
+    for (const std::string& path : files_with(code)) {
+      Sources sources;
+      const CheckedProgram checked = check(sources, path, disk_reader());
+      for (const auto& plan : checked.plans())
+        for (const Diagnostic& each : plan.diagnostics) {
+          if (each.code != std::string(code)) continue;
+          std::string said;
+          for (const std::string& detail : each.details) said += detail + "\n";
+          for (const Fix& fix : each.fixes) said += fix.message + "\n";
+          for (const char* words : {"checked: ", "Not decided: ", "until then, "})
+            EXPECT_NE(said.find(words), std::string::npos) << path << ": " << each.message << said;
+          ++seen;
+        }
+    }
+  EXPECT_GE(seen, 10u);
+}
+
+INSTANTIATE_TEST_SUITE_P(Files, Fixes, testing::ValuesIn(files_with("E")),
                          [](const auto& info) { return std::to_string(info.index); });
 
 }  // namespace
