@@ -40,6 +40,23 @@ TEST(EndToEnd, BackwardPrintsWhatIsDerivedAndProved) {
   EXPECT_EQ(run_with({models + "llama3.shard", "--backward=head_sharded", "--latex"}).code, 0);
 }
 
+TEST(EndToEnd, StatisticsOfABillionRanksEnd) {
+  const std::string text =
+      "mesh d\ndim B\nfn f(x: f32[B]) -> f32[] { return sum(\"B -> \", x) }\n"
+      "plan p implements f(x: f32[B/d]) -> f32[] {\n"
+      "    return all_reduce(\"{U_d} -> \", sum(\"B/d -> {U_d}\", x))\n}\n";
+  const auto at = [&](const std::string& size) {
+    return run_with({"-", "--stats", "--mesh", "d=" + size, "--set", "B=" + size}, text);
+  };
+  for (const char* size : {"1048576", "1000000000", "1000000000000"}) {
+    const Result result = at(size);
+    EXPECT_EQ(result.code, 0) << result.out;
+    EXPECT_NE(result.out.find("every local size is whole"), std::string::npos) << result.out;
+  }
+  EXPECT_NE(at("1000000000").out.find("a group of more than 1048576 ranks is not planned"),
+            std::string::npos);
+}
+
 TEST(EndToEnd, AnUnknownBackwardIsNoSuccess) {
   const std::string text =
       "mesh t\ndim B\nfn f(x: f32[B]) -> f32[] { return sum(\"B -> \", tanh(x)) }\n"

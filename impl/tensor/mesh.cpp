@@ -85,6 +85,13 @@ int64_t Mesh::block(int64_t rank, const std::vector<Axis>& axes) const {
 }
 
 std::vector<int> Mesh::along(int64_t rank, const std::vector<Axis>& axes) const {
+  constexpr int64_t most = 1 << 20;  // their list is kept, and sent to each of them
+  int64_t count = 1;
+  for (const Axis& axis : axes)
+    if (size(axis) > most / count)
+      throw std::invalid_argument("mesh: a group of more than 1048576 ranks is not planned");
+    else
+      count *= size(axis);
   std::vector<int64_t> ranks{rank};
   for (const Axis& axis : axes) {
     std::vector<int64_t> more;
