@@ -138,10 +138,10 @@ std::string layout_of(std::string_view plan, const Name& name) {
 
 /// A gradient, say, that goes to an optimizer before its terms are added.
 struct UnreducedArgument {
-  Name name;      ///< as written in the call
-  Name field;     ///< the first value of it that is unreduced: "g.w"
-  size_t at = 0;  ///< in the text of the call
-  Shape from;     ///< of the field
+  Name name;                  ///< as written in the call
+  Name field;                 ///< the first value of it that is unreduced: "g.w"
+  size_t at = 0, length = 0;  ///< in the text of the call
+  Shape from;                 ///< of the field
   Axis axis;
 };
 
@@ -154,9 +154,27 @@ std::optional<UnreducedArgument> unreduced_argument(std::string_view call, const
       if (held != name && !held.starts_with(name + ".")) continue;
       for (const auto& [axis, mark] : types[v].marks)
         if (mark == Mark::U && std::find(refused.begin(), refused.end(), axis) != refused.end())
-          return UnreducedArgument{name, held, at, types[v], axis};
+          return UnreducedArgument{name, held, at, name.size(), types[v], axis};
     }
   return std::nullopt;
+}
+
+/// The argument that is an expression: the widest one in the call that is unreduced.
+std::optional<UnreducedArgument> unreduced_expression(const SourceRange& call,
+                                                      const ir::Function& plan,
+                                                      const std::vector<Type>& types,
+                                                      const std::vector<Axis>& refused) {
+  std::optional<UnreducedArgument> widest;
+  for (size_t v = 0; v < types.size(); ++v) {
+    const SourceRange& own = plan.values[v].range;
+    const bool inside = own.file == call.file && own.begin > call.begin && own.end < call.end;
+    if (!inside || (widest && own.end - own.begin < widest->length)) continue;
+    for (const auto& [axis, mark] : types[v].marks)
+      if (mark == Mark::U && std::find(refused.begin(), refused.end(), axis) != refused.end())
+        widest =
+            UnreducedArgument{"", "", own.begin - call.begin, own.end - own.begin, types[v], axis};
+  }
+  return widest;
 }
 
 /// The all_reduce that the call lacks, and the error in its terms.
@@ -165,7 +183,9 @@ void tell_unreduced_argument(const Sources& sources, const ir::Function& plan,
   Diagnostic& diagnostic = refused.diagnostic;
   if (diagnostic.range.file < 0) return;
   const std::string call(sources.text(diagnostic.range));
-  const auto argument = unreduced_argument(call, plan, types, refused.refusal.axes);
+  auto argument = unreduced_argument(call, plan, types, refused.refusal.axes);
+  if (!argument)
+    argument = unreduced_expression(diagnostic.range, plan, types, refused.refusal.axes);
   if (!argument) return;
   const std::string& function = refused.instr->place.through.front();
   std::vector<std::string> patterns;
@@ -178,18 +198,21 @@ void tell_unreduced_argument(const Sources& sources, const ir::Function& plan,
       if (const auto layout = layout_of(sources.text(plan.range), name); !layout.empty())
         patterns.push_back("-> " + layout);
   }
-  diagnostic.message =
-      function + " of `" + argument->field + "`, which is unreduced over " + argument->axis;
-  diagnostic.label = "each device of " + argument->axis + " holds one term of `" + argument->field +
-                     "`: add them before " + function;
+  const std::string named = argument->name.empty() ? "" : "`" + argument->name + "`";
+  const std::string field = argument->name.empty() ? "" : "`" + argument->field + "`";
+  diagnostic.message = function + " of " + (field.empty() ? "a value that" : field + ", which") +
+                       " is unreduced over " + argument->axis;
+  diagnostic.label = "each device of " + argument->axis + " holds one term of " +
+                     (field.empty() ? "it" : field) + ": add them before " + function;
   refused.refusal.fixes.clear();
   for (const std::string& pattern : patterns) {
     FixHint hint;
     hint.kind = FixHint::Kind::wrap_result;
-    hint.message = "reduce `" + argument->name + "` before " + function;
+    hint.message = "reduce " + (named.empty() ? "it" : named) + " before " + function;
     hint.text = call;
-    hint.text.replace(argument->at, argument->name.size(),
-                      "all_reduce(\"" + pattern + "\", " + argument->name + ")");
+    hint.text.replace(
+        argument->at, argument->length,
+        "all_reduce(\"" + pattern + "\", " + call.substr(argument->at, argument->length) + ")");
     hint.cost = 2;
     refused.refusal.fixes.push_back(hint);
   }

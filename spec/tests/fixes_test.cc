@@ -99,6 +99,10 @@ std::string first_fix(const std::string& file, const std::string& message) {
 TEST(FixOfAStep, ReducesTheGradientBeforeTheOptimizer) {
   EXPECT_EQ(first_fix("e0201_gradient_to_optimizer.shard", "sgd of `g`, which is unreduced over d"),
             "    return sgd(w, all_reduce(\"M F {U_d} -> M F\", g");
+  EXPECT_EQ(
+      first_fix("e0201_expression_to_optimizer.shard", "sgd of a value that is unreduced over d"),
+      "    return sgd(w, all_reduce(\"M F {U_d} -> M F\", einsum(\"B/d M, B/d F -> M F {U_d}\", "
+      "x, g");
   EXPECT_EQ(first_fix("e0201_record_to_optimizer.shard", "sgd of `g.a`, which is unreduced over d"),
             "    return each sgd(w, all_reduce(\"-> Shards\", g");
 }
