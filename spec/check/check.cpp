@@ -544,8 +544,24 @@ class PlanChecker {
       if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
   }
 
+  /// Each derived backward is kept, with a program of its own that has all that the file has.
+  bool has_room_for_a_backward() const {
+    constexpr size_t most_values = 500'000;
+    size_t values = 0;
+    for (const ir::Function& function : program().functions) values += function.values.size();
+    return (backwards_.size() + 1) * values <= most_values;
+  }
+
   void use_backward(const ir::Instr& instr, const ir::Grad& grad, PlanReport& report) {
-    std::shared_ptr<const CheckedBackward>& known = backwards_[{grad.function, grad.wrt}];
+    const auto at = std::pair{grad.function, grad.wrt};
+    if (!backwards_.count(at) && !has_room_for_a_backward()) {
+      report.diagnostics.push_back(
+          unknown("U0003", instr.place.range,
+                  "not derived: the file has too many gradients for its length"));
+      report.diagnostics.back().details = {"put plans that take gradients into files of their own"};
+      return;
+    }
+    std::shared_ptr<const CheckedBackward>& known = backwards_[at];
     if (!known)
       known = std::make_shared<const CheckedBackward>(check_backward(
           sources_, path_, {program(), types_}, grad.function, grad.wrt, reader_, options_));
