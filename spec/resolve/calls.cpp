@@ -190,7 +190,11 @@ bool expect(Body& body, const CallSite& site, size_t least, size_t most,
             const std::vector<Name>& keywords) {
   for (const auto& [keyword, argument] : site.named) {
     if (std::count(keywords.begin(), keywords.end(), keyword)) continue;
-    body.error("E0103", argument.range, "`" + site.name + "` has no argument `" + keyword + "=`");
+    Diagnostic& error = body.error("E0103", argument.range,
+                                   "`" + site.name + "` has no argument `" + keyword + "=`");
+    if (keyword == "axis" || keyword == "dim" || keyword == "keepdims" || keyword == "keepdim")
+      error.fixes.push_back(
+          {"name the dims in a pattern, as in `sum(\"B M -> M\", x)`", {}, false, ""});
     return false;
   }
   const size_t count = site.args.size();

@@ -27,8 +27,13 @@ Values name_value(Body& body, const syntax::Expr& expr) {
 Values field_value(Body& body, const syntax::Expr& expr) {
   const Values record = body.one(expr.args.at(0));
   if (!record.is_record()) {
-    if (record.leaf != ir::no_value)
-      body.error("E0109", expr.range, "a tensor has no field `" + expr.text + "`");
+    if (record.leaf != ir::no_value) {
+      Diagnostic& error =
+          body.error("E0109", expr.range, "a tensor has no field `" + expr.text + "`");
+      if (expr.text == "T" || expr.text == "mT")
+        error.fixes.push_back(
+            {"a transposition names the dims: `rearrange(\"B M -> M B\", x)`", {}, false, ""});
+    }
     return unknown_value();
   }
   for (size_t i = 0; i < record.names.size(); ++i)

@@ -82,6 +82,9 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
     fix.message = "did you mean `" + *other + "`?";
     fix.edits.push_back({range, *other});
     diagnostic.fixes.push_back(std::move(fix));
+  } else if (what == "axis" && known.size() == 1) {
+    diagnostic.fixes.push_back(
+        {"the mesh has one axis, `" + known[0] + "`", {{range, known[0]}}, false, ""});
   }
 }
 
