@@ -11,6 +11,7 @@
 #include "impl/comm/virtual/virtual_ranks.h"
 #include "impl/shard_train/gpus.h"
 #include "impl/shard_train/launch.h"
+#include "impl/shard_train/lowest_isa.h"
 #include "impl/shard_train/print_plan.h"
 #include "impl/shard_train/run.h"
 #include "kernels/cpu/isa.h"
@@ -54,6 +55,7 @@ int on_threads(const Job& job) {
 int on_processes(const Options& options, int argc, char** argv) {
   int signal = 0;
   const int code = run_on_mpi(argc, argv, [&](Communicator& communicator) {
+    cpu::limit_isa(lowest_isa(communicator, cpu::isa()));
     const Job job = prepare(options);
     if (communicator.size() != job.mesh.ranks())
       throw BadInput("the mesh " + job.mesh.text() + " has " + std::to_string(job.mesh.ranks()) +

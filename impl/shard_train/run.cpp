@@ -16,6 +16,7 @@
 #include "impl/shard_train/timeline.h"
 #include "impl/tensor/listed.h"
 #include "impl/trainer/cache.h"
+#include "kernels/cpu/isa.h"
 #include "spec/diag/visible.h"
 
 namespace shardproof::shard_train {
@@ -136,6 +137,7 @@ class Run {
     line.add("model", options_.model)
         .add("step_plan", job_.step)
         .add("mesh", job_.mesh.text())
+        .add("cpu", cpu::name_of(cpu::isa()))
         .add("seed", static_cast<int64_t>(options_.seed))
         .add("from_step", trainer_.steps());
     const std::string unproved =
