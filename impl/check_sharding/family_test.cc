@@ -193,7 +193,7 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
 /// Every file that a row names is in the program.
 TEST(Embedded, EveryMappingHasAFamily) {
   EXPECT_GE(embedded_models().size(), 38u);
-  EXPECT_EQ(embedded_mappings().size(), 8u);
+  EXPECT_EQ(embedded_mappings().size(), 9u);
   EXPECT_TRUE(is_configuration("config.json"));
   EXPECT_TRUE(is_configuration("a/config.json"));
   EXPECT_FALSE(is_configuration("a/config.json.shard"));
