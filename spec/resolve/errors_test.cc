@@ -149,7 +149,8 @@ TEST(Errors, schedules_of_two_files) {
       "mesh p\ndim N A M\nschedule mine { for m in 0 .. A { F(m) } for m in 0 .. A { B(m) } }\n"
       "plan f(x: f32[A M], w: f32[N/p M]) -> f32[A M]{U_p} {\n"
       "  y = pipeline a in A over p by mine {\n"
-      "    xN = stages n in N, h: f32[M] = x[a] { next h * w[n] }\n    emit xN\n  }\n  return y\n}\n";
+      "    xN = stages n in N, h: f32[M] = x[a] { next h * w[n] }\n    emit xN\n  }\n  return "
+      "y\n}\n";
   std::string other = plan;
   other.replace(other.find("plan f"), 6, "plan g");
   std::vector<Diagnostic> diagnostics;
