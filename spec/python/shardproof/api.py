@@ -93,7 +93,7 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
             found = attempt()
         except ImportProblem as error:
             problem = error
-        if (found is None or found[1].verdict in ("unknown", "invalid")) and any(
+        if (found is None or not found[1].proved) and any(
                 levels.short_loop(trace(f, args, m).jaxpr.jaxpr) for f, m in ((model, None), (sharded, sizes))):
             try:  # one of the two may have a loop where the other has its steps
                 steps = attempt(levels.UNROLLED)
