@@ -21,7 +21,7 @@ struct Leaf {
   Name name;
   Type type;
   Tensor* tensor = nullptr;
-  size_t stacked = 0;  ///< so many of the first dims number records, as layers
+  size_t stacked = 0;  ///< the number of leading dims that index records, such as layers
 };
 
 /// Where a run stands, without its tensors.

@@ -88,7 +88,7 @@ class Decoder {
     return logits_at(trainer_.communicator(), here, results[0], count - 1);
   }
 
-  /// Compiles the plan for so many tokens.
+  /// The plan for `count` tokens, compiled once.
   Plan& plan_for(int64_t count) {
     const auto known = plans_.find(count);
     if (known != plans_.end()) return known->second;

@@ -293,7 +293,8 @@ void run(const Attention& op, void* const* outputs, const void* const* inputs) {
 void run(const AttentionGrad& op, void* const* outputs, const void* const* inputs) {
   const AttentionRows& rows = *attention_rows(isa());
   const Workspace in(op, true, outputs[3]);
-  // Of the forward nothing is read: with masses of other roundings a row's sum would not be 1.
+  // Recomputes the masses: with those of the forward pass, which round differently, a row would not
+  // sum to 1.
   Problem problem(op, inputs + 1, op.scale, inputs[op.after_forward ? 7 : 5], in);
   problem.for_each(
       [&] {

@@ -5,12 +5,12 @@
 
 namespace shardproof::cpu {
 
-/// Bytes of memory that run() needs besides the op's operands, which it does not read first.
+/// Bytes of workspace that run() needs beyond the operands; it need not be initialized.
 size_t attention_memory(const AttentionShape& op, bool gradient);
 
-/// At the level of isa(), which has attention_rows(). outputs: o, masses, memory.
+/// Runs at the level isa(), for which attention_rows() is not null. outputs: o, masses, workspace.
 void run(const Attention& op, void* const* outputs, const void* const* inputs);
-/// outputs: g_q, g_k, g_v, memory.
+/// outputs: g_q, g_k, g_v, workspace.
 void run(const AttentionGrad& op, void* const* outputs, const void* const* inputs);
 
 }  // namespace shardproof::cpu

@@ -294,13 +294,8 @@ std::vector<denote::Array<double>> inputs_at_literals(const ir::Program& program
   std::vector<denote::Array<double>> inputs;
   for (size_t i = 0; i < function.params.size(); ++i) {
     const Type& type = function.values.at(function.params[i]).type;
-    denote::Array<double> array;
-    size_t count = 1;
-    for (const Split& split : type.dims) {
-      array.shape.push_back(program.size(split.dim, sizes.dims));
-      count *= static_cast<size_t>(array.shape.back());
-    }
-    array.data = draw.entries(i, type, count);
+    denote::Array<double> array = zeros(program, type, sizes);
+    array.data = draw.entries(i, type, array.data.size());
     inputs.push_back(std::move(array));
   }
   satisfy_assumptions(program, function, sizes, inputs);

@@ -70,14 +70,9 @@ bool indexes_tables(const ir::Program& program) {
   return found;
 }
 
-bool speaks_of_values(const ir::Arith& arith) {
-  return arith.kind == ir::Arith::Kind::value ||
-         std::any_of(arith.args.begin(), arith.args.end(), speaks_of_values);
-}
-
 bool requires_of_values(const ir::Block& block) {
   return std::any_of(block.requirements.begin(), block.requirements.end(),
-                     [](const ir::Requirement& each) { return speaks_of_values(each.condition); });
+                     [](const ir::Requirement& each) { return ir::uses_values(each.condition); });
 }
 
 bool requires_of_values(const ir::Program& program) {
@@ -125,6 +120,18 @@ double draw_number(std::mt19937& rng, const Type& type, Draw draw, bool free_int
 
 }  // namespace
 
+denote::Array<double> zeros(const ir::Program& program, const Type& type,
+                            const denote::Sizes& sizes) {
+  denote::Array<double> array;
+  size_t count = 1;
+  for (const Split& split : type.dims) {
+    array.shape.push_back(program.size(split.dim, sizes.dims));
+    count *= static_cast<size_t>(array.shape.back());
+  }
+  array.data.resize(count);
+  return array;
+}
+
 DrawRules::DrawRules(const ir::Program& program)
     : small_integers(indexes_tables(program)), of_values(requires_of_values(program)) {}
 
@@ -156,17 +163,11 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
   std::vector<denote::Array<double>> inputs;
   for (ir::ValueId v : function.params) {
     const Type& type = function.values[v].type;
-    denote::Array<double> array;
-    size_t count = 1;
-    for (const Split& split : type.dims) {
-      array.shape.push_back(program.size(split.dim, sizes.dims));
-      count *= static_cast<size_t>(array.shape.back());
-    }
+    denote::Array<double> array = zeros(program, type, sizes);
     // Not every tensor: a label may be -100 where an id must not.
     const bool own = literal && rng() % 2;
-    for (size_t i = 0; i < count; ++i)
-      array.data.push_back(
-          draw_number(rng, type, draw, free_integers, own ? literal : std::nullopt));
+    for (double& entry : array.data)
+      entry = draw_number(rng, type, draw, free_integers, own ? literal : std::nullopt);
     inputs.push_back(std::move(array));
   }
   satisfy_assumptions(program, function, sizes, inputs);

@@ -28,6 +28,10 @@ struct DrawRules {
   bool of_values = false;       ///< `require s > 0` in a body: other signs are outside the claim
 };
 
+/// Zeros of a type.
+denote::Array<double> zeros(const ir::Program& program, const Type& type,
+                            const denote::Sizes& sizes);
+
 /// Inputs of a function, as it assumes them to be.
 std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
                                                  const ir::Function& function,

@@ -21,18 +21,13 @@ bool hold(const ir::Program& program, const std::vector<ir::Requirement>& requir
 
 namespace {
 
-bool speaks_of_values(const ir::Arith& arith) {
-  return arith.kind == ir::Arith::Kind::value ||
-         std::any_of(arith.args.begin(), arith.args.end(), speaks_of_values);
-}
-
 /// Those of each function once, however often it is called.
 void add_requirements(const ir::Program& program, size_t function, std::set<size_t>& seen,
                       std::vector<ir::Requirement>& result) {
   if (!seen.insert(function).second) return;
   const ir::Block& body = program.functions.at(function).body;
   for (const ir::Requirement& each : body.requirements)
-    if (!speaks_of_values(each.condition)) result.push_back(each);
+    if (!ir::uses_values(each.condition)) result.push_back(each);
   for (const ir::Instr& instr : body.instrs) {
     if (auto* call = std::get_if<ir::Call>(&instr.op))
       add_requirements(program, call->function, seen, result);

@@ -44,12 +44,8 @@ bool beyond(const ScheduleBound& bound, const cost::Sizes& sizes) {
 
 Diagnostic problem_at(const schedule::Problem& problem, const ir::Pipeline& pipeline,
                       SourceRange range) {
-  Diagnostic result;
-  result.code = problem.code;
+  Diagnostic result = schedule::diagnostic_of(problem, pipeline.schedule);
   result.range = range;
-  result.message = "schedule `" + pipeline.schedule + "`: " + problem.message;
-  result.details = problem.details;
-  if (problem.range.file >= 0) result.notes = {{problem.range, "at this step"}};
   return result;
 }
 

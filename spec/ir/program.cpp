@@ -48,6 +48,11 @@ double operate(const std::string& op, const std::vector<double>& x) {
 
 }  // namespace
 
+bool uses_values(const Arith& arith) {
+  return arith.kind == Arith::Kind::value ||
+         std::any_of(arith.args.begin(), arith.args.end(), uses_values);
+}
+
 double evaluate(const Arith& arith, const std::map<Name, int64_t>& sizes) {
   switch (arith.kind) {
     case Arith::Kind::number:

@@ -196,6 +196,9 @@ struct Program {
 /// `a OP b` of a comparison; with NaN none holds, `!=` either.
 bool compare(double a, const std::string& op, double b);
 
+/// Whether it has a scalar of a body in it.
+bool uses_values(const Arith& arith);
+
 /// Value of arithmetic; `sizes` has dims and axes. Division is exact (rational); throws
 /// std::domain_error when undefined.
 double evaluate(const Arith& arith, const std::map<Name, int64_t>& sizes);

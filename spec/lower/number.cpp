@@ -123,21 +123,12 @@ bool Context::ready(const ir::Arith& arith, const Frame& frame) const {
   return true;
 }
 
-namespace {
-
-bool speaks_of_values(const ir::Arith& arith) {
-  return arith.kind == ir::Arith::Kind::value ||
-         std::any_of(arith.args.begin(), arith.args.end(), speaks_of_values);
-}
-
-}  // namespace
-
 /// A condition of a callee, in terms of what it was called with: its own names mean other values
 /// here.
 std::string Context::shown_at_call(const ir::Arith& condition, const Frame* frame) {
   static const std::set<std::string> comparisons = {">", ">=", "<", "<=", "==", "!="};
   const bool compares = condition.kind == ir::Arith::Kind::op && comparisons.count(condition.text);
-  if (!compares || !speaks_of_values(condition)) return shown(condition, frame);
+  if (!compares || !ir::uses_values(condition)) return shown(condition, frame);
   return a.show(arith(condition.args.at(0), frame)) + " " + condition.text + " " +
          a.show(arith(condition.args.at(1), frame));
 }
@@ -239,7 +230,7 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
       a.declare_range(ratio);
   }
   const lower::Condition& stated = conditions.back();
-  const bool read_elsewhere = frame == nullptr || (frame->top && !speaks_of_values(condition));
+  const bool read_elsewhere = frame == nullptr || (frame->top && !ir::uses_values(condition));
   if (!read_elsewhere && stated.args.empty() && !stated.op.empty())
     assume_of_sizes(stated.left, stated.op, stated.right);
   assume(frame != nullptr && !frame->top ? shown_at_call(condition, frame)

@@ -105,26 +105,21 @@ class SmallSizes {
 
 ScheduleRuns run_schedule(const ir::Program& program, const syntax::ScheduleDecl& schedule,
                           const ScheduleSizes& sizes) {
-  Diagnostic error;
   try {
     SmallSizes small(program, schedule, sizes);
     if (const Name open = small.bound(); !open.empty()) {
+      Diagnostic error;
       error.code = "E0106";
       error.message = "the schedule `" + schedule.name + "` depends on |" + open +
                       "|, which the file leaves open";
       return {{}, std::move(error)};
     }
-    const auto problem = small.each();
-    if (!problem) return {small.open(), std::nullopt};
-    error.code = problem->code;
-    error.message = "schedule `" + schedule.name + "`: " + problem->message;
-    error.details = problem->details;
-    if (problem->range.file >= 0) error.notes = {{problem->range, "at this step"}};
+    if (const auto problem = small.each())
+      return {{}, schedule::diagnostic_of(*problem, schedule.name)};
+    return {small.open(), std::nullopt};
   } catch (const schedule::Problem& problem) {
-    error.code = problem.code;
-    error.message = "schedule `" + schedule.name + "`: " + problem.message;
+    return {{}, schedule::diagnostic_of({problem.code, problem.message, {}}, schedule.name)};
   }
-  return {{}, std::move(error)};
 }
 
 }  // namespace shardproof::resolution

@@ -201,11 +201,6 @@ class ScheduleReader {
   std::vector<std::map<Name, Named>> scopes_ = {{}};
 };
 
-bool has_value(const ir::Arith& arith) {
-  return arith.kind == ir::Arith::Kind::value ||
-         std::any_of(arith.args.begin(), arith.args.end(), has_value);
-}
-
 class ArgumentReader {
  public:
   ArgumentReader(Body& body, const syntax::ScheduleDecl& schedule, const syntax::Loop& pipeline)
@@ -264,7 +259,7 @@ class ArgumentReader {
   ir::Arith number(const syntax::Expr& expr) {
     auto value = arith(body_.world, expr, names_in(body_));
     if (!value) return arith_number("1");
-    if (has_value(*value))
+    if (ir::uses_values(*value))
       body_.error("E0109", expr.range, "a schedule is made of sizes and numbers, not of values");
     else if (is_closed(*value) && !is_whole(*value))
       body_.error("E0106", expr.range, "a schedule's argument is a whole number");

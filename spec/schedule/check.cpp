@@ -77,6 +77,15 @@ class StageCheck {
 
 }  // namespace
 
+Diagnostic diagnostic_of(const Problem& problem, const Name& schedule) {
+  Diagnostic result;
+  result.code = problem.code;
+  result.message = "schedule `" + schedule + "`: " + problem.message;
+  result.details = problem.details;
+  if (problem.range.file >= 0) result.notes = {{problem.range, "at this step"}};
+  return result;
+}
+
 std::optional<Problem> well_formed(const std::vector<Timeline>& stages, const Sizes& sizes,
                                    SourceRange schedule) {
   std::optional<size_t> with, without;

@@ -36,6 +36,9 @@ struct Problem {
   std::vector<std::string> details = {};
 };
 
+/// What a pipeline by `schedule` is told; its place is the caller's to say.
+Diagnostic diagnostic_of(const Problem& problem, const Name& schedule);
+
 /// A schedule with its names looked up once, for many sizes. The declaration must outlive it.
 class Program {
  public:

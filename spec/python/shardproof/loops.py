@@ -8,8 +8,9 @@ from jax._src import core as jax_core
 from jax.extend import core as jex_core
 
 from .dims import Factor, Position
+from .joined import side_by_side
 from .reader import Reader
-from .rules import part, rule, side_by_side, union, virtual
+from .rules import part, rule, union, virtual
 from .values import Block, Line, Val, number
 
 
