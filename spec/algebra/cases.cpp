@@ -24,14 +24,15 @@ class Deep {
     return seen_[e.id] = found;
   }
 
- private:
-  bool in_atom(const Atom& atom) {
-    if (property_(atom)) return true;
+  bool inside(const Atom& atom) {
     for (Nf arg : atom.args)
       if (in(arg)) return true;
     return atom.kind == AtomKind::app && g_.tensors[atom.ref].op != Op::leaf &&
            in(Nf(g_.tensors[atom.ref].body));
   }
+
+ private:
+  bool in_atom(const Atom& atom) { return property_(atom) || inside(atom); }
 
   Engine& g_;
   Property property_;
@@ -137,7 +138,10 @@ class Case {
         known_.push_back({*atom, (g_.atoms[*atom].kind == AtomKind::eq0 ? sign_ == 0 : sign_ < 0)
                                      ? g.one
                                      : g.zero});
-    if (sign_ == 0) solve();
+    if (sign_ == 0) {
+      replaced_ = replaceable();
+      solve();
+    }
   }
 
   Nf of(Nf e) {
@@ -195,14 +199,34 @@ class Case {
     }
   }
 
-  /// e without the first product in u, where u = 0: e - r u.
-  Nf less_zero(Nf e) {
+  /// u = 0: the first product of u that does not stand in what the others are made of. Of
+  /// u = x + 1/(1 + exp(x)) it is not x, which would be replaced in exp(x) without end.
+  std::optional<Term> replaceable() {
     for (const Term& t : Poly(g_.terms(u_))) {
-      if (g_.factors(t.mono).empty()) continue;
-      for (const Term& s : Poly(g_.terms(e)))
-        if (s.mono == t.mono) return g_.sub(e, g_.scale(u_, s.coef / t.coef));
-      return e;
+      const Mono product = g_.factors(t.mono);
+      const Nf others = g_.sub(u_, g_.monomial(t.mono, t.coef));
+      const auto outside = [&](const Factor& f) {
+        return !stands_inside(others, g_.atoms[f.atom]);
+      };
+      if (std::any_of(product.begin(), product.end(), outside)) return t;
     }
+    return std::nullopt;
+  }
+
+  /// Whether the atom stands in the body or the arguments of an atom of e, however deep.
+  bool stands_inside(Nf e, const Atom& atom) {
+    Deep deep(g_, [&](const Atom& a) { return a.kind == atom.kind && a.ref == atom.ref; });
+    for (const Term& t : Poly(g_.terms(e)))
+      for (const Factor& f : Mono(g_.factors(t.mono)))
+        if (deep.inside(g_.atoms[f.atom])) return true;
+    return false;
+  }
+
+  /// e without that product, where u = 0: e - r u.
+  Nf less_zero(Nf e) {
+    if (!replaced_) return e;
+    for (const Term& s : Poly(g_.terms(e)))
+      if (s.mono == replaced_->mono) return g_.sub(e, g_.scale(u_, s.coef / replaced_->coef));
     return e;
   }
 
@@ -255,6 +279,7 @@ class Case {
   const std::vector<Fact>& facts_;
   Deep<Speaks> speaks_;
   std::vector<std::pair<AtomId, Nf>> known_;
+  std::optional<Term> replaced_;
   std::unordered_map<uint32_t, Nf> done_;
 };
 

@@ -113,6 +113,20 @@ Bounds moved_by_rounding(
   return farthest;
 }
 
+Bounds moved_by_doubles(
+    const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted,
+    const std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>& evaluate) {
+  // A number at a jump goes to either side in half of the evaluations.
+  constexpr unsigned evaluations = 20;
+  constexpr double unit = 8 * 0x1p-53;
+  Bounds farthest(wanted.size());
+  for (unsigned seed = 1; seed <= evaluations; ++seed) {
+    const Bounds moved = moved_by_rounding(point, wanted, unit, seed, false, evaluate);
+    for (size_t r = 0; r < wanted.size(); ++r) farthest[r] = std::max(farthest[r], moved[r]);
+  }
+  return farthest;
+}
+
 bool all_finite(const std::vector<oracle::Tensor>& tensors) {
   return std::all_of(tensors.begin(), tensors.end(), [](const oracle::Tensor& tensor) {
     return std::all_of(tensor.data.begin(), tensor.data.end(),

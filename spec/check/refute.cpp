@@ -245,6 +245,14 @@ Confirmed by_oracle(const PointOfPlan& point, const Value& value, bool inputs_ro
   return confirmed;
 }
 
+/// The numbers as they are, with what doubles move them by where the function jumps.
+Confirmed at_jumps(const PointOfPlan& point, const Value& value, Confirmed confirmed) {
+  const Bounds moved = moved_by_doubles(point, value(point), value);
+  for (size_t r = 0; r < moved.size(); ++r)
+    confirmed.bounds[r] = std::max(confirmed.bounds[r], moved[r]);
+  return confirmed;
+}
+
 /// A result and its entry.
 using Entry = std::pair<size_t, size_t>;
 
@@ -311,7 +319,9 @@ std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, con
     const unsigned seeds = at.literals || !inputs_round ? many : few;
     const Confirmed claim = by_oracle(point, claimed, inputs_round, seeds);
     const Confirmed erased = by_oracle(point, erased_value, inputs_round, seeds);
-    if (const auto entry = beyond_rounding(claim, erased, seen.noise))
+    if (!beyond_rounding(claim, erased, seen.noise)) continue;
+    if (const auto entry = beyond_rounding(at_jumps(point, claimed, claim),
+                                           at_jumps(point, erased_value, erased), seen.noise))
       return described(*entry, claim, erased);
   }
   return std::nullopt;

@@ -84,10 +84,12 @@ constexpr double last_digits = 256 * 0x1p-53;
 
 using Evaluation = std::function<Tensors(const PointOfPlan&)>;
 
-/// How far rounding moves the plan's own evaluation: (x + 1e30) - 1e30 is 0, not x.
-Bounds moved_plan(const PointOfPlan& point, const Evaluation& erased, double unit, unsigned seed) {
+/// `bound` of the plan's own evaluation: (x + 1e30) - 1e30 is 0, not x. Nothing where it has no
+/// value.
+template <class Bound>
+Bounds of_plan(const PointOfPlan& point, const Evaluation& erased, const Bound& bound) {
   try {
-    return moved_by_rounding(point, erased(point), unit, seed, false, erased);
+    return bound(erased(point), erased);
   } catch (const oracle::Error&) {
     return Bounds(point.plan().results.size());
   }
@@ -108,13 +110,20 @@ Finding within_rounding(const PointOfPlan& point, const char* of,
     bounds[r] = scale[r] > 0 ? last_digits * std::max(scale[r], 1.0) : noise;
   }
   std::optional<Difference> found = beyond(got, wanted, bounds);
-  for (unsigned seed = 1; found && seed <= evaluations; ++seed) {
-    const Bounds moved = moved_by_rounding(point, wanted, unit, seed, false);
-    const Bounds of_plan = moved_plan(point, erased, unit, seed);
+  const auto widen = [&](double by, const auto& bound) {
+    const Bounds of_claim = bound(wanted, claimed), moved = of_plan(point, erased, bound);
     for (size_t r = 0; r < wanted.size(); ++r)
-      bounds[r] = std::max(bounds[r], safety * 0x1p-23 * std::max(moved[r], of_plan.at(r)));
+      bounds[r] = std::max(bounds[r], by * std::max(of_claim[r], moved.at(r)));
     found = beyond(got, wanted, bounds);
-  }
+  };
+  for (unsigned seed = 1; found && seed <= evaluations; ++seed)
+    widen(safety * 0x1p-23, [&](const Tensors& value, const Evaluation& evaluate) {
+      return moved_by_rounding(point, value, unit, seed, false, evaluate);
+    });
+  if (found)
+    widen(1, [&](const Tensors& value, const Evaluation& evaluate) {
+      return moved_by_doubles(point, value, evaluate);
+    });
   for (size_t r = 0; r < wanted.size(); ++r)
     if (!(bounds[r] <= std::max(ill * scale[r], noise)))
       return nothing("rounding moves the claim too far");
