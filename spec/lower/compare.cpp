@@ -1,5 +1,6 @@
 // Is plan == model? The levels of the algebra in turn; at the first, why not.
 #include <algorithm>
+#include <array>
 #include <map>
 #include <set>
 #include <utility>
@@ -414,7 +415,9 @@ struct Comparer {
       return false;
     }
     if (sealed && gradient() && sealed_level(false)) return true;
-    for (int limit : {1, 24, 200}) {
+    // The gradient of a ring is seldom shown at 1, and numbers of it are dear.
+    const bool of_ring = gradient() && !sealed;
+    for (int limit : of_ring ? std::array{24, 1, 200} : std::array{1, 24, 200}) {
       report.equal = guarded([&] { return level(limit); });
       if (report.equal) report.closed_by = "algebra, limit " + std::to_string(limit);
       if (report.equal || report.unsupported) return true;
