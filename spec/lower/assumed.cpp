@@ -1,4 +1,4 @@
-// `assume` in a fn: facts of its parameters, and what its callers owe.
+// `assume` in a function: facts about its parameters, and conditions that every call must meet.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -38,8 +38,8 @@ std::string comparison_of(ir::BinaryFn fn, bool truth) {
   return "";
 }
 
-/// One bound of a value's entries, by how the value is made: what the normal form of a `where`, a
-/// remainder or a carry does not show.
+/// Decides whether every entry of a value satisfies `entry OP bound` from the instructions that
+/// compute it. The normal form of a `where`, a remainder or a carry does not show such bounds.
 class EntryBound {
  public:
   EntryBound(Context& context, const Frame& frame, std::string op, Nf bound)
@@ -81,7 +81,8 @@ class EntryBound {
     }
   }
 
-  /// Of a step of a loop the frame has the values of one step; an induction is about all of them.
+  /// False for a loop body's values during an induction: the frame holds one step, the proof is for
+  /// all.
   bool readable(ir::ValueId v) const {
     return frame_.values.at(v).has_value() && !(inductions_ > 0 && looped_.count(v));
   }
@@ -94,7 +95,8 @@ class EntryBound {
     return std::all_of(values.begin(), values.end(), [&](ir::ValueId v) { return holds(v); });
   }
 
-  /// It holds at the start, and after each step if before it.
+  /// Induction: the bound holds for the initial value, and after a step if it holds before that
+  /// step.
   bool carried(const Carry& carry) {
     const std::set<ir::ValueId> before = hypotheses_;
     if (!holds(carry.loop->operands.at(carry.index))) return false;
@@ -157,7 +159,7 @@ class EntryBound {
     return every_step;
   }
 
-  /// What a condition says of a value, where it is true or false.
+  /// Whether `condition == truth` implies the bound for `value`.
   bool chosen(ir::ValueId condition, bool truth, ir::ValueId value) {
     const auto made = makers_.find(condition);
     if (made == makers_.end()) return false;
@@ -176,13 +178,13 @@ class EntryBound {
     return y == value && follows(value, (op[0] == '<' ? ">" : "<") + op.substr(1), x);
   }
 
-  /// From `entry OP other` the bound.
+  /// Whether `value OP other` implies the bound.
   bool follows(ir::ValueId value, const std::string& op, ir::ValueId other) const {
     if (op[0] != op_[0] || !readable(other)) return false;
     const Nf limit = entry(other);
     const bool needs_strict = op_.size() == 1 && op.size() == 2;
     if (known(c_.a, limit, needs_strict ? op_ : op_.substr(0, 1) + "=", bound_)) return true;
-    // y > -1 is y >= 0 of whole numbers.
+    // For integers, y > -1 is y >= 0.
     const bool whole = op.size() == 1 && c_.a.known_integer(limit) &&
                        is_integer(frame_.function.values.at(value).type.dtype);
     const Nf next = c_.a.add(limit, c_.a.number(op[0] == '>' ? 1 : -1));

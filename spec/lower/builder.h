@@ -1,5 +1,5 @@
-// Functions built by hand, for tests: dims and patterns as in the notation, types from the
-// patterns.
+// Builds functions by hand, for tests. Dims and patterns are text, as in the notation; types come
+// from the patterns.
 #pragma once
 
 #include <cctype>
@@ -17,7 +17,7 @@ inline Dim read_dim(const std::string& text) {
   return dim;
 }
 
-/// "B/d L (K D)/t [V] {U_t}"; the position of the bracketed dim goes to `bracket`.
+/// Reads "B/d L (K D)/t [V] {U_t}"; stores the position of the bracketed dim in `bracket`.
 inline Shape read_shape(const std::string& text, std::optional<size_t>* bracket = nullptr) {
   Shape shape;
   for (size_t i = 0; i < text.size();) {
@@ -46,7 +46,7 @@ inline Shape read_shape(const std::string& text, std::optional<size_t>* bracket 
   return shape;
 }
 
-/// "a, b -> c"
+/// Reads "a, b -> c".
 inline ir::Pattern read_pattern(const std::string& text) {
   ir::Pattern p;
   const size_t arrow = text.find("->");
@@ -90,11 +90,11 @@ inline ir::Program test_program() {
   return p;
 }
 
-/// One function; values are handed out as ids.
+/// Builds one function; each method returns the id of the new value.
 struct FunctionBuilder {
   ir::Function f;
   std::vector<ir::Block*> open;
-  ir::Program program = test_program();  ///< whose dims the patterns are of
+  ir::Program program = test_program();  ///< declares the dims of the patterns
 
   explicit FunctionBuilder(const std::string& name) { f.name = name, open.push_back(&f.body); }
 
@@ -136,7 +136,7 @@ struct FunctionBuilder {
     return emit(ir::SizeOf{name, true}, {}, type({}, Dtype::number));
   }
   ir::ValueId unary(ir::UnaryFn fn, ir::ValueId x) { return emit(ir::Unary{fn}, {x}, type_of(x)); }
-  /// The operand with all dims gives the shape.
+  /// The operand with the most dims gives the shape of the result.
   ir::ValueId binary(ir::BinaryFn fn, ir::ValueId x, ir::ValueId y) {
     const bool first = type_of(x).dims.size() >= type_of(y).dims.size();
     Type t = type_of(first ? x : y);
@@ -160,7 +160,8 @@ struct FunctionBuilder {
   }
   ir::ValueId save(ir::ValueId x) { return emit(ir::Save{}, {x}, type_of(x)); }
 
-  /// Any op with a pattern; the result has its right side, and the dtype of operand `like`.
+  /// Adds an op with a pattern. The result has the right side's shape and the dtype of operand
+  /// `like`.
   template <class Op>
   ir::ValueId op(const std::string& pattern, Values operands, Op base = {}, size_t like = 0) {
     base.pattern = read_pattern(pattern);
@@ -192,7 +193,7 @@ struct FunctionBuilder {
     open.back()->instrs.push_back({ir::Call{function}, arguments, results, {}, {}});
     return results;
   }
-  /// body(n, carries) gives the next carries and what is emitted.
+  /// body(n, carries) returns the next carries and the emitted values.
   template <class Body>
   Values scan(const std::string& dim, Values initial, Body body, bool reverse = false) {
     auto block = std::make_shared<ir::Block>();

@@ -1,4 +1,4 @@
-// One small function per op, with random choices, for the law.
+// One small function per op, with random choices, for the law on lowering.
 #pragma once
 
 #include <functional>
@@ -21,7 +21,7 @@ struct Build : FunctionBuilder {
   T one_of(std::vector<T> v) {
     return v[static_cast<size_t>(below(static_cast<int64_t>(v.size())))];
   }
-  /// A parameter, or something made of one, so that ops meet leaves and derived tensors.
+  /// A parameter, or a value computed from one, so that ops see both leaves and derived tensors.
   ValueId real(const std::string& dims) {
     ValueId x = param("x" + std::to_string(f.params.size()), dims);
     switch (below(4)) {
@@ -212,7 +212,7 @@ inline std::vector<Case> structure_cases() {
   };
 }
 
-/// Groups beside their factors, aliases of groups, renames, groups that a pattern opens.
+/// Grouped dims next to their factors, aliases of groups, renames, groups that a pattern opens.
 inline std::vector<Case> grouped_cases() {
   auto einsum = [](const char* name, std::string pattern, std::vector<std::string> dims) {
     return Case{name, [=](Build& b) {
@@ -424,7 +424,7 @@ inline std::vector<Case> index_cases() {
   };
 }
 
-/// Two carries, one of them with dims, an emit that follows them, and a loop within the loop.
+/// Two carries (one with dims), an emitted value that depends on them, and a nested loop.
 inline ValueId loop(Build& b, size_t result, bool reverse, bool nested) {
   ValueId x = b.real("B L"), s = b.real(""), w = b.real("N L M");
   return b.scan(

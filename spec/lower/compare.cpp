@@ -1,4 +1,4 @@
-// Is plan == model? The levels of the algebra in turn; at the first, why not.
+// Is plan == model? Tries the levels of the algebra in turn. If all fail, level 1 gives the reason.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -15,7 +15,7 @@ namespace {
 using algebra::Algebra;
 using algebra::Nf;
 
-/// The plan's tensor at the model's index variables.
+/// The plan's tensor with the model's index variables.
 Nf aligned(Algebra& a, const Tensor& plan, const Tensor& model) {
   if (plan.index.size() != model.index.size()) throw std::logic_error("results differ in dims");
   std::vector<std::pair<algebra::Var, Nf>> map;
@@ -39,8 +39,8 @@ std::optional<algebra::Difference> explain(Algebra& a, const Tensor& plan, const
   return difference;
 }
 
-/// The part of the model's tensor that a ring's body has at its block, at the plan's indices; none
-/// where the dims are no blocks of it, or the plan's value depends on what came before.
+/// The slice of the model's tensor that matches a value in a ring's body, at the plan's indices.
+/// None if the dims are not blocks of the model's, or if the value depends on earlier steps.
 std::optional<Tensor> block_of(Algebra& a, const Named& plan, const Tensor& model) {
   if (speaks_of_a_step(a, plan.tensor.body)) return std::nullopt;
   std::vector<std::pair<algebra::Var, Nf>> map;
@@ -55,7 +55,7 @@ std::optional<Tensor> block_of(Algebra& a, const Named& plan, const Tensor& mode
   return Tensor{plan.tensor.index, a.substitute(model.body, map)};
 }
 
-/// The text with the leaves of the carries under the names that the plan gives them.
+/// Replaces the leaves that stand for carries by the plan's names for them.
 std::string with_names(std::string text, const Loop& loop) {
   for (size_t i = 0; i < loop.leaves.size(); ++i)
     for (size_t at;
@@ -73,8 +73,8 @@ std::optional<algebra::Difference> explain_body(Algebra& a, const Tensor& plan, 
   return d;
 }
 
-/// The first loop of equal shape whose parts differ: its start, then its body with the same carries
-/// on both sides.
+/// The first loop on both sides with equal shapes whose initial values differ, or whose bodies
+/// differ for equal carries.
 std::optional<algebra::Difference> explain_loops(Algebra& a, const Lowered& plan,
                                                  const Lowered& model) {
   for (size_t k = 0; k < plan.loops.size() && k < model.loops.size(); ++k) {
@@ -98,7 +98,7 @@ IdRanges merged(const ir::Program& program, size_t plan, size_t model, bool part
   return ids;
 }
 
-/// The beginning of a text that is too long to be read.
+/// Shortens a text that is too long to read.
 std::string cut(const std::string& text) {
   return text.size() <= 240 ? text : text.substr(0, 240) + " ...";
 }
@@ -110,7 +110,8 @@ std::string text_of(Algebra& a, const Obligation& o) {
   return cut(a.show(o.base)) + (o.kind == Obligation::positive ? " > 0" : " != 0");
 }
 
-/// Denominators that are 0 and logarithms of what is never positive.
+/// Obligations that never hold: denominators that are 0, logarithms of values that are never
+/// positive.
 std::vector<std::string> never_met(Algebra& a) {
   std::vector<std::string> result;
   for (const Obligation& o : a.obligations())
@@ -119,11 +120,12 @@ std::vector<std::string> never_met(Algebra& a) {
   return result;
 }
 
-/// Where a result of the plan is defined less often than that of the model, as far as it is not
-/// known.
+/// Finds obligations of the plan that its model does not have: there the plan's result may be
+/// undefined where the model's is defined.
 class Excuses {
  public:
-  /// `gradient`: it has no value where the model has none, whatever it is by.
+  /// `gradient`: the plan's result is a gradient, so an obligation of any result of the model
+  /// counts.
   Excuses(Algebra& a, const Obligations& model, const std::vector<Need>& of_model,
           const std::vector<Need>& of_plan, bool gradient)
       : a(a), gradient(gradient) {
@@ -145,7 +147,7 @@ class Excuses {
 
   static Key key(const Obligation& o) { return {static_cast<int>(o.kind), o.base.id}; }
 
-  /// In a branch that is taken only where it holds nothing is needed.
+  /// No obligation: the branch is taken only where the value is defined.
   bool vacuous(const Need& need) {
     if (const auto known = vacuous_.find(&need); known != vacuous_.end()) return known->second;
     Nf broken =
@@ -162,7 +164,7 @@ class Excuses {
     return std::any_of(need.where.begin(), need.where.end(),
                        [&](Nf condition) { return of_a_step(condition); });
   }
-  /// The model needs the same in every branch in which the plan needs it.
+  /// The model has the same obligation, in every branch in which the plan has it.
   bool needed_by_model(const Need& need, size_t result) const {
     const auto found = of_model_.find(key(need.what));
     if (found == of_model_.end()) return false;
@@ -176,7 +178,8 @@ class Excuses {
   }
   bool excused(const Obligation& o, size_t result) {
     const auto listed = of_plan_.find(key(o));
-    // What the algebra, or a way back, made of both sides alike is in no list.
+    // An obligation that the algebra or the reverse pass added, the same on both sides, is in no
+    // list.
     if (listed == of_plan_.end() || !of_model_.contains(key(o)))
       if (model_.contains(key(o))) return true;
     if (listed == of_plan_.end()) return false;
@@ -188,7 +191,7 @@ class Excuses {
 
   Algebra& a;
   const bool gradient;
-  std::set<Key> model_;  ///< wherever they are
+  std::set<Key> model_;  ///< of any result, in any branch
   Needs of_model_, of_plan_;
   std::map<const Need*, bool> vacuous_;
   std::map<uint32_t, bool> of_a_step_;
@@ -199,7 +202,7 @@ struct Comparer {
   size_t plan, model;
   Options options;
   IdRanges ids;
-  std::vector<bool> open;  // results not shown yet
+  std::vector<bool> open;  // results not proved yet
   Comparison report;
   bool out_of_steps = false;
 
@@ -218,7 +221,7 @@ struct Comparer {
     if (claimant().implements_grad) return lower_gradient(a, program, of_model, options);
     return lower_function(a, program, of_model, options);
   }
-  /// What the plan before it assumes, the plan after it assumes too.
+  /// The values before `after P` add their assumptions to those of the plan.
   Lowered left_side(Algebra& a, Variables& variables) {
     Request own = request(plan, variables);
     if (!claimant().after) return lower_function(a, program, own, options);
@@ -243,11 +246,12 @@ struct Comparer {
     algebra::Budget result = options.budget;
     result.limit = limit;
     if (options.seals == Seals::none) return result;
-    result.steps *= 3, result.nodes *= 3;  // what is sealed grows with the program's length alone
+    result.steps *= 3, result.nodes *= 3;  // with seals, cost is linear in the program's length
     return result;
   }
 
-  /// True when all is shown. What is assumed for a result is what is assumed where it is shown.
+  /// True if all results are equal. Reports only the assumptions of the results proved at this
+  /// level.
   bool level(int limit) {
     const std::vector<bool> asked = open;
     if (lowered_level(limit)) return true;
@@ -258,7 +262,7 @@ struct Comparer {
     return false;
   }
 
-  /// Compares the open results; their assumptions are noted when all of them are shown.
+  /// Compares the open results; records their assumptions if all of them are equal.
   bool lowered_level(int limit) {
     const std::vector<bool> asked = open;
     Algebra a(budget(limit));
@@ -305,8 +309,8 @@ struct Comparer {
     if (std::find(texts.begin(), texts.end(), text) == texts.end()) texts.push_back(text);
   }
 
-  /// The first result that no level showed, at limit 1: there the summands are still those of the
-  /// text.
+  /// Explains the first result that no level proved, at limit 1, where the terms are still close to
+  /// those of the source.
   void explain_result() {
     const size_t i = report.result;
     open.assign(open.size(), false);
@@ -343,7 +347,7 @@ struct Comparer {
     return false;
   }
 
-  /// Both sides ask for gradients: mostly of the same function, so that they need not be known.
+  /// Both sides take gradients, mostly of the same function: they can often stay opaque.
   bool both_differentiate() const {
     return claimant().uses_gradients && program.functions.at(model).uses_gradients &&
            !claimant().implements_grad;
@@ -354,7 +358,7 @@ struct Comparer {
   bool opaque_level() {
     if (!both_differentiate()) return false;
     options.opaque_gradients = true;
-    for (Seals seals : {Seals::additions, Seals::none}) {  // a loss in chunks is not sealed whole
+    for (Seals seals : {Seals::additions, Seals::none}) {  // a loss in chunks cannot be sealed
       options.seals = seals;
       report.equal = guarded([&] { return level(1); });
       if (report.equal || report.unsupported) break;
@@ -365,8 +369,8 @@ struct Comparer {
     return report.equal;
   }
 
-  /// Calls of what is not proved included. Nothing in a ring is sealed, so what the model seals of
-  /// the same sums has no counterpart.
+  /// Looks into calls of functions that are not proved too. Nothing in a ring is sealed, so a value
+  /// that the model seals would have no counterpart.
   bool has_ring(size_t function, std::set<size_t>* seen) const {
     if (!seen->insert(function).second) return false;
     bool found = false;
@@ -380,7 +384,8 @@ struct Comparer {
     return found;
   }
 
-  /// What both sides make alike is not looked into: the cost grows with the program's length alone.
+  /// Equal values on both sides become opaque (sealed), so the cost is linear in the program's
+  /// length.
   bool sealed_level(bool contracted) {
     options.seals = gradient() ? Seals::sums : Seals::additions;
     options.contracted = contracted;
@@ -391,7 +396,7 @@ struct Comparer {
     return report.equal;
   }
 
-  /// A model that has a dim at once where the plan has a loop over it.
+  /// For a model that treats a whole dim at once where the plan loops over it.
   bool entries_apart() {
     options.entries_apart = true;
     report.equal = guarded([&] { return level(1); });
@@ -402,7 +407,7 @@ struct Comparer {
 
   bool shown() {
     if (opaque_level() || report.unsupported) return true;
-    // What is made of gradients is dear at every other level: numbers are asked first.
+    // Every other level is expensive for a step with gradients: compare numbers first.
     const bool step = both_differentiate();
     if (step && options.differ && options.differ()) return false;
     out_of_steps = false;
@@ -427,8 +432,8 @@ struct Comparer {
     return false;
   }
 
-  /// An id that is read out of a parameter is in range by assumption, but no fact of a leaf: where
-  /// that is too little, all of the parameter is assumed to be.
+  /// An id that is read from a parameter is assumed to be in range, but that is no fact about a
+  /// leaf. If it does not suffice, assume the range for the whole parameter.
   bool shown_with_wider_ids() {
     if (!report.impossible.empty()) return false;
     IdRanges wider = merged(program, plan, model, true);
@@ -442,7 +447,7 @@ struct Comparer {
 
   void run() {
     if (shown() || shown_with_wider_ids()) return;
-    // Where gradients of equal arguments need not be known, the difference is short.
+    // With opaque gradients the difference is shorter.
     options.opaque_gradients = both_differentiate();
     guarded([&] { return explain_result(), true; });
     if (!std::exchange(options.opaque_gradients, false) || report.difference) return;

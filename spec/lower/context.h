@@ -1,6 +1,6 @@
 #pragma once
-// What every lowering sees: the algebra, the variables of dims, the values of the function being
-// walked.
+// State that every op's lowering uses: the algebra, the index variables of dims, and the values of
+// the current function.
 #include <map>
 #include <memory>
 #include <set>
@@ -12,8 +12,8 @@ namespace shardproof::lower {
 using algebra::Nf;
 using algebra::Var;
 
-/// Indices, the first major: each is a variable, whose range is its size. Two indices of a value,
-/// or of an op, are the same where the variable is.
+/// Index variables, outermost first; the range of each is its size. Two indices of a value or an op
+/// are equal exactly if their variables are.
 using Vars = std::vector<Var>;
 
 bool contains(const Vars& vars, Var var);
@@ -22,20 +22,20 @@ Vars flat(const std::vector<Vars>& positions);
 
 struct Site;
 
-/// One inlined function: its values so far, and how many loops are around.
+/// One inlined function: the values lowered so far, and its loop depth.
 struct Frame {
   const ir::Function& function;
   std::vector<std::optional<Tensor>> values;
   size_t depth = 0;    ///< loops around it
-  bool top = false;    ///< the function asked for: its named values are recorded
-  bool taped = false;  ///< the frames of its calls are kept, for the way back
+  bool top = false;    ///< the requested function: its named values are recorded
+  bool taped = false;  ///< the frames of its calls are kept for the reverse pass
   std::map<const ir::Instr*, std::shared_ptr<Frame>> calls = {};
-  std::vector<bool> needed = {};     ///< by value: what was lowered needs it
-  std::set<ir::ValueId> given = {};  ///< values that stand as they are: they are not lowered
-  /// By value: it depends on a cotangent that the function takes.
+  std::vector<bool> needed = {};     ///< by value: whether a lowered value needs it
+  std::set<ir::ValueId> given = {};  ///< values that are set in advance and not lowered
+  /// By value: whether it depends on a cotangent parameter of the function.
   std::vector<bool> upstream = std::vector<bool>(function.values.size(), false);
-  const Site* caller = nullptr;      ///< while its body is lowered
-  std::vector<Demand> demands = {};  ///< by value, once one is asked for
+  const Site* caller = nullptr;      ///< set while its body is lowered
+  std::vector<Demand> demands = {};  ///< by value; filled on first use
   const std::vector<Demand>& demands_of(const ir::Program& program, Reach reach);  ///< needs.cpp
 };
 
@@ -45,7 +45,7 @@ struct Site {
   Frame& frame;
   const Tensor& operand(size_t i) const { return *frame.values.at(instr.operands.at(i)); }
   const Type& type(size_t i) const { return frame.function.values.at(instr.operands.at(i)).type; }
-  /// Of the first operands: whether they depend on a cotangent that the function takes.
+  /// For the first `count` operands: whether each depends on a cotangent parameter.
   std::vector<bool> upstream(size_t count) const {
     std::vector<bool> result;
     for (size_t i = 0; i < count; ++i) result.push_back(frame.upstream.at(instr.operands.at(i)));
@@ -54,10 +54,10 @@ struct Site {
   const ir::Value& result(size_t i) const { return frame.function.values.at(instr.results.at(i)); }
 };
 
-/// A loop that was lowered: its carries that are functions of the step.
+/// A loop that was lowered, with the carries that are functions of the step.
 struct PastLoop {
   struct Carry {
-    Tensor start, at, next, last;  ///< `at` step n, and after that step
+    Tensor start, at, next, last;  ///< `at` step n, `next` after that step
   };
   Var n;
   bool reverse;
@@ -76,7 +76,7 @@ class Context {
   std::vector<Named> named;
   std::optional<Var> block_number;  ///< in the body of a ring
   std::vector<Loop> loops;
-  std::vector<PastLoop> past;  ///< the newest last
+  std::vector<PastLoop> past;  ///< newest last
   void keep(PastLoop loop);    ///< follow.cpp
 
   // dims.cpp
@@ -84,25 +84,26 @@ class Context {
   Nf size(const Vars& index);
   Nf size_of_base(const Name& base);
   Nf axis(const Axis& axis);
-  /// The variables of a type's positions, one per factor, all different: those of the factors'
-  /// names, so that most values that share an index share its variable.
+  /// The variables of a type's positions, one per factor, all different. They are chosen by the
+  /// factors' names, so values that share an index mostly share the variable.
   std::vector<Vars> positions(const std::vector<Split>& dims);
   Vars vars(const std::vector<Split>& dims) { return flat(positions(dims)); }
-  /// The variable of a name and a range that is none of `taken`.
+  /// The variable for a name and a range; not one of `taken`.
   Var var(Name name, Nf range, const Vars& taken);
   std::vector<Nf> terms(const Vars& index);
   Nf join(const Vars& index);                          ///< the row-major index of a group
-  std::vector<Nf> split(Nf index, const Vars& sizes);  ///< its inverse
+  std::vector<Nf> split(Nf index, const Vars& sizes);  ///< inverse of join
   Nf as_index(Nf value);                               ///< an i32 value as an index term
   Nf at(const Tensor& tensor, const std::vector<Nf>& index);
   Nf at(const Tensor& tensor, const Vars& index) { return at(tensor, terms(index)); }
-  /// At `index`, with `places` for those of `marked`.
+  /// The entry at `index`, with `places` for the indices in `marked`.
   Nf at(const Tensor& tensor, const Vars& index, const Vars& marked, const std::vector<Nf>& places);
   /// The indices of a pointwise op. indices.cpp
   const ir::Indices& whole_positions(const Site& site);
-  /// The tensor with the variables of a type of the same positions.
+  /// The same tensor with the index variables of `type`, which has the same positions.
   Tensor typed(const Tensor& tensor, const Type& type);
-  /// A fact about a carry holds in one loop only, and its leaf stands in others as well.
+  /// Whether a term contains a loop carry: its facts hold in one loop only, but other loops may use
+  /// its leaf.
   bool mentions_carry(Nf e);                         ///< loop.cpp
   Var loop_index(const std::string& key, Nf range);  ///< loop.cpp; key: depth, then the dim
   Tensor leaf(const std::string& name, const Type& type, const std::optional<Dim>& below = {});
@@ -118,26 +119,26 @@ class Context {
 
   std::vector<Condition> conditions;
   // assumed.cpp
-  /// What the function asked for assumes of its parameters, which are leaves.
+  /// Declares what the top function assumes of its parameters, which are leaves.
   void declare_assumptions(const Frame& frame);
-  /// What the callee assumes is seen to hold of the arguments, or is noted as unmet.
+  /// Checks that the arguments satisfy the callee's assumptions; records those that are not proved.
   void check_call(size_t callee, const Site& site);
-  /// Makes l OP r, which is assumed, a fact; false: it was known.
+  /// Declares l OP r, which is assumed. Returns false if it was already known.
   bool declare(Nf l, const std::string& op, Nf r);
 
   // assumptions
   void assume(const std::string& text) {
     if (!quiet() && seen_.insert(text).second) assumptions.push_back(text);
   }
-  /// l op r, where both are made of sizes: beside its words.
+  /// Records l op r as a condition on sizes too, if both sides depend on sizes only.
   void assume_of_sizes(Nf left, const std::string& op, Nf right);  ///< number.cpp
   std::vector<std::string> assumptions;
   std::vector<ir::Arith> of_sizes;
-  /// An assumption that never holds: nothing follows from it.
+  /// Records an assumption that can never hold: a proof under it would be vacuous.
   void never(const std::string& text) {
     if (!quiet()) impossible.push_back(text);
   }
-  /// While one lives, what is lowered once more is not reported once more.
+  /// While one exists, assumptions are not reported: the code is being lowered a second time.
   struct Quiet {
     Context& c;
     explicit Quiet(Context& context) : c(context) { ++c.quiet_; }
@@ -150,41 +151,43 @@ class Context {
   std::vector<Unmet> unmet;
 
   // needs.cpp
-  /// What the instruction needs, and where: after it is lowered.
+  /// Records what the instruction needs to be defined, and in which branches. Call it after
+  /// lowering it.
   void note_needs(const Site& site);
-  /// The conditions of the frame that have a value now.
+  /// Fills in the branch conditions of the frame whose values are now known.
   void settle(const Frame& frame);
 
   // lower.cpp
-  /// The function asked for, its parameters bound; the program's requirements are declared.
+  /// A frame of the requested function with its parameters bound; declares the program's
+  /// requirements.
   Frame top_frame(const Request& request);
   Lowered finish(std::vector<Tensor> results);
-  /// The frame of `function` after its body, or of the model that stands for it.
+  /// Lowers a call of `function`, or of the model that stands for it, and returns its frame.
   std::shared_ptr<Frame> call(size_t function, const std::vector<Tensor>& arguments,
                               const Site& site, bool taped = false,
                               const std::vector<bool>& upstream = {});
   std::vector<Tensor> returned(const Frame& frame) const;
   std::vector<Tensor> body(Frame& frame, const std::vector<bool>* wanted);
   void block(const ir::Block& block, Frame& frame, const std::vector<ir::ValueId>& wanted);
-  /// With options.seals: the result is sealed. seal.cpp
+  /// With options.seals: seals the instruction's result. seal.cpp
   void seal(const ir::Instr& instr, Frame& frame);
-  /// With options.contracted: the cotangent as an einsum reads it. seal.cpp
+  /// With options.contracted: returns the cotangent as an einsum reads it. seal.cpp
   Nf contracted(const ir::Instr& instr, Nf cotangent);
-  int unsealed = 0;  ///< rings whose body is being looked into: nothing is sealed there
-  /// Whose gradient it is that a plan's stands for: its values are lowered as well, under what it
-  /// assumes.
+  int unsealed = 0;  ///< number of enclosing rings: nothing is sealed in their bodies
+  /// The function whose gradient the claim is about. Its values are lowered too, under its
+  /// assumptions.
   size_t differentiated(size_t function) const;
   bool stands_for_derivative(const ir::Function& f, size_t function) const;
-  size_t callee(size_t function) const;  ///< the function itself, or the model that stands for it
+  size_t callee(size_t function) const;  ///< the function itself, or the model that replaces it
 
  private:
-  /// A guard of a frame whose condition may not be lowered yet.
+  /// A branch of a frame; its condition may not be lowered yet.
   struct Branch {
     const Frame* frame;
     Guard guard;
     std::optional<Nf> holds = {};
   };
-  /// A result of the function asked for, and the branches on the way.
+  /// A result of the top function, and the branches that lead to it.
   struct Route {
     size_t result;
     std::vector<Branch> branches;
@@ -207,12 +210,12 @@ class Context {
   int quiet_ = 0;
 };
 
-/// The indices of one instruction as variables: those of the result are its type's own, the others
-/// those of the first operand that has them, or new ones where these are taken. indices.cpp
+/// The indices of one instruction as variables. The result's indices are those of its type. The
+/// others are those of the first operand that has them, or new ones if these are taken. indices.cpp
 class Indices {
  public:
   Indices(Context& context, const Site& site, const ir::Pattern& pattern);
-  /// Of an op without a pattern: whole positions are paired.
+  /// For an op without a pattern: pairs whole positions.
   Indices(Context& context, const Site& site);
 
   size_t operands() const { return in_.left.size(); }
@@ -235,41 +238,42 @@ class Indices {
   Vars var_;  ///< by id
 };
 
-/// By value: it depends on one of the parameters marked. seal.cpp
+/// By value: whether it depends on one of the marked parameters. seal.cpp
 std::vector<bool> made_of(const ir::Function& function, const std::vector<bool>& params);
 
-/// An exact rational where digits allow, else a positive constant named by its digits.
+/// An exact rational if it has few digits, else a positive constant named by its digits.
 Nf number(algebra::Algebra& a, const std::string& text);
 
-/// pi, a positive constant.
+/// pi, as a positive constant.
 Nf pi(algebra::Algebra& a);
 
-/// [the index of `marked` lies in a piece of `length` from `start` on]; all of it if it is one.
+/// 1 if start <= i < start + |piece| for the index i of `marked`, else 0; without `piece`, |piece|
+/// is 1.
 Nf inside_piece(Context& c, const Vars& marked, Nf start, const Vars& piece);
-/// The place of the largest entry of x along `over`, the lowest of a tie. ordered.cpp
+/// The index of the largest entry of x along `over`; the lowest index of a tie. ordered.cpp
 Nf argmax(Context& c, Nf x, const Vars& over);
-/// |L| - 1 - i for each index: the place along a dim that is read backwards. slices.cpp
+/// |L| - 1 - i for each index i: the index along a reversed dim. slices.cpp
 std::vector<Nf> mirrored(Context& c, const Vars& marked);
-/// The entries that one place of a ppermute is, in the first axis of its bracketed position.
+/// The number of entries per block of a ppermute along the first axis of its bracketed position.
 Nf block_of(Context& c, const ir::Pattern& pattern, const Vars& marked);
-/// The position that an entry is taken of. slices.cpp
+/// The position of the operand that an `x[n]` indexes. slices.cpp
 size_t entry_position(const ir::Entry& op, const Type& type);
-/// The indices of a top_k. ordered.cpp
+/// The indices that top_k returns. ordered.cpp
 Tensor top_k_places(Context& c, const Indices& in);
-/// fn of one entry, of two. conditions: they are 0 or 1. pointwise.cpp
+/// fn of one entry, or of two. conditions: the entries are 0 or 1. pointwise.cpp
 Nf unary(algebra::Algebra& a, ir::UnaryFn fn, Nf x);
 Nf binary(algebra::Algebra& a, ir::BinaryFn fn, Nf x, Nf y, bool conditions = false);
-/// x to the power y, y a number or not. pointwise.cpp
+/// x to the power y; y may be a number or any term. pointwise.cpp
 Nf power(algebra::Algebra& a, Nf x, Nf y);
 
-/// Values that the instruction reads, those of its loop body included.
+/// Values that the instruction reads, including those that its loop body reads.
 std::vector<ir::ValueId> uses(const ir::Instr& instr);
 
-// One lowering per op, in the file named for its family.
+// One lowering per op, in the file of its op family.
 using Results = std::vector<Tensor>;
 #define SHARDPROOF_LOWERS(OP) Results lower_op(Context& c, const ir::OP& op, const Site& site);
 // numbers and pointwise.cpp
-/// A call of a backward, by the derivative that it stands for.
+/// A call of a backward, lowered as the derivative that it stands for.
 Results lower_backward_call(Context& c, const ir::Function& backward, const Site& site);
 
 SHARDPROOF_LOWERS(Number)

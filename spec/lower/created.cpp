@@ -1,4 +1,4 @@
-// Tensors made of an index, a key or nothing.
+// Tensors that are created from an index, from a key or from nothing.
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -8,7 +8,7 @@ Results lower_op(Context& c, const ir::Iota& op, const Site&) {
   return {{flat(all), c.a.iota(c.join(all.at(op.dim)))}};
 }
 
-/// A function of the key and the row-major index of the whole tensor.
+/// An opaque function of the key and the row-major index in the whole tensor.
 Results lower_op(Context& c, const ir::Random& op, const Site& site) {
   const Vars all = c.vars(op.created.shape.dims);
   const char* name = op.fn == ir::RandomFn::uniform ? "uniform" : "normal";

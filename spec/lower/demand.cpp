@@ -6,7 +6,8 @@ namespace shardproof::lower {
 
 namespace {
 
-/// Demands of more ways are not told apart.
+/// Longer demands are collapsed: for a model the guarded entries are dropped, for a plan their
+/// guards.
 constexpr size_t most_ways = 64;
 
 bool contains(const Demand& demand, const Way& way) {
@@ -34,8 +35,8 @@ bool is_pointwise(const ir::Op& op) {
          std::holds_alternative<ir::Ascribe>(op);
 }
 
-/// The result may have a value where this operand has none: it takes some entries of it only, or a
-/// comparison of it.
+/// The result may be defined where this operand is not: it uses only some entries, or compares
+/// them.
 bool loses(const ir::Instr& instr, size_t operand) {
   const ir::Op& op = instr.op;
   if (std::holds_alternative<ir::Read>(op) || std::holds_alternative<ir::Write>(op) ||
@@ -92,7 +93,7 @@ class Walk {
       ask(instr.operands[i], same_names ? demand : collapsed(demand, reach_));
   }
 
-  /// Its dims are the result's by name, so that a guard is about the same entries.
+  /// The operand's dims match the result's by name, so a guard selects the same entries of both.
   bool aligned(const ir::Instr& instr, size_t i) const {
     const Type& result = function_.values.at(instr.results.at(0)).type;
     const Type& operand = function_.values.at(instr.operands.at(i)).type;
@@ -100,7 +101,7 @@ class Walk {
                        [&](const Split& split) { return find(result, split.dim) != nullptr; });
   }
 
-  /// A gradient has no value where the function has none.
+  /// A gradient is undefined where its function is.
   void arguments(const ir::Instr& instr, size_t callee) {
     const ir::Function& f = program_.functions.at(callee);
     const Demand all = collapsed(of_all(instr), reach_);
@@ -117,8 +118,8 @@ class Walk {
     }
   }
 
-  /// Of a model: what is emitted is asked for at every step, and a carry if it is made of itself;
-  /// the last step alone asks for any other.
+  /// For a model: an emitted value is needed at every step, and so is a carry that depends on
+  /// itself. Any other carry is needed only by the last step.
   void loop(const ir::Instr& instr, const ir::Block& body) {
     Walk inside(program_, function_, reach_);
     for (size_t i = 0; i < body.next.size(); ++i)
@@ -127,7 +128,7 @@ class Walk {
     for (size_t i = 0; i < body.emit.size(); ++i)
       inside.ask(body.emit[i], asked(instr, body.next.size() + i));
     inside.back(body);
-    // A condition of the body is another one at each step: outside it is none.
+    // A condition in the body has a new value at each step, so it is no guard outside the loop.
     std::vector<bool> own(demands_.size(), false);
     mark(body, own);
     for (size_t v = 0; v < own.size(); ++v)

@@ -1,7 +1,7 @@
 #pragma once
-// When the results of a function ask for a value: always, or only where a `where` takes the branch
-// that it stands in. What a value needs (a divisor that is not 0, a logarithm of what is positive)
-// is needed only there.
+// When the results of a function need a value: always, or only if a `where` selects its branch. A
+// value's own conditions (a divisor is not 0, the argument of a logarithm is positive) matter only
+// where the value is needed.
 #include <map>
 #include <vector>
 
@@ -9,14 +9,14 @@
 
 namespace shardproof::lower {
 
-/// A branch of a `where` of the same function.
+/// One branch of a `where` in the same function.
 struct Guard {
   ir::ValueId condition = ir::no_value;
   bool holds = true;
   bool operator==(const Guard&) const = default;
 };
 
-/// A result of the function asks for it wherever all guards hold; without any, always.
+/// A result that needs the value wherever all guards hold; without guards, always.
 struct Way {
   size_t result = 0;
   std::vector<Guard> guards = {};
@@ -24,13 +24,13 @@ struct Way {
 };
 using Demand = std::vector<Way>;
 
-/// Of a model what is certainly asked for counts, of a plan what may be.
+/// For a model, count only what is certainly needed (at_least); for a plan, what may be (at_most).
 enum class Reach { at_least, at_most };
 
-/// The demand of the operands of an op that does not keep entries apart.
+/// The demand on the operands of an op that mixes entries.
 Demand collapsed(const Demand& demand, Reach reach);
 
-/// By value of `function`, loop bodies included.
+/// By value of `function`, values in loop bodies included.
 std::vector<Demand> demands(const ir::Program& program, const ir::Function& function, Reach reach);
 
 }  // namespace shardproof::lower

@@ -1,4 +1,4 @@
-// The walk back, and the ops that contain other instructions.
+// The reverse pass, and the gradients of ops that contain instructions.
 #include "spec/lower/derivative.h"
 
 #include <algorithm>
@@ -24,7 +24,7 @@ Cotangents::Cotangents(Context& context, Frame& values, const std::vector<ir::Va
   mark(frame.function.body);
 }
 
-/// A loop is walked until no carry is added; loops in it as well.
+/// Repeats the loop body, and the loops in it, until no carry is added.
 void Cotangents::mark(const ir::Block& block) {
   const auto wanted = [&](ir::ValueId v) { return wanted_.at(v); };
   for (const ir::Instr& instr : block.instrs) {
@@ -103,7 +103,7 @@ std::vector<Tensor> gradients(Context& c, Frame& taped, const std::vector<Tensor
   return result;
 }
 
-/// The callee's own way back, for the parameters that are wanted here.
+/// Runs the callee's reverse pass for the parameters whose gradients are needed here.
 void pull_op(Pull& p, const ir::Call&) {
   Frame& inner = *p.site.frame.calls.at(&p.site.instr);
   std::vector<size_t> wrt, operands;

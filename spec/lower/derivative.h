@@ -1,7 +1,7 @@
 #pragma once
-// Reverse mode on lowered tensors: each op gives its operands their cotangents as terms of the
-// algebra. Nothing here looks at axes, marks or text. The derived backward of a plan shares with it
-// the derivatives of pointwise functions (spec/ir/pointwise.def), and nothing else.
+// Reverse-mode differentiation of lowered tensors: each op gives its operands their cotangents as
+// terms of the algebra. Nothing here uses mesh axes, marks or text. With the derived backward of a
+// plan it shares only the derivatives of pointwise functions (spec/ir/pointwise.def).
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -9,16 +9,17 @@ namespace shardproof::lower {
 /// The cotangents of one frame's values; the frame is taped and holds the forward values.
 class Cotangents {
  public:
-  /// `wrt`: the values asked for. Only what lies on a way to them is computed.
+  /// `wrt`: the values to differentiate by. Only values between them and the results get a
+  /// cotangent.
   Cotangents(Context& context, Frame& values, const std::vector<ir::ValueId>& wrt);
 
-  /// Adds to the cotangent of a value; the positions of `share` are those of the value's dims.
+  /// Adds `share` to the cotangent of a value; both have the positions of the value's dims.
   void add(ir::ValueId value, const Tensor& share);
-  /// Walks the instructions in reverse.
+  /// Runs the instructions in reverse order.
   void back(const ir::Block& block);
-  /// The cotangent so far; 0 where nothing arrived.
+  /// The cotangent so far; 0 if none was added.
   Tensor of(ir::ValueId value) const;
-  /// The same values, to begin anew.
+  /// The same values with no cotangents yet.
   Cotangents empty() const;
   bool arrived(ir::ValueId value) const { return of_.at(value).has_value(); }
   bool wants(ir::ValueId value) const { return wanted_.at(value); }
@@ -34,7 +35,7 @@ class Cotangents {
   std::vector<std::optional<Tensor>> of_;
 };
 
-/// One instruction on the way back.
+/// One instruction in the reverse pass.
 struct Pull {
   Cotangents& all;
   const Site& site;
@@ -43,14 +44,14 @@ struct Pull {
   bool wants(size_t operand) const { return all.wants(site.instr.operands.at(operand)); }
   /// The cotangent of result `k` at the indices `at`, by position.
   Nf gradient(const Vars& at, size_t k = 0) const;
-  /// The positions of `share` are those of the operand.
+  /// Adds to an operand's cotangent; `share` has the operand's positions.
   void give(size_t operand, const Tensor& share) { all.add(site.instr.operands[operand], share); }
-  /// The sum over the indices of `from` that are not among `index`.
+  /// Adds `share`, summed over the indices in `from` that are not in `index`.
   void give_sum(size_t operand, const Vars& index, const Vars& from, Nf share);
 };
 
-/// `taped` lowered `function`: its gradients with respect to the leaf parameters `wrt`, for the
-/// cotangents `seeds` of its results.
+/// The gradients of `function` with respect to the leaf parameters `wrt`, for the cotangents
+/// `seeds` of its results. `taped` is the frame that lowered it.
 std::vector<Tensor> gradients(Context& c, Frame& taped, const std::vector<Tensor>& seeds,
                               const std::vector<size_t>& wrt);
 
@@ -92,7 +93,7 @@ SHARDPROOF_PULLS(Pipeline)
 SHARDPROOF_PULLS(Stages)
 #undef SHARDPROOF_PULLS
 
-// What has no operand with a gradient, and what lets none through.
+// Ops without a differentiable operand, and ops that stop gradients.
 inline void pull_op(Pull&, const ir::Number&) {}
 inline void pull_op(Pull&, const ir::SizeOf&) {}
 inline void pull_op(Pull&, const ir::StopGrad&) {}

@@ -1,4 +1,5 @@
-// Dims as index variables: a dim is its base factors, and a group's index is c * |D| + d.
+// Dims as index variables: a dim has one per base factor; the index of a group (C D) is c * |D| +
+// d.
 #include <algorithm>
 #include <cctype>
 
@@ -31,7 +32,7 @@ Nf Context::size_of_base(const Name& base) {
   return sizes_[base] = declared_size(base);
 }
 
-/// A size that is not plainly a whole number is assumed to be one: dim h = |D|/2.
+/// The size of a base dim. Assumed to be a whole number if that is not obvious: dim h = |D|/2.
 Nf Context::declared_size(const Name& base) {
   if (std::isdigit(static_cast<unsigned char>(base[0]))) return a.number(std::stoll(base));
   auto found = program.dims.find(base);
@@ -59,7 +60,7 @@ Nf Context::size(const Dim& dim) {
 Nf Context::axis(const Axis& axis) {
   auto found = program.axes.find(axis);
   if (found != program.axes.end() && found->second.size) return a.number(*found->second.size);
-  return a.size(axis);  // dims and axes share one space of names
+  return a.size(axis);  // dims and axes share one namespace
 }
 
 std::vector<Vars> Context::positions(const std::vector<Split>& dims) {

@@ -1,12 +1,12 @@
-// Sums of products, and what only changes the order, the grouping or the place of the data.
+// Sums of products, and ops that only reorder, regroup or move data.
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
 
 namespace {
 
-/// The product of the operands, summed at once over what the result lacks: the algebra merges the
-/// digits of the sums.
+/// The product of the operands, summed in one go over the indices that the result lacks; the
+/// algebra merges the digits of grouped sums.
 Results product(Context& c, const Site& site, const ir::Pattern& pattern) {
   const Indices in(c, site, pattern);
   const Vars right = in.right();

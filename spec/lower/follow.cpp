@@ -10,8 +10,8 @@ namespace {
 
 const size_t most_loops = 16, most_terms = 64;
 
-/// The index terms in a value that stand where an index of this range does: they are in range, by
-/// what was seen or assumed where they were made.
+/// The terms in a value that index a dim of this range. They are in range: that was proved or
+/// assumed where they were made.
 struct IndexTerms {
   algebra::Engine& g;
   const Nf range;
@@ -38,7 +38,7 @@ struct IndexTerms {
   }
 };
 
-/// The earlier carry at an index that stands for the one of its indices that the later one lacks.
+/// The earlier carry with its extra index, which the later carry lacks, set to a fixed term.
 struct Entry {
   const PastLoop::Carry* carry;
   std::vector<std::pair<Var, Nf>> at;
@@ -77,7 +77,7 @@ struct Search {
         }
     return result;
   }
-  /// Those that stay so at the next step, however the other carries are.
+  /// Keeps the entries that still hold after one step, whatever the other carries are.
   void keep_invariant(std::map<size_t, Entry>& entries) {
     for (bool changed = true; changed && !entries.empty();) {
       std::vector<Tensor> at = loop.leaves;
@@ -98,7 +98,7 @@ std::vector<std::optional<Follower>> followers(Context& c, const Following& loop
                                                const std::vector<size_t>& carries) {
   std::vector<std::optional<Follower>> result(loop.starts.size());
   Search search{c, loop};
-  const std::vector<PastLoop> all = c.past;  // a step keeps the loops in it
+  const std::vector<PastLoop> all = c.past;  // each step keeps the loops inside it
   for (auto past = all.rbegin(); past != all.rend(); ++past) {
     if (past->n.id != loop.n.id || past->reverse != loop.reverse) continue;
     std::map<size_t, Entry> entries = search.entries_of(*past, carries);

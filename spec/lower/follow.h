@@ -1,6 +1,6 @@
 #pragma once
-// A carry that follows a carry of an earlier loop: at each step it is that carry at a fixed index.
-// Decoding with a key-value cache is of this kind: its row is row n of the loop over all rows.
+// A carry that follows a carry of an earlier loop: at each step it equals that carry at a fixed
+// index. Example: decoding with a key-value cache computes row n of the loop over all rows.
 #include <functional>
 
 #include "spec/lower/loop.h"
@@ -11,8 +11,8 @@ struct Follower {
   Tensor at, last;  ///< at step n, and after the loop
 };
 
-/// A loop by its step index, its carries' first values, leaves that stand for its carries at step
-/// n, and its step.
+/// The later loop: step index, initial values of the carries, the leaves that stand for the carries
+/// at step n, and the step.
 struct Following {
   Var n;
   bool reverse;
@@ -21,8 +21,8 @@ struct Following {
   const std::function<Step(const std::vector<Tensor>&)>& step;
 };
 
-/// By carry. Proved by induction on the step: the first values agree, and where carries have the
-/// earlier loop's values at step n, their next values are its next ones.
+/// For each carry, the earlier carry that it follows, if any. Proved by induction on the step: the
+/// initial values agree, and if the values agree at step n, so do the next ones.
 std::vector<std::optional<Follower>> followers(Context& c, const Following& loop,
                                                const std::vector<size_t>& carries);
 

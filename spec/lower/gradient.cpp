@@ -1,4 +1,4 @@
-// The gradient of a model, and the saved values, that a hand-written backward is compared with.
+// Lowers what a hand-written backward is compared with: the model's gradient, and the saved values.
 #include "spec/lower/derivative.h"
 
 namespace shardproof::lower {
@@ -10,7 +10,7 @@ Context context(algebra::Algebra& algebra, const ir::Program& program, const Opt
   return {algebra, program, options, *request.variables, request.reach};
 }
 
-/// The claimant's parameters after those of the model stand for the cotangents of its results.
+/// The cotangents of the model's results: the claimant's parameters after those of the model.
 std::vector<Tensor> seeds(Context& c, const ir::Function& claimant, const ir::Function& model) {
   std::vector<Tensor> result;
   for (size_t i = 0; i < model.returned.size(); ++i) {

@@ -1,12 +1,13 @@
-// Which integer parameters index a table, whole: their range is assumed, and is a fact of the leaf.
+// Finds integer parameters that index a table as a whole: their range is assumed, as a fact of the
+// leaf.
 #include "spec/lower/lower.h"
 
 namespace shardproof::lower {
 
 namespace {
 
-/// The parameter whose every entry a value has (a loop takes its entries in turn), by value;
-/// no_value for anything else. A `read` takes a part: it counts only if `parts` are asked for.
+/// By value: the parameter that supplies all of its entries (a loop takes them in turn), else
+/// no_value. A `read` supplies a part, which counts only if `parts` is set.
 struct Origins {
   const ir::Program& program;
   const ir::Function& f;
@@ -68,7 +69,7 @@ struct Origins {
   }
 };
 
-/// `assume 0 <= y < |V|`: V, in one statement or in two.
+/// The V of `assume 0 <= y < |V|`, in one statement or in two.
 std::optional<Dim> assumed_range(const std::vector<ir::Assumption>& assumptions, size_t leaf) {
   std::optional<Dim> dim;
   bool from_zero = false;

@@ -1,4 +1,4 @@
-// Rows of a table by integer, and the adjoint.
+// index (rows of a table by integer) and its adjoint, index_add.
 #include <algorithm>
 
 #include "spec/lower/context.h"
@@ -7,7 +7,7 @@ namespace shardproof::lower {
 
 namespace {
 
-/// At the first or the last index the id is outside, whatever the sizes.
+/// The id is out of range at the first or the last index, whatever the sizes.
 bool leaves_somewhere(Context& c, Nf ids, Nf size) {
   const Nf zero = c.a.number(0), one = c.a.number(1);
   std::vector<std::pair<algebra::Var, Nf>> first, last;
@@ -23,7 +23,7 @@ bool leaves_somewhere(Context& c, Nf ids, Nf size) {
   return false;
 }
 
-/// As a term, the same in plan and model, unless that is long.
+/// The id as a term, which plan and model print alike; its source text if the term is long.
 std::string shown(Context& c, const Site& site, Nf ids) {
   const ir::Function& f = site.frame.function;
   const ir::ValueId value = site.instr.operands.at(1);

@@ -1,4 +1,4 @@
-// The indices of an op, as variables.
+// The indices of an op as variables.
 #include "spec/elaborate/elaborate.h"
 #include "spec/lower/context.h"
 

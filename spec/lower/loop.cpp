@@ -12,8 +12,8 @@ namespace shardproof::lower {
 
 namespace {
 
-/// "carry0.1", "carry~0.1": no parameter has such a name, a part of a path does not begin with a
-/// digit.
+/// "carry0.1", "carry~0.1". No parameter can have such a name: a part of a path does not begin with
+/// a digit.
 bool is_carry(const std::string& name) {
   const size_t point = name.find('.');
   return name.rfind("carry", 0) == 0 && point != std::string::npos && point + 1 < name.size() &&
@@ -29,7 +29,7 @@ struct CarryFinder {
   algebra::Engine& g;
   struct Found {
     std::set<Name> leaves;
-    int scans = -1;  ///< the greatest number of a "scan@3 .."; -1: there is none
+    int scans = -1;  ///< the greatest number in a name "scan@3 .."; -1 if there is none
   };
   std::unordered_map<uint32_t, Found> found = {};
 
@@ -58,7 +58,7 @@ struct CarryFinder {
     }
     join(inside, all);
   }
-  /// The least number of a loop that is above all in the term but its own leaves.
+  /// The least loop number above all numbers in the term, except those of its `own` leaves.
   int above(Nf e, const std::vector<Name>& own) {
     const Found& in = of(e);
     int number = in.scans;
@@ -86,17 +86,18 @@ struct Lowering {
   const size_t count;
   const Var n;
   CarryFinder finder;
-  /// A stack is bound by "scan@number", its leaves are "carry<number>.0" ..: the number is above
-  /// that of every loop that its body mentions, so that none of them captures them. Depth alone
-  /// would not do: a body may read the result of an earlier loop at an index that is a carry.
+  /// Names the bound variables: a stack is bound by "scan@number", and its leaves are
+  /// "carry<number>.0" and so on. The number exceeds that of every loop in the body, so no inner
+  /// loop captures them. Depth would not do: a body may read the result of an earlier loop at an
+  /// index that is a carry.
   int number = 0;
   std::vector<Role> role = {};
-  std::vector<bool> first = {};  // sums and maxima that other carries read: known before those
+  std::vector<bool> first = {};  // sums and maxima that other carries read; computed before those
   std::vector<std::optional<Extremum>> extrema = {};
-  std::vector<size_t> stacks = {};  // the carries that are stacks, in order
-  std::set<size_t> linear = {};  // of them, those that the step multiplies by what multiplies all
-  Vars apart = {};               // the indices along which the stacks are independent
-  std::vector<Tensor> leaves = {};  // of the last lowering at leaves
+  std::vector<size_t> stacks = {};  // carries that are stacks, in order
+  std::set<size_t> linear = {};     // stacks in which the step is linear, jointly
+  Vars apart = {};                  // indices along which the stacks are independent
+  std::vector<Tensor> leaves = {};  // those of the last call of step
   Step at_leaves = {};
   std::vector<std::optional<Follower>> follows = {};
   std::vector<Tensor> at_n = {};  // the carries at step n
@@ -107,8 +108,8 @@ struct Lowering {
   std::string label(size_t number, size_t carry) const {
     return std::to_string(number) + kind_of(text.carries[carry].dtype);
   }
-  /// While a loop is looked at: its own where it is known that no scan in the body binds it, else
-  /// one that no scan binds.
+  /// A carry's name during the analysis: the final one if no scan in the body can bind it, else one
+  /// that no scan ever binds.
   Name first_name(size_t carry) const {
     return text.fresh ? "carry" + std::to_string(*text.fresh) + "." + label(carry, carry)
                       : "carry~" + std::to_string(text.depth) + "." + label(carry, carry);
@@ -170,7 +171,7 @@ struct Lowering {
     if ((extrema[i] = extremum(i))) role[i] = Role::extremum;
     first[i] = read && role[i] != Role::stack;
   }
-  /// Of what no carry decides.
+  /// Only if the compared value depends on no carry.
   std::optional<Extremum> extremum(size_t i) {
     const auto found = extremum_with(c.a, at_leaves.next[i].body, leaves[i].body);
     for (const Tensor& leaf : leaves)
@@ -188,8 +189,8 @@ struct Lowering {
     return std::any_of(index.begin(), index.end(), [&](Var each) { return each.id == v.id; });
   }
 
-  /// Where entry a of all next values is made of entries a alone, whatever the carries are: it is
-  /// the same where the carries have entry a everywhere.
+  /// Finds indices along which the stacks are independent: entry a of every next value depends on
+  /// entries a alone. Then it does not change if entry a replaces all entries.
   void find_apart() {
     if (!c.options.entries_apart || stacks.empty()) return;
     for (Var v : text.carries[stacks[0]].index) {
@@ -211,7 +212,7 @@ struct Lowering {
     });
   }
 
-  /// By their first values: two loops that take the same carries in another order are one.
+  /// Sorts by initial value, so that two loops with the same carries in different order are equal.
   void order_stacks() {
     const auto key = [&](size_t i) {
       const Nf init = text.carries[i].init.body;
@@ -223,7 +224,8 @@ struct Lowering {
     std::stable_sort(stacks.begin(), stacks.end(),
                      [&](size_t i, size_t k) { return key(i) < key(k); });
   }
-  /// The body where constants are their first values, and entries that are apart stand everywhere.
+  /// Lowers the body again, with constants replaced by their initial values and independent entries
+  /// by one entry.
   void look_again() {
     find_apart();
     bool same = apart.empty();
@@ -241,8 +243,8 @@ struct Lowering {
     }
     if (!stacks.empty() && !same) at_leaves = text.step(leaves);
   }
-  /// The stacks under their final names. The loops in the body are looked at under the first ones,
-  /// so that their numbers do not depend on this one's.
+  /// Gives the stacks their final names. Inner loops are analyzed under the first names, so that
+  /// their numbers do not depend on this loop's number.
   void number_anew() {
     for (size_t i = 0; i < count; ++i)
       if (role[i] == Role::dead && text.taped) stacks.push_back(i);
@@ -266,8 +268,8 @@ struct Lowering {
     for (size_t k = 0; k < stacks.size(); ++k) at_leaves.next[stacks[k]].body = bodies[k];
   }
 
-  /// The carries such that the step multiplies each of them by what multiplies them all, and no
-  /// other stack reads them: so does the loop, however often it steps.
+  /// Finds the carries in which the step is linear, jointly, and that no other stack reads. The
+  /// loop is then linear in them for any number of steps.
   void find_linear() {
     const auto real = [&](size_t i) { return kind_of(text.carries[i].dtype).empty(); };
     std::copy_if(stacks.begin(), stacks.end(), std::inserter(linear, linear.end()), real);
@@ -292,7 +294,7 @@ struct Lowering {
                    [&](size_t j) { return depends(at_leaves.next[i], leaves[j]); });
     return found->second;
   }
-  /// The stacks that decide stack i, in order.
+  /// The stacks that stack i depends on, in order.
   std::vector<size_t> closure(size_t i) {
     std::set<size_t> in = {i};
     for (std::vector<size_t> left = {i}; !left.empty();) {
@@ -306,8 +308,8 @@ struct Lowering {
       if (in.count(k)) result.push_back(k);
     return result;
   }
-  /// Steps are counted in the order in which they are taken: a loop over the same entries from the
-  /// other end is the same function.
+  /// Counts steps in the order of execution, so that a reversed loop over reversed entries is the
+  /// same function.
   Nf count_of(Nf step) { return text.reverse ? c.a.sub(c.a.sub(c.a.range(n), one()), step) : step; }
   algebra::Lambda lambda(const Tensor& t, bool by_step) {
     algebra::Lambda result{{}, t.body};
@@ -323,7 +325,7 @@ struct Lowering {
     const auto at = std::find(stacks.begin(), stacks.end(), carry) - stacks.begin();
     return label(static_cast<size_t>(at), carry);
   }
-  /// Carry i at the start of step `at`; the step after the last one is where the loop ends.
+  /// Carry i at the start of step `at`. The step after the last one gives the loop's result.
   Tensor stack(size_t i, Nf at) {
     std::vector<algebra::Lambda> parts;
     const std::vector<size_t> carries = closure(i);
@@ -348,7 +350,7 @@ struct Lowering {
     return {carry.index, linear.count(i) ? c.a.mul(factor, value) : value};
   }
 
-  /// The stacks that follow carries of an earlier loop.
+  /// Finds stacks that follow carries of an earlier loop.
   void find_followers() {
     follows.assign(count, std::nullopt);
     if (text.taped) return;
@@ -387,7 +389,7 @@ struct Lowering {
   Var earlier_step() {
     return c.loop_index(std::to_string(text.depth) + " " + to_string(text.dim) + "'", c.a.range(n));
   }
-  /// The greatest before step n, or in all.
+  /// The maximum over the steps before n, or over all steps.
   Tensor greatest(size_t i, bool so_far) {
     const Tensor& init = text.carries[i].init;
     const Extremum& found = extrema[i].value();
@@ -398,7 +400,7 @@ struct Lowering {
     const Nf each = c.a.add(c.a.mul(here, rest), c.a.mul(c.a.sub(one(), here), first));
     return {init.index, found.of(c.a, init.body, c.a.max({step}, each))};
   }
-  /// What was added before step n, or in all.
+  /// The sum over the steps before n, or over all steps.
   Tensor sum(size_t i, const Step& step_text, bool so_far) {
     const Tensor& init = text.carries[i].init;
     Nf more = increment(step_text, i, leaves[i]);
@@ -417,7 +419,7 @@ struct Lowering {
     if (role[i] == Role::sum) return sum(i, at_step, false);
     if (role[i] == Role::extremum) return greatest(i, false);
     if (follows[i]) return follows[i]->last;
-    if (free_of_carries(at_leaves.next[i]))  // the last step's alone
+    if (free_of_carries(at_leaves.next[i]))  // depends on the last step alone
       return {at_step.next[i].index, c.a.substitute(at_step.next[i].body, {{n, end}})};
     return stack(i, text.reverse ? c.a.number(-1) : c.a.range(n));
   }
@@ -449,8 +451,8 @@ struct Lowering {
 
 }  // namespace
 
-/// The same in other words: where(x > c, x, c), c + maximum(x - c, 0). What a step compares the
-/// carry with is tried.
+/// Other forms of a maximum: where(x > c, x, c), c + maximum(x - c, 0). Tries each value that the
+/// step compares with the carry.
 static std::optional<Extremum> chosen_with(algebra::Algebra& a, Nf value, Nf carry) {
   algebra::Engine& g = a.engine();
   const algebra::MonoId own = g.terms(carry)[0].mono;

@@ -1,8 +1,8 @@
 #pragma once
-// A loop in the form in which two loops are compared, whoever wrote them: carries that only add up
-// are sums, those that only grow to a maximum are maxima, carries that never change are their first
-// values, and every other one is, at the start of step n, an uninterpreted function of the first
-// values, the body and n. What is made in the body is an ordinary term of those.
+// The normal form of a loop, however it was written. A carry that only adds is a sum; one that only
+// takes maxima is a maximum; one that never changes is its initial value. Any other carry, a stack,
+// is at the start of step n an uninterpreted function of the initial values, the body and n. Values
+// made in the body are ordinary terms of those.
 #include <functional>
 
 #include "spec/lower/context.h"
@@ -10,14 +10,14 @@
 namespace shardproof::lower {
 
 struct Carry {
-  Name name;  ///< for people
+  Name name;  ///< for messages
   Vars index;
   Dtype dtype;
   Tensor init;
-  bool needed = true;  ///< its last value is asked for
+  bool needed = true;  ///< its last value is used
 };
 
-/// One step at given values of the carries: their next values, and what else is made.
+/// One step, for given values of the carries: their next values, and the emitted values.
 struct Step {
   std::vector<Tensor> next, emit;
 };
@@ -27,14 +27,15 @@ struct LoopText {
   bool reverse;
   size_t depth;  ///< loops around it
   std::vector<Carry> carries;
-  /// What else is made has to be an ordinary term, though nothing is emitted: for a way back.
+  /// Values in the body must be ordinary terms though nothing is emitted: the reverse pass needs
+  /// them.
   bool taped;
   std::function<Step(const std::vector<Tensor>& carries)> step;
-  /// A number above those of all loops that the body mentions, where that is known before.
+  /// A number above those of all loops in the body, if it is known in advance.
   std::optional<int> fresh = {};
 };
 
-/// max(c, rest) of a carry c; of min(c, f) it is max(-c, -f), negated.
+/// max(c, rest) for a carry c. min(c, f) is stored as -max(-c, -f).
 struct Extremum {
   bool least;
   Nf rest;
@@ -42,19 +43,19 @@ struct Extremum {
 };
 std::optional<Extremum> extremum_with(algebra::Algebra& a, Nf value, Nf carry);
 
-/// The least number that is above those of all loops in the terms.
+/// The least number above those of all loops in the terms.
 int above(Context& c, const std::vector<Nf>& terms);
 
 struct LoopValue {
   Var n;                     ///< the step, free in `emit`
-  std::vector<Tensor> last;  ///< by carry; 0 for one that is not needed
+  std::vector<Tensor> last;  ///< by carry; 0 if the carry is not needed
   std::vector<Tensor> emit;
 };
 
-/// The variable that stands for the step in a loop over `dim`.
+/// The variable for the step of a loop over `dim`.
 Var step_index(Context& c, const Dim& dim, size_t depth);
 
-/// Calls `step` several times, the last time at the values that the carries have at step n.
+/// Calls `step` several times; the last call has the values of the carries at step n.
 LoopValue lower_loop(Context& c, const LoopText& text);
 
 }  // namespace shardproof::lower

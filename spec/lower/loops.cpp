@@ -1,4 +1,4 @@
-// Scans, forward; and what has no meaning here yet.
+// Lowers scans, calls of gradients and backwards, and refuses loops that have no lowering.
 #include <algorithm>
 
 #include "spec/lower/derivative.h"
@@ -29,7 +29,7 @@ bool has_loops(const Context& c, const ir::Block& block) {
   });
 }
 
-/// Of a body without loops: above those in the values that it takes from outside.
+/// For a body without loops: a number above those in the values that it captures.
 std::optional<int> fresh_number(Context& c, const ir::Scan& op, const Frame& frame) {
   if (has_loops(c, *op.body)) return std::nullopt;
   std::set<ir::ValueId> inside(op.body->params.begin(), op.body->params.end());
@@ -71,7 +71,7 @@ LoopText text_of(Context& c, const ir::Scan& op, const Site& site) {
   return text;
 }
 
-/// What is emitted at step n is entry n of a tensor like any other, at its first position.
+/// The value emitted at step n is entry n of an ordinary tensor, along its first position.
 Tensor stacked(Context& c, const Type& type, Var n, const Tensor& emit) {
   const std::vector<Vars> own = c.positions(type.dims);
   const Vars rest = flat({own.begin() + 1, own.end()});
@@ -105,7 +105,7 @@ Results lower_op(Context&, const ir::Stages&, const Site& site) {
 
 namespace {
 
-/// "grad(loss wrt w)", and of no other function.
+/// "grad(loss wrt w)"; differs for every function and parameter.
 std::string gradient_name(const ir::Program& program, size_t index, size_t leaf) {
   const ir::Function& function = program.functions.at(index);
   const auto same = [&](const ir::Function& each) { return each.name == function.name; };
@@ -121,7 +121,7 @@ Results typed_results(Context& c, Results results, const Site& site) {
   return results;
 }
 
-/// One for each leaf of `wrt`, as functions of the whole arguments.
+/// One opaque function of the whole arguments for each leaf in `wrt`.
 Results opaque_gradients(Context& c, const ir::Grad& op, const Frame& frame,
                          const std::vector<Tensor>& inputs) {
   std::vector<algebra::Lambda> parts;
@@ -137,7 +137,7 @@ Results opaque_gradients(Context& c, const ir::Grad& op, const Frame& frame,
 
 }  // namespace
 
-/// The gradient of the function's model at the arguments, or of its own erasure.
+/// The gradient of the function's model at the arguments; of its own erasure if it has no model.
 Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
   c.check_call(op.function, site);
   std::vector<Tensor> inputs, arguments, seeds;
@@ -157,7 +157,7 @@ Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
   return typed_results(c, std::move(results), site);
 }
 
-/// A backward that is proved, or trusted, at its arguments: the derivative of the model.
+/// A call of a proved or trusted backward, as the derivative of the model at its arguments.
 Results lower_backward_call(Context& c, const ir::Function& backward, const Site& site) {
   std::vector<Tensor> arguments, seeds;
   const size_t count = c.program.functions.at(*backward.model).params.size();

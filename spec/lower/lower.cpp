@@ -1,4 +1,4 @@
-// Walks a function: only what the wanted results need, calls inlined.
+// Lowers a function: only what the wanted results need, with calls inlined.
 #include "spec/lower/lower.h"
 
 #include <algorithm>
@@ -19,7 +19,8 @@ void add_block_uses(const ir::Block& block, std::vector<ir::ValueId>* out) {
   out->insert(out->end(), block.emit.begin(), block.emit.end());
 }
 
-/// Whether each instruction of the block leads to a wanted value; marks what is needed on the way.
+/// Whether each instruction of the block contributes to a wanted value; marks the values that it
+/// needs.
 std::vector<bool> live(const ir::Block& block, const std::vector<ir::ValueId>& wanted,
                        std::vector<bool>& needed) {
   std::vector<bool> result(block.instrs.size(), false);
@@ -34,13 +35,13 @@ std::vector<bool> live(const ir::Block& block, const std::vector<ir::ValueId>& w
   return result;
 }
 
-/// The values in a `require` are needed, though no result is made of them.
+/// Values in a `require` are needed, though no result depends on them.
 void add_values(const ir::Arith& condition, std::vector<ir::ValueId>* out) {
   if (condition.kind == ir::Arith::Kind::value) out->push_back(condition.value);
   for (const ir::Arith& arg : condition.args) add_values(arg, out);
 }
 
-/// Declares the requirements whose values are there, each once.
+/// Declares the requirements whose values are lowered, each once.
 void declare_ready(Context& c, const ir::Block& block, const Frame& frame,
                    std::vector<bool>* done) {
   for (size_t i = 0; i < block.requirements.size(); ++i) {
@@ -112,7 +113,7 @@ std::vector<Tensor> Context::body(Frame& frame, const std::vector<bool>* wanted)
   return results;
 }
 
-/// A proved plan, and a trusted one, stand for their model.
+/// A proved or trusted plan is lowered as its model.
 size_t Context::callee(size_t function) const {
   const ir::Function& f = program.functions.at(function);
   if (!f.model || f.implements_grad) return function;
@@ -149,7 +150,7 @@ std::vector<Tensor> Context::returned(const Frame& frame) const {
   return results;
 }
 
-/// A backward stands for the derivative of its model where nothing that it saved is handed to it.
+/// A backward without saved parameters is lowered as the derivative of its model.
 bool Context::stands_for_derivative(const ir::Function& f, size_t function) const {
   if (!f.implements_grad || !f.model || !f.saved_params.empty()) return false;
   return f.trusted ||
@@ -173,7 +174,7 @@ Results lower_op(Context& c, const ir::Call& op, const Site& site) {
   return results;
 }
 
-/// `B/d/t`: |B|/|d| and |B|/|d|/|t| are whole, as every verdict on such a plan says.
+/// `B/d/t` states that |B|/|d| and |B|/|d|/|t| are whole, as every verdict on such a plan says.
 static void declare_parts(Context& c, const Split& split) {
   const std::vector<Name> base = c.program.base(split.dim);
   if (base.empty() || split.axes.empty()) return;
@@ -188,9 +189,9 @@ static bool is_remainder(const ir::Arith& condition) {
   return condition.text == "==" && !condition.args.empty() && condition.args[0].text == "%";
 }
 
-/// Parameters, then saved parameters: the arguments, or leaves where there are none.
+/// Parameters, then saved parameters: the arguments, or leaves if there are none.
 Frame Context::top_frame(const Request& request) {
-  // Comparisons first: what they say of a sign counts wherever it is written.
+  // Comparisons first: the signs that they establish are then known everywhere.
   for (bool remainders : {false, true})
     for (const ir::Requirement& r : program.requirements)
       if (is_remainder(r.condition) == remainders) require(r.condition, nullptr);

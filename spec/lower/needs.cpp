@@ -1,5 +1,5 @@
-// What ops need to have a value (a divisor that is not 0, the logarithm of what is positive), and
-// where: in a branch of a `where` only where that branch is taken.
+// What ops need to be defined (a divisor is not 0, the argument of a logarithm is positive), and in
+// which branches of a `where` they need it.
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -18,14 +18,14 @@ void add(Context& c, Obligations& needs, Algebra::Obligation::Kind kind, Nf base
   if (!known) needs.push_back({kind, base});
 }
 
-/// x to a number: what the algebra asks of the base. On the way back 1/x comes with the roots.
+/// x to a constant power: the algebra's condition on the base. The reverse pass of a root adds 1/x.
 void add_power(Context& c, Obligations& needs, Nf x, algebra::Rational exponent, bool taped) {
   if (!exponent.is_integer()) add(c, needs, Algebra::Obligation::positive, x);
   if (exponent.sign() < 0 || (taped && !exponent.is_integer()))
     add(c, needs, Algebra::Obligation::nonzero, x);
 }
 
-/// The sign of x - least that a function of one operand asks for.
+/// The sign of x - least that a function of one operand needs.
 void add_domain(Context& c, Obligations& needs, ir::Domain domain, const Site& site) {
   if (domain.kind == ir::Domain::everywhere) return;
   const bool taped = site.frame.taped;
@@ -65,7 +65,7 @@ void Context::note_needs(const Site& site) {
   }
 }
 
-/// Results of a frame are asked for as the call around it is.
+/// Results of a callee are needed as the call is.
 std::vector<Context::Route> Context::routes(Frame& frame, const Demand& demand) {
   std::vector<Route> result;
   for (const Way& way : demand) {
@@ -106,7 +106,7 @@ void Context::settle(const Frame& frame) {
   }
 }
 
-/// What is not known counts against the claim: the model does not need it, the plan does.
+/// If it is not known whether a value is needed: not in the model, but in the plan. That is sound.
 std::vector<Need> Context::needs() {
   std::vector<Need> result;
   for (const Pending& pending : pending_) {

@@ -12,7 +12,7 @@ namespace shardproof::lower {
 namespace {
 
 constexpr int64_t exact_limit =
-    1000000000000;  // coefficients are int64: longer literals would overflow in products
+    1000000000000;  // coefficients are int64: products of longer literals would overflow
 
 /// mantissa * 10^exponent, as a Rational within the limit.
 std::optional<algebra::Rational> decimal(const std::string& text) {
@@ -69,7 +69,7 @@ Nf operate(algebra::Algebra& a, const std::string& op, const std::vector<Nf>& x)
   throw std::logic_error("a condition inside arithmetic");
 }
 
-/// Constants of normal curves that are written in digits: 1/sqrt(2 pi), sqrt(2/pi), 2/sqrt(pi).
+/// Constants of the normal distribution in decimal digits: 1/sqrt(2 pi), sqrt(2/pi), 2/sqrt(pi).
 std::optional<Nf> normal_constant(algebra::Algebra& a, const std::string& text) {
   const auto written = [&](double value) { return std::strtod(text.c_str(), nullptr) == value; };
   if (written(0.3989422804014327)) return a.pow(a.mul(a.number(2), pi(a)), {-1, 2});
@@ -78,7 +78,7 @@ std::optional<Nf> normal_constant(algebra::Algebra& a, const std::string& text) 
   return std::nullopt;
 }
 
-/// A positive constant of which no more is known, named by its digits.
+/// A positive constant named by its digits; nothing else is known about it.
 Nf constant(algebra::Algebra& a, const std::string& digits) {
   algebra::LeafFacts facts;
   facts.positive = true;
@@ -87,7 +87,7 @@ Nf constant(algebra::Algebra& a, const std::string& digits) {
 
 }  // namespace
 
-/// The leaf that the same digits in a text are.
+/// The same leaf as for these digits in source text.
 Nf pi(algebra::Algebra& a) { return constant(a, "3.141592653589793"); }
 
 Nf number(algebra::Algebra& a, const std::string& text) {
@@ -123,8 +123,8 @@ bool Context::ready(const ir::Arith& arith, const Frame& frame) const {
   return true;
 }
 
-/// A condition of a callee, in terms of what it was called with: its own names mean other values
-/// here.
+/// A callee's condition in terms of the caller's arguments: the callee's own names would mean other
+/// values here.
 std::string Context::shown_at_call(const ir::Arith& condition, const Frame* frame) {
   static const std::set<std::string> comparisons = {">", ">=", "<", "<=", "==", "!="};
   const bool compares = condition.kind == ir::Arith::Kind::op && comparisons.count(condition.text);
@@ -201,8 +201,8 @@ bool Context::declare(Nf l, const std::string& op, Nf r) {
   return true;
 }
 
-/// Positivity and divisibility are used; other conditions only stand in the report. What is known
-/// is not repeated.
+/// Uses positivity and divisibility. Other conditions only appear in the report. Skips conditions
+/// that are already known.
 void Context::require(const ir::Arith& condition, const Frame* frame) {
   const std::string& op = condition.text;
   if (!(condition.kind == ir::Arith::Kind::op && op == "and")) {
@@ -224,7 +224,7 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
     const Nf whole = arith(mod.args[0], frame), part = arith(mod.args[1], frame);
     const Nf ratio = a.div(whole, part);
     const auto rest = a.as_number(arith(condition.args[1], frame));
-    // A range is at least 1, and a remainder says nothing of the sign.
+    // A range is at least 1. A remainder says nothing about the sign.
     const bool positive = a.known_positive(whole) && a.known_positive(part);
     if (rest && rest->is_zero() && positive && a.variables(ratio).empty() && frame == nullptr)
       a.declare_range(ratio);

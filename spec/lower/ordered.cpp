@@ -1,5 +1,5 @@
-// Along a dim in order: cumsum is a sum under a threshold, the others are uninterpreted functions
-// of the row's order.
+// Ops that depend on order along a dim: cumsum is a sum under a threshold; the others are
+// uninterpreted functions of the row.
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {

@@ -1,9 +1,10 @@
-// Ops on scalars, one entry at a time. Conditions are 0 or 1.
+// Scalar ops, entry by entry. Conditions are 0 or 1.
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
 
-/// pow with a number as exponent is a root or a power; else exp(y log x) where x is known positive.
+/// pow with a constant exponent is a root or a power; else exp(y log x) if x is known to be
+/// positive.
 Nf power(algebra::Algebra& a, Nf x, Nf y) {
   if (auto exponent = a.as_number(y)) return a.pow(x, *exponent);
   return a.power(x, y);
@@ -15,7 +16,7 @@ using algebra::Fn;
 using ir::BinaryFn;
 using ir::UnaryFn;
 
-/// x where it is whole, else an uninterpreted function of it, which is.
+/// x if it is an integer, else an uninterpreted integer function of x.
 Nf rounded(algebra::Algebra& a, const std::string& name, Nf x) {
   if (a.known_integer(x)) return x;
   algebra::LeafFacts facts;
@@ -31,7 +32,7 @@ Results pointwise(Context& c, const Site& site, F f) {
   return {{in.right(), f(x)}};
 }
 
-/// [x = y]; of two conditions 1 - x - y + 2 x y.
+/// [x = y]; for two conditions 1 - x - y + 2 x y.
 Nf equal(algebra::Algebra& a, Nf x, Nf y, bool conditions) {
   if (!conditions) return a.eq0(a.sub(x, y));
   return a.add(a.sub(a.sub(a.number(1), x), y), a.mul(a.number(2), a.mul(x, y)));

@@ -1,11 +1,11 @@
-// Sums of products, and what only changes the order, the grouping or the place of the data.
+// Gradients of sums of products, and of ops that only reorder, regroup or move data.
 #include "spec/lower/derivative.h"
 
 namespace shardproof::lower {
 
 namespace {
 
-/// The cotangent times the other operands, summed over what the operand lacks.
+/// The cotangent times the other operands, summed over the indices that the operand lacks.
 void pull_product(Pull& p, const ir::Pattern& pattern) {
   const Indices in(p.c, p.site, pattern);
   const Nf g = p.c.contracted(p.site.instr, p.gradient(in.right()));

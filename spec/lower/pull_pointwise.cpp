@@ -1,5 +1,5 @@
-// Ops on scalars, one entry at a time: the gradients of spec/ir/pointwise.def, summed over the
-// indices that an operand lacks.
+// Gradients of pointwise ops, from spec/ir/pointwise.def, summed over the indices that an operand
+// lacks.
 #include <variant>
 
 #include "spec/lower/derivative.h"
@@ -8,9 +8,10 @@ namespace shardproof::lower {
 
 namespace {
 
-/// A normal form, or a number that becomes one: what the derivatives are written in.
+/// A normal form, or a number to be converted to one: the type that evaluates the derivatives'
+/// text.
 struct Term : ir::Notation<Term> {
-  algebra::Algebra* algebra = nullptr;  ///< null: a number
+  algebra::Algebra* algebra = nullptr;  ///< null: the term is a number
   std::variant<Nf, double> is;
   Term(double number) : is(number) {}
   Term(algebra::Algebra& a, Nf x) : algebra(&a), is(x) {}

@@ -1,6 +1,6 @@
-// A scan backwards is a scan in reverse order: its carries are the cotangents of the carries, and
-// its body is the way back through the body at the carries of step n. What the body takes from
-// outside gets the sum of all steps' shares.
+// The gradient of a scan is a scan in reverse order. Its carries are the cotangents of the carries;
+// its body is the reverse pass of the body at the carries of step n. A value that the body captures
+// gets the sum over all steps.
 #include <algorithm>
 
 #include "spec/lower/derivative.h"
@@ -16,7 +16,7 @@ struct Back {
   const ir::Block& body;
   const Var n;
   std::vector<size_t> carries = {};       // those with a cotangent
-  std::vector<ir::ValueId> outside = {};  // values from outside that want one
+  std::vector<ir::ValueId> outside = {};  // captured values whose gradient is needed
 
   const ir::Value& value(ir::ValueId v) const { return p.site.frame.function.values.at(v); }
 
@@ -31,7 +31,7 @@ struct Back {
       if (!inside.count(v) && p.all.wants(v) && seen.insert(v).second && used_inside(v))
         outside.push_back(v);
   }
-  /// Results of the instruction and of what its body holds.
+  /// Results of the instruction and of the instructions in its body.
   static std::vector<ir::ValueId> made_by(const ir::Instr& instr) {
     std::vector<ir::ValueId> result = instr.results;
     std::visit(
@@ -78,7 +78,7 @@ struct Back {
   static void take(const std::optional<Tensor>& value, std::vector<Nf>& known) {
     if (value) known.push_back(value->body);
   }
-  /// What the calls of the body have kept for the way back.
+  /// The values that the calls in the body kept for the reverse pass.
   static void take_calls(const ir::Block& block, const Frame& frame, std::vector<Nf>& known) {
     for (const ir::Instr& instr : block.instrs) {
       const auto call = frame.calls.find(&instr);
@@ -111,7 +111,7 @@ struct Back {
     for (ir::ValueId v : outside) result.emit.push_back(inner.of(v));
     return result;
   }
-  /// Entry n of the cotangent of what was emitted.
+  /// Adds entry n of the cotangent of an emitted value.
   void add_emitted(Cotangents& inner, size_t k) {
     const ir::ValueId stacked = p.site.instr.results.at(body.next.size() + k);
     if (stacked == ir::no_value || !p.all.arrived(stacked)) return;

@@ -1,12 +1,12 @@
-// Parts of a dim: what was read at a place is added at that place.
+// Gradients of slices of a dim: the cotangent of an entry that was read is added at its index.
 #include "spec/lower/derivative.h"
 
 namespace shardproof::lower {
 
 namespace {
 
-/// Adds `g` to entry `at` of the operand's marked position; the indices of `from` that the operand
-/// lacks are summed.
+/// Adds `g` at entry `at` of the operand's marked position, summed over the indices in `from` that
+/// the operand lacks.
 void scatter(Pull& p, const Vars& all, const Vars& marked, const Vars& from, Nf at, Nf g) {
   const Nf hit = p.c.a.eq0(p.c.a.sub(at, p.c.join(marked)));
   p.give_sum(0, all, from, p.c.a.mul(hit, g));
@@ -49,7 +49,7 @@ void pull_op(Pull& p, const ir::Write& op) {
   if (p.wants(1)) p.give(1, {part, p.c.at({all, g}, all, marked, p.c.split(at, marked))});
 }
 
-/// Entry i of a cumsum has every entry up to i in it.
+/// Entry i of a cumsum contains every entry up to i.
 void pull_op(Pull& p, const ir::Ordered& op) {
   if (op.fn != ir::OrderedFn::cumsum || !p.wants(0)) return;
   const Indices in(p.c, p.site, op.pattern);
@@ -114,7 +114,7 @@ void pull_op(Pull& p, const ir::Entry& op) {
 void pull_op(Pull& p, const ir::Index& op) { pull_index(p, op.pattern); }
 void pull_op(Pull& p, const ir::IndexUnreduced& op) { pull_index(p, op.pattern); }
 
-/// What was added to row ids comes from there; outside of the rows nothing was.
+/// The cotangent of an added entry is read at its row; 0 if the row is out of range.
 void pull_op(Pull& p, const ir::IndexAdd& op) {
   if (!p.wants(1)) return;
   const Indices in(p.c, p.site, op.pattern);

@@ -1,5 +1,5 @@
-// A ring, whose devices take the blocks in different orders: its carries in a form that no order is
-// left in, or a refusal.
+// Lowers a ring. Its devices take the blocks in different orders, so each carry is written in a
+// form that does not depend on the order; if there is none, the ring is refused.
 #include <algorithm>
 #include <utility>
 
@@ -12,13 +12,13 @@ namespace {
 
 using ir::ValueId;
 
-/// Leaves stand for a carry before and after a block. `end` is its last value, once it is found.
+/// Leaves for a carry before and after a block. `end` is its last value, once that is solved.
 struct RingCarry {
   const ir::Value& value;
   ValueId param, next;
   Tensor init, before, after;
   bool summed;     ///< U over the ring's axis: each device adds its own terms
-  bool made_here;  ///< `next` is made by an instruction of the body, and can be given
+  bool made_here;  ///< `next` is the result of an instruction of the body, so it can be replaced
   std::optional<Tensor> end = {};
 };
 
@@ -54,7 +54,7 @@ class RingLowering {
     throw Unsupported("ring", site_.instr.place, words, hint);
   }
 
-  // --- the body, at given values of the carries ---
+  // --- the body, for given values of the carries ---
 
   void add_carry(size_t i) {
     const ValueId param = body_.params.at(i + 1), next = body_.next[i];
@@ -64,8 +64,8 @@ class RingLowering {
     const bool made = std::any_of(
         body_.instrs.begin(), body_.instrs.end(),
         [&](const ir::Instr& instr) { return instr.results == std::vector<ValueId>{next}; });
-    // The value after a block depends on the block, so that exponents of it and of the one before
-    // are different factors.
+    // The value after a block depends on the block, so that the exponentials of the values before
+    // and after are different factors.
     carries_.push_back({value, param, next, init, leaf("carry~ring", i, init.index, value, false),
                         leaf("carry~after", i, init.index, value, true),
                         mark != value.type.marks.end() && mark->second == Mark::U, made});
@@ -78,8 +78,8 @@ class RingLowering {
     return {std::move(index), c_.leaf(name, all, value.type.dtype).body};
   }
 
-  /// What carry i is after a block, the solved carries being `after` where the body reads their new
-  /// values, and all being `before` at its start.
+  /// Carry i after a block: solved carries are `after` where the body reads their new values; all
+  /// carries are `before` at the start of the body.
   template <class Before, class After>
   Tensor next(size_t i, Before before, After after) {
     const std::set<ValueId> given = frame_.given;
@@ -107,7 +107,7 @@ class RingLowering {
 
   uint32_t tensor_of(const Tensor& leaf) const { return g_.atoms[g_.only_atom(leaf.body)].ref; }
 
-  /// Whether one of the leaves is in the term.
+  /// Whether the term contains one of the leaves.
   bool mentions(Nf e, const std::vector<uint32_t>& leaves) {
     std::map<uint32_t, bool> seen;
     return mentions(e, leaves, &seen);
@@ -166,14 +166,14 @@ class RingLowering {
     const auto linear = linear_in(value.body, carry.before);
     if (!linear) return std::nullopt;
     if (auto end = plain_sum(carry, *linear)) return end;
-    if (carry.summed) return std::nullopt;  // devices at different blocks scale by other factors
+    if (carry.summed) return std::nullopt;  // devices' factors would differ
     if (auto end = condition(carry, *linear)) return end;
     return rescaled(i, *linear);
   }
 
   Nf over_blocks(Nf e) { return c_.a.sum({b_}, e); }
 
-  /// max(c, f), and min.
+  /// max(c, f) and min(c, f).
   std::optional<Nf> extremum(const RingCarry& carry, Nf value) {
     const auto found = extremum_with(c_.a, value, carry.before.body);
     if (!found || carry.summed || !free_of_carries(found->rest)) return std::nullopt;
@@ -264,8 +264,8 @@ class RingLowering {
     return no(c_.a.maximum(no(carry.init.body), c_.a.max({b_}, no(next.factor))));
   }
 
-  /// a c + f with a = mu(before) / mu(after), and f mu(after) free of carries: c mu is a plain sum.
-  /// mu is made of solved carries, and is positive whatever they are.
+  /// a c + f with a = mu(before) / mu(after), and f mu(after) free of carries: then c mu is a plain
+  /// sum. mu depends on solved carries only and is positive for all their values.
   std::optional<Nf> rescaled(size_t i, const Linear& next_value) {
     const auto parts = gauge(next_value.factor);
     if (!parts) return std::nullopt;
@@ -274,7 +274,7 @@ class RingLowering {
     if (!free_of_carries(c_.a.mul(next_value.rest, c_.a.pow(after, -1)))) return std::nullopt;
     const RingCarry& carry = carries_[i];
     const auto leaf = [](const RingCarry& k) { return k.before; };
-    // mu(m) / mu(m) = 1 at every m: what is after is mu of the same function as what is before.
+    // mu(m) / mu(m) = 1 for every m, so both factors use the same function mu.
     const auto same = linear_in(next(i, leaf, leaf).body, carry.before);
     if (!same || same->factor != one()) return std::nullopt;
     const auto first = [&](const RingCarry& k) { return &k == &carry ? k.before : k.init; };
@@ -289,7 +289,7 @@ class RingLowering {
   struct Gauge {
     Nf before, after;
   };
-  /// The factor as one of carries before the block times one of carries after it.
+  /// The factor as a function of the carries before the block times one of those after it.
   std::optional<Gauge> gauge(Nf factor) {
     if (!g_.is_single(factor)) return std::nullopt;
     const algebra::Term t = g_.terms(factor)[0];

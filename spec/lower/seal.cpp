@@ -1,7 +1,7 @@
-// A value that both sides make alike need not be known: it is sealed, so that equality with seals
-// implies equality, and a difference says nothing. What depends on a cotangent that the text takes
-// is sealed only as the operand of an einsum: there both sides mostly have the whole cotangent of
-// one value of the forward pass, before it they add its shares up in their own order.
+// Sealing: a value that both sides compute the same way becomes opaque. Equality with seals implies
+// equality; a difference proves nothing. A value that depends on a cotangent parameter is sealed
+// only as an operand of an einsum: there both sides mostly have the whole cotangent of one forward
+// value, but before that they add its parts in different orders.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -21,14 +21,14 @@ bool sums(const ir::Op& op) {
          std::holds_alternative<ir::Concat>(op);
 }
 
-/// A condition, as u >= p, is 1 - [u < p]: as a factor it would double what it stands before.
+/// A condition such as u >= p is 1 - [u < p]: as a factor it would double the number of terms.
 bool is_condition(const ir::Instr& instr, const Frame& frame) {
   return instr.results.size() == 1 && std::holds_alternative<ir::Binary>(instr.op) &&
          frame.function.values.at(instr.results[0]).type.dtype == Dtype::boolean;
 }
 
-/// What a gradient of the library adds up is mostly a derivative, in parts of the forward's: of
-/// gelu, x exp(-x x / 2) is a summand of it.
+/// Sums in a library gradient are mostly derivatives and contain parts of forward values: gelu's
+/// contains x exp(-x x / 2). So they are not sealed.
 bool of_library_gradient(const ir::Program& program, const ir::Instr& instr,
                          const ir::Function& function) {
   if (!instr.library_call) return false;
@@ -38,7 +38,7 @@ bool of_library_gradient(const ir::Program& program, const ir::Instr& instr,
                      [&](const auto& each) { return each.second.name == name; });
 }
 
-/// A sealed sum: a maximum is none.
+/// A sealed sum; a sealed maximum does not count.
 bool is_sealed_sum(algebra::Algebra& a, const algebra::Factor& factor) {
   algebra::Engine& g = a.engine();
   if (!factor.exponent.is_one()) return false;
@@ -51,8 +51,8 @@ bool is_sealed_sum(algebra::Algebra& a, const algebra::Factor& factor) {
   return of == nullptr || of->op != algebra::Op::max;
 }
 
-/// A sealed sum, alone or, of products, times other values, as under a gate or a mask. A mean has a
-/// size as its factor.
+/// A sealed sum alone or, with `products`, times other values such as a gate or a mask. Not a mean,
+/// which has a size as a factor.
 bool of_sealed_sum(algebra::Algebra& a, Nf e, bool products) {
   algebra::Engine& g = a.engine();
   if (a.length(e) != 1) return false;
@@ -66,7 +66,8 @@ bool of_sealed_sum(algebra::Algebra& a, Nf e, bool products) {
          });
 }
 
-/// Spreads the marks of a block's values to what is made of them, around loops until none is new.
+/// Propagates the marks to all values computed from marked ones, through loops until nothing
+/// changes.
 void spread(const ir::Function& function, const ir::Block& block, std::vector<bool>& marks) {
   const auto marked = [&](ir::ValueId v) { return v != ir::no_value && marks.at(v); };
   for (const ir::Instr& instr : block.instrs) {

@@ -1,4 +1,4 @@
-// Parts of a dim: read, write, concat, roll, rev, one entry.
+// Slices of a dim: read, write, concat, roll, rev, one entry.
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -22,7 +22,7 @@ std::vector<Nf> mirrored(Context& c, const Vars& marked) {
   return places;
 }
 
-/// The entry's dim is the position's own.
+/// The position whose dim the entry names.
 size_t entry_position(const ir::Entry& op, const Type& type) {
   for (size_t i = 0; i < type.dims.size(); ++i)
     if (type.dims[i].dim == op.dim) return i;
@@ -33,7 +33,7 @@ namespace {
 
 bool holds(Context& c, Nf condition) { return condition == c.a.number(1); }
 
-/// Notes 0 <= start and start + length <= whole, unless they are known.
+/// Assumes 0 <= start and start + length <= whole, unless they are known.
 void assume_inside(Context& c, const Site& site, size_t operand, Nf start, Nf length, Nf whole) {
   const bool low = holds(c, c.a.le0(c.a.neg(start)));
   const bool high = holds(c, c.a.le0(c.a.sub(c.a.add(start, length), whole)));
@@ -81,7 +81,7 @@ Results lower_op(Context& c, const ir::Write& op, const Site& site) {
   return {{right, c.a.where(inside, y, in.operand(0))}};
 }
 
-/// The last piece needs no condition: the index is below the whole size.
+/// The last operand needs no condition: the index is below the total size.
 Results lower_op(Context& c, const ir::Concat& op, const Site& site) {
   const Indices in(c, site, op.pattern);
   const Vars right = in.right();
@@ -112,7 +112,7 @@ Results lower_op(Context& c, const ir::Rev& op, const Site& site) {
   return {{in.right(), c.at(site.operand(0), in.left(0), marked, mirrored(c, marked))}};
 }
 
-/// Blocks of the first axis c of L, k places on: a roll by k |L| / |c|.
+/// Moves blocks of the first axis c of L by k places: a roll by k |L| / |c|.
 Results lower_op(Context& c, const ir::Ppermute& op, const Site& site) {
   const Indices in(c, site, op.pattern);
   const Vars marked = in.right(op.pattern.right_bracket.value());
@@ -122,7 +122,7 @@ Results lower_op(Context& c, const ir::Ppermute& op, const Site& site) {
 
 namespace {
 
-/// x[n]; in `ring b over L/c as W` x[b] is the block b of |W| entries, and `next` goes past W.
+/// x[n]; in `ring b over L/c as W`, x[b] is block b with |W| entries, and `next` skips W.
 Nf entry_of(Context& c, const Site& site, size_t at, size_t* next) {
   const Nf number = c.as_index(site.operand(1).body);
   const std::vector<Split>& dims = site.result(0).type.dims;

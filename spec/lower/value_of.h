@@ -1,5 +1,5 @@
-// The value of a lowered normal form at given sizes and inputs, read off the tables of the algebra,
-// for the laws. It shares no rule with the normal form.
+// Evaluates a lowered normal form at given sizes and inputs, from the algebra's tables; for the
+// laws. It shares no rule with the normal form.
 #pragma once
 
 #include <algorithm>
@@ -21,13 +21,13 @@ struct Array {
 struct ValueOf {
   algebra::Engine& g;
   std::map<std::string, int64_t> sizes;  // dims and axes
-  std::map<std::string, Array> leaves;   // one shape entry per base factor
-  /// uniform and normal of key and index; fold of key and n, or with a tag of the key
+  std::map<std::string, Array> leaves;   // one extent per base factor
+  /// uniform and normal: of key and index. fold: of key and n, or of the key and a tag
   std::function<double(const std::string& name, double key, double index)> draw;
 
-  /// The courses of scans: by step, by carry.
+  /// Values of scans computed so far: by step, by carry.
   std::map<std::string, std::vector<std::vector<Array>>> seen = {};
-  long moment = 0, moments = 0;  ///< which carries are set, and how many settings there were
+  long moment = 0, moments = 0;  ///< current setting of the carries, and their number
 
   using Nf = algebra::Nf;
   using Op = algebra::Op;
@@ -37,11 +37,11 @@ struct ValueOf {
     const algebra::Poly p = g.terms(e);
     if (p.size() == 1 && p[0].coef.is_one() && g.factors(p[0].mono).size() == 1 &&
         g.factors(p[0].mono)[0].exponent.is_one())
-      return atom(g.factors(p[0].mono)[0].atom, env);  // a key keeps its bits
+      return atom(g.factors(p[0].mono)[0].atom, env);  // a key is returned bit by bit
     double total = 0;
     for (const algebra::Term& t : p) {
       double product = t.coef.value();
-      bool vanishes = false;  // what is undefined has some finite value, which a mask must hide
+      bool vanishes = false;  // undefined values are finite, and a mask must hide them
       for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) {
         const double x = power(atom(f.atom, env), f.exponent.value());
         vanishes = vanishes || x == 0;
@@ -190,7 +190,7 @@ struct ValueOf {
     return ordered(name, table(a.args[0], env).data, a, env);
   }
 
-  /// Positions in the order of the values; ties: the lowest first.
+  /// Positions in the order of the values; for ties, the lowest first.
   double ordered(const std::string& name, const std::vector<double>& row, const algebra::Atom& a,
                  const Env& env) {
     std::vector<size_t> order(row.size());
@@ -241,8 +241,8 @@ struct ValueOf {
         states.at(static_cast<size_t>(steps)).at(static_cast<size_t>(at - carries.begin())),
         {index.begin() + 1, index.end()});
   }
-  /// A scan takes the same course where its parts, what is free in them and the carries around are
-  /// the same.
+  /// Scans with the same parts, free variables and outer carries have the same
+  /// values.
   std::string key_of(const std::string& name, const std::vector<Nf>& parts, const Env& env) {
     std::string key =
         std::to_string(moment) + (name.find("reverse") == std::string::npos ? "" : "r");
