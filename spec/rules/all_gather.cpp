@@ -1,4 +1,4 @@
-// all_gather: the last axes of one or more dims, to R or to I as written.
+// all_gather: removes the last axes of one or more dims; the result is R or I, as written.
 #include "spec/rules/collective.h"
 
 namespace shardproof::rules {

@@ -1,4 +1,4 @@
-// all_to_all: the last axes of one dim move to the end of another's.
+// all_to_all: moves the last axes of one dim to the end of another dim's list.
 #include "spec/rules/collective.h"
 
 namespace shardproof::rules {

@@ -1,6 +1,6 @@
 #pragma once
-// One application of a rule: the op, its operands and its pattern as the rules see them, without
-// unit axes. Internal to spec/rules.
+// One application of a rule: the op, its operands and its pattern, without axes of size 1. Internal
+// to spec/rules.
 #include <string>
 #include <vector>
 
@@ -24,33 +24,33 @@ struct Application {
   std::string name;                ///< of the op, as written
   std::vector<std::string> words;  ///< "the table", "the ids": what each operand is called
   std::vector<Operand> operands;
-  ir::Pattern pattern;     ///< completed by complete()
-  ir::Indices indices;     ///< of the pattern, or of pointwise operands
-  bool unit_axes = false;  ///< the pattern has axes of size 1: it may look as if nothing changed
-  std::vector<Axis> unit_bracket;    ///< and those that its bracketed dim begins with
-  std::optional<size_t> worked_dim;  ///< written after `;`, without `->`
+  ir::Pattern pattern;             ///< completed by complete()
+  ir::Indices indices;             ///< of the pattern, or of pointwise operands
+  bool unit_axes = false;          ///< the pattern has axes of size 1, so both sides may look equal
+  std::vector<Axis> unit_bracket;  ///< axes of size 1 at the start of its bracketed dim
+  std::optional<size_t> worked_dim;  ///< the dim after `;` in a pattern without `->`
   bool left_only = false;            ///< the pattern is written without `->`
-  Types guess;                       ///< the result where there is a refusal
+  Types guess;                       ///< the result type to continue with after a refusal
 
   const Type& type(size_t operand) const { return operands[operand].type; }
   bool is_zero(size_t operand) const { return operands[operand].number == 0.0; }
-  /// State of an operand; I of a value without gradient reads as R.
+  /// State of an operand. I of a value without gradient counts as R.
   State state(size_t operand, const Axis& axis) const;
-  /// The axes that some operand mentions, sorted.
+  /// The axes that any operand mentions, sorted.
   std::vector<Axis> axes() const;
-  bool has_gradient() const;  ///< some operand has
-  void forget_gradients();    ///< the op has no gradient: I of an operand reads as R
+  bool has_gradient() const;  ///< of any operand
+  void forget_gradients();    ///< for an op without gradient: I of an operand counts as R
   const std::string& word(size_t operand) const;
 };
 
 State state(const Shape& shape, const Axis& axis);
 
-/// Nothing is allowed of a Max value: E0210.
+/// Refuses Max operands: no op but a collective accepts one (E0210).
 void refuse_max(const Application& app);
-/// A scalar that must be the same on all devices (at=, by=, key, index): E0216.
+/// Requires a scalar (at=, by=, key, index) to be the same on all devices (E0216).
 void need_copy(const Application& app, size_t operand, const std::string& what);
 
-/// The dtype of a result that has its operands' dtype: the first that is not a number.
+/// The dtype of a result with its operands' dtype: the first operand that is not a number decides.
 Dtype common_dtype(const Application& app);
 
 }  // namespace shardproof::rules

@@ -1,4 +1,5 @@
-// A stated type, or the type that a library call's pattern gives an argument: compared, never used.
+// A stated type, or the type that a library function's pattern gives an argument: compared with the
+// value's type, never used to infer one.
 #include "spec/rules/fixes.h"
 #include "spec/rules/pattern.h"
 #include "spec/rules/table.h"
@@ -13,7 +14,7 @@ bool same_names(const Shape& a, const Shape& b) {
   return true;
 }
 
-/// A number is R; 0 is U as well.
+/// A number is R. The number 0 may also be U.
 bool number_is(const Application& app, const Type& stated) {
   if (app.type(0).dtype != Dtype::number || !stated.dims.empty()) return false;
   for (const auto& [axis, mark] : stated.marks)
@@ -50,7 +51,7 @@ Refusal not_equal(const Application& app, const Type& stated, bool pattern) {
 
 Types rule(Application& app, const ir::Ascribe& op) {
   Type stated = op.type;
-  const bool pattern = op.library_argument;  // it names no dtype
+  const bool pattern = op.library_argument;  // has no dtype
   if (pattern || stated.dtype == Dtype::number) stated.dtype = app.type(0).dtype;
   app.guess = {stated};
   if (auto refusal = check_type(stated)) refuse(std::move(*refusal));

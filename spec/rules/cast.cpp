@@ -1,5 +1,5 @@
-// Casts, stop_grad and save keep the type; a float cast is linear and monotonic, so it keeps U and
-// Max.
+// Casts, stop_grad and save keep the type. A cast between floats is treated as linear and
+// monotonic, so it keeps U and Max.
 #include "spec/rules/combine.h"
 #include "spec/rules/table.h"
 

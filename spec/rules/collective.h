@@ -1,34 +1,34 @@
 #pragma once
-// Collectives: what the difference between left and right side asks for, and whether it is what the
-// op does. One rule per file.
+// Collectives: the left and right sides of the pattern state a change of layout; checks that the op
+// makes this change. One rule per file.
 #include "spec/rules/application.h"
 
 namespace shardproof::rules {
 
-/// The ends of the dims' lists that differ.
+/// The axes at the end of each dim's list that differ between the two sides.
 struct Moved {
   std::vector<Axis> added, removed;
-  std::vector<size_t> growing, shrinking;  ///< positions of the dims
+  std::vector<size_t> growing, shrinking;  ///< positions of the dims that gain or lose axes
 };
 
-/// Compares the lists; E0206 where neither is the beginning of the other.
+/// Compares the lists. E0206 if neither is a prefix of the other.
 Moved moved(const Application& app);
 
-/// On all axes but `acted`, left and right are in the same state: else E0214 for a U or Max that
-/// vanishes, E0302 otherwise.
+/// Requires that left and right agree on all axes but `acted`: E0214 if a U or Max disappears, else
+/// E0302.
 void need_bystanders(const Application& app, const std::vector<Axis>& acted);
 
-/// E0206: the op does nothing here (allowed where axes of size 1 were left out).
+/// Refuses an op that changes nothing (E0206), unless axes of size 1 were left out.
 void need_action(const Application& app, const std::vector<Axis>& acted, const std::string& does);
 
-/// E0206 with what the op does.
+/// E0206: reports what the op does.
 [[noreturn]] void not_its_work(const Application& app, const std::vector<Axis>& axes,
                                const std::string& does);
 
 State before(const Application& app, const Axis& axis);  ///< on the left side
 State after(const Application& app, const Axis& axis);   ///< as written on the right
 
-/// E0205: over `axis` there is no sum to take.
+/// E0205: the operand is not a sum over `axis`.
 [[noreturn]] void no_sum(const Application& app, const Axis& axis);
 
 void all_gather(Application& app);

@@ -25,7 +25,7 @@ std::string not_additive(const Application& app, size_t operand, size_t count) {
          summand("p1");
 }
 
-/// The axes over which an operand is unreduced, and the other one, where there is one, is not.
+/// The axes over which the operand is unreduced and the other operand, if any, is not.
 static std::vector<Axis> sums(const Application& app, size_t operand, size_t other) {
   std::vector<Axis> axes;
   for (const auto& [axis, mark] : app.type(operand).marks)
@@ -137,7 +137,7 @@ Found sort_out(const Application& app, const Axis& axis, size_t count) {
   return found;
 }
 
-/// Some operand is U on the axis: the result is U, or there is none.
+/// The state of the result if some operand is U on the axis. Throws Refused if there is none.
 State with_unreduced(const Application& app, const Axis& axis, const std::vector<Role>& roles,
                      const Found& found) {
   for (size_t i : found.unreduced) {

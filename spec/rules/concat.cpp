@@ -1,4 +1,4 @@
-// concat: the operands one after the other along a whole dim.
+// concat: joins the operands along a whole dim.
 #include <algorithm>
 
 #include "spec/rules/combine.h"

@@ -1,4 +1,4 @@
-// iota, uniform, normal, zeros: each device makes its own part of one global tensor.
+// iota, uniform, normal, zeros: each device creates its own part of one global tensor.
 #include "spec/rules/fixes.h"
 #include "spec/rules/labels.h"
 #include "spec/rules/table.h"
@@ -7,7 +7,8 @@
 namespace shardproof::rules {
 namespace {
 
-/// Axes from the operands after the real ones, in the order of the dims that have one.
+/// Axes taken from the operands after the real ones, one per dim that takes its axes from an
+/// operand.
 Shape inferred(const Application& app, const ir::Created& created, size_t next) {
   Shape shape = created.shape;
   shape.marks.clear();

@@ -1,4 +1,4 @@
-// einsum: a sum of products; one operand at most may be unreduced on an axis.
+// einsum: a sum of products. At most one operand may be unreduced on an axis.
 #include "spec/rules/pattern.h"
 #include "spec/rules/product.h"
 #include "spec/rules/table.h"

@@ -1,4 +1,4 @@
-// expand: new dims; one that is split needs a copy on each device.
+// expand: adds dims. A new dim that is split needs a copy of the operand on each device.
 #include "spec/rules/pattern.h"
 #include "spec/rules/product.h"
 #include "spec/rules/table.h"

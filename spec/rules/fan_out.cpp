@@ -8,7 +8,7 @@ void fan_out(Application& app) {
   const Moved axes = moved(app);
   if (!axes.added.empty()) not_its_work(app, axes.added, does);
   if (!axes.removed.empty()) not_its_work(app, axes.removed, does);
-  std::vector<Axis> acted;  // I without gradient is R already, but may be written
+  std::vector<Axis> acted;  // I without gradient already counts as R, but may be written
   for (const auto& [axis, mark] : app.pattern.left[0].marks)
     if (mark == Mark::I && state(app.pattern.right, axis) == State::R) acted.push_back(axis);
   need_bystanders(app, acted);

@@ -9,12 +9,12 @@
 namespace shardproof::rules {
 namespace {
 
-/// How two shapes with the same dims differ.
+/// The difference between two shapes with the same dims.
 struct Change {
-  std::vector<Axis> added, removed;   ///< at the ends of dims' lists
-  size_t growing = 0, shrinking = 0;  ///< numbers of dims
-  std::set<Axis> marks;               ///< axes that split nothing on either side and change state
-  bool simple = true;                 ///< only ends of lists differ
+  std::vector<Axis> added, removed;   ///< at the ends of dims' axis lists
+  size_t growing = 0, shrinking = 0;  ///< number of dims that gain or lose axes
+  std::set<Axis> marks;               ///< axes that split no dim on either side and change state
+  bool simple = true;                 ///< dims differ only at the ends of their axis lists
 };
 
 bool prefix(const std::vector<Axis>& a, const std::vector<Axis>& b) {
@@ -101,7 +101,7 @@ FixHint wrap(const ir::Program& program, const Choice& choice, const Shape& from
   return hint;
 }
 
-/// The hint around operand i; where the pattern says what the operand is, it must now say `to`.
+/// The hint wrapped around operand i. A pattern that states the operand's type is changed to `to`.
 FixHint around(const Application& app, size_t operand, FixHint hint, const Shape& to) {
   hint.kind = FixHint::Kind::wrap_operand;
   hint.operand = operand;
@@ -116,7 +116,7 @@ FixHint around(const Application& app, size_t operand, FixHint hint, const Shape
   return hint;
 }
 
-/// `from`, split further over those axes of `to` that hold a sum in it, or that do not.
+/// `from`, split also over the axes of `to` on which `from` is U (`sums`), or is not.
 Shape split_over(const Shape& from, const Shape& to, bool sums) {
   Shape result = from;
   for (size_t i = 0; i < std::min(from.dims.size(), to.dims.size()); ++i)

@@ -1,26 +1,26 @@
 #pragma once
-// Fixes in terms of the op, with the operand's real type.
+// Builds fixes for an op from its operands' real types.
 #include <optional>
 
 #include "spec/rules/application.h"
 
 namespace shardproof::rules {
 
-/// The one collective that makes `to` of `from`, as `all_gather("M/t -> M", $)`; none if it takes
-/// several.
+/// The one collective that turns `from` into `to`, such as `all_gather("M/t -> M", $)`; none if it
+/// takes more than one.
 std::optional<FixHint> conversion(const ir::Program& program, const Shape& from, const Shape& to);
 
-/// The same around operand i; nothing where there is none.
+/// The same, wrapped around operand i; empty if there is none.
 std::vector<FixHint> convert_operand(const Application& app, size_t operand, const Shape& to);
 
-/// Instead of the op: nothing, or the one collective that makes `to` of operand i.
+/// Replaces the op by its operand i, or by the one collective that turns it into `to`.
 std::vector<FixHint> instead(const Application& app, size_t operand, const Shape& to);
 
 FixHint reduce_operand(const Application& app, size_t operand, const std::vector<Axis>& axes);
 FixHint keep_on_root(const Application& app, size_t operand, const Axis& axis);  ///< zero_nonroot
 FixHint fan_out_operand(const Application& app, size_t operand, const Axis& axis);
 
-/// Words only.
+/// A hint without an edit.
 FixHint advice(std::string message);
 
 }  // namespace shardproof::rules

@@ -1,4 +1,4 @@
-// index: the entries of a table whose indexed dim is whole.
+// index: reads entries of a table. The indexed dim must be whole.
 #include "spec/rules/fixes.h"
 #include "spec/rules/pattern.h"
 #include "spec/rules/product.h"

@@ -1,5 +1,5 @@
-// index_add: the adjoint of index. The dims of ids that vanish are added up; the result's indexed
-// dim may be split where ids and x are copies.
+// index_add: the adjoint of index. Dims of ids that the result lacks are summed. The indexed dim of
+// the result may be split if ids and x are copies.
 #include "spec/rules/pattern.h"
 #include "spec/rules/product.h"
 #include "spec/rules/table.h"

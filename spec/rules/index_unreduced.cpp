@@ -1,4 +1,4 @@
-// index_unreduced: the einsum with a one-hot over the indexed dim, so that its axes become U.
+// index_unreduced: an einsum with a one-hot over the indexed dim, so its axes become U.
 #include "spec/rules/pattern.h"
 #include "spec/rules/product.h"
 #include "spec/rules/table.h"

@@ -1,5 +1,5 @@
 #pragma once
-// The indices of operands and results with the axes that split them.
+// The indices of operands and results, and the axes that split them.
 #include <functional>
 
 #include "spec/rules/application.h"
@@ -16,17 +16,17 @@ std::vector<Label> labels(const Application& app, size_t operand);
 const Label* find(const std::vector<Label>& labels, ir::IndexId id);
 bool on_the_right(const Application& app, ir::IndexId id);
 
-/// The index as a dim that messages can show.
+/// The index as a dim, for messages.
 Dim shown(const Application& app, ir::IndexId id);
 
-/// The right side with the axes that its indices have; E0212 where a split index does not lead its
-/// position, or E0209 where an axis would be used twice.
+/// The right side with the axes of its indices. E0212 if a split index is not the first of its
+/// position; E0209 if an axis would be used twice.
 Shape place(const Application& app, const std::function<std::vector<Axis>(ir::IndexId)>& axes_of);
 
-/// The right side where each position that operand 0 has too is split as there, the others whole.
+/// The right side: positions that operand 0 also has are split as there, the others are whole.
 Shape like_operand(const Application& app);
 
-/// E0209 if an axis splits two dims, or splits one and is a mark.
+/// E0209 if an axis splits two dims, or both splits a dim and has a mark.
 std::optional<Refusal> axis_twice(const ir::Program& program, const Shape& shape);
 
 }  // namespace shardproof::rules

@@ -1,4 +1,4 @@
-// Literals, sizes, and keys made of keys: the same on every device.
+// Literals, sizes, and keys derived from keys: the same on every device.
 #include "spec/rules/table.h"
 
 namespace shardproof::rules {

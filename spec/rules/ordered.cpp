@@ -1,4 +1,4 @@
-// cumsum, argsort, roll, rev, argmax, top_k: they work along a whole dim.
+// cumsum, argsort, roll, rev, argmax, top_k: each needs a whole dim.
 #include <algorithm>
 
 #include "spec/rules/combine.h"
@@ -34,7 +34,7 @@ Types rule(Application& app, const ir::Ordered& op) {
   return {conclude(app, result, integers ? Dtype::i32 : app.type(0).dtype, app.has_gradient())};
 }
 
-/// The right side of an op that leaves out dims or makes new ones of whole dims.
+/// The right side of an op that drops whole dims or creates new dims from them.
 static Shape along_whole_dims(Application& app, const std::vector<std::string>& advices) {
   const std::vector<ir::Position>& positions = app.indices.left[0];
   for (size_t i = 0; i < positions.size(); ++i)

@@ -9,13 +9,13 @@
 namespace shardproof::rules {
 namespace {
 
-/// The left side with the operand's axes.
+/// Fills in the left side's axes from the operand.
 void infer_left(Shape& left, const Type& type) {
   for (size_t i = 0; i < left.dims.size(); ++i) left.dims[i].axes = type.dims.at(i).axes;
   left.marks = type.marks;
 }
 
-/// The right side with the axes of the same positions on the left.
+/// Fills in the right side's axes from the same positions on the left.
 void infer_right(ir::Pattern& pattern) {
   const ir::Indices& indices = pattern.indices;
   for (size_t i = 0; i < pattern.right.dims.size(); ++i) {
@@ -29,8 +29,8 @@ void infer_right(ir::Pattern& pattern) {
   pattern.right.marks.clear();
 }
 
-/// all_reduce and psum_scatter of what is no sum: worth its own words.
-/// The pattern that adds over what is unreduced in the operand, and over nothing else.
+/// A pattern that reduces over the axes on which the operand is unreduced, and over no
+/// others.
 std::optional<FixHint> without_other_axes(const Application& app, size_t operand) {
   ir::Pattern pattern = app.pattern;
   if (pattern.inferred || operand >= pattern.left.size()) return {};
@@ -75,7 +75,7 @@ bool only_marks_missing(const Marks& actual, const Marks& stated) {
   });
 }
 
-/// The pattern with operand i's real type, and with what that adds on the right.
+/// The pattern with operand i's real type, and its axes and marks carried over to the right side.
 std::vector<FixHint> corrections(const Application& app, size_t operand) {
   ir::Pattern pattern = app.pattern;
   const Marks before = pattern.left[operand].marks;

@@ -1,4 +1,4 @@
-// Pointwise ops: dims matched by name, one operand has them all.
+// Pointwise ops: dims are matched by name; one operand has all of them.
 #include <algorithm>
 
 #include "spec/elaborate/elaborate.h"
@@ -19,7 +19,7 @@ size_t widest(const Application& app, size_t count) {
 
 bool linear(Role role) { return role == Role::term || role == Role::factor; }
 
-/// To go on with: what is unreduced in an operand that the op is linear in stays so.
+/// The type to continue with after an error: a U of an operand in which the op is linear stays U.
 void guess(Application& app, size_t all, const std::vector<Role>& roles, Dtype dtype) {
   Type type = app.type(all);
   type.dtype = dtype;

@@ -1,4 +1,4 @@
-// ppermute: the blocks of a split dim, rotated over its first axis.
+// ppermute: rotates the blocks of a split dim over its first axis.
 #include "spec/rules/pattern.h"
 #include "spec/rules/table.h"
 #include "spec/rules/words.h"
@@ -7,7 +7,7 @@ namespace shardproof::rules {
 
 Types rule(Application& app, const ir::Ppermute&) {
   const Split& rolled = app.pattern.left[0].dims.at(app.pattern.left_bracket.value_or(0));
-  // Over an axis of size 1 nothing moves; but [L/c/t] without c would rotate over t.
+  // Over an axis of size 1 nothing moves. But [L/c/t] without c would rotate over t.
   if (!app.unit_bracket.empty() && !rolled.axes.empty())
     refuse({.code = "E0206",
             .message = "ppermute over " + app.unit_bracket.front() + ", which has size 1",

@@ -10,7 +10,7 @@
 namespace shardproof::rules {
 namespace {
 
-/// One entry per index, with the first operand that carries it.
+/// One entry per index, with the first operand that has it.
 struct Carrier {
   size_t operand;
   Label label;
@@ -50,7 +50,7 @@ void need_single_use(const Application& app, const std::vector<Carrier>& found) 
       }
 }
 
-/// A dim that the signature of a library function names is not contracted where it is split.
+/// A library function may not contract a split dim that its signature names.
 void need_whole_in_library(const Application& app, const Carrier& carrier, Mark mark) {
   const std::vector<ir::Position>& positions = app.indices.left[carrier.operand];
   for (size_t i = 0; i < positions.size(); ++i) {
@@ -62,7 +62,7 @@ void need_whole_in_library(const Application& app, const Carrier& carrier, Mark 
   }
 }
 
-/// The axes of a new index as written: they must split copies.
+/// The axes written on a new index. Each operand must be a copy on them.
 std::vector<Axis> created_axes(const Application& app, ir::IndexId id, size_t operands) {
   for (size_t i = 0; i < app.indices.right.size(); ++i) {
     if (elaborate::leading(app.program, app.indices, app.indices.right[i]) != id) continue;

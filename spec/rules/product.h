@@ -1,14 +1,14 @@
 #pragma once
-// The label rule of RULES: einsum, sum, max, expand, rearrange, and the index ops, which are
-// einsums with a one-hot operand.
+// The label rule: einsum, sum, max, expand, rearrange, and the index ops, which are einsums with a
+// one-hot operand.
 #include "spec/rules/combine.h"
 #include "spec/rules/labels.h"
 
 namespace shardproof::rules {
 
-/// Axes and marks of the right side. Every operand that carries an index splits it alike (E0204);
-/// an axis that splits an index splits no other one (E0209); every operand that lacks it is R
-/// there; a contracted one is `contracted` in the result. The axes of a new index are as written.
+/// Axes and marks of the right side. All operands that have an index split it the same way (E0204).
+/// An axis splits at most one index (E0209). An operand without the index is R on its axes. A
+/// contracted index leaves the mark `contracted`. A new index has the axes that are written.
 Shape contract(const Application& app, const std::vector<Role>& roles, Mark contracted = Mark::U);
 
 }  // namespace shardproof::rules

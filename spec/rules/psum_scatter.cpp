@@ -1,4 +1,4 @@
-// psum_scatter: U becomes split, at the end of a list.
+// psum_scatter: U becomes split, at the end of a dim's list.
 #include "spec/rules/collective.h"
 
 namespace shardproof::rules {

@@ -1,4 +1,4 @@
-// read, and t[n]: entries of a whole dim, from a place that all devices agree on.
+// read, and t[n]: entries of a whole dim, at an offset that is the same on all devices.
 #include <algorithm>
 
 #include "spec/rules/combine.h"

@@ -1,5 +1,5 @@
-// rearrange: order, groups and names. No data moves between devices: an axis stays on its factor,
-// and that factor leads its group.
+// rearrange: changes order, groups and names. No data moves between devices: an axis stays on its
+// factor, and that factor is the first of its group.
 #include <algorithm>
 
 #include "spec/rules/pattern.h"
@@ -10,7 +10,7 @@
 namespace shardproof::rules {
 namespace {
 
-/// An axis that the right side writes at another factor than the one it splits would have to move.
+/// Refuses an axis that the right side writes at another factor: data would have to move.
 void same_places(const Application& app, const Shape& computed) {
   for (size_t i = 0; i < computed.dims.size(); ++i) {
     const Split &is = computed.dims[i], &written = app.pattern.right.dims[i];

@@ -1,4 +1,4 @@
-// sum, max, min over the dims that vanish. A split one leaves {U} or {Max}; for min it is whole.
+// sum, max, min over dims. A split dim leaves {U} for sum and {Max} for max; min needs it whole.
 #include "spec/rules/pattern.h"
 #include "spec/rules/product.h"
 #include "spec/rules/split.h"

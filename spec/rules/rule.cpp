@@ -26,7 +26,7 @@ bool has_unit_axes(const ir::Program& program) {
                      [](const auto& axis) { return axis.second.size == 1; });
 }
 
-/// Drops the axes of size 1; whether there were any.
+/// Drops the axes of size 1; returns whether there were any.
 bool strip(const ir::Program& program, Shape& shape) {
   auto is_unit = [&](const Axis& axis) { return unit(program, axis); };
   size_t dropped = 0;
@@ -41,7 +41,7 @@ bool strip(const ir::Program& program, ir::Pattern& pattern) {
   return dropped;
 }
 
-/// The first axes of the bracketed dim, as long as they have size 1.
+/// The leading axes of the bracketed dim that have size 1.
 std::vector<Axis> unit_bracket(const ir::Program& program, const ir::Pattern& pattern) {
   if (!pattern.left_bracket) return {};
   std::vector<Axis> axes =
@@ -52,7 +52,7 @@ std::vector<Axis> unit_bracket(const ir::Program& program, const ir::Pattern& pa
   return axes;
 }
 
-/// The op as the rules see it: unit axes are no part of any type that it writes.
+/// The op without axes of size 1.
 ir::Op stripped(const ir::Program& program, ir::Op op) {
   std::visit(
       [&](auto& each) {
@@ -66,7 +66,7 @@ ir::Op stripped(const ir::Program& program, ir::Op op) {
   return op;
 }
 
-/// Symbols stand out of a sentence: `+`.
+/// A symbol such as `+` is quoted, so that it stands out in a sentence.
 std::string quoted(const std::string& name) {
   return std::isalpha(static_cast<unsigned char>(name[0])) ? name : "`" + name + "`";
 }
@@ -87,7 +87,8 @@ std::vector<std::string> words_of(const ir::Op& op, size_t count) {
   return words;
 }
 
-/// A result of the right dtype: as the pattern says, or like the first operand.
+/// A result with the right dtype, from the pattern or the first operand, to continue after an
+/// error.
 Types first_guess(const Application& app, const ir::Op& op) {
   if (!ir::pattern_of(op)) return app.operands.empty() ? Types{Type{}} : Types{app.type(0)};
   Type guess;
@@ -116,12 +117,12 @@ Types dispatch(Application& app, const ir::Op& op) {
         if constexpr (requires { rules::rule(app, each); })
           return rules::rule(app, each);
         else
-          return {};  // loops, calls and gradients are the checker's
+          return {};  // spec/check handles loops, calls and gradients
       },
       op);
 }
 
-/// The operands that the rule of an op without a pattern needs.
+/// How many operands an op without a pattern needs.
 struct Count {
   size_t operator()(const ir::Unary&) const { return 1; }
   size_t operator()(const ir::Binary&) const { return 2; }

@@ -10,7 +10,7 @@
 namespace shardproof::rules {
 namespace {
 
-/// The type of `operand` with the indices that it shares with `other` split as there.
+/// The type of `operand`, with the indices that it shares with `other` split as they are there.
 Shape aligned(const Application& app, size_t operand, size_t other) {
   Shape shape = app.type(operand);
   const std::vector<Label> model = labels(app, other);

@@ -1,6 +1,6 @@
 #pragma once
-// The table: one rule per op. A rule gets the operands without unit axes and, for an op with a
-// pattern, the completed pattern; it gives the types of the results or throws Refused.
+// The table: one rule per op. A rule gets operands without axes of size 1 and, if the op has a
+// pattern, the completed pattern. It returns the result types or throws Refused.
 #include "spec/rules/application.h"
 
 namespace shardproof::rules {

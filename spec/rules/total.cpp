@@ -1,5 +1,5 @@
-// total: the sum of a record's scalars. A field that is a copy on a marked axis is kept on device
-// 0.
+// total: the sum of a record's scalars. On a marked axis, a field that is a copy counts on device 0
+// only.
 #include "spec/rules/combine.h"
 #include "spec/rules/fixes.h"
 #include "spec/rules/table.h"

@@ -89,7 +89,7 @@ std::string difference(const ir::Program& program, const Shape& actual, const Sh
   for (size_t i = 0; i < actual.dims.size(); ++i) {
     if (!program.same_dim(actual.dims[i].dim, stated.dims[i].dim))
       return show(program, actual.dims[i].dim) + " is not " + show(program, stated.dims[i].dim);
-    // A mark says more than the list: {U_t} where M/t is stated wants a psum_scatter.
+    // A mark explains more than the axis list: {U_t} where M/t is stated needs a psum_scatter.
     if (actual.dims[i].axes == stated.dims[i].axes) continue;
     for (const Axis& axis : stated.dims[i].axes)
       if (state(actual, axis) == State::U) return mark_difference(axis, State::U, State::S);

@@ -1,4 +1,4 @@
-// write: x with y in its bracketed dim from `at` on.
+// write: x with y written into its bracketed dim, starting at `at`.
 #include <algorithm>
 
 #include "spec/rules/combine.h"

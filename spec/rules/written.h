@@ -1,6 +1,6 @@
 #pragma once
-// For tests: operands and patterns as text. `f32[B/d L]{U_t}`, with `!` after it for a value
-// without gradient; a number is one.
+// For tests: reads operands and patterns from text. `f32[B/d L]{U_t}`, with a final `!` for a value
+// without gradient; a number is an operand too.
 #include <cctype>
 #include <sstream>
 #include <stdexcept>
@@ -28,7 +28,7 @@ inline Marks marks(const std::string& text) {
   return result;
 }
 
-/// Dims and marks; `bracket` becomes the position of the bracketed dim.
+/// Reads dims and marks; stores the position of the bracketed dim in `bracket`.
 inline Shape shape(const std::string& text, std::optional<size_t>* bracket = nullptr) {
   Shape result;
   const size_t brace = text.find('{');
@@ -118,8 +118,8 @@ inline ir::Pattern pattern(const std::string& text) {
   return result;
 }
 
-/// Axes d t x y, dims B L M F V K G D Q N; S and T are L, H is (K D), J has size 1, so has axis
-/// one.
+/// Axes d t x y, and `one` of size 1. Dims B L M F V K G D Q N; S and T have the size of L, H is (K
+/// D), J has size 1.
 inline ir::Program program() {
   ir::Program result;
   for (const char* axis : {"d", "t", "x", "y"}) result.axes[axis] = {};

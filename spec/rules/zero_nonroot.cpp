@@ -1,4 +1,4 @@
-// zero_nonroot: a copy, kept on device 0 only, is a sum.
+// zero_nonroot: a copy, kept on device 0 only and 0 elsewhere, is a sum.
 #include "spec/rules/collective.h"
 
 namespace shardproof::rules {

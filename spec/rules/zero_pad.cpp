@@ -1,4 +1,4 @@
-// zero_pad: each device's part in place and zeros elsewhere is a sum.
+// zero_pad: each device's part at its offset, with zeros elsewhere, is a sum.
 #include "spec/rules/collective.h"
 
 namespace shardproof::rules {
