@@ -5,7 +5,8 @@
 namespace shardproof::denote {
 namespace {
 
-/// Columns of the maps of all devices at once: how result 0 moves when entry k of operand i does.
+/// The Jacobians of all devices at once, column by column: the change of result 0 per entry k of
+/// operand i.
 template <class S, class Run>
 Distributed<S> transposed(Values<S> operands, size_t i, const Distributed<S>& gradient, Run run) {
   Distributed<S>& x = operands.at(i);

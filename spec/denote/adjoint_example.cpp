@@ -1,4 +1,4 @@
-// Numbers for a right value with a wrong gradient: I mixed with another state.
+// A numeric example of a right value with a wrong gradient: I mixed with another state.
 #include "spec/denote/adjoint.h"
 #include "spec/denote/array.h"
 #include "spec/denote/counterexample.h"
@@ -9,7 +9,7 @@ namespace {
 
 constexpr size_t most_inputs = 64;
 
-/// Any values of the operands: a gradient depends on them in products only.
+/// Operands with arbitrary values: they enter a gradient only as factors.
 Values<double> some_operands(const Trial& trial) {
   std::vector<double> numbers;
   for (const Slot& slot : trial.slots())
@@ -17,7 +17,7 @@ Values<double> some_operands(const Trial& trial) {
   return trial.operands(numbers);
 }
 
-/// 1, 2, ... where devices may differ.
+/// 1, 2, ... on the devices where values may differ.
 Distributed<double> some_gradient(const Geometry& geometry, const Type& type) {
   Distributed<double> gradient(static_cast<size_t>(geometry.devices()));
   double next = 1;
@@ -96,10 +96,10 @@ std::optional<Counterexample> find_adjoint_counterexample(const ir::Program& pro
       if (trial.slots().size() > most_inputs) continue;
       for (const Type& result : results) try {
           if (auto example = gradients(trial, {result})) return example;
-        } catch (const Error&) {  // not these sizes
+        } catch (const Error&) {  // these sizes do not fit
         }
     }
-  } catch (const std::exception&) {  // an op without a denotation has no numbers
+  } catch (const std::exception&) {  // the op has no denotation
   }
   return {};
 }

@@ -7,7 +7,7 @@
 
 namespace shardproof::denote {
 
-using Extents = std::vector<int64_t>;  ///< of a shape or, as strides, per dim
+using Extents = std::vector<int64_t>;  ///< one per dim: sizes or strides
 
 inline int64_t count(const Extents& shape) {
   int64_t n = 1;
@@ -21,8 +21,8 @@ inline Extents row_major(const Extents& shape) {
   return strides;
 }
 
-/// Calls visit(offsets) for every index of `shape`, row-major: offsets[k] is the dot product of the
-/// index with strides[k].
+/// Calls visit(offsets) for every index of `shape` in row-major order; offsets[k] is the dot
+/// product of the index with strides[k].
 template <class Visit>
 void walk(const Extents& shape, const std::vector<Extents>& strides, Visit visit) {
   const int64_t total = count(shape);
@@ -60,8 +60,8 @@ const S& at(const Array<S>& array, int64_t offset) {
   return array.data.at(static_cast<size_t>(offset));
 }
 
-/// The entries of an array as `blocks` blocks, each with the entries of one dim, which are `inner`
-/// entries each. Throws std::logic_error where the array has not as many entries as its shape says.
+/// An array as `blocks` blocks of `extent` entries of one dim, each of `inner` elements. Throws
+/// std::logic_error if the data does not match the shape.
 struct Blocks {
   template <class S>
   Blocks(const Array<S>& x, size_t dim) : extent(x.shape.at(dim)) {
@@ -72,11 +72,11 @@ struct Blocks {
   }
   int64_t blocks = 1, extent, inner = 1;
 
-  /// Where entry `first` of the dim begins in block b.
+  /// The offset of entry `first` of the dim in block b.
   std::ptrdiff_t at(int64_t b, int64_t first) const { return (b * extent + first) * inner; }
 };
 
-/// `extent` entries of one dim, from `first` on.
+/// `extent` entries of one dim, starting at `first`.
 template <class S>
 Array<S> cut(const Array<S>& x, size_t dim, int64_t first, int64_t extent) {
   const Blocks from(x, dim);
@@ -91,7 +91,7 @@ Array<S> cut(const Array<S>& x, size_t dim, int64_t first, int64_t extent) {
   return result;
 }
 
-/// Copies `part` into x along one dim, from `first` on; the other dims have the same extents.
+/// Copies `part` into x along one dim, starting at `first`; the other dims have equal extents.
 template <class S>
 void paste(Array<S>& x, const Array<S>& part, size_t dim, int64_t first) {
   if (part.shape.size() != x.shape.size()) throw Mismatch("a part of another number of dims");
@@ -104,7 +104,7 @@ void paste(Array<S>& x, const Array<S>& part, size_t dim, int64_t first) {
               x.data.begin() + to.at(b, first));
 }
 
-/// The array without a dim of one entry.
+/// Removes a dim with one entry.
 template <class S>
 Array<S> dropped(Array<S> x, size_t dim) {
   if (x.shape.at(dim) != 1) throw Mismatch("a dim of several entries cannot be dropped");
@@ -112,7 +112,7 @@ Array<S> dropped(Array<S> x, size_t dim) {
   return x;
 }
 
-/// The array with as many dims as `rank`: where it has one less, with one entry along `dim`.
+/// Inserts `dim` with one entry if the array has one dim less than `rank`.
 template <class S>
 Array<S> raised(Array<S> x, size_t dim, size_t rank) {
   if (x.shape.size() + 1 == rank && dim < rank)

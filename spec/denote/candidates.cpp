@@ -16,7 +16,7 @@ bool mixes(const Type& type) {
   return sum && maximum;
 }
 
-/// The types with one more axis, at every place of every list.
+/// Adds the types with one more axis, at every place of every list and with every mark.
 void with_axis(const Type& type, const Axis& axis, bool copies, std::vector<Type>& result) {
   result.push_back(type);
   for (Mark mark : {Mark::U, Mark::Max, Mark::I}) {

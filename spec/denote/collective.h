@@ -1,7 +1,7 @@
 #pragma once
-// Ops that exchange data between devices, and those that treat devices differently. Over several
-// axes they go one axis at a time: the last of the list first where axes leave a dim, the first
-// first where they come to one. all_to_all is one exchange.
+// Collectives, and ops whose effect depends on the device. Several axes are done one at a time:
+// those that leave a dim from last to first, those that join a dim from first to last. all_to_all
+// is one exchange.
 #include <algorithm>
 
 #include "spec/denote/array.h"
@@ -10,19 +10,19 @@
 
 namespace shardproof::denote {
 
-/// An axis that leaves or comes to the dim at a position.
+/// An axis that leaves or joins the dim at this position.
 struct Move {
   Axis axis;
   size_t dim;
 };
 
-/// The axes that `shape` has on a dim and `other` has not on it.
+/// The axes that split a dim of `shape` and not the same dim of `other`.
 std::vector<Move> moves(const Shape& shape, const Shape& other);
 
 /// The axes that `shape` marks with `mark` and `other` does not.
 std::vector<Axis> marked(const Shape& shape, const Shape& other, Mark mark);
 
-/// fn(device, the local arrays of the devices along the axis through it).
+/// Calls fn(device, the local arrays of its group along the axis).
 template <class S, class Fn>
 Distributed<S> along_axis(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
                           Fn fn) {
@@ -88,7 +88,7 @@ Distributed<S> keep_root(const Geometry& geometry, const Distributed<S>& x, cons
   });
 }
 
-/// The own block in its place of a dim that is n times as long, zeros elsewhere.
+/// The device's block at its offset in a dim that is n times as long, zeros elsewhere.
 template <class S>
 Distributed<S> pad_step(const Geometry& geometry, const Distributed<S>& x, const Move& move) {
   return along_axis(geometry, x, move.axis, [&](int64_t device, const auto& group) {
@@ -102,7 +102,7 @@ Distributed<S> pad_step(const Geometry& geometry, const Distributed<S>& x, const
   });
 }
 
-/// all_to_all: what the blocks put together would be, cut again along the other dim. The axes keep
+/// all_to_all: joins the blocks along one dim and splits the result along the other. The axes keep
 /// their order.
 template <class S>
 Distributed<S> exchange(const Geometry& geometry, Distributed<S> x, const std::vector<Move>& leave,
@@ -118,7 +118,7 @@ Distributed<S> exchange(const Geometry& geometry, Distributed<S> x, const std::v
   return x;
 }
 
-/// `from` and `to`: the sides of the pattern, with axes and marks.
+/// `from` and `to`: the two sides of the pattern, with axes and marks.
 template <class S>
 Distributed<S> collective(const Geometry& geometry, ir::CollectiveFn fn, const Shape& from,
                           const Shape& to, Distributed<S> x) {
@@ -141,7 +141,7 @@ Distributed<S> collective(const Geometry& geometry, ir::CollectiveFn fn, const S
   return x;
 }
 
-/// The block of device i goes to device i + by along the axis.
+/// Sends the block of device i to device i + by along the axis.
 template <class S>
 Distributed<S> ppermute(const Geometry& geometry, const Distributed<S>& x, const Axis& axis,
                         const std::vector<int64_t>& by) {

@@ -1,20 +1,20 @@
 #pragma once
-// einsum, sum, max, min, expand and rearrange are one thing, on one device.
+// einsum, sum, max, min, expand and rearrange are one loop nest on each device.
 #include "spec/denote/along.h"
 #include "spec/denote/scalar.h"
 
 namespace shardproof::denote {
 
-/// result[right] = the sum, maximum or minimum, over the indices that are not on the right, of the
-/// products of the operands' entries; along an index that is on the right alone entries repeat.
+/// result[right] = the sum, maximum or minimum of the products of the operands' entries, over the
+/// indices that are not on the right. Entries repeat along an index that is only on the right.
 template <class S>
 Array<S> contract(ir::ReduceFn fn, const Meeting& how, const std::vector<const Array<S>*>& x) {
-  constexpr double most_terms = 2e7;  // an einsum over 32 names has 2^32 at the least sizes
+  constexpr double most_terms = 2e7;  // an einsum over 32 names has 2^32 terms even at size 2
   double terms = 1;
   for (const int64_t extent : how.extents) terms *= static_cast<double>(extent);
   if (terms > most_terms) throw OutOfRange("a contraction of more entries than are run");
   Array<S> result = filled(how.shape, S(0));
-  int64_t begun = -1;  // the result's indices vary slowest: an entry is done before the next begins
+  int64_t begun = -1;  // the result's indices are the outer loops: one entry is finished at a time
   walk(how.extents, how.strides, [&](const int64_t* offsets) {
     S product = at(*x.at(0), offsets[1]);
     for (size_t i = 1; i < x.size(); ++i) product = product * at(*x.at(i), offsets[i + 1]);

@@ -19,7 +19,7 @@ bool finite(const std::vector<Array<double>>& arrays) {
   return true;
 }
 
-/// The first result that does not represent what is wanted; nothing where all do. Throws Error.
+/// The first result that does not represent the wanted value; none if all do. Throws Error.
 std::optional<size_t> wrong_result(const Trial& trial, const Values<double>& operands,
                                    const std::vector<Type>& results,
                                    const std::vector<Array<double>>& wanted) {
@@ -32,7 +32,7 @@ std::optional<size_t> wrong_result(const Trial& trial, const Values<double>& ope
   return {};
 }
 
-/// Whether no type at all fits: where none is stated.
+/// Without a stated type: whether no type at all fits the result.
 bool wrong_at_all(const Trial& trial, const Values<double>& operands,
                   const std::vector<Type>& results, const std::vector<Type>& candidates,
                   const std::vector<Array<double>>& wanted) {
@@ -43,7 +43,7 @@ bool wrong_at_all(const Trial& trial, const Values<double>& operands,
       static_cast<Shape&>(types[i]) = static_cast<const Shape&>(candidate);
     try {
       if (!wrong_result(trial, operands, types, wanted)) return false;
-    } catch (const Mismatch&) {  // not this type, then
+    } catch (const Mismatch&) {  // not this type
     }
   }
   return true;
@@ -53,7 +53,7 @@ bool natural_number(const Type& type) {
   return is_integer(type.dtype) || type.dtype == Dtype::boolean || type.dtype == Dtype::key;
 }
 
-/// Indices and offsets are not negative, truth is 0 or 1.
+/// Indices and offsets are not negative; booleans are 0 or 1.
 bool fits(const Trial& trial, const std::vector<int64_t>& numbers) {
   for (size_t i = 0; i < numbers.size(); ++i) {
     const Type& type = trial.inputs()[trial.slots()[i].operand].type;
@@ -63,7 +63,7 @@ bool fits(const Trial& trial, const std::vector<int64_t>& numbers) {
   return true;
 }
 
-/// Tries numbers in one trial. Nothing: they do not apply here, an index beyond its dim for one.
+/// Tries numbers in one trial. Returns none where they do not apply, e.g. an index out of range.
 class Attempts {
  public:
   Attempts(const Trial& trial, const std::vector<Type>& results, bool stated)
@@ -73,7 +73,7 @@ class Attempts {
           candidate_types(results[0], axes_of(shapes_of(trial.op(), types_of(trial.inputs()), {})));
   }
 
-  /// The result that is wrong with these numbers; -1: none is.
+  /// The result that is wrong for these numbers; -1 if none is.
   std::optional<int> wrong(const std::vector<int64_t>& numbers) const {
     if (!fits(trial_, numbers)) return {};
     const auto operands = trial_.operands(std::vector<double>(numbers.begin(), numbers.end()));
@@ -91,7 +91,7 @@ class Attempts {
     return {};
   }
 
-  /// False where no random numbers show that the op is wrong: then it is not worth a search.
+  /// False if random numbers show no error: then an ordered search is not worth its time.
   bool promising() const {
     std::mt19937_64 rng(1);
     int right = 0;
@@ -125,7 +125,7 @@ class Attempts {
   }
 
  private:
-  /// Zeros on every device where zeros are wanted show no difference.
+  /// Whether the numbers show a difference: all zeros where zeros are wanted do not.
   bool shows(const Values<double>& operands, size_t result) const {
     const auto zero = [](const Array<double>& array) {
       return std::all_of(array.data.begin(), array.data.end(), [](double x) { return x == 0; });
@@ -160,7 +160,7 @@ std::optional<Counterexample> find_counterexample(const ir::Program& program, co
       if (auto example = attempts.least()) return example;
       ++searches;
     }
-  } catch (const Error&) {  // an op without a denotation has no numbers
+  } catch (const Error&) {  // an op without a denotation
   } catch (const std::domain_error&) {
   } catch (const std::out_of_range&) {  // a pattern with another number of operands
   } catch (const std::bad_optional_access&) {

@@ -1,14 +1,14 @@
 #pragma once
-// Why an op is refused, in numbers: the smallest mesh, sizes and inputs for which the devices do
-// not end with what they should.
+// Shows with numbers why an op is refused: the smallest mesh, sizes and inputs for which the
+// devices end with a wrong value.
 #include <functional>
 
 #include "spec/denote/trial.h"
 
 namespace shardproof::denote {
 
-/// Sizes of axes and dims to try, fewest devices first, then fewest entries. Dims of the program
-/// that have a large known size are taken to be small.
+/// Sizes of axes and dims to try, fewest devices first, then fewest entries. A large fixed size of
+/// a dim is replaced by a small one.
 class Sizings {
  public:
   Sizings(const ir::Program& program, const std::vector<Shape>& shapes);
@@ -20,21 +20,21 @@ class Sizings {
   std::vector<Sizes> all_;
 };
 
-/// Calls visit(x) for the vectors of `length` integers in order of the sum of their absolute
-/// values, until it is true or `budget` vectors were tried.
+/// Calls visit(x) for vectors of `length` integers in order of the sum of absolute values, until it
+/// returns true or `budget` vectors were tried. Returns whether visit returned true.
 bool integers_by_size(size_t length, size_t budget,
                       const std::function<bool(const std::vector<int64_t>&)>& visit);
 
-/// Integers that the devices hold, at the operands' types, such that what they hold after `op` does
-/// not represent the op's value at the stated result types; with none stated, at no type at all.
-/// Nothing is returned where the search finds none.
+/// Searches for integer values on the devices, at the operands' types, such that the outcome of
+/// `op` does not represent its value at the stated result types (at any type, if none is stated).
+/// Returns none if the search finds none.
 std::optional<Counterexample> find_counterexample(const ir::Program& program, const ir::Op& op,
                                                   const std::vector<Input>& operands,
                                                   const std::vector<Type>& stated);
 
-/// The same for an op with a right value and a wrong gradient: gradients that the devices get for
-/// the result, at the dual of a type that fits its value, and an operand's gradient that is not at
-/// the dual of its type. Ops that are linear in each operand only.
+/// The same for an op with a right value and a wrong gradient: gradients of the result, at the dual
+/// of a type that fits its value, for which an operand's gradient is not at the dual of its type.
+/// Only for ops that are linear in each operand.
 std::optional<Counterexample> find_adjoint_counterexample(const ir::Program& program,
                                                           const ir::Op& op,
                                                           const std::vector<Input>& operands,

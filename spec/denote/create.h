@@ -1,5 +1,5 @@
 #pragma once
-// Tensors made from nothing or from a key: each device makes its own part, from global indices.
+// Tensors made from nothing or from a key: each device makes its own part from global indices.
 #include "spec/denote/array.h"
 #include "spec/denote/geometry.h"
 #include "spec/denote/scalar.h"

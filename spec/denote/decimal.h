@@ -8,8 +8,8 @@
 
 namespace shardproof::denote {
 
-/// The value of a decimal literal, computed with the scalar's own + * /; `value` where the text is
-/// none, if that is an integer or a dyadic fraction.
+/// Evaluates a decimal literal with the scalar's own + * /. Returns `value` if the text is no
+/// literal and `value` is an integer or a dyadic fraction.
 template <class S>
 S decimal(const std::string& text, double value) {
   S result = 0;

@@ -1,7 +1,7 @@
 #pragma once
-// What an op does to the local arrays of all devices: the meaning that rules, counterexamples and
-// value-level checks are measured by. A template over the scalar: exact rational, prime field,
-// double, term.
+// The meaning of an op: what it does to the local arrays of all devices. Rules, counterexamples and
+// checks of values are tested against it. A template over the scalar: exact rational, prime field,
+// double, dual number.
 #include <map>
 #include <stdexcept>
 #include <string>
@@ -23,14 +23,14 @@ struct Array {
 template <class Scalar>
 using Distributed = std::vector<Array<Scalar>>;
 
-/// An operand of an op: its type and what the devices hold. Refers, does not own.
+/// An operand: its type and the devices' arrays. Does not own them.
 template <class Scalar>
 struct Held {
   const Type& type;
   const Distributed<Scalar>& value;
 };
 
-/// A mesh with sizes, and the sizes of the base dims.
+/// The sizes of a mesh's axes, and of the base dims.
 struct Sizes {
   std::vector<std::pair<Axis, int64_t>> mesh;
   std::map<Name, int64_t> dims;
@@ -38,23 +38,23 @@ struct Sizes {
   int64_t axis(const Axis& name) const;  ///< 1 for an axis that is not in the mesh
 };
 
-/// The op has no value here: all that this folder throws.
+/// The op has no value here. Base of all exceptions of this folder.
 struct Error : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
-/// The scalar, or this evaluator, cannot do it: exp of a rational, a ring.
+/// The scalar or this evaluator does not support the op: exp of a rational, a ring.
 struct Unsupported : Error {
   using Error::Error;
 };
-/// Local arrays that do not fit each other, or sizes that an axis does not divide.
+/// Local arrays do not fit each other, or an axis does not divide a size.
 struct Mismatch : Error {
   using Error::Error;
 };
-/// An index beyond the end of its dim.
+/// An index is beyond the end of its dim.
 struct OutOfRange : Error {
   using Error::Error;
 };
-/// A number too large for the scalar, or a division by zero.
+/// A number is too large for the scalar, or a division by zero.
 struct Overflow : Error {
   using Error::Error;
 };

@@ -6,7 +6,7 @@
 namespace shardproof::denote {
 namespace {
 
-/// value + sum of slope * tangent: of a direction in which x does not move, 0 whatever the slope.
+/// value + sum of slope * tangent. 0 along a direction in which x does not move, for any slope.
 Dual moved(double value, double slope, const Dual& x) {
   Dual result = Dual::of(value);
   for (size_t i = 0; i < Dual::directions; ++i)
@@ -20,7 +20,7 @@ Dual moved(double value, double slope_a, const Dual& a, double slope_b, const Du
   return result;
 }
 
-/// A double in the notation: what the derivatives are written in.
+/// A double with the operations that the derivatives' text needs.
 struct Real : ir::Notation<Real> {
   double value;
   Real(double number) : value(number) {}
@@ -38,7 +38,7 @@ double slope(ir::BinaryFn fn, size_t operand, double a, double b) {
   return ir::pulled<Real>(fn, operand, 1, a, b, ir::value(fn, a, b)).value;
 }
 
-/// pow has a gradient at x^0 too, whatever x.
+/// pow has a gradient at x^0 too, for every x.
 Dual power(const Dual& a, const Dual& b) {
   const double value = std::pow(a.value, b.value);
   const double base = b.value == 0 ? 0 : b.value * std::pow(a.value, b.value - 1);

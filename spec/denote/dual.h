@@ -1,14 +1,14 @@
 #pragma once
-// The scalar Dual: a double and its derivatives along several directions. What runs on it computes
-// J v by the chain rule, op by op. The derivatives of pointwise functions are those of
-// spec/ir/pointwise.def; nothing else is shared with the gradients that are text or algebra.
+// The scalar Dual: a double and its derivatives along several directions (forward mode). Evaluates
+// J v by the chain rule, op by op. Takes derivatives of pointwise functions from
+// spec/ir/pointwise.def; shares nothing else with the derived backward or the algebra.
 #include <array>
 
 #include "spec/denote/run.h"
 
 namespace shardproof::denote {
 
-/// A number and its tangent along each of a few directions. Comparisons see the number alone.
+/// A number and its tangent along a few directions. Comparisons use the number only.
 struct Dual {
   static constexpr size_t directions = 16;
   using Tangent = std::array<double, directions>;
@@ -24,8 +24,8 @@ struct Dual {
   friend Dual operator/(const Dual& a, const Dual& b);
 };
 
-/// Whole numbers, random numbers, keys and comparisons have no tangent. The derivative of abs at 0
-/// is 0; those of max and min follow the entry that is taken.
+/// Integers, random numbers, keys and comparisons have tangent 0. The derivative of abs at 0 is 0;
+/// that of max and min is the selected entry's.
 template <>
 struct Scalar<Dual> {
   static Dual number(const std::string&, double value) { return Dual::of(value); }

@@ -12,7 +12,8 @@ std::vector<Distributed<S>> on_one_device(const std::vector<Array<S>>& inputs) {
   return single;
 }
 
-/// Marks what a function calls, loops included. False where it has a gradient, which may need more.
+/// Marks the functions that are called, also in loops. Returns false if there is a gradient, which
+/// may need other functions.
 bool mark_calls(const ir::Program& program, const ir::Block& block, std::vector<bool>& reached);
 
 bool mark(const ir::Program& program, size_t function, std::vector<bool>& reached) {

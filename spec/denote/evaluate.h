@@ -1,5 +1,5 @@
 #pragma once
-// A whole function, on one device or on all devices of a mesh.
+// Evaluates a whole function, on one device or on all devices of a mesh.
 #include <functional>
 #include <optional>
 
@@ -11,24 +11,24 @@ namespace shardproof::denote {
 /// The types of every value of every function: types[function][value].
 using Types = std::vector<std::vector<Type>>;
 
-/// The types in the program, as they are: enough for one device.
+/// The types as the program has them: enough for one device.
 Types types_of(const ir::Program& program);
-/// Of the functions that a run of one needs; the others are empty: a file may have thousands.
+/// The types of the functions that a run of `function` needs; empty for others: files can be large.
 Types types_for(const ir::Program& program, size_t function);
 
-/// Plans that stand for gradients where a program runs on a mesh: the function and the leaves it is
-/// differentiated by, then a plan with its parameters and a gradient for each result.
+/// Plans that compute gradients on a mesh. Key: the function and the leaves to differentiate by.
+/// Value: a plan with the same parameters and one gradient cotangent per result.
 using Backwards = std::map<std::pair<size_t, std::vector<size_t>>, size_t>;
 
-/// Asked first at each call and each gradient: what the devices hold of its results, or nothing
-/// where the program itself is to say it.
+/// Called first for each call and gradient. Returns the devices' arrays of its results, or none to
+/// evaluate it as usual.
 template <class S>
 using StandIn = std::function<std::optional<std::vector<Distributed<S>>>(
     const ir::Op&, const std::vector<Distributed<S>>&)>;
 
-/// What the devices hold of the function's results. `inputs`: its parameters, then its saved ones.
-/// Scans, calls and entries run, and gradients that have a backward; rings, pipelines, stages and
-/// functions without a body throw Unsupported.
+/// The devices' arrays of the function's results. `inputs`: its parameters, then its saved ones.
+/// Runs scans, calls, entries, and gradients that have a backward. Throws Unsupported for rings,
+/// pipelines, stages and functions without a body.
 template <class S>
 std::vector<Distributed<S>> evaluate_on_mesh(const ir::Program& program, const Types& types,
                                              size_t function, const Sizes& sizes,
@@ -36,13 +36,13 @@ std::vector<Distributed<S>> evaluate_on_mesh(const ir::Program& program, const T
                                              const Backwards& backwards = {},
                                              const StandIn<S>& stand_in = {});
 
-/// The function's results on one device with whole tensors: the value of its erasure. Axes in
-/// `sizes` are ignored. Gradients are numeric ones, of double alone.
+/// The function's results on one device with whole tensors: the value of its erasure. Ignores axes
+/// in `sizes`. Gradients are numeric, for double only.
 template <class S>
 std::vector<Array<S>> evaluate(const ir::Program& program, size_t function, const Sizes& sizes,
                                const std::vector<Array<S>>& inputs);
 
-/// The saved parameters of a backward: what the plan it comes after saves by their names, at these
+/// The saved parameters of a backward: the values that its `after` plan saves by name, at these
 /// inputs of that plan.
 template <class S>
 std::vector<Distributed<S>> saved_on_mesh(const ir::Program& program, const Types& types,

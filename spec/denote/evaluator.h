@@ -1,5 +1,5 @@
 #pragma once
-// The definition of evaluate(): functions, loops, calls and gradients over the ops that run() does.
+// The definition of evaluate(): functions, loops, calls and gradients; run() does the ops.
 #include <unordered_map>
 
 #include "spec/denote/array.h"
@@ -21,7 +21,7 @@ class Evaluator {
     return take(geometry_.program().functions.at(index).returned, run_body(index, inputs));
   }
 
-  /// What `backward` takes after `;`: values that the plan it comes after saves at these inputs.
+  /// What `backward` takes after `;`: the values that its `after` plan saves at these inputs.
   Values saved(size_t backward, Values inputs) const {
     const ir::Function& function = geometry_.program().functions.at(backward);
     if (function.saved_params.empty()) return {};
@@ -66,7 +66,7 @@ class Evaluator {
     return result;
   }
 
-  /// The same at the end of a body: a value is copied only where it comes again in `ids`.
+  /// The values at the end of a body; moved, or copied if `ids` has the value again.
   static Values take(const std::vector<ir::ValueId>& ids, Frame&& frame) {
     Values result;
     result.reserve(ids.size());
@@ -180,8 +180,8 @@ class Evaluator {
     carries = take(body.next, frame);
   }
 
-  /// Each device begins with its own block and goes on with the next device's: no two devices of
-  /// the axis take the blocks in the same order.
+  /// Each device starts with its own block and continues with the next device's, so no two devices
+  /// of the axis take the blocks in the same order.
   Values ring(const ir::Ring& op, const ir::Instr& instr, Frame& frame) const {
     const ir::Block& body = *op.body;
     if (!body.emit.empty()) throw Unsupported("a ring that emits");
@@ -198,7 +198,7 @@ class Evaluator {
     return carries;
   }
 
-  /// What each device holds once the block that it is at has come to it.
+  /// Each device's array for the block that it currently processes.
   Distributed<S> passed(const Distributed<S>& x, const Axis& axis,
                         const Distributed<S>& block) const {
     Distributed<S> result;

@@ -106,7 +106,7 @@ std::vector<int64_t> Geometry::global_indices(const Shape& shape, int64_t device
   size_t entries = 1;
   for (const Split& split : shape.dims) entries *= static_cast<size_t>(local_size(split));
   std::vector<int64_t> indices(entries);
-  // Dim by dim, each index becomes the run of those along the dim, from the last to the first.
+  // Expands the indices dim by dim, from the last to the first.
   size_t made = entries == 0 ? 0 : 1;
   for (const Split& split : shape.dims) {
     const int64_t whole = size(split.dim), first = offset(split, device);

@@ -1,12 +1,12 @@
 #pragma once
-// Devices and blocks: what part of a tensor of a given type each device of a mesh holds.
+// Devices and blocks: which part of a tensor each device of a mesh holds, for a given type.
 #include <unordered_map>
 
 #include "spec/denote/denote.h"
 
 namespace shardproof::denote {
 
-/// A program's dims with sizes on a mesh with sizes. Refers to the program.
+/// A program's dims with sizes on a mesh with sizes. Keeps a reference to the program.
 class Geometry {
  public:
   Geometry(const ir::Program& program, const Sizes& sizes);
@@ -15,15 +15,15 @@ class Geometry {
   const Sizes& sizes() const { return sizes_; }
   int64_t devices() const { return devices_; }
 
-  int64_t size(const Dim& dim) const;  ///< global; throws Mismatch if it is none
+  int64_t size(const Dim& dim) const;  ///< global; throws Mismatch if not whole
   int64_t axis(const Axis& name) const { return sizes_.axis(name); }
   int64_t digit(int64_t device, const Axis& name) const;  ///< 0 for an axis not in the mesh
-  /// The device that differs from `device` in its coordinate on one axis.
+  /// The device with coordinate `digit` on axis `name`, and the other coordinates of `device`.
   int64_t with_digit(int64_t device, const Axis& name, int64_t digit) const;
 
-  int64_t shards(const Split& split) const;      ///< product of the sizes of its axes
-  int64_t local_size(const Split& split) const;  ///< throws Mismatch where it does not divide
-  int64_t block(const Split& split, int64_t device) const;   ///< which block the device holds
+  int64_t shards(const Split& split) const;                  ///< product of its axes' sizes
+  int64_t local_size(const Split& split) const;              ///< throws Mismatch if not whole
+  int64_t block(const Split& split, int64_t device) const;   ///< index of the block on the device
   int64_t offset(const Split& split, int64_t device) const;  ///< global index of its first entry
 
   std::vector<int64_t> global_shape(const Shape& shape) const;
@@ -33,7 +33,7 @@ class Geometry {
 
  private:
   int64_t local_size_of(const Split& split) const;
-  size_t position(const Axis& name) const;  ///< in the mesh; its size when absent
+  size_t position(const Axis& name) const;  ///< in the mesh; the number of axes if absent
 
   const ir::Program& program_;
   Sizes sizes_;

@@ -1,18 +1,18 @@
 #pragma once
-// Reading and adding at indices that are data, on one device.
+// Reads and adds at indices that are data, on one device.
 #include "spec/denote/along.h"
 #include "spec/denote/scalar.h"
 
 namespace shardproof::denote {
 
-/// The part [offset, offset + extent) of a dim that the device has; `partial`: entries beyond it
-/// are another device's, so that they count as 0.
+/// The device's part [offset, offset + extent) of a dim. `partial`: an index of another device's
+/// part counts as 0 here.
 struct Window {
   int64_t offset = 0;
   bool partial = false;
 };
 
-/// The row of the window that index `i` names; -1: another device's.
+/// The local row for index `i`; -1 if it belongs to another device.
 inline int64_t row(int64_t i, int64_t extent, const Window& window) {
   const int64_t own = i - window.offset;
   if (own >= 0 && own < extent) return own;
@@ -21,8 +21,8 @@ inline int64_t row(int64_t i, int64_t extent, const Window& window) {
   return -1;
 }
 
-/// result[right] = table[.., ids[..], ..]: `bracket` is the position of the table that is read; its
-/// indices stand nowhere else.
+/// result[right] = table[.., ids[..], ..]. `bracket`: the table's position that is read; its
+/// indices occur nowhere else.
 template <class S>
 Array<S> index(const Along& along_table, const Array<S>& table, size_t bracket,
                const Along& along_ids, const Array<S>& ids, const IndexExtents& extents,
@@ -38,8 +38,8 @@ Array<S> index(const Along& along_table, const Array<S>& table, size_t bracket,
   return result;
 }
 
-/// result[.., ids[..], ..] += x[..]; indices of ids and x that the result lacks are added up.
-/// `extents`: of all indices of ids and x; `bracket`: the position of the result that is added to.
+/// result[.., ids[..], ..] += x[..], summed over indices of ids and x that the result lacks.
+/// `extents`: of all indices of ids and x. `bracket`: the result's position that is added to.
 template <class S>
 Array<S> index_add(const Along& along_ids, const Array<S>& ids, const Along& along_x,
                    const Array<S>& x, const IndexExtents& extents, const Along& along_result,

@@ -1,6 +1,6 @@
 #pragma once
-// For the laws of rules: ops with all states of their operands, on small meshes, with random exact
-// values.
+// For the laws about rules: ops with all states of their operands, on small meshes, with random
+// exact values.
 #include <gtest/gtest.h>
 
 #include <functional>
@@ -27,13 +27,13 @@ struct Tally {
   }
 };
 
-/// An op over dims without axes; the axes of operands and result are gone through.
+/// An op over dims without axes; the law tries all axes of operands and result.
 struct OpCase {
   std::string name;
   std::function<ir::Op(const ir::Pattern&)> make;
   std::vector<Type> operands;  ///< dims and dtypes
   std::optional<ir::Pattern> pattern;
-  bool two_axes = true;                 ///< also over two axes
+  bool two_axes = true;                 ///< test over two axes too
   std::optional<size_t> constant = {};  ///< an operand without gradient
 };
 
@@ -90,7 +90,7 @@ inline Outcome value_outcome(const Trial& trial, const std::vector<Type>& result
         }
         ++right;
       } catch (const Error&) {
-        return Outcome::wrong;  // one device can, the others cannot
+        return Outcome::wrong;  // whole tensors have a value, the devices do not
       }
     } catch (const OutOfRange&) {
     } catch (const Overflow&) {
@@ -120,7 +120,7 @@ inline std::vector<std::vector<Type>> tuples(const std::vector<Type>& bare,
   return result;
 }
 
-/// The op with the operands' and the result's axes written into its pattern, elaborated.
+/// The op with the axes of operands and result written into its pattern, elaborated.
 inline ir::Op written(const OpCase& op, const std::vector<Type>& operands, const Type& result) {
   if (!op.pattern) return op.make({});
   ir::Pattern filled = *op.pattern;
@@ -142,7 +142,7 @@ inline std::vector<Type> all_results(const OpCase& op, const std::vector<Type>& 
   return results;
 }
 
-/// The rule's answer; `gradient`: for float operands, but for the constant one.
+/// Applies the rule. `gradient`: float operands have one, except for the constant.
 RuleResult apply(const World& world, const ir::Op& op, const std::vector<Type>& types,
                  bool gradient, std::optional<size_t> constant = {});
 

@@ -1,5 +1,5 @@
 #pragma once
-// Ops along one whole dim that depend on order, on one device. Ties: the lowest index first.
+// Ops that depend on the order along one whole dim, on one device. Ties: the lowest index first.
 #include <algorithm>
 #include <numeric>
 
@@ -8,8 +8,8 @@
 
 namespace shardproof::denote {
 
-/// Calls visit(line, write) for each line of x along `dim`: its entries, and a function that stores
-/// entry i of the result's line.
+/// Calls visit(line, write) for each line of x along `dim`; write stores entry i of the result's
+/// line.
 template <class S, class Visit>
 Array<S> along(const Array<S>& x, size_t dim, int64_t result_extent, Visit visit) {
   Extents outer = x.shape, shape = x.shape;
@@ -49,7 +49,7 @@ std::vector<int64_t> sorted(const std::vector<S>& line, Before before) {
   return positions;
 }
 
-/// Positions in ascending order of the entries.
+/// The positions in ascending order of the entries.
 template <class S>
 Array<S> argsort(const Array<S>& x, size_t dim) {
   return along(x, dim, x.shape.at(dim), [](const std::vector<S>& line, auto store) {
@@ -58,7 +58,7 @@ Array<S> argsort(const Array<S>& x, size_t dim) {
   });
 }
 
-/// The `k` largest entries along `dim`, descending: their values, or where they are.
+/// The `k` largest entries along `dim`, descending: their values, or their positions.
 template <class S>
 Array<S> largest(const Array<S>& x, size_t dim, int64_t k, bool positions) {
   if (k > x.shape.at(dim)) throw OutOfRange("top_k of more entries than there are");

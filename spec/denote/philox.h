@@ -9,20 +9,20 @@ namespace shardproof::denote {
 
 using Words = std::array<uint32_t, 4>;
 
-/// The four words of the counter (low, high) under the key.
+/// The four output words for a counter (low, high) under the key.
 Words philox(uint64_t key, uint64_t low, uint64_t high);
 
-/// f32 in [0, 1): word i mod 4 of counter (i div 4, 0), its upper 24 bits.
+/// f32 in [0, 1): the upper 24 bits of word i mod 4 of counter (i div 4, 0).
 double philox_uniform(uint64_t key, uint64_t index);
-/// f32: Box-Muller in double on words 0, 1 of counter (i, 1), the cosine branch, rounded once.
+/// f32: Box-Muller in double on words 0 and 1 of counter (i, 1), cosine branch, rounded once.
 double philox_normal(uint64_t key, uint64_t index);
-/// Words 0, 1 of counter (n, 2).
+/// Words 0 and 1 of counter (n, 2).
 uint64_t philox_fold(uint64_t key, uint64_t n);
-/// Words 0, 1 of counter (FNV-1a of the tag, 3).
+/// Words 0 and 1 of counter (FNV-1a of the tag, 3).
 uint64_t philox_fold(uint64_t key, const std::string& tag);
 
 uint64_t fnv1a(const std::string& text);
-/// A fixed permutation of 64 bits, for the scalars that have no real functions.
+/// A fixed permutation of 64-bit integers, for scalars without real functions.
 uint64_t scramble(uint64_t x);
 
 }  // namespace shardproof::denote

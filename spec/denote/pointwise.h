@@ -1,5 +1,5 @@
 #pragma once
-// Ops on single entries, on one device.
+// Pointwise ops on one device.
 #include <array>
 #include <optional>
 #include <span>
@@ -9,7 +9,7 @@
 
 namespace shardproof::denote {
 
-/// What has one value over every ordered field; nothing for other functions.
+/// Functions that have one value over every ordered field; none for the others.
 template <class S>
 std::optional<S> exact([[maybe_unused]] ir::UnaryFn fn, const S& x) {
   constexpr std::nullopt_t special = std::nullopt;
@@ -42,7 +42,7 @@ std::optional<S> exact(ir::BinaryFn fn, const S& a, const S& b) {
 
 template <class S>
 S apply(ir::UnaryFn fn, const S& x) {
-  // The derivative of abs at 0 is 0, neither that of x nor that of -x.
+  // The derivative of abs at 0 is 0.
   if constexpr (requires { x.tangent; })
     if (fn == ir::UnaryFn::abs) return Scalar<S>::apply(fn, x);
   if (std::optional<S> known = exact(fn, x)) return *std::move(known);
@@ -55,7 +55,7 @@ S apply(ir::BinaryFn fn, const S& a, const S& b) {
   return Scalar<S>::apply(fn, a, b);
 }
 
-/// Float to float is the identity; to an integer cuts off, to bool compares with 0.
+/// Float to float is the identity; a cast to an integer truncates; a cast to bool compares with 0.
 template <class S>
 S cast(Dtype from, Dtype to, const S& x) {
   if (to == Dtype::boolean) return x == S(0) ? S(0) : S(1);
@@ -63,7 +63,7 @@ S cast(Dtype from, Dtype to, const S& x) {
   return is_integer(to) && !whole ? Scalar<S>::truncated(x) : x;
 }
 
-/// The operand that has all dims: the first of the most.
+/// The operand that has all dims: the first one with the most dims.
 inline const Shape& widest(const std::vector<const Shape*>& shapes) {
   const Shape* best = shapes.at(0);
   for (const Shape* each : shapes)
@@ -71,8 +71,8 @@ inline const Shape& widest(const std::vector<const Shape*>& shapes) {
   return *best;
 }
 
-/// Whether every operand has the same positions in the same order, or none: then entries meet
-/// without indices.
+/// Whether every operand is a scalar or has the same positions in the same order: then no index
+/// arithmetic is needed.
 inline bool aligned(const std::vector<const Shape*>& shapes) {
   const std::vector<Split>& all = widest(shapes).dims;
   return std::all_of(shapes.begin(), shapes.end(), [&](const Shape* each) {
@@ -82,10 +82,10 @@ inline bool aligned(const std::vector<const Shape*>& shapes) {
   });
 }
 
-/// As many as any pointwise op takes.
+/// No pointwise op has more operands.
 constexpr size_t most_operands = 3;
 
-/// The same of operands that are aligned.
+/// fn of the entries of aligned operands.
 template <class S, class Fn>
 Array<S> aligned_pointwise(std::span<const Array<S>* const> x, Fn fn) {
   const Array<S>* widest = x[0];
@@ -109,7 +109,7 @@ Array<S> aligned_pointwise(std::span<const Array<S>* const> x, Fn fn) {
   return result;
 }
 
-/// fn of the entries whose indices agree; fn takes a pointer to one entry per operand.
+/// fn of the entries with equal indices; fn takes a pointer to one entry per operand.
 template <class S, class Fn>
 Array<S> pointwise(const Meeting& how, std::span<const Array<S>* const> x, Fn fn) {
   Array<S> result{how.shape, {}};

@@ -25,7 +25,7 @@ bool Scalar<double>::same(double a, double b) {
   return std::abs(a - b) <= 1e-9 * (1 + std::max(std::abs(a), std::abs(b)));
 }
 double Scalar<double>::truncated(double x) { return std::trunc(x); }
-/// Of few bits: numbers that tie still do when they are held as sums of such parts.
+/// Numbers with few bits: their sums are exact, so ties remain ties.
 double Scalar<double>::random(std::mt19937_64& rng) {
   return std::uniform_int_distribution<int>(-128, 128)(rng) / 64.0;
 }

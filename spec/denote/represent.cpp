@@ -24,7 +24,7 @@ bool takes_maximum(const Type& type) {
   return false;
 }
 
-/// Splits `whole` over the devices of `group`: a sum, or a maximum.
+/// Splits `whole` into summands, or into operands of a maximum, for the devices of `group`.
 template <class S>
 void spread(const Array<S>& whole, bool maximum, const std::vector<size_t>& group,
             std::mt19937_64& rng, Distributed<S>& result) {

@@ -1,5 +1,6 @@
 #pragma once
-// Which local arrays represent a tensor at a type: the definition that all rules are measured by.
+// Which local arrays represent a tensor at a type: the definition that all rules are tested
+// against.
 #include <optional>
 
 #include "spec/denote/geometry.h"
@@ -7,14 +8,14 @@
 
 namespace shardproof::denote {
 
-/// Random local arrays that represent `x` at `type`: blocks, copies, random summands, and for Max a
-/// random device that has the maximum.
+/// Random local arrays that represent `x` at `type`: blocks, copies, random summands; for Max, a
+/// random device holds the maximum.
 template <class S>
 Distributed<S> distribute(const Geometry& geometry, const Type& type, const Array<S>& x,
                           std::mt19937_64& rng);
 
-/// The tensor that the devices represent at `type`, or nothing: local arrays of another shape, or
-/// copies that differ.
+/// The tensor that the devices represent at `type`; none for arrays of another shape or copies that
+/// differ.
 template <class S>
 std::optional<Array<S>> represented(const Geometry& geometry, const Type& type,
                                     const Distributed<S>& x);
@@ -27,8 +28,8 @@ bool same(const Array<S>& a, const Array<S>& b) {
   return true;
 }
 
-/// The device with coordinate 0 on the mesh's axes that `type` marks U or Max (`marked`), or does
-/// not mention or marks I (`copied`).
+/// The device with coordinate 0 on the axes that `type` marks U or Max (`marked`), and on those
+/// that it marks I or does not mention (`copied`).
 int64_t leader(const Geometry& geometry, const Type& type, int64_t device, bool marked,
                bool copied);
 

@@ -1,5 +1,5 @@
 #pragma once
-// One op on all devices. Every device computes on its own arrays; only collectives see others'.
+// Runs one op on all devices. A device computes on its own arrays; only collectives read others'.
 #include <optional>
 
 #include "spec/denote/along.h"
@@ -7,11 +7,11 @@
 
 namespace shardproof::denote {
 
-/// What the devices hold after `op`, one Distributed per result. `results` are the results' types
-/// (from them come the blocks of created tensors and the sizes of new dims); collectives act as
-/// their pattern says. `known` keeps how entries meet for the next time that this op runs on
-/// operands of the same types. Loops and calls throw Unsupported; local arrays that do not fit
-/// throw Mismatch.
+/// The devices' arrays after `op`, one Distributed per result. `results` are the result
+/// types: they give the blocks of created tensors and the sizes of new dims. Collectives
+/// follow their pattern. `known` caches the loop nest for the next run with the same
+/// operand types. Throws Unsupported for loops and calls, Mismatch if local arrays do not
+/// fit.
 template <class S>
 std::vector<Distributed<S>> run(const Geometry& geometry, const ir::Op& op,
                                 const std::vector<Held<S>>& operands,

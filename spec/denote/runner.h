@@ -1,5 +1,5 @@
 #pragma once
-// The definition of run(): include it to run on a scalar of one's own.
+// The definition of run(). Include it to run on a scalar of your own.
 #include "spec/denote/collective.h"
 #include "spec/denote/contract.h"
 #include "spec/denote/create.h"
@@ -17,7 +17,7 @@ class Runner {
  public:
   using Result = std::vector<Distributed<S>>;
 
-  /// `known`: where to look up and keep how the entries of this op meet, which its types say.
+  /// `known`: a cache of this op's loop nest, which depends only on the types.
   Runner(const Geometry& geometry, const std::vector<Held<S>>& operands,
          const std::vector<const Type*>& results, std::optional<Meeting>& known)
       : geometry_(geometry), operands_(operands), results_(results), known_(known) {
@@ -173,7 +173,8 @@ class Runner {
     return {ppermute(geometry_, operand(0), axes[0], by)};
   }
 
-  /// The sum of the operands; one that is a copy on a marked axis counts on its device 0 alone.
+  /// The sum of the operands; an operand that is a copy on a marked axis counts on its device 0
+  /// only.
   Result operator()(const ir::Total& op) {
     Distributed<S> sum;
     for (size_t i = 0; i < operands_.size(); ++i) {
@@ -198,7 +199,7 @@ class Runner {
   Result operator()(const ir::Stages&) { return refuse("stages"); }
 
  private:
-  /// What every op may rely on: each device holds an array of the type's local shape.
+  /// Requires that each device holds an array of the type's local shape.
   void need_local(const Held<S>& held) const {
     if (held.value.size() != static_cast<size_t>(geometry_.devices()))
       throw Mismatch("an operand on another number of devices");
@@ -234,7 +235,7 @@ class Runner {
     return arrays;
   }
 
-  /// The same of a pointwise op.
+  /// The operands' arrays on one device, for a pointwise op.
   std::span<const Array<S>* const> few(int64_t device) const {
     for (size_t i = 0; i < operands_.size(); ++i) few_.at(i) = arg(i, device);
     return {few_.data(), operands_.size()};
@@ -280,7 +281,7 @@ class Runner {
     if (!known_) known_ = contraction(elaborated(pattern));
     return each([&](int64_t device) { return contract(fn, *known_, local(device)); });
   }
-  /// An index that is new on the right has the extent that the result's type gives it.
+  /// The loop nest of a contraction. A new index on the right has the extent of the result's type.
   Meeting contraction(const ir::Indices& in) const {
     const std::vector<Along> left = opened(in);
     IndexExtents extents = extents_of(in, left);
@@ -297,7 +298,7 @@ class Runner {
     if (!known_) known_ = alignment(own);
     return each([&](int64_t device) { return pointwise(*known_, few(device), fn); });
   }
-  /// Where the widest operand has each position of the others as it stands.
+  /// The loop nest if each operand's positions occur unopened in the widest operand.
   std::optional<Meeting> by_whole_dims(const std::vector<const Shape*>& own) const {
     const Shape& all = widest(own);
     Meeting found{geometry_.local_shape(all), {}, geometry_.local_shape(all)};

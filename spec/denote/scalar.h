@@ -1,6 +1,6 @@
 #pragma once
-// The numbers an op can be run on. Scalar<S> is what a denotation needs of S beyond + - * / and ==;
-// booleans are 0 and 1.
+// The numbers that an op can run on. Scalar<S> is what a denotation needs of S besides + - * / and
+// ==; booleans are 0 and 1.
 #include <random>
 #include <string>
 
@@ -27,9 +27,9 @@ class Rational {
   int64_t numerator_ = 0, denominator_ = 1;
 };
 
-/// The field of 2^61 - 1 elements. Functions that are not polynomials are keyed hashes: equal
-/// arguments give equal values, and nothing else is known of them. The order is that of the
-/// representatives nearest to 0, so that of the integers for small integers.
+/// The field with 2^61 - 1 elements. Non-polynomial functions are keyed hashes: equal arguments
+/// give equal values, and nothing else is known. Elements are ordered by their representatives
+/// nearest to 0, so small integers keep their order.
 class Field {
  public:
   static constexpr uint64_t modulus = (1ull << 61) - 1;
@@ -56,10 +56,10 @@ struct Scalar;
 template <>
 struct Scalar<Rational> {
   static Rational number(const std::string& text, double value);  ///< the decimal, exactly
-  static int64_t integer(const Rational& x);  ///< throws Unsupported if it is none
+  static int64_t integer(const Rational& x);  ///< throws Unsupported if x is no integer
   static Rational of_key(uint64_t key) { return Rational(static_cast<int64_t>(key)); }
   static uint64_t key(const Rational& x) { return static_cast<uint64_t>(integer(x)); }
-  static Rational apply(ir::UnaryFn fn, const Rational& x);  ///< the functions that are not linear
+  static Rational apply(ir::UnaryFn fn, const Rational& x);  ///< for nonlinear functions
   static Rational apply(ir::BinaryFn fn, const Rational& a, const Rational& b);  ///< // % pow
   static bool less(const Rational& a, const Rational& b) { return a < b; }
   static bool same(const Rational& a, const Rational& b) { return a == b; }
@@ -73,7 +73,7 @@ struct Scalar<Rational> {
 template <>
 struct Scalar<Field> {
   static Field number(const std::string& text, double value);
-  static int64_t integer(const Field& x);  ///< the nearest representative, if it is below 2^40
+  static int64_t integer(const Field& x);  ///< representative nearest to 0, if |it| < 2^40
   static Field of_key(uint64_t key) { return Field::of_bits(key); }
   static Field apply(ir::UnaryFn fn, const Field& x);
   static Field apply(ir::BinaryFn fn, const Field& a, const Field& b);
@@ -86,7 +86,7 @@ struct Scalar<Field> {
   static std::string text(const Field& x);
 };
 
-/// A key is kept in the bits of the double: of_key and key, never a conversion.
+/// A key is stored in the bits of the double: use of_key and key, never a conversion.
 template <>
 struct Scalar<double> {
   static double number(const std::string&, double value) { return value; }
@@ -96,7 +96,7 @@ struct Scalar<double> {
   static double apply(ir::UnaryFn fn, double x);
   static double apply(ir::BinaryFn fn, double a, double b);
   static bool less(double a, double b) { return a < b; }
-  static bool same(double a, double b);  ///< to 1e-9, or the same bits
+  static bool same(double a, double b);  ///< equal to 1e-9, or bit by bit
   static double truncated(double x);
   static double random(std::mt19937_64& rng);
   static double draw(ir::RandomFn fn, double key, int64_t index);

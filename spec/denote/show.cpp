@@ -41,7 +41,7 @@ bool all_same(const Distributed<double>& x) {
   return true;
 }
 
-/// What has the shape of no part, as all of a tensor that is to be split.
+/// Reports arrays with the wrong shape, e.g. a whole tensor where a part is expected.
 std::string entries_of_a_part(const Geometry& geometry, const Type& type, const Array<double>& x) {
   const size_t part = filled(geometry.local_shape(type), 0.0).data.size();
   if (part == x.data.size()) return "";
@@ -49,7 +49,7 @@ std::string entries_of_a_part(const Geometry& geometry, const Type& type, const 
          std::to_string(part);
 }
 
-/// What the results are together: `, sum 1`, `, put together [1, 2]`.
+/// What the devices' arrays represent together: `, sum 1`, `, put together [1, 2]`.
 std::string together(const Geometry& geometry, const Type& type, const Distributed<double>& x) {
   const auto whole = represented(geometry, type, x);
   const bool sum = has_mark(type, Mark::U), maximum = has_mark(type, Mark::Max);
@@ -61,7 +61,7 @@ std::string together(const Geometry& geometry, const Type& type, const Distribut
   return split ? ", put together " + show(*whole) : "";
 }
 
-/// What is to be on `device`; empty where only all devices together are compared.
+/// The value that `device` should hold; empty if only all devices together can be compared.
 std::vector<double> expected_on(const Geometry& geometry, const Type& type,
                                 const Distributed<double>& x, int64_t device,
                                 const Array<double>* wanted) {
@@ -93,7 +93,7 @@ std::string operand_line(const Trial& trial, const Values<double>& operands, siz
   return line;
 }
 
-/// The sum is what the devices should have made of an unreduced operand.
+/// The type of the sum that the devices should compute from an unreduced operand.
 Type summed(const Trial& trial, Type result) {
   for (const Input& input : trial.inputs())
     for (const auto& [axis, mark] : input.type.marks)

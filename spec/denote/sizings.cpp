@@ -1,4 +1,4 @@
-// Sizes of axes and dims in the order in which a counterexample tries them.
+// Sizes of axes and dims, in the order in which a counterexample tries them.
 #include <algorithm>
 #include <numeric>
 
@@ -10,10 +10,10 @@ namespace shardproof::denote {
 namespace {
 
 constexpr int64_t small = 4;         ///< a declared size up to this is kept
-constexpr int64_t most_devices = 9;  ///< of a mesh that is tried
-constexpr size_t most_meshes = 256;  ///< that are tried, those of the fewest devices
+constexpr int64_t most_devices = 9;  ///< largest mesh to try
+constexpr size_t most_meshes = 256;  ///< number of meshes to try, fewest devices first
 
-/// The dims whose sizes are free, and the least size that the axes on them divide.
+/// The dims with free sizes, each with the least size that its axes divide.
 class FreeDims {
  public:
   explicit FreeDims(ir::Program& program) : program_(program) {}
@@ -40,7 +40,7 @@ class FreeDims {
     least = std::lcm(least, shards);
   }
 
-  /// The dims in a size; false where there is none.
+  /// Adds the dims of a size; false if it has none.
   bool add_all(const ir::Arith& arith, int64_t shards) {
     if (arith.kind == ir::Arith::Kind::axis) return true;
     if (arith.kind == ir::Arith::Kind::size) return add(arith.text, shards), true;
@@ -79,7 +79,7 @@ std::vector<Sizes> meshes(const ir::Program& program, const std::vector<Axis>& a
   return result;
 }
 
-/// All entries of all shapes, or nothing where an axis does not divide a dim.
+/// The number of entries of all shapes; none if an axis does not divide a dim.
 std::optional<int64_t> entries(const ir::Program& program, const Sizes& sizes,
                                const std::vector<Shape>& shapes) {
   try {
@@ -133,7 +133,7 @@ namespace {
 
 using Visit = std::function<bool(const std::vector<int64_t>&)>;
 
-/// Fills x from position i on with a sum of absolute values of exactly `rest`.
+/// Fills x from position i with values whose absolute values sum to `rest`.
 bool fill(std::vector<int64_t>& x, size_t i, int64_t rest, size_t& budget, const Visit& visit) {
   if (i == x.size()) {
     if (rest != 0) return false;

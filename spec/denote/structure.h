@@ -1,17 +1,17 @@
 #pragma once
-// Ops that take, put or turn entries along one dim, on one device.
+// Ops that select, join or reverse entries along one dim, on one device.
 #include "spec/denote/array.h"
 
 namespace shardproof::denote {
 
-/// x with y from entry `first` of a dim on; y may lack the dim.
+/// x with y written from entry `first` of a dim; y may lack the dim.
 template <class S>
 Array<S> write(Array<S> x, size_t dim, const Array<S>& y, int64_t first) {
   paste(x, raised(y, dim, x.shape.size()), dim, first);
   return x;
 }
 
-/// The operands one after the other along a dim of the result; one that lacks it is one entry.
+/// Joins the operands along a dim of the result; an operand without the dim is one entry.
 template <class S>
 Array<S> concat(const std::vector<const Array<S>*>& x, size_t dim, size_t rank) {
   std::vector<Array<S>> parts;

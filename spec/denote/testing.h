@@ -1,5 +1,5 @@
 #pragma once
-// For tests: shapes and patterns from text, a program of dims and axes.
+// For tests: shapes and patterns from text, and a program with dims and axes.
 #include <sstream>
 
 #include "spec/denote/represent.h"
@@ -7,7 +7,7 @@
 
 namespace shardproof::denote::testing {
 
-/// `B/d [V] (K D)/t {U_p I_q}`
+/// Reads `B/d [V] (K D)/t {U_p I_q}`.
 inline Shape shape(std::string text, std::optional<size_t>* bracket = nullptr) {
   Shape result;
   for (char& c : text)
@@ -54,7 +54,7 @@ inline Type type(const std::string& text, Dtype dtype = Dtype::f32) {
   return result;
 }
 
-/// `[V] M, B L -> B L M`
+/// Reads `[V] M, B L -> B L M`.
 inline ir::Pattern pattern(const std::string& text) {
   ir::Pattern result;
   const size_t arrow = text.find("->");

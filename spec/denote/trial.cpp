@@ -66,7 +66,7 @@ std::vector<Array<S>> Trial::wanted(const Values<S>& operands,
 template <class S>
 std::vector<Array<S>> Trial::wanted_of(Values<S> whole, const std::vector<Type>& results) const {
   if (auto* permute = std::get_if<ir::Ppermute>(&op_)) {
-    // blocks of size |D| / n move by k: entries by k * |D| / n
+    // Blocks of size |D| / n move by k: entries move by k * |D| / n.
     const Split& dim = inputs_[0].type.dims.at(permute->pattern.left_bracket.value());
     if (dim.axes.empty()) throw Mismatch("ppermute over a dim that is not split");
     S& by = whole.at(1).at(0).data.at(0);

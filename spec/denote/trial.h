@@ -1,6 +1,6 @@
 #pragma once
-// One op, one mesh, one set of sizes: the values that devices may hold, what the op makes of them,
-// and what it should make.
+// One op on one mesh with one set of sizes: the inputs that devices may hold, the op's outcome, and
+// the value it should have.
 #include <optional>
 
 #include "spec/denote/candidates.h"
@@ -9,18 +9,18 @@
 
 namespace shardproof::denote {
 
-/// An operand of an op that is to be refuted.
+/// An operand of the op to refute.
 struct Input {
   Type type;
   std::optional<double> number = {};  ///< a literal or const
-  std::string name = {};              ///< what to call it; "operand 1" where empty
+  std::string name = {};              ///< the name in messages; if empty, "operand 1" and so on
   bool has_gradient = true;
 };
 
-/// Types only.
+/// The inputs' types.
 std::vector<Type> types_of(const std::vector<Input>& inputs);
 
-/// A place where a device may hold any number: the others follow from these.
+/// An entry on a device that may be any number; copies follow from it.
 struct Slot {
   size_t operand;
   int64_t device;
@@ -32,7 +32,7 @@ using Values = std::vector<Distributed<S>>;  ///< one per operand or result
 
 class Trial {
  public:
-  /// Throws Mismatch where the sizes do not fit the types.
+  /// Throws Mismatch if the sizes do not fit the types.
   Trial(const Geometry& geometry, const ir::Op& op, const std::vector<Input>& inputs);
 
   const std::vector<Slot>& slots() const { return slots_; }
@@ -40,22 +40,22 @@ class Trial {
   const ir::Op& op() const { return op_; }
   const std::vector<Input>& inputs() const { return inputs_; }
 
-  /// The operands with these numbers in the slots, copies filled in.
+  /// The operands with these numbers in the slots; fills in the copies.
   template <class S>
   Values<S> operands(const std::vector<S>& numbers) const;
 
-  /// What the devices hold after the op. Throws Error.
+  /// The devices' arrays after the op. Throws Error.
   template <class S>
   Values<S> outcome(const Values<S>& operands, const std::vector<Type>& results) const;
 
-  /// The value of an operand. It must have one.
+  /// The value of an operand. It must represent one.
   template <class S>
   Array<S> value(const Values<S>& operands, size_t i) const;
 
   /// The op's results on whole tensors. Throws Error.
   template <class S>
   std::vector<Array<S>> wanted(const Values<S>& operands, const std::vector<Type>& results) const;
-  /// The same of whole operands: one array each.
+  /// The same for whole operands, one array each.
   template <class S>
   std::vector<Array<S>> wanted_of(Values<S> whole, const std::vector<Type>& results) const;
 
