@@ -1,5 +1,5 @@
-// Index terms as values: |J| iota[c] + iota[j] is iota[c |J| + j], so that digits of an index that
-// are used as numbers stay one index.
+// Index terms as values: |J| iota[c] + iota[j] becomes iota[c |J| + j], so that digits of one index
+// remain one index when they are used as numbers.
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -34,7 +34,7 @@ std::optional<Digit> digit(Engine& g, const Term& t) {
   return Digit{t.mono, g.monomial(g.mono(sizes), t.coef), *index, g.mono(rest)};
 }
 
-/// The number of values of an index term that begins with 0.
+/// The number of values of an index term whose first value is 0.
 std::optional<Nf> extent(Engine& g, Nf index) {
   const auto b = g.bounds(index);
   if (!b || b->low != g.zero) return std::nullopt;

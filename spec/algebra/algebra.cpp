@@ -1,4 +1,4 @@
-// The public face: every call is one constructor of the engine.
+// The public interface: each call is one constructor of the engine.
 #include "spec/algebra/algebra.h"
 
 #include <algorithm>

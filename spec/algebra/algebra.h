@@ -46,7 +46,7 @@ struct Lambda {
   Nf body;
 };
 
-/// What is assumed of the values of a leaf or of an opaque result.
+/// Assumed facts about the values of a leaf or an opaque result.
 struct LeafFacts {
   bool integer = false;
   bool positive = false;    // > 0
@@ -58,8 +58,8 @@ struct LeafFacts {
 enum class Fn { exp, log, sigmoid, tanh, erf, sin, cos, abs, floor, step, relu, silu, sign };
 
 struct Budget {
-  int limit = 1;         // products of polynomials are expanded up to this many summands
-  long steps = 2000000;  // rewriting steps before BudgetExceeded; counts, never a clock
+  int limit = 1;         // products of polynomials are expanded up to this many terms
+  long steps = 2000000;  // rewriting steps before BudgetExceeded; not a clock: reproducible
   long nodes = 1000000;  // interned nodes before BudgetExceeded
 };
 
@@ -67,37 +67,37 @@ struct BudgetExceeded : std::runtime_error {
   using std::runtime_error::runtime_error;
 };
 
-/// Side conditions that the tests switch off to see that a law notices. Never used outside tests.
+/// Side conditions that tests switch off, to check that a law notices. Never used outside tests.
 enum class Fault {
   none,
-  every_atom_positive,  // power.cpp: sqrt(x^2) = x
+  every_atom_positive,  // facts.cpp: sqrt(x^2) = x
   always_in_range,      // delta.cpp: Sum_u [u = e] f(u) = f(e) for any e
   digit_stride,         // digits.cpp: c*k + j merges for any k
   radix_integrality,    // indicator.cpp: the high part of a mixed radix split need not be integral
   radix_range,          // indicator.cpp: ... and the low part need not be below the radix
-  step_content,         // functions.cpp: step drops content that may be zero
+  step_content,         // step.cpp: step drops content that may be zero
   integer_comparison,   // indicator.cpp: 1 - le0(1-e) for reals
-  max_factor,           // sum.cpp: max pulls out factors of any sign
-  absorption,       // indicator.cpp: of two comparisons one implies the other, whatever their terms
-  telescoping,      // telescope.cpp: any two comparisons are neighbours
-  threshold_range,  // threshold.cpp: a threshold lies inside the range
-  given_anywhere,   // given.cpp: F([c]) is F(1), with [c] or without
-  mirror_end,       // mirror.cpp: Sum_v f(v) = Sum_v f(|v| - v)
-  sine_square,      // functions.cpp: sin(u)^2 = 1 - cos(u)
-  log_of_power,     // functions.cpp: log(x^2) = 2 log(x)
-  count_range,      // count.cpp: the number of indices below T is T + 1, whatever T
-  opposites,        // opposite.cpp: [e <= 0] + [-e <= 0] = 1
-  iota_stride,      // affine.cpp: digits as values join whatever their strides
-  nested_condition,  // indicator.cpp: [F([c]) = 0] is [c] [F(1) = 0] alone
-  equal_reals,       // polynomial.cpp: [y - x = 0] y is -[y - x = 0] x
-  unused_range,      // sum.cpp: an unused variable contributes 1, not its range
-  order_factor,      // order.cpp: rows keep their order under factors of any sign
-  order_power,       // order.cpp: rows keep their order under even powers
-  case_implied,      // cases.cpp: of u > 0 follows u + n > 0 for any n
-  step_denominator,  // comparison.cpp: step(1 - 1/s) = step(s - 1) for s of any sign
-  step_square,       // comparison.cpp: step(x - y) = step(x^2 - y^2) for y of any sign
-  case_alone,        // cases.cpp: where u > 0 speaks for the others
-  capture,  // lift.cpp: arguments that are not independent are not re-opened (loses proofs only)
+  max_factor,           // max.cpp: moves out factors of any sign
+  absorption,           // indicator.cpp: of two comparisons one implies the other, for any terms
+  telescoping,          // telescope.cpp: any two comparisons telescope
+  threshold_range,      // threshold.cpp: every threshold lies inside the range
+  given_anywhere,       // given.cpp: F([c]) = F(1), even without the factor [c]
+  mirror_end,           // mirror.cpp: Sum_v f(v) = Sum_v f(|v| - v)
+  sine_square,          // functions.cpp: sin(u)^2 = 1 - cos(u)
+  log_of_power,         // functions.cpp: log(x^2) = 2 log(x)
+  count_range,          // count.cpp: the number of indices below T is T + 1 for every T
+  opposites,            // opposite.cpp: [e <= 0] + [-e <= 0] = 1
+  iota_stride,          // affine.cpp: digits as values merge for any strides
+  nested_condition,     // indicator.cpp: [F([c]) = 0] = [c] [F(1) = 0], without the other case
+  equal_reals,          // polynomial.cpp: [y - x = 0] y is -[y - x = 0] x
+  unused_range,         // sum.cpp: an unused variable contributes 1, not its range
+  order_factor,         // order.cpp: rows keep their order under factors of any sign
+  order_power,          // order.cpp: rows keep their order under even powers
+  case_implied,         // cases.cpp: u > 0 implies u + n > 0 for every n
+  step_denominator,     // comparison.cpp: step(1 - 1/s) = step(s - 1) for s of any sign
+  step_square,          // comparison.cpp: step(x - y) = step(x^2 - y^2) for y of any sign
+  case_alone,           // cases.cpp: the case u > 0 suffices
+  capture,              // lift.cpp: dependent arguments are not re-opened (only loses proofs)
 };
 
 struct Engine;
@@ -113,19 +113,19 @@ class Algebra {
   Nf number(Rational value);
   /// The integer symbol |name| >= 1 (axis sizes, mesh axis sizes, group counts).
   Nf size(const std::string& name);
-  /// A new index variable; `range` is made of sizes only and is declared to be an integer >= 1 (|V|
+  /// A new index variable. `range` depends on sizes only and is declared to be an integer >= 1 (|V|
   /// |t|^-1, |D|/2).
   Var fresh(Nf range, std::string hint);
   Nf var(Var v);
   Nf range(Var v) const;
-  /// The same name and ranges give the same leaf (facts of the first call).
+  /// The same name and ranges return the same leaf, with the facts of the first call.
   Leaf leaf(const std::string& name, const std::vector<Nf>& ranges, const LeafFacts& facts = {});
   Nf at(Leaf tensor, const std::vector<Nf>& index);
-  /// An index used as a VALUE; == index in every indicator and index position, opaque to sums
-  /// otherwise.
+  /// An index used as a value. In indicators and index positions it equals the index; in sums it is
+  /// opaque.
   Nf iota(Nf index);
   Nf iota(Nf index, Nf /*range*/) { return iota(index); }
-  /// The mask constant: exp(x + minus_infinity) = 0. Only meaningful under where() inside exp or
+  /// The mask constant: exp(x + minus_infinity) = 0. Only meaningful in a where() inside exp or
   /// max.
   Nf minus_infinity();
 
@@ -136,8 +136,8 @@ class Algebra {
   Nf mul(Nf a, Nf b);
   Nf div(Nf a, Nf b);
   Nf pow(Nf base, Rational exponent);
-  /// base^exponent for a symbolic exponent: exp(exponent log base) if base is known positive, else
-  /// uninterpreted.
+  /// base^exponent for a symbolic exponent: exp(exponent log base) if base is known to be positive,
+  /// else uninterpreted.
   Nf power(Nf base, Nf exponent);
   Nf apply(Fn fn, Nf argument);
   Nf maximum(Nf a, Nf b);
@@ -146,10 +146,10 @@ class Algebra {
   Nf mod(Nf a, Nf b);
 
   // Indicators, 0 or 1.
-  /// [e = 0]; e is an integer index term, or any real (then only the rules that hold for reals
-  /// apply).
+  /// [e = 0]. e is an integer index term, or any real; then only the rules for reals
+  /// apply.
   Nf eq0(Nf e);
-  /// [e <= 0] for an integer e; falls back to le0_real when e is not known to be integral.
+  /// [e <= 0] for an integer e; calls le0_real if e is not known to be an integer.
   Nf le0(Nf e);
   Nf le0_real(Nf e);
   Nf lt0_real(Nf e);
@@ -158,36 +158,36 @@ class Algebra {
   /// cond a + (1 - cond) b.
   Nf where(Nf cond01, Nf a, Nf b);
 
-  /// The same value, not looked into: equal terms have equal seals, and nothing else is known but
-  /// its sign and whether it is whole. Leaves and numbers stay as they are.
+  /// An opaque copy of e: equal terms have equal seals. Only its sign and whether it is an integer
+  /// remain known. Leaves and numbers are not sealed.
   Nf seal(Nf e);
 
-  // Binders. The variables are consumed: they are bound in the result.
+  // Binders. The result binds the variables.
   Nf sum(const std::vector<Var>& vars, Nf body);
   Nf max(const std::vector<Var>& vars, Nf body);
-  /// An uninterpreted operator on whole tensors, at `index`: argsort, top_k, scan, cumsum, normal,
-  /// uniform.
+  /// An uninterpreted operator on whole tensors, read at `index`: argsort, top_k, scan, cumsum,
+  /// normal, uniform.
   Nf opaque(const std::string& op, const std::vector<Lambda>& tensors, const std::vector<Nf>& index,
             const LeafFacts& facts = {});
-  /// Simultaneous; each term must lie in the range of its variable (or the result be masked by an
-  /// indicator there).
+  /// Simultaneous substitution. Each term must lie in the range of its variable, or an indicator
+  /// must mask the result there.
   Nf substitute(Nf in, const std::vector<std::pair<Var, Nf>>& map);
-  /// Each of `in` with leaves under other names; a pair is an entry of a leaf, and one of another
-  /// leaf with the same ranges and facts. New names must not occur in `in`.
+  /// Renames leaves in all of `in`. A pair is an entry of a leaf, and one of another leaf with the
+  /// same ranges and facts. The new names must not occur in `in`.
   std::vector<Nf> rename(const std::vector<Nf>& in, const std::vector<std::pair<Nf, Nf>>& leaves);
 
-  // Assumptions, to be made before the terms they concern are built. Sizes are positive by
-  // themselves.
-  /// e, made of sizes, is an integer >= 1: t divides V as V/t, an even head as D/2, |D| > |h| as D
-  /// - h.
+  // Assumptions. Declare them before building the terms that use them. Sizes are positive
+  // already.
+  /// e, a term of sizes, is an integer >= 1: V/t if t divides V, D/2 for an even head, D - h if |D|
+  /// > |h|.
   void declare_range(Nf e);
   /// e > 0 for all values of its variables.
   void declare_positive(Nf e);
-  /// a -> (tensors at a) is injective: if all of them agree at a and b then a = b. All have the
-  /// same ranges.
+  /// a -> (tensors at a) is injective: if all of them agree at a and b, then a = b. All tensors
+  /// have the same ranges.
   void declare_injective(const std::vector<Leaf>& tensors);
 
-  // Questions.
+  // Queries.
   bool is_zero(Nf e) const;
   std::optional<Rational> as_number(Nf e) const;
   bool known_positive(Nf e);
@@ -196,7 +196,7 @@ class Algebra {
   std::vector<Var> variables(Nf e) const;
   /// Number of monomials.
   size_t length(Nf e) const;
-  /// Bases that were inverted, logged or rooted without being known positive: {what, base}.
+  /// Bases that were inverted, logged or rooted without being known to be positive: {kind, base}.
   struct Obligation {
     enum Kind { nonzero, positive } kind;
     Nf base;
@@ -206,7 +206,7 @@ class Algebra {
   /// the verdict.
   std::vector<Nf> assumed_ranges() const;
 
-  // For people, and for statistics.
+  // Text and statistics.
   std::string show(Nf e);
   long steps() const;
   size_t nodes() const;
@@ -217,15 +217,15 @@ class Algebra {
   std::unique_ptr<Engine> engine_;
 };
 
-/// A row whose entries are in the same order along `over` as those of x, ties included: x without
-/// the strictly increasing functions around it, so that tanh(x), 3 x and x + 1 become x.
+/// A row with the same order along `over` as x, ties included: removes strictly increasing
+/// functions, so tanh(x), 3 x and x + 1 become x.
 Nf same_order(Algebra& algebra, const std::vector<Var>& over, Nf x);
 
 enum class Comparison { equal, not_shown };
 
-/// Is plan == model? Tries, at this algebra's limit: identity, clearing denominators, sigmoid
-/// expansion, one binder. The CALLER climbs the levels (limit 1, 24, 200) by lowering again into
-/// another Algebra.
+/// Is plan == model? Tries, at this algebra's limit: identity, common denominators, sigmoid
+/// expansion, a common binder, cases. The caller climbs the levels (limit 1, 24, 200) by lowering
+/// again into a new Algebra.
 Comparison compare(Algebra& algebra, Nf plan, Nf model);
 
 struct Difference {
@@ -237,8 +237,8 @@ struct Difference {
   std::string model_part;
 };
 
-/// Why plan and model differ, in the order: factor, summand, operand, index, inside a function.
-/// Null when equal.
+/// Why plan and model differ. Tries in this order: factor, summand, operand, index, inside a
+/// function. None if they are equal.
 std::optional<Difference> explain(Algebra& algebra, Nf plan, Nf model);
 
 }  // namespace shardproof::algebra

@@ -5,8 +5,8 @@ namespace shardproof::algebra {
 
 namespace {
 
-/// The largest value of a nonnegative integer atom, if known: range - 1 of a variable, below - 1 of
-/// a leaf.
+/// The largest value of a nonnegative integer atom, if known: range - 1 for a variable, below - 1
+/// for a leaf.
 std::optional<Nf> largest(Engine& g, AtomId a) {
   const Atom& atom = g.atoms[a];
   if (atom.kind == AtomKind::var) return g.sub(g.vars[atom.ref].range, g.one);

@@ -1,6 +1,6 @@
-// The order of parameters and binders of a derived tensor: colour refinement, then
-// individualisation of ties. Hashes choose an order only; equality compares interned structure, so
-// a collision costs a proof, never soundness.
+// The order of a derived tensor's parameters and binders: colour refinement, then individualisation
+// of ties. Hashes only choose the order. Equality compares interned structure, so a hash collision
+// can cost a proof but never soundness.
 #include <algorithm>
 #include <map>
 #include <optional>
@@ -25,7 +25,7 @@ struct Colouring {
   bool found = false;
   Engine::Order best;
 
-  /// A variable whose colour is another one for now; the hashes of atoms without it are kept.
+  /// Temporarily gives a variable another colour; keeps the hashes of atoms without it.
   struct Marked {
     const Colours& colours;
     std::unordered_map<AtomId, uint64_t>& kept;
@@ -167,7 +167,7 @@ Engine::Order Engine::canonical(Op op, const VarSet& params, const VarSet& binde
   for (VarId v : params) colours[v] = mix(101, vars[v].range.id);
   for (size_t i = 0; i < binders.size(); ++i)
     colours[binders[i]] = op == Op::lambda ? 1000 + i : mix(103, vars[binders[i]].range.id);
-  if (op == Op::lambda) {  // the order of the index is given
+  if (op == Op::lambda) {  // the index order is part of its meaning
     Colours of_params = colours;
     colouring.refine(of_params);
     for (VarId v : params) colours[v] = of_params[v];

@@ -1,5 +1,6 @@
-// u > 0, u < 0 or u = 0: in each case a step is a number, a root of u^2 is u or -u, and what is
-// left may vanish. abs(x) = maximum(x, -x); max(x, 0) + log(1 + exp(-|x|)) = log(1 + exp(x)).
+// Case split on the sign of u: u > 0, u < 0, u = 0. In each case step(u) is a number and sqrt(u^2)
+// is u or -u; the rest may vanish. abs(x) = maximum(x, -x); max(x, 0) + log(1 + exp(-|x|)) = log(1
+// + exp(x)).
 #include "spec/algebra/cases.h"
 
 #include <algorithm>
@@ -10,7 +11,7 @@ namespace shardproof::algebra {
 
 namespace {
 
-/// The tensors of which some property holds of an atom in their bodies, however deep.
+/// The tensors whose bodies contain, at any depth, an atom with the property.
 template <class Property>
 class Deep {
  public:
@@ -39,7 +40,7 @@ class Deep {
   std::unordered_map<uint32_t, bool> seen_;
 };
 
-/// Whether `rebuild` makes the tensor again from its body.
+/// Whether `rebuild` can make the tensor again from its body.
 bool can_be_rebuilt(const Engine& g, AtomId id) {
   const Atom& atom = g.atoms[id];
   if (atom.kind != AtomKind::app) return false;
@@ -61,7 +62,7 @@ std::optional<AtomId> single_atom(const Engine& g, Nf e) {
   return m[0].atom;
 }
 
-/// u, of u^2 with u one value.
+/// u, if e is u^2 for a single atom u.
 std::optional<Nf> side_of_square(Engine& g, Nf e) {
   if (!g.is_single(e)) return std::nullopt;
   const Term t = g.terms(e)[0];
@@ -70,8 +71,8 @@ std::optional<Nf> side_of_square(Engine& g, Nf e) {
   return g.of_atom(m[0].atom);
 }
 
-/// The steps in e of what is the same for all indices that a sum or a maximum in it binds; of the
-/// root of u^2 it is that of u.
+/// The steps in e whose argument does not depend on an index that e binds; for the root of u^2,
+/// step(u).
 class Steps {
  public:
   Steps(Engine& g, Nf e) : g_(g), free_(g.free_of(e)), has_step_(g, IsStep{g}) { collect(e); }
@@ -121,8 +122,8 @@ struct Fact {
   int sign;
 };
 
-/// What is known where the argument u of a step has a sign: the last fact, after those of the cases
-/// around it.
+/// Rewrites terms in a case: the last fact gives the sign of u, the earlier facts are the enclosing
+/// cases.
 class Case {
  public:
   Case(Engine& g, AtomId step, const std::vector<Fact>& facts)
@@ -158,7 +159,7 @@ class Case {
   }
 
  private:
-  /// A leaf that u has: where there is none, nothing changes.
+  /// Finds terms with a leaf of u. Other terms do not change.
   struct Speaks {
     Speaks(Engine& g, Nf u) : g(g) { add(u); }
     void add(Nf e) {
@@ -182,7 +183,7 @@ class Case {
     std::unordered_set<uint32_t> seen = {};
   };
 
-  /// u = 0: one of its leaves by the others, or any atom by a number, also of its root.
+  /// For u = 0: solves for one of its leaves, or for any atom (or its root) that equals a number.
   void solve() {
     for (const Term& t : Poly(g_.terms(u_))) {
       const Mono m = g_.factors(t.mono);
@@ -199,8 +200,8 @@ class Case {
     }
   }
 
-  /// u = 0: the first product of u that does not stand in what the others are made of. Of
-  /// u = x + 1/(1 + exp(x)) it is not x, which would be replaced in exp(x) without end.
+  /// For u = 0: the first product of u that does not occur inside the other terms. For u = x + 1/(1
+  /// + exp(x)) it is not x: replacing x in exp(x) would never end.
   std::optional<Term> replaceable() {
     for (const Term& t : Poly(g_.terms(u_))) {
       const Mono product = g_.factors(t.mono);
@@ -213,7 +214,7 @@ class Case {
     return std::nullopt;
   }
 
-  /// Whether the atom stands in the body or the arguments of an atom of e, however deep.
+  /// Whether the atom occurs, at any depth, in the body or the arguments of an atom of e.
   bool stands_inside(Nf e, const Atom& atom) {
     Deep deep(g_, [&](const Atom& a) { return a.kind == atom.kind && a.ref == atom.ref; });
     for (const Term& t : Poly(g_.terms(e)))
@@ -222,7 +223,7 @@ class Case {
     return false;
   }
 
-  /// e without that product, where u = 0: e - r u.
+  /// For u = 0: e without that product, e - r u.
   Nf less_zero(Nf e) {
     if (!replaced_) return e;
     for (const Term& s : Poly(g_.terms(e)))
@@ -230,14 +231,14 @@ class Case {
     return e;
   }
 
-  /// step(v): v is a sum of the arguments whose signs are known, and a number.
+  /// step(v), if v is a combination of a number and arguments with known signs.
   std::optional<Nf> implied(Nf v) {
     if (follows(v, 1, 0, false)) return g_.one;
     if (follows(v, -1, 0, false)) return g_.zero;
     return std::nullopt;
   }
-  /// v > 0, or v <= 0 for `sign` -1, by the facts from `first` on; `strict`: by a sum that is not
-  /// 0.
+  /// Whether the facts from `first` on imply v > 0, or v <= 0 for `sign` -1. `strict`: a nonzero
+  /// fact was already used.
   bool follows(Nf v, int sign, size_t first, bool strict) {
     if (const auto n = g_.as_number(v)) {
       if (g_.fault == Fault::case_implied && first > 0) return true;
@@ -303,7 +304,7 @@ bool each(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes, size_t depth
 }  // namespace
 
 bool in_each_case(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes) {
-  const auto owed = g.obligations;  // what is rebuilt owes what it owed
+  const auto owed = g.obligations;  // rebuilding terms adds no new obligations
   const bool all = each(g, e, vanishes, 3, {});
   g.obligations = owed;
   return all;

@@ -5,8 +5,8 @@
 
 namespace shardproof::algebra {
 
-/// Whether `vanishes` says yes of e in all cases of some steps in it: their argument is positive,
-/// negative, or 0. At most three steps are split, one within the other.
+/// Whether `vanishes` holds for e in all cases of some of its steps: argument positive, negative,
+/// or 0. Splits at most three nested steps.
 bool in_each_case(Engine& g, Nf e, const std::function<bool(Nf)>& vanishes);
 
 }  // namespace shardproof::algebra

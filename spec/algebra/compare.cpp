@@ -1,5 +1,5 @@
-// plan - model = 0?  What one level can do beyond identity: denominators, sigmoids, one common
-// binder.
+// plan - model = 0? What one level tries beyond identity: denominators, sigmoids, a common binder,
+// cases.
 #include <algorithm>
 
 #include "spec/algebra/cases.h"
@@ -9,7 +9,7 @@ namespace shardproof::algebra {
 
 namespace {
 
-/// The product of two polynomials, distributed whatever the limit; null when it is too long.
+/// The product of two polynomials, distributed at any limit; none if it is too long.
 std::optional<Nf> expand(Engine& g, Nf a, Nf b) {
   if (g.terms(a).size() * g.terms(b).size() > 4000) return std::nullopt;
   Nf result = g.zero;
@@ -17,8 +17,8 @@ std::optional<Nf> expand(Engine& g, Nf a, Nf b) {
   return result;
 }
 
-/// residue times the missing powers of its poly, sum and max denominators, and expanded; null if it
-/// is none.
+/// Multiplies residue by the poly, sum and max atoms in its denominators and expands; none if it
+/// has no denominators or the result is too long.
 std::optional<Nf> clear_denominators(Engine& g, Nf residue) {
   for (int round = 0; round < 4; ++round) {
     Mono missing;
@@ -65,7 +65,7 @@ std::optional<Nf> clear_denominators(Engine& g, Nf residue) {
   return residue;
 }
 
-/// sigmoid(u) = (1 + exp(-u))^-1, kept as a poly atom to the -1 that clear_denominators can
+/// sigmoid(u) = (1 + exp(-u))^-1, as a poly atom to the power -1, which clear_denominators can
 /// multiply away.
 Nf expand_sigmoids(Engine& g, Nf e) {
   Nf total = g.zero;
@@ -86,8 +86,8 @@ Nf expand_sigmoids(Engine& g, Nf e) {
   return total;
 }
 
-/// Monomials c * outer * sum body with equal ranges, put under one sum: the bodies, and what is no
-/// such monomial.
+/// e as one sum per set of binder ranges: the bodies of terms c * outer * sum body, and the
+/// rest.
 struct UnderSums {
   std::vector<Nf> bodies;
   Nf rest;
@@ -125,7 +125,7 @@ UnderSums under_sums(Engine& g, Nf e) {
   return result;
 }
 
-/// What is left of e once the sums with equal ranges are one sum; 1 where one of them is left.
+/// The rest of e after terms with equal binder ranges cancel under one sum; 1 if some do not.
 Nf common_binder(Engine& g, Nf e) {
   const UnderSums sums = under_sums(g, e);
   for (Nf body : sums.bodies) {
@@ -140,14 +140,14 @@ Nf common_binder(Engine& g, Nf e) {
   return sums.rest;
 }
 
-/// The range of the only binder of a sum atom that occurs once; null otherwise.
+/// The range of a sum atom with one binder that occurs to the power 1; none otherwise.
 std::optional<Nf> single_range(Engine& g, const Factor& f) {
   if (!g.is_op(f.atom, Op::sum) || !f.exponent.is_one()) return std::nullopt;
   const Tensor& t = g.tensors[g.atoms[f.atom].ref];
   return t.binders.size() == 1 ? std::optional<Nf>(t.binders[0]) : std::nullopt;
 }
 
-/// Sum over big = sum over small + sum over the rest, in every term of e.
+/// Splits every sum over `big` into a sum over `small` and a sum over the rest.
 Nf split_range(Engine& g, Nf e, Nf big, Nf small) {
   Nf total = g.zero;
   for (const Term& t : Poly(g.terms(e))) {
@@ -170,7 +170,7 @@ Nf split_range(Engine& g, Nf e, Nf big, Nf small) {
   return total;
 }
 
-/// Whether e vanishes once sums are cut where the smaller ranges that occur in e end.
+/// Whether e vanishes after longer sums are split at the shorter ranges in e.
 bool vanishes_in_pieces(Engine& g, Nf e, int depth) {
   if (e == g.zero || common_binder(g, e) == g.zero) return true;
   if (depth == 0) return false;
@@ -202,7 +202,7 @@ bool vanishes(Engine& g, Nf residue) {
   return vanishes_in_pieces(g, residue, 2);
 }
 
-/// A free variable with a numeric range <= 8: every case must vanish.
+/// Tries each value of a free variable with a constant range <= 8: every case must vanish.
 bool by_cases(Engine& g, Nf residue, int depth) {
   if (vanishes(g, residue)) return true;
   for (VarId v : VarSet(g.free_of(residue))) {
@@ -215,7 +215,7 @@ bool by_cases(Engine& g, Nf residue, int depth) {
   return false;
 }
 
-/// In each case of signs, which differ from entry to entry of what is summed.
+/// Case split on signs; also under a sum, where the signs depend on the index.
 bool in_each_case_of_entries(Engine& g, Nf residue) {
   const auto done = [&](Nf rest) { return by_cases(g, rest, 1); };
   if (in_each_case(g, residue, done)) return true;

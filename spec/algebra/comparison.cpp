@@ -1,13 +1,13 @@
-// What is compared with 0, as its sign alone decides it: 1 - 1/s is s - 1 for s > 0, and
-// sqrt(x) - 3 is x - 9.
+// Normalizes terms of which only the sign counts: 1 - 1/s becomes s - 1 for s > 0, and sqrt(x) - 3
+// becomes x - 9.
 #include <map>
 
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
 
-/// u times what is in its denominators. A value in a denominator is not 0, which is owed where it
-/// is made; it must not be negative.
+/// u times its denominators. They must be nonnegative. They are not 0: that obligation was recorded
+/// where they were made.
 std::optional<Nf> Engine::without_denominators(Nf u) {
   std::map<AtomId, Rational> least;
   for (const Term& t : Poly(terms(u)))
@@ -39,7 +39,7 @@ std::optional<Nf> Engine::without_denominators(Nf u) {
   return cleared;
 }
 
-/// p - q with a root in p or q, both of them not negative: p^2 - q^2.
+/// p^2 - q^2 for u = p - q, if p or q has a root and both are nonnegative.
 std::optional<Nf> Engine::without_roots(Nf u) {
   const Poly both = terms(u);
   if (both.size() != 2 || both[0].coef.sign() == both[1].coef.sign()) return std::nullopt;
@@ -57,8 +57,8 @@ std::optional<Nf> Engine::without_roots(Nf u) {
   return has_root && whole ? std::optional(squares) : std::nullopt;
 }
 
-/// Coefficients as content leaves them, but the same for u and n u: where they are far apart it
-/// keeps whole ones whole and others at most 1.
+/// Scales u to coefficients that do not depend on a factor n: if they differ by orders of
+/// magnitude, the greatest becomes 1.
 Nf Engine::in_units(Nf u) {
   constexpr int64_t wide = 10000;
   Rational greatest = 0, least = 0;
@@ -75,7 +75,7 @@ Nf Engine::in_units(Nf u) {
   }
 }
 
-/// Where its coefficients are too large, u as it is.
+/// Returns u if the coefficients overflow.
 Nf Engine::same_sign(Nf u) {
   if (terms(u).size() < 2) return u;
   try {

@@ -1,4 +1,4 @@
-// Sum_v [v <= T] = T + 1 and Sum_v [T <= v] = n - T: how many indices lie on one side of another.
+// Sum_v [v <= T] = T + 1 and Sum_v [T <= v] = n - T: the number of indices on one side of T.
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -15,7 +15,7 @@ bool of_indices(const Engine& g, Nf e) {
 
 }  // namespace
 
-/// The sum over v of one comparison of v; null where the number may leave 0 .. range.
+/// The sum over v of one comparison of v; none if the count may be outside 0 .. range.
 std::optional<Nf> Engine::count(VarId v, AtomId a) {
   if (atoms[a].kind != AtomKind::le0) return std::nullopt;
   const Nf e = atoms[a].args[0], n = vars[v].range, i = var(v);

@@ -1,4 +1,4 @@
-// Sums against equalities: v := T for [v = T], and gathers.
+// Sums over equalities: substitutes v := T for [v = T]; gathers.
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -27,8 +27,8 @@ std::optional<Nf> solve(Engine& g, Nf e, VarId v) {
 
 }  // namespace
 
-/// Sum_v [v = T] f(v) = [0 <= T < range] f(T); with `in_range` only where the indicator is
-/// provably 1.
+/// Sum_v [v = T] f(v) = [0 <= T < range] f(T). With `in_range`, only if the indicator is provably
+/// 1.
 std::optional<Nf> Engine::delta(const VarSet& bound, const Mono& m, Rational coef, bool in_range) {
   for (size_t i = 0; i < m.size(); ++i) {
     if (atoms[m[i].atom].kind != AtomKind::eq0 || !m[i].exponent.is_one()) continue;
@@ -50,7 +50,7 @@ std::optional<Nf> Engine::delta(const VarSet& bound, const Mono& m, Rational coe
   return std::nullopt;
 }
 
-/// [v = ids[b]] f(v) = [v = ids[b]] f(ids[b]) for a free variable v, if it is the only such
+/// [v = ids[b]] f(v) = [v = ids[b]] f(ids[b]) for a free variable v, if there is only one such
 /// indicator.
 std::optional<Nf> Engine::gather(const VarSet& bound, const Mono& m, Rational coef) {
   std::optional<std::pair<size_t, std::pair<VarId, Nf>>> found;

@@ -1,5 +1,5 @@
-// Two bound variables that occur only as c*|j| + j become one of range |c||j|: this turns "the sum
-// over devices of the local sum" into the global sum, without div or mod.
+// Merges two bound variables that occur only as c*|j| + j into one of range |c||j|: the sum over
+// devices of the local sum becomes the global sum, without div or mod.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -76,8 +76,8 @@ std::vector<std::pair<VarId, VarId>> Engine::digit_pairs(Nf e) {
   return pair_cache[e.id] = out;
 }
 
-/// Whether c and j may be digits of one index wherever e has them: no factor has one alone, and no
-/// leaf another mixture of them. A no is right; a yes is to be checked.
+/// A quick test whether c and j may be digits of one index throughout e. False is certain; the
+/// caller must verify true.
 bool Engine::may_be_digits(Nf e, VarId c, VarId j) {
   const auto key = std::make_tuple(e.id, c, j);
   if (const auto known = digits_cache.find(key); known != digits_cache.end()) return known->second;
@@ -104,7 +104,7 @@ bool Engine::may_be_digits_in(AtomId id, VarId c, VarId j) {
   return may_be_digits(t.body, inner_c, inner_j);
 }
 
-/// An index term without them, or with u * (c*|j| + j).
+/// Whether an index term has neither c nor j, or has them as u * (c*|j| + j).
 bool Engine::is_digits(Nf index, VarId c, VarId j) {
   if (!mentions(index, c) && !mentions(index, j)) return true;
   const Nf both = add(mul(var(c), vars[j].range), var(j));
@@ -113,7 +113,7 @@ bool Engine::is_digits(Nf index, VarId c, VarId j) {
   return substitute(index, there) == index;
 }
 
-/// Sound by the check alone: body = g(c*|j| + j) with g(w) = body at c = 0, j = w.
+/// Sound because it checks: body = g(c*|j| + j) for g(w) = body at c = 0, j = w.
 bool Engine::merge_digits(VarSet& bound, Nf& body) {
   for (auto [c, j] : digit_pairs(body)) {
     if (!contains(bound, c) || !contains(bound, j)) continue;

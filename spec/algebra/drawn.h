@@ -1,4 +1,4 @@
-// The random programs of the laws, as RapidCheck draws and shrinks them.
+// The random programs of the laws, drawn and shrunk by RapidCheck.
 #pragma once
 
 #include "spec/algebra/generator.h"
@@ -11,7 +11,7 @@ inline rc::Gen<Drawn> programs(Recipe recipe) {
     return drawn(laws::Dice(std::move(words)), recipe);
   });
 }
-/// Of any recipe.
+/// Programs from any recipe.
 inline rc::Gen<Drawn> programs() {
   return rc::gen::mapcat(laws::below(static_cast<int>(Recipe::count)),
                          [](int recipe) { return programs(static_cast<Recipe>(recipe)); });

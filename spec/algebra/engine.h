@@ -23,8 +23,8 @@ using TensorId = uint32_t;
 using VarId = uint32_t;
 using VarSet = std::vector<VarId>;  // sorted
 
-/// What an atom's tensor is. `symbol` is an uninterpreted operator, `lambda` a tensor handed to
-/// one, `sealed` a term that is not looked into.
+/// The kind of a tensor. `symbol` is an uninterpreted operator, `lambda` a tensor that is passed to
+/// one, `sealed` an opaque term.
 enum class Op : uint8_t {
   leaf,
   iota,
@@ -44,7 +44,7 @@ enum class Op : uint8_t {
   step
 };
 
-/// As printed; empty for those without a name of their own.
+/// The printed name; empty if it has none.
 const char* name_of(Op op);
 
 enum class AtomKind : uint8_t { size, prime, var, app, eq0, le0 };
@@ -67,8 +67,8 @@ struct Term {
 };
 using Poly = std::vector<Term>;  // sorted by mono, coefficients != 0
 
-/// A variable. User variables are free; params and binders are the slots of derived tensors;
-/// scratch ones open them.
+/// A variable. User variables are free; params and binders are slots of derived tensors; scratch
+/// variables replace these while a tensor is open.
 struct VarInfo {
   enum Kind : uint8_t { free, param, binder, scratch } kind = free;
   uint32_t slot = 0;
@@ -121,7 +121,7 @@ struct Engine {
   VarId scratch(Nf range, const VarSet& avoid);
   TensorId tensor(Tensor t, const std::string& key);
   Nf monomial(MonoId m, Rational coef);
-  Nf atom_power(AtomId a, Rational exponent);  // unnormalised single factor
+  Nf atom_power(AtomId a, Rational exponent);  // a single factor, not normalised
   Nf of_atom(AtomId a) { return atom_power(a, 1); }
 
   // polynomial.cpp
@@ -154,11 +154,11 @@ struct Engine {
   Nf pow(Nf base, Rational exponent);
   Nf pow_single(Nf base, Rational exponent);
   Nf pow_poly(Nf base, Rational exponent);
-  /// base = coef * common * body, with coef > 0; common: sizes, and atoms that are positive (any
-  /// atom if `any`).
+  /// base = coef * common * body with coef > 0. common: sizes and atoms known to be positive, or
+  /// any atoms if `any`.
   Content content(Nf base, bool any);
   Nf cut(Nf e);  // e as one monomial: content times its poly atom
-  /// value^exponent for value > 0, as prime powers.
+  /// value^exponent for value > 0, as powers of primes.
   std::optional<Nf> root(Rational value, Rational exponent);
   std::unordered_map<std::string, Nf> pow_cache;
   std::vector<Algebra::Obligation> obligations;
@@ -171,12 +171,12 @@ struct Engine {
   Nf log(Nf u);
   Nf sigmoid(Nf u);
   Nf step(Nf u);
-  /// A term of the same sign as u without some denominators and roots. comparison.cpp
+  /// A term with the same sign as u, without some denominators and roots. comparison.cpp
   Nf same_sign(Nf u);
   Nf in_units(Nf u);
   std::optional<Nf> without_denominators(Nf u);
   std::optional<Nf> without_roots(Nf u);
-  /// The atom step(u), or with flipped step(-u); u has its positive content removed.
+  /// The atom step(u), or step(-u) with `flipped`. The positive content of u is removed first.
   Nf step_atom(Nf u, bool* flipped);
   Nf floor(Nf u);
   Nf seal(Nf u);
@@ -191,8 +191,8 @@ struct Engine {
   std::optional<Nf> complement_of_sigmoid(Nf u);
   Nf least_exponential(Nf u);
   Nf inner(AtomId a);  // u of the atom exp(u), poly(u), log(u), ..
-  /// Of two single atoms the one whose tensor is older: the choice of sign does not depend on
-  /// variable names.
+  /// Whether the tensor of a's atom is older than that of b's (both single atoms). Choices of sign
+  /// use it, so that they do not depend on variable names.
   bool older(Nf a, Nf b) const;
   AtomId only_atom(Nf e) const { return factors(terms(e)[0].mono)[0].atom; }
   std::unordered_map<AtomId, Nf> inner_cache;
@@ -224,17 +224,17 @@ struct Engine {
 
   // mirror.cpp
   struct Reads {
-    // Tensors of tensors can double a count at each level: sums of counts stop here.
+    // Counts can double at each level of nested tensors: they saturate here.
     static constexpr int most = 1 << 24;
-    int forwards = 0, backwards = 0;  // x[v] and x[|v| - 1 - v]
-    int along = 0, against = 0;       // [v <= w] and [v <= |v| - 1 - w], where the tensors tie
+    int forwards = 0, backwards = 0;  // uses of x[v] and of x[|v| - 1 - v]
+    int along = 0, against = 0;       // [v <= w] and [v <= |v| - 1 - w]; they break ties
     void add(const Reads& inner);
     bool turned() const { return backwards != forwards ? backwards > forwards : against > along; }
     bool ties() const { return backwards == forwards && against == along && backwards + against; }
   };
   Reads reads(Nf e, VarId v);
   static constexpr int most_turns = 8;
-  int turns = 0;  ///< of sums that are being turned round
+  int turns = 0;  ///< current number of nested reversals
   void compared(Nf e, VarId v, Reads* all) const;
   int direction(Nf index, VarId v) const;
   Nf sum_either_way(const VarSet& bound, const Mono& factors);
@@ -265,7 +265,7 @@ struct Engine {
   bool positive_atom(AtomId a);
   bool every_entry(AtomId a);
   bool nonnegative_atom(AtomId a, Rational exponent);
-  /// It may leave a root or a logarithm of a product: indicators stay.
+  /// Whether the atom may leave a root or a logarithm of a product. False for indicators.
   bool never_negative(AtomId a);
   bool integer_atom(AtomId a);
   bool integral_sizes(Rational coef, const Mono& sizes, int depth);
@@ -299,7 +299,7 @@ struct Engine {
   struct Order {
     VarSet params, binders;
     Nf body;
-    std::vector<VarSet> symmetric;  // further parameter orders with the same body
+    std::vector<VarSet> symmetric;  // other orders of the parameters that give the same body
   };
   Order canonical(Op op, const VarSet& params, const VarSet& binders, Nf body);
   std::unordered_map<std::string, Nf> lift_cache;
@@ -327,7 +327,7 @@ struct Engine {
   std::map<std::tuple<uint32_t, VarId, VarId>, bool> digits_cache;
   Nf max(VarSet bound, Nf body);
   Nf maximum(Nf a, Nf b);
-  std::unordered_map<uint32_t, std::vector<Nf>> maxima;  // what the maximum of several is made of
+  std::unordered_map<uint32_t, std::vector<Nf>> maxima;  // operands of a maximum of several values
   std::unordered_map<std::string, Nf> sum_cache;
 
   // show.cpp

@@ -1,5 +1,5 @@
-// Why two normal forms differ, for people: a factor, a summand, an operand, an index term, or
-// inside a function.
+// Why two normal forms differ, as text: a factor, a summand, an operand, an index term, or a
+// difference inside a function.
 #include <algorithm>
 #include <map>
 
@@ -18,8 +18,8 @@ struct Explainer {
 
   // --- names ---
 
-  /// Names with their number of occurrences; a definition that stands in many places is opened in
-  /// each, so there is an end.
+  /// Counts names. Opens shared definitions at each use, up to a
+  /// bound.
   void collect(AtomId id, Tokens& out) {
     if (++collected > 200000) return;
     const Atom a = g.atoms[id];
@@ -61,10 +61,10 @@ struct Explainer {
   // --- sums ---
 
   size_t looked =
-      0;  // definitions share parts: without a bound the same pair is explained again and again
+      0;  // definitions are shared: without this bound a pair could be explained many times
   Difference nf(Nf plan, Nf model) {
-    // Summands are paired by distance, each with each: beyond this a pair says nothing to a reader
-    // either.
+    // Every pair of terms is compared; beyond this bound the result would not help a
+    // reader.
     constexpr size_t readable = 300;
     if (++looked > readable || g.terms(plan).size() + g.terms(model).size() > readable) {
       Difference many;
@@ -108,7 +108,7 @@ struct Explainer {
     return d;
   }
 
-  /// plan = r * model with r made of sizes.
+  /// plan = r * model, if r depends on sizes only.
   std::optional<Difference> factor(Nf plan, Nf model) {
     if (plan == g.zero || model == g.zero) return std::nullopt;
     Engine::Content p = g.content(plan, false), m = g.content(model, false);
@@ -127,7 +127,7 @@ struct Explainer {
     return Difference{Difference::factor, "equal up to the factor " + g.show(r), r, "", ""};
   }
 
-  /// The pair of leftover summands with the fewest names apart.
+  /// The pair of unmatched terms with the fewest different names.
   Difference nearest(const std::vector<Term>& extra, const std::vector<Term>& missing) {
     int best = INT32_MAX;
     Term p = extra[0], m = missing[0];
@@ -195,8 +195,8 @@ struct Explainer {
     return std::nullopt;
   }
 
-  /// Leftover factors of the same kind, one from each side: an operand, an index term, or a
-  /// function to look into.
+  /// Unmatched factors of the same kind, one from each side: an operand, an index term, or a
+  /// function to descend into.
   std::optional<Difference> pairs(const Mono& left, const Mono& right) {
     int best = INT32_MAX;
     std::optional<std::pair<AtomId, AtomId>> chosen;
@@ -219,7 +219,7 @@ struct Explainer {
     std::string s = g.show_atom(x, 2, {}), t = g.show_atom(y, 2, {});
     if (a.kind == AtomKind::eq0 || a.kind == AtomKind::le0) {
       std::string told = s;
-      // The text may have the other one, and the other branch: S < L is not L <= S.
+      // The source may have the opposite comparison with swapped branches: S < L is not L <= S.
       if (const size_t sign = t.find(" <= ");
           a.kind == AtomKind::le0 && sign != t.npos && g.scale(a.args[0], -1) == b.args[0])
         told += ", or its negation " + t.substr(0, sign) + " < " + t.substr(sign + 4) + ",";
@@ -282,14 +282,15 @@ struct Explainer {
 
 }  // namespace
 
-/// The part of a text from `first` on, at a length that a person reads.
+/// The text from `first` on, shortened to a readable length.
 static std::string part(const std::string& text, size_t first) {
   constexpr size_t most = 160;
   const std::string from = first == 0 ? text : "... " + text.substr(first);
   return from.size() <= most ? from : from.substr(0, most) + " ...";
 }
 
-/// The text at such a length. Of a plan's part beside the model's: from shortly before they differ.
+/// Shortens a message. Where it shows the plan's part and the model's, starts just before the first
+/// difference.
 static std::string cut(const Difference& found) {
   constexpr size_t before = 60;
   const std::string between = " instead of ", &plan = found.plan_part, &model = found.model_part;

@@ -1,4 +1,4 @@
-// What is known of values: positive, nonnegative, integral. Unknown answers false.
+// Known facts about values: positive, nonnegative, integer. Returns false if unknown.
 #include <numeric>
 
 #include "spec/algebra/engine.h"
@@ -14,7 +14,7 @@ void Engine::forget_facts() {
   pair_facts.clear();
 }
 
-/// Declares an integer >= 1 made of sizes.
+/// Declares that a term of sizes is an integer >= 1.
 void Engine::declare_range(Nf range) {
   for (Nf known : integral_ranges)
     if (known == range) return;
@@ -29,7 +29,7 @@ void Engine::declare_range(Nf range) {
 
 void Engine::declare_positive(Nf e) {
   declared_positive.push_back(e);
-  if (!is_single(e)) {  // the poly atom of e, for all values of its variables
+  if (!is_single(e)) {  // also its poly atom, for all values of its variables
     Nf inside = lift(Op::poly, {}, content(e, false).body);
     declared_positive.push_back(tensors[atoms[only_atom(inside)].ref].body);
   }
@@ -37,8 +37,8 @@ void Engine::declare_positive(Nf e) {
   pow_cache.clear();
 }
 
-/// leaf[i, j] with a different variable, of the whole range, at each place: it is about every
-/// entry. leaf[0] is about one.
+/// Whether the atom is leaf[i, j] with different variables of full range: a fact about it holds for
+/// every entry. leaf[0] is one entry.
 bool Engine::every_entry(AtomId a) {
   const Tensor& t = tensors[atoms[a].ref];
   if (t.op != Op::leaf) return false;
@@ -175,7 +175,7 @@ bool Engine::integer_atom(AtomId a) {
   return t.facts.integer || t.facts.boolean;
 }
 
-/// coef * sizes is an integer: directly, or as a multiple of declared ranges.
+/// Whether coef * sizes is an integer: directly, or as a multiple of declared ranges.
 bool Engine::integral_sizes(Rational coef, const Mono& m, int depth) {
   bool whole = coef.is_integer();
   for (const Factor& f : m) {
@@ -187,7 +187,7 @@ bool Engine::integral_sizes(Rational coef, const Mono& m, int depth) {
     if (!is_single(range)) continue;
     tick();
     const Term t = terms(range)[0];
-    bool helps = std::gcd(t.coef.den, coef.den) > 1;  // the range covers some of what is missing
+    bool helps = std::gcd(t.coef.den, coef.den) > 1;  // supplies a part of the denominator
     Mono rest = m;
     for (const Factor& f : factors(t.mono)) {
       size_t i = 0;

@@ -1,4 +1,4 @@
-// exp, log, sigmoid and the functions with a parity; each argument becomes a derived tensor.
+// exp, log, sigmoid and odd or even functions; each argument becomes a derived tensor.
 #include <algorithm>
 #include <map>
 
@@ -20,8 +20,8 @@ Nf Engine::inner(AtomId a) {
   return u;
 }
 
-/// exp(c log u) = u^c; the other summands are grouped by their set of free variables, one exp atom
-/// per group, so that exp(s[q,k] - m[q]) = E(s)[q,k] / E(m)[q].
+/// exp(c log u) = u^c. The other terms are grouped by their free variables, one exp atom per group,
+/// so that exp(s[q,k] - m[q]) = E(s)[q,k] / E(m)[q].
 Nf Engine::exp(Nf u) {
   if (u == zero) return one;
   if (auto masked = exp_minus_infinity(u)) return *masked;
@@ -50,8 +50,8 @@ AtomId Engine::minus_infinity() {
   return atom({AtomKind::app, tensor({Op::leaf, "-inf", {}, {}, {}, {}, {}, {}}, "-inf"), {}});
 }
 
-/// Shannon expansion on the indicators that guard -inf; exp(-inf) = 0. Null when there is no -inf,
-/// or its coefficient is not 0 or positive in every case.
+/// Shannon expansion over the indicators that guard -inf; exp(-inf) = 0. None if there is no -inf,
+/// or if its coefficient is not 0 or positive in every case.
 std::optional<Nf> Engine::exp_minus_infinity(Nf u) {
   AtomId infinity = minus_infinity();
   std::vector<AtomId> guards;
@@ -103,7 +103,7 @@ std::optional<Nf> Engine::exp_minus_infinity(Nf u) {
 
 namespace {
 
-/// log of one factor a^k that is positive where the product is.
+/// log of a factor a^k of a positive product.
 Nf log_of_positive(Engine& g, AtomId a, Rational k) {
   if (g.is_op(a, Op::exp)) return g.scale(g.inner(a), k);
   if (g.is_op(a, Op::sigmoid))
@@ -122,14 +122,14 @@ Nf Engine::log(Nf u) {
     Mono rest;
     Nf result = zero;
     for (const Factor& f : Mono(factors(t.mono))) {
-      if (never_negative(f.atom))  // it is not 0, as the product is not
+      if (never_negative(f.atom))  // the product is not 0, so neither is the factor
         result = add(result, log_of_positive(*this, f.atom, f.exponent));
       else
         rest.push_back(f);
     }
     auto primes = root(t.coef.sign() > 0 ? t.coef : -t.coef, Rational(1, 2));
     Rational inside = t.coef;
-    if (primes) {  // log of the coefficient: through its prime factors
+    if (primes) {  // expands the log of the coefficient into logs of its prime factors
       inside = t.coef.sign();
       for (int64_t n : {t.coef.num, t.coef.den}) {
         int64_t m = n < 0 ? -n : n, sign = n == t.coef.num ? 1 : -1;
@@ -145,7 +145,7 @@ Nf Engine::log(Nf u) {
     if (rest.size() == 1 && inside.is_one() &&
         (!rest[0].exponent.is_integer() ||
          (fault == Fault::log_of_power && rest[0].exponent != Rational(1)))) {
-      const AtomId a = rest[0].atom;  // a root has a value for a base >= 0 alone
+      const AtomId a = rest[0].atom;  // a root is defined only for a base >= 0
       const Nf base = is_op(a, Op::poly) ? inner(a) : of_atom(a);
       return add(result, scale(log(base), rest[0].exponent));
     }
@@ -159,7 +159,7 @@ Nf Engine::log(Nf u) {
   return outside == one ? inside : add(log(outside), inside);
 }
 
-/// w of 1 - sigmoid(w), which is sigmoid(-w).
+/// w, if u is 1 - sigmoid(w) = sigmoid(-w).
 std::optional<Nf> Engine::complement_of_sigmoid(Nf u) {
   const Nf rest = sub(one, u);
   if (!is_single(rest) || !terms(rest)[0].coef.is_one()) return std::nullopt;
@@ -169,8 +169,8 @@ std::optional<Nf> Engine::complement_of_sigmoid(Nf u) {
   return inner(m[0].atom);
 }
 
-/// log(e^x + e^y) is x + log(1 + e^(y - x)) and y + log(1 + e^(x - y)): of the quotients by each
-/// summand's exponentials the one that was interned first is taken.
+/// log(e^x + e^y) is x + log(1 + e^(y - x)) or y + log(1 + e^(x - y)): divides by the exponential
+/// that gives the oldest quotient.
 Nf Engine::least_exponential(Nf u) {
   const Poly p = terms(u);
   std::vector<Nf> powers;
@@ -188,7 +188,7 @@ Nf Engine::least_exponential(Nf u) {
   return powers[static_cast<size_t>(least - quotients.begin())];
 }
 
-/// sigmoid(-u) = 1 - sigmoid(u): one sign is kept.
+/// sigmoid(-u) = 1 - sigmoid(u): uses one of the two signs.
 Nf Engine::sigmoid(Nf u) {
   if (u == zero) return number({1, 2});
   Nf plus = lift(Op::sigmoid, {}, u), minus = lift(Op::sigmoid, {}, scale(u, -1));

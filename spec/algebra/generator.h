@@ -1,4 +1,4 @@
-// Random programs, one recipe per rule family, each aimed at the side condition of its rules.
+// Random programs. One recipe per family of rules, aimed at the side conditions of its rules.
 #pragma once
 
 #include <algorithm>
@@ -34,7 +34,7 @@ class Generator {
  public:
   Generator(laws::Dice dice, Recipe recipe) : dice_(std::move(dice)), recipe_(recipe) {}
 
-  /// A program over two free variables, 0 of range K and 1 of range V/t.
+  /// A program over two free variables: 0 with range K, and 1 with range V/t.
   E program() {
     ranges_ = {"K", "V/t"}, scope_ = {0, 1};
     return recipe_ == Recipe::mixed || coin(4) ? expression(3) : aimed(2);
@@ -43,7 +43,7 @@ class Generator {
 
  private:
   int below(int n) { return static_cast<int>(dice_.below(n)); }
-  bool coin(int n = 2) { return below(n) == n - 1; }  // 0 leaves it out
+  bool coin(int n = 2) { return below(n) == n - 1; }  // shrinks towards false
   template <typename T>
   T one_of(std::vector<T> v) {
     return v[static_cast<size_t>(below(static_cast<int>(v.size())))];
@@ -209,7 +209,7 @@ class Generator {
     return coin(3) ? fn(Fn::log, square)
                    : node(Expr::pow, {square}, one_of<Rational>({{1, 2}, {-1, 2}, {3, 2}}));
   }
-  /// Sum_u [u = e] f(u), with e inside the range or not.
+  /// Sum_u [u = e] f(u), with e inside or outside the range.
   E offsets(int depth) {
     int u = fresh(range());
     E rest =
@@ -218,7 +218,7 @@ class Generator {
     e.parts.push_back({-1, "", u, ""});
     return binder(Expr::sum, u, node(Expr::mul, {with_index(Expr::eq, {e}), rest}));
   }
-  /// Sum_{c,j} f(c * stride + j), with the right stride or another.
+  /// Sum_{c,j} f(c * stride + j), with a right or a wrong stride.
   E digits(int depth) {
     int j = fresh(range()), c = fresh(range());
     std::string stride = coin(3) ? range() : ranges_[static_cast<size_t>(j)];
@@ -233,7 +233,7 @@ class Generator {
     Expr::Kind kind = coin(4) ? Expr::max : Expr::sum;
     return binder(kind, c, binder(kind, j, body));
   }
-  /// Pieces cut by thresholds, windows of a partition, and a mask under another.
+  /// Pieces cut by thresholds, windows of a partition, nested masks.
   E masks(int depth) {
     int u = fresh(range());
     std::string window = ranges_[static_cast<size_t>(u)];
@@ -251,7 +251,7 @@ class Generator {
                    {node(Expr::add, {x, node(Expr::mul, {number(-1), y})}), expression(depth - 1)});
     return binder(Expr::sum, u, body);
   }
-  /// [c * R + j = e] and [.. <= e]: wrong radices, high parts that are not multiples, low parts out
+  /// [c * R + j = e] and [.. <= e]: wrong radices, high parts that are no multiples, low parts out
   /// of bounds.
   E radix() {
     int j = fresh(range()), c = fresh(range());
@@ -265,12 +265,12 @@ class Generator {
                            with_index(Expr::leaf, {{{{1, "", j, ""}}}, {{{1, "", c, ""}}}}, "x")});
     return binder(Expr::sum, c, binder(Expr::sum, j, f));
   }
-  /// step and relu of products with factors that are zero or negative; comparisons of reals.
+  /// step and relu of products with zero or negative factors; comparisons of reals.
   E signs(int depth) {
     E x = node(Expr::mul, {leaf(), coin() ? mask() : leaf()});
     if (coin(3)) x = node(Expr::add, {x, node(Expr::mul, {leaf(), mask()})});
     if (coin(3)) x = node(Expr::mul, {x, number(-1)});
-    if (coin(3)) {  // a choice between two reals that may be equal, compared either way
+    if (coin(3)) {  // a choice between two reals that may be equal, compared in both directions
       E a = leaf(), b = node(Expr::mul, {number(one_of<int>({1, 2})), leaf()});
       E less = compare_real(node(Expr::add, {a, node(Expr::mul, {number(-1), b})}));
       E more = compare_real(node(Expr::add, {b, node(Expr::mul, {number(-1), a})}));
@@ -281,7 +281,7 @@ class Generator {
                   : fn(one_of<Fn>({Fn::step, Fn::relu, Fn::abs, Fn::sign}), x);
     return coin() ? s : node(Expr::mul, {s, expression(depth - 1)});
   }
-  /// Maxima of bodies with factors and summands that do not vary, of either sign.
+  /// Maxima of bodies with constant factors and terms of either sign.
   E maxima(int depth) {
     int u = fresh(range());
     E x = with_index(Expr::leaf, {{{{1, "", u, ""}}}}, "x");
@@ -315,8 +315,8 @@ class Generator {
     return coin(3) ? fn(Fn::log, e) : e;
   }
 
-  /// Products and quotients of sums: weights that sum to one, sums of sums, and a sum under
-  /// another's label.
+  /// Products and quotients of sums: weights that sum to one, sums of sums, and a sum under another
+  /// index.
   E quotient(int depth) {
     int u = fresh(range()), w = fresh(ranges_[static_cast<size_t>(u)]);
     auto weight = [&](int v) {
@@ -327,7 +327,7 @@ class Generator {
     if (coin()) p = node(Expr::mul, {p, coin() ? leaf() : expression(depth - 1)});
     return binder(Expr::sum, u, p);
   }
-  /// Uninterpreted operators on tensors with parameters, and exp of masked scores.
+  /// Uninterpreted operators on tensors with parameters; exp of masked scores.
   E opaque(int depth) {
     int u = fresh(range());
     E body = expression(depth - 1);
@@ -370,7 +370,7 @@ class Generator {
     e.kind = Expr::sum, e.var = var, e.name = ranges_[static_cast<size_t>(var)], e.kids = {body};
     return make(e);
   }
-  /// stride * iota(c) + iota(j), with the right stride or another, as a number.
+  /// stride * iota(c) + iota(j), with a right or a wrong stride, as a number.
   E values() {
     int j = fresh(range()), c = fresh(range());
     std::string stride = coin(3) ? range() : ranges_[static_cast<size_t>(j)];
@@ -382,7 +382,7 @@ class Generator {
     return binder(Expr::sum, c, binder(Expr::sum, j, coin() ? node(Expr::mul, {f, sum}) : sum));
   }
   E size_of(const std::string& name) { return with_index(Expr::size, {}, name); }
-  /// A comparison of what comparisons choose.
+  /// A comparison of values chosen by comparisons.
   E conditions(int depth) {
     E a = with_index(Expr::iota, {index()}), b = with_index(Expr::iota, {index()});
     E chosen = node(Expr::where, {mask(), a, coin() ? b : number(0)});
@@ -395,7 +395,7 @@ class Generator {
     return node(Expr::mul, {coin() ? node(Expr::mul, {c, mask()}) : c, expression(depth - 1)});
   }
 
-  /// A condition, or none, before a function of the same condition.
+  /// A function of a condition, multiplied by this or another condition, or by none.
   E guarded() {
     E c = mask(), other = coin() ? c : mask();
     E inside = node(Expr::where, {other, leaf(), coin() ? leaf() : number(0)});
@@ -412,7 +412,7 @@ class Generator {
     return node(coin() ? Expr::add : Expr::mul, {s, c});
   }
 
-  /// Sum_u f(R - 1 - u) g(u), with R the range or another.
+  /// Sum_u f(R - 1 - u) g(u), where R is or is not the range.
   E mirrors(int depth) {
     int u = fresh(range());
     Index plain{{{1, "", u, ""}}}, back{{{-1, "", u, ""}, {-1, "", -1, ""}}};
@@ -427,10 +427,10 @@ class Generator {
   laws::Dice dice_;
   Recipe recipe_;
   std::vector<std::string> ranges_;  // of every variable
-  std::vector<int> scope_;           // variables that may be used here
+  std::vector<int> scope_;           // variables in scope
 };
 
-/// A program over the two free variables and those that it binds, `variables` in all.
+/// A program, with two free variables and `variables` in total.
 struct Drawn {
   E program;
   size_t variables = 0;
@@ -440,12 +440,12 @@ inline Drawn drawn(laws::Dice dice, Recipe recipe) {
   E program = generator.program();
   return {program, generator.variables()};
 }
-/// What RapidCheck prints of the smallest failure.
+/// Called by RapidCheck to print the smallest failure.
 inline void showValue(const Drawn& drawn, std::ostream& out) { out << "\n" << text(drawn.program); }
 
-/// Where the normal form of a program differs from the program; empty when it agrees everywhere it
-/// is defined. With `other_names` the program is lowered under other names, which are
-/// replaced afterwards; `same` counts those that get the very form of the program as it stands.
+/// The first point where the normal form's value differs from the program's; empty if they agree
+/// wherever the program is defined. With `other_names`, builds the program under other names and
+/// renames it afterwards; `same` counts programs that get exactly the original normal form.
 inline std::string mismatch(const Drawn& drawn, int limit, Fault fault, long* compared,
                             const std::vector<std::string>& other_names = {},
                             long* same = nullptr) {

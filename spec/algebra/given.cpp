@@ -1,5 +1,5 @@
-// [c] F([c]) = [c] F(1): what a condition guards is written where the condition holds. Tried above
-// limit 1 alone, because functions are opened for it.
+// [c] F([c]) = [c] F(1): under the factor [c], replaces [c] inside F by 1. Only above limit 1,
+// because it opens functions.
 #include <algorithm>
 #include <iterator>
 
@@ -16,7 +16,8 @@ bool Engine::is_conditional(AtomId a) {
   return conditional[t] = found;
 }
 
-/// The function atom with [condition] as 1 in its argument; null where it does not occur there.
+/// The function atom with [condition] replaced by 1 in its argument; none if it does not occur
+/// there.
 std::optional<Nf> Engine::where_given(AtomId a, AtomId condition) {
   const uint64_t key = static_cast<uint64_t>(a) << 32 | condition;
   if (const auto known = given_cache.find(key); known != given_cache.end()) return known->second;

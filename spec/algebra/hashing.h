@@ -1,4 +1,4 @@
-// Hashes and structural equality of the interned kinds.
+// Hashes and structural equality of interned values.
 #pragma once
 
 #include "spec/algebra/engine.h"

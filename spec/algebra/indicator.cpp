@@ -16,7 +16,7 @@ bool Engine::idempotent(AtomId a) const {
 
 bool Engine::is_indicator(AtomId a) const { return idempotent(a); }
 
-/// Inside an indicator or an index position an iota is its index.
+/// Replaces iota(i) by i: inside an indicator or an index position both are the same.
 Nf Engine::strip_iota(Nf e) {
   bool any = false;
   for (const Term& t : terms(e))
@@ -35,8 +35,8 @@ Nf Engine::strip_iota(Nf e) {
 
 namespace {
 
-/// The positive multiple of e that is used: primitive, then divided by what declared ranges say is
-/// a divisor.
+/// The positive multiple of e in normal form: primitive, then divided by a divisor that follows
+/// from declared ranges.
 Nf primitive(Engine& g, Nf e) {
   Nf p = g.content(e, false).body;
   if (!g.integer(p)) return p;
@@ -58,7 +58,8 @@ Nf primitive(Engine& g, Nf e) {
   return p;
 }
 
-/// Divides integer e by the gcd of its non-constant coefficients; the constant keeps its fraction.
+/// Divides integer e by the gcd of its non-constant coefficients; the constant may become a
+/// fraction.
 Nf reduce_constant(Engine& g, Nf e, Rational* constant) {
   Poly rest;
   *constant = 0;
@@ -124,8 +125,8 @@ Nf Engine::indicator(AtomKind kind, Nf e) {
   return indicator_cache[key] = result;
 }
 
-/// [F([c]) = 0] = [c] [F(1) = 0] + (1 - [c]) [F(0) = 0], for the first condition in e; so with <=.
-/// What is made of conditions alone, [c] + [d] > 0, is short as it is.
+/// [F([c]) = 0] = [c] [F(1) = 0] + (1 - [c]) [F(0) = 0], for the first condition in e; the same for
+/// <=. A term of conditions only, such as [c] + [d] > 0, stays as it is.
 std::optional<Nf> Engine::by_conditions(AtomKind kind, Nf e) {
   std::vector<AtomId> conditions;
   bool alone = true;
@@ -136,7 +137,7 @@ std::optional<Nf> Engine::by_conditions(AtomKind kind, Nf e) {
       if (std::find(conditions.begin(), conditions.end(), f.atom) == conditions.end())
         conditions.push_back(f.atom);
     }
-  // Each of many conditions would double the term.
+  // Each condition can double the size.
   if (alone || conditions.empty() || conditions.size() > 4 || terms(e).size() < 2)
     return std::nullopt;
   const AtomId c = conditions[0];
@@ -154,8 +155,8 @@ std::optional<Nf> Engine::by_conditions(AtomKind kind, Nf e) {
   return add(there, mul(sub(one, holds), indicator(kind, off)));
 }
 
-/// e = low + radix * high with |low| < radix and high integral: e = 0 iff low = 0 and high = 0, and
-/// e <= 0 iff high <= 0 (low in (-radix, 0]) or high <= -1 (low in [1, radix]).
+/// e = low + radix * high with |low| < radix and integer high. e = 0 iff low = 0 and high = 0. e <=
+/// 0 iff high <= 0 (low in (-radix, 0]) or high <= -1 (low in [1, radix]).
 std::optional<Nf> Engine::split_radix(AtomKind kind, Nf e) {
   const Poly p = terms(e);
   if (p.size() < 2) return std::nullopt;
@@ -193,7 +194,7 @@ std::optional<Nf> Engine::split_radix(AtomKind kind, Nf e) {
 
 namespace {
 
-/// Whether [x] = 1 makes [y] 1, or 0. Of two equations only the last is asked.
+/// Whether [x] = 1 implies [y] = 1 or [y] = 0. For two equations, tests only the latter.
 Engine::Pair compare_indicators(Engine& g, const Atom& x, const Atom& y) {
   using enum Engine::Pair;
   if (y.kind == AtomKind::eq0 && x.kind == AtomKind::le0) return unrelated;
@@ -203,7 +204,7 @@ Engine::Pair compare_indicators(Engine& g, const Atom& x, const Atom& y) {
   if (x.kind == AtomKind::le0)
     return g.at_least(minus, 0) || g.fault == Fault::absorption ? implies : unrelated;
   if (g.at_least(back, 1)) return excludes;
-  const Nf below = g.scale(plus, -1);  // y - x, and y + x: y is decided where x = 0
+  const Nf below = g.scale(plus, -1);  // y - x and y + x: they decide y where x = 0
   if (y.kind == AtomKind::le0)
     return g.at_least(minus, 0) || g.at_least(below, 0) ? implies : unrelated;
   return g.at_least(minus, 1) || g.at_least(below, 1) ? excludes : unrelated;
@@ -218,7 +219,8 @@ Engine::Pair Engine::relation(AtomId x, AtomId y) {
   return pair_facts[key] = compare_indicators(*this, Atom(atoms[x]), Atom(atoms[y]));
 }
 
-/// In a product: drops indicators implied by others; false when two exclude each other.
+/// Simplifies a product: drops indicators that others imply; returns false if two exclude each
+/// other.
 bool Engine::absorb(Mono& m) {
   std::vector<size_t> here;
   for (size_t i = 0; i < m.size(); ++i) {

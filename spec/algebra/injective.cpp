@@ -1,4 +1,4 @@
-// Declared injectivity: if all tensors of a set agree at a and b then a = b (one slot holds one
+// Declared injectivity: if all tensors of a set agree at a and b, then a = b (one slot holds one
 // token).
 #include "spec/algebra/engine.h"
 
@@ -11,7 +11,7 @@ struct Equation {
   Nf value;
 };
 
-/// The indicators [T[args] = value] in m, both ways round.
+/// The indicators [T[args] = value] in m, in both directions.
 std::vector<Equation> equations(Engine& g, TensorId t, const Mono& m) {
   std::vector<Equation> out;
   for (const Factor& f : m) {
@@ -44,7 +44,7 @@ bool agree(Engine& g, TensorId t, const Mono& m, const std::vector<Nf>& a,
 
 }  // namespace
 
-/// Declared: if all tensors of a set agree at a and b then a = b.
+/// Applies declared injectivity: if all tensors of a set agree at a and b, then a = b.
 std::optional<Nf> Engine::apply_injective(const VarSet& bound, const Mono& m, Rational coef) {
   for (const auto& set : injective) {
     auto known = equations(*this, set[0], m);

@@ -1,4 +1,4 @@
-// The tables: interning of atoms, monomials and polynomials, and their free variables.
+// The tables: interns atoms, monomials and polynomials, and records their free variables.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -83,7 +83,7 @@ VarId Engine::slot(VarInfo::Kind kind, uint32_t index, Nf range) {
     std::string hint = prefix + std::to_string(index);
     if (kind == VarInfo::scratch && is_single(range) && factors(terms(range)[0].mono).size() == 1)
       if (const Atom& size = atoms[factors(terms(range)[0].mono)[0].atom];
-          size.kind == AtomKind::size)  // so that two of them never print alike
+          size.kind == AtomKind::size)  // sizes: two variables must not print alike
         hint = sizes[size.ref] + "'" + (index == 0 ? "" : std::to_string(index + 1));
     vars.push_back({kind, index, range, std::move(hint)});
   }

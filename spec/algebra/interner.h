@@ -1,4 +1,4 @@
-// Hash-consing: one id per distinct value; references stay valid while the table grows.
+// Hash-consing: one id per distinct value. References stay valid while the table grows.
 #pragma once
 
 #include <algorithm>
@@ -16,8 +16,8 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
   return x ^ (x >> 29);
 }
 
-/// T needs `uint64_t hash_value(const T&)` and `bool same(const T&, const T&)`. The table is half
-/// empty at least, and a value is at the first free slot from its hash on.
+/// T needs `uint64_t hash_value(const T&)` and `bool same(const T&, const T&)`. Open addressing, at
+/// most half full: a value is in the first free slot after its hash.
 template <typename T>
 class Interner {
  public:

@@ -1,5 +1,5 @@
-// Lambda lifting: a bound sum or max, or the argument of a function, becomes D[args] with a stored
-// definition.
+// Lambda lifting: a bound sum or max, or the argument of a function, becomes D[args], where D has a
+// stored definition.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -16,7 +16,7 @@ std::string key_of(Op op, const VarSet& vars, Nf body) {
 
 }  // namespace
 
-/// D[params] for  op_{binders} body.  For `lambda` the order of the binders is part of the meaning.
+/// D[params] for op_{binders} body. For `lambda` the order of the binders is part of the meaning.
 Nf Engine::lift(Op op, const VarSet& binders, Nf body) {
   std::string key = key_of(op, binders, body);
   if (auto it = lift_cache.find(key); it != lift_cache.end()) return it->second;
@@ -51,7 +51,7 @@ Nf Engine::lift(Op op, const VarSet& binders, Nf body) {
   return result;
 }
 
-/// D(i,j) = D(j,i): of the orders that give the same value the least.
+/// If D(i,j) = D(j,i): the least of the argument orders with the same value.
 std::vector<Nf> Engine::least_arguments(TensorId id, std::vector<Nf> args) const {
   std::vector<Nf> least = args;
   for (const auto& permutation : tensors[id].symmetries) {
@@ -62,8 +62,8 @@ std::vector<Nf> Engine::least_arguments(TensorId id, std::vector<Nf> args) const
   return least;
 }
 
-/// T[args]. A derived tensor stays only at distinct variables of its parameters' ranges; otherwise
-/// it is opened and built again, so that D(j,j) and a D' built directly agree.
+/// T[args]. A derived tensor is kept only for distinct variables with the ranges of its parameters.
+/// Otherwise it is opened and rebuilt, so that D(j,j) equals a tensor built directly.
 Nf Engine::app(TensorId id, std::vector<Nf> args) {
   const Op op = tensors[id].op;
   if (op == Op::leaf || op == Op::symbol || op == Op::iota) {
@@ -90,7 +90,7 @@ Nf Engine::app(TensorId id, std::vector<Nf> args) {
   return rebuild(op, binders, body);
 }
 
-/// The body of D at args, with its binders as scratch variables outside `avoid`.
+/// The body of D at args; its binders become scratch variables that are not in `avoid`.
 Nf Engine::open(TensorId id, const std::vector<Nf>& args, const VarSet& avoid, VarSet* binders) {
   const Tensor t = tensors[id];
   Map map;
@@ -107,7 +107,7 @@ Nf Engine::open(TensorId id, const std::vector<Nf>& args, const VarSet& avoid, V
   return substitute(t.body, map);
 }
 
-/// op_{binders} body through the normalising constructors.
+/// op_{binders} body, built by the normalising constructors.
 Nf Engine::rebuild(Op op, const VarSet& binders, Nf body) {
   switch (op) {
     case Op::sum:

@@ -1,4 +1,4 @@
-// Bound maxima: what does not vary leaves, nested maxima flatten, digits merge as in sums.
+// Maxima over indices: moves out constant terms, flattens nested maxima, merges digits as sums do.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -7,7 +7,7 @@ namespace shardproof::algebra {
 
 namespace {
 
-/// The tensors of a term, as they were declared: an order that does not depend on variable names.
+/// The tensors of a term in order of declaration: an order that does not depend on variable names.
 std::vector<uint32_t> tensors_of(const Engine& g, Nf e) {
   std::vector<uint32_t> found;
   for (const Term& t : g.terms(e))
@@ -21,8 +21,8 @@ constexpr size_t most_flattened = 8;
 
 }  // namespace
 
-/// max(a, b) = b + relu(a - b), where the sign choice of relu makes it symmetric. It is associative
-/// too: what nested maxima are made of is taken in one order.
+/// max(a, b) = b + relu(a - b); the sign choice of relu makes it symmetric. For associativity,
+/// sorts the operands of nested maxima.
 Nf Engine::maximum(Nf a, Nf b) {
   std::vector<Nf> all;
   for (Nf e : {a, b}) {
@@ -56,14 +56,14 @@ Nf Engine::max(VarSet bound, Nf body) {
   Nf fixed = zero, moving = zero;  // max_v (a(v) + b) = b + max_v a(v)
   for (const Term& t : Poly(terms(body))) {
     Nf term = monomial(t.mono, t.coef);
-    bool infinite = false;  // -inf is no real summand: it stays beside the mask that guards it
+    bool infinite = false;  // -inf is no real number: it stays with the mask that guards it
     for (const Factor& f : factors(t.mono)) infinite = infinite || f.atom == minus_infinity();
     if (infinite || mentions_any(mono_vars[t.mono], bound))
       moving = add(moving, term);
     else
       fixed = add(fixed, term);
   }
-  Content c = content(moving, fault == Fault::max_factor);  // only positive factors leave
+  Content c = content(moving, fault == Fault::max_factor);  // only positive factors may leave
   Mono outside, inside;
   for (const Factor& f : c.common)
     (mentions_any(atom_vars[f.atom], bound) ? inside : outside).push_back(f);

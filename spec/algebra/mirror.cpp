@@ -1,13 +1,13 @@
-// A sum is the same in either direction: Sum_v f(v) = Sum_v f(|v| - 1 - v). Its index runs the way
-// that most tensors read it, else that most comparisons do; of two ways that read alike the form
-// that was interned first is taken.
+// Reversal of sums: Sum_v f(v) = Sum_v f(|v| - 1 - v). Chooses the direction in which most
+// tensors read the index forwards, else most comparisons do; for a tie, the form that was
+// interned first.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
 
-/// The sign of v's term in an index; 0: it is no term of it.
+/// The sign of v as a term of the index; 0 if it is not one.
 int Engine::direction(Nf index, VarId v) const {
   for (const Term& t : terms(index)) {
     const Mono& m = factors(t.mono);
@@ -18,7 +18,7 @@ int Engine::direction(Nf index, VarId v) const {
   return 0;
 }
 
-/// i <= j runs the same way in both, i <= n - j does not.
+/// i <= j is the same when both are reversed; i <= n - j is not.
 void Engine::compared(Nf e, VarId v, Reads* all) const {
   const int own = direction(e, v);
   if (own == 0) return;
@@ -85,8 +85,8 @@ Nf Engine::sum_either_way(const VarSet& bound, const Mono& m) {
     if (!found.turned() && !found.ties()) continue;
     const Nf last = fault == Fault::mirror_end ? vars[v].range : sub(vars[v].range, one);
     const Map mirrored = {{v, sub(last, var(v))}};
-    // What is made of the other way may be brought into a form that reads turned again: then both
-    // ways are tried, and a chain of turns ends.
+    // Normalization may reverse the reversed form again. Then both directions are tried, and the
+    // number of nested reversals is bounded.
     if (found.turned() && turns < most_turns) {
       const Nf other = substitute(body, mirrored);
       if (!reads(other, v).turned()) {

@@ -1,4 +1,4 @@
-// The value of a normal form at given sizes, read off its tables; shares no rule with the normal
+// Evaluates a normal form at given sizes from the engine's tables; shares no rule with the normal
 // form.
 #pragma once
 
@@ -13,8 +13,8 @@ namespace shardproof::algebra {
 
 using SizeValues = std::map<std::string, int>;
 
-/// A leaf's value at any integer index: a function of name and index, conforming to the facts coded
-/// in the name.
+/// A leaf's value at any integer index: a function of name and index that satisfies the facts
+/// encoded in the name.
 inline double leaf_value(const std::string& name, const std::vector<int>& index,
                          const SizeValues& sizes) {
   uint64_t h = 1469598103934665603ull;
@@ -26,7 +26,7 @@ inline double leaf_value(const std::string& name, const std::vector<int>& index,
   return 0.5 * static_cast<double>(h % 9) - 2;
 }
 
-/// Powers as the model means them: undefined (NaN) for 1/0 and for fractional powers of negative
+/// Powers as the model defines them: NaN for 1/0 and for fractional powers of negative
 /// numbers.
 inline double power_value(double base, double e) {
   if (std::fabs(base) < 1e-12) return e > 0 ? 0 : std::nan("");
@@ -44,11 +44,11 @@ inline double opaque_value(const std::vector<double>& values, int i) {
   return total;
 }
 
-/// A sum of which less than rounding is left, that is not 0: rounding decides what it is.
+/// Whether a sum cancels to rounding noise: its sign and zeros are then unreliable.
 inline bool cancels(double sum, double largest_term) {
   return sum != 0 && std::fabs(sum) < 1e-8 * largest_term;
 }
-/// 0 or 1 where floats end before the reals do.
+/// Whether a float has reached a limit that the real function only approaches.
 inline bool saturates(Op op, double value) {
   if (op == Op::exp) return value == 0;
   if (op == Op::sigmoid) return value == 0 || 1 - value < 1e-9;
@@ -58,7 +58,7 @@ inline bool saturates(Op op, double value) {
 struct NfValue {
   Engine& g;
   const SizeValues& sizes;
-  double largest = 0;  // intermediate, for the error bound
+  double largest = 0;  // largest intermediate value, for the error bound
 
   using Env = std::map<VarId, int>;
 
@@ -66,13 +66,13 @@ struct NfValue {
     double total = 0, term = 0;
     for (const Term& t : Poly(g.terms(e))) {
       double product = t.coef.value();
-      bool vanishes = false;  // what is undefined has some finite value, which a mask must hide
+      bool vanishes = false;  // undefined values are finite, and a mask must hide them
       for (const Factor& f : Mono(g.factors(t.mono))) {
         double base = atom(f.atom, env), x = power_value(base, f.exponent.value());
         if (std::isnan(x)) x = 0.6180339 + std::fmod(std::fabs(base), 1.0);
         vanishes = vanishes || x == 0;
         largest = std::fmax(largest, std::fmax(std::fabs(x), std::fabs(base)));
-        // A tiny base was read as 0 by power_value: rounding decides, so this point says nothing.
+        // power_value takes a tiny base as 0, so rounding decides: skip this point.
         if (base != 0 && std::fabs(base) < 1e-12) largest = HUGE_VAL;
         product *= x;
       }

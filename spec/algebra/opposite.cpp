@@ -5,7 +5,7 @@
 
 namespace shardproof::algebra {
 
-/// The atom [-e <= 0] of an atom [e <= 0] whose e has no constant; null where there is none.
+/// The atom [-e <= 0] for an atom [e <= 0] whose e has no constant; none if it does not exist.
 std::optional<AtomId> Engine::opposite(AtomId a) {
   if (atoms[a].kind != AtomKind::le0) return std::nullopt;
   const Nf e = atoms[a].args[0];
@@ -34,19 +34,19 @@ std::optional<Nf> Engine::meet_opposites(const Mono& m, Rational coef) {
   return std::nullopt;
 }
 
-/// 1 + [e = 0], which is [e <= 0] + [-e <= 0].
+/// 1 + [e = 0], which equals [e <= 0] + [-e <= 0].
 Nf Engine::both_ways(AtomId a) {
   return fault == Fault::opposites ? one : add(one, eq0(atoms[a].args[0]));
 }
 
-/// Sum_bound m as one atom. At limit 1 [e <= 0] stays as it is: twice the sums would be made.
+/// Sum_bound m as one atom. At limit 1 keeps [e <= 0]: otherwise twice as many sums would be built.
 Nf Engine::lift_sum(const VarSet& bound, const Mono& m) {
   if (m.size() == 1 && bound.size() == 1 && m[0].exponent.is_one())
     if (const auto number = count(bound[0], m[0].atom)) return *number;
   return budget.limit > 1 ? older_sum(bound, m) : lift(Op::sum, bound, monomial(mono(m), 1));
 }
 
-/// Of a sum with [e <= 0] and the one with [-e <= 0] the older stays; the other is written by it.
+/// Of the sums with [e <= 0] and with [-e <= 0], keeps the older one and expresses the other by it.
 Nf Engine::older_sum(const VarSet& bound, const Mono& m) {
   const Nf here = lift(Op::sum, bound, monomial(mono(m), 1));
   for (size_t i = 0; i < m.size(); ++i) {
@@ -66,7 +66,7 @@ Nf Engine::older_sum(const VarSet& bound, const Mono& m) {
   return here;
 }
 
-/// The summands of e, with each sum as its older form.
+/// The terms of e, with each sum in its older form.
 Nf Engine::older_sums(Nf e) {
   Nf result = zero;
   for (const Term& t : Poly(terms(e))) {
@@ -87,7 +87,7 @@ Nf Engine::older_sums(Nf e) {
   return result;
 }
 
-/// e with every [-e <= 0] written by an [e <= 0] that it has too.
+/// Replaces [-e <= 0] by [e <= 0] where the term contains both.
 Nf Engine::unite_opposites(Nf e) {
   std::vector<std::pair<AtomId, AtomId>> turned;
   std::vector<AtomId> seen;  // comparisons

@@ -1,4 +1,4 @@
-// What the order of a row does not depend on: strictly increasing functions of its entries.
+// The order of a row: strictly increasing functions of its entries do not change it.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -6,8 +6,8 @@
 namespace shardproof::algebra {
 namespace {
 
-/// Whether the function of this name is strictly increasing, as the table of pointwise functions
-/// says. Sigmoid, of which tanh is made here, has no row there.
+/// Whether the function is strictly increasing, from the table of pointwise functions. Sigmoid,
+/// which replaces tanh here, has no row there.
 bool rises(std::string_view name) {
   enum { rises, falls, steps, turns };
 #define SHARDPROOF_UNARY(id, text, takes, gives, domain, least, roles, strict, bits, grows, ...) \
@@ -22,7 +22,7 @@ struct Row {
 
   bool varies(const VarSet& free) const { return g.mentions_any(free, over); }
 
-  /// Without what all entries share: summands, and factors > 0.
+  /// Removes terms, and factors > 0, that all entries share.
   Nf without_common(Nf e) {
     Poly kept;
     for (const Term& t : g.terms(e))
@@ -34,7 +34,7 @@ struct Row {
       if (varies(g.atom_vars[f.atom])) own.push_back(f);
     return without_primes(g.mul(content.body, g.fix(own, 1)));
   }
-  /// sqrt(2) x is x; no content has primes.
+  /// sqrt(2) x becomes x: content() does not remove primes.
   Nf without_primes(Nf e) {
     if (!g.is_single(e)) return e;
     const Term t = g.terms(e)[0];
@@ -43,7 +43,7 @@ struct Row {
     return g.fix(own, t.coef.sign());
   }
 
-  /// u where e is F(u), or -F(u) is, and F is strictly increasing where it has a value.
+  /// u, if e is F(u) or -F(u) for an F that is strictly increasing where it is defined.
   std::optional<Nf> inside(Nf e) {
     if (!g.is_single(e)) return std::nullopt;
     const Term t = g.terms(e)[0];
@@ -59,8 +59,8 @@ struct Row {
   }
 
  private:
-  /// A power with a whole exponent is increasing if it is odd and > 0, or the base is > 0; any
-  /// other has values for bases >= 0 alone.
+  /// An integer power is increasing if it is odd and > 0, or if the base is > 0. Any other power is
+  /// defined only for bases >= 0.
   std::optional<Nf> base_of(const Factor& f, bool positive) {
     const bool whole = f.exponent.is_integer(), falls = f.exponent.sign() < 0;
     const bool even = whole && f.exponent.num % 2 == 0 && g.fault != Fault::order_power;
@@ -69,7 +69,7 @@ struct Row {
     if (!argument && f.exponent.is_one()) return std::nullopt;
     return g.scale(argument ? *argument : g.of_atom(f.atom), falls ? -1 : 1);
   }
-  /// u where the atom is F(u), and F is strictly increasing.
+  /// u, if the atom is F(u) and F is strictly increasing.
   std::optional<Nf> increasing(AtomId id) {
     const Atom& atom = g.atoms[id];
     if (atom.kind != AtomKind::app) return std::nullopt;

@@ -14,7 +14,7 @@ Nf Engine::size(const std::string& name) {
   return of_atom(atom({AtomKind::size, it->second, {}}));
 }
 
-/// A variable whose range is the number 1 is 0.
+/// A variable of range 1 is 0.
 Nf Engine::var(VarId v) {
   if (vars[v].range == one) return zero;
   return of_atom(atom({AtomKind::var, v, {}}));
@@ -59,7 +59,7 @@ std::optional<Rational> Engine::as_number(Nf e) const {
   return std::nullopt;
 }
 
-/// a * coef * m, always distributed.
+/// a * coef * m, distributed at any length.
 Nf Engine::mul_mono(Nf a, MonoId m, Rational coef) {
   if (factors(m).empty()) return scale(a, coef);
   Poly all;
@@ -74,8 +74,8 @@ Nf Engine::mul_mono(Nf a, MonoId m, Rational coef) {
 
 namespace {
 
-/// Every factor is an indicator, and there are few terms: masks distribute, so that absorption sees
-/// them.
+/// Whether all factors are indicators and there are few terms: such masks are distributed, so that
+/// absorption can simplify them.
 bool is_mask(const Engine& g, Nf e) {
   if (g.terms(e).size() > 8) return false;
   for (const Term& t : g.terms(e))
@@ -170,7 +170,7 @@ bool vanishes(const Engine& g, const Mono& m) {
   return false;
 }
 
-/// Two exp atoms with the same free variables, by position; {0,0} if there are none.
+/// The positions of two exp atoms with the same free variables; {0,0} if there are none.
 std::pair<size_t, size_t> mergeable_exps(const Engine& g, const Mono& m) {
   for (size_t i = 0; i < m.size(); ++i) {
     if (!g.is_op(m[i].atom, Op::exp)) continue;
@@ -181,7 +181,7 @@ std::pair<size_t, size_t> mergeable_exps(const Engine& g, const Mono& m) {
   return {0, 0};
 }
 
-/// Divides `m` by the product e of exp atoms; false if one of them is not there often enough.
+/// Divides `m` by the product e of exp atoms; false if their exponents in m are too small.
 bool divide(Engine& g, Nf e, Mono& m) {
   if (!g.is_single(e) || !g.terms(e)[0].coef.is_one()) return false;
   for (const Factor& f : Mono(g.factors(g.terms(e)[0].mono))) {
@@ -194,7 +194,7 @@ bool divide(Engine& g, Nf e, Mono& m) {
   return true;
 }
 
-/// m / divisor where the quotient has no negative exponent.
+/// m / divisor, if the quotient has no negative exponent.
 std::optional<Mono> quotient(const Mono& m, const Mono& divisor) {
   Mono rest = m;
   for (const Factor& f : divisor) {
@@ -206,8 +206,8 @@ std::optional<Mono> quotient(const Mono& m, const Mono& divisor) {
   return rest;
 }
 
-/// The greatest monomial by degree, then by its youngest atoms: an order that products keep. Null
-/// where an exponent is no positive integer.
+/// The leading monomial: highest degree, then youngest atoms, an order that multiplication
+/// preserves. Null if an exponent is no positive integer.
 const Term* leading(const Engine& g, Nf u) {
   using Key = std::pair<Rational, std::vector<std::pair<AtomId, Rational>>>;
   const Term* best = nullptr;
@@ -226,8 +226,8 @@ const Term* leading(const Engine& g, Nf u) {
 
 }  // namespace
 
-/// [y - x = 0] y = [y - x = 0] x for reals: the leading monomial of the difference is written by
-/// the others, which are less, so that this ends. Null where nothing is replaced.
+/// [y - x = 0] y = [y - x = 0] x for reals: replaces the leading monomial of the difference by the
+/// others. They are smaller, so this terminates. None if nothing was replaced.
 std::optional<Nf> Engine::replace_equal(const Mono& m, Rational coef) {
   for (const Factor& condition : m) {
     if (atoms[condition.atom].kind != AtomKind::eq0) continue;

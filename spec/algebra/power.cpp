@@ -1,4 +1,4 @@
-// Powers: what may be taken out of a root, content, poly atoms and their sign.
+// Powers: which factors may leave a root; content; poly atoms and their sign.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -19,7 +19,7 @@ Nf Engine::pow(Nf base, Rational e) {
   if (!e.is_integer() && !nonnegative(base)) oblige(Algebra::Obligation::positive, base);
   if (e.sign() < 0 && !positive(base)) oblige(Algebra::Obligation::nonzero, base);
   Nf result;
-  if (base == zero) {  // 0^-1 stays what it is: an unknown
+  if (base == zero) {  // 0^-1 stays: an unknown value
     result = e.sign() > 0 ? zero : pow_poly(base, e);
   } else {
     result = is_single(base) ? pow_single(base, e) : pow_poly(base, e);
@@ -42,10 +42,10 @@ std::optional<Nf> Engine::root(Rational value, Rational e) {
   return fix(out, 1);
 }
 
-/// (c prod a^k)^e. For fractional e a factor leaves the root only if it is positive there, or if k
-/// is even: a^k = (a^2)^(k/2), and (a^2)^(ke/2) = a^ke only when ke is even as well. sqrt(x^2) is
-/// |x|. A factor that is never negative leaves it too: where it is 0, both are 0 or neither has a
-/// value.
+/// (c prod a^k)^e. For fractional e a factor a^k leaves the root if a is known
+/// to be nonnegative: where a = 0, both sides are 0 or undefined. If k is
+/// even, a^k = (a^2)^(k/2), which is a^ke only if ke is even too: sqrt(x^2) is
+/// |x|.
 Nf Engine::pow_single(Nf base, Rational e) {
   const Term t = terms(base)[0];
   Mono out, rest;
@@ -79,9 +79,9 @@ Nf Engine::pow_single(Nf base, Rational e) {
 
 namespace {
 
-/// The coefficient that is taken out: the greatest common one; where the coefficients are fractions
-/// and differ by orders of magnitude, as in x + 1e-6, the greatest, whose powers stay small. Whole
-/// coefficients stay whole: S - T - 32768 is a difference of indices.
+/// The coefficient to factor out: the gcd. For fractions that differ by orders of magnitude, as in
+/// x + 1e-6, the greatest one, so that its powers stay small. Integers stay integers: S - T - 32768
+/// is a difference of indices.
 Rational unit(const Poly& p, Rational common) {
   Rational greatest = common;
   for (const Term& t : p) {
@@ -151,7 +151,7 @@ Engine::Content Engine::content(Nf base, bool any) {
 
 namespace {
 
-/// -log E if body = 1 + E with E a product of exp atoms: then 1/body = sigmoid(-log E).
+/// -log E, if body = 1 + E for a product E of exp atoms: then 1/body = sigmoid(-log E).
 std::optional<Nf> sigmoid_argument(Engine& g, Nf body) {
   const Poly p = g.terms(body);
   if (p.size() != 2 || !p[0].coef.is_one() || !p[1].coef.is_one()) return std::nullopt;
@@ -167,8 +167,8 @@ std::optional<Nf> sigmoid_argument(Engine& g, Nf body) {
 
 }  // namespace
 
-/// A polynomial to any power: content^e times its poly atom^e. For integer e, of body and -body the
-/// one with the older derived tensor is kept.
+/// A polynomial to any power: content^e times its poly atom^e. For integer e, uses body or -body,
+/// whichever has the older derived tensor.
 Nf Engine::pow_poly(Nf base, Rational e) {
   Content c = content(base, e.is_integer());
   Rational coef = 1;
@@ -204,7 +204,7 @@ Nf Engine::pow_poly(Nf base, Rational e) {
   return mul(outside, fix(out, coef));
 }
 
-/// e as one monomial, not expanded: the placeholder for a polynomial that is too long to
+/// e as one monomial, not expanded: stands for a polynomial that is too long to
 /// distribute.
 Nf Engine::cut(Nf e) { return is_single(e) ? e : pow_poly(e, 1); }
 

@@ -1,4 +1,4 @@
-// Small programs for the laws: evaluated directly in double, and built through Algebra.
+// Small programs for the laws: evaluated directly in double, and built as normal forms.
 #pragma once
 
 #include <memory>
@@ -23,7 +23,7 @@ inline Nf size_nf(Algebra& a, const std::string& s) {
   return a.size(s);
 }
 
-/// sum of k * size * var, plus ids[var] terms, plus k * size.
+/// Sum of k * size * var, of ids[var] terms, and of k * size.
 struct Index {
   struct Part {
     int k;
@@ -34,7 +34,7 @@ struct Index {
   std::vector<Part> parts;
 };
 
-/// [x > 0], undefined where rounding could decide.
+/// [x > 0]; undefined where rounding could decide it.
 inline double sign_bit(double x) {
   double size = std::fabs(x);
   return size > 1e-13 && size < 1e-6 ? std::nan("") : step_value(x);
@@ -92,7 +92,7 @@ struct Direct {
   double operator()(const E& e) {
     double v = value(*e);
     largest = std::fmax(largest, std::fabs(v));
-    if (v != 0 && std::fabs(v) < 1e-12) largest = HUGE_VAL;  // read as 0 by step, log and powers
+    if (v != 0 && std::fabs(v) < 1e-12) largest = HUGE_VAL;  // 0 to step, log and powers
     return v;
   }
 

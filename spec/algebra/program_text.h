@@ -1,4 +1,4 @@
-// The programs of the laws as text, for the smallest failure.
+// Prints the programs of the laws, for the smallest failure.
 #pragma once
 
 #include <sstream>
@@ -11,7 +11,7 @@ inline std::string name_of_variable(int var) {
   return var == 0 ? "k" : var == 1 ? "j" : "v" + std::to_string(var);
 }
 
-/// 2|V/t| ids[k] + 1
+/// Prints 2|V/t| ids[k] + 1.
 inline std::string text(const Index& at) {
   std::string all;
   for (const Index::Part& part : at.parts) {

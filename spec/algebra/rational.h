@@ -1,4 +1,4 @@
-// Exact rationals over int64: every operation is checked in 128 bits and throws Overflow, it never
+// Exact rationals over int64. Every operation is checked in 128 bits and throws Overflow; it never
 // wraps.
 #pragma once
 
@@ -9,7 +9,7 @@
 
 namespace shardproof::algebra {
 
-/// A coefficient left the range of int64; the caller answers "unknown".
+/// A coefficient does not fit into int64; the caller answers "unknown".
 struct Overflow : std::runtime_error {
   Overflow() : std::runtime_error("rational coefficient overflows 64 bits") {}
 };

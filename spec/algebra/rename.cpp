@@ -1,4 +1,4 @@
-// Leaves under other names; the result is in normal form again.
+// Renames leaves; the result is in normal form again.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -83,7 +83,7 @@ struct Renaming {
     return bodies[tensor] = result;
   }
 
-  /// The tensor with its new body, at its parameters.
+  /// The tensor with its new body, applied to its parameters.
   Nf of_tensor(TensorId id) {
     if (auto it = tensors.find(id); it != tensors.end()) return it->second;
     const Tensor t = g.tensors[id];

@@ -38,7 +38,7 @@ const char* name_of(Op op) {
   return "";
 }
 
-/// e <= 0 as a person writes it, what is subtracted on the other side: S <= L.
+/// e <= 0 as a person writes it, with negative terms on the other side: S <= L.
 static std::pair<Nf, Nf> sides(Engine& g, Nf e) {
   Nf left = g.zero, right = g.zero;
   for (const Term& t : Poly(g.terms(e)))
@@ -75,7 +75,7 @@ std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
   for (Nf arg : a.args) list += (list.empty() ? "" : ", ") + show(arg, depth, names);
   if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota)
     return a.args.empty() ? t.name : t.name + "[" + list + "]";
-  if (t.op == Op::sealed) ++depth;  // it is no function of a reader
+  if (t.op == Op::sealed) ++depth;  // the sealed term is printed in its place, not as a function
   if (depth <= 0) return std::string(name_of(t.op)) + "(..)";
   Names inside;
   for (size_t i = 0; i < a.args.size(); ++i)
@@ -98,8 +98,8 @@ std::string Engine::show_factor(const Factor& f, int depth, const Names& names) 
   return text + "^" + (f.exponent.is_integer() && f.exponent.sign() > 0 ? e : "(" + e + ")");
 }
 
-/// A shared definition is written out wherever it stands, so a text can be exponentially longer
-/// than what it shows: the outermost call may show this many summands, and the rest is "...".
+/// Shared definitions are printed at every use, so a text can be exponentially longer than its
+/// term: the outermost call limits the number of terms and prints "..." for the rest.
 std::string Engine::show(Nf e, int depth, const Names& names) {
   constexpr int summands_shown = 200;
   if (show_nesting == 0) show_left = summands_shown;
@@ -124,7 +124,7 @@ std::string Engine::show_sum(Nf e, int depth, const Names& names) {
       product += (product.empty() ? "" : "*") + show_factor(f, depth, names);
     if (m.size() == 1 && m[0].exponent.is_one() && c.is_one() && sign.find('-') == sign.npos &&
         is_op(m[0].atom, Op::sealed))
-      product = product.substr(1, product.size() - 2);  // a summand needs no parentheses
+      product = product.substr(1, product.size() - 2);  // a term needs no parentheses
     if (product.empty())
       product = c.text();
     else if (!c.is_one())

@@ -10,8 +10,8 @@ namespace {
 using Powers = std::map<uint32_t, int>;    // symbol -> exponent
 using Shape = std::map<Powers, Rational>;  // a Laurent polynomial in symbols >= 1
 
-/// symbol -> product of powers, scaled: A = scale * R * |t| for a declared range R = A / (scale
-/// |t|).
+/// A rewrite of a symbol as a scaled product of powers: A = scale * R * |t| for a declared range R
+/// = A / (scale |t|).
 struct Rule {
   uint32_t symbol;
   Powers powers;
@@ -37,7 +37,7 @@ Shape rewrite(const Shape& p, const Rule& rule) {
   return out;
 }
 
-/// Multiplied by positive powers so that no exponent is negative and common ones are gone.
+/// Multiplies by positive powers so that exponents are nonnegative, and removes common factors.
 Shape cleared(const Shape& p) {
   Powers least;
   for (const auto& [powers, coef] : p)
@@ -64,7 +64,7 @@ Shape cleared(const Shape& p) {
   return out;
 }
 
-/// Every symbol s >= 1 is 1 + s'; nonnegative if all coefficients then are.
+/// Substitutes s = 1 + s' for every symbol s >= 1; nonnegative if all coefficients then are.
 bool shifted_nonnegative(Shape p) {
   p = cleared(p);
   std::vector<uint32_t> symbols;
@@ -115,7 +115,7 @@ std::optional<Shape> shape_of(Engine& g, Nf e) {
   return p;
 }
 
-/// The declared single-term ranges R as rules that eliminate one size in favour of R >= 1.
+/// Declared single-term ranges R as rules that replace one size by a product with R >= 1.
 std::vector<Rule> rules_of(Engine& g) {
   std::vector<Rule> rules;
   for (size_t i = 0; i < g.integral_ranges.size(); ++i) {
@@ -137,7 +137,7 @@ std::vector<Rule> rules_of(Engine& g) {
 
 }  // namespace
 
-/// e >= 0 for all sizes >= 1 under the declared ranges; false when that is not found.
+/// Whether e >= 0 for all sizes >= 1 under the declared ranges; false if not proved.
 bool Engine::nonnegative_sizes(Nf e) {
   if (auto n = as_number(e)) return n->sign() >= 0;
   if (auto it = size_sign_cache.find(e.id); it != size_sign_cache.end()) return it->second != 0;

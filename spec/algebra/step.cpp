@@ -5,8 +5,8 @@
 
 namespace shardproof::algebra {
 
-/// step(u), dropping strictly positive content only: a factor that may be zero decides the sign as
-/// well.
+/// step(u) without strictly positive content: a factor that may be 0 affects the
+/// result.
 Nf Engine::step(Nf u) {
   u = same_sign(u);
   if (auto n = as_number(u)) return n->sign() > 0 ? one : zero;
@@ -25,7 +25,7 @@ Nf Engine::step_atom(Nf u, bool* flipped) {
   return *flipped ? minus : plus;
 }
 
-/// u step(u); with the sign of step flipped, u - u step(-u), because u [u = 0] = 0.
+/// u step(u). If the sign of step is flipped: u - u step(-u), because u [u = 0] = 0.
 Nf Engine::relu(Nf u) {
   if (nonnegative(u)) return u;
   if (nonnegative(scale(u, -1))) return zero;
@@ -38,7 +38,7 @@ Nf Engine::relu(Nf u) {
   return flipped ? sub(u, mul(u, s)) : mul(u, s);
 }
 
-/// 0 <= u < 1, seen by clearing the sizes in u's denominators: i / |A| for an index i of A.
+/// 0 <= u < 1, proved by multiplying with u's denominators: i / |A| for an index i of A.
 bool Engine::proper_fraction(Nf u) {
   Nf denominator = one;
   for (const Factor& f : factors(terms(u).at(0).mono))
@@ -49,7 +49,7 @@ bool Engine::proper_fraction(Nf u) {
          at_least(sub(sub(denominator, numerator), one), 0);
 }
 
-/// Integral summands leave the floor.
+/// Moves integer terms out of floor.
 Nf Engine::floor(Nf u) {
   Poly whole, rest;
   for (const Term& t : terms(u)) {
@@ -67,7 +67,7 @@ Nf Engine::floor(Nf u) {
   return add(outside, lift(Op::floor, {}, inside));
 }
 
-/// floor(a / b) for b > 0: the summands that b divides leave, and a remainder within [0, b)
+/// floor(a / b) for b > 0: moves out terms that b divides; a remainder in [0, b)
 /// vanishes.
 Nf Engine::floordiv(Nf a, Nf b) {
   Nf inverse = pow(b, -1), index = strip_iota(a);
@@ -91,8 +91,8 @@ Nf Engine::mod(Nf a, Nf b) {
   return integer(index) && integer(b) ? iota(rest) : sub(a, mul(b, floordiv(a, b)));
 }
 
-/// An index as a value: constants, common sizes and numbers of the data (`n + iota("C")` is
-/// iota[n + C]) leave, the rest is one atom with one index term.
+/// An index as a value: moves out constants, sizes and integers that are data (iota[n + C] for
+/// `n + iota("C")`); the rest is one atom with one index term.
 Nf Engine::iota(Nf index) {
   index = strip_iota(index);
   const auto moves = [&](AtomId atom) {

@@ -6,8 +6,8 @@
 
 namespace shardproof::algebra {
 
-/// Different variables of the same ranges, none of which `e` has already: what is in normal form
-/// stays so.
+/// Whether the map only renames variables to others with the same ranges that do not occur in `e`:
+/// then the normal form is preserved.
 bool Engine::only_renames(Nf e, const Map& map) const {
   VarSet taken = free_of(e);
   for (const auto& [v, image] : map) taken.erase(std::find(taken.begin(), taken.end(), v));
@@ -34,7 +34,7 @@ Nf Engine::substitute(Nf e, const Map& full) {
   const bool renames = only_renames(e, map);
   Poly out;
   for (const Term& t : Poly(terms(e))) {
-    Mono simple;  // factors that stay single atoms are multiplied at once
+    Mono simple;  // factors that remain single atoms are multiplied together at the end
     Nf rest = one;
     for (const Factor& f : Mono(factors(t.mono))) {
       Nf image = substitute_atom(f.atom, map);

@@ -1,5 +1,5 @@
-// Bound sums: linear over monomials; flatten, delta, digits, unroll, cancel, and one sum atom per
-// component.
+// Bound sums: linear in monomials. Flattens, applies deltas, merges digits, unrolls, cancels; then
+// one sum atom per connected component.
 #include <algorithm>
 
 #include "spec/algebra/engine.h"
@@ -62,8 +62,8 @@ Nf Engine::sum_term(VarSet bound, Mono m, Rational coef) {
   return mul(outside, sum_components(bound, m, coef));
 }
 
-/// A sum atom that mentions a bound variable is opened, one copy at a time: the sum is then over
-/// all labels at once.
+/// Opens a sum atom that depends on a bound variable, one copy at a time: the result is one sum
+/// over all indices.
 bool Engine::flatten(VarSet& bound, Mono& m, Nf* opened) {
   for (size_t i = 0; i < m.size(); ++i) {
     const Factor f = m[i];
@@ -81,8 +81,8 @@ bool Engine::flatten(VarSet& bound, Mono& m, Nf* opened) {
   return false;
 }
 
-/// A variable whose factors are the body of a sum that divides the rest: sum_k p[k] / sum_k p[k]
-/// = 1.
+/// Sums out a variable if this gives the inverse of another factor: sum_k p[k] / sum_k p[k] =
+/// 1.
 std::optional<Nf> Engine::cancel(const VarSet& bound, const Mono& m, Rational coef) {
   bool divided = false;
   for (const Factor& f : m) divided = divided || (is_op(f.atom, Op::sum) && f.exponent.sign() < 0);
@@ -102,8 +102,8 @@ std::optional<Nf> Engine::cancel(const VarSet& bound, const Mono& m, Rational co
   return std::nullopt;
 }
 
-/// Whether one of `rest` can be the inverse of the sum of `with` over k: of a sum over k's range
-/// that has the variables and as many factors. A sum is costly to make.
+/// A cheap test whether one of `rest` can be the inverse of the sum of `with` over k: a sum over
+/// k's range with the same variables and number of factors.
 bool Engine::may_cancel(VarId k, const Mono& with, const Mono& rest) const {
   VarSet free;
   bool opens = false;
@@ -122,7 +122,7 @@ bool Engine::may_cancel(VarId k, const Mono& with, const Mono& rest) const {
   });
 }
 
-/// Factors without bound variables leave; connected components are lifted apart.
+/// Moves out factors without bound variables; sums each connected component separately.
 Nf Engine::sum_components(const VarSet& bound, const Mono& m, Rational coef) {
   std::vector<Mono> parts;
   std::vector<VarSet> labels;

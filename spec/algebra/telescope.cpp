@@ -1,13 +1,13 @@
-// Sum_c [E(c) <= 0] - [E(c+1) <= 0] = [E(0) <= 0] - [E(n) <= 0]: exactly one window of a partition
-// holds an index.
+// Sum_c [E(c) <= 0] - [E(c+1) <= 0] = [E(0) <= 0] - [E(n) <= 0]: each index is in exactly one
+// window of a partition.
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
 
 namespace {
 
-/// c occurs in e only linearly, with a coefficient made of sizes: then e at c+1 is a formula, not a
-/// tensor access.
+/// Whether c occurs in e only linearly, with a coefficient of sizes: then e at c+1 is computed, not
+/// a tensor access.
 bool linear_in(Engine& g, Nf e, VarId c) {
   for (const Term& t : g.terms(e)) {
     if (!contains(g.mono_vars[t.mono], c)) continue;

@@ -1,11 +1,11 @@
-// Sums cut by a threshold: the pieces of a concatenation are summed over their own ranges.
+// Sums cut by a threshold: each piece of a concatenation is summed over its own range.
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
 
 namespace {
 
-/// [v >= cut] (high) or [v < cut] as a le0 atom with a cut made of sizes.
+/// [v >= cut] (high) or [v < cut], as a le0 atom; cut depends on sizes only.
 struct Threshold {
   VarId v = 0;
   AtomId atom = 0;
@@ -29,7 +29,8 @@ std::optional<Threshold> threshold(Engine& g, AtomId a, const VarSet& bound) {
 
 }  // namespace
 
-/// Sum_v of [v >= K] b(v) runs over range - K, of (1 - [v >= K]) a(v) over K.
+/// The sum over v of [v >= K] b(v) runs over range - K values; that of (1 - [v >= K]) a(v) over K
+/// values.
 Nf Engine::sum_thresholds(const VarSet& bound, Nf body, bool* done) {
   std::optional<Threshold> found;
   for (const Term& t : Poly(terms(body)))
@@ -47,7 +48,7 @@ Nf Engine::sum_thresholds(const VarSet& bound, Nf body, bool* done) {
     else
       plain = add(plain, monomial(t.mono, t.coef));
   }
-  Nf off = zero;  // the summands a with a (1 - [..])
+  Nf off = zero;  // the sum of the terms a that have the factor (1 - [..])
   for (const Term& t : Poly(terms(plain)))
     for (const Term& u : Poly(terms(with)))
       if (t.mono == u.mono && t.coef == -u.coef) off = add(off, monomial(t.mono, t.coef));
