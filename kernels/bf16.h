@@ -1,5 +1,5 @@
 #pragma once
-// bfloat16 as it lies in memory: the upper half of an f32.
+// bfloat16 in memory: the upper half of an f32.
 #ifndef __CUDACC_RTC__
 #include <string.h>
 

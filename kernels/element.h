@@ -54,7 +54,7 @@ constexpr const char* name_of(Element element) {
   return "?";
 }
 
-/// How entries are joined by a reduction over ranks or over a dim.
+/// How a reduction over ranks or over a dim combines entries.
 enum class Reduction : uint8_t { sum, max, min };
 
 inline const char* name_of(Reduction reduction) {

@@ -1,6 +1,6 @@
 #pragma once
-// What a kernel of a device finds wrong in its data. It cannot throw: it leaves a word, and the
-// host looks when the work has ended.
+// An error in a kernel's data on a device. A kernel cannot throw: it stores a word, and the
+// host reads it when the work has ended.
 #ifndef __CUDACC_RTC__  // NVRTC has neither
 #include <cstdint>
 #include <string>
@@ -8,7 +8,7 @@
 
 namespace shardproof {
 
-/// The first fault of a queue, in memory that kernels and host both see; `taken` is 0 until there
+/// The first fault of a stream, in memory that kernels and host both see; `taken` is 0 until there
 /// is one.
 struct Fault {
   enum Kind : uint32_t { none, index, part, division };

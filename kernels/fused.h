@@ -1,7 +1,7 @@
 #pragma once
 // Functions of the standard library (spec/lib/*.shard) that a device may compute in one pass each:
 // the op as data, like kernels/ops.h. Operands are row-major without gaps where no strides are
-// named. What an op says of its inputs and outputs is in that order; scratch comes after the
+// named. An op lists its inputs and outputs in order; scratch comes after the
 // outputs.
 #include <array>
 #include <cstddef>
@@ -96,8 +96,8 @@ struct SumSquares {
 
 // --- attention ---
 
-/// Where an operand of attention has its vectors, in entries: what the batch's dims, the position
-/// and the group move. The entries of a vector are neighbours.
+/// The strides of an operand of attention, in entries: along the batch's dims, the position
+/// and the group. The entries of a vector are contiguous.
 struct HeadStrides {
   int64_t batch[3] = {}, position = 0, group = 0;
 };
@@ -105,8 +105,8 @@ struct MaskStrides {
   int64_t batch[3] = {}, query = 0, group = 0, key = 0;
 };
 
-/// What is known of a mask before it is computed: nothing, or that the key's position is at most
-/// the query's where it allows, and only there; or only where both are of one segment too.
+/// What is known about a mask before it is computed: nothing, or that it allows exactly the keys
+/// up to the query's position; or, of these, exactly the ones in the query's segment.
 enum class MaskKind : uint8_t { any, causal, segments };
 
 /// `group` queries at each of `queries` positions see `keys` keys; one mask for all of them, whose
@@ -125,7 +125,7 @@ struct AttentionShape {
     return queries * group;
   }  ///< of one of the batch: position, group
   bool fits() const { return width > 0 && width <= (element == Element::bf16 ? 256 : 128); }
-  /// What is known of the mask, a byte for each tile of rows and keys.
+  /// The state of the mask, a byte for each tile of rows and keys.
   static constexpr int64_t tile = 64;
   constexpr int64_t row_tiles() const { return (rows() + tile - 1) / tile; }
   constexpr int64_t key_tiles() const { return (keys + tile - 1) / tile; }
@@ -137,12 +137,12 @@ struct AttentionShape {
   size_t state_bytes() const {
     return static_cast<size_t>(mask_batches() * row_tiles() * key_tiles());
   }
-  /// f32[batches, rows, 2]: of each row a number m, and the sum of exp(logit - m). m is about the
-  /// largest logit, or the logarithm of the whole sum.
+  /// The log-sum-exp as f32[batches, rows, 2]: of each row m, and the sum of exp(logit - m). m is
+  /// the approximate largest logit, or the logarithm of the whole sum.
   size_t mass_bytes() const { return static_cast<size_t>(batches() * rows()) * 2 * sizeof(float); }
 };
 
-/// (q, k, v, mask: u8) -> (o; masses, as AttentionShape::mass_bytes; scratch)
+/// (q, k, v, mask: u8) -> (o; log-sum-exps, as AttentionShape::mass_bytes; scratch)
 struct Attention : AttentionShape {
   HeadStrides o;
 };
@@ -163,7 +163,7 @@ struct BiasedProduct {
   bool by_row = false;
   Element bias = Element::f32;
 
-  /// Whether neighbours of c along the bias are neighbours in memory, as libraries want it.
+  /// Whether c is contiguous along the bias, as libraries require.
   bool fits() const {
     const Element c = product.elements[0];
     const bool has = by_row ? product.c.row == 1 && product.c.column != 1 && product.n != 1

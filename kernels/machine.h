@@ -1,8 +1,8 @@
 #pragma once
 // Two machines run the same kernels: a GPU, where nvcc compiles them, and this processor, where any
-// compiler does and a loop takes the place of each block's threads. The second is the rehearsal:
-// the same text, index for index and sum for sum, so that what a GPU will compute is held to its
-// definition on machines that have none. NVRTC, which has no system headers, compiles for a GPU.
+// compiler does and a loop replaces each block's threads. The second is the emulator ("rehearsal"):
+// the same source, index for index and sum for sum, so that machines without a GPU can test what
+// a GPU will compute. NVRTC, which has no system headers, compiles for a GPU.
 #ifdef __CUDACC_RTC__
 using int32_t = int;
 using int64_t = long long;
@@ -16,7 +16,7 @@ using uint64_t = unsigned long long;
 #define SHARDPROOF_ON_GPU 1
 #define SHARDPROOF_HD __host__ __device__
 #define SHARDPROOF_DEVICE __device__
-#ifndef SHARDPROOF_MACHINE  // host code that calls the kernels of one machine says which
+#ifndef SHARDPROOF_MACHINE  // host code that calls the kernels of one machine names it
 #define SHARDPROOF_MACHINE cuda
 #endif
 #define SHARDPROOF_PRAGMA(text) _Pragma(#text)

@@ -1,5 +1,5 @@
 #pragma once
-// Nested loops over strided memory: the one shape that all CPU kernels have.
+// Nested loops over strided memory: all CPU kernels have this form.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
@@ -22,8 +22,8 @@ struct Nest {
   int64_t inner_stride(size_t k) const { return extents.empty() ? 0 : strides[k].back(); }
 };
 
-/// The same loops without those of one step, and with neighbours joined where every operand walks
-/// the two as one.
+/// The same loops without those of one step, and with adjacent loops merged where every operand
+/// traverses the two as one.
 inline Nest coalesced(const Nest& nest) {
   Nest result;
   result.strides.resize(nest.strides.size());
@@ -47,7 +47,7 @@ inline Nest coalesced(const Nest& nest) {
 }
 
 /// row(offsets) for every index of all loops but the innermost, in order: offsets[k] is where
-/// operand k stands. Nothing when a loop has no step.
+/// operand k is. Does nothing if a loop has no step.
 template <class Row>
 void for_each_row(const Nest& nest, Row row) {
   std::vector<int64_t> offsets(nest.strides.size(), 0);

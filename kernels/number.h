@@ -1,5 +1,5 @@
 #pragma once
-// One entry of an array as a number, for what is not worth a loop over blocks.
+// One entry of an array as a number, where a loop over blocks is not worthwhile.
 #include <stdexcept>
 
 #include "kernels/bf16.h"

@@ -1,5 +1,5 @@
 #pragma once
-// What a device is asked to compute, as data: each op is a small struct for arrays of one shape.
+// What a device computes, as data: each op is a small struct for arrays of one shape.
 // Its operands are one output and inputs, in the order given here; kernels/<device>/
 // computes them.
 #include <array>
@@ -14,7 +14,7 @@ namespace shardproof {
 
 // --- moving entries ---
 
-/// A part of `count` entries of a dim of `extent`, from an entry on that is data: the last input of
+/// A part of `count` entries of a dim of `extent`, whose first entry is data: the last input of
 /// the op, of `element`. It moves operand `operand` (0: the output) by `stride` for each entry.
 struct Moving {
   size_t operand = 1;
@@ -84,7 +84,7 @@ struct Random {
 
 // --- indices that are data ---
 
-/// The part of an indexed dim that is here. `partial`: what lies beyond it is another rank's.
+/// The part of an indexed dim that this rank has. `partial`: the rest belongs to other ranks.
 struct IndexWindow {
   int64_t first = 0, extent = 0;
   int64_t stride = 0;  ///< of the dim, in the table or the sum
@@ -136,7 +136,7 @@ enum class PointwiseFn : uint8_t {
   where,       ///< (c, a, b)
   to_real,     ///< of an integer
   to_integer,  ///< of a real, cut off
-  to_boolean,  ///< is it not 0
+  to_boolean,  ///< whether it is not 0
   round_f32,   ///< to the nearest f32
   round_bf16,  ///< to the nearest bf16
   fold,        ///< (key, n): the key of philox_fold
@@ -181,7 +181,7 @@ inline bool gives_real(const PointwiseStep& step) {
   return same;
 }
 
-/// (inputs): out = a chain of ops in one pass over memory, over the nest (operand 0: out, then the
+/// (inputs): out = fused pointwise ops in one pass, over the nest (operand 0: out, then the
 /// inputs). An integer divided by 0 is a fault.
 struct Pointwise {
   std::vector<Element> inputs;

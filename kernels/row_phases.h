@@ -1,16 +1,16 @@
 #pragma once
-// When each register of a chain along rows is computed, and how its kernel shares out the work:
-// the same for all that computes a Rowwise.
+// When each register of a row-wise fused op is computed, and how its kernel divides the work:
+// the same for everything that computes a Rowwise.
 #include <algorithm>
 
 #include "kernels/rowwise.h"
 
 namespace shardproof {
 
-/// What a register is the same for: everything, the entries of a row, or nothing.
+/// The scope in which a register is constant: everywhere, along a row, or not at all.
 enum class Reach : uint8_t { all, row, entry };
 
-/// A row is gone through once for each level of reductions, those that need none of a higher level,
+/// A row is traversed once for each level of reductions, those that need none of a higher level,
 /// and once more for the outputs.
 struct RowPhases {
   struct Register {
@@ -48,7 +48,7 @@ inline RowPhases::Register of_step(const RowStep& step, const Registers& before)
   return made;
 }
 
-/// `at` and all that it is made of.
+/// `at` and everything that it depends on.
 inline void need(const Rowwise& op, Registers& registers, size_t at, size_t loop) {
   RowPhases::Register& own = registers[at];
   const bool varies = own.reach == Reach::entry;
@@ -63,7 +63,7 @@ inline void need(const Rowwise& op, Registers& registers, size_t at, size_t loop
 
 }  // namespace row_phases
 
-/// Of an op whose arguments are registers before them.
+/// For an op whose arguments are earlier registers.
 inline RowPhases phases_of(const Rowwise& op) {
   RowPhases phases;
   row_phases::Registers& registers = phases.registers;
@@ -83,16 +83,16 @@ inline RowPhases phases_of(const Rowwise& op) {
   return phases;
 }
 
-/// How a kernel shares out its rows; not how many blocks a GPU runs at once, so that sums are the
-/// same on all.
+/// How a kernel divides its rows; however many blocks a GPU runs at once, so that sums are
+/// the same on all GPUs.
 struct RowShape {
   static constexpr int64_t threads = 256, short_row = 1024, most_blocks = int64_t{1} << 20;
   static constexpr size_t join_bytes = 1024, most_shared = 48 << 10;
 
-  /// No reductions: the entries are shared out, whatever their rows.
+  /// No reductions: the entries are divided, whatever their rows.
   bool flat = false;
   int64_t rows = 1, length = 0;
-  int64_t wide = 4;        ///< neighbours that a thread takes at once, where arrays are aligned
+  int64_t wide = 4;        ///< entries that a thread takes at once, if arrays are aligned
   int64_t team = threads;  ///< how many threads share a row
   int64_t columns = 0;     ///< outputs per column
   bool in_shared = false;  ///< their sums over a block's rows; otherwise they are in the scratch
@@ -102,7 +102,7 @@ struct RowShape {
   size_t shared_bytes() const {
     return join_bytes + (in_shared ? static_cast<size_t>(teams()) * column_bytes() : 0);
   }
-  /// Of threads that take n neighbours at once.
+  /// For threads that take n contiguous entries at once.
   int64_t blocks_of(int64_t n) const {
     return flat ? std::min((rows * length / n + threads - 1) / threads, int64_t{1} << 16) : blocks;
   }
@@ -152,7 +152,7 @@ inline RowShape shape_of(const Rowwise& op, const RowPhases& phases) {
                                : std::min(RowShape::most_blocks, among(shape.teams()));
   return shape;
 }
-/// Whether arrays let threads take `wide` neighbours at once. `partials`: null where there are
+/// Whether arrays let threads take `wide` contiguous entries at once. `partials`: null if there are
 /// none.
 inline bool takes_wide(const Rowwise& op, const RowShape& shape, void* const* outputs,
                        const void* const* inputs, const void* partials) {
@@ -206,7 +206,7 @@ inline bool is_made(const Rowwise::Output& output, const RowPhases::Register& fr
 
 }  // namespace row_phases
 
-/// Whether kernels have the op: some entries, registers that are there and of the right kind, no
+/// Whether kernels have the op: some entries, registers that exist and are of the right kind, no
 /// f64, no output per Per::all, and not more of anything than they have room for.
 inline bool fits(const Rowwise& op) {
   using namespace row_phases;

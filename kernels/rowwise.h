@@ -1,5 +1,5 @@
 #pragma once
-// Chains of ops along rows in one pass over memory: what norms, their gradients and the pointwise
+// Row-wise fused ops in one pass over memory: what norms, their gradients and the pointwise
 // ops around them have in common.
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace shardproof {
 
-/// What an operand has one entry for: a row's is shared by the entries of the row.
+/// The scope of an operand's entry: one per row is shared by the entries of the row.
 enum class Per : uint8_t { entry, row, column, all };
 
 /// none: the step is pointwise. sum, maximum, log_sum_exp: of its argument, a real, over the row.

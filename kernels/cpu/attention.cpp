@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t most_rows = 64;
 
-/// A part of the memory after another.
+/// Allocates parts of the workspace one after the other.
 class Cursor {
  public:
   explicit Cursor(void* memory) : at_(static_cast<std::byte*>(memory)) {}
@@ -32,7 +32,7 @@ class Cursor {
   std::byte* at_;
 };
 
-/// What both directions have in memory; what the gradient adds is null in the forward.
+/// The workspace of both directions; the parts of the gradient are null in the forward pass.
 struct Workspace {
   std::byte *q = nullptr, *g = nullptr;                          ///< the rows, of the op's element
   float *weights = nullptr, *pulled = nullptr;                   ///< [rows, keys]
@@ -67,7 +67,7 @@ struct Stretch {
   int64_t count() const { return last - first; }
 };
 
-/// Calls of one op: operands of one of the batch after another, some rows at a time.
+/// Runs one op: the entries of the batch in turn, some rows at a time.
 class Problem {
  public:
   Problem(const AttentionShape& op, const void* const* operands, const Scalar& scale,
@@ -103,7 +103,7 @@ class Problem {
 
   int64_t offset(const HeadStrides& strides) const { return along(strides.batch); }
   int64_t key_offset(const HeadStrides& strides) const { return along(strides.batch); }
-  /// Of a row: in one of the batch.
+  /// The row within one entry of the batch.
   int64_t of_row(const HeadStrides& strides, int64_t row) const {
     return offset(strides) + row / op_.group * strides.position + row % op_.group * strides.group;
   }
@@ -121,9 +121,9 @@ class Problem {
   }
   void gather_queries(const Stretch& rows) const { gather(in_.q, q_, op_.q, rows); }
 
-  /// What the row may look at of these keys, for AttentionRows::weigh; `none`: nothing of them.
+  /// Which of these keys the row may see, for AttentionRows::weigh; `none`: no key.
   struct Allowed {
-    int64_t count = 0;  ///< those behind are masked
+    int64_t count = 0;  ///< later keys are masked
     const uint8_t* mask = nullptr;
     bool none = false;
   };
@@ -142,7 +142,7 @@ class Problem {
     return {count, own, none};
   }
 
-  /// rows x keys, of vectors one after the other and those of an operand.
+  /// rows x keys, of contiguous vectors and those of an operand.
   void products_of_keys(float* to, const std::byte* rows, const void* operand,
                         const HeadStrides& strides, const Stretch& queries,
                         const Stretch& seen) const {
@@ -184,14 +184,14 @@ class Problem {
              to + seen.first * op_.width, weights, rows, true);
   }
 
-  /// As operands of products: the numbers, or rounded to bf16.
+  /// As operands of products: the numbers as they are, or rounded to bf16.
   const void* as_operand(const float* weights, uint16_t* narrow, int64_t count) const {
     if (op_.element == Element::f32) return weights;
     vector_steps(isa())->store_bf16(narrow, weights, count);
     return narrow;
   }
 
-  /// A vector to its place in a result.
+  /// Copies a vector to its position in a result.
   void store(void* to, int64_t at, const float* vector) const {
     if (op_.element == Element::f32)
       std::memcpy(static_cast<float*>(to) + at, vector,
@@ -216,7 +216,7 @@ class Problem {
            row % op_.group * op_.mask.group;
   }
 
-  /// Finds which keys each tile of rows sees: all, where a row sees none.
+  /// Finds which keys each tile of rows sees: all keys if a row sees none.
   void look_at_mask() {
     const int64_t at = along(op_.mask.batch);
     if (at == mask_at_) return;
@@ -293,7 +293,7 @@ void run(const Attention& op, void* const* outputs, const void* const* inputs) {
 void run(const AttentionGrad& op, void* const* outputs, const void* const* inputs) {
   const AttentionRows& rows = *attention_rows(isa());
   const Workspace in(op, true, outputs[3]);
-  // Recomputes the masses: with those of the forward pass, which round differently, a row would not
+  // Recomputes the log-sum-exps: those of the forward pass round differently, so a row would not
   // sum to 1.
   Problem problem(op, inputs + 1, op.scale, inputs[op.after_forward ? 7 : 5], in);
   problem.for_each(
@@ -314,7 +314,7 @@ void run(const AttentionGrad& op, void* const* outputs, const void* const* input
           const RowMass mass = rows.weigh(own, allowed.count, problem.scale(), allowed.mask);
           rows.pull(own, pulled, allowed.count, mass.sum, problem.scale());
           std::fill(own + allowed.count, own + n, 0.0f);
-          // A logit that is masked has no gradient, also where all of a row's are.
+          // A masked logit has no gradient, even if all logits of its row are masked.
           std::fill(pulled + (allowed.none ? 0 : allowed.count), pulled + n, 0.0f);
         }
         const int64_t count = queries.count() * n;

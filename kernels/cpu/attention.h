@@ -1,5 +1,5 @@
 #pragma once
-// Attention and its gradient without a tensor of queries and keys: some rows of queries at a time,
+// Attention and its gradient without a queries x keys tensor: some rows of queries at a time,
 // whose logits are in `memory`. Products are those of kernels.h.
 #include "kernels/fused.h"
 

@@ -22,7 +22,7 @@ struct AttentionRows {
   void (*scale)(float* to, const float* from, int64_t n, float factor);
 };
 
-/// Of this level; null where there are none, which is so for `baseline`. The processor has it.
+/// The functions of this level, which the processor must have; null for `baseline`.
 const AttentionRows* attention_rows(Isa isa);
 
 }  // namespace shardproof::cpu

@@ -1,5 +1,5 @@
 #pragma once
-// Blocks of entries in registers and cache: what pointwise ops and sums compute on, whatever the
+// Blocks of entries in registers and cache: pointwise ops and sums compute on them, whatever the
 // entries are in memory. Floats are R (float or double) in a block, everything else int64_t.
 #include "kernels/bf16.h"
 #include "kernels/element.h"

@@ -257,7 +257,7 @@ const FusedKernels* fused_kernels([[maybe_unused]] Isa isa) {
 namespace shardproof::cpu {
 namespace {
 
-/// Calls the op's kernel; without outputs it only looks for one.
+/// Calls the op's kernel; without outputs it only checks that there is one.
 struct Run {
   const FusedKernels* kernels;
   void* const* outputs;

@@ -21,14 +21,14 @@ struct FusedKernels {
   void (*sum_squares)(const SumSquares&, void* const* outputs, const void* const* inputs);
 };
 
-/// Of this level; null where there are none, which is so for `baseline`. The processor has it.
+/// The functions of this level, which the processor must have; null for `baseline`.
 const FusedKernels* fused_kernels(Isa isa);
 
 /// Whether run() has the op, at the level of isa().
 bool has_fused(const FusedOp& op);
-/// Bytes of each scratch output, behind those that the op names.
+/// Bytes of each scratch output, after the outputs that the op names.
 std::vector<size_t> fused_scratch(const FusedOp& op);
-/// Throws std::logic_error where has_fused() says no.
+/// Throws std::logic_error if has_fused() is false.
 void run(const FusedOp& op, void* const* outputs, const void* const* inputs);
 
 }  // namespace shardproof::cpu

@@ -25,7 +25,7 @@ std::atomic<Isa>& limit() {
 }
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-/// Not by names of features: compilers that know all of the others do not know these.
+/// By number, not by name: compilers that know all other features do not know these.
 bool has_bf16() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);

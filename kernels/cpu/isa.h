@@ -1,5 +1,5 @@
 #pragma once
-// Which instructions kernels use. The build needs those of the oldest processor alone; the rest is
+// The instructions that kernels use. The build targets the oldest processor; the level is
 // chosen when a program starts.
 #include <cstdint>
 #include <optional>
@@ -15,7 +15,7 @@ enum class Isa : uint8_t { baseline, v2, v3, v4, bf16, amx };
 const char* name_of(Isa isa);
 std::optional<Isa> isa_of(std::string_view name);
 
-/// The highest level of this processor that there are kernels for.
+/// The highest level of this processor for which kernels exist.
 Isa machine_isa();
 /// The level in use: the machine's, or the limit.
 Isa isa();

@@ -1,5 +1,5 @@
 #pragma once
-// The ops of kernels/ops.h on this processor, at once. `inputs` has the op's inputs, in order.
+// Runs the ops of kernels/ops.h on this processor. `inputs` has the op's inputs, in order.
 #include "kernels/ops.h"
 
 namespace shardproof::cpu {

@@ -28,7 +28,7 @@ auto matrix(T* data, int64_t rows, int64_t columns, int64_t stride) {
 /// Row-major: neighbours in a row are neighbours in memory.
 bool by_rows(const MatrixStrides& x, int64_t columns) { return x.column == 1 || columns == 1; }
 
-/// A call of the library costs as much as this product.
+/// Below this size a call of the library costs more than the product.
 constexpr int64_t least_of_library = 16 * 16 * 16;
 
 struct Sizes {
@@ -122,7 +122,7 @@ Part part(Element element, const void* x, const MatrixStrides& strides, const Ra
   return {memory.data(), rows ? MatrixStrides{length, 1} : MatrixStrides{1, length}};
 }
 
-/// Memory of one product at a time, kept: a few MiB.
+/// Workspace of one product at a time, resident: a few MiB.
 struct Scratch {
   std::vector<float> a, b, c;
 };

@@ -1,5 +1,5 @@
 // The library is opened at the first product, not linked: a program starts without it in no time,
-// runs on machines that do not have it, and needs it for no link.
+// also runs on machines that do not have it, and links without it.
 #include "kernels/cpu/onednn.h"
 
 #include "kernels/cpu/isa.h"
@@ -24,7 +24,7 @@ namespace {
 #define SHARDPROOF_SONAME(major) "libdnnl.so." SHARDPROOF_TEXT(major)
 
 #if DNNL_VERSION_MAJOR == 2
-/// What products of bf16 call.
+/// The functions of the library that products of bf16 call.
 struct Calls {
 #define SHARDPROOF_CALL(name) decltype(&dnnl_##name) name = nullptr;
 #define SHARDPROOF_CALLS(each)                                                                  \
@@ -79,7 +79,7 @@ class Library {
   }
 
 #if DNNL_VERSION_MAJOR == 2
-  /// Null where the library lacks one of them.
+  /// Null if the library lacks one of them.
   const Calls* calls() const { return calls_.engine ? &calls_ : nullptr; }
 #endif
 
@@ -89,7 +89,7 @@ class Library {
     fn = reinterpret_cast<Fn>(dlsym(handle_, name));
   }
 
-  /// Its kernels have the level of the others, also below the machine's.
+  /// Its kernels use the level of ours, also below the machine's.
   bool is_limited() {
     if (isa() == Isa::amx) return true;
     decltype(&dnnl_set_max_cpu_isa) set_most = nullptr;
@@ -156,7 +156,7 @@ bool onednn_product(int64_t m, int64_t n, int64_t k, const F32Matrix& a, const F
 #if DNNL_VERSION_MAJOR == 2
 namespace {
 
-/// A product of bf16 matrices, ready for any memory: in the thread that has made it alone.
+/// A product of bf16 matrices, for any memory; usable only in the thread that made it.
 class Prepared {
  public:
   /// m, n, k, then row and column strides of a, b and c, then whether c is bf16 and is added to.
@@ -203,7 +203,7 @@ class Prepared {
   }
 
  private:
-  /// That the product is added to what is there; null where the library fails.
+  /// The attribute that adds the product to the result; null if the library fails.
   dnnl_primitive_attr_t sums() const {
     dnnl_post_ops_t steps = nullptr;
     dnnl_primitive_attr_t attributes = nullptr;

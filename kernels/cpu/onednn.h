@@ -13,7 +13,7 @@ struct F32Matrix {
 
 /// c[i, j] = sum over p of a[i, p] b[p, j], and c's old entries too where `adds`; c is row-major,
 /// its rows `c_row` apart. In the calling thread alone, with the same bits on every call. False,
-/// and nothing done, where oneDNN is not found or has no product of such strides.
+/// and nothing done, if oneDNN is not found or has no product with such strides.
 bool onednn_product(int64_t m, int64_t n, int64_t k, const F32Matrix& a, const F32Matrix& b,
                     float* c, int64_t c_row, bool adds);
 

@@ -13,7 +13,7 @@
 namespace shardproof::cpu {
 namespace {
 
-constexpr int64_t none = 0;  ///< what no integer has
+constexpr int64_t none = 0;  ///< undefined for integers
 
 /// by_zero is set where b is 0.
 int64_t floor_divided(int64_t a, int64_t b, bool& by_zero) {
@@ -50,7 +50,7 @@ class Machine {
     const size_t inputs = chain_.inputs.size();
     for (size_t k = 0; k < inputs; ++k) {
       const int64_t stride = nest_.inner_stride(k + 1);
-      if (stride == 0) {  // one entry, repeated: it may be there already
+      if (stride == 0) {  // one repeated entry: the register may hold it already
         if (repeated_[k] != at[k + 1])
           load(registers_[k], chain_.inputs[k], inputs_[k], at[k + 1], 0, block_size);
         repeated_[k] = at[k + 1];

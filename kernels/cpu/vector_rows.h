@@ -56,7 +56,7 @@ HWY_INLINE float sum_of(int64_t n, Term term) {
   return static_cast<float>(total);
 }
 
-/// A NaN may be left out.
+/// A NaN may be ignored.
 HWY_INLINE float largest_of(const float* x, int64_t n) {
   const Floats d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));

@@ -1,5 +1,5 @@
 #pragma once
-// A block of threads as kernels are written here: phases between barriers. In a phase each thread
+// A block of threads, as kernels use it here: phases between barriers. In a phase each thread
 // does its part without the others; what a thread keeps from one phase to the next is PerThread,
 // what threads share is in shared memory.
 #ifndef __CUDACC_RTC__
@@ -49,13 +49,13 @@ class Block {
     body(static_cast<int>(threadIdx.x));
     __syncthreads();
   }
-  /// A phase without its barrier: what follows reads nothing that other threads write in it.
+  /// A phase without its barrier: later code reads nothing that other threads write in it.
   template <class Body>
   __device__ void each_alone(Body body) {
     body(static_cast<int>(threadIdx.x));
   }
 
-  /// A phase that asks: bit t % 32 of words[t / 32] is whether holds(t), for every thread t. True
+  /// A phase that votes: bit t % 32 of words[t / 32] is whether holds(t), for every thread t. True
   /// where any does. `words` is shared memory; there are whole warps.
   template <class Holds>
   __device__ bool vote(uint32_t* words, Holds holds) {

@@ -8,7 +8,7 @@
 namespace shardproof::SHARDPROOF_MACHINE {
 namespace {
 
-/// The part whose first entry is data, which only the kernel sees.
+/// A part whose first entry is data that only the kernel sees.
 struct Part {
   const void* first_at = nullptr;  ///< null: nothing moves
   Element element = Element::i32;
@@ -16,7 +16,7 @@ struct Part {
   int64_t count = 0, extent = 0, stride = 0;  ///< stride in the words that are copied
   Report report;
 
-  /// Moves the one that moves; false where the part is not in its dim.
+  /// Moves the operand that moves; false if the part is not in its dim.
   template <class T>
   SHARDPROOF_DEVICE bool move(T*& out, const T*& in) const {
     if (!first_at) return true;
@@ -54,7 +54,7 @@ struct CopyKernel {
 
 constexpr int tile_side = 32;
 
-/// Where out is contiguous in one loop and in another one in is: squares of the two loops go
+/// If out is contiguous in one loop and in in another: squares of the two loops go
 /// through shared memory, so that both are read and written along their rows.
 template <class T>
 struct TransposeKernel {
@@ -99,7 +99,7 @@ struct TransposeKernel {
   }
 };
 
-/// The loop that in is contiguous in, where a transpose by tiles is worth it; -1: none.
+/// The loop in which in is contiguous, if a transpose by tiles is worthwhile; -1: none.
 int64_t transposed_loop(const Nest& nest) {
   constexpr int64_t least = 8;
   if (nest.inner_stride(0) != 1 || nest.inner_stride(1) == 1 || nest.inner() < least) return -1;
@@ -182,7 +182,7 @@ struct ZeroKernel {
 
 template <class T>
 struct RollKernel {
-  Loops<3> loops;  ///< out, in, the index of the dim that is rolled (in stands still in it)
+  Loops<3> loops;  ///< out, in, the index of the dim that is rolled (in does not move in it)
   T* out;
   const T* in;
   const void* by_at;

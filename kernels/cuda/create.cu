@@ -43,7 +43,7 @@ struct RandomKernel {
   }
 };
 
-/// Uniform numbers of neighbours: four of a counter at a time.
+/// Uniform numbers of adjacent entries: four from each counter.
 struct UniformRowKernel {
   void* out;
   const uint64_t* key;

@@ -10,7 +10,7 @@
 namespace shardproof::SHARDPROOF_MACHINE {
 
 /// Words at an address that is a multiple of their size: a GPU faults at any other, and the
-/// rehearsal throws.
+/// emulator throws.
 template <class Word>
 SHARDPROOF_HD inline const Word* words_at(const void* address) {
 #ifndef SHARDPROOF_ON_GPU
@@ -65,7 +65,7 @@ SHARDPROOF_HD inline double load_number(Element element, const void* from, int64
   return static_cast<double>(load_integer(element, from, i));
 }
 
-/// What load_number gave, or a sum of such numbers.
+/// A result of load_number, or a sum of such numbers.
 SHARDPROOF_HD inline void store_number(Element element, void* to, int64_t i, double value) {
   if (is_real(element)) return store_real(element, to, i, value);
   if (element == Element::u8) return store_integer(element, to, i, value != 0);

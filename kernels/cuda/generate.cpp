@@ -76,7 +76,7 @@ class Writer {
            "  if (by_zero) Report{fault, step}.leave(shardproof::Fault::division, 0, 0);\n}\n";
   }
 
-  /// How many neighbours a thread takes: 16 bytes of the smallest entries that it walks along.
+  /// How many contiguous entries a thread takes: 16 bytes of its smallest entries.
   int64_t neighbours() const {
     if (nest_.extents.empty() || nest_.count() == 0 || nest_.inner_stride(0) != 1) return 1;
     size_t smallest = size_of(op_.output);
@@ -125,7 +125,7 @@ class Writer {
     return store_text(op_.output, to, at, entry + "by_zero)");
   }
 
-  /// at<k>: where operand k stands at the item.
+  /// at<k>: the offset of operand k at the item.
   std::string places(const Nest& nest, int64_t wide) const {
     const bool narrow = nest.count() <= INT32_MAX;
     const std::string type = narrow ? "uint32_t" : "int64_t";

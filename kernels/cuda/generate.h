@@ -1,5 +1,5 @@
 #pragma once
-// A CUDA kernel of its own for one pointwise chain over one nest: straight-line code over
+// A CUDA kernel for one fused pointwise op over one nest: straight-line code over
 // kernels/cuda/pointwise_fns.h, compiled by nvrtc.h when a plan is made.
 #include <string>
 

@@ -73,7 +73,7 @@ class RowsWriter {
            "};\n";
   }
 
-  /// With parameters that may be of no use.
+  /// With parameters that may be unused.
   static std::string function(const std::string& head, const std::string& body) {
     std::string text = "  " + head + " {\n";
     for (const char* name : {"body", "operands", "row", "kept", "columns", "i", "at"})
@@ -89,7 +89,7 @@ class RowsWriter {
     return is_step(at) && step(at).along == RowFn::none &&
            step(at).step.fn == PointwiseFn::constant;
   }
-  /// What stands for a register where it is read.
+  /// The expression for a register where it is read.
   std::string name(size_t at) const {
     if (is_constant(at)) return value(at);
     return (phases_.registers[at].reach == Reach::entry ? "r" : "kept.r") + text_of(at);

@@ -1,5 +1,5 @@
 #pragma once
-// A CUDA kernel of its own for one chain along rows: straight-line code in the loops of
+// A CUDA kernel for one row-wise fused op: straight-line code in the loops of
 // kernels/cuda/fused/row_kernel.h, compiled by nvrtc.h when a plan is made.
 #include <string>
 

@@ -34,7 +34,7 @@ struct TermIds {
   uint32_t count;
 
   SHARDPROOF_HD uint32_t no_row() const { return static_cast<uint32_t>(ids.window.extent); }
-  /// no_row(), which is after all rows, where none is here.
+  /// no_row(), which is after all rows, if this rank has none.
   SHARDPROOF_DEVICE uint32_t row(uint32_t term) const {
     const int64_t row = ids.row_of(ids.id(at + terms.first_at(first + term)));
     return row < 0 ? no_row() : static_cast<uint32_t>(row);
@@ -154,7 +154,7 @@ struct MoveDigits {
   }
 };
 
-/// In the stream's scratch, where they lie until it is used again; at most most_sorted terms.
+/// In the stream's scratch, until it is used again; at most most_sorted terms.
 inline SortedTerms sorted_by_row(const Stream& stream, const TermIds& ids) {
   auto* const first = static_cast<uint32_t*>(stream.scratch);
   uint32_t* const second = first + most_sorted;

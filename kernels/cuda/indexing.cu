@@ -57,8 +57,8 @@ struct Columns {
 /// What is added up, and where.
 template <class T, class Read>
 struct Summands {
-  Loops<2> terms;    ///< ids, x: loops in which the sum stands still
-  Loops<2> columns;  ///< out, x: loops in which the ids stand still
+  Loops<2> terms;    ///< ids, x: loops in which the sum does not move
+  Loops<2> columns;  ///< out, x: loops in which the ids do not move
   T* out;
   Read read;
 
@@ -158,7 +158,7 @@ struct AddFewKernel {
         [&](int thread) { summands.store(own[thread], at[0] + row * ids.window.stride); });
   }
 
-  /// The terms whose bits are set, from `begin` on.
+  /// The terms whose bits are set, starting at `begin`.
   SHARDPROOF_DEVICE void add_terms(Columns<T>& to, const uint32_t* words, int n, int64_t begin,
                                    int64_t x_at) const {
     int w = 0;
@@ -262,7 +262,7 @@ void add_sorted(const Stream& stream, const Summands<T, Read>& summands, const L
   }
 }
 
-/// From this many terms on it pays to sort them, which is some ten launches for each batch.
+/// From this many terms on, sorting is worthwhile: it takes about ten launches for each batch.
 constexpr int64_t many_terms = 1024, few_batches = 16;
 
 template <class T, class Read>

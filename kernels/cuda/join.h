@@ -1,5 +1,5 @@
 #pragma once
-// How two entries are joined by a reduction: integers wrap, a NaN on either side makes a NaN.
+// How a reduction joins two entries: integers wrap, a NaN on either side makes a NaN.
 #include <limits>
 #include <type_traits>
 
@@ -16,7 +16,7 @@ struct Sum {
     else
       return a + b;
   }
-  /// What nothing is joined to.
+  /// The neutral element.
   template <class T>
   SHARDPROOF_HD static T nothing() {
     return 0;

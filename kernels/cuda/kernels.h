@@ -21,7 +21,7 @@ void run(const Stream& stream, const Index& op, void* out, const void* const* in
 void run(const Stream& stream, const IndexAdd& op, void* out, const void* const* inputs);
 // order.cu
 void run(const Stream& stream, const Ordered& op, void* out, const void* const* inputs);
-/// pointwise.cu: one kernel for every chain, which it reads. (generate.h writes one of its own for
+/// pointwise.cu: one kernel that interprets any fused pointwise op. (generate.h writes one for
 /// each.)
 void run(const Stream& stream, const Pointwise& op, void* out, const void* const* inputs);
 /// reduce.cu. Sums are formed in double, in an order that depends on the op and on whether the

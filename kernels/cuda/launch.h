@@ -20,7 +20,7 @@ __global__ void __launch_bounds__(threads) run_kernel(const __grid_constant__ Ke
   kernel(block);
 }
 
-/// Throws std::runtime_error with CUDA's message where the launch is refused; nothing where there
+/// Throws std::runtime_error with CUDA's message if the launch fails; does nothing if there
 /// are no blocks.
 template <int threads, class Kernel>
 void launch(const Stream& stream, int64_t blocks, const Kernel& kernel, size_t shared_bytes = 0) {
@@ -53,7 +53,7 @@ void launch(const Stream&, int64_t blocks, const Kernel& kernel, size_t shared_b
 
 constexpr int usual_threads = 256;
 
-/// Blocks of `threads` for `count` items, which each_of shares out.
+/// Blocks of `threads` for `count` items, which each_of divides.
 inline int64_t blocks_for(int64_t count, int threads = usual_threads) {
   const int64_t blocks = (count + threads - 1) / threads, most = 1 << 16;
   return blocks < most ? blocks : most;

@@ -1,5 +1,5 @@
 #pragma once
-// A nest of loops as the argument of a kernel, and where its operands stand at one step of it.
+// A nest of loops as the argument of a kernel, and the offsets of its operands at one step.
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -38,7 +38,7 @@ struct Loops {
   int64_t extents[most_loops] = {};
   int64_t strides[most_loops][operands] = {};
 
-  /// offsets[k]: where operand k stands at step `at` of 0 .. count - 1, for the first `used`.
+  /// offsets[k]: the offset of operand k at step `at` of 0 .. count - 1, for the first `used`.
   SHARDPROOF_HD void find(int64_t at, int64_t* offsets, int used = operands) const {
     for (int k = 0; k < used; ++k) offsets[k] = 0;
     for (int d = loops - 1; d >= 0; --d) {

@@ -13,7 +13,7 @@ namespace {
 
 using Program = struct OpaqueProgram*;
 
-/// Of nvrtc.h, which is not needed to build this: the library is looked for when it is wanted.
+/// Declared here, because the build does not need nvrtc.h: the library is opened at first use.
 struct Nvrtc {
   int (*version)(int*, int*) = nullptr;
   const char* (*error)(int) = nullptr;
@@ -123,7 +123,7 @@ std::string nvrtc_compile(const std::string& source, const std::string& architec
                        headers.texts.data(), headers.name_pointers.data()));
   const std::unique_ptr<Program, int (*)(Program*)> owner(&program, nvrtc().destroy);
   const std::string target = "--gpu-architecture=" + architecture;
-  // Every op of a chain is rounded, as it is on the CPU: no product is fused with a sum.
+  // Every step is rounded, as on the CPU: no product is fused with a sum.
   const char* options[] = {target.c_str(), "--std=c++20", "--fmad=false",
                            "--device-as-default-execution-space"};
   const int result = nvrtc().compile(program, 4, options);

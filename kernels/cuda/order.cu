@@ -16,8 +16,8 @@ struct Lines {
 
 constexpr int scanned_per_thread = 4;
 
-/// A block for each line, which it goes along by tiles: every thread adds up a few neighbours, and
-/// begins with what the threads before it have.
+/// A block for each line, which it traverses by tiles: every thread adds up a few entries, and
+/// starts from the sum of the threads before it.
 struct CumsumKernel {
   Lines lines;
 
@@ -130,7 +130,7 @@ struct SortKernel {
     }
   }
 
-  /// Entries `gap` apart are put in order, which turns round every `size` entries.
+  /// Orders entries that are `gap` apart; the direction alternates every `size` entries.
   SHARDPROOF_DEVICE void merge(Block& block, double* values, int32_t* places, int size,
                                int gap) const {
     block.each([&](int thread) {
@@ -148,7 +148,7 @@ struct SortKernel {
   }
 };
 
-/// For lines that shared memory does not hold: an entry's rank is the number of those before it.
+/// For lines too long for shared memory: an entry's rank is the number of entries before it.
 struct RankKernel {
   Lines lines;
   Sorting sorting;

@@ -1,5 +1,5 @@
 #pragma once
-// What a step of a pointwise chain computes: fn::<name of the PointwiseFn>, on registers that are R
+// What a step of a fused pointwise op computes: fn::<name of the PointwiseFn>, on registers of R
 // (float or double) or int64_t. The interpreter of pointwise.cu and the kernels that generate.h
 // writes both call them; for the second this text, and what it includes, goes to NVRTC.
 #ifndef __CUDACC_RTC__

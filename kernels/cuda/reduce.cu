@@ -11,7 +11,7 @@ namespace {
 
 constexpr int most_inputs = 8;
 
-/// How the terms of a result are shared out: to `pieces` blocks, and in each to `lanes` threads.
+/// How the terms of a result are divided: among `pieces` blocks, and in each among `lanes` threads.
 struct Sharing {
   int lanes = 1;              ///< a power of 2, at most the threads
   bool results_apart = true;  ///< neighbouring threads have terms of one result, not its neighbours
@@ -128,7 +128,7 @@ struct ReduceKernel {
   }
 };
 
-/// Enough blocks to keep a GPU busy, by the sizes of the op alone: the order of a sum is the same
+/// Enough blocks to keep a GPU busy, from the sizes of the op alone: the order of a sum is the same
 /// on every device.
 Sharing sharing_of(const Nest& kept, const Nest& reduced, bool scratch) {
   const int64_t results = kept.count(), terms = reduced.count();
@@ -203,7 +203,7 @@ void reduce_shared(const Stream& stream, const Reduce& op, void* out, const void
   }
 }
 
-/// The op that joins the pieces that another one left in the scratch.
+/// The op that joins the pieces in the scratch.
 Reduce joining(const Reduce& op, int64_t pieces) {
   Reduce result = op;
   result.kept.strides = {op.kept.strides[0], {}};

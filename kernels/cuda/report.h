@@ -1,5 +1,5 @@
 #pragma once
-// How a kernel says what is wrong in its data.
+// How a kernel reports an error in its data.
 #include "kernels/cuda/stream.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
@@ -9,10 +9,10 @@ struct Report {
   Fault* fault = nullptr;
   int64_t step = 0;
 
-  /// The first to call it on the stream is heard.
+  /// Only the first report on the stream counts.
   SHARDPROOF_DEVICE void leave(Fault::Kind kind, int64_t value, int64_t extent) const {
 #ifdef SHARDPROOF_ON_GPU
-    if (atomicCAS(&fault->taken, 0u, 1u) != 0) return;  // the host looks when all is done
+    if (atomicCAS(&fault->taken, 0u, 1u) != 0) return;  // the host reads it when all work is done
 #else
     if (fault->taken != 0) return;
     fault->taken = 1;

@@ -1,5 +1,5 @@
 #pragma once
-// The steps of a chain as a kernel walks them at run time.
+// The steps of a fused pointwise op, for a kernel that interprets them.
 #include "kernels/cuda/pointwise_fns.h"
 #include "kernels/fnv1a.h"
 #include "kernels/ops.h"

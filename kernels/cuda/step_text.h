@@ -1,5 +1,5 @@
 #pragma once
-// Steps of a chain as text over kernels/cuda/pointwise_fns.h.
+// Steps of a fused pointwise op as text over kernels/cuda/pointwise_fns.h.
 #include <functional>
 #include <string>
 

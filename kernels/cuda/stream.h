@@ -14,12 +14,12 @@ namespace shardproof::SHARDPROOF_MACHINE {
 /// What Stream::scratch has room for.
 constexpr size_t scratch_bytes = size_t{1} << 20;
 
-/// A stream of CUDA; in a rehearsal there is none, and a launch returns when the kernel has run.
+/// A stream of CUDA; the emulator has none, and a launch returns when the kernel has run.
 struct Stream {
   CUstream_st* handle = nullptr;
-  Fault* fault = nullptr;  ///< where kernels leave what is wrong; never null when an op can fail
-  int64_t step = 0;        ///< what they call themselves there
-  /// Of this stream alone: one op's kernels leave something for each other there. Null: a sum of
+  Fault* fault = nullptr;  ///< where kernels report errors; never null when an op can fail
+  int64_t step = 0;        ///< the number under which they report
+  /// Of this stream alone: memory between the kernels of one op. Null: a sum of
   /// many terms is formed by fewer threads.
   void* scratch = nullptr;
 };

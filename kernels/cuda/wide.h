@@ -1,5 +1,5 @@
 #pragma once
-// Neighbours in memory that are moved as one word of up to 16 bytes.
+// Contiguous entries that are moved as one word of up to 16 bytes.
 #include <cstdint>
 #include <initializer_list>
 

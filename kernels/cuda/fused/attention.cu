@@ -1,4 +1,4 @@
-// Attention, without the logits of more than a tile: online softmax over tiles of keys.
+// Attention that stores the logits of one tile only: online softmax over tiles of keys.
 #include "kernels/cuda/fused/attention.h"
 
 #include "kernels/cuda/fused/kernels.h"
@@ -23,12 +23,12 @@ struct AttentionKernel {
   }
   using Logits = PerThread<Accumulator<tile / 8>>;
 
-  /// What a thread knows of its two rows.
+  /// The state of a thread's two rows.
   struct Rows {
     Floats<2> largest, sum;
   };
 
-  /// Logits become weights, and what was summed up so far is brought to the new largest one.
+  /// Turns logits into weights, and rescales the sums so far to the new largest logit.
   SHARDPROOF_DEVICE void weigh(Block& block, Logits& logits, PerThread<Rows>& rows,
                                const PerThread<Floats<2>>& largest,
                                PerThread<Accumulator<width / 8>>& sums) const {

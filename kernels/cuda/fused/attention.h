@@ -1,7 +1,7 @@
 #pragma once
-// What the kernels of attention share: where operands lie, how tiles come into shared memory, and
-// what a logit is. A row is a query: position and group, the group innermost, so that the queries
-// that share a key are neighbours.
+// What the kernels of attention share: the layout of operands, loads of tiles into shared memory,
+// and the logits. A row is a query: position and group, the group innermost, so that
+// the queries that share a key are contiguous.
 #include "kernels/cuda/fused/team.h"
 #include "kernels/cuda/fused/tiles.h"
 #include "kernels/cuda/launch.h"
@@ -13,8 +13,8 @@ constexpr int attention_threads = 128;
 constexpr int block_rows = 64;  ///< 16 for each warp
 constexpr float masked_logit = -1e10f;
 
-/// Of a tile of the mask: what is allowed. A tile of `none` is not looked at; where a row has
-/// nothing at all that is allowed, all tiles of its rows are at least `some`.
+/// The state of a tile of the mask. A tile of `none` is skipped; if a row has
+/// no allowed key at all, all tiles of its rows are at least `some`.
 enum TileState : uint8_t { none, some, all };
 
 /// 2^x, of numbers up to 0.
@@ -179,7 +179,7 @@ SHARDPROOF_DEVICE void mask_logits(Block& block, const AttentionProblem<E>& prob
   });
 }
 
-/// The largest logit of each of a thread's rows, with what it was before.
+/// The largest logit of each of a thread's rows, including the one so far.
 template <int tiles>
 SHARDPROOF_DEVICE void largest_of(Block& block, const PerThread<Accumulator<tiles>>& logits,
                                   PerThread<Floats<2>>& largest) {
@@ -196,7 +196,7 @@ SHARDPROOF_DEVICE void largest_of(Block& block, const PerThread<Accumulator<tile
   join_lanes<4>(block, largest, Larger{});
 }
 
-/// Waits for all threads: what was written to shared memory may be read, and the other way round.
+/// Waits for all threads: what was written to shared memory may be read, and vice versa.
 SHARDPROOF_DEVICE inline void meet(Block& block) {
   block.each([](int) {});
 }
@@ -220,7 +220,7 @@ AttentionProblem<E> problem_of(const AttentionShape& shape, const void* const* o
           static_cast<int>(shape.key_tiles())};
 }
 
-/// Whether all vectors begin at multiples of 16 bytes and have no rest.
+/// Whether all vectors begin at multiples of 16 bytes and have such a length.
 bool wide_vectors(const AttentionShape& shape, std::initializer_list<const HeadStrides*> strides,
                   std::initializer_list<const void*> arrays);
 /// mask_tiles.cu: the states of the mask's tiles.

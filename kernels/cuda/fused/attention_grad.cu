@@ -1,6 +1,6 @@
-// The gradients of attention, tile by tile: the probabilities are computed again. What a row needs
-// is found first: its mass, and delta, the sum of its probabilities' gradients. Then g_q by rows
-// and g_k, g_v by keys, each sum by one warp in a fixed order.
+// The gradients of attention, tile by tile: the probabilities are recomputed. What a row needs
+// comes first: its log-sum-exp, and delta, the sum of its probabilities' gradients. Then g_q by
+// row, and g_k, g_v by keys, each sum by one warp in a fixed order.
 #include "kernels/cuda/fused/attention.h"
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/fused/rows.h"
@@ -21,7 +21,7 @@ struct GradProblem {
   }
 };
 
-/// Two operands of 64 rows that stay, and two that come `tile` rows at a time.
+/// Two operands of 64 rows that stay loaded, and two that are loaded `tile` rows at a time.
 template <class E, int width, int tile>
 struct FourTiles {
   static constexpr int stays = block_rows * tile_stride<E>(width);
@@ -40,13 +40,13 @@ struct FourTiles {
   }
 };
 
-/// The gradient of a logit, from what it is, its probability's gradient and its row.
+/// The gradient of a logit, from its value, its probability's gradient and its row.
 SHARDPROOF_DEVICE inline float logit_grad(float logit, float p, float g_p, float delta,
                                           float scale) {
   return logit == masked_logit ? 0.0f : p * (g_p - delta) * scale;
 }
 
-/// Masses and deltas, as the forward would have found them.
+/// Log-sum-exps and deltas, as the forward pass computes them.
 template <class E, int width>
 struct MassKernel {
   GradProblem<E> problem;

@@ -1,5 +1,5 @@
 #pragma once
-// The ops of kernels/fused.h as CUDA kernels, and as their rehearsal: kernels/cuda/kernels.h.
+// The ops of kernels/fused.h as CUDA kernels, and emulated: kernels/cuda/kernels.h.
 #include <stdexcept>
 
 #include "kernels/cuda/stream.h"
@@ -35,7 +35,7 @@ void run(const Stream& stream, const AttentionGrad& op, Outputs outputs, Inputs 
 void to_logs(const Stream& stream, const AttentionShape& shape, const float* masses, float* logs);
 void from_logs(const Stream& stream, const AttentionShape& shape, const float* logs, float* masses);
 
-/// walked_rows.cpp. Throws std::logic_error where fits() says no, and on a GPU, which has a kernel
+/// walked_rows.cpp. Throws std::logic_error if fits() is false, and on a GPU, which has a kernel
 /// of its own for each: generate_rows.h.
 void run(const Stream& stream, const Rowwise& op, Outputs outputs, Inputs inputs);
 /// sum_columns.cu. The last part of it: the outputs per column, of what the blocks left in the
@@ -47,7 +47,7 @@ void sum_columns(const Stream& stream, const Rowwise& op, const RowShape& shape,
 void to_bias(const Stream& stream, const AttentionShape& shape, int64_t batch, int64_t stride,
              const uint8_t* mask, uint16_t* bias);
 
-/// Throws std::logic_error: products are a library's.
+/// Throws std::logic_error: libraries compute products.
 inline void run(const Stream&, const BiasedProduct&, Outputs, Inputs) {
   throw std::logic_error("a product is a library's, not a kernel's");
 }

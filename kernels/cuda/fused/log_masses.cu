@@ -1,4 +1,4 @@
-// The masses of attention as libraries have them: one logarithm for each row.
+// The log-sum-exps of attention as libraries store them: one logarithm for each row.
 #include <cmath>
 
 #include "kernels/cuda/fused/kernels.h"

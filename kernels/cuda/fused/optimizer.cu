@@ -139,8 +139,8 @@ void launch_squares(const Stream& stream, const SumSquares& op, Outputs outputs,
                       shared);
 }
 
-/// Who takes which entries does not depend on E: the sum of numbers that are all bf16 has the same
-/// bits wherever they are kept.
+/// Which thread takes which entries does not depend on E: a sum of bf16 numbers has the same
+/// bits in every storage format.
 template <class E>
 void launch_squares_of(const Stream& stream, const SumSquares& op, Outputs outputs, Inputs inputs) {
   constexpr int n = 8;

@@ -1,5 +1,5 @@
 // Rotary positions: a block takes a position, has its cosines and sines in shared memory, and turns
-// the vectors that stand there.
+// the vectors at this position.
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/fused/rows.h"
 

@@ -1,12 +1,12 @@
 #pragma once
-// Rows among threads: a warp takes a short row, a block a long one.
+// How threads divide rows: a warp takes a short row, a block a long one.
 #include "kernels/cuda/fused/team.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
 
 constexpr int row_threads = 256;
 
-/// Where a thread stands: its team's row, if there is one, and its part of it.
+/// The row of a thread's team, if there is one, and the thread's part of it.
 template <int team, int n>
 struct Row {
   int64_t row, rows, length;

@@ -1,5 +1,5 @@
 #pragma once
-// The kernel of a chain along rows (kernels/rowwise.h): its loops, and what is joined between them.
+// The kernel of a row-wise fused op (kernels/rowwise.h): its loops, and the joins between them.
 // What is computed in them is a Program's: fused/walked_rows.cpp has one that walks the steps,
 // and generate_rows.h writes straight-line ones, for which this text goes to NVRTC. A Program has
 //   rows, length, columns, in_shared: of RowShape

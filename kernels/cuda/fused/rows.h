@@ -60,7 +60,7 @@ void launch_rows(const Stream& stream, Element x, int64_t rows, int64_t length,
     launch_teams<Kernel, float, 1>(stream, rows, length, arguments...);
 }
 
-/// The same where all is f32.
+/// The same if all entries are f32.
 template <template <class, int, int> class Kernel, class... Arguments>
 void launch_float_rows(const Stream& stream, int64_t rows, int64_t length,
                        std::initializer_list<const void*> arrays, Arguments... arguments) {
@@ -70,7 +70,7 @@ void launch_float_rows(const Stream& stream, int64_t rows, int64_t length,
     launch_teams<Kernel, float, 1>(stream, rows, length, arguments...);
 }
 
-/// The scalar of an op; takes the next input where it is one.
+/// The scalar of an op; takes the next input if it is one.
 inline Given given(const Scalar& scalar, const void* const*& next) {
   if (!scalar.is_input) return {scalar.value, nullptr};
   return {0, static_cast<const float*>(*next++)};

@@ -1,4 +1,4 @@
-// Sums over the rows, of what the blocks of a chain along rows have left.
+// Sums the partial sums of the blocks of a row-wise fused op over the rows.
 #include "kernels/cuda/entry.h"
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/fused/row.h"
@@ -7,7 +7,7 @@
 namespace shardproof::SHARDPROOF_MACHINE {
 namespace {
 
-/// Of an output per column, in the order of the blocks: a thread each eighth of them.
+/// Sums an output per column in the order of the blocks: each thread takes an eighth of them.
 struct SumColumns {
   int64_t blocks, length;
   const float* partials;

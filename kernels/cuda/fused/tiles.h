@@ -222,7 +222,7 @@ struct TileProducts<float> {
     });
   }
 
-  /// `staging`: where the block's x can be; nothing else reads or writes it.
+  /// `staging`: memory for the block's x, which nothing else reads or writes.
   template <int width, int depth, int tiles>
   static SHARDPROOF_DEVICE void times(Block& block, PerThread<Accumulator<tiles>>& sums,
                                       PerThread<Accumulator<depth>>& x, const float* b,

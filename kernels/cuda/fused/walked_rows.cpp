@@ -1,4 +1,4 @@
-// Chains along rows in the rehearsal: their steps walked at run time. A GPU has texts of
+// Row-wise fused ops in the emulator, which interprets their steps. A GPU runs the kernels of
 // generate_rows.h in the same loops.
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/fused/row_kernel.h"
@@ -150,7 +150,7 @@ struct WalkedSteps {
         step(s, kept);
   }
 
-  /// What is no entry's.
+  /// Registers that are not per entry.
   template <class Takes>
   void compute(const RowOperands& operands, Kept& kept, int64_t row, Takes takes) const {
     for (int k = 0; k < read; ++k)

@@ -15,7 +15,7 @@ Element random_float(Dice& dice) {
   return dice.one_of({Element::f64, Element::f32, Element::f32, Element::bf16});
 }
 
-/// Loops over `out` and one more array that stands still in some.
+/// Loops over `out` and another array, which does not move in some.
 Nest two_arrays(Dice& dice, Layout layout) {
   Nest nest;
   nest.extents = random_extents(dice);

@@ -1,5 +1,5 @@
 #pragma once
-// Random ops on arrays of one shape: what kernels/cuda is held to kernels/cpu by.
+// Random ops on arrays of one shape: with them kernels/cuda is compared with kernels/cpu.
 #include <string>
 #include <vector>
 

@@ -1,6 +1,6 @@
 #pragma once
-// The law of a machine that runs the ops of kernels/ops.h: it computes what kernels/cpu does. Of
-// no test framework, so that a machine with a GPU and little else can be held to it.
+// The law of a machine that runs the ops of kernels/ops.h: it computes what kernels/cpu does. It
+// has no test framework, so that it runs on a machine with a GPU and little else.
 #include <functional>
 #include <string>
 
@@ -22,7 +22,7 @@ struct KernelMachine {
 /// Empty, or what differs: of one random op.
 std::string broken(const KernelMachine& machine, OpKind kind, uint64_t seed);
 
-/// Empty, or how an op whose data is wrong did not say so.
+/// Empty, or how an op with wrong data failed to report it.
 std::string unnoticed(const KernelMachine& machine, uint64_t seed);
 
 using ReduceRanks = std::function<void(Element, Reduction, const void* const* sources, int n,

@@ -1,6 +1,6 @@
 #pragma once
-// The law of chains along rows (kernels/rowwise.h): a machine computes what a plain evaluation in
-// double does, as far off as f32 may be.
+// The law of row-wise fused ops (kernels/rowwise.h): a machine computes what a plain evaluation in
+// double does, within the error of f32.
 #include "kernels/cuda/laws/laws.h"
 #include "kernels/fused.h"
 
