@@ -1,4 +1,4 @@
-// Whether what a plan assumes of its sizes can hold.
+// Whether the assumptions of a plan on its sizes can hold together.
 #include <algorithm>
 #include <stdexcept>
 
@@ -26,7 +26,7 @@ std::vector<SizeFact> facts_of(const ir::Program& program,
   return facts;
 }
 
-/// Leaves out of a contradiction what it does not need.
+/// Drops facts that the contradiction does not need.
 std::vector<size_t> minimal(const std::vector<SizeFact>& facts, std::vector<size_t> core,
                             smt::Solver& solver) {
   for (size_t i = 0; i < core.size();) {

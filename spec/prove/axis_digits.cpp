@@ -11,7 +11,7 @@ std::string dim_symbol(const Dim& dim) {
   for (const Name& factor : dim.factors) {
     if (!text.empty()) text += ".";
     if (!factor.empty() && std::isdigit(static_cast<unsigned char>(factor[0]))) text += "n";
-    for (char c : factor) {  // library names may have characters that solvers do not read
+    for (char c : factor) {  // library names may have characters that solvers reject
       const bool plain = std::isalnum(static_cast<unsigned char>(c)) || c == '_';
       text += plain ? std::string(1, c) : "$" + std::to_string(static_cast<int>(c)) + "$";
     }

@@ -1,5 +1,5 @@
 #pragma once
-// The index map of one split dim over terms: sizes of axes, digits of a device, a local index.
+// The index map of one split dim as terms: sizes of axes, digits of a device, a local index.
 #include <string>
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace shardproof {
 
-/// Names of the solver's variables. Axes and dims share one space of names, so these do not clash.
+/// Names of the solver's variables. Axes and dims share one namespace, so these do not clash.
 std::string dim_symbol(const Dim& dim);
 smt::Term radix_of(const Axis& axis);                           ///< `t`
 smt::Term digit_of(const Axis& axis, const std::string& copy);  ///< `t.i`
@@ -17,7 +17,7 @@ smt::Term digit_of(const Axis& axis, const std::string& copy);  ///< `t.i`
 smt::Term global_index(const std::vector<smt::Term>& digits, const std::vector<smt::Term>& radices,
                        const smt::Term& local_size, const smt::Term& local);
 
-/// `copy` tells two devices apart that share all sizes.
+/// `copy` names the digits of one device: two devices share all sizes, but not their digits.
 class DigitMap {
  public:
   DigitMap(const Split& split, const std::string& copy);
@@ -31,7 +31,7 @@ class DigitMap {
     return global_index(digits, radices_, local_size, local);
   }
   std::vector<smt::Term> sizes() const;   ///< every size is at least 1
-  std::vector<smt::Term> bounds() const;  ///< sizes, and digits and local index below theirs
+  std::vector<smt::Term> bounds() const;  ///< sizes() and: digits and local index are in range
   smt::Model example() const;             ///< values that satisfy bounds()
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 std::string axes_text(const Split& split) { return to_string(split); }
 
-/// Two devices and local indices that hold the same entry are the same.
+/// Two devices and local indices with the same global index are the same.
 Obligation injective(const Split& split) {
   const DigitMap one(split, ""), two(split, "2");
   Obligation result{axes_text(split) + " injective",
@@ -81,8 +81,8 @@ bool has(const std::vector<Axis>& axes, const Axis& axis) {
   return std::find(axes.begin(), axes.end(), axis) != axes.end();
 }
 
-/// The axes of `from` that are not in `to`, and the index map of what is left after the blocks of
-/// the devices along them are put one after the other.
+/// The axes of `from` that `to` lacks, and the index map after the blocks along them are
+/// concatenated.
 Obligation gathered(const std::string& name, const Split& from, const Split& to) {
   const DigitMap map(from, "");
   Term size = map.local_size(), local = map.local();
@@ -109,12 +109,12 @@ Obligation gathered(const std::string& name, const Split& from, const Split& to)
   return result;
 }
 
-/// Up to here one question for all axes together is cheap.
+/// Up to this many axes, one query for all of them is cheap.
 constexpr size_t axes_at_once = 3;
 
-/// One axis at a time. `M/a/b` is `M/a` whose local index is a block of `b` and a place in it
-/// (gathered); so, axis by axis from the first, where each axis alone hits each entry of what it
-/// splits once, for every local size, all of them together do.
+/// One axis at a time, by induction. The local index of `M/a` is a block of `b` and an offset in it
+/// (gathered). If each axis alone maps to each entry of its dim exactly once, for every local size,
+/// then so do all axes together.
 std::vector<Obligation> axis_by_axis(const Split& split) {
   std::vector<Obligation> result;
   Split whole{split.dim, {}};
@@ -153,7 +153,8 @@ std::vector<Obligation> move_obligations(const std::string& collective, const Sp
   std::erase_if(kept.axes, [&](const Axis& axis) { return !has(to.axes, axis); });
   std::vector<Obligation> result;
   if (kept.axes != from.axes) result.push_back(gathered(collective, from, kept));
-  // What comes is cut where it would be gathered: the same identity, read from the result.
+  // Incoming axes split the dim as gathering them would join it: the same identity, read from the
+  // result.
   if (kept.axes != to.axes) result.push_back(gathered(collective, to, kept));
   return result;
 }

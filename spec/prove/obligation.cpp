@@ -11,7 +11,7 @@ const char* sort_name(Sort sort) {
   return sort == Sort::boolean ? "Bool" : sort == Sort::integer ? "Int" : "Real";
 }
 
-/// Uninterpreted functions with their number of arguments.
+/// Uninterpreted functions and their arities.
 std::set<std::pair<std::string, size_t>> functions_of(const std::vector<Term>& formulas) {
   std::set<std::pair<std::string, size_t>> found;
   const std::function<void(const Term&)> visit = [&](const Term& term) {

@@ -1,4 +1,4 @@
-// The layout and index facts that a plan rests on.
+// The facts about layouts and indices on which a plan depends.
 #include <algorithm>
 #include <map>
 #include <set>
@@ -47,7 +47,7 @@ class Collector {
           add(std::move(each), range);
   }
 
-  /// The factors of a group from the leading one on: those before it have one entry.
+  /// The factors of a group from the first one with more than one entry.
   Dim from_leading(const Dim& group) const {
     const elaborate::Factors all = elaborate::factors(program_, group);
     Dim result;
@@ -56,7 +56,7 @@ class Collector {
     return result;
   }
 
-  /// The axes of each index that leads a position.
+  /// The axes of each index that is the first of a position.
   std::map<ir::IndexId, std::vector<Axis>> axes_of(const ir::Indices& in,
                                                    const std::vector<ir::Position>& side,
                                                    const Type& type) const {
@@ -67,7 +67,7 @@ class Collector {
     return result;
   }
 
-  /// Each position of more than one index, on either side, against its indices on the other.
+  /// Each position with several indices, compared with the same indices on the other side.
   void rearranged(const ir::Indices& in, const ir::Instr& instr) {
     const std::vector<ir::Position>*left = &in.left.at(0), *right = &in.right;
     const auto from = axes_of(in, *left, types_.at(instr.operands.at(0)));

@@ -1,5 +1,5 @@
 #pragma once
-// Polynomials with whole coefficients: where the witness of a divisibility is found.
+// Polynomials with integer coefficients, to find the quotient that witnesses a divisibility.
 #include <map>
 #include <optional>
 #include <string>
@@ -9,18 +9,18 @@
 
 namespace shardproof::smt {
 
-/// Sorted names, repeated for powers -> coefficient, never 0.
+/// Key: sorted names, repeated for powers. Value: the coefficient, never 0.
 using Polynomial = std::map<std::vector<std::string>, int64_t>;
 
-/// Nullopt where the term is no such polynomial, or a coefficient is beyond 64 bits.
+/// Nullopt if the term is no such polynomial, or a coefficient exceeds 64 bits.
 std::optional<Polynomial> polynomial_of(const Term& term);
 Term to_term(const Polynomial& polynomial);
 std::optional<Polynomial> multiplied(const Polynomial& a, const Polynomial& b);
 std::optional<Polynomial> added(const Polynomial& a, const Polynomial& b);
-/// The polynomial with `name` replaced.
+/// Substitutes a polynomial for `name`.
 std::optional<Polynomial> substituted(const Polynomial& in, const std::string& name,
                                       const Polynomial& by);
-/// in / by where `by` is one product and every product of `in` contains it.
+/// in / by, if `by` is one product that divides every product of `in`.
 std::optional<Polynomial> divided(const Polynomial& in, const Polynomial& by);
 
 }  // namespace shardproof::smt

@@ -68,7 +68,7 @@ class Prover {
       if (!report.schedules.empty()) schedules(report, plan);
       return values(report);
     }
-    // What cannot be read is told first: its sizes are no assumptions.
+    // Errors that prevent reading the file come first: its sizes state no assumptions.
     if (checked_.verdict() == Verdict::invalid) return;
     const bool contradictory = found.kind == Assumptions::Kind::contradictory;
     if (contradictory) without_runs(report);
@@ -87,7 +87,7 @@ class Prover {
     return known->second;
   }
 
-  /// A schedule that was run at no size that the plan allows is not known to come to an end.
+  /// A schedule that was not run at any allowed size may deadlock.
   void schedules(PlanReport& report, const ir::Function& plan) {
     ir::Program bounded = program();
     for (const ScheduleBound& bound : report.schedules)
@@ -110,12 +110,12 @@ class Prover {
     if (report.verdict == Verdict::proved) report.verdict = Verdict::unknown;
   }
 
-  /// Where nothing satisfies the assumptions, there was nothing to be run.
+  /// If the assumptions contradict each other, no run was possible: drop that message.
   static void without_runs(PlanReport& report) {
     std::erase_if(report.diagnostics, [](const Diagnostic& each) { return each.code == "U0010"; });
   }
 
-  /// Requires over values: sizes that satisfy their part are there.
+  /// Checks the `require`s on values. Their part on sizes is known to be satisfiable.
   void values(PlanReport& report) {
     if (report.verdict == Verdict::invalid) return;
     const auto conflict = conflict_of_values(program(), report.function, solver_);
@@ -154,7 +154,7 @@ class Prover {
 
   const CheckedProgram& checked_;
   smt::Solver& solver_;
-  std::map<Name, bool> schedules_;  ///< those that were asked for
+  std::map<Name, bool> schedules_;  ///< schedules already checked
 };
 
 }  // namespace

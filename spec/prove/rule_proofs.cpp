@@ -13,7 +13,7 @@ using Local = denote::Distributed<Symbolic>;
 
 namespace {
 
-/// Local values of one operand and the whole tensor they represent.
+/// Local values of one operand and the whole tensor that they represent.
 struct Represented {
   denote::Array<Symbolic> whole;
   Local local;
@@ -67,7 +67,7 @@ Represented represent(const denote::Geometry& geometry, const Type& type, size_t
   return result;
 }
 
-/// Local values represent `whole` at `type`.
+/// The local values represent `whole` at `type`.
 Term represents(const denote::Geometry& geometry, const Type& type, const Local& local,
                 const denote::Array<Symbolic>& whole) {
   const auto mark = reducing(type, "t");
@@ -95,7 +95,7 @@ denote::Sizes sizes(int64_t axis, int64_t dims) {
   return result;
 }
 
-/// What the op gives on the operands' local values.
+/// The op's results for the operands' local values.
 Local run_on(const denote::Geometry& geometry, const RuleCase& rule,
              const std::vector<Local>& values) {
   std::vector<denote::Held<Symbolic>> held;
@@ -125,7 +125,7 @@ smt::Obligation rule_obligation(const RuleCase& rule, int64_t devices) {
   }
   std::vector<Term> goals;
   Path::explore([&](Path& path) {
-    // On one device a collective does nothing: the op is its own erasure there.
+    // On one device a collective does nothing, so the op is its own erasure there.
     const Local whole = run_on(one, rule, wholes);
     const Local local = run_on(mesh, rule, locals);
     std::vector<Term> alternatives{represents(mesh, rule.result, local, whole.at(0))};
@@ -149,7 +149,7 @@ std::vector<smt::Obligation> accepted_obligations(const std::string& op) {
 
 namespace {
 
-/// Some collective makes the result's value of the operand's: its name is that collective's.
+/// Another collective computes this result from the operand.
 bool another_collective_does(const RuleCase& rule) {
   using enum ir::CollectiveFn;
   for (ir::CollectiveFn fn : {all_gather, all_reduce, psum_scatter, slice, zero_nonroot, zero_pad})
@@ -181,7 +181,7 @@ std::string stricter_than_values(const RuleCase& rule) {
 
 namespace {
 
-/// The candidates that spec/rules accepts: proved for all values.
+/// The candidates that spec/rules accepts must hold for all values.
 void check_accepted(const RuleTuple& tuple, smt::Solver& solver, RuleOutcome& outcome) {
   for (size_t i = 0; i < tuple.candidates.size(); ++i) {
     if (!tuple.accepted[i]) continue;
@@ -195,8 +195,8 @@ void check_accepted(const RuleTuple& tuple, smt::Solver& solver, RuleOutcome& ou
   }
 }
 
-/// No candidate is accepted: each has a model that breaks it, or a reason why it is refused though
-/// its value is right.
+/// No candidate is accepted: each needs a counterexample, or a reason for the refusal of a right
+/// value.
 void check_refused(const RuleTuple& tuple, smt::Solver& solver, RuleOutcome& outcome) {
   bool has_value = false, gradient = false, stricter = false;
   for (const RuleCase& rule : tuple.candidates) {
@@ -212,7 +212,7 @@ void check_refused(const RuleTuple& tuple, smt::Solver& solver, RuleOutcome& out
       else
         outcome.failures.push_back(rule.text() + " refused: " + to_string(answer.result) + " " +
                                    answer.why);
-    } catch (const denote::Error&) {  // arrays that do not fit: it has no value
+    } catch (const denote::Error&) {  // the arrays do not fit: no value
     }
   }
   ++(gradient    ? outcome.gradient

@@ -1,4 +1,4 @@
-// The rows of the table of rules on one axis: ops at every tuple of operand states.
+// The rows of the table of rules on one axis: ops with every tuple of operand states.
 #include <algorithm>
 #include <functional>
 #include <stdexcept>
@@ -11,7 +11,7 @@ namespace {
 
 using Dims = std::vector<Name>;
 
-/// Every state of a value with these dims on the axis t.
+/// Every state on axis t of a value with these dims.
 std::vector<Type> states(const Dims& dims) {
   std::vector<Type> result;
   Type whole;
@@ -28,13 +28,13 @@ std::vector<Type> states(const Dims& dims) {
   return result;
 }
 
-/// An op as a function of its operands' types and its result's.
+/// An op as a function of the types of its operands and its result.
 struct Row {
   std::string name;
   std::vector<Dims> operands;
   Dims result;
   std::function<ir::Op(const ir::Pattern&)> make;
-  bool communicates = false;  ///< each stated result is a row of its own
+  bool communicates = false;  ///< each stated result is a separate row
 };
 
 std::vector<Row> rows() {
@@ -75,7 +75,7 @@ std::vector<Row> rows() {
   return result;
 }
 
-/// Refused tuples are tried at every state but I, which has R's values.
+/// Refused tuples are tried with every state but I, which has the same values as R.
 void add_tuple(const Row& row, const std::vector<Type>& operands, const std::vector<Type>& results,
                std::vector<RuleTuple>& table) {
   RuleTuple tuple;

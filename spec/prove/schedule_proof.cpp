@@ -18,14 +18,14 @@ using syntax::Expr;
 using syntax::Step;
 using Kind = Expr::Kind;
 
-const Name position = "#";  // no name of a text
+const Name position = "#";  // not a name in any text
 
-/// What keeps a schedule from being proved.
+/// The reason why a schedule is not proved.
 struct Open {
   std::string what;
 };
 
-/// `expr` with `#` where it has `part`.
+/// `expr` with `#` in place of `part`.
 Expr abstracted(const Expr& expr, const std::string& part) {
   Expr result = expr;
   if (print(expr) == part) {
@@ -45,14 +45,14 @@ const Expr* first_call(const Expr& expr) {
   return nullptr;
 }
 
-/// A step F(e), B(e) or W(e) of a loop: its position e, and the microbatch and chunk there.
+/// A step F(e), B(e) or W(e) of a loop: its position e, its microbatch and its chunk.
 struct Work {
   size_t loop = 0, place = 0;
   Expr at, microbatch;
   std::optional<Expr> chunk;
 };
 
-/// Numbers of a stage as terms. Quotients and minima are new variables with facts that define them.
+/// Numbers of a stage as terms. Quotients and minima become new variables with defining facts.
 class Numbers {
  public:
   explicit Numbers(const syntax::ScheduleDecl& schedule) {
@@ -72,10 +72,10 @@ class Numbers {
   Term chunks() const { return at_.count("C") ? at_.at("C") : Term(1); }
   Term fresh() { return smt::integer("x" + std::to_string(count_++)); }
   const std::vector<Term>& facts() const { return facts_; }
-  /// One of these holds: the parts of an `or`.
+  /// One of these holds: the operands of an `or`.
   const std::vector<Term>& cases() const { return cases_; }
-  /// What products are known to be, which the solver would have to find: quotients, the larger of
-  /// two quotients, times a positive size.
+  /// Facts about products that the solver would have to find: quotients, or the larger of two,
+  /// times a positive size.
   std::vector<Term> hints() const {
     std::vector<Term> result, quotients;
     for (const auto& [a, b, q, r] : divisions_) quotients.push_back(q);
@@ -97,7 +97,7 @@ class Numbers {
     }
     return result;
   }
-  /// Each has to be positive, or its quotients would not be what they are.
+  /// Each must be positive; the facts about its quotients assume that.
   const std::vector<Term>& divisors() const { return divisors_; }
 
   Term value(const Expr& expr, const Names& names) {
@@ -230,7 +230,7 @@ class Proof {
   }
 
  private:
-  // --- the text ---
+  // --- reading the schedule ---
 
   void read() {
     if (!schedule_.params.empty() && schedule_.params != std::vector<Name>{"C"})
@@ -270,13 +270,13 @@ class Proof {
     works_[step.name.at(0)].push_back(std::move(work));
   }
 
-  // --- what a claim is made of ---
+  // --- parts of a claim ---
 
   struct Place {  // a microbatch and chunk
     Term m, c;
   };
 
-  /// The numbers of one claim, which are about stages of their own.
+  /// The variables of one claim. Each claim has its own stages.
   struct Claim {
     Numbers numbers;
     std::vector<Term> given = {};
@@ -289,7 +289,7 @@ class Proof {
     to.given.push_back(less(s, to.numbers.stages()));
     return s;
   }
-  /// A position of a kind's works.
+  /// A variable for the position of an F, B or W.
   Term position_in(Claim& to) const {
     const Term k = to.numbers.fresh();
     to.given.push_back(less_equal(0, k));
@@ -300,7 +300,7 @@ class Proof {
     const Step& let = *times_.at(kind);
     return to.numbers.value(let.exprs[0], {{"s", s}, {let.params[0], k}});
   }
-  /// Without a stage: it is the same on all.
+  /// The microbatch and chunk at position k. They do not depend on the stage.
   Place place(Claim& to, char kind, const Term& k) const {
     const Work& work = works_.at(kind)[0];
     const Numbers::Names names{{position, k}};
@@ -316,7 +316,7 @@ class Proof {
   Term at(Claim& to, const Work& work, const Term& s, const Term& i) const {
     return to.numbers.value(work.at, {{"s", s}, {loops_[work.loop]->name, i}});
   }
-  /// An iteration of its loop.
+  /// The iteration of the loop that contains the step.
   Term iteration(Claim& to, const Work& work, const Term& s) const {
     const Term i = to.numbers.fresh();
     to.given.push_back(less_equal(begin(to, work, s), i));
@@ -353,7 +353,7 @@ class Proof {
 
   static std::string of(char kind) { return std::string(1, kind); }
 
-  /// Positions name each microbatch and chunk once.
+  /// Positions enumerate each microbatch and chunk exactly once.
   void counts(char kind) {
     {
       Claim to = claim();
@@ -370,7 +370,7 @@ class Proof {
     show(to, negate(conj({equal(a.m, b.m), equal(a.c, b.c)})), "no " + of(kind) + " is done twice");
   }
 
-  /// The loops of a stage have each position once.
+  /// The loops of a stage run each position exactly once.
   void covers(char kind) {
     for (const Work& work : works_.at(kind)) {
       Claim to = claim();
@@ -404,7 +404,7 @@ class Proof {
     return conj({less_equal(begin(to, work, s), i), less(i, end(to, work, s))});
   }
 
-  /// Times go up in the order of a stage's text, and with the position.
+  /// Times increase along a stage's text, and with the position.
   void orders() {
     for (const auto& [first, firsts] : works_)
       for (const auto& [second, seconds] : works_)
@@ -427,7 +427,7 @@ class Proof {
          of(first) + " and " + of(second) + " have times in the order of their steps");
   }
 
-  /// What a step needs comes before it.
+  /// Each step comes after the steps that it depends on.
   void depends() {
     neighbour('F', -1);
     neighbour('B', 1);
@@ -441,7 +441,7 @@ class Proof {
 
   bool chunked() const { return !schedule_.params.empty(); }
 
-  /// On the stage before, or after.
+  /// Depends on the previous or the next stage.
   void neighbour(char kind, int64_t way) {
     Claim to = claim();
     const Term s = stage(to), from = stage(to), k = position_in(to);
@@ -450,7 +450,7 @@ class Proof {
          of(kind) + " comes after that of the stage that sends to it");
   }
 
-  /// From the last stage to the next chunk on the first, or back.
+  /// Depends across the wrap: from the last stage to the first with the next chunk, or back.
   void wrapped(char kind, int64_t way) {
     Claim to = claim();
     const Term first = 0, last = to.numbers.stages() - 1;
@@ -478,7 +478,8 @@ class Proof {
          of(kind) + " comes after its " + of(needed));
   }
 
-  /// A message is read in its turn, and by the time that the next one has been made.
+  /// Messages are received in the order in which they are sent, and each before the next one is
+  /// sent.
   void messages(char kind) {
     const int64_t way = kind == 'F' ? 1 : -1;
     {

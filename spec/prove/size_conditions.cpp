@@ -15,7 +15,7 @@ using smt::Term;
 
 namespace {
 
-/// An assumption that says what a size is: name = by.
+/// An assumption of the form name = by.
 struct Equation {
   std::string name;
   Polynomial by;
@@ -42,7 +42,7 @@ void add_equations(const Term& formula, const Term& whole, const std::string& wo
   }
 }
 
-/// The quotient of `in` by `divisor`, equations used where they help; `used` collects them.
+/// The quotient of `in` by `divisor`, with equations applied if needed; `used` collects them.
 std::optional<Polynomial> quotient(const Polynomial& in, const Polynomial& divisor,
                                    const std::vector<Equation>& equations,
                                    std::vector<const Equation*>& used) {
@@ -73,7 +73,7 @@ std::vector<Equation> equations_of(const ir::Program& program, SizeTerms& terms,
     try {
       const Term formula = terms.requirement(requirement.condition);
       add_equations(formula, formula, "require " + ir::to_string(requirement.condition), equations);
-    } catch (const std::domain_error&) {  // beyond 64 bits: it helps no proof
+    } catch (const std::domain_error&) {  // exceeds 64 bits: not usable
     }
   }
   for (const SizeFact& definition : terms.definitions())
@@ -117,7 +117,7 @@ std::vector<Divisibility> reduce_by_implication(const ir::Program& program,
                                                 std::vector<Divisibility> conditions,
                                                 smt::Solver& solver,
                                                 std::vector<Obligation>* proofs) {
-  // What is likeliest to follow is tried first: sized dims, then few axes.
+  // Tries the conditions that most likely follow first: sized dims, then few axes.
   std::vector<Divisibility> order = conditions;
   const auto sized = [&](const Divisibility& condition) {
     auto found = program.dims.find(condition.dim.factors.at(0));

@@ -7,7 +7,8 @@
 namespace shardproof {
 namespace {
 
-/// Over plain dims and axes; a value of the body becomes its literal. Nullopt: a value without one.
+/// Rewrites over plain dims and axes; a constant in the body becomes its literal. Nullopt: it has a
+/// value that is no literal.
 std::optional<ir::Arith> expanded(const ir::Program& program, const ir::Arith& arith,
                                   const std::map<ir::ValueId, std::string>& numbers) {
   if (arith.kind == ir::Arith::Kind::size) return program.size(Dim{{arith.text}});
@@ -37,7 +38,7 @@ std::set<Name> names_in(const ir::Program& program, const Dim& dim) {
   return names;
 }
 
-/// One search with all names in a fixed order and a bound on every size.
+/// One search, with a fixed order of the names and a bound on every size.
 class Search {
  public:
   Search(const ir::Program& program, const std::vector<Constraint>& constraints, int64_t least_axis)
@@ -88,7 +89,7 @@ class Search {
   int64_t least_axis_, bound_ = 0, steps_ = 0;
   size_t axes_ = 0;
   std::vector<Name> order_;
-  std::vector<std::vector<const Constraint*>> due_;  ///< by number of names that have a size
+  std::vector<std::vector<const Constraint*>> due_;  ///< by the number of names with a size
   Sizing sizes_;
 };
 
@@ -133,7 +134,7 @@ Constraint divides(const ir::Program& program, const Divisibility& condition, bo
     int64_t product = 1;
     for (const Axis& axis : condition.axes)
       if (__builtin_mul_overflow(product, sizes.at(axis), &product))
-        return !wanted;  // more than any size
+        return !wanted;  // any size is too large
     try {
       return (program.size(condition.dim, sizes) % product == 0) == wanted;
     } catch (const std::domain_error&) {

@@ -1,5 +1,5 @@
 #pragma once
-// Small sizes by trying: the numbers that a person is shown.
+// Finds small sizes by trial: the numbers in reports.
 #include <functional>
 #include <optional>
 #include <set>
@@ -9,19 +9,19 @@
 
 namespace shardproof {
 
-/// A condition on some names, evaluated when all of them have a size.
+/// A condition on some names, evaluated once all of them have a size.
 struct Constraint {
   std::set<Name> names;
   std::function<bool(const Sizing&)> holds;
 };
 
-/// Requirements on sizes only, and sized dims being whole and positive.
+/// Requirements on sizes only, and that sized dims are positive integers.
 std::vector<Constraint> declared_constraints(const ir::Program& program,
                                              const ir::Function* function);
 Constraint divides(const ir::Program& program, const Divisibility& condition, bool wanted = true);
 
-/// Sizes of all axes and plain dims that satisfy all constraints, small ones first; axes of open
-/// size are at least 2 if that is possible. Gives up after a fixed number of steps.
+/// Sizes of all axes and plain dims that satisfy all constraints, small ones first. Axes of unknown
+/// size are at least 2 if possible. Gives up after a fixed number of steps.
 std::optional<Sizing> search_sizes(const ir::Program& program,
                                    const std::vector<Constraint>& constraints);
 

@@ -16,7 +16,7 @@ using smt::Term;
 
 namespace {
 
-/// A decimal as a fraction; throws std::domain_error beyond 64 bits.
+/// A decimal as a fraction. Throws std::domain_error if it exceeds 64 bits.
 smt::Value decimal(const std::string& text) {
   size_t used = 0;
   const long double value = std::stold(text, &used);
@@ -135,7 +135,7 @@ SizeTerms::Fraction SizeTerms::fraction(const ir::Arith& arith) {
   return operation(arith);
 }
 
-/// The whole number q with q <= a/b < q + 1; b is not 0.
+/// The integer q with q <= a/b < q + 1; b is not 0.
 Term SizeTerms::floor_of(const Fraction& a, const Fraction& b) {
   const Term over = a.numerator * b.denominator, under = a.denominator * b.numerator;
   const std::string key = to_smtlib(over) + " // " + to_smtlib(under);
@@ -181,7 +181,7 @@ Term SizeTerms::comparison(const ir::Arith& arith, bool stated) {
     return equal(a.numerator * b.denominator, b.numerator * a.denominator * fresh("times"));
   }
   const Fraction a = fraction(left), b = fraction(right);
-  // Multiplied out by the squares of the denominators, whose sign is not known.
+  // Multiplied by the squares of the denominators: their signs are not known.
   const bool positive = positive_number(a.denominator) && positive_number(b.denominator);
   const Term more = positive ? Term(1) : a.denominator * b.denominator;
   const Term x = a.numerator * b.denominator * more, y = b.numerator * a.denominator * more;
@@ -194,7 +194,7 @@ Term SizeTerms::comparison(const ir::Arith& arith, bool stated) {
   throw std::domain_error("`" + arith.text + "` is not a condition");
 }
 
-/// `stated`: the formula is asserted as it is, so that a witness may stand for an `exists`.
+/// `stated`: the formula is asserted, so a new variable may replace an `exists`.
 Term SizeTerms::truth(const ir::Arith& arith, bool stated) {
   if (arith.kind == ir::Arith::Kind::op && arith.text == "and")
     return conj({truth(arith.args.at(0), stated), truth(arith.args.at(1), stated)});

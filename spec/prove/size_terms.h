@@ -1,6 +1,6 @@
 #pragma once
 // Sizes, requirements and divisibilities as terms over the sizes of axes and plain dims. A quotient
-// is a variable with a defining equation, never `div`.
+// is a variable with a defining equation (a witness), never `div`.
 #include <map>
 #include <string>
 #include <vector>
@@ -10,12 +10,12 @@
 
 namespace shardproof {
 
-/// One thing that is assumed of the sizes.
+/// One assumption on sizes.
 struct SizeFact {
   smt::Term formula;
   std::string words;  ///< "require |K| >= |t|", "t*d | M"
   SourceRange range;
-  bool stated = false;  ///< a require; otherwise a declaration or a condition
+  bool stated = false;  ///< a require; else a declaration or a condition
 };
 
 /// Translates one program's arithmetic; collects the witnesses that the translation needs.
@@ -23,17 +23,17 @@ class SizeTerms {
  public:
   explicit SizeTerms(const ir::Program& program) : program_(program) {}
 
-  /// |D|, a whole number of at least 1. Throws std::domain_error for arithmetic beyond 64 bits.
+  /// |D|, an integer >= 1. Throws std::domain_error if the arithmetic exceeds 64 bits.
   smt::Term size(const Dim& dim);
   smt::Term axis(const Axis& name) const;
   smt::Term axes(const std::vector<Axis>& names) const;
-  /// The condition in witness form: |D| = axes * k with k >= 1 a variable of its own.
+  /// The condition with a witness: |D| = axes * k, where k >= 1 is a new variable.
   smt::Term condition(const Divisibility& condition);
-  /// A requirement; `numbers` has the values of the body that are literals.
+  /// A requirement. `numbers` has the values in the body that are literals.
   smt::Term requirement(const ir::Arith& condition,
                         const std::map<ir::ValueId, std::string>& numbers = {});
 
-  /// Sizes are at least 1, and what the witnesses made so far are.
+  /// Sizes are at least 1, and the definitions of all witnesses made so far.
   std::vector<SizeFact> definitions() const;
 
  private:
@@ -50,17 +50,17 @@ class SizeTerms {
   void define(const smt::Term& formula, const std::string& words);
 
   const ir::Program& program_;
-  std::map<std::string, smt::Term> sizes_;  ///< plain dims, axes, sized dims with a denominator
+  std::map<std::string, smt::Term> sizes_;  ///< plain dims, axes, and sized dims with a denominator
   std::map<std::string, smt::Term> quotients_;
   std::vector<SizeFact> definitions_;
   std::map<ir::ValueId, std::string> numbers_;
   size_t count_ = 0;
 };
 
-/// The literals of a function's body, for requirements that use them.
+/// The literals in a function's body, for its requirements.
 std::map<ir::ValueId, std::string> literals_of(const ir::Function& function);
 
-/// Everything assumed of a program's sizes: requirements of the file and, with `function`, of its
+/// All requirements on a program's sizes: those of the file and, with `function`, of its
 /// body.
 std::vector<ir::Requirement> requirements_of(const ir::Program& program,
                                              const ir::Function* function);

@@ -15,7 +15,7 @@ namespace shardproof::smt {
 
 using Clock = std::chrono::steady_clock;
 
-/// Interrupts a context that is still busy at its deadline.
+/// Interrupts a context that exceeds its deadline.
 class Watchdog {
  public:
   explicit Watchdog(z3::context& context) : context_(context), thread_([this] { watch(); }) {}
@@ -48,7 +48,7 @@ class Watchdog {
       else if (changed_.wait_until(lock, deadline_) == std::cv_status::timeout && busy_ &&
                Clock::now() >= deadline_) {
         context_.interrupt();
-        deadline_ = Clock::now() + std::chrono::milliseconds(50);  // until it listens
+        deadline_ = Clock::now() + std::chrono::milliseconds(50);  // again, until it reacts
       }
     }
   }
@@ -63,7 +63,7 @@ class Watchdog {
 
 namespace {
 
-/// Our terms as Z3's.
+/// Converts our terms to Z3's.
 class Translation {
  public:
   explicit Translation(z3::context& context) : context_(context) {}
@@ -234,7 +234,8 @@ Answer Solver::decide(const Obligation& obligation) {
   if (found.kind == Satisfaction::Kind::unknown) return {Result::unknown, {}, "the solver gave up"};
   const bool sat = found.kind == Satisfaction::Kind::sat;
   if (sat) {
-    // Believed when our own evaluation agrees; functions and algebraic numbers are the solver's.
+    // Check the model by our own evaluation. For functions and algebraic numbers we trust the
+    // solver.
     for (const Term& formula : formulas)
       if (holds(formula, found.model) == false)
         return {Result::unknown, {}, "the solver's model does not hold"};

@@ -1,6 +1,6 @@
 #pragma once
-// A small wall around Z3: nothing else of ours includes it. A claim is proved only when Z3 says
-// unsat and the assumptions have a model; every doubt is `unknown`.
+// A thin wrapper around Z3; no other file includes Z3. A claim is proved only if Z3 answers unsat
+// and the assumptions have a model. Any doubt gives `unknown`.
 #include <memory>
 #include <string>
 #include <unordered_map>
@@ -15,25 +15,25 @@ const char* to_string(Result result);
 
 struct Answer {
   Result result = Result::unknown;
-  Model model;      ///< refuted: values that break the claim
-  std::string why;  ///< unknown: what the solver said
+  Model model;      ///< if refuted: values that violate the claim
+  std::string why;  ///< if unknown: the solver's reason
 };
 
-/// Per question, but for `seconds`. Z3 does not always keep its own timeout, so a watchdog
-/// interrupts it as well.
+/// Limits per query, except `seconds`. Z3 does not always respect its timeout, so a watchdog
+/// interrupts it too.
 struct Limits {
-  unsigned milliseconds = 5000;     ///< a net below the resources: seconds differ between machines
+  unsigned milliseconds = 5000;     ///< a backstop for `resources`: time differs between machines
   unsigned resources = 20'000'000;  ///< Z3's rlimit: the same on every machine
-  double seconds = 8;               ///< of all questions; those that come later are not decided
+  double seconds = 8;               ///< for all queries together; later ones are unknown
 };
 
 struct Satisfaction {
   enum class Kind { sat, unsat, unknown } kind = Kind::unknown;
   Model model;               ///< sat
-  std::vector<size_t> core;  ///< unsat: positions of formulas that contradict each other
+  std::vector<size_t> core;  ///< if unsat: positions of formulas that contradict each other
 };
 
-/// One context and one cache for many questions. Not for use by two threads at once.
+/// One context and one cache for many queries. Not thread-safe.
 class Solver {
  public:
   explicit Solver(Limits limits = {});
@@ -54,7 +54,7 @@ class Solver {
   Satisfaction check(const std::vector<Term>& formulas, Use use);
   Limits limits_;
   std::unique_ptr<Engine> engine_;
-  std::unordered_map<std::string, Answer> cache_;  ///< models in canonical names
+  std::unordered_map<std::string, Answer> cache_;  ///< models use canonical names
   double seconds_ = 0;
   size_t questions_ = 0, cache_hits_ = 0;
 };

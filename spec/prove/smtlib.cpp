@@ -1,4 +1,4 @@
-// Terms as SMT-LIB2 text.
+// Prints terms as SMT-LIB2.
 #include <algorithm>
 #include <functional>
 
@@ -46,7 +46,7 @@ class Printer {
  public:
   explicit Printer(const std::map<std::string, std::string>& rename) : rename_(rename) {}
 
-  /// `wanted`: the sort that the place needs; integers are lifted to reals.
+  /// `wanted`: the sort that the context needs; integers are lifted to reals.
   std::string print(const Term& term, Sort wanted) const {
     if (term.op() == Term::Op::constant) return constant(term, wanted);
     std::string text = term.op() == Term::Op::variable ? variable(term.name()) : nested(term);

@@ -40,7 +40,7 @@ bool Path::decide(const Term& question) {
   return answer;
 }
 
-/// q with q * b = a, where b is not 0.
+/// q with q * b = a, for b != 0.
 Term Path::quotient(const Term& a, const Term& b) {
   if (auto number = evaluate(b, {}); number && number->numerator > 0)
     return a * Term::number({number->denominator, number->numerator});
@@ -57,7 +57,7 @@ Term Path::quotient(const Term& a, const Term& b) {
 namespace denote {
 namespace {
 
-/// A product where the exponent is a small whole number.
+/// A product, if the exponent is a small integer.
 Term power(const Term& base, const Term& exponent) {
   const auto times = evaluate(exponent, {});
   if (!times || times->denominator != 1 || times->numerator < 0 || times->numerator > 4)

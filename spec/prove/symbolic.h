@@ -1,6 +1,7 @@
 #pragma once
-// A scalar of spec/denote that is a term: the denotation run on it is a formula about all values.
-// Where the denotation asks a question (a maximum, a `where`), the run is repeated for each answer.
+// A scalar for spec/denote that is a term: running the denotation on it gives a formula about all
+// values. Where the denotation branches (a maximum, a `where`), the run is repeated for each
+// outcome.
 #include <functional>
 #include <vector>
 
@@ -9,10 +10,10 @@
 
 namespace shardproof {
 
-/// The answers taken on one run, as formulas, and what quotients were defined by.
+/// The branch outcomes of one run as formulas, and the definitions of quotients.
 class Path {
  public:
-  /// Runs `body` once for each sequence of answers; body gets the path when it is done.
+  /// Runs `body` once for each sequence of outcomes, and passes it the finished path.
   static void explore(const std::function<void(Path&)>& body);
   bool decide(const smt::Term& question);
   smt::Term quotient(const smt::Term& a, const smt::Term& b);
@@ -58,7 +59,7 @@ namespace denote {
 template <>
 struct Scalar<Symbolic> {
   static Symbolic number(const std::string& text, double value);  ///< the decimal, exactly
-  static int64_t integer(const Symbolic& x);  ///< throws Unsupported unless it is a number
+  static int64_t integer(const Symbolic& x);  ///< throws Unsupported unless it is a constant
   static Symbolic of_key(uint64_t key) { return Symbolic(static_cast<int64_t>(key)); }
   static uint64_t key(const Symbolic& x) { return static_cast<uint64_t>(integer(x)); }
   static Symbolic apply(ir::UnaryFn fn, const Symbolic& x);  ///< an uninterpreted function

@@ -91,7 +91,7 @@ Sort joined(const std::vector<Term>& args) {
   return Sort::integer;
 }
 
-/// Arguments of nested sums or products in one list, constants folded into one at the front.
+/// Flattens nested sums or products into one list, with constants folded into one at the front.
 std::vector<Term> flattened(Term::Op op, const Term& a, const Term& b) {
   std::vector<Term> rest;
   Value folded{op == Term::Op::add ? 0 : 1, 1};

@@ -1,6 +1,6 @@
 #pragma once
-// Terms of arithmetic and logic, ours: what obligations are made of, printed as SMT-LIB2 and
-// evaluated. No division: a quotient is a variable with a defining equation (a witness).
+// Terms of arithmetic and logic, from which obligations are built; printed as SMT-LIB2 and
+// evaluated. There is no division: a quotient is a variable with a defining equation (a witness).
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -12,7 +12,7 @@ namespace shardproof::smt {
 
 enum class Sort { boolean, integer, real };
 
-/// A value of a variable: a fraction in lowest terms; booleans are 0 and 1.
+/// A variable's value: a fraction in lowest terms; booleans are 0 and 1.
 struct Value {
   int64_t numerator = 0, denominator = 1;
   bool operator==(const Value&) const = default;
@@ -24,7 +24,7 @@ class Term {
  public:
   enum class Op { constant, variable, apply, add, mul, eq, le, lt, conj, disj, negation };
 
-  Term(int64_t value = 0);  ///< a number; an integer or a real as its neighbours are
+  Term(int64_t value = 0);  ///< a number; integer or real as the context needs
   static Term number(Value value);
   static Term truth(bool value);
   static Term variable(std::string name, Sort sort);
@@ -69,19 +69,19 @@ Term product(const std::vector<Term>& factors);
 Term integer(const std::string& name);
 Term real(const std::string& name);
 
-/// The body with the variable replaced: proves `exists x. body` by naming x.
+/// The body with the variable replaced by `witness`: proves `exists x. body`.
 Term exists(const std::string& variable, const Term& witness, const Term& body);
 
 /// Variables in order of first occurrence.
 std::vector<Term> variables_of(const std::vector<Term>& terms);
 
-/// Nullopt: a variable without a value, a function, or a number beyond 64 bits.
+/// Nullopt: a variable has no value, there is a function, or a number exceeds 64 bits.
 std::optional<Value> evaluate(const Term& term, const Model& model);
 std::optional<bool> holds(const Term& formula, const Model& model);
 
-/// As an SMT-LIB2 expression; `rename` gives variables' names.
+/// Prints an SMT-LIB2 expression; `rename` maps variables to names.
 std::string to_smtlib(const Term& term, const std::map<std::string, std::string>& rename = {});
-/// The smallest logic of SMT-LIB2 that has all of this: "QF_NIA", "QF_LRA", ...
+/// The smallest logic of SMT-LIB2 that covers the formulas: "QF_NIA", "QF_LRA", ...
 std::string logic_of(const std::vector<Term>& formulas);
 
 }  // namespace shardproof::smt

@@ -21,7 +21,7 @@ bool requires_something(const ir::Block& block) {
   return false;
 }
 
-/// In the function itself, its model, or anything below.
+/// Whether the function, its model or any callee has a requirement.
 bool requires_something(const ir::Program& program, size_t f, std::set<size_t>& seen) {
   if (!seen.insert(f).second) return false;
   const ir::Function& function = program.functions.at(f);
@@ -36,7 +36,7 @@ bool requires_something(const ir::Program& program, size_t f, std::set<size_t>& 
   return found;
 }
 
-/// Normal forms as terms of the solver: an atom that it does not know is a variable.
+/// Normal forms as terms for the solver. Atoms that it does not know become variables.
 class Terms {
  public:
   explicit Terms(algebra::Algebra& algebra) : a_(algebra), g_(algebra.engine()) {}
@@ -76,7 +76,8 @@ class Terms {
     for (int64_t k = 1; k < exponent.num; ++k) product = product * atom(id);
     return product;
   }
-  /// x^(p/q) as r with r^q = x^p, or r^q x^-p = 1: a root is not negative, an inverse not 0.
+  /// x^(p/q) as a variable r with r^q = x^p, or r^q x^-p = 1: roots are nonnegative, inverses
+  /// nonzero.
   Term root(algebra::AtomId id, algebra::Rational exponent) {
     const std::string name = "p" + std::to_string(id) + "^" + exponent.text();
     const auto [found, fresh] = known_.try_emplace(name, smt::real("x" + std::to_string(count_)));
@@ -125,7 +126,7 @@ class Terms {
   size_t count_ = 0;
 };
 
-/// Both sides at the same leaves; what has no normal form requires nothing that is known.
+/// The conditions of plan and model at the same leaves. A function without a normal form has none.
 std::vector<lower::Condition> conditions_of(algebra::Algebra& algebra, const ir::Program& program,
                                             size_t plan) {
   std::vector<lower::Condition> result;
@@ -150,7 +151,7 @@ bool speaks_of_a_step(algebra::Algebra& a, const lower::Condition& c) {
          (lower::speaks_of_a_step(a, c.left) || lower::speaks_of_a_step(a, c.right));
 }
 
-/// Small numbers that satisfy all: what the solver gives up on may be easy.
+/// Tries small numbers: formulas on which the solver gives up may have an easy solution.
 bool satisfied_by_some(const std::vector<Term>& formulas) {
   std::mt19937 rng(1);
   const std::vector<Term> variables = variables_of(formulas);

@@ -1,5 +1,5 @@
 #pragma once
-// Whether what is required of values, in a plan, its model and all that they call, can hold at all.
+// Whether the requirements on values, in a plan, its model and their callees, can hold together.
 #include <optional>
 
 #include "spec/ir/program.h"
@@ -7,12 +7,12 @@
 
 namespace shardproof {
 
-/// unsat: the requirements `words` contradict each other; unknown: that was not decided.
+/// unsat: the requirements `words` contradict each other. unknown: undecided.
 struct ValueConflict {
   smt::Satisfaction::Kind kind = smt::Satisfaction::Kind::unknown;
   std::vector<std::string> words;
 };
-/// None: nothing is required of values, or some values satisfy it.
+/// None: nothing is required of values, or some values satisfy all requirements.
 std::optional<ValueConflict> conflict_of_values(const ir::Program& program, size_t plan,
                                                 smt::Solver& solver);
 

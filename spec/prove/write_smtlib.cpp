@@ -1,4 +1,4 @@
-// Every claim as a file that another solver can be asked.
+// Writes every claim to a file for another solver.
 #include <algorithm>
 #include <fstream>
 #include <set>
@@ -31,7 +31,7 @@ class Writer {
   std::map<std::string, int> count_;
 };
 
-/// The conditions before they are reduced, so that each drop is a claim of its own.
+/// The conditions before reduction, so that each removal is a separate claim.
 std::vector<Divisibility> all_conditions(const CheckedProgram& checked, const PlanReport& report) {
   std::vector<Divisibility> result =
       conditions_of(checked.program(), checked.types(report.function));
