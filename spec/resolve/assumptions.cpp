@@ -67,7 +67,7 @@ class AssumptionReader {
     return static_cast<size_t>(found - params.begin());
   }
 
-  // Comparison i is of the terms before and after it; what is not the parameter bounds it.
+  // Comparison i is between terms i and i + 1. The term that is not the parameter is its bound.
   bool bound(size_t i, size_t at, ir::Assumption& result) {
     const bool left = i + 1 == at;
     const syntax::Expr& expr = assume_.terms[left ? i : i + 1];

@@ -43,7 +43,7 @@ void Body::emit_to(ir::Op op, std::vector<ir::ValueId> operands, std::vector<ir:
   instr.operands = std::move(operands);
   instr.results = std::move(results);
   instr.place = place(range);
-  // Ranges in the library are of no use to a fix.
+  // Source ranges in the library are of no use to a fix.
   if (!frame->instance) instr.operand_ranges = std::move(operand_ranges);
   instr.library_call = library_call;
   block->instrs.push_back(std::move(instr));
@@ -100,7 +100,7 @@ void Body::bind(const Name& name, Values values, SourceRange range) {
   if (const Binding* first = find(name)) {
     world.twice(name, range, first->range, "a name is assigned once");
     world.diagnostics.back().fixes.push_back({"give this value a name of its own", {}, false, ""});
-    // The lines after it mean the newest value of that name.
+    // Later lines refer to the newest value of that name.
     frame->scopes.back().insert_or_assign(name, Binding{std::move(values), range});
     return;
   }
@@ -134,8 +134,8 @@ ir::ValueId tensor_of(Body& body, const Argument& argument, const std::string& w
 
 namespace {
 
-/// H and (K D) are one position: the value with the groups as `type` writes them. No value where
-/// the dims are others.
+/// The value with its groups as `type` writes them: H and (K D) are the same position. no_value if
+/// the dims differ.
 ir::ValueId regrouped(Body& body, ir::ValueId value, const Type& type, SourceRange range) {
   const ir::Program& program = body.world.program;
   const Type actual = body.type(value);

@@ -1,4 +1,4 @@
-// Which function names which, callees before callers, and the program's entries for functions.
+// The call graph: orders callees before callers, and creates the program's functions.
 #include <algorithm>
 #include <utility>
 
@@ -13,7 +13,7 @@ struct Use {
   SourceRange range;
 };
 
-// Every function that a body or a claim names.
+// Finds every function that a body or a claim names.
 class UseFinder {
  public:
   std::vector<Use> uses;
@@ -54,7 +54,7 @@ class UseFinder {
 
 constexpr size_t deepest_call = 200;
 
-// Depth first with its own stack: a file may chain more functions than the machine's stack holds.
+// Depth first with an explicit stack: a long chain of calls would overflow the machine's stack.
 class Orderer {
  public:
   explicit Orderer(World& world)
@@ -90,7 +90,7 @@ class Orderer {
     }
   }
 
-  // Each plan is compared and run with all that it calls.
+  // Limits the depth of calls: each plan is compared and run with all of its callees.
   void measure(const Frame& frame) {
     size_t& depth = depth_[frame.entity];
     for (const auto& [callee, range] : frame.callees) depth = std::max(depth, depth_[callee] + 1);
@@ -98,7 +98,7 @@ class Orderer {
     FunctionEntity& entity = world_.functions[frame.entity];
     if (!std::exchange(entity.bad, true))
       world_.error("E0007", entity.decl->name_range, "calls nest at most 200 deep");
-    depth = 0;  // reported once for each 200
+    depth = 0;  // report once per 200 levels
   }
 
   void push(size_t entity) {
@@ -137,7 +137,7 @@ class Orderer {
 
   World& world_;
   std::vector<int> state_;
-  std::vector<size_t> depth_;  ///< of the calls below a function
+  std::vector<size_t> depth_;  ///< depth of the calls below a function
   std::vector<Frame> stack_;
   std::vector<size_t> order_;
 };

@@ -33,7 +33,7 @@ std::vector<Values> leaf_call(Body& body, const CallSite& site, const std::vecto
   return apply(body, leaf);
 }
 
-// The leaf of each argument at one field; scalars go to every field.
+// Calls the function with the leaf of each record at one field; scalars are passed to every field.
 std::vector<Values> each_call(Body& body, const CallSite& site) {
   const Values* record = nullptr;
   for (const Argument& arg : site.args) {
@@ -59,7 +59,7 @@ std::vector<Values> each_call(Body& body, const CallSite& site) {
     std::vector<Values> args;
     for (size_t j = 0; j < columns.size(); ++j)
       args.push_back(tensor(columns[j][site.args[j].values.is_record() ? i : 0]));
-    // One field's errors are enough.
+    // Report the errors of one field only.
     if (body.world.errors() > errors) return unknown_result(rows.empty() ? 1 : rows[0].size());
     rows.push_back(leaf_call(body, site, args));
   }
@@ -169,7 +169,7 @@ std::vector<const Argument*> arrange(Body& body, const CallSite& site, const Fun
     if (!params[i].value)
       return refuse(site.range,
                     "the argument `" + params[i].name + "` of `" + site.name + "` is missing");
-    // A default is an expression of numbers in the file of the function.
+    // A default is a constant expression in the file of the function.
     Instance inside;
     inside.entity = &entity;
     inside.call = body.located(site.range);

@@ -1,4 +1,4 @@
-// What a plan claims to implement, against its parameter list (E0108).
+// Checks what a plan claims to implement against its parameters (E0108).
 #include <algorithm>
 
 #include "spec/resolve/signatures.h"
@@ -83,7 +83,7 @@ class Claim {
         return;
   }
 
-  /// A result may have another name than the model's, but not that of another result.
+  /// Whether a result has the name of another result of the model.
   bool swaps_results() {
     const std::vector<Name>& theirs = model_->result_names;
     for (size_t i = 0; i < entity_.results.size(); ++i) {
@@ -113,7 +113,7 @@ class Claim {
       return false;
     }
     const std::vector<Type> mine = leaves(own), theirs = leaves(model);
-    if (mine.size() != theirs.size()) return false;  // of a layout that is refused
+    if (mine.size() != theirs.size()) return false;  // of a refused layout
     for (size_t i = 0; i < mine.size(); ++i) {
       if (same_positions(world_, mine[i], theirs[i]) && same_class(mine[i].dtype, theirs[i].dtype))
         continue;
@@ -136,7 +136,8 @@ class Claim {
     return dims;
   }
 
-  // f's parameters, then a gradient for each result; out comes one for each float parameter.
+  // Parameters: those of f, then a cotangent for each result. Results: a gradient for each float
+  // parameter.
   void check_gradient(ir::Function& function) {
     const size_t own = entity_.params.size() - entity_.saved, count = model_->params.size();
     if (own != count + model_->results.size())
@@ -209,7 +210,7 @@ class Claim {
              "`" + after->decl->name + "` does not implement `" + model_->decl->name + "`");
   }
 
-  /// By what the name means in the file of `plan`: two files may call different functions alike.
+  /// Compares functions, not names: in the file of `plan`, the name may be another function.
   bool implements_model(const FunctionEntity& plan) const {
     const auto& claim = plan.decl->implements;
     if (!claim || claim->grad) return false;
@@ -225,7 +226,7 @@ class Claim {
   FunctionEntity* model_ = nullptr;
 };
 
-// The values that a plan keeps by a name, in its blocks and those inside.
+// The named values that a plan saves, in all of its blocks.
 void saved_values(const ir::Function& function, const ir::Block& block,
                   std::map<Name, ir::ValueId>& out) {
   for (const ir::Instr& instr : block.instrs) {

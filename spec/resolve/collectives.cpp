@@ -1,5 +1,5 @@
-// Communication: left and right have the same dims; axes and marks are the checker's. Of a record
-// the pattern names two layouts, and the op is applied field by field. And total(r).
+// Collectives: both sides have the same dims; spec/check infers axes and marks. For a record the
+// pattern names two layouts, and the op applies to each field. Also total(r).
 #include "spec/resolve/patterns.h"
 #include "spec/resolve/primitives.h"
 #include "spec/resolve/regrouping.h"
@@ -45,7 +45,7 @@ std::optional<Types> layout_side(Body& body, const syntax::OperandExpr& side) {
   return resolve_type(body.types(), type);
 }
 
-// `all_reduce("-> Shards", g)`: nothing on the left, which is then the operand's type.
+// `all_reduce("-> Shards", g)`: the left side is empty and means the operand's type.
 bool left_is_operands(const Body& body, const CallSite& site) {
   if (site.name != "all_reduce" || !site.pattern || body.inferred()) return false;
   const syntax::PatternExpr& pattern = *site.pattern;
@@ -53,7 +53,7 @@ bool left_is_operands(const Body& body, const CallSite& site) {
          pattern.left[0].dims.empty() && pattern.left[0].marks.empty();
 }
 
-// What is unreduced in the operand and is not so in `to` is reduced; the checker sees which.
+// Reduces over all axes that are unreduced in the operand but not in `to`; spec/check finds them.
 ir::ValueId reduced_to(Body& body, const CallSite& site, ir::ValueId id, const Shape& to,
                        ir::Applied applied) {
   if (id == ir::no_value) return id;
@@ -113,7 +113,7 @@ std::vector<Values> record_reduced_to(Body& body, const CallSite& site) {
   })};
 }
 
-// One field: a collective, or passed on where both sides have one type.
+// One field: the collective, or the value itself if both sides have the same type.
 ir::ValueId field(Body& body, const CallSite& site, ir::ValueId id, const Type& from,
                   const Type& to) {
   if (id == ir::no_value) return id;

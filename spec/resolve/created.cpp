@@ -1,11 +1,11 @@
-// iota, uniform, normal, zeros, fold: tensors made of nothing but dims and a key.
+// iota, uniform, normal, zeros, fold: tensors made from dims and a key.
 #include "spec/resolve/patterns.h"
 #include "spec/resolve/primitives.h"
 
 namespace shardproof::resolution {
 namespace {
 
-// In a library body a dim is split as it is in the first argument that has it.
+// In a library body, a dim is split as in the first argument that has it.
 ir::Created created(Body& body, const Shape& shape) {
   ir::Created result;
   result.shape = shape;
@@ -55,7 +55,7 @@ std::vector<Values> iota(Body& body, const CallSite& site) {
       tensor(body.emit(ir::Iota{created(body, *shape), *dim}, {}, *shape, Dtype::i32, site.range))};
 }
 
-// The key of a random tensor or of fold; no_value after an error.
+// The key argument of a random op or of fold. no_value after an error.
 ir::ValueId key_argument(Body& body, const CallSite& site) {
   const ir::ValueId key = tensor_of(body, site.args[0], "`" + site.name + "`");
   if (key == ir::no_value) return key;

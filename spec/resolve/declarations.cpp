@@ -10,7 +10,7 @@
 namespace shardproof::resolution {
 namespace {
 
-// One file: what it imports, then what it declares itself.
+// The declarations of one file: its imports, then its own.
 class Declarer {
  public:
   Declarer(World& world, size_t index) : world_(world), index_(index), file_(world.files[index]) {}
@@ -161,7 +161,7 @@ class Declarer {
   World& world_;
   size_t index_;
   FileScope& file_;
-  bool many_requirements_ = false;  ///< there are too many: reported once
+  bool many_requirements_ = false;  ///< too many requirements: reported once
 };
 
 }  // namespace

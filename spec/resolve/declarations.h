@@ -1,10 +1,10 @@
 #pragma once
-// Declarations of files: dims, axes, consts, configs, and the tables of records and functions.
+// Declarations of files: dims, axes, consts, configs, and tables of records and functions.
 #include "spec/resolve/world.h"
 
 namespace shardproof::resolution {
 
-/// Fills the scope of every file, in order, and the program's dims, axes, consts and configs.
+/// Fills the scope of every file in order, and the program's dims, axes, consts and configs.
 void declare_files(World& world);
 
 }  // namespace shardproof::resolution

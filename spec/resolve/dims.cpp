@@ -19,7 +19,7 @@ bool contains(const std::vector<Name>& names, const Name& name) {
   return std::find(names.begin(), names.end(), name) != names.end();
 }
 
-/// More axes of two devices would be more devices than 64 bits count.
+/// More axes of size 2 would give more devices than 64 bits can count.
 constexpr size_t most_axes = 64;
 
 class DimDeclarer {

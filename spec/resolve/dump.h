@@ -5,8 +5,8 @@
 
 namespace shardproof {
 
-/// One instruction a line with the types of its results, for tests and for looking at a program:
-/// `%7 gate: bf16[B L F] = einsum "B/d L M, M F/t -> B/d L F/t" (%5, %6)`.
+/// Prints one instruction per line with the types of its results, for tests and debugging: `%7
+/// gate: bf16[B L F] = einsum "B/d L M, M F/t -> B/d L F/t" (%5, %6)`.
 std::string dump(const ir::Program& program, const ir::Function& function);
 
 }  // namespace shardproof

@@ -1,4 +1,4 @@
-// Expressions to instructions.
+// Translates expressions to instructions.
 #include <cstdlib>
 
 #include "spec/resolve/calls.h"
@@ -44,7 +44,7 @@ Values field_value(Body& body, const syntax::Expr& expr) {
   return unknown_value();
 }
 
-// t[n]: where the leaf has the dim of the loop, or another name of it.
+// t[n], for a leaf that has the loop's dim or an alias of it.
 ir::ValueId entry(Body& body, ir::ValueId id, const Binding& variable, SourceRange range,
                   SourceRange operand) {
   Shape shape = body.type(id);
@@ -163,7 +163,7 @@ Values Body::one(const syntax::Expr& expr) {
 }
 
 std::vector<Values> Body::all(const std::vector<syntax::Expr>& exprs) {
-  // `return f(x)` and `next each f(...)` may give several results at once.
+  // `return f(x)` and `next each f(...)` may have several results.
   if (exprs.size() == 1) return several(exprs[0]);
   std::vector<Values> values;
   for (const syntax::Expr& expr : exprs) values.push_back(one(expr));

@@ -43,7 +43,7 @@ class Loader {
     FileScope scope;
     scope.path = path;
     scope.ast = std::make_shared<const syntax::File>(std::move(file));
-    std::vector<std::pair<size_t, size_t>> imports;  // declaration, file
+    std::vector<std::pair<size_t, size_t>> imports;  // declaration index, file index
     for (size_t i = 0; i < scope.ast->declarations.size(); ++i) {
       auto* import = std::get_if<syntax::ImportDecl>(&scope.ast->declarations[i]);
       if (!import) continue;
@@ -95,7 +95,7 @@ class Loader {
 
 namespace {
 
-/// Parsed once for sources that give its files the same numbers: it is as long as most programs.
+/// Cached by the file numbers of the sources: parsing it takes as long as parsing most programs.
 std::shared_ptr<const syntax::File> parsed_library(World& world) {
   static std::mutex mutex;
   static std::map<size_t, std::shared_ptr<const syntax::File>> parsed;

@@ -1,4 +1,4 @@
-// Plans and fns called by name, and records made by theirs.
+// Calls of plans and functions by name, and the records that they take and return.
 #include <algorithm>
 
 #include "spec/resolve/calls.h"
@@ -7,7 +7,7 @@
 namespace shardproof::resolution {
 namespace {
 
-// A fn calls fns, a plan calls plans (E0109).
+// A function may call functions, a plan may call plans (E0109).
 bool may_call(Body& body, const CallSite& site, const FunctionEntity& entity) {
   if (entity.decl->is_plan == body.frame->is_plan) return true;
   if (body.frame->is_plan)
@@ -39,7 +39,7 @@ std::vector<Values> call_function(Body& body, const CallSite& site, const Functi
   }
   std::vector<Argument> defaults;
   const std::vector<const Argument*> args = arrange(body, site, entity, defaults);
-  // An unreadable signature or a circle was told where it is.
+  // An unreadable signature or a cycle was already reported.
   if (entity.unreadable) return unknown_result(entity.results.size());
   if (args.size() != entity.params.size() || *entity.index >= body.index())
     return stated_results(body, entity, site.range);

@@ -32,8 +32,8 @@ class FunctionReader {
     body_.statements(entity_.decl->body);
     results();
     body_.close_scope();
-    // What remains after an error is never taken for a program, whether it is reported here or
-    // elsewhere.
+    // A body with an error must never count as a program, wherever the error is
+    // reported.
     if (body_.lost) entity_.bad = true;
     if (body_.lost && body_.world.errors() == 0)
       body_.error("E0109", entity_.decl->name_range, "this function cannot be resolved");
@@ -63,7 +63,7 @@ class FunctionReader {
       return written_type(world, entity_.file, type, entity_.file);
     };
     function_.axes = keys(world.files[entity_.file].axes);
-    // A derived backward may name each; lists for all functions would be large.
+    // Keep the names that a derived backward may use. For all functions the lists would be large.
     if (entity_.decl->is_plan || entity_.decl->implements)
       function_.dims = keys(world.files[entity_.file].dims);
     for (size_t i = 0; i < function_.param_groups.size(); ++i)
@@ -75,7 +75,7 @@ class FunctionReader {
     }
   }
 
-  // The group that a parameter is written in: its name is before its type.
+  // The source range of the parameter's group, from its name on.
   SourceRange range_of(const Parameter& param) const {
     for (const auto* list : {&entity_.decl->params, &entity_.decl->saved})
       for (const syntax::Param& each : *list)

@@ -3,7 +3,7 @@
 
 namespace shardproof::resolution {
 
-/// Parameters and body of one function that is not generic.
+/// Reads parameters and body of one function that is not generic.
 void read_function(World& world, FunctionEntity& entity);
 
 }  // namespace shardproof::resolution

@@ -1,4 +1,4 @@
-// grad(P)(...) and value_and_grad(P)(...): what goes in and what comes out.
+// grad(P)(...) and value_and_grad(P)(...): their arguments and results.
 #include <algorithm>
 
 #include "spec/resolve/calls.h"
@@ -99,7 +99,7 @@ class Gradient {
     return true;
   }
 
-  // The dual over the axes of the function's own file: on the others its values are I.
+  // The dual type over the axes of the function's own file. On other axes the values are I.
   Values dual_values(const Types& type) {
     const std::vector<Axis> axes = keys(body_.world.files[entity_->file].axes);
     return transform<ir::ValueId>(type, [&](const Type& leaf) {

@@ -1,4 +1,4 @@
-// index, index_unreduced, index_add: rows chosen by ids.
+// index, index_unreduced, index_add: rows selected by integer ids.
 #include <algorithm>
 
 #include "spec/resolve/patterns.h"

@@ -1,4 +1,4 @@
-// The body of a generic function at one call, and the order of its results.
+// Inlines the body of a generic function at one call, and orders the dims of its results.
 #include "spec/resolve/instances.h"
 
 #include <algorithm>
@@ -43,7 +43,7 @@ std::vector<Values> Instantiation::ordered(const Frame& frame) {
   return results;
 }
 
-// A result has the signature's dims, in the order of the first argument that has them all.
+// The result has the signature's dims, in the order of the first argument that has all of them.
 Values Instantiation::result(const Values& value, const syntax::TypeExpr& written) {
   auto type = resolve_type(body_.types(), written);
   if (!type) return unknown_value();
@@ -84,7 +84,7 @@ ir::ValueId Instantiation::in_order(ir::ValueId id, const Shape& wanted, const T
   return reordered(id, wanted, instance_.whole, range);
 }
 
-// The positions of a value in another order.
+// Reorders the positions of a value.
 ir::ValueId Instantiation::reordered(ir::ValueId id, const Shape& wanted, std::vector<Dim> whole,
                                      SourceRange range) {
   const Type actual = body_.type(id);
@@ -100,7 +100,7 @@ ir::ValueId Instantiation::reordered(ir::ValueId id, const Shape& wanted, std::v
   return body_.emit(std::move(*op), {id}, wanted, actual.dtype, range, {range});
 }
 
-// `-> ...` of the caller: another order, then a stated type.
+// `-> ...` at the call: reorders the result, then states its type.
 std::vector<Values> Instantiation::stated_result(std::vector<Values> results) {
   if (!site_.pattern || !site_.pattern->right) return results;
   std::optional<size_t> bracket;

@@ -1,4 +1,4 @@
-// Generic functions, the library's among them: arguments, dims and dtypes of one call.
+// Generic functions, including the library's: arguments, dims and dtypes of one call.
 #include "spec/resolve/instances.h"
 
 #include <algorithm>
@@ -41,7 +41,7 @@ std::vector<Values> Instantiation::instantiate() {
   return stated_result(body_results());
 }
 
-// The outermost call as it is written: a derived backward writes it again.
+// Records the outermost call as written: a derived backward writes it again.
 void Instantiation::begin_record() {
   if (body_.frame->instance || body_.library_call) return;
   ir::LibraryCall call;
@@ -78,7 +78,7 @@ std::vector<Values> Instantiation::failed() {
 
 namespace {
 
-/// A fn that has its body checked at the types of each call, in plans too.
+/// Whether the body is checked at the types of each call, also in plans.
 bool says_any_type(const syntax::FunctionDecl& decl) {
   const auto has_rest = [](const syntax::TypeExpr& type) {
     return std::any_of(type.dims.begin(), type.dims.end(), [](const syntax::SplitExpr& split) {
@@ -126,7 +126,7 @@ bool Instantiation::take_arguments() {
   return true;
 }
 
-// "; S T G D" beside "...; S T Q D": by position.
+// "; S T G D" matches "...; S T Q D" by position.
 bool Instantiation::working_dims() {
   std::vector<syntax::SplitExpr> declared, given;
   if (entity_.decl->pattern) {
@@ -159,8 +159,8 @@ bool Instantiation::working_dims() {
   return true;
 }
 
-// What the pattern says of the first arguments: in a user's text a stated type, which may give
-// their dims other names; in a library body it only names sets.
+// The pattern states the types of the first arguments. In user code it may rename their dims; in a
+// library body it only names sets of dims.
 bool Instantiation::argument_patterns() {
   if (!site_.pattern) return true;
   const auto& left = site_.pattern->left;
@@ -266,7 +266,7 @@ bool Instantiation::bind_dtype(const syntax::TypeExpr& written, const Type& actu
   return false;
 }
 
-// Named dims must be there; `...` is what else there is, the same everywhere as a set.
+// Named dims must exist. `...` stands for all others, the same set in every argument.
 bool Instantiation::bind_dims(const syntax::TypeExpr& written, const Type& actual,
                               const std::string& what, SourceRange range) {
   std::vector<Dim> named;

@@ -1,6 +1,6 @@
 #pragma once
-// One call of a generic function: its arguments bound to its signature, then its body with the
-// caller's dims.
+// One call of a generic function: binds the arguments to its signature, then inlines its body with
+// the caller's dims.
 #include <map>
 #include <optional>
 #include <string>
@@ -54,7 +54,7 @@ class Instantiation {
   std::vector<Values> args_;
   std::map<Name, Dim> dims_;
   bool has_rest_ = false;
-  bool records_ = false;  ///< it is the outermost call
+  bool records_ = false;  ///< this is the outermost call
 };
 
 }  // namespace shardproof::resolution

@@ -6,7 +6,7 @@
 
 namespace shardproof {
 
-// The standard library, spec/lib/*.shard, as (file name, text), e.g. "norm.shard", sorted by name.
+// The standard library, spec/lib/*.shard, as (file name, text), sorted by name; e.g. "norm.shard".
 // The build generates the definition from the files.
 const std::vector<std::pair<std::string, std::string>>& embedded_library();
 

@@ -64,8 +64,8 @@ class LoopReader {
     if (schedule_) arguments_ = schedule_arguments(body_, *schedule_, loop_);
   }
 
-  // What it requires of the sizes is a condition of the verdict; where that holds, it comes to an
-  // end: the library's own at all sizes, which is proved, others where they are run.
+  // A schedule's `require`s on sizes become conditions of the verdict. Schedules of the library are
+  // proved to terminate at all allowed sizes; others are run at small sizes.
   void check_schedule(const ir::Block& block) {
     if (!schedule_ || arguments_.size() != schedule_->params.size()) return;
     if (body_.world.errors() != body_.errors_before) return;
@@ -129,7 +129,7 @@ class LoopReader {
     return true;
   }
 
-  // ring ... over L/c as W: W is a dim of the body, |W| = |L| / |c|.
+  // ring ... over L/c as W: W is a dim of the body with |W| = |L| / |c|.
   bool block_dim() {
     const Name& name = loop_.block_dim;
     const FileScope& file = body_.file();

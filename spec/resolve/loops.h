@@ -3,7 +3,8 @@
 
 namespace shardproof::resolution {
 
-/// scan, ring, pipeline, stages: the last carries, then what was emitted, stacked.
+/// Resolves scan, ring, pipeline, stages. Returns the last carries, then the stacked emitted
+/// values.
 std::vector<Values> run_loop(Body& body, const syntax::Loop& loop);
 
 }  // namespace shardproof::resolution

@@ -5,7 +5,7 @@
 namespace shardproof::resolution {
 namespace {
 
-// What `|name|` is the size of: factors of a dim, or one axis; empty after an error.
+// The sizes in `|name|`: factors of a dim, or one axis. Empty after an error.
 std::vector<ir::SizeOf> sizes_of(Body& body, const syntax::Expr& expr) {
   const Name& name = expr.text;
   std::vector<ir::SizeOf> result;

@@ -1,4 +1,4 @@
-// Names that people bring from other languages.
+// Names that users know from other frameworks.
 #include "spec/resolve/other_names.h"
 
 #include <algorithm>

@@ -7,13 +7,14 @@
 
 namespace shardproof::resolution {
 
-/// Advice for a name that JAX, PyTorch or NumPy has, and the notation has under another: `psum`.
+/// Advice for a name of JAX, PyTorch or NumPy that has another name in the notation, such as
+/// `psum`.
 std::optional<Fix> other_name(const Name& name);
 
-/// The function that does the same with the same arguments; empty: there is none.
+/// The function with the same meaning and the same arguments; empty if there is none.
 Name same_function(const Name& name);
 
-/// `blm`, where the dims B, L and M are known: each is a word of its own.
+/// Advice for `blm` if the dims B, L and M exist: each dim is a separate word.
 std::optional<Fix> dims_in_one_word(const Name& name, SourceRange range,
                                     const std::vector<Name>& known);
 

@@ -91,7 +91,7 @@ class PatternReader {
     if (bracket) {
       brackets_on_left_ += 1;
       read_.pattern.left_bracket = bracket;
-      read_.pattern.bracket_operand = read_.pattern.left.size();  // those before i may be unread
+      read_.pattern.bracket_operand = read_.pattern.left.size();  // earlier operands may be missing
     }
     read_.pattern.left.push_back(std::move(*shape));
     read_.operands.push_back(id);
@@ -110,7 +110,7 @@ class PatternReader {
     return good;
   }
 
-  /// The same dims in the order of the operand.
+  /// A fix with the same dims in the order of the operand.
   std::optional<Fix> in_order(const syntax::OperandExpr& text, const Type& operand) const {
     if (text.dims.size() != operand.dims.size() || text.dims.empty()) return {};
     std::string ordered;
@@ -128,7 +128,7 @@ class PatternReader {
     return Fix{"name its dims in its order, `" + ordered + "`", {{range, ordered}}, false, ""};
   }
 
-  // What the names of a position stand for that a body writes as several.
+  // Whether the pattern writes a dim of the body as a group of several.
   bool groups(const syntax::OperandExpr& operand) {
     for (const syntax::SplitExpr& split : operand.dims) {
       std::vector<Dim> units;
@@ -167,7 +167,7 @@ class PatternReader {
     return names;
   }
 
-  // A library body names sets: its text gets the operand's own order.
+  // A library body names sets of dims: use the operand's order.
   static void reorder(Shape& shape, std::optional<size_t>& bracket, const Type& operand) {
     std::optional<Dim> bracketed;
     if (bracket) bracketed = shape.dims[*bracket].dim;
@@ -281,7 +281,7 @@ void dims_error(Body& body, const CallSite& site, const Read& read, const std::s
 
 std::vector<Values> recovered(Body& body, const CallSite& site, std::optional<Dtype> dtype) {
   body.lost = true;
-  // Of a lookup and its adjoint the indices are integers, and the result is not.
+  // For a lookup and its adjoint, the ids are integers but the result is not.
   std::optional<Dtype> found;
   for (const Argument& arg : site.args) {
     if (arg.values.is_record() || arg.values.leaf == ir::no_value) continue;
@@ -293,7 +293,7 @@ std::vector<Values> recovered(Body& body, const CallSite& site, std::optional<Dt
   const size_t count = body.world.diagnostics.size();
   std::optional<size_t> bracket;
   auto shape = read_operand(body, *site.pattern->right, &bracket);
-  // The same words were told when the pattern was read.
+  // The message was already reported when the pattern was read.
   body.world.diagnostics.resize(count);
   if (!shape) return unknown_result();
   Type type;

@@ -1,4 +1,4 @@
-// Pointwise primitives: dims matched by name, one operand has them all; dtypes agree.
+// Pointwise primitives: dims are matched by name, one operand has all of them, and dtypes agree.
 #include <algorithm>
 #include <cmath>
 #include <map>
@@ -15,13 +15,13 @@ void dtype_error(Body& body, SourceRange range, const std::string& message) {
   body.error("E0104", range, message);
 }
 
-// Every dim of `part` is in `whole`.
+// Whether every dim of `part` is in `whole`.
 bool has_all(const Shape& whole, const Shape& part) {
   return std::all_of(part.dims.begin(), part.dims.end(),
                      [&](const Split& split) { return find(whole, split.dim) != nullptr; });
 }
 
-// The dims of the one operand that has all; E0305 when there is none.
+// The dims of the operand that has all of them. E0305 if there is none.
 std::optional<Shape> joined(Body& body, const std::vector<ir::ValueId>& operands, SourceRange range,
                             const std::string& op) {
   for (ir::ValueId whole : operands) {
@@ -46,7 +46,7 @@ std::optional<Shape> joined(Body& body, const std::vector<ir::ValueId>& operands
   return std::nullopt;
 }
 
-// The common dtype, `number` when all are numbers; a fix casts the second to the first's.
+// The common dtype; `number` if all are numbers. A fix casts the second to the first.
 std::optional<Dtype> common(Body& body, const std::vector<ir::ValueId>& ids,
                             const std::vector<SourceRange>& ranges, SourceRange range,
                             const std::string& op) {
@@ -73,7 +73,7 @@ std::optional<Dtype> common(Body& body, const std::vector<ir::ValueId>& ids,
   return first ? body.type(ids[*first]).dtype : Dtype::number;
 }
 
-// Why an op does not take a dtype; nothing where it does.
+// Why an op rejects a dtype; none if it accepts it.
 std::optional<std::string> refuses(BinaryFn fn, Dtype dtype) {
   const bool numeric = is_float(dtype) || is_integer(dtype) || dtype == Dtype::number;
   const auto unless = [](bool good, const char* why) {
@@ -102,7 +102,7 @@ bool accepts(UnaryFn fn, Dtype dtype) {
          (takes(fn) == ir::Takes::signed_numbers && dtype == Dtype::i32);
 }
 
-// A number beside integers must be whole.
+// A number next to integers must be an integer.
 bool whole_numbers(Body& body, const std::vector<ir::ValueId>& ids, Dtype dtype,
                    SourceRange range) {
   if (!is_integer(dtype)) return true;
@@ -162,7 +162,7 @@ std::vector<Values> like(Body& body, const CallSite& site) {
   return {cast(body, one, body.type(y).dtype)};
 }
 
-// stop_grad and save also take records, field by field.
+// stop_grad and save also accept records, field by field.
 template <class Op>
 std::vector<Values> keep(Body& body, const CallSite& site) {
   if (!expect(body, site, 1, 1)) return unknown_result();

@@ -1,6 +1,6 @@
 #pragma once
-// The primitives of NOTATION, by family. A handler gives one Values per result; after an error an
-// unknown value, or one of the type that the pattern states.
+// The primitives of NOTATION.md, by family. A handler returns one Values per result; after an
+// error, an unknown value or one of the type that the pattern states.
 #include "spec/resolve/body.h"
 
 namespace shardproof::resolution {
@@ -23,11 +23,11 @@ void add_created(std::map<Name, Handler>& table);
 void add_ordered(std::map<Name, Handler>& table);
 void add_collectives(std::map<Name, Handler>& table);
 
-/// E0103 unless there are `least` to `most` arguments, and keywords only out of `keywords`.
+/// E0103 unless there are `least` to `most` arguments, and no keywords but `keywords`.
 bool expect(Body& body, const CallSite& site, size_t least, size_t most,
             const std::vector<Name>& keywords = {});
 std::optional<Dtype> dtype_argument(const CallSite& site, const Name& keyword);
-/// A keyword argument that is a whole number or an i32 scalar; no_value after an error.
+/// A keyword argument that is an integer or an i32 scalar. no_value after an error.
 ir::ValueId offset_argument(Body& body, const CallSite& site, const Name& keyword);
 std::vector<Values> unknown_result(size_t count = 1);
 

@@ -27,7 +27,7 @@ Unreadable refused_by_system() {
 
 class Descriptor {
  public:
-  // Without O_NONBLOCK, a pipe without a writer would block the program.
+  // Without O_NONBLOCK, opening a pipe without a writer would block.
   explicit Descriptor(const std::string& path)
       : own_(::open(path.c_str(), O_RDONLY | O_NONBLOCK | O_CLOEXEC | O_NOCTTY)) {
     if (own_ < 0) throw refused_by_system();
@@ -47,7 +47,7 @@ fs::path real_path(const fs::path& path) {
   return failed ? fs::absolute(path).lexically_normal() : result;
 }
 
-/// The folder of the project that has the file `first` ("-": of the working folder).
+/// The project folder of the file `first`; for "-", that of the working folder.
 fs::path project_of(const std::string& first) {
   const fs::path parent = first == "-" ? fs::path(".") : fs::path(first).parent_path();
   const fs::path own = real_path(parent.empty() ? "." : parent);

@@ -1,4 +1,4 @@
-// Records and layouts: their fields flattened, and layouts compared with their records.
+// Records and layouts: flattens their fields, and compares layouts with their records.
 #include "spec/resolve/types.h"
 
 namespace shardproof::resolution {
@@ -50,7 +50,7 @@ std::string names_text(const std::vector<Name>& names) {
   return text;
 }
 
-// Field by field; nested layouts stand for their records.
+// Compares field by field; a nested layout stands for its record.
 void compare(World& world, const Types& record, const Types& layout, const std::string& path,
              SourceRange range) {
   auto refuse = [&](const std::string& message) { world.error("E0105", range, message); };

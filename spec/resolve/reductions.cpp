@@ -1,4 +1,4 @@
-// einsum, sum, max, min, argmax, top_k: dims that vanish.
+// einsum, sum, max, min, argmax, top_k: ops that remove dims.
 #include <algorithm>
 #include <set>
 
@@ -10,7 +10,7 @@
 namespace shardproof::resolution {
 namespace {
 
-// All operands of one dtype that may be added up.
+// The common dtype of all operands, which must be one that can be summed.
 std::optional<Dtype> summed_dtype(Body& body, const CallSite& site, const Read& read) {
   const Dtype dtype = body.type(read.operands.at(0)).dtype;
   for (size_t i = 0; i < read.operands.size(); ++i) {
@@ -87,7 +87,7 @@ std::vector<Values> argmax(Body& body, const CallSite& site) {
   return {regrouped_as(body, site, *read, id, written)};
 }
 
-// `require |small| <= |large|`, unless both are known and it holds.
+// Adds `require |small| <= |large|`, unless both sizes are known and it holds.
 void at_most(Body& body, const Dim& small, const Dim& large, SourceRange range) {
   const ir::Program& program = body.world.program;
   ir::Arith condition = arith_op("<=", {program.size(small), program.size(large)});

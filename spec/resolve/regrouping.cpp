@@ -8,7 +8,7 @@ namespace {
 
 using Names = std::vector<Name>;
 
-/// A position of one side. `alone`: it is in brackets, or stands in their place.
+/// A position on one side. `alone`: it is in brackets, or takes the place of a bracketed one.
 struct Unit {
   Split split;
   Names factors;
@@ -86,7 +86,7 @@ class Opener {
       if (i != of) alone_between(sides_[i], before, after);
   }
 
-  /// Between the positions `before` and `after` a side has nothing, or one position that is alone.
+  /// Marks the position between `before` and `after`, if there is one, as alone.
   void alone_between(Side& side, const Names& before, const Names& after) {
     const Names all = flat(side);
     const size_t rest = before.size() + after.size();
@@ -94,7 +94,7 @@ class Opener {
     leave_alone(side, before.size(), all.size() - rest);
   }
 
-  /// A run of factors that is one position, or one factor of a group.
+  /// Marks a run of factors as alone: one position, or one factor of a group.
   void leave_alone(Side& side, size_t first, size_t count) {
     size_t at = 0, offset = 0;
     while (offset + side.units[at].factors.size() <= first)
@@ -108,7 +108,7 @@ class Opener {
     }
   }
 
-  /// argmax: `whole` has the factors of `rest`, in order, and one run more.
+  /// argmax: `whole` has the factors of `rest` in order, and one additional run.
   void gap(const Names& rest, Side& whole) {
     const Names all = flat(whole);
     if (all.size() <= rest.size()) return;
@@ -134,7 +134,7 @@ class Opener {
     if (at) bracket(sides_.size() - 1, *at);
   }
 
-  /// After `;` a position that stands in the pattern stays whole.
+  /// A position after `;` that also occurs in the pattern stays whole.
   void keep_working() {
     for (const Names& names : working_)
       for (const Unit& unit : sides_[0].units)
@@ -148,7 +148,7 @@ class Opener {
                         [](const Name& name) { return name.find('.') != Name::npos; });
   }
 
-  /// The axes of a group are those of its leading factor.
+  /// Opens a group; its axes go to its first factor.
   void open(Side& side, size_t at) {
     const Unit group = side.units[at];
     const size_t lead = elaborate::leading(program_, group.split.dim);
@@ -184,7 +184,7 @@ class Opener {
 
   const ir::Program& program_;
   ir::Pattern& pattern_;
-  std::vector<Side> sides_;  // the operands, and the result
+  std::vector<Side> sides_;  // the operands, then the result
   std::set<Name> open_;
   std::vector<Names> working_;
 };

@@ -1,4 +1,4 @@
-// The sizes at which the schedule of a pipeline is checked.
+// The sizes at which a pipeline's schedule is checked.
 #include <algorithm>
 #include <cmath>
 #include <set>
@@ -25,14 +25,14 @@ std::optional<int64_t> whole_number(const ir::Arith& arith, const std::map<Name,
   return std::nullopt;
 }
 
-/// Every combination of the sizes that are open.
+/// Enumerates all combinations of small values for the sizes that are not fixed.
 class SmallSizes {
  public:
   SmallSizes(const ir::Program& program, const syntax::ScheduleDecl& schedule,
              const ScheduleSizes& sizes)
       : program_(program), sizes_(sizes), steps_(schedule) {}
 
-  /// The name of a size that an argument needs and that nothing bounds; empty if there is none.
+  /// The name of a size that an argument needs and that has no bound; empty if there is none.
   Name bound() {
     std::set<Name> p, a, chunks, arguments;
     add_names(sizes_.p, p);

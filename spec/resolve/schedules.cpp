@@ -34,7 +34,7 @@ class ScheduleReader {
  private:
   struct Named {
     SourceRange range = {};
-    size_t params = 0;  // not 0: a function
+    size_t params = 0;  // 0: a variable; else a function
   };
 
   void steps(const std::vector<syntax::Step>& steps) {
@@ -50,7 +50,7 @@ class ScheduleReader {
     }
   }
 
-  // A let sees what is above it: itself it does not.
+  // A `let` may use the names above it, but not its own.
   void let(const syntax::Step& step) {
     scopes_.emplace_back();
     declare_all(step.params, step.name, step.range);
@@ -67,7 +67,7 @@ class ScheduleReader {
     scopes_.pop_back();
   }
 
-  // A condition of the verdict, on p, A and the parameters.
+  // A condition of the verdict on p, A and the parameters.
   void require(const syntax::Expr& expr) {
     static const std::set<std::string> joins = {"and", "or", "not"},
                                        compares = {"==", "!=", "<", ">", "<=", ">="};
@@ -97,7 +97,7 @@ class ScheduleReader {
     for (const syntax::Expr& expr : step.exprs) number(expr);
   }
 
-  // Parameters, which follow the name `of` in this order.
+  // Declares parameters, which follow the name `of` in this order.
   void declare_all(const std::vector<Name>& names, const Name& of, SourceRange range) {
     range.begin = world_.locate(of, range).end;
     for (const Name& name : names) {
@@ -239,7 +239,7 @@ class ArgumentReader {
     given_[at] = &expr;
   }
 
-  // The name of an argument stands before it, after the one before.
+  // The source range of an argument's name: between the previous argument and this one.
   SourceRange name_range(size_t i) const {
     SourceRange range = pipeline_.range;
     range.begin = i > 0 ? pipeline_.schedule_args[i - 1].range.end
@@ -281,7 +281,7 @@ class ArgumentReader {
   std::vector<const syntax::Expr*> given_;
 };
 
-/// The library's own are held by spec/schedule's tests.
+/// Schedules of the library are tested in spec/schedule instead.
 void read_and_check(World& world, const FileScope& file, const syntax::ScheduleDecl& schedule) {
   const size_t before = world.errors();
   ScheduleReader(world, file, schedule).run();
@@ -292,7 +292,7 @@ void read_and_check(World& world, const FileScope& file, const syntax::ScheduleD
   error.details = problem->details;
 }
 
-/// The condition of a schedule with the pipeline's sizes in place of its names.
+/// A schedule's condition with the pipeline's sizes in place of its names.
 ir::Arith with_sizes(const syntax::Expr& expr, const std::map<Name, ir::Arith>& names) {
   if (expr.kind == Kind::name) return names.count(expr.text) ? names.at(expr.text) : ir::Arith{};
   ir::Arith result;
@@ -330,7 +330,7 @@ Name schedule_key(const World& world, const syntax::ScheduleDecl& schedule) {
     if (auto found = file.schedules.find(schedule.name); found != file.schedules.end()) {
       if (found->second != &schedule)
         alone = false;
-      else if (!home)  // files that are imported come first
+      else if (!home)  // imported files come first
         home = &file;
     }
   return alone || !home ? schedule.name : schedule.name + " of " + home->path;

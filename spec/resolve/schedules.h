@@ -1,44 +1,45 @@
 #pragma once
-// Schedules: the names in their bodies, and what a pipeline gives them.
+// Schedules: resolves the names in their bodies, and the arguments of a pipeline.
 #include "spec/resolve/body.h"
 
 namespace shardproof::resolution {
 
-/// The names in every schedule's body; it sees p, A, s and its own, and none of its file's.
+/// Resolves the names in every schedule's body. It may use p, A, s and its own names, but none of
+/// its file.
 void check_schedules(World& world);
 
-/// The schedule that a pipeline names; null after E0101.
+/// The schedule that a pipeline names. Null after E0101.
 const syntax::ScheduleDecl* find_schedule(Body& body, const syntax::Loop& pipeline);
 
-/// What it is called in the program: its name, with its file where another file has it too.
+/// The schedule's key in the program: its name, plus its file if another file has the same name.
 Name schedule_key(const World& world, const syntax::ScheduleDecl& schedule);
 
-/// Those are right at all sizes that they allow (spec/prove/schedule_proof).
+/// Schedules of the library are proved right at all allowed sizes (spec/prove/schedule_proof).
 bool is_of_library(const World& world, const syntax::ScheduleDecl& schedule);
 
-/// The arguments a pipeline gives, in the order of the schedule's parameters.
+/// The pipeline's arguments in the order of the schedule's parameters.
 std::vector<ir::Arith> schedule_arguments(Body& body, const syntax::ScheduleDecl& schedule,
                                           const syntax::Loop& pipeline);
 
-/// The sizes of a pipeline that its schedule sees.
+/// The sizes of a pipeline that its schedule can use.
 struct ScheduleSizes {
   ir::Arith p, A;
-  std::vector<ir::Arith> chunks;  ///< the sizes whose product is the number of chunks
+  std::vector<ir::Arith> chunks;  ///< their product is the number of chunks
   std::vector<ir::Arith> arguments;
 };
 
-/// Whether C, the one argument if there is any, is the number of chunks.
+/// Whether the only argument, if any, is the number of chunks.
 bool has_its_chunks(const ScheduleSizes& sizes);
 
-/// What the schedule requires of them, for the pipeline at `range`.
+/// The schedule's `require`s, for the pipeline at `range`.
 std::vector<ir::Requirement> schedule_conditions(const syntax::ScheduleDecl& schedule,
                                                  const ScheduleSizes& sizes, SourceRange range);
 
-/// At the sizes that the file gives and, of those that it leaves open, for every |p| <= 16, A <= 64
-/// and C <= 4.
+/// Runs a schedule at the sizes that the file fixes and, for all others, at every |p| <= 16, A <=
+/// 64 and C <= 4 (A <= 8 for each of several dims).
 struct ScheduleRuns {
-  std::map<Name, int64_t> up_to;  ///< the sizes that are open, with the largest of each
-  /// E0502, E0503, E0504. E0106: an argument needs a size that is open.
+  std::map<Name, int64_t> up_to;  ///< sizes that the file does not fix, with the largest one tried
+  /// E0502, E0503, E0504. E0106: an argument needs a size that is not fixed.
   std::optional<Diagnostic> problem;
 };
 ScheduleRuns run_schedule(const ir::Program& program, const syntax::ScheduleDecl& schedule,

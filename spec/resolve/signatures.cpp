@@ -47,7 +47,7 @@ class SignatureReader {
   std::optional<Types> type_of(const syntax::TypeExpr& type) {
     if (entity_.generic) return Types{};
     auto result = resolve_type(context_, type);
-    unreadable_ = unreadable_ || !result;  // perhaps told before, at a record
+    unreadable_ = unreadable_ || !result;  // perhaps already reported, at a record
     return result;
   }
 

@@ -1,21 +1,22 @@
 #pragma once
-// Functions before their bodies: parameters, results, the order of calls, and what plans claim.
+// Functions before their bodies: parameters, results, call order, and claims of plans.
 #include "spec/resolve/world.h"
 
 namespace shardproof::resolution {
 
-/// Parameters and results of every function; which of them are generic.
+/// Reads parameters and results of every function, and which functions are generic.
 void read_signatures(World& world);
 
-/// Orders the functions, callees first (E0112), and makes their entries in the program; returns
-/// the entities in that order.
+/// Orders the functions, callees first (E0112), and adds them to the program. Returns the entities
+/// in that order.
 std::vector<size_t> order_functions(World& world);
 
-/// `implements f`, `implements grad(f) after P`: parameters and results against f's (E0108).
+/// Checks `implements f` and `implements grad(f) after P`: parameters and results against f
+/// (E0108).
 void check_claims(World& world);
-/// The library's `fn X_grad implements grad(X wrt x)`, as declared.
+/// Records the library's declarations `fn X_grad implements grad(X wrt x)`.
 void note_library_gradients(World& world);
-/// After `;` come values that P saves (E0101, E0108); after the bodies.
+/// Checks that P saves the values after `;` (E0101, E0108). Call it after the bodies are read.
 void check_saved(World& world);
 
 }  // namespace shardproof::resolution

@@ -123,7 +123,7 @@ void names_in(const ir::Arith& arith, std::vector<Name>& out) {
 
 constexpr size_t most_factors = 1000, deepest_dim = 200;
 
-// Depth first over the dims of a dim's declaration; the dim that closes a circle becomes plain.
+// Depth first over the dims in declarations. Breaks a cycle by making its last dim plain.
 class CircleCutter {
  public:
   explicit CircleCutter(World& world) : world_(world) {}

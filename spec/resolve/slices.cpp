@@ -52,7 +52,7 @@ std::vector<Values> write(Body& body, const CallSite& site) {
   return {regrouped_as(body, site, *read, id, written)};
 }
 
-// The entries must add up, where the sizes are known.
+// The sizes of the parts must add up, if they are known.
 bool adds_up(Body& body, const CallSite& site, const Read& read, const std::vector<Dim>& parts) {
   const ir::Program& program = body.world.program;
   ir::Arith sum = arith_number("0");
@@ -68,7 +68,7 @@ bool adds_up(Body& body, const CallSite& site, const Read& read, const std::vect
         "the operands have " + shortest(entries) + " entries, and the result " + shortest(size));
     return false;
   } catch (const std::exception&) {
-    return true;  // told where the size is declared
+    return true;  // reported where the size is declared
   }
 }
 

@@ -1,4 +1,4 @@
-// Statements of a body: dims, conditions, binds, and what leaves a block.
+// Statements of a body: dims, conditions, bindings, and the results of a block.
 #include "spec/resolve/assumptions.h"
 #include "spec/resolve/body.h"
 #include "spec/resolve/dims.h"
@@ -9,8 +9,8 @@
 namespace shardproof::resolution {
 namespace {
 
-constexpr size_t most_values = 150000;  // of all functions of a program
-constexpr size_t most_errors = 100;     // of a file: later bodies are not read
+constexpr size_t most_values = 150000;  // in all functions of a program
+constexpr size_t most_errors = 100;     // in a file: later bodies are not read
 
 class StatementReader {
  public:
@@ -122,7 +122,7 @@ class StatementReader {
     }
     auto info = dim_info(body_.world, node, i, known, size);
     if (!info) return;
-    std::vector<Name> of;  // a working dim may stand for a group
+    std::vector<Name> of;  // a dim after `;` may stand for a group
     for (const Name& factor : info->of) {
       auto local = body_.frame->dims.find(factor);
       if (local == body_.frame->dims.end())

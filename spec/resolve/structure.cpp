@@ -1,4 +1,4 @@
-// expand, rearrange, roll, rev, ppermute, cumsum, argsort: the same entries in another place.
+// expand, rearrange, roll, rev, ppermute, cumsum, argsort: ops that mostly move entries.
 #include <algorithm>
 
 #include "spec/resolve/patterns.h"

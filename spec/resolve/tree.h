@@ -1,5 +1,5 @@
 #pragma once
-// A record's shape with something at each leaf tensor: types in a signature, values in a body.
+// The shape of a record with something at each leaf tensor: types in a signature, values in a body.
 #include <string>
 #include <vector>
 
@@ -26,7 +26,8 @@ struct Tree {
   bool is_record() const { return record >= 0; }
 };
 
-/// The tensors of a body's value; a leaf that is no_value had an error, and silences what uses it.
+/// The tensors of a value in a body. A leaf that is no_value had an error, and its users report
+/// none.
 using Values = Tree<ir::ValueId>;
 using Types = Tree<Type>;
 
@@ -38,7 +39,7 @@ Tree<Leaf> tensor(Leaf leaf) {
 }
 inline Values unknown_value() { return {}; }
 
-/// Calls `visit(leaf, path)` in field order; a path is "attn.ln", or `path` itself for a tensor.
+/// Calls `visit(leaf, path)` in field order. The path is "attn.ln"; for a tensor, `path` itself.
 template <class Leaf, class Visit>
 void for_each_leaf(const Tree<Leaf>& tree, const Visit& visit, const std::string& path = "") {
   if (!tree.is_record()) return visit(tree.leaf, path);

@@ -36,7 +36,7 @@ bool check_axis(const TypeContext& context, const Axis& axis, SourceRange range)
   return false;
 }
 
-// An axis or dim twice, U with Max, a mark on a split axis: a type that cannot be.
+// Reports types that cannot exist: an axis or dim twice, U with Max, a mark on a split axis.
 bool check_shape(World& world, const Shape& shape, SourceRange range) {
   auto refuse = [&](const std::string& message) {
     world.error("E0110", range, message);
@@ -58,7 +58,7 @@ bool check_shape(World& world, const Shape& shape, SourceRange range) {
                ""});
         return false;
       }
-    std::vector<Name> group;  // H and (K D) are one
+    std::vector<Name> group;  // H and (K D) are the same dims
     for (const elaborate::Factor& each : elaborate::factors(world.program, split.dim))
       group.push_back(each.name);
     if (!group.empty() && !groups.insert(group).second)

@@ -14,7 +14,7 @@ struct Declared {
   bool used = false;
 };
 
-/// Values and dims by scope: two loops may each have a `y`, and each needs a use of its own.
+/// Values and dims by scope: two loops may each have a `y`, and each of them must be used.
 class UnusedFinder {
  public:
   explicit UnusedFinder(const World& world)
@@ -41,7 +41,7 @@ class UnusedFinder {
   }
 
  private:
-  // --- names; a fn's has "fn " before it, a dim's "dim " ---
+  // --- names; the key of a function starts with "fn ", that of a dim with "dim " ---
   void add(const Name& key, Declared declared) {
     if (name_of(key)[0] != '_') scopes_.back().emplace(key, declared);
   }
@@ -74,7 +74,7 @@ class UnusedFinder {
   // --- declarations ---
   void visit(const syntax::ImportDecl&) {}
   void visit(const syntax::MeshDecl&) {}
-  void visit(const syntax::ScheduleDecl&) {}  // sees neither dims nor values
+  void visit(const syntax::ScheduleDecl&) {}  // uses neither dims nor values
   void visit(const syntax::ConstDecl& node) { expr(node.value); }
   void visit(const syntax::Require& node) { expr(node.condition); }
   void visit(const syntax::RecordDecl& node) { groups(node.fields); }
@@ -108,7 +108,7 @@ class UnusedFinder {
           add("fn " + function->name, {function->name_range, "fn"});
   }
 
-  /// A dim that an importing file declares may give a size to one of an imported file.
+  /// A dim of this file may give a size to a dim of an imported file, so it counts as used.
   void declare(const syntax::DimDecl& node) {
     SourceRange rest = node.range;
     for (const Name& name : node.names) {
@@ -123,7 +123,7 @@ class UnusedFinder {
     }
   }
 
-  /// The dims that a fn's own pattern binds are its own, whatever the file calls so.
+  /// Dims that a function's pattern binds hide the file's dims of the same name.
   void shadow(const std::string& pattern) {
     for_each_word(pattern, [&](const Name& name) {
       scopes_.back()["dim " + name] = {{}, "", true};
@@ -197,7 +197,7 @@ class UnusedFinder {
     for (const Name& name : node.dims) use("dim " + name);
     use("dim " + node.block_dim);
     exprs(node.schedule_args);
-    scopes_.emplace_back();  // a name of the loop may be one of a loop before it
+    scopes_.emplace_back();  // a loop may reuse the names of an earlier loop
     for (const syntax::Carry& carry : node.carries) {
       type(carry.type);
       expr(carry.init);

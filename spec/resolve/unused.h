@@ -1,15 +1,15 @@
 #pragma once
-// What the file itself declares and nothing in it names.
+// Declarations of a file that nothing in it uses.
 #include <vector>
 
 #include "spec/resolve/world.h"
 
 namespace shardproof::resolution {
 
-/// L0003 for each value, fn and dim of the file that is read last (the one asked for). A name that
-/// begins with `_` is meant to be unused, and so is what `save` keeps. A file without a claim is
-/// there to be imported: its fns and dims are not told; nor are fns where a config gives sizes, for
-/// they can be run by name.
+/// L0003 for each unused value, function and dim of the last file (the one that is checked). Not
+/// for names that begin with `_`, and not for saved values. In a file without claims, which exists
+/// to be imported, functions and dims are not reported. Functions are not reported either if a
+/// config gives sizes: they can be run by name.
 std::vector<Diagnostic> unused(const World& world);
 
 }  // namespace shardproof::resolution

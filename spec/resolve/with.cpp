@@ -1,4 +1,4 @@
-// `r with { attn.qn = e, ln = f }`: a record with some of its fields replaced.
+// `r with { attn.qn = e, ln = f }`: a copy of a record with some fields replaced.
 #include <algorithm>
 
 #include "spec/resolve/calls.h"
@@ -6,7 +6,7 @@
 namespace shardproof::resolution {
 namespace {
 
-/// The text between the value before and this one: ` attn.qn = `.
+/// The text between the previous value and this one: ` attn.qn = `.
 SourceRange path_range(Body& body, const syntax::Expr& expr, size_t field) {
   SourceRange range = expr.range;
   range.begin = expr.args[field - 1].range.end;
@@ -16,7 +16,7 @@ SourceRange path_range(Body& body, const syntax::Expr& expr, size_t field) {
 
 bool is_part(const Name& inner, const Name& outer) { return inner.rfind(outer + ".", 0) == 0; }
 
-/// E0105 where two paths name one field, or one a part of the other.
+/// E0105 if two paths name the same field, or one contains the other.
 bool disjoint(Body& body, const syntax::Expr& expr) {
   for (size_t i = 2; i < expr.args.size(); ++i)
     for (size_t j = 1; j < i; ++j) {
@@ -35,7 +35,7 @@ bool disjoint(Body& body, const syntax::Expr& expr) {
   return true;
 }
 
-/// The field at a path; null after E0101 or E0109.
+/// The field at a path. Null after E0101 or E0109.
 Values* field_at(Body& body, Values& record, const Name& path, SourceRange range) {
   Values* at = &record;
   for (size_t begin = 0; begin <= path.size();) {
@@ -57,7 +57,7 @@ Values* field_at(Body& body, Values& record, const Name& path, SourceRange range
   return at;
 }
 
-/// Where the type of the old leaf is stated in the text, the new one has its axes and marks too.
+/// If the source states the type of the old leaf, the new leaf gets the same axes and marks.
 ir::ValueId ascribed(Body& body, ir::ValueId value, ir::ValueId old, SourceRange range) {
   const bool stated = body.frame->is_plan && !body.inferred() && body.function.values[old].stated;
   if (!stated || value == ir::no_value) return value;

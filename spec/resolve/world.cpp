@@ -10,7 +10,7 @@
 namespace shardproof::resolution {
 namespace {
 
-/// Letters that are added, left out, changed, or change places with the next one.
+/// Number of letters to insert, delete, change, or swap with the next one.
 size_t edit_distance(const std::string& a, const std::string& b) {
   std::vector<size_t> before, last(b.size() + 1), row(b.size() + 1);
   std::iota(row.begin(), row.end(), 0u);
@@ -27,7 +27,7 @@ size_t edit_distance(const std::string& a, const std::string& b) {
   return row.back();
 }
 
-// A third of the letters may be wrong: `gats` is `gate`, but `M` is not `F`.
+// Up to a third of the letters may be wrong: `gats` matches `gate`, but `M` does not match `F`.
 std::optional<Name> closest(const Name& name, const std::vector<Name>& known) {
   std::optional<Name> best;
   size_t least = std::min<size_t>(2, name.size() / 3 + (name.size() == 2 ? 1 : 0)) + 1;
@@ -44,7 +44,7 @@ std::optional<Name> closest(const Name& name, const std::vector<Name>& known) {
 
 Diagnostic& World::error(const char* code, SourceRange range, std::string message,
                          std::string label) {
-  constexpr size_t most = 1000;  // each is shown with its line, which may be long
+  constexpr size_t most = 1000;  // each prints its line, which may be long
   Diagnostic diagnostic;
   if (diagnostics.size() >= most) {
     if (untold_++ == 0) {
@@ -68,12 +68,12 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
                     const std::vector<Name>& known) {
   range = locate(name, range);
   Diagnostic& diagnostic = error("E0101", range, "there is no " + what + " `" + name + "`");
-  constexpr std::string_view called = " called";  // by the name that follows in the message
+  constexpr std::string_view called = " called";  // the name follows in the message
   diagnostic.label =
       "unknown " + what.substr(0, what.size() - (what.ends_with(called) ? called.size() : 0));
   std::optional<Fix> brought = other_name(name);
   if (const Name same = same_function(name); brought && !same.empty())
-    brought->edits = {{range, same}};  // where the call is that of the notation already
+    brought->edits = {{range, same}};  // the same call is valid in the notation
   if (!brought && what == "dim") brought = dims_in_one_word(name, range, known);
   if (brought) {
     diagnostic.fixes.push_back(*std::move(brought));

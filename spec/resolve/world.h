@@ -1,5 +1,5 @@
 #pragma once
-// Everything that resolution knows of the files it has read: their names, and the program it makes.
+// The state of resolution: the names in all files, and the program being built.
 #include <deque>
 #include <map>
 #include <memory>
@@ -17,10 +17,10 @@ namespace shardproof::resolution {
 struct Constant {
   const syntax::ConstDecl* decl;
   double value;
-  std::string text;  ///< the literal, or the value printed
+  std::string text;  ///< the literal, or the value as text
 };
 
-/// What the text of one file can name.
+/// The names that one file can use.
 struct FileScope {
   std::string path;
   std::shared_ptr<const syntax::File> ast;
@@ -49,8 +49,8 @@ struct RecordEntity {
 struct Parameter {
   Name name;
   const syntax::TypeExpr* written;
-  const syntax::Expr* value;  ///< the default, or null
-  Types type;                 ///< of a function that is not generic
+  const syntax::Expr* value;  ///< the default; null if it has none
+  Types type;                 ///< set unless the function is generic
 };
 
 struct FunctionEntity {
@@ -59,8 +59,8 @@ struct FunctionEntity {
   bool generic = false;  ///< of the library, or with `...`, `*`, `float` or a string in its
                          ///< signature: resolved at each call
   std::optional<size_t> index = std::nullopt;  ///< into Program::functions, unless generic
-  std::vector<Parameter> params = {};          ///< then those after `;`
-  size_t saved = 0;                            ///< how many are after `;`
+  std::vector<Parameter> params = {};          ///< including those after `;`
+  size_t saved = 0;                            ///< number of them after `;`
   std::vector<const syntax::TypeExpr*> written_results = {};
   std::vector<Types> results = {};
   std::vector<Name> result_names = {};
@@ -78,30 +78,30 @@ class World {
   std::deque<FileScope> files;  ///< files[0] is the library; imported before importing
   std::vector<RecordEntity> records;
   std::vector<FunctionEntity> functions;
-  size_t open_records = 0;    ///< records being read, each a field of the one before it
-  size_t values_written = 0;  ///< of all functions read so far, with their calls written out
+  size_t open_records = 0;    ///< records being read, nested
+  size_t values_written = 0;  ///< in all functions so far, with inlined calls
   ir::Program program;
-  std::map<Name, std::vector<size_t>> dim_files, axis_files;  ///< who declares them
+  std::map<Name, std::vector<size_t>> dim_files, axis_files;  ///< files that declare the name
   std::map<Name, std::pair<size_t, size_t>> dim_weights;      ///< factors written out, and depth
-  std::map<std::string, Name> local_dims;                     ///< function, name and size: the dim
+  std::map<std::string, Name> local_dims;                     ///< key: function, name and size
 
   Diagnostic& error(const char* code, SourceRange range, std::string message,
                     std::string label = "");
-  /// E0101, with the closest of `known` as a fix; `range` may be longer than the name.
+  /// E0101; suggests the closest name in `known`. `range` may be longer than the name.
   void unknown(const std::string& what, const Name& name, SourceRange range,
                const std::vector<Name>& known);
-  /// E0102, pointing at the first.
+  /// E0102; points at the first declaration.
   void twice(const Name& name, SourceRange range, SourceRange first, const std::string& message);
-  /// How many there are, also those that are not shown.
+  /// The number of errors, including those that are not shown.
   size_t errors() const;
-  /// Where `name` stands in the text of `range`.
+  /// The position of `name` in the text of `range`.
   SourceRange locate(const Name& name, SourceRange range) const;
-  /// A dim of a body: one name for the same function, name and size; never one of a file's dims.
+  /// A dim in a body: the same function, name and size give the same dim; never a dim of a file.
   Dim local_dim(const Name& function, const Name& name, ir::DimInfo info);
 
  private:
-  size_t untold_ = 0;       ///< errors beyond the most that are shown
-  Diagnostic last_untold_;  ///< what the last of them would have been
+  size_t untold_ = 0;       ///< errors beyond the limit
+  Diagnostic last_untold_;  ///< a dummy for the callers of error()
 };
 
 template <class Value>

@@ -1,4 +1,4 @@
-// Types as they are written: which records, with what fields, so that they can be written again.
+// The written form of types: which records, with which fields, so that they can be printed again.
 #include "spec/resolve/types.h"
 
 namespace shardproof::resolution {
