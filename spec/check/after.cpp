@@ -8,7 +8,7 @@
 namespace shardproof {
 namespace {
 
-/// In a backward nothing is differentiated: a copy is a copy, R or I.
+/// In a backward nothing is differentiated, so the copies R and I are equal.
 bool same_type(const ir::Program& program, Type a, Type b) {
   for (Type* type : {&a, &b})
     std::erase_if(type->marks, [](const auto& mark) { return mark.second == Mark::I; });

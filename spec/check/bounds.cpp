@@ -12,7 +12,7 @@
 namespace shardproof {
 namespace {
 
-/// Nullopt: the dim has no size there, as a block of a ring that does not divide.
+/// Nullopt: the dim has no size there, e.g. the axis of a ring does not divide its blocks.
 std::optional<int64_t> size_at(const ir::Program& program, const Dim& dim,
                                const denote::Sizes& sizes) {
   std::map<Name, int64_t> all = sizes.dims;
@@ -24,7 +24,8 @@ std::optional<int64_t> size_at(const ir::Program& program, const Dim& dim,
   }
 }
 
-/// The value of a number made of literals and sizes; nullopt: it depends on the run.
+/// The value of a number that is computed from literals and sizes. Nullopt: it depends on runtime
+/// values.
 std::optional<double> number_at(const ir::Program& program, const ir::Function& function,
                                 ir::ValueId value, const denote::Sizes& sizes) {
   const ir::Instr* maker = defining_instr(function.body, value);
@@ -46,7 +47,7 @@ std::optional<double> number_at(const ir::Program& program, const ir::Function& 
   return arithmetic && std::isfinite(result) ? std::optional<double>(result) : std::nullopt;
 }
 
-/// What is read or written: the dim, and the dim of the piece (none: one entry).
+/// What is read or written: the dim, and the dim of the piece (none for one entry).
 struct Piece {
   Dim whole;
   std::optional<Dim> part;
@@ -79,7 +80,7 @@ std::vector<denote::Sizes> all_small_sizes(const ir::Program& program) {
   return all;
 }
 
-/// The condition with the values of the body that are numbers there; nullopt: it has others.
+/// The condition with constants of the body evaluated. Nullopt if it has other values.
 std::optional<ir::Arith> with_numbers(const ir::Program& program, const ir::Function& function,
                                       const ir::Arith& arith, const denote::Sizes& sizes) {
   if (arith.kind == ir::Arith::Kind::value) {
@@ -100,8 +101,8 @@ std::optional<ir::Arith> with_numbers(const ir::Program& program, const ir::Func
 
 using Path = std::vector<ir::Requirement>;
 
-/// Whether the body may come to a place at these sizes: what it requires before and around it does
-/// not fail there. Conditions of a run's values are not decided here.
+/// Whether the code at a path may run at these sizes: no `require` before or around it fails there.
+/// Conditions on runtime values are not decided.
 bool may_be_reached(const ir::Program& program, const ir::Function& function, const Path& path,
                     const denote::Sizes& sizes) {
   std::map<Name, int64_t> all = sizes.dims;
@@ -117,8 +118,8 @@ bool may_be_reached(const ir::Program& program, const ir::Function& function, co
   }
 }
 
-/// Every instruction, with what the blocks around it require: a loop's body speaks for itself
-/// alone.
+/// Visits every instruction with the `require`s of the blocks around it. A `require` in a loop's
+/// body counts in that body only.
 template <class Visit>
 void for_each_on_path(const ir::Block& block, Path path, const Visit& visit) {
   path.insert(path.end(), block.requirements.begin(), block.requirements.end());
@@ -132,8 +133,8 @@ void for_each_on_path(const ir::Block& block, Path path, const Visit& visit) {
 
 std::vector<Diagnostic> entries_beyond(const ir::Program& program, const ir::Function& function) {
   std::vector<Diagnostic> found;
-  std::vector<denote::Sizes> tried;  // sought once, by the first read or write
-  Path given;                        // where the model has no value, nothing is claimed
+  std::vector<denote::Sizes> tried;  // found once, for the first read or write
+  Path given;                        // where the model is undefined, there is no claim
   if (function.model) given = requirements_of_sizes(program, *function.model);
   for_each_on_path(function.body, given, [&](const ir::Instr& instr, const Path& path) {
     const auto piece = piece_of(instr);

@@ -1,13 +1,13 @@
 #pragma once
-// A limit on the time that one file may take.
+// A time limit for the check of one file.
 #include <ctime>
 
 namespace shardproof {
 
-/// Measured in processor time of the checking thread, so a busy machine does not change a verdict.
+/// Measures the processor time of the checking thread, so a busy machine does not change a verdict.
 class FileBudget {
  public:
-  /// Plans that begin later are unknown. Fixes and counterexamples have a share each.
+  /// Plans that start after `seconds` are unknown. Fixes and counterexamples have their own shares.
   static constexpr double seconds = 7, of_fixes = 3, of_examples = 2;
 
   bool ended() const { return now() - begin_ > seconds; }
@@ -27,7 +27,7 @@ class FileBudget {
   };
   bool has_fixes() const { return fixes < of_fixes; }
   bool has_examples() const { return examples < of_examples; }
-  double fixes = 0, examples = 0;  ///< spent
+  double fixes = 0, examples = 0;  ///< seconds spent
 
  private:
   static double now() {

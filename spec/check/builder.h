@@ -1,6 +1,6 @@
 #pragma once
-// Builds a file of the notation from C++. The result is text, so a diagnostic can show its
-// line.
+// Builds a file of the notation from C++. The result is text, so diagnostics can show its
+// lines.
 //
 //   Builder file;
 //   file.mesh("t").dim("B M F");
@@ -18,7 +18,7 @@
 
 namespace shardproof {
 
-/// An expression: its text, parenthesised where it must be.
+/// An expression as text, in parentheses if needed.
 class Term {
  public:
   Term(double number);  // NOLINT(google-explicit-constructor): 2 * x reads as in the notation
@@ -37,18 +37,18 @@ Term operator/(const Term& a, const Term& b);
 Term operator-(const Term& a);
 /// |M| or |t|
 Term size(const Name& dim_or_axis);
-/// f("pattern", args..., key=value): any primitive, library function, fn or plan; an empty pattern
-/// is left out.
+/// f("pattern", args..., key=value): a call of any primitive, library function, function or plan.
+/// An empty pattern is omitted.
 Term call(const Name& function, const std::string& pattern, const std::vector<Term>& args,
           const std::vector<std::pair<Name, Term>>& named = {});
 /// op(a, b), for comparisons, `and`, `or`, `//`, `%`.
 Term binary(const Term& a, const std::string& op, const Term& b);
 
-/// The lines of a body. Names are assigned once, as in the text.
+/// The lines of a body. A name is assigned once, as in source text.
 class Body {
  public:
   explicit Body(int indent = 1) : indent_(indent) {}
-  /// `name = value`; `type` states its type when it is not empty.
+  /// `name = value`; a non-empty `type` states its type.
   Term bind(const Name& name, const Term& value, const std::string& type = "");
   std::vector<Term> bind(const std::vector<Name>& names, const Term& value);
   struct Carry {
@@ -56,7 +56,7 @@ class Body {
     std::string type;
     Term init;
   };
-  /// `results = scan index in dim, carries { body }`; the body gets the index and the carries.
+  /// `results = scan index in dim, carries { body }`; body receives the index and the carries.
   std::vector<Term> scan(const std::vector<Name>& results, const Name& index, const Name& dim,
                          const std::vector<Carry>& carries,
                          const std::function<void(Body&, const std::vector<Term>&)>& body);
@@ -84,10 +84,10 @@ class Builder {
   Builder& record(const Name& name, const Params& fields);
   Builder& layout(const Name& name, const Name& record, const Params& fields);
   Builder& fn(const Name& name, const Params& params, const std::string& result, const Fill& fill);
-  /// With an empty name of a model it is compared with its own erasure.
+  /// Without a model's name, the plan is compared with its own erasure.
   Builder& plan(const Name& name, const Name& model, const Params& params,
                 const std::string& result, const Fill& fill);
-  /// What was built, in the notation.
+  /// The text in the notation.
   const std::string& text() const { return text_; }
 
  private:
@@ -97,7 +97,7 @@ class Builder {
   std::string text_;
 };
 
-/// Checks what was built, under the name "<built>".
+/// Checks the text under the file name "<built>".
 CheckedProgram check(Sources& sources, const Builder& built, const CheckOptions& options = {});
 
 }  // namespace shardproof

@@ -58,8 +58,8 @@ std::string claim_of(const ir::Program& program, const ir::Function& plan) {
          (plan.after ? " after " + program.functions[*plan.after].name : "");
 }
 
-/// The functions that one rests on: its model, the plan whose saved values it finds, and those that
-/// it calls or differentiates.
+/// The functions on which one depends: its model, the plan whose saved values it takes, and those
+/// that it calls or differentiates.
 std::vector<size_t> needs_of(const ir::Function& function) {
   std::vector<size_t> needs;
   if (function.model) needs.push_back(*function.model);
@@ -71,8 +71,8 @@ std::vector<size_t> needs_of(const ir::Function& function) {
   return needs;
 }
 
-/// What the file can name, and all that it rests on: an imported plan that nothing of it needs is
-/// not proved anew. A backward that is written by hand is needed where its function is.
+/// The functions that the file can name, and all on which they depend; other imported plans are not
+/// proved again. A hand-written backward is included if its function is.
 std::vector<bool> asked_for(const Resolved& resolved) {
   const std::vector<ir::Function>& functions = resolved.program.functions;
   std::vector<std::vector<size_t>> needs;
@@ -96,7 +96,7 @@ std::vector<bool> asked_for(const Resolved& resolved) {
   return asked;
 }
 
-/// One plan after another, callees first.
+/// Checks one plan after another, callees first.
 class PlanChecker {
  public:
   PlanChecker(Sources& sources, const std::string& path, const FileReader& reader,
@@ -141,7 +141,7 @@ class PlanChecker {
     return report;
   }
 
-  /// The plans before it took the time of the file.
+  /// Reports that the plans before this one used up the file's time.
   PlanReport not_reached(size_t f, PlanReport report) {
     const ir::Function& plan = program().functions[f];
     types_[f] = type_plan(program(), f, steps_[f]).types;
@@ -156,7 +156,7 @@ class PlanChecker {
     return report;
   }
 
-  /// Sizes whose product is beyond 64 bits are the file's fault, and told as such.
+  /// Reports sizes whose product exceeds 64 bits as an error of the file.
   PlanReport guarded_run(size_t f, std::vector<Diagnostic> own) {
     try {
       return run(f, std::move(own));
@@ -169,12 +169,12 @@ class PlanChecker {
     }
   }
 
-  /// The file declares a size that is none.
+  /// The file declares an invalid size.
   void without_sizes() { has_sizes_ = false; }
 
   FileBudget& budget() { return budget_; }
 
-  /// A plan that is not asked for: only its types are needed.
+  /// For a plan that nobody asked for: computes only its types.
   void only_types(size_t f) {
     Typing typing = type_plan(program(), f, steps_[f]);
     types_[f] = std::move(typing.types);
@@ -182,7 +182,8 @@ class PlanChecker {
     if (typing.refused.empty()) expand(f);
   }
 
-  /// What a fn without a claim owes to those that it calls; what needs it is not decided then.
+  /// Assumptions of callees that a function without a claim does not guarantee; plans that need it
+  /// are then undecided.
   std::vector<Diagnostic> owed(size_t f) {
     if (f < resolved_.broken.size() && resolved_.broken[f]) return {};
     std::vector<Diagnostic> result = unmet_assumptions(sources_, program(), f);
@@ -196,7 +197,7 @@ class PlanChecker {
     return result;
   }
 
-  /// A fn has no claim, but its callers need to know whether it can be decided.
+  /// A function has no claim, but its callers need to know whether it can be decided.
   void note_undecided(size_t f) {
     const ir::Function& function = program().functions[f];
     for_each_instr(function.body, [&](const ir::Instr& instr) {
@@ -239,7 +240,7 @@ class PlanChecker {
     return true;
   }
 
-  /// What could not be read whole counts nowhere, however far below: callees come first.
+  /// Marks each function that depends, at any depth, on one with an error. Callees come first.
   void note_broken() {
     broken_.resize(program().functions.size());
     for (size_t f = 0; f < broken_.size(); ++f) {
@@ -313,7 +314,7 @@ class PlanChecker {
   static size_t current(const PlanReport& report) { return report.function; }
 
   void explain(RefusedOp& refused, size_t f) {
-    // The check of an edit, or of a derived text, shows no example.
+    // No counterexamples when an edit or a derived text is checked.
     const bool shown = options_.fixes || options_.only.empty();
     if (refused.instr && shown && budget_.has_examples()) {
       const FileBudget::Part part(budget_.examples);
@@ -389,7 +390,7 @@ class PlanChecker {
     return stand;
   }
 
-  /// No proof without a run. A file whose sizes cannot be read has nothing to run.
+  /// No proof without a run, except for files with invalid sizes.
   void needs_a_run(size_t f, PlanReport& report) {
     if (!has_sizes_) return;
     auto found = run_beside_model({program(), types_, backwards_, stand_for_models(f)},
@@ -418,7 +419,7 @@ class PlanChecker {
       report.diagnostics.push_back(std::move(diagnostic));
   }
 
-  /// A plan that is right but for a callee is not told to be wrong: the callee's lines are.
+  /// A plan that is right except for its callees is not reported as wrong; the callees are.
   bool beside_refuted_callees(size_t f, std::vector<bool> proved, std::vector<bool> equal,
                               PlanReport& report) {
     bool any = false;
@@ -433,11 +434,11 @@ class PlanChecker {
     const ComparedPlan compared =
         compare_with_model(program(), f, proved, false, &equal, Search::none);
     if (compared.verdict != Verdict::proved) return false;
-    report.verdict = Verdict::proved;  // needs_proved_callees takes it back
+    report.verdict = Verdict::proved;  // needs_proved_callees changes it to unknown
     return true;
   }
 
-  /// `0 <= ids < |V|` of `0 <= ids[B, L] < |V|`: said of every entry it is the same.
+  /// `0 <= ids < |V|` for `0 <= ids[B, L] < |V|`: both hold for every entry.
   static std::string of_whole(const std::string& assumption) {
     std::string text;
     int depth = 0;
@@ -452,8 +453,8 @@ class PlanChecker {
     return text;
   }
 
-  /// A callee that assumes more than its file does stands for its model only where that holds: its
-  /// body is compared.
+  /// Notes a plan that assumes more than its file does. It equals its model only where that holds,
+  /// so its callers compare its body.
   void note_assumptions(PlanReport& report, std::vector<std::string> assumptions) {
     std::vector<std::string> of_file;
     for (const ir::Requirement& each : program().requirements)
@@ -466,8 +467,8 @@ class PlanChecker {
     }
   }
 
-  /// Without a model the types alone say "the same on every mesh", unless a mesh size is left in
-  /// the values.
+  /// Without a model, the types prove "the same on every mesh", unless the values depend on a mesh
+  /// size.
   void own_erasure(const ir::Function& plan, PlanReport& report) {
     for_each_instr(plan.body, [&](const ir::Instr& instr) {
       auto* size = std::get_if<ir::SizeOf>(&instr.op);
@@ -485,7 +486,7 @@ class PlanChecker {
     report.proof = "rules";
   }
 
-  /// `dim Q = |t|` brings the mesh into the values as |t| itself does.
+  /// `dim Q = |t|` makes values depend on the mesh, as |t| does.
   void mesh_in_sizes(PlanReport& report) {
     if (const auto size = size_of_mesh(program(), report.function))
       report.diagnostics.push_back(
@@ -493,7 +494,7 @@ class PlanChecker {
                   *size + " depends on the mesh, and no model says what is meant"));
   }
 
-  /// On what is not decided nothing is decided: neither a proof nor a refutation.
+  /// A plan that calls an undecided plan is undecided: neither proved nor refuted.
   void needs_decided(const ir::Function& plan, PlanReport& report) {
     const auto undecided = [&](size_t need) {
       return verdicts_[need] == Verdict::unknown || verdicts_[need] == Verdict::invalid;
@@ -522,7 +523,7 @@ class PlanChecker {
     });
   }
 
-  /// grad(P) is P's derived backward: P is proved, and so is that.
+  /// grad(P) is P's derived backward: both must be proved.
   void needs_proved_gradients(const ir::Function& plan, PlanReport& report) {
     for_each_instr(plan.body, [&](const ir::Instr& instr) {
       auto* grad = std::get_if<ir::Grad>(&instr.op);
@@ -544,7 +545,7 @@ class PlanChecker {
       if (std::find(all.begin(), all.end(), name) == all.end()) all.push_back(name);
   }
 
-  /// Each derived backward is kept, with a program of its own that has all that the file has.
+  /// Limits the number of derived backwards: each keeps a program with everything in the file.
   bool has_room_for_a_backward() const {
     constexpr size_t most_values = 500'000;
     size_t values = 0;
@@ -605,13 +606,13 @@ class PlanChecker {
     }
   }
 
-  /// The name of what a plan implements; of a function without a model its own.
+  /// The name of the plan's model; for a function without a model, its own name.
   Name model_of(size_t f) const {
     const ir::Function& function = program().functions[f];
     return function.model ? program().functions[*function.model].name : function.name;
   }
 
-  /// Whether a line of the plan, or of one that it calls, says stop_grad.
+  /// Whether the plan, or a plan that it calls, uses stop_grad outside of library functions.
   bool stops_gradient(size_t f) const {
     bool found = false;
     for_each_instr(program().functions[f].body, [&](const ir::Instr& instr) {
@@ -623,8 +624,8 @@ class PlanChecker {
     return found;
   }
 
-  /// A layout that the derived text makes, and that the file has no name for: it imports the one
-  /// around it alone.
+  /// A layout that the derived text uses but the file does not import; it imports only the layout
+  /// around it.
   static std::optional<Name> not_imported(const CheckedBackward& backward) {
     for (const Diagnostic& each : backward.checked->diagnostics())
       if (each.code == "E0101")
@@ -641,7 +642,7 @@ class PlanChecker {
     return message.substr(first + 1, last - first - 1);
   }
 
-  /// A message about a derived text, with its line.
+  /// The messages about a derived text, each with its line.
   static std::vector<std::string> listing_of(const CheckedBackward& backward) {
     std::vector<std::string> lines;
     const PlanReport* report = backward.report();
@@ -668,12 +669,12 @@ class PlanChecker {
   std::vector<bool> steps_, alone_;
   CostOfRun costs_;
   std::vector<Verdict> verdicts_;
-  std::vector<bool> assumes_;  ///< more than the file's own requirements
+  std::vector<bool> assumes_;  ///< assumes more than the file's requirements
   std::vector<std::vector<Name>> trusting_;
   std::vector<std::string> undecided_;
-  std::vector<std::optional<size_t>> broken_;  ///< the function below, or itself, with an error
+  std::vector<std::optional<size_t>> broken_;  ///< the function with an error: itself or a callee
   bool has_sizes_ = true;
-  std::vector<bool> owing_;  ///< fns: they, or those that they call, owe an assumption
+  std::vector<bool> owing_;  ///< functions that do not meet an assumption of a callee
   std::map<size_t, std::vector<Divisibility>> conditions_;
   std::map<size_t, std::vector<ScheduleBound>> schedules_;
 };
@@ -682,7 +683,7 @@ class PlanChecker {
 
 namespace {
 
-/// A file of the library is what it claims of its gradients.
+/// Names the results for a file of the library: its functions claim gradients.
 void name_claims(const std::vector<LibraryClaim>& claims, std::vector<PlanReport>& reports) {
   for (size_t i = 0; i < reports.size() && i < claims.size(); ++i) {
     reports[i].name = claims[i].name;
@@ -694,7 +695,7 @@ void name_claims(const std::vector<LibraryClaim>& claims, std::vector<PlanReport
 
 namespace {
 
-/// Notes come last, each with the plan that it stands in.
+/// Adds notes at the end, each to the plan that contains it.
 void add_notes(const std::vector<Diagnostic>& notes, const ir::Program& program,
                std::vector<PlanReport>& plans, std::vector<Diagnostic>& of_file) {
   for (const Diagnostic& note : notes) {

@@ -1,5 +1,6 @@
 #pragma once
-// check(Program): the rules on every axis, then the erasure of each plan against its model. No Z3.
+// check(): applies the typing rules on every axis, then compares the erasure of each plan with its
+// model. Does not use Z3.
 #include <map>
 #include <memory>
 #include <string>
@@ -9,7 +10,7 @@
 
 namespace shardproof {
 
-/// `axes[0]*axes[1]*... | |dim|`: a local shape needs it. For a group the dim is its first factor.
+/// `axes[0]*axes[1]*... | |dim|`: a local shape needs it. For a group, dim is its first factor.
 struct Divisibility {
   std::vector<Axis> axes;  ///< sorted
   Dim dim;
@@ -17,20 +18,20 @@ struct Divisibility {
 };
 std::string to_string(const Divisibility& condition);  ///< "t*d | M"
 
-/// The one order: invalid, refuted, unknown, proved. The worse of two.
+/// The worse of two verdicts. Order: invalid, refuted, unknown, proved.
 Verdict worse(Verdict a, Verdict b);
 
-/// `|p| <= 16, |A| <= 64`: a schedule of the user's was run up to these sizes, and is not known to
-/// come to an end beyond them.
+/// `|p| <= 16, |A| <= 64`: a user-defined schedule was run up to these sizes. Beyond them it is not
+/// known to terminate.
 struct ScheduleBound {
   Name schedule;
-  std::map<Name, int64_t> up_to;  ///< the largest of each size
-  bool own_chunks = true;         ///< what the schedule takes for the number of chunks is that
+  std::map<Name, int64_t> up_to;  ///< the largest value of each size
+  bool own_chunks = true;         ///< the argument is the number of chunks
   bool operator==(const ScheduleBound&) const = default;
 };
 std::string to_string(const ScheduleBound& bound);  ///< "|A| <= 64 and |p| <= 16 (schedule pairs)"
 
-/// What is said of one plan.
+/// The result for one plan.
 struct PlanReport {
   size_t function = 0;
   Name name;
@@ -38,36 +39,34 @@ struct PlanReport {
       claim;  ///< "implements ffn", "implements grad(ffn)", "same on every mesh, no model stated"
   Verdict verdict = Verdict::unknown;
   bool imported = false;
-  bool read_whole = true;  ///< false: it, or what it needs, has an error that hides a part of it
+  bool read_whole = true;  ///< false: an error, here or in a function it needs, hides a part of it
   std::vector<Divisibility> conditions;  ///< reduced by implication
-  std::vector<ScheduleBound> schedules;  ///< of its pipelines and of the plans that it calls
-  std::vector<std::string>
-      assumptions;                  ///< requires, ranges of ids, positivity used by the algebra
-  std::vector<ir::Arith> of_sizes;  ///< assumptions on sizes alone, for sizes that are given
-  std::vector<Name> trusting;       ///< trusted plans it depends on
+  std::vector<ScheduleBound> schedules;  ///< of its pipelines, and of the plans it calls
+  std::vector<std::string> assumptions;  ///< requires, ranges of ids, signs that the algebra used
+  std::vector<ir::Arith> of_sizes;       ///< assumptions on sizes only, to evaluate at given sizes
+  std::vector<Name> trusting;            ///< trusted plans on which it depends
   std::vector<Diagnostic> diagnostics;
   std::string proof;  ///< how the comparison closed: "algebra, limit 1"
 };
 
 struct CheckOptions {
-  std::map<Name, double> set;  ///< --set: consts given another value (a new claim)
-  bool inline_plans =
-      false;            ///< compare with every sub-plan's own body instead of its proved model
-  bool fixes = true;    ///< look for fixes that check (re-checks the file with each edit)
-  bool compare = true;  ///< false: the rules only
-  Name only = {};       ///< decide and report this plan of the file alone; empty: every plan
+  std::map<Name, double> set;  ///< --set: new values of consts (a new claim)
+  bool inline_plans = false;   ///< compare with the body of every callee, not with its proved model
+  bool fixes = true;           ///< search for fixes (checks the file again with each edit)
+  bool compare = true;         ///< false: apply the typing rules only
+  Name only = {};              ///< check and report only this plan of the file; empty: all plans
 };
 
 struct CheckedBackward;
-/// Derived backwards by the plan and the leaf parameters that it is differentiated by.
+/// Derived backwards. Key: the plan, and the leaf parameters to differentiate by.
 using CheckedBackwards =
     std::map<std::pair<size_t, std::vector<size_t>>, std::shared_ptr<const CheckedBackward>>;
 
 struct ProofStatistics;
 struct ProveOptions;
 
-/// What was checked. Types are final for every value of every plan. Verdicts are what the checker
-/// and the prover say: nothing else can change them.
+/// The result of a check. The types of all values are final. Only the checker and the prover set
+/// verdicts.
 class CheckedProgram {
  public:
   const ir::Program& program() const { return resolved_.program; }
@@ -76,16 +75,16 @@ class CheckedProgram {
   const std::vector<PlanReport>& plans() const { return plans_; }
   const std::vector<Diagnostic>& diagnostics() const {
     return diagnostics_;
-  }  ///< of the file, not of one plan
+  }  ///< of the file, not of a plan
   bool readable() const { return resolved_.readable; }
-  /// Those that the plans take, as far as plans were compared.
+  /// The backwards that plans use, as far as these were compared.
   const CheckedBackwards& backwards() const { return backwards_; }
-  /// Plans with pipelines, as they are written: in program() scans stand in their place.
+  /// Plans with pipelines, as written; program() has scans in their place.
   const std::map<size_t, ir::Function>& written() const { return written_; }
-  /// The schedules that the file's pipelines may name.
+  /// The schedules that the file's pipelines can name.
   const std::map<Name, syntax::ScheduleDecl>& schedules() const { return resolved_.schedules; }
-  /// invalid beats refuted beats unknown beats proved; a file without plans is proved ("nothing to
-  /// prove").
+  /// The worst verdict of all plans: invalid, refuted, unknown, proved. A file without plans is
+  /// proved ("nothing to prove").
   Verdict verdict() const;
 
  private:
@@ -100,7 +99,7 @@ class CheckedProgram {
   std::map<size_t, ir::Function> written_;
 };
 
-/// Checks every plan of the file at `path` and of the files it imports. Never throws on bad input.
+/// Checks every plan of the file at `path` and of its imports. Never throws on bad input.
 CheckedProgram check(Sources& sources, const std::string& path, const FileReader& reader,
                      const CheckOptions& options = {});
 

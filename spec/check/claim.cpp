@@ -30,8 +30,8 @@ double largest_entry(const denote::Distributed<double>& held) {
   return most;
 }
 
-/// An input may be rounded, and so are the summands of one that is unreduced, and what is made of
-/// them before they are added up.
+/// Perturbs an input by rounding. For an unreduced input, also its terms and what is computed from
+/// them before they are summed.
 void disturb_input(PointOfPlan& point, size_t i, bool rounds) {
   const Type& type = point.param_type(i);
   if (!is_float(type.dtype)) return;
@@ -116,7 +116,7 @@ Bounds moved_by_rounding(
 Bounds moved_by_doubles(
     const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted,
     const std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>& evaluate) {
-  // A number at a jump goes to either side in half of the evaluations.
+  // An input at a discontinuity is moved to either side in half of the evaluations.
   constexpr unsigned evaluations = 20;
   constexpr double unit = 8 * 0x1p-53;
   Bounds farthest(wanted.size());

@@ -67,7 +67,7 @@ Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comp
   return diagnostic;
 }
 
-/// The numbers say whether the whole result is off by one factor: only then is it E0402.
+/// If the numbers show that the whole result is off by one factor, the code is E0402.
 void add_numbers(Diagnostic& diagnostic, const Refutation& refutation, bool gradient) {
   diagnostic.counterexample = refutation.numbers;
   if (diagnostic.code == "E0402" && !refutation.uniform) diagnostic.code = "E0401";
@@ -84,7 +84,7 @@ void add_numbers(Diagnostic& diagnostic, const Refutation& refutation, bool grad
                                (gradient ? "the gradient" : "the model") + ", entry by entry");
 }
 
-/// What an unknown says of the plan, and what to do until it is decided.
+/// For an unknown verdict: what is known about the plan, and what the user can do.
 void add_what_is_known(const ir::Program& program, const ir::Function& plan,
                        Diagnostic& diagnostic) {
   const Name& model = program.functions.at(plan.model.value()).name;
@@ -151,8 +151,8 @@ ComparedPlan not_compared(const ir::Program& program, size_t plan) {
 
 namespace {
 
-/// What is equal at all sizes is equal at those that the file fixes. Nothing, where the sides are
-/// not shown equal so, or only under conditions on sizes, which numbers decide.
+/// Compares at symbolic sizes: equality at all sizes implies equality at the fixed ones. None if
+/// not proved, or only under conditions on sizes, which depend on the numbers.
 std::optional<lower::Comparison> shown_at_all_sizes(const ir::Program& program, size_t plan,
                                                     lower::Options options) {
   const FixedSizes apart = sizes_apart(program, plan);
@@ -179,7 +179,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
   std::optional<Refutation> refutation;
   bool tried = false;
   options.differ = [&] {
-    if (search == Search::none) return true;  // what the cheap levels do not show is not asked
+    if (search == Search::none) return true;  // only the cheap levels: the caller wants no search
     if (!std::exchange(tried, true)) refutation = refute(program, plan, nullptr);
     return refutation.has_value();
   };
@@ -223,7 +223,7 @@ std::vector<std::string> assumptions_of(const ir::Program& program, size_t plan)
     algebra::Algebra algebra;
     return lower::lower_function(algebra, program, plan, {}).assumptions;
   } catch (const std::runtime_error&) {
-    return {};  // without a normal form there is nothing that the algebra assumed
+    return {};  // without a normal form the algebra assumes nothing
   }
 }
 
@@ -238,7 +238,7 @@ bool names_axis(const ir::Arith& arith) {
 
 namespace {
 
-/// What a call stands for: a plan with a model is that model wherever it is proved.
+/// The function that a call means: a plan with a model means that model once it is proved.
 size_t meant(const ir::Program& program, size_t function) {
   const ir::Function& f = program.functions.at(function);
   return f.kind == ir::Function::Kind::plan && f.model && !f.implements_grad ? *f.model : function;
@@ -270,7 +270,7 @@ class MeshSizes {
   void look(const Dim& dim, const ir::Function& function) {
     if (names_axis(program_.size(dim))) tell("the size of " + to_string(dim), function);
   }
-  /// A plan's own |t| is reported where it stands.
+  /// |t| in a plan's own body is reported at its location.
   void read(const ir::SizeOf& size, const ir::Function& function) {
     if (!size.axis) return look(Dim{{size.name}}, function);
     if (function.kind == ir::Function::Kind::fn) tell("|" + size.name + "|", function);

@@ -49,7 +49,7 @@ bool may_hold(const ir::Program& program, const Divisibility& condition) {
   try {
     return program.size(condition.dim, {}) % product == 0;
   } catch (const std::domain_error&) {
-    return true;  // a size is open
+    return true;  // a size is not known
   }
 }
 

@@ -6,14 +6,14 @@
 
 namespace shardproof {
 
-/// From the types of every value of a plan: for each split dim, the product of its axes divides the
-/// dim (a group's first factor). Over base dims; not reduced.
+/// From the types of a plan's values: the product of a dim's axes divides its size (for a group,
+/// that of its first factor). Over base dims; not reduced.
 std::vector<Divisibility> conditions_of(const ir::Program& program, const std::vector<Type>& types);
 
-/// Without those that follow from another: `t*d | M` drops `t | M`.
+/// Removes conditions that follow from another: `t*d | M` makes `t | M` redundant.
 std::vector<Divisibility> reduce(std::vector<Divisibility> conditions);
 
-/// False if both sizes are known and it does not divide; true if it does, or a size is unknown.
+/// False if both sizes are known and the division leaves a remainder; else true.
 bool may_hold(const ir::Program& program, const Divisibility& condition);
 
 }  // namespace shardproof

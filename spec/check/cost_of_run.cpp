@@ -80,7 +80,7 @@ CostOfRun::Sum CostOfRun::of(const ir::Function& own, const ir::Instr& instr) {
   return sum;
 }
 
-/// Of all dims that occur.
+/// The product of all dims in the shapes.
 CostOfRun::Product CostOfRun::product(const std::vector<Shape>& shapes) {
   Product dims;
   for (const Shape& shape : shapes)

@@ -8,20 +8,20 @@
 
 namespace shardproof {
 
-/// On one device: the number of computed entries, with multiplications, and of ops.
+/// On one device: the number of computed entries, counting multiplications, and the number of ops.
 struct Cost {
   double numbers = 0, ops = 0;
 };
 
-/// About what a run of a function beside its model costs, as polynomials in the sizes of dims: made
-/// once for each function of the program, which is not to change and outlives this.
+/// Estimates the cost of running a function and its model, as polynomials in the sizes of dims.
+/// Computed once per function; the program must not change and must outlive this.
 class CostOfRun {
  public:
   explicit CostOfRun(const ir::Program& program) : program_(program) {}
   Cost at(size_t function, const denote::Sizes& sizes);
 
  private:
-  using Product = std::vector<size_t>;  ///< places in dims_, sorted; a loop may repeat one
+  using Product = std::vector<size_t>;  ///< indices into dims_, sorted; may repeat in a loop
   using Sum = std::map<Product, Cost>;
 
   const Sum& function(size_t f);

@@ -7,7 +7,7 @@
 namespace shardproof {
 namespace {
 
-/// The file that declares a plan, read as a program of its own.
+/// The file that declares a plan, as a program of its own.
 struct OwnFile {
   Sources sources;
   Resolved resolved;
@@ -30,7 +30,7 @@ OwnFile read_own(const std::string& path, const FileReader& reader,
   return own;
 }
 
-/// The plan of that name which the file itself declares: what it imports may have the name too.
+/// The plan with that name that the file itself declares; an import may have the same name.
 std::optional<size_t> find_plan(const OwnFile& own, const std::string& path, const Name& name) {
   const std::vector<ir::Function>& functions = own.resolved.program.functions;
   for (size_t f = 0; f < functions.size(); ++f)
@@ -40,7 +40,7 @@ std::optional<size_t> find_plan(const OwnFile& own, const std::string& path, con
   return std::nullopt;
 }
 
-/// Of an imported plan the text is that of its own file, whose dims and axes it can name.
+/// For an imported plan, the text belongs to its own file, which can name its dims and axes.
 DerivedBackward derive(const std::string& path, const std::string& root, const TypedProgram& typed,
                        size_t plan, const std::vector<size_t>& wrt, const FileReader& reader,
                        const std::map<Name, double>& set) {
@@ -65,7 +65,7 @@ const PlanReport* CheckedBackward::report() const {
 Verdict CheckedBackward::verdict() const {
   if (refused) return info(refused->code).verdict;
   const PlanReport* plan = report();
-  // What the derivation got wrong refutes nothing.
+  // An error in the derived text refutes nothing.
   return plan && plan->verdict == Verdict::proved ? Verdict::proved : Verdict::unknown;
 }
 

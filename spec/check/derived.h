@@ -1,5 +1,5 @@
 #pragma once
-// The derived backward of a plan: written, then checked in the plan's own file like any other plan.
+// The derived backward of a plan: written as text, then checked in the plan's file like any plan.
 #include <memory>
 
 #include "spec/check/check.h"
@@ -9,14 +9,14 @@ namespace shardproof {
 struct CheckedBackward {
   Name name;                              ///< of the derived plan
   std::string text;                       ///< its declarations
-  std::string gathers_again;              ///< all_gathers of the forward pass that are done again
-  std::optional<Diagnostic> refused;      ///< why there is none
-  std::unique_ptr<Sources> sources;       ///< with the text at the end of the plan's file
+  std::string gathers_again;              ///< all_gathers of the forward that it repeats
+  std::optional<Diagnostic> refused;      ///< why it could not be derived
+  std::unique_ptr<Sources> sources;       ///< the plan's file with the text appended
   std::optional<CheckedProgram> checked;  ///< its only plan is the derived one
 
   /// Proved: the text has the dual types and computes the derivative of the model.
   Verdict verdict() const;
-  const PlanReport* report() const;  ///< null where nothing could be derived or read
+  const PlanReport* report() const;  ///< null if nothing was derived or it is unreadable
 };
 
 /// A resolved file with the types of every value.
@@ -25,8 +25,8 @@ struct TypedProgram {
   const std::vector<std::vector<Type>>& types;
 };
 
-/// Derives and checks the backward of `plan` with respect to leaf parameters `wrt` (empty: all
-/// floats). `root` is the file that `typed` is of.
+/// Derives and checks the backward of `plan` with respect to the leaf parameters `wrt` (empty: all
+/// floats). `root` is the file of `typed`.
 CheckedBackward check_backward(const Sources& sources, const std::string& root,
                                const TypedProgram& typed, size_t plan,
                                const std::vector<size_t>& wrt, const FileReader& reader,

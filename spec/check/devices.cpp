@@ -89,7 +89,7 @@ std::optional<Devices::Values> Devices::gradient(const World& world, const ir::G
   return results;
 }
 
-/// The derived backward stands in a program of its own: what it claims there is its model.
+/// The derived backward belongs to another program; there its model is its claim.
 Devices::Values Devices::backward(const CheckedBackward& derived, size_t params,
                                   Values operands) const {
   const CheckedProgram& checked = *derived.checked;

@@ -1,5 +1,5 @@
 #pragma once
-// A plan on all devices of a small mesh, one op after another (spec/denote), its gradients by their
+// Runs a plan op by op on all devices of a small mesh (spec/denote), and its gradients by their
 // derived backwards.
 #include <random>
 
@@ -8,10 +8,10 @@
 
 namespace shardproof {
 
-/// The program to run: the file's, or one with smaller sizes.
+/// Returns the program to run: the given one, or a copy with smaller sizes.
 using ProgramToRun = std::function<const ir::Program&(const ir::Program&)>;
 
-/// The devices of a mesh. Refers to what it is made of.
+/// The devices of a mesh. Keeps references to its arguments.
 class Devices {
  public:
   using Values = std::vector<denote::Distributed<double>>;
@@ -19,12 +19,12 @@ class Devices {
   Devices(const denote::Sizes& sizes, const ProgramToRun& to_run, std::mt19937_64& rng)
       : sizes_(sizes), to_run_(to_run), rng_(rng) {}
 
-  /// What has its own runs stands for its model where it is called, and so does the backward of
-  /// what is differentiated. Otherwise all is run, but for trusted plans.
+  /// Replaces calls of plans that have their own runs, and backwards of differentiated plans, by
+  /// their models. If false, everything but trusted plans runs.
   bool use_models = false;
 
-  /// What a function stands in: its program with the types of all values, the backwards of the
-  /// gradients that its plans take, and which functions may stand for their models.
+  /// The context of a function: its program with all types, the backwards of the gradients that its
+  /// plans take, and the functions that their models may replace.
   struct World {
     const ir::Program& program;
     const denote::Types& types;
@@ -32,10 +32,10 @@ class Devices {
     std::vector<bool> proved = {};
   };
 
-  /// What the devices hold of the results. Inputs: the parameters, then saved ones. Throws
-  /// denote::Error and, of a trusted plan, oracle::Error.
+  /// The devices' arrays of the results. Inputs: the parameters, then saved ones. Throws
+  /// denote::Error; for a trusted plan, oracle::Error.
   Values run(const World& world, size_t function, const Values& inputs) const;
-  /// What the plan before a backward saves for it at these inputs of that plan.
+  /// The values that the plan before `backward` saves for it, at these inputs of that plan.
   Values saved(const World& world, size_t backward, const Values& inputs) const;
 
  private:

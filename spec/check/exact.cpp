@@ -14,7 +14,7 @@ namespace {
 using denote::Array;
 using denote::Rational;
 
-/// 0.1 of a double, not the fraction that is nearest to it.
+/// The shortest decimal that reads back as x: 0.1, not the nearest binary fraction.
 Rational shortest_decimal(double x) {
   char text[32];
   for (int digits = 1; digits <= 17; ++digits) {

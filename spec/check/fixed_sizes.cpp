@@ -28,7 +28,7 @@ void names_in(const ir::Program& program, const ir::Arith& arith, std::set<Name>
   for (const ir::Arith& arg : arith.args) names_in(program, arg, names);
 }
 
-/// The function, its model and all that they call, each once.
+/// Visits the function, its model and all callees, each once.
 template <class Visit>
 void for_each_function(const ir::Program& program, size_t function, std::set<size_t>& seen,
                        const Visit& visit) {
@@ -52,8 +52,8 @@ void for_each_instr_below(const ir::Program& program, size_t function, const Vis
                     [&](size_t f) { for_each_instr(program.functions.at(f).body, visit); });
 }
 
-/// The dims of a slice whose sizes are added or compared: those in brackets, and those that not all
-/// of its shapes have.
+/// The dims of a slice whose sizes are added or compared: those in brackets, and those that some of
+/// its shapes lack.
 std::vector<Dim> sliced(const ir::Op& op) {
   const bool slices =
       std::holds_alternative<ir::Read>(op) || std::holds_alternative<ir::Write>(op) ||
@@ -79,8 +79,8 @@ std::vector<Dim> sliced(const ir::Op& op) {
   return dims;
 }
 
-/// The sizes whose |M| is compared, added to another number, or given to a function: what is only
-/// multiplied and divided is positive at all sizes.
+/// Finds sizes |M| that are compared, added to another number, or passed to a function. A size that
+/// is only multiplied or divided is positive at all sizes.
 class SizesInSums {
  public:
   SizesInSums(const ir::Program& program, const ir::Function& function, std::set<Name>& found)
@@ -89,7 +89,7 @@ class SizesInSums {
   }
 
  private:
-  /// The names in a value that is made of sizes and numbers alone; none for any other.
+  /// The names in a value that depends on sizes and constants only; none for other values.
   std::optional<std::set<Name>> names(const ir::Instr& instr) const {
     std::set<Name> all;
     if (std::holds_alternative<ir::Number>(instr.op)) return all;

@@ -13,7 +13,7 @@ std::string with_operand(const std::string& wrap, std::string_view operand) {
   return text;
 }
 
-/// The first string literal inside a range, without its quotes: an op's pattern.
+/// The first string literal in a range, without quotes: the pattern of an op.
 std::optional<SourceRange> pattern_range(const Sources& sources, SourceRange range) {
   const std::string_view text = sources.text(range);
   const size_t begin = text.find('"');
@@ -24,7 +24,7 @@ std::optional<SourceRange> pattern_range(const Sources& sources, SourceRange ran
                      range.begin + static_cast<uint32_t>(end)};
 }
 
-/// A refused result may be the whole statement: its value is what follows the word.
+/// For a refused result that is a whole statement: its value, after the first word.
 SourceRange value_of(const Sources& sources, SourceRange range) {
   constexpr std::string_view word = "return ";
   if (range.file >= 0 && sources.text(range).starts_with(word)) range.begin += word.size();
@@ -55,8 +55,8 @@ std::optional<Edit> edit_of(const Sources& sources, const RefusedOp& refused, co
               with_operand(hint.text, sources.text(range))};
 }
 
-/// A hint that wraps and also changes the op's own pattern. Inside a wrapped result both are one
-/// edit.
+/// Adds the pattern edit of a hint that wraps an operand and changes the op's pattern. If it is
+/// inside a wrapped result, both become one edit.
 void add_pattern(const Sources& sources, const RefusedOp& refused, const FixHint& hint, Fix& fix) {
   if (hint.pattern.empty()) return;
   const SourceRange whole = refused.diagnostic.range;

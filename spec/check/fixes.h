@@ -1,13 +1,13 @@
 #pragma once
-// Fixes as edits of the text.
+// Turns fixes into edits of the text.
 #include "spec/check/typing.h"
 
 namespace shardproof {
 
-/// The hints of a refusal as fixes, cheapest communication first; none is tried yet.
+/// The hints of a refusal as fixes, cheapest communication first; not tried yet.
 std::vector<Fix> make_fixes(const Sources& sources, const RefusedOp& refused);
 
-/// The text of a file with edits of that file applied; edits do not overlap.
+/// Applies the edits of one file to its text; edits must not overlap.
 std::string apply_edits(const std::string& text, int32_t file, std::vector<Edit> edits);
 
 }  // namespace shardproof

@@ -10,7 +10,7 @@
 namespace shardproof {
 namespace {
 
-/// The instructions of one instance, and the tensor that comes from outside.
+/// The instructions of one inlined call, and the tensor argument.
 struct Instance {
   std::vector<ir::Instr> instrs;
   ir::ValueId argument = ir::no_value;
@@ -43,7 +43,7 @@ Instance instance_of(const ir::Function& plan, const std::vector<Type>& types,
   return instance;
 }
 
-/// The instance as a fn of one scalar.
+/// Evaluates the call as a function of one scalar.
 std::optional<double> value_at(const ir::Program& program, const ir::Function& plan,
                                const Instance& instance, double x) {
   ir::Program one = program;
@@ -68,7 +68,7 @@ std::string four_digits(double value) {
   return text;
 }
 
-/// What two devices hold, and their sum beside what it should be.
+/// The values on two devices, and their sum next to the expected one.
 HeldValue of_two(const Axis& axis, const std::string& name, double first, double second, double sum,
                  std::optional<double> wanted = {}) {
   HeldValue value{name, wanted.has_value(), {}};
@@ -80,7 +80,8 @@ HeldValue of_two(const Axis& axis, const std::string& name, double first, double
   return value;
 }
 
-/// Two devices, one entry, the least sum of absolute integers with f(a) + f(b) != f(a + b).
+/// Two devices, one entry each: the integers with least sum of absolute values and f(a) + f(b) !=
+/// f(a + b).
 std::optional<Counterexample> smallest(const ir::Program& program, const ir::Function& plan,
                                        const Instance& instance, const Axis& axis,
                                        const std::string& name) {
@@ -107,7 +108,7 @@ std::optional<Counterexample> smallest(const ir::Program& program, const ir::Fun
   return std::nullopt;
 }
 
-/// The plain names among the arguments of a call, with their places in its text.
+/// The plain names among a call's arguments, with their offsets in its text.
 std::vector<std::pair<Name, size_t>> named_arguments(std::string_view call) {
   std::vector<std::pair<Name, size_t>> names;
   size_t at = call.find('(');
@@ -123,7 +124,7 @@ std::vector<std::pair<Name, size_t>> named_arguments(std::string_view call) {
   return names;
 }
 
-/// The layout that the plan's text gives to the parameter `name`; empty where it is no record.
+/// The layout of parameter `name` in the plan's text; empty if it is no record.
 std::string layout_of(std::string_view plan, const Name& name) {
   for (size_t at = plan.find(name + ": "); at != std::string_view::npos;
        at = plan.find(name + ": ", at + 1)) {
@@ -136,7 +137,7 @@ std::string layout_of(std::string_view plan, const Name& name) {
   return "";
 }
 
-/// A gradient, say, that goes to an optimizer before its terms are added.
+/// An argument that is unreduced, such as a gradient passed to an optimizer before its reduction.
 struct UnreducedArgument {
   Name name;                  ///< as written in the call
   Name field;                 ///< the first value of it that is unreduced: "g.w"
@@ -159,7 +160,7 @@ std::optional<UnreducedArgument> unreduced_argument(std::string_view call, const
   return std::nullopt;
 }
 
-/// The argument that is an expression: the widest one in the call that is unreduced.
+/// The unreduced argument that is an expression: the widest one in the call.
 std::optional<UnreducedArgument> unreduced_expression(const SourceRange& call,
                                                       const ir::Function& plan,
                                                       const std::vector<Type>& types,
@@ -177,7 +178,7 @@ std::optional<UnreducedArgument> unreduced_expression(const SourceRange& call,
   return widest;
 }
 
-/// The all_reduce that the call lacks, and the error in its terms.
+/// Suggests the missing all_reduce, and states the error in terms of the call.
 void tell_unreduced_argument(const Sources& sources, const ir::Function& plan,
                              const std::vector<Type>& types, RefusedOp& refused) {
   Diagnostic& diagnostic = refused.diagnostic;
@@ -218,7 +219,7 @@ void tell_unreduced_argument(const Sources& sources, const ir::Function& plan,
   }
 }
 
-/// The text between the call's parentheses, where it is the one argument.
+/// The text between the call's parentheses, if there is exactly one argument.
 std::optional<SourceRange> only_argument(const Sources& sources, const SourceRange& call) {
   if (call.file < 0) return std::nullopt;
   const std::string_view text = sources.text(call);

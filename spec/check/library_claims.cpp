@@ -29,7 +29,7 @@ std::string joined(const std::vector<std::string>& parts, const char* between) {
   return text;
 }
 
-/// A fn of the library and its gradient, with `*` as R and the first `free` working dims.
+/// A library function and its gradient, with `*` as R and the first `free` dims after `;`.
 struct LibraryInstance {
   const FunctionDecl &model, &gradient;
   std::vector<Name> working;
@@ -70,7 +70,7 @@ struct LibraryInstance {
     const std::vector<Name>& names = model.results.groups.at(0).names;
     return names.empty() ? "" : names[0];
   }
-  /// The gradient's parameter that is neither of the model nor its result.
+  /// The gradient's parameter that is neither a parameter nor a result of the model.
   Name upstream() const {
     const auto known = parameters();
     for (const syntax::Param& param : gradient.params)
@@ -113,7 +113,7 @@ bool resolves(const LibraryClaim& claim) {
   return errors.empty();
 }
 
-/// `*` stands for as many dims as the body takes.
+/// `*` stands for as many dims as the body accepts.
 LibraryClaim claim_of(const FunctionDecl& model, const FunctionDecl& gradient) {
   LibraryInstance instance{model, gradient, working_dims(model), 0};
   LibraryClaim claim{model.name, gradient.name, instance.working, {}};
@@ -123,7 +123,7 @@ LibraryClaim claim_of(const FunctionDecl& model, const FunctionDecl& gradient) {
   }
 }
 
-/// The claims among the functions of `from`, which are of the library or part of it.
+/// The claims of the functions in `from`, which belong to the library.
 std::vector<LibraryClaim> claims_in(const std::set<Name>& from) {
   Sources sources;
   std::vector<Diagnostic> errors;

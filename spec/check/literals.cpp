@@ -14,7 +14,7 @@
 namespace shardproof {
 namespace {
 
-/// In the order in which they are met, each once.
+/// Collects numbers in order of first occurrence.
 class Numbers {
  public:
   explicit Numbers(const ir::Program& program) : program_(program) {}
@@ -76,7 +76,7 @@ std::vector<denote::Sizes> sizes_at_literals(const ir::Program& program,
   constexpr double least = 2, largest = 5000;
   std::vector<denote::Sizes> found;
   std::set<std::map<Name, int64_t>> tried{sizes.dims};
-  denote::Sizes small = sizes;  // where one dim is far larger than all others
+  denote::Sizes small = sizes;  // for one dim that is much larger than the others
   for (auto& [dim, size] : small.dims) size = 2;
   for (const denote::Sizes& others : {sizes, small})
     for (size_t way = 0; way < 5; ++way)
@@ -96,7 +96,7 @@ std::vector<denote::Sizes> sizes_at_literals(const ir::Program& program,
 
 namespace {
 
-/// Which parameters each value is made of: in one pass, what a loop carries from its start alone.
+/// The parameters on which each value depends: in one pass, so a loop's carry has only its start.
 class MadeOf {
  public:
   MadeOf(const ir::Program& program, const ir::Function& function,
@@ -129,7 +129,7 @@ class MadeOf {
     for (ir::ValueId result : instr.results)
       if (result != ir::no_value) of_.at(result) = all;
   }
-  /// A number, or what is made of numbers alone, that stands beside them.
+  /// Records a literal, or a value computed from literals, that is an operand next to a parameter.
   void meet(const ir::Instr& instr, const std::set<size_t>& params) {
     if (auto* number = std::get_if<ir::Number>(&instr.op))
       numbers_[instr.results.at(0)] = {std::abs(number->value)};
@@ -169,7 +169,7 @@ std::vector<std::vector<double>> numbers_of_params(const ir::Program& program,
 
 namespace {
 
-/// Draws one parameter after another.
+/// Draws the parameters one after another.
 class DrawAtLiterals {
  public:
   DrawAtLiterals(const Literals& literals, unsigned round, bool indexes_tables)
@@ -189,7 +189,7 @@ class DrawAtLiterals {
   unsigned below(size_t n) { return static_cast<unsigned>(rng_() % n); }
   double any_of(const std::vector<double>& numbers) { return numbers.at(below(numbers.size())); }
 
-  /// What the entries of a parameter have in common.
+  /// Chooses the number that the entries of a parameter share.
   void choose(size_t param, const Type& type) {
     const bool may_index = indexes_tables_ && is_integer(type.dtype) && !type.dims.empty();
     const std::vector<double>& all = literals_.all;
@@ -213,7 +213,7 @@ class DrawAtLiterals {
     }
   }
 
-  /// A bound on 3 * x, x // 10, x - y, x * x is met by none of its numbers alone.
+  /// A bound on 3 * x, x // 10, x - y or x * x needs a value computed from two numbers.
   double made_of_two(const std::vector<double>& numbers) {
     const double a = below(3) ? any_of(numbers) : made_of_two(numbers), b = any_of(numbers);
     switch (below(6)) {

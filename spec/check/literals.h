@@ -1,30 +1,30 @@
 #pragma once
-// The numbers that a program speaks of, and points at and around them: where it changes its mind,
-// nothing else may come.
+// The numbers in a program, and points at and around them: a function may change its behaviour
+// there and nowhere else.
 #include <vector>
 
 #include "spec/denote/denote.h"
 
 namespace shardproof {
 
-/// The numbers other than 0 that a function, its model and what they call speak of, without signs:
-/// its own first, then its model's, then those of calls and of the file's requirements.
+/// The nonzero numbers in a function, its model and their callees, without signs. Order: its own,
+/// its model's, those of callees, those of the file's requirements.
 std::vector<double> numbers_of(const ir::Program& program, const ir::Function& function);
 
-/// Those of the file's requirements alone.
+/// The numbers in the file's requirements only.
 std::vector<double> numbers_required(const ir::Program& program);
 
-/// `sizes` with one dim at such a number, beside it and at its double, for each dim in turn, where
-/// all still holds.
+/// `sizes` with one dim set to such a number, to its neighbours and to its double, for each dim in
+/// turn, if all requirements still hold.
 std::vector<denote::Sizes> sizes_at_literals(const ir::Program& program,
                                              const std::vector<double>& numbers,
                                              const denote::Sizes& sizes);
 
-/// For each parameter those of `numbers` that meet what is made of it: in x < 100, and 7 * x.
+/// For each parameter, the `numbers` that are combined with it: in x < 100, and in 7 * x.
 std::vector<std::vector<double>> numbers_of_params(const ir::Program& program,
                                                    const ir::Function& function);
 
-/// What drawing at numbers needs to know of a function.
+/// What the draws at literals need to know of a function.
 struct Literals {
   Literals(const ir::Program& program, const ir::Function& function)
       : all(numbers_of(program, function)), of_params(numbers_of_params(program, function)) {}
@@ -32,10 +32,10 @@ struct Literals {
   std::vector<std::vector<double>> of_params;
 };
 
-/// Inputs of a function, as it assumes them to be, whose entries are such numbers, their
-/// neighbours, and what two of them make. Even rounds give each parameter one of its own; odd ones
-/// go through all numbers, with all parameters at the same one, and then draw any of them. All are
-/// decimals of few digits, where the numbers are.
+/// Inputs of a function that satisfy its assumptions. Entries are such numbers, their neighbours,
+/// or combinations of two. Even rounds choose one number per parameter. Odd rounds go through all
+/// numbers with every parameter at the same one, and then draw any of them. The values are short
+/// decimals if the numbers are.
 std::vector<denote::Array<double>> inputs_at_literals(const ir::Program& program,
                                                       const ir::Function& function,
                                                       const Literals& literals,

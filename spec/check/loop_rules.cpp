@@ -9,7 +9,7 @@ namespace {
 
 using ir::ValueId;
 
-/// What the devices of one axis hold: the dim it splits, or its mark; I is a copy like R.
+/// The state on one axis: the dim that it splits, or its mark; I counts as R.
 std::string state_on(const Shape& shape, const Axis& axis) {
   for (size_t i = 0; i < shape.dims.size(); ++i)
     if (std::count(shape.dims[i].axes.begin(), shape.dims[i].axes.end(), axis))
@@ -59,7 +59,7 @@ class Communication {
                    [&](const ir::Instr& instr) { visit(instr.op); });
   }
 
-  // slice, fan_out, zero_nonroot and zero_pad send nothing.
+  // slice, fan_out, zero_nonroot and zero_pad do not communicate.
   void exchange(const ir::Collective& op) {
     using enum ir::CollectiveFn;
     if (op.fn != all_gather && op.fn != all_reduce && op.fn != psum_scatter && op.fn != all_to_all)
@@ -74,7 +74,8 @@ class Communication {
         axes_.insert(axis);
   }
 
-  /// The operand's marks are not known yet: each axis on which the result is a copy may be reduced.
+  /// The operand's marks are not known yet: assume a reduction over each axis on which the result
+  /// is a copy.
   void reduce_to(const Shape& result) {
     for (const auto& [axis, unused] : program_.axes)
       if (state_on(result, axis).empty()) axes_.insert(axis);
@@ -245,7 +246,7 @@ class Placement {
       if (v != ir::no_value) check_state(v, instr.place.range);
   }
 
-  /// w.layers[n], and the w.layers[c] of w.layers[c, n].
+  /// w.layers[n], or the w.layers[c] in w.layers[c, n].
   bool is_own_entry(const ir::Instr& instr) const {
     if (!stages_ || !std::holds_alternative<ir::Entry>(instr.op) || instr.operands.size() < 2)
       return false;
@@ -341,7 +342,7 @@ class Placement {
   const ir::Stages* stages_ = nullptr;
   const ir::Instr* at_ = nullptr;
   std::map<ValueId, const ir::Instr*> before_;
-  std::set<ValueId> derived_;  // of one that is reported
+  std::set<ValueId> derived_;  // computed from a reported value
   std::set<ValueId> told_, late_;
   std::vector<Misplaced> found_;
 };

@@ -11,8 +11,8 @@
 namespace shardproof {
 namespace {
 
-/// The first two axes are 2 and 3, or 3 and 2, or both 2 where a file fixes sizes like 8; others 1
-/// or 2: the number of devices stays small.
+/// The first two axes have sizes 2 and 3, or 3 and 2, or 2 and 2 (for files that fix sizes like 8);
+/// others 1 or 2. This keeps the number of devices small.
 void draw_mesh(const ir::Program& program, const MeshWish& wish, std::mt19937_64& rng,
                bool equal_axes, denote::Sizes& sizes) {
   std::vector<Axis> axes = program.axis_names();
@@ -42,7 +42,7 @@ void make_divisible(const ir::Program& program, const Divisibility& condition,
   if (!base.empty()) multiply(sizes, base[0], shards);
 }
 
-/// The sizes that it names: there may be many others.
+/// The sizes that the condition names.
 std::map<Name, int64_t> named_in(const ir::Arith& arith, const denote::Sizes& sizes) {
   std::map<Name, int64_t> named;
   if (const auto dim = sizes.dims.find(arith.text); dim != sizes.dims.end()) named.insert(*dim);
@@ -52,9 +52,9 @@ std::map<Name, int64_t> named_in(const ir::Arith& arith, const denote::Sizes& si
   return named;
 }
 
-/// Makes a condition true that says how one size hangs on others: `|F| % n == 0`, `|F| == n`,
-/// `|F| >= n`, and several of them. What it cannot make true is left to chance. `apart`: how far
-/// beyond the bound of `<=` and `>=` a size is at least.
+/// Changes sizes so that a condition holds that ties one size to others: `|F| % n == 0`,
+/// `|F| == n`, `|F| >= n`, and conjunctions. Others are left to chance. `apart`: the least distance
+/// from the bound of `<=` and `>=`.
 void repair(const ir::Program& program, const ir::Arith& condition, int64_t apart,
             denote::Sizes& sizes) {
   using Kind = ir::Arith::Kind;
@@ -93,7 +93,7 @@ void meet(const ir::Program& program, const std::vector<Divisibility>& condition
     for (const ir::Requirement& each : *requirements) try {
         repair(program, over_plain_dims(program, each.condition), apart, sizes);
       } catch (const std::domain_error&) {
-        // Nothing can be said of it at these sizes.
+        // The condition has no value at these sizes.
       }
   for (const Divisibility& condition : conditions) make_divisible(program, condition, sizes);
 }
@@ -122,7 +122,7 @@ bool has_given(const denote::Sizes& sizes, const std::map<Name, int64_t>& given)
   });
 }
 
-/// The sum of all sizes, axes first.
+/// The sum of all axis sizes, then that of all dims, for ordering.
 std::pair<int64_t, int64_t> extent_of(const denote::Sizes& sizes) {
   std::pair<int64_t, int64_t> sum{sizes.devices(), 0};
   for (const auto& [dim, size] : sizes.dims) sum.second += size;

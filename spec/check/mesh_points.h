@@ -1,5 +1,5 @@
 #pragma once
-// Test points: a mesh with sizes that the axes of a plan divide, and the devices' parts of inputs.
+// Test points: a mesh, sizes that a plan's axes divide, and the devices' parts of the inputs.
 #include <optional>
 #include <random>
 #include <set>
@@ -9,33 +9,33 @@
 
 namespace shardproof {
 
-/// The conditions on sizes of all plans of the file.
+/// The size conditions of all plans of the file.
 std::vector<Divisibility> all_conditions(const CheckedProgram& checked);
 
 /// Requirements on a mesh and its sizes.
 struct MeshWish {
-  std::optional<std::set<Axis>> axes = {};         ///< all others have size 1; nothing: all matter
-  int64_t least = 1;                               ///< of a dim
-  bool small = false;                              ///< two dims in three have the least size
-  std::map<Name, int64_t> given = {};              ///< sizes of axes and dims that are not drawn
-  std::vector<ir::Requirement> requirements = {};  ///< of sizes, beside the file's
+  std::optional<std::set<Axis>> axes = {};         ///< others have size 1; nullopt: all axes
+  int64_t least = 1;                               ///< least size of a dim
+  bool small = false;                              ///< two of three dims have the least size
+  std::map<Name, int64_t> given = {};              ///< fixed sizes of axes and dims
+  std::vector<ir::Requirement> requirements = {};  ///< on sizes, in addition to the file's
 };
 
-/// A mesh with unequal axes, 2 and 3 the first two, and small sizes that meet the conditions and
-/// the file's requirements; nullopt where none was found.
+/// A mesh with unequal axes (the first two are 2 and 3) and small sizes that satisfy the conditions
+/// and the file's requirements. Nullopt if none was found.
 std::optional<denote::Sizes> mesh_sizes(const ir::Program& program,
                                         const std::vector<Divisibility>& conditions,
                                         std::mt19937_64& rng, const MeshWish& wish = {});
 
-/// Smaller sizes that meet the same requirements: of one axis, or of one dim and the sizes that
-/// depend on it; the smallest first. Sizes in `given` do not change.
+/// Smaller sizes that satisfy the same requirements: of one axis, or of one dim and its dependent
+/// sizes; smallest first. Sizes in `given` stay.
 std::vector<denote::Sizes> smaller_sizes(const ir::Program& program,
                                          const std::vector<Divisibility>& conditions,
                                          const denote::Sizes& sizes,
                                          const std::map<Name, int64_t>& given);
 
-/// The devices' parts of `x`; terms of whole numbers are whole. If rounding in the split changes
-/// the value, x becomes the changed tensor, so that both sides of a comparison get the same bits as
+/// The devices' parts of `x`; terms of integers are integers. If the split rounds, x
+/// is set to the sum of the parts, so that both sides of a comparison get equal
 /// inputs.
 denote::Distributed<double> lay_out(const denote::Geometry& geometry, const Type& type,
                                     denote::Array<double>& x, std::mt19937_64& rng);

@@ -18,8 +18,8 @@ const ir::Collective* collective(const ir::Instr& instr, ir::CollectiveFn fn) {
   return found && found->fn == fn ? found : nullptr;
 }
 
-/// A value that could as well be left unreduced over `axes`: every op between the reductions and
-/// it is linear, and nothing else reads what is between.
+/// A value that could stay unreduced over `axes`: all ops between the reductions and this value are
+/// linear, and nothing else uses the values in between.
 struct Deferred {
   std::vector<const ir::Instr*> reductions;
   std::vector<Axis> axes;
@@ -60,7 +60,7 @@ class Notes {
     for (ValueId v : block.emit) ++uses_[v];
   }
 
-  /// The axes that an all_reduce sums over; its result is a copy on them.
+  /// The axes over which an all_reduce sums.
   std::vector<Axis> summed_axes(const ir::Instr& instr) const {
     std::vector<Axis> axes;
     const Type &from = type(instr.operands.at(0)), &to = type(instr.results.at(0));
@@ -87,7 +87,7 @@ class Notes {
     return through(instr);
   }
 
-  /// The op with all of its deferred operands left unreduced, or with one of them.
+  /// Tries the op with all of its deferred operands unreduced, then with one of them.
   std::optional<Deferred> through(const ir::Instr& instr) {
     if (std::holds_alternative<ir::Call>(instr.op) || std::holds_alternative<ir::Grad>(instr.op) ||
         std::holds_alternative<ir::Collective>(instr.op) || instr.results.size() != 1)
@@ -117,7 +117,7 @@ class Notes {
     return accepts(instr, operands, result.axes) ? std::optional(result) : std::nullopt;
   }
 
-  /// Whether the rule gives the op's own result, unreduced over the axes.
+  /// Whether the rule accepts these unreduced operands and gives the same result, unreduced.
   bool accepts(const ir::Instr& instr, const std::vector<size_t>& unreduced,
                const std::vector<Axis>& axes) const {
     std::vector<Operand> operands;
@@ -151,7 +151,7 @@ class Notes {
     return result;
   }
 
-  /// all_reduce ... slice over the same axes.
+  /// An all_reduce followed, directly or not, by a slice over the same axes.
   void sliced(const ir::Instr& instr) {
     if (!collective(instr, ir::CollectiveFn::slice)) return;
     const ValueId v = instr.operands.at(0);
@@ -166,12 +166,12 @@ class Notes {
          "keep it unreduced until here, and write psum_scatter instead of this slice");
   }
 
-  /// Reduced values that meet in a sum, whose own users need it whole.
+  /// A sum of reduced values whose own users need it reduced.
   void summed(ValueId v, const ir::Instr& instr) {
     const std::optional<Deferred> here = through(instr);
     if (!here || here->reductions.size() < 2) return;
     const ir::Instr* user = uses_[v] == 1 && users_.count(v) ? users_[v] : nullptr;
-    if (user && through(*user)) return;  // told there
+    if (user && through(*user)) return;  // reported at that op
     if (user && collective(*user, ir::CollectiveFn::slice)) return;
     tell(instr, *here, bytes(ir::CollectiveFn::all_reduce, unreduced(v, here->axes), type(v)),
          "the sum could be reduced once",
@@ -194,7 +194,7 @@ class Notes {
                     advice};
   }
 
-  /// A narrow sum over devices that becomes a wide value.
+  /// A reduction in a narrow dtype whose result is cast to a wide one.
   void narrow(const ir::Instr& instr) {
     if (!collective(instr, ir::CollectiveFn::all_reduce) &&
         !collective(instr, ir::CollectiveFn::psum_scatter))
@@ -216,7 +216,7 @@ class Notes {
     note.details = {"cast before it to add in " + wider + "; that moves twice the bytes"};
   }
 
-  /// `w1` takes the place of `w` in the next step.
+  /// `w1` becomes `w` in the next step.
   void fed_back() {
     if (!function_.uses_gradients || function_.implements_grad) return;
     size_t first = 0;
@@ -268,7 +268,7 @@ class Notes {
   const ir::Function& function_;
   const std::vector<Type>& types_;
   std::map<ValueId, int> uses_;
-  std::map<ValueId, const ir::Instr*> users_;  ///< the last one
+  std::map<ValueId, const ir::Instr*> users_;  ///< the last user
   std::map<ValueId, const ir::Instr*> makers_;
   std::map<ValueId, const ir::Block*> block_of_;
   std::map<ValueId, std::optional<Deferred>> memo_;

@@ -51,7 +51,7 @@ class Rewriter {
     return id;
   }
 
-  /// ppermute(.., by=k) over c, the first axis of L: roll(.., by=k*|L|/|c|).
+  /// ppermute(.., by=k) over c, the first axis of L, becomes roll(.., by=k*|L|/|c|).
   void roll(ir::Instr& instr, const ir::Ppermute& permute, std::vector<ir::Instr>& instrs) {
     const Split& dim = permute.pattern.left.at(0).dims.at(permute.pattern.left_bracket.value());
     const int64_t extent = program_.size(dim.dim, sizes_.dims);
@@ -64,7 +64,7 @@ class Rewriter {
     instr.op = ir::Roll{permute.pattern};
   }
 
-  /// A scan over the numbers of the blocks.
+  /// A scan over the block numbers.
   ir::Scan scan(const ir::Ring& ring) {
     const int64_t extent = program_.size(ring.dim.dim, sizes_.dims);
     const int64_t blocks = sizes_.axis(ring.dim.axes.at(0));

@@ -20,7 +20,7 @@ bool owes(const ir::Program& program, const ir::Function& function) {
   return found;
 }
 
-/// The entries of the result are entries of the operand.
+/// Whether all entries of the result are entries of the operand.
 bool copies(const ir::Op& op) {
   return std::holds_alternative<ir::Save>(op) || std::holds_alternative<ir::StopGrad>(op) ||
          std::holds_alternative<ir::Ascribe>(op) || std::holds_alternative<ir::Collective>(op) ||
@@ -30,7 +30,7 @@ bool copies(const ir::Op& op) {
          std::holds_alternative<ir::Ppermute>(op);
 }
 
-/// The parameter that a value has its entries from.
+/// The parameter from which a value takes its entries.
 std::optional<size_t> parameter_of(const ir::Function& function, ir::ValueId value) {
   for (;;) {
     for (size_t leaf = 0; leaf < function.params.size(); ++leaf)
@@ -41,7 +41,8 @@ std::optional<size_t> parameter_of(const ir::Function& function, ir::ValueId val
   }
 }
 
-/// After the `{` of a body: the first after the results, whose types have no marks in a fn.
+/// The offset after the `{` of the body: the first one after the results, whose types have no marks
+/// in a function.
 std::optional<SourceRange> begin_of_body(const Sources& sources, const ir::Function& fn) {
   if (fn.range.file < 0) return std::nullopt;
   const std::string_view text = sources.text(fn.range);
@@ -101,7 +102,7 @@ std::vector<Diagnostic> unmet_assumptions(const Sources& sources, const ir::Prog
   try {
     algebra::Algebra algebra;
     lower::Options options;
-    options.opaque_gradients = true;  // what is assumed does not speak of a gradient's value
+    options.opaque_gradients = true;  // assumptions do not depend on a gradient's value
     for (const auto& unmet : lower::lower_function(algebra, program, function, options).unmet)
       result.push_back(refusal(sources, program, caller, unmet));
   } catch (const lower::Unsupported& op) {

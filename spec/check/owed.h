@@ -1,14 +1,14 @@
 #pragma once
-// A caller must guarantee what its callees assume of their parameters.
+// A caller must guarantee the assumptions of its callees.
 #include <vector>
 
 #include "spec/ir/program.h"
 
 namespace shardproof {
 
-/// E0406 for each call in `function` whose arguments are not shown to satisfy the callee's
-/// assumptions, with the `assume` that would show it; U0003 if undecided. Calls inside its callees
-/// are checked there.
+/// E0406 for each call in `function` with arguments that are not proved to satisfy the callee's
+/// assumptions, with the `assume` that would help; U0003 if undecided. Calls inside the callees are
+/// checked separately.
 std::vector<Diagnostic> unmet_assumptions(const Sources& sources, const ir::Program& program,
                                           size_t function);
 

@@ -62,7 +62,7 @@ class Expansion {
     for (ir::Instr& each : last_stage) out.push_back(std::move(each));
   }
 
-  /// One scan for each dim, the last one innermost.
+  /// One scan per dim; the last dim is the innermost loop.
   ir::Instr scans(const ir::Instr& instr, const ir::Stages& stages) {
     const size_t dims = stages.dims.size();
     auto block = std::make_shared<ir::Block>(copy(*stages.body));
@@ -91,7 +91,7 @@ class Expansion {
     return result;
   }
 
-  /// With whole layers in the place of a stage's own.
+  /// A copy that uses whole layers in place of a stage's own.
   ir::Block copy(const ir::Block& block) {
     ir::Block result = block;
     for (ir::Instr& instr : result.instrs) {

@@ -1,23 +1,23 @@
 #pragma once
-// A pipeline is a scan over its microbatches around a scan over its layers, and its schedule an
-// order that comes to an end.
+// A pipeline means a scan over its microbatches around a scan over its layers. Its schedule is an
+// order of the work that must terminate.
 #include "spec/check/conditions.h"
 
 namespace shardproof {
 
-/// Whether a pipeline is in the text of the function.
+/// Whether the function contains a pipeline.
 bool has_pipeline(const ir::Function& function);
 
-/// Puts what its pipelines mean in the place of `function`'s body, and keeps its text: scans whose
-/// layers are gathered before them, and `zero_nonroot` of what is emitted, which is {U_p}. Their
-/// gradients are the stages' own: N/p of layers, {U_p} of what several stages read. `types` are
-/// those of its values, all allowed by the rules; types of new values are appended.
+/// Replaces the pipelines in `function`'s body by their meaning and keeps the original: layers are
+/// gathered before the scans, and an emitted value goes through `zero_nonroot`, which makes it
+/// {U_p}. Gradients are per stage: N/p of layers, {U_p} for values that several stages read.
+/// `types`: those of its values, accepted by the rules; appends those of new values.
 void expand_pipelines(const ir::Program& program, ir::Function& function, std::vector<Type>& types);
 
-/// Those of the pipelines in the text of `function`.
+/// The sizes at which the schedules of the function's pipelines were run.
 std::vector<ScheduleBound> schedule_bounds(const ir::Function& function);
 
-/// Each stage has as many layers as every other: p | N, also where all stages hold copies.
+/// Each stage has the same number of layers: p | N, also if all stages hold copies.
 std::vector<Divisibility> stages_divide(const ir::Program& program, const ir::Function& function);
 
 }  // namespace shardproof

@@ -25,8 +25,8 @@ bool sizes_hold(const ir::Program& program, const denote::Sizes& sizes) {
 
 namespace {
 
-/// What the file's requirements ask for, when small sizes do not do: its numbers, their neighbours
-/// and their doubles.
+/// Sizes for requirements that small sizes do not satisfy: their numbers, the neighbours and
+/// doubles of these.
 std::vector<int64_t> required_sizes(const ir::Program& program) {
   constexpr double most = 1e6;
   std::vector<int64_t> pool{1, 2, 3, 4, 6, 8};
@@ -92,7 +92,7 @@ double near_literal(std::mt19937& rng, double literal) {
   return (rng() % 2 ? literal : -literal) + static_cast<double>(rng() % 3) - 1;
 }
 
-/// `literal`: drawn every other time.
+/// `literal`: used for half of the entries.
 double draw_number(std::mt19937& rng, const Type& type, Draw draw, bool free_integers,
                    std::optional<double> literal) {
   const bool counts = is_integer(type.dtype) || is_float(type.dtype);
@@ -105,7 +105,7 @@ double draw_number(std::mt19937& rng, const Type& type, Draw draw, bool free_int
   if (type.dtype == Dtype::boolean) return static_cast<double>(rng() % 2);
   if (type.dtype == Dtype::key) return static_cast<double>(rng() % 100000);
   const bool wide = free_integers && (draw == Draw::signs || draw == Draw::ties);
-  // The count of steps, at 0 of which an optimizer has no value.
+  // A step counter: at 0 an optimizer is undefined.
   const bool one = draw == Draw::positive && type.dims.empty();
   if (is_integer(type.dtype) && one) return 1;
   if (is_integer(type.dtype))
@@ -164,7 +164,7 @@ std::vector<denote::Array<double>> random_inputs(const ir::Program& program,
   for (ir::ValueId v : function.params) {
     const Type& type = function.values[v].type;
     denote::Array<double> array = zeros(program, type, sizes);
-    // Not every tensor: a label may be -100 where an id must not.
+    // For some tensors only: a label may be -100 where an id may not.
     const bool own = literal && rng() % 2;
     for (double& entry : array.data)
       entry = draw_number(rng, type, draw, free_integers, own ? literal : std::nullopt);
@@ -190,7 +190,7 @@ void draw_apart(const ir::Function& function, unsigned way,
   for (size_t i = 0; i < function.params.size(); ++i) {
     const Type& type = function.values[function.params[i]].type;
     if (!is_float(type.dtype) || type.dims.empty()) continue;
-    // Not tensor % parts alone: a weight and its moments may be that many tensors apart.
+    // Not just tensor % parts: a weight and its moments may be that many tensors apart.
     const bool tall = (tensor + tensor / parts) % parts == way % parts;
     ++tensor;
     const double scale = zeros ? tall : tall ? 1e3 : 1e-3;

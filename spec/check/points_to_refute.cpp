@@ -29,7 +29,7 @@ unsigned float_tensors(const ir::Function& function) {
       }));
 }
 
-/// A dim that has one size in all of these has another one here.
+/// Whether a dim that has the same size in all of `chosen` has another size here.
 bool has_new_size(const std::vector<denote::Sizes>& chosen, const denote::Sizes& sizes) {
   return std::any_of(sizes.dims.begin(), sizes.dims.end(), [&](const auto& dim) {
     const int64_t known = chosen.front().dims.at(dim.first);
@@ -39,8 +39,8 @@ bool has_new_size(const std::vector<denote::Sizes>& chosen, const denote::Sizes&
   });
 }
 
-/// The smallest five, one for each way to draw, and those that give every dim a second size: an
-/// angle of a rotary embedding needs two frequencies to be seen.
+/// The smallest five, one per kind of draw, and sizings that give every dim a second size: an error
+/// in a rotary angle shows only with two frequencies.
 std::vector<denote::Sizes> smallest(const ir::Program& program, const ir::Function& function,
                                     std::vector<denote::Sizes> found) {
   std::stable_sort(found.begin(), found.end(), [&](const auto& a, const auto& b) {
@@ -52,7 +52,7 @@ std::vector<denote::Sizes> smallest(const ir::Program& program, const ir::Functi
   return chosen;
 }
 
-/// At numbers and sizes that the program speaks of: as many as can be run in little time.
+/// Adds points at numbers and sizes from the program, as many as run in little time.
 void add_literals(const ir::Program& program, size_t plan, const std::vector<denote::Sizes>& found,
                   bool differentiates, CostOfRun& cost, PointsToRefute& points) {
   constexpr double most_of_draws = 2e6, most_of_a_size = 5e5;

@@ -28,15 +28,15 @@ std::string shown(double value, int digits) {
   return text;
 }
 
-/// With as many digits as show that they differ.
+/// Both numbers, with enough digits to show that they differ.
 std::pair<std::string, std::string> shown_apart(double a, double b) {
   int digits = 5;
   while (digits < 17 && shown(a, digits) == shown(b, digits)) ++digits;
   return {shown(a, digits), shown(b, digits)};
 }
 
-/// Index of the element that differs most, relative to the claim's largest value; nullopt when they
-/// agree. `noise`: a difference that rounding alone can make.
+/// The index of the entry that differs most, relative to the claim's largest value; nullopt if they
+/// agree. `noise`: differences up to this may be rounding.
 std::optional<size_t> differs(const denote::Array<double>& a, const denote::Array<double>& b,
                               double noise) {
   double most = noise;
@@ -44,7 +44,7 @@ std::optional<size_t> differs(const denote::Array<double>& a, const denote::Arra
   std::optional<size_t> worst;
   for (size_t i = 0; i < b.data.size(); ++i) {
     if (!std::isfinite(b.data[i]) || std::isinf(a.data[i])) return std::nullopt;
-    if (std::isnan(a.data[i])) return i;  // no value where the model has one
+    if (std::isnan(a.data[i])) return i;  // undefined where the model is defined
     if (std::abs(a.data[i] - b.data[i]) > most) most = std::abs(a.data[i] - b.data[i]), worst = i;
   }
   return worst;
@@ -60,7 +60,7 @@ std::string place(const denote::Array<double>& array, size_t flat) {
   return "[" + text + "]";
 }
 
-/// Sizes of those that `read` has.
+/// The sizes whose names are in `read`.
 template <class Sizes>
 std::string sizes_text(const Sizes& sizes, const std::set<Name>& read) {
   std::string text;
@@ -69,7 +69,7 @@ std::string sizes_text(const Sizes& sizes, const std::set<Name>& read) {
   return text;
 }
 
-/// The plain dims of the values of a plan and of its model.
+/// The plain dims of the values of a plan and its model.
 std::set<Name> dims_of_claim(const ir::Program& program, size_t plan) {
   std::set<Name> dims;
   const auto add = [&](const Dim& dim) {
@@ -89,7 +89,7 @@ std::set<Name> dims_of_claim(const ir::Program& program, size_t plan) {
   return dims;
 }
 
-/// The result that differs, or of a large one the entry that differs most.
+/// The whole result or, if it is large, the entry that differs most.
 HeldValue both(const denote::Array<double>& plan, const denote::Array<double>& model, size_t at) {
   constexpr size_t most = 256;
   HeldValue value{"result", true, {}};
@@ -127,18 +127,18 @@ Refutation describe(const ir::Program& program, size_t function, const denote::S
   refutation.entries = model.data.size();
   for (const auto& [name, size] : sizes.dims)
     if (size < 2 && read.contains(name))
-      refutation.entries = 1;  // a sum over one entry is a factor that is none
+      refutation.entries = 1;  // for one entry, a common factor means nothing
   for (size_t i = 0; i < model.data.size(); ++i)
     if (!(std::abs(plan.data[i] - refutation.ratio * model.data[i]) <= 1e-9 * std::sqrt(square)))
       refutation.uniform = false;
   return refutation;
 }
 
-/// What the plan gives, and what it claims to give.
+/// The plan's results and the claimed ones.
 struct Outcome {
   Inputs plan, claimed;
-  Inputs inputs = {};  ///< the parameters, then what is saved
-  /// The summands of a gradient may cancel (softmax does not see a shift), those of a value do not.
+  Inputs inputs = {};  ///< the parameters, then saved values
+  /// Terms of a gradient may cancel (softmax ignores a shift), those of a value do not.
   double noise = 1e-18;
 };
 
@@ -169,8 +169,8 @@ bool finite(const Inputs& arrays) {
   });
 }
 
-/// Where the claim has no value at a point, as a root of a negative variance, all is positive, or
-/// at some points negative: log(x * y) has one there.
+/// Evaluates both at a point. If the claim is undefined there, e.g. a root of a negative variance,
+/// draws positive numbers; at some points negative ones: log(x * y) is defined there.
 Outcome outcome_at(const ir::Program& program, size_t plan, const Point& point) {
   std::optional<ir::Program> changed;
   if (names_mesh_sizes(program, plan)) changed = at_mesh_sizes(program, point.sizes);
@@ -195,14 +195,15 @@ Outcome outcome_at(const ir::Program& program, size_t plan, const Point& point) 
   if (negative) found = drawn(Draw::negative);
   if (!finite(found.claimed)) found = drawn(Draw::positive);
   if (!point.apart) return found;
-  // Far apart, rounding is relative to the inputs, and what overflows says nothing.
+  // With very different magnitudes, rounding is relative to the inputs, and overflow proves
+  // nothing.
   found.noise = 1e-4;
   if (!finite(found.plan)) found.plan.clear();
   return found;
 }
 
-/// The sizes made multiples of the axes that split them in the plan's parameters and results: at
-/// others the plan claims nothing. Nullopt: the file's requirements do not hold there.
+/// Rounds sizes up to multiples of the axes that split them in the plan's parameters and results:
+/// at other sizes the plan claims nothing. Nullopt if the file's requirements fail there.
 std::optional<denote::Sizes> divided(const ir::Program& program, size_t plan, denote::Sizes sizes) {
   const ir::Function& function = program.functions.at(plan);
   const auto divide = [&](const Shape& shape) {
@@ -222,7 +223,7 @@ std::optional<denote::Sizes> divided(const ir::Program& program, size_t plan, de
   return sizes;
 }
 
-/// The oracle's numbers, and how far rounding moves each result.
+/// The oracle's results, and how far rounding moves each.
 struct Confirmed {
   Inputs arrays;
   Bounds bounds;
@@ -230,7 +231,7 @@ struct Confirmed {
 
 using Value = std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>;
 
-/// `seeds`: how often rounding is tried. A number at a jump goes to either side in half of them.
+/// `seeds`: the number of perturbed evaluations. At a discontinuity, half of them are on each side.
 Confirmed by_oracle(const PointOfPlan& point, const Value& value, bool inputs_round,
                     unsigned seeds) {
   constexpr double safety = 8 * 0x1p-23, unit = 0x1p-30;
@@ -245,7 +246,7 @@ Confirmed by_oracle(const PointOfPlan& point, const Value& value, bool inputs_ro
   return confirmed;
 }
 
-/// The numbers as they are, with what doubles move them by where the function jumps.
+/// Widens the bounds by double rounding, which matters at discontinuities.
 Confirmed at_jumps(const PointOfPlan& point, const Value& value, Confirmed confirmed) {
   const Bounds moved = moved_by_doubles(point, value(point), value);
   for (size_t r = 0; r < moved.size(); ++r)
@@ -253,10 +254,10 @@ Confirmed at_jumps(const PointOfPlan& point, const Value& value, Confirmed confi
   return confirmed;
 }
 
-/// A result and its entry.
+/// The index of a result, and of an entry in it.
 using Entry = std::pair<size_t, size_t>;
 
-/// The entry that differs by more than rounding can make.
+/// The entry that differs by more than rounding can explain.
 std::optional<Entry> beyond_rounding(const Confirmed& claim, const Confirmed& erased,
                                      double noise) {
   constexpr double ill = 1e-7;
@@ -275,7 +276,7 @@ std::optional<Entry> beyond_rounding(const Confirmed& claim, const Confirmed& er
   return std::nullopt;
 }
 
-/// The entry that differs in exact numbers and in the oracle's.
+/// The entry that differs both in exact arithmetic and in the oracle.
 std::optional<Entry> beyond_rounding(const ExactResults& exact, const Confirmed& claim,
                                      const Confirmed& erased, double noise) {
   for (size_t r = 0; r < claim.arrays.size() && r < erased.arrays.size(); ++r) {
@@ -286,10 +287,10 @@ std::optional<Entry> beyond_rounding(const ExactResults& exact, const Confirmed&
   return std::nullopt;
 }
 
-/// Numbers of one evaluator refute nothing. The difference that the oracle sees at these inputs,
-/// between the erasure and the model; nothing where rounding moves one of them far. Values that are
-/// fractions of the inputs are compared in exact numbers too: at a jump, as x >= 100 has one at
-/// 100, rounding moves them far.
+/// Confirms a difference: one evaluator alone refutes nothing. Returns the difference that the
+/// oracle sees between erasure and model; none if rounding moves one of them far. Values that are
+/// fractions of the inputs are compared exactly too: at a discontinuity, such as x >= 100 at 100,
+/// rounding moves them far.
 std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, const Point& at,
                                     const Outcome& seen) {
   constexpr unsigned few = 2, many = 20;
@@ -315,7 +316,7 @@ std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, con
     return entry ? std::optional(described(*entry, claim, erased)) : std::nullopt;
   }
   for (const bool inputs_round : {true, false}) {
-    if (!inputs_round && !of_values) break;  // a gradient is of more than one point
+    if (!inputs_round && !of_values) break;  // a gradient depends on more than one point
     const unsigned seeds = at.literals || !inputs_round ? many : few;
     const Confirmed claim = by_oracle(point, claimed, inputs_round, seeds);
     const Confirmed erased = by_oracle(point, erased_value, inputs_round, seeds);
@@ -327,7 +328,7 @@ std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, con
   return std::nullopt;
 }
 
-/// What is seen at a point if the plan differs there, by one evaluator.
+/// The results at a point if plan and claim differ there, by one evaluator.
 std::optional<Outcome> difference_at(const ir::Program& program, size_t plan, const Point& point) {
   Outcome found = outcome_at(program, plan, point);
   for (size_t r = 0; r < found.claimed.size() && r < found.plan.size(); ++r)
@@ -335,8 +336,8 @@ std::optional<Outcome> difference_at(const ir::Program& program, size_t plan, co
   return std::nullopt;
 }
 
-/// The point at sizes that the plan is claimed for, where what is seen still differs: on fewer
-/// devices if it needs these very sizes.
+/// Moves the point to sizes for which the plan has a claim and the difference persists; on fewer
+/// devices if needed.
 std::optional<Point> where_it_is_claimed(const ir::Program& program, size_t plan,
                                          const Point& point, std::optional<Outcome>& found) {
   for (const std::optional<int64_t> extent : {std::optional<int64_t>(), {2}, {1}}) {
@@ -355,8 +356,8 @@ std::optional<Point> where_it_is_claimed(const ir::Program& program, size_t plan
   return std::nullopt;
 }
 
-/// The range of a parameter of whole numbers, that of a dim, where the difference is gone at all of
-/// these points: the model may be meant for that range alone.
+/// The range of an integer parameter, that of a dim, in which the difference vanishes at all of
+/// these points: the model may be meant for that range only.
 std::string range_without_difference(const ir::Program& program, size_t plan,
                                      const std::vector<Point>& points) {
   const ir::Function& function = program.functions.at(plan);
@@ -386,7 +387,7 @@ std::string range_without_difference(const ir::Program& program, size_t plan,
 std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why) {
   const PointsToRefute points(program, plan);
   const std::vector<Point>& all = points.all;
-  if (all.empty()) {  // large sizes that nothing reads are made smaller
+  if (all.empty()) {  // reduce large sizes that nothing reads
     const FixedSizes unread = without_those_read(program, plan, fixed_sizes(program));
     if (!unread.empty() && !may_write_a_size(program, plan, unread))
       return refute(with_open_sizes(program, unread), plan, why);
@@ -402,7 +403,7 @@ std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::s
         return refutation;
       }
     } catch (const std::exception& error) {
-      // A number of the program may be no index.
+      // A number of the program may be no valid index.
       if (why && !point.literals && !point.of_number) *why = error.what();
     }
   return std::nullopt;

@@ -1,6 +1,6 @@
 #pragma once
-// A plan and its claim at random points of small sizes, on one device, in double. A difference
-// refutes; agreement proves nothing.
+// Compares a plan with its claim at random points of small sizes, on one device, in double. A
+// difference refutes; agreement proves nothing.
 #include <optional>
 #include <string>
 
@@ -11,16 +11,16 @@ namespace shardproof {
 
 struct Refutation {
   size_t result = 0;       ///< the first result that differs
-  Counterexample numbers;  ///< sizes, where they differ, both values
-  double ratio = 0;  ///< best-fit factor <plan, model> / <model, model>, of gradients for gradients
-  bool uniform = false;  ///< plan == ratio * model, entry by entry
-  size_t entries = 0;    ///< of the result
+  Counterexample numbers;  ///< sizes, position of the difference, both values
+  double ratio = 0;        ///< least-squares factor <plan, model> / <model, model>
+  bool uniform = false;    ///< plan == ratio * model, entry by entry
+  size_t entries = 0;      ///< number of entries of the result
   std::string outside;  ///< the range of a parameter in which no difference is seen: "0 <= y < |V|"
 };
 
-/// The plan against its model, or where it claims a gradient against the derivative of its model by
-/// dual numbers. Nullopt: no difference was seen, or one of them cannot be run on one device (`why`
-/// says so).
+/// Compares the plan with its model or, if it claims a gradient, with the derivative of its model
+/// by dual numbers. Nullopt: no difference was found, or one of them cannot run on one device
+/// (`why` says so).
 std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::string* why);
 
 }  // namespace shardproof

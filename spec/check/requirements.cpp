@@ -21,7 +21,7 @@ bool hold(const ir::Program& program, const std::vector<ir::Requirement>& requir
 
 namespace {
 
-/// Those of each function once, however often it is called.
+/// Adds the requirements of each function once, however often it is called.
 void add_requirements(const ir::Program& program, size_t function, std::set<size_t>& seen,
                       std::vector<ir::Requirement>& result) {
   if (!seen.insert(function).second) return;

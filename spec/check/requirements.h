@@ -7,20 +7,20 @@
 
 namespace shardproof {
 
-/// The same over plain dims: aliases and groups have no sizes of their own in a table of sizes.
+/// The condition over plain dims: aliases and groups have no entry in a table of sizes.
 ir::Arith over_plain_dims(const ir::Program& program, const ir::Arith& arith);
 
-/// Whether all of them hold at these sizes of plain dims and axes. Throws std::domain_error where
-/// one has no value there.
+/// Whether all requirements hold at these sizes of plain dims and axes. Throws std::domain_error if
+/// one is undefined there.
 bool hold(const ir::Program& program, const std::vector<ir::Requirement>& requirements,
           const std::map<Name, int64_t>& sizes);
 
-/// What a function requires of sizes alone, on its way to its results: its own, and what the
-/// functions that it calls or differentiates require. What a loop's body requires is not among
-/// them.
+/// The requirements on sizes only that must hold for the function's results: its own, and
+/// those of functions that it calls or differentiates. Excludes requirements in loop
+/// bodies.
 std::vector<ir::Requirement> requirements_of_sizes(const ir::Program& program, size_t function);
 
-/// The same of a plan and of its model: at other sizes nothing is claimed.
+/// The same for a plan and its model: at other sizes there is no claim.
 std::vector<ir::Requirement> requirements_of_claim(const ir::Program& program, size_t plan);
 
 }  // namespace shardproof

@@ -21,26 +21,27 @@ namespace {
 using Tensors = std::vector<oracle::Tensor>;
 
 constexpr unsigned wanted_runs = 3, most_sizings = 12;
-/// Sizings among which the cheapest are sought where runs are long.
+/// If runs are expensive, the cheapest of this many sizings are used.
 constexpr unsigned sizings_of_long_runs = 36;
-/// Draws for the sides of conditions that three runs have not taken, and the numbers on one device
-/// that they may make together.
+/// The number of draws to reach branches that three runs did not take, and a limit on the numbers
+/// that they may compute on one device.
 constexpr unsigned side_draws = 48;
 constexpr double numbers_for_sides = 2e5;
-/// Numbers on all devices that a run may make before cheaper sizes are sought.
+/// If a run computes more numbers on all devices, cheaper sizes are searched.
 constexpr double cheap_numbers = 1e6;
-/// The least cost of an op, in entries made, however few it makes.
+/// The least cost of an op, in entries.
 constexpr double numbers_of_an_op = 128;
-/// A run of so few is tried at many draws where the claim has no value, as the root of a sum.
+/// A run with fewer numbers is tried at many draws if the claim is undefined, e.g. the root of a
+/// sum.
 constexpr double few_numbers = 1e4;
-/// The same of a run at the file's own sizes: without a reason, with one, and where smaller sizes
-/// differ.
+/// Limits for a run at the file's own sizes: in general, if the program has a matching literal, and
+/// after a difference at smaller sizes.
 constexpr double free_numbers = 3e4, numbers_for_a_literal = 3e6, numbers_for_a_verdict = 1e8;
 
 struct Difference {
   size_t result = 0;
   std::string text;
-  bool finite = true;  ///< what is held is a number
+  bool finite = true;  ///< the device's value is finite
 };
 
 std::string decimal(double value) {
@@ -49,7 +50,7 @@ std::string decimal(double value) {
   return text;
 }
 
-/// The first entry that is further from what is wanted than its bound.
+/// The first entry that is further from the wanted value than its bound.
 std::optional<Difference> beyond(const std::vector<std::optional<oracle::Tensor>>& got,
                                  const Tensors& wanted, const Bounds& bounds) {
   for (size_t r = 0; r < wanted.size(); ++r) {
@@ -69,7 +70,7 @@ std::optional<Difference> beyond(const std::vector<std::optional<oracle::Tensor>
   return std::nullopt;
 }
 
-/// What is found at a point.
+/// The outcome of a run at one point.
 struct Finding {
   enum class Kind { agrees, differs, says_nothing } kind = Kind::says_nothing;
   std::string text;
@@ -79,13 +80,13 @@ struct Finding {
 
 Finding nothing(std::string why) { return {Finding::Kind::says_nothing, std::move(why)}; }
 
-/// Of the last digits: what other orders of summing make of numbers that do not cancel.
+/// The error from summing in another order, for numbers that do not cancel.
 constexpr double last_digits = 256 * 0x1p-53;
 
 using Evaluation = std::function<Tensors(const PointOfPlan&)>;
 
-/// `bound` of the plan's own evaluation: (x + 1e30) - 1e30 is 0, not x. Nothing where it has no
-/// value.
+/// Rounding bounds of the plan's own evaluation, which may differ from the model's: (x + 1e30) -
+/// 1e30 is 0, not x. Zero if the erasure is undefined.
 template <class Bound>
 Bounds of_plan(const PointOfPlan& point, const Evaluation& erased, const Bound& bound) {
   try {
@@ -95,8 +96,8 @@ Bounds of_plan(const PointOfPlan& point, const Evaluation& erased, const Bound& 
   }
 }
 
-/// Rounding is asked for where the numbers are not the same; a point where it moves them far says
-/// nothing.
+/// Compares results. Computes rounding bounds only if they differ; a point where rounding moves the
+/// claim far proves nothing.
 Finding within_rounding(const PointOfPlan& point, const char* of,
                         const std::vector<std::optional<oracle::Tensor>>& got,
                         const Tensors& wanted, const Evaluation& erased) {
@@ -106,7 +107,7 @@ Finding within_rounding(const PointOfPlan& point, const char* of,
   std::vector<double> scale(wanted.size());
   for (size_t r = 0; r < wanted.size(); ++r) {
     for (double x : wanted[r].data) scale[r] = std::max(scale[r], std::abs(x));
-    // The parts of a sum that the devices hold are of the size of 1, and may cancel.
+    // The terms of a sum on the devices have magnitude 1, and may cancel.
     bounds[r] = scale[r] > 0 ? last_digits * std::max(scale[r], 1.0) : noise;
   }
   std::optional<Difference> found = beyond(got, wanted, bounds);
@@ -132,7 +133,7 @@ Finding within_rounding(const PointOfPlan& point, const char* of,
           found->finite};
 }
 
-/// A plan at one mesh and its sizes, at numbers of one kind.
+/// A plan on one mesh with one set of sizes.
 class Trial {
  public:
   Trial(const Devices::World& world, const ProgramToRun& to_run, const DrawRules& rules,
@@ -149,8 +150,8 @@ class Trial {
     point_.sizes = std::move(sizes);
   }
 
-  /// A run at draw `i` of those far apart and near literals, if it takes a side of a condition of
-  /// the claim or of the erasure that no run before has taken.
+  /// Runs draw `i` (very different magnitudes, or near literals) if it reaches a branch of the
+  /// claim or the erasure that no earlier run took.
   Finding at_new_side(unsigned i, const oracle::Sides& sides) {
     devices_.use_models = erased_ = true;
     const size_t before = sides.taken();
@@ -168,7 +169,7 @@ class Trial {
     }
   }
 
-  /// `through`: through all that it calls. `erased`: the erasure as well.
+  /// `through`: executes all callees. `erased`: compares the erasure too.
   Finding at(Draw draw, unsigned seed, bool through, bool erased) {
     devices_.use_models = !through;
     erased_ = erased;
@@ -207,8 +208,8 @@ class Trial {
       point_.local.push_back(lay_out(geometry_, point_.param_type(i), point_.whole[i], rng_));
   }
 
-  /// The devices and the erasure beside the claim. Where the erasure has no value, nothing is
-  /// asked of the devices.
+  /// Compares the devices and the erasure with the claim. If the erasure is undefined, the devices
+  /// are not run.
   Finding beside(const Tensors& wanted) {
     std::vector<denote::Array<double>> saved;
     std::string failure;
@@ -286,8 +287,8 @@ std::string mesh_line(const denote::Sizes& sizes) {
   return text;
 }
 
-/// Whether the proof assumes something of numbers, as a sign: more than that a size can be divided
-/// and that an index lies in its dim.
+/// Whether the proof assumes something about values, such as a sign; divisibility of sizes and
+/// ranges of indices do not count.
 bool assumes_values(const Proved& proved) {
   return std::any_of(
       proved.assumptions.begin(), proved.assumptions.end(), [](const std::string& each) {
@@ -327,14 +328,14 @@ bool requires_values(const ir::Program& program, size_t index, std::set<size_t>&
   return found;
 }
 
-/// Whether the function, its model or what they call requires something of values: more than of
-/// sizes and constants.
+/// Whether the function, its model or their callees have a `require` on runtime
+/// values.
 bool requires_values(const ir::Program& program, size_t index) {
   std::set<size_t> seen;
   return requires_values(program, index, seen);
 }
 
-/// Three runs of a plan, of a program some of whose sizes are made smaller.
+/// Runs a plan three times, in a program with some sizes reduced.
 class Runs {
  public:
   Runs(const Devices::World& world, const Proved& proved, FixedSizes open, CostOfRun& costs)
@@ -351,7 +352,7 @@ class Runs {
         costs_(open_.empty() ? costs : own_costs_),
         rules_(world.program) {}
 
-  /// As they are drawn; where a run may cost much, those that cost least come first.
+  /// The sizes for a run, as drawn. If runs may be expensive, the cheapest sizes come first.
   std::optional<denote::Sizes> sizing(unsigned turn) {
     if (drawn_.empty() && add_sizing() && numbers(*drawn_[0]) > cheap_numbers) {
       wish_.small = true;
@@ -369,7 +370,7 @@ class Runs {
     return cost(at).numbers * static_cast<double>(at.devices() + 3);
   }
 
-  /// Agrees, differs or says nothing; why not is in the text.
+  /// Agrees, differs or says nothing; the text has the reason.
   Finding all() {
     unsigned runs = 0;
     for (unsigned seed = 1; seed <= most_sizings && runs < wanted_runs; ++seed) {
@@ -392,7 +393,7 @@ class Runs {
     return drawn_.back().has_value();
   }
 
-  /// The cheapest first, but each splits an axis that none before it splits, if one is left.
+  /// Sorts by cost, but prefers sizes that split an axis that none of the earlier ones splits.
   void order_by_costs() {
     std::vector<std::pair<double, size_t>> costs;
     for (const auto& each : drawn_) {
@@ -420,8 +421,8 @@ class Runs {
     drawn_ = std::move(ordered);
   }
 
-  /// Three runs agree. Those on the other sides of their conditions agree too, or say nothing:
-  /// numbers so far apart may leave the range of f64.
+  /// After three runs that agree: also runs at inputs that take other branches. These agree or
+  /// prove nothing: numbers of very different magnitudes may overflow f64.
   Finding on_other_sides() {
     const Finding agreed{Finding::Kind::agrees, ""};
     if (assumes_values_ || !sides_.one_is_open()) return agreed;
@@ -435,8 +436,8 @@ class Runs {
     return agreed;
   }
 
-  /// All kinds of draws, another one first in each run. Those at which the plan had no value, as
-  /// roots of negative numbers have none, come last.
+  /// All kinds of draws, starting with a different one in each run. Kinds for which the plan was
+  /// undefined, such as roots of negative numbers, come last.
   std::vector<Draw> draws_from(unsigned seed) const {
     std::vector<Draw> draws{Draw::ties, Draw::mixed, Draw::positive};
     std::rotate(draws.begin(), draws.begin() + seed % 3, draws.end());
@@ -445,8 +446,8 @@ class Runs {
     return draws;
   }
 
-  /// The first run is the one that goes through and has the erasure beside it.
-  /// Where the plan requires something of values, the erasure says of each draw whether it holds.
+  /// The first run executes all callees and compares the erasure. If the plan has a `require` on
+  /// values, the erasure decides whether it holds for a draw.
   Finding first_that_says(unsigned seed, bool first) {
     const std::vector<Draw> draws = draws_from(seed);
     Trial trial(world_, to_run_, rules_, proved_.plan, *at_, seed);
@@ -461,7 +462,7 @@ class Runs {
       if (found.kind == Finding::Kind::says_nothing) without_value_.insert(draw);
       if (found.kind == Finding::Kind::differs && assumes_values_ && draw != Draw::positive)
         found = nothing("other numbers than the proof assumes: " + found.text);
-      // As at a size that the proof leaves out, where a divisor is 0.
+      // E.g. at a size that the proof excludes, where a divisor is 0.
       if (found.kind == Finding::Kind::differs && !found.finite && !proved_.assumptions.empty())
         found = nothing("no value where the proof assumes one: " + found.text);
     }
@@ -483,7 +484,7 @@ class Runs {
   FixedSizes open_;
   std::map<const ir::Program*, ir::Program> opened_;
   ProgramToRun to_run_;
-  CostOfRun own_costs_;  ///< of the program whose sizes are made smaller
+  CostOfRun own_costs_;  ///< of the program with reduced sizes
   CostOfRun& costs_;
   const DrawRules rules_;
   std::vector<std::optional<denote::Sizes>> drawn_;
@@ -536,7 +537,7 @@ Diagnostic no_instance(const Devices::World& world, size_t plan,
               std::move(details));
 }
 
-/// Those of the plan and of the backwards that it takes.
+/// Adds the conditions of the plan and of the backwards that it uses.
 void add_conditions_of_backwards(const Devices::World& world, size_t plan,
                                  std::vector<Divisibility>& conditions) {
   for_each_instr(world.program.functions.at(plan).body, [&](const ir::Instr& instr) {
@@ -548,16 +549,16 @@ void add_conditions_of_backwards(const Devices::World& world, size_t plan,
   });
 }
 
-/// Sizes that are left open, and what a run may cost. `faithful`: nothing is made of them, so that
-/// a difference there is one of the claim.
+/// Which fixed sizes to reduce, and the limit on the cost of a run. `faithful`: no value depends on
+/// these sizes, so a difference is a real one.
 struct Way {
   FixedSizes open;
   bool faithful = true;
   double most_numbers = numbers_for_a_verdict;
 };
 
-/// In the order in which they are tried: the file's own sizes where these are small, then all of
-/// them open, and where that shows a difference the own ones again.
+/// The order of attempts: the file's own sizes if they are small, then all of them reduced, and
+/// after a difference there the file's own sizes again.
 std::vector<Way> ways_to_open(const ir::Program& program, size_t plan) {
   const FixedSizes fixed = fixed_sizes(program);
   if (fixed.empty()) return {{}};
@@ -573,7 +574,7 @@ std::vector<Way> ways_to_open(const ir::Program& program, size_t plan) {
 
 thread_local double run_seconds = 0;
 
-/// Adds the time of a scope to that of all runs.
+/// Adds the time of a scope to the total of all runs.
 class Timed {
  public:
   ~Timed() { run_seconds += static_cast<double>(std::clock() - start_) / CLOCKS_PER_SEC; }
@@ -613,7 +614,7 @@ std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved p
     Finding found;
     try {
       found = runs.all();
-    } catch (const std::domain_error& error) {  // no size, or no number, is what is assumed
+    } catch (const std::domain_error& error) {  // the proof assumes that a size or number exists
       why = error.what();
       continue;
     }

@@ -1,13 +1,13 @@
 #pragma once
-// No proof without a run: a plan runs on all devices of small meshes, and is compared with its
-// model and its erasure on one device, by code that does not use the rules or the algebra.
+// No proof without a run: a plan runs on all devices of small meshes and is compared with its model
+// and its erasure on one device, by code that uses neither the rules nor the algebra.
 #include "spec/check/cost_of_run.h"
 #include "spec/check/devices.h"
 
 namespace shardproof {
 
-/// The plans that no other plan calls, except steps: one of their runs executes all callees, where
-/// the other runs replace proved plans by their models.
+/// The plans that no other plan calls, except training steps. One of their runs executes all
+/// callees; their other runs replace proved plans by their models.
 std::vector<bool> plans_that_nobody_calls(const ir::Program& program);
 
 /// A plan with a proof.
@@ -18,12 +18,12 @@ struct Proved {
   bool through = false;  ///< one of its runs executes all callees
 };
 
-/// Null if three runs agree with the claim. U0009: one does not agree. U0010: three runs could not
-/// be made.
+/// Null if three runs agree with the claim. U0009: one differs. U0010: three runs were not
+/// possible.
 std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved proved,
                                            CostOfRun& costs);
 
-/// The processor time spent in run_beside_model, in seconds.
+/// The total processor time in run_beside_model, in seconds.
 double seconds_of_runs();
 
 }  // namespace shardproof

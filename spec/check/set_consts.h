@@ -6,8 +6,8 @@
 
 namespace shardproof {
 
-/// Gives consts, and all that depends on them, these values. Names that are not consts are
-/// ignored.
+/// Sets these consts and recomputes everything that depends on them. Ignores names that are not
+/// consts.
 void set_consts(ir::Program& program, const std::map<Name, double>& set);
 
 }  // namespace shardproof

@@ -11,7 +11,7 @@ enum class AfterEdit { proved, fewer_errors, no_help };
 
 bool told_as_error(const Diagnostic& diagnostic) { return diagnostic.severity == Severity::error; }
 
-/// ErrorCount of the text alone: it has to be read before the others show.
+/// A syntax error hides all other errors of the file.
 bool of_syntax(const Diagnostic& diagnostic) { return diagnostic.code.starts_with("E00"); }
 
 struct ErrorCount {
@@ -42,7 +42,7 @@ std::vector<std::string_view> lines_of(std::string_view text) {
   return lines;
 }
 
-/// What turns `from` into `to`, a part of each line that differs; nothing where lines come or go.
+/// Edits that turn `from` into `to`: one per differing line. None if the number of lines differs.
 std::vector<Edit> line_edits(int32_t file, std::string_view from, std::string_view to) {
   const auto before = lines_of(from), after = lines_of(to);
   std::vector<Edit> edits;
@@ -62,9 +62,9 @@ std::vector<Edit> line_edits(int32_t file, std::string_view from, std::string_vi
   return edits;
 }
 
-/// The text that an edit leaves, and the fixes of the plan's next error, as texts.
+/// The texts that result from an edit plus each fix of the plan's next error.
 struct NextTexts {
-  std::vector<std::pair<std::string, std::string>> texts;  ///< what the fix says, the file with it
+  std::vector<std::pair<std::string, std::string>> texts;  ///< message of the fix, text of the file
 };
 
 class FixTrial {
@@ -106,8 +106,8 @@ class FixTrial {
     return fewer || read ? AfterEdit::fewer_errors : AfterEdit::no_help;
   }
 
-  /// Where an edit leaves the plan with another error: that one's fix as well, and so on. Returns
-  /// true and changes the fix where the plan is then proved.
+  /// If an edit leaves the plan with another error, tries that error's fixes too, recursively.
+  /// Returns true, and extends `fix`, if the plan is then proved.
   bool run_on(const Diagnostic& diagnostic, const PlanReport& plan, Fix& fix, int depth = 2) {
     NextTexts next;
     const AfterEdit outcome = run(diagnostic, &plan, fix.edits, &next);
@@ -141,7 +141,7 @@ class FixTrial {
     return next;
   }
 
-  /// The plan alone is checked then: the others are as they were.
+  /// Whether only this plan must be checked again: the edits are inside it.
   bool stays_inside(const PlanReport& plan, const std::vector<Edit>& edits) const {
     const SourceRange& own = file_.program.functions[plan.function].range;
     return own.file >= 0 && file_.sources.file(own.file).path == file_.path &&
@@ -151,7 +151,7 @@ class FixTrial {
            });
   }
 
-  /// A name means one function in each file.
+  /// The same plan in the edited file: same name in the same file.
   const PlanReport* find(const Sources& sources, const CheckedProgram& checked,
                          const PlanReport& plan) const {
     const ir::Function& own = file_.program.functions[plan.function];
@@ -168,11 +168,11 @@ class FixTrial {
   const std::vector<PlanReport>& plans_;
   const std::vector<Diagnostic>& of_file_;
   FileBudget& budget_;
-  double once_;  ///< seconds that the check of the whole file took
+  double once_;  ///< seconds for the check of the whole file
 };
 
-/// The fixes that work, those that prove the plan first; then advice. Those that failed come back
-/// with their edits in `failed`.
+/// The fixes that help, those that prove the plan first; then advice. Failed fixes are returned in
+/// `failed` with their edits.
 std::vector<Fix> tried_fixes(FixTrial& trial, const Diagnostic& diagnostic, const PlanReport* plan,
                              std::vector<Fix>& failed) {
   std::vector<Fix> proved, fewer, advice;
@@ -199,8 +199,8 @@ std::vector<Fix> tried_fixes(FixTrial& trial, const Diagnostic& diagnostic, cons
   return proved;
 }
 
-/// The first edit that proves the plan together with those that the next errors offer takes the
-/// place of the edits that failed alone.
+/// Replaces edits that failed alone by the first edit that proves the plan together with fixes of
+/// the next errors.
 void try_together(FixTrial& trial, Diagnostic& diagnostic, const PlanReport& plan,
                   const std::vector<Fix>& failed) {
   for (Fix fix : failed) {

@@ -16,7 +16,7 @@ using ir::ValueId;
 
 std::string quoted(const Type& type) { return "`" + to_string(type) + "`"; }
 
-/// A number goes where a scalar that is R everywhere is asked for; 0 is U as well.
+/// A number fits where a scalar that is R on every axis is wanted; 0 may also be U.
 bool fits_number(const Type& wanted, std::optional<double> number) {
   if (!number || !wanted.dims.empty() || wanted.dtype == Dtype::boolean ||
       wanted.dtype == Dtype::key)
@@ -80,8 +80,8 @@ class Walker {
     check_op(instr);
   }
 
-  /// Operands as the rules see them. A poisoned one has the type its pattern states; false: it has
-  /// none.
+  /// Operands as the rules see them. An operand with an error has the type that its pattern states;
+  /// returns false if there is none.
   bool operands_of(const ir::Instr& instr, std::vector<Operand>& operands) {
     const ir::Pattern* pattern = ir::pattern_of(instr.op);
     for (size_t i = 0; i < instr.operands.size(); ++i) {
@@ -161,13 +161,13 @@ class Walker {
     refuse(*rule.refusal, instr.place.range, &instr, operands, results);
   }
 
-  /// A field with a fault of its own says nothing of the record.
+  /// A field with an error of its own proves nothing about the record.
   void field_not_judged(const ir::Instr& instr) {
     const auto* op = std::get_if<ir::Collective>(&instr.op);
     reduces_a_field_ = op && op->applied == ir::Applied::to_field;
   }
 
-  /// `all_reduce("-> Shards", g)` is refused at its last field if no field was reduced.
+  /// `all_reduce("-> Shards", g)` is refused at its last field if it reduced none.
   std::optional<Refusal> no_field_reduced(const ir::Instr& instr,
                                           const std::vector<Operand>& operands,
                                           const std::vector<Type>& results) {
@@ -178,7 +178,7 @@ class Walker {
                          (mark != Mark::I && !results.at(0).marks.count(axis)) ||
                          (mark != Mark::I && results.at(0).marks.at(axis) == Mark::I);
     for (const auto& [name, axis] : program_.axes)
-      reduces_a_field_ = reduces_a_field_ || axis.size == 1;  // it may have been the one to reduce
+      reduces_a_field_ = reduces_a_field_ || axis.size == 1;  // it may be the axis to reduce
     if (op->applied == ir::Applied::to_field) return {};
     if (std::exchange(reduces_a_field_, false)) return {};
     return Refusal{.code = "E0205",
@@ -195,7 +195,7 @@ class Walker {
                        [](const Operand& o) { return o.has_gradient; });
   }
 
-  /// An I that has no gradient reads as R.
+  /// An I without gradient counts as R.
   bool agrees(ValueId v, const Type& wanted) {
     if (fits_number(wanted, numbers_[v])) return true;
     Type have = type(v), want = without_unit_axes(program_, wanted);
@@ -276,7 +276,7 @@ class Walker {
     for (size_t i = own; i < instr.operands.size() && i - own < callee.results.size(); ++i)
       expect(instr.operands[i], dual(callee.results[i - own], axes), argument_range(instr, i),
              "E0303", "the gradient of " + callee.name + "'s result");
-    // The resolver wrote the gradients' types: the duals. The value is what the callee returns.
+    // The resolver wrote the types of the gradients, the duals. The value has the callee's type.
     for (size_t i = 0; grad.with_value && i < callee.results.size() && i < instr.results.size();
          ++i) {
       type(instr.results[i]) = without_unit_axes(program_, callee.results[i]);
@@ -285,7 +285,8 @@ class Walker {
     }
   }
 
-  /// 1 on every device is the gradient of a sum or of an I, and |t| times that of a copy.
+  /// A cotangent of 1 on every device fits a sum or an I; for a copy it gives |t| times the
+  /// gradient.
   void refuse_seed(const ir::Instr& instr, const ir::Function& callee, const Axis& axis) {
     const std::string n = "|" + axis + "|";
     Refusal refusal;
@@ -343,7 +344,7 @@ class Walker {
     }
   }
 
-  /// The reason why an op was refused is reported once.
+  /// Reports the reason for a refusal once.
   void check_pipeline(const ir::Instr& instr) {
     auto* pipeline = std::get_if<ir::Pipeline>(&instr.op);
     if (!pipeline) return;
@@ -371,7 +372,7 @@ class Walker {
     }
   }
 
-  /// What is emitted, with the loop's dim in front; on a pipeline it exists on the last stage only.
+  /// An emitted value with the loop's dim in front. In a pipeline it exists on the last stage only.
   static Type stacked(const ir::Instr& instr, const Type& emitted, const Type& resolved) {
     Type result = emitted;
     if (!resolved.dims.empty() && resolved.dims.size() == emitted.dims.size() + 1)
@@ -394,7 +395,7 @@ class Walker {
     }
   }
 
-  /// One library call may hold the same mistake twice: it is reported once.
+  /// Reports the same mistake in one library call once.
   void drop_repeated() {
     auto& all = result_.refused;
     for (size_t i = 0; i < all.size(); ++i)
@@ -442,7 +443,7 @@ class Walker {
     }
   }
 
-  /// "erf of a value that ..." inside gelu is "gelu of a value that ..." to the one who called it.
+  /// Rewrites "erf of a value that ..." inside gelu as "gelu of a value that ..." for the caller.
   static void name_the_call(const ir::Instr& instr, Diagnostic& d) {
     const std::string inner = ir::name_of(instr.op) + std::string(" of ");
     if (instr.place.through.empty() || d.message.compare(0, inner.size(), inner) != 0) return;
@@ -456,8 +457,8 @@ class Walker {
   std::vector<bool> poisoned_;
   std::vector<std::optional<double>> numbers_;
   std::map<ValueId, const ir::Op*> loop_of_index_;
-  std::vector<const ir::Op*> loops_;  ///< around the instruction, the outermost first
-  bool reduces_a_field_ = false;      ///< of the record whose fields are being reduced
+  std::vector<const ir::Op*> loops_;  ///< enclosing loops, outermost first
+  bool reduces_a_field_ = false;      ///< of the record that is being reduced
 };
 
 }  // namespace

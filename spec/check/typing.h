@@ -1,5 +1,5 @@
 #pragma once
-// Applies the rules to a plan: gives the final type of every value, and a diagnostic for each
+// Applies the typing rules to a plan: infers the type of every value, and reports each
 // refusal.
 #include <vector>
 
@@ -8,13 +8,13 @@
 
 namespace shardproof {
 
-/// A refusal with its location, from which fixes and counterexamples are made.
+/// A refusal with its location; fixes and counterexamples are made from it.
 struct RefusedOp {
   Diagnostic diagnostic;
   Refusal refusal;
-  const ir::Instr* instr = nullptr;  ///< null: a parameter's or result's type, a carry, an argument
+  const ir::Instr* instr = nullptr;  ///< null: the type of a parameter, result, carry or argument
   std::vector<Operand> operands;
-  std::vector<Type> result_types;  ///< as stated, where the text states them
+  std::vector<Type> result_types;  ///< if the source states them
 };
 
 struct Typing {
@@ -23,15 +23,15 @@ struct Typing {
   std::vector<RefusedOp> refused;
 };
 
-/// True for a plan that nothing differentiates: it calls grad, implements grad(f), or calls such a
-/// plan.
+/// By function: whether it is a training step, which nothing differentiates: a plan that calls
+/// grad, implements grad(f), or calls a step.
 std::vector<bool> find_steps(const ir::Program& program);
 
-/// Types every value of plan `function`. Uses the stated result types of its callees.
+/// Infers the type of every value of plan `function`, using the stated result types of its callees.
 Typing type_plan(const ir::Program& program, size_t function, bool is_step);
 
-/// Explains where the state of `value` on `axis` comes from: "h is {U_t}: M is contracted
-/// here and split over t"
+/// Explains where the state of `value` on `axis` comes from: "h is {U_t}: M is contracted here and
+/// split over t".
 std::optional<Label> origin_of_mark(const ir::Function& function, const std::vector<Type>& types,
                                     ir::ValueId value, const Axis& axis);
 

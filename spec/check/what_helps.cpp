@@ -11,7 +11,7 @@ namespace {
 
 size_t ops_of(const ir::Program& program, size_t function, std::map<size_t, size_t>& known);
 
-/// A loop inside of a loop is lowered three times for each time that its outer one is.
+/// A nested loop is lowered three times for each time that its outer loop is.
 size_t ops_of(const ir::Program& program, const ir::Block& block, size_t inner,
               std::map<size_t, size_t>& known) {
   size_t count = 0;

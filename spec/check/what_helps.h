@@ -1,6 +1,6 @@
 #pragma once
-// What makes a comparison short enough to be decided: the parts of a plan and its model that can be
-// compared one by one, by their names.
+// Advice to make a comparison short enough to be decided: parts of a plan and its model that can be
+// compared one by one, by name.
 #include <string>
 #include <vector>
 
@@ -8,14 +8,14 @@
 
 namespace shardproof {
 
-/// The most instructions of a plan or its model, calls written out, that are compared.
+/// A plan or model with more instructions, with calls inlined, is not compared.
 constexpr size_t most_ops_written_out = 50'000;
 
-/// The instructions of a function with those of what it calls, at most one more than
-/// `most_ops_written_out`.
+/// The number of instructions of a function with calls inlined, at most `most_ops_written_out` +
+/// 1.
 size_t ops_written_out(const ir::Program& program, size_t function);
 
-/// Sentences, the most helpful first; none where the plan is short and calls nothing.
+/// Sentences, most helpful first; empty if the plan is short and calls nothing.
 std::vector<std::string> what_helps(const ir::Program& program, size_t plan);
 
 }  // namespace shardproof
