@@ -189,13 +189,13 @@ TEST(EndToEnd, AnnotatedTextIsTheSameProgram) {
 }
 
 TEST(EndToEnd, EquationsNameLibraryFunctions) {
-  const Result result = run_with({models + "ffn.shard", "--latex"});
-  for (
-      const char* equation :
-      {R"($gx[B_d,L,M] = \text{AllGather}_t(x[B_d,L,M_t])$)",
-       R"($nx[B_d,L,M] = \text{bf16}(\text{rms\_norm}(gx[B_d,L,M]) \odot ln[M])$)",
-       R"($out[B_d,L,M]\{U_t\} = (\text{silu}(gate[B_d,L,F_t]) \odot up[B_d,L,F_t]) \cdot wd[M,F_t]$)",
-       R"(- return $x[B_d,L,M_t] + \text{ReduceScatter}_t(out[B_d,L,M]\{U_t\})$)"})
+  const Result result = run_with({models + "ffn.shard", "--latex", "--backward=ffn_sharded"});
+  for (const char* equation :
+       {R"($gx[B_d,L,M] = \text{AllGather}_{[B_d,L,M_t] \to [B_d,L,M]}(x)$)",
+        R"($nx[B_d,L,M] = \text{bf16}(\text{rms\_norm}_{[B_d,L,M];\ [M]}(gx) \odot ln)$)",
+        R"($out[B_d,L,M]\{U_t\} = \sum_{F} (\text{silu}(gate) \odot up)[B_d,L,F_t]\,wd[M,F_t]$)",
+        R"(- return $x + \text{ReduceScatter}_{[B_d,L,M]\{U_t\} \to [B_d,L,M_t]}(out)$)",
+        R"($g\_wu[M,F_t]\{U_d\} = \sum_{B,L} nx[B_d,L,M]\,g\_up[B_d,L,F_t]$)"})
     EXPECT_NE(result.out.find(equation), std::string::npos) << equation << "\n" << result.out;
 }
 

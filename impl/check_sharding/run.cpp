@@ -463,7 +463,7 @@ class Run {
     for (const FileReport& report : reports) {
       if (options_.annotate || options_.latex || !options_.to.empty()) {
         if (options_.annotate) print_annotated(report, text);
-        if (options_.latex && report.checked) print_latex(*report.checked, text);
+        if (options_.latex) print_latex(report, text);
         if (options_.latex) print_backwards(report, true, text);
         std::vector<Diagnostic> missing;
         if (!options_.to.empty()) missing = to_jax::print_jax(report, text);

@@ -8,14 +8,6 @@ namespace {
 
 constexpr char mark[] = "#: ";  ///< begins an annotation; an older one is replaced
 
-/// The file of the report among all that were read.
-int32_t main_file(const FileReport& report) {
-  for (size_t i = 0; i < report.sources->size(); ++i)
-    if (report.sources->file(static_cast<int32_t>(i)).path == report.path)
-      return static_cast<int32_t>(i);
-  return -1;
-}
-
 struct Bound {
   uint32_t offset;
   Name name;

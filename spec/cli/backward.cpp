@@ -75,7 +75,7 @@ void print_backwards(const FileReport& report, bool latex, std::ostream& out) {
     print_costs(report, each, out);
     print_doubts(each, out);
     if (latex && each.backward.checked)
-      print_latex(*each.backward.checked, out);
+      print_latex(each.backward, out);
     else
       out << each.backward.text;
   }

@@ -1,317 +1,269 @@
-// A plan as equations: $x[B_d,T,M]\{U_t\} = ...$, one a line, for notes and papers.
-#include <algorithm>
+// A file as equations, one a line, for notes and papers: `$h[B_d,F_t] = \sum_{M}
+// x[B_d,M]\,w[M,F_t]$`.
+#include "spec/cli/latex.h"
+
 #include <map>
-#include <set>
 
 #include "spec/cli/report.h"
+#include "spec/syntax/parser.h"
 
 namespace shardproof::cli {
 namespace {
 
-using namespace ir;
+using namespace syntax;
 
-std::string escaped(const std::string& text) {
-  std::string result;
-  for (char c : text)
-    result += c == '_' || c == '%' || c == '#' ? std::string("\\") + c : std::string(1, c);
-  return result;
-}
+std::string math(const std::string& text) { return "$" + text + "$"; }
 
-std::string word(const std::string& text) { return "\\text{" + escaped(text) + "}"; }
+/// The shapes of named values, by name and by where the expression begins that makes them.
+using Shapes = std::multimap<Name, std::pair<uint32_t, std::string>>;
 
-std::string joined(const std::vector<std::string>& list, const char* between) {
-  std::string text;
-  for (const std::string& each : list) text += (text.empty() ? "" : between) + each;
-  return text;
-}
-
-std::string axes_text(const std::vector<Axis>& axes) {
-  if (axes.empty()) return "";
-  const std::string list = joined(axes, ",");
-  return list.size() == 1 ? "_" + list : "_{" + list + "}";
-}
-
-/// `[B_d,T,M]\{U_t\}`; nothing for a scalar without marks.
-std::string shape_text(const Type& type) {
-  std::vector<std::string> dims, marks;
+std::string shape_of(const Type& type) {
+  std::vector<SplitExpr> dims;
   for (const Split& split : type.dims) {
-    std::string dim = escaped(to_string(split.dim));
-    if (split.dim.is_group()) dim = "(" + joined(split.dim.factors, "\\,") + ")";
-    dims.push_back(dim + axes_text(split.axes));
+    SplitExpr& dim = dims.emplace_back();
+    // A second ring's block `W` is W.2 inside; the text has W.
+    for (const Name& name : split.dim.factors) dim.names.push_back(name.substr(0, name.find('.')));
+    dim.axes = split.axes;
   }
-  for (const auto& [axis, mark] : type.marks)
-    marks.push_back(std::string(mark == Mark::U   ? "U"
-                                : mark == Mark::I ? "I"
-                                                  : "\\text{Max}") +
-                    axes_text({axis}));
-  return (dims.empty() ? "" : "[" + joined(dims, ",") + "]") +
-         (marks.empty() ? "" : "\\{" + joined(marks, "\\,") + "\\}");
+  std::vector<MarkExpr> marks;
+  for (const auto& [axis, mark] : type.marks) marks.push_back({mark, axis, {}});
+  return latex::shape(dims, marks);
 }
 
-const char* collective_name(CollectiveFn fn) {
-  switch (fn) {
-    case CollectiveFn::all_gather:
-      return "AllGather";
-    case CollectiveFn::all_reduce:
-      return "AllReduce";
-    case CollectiveFn::psum_scatter:
-      return "ReduceScatter";
-    case CollectiveFn::all_to_all:
-      return "AllToAll";
-    case CollectiveFn::slice:
-      return "Slice";
-    case CollectiveFn::fan_out:
-      return "FanOut";
-    case CollectiveFn::zero_nonroot:
-      return "ZeroNonroot";
-    case CollectiveFn::zero_pad:
-      return "ZeroPad";
+/// Of the values in `file` behind `from`, which is where the text begins that is printed.
+Shapes shapes_in(const CheckedProgram& checked, int32_t file, uint32_t from) {
+  Shapes shapes;
+  for (const PlanReport& plan : checked.plans()) {
+    const ir::Function& function = checked.program().functions.at(plan.function);
+    const auto& types = checked.types(plan.function);
+    for (size_t i = 0; i < function.values.size() && i < types.size(); ++i) {
+      const ir::Value& value = function.values[i];
+      if (!value.name.empty() && value.range.file == file && value.range.begin >= from)
+        shapes.insert({value.name, {value.range.begin - from, shape_of(types[i])}});
+    }
   }
-  return "?";
-}
-
-/// The axes on which a collective changes the state: those of one side alone.
-std::vector<Axis> changed_axes(const Type& from, const Type& to) {
-  auto states = [](const Type& type) {
-    std::set<std::string> result;
-    for (const Split& split : type.dims)
-      for (const Axis& axis : split.axes) result.insert(axis + " " + to_string(split.dim));
-    for (const auto& [axis, mark] : type.marks)
-      result.insert(axis + " " + std::to_string(static_cast<int>(mark)));
-    return result;
-  };
-  std::set<Axis> axes;
-  const auto a = states(from), b = states(to);
-  for (const auto& [one, other] : {std::pair(a, b), std::pair(b, a)})
-    for (const std::string& state : one)
-      if (!other.count(state)) axes.insert(state.substr(0, state.find(' ')));
-  return {axes.begin(), axes.end()};
+  return shapes;
 }
 
 class Equations {
  public:
-  Equations(const CheckedProgram& checked, size_t function, std::ostream& out)
-      : program_(checked.program()),
-        function_(program_.functions.at(function)),
-        types_(checked.types(function)),
-        out_(out) {
-    index(function_.body);
+  Equations(const CheckedProgram& checked, const Shapes& shapes, std::ostream& out)
+      : shapes_(shapes), out_(out) {
+    for (const PlanReport& plan : checked.plans())
+      if (!plan.imported) verdicts_[plan.name] = plan.verdict;
   }
 
-  void print() {
-    block(function_.body, "");
-    std::vector<std::string> returned;
-    for (ValueId id : function_.returned) returned.push_back(expression(id, 0));
-    if (!returned.empty()) out_ << "- return $" << joined(returned, ",\\ ") << "$\n";
+  void print(const File& file) {
+    for (const Declaration& each : file.declarations) std::visit(*this, each);
+  }
+
+  // What other files declare is printed with them; a config is a run's, and a schedule changes no
+  // value.
+  void operator()(const ImportDecl&) {}
+  void operator()(const ConfigDecl&) {}
+  void operator()(const ScheduleDecl&) {}
+  void operator()(const MeshDecl& mesh) {
+    std::vector<std::string> axes;
+    for (const auto& entry : mesh.axes)
+      axes.push_back(latex::escaped(entry.axis) + (entry.size ? " = " + *entry.size : ""));
+    out_ << "**mesh** " << math(latex::joined(axes)) << "\n\n";
+  }
+  void operator()(const DimDecl& dim) { out_ << "**dim** " << math(dim_text(dim)) << "\n\n"; }
+  void operator()(const ConstDecl& constant) {
+    out_ << "**const** "
+         << math(latex::escaped(constant.name) + " = " + latex::expression(constant.value))
+         << "\n\n";
+  }
+  void operator()(const Require& require) {
+    out_ << "**require** " << math(latex::expression(require.condition)) << "\n\n";
+  }
+  void operator()(const RecordDecl& record) {
+    out_ << "**record " << record.name << "** " << math(groups(record.fields)) << "\n\n";
+  }
+  void operator()(const LayoutDecl& layout) {
+    out_ << "**layout " << layout.name << "** of " << layout.record << " "
+         << math(groups(layout.fields)) << "\n\n";
+  }
+  void operator()(const FunctionDecl& function) {
+    header(function);
+    out_ << "\n\n";
+    if (function.body.empty()) return;
+    block(function.body, "");
+    out_ << "\n";
   }
 
  private:
-  void index(const Block& block) {
-    for (const Instr& instr : block.instrs) {
-      for (ValueId id : instr.results) made_by_[id] = &instr;
-      if (const Block* body = body_of(instr)) index(*body);
+  static std::string groups(const std::vector<Group>& list) {
+    std::vector<std::string> parts;
+    for (const Group& group : list) parts.push_back(latex::group(group));
+    return latex::joined(parts);
+  }
+
+  static std::string dim_text(const DimDecl& dim) {
+    const std::string text = latex::names(dim.names);
+    switch (dim.kind) {
+      case DimDecl::Kind::plain:
+        return text;
+      case DimDecl::Kind::alias:
+        return text + " = " + latex::names(dim.of);
+      case DimDecl::Kind::group:
+        return text + " = (" + latex::names(dim.of, "\\,") + ")";
+      case DimDecl::Kind::size:
+        return text + "\\text{ of }" + latex::expression(*dim.size);
     }
+    return text;
   }
 
-  static const Block* body_of(const Instr& instr) {
-    return std::visit(
-        [](const auto& op) -> const Block* {
-          if constexpr (requires { op.body; }) return op.body.get();
-          return nullptr;
-        },
-        instr.op);
+  void header(const FunctionDecl& function) {
+    out_ << "**" << (function.is_plan ? "plan " : "fn ") << function.name << "**";
+    if (const auto& implements = function.implements) {
+      out_ << " implements ";
+      if (implements->grad)
+        out_ << math(
+            "\\nabla" +
+            (implements->wrt.empty() ? " " : "_{" + latex::names(implements->wrt, ",") + "}") +
+            latex::word(implements->model));
+      else
+        out_ << implements->model;
+    }
+    if (function.after) out_ << " after " << *function.after;
+    if (function.trusted)
+      out_ << " trusted " << math("\\texttt{" + latex::escaped(*function.trusted) + "}");
+    if (const auto found = verdicts_.find(function.name);
+        function.is_plan && found != verdicts_.end() && !function.trusted)
+      out_ << " (" << to_string(found->second) << ")";
+    if (function.pattern) out_ << " at " << math(latex::pattern_text(*function.pattern));
+    std::string text = params(function.params);
+    if (function.has_saved) text += "\\mid " + params(function.saved);
+    const std::string results = groups(function.results.groups);
+    out_ << ": "
+         << math(text + " \\mapsto " +
+                 (function.results.parenthesized ? "(" + results + ")" : results));
   }
 
-  bool named(ValueId id) const { return !function_.values.at(id).name.empty(); }
-
-  std::string value(ValueId id) const {
-    return escaped(function_.values.at(id).name) + shape_text(types_.at(id));
+  static std::string params(const std::vector<Param>& list) {
+    std::vector<std::string> parts;
+    for (const Param& param : list)
+      parts.push_back(latex::group(param.group) +
+                      (param.value ? " = " + latex::expression(*param.value) : ""));
+    return latex::joined(parts);
   }
 
   void block(const Block& block, const std::string& indent) {
-    for (const Instr& instr : block.instrs) {
-      if (const Block* body = body_of(instr)) {
-        loop(instr, *body, indent);
-        continue;
-      }
-      // A value of a library's body has a name there; it is part of the call.
-      if (instr.results.empty() || !named(instr.results[0])) continue;
-      if (instr.place.inner && part_of_call(instr, block)) continue;
-      std::vector<std::string> results;
-      for (ValueId id : instr.results) results.push_back(value(id));
-      out_ << indent << "- $" << joined(results, ",\\ ") << " = "
-           << made(instr, instr.results[0], 0) << "$\n";
+    for (const Statement& statement : block) {
+      out_ << indent << "- ";
+      std::visit([&](const auto& node) { line(node, indent); }, statement.node);
     }
   }
 
-  /// The result is used only by the same library call.
-  bool part_of_call(const Instr& instr, const Block& block) const {
-    const auto& returned = function_.returned;
-    bool used_inside = false;
-    for (ValueId id : instr.results) {
-      if (std::find(returned.begin(), returned.end(), id) != returned.end()) return false;
-      for (const Instr& user : block.instrs) {
-        if (std::find(user.operands.begin(), user.operands.end(), id) == user.operands.end())
-          continue;
-        if (!same_call(user, instr)) return false;
-        used_inside = true;
-      }
+  void line(const DimDecl& dim, const std::string&) {
+    out_ << "dim " << math(dim_text(dim)) << "\n";
+  }
+  void line(const Require& require, const std::string&) {
+    out_ << "require " << math(latex::expression(require.condition)) << "\n";
+  }
+  void line(const Assume& assume, const std::string&) {
+    Expr chain = assume.terms.at(0);
+    std::string text = latex::expression(chain);
+    static const std::map<std::string, const char*> signs = {{"<", " < "},     {">", " > "},
+                                                             {"<=", " \\le "}, {">=", " \\ge "},
+                                                             {"==", " = "},    {"!=", " \\neq "}};
+    for (size_t i = 0; i < assume.comparisons.size(); ++i)
+      text += signs.at(assume.comparisons[i]) + latex::expression(assume.terms.at(i + 1));
+    out_ << "assume " << math(text) << "\n";
+  }
+  void line(const Return& node, const std::string&) { values("return", node.values); }
+  void line(const Next& node, const std::string&) { values("next", node.values); }
+  void line(const Emit& node, const std::string&) { values("emit", node.values); }
+  void values(const char* what, const std::vector<Expr>& list) {
+    out_ << what << " " << math(latex::expressions(list)) << "\n";
+  }
+
+  void line(const Bind& bind, const std::string& indent) {
+    std::vector<std::string> targets;
+    std::string stated;
+    const SourceRange made = bind.loop.empty() ? bind.value.at(0).range : bind.loop[0].range;
+    for (const Target& target : bind.targets) {
+      stated =
+          target.type ? "\\colon " + latex::type(*target.type) : shape_of_named(target.name, made);
+      targets.push_back(latex::escaped(target.name) + stated);
+      if (target.type) stated.clear();
     }
-    return used_inside;
-  }
-
-  static bool same_call(const Instr& a, const Instr& b) {
-    return a.place.inner && b.place.inner && a.place.range == b.place.range &&
-           !a.place.through.empty() && !b.place.through.empty() &&
-           a.place.through[0] == b.place.through[0];
-  }
-
-  void loop(const Instr& instr, const Block& body, const std::string& indent) {
-    std::string dim = "each";
-    if (const auto* scan = std::get_if<Scan>(&instr.op))
-      dim = to_string(scan->dim) + (scan->reverse ? ", last first" : "");
-    if (const auto* ring = std::get_if<Ring>(&instr.op)) dim = "blocks of " + to_string(ring->dim);
-    if (const auto* pipeline = std::get_if<Pipeline>(&instr.op)) dim = to_string(pipeline->dim);
-    std::vector<std::string> starts;
-    for (size_t i = 0; i < instr.operands.size() && i + 1 < body.params.size(); ++i)
-      starts.push_back("$" + value(body.params[i + 1]) + " \\leftarrow " +
-                       expression(instr.operands[i], 0) + "$");
-    out_ << indent << "- " << name_of(instr.op) << " over " << dim;
-    if (!starts.empty()) out_ << ", from " << joined(starts, ", ");
-    out_ << ":\n";
-    block(body, indent + "  ");
-    for (const auto& [list, what] :
-         {std::pair(&body.next, "next"), std::pair(&body.emit, "emit")}) {
-      std::vector<std::string> values;
-      for (ValueId id : *list) values.push_back(expression(id, 0));
-      if (!values.empty())
-        out_ << indent << "  - " << what << " $" << joined(values, ",\\ ") << "$\n";
+    if (!bind.loop.empty()) {
+      out_ << math(latex::joined(targets)) << " = ";
+      loop(bind.loop[0]);
+      return block(bind.loop[0].body, indent + "  ");
     }
-    std::vector<std::string> results;
-    for (ValueId id : instr.results)
-      if (named(id)) results.push_back("$" + value(id) + "$");
-    if (!results.empty()) out_ << indent << "  - giving " << joined(results, ", ") << "\n";
+    out_ << math(latex::joined(targets) + " = " +
+                 latex::expression(bind.value.at(0), targets.size() == 1 ? stated : ""))
+         << "\n";
   }
 
-  /// Precedence: 0 anything, 1 an operand of +, 2 of a product.
-  std::string expression(ValueId id, int level) {
-    auto made_here = made_by_.find(id);
-    const bool inner = made_here != made_by_.end() && made_here->second->place.inner;
-    if ((named(id) && !(inner && inside_ == made_here->second->place.range)) ||
-        made_here == made_by_.end())
-      return named(id) ? value(id) : "?";
-    return made(*made_here->second, id, level);
+  std::string shape_of_named(const Name& name, const SourceRange& made) const {
+    const auto [first, last] = shapes_.equal_range(name);
+    for (auto each = first; each != last; ++each)
+      if (each->second.first >= made.begin && each->second.first < made.end)
+        return each->second.second;
+    return "";
   }
 
-  std::string operand(const Instr& instr, size_t i, int level = 0) {
-    return i < instr.operands.size() ? expression(instr.operands[i], level) : "?";
+  void loop(const Loop& loop) {
+    const std::string variables = latex::names(loop.variables), dims = latex::names(loop.dims);
+    switch (loop.kind) {
+      case Loop::Kind::scan:
+        out_ << "scan " << math(variables + " \\in " + dims) << (loop.reverse ? " reverse" : "");
+        break;
+      case Loop::Kind::ring:
+        out_ << "ring "
+             << math(variables + "\\text{ over }" + dims + "_{" + latex::escaped(loop.axis) +
+                     "}\\text{ as }" + latex::escaped(loop.block_dim));
+        break;
+      case Loop::Kind::pipeline:
+        out_ << "pipeline "
+             << math(variables + " \\in " + dims + "\\text{ over }" + latex::escaped(loop.axis) +
+                     "\\text{ by }" + latex::word(loop.schedule) +
+                     (loop.has_schedule_args
+                          ? latex::arguments(loop.schedule_args, loop.schedule_arg_names)
+                          : ""));
+        break;
+      case Loop::Kind::stages:
+        out_ << "stages " << math(variables + " \\in " + dims);
+        break;
+    }
+    for (const Carry& carry : loop.carries)
+      out_ << ", "
+           << math(latex::escaped(carry.name) + "\\colon " + latex::type(carry.type) +
+                   " \\leftarrow " + latex::expression(carry.init));
+    out_ << "\n";
   }
 
-  std::string arguments(const Instr& instr) {
-    std::vector<std::string> list;
-    for (size_t i = 0; i < instr.operands.size(); ++i) list.push_back(operand(instr, i));
-    return "(" + joined(list, ",\\ ") + ")";
-  }
-
-  std::string made(const Instr& instr, ValueId id, int level) {
-    if (instr.place.inner && !instr.place.through.empty()) return library_call(instr);
-    if (const auto* number = std::get_if<Number>(&instr.op)) return number->text;
-    if (const auto* size = std::get_if<SizeOf>(&instr.op)) return "|" + escaped(size->name) + "|";
-    if (std::holds_alternative<Einsum>(instr.op)) return product(instr, level);
-    if (const auto* collective = std::get_if<Collective>(&instr.op))
-      return word(collective_name(collective->fn)) +
-             axes_text(changed_axes(types_.at(instr.operands.at(0)), types_.at(id))) +
-             arguments(instr);
-    if (std::holds_alternative<Binary>(instr.op)) return binary(instr, level);
-    if (std::holds_alternative<Save>(instr.op) || std::holds_alternative<Ascribe>(instr.op))
-      return operand(instr, 0, level);
-    if (const auto* call = std::get_if<Call>(&instr.op))
-      return word(program_.functions.at(call->function).name) + arguments(instr);
-    if (const auto* grad = std::get_if<Grad>(&instr.op))
-      return "\\nabla " + word(program_.functions.at(grad->function).name) + arguments(instr);
-    if (std::holds_alternative<Entry>(instr.op))
-      return operand(instr, 0) + "_{" + operand(instr, 1) + "}";
-    if (const auto* unary = std::get_if<Unary>(&instr.op); unary && unary->fn == UnaryFn::neg)
-      return parenthesised("-" + operand(instr, 0, 2), level > 0);
-    if (std::holds_alternative<Unary>(instr.op))
-      return (std::string(name_of(instr.op)) == "exp" ? "\\exp" : word(name_of(instr.op))) +
-             arguments(instr);
-    return word(name_of(instr.op)) + arguments(instr);
-  }
-
-  static std::string parenthesised(const std::string& text, bool yes) {
-    return yes ? "(" + text + ")" : text;
-  }
-
-  std::string product(const Instr& instr, int level) {
-    std::vector<std::string> factors;
-    for (size_t i = 0; i < instr.operands.size(); ++i) factors.push_back(operand(instr, i, 3));
-    return parenthesised(joined(factors, " \\cdot "), level > 1 && factors.size() > 1);
-  }
-
-  std::string binary(const Instr& instr, int level) {
-    static const std::map<BinaryFn, std::pair<const char*, int>> signs = {
-        {BinaryFn::add, {" + ", 1}},
-        {BinaryFn::sub, {" - ", 1}},
-        {BinaryFn::mul, {" \\odot ", 2}},
-        {BinaryFn::div, {" / ", 2}},
-        {BinaryFn::eq, {" = ", 0}},
-        {BinaryFn::ne, {" \\neq ", 0}},
-        {BinaryFn::lt, {" < ", 0}},
-        {BinaryFn::gt, {" > ", 0}},
-        {BinaryFn::le, {" \\le ", 0}},
-        {BinaryFn::ge, {" \\ge ", 0}},
-        {BinaryFn::logical_and, {" \\wedge ", 0}},
-        {BinaryFn::logical_or, {" \\vee ", 0}}};
-    auto sign = signs.find(std::get<Binary>(instr.op).fn);
-    if (sign == signs.end()) return word(name_of(instr.op)) + arguments(instr);
-    const auto& [text, strength] = sign->second;
-    const bool right_binds = text == std::string(" - ") || text == std::string(" / ");
-    return parenthesised(operand(instr, 0, strength) + text +
-                             operand(instr, 1, right_binds ? strength + 1 : strength),
-                         level > strength || (level > 0 && strength == 0));
-  }
-
-  /// `rms_norm(x)`: what the body of a library function computes, by its name and what goes in.
-  std::string library_call(const Instr& instr) {
-    const auto outer = std::exchange(inside_, instr.place.range);
-    std::vector<ValueId> inputs;
-    std::set<ValueId> seen;
-    auto walk = [&](auto& self, const Instr& each) -> void {
-      for (ValueId id : each.operands) {
-        if (!seen.insert(id).second) continue;
-        auto made_here = made_by_.find(id);
-        if (made_here != made_by_.end() && same_call(*made_here->second, instr))
-          self(self, *made_here->second);
-        else
-          inputs.push_back(id);
-      }
-    };
-    walk(walk, instr);
-    inside_ = outer;
-    std::vector<std::string> list;
-    for (ValueId id : inputs) list.push_back(expression(id, 0));
-    return word(instr.place.through[0]) + "(" + joined(list, ",\\ ") + ")";
-  }
-
-  const ir::Program& program_;
-  const Function& function_;
-  const std::vector<Type>& types_;
+  const Shapes& shapes_;
   std::ostream& out_;
-  std::map<ValueId, const Instr*> made_by_;
-  SourceRange inside_;
+  std::map<Name, Verdict> verdicts_;
 };
 
 }  // namespace
 
-void print_latex(const CheckedProgram& checked, std::ostream& out) {
-  for (const PlanReport& plan : checked.plans()) {
-    const Function& function = checked.program().functions.at(plan.function);
-    if (plan.imported || function.trusted) continue;
-    out << "**" << plan.name << "** " << plan.claim << " (" << to_string(plan.verdict) << ")\n\n";
-    Equations(checked, plan.function, out).print();
-    out << "\n";
-  }
+void print_latex(const FileReport& report, std::ostream& out) {
+  const int32_t file = main_file(report);
+  if (file < 0 || !report.checked) return;
+  std::vector<Diagnostic> reported;  // by the check
+  Equations(*report.checked, shapes_in(*report.checked, file, 0), out)
+      .print(parse(*report.sources, file, reported));
+}
+
+void print_latex(const CheckedBackward& backward, std::ostream& out) {
+  const PlanReport* plan = backward.report();
+  if (!plan) return;
+  const int32_t file = backward.checked->program().functions.at(plan->function).source;
+  const size_t size = backward.sources->file(file).text.size();
+  Sources alone;
+  std::vector<Diagnostic> reported;
+  const File text = parse(alone, alone.add("backward", backward.text), reported);
+  Equations(*backward.checked,
+            shapes_in(*backward.checked, file, static_cast<uint32_t>(size - backward.text.size())),
+            out)
+      .print(text);
 }
 
 }  // namespace shardproof::cli

@@ -18,6 +18,13 @@ int exit_code(Verdict verdict) {
   return 3;
 }
 
+int32_t main_file(const FileReport& report) {
+  for (size_t i = 0; i < report.sources->size(); ++i)
+    if (report.sources->file(static_cast<int32_t>(i)).path == report.path)
+      return static_cast<int32_t>(i);
+  return -1;
+}
+
 std::vector<const Diagnostic*> all_diagnostics(const FileReport& report) {
   std::vector<const Diagnostic*> all;
   auto add = [&](const std::vector<Diagnostic>& diagnostics) {

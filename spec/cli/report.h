@@ -54,6 +54,8 @@ struct FileReport {
 };
 
 int exit_code(Verdict verdict);  ///< 0, 1, 2, 3
+/// The file of the report among all that were read; -1: none.
+int32_t main_file(const FileReport& report);
 /// Every diagnostic of a report: the file's, the sizes', then each plan's.
 std::vector<const Diagnostic*> all_diagnostics(const FileReport& report);
 /// The plan is in the report: the file's own, or an imported one that is not proved.
@@ -94,7 +96,9 @@ std::vector<ScheduleProblem> schedule_problems(const CheckedProgram& checked,
 /// Idle time, and the activations that each stage keeps.
 void print_pipelines(const FileReport& report, const PlanReport& plan, std::ostream& out);
 void print_annotated(const FileReport& report, std::ostream& out);
-void print_latex(const CheckedProgram& checked, std::ostream& out);
+/// The declarations of the file as equations; so a derived backward.
+void print_latex(const FileReport& report, std::ostream& out);
+void print_latex(const CheckedBackward& backward, std::ostream& out);
 /// The derived backwards: text or equations, then what they communicate, compute again and need.
 void print_backwards(const FileReport& report, bool latex, std::ostream& out);
 /// One object, or an array of objects for several files.

@@ -155,12 +155,26 @@ TEST(Annotate, IsIdempotent) {
 
 TEST(Latex, IsTheSeedsNotation) {
   std::ostringstream out;
-  print_latex(*sample().checked, out);
+  print_latex(sample(), out);
   EXPECT_EQ("\n" + out.str(), R"(
-**up_sharded** implements up (proved)
+**mesh** $d,\ t$
 
-- $h[B_d,F_t] = x[B_d,M] \cdot w[M,F_t]$
-- return $\text{AllGather}_t(h[B_d,F_t])$
+**dim** $B,\ M,\ F$
+
+**dim** $G\text{ of }2 \cdot |M|$
+
+**const** $eps = 1\times 10^{-6}$
+
+**require** $|F| \ge |t|$
+
+**fn up**: $x\colon \text{f32}[B,M],\ w\colon \text{f32}[M,F] \mapsto \text{f32}[B,F]$
+
+- return $\left[\sum_{M} x[B,M]\,w[M,F]\right]_{[B,F]}$
+
+**plan up_sharded** implements up (proved): $x\colon \text{f32}[B_d,M],\ w\colon \text{f32}[M,F_t] \mapsto \text{f32}[B_d,F]$
+
+- $h[B_d,F_t] = \sum_{M} x[B_d,M]\,w[M,F_t]$
+- return $\text{AllGather}_{[B_d,F_t] \to [B_d,F]}(h)$
 
 )");
 }

@@ -81,7 +81,7 @@ Function plan() {
   f.returned = {3};
   f.values = {{"x", x_type, place("x: f32[B/d"), true},
               {"w", w_type, place("w: f32[M F/t]"), true},
-              {"h", h_type, place("h = einsum"), false},
+              {"h", h_type, place("einsum(\"B/d"), false},
               {"", y_type, place("all_gather("), false}};
   Einsum einsum;
   einsum.pattern.left = {x_type, w_type};

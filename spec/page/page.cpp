@@ -14,14 +14,8 @@ namespace {
 
 using cli::FileReport;
 using cli::Json;
+using cli::main_file;
 using cli::utf8;
-
-int32_t main_file(const FileReport& report) {
-  for (size_t i = 0; i < report.sources->size(); ++i)
-    if (report.sources->file(static_cast<int32_t>(i)).path == report.path)
-      return static_cast<int32_t>(i);
-  return -1;
-}
 
 /// Types of the page, each once.
 class Types {
