@@ -1,5 +1,5 @@
 #pragma once
-// What an entry of an array is in memory. Kernels, communicators and plans all use it.
+// The element of an array: the type of an entry in memory. Kernels, communicators and plans use it.
 #ifndef __CUDACC_RTC__
 #include <cstddef>
 #include <cstdint>
@@ -9,7 +9,7 @@
 
 namespace shardproof {
 
-/// f64 f32 bf16: floats; i32 u32; u8: booleans, 0 or 1; u64: keys of randomness.
+/// f64 f32 bf16: floats. i32 u32: integers. u8: booleans, 0 or 1. u64: random keys.
 enum class Element : uint8_t { f64, f32, bf16, i32, u32, u8, u64 };
 
 SHARDPROOF_HD constexpr size_t size_of(Element element) {
@@ -29,7 +29,7 @@ SHARDPROOF_HD constexpr size_t size_of(Element element) {
   return 0;
 }
 
-/// A float.
+/// Whether it is a float.
 SHARDPROOF_HD constexpr bool is_real(Element element) {
   return element == Element::f64 || element == Element::f32 || element == Element::bf16;
 }
@@ -54,7 +54,7 @@ constexpr const char* name_of(Element element) {
   return "?";
 }
 
-/// How a reduction over ranks or over a dim combines entries.
+/// How a reduction over ranks or a dim combines entries.
 enum class Reduction : uint8_t { sum, max, min };
 
 inline const char* name_of(Reduction reduction) {

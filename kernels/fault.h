@@ -1,6 +1,6 @@
 #pragma once
-// An error in a kernel's data on a device. A kernel cannot throw: it stores a word, and the
-// host reads it when the work has ended.
+// An error in a kernel's data. A kernel cannot throw: it stores a Fault, and the host reads it
+// after the work has finished.
 #ifndef __CUDACC_RTC__  // NVRTC has neither
 #include <cstdint>
 #include <string>
@@ -8,13 +8,13 @@
 
 namespace shardproof {
 
-/// The first fault of a stream, in memory that kernels and host both see; `taken` is 0 until there
-/// is one.
+/// The first fault on a stream, in memory that kernels and host can access. `taken` is 0 if there
+/// is none.
 struct Fault {
   enum Kind : uint32_t { none, index, part, division };
   uint32_t taken = 0;
   uint32_t kind = none;
-  int64_t step = 0;   ///< which launch: Stream::step
+  int64_t step = 0;   ///< launch number: Stream::step
   int64_t value = 0;  ///< the index, or the first entry of the part
   int64_t extent = 0;
 };

@@ -1,7 +1,7 @@
 #pragma once
-// Functions of the standard library (spec/lib/*.shard) that a device may compute in one pass each:
-// the op as data, like kernels/ops.h. Operands are row-major without gaps where no strides are
-// named. An op lists its inputs and outputs in order; scratch comes after the
+// Functions of the standard library (spec/lib/*.shard) that a device may compute in one
+// pass, as data, like kernels/ops.h. Operands without strides are row-major without
+// gaps. Each op lists its inputs and outputs in order; scratch outputs follow the
 // outputs.
 #include <array>
 #include <cstddef>
@@ -14,13 +14,13 @@
 
 namespace shardproof {
 
-/// A scalar: known, or an input (f32) after the op's others.
+/// A scalar: a constant, or an f32 input after the op's other inputs.
 struct Scalar {
   float value = 0;
   bool is_input = false;
 };
 
-// --- along rows of `length` entries; x is f32 or bf16, all else f32 ---
+// --- along rows of `length` entries; x is f32 or bf16, everything else f32 ---
 
 /// (x) -> (out)
 struct RmsNorm {
@@ -54,7 +54,8 @@ struct Softmax {
 struct SoftmaxGrad {
   int64_t rows = 0, length = 0;
 };
-/// (logits, target: i32, one per row) -> (loss, one per row). A target without an entry hits none.
+/// (logits, target: i32, one per row) -> (loss, one per row). A target out of range matches no
+/// entry.
 struct CrossEntropy {
   int64_t rows = 0, length = 0;
 };
@@ -65,8 +66,8 @@ struct CrossEntropyGrad {
 
 // --- rotary positions ---
 
-/// (x, pos: i32[positions]) -> (out): x and out are [outer, positions, inner, width] of `element`.
-/// `inverse` turns the other way.
+/// (x, pos: i32[positions]) -> (out). x and out: [outer, positions, inner, width] of `element`.
+/// `inverse` rotates in the opposite direction.
 struct Rope {
   int64_t outer = 1, positions = 0, inner = 1, width = 0;
   Element element = Element::f32;
@@ -75,19 +76,20 @@ struct Rope {
   static constexpr int64_t widest = 8192;
 };
 
-// --- the optimizer; `count` entries, f32 but for the gradient, which may be bf16 ---
+// --- the optimizer: `count` entries, all f32 except the gradient, which may be bf16 ---
 
-/// (w, g, m, v) -> (w, m, v): an output may be the input of its name. The gradient is g * scale.
+/// (w, g, m, v) -> (w, m, v). An output may be the input of the same name. The gradient is g *
+/// scale.
 struct AdamW {
   int64_t count = 0;
   Element gradient = Element::f32;
   Scalar step, lr, decay, b1, b2, eps, scale{1, false};
 };
-/// (g) -> (the sum of the squares; scratch)
+/// (g) -> (sum of squares; scratch)
 struct SumSquares {
   int64_t count = 0;
   Element element = Element::f32;
-  /// Partial sums, in the scratch.
+  /// The number of partial sums in the scratch.
   int64_t blocks() const {
     const int64_t fitting = (count + 4095) / 4096;
     return fitting < 1 ? 1 : fitting > 1024 ? 1024 : fitting;
@@ -96,8 +98,8 @@ struct SumSquares {
 
 // --- attention ---
 
-/// The strides of an operand of attention, in entries: along the batch's dims, the position
-/// and the group. The entries of a vector are contiguous.
+/// The strides, in entries, of an operand of attention: for the batch's dims, the position and the
+/// group. The entries of a vector are contiguous.
 struct HeadStrides {
   int64_t batch[3] = {}, position = 0, group = 0;
 };
@@ -105,12 +107,12 @@ struct MaskStrides {
   int64_t batch[3] = {}, query = 0, group = 0, key = 0;
 };
 
-/// What is known about a mask before it is computed: nothing, or that it allows exactly the keys
-/// up to the query's position; or, of these, exactly the ones in the query's segment.
+/// What is known about a mask in advance. any: nothing. causal: it allows exactly the keys up to
+/// the query's position. segments: causal, within the query's segment.
 enum class MaskKind : uint8_t { any, causal, segments };
 
-/// `group` queries at each of `queries` positions see `keys` keys; one mask for all of them, whose
-/// strides may be 0. `element`: of q, k, v and o, f32 or bf16.
+/// `group` queries at each of `queries` positions attend to `keys` keys, with one mask for the
+/// group, whose strides may be 0. `element`: of q, k, v and o, f32 or bf16.
 struct AttentionShape {
   int64_t batch[3] = {1, 1, 1};
   int64_t queries = 0, keys = 0, group = 1, width = 0;
@@ -123,9 +125,9 @@ struct AttentionShape {
   constexpr int64_t batches() const { return batch[0] * batch[1] * batch[2]; }
   constexpr int64_t rows() const {
     return queries * group;
-  }  ///< of one of the batch: position, group
+  }  ///< rows in one batch entry: (position, group)
   bool fits() const { return width > 0 && width <= (element == Element::bf16 ? 256 : 128); }
-  /// The state of the mask, a byte for each tile of rows and keys.
+  /// The mask's summary has one byte per tile of this many rows and keys.
   static constexpr int64_t tile = 64;
   constexpr int64_t row_tiles() const { return (rows() + tile - 1) / tile; }
   constexpr int64_t key_tiles() const { return (keys + tile - 1) / tile; }
@@ -137,18 +139,18 @@ struct AttentionShape {
   size_t state_bytes() const {
     return static_cast<size_t>(mask_batches() * row_tiles() * key_tiles());
   }
-  /// The log-sum-exp as f32[batches, rows, 2]: of each row m, and the sum of exp(logit - m). m is
-  /// the approximate largest logit, or the logarithm of the whole sum.
+  /// The log-sum-exp as pairs f32[batches, rows, 2]: m, and sum of exp(logit - m). m is about the
+  /// largest logit, or the log-sum-exp itself (then the sum is 1).
   size_t mass_bytes() const { return static_cast<size_t>(batches() * rows()) * 2 * sizeof(float); }
 };
 
-/// (q, k, v, mask: u8) -> (o; log-sum-exps, as AttentionShape::mass_bytes; scratch)
+/// (q, k, v, mask: u8) -> (o; log-sum-exps as in AttentionShape::mass_bytes; scratch)
 struct Attention : AttentionShape {
   HeadStrides o;
 };
 
-/// (g, q, k, v, mask, [o, masses]) -> (g_q, g_k, g_v; scratch): with what Attention made of the
-/// same operands, or without.
+/// (g, q, k, v, mask, [o, log-sum-exps]) -> (g_q, g_k, g_v; scratch). The inputs in brackets are
+/// outputs of Attention on the same operands; optional.
 struct AttentionGrad : AttentionShape {
   bool after_forward = false;
   HeadStrides g, o, g_q, g_k, g_v;
@@ -156,8 +158,8 @@ struct AttentionGrad : AttentionShape {
 
 // --- products ---
 
-/// (a, b, bias) -> (c): the sums of a product without a batch, plus an entry of `bias` for each of
-/// c's columns, or for each row, rounded once. `bias` is of c's element.
+/// (a, b, bias) -> (c): a product without a batch plus `bias`, rounded once. `bias` has c's element
+/// and one entry per column or per row of c.
 struct BiasedProduct {
   Matmul product;
   bool by_row = false;
@@ -177,7 +179,7 @@ using FusedOp = std::variant<RmsNorm, RmsNormGrad, LayerNorm, LayerNormGrad, Sof
                              CrossEntropy, CrossEntropyGrad, Rope, AdamW, SumSquares, Attention,
                              AttentionGrad, BiasedProduct, Rowwise>;
 
-/// Bytes of each scratch output, after those that the op names.
+/// Bytes of each scratch output; these follow the op's own outputs.
 inline std::vector<size_t> scratch_bytes(const FusedOp& op) {
   if (const auto* sum = std::get_if<SumSquares>(&op))
     return {static_cast<size_t>(sum->blocks()) * sizeof(double)};

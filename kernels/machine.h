@@ -1,8 +1,8 @@
 #pragma once
-// Two machines run the same kernels: a GPU, where nvcc compiles them, and this processor, where any
-// compiler does and a loop replaces each block's threads. The second is the emulator ("rehearsal"):
-// the same source, index for index and sum for sum, so that machines without a GPU can test what
-// a GPU will compute. NVRTC, which has no system headers, compiles for a GPU.
+// Two machines run the same kernels: a GPU, compiled by nvcc or NVRTC (which has no system
+// headers), and the host, where a loop replaces each block's threads. The host version is the
+// emulator ("rehearsal"): the same source with the same indices and order of sums, so that machines
+// without a GPU can test what a GPU will compute.
 #ifdef __CUDACC_RTC__
 using int32_t = int;
 using int64_t = long long;
@@ -16,7 +16,7 @@ using uint64_t = unsigned long long;
 #define SHARDPROOF_ON_GPU 1
 #define SHARDPROOF_HD __host__ __device__
 #define SHARDPROOF_DEVICE __device__
-#ifndef SHARDPROOF_MACHINE  // host code that calls the kernels of one machine names it
+#ifndef SHARDPROOF_MACHINE  // host code names the machine whose kernels it calls
 #define SHARDPROOF_MACHINE cuda
 #endif
 #define SHARDPROOF_PRAGMA(text) _Pragma(#text)

@@ -1,17 +1,17 @@
 #pragma once
-// Nested loops over strided memory: all CPU kernels have this form.
+// Loop nests over strided memory: the form of all CPU kernels.
 #include <cstddef>
 #include <cstdint>
 #include <vector>
 
 namespace shardproof {
 
-/// Loops, the last innermost. strides[k][d]: how many entries operand k moves with loop d.
+/// Loops, the last innermost. strides[k][d]: the stride of operand k in loop d, in entries.
 struct Nest {
   std::vector<int64_t> extents;
   std::vector<std::vector<int64_t>> strides;
 
-  /// How often the body runs; 1 without loops.
+  /// The number of iterations; 1 without loops.
   int64_t count() const {
     int64_t product = 1;
     for (int64_t extent : extents) product *= extent;
@@ -22,8 +22,8 @@ struct Nest {
   int64_t inner_stride(size_t k) const { return extents.empty() ? 0 : strides[k].back(); }
 };
 
-/// The same loops without those of one step, and with adjacent loops merged where every operand
-/// traverses the two as one.
+/// The same loops without those of one iteration, and with adjacent loops merged if every operand
+/// allows it.
 inline Nest coalesced(const Nest& nest) {
   Nest result;
   result.strides.resize(nest.strides.size());
@@ -46,8 +46,8 @@ inline Nest coalesced(const Nest& nest) {
   return result;
 }
 
-/// row(offsets) for every index of all loops but the innermost, in order: offsets[k] is where
-/// operand k is. Does nothing if a loop has no step.
+/// Calls row(offsets) for every index of all loops but the innermost, in order; offsets[k] is the
+/// offset of operand k. Does nothing if a loop has no iterations.
 template <class Row>
 void for_each_row(const Nest& nest, Row row) {
   std::vector<int64_t> offsets(nest.strides.size(), 0);

@@ -1,5 +1,5 @@
 #pragma once
-// One entry of an array as a number, where a loop over blocks is not worthwhile.
+// One entry of an array as a number, for code that is not performance-critical.
 #include <stdexcept>
 
 #include "kernels/bf16.h"
@@ -7,7 +7,7 @@
 
 namespace shardproof {
 
-/// Entry i; throws std::logic_error for a key, which is no number.
+/// Entry i. Throws std::logic_error for a key, which is not a number.
 inline double number_at(Element element, const void* data, int64_t i) {
   switch (element) {
     case Element::f64:
@@ -28,7 +28,7 @@ inline double number_at(Element element, const void* data, int64_t i) {
   throw std::logic_error("a key is not a number");
 }
 
-/// Entry i becomes `value`, rounded where it is a float.
+/// Sets entry i to `value`, rounded if it is a float.
 inline void set_number(Element element, void* data, int64_t i, double value) {
   switch (element) {
     case Element::f64:

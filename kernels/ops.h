@@ -1,7 +1,7 @@
 #pragma once
-// What a device computes, as data: each op is a small struct for arrays of one shape.
-// Its operands are one output and inputs, in the order given here; kernels/<device>/
-// computes them.
+// Device ops as data: each op is a small struct for arrays of one shape. Its operands
+// are one output and inputs, in the order given here. kernels/<device>/ computes
+// them.
 #include <array>
 #include <optional>
 #include <string>
@@ -14,8 +14,8 @@ namespace shardproof {
 
 // --- moving entries ---
 
-/// A part of `count` entries of a dim of `extent`, whose first entry is data: the last input of
-/// the op, of `element`. It moves operand `operand` (0: the output) by `stride` for each entry.
+/// A part of `count` entries of a dim of `extent`, at an offset that is data: the op's last input,
+/// of `element`. It moves operand `operand` (0: the output) by `stride` per entry.
 struct Moving {
   size_t operand = 1;
   Element element = Element::i32;
@@ -29,13 +29,13 @@ struct Copy {
   std::optional<Moving> moving = {};
 };
 
-/// (): `bytes` zero bytes: 0, 0.0 and false alike.
+/// (): `bytes` zero bytes, which are 0, 0.0 and false.
 struct Zero {
   size_t bytes = 0;
 };
 
-/// (x, by): entry i of loop `dim` is entry (i - by) mod n of x; `by` is of element `by`. The nest
-/// is not coalesced.
+/// (x, by): entry i of loop `dim` is entry (i - by) mod n of x; `by` has element `by`. The nest is
+/// not coalesced.
 struct Roll {
   Nest nest;
   size_t dim = 0, bytes = 4;
@@ -48,7 +48,7 @@ struct Reverse {
   size_t dim = 0, bytes = 4;
 };
 
-/// A copy that begins `first` entries of x further on, and walks loop `dim` of it backwards.
+/// A copy of x from entry `first` that traverses loop `dim` of x backwards.
 struct Backwards {
   Nest nest;
   int64_t first = 0;
@@ -73,8 +73,8 @@ struct Iota {
 
 enum class RandomFn : uint8_t { uniform, normal };
 
-/// (key): out = a function of the key and the global index `first` + nest (operand 0: out, 1: the
-/// index), so the same on every mesh: kernels/philox.h.
+/// (key): out = a function of the key and the global index, so it is the same on every mesh. The
+/// index is `first` + nest (operand 0: out, 1: the index). See kernels/philox.h.
 struct Random {
   Nest nest;
   RandomFn fn = RandomFn::uniform;
@@ -84,23 +84,23 @@ struct Random {
 
 // --- indices that are data ---
 
-/// The part of an indexed dim that this rank has. `partial`: the rest belongs to other ranks.
+/// This rank's part of an indexed dim. `partial`: other ranks hold the rest.
 struct IndexWindow {
   int64_t first = 0, extent = 0;
-  int64_t stride = 0;  ///< of the dim, in the table or the sum
+  int64_t stride = 0;  ///< of the dim, in the table or in the sum
   bool partial = false;
 };
 
 /// (table, ids): out = table[.., ids, ..] over the nest (operand 0: out, 1: table, 2: ids, i32 or
-/// u32); 0 for another rank's entries. An id without an entry is a fault.
+/// u32); 0 for another rank's entries. An id out of range is a fault.
 struct Index {
   Nest nest;
   IndexWindow window;
   Element element = Element::f32, ids = Element::i32;
 };
 
-/// (ids, x): out = zeros of `count` entries, then out[.., ids, ..] += x over the nest (operand 0:
-/// out, 1: ids, 2: x), in the order of the loops. Floats of the sum are f64 or f32.
+/// (ids, x): out = `count` zeros, then out[.., ids, ..] += x over the nest (operand 0: out, 1: ids,
+/// 2: x), in loop order. A float sum is f64 or f32.
 struct IndexAdd {
   Nest nest;
   IndexWindow window;
@@ -110,12 +110,12 @@ struct IndexAdd {
 
 // --- ops along one whole dim that depend on the order of its entries ---
 
-/// argsort: i32 positions, ascending; largest: the k largest, descending; largest_at: their i32
-/// positions. Ties: the lowest index first.
+/// cumsum: running sum. argsort: i32 positions, ascending. largest: the k largest entries,
+/// descending. largest_at: their i32 positions. Ties: the lowest index first.
 enum class OrderedFn : uint8_t { cumsum, argsort, largest, largest_at };
 
-/// (x): one line per index of `lines` (operand 0: out, 1: x); along the line, strides and extents
-/// of their own.
+/// (x): one line per index of `lines` (operand 0: out, 1: x), with separate strides and extents
+/// along the line.
 struct Ordered {
   OrderedFn fn = OrderedFn::cumsum;
   Nest lines;
@@ -127,24 +127,24 @@ struct Ordered {
 
 // --- arithmetic ---
 
-/// The functions of spec/ir/pointwise.def, and what the compiler of plans adds.
+/// The functions of spec/ir/pointwise.def, and those that the plan compiler adds.
 enum class PointwiseFn : uint8_t {
   constant,
 #define SHARDPROOF_UNARY(id, ...) id,
 #define SHARDPROOF_BINARY(id, ...) id,
 #include "spec/ir/pointwise.def"
   where,       ///< (c, a, b)
-  to_real,     ///< of an integer
-  to_integer,  ///< of a real, cut off
-  to_boolean,  ///< whether it is not 0
+  to_real,     ///< from an integer
+  to_integer,  ///< from a real, truncated
+  to_boolean,  ///< x != 0
   round_f32,   ///< to the nearest f32
   round_bf16,  ///< to the nearest bf16
   fold,        ///< (key, n): the key of philox_fold
   fold_tag,    ///< (key): the key for the step's tag
 };
 
-/// One op on registers. Inputs are registers 0 .. n-1, step i writes register n + i. `real`: its
-/// arguments are floats (where: a and b), otherwise integers.
+/// One op on registers. Inputs are registers 0 .. n-1; step i writes register n + i. `real`: its
+/// arguments are floats (where: a and b); else integers.
 struct PointwiseStep {
   PointwiseFn fn;
   bool real = true;
@@ -153,7 +153,7 @@ struct PointwiseStep {
   std::string tag;   ///< fold_tag
 };
 
-/// Whether the register that a step writes is a float.
+/// Whether the step writes a float.
 inline bool gives_real(const PointwiseStep& step) {
   [[maybe_unused]] constexpr bool truth = false;
   const bool same = step.real;
@@ -181,18 +181,18 @@ inline bool gives_real(const PointwiseStep& step) {
   return same;
 }
 
-/// (inputs): out = fused pointwise ops in one pass, over the nest (operand 0: out, then the
-/// inputs). An integer divided by 0 is a fault.
+/// (inputs): fused pointwise ops in one pass over the nest (operand 0: out, then the inputs).
+/// Division of an integer by 0 is a fault.
 struct Pointwise {
   std::vector<Element> inputs;
-  std::vector<PointwiseStep> steps;  ///< the last register is the result
+  std::vector<PointwiseStep> steps;  ///< the last step's register is the result
   Element output = Element::f32;
-  bool f64 = false;  ///< floats are computed in double, otherwise in float
+  bool f64 = false;  ///< compute floats in double; else in float
   Nest nest;
 };
 
-/// (inputs): out[kept] = reduction over `reduced` of the product of the inputs. Sums are rounded
-/// once, at the end. A maximum of nothing is -infinity, or the least integer.
+/// (inputs): out[kept] = the reduction over `reduced` of the product of the inputs. Sums are
+/// rounded once, at the end. The maximum of no entries is -infinity, or the least integer.
 struct Reduce {
   Reduction fn = Reduction::sum;
   Nest kept;     ///< operand 0: the result, then the inputs
@@ -201,14 +201,14 @@ struct Reduce {
   Element output = Element::f32;
 };
 
-/// A matrix in memory: entry (i, j) is at i * row + j * column. One of the two strides is 1, or its
-/// extent is.
+/// A matrix in memory: entry (i, j) is at i * row + j * column. One of the strides is 1, or the
+/// extent of that dim is 1.
 struct MatrixStrides {
   int64_t row = 0, column = 0;
 };
 
-/// (a, b): c[i, j] = sum over p of a[i, p] b[p, j] for each of the batch; sums in f32, f64 where c
-/// is.
+/// (a, b): c[i, j] = sum over p of a[i, p] b[p, j] for each batch entry. Sums in f32; in f64 if c
+/// is f64.
 struct Matmul {
   int64_t m = 1, n = 1, k = 1;
   MatrixStrides a, b, c;
@@ -216,7 +216,7 @@ struct Matmul {
   std::array<Element, 3> elements{Element::f32, Element::f32, Element::f32};  ///< c, a, b
 };
 
-/// Whether a GPU's library has products of such entries without a conversion.
+/// Whether a GPU library supports products of these elements without conversion.
 inline bool gpu_multiplies(Element c, Element a, Element b) {
   if (a == Element::bf16 && b == a) return c == a || c == Element::f32;
   return a == b && b == c && (c == Element::f32 || c == Element::f64);
@@ -225,7 +225,7 @@ inline bool gpu_multiplies(Element c, Element a, Element b) {
 using KernelOp = std::variant<Copy, Zero, Roll, Reverse, Iota, Random, Index, IndexAdd, Ordered,
                               Pointwise, Reduce, Matmul>;
 
-/// How many inputs it has.
+/// The op's number of inputs.
 inline size_t input_count(const KernelOp& op) {
   struct Count {
     size_t operator()(const Copy& copy) const { return copy.moving ? 2 : 1; }

@@ -1,6 +1,6 @@
 #pragma once
-// The random numbers of the notation: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011), so that
-// an entry is a function of the key and of its global index, on every mesh and device.
+// The random numbers of the notation: Philox4x32-10 (Salmon, Moraes, Dror, Shaw, SC 2011). An entry
+// depends only on the key and its global index, on every mesh and device.
 #ifndef __CUDACC_RTC__  // NVRTC has none of these
 #include <cmath>
 #include <cstdint>
@@ -17,7 +17,7 @@ struct PhiloxWords {
   uint32_t word[4];
 };
 
-/// The words of the 128-bit counter (low, high) under the key.
+/// The output words for the 128-bit counter (low, high) under the key.
 SHARDPROOF_HD inline PhiloxWords philox(uint64_t key, uint64_t low, uint64_t high) {
   uint32_t c0 = static_cast<uint32_t>(low), c1 = static_cast<uint32_t>(low >> 32),
            c2 = static_cast<uint32_t>(high), c3 = static_cast<uint32_t>(high >> 32);
@@ -34,17 +34,17 @@ SHARDPROOF_HD inline PhiloxWords philox(uint64_t key, uint64_t low, uint64_t hig
   return {{c0, c1, c2, c3}};
 }
 
-/// In [0, 1): the upper 24 bits of a word.
+/// A number in [0, 1): the upper 24 bits of a word.
 SHARDPROOF_HD inline float philox_uniform_of(uint32_t word) {
   return static_cast<float>(word >> 8) * 0x1p-24f;
 }
-/// Of word index % 4 of counter (index / 4, 0).
+/// From word index % 4 of counter (index / 4, 0).
 SHARDPROOF_HD inline float philox_uniform(uint64_t key, uint64_t index) {
   return philox_uniform_of(philox(key, index / 4, 0).word[index % 4]);
 }
 
 #ifndef __CUDACC_RTC__
-/// Box-Muller on words 0 and 1 of counter (index, 1), the cosine branch, rounded once to f32.
+/// Box-Muller on words 0 and 1 of counter (index, 1), cosine branch, rounded once to f32.
 SHARDPROOF_HD inline float philox_normal(uint64_t key, uint64_t index) {
   const PhiloxWords words = philox(key, index, 1);
   const double u = (words.word[0] + 0.5) * 0x1p-32, v = (words.word[1] + 0.5) * 0x1p-32;

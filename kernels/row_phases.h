@@ -1,28 +1,28 @@
 #pragma once
-// When each register of a row-wise fused op is computed, and how its kernel divides the work:
-// the same for everything that computes a Rowwise.
+// When each register of a row-wise fused op is computed, and how its kernel divides the work. Every
+// implementation of Rowwise uses it.
 #include <algorithm>
 
 #include "kernels/rowwise.h"
 
 namespace shardproof {
 
-/// The scope in which a register is constant: everywhere, along a row, or not at all.
+/// The scope in which a register is constant: everywhere, along a row, or nowhere.
 enum class Reach : uint8_t { all, row, entry };
 
-/// A row is traversed once for each level of reductions, those that need none of a higher level,
-/// and once more for the outputs.
+/// A row is traversed once per level of reductions (level 1 depends on no other reduction), and
+/// once more for the outputs.
 struct RowPhases {
   struct Register {
     bool real = true, needed = false;
     Reach reach = Reach::all;
-    size_t level = 0;    ///< of the reductions that it needs, or is
-    uint32_t loops = 0;  ///< reach entry: bit l: the reductions of level l need it; 0: the outputs
+    size_t level = 0;    ///< of the reductions that it depends on, or is
+    uint32_t loops = 0;  ///< for Reach::entry, bit l: reductions of level l need it; bit 0: outputs
     bool in(size_t loop) const { return loops >> loop & 1; }
   };
   std::vector<Register> registers;
   size_t levels = 0;
-  bool has_columns = false;  ///< an output per column
+  bool has_columns = false;  ///< has an output per column
 };
 
 namespace row_phases {
@@ -48,7 +48,7 @@ inline RowPhases::Register of_step(const RowStep& step, const Registers& before)
   return made;
 }
 
-/// `at` and everything that it depends on.
+/// Marks `at` and everything on which it depends.
 inline void need(const Rowwise& op, Registers& registers, size_t at, size_t loop) {
   RowPhases::Register& own = registers[at];
   const bool varies = own.reach == Reach::entry;
@@ -63,7 +63,7 @@ inline void need(const Rowwise& op, Registers& registers, size_t at, size_t loop
 
 }  // namespace row_phases
 
-/// For an op whose arguments are earlier registers.
+/// Requires that arguments are earlier registers.
 inline RowPhases phases_of(const Rowwise& op) {
   RowPhases phases;
   row_phases::Registers& registers = phases.registers;
@@ -83,26 +83,26 @@ inline RowPhases phases_of(const Rowwise& op) {
   return phases;
 }
 
-/// How a kernel divides its rows; however many blocks a GPU runs at once, so that sums are
-/// the same on all GPUs.
+/// How a kernel divides its rows. Does not depend on how many blocks a GPU runs at once, so sums
+/// are the same on all GPUs.
 struct RowShape {
   static constexpr int64_t threads = 256, short_row = 1024, most_blocks = int64_t{1} << 20;
   static constexpr size_t join_bytes = 1024, most_shared = 48 << 10;
 
-  /// No reductions: the entries are divided, whatever their rows.
+  /// No reductions: divides entries without regard to rows.
   bool flat = false;
   int64_t rows = 1, length = 0;
-  int64_t wide = 4;        ///< entries that a thread takes at once, if arrays are aligned
-  int64_t team = threads;  ///< how many threads share a row
-  int64_t columns = 0;     ///< outputs per column
-  bool in_shared = false;  ///< their sums over a block's rows; otherwise they are in the scratch
-  int64_t blocks = 1;      ///< of a program that is not flat
+  int64_t wide = 4;        ///< entries per access, if arrays are aligned
+  int64_t team = threads;  ///< threads per row
+  int64_t columns = 0;     ///< number of outputs per column
+  bool in_shared = false;  ///< sums per column are in shared memory; else in the scratch
+  int64_t blocks = 1;      ///< if not flat
   int64_t teams() const { return threads / team; }
   size_t column_bytes() const { return static_cast<size_t>(columns * length) * sizeof(float); }
   size_t shared_bytes() const {
     return join_bytes + (in_shared ? static_cast<size_t>(teams()) * column_bytes() : 0);
   }
-  /// For threads that take n contiguous entries at once.
+  /// The number of blocks if a thread takes n contiguous entries at a time.
   int64_t blocks_of(int64_t n) const {
     return flat ? std::min((rows * length / n + threads - 1) / threads, int64_t{1} << 16) : blocks;
   }
@@ -112,7 +112,7 @@ struct RowShape {
 
 namespace row_phases {
 
-/// Whether it is for anything where a row begins.
+/// Whether a result depends on the row's start.
 inline bool depends_on_rows(const Rowwise& op) {
   const auto depends = [](Per per) { return per == Per::row || per == Per::column; };
   for (const Rowwise::Input& input : op.inputs)
@@ -152,8 +152,8 @@ inline RowShape shape_of(const Rowwise& op, const RowPhases& phases) {
                                : std::min(RowShape::most_blocks, among(shape.teams()));
   return shape;
 }
-/// Whether arrays let threads take `wide` contiguous entries at once. `partials`: null if there are
-/// none.
+/// Whether the arrays' alignment allows accesses of `wide` contiguous entries. `partials`: null if
+/// there are none.
 inline bool takes_wide(const Rowwise& op, const RowShape& shape, void* const* outputs,
                        const void* const* inputs, const void* partials) {
   const auto aligned = [](const void* array) {
@@ -206,8 +206,8 @@ inline bool is_made(const Rowwise::Output& output, const RowPhases::Register& fr
 
 }  // namespace row_phases
 
-/// Whether kernels have the op: some entries, registers that exist and are of the right kind, no
-/// f64, no output per Per::all, and not more of anything than they have room for.
+/// Whether kernels support the op: at least one entry, existing registers of the right kind, no
+/// f64, no output per Per::all, and no more of anything than the kernels have room for.
 inline bool fits(const Rowwise& op) {
   using namespace row_phases;
   if (op.rows < 1 || op.length < 1 || op.inputs.size() > Rowwise::most_inputs ||

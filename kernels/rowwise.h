@@ -1,17 +1,17 @@
 #pragma once
-// Row-wise fused ops in one pass over memory: what norms, their gradients and the pointwise
-// ops around them have in common.
+// Row-wise fused ops in one pass over memory: norms, their gradients, and the pointwise ops around
+// them.
 #include <vector>
 
 #include "kernels/ops.h"
 
 namespace shardproof {
 
-/// The scope of an operand's entry: one per row is shared by the entries of the row.
+/// The scope of an operand's entry: `row` means that all entries of a row share it.
 enum class Per : uint8_t { entry, row, column, all };
 
-/// none: the step is pointwise. sum, maximum, log_sum_exp: of its argument, a real, over the row.
-/// column: the index of the entry in its row, an integer; no arguments.
+/// none: the step is pointwise. sum, maximum, log_sum_exp: of its real argument over the row.
+/// column: the entry's index in its row, an integer; no arguments.
 enum class RowFn : uint8_t { none, sum, maximum, log_sum_exp, column };
 
 struct RowStep {
@@ -19,10 +19,10 @@ struct RowStep {
   RowFn along = RowFn::none;
 };
 
-/// (inputs) -> (outputs; scratch): `rows` rows of `length` entries, operands without gaps.
-/// Registers are those of PointwiseStep, reals are f32. An output per row is a register that is the
-/// same for all entries of a row; one per column is the sum of a real register over the rows, in
-/// f32. An output per entry may have the memory of an input per entry of the same element.
+/// (inputs) -> (outputs; scratch): `rows` rows of `length` entries; operands have no gaps.
+/// Registers as in PointwiseStep; reals are f32. An output per row must be constant along a row. An
+/// output per column is the sum over rows of a real register, in f32. An output per entry may share
+/// memory with an input per entry of the same element.
 struct Rowwise {
   struct Input {
     Element element = Element::f32;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t most_rows = 64;
 
-/// Allocates parts of the workspace one after the other.
+/// Allocates consecutive parts of the workspace.
 class Cursor {
  public:
   explicit Cursor(void* memory) : at_(static_cast<std::byte*>(memory)) {}
@@ -32,11 +32,11 @@ class Cursor {
   std::byte* at_;
 };
 
-/// The workspace of both directions; the parts of the gradient are null in the forward pass.
+/// The workspace of both passes; the parts for the gradient are null in the forward pass.
 struct Workspace {
-  std::byte *q = nullptr, *g = nullptr;                          ///< the rows, of the op's element
+  std::byte *q = nullptr, *g = nullptr;                          ///< the rows, in the op's element
   float *weights = nullptr, *pulled = nullptr;                   ///< [rows, keys]
-  uint16_t *narrow_weights = nullptr, *narrow_pulled = nullptr;  ///< where the element is bf16
+  uint16_t *narrow_weights = nullptr, *narrow_pulled = nullptr;  ///< if the element is bf16
   float *made = nullptr, *g_k = nullptr, *g_v = nullptr;
   uint8_t* allowed = nullptr;  ///< [keys]
   size_t bytes = 0;
@@ -67,7 +67,7 @@ struct Stretch {
   int64_t count() const { return last - first; }
 };
 
-/// Runs one op: the entries of the batch in turn, some rows at a time.
+/// Runs one op: the entries of the batch in order, a tile of rows at a time.
 class Problem {
  public:
   Problem(const AttentionShape& op, const void* const* operands, const Scalar& scale,
@@ -84,8 +84,8 @@ class Problem {
   const void* keys() const { return k_ + bytes(key_offset(op_.k)); }
   const void* values() const { return v_ + bytes(key_offset(op_.v)); }
 
-  /// each(rows of a tile, the keys that they see), for each of the batch; `begin` and `end` before
-  /// and after its tiles.
+  /// Calls each(rows of a tile, the keys that they see) for every tile; `begin` and `end` before
+  /// and after the tiles of one batch entry.
   template <class Begin, class Each, class End>
   void for_each(Begin begin, Each each, End end) {
     for (index_[0] = 0; index_[0] < op_.batch[0]; ++index_[0])
@@ -103,7 +103,7 @@ class Problem {
 
   int64_t offset(const HeadStrides& strides) const { return along(strides.batch); }
   int64_t key_offset(const HeadStrides& strides) const { return along(strides.batch); }
-  /// The row within one entry of the batch.
+  /// The row's index within one batch entry.
   int64_t of_row(const HeadStrides& strides, int64_t row) const {
     return offset(strides) + row / op_.group * strides.position + row % op_.group * strides.group;
   }
@@ -112,7 +112,7 @@ class Problem {
     return (batch * op_.rows() + row) * 2;
   }
 
-  /// The rows' vectors of an operand, one after the other.
+  /// Copies the rows' vectors of an operand to contiguous memory.
   void gather(std::byte* to, const void* from, const HeadStrides& strides,
               const Stretch& rows) const {
     const size_t size = static_cast<size_t>(op_.width) * size_of(op_.element);
@@ -121,9 +121,9 @@ class Problem {
   }
   void gather_queries(const Stretch& rows) const { gather(in_.q, q_, op_.q, rows); }
 
-  /// Which of these keys the row may see, for AttentionRows::weigh; `none`: no key.
+  /// Which of these keys the row may see, for AttentionRows::weigh. `none`: no key at all.
   struct Allowed {
-    int64_t count = 0;  ///< later keys are masked
+    int64_t count = 0;  ///< keys from this one on are masked
     const uint8_t* mask = nullptr;
     bool none = false;
   };
@@ -142,7 +142,7 @@ class Problem {
     return {count, own, none};
   }
 
-  /// rows x keys, of contiguous vectors and those of an operand.
+  /// rows x keys: products of contiguous row vectors and an operand's key vectors.
   void products_of_keys(float* to, const std::byte* rows, const void* operand,
                         const HeadStrides& strides, const Stretch& queries,
                         const Stretch& seen) const {
@@ -156,7 +156,7 @@ class Problem {
               {Element::f32, op_.element, op_.element}},
              to, rows, from(operand, strides, seen), false);
   }
-  /// weights x vectors of the keys: a vector for each row.
+  /// weights x key vectors: one vector per row.
   void sums_over_keys(float* to, const void* weights, const void* operand,
                       const HeadStrides& strides, const Stretch& queries,
                       const Stretch& seen) const {
@@ -170,7 +170,7 @@ class Problem {
               {Element::f32, op_.element, op_.element}},
              to, weights, from(operand, strides, seen), false);
   }
-  /// Adds weights' x rows: a vector for each key.
+  /// Adds weights' x rows: one vector per key.
   void add_to_keys(float* to, const void* weights, const std::byte* rows, const Stretch& queries,
                    const Stretch& seen) const {
     multiply({seen.count(),
@@ -184,7 +184,7 @@ class Problem {
              to + seen.first * op_.width, weights, rows, true);
   }
 
-  /// As operands of products: the numbers as they are, or rounded to bf16.
+  /// The numbers as an operand of a product: as they are, or rounded to bf16.
   const void* as_operand(const float* weights, uint16_t* narrow, int64_t count) const {
     if (op_.element == Element::f32) return weights;
     vector_steps(isa())->store_bf16(narrow, weights, count);
@@ -216,7 +216,7 @@ class Problem {
            row % op_.group * op_.mask.group;
   }
 
-  /// Finds which keys each tile of rows sees: all keys if a row sees none.
+  /// Finds the keys that each tile of rows sees: all keys if a row sees none.
   void look_at_mask() {
     const int64_t at = along(op_.mask.batch);
     if (at == mask_at_) return;
@@ -293,8 +293,8 @@ void run(const Attention& op, void* const* outputs, const void* const* inputs) {
 void run(const AttentionGrad& op, void* const* outputs, const void* const* inputs) {
   const AttentionRows& rows = *attention_rows(isa());
   const Workspace in(op, true, outputs[3]);
-  // Recomputes the log-sum-exps: those of the forward pass round differently, so a row would not
-  // sum to 1.
+  // Recomputes the log-sum-exps: those of the forward pass are rounded differently, so a row's
+  // probabilities would not sum to 1.
   Problem problem(op, inputs + 1, op.scale, inputs[op.after_forward ? 7 : 5], in);
   problem.for_each(
       [&] {

@@ -1,4 +1,4 @@
-// Compiled once for each level by Highway's foreach_target, like vector_steps.cpp.
+// Highway's foreach_target compiles this file once per instruction level, like vector_steps.cpp.
 #include "kernels/cpu/attention_rows.h"
 
 #ifndef SHARDPROOF_HIGHWAY
@@ -12,7 +12,7 @@ const AttentionRows* attention_rows(Isa) { return nullptr; }
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/attention_rows.cpp"
 #include <hwy/foreach_target.h>
-// foreach_target.h comes first
+// must come after foreach_target.h
 #include "kernels/cpu/vector_rows.h"
 
 HWY_BEFORE_NAMESPACE();

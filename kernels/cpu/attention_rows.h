@@ -1,6 +1,6 @@
 #pragma once
-// What attention does with a row of logits between its products, compiled for each level of
-// instructions.
+// The work on a row of logits between attention's two products, compiled for each instruction
+// level.
 #include <cstdint>
 
 #include "kernels/cpu/isa.h"
@@ -13,16 +13,17 @@ struct RowMass {
 };
 
 struct AttentionRows {
-  /// Products of a query and n keys become exp(logit - largest), where the logit is product *
-  /// scale, and -1e10 where `allowed` has 0; null allows all.
+  /// Replaces products of a query and n keys by exp(logit - largest). The logit is product * scale,
+  /// or -1e10 where `allowed` is 0; null allows all keys.
   RowMass (*weigh)(float* products, int64_t n, float scale, const uint8_t* allowed);
-  /// Weights become probabilities, and the probabilities' gradients `g` the products' gradients.
+  /// Normalizes weights to probabilities, and turns their gradients `g` into gradients of the
+  /// products.
   void (*pull)(float* weights, float* g, int64_t n, float sum, float scale);
   /// to[i] = from[i] * factor
   void (*scale)(float* to, const float* from, int64_t n, float factor);
 };
 
-/// The functions of this level, which the processor must have; null for `baseline`.
+/// The functions of this level, which the processor must support; null for `baseline`.
 const AttentionRows* attention_rows(Isa isa);
 
 }  // namespace shardproof::cpu

@@ -1,6 +1,6 @@
 #pragma once
-// Blocks of entries in registers and cache: pointwise ops and sums compute on them, whatever the
-// entries are in memory. Floats are R (float or double) in a block, everything else int64_t.
+// Blocks of entries in registers and cache, for pointwise ops and sums. In a block, floats of any
+// element are R (float or double), and everything else is int64_t.
 #include "kernels/bf16.h"
 #include "kernels/element.h"
 
@@ -34,7 +34,7 @@ void store_as(void* to, int64_t offset, int64_t stride, const From* from, int64_
 
 }  // namespace detail
 
-/// n <= block_size entries from `offset` on, `stride` apart.
+/// n <= block_size entries, starting at `offset`, with this stride.
 template <class R>
 void load(Block<R>& block, Element element, const void* from, int64_t offset, int64_t stride,
           int64_t n) {

@@ -36,7 +36,7 @@ void copy(const Nest& nest, size_t bytes, void* to, const void* from) {
   }
 }
 
-/// The offset of the moving operand, in bytes.
+/// The moving operand's offset in bytes.
 int64_t shift_of(const Moving& moving, size_t bytes, const void* first_at) {
   const auto first = static_cast<int64_t>(number_at(moving.element, first_at, 0));
   if (first < 0 || first + moving.count > moving.extent)

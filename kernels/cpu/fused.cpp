@@ -1,4 +1,4 @@
-// Compiled once for each level by Highway's foreach_target, like vector_steps.cpp.
+// Highway's foreach_target compiles this file once per instruction level, like vector_steps.cpp.
 #include "kernels/cpu/fused.h"
 
 #include <algorithm>
@@ -22,7 +22,7 @@ const FusedKernels* fused_kernels(Isa) { return nullptr; }
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/fused.cpp"
 #include <hwy/foreach_target.h>
-// foreach_target.h comes first
+// must come after foreach_target.h
 #include "kernels/cpu/vector_rows.h"
 
 HWY_BEFORE_NAMESPACE();
@@ -36,7 +36,7 @@ float scalar(const Scalar& given, const void* const*& next) {
   return given.is_input ? *static_cast<const float*>(*next++) : given.value;
 }
 
-/// Rows of an operand as f32: in place, or converted one by one.
+/// The rows of an operand as f32: in place, or each converted when it is read.
 class Rows {
  public:
   Rows(Element element, const void* from, int64_t length)
@@ -56,7 +56,7 @@ class Rows {
   std::vector<float> row_;
 };
 
-/// Of a row: what is subtracted from each entry (0 for rms_norm), and 1 / sqrt(mean square + eps).
+/// Of a row: the mean to subtract (0 for rms_norm), and 1 / sqrt(mean square + eps).
 struct Moments {
   float mean, inverse;
 };
@@ -257,7 +257,7 @@ const FusedKernels* fused_kernels([[maybe_unused]] Isa isa) {
 namespace shardproof::cpu {
 namespace {
 
-/// Calls the op's kernel; without outputs it only checks that there is one.
+/// Calls the op's kernel. Without outputs it only checks that there is one.
 struct Run {
   const FusedKernels* kernels;
   void* const* outputs;

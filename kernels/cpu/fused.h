@@ -1,14 +1,14 @@
 #pragma once
-// Functions of the standard library in one pass over memory, compiled for each level of
-// instructions: kernels/fused.h says what each op is. Outputs may not overlap inputs, but for
-// AdamW's, which may be the inputs of their names.
+// Functions of the standard library in one pass over memory, compiled for each instruction level.
+// kernels/fused.h documents each op. Outputs may not overlap inputs, except AdamW's, each of which
+// may be the input of the same name.
 #include "kernels/cpu/isa.h"
 #include "kernels/fused.h"
 
 namespace shardproof::cpu {
 
-/// Sums along a row are formed in f32, in lanes of at most 8 terms, and the sums of blocks in
-/// double. Scalars that are inputs come after the others.
+/// Sums along a row are computed in f32, in lanes of at most 8 terms, and the sums of blocks in
+/// double. Scalar inputs come after the others.
 struct FusedKernels {
   void (*rms_norm)(const RmsNorm&, void* const* outputs, const void* const* inputs);
   void (*rms_norm_grad)(const RmsNormGrad&, void* const* outputs, const void* const* inputs);
@@ -21,12 +21,12 @@ struct FusedKernels {
   void (*sum_squares)(const SumSquares&, void* const* outputs, const void* const* inputs);
 };
 
-/// The functions of this level, which the processor must have; null for `baseline`.
+/// The functions of this level, which the processor must support; null for `baseline`.
 const FusedKernels* fused_kernels(Isa isa);
 
-/// Whether run() has the op, at the level of isa().
+/// Whether run() supports the op at the level isa().
 bool has_fused(const FusedOp& op);
-/// Bytes of each scratch output, after the outputs that the op names.
+/// Bytes of each scratch output; these follow the op's own outputs.
 std::vector<size_t> fused_scratch(const FusedOp& op);
 /// Throws std::logic_error if has_fused() is false.
 void run(const FusedOp& op, void* const* outputs, const void* const* inputs);

@@ -15,7 +15,7 @@ int64_t id_at(Element element, const void* ids, int64_t i) {
                                  : int64_t{static_cast<const uint32_t*>(ids)[i]};
 }
 
-/// The row here that `id` names; -1: another rank's.
+/// The local row of `id`; -1 if it belongs to another rank.
 int64_t row_of(int64_t id, const IndexWindow& window) {
   const int64_t row = id - window.first;
   if (row >= 0 && row < window.extent) return row;

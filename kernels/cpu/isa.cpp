@@ -25,13 +25,13 @@ std::atomic<Isa>& limit() {
 }
 
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
-/// By number, not by name: compilers that know all other features do not know these.
+/// Reads the CPUID bits: some compilers that know all other features lack names for these.
 bool has_bf16() {
   unsigned a = 0, b = 0, c = 0, d = 0;
   return __get_cpuid_count(7, 1, &a, &b, &c, &d) && (a >> 5 & 1);
 }
 
-/// Tiles of bf16, which Linux gives to a process that asks for them.
+/// bf16 tiles; Linux grants them to a process on request.
 bool has_amx() {
 #ifdef __linux__
   constexpr int ask = 0x1023, tile_data = 18;  // ARCH_REQ_XCOMP_PERM, XFEATURE_XTILEDATA
@@ -47,7 +47,7 @@ bool has_amx() {
 Isa detected() {
 #if defined(__x86_64__) && (defined(__GNUC__) || defined(__clang__))
   __builtin_cpu_init();
-  // All of each that the compiled kernels may use.
+  // Every feature that the compiled kernels may use.
   const bool v2 = __builtin_cpu_supports("sse4.2") && __builtin_cpu_supports("popcnt");
   const bool v3 = v2 && __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma") &&
                   __builtin_cpu_supports("bmi") && __builtin_cpu_supports("bmi2");

@@ -1,26 +1,26 @@
 #pragma once
-// The instructions that kernels use. The build targets the oldest processor; the level is
-// chosen when a program starts.
+// The instruction sets that kernels use. The build targets the oldest processor; the level is
+// chosen at program start.
 #include <cstdint>
 #include <optional>
 #include <string_view>
 
 namespace shardproof::cpu {
 
-/// Levels of x86-64: v2 has SSE4.2, v3 AVX2 and FMA, v4 AVX-512, bf16 its products of bf16 too, amx
-/// tiles of bf16. Other processors have `baseline`.
+/// Levels of x86-64. v2: SSE4.2. v3: AVX2 and FMA. v4: AVX-512. bf16: also AVX-512 products of
+/// bf16. amx: also bf16 tiles. Other processors have `baseline`.
 enum class Isa : uint8_t { baseline, v2, v3, v4, bf16, amx };
 
 /// "baseline", "x86-64-v2", ..
 const char* name_of(Isa isa);
 std::optional<Isa> isa_of(std::string_view name);
 
-/// The highest level of this processor for which kernels exist.
+/// The highest level of this processor for which there are kernels.
 Isa machine_isa();
-/// The level in use: the machine's, or the limit.
+/// The level in use: the processor's level, or the limit if that is lower.
 Isa isa();
-/// Kernels use at most this level from now on. To be called before the first kernel runs: a library
-/// of products keeps the level that it began with.
+/// Limits kernels to this level. Call it before the first kernel runs: oneDNN keeps the level of
+/// its first product.
 void limit_isa(Isa most);
 
 }  // namespace shardproof::cpu

@@ -25,10 +25,10 @@ auto matrix(T* data, int64_t rows, int64_t columns, int64_t stride) {
                                                    Eigen::OuterStride<>(stride));
 }
 
-/// Row-major: neighbours in a row are neighbours in memory.
+/// Row-major: the entries of a row are contiguous.
 bool by_rows(const MatrixStrides& x, int64_t columns) { return x.column == 1 || columns == 1; }
 
-/// Below this size a call of the library costs more than the product.
+/// Below this size a library call costs more than the product.
 constexpr int64_t least_of_library = 16 * 16 * 16;
 
 struct Sizes {
@@ -67,7 +67,7 @@ void product(const Sizes& s, const T* a, const MatrixStrides& at_a, const T* b,
   }
 }
 
-/// `each` gets the offsets of c, a and b for every product of the batch.
+/// Calls `each` with the offsets of c, a and b for every product of the batch.
 template <class Each>
 void for_each_of_batch(const Nest& batch, Each each) {
   const int64_t count = batch.inner();
@@ -86,7 +86,7 @@ void products(const Matmul& op, void* c, const void* a, const void* b) {
   });
 }
 
-// --- bf16: blocks of the operands as f32, which stay in the cache ---
+// --- bf16: converts blocks of the operands to f32 that fit in the cache ---
 
 constexpr int64_t block_rows = 512, block_columns = 512, block_terms = 1024;
 
@@ -96,7 +96,7 @@ struct Part {
   MatrixStrides strides;
 };
 
-/// Rows and columns from (i, j) on.
+/// Rows and columns, starting at (i, j).
 struct Range {
   int64_t i = 0, rows = 0, j = 0, columns = 0;
 };
@@ -122,12 +122,12 @@ Part part(Element element, const void* x, const MatrixStrides& strides, const Ra
   return {memory.data(), rows ? MatrixStrides{length, 1} : MatrixStrides{1, length}};
 }
 
-/// Workspace of one product at a time, resident: a few MiB.
+/// The workspace for one product at a time; it is kept, a few MiB.
 struct Scratch {
   std::vector<float> a, b, c;
 };
 
-/// By oneDNN from bf16 as they are in memory, without copies.
+/// By oneDNN from bf16 in memory, without conversion.
 bool of_bf16(const Matmul& op, void* c, const void* a, const void* b, bool adds) {
   const auto [to, left, right] = op.elements;
   return left == Element::bf16 && right == left && op.m * op.n * op.k > least_of_library &&
@@ -136,7 +136,7 @@ bool of_bf16(const Matmul& op, void* c, const void* a, const void* b, bool adds)
                         adds);
 }
 
-/// The product of these, or c plus it, where c is f32; c is row-major. Sums are f32 and rounded
+/// Computes the product, or adds it to c if c is f32. c is row-major. Sums in f32 and rounds
 /// once.
 void in_blocks(const Matmul& op, void* c, const void* a, const void* b, bool adds) {
   thread_local Scratch scratch;

@@ -1,5 +1,5 @@
-// The library is opened at the first product, not linked: a program starts without it in no time,
-// also runs on machines that do not have it, and links without it.
+// Loads the library at the first product instead of linking it: programs start faster, and build
+// and run on machines without it.
 #include "kernels/cpu/onednn.h"
 
 #include "kernels/cpu/isa.h"
@@ -24,7 +24,7 @@ namespace {
 #define SHARDPROOF_SONAME(major) "libdnnl.so." SHARDPROOF_TEXT(major)
 
 #if DNNL_VERSION_MAJOR == 2
-/// The functions of the library that products of bf16 call.
+/// The library's functions for products of bf16.
 struct Calls {
 #define SHARDPROOF_CALL(name) decltype(&dnnl_##name) name = nullptr;
 #define SHARDPROOF_CALLS(each)                                                                  \
@@ -49,7 +49,7 @@ class Library {
     find(version_, "dnnl_version");
     find(most_threads_, "omp_get_max_threads");
     find(set_threads_, "omp_set_num_threads");
-    // Without OpenMP's functions it may have threads of its own: ranks share the processor.
+    // Without OpenMP's functions it may start its own threads, but ranks share the processor.
     if (!sgemm_ || !version_ || !most_threads_ || !set_threads_ || !is_limited()) return;
 #if DNNL_VERSION_MAJOR == 2
     find_calls();
@@ -79,7 +79,7 @@ class Library {
   }
 
 #if DNNL_VERSION_MAJOR == 2
-  /// Null if the library lacks one of them.
+  /// Null if the library lacks one of the functions.
   const Calls* calls() const { return calls_.engine ? &calls_ : nullptr; }
 #endif
 
@@ -89,7 +89,7 @@ class Library {
     fn = reinterpret_cast<Fn>(dlsym(handle_, name));
   }
 
-  /// Its kernels use the level of ours, also below the machine's.
+  /// Limits its kernels to the level of ours, also below the processor's.
   bool is_limited() {
     if (isa() == Isa::amx) return true;
     decltype(&dnnl_set_max_cpu_isa) set_most = nullptr;
@@ -126,8 +126,8 @@ const Library& library() {
   return opened;
 }
 
-/// How the library is given a matrix: by rows, or transposed; `leading` entries from one to the
-/// next.
+/// How a matrix is passed to the library: row-major or transposed; `leading` is its leading
+/// dimension.
 struct Given {
   char order = 'N';
   int64_t leading = 1;
@@ -156,10 +156,12 @@ bool onednn_product(int64_t m, int64_t n, int64_t k, const F32Matrix& a, const F
 #if DNNL_VERSION_MAJOR == 2
 namespace {
 
-/// A product of bf16 matrices, for any memory; usable only in the thread that made it.
+/// A product of bf16 matrices for any operands of these shapes. Usable only in the thread that made
+/// it.
 class Prepared {
  public:
-  /// m, n, k, then row and column strides of a, b and c, then whether c is bf16 and is added to.
+  /// m, n, k; row and column strides of a, b and c; whether c is bf16; whether the product is added
+  /// to c.
   using Key = std::array<int64_t, 11>;
 
   Prepared(const Calls& calls, const Key& key) : calls_(calls) {
@@ -174,7 +176,7 @@ class Prepared {
         is(calls.matmul_desc_init(&op, &places_[0], &places_[1], nullptr, &places_[2])) &&
         is(calls.primitive_desc_create(&described, &op, attributes, calls.engine, nullptr));
     if (attributes) calls.primitive_attr_destroy(attributes);
-    // Without a fast kernel for such strides the library has one of plain loops.
+    // For strides without a fast kernel, the library falls back to plain loops: refuse that.
     const char* name = "";
     ready_ = fits &&
              is(calls.primitive_desc_query(described, dnnl_query_impl_info_str, 0, &name)) &&
@@ -203,7 +205,7 @@ class Prepared {
   }
 
  private:
-  /// The attribute that adds the product to the result; null if the library fails.
+  /// The attribute that adds the product to c; null if the library fails.
   dnnl_primitive_attr_t sums() const {
     dnnl_post_ops_t steps = nullptr;
     dnnl_primitive_attr_t attributes = nullptr;
@@ -230,7 +232,7 @@ class Prepared {
   bool ready_ = false;
 };
 
-/// A matrix of one row or column has the strides of one by rows.
+/// A matrix with one row or column gets the strides of a row-major one.
 MatrixStrides plain(const MatrixStrides& x, int64_t rows, int64_t columns) {
   if (rows == 1 || columns == 1)
     if (x.column == 1 || columns == 1) return {rows == 1 ? columns : x.row, 1};

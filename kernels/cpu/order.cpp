@@ -10,8 +10,8 @@
 namespace shardproof::cpu {
 namespace {
 
-/// visit(line, to): x's entries of one line, as doubles (exact for every element but keys), and
-/// where its results begin.
+/// Calls visit(line, to) with x's entries along one line as doubles (exact for every element but
+/// keys), and with the offset of its results.
 template <class Visit>
 void for_each_line(const Ordered& op, const void* x, Visit visit) {
   std::vector<double> line(static_cast<size_t>(op.entries));

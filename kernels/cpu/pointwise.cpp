@@ -15,7 +15,7 @@ namespace {
 
 constexpr int64_t none = 0;  ///< undefined for integers
 
-/// by_zero is set where b is 0.
+/// Sets by_zero if b is 0.
 int64_t floor_divided(int64_t a, int64_t b, bool& by_zero) {
   if (b == 0) return by_zero = true, 0;
   const int64_t q = a / b;
@@ -50,7 +50,7 @@ class Machine {
     const size_t inputs = chain_.inputs.size();
     for (size_t k = 0; k < inputs; ++k) {
       const int64_t stride = nest_.inner_stride(k + 1);
-      if (stride == 0) {  // one repeated entry: the register may hold it already
+      if (stride == 0) {  // one repeated entry: the register may already hold it
         if (repeated_[k] != at[k + 1])
           load(registers_[k], chain_.inputs[k], inputs_[k], at[k + 1], 0, block_size);
         repeated_[k] = at[k + 1];
@@ -65,7 +65,7 @@ class Machine {
     give(at[0] + first * stride, stride, n);
   }
 
-  /// n entries of input k, from `at` on.
+  /// Loads n entries of input k, starting at `at`.
   void take(size_t k, int64_t at, int64_t stride, int64_t n) {
     if constexpr (std::is_same_v<R, float>)
       if (vectors_ && chain_.inputs[k] == Element::bf16 && stride == 1)
@@ -73,7 +73,7 @@ class Machine {
                                    static_cast<const uint16_t*>(inputs_[k]) + at, n);
     load(registers_[k], chain_.inputs[k], inputs_[k], at, stride, n);
   }
-  /// n entries of the result, from `at` on.
+  /// Stores n entries of the result, starting at `at`.
   void give(int64_t at, int64_t stride, int64_t n) {
     if constexpr (std::is_same_v<R, float>)
       if (vectors_ && chain_.output == Element::bf16 && stride == 1)
@@ -167,7 +167,7 @@ class Machine {
     }
   }
 
-  /// Where the results are: bools are integers.
+  /// The type of the results: bools are integers.
   struct same {};
   struct truth {};
   static R* values(same, Block<R>& to) { return to.real; }
@@ -206,7 +206,7 @@ class Machine {
   const void* const* inputs_;
   std::vector<Block<R>> registers_;
   const VectorSteps* const vectors_ = vector_steps(isa());
-  std::vector<int64_t> repeated_;  ///< by input: the entry that its register is full of
+  std::vector<int64_t> repeated_;  ///< by input: the entry with which its register is filled
 };
 
 }  // namespace

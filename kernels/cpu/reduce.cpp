@@ -19,7 +19,7 @@ T neutral(Reduction fn) {
 template <class T>
 T joined(Reduction fn, T a, T b) {
   if (fn == Reduction::sum) return a + b;
-  if (a != a || b != b) return a != a ? a : b;  // a NaN stays
+  if (a != a || b != b) return a != a ? a : b;  // a NaN is kept
   return fn == Reduction::max ? std::max(a, b) : std::min(a, b);
 }
 
@@ -57,7 +57,7 @@ class Reducer {
     return result;
   }
 
-  /// Blocks of neighbours in the result, each with its own running value.
+  /// Blocks of adjacent results, each with its own accumulator.
   void along_kept() {
     const size_t inputs = op_.inputs.size();
     std::vector<int64_t> offsets(inputs);
@@ -85,7 +85,7 @@ class Reducer {
     });
   }
 
-  /// One entry of the result after the other, its terms in blocks.
+  /// One result after the other, with its terms in blocks.
   void along_reduced() {
     const size_t inputs = op_.inputs.size();
     std::vector<int64_t> offsets(inputs);

@@ -8,7 +8,7 @@
 namespace shardproof {
 namespace {
 
-/// This many entries of the result stay in the L1 cache while all sources are added to them.
+/// This many results stay in the L1 cache while all sources are added.
 constexpr size_t block_entries = 2048;
 
 struct JoinSum {

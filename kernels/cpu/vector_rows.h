@@ -1,5 +1,5 @@
-// Passes over rows of floats, by vectors: included once for each level by the files that Highway's
-// foreach_target compiles, which is what the guard says.
+// Vector loops over rows of floats. Files that Highway's foreach_target compiles include it once
+// per instruction level, hence this include guard.
 #if defined(SHARDPROOF_VECTOR_ROWS) == defined(HWY_TARGET_TOGGLE)
 #ifdef SHARDPROOF_VECTOR_ROWS
 #undef SHARDPROOF_VECTOR_ROWS
@@ -22,7 +22,8 @@ namespace hn = hwy::HWY_NAMESPACE;
 using Floats = hn::ScalableTag<float>;
 using One = hn::CappedTag<float, 1>;
 
-/// `each` gets a tag and the first entry of a vector: whole vectors, then single entries.
+/// Calls `each` with a tag and the index of a vector's first entry: full vectors, then single
+/// entries.
 template <class Each>
 HWY_INLINE void for_each_vector(int64_t n, Each each) {
   const Floats d;
@@ -32,7 +33,7 @@ HWY_INLINE void for_each_vector(int64_t n, Each each) {
   for (; i < n; ++i) each(One(), i);
 }
 
-/// The sum of term(tag, first entry): lanes of at most 8 terms in f32, then in double.
+/// The sum of term(tag, first entry): in f32 in lanes of at most 8 terms, then in double.
 template <class Term>
 HWY_INLINE float sum_of(int64_t n, Term term) {
   const Floats d;
@@ -56,7 +57,7 @@ HWY_INLINE float sum_of(int64_t n, Term term) {
   return static_cast<float>(total);
 }
 
-/// A NaN may be ignored.
+/// May ignore a NaN.
 HWY_INLINE float largest_of(const float* x, int64_t n) {
   const Floats d;
   const auto lanes = static_cast<int64_t>(hn::Lanes(d));
@@ -74,7 +75,7 @@ HWY_INLINE float largest_of(const float* x, int64_t n) {
   return most;
 }
 
-/// Highway's takes neither a NaN nor numbers far above where the result overflows.
+/// Handles NaN and numbers far above overflow, which Highway's exp does not.
 template <class D, class V>
 HWY_INLINE V exp_of(D d, V x) {
   const V y = hn::Exp(d, hn::Min(x, hn::Set(d, 89.0f)));

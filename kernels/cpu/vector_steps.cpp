@@ -1,6 +1,6 @@
-// Compiled once for each level by Highway's foreach_target, in a namespace of its own. exp and tanh
-// are Highway's; the other steps are loops that the compiler vectorizes. Highway's headers alone
-// are used: the level is chosen by isa.h.
+// Highway's foreach_target compiles this file once per instruction level, each in its own
+// namespace. exp and tanh are Highway's; the other steps are loops that the compiler vectorizes.
+// Only Highway's headers are used: isa.h chooses the level.
 #include "kernels/cpu/vector_steps.h"
 
 #ifndef SHARDPROOF_HIGHWAY
@@ -16,7 +16,7 @@ const VectorSteps* vector_steps(Isa) { return nullptr; }
 #undef HWY_TARGET_INCLUDE
 #define HWY_TARGET_INCLUDE "kernels/cpu/vector_steps.cpp"
 #include <hwy/foreach_target.h>
-// foreach_target.h comes first
+// must come after foreach_target.h
 #include <hwy/contrib/math/math-inl.h>
 #include <hwy/highway.h>
 
@@ -27,7 +27,7 @@ namespace hn = hwy::HWY_NAMESPACE;
 
 using Floats = hn::ScalableTag<float>;
 
-/// Whole vectors: a block has room for them.
+/// In full vectors: blocks have room for them.
 template <class Fn>
 void mapped(const Block<float>& x, Block<float>& to, int64_t n, Fn fn) {
   const Floats d;
@@ -35,7 +35,7 @@ void mapped(const Block<float>& x, Block<float>& to, int64_t n, Fn fn) {
     hn::Store(fn(d, hn::Load(d, x.real + i)), d, to.real + i);
 }
 
-/// Highway's takes neither a NaN nor numbers far above where the result overflows.
+/// Handles NaN and numbers far above overflow, which Highway's exp does not.
 struct Exp {
   template <class D, class V>
   HWY_INLINE V operator()(D d, V x) const {

@@ -1,7 +1,7 @@
 #pragma once
-// A block of threads, as kernels use it here: phases between barriers. In a phase each thread
-// does its part without the others; what a thread keeps from one phase to the next is PerThread,
-// what threads share is in shared memory.
+// A thread block as kernels use it here: phases between barriers. In a phase each thread works
+// independently. PerThread holds what a thread keeps between phases; shared memory holds what
+// threads share.
 #ifndef __CUDACC_RTC__
 #include <cstddef>
 #include <cstdint>
@@ -15,7 +15,7 @@ namespace shardproof::SHARDPROOF_MACHINE {
 constexpr int warp_threads = 32;
 constexpr int most_threads = 1024;
 
-/// The number of the lowest bit that is set.
+/// The index of the lowest set bit.
 SHARDPROOF_HD inline int lowest_bit(uint32_t word) {
 #ifdef __CUDA_ARCH__
   return __ffs(static_cast<int>(word)) - 1;
@@ -26,7 +26,7 @@ SHARDPROOF_HD inline int lowest_bit(uint32_t word) {
 
 #ifdef SHARDPROOF_ON_GPU
 
-/// A register of each thread.
+/// One register per thread.
 template <class T>
 class PerThread {
  public:
@@ -49,14 +49,15 @@ class Block {
     body(static_cast<int>(threadIdx.x));
     __syncthreads();
   }
-  /// A phase without its barrier: later code reads nothing that other threads write in it.
+  /// A phase without its barrier: use it only if later code reads nothing that other threads write
+  /// in it.
   template <class Body>
   __device__ void each_alone(Body body) {
     body(static_cast<int>(threadIdx.x));
   }
 
-  /// A phase that votes: bit t % 32 of words[t / 32] is whether holds(t), for every thread t. True
-  /// where any does. `words` is shared memory; there are whole warps.
+  /// A voting phase: bit t % 32 of words[t / 32] becomes holds(t) for every thread t. Returns
+  /// whether any bit is set. `words` is in shared memory; all warps are full.
   template <class Holds>
   __device__ bool vote(uint32_t* words, Holds holds) {
     const int thread = static_cast<int>(threadIdx.x);
@@ -66,7 +67,7 @@ class Block {
     return __syncthreads_or(mine) != 0;
   }
 
-  /// The block's shared memory from byte `offset` on; the launch says how much there is.
+  /// The block's shared memory from byte `offset`. The launch sets its size.
   template <class T>
   __device__ T* shared(size_t offset = 0) {
     extern __shared__ __align__(128) unsigned char shared_bytes[];

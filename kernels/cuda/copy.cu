@@ -8,15 +8,15 @@
 namespace shardproof::SHARDPROOF_MACHINE {
 namespace {
 
-/// A part whose first entry is data that only the kernel sees.
+/// A part whose first entry is data that only the kernel can read.
 struct Part {
-  const void* first_at = nullptr;  ///< null: nothing moves
+  const void* first_at = nullptr;  ///< null: no operand moves
   Element element = Element::i32;
   bool moves_out = false;
-  int64_t count = 0, extent = 0, stride = 0;  ///< stride in the words that are copied
+  int64_t count = 0, extent = 0, stride = 0;  ///< stride in words of the copy
   Report report;
 
-  /// Moves the operand that moves; false if the part is not in its dim.
+  /// Offsets the moving operand; returns false if the part is outside its dim.
   template <class T>
   SHARDPROOF_DEVICE bool move(T*& out, const T*& in) const {
     if (!first_at) return true;
@@ -54,8 +54,8 @@ struct CopyKernel {
 
 constexpr int tile_side = 32;
 
-/// If out is contiguous in one loop and in in another: squares of the two loops go
-/// through shared memory, so that both are read and written along their rows.
+/// A tiled transpose: if out is contiguous in one loop and in in another, square tiles go through
+/// shared memory, so that both are accessed along their rows.
 template <class T>
 struct TransposeKernel {
   Loops<2> others;
@@ -83,7 +83,7 @@ struct TransposeKernel {
 
   SHARDPROOF_DEVICE void tile(Block& block, T* to, const T* from, int64_t row,
                               int64_t column) const {
-    T* words = block.shared<T>();  // [column, row], a word between columns against bank conflicts
+    T* words = block.shared<T>();  // [column, row], padded by a word against bank conflicts
     block.each([&](int thread) {
       const int lane = thread % tile_side;
       for (int c = thread / tile_side; c < tile_side; c += block.threads() / tile_side)
@@ -133,7 +133,7 @@ void transpose(const Stream& stream, const Nest& nest, size_t loop, const Part& 
                         tile_side * (tile_side + 1) * sizeof(T));
 }
 
-/// Of words of T: of one entry, or of several.
+/// Copies words T, each of one or several entries.
 template <class T>
 void copy_words(const Stream& stream, const Nest& nest, const Part& part, void* to,
                 const void* from) {
@@ -145,7 +145,7 @@ void copy_words(const Stream& stream, const Nest& nest, const Part& part, void* 
   launch_each(stream, nest.count(), CopyKernel<T>{loops_of<2>(nest), out, in, part});
 }
 
-/// Of a coalesced nest.
+/// For a coalesced nest.
 void copy_nest(const Stream& stream, const Nest& nest, size_t bytes, Part part, void* out,
                const void* in) {
   if (nest.count() == 0) return;
@@ -156,7 +156,7 @@ void copy_nest(const Stream& stream, const Nest& nest, size_t bytes, Part part, 
   });
 }
 
-/// One long row: the words, then the entries that are left.
+/// One long row: words, then the remaining entries.
 void copy_row(const Stream& stream, const Nest& nest, size_t bytes, const Part& part, void* out,
               const void* in) {
   const int64_t entries = 16 / static_cast<int64_t>(bytes),
@@ -182,12 +182,12 @@ struct ZeroKernel {
 
 template <class T>
 struct RollKernel {
-  Loops<3> loops;  ///< out, in, the index of the dim that is rolled (in does not move in it)
+  Loops<3> loops;  ///< out, in, the index of the rolled dim (in has stride 0 there)
   T* out;
   const T* in;
   const void* by_at;
   Element by;
-  int64_t extent, stride;  ///< of that dim in in
+  int64_t extent, stride;  ///< of the rolled dim in in
 
   SHARDPROOF_DEVICE void operator()(Block& block) const {
     const int64_t shift = (load_integer(by, by_at, 0) % extent + extent) % extent;

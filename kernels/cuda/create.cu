@@ -43,7 +43,7 @@ struct RandomKernel {
   }
 };
 
-/// Uniform numbers of adjacent entries: four from each counter.
+/// Uniform numbers of adjacent entries: each counter gives four.
 struct UniformRowKernel {
   void* out;
   const uint64_t* key;

@@ -1,6 +1,6 @@
 #pragma once
-// One entry of an array whose element is known when the kernel runs: a real R (float or double),
-// or an int64_t for everything that is no float.
+// One entry of an array whose element is known at run time: a real R (float or double), or int64_t
+// for every element that is not a float.
 #include "kernels/bf16.h"
 #include "kernels/element.h"
 #ifndef SHARDPROOF_ON_GPU
@@ -9,8 +9,8 @@
 
 namespace shardproof::SHARDPROOF_MACHINE {
 
-/// Words at an address that is a multiple of their size: a GPU faults at any other, and the
-/// emulator throws.
+/// A word at an aligned address. At any other address a GPU faults and the emulator
+/// throws.
 template <class Word>
 SHARDPROOF_HD inline const Word* words_at(const void* address) {
 #ifndef SHARDPROOF_ON_GPU
@@ -65,7 +65,7 @@ SHARDPROOF_HD inline double load_number(Element element, const void* from, int64
   return static_cast<double>(load_integer(element, from, i));
 }
 
-/// A result of load_number, or a sum of such numbers.
+/// Stores a result of load_number, or a sum of such numbers.
 SHARDPROOF_HD inline void store_number(Element element, void* to, int64_t i, double value) {
   if (is_real(element)) return store_real(element, to, i, value);
   if (element == Element::u8) return store_integer(element, to, i, value != 0);

@@ -26,7 +26,7 @@ class Writer {
   const char* real() const { return op_.f64 ? "double" : "float"; }
   std::string register_type(bool is_real) const { return is_real ? real() : "int64_t"; }
 
-  /// The function of one entry of each input.
+  /// The text of the function of one entry per input.
   std::string compute() const {
     std::string text = "namespace shardproof::SHARDPROOF_MACHINE {\nSHARDPROOF_DEVICE inline " +
                        register_type(is_real(op_.output)) + " NAME_entry(";
@@ -76,7 +76,7 @@ class Writer {
            "  if (by_zero) Report{fault, step}.leave(shardproof::Fault::division, 0, 0);\n}\n";
   }
 
-  /// How many contiguous entries a thread takes: 16 bytes of its smallest entries.
+  /// The number of contiguous entries per thread: 16 bytes of the smallest element.
   int64_t neighbours() const {
     if (nest_.extents.empty() || nest_.count() == 0 || nest_.inner_stride(0) != 1) return 1;
     size_t smallest = size_of(op_.output);
@@ -94,7 +94,7 @@ class Writer {
     return n;
   }
 
-  /// What a thread does for an item: `wide` neighbours in the innermost loop of `nest`.
+  /// The text that computes an item: `wide` adjacent entries in the innermost loop of `nest`.
   std::string item(const Nest& nest, int64_t wide) const {
     std::string text = places(nest, wide);
     for (size_t k = 0; k < op_.inputs.size(); ++k)
@@ -125,7 +125,7 @@ class Writer {
     return store_text(op_.output, to, at, entry + "by_zero)");
   }
 
-  /// at<k>: the offset of operand k at the item.
+  /// The text that declares at<k>, the offset of operand k at the item.
   std::string places(const Nest& nest, int64_t wide) const {
     const bool narrow = nest.count() <= INT32_MAX;
     const std::string type = narrow ? "uint32_t" : "int64_t";

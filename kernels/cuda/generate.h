@@ -1,20 +1,20 @@
 #pragma once
-// A CUDA kernel for one fused pointwise op over one nest: straight-line code over
-// kernels/cuda/pointwise_fns.h, compiled by nvrtc.h when a plan is made.
+// Generates a CUDA kernel for one fused pointwise op over one nest: straight-line code over
+// kernels/cuda/pointwise_fns.h. nvrtc.h compiles it when a plan is prepared.
 #include <string>
 
 #include "kernels/ops.h"
 
 namespace shardproof {
 
-/// A text with one or two kernels, `extern "C"`, whose parameters are
-///   void* out, const void* in0, .., Fault* fault, int64_t step
-/// (fault.h; Stream). They are launched with `threads` a block and any number of blocks: each
-/// shares out its items, `items` or `wide_items`. The same op has the same text.
+/// Source text with one or two `extern "C"` kernels (void* out, const void* in0, .., Fault*
+/// fault, int64_t step): see fault.h and Stream. Launch them with `threads` per block and any
+/// number of blocks; the blocks divide `items` or `wide_items` among themselves. Equal ops give
+/// equal text.
 struct Generated {
   std::string source;
-  std::string name;       ///< for any pointers
-  std::string wide_name;  ///< 16 bytes a thread, where all pointers are multiples of 16; or empty
+  std::string name;       ///< works for any pointers
+  std::string wide_name;  ///< 16 bytes per thread; needs pointers aligned to 16; may be empty
   int64_t items = 0, wide_items = 0;
   static constexpr int threads = 256;
 };

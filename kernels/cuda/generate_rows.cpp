@@ -16,8 +16,8 @@ const char* reduction_name(RowFn fn) {
 }
 int reduction_width(RowFn fn) { return fn == RowFn::log_sum_exp ? 2 : 1; }
 
-/// A Program of row_kernel.h. Registers are r<k>: of a thread, or `kept` for its row; constants are
-/// written where they are read.
+/// Writes a Program of row_kernel.h. Registers are r<k>, of a thread or in `kept` for its row.
+/// Constants are written where they are read.
 class RowsWriter {
  public:
   explicit RowsWriter(const Rowwise& op)
@@ -73,7 +73,7 @@ class RowsWriter {
            "};\n";
   }
 
-  /// With parameters that may be unused.
+  /// Casts parameters to void, because they may be unused.
   static std::string function(const std::string& head, const std::string& body) {
     std::string text = "  " + head + " {\n";
     for (const char* name : {"body", "operands", "row", "kept", "columns", "i", "at"})
@@ -89,7 +89,7 @@ class RowsWriter {
     return is_step(at) && step(at).along == RowFn::none &&
            step(at).step.fn == PointwiseFn::constant;
   }
-  /// The expression for a register where it is read.
+  /// The expression that reads a register.
   std::string name(size_t at) const {
     if (is_constant(at)) return value(at);
     return (phases_.registers[at].reach == Reach::entry ? "r" : "kept.r") + text_of(at);
@@ -110,7 +110,8 @@ class RowsWriter {
     return text + "  };\n";
   }
 
-  /// Of what is the same for a row, or for everything: inputs and steps that need the level.
+  /// The text for inputs and steps that are constant in a row, or everywhere, and that need the
+  /// level.
   std::string of_reach(Reach reach, size_t level, const char* at) const {
     std::string text;
     for (size_t r = 0; r < phases_.registers.size(); ++r) {
@@ -145,7 +146,7 @@ class RowsWriter {
     return text;
   }
 
-  /// Level<l> and what its sums begin with and are joined by.
+  /// The text of Level<l>: its accumulators, their initial values and combiners.
   std::string sums(size_t level) const {
     const std::string tag = lettered("Level", level), join = lettered("Join", level);
     int width = 0;
@@ -166,7 +167,7 @@ class RowsWriter {
            ") const { return {}; }\n";
   }
 
-  /// Loads of n neighbours of all inputs that the loop needs.
+  /// The text that loads n adjacent entries of all inputs that the loop needs.
   std::string neighbours(size_t loop) const {
     std::string text;
     for (size_t k = 0; k < op_.inputs.size(); ++k)
@@ -177,7 +178,7 @@ class RowsWriter {
     return text;
   }
 
-  /// One entry, j of n; `then` is done with it.
+  /// The text that computes entry j of n and then runs `then`.
   std::string each_entry(size_t loop, const std::string& then) const {
     std::string text = "    SHARDPROOF_UNROLL(8)\n    for (int j = 0; j < n; ++j) {\n";
     for (size_t r = 0; r < phases_.registers.size(); ++r) {

@@ -1,12 +1,12 @@
 #pragma once
-// The headers that generated kernels include, as text: NVRTC reads no files of ours.
+// The headers that generated kernels include, as text: NVRTC has no access to our files.
 #include <string>
 #include <utility>
 #include <vector>
 
 namespace shardproof {
 
-/// (name, text) of spec/ir/pointwise.def, and of the headers of kernels/, of kernels/cuda and of
+/// (name, text) of spec/ir/pointwise.def and of the headers in kernels/, kernels/cuda and
 /// kernels/cuda/fused.
 const std::vector<std::pair<std::string, std::string>>& embedded_table();
 const std::vector<std::pair<std::string, std::string>>& embedded_kernel_headers();

@@ -1,5 +1,5 @@
 #pragma once
-// Ids that name rows, and terms in the order of their rows.
+// Ids that name rows; sorts terms by row.
 #include <algorithm>
 
 #include "kernels/cuda/entry.h"
@@ -17,7 +17,7 @@ struct Ids {
   Report report;
 
   SHARDPROOF_DEVICE int64_t id(int64_t at) const { return load_integer(element, data, at); }
-  /// The row here that the id names; -1: another rank's, or none, which is a fault.
+  /// The local row of the id; -1 if it belongs to another rank or does not exist, which is a fault.
   SHARDPROOF_DEVICE int64_t row_of(int64_t id) const {
     const int64_t row = id - window.first;
     if (row >= 0 && row < window.extent) return row;
@@ -26,7 +26,7 @@ struct Ids {
   }
 };
 
-/// Terms whose ids are `terms` steps from `at` on.
+/// Terms whose ids start at `at`, with the strides of `terms`.
 struct TermIds {
   Ids ids;
   Loops<2> terms;  ///< ids, and another operand
@@ -34,31 +34,31 @@ struct TermIds {
   uint32_t count;
 
   SHARDPROOF_HD uint32_t no_row() const { return static_cast<uint32_t>(ids.window.extent); }
-  /// no_row(), which is after all rows, if this rank has none.
+  /// Its row; no_row(), which is after all rows, if this rank does not have it.
   SHARDPROOF_DEVICE uint32_t row(uint32_t term) const {
     const int64_t row = ids.row_of(ids.id(at + terms.first_at(first + term)));
     return row < 0 ? no_row() : static_cast<uint32_t>(row);
   }
 };
 
-// --- a stable radix sort, by 8 bits at a time: O(terms) work in each of its few passes ---
+// --- a stable radix sort, 8 bits per pass: O(terms) work per pass ---
 
 constexpr int sort_digits = 256, sort_threads = sort_digits;
 constexpr uint32_t sort_tile = 1024;
-constexpr uint32_t most_sorted = 1 << 16;  ///< terms for which a stream's scratch has room
+constexpr uint32_t most_sorted = 1 << 16;  ///< capacity of a stream's scratch, in terms
 
-/// The terms 0 .. count - 1 in the order of their rows, those of one row in their own order.
+/// The terms 0 .. count - 1 sorted by row; stable.
 struct SortedTerms {
   uint32_t *terms, *rows;
 };
 
-/// One pass: `to` has the terms of `from` in the order of one digit of their rows.
+/// One pass: stores the terms of `from` in `to`, sorted by one digit of their rows.
 struct SortPass {
   TermIds ids;
-  const uint32_t* from;  ///< null: in their own order
+  const uint32_t* from;  ///< null: the original order
   uint32_t* to;
-  uint32_t* rows;    ///< null: not the last pass
-  uint32_t* counts;  ///< of each digit, of each tile: how many, then where they begin
+  uint32_t* rows;    ///< written in the last pass, else null
+  uint32_t* counts;  ///< by digit and tile: counts, then start offsets
   uint32_t tiles;
   int shift;
 
@@ -67,7 +67,7 @@ struct SortPass {
     uint32_t count;
   };
 
-  /// The block's tile in shared memory.
+  /// Loads the block's tile into shared memory.
   SHARDPROOF_DEVICE Tile load(Block& block) const {
     const auto begin = static_cast<uint32_t>(block.index()) * sort_tile;
     uint32_t* const memory = block.shared<uint32_t>();
@@ -81,7 +81,7 @@ struct SortPass {
     });
     return tile;
   }
-  /// body(i) for the entries of the tile that have the thread's digit, in order.
+  /// Calls body(i) for the entries of the tile with the thread's digit, in order.
   template <class Body>
   SHARDPROOF_DEVICE void each_of_digit(const Tile& tile, int digit, Body body) const {
     for (uint32_t i = 0; i < tile.count; ++i)
@@ -107,7 +107,7 @@ struct CountDigits {
   }
 };
 
-/// One block: the counts become where each begins.
+/// One block: turns counts into start offsets (exclusive scan).
 struct PlaceDigits {
   uint32_t* counts;
   uint32_t tiles;
@@ -154,7 +154,7 @@ struct MoveDigits {
   }
 };
 
-/// In the stream's scratch, until it is used again; at most most_sorted terms.
+/// Sorts in the stream's scratch; valid until its next use. At most most_sorted terms.
 inline SortedTerms sorted_by_row(const Stream& stream, const TermIds& ids) {
   auto* const first = static_cast<uint32_t*>(stream.scratch);
   uint32_t* const second = first + most_sorted;

@@ -24,10 +24,10 @@ struct IndexKernel {
   }
 };
 
-/// How entries of x are read, as a sum of T: as one element, or as any.
+/// Reads entries of x as summands of type T: for one element, or for any element.
 template <class T, Element E>
 struct ReadOne {
-  static constexpr int at_once = 4;  ///< terms that are read before the first is added
+  static constexpr int at_once = 4;  ///< terms to load before the first is added
   const void* x;
   SHARDPROOF_DEVICE T operator()(int64_t at) const {
     return static_cast<T>(load_real<T>(E, x, at));
@@ -46,7 +46,7 @@ struct ReadAny {
 
 constexpr int columns_per_thread = 4;
 
-/// Columns of one row that one thread adds up: where they are in the row of the sum, and in x.
+/// Columns of one row that one thread sums: their offsets in the row of the sum and in x.
 template <class T>
 struct Columns {
   bool mine[columns_per_thread];
@@ -54,15 +54,15 @@ struct Columns {
   T sum[columns_per_thread];
 };
 
-/// What is added up, and where.
+/// The terms to add and their destinations.
 template <class T, class Read>
 struct Summands {
-  Loops<2> terms;    ///< ids, x: loops in which the sum does not move
-  Loops<2> columns;  ///< out, x: loops in which the ids do not move
+  Loops<2> terms;    ///< ids, x: loops in which the sum has stride 0
+  Loops<2> columns;  ///< out, x: loops in which the ids have stride 0
   T* out;
   Read read;
 
-  /// Pieces of the columns for blocks of `threads` threads.
+  /// The number of pieces into which blocks of `threads` threads divide the columns.
   int64_t pieces(int threads) const {
     const int64_t width = int64_t{threads} * columns_per_thread;
     return (columns.count + width - 1) / width;
@@ -82,7 +82,7 @@ struct Summands {
     return result;
   }
 
-  /// Adds the terms that next() gives, in that order, until it gives -1.
+  /// Adds the terms that next() returns, in order, until it returns -1.
   template <class Next>
   SHARDPROOF_DEVICE void add(Columns<T>& to, int64_t x_at, Next next) const {
     constexpr int at_once = Read::at_once;
@@ -120,12 +120,12 @@ struct Summands {
   }
 };
 
-/// For few terms: a block for each and some columns. The block of the first term with an id adds up
-/// all terms that have it, in order; the others find that they are not the first, and end.
+/// For few terms: one block per term and some columns. The block of an id's first term adds all
+/// terms with that id, in order; the others exit.
 template <class T, class Read>
 struct AddFewKernel {
   Summands<T, Read> summands;
-  Loops<3> batches;  ///< out, ids, x: loops in which the ids move, and the sum too
+  Loops<3> batches;  ///< out, ids, x: loops in which ids and the sum move
   int64_t pieces;
   Ids ids;
 
@@ -158,7 +158,7 @@ struct AddFewKernel {
         [&](int thread) { summands.store(own[thread], at[0] + row * ids.window.stride); });
   }
 
-  /// The terms whose bits are set, starting at `begin`.
+  /// Adds the terms whose bits are set, starting at `begin`.
   SHARDPROOF_DEVICE void add_terms(Columns<T>& to, const uint32_t* words, int n, int64_t begin,
                                    int64_t x_at) const {
     int w = 0;
@@ -173,8 +173,8 @@ struct AddFewKernel {
   }
 };
 
-/// For many: the terms in the order of their rows. Each thread goes along `at_once` of them, and
-/// adds up those rows that begin there.
+/// For many terms, sorted by row. Each thread scans `at_once` of them and sums the rows that start
+/// there.
 template <class T, class Read>
 struct AddSortedKernel {
   Summands<T, Read> summands;
@@ -201,7 +201,7 @@ struct AddSortedKernel {
       if (i > 0 && sorted.rows[i - 1] == row) continue;
       Columns<T> own = none;
       const int64_t row_at = out_at + row * row_stride;
-      summands.fetch(own, row_at);  // of earlier terms: as many as are sorted at once
+      summands.fetch(own, row_at);  // of earlier terms, if there were too many for one sort
       uint32_t next = i;
       summands.add(own, x_at, [&]() -> int64_t {
         if (next == count || sorted.rows[next] != row) return -1;
@@ -212,7 +212,7 @@ struct AddSortedKernel {
   }
 };
 
-/// The loops that `keep` names, of the operands.
+/// The loops of the operands that `keep` selects.
 template <int operands, class Keep>
 Loops<operands> chosen(const Nest& nest, const size_t (&chosen_operands)[operands], Keep keep) {
   Nest result;
@@ -262,7 +262,7 @@ void add_sorted(const Stream& stream, const Summands<T, Read>& summands, const L
   }
 }
 
-/// From this many terms on, sorting is worthwhile: it takes about ten launches for each batch.
+/// From this many terms, sorting is worthwhile; it takes about ten launches per batch.
 constexpr int64_t many_terms = 1024, few_batches = 16;
 
 template <class T, class Read>

@@ -1,5 +1,5 @@
 #pragma once
-// How a reduction joins two entries: integers wrap, a NaN on either side makes a NaN.
+// Combines two entries in a reduction: integers wrap; a NaN on either side gives NaN.
 #include <limits>
 #include <type_traits>
 

@@ -1,7 +1,7 @@
 #pragma once
-// The ops of kernels/ops.h as CUDA kernels. Pointers are the device's; a launch returns before its
-// kernel has run. Compiled twice: by nvcc as shardproof::cuda, and by the host's compiler as
-// shardproof::rehearsal (machine.h).
+// The ops of kernels/ops.h as CUDA kernels. Pointers are device pointers; launches are
+// asynchronous. Compiled twice: by nvcc as shardproof::cuda, and by the host compiler as
+// shardproof::rehearsal, the emulator (machine.h).
 #include "kernels/cuda/stream.h"
 #include "kernels/ops.h"
 
@@ -17,17 +17,17 @@ void run(const Stream& stream, const Iota& op, void* out, const void* const* inp
 void run(const Stream& stream, const Random& op, void* out, const void* const* inputs);
 // indexing.cu
 void run(const Stream& stream, const Index& op, void* out, const void* const* inputs);
-/// The sum is formed in the order of the loops: the same bits in every run.
+/// Adds in loop order: the same bits in every run.
 void run(const Stream& stream, const IndexAdd& op, void* out, const void* const* inputs);
 // order.cu
 void run(const Stream& stream, const Ordered& op, void* out, const void* const* inputs);
-/// pointwise.cu: one kernel that interprets any fused pointwise op. (generate.h writes one for
-/// each.)
+/// pointwise.cu: one kernel that interprets any fused pointwise op. generate.h writes a specialized
+/// one.
 void run(const Stream& stream, const Pointwise& op, void* out, const void* const* inputs);
-/// reduce.cu. Sums are formed in double, in an order that depends on the op and on whether the
-/// stream has scratch memory, alone.
+/// reduce.cu. Sums in double, in an order that depends only on the op and on whether the stream has
+/// scratch memory.
 void run(const Stream& stream, const Reduce& op, void* out, const void* const* inputs);
-/// reduce_ranks.cu. out[i] = sources[0][i] + sources[1][i] + ..: kernels/cpu/reduce_ranks.h.
+/// reduce_ranks.cu. out[i] = sources[0][i] + sources[1][i] + ..: see kernels/cpu/reduce_ranks.h.
 void reduce_ranks(const Stream& stream, Element element, Reduction reduction,
                   const void* const* sources, int n, void* out, size_t count);
 

@@ -1,5 +1,5 @@
 #pragma once
-// How a kernel is started: a kernel is a struct of its arguments whose operator() takes a Block.
+// Launches a kernel: a struct with its arguments, whose operator() takes a Block.
 #include "kernels/cuda/block.h"
 #include "kernels/cuda/stream.h"
 
@@ -20,8 +20,8 @@ __global__ void __launch_bounds__(threads) run_kernel(const __grid_constant__ Ke
   kernel(block);
 }
 
-/// Throws std::runtime_error with CUDA's message if the launch fails; does nothing if there
-/// are no blocks.
+/// Throws std::runtime_error with CUDA's message if the launch fails. Does nothing for 0
+/// blocks.
 template <int threads, class Kernel>
 void launch(const Stream& stream, int64_t blocks, const Kernel& kernel, size_t shared_bytes = 0) {
   if (blocks == 0) return;
@@ -53,13 +53,13 @@ void launch(const Stream&, int64_t blocks, const Kernel& kernel, size_t shared_b
 
 constexpr int usual_threads = 256;
 
-/// Blocks of `threads` for `count` items, which each_of divides.
+/// The number of blocks of `threads` for `count` items that each_of divides.
 inline int64_t blocks_for(int64_t count, int threads = usual_threads) {
   const int64_t blocks = (count + threads - 1) / threads, most = 1 << 16;
   return blocks < most ? blocks : most;
 }
 
-/// body(i) for this block's part of 0 .. count - 1: neighbours go to neighbouring threads.
+/// Calls body(i) for this block's part of 0 .. count - 1; adjacent items go to adjacent threads.
 template <class Body>
 SHARDPROOF_DEVICE void each_of(Block& block, int64_t count, Body body) {
   block.each_alone([&](int thread) {
@@ -68,7 +68,7 @@ SHARDPROOF_DEVICE void each_of(Block& block, int64_t count, Body body) {
   });
 }
 
-/// The kernel for `count` items that it shares out by each_of.
+/// Launches a kernel whose blocks divide `count` items by each_of.
 template <class Kernel>
 void launch_each(const Stream& stream, int64_t count, const Kernel& kernel) {
   launch<usual_threads>(stream, blocks_for(count), kernel);

@@ -1,5 +1,5 @@
 #pragma once
-// A nest of loops as the argument of a kernel, and the offsets of its operands at one step.
+// A loop nest as a kernel argument, and the offsets of its operands at one step.
 #include <cstdint>
 #include <stdexcept>
 #include <string>
@@ -11,8 +11,8 @@ namespace shardproof::SHARDPROOF_MACHINE {
 
 constexpr int most_loops = 8;
 
-/// Division of numbers below 2^31 by one of 1 to 2^31 - 1: a multiplication and a shift
-/// (Granlund, Montgomery, PLDI 1994).
+/// Division of a number below 2^31 by one in 1 .. 2^31 - 1: a multiplication and a shift (Granlund,
+/// Montgomery, PLDI 1994).
 struct Divisor {
   uint32_t divisor = 1, multiplier = 1, shift = 0;
 
@@ -28,7 +28,7 @@ inline Divisor divisor_of(uint32_t divisor) {
   return {divisor, static_cast<uint32_t>((excess << 32) / divisor + 1), shift};
 }
 
-/// Of `operands` arrays.
+/// A nest over `operands` arrays.
 template <int operands>
 struct Loops {
   int64_t count = 1;
@@ -38,7 +38,8 @@ struct Loops {
   int64_t extents[most_loops] = {};
   int64_t strides[most_loops][operands] = {};
 
-  /// offsets[k]: the offset of operand k at step `at` of 0 .. count - 1, for the first `used`.
+  /// Sets offsets[k], the offset of operand k at step `at` of 0 .. count - 1, for the first `used`
+  /// operands.
   SHARDPROOF_HD void find(int64_t at, int64_t* offsets, int used = operands) const {
     for (int k = 0; k < used; ++k) offsets[k] = 0;
     for (int d = loops - 1; d >= 0; --d) {
@@ -58,7 +59,7 @@ struct Loops {
   }
 };
 
-/// Throws std::length_error where there are more loops than a kernel's argument holds.
+/// Throws std::length_error if there are more loops than a kernel argument holds.
 template <int operands>
 Loops<operands> loops_of(const Nest& given) {
   const Nest nest = coalesced(given);

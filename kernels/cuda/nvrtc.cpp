@@ -13,7 +13,7 @@ namespace {
 
 using Program = struct OpaqueProgram*;
 
-/// Declared here, because the build does not need nvrtc.h: the library is opened at first use.
+/// Declared here, because the build does not need nvrtc.h: the library is loaded at first use.
 struct Nvrtc {
   int (*version)(int*, int*) = nullptr;
   const char* (*error)(int) = nullptr;
@@ -25,7 +25,7 @@ struct Nvrtc {
   int (*log)(Program, char*) = nullptr;
   int (*cubin_size)(Program, size_t*) = nullptr;
   int (*cubin)(Program, char*) = nullptr;
-  std::string missing;  ///< why there is none
+  std::string missing;  ///< why it is unavailable
 };
 
 void* opened() {
@@ -71,7 +71,7 @@ void check(int result, const std::string& log = {}) {
                            (log.empty() ? "" : "\n" + log));
 }
 
-/// Names as generated texts include them, and texts.
+/// Names of headers as generated texts include them, and their texts.
 struct Headers {
   std::vector<std::string> names;
   std::vector<const char*> name_pointers, texts;
@@ -123,7 +123,7 @@ std::string nvrtc_compile(const std::string& source, const std::string& architec
                        headers.texts.data(), headers.name_pointers.data()));
   const std::unique_ptr<Program, int (*)(Program*)> owner(&program, nvrtc().destroy);
   const std::string target = "--gpu-architecture=" + architecture;
-  // Every step is rounded, as on the CPU: no product is fused with a sum.
+  // Every step is rounded as on the CPU: no fused multiply-add.
   const char* options[] = {target.c_str(), "--std=c++20", "--fmad=false",
                            "--device-as-default-execution-space"};
   const int result = nvrtc().compile(program, 4, options);

@@ -16,8 +16,8 @@ struct Lines {
 
 constexpr int scanned_per_thread = 4;
 
-/// A block for each line, which it traverses by tiles: every thread adds up a few entries, and
-/// starts from the sum of the threads before it.
+/// One block per line, tile by tile: each thread sums a few entries and adds the sum of the threads
+/// before it.
 struct CumsumKernel {
   Lines lines;
 
@@ -58,7 +58,7 @@ struct CumsumKernel {
     });
   }
 
-  /// body(i) for the thread's entries of the tile.
+  /// Calls body(i) for the thread's entries of the tile.
   template <class Body>
   SHARDPROOF_DEVICE void visit(int64_t begin, int thread, Body body) const {
     const int64_t first = begin + int64_t{thread} * scanned_per_thread;
@@ -69,7 +69,7 @@ struct CumsumKernel {
   }
 };
 
-/// An entry and its place in the line; a place beyond the line is after everything.
+/// An entry and its position in the line. Positions beyond the line sort last.
 struct Placed {
   double value;
   int64_t place;
@@ -77,13 +77,13 @@ struct Placed {
 
 enum class Written : uint8_t { places, values };
 
-/// Which entries a sort writes, and by what order.
+/// Which entries a sort keeps, and its order.
 struct Sorting {
   bool descending = false;
   Written written = Written::places;
-  int64_t count = 0;  ///< how many are kept, from the first
+  int64_t count = 0;  ///< number of entries to keep
 
-  /// A total order: a NaN is after all numbers, ties go by place.
+  /// A total order: NaN after all numbers; ties by position.
   SHARDPROOF_HD bool before(const Placed& a, const Placed& b, int64_t entries) const {
     if (a.place >= entries || b.place >= entries) return a.place < b.place;
     if (a.value != a.value || b.value != b.value) {
@@ -101,7 +101,7 @@ struct Sorting {
   }
 };
 
-/// Bitonic: a block for each line, which lies in shared memory, as values and as places.
+/// Bitonic sort: one block per line, which is in shared memory as values and positions.
 struct SortKernel {
   Lines lines;
   Sorting sorting;
@@ -130,7 +130,8 @@ struct SortKernel {
     }
   }
 
-  /// Orders entries that are `gap` apart; the direction alternates every `size` entries.
+  /// Compares and swaps entries that are `gap` apart; the direction alternates every `size`
+  /// entries.
   SHARDPROOF_DEVICE void merge(Block& block, double* values, int32_t* places, int size,
                                int gap) const {
     block.each([&](int thread) {
@@ -148,7 +149,7 @@ struct SortKernel {
   }
 };
 
-/// For lines too long for shared memory: an entry's rank is the number of entries before it.
+/// For lines that exceed shared memory: the rank of an entry is the number of entries before it.
 struct RankKernel {
   Lines lines;
   Sorting sorting;
@@ -169,7 +170,7 @@ struct RankKernel {
   }
 };
 
-/// 96 KiB of shared memory: every GPU from sm_80 on has them.
+/// Needs 96 KiB of shared memory, which every GPU from sm_80 has.
 constexpr int64_t longest_sorted = 8192;
 
 void sort(const Stream& stream, const Lines& lines, const Sorting& sorting) {

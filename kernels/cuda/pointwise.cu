@@ -11,7 +11,7 @@ namespace {
 
 constexpr int most_read = 80, most_steps = 256;
 
-/// Every thread reads the steps, and has its own registers.
+/// Every thread reads the steps and has its own registers.
 template <class R>
 struct ChainKernel {
   Loops<most_read + 1> loops;  ///< out, the inputs

@@ -1,7 +1,7 @@
 #pragma once
-// What a step of a fused pointwise op computes: fn::<name of the PointwiseFn>, on registers of R
-// (float or double) or int64_t. The interpreter of pointwise.cu and the kernels that generate.h
-// writes both call them; for the second this text, and what it includes, goes to NVRTC.
+// The steps of fused pointwise ops: fn::<name of the PointwiseFn> on registers R (float or double)
+// or int64_t. The interpreter of pointwise.cu and the kernels of generate.h both call them; for the
+// latter, NVRTC compiles this file.
 #ifndef __CUDACC_RTC__
 #include <math.h>
 #endif
@@ -13,7 +13,7 @@
 namespace shardproof::SHARDPROOF_MACHINE {
 namespace fn {
 
-// A function of the C library: f of doubles, ff of floats. The branch that is not taken may narrow.
+// Calls a function of the C library: f for doubles, ff for floats. The branch not taken may narrow.
 #ifdef __clang__
 #pragma clang diagnostic push
 #pragma clang diagnostic ignored "-Wabsolute-value"
@@ -22,7 +22,7 @@ namespace fn {
   (sizeof(R) == sizeof(float) ? static_cast<R>(::name##f(__VA_ARGS__)) \
                               : static_cast<R>(::name(__VA_ARGS__)))
 
-/// Sets by_zero, and is 0, where b is.
+/// Sets by_zero and returns 0 if b is 0.
 SHARDPROOF_HD inline int64_t floor_divided(int64_t a, int64_t b, bool& by_zero) {
   by_zero = by_zero || b == 0;
   if (b == 0) return 0;
@@ -30,9 +30,9 @@ SHARDPROOF_HD inline int64_t floor_divided(int64_t a, int64_t b, bool& by_zero) 
   return (a % b != 0) && ((a < 0) != (b < 0)) ? q - 1 : q;
 }
 
-// fn::exp(x) of a float, a double and an int64_t, fn::add(a, b) of two reals, fn::add(a, b,
-// by_zero) of two integers, and so on: each as spec/ir/pointwise.def has it. Rounded one by one: no
-// product is fused with a sum. What no integer has is 0.
+// fn::exp(x) of a float, double or int64_t; fn::add(a, b) of reals; fn::add(a, b, by_zero) of
+// integers; and so on, as in spec/ir/pointwise.def. Each is rounded separately: no fused
+// multiply-add. Functions that are undefined for integers give 0.
 template <class T>
 struct Gives {
   using same = T;
@@ -103,7 +103,7 @@ SHARDPROOF_HD inline double f64_of(uint64_t bits) {
   return value;
 }
 
-/// n neighbours, read and written in words of up to 16 bytes: `at` is a multiple of n.
+/// n adjacent entries, accessed in words of up to 16 bytes; `at` is a multiple of n.
 template <class T, int n>
 struct Neighbours {
   static constexpr int chunk = n * sizeof(T) <= 16 ? n : 16 / sizeof(T);
@@ -135,7 +135,7 @@ struct Neighbours {
 
 }  // namespace shardproof::SHARDPROOF_MACHINE
 
-// A generated kernel, and its loop over the items that are shared out to its threads.
+// Defines a generated kernel, and its loop over the items of its threads.
 #ifdef SHARDPROOF_ON_GPU
 #define SHARDPROOF_ENTRY extern "C" __global__ void __launch_bounds__(256)
 #define SHARDPROOF_EACH_ITEM(item, count)                                                          \

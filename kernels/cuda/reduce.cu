@@ -11,14 +11,14 @@ namespace {
 
 constexpr int most_inputs = 8;
 
-/// How the terms of a result are divided: among `pieces` blocks, and in each among `lanes` threads.
+/// How the terms of a result are divided: over `pieces` blocks, and over `lanes` threads in each.
 struct Sharing {
-  int lanes = 1;              ///< a power of 2, at most the threads
-  bool results_apart = true;  ///< neighbouring threads have terms of one result, not its neighbours
+  int lanes = 1;              ///< a power of 2, at most the number of threads
+  bool results_apart = true;  ///< adjacent threads share a result, not adjacent results
   int64_t pieces = 1;
 };
 
-/// The terms of one input of element E that are `stride` apart.
+/// The terms of one input with element E and this stride.
 template <Element E>
 struct OneLine {
   using Value = double;
@@ -31,7 +31,7 @@ struct OneLine {
   }
 };
 
-/// Products of several inputs, or of one of any element.
+/// Terms that are products of inputs, or entries of one input of any element.
 template <class T>
 struct Products {
   using Value = T;
@@ -65,7 +65,7 @@ struct ReduceKernel {
   int inputs;
   void* out;
   Element output;
-  T* partial;  ///< [piece, result]; null: the result is written
+  T* partial;  ///< [piece, result]; null: writes the result
   Sharing sharing;
 
   SHARDPROOF_DEVICE void operator()(Block& block) const {
@@ -95,9 +95,9 @@ struct ReduceKernel {
     });
   }
 
-  /// Every lanes-th term of the piece, in order.
+  /// Combines every lanes-th term of the piece, in order.
   SHARDPROOF_DEVICE T terms(int64_t result, int lane, int64_t piece) const {
-    constexpr int n = Source::at_once;  // how many are read before the first is joined
+    constexpr int n = Source::at_once;  // terms to load before the first is combined
     int64_t at[most_inputs + 1];
     kept.find(result, at, inputs + 1);
     const int64_t most = (source.count + sharing.pieces - 1) / sharing.pieces, begin = piece * most,
@@ -128,8 +128,8 @@ struct ReduceKernel {
   }
 };
 
-/// Enough blocks to keep a GPU busy, from the sizes of the op alone: the order of a sum is the same
-/// on every device.
+/// Enough blocks to keep a GPU busy. Depends on the op's sizes only, so the order of a sum is the
+/// same on every device.
 Sharing sharing_of(const Nest& kept, const Nest& reduced, bool scratch) {
   const int64_t results = kept.count(), terms = reduced.count();
   Sharing result;
@@ -203,7 +203,7 @@ void reduce_shared(const Stream& stream, const Reduce& op, void* out, const void
   }
 }
 
-/// The op that joins the pieces in the scratch.
+/// The op that combines the pieces in the scratch.
 Reduce joining(const Reduce& op, int64_t pieces) {
   Reduce result = op;
   result.kept.strides = {op.kept.strides[0], {}};

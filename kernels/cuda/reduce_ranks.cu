@@ -11,7 +11,7 @@ namespace {
 
 constexpr int most_sources = 256;
 
-/// As it lies in memory, and as it is joined: bf16 in f32.
+/// The stored type and the type of the sum: f32 for bf16.
 struct StoredBf16 {
   uint16_t bits;
 };
@@ -28,7 +28,7 @@ SHARDPROOF_HD inline T stored_as(Value value) {
     return value;
 }
 
-/// Neighbours that are read and written at once: 16 bytes, or one entry.
+/// Entries accessed together: 16 bytes, or one entry.
 template <class T, int n>
 struct alignas(n * sizeof(T)) Pack {
   T entries[n];
@@ -39,7 +39,7 @@ struct RanksKernel {
   const void* sources[most_sources];
   int ranks;
   T* out;
-  int64_t first, packs;  ///< from entry `first` on
+  int64_t first, packs;  ///< starting at entry `first`
 
   SHARDPROOF_DEVICE void operator()(Block& block) const {
     each_of(block, packs, [&](int64_t i) {

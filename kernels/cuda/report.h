@@ -1,18 +1,18 @@
 #pragma once
-// How a kernel reports an error in its data.
+// Reports an error in a kernel's data.
 #include "kernels/cuda/stream.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
 
-/// As Stream has it, for a kernel's argument.
+/// The fields of Stream that a kernel needs to report errors.
 struct Report {
   Fault* fault = nullptr;
   int64_t step = 0;
 
-  /// Only the first report on the stream counts.
+  /// Keeps the first report on the stream.
   SHARDPROOF_DEVICE void leave(Fault::Kind kind, int64_t value, int64_t extent) const {
 #ifdef SHARDPROOF_ON_GPU
-    if (atomicCAS(&fault->taken, 0u, 1u) != 0) return;  // the host reads it when all work is done
+    if (atomicCAS(&fault->taken, 0u, 1u) != 0) return;  // the host reads it after all work
 #else
     if (fault->taken != 0) return;
     fault->taken = 1;

@@ -1,5 +1,5 @@
 #pragma once
-// What a kernel of kernels/cuda/fused/row_kernel.h is launched with.
+// The launch arguments of kernels/cuda/fused/row_kernel.h.
 #include <algorithm>
 
 #include "kernels/cuda/row_operands.h"
@@ -7,7 +7,7 @@
 
 namespace shardproof::SHARDPROOF_MACHINE {
 
-/// The op's operands; the scratch, if it has any, is after its outputs.
+/// The op's operands; the scratch, if any, follows its outputs.
 inline RowOperands row_operands(const Stream& stream, const Rowwise& op, const RowShape& shape,
                                 void* const* outputs, const void* const* inputs) {
   RowOperands operands{};

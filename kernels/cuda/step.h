@@ -1,5 +1,5 @@
 #pragma once
-// The steps of a fused pointwise op, for a kernel that interprets them.
+// Interprets the steps of a fused pointwise op in a kernel.
 #include "kernels/cuda/pointwise_fns.h"
 #include "kernels/fnv1a.h"
 #include "kernels/ops.h"
@@ -20,7 +20,7 @@ struct Step {
   uint64_t hash;  ///< fold_tag
 };
 
-/// What a step writes: Interpreter<R>::result.
+/// Computes one step: see Interpreter<R>::result.
 template <class R>
 struct Interpreter {
   SHARDPROOF_DEVICE static Register<R> real(R value) {

@@ -41,7 +41,7 @@ const char* fn_name(PointwiseFn fn) {
   throw std::logic_error("no such function");
 }
 
-/// Of two integers they report a division by 0.
+/// For two integers they take by_zero, to report a division by 0.
 bool has_two_operands(PointwiseFn fn) {
 #define SHARDPROOF_BINARY(id, ...) \
   if (fn == PointwiseFn::id) return true;

@@ -1,5 +1,5 @@
 #pragma once
-// Where a kernel is launched.
+// The stream on which a kernel is launched.
 #ifndef __CUDACC_RTC__
 #include <cstddef>
 #endif
@@ -11,16 +11,16 @@ struct CUstream_st;
 
 namespace shardproof::SHARDPROOF_MACHINE {
 
-/// What Stream::scratch has room for.
+/// The size of Stream::scratch.
 constexpr size_t scratch_bytes = size_t{1} << 20;
 
-/// A stream of CUDA; the emulator has none, and a launch returns when the kernel has run.
+/// A CUDA stream. In the emulator a launch returns after the kernel has run.
 struct Stream {
   CUstream_st* handle = nullptr;
-  Fault* fault = nullptr;  ///< where kernels report errors; never null when an op can fail
-  int64_t step = 0;        ///< the number under which they report
-  /// Of this stream alone: memory between the kernels of one op. Null: a sum of
-  /// many terms is formed by fewer threads.
+  Fault* fault = nullptr;  ///< where kernels report errors; not null if an op can fail
+  int64_t step = 0;        ///< the launch number that reports contain
+  /// Memory of this stream for data between the kernels of one op. Null: fewer threads form a sum
+  /// of many terms.
   void* scratch = nullptr;
 };
 

@@ -1,4 +1,4 @@
-// Attention that stores the logits of one tile only: online softmax over tiles of keys.
+// Attention that keeps the logits of one tile only: online softmax over tiles of keys.
 #include "kernels/cuda/fused/attention.h"
 
 #include "kernels/cuda/fused/kernels.h"
@@ -14,7 +14,7 @@ struct AttentionKernel {
   E* o;
   float* masses;
 
-  static constexpr int tile = width > 128 ? 32 : 64;  ///< keys at a time
+  static constexpr int tile = width > 128 ? 32 : 64;  ///< keys per tile
   static constexpr int tile_entries = tile * tile_stride<E>(width);
   static constexpr int query_entries = block_rows * tile_stride<E>(width);
   static constexpr size_t shared_bytes() {
@@ -28,7 +28,7 @@ struct AttentionKernel {
     Floats<2> largest, sum;
   };
 
-  /// Turns logits into weights, and rescales the sums so far to the new largest logit.
+  /// Turns logits into weights, and rescales the running sums to the new largest logit.
   SHARDPROOF_DEVICE void weigh(Block& block, Logits& logits, PerThread<Rows>& rows,
                                const PerThread<Floats<2>>& largest,
                                PerThread<Accumulator<width / 8>>& sums) const {
@@ -56,7 +56,7 @@ struct AttentionKernel {
 
   SHARDPROOF_DEVICE void operator()(Block& block) const {
     const int64_t batches = problem.shape.batches(), index = block.index() % batches;
-    // The last rows see the most keys where the mask is causal: they begin first.
+    // With a causal mask, the last rows see the most keys, so they start first.
     const int row_tile = problem.row_tiles - 1 - static_cast<int>(block.index() / batches);
     const int first_row = row_tile * block_rows;
     const BatchIndex batch(index, problem.shape.batch);

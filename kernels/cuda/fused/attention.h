@@ -1,7 +1,7 @@
 #pragma once
-// What the kernels of attention share: the layout of operands, loads of tiles into shared memory,
-// and the logits. A row is a query: position and group, the group innermost, so that
-// the queries that share a key are contiguous.
+// Shared by the attention kernels: the layout of operands, tile loads into shared memory, and
+// logits. A row is a query: (position, group), group innermost, so that queries with the same key
+// are contiguous.
 #include "kernels/cuda/fused/team.h"
 #include "kernels/cuda/fused/tiles.h"
 #include "kernels/cuda/launch.h"
@@ -10,14 +10,14 @@
 namespace shardproof::SHARDPROOF_MACHINE {
 
 constexpr int attention_threads = 128;
-constexpr int block_rows = 64;  ///< 16 for each warp
+constexpr int block_rows = 64;  ///< 16 per warp
 constexpr float masked_logit = -1e10f;
 
-/// The state of a tile of the mask. A tile of `none` is skipped; if a row has
-/// no allowed key at all, all tiles of its rows are at least `some`.
+/// The state of a tile of the mask. A tile that is `none` is skipped. If a row has no allowed key
+/// at all, every tile of its rows is at least `some`.
 enum TileState : uint8_t { none, some, all };
 
-/// 2^x, of numbers up to 0.
+/// 2^x for x <= 0.
 SHARDPROOF_DEVICE inline float power_of_2(float x) {
 #ifdef SHARDPROOF_ON_GPU
   float y;
@@ -46,7 +46,7 @@ struct BatchIndex {
   }
 };
 
-/// Vectors of one operand, of one of the batch.
+/// The vectors of one operand for one batch entry.
 template <class E>
 struct Vectors {
   E* from;
@@ -73,7 +73,7 @@ struct AttentionProblem {
   const uint8_t* mask;
   const uint8_t* states;
   Given scale;
-  bool wide;  ///< vectors of all operands and results can be accessed 16 bytes at a time
+  bool wide;  ///< all operands and results allow 16-byte accesses
   int rows, keys, group, width, row_tiles, key_tiles;
 
   SHARDPROOF_DEVICE Vectors<const E> queries(const E* array, const HeadStrides& strides,
@@ -90,7 +90,7 @@ struct AttentionProblem {
       if (shape.mask.batch[d] != 0) index = index * shape.batch[d] + batch.at[d];
     return states + index * row_tiles * key_tiles;
   }
-  /// Of a row; one beyond the last stands for the last.
+  /// The mask of a row; rows beyond the last use the last one's.
   SHARDPROOF_DEVICE const uint8_t* mask_row(const BatchIndex& batch, int row) const {
     const int own = row < rows ? row : rows - 1;
     return mask + batch.offset(shape.mask.batch) + own / group * shape.mask.query +
@@ -101,7 +101,7 @@ struct AttentionProblem {
   }
 };
 
-/// Rows first .. first + n - 1 into shared memory, zeros for what is beyond the last row or the
+/// Loads rows first .. first + n - 1 into shared memory, with zeros beyond the last row or the
 /// width. No barrier.
 template <int width, int n, class E>
 SHARDPROOF_DEVICE void load_tile(Block& block, E* to, const Vectors<const E>& vectors, int first,
@@ -123,8 +123,8 @@ SHARDPROOF_DEVICE void load_tile(Block& block, E* to, const Vectors<const E>& ve
   });
 }
 
-/// The sums, each row times factors[row of the thread], rounded to rows first .. of the array;
-/// columns are `from` on. `wide`: neighbours are one access.
+/// Multiplies the sums of each row by factors[row of the thread], rounds them, and stores them in
+/// rows first .. and columns from .. of the array. `wide`: stores adjacent entries together.
 template <int tiles, class E>
 SHARDPROOF_DEVICE void store_tile(Block& block, PerThread<Accumulator<tiles>>& sums,
                                   const PerThread<Floats<2>>& factors, const Vectors<E>& to,
@@ -152,7 +152,7 @@ SHARDPROOF_DEVICE void store_tile(Block& block, PerThread<Accumulator<tiles>>& s
   });
 }
 
-/// TileProducts of queries first_row .. and keys first_key .. become logits: scaled and masked,
+/// Turns products of queries first_row .. and keys first_key .. into logits: scales and masks them;
 /// -infinity beyond the last key.
 template <int tiles, class E>
 SHARDPROOF_DEVICE void mask_logits(Block& block, const AttentionProblem<E>& problem,
@@ -179,7 +179,7 @@ SHARDPROOF_DEVICE void mask_logits(Block& block, const AttentionProblem<E>& prob
   });
 }
 
-/// The largest logit of each of a thread's rows, including the one so far.
+/// Updates the largest logit of each of a thread's rows.
 template <int tiles>
 SHARDPROOF_DEVICE void largest_of(Block& block, const PerThread<Accumulator<tiles>>& logits,
                                   PerThread<Floats<2>>& largest) {
@@ -196,7 +196,8 @@ SHARDPROOF_DEVICE void largest_of(Block& block, const PerThread<Accumulator<tile
   join_lanes<4>(block, largest, Larger{});
 }
 
-/// Waits for all threads: what was written to shared memory may be read, and vice versa.
+/// Barrier: afterwards threads may read what others wrote to shared memory, and overwrite what
+/// others read.
 SHARDPROOF_DEVICE inline void meet(Block& block) {
   block.each([](int) {});
 }
@@ -220,10 +221,10 @@ AttentionProblem<E> problem_of(const AttentionShape& shape, const void* const* o
           static_cast<int>(shape.key_tiles())};
 }
 
-/// Whether all vectors begin at multiples of 16 bytes and have such a length.
+/// Whether all vectors start at multiples of 16 bytes and have such a length.
 bool wide_vectors(const AttentionShape& shape, std::initializer_list<const HeadStrides*> strides,
                   std::initializer_list<const void*> arrays);
-/// mask_tiles.cu: the states of the mask's tiles.
+/// mask_tiles.cu: computes the states of the mask's tiles.
 void summarize_mask(const Stream& stream, const AttentionShape& shape, const void* mask,
                     void* states);
 

@@ -1,6 +1,6 @@
-// The gradients of attention, tile by tile: the probabilities are recomputed. What a row needs
-// comes first: its log-sum-exp, and delta, the sum of its probabilities' gradients. Then g_q by
-// row, and g_k, g_v by keys, each sum by one warp in a fixed order.
+// The gradients of attention, tile by tile, with recomputed probabilities. Order: per row the
+// log-sum-exp, and delta = sum over keys of p g_p; then g_q by rows; then g_k and g_v by keys. One
+// warp computes each sum, in a fixed order.
 #include "kernels/cuda/fused/attention.h"
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/fused/rows.h"
@@ -21,7 +21,7 @@ struct GradProblem {
   }
 };
 
-/// Two operands of 64 rows that stay loaded, and two that are loaded `tile` rows at a time.
+/// Two operands with 64 resident rows, and two that are loaded `tile` rows at a time.
 template <class E, int width, int tile>
 struct FourTiles {
   static constexpr int stays = block_rows * tile_stride<E>(width);
@@ -40,13 +40,14 @@ struct FourTiles {
   }
 };
 
-/// The gradient of a logit, from its value, its probability's gradient and its row.
+/// The gradient of a logit, from the logit, its probability, that one's gradient, and the row's
+/// delta.
 SHARDPROOF_DEVICE inline float logit_grad(float logit, float p, float g_p, float delta,
                                           float scale) {
   return logit == masked_logit ? 0.0f : p * (g_p - delta) * scale;
 }
 
-/// Log-sum-exps and deltas, as the forward pass computes them.
+/// Log-sum-exps, computed as in the forward pass, and deltas.
 template <class E, int width>
 struct MassKernel {
   GradProblem<E> problem;
@@ -145,7 +146,7 @@ struct MassKernel {
   }
 };
 
-/// Deltas from the forward's o: the sum over keys of p g_p is that over the width of g o.
+/// delta from the forward's o: the sum over keys of p g_p equals the sum over the width of g o.
 template <class E>
 struct DeltaKernel {
   GradProblem<E> problem;
@@ -177,7 +178,7 @@ struct DeltaKernel {
   }
 };
 
-/// g_q: 64 rows, over the tiles of keys.
+/// g_q: 64 rows, looping over the tiles of keys.
 template <class E, int width>
 struct QueryGradKernel {
   GradProblem<E> problem;
@@ -267,8 +268,8 @@ struct QueryGradKernel {
   }
 };
 
-/// g_k and g_v: 64 keys, over the tiles of rows; `columns` of them from column * columns on. The
-/// logits are transposed: a thread's rows are keys.
+/// g_k and g_v: 64 keys, looping over the tiles of rows; `columns` of them from column * columns.
+/// The logits are transposed: a thread's rows are keys.
 template <class E, int width>
 struct KeyGradKernel {
   GradProblem<E> problem;
@@ -283,7 +284,7 @@ struct KeyGradKernel {
 
   static constexpr size_t shared_bytes() { return Tiles::bytes() + 3 * tile * sizeof(float); }
 
-  /// Rows first .. in shared memory: largest, 1 / sum, delta.
+  /// Loads rows first .. into shared memory: largest, 1 / sum, delta.
   SHARDPROOF_DEVICE void load_rows(Block& block, float* rows, int64_t index, int first) const {
     block.each_alone([&](int thread) {
       if (thread >= tile) return;
@@ -294,7 +295,7 @@ struct KeyGradKernel {
     });
   }
 
-  /// TileProducts become probabilities, and their gradients those of the logits.
+  /// Turns products into probabilities, and their gradients into those of the logits.
   SHARDPROOF_DEVICE void grads(Block& block, const BatchIndex& batch, Block8& logits, Block8& g_p,
                                const float* rows, int first_key, int first_row, bool masked) const {
     const AttentionProblem<E>& of = problem.of;

@@ -1,5 +1,5 @@
 #pragma once
-// Entries of arrays in a kernel, several at a time: up to 16 bytes are one access.
+// Loads and stores several entries of an array at once, up to 16 bytes per access.
 #ifndef __CUDACC_RTC__
 #include <cmath>
 #include <cstdint>
@@ -17,7 +17,7 @@ struct Bfloat16 {
 SHARDPROOF_HD inline float widen(float x) { return x; }
 SHARDPROOF_HD inline float widen(Bfloat16 x) { return bf16_to_f32(x.bits); }
 
-/// To the nearest, ties to even.
+/// Rounds to nearest, ties to even.
 template <class E>
 SHARDPROOF_HD E narrow(float x);
 template <>
@@ -39,7 +39,7 @@ SHARDPROOF_DEVICE inline float inverse_root(float x) {
 
 constexpr size_t widest_access = 16;
 
-/// n neighbours, at an address that is a multiple of their size or of 16.
+/// n adjacent entries, aligned to their size or to 16 bytes.
 template <class E, int n>
 struct alignas(sizeof(E) * n < widest_access ? sizeof(E) * n : widest_access) Entries {
   E at[n];
@@ -67,7 +67,7 @@ SHARDPROOF_DEVICE void store(E* to, const Floats<n>& floats) {
   *reinterpret_cast<Entries<E, n>*>(to) = entries;
 }
 
-/// A scalar in a kernel: known, or in memory.
+/// A scalar in a kernel: a constant, or an address.
 struct Given {
   float value = 0;
   const float* at = nullptr;

@@ -1,5 +1,6 @@
 #pragma once
-// The ops of kernels/fused.h as CUDA kernels, and emulated: kernels/cuda/kernels.h.
+// The ops of kernels/fused.h as CUDA kernels, compiled for GPUs and for the emulator (see
+// kernels/cuda/kernels.h).
 #include <stdexcept>
 
 #include "kernels/cuda/stream.h"
@@ -26,28 +27,28 @@ void run(const Stream& stream, const Rope& op, Outputs outputs, Inputs inputs);
 void run(const Stream& stream, const AdamW& op, Outputs outputs, Inputs inputs);
 void run(const Stream& stream, const SumSquares& op, Outputs outputs, Inputs inputs);
 
-// attention.cu: never more of the logits than a tile. attention_grad.cu
+// attention.cu, attention_grad.cu: keep the logits of one tile only.
 void run(const Stream& stream, const Attention& op, Outputs outputs, Inputs inputs);
 void run(const Stream& stream, const AttentionGrad& op, Outputs outputs, Inputs inputs);
 
-/// log_masses.cu: f32[batches, rows, 2] of AttentionShape::mass_bytes as f32[batches, group,
-/// queries], m + log(sum), and the other way round, with sums of 1.
+/// log_masses.cu: converts pairs (m, sum) in f32[batches, rows, 2] (AttentionShape::mass_bytes) to
+/// log-sum-exps m + log(sum) in f32[batches, group, queries]; and back, with sum = 1.
 void to_logs(const Stream& stream, const AttentionShape& shape, const float* masses, float* logs);
 void from_logs(const Stream& stream, const AttentionShape& shape, const float* logs, float* masses);
 
-/// walked_rows.cpp. Throws std::logic_error if fits() is false, and on a GPU, which has a kernel
-/// of its own for each: generate_rows.h.
+/// walked_rows.cpp, emulator only: a GPU uses a generated kernel for each op (generate_rows.h).
+/// Throws std::logic_error on a GPU, or if fits() is false.
 void run(const Stream& stream, const Rowwise& op, Outputs outputs, Inputs inputs);
-/// sum_columns.cu. The last part of it: the outputs per column, of what the blocks left in the
-/// scratch.
+/// sum_columns.cu: the last step of a row-wise op. Sums the blocks' partial sums in the scratch
+/// into the outputs per column.
 void sum_columns(const Stream& stream, const Rowwise& op, const RowShape& shape, Outputs outputs);
 
-/// mask_bias.cu: bf16[batch, queries, keys], 0 where the mask allows, else -1e10; `stride` is the
-/// mask's along the batch.
+/// mask_bias.cu: bf16[batch, queries, keys], 0 where the mask allows, else -1e10. `stride`: the
+/// mask's stride along the batch.
 void to_bias(const Stream& stream, const AttentionShape& shape, int64_t batch, int64_t stride,
              const uint8_t* mask, uint16_t* bias);
 
-/// Throws std::logic_error: libraries compute products.
+/// Throws std::logic_error: only libraries compute such products.
 inline void run(const Stream&, const BiasedProduct&, Outputs, Inputs) {
   throw std::logic_error("a product is a library's, not a kernel's");
 }

@@ -1,4 +1,4 @@
-// The log-sum-exps of attention as libraries store them: one logarithm for each row.
+// Converts the log-sum-exps of attention to the form that libraries use: one logarithm per row.
 #include <cmath>
 
 #include "kernels/cuda/fused/kernels.h"
@@ -7,8 +7,8 @@
 namespace shardproof::SHARDPROOF_MACHINE {
 namespace {
 
-/// Mass i is that of a query and a member of its group; in a library's order the members of the
-/// group are heads.
+/// Index i is (query, group member); in a library's order the group members are
+/// heads.
 struct LogOrder {
   int64_t queries, group;
 

@@ -1,11 +1,11 @@
-// A mask as what libraries add to the logits.
+// Converts a mask to a bias that libraries add to the logits.
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/fused/rows.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
 namespace {
 
-/// n neighbouring keys at a time.
+/// n adjacent keys at a time.
 template <int n>
 struct MaskBiasKernel {
   int64_t count, queries, keys, by_batch;

@@ -1,19 +1,19 @@
-// What is allowed in each tile of a mask: none, some or all.
+// The state of each tile of a mask: none, some or all allowed.
 #include "kernels/cuda/fused/attention.h"
 #include "kernels/cuda/fused/rows.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
 namespace {
 
-constexpr int mask_threads = 256;  ///< four for each row of a tile
+constexpr int mask_threads = 256;  ///< four per row of a tile
 constexpr int keys_each = 16;
 
-/// A block takes the tiles of 64 rows.
+/// One block per 64 rows.
 struct MaskTilesKernel {
   AttentionShape shape;
   const uint8_t* mask;
   uint8_t* states;
-  bool wide;  ///< 16 keys are one access
+  bool wide;  ///< one access reads 16 keys
 
   /// (anything allowed, anything forbidden) of 16 keys of a row.
   SHARDPROOF_DEVICE Floats<2> look(const uint8_t* row, int64_t key) const {
@@ -64,7 +64,7 @@ struct MaskTilesKernel {
       });
     }
     join_lanes<4>(block, row_allows, Larger{});
-    PerThread<Floats<1>> empty;  // is there a row with nothing
+    PerThread<Floats<1>> empty;  // whether a row allows no key
     block.each_alone([&](int thread) {
       const bool is_row = first + thread / 4 < shape.rows();
       empty[thread].at[0] = is_row && row_allows[thread].at[0] == 0 ? 1 : 0;

@@ -1,4 +1,4 @@
-// Norms: a row is read once for each sum and once more to be written; it stays in the caches.
+// Norms: reads a row once per sum and once more to write it; the row stays in the caches.
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/fused/rows.h"
 

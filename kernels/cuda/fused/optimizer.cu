@@ -1,4 +1,4 @@
-// The optimizer: three results in one pass over memory, and the norm of a gradient.
+// The optimizer, three results in one pass over memory; and the norm of a gradient.
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/fused/rows.h"
 
@@ -83,7 +83,7 @@ void launch_adamw_of(const Stream& stream, const AdamW& op, Outputs outputs, Inp
     launch_adamw<G, 1>(stream, op, outputs, inputs);
 }
 
-// --- the sum of squares: one partial sum for each block, in double, then one block adds them up
+// --- sum of squares: each block computes a partial sum in double, then one block adds these
 // ---
 
 template <class E, int n>
@@ -139,8 +139,8 @@ void launch_squares(const Stream& stream, const SumSquares& op, Outputs outputs,
                       shared);
 }
 
-/// Which thread takes which entries does not depend on E: a sum of bf16 numbers has the same
-/// bits in every storage format.
+/// The assignment of entries to threads does not depend on E: a sum of bf16 numbers has the same
+/// bits in every element.
 template <class E>
 void launch_squares_of(const Stream& stream, const SumSquares& op, Outputs outputs, Inputs inputs) {
   constexpr int n = 8;

@@ -1,5 +1,5 @@
-// Rotary positions: a block takes a position, has its cosines and sines in shared memory, and turns
-// the vectors at this position.
+// Rotary positions: each block handles one position. It computes the cosines and sines in shared
+// memory and rotates the vectors of that position.
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/fused/rows.h"
 

@@ -1,12 +1,12 @@
 #pragma once
-// How threads divide rows: a warp takes a short row, a block a long one.
+// Assigns rows to threads: a warp per short row, a block per long row.
 #include "kernels/cuda/fused/team.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
 
 constexpr int row_threads = 256;
 
-/// The row of a thread's team, if there is one, and the thread's part of it.
+/// The row of a thread's team, if any, and the thread's part of it.
 template <int team, int n>
 struct Row {
   int64_t row, rows, length;
@@ -16,7 +16,7 @@ struct Row {
       : row(first + thread / team), rows(rows), length(length), lane(thread % team) {}
 
   SHARDPROOF_DEVICE bool first_lane() const { return lane == 0 && row < rows; }
-  /// body(entry of the row, entry of the array) for every n entries of the thread's part.
+  /// Calls body(entry of the row, entry of the array) for every n entries of the thread's part.
   template <class Body>
   SHARDPROOF_DEVICE void each(Body body) const {
     if (row >= rows) return;
@@ -24,7 +24,7 @@ struct Row {
   }
 };
 
-/// body(the block's first row) for all of the block's rows; one for each team at a time.
+/// Calls body(first row) for all rows of the block; each team takes one row at a time.
 template <int team, class Body>
 SHARDPROOF_DEVICE void each_rows(Block& block, int64_t rows, Body body) {
   constexpr int64_t teams = row_threads / team;

@@ -1,17 +1,18 @@
 #pragma once
-// The kernel of a row-wise fused op (kernels/rowwise.h): its loops, and the joins between them.
-// What is computed in them is a Program's: fused/walked_rows.cpp has one that walks the steps,
-// and generate_rows.h writes straight-line ones, for which this text goes to NVRTC. A Program has
-//   rows, length, columns, in_shared: of RowShape
+// The loops of a row-wise fused op (kernels/rowwise.h) and the reductions between them. A Program
+// supplies the computation: fused/walked_rows.cpp has one that interprets the steps;
+// generate_rows.h writes straight-line ones, which NVRTC compiles with this file. A Program has
+//   rows, length, columns, in_shared: as in RowShape
 //   struct Kept: a thread's numbers for its row; bool by_zero
-//   each_level(body): body(level) for each, in order
-//   Sums<Level>, nothing(level), join(level): what the reductions of the level are summed up in
-//   once(operands, kept): numbers that are the same everywhere
-//   begin(operands, row, kept): those of a row before any reduction
-//   terms<n>(level, operands, i, at, kept, sums): entries i .. i + n - 1 of the row, at .. of all
-//   end(level, operands, row, sums, kept): the numbers that the reductions are, and what is made of
-//   entries<n>(operands, i, at, kept, columns): the outputs per entry and per column
-//   row_outputs(operands, row, kept)
+//   each_level(body): calls body(level) for each level, in order
+//   Sums<Level>, nothing(level), join(level): accumulators of a level, initial value, combiner
+//   once(operands, kept): computes numbers that are the same everywhere
+//   begin(operands, row, kept): computes a row's numbers that need no reduction
+//   terms<n>(level, operands, i, at, kept, sums): accumulates entries i .. i + n - 1 of the row, at
+//     offset `at` in the array
+//   end(level, operands, row, sums, kept): computes the reductions and what depends on them
+//   entries<n>(operands, i, at, kept, columns): computes outputs per entry and per column
+//   row_outputs(operands, row, kept): computes outputs per row
 #include "kernels/cuda/fused/row.h"
 #include "kernels/cuda/pointwise_fns.h"
 #include "kernels/cuda/row_operands.h"
@@ -23,7 +24,7 @@ namespace shardproof::SHARDPROOF_MACHINE {
 
 constexpr float infinity = __builtin_bit_cast(float, 0x7f800000u);
 
-// --- reductions, in `width` numbers ---
+// --- reductions of `width` numbers ---
 
 struct RowSum {
   static constexpr int width = 1;
@@ -76,10 +77,10 @@ struct RowLogSumExp {
   SHARDPROOF_DEVICE static float result(const float* mass) { return fn::log(mass[1]) + mass[0]; }
 };
 
-/// Where a team sums up its rows, for each output per column.
+/// Where a team accumulates each output per column.
 struct RowColumns {
   float* first;
-  int64_t apart;  ///< from one output to the next
+  int64_t apart;  ///< stride between outputs
 
   template <int n>
   SHARDPROOF_DEVICE void add(int output, int64_t i, const float (&terms)[n]) const {
@@ -91,13 +92,12 @@ struct RowColumns {
   }
 };
 
-/// For rows of `length` entries, n at a time.
+/// For rows of `length` entries, n entries at a time.
 template <class Program, int n, int team>
 struct RowKernel {
   using Kept = typename Program::Kept;
   static constexpr int threads = row_threads;
-  static constexpr size_t join_bytes =
-      1024;  ///< of shared memory; the sums per column come after it
+  static constexpr size_t join_bytes = 1024;  ///< shared memory; sums per column follow it
 
   Program program;
   RowOperands operands;
@@ -163,7 +163,7 @@ struct RowKernel {
     return {partials(block, 0), block.blocks() * program.length};
   }
 
-  /// A thread has the same columns of its team's sums in all rows.
+  /// Each thread clears the columns that it accumulates in all rows of its team.
   SHARDPROOF_DEVICE void clear_columns(Block& block, int thread) const {
     const RowColumns columns = columns_of(block, thread);
     for (int output = 0; output < program.columns; ++output)
@@ -185,7 +185,7 @@ struct RowKernel {
   }
 };
 
-/// For programs without reductions: n neighbours at a time, whatever their rows.
+/// For programs without reductions: n adjacent entries at a time, across row boundaries.
 template <class Program, int n>
 struct FlatRowKernel {
   Program program;
@@ -211,7 +211,7 @@ struct FlatRowKernel {
 
 }  // namespace shardproof::SHARDPROOF_MACHINE
 
-// A generated kernel: `...` is its struct.
+// Defines a generated kernel; `...` is its Program.
 #ifdef SHARDPROOF_ON_GPU
 #define SHARDPROOF_ROW_ENTRY(name, ...)                                                    \
   extern "C" __global__ void __launch_bounds__(256)                                        \

@@ -1,5 +1,5 @@
 #pragma once
-// Kernels along rows.
+// Kernels that work along rows.
 #include <algorithm>
 
 #include "kernels/cuda/fused/row.h"
@@ -11,7 +11,7 @@ namespace shardproof::SHARDPROOF_MACHINE {
 constexpr int64_t short_row = 1024;
 constexpr int64_t most_blocks = int64_t{1} << 20;
 
-/// Sums `part(row's place)` of each thread over its row: sums[thread].
+/// sums[thread]: the sum of `part(position in the row)` over the thread's row.
 template <int team, int n, class T, int k, class Part>
 SHARDPROOF_DEVICE void sum_rows(Block& block, PerThread<Several<T, k>>& sums, int64_t first,
                                 int64_t rows, int64_t length, Part part) {
@@ -43,8 +43,8 @@ inline bool aligned(int64_t length, int n, std::initializer_list<const void*> ar
   return fits;
 }
 
-/// Kernel<entry of x, entries at a time, team>{rows, length, arguments...}. `arrays`: all that have
-/// rows.
+/// Launches Kernel<entry of x, entries per access, team>{rows, length, arguments...}. `arrays`: all
+/// arrays with rows.
 template <template <class, int, int> class Kernel, class... Arguments>
 void launch_rows(const Stream& stream, Element x, int64_t rows, int64_t length,
                  std::initializer_list<const void*> arrays, Arguments... arguments) {
@@ -60,7 +60,7 @@ void launch_rows(const Stream& stream, Element x, int64_t rows, int64_t length,
     launch_teams<Kernel, float, 1>(stream, rows, length, arguments...);
 }
 
-/// The same if all entries are f32.
+/// The same if all arrays are f32.
 template <template <class, int, int> class Kernel, class... Arguments>
 void launch_float_rows(const Stream& stream, int64_t rows, int64_t length,
                        std::initializer_list<const void*> arrays, Arguments... arguments) {
@@ -70,7 +70,7 @@ void launch_float_rows(const Stream& stream, int64_t rows, int64_t length,
     launch_teams<Kernel, float, 1>(stream, rows, length, arguments...);
 }
 
-/// The scalar of an op; takes the next input if it is one.
+/// A scalar of the op: a constant, or the next input.
 inline Given given(const Scalar& scalar, const void* const*& next) {
   if (!scalar.is_input) return {scalar.value, nullptr};
   return {0, static_cast<const float*>(*next++)};

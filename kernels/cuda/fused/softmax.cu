@@ -1,11 +1,11 @@
-// Softmax and the losses on it: largest entry and sum of a row in one pass over it.
+// Softmax and its losses: one pass computes the largest entry and the sum of a row.
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/fused/rows.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
 namespace {
 
-/// A part of a row: its largest entry m, and the sum of exp(x - m) over it.
+/// A part of a row: its largest entry m, and the sum of exp(x - m).
 using Mass = Floats<2>;
 
 struct JoinMass {
@@ -25,7 +25,7 @@ SHARDPROOF_DEVICE Mass with(const Mass& mass, const Floats<n>& x) {
   return {{m, mass.at[1] * expf(mass.at[0] - m) + sum}};
 }
 
-/// masses[thread]: of its row.
+/// masses[thread]: the (m, sum) of the thread's row.
 template <int team, int n>
 SHARDPROOF_DEVICE void mass_rows(Block& block, PerThread<Mass>& masses, int64_t first, int64_t rows,
                                  int64_t length, const float* x) {

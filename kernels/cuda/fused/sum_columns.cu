@@ -1,4 +1,4 @@
-// Sums the partial sums of the blocks of a row-wise fused op over the rows.
+// Sums the blocks' partial sums per column of a row-wise fused op.
 #include "kernels/cuda/entry.h"
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/fused/row.h"
@@ -7,7 +7,7 @@
 namespace shardproof::SHARDPROOF_MACHINE {
 namespace {
 
-/// Sums an output per column in the order of the blocks: each thread takes an eighth of them.
+/// Sums one output per column in block order; each thread takes an eighth of the blocks.
 struct SumColumns {
   int64_t blocks, length;
   const float* partials;

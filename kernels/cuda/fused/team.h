@@ -1,6 +1,6 @@
 #pragma once
-// Threads that reduce together: lanes of a warp, or a whole block. The order of a reduction is the
-// same on both machines, and every thread of the team gets its result.
+// Teams of threads that reduce together: lanes of a warp, or a whole block. The order of a
+// reduction is the same on a GPU and in the emulator. Every thread of the team gets the result.
 #include "kernels/cuda/block.h"
 #include "kernels/cuda/fused/entries.h"
 
@@ -23,8 +23,8 @@ struct Larger {
   }
 };
 
-/// Joins each thread's x with those of the other lanes that differ from it in the lower bits only:
-/// groups of `lanes` neighbours, a power of 2 up to a warp.
+/// Reduces x over groups of `lanes` adjacent lanes, a power of 2 up to a warp: lanes whose numbers
+/// differ only in the lower bits.
 template <int lanes, class Join, class T, int n>
 SHARDPROOF_DEVICE void join_lanes([[maybe_unused]] Block& block, PerThread<Several<T, n>>& x,
                                   Join join) {
@@ -43,8 +43,8 @@ SHARDPROOF_DEVICE void join_lanes([[maybe_unused]] Block& block, PerThread<Sever
   }
 }
 
-/// Joins over teams of `team` neighbours: a warp, or the block, which needs `scratch` in shared
-/// memory for one Several<T, n> per warp.
+/// Reduces over teams of `team` adjacent threads: a warp, or the block. A block needs `scratch` in
+/// shared memory: one Several<T, n> per warp.
 template <int team, class Join, class T, int n>
 SHARDPROOF_DEVICE void join_team(Block& block, PerThread<Several<T, n>>& x, Join join,
                                  [[maybe_unused]] Several<T, n>* scratch) {

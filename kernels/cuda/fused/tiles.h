@@ -1,14 +1,14 @@
 #pragma once
-// TileProducts of small matrices in shared memory: each warp of a block has 16 rows of the result
-// in its registers. bf16 goes through the tensor cores (mma.sync m16n8k16), f32 through plain
-// arithmetic; what a thread holds of the result is the same for both.
+// Products of small matrices in shared memory: each warp holds 16 rows of the result in registers.
+// bf16 uses the tensor cores (mma.sync m16n8k16), f32 uses plain arithmetic. A thread holds the
+// same entries of the result in both cases.
 #include "kernels/cuda/block.h"
 #include "kernels/cuda/fused/entries.h"
 
 namespace shardproof::SHARDPROOF_MACHINE {
 
-/// Which entries of the matrices of an m16n8k16 product a lane holds: PTX ISA, "Matrix fragments
-/// for mma.m16n8k16".
+/// Which entries of an m16n8k16 product a lane holds: PTX ISA, "Matrix fragments for
+/// mma.m16n8k16".
 namespace fragment {
 SHARDPROOF_HD constexpr int a_row(int lane, int part) { return lane / 4 + part % 2 * 8; }
 SHARDPROOF_HD constexpr int a_column(int lane, int part) { return lane % 4 * 2 + part / 2 * 8; }
@@ -18,7 +18,7 @@ SHARDPROOF_HD constexpr int c_row(int lane, int entry) { return lane / 4 + entry
 SHARDPROOF_HD constexpr int c_column(int lane, int entry) { return lane % 4 * 2 + entry % 2; }
 }  // namespace fragment
 
-/// A thread's entries of 16 rows and `tiles` times 8 columns: at[tile][entry].
+/// A thread's entries of 16 rows and 8 * `tiles` columns: at[tile][entry].
 template <int tiles>
 struct Accumulator {
   float at[tiles][4];
@@ -33,7 +33,7 @@ SHARDPROOF_DEVICE void clear(Accumulator<tiles>& sums) {
   }
 }
 
-/// Two bf16 in a register: the first is the lower half.
+/// Two bf16 in a register; the first is the lower half.
 struct Pairs4 {
   uint32_t at[4];
 };
@@ -52,8 +52,9 @@ SHARDPROOF_DEVICE inline uint32_t narrow_pair(float first, float second) {
 #endif
 }
 
-/// Four matrices of 8 x 8: lane 8 i + r says where row r of matrix i begins, and gets from matrix i
-/// the entries (lane / 4, lane % 4 * 2 + {0, 1}); `transposed`: of its transpose.
+/// ldmatrix of four 8 x 8 matrices: lane 8 i + r supplies the address of row r of matrix i, and
+/// receives entries (lane / 4, lane % 4 * 2 + {0, 1}) of each matrix, or of its transpose
+/// (`transposed`).
 template <bool transposed, class Address>
 SHARDPROOF_DEVICE void load_matrices([[maybe_unused]] Block& block, PerThread<Pairs4>& pairs,
                                      Address address) {
@@ -84,7 +85,7 @@ SHARDPROOF_DEVICE void load_matrices([[maybe_unused]] Block& block, PerThread<Pa
 #endif
 }
 
-/// sums.at[tile] += a b, where b is parts `first` and `first` + 1 of `b`.
+/// sums.at[tile] += a b, where b is entries `first` and `first` + 1 of `b`.
 template <int tiles>
 SHARDPROOF_DEVICE void multiply([[maybe_unused]] Block& block, PerThread<Accumulator<tiles>>& sums,
                                 int tile, PerThread<Pairs4>& a, PerThread<Pairs4>& b, int first) {
@@ -101,7 +102,7 @@ SHARDPROOF_DEVICE void multiply([[maybe_unused]] Block& block, PerThread<Accumul
     return widen(Bfloat16{static_cast<uint16_t>(both >> (16 * which))});
   };
   for (int warp = 0; warp < block.threads(); warp += warp_threads) {
-    float left[16][16], right[8][16];  // the second transposed: right[column][row]
+    float left[16][16], right[8][16];  // right is transposed: right[column][row]
     for (int lane = 0; lane < warp_threads; ++lane)
       for (int which = 0; which < 2; ++which) {
         for (int part = 0; part < 4; ++part)
@@ -122,8 +123,8 @@ SHARDPROOF_DEVICE void multiply([[maybe_unused]] Block& block, PerThread<Accumul
 #endif
 }
 
-/// Distance of the rows of a tile in shared memory: rows 16 bytes apart from a multiple of 128 are
-/// read without bank conflicts.
+/// The row stride of a tile in shared memory: 16 bytes more than a multiple of 128, which avoids
+/// bank conflicts.
 template <class E>
 constexpr int tile_stride(int width) {
   return width + static_cast<int>(widest_access / sizeof(E));
@@ -134,7 +135,7 @@ struct TileProducts;
 
 template <>
 struct TileProducts<Bfloat16> {
-  /// Shared memory for `times`: none.
+  /// `times` needs no shared memory.
   static constexpr size_t staging_bytes(int, int) { return 0; }
 
   /// sums[i, j] += sum over k < width of a[16 warp + i, k] b[j, k].
@@ -222,7 +223,7 @@ struct TileProducts<float> {
     });
   }
 
-  /// `staging`: memory for the block's x, which nothing else reads or writes.
+  /// `staging`: memory for the block's x that nothing else uses.
   template <int width, int depth, int tiles>
   static SHARDPROOF_DEVICE void times(Block& block, PerThread<Accumulator<tiles>>& sums,
                                       PerThread<Accumulator<depth>>& x, const float* b,

@@ -1,5 +1,5 @@
 // Row-wise fused ops in the emulator, which interprets their steps. A GPU runs the kernels of
-// generate_rows.h in the same loops.
+// generate_rows.h, with the same loops.
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/fused/row_kernel.h"
 #include "kernels/cuda/row_launch.h"
@@ -11,7 +11,7 @@ namespace {
 constexpr int most_registers = Rowwise::most_inputs + Rowwise::most_steps;
 constexpr int most_sums = static_cast<int>(row_phases::most_reductions);
 
-/// Each reduction of a level has two numbers, in the order of the steps.
+/// Each reduction of a level has two accumulators, in step order.
 struct JoinReductions {
   int count;
   RowFn fns[most_sums];
@@ -38,7 +38,7 @@ struct JoinReductions {
   }
 };
 
-/// Registers are numbered as the op numbers them.
+/// Registers are numbered as in the op.
 struct WalkedSteps {
   struct Operand {
     Element element;
@@ -150,7 +150,7 @@ struct WalkedSteps {
         step(s, kept);
   }
 
-  /// Registers that are not per entry.
+  /// Registers that are constant along a row.
   template <class Takes>
   void compute(const RowOperands& operands, Kept& kept, int64_t row, Takes takes) const {
     for (int k = 0; k < read; ++k)
@@ -165,7 +165,7 @@ struct WalkedSteps {
     kept.registers[read + s] = Interpreter<float>::result(each[s], kept.registers, kept.by_zero);
   }
 
-  /// body(register, step) for those of the level.
+  /// Calls body(register, step) for the steps of the level.
   template <class Body>
   void each_reduction(int level, Body body) const {
     for (int s = 0; s < steps; ++s) {

@@ -15,7 +15,7 @@ Element random_float(Dice& dice) {
   return dice.one_of({Element::f64, Element::f32, Element::f32, Element::bf16});
 }
 
-/// Loops over `out` and another array, which does not move in some.
+/// Loops over `out` and another array, which has stride 0 in some.
 Nest two_arrays(Dice& dice, Layout layout) {
   Nest nest;
   nest.extents = random_extents(dice);
@@ -34,7 +34,7 @@ KernelCase copy_case(Dice& dice) {
   return result;
 }
 
-/// One number, of an integer's element.
+/// One number, of an integer element.
 Array number(Element element, int64_t value) {
   Array array;
   array.element = element;
@@ -138,7 +138,7 @@ KernelCase random_numbers_case(Dice& dice) {
   return result;
 }
 
-/// Ids of `window`'s rows; of other ranks' too, where it is partial.
+/// Ids of `window`'s rows; if it is partial, also of other ranks' rows.
 void set_ids(Dice& dice, Array& ids, const IndexWindow& window, bool few) {
   const int64_t margin = window.partial ? std::min<int64_t>(window.first, 3) : 0;
   for (int64_t i = 0; i < ids.entries(); ++i) {
@@ -148,7 +148,7 @@ void set_ids(Dice& dice, Array& ids, const IndexWindow& window, bool few) {
   }
 }
 
-/// Loops in which ids (b) and entries (a, for the result or the sum) move: `rest` of the table too.
+/// A random index op: loops in which ids move, the table moves, or both.
 KernelCase index_case(Dice& dice) {
   KernelCase result;
   Index op;
@@ -157,8 +157,8 @@ KernelCase index_case(Dice& dice) {
   const std::vector<int64_t> extents = random_extents(dice);
   op.window = {0, dice.between(1, 20), 0, dice.percent(40)};
   if (op.window.partial) op.window.first = dice.below(10);
-  // The table: the window's dim, and those loops in which ids do not move and some in which they
-  // do.
+  // The table has the window's dim and those of the loops; Layout::view gives some of these stride
+  // 0, in the table and in the ids.
   auto ids = random_strides(dice, extents, Layout::view);
   std::vector<int64_t> with_rows = extents, table;
   with_rows.insert(with_rows.begin(), op.window.extent);
@@ -188,7 +188,7 @@ KernelCase index_add_case(Dice& dice) {
     op.window.extent = dice.one_of<int64_t>({1, 255, 256, 257, 1000, 70'000});
   }
   if (op.window.partial) op.window.first = dice.below(10);
-  // The sum has the window's dim, and some of the loops; in the others ids move.
+  // The sum has the window's dim and some of the loops; in the others it has stride 0.
   std::vector<int64_t> with_rows = extents;
   with_rows.insert(with_rows.begin(), op.window.extent);
   std::vector<int64_t> ids(extents.size(), 1);
@@ -214,7 +214,7 @@ KernelCase index_add_case(Dice& dice) {
   result.inputs = {random_array(dice, op.ids, extents, ids),
                    random_array(dice, op.x, extents, op.nest.strides[2])};
   set_ids(dice, result.inputs[0], op.window, dice.percent(30));
-  if (real && op.x != Element::bf16)  // no longer exact: the order of the additions shows
+  if (real && op.x != Element::bf16)  // inexact: shows the order of the additions
     for (int64_t i = 0; i < result.inputs[1].entries(); ++i)
       set_number(op.x, result.inputs[1].bytes.data(), i,
                  static_cast<double>(dice.word() >> 11) * 0x1p-50 - 4);
@@ -264,7 +264,7 @@ KernelCase pointwise_case(Dice& dice) {
                                   : random_strides(dice, op.nest.extents, Layout::view));
     result.inputs.push_back(random_array(dice, element, op.nest.extents, op.nest.strides.back()));
     Array& input = result.inputs.back();
-    if (element == Element::f32 || element == Element::f64)  // with more bits than bf16 has
+    if (element == Element::f32 || element == Element::f64)  // with more bits than bf16
       for (int64_t i = 0; i < input.entries(); ++i)
         set_number(element, input.bytes.data(), i,
                    static_cast<double>(dice.word() >> 44) * 0x1p-18 - 2);
@@ -279,7 +279,7 @@ KernelCase reduce_case(Dice& dice) {
   Reduce op;
   op.fn = dice.one_of({Reduction::sum, Reduction::sum, Reduction::max, Reduction::min});
   std::vector<int64_t> extents = random_extents(dice);
-  if (dice.percent(5)) extents = {2, dice.between(3000, 12000), 3};  // many terms, at times
+  if (dice.percent(5)) extents = {2, dice.between(3000, 12000), 3};  // sometimes many terms
   const auto inputs = static_cast<size_t>(dice.one_of({1, 1, 1, 2, 3}));
   const bool real = dice.percent(75);
   op.output = real ? random_float(dice) : dice.one_of({Element::i32, Element::u32, Element::u8});
@@ -373,7 +373,7 @@ FaultyCase faulty_case(uint64_t seed) {
     default:
       break;
   }
-  // An id that is not in the window, which is whole.
+  // An id that is not in the window, which is the whole dim.
   for (uint64_t next = seed;; ++next) {
     KernelCase result = random_case(seed % 4 == 2 ? OpKind::index : OpKind::index_add, next);
     Array& ids = result.inputs[seed % 4 == 2 ? 1 : 0];

@@ -3,10 +3,10 @@
 namespace shardproof::laws {
 namespace {
 
-/// What a register of a chain may hold, so that every op on it is defined.
+/// The possible contents of a register, so that every op on it is defined.
 struct Value {
   enum Kind { real, integer, truth, key } kind = real;
-  bool exact = true;  ///< every machine has the same bits
+  bool exact = true;  ///< same bits on every machine
 };
 
 /// A row of spec/ir/pointwise.def.
@@ -14,7 +14,7 @@ struct Function {
   PointwiseFn fn;
   int operands;
   bool of_reals, truth, exact;
-  bool bounded = false;  ///< it has a value above `least` alone
+  bool bounded = false;  ///< defined only above `least`
   double least = 0;
 };
 
@@ -80,7 +80,7 @@ class ChainWriter {
     return values_.size() - 1;
   }
 
-  /// A register of the kind that is exact: one that is there, or a constant.
+  /// An exact register of this kind: an existing one, or a new constant.
   size_t exact(Kind kind) {
     for (int tries = 0; tries < 6; ++tries) {
       const auto at = static_cast<size_t>(dice_.below(static_cast<int64_t>(values_.size())));
@@ -129,7 +129,7 @@ class ChainWriter {
     append(f.fn, true, {x, exact(Value::real)}, {Value::real, true});
   }
 
-  /// Functions whose last bits differ between libraries, of numbers of about 1.
+  /// Adds functions whose last bits differ between libraries, for arguments near 1.
   void approximate() {
     const Function f = any_of([](const Function& each) { return !each.exact; });
     const size_t x = exact(Value::real), least = append(PointwiseFn::constant, true, {}, {}, -2.5),
@@ -158,7 +158,7 @@ class ChainWriter {
     if (fn == floordiv || fn == mod) {
       b = append(PointwiseFn::constant, false, {}, {Value::integer, true},
                  static_cast<double>(dice_.one_of({-7, -2, -1, 1, 3, 5})));
-    } else if (fn == mul) {  // a product of products leaves 64 bits
+    } else if (fn == mul) {  // a product of products may exceed 64 bits
       const size_t seven = append(PointwiseFn::constant, false, {}, {Value::integer, true}, 7);
       b = append(mod, false, {b, seven}, {Value::integer, true});
     }
@@ -191,7 +191,7 @@ class ChainWriter {
     switch (dice_.below(5)) {
       case 0:
         return void(append(to_real, true, {exact(Value::integer)}, {Value::real, true}));
-      case 1: {  // of a number that an integer holds: inputs are
+      case 1: {  // of a number that fits in an integer, like the inputs
         const auto at =
             static_cast<size_t>(dice_.below(static_cast<int64_t>(chain_.op.inputs.size())));
         if (values_[at].kind != Value::real) return;
@@ -210,7 +210,7 @@ class ChainWriter {
     }
   }
 
-  /// What keeps the last bits of the last register where they are.
+  /// Adds steps that keep the exactness of the last register.
   void carried() {
     using enum PointwiseFn;
     const size_t last = values_.size() - 1;
@@ -241,7 +241,7 @@ class ChainWriter {
         break;
     }
     if (last.kind != Value::real || last.exact) return;
-    const double own = op.f64 ? 0x1p-51 : 0x1p-21;  // 4 in the last place
+    const double own = op.f64 ? 0x1p-51 : 0x1p-21;  // 4 ulp
     const double stored = op.output == Element::bf16 || rounded_ ? 0x1p-7
                           : op.output == Element::f32            ? 0x1p-22
                                                                  : 0;

@@ -1,5 +1,5 @@
 #pragma once
-// The host as a machine of laws.h: its memory, and kernels that it emulates.
+// The host as a machine for laws.h: its memory, and emulated kernels.
 #include "kernels/cuda/laws/laws.h"
 
 namespace shardproof::laws {

@@ -45,7 +45,7 @@ bool close_to(double expected, double actual, const Closeness& close) {
   return std::abs(expected - actual) <= close.absolute + close.relative * std::abs(expected);
 }
 
-/// Empty, or the first entry that differs.
+/// The first entry that differs, as text; empty if there is none.
 std::string difference(const Array& expected, const std::vector<unsigned char>& actual,
                        const Closeness& close) {
   if (expected.bytes == actual) return {};

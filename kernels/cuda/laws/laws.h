@@ -1,6 +1,6 @@
 #pragma once
-// The law of a machine that runs the ops of kernels/ops.h: it computes what kernels/cpu does. It
-// has no test framework, so that it runs on a machine with a GPU and little else.
+// The law for a machine that runs the ops of kernels/ops.h: it computes the same as kernels/cpu. It
+// uses no test framework, so it runs on a machine with a GPU and little else.
 #include <functional>
 #include <string>
 
@@ -11,27 +11,27 @@ namespace shardproof::laws {
 
 /// The machine under test.
 struct KernelMachine {
-  /// Memory of the machine, aligned to 256 bytes.
+  /// Allocates memory of the machine, aligned to 256 bytes.
   std::function<void*(size_t bytes)> allocate;
   std::function<void(void*)> release;
   std::function<void(void*to, const void*from, size_t bytes)> to_machine, from_machine;
-  /// Returns when the op is done, with the fault that it left, if it did.
+  /// Runs an op to completion; returns its fault, if any.
   std::function<Fault(const KernelOp& op, void* out, const void* const* inputs)> run;
 };
 
-/// Empty, or what differs: of one random op.
+/// Runs one random op. Returns the difference as text; empty if there is none.
 std::string broken(const KernelMachine& machine, OpKind kind, uint64_t seed);
 
-/// Empty, or how an op with wrong data failed to report it.
+/// Runs an op with invalid data. Returns how it failed to report that; empty if it did report it.
 std::string unnoticed(const KernelMachine& machine, uint64_t seed);
 
 using ReduceRanks = std::function<void(Element, Reduction, const void* const* sources, int n,
                                        void* out, size_t count)>;
-/// Of the sum, maximum or minimum over ranks: kernels/cpu/reduce_ranks.h.
+/// The same for the sum, maximum or minimum over ranks: kernels/cpu/reduce_ranks.h.
 std::string broken_ranks(const KernelMachine& machine, const ReduceRanks& reduce, uint64_t seed);
 
-/// The fault that a message ends with, as far as text(fault) tells it; not `taken` where it ends
-/// with none.
+/// Parses the fault at the end of a message, as far as text(fault) states it. `taken` is unset if
+/// there is none.
 Fault fault_told(const std::string& message);
 
 }  // namespace shardproof::laws

@@ -1,5 +1,5 @@
-// Writes texts that define host_kernel() of chains.h and host_rows() of rows.h to the files that
-// are its arguments.
+// Writes definitions of host_kernel() (chains.h) and host_rows() (rows.h) to the files in its
+// arguments.
 #include <fstream>
 #include <set>
 
@@ -22,7 +22,7 @@ std::string adapter(const std::string& name, size_t inputs) {
   return text + "fault, step); }},\n";
 }
 
-/// The function that finds one of a table, by name.
+/// The text of a function that finds an entry of a table by name.
 std::string finder(const std::string& type, const std::string& function, const std::string& table) {
   return "namespace shardproof::laws {\n" + type + " " + function +
          "(const std::string& name) {\n  static const std::map<std::string, " + type +

@@ -5,7 +5,7 @@ namespace {
 
 using Fn = PointwiseFn;
 
-/// Inputs first.
+/// Builds a Rowwise; add inputs first.
 class Rows {
  public:
   Rows(int64_t rows, int64_t length) {

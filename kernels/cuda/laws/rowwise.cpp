@@ -11,7 +11,7 @@ namespace {
 
 constexpr double unit = 0x1p-24, bf16_unit = 0x1p-8, library = 8 * unit;
 
-/// A register: a number for each entry of a row.
+/// A register: one number per entry of a row.
 using Entries = std::vector<Bounded>;
 
 double size(Bounded x) { return std::abs(x.value) + x.off; }
@@ -26,7 +26,7 @@ Bounded quotient(Bounded a, Bounded b) {
   const double value = a.value / b.value, least = std::abs(b.value) - b.off;
   return rounded(value, (a.off + std::abs(value) * b.off) / least);
 }
-/// Of a function whose derivative is at most `slope` nearby.
+/// The error bound for a function with a derivative of at most `slope` near x.
 Bounded of_function(double value, double slope, Bounded x) {
   return rounded(value, slope * x.off, library);
 }
@@ -100,7 +100,7 @@ Bounded of_step(const PointwiseStep& step, const std::vector<Entries>& registers
                                     : of_two(step.fn, argument(0), argument(1), step.real);
 }
 
-/// Threads sum up parts, one after the other, and join them.
+/// Error bound of a sum: threads add parts sequentially, then combine them.
 Bounded sum_of(const Entries& terms) {
   double sum = 0, off = 0, magnitude = 0;
   for (Bounded each : terms) {
@@ -209,7 +209,7 @@ bool is_off(double got, Bounded wanted, Element element) {
   return !(std::abs(got - wanted.value) <= off);
 }
 
-/// Of an output; the bytes around it are as they were.
+/// Checks one output; the bytes around it must be unchanged.
 std::string difference(const Array& before, const std::vector<unsigned char>& after,
                        const Entries& wanted) {
   const auto size = static_cast<int64_t>(size_of(before.element));
@@ -241,7 +241,7 @@ RowwiseCase rowwise_case(Rowwise op, Dice& dice) {
     taken.push_back(per != Per::entry);
     Array& array = made.arrays.back();
     if (aligned) array.offset = 16 * static_cast<int64_t>(size_of(element));
-    if (element == Element::f32)  // with more bits than bf16 has; positive where it may be an eps
+    if (element == Element::f32)  // with more bits than bf16; positive, as it may be an eps
       for (int64_t i = 0; i < array.entries(); ++i)
         set_number(element, array.bytes.data(), i,
                    static_cast<double>(dice.word() >> 44) * 0x1p-18 - (per == Per::all ? 0 : 2));

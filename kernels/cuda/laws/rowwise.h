@@ -1,12 +1,12 @@
 #pragma once
-// The law of row-wise fused ops (kernels/rowwise.h): a machine computes what a plain evaluation in
-// double does, within the error of f32.
+// The law for row-wise fused ops (kernels/rowwise.h): a machine computes the same as a plain
+// evaluation in double, within the error of f32.
 #include "kernels/cuda/laws/laws.h"
 #include "kernels/fused.h"
 
 namespace shardproof::laws {
 
-/// An op and its operands: `inputs` and `outputs` are places among `arrays`; an output may be an
+/// An op and its operands. `inputs` and `outputs` are indices into `arrays`; an output may be an
 /// input.
 struct RowwiseCase {
   Rowwise op;
@@ -14,29 +14,29 @@ struct RowwiseCase {
   std::vector<size_t> inputs, outputs;
 };
 
-/// A random program on random rows; the same for the same seed.
+/// A random program on random rows. Equal seeds give equal cases.
 RowwiseCase random_rowwise(uint64_t seed);
-/// The program that the dice draw.
+/// Draws a program.
 Rowwise random_rows(Dice& dice);
-/// Operands with random entries for an op. An output has the memory of an input now and then, where
-/// it may.
+/// Draws operands for an op. Sometimes an output shares the memory of an input, if
+/// allowed.
 RowwiseCase rowwise_case(Rowwise op, Dice& dice);
 
-/// A number in double, and how far off it a machine may be that computes in f32.
+/// A double and the error bound for a machine that computes in f32.
 struct Bounded {
   double value = 0, off = 0;
 };
-/// What each output is to be, before it is stored. Comparisons, roundings to integers and the like
-/// are of numbers that are exact.
+/// The expected outputs before they are stored. Comparisons, roundings to integers and the like
+/// have exact arguments.
 std::vector<std::vector<Bounded>> evaluated(const RowwiseCase& given);
 
-/// The operands' memory is the machine's; the scratch is after the outputs.
+/// Runs a case. The operands are in the machine's memory; the scratch follows the outputs.
 using RunRowwise =
     std::function<Fault(const Rowwise& op, void* const* outputs, const void* const* inputs)>;
-/// The bytes of all arrays when it has run.
+/// The bytes of all arrays after the run.
 std::vector<std::vector<unsigned char>> rowwise_on(const KernelMachine& machine,
                                                    const RunRowwise& run, const RowwiseCase& given);
-/// Empty, or what is not as evaluated, or changed and is no output.
+/// Returns what differs from the evaluation, or what changed without being an output; else empty.
 std::string broken_rowwise(const KernelMachine& machine, const RunRowwise& run,
                            const RowwiseCase& given);
 

@@ -6,7 +6,7 @@
 namespace shardproof::laws {
 namespace {
 
-/// Programs whose numbers stay between about -8 and 8, and whose comparisons are of exact numbers.
+/// Writes programs whose numbers stay between about -8 and 8 and whose comparisons are exact.
 class RowsWriter {
  public:
   explicit RowsWriter(Dice& dice) : dice_(dice) {}
@@ -23,7 +23,7 @@ class RowsWriter {
 
  private:
   enum Kind { real, exact_real, integer, truth };
-  /// same: for all entries of a row
+  /// same: equal for all entries of a row
   struct Value {
     Kind kind;
     bool same;
@@ -67,7 +67,7 @@ class RowsWriter {
   bool is(size_t at, Kind kind) const {
     return values_[at].kind == kind || (kind == real && values_[at].kind == exact_real);
   }
-  /// A register of the kind, rather a late one; or a new constant.
+  /// A register of this kind, preferably a late one; or a new constant.
   size_t some(Kind kind) {
     for (int tries = 0; tries < 8; ++tries) {
       const auto count = static_cast<int64_t>(values_.size());
