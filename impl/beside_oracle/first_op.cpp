@@ -3,7 +3,7 @@
 namespace shardproof::beside {
 namespace {
 
-/// The plan with every value of its body as a result, and where each is made.
+/// The plan with every value of its body as a result, and the source location of each.
 struct Opened {
   ir::Program program;
   std::vector<SourceRange> places;

@@ -3,9 +3,9 @@
 
 namespace shardproof::beside {
 
-/// Where the op is written whose value on the ranks, in f64, is the first that is not what the
-/// oracle makes of the plan's own text; nothing where each is. Loops and calls are one op. Throws
-/// where the values of a plan cannot be its results.
+/// The source location of the first op whose value on the ranks, in f64, differs from the oracle's;
+/// none if all agree. A loop or a call counts as one op. Throws if a value of the plan cannot be a
+/// result.
 std::optional<SourceRange> first_op_that_differs(const PlanCase& one,
                                                  const std::shared_ptr<Device>& device);
 

@@ -95,7 +95,7 @@ std::optional<std::vector<oracle::Tensor>> draw(PlanCase& one,
 std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned seed, bool ties) {
   std::mt19937_64 rng(seed + 1'000'000);
   const Draw first = ties ? Draw::ties : Draw::mixed;
-  for (Draw draw : {first, Draw::positive}) {  // a step's variances have roots
+  for (Draw draw : {first, Draw::positive}) {  // variances of a step are under roots
     one.whole = random_inputs(program_of(one), plan_of(one), one.sizes, seed, draw);
     for (denote::Array<double>& array : one.whole)  // what an f32 can hold
       for (double& x : array.data)
@@ -107,7 +107,7 @@ std::optional<std::vector<oracle::Tensor>> draw_inputs(PlanCase& one, unsigned s
       add_saved(one);
       return wanted;
     } catch (const oracle::Error&) {
-      return std::nullopt;  // an index beyond its dim at these sizes
+      return std::nullopt;  // an index is out of range at these sizes
     }
   }
   return std::nullopt;
@@ -157,7 +157,7 @@ void fill(Tensor& tensor, const std::vector<double>& data, bool exactly) {
 
 namespace {
 
-/// The results of all ranks at their types.
+/// The tensors that all ranks' results represent at their types.
 std::vector<std::optional<oracle::Tensor>> put_together(
     const PlanCase& one, const std::vector<std::vector<Tensor>>& results) {
   const denote::Geometry geometry(program_of(one), one.sizes);
@@ -245,7 +245,7 @@ std::string difference(const std::vector<std::optional<oracle::Tensor>>& got,
   return "";
 }
 
-// Most are equal bit for bit, and then the bounds are not needed.
+// Most are equal bit for bit; then no bounds are needed.
 std::string difference_in_double(const PlanCase& one,
                                  const std::vector<std::optional<oracle::Tensor>>& got,
                                  const std::vector<oracle::Tensor>& wanted) {

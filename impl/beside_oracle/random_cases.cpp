@@ -10,14 +10,14 @@ namespace {
 using Tensors = std::vector<oracle::Tensor>;
 
 constexpr int most_runs_of_shrinking = 300;
-constexpr unsigned few = 3, many = 40;  ///< disturbed evaluations
+constexpr unsigned few = 3, many = 40;  ///< numbers of perturbed evaluations
 
 struct Difference {
   std::string how, what;
   bool in_double = true;
 };
 
-/// One way to run a plan, and what its results may be off by.
+/// A way to run a plan, and the tolerance of its results.
 struct Way {
   const char* how;
   PlanOptions options;
@@ -37,19 +37,19 @@ std::vector<Way> ways_of(const PlanCase& one, bool ties, const CaseOptions& opti
             {"in f64, collectives beside the work",
              {.precision = Precision::f64, .overlap = true, .unroll = 2, .device = options.device},
              in_double}};
-  if (!ties)  // of small whole numbers many large terms cancel
+  if (!ties)  // many large terms of small integers cancel
     ways.push_back({"as written", {.device = options.device}, as_written});
   return ways;
 }
 
-/// The numbers drawn are not what the plan requires of them.
+/// The inputs violate a `require` of the plan.
 class NothingClaimed : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// What the model's rounding allows, and the rounding of the plan's own text, which may be another
-/// one: x - x is 0 however it is rounded, and a sum of parts of it is not.
+/// The bounds from rounding the model and the plan's own erasure, which may differ: x - x is always
+/// 0, but a sum of its parts is not.
 Bounds wide_bounds(const PlanCase& one, const Tensors& wanted, const Way& way) {
   Bounds bounds = way.bounds(wanted, shardproof::claimed, many);
   const Evaluate evaluate = erasure_of(one);
@@ -58,7 +58,7 @@ Bounds wide_bounds(const PlanCase& one, const Tensors& wanted, const Way& way) {
   return bounds;
 }
 
-/// Most are equal bit for bit, and then the bounds are not needed.
+/// Most are equal bit for bit; then no bounds are needed.
 std::string beyond_rounding(const PlanCase& one,
                             const std::vector<std::optional<oracle::Tensor>>& got,
                             const Tensors& wanted, const Way& way) {
@@ -69,7 +69,7 @@ std::string beyond_rounding(const PlanCase& one,
     return difference(got, wanted, wide_bounds(one, wanted, way));
   } catch (const oracle::Error& error) {
     if (error.op == "require" || error.op == "assume") throw NothingClaimed(error.what());
-    return found;  // its own text has no value: the first bounds stand
+    return found;  // its erasure is undefined: keep the first bounds
   }
 }
 
@@ -89,13 +89,13 @@ std::optional<Difference> difference_at(const PlanCase& one, const Tensors& want
   return std::nullopt;
 }
 
-/// A difference with what it was seen at.
+/// A difference, and the case that shows it.
 struct Seen {
   PlanCase one;
   Difference difference;
 };
 
-/// Nothing as well where the plan claims nothing at this point, or cannot be run there.
+/// None also if the plan claims nothing at this point or cannot run there.
 std::optional<Seen> seen_at(PlanCase one, const denote::Sizes& sizes, unsigned seed, bool ties,
                             const CaseOptions& options) {
   one.sizes = sizes;
@@ -104,12 +104,12 @@ std::optional<Seen> seen_at(PlanCase one, const denote::Sizes& sizes, unsigned s
     if (!wanted) return std::nullopt;
     if (auto found = difference_at(one, *wanted, ties, options))
       return Seen{std::move(one), std::move(*found)};
-  } catch (const std::exception&) {  // sizes that one of its ops cannot have
+  } catch (const std::exception&) {  // an op does not allow these sizes
   }
   return std::nullopt;
 }
 
-/// Takes smaller sizes as long as some show a difference too.
+/// Reduces the sizes as long as a difference remains.
 Seen shrunk(Seen seen, const std::vector<Divisibility>& conditions, unsigned seed,
             const CaseOptions& options) {
   int runs = 0;
@@ -130,8 +130,8 @@ Seen shrunk(Seen seen, const std::vector<Divisibility>& conditions, unsigned see
   return seen;
 }
 
-/// Whole terms are added up exactly, and what is made of each before is not: the bounds of such
-/// numbers say nothing.
+/// Whole terms are summed exactly, but ops on each term before that round: bounds from integers
+/// would be wrong.
 bool takes_terms_of_sums(const PlanCase& one) {
   return std::any_of(one.unit.plan().params.begin(), one.unit.plan().params.end(),
                      [&](const ir::ValueId param) {
@@ -147,7 +147,7 @@ Failure failure_of(const Seen& seen, const CaseOptions& options) {
   try {
     failure.first_op = first_op_that_differs(seen.one, options.device);
     failure.looked_at_ops = true;
-  } catch (const std::exception&) {  // some value of it cannot be a result
+  } catch (const std::exception&) {  // a value cannot be a result
   }
   return failure;
 }

@@ -8,7 +8,7 @@ namespace {
 
 constexpr double safety = 8;
 
-/// Of each result the farthest that an entry is moved where numbers have this unit roundoff.
+/// For each result, how far any entry moves with this unit roundoff.
 Bounds farthest(const PlanCase& one, const std::vector<oracle::Tensor>& wanted, double unit,
                 bool inputs_round, unsigned evaluations, const Evaluate& evaluate) {
   Bounds farthest(wanted.size());
@@ -25,7 +25,7 @@ Bounds scaled(Bounds bounds, double factor) {
   return bounds;
 }
 
-/// However little chance has moved a result: it is rounded itself.
+/// Each entry's own rounding is a lower bound, whatever the random evaluations show.
 Bounds at_least_rounded(Bounds bounds, const std::vector<oracle::Tensor>& wanted, double unit) {
   for (size_t r = 0; r < wanted.size(); ++r)
     for (double x : wanted[r].data) bounds[r] = std::max(bounds[r], 4 * unit * std::abs(x));
@@ -58,7 +58,7 @@ bool uses_bf16(const ir::Program& program, const std::vector<std::vector<Type>>&
 
 }  // namespace
 
-// A thousandth of what moves a bit of f32 is enough to see what is moved, and is linear.
+// A thousandth of f32's roundoff shows which entries move, and the effect is linear.
 RoundingBounds rounding_bounds(const PlanCase& one, const std::vector<oracle::Tensor>& wanted,
                                const Evaluate& evaluate, unsigned times) {
   const Bounds moved = farthest(one, wanted, 0x1p-30, false, times, evaluate);

@@ -121,8 +121,8 @@ oracle::Sizes oracle_sizes(const ir::Program& program, const cost::Sizes& sizes)
   return result;
 }
 
-/// What a rank's term of a sum is of the whole: 2 and -1 on the first two devices of each axis that
-/// the value is unreduced over, 0 on others. Exact, and no term is the sum.
+/// A rank's share of an unreduced value: 2 and -1 on the first two devices of each such axis, 0 on
+/// others. Exact, and no share is 1.
 double share(const Type& type, const Mesh& mesh, int64_t rank) {
   double share = 1;
   for (const auto& [axis, mark] : type.marks) {
@@ -153,9 +153,9 @@ Tensor part(const oracle::Tensor& whole, const Slot& slot, const Mesh& mesh, int
   return tensor;
 }
 
-/// Adds a rank's part to a whole tensor of zeros; of copies that of the first rank.
+/// Adds a rank's part to a whole tensor of zeros; for copies, only the first rank's.
 void assemble(oracle::Tensor& whole, const Tensor& tensor, const Mesh& mesh, int64_t rank) {
-  Type copies = tensor.type;  // summands are no copies: every rank's counts
+  Type copies = tensor.type;  // terms of a sum are not copies: all ranks count
   for (const auto& [axis, mark] : tensor.type.marks)
     if (mark == Mark::Max)
       throw std::runtime_error("a result that is a maximum over " + axis + " is not written");
@@ -206,7 +206,7 @@ std::vector<oracle::Tensor> run_plan(const Program& program, const Name& name,
   return results;
 }
 
-/// What indexes a table is in its range, as the verdict assumes.
+/// Table indices must be in range, as the verdict assumes.
 void require_ids(const ir::Program& program, size_t index, const oracle::Sizes& sizes,
                  const std::vector<oracle::Tensor>& inputs) {
   const ir::Function& function = program.functions.at(index);
@@ -225,8 +225,8 @@ void require_ids(const ir::Program& program, size_t index, const oracle::Sizes& 
   }
 }
 
-/// The file's own function of that name, else an imported one: an imported file may have the name
-/// too. Throws where there is none.
+/// The file's own function with that name, else an imported one (an import may use the same name).
+/// Throws if there is none.
 const ir::Function& function_named(const ir::Program& program, const std::string& name) {
   for (const bool imported : {false, true})
     for (const ir::Function& each : program.functions)

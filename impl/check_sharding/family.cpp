@@ -14,8 +14,8 @@ namespace fs = std::filesystem;
 
 const std::string folder = "<models>/";
 
-/// What `model_type` says, the mapping of its sizes, the program, and its plan of a training step.
-/// Of more rows of one type the first counts whose mapping has the configuration.
+/// A value of `model_type`, the mapping of its sizes, the program, and its training step. If
+/// several rows have the same type, the first one whose mapping fits the configuration is used.
 struct Row {
   const char *model_type, *mapping, *program, *plan;
 };
@@ -55,7 +55,7 @@ std::string type_of(const std::string& path) {
   }
 }
 
-/// The row and what it makes of the configuration.
+/// The matching row, and the sizes and consts from the configuration.
 std::pair<const Row*, interchange::Numbers> row_of(const std::string& path) {
   const std::string type = type_of(path);
   std::string why;

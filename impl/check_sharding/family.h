@@ -1,5 +1,5 @@
 #pragma once
-// From a Hugging Face config.json to the program that is proved for its family, and its sizes.
+// Maps a Hugging Face config.json to the proved program of its family, and to its sizes.
 #include <filesystem>
 #include <map>
 #include <string>
@@ -16,21 +16,21 @@ const std::vector<std::pair<std::string, std::string>>& embedded_mappings();
 
 namespace check_sharding {
 
-/// A configuration, read.
+/// The contents of a configuration.
 struct Family {
   std::string path;               ///< of its program: "<models>/llama_train.shard"
-  Name plan;                      ///< the training step that the report is about
-  FileReader reader;              ///< has the models
-  std::map<Name, int64_t> sizes;  ///< that the configuration gives
-  std::map<Name, double> consts;  ///< likewise
+  Name plan;                      ///< the training step to report on
+  FileReader reader;              ///< finds the embedded models
+  std::map<Name, int64_t> sizes;  ///< from the configuration
+  std::map<Name, double> consts;  ///< from the configuration
   std::string name;               ///< "llama"
 };
 
-/// "config.json", "DIR/config.json".
+/// Whether the path is "config.json" or "DIR/config.json".
 bool is_configuration(const std::string& path);
 
-/// Throws FileError naming the key: of a family that no program is for, or a setting that the
-/// program does not have.
+/// Throws FileError with the key if no program exists for the family, or if the program lacks a
+/// setting.
 Family family_of(const std::string& path);
 
 }  // namespace check_sharding

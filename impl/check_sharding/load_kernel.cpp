@@ -10,10 +10,10 @@
 namespace shardproof::check_sharding {
 namespace {
 
-constexpr size_t guard = 64;                 ///< bytes on both sides of an output
-constexpr auto unwritten = std::byte{0xff};  ///< in f64, f32 and bf16 no number
+constexpr size_t guard = 64;                 ///< bytes before and after an output
+constexpr auto unwritten = std::byte{0xff};  ///< NaN in f64, f32 and bf16
 
-/// A tensor as C sees it; refers to the bytes.
+/// A tensor in the C interface; refers to the bytes.
 struct Seen {
   std::vector<int64_t> extents, strides;
   shardproof_tensor tensor;
@@ -78,7 +78,7 @@ void run_kernel(shardproof_kernel* kernel, const Mesh& mesh, int64_t rank,
 }  // namespace
 
 beside::Kernel load_kernel(const std::string& name, const std::string& path) {
-  // A path without a slash would be looked for in the system's folders.
+  // A path without a slash would be searched in the system's folders.
   const std::string from = path.find('/') == std::string::npos ? "./" + path : path;
   void* library = dlopen(from.c_str(), RTLD_NOW | RTLD_LOCAL);
   if (!library) throw std::runtime_error(dlerror());

@@ -4,10 +4,10 @@
 
 namespace shardproof::check_sharding {
 
-/// The function `name` of the shared object (impl/check_sharding/kernel.h), which stays loaded.
-/// Throws std::runtime_error where there is none. The kernel itself throws beside::KernelFault for
-/// a code other than 0, an input that it changed, and writes around its outputs; an entry that it
-/// does not write is no number.
+/// Loads the function `name` from a shared object (impl/check_sharding/kernel.h), which stays
+/// loaded. Throws std::runtime_error if it does not exist. The kernel throws beside::KernelFault
+/// for a nonzero return code, a changed input, or a write around its outputs. Entries that it does
+/// not write stay NaN.
 beside::Kernel load_kernel(const std::string& name, const std::string& path);
 
 }  // namespace shardproof::check_sharding

@@ -6,7 +6,7 @@
 #include "impl/check_sharding/run.h"
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is an error that is reported
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is reported as an error
   std::ios::sync_with_stdio(false);
   shardproof::check_sharding::Environment environment;
   environment.out_is_terminal = isatty(STDOUT_FILENO);

@@ -8,7 +8,7 @@ using namespace cli;
 
 namespace {
 
-/// The first line of what the core says.
+/// The first line of the core's message.
 std::string reason(const std::string& text) { return text.substr(0, text.find('\n')); }
 
 }  // namespace
@@ -28,7 +28,7 @@ std::map<Name, PlanMemory> memory_of(const FileReport& report, const FileReader&
     if (plan.imported || !cost_of(*report.checked, plan)) continue;
     PlanMemory& memory = all[plan.name];
     try {
-      const Mesh mesh(axes);  // which has at most 10^9 ranks
+      const Mesh mesh(axes);  // a mesh has at most 10^9 ranks
       memory.with_overlap =
           memory_on_gpu(program, plan.name, mesh, dims, {.overlap = true}).bytes();
       const StepMemory bytes = memory_on_gpu(program, plan.name, mesh, dims);

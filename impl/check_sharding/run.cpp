@@ -71,7 +71,7 @@ int explain(const std::string& wanted, std::ostream& out, std::ostream& err) {
   return 3;
 }
 
-/// Indents each file in place; `-` goes to the standard output.
+/// Formats each file in place; `-` goes to standard output.
 int format_sources(const Options& options, const Environment& environment, std::istream& in,
                    std::ostream& out, std::ostream& err) {
   int code = 0;
@@ -98,7 +98,7 @@ int format_sources(const Options& options, const Environment& environment, std::
   return code;
 }
 
-/// A line on a terminal's stderr that says what is being done; gone when the work is.
+/// A status line on a terminal's stderr while work is in progress.
 class Progress {
  public:
   Progress(std::ostream& err, bool on) : err_(err), on_(on) {}
@@ -117,17 +117,17 @@ class Progress {
   bool on_;
 };
 
-/// The exit code; that of an error where the report did not reach its reader.
+/// The exit code; an error code if the report could not be written.
 int written(std::ostream& out, std::ostream& err, int code) {
   if (out.flush()) return code;
   out.clear();
   errno = 0;
-  out << '\n' << std::flush;  // once more, for the reason
+  out << '\n' << std::flush;  // sets errno again, for the message
   err << "error: the report cannot be written: " << std::strerror(errno ? errno : EIO) << std::endl;
   return 3;
 }
 
-/// Where --test runs: null for threads of the CPU. Throws where there is no such device.
+/// The device for --test: null for CPU threads. Throws if it does not exist.
 std::shared_ptr<Device> device_of(const Options& options, const Environment& environment) {
   if (environment.device || options.device == "cpu") return environment.device;
 #ifdef WITH_CUDA
@@ -141,7 +141,7 @@ std::shared_ptr<Device> device_of(const Options& options, const Environment& env
 #endif
 }
 
-/// By the plan's name. Throws where one cannot be loaded.
+/// Kernels by plan name. Throws if one cannot be loaded.
 std::map<Name, beside::Kernel> kernels_of(const Options& options) {
   std::map<Name, beside::Kernel> kernels;
   for (const auto& [name, path] : options.kernel) try {
@@ -152,7 +152,7 @@ std::map<Name, beside::Kernel> kernels_of(const Options& options) {
   return kernels;
 }
 
-/// What --test needs beside the file.
+/// What --test needs besides the file.
 struct Equipment {
   std::shared_ptr<Device> device;
   std::map<Name, beside::Kernel> kernels;
@@ -185,7 +185,7 @@ class Run {
     return exit_code(worst);
   }
 
-  /// The one function of --run, instead of a proof.
+  /// Evaluates the function of --run; proves nothing.
   int function() {
     const std::string& path = options_.files.front();
     const Input input = read_input(path, in_, environment_.in_descriptor);
@@ -212,7 +212,7 @@ class Run {
   }
 
  private:
-  /// The file and the plan that is asked for have no errors.
+  /// Whether the file and the selected plan are free of errors.
   bool can_be_run(const CheckedProgram& checked) const {
     const auto& found = checked.diagnostics();
     const bool error = std::any_of(found.begin(), found.end(), [](const Diagnostic& each) {
@@ -244,7 +244,7 @@ class Run {
     return report;
   }
 
-  /// The program of a configuration's family, at its sizes.
+  /// Checks the program of a configuration's family at its sizes.
   void configuration(FileReport& report) {
     const std::string path = report.path;
     try {
@@ -275,7 +275,7 @@ class Run {
     return text + "; its proof is of spec/models/" + family.path.substr(family.path.find('/') + 1);
   }
 
-  /// `only`: reports on this plan of the file; empty: on all.
+  /// `only`: report on this plan of the file; empty: on all.
   void checked(FileReport& report, const FileReader& reader, const Options& sized,
                const Name& only = {}) {
     CheckOptions check_options;
@@ -303,8 +303,8 @@ class Run {
     if (!options_.plot_schedule.empty()) plot_schedule(report);
   }
 
-  /// Sizes that the user gives stay as they are; others are drawn, also those that the file fixes
-  /// where nothing reads them as numbers.
+  /// Sizes that the user gives are fixed. Others are drawn, also those that the file fixes if
+  /// nothing reads them as numbers.
   void test(FileReport& report, const FileReader& reader, const Given& given) {
     const ir::Program& program = report.checked->program();
     beside::CaseOptions options{options_.cases, options_.seed, {}, equipment_.device, {}, false};
@@ -371,7 +371,7 @@ class Run {
                        [&](ir::ValueId v) { return is_float(plan.values.at(v).type.dtype); });
   }
 
-  /// A const with another value than the file's is another claim: the file is checked again.
+  /// Another value of a const is another claim: checks the file again.
   void claim_anew(FileReport& report, const FileReader& reader, const Given& given,
                   const Name& only) {
     for (const auto& [name, value] : given.consts) {
@@ -385,7 +385,7 @@ class Run {
     again.only = only;
     report.sources = std::make_unique<Sources>();
     report.checked = check(*report.sources, report.path, reader, again);
-    // A checker that kept the file's value has proved another claim than the one asked for.
+    // If the checker kept the file's value, it proved a different claim.
     const auto& consts = report.checked->program().consts;
     for (const auto& [name, value] : given.consts)
       if (auto found = consts.find(name); found == consts.end() || found->second != value) {
@@ -428,7 +428,7 @@ class Run {
     report.verdict = Verdict::invalid;
   }
 
-  /// The first pipeline of the file's plans.
+  /// Plots the first pipeline of the file's plans.
   void plot_schedule(FileReport& report) {
     const std::string option = "--plot-schedule " + options_.plot_schedule;
     for (const PlanReport& plan : report.checked->plans())
@@ -442,7 +442,7 @@ class Run {
                 "no plan has a pipeline whose sizes are all given: give them by --mesh and --set");
   }
 
-  /// A configuration whose memory is known: then all of its sizes were given.
+  /// Whether this is a configuration with known memory: then all of its sizes were given.
   static bool has_numbers(const FileReport& report) {
     return !report.origin.empty() &&
            std::any_of(report.memory.begin(), report.memory.end(),
@@ -493,8 +493,8 @@ class Run {
   std::istream& in_;
   std::ostream& out_;
   std::ostream& err_;
-  double test_seconds_ = 0;                    ///< of the last file
-  std::map<std::string, std::string> tested_;  ///< by path: what --test says
+  double test_seconds_ = 0;                    ///< for the last file
+  std::map<std::string, std::string> tested_;  ///< by path: the output of --test
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// check-sharding as a function: what main, the tests and the benchmarks call.
+// check-sharding as a function, for main, tests and benchmarks.
 #include <functional>
 #include <istream>
 #include <memory>
@@ -15,12 +15,12 @@ class Device;
 
 namespace shardproof::check_sharding {
 
-/// What the program finds around it. Tests replace parts of it.
+/// The program's environment. Tests replace parts of it.
 struct Environment {
   bool out_is_terminal = false, err_is_terminal = false;
-  int in_descriptor = -1;           ///< of the standard input; -1: the stream alone
-  std::function<double()> seconds;  ///< a clock; none: the steady clock
-  std::shared_ptr<Device> device;   ///< of --test; none: the one that the options name
+  int in_descriptor = -1;           ///< file descriptor of standard input; -1: use the stream
+  std::function<double()> seconds;  ///< a clock; default: the steady clock
+  std::shared_ptr<Device> device;   ///< for --test; default: the device in the options
 };
 
 /// Runs check-sharding with the arguments after the program's name; returns the exit code:

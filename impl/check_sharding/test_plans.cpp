@@ -14,9 +14,9 @@ namespace {
 using beside::Outcome;
 using beside::PlanCase;
 
-constexpr double most_numbers = 3e7;  ///< of a run, on all devices
+constexpr double most_numbers = 3e7;  ///< in a run, on all devices
 
-/// Programs in which large sizes that nothing reads as numbers are open.
+/// Programs whose large sizes are made symbolic if nothing reads them as numbers.
 class OpenSizes {
  public:
   OpenSizes(const ir::Program& program, size_t plan)
@@ -32,7 +32,7 @@ class OpenSizes {
 
  private:
   FixedSizes open_;
-  std::mutex mutex_;  // ranks compile at the same time
+  std::mutex mutex_;  // ranks compile concurrently
   std::map<const ir::Program*, ir::Program> opened_;
 };
 
@@ -46,7 +46,7 @@ void require_small(const PlanCase& one, const std::vector<Divisibility>& conditi
     throw PlanError("a run at the sizes of the file takes too long");
 }
 
-/// The plan `function` of a checked file, which is the program's own or a derived backward's.
+/// Tests plan `function` of a checked file: the program's own, or a derived backward.
 TestedPlan tested(std::string claim, const Program& program, PlanCase one,
                   const std::vector<Divisibility>& conditions, const beside::CaseOptions& options) {
   TestedPlan plan{std::move(claim), {}, ""};
@@ -82,7 +82,7 @@ bool has_floats(const ir::Function& plan) {
                      [&](ir::ValueId v) { return is_float(plan.values.at(v).type.dtype); });
 }
 
-/// The backward that a step of another file would take; nothing where there is none to derive.
+/// The backward that a step in another file would use; none if it cannot be derived.
 std::optional<TestedPlan> tested_backward(const Program& program, const PlanReport& report,
                                           const beside::CaseOptions& options) {
   const CheckedBackward* backward = nullptr;

@@ -1,5 +1,5 @@
 #pragma once
-// What ranks tell each other about files.
+// Exchanges text and errors about files between ranks.
 #include <string>
 #include <vector>
 
@@ -7,15 +7,15 @@
 
 namespace shardproof::checkpoint {
 
-/// Collective: what each rank says, by rank.
+/// Collective: the texts of all ranks, by rank.
 std::vector<std::string> gather(Communicator& communicator, const std::string& text,
                                 const std::string& place);
 
-/// Collective: throws FileError on every rank where one has an error to report, the first of them.
-/// An empty text is none.
+/// Collective: if any rank has an error, throws FileError on every rank with the first of them. An
+/// empty text is no error.
 void agree(Communicator& communicator, const std::string& error, const std::string& place);
 
-/// What `body` throws, as text; empty where it does not. Faults of the communicator pass.
+/// The error that `body` throws, as text; empty if it does not throw. CommErrors pass through.
 template <class Body>
 std::string error_of(const Body& body) {
   try {

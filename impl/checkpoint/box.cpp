@@ -17,7 +17,7 @@ Box meet_of(const Box& a, const Box& b) {
   return both;
 }
 
-/// The row-major index in `box` of the entry at `index` of the whole.
+/// The row-major offset in `box` of the entry with this index in the whole tensor.
 int64_t offset_in(const Box& box, const std::vector<int64_t>& index) {
   int64_t offset = 0;
   for (size_t i = 0; i < index.size(); ++i)
@@ -25,7 +25,7 @@ int64_t offset_in(const Box& box, const std::vector<int64_t>& index) {
   return offset;
 }
 
-/// The dims from this one on are runs: all but the first of them are full in both boxes.
+/// The first dim of contiguous runs: all later dims are full in both boxes.
 size_t run_begin(const Box& both, const Box& a, const Box& b) {
   size_t i = both.first.size();
   while (i > 0 && (i == both.first.size() ||
@@ -34,7 +34,7 @@ size_t run_begin(const Box& both, const Box& a, const Box& b) {
   return i;
 }
 
-/// The next index over the dims before `end`; false: there is none.
+/// Advances to the next index over the dims before `end`; false at the end.
 bool advance(std::vector<int64_t>& index, const Box& box, size_t end) {
   while (end-- > 0) {
     if (++index[end] < box.first[end] + box.extents[end]) return true;

@@ -1,5 +1,5 @@
 #pragma once
-// Which entries of a whole tensor a rank has, and which of them two parts share.
+// The entries of a whole tensor that a rank holds, and the overlap of two parts.
 #include <cstdint>
 #include <functional>
 #include <vector>
@@ -16,21 +16,21 @@ struct Box {
   bool operator==(const Box&) const = default;
 };
 
-/// The part that `rank` has of a tensor of this type, of which each rank has `local` entries.
+/// The part that `rank` holds of a tensor of this type; each rank holds `local` entries per dim.
 Box part_of(const Type& type, const Mesh& mesh, int64_t rank, const std::vector<int64_t>& local);
 
-/// The extents of the whole of which each rank has `local`.
+/// The extents of the whole tensor of which each rank holds `local`.
 std::vector<int64_t> whole_of(const Type& type, const Mesh& mesh,
                               const std::vector<int64_t>& local);
 
-/// Whether `rank` is the first of those that have the same part.
+/// Whether `rank` is the first rank with its part.
 bool owns(const Type& type, const Mesh& mesh, int64_t rank);
 
-/// Whether they share an entry.
+/// Whether the boxes overlap.
 bool meet(const Box& a, const Box& b);
 
-/// Calls `run(i, j, n)` for entries that are next to each other in both, row-major: entries
-/// i .. i + n of `from` are j .. j + n of `to`. In the order of `from`.
+/// Calls `run(i, j, n)` for runs that are contiguous in both, row-major: entries i .. i + n of
+/// `from` are entries j .. j + n of `to`. In the order of `from`.
 void for_each_run(const Box& from, const Box& to,
                   const std::function<void(int64_t, int64_t, int64_t)>& run);
 

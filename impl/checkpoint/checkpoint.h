@@ -1,7 +1,7 @@
 #pragma once
-// Checkpoints: the state of a run as safetensors files, one per rank that owns some of it, with a
-// manifest of types. A checkpoint is there under its name only when it is whole, and any mesh may
-// load it.
+// Checkpoints: the state of a run as safetensors files, one per rank that owns a part of it, and a
+// manifest with types. A checkpoint has its name only once it is complete. It can be loaded on any
+// mesh.
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -16,7 +16,7 @@
 
 namespace shardproof::checkpoint {
 
-/// A tensor of the state: `tensor` is this rank's part, placed as `type` says on the mesh.
+/// A tensor of the state: `tensor` is this rank's part, with the layout `type` on the mesh.
 struct Leaf {
   Name name;
   Type type;
@@ -24,35 +24,35 @@ struct Leaf {
   size_t stacked = 0;  ///< the number of leading dims that index records, such as layers
 };
 
-/// Where a run stands, without its tensors.
+/// The position of a run, without its tensors.
 struct Position {
   int64_t step = 0;
   std::map<std::string, std::string> values;  ///< "seed", "data": whatever the caller has
   bool operator==(const Position&) const = default;
 };
 
-/// Writes checkpoints into `folder`, as `step-00000100`, beside the steps that follow.
+/// Writes checkpoints to `folder`, as `step-00000100`, while training continues.
 class Saver {
  public:
-  /// The last `keep` checkpoints stay; 0: all. One is removed only when a newer one is whole.
+  /// Keeps the last `keep` checkpoints; 0: all. Removes one only when a newer one is complete.
   Saver(std::filesystem::path folder, int keep);
-  /// Ends the writing, and commits nothing: see wait().
+  /// Stops writing without committing: call wait() first.
   ~Saver();
   Saver(Saver&&) noexcept;
 
-  /// Collective: no other run writes to the folder while this Saver lives. save() does it where it
-  /// was not done. Throws on every rank FileError that names the other run.
+  /// Collective: locks the folder for this Saver; save() does so if needed. Throws FileError with
+  /// the name of the other run on every rank if another run holds the lock.
   void claim(Communicator& communicator);
-  /// Collective: copies what this rank owns and returns; a thread of its own writes it. Waits for
-  /// the checkpoint before. Throws PlanError where a tensor is not whole (U or Max), on every rank
-  /// FileError where a folder cannot be made.
+  /// Collective: copies what this rank owns and returns; a thread writes it. Waits for the previous
+  /// checkpoint. Throws PlanError for a tensor that is not whole (U or Max), and FileError on every
+  /// rank if a folder cannot be made.
   void save(Communicator& communicator, const Mesh& mesh, const DimSizes& dims,
             const std::vector<Leaf>& leaves, const Position& position);
-  /// Collective, once a step: makes the checkpoint valid when all ranks have written. Throws on
-  /// every rank FileError with file and rank where one of them could not; then there is no such
-  /// checkpoint, and saving may be tried again. True: there is nothing under way now.
+  /// Collective, once per step: commits the checkpoint when all ranks have written. If one could
+  /// not, throws FileError with file and rank on every rank; the checkpoint then does not exist,
+  /// and the caller may save again. Returns true if no write is in progress.
   bool poll(Communicator& communicator);
-  /// Collective: poll() until nothing is under way.
+  /// Collective: calls poll() until no write is in progress.
   void wait(Communicator& communicator);
 
  private:
@@ -60,30 +60,30 @@ class Saver {
   std::unique_ptr<State> state_;
 };
 
-/// A folder of a step, and why it is no checkpoint; empty: it is one, as far as its manifest and
-/// the sizes of its files tell.
+/// A folder of a step, and why it is not a checkpoint. Empty: its manifest and file sizes are
+/// valid.
 struct Found {
   std::filesystem::path path;
   std::string damage;
 };
-/// All in `folder` that have or had the name of a step, the last step first.
+/// All folders in `folder` that have or had a step's name, latest step first.
 std::vector<Found> found(const std::filesystem::path& folder);
 
-/// The checkpoints in `folder`, the last step first: those with a valid manifest and all files in
-/// their full size.
+/// The checkpoints in `folder`, latest step first: those with a valid manifest and all files at
+/// full size.
 std::vector<std::filesystem::path> all(const std::filesystem::path& folder);
 /// The first of them.
 std::optional<std::filesystem::path> newest(const std::filesystem::path& folder);
 
-/// What the manifest says without its tensors.
+/// The manifest's contents without tensors.
 Position position_of(const std::filesystem::path& checkpoint);
 
-/// Collective: fills the leaves' tensors, which have the extents of their types on this mesh,
-/// whatever mesh wrote them. Records that were stacked along other dims, or along dims of other
-/// sizes, keep their order: chunks of layers, X of them with N each, are read as X * N layers. A
-/// rank reads the blocks that its parts lie in, and compares their checksums. Throws on every rank
-/// FileError where the checkpoint is damaged, lacks a tensor or has it with another type; tensors
-/// may then have been overwritten in part.
+/// Collective: fills the leaves' tensors, which have the extents of their types on this mesh; the
+/// checkpoint may come from any mesh. Stacked records keep their order if they are now stacked
+/// along other dims: X chunks of N layers are read as X * N layers. Each rank reads only the blocks
+/// that contain its parts, and verifies their checksums. Throws FileError on every rank if the
+/// checkpoint is damaged, or lacks a tensor or has it with another type; tensors may then be partly
+/// overwritten.
 Position load(const std::filesystem::path& checkpoint, Communicator& communicator, const Mesh& mesh,
               const DimSizes& dims, const std::vector<Leaf>& leaves);
 

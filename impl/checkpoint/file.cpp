@@ -15,8 +15,8 @@
 namespace shardproof::checkpoint {
 namespace {
 
-/// While it lives, a write beyond the limit of file sizes is an error in this thread and no signal
-/// that ends the process.
+/// While it exists, exceeding the file size limit is an error in this thread, not a signal that
+/// ends the process.
 class NoSizeSignal {
  public:
   NoSizeSignal() {

@@ -1,5 +1,5 @@
 #pragma once
-// Files read and written in full or not at all, with a checksum for each block of them.
+// Files that are read and written completely or not at all, with a checksum per block.
 #include <cstdint>
 #include <filesystem>
 #include <string>
@@ -9,7 +9,7 @@
 
 namespace shardproof::checkpoint {
 
-/// A file has one checksum for each of these many bytes; it is read in such blocks.
+/// A file has one checksum per this many bytes, and is read in such blocks.
 constexpr uint64_t block_bytes = 1 << 20;
 
 /// The size of a file and the checksums of its blocks.
@@ -18,11 +18,11 @@ struct Sums {
   std::vector<uint64_t> blocks;
 };
 
-/// An open file or folder. Every error is a FileError that names it.
+/// An open file or folder. Every error is a FileError with its name.
 class File {
  public:
   static File open(const std::filesystem::path& path);
-  static File create(const std::filesystem::path& path);  ///< empty, whatever was there
+  static File create(const std::filesystem::path& path);  ///< truncates an existing file
   static File open_to_write(const std::filesystem::path& path);
   static File folder(const std::filesystem::path& path);
   File(File&& other) noexcept;
@@ -30,12 +30,12 @@ class File {
 
   const std::filesystem::path& path() const { return path_; }
   uint64_t size() const;
-  /// All of the bytes: a file that ends before them is an error.
+  /// Reads all of these bytes; an error if the file is shorter.
   void read(uint64_t offset, void* to, size_t bytes) const;
   void append(const void* from, size_t bytes);
   void write(uint64_t offset, const void* from, size_t bytes);
   void resize(uint64_t bytes);
-  /// Returns when what was written is on the disk.
+  /// Returns when the data is on disk.
   void sync() const;
   [[noreturn]] void fail(const std::string& what) const;
 
@@ -54,7 +54,7 @@ class BlockWriter {
  public:
   explicit BlockWriter(const std::filesystem::path& path);
   void append(const void* from, size_t bytes);
-  /// The file is on the disk.
+  /// Flushes the file to disk.
   Sums finish();
 
  private:
@@ -64,8 +64,8 @@ class BlockWriter {
   Sums sums_;
 };
 
-/// Reads parts of a file whose blocks have these checksums: no byte is given that was not compared.
-/// Keeps one block.
+/// Reads parts of a file with these block checksums; returns only verified bytes. Caches one
+/// block.
 class BlockReader {
  public:
   BlockReader(const std::filesystem::path& path, const Sums& sums);
@@ -80,9 +80,9 @@ class BlockReader {
   uint64_t fetched_ = UINT64_MAX;
 };
 
-/// Of at most `most` bytes.
+/// Reads at most `most` bytes.
 std::string read_text(const std::filesystem::path& path, uint64_t most = UINT64_MAX);
-/// The file is on the disk when it returns, its name in the folder maybe not.
+/// The contents are on disk when it returns, but the folder entry may not be.
 void write_text(const std::filesystem::path& path, const std::string& text);
 
 }  // namespace shardproof::checkpoint

@@ -20,7 +20,7 @@ namespace fs = std::filesystem;
 const std::string step_prefix = "step-", unfinished_suffix = ".partial",
                   removed_suffix = ".removed";
 
-/// The step of a name, with anything but `suffix` after the number: none.
+/// The step in a name; none if anything but `suffix` follows the number.
 std::optional<int64_t> step_of(const std::string& name, const std::string& suffix) {
   if (!name.starts_with(step_prefix) || !name.ends_with(suffix)) return std::nullopt;
   const std::string number =
@@ -31,7 +31,7 @@ std::optional<int64_t> step_of(const std::string& name, const std::string& suffi
   return std::stoll(number);
 }
 
-/// The folders of steps with this suffix, the last step first.
+/// The folders of steps with this suffix, latest step first.
 std::vector<std::pair<int64_t, fs::path>> steps_in(const fs::path& folder,
                                                    const std::string& suffix) {
   std::vector<std::pair<int64_t, fs::path>> steps;
@@ -51,7 +51,7 @@ void rename_folder(const fs::path& from, const fs::path& to) {
   if (error) throw FileError(from.string() + ": cannot be renamed: " + error.message());
 }
 
-/// A folder that is half removed has another name, so that it is never taken for a checkpoint.
+/// Renames the folder first, so that a half-removed one never looks like a checkpoint.
 void remove_checkpoint(const fs::path& path) {
   const fs::path removed = with_suffix(path, removed_suffix);
   rename_folder(path, removed);
@@ -59,14 +59,14 @@ void remove_checkpoint(const fs::path& path) {
   fs::remove_all(removed, ignored);
 }
 
-/// `from` and `to` change their names, at no moment is `to` missing where the system can do that.
+/// Swaps the names; if the system supports it, `to` exists at all times.
 void exchange(const fs::path& from, const fs::path& to) {
   if (::renameat2(AT_FDCWD, from.c_str(), AT_FDCWD, to.c_str(), RENAME_EXCHANGE) == 0) return;
   remove_checkpoint(to);
   rename_folder(from, to);
 }
 
-/// Why it is no checkpoint; empty: it is one.
+/// Why it is not a valid checkpoint; empty if it is.
 std::string damage_of(const fs::path& checkpoint, int64_t step) {
   try {
     const Manifest manifest = read_manifest(checkpoint);

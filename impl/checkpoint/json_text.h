@@ -1,5 +1,5 @@
 #pragma once
-// JSON of files that others wrote.
+// JSON from untrusted files.
 #include <algorithm>
 #include <cstdint>
 #include <nlohmann/json.hpp>
@@ -8,10 +8,10 @@
 
 namespace shardproof::checkpoint {
 
-/// Values in values in values; copying and printing recurse that deep.
+/// The maximum nesting depth; copying and printing recurse.
 inline constexpr int most_nested = 64;
 
-/// How deep brackets outside of strings are nested, at most; also of text that is no JSON.
+/// The maximum depth of brackets outside strings; also for text that is not JSON.
 inline int nesting_of(const std::string& text) {
   int depth = 0, most = 0;
   bool quoted = false;
@@ -25,7 +25,7 @@ inline int nesting_of(const std::string& text) {
   return most;
 }
 
-/// Throws std::runtime_error for values that are nested deeper, Json::exception for what is no
+/// Throws std::runtime_error for deeper nesting, Json::exception for text that is not
 /// JSON.
 template <class Json = nlohmann::json>
 Json json_from(const std::string& text) {
@@ -35,7 +35,7 @@ Json json_from(const std::string& text) {
   return Json::parse(text);
 }
 
-/// A whole number that fits; Json would round others silently. Throws std::runtime_error.
+/// An integer that fits; Json would round others silently. Throws std::runtime_error.
 template <class Json>
 int64_t whole_from(const Json& value) {
   if (!value.is_number_integer() ||

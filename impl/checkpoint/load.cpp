@@ -22,7 +22,7 @@ std::string list_of(const std::vector<T>& parts) {
   return '[' + text + ']';
 }
 
-/// What a checkpoint has against what the program wants, for messages.
+/// The checkpoint's property next to the one that the program expects, for messages.
 std::string versus(const Name& leaf, const std::string& what, const std::string& stored,
                    const std::string& wanted) {
   return "tensor " + leaf + " has " + what + " " + stored + ", the program wants " + wanted;
@@ -38,7 +38,7 @@ std::vector<T> without_first(const std::vector<T>& all, size_t first) {
   return {all.begin() + static_cast<std::ptrdiff_t>(first), all.end()};
 }
 
-/// Whether the tensors of as many records are stacked along other dims.
+/// Whether the same number of records is stacked along other dims.
 bool stacked_otherwise(const Leaf& leaf, const StoredTensor& stored,
                        const std::vector<int64_t>& whole) {
   const std::vector<std::string> dims = dims_of(leaf.type);
@@ -48,13 +48,13 @@ bool stacked_otherwise(const Leaf& leaf, const StoredTensor& stored,
   std::vector<std::string> before = stored.dims, now = dims;
   std::sort(before.begin(), before.end());
   std::sort(now.begin(), now.end());
-  const bool reordered = before == now && stored.dims != dims;  // as [N X] and [X N]
+  const bool reordered = before == now && stored.dims != dims;  // such as [N X] and [X N]
   return !reordered && without_first(stored.dims, outer) == without_first(dims, leaf.stacked) &&
          without_first(stored.extents, outer) == without_first(whole, leaf.stacked) &&
          product(stored.extents, outer) == product(whole, leaf.stacked);
 }
 
-/// What is wrong with a stored tensor for this leaf; empty: nothing.
+/// Why a stored tensor does not fit this leaf; empty if it does.
 std::string mismatch(const Leaf& leaf, const StoredTensor& stored, const Mesh& mesh) {
   const Tensor& tensor = *leaf.tensor;
   if (stored.element != tensor.element)
@@ -77,13 +77,13 @@ const StoredTensor& find_tensor(const Manifest& manifest, const Leaf& leaf, cons
   return found->second;
 }
 
-/// A box with one number for a record, and where its first entry is in the memory of the part.
+/// A box for one record, and the offset of its first entry in the part's memory.
 struct Slab {
   Box box;
   int64_t offset = 0;
 };
 
-/// The part `box` of a tensor of these extents, whose first `outer` dims number records.
+/// The part `box` of a tensor of these extents, whose first `outer` dims index records.
 std::vector<Slab> slabs_of(const Box& box, const std::vector<int64_t>& extents, size_t outer) {
   Slab slab{{{0}, {1}}, 0};
   for (size_t d = outer; d < extents.size(); ++d) {
@@ -111,12 +111,12 @@ struct WantedPiece {
   std::vector<Slab> slabs;
 };
 
-/// A leaf, what the checkpoint has of it, and how many entries are still missing.
+/// A leaf, its pieces in the checkpoint, and the number of entries still missing.
 struct Wanted {
   const Leaf* leaf;
   const StoredTensor* stored;
   std::vector<Slab> slabs;
-  std::vector<WantedPiece> pieces;  ///< that share entries with it
+  std::vector<WantedPiece> pieces;  ///< pieces that overlap it
   int64_t missing;
 };
 
@@ -143,7 +143,7 @@ Wanted wanted_of(const Leaf& leaf, const StoredTensor& stored, const Mesh& mesh,
   return wanted;
 }
 
-/// Pieces that overlap would hide that others are missing: entries are counted.
+/// Missing entries are counted, so overlapping pieces would hide gaps.
 void require_disjoint(const Wanted& wanted, const std::filesystem::path& checkpoint) {
   for (size_t i = 0; i < wanted.pieces.size(); ++i)
     for (size_t j = 0; j < i; ++j)
@@ -152,7 +152,7 @@ void require_disjoint(const Wanted& wanted, const std::filesystem::path& checkpo
                         " has pieces that overlap");
 }
 
-/// The entry of a piece; FileError where the file's header disagrees with the manifest.
+/// The header entry of a piece. FileError if the file's header disagrees with the manifest.
 const safetensors::Entry& find_entry(const safetensors::Header& header, const Wanted& wanted,
                                      const Piece& piece, const File& file) {
   const auto found = header.find(wanted.leaf->name);
@@ -163,7 +163,7 @@ const safetensors::Entry& find_entry(const safetensors::Header& header, const Wa
   return found->second;
 }
 
-/// Copies what the piece and the wanted box share, run by run.
+/// Copies the overlap of the piece and the wanted box, run by run.
 void read_piece(BlockReader& reader, const safetensors::Entry& entry, const WantedPiece& piece,
                 Wanted& wanted) {
   const size_t bytes = size_of(wanted.stored->element);
@@ -180,7 +180,7 @@ void read_piece(BlockReader& reader, const safetensors::Entry& entry, const Want
     }
 }
 
-/// One file is open at a time.
+/// Opens one file at a time.
 void read_file(const std::filesystem::path& checkpoint, const Manifest& manifest, size_t file,
                std::vector<Wanted>& all_wanted) {
   std::vector<std::pair<Wanted*, const WantedPiece*>> pieces;

@@ -23,7 +23,7 @@ std::string owner() {
   return "process " + std::to_string(::getpid()) + " on " + host + " since " + time;
 }
 
-/// What the other run wrote; it may be about to.
+/// The text that the other run wrote, or is about to write.
 std::string written_in(int descriptor) {
   char text[512];
   const ssize_t got = ::pread(descriptor, text, sizeof text, 0);
@@ -52,7 +52,7 @@ FolderLock::FolderLock(const std::filesystem::path& folder) {
   const std::string text = owner();
   const bool named =
       ::ftruncate(descriptor_, 0) == 0 && ::pwrite(descriptor_, text.data(), text.size(), 0) > 0;
-  static_cast<void>(named);  // on a full disk the lock holds without a name
+  static_cast<void>(named);  // on a full disk the lock has no name
 }
 
 FolderLock::~FolderLock() { ::close(descriptor_); }

@@ -1,14 +1,15 @@
 #pragma once
-// One writer in a folder of checkpoints.
+// A lock: one writer per folder of checkpoints.
 #include <filesystem>
 
 namespace shardproof::checkpoint {
 
-/// Held by the process that writes to a folder; the system releases it when the process ends,
-/// however it ends.
+/// Held by the process that writes to a folder; the system releases it when the process ends for
+/// any reason.
 class FolderLock {
  public:
-  /// Throws FileError where the folder cannot be made, or another run has it; names that run.
+  /// Throws FileError if the folder cannot be made, or if another run holds the lock; names that
+  /// run.
   explicit FolderLock(const std::filesystem::path& folder);
   ~FolderLock();
   FolderLock(const FolderLock&) = delete;

@@ -132,7 +132,7 @@ std::string text_of(const Manifest& manifest) {
                       {"dims", manifest.dims},
                       {"files", files},
                       {"tensors", tensors}};
-  const std::string rest = value.dump().substr(1) + "\n";  // without its brace
+  const std::string rest = value.dump().substr(1) + "\n";  // without the opening brace
   return first_line(rest) + rest;
 }
 

@@ -14,18 +14,18 @@
 
 namespace shardproof::checkpoint {
 
-/// A part of a tensor: it lies in this file, by the tensor's name.
+/// A part of a tensor, stored in this file under the tensor's name.
 struct Piece {
   size_t file = 0;
   Box box;
 };
 
-/// A tensor as it was when it was saved.
+/// A tensor as it was saved.
 struct StoredTensor {
   Element element = Element::f32;
   std::string type;               ///< `f32[V/t M/d]`
   std::vector<std::string> dims;  ///< `V` `M`
-  std::vector<int64_t> extents;   ///< of the whole
+  std::vector<int64_t> extents;   ///< of the whole tensor
   std::vector<Piece> pieces;
 };
 
@@ -45,12 +45,12 @@ struct Manifest {
 /// `V` `M`: the dims of a type without their axes.
 std::vector<std::string> dims_of(const Type& type);
 
-/// The file that a rank writes.
+/// The name of the file that a rank writes.
 std::string file_of_rank(int64_t rank);
 
-/// JSON whose first line holds the checksum of the others.
+/// JSON; its first line is the checksum of the other lines.
 std::string text_of(const Manifest& manifest);
-/// The manifest of a checkpoint; throws FileError.
+/// Reads the manifest of a checkpoint. Throws FileError.
 Manifest read_manifest(const std::filesystem::path& checkpoint);
 std::filesystem::path manifest_path(const std::filesystem::path& checkpoint);
 

@@ -11,13 +11,13 @@ namespace {
 using nlohmann::json;
 
 constexpr uint64_t length_bytes = 8;
-constexpr uint64_t longest_header = 100'000'000;  // as the reference implementation
+constexpr uint64_t longest_header = 100'000'000;  // as in the reference implementation
 
-/// In the order of Element.
+/// Indexed by Element.
 constexpr const char* dtypes[] = {"F64", "F32", "BF16", "I32", "U32", "BOOL", "U64"};
 static_assert(std::size(dtypes) == static_cast<size_t>(Element::u64) + 1);
 
-/// Also of those that are no Element: 0 for one that is unknown.
+/// Also for dtypes without an Element; 0 for an unknown one.
 uint64_t dtype_bytes(const std::string& dtype) {
   if (const auto element = element_of(dtype)) return size_of(*element);
   static const std::map<std::string, uint64_t> others = {{"I64", 8},     {"F16", 2},    {"I16", 2},
@@ -37,7 +37,7 @@ uint64_t size_from(const json& number, const std::string& name) {
   return number.get<uint64_t>();
 }
 
-/// The bytes that a tensor of these extents takes; checks them against `most`.
+/// The number of bytes of a tensor with these extents, at most `most`.
 uint64_t bytes_of(const Entry& entry, const std::string& name, uint64_t most) {
   uint64_t bytes = dtype_bytes(entry.dtype);
   if (bytes == 0) wrong("tensor " + name + " has the unknown dtype " + entry.dtype);
@@ -124,7 +124,7 @@ std::string begin_of(const std::vector<Item>& items) {
     end += bytes;
   }
   std::string text = header.dump();
-  text.resize((text.size() + 7) / 8 * 8, ' ');  // so that the tensors begin aligned
+  text.resize((text.size() + 7) / 8 * 8, ' ');  // aligns the tensors' bytes
   std::string begin(length_bytes, '\0');
   for (size_t i = 0; i < length_bytes; ++i) begin[i] = static_cast<char>(text.size() >> (8 * i));
   return begin + text;

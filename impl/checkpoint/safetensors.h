@@ -1,5 +1,5 @@
 #pragma once
-// The safetensors format: 8 bytes with the length of the header, little-endian, the header as JSON,
+// The safetensors format: the length of the header (8 bytes, little-endian), the header as JSON,
 // the tensors' bytes.
 #include <functional>
 #include <map>
@@ -22,7 +22,7 @@ struct Entry {
 /// Tensors by name.
 using Header = std::map<std::string, Entry>;
 
-/// What is to be written.
+/// A tensor to write.
 struct Item {
   std::string name;
   Element element;
@@ -30,14 +30,14 @@ struct Item {
 };
 
 const char* dtype_of(Element element);
-/// Empty for a dtype that no element is.
+/// Empty if the dtype has no Element.
 std::optional<Element> element_of(const std::string& dtype);
 
-/// Where the items' bytes go, one after the other, and what the file begins with.
+/// Assigns offsets to the items, in order; returns the start of the file.
 std::string begin_of(const std::vector<Item>& items);
 
 /// Reads the header of a file of `bytes` bytes through `read(offset, to, count)`. Throws
-/// std::runtime_error with what is wrong with it: tensors must fill the file without gaps.
+/// std::runtime_error if the header is invalid; tensors must fill the file without gaps.
 Header read_header(uint64_t bytes, const std::function<void(uint64_t, void*, size_t)>& read);
 /// The same for an open file; throws FileError.
 Header read_header(const checkpoint::File& file);

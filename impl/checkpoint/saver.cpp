@@ -28,7 +28,7 @@ Part copy_of(const Leaf& leaf) {
   return part;
 }
 
-/// What this rank writes: wide entries first, so that all are aligned.
+/// The parts that this rank writes, in order of decreasing entry size, so that all are aligned.
 std::vector<Part> parts_of(const std::vector<Leaf>& leaves, const Mesh& mesh, int rank) {
   std::vector<Part> parts;
   for (const Leaf& leaf : leaves)
@@ -49,7 +49,7 @@ Sums write_parts(const std::filesystem::path& path, const std::vector<Part>& par
   return writer.finish();
 }
 
-/// Sums as ranks tell them: the size, then 16 digits for each block.
+/// Sums as a message to other ranks: the size, then 16 digits per block.
 std::string told(const Sums& sums) {
   std::string text = hex(sums.bytes);
   for (uint64_t each : sums.blocks) text += hex(each);
@@ -76,7 +76,7 @@ void refuse(const Leaf& leaf) {
     throw PlanError(leaf.name + ": its tensor does not have the dims of " + to_string(leaf.type));
 }
 
-/// Every tensor with all of its pieces; each rank's file gets the sums that it told.
+/// Every tensor with all of its pieces; each rank's file gets the sums that the rank reported.
 Manifest manifest_of(const Mesh& mesh, const DimSizes& dims, const std::vector<Leaf>& leaves,
                      const Position& position) {
   Manifest manifest{position, mesh.axes(), dims, {}, {}};
@@ -104,7 +104,7 @@ Manifest manifest_of(const Mesh& mesh, const DimSizes& dims, const std::vector<L
 struct Saver::State {
   std::filesystem::path folder;
   int keep;
-  std::unique_ptr<FolderLock> lock;  ///< of rank 0
+  std::unique_ptr<FolderLock> lock;  ///< held by rank 0
 
   bool under_way = false;
   std::filesystem::path checkpoint;
@@ -112,7 +112,7 @@ struct Saver::State {
   std::vector<Part> parts;
   std::thread thread;
   std::atomic<bool> written{true};
-  // Of the thread until it is joined.
+  // Written by the thread until it is joined.
   Sums sums;
   std::string error;
 

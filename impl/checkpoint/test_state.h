@@ -14,7 +14,7 @@
 
 namespace shardproof::checkpoint {
 
-/// A folder that is gone with the object.
+/// A temporary folder.
 class TestFolder {
  public:
   TestFolder() {
@@ -69,18 +69,18 @@ class TestState {
   }
   const std::vector<Leaf>& leaves() const { return leaves_; }
 
-  /// All bytes.
+  /// Sets all bytes.
   void set(int byte) {
     for (Tensor& part : parts_) std::memset(part.buffer.data(), byte, part.buffer.bytes());
   }
-  /// With the bits of each entry plus `shift`.
+  /// Sets each entry to its bits plus `shift`.
   void fill(uint64_t shift = 0) {
     for_each_entry([&](std::byte* at, uint64_t bits, size_t bytes) {
       bits += shift;
       std::memcpy(at, &bits, bytes);
     });
   }
-  /// How many entries are not what fill(shift) makes.
+  /// The number of entries that differ from fill(shift).
   int64_t wrong(uint64_t shift = 0) {
     int64_t count = 0;
     for_each_entry([&](std::byte* at, uint64_t bits, size_t bytes) {
@@ -101,7 +101,7 @@ class TestState {
               bits_of(leaf.name, index_of(box, i, whole.whole), whole.element), bytes);
     }
   }
-  /// The row-major index in the whole of the box's entry i.
+  /// The row-major index, in the whole tensor, of the box's entry i.
   static uint64_t index_of(const Box& box, int64_t i, const std::vector<int64_t>& whole) {
     uint64_t index = 0, stride = 1;
     for (size_t dim = whole.size(); dim-- > 0;) {
@@ -132,7 +132,7 @@ inline void save_filled(const std::filesystem::path& folder, const Mesh& mesh,
   });
 }
 
-/// Loads it on all ranks of a mesh; how many entries are not those of fill(shift).
+/// Loads it on all ranks of a mesh; returns the number of entries that differ from fill(shift).
 inline int64_t wrong_after_load(const std::filesystem::path& checkpoint, const Mesh& mesh,
                                 const TestTensors& tensors, uint64_t shift = 0) {
   std::atomic<int64_t> wrong = 0;

@@ -1,5 +1,5 @@
 #pragma once
-// Buffers of which only the size is known.
+// Buffers without a type.
 #include <cstddef>
 #include <cstring>
 
@@ -12,7 +12,7 @@ inline const std::byte* at_byte(const void* base, size_t bytes) {
   return static_cast<const std::byte*>(base) + bytes;
 }
 
-/// Null is a buffer of nothing.
+/// A null buffer has no bytes.
 inline void copy_bytes(void* to, const void* from, size_t bytes) {
   if (bytes) std::memcpy(to, from, bytes);
 }

@@ -1,5 +1,5 @@
 #pragma once
-// A collective as its members announce it, so that they can see that they mean the same one.
+// A collective call as its members announce it, to detect that they make different calls.
 #include <string>
 #include <vector>
 
@@ -16,8 +16,8 @@ enum class Collective : uint8_t {
   send
 };
 
-/// One rank's call without its place. `count` is of entries, and of bytes (u8) where nothing is
-/// reduced; `to` and `from` are positions, of a permute alone.
+/// One rank's call without its source location. `count` is in entries; in bytes (u8) if nothing is
+/// reduced. `to` and `from` are positions, for permute only.
 struct Call {
   Collective collective = Collective::all_gather;
   Element element = Element::u8;
@@ -26,7 +26,7 @@ struct Call {
   int to = 0, from = 0;
 
   size_t bytes() const { return count * size_of(element); }
-  /// Of each member, in a group of `size`.
+  /// Bytes that each member sends, in a group of `size`.
   size_t bytes_sent(int size) const {
     const bool blocks =
         collective == Collective::reduce_scatter || collective == Collective::all_to_all;
@@ -38,12 +38,12 @@ struct Call {
     return bytes() * static_cast<size_t>(blocks ? size : 1);
   }
 
-  /// Whether the member at `position` gives or gets anything: a send goes from 0 to 1.
+  /// Whether the member at `position` sends or receives: a send goes from 0 to 1.
   bool gives(int position) const { return collective != Collective::send || position == 0; }
   bool gets(int position) const { return collective != Collective::send || position == 1; }
 
   static Call move(Collective collective, size_t bytes);
-  /// Throws CommError where a position is not one of a group of `size`.
+  /// Throws CommError if a position is not in a group of `size`.
   static Call permute(size_t bytes, int to, int from, int size);
 };
 
@@ -51,7 +51,7 @@ inline bool reduces(const Call& call) {
   return call.collective == Collective::all_reduce || call.collective == Collective::reduce_scatter;
 }
 
-/// A member's call with where it stands in the program.
+/// A member's call with its source location.
 struct PlacedCall {
   Call call;
   std::string place;
@@ -59,21 +59,21 @@ struct PlacedCall {
 
 /// `all_reduce(max) of 12 f32 at ffn.shard:7:3`
 std::string to_string(const PlacedCall& call);
-/// `rank 3: <reason>`, unless it begins so.
+/// `rank 3: <reason>`, unless it already starts like that.
 std::string said_by(int rank, const std::string& reason);
 /// `ranks 0 2 4`
 std::string text_of_ranks(const std::vector<int>& ranks);
 
-/// Where `rank` is in the list; throws CommError where it is not, or the list names a rank twice or
-/// one that the world of `size` ranks does not have.
+/// The index of `rank` in the list. Throws CommError if it is missing, or if the list has a rank
+/// twice or one outside the world of `size` ranks.
 int position_in(const std::vector<int>& ranks, int rank, int size);
 
-/// What the first member and another disagree about, with both calls; empty where all `size`
-/// members mean the same. `call(i)` is the call of position i.
+/// The disagreement between the first member and another one, with both calls; empty if all `size`
+/// members make the same call. `call(i)` is the call of position i.
 template <class CallOf>
 std::string disagreement(const std::vector<int>& ranks, const CallOf& call);
 
-// How the templates above do it.
+// Used by the templates above.
 bool same_call(const PlacedCall& a, const PlacedCall& b);
 std::string disagreement_text(int rank, const PlacedCall& call, int other_rank,
                               const PlacedCall& other);

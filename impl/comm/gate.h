@@ -1,19 +1,20 @@
 #pragma once
-// A barrier for threads that first yields and then sleeps, and that can be shut for ever.
+// A barrier for threads that first spins, then sleeps, and that can be shut permanently.
 #include <atomic>
 #include <cstdint>
 #include <thread>
 
 namespace shardproof {
 
-/// Each member passes again and again; the k-th passes of all members wait for each other. Shut,
-/// it lets through those whose pass was complete before, and no others: all members of one pass
-/// get the same answer.
+/// Members pass repeatedly; the k-th passes of all members wait for each other. Once shut,
+/// only passes that were already complete succeed: all members of a pass get the same
+/// answer.
 class Gate {
  public:
   explicit Gate(int size) : size_(static_cast<uint32_t>(size)) {}
 
-  /// The `pass`-th pass of this member, from 1; false: shut. `before_sleep` is called at most once.
+  /// Waits for this member's `pass`-th pass, counted from 1. False: shut. Calls `before_sleep` at
+  /// most once.
   template <class BeforeSleep>
   bool pass(uint32_t pass, const BeforeSleep& before_sleep);
   bool pass(uint32_t pass_number) {
@@ -28,11 +29,11 @@ class Gate {
   static constexpr uint32_t shut_bit = 1, arrival = 2;
   static constexpr int yields = 100;
 
-  /// Modulo 2^32, as all numbers here.
+  /// Modulo 2^32, like all counters here.
   static bool reached(uint32_t seen, uint32_t wanted) {
     return static_cast<int32_t>((seen & ~shut_bit) - wanted) >= 0;
   }
-  /// False: shut. After that the number of arrivals never changes again.
+  /// False: shut. The number of arrivals never changes after that.
   bool arrive(uint32_t wanted);
 
   const uint32_t size_;

@@ -1,12 +1,12 @@
 #pragma once
-// How the members of a group share the work of a large reduction.
+// Divides a large reduction among the members of a group.
 #include <algorithm>
 
 #include "kernels/element.h"
 
 namespace shardproof {
 
-/// Member i of n reduces entries begin(i) .. begin(i + 1): whole cache lines but for the end.
+/// Member i of n reduces entries begin(i) .. begin(i + 1): whole cache lines, except at the end.
 class Parts {
  public:
   Parts(size_t count, Element element, size_t n) : count_(count) {
@@ -20,8 +20,8 @@ class Parts {
   size_t count_, part_;
 };
 
-/// Below this many bytes of all members together, each member reduces everything itself: that costs
-/// less than one more barrier.
+/// Below this many bytes of all members together, each member reduces everything itself, which is
+/// cheaper than another barrier.
 constexpr size_t reduce_alone_bytes = 64 << 10;
 
 }  // namespace shardproof

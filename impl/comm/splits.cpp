@@ -10,7 +10,7 @@ bool contains(const std::vector<int>& group, int rank) {
   return std::find(group.begin(), group.end(), rank) != group.end();
 }
 
-/// A split while it is made.
+/// A split under construction.
 struct Draft {
   Split split;
   std::set<int> taken;

@@ -1,23 +1,23 @@
 #pragma once
-// How many groups are made at once, of a communicator of all ranks.
+// Creates many groups with few splits of a communicator of all ranks.
 #include <optional>
 #include <vector>
 
 namespace shardproof {
 
-/// Groups that have no rank in common. All ranks take part in making them.
+/// Disjoint groups of ranks. Creating them is collective over all ranks.
 using Split = std::vector<std::vector<int>>;
 
-/// Each group of two ranks and more once, in as few splits as an early fit gives: the same on every
-/// rank that gives the same list.
+/// Each group of two or more ranks once, in few splits (first fit). Ranks with the same list get
+/// the same result.
 std::vector<Split> splits_of(const std::vector<std::vector<int>>& groups);
 
-/// Where a rank belongs in a split: the colour is the least rank of its group, the key its
+/// A rank's arguments of a split: the colour is the lowest rank of its group, the key its
 /// position.
 struct Seat {
   int colour, key;
 };
-/// Nothing: in no group of it.
+/// None: the rank is in no group of the split.
 std::optional<Seat> seat_in(const Split& split, int rank);
 
 }  // namespace shardproof

@@ -1,5 +1,5 @@
 #pragma once
-// A rank that is a thread: how it finds its groups, and agrees with the other members on a call.
+// A rank that is a thread: finds its groups, and agrees with the other members on each call.
 #include <functional>
 
 #include "impl/comm/thread_world.h"
@@ -13,17 +13,17 @@ class ThreadGroup : public Group {
       : Group(members.ranks, position), members_(members) {}
 
   ThreadMembers& members() { return members_; }
-  uint32_t calls() const { return calls_; }  ///< begun by this member
-  /// Of the call that this member is in.
+  uint32_t calls() const { return calls_; }  ///< number of calls started by this member
+  /// The post of a member in the current call.
   ThreadPost& post(size_t position) { return members_.slots[position].post(calls_); }
   ThreadPost& own_post() { return post(position()); }
   const std::byte* sent(int position, size_t from) {
     return static_cast<const std::byte*>(post(position).send) + from;
   }
 
-  /// The post of the next call, without its buffers.
+  /// Starts the next call; fills its post, except the buffers.
   ThreadPost& begin(const Call& call, const std::string& place);
-  /// What the post has now is what the others will see.
+  /// Publishes the current post to the other members.
   void announce() { members_.slots[position()].calls.store(calls_, std::memory_order_release); }
   void pass_exit() { members_.exit.pass(++exits_); }
 
@@ -32,7 +32,7 @@ class ThreadGroup : public Group {
   uint32_t calls_ = 0, exits_ = 0;
 };
 
-/// All but the moving of data.
+/// Everything but moving the data.
 class ThreadRank : public Communicator {
  public:
   ThreadRank(ThreadWorld& world, int rank) : world_(world), rank_(rank) {}
@@ -44,24 +44,24 @@ class ThreadRank : public Communicator {
     if (world_.failed()) throw_fault();
   }
   void abort(const std::string& reason) noexcept override { fail(reason); }
-  /// Ends all waiting, with this rank's name.
+  /// Ends all waits with an error in this rank's name.
   void fail(const std::string& reason) noexcept;
 
  protected:
-  /// Where the data are: bytes are copied, and the members' entries joined in their order.
+  /// For the memory's location: copies bytes, and reduces the members' entries in group order.
   virtual void copy(void* to, const void* from, size_t bytes) = 0;
   virtual void join(const Call& call, const std::vector<const void*>& sources, void* out,
                     size_t count) = 0;
 
-  /// What the call gives this member, of what the others send.
+  /// Moves this member's results of the call from the other members.
   void receive_all(ThreadGroup& group, const Call& call, void* receive);
-  /// Of an all_reduce whose work is shared: the own part, and then what the others have reduced.
+  /// For an all_reduce with divided work: reduces the own share, then copies those of the others.
   void reduce_own_part(ThreadGroup& group, const Call& call, void* receive);
   void copy_other_parts(ThreadGroup& group, const Call& call, void* receive);
   static bool is_shared(const Call& call, int size);
 
-  /// After announce(): returns when all members have announced the same call. Until they pass
-  /// `exit` their buffers are there.
+  /// Call after announce(): returns when all members have announced the same call. Their buffers
+  /// stay valid until they pass `exit`.
   void agree(ThreadGroup& group);
 
  private:
@@ -76,7 +76,7 @@ class ThreadRank : public Communicator {
   std::map<std::vector<int>, std::unique_ptr<ThreadGroup>> groups_;
 };
 
-/// Runs `body` on the ranks that `make` makes, each in its own thread; threads.h.
+/// Runs `body` on ranks created by `make`, each in its own thread; see threads.h.
 void run_ranks(int world,
                const std::function<std::unique_ptr<ThreadRank>(ThreadWorld&, int rank)>& make,
                const std::function<void(Communicator&)>& body);

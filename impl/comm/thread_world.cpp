@@ -14,7 +14,7 @@ ThreadMembers& ThreadWorld::members(const std::vector<int>& ranks) {
   return *members;
 }
 
-/// Its slot says so before it arrives, so that who is not missing will arrive.
+/// Whether the member has not announced the call yet. It does so before it arrives at the gate.
 bool ThreadWorld::missing(const Wait& wait, size_t position) {
   const uint32_t calls = wait.members->slots[position].calls.load(std::memory_order_acquire);
   return static_cast<int32_t>(calls - wait.call) < 0;
@@ -43,8 +43,8 @@ void ThreadWorld::look_for_end(int rank) {
       fail_locked(other, "rank " + std::to_string(other) + " has ended; " + hop(rank, other));
 }
 
-/// Extends the path over those its last rank waits for; true: it has come back to its start. The
-/// newest wait closes any circle, so that it is enough to start there.
+/// Extends the path by the ranks for which its last rank waits; true if it returns to its start.
+/// The newest wait closes any cycle, so starting there suffices.
 bool ThreadWorld::look_for_circle(int rank, std::vector<int>& path, std::vector<bool>& seen) {
   const Wait& wait = waits_[rank];
   if (!wait.members) return false;

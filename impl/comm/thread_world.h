@@ -1,6 +1,6 @@
 #pragma once
-// What the ranks of one process share: groups with a slot per member, which rank waits for which,
-// and the first fault.
+// The state that the ranks of a process share: groups with one slot per member, the waits-for
+// graph, and the first error.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -15,31 +15,31 @@ namespace shardproof {
 
 class Event;  // impl/device/device.h
 
-/// Up to this many bytes are sent by a copy: the sender does not wait until the others have read.
+/// Up to this many bytes are sent by copy, so that the sender need not wait for the readers.
 constexpr size_t copied_bytes = 2048;
 
-/// What a member announces of one call.
+/// A member's announcement of one call.
 struct ThreadPost {
   PlacedCall call;
   const void* send = nullptr;
   void* receive = nullptr;
-  /// Of a device: when `send` is ready, when this member's part is reduced in `receive`, and when
-  /// it has read all that it reads of the others. The last two are there after an `exit`.
+  /// For a device: events for `send` being ready, for this member's share in `receive` being
+  /// reduced, and for the end of its reads from others. The last two are set after an `exit`.
   std::shared_ptr<Event> ready, reduced, done;
   alignas(64) std::byte copied[copied_bytes];
 };
 
-/// A member's posts of its last two calls. It writes one before it passes `entry`, and the others
-/// read it until they come to `entry` again: so that after that it may be written anew.
+/// A member's posts for its last two calls. It writes one before `entry`; the others read it until
+/// they reach the next `entry`. So it may be overwritten after that.
 struct alignas(64) ThreadSlot {
   ThreadPost posts[2];
-  std::atomic<uint32_t> calls{0};  ///< announced by this member so far
+  std::atomic<uint32_t> calls{0};  ///< number of calls announced by this member
 
   ThreadPost& post(uint32_t call) { return posts[call % 2]; }
 };
 
-/// Only `entry` is ever shut: who has passed it may read the others' buffers where they were not
-/// copied, and they wait at `exit`, which every rank can reach.
+/// Only `entry` can be shut: a member that passed it may read others' buffers, and the owners wait
+/// at `exit`, which every rank can reach.
 struct ThreadMembers {
   explicit ThreadMembers(const std::vector<int>& of)
       : ranks(of), slots(of.size()), entry(int(of.size())), exit(int(of.size())) {}
@@ -49,27 +49,27 @@ struct ThreadMembers {
   Gate entry, exit;
 };
 
-/// Outlives the threads.
+/// Must outlive the threads.
 class ThreadWorld {
  public:
   explicit ThreadWorld(int size) : waits_(size) {}
 
   int size() const { return static_cast<int>(waits_.size()); }
-  /// The same object for the same list, on every rank.
+  /// The same object on every rank for the same list.
   ThreadMembers& members(const std::vector<int>& ranks);
 
-  /// `rank` is going to sleep until its `call`-th call in `members` can begin: a fault where that
-  /// can never be, because one of those it waits for has ended or waits for it in turn.
+  /// `rank` is about to sleep until its `call`-th call in `members` starts. Raises an error if that
+  /// is impossible: a rank that it waits for has ended, or waits for it in turn.
   void waits(int rank, ThreadMembers& members, uint32_t call);
   void ends(int rank);
 
-  /// Ends all waiting. The first fault counts.
+  /// Ends all waits. The first error counts.
   void fail(int rank, const std::string& what);
   std::optional<CommError> fault();
   bool failed() const { return failed_.load(std::memory_order_relaxed); }
 
  private:
-  /// Stale once the call has begun: then no rank is missing in it.
+  /// Outdated once the call has started: then no rank is missing.
   struct Wait {
     ThreadMembers* members = nullptr;
     uint32_t call = 0;

@@ -25,7 +25,7 @@ class ThreadCommunicator : public ThreadRank {
  public:
   using ThreadRank::ThreadRank;
 
-  /// Announces the call, waits until all members have, and moves while all buffers are there.
+  /// Announces the call, waits for all members, and moves data while all buffers are valid.
   void collective(Group& group, const Call& call, const void* send, void* receive,
                   const std::string& place) override {
     ThreadGroup& own = static_cast<ThreadGroup&>(group);

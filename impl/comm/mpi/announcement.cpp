@@ -8,7 +8,7 @@
 namespace shardproof {
 namespace {
 
-/// The end is dropped of ranks, the start of a place: its end says more.
+/// Long lists of ranks lose their end, long locations their start, which says less.
 template <size_t size>
 void put(char (&field)[size], std::string_view text, bool keep_end) {
   const size_t length = std::min(text.size(), size - 1);

@@ -1,5 +1,5 @@
 #pragma once
-// What a process tells the others before a collective, as it travels.
+// The message that a process sends to the others before a collective.
 #include <cstdint>
 #include <string>
 #include <type_traits>
@@ -9,12 +9,12 @@
 
 namespace shardproof {
 
-/// A rank's next step. Two members are about to do the same if all bytes but `to` and `from` are
-/// the same.
+/// A rank's next step. Two members make the same call if all bytes except `to` and `from` are
+/// equal.
 struct Announcement {
   enum class Step : uint8_t { call, end };
 
-  int32_t to = 0, from = 0;  ///< of a permute
+  int32_t to = 0, from = 0;  ///< for permute
   Step step = Step::call;
   Collective collective = Collective::all_gather;
   Element element = Element::u8;
@@ -22,7 +22,7 @@ struct Announcement {
   uint8_t unused[4] = {};
   uint64_t count = 0;
   uint64_t ranks_hash = 0, place_hash = 0;
-  char ranks[48] = {}, place[160] = {};  ///< for the eye, cut off where they are too long
+  char ranks[48] = {}, place[160] = {};  ///< for messages; truncated
 
   static Announcement of_end();
   static Announcement of_call(const Call& call, const std::vector<int>& ranks,

@@ -7,7 +7,7 @@ namespace shardproof {
 namespace {
 
 constexpr int announcement_tag = 1, probe_tag = 2;
-constexpr int busy_tries = 2000;  ///< before a waiting rank begins to sleep between tries
+constexpr int busy_tries = 2000;  ///< tries before a waiting rank sleeps between tries
 constexpr auto nap = std::chrono::microseconds(50);
 constexpr auto patience = std::chrono::milliseconds(500);  ///< before it looks for a circle
 
@@ -61,7 +61,7 @@ void Announcer::receive_all(const std::vector<int>& ranks) {
   for (int tries = 0; !receive_some(ranks); ++tries) pause(tries, begun);
 }
 
-/// Compares what has come; true: that was all.
+/// Compares announcements that have arrived; true if all have.
 bool Announcer::receive_some(const std::vector<int>& ranks) {
   int count = 0;
   done_.resize(ranks.size());
@@ -87,7 +87,7 @@ void Announcer::pause(int tries, Clock::time_point begun) {
   take_probes();
 }
 
-/// To everybody this rank waits for. Small enough that MPI takes it without a receiver.
+/// Sends to every rank that this rank waits for. Small enough for MPI to send without a receiver.
 void Announcer::send_probe(Probe probe) {
   probe.sender = rank_;
   probe.announcement = own_;
@@ -112,7 +112,7 @@ void Announcer::take_probes() {
 
 void Announcer::take_probe(const Probe& probe) {
   const auto before = [](uint32_t a, uint32_t b) { return static_cast<int32_t>(a - b) < 0; };
-  if (!before(sent_[probe.sender], probe.awaited)) return;  // the sender has it by now
+  if (!before(sent_[probe.sender], probe.awaited)) return;  // it has been sent meanwhile
   if (probe.initiator == rank_) {
     if (probe.initiator_round != round_) return;
     throw CommError(-1, "ranks wait for each other: rank " + std::to_string(rank_) + " " +

@@ -1,6 +1,6 @@
 #pragma once
-// Processes tell each other what they are about to do, so that they notice when they do not mean
-// the same, instead of waiting for ever.
+// Processes announce their next call to each other, so that a disagreement is an error and not a
+// hang.
 #include <chrono>
 #include <cstdint>
 
@@ -9,21 +9,21 @@
 
 namespace shardproof {
 
-/// One rank's end. Between any two ranks announcements are in order, whatever the group: so a rank
-/// that is in another group than its partner is noticed too. Circles of ranks that wait for
-/// announcements which never come are found by probes that are passed along the chain of waiting
-/// ranks (Chandy, Misra and Haas, Distributed deadlock detection, 1983).
+/// One rank's endpoint. Announcements between two ranks are ordered across all groups, so a
+/// rank that is in another group than its partner is detected too. Probes along the chain of
+/// waiting ranks find deadlocks (Chandy, Misra and Haas, Distributed deadlock detection,
+/// 1983).
 class Announcer {
  public:
-  /// `world` stays the caller's, who uses it for nothing else.
+  /// `world` belongs to the caller, who must not use it for anything else.
   explicit Announcer(MPI_Comm world);
 
-  /// Exchanges announcements with the other members; throws CommError, rank -1, where one differs.
+  /// Exchanges announcements with the other members. Throws CommError with rank -1 if one differs.
   void agree(const Announcement& own, const std::vector<int>& ranks);
 
  private:
   using Clock = std::chrono::steady_clock;
-  /// `sender` waits for the `awaited`-th announcement of the receiver to it.
+  /// `sender` waits for the receiver's `awaited`-th announcement to it.
   struct Probe {
     int32_t initiator, sender;
     uint32_t initiator_round, awaited;
@@ -46,11 +46,11 @@ class Announcer {
   MPI_Comm world_;
   int rank_ = 0, size_ = 0;
   Announcement own_;
-  uint32_t round_ = 0;  ///< calls of agree so far
+  uint32_t round_ = 0;  ///< number of calls of agree
   bool probed_ = false;
-  std::vector<uint32_t> sent_, received_;  ///< announcements, by rank
-  std::vector<uint32_t> forwarded_;        ///< the last round of an initiator
-  std::vector<Announcement> inbox_;        ///< by rank: open receptions write here
+  std::vector<uint32_t> sent_, received_;  ///< number of announcements, by rank
+  std::vector<uint32_t> forwarded_;        ///< the last round forwarded, by initiator
+  std::vector<Announcement> inbox_;        ///< by rank: receive buffers
   std::vector<bool> missing_;              ///< by rank
   std::vector<MPI_Request> receptions_, sends_;
   std::vector<int> done_;

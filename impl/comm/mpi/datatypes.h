@@ -1,15 +1,15 @@
 #pragma once
-// Entries and reductions in MPI's terms.
+// Elements and reductions as MPI types.
 #include <mpi.h>
 
 #include "kernels/element.h"
 
 namespace shardproof {
 
-/// bf16 as its bits, which MPI can move but not add.
+/// bf16 is a 16-bit type, which MPI can move but not add.
 MPI_Datatype mpi_type(Element element);
 
-/// MPI's reductions, and those it lacks: its largest and smallest float may lose a NaN.
+/// MPI's reductions, and our own where MPI's max and min may lose a NaN.
 class MpiReductions {
  public:
   MpiReductions();
@@ -20,7 +20,7 @@ class MpiReductions {
   MPI_Op of(Element element, Reduction reduction) const;
 
  private:
-  MPI_Op max_ = MPI_OP_NULL, min_ = MPI_OP_NULL;  ///< of f32 and f64
+  MPI_Op max_ = MPI_OP_NULL, min_ = MPI_OP_NULL;  ///< for f32 and f64
 };
 
 }  // namespace shardproof

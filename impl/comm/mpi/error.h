@@ -1,12 +1,12 @@
 #pragma once
-// What MPI returns, as exceptions.
+// Turns MPI error codes into exceptions.
 #include <mpi.h>
 
 #include "impl/comm/communicator.h"
 
 namespace shardproof {
 
-/// Throws CommError with rank, what was called and MPI's own message, unless `code` is a success.
+/// Unless `code` is success, throws CommError with rank, the call and MPI's message.
 inline void require_mpi(int code, int rank, const std::string& what) {
   if (code == MPI_SUCCESS) return;
   char message[MPI_MAX_ERROR_STRING] = {};

@@ -25,10 +25,10 @@ class MpiGroup : public Group {
     if (comm != MPI_COMM_NULL) MPI_Comm_free(&comm);
   }
 
-  MPI_Comm comm = MPI_COMM_NULL;  ///< made by the first call; never of one rank alone
+  MPI_Comm comm = MPI_COMM_NULL;  ///< created by the first call; not for groups of one
 };
 
-/// A copy of MPI_COMM_WORLD that is freed.
+/// A duplicate of MPI_COMM_WORLD, freed by the destructor.
 struct World {
   World() {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -61,19 +61,19 @@ class MpiCommunicator : public Communicator {
   void collective(Group& group, const Call& call, const void* send, void* receive,
                   const std::string& place) override;
   void abort(const std::string& reason) noexcept override;
-  /// Throws CommError where another rank has not come to its end.
+  /// Throws CommError if another rank has not ended.
   void end();
 
  private:
   void agree(const Announcement& announcement, const std::vector<int>& ranks);
   /// Collective over the ranks.
   MPI_Comm make_comm(const std::vector<int>& ranks);
-  /// Agrees on the call and returns MPI's communicator; null: there is no other member.
+  /// Agrees on the call and returns MPI's communicator; null if there is no other member.
   MPI_Comm enter(Group& group, const Call& call, const std::string& place);
   void require(int code, const Call& call, const std::string& place) const;
-  /// MPI's own.
+  /// Calls MPI's own collective.
   int call_mpi(Group& group, MPI_Comm comm, const Call& call, const void* send, void* receive);
-  /// Whether the order of the group is kept by hand.
+  /// Whether we reduce in the order of the group instead of MPI.
   bool by_order(const Call& call) const {
     return reduces(call) &&
            (call.element == Element::bf16 || (deterministic_ && call.reduction == Reduction::sum));
@@ -85,7 +85,7 @@ class MpiCommunicator : public Communicator {
   void reduce_by_parts(Group& group, MPI_Comm comm, const Call& call, const void* send,
                        void* receive, const std::string& place);
   void* scratch(size_t bytes);
-  /// The rows of the scratch, each of `count` entries, reduced.
+  /// Reduces the rows of the scratch, each of `count` entries.
   void reduce_rows(const Call& call, int rows, size_t count, void* receive);
 
   World world_;
@@ -133,7 +133,7 @@ MPI_Comm MpiCommunicator::enter(Group& group, const Call& call, const std::strin
                                 to_string(PlacedCall{call, place}));
   if (group.size() == 1) return MPI_COMM_NULL;
   MPI_Comm& comm = static_cast<MpiGroup&>(group).comm;
-  // The first call of a group is always compared: without its other members MPI would hang.
+  // The first call of a group is always compared: MPI would hang if a member is missing.
   if (checked_ || comm == MPI_COMM_NULL)
     agree(Announcement::of_call(call, group.ranks(), place), group.ranks());
   if (comm == MPI_COMM_NULL) comm = make_comm(group.ranks());
@@ -210,7 +210,7 @@ void MpiCommunicator::reduce_in_order(Group& group, MPI_Comm comm, const Call& c
   reduce_rows(call, group.size(), call.count, receive);
 }
 
-/// Each member reduces its part of the entries.
+/// Each member reduces its share of the entries.
 void MpiCommunicator::reduce_by_parts(Group& group, MPI_Comm comm, const Call& call,
                                       const void* send, void* receive, const std::string& place) {
   const size_t n = group.size(), part = (call.count + n - 1) / n;

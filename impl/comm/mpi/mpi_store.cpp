@@ -9,7 +9,7 @@
 namespace shardproof {
 namespace {
 
-/// Where rank 0 is, and a name that no other run has at that port.
+/// The address of rank 0, and a name that is unique for this run at its port.
 struct Place {
   char host[256] = {}, run[64] = {};
   int port = 0;

@@ -1,11 +1,11 @@
 #pragma once
-// Where processes of MPI find each other for another library: NCCL under mpirun.
+// A rendezvous store for processes of MPI, for NCCL under mpirun.
 #include "impl/comm/store/store.h"
 
 namespace shardproof {
 
-/// Collective over MPI_COMM_WORLD; MPI is initialized. Rank 0 serves the store at a port that is
-/// free, and MPI tells the others where.
+/// Collective over MPI_COMM_WORLD, which must be initialized. Rank 0 serves the store at a free
+/// port, which MPI broadcasts.
 std::unique_ptr<Store> mpi_store(Milliseconds timeout);
 
 }  // namespace shardproof

@@ -8,7 +8,7 @@ namespace shardproof {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr int busy_tries = 1000;  ///< before a waiting rank begins to sleep between tries
+constexpr int busy_tries = 1000;  ///< tries before a waiting rank sleeps between tries
 constexpr auto nap = std::chrono::microseconds(100);
 
 ncclConfig_t config_without_blocking() {
@@ -56,7 +56,7 @@ ncclComm_t NcclLinks::split(ncclComm_t parent, int colour, int key, const std::s
   return comm ? added(ncclInProgress, &comm, what) : nullptr;
 }
 
-/// Before it is ready, so that it can be aborted.
+/// Records it before it is ready, so that it can be aborted.
 ncclComm_t NcclLinks::added(ncclResult_t result, ncclComm_t* comm, const std::string& what) {
   if (*comm) {
     const std::lock_guard lock(mutex_);
@@ -99,7 +99,7 @@ ncclResult_t NcclLinks::state(ncclComm_t comm) {
 }
 
 void NcclLinks::fail(ncclComm_t comm, ncclResult_t result, const std::string& what) {
-  require_alive_();  // what another rank said comes first
+  require_alive_();  // report another rank's error first
   const std::lock_guard lock(mutex_);
   throw CommError(rank_,
                   said_by(rank_, what + ": " + reason_of(aborted_ ? nullptr : comm, result)));

@@ -1,6 +1,6 @@
 #pragma once
-// The communicators of NCCL that one rank has, and every call of NCCL: none of them blocks, and all
-// can be ended from another thread.
+// The NCCL communicators of one rank, and all calls of NCCL: none of them blocks, and another
+// thread can abort all of them.
 #include <nccl.h>
 
 #include <functional>
@@ -14,28 +14,28 @@ namespace shardproof {
 
 class NcclLinks {
  public:
-  /// `require_alive` is asked while one waits.
+  /// `require_alive` is called while waiting.
   NcclLinks(int rank, Milliseconds timeout, std::function<void()> require_alive)
       : rank_(rank), timeout_(timeout), require_alive_(std::move(require_alive)) {}
-  /// Ends them in good order, unless they were aborted.
+  /// Destroys the communicators in order, unless they were aborted.
   ~NcclLinks();
 
-  /// A new communicator of `size` ranks, this one at `position`; collective over them.
+  /// A new communicator of `size` ranks with this one at `position`; collective over them.
   ncclComm_t make(int size, const ncclUniqueId& id, int position, const std::string& what);
   /// A part of `parent`; collective over it. Null: this rank is in no part.
   ncclComm_t split(ncclComm_t parent, int colour, int key, const std::string& what);
-  /// give() returns what NCCL returned; the call has been taken when this returns.
+  /// give() returns NCCL's result. Returns when NCCL has accepted the call.
   void call(ncclComm_t comm, const std::function<ncclResult_t()>& give,
             const std::function<std::string()>& what);
 
-  /// What NCCL found wrong by itself; empty: nothing.
+  /// An asynchronous error of NCCL; empty if there is none.
   std::string fault();
-  /// Ends all that is under way, on any thread; what comes later is refused.
+  /// Ends all calls in progress, from any thread; later calls are refused.
   void abort() noexcept;
 
  private:
   ncclComm_t added(ncclResult_t result, ncclComm_t* comm, const std::string& what);
-  /// Returns when NCCL has taken what it was given.
+  /// Returns when NCCL has accepted the call.
   void settle(ncclComm_t comm, ncclResult_t result, const std::string& what);
   ncclResult_t state(ncclComm_t comm);
   [[noreturn]] void fail(ncclComm_t comm, ncclResult_t result, const std::string& what);

@@ -23,11 +23,11 @@ class NcclGroup : public Group {
  public:
   NcclGroup(const std::vector<int>& ranks, int position) : Group(ranks, position) {}
 
-  ncclComm_t comm = nullptr;  ///< made by prepare() or by the first call
+  ncclComm_t comm = nullptr;  ///< created by prepare() or by the first call
   CallComparison comparison;
 };
 
-/// Each run begins the calls of the recording once more.
+/// Each run starts the recorded calls again.
 class CountedGraph : public Graph {
  public:
   CountedGraph(std::unique_ptr<Graph> graph, CallLog& log, CallLog::Recording calls)
@@ -43,7 +43,7 @@ class CountedGraph : public Graph {
   const CallLog::Recording calls_;
 };
 
-/// Makes the GPU the one that this thread uses.
+/// Selects the GPU for this thread.
 void choose_gpu(int rank, int ordinal) {
   const cudaError_t error = cudaSetDevice(ordinal);
   if (error == cudaSuccess) return;
@@ -73,7 +73,7 @@ class NcclCommunicator : public Communicator {
 
  private:
   NcclGroup& own_group(const std::vector<int>& ranks);
-  /// Made where it is not there; collective over its members.
+  /// Creates the communicator if needed; collective over its members.
   ncclComm_t comm_of(NcclGroup& group);
   /// Compares the call. False: NCCL has nothing to do.
   bool enter(NcclGroup& group, const Call& call, const void* send, void* receive,
@@ -87,7 +87,7 @@ class NcclCommunicator : public Communicator {
                const std::string& place);
   void exchange_blocks(NcclGroup& group, const Call& call, const void* send, void* receive,
                        size_t bytes, const std::string& place);
-  /// receive = the rows of the scratch, each of `count` entries, joined in the order of the group.
+  /// receive = the rows of the scratch, each of `count` entries, reduced in the order of the group.
   void join_rows(const Call& call, int rows, size_t count, void* receive);
   void gather_and_join(NcclGroup& group, const Call& call, const void* send, void* receive,
                        const std::string& place);
@@ -104,10 +104,10 @@ class NcclCommunicator : public Communicator {
   std::map<Queue*, Buffer> scratch_;
   NcclLinks links_;
   CallLog log_;
-  Watch watch_;  ///< last: it ends first
+  Watch watch_;  ///< declared last, so it is destroyed first
 };
 
-/// Its arguments are looked at before anybody is waited for.
+/// Validates the arguments before waiting for other ranks.
 int met(Store& store, int rank, int world, const NcclDevice& device, const NcclOptions& options) {
   choose_gpu(rank, device.ordinal);
   meet(store, rank, world, options.timeout);
@@ -245,7 +245,7 @@ void NcclCommunicator::reduce(NcclGroup& group, const Call& call, const void* se
   });
 }
 
-/// By sends and receptions: ncclAlltoAll is newer than some machines' NCCL.
+/// Uses sends and receives: older NCCL versions have no ncclAlltoAll.
 void NcclCommunicator::exchange_blocks(NcclGroup& group, const Call& call, const void* send,
                                        void* receive, size_t bytes, const std::string& place) {
   give(group, call, place, [&](ncclComm_t comm, cudaStream_t stream) {
@@ -295,7 +295,7 @@ void NcclCommunicator::gather_and_join(NcclGroup& group, const Call& call, const
   }
 }
 
-/// Each queue has its own, whose uses come one after the other.
+/// One per stream, whose work is in order.
 std::byte* NcclCommunicator::scratch(size_t bytes) {
   Buffer& buffer = scratch_[queue_];
   if (buffer.bytes() < bytes) {

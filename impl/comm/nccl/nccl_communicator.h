@@ -9,33 +9,33 @@
 
 namespace shardproof {
 
-/// A device that is a GPU: what NCCL needs of it.
+/// A device that is a GPU: the properties that NCCL needs.
 struct NcclDevice {
   Device& device;
-  int ordinal = 0;  ///< CUDA's number of it in this process
+  int ordinal = 0;  ///< CUDA's device number in this process
   std::function<CUstream_st*(Queue&)> stream_of = [](Queue& queue) {
     return static_cast<CudaQueue&>(queue).stream();
   };
 };
 
 struct NcclOptions {
-  Milliseconds timeout{120'000};  ///< of meeting, of comparing a call and of making a group
-  Milliseconds silence{30'000};   ///< after which a rank that says nothing is taken for dead
-  bool deterministic = false;     ///< floats are summed in the order of the group: slower
-  size_t slice = 4 << 20;         ///< bytes of each member that are gathered at once to be summed
-  bool alone = false;             ///< groups of one rank use NCCL too, for its tests
+  Milliseconds timeout{120'000};  ///< to meet, to compare a call, and to create a group
+  Milliseconds silence{30'000};   ///< a rank that does not respond for this long is dead
+  bool deterministic = false;     ///< sum floats in the order of the group: slower
+  size_t slice = 4 << 20;         ///< bytes per member gathered at once for a sum
+  bool alone = false;             ///< use NCCL for groups of one rank too, for tests
 };
 
-/// One rank's end, to be made once by every rank of a store; returns when all have come. Throws
-/// CommError where there is no GPU, or a rank is missing. Buffers are the GPU's, and use() must
-/// have named a queue; what NCCL finds wrong later ends the collectives of all ranks, and
-/// require_alive() and every later call throw it. Sums of floats are NCCL's own, bf16 in its
-/// precision, unless `deterministic`. A call is compared with the other members' through the store
-/// the first time that it is made; permutes without their positions.
+/// One rank's communicator; every rank of a store creates one. Returns when all have joined. Throws
+/// CommError if there is no GPU, or a rank is missing. Buffers are on the GPU, and use() must have
+/// set a stream. Later errors of NCCL end the collectives of all ranks; require_alive() and every
+/// later call throw them. Float sums are NCCL's, bf16 in bf16 precision, unless `deterministic`. A
+/// call is compared with the other members' through the store the first time it is made; permutes
+/// without their positions.
 std::unique_ptr<Communicator> nccl_communicator(Store& store, int rank, int world,
                                                 NcclDevice device, const NcclOptions& options = {});
 
-/// Runs `body` on this rank; what it throws ends the other ranks, with its text, and is thrown on.
+/// Runs `body` on this rank. An exception ends the other ranks with its text, and is rethrown.
 void run_on_nccl(Store& store, int rank, int world, NcclDevice device,
                  const std::function<void(Communicator&)>& body, const NcclOptions& options = {});
 

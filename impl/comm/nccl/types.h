@@ -1,5 +1,5 @@
 #pragma once
-// Entries and reductions in NCCL's terms.
+// Elements and reductions as NCCL types.
 #include <nccl.h>
 
 #include "impl/comm/call.h"
@@ -9,9 +9,9 @@ namespace shardproof {
 ncclDataType_t nccl_type(Element element);
 ncclRedOp_t nccl_op(Reduction reduction);
 
-/// Whether NCCL's own reduction is not what ours means, so that the entries are gathered and joined
-/// in the order of the group: its greatest and least of floats lose a NaN, and with `deterministic`
-/// a sum keeps the bits that threads give.
+/// Whether we gather the entries and reduce them in the order of the group, because NCCL's
+/// reduction differs from ours: its max and min lose a NaN, and with `deterministic` a sum has the
+/// same bits as between threads.
 bool joined_by_us(const Call& call, bool deterministic);
 
 }  // namespace shardproof

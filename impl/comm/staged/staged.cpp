@@ -28,7 +28,7 @@ class Staged : public Communicator {
     inner_.collective(group, call, from.data(), to.data(), place);
     if (received && call.gets(group.position()))
       device_.copy_to_host(queue_, receive, to.data(), received);
-    queue_.finish();  // before the buffers are freed: the others read `from`
+    queue_.finish();  // other ranks read `from`: wait before freeing it
     inner_.require_alive();
   }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Collectives of the host's buffers by a communicator whose buffers are a device's.
+// Collectives on host buffers by a communicator with device buffers.
 #include <memory>
 
 #include "impl/comm/communicator.h"
@@ -7,9 +7,9 @@
 
 namespace shardproof {
 
-/// Copies to the device, calls `inner` on `queue`, and copies back: it returns when that is done,
-/// and `inner` uses `queue` from then on. For what is small and seldom: a loss, the hash of a
-/// checkpoint. Refers to all three.
+/// Copies to the device, calls `inner` on `queue`, and copies back; returns when done. `inner` uses
+/// `queue` from then on. For small and rare data: a loss, the hash of a checkpoint. Keeps
+/// references to all three.
 std::unique_ptr<Communicator> staged(Communicator& inner, Device& device, Queue& queue);
 
 }  // namespace shardproof

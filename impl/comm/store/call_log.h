@@ -1,6 +1,6 @@
 #pragma once
-// How many collectives a rank has begun: who has begun more than a rank that has left waits in
-// vain.
+// Counts the collectives that a rank has started: a rank that is ahead of one that exited would
+// hang.
 #include <deque>
 #include <map>
 #include <memory>
@@ -10,31 +10,31 @@
 
 namespace shardproof {
 
-/// By group, the calls of one rank.
+/// Number of calls of one rank, by group.
 using CallCounts = std::map<std::vector<int>, uint64_t>;
 std::string text(const CallCounts& counts);
 CallCounts read_call_counts(const std::string& text);
 
-/// The calls that one rank has begun so far; any thread may ask.
+/// The calls that one rank has started. Thread-safe.
 class CallLog {
  public:
   using PlacedCallPtr = std::shared_ptr<const PlacedCall>;
   using Recording = std::vector<std::pair<std::vector<int>, PlacedCallPtr>>;
 
   void begin(const std::vector<int>& ranks, const Call& call, const std::string& place);
-  /// What `work` begins.
+  /// The calls that `work` starts.
   template <class Work>
   Recording recorded(const Work& work);
-  /// The same calls are begun again.
+  /// Counts these calls once more.
   void repeat(const Recording& recording);
 
   CallCounts counts() const;
-  /// `rank 1 has ended; rank 0 waits for rank 1 in ..`: what `own` has begun and `left` has not,
-  /// before it left with these counts; empty: nothing.
+  /// `rank 1 has ended; rank 0 waits for rank 1 in ..`: a call that `own` has started and `left`
+  /// had not when it exited with these counts. Empty if there is none.
   std::string missed(int own, int left, const CallCounts& of_left) const;
 
  private:
-  /// The last of a group's calls. More than a host runs ahead of its GPU.
+  /// The number of last calls kept per group; larger than a host's lead over its GPU.
   static constexpr size_t most_kept = 1024;
   struct Calls {
     uint64_t count = 0;

@@ -30,7 +30,7 @@ PlacedCall parsed(const std::string& text) {
   return placed;
 }
 
-/// The store's value, or what has happened to the others.
+/// Waits for the value of a key; throws if another rank has failed.
 std::string awaited(Store& store, const std::string& key, Clock::time_point end,
                     const std::function<void()>& require_alive, const std::string& waits) {
   const auto left = std::max(Milliseconds(0), std::chrono::ceil<Milliseconds>(end - Clock::now()));

@@ -1,5 +1,5 @@
 #pragma once
-// Members that are processes compare their calls through a store.
+// Compares the calls of processes through a store.
 #include <functional>
 #include <set>
 
@@ -9,12 +9,12 @@
 
 namespace shardproof {
 
-/// Of one group, one member's end.
+/// One member's endpoint in one group.
 class CallComparison {
  public:
-  /// Throws CommError, on all members, where they do not mean the same, and where one of them does
-  /// not come within the timeout. A call that was compared before is not compared again; of a
-  /// permute the positions do not count for that. `require_alive` is asked while one waits.
+  /// Throws CommError on all members if their calls differ, or if one does not arrive within the
+  /// timeout. Each distinct call is compared once; positions of a permute do not make it distinct.
+  /// `require_alive` is called while waiting.
   void compare(Store& store, const Group& group, const Call& call, const std::string& place,
                Milliseconds timeout, const std::function<void()>& require_alive);
 

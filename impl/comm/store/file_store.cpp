@@ -14,7 +14,7 @@ namespace {
 
 namespace fs = std::filesystem;
 
-/// A name for a file: letters and digits stay, anything else is %xx.
+/// A file name for a key: letters and digits stay, all else becomes %xx.
 std::string file_name(const std::string& text) {
   constexpr const char* digits = "0123456789abcdef";
   std::string name;
@@ -26,7 +26,7 @@ std::string file_name(const std::string& text) {
   return name;
 }
 
-/// A value is a file that appears whole, by rename or by link.
+/// A value is a file that is created atomically, by rename or link.
 class FileStore : public Store {
  public:
   FileStore(const std::string& folder, const std::string& run) {
@@ -72,7 +72,7 @@ std::optional<std::string> FileStore::find(const std::string& key) {
   return bytes;
 }
 
-/// A file of its own: no other process, on any machine, writes it. No key has a name like it.
+/// Writes to a file that no other process on any machine uses; its name differs from every key's.
 fs::path FileStore::written(const std::string& bytes) {
   static std::atomic<int> count = 0;
   char host[256] = {};

@@ -1,5 +1,5 @@
 #pragma once
-// The values themselves, in this process.
+// A store in this process.
 #include <map>
 #include <mutex>
 

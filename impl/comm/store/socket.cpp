@@ -21,7 +21,7 @@ namespace shardproof {
 namespace {
 
 using Clock = std::chrono::steady_clock;
-constexpr auto longest_try = std::chrono::seconds(3);  ///< of one of a name's addresses
+constexpr auto longest_try = std::chrono::seconds(3);  ///< for one address of a name
 constexpr auto between_tries = std::chrono::milliseconds(50);
 
 [[noreturn]] void fail_at(const std::string& where, const std::string& what) {
@@ -33,7 +33,7 @@ int milliseconds_until(Deadline deadline) {
   return static_cast<int>(std::clamp<int64_t>(left, 0, 3'600'000));
 }
 
-/// False: the deadline has come first.
+/// False if the deadline passed first.
 bool wait_for(int fd, short events, Deadline deadline) {
   for (pollfd waited{fd, events, 0};;) {
     const int ready = poll(&waited, 1, milliseconds_until(deadline));
@@ -66,7 +66,7 @@ Lookup look_up(const Address& address) {
           })};
 }
 
-/// On a thread of its own, which is left alone when the resolver does not answer.
+/// Resolves in a separate thread, which is abandoned if the resolver does not answer.
 Found resolve(const Address& address, Deadline deadline) {
   auto promise = std::make_shared<std::promise<Lookup>>();
   std::future<Lookup> future = promise->get_future();
@@ -79,7 +79,7 @@ Found resolve(const Address& address, Deadline deadline) {
   return lookup.found;
 }
 
-/// Without a socket: errno says why.
+/// Returns no socket on failure: errno has the reason.
 Socket try_to_connect(const addrinfo& to, Deadline deadline) {
   Socket socket(::socket(to.ai_family, SOCK_STREAM, 0));
   if (socket.fd() < 0) return socket;
@@ -95,7 +95,7 @@ Socket try_to_connect(const addrinfo& to, Deadline deadline) {
   return Socket();
 }
 
-/// Without a socket: errno says why.
+/// Returns no socket on failure: errno has the reason.
 Socket bound(int family, const sockaddr* to, socklen_t size) {
   const int on = 1, off = 0;
   Socket socket(::socket(family, SOCK_STREAM, 0));
@@ -113,7 +113,7 @@ Socket bound_to_loopback(const Address& address) {
   return bound(lookup.found->ai_family, lookup.found->ai_addr, lookup.found->ai_addrlen);
 }
 
-/// Of both families where the machine has both.
+/// Binds to IPv4 and IPv6 if the machine has both.
 Socket bound_to_all(uint16_t port) {
   sockaddr_in6 six{};
   six.sin6_family = AF_INET6;

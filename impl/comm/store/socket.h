@@ -1,5 +1,5 @@
 #pragma once
-// TCP with deadlines: every failure is a CommError that names the address.
+// TCP with deadlines. Every failure is a CommError with the address.
 #include <chrono>
 #include <cstdint>
 #include <string>
@@ -16,7 +16,7 @@ struct Address {
 
   static Address parse(const std::string& text);
   std::string text() const;
-  /// Whether it names this machine alone.
+  /// Whether it is a loopback address.
   bool is_loopback() const;
 };
 
@@ -35,11 +35,11 @@ class Socket {
   int fd_;
 };
 
-/// On all of this machine's interfaces, or on the loopback one where the address names it.
+/// Listens on all interfaces; on loopback only if the address is a loopback one.
 Socket listen_at(const Address& address);
 uint16_t port_of(const Socket& socket);
 
-/// Tries again and again until a server listens there.
+/// Retries until a server listens there or the deadline passes.
 Socket connect_to(const Address& address, Deadline deadline);
 void send_all(const Socket& socket, std::string_view bytes, Deadline deadline,
               const std::string& peer);

@@ -13,7 +13,7 @@ std::string seconds_of(Milliseconds time) {
   return std::to_string(time.count() / 1000) + "." + std::to_string(time.count() / 100 % 10) + " s";
 }
 
-/// Looks at once, then less and less often.
+/// Polls, first at once, then at growing intervals.
 template <class Look>
 bool look_until(Clock::time_point end, const Look& look) {
   for (Milliseconds nap(1);; nap = std::min(nap * 2, Milliseconds(50))) {
@@ -27,7 +27,7 @@ std::string here(int rank) { return "here/" + std::to_string(rank); }
 constexpr const char* world_key = "world";
 constexpr const char* verdict_key = "all here";
 
-/// Empty: none.
+/// The missing ranks, as text; empty if there are none.
 std::string missing(Store& store, int world) {
   std::string ranks;
   for (int rank = 0; rank < world; ++rank)
@@ -52,7 +52,7 @@ void come(Store& store, int rank, int world) {
                               ", or the run has the name of an earlier one");
 }
 
-/// Rank 0 tells the others.
+/// Rank 0 decides and tells the others.
 std::string judged(Store& store, int world, Milliseconds timeout) {
   const auto end = Clock::now() + timeout;
   int next = 0;

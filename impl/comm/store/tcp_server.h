@@ -1,5 +1,5 @@
 #pragma once
-// The end of a store that rank 0 serves.
+// Rank 0's server of a store.
 #include <thread>
 #include <vector>
 
@@ -9,10 +9,10 @@
 
 namespace shardproof {
 
-/// Answers clients of its run on a thread of its own; who says anything else is hung up on.
+/// Serves clients of its run in a thread; connections that fail the handshake are closed.
 class TcpServer {
  public:
-  /// Throws CommError where it cannot listen there. Port 0: one that is free.
+  /// Throws CommError if it cannot listen there. Port 0: any free port.
   TcpServer(const Address& address, std::string run);
   ~TcpServer();
   uint16_t port() const { return port_of(listener_); }
@@ -21,13 +21,13 @@ class TcpServer {
  private:
   struct Client {
     Socket socket;
-    std::string in, out;  ///< not yet understood, not yet sent
+    std::string in, out;  ///< received and not parsed; not sent yet
     bool greeted = false;
   };
 
   void serve();
   void accept_one();
-  /// False: the client is gone, or no client of ours.
+  /// False: the client has disconnected, or violated the protocol.
   bool receive(Client& client);
   bool answer_all(Client& client);
   Message answered(const Message& request);

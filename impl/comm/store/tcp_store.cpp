@@ -19,7 +19,7 @@ Message receive_message(const Socket& socket, Deadline deadline, const std::stri
   return message;
 }
 
-/// What rank 0 said, or that what listens there does not say anything that we understand.
+/// Rank 0's answer to the greeting. Throws if the peer does not speak our protocol.
 Message greeted(const Socket& socket, const std::string& run, Deadline deadline,
                 const std::string& peer) {
   const Deadline end = std::min(deadline, Clock::now() + longest_greeting);
@@ -39,7 +39,7 @@ class TcpStore : public Store {
       socket_ = connect_to(address, deadline);
       const Message answer = greeted(socket_, run, deadline, peer_);
       if (answer.kind == Message::yes) return;
-      // An earlier run's rank 0 may be about to end.
+      // Rank 0 of an earlier run may be about to exit.
       if (Clock::now() + pause_before_again >= deadline)
         throw CommError(-1, peer_ + ": " + answer.value);
       std::this_thread::sleep_for(pause_before_again);
@@ -67,7 +67,7 @@ class TcpStore : public Store {
       send_all(socket_, packed(request), deadline, peer_);
       return receive_message(socket_, deadline, peer_);
     } catch (const CommError& error) {
-      lost_ = error.what();  // half an answer may still come
+      lost_ = error.what();  // the rest of an answer may still arrive
       throw;
     }
   }
@@ -78,7 +78,7 @@ class TcpStore : public Store {
   std::string lost_;
 };
 
-/// Rank 0's own end.
+/// The store on rank 0 itself.
 class ServedStore : public Store {
  public:
   ServedStore(const Address& address, const std::string& run) : server_(address, run) {}

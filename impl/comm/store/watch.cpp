@@ -8,17 +8,17 @@ namespace {
 using namespace std::chrono_literals;
 constexpr auto between_looks = 50ms;
 constexpr auto between_asking = 5ms;
-constexpr auto longest_farewell = 10s;  ///< rank 0 waits so long for the others to leave
-constexpr auto longest_last_word = 2s;  ///< and so long, where it fails, for them to hear why
+constexpr auto longest_farewell = 10s;  ///< how long rank 0 waits for the others to leave
+constexpr auto longest_last_word = 2s;  ///< and for them to read the reason after a failure
 constexpr const char* fault_key = "fault";
 constexpr const char* last_left_key =
-    "last left";  ///< so that each poll is one request, not one for each rank
+    "last left";  ///< makes each poll one request, not one per rank
 
 std::string beat_key(int rank) { return "beat/" + std::to_string(rank); }
 std::string told_key(int rank) { return "told/" + std::to_string(rank); }
 std::string left_key(int rank) { return "left/" + std::to_string(rank); }
 
-/// "3 rank 3: no more memory"
+/// Parses "3 rank 3: no more memory".
 std::pair<int, std::string> read_fault(const std::string& text) {
   const size_t space = text.find(' ');
   return {std::stoi(text), text.substr(space + 1)};
@@ -51,17 +51,17 @@ Watch::~Watch() {
     say_left();
     if (rank_ == 0) wait_for_others();
   } catch (const CommError&) {
-    // A rank ended without a word: the ranks that need it find out.
+    // A rank ended without reporting: the ranks that need it will detect that.
   }
 }
 
-/// With a fault too: whoever hears of it has been told the fault before.
+/// Also after a fault: other ranks read the fault first.
 void Watch::say_left() {
   store_.set(left_key(rank_), calls_ ? text(calls_->counts()) : "");
   store_.set(last_left_key, std::to_string(rank_));
 }
 
-/// Rank 0 may be the one that serves the store.
+/// Rank 0 may serve the store, so it leaves last.
 void Watch::wait_for_others() {
   const auto end = Clock::now() + (failed_ ? Milliseconds(longest_last_word) : longest_farewell);
   const auto knows = [&](int other) {
@@ -102,7 +102,7 @@ void Watch::beat() {
   beat_at_ = Clock::now();
 }
 
-/// The ranks listen in a ring.
+/// Each rank watches the next one, in a ring.
 void Watch::listen_to_next() {
   const int next = (rank_ + 1) % world_;
   if (next == rank_ || left_.contains(next)) return;
@@ -145,7 +145,7 @@ void Watch::fail(const std::string& reason) noexcept {
     take(rank_, what);
     store_.add(fault_key, std::to_string(rank_) + " " + what);
   } catch (const std::exception&) {
-    // The store is lost, which the others notice too.
+    // The connection to the store is lost; the other ranks notice that too.
   }
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// The ranks of a run watch each other through a store, so that one that fails or dies ends all.
+// The ranks of a run watch each other through a store: if one fails or dies, all end.
 #include <atomic>
 #include <condition_variable>
 #include <functional>
@@ -12,25 +12,25 @@
 
 namespace shardproof {
 
-/// Looks at the store every now and then, on a thread of its own: at what a rank has said when it
-/// failed, whether the next rank still moves, and whether a rank that has left is still awaited.
+/// Polls the store in a thread for errors of other ranks, for the heartbeat of the next rank, and
+/// for ranks that have left but are still needed.
 class Watch {
  public:
-  /// What this rank finds wrong itself, asked on the watching thread; empty: nothing.
+  /// An error of this rank, checked on the watching thread; empty if there is none.
   using Look = std::function<std::string()>;
-  /// Called once, on any thread, with the first fault of all.
+  /// Called once, on any thread, with the first error of any rank.
   using Stop = std::function<void()>;
 
-  /// `calls` are this rank's, where they are counted.
+  /// `calls`: the call log of this rank, if calls are counted.
   Watch(Store& store, int rank, int world, Milliseconds silence, Look look, Stop stop,
         const CallLog* calls = nullptr);
-  /// Says that this rank has left, in good order unless there is a fault; rank 0 goes when the
+  /// Reports that this rank has left, cleanly unless there was an error. Rank 0 waits until the
   /// others know.
   ~Watch();
 
-  /// Tells all ranks.
+  /// Reports an error to all ranks.
   void fail(const std::string& reason) noexcept;
-  /// Throws the fault.
+  /// Throws the error, if there is one.
   void require_alive();
   bool failed() const { return failed_; }
 
@@ -44,7 +44,7 @@ class Watch {
   void hear_who_left();
   void look_for_missed();
   void say_left();
-  /// The first fault of all counts.
+  /// Records the first error; later ones are ignored.
   void tell(int rank, const std::string& what);
   void wait_for_others();
   void take(int rank, const std::string& what) noexcept;
@@ -61,10 +61,10 @@ class Watch {
   std::optional<CommError> fault_;
   std::atomic<bool> failed_{false};
   int beats_ = 0;
-  std::string heard_;  ///< the next rank's last beat
+  std::string heard_;  ///< the next rank's last heartbeat
   Clock::time_point heard_at_, beat_at_;
-  std::string last_left_;           ///< who left last, as far as was heard
-  std::map<int, CallCounts> left_;  ///< by rank, those that have left
+  std::string last_left_;           ///< the last value of "last left"
+  std::map<int, CallCounts> left_;  ///< call counts of ranks that have left
   std::thread thread_;
 };
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a store's server and its clients tell each other.
+// The protocol between a store's server and its clients.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -8,8 +8,8 @@
 namespace shardproof {
 
 /// A request: hello (key: `greeting`, value: the run's name), set, add, find. Or an answer: yes
-/// with a value, no, or refused with the reason. On the wire: the kind, the two sizes in 4 bytes
-/// each, the least significant first, the key, the value.
+/// with a value, no, or refused with a reason. Format: kind, two sizes of 4 bytes each
+/// (little-endian), key, value.
 struct Message {
   enum Kind : char {
     hello = 'h',
@@ -29,11 +29,11 @@ constexpr size_t head_bytes = 9;
 
 struct MessageHead {
   Message::Kind kind;
-  uint32_t key, value;  ///< bytes
+  uint32_t key, value;  ///< sizes in bytes
 };
 
 std::string packed(const Message& message);
-/// Of at least `head_bytes` bytes; nothing where they cannot be a head of ours.
+/// Parses at least `head_bytes` bytes; none if they are not a valid head.
 std::optional<MessageHead> head_of(std::string_view bytes);
 
 }  // namespace shardproof

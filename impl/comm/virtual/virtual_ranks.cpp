@@ -10,8 +10,8 @@
 namespace shardproof {
 namespace {
 
-/// Who records a step: one rank at a time, for CUDA does not promise that several threads may
-/// record one graph at once. A rank that waits for others lets them go on.
+/// Lets one rank at a time record: CUDA does not promise that several threads can record one graph
+/// concurrently. A rank that waits for others passes the turn on.
 class Turn {
  public:
   explicit Turn(std::mutex& of_all) : lock_(of_all, std::defer_lock) {}
@@ -38,25 +38,25 @@ class Turn {
   std::unique_lock<std::mutex> lock_;
 };
 
-/// What one member's queue is given in a call: parts of work, and after each the members meet on
-/// the host, so that each may wait for the events of the others. What a part throws is thrown at
-/// the end: who has begun must come to every meeting.
+/// The work of one member's stream in a call. After each part the members meet on the host, so that
+/// each can wait for the others' events. Exceptions of a part are rethrown at the end, because
+/// every member must reach every meeting.
 class Exchange {
  public:
   Exchange(ThreadGroup& group, Queue& queue, Turn& turn)
       : group_(group), queue_(queue), turn_(turn) {}
 
-  /// Before the members agree: the own buffers are ready when the queue comes here.
+  /// Before the members agree: the member's buffers are ready at this point of the stream.
   void post(const void* send, void* receive);
-  /// Gives `work` to the queue, and lets the others know when it has ended.
+  /// Enqueues `work`, and publishes an event for its end.
   template <class Work>
   void part(std::shared_ptr<Event> ThreadPost::*ended, const Work& work);
-  /// The queue goes on when that member's event has come.
+  /// Makes the stream wait for that member's event.
   void wait_for(int position, std::shared_ptr<Event> ThreadPost::*event);
   void wait_for_all(std::shared_ptr<Event> ThreadPost::*event) {
     for (int i = 0; i < group_.size(); ++i) wait_for(i, event);
   }
-  /// Throws what went wrong.
+  /// Rethrows the first error.
   void end() const {
     if (error_) std::rethrow_exception(error_);
   }
@@ -76,7 +76,7 @@ void Exchange::post(const void* send, void* receive) {
   own.reduced = own.done = nullptr;
 }
 
-/// Without an event the other has failed, and says so.
+/// Without an event, the other member has failed; it reports why.
 void Exchange::wait_for(int position, std::shared_ptr<Event> ThreadPost::*event) {
   const ThreadPost& other = group_.post(position);
   if (position != group_.position() && other.*event) queue_.wait(*(other.*event));
@@ -107,13 +107,13 @@ class VirtualRank : public ThreadRank {
   void use(Queue& queue) override { queue_ = &queue; }
   std::shared_ptr<Graph> record(Device& device, Queue& queue,
                                 const std::function<void()>& work) override;
-  /// `whole` is all ranks' work, and rank 0 has it.
+  /// `whole`: all ranks' work; set on rank 0.
   void run_recorded(Queue& queue, Graph* whole);
   void collective(Group& group, const Call& call, const void* send, void* receive,
                   const std::string& place) override;
 
  private:
-  /// What the queue is given when all members have announced the call.
+  /// Enqueues the work of a call after all members have announced it.
   void give(ThreadGroup& group, Exchange& exchange, const Call& call, void* receive);
   void copy(void* to, const void* from, size_t bytes) override {
     if (bytes) device_.copy(*queue_, to, from, bytes);
@@ -125,9 +125,9 @@ class VirtualRank : public ThreadRank {
   }
 
   using Events = std::vector<std::shared_ptr<Event>>;
-  /// All ranks come, each with an event or none: those of all, by rank.
+  /// All ranks meet, each with an event or none; returns the events by rank.
   Events meet(std::shared_ptr<Event> own, const std::string& place);
-  /// Rank 0's queue has begun to record, and the others join it.
+  /// Rank 0's stream has started recording; the others join it.
   void record_part(Queue& queue, const std::function<void()>& work, const Events& begun);
   void agree_in_turn(ThreadGroup& group) {
     turn_.give_way([&] { agree(group); });
@@ -139,7 +139,7 @@ class VirtualRank : public ThreadRank {
   Turn turn_;
 };
 
-/// One rank's end of a graph that all have recorded.
+/// One rank's handle of a graph that all ranks recorded.
 class SharedGraph : public Graph {
  public:
   SharedGraph(VirtualRank& rank, std::unique_ptr<Graph> whole)
@@ -177,8 +177,8 @@ void VirtualRank::record_part(Queue& queue, const std::function<void()>& work,
   for (int other = 1; rank() == 0 && other < size(); ++other) queue.wait(*ended[other]);
 }
 
-/// The queues of all ranks are recorded into one graph: rank 0's queue begins, the others join it
-/// by its first event, and it waits for their last.
+/// Records the streams of all ranks into one graph: rank 0's stream starts, the others join through
+/// its first event, and it waits for their last events.
 std::shared_ptr<Graph> VirtualRank::record(Device& device, Queue& queue,
                                            const std::function<void()>& work) {
   require_alive();
@@ -197,7 +197,7 @@ std::shared_ptr<Graph> VirtualRank::record(Device& device, Queue& queue,
     if (records) record_part(queue, work, begun);
   }
   if (!records) return nullptr;
-  meet(nullptr, recording_place);  // until then what a queue is given is recorded
+  meet(nullptr, recording_place);  // all work enqueued before this is recorded
   return std::make_shared<SharedGraph>(*this, std::move(whole));
 }
 
@@ -215,7 +215,7 @@ void VirtualRank::collective(Group& group, const Call& call, const void* send, v
                              const std::string& place) {
   ThreadGroup& own = static_cast<ThreadGroup&>(group);
   require_alive();
-  if (own.size() == 1) {  // without a word or an event, so that it can be recorded
+  if (own.size() == 1) {  // no host sync or event, so that it can be recorded
     copy(receive, send, call.bytes());
   } else {
     Exchange exchange(own, *queue_, turn_);

@@ -1,20 +1,21 @@
 #pragma once
-// What was asked of the NCCL that is none.
+// Counts the calls to the emulated NCCL.
 #include <functional>
 
 namespace shardproof::rehearsal {
 
 struct NcclCounts {
-  int calls = 0;  ///< collectives, splits and grouped sends, of each member
+  int calls = 0;  ///< collectives, splits and grouped sends, per member
   int made = 0, splits = 0, destroyed = 0, aborted = 0;
 };
 
-/// What this thread asks of NCCL from here on is not done; making a communicator is refused.
+/// Records this thread's calls instead of running them; creating a communicator is an error.
 void begin_recording();
-/// Does what was recorded: returns when it is done, or its communicator aborted.
+/// Returns a function that runs the recorded calls until they are done or their communicator is
+/// aborted.
 std::function<void()> end_recording();
 
-/// In this process, so far.
+/// For this process, so far.
 NcclCounts nccl_counts();
 
 }  // namespace shardproof::rehearsal

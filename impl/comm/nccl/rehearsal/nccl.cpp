@@ -1,6 +1,6 @@
-// NCCL's functions that we call, on this processor and between threads, so that what calls them can
-// be tested on a machine without a GPU: a collective is done when its last member has come, and as
-// of a communicator that does not block, every call is in progress at first.
+// An emulated NCCL: the functions that we call, on the CPU and between threads, to test their
+// callers without a GPU. A collective completes when its last member has called it. Calls return
+// ncclInProgress first, as for a non-blocking communicator.
 #include "impl/comm/nccl/rehearsal/counts.h"
 
 #include <cuda_runtime.h>
@@ -49,7 +49,7 @@ struct Order {
   }
 };
 
-/// What the members of a communicator share.
+/// Shared by the members of a communicator.
 struct Shared {
   explicit Shared(int size) : members(size) {}
   std::vector<ncclComm_t> members;
@@ -89,7 +89,7 @@ Reduction reduction_of(ncclRedOp_t op) {
   return op == ncclSum ? Reduction::sum : op == ncclMax ? Reduction::max : Reduction::min;
 }
 
-/// As NCCL's: the greatest and the least of floats lose a NaN.
+/// Like NCCL's: max and min lose a NaN.
 template <class Float>
 void join(const std::vector<const void*>& sources, const Order& order) {
   Float* out = reinterpret_cast<Float*>(order.receive);
@@ -103,7 +103,7 @@ void join(const std::vector<const void*>& sources, const Order& order) {
   }
 }
 
-/// In an order that is not the group's.
+/// Reduces in an order that differs from the group's.
 void reduce(Shared& shared, const Order& order, size_t offset) {
   std::vector<const void*> sources;
   const size_t width = shardproof::size_of(element_of(order.type));
@@ -277,7 +277,7 @@ ncclResult_t ncclCommDestroy(ncclComm_t comm) {
   return ncclSuccess;
 }
 
-/// The others wait for ever, as of a rank whose machine has died.
+/// The other ranks hang, as if this rank's machine had died.
 ncclResult_t ncclCommAbort(ncclComm_t comm) {
   const std::lock_guard lock(everything);
   ++counts.aborted;
