@@ -1,11 +1,11 @@
 #pragma once
-// What goes wrong with files.
+// Errors about files.
 #include <stdexcept>
 
 namespace shardproof {
 
-/// A file that cannot be read or written, or is not what it should be; it names the file, and the
-/// rank where several take part.
+/// A file that cannot be read or written, or has wrong contents. The message names the file, and
+/// the rank if there are several.
 class FileError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

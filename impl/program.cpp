@@ -15,7 +15,7 @@ struct Program::State {
   CheckOptions options;
   CheckedProgram checked;
   std::mutex mutex;
-  CheckedBackwards backwards;  ///< those of check(), and those of plans that are not proved
+  CheckedBackwards backwards;  ///< those of check(), and of unproved plans
 
   State(const std::string& at, const FileReader& read, const CheckOptions& how)
       : path(at),

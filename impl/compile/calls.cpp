@@ -5,7 +5,7 @@
 namespace shardproof::compile {
 namespace {
 
-/// Operands first .. last as arguments: chains are computed, numbers stay numbers.
+/// Operands first .. last as arguments: fused chains are computed, numbers stay numbers.
 std::vector<Value> arguments_of(const Site& site, size_t first, size_t last) {
   std::vector<Value> arguments;
   for (size_t i = first; i < last; ++i) {
@@ -32,7 +32,7 @@ void define_all(const Site& site, const std::vector<Value>& values, size_t first
   }
 }
 
-/// The value that `plan` marks with `save` under this name.
+/// The value that `plan` saves under this name.
 ir::ValueId saved_value(const Site& site, const ir::Function& plan, const Name& name) {
   for (const ir::Instr& instr : plan.body.instrs)
     if (std::holds_alternative<ir::Save>(instr.op) &&
@@ -41,7 +41,7 @@ ir::ValueId saved_value(const Site& site, const ir::Function& plan, const Name& 
   throw PlanError(site.compiler.place() + ": " + plan.name + " saves no " + name);
 }
 
-/// A gradient through a pipeline is that of the plan that has it.
+/// The gradient of a pipeline is only supported for the plan that contains it.
 void refuse_inner_pipelines(const Unit& unit) {
   for_each_instr(unit.plan().body, [&](const ir::Instr& instr) {
     const auto* call = std::get_if<ir::Call>(&instr.op);
@@ -65,10 +65,10 @@ void compile(const ir::Call& op, const Site& site) {
                                       keys_of_operands(site)));
 }
 
-// With saved values the plan runs forward in the program of its backward, where they are at hand,
-// and then the backward: on the plan's parameters, a gradient for each result, and what was saved.
-// A backward without them computes what it needs of the forward itself, and so comes first: the
-// value takes from it what they have in common.
+// If values are saved, the forward is compiled in the backward's program, where they are
+// accessible, and then the backward: its parameters are the plan's, one cotangent per result, and
+// the saved values. A backward without saved values recomputes what it needs of the forward, so it
+// is compiled first and the forward shares common subexpressions with it.
 void compile(const ir::Grad& op, const Site& site) {
   Compiler& compiler = site.compiler;
   Unit of = site.scope.unit;

@@ -1,5 +1,5 @@
-// Data between ranks. A collective packs blocks of its operand one after the other, exchanges
-// them, and puts those that arrive in their places.
+// Collectives: pack blocks of the operand, exchange them, and copy the received ones to their
+// offsets.
 #include <algorithm>
 #include <set>
 
@@ -8,7 +8,7 @@
 namespace shardproof::compile {
 namespace {
 
-/// Axes that leave or come to a dim, in order, the first most significant.
+/// Axes that leave or join dims, most significant first.
 struct Moves {
   std::vector<std::pair<size_t, Axis>> moves;
 
@@ -26,7 +26,7 @@ struct Moves {
   bool touches(size_t dim) const { return !on(dim).empty(); }
 };
 
-/// The axes that `shape` has on a dim and `other` has not on it.
+/// The axes that split a dim of `shape` and not the same dim of `other`.
 Moves moves(const Shape& shape, const Shape& other) {
   Moves result;
   for (size_t d = 0; d < shape.dims.size(); ++d) {
@@ -76,7 +76,7 @@ class Moved {
     return to;
   }
 
-  /// What the blocks put together would be, cut again along other dims.
+  /// Joins the blocks and splits the result along other dims.
   Ref all_to_all(const Ref& x) const {
     std::vector<Axis> left = leave_.axes(), came = come_.axes();
     std::sort(left.begin(), left.end());
@@ -94,7 +94,7 @@ class Moved {
     return put_together(receive, ring, block, leave_);
   }
 
-  /// All that would move along these axes, and those of the dims, is on this rank.
+  /// Whether this rank holds everything that would move along these axes and the dims' axes.
   bool is_alone(std::vector<Axis> marked) const {
     for (const Moves* moves : {&leave_, &come_})
       for (const Axis& axis : moves->axes()) marked.push_back(axis);
@@ -109,7 +109,7 @@ class Moved {
     return root ? x : zeros(x.element, x.extents);
   }
 
-  /// The own block in its place of a dim that is n times as long, zeros elsewhere.
+  /// The rank's block at its offset in a dim that is n times as long, zeros elsewhere.
   Ref zero_pad(const Ref& x) const {
     Ref to = zeros(x.element, whole(x.extents, leave_));
     compiler_.move("zero_pad", x, part(to, leave_, site_.placement().rank()));
@@ -131,7 +131,7 @@ class Moved {
     return ring;
   }
 
-  /// The axes that come, in the order in which they leave.
+  /// The joining axes, in the order of the leaving ones.
   Moves in_order() const {
     Moves result;
     for (const Axis& axis : leave_.axes())
@@ -146,7 +146,7 @@ class Moved {
     return extents;
   }
 
-  /// The block of x that `rank` has when the axes of `moves` split it.
+  /// The block of x that `rank` holds if the axes of `moves` split it.
   Ref part(const Ref& x, const Moves& moves, int64_t rank) const {
     Ref view = x;
     for (size_t d = 0; d < x.extents.size(); ++d) {
@@ -167,7 +167,7 @@ class Moved {
     return extents;
   }
 
-  /// Entry i of a stack of blocks.
+  /// Block i of a stack of blocks.
   static Ref entry(const Ref& stack, size_t i) {
     Ref view = stack;
     view.offset += static_cast<int64_t>(i) * stack.strides[0];
@@ -176,8 +176,8 @@ class Moved {
     return view;
   }
 
-  /// The blocks in memory are already one after the other: the only dim that moves is the
-  /// outermost that is longer than 1.
+  /// Whether the blocks are already contiguous in memory: the only dim that moves is the outermost
+  /// one longer than 1.
   static bool in_sequence(const Ref& x, const Moves& moves) {
     if (!x.contiguous()) return false;
     bool outer = true;
@@ -188,7 +188,7 @@ class Moved {
     return true;
   }
 
-  /// The blocks of x for the members, one after the other.
+  /// Packs the blocks of x for the members.
   Ref blocks_of(const Ref& x, const Ring& ring, const Moves& moves) const {
     if (in_sequence(x, moves)) return x;
     const std::vector<int64_t> block = part(x, moves, site_.placement().rank()).extents;
@@ -268,7 +268,7 @@ void compile(const ir::Collective& op, const Site& site) {
   }
 }
 
-// (x, by): the block of position i goes to i + by along the dim's first axis.
+// (x, by): block i goes to position i + by along the dim's first axis.
 void compile(const ir::Ppermute& op, const Site& site) {
   const std::vector<Axis>& axes = site.type(0).dims.at(op.pattern.left_bracket.value()).axes;
   if (axes.empty()) throw PlanError(site.compiler.place() + ": the dim is not split");

@@ -14,7 +14,7 @@ using plan::Step;
 
 namespace {
 
-/// Divisibilities and `require`s, with the sizes that do not meet them.
+/// Checks divisibilities and `require`s; errors name the sizes that violate them.
 void require_sizes(const Program& program, const PlanReport& report, const Mesh& mesh,
                    const DimSizes& dims) {
   const ir::Program& resolved = program.checked().program();
@@ -67,8 +67,8 @@ Slot slot_of(const compile::Compiler& compiler, const Placement& placement, cons
   return {name, type, compiler.element(type.dtype), placement.extents(type)};
 }
 
-/// Results take the memory of parameters where nothing reads those any more when they are made;
-/// others are copied there at the end.
+/// Lets results share the memory of parameters that are no longer read when the result is written;
+/// other results are copied there at the end.
 void put_in_place(Plan::State& state, const std::vector<std::pair<size_t, size_t>>& pairs) {
   for (const auto& [input, output] : pairs) {
     const Slot &from = state.inputs.at(input), &to = state.outputs.at(output);
@@ -80,7 +80,7 @@ void put_in_place(Plan::State& state, const std::vector<std::pair<size_t, size_t
       state.same.emplace_back(kept, made);
       continue;
     }
-    // `made` becomes memory of the arena.
+    // `made` becomes a buffer of the arena.
     std::erase(state.given, made);
     plan::Ref target;
     target.buffer = kept;
@@ -165,7 +165,7 @@ Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSiz
       throw PlanError("result " + std::to_string(i) + " of " + function.name + " does not fit " +
                       to_string(slot.type));
     state->outputs.push_back(slot);
-    // Made where it is wanted, unless a part of a buffer, an input, or a result twice.
+    // Produced in place, unless it is a part of a buffer, an input, or a repeated result.
     if (compiler.is_whole(made) && made.element == slot.element &&
         given.insert(made.buffer).second) {
       compiler.give(made.buffer);

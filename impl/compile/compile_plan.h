@@ -1,5 +1,5 @@
 #pragma once
-// From a proved plan of a program to one that runs.
+// Compiles a proved plan of a program.
 #include "impl/program.h"
 #include "impl/run/plan.h"
 
@@ -14,8 +14,8 @@ struct PlanOptions {
   size_t unroll = 1;
   bool accept_unknown = false;  ///< also compile plans with verdict unknown; never refuted ones
   bool check_finite = false;    ///< refuse inputs with NaN or infinity; reads all of them
-  /// Leaves (input, output) of state: run_kept() writes the result into the memory of the
-  /// parameter.
+  /// Pairs of leaves (input, output) of the state: run_kept() writes the result into the memory of
+  /// the parameter.
   std::vector<std::pair<size_t, size_t>> in_place = {};
   bool tidy = true;                     ///< run copy elision and bf16 narrowing
   bool fuse = true;                     ///< use the device's fused kernels for library functions

@@ -136,7 +136,7 @@ size_t Compiler::group(const std::vector<int>& ranks, const std::vector<Axis>& a
 
 namespace {
 
-/// How often each value is used; a use in a loop's body, of a value from outside, counts as two.
+/// Counts the uses of each value; a use inside a loop of a value from outside counts as two.
 class Uses {
  public:
   explicit Uses(const ir::Function& function)
@@ -212,7 +212,8 @@ void Compiler::run_block(Scope& scope, const ir::Block& block) {
   }
 }
 
-/// Whether all of these were computed before, in another function or in this one.
+/// Whether all of these values are common subexpressions, computed earlier in this or another
+/// function.
 bool Compiler::take_known(Scope& scope, const std::vector<ir::ValueId>& ids) const {
   std::vector<const Value*> values;
   for (ir::ValueId id : ids) {
@@ -291,7 +292,7 @@ void Compiler::move_up(size_t first) {
     const Access own = access_of(steps_[i]);
     size_t to = i;
     while (to > 0) {
-      // Collectives keep their order: what lies between them is not the same on every rank.
+      // Collectives keep their order: the steps between them may differ between ranks.
       if ((communicates(steps_[i]) && communicates(steps_[to - 1])) ||
           conflict(own, access_of(steps_[to - 1])))
         break;

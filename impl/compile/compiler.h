@@ -1,5 +1,6 @@
 #pragma once
-// From a checked plan to steps on one rank. Each op's own file adds its steps through a Site.
+// Compiles a checked plan to the steps of one rank. The file of each op adds its steps through a
+// Site.
 #include <memory>
 #include <set>
 
@@ -14,13 +15,13 @@
 
 namespace shardproof::compile {
 
-/// A function of a program with the types of its values.
+/// A function of a program, with the types of its values.
 struct Unit {
   const ir::Program* program = nullptr;
   const std::vector<std::vector<Type>>* types = nullptr;  ///< by function, by value
   const Sources* sources = nullptr;
   size_t function = 0;
-  /// Plans with pipelines as they are written, and their schedules; null: those are not compiled.
+  /// Plans with pipelines as written, and their schedules; null: pipelines are not compiled.
   const std::map<size_t, ir::Function>* written = nullptr;
   const std::map<Name, syntax::ScheduleDecl>* schedules = nullptr;
 
@@ -31,20 +32,20 @@ struct Unit {
   const Type& type(ir::ValueId value) const { return types->at(function).at(value); }
 };
 
-/// The backward of a plan of `unit`, with respect to leaf parameters: a plan that comes after it in
-/// a program of its own.
+/// Finds the backward of a plan of `unit` with respect to leaf parameters; it follows the plan in a
+/// separate program.
 using FindBackward = std::function<Unit(const Unit& plan, const std::vector<size_t>& wrt)>;
 
-/// A value of a function while it is compiled: a number, a chain that is not yet computed, or a
-/// view of a buffer.
+/// A value of a function during compilation: a number, a pending fused chain, or a view of a
+/// buffer.
 struct Value {
-  ExpressionPtr expression;  ///< a leaf, a constant, or a pending chain
+  ExpressionPtr expression;  ///< a leaf, a constant, or a pending fused chain
   bool known() const { return expression != nullptr; }
 };
 
 constexpr int many_uses = 1 << 16;
 
-/// All of a value in memory: the dims of the view are the positions of its type.
+/// A value in memory: the dims of the view are the positions of its type.
 Value in_memory(const Ref& ref);
 
 /// A function being compiled.
@@ -52,9 +53,9 @@ struct Scope {
   Unit unit;
   Placement placement;
   std::vector<Value> values;
-  std::vector<int> uses;  ///< more than one: it is computed at once; from within a loop: many
+  std::vector<int> uses;  ///< more than one: computed at once; uses in a loop count as many
   std::vector<Key> keys;  ///< of the values
-  /// By tensor and index of a ring: the block that has come to this rank.
+  /// By tensor and index of a ring: the block that this rank currently holds.
   std::map<std::pair<ir::ValueId, ir::ValueId>, Ref> blocks = {};
 };
 
@@ -66,66 +67,65 @@ class Compiler {
   // --- buffers ---
   /// A new contiguous buffer.
   Ref create(Element element, std::vector<int64_t> extents);
-  /// A buffer that is given to each run.
+  /// A buffer that the caller passes to each run.
   Ref external(Element element, std::vector<int64_t> extents);
-  /// All of a buffer of the arena, row-major.
+  /// Whether it is a whole buffer of the arena, row-major.
   bool is_whole(const Ref& ref) const;
-  /// Each run gives the memory of this buffer.
+  /// Declares a buffer whose memory the caller passes to each run.
   void give(BufferId buffer) { externals_.push_back(buffer); }
   Element element(Dtype dtype) const { return element_of(dtype, precision_); }
 
   // --- steps ---
-  /// A step that its caller makes a kernel, a fused kernel or an exchange.
+  /// Adds a step; its caller makes it a kernel, a fused kernel or an exchange.
   Step& step(const std::string& op, const std::vector<BufferId>& reads,
              const std::vector<BufferId>& writes);
   void exchange(const std::string& name, Exchange exchange);
   void kernel(const std::string& name, KernelOp op, const Ref& out, std::vector<Ref> inputs);
-  /// Whether the device has the op, and plans are to use it.
+  /// Whether the device supports the op, and fusion is enabled.
   bool fuses(const FusedOp& op) const { return fuses_ && device_.has_fused(op); }
   void set_fuses(bool on) { fuses_ = on; }
   void set_unroll(size_t iterations) { unroll_ = iterations; }
-  /// Makes the scratch that the op needs, and returns it.
+  /// Allocates the op's scratch outputs and returns them.
   std::vector<Ref> fused(const std::string& name, const FusedOp& op, std::vector<Ref> outputs,
                          std::vector<Ref> inputs);
-  /// What an attention has left for its gradient. It is found by the steps after it, of the same
-  /// function and the same loop: memory that was not saved is not kept for others.
+  /// The values that an attention saves for its gradient. Only later steps of the same function and
+  /// loop use them: otherwise they would occupy memory that the plan does not save.
   struct Attended {
     std::vector<Ref> operands;  ///< q, k, v, mask
-    std::vector<double> scale;  ///< where it is known; otherwise it is the last operand
+    std::vector<double> scale;  ///< if constant; else it is the last operand
     Ref o, masses;
   };
   void attended(Attended made) { attended_.push_back(std::move(made)); }
   const Attended* attended(const std::vector<Ref>& operands,
                            const std::vector<double>& scale) const;
   const Masks& masks() const { return masks_; }
-  /// to = from, entry by entry; converts between elements. The extents are the same.
+  /// to = from, entry by entry, with conversion between elements. The extents are equal.
   void move(const std::string& op, const Ref& from, const Ref& to);
-  /// `ref`, or a copy of it in `element` without gaps.
+  /// `ref` itself, or a packed copy of it in `element`.
   Ref packed(const Ref& ref, Element element);
-  /// The expression computed along positions of these local extents.
+  /// Computes the expression along positions with these local extents.
   Ref compute(const ExpressionPtr& expression, Element element,
               const std::vector<int64_t>& extents);
   void compute_into(const ExpressionPtr& expression, const Ref& to);
-  /// The group of this rank along the axes, as a number; it has more than one member.
+  /// The index of this rank's group along the axes; the group has more than one member.
   size_t group(const std::vector<int>& ranks, const std::vector<Axis>& axes);
-  /// Whether all ranks have the same steps, but for where views begin.
+  /// Whether all ranks have the same steps, except for the offsets of views.
   bool alike() const { return alike_; }
   void set_not_alike() { alike_ = false; }
   void set_place(std::string place) { place_ = std::move(place); }
   const std::string& place() const { return place_; }
 
   // --- functions ---
-  /// The keys of a function's values when its parameters have these.
+  /// The keys of a function's values for these keys of its parameters.
   std::vector<Key> keys(const Unit& unit, const Placement& placement,
                         const std::vector<Key>& parameters) const {
     return keys_of(unit, placement, parameters, known_.size() - 1);
   }
   Scope enter(const Unit& unit, const Placement& placement, const std::vector<Key>& keys) const;
   void run_block(Scope& scope, const ir::Block& block);
-  /// What is computed from here on is known until leave_iteration(), and not after it.
-  /// What is compiled from here on is another turn of a pipeline's stage, or comes after it.
+  /// Starts the next turn of a pipeline's stage, or what follows the pipeline.
   void next_turn() { ++turn_; }
-  /// The next turn does this work of a stage along the axis.
+  /// The next turn does this work of the stage along the axis.
   void next_turn(const Axis& axis, const schedule::Work& work) {
     stage_axis_ = axis;
     works_[++turn_] = work;
@@ -135,13 +135,13 @@ class Compiler {
   void enter_iteration() { known_.emplace_back(); }
   void leave_iteration() { known_.pop_back(); }
   void run_instr(Scope& scope, const ir::Instr& instr);
-  /// The function's results for these arguments.
+  /// Compiles the function's results for these arguments.
   std::vector<Value> call(const Unit& unit, const Placement& placement,
                           std::vector<Value> arguments, const std::vector<Key>& keys);
-  /// `value` of the scope in memory, of its type's local extents.
+  /// `value` in memory, with its type's local extents.
   Ref ref(Scope& scope, ir::ValueId value);
 
-  /// Compiles `body` into the steps of a loop; the index of its steps is a term of views.
+  /// A loop; `body` is compiled into its steps. Views may depend on its index.
   struct Loop {
     size_t id;
     int64_t times;
@@ -154,14 +154,14 @@ class Compiler {
     return std::exchange(steps_, {});
   }
   size_t step_count() const { return steps_.size(); }
-  /// The steps from `first` on go as far up as what they read allows: it need not be kept until
-  /// then.
+  /// Moves the steps from `first` as early as their operands allow, so that those need not stay
+  /// live.
   void move_up(size_t first);
-  /// The number at `ref`, where it is an index.
+  /// The number at `ref`, if it depends on loop indices only.
   std::optional<Affine> affine(const Ref& ref) const;
-  /// The largest that it is.
+  /// Its maximum over the loops.
   int64_t most(const Affine& number) const;
-  /// Entry i of this buffer is i.
+  /// Records that entry i of this buffer is i.
   void counts(const Ref& ref) { counting_.insert(ref.buffer); }
   size_t unroll() const { return unroll_; }
 
@@ -184,13 +184,13 @@ class Compiler {
   std::vector<BufferId> externals_;
   std::vector<Step> steps_;
   std::vector<std::vector<int>> groups_;
-  std::vector<std::vector<Axis>> group_axes_;  ///< of each
+  std::vector<std::vector<Axis>> group_axes_;  ///< by group
   std::vector<int64_t> loop_times_;
   std::set<BufferId> counting_;
   bool alike_ = true;
   Masks masks_;
-  /// What was computed, to be taken where it is asked for again: outside of loops, then in each of
-  /// those that are open.
+  /// Common subexpressions: values computed outside of loops, then in each open
+  /// loop.
   std::vector<std::map<Key, Value>> known_{1};
   std::string place_;
   size_t turn_ = 0;
@@ -202,7 +202,7 @@ class Compiler {
   std::vector<Attended> attended_;
 };
 
-/// One instruction of a function that is being compiled.
+/// One instruction of the function being compiled.
 class Site {
  public:
   Site(Compiler& compiler, Scope& scope, const ir::Instr& instr)
@@ -226,13 +226,13 @@ class Site {
   bool wanted(size_t i) const { return instr.results.at(i) != ir::no_value; }
   void define(const Ref& ref, size_t i = 0) const;
   void define(ExpressionPtr expression, size_t i = 0) const;
-  /// The result is used more than once, and not from within a loop.
+  /// Whether the result has several uses, none of them in a loop.
   bool has_several_uses_here() const {
     if (!wanted(0)) return false;
     const int uses = scope.uses.at(instr.results[0]);
     return uses > 1 && uses < many_uses;
   }
-  /// Each of its readers computes the result, a chain on values in memory.
+  /// Each reader recomputes the result, a chain on values in memory.
   void define_anew_for_each(ExpressionPtr expression) const;
 
   Compiler& compiler;

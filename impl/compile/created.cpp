@@ -10,7 +10,7 @@ void compile(const ir::Iota& op, const Site& site) {
   site.define(to);
 }
 
-// (key): a function of the key and the row-major global index, so the same on every mesh.
+// (key): a function of the key and the row-major global index, the same on every mesh.
 void compile(const ir::Random& op, const Site& site) {
   const Ref to = site.create(), key = site.ref(0);
   const std::vector<int64_t> global =

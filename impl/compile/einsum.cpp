@@ -1,4 +1,4 @@
-// Sums of products of two tensors at a time, as matrix products where there is something to sum.
+// Sums of products, two tensors at a time; as matrix products if there is a summed index.
 #include <algorithm>
 
 #include "impl/compile/opening.h"
@@ -8,9 +8,9 @@ namespace shardproof::compile {
 
 namespace {
 
-/// The indices of a product by their part in it: kept ones are in the result.
+/// The indices of a product by role; kept indices are in the result.
 struct Roles {
-  Ids batch, rows, columns, summed;  ///< of both; kept of a; kept of b; of both, not kept
+  Ids batch, rows, columns, summed;  ///< in both; kept, in a; kept, in b; in both, summed
 };
 
 Roles roles_of(const Ids& a, const Ids& b, const Ids& kept) {
@@ -27,26 +27,26 @@ std::optional<JoinedDims> joined(const View& x, const Ids& some) {
   return compile::joined(extents, strides_along(some, extents, x));
 }
 
-/// The operand as matrices of `rows` and `columns`, packed where its memory is not.
+/// The operand as matrices of `rows` and `columns`; packed if its strides do not allow that.
 struct Matrices {
   View operand;
   JoinedDims rows, columns;
 };
 
-/// Neighbours in memory along one of the two, and no entry repeated.
+/// Whether one of the two is contiguous, and no entry repeats.
 bool is_matrix(const JoinedDims& rows, const JoinedDims& columns) {
   auto repeats = [](const JoinedDims& x) { return x.extent > 1 && x.stride == 0; };
   auto neighbours = [](const JoinedDims& x) { return x.extent == 1 || x.stride == 1; };
   return (neighbours(rows) || neighbours(columns)) && !repeats(rows) && !repeats(columns);
 }
 
-/// What of x would have to be copied for it to be matrices.
+/// The number of entries of x that must be copied to make it a matrix.
 int64_t copied(const View& x, const Ids& rows, const Ids& columns) {
   const auto r = joined(x, rows), c = joined(x, columns);
   return r && c && is_matrix(*r, *c) ? 0 : x.ref.count();
 }
 
-/// The operands of a product: c is not made yet.
+/// The operands of a product; c is not allocated yet.
 struct Product {
   View a, b, c;
 
@@ -57,7 +57,7 @@ struct Product {
   }
 };
 
-/// `some` as they lie in x's memory, the farthest first.
+/// `some` in the order of x's memory, largest stride first.
 Ids in_memory_order(const View& x, Ids some) {
   const auto stride = [&](IndexId id) { return x.ref.strides.at(position_of(x.ids, id)); };
   std::stable_sort(some.begin(), some.end(),
@@ -65,8 +65,8 @@ Ids in_memory_order(const View& x, Ids some) {
   return some;
 }
 
-/// The same product, a few at a time: a short index of the rows or columns alone may be walked by
-/// the batch, where the others then have one stride.
+/// Equivalent products: a short index of only rows or only columns may become a batch index if the
+/// others then have one stride.
 std::vector<Roles> batched(const Roles& roles, const Product& product) {
   constexpr int64_t most_at_once = 4;
   std::vector<Roles> result{roles};
@@ -81,9 +81,9 @@ std::vector<Roles> batched(const Roles& roles, const Product& product) {
   return result;
 }
 
-/// The roles in the order, and with the batch, for which the least is copied; as they are if
-/// nothing is. What is summed keeps its order, so that sums have the same bits wherever operands
-/// lie.
+/// The order and batch that need the fewest copies; unchanged if nothing is
+/// copied. The order of summed indices stays, so sums have the same bits for every
+/// layout.
 Roles cheapest(const Roles& roles, const Product& product) {
   Roles best = roles;
   int64_t least = product.copied(roles);
@@ -97,8 +97,8 @@ Roles cheapest(const Roles& roles, const Product& product) {
   return best;
 }
 
-/// The batch, then rows and columns, or columns and rows: who has x's neighbours in memory comes
-/// last, so that a copy does not turn matrices over.
+/// The batch, then rows and columns or the reverse: the contiguous one of x last, so that a copy
+/// does not transpose.
 Ids packed_order(const View& x, const Ids& batch, const Ids& rows, const Ids& columns) {
   Ids own;
   for (IndexId id : batch)
@@ -124,7 +124,7 @@ MatrixStrides strides_of(const Matrices& x) { return {x.rows.stride, x.columns.s
 
 View multiplied(Compiler& compiler, const View& a, const View& b, const Roles& given,
                 const Ids& kept, Element element) {
-  // As they are where the device has such products, otherwise all three as f64 or f32.
+  // Without conversion if the device has such products; else all three as f64 or f32.
   const bool own = compiler.device().multiplies(element, a.ref.element, b.ref.element);
   const Element wide = element == Element::f64 ? Element::f64 : Element::f32;
   const Element inner = own ? element : wide;
@@ -137,7 +137,7 @@ View multiplied(Compiler& compiler, const View& a, const View& b, const Roles& g
       matrices_of(compiler, a, roles.batch, roles.rows, roles.summed, own ? a.ref.element : wide);
   const Matrices right = matrices_of(compiler, b, roles.batch, roles.summed, roles.columns,
                                      own ? b.ref.element : wide);
-  // Into the result's own order where that is one of matrices, otherwise copied there.
+  // Directly into the result if its layout is that of matrices; else through a copy.
   const bool direct = element == inner && copied(to, roles.rows, roles.columns) == 0;
   if (!direct) to.ids = packed_order(to, roles.batch, roles.rows, roles.columns);
   to.ref = compiler.create(inner, wanted.extents(to.ids));
@@ -165,7 +165,7 @@ View multiplied(Compiler& compiler, const View& a, const View& b, const Roles& g
   return {back, kept};
 }
 
-/// The operand without the indices that nothing else has: they are summed first.
+/// First sums the indices that only this operand has.
 View without_own(Compiler& compiler, const View& x, const Ids& others, const Ids& kept) {
   Ids rest;
   for (IndexId id : x.ids)
@@ -187,7 +187,7 @@ View contract(Compiler& compiler, const View& a, const View& b, const Ids& kept,
   return multiplied(compiler, x, y, roles, kept, element);
 }
 
-/// The product entry by entry: a chain along the result's positions, where both factors are.
+/// An elementwise product: a chain along the result's positions, where both factors exist.
 void multiply(const Opening& opening, const View& a, const View& b) {
   const Site& site = opening.site;
   const auto product = [&](const View& x, const View& y) {
@@ -219,7 +219,7 @@ void compile(const ir::Einsum& op, const Site& site) {
   for (size_t i = 1; i < left.size(); ++i) {
     const View next = opening.operand(i);
     const bool last = i + 1 == left.size();
-    // What later operands or the result have stays.
+    // Keeps the indices that later operands or the result have.
     Ids needed = right, kept;
     for (size_t j = i + 1; j < left.size(); ++j) needed = concatenated(needed, flat(left[j]));
     bool summed = false;

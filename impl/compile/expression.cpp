@@ -35,7 +35,7 @@ ExpressionPtr apply_to(PointwiseFn fn, bool real, Element element,
 
 namespace {
 
-/// What is used twice stays one.
+/// Keeps sharing: a subexpression that is used twice stays one.
 using Placed = std::map<ExpressionPtr, ExpressionPtr>;
 
 ExpressionPtr place(const ExpressionPtr& expression, const Ids& to, Placed& done) {
@@ -74,7 +74,7 @@ bool same_view(const View& a, const View& b) {
   return a.ids == b.ids && compile::same_view(a.ref, b.ref);
 }
 
-/// Each view once.
+/// Collects each view once.
 void collect_leaves(const ExpressionPtr& expression, std::vector<ExpressionPtr>& leaves) {
   const auto same = [&](const ExpressionPtr& each) {
     return same_view(each->view, expression->view);
@@ -89,7 +89,7 @@ class Writer {
  public:
   explicit Writer(Chain& chain) : chain_(chain) {}
 
-  /// The register of the expression, as a real where that is wanted.
+  /// The register of the expression, converted to a real if needed.
   size_t write(const ExpressionPtr& expression, bool real) {
     const bool constant = expression->kind == Expression::Kind::constant;
     const std::pair key{expression, constant && real};
@@ -158,7 +158,7 @@ Chain chain_of(const ExpressionPtr& expression, Element output) {
   }
   chain.program.output = output;
   chain.program.f64 = output == Element::f64 || any_f64(*expression);
-  Writer(chain).write(expression, is_real(output));  // its register is the last
+  Writer(chain).write(expression, is_real(output));  // its register is the last one
   return chain;
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// Chains of pointwise ops that are computed in one pass over memory.
+// Fused chains of pointwise ops, computed in one pass over memory.
 #include <memory>
 
 #include "impl/compile/views.h"
@@ -10,14 +10,14 @@ namespace shardproof::compile {
 struct Expression;
 using ExpressionPtr = std::shared_ptr<const Expression>;
 
-/// A leaf (a view along positions of the chain's result), a constant, or a function of others. Its
-/// result is rounded to `element`, if that is a float.
+/// A leaf (a view along positions of the chain's result), a constant, or a function of others. The
+/// result is rounded to `element` if that is a float.
 struct Expression {
   enum class Kind { leaf, constant, apply } kind = Kind::constant;
   Element element = Element::f64;
-  View view;  ///< leaf
+  View view;  ///< of a leaf
   double value = 0;
-  bool number = false;  ///< a constant without a dtype: it is what its neighbour is
+  bool number = false;  ///< a constant without a dtype: takes that of the other operand
   PointwiseFn fn = PointwiseFn::constant;
   bool real = true;  ///< apply: the arguments are floats
   std::string tag;
@@ -29,13 +29,13 @@ ExpressionPtr constant_of(double value, Element element, bool number = false);
 ExpressionPtr apply_to(PointwiseFn fn, bool real, Element element,
                        std::vector<ExpressionPtr> arguments, std::string tag = {});
 
-/// The same along the positions of another result; `to`: where each of its own is there.
+/// The expression along the positions of another result; `to`: the new position of each own one.
 ExpressionPtr placed(const ExpressionPtr& expression, const Ids& to);
 
-/// How many ops it has.
+/// The number of ops in it.
 size_t ops_of(const Expression& expression);
 
-/// The chain as the kernel wants it, and the views that are its inputs.
+/// The chain as a kernel op, and the views that are its inputs.
 struct Chain {
   Pointwise program;
   std::vector<View> inputs;

@@ -1,11 +1,11 @@
 #pragma once
-// Calls of the library's functions that a device has a kernel for: impl/compile/fused.
+// Calls of library functions for which a device has a kernel: see impl/compile/fused.
 #include "impl/compile/compiler.h"
 
 namespace shardproof::compile {
 
-/// Adds one step that computes the results of `call`, whose arguments are known in the scope;
-/// false, and no result is defined, where its instructions have to be compiled.
+/// Adds one step that computes the results of `call`; its arguments are in the scope. Returns false
+/// and defines no result if its instructions must be compiled instead.
 bool fuse(Compiler& compiler, Scope& scope, const ir::LibraryCall& call);
 
 }  // namespace shardproof::compile

@@ -4,7 +4,7 @@
 namespace shardproof::compile {
 namespace {
 
-/// What this rank has of the indexed dim; `partial`: ids of other ranks' entries are met.
+/// This rank's part of the indexed dim. `partial`: ids of other ranks' entries may occur.
 IndexWindow window_of(const Site& site, const Split& split, int64_t stride, bool partial) {
   return {partial ? site.placement().first(split) : 0, site.placement().extent(split), stride,
           partial};
@@ -33,7 +33,7 @@ void index(const ir::Pattern& pattern, const Site& site, bool partial) {
 void compile(const ir::Index& op, const Site& site) { index(op.pattern, site, false); }
 void compile(const ir::IndexUnreduced& op, const Site& site) { index(op.pattern, site, true); }
 
-// (ids, x): indices of ids and x that the result lacks are added up.
+// (ids, x): sums over indices of ids and x that the result lacks.
 void compile(const ir::IndexAdd& op, const Site& site) {
   const Opening opening(site, op.pattern);
   const View ids = opening.operand(0), x = opening.operand(1);

@@ -9,7 +9,7 @@
 namespace shardproof::compile {
 namespace {
 
-/// A text that is hashed as it is written.
+/// Text that is hashed as it is written.
 class Text {
  public:
   explicit Text(std::string_view kind) { add(kind); }
@@ -31,7 +31,7 @@ void add(Text& text, const std::optional<size_t>& position) {
   text.add(";");
 }
 
-/// Indices are numbered as they come: their numbers, not their names, say which is which.
+/// Numbers indices in order of occurrence: names do not matter.
 void add(Text& text, const Placement& placement, const ir::Pattern& pattern) {
   for (const ir::PatternIndex& index : pattern.indices.all)
     text.add(static_cast<uint64_t>(placement.size(Dim{{index.dim}})));
@@ -49,7 +49,7 @@ void add(Text& text, const Placement& placement, const ir::Pattern& pattern) {
   add(text, pattern.right_bracket);
 }
 
-/// {I} is about gradients, not about what a rank has.
+/// Ignores {I}: it concerns gradients, not what a rank holds.
 void add(Text& text, const Placement& placement, const Type& type) {
   Marks marks = type.marks;
   std::erase_if(marks, [](const auto& each) { return each.second == Mark::I; });
@@ -98,10 +98,10 @@ struct Attributes {
     text.add(op.function).add(op.with_value);
     for (size_t leaf : op.wrt) text.add(leaf);
   }
-  /// Its name says which.
+  /// Ops without attributes: the name suffices.
   void operator()(const auto&) const {}
 
-  /// Which positions of the operands are which of the result.
+  /// Which positions of the operands are which positions of the result.
   void matches() const {
     for (ir::ValueId id : instr.operands) {
       for (size_t to : matched(*unit.program, unit.type(id), unit.type(instr.results.at(0))))
@@ -153,7 +153,7 @@ class Numbering {
     for (size_t r = 0; r < instr.results.size(); ++r) set(instr, r, typed(text, instr, r));
   }
 
-  /// The result is the operand.
+  /// Whether the result is the operand itself.
   bool hands_on(const ir::Instr& instr) const {
     if (std::holds_alternative<ir::Save>(instr.op) ||
         std::holds_alternative<ir::StopGrad>(instr.op))
@@ -167,7 +167,7 @@ class Numbering {
   void call(const ir::Call& op, const ir::Instr& instr) {
     Unit callee = unit_;
     callee.function = op.function;
-    if (callee.plan().trusted) return;  // it cannot be run
+    if (callee.plan().trusted) return;  // it cannot run
     std::vector<Key> arguments;
     for (ir::ValueId id : instr.operands) arguments.push_back(keys_.at(id));
     const std::vector<Key> keys = keys_of(callee, placement_, arguments, depth_);

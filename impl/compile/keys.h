@@ -1,6 +1,6 @@
 #pragma once
-// Which values of a plan are the same: equal functions of the same arguments have equal keys,
-// whatever the names of their dims.
+// Finds equal values in a plan (common subexpressions): equal functions of equal arguments have
+// equal keys, whatever the names of their dims.
 #include <array>
 #include <cstdint>
 #include <vector>
@@ -11,18 +11,18 @@ namespace shardproof::compile {
 
 struct Unit;
 
-/// 128 bits of a hash: two values with one key are one value.
+/// A 128-bit hash: values with equal keys are equal.
 struct Key {
   std::array<uint64_t, 2> words{};
   auto operator<=>(const Key&) const = default;
 };
 
-/// The key of the n-th value that comes from outside.
+/// The key of the n-th external value.
 Key outside_key(const std::string& kind, size_t n);
 
-/// The keys of all values of the unit's function, loop bodies' too, when its parameters have these.
-/// `depth`: of loops around the call. In the body of a loop the index and the carries have keys of
-/// the loop's depth, so that keys of a body say nothing outside of it.
+/// The keys of all values of the unit's function, including loop bodies, for these keys of its
+/// parameters. `depth`: number of enclosing loops. In a loop's body, index and carries have keys of
+/// its depth, so keys of a body are valid only inside it.
 std::vector<Key> keys_of(const Unit& unit, const Placement& placement,
                          const std::vector<Key>& parameters, size_t depth);
 

@@ -3,8 +3,8 @@
 namespace shardproof::compile {
 namespace {
 
-/// The carries' buffers get what the step computed; one that is made of another carry waits until
-/// all are read.
+/// Copies the computed values to the carries' buffers; a value that depends on another carry waits
+/// until all were read.
 void carry_over(const Site& site, const std::vector<Ref>& carries, const std::vector<Ref>& next) {
   std::vector<Ref> from = next;
   for (size_t i = 0; i < next.size(); ++i)
@@ -20,8 +20,8 @@ void carry_over(const Site& site, const std::vector<Ref>& carries, const std::ve
   }
 }
 
-/// The scan while it is compiled. An iteration of its loop may be several of its own, one after
-/// the other, so that collectives of the next one begin in this one.
+/// Compiles a scan. One iteration of the compiled loop may be several of the scan, so that
+/// collectives of the next iteration start in this one.
 class Scanned {
  public:
   Scanned(const Site& site, const ir::Scan& op)
@@ -65,13 +65,13 @@ class Scanned {
       stacks_.push_back(site_.wanted(result) ? site_.create(result) : Ref{});
       if (site_.wanted(result)) kept_.push_back(stacks_.back().buffer);
     }
-    // The index is in memory, an entry for each iteration: who reads it need not ask the host.
+    // The indices are in memory, one entry per iteration, so that reading them needs no host.
     index_ = compiler_.create(Element::i32, {times_});
     compiler_.kernel("iota", Iota{index_.extents, 0, 0, Element::i32}, index_, {});
     compiler_.counts(index_);
   }
 
-  /// Iteration `part` of those that the loop's makes.
+  /// Compiles iteration `part` of those in one iteration of the loop.
   void run(const Compiler::Loop& loop, int64_t part) {
     Ref index = index_;
     index.extents = index.strides = {};
@@ -105,7 +105,7 @@ class Scanned {
   const int64_t times_, at_once_;
   const bool reverse_;
   std::vector<BufferId> kept_;
-  std::vector<Ref> carries_, stacks_, next_;  ///< next: what the next iteration starts from
+  std::vector<Ref> carries_, stacks_, next_;  ///< next: initial values of the next iteration
   Ref index_;
 };
 

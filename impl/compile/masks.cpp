@@ -11,7 +11,7 @@ void Masks::forget(BufferId buffer) {
   causal_.erase(buffer);
 }
 
-// Strides tell the dims of a row-major array apart, but for those of one entry.
+// Strides identify the dims of a row-major array, except those with one entry.
 std::optional<Masks::Counted> Masks::counted(const Expression& leaf) const {
   const Ref& ref = leaf.view.ref;
   const auto found = counts_.find(ref.buffer);
@@ -43,15 +43,15 @@ std::optional<Masks::Order> Masks::order(const Expression& expression) const {
 
 namespace {
 
-/// What a step along the position moves in the leaf.
+/// The leaf's stride along the position.
 int64_t stride_along(const Expression& leaf, size_t position) {
   const View& view = leaf.view;
   const size_t at = position_of(view.ids, position);
   return at < view.ids.size() && view.ref.extents[at] != 1 ? view.ref.strides[at] : 0;
 }
 
-/// The expression is whether an integer has the same value for the query and for the key; it may
-/// be another one along other dims.
+/// Whether the expression compares an integer of the query with one of the key; the integer may
+/// depend on other dims.
 bool is_same_segment(const Expression& expression, size_t query, size_t key) {
   if (expression.kind != Expression::Kind::apply || expression.fn != PointwiseFn::eq ||
       expression.real)

@@ -1,5 +1,5 @@
 #pragma once
-// What is known of a mask before a plan runs, from how it is made.
+// What is known about a mask at compile time, from the ops that compute it.
 #include <map>
 
 #include "impl/compile/expression.h"
@@ -9,31 +9,31 @@ namespace shardproof::compile {
 
 class Masks {
  public:
-  /// The buffer's entries are the op's.
+  /// Records that the buffer holds the result of this iota.
   void count(BufferId buffer, const Iota& iota) { counts_.insert_or_assign(buffer, iota); }
-  /// The buffer's entries are those of the expression, row-major.
+  /// Records that the buffer holds the expression's entries, row-major.
   void compute(BufferId buffer, const Expression& expression, const std::vector<int64_t>& extents);
-  /// Something is written to the buffer.
+  /// Forgets the buffer: a step writes to it.
   void forget(BufferId buffer);
-  /// Of a view of a mask that has these strides.
+  /// The kind of a mask with these strides.
   MaskKind kind(const Ref& mask, const MaskStrides& strides) const;
 
  private:
-  /// A view that tells the index along a position, from `first` on.
+  /// A view that counts along a position, starting at `first`.
   struct Counted {
     size_t position;
     int64_t first;
   };
   std::optional<Counted> counted(const Expression& leaf) const;
 
-  /// The positions of queries and keys where the expression allows what is not later.
+  /// The positions of queries and keys, if the expression allows keys that are not later.
   struct Order {
     size_t query, key;
   };
   std::optional<Order> order(const Expression& expression) const;
 
-  /// A mask that allows what the index along one dim is at most that along another; the strides of
-  /// the two, and of its other dims.
+  /// A mask that allows entries whose index along one dim is at most that along another; the
+  /// strides of both, and of its other dims.
   struct Causal {
     int64_t query, key;
     std::vector<int64_t> others;

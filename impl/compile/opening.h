@@ -1,12 +1,12 @@
 #pragma once
-// An op by the indices of its pattern: operands are opened to them, its result is closed to the
+// An op by the indices of its pattern: opens operands to indices, and closes the result to the
 // positions of its type.
 #include "impl/compile/compiler.h"
 
 namespace shardproof::compile {
 
 /// Adds the local extents of the indices of these positions, which have the axes of `type`.
-/// `extents`: by index, 0 where it is not known yet. Throws PlanError where an index has two.
+/// `extents`: by index, 0 if not known yet. Throws PlanError if an index has two extents.
 void add_extents(const Placement& placement, const ir::Indices& in, const Positions& positions,
                  const Shape& type, std::vector<int64_t>& extents);
 
@@ -22,7 +22,7 @@ class Opening {
   std::optional<View> as_result(const View& view) const {
     return closed(view, in_.right, extents_);
   }
-  /// The result is these entries; an index that the view has not repeats them.
+  /// Sets the result to these entries; repeats them along indices that the view lacks.
   void define(const View& view) const;
 
   const Site& site;

@@ -1,5 +1,5 @@
 #pragma once
-// One function per op: it adds the op's steps, and defines its results.
+// One function per op: adds the op's steps, and defines its results.
 #include "impl/compile/compiler.h"
 
 namespace shardproof::compile {
@@ -53,12 +53,12 @@ void compile(const ir::Ring&, const Site&);
 void compile(const ir::Pipeline&, const Site&);
 void compile(const ir::Stages&, const Site&);
 
-/// The product of the views along `kept`, reduced entry by entry over their other indices.
+/// The reduction, over all indices but `kept`, of the product of the views.
 View reduced(Compiler& compiler, Reduction fn, const std::vector<const View*>& x, const Ids& kept,
              Element element);
-/// Where each position of a pointwise operand is in the result.
+/// The position in the result of each position of a pointwise operand.
 Ids matched(const ir::Program& program, const Shape& operand, const Shape& result);
-/// The position of type(0) of which an entry is taken.
+/// The position of the operand that an `x[n]` indexes.
 size_t position_of(const ir::Entry& op, const Type& type);
 
 }  // namespace shardproof::compile

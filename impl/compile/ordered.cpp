@@ -3,8 +3,8 @@
 namespace shardproof::compile {
 namespace {
 
-/// The lines of x along dim `from`; `strides`: those of the result along x's dims, `along` its own
-/// on the line.
+/// The lines of x along dim `from`. `strides`: the result's strides along x's dims; `along`: its
+/// stride on the line.
 Ordered lines_of(const Ref& x, size_t from, const std::vector<int64_t>& strides, int64_t along) {
   Ordered op;
   op.element = x.element;
@@ -22,7 +22,7 @@ Ordered lines_of(const Ref& x, size_t from, const std::vector<int64_t>& strides,
   return op;
 }
 
-/// The position of operand 0 that gives way to another one, or to none.
+/// The position of operand 0 that the result lacks or replaces.
 size_t worked(const ir::Pattern& pattern) {
   const Positions &left = pattern.indices.left.at(0), &right = pattern.indices.right;
   size_t at = 0;
@@ -30,7 +30,8 @@ size_t worked(const ir::Pattern& pattern) {
   return at;
 }
 
-/// The largest along position `dim` of x; the result has a position for them there, or none.
+/// The largest entries along position `dim` of x; the result has a position for them there, or
+/// none.
 void largest(const Site& site, size_t result, size_t dim, bool positions) {
   if (!site.wanted(result)) return;
   const Ref x = site.ref(0), out = site.create(result);

@@ -1,4 +1,4 @@
-// The schedule unrolled for the rank's stage is its program.
+// Compiles a pipeline for the rank's stage by unrolling the schedule.
 #include "impl/compile/pipeline.h"
 
 #include <cmath>
@@ -113,7 +113,8 @@ class Piped {
            ", C = " + std::to_string(sizes_.C);
   }
 
-  /// What is emitted: on the last stage all microbatches write to it, on the others it is zero.
+  /// The emitted values: the last stage writes those of all microbatches; on other stages they are
+  /// 0.
   Ref stack(size_t i) const {
     if (!site_.wanted(i)) return {};
     const Ref to = site_.create(i);
@@ -158,7 +159,7 @@ class Piped {
         std::move(exchange);
   }
 
-  /// The rank of another stage that a message goes to or comes from.
+  /// The rank on another stage to which a message goes or from which it comes.
   int peer(size_t stage, bool sends) const {
     const Mesh& mesh = placement().mesh();
     if (is_planted(RunFault::other_replica))
@@ -222,7 +223,7 @@ class Piped {
     for (const Ref& ref : refs) out.push_back(compiler_.packed(ref, ref.element));
   }
 
-  /// The stage's own layers of a chunk, one after the other.
+  /// The stage's own layers of a chunk, in order.
   void layers(int64_t chunk, std::vector<Ref>& carries) {
     const ir::Block& block = *stages_.body;
     const std::vector<int64_t> index = own_.chunk_index(chunk);
@@ -240,7 +241,7 @@ class Piped {
     }
   }
 
-  /// A planted fault alone: the last stage's, on each.
+  /// A planted fault: copies the last stage's values to every stage.
   Ref on_every_stage(const Ref& stack) const {
     if (sizes_.p == 1 || stack.extents.empty()) return stack;
     const Ref to = compiler_.create(stack.element, stack.extents);
@@ -280,7 +281,7 @@ class Piped {
   std::vector<int> members_;
   std::vector<Ref> stacks_, stale_;
   std::unique_ptr<StageGradient> gradient_;
-  std::map<char, Box> inbox_, outbox_;  ///< by F or B, then the reader's and the sender's chunk
+  std::map<char, Box> inbox_, outbox_;  ///< by F or B, then the chunks of receiver and sender
 };
 
 }  // namespace

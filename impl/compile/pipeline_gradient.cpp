@@ -1,5 +1,5 @@
-// value_and_grad of a plan with a pipeline: one schedule for its forward, its backward and what is
-// emitted.
+// value_and_grad of a plan with a pipeline: one schedule for forward, backward and emitted
+// values.
 #include <set>
 
 #include "impl/compile/pipeline.h"
@@ -40,7 +40,7 @@ Differentiated differentiate_pipeline(const Site& site, const Unit& of, const Un
   const std::vector<Key> own_keys(keys.begin(),
                                   keys.begin() + static_cast<std::ptrdiff_t>(plan.params.size()));
   Scope value = compiler.enter(of, site.placement(), own_keys);
-  Unit scans = of;  // what the pipeline means, as its backward has it
+  Unit scans = of;  // the scans that the pipeline stands for, as in its backward
   scans.written = nullptr;
   value.keys = compiler.keys(scans, value.placement, own_keys);
   give(value, arguments);

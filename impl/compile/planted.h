@@ -1,24 +1,24 @@
 #pragma once
-// Bugs of the core's own turns in pipelines and rings, which no proof covers, planted to see that
-// the laws notice.
+// Planted bugs in pipelines and rings of the core, which no proof covers: they test the
+// laws.
 
 namespace shardproof::compile {
 
-/// Never set outside tests.
+/// Set by tests only.
 enum class RunFault {
   none,
-  microbatch_twice,  ///< pipeline.cpp: a forward is of the microbatch before
-  stale_activation,  ///< ... of what came with the message before
-  overwritten,       ///< stage_gradient.cpp: all microbatches keep their activations in one buffer
-  other_replica,     ///< pipeline.cpp: a message goes to the next stage of another replica
-  other_stage,       ///< ... to the stage behind the next
-  loss_on_every_stage,  ///< ... each stage has what the last one emits
+  microbatch_twice,     ///< pipeline.cpp: a forward uses the previous microbatch
+  stale_activation,     ///< ... uses the previous message
+  overwritten,          ///< stage_gradient.cpp: all microbatches share one buffer of activations
+  other_replica,        ///< pipeline.cpp: a message goes to the next stage of another replica
+  other_stage,          ///< ... to the stage after the next
+  loss_on_every_stage,  ///< ... each stage has the last one's emitted values
   block_missed,         ///< ring.cpp: the last block is not visited
-  block_twice,          ///< ... a rank does not pass on what it was sent
-  local_position,       ///< ... blocks are counted from the rank's own
+  block_twice,          ///< ... a rank does not pass on the received block
+  local_position,       ///< ... block numbers start at the rank's own
 };
 
-/// While one lives, what this process compiles has the fault.
+/// While one exists, plans compiled in this process have the fault.
 class PlantedRunFault {
  public:
   explicit PlantedRunFault(RunFault fault);

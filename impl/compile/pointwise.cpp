@@ -30,14 +30,14 @@ PointwiseFn fn_of(ir::BinaryFn fn) {
 
 bool is_real(Dtype dtype) { return is_float(dtype) || dtype == Dtype::number; }
 
-/// Operand i where a chain may take it in: its dims are those of the result, or it is in memory.
+/// Operand i, if a chain can read it: it has the result's dims, or is in memory.
 ExpressionPtr argument(const Site& site, size_t i, int64_t entries) {
   const ExpressionPtr& own = site.expression(i);
   const Ids to = matched(site.placement().program(), site.type(i), site.result_type());
   if (own->kind != Expression::Kind::apply) return placed(own, to);
   int64_t count = 1;
   for (int64_t extent : site.placement().extents(site.type(i))) count *= extent;
-  if (count != entries) site.ref(i);  // computed once, then repeated
+  if (count != entries) site.ref(i);  // computed once and then repeated
   return placed(site.expression(i), to);
 }
 
@@ -47,7 +47,7 @@ int64_t entries_of(const Site& site) {
   return count;
 }
 
-/// A function of the operands' entries. One whose operands are all numbers is a number.
+/// A function of the operands' entries. If all operands are numbers, so is the result.
 void chain(const Site& site, PointwiseFn fn, bool real) {
   std::vector<ExpressionPtr> arguments;
   const int64_t entries = entries_of(site);
@@ -55,7 +55,7 @@ void chain(const Site& site, PointwiseFn fn, bool real) {
   site.define(apply_to(fn, real, site.element(), std::move(arguments)));
 }
 
-/// The value of a function of numbers that are known, in double.
+/// The value of a function of constants, in double.
 std::optional<double> known(const Site& site, PointwiseFn fn) {
   Pointwise program;
   program.f64 = true;
@@ -146,13 +146,13 @@ void compile(const ir::Cast& op, const Site& site) {
   if (!is_float(op.to) && is_real(from))
     return site.define(apply_to(PointwiseFn::to_integer, true, to, {x}));
   if (x->element == to) return site.define(x);
-  // Between two floats, or two integers: an addition of nothing, rounded to the new element.
+  // Between two floats or two integers: x, rounded to the new element.
   const bool real = is_real(from);
   const auto cast = [&] {
     return apply_to(real ? PointwiseFn::mul : PointwiseFn::add, real, to,
                     {site.expression(0), constant_of(real ? 1 : 0, to)});
   };
-  // Several readers had rather read what is narrow, and widen it themselves.
+  // With several readers, keep the narrow value, and let each reader widen it.
   if (!real || size_of(to) <= size_of(x->element) || !site.has_several_uses_here())
     return site.define(cast());
   site.ref(0);
@@ -169,7 +169,7 @@ void compile(const ir::Fold& op, const Site& site) {
 void compile(const ir::StopGrad&, const Site& site) { site.define(site.expression(0)); }
 void compile(const ir::Save&, const Site& site) { site.define(site.expression(0)); }
 
-// The dims may have other names now.
+// The dims may have new names.
 void compile(const ir::Ascribe&, const Site& site) {
   if (site.expression(0)->kind == Expression::Kind::constant)
     return site.define(site.expression(0));
@@ -180,7 +180,7 @@ void compile(const ir::Zeros& op, const Site& site) {
   site.define(constant_of(0, site.compiler.element(op.dtype)));
 }
 
-// The sum of the operands; one that is a copy on a marked axis counts on digit 0 alone.
+// The sum of the operands. On a marked axis, a copy counts on device 0 only.
 void compile(const ir::Total& op, const Site& site) {
   ExpressionPtr sum;
   for (size_t i = 0; i < site.operands(); ++i) {

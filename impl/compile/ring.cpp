@@ -7,8 +7,8 @@
 namespace shardproof::compile {
 namespace {
 
-/// A ring: each rank sees every block of the axis, its own first, then that of the next rank.
-/// The next block is sent before the steps that read this one, so that they can overlap.
+/// A ring: each rank processes every block of the axis, first its own, then the next rank's. The
+/// next block is sent before the steps that read the current one, so both can overlap.
 class Ringed {
  public:
   Ringed(const Site& site, const ir::Ring& op)
@@ -62,7 +62,7 @@ class Ringed {
     return to;
   }
 
-  /// The block's number is in memory, so that all ranks have the same steps.
+  /// The block number is in memory, so that all ranks have the same steps.
   void run_body(int64_t block, std::vector<Ref>& carries) {
     compiler_.enter_iteration();
     Ref number = compiler_.create(Element::i32, {1});
@@ -84,7 +84,7 @@ class Ringed {
   std::vector<int> members_;
   int64_t position_ = 0;
   size_t group_ = 0;
-  std::set<ir::ValueId> passed_;  ///< whose blocks go round
+  std::set<ir::ValueId> passed_;  ///< tensors whose blocks are passed around
 };
 
 }  // namespace

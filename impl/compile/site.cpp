@@ -20,7 +20,7 @@ void Site::define(const Ref& made, size_t i) const {
   if (wanted(i)) scope.values.at(instr.results[i]) = in_memory(made);
 }
 
-// A chain that is used once waits for its reader, which may take it in; others are computed now.
+// A chain with one use stays pending, so that its reader may fuse it; others are computed now.
 void Site::define(ExpressionPtr made, size_t i) const {
   constexpr size_t longest = 24;
   if (!wanted(i)) return;

@@ -1,4 +1,4 @@
-// Parts of a dim: views where the place is known or is a loop's index, copies where it is data.
+// Slices of a dim: views if the offset is a constant or a loop index, copies if it is data.
 #include "impl/compile/ops.h"
 
 namespace shardproof::compile {
@@ -11,7 +11,7 @@ int64_t checked_first(const Site& site, int64_t first, int64_t count, int64_t ex
   return first;
 }
 
-/// x from entry `at` of dim `dim` on, `count` entries.
+/// `count` entries of x along `dim`, starting at `at`.
 Ref part(const Site& site, const Ref& x, size_t dim, const Whole& at, int64_t count) {
   Ref view = x;
   view.extents.at(dim) = count;
@@ -40,7 +40,7 @@ Ref without_position(Ref view, size_t position) {
   return view;
 }
 
-/// y with `rank` positions: where it has one less, it is one entry along `position`.
+/// y with `rank` positions; if it has one less, adds one of extent 1 at `position`.
 Ref with_position(Ref y, size_t position, size_t rank) {
   if (y.extents.size() == rank) return y;
   y.extents.insert(y.extents.begin() + static_cast<std::ptrdiff_t>(position), 1);
@@ -48,7 +48,7 @@ Ref with_position(Ref y, size_t position, size_t rank) {
   return y;
 }
 
-/// A copy of y into a part of `to`, from entry `at` of position `dim` on.
+/// Copies y into `to`, starting at entry `at` of position `dim`.
 void paste(const Site& site, const Ref& to, size_t dim, const Whole& at, const Ref& y) {
   Ref view = to;
   const int64_t count = view.extents.at(dim) = y.extents.at(dim);
@@ -65,7 +65,7 @@ void paste(const Site& site, const Ref& to, size_t dim, const Whole& at, const R
 
 }  // namespace
 
-// (x, at): the bracketed position gives way to the result's own, or to none; others stay.
+// (x, at): the bracketed position is replaced by the result's, or removed; others stay.
 void compile(const ir::Read& op, const Site& site) {
   const size_t dim = op.pattern.left_bracket.value();
   const bool several = op.pattern.indices.right.size() == op.pattern.indices.left.at(0).size();
@@ -74,7 +74,7 @@ void compile(const ir::Read& op, const Site& site) {
   site.define(several ? view : without_position(view, dim));
 }
 
-// (x, y, at): x with y from entry `at` on.
+// (x, y, at): x with y written from entry `at`.
 void compile(const ir::Write& op, const Site& site) {
   const size_t dim = op.pattern.left_bracket.value();
   const Ref x = site.ref(0), y = site.ref(1);
@@ -144,8 +144,8 @@ size_t position_of(const ir::Entry& op, const Type& type) {
   throw std::logic_error("the entry's dim does not exist");
 }
 
-// (x, n): x[n]; in a ring the block that is here. A stage has the entries from the first of its
-// own.
+// (x, n): x[n]; in a ring, the current block. On a stage, indices are relative to its first
+// entry.
 void compile(const ir::Entry& op, const Site& site) {
   const auto block = site.scope.blocks.find({site.instr.operands[0], site.instr.operands[1]});
   if (block != site.scope.blocks.end()) return site.define(block->second);

@@ -46,7 +46,7 @@ StageGradient::StageGradient(Compiler& compiler, Scope& scope, StageLevels& leve
   results_.resize(levels_.targets.size());
 }
 
-/// Runs instructions of a level when all that they read is there.
+/// Runs the instructions of a level whose operands are available.
 void StageGradient::run(const ir::Block& block, const ValueIds& needs) {
   for (const ir::ValueId id : needs)
     if (id != ir::no_value && !scope_.values.at(id).known())
@@ -77,7 +77,7 @@ void StageGradient::set_indices(const Chunk& chunk) {
         constant_of(static_cast<double>(indices_[level]), Element::i32)};
 }
 
-/// What layers need of the bodies of the loops around them.
+/// Runs what layers need from the bodies of the enclosing loops.
 void StageGradient::run_outer(const ValueIds& needs) {
   std::vector<Slice> slices;
   ValueIds wanted = needs;
@@ -256,12 +256,12 @@ void StageGradient::add(size_t target, Value& sum, const Ref& term) const {
   sum = in_memory(compiler_.compute(both, element, term.extents));
 }
 
-/// No value of one microbatch is taken for another's.
+/// Forgets values of one microbatch, so that another one does not use them.
 void StageGradient::forget() {
   for (const ir::ValueId id : defined_in(*first_level().block)) scope_.values.at(id) = {};
 }
 
-/// In the result itself: the weights' gradients are the largest of all, and there is one of them.
+/// Adds into the result directly: the weights' gradients are the largest buffers, and exist once.
 void StageGradient::add_in_place(size_t index, const Row& row, const Ref& term) {
   Result& result = results_[index];
   if (!result.is_made) create(index, rows_here(levels_.targets[index].sources[0].rows));
@@ -271,7 +271,7 @@ void StageGradient::add_in_place(size_t index, const Row& row, const Ref& term) 
   compiler_.compute_into(both, part);
 }
 
-/// Each microbatch, chunk of the stage and layer of a chunk.
+/// The number of rows on this stage: microbatches, times its chunks, times a chunk's layers.
 int64_t StageGradient::rows_here(const std::vector<size_t>& levels) const {
   int64_t count = 1;
   for (const size_t level : levels) {
@@ -281,7 +281,7 @@ int64_t StageGradient::rows_here(const std::vector<size_t>& levels) const {
   return count;
 }
 
-/// Where fewer rows are made here than it has, the others are zero.
+/// Rows that this rank does not compute are zero.
 void StageGradient::create(size_t index, int64_t rows) {
   const Target& target = levels_.targets[index];
   const Type& type = scope_.unit.type(target.id());

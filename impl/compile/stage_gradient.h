@@ -1,43 +1,43 @@
 #pragma once
-// The gradient of a pipeline on one stage: what its schedule's F, B and W add of the derived
-// backward.
+// The gradient of a pipeline on one stage: the part of the derived backward in each F, B and W of
+// its schedule.
 #include "impl/compile/stage_levels.h"
 #include "impl/compile/turns.h"
 
 namespace shardproof::compile {
 
-/// A stage, and how many layers each has.
+/// A stage, and its number of layers.
 struct StagePlace {
   size_t stage = 0, stages = 1;
-  int64_t layers = 1;                ///< of a chunk, on each stage
-  std::vector<int64_t> chunk_sizes;  ///< of the dims of `stages`, without the last
+  int64_t layers = 1;                ///< per chunk, on each stage
+  std::vector<int64_t> chunk_sizes;  ///< of the dims of `stages`, except the last
   int64_t chunks() const;
   std::vector<int64_t> chunk_index(int64_t chunk) const;
   bool is_last() const { return stage + 1 == stages; }
-  /// The global number of its layer n.
+  /// The global index of its layer n.
   int64_t layer(int64_t n) const { return static_cast<int64_t>(stage) * layers + n; }
 };
 
 class StageGradient {
  public:
-  /// `scope`: of the backward, whose types are then `levels`'.
+  /// `scope`: the backward's; its types become those of `levels`.
   StageGradient(Compiler& compiler, Scope& scope, StageLevels& levels, StagePlace place,
                 bool has_w);
 
-  /// What of the backward does not need the pipeline.
+  /// Runs the part of the backward that does not need the pipeline.
   void before();
-  /// The stage's layers forward: changes the carries, and keeps what the backward reads. False
-  /// where it reads nothing: no steps are made.
+  /// The stage's layers forward: updates the carries and saves what the backward reads. False,
+  /// without any steps, if it reads nothing.
   bool layers(const Chunk& chunk, std::vector<Ref>& carries);
-  /// After the last forward of a microbatch: the gradients of what the last stage returns.
+  /// After the last forward of a microbatch: the cotangents of the last stage's results.
   std::vector<Ref> upstream(int64_t microbatch, const std::vector<Ref>& carries);
-  /// The layers back: the gradients of their carries to those of their inputs.
+  /// The layers backward: from the cotangents of their carries to those of their inputs.
   std::vector<Ref> back(const Chunk& chunk, std::vector<Ref> gradients);
-  /// What a B has left to its W.
+  /// Computes what a B leaves to its W.
   void weights(const Chunk& chunk);
-  /// Buffers for the gradients that come with a message.
+  /// Buffers for the cotangents that arrive in a message.
   std::vector<Ref> create_message() const;
-  /// All gradients, after the last of the schedule. `emitted`: the pipeline's results.
+  /// All gradients, after the end of the schedule. `emitted`: the pipeline's results.
   std::vector<Value> after(const std::vector<Value>& emitted);
 
  private:
@@ -46,7 +46,7 @@ class StageGradient {
     std::map<ir::ValueId, Value> values;
   };
   using Row = std::vector<int64_t>;
-  /// A target's gradient, with the sum of its first source, then of all; and the rows that it has.
+  /// A target's gradient: the sum of its first source, then of all; and its number of rows.
   struct Result {
     bool is_made = false;
     Ref ref;
@@ -66,7 +66,7 @@ class StageGradient {
   void forget();
   Ref assemble(size_t target);
   const Level& first_level() const { return levels_.levels.at(1); }
-  /// Of the loops back over layers.
+  /// The level of the backward loop over layers.
   const Level& inner() const { return levels_.levels.at(levels_.levels.size() - 2); }
   const ir::Block& layer() const { return *levels_.layer().block; }
 
@@ -78,10 +78,10 @@ class StageGradient {
   std::unique_ptr<Slice> before_;
   std::map<Chunk, std::vector<Ref>> saved_;  ///< stacks over the stage's layers
   std::map<Chunk, std::vector<Left>> left_;
-  std::vector<int64_t> indices_;  ///< of the loops of the levels
+  std::vector<int64_t> indices_;  ///< of the loops of all levels
   std::vector<Result> results_;
-  /// By target and source, but for the first: a term's sum does not depend on when the schedule has
-  /// the others.
+  /// By target and source, except the first: the order of a sum must not depend on the
+  /// schedule.
   std::vector<std::vector<std::map<Row, Value>>> sums_;
 };
 

@@ -21,7 +21,7 @@ const ir::Instr* sum_of(const ir::Block& block, ir::ValueId value) {
   return binary && binary->fn == ir::BinaryFn::add ? maker : nullptr;
 }
 
-/// A cast of a narrower float to f32 or f64: the sum that it is a term of is in that.
+/// A cast from a narrower float to f32 or f64: its sum is in the wider type.
 bool widens(const ir::Instr& instr, Dtype from) {
   const auto* cast = std::get_if<ir::Cast>(&instr.op);
   return cast && (cast->to == Dtype::f32 || cast->to == Dtype::f64) &&
@@ -48,7 +48,7 @@ bool meets(const ValueIds& a, const std::vector<ir::ValueId>& b) {
   return std::any_of(b.begin(), b.end(), [&](ir::ValueId id) { return a.contains(id); });
 }
 
-/// The type with `axis` on the dim that `other` has on it, or as it is; null for another
+/// The dim of `split` that also has `axis`, if the types are otherwise equal; nullopt for any other
 /// difference.
 std::optional<size_t> only_split(const Type& whole, const Type& split, const Axis& axis) {
   std::optional<size_t> at;
@@ -107,8 +107,8 @@ void StageLevels::find_loops(const ir::Pipeline& pipeline, const ir::Stages& sta
   levels.push_back({&levels.back().back_body(), nullptr, nullptr, {}});
 }
 
-/// A loop over microbatches that computes again what the pipeline has emitted: it is not run, and
-/// what the loop back reads must not need it.
+/// A loop over microbatches that recomputes the pipeline's emitted values. It is not run; the
+/// backward loop must not depend on it.
 void StageLevels::find_emitted(const ir::Instr& pipeline) {
   const ir::Block& plan = *levels[0].block;
   const auto& op = std::get<ir::Pipeline>(pipeline.op);
@@ -146,7 +146,7 @@ void StageLevels::find_emitted(const ir::Instr& pipeline) {
         "forwards");
 }
 
-/// A carry that the loop starts at zero and only adds to.
+/// Whether the carry starts at zero and is only added to.
 bool StageLevels::is_total(size_t level, size_t carry) const {
   const ir::Instr& loop = *levels[level].backward;
   const ir::Block& body = *scan_of(loop).body;
@@ -173,7 +173,7 @@ void StageLevels::find_travel() {
   }
 }
 
-/// The loops that are run forward for the backward compute what the stages compute.
+/// The forward loops in the backward must compute the same as the stages.
 void StageLevels::require_same_forward(const ir::Instr& stages) const {
   const ir::Instr* scan = nullptr;
   for (const ir::Instr& outer : of_.program->functions.at(of_.function).body.instrs)
@@ -199,7 +199,7 @@ void StageLevels::require_same_forward(const ir::Instr& stages) const {
   }
 }
 
-/// The forward of a chunk starts from what the forward over chunks has saved for it.
+/// The forward of a chunk must start from what the loop over chunks saved for it.
 void StageLevels::require_chain(size_t level) const {
   const ir::Instr *own = levels[level].forward, *outer = levels[level - 1].forward;
   if (!own) return;
@@ -251,7 +251,7 @@ void StageLevels::find_replaced(const Axis& axis) {
   }
 }
 
-/// Layers that are not gathered, their entries, and what the forward of the layers saves.
+/// Replaces gathered layers by the stage's own, also in entries and saved values.
 void StageLevels::localize(const Axis& axis) {
   std::vector<Type>& own = types.at(unit_.function);
   ValueIds local;
@@ -309,8 +309,8 @@ void StageLevels::find_targets(const Axis& axis) {
   }
 }
 
-/// The terms of a value of a level: of a sum those of its parts, of what a loop adds up or emits
-/// those of its body. They are added up in the result's dtype.
+/// The terms of a value of a level: for a sum, those of its operands; for a loop's sum or emitted
+/// value, those of its body. They are added in the result's dtype.
 void StageLevels::resolve(size_t level, ir::ValueId value, const std::vector<size_t>& rows,
                           std::vector<Source>& sources, ir::ValueId skipped) const {
   if (value == skipped) return;
@@ -340,7 +340,7 @@ void StageLevels::resolve(size_t level, ir::ValueId value, const std::vector<siz
   sources.push_back(source_of(level, value, rows));
 }
 
-/// Values of the plan that are made of the gradients that it is given.
+/// Values of the plan that depend on its cotangent parameters.
 ValueIds StageLevels::upstreams() const {
   const ir::Function& plan = unit_.plan();
   ValueIds found(plan.params.begin() + static_cast<std::ptrdiff_t>(of_.plan().params.size()),

@@ -1,20 +1,20 @@
 #pragma once
-// The derived backward of a plan with a pipeline, read as what the stages do. Its proved text is
-// of loops: over microbatches, in them over chunks and layers, a forward scan that saves the
-// layers' inputs and a scan back. Each stage does its own layers of both; what the loops only add
-// up, each stage adds up by itself.
+// The derived backward of a plan with a pipeline, split by stage. Its proved text has loops over
+// microbatches, then over chunks and layers: a forward scan that saves the layers' inputs, and a
+// backward scan. Each stage runs its own layers of both; sums in the loops are accumulated per
+// stage.
 #include "impl/compile/compiler.h"
 #include "impl/compile/sliced.h"
 
 namespace shardproof::compile {
 
-/// The body of a loop, and the two loops that are in it: level 0 is the plan, whose loop back is
-/// the one over microbatches; the last level is a layer, which has none.
+/// The body of a loop, and the two loops in it. Level 0 is the plan; its backward loop runs over
+/// microbatches. The last level is a layer, which has no loops.
 struct Level {
   const ir::Block* block = nullptr;
-  const ir::Instr* forward = nullptr;  ///< null where nothing that it saves is needed
+  const ir::Instr* forward = nullptr;  ///< null if nothing that it saves is needed
   const ir::Instr* backward = nullptr;
-  std::vector<size_t> travel;  ///< carries of `backward` that go from stage to stage
+  std::vector<size_t> travel;  ///< carries of `backward` that are passed between stages
 
   Instrs loops() const { return {forward, backward}; }
   const ir::Block& back_body() const { return *std::get<ir::Scan>(backward->op).body; }
@@ -25,7 +25,7 @@ struct Level {
 struct Source {
   size_t level = 0;
   ir::ValueId value = ir::no_value;
-  bool at_first = false;     ///< level 1: of the first stage, after its layers; else of the last
+  bool at_first = false;     ///< level 1: on the first stage, after its layers; else on the last
   std::vector<size_t> rows;  ///< levels
 };
 
@@ -34,32 +34,32 @@ struct Target {
   ir::ValueId result = ir::no_value;
   std::vector<Source> sources;
   const ir::Instr* scattered = nullptr;  ///< by this: each stage has its own layers'
-  /// The value that each stage makes.
+  /// The value that each stage computes.
   ir::ValueId id() const { return scattered ? scattered->results[0] : result; }
 };
 
 class StageLevels {
  public:
-  /// `stages`: of the plan as it is written, `of`, where `scans` is the loop that stands for it.
-  /// Throws PlanError, with the reason, where the backward is of another form.
+  /// `stages`: in the plan `of` as written; `scans` is the loop that replaces it. Throws PlanError
+  /// with the reason if the backward has another form.
   StageLevels(const Unit& of, const std::vector<Key>& keys, const ir::Instr& pipeline,
               const ir::Instr& stages, const Unit& backward, const std::vector<Key>& back_keys);
 
   std::vector<Level> levels;
   std::vector<Target> targets;
-  /// Values that stand for others: layers that are gathered in the text, and upstreams that are
-  /// zero on all but one stage there.
+  /// Values that are replaced: layers that the text gathers, and cotangents that are zero on all
+  /// but one stage.
   std::map<ir::ValueId, ir::ValueId> same;
-  Instrs replaced;  ///< what makes the values of `same` and of `emitted`
-  /// Values that the text computes again though the pipeline has emitted them: which result it is.
-  /// Only what comes after the loop back reads them.
+  Instrs replaced;  ///< they define the values in `same` and `emitted`
+  /// Values that the text recomputes although the pipeline emits them, by result. Only code after
+  /// the backward loop reads them.
   std::map<ir::ValueId, size_t> emitted;
-  std::vector<std::vector<Type>> types;  ///< with a stage's own layers for those of all stages
+  std::vector<std::vector<Type>> types;  ///< with the stage's layers instead of all layers
 
   /// The loop that runs a stage's layers forward and saves what their backward reads; may be null.
   const ir::Instr* layers() const { return levels[levels.size() - 2].forward; }
   const Level& layer() const { return levels.back(); }
-  /// Values of a level that its sources need.
+  /// Values of a level on which its sources depend.
   ValueIds wanted(size_t level, bool at_first) const;
 
  private:

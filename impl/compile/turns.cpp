@@ -20,7 +20,7 @@ std::optional<StageReader> reader_of(const schedule::Sizes& sizes, size_t stage,
 
 namespace {
 
-/// What a stage has done, and what has come to it.
+/// What a stage has finished, and what it has received.
 struct StageState {
   size_t next = 0;
   std::set<Chunk> activations, gradients, forwards;
@@ -30,7 +30,7 @@ bool is_ready(const StageState& state, const schedule::Sizes& sizes, size_t stag
               const Work& work) {
   const Chunk chunk{work.m, work.c};
   if (work.kind == 'F') return (stage == 0 && work.c == 0) || state.activations.contains(chunk);
-  if (work.kind == 'W') return true;  // its B comes before it: the schedule was checked
+  if (work.kind == 'W') return true;  // its B comes first: the schedule was checked
   const bool last = stage + 1 == static_cast<size_t>(sizes.p) && work.c + 1 == sizes.C;
   return state.forwards.contains(chunk) && (last || state.gradients.contains(chunk));
 }

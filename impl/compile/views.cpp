@@ -123,7 +123,7 @@ std::optional<View> closed(const View& view, const Positions& positions,
     std::vector<int64_t> local;
     for (IndexId id : positions[p]) local.push_back(extents.at(id));
     const std::vector<int64_t> strides = strides_along(positions[p], local, view);
-    const bool single = strides.size() == 1;  // one entry or more: its stride stays
+    const bool single = strides.size() == 1;  // at most one is longer than 1: its stride stays
     const auto dim = single ? JoinedDims{local[0], strides[0]} : joined(local, strides);
     if (!dim) return std::nullopt;
     result.ids.push_back(p);

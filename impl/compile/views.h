@@ -1,5 +1,5 @@
 #pragma once
-// Views by indices: permutations, broadcasts, opened and joined positions are strides alone.
+// Views by index: permuting, broadcasting, opening and joining positions only changes strides.
 #include <optional>
 
 #include "impl/plan/memory.h"
@@ -30,7 +30,7 @@ using Positions = std::vector<ir::Position>;
 Ids first_ids(size_t count);
 /// All indices of the positions, in order.
 Ids flat(const Positions& positions);
-/// Its position, or the number of ids.
+/// Its position; the number of ids if it is missing.
 size_t position_of(const Ids& ids, IndexId id);
 Ids concatenated(Ids a, const Ids& b);
 
@@ -42,36 +42,36 @@ struct View {
   std::vector<int64_t> extents(const Ids& some) const;
 };
 
-/// The same entries, wherever loops are.
+/// Whether both are the same entries, also in loops.
 bool same_view(const Ref& a, const Ref& b);
 
-/// The strides of a view along `ids`: 0 for one it has not, the sum for one it has twice (a
-/// diagonal). Throws PlanError where an extent is another one.
+/// The strides of a view along `ids`: 0 for an index that it lacks, the sum for one that it has
+/// twice (a diagonal). Throws PlanError if an extent differs.
 std::vector<int64_t> strides_along(const Ids& ids, const std::vector<int64_t>& extents,
                                    const View& view);
 
-/// The same entries along `ids`; a new one repeats them. `extents`: of `ids`.
+/// The same entries along `ids`; repeats them along new indices. `extents`: of `ids`.
 Ref along(const View& view, const Ids& ids, const std::vector<int64_t>& extents);
 
-/// The extent of an index: that of the first view that has it.
+/// The extent of an index in the first view that has it.
 int64_t extent_of(IndexId id, const std::vector<const View*>& views);
 
-/// Some dims walked as one: extent and stride, where there is one stride for them.
+/// Several dims as one loop: extent, and stride if there is a single one.
 struct JoinedDims {
   int64_t extent = 1, stride = 1;
 };
 std::optional<JoinedDims> joined(const std::vector<int64_t>& extents,
                                  const std::vector<int64_t>& strides);
 
-/// The view with a dim for each index of the positions of `ref`; `extents`: of each index. Throws
-/// PlanError where a position has another extent than its indices.
+/// The view with one dim per index of the positions of `ref`; `extents`: by index. Throws PlanError
+/// if the extent of a position differs from that of its indices.
 View opened(const Ref& ref, const Positions& positions, const std::vector<int64_t>& extents);
-/// The view with a dim for each of `positions` of which it has indices, numbered as they are;
-/// an index that it has not repeats entries. None where a position has more than one stride.
+/// The view with one dim for each of `positions` of which it has indices, numbered as there;
+/// repeats entries along indices that it lacks. None if a position has no single stride.
 std::optional<View> closed(const View& view, const Positions& positions,
                            const std::vector<int64_t>& extents);
 
-/// The loops over `to`: operand 0 is `to`, then the others, all of the same extents.
+/// The loops over `to`: operand 0 is `to`, then the others; all have the same extents.
 Nest nest_of(const std::vector<const Ref*>& refs);
 
 }  // namespace shardproof::compile

@@ -5,7 +5,7 @@
 
 namespace shardproof {
 
-/// Fills a step's data parameters by name. Each rank has its own, which fills its part.
+/// Fills the data parameters of a step by name. Each rank has its own object, which fills its part.
 class Batches {
  public:
   virtual ~Batches() = default;

@@ -8,7 +8,8 @@
 
 namespace shardproof::data {
 
-// A Feistel network on the least even number of bits that n needs, walked until it is below n.
+// A Feistel network on the least even number of bits for n, repeated until the result is below n
+// (cycle walking).
 uint64_t shuffled(uint64_t index, uint64_t n, uint64_t key) {
   if (n < 2) return 0;
   const int half = (std::bit_width(n - 1) + 1) / 2;
@@ -34,14 +35,14 @@ struct Range {
   int64_t first, count;
 };
 
-/// The sequences that `options` has of those with `length` tokens and one that follows.
+/// The range of sequences that `options` selects; each has `length` tokens and the next one.
 Range range_of(int64_t tokens, int64_t length, const LoaderOptions& options) {
   const int64_t all = length > 0 && tokens > 0 ? (tokens - 1) / length : 0;
   const auto at = [&](double share) { return std::llround(share * static_cast<double>(all)); };
   return {at(options.from), at(options.to) - at(options.from)};
 }
 
-/// Where the entries of the tensor's rows lie in the whole: a sequence of the batch for each row.
+/// The sequences of the batch in the tensor's rows: one global index per row.
 std::vector<int64_t> sequences_of(const Placement& placement, const Tensor& tensor) {
   std::vector<int64_t> rows{0};
   for (size_t d = 0; d + 1 < tensor.extents.size(); ++d) {
@@ -111,7 +112,7 @@ void Loader::fill(const Name& name, const Placement& placement, Tensor& to) {
   const Split& positions = to.type.dims.back();
   length_ = placement.size(positions.dim);
   batch_ = batch_of(placement, to);
-  sequences(length_);  // throws where there are too few
+  sequences(length_);  // throws if there are too few
   const int64_t from = placement.first(positions) + (name == "targets" ? 1 : 0);
   std::vector<uint32_t> row(static_cast<size_t>(to.extents.back()));
   int64_t entry = 0;

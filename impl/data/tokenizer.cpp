@@ -15,8 +15,8 @@ using Json = nlohmann::json;
 constexpr const char* end_of_text = "<|endoftext|>";
 constexpr const char* begin_of_text = "<|begin_of_text|>";
 
-/// The character that stands for each byte in a tokenizer's file: itself where it can be printed,
-/// else one of those from 256 on.
+/// The character for each byte in a tokenizer's file: the byte itself if it is printable, else one
+/// from 256 on.
 std::array<uint32_t, 256> characters() {
   std::array<uint32_t, 256> of{};
   uint32_t next = 256;
@@ -28,7 +28,7 @@ std::array<uint32_t, 256> characters() {
   return of;
 }
 
-/// The bytes that a token's name in the file stands for; nothing where it is no such name.
+/// The bytes of a token's name in the file; none if it is not a valid name.
 std::optional<std::string> bytes_of(const std::string& name) {
   static const std::map<uint32_t, char> byte_of = [] {
     std::map<uint32_t, char> inverse;
@@ -53,7 +53,7 @@ std::optional<std::string> bytes_of(const std::string& name) {
   return bytes;
 }
 
-/// Why words are not cut as GPT-2 does; empty where they are.
+/// Why the file's word splitting differs from GPT-2's; empty if it does not.
 std::string other_words(const Json& file) {
   const Json cut = file.value("pre_tokenizer", Json());
   if (cut.is_object() && cut.value("type", "") == "ByteLevel" && cut.value("use_regex", true) &&
@@ -63,7 +63,7 @@ std::string other_words(const Json& file) {
          "library, into a file of uint16 or uint32";
 }
 
-/// Vocabularies have up to a million tokens; each id below the largest takes memory.
+/// A vocabulary has up to a million tokens; each id up to the largest takes memory.
 constexpr uint64_t most_tokens = 1 << 22, largest_file = 1 << 28;
 
 uint32_t id_of(const std::string& name, const Json& id) {
@@ -90,7 +90,7 @@ Sort sort_of(char each) {
   return byte == ' ' || (byte >= '\t' && byte <= '\r') ? Sort::space : Sort::other;
 }
 
-/// The length of `'s 't 're 've 'm 'll 'd` at `at`; 0 where there is none.
+/// The length of a contraction `'s 't 're 've 'm 'll 'd` at `at`; 0 if there is none.
 size_t contraction(const std::string& text, size_t at) {
   for (const char* each : {"'s", "'t", "'re", "'ve", "'m", "'ll", "'d"})
     if (text.compare(at, std::string_view(each).size(), each) == 0)
@@ -104,8 +104,8 @@ size_t end_of_run(const std::string& text, size_t at) {
   return at;
 }
 
-/// The end of the word that begins at `at`: an optional space with letters, digits or others; of
-/// spaces before a word all but the last.
+/// The end of the word at `at`: an optional space and letters, digits or others; for spaces before
+/// a word, all but the last.
 size_t end_of_word(const std::string& text, size_t at) {
   if (const size_t length = contraction(text, at)) return at + length;
   const size_t run = end_of_run(text, at);
@@ -199,7 +199,7 @@ void Tokenizer::encode_word(const std::string& word, std::vector<uint32_t>& to) 
 
 namespace {
 
-/// GPT-2 cuts words by the classes of Unicode, which are not here.
+/// Refuses text beyond ASCII: GPT-2 splits it by Unicode classes, which are not implemented.
 void refuse_beyond_ascii(const std::string& path, const std::string& text) {
   const auto found = std::find_if(
       text.begin(), text.end(), [](char each) { return static_cast<unsigned char>(each) >= 0x80; });

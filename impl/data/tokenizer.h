@@ -1,5 +1,5 @@
 #pragma once
-// Byte-pair tokens, as a tokenizer.json of Hugging Face's tokenizers defines them.
+// Byte-pair encoding, from a Hugging Face tokenizer.json.
 #include <filesystem>
 #include <map>
 #include <optional>
@@ -10,19 +10,19 @@
 
 namespace shardproof::data {
 
-/// A byte-level BPE. ASCII text gets the tokens of the reference library: words are cut as GPT-2
-/// does. Other text is refused, because GPT-2 cuts it by the classes of Unicode; tokens of any text
-/// decode.
+/// A byte-level BPE. ASCII text is encoded like the reference library: words are split as in GPT-2.
+/// Other text is refused, because GPT-2 splits it by Unicode classes. Tokens of any text can be
+/// decoded.
 class Tokenizer {
  public:
-  /// Throws FileError where the file is missing or of another kind.
+  /// Throws FileError if the file is missing or unsupported.
   static Tokenizer load(const std::filesystem::path& path);
 
-  /// `<|endoftext|>` in the text becomes its token. Throws FileError where the text is not ASCII,
-  /// and where the file cuts words in another way than GPT-2.
+  /// `<|endoftext|>` in the text becomes its token. Throws FileError if the text is not ASCII, or
+  /// if the file splits words differently from GPT-2.
   std::vector<uint32_t> encode(const std::string& text) const;
   std::string decode(std::span<const uint32_t> tokens) const;
-  /// The token that begins or ends a document, where there is one.
+  /// The token between documents, if there is one.
   std::optional<uint32_t> document() const { return document_; }
   int64_t size() const { return static_cast<int64_t>(bytes_.size()); }
 
@@ -34,13 +34,13 @@ class Tokenizer {
   void encode_word(const std::string& word, std::vector<uint32_t>& to) const;
 
   std::string path_, cannot_encode_;
-  std::vector<std::string> bytes_;  ///< of each token
+  std::vector<std::string> bytes_;  ///< by token
   std::unordered_map<std::string, uint32_t> tokens_;
   std::map<std::pair<uint32_t, uint32_t>, Merge> merges_;
   std::optional<uint32_t> document_;
 };
 
-/// The words that GPT-2 cuts a text into; together they are the text.
+/// The words into which GPT-2 splits a text; concatenated they are the text.
 std::vector<std::string> words_of(const std::string& text);
 
 }  // namespace shardproof::data

@@ -10,11 +10,11 @@
 
 namespace shardproof::data {
 
-/// `descriptor` below 0: the tokens are `memory`.
+/// If `descriptor` is negative, the tokens are in `memory`.
 struct Tokens::Shard {
   std::string name, memory;
   int descriptor = -1;
-  int width = 2;  ///< bytes of a token
+  int width = 2;  ///< bytes per token
   int64_t offset = 0, first = 0, count = 0;
 
   Shard() = default;
@@ -53,7 +53,7 @@ Tokens::Tokens(Tokens&&) noexcept = default;
 
 namespace {
 
-constexpr int header_words = 256;  // of llm.c's files, each an int32
+constexpr int header_words = 256;  // of llm.c's files, int32 each
 
 /// The kinds of file that llm.c writes.
 struct TokenFile {
@@ -69,7 +69,7 @@ const TokenFile* token_file(int32_t magic) {
   return nullptr;
 }
 
-/// What a file with these first bytes is, where that is surely not tokens.
+/// The kind of a file with these first bytes, if it certainly has no tokens.
 std::string foreign(const std::string& head) {
   const auto begins = [&](std::string_view with) { return head.starts_with(with); };
   if (begins("\x93NUMPY")) return "a NumPy array: write its numbers with tofile()";
@@ -89,7 +89,7 @@ int width_of(TokenFormat format) {
 
 int64_t size_of_file(int descriptor) { return lseek(descriptor, 0, SEEK_END); }
 
-/// Tokens after a header of llm.c.
+/// Tokens after an llm.c header.
 template <class Shard>
 void read_header(const TokenFile& kind, const int32_t* words, int64_t bytes, Shard& shard) {
   shard.width = kind.width;
@@ -104,7 +104,7 @@ void read_header(const TokenFile& kind, const int32_t* words, int64_t bytes, Sha
                     std::to_string((bytes - shard.offset) / shard.width) + ": it is damaged");
 }
 
-/// Nothing but tokens of this width.
+/// Tokens of this width without a header.
 template <class Shard>
 void read_raw(const std::string& head, int width, int64_t bytes, Shard& shard) {
   if (const std::string what = foreign(head); !what.empty())
@@ -193,7 +193,7 @@ void Tokens::read(int64_t first, std::span<uint32_t> to) const {
     bytes.resize(count * static_cast<size_t>(shard.width));
     shard.read_bytes(shard.offset + at * shard.width, bytes.data(), bytes.size());
     for (size_t i = 0; i < count; ++i) {
-      uint32_t token = 0;  // little endian, as the processors that we run on
+      uint32_t token = 0;  // little-endian, like the supported processors
       std::memcpy(&token, bytes.data() + i * static_cast<size_t>(shard.width),
                   static_cast<size_t>(shard.width));
       to[i] = token;

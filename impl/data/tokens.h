@@ -1,5 +1,5 @@
 #pragma once
-// Token sequences: files or memory, concatenated.
+// Token sequences: concatenated files or memory.
 #include <filesystem>
 #include <optional>
 #include <span>
@@ -10,14 +10,14 @@
 
 namespace shardproof::data {
 
-/// The format of a token file. `automatic`: as the header says (llm.c's .bin), bytes for a .txt,
-/// uint16 otherwise.
+/// The format of a token file. `automatic`: from the header (llm.c's .bin), bytes for .txt, else
+/// uint16.
 enum class TokenFormat { automatic, u8, u16, u32 };
 
 /// Tokens, and the token that begins each document. Files are read on demand.
 class Tokens {
  public:
-  /// Throws FileError if a file is missing, has another format, or another length than it says.
+  /// Throws FileError if a file is missing, or has another format or length than stated.
   static Tokens of_files(const std::vector<std::filesystem::path>& paths,
                          TokenFormat format = TokenFormat::automatic);
   /// One token for each byte.
@@ -27,12 +27,12 @@ class Tokens {
   Tokens(Tokens&&) noexcept;
 
   int64_t size() const { return size_; }
-  /// The tokens from `first` on; throws FileError if a file became shorter.
+  /// Reads tokens from `first`. Throws FileError if a file became shorter.
   void read(int64_t first, std::span<uint32_t> to) const;
   /// `token 17 of train.bin`
   std::string where(int64_t token) const;
 
-  /// The token that begins a document: that of the header's format, otherwise 0.
+  /// The token at the start of a document: that of the header's format, else 0.
   uint32_t document() const { return document_; }
   void set_document(uint32_t token) { document_ = token; }
 

@@ -7,16 +7,16 @@
 
 namespace shardproof {
 
-/// Bytes of a device, aligned to 64, not initialised.
+/// Device memory, aligned to 64 bytes, not initialised.
 class Buffer {
  public:
   Buffer() = default;
-  /// Of the host.
+  /// Host memory.
   explicit Buffer(size_t bytes)
       : bytes_(bytes),
         data_(static_cast<std::byte*>(::operator new(bytes + 64, alignment)),
               [](std::byte* data) { ::operator delete(data, alignment); }) {}
-  /// What a device has allocated, and how it is freed.
+  /// Memory that a device allocated, and the function to free it.
   Buffer(size_t bytes, std::byte* data, std::function<void(std::byte*)> free)
       : bytes_(bytes), data_(data, std::move(free)) {}
   std::byte* data() const { return data_.get(); }

@@ -1,5 +1,5 @@
 #pragma once
-// What computes: memory, queues of work, and kernels for the ops of kernels/ops.h.
+// A device: memory, streams, and kernels for the ops of kernels/ops.h.
 #include <functional>
 #include <memory>
 #include <span>
@@ -12,41 +12,41 @@
 
 namespace shardproof {
 
-/// A fault of a device or of data that a kernel met: it names the device and gives the library's
-/// message.
+/// An error of a device, or in data that a kernel read. It names the device, and includes the
+/// library's message.
 class DeviceError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// A point in a queue's work.
+/// A point in a stream's work.
 class Event {
  public:
   virtual ~Event() = default;
 };
 
-/// A line of work of a device: what is given to it is done in order, at once or later.
+/// A stream of a device: work runs in order, immediately or later.
 class Queue {
  public:
   virtual ~Queue() = default;
-  /// The work given so far. The event may be waited for, as often as wanted, while it exists.
+  /// Marks the work so far. The event can be waited for any number of times while it exists.
   virtual std::shared_ptr<Event> record() = 0;
-  /// What is given from now on comes after the event, which is of any queue of this device.
+  /// Later work runs after the event, which may be on any stream of this device.
   virtual void wait(const Event& event) = 0;
-  /// Returns when all that was given is done. Throws DeviceError for what went wrong in it.
+  /// Returns when all work is done. Throws DeviceError for errors in it.
   virtual void finish() = 0;
-  /// Names the launches that follow in errors of finish().
+  /// The source location of the following launches, for errors of finish().
   virtual void set_place(const std::string*) {}
 };
 
-/// Work that was recorded, to be given as a whole as often as wanted.
+/// Recorded work, to be launched as a whole any number of times.
 class Graph {
  public:
   virtual ~Graph() = default;
   virtual void run(Queue& queue) = 0;
 };
 
-/// An op for arrays of one shape, ready to run: outputs and inputs are memory of the device.
+/// An op for arrays of one shape, ready to run; outputs and inputs are device memory.
 using Launch = std::function<void(Queue&, std::span<void* const> outputs,
                                   std::span<const void* const> inputs)>;
 
@@ -54,39 +54,39 @@ class Device {
  public:
   virtual ~Device() = default;
   virtual std::string name() const = 0;  ///< "cpu", "cuda:0 NVIDIA H200", "rehearsal"
-  /// Whether its memory is the host's, and its work is done when it is given.
+  /// Whether its memory is host memory and its work is synchronous.
   virtual bool is_host() const { return false; }
   virtual Buffer allocate(size_t bytes) = 0;
   virtual std::unique_ptr<Queue> queue() = 0;
-  /// After what the queue was given before; returns when `from` may be changed.
+  /// Runs after earlier work of the stream; returns when `from` may be changed.
   virtual void copy_from_host(Queue& queue, void* to, const void* from, size_t bytes) = 0;
-  /// Finishes the queue.
+  /// Also finishes the stream.
   virtual void copy_to_host(Queue& queue, void* to, const void* from, size_t bytes) = 0;
-  /// Within the device, after what the queue was given before.
+  /// Within the device; runs after earlier work of the stream.
   virtual void copy(Queue& queue, void* to, const void* from, size_t bytes) = 0;
-  /// Reductions over ranks whose arrays are all on this device: kernels/cpu/reduce_ranks.h. The
-  /// list of the sources may be changed when it returns.
+  /// Reduces over ranks whose arrays are all on this device: see kernels/cpu/reduce_ranks.h. The
+  /// list of sources may be changed after the call.
   virtual void reduce_ranks(Queue& queue, Element element, Reduction reduction,
                             const void* const* sources, int n, void* out, size_t count) = 0;
-  /// Whether it has matrix products of such entries (c, a, b) without a conversion.
+  /// Whether it supports matrix products with these elements (c, a, b) without conversion.
   virtual bool multiplies(Element c, Element a, Element b) const = 0;
-  /// What `work` gives to `queue`, and to queues that wait for it and that it waits for at the end,
-  /// recorded and not done; none where the device cannot.
+  /// Records the work that `work` enqueues on `queue` and on streams that wait for it and that it
+  /// waits for at the end; does not run it. Null if the device does not support recording.
   virtual std::unique_ptr<Graph> record(Queue&, const std::function<void()>&) { return nullptr; }
-  /// Throws DeviceError where it has no kernel for the op.
+  /// Throws DeviceError if the device has no kernel for the op.
   virtual Launch prepare(const KernelOp& op) = 0;
-  /// Empty where it has no kernel for the op: what the op stands for is computed instead.
+  /// Empty if the device has no kernel for the op: the caller then compiles its instructions.
   virtual Launch prepare_fused(const FusedOp&) const { return {}; }
-  /// Whether it has one; makes none.
+  /// Whether it has a kernel; compiles none.
   virtual bool has_fused(const FusedOp& op) const { return bool(prepare_fused(op)); }
-  /// Bytes of each scratch output of the op, after those that it names: those of kernels/fused.h,
-  /// and what else the device needs.
+  /// Bytes of each scratch output of the op: those of kernels/fused.h, and what the device needs in
+  /// addition.
   virtual std::vector<size_t> fused_scratch(const FusedOp& op) const { return scratch_bytes(op); }
-  /// What a report is to say of how it computes; empty: nothing.
+  /// Text for reports on how the device computes; may be empty.
   virtual std::string notes() const { return ""; }
 };
 
-/// This processor, in the thread that calls.
+/// The CPU; ops run in the calling thread.
 std::shared_ptr<Device> cpu_device();
 
 }  // namespace shardproof

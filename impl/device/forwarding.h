@@ -1,13 +1,13 @@
 #pragma once
-// A device in front of another one, for those that watch what is done, or do a part of it
-// themselves.
+// A wrapper for devices that observe another one, or replace parts of
+// it.
 #include <utility>
 
 #include "impl/device/device.h"
 
 namespace shardproof {
 
-/// Passes everything on.
+/// Forwards all calls.
 class ForwardingDevice : public Device {
  public:
   explicit ForwardingDevice(std::shared_ptr<Device> inner) : inner_(std::move(inner)) {}

@@ -11,7 +11,7 @@ namespace {
 namespace fs = std::filesystem;
 const std::string whole_name = "model.safetensors";
 
-/// The files that the index names, or the only one.
+/// The files in the index, or the only file.
 std::vector<fs::path> files_in(const fs::path& folder) {
   const fs::path index = folder / index_name();
   if (!fs::exists(index)) return {folder / whole_name};
@@ -46,7 +46,7 @@ uint64_t size_of_item(const safetensors::Item& item) {
   return bytes;
 }
 
-/// Items in order, a new file where one would be too large.
+/// Distributes items to files in order; starts a new file when one would be too large.
 std::vector<std::vector<safetensors::Item>> dealt(const std::vector<safetensors::Item>& items,
                                                   uint64_t most_bytes) {
   std::vector<std::vector<safetensors::Item>> files(1);

@@ -1,5 +1,5 @@
 #pragma once
-// The tensors of a folder in Hugging Face's format: one safetensors file, or several and an index.
+// The tensors of a Hugging Face folder: one safetensors file, or several and an index.
 #include <filesystem>
 #include <map>
 #include <vector>
@@ -8,7 +8,7 @@
 
 namespace shardproof::interchange {
 
-/// Reads entries of the tensors of a folder. Every error is a FileError that names the file.
+/// Reads entries of a folder's tensors. Every error is a FileError with the file's name.
 class ForeignFiles {
  public:
   explicit ForeignFiles(const std::filesystem::path& folder);
@@ -17,7 +17,7 @@ class ForeignFiles {
     const checkpoint::File* file;
     const safetensors::Entry* entry;
   };
-  /// File null: there is none of this name.
+  /// File null: no tensor has this name.
   Found find(const std::string& name) const;
   std::vector<std::string> names() const;
   const std::filesystem::path& folder() const { return folder_; }
@@ -28,19 +28,19 @@ class ForeignFiles {
   std::vector<safetensors::Header> headers_;
 };
 
-/// The files that tensors of these sizes are written to, as the reference library calls them.
+/// The output files for tensors of these sizes, with the reference library's file names.
 struct Layout {
   struct Place {
     size_t file;
-    uint64_t begin;  ///< of the tensor's bytes in the file
+    uint64_t begin;  ///< offset of the tensor's bytes in the file
   };
   std::vector<std::string> files;
-  std::vector<std::string> begins;  ///< what each file begins with
-  std::vector<uint64_t> sizes;      ///< of the files
+  std::vector<std::string> begins;  ///< the start of each file
+  std::vector<uint64_t> sizes;      ///< of the files, in bytes
   std::map<std::string, Place> places;
 
   Layout(const std::vector<safetensors::Item>& items, uint64_t most_bytes);
-  /// The text of the index; empty where one file needs none.
+  /// The text of the index; empty for a single file.
   std::string index() const;
 };
 

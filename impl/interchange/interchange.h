@@ -1,5 +1,5 @@
 #pragma once
-// The state of a model from and to Hugging Face's format: config.json and safetensors.
+// Imports and exports a model's state in Hugging Face's format: config.json and safetensors.
 #include <filesystem>
 
 #include "impl/checkpoint/checkpoint.h"
@@ -7,18 +7,18 @@
 
 namespace shardproof::interchange {
 
-/// Collective: fills the leaves, which are named as in the mapping and have the extents of their
-/// types, from the files in `folder`. Each rank reads only the entries that it has. `dims` are the
-/// program's sizes. Throws on every rank FileError where a tensor is missing, too many, or has
-/// another shape; PlanError where the mapping does not fit the leaves.
+/// Collective: fills the leaves, named as in the mapping and with the extents of their types, from
+/// the files in `folder`. Each rank reads only its own entries. `dims`: the program's sizes. Throws
+/// FileError on every rank if a tensor is missing, unexpected, or has another shape; PlanError if
+/// the mapping does not fit the leaves.
 void load(const Mapping& mapping, const std::filesystem::path& folder, Communicator& communicator,
           const Mesh& mesh, const DimSizes& dims, const std::vector<checkpoint::Leaf>& leaves);
 
-/// A file is not made larger than this.
+/// The maximum size of a file.
 constexpr uint64_t largest_file = 5'000'000'000;
 
-/// Collective: writes `folder`, which must not be there yet, config.json among its files. Each rank
-/// writes its own entries of the files. Throws on every rank FileError with file and rank.
+/// Collective: writes `folder`, which must not exist, with config.json. Each rank writes its own
+/// entries. Throws FileError with file and rank on every rank.
 void save(const Mapping& mapping, const std::filesystem::path& folder, Communicator& communicator,
           const Mesh& mesh, const Numbers& numbers, const std::vector<checkpoint::Leaf>& leaves,
           uint64_t most_bytes = largest_file);

@@ -20,7 +20,7 @@ float from_f16(uint16_t bits) {
   return sign * std::ldexp(static_cast<float>(fraction + 1024), exponent - 25);
 }
 
-/// Entries of a dtype that a file may have and a leaf has not.
+/// Entries in a dtype of the file that no leaf has.
 struct ForeignNumbers {
   std::optional<Element> element;  ///< none: F16
   size_t bytes;
@@ -45,7 +45,7 @@ std::string shape_text(const std::vector<int64_t>& extents) {
   return text + "]";
 }
 
-/// The tensor of this name with one of the prefixes; marks its name as used.
+/// The tensor with this name and one of the prefixes; marks its name as used.
 ForeignFiles::Found find_tensor(const ForeignFiles& files, const Mapping& mapping,
                                 const PartOfForeign& part, std::set<std::string>& used) {
   for (const std::string& prefix : mapping.prefixes()) {

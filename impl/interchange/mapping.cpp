@@ -14,24 +14,24 @@ namespace shardproof::interchange {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-/// value * times = the product of the sizes of `dims`; where the key is missing, `missing` instead.
+/// value * times = the product of the sizes of `dims`. If the key is missing, `missing` applies.
 struct Equation {
   std::string key;
   std::vector<Name> dims;
   int64_t times = 1;
-  std::vector<Equation> missing;  ///< none or one
+  std::vector<Equation> missing;  ///< at most one
 };
 
-/// A constant of the program, by the first of the keys that is there.
+/// A constant of the program: the value of the first key that exists.
 struct Constant {
   Name name;
   std::vector<std::string> keys;
-  std::optional<double> missing;  ///< none: one of the keys has to be there
-  bool whole = false;             ///< written as a whole number
+  std::optional<double> missing;  ///< none: one of the keys is required
+  bool whole = false;             ///< written as an integer
 };
 
-/// The first of the keys that is there, with the values that the model stands for; the first is
-/// written. Null: all keys are missing. A list has only such entries.
+/// The first key that exists, with the values that the model supports; the first value is written.
+/// Null: all keys are missing. A list may have only such entries.
 struct Setting {
   std::vector<std::string> keys;
   std::vector<Json> allowed;
@@ -44,7 +44,7 @@ std::vector<std::string> words(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
-/// `(K Q D) M`
+/// Parses `(K Q D) M`.
 std::vector<std::vector<Name>> groups_of(const std::string& text) {
   std::string spaced;
   for (const char each : text)
@@ -65,7 +65,7 @@ std::vector<std::vector<Name>> groups_of(const std::string& text) {
   return groups;
 }
 
-/// Dims in a name stand in braces.
+/// Dims in a name are in braces.
 const std::string& checked_name(const std::string& name) {
   bool open = false;
   for (const char each : name) {
@@ -113,7 +113,7 @@ std::vector<std::string> parts_between(const std::string& text, char separator) 
   return parts;
 }
 
-/// "rope.theta": a key in a key. Null: it is not there.
+/// "rope.theta": a nested key. Null if it does not exist.
 Json find_key(const Json& config, const std::string& path) {
   const Json* at = &config;
   for (const std::string& key : parts_between(path, '.')) {
@@ -129,14 +129,14 @@ void set_key(Json& config, const std::string& path, const Json& value) {
   *at = value;
 }
 
-/// The first of the keys that is there, and its value: null where none is.
+/// The first key that exists, and its value; null if none does.
 std::pair<std::string, Json> find_first(const Json& config, const std::vector<std::string>& keys) {
   for (const std::string& key : keys)
     if (Json value = find_key(config, key); !value.is_null()) return {key, value};
   return {keys.at(0), nullptr};
 }
 
-/// Whether a list has the entries of the shorter one, again and again.
+/// Whether a list repeats the entries of the shorter one.
 bool repeats(const Json& value, const Json& one) {
   if (!value.is_array() || !one.is_array() || one.empty()) return false;
   for (size_t i = 0; i < value.size(); ++i)
@@ -144,7 +144,7 @@ bool repeats(const Json& value, const Json& one) {
   return true;
 }
 
-/// A list is allowed if all of its entries are, or if it repeats a list that is.
+/// A list is allowed if all entries are, or if it repeats an allowed list.
 bool is_allowed(const Json& value, const std::vector<Json>& allowed) {
   if (std::any_of(allowed.begin(), allowed.end(),
                   [&](const Json& each) { return repeats(value, each); }))
@@ -164,7 +164,7 @@ double number_from(const Constant& constant, const Json& config) {
   return value.is_null() ? *constant.missing : value.get<double>();
 }
 
-/// The equation that counts, and its value.
+/// The equation that applies, and its value.
 std::pair<const Equation*, int64_t> value_of(const Equation& equation, const Json& config) {
   const Json value = find_key(config, equation.key);
   if (value.is_null() && !equation.missing.empty()) return value_of(equation.missing[0], config);
@@ -176,7 +176,7 @@ std::pair<const Equation*, int64_t> value_of(const Equation& equation, const Jso
   return {&equation, size};
 }
 
-/// Finds the one size that an equation leaves open; false: there is none, or more.
+/// Solves an equation for its only unknown size; false unless there is exactly one.
 bool solve(const Equation& equation, int64_t value, DimSizes& sizes) {
   Name open;
   int64_t known = 1;
@@ -228,11 +228,11 @@ Json config_of(const fs::path& folder) {
 
 struct Mapping::State {
   std::string architecture, model_type, tied_key;
-  bool tied_missing = false;  ///< what it means that the key is missing
+  bool tied_missing = false;  ///< the meaning of a missing key
   std::vector<Equation> sizes;
   std::vector<Constant> consts;
   std::vector<Setting> settings;
-  std::vector<std::string> written;  ///< keys that a config has to have, null counts
+  std::vector<std::string> written;  ///< required keys of a config; null counts
   std::vector<ForeignTensor> tensors;
   std::vector<std::string> prefixes;
   std::vector<std::string> ignored;

@@ -1,6 +1,6 @@
 #pragma once
-// How a model's leaves are called and laid out in Hugging Face's format, and what its config.json
-// means: data, read from a file that lies beside the model.
+// The names and layouts of a model's leaves in Hugging Face's format, and the meaning of its
+// config.json: data, from a file next to the model.
 #include <filesystem>
 #include <map>
 #include <memory>
@@ -18,7 +18,7 @@ struct Numbers {
   std::map<Name, double> consts;
 };
 
-/// A foreign tensor, or one for each layer, and the leaf that it is a part of.
+/// A foreign tensor, or one per layer, and the part of a leaf that it holds.
 struct ForeignTensor {
   Name leaf;         ///< "layers.attn.w_q"
   std::string name;  ///< "layers.{N}.experts.{E}.w": one for each entry of both
@@ -27,30 +27,30 @@ struct ForeignTensor {
   std::map<Name, int64_t> at;              ///< it is entry 1 of the leaf's dim kv
   std::map<Name, double> scale;            ///< leaf = foreign * |D|^-0.5
   double plus;                             ///< and this is added: 1 for gains stored as w of 1 + w
-  std::string tied_to;                     ///< where the config says so, this tensor instead
+  std::string tied_to;                     ///< if the config ties them, this tensor instead
 };
 
-/// What is to be known of a model's form in the other format.
+/// A model's mapping to the other format.
 class Mapping {
  public:
   /// Throws FileError.
   static Mapping read(const std::filesystem::path& path);
-  /// The same of a text; `name` stands in what is thrown.
+  /// The same from text; `name` is used in messages.
   static Mapping parse(const std::string& text, const std::string& name);
 
-  /// What the config.json of `folder` says. Throws FileError where it is of another architecture,
-  /// or of one that the model does not have.
+  /// The sizes and consts in `folder`'s config.json. Throws FileError if it is of another
+  /// architecture, or of one that the model does not support.
   Numbers numbers(const std::filesystem::path& folder) const;
-  /// Whether it says that tensors that can be tied are.
+  /// Whether the config ties those tensors that can be tied.
   bool tied(const std::filesystem::path& folder) const;
-  /// A config.json for these, nothing tied that the model does not tie. Throws PlanError where a
-  /// size is missing.
+  /// A config.json for these numbers; nothing is tied that the model does not tie. Throws PlanError
+  /// if a size is missing.
   std::string config(const Numbers& numbers, Element element) const;
 
   const std::vector<ForeignTensor>& tensors() const;
-  /// What names may begin with, first what is written.
+  /// The possible prefixes of names; the first one is written.
   const std::vector<std::string>& prefixes() const;
-  /// Whether a foreign tensor of this name (without a prefix) is known to hold no weight.
+  /// Whether a foreign tensor with this name (without prefix) is known to hold no weight.
   bool ignored(const std::string& name) const;
 
  private:

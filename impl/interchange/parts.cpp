@@ -18,7 +18,7 @@ int64_t inner_size(const Name& name, const DimSizes& dims) {
   return found->second;
 }
 
-/// The factors of one dim whose local part is `box`'s; `stride` is that of the dim.
+/// The factors of one dim for the local part `box`; `stride` is the dim's.
 void add_factors(const Split& split, int64_t extent, int64_t shards, int64_t shard, int64_t stride,
                  const DimSizes& dims, std::vector<Factor>& factors) {
   std::vector<Factor> inner;
@@ -32,7 +32,7 @@ void add_factors(const Split& split, int64_t extent, int64_t shards, int64_t sha
   factors.insert(factors.end(), inner.begin(), inner.end());
 }
 
-/// Takes the factor of this name out of the list.
+/// Removes the factor with this name from the list and returns it.
 Factor take(std::vector<Factor>& factors, const Name& name, const ForeignTensor& tensor,
             const Name& leaf) {
   const auto found = std::find_if(factors.begin(), factors.end(),
@@ -43,13 +43,13 @@ Factor take(std::vector<Factor>& factors, const Name& name, const ForeignTensor&
   return factor;
 }
 
-/// The rank's part holds entry `index` of this dim alone, or it does not.
+/// Restricts the part to entry `index` of this dim, if the rank holds it.
 void fix(PartOfForeign& part, const Factor& factor, int64_t index) {
   part.here = part.here && factor.first <= index && index < factor.first + factor.extent;
   part.local += (index - factor.first) * factor.stride;
 }
 
-/// Loops in the order of the foreign dims.
+/// Adds loops in the order of the foreign dims.
 void add_loops(PartOfForeign& part, const ForeignTensor& tensor, std::vector<Factor> factors,
                const Name& leaf) {
   std::vector<Factor> ordered;
@@ -69,7 +69,7 @@ void add_loops(PartOfForeign& part, const ForeignTensor& tensor, std::vector<Fac
   }
 }
 
-/// `layers.{N}.experts.{E}`: N, E.
+/// N and E, for `layers.{N}.experts.{E}`.
 std::vector<Name> dims_in_braces(const std::string& name) {
   std::vector<Name> dims;
   for (size_t open = name.find('{'); open != std::string::npos; open = name.find('{', open + 1))
@@ -77,13 +77,13 @@ std::vector<Name> dims_in_braces(const std::string& name) {
   return dims;
 }
 
-/// With a number for the first dim in braces.
+/// Replaces the first dim in braces by a number.
 std::string numbered(const std::string& name, int64_t number) {
   const size_t open = name.find('{'), close = name.find('}', open);
   return name.substr(0, open) + std::to_string(number) + name.substr(close + 1);
 }
 
-/// One part for each entry of the dim that its name has first.
+/// One part per entry of the first dim in the name.
 std::vector<PartOfForeign> one_for_each(const std::vector<PartOfForeign>& parts,
                                         const Factor& dim) {
   std::vector<PartOfForeign> all;
@@ -96,7 +96,7 @@ std::vector<PartOfForeign> one_for_each(const std::vector<PartOfForeign>& parts,
   return all;
 }
 
-/// The loops from this one on are one run: all but the first of them cover the tensor in full.
+/// The first loop of contiguous runs: all later loops cover the tensor.
 size_t run_start(const std::vector<Loop>& loops) {
   size_t i = loops.size();
   int64_t length = 1;

@@ -14,7 +14,7 @@ namespace {
 namespace fs = std::filesystem;
 const std::string saving = "saving a model";
 
-/// This rank's part of a foreign tensor that is written.
+/// This rank's part of a foreign tensor to write.
 struct Outgoing {
   PartOfForeign part;
   const checkpoint::Leaf* leaf;
@@ -47,7 +47,7 @@ std::vector<safetensors::Item> items_of(const std::vector<Outgoing>& all) {
   return items;
 }
 
-/// Gathers runs of the foreign tensor from the leaf and writes them where they belong.
+/// Gathers runs of the foreign tensor from the leaf and writes them at their offsets.
 void write_part(checkpoint::File& file, uint64_t begin, const Outgoing& outgoing) {
   const Tensor& tensor = *outgoing.leaf->tensor;
   const size_t bytes = size_of(tensor.element);
@@ -67,7 +67,7 @@ void write_part(checkpoint::File& file, uint64_t begin, const Outgoing& outgoing
   });
 }
 
-/// What this rank is the first to have.
+/// Writes the parts for which this rank is the first owner.
 void write_parts(const fs::path& folder, const Layout& layout, const std::vector<Outgoing>& all,
                  const Mesh& mesh, int rank) {
   std::map<size_t, checkpoint::File> files;

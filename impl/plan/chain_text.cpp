@@ -5,7 +5,7 @@
 namespace shardproof::plan {
 namespace {
 
-/// An infix operator, or a function's name.
+/// An infix operator, or the name of a function.
 struct Written {
   const char* text;
   bool infix = false;
@@ -66,7 +66,7 @@ const char* name_of(RowFn fn) {
   return "";
 }
 
-/// Registers written out, those with several readers by name.
+/// Registers as expressions; a register with several readers gets a name.
 class Chain {
  public:
   Chain(std::vector<RowStep> steps, const std::vector<std::string>& operands,
@@ -79,7 +79,7 @@ class Chain {
     names_.resize(uses_.size());
   }
 
-  /// The definitions of what has several readers.
+  /// The definitions of registers with several readers.
   std::string lets() {
     std::string text;
     for (size_t i = operands_.size(); i < uses_.size(); ++i) {

@@ -7,9 +7,9 @@
 
 namespace shardproof::plan {
 
-/// `let a = %3 * %4; a / (1 + exp(-a))`: an op with several readers has a name.
+/// `let a = %3 * %4; a / (1 + exp(-a))`: a value with several readers gets a name.
 std::string chain_text(const Pointwise& op, const std::vector<std::string>& operands);
-/// Its outputs in order, those per column as `column_sum(..)`.
+/// The outputs in order; outputs per column as `column_sum(..)`.
 std::string chain_text(const Rowwise& op, const std::vector<std::string>& operands);
 
 }  // namespace shardproof::plan

@@ -12,7 +12,7 @@ bool is_by_entry(const FusedOp& op, size_t input, size_t output) {
           rows->outputs[output].per == Per::entry);
 }
 
-/// The optimizer and chains along rows read what they are about to write, and nothing else.
+/// The optimizer and row-wise kernels read the entries that they are about to write, and no others.
 bool fused_entry_by_entry(const FusedKernel& kernel, BufferId kept, BufferId made) {
   size_t output = 0;
   while (kernel.outputs[output].buffer != made) ++output;
@@ -28,7 +28,8 @@ bool fused_entry_by_entry(const FusedKernel& kernel, BufferId kept, BufferId mad
   return true;
 }
 
-/// Each entry of `kept` is read by the very loop step that writes the entry of `made` in its place.
+/// Whether the loop iteration that writes an entry of `made` is the one that reads the same entry
+/// of `kept`.
 bool entry_by_entry(const Step& step, BufferId kept, BufferId made) {
   if (step.fused) return fused_entry_by_entry(*step.fused, kept, made);
   if (!step.kernel) return false;

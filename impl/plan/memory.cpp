@@ -43,7 +43,7 @@ class Lifetimes {
     pieces_[id].last = std::max(pieces_[id].last, now_);
   }
 
-  /// Made before the loop and used in it: it is needed in every step of the loop.
+  /// A buffer written before the loop and used in it is live in all steps of the loop.
   static void span(Piece& piece, size_t begin, size_t end) {
     if (piece.first < begin && piece.last >= begin) piece.last = end;
   }
@@ -61,8 +61,8 @@ void find_lifetimes(const std::vector<Step>& steps, std::vector<Piece>& pieces) 
 
 namespace {
 
-/// The pieces that are placed, found by when they are needed: a tree of halves of the time, where a
-/// piece is listed in the few nodes that make up its span, and the pieces by their first step.
+/// Placed buffers, indexed by lifetime: an interval tree over steps, where a buffer is listed in
+/// the few nodes that cover its lifetime, and a list by first step.
 class Placed {
  public:
   explicit Placed(const std::vector<Piece>& pieces) : pieces_(pieces) {
@@ -84,7 +84,7 @@ class Placed {
     }
   }
 
-  /// Calls `visit` with each that is needed at one of the steps that need `piece`.
+  /// Calls `visit` with each placed buffer whose lifetime overlaps that of `piece`.
   template <class Visit>
   void for_each_beside(const Piece& piece, const Visit& visit) const {
     for (size_t node = piece.first + leaves_; node > 0; node /= 2)
@@ -102,11 +102,11 @@ class Placed {
 }  // namespace
 
 size_t place_buffers(std::vector<Piece>& pieces, bool reuse) {
-  constexpr size_t alignment = 256;  // as libraries of GPUs like it
+  constexpr size_t alignment = 256;  // as GPU libraries prefer
   auto padded = [](size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; };
   std::vector<size_t> order(pieces.size());
   std::iota(order.begin(), order.end(), 0);
-  // The largest first: the small ones fit between them.
+  // Largest first: small buffers fit in the gaps.
   std::stable_sort(order.begin(), order.end(),
                    [&](size_t a, size_t b) { return pieces[a].bytes > pieces[b].bytes; });
   Placed placed(pieces);

@@ -7,7 +7,7 @@ namespace shardproof::plan {
 /// A buffer of the arena.
 struct Piece {
   size_t bytes = 0;
-  size_t first = ~size_t{0}, last = 0;  ///< the steps between which its content is needed
+  size_t first = ~size_t{0}, last = 0;  ///< the first and last step between which it is live
   size_t offset = 0;
 };
 

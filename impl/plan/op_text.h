@@ -8,7 +8,7 @@
 
 namespace shardproof::plan {
 
-/// `exp(%3 * 2)` of a fused elementwise kernel, `matmul(%1, %2) m=4 n=64 k=32`; `operands` are the
+/// `exp(%3 * 2)` for a fused elementwise kernel, `matmul(%1, %2) m=4 n=64 k=32`. `operands`: the
 /// texts of the inputs.
 std::string text_of(const KernelOp& op, const std::vector<std::string>& operands);
 std::string text_of(const FusedOp& op, const std::vector<std::string>& operands);

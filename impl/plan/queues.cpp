@@ -24,7 +24,7 @@ class CommandWriter : public Executor {
     under_way_.push_back(events_++);
   }
 
-  /// The collective queue works in order: waiting for an event is waiting for those before it.
+  /// The collective stream is in order: waiting for an event covers all earlier ones.
   void wait(size_t but) override {
     if (under_way_.size() <= but) return;
     const size_t last = under_way_[under_way_.size() - but - 1];
@@ -36,7 +36,7 @@ class CommandWriter : public Executor {
   void add(const Command& command) { commands_.push_back(command); }
 
   std::vector<Command> commands_;
-  std::deque<size_t> under_way_;  ///< the events of started collectives
+  std::deque<size_t> under_way_;  ///< end events of started collectives
   size_t events_ = 0;
 };
 

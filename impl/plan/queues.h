@@ -1,6 +1,6 @@
 #pragma once
-// The steps of a plan as the queues of a device get them, written out: launches, and events between
-// the queues. What DeviceRunner (impl/run/runner.h) does, as data.
+// The commands that a device's streams get for a plan, as data: launches, and events between the
+// streams. The same as DeviceRunner (impl/run/runner.h) issues.
 #include <limits>
 
 #include "impl/plan/memory.h"
@@ -14,9 +14,9 @@ struct Command {
   enum class Kind : uint8_t { launch, record, wait, index };
   Kind kind = Kind::launch;
   size_t queue = compute_queue;  ///< launch, record, wait
-  size_t event = 0;              ///< record, wait: events are numbered as they are recorded
-  const Step* step = nullptr;    ///< launch
-  size_t loop = 0;               ///< index: what loop `loop` counts from here on is `value`
+  size_t event = 0;              ///< for record and wait: events are numbered in order of recording
+  const Step* step = nullptr;    ///< for launch
+  size_t loop = 0;               ///< for index: loop `loop` has index `value` from here on
   int64_t value = 0;
 };
 
@@ -35,7 +35,7 @@ std::string find_race(const std::vector<Command>& commands, const std::vector<Pi
                       const std::vector<BufferId>& given,
                       const std::vector<std::pair<BufferId, BufferId>>& same = {});
 
-/// The same of the steps' commands.
+/// The same for the commands of these steps.
 std::string find_race(const std::vector<Step>& steps, const std::vector<Piece>& pieces,
                       const std::vector<BufferId>& given,
                       const std::vector<std::pair<BufferId, BufferId>>& same = {});

@@ -1,6 +1,6 @@
-// The memory of a plan, launch by launch: what it holds, and who may still be at it. Each queue has
-// a clock, and knows how far the others were when it last heard of them through an event: a launch
-// comes after another one exactly if it knows of it.
+// Simulates the memory of a plan, launch by launch. Each stream has a vector clock that it updates
+// from the events for which it waits. A launch happens after another one exactly if its clock
+// covers it.
 #include <algorithm>
 #include <array>
 #include <map>
@@ -19,12 +19,12 @@ struct Moment {
   const Step* step = nullptr;
 };
 
-/// Bytes [begin, end) of the arena, or of a number line after it for the caller's buffers.
+/// Bytes [begin, end) of the arena; the caller's buffers follow after its end.
 struct Range {
   size_t begin = 0, end = 0;
 };
 
-/// What last happened to bytes that one buffer wrote, or that were given.
+/// The last accesses to bytes that one buffer wrote, or that the caller passed in.
 struct Cell {
   size_t end = 0;
   BufferId owner = 0;
@@ -32,7 +32,7 @@ struct Cell {
   std::array<std::optional<Moment>, queue_count> reads;  ///< since then, the last of each queue
 };
 
-/// Only what was last done to each byte counts: that came after all that was done before.
+/// Only the last accesses to each byte matter: they happen after all earlier ones.
 class Memory {
  public:
   Memory(const std::vector<Piece>& pieces, const std::vector<BufferId>& given,
@@ -65,7 +65,7 @@ class Memory {
   }
 
  private:
-  /// The first cell that has a byte of the place, or of a later one.
+  /// The first cell that ends after the start of the range.
   std::map<size_t, Cell>::iterator first_of(const Range& place) {
     auto cell = cells_.upper_bound(place.begin);
     if (cell != cells_.begin() && std::prev(cell)->second.end > place.begin) --cell;
@@ -116,7 +116,7 @@ class Memory {
     cells_[place.begin] = {place.end, id, now, {}};
   }
 
-  /// The event that tells it may be missing, or the wait for it.
+  /// Reports a race unless `before` happens before `now`: an event, or the wait for it, is missing.
   void require_after(const Moment& before, const Moment& now, const char* does, BufferId id) {
     if (before.step == now.step && before.time == now.time && before.queue == now.queue) return;
     if (clocks_[now.queue][before.queue] >= before.time) return;
@@ -134,7 +134,7 @@ class Memory {
 
   const std::vector<Piece>& pieces_;
   std::vector<Range> places_;     ///< by buffer
-  std::map<size_t, Cell> cells_;  ///< by where they begin
+  std::map<size_t, Cell> cells_;  ///< by start offset
   std::array<Clock, queue_count> clocks_{};
   std::vector<Clock> events_;
   std::optional<Moment> collective_;
@@ -152,7 +152,7 @@ std::string find_race(const std::vector<Command>& commands, const std::vector<Pi
 std::string find_race(const std::vector<Step>& steps, const std::vector<Piece>& pieces,
                       const std::vector<BufferId>& given,
                       const std::vector<std::pair<BufferId, BufferId>>& same) {
-  // What an iteration leaves behind meets the next one.
+  // Two iterations: also checks each iteration against the next one.
   return find_race(commands_of(steps, 2), pieces, given, same);
 }
 

@@ -1,5 +1,5 @@
 #pragma once
-// What a compiled plan is: steps in order, each with the buffers that it reads and writes.
+// A compiled plan: steps in order, each with the buffers that it reads and writes.
 #include <functional>
 #include <map>
 #include <optional>
@@ -31,11 +31,11 @@ struct Ref {
   bool contiguous() const;  ///< row-major without gaps
 };
 
-/// What the steps of a run share.
+/// The state that the steps of a run share.
 struct Frame {
   std::vector<std::byte*> buffers;
-  std::vector<int64_t> loops;  ///< the index of each loop
-  Queue* queue = nullptr;      ///< where the next step's work goes
+  std::vector<int64_t> loops;  ///< current index of each loop
+  Queue* queue = nullptr;      ///< receives the next step's work
   Communicator* communicator = nullptr;
   std::vector<Group*> groups;
 
@@ -53,7 +53,7 @@ struct Kernel {
   std::vector<Ref> inputs;
 };
 
-/// A function of the library as one op; its scratch is the last outputs.
+/// A library function as one op; its scratch is at the end of the outputs.
 struct FusedKernel {
   FusedOp op;
   std::vector<Ref> outputs, inputs;
@@ -65,7 +65,7 @@ struct Affine {
   std::vector<Ref::Term> terms;
 };
 
-/// Where a step gets a whole number: a constant, made of loop indices, or the first entry of a
+/// An integer operand of a step: a constant, a function of loop indices, or the first entry of a
 /// view.
 struct Whole {
   std::optional<int64_t> known;
@@ -74,35 +74,35 @@ struct Whole {
   int64_t get(const Frame& frame) const;
 };
 
-/// A collective on contiguous views, of one element, between the ranks of a group.
+/// A collective on contiguous views of one element, in a group of ranks.
 struct Exchange {
   Collective collective = Collective::all_gather;
-  size_t group = 0;   ///< of Frame::groups
-  Ref send, receive;  ///< of a send both are the one message
+  size_t group = 0;   ///< index in Frame::groups
+  Ref send, receive;  ///< for a send, both are the message
   Reduction reduction = Reduction::sum;
-  /// permute: each position sends to the position `shift` further on, modulo the group's size.
+  /// permute: each position sends to the position `shift` later, modulo the group's size.
   Whole shift = {};
-  int64_t position = 0;  ///< permute, send: of this rank
+  int64_t position = 0;  ///< permute, send: this rank's position
 
-  /// The call in a group of `size`. A permute's positions are those of `frame`.
+  /// The call, in a group of `size`. For a permute, positions depend on `frame`.
   Call call(int size, const Frame& frame) const;
 };
 
 struct Step {
   std::string op;                ///< "einsum", "psum_scatter"
   std::string place;             ///< "ffn.shard:12 in ffn_sharded"
-  std::optional<Kernel> kernel;  ///< one of these three, or a loop
+  std::optional<Kernel> kernel;  ///< exactly one of these three is set, or it is a loop
   std::optional<FusedKernel> fused;
   std::optional<Exchange> exchange;
-  std::function<void(Frame&)> run;  ///< from prepare() on
+  std::function<void(Frame&)> run;  ///< set by prepare()
   std::vector<BufferId> reads, writes;
-  /// Steps of one turn of a pipeline's stage: fused only with each other, or what a turn makes
-  /// would be kept until the turn of another microbatch.
+  /// The turn of a pipeline's stage that the step belongs to. Fused only within a turn: otherwise a
+  /// value would have to live until the turn of another microbatch.
   size_t turn = 0;
 
   bool is_kernel() const { return kernel || fused; }
 
-  // A loop runs its body instead.
+  // A loop: runs its body instead.
   std::vector<Step> body;
   size_t loop = 0;
   int64_t times = 0;
@@ -110,38 +110,37 @@ struct Step {
   bool is_loop = false;
 
   // overlap.h
-  bool starts = false;  ///< a collective that the communication thread runs while others go on
-  std::optional<size_t>
-      waits;  ///< before it all started collectives but the last of this number end
+  bool starts = false;          ///< a collective that runs in the background, while later steps run
+  std::optional<size_t> waits;  ///< before it, wait for all started collectives but this many
 };
 
 bool is_collective(const Step& step);
-/// It is one, or has one in its body.
+/// Whether it is a collective, or contains one.
 bool communicates(const Step& step);
-/// Some step here or in a loop within is run by the communication thread.
+/// Whether a step, here or in a loop, starts in the background.
 bool has_starts(const std::vector<Step>& steps);
 
-/// What a step touches, with all that is in a loop; sorted, each once.
+/// The buffers that a step uses, including its body's; sorted, without duplicates.
 struct Access {
   std::vector<BufferId> reads, writes;
 };
 Access access_of(const Step& step);
-/// Whether the step, or one in its body, does.
+/// Whether the step or one in its body reads the buffer.
 bool reads(const Step& step, BufferId id);
 bool writes(const Step& step, BufferId id);
-/// Whether the order of the two counts.
+/// Whether the order of the two matters.
 bool conflict(const Access& a, const Access& b);
 bool has(const std::vector<BufferId>& some, BufferId id);
 
-/// How many steps read and write each buffer, those in loops one by one.
+/// The number of steps that read and write each buffer, counting steps inside loops.
 struct BufferUses {
   explicit BufferUses(const std::vector<Step>& steps) {
     for (const Step& step : steps) add(step);
   }
-  /// A step with this access comes, or goes.
+  /// Adds a step with this access; remove() undoes it.
   void add(const Access& access) { change(access, 1); }
   void remove(const Access& access) { change(access, -1); }
-  /// All these steps come, or go: of a loop those of its body.
+  /// Adds the step, or all steps in a loop's body.
   void add(const Step& step) { change(step, 1); }
   void remove(const Step& step) { change(step, -1); }
   size_t reads_of(BufferId id) const { return of(reads_, id); }
@@ -156,7 +155,8 @@ struct BufferUses {
   std::vector<size_t> reads_, writes_;  ///< by buffer
 };
 
-/// Calls `visit` with each view of a kernel's step: what it writes, then what it reads.
+/// Calls `visit` with each view of a kernel step: first those that it writes, then those that it
+/// reads.
 template <class AnyStep, class Visit>
 void for_each_ref(AnyStep& step, const Visit& visit) {
   if (step.kernel) {
@@ -169,7 +169,7 @@ void for_each_ref(AnyStep& step, const Visit& visit) {
   }
 }
 
-/// Sets Step::run of each step, those in loops too: the device makes its kernels.
+/// Sets Step::run of each step, also in loops: the device prepares its kernels.
 void prepare(std::vector<Step>& steps, Device& device);
 
 }  // namespace shardproof::plan

@@ -8,11 +8,11 @@
 namespace shardproof::plan {
 namespace {
 
-/// A buffer as most of its readers see it.
+/// A buffer's declaration, as most of its readers use it.
 struct Declared {
   std::optional<Element> element;
   std::vector<int64_t> extents;
-  bool whole = false;  ///< the extents are those of all of it
+  bool whole = false;  ///< the extents cover the whole buffer
 };
 
 bool covers(const Ref& ref, const Piece& piece) {
@@ -21,7 +21,7 @@ bool covers(const Ref& ref, const Piece& piece) {
          (piece.bytes == 0 || bytes == piece.bytes);
 }
 
-/// The output and the inputs as the loops of the kernel walk them: broadcast, or in another order.
+/// The output and the inputs as the kernel's loops traverse them: broadcast, or in another order.
 std::vector<Ref> walked(const Kernel& kernel) {
   std::vector<Ref> all{kernel.out};
   all.insert(all.end(), kernel.inputs.begin(), kernel.inputs.end());
@@ -62,7 +62,7 @@ class PlanWriter {
     return std::move(text_);
   }
 
-  /// One step, without its body.
+  /// The text of one step, without its body.
   std::string line(const Step& step) const {
     if (step.is_loop)
       return "for " + index_of(step.loop) + " in " + (step.reverse ? "reversed " : "") + "0.." +
@@ -196,8 +196,8 @@ class PlanWriter {
     }
   }
 
-  /// The source location where it differs from the line before: the line alone where the rest does
-  /// not.
+  /// The source location if it differs from the previous line's; only the line number if the file
+  /// is the same.
   std::string location(const std::string& place) {
     const std::string here = place.substr(0, place.rfind(": "));
     if (here.empty() || here == place_) return "";
@@ -225,7 +225,7 @@ class PlanWriter {
     }
   }
 
-  /// The buffers of the arena, several a line.
+  /// The buffers of the arena, several per line.
   void memory() {
     constexpr size_t widest = 110;
     std::string line;
@@ -250,7 +250,7 @@ class PlanWriter {
   std::vector<bool> is_given_;
   std::map<BufferId, std::string> given_;  ///< names
   std::string text_, lines_;
-  std::string place_, rest_;  ///< of the line before
+  std::string place_, rest_;  ///< of the previous line
 };
 
 }  // namespace

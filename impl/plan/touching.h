@@ -1,20 +1,20 @@
 #pragma once
-// Which steps of a block use a buffer, without a walk over all of them.
+// An index of the steps of a block by the buffers that they use.
 #include "impl/plan/steps.h"
 
 namespace shardproof::plan {
 
-/// By buffer the positions in a block of the steps that read or write it, they or a step in their
+/// By buffer: the positions of the steps in a block that read or write it, directly or in their
 /// body.
 class Touching {
  public:
   explicit Touching(const std::vector<Step>& block);
-  /// The step at `position` has this access too. What it had before stays listed.
+  /// Adds an access to the step at `position`. Earlier accesses of it stay listed.
   void add(size_t position, const Access& access);
-  /// The positions of steps that may use one of the buffers, each once, in order.
+  /// The positions of steps that may use one of the buffers, in order, without duplicates.
   std::vector<size_t> of(const std::vector<BufferId>& ids) const;
   std::vector<size_t> of(const Access& access) const;
-  /// Those steps of the block that are not `gone`.
+  /// Those steps, except the ones marked in `gone`.
   std::vector<const Step*> steps_of(const std::vector<BufferId>& ids,
                                     const std::vector<Step>& block,
                                     const std::vector<bool>& gone) const;

@@ -1,17 +1,18 @@
 #pragma once
-// What a plan's model assumes of its parameters, as a check of what a rank is given.
+// Checks at run time what a plan's model assumes of its parameters.
 #include "impl/tensor/placement.h"
 #include "impl/tensor/tensor.h"
 
 namespace shardproof::plan {
 
-/// `0 <= y < |V|` of one input, at the sizes of a run.
+/// `0 <= y < |V|` for one input, at the sizes of a run.
 class AssumedInput {
  public:
   AssumedInput(const ir::Function& plan, const ir::Assumption& assumption,
                const Placement& placement);
   size_t input() const { return input_; }
-  /// The first entry of this rank's part that is not so, by its global index; empty: there is none.
+  /// The first entry of this rank's part that violates it, with its global index; empty if there is
+  /// none.
   std::string broken(const Tensor& tensor) const;
 
  private:
@@ -19,7 +20,7 @@ class AssumedInput {
   Name name_;
   std::string text_;
   std::vector<std::pair<std::string, double>> bounds_;
-  std::vector<int64_t> firsts_;  ///< by dim: the global index of the local entry 0
+  std::vector<int64_t> firsts_;  ///< by dim: global index of local entry 0
 };
 
 std::vector<AssumedInput> assumed_inputs(const ir::Function& plan, const Placement& placement);

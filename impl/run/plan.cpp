@@ -1,4 +1,4 @@
-// Runs a compiled plan: checks what it is given, and gives the steps to threads or to queues.
+// Runs a compiled plan: validates its inputs, and passes the steps to threads or streams.
 #include <algorithm>
 #include <chrono>
 #include <cmath>
@@ -39,7 +39,7 @@ std::string list(const std::vector<int64_t>& numbers) {
   return "[" + text + "]";
 }
 
-/// Whether both lie alike on the mesh: an axis of one rank says nothing.
+/// Whether both have the same layout on the mesh; ignores axes with one rank.
 bool same_placement(const Shape& a, const Shape& b, const Mesh& mesh) {
   auto axes = [&](const Split& split) {
     std::vector<Axis> long_axes;
@@ -74,7 +74,7 @@ void require_fits(const Tensor& tensor, const Slot& slot, const Mesh& mesh,
 
 void require_finite(const Tensor& tensor, const std::string& where) {
   const bool real = is_float(tensor.type.dtype);
-  const int64_t count = real ? tensor.count() : 0;  // a whole number is finite
+  const int64_t count = real ? tensor.count() : 0;  // integers are always finite
   for (int64_t i = 0; i < count; ++i)
     if (const double x = number_at(tensor.element, tensor.buffer.data(), i); !std::isfinite(x)) {
       std::vector<int64_t> index;
@@ -192,7 +192,7 @@ bool Plan::State::in_stages() const {
 
 std::vector<std::vector<int>> Plan::State::all_groups() const {
   std::vector<std::vector<int>> all;
-  if (in_stages()) return all;  // each stage has groups of its own: they are made when they meet
+  if (in_stages()) return all;  // each stage has other groups: created when they meet
   for (const std::vector<Axis>& axes : group_axes)
     for (std::vector<int>& ranks : mesh.groups(axes)) all.push_back(std::move(ranks));
   return all;
@@ -206,7 +206,7 @@ Frame Plan::State::frame(Communicator& communicator) {
     throw PlanError(
         "the plan overlaps, and its communicator takes calls from one thread only: "
         "initialize MPI with MPI_THREAD_SERIALIZED, or compile without overlap");
-  // All at once, while nothing waits and nothing is recorded.
+  // Creates all groups now, while no rank waits and nothing is recorded.
   if (prepared_for != &communicator && !groups.empty()) communicator.prepare(all_groups());
   prepared_for = &communicator;
   Frame frame;
@@ -220,7 +220,7 @@ Frame Plan::State::frame(Communicator& communicator) {
 
 void Plan::State::run(Communicator& communicator, Frame& frame) {
   std::optional<plan::SpotChecked> spot_checked;
-  // The stages of a pipeline have other calls: then each one is compared.
+  // Stages of a pipeline make different calls, so every call is compared.
   if (communicator.checks_calls() && !in_stages()) {
     if (!calls) calls = plan::calls_of(steps, groups, name + " on " + mesh.text());
     frame.communicator = &spot_checked.emplace(communicator, *calls);
@@ -294,7 +294,7 @@ size_t Slot::bytes() const {
   return static_cast<size_t>(count) * size_of(element);
 }
 
-/// The kept input whose memory result i has, if it has none of its own.
+/// The resident input whose memory result i uses, if it has no memory of its own.
 std::optional<size_t> Plan::State::kept_in(size_t output) const {
   plan::BufferId buffer = output_buffers.at(output);
   for (const auto& [kept, made] : same)
@@ -324,7 +324,7 @@ void Plan::keep(size_t i, const Tensor& tensor) {
   state.require_fits(tensor, i);
   state.broken.resize(state.inputs.size());
   state.broken[i] = state.broken_by(tensor, i);
-  // Devices exchange nothing outside their streams: only this rank throws.
+  // There is no communication outside the streams here: only this rank throws.
   if (!state.device->is_host() && !state.broken[i].empty())
     throw PlanError("rank " + std::to_string(state.rank) + ": " + state.broken[i]);
   state.allocate_kept();
@@ -384,7 +384,7 @@ void Plan::run_kept(Communicator& communicator) {
     frame.buffers[state.input_buffers[i]] = state.kept_inputs[i].data();
   for (size_t i = 0; i < state.outputs.size(); ++i)
     frame.buffers[state.output_buffers[i]] = state.kept_result(i);
-  // The first run makes the libraries ready, the second is recorded.
+  // The first run initializes libraries; the second one is recorded.
   if (state.kept_runs++ == 1 && !state.measured) state.record(communicator, frame);
   if (state.graph && !state.measured)
     state.graph->run(state.queue());

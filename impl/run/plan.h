@@ -38,9 +38,9 @@ class Plan {
   ~Plan();
   Plan(Plan&&) noexcept;
 
-  const std::vector<Slot>& inputs() const;  ///< the leaves of the parameters, then saved ones
+  const std::vector<Slot>& inputs() const;  ///< leaves of the parameters, then saved ones
   const std::vector<Slot>& outputs() const;
-  size_t arena_bytes() const;                    ///< of all values between inputs and outputs
+  size_t arena_bytes() const;                    ///< memory of all intermediate values
   const std::vector<plan::Step>& steps() const;  ///< impl/plan/steps.h, which is not installed
   std::string text() const;                      ///< steps, buffers and groups, for a reader
   std::string commands_text() const;  ///< the launches of a device's streams, loops unrolled twice
@@ -82,10 +82,10 @@ class Plan {
   /// "all_gather beside", and the time spent waiting for them as "wait".
   void measure(bool on);
   const std::map<std::string, OpTime>& times() const;
-  /// The axis of the stages, where this rank is one of a pipeline's.
+  /// The axis of the pipeline's stages, if the plan has a pipeline.
   const std::optional<Axis>& stage_axis() const;
-  /// The F, B and W of its stage in the last run that was measured, in nanoseconds of the steady
-  /// clock; without the messages between stages. Of one that passes split there are several.
+  /// The F, B and W of this rank's stage in the last measured run, in nanoseconds of the steady
+  /// clock, without messages between stages. Work that passes have split appears several times.
   const std::vector<schedule::Timed>& timeline() const;
 
  private:

@@ -14,7 +14,7 @@ void mix(const std::string& text, uint64_t& hash) {
   hash = fnv1a(std::string_view("\0", 1), fnv1a(text, hash));
 }
 
-/// A permute's positions differ from rank to rank, and may be data.
+/// A permute's positions differ between ranks, and may be data.
 std::string text_of(const Exchange& exchange, size_t members, const std::string& place) {
   if (exchange.collective == Collective::permute) return "permute at " + place;
   const Call call = exchange.call(static_cast<int>(members), Frame());

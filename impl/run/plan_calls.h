@@ -14,7 +14,7 @@ namespace shardproof::plan {
 /// of a permute can be data, so permutes are compared each time.
 struct PlanCalls {
   uint64_t hash = 0;
-  size_t count = 0;  ///< of a whole run
+  size_t count = 0;  ///< per run
 };
 
 /// `groups` are the ranks of each group that `rank` is in; `salt` is hashed too.

@@ -1,5 +1,5 @@
 #pragma once
-// What a compiled plan has: impl/compile makes it.
+// The contents of a compiled plan; impl/compile creates it.
 #include <optional>
 
 #include "impl/plan/queues.h"
@@ -17,34 +17,34 @@ struct Plan::State {
   int64_t rank = 0;
   std::vector<Slot> inputs, outputs;
   std::vector<plan::BufferId> input_buffers, output_buffers, given;
-  std::vector<std::pair<plan::BufferId, plan::BufferId>> same;  ///< of in_place
+  std::vector<std::pair<plan::BufferId, plan::BufferId>> same;  ///< from in_place
   std::vector<plan::Piece> pieces;
   std::vector<plan::Step> steps;
   std::vector<std::vector<int>> groups;
-  std::vector<std::vector<Axis>> group_axes;   ///< of each of them
-  const Communicator* prepared_for = nullptr;  ///< who knows the groups
+  std::vector<std::vector<Axis>> group_axes;   ///< by group
+  const Communicator* prepared_for = nullptr;  ///< has created the groups
   size_t loops = 0, arena_bytes = 0;
   std::shared_ptr<Device> device;
   Buffer arena;
   std::optional<plan::PlanCalls> calls;  ///< made for the first communicator that compares calls
-  std::optional<ResultMemory> result_memory;  ///< of run(); made by the first
+  std::optional<ResultMemory> result_memory;  ///< used by run(); created by the first run
   bool check_finite = false;
   std::vector<plan::AssumedInput> assumed;
-  std::vector<std::string> broken;  ///< by input that is kept: how it is not what is assumed
+  std::vector<std::string> broken;  ///< by resident input: how it violates an assumption
   bool measured = false;
   std::map<std::string, OpTime> times;
   std::optional<Axis> stage_axis;
   std::map<size_t, schedule::Work> works;  ///< of a stage, by the turn of its steps
   std::vector<schedule::Timed> timeline;
-  size_t timed = 0;  ///< the turn of the last step that was measured
+  size_t timed = 0;  ///< turn of the last measured step
 
-  // On a device that is not the host.
+  // For a device other than the host.
   std::vector<std::unique_ptr<Queue>> queues;
-  // Inputs and outputs that stay; a result in place of an input has no memory of its own.
+  // Resident inputs and outputs; a result that replaces an input has no memory of its own.
   std::vector<Buffer> kept_inputs, kept_outputs;
-  std::vector<std::byte*> lent;  ///< by output: memory of another plan; null: none
+  std::vector<std::byte*> lent;  ///< by output: memory in another plan, or null
   std::vector<bool> has_input;
-  std::shared_ptr<Graph> graph;  ///< of run_kept
+  std::shared_ptr<Graph> graph;  ///< used by run_kept
   size_t kept_runs = 0;
 
   /// plan::find_race of its steps.
@@ -54,15 +54,16 @@ struct Plan::State {
 
   Queue& queue() { return *queues.at(plan::compute_queue); }
   void require_fits(const Tensor& tensor, size_t input) const;
-  /// How it is not what is assumed of it; empty: it is.
+  /// How the tensor violates the input's assumption; empty if it does not.
   std::string broken_by(const Tensor& tensor, size_t input) const;
-  /// All ranks throw, where one of them has an input that is not: none waits in a collective.
+  /// If any rank's input violates an assumption, throws on all ranks, so that none hangs in a
+  /// collective.
   void require_assumed(Communicator& communicator, const std::vector<std::string>& broken) const;
   void allocate_kept();
   std::optional<size_t> kept_in(size_t output) const;
   std::byte* kept_result(size_t output);
   void copy_kept(const std::byte* from, Tensor& to);
-  /// Whether it sends between the stages of a pipeline.
+  /// Whether it sends between stages of a pipeline.
   bool in_stages() const;
   std::vector<std::vector<int>> all_groups() const;
   plan::Frame frame(Communicator& communicator);

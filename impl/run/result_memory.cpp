@@ -6,13 +6,13 @@
 namespace shardproof {
 namespace {
 
-constexpr size_t least = size_t{1} << 18;  ///< smaller ones cost nothing
+constexpr size_t least = size_t{1} << 18;  ///< smaller ones are cheap to allocate
 
 }  // namespace
 
 struct ResultMemory::Free {
   std::mutex mutex;
-  std::multimap<size_t, Buffer> buffers;  ///< by their bytes
+  std::multimap<size_t, Buffer> buffers;  ///< by size in bytes
   size_t bytes = 0, most = 0;
 };
 
@@ -36,7 +36,7 @@ Buffer ResultMemory::take(size_t bytes) {
   }
   if (!memory.data()) memory = Buffer(bytes);
   std::byte* const data = memory.data();
-  // The deleter has to be copied: it shares the buffer.
+  // std::function copies its deleter, so the buffer is shared.
   auto own = std::make_shared<Buffer>(std::move(memory));
   return Buffer(bytes, data, [own, free = std::weak_ptr<Free>(free_)](std::byte*) {
     const std::shared_ptr<Free> to = free.lock();

@@ -1,21 +1,21 @@
 #pragma once
-// Memory of results that the caller has dropped, for the next run of the plan.
+// Reuses the memory of results that the caller has freed.
 #include <memory>
 
 #include "impl/device/buffer.h"
 
 namespace shardproof {
 
-/// The system clears each page that it gives to a process, which costs a training step as much as
-/// its optimizer: the new state of a step takes the memory of an old one. May outlive its buffers,
-/// and they may outlive it; any thread may drop them.
+/// The operating system clears each new page, which can cost as much as the optimizer: so the new
+/// state of a step reuses the memory of an old one. Its buffers may outlive it; any thread may free
+/// them.
 class ResultMemory {
  public:
-  /// Keeps at most `most` bytes that are not in use.
+  /// Keeps at most `most` unused bytes.
   explicit ResultMemory(size_t most);
-  /// Not initialised. No other buffer has this memory before it is dropped.
+  /// Not initialised. No other buffer uses this memory until it is freed.
   Buffer take(size_t bytes);
-  /// Bytes that are not in use.
+  /// The number of unused bytes.
   size_t kept() const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// One run of a plan on one rank: what plan::walk calls on the host and on a device.
+// One run of a plan on one rank: the callbacks of plan::walk for the host and for a device.
 #include <condition_variable>
 #include <deque>
 #include <exception>
@@ -11,16 +11,16 @@
 
 namespace shardproof::plan {
 
-/// The communication thread of a rank: runs its steps in order, until one throws.
+/// The communication thread of a rank: runs its steps in order until one throws.
 class Lane {
  public:
   using RunOne = std::function<void(const Step&)>;
   explicit Lane(RunOne run_one) : run_one_(std::move(run_one)) {}
-  /// Drops steps that have not begun, and joins the thread.
+  /// Drops steps that have not started, and joins the thread.
   ~Lane();
 
   void start(const Step& step);
-  /// Waits until all but the last `but` steps have ended; rethrows what a step has thrown.
+  /// Waits until all but the last `but` steps have ended; rethrows their exceptions.
   void wait(size_t but);
   double waited() const { return waited_; }  ///< total seconds in wait()
 
@@ -34,10 +34,10 @@ class Lane {
   bool over_ = false;
   std::exception_ptr error_;
   double waited_ = 0;
-  std::thread thread_;  ///< since the first start()
+  std::thread thread_;  ///< created by the first start()
 };
 
-/// A run on the host: collectives that start go to the communication thread.
+/// A run on the host: started collectives go to the communication thread.
 class HostRunner : public Executor {
  public:
   /// `here` runs a step on the caller's thread, `beside` on the communication thread.
@@ -47,7 +47,7 @@ class HostRunner : public Executor {
   void set_index(size_t loop, int64_t value) override { frame_.loops[loop] = value; }
   void run(const Step& step) override { here_(step); }
   void start(const Step& step) override { lane_.start(step); }
-  /// Throws what a step has thrown.
+  /// Rethrows a step's exception.
   void wait(size_t but) override { lane_.wait(but); }
   double waited() const { return lane_.waited(); }
 
@@ -57,10 +57,10 @@ class HostRunner : public Executor {
   Lane lane_;
 };
 
-/// A run on a device: collectives that start go to its collective queue.
+/// A run on a device: started collectives go to its collective stream.
 class DeviceRunner : public Executor {
  public:
-  /// `launch` gives a step's work to frame.queue.
+  /// `launch` enqueues a step's work on frame.queue.
   DeviceRunner(Frame& frame, const std::vector<std::unique_ptr<Queue>>& queues, Lane::RunOne launch)
       : frame_(frame), queues_(queues), launch_(std::move(launch)) {}
 
@@ -75,7 +75,7 @@ class DeviceRunner : public Executor {
   Frame& frame_;
   const std::vector<std::unique_ptr<Queue>>& queues_;
   const Lane::RunOne launch_;
-  std::deque<std::shared_ptr<Event>> started_;  ///< the ends of those that are not waited for
+  std::deque<std::shared_ptr<Event>> started_;  ///< end events of collectives not yet waited for
   std::vector<std::shared_ptr<Event>> events_;  ///< a recorded graph refers to them
 };
 

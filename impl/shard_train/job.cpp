@@ -30,8 +30,8 @@ std::shared_ptr<const Program> load(const Options& options, const CheckOptions& 
   return load(options.model, options, how);
 }
 
-/// The file with the plan that extends a cache: as the user says, or NAME_decode.shard beside a
-/// file of the model.
+/// The file with the plan that extends a cache: from the options, or NAME_decode.shard next to the
+/// model's file.
 std::string decode_file(const Options& options, const Program& program) {
   if (options.sample == 0 || !options.logits.empty() || options.decode == "none") return "";
   if (!options.decode.empty()) return options.decode;
@@ -44,8 +44,8 @@ std::string decode_file(const Options& options, const Program& program) {
   return "";
 }
 
-/// How the weights are called in the other format: as the user says, or NAME.hf.json beside the
-/// model, or beside the one file that it imports and that has it.
+/// The weights' names in the other format: from the options, or NAME.hf.json next to the model, or
+/// next to the only imported file that has one.
 interchange::Mapping mapping_of(const Options& options, const Program& program) {
   if (!options.mapping.empty()) return interchange::Mapping::read(options.mapping);
   std::vector<std::string> found;
@@ -84,7 +84,7 @@ Precision precision_of(const Options& options, const ir::Program& program, size_
   return Precision::as_written;
 }
 
-/// The plan of the validation loss: as the user says, or what the step differentiates.
+/// The plan of the validation loss: from the options, or the function that the step differentiates.
 Name eval_plan(const Options& options, const Program& program, const StepRoles& roles) {
   if (!options.eval.empty()) return program.plan(options.eval).name;
   const ir::Function& loss = program.checked().program().functions.at(roles.losses.at(0));
@@ -106,7 +106,7 @@ std::vector<Name> names_of(const std::vector<StateGroup>& state) {
   return names;
 }
 
-/// The tokens have a sequence, and the first of them are in the vocabulary.
+/// Requires at least one sequence of tokens, and that the first ones are in the vocabulary.
 void require_data(const Job& job, const Program& program, const StepRoles& roles) {
   const ir::Function& step = program.checked().program().functions.at(roles.step);
   const Placement placement(program.checked().program(), job.mesh, job.dims, 0);
@@ -123,7 +123,7 @@ void require_data(const Job& job, const Program& program, const StepRoles& roles
   }
 }
 
-/// Parameters of a plan beside the step are state and data.
+/// Requires that the parameters of plans other than the step are state or data.
 void require_known(const Job& job, const Program& program, const StepRoles& roles,
                    const Name& plan) {
   if (plan.empty()) return;
@@ -137,7 +137,7 @@ void require_known(const Job& job, const Program& program, const StepRoles& role
   }
 }
 
-/// Those that --resume wants are there, and no others in the way of a new run.
+/// Requires the checkpoints that --resume needs, and none that a new run would overwrite.
 void require_checkpoints(const Options& options) {
   if (options.save.empty()) return;
   std::error_code failed;
@@ -157,7 +157,7 @@ void require_checkpoints(const Options& options) {
                    " of another run: add --resume to continue it, or name another folder");
 }
 
-/// A file that is written at the end can be written now.
+/// Checks early that a file that is written at the end is writable.
 void require_writable(const std::string& path) {
   if (path.empty()) return;
   if (!std::ofstream(path, std::ios::app))

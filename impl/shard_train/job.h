@@ -1,6 +1,6 @@
 #pragma once
-// What a run needs before its ranks start: the program, the mesh, sizes and data, all of them
-// looked at once, so that a mistake is reported once.
+// Everything that a run needs before its ranks start: program, mesh, sizes and data. All are
+// checked together, so that an error is reported once.
 #include <memory>
 
 #include "impl/data/loader.h"
@@ -10,32 +10,32 @@
 
 namespace shardproof::shard_train {
 
-/// Read by all ranks.
+/// Shared by all ranks.
 struct Job {
   Options options;
   std::shared_ptr<const Program> program;
-  std::shared_ptr<const Program> cached;  ///< has a plan that extends a cache; may be null
+  std::shared_ptr<const Program> cached;  ///< has the plan that extends a cache; may be null
   Mesh mesh;
   DimSizes dims;
   Name step, eval, logits;  ///< plans; eval and logits may be empty
   TrainerOptions trainer;
-  std::optional<interchange::Mapping> mapping;             ///< to and from another format
+  std::optional<interchange::Mapping> mapping;             ///< to and from Hugging Face's format
   std::shared_ptr<const data::Tokenizer> tokenizer;        ///< null: tokens are bytes
   std::shared_ptr<const data::Tokens> tokens, validation;  ///< validation may be null: a part
-  int64_t vocabulary = INT64_MAX;                          ///< tokens are below it
+  int64_t vocabulary = INT64_MAX;                          ///< upper bound of tokens
 
   data::LoaderOptions train_part() const, validation_part() const;
-  /// The leaves that the mapping is of: the first state, without its name.
+  /// The leaves of the mapping: the first state, without its name.
   std::vector<checkpoint::Leaf> weights(Trainer& trainer) const;
   /// The run's sizes and consts.
   interchange::Numbers numbers() const;
-  /// Those of the files; of none: of a text that is made up.
+  /// The tokens of the files; without files, of the generated corpus.
   std::shared_ptr<const data::Tokens> tokens_of(const std::vector<std::string>& files) const;
   std::vector<uint32_t> encode(const std::string& text) const;
   std::string decode(const std::vector<uint32_t>& tokens) const;
 };
 
-/// How the job's plans are compiled.
+/// The options for compiling the job's plans.
 PlanOptions plan_options(const Job& job);
 
 /// Throws BadInput, PlanError, FileError.

@@ -16,7 +16,7 @@
 namespace shardproof::shard_train {
 namespace {
 
-/// Tells a rank that we started it, and on what its output ends: mpirun gives each rank a terminal.
+/// Marks ranks that we started, with the type of our output: mpirun gives each rank a terminal.
 constexpr const char* mark = "SHARD_TRAIN_LAUNCHED";
 constexpr const char* with_terminal = "terminal";
 
@@ -37,9 +37,9 @@ std::vector<std::string> command(const std::vector<std::string>& args, int64_t r
 
 [[noreturn]] void become(const std::vector<std::string>& words) {
   setenv(mark, on_terminal() ? with_terminal : "plain", 1);
-  // Ranks on fewer processors than there are ranks: one that waits lets others run.
+  // With fewer processors than ranks, a waiting rank must yield.
   setenv("OMPI_MCA_mpi_yield_when_idle", "1", 0);
-  // Ranks that are asked to stop finish their step and save: mpirun waits this many seconds.
+  // On a stop request ranks finish their step and save: mpirun waits this many seconds.
   setenv("OMPI_MCA_odls_base_sigkill_timeout", "10", 0);
   std::vector<char*> argv;
   for (const std::string& word : words) argv.push_back(const_cast<char*>(word.c_str()));
@@ -62,7 +62,7 @@ std::vector<pid_t> children_of(pid_t process) {
   return {std::istream_iterator<pid_t>(list), {}};
 }
 
-/// Whether a child has ended and its parent has not noticed.
+/// Whether a child has ended without being waited for.
 bool has_dead_child(pid_t process) {
   for (const pid_t each : children_of(process)) {
     std::string stat;
@@ -73,7 +73,7 @@ bool has_dead_child(pid_t process) {
   return false;
 }
 
-/// mpirun may miss that a rank was killed while it was starting, and wait for ever.
+/// mpirun may hang if a rank is killed during startup.
 int wait_for(pid_t process) {
   constexpr int tick = 200'000, most_ticks = 20'000'000 / tick;  // microseconds
   int status = 0, dead_for = 0;
@@ -89,7 +89,7 @@ int wait_for(pid_t process) {
   return WIFEXITED(status) ? WEXITSTATUS(status) : 128 + WTERMSIG(status);
 }
 
-/// The exit code of mpirun.
+/// Runs mpirun; returns its exit code.
 int run(const std::vector<std::string>& words) {
   const pid_t process = fork();
   if (process < 0) {

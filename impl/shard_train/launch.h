@@ -1,5 +1,5 @@
 #pragma once
-// Processes of MPI: who started this one, and starting them.
+// Processes of MPI: detects the launcher, and starts them.
 #include <string>
 #include <vector>
 
@@ -7,15 +7,15 @@
 
 namespace shardproof::shard_train {
 
-/// Who made this process.
+/// How this process was started.
 enum class Launched { no, by_us, by_others };
 Launched launched();
-/// Whether what rank 0 writes ends on a terminal: this process's own output, or that of the process
-/// which started it.
+/// Whether rank 0's output goes to a terminal: its own stdout, or that of the process that started
+/// it.
 bool on_terminal();
 
-/// Runs `mpirun` on this program with the same arguments and `ranks` ranks, and again from the last
-/// checkpoint where ranks die, as often as the options say. Returns the exit code.
+/// Runs `mpirun` on this program with the same arguments and `ranks` ranks. If ranks die, restarts
+/// from the last checkpoint as often as the options allow. Returns the exit code.
 int launch(const std::vector<std::string>& args, const Options& options, int64_t ranks);
 
 }  // namespace shardproof::shard_train

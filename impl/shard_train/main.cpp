@@ -1,4 +1,4 @@
-// shard-train: reads the command line, starts the ranks and runs the job on each.
+// shard-train: parses the command line, starts the ranks and runs the job on each.
 #include <cerrno>
 #include <csignal>
 #include <cstdlib>
@@ -25,7 +25,7 @@ namespace {
 
 constexpr int failed = 1, refused = 2;
 
-/// A run that a signal ended exits as a shell says it.
+/// A run that a signal ended has a shell's exit code for that signal.
 int exit_of(int signal) { return signal ? 128 + signal : 0; }
 
 Screen screen_of(const Options& options) {
@@ -130,12 +130,12 @@ int run_main(int argc, char** argv) {
 }  // namespace shardproof::shard_train
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe does not end a run; it is reported at its end
+  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe does not end a run; reported at the end
   const int code = shardproof::shard_train::run_main(argc, argv);
   if (std::cout.flush()) return code;
   std::cout.clear();
   errno = 0;
-  std::cout << '\n' << std::flush;  // once more, for the reason
+  std::cout << '\n' << std::flush;  // sets errno again, for the message
   std::cerr << "shard-train: the output cannot be written: " << std::strerror(errno ? errno : EIO)
             << "\n";
   return code ? code : 1;

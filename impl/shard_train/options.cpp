@@ -58,7 +58,7 @@ std::vector<Assignment> assignments(const std::vector<std::string>& texts) {
   return result;
 }
 
-/// CLI11 takes the largest number for one that is larger.
+/// CLI11 clamps numbers that are too large: reject them.
 template <class Number>
 bool fits(const std::string& text, Number& number) {
   const char* end = text.data() + text.size();
@@ -77,7 +77,7 @@ CLI::Validator from(Number least) {
       "");
 }
 
-/// Empty, or why kernels cannot have this level of instructions.
+/// Why kernels cannot use this instruction level; empty if they can.
 std::string not_a_level(const std::string& text) {
   const std::optional<cpu::Isa> level = cpu::isa_of(text);
   if (!level) return text + ": there are baseline, x86-64-v2, x86-64-v3 and x86-64-v4";
@@ -257,7 +257,7 @@ class Flags {
 
   CLI::App& app_;
   Options& o_;
-  std::vector<std::string>& set_;  ///< of --set, as they are written
+  std::vector<std::string>& set_;  ///< as written
   std::string group_;
 };
 

@@ -13,26 +13,26 @@
 namespace shardproof::shard_train {
 
 enum class Transport { threads, mpi, nccl };
-/// Of a GPU: our own kernels, or cuDNN's where it has the op.
+/// On a GPU: our own kernels, or cuDNN's where it supports the op.
 enum class WhoseAttention { own, library, library_unordered };
 enum class When { automatic, always, never };
-/// `bf16`: as written, of a program that says where bf16 is.
+/// `bf16`: as written, for a program that uses bf16.
 enum class Numbers { as_written, bf16, f32, f64 };
 
-/// `name=text` as the user wrote it; the text may be empty or no number.
+/// `name=text` from the command line; the text may be empty or not a number.
 using Assignment = std::pair<std::string, std::string>;
 
 struct Options {
   std::string model, mesh, config;
-  std::vector<std::string> allow_import;  ///< folders beside the model's project
+  std::vector<std::string> allow_import;  ///< folders outside the model's project
   Transport transport = Transport::threads;
   std::string device = "cpu";  ///< cpu, cuda, cuda:N, rehearsal
-  std::string isa;             ///< a level of kernels/cpu/isa.h; empty: the processor's
+  std::string isa;             ///< a level of kernels/cpu/isa.h; empty: the processor's level
   WhoseAttention attention = WhoseAttention::library;
-  std::string store, run;  ///< where ranks of nccl meet, and what they call this run
+  std::string store, run;  ///< where ranks of nccl meet, and the name of the run
   bool overlap = false;
   std::vector<Assignment> set;
-  std::string step, init, eval, logits;  ///< plans; empty: found by what they are
+  std::string step, init, eval, logits;  ///< plans; empty: found by their roles
   std::string decode;                    ///< a file; empty: beside the model's; "none": no cache
   std::vector<std::string> accept_unknown;
   LearningRate rate{Schedule::cosine, 1e-3, -1, 200, 0.1};  ///< warmup below 0: a twentieth
@@ -57,16 +57,16 @@ struct Options {
   int keep = 3;
   bool resume = false;
 
-  std::string import_from, export_to, mapping;  ///< folders of Hugging Face's format
+  std::string import_from, export_to, mapping;  ///< Hugging Face folders
 
-  int64_t ranks = 0;  ///< 0: as many as the mesh has
+  int64_t ranks = 0;  ///< 0: the number of ranks of the mesh
   int max_restarts = 0;
   When colour = When::automatic;
 };
 
 struct CommandLine {
   Options options;
-  std::optional<int> exit;  ///< the answer was printed: --help, a mistake
+  std::optional<int> exit;  ///< set if the program should exit: --help, an error
 };
 CommandLine parse_command_line(const std::vector<std::string>& args, std::ostream& out,
                                std::ostream& err);

@@ -33,7 +33,7 @@ Range range_of(const std::vector<Curve>& curves, bool of_x) {
   return range;
 }
 
-/// 1, 2 or 5 times a power of ten, so that there are about `count` steps in the range.
+/// 1, 2 or 5 times a power of ten, so that the range has about `count` ticks.
 double tick(const Range& range, int count) {
   const double rough = (range.to - range.from) / count;
   const double power = std::pow(10, std::floor(std::log10(rough)));

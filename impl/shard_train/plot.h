@@ -1,5 +1,5 @@
 #pragma once
-// Curves over steps as a picture.
+// Plots curves over steps.
 #include <string>
 #include <utility>
 #include <vector>
@@ -8,10 +8,10 @@ namespace shardproof::shard_train {
 
 struct Curve {
   std::string name;
-  std::vector<std::pair<double, double>> points;  ///< x rises
+  std::vector<std::pair<double, double>> points;  ///< increasing x
 };
 
-/// An SVG file of the curves, with axes; the same curves give the same text.
+/// An SVG of the curves with axes. Equal curves give equal text.
 std::string svg_of(const std::string& title, const std::vector<Curve>& curves);
 
 }  // namespace shardproof::shard_train

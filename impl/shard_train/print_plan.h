@@ -6,8 +6,8 @@
 
 namespace shardproof::shard_train {
 
-/// Prints what options.print_plan asks for, of rank 0. Throws BadInput for a pass that does not
-/// exist.
+/// Prints rank 0's plan at the stages in options.print_plan. Throws BadInput for a pass that does
+/// not exist.
 void print_plan(const Job& job, std::ostream& out);
 
 }  // namespace shardproof::shard_train

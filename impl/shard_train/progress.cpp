@@ -23,7 +23,7 @@ std::string thousands(double number) {
   return digits;
 }
 
-/// The length of the UTF-8 character at `at`; 0 where there is none.
+/// The length of the UTF-8 character at `at`; 0 if it is invalid.
 size_t character_at(const std::string& text, size_t at) {
   const auto first = static_cast<unsigned char>(text[at]);
   if (first < 0x80) return first >= 0x20 || first == '\n' || first == '\t' ? 1 : 0;
@@ -103,7 +103,7 @@ std::string quoted(const std::string& text) {
     const auto code = static_cast<unsigned char>(each);
     if (each == '"' || each == '\\')
       result += std::string("\\") + each;
-    else if (code < 0x20 || code >= 0x7f)  // bytes, not characters: the file is ASCII
+    else if (code < 0x20 || code >= 0x7f)  // escapes bytes, not characters: the file is ASCII
       result += formatted("\\u%04x", static_cast<unsigned>(code));
     else
       result += each;

@@ -1,5 +1,5 @@
 #pragma once
-// What a run tells: a line on the terminal, a log, and a picture of the losses.
+// The output of a run: a line on the terminal, a log, and a plot of the losses.
 #include <fstream>
 #include <ostream>
 #include <string>
@@ -9,12 +9,12 @@
 
 namespace shardproof::shard_train {
 
-/// One step as it is reported.
+/// The reported values of one step.
 struct Told {
   StepReport report;
-  int64_t steps = 0;  ///< of the whole run
+  int64_t steps = 0;  ///< in the whole run
   double tokens_per_second = 0, seconds_left = 0;
-  size_t bytes = 0;  ///< of memory, on each rank
+  size_t bytes = 0;  ///< memory of each rank
 };
 
 /// `0:12`, `1:02:03`
@@ -24,17 +24,18 @@ std::string rate(double per_second);
 /// `12.3 MB`
 std::string memory(size_t bytes);
 
-/// Text that a terminal shows: bytes that are no UTF-8, and control characters, as U+FFFD.
+/// Makes text safe for a terminal: invalid UTF-8 and control characters become U+FFFD.
 std::string printable(const std::string& text);
 
-/// Steps as lines: on a terminal each overwrites the one before, elsewhere about twenty in all.
+/// Prints steps as lines: on a terminal each overwrites the previous one, elsewhere about twenty in
+/// total.
 class Progress {
  public:
   Progress(std::ostream& out, bool terminal, bool colour)
       : out_(out), terminal_(terminal), colour_(colour) {}
 
   void step(const Told& told);
-  /// A line of its own.
+  /// Prints a separate line.
   void say(const std::string& text);
 
  private:
@@ -45,11 +46,11 @@ class Progress {
   bool terminal_, colour_, open_ = false;
 };
 
-/// One JSON object a line.
+/// Writes one JSON object per line.
 class Log {
  public:
   Log() = default;  ///< writes nothing
-  /// Throws FileError where it cannot be written. `append`: a run that goes on.
+  /// Throws FileError if it cannot be written. `append`: for a resumed run.
   Log(const std::string& path, bool append);
 
   class Line {

@@ -21,7 +21,7 @@ namespace {
 using Json = nlohmann::ordered_json;
 using Clock = std::chrono::steady_clock;
 constexpr std::chrono::seconds between_writes{2};
-constexpr size_t most_points = 4000;  ///< of a curve: more are thinned out
+constexpr size_t most_points = 4000;  ///< per curve; more are thinned out
 
 Json number(double value) { return std::isfinite(value) ? Json(value) : Json(nullptr); }
 
@@ -34,7 +34,7 @@ std::string now() {
   return text;
 }
 
-/// The most memory that this process has had.
+/// The peak memory of this process.
 size_t measured_bytes() {
   rusage usage{};
   getrusage(RUSAGE_SELF, &usage);
@@ -50,7 +50,7 @@ Json verdict_of(const PlanReport& plan, bool accepted) {
       {"accepted", accepted}};
 }
 
-/// Plans that the run compiles, and those that these call.
+/// The plans that the run compiles, and their callees.
 std::set<size_t> functions_of(const Job& job) {
   const StepRoles roles = roles_of(*job.program, job.options.step);
   std::vector<size_t> roots{roles.step, init_of(*job.program, roles, job.options.init).plan};
@@ -106,7 +106,7 @@ Json header_of(const Job& job) {
           {"verdicts", verdicts_of(job)}};
 }
 
-/// The data of the page at `path`; null where there is none.
+/// The data of an existing page at `path`; null if there is none.
 Json earlier(const std::string& path) {
   std::stringstream text;
   text << std::ifstream(path).rdbuf();
@@ -119,7 +119,7 @@ Json earlier(const std::string& path) {
   return data;
 }
 
-/// The rows [step, ..] until `last`.
+/// The rows [step, ..] up to `last`.
 Json until(const Json& rows, int64_t last) {
   Json kept = Json::array();
   for (const Json& row : rows)
@@ -143,7 +143,7 @@ struct Report::State {
   void write(const std::string& state);
 };
 
-/// Adds a row; with too many, every second one goes.
+/// Adds a row; if there are too many, drops every second one.
 void Report::State::keep(Json row) {
   Json& steps = data["steps"];
   if (steps.size() >= most_points) {
@@ -227,7 +227,7 @@ void Report::step(const Told& told, const std::map<std::string, OpTime>& times) 
   if (Clock::now() - own.written < between_writes) return;
   try {
     own.write("running");
-  } catch (const FileError&) {  // the next write may succeed, and the last one reports it
+  } catch (const FileError&) {  // the next write may succeed; the last one reports the error
     own.written = Clock::now();
   }
 }

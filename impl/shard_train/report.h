@@ -1,5 +1,5 @@
 #pragma once
-// A run as one HTML page: shard-train --report FILE.html.
+// shard-train --report FILE.html: a run as one HTML page.
 #include <chrono>
 #include <string>
 #include <utility>
@@ -10,21 +10,21 @@
 
 namespace shardproof::shard_train {
 
-/// The page, written while the run goes on and at its end. Each write replaces the whole file at
-/// once, so that a run that is killed leaves a page that can be read.
+/// The page, written during the run and at its end. Each write replaces the whole file atomically,
+/// so that a killed run leaves a readable page.
 class Report {
  public:
-  /// `went_on`: the run goes on from a checkpoint after `from_step`, and the page at `path`, if
-  /// there is one, tells of what came before.
+  /// `went_on`: the run resumes from a checkpoint after `from_step`; the page at `path`, if it
+  /// exists, has the earlier steps.
   Report(std::string path, const Job& job, int64_t from_step, bool went_on);
   ~Report();
   Report(Report&&) noexcept;
 
-  /// A step; writes the page if the last write is some seconds ago. `times` are those of all steps
-  /// of this process.
+  /// Adds a step; writes the page if the last write is some seconds ago. `times`: of all steps of
+  /// this process.
   void step(const Told& told, const std::map<std::string, OpTime>& times);
   void validation(int64_t step, double loss);
-  /// Writes the page for the last time; `state`: "done", "stopped by signal 15". Throws FileError.
+  /// Writes the page for the last time. `state`: "done", "stopped by signal 15". Throws FileError.
   void end(const std::string& state);
 
  private:

@@ -35,7 +35,7 @@ class Run {
     if (!options_.save.empty()) saver_.emplace(options_.save, options_.keep);
   }
 
-  /// The signal that ended the run early, or 0.
+  /// Returns the signal that ended the run early, or 0.
   int go() {
     try {
       const int signal = run();
@@ -84,7 +84,7 @@ class Run {
     if (!job_.trainer.device || job_.trainer.device->is_host()) trainer_.measure_step(true);
   }
 
-  /// The page says why the run ended; an error in writing it does not hide that.
+  /// Writes the reason to the page; an error in that does not replace the original one.
   void fail(const std::string& why) {
     if (!report_) return;
     try {
@@ -93,7 +93,7 @@ class Run {
     }
   }
 
-  /// The folder is this run's alone, also if another one has written to it since it was looked at.
+  /// Locks the folder. Throws if another run has written to it since it was checked.
   void claim() {
     saver_->claim(trainer_.communicator());
     std::string other;
@@ -102,7 +102,7 @@ class Run {
     checkpoint::agree(trainer_.communicator(), first_ ? other : "", "reading --save");
   }
 
-  /// Any rank's signal stops all of them after the same step.
+  /// A signal to any rank stops all ranks after the same step.
   int stopped() {
     const int own = stop_signal();
     const std::vector<std::string> all = checkpoint::gather(
@@ -149,7 +149,7 @@ class Run {
     if (!unproved.empty()) say("not proved, run because of --accept-unknown: " + unproved);
   }
 
-  /// Drawn, or read; the moments of what is read are zero.
+  /// Draws or imports the initial state; imported weights start with zero moments.
   void start() {
     trainer_.init();
     if (options_.import_from.empty()) return;
@@ -164,7 +164,7 @@ class Run {
     say("wrote the weights to " + options_.export_to);
   }
 
-  /// Of the checkpoints the last one that is not damaged; the ranks agree about which that is.
+  /// Loads the last undamaged checkpoint; the ranks agree on it.
   std::pair<std::filesystem::path, checkpoint::Position> load_last() {
     std::string damage = options_.save + ": the checkpoint is gone";
     for (const auto& [path, wrong] : checkpoint::found(options_.save)) {
@@ -216,7 +216,7 @@ class Run {
   void step() {
     try {
       trainer_.step(train_, options_.rate.at(trainer_.steps() + 1));
-    } catch (const TrainError&) {  // of a metric, which all ranks have
+    } catch (const TrainError&) {  // about a metric, so all ranks throw it
       if (saver_) saver_->wait(trainer_.communicator());
       throw;
     }

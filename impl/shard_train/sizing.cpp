@@ -37,7 +37,7 @@ double real_number(const std::string& flag, const Assignment& given) {
   return number;
 }
 
-/// The dims whose size is a choice.
+/// The dims without a declared size.
 std::map<Name, int> free_dims(const ir::Program& program) {
   std::map<Name, int> free;
   for (const auto& [name, info] : program.dims)
@@ -45,7 +45,7 @@ std::map<Name, int> free_dims(const ir::Program& program) {
   return free;
 }
 
-/// One size or const.
+/// Parses one size or const.
 void read(const ir::Program& program, const std::string& flag, const Assignment& given,
           interchange::Numbers& to) {
   const std::map<Name, int> free = free_dims(program);
@@ -63,7 +63,7 @@ void read(const ir::Program& program, const std::string& flag, const Assignment&
   }
 }
 
-/// What the imported model says of the dims and consts that the program has.
+/// The sizes and consts from the imported model that the program has.
 void read_import(const ir::Program& program, const interchange::Numbers& foreign,
                  interchange::Numbers& to) {
   for (const auto& [name, size] : foreign.sizes) to.sizes[name] = size;
@@ -84,7 +84,7 @@ interchange::Numbers numbers_of(const ir::Program& program, const Options& optio
       throw BadInput("--config " + options.config + ": the model has no such config; it has " +
                      listed(keys_of(program.configs)));
     for (const auto& [name, number] : config->second.numbers)
-      if (!program.axes.contains(name))  // the mesh is given by --mesh alone
+      if (!program.axes.contains(name))  // only --mesh sets the mesh
         read(program, "config " + options.config, {name, number}, numbers);
   }
   if (!options.import_from.empty())

@@ -1,6 +1,6 @@
 #pragma once
-// Sizes, consts and the mesh of a run, from a config, an imported model and the flags. What does
-// not fit is thrown as BadInput.
+// Sizes, consts and the mesh of a run, from a config, an imported model and the options. Throws
+// BadInput if they do not fit.
 #include <optional>
 #include <stdexcept>
 
@@ -11,21 +11,22 @@
 
 namespace shardproof::shard_train {
 
-/// The command, the model, the sizes or the data do not fit: it says what does.
+/// The command, model, sizes or data do not fit; the message says what would.
 class BadInput : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// The sizes, and those consts that the run gives another value. The flags count most, the config
-/// least; a config's axes do not count.
+/// The sizes, and the consts that the run overrides. Options override an imported model, which
+/// overrides the config; a config's axes are ignored.
 interchange::Numbers numbers_of(const ir::Program& program, const Options& options,
                                 const std::optional<interchange::Mapping>& mapping);
 
-/// --mesh, of axes that the program has, with as many ranks as --ranks says.
+/// The mesh of --mesh; its axes must exist in the program, and its number of ranks must equal
+/// --ranks.
 Mesh mesh_of(const ir::Program& program, const Options& options);
 
-/// Every dim of the step's parameters has a size.
+/// Requires a size for every dim in the step's parameters.
 void require_sizes(const ir::Program& program, const ir::Function& step, const DimSizes& dims);
 
 }  // namespace shardproof::shard_train

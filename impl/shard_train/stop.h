@@ -1,13 +1,13 @@
 #pragma once
-// SIGINT and SIGTERM end a run after its step.
+// Lets SIGINT and SIGTERM end a run after its current step.
 
 namespace shardproof::shard_train {
 
-/// From now on the first of these signals is remembered; a second one ends the process at once.
+/// From now on, the first of these signals is recorded; a second one ends the process at once.
 void catch_stops();
-/// From now on a signal ends the process at once; one that came before is still remembered.
+/// From now on, a signal ends the process at once; an earlier one stays recorded.
 void forget_stops();
-/// The signal that came, or 0.
+/// The signal received, or 0.
 int stop_signal();
 
 }  // namespace shardproof::shard_train

@@ -1,4 +1,4 @@
-// Texts and tokens of a job: with its tokenizer, or as bytes.
+// Converts between texts and tokens of a job: with its tokenizer, or as bytes.
 #include <algorithm>
 
 #include "impl/checkpoint/file.h"
@@ -10,7 +10,7 @@ namespace {
 
 constexpr size_t corpus_bytes = 4 << 20;
 
-/// The texts of the files, each a document of its own.
+/// The tokens of the files' texts, one document per file.
 data::Tokens encoded(const data::Tokenizer& tokenizer, const std::vector<std::string>& files) {
   std::vector<uint32_t> tokens;
   std::string names;

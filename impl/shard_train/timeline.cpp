@@ -11,8 +11,8 @@ namespace {
 
 using schedule::Timed;
 
-/// Clocks of machines begin at times of their own: what is said is relative to the rank's "now",
-/// and all ranks say that together.
+/// Machines' clocks have different origins: times are relative to the rank's "now", which all ranks
+/// take at the same moment.
 std::string told(const std::vector<Timed>& timeline, Communicator& communicator) {
   checkpoint::gather(communicator, "", "the timelines of stages");
   const int64_t now =
@@ -32,7 +32,7 @@ std::vector<Timed> read(const std::string& text) {
   return timeline;
 }
 
-/// What a stage did in its order: a work that was split is one.
+/// The order of a stage's work; work that was split counts once.
 schedule::Timeline order_of(const std::vector<Timed>& timeline) {
   schedule::Timeline order;
   const auto same = [](const schedule::Work& a, const schedule::Work& b) {

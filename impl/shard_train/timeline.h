@@ -1,5 +1,5 @@
 #pragma once
-// What the stages of a pipeline did in a step, beside what the model of schedules says.
+// Compares the measured times of a pipeline's stages in a step with the model of schedules.
 #include "impl/comm/communicator.h"
 #include "impl/run/plan.h"
 #include "spec/schedule/schedule.h"
@@ -7,14 +7,14 @@
 namespace shardproof::shard_train {
 
 struct MeasuredStages {
-  schedule::Run run;  ///< in microseconds, from the first work of a stage to the last
+  schedule::Run run;  ///< in microseconds, from the first to the last work of any stage
   int64_t chunks = 1;
-  schedule::Durations mean;  ///< of the run
-  double model = 0;          ///< the share of time in which stages wait where each takes the mean
+  schedule::Durations mean;  ///< mean durations in the run
+  double model = 0;          ///< idle share of the stages if each piece of work takes the mean
 };
 
-/// Collective: the last step that all ranks measured, of the stages that are 0 on the other axes.
-/// Without a value where the step has no pipeline, and on ranks other than 0.
+/// Collective: the last step that all ranks measured, for the stages with coordinate 0 on all other
+/// axes. No value if the step has no pipeline, and on ranks other than 0.
 std::optional<MeasuredStages> measured_stages(const Plan& step, const Mesh& mesh,
                                               Communicator& communicator);
 

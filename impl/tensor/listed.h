@@ -1,5 +1,5 @@
 #pragma once
-// Names as a message lists them.
+// Lists of names in messages.
 #include <string>
 #include <vector>
 
@@ -7,7 +7,7 @@
 
 namespace shardproof {
 
-/// "x, w, b"; without any "none".
+/// "x, w, b"; "none" if empty.
 inline std::string listed(const std::vector<Name>& names) {
   std::string text;
   for (const Name& name : names) text += (text.empty() ? "" : ", ") + name;

@@ -85,7 +85,7 @@ int64_t Mesh::block(int64_t rank, const std::vector<Axis>& axes) const {
 }
 
 std::vector<int> Mesh::along(int64_t rank, const std::vector<Axis>& axes) const {
-  constexpr int64_t most = 1 << 20;  // their list is kept, and sent to each of them
+  constexpr int64_t most = 1 << 20;  // the list of ranks is stored and sent to each rank
   int64_t count = 1;
   for (const Axis& axis : axes)
     if (size(axis) > most / count)

@@ -1,5 +1,5 @@
 #pragma once
-// Which part of a tensor one rank of a mesh has: local sizes and offsets, from types alone.
+// The part of a tensor that a rank holds: local sizes and offsets, from types only.
 #include <stdexcept>
 
 #include "impl/tensor/mesh.h"
@@ -7,16 +7,16 @@
 
 namespace shardproof {
 
-/// A size, mesh or tensor that does not fit the program; it names the dim or tensor.
+/// A size, mesh or tensor that does not fit the program. The message names the dim or tensor.
 class PlanError : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;
 };
 
-/// Sizes of base dims; those that the program declares may be left out.
+/// Sizes of base dims; those with a declared size may be omitted.
 using DimSizes = std::map<Name, int64_t>;
 
-/// A program's dims with sizes, seen from one rank of a mesh. Refers to the program.
+/// A program's dims with sizes, for one rank of a mesh. Keeps a reference to the program.
 class Placement {
  public:
   Placement(const ir::Program& program, const Mesh& mesh, const DimSizes& dims, int64_t rank);
@@ -24,18 +24,18 @@ class Placement {
   const ir::Program& program() const { return *program_; }
   const Mesh& mesh() const { return mesh_; }
   int64_t rank() const { return rank_; }
-  /// Dims and axes, for evaluating conditions.
+  /// Sizes of dims and axes, to evaluate conditions.
   const std::map<Name, int64_t>& numbers() const { return numbers_; }
-  /// The same place in another program of the same dims.
+  /// The same for another program with the same dims.
   Placement in(const ir::Program& program) const;
 
-  int64_t size(const Dim& dim) const;  ///< global; throws PlanError where it has none
+  int64_t size(const Dim& dim) const;  ///< global; throws PlanError if it is unknown
   int64_t shards(const Split& split) const;
   int64_t extent(const Split& split) const;  ///< local; throws PlanError where it does not divide
-  int64_t first(const Split& split) const;   ///< the global index of the local entry 0
+  int64_t first(const Split& split) const;   ///< global index of local entry 0
   std::vector<int64_t> extents(const Shape& shape) const;
   std::vector<int64_t> global_extents(const Shape& shape) const;
-  /// The digits of the rank `of` along `axes` as one number, the first most significant.
+  /// The coordinates of rank `of` along `axes` as one number, the first axis most significant.
   int64_t block(int64_t of, const std::vector<Axis>& axes) const;
 
  private:

@@ -1,5 +1,5 @@
 #pragma once
-// A rank's part of a value: its type, and the entries that the rank has.
+// A rank's part of a value: its type and local entries.
 #include <cstddef>
 #include <vector>
 
@@ -9,7 +9,7 @@
 
 namespace shardproof {
 
-/// Row-major entries of one rank.
+/// One rank's entries, row-major.
 struct Tensor {
   Type type;
   Element element = Element::f32;
@@ -25,10 +25,10 @@ struct Tensor {
   }
 };
 
-/// How floats are kept and computed: as the program's dtypes say, or all of them in one way.
+/// How floats are stored and computed: by the program's dtypes, or all in one type.
 enum class Precision { as_written, f32, f64 };
 
-/// What entries of `dtype` are in memory. A number is the widest float.
+/// The element for entries of `dtype`. A number has the widest float.
 Element element_of(Dtype dtype, Precision precision);
 
 /// Row-major strides.

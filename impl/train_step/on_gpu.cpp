@@ -8,8 +8,8 @@
 namespace shardproof {
 namespace {
 
-/// The axis whose stages the plan, or one that it calls or differentiates, sends along; empty:
-/// none.
+/// The axis of pipeline stages in the plan, or in one that it calls or differentiates; empty if
+/// there is none.
 Axis axis_of_stages(const CheckedProgram& checked, size_t plan) {
   Axis found;
   const auto look = [&](const ir::Instr& instr) {
@@ -53,7 +53,7 @@ StepMemory memory_on_gpu(const Program& program, const Name& name, const Mesh& m
   const PlanReport& report = program.plan(name);
   const std::optional<StepRoles> roles = roles_of_step(program, report);
   const Axis axis = axis_of_stages(program.checked(), report.function);
-  // The first stage keeps the most microbatches, the last one has the loss.
+  // The first stage keeps the most microbatches; the last one has the loss.
   std::vector<int> ranks{0};
   if (!axis.empty()) ranks.push_back(mesh.along(0, {axis}).back());
   std::vector<StepMemory> stages;

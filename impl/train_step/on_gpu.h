@@ -1,19 +1,19 @@
 #pragma once
-// The options and the memory of a training step on a GPU.
+// Options and memory of a training step on a GPU.
 #include "impl/compile/compile_plan.h"
 #include "impl/train_step/roles.h"
 
 namespace shardproof {
 
-/// The options of a plan on a GPU. With `roles`, those of a training step: new state overwrites
-/// the old.
+/// The options for a plan on a GPU. With `roles`, those of a training step: the new state
+/// overwrites the old one.
 PlanOptions on_gpu(PlanOptions options, const StepRoles* roles);
 
-/// Bytes of one rank on a GPU, without what CUDA and the libraries use themselves.
+/// Bytes for one rank on a GPU, without the memory that CUDA and its libraries use.
 struct StepMemory {
   size_t inputs = 0;   ///< state and data
   size_t results = 0;  ///< those that do not replace a parameter
-  size_t between = 0;  ///< the peak of all else: saved, gathered, gradients, scratch
+  size_t between = 0;  ///< peak of all other buffers: saved, gathered, gradients, scratch
   size_t bytes() const { return inputs + results + between; }
 };
 

@@ -13,7 +13,7 @@ const ir::Function& function_of(const Program& program, size_t index) {
   return program.checked().program().functions.at(index);
 }
 
-/// A parameter or result as written: its leaves are next to each other.
+/// A parameter or result as written: consecutive leaves.
 struct Leaves {
   Name name;
   size_t first = 0, count = 0;
@@ -81,7 +81,7 @@ StepRoles roles_of_plan(const Program& program, size_t index) {
   return roles;
 }
 
-/// Functions whose value_and_grad the function takes, itself or in what it calls.
+/// The functions whose value_and_grad the function takes, directly or in a callee.
 std::vector<size_t> losses_of(const ir::Program& program, size_t index) {
   std::vector<size_t> losses, functions = called_by(program, index);
   functions.insert(functions.begin(), index);
@@ -141,7 +141,7 @@ StepRoles roles_of(const Program& program, const Name& name) {
     throw PlanError(
         "there is no training step: a plan of this file that calls value_and_grad and returns w1 "
         "for a parameter w");
-  program.plan(name);  // throws where there is no such plan
+  program.plan(name);  // throws if there is no such plan
   throw PlanError(
       name + " is not a training step: one calls value_and_grad and returns w1 for a parameter w");
 }
@@ -163,7 +163,7 @@ bool fits(const ir::Function& step, const StateGroup& state, const ir::Function&
   return true;
 }
 
-/// Which state each group of the results is; nothing where one is none.
+/// The state that each group of results belongs to; none if one belongs to no state.
 std::optional<std::vector<size_t>> groups_of(const ir::Function& step, const StepRoles& roles,
                                              const ir::Function& init) {
   const std::vector<Leaves> results = leaves_of(init.result_groups);

@@ -20,7 +20,7 @@ struct StepRoles {
   std::vector<size_t> keys;                     ///< parameters of dtype key: drawn for each step
   std::vector<size_t> data;                     ///< all others
   std::vector<size_t> metrics;                  ///< results that are not state
-  std::vector<size_t> losses;                   ///< the functions that it takes value_and_grad of
+  std::vector<size_t> losses;                   ///< functions whose value_and_grad it takes
 };
 
 /// The roles of plan `name`. If empty: of the only plan of the file that calls value_and_grad, in
@@ -32,10 +32,10 @@ StepRoles roles_of(const Program& program, const Name& name = {});
 /// its type.
 std::optional<StepRoles> roles_of_step(const Program& program, const PlanReport& report);
 
-/// The plan of the first state, and the group of the state that each group of its results is.
+/// The plan that initializes the state; for each group of its results, the group of the state.
 struct InitRoles {
   size_t plan = 0;
-  std::vector<size_t> groups;  ///< of StepRoles::state
+  std::vector<size_t> groups;  ///< indices in StepRoles::state
 };
 
 /// Plan `name`. If empty: the only plan that takes a key and returns state of the step's types. A
@@ -46,11 +46,11 @@ InitRoles init_of(const Program& program, const StepRoles& roles, const Name& na
 /// The plans that `plan` calls, directly or not, callers first.
 std::vector<size_t> called_by(const ir::Program& program, size_t plan);
 
-/// The dim V of the assumption `0 <= ids < |V|` that the proof makes about these data
+/// The V in the proof's assumption `0 <= ids < |V|` about these data
 /// parameters.
 std::optional<Dim> vocabulary_of(const Program& program, const StepRoles& roles);
 
-/// The same but for {I}, which is about gradients, not about what a rank has.
+/// Equal except for {I}, which concerns gradients, not what a rank holds.
 bool same_value_type(Type a, Type b);
 
 }  // namespace shardproof

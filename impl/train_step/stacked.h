@@ -1,10 +1,10 @@
 #pragma once
-// Which dims number records that are stacked: `layers: Layer[X N]`.
+// Finds dims that index stacked records: `layers: Layer[X N]`.
 #include "spec/ir/program.h"
 
 namespace shardproof {
 
-/// For each leaf parameter of the function, how many of its first dims number records that hold it.
+/// By leaf parameter of the function: the number of leading dims that index the records around it.
 std::vector<size_t> stacked_dims(const ir::Function& function);
 
 }  // namespace shardproof

@@ -14,7 +14,7 @@ bool is_state(const std::vector<Name>& state, const Name& group) {
   return std::find(state.begin(), state.end(), group) != state.end();
 }
 
-/// A plan's parameters by what they are for.
+/// The roles of a plan's parameters.
 struct CacheRoles {
   std::vector<size_t> cache;  ///< leaves
   std::optional<size_t> ids, segments, at;
@@ -49,7 +49,7 @@ std::optional<CacheRoles> cache_roles(const ir::Function& plan, const std::vecto
   return roles;
 }
 
-/// The plan at work: what it keeps, and what it was told.
+/// Runs the plan, with its cache.
 class Decoder {
  public:
   Decoder(Trainer& trainer, const Program& program, uint32_t document)
@@ -66,8 +66,8 @@ class Decoder {
 
   int64_t length() const { return length_; }
 
-  /// Reads the tokens from position `at` on; the text before has been read. The logits after the
-  /// last.
+  /// Reads the tokens from position `at`; earlier ones have been read. Returns the logits after the
+  /// last token.
   std::vector<double> read(const std::vector<uint32_t>& text, size_t at) {
     const auto count = static_cast<int64_t>(text.size() - at);
     Plan& plan = plan_for(count);
@@ -88,7 +88,7 @@ class Decoder {
     return logits_at(trainer_.communicator(), here, results[0], count - 1);
   }
 
-  /// The plan for `count` tokens, compiled once.
+  /// The plan for `count` tokens; compiled once per count.
   Plan& plan_for(int64_t count) {
     const auto known = plans_.find(count);
     if (known != plans_.end()) return known->second;
@@ -126,7 +126,7 @@ class Decoder {
       if (each.name == name) return each.tensor;
     return nullptr;
   }
-  /// Every sequence is the text. What follows in it is never read.
+  /// Fills every sequence with the text. The plan never reads the rest of it.
   void fill(size_t leaf, Tensor& to, const Placement& here, const std::vector<uint32_t>& text,
             size_t at) const {
     if (to.buffer.bytes()) std::memset(to.buffer.data(), 0, to.buffer.bytes());
@@ -140,7 +140,7 @@ class Decoder {
       if (const size_t position = first + i % count; position < row.size())
         set_number(to.element, to.buffer.data(), static_cast<int64_t>(i), row[position]);
   }
-  /// How many documents have begun, at each position.
+  /// The number of documents started so far, at each position.
   std::vector<uint32_t> segments(const std::vector<uint32_t>& text) const {
     std::vector<uint32_t> result;
     uint32_t begun = 0;
@@ -156,7 +156,7 @@ class Decoder {
   const uint32_t document_;
   DimSizes batch_;
   int64_t length_ = 0;
-  std::map<int64_t, Plan> plans_;  // by the number of tokens
+  std::map<int64_t, Plan> plans_;  // by number of tokens
   std::vector<Tensor> cache_;
 };
 

@@ -1,18 +1,19 @@
 #pragma once
-// Text from a plan that extends a key-value cache: the prompt at once, then one token at a time.
+// Samples text with a plan that extends a key-value cache: first the prompt, then one token at a
+// time.
 #include "impl/trainer/sample.h"
 
 namespace shardproof {
 
-/// The only plan of the program's own file that extends a cache, of those that take `state`: its
-/// parameters are state, `ids` of the next positions, `segments` of all positions, a number `at`,
-/// and float tensors, the cache; its results are logits and the cache. Throws PlanError, naming
-/// what there is, where it is not one.
+/// The only plan in the program's own file that extends a cache. Its parameters are `state`, `ids`
+/// of the next positions, `segments` of all positions, a number `at`, and float tensors (the
+/// cache); its results are logits and the cache. Throws PlanError with the candidates unless there
+/// is exactly one.
 size_t cache_plan(const Program& program, const std::vector<Name>& state);
 
-/// Collective: as sample(), with the plan of `program`, whose parameters of the state are those of
-/// the trainer's. Each device has one sequence. A text that is longer than the cache goes on with
-/// its second half, read again.
+/// Collective: like sample(), with the plan of `program`, whose state parameters are the
+/// trainer's. Each device has one sequence. When a text exceeds the cache, its second half is read
+/// again.
 Sample sample_with_cache(Trainer& trainer, const Program& program, const SampleOptions& options);
 
 }  // namespace shardproof

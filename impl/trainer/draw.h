@@ -1,17 +1,17 @@
 #pragma once
-// What both ways to sample share: the text so far, a row of logits, a token of it.
+// Shared by both samplers: the initial text, a row of logits, a sampled token.
 #include "impl/trainer/sample.h"
 
 namespace shardproof {
 
-/// The prompt, or what begins a document; the last `most` tokens of it.
+/// The last `most` tokens of the prompt; without a prompt, the token that starts a document.
 std::vector<uint32_t> first_text(const SampleOptions& options, int64_t most);
 
-/// The logits at a position of the first sequence, on every rank: each gives what it has of them.
+/// The logits at a position of the first sequence, on every rank; each rank contributes its part.
 std::vector<double> logits_at(Communicator& ranks, const Placement& placement, const Tensor& logits,
                               int64_t position);
 
-/// Token number `i` of the sample.
+/// Samples token `i`.
 uint32_t draw(std::vector<double> logits, const SampleOptions& options, int64_t i);
 
 }  // namespace shardproof

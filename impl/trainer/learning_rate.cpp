@@ -6,7 +6,7 @@
 namespace shardproof {
 namespace {
 
-/// From 0 at `begin` to 1 at `end`.
+/// Rises from 0 at `begin` to 1 at `end`.
 double progress(int64_t step, double begin, double end) {
   return end > begin ? std::clamp((static_cast<double>(step) - begin) / (end - begin), 0.0, 1.0)
                      : 1;

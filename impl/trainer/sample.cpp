@@ -9,7 +9,7 @@
 namespace shardproof {
 namespace {
 
-/// Every sequence is the text, then zeros.
+/// Fills every sequence with the text, followed by zeros.
 class Prompt : public Batches {
  public:
   Prompt(std::vector<uint32_t> text, uint32_t document)
@@ -31,7 +31,7 @@ class Prompt : public Batches {
   uint32_t document_;
 };
 
-/// The length of the sequences that the plan takes.
+/// The sequence length that the plan takes.
 int64_t length_of(const Trainer& trainer, const ir::Function& plan) {
   for (ir::ValueId id : plan.params)
     if (const ir::Value& value = plan.values.at(id); value.name == "ids")

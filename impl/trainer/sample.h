@@ -13,22 +13,22 @@ struct SampleOptions {
   int64_t count = 64;        ///< tokens
   double temperature = 0.8;  ///< 0: always the most likely token
   uint64_t seed = 0;
-  uint32_t document = 0;  ///< begins a document; the first token if there is no prompt
+  uint32_t document = 0;  ///< starts a document; the first token if there is no prompt
   std::vector<uint32_t> prompt = {};
 };
 
 struct Sample {
   std::vector<uint32_t> tokens;
-  double prompt_seconds = 0, seconds = 0;  ///< to the first token; to the last
-  /// Of those after the first.
+  double prompt_seconds = 0, seconds = 0;  ///< time to the first token, and to the last
+  /// Excludes the first token.
   double tokens_per_second() const {
     const auto after = static_cast<double>(tokens.size()) - 1;
     return seconds > prompt_seconds ? after / (seconds - prompt_seconds) : 0;
   }
 };
 
-/// Collective: the tokens that follow the prompt, the same on every rank. The plan is run once for
-/// each token on its fixed length; a longer text slides out of it.
+/// Collective: generates the tokens after the prompt, the same on every rank. Runs the plan once
+/// per token at its fixed length; older tokens are dropped when the text is longer.
 Sample sample(Trainer& trainer, const Name& plan, const SampleOptions& options);
 
 }  // namespace shardproof

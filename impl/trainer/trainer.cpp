@@ -31,17 +31,17 @@ struct Trainer::State {
   const Program& program;
   Mesh mesh;
   DimSizes dims;
-  Communicator& ranks;  ///< of the plans
+  Communicator& ranks;  ///< used by plans
   TrainerOptions options;
   std::unique_ptr<Queue> staging;
   std::unique_ptr<Communicator> staging_ranks;
-  Communicator& communicator;  ///< of the host's buffers
+  Communicator& communicator;  ///< for host buffers
   StepRoles roles;
   Placement placement;
   std::map<Name, Plan> plans;
   Plan* step = nullptr;
   std::vector<Tensor> inputs;              ///< of the step: state, data and the rest
-  bool on_host = true, on_device = false;  ///< whether the newest state is there
+  bool on_host = true, on_device = false;  ///< where the newest state is
   int64_t steps = 0;
   StepReport report;
   std::vector<std::function<void(const StepReport&)>> hooks;
@@ -66,7 +66,7 @@ struct Trainer::State {
   void read_metrics(const std::vector<Tensor>& results);
 };
 
-/// But for the state of a step, which is in place on a device.
+/// State that a step updates in place on a device has no copy.
 PlanOptions Trainer::State::plan_options(const Name& name) const {
   PlanOptions how;
   how.precision = options.precision;
@@ -85,7 +85,7 @@ Plan& Trainer::State::plan(const Name& name) {
       .first->second;
 }
 
-/// The state of the device becomes that of the host.
+/// Copies the state from the device to the host.
 void Trainer::State::fetch() {
   if (on_host) return;
   for (const StateGroup& group : roles.state)
@@ -100,7 +100,7 @@ void Trainer::State::send() {
   on_device = true;
 }
 
-/// Those of a step, and of what is done with its metrics.
+/// Creates the groups of a step, and those for its metrics.
 void Trainer::State::prepare_groups() {
   std::vector<std::vector<int>> groups = step->groups();
   for (size_t leaf : roles.metrics)
@@ -140,7 +140,7 @@ void Trainer::on_step(std::function<void(const StepReport&)> hook) {
 }
 double Trainer::value(const Tensor& scalar) { return state_->value(scalar); }
 
-/// Results from `first` on become the group's state; a copy's type says how the step takes it.
+/// Makes results from `first` on the group's state, with the types that the step expects.
 void Trainer::State::adopt(std::vector<Tensor>& results, const StateGroup& group, size_t first) {
   for (size_t i = 0; i < group.count; ++i) {
     Tensor& to = inputs.at(group.param + i);
@@ -173,7 +173,7 @@ void Trainer::init() {
     own.adopt(results, own.roles.state[group], first);
     first += own.roles.state[group].count;
   }
-  own.plans.erase(name);  // its memory is not needed again
+  own.plans.erase(name);  // frees its memory
   own.steps = 0;
 }
 
@@ -236,7 +236,7 @@ void Trainer::State::read_metrics(const std::vector<Tensor>& results) {
   }
 }
 
-/// The step's results; on a device those that are state stay there.
+/// The step's results; on a device, results that are state stay there.
 std::vector<Tensor> Trainer::State::take_step() {
   if (uses_device()) {
     send();
@@ -317,7 +317,7 @@ std::vector<checkpoint::Leaf> Trainer::State::leaves() {
 
 std::vector<checkpoint::Leaf> Trainer::state() {
   std::vector<checkpoint::Leaf> leaves = state_->leaves();
-  state_->on_device = false;  // the caller may write
+  state_->on_device = false;  // the caller may change it
   return leaves;
 }
 

@@ -1,4 +1,4 @@
-// Attention and its gradient, on operands as they lie in memory.
+// Attention and its gradient, on operands with their own strides.
 #include <algorithm>
 
 #include "impl/compile/fused/call.h"
@@ -6,7 +6,7 @@
 namespace shardproof::compile {
 namespace {
 
-/// The positions of a call: `batch` is all that is not after `;`.
+/// The positions of a call. `batch`: all that are not after `;`.
 struct AttentionDims {
   IndexId position, key, group, width;
   Ids batch, queries, keys;
@@ -23,7 +23,7 @@ struct AttentionDims {
   }
 };
 
-/// What loops over the index move in the view.
+/// The stride of the index in the view.
 int64_t stride_of(const View& view, IndexId id) {
   const size_t at = position_of(view.ids, id);
   return at < view.ids.size() && view.ref.extents[at] != 1 ? view.ref.strides[at] : 0;
@@ -47,7 +47,7 @@ class AttentionBinding {
  public:
   explicit AttentionBinding(const FusedCall& call) : call_(call), dims_(call) {}
 
-  /// An operand whose width is innermost; packed where it is not.
+  /// An operand with a contiguous width; packed if needed.
   Ref operand(const Name& param, const Ids& order, HeadStrides& strides) {
     Ref view = call_.view(param, order);
     if (view.strides.back() != 1 && view.extents.back() != 1)
@@ -56,7 +56,7 @@ class AttentionBinding {
     return view;
   }
 
-  /// q, k, v and the mask; then the scale, if it is not known.
+  /// Adds q, k, v and the mask; then the scale, if it is not constant.
   void take(AttentionShape& op) {
     q_ = operand("q", dims_.queries, op.q);
     const Ref k = operand("k", dims_.keys, op.k), v = operand("v", dims_.keys, op.v);

@@ -45,7 +45,7 @@ bool fuse(Compiler& compiler, Scope& scope, const ir::LibraryCall& call) {
 
 namespace {
 
-/// The indices of `named` in the groups of `type`: the call opens a group where the two differ.
+/// The indices of `named` in the groups of `type`: where they differ, the call opens a group.
 Positions grouped(const ir::Program& program, const Positions& named, const Shape& type) {
   const Ids all = flat(named);
   Positions own;
@@ -61,7 +61,7 @@ Positions grouped(const ir::Program& program, const Positions& named, const Shap
 
 }  // namespace
 
-// Positions are paired as in the function's body: as a whole, by the names that the call gives.
+// Pairs positions as in the function's body: as a whole, by the names in the call.
 FusedCall::FusedCall(Compiler& compiler, Scope& scope, const ir::LibraryCall& call)
     : compiler(compiler), scope(scope), call(call) {
   const ir::Program& program = *scope.unit.program;
@@ -161,7 +161,7 @@ void FusedCall::require_whole(size_t working, int64_t extent) const {
   require(extent == scope.placement.size(call.working.at(working)));
 }
 
-// `-> ...` of the call may give one position another name: it is the one that is left.
+// `-> ...` in the call may rename one position: the one that remains.
 Ids FusedCall::result_ids(size_t r, const Ids& made) const {
   Ids ids = results_.at(r), left = made;
   std::erase_if(left, [&](IndexId id) { return has(ids, id); });

@@ -1,33 +1,33 @@
 #pragma once
-// A call of a function of the library as its kernel sees it: arguments by their names, and their
-// positions as indices: one that two arguments have is one index, a group too.
+// A call of a library function for its kernel: arguments by name, positions as indices. Arguments
+// that share a position or a group share the index.
 #include "impl/compile/fuse.h"
 
 namespace shardproof::compile {
 
-/// What the call is not: a kernel's. Its instructions are compiled.
+/// Thrown if no kernel supports the call: its instructions are compiled instead.
 struct DoesNotFit {};
 
 class FusedCall {
  public:
   FusedCall(Compiler& compiler, Scope& scope, const ir::LibraryCall& call);
 
-  /// Those after `;`, in the order of the declaration.
+  /// The index of dim i after `;`, in the order of the declaration.
   IndexId working(size_t i) const;
   /// The argument's positions.
   const Ids& ids(const Name& param) const;
-  /// All but `without`.
+  /// The argument's positions without `without`.
   Ids rest(const Name& param, const Ids& without) const;
   Element element(const Name& param) const;
-  /// The argument in memory.
+  /// The argument as a view in memory.
   View ref(const Name& param) const;
-  /// The argument along `order`, which are its positions, no more and no less.
+  /// The argument with its positions in the order `order`, which lists each of them.
   Ref view(const Name& param, const Ids& order) const;
-  /// The same, without gaps.
+  /// The same, packed.
   Ref packed(const Name& param, const Ids& order) const;
-  /// A number that is known, or the next of `inputs`.
+  /// A constant, or the next of `inputs`.
   Scalar scalar(const Name& param, std::vector<Ref>& inputs) const;
-  /// Not a part of a working position: one that the function knows the size of.
+  /// Requires a full dim after `;`, not a part: the function knows its size.
   void require_whole(size_t working, int64_t extent) const;
   static void require(bool fits) {
     if (!fits) throw DoesNotFit();
@@ -36,7 +36,7 @@ class FusedCall {
 
   /// A new buffer for result r, with the extents of `like`.
   View create(size_t r, Element element, const View& like) const;
-  /// Result r is `made`.
+  /// Sets result r to `made`.
   void define(size_t r, const View& made) const;
 
   Compiler& compiler;
@@ -47,16 +47,16 @@ class FusedCall {
   struct Argument {
     ir::ValueId value;
     Ids ids;
-    Positions own, named;  ///< of its type, and as the pattern has it
+    Positions own, named;  ///< positions of its type, and those in the pattern
   };
   const Argument& argument(const Name& param) const;
-  /// The positions of result r: `made`, in the order of its type.
+  /// The positions of result r in `made`, in the order of its type.
   Ids result_ids(size_t r, const Ids& made) const;
 
   std::map<Name, Argument> arguments_;
   std::vector<Ids> results_;
   Ids working_;
-  std::vector<int64_t> extents_;  ///< local, of each index of `own` and `named`
+  std::vector<int64_t> extents_;  ///< local, by index of `own` and `named`
 };
 
 // rows.cpp

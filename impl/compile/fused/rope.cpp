@@ -1,4 +1,4 @@
-// Rotary positions: [outer, position, inner, width], as x has its dims if its width is innermost.
+// Rotary positions: [outer, position, inner, width], in x's order if its width is innermost.
 #include "impl/compile/fused/call.h"
 
 namespace shardproof::compile {

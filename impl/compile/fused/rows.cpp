@@ -1,4 +1,4 @@
-// Functions along one whole dim: it is brought to be the innermost, if it is not.
+// Functions along one whole dim, which is made innermost if needed.
 #include <algorithm>
 
 #include "impl/compile/fused/call.h"
@@ -6,7 +6,7 @@
 namespace shardproof::compile {
 namespace {
 
-/// The positions of `param` with the working one innermost, and the sizes of that.
+/// The positions of `param` with the worked dim innermost, and their sizes.
 struct AsRows {
   Ids order, outer;
   int64_t rows = 0, length = 0;
@@ -37,7 +37,7 @@ void norm(const FusedCall& call, const std::vector<Name>& operands) {
   call.define(0, {made, as.order});
 }
 
-/// f32 alone; what has one entry per row stands in `per_row`.
+/// f32 only; operands with one entry per row are in `per_row`.
 template <class Op>
 void plain(const FusedCall& call, const Name& x, const std::vector<Name>& operands,
            const std::vector<Name>& per_row, bool makes_rows) {

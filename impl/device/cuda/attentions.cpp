@@ -13,7 +13,7 @@ namespace shardproof {
 
 #ifdef WITH_CUDNN
 
-/// Its stream is of one launch at a time.
+/// Its stream is set for one launch at a time.
 struct Attentions::Handle {
   explicit Handle(int ordinal) {
     check_cuda(cudaSetDevice(ordinal), "GPU " + std::to_string(ordinal));
@@ -37,7 +37,7 @@ struct Attentions::Compiled {
 
 namespace {
 
-/// Equal for graphs that are the same.
+/// Equal for equal graphs.
 std::vector<int64_t> key_of(const TensorGraph& graph) {
   std::vector<int64_t> key;
   for (const GraphTensor& each : graph.tensors) {

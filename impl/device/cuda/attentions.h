@@ -1,5 +1,5 @@
 #pragma once
-// Attention by cuDNN, where it is found and has the op.
+// Attention by cuDNN, if it is installed and supports the op.
 #include <map>
 #include <mutex>
 
@@ -8,16 +8,16 @@
 
 namespace shardproof {
 
-/// The graphs of one GPU that cuDNN has compiled for it; the same graph is compiled once.
+/// The graphs that cuDNN has compiled for one GPU; equal graphs are compiled once.
 class Attentions {
  public:
   Attentions(int ordinal, AttentionOf whose);
   ~Attentions();
-  /// Empty where cuDNN does not have the op. `own` is launched where an array is not aligned.
+  /// Empty if cuDNN does not support the op. Launches `own` if an array is not aligned.
   Launch prepare(const FusedOp& op, const Launch& own);
-  /// Bytes of scratch after the op's own; none where cuDNN does not have the op.
+  /// Bytes of scratch in addition to the op's own; none if cuDNN does not support the op.
   std::optional<size_t> scratch(const FusedOp& op);
-  /// Which attention is whose, and why.
+  /// Which implementation computes attention, and why.
   std::string notes() const;
 
  private:
@@ -30,7 +30,7 @@ class Attentions {
   std::string missing_;  ///< why there is no handle
   mutable std::mutex mutex_;
   std::map<std::vector<int64_t>, std::shared_ptr<const Compiled>> compiled_;  ///< null: it cannot
-  std::string refused_;  ///< what cuDNN said of the last graph that it cannot
+  std::string refused_;  ///< cuDNN's message for the last unsupported graph
 };
 
 }  // namespace shardproof

@@ -12,7 +12,7 @@
 namespace shardproof {
 namespace {
 
-/// Enough blocks to fill any GPU; each shares out its items.
+/// Enough blocks to fill any GPU; the blocks divide the items.
 constexpr int64_t most_chain_blocks = 4096;
 
 bool is_aligned(const void* pointer) { return reinterpret_cast<uintptr_t>(pointer) % 16 == 0; }

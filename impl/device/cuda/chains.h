@@ -1,6 +1,6 @@
 #pragma once
-// Chains of ops on a GPU, pointwise or along rows: a kernel of its own for each, compiled when a
-// plan is made.
+// Fused chains of ops on a GPU, pointwise or row-wise: one kernel each, compiled when a plan is
+// prepared.
 #include <map>
 #include <memory>
 #include <mutex>
@@ -9,20 +9,20 @@
 
 namespace shardproof {
 
-/// The kernels of one GPU that were compiled for it. The same chain is compiled once.
+/// The kernels compiled for one GPU. Equal chains are compiled once.
 class Chains {
  public:
   /// "sm_90"
   explicit Chains(std::string architecture) : architecture_(std::move(architecture)) {}
-  /// Throws DeviceError where NVRTC is missing or refuses the text.
+  /// Throws DeviceError if NVRTC is missing or rejects the text.
   Launch prepare(const Pointwise& op);
-  /// The same; empty where the op does not fit.
+  /// The same; empty if the op does not fit.
   Launch prepare(const Rowwise& op);
 
  private:
   struct Compiled;
   using CompiledPtr = std::shared_ptr<const Compiled>;
-  /// Kernels of the text by their names; `wide_name` may be empty.
+  /// The kernels of the text by name; `wide_name` may be empty.
   CompiledPtr compiled(const std::string& source, const std::string& name,
                        const std::string& wide_name);
 

@@ -5,10 +5,10 @@
 
 namespace shardproof {
 
-/// Throws DeviceError: `what` and CUDA's name and text for the error.
+/// Throws DeviceError with `what` and CUDA's name and text of the error.
 inline void check_cuda(cudaError_t error, const std::string& what) {
   if (error == cudaSuccess) return;
-  cudaGetLastError();  // it has been told
+  cudaGetLastError();  // clears the error
   throw DeviceError(what + ": " + cudaGetErrorName(error) + ": " + cudaGetErrorString(error));
 }
 

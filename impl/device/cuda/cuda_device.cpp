@@ -118,7 +118,8 @@ class CudaDevice : public Device {
   std::unique_ptr<Graph> record(Queue& queue, const std::function<void()>& work) override {
     if (!records_) return nullptr;
     const cudaStream_t stream = static_cast<StreamQueue&>(queue).launch_on().handle;
-    // Relaxed: libraries load kernels when they are first launched, which else ends the recording.
+    // Relaxed: libraries load kernels at their first launch, which would otherwise invalidate the
+    // capture.
     check_cuda(cudaStreamBeginCapture(stream, cudaStreamCaptureModeRelaxed), "recording a step");
     cudaGraph_t graph = nullptr;
     try {
@@ -135,7 +136,7 @@ class CudaDevice : public Device {
  private:
   void activate() const { check_cuda(cudaSetDevice(ordinal_), "GPU " + std::to_string(ordinal_)); }
 
-  /// Of pageable memory of the host CUDA has taken what it needs when this returns.
+  /// For pageable host memory, CUDA has finished reading it when this returns.
   static void move(Queue& queue, void* to, const void* from, size_t bytes, cudaMemcpyKind kind) {
     if (bytes == 0) return;
     check_cuda(
@@ -159,7 +160,7 @@ class CudaDevice : public Device {
   const bool records_;
   const CudaProperties properties_;
   const std::string name_;
-  mutable Chains chains_;  ///< what it has compiled
+  mutable Chains chains_;  ///< caches compiled kernels
   const std::unique_ptr<Attentions> attentions_;
   std::shared_ptr<EventPool> events_ = std::make_shared<EventPool>();
   std::unique_ptr<Products> products_;

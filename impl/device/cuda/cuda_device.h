@@ -6,17 +6,17 @@ struct CUstream_st;
 
 namespace shardproof {
 
-/// How many there are; 0 also where there is no driver. `why` says then what is missing.
+/// The number of GPUs; 0 if there is no driver, and then `why` gets the reason.
 int cuda_device_count(std::string* why = nullptr);
 
-/// Whose attention a GPU computes: that of our own kernels; cuDNN's, where it is found and has the
-/// op; or cuDNN's with gradients that are added up in any order, which is faster and gives other
-/// bits in every run.
+/// The implementation of attention on a GPU: our kernels; cuDNN's, if installed and supported; or
+/// cuDNN's with gradients summed in any order, which is faster, but gives different bits in every
+/// run.
 enum class AttentionOf : uint8_t { own, library, library_unordered };
 
-/// GPU number `ordinal`. Throws DeviceError with CUDA's message where there is none. Products are
-/// cuBLASLt's (bf16, f32 without TF32, f64), chains of pointwise ops are compiled for it when they
-/// are prepared, the rest is kernels/cuda. Without `records` every step is given launch by launch.
+/// GPU `ordinal`. Throws DeviceError with CUDA's message if it does not exist. Products are
+/// cuBLASLt's (bf16, f32 without TF32, f64). Chains of pointwise ops are compiled when they are
+/// prepared. All other ops are kernels/cuda. Without `records`, every step is launched separately.
 std::shared_ptr<Device> cuda_device(int ordinal = 0, AttentionOf attention = AttentionOf::library,
                                     bool records = true);
 
@@ -26,12 +26,12 @@ class CudaQueue : public Queue {
   virtual CUstream_st* stream() const = 0;
 };
 
-/// What a kernel's name and figures are given for in reports: "NVIDIA H200", 9.0, bytes.
+/// Properties for reports: "NVIDIA H200", 9.0, bytes.
 struct CudaProperties {
   std::string name;
   int major = 0, minor = 0, multiprocessors = 0;
   size_t memory = 0;
-  int driver = 0, runtime = 0;  ///< versions as CUDA numbers them: 13000
+  int driver = 0, runtime = 0;  ///< as CUDA numbers them: 13000
 };
 CudaProperties cuda_properties(int ordinal = 0);
 /// The free memory of a GPU, in bytes.

@@ -61,20 +61,20 @@ Layout layout_of(const ColumnMajor::Operand& operand, Element element, int64_t c
   return layout;
 }
 
-/// Bytes that pointers may be multiples of, the best first: cuBLASLt's algorithms ask for them.
+/// Pointer alignments in bytes, best first: the choice of algorithm depends on them.
 constexpr std::array<size_t, 3> alignments{256, 16, 2};
 
-/// What is found once for a product.
+/// Computed once per product.
 struct Prepared {
   Matmul op;
   bool biased = false;
   ColumnMajor form;
-  Nest others;  ///< of the batch without the loop that cuBLASLt walks
+  Nest others;  ///< of the batch, without the loop in cuBLASLt
   Descriptor descriptor{nullptr, cublasLtMatmulDescDestroy};
   Layout x{nullptr, cublasLtMatrixLayoutDestroy}, y{nullptr, cublasLtMatrixLayoutDestroy},
       out{nullptr, cublasLtMatrixLayoutDestroy};
   std::array<std::optional<cublasLtMatmulAlgo_t>, alignments.size()> algorithms{};
-  /// Bytes that every matrix of the batch is a multiple of, if the first is.
+  /// The alignment of every matrix in the batch, if the first one is aligned.
   size_t batch_alignment = alignments[0];
 
   const cublasLtMatmulAlgo_t& algorithm(std::initializer_list<const void*> arrays) const {
@@ -94,14 +94,14 @@ std::string text_of(const Matmul& op) {
          std::to_string(op.n);
 }
 
-/// None where cuBLASLt has none; `why` says then what it said.
+/// None if cuBLASLt has no algorithm; then `why` gets its message.
 std::optional<cublasLtMatmulAlgo_t> algorithm_of(cublasLtHandle_t handle, size_t workspace,
                                                  const Prepared& product, size_t alignment,
                                                  std::string& why) {
   cublasLtMatmulPreference_t wish = nullptr;
   check_blas(cublasLtMatmulPreferenceCreate(&wish), "a product's preference");
   const Preference preference(wish, cublasLtMatmulPreferenceDestroy);
-  size_t least = size_of(product.op.elements[0]);  // an entry is a multiple of its own size
+  size_t least = size_of(product.op.elements[0]);  // an entry is aligned to its size
   for (const Element element : product.op.elements) least = std::min(least, size_of(element));
   alignment = std::max(alignment, least);
   set(cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
@@ -111,10 +111,10 @@ std::optional<cublasLtMatmulAlgo_t> algorithm_of(cublasLtHandle_t handle, size_t
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
     set(cublasLtMatmulPreferenceSetAttribute, preference, attribute,
         static_cast<uint32_t>(alignment));
-  // Parts of a sum are not rounded to c's element, nor added up where c is as they come.
+  // Partial sums must not be rounded to c's element, nor be added to c in arrival order.
   set(cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
-  // Of the bias too, whose address alone is looked at.
+  // Also for the bias; only the address matters here.
   if (product.biased)
     set(cublasLtMatmulDescSetAttribute, product.descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
         reinterpret_cast<const void*>(alignment));
@@ -161,7 +161,7 @@ std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, co
       turned(form.x.transposed));
   set(cublasLtMatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_TRANSB,
       turned(form.y.transposed));
-  if (biased) {  // of each row that cuBLASLt sees; of the element of c
+  if (biased) {  // of each row in cuBLASLt's view; of c's element
     set(cublasLtMatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE,
         CUBLASLT_EPILOGUE_BIAS);
     set(cublasLtMatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
@@ -184,7 +184,7 @@ std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, co
 
 void multiply(cublasLtHandle_t handle, const Prepared& product, StreamQueue& queue, void* out,
               const void* a, const void* b, const void* bias = nullptr) {
-  // A launch's own: other queues launch the same product with other vectors.
+  // A copy per launch: other streams may launch the same product with other vectors.
   cublasLtMatmulDescOpaque_t descriptor = *product.descriptor;
   if (bias)
     check_blas(cublasLtMatmulDescSetAttribute(&descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,

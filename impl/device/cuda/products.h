@@ -6,15 +6,15 @@
 
 namespace shardproof {
 
-/// One handle, of one GPU.
+/// One cuBLASLt handle for one GPU.
 class Products {
  public:
-  /// `workspace`: the bytes of scratch memory that each queue has.
+  /// `workspace`: bytes of scratch memory per stream.
   explicit Products(size_t workspace);
   ~Products();
-  /// Asks cuBLASLt for its best algorithm. Throws DeviceError where it has none.
+  /// Asks cuBLASLt for its best algorithm. Throws DeviceError if it has none.
   Launch prepare(const Matmul& op);
-  /// The same; empty where it has none.
+  /// The same; empty if it has none.
   Launch prepare(const BiasedProduct& op);
 
  private:
@@ -22,9 +22,9 @@ class Products {
   std::shared_ptr<State> state_;
 };
 
-/// A product as cuBLASLt sees it, with columns first: out' (n by m) = x (n by k) times y (k by m),
-/// x from b and y from a. Where `transposed`, memory has the other matrix. Pure, so that it can be
-/// tested without a GPU.
+/// A product in cuBLASLt's column-major view: out' (n by m) = x (n by k) times y (k by m), x from b
+/// and y from a. `transposed`: memory has the transposed matrix. Pure, so it is tested without a
+/// GPU.
 struct ColumnMajor {
   struct Operand {
     bool transposed = false;
@@ -32,11 +32,11 @@ struct ColumnMajor {
   };
   int64_t m = 0, n = 0, k = 0;
   Operand x, y, out;
-  bool flipped = false;  ///< b's memory is y's, and a's x's
+  bool flipped = false;  ///< y is b's memory, and x is a's
 };
 ColumnMajor column_major(const Matmul& op);
 
-/// The loop of the batch that cuBLASLt walks itself, the longest; -1: none.
+/// The loop of the batch that cuBLASLt runs itself, the longest; -1: none.
 int batch_loop(const Nest& batch);
 
 }  // namespace shardproof

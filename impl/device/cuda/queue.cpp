@@ -53,7 +53,7 @@ StreamQueue::~StreamQueue() {
 }
 
 std::shared_ptr<Event> StreamQueue::record() {
-  check_cuda(cudaSetDevice(ordinal_), "GPU " + std::to_string(ordinal_));  // the event's too
+  check_cuda(cudaSetDevice(ordinal_), "GPU " + std::to_string(ordinal_));  // also for the event
   auto event = std::make_shared<StreamEvent>(events_);
   check_cuda(cudaEventRecord(event->event, stream_), "recording an event");
   return event;

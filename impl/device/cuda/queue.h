@@ -1,5 +1,5 @@
 #pragma once
-// Streams, events and what kernels found wrong.
+// Streams, events, and faults reported by kernels.
 #include <map>
 #include <mutex>
 #include <vector>
@@ -10,7 +10,7 @@
 
 namespace shardproof {
 
-/// Events to be used again: making one in every step would cost more than recording it.
+/// Events for reuse: creating one in every step would cost more than recording it.
 class EventPool {
  public:
   ~EventPool();
@@ -33,9 +33,10 @@ class StreamQueue : public CudaQueue {
   void finish() override;
   void set_place(const std::string* place) override;
 
-  /// For a launch: it also makes the queue's device the thread's.
+  /// The stream for a launch; also selects the device in this thread.
   cuda::Stream launch_on();
-  /// Scratch memory for products and kernels, of one launch at a time as the stream is.
+  /// Scratch memory for products and kernels; one launch at a time uses it, as the stream is
+  /// ordered.
   std::pair<void*, size_t> workspace() const { return {workspace_.data(), workspace_.bytes()}; }
   void set_workspace(Buffer memory) { workspace_ = std::move(memory); }
 
@@ -43,7 +44,7 @@ class StreamQueue : public CudaQueue {
   const int ordinal_;
   std::shared_ptr<EventPool> events_;
   cudaStream_t stream_ = nullptr;
-  Fault* fault_ = nullptr;  ///< of the host, and mapped
+  Fault* fault_ = nullptr;  ///< host memory, mapped
   std::map<const std::string*, int64_t> numbers_;
   std::vector<const std::string*> places_;
   int64_t place_ = -1;

@@ -9,7 +9,7 @@
 namespace shardproof::cudnn {
 namespace {
 
-constexpr size_t oldest = 90800;  ///< plans for a named GPU, and -infinity for what is masked
+constexpr size_t oldest = 90800;  ///< plans for a named GPU, and -infinity in masks
 
 void* opened() {
   for (const char* name : {"libcudnn.so.9", "/usr/local/cuda/lib64/libcudnn.so.9",

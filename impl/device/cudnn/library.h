@@ -1,12 +1,12 @@
 #pragma once
-// cuDNN as it is found when a program runs: nothing is linked with it.
+// cuDNN, loaded at run time: nothing links to it.
 #include <cudnn_graph.h>
 
 #include <string>
 
 namespace shardproof::cudnn {
 
-/// The functions that are used.
+/// The functions that we use.
 struct Library {
   size_t (*version)() = nullptr;
   cudnnStatus_t (*create)(cudnnHandle_t*) = nullptr;
@@ -23,16 +23,16 @@ struct Library {
   cudnnStatus_t (*finalize)(cudnnBackendDescriptor_t) = nullptr;
   cudnnStatus_t (*execute)(cudnnHandle_t, cudnnBackendDescriptor_t,
                            cudnnBackendDescriptor_t) = nullptr;
-  std::string missing;  ///< why there is none; empty where there is one
+  std::string missing;  ///< why it is unavailable; empty if it is available
 };
 
-/// Looked for once.
+/// Loaded once.
 const Library& library();
 
-/// "cuDNN 9.19.0", or why there is none.
+/// "cuDNN 9.19.0", or why it is unavailable.
 std::string described();
 
-/// Throws DeviceError with cuDNN's message where `status` is no success.
+/// Throws DeviceError with cuDNN's message unless `status` is success.
 void check(cudnnStatus_t status, const std::string& what);
 
 }  // namespace shardproof::cudnn

@@ -91,7 +91,7 @@ cudnnPointwiseMode_t mode_of(GraphFn fn) {
 
 int64_t id_of(size_t tensor) { return static_cast<int64_t>(tensor) + 1; }
 
-/// The graph in cuDNN's words.
+/// Translates the graph to cuDNN's API.
 class Translation {
  public:
   explicit Translation(const TensorGraph& graph) {
@@ -209,7 +209,7 @@ struct Plan::State {
         .finish("the properties of a GPU");
   }
 
-  /// The engines that cuDNN would try, the best first.
+  /// The engines that cuDNN suggests, best first.
   void find_engines() {
     Descriptor heuristics(CUDNN_BACKEND_ENGINEHEUR_DESCRIPTOR);
     heuristics.set(CUDNN_ATTR_ENGINEHEUR_OPERATION_GRAPH, operations)
@@ -240,7 +240,7 @@ struct Plan::State {
   TensorGraph graph;
   Translation translation;
   Descriptor operations{CUDNN_BACKEND_OPERATIONGRAPH_DESCRIPTOR};
-  std::deque<Descriptor> device, engines, plans;  ///< plans: the last is in use
+  std::deque<Descriptor> device, engines, plans;  ///< plans: the last one is in use
 };
 
 Plan::Plan(const TensorGraph& graph, const Target& target) {

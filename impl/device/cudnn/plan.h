@@ -10,8 +10,8 @@ struct cudnnContext;
 
 namespace shardproof::cudnn {
 
-/// What a graph is compiled for: the GPU of a handle, or one that need not be there, by its
-/// properties as cuDNN writes them in JSON.
+/// The target of a graph: the GPU of a handle, or one that need not exist, by its properties in
+/// cuDNN's JSON.
 struct Target {
   cudnnContext* handle = nullptr;
   std::string properties = {};
@@ -19,13 +19,13 @@ struct Target {
 
 class Plan {
  public:
-  /// Takes the first engine that cuDNN's heuristics name and that it can make. Throws DeviceError
-  /// with cuDNN's reasons where there is none.
+  /// Uses the first engine of cuDNN's heuristics that it can build. Throws DeviceError with cuDNN's
+  /// reasons if none works.
   Plan(const TensorGraph& graph, const Target& target);
   ~Plan();
 
-  size_t workspace() const { return workspace_; }  ///< bytes, at multiples of 16
-  /// Gives the work to the handle's stream; memory[t] is where tensor t is, for arrays.
+  size_t workspace() const { return workspace_; }  ///< bytes, aligned to 16
+  /// Enqueues the work on the handle's stream; memory[t] is the address of tensor t, for arrays.
   void execute(cudnnContext* handle, const std::vector<void*>& memory, void* workspace) const;
 
  private:

@@ -10,8 +10,8 @@ constexpr size_t alignment = 256;
 
 size_t rounded(size_t bytes) { return (bytes + alignment - 1) / alignment * alignment; }
 
-/// Of an op's inputs those that the graph reads: the mask is known or made a bias, the masses are
-/// made logarithms.
+/// The inputs of the op that the graph reads. The mask is known or becomes a bias; log-sum-exps are
+/// converted.
 std::vector<size_t> inputs_of(bool is_gradient) {
   return is_gradient ? std::vector<size_t>{0, 1, 2, 3, 5} : std::vector<size_t>{0, 1, 2};
 }

@@ -6,11 +6,11 @@
 namespace shardproof {
 namespace {
 
-constexpr int64_t whole_vector = 8;  ///< entries that strides and widths are multiples of
+constexpr int64_t whole_vector = 8;  ///< strides and widths must be multiples of this
 
-/// A library knows a batch and heads: those are the op's batch dims that have more than one entry,
-/// heads the last of them. Member g of the group of key head k is query head k * group + g, so
-/// there is one stride for both, or one of them is 1.
+/// Libraries have one batch dim and heads: these are the op's batch dims with more than one entry;
+/// heads are the last one. Member g of key head k's group is query head k * group + g, so both need
+/// a common stride, or one of them is 1.
 class Layout {
  public:
   explicit Layout(const AttentionShape& shape) : shape_(shape) {
@@ -31,7 +31,7 @@ class Layout {
   bool fits() const {
     return fits_ && fits_mask() && shape_.element == Element::bf16 && !shape_.scale.is_input &&
            shape_.width % whole_vector == 0 && shape_.queries == shape_.keys &&
-           shape_.queries > 1;  // cuDNN 9.26 crashes while it plans the gradient of one query
+           shape_.queries > 1;  // cuDNN 9.26 crashes when it plans the gradient of a single query
   }
   bool fits(const HeadStrides& x, bool of_queries) const {
     if (of_queries && head_ && shape_.group > 1 && x.batch[*head_] != shape_.group * x.group)
@@ -125,7 +125,7 @@ class Builder {
     apply_to(made, fn, std::move(arguments), axis);
     return made;
   }
-  /// The argument with the last two dims the other way round, where it lies.
+  /// The argument with its last two dims swapped, without a copy.
   size_t apply_turned(size_t x, Element element) {
     GraphTensor made = turned(graph_.tensors[x]);
     made.kind = GraphTensor::Kind::passing;
@@ -145,7 +145,7 @@ class Builder {
     return apply(GraphFn::add, {x, bias_->tensor}, logits_);
   }
   size_t scaled(size_t x) { return apply(GraphFn::multiply, {x, scale_}, logits_); }
-  /// -infinity where the key comes after the query.
+  /// -infinity if the key is after the query.
   size_t causal(size_t x) {
     const size_t least = number(-std::numeric_limits<float>::infinity());
     const size_t query = apply(GraphFn::index, {x}, logits_, Element::i32, 2);
@@ -167,7 +167,8 @@ class Builder {
   std::optional<AttentionGraph::Bias> bias_;
 };
 
-/// product(turned(weights), rows) for each head of the queries, added up where the keys have fewer.
+/// product(turned(weights), rows) per query head, summed over the query heads that share a key
+/// head.
 void sum_over_queries(Builder& builder, const AttentionShape& shape, size_t weights, size_t rows,
                       size_t result) {
   const size_t by_key = builder.apply_turned(weights, Element::bf16);
@@ -206,7 +207,7 @@ std::optional<AttentionGraph> attention_graph(const Attention& op) {
   return AttentionGraph{builder.take(), {q, k, v}, {o}, log_masses, {}, builder.bias()};
 }
 
-// With p the weights and d the sum of g o along the width: the logits' gradient is p (g v' - d).
+// With weights p and d = the sum of g o over the width, the logits' gradient is p (g v' - d).
 std::optional<AttentionGraph> attention_graph(const AttentionGrad& op, bool ordered) {
   const Layout layout(op);
   if (!layout.fits() || !op.after_forward) return std::nullopt;

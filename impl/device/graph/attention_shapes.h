@@ -1,5 +1,5 @@
 #pragma once
-// Attention as models have it, for tests and measurements.
+// Attention shapes of models, for tests and benchmarks.
 #include "kernels/fused.h"
 
 namespace shardproof {
@@ -23,7 +23,7 @@ inline AttentionGrad causal_attention(int64_t batch, int64_t positions, int64_t 
   return op;
 }
 
-/// The attention that this is the gradient of.
+/// The attention of which this is the gradient.
 inline Attention forward_of(const AttentionGrad& gradient) {
   Attention op;
   static_cast<AttentionShape&>(op) = gradient;

@@ -1,6 +1,6 @@
 #pragma once
-// A graph of ops on tensors of four dims, as libraries of fused kernels are asked for one: data,
-// so that it can be run on this processor too.
+// A graph of ops on 4-D tensors, as libraries of fused kernels take it; as data, so that it can
+// also run on the CPU.
 #include <array>
 #include <vector>
 
@@ -10,7 +10,7 @@ namespace shardproof {
 
 using Four = std::array<int64_t, 4>;
 
-/// A number, an array in memory, or what the graph's ops hand each other and memory never sees.
+/// A number, an array in memory, or an intermediate value that is never stored.
 struct GraphTensor {
   enum class Kind { number, array, passing } kind = Kind::passing;
   Element element = Element::f32;  ///< an op's result is rounded to it
@@ -18,9 +18,9 @@ struct GraphTensor {
   float number = 0;
 };
 
-/// A dim of extent 1 is repeated where the other argument has more. In a product dim 1 of b may
-/// have fewer entries than a's: each serves as many neighbours; a sum over dim 1 is of neighbours
-/// in the same way.
+/// A dim of extent 1 is broadcast. In a product, dim 1 of b may be shorter than a's: each
+/// entry serves as many adjacent ones; a sum over dim 1 combines adjacent entries in the same
+/// way.
 enum class GraphFn : uint8_t {
   multiply,
   add,
@@ -32,10 +32,10 @@ enum class GraphFn : uint8_t {
   index,     ///< (x): the index along `axis`, for x's extents
   at_least,  ///< (a, b): a >= b
   select,    ///< (a, b, which): a where which, else b
-  largest,   ///< (x): over the dims which the result does not have
-  sum,       ///< (x): the same
+  largest,   ///< (x): over the dims that the result lacks
+  sum,       ///< (x): over the same dims
   product,   ///< (a, b): over the last dim of a and dim 2 of b
-  turned,    ///< (x): dims 2 and 3 change places
+  turned,    ///< (x): swaps dims 2 and 3
 };
 
 struct GraphOp {
@@ -47,7 +47,7 @@ struct GraphOp {
 
 struct TensorGraph {
   std::vector<GraphTensor> tensors;
-  std::vector<GraphOp> ops;  ///< each after what makes its arguments
+  std::vector<GraphOp> ops;  ///< each after its arguments
 };
 
 /// The strides of four dims in row-major order.

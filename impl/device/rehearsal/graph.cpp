@@ -23,7 +23,7 @@ int64_t offset(const Four& at, const Four& strides) {
   return sum;
 }
 
-/// Entries row-major, whatever the tensor's strides.
+/// Row-major entries, for any strides of the tensor.
 struct Dense {
   Four extents{};
   std::vector<float> entries;

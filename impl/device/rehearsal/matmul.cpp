@@ -6,7 +6,7 @@
 namespace shardproof {
 namespace {
 
-/// Entries (i, j) of `of` rows and columns become row-major f32.
+/// Converts `rows` by `columns` entries (i, j) to row-major f32.
 std::vector<float> dense(Element element, const void* data, int64_t at,
                          const MatrixStrides& strides, int64_t rows, int64_t columns) {
   std::vector<float> matrix(static_cast<size_t>(rows * columns));

@@ -1,10 +1,10 @@
 #pragma once
-// The products that a GPU's library has, on this processor.
+// Computes on the CPU the products of a GPU's library.
 #include "kernels/fused.h"
 
 namespace shardproof {
 
-/// (a, b): c as kernels/ops.h says, of f64, f32, or of bf16 entries with sums in f32.
+/// (a, b): c as in kernels/ops.h, for f64, f32, or bf16 with sums in f32.
 void rehearsed(const Matmul& op, void* out, const void* const* inputs);
 
 /// (a, b, bias): c, rounded once.

@@ -38,7 +38,7 @@ class RehearsalQueue : public Queue {
   void set_place(const std::string* place) override { place_ = place; }
 
   const std::shared_ptr<Line>& line() const { return line_; }
-  /// Later: `run(stream)`, whose fault it then looks at.
+  /// Enqueues `run(stream)`; afterwards the task checks its fault.
   void give(std::function<void(const rehearsal::Stream&)> run) {
     const std::string place = place_ ? *place_ + ": " : "";
     stage_->add(line_, {.run = [run = std::move(run), place, scratch = scratch_.data()] {
@@ -72,7 +72,7 @@ class RehearsalGraph : public Graph {
   const std::shared_ptr<Recording> recording_;
 };
 
-/// As a GPU does it: masses become logarithms, or come from them, on the GPU too.
+/// Like a GPU: log-sum-exps are also converted there.
 void attend(const rehearsal::Stream& stream, const AttentionCall& call,
             const AttentionCall::Arrays& arrays) {
   for (const std::span<std::byte> each : arrays.zeroed)

@@ -27,7 +27,7 @@ void Recording::end() {
   for (Part& part : parts_) part.line->into = nullptr;
 }
 
-/// By clocks: each part has one, and knows how far the others were.
+/// Uses vector clocks: each part has one, and knows the others' progress through events.
 bool Recording::is_joined() const {
   using Clock = std::vector<size_t>;
   std::vector<Clock> clocks(parts_.size(), Clock(parts_.size()));
@@ -87,7 +87,7 @@ void Stage::add(const std::shared_ptr<Line>& line, Task task) {
   line->into ? line->into->add(line, std::move(task)) : line->tasks.push_back(std::move(task));
 }
 
-/// Who waits for a recorded event is recorded too.
+/// A line that waits for a recorded event joins the recording.
 void Stage::meet(const std::shared_ptr<Line>& line, const Occurrence& event) {
   const std::shared_ptr<Recording> of = event.of.lock();
   if (line->into == of && event.recorded == (line->into != nullptr)) return;
@@ -108,7 +108,7 @@ void Stage::step(Line& wanted) {
   for (const std::shared_ptr<Line>& each : lines_)
     if (!each->tasks.empty() && (!each->tasks[0].waits || each->tasks[0].waits->happened))
       able.push_back(each.get());
-  if (able.empty()) {  // an event is recorded before it is waited for, so its task is in a queue
+  if (able.empty()) {  // an event is recorded before it is waited for, so its task is queued
     wanted.tasks.clear();
     wanted.error = "the queues wait for each other";
     return;

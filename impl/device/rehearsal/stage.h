@@ -1,5 +1,6 @@
 #pragma once
-// The queues of the rehearsed device: who goes on is drawn, among those that events allow.
+// The streams of the emulated device. The next task is drawn at random among those that events
+// allow.
 #include <deque>
 #include <functional>
 #include <memory>
@@ -16,40 +17,40 @@ class Recording;
 
 struct Occurrence : Event, std::enable_shared_from_this<Occurrence> {
   bool happened = false;
-  bool recorded = false;  ///< it happens in the runs of a graph alone
+  bool recorded = false;  ///< it happens only in runs of the graph
   std::weak_ptr<Recording> of;
 };
 
 struct Line;
 
-/// Runs, happens, or waits for something to happen.
+/// Runs code, signals an event, or waits for one.
 struct Task {
   std::function<void()> run = {};
   std::shared_ptr<Occurrence> records = {};
   std::shared_ptr<const Occurrence> waits = {};
-  std::shared_ptr<Line> owner = {};  ///< who hears of its error; none: the line where it is
+  std::shared_ptr<Line> owner = {};  ///< receives its error; null: the line that runs it
 };
 
-/// A queue.
+/// A stream.
 struct Line {
   std::deque<Task> tasks;
-  std::string error;  ///< the first, of finish()
+  std::string error;  ///< the first error, for finish()
   std::shared_ptr<Recording> into;
-  bool of_graph = false;  ///< of one run; it grows no further
+  bool of_graph = false;  ///< for one run of a graph; accepts no more work
 };
 
-/// What lines are given while one of them is recorded: the first part is its own, the others are of
-/// those that have joined it by an event.
+/// What is enqueued while a line is recorded: part 0 is that line, the others are lines that joined
+/// it by an event.
 class Recording : public std::enable_shared_from_this<Recording> {
  public:
   void join(const std::shared_ptr<Line>& line);
   void add(const std::shared_ptr<Line>& line, Task task);
-  /// The lines are given work as before.
+  /// The lines run new work again.
   void end();
   bool is_over() const { return over_; }
-  /// Whether the first part has waited for all.
+  /// Whether part 0 has waited for all others.
   bool is_joined() const;
-  /// The tasks of each part once more, with events of their own.
+  /// A copy of each part's tasks, with new events.
   std::vector<std::deque<Task>> again() const;
 
  private:
@@ -61,7 +62,7 @@ class Recording : public std::enable_shared_from_this<Recording> {
   bool over_ = false;
 };
 
-/// Throws DeviceError for what CUDA refuses of streams that are recorded.
+/// Throws DeviceError for what CUDA refuses during stream capture.
 class Stage {
  public:
   explicit Stage(uint64_t seed) : rng_(seed) {}
@@ -69,13 +70,13 @@ class Stage {
   std::shared_ptr<Line> line();
   void end(const std::shared_ptr<Line>& line);
   void add(const std::shared_ptr<Line>& line, Task task);
-  /// What went wrong on it; empty: nothing.
+  /// The error of the line; empty if there is none.
   std::string finish(Line& line);
 
   std::shared_ptr<Recording> begin_recording(const std::shared_ptr<Line>& origin);
   /// `complete`: no rank has failed meanwhile.
   void end_recording(Recording& recording, bool complete);
-  /// Gives this line the first part, and the others to lines of their own.
+  /// Enqueues part 0 on this line, and the others on lines of their own.
   void give(const Recording& recording, Line& line);
 
  private:

@@ -1,10 +1,11 @@
 #pragma once
-// What chains of pointwise ops are, whatever they are written as.
+// Simplifies fused elementwise kernels that are written in different ways.
 #include "kernels/ops.h"
 
 namespace shardproof::plan {
 
-/// The register that has the same entries as `at` without a factor of 1, as casts are written.
+/// The register with the same entries as `at`, without a factor of 1 (casts are multiplications by
+/// 1).
 size_t without_factor(const Pointwise& chain, size_t at);
 
 /// The register of the result, without a factor of 1.

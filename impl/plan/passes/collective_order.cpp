@@ -6,7 +6,7 @@
 namespace shardproof::plan {
 namespace {
 
-constexpr size_t longest_chain = 64;    ///< of steps that make what is gathered
+constexpr size_t longest_chain = 64;    ///< of steps that compute a gather's operand
 constexpr size_t most_hopped_over = 2;  ///< gathers of activations
 
 class Hops {
@@ -26,7 +26,7 @@ class Hops {
   }
 
  private:
-  /// Nothing that is worth waiting for, nor another collective, makes what it gathers.
+  /// Whether the gather's operand depends on no expensive step and no other collective.
   bool reads_no_work(size_t gather) const {
     std::vector<size_t> chain{gather};
     for (size_t i = gather; i-- > 0;) {
@@ -39,7 +39,7 @@ class Hops {
     return true;
   }
 
-  /// Before the reductions that are the last so far, after other gathers that are.
+  /// The position before the last reductions so far, after gathers that are already there.
   size_t place_now() const {
     size_t at = order_.size(), gathers = 0;
     bool over_reductions = false;

@@ -1,4 +1,5 @@
-// A chain of pointwise ops that is only copied in another order is computed in that order.
+// If a fused elementwise kernel's result is only copied to another order, computes it in that
+// order.
 #include <algorithm>
 #include <map>
 
@@ -9,13 +10,13 @@
 namespace shardproof::plan {
 namespace {
 
-/// Loops over entries that lie without gaps: what a step of each moves in memory, and in others.
+/// Loops over contiguous entries: extents, and the strides in each array.
 struct Digits {
   std::vector<int64_t> extents, strides;
 };
 
-/// The loop of `nest` whose steps make up those of the digit, and how many of them; operand `along`
-/// is where the digits are.
+/// The loop of `nest` that covers the digit, and the number of its iterations per digit step;
+/// operand `along` has the digits.
 std::optional<std::pair<size_t, int64_t>> loop_of(const Nest& nest, size_t along, int64_t stride) {
   for (size_t d = 0; d < nest.extents.size(); ++d) {
     const int64_t own = nest.strides[along][d];
@@ -25,10 +26,10 @@ std::optional<std::pair<size_t, int64_t>> loop_of(const Nest& nest, size_t along
   return std::nullopt;
 }
 
-/// The digits by which both nests count the entries of one array, the first along operand `a`, the
-/// second along `b`: each begins where a loop of either does.
+/// The common digits of both nests on one array, which is operand `a` of the first and `b` of the
+/// second: a digit begins where a loop of either does.
 std::optional<Digits> common_digits(const Nest& one, size_t a, const Nest& other, size_t b) {
-  std::map<int64_t, int64_t> ends;  // stride: where the loop that begins there ends
+  std::map<int64_t, int64_t> ends;  // stride: end of the loop that begins there
   int64_t count = 1;
   for (const auto& [nest, along] : {std::pair(&one, a), std::pair(&other, b)})
     for (size_t d = 0; d < nest->extents.size(); ++d) {
@@ -45,8 +46,8 @@ std::optional<Digits> common_digits(const Nest& one, size_t a, const Nest& other
   return digits;
 }
 
-/// The chain's loops with its result where `copy` puts it: operand 0 of the one is operand 1 of the
-/// other.
+/// The chain's loops with its result where `copy` stores it: operand 0 of the chain is operand 1 of
+/// the copy.
 std::optional<Nest> through(const Nest& chain, const Nest& copy) {
   const auto digits = common_digits(chain, 0, copy, 1);
   if (!digits || chain.count() != copy.count()) return std::nullopt;
@@ -88,7 +89,8 @@ class Packs {
   }
 
  private:
-  /// The step that makes all of what the copy at `at` reads, if no other step has that.
+  /// The step that computes everything that the copy at `at` reads, if that copy is its only
+  /// reader.
   std::optional<size_t> maker(const std::vector<Step>& body, size_t at, const Touching& touching,
                               const std::vector<bool>& gone) const {
     const Step& step = body[at];
@@ -111,7 +113,7 @@ class Packs {
            is_whole(step.kernel->out, pieces_.at(step.kernel->out.buffer));
   }
 
-  /// The step that computes the copy at `at` from now on.
+  /// The step that computes the copy at `at` directly.
   std::optional<size_t> join(std::vector<Step>& body, size_t at, const Touching& touching,
                              const std::vector<bool>& gone) const {
     const std::optional<size_t> made = maker(body, at, touching, gone);

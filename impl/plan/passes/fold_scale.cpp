@@ -26,8 +26,8 @@ std::optional<std::pair<Ref, Ref>> as_scaled(const Step& step) {
   return std::nullopt;
 }
 
-/// Where the gradient of the step `last` is made, if that is all that there is to its buffer, and
-/// no step writes its factors before `last` reads them.
+/// The step that scales the gradient for the step `last`, if nothing else uses its buffer and no
+/// step overwrites its factors before `last` reads them.
 std::optional<size_t> scaled_for(const std::vector<Step>& steps, size_t last,
                                  const BufferUses& uses) {
   const BufferId gradient = steps[last].fused->inputs.at(1).buffer;

@@ -8,7 +8,7 @@ namespace {
 
 bool is_plain(const Ref& ref) { return ref.offset == 0 && ref.terms.empty(); }
 
-/// The chain is the sum of its two inputs, rounded by its output's element alone.
+/// Whether the chain only adds its two inputs; rounding by its output's element is allowed.
 bool only_adds(const Pointwise& chain) {
   const size_t inputs = chain.inputs.size();
   if (inputs != 2 || chain.steps.empty() || chain.f64) return false;
@@ -26,8 +26,8 @@ bool only_adds(const Pointwise& chain) {
   return without_factor(chain, last->arguments[0]) + without_factor(chain, last->arguments[1]) == 1;
 }
 
-/// The product with the chain's addition, where that walks the product as rows and columns and the
-/// vector along one of them.
+/// The product with the chain's addition, if the chain traverses the product by rows and columns,
+/// and the vector along one of them.
 std::optional<BiasedProduct> biased(const Matmul& product, const Pointwise& chain, size_t x,
                                     Element vector) {
   const Nest& nest = chain.nest;
@@ -68,7 +68,7 @@ class Joining {
   }
 
  private:
-  /// Of the product at i, if it has one alone and what the product reads is still there.
+  /// The only reader of the product at i, if nothing overwrites the product's operands before it.
   size_t reader_of(const std::vector<Step>& steps, size_t i) const {
     if (!steps[i].kernel || !std::holds_alternative<Matmul>(steps[i].kernel->op))
       return steps.size();
@@ -84,7 +84,8 @@ class Joining {
     return steps.size();
   }
 
-  /// bf16 numbers that a step before `end` has made `vector` of, entry by entry, or the vector.
+  /// The bf16 vector from which a step before `end` computed `vector` by a cast; else `vector`
+  /// itself.
   Ref before_cast(const std::vector<Step>& steps, size_t end, const Ref& vector) const {
     for (size_t i = 0; i < end; ++i) {
       const Step& step = steps[i];

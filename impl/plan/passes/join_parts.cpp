@@ -1,5 +1,5 @@
-// A sum of arrays that are zero but for a part each, as gradients of parts are: where the parts
-// make up the whole, each is put there, and nothing is filled with zeros or added.
+// Replaces sums of zero-padded parts, such as gradients of slices: if the parts cover the whole
+// array, each is written to its offset, without zeros and additions.
 #include <algorithm>
 
 #include "impl/plan/passes/chain.h"
@@ -10,8 +10,8 @@
 namespace shardproof::plan {
 namespace {
 
-/// The inputs that are added up to the register, each as often as it is; none where something else
-/// is done. Roundings to what the inputs are already change nothing.
+/// The inputs whose sum is the register, with multiplicity; none for any other computation.
+/// Rounding to the inputs' own element is allowed.
 std::optional<std::vector<size_t>> summands(const Pointwise& chain, size_t at) {
   at = without_factor(chain, at);
   if (at < chain.inputs.size()) return std::vector{at};
@@ -28,7 +28,7 @@ std::optional<std::vector<size_t>> summands(const Pointwise& chain, size_t at) {
   return all;
 }
 
-/// Each of the inputs once, entry by entry.
+/// Whether the step adds each of its inputs once, entry by entry.
 bool adds_all(const Step& step) {
   const auto* chain = step.kernel ? std::get_if<Pointwise>(&step.kernel->op) : nullptr;
   if (!chain || chain->inputs.size() < 2 || !step.kernel->out.contiguous()) return false;
@@ -52,16 +52,16 @@ bool makes_zeros(const Step& step) {
          chain->steps[0].fn == PointwiseFn::constant && chain->steps[0].value == 0;
 }
 
-/// The steps of a body that make one summand: the fill, and the copy of the part.
+/// The steps in a body that make one term: the zero fill, and the copy of the part.
 struct Pasted {
   size_t fill, part;
 };
 
-/// A body whose steps go one by one.
+/// A body, with its steps one by one.
 struct Body {
   explicit Body(std::vector<Step>& all) : steps(all), touching(all), gone(all.size()) {}
 
-  /// Those that write the buffer.
+  /// The steps that write the buffer.
   std::vector<size_t> writers(BufferId id) const {
     std::vector<size_t> found = touching.of({id});
     std::erase_if(found, [&](size_t i) { return gone[i] || !has(steps[i].writes, id); });
@@ -89,7 +89,7 @@ class Parts {
   }
 
  private:
-  /// The only step of the body that writes the buffer, where no other step does.
+  /// The body's only step that writes the buffer, if no step outside the body does.
   const Step* only_writer(const Body& body, BufferId id) const {
     if (has(given_, id) || uses_.writes_of(id) != 1) return nullptr;
     const std::vector<size_t> writers = body.writers(id);
@@ -120,7 +120,7 @@ class Parts {
     return Pasted{writers[0], writers[1]};
   }
 
-  /// The parts are all of one dim of the whole, each entry in one of them.
+  /// Whether the parts cover the whole array along one dim, each entry once.
   static bool make_up(const Ref& whole, const std::vector<const Ref*>& parts) {
     size_t dim = 0;
     while (dim < whole.extents.size() && parts[0]->extents.size() == whole.extents.size() &&
@@ -136,7 +136,7 @@ class Parts {
       if (extents != whole.extents || part->offset % whole.strides[dim] != 0) return false;
     }
     std::sort(places.begin(), places.end());
-    // Along an outer dim each part begins where the last one ends.
+    // Along an outer dim, each part must start where the previous one ends.
     int64_t end = 0;
     for (const auto& [first, length] : places) {
       if (first != end) return false;
@@ -189,7 +189,7 @@ class Parts {
     part.writes = {whole.buffer};
   }
 
-  /// Zeros that were there to be copied.
+  /// Removes zeros that are no longer read.
   void drop_unread(std::vector<Step>& body) const {
     std::erase_if(body, [&](const Step& step) {
       return makes_zeros(step) && !has(given_, step.kernel->out.buffer) &&

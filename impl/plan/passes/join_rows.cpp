@@ -7,15 +7,15 @@
 namespace shardproof::plan {
 namespace {
 
-/// A step that may be joined, in its place.
+/// A step that may be fused, at its position.
 struct Place {
   Access access;
   std::optional<Rows> rows;
-  std::vector<std::string> ops;  ///< what it has become, each once
+  std::vector<std::string> ops;  ///< the names of its ops, without duplicates
   bool is_changed = false, is_gone = false;
 };
 
-/// "rms_norm_grad + reduce": chains are not worth a word.
+/// "rms_norm_grad + reduce": omits elementwise ops.
 std::string name_of(const std::vector<std::string>& ops) {
   std::string name;
   for (const std::string& op : ops)
@@ -48,10 +48,10 @@ class Block {
   }
 
  private:
-  // --- what a step makes is made again by those who read it, where that is less to read ---
+  // --- recomputation: readers recompute a step's output if that reads less memory ---
 
-  /// The steps after i that read an output of it in whole, while it and the step's inputs are as
-  /// they were.
+  /// The steps after i that read an output of it completely, while that output and the step's
+  /// inputs are unchanged.
   std::vector<size_t> readers(size_t i) const {
     std::vector<size_t> found;
     for (size_t j : touching_.of(places_[i].access)) {
@@ -76,7 +76,7 @@ class Block {
     });
   }
 
-  /// Of what i reads and j does not.
+  /// The bytes that i reads and j does not.
   double more_to_read(size_t i, size_t j) const {
     const Rows &from = *places_[i].rows, &to = *places_[j].rows;
     double bytes = 0;
@@ -91,7 +91,7 @@ class Block {
     const auto& own = places_[i].rows;
     if (!own || own->outputs.size() != 1) return;
     const BufferId made = own->outputs[0].buffer;
-    if (has(places_[i].access.reads, made)) return;  // what it is made of is no more
+    if (has(places_[i].access.reads, made)) return;  // its operands are gone
     std::vector<std::pair<size_t, Rows>> takers;
     double in = 0, more = 0;
     for (const auto& input : own->op.inputs) in += own->bytes(input);
@@ -110,9 +110,9 @@ class Block {
     if (goes && is_less && !takers.empty()) remove(i);
   }
 
-  // --- two steps that share what they read, or of which one reads what the other writes ---
+  // --- fusion of steps with a common input, or of a step with a reader of its output ---
 
-  /// Joins step j with the nearest one before it that it has to do with.
+  /// Fuses step j with the nearest earlier step with which it shares data.
   bool join_into(size_t j) {
     if (!places_[j].rows || places_[j].is_gone) return false;
     std::vector<BufferId> read;
@@ -127,14 +127,14 @@ class Block {
         const size_t to = is_down ? j : i;
         put(to, std::move(*rows), is_down ? i : j);
         remove(is_down ? i : j);
-        if (is_up) return false;  // j is no more
+        if (is_up) return false;  // j no longer exists
         return true;
       }
     }
     return false;
   }
 
-  /// They have a whole array of entries in common.
+  /// Whether they share an array with one entry per (row, column).
   bool shares(size_t i, size_t j) const {
     const Rows &a = *places_[i].rows, &b = *places_[j].rows;
     for (size_t k = 0; k < b.inputs.size(); ++k) {
@@ -147,7 +147,7 @@ class Block {
     return false;
   }
 
-  /// Whether step `moved` may change its place with those of [first, last).
+  /// Whether step `moved` can be reordered with the steps [first, last).
   bool passes(size_t moved, size_t first, size_t last) const {
     for (size_t k : touching_.of(places_[moved].access))
       if (first <= k && k < last && !places_[k].is_gone &&
@@ -156,7 +156,7 @@ class Block {
     return true;
   }
 
-  /// Which outputs of i others than j read.
+  /// Which outputs of i have readers besides j.
   std::vector<bool> kept(size_t i, size_t j) const {
     std::vector<bool> keeps;
     for (const Ref& made : places_[i].rows->outputs) {
@@ -168,7 +168,7 @@ class Block {
 
   // --- changes ---
 
-  /// What stands at `at` is these rows, which step `with` has become a part of.
+  /// Replaces the step at `at` by these rows, into which step `with` was fused.
   void put(size_t at, Rows rows, size_t with) {
     Place& place = places_[at];
     uses_.remove(place.access);

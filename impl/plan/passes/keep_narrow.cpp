@@ -1,4 +1,4 @@
-// Which buffers of f32 numbers hold nothing but what bf16 holds, and who reads them can read that.
+// Finds f32 buffers that only hold bf16 values, and whose readers accept bf16.
 #include <set>
 
 #include "impl/plan/passes/chain.h"
@@ -8,7 +8,7 @@
 namespace shardproof::plan {
 namespace {
 
-/// Every result of the chain is a bf16 number, whatever its inputs are.
+/// Whether every result of the chain is a bf16 number, for any inputs.
 bool makes_bf16(const Pointwise& chain) {
   if (chain.output != Element::f32 || chain.f64) return false;
   const size_t result = result_of(chain), inputs = chain.inputs.size();
@@ -20,13 +20,13 @@ bool makes_bf16(const Pointwise& chain) {
           bf16_to_f32(f32_to_bf16(value)) == value);
 }
 
-/// The gradient of the optimizer, and of the norm.
+/// The gradient in the optimizer and in the norm may be bf16.
 bool may_be_narrow(const FusedOp& op, size_t input) {
   return (input == 0 && std::holds_alternative<SumSquares>(op)) ||
          (input == 1 && std::holds_alternative<AdamW>(op));
 }
 
-/// The buffers that may be bf16: all that are f32 throughout, then fewer and fewer.
+/// The buffers that may be bf16: starts with all f32 buffers and removes some until none changes.
 class NarrowBuffers {
  public:
   NarrowBuffers(const std::vector<Step>& steps, const std::vector<BufferId>& given) {
@@ -37,7 +37,7 @@ class NarrowBuffers {
     });
     for (BufferId id : given) narrow_.erase(id);
     each_step(steps, [&](const Step& step) { look_at(step); });
-    // A copy is of two that are both narrow, or neither.
+    // Source and destination of a copy are both narrow, or neither.
     for (bool found = true; found;) {
       found = false;
       for (const auto& [a, b] : copies_)
@@ -55,8 +55,8 @@ class NarrowBuffers {
     }
   }
 
-  /// A collective, and what the host does, take their operands as they are; a loop names what is
-  /// touched in it.
+  /// Collectives and host code need their operands as they are. A loop is examined step by
+  /// step.
   void look_at(const Step& step) {
     for_each_ref(step, [&](const Ref& ref) {
       if (ref.element != Element::f32) narrow_.erase(ref.buffer);
@@ -90,7 +90,7 @@ class NarrowBuffers {
   std::vector<std::pair<BufferId, BufferId>> copies_;
 };
 
-/// Hands on bf16 numbers, rounded to what they are.
+/// Whether the chain passes bf16 numbers on unchanged.
 bool is_copy(const Pointwise& chain) {
   if (chain.inputs != std::vector{Element::bf16} || chain.output != Element::bf16) return false;
   size_t at = result_of(chain);

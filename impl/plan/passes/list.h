@@ -1,21 +1,21 @@
 #pragma once
-// The passes in the order in which a plan goes through them.
+// The list of passes, in the order in which they run.
 #include "impl/plan/passes/passes.h"
 
 namespace shardproof::plan {
 
-/// Which passes a plan asked for.
+/// The passes that a plan requests.
 struct Wanted {
   bool fuse = true, tidy = true, overlap = false;
 };
 
-/// What passes read and rewrite.
+/// The data that passes read and change.
 struct Draft {
   std::vector<Step>& steps;
   std::vector<Piece>& pieces;
-  const std::vector<BufferId>& given;  ///< buffers that are not of the arena
+  const std::vector<BufferId>& given;  ///< buffers outside the arena
   const Device& device;
-  bool alike = true;  ///< whether all ranks have these steps
+  bool alike = true;  ///< whether all ranks have the same steps
 };
 
 struct Pass {

@@ -7,7 +7,7 @@
 namespace shardproof::plan {
 namespace {
 
-/// The step touches `to` in place of the buffer `from`.
+/// Makes the step use `to` in place of the buffer `from`.
 void move(Step& step, BufferId from, const Ref& to) {
   for (std::vector<BufferId>* ids : {&step.reads, &step.writes})
     if (has(*ids, from)) {
@@ -55,7 +55,7 @@ class Stacks {
   }
 
  private:
-  /// The copy of what only this body has.
+  /// Whether the step copies a buffer that only this body uses.
   bool is_plain(const Step& step, const std::vector<Step>& body, const BufferUses& here,
                 const Touching& touching, const std::vector<bool>& gone) const {
     if (!plain_copy(step)) return false;
@@ -72,7 +72,8 @@ class Stacks {
                        [&](const Step* user) { return only_kernels_touch(*user, from); });
   }
 
-  /// No other memory is needed for longer: in a loop the whole buffer is needed anyway.
+  /// Whether producing the value early extends no other lifetime: in a loop, the whole destination
+  /// is live anyway.
   bool may_be_early(const Ref& to, const std::vector<Step>& body) const {
     return &body != &all_ || (!has(given_, to.buffer) && is_whole(to, pieces_.at(to.buffer)));
   }

@@ -8,8 +8,8 @@
 namespace shardproof::plan {
 namespace {
 
-constexpr size_t look_ahead = 128;       ///< steps that a collective is moved over at most
-constexpr size_t most_moved_along = 16;  ///< steps that make its operand
+constexpr size_t look_ahead = 128;       ///< max. number of steps that a collective moves up
+constexpr size_t most_moved_along = 16;  ///< max. number of steps that move with it
 
 /// The order of a block's steps.
 class Order {
@@ -44,8 +44,8 @@ class Order {
                        [&](size_t each) { return conflict(access_[i], access_[each]); });
   }
 
-  /// What needs a collective that is under way is done when others need it, or nothing waits for
-  /// that any more: until then the rank computes what comes after it.
+  /// A step that needs a collective in progress is delayed, so that the rank computes other steps
+  /// first, until no other step is left or the result is needed.
   bool would_wait(size_t i) const {
     return conflicts_with(i, under_way_) || conflicts_with(i, late_);
   }
@@ -65,14 +65,14 @@ class Order {
       emit(collective);
     }
   }
-  /// What reductions leave is small.
+  /// Reductions do not count: their results are small.
   size_t gathered_ahead() const {
     return static_cast<size_t>(
         std::count_if(under_way_.begin(), under_way_.end(),
                       [&](size_t each) { return steps_[each].op != "psum_scatter"; }));
   }
 
-  /// The steps that have to come before it, the last first; those that are late among them.
+  /// The steps that must come before it, last one first, delayed ones included.
   std::vector<size_t> chain_of(size_t i) const {
     std::vector<size_t> chain{i};
     for (size_t before = i; before-- > first_left();)
@@ -112,16 +112,16 @@ class Order {
   const std::vector<Step>& steps_;
   const std::vector<Access>& access_;
   std::vector<bool> done_;
-  std::deque<size_t> collectives_;  ///< not yet begun
+  std::deque<size_t> collectives_;  ///< not started yet
   std::vector<size_t> order_;
-  std::vector<size_t> under_way_;  ///< as far as is known here
-  std::vector<size_t> late_;       ///< they would wait
+  std::vector<size_t> under_way_;  ///< in progress, as far as known here
+  std::vector<size_t> late_;       ///< delayed: they would wait
   size_t first_left_ = 0;
   bool ended_some_ = false;
 };
 
-/// Says which collectives are started, and who waits. One that the next step would wait for is run
-/// in place, when all before it have ended.
+/// Decides which collectives start early, and where the plan waits. A collective that the next step
+/// would wait for runs in place, after all earlier ones have ended.
 class Waits {
  public:
   Waits(std::vector<Step>& steps, const std::vector<Access>& access)
@@ -149,7 +149,7 @@ class Waits {
     return communicates(next) || conflict(access_[i], access_[i + 1]);
   }
 
-  /// How many of those under way, counted from the first.
+  /// The number of collectives in progress, from the first, that step i needs.
   size_t needed_by(size_t i) const {
     if (steps_[i].starts) return 0;
     if (communicates(steps_[i])) return under_way_.size();

@@ -9,7 +9,7 @@ bool touches_itself(const Step& step, BufferId id) {
   return has(step.reads, id) || has(step.writes, id);
 }
 
-/// How far the view reaches, in entries from its first on.
+/// The extent of the view in memory, in entries from its first one.
 int64_t reach(const Ref& ref) {
   int64_t reach = 1;
   for (size_t i = 0; i < ref.extents.size(); ++i) reach += (ref.extents[i] - 1) * ref.strides[i];

@@ -1,6 +1,6 @@
 #pragma once
-// Random steps for the laws of passes, from choices that RapidCheck shrinks, or from a plan's text:
-// a law prints its smallest failure as text, and TEST(Overlap, OfPastedPlans) takes that text.
+// Random steps for the laws about passes, from choices that RapidCheck shrinks, or from a plan's
+// text: a law prints its smallest failure as text, which TEST(Overlap, OfPastedPlans) accepts.
 #include <rapidcheck.h>
 
 #include <algorithm>
@@ -13,13 +13,13 @@
 
 namespace shardproof::plan {
 
-constexpr size_t entries = 40;  ///< of each buffer, in f32
+constexpr size_t entries = 40;  ///< per buffer, in f32
 
 inline float* floats(Frame& frame, BufferId id) {
   return reinterpret_cast<float*>(frame.buffers[id]);
 }
 
-/// Steps of one rank; all ranks have the same. Buffer 0 is the input.
+/// Steps that are the same on all ranks. Buffer 0 is the input.
 struct Drafted {
   std::vector<Step> steps;
   std::vector<Piece> pieces;
@@ -36,8 +36,8 @@ inline std::string text_of(const Drafted& drafted) {
   return text;
 }
 
-/// What the step computes depends on its op alone: einsum, update, a collective (a sum over ranks,
-/// whatever its name is), or a copy.
+/// The step's computation depends only on its op: einsum, update, a collective (all are sums over
+/// ranks), or a copy.
 inline Step step_of(const std::string& op, std::vector<BufferId> reads, BufferId to, int number) {
   Step step;
   step.op = op;
@@ -63,7 +63,7 @@ inline Step step_of(const std::string& op, std::vector<BufferId> reads, BufferId
   return step;
 }
 
-/// One step of a draft, or a loop over those that follow.
+/// One step of a draft, or a loop over the following ones.
 struct Choice {
   int kind = 0, a = 0, b = 0, op = 0;
 };
@@ -89,7 +89,7 @@ class Draft {
     made_.pieces.push_back({bytes});
     return made_.pieces.size() - 1;
   }
-  /// One of the last buffers that were made.
+  /// One of the most recently created buffers.
   BufferId late(int i) const {
     return live_[live_.size() - 1 - static_cast<size_t>(i) % std::min<size_t>(live_.size(), 6)];
   }
@@ -144,7 +144,7 @@ class Draft {
   int steps_ = 0;
 };
 
-/// Reads what text_of(Drafted) prints.
+/// Parses the output of text_of(Drafted).
 class DraftReader {
  public:
   explicit DraftReader(const std::string& text) {
@@ -219,7 +219,7 @@ class DraftReader {
 
 inline Drafted read_drafted(const std::string& text) { return DraftReader(text).take(); }
 
-/// With started collectives and lifetimes.
+/// The draft with started collectives and lifetimes.
 inline Drafted planned(Drafted made, bool with_overlap) {
   if (with_overlap) overlap(made.steps);
   find_lifetimes(made.steps, made.pieces);
@@ -239,7 +239,7 @@ struct Program {
   Drafted drafted() const { return Draft(choices).take(); }
 };
 
-/// What RapidCheck prints of the smallest failure.
+/// Called by RapidCheck to print the smallest failure.
 inline void showValue(const Program& program, std::ostream& out) {
   out << "\n" << text_of(program.drafted());
 }

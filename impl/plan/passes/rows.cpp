@@ -8,7 +8,7 @@
 namespace shardproof::plan {
 namespace {
 
-/// Writes the steps of a program whose inputs are known.
+/// Builds the steps of a Rowwise with known inputs.
 class Program {
  public:
   explicit Program(Rowwise& op) : op_(op) {}
@@ -28,7 +28,7 @@ class Program {
     return apply(PointwiseFn::div, {along(RowFn::sum, {x}), constant(length())});
   }
   double length() const { return static_cast<double>(op_.length); }
-  /// A step that is there already is not written again.
+  /// Returns the register of an equal existing step, or adds the step.
   size_t add(const RowStep& step) {
     for (size_t i = 0; i < op_.steps.size(); ++i) {
       const RowStep& known = op_.steps[i];
@@ -52,7 +52,7 @@ Ref flat(const Ref& view, int64_t count) {
   return ref;
 }
 
-/// The strides of an array without gaps.
+/// The strides of a packed array.
 std::vector<int64_t> natural(const std::vector<int64_t>& extents, size_t first, size_t last) {
   std::vector<int64_t> strides(last - first);
   int64_t next = 1;
@@ -60,7 +60,7 @@ std::vector<int64_t> natural(const std::vector<int64_t>& extents, size_t first, 
   return strides;
 }
 
-/// How an operand of a nest goes along with rows of its last `inner` loops.
+/// How an operand of a nest relates to rows that consist of the last `inner` loops.
 std::optional<Per> per_of(const Nest& nest, size_t operand, size_t inner) {
   const std::vector<int64_t>& strides = nest.strides[operand];
   const size_t loops = nest.extents.size(), split = loops - inner;
@@ -83,7 +83,7 @@ int64_t product(const std::vector<int64_t>& extents, size_t first, size_t last) 
   return count;
 }
 
-/// Rows for which every operand goes along, the output entry by entry.
+/// Rows for which every operand is per entry, row or column (or scalar), and the output per entry.
 std::optional<Rows> along_nest(const Nest& all, const Ref& out, const std::vector<Ref>& inputs) {
   const Nest nest = coalesced(all);
   const size_t loops = nest.extents.size();
@@ -106,7 +106,7 @@ std::optional<Rows> along_nest(const Nest& all, const Ref& out, const std::vecto
   return std::nullopt;
 }
 
-/// A key, or a double.
+/// Keys and doubles.
 bool is_wide(Element element) { return element == Element::u64 || element == Element::f64; }
 
 std::optional<Rows> of(const Pointwise& chain, const Kernel& kernel) {
@@ -131,14 +131,14 @@ std::optional<Rows> of(const Copy& copy, const Kernel& kernel) {
   return along_nest(copy.nest, kernel.out, kernel.inputs);
 }
 
-/// A sum of entries, or of products of entries, over the rows or along them.
+/// A sum of entries, or of products of entries, along rows or over rows.
 std::optional<Rows> of(const Reduce& reduce, const Kernel& kernel) {
   if (reduce.fn != Reduction::sum || reduce.output != Element::f32 || reduce.inputs.empty() ||
       reduce.kept.count() <= 1 || reduce.reduced.count() == 0 ||
       !std::all_of(reduce.inputs.begin(), reduce.inputs.end(),
                    [](Element each) { return each == Element::f32 || each == Element::bf16; }))
     return std::nullopt;
-  // The loops of both, rows outside, as operands of a nest: the result without what is reduced.
+  // The loops of both with rows outside; the result's strides are 0 in reduced loops.
   for (const bool down : {true, false}) {
     const Nest &outer = down ? reduce.reduced : reduce.kept,
                &inner = down ? reduce.kept : reduce.reduced;
@@ -176,7 +176,7 @@ std::optional<Rows> of(const Op&, const Kernel&) {
   return std::nullopt;
 }
 
-/// Operands that are entries, in the order of the op, and its scalar after them.
+/// Operands per entry in the op's order, then its scalars.
 Rows whole(const FusedKernel& kernel, int64_t rows, int64_t length, const std::vector<Per>& pers) {
   Rows result;
   result.op.rows = rows;
@@ -195,14 +195,14 @@ size_t scalar(Program& program, const Scalar& scalar, size_t input) {
   return scalar.is_input ? input : program.constant(scalar.value);
 }
 
-/// 1 / sqrt(mean of x^2 + eps); eps is input `next`, where it is one.
+/// 1 / sqrt(mean of x^2 + eps); eps is constant or input `next`.
 size_t scale_of(Program& program, size_t x, const Scalar& eps, size_t next) {
   const size_t squares = program.mean(program.mul(x, x));
   return program.apply(PointwiseFn::rsqrt,
                        {program.apply(PointwiseFn::add, {squares, scalar(program, eps, next)})});
 }
 
-/// g r - x c with c = r^3 mean(g x), the gradient of x r.
+/// g r - x c with c = r^3 mean(g x): the gradient of x r.
 size_t scaled_grad(Program& program, size_t g, size_t x, size_t r) {
   const size_t cube = program.mul(program.mul(r, r), r);
   const size_t c = program.mul(program.mean(program.mul(g, x)), cube);
@@ -231,7 +231,7 @@ std::optional<Rows> of(const LayerNorm& op, const FusedKernel& kernel) {
   return rows;
 }
 
-/// That of d r, less its mean.
+/// The gradient of d r, minus its mean.
 std::optional<Rows> of(const LayerNormGrad& op, const FusedKernel& kernel) {
   Rows rows = whole(kernel, op.rows, op.length, {Per::entry, Per::entry});
   Program program(rows.op);
@@ -258,7 +258,7 @@ std::optional<Rows> of(const Op&, const FusedKernel&) {
   return std::nullopt;
 }
 
-/// No operand and no step depends on where a row ends.
+/// Whether no operand and no step depends on row boundaries.
 bool is_flat(const Rowwise& op) {
   const auto plain = [](const auto& each) {
     return each.per == Per::entry || each.per == Per::all;
@@ -269,12 +269,12 @@ bool is_flat(const Rowwise& op) {
                      [](const RowStep& each) { return each.along == RowFn::none; });
 }
 
-/// Puts the steps of several chains into one.
+/// Combines the steps of several chains.
 class Assembly {
  public:
   Rows rows;
 
-  /// The register of the operand, which may be another one's.
+  /// The register of the operand; operands with equal views share one.
   size_t input(const Ref& ref, const Rowwise::Input& input) {
     for (size_t k = 0; k < rows.inputs.size(); ++k)
       if (same_place(rows.inputs[k], ref) && rows.op.inputs[k].per == input.per) return k;
@@ -283,7 +283,7 @@ class Assembly {
     return rows.inputs.size() - 1;
   }
 
-  /// The steps of `from`, whose inputs are these registers; returns all of its registers.
+  /// Adds the steps of `from` with its inputs in these registers; returns all of its registers.
   std::vector<size_t> steps(const Rowwise& from, std::vector<size_t> registers) {
     Program program(rows.op);
     for (RowStep step : from.steps) {
@@ -293,7 +293,7 @@ class Assembly {
     return registers;
   }
 
-  /// What a reader of the output has of this register.
+  /// The value that a reader of the stored output sees.
   size_t stored(size_t from, Element element) {
     if (element != Element::bf16) return from;
     const size_t inputs = rows.op.inputs.size();
@@ -305,7 +305,7 @@ class Assembly {
   }
 };
 
-/// The output of `first` that is this input of `second`.
+/// The output of `first` that this input of `second` reads.
 std::optional<size_t> output_for(const Rows& first, const Rows& second, size_t input) {
   for (size_t k = 0; k < first.outputs.size(); ++k)
     if (same_place(first.outputs[k], second.inputs[input]) &&
@@ -314,7 +314,7 @@ std::optional<size_t> output_for(const Rows& first, const Rows& second, size_t i
   return std::nullopt;
 }
 
-/// All that `second` reads of what `first` writes is its outputs, whole.
+/// Whether `second` reads nothing that `first` writes, except its outputs as a whole.
 bool reads_outputs_alone(const Rows& first, const Rows& second) {
   for (size_t k = 0; k < second.inputs.size(); ++k)
     for (const Ref& made : first.outputs)
@@ -322,7 +322,7 @@ bool reads_outputs_alone(const Rows& first, const Rows& second) {
   return true;
 }
 
-/// A kernel may write what it reads, if it is the same entries, one by one.
+/// Whether each output that shares memory with an input has the same entries in the same order.
 bool is_safe(const Rows& rows) {
   for (size_t o = 0; o < rows.outputs.size(); ++o) {
     for (size_t i = 0; i < rows.inputs.size(); ++i)

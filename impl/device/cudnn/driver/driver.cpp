@@ -1,5 +1,5 @@
-// A driver of CUDA without a GPU, as far as cuDNN asks for one while it makes a plan: what was
-// compiled is taken and not looked at, and everything else is refused.
+// A CUDA driver stub without a GPU, for cuDNN's planning: accepts compiled code without looking at
+// it, and refuses everything else.
 namespace {
 
 constexpr int success = 0, refused = 34;  // CUDA_ERROR_STUB_LIBRARY
