@@ -12,7 +12,6 @@ using plan::Access;
 using plan::Affine;
 using plan::BufferId;
 using plan::Exchange;
-using plan::Frame;
 using plan::FusedKernel;
 using plan::has;
 using plan::Kernel;
@@ -20,6 +19,7 @@ using plan::no_buffer;
 using plan::Piece;
 using plan::Ref;
 using plan::Step;
+using plan::StepContext;
 using plan::Whole;
 
 using ir::IndexId;

@@ -66,12 +66,12 @@ namespace {
 
 void prepare_fused(Step& step, const Device& device) {
   step.run = [launch = device.prepare_fused(step.fused->op), outputs = step.fused->outputs,
-              inputs = step.fused->inputs](Frame& frame) {
+              inputs = step.fused->inputs](StepContext& context) {
     std::vector<void*> to;
     std::vector<const void*> from;
-    for (const Ref& output : outputs) to.push_back(frame.at(output));
-    for (const Ref& input : inputs) from.push_back(frame.at(input));
-    launch(*frame.queue, to, from);
+    for (const Ref& output : outputs) to.push_back(context.at(output));
+    for (const Ref& input : inputs) from.push_back(context.at(input));
+    launch(*context.queue, to, from);
   };
 }
 
@@ -109,15 +109,15 @@ void BufferUses::change(const Access& access, int by) {
   count(writes_, access.writes);
 }
 
-int64_t Whole::get(const Frame& frame) const {
+int64_t Whole::get(const StepContext& context) const {
   if (known) return *known;
-  if (!index) return static_cast<int64_t>(number_at(ref.element, frame.at(ref), 0));
+  if (!index) return static_cast<int64_t>(number_at(ref.element, context.at(ref), 0));
   int64_t value = index->offset;
-  for (const Ref::Term& term : index->terms) value += term.stride * frame.loops[term.loop];
+  for (const Ref::Term& term : index->terms) value += term.stride * context.loops[term.loop];
   return value;
 }
 
-Call Exchange::call(int size, const Frame& frame) const {
+Call Exchange::call(int size, const StepContext& context) const {
   const auto sent = static_cast<size_t>(send.count()), n = static_cast<size_t>(size);
   const size_t bytes = sent * size_of(send.element);
   switch (collective) {
@@ -131,7 +131,7 @@ Call Exchange::call(int size, const Frame& frame) const {
     case Collective::reduce_scatter:
       return {collective, send.element, reduction, sent / n};
     case Collective::permute: {
-      const int64_t by = (shift.get(frame) % size + size) % size;
+      const int64_t by = (shift.get(context) % size + size) % size;
       return Call::permute(bytes, static_cast<int>((position + by) % size),
                            static_cast<int>((position + size - by) % size), size);
     }
@@ -141,11 +141,12 @@ Call Exchange::call(int size, const Frame& frame) const {
 
 namespace {
 
-std::function<void(Frame&)> run_of(const Exchange& exchange, const std::string& place) {
-  return [exchange, place](Frame& frame) {
-    Group& group = *frame.groups[exchange.group];
-    frame.communicator->collective(group, exchange.call(group.size(), frame),
-                                   frame.at(exchange.send), frame.at(exchange.receive), place);
+std::function<void(StepContext&)> run_of(const Exchange& exchange, const std::string& place) {
+  return [exchange, place](StepContext& context) {
+    Group& group = *context.groups[exchange.group];
+    context.communicator->collective(group, exchange.call(group.size(), context),
+                                     context.at(exchange.send), context.at(exchange.receive),
+                                     place);
   };
 }
 
@@ -158,11 +159,11 @@ void prepare(std::vector<Step>& steps, Device& device) {
     if (step.fused) prepare_fused(step, device);
     if (!step.kernel) continue;
     step.run = [launch = device.prepare(step.kernel->op), out = step.kernel->out,
-                inputs = step.kernel->inputs](Frame& frame) {
+                inputs = step.kernel->inputs](StepContext& context) {
       std::vector<const void*> from;
-      for (const Ref& input : inputs) from.push_back(frame.at(input));
-      void* to = frame.at(out);
-      launch(*frame.queue, {&to, 1}, from);
+      for (const Ref& input : inputs) from.push_back(context.at(input));
+      void* to = context.at(out);
+      launch(*context.queue, {&to, 1}, from);
     };
   }
 }

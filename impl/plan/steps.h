@@ -32,7 +32,7 @@ struct Ref {
 };
 
 /// The state that the steps of a run share.
-struct Frame {
+struct StepContext {
   std::vector<std::byte*> buffers;
   std::vector<int64_t> loops;  ///< current index of each loop
   Queue* queue = nullptr;      ///< receives the next step's work
@@ -71,13 +71,13 @@ struct Whole {
   std::optional<int64_t> known;
   Ref ref;
   std::optional<Affine> index = {};
-  int64_t get(const Frame& frame) const;
+  int64_t get(const StepContext& context) const;
 };
 
 /// A collective on contiguous views of one element, in a group of ranks.
 struct Exchange {
   Collective collective = Collective::all_gather;
-  size_t group = 0;   ///< index in Frame::groups
+  size_t group = 0;   ///< index in StepContext::groups
   Ref send, receive;  ///< for a send, both are the message
   Reduction reduction = Reduction::sum;
   /// permute: each position sends to the position `shift` later, modulo the group's size.
@@ -85,7 +85,7 @@ struct Exchange {
   int64_t position = 0;  ///< permute, send: this rank's position
 
   /// The call, in a group of `size`. For a permute, positions depend on `frame`.
-  Call call(int size, const Frame& frame) const;
+  Call call(int size, const StepContext& context) const;
 };
 
 struct Step {
@@ -94,7 +94,7 @@ struct Step {
   std::optional<Kernel> kernel;  ///< exactly one of these three is set, or it is a loop
   std::optional<FusedKernel> fused;
   std::optional<Exchange> exchange;
-  std::function<void(Frame&)> run;  ///< set by prepare()
+  std::function<void(StepContext&)> run;  ///< set by prepare()
   std::vector<BufferId> reads, writes;
   /// The turn of a pipeline's stage that the step belongs to. Fused only within a turn: otherwise a
   /// value would have to live until the turn of another microbatch.

@@ -10,8 +10,8 @@
 
 namespace shardproof {
 
-using plan::Frame;
 using plan::Step;
+using plan::StepContext;
 
 Plan::Plan(std::unique_ptr<State> state) : state_(std::move(state)) {}
 Plan::~Plan() = default;
@@ -130,14 +130,15 @@ void Plan::State::require_assumed(Communicator& communicator,
 
 // --- steps ---
 
-void Plan::State::run_one(const Step& step, Frame& frame, std::map<std::string, OpTime>& into) {
+void Plan::State::run_one(const Step& step, StepContext& context,
+                          std::map<std::string, OpTime>& into) {
   using Clock = std::chrono::steady_clock;
   const auto begin = measured ? Clock::now() : Clock::time_point();
   try {
-    frame.queue->set_place(&step.place);
-    if (!step.is_kernel()) frame.communicator->use(*frame.queue);
-    step.run(frame);
-    if (measured) frame.queue->finish();
+    context.queue->set_place(&step.place);
+    if (!step.is_kernel()) context.communicator->use(*context.queue);
+    step.run(context);
+    if (measured) context.queue->finish();
   } catch (const CommError&) {
     throw;
   } catch (const std::exception& error) {
@@ -166,11 +167,11 @@ void Plan::State::note(size_t turn, int64_t begin, int64_t end) {
   timed = turn;
 }
 
-void Plan::State::run_on_host(Frame& frame) {
+void Plan::State::run_on_host(StepContext& context) {
   std::map<std::string, OpTime> beside;  // of the communication thread
   plan::HostRunner runner(
-      frame, [&](const Step& step) { run_one(step, frame, times); },
-      [&](const Step& step) { run_one(step, frame, beside); });
+      context, [&](const Step& step) { run_one(step, context, times); },
+      [&](const Step& step) { run_one(step, context, beside); });
   plan::walk(steps, runner);
   for (const auto& [op, time] : beside) {
     times[op + " beside"].calls += time.calls;
@@ -179,9 +180,10 @@ void Plan::State::run_on_host(Frame& frame) {
   if (!beside.empty()) times["wait"].seconds += runner.waited();
 }
 
-void Plan::State::run_steps(Frame& frame) {
-  if (device->is_host()) return run_on_host(frame);
-  plan::DeviceRunner runner(frame, queues, [&](const Step& step) { run_one(step, frame, times); });
+void Plan::State::run_steps(StepContext& context) {
+  if (device->is_host()) return run_on_host(context);
+  plan::DeviceRunner runner(context, queues,
+                            [&](const Step& step) { run_one(step, context, times); });
   plan::walk(steps, runner);
 }
 
@@ -200,7 +202,7 @@ std::vector<std::vector<int>> Plan::State::all_groups() const {
 
 std::vector<std::vector<int>> Plan::groups() const { return state_->all_groups(); }
 
-Frame Plan::State::frame(Communicator& communicator) {
+StepContext Plan::State::context(Communicator& communicator) {
   require_world(communicator, mesh, rank);
   if (device->is_host() && !communicator.any_thread() && plan::has_starts(steps))
     throw PlanError(
@@ -209,29 +211,29 @@ Frame Plan::State::frame(Communicator& communicator) {
   // Creates all groups now, while no rank waits and nothing is recorded.
   if (prepared_for != &communicator && !groups.empty()) communicator.prepare(all_groups());
   prepared_for = &communicator;
-  Frame frame;
-  frame.communicator = &communicator;
-  frame.queue = &queue();
-  frame.loops.resize(loops);
-  for (const plan::Piece& piece : pieces) frame.buffers.push_back(arena.data() + piece.offset);
-  for (const std::vector<int>& ranks : groups) frame.groups.push_back(&communicator.group(ranks));
-  return frame;
+  StepContext context;
+  context.communicator = &communicator;
+  context.queue = &queue();
+  context.loops.resize(loops);
+  for (const plan::Piece& piece : pieces) context.buffers.push_back(arena.data() + piece.offset);
+  for (const std::vector<int>& ranks : groups) context.groups.push_back(&communicator.group(ranks));
+  return context;
 }
 
-void Plan::State::run(Communicator& communicator, Frame& frame) {
+void Plan::State::run(Communicator& communicator, StepContext& context) {
   std::optional<plan::SpotChecked> spot_checked;
   // Stages of a pipeline make different calls, so every call is compared.
   if (communicator.checks_calls() && !in_stages()) {
     if (!calls) calls = plan::calls_of(steps, groups, name + " on " + mesh.text());
-    frame.communicator = &spot_checked.emplace(communicator, *calls);
+    context.communicator = &spot_checked.emplace(communicator, *calls);
   }
   timeline.clear();
-  run_steps(frame);
+  run_steps(context);
   if (spot_checked) spot_checked->finish();
 }
 
-void Plan::State::record(Communicator& communicator, Frame& frame) {
-  const auto work = [&] { run(communicator, frame); };
+void Plan::State::record(Communicator& communicator, StepContext& context) {
+  const auto work = [&] { run(communicator, context); };
   if (groups.empty())
     graph = device->record(queue(), work);
   else
@@ -254,10 +256,10 @@ std::vector<Tensor> Plan::run(Communicator& communicator,
     for (size_t i = 0; i < state.outputs.size(); ++i) outputs.push_back(kept_output(i));
     return outputs;
   }
-  Frame frame = state.frame(communicator);
+  StepContext context = state.context(communicator);
   for (size_t i = 0; i < inputs.size(); ++i) {
     state.require_fits(*inputs[i], i);
-    frame.buffers[state.input_buffers[i]] = inputs[i]->buffer.data();
+    context.buffers[state.input_buffers[i]] = inputs[i]->buffer.data();
   }
   std::vector<std::string> broken;
   for (size_t i = 0; i < inputs.size(); ++i) broken.push_back(state.broken_by(*inputs[i], i));
@@ -274,9 +276,9 @@ std::vector<Tensor> Plan::run(Communicator& communicator,
     outputs[i].element = slot.element;
     outputs[i].extents = slot.extents;
     outputs[i].buffer = state.result_memory->take(slot.bytes());
-    frame.buffers[state.output_buffers[i]] = outputs[i].buffer.data();
+    context.buffers[state.output_buffers[i]] = outputs[i].buffer.data();
   }
-  state.run(communicator, frame);
+  state.run(communicator, context);
   return outputs;
 }
 
@@ -379,17 +381,17 @@ void Plan::run_kept(Communicator& communicator) {
     state.graph->run(state.queue());
     return communicator.require_alive();
   }
-  Frame frame = state.frame(communicator);
+  StepContext context = state.context(communicator);
   for (size_t i = 0; i < state.inputs.size(); ++i)
-    frame.buffers[state.input_buffers[i]] = state.kept_inputs[i].data();
+    context.buffers[state.input_buffers[i]] = state.kept_inputs[i].data();
   for (size_t i = 0; i < state.outputs.size(); ++i)
-    frame.buffers[state.output_buffers[i]] = state.kept_result(i);
+    context.buffers[state.output_buffers[i]] = state.kept_result(i);
   // The first run initializes libraries; the second one is recorded.
-  if (state.kept_runs++ == 1 && !state.measured) state.record(communicator, frame);
+  if (state.kept_runs++ == 1 && !state.measured) state.record(communicator, context);
   if (state.graph && !state.measured)
     state.graph->run(state.queue());
   else
-    state.run(communicator, frame);
+    state.run(communicator, context);
   communicator.require_alive();
 }
 

@@ -17,7 +17,7 @@ void mix(const std::string& text, uint64_t& hash) {
 /// A permute's positions differ between ranks, and may be data.
 std::string text_of(const Exchange& exchange, size_t members, const std::string& place) {
   if (exchange.collective == Collective::permute) return "permute at " + place;
-  const Call call = exchange.call(static_cast<int>(members), Frame());
+  const Call call = exchange.call(static_cast<int>(members), StepContext());
   return std::to_string(members) + " " + to_string(PlacedCall{call, place});
 }
 

@@ -66,13 +66,14 @@ struct Plan::State {
   /// Whether it sends between stages of a pipeline.
   bool in_stages() const;
   std::vector<std::vector<int>> all_groups() const;
-  plan::Frame frame(Communicator& communicator);
-  void run(Communicator& communicator, plan::Frame& frame);
-  void record(Communicator& communicator, plan::Frame& frame);
-  void run_steps(plan::Frame& frame);
-  void run_on_host(plan::Frame& frame);
+  plan::StepContext context(Communicator& communicator);
+  void run(Communicator& communicator, plan::StepContext& context);
+  void record(Communicator& communicator, plan::StepContext& context);
+  void run_steps(plan::StepContext& context);
+  void run_on_host(plan::StepContext& context);
   void note(size_t turn, int64_t begin, int64_t end);
-  void run_one(const plan::Step& step, plan::Frame& frame, std::map<std::string, OpTime>& into);
+  void run_one(const plan::Step& step, plan::StepContext& context,
+               std::map<std::string, OpTime>& into);
 };
 
 }  // namespace shardproof

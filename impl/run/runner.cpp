@@ -56,7 +56,7 @@ void Lane::work() {
 }
 
 void DeviceRunner::give(const Step& step, size_t queue) {
-  frame_.queue = queues_.at(queue).get();
+  context_.queue = queues_.at(queue).get();
   launch_(step);
 }
 

@@ -41,10 +41,10 @@ class Lane {
 class HostRunner : public Executor {
  public:
   /// `here` runs a step on the caller's thread, `beside` on the communication thread.
-  HostRunner(Frame& frame, Lane::RunOne here, Lane::RunOne beside)
-      : frame_(frame), here_(std::move(here)), lane_(std::move(beside)) {}
+  HostRunner(StepContext& context, Lane::RunOne here, Lane::RunOne beside)
+      : context_(context), here_(std::move(here)), lane_(std::move(beside)) {}
 
-  void set_index(size_t loop, int64_t value) override { frame_.loops[loop] = value; }
+  void set_index(size_t loop, int64_t value) override { context_.loops[loop] = value; }
   void run(const Step& step) override { here_(step); }
   void start(const Step& step) override { lane_.start(step); }
   /// Rethrows a step's exception.
@@ -52,7 +52,7 @@ class HostRunner : public Executor {
   double waited() const { return lane_.waited(); }
 
  private:
-  Frame& frame_;
+  StepContext& context_;
   const Lane::RunOne here_;
   Lane lane_;
 };
@@ -61,10 +61,11 @@ class HostRunner : public Executor {
 class DeviceRunner : public Executor {
  public:
   /// `launch` enqueues a step's work on frame.queue.
-  DeviceRunner(Frame& frame, const std::vector<std::unique_ptr<Queue>>& queues, Lane::RunOne launch)
-      : frame_(frame), queues_(queues), launch_(std::move(launch)) {}
+  DeviceRunner(StepContext& context, const std::vector<std::unique_ptr<Queue>>& queues,
+               Lane::RunOne launch)
+      : context_(context), queues_(queues), launch_(std::move(launch)) {}
 
-  void set_index(size_t loop, int64_t value) override { frame_.loops[loop] = value; }
+  void set_index(size_t loop, int64_t value) override { context_.loops[loop] = value; }
   void run(const Step& step) override { give(step, compute_queue); }
   void start(const Step& step) override;
   void wait(size_t but) override;
@@ -72,7 +73,7 @@ class DeviceRunner : public Executor {
  private:
   void give(const Step& step, size_t queue);
 
-  Frame& frame_;
+  StepContext& context_;
   const std::vector<std::unique_ptr<Queue>>& queues_;
   const Lane::RunOne launch_;
   std::deque<std::shared_ptr<Event>> started_;  ///< end events of collectives not yet waited for

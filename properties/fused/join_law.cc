@@ -73,15 +73,15 @@ class Steps {
     const auto queue = device->queue();
     prepare(list, *device);
     std::vector<Buffer> memory;
-    plan::Frame frame;
-    frame.loops = {0};
-    frame.queue = queue.get();
+    plan::StepContext context;
+    context.loops = {0};
+    context.queue = queue.get();
     for (size_t id = 0; id < with.size(); ++id) {
       memory.push_back(device->allocate(with[id].bytes));
-      frame.buffers.push_back(memory.back().data());
+      context.buffers.push_back(memory.back().data());
       if (id < arrays_.size()) fill(*device, *queue, id, memory.back());
     }
-    run(list, frame);
+    run(list, context);
     std::vector<std::vector<double>> numbers;
     for (BufferId id : given) numbers.push_back(read(*device, *queue, id, memory[id]));
     return numbers;
@@ -116,15 +116,15 @@ class Steps {
     return numbers;
   }
 
-  static void run(const std::vector<Step>& list, plan::Frame& frame) {
+  static void run(const std::vector<Step>& list, plan::StepContext& context) {
     for (const Step& step : list) {
       if (!step.is_loop) {
-        step.run(frame);
+        step.run(context);
         continue;
       }
       for (int64_t i = 0; i < step.times; ++i) {
-        frame.loops[0] = step.reverse ? step.times - 1 - i : i;
-        run(step.body, frame);
+        context.loops[0] = step.reverse ? step.times - 1 - i : i;
+        run(step.body, context);
       }
     }
   }

@@ -18,10 +18,10 @@ ir::ValueId Body::add_value(const Type& type, SourceRange range) {
 ir::Place Body::place(SourceRange range) const {
   ir::Place result;
   result.range = range;
-  if (frame->instance) {
-    result.range = frame->instance->call;
+  if (scope->instance) {
+    result.range = scope->instance->call;
     result.inner = range;
-    result.through = frame->instance->through;
+    result.through = scope->instance->through;
   }
   return result;
 }
@@ -44,7 +44,7 @@ void Body::emit_to(ir::Op op, std::vector<ir::ValueId> operands, std::vector<ir:
   instr.results = std::move(results);
   instr.place = place(range);
   // Source ranges in the library are of no use to a fix.
-  if (!frame->instance) instr.operand_ranges = std::move(operand_ranges);
+  if (!scope->instance) instr.operand_ranges = std::move(operand_ranges);
   instr.library_call = library_call;
   block->instrs.push_back(std::move(instr));
 }
@@ -74,24 +74,24 @@ std::optional<double> Body::literal(ir::ValueId id) const {
 }
 
 TypeContext Body::types() const {
-  TypeContext context{world, file(), frame->is_plan, &frame->dims};
-  if (frame->instance) {
-    context.rest = &frame->instance->rest;
-    context.float_dtype = frame->instance->float_dtype;
+  TypeContext context{world, file(), scope->is_plan, &scope->dims};
+  if (scope->instance) {
+    context.rest = &scope->instance->rest;
+    context.float_dtype = scope->instance->float_dtype;
   }
   return context;
 }
 
 Binding* Body::find(const Name& name) {
-  for (auto scope = frame->scopes.rbegin(); scope != frame->scopes.rend(); ++scope)
-    if (auto found = scope->find(name); found != scope->end()) return &found->second;
+  for (auto block = scope->scopes.rbegin(); block != scope->scopes.rend(); ++block)
+    if (auto found = block->find(name); found != block->end()) return &found->second;
   return nullptr;
 }
 
 std::vector<Name> Body::visible() const {
   std::vector<Name> names = keys(file().consts);
-  for (const auto& scope : frame->scopes)
-    for (const auto& [name, unused] : scope) names.push_back(name);
+  for (const auto& block : scope->scopes)
+    for (const auto& [name, unused] : block) names.push_back(name);
   return names;
 }
 
@@ -101,7 +101,7 @@ void Body::bind(const Name& name, Values values, SourceRange range) {
     world.twice(name, range, first->range, "a name is assigned once");
     world.diagnostics.back().fixes.push_back({"give this value a name of its own", {}, false, ""});
     // Later lines refer to the newest value of that name.
-    frame->scopes.back().insert_or_assign(name, Binding{std::move(values), range});
+    scope->scopes.back().insert_or_assign(name, Binding{std::move(values), range});
     return;
   }
   if (auto constant = file().consts.find(name); constant != file().consts.end())
@@ -109,7 +109,7 @@ void Body::bind(const Name& name, Values values, SourceRange range) {
   for (const char* mark : {"U_", "I_", "Max_"})
     if (name.rfind(mark, 0) == 0)
       error("E0109", range, "`" + name + "` reads as a mark: choose another name");
-  if (!frame->instance)
+  if (!scope->instance)
     for_each_leaf(
         values,
         [&](ir::ValueId leaf, const std::string& path) {
@@ -117,7 +117,7 @@ void Body::bind(const Name& name, Values values, SourceRange range) {
             function.values[leaf].name = path;
         },
         name);
-  frame->scopes.back().emplace(name, Binding{std::move(values), range});
+  scope->scopes.back().emplace(name, Binding{std::move(values), range});
 }
 
 ir::ValueId tensor_of(Body& body, const Argument& argument, const std::string& what) {

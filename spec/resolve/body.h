@@ -31,11 +31,11 @@ struct Instance {
 };
 
 /// The code being resolved: a function's own body, or that of a generic function that it calls.
-struct Frame {
+struct FunctionScope {
   size_t file = 0;
   bool is_plan = false;
   const Instance* instance = nullptr;
-  Frame* caller = nullptr;
+  FunctionScope* caller = nullptr;
   Name function;
   std::map<Name, Dim> dims = {};  ///< dims after `;`, and local dims
   std::vector<std::map<Name, Binding>> scopes = {{}};
@@ -44,7 +44,7 @@ struct Frame {
   SourceRange return_range = {};
 };
 
-struct LoopFrame {
+struct LoopScope {
   syntax::Loop::Kind kind;
   std::vector<Types> carries;
   std::vector<Values> next = {};
@@ -72,18 +72,18 @@ struct CallSite {
 
 class Body {
  public:
-  Body(World& world, ir::Function& function, Frame& frame)
+  Body(World& world, ir::Function& function, FunctionScope& scope)
       : world(world),
         function(function),
-        frame(&frame),
+        scope(&scope),
         block(&function.body),
         errors_before(world.errors()) {}
 
   World& world;
   ir::Function& function;
-  Frame* frame;
+  FunctionScope* scope;
   ir::Block* block;
-  LoopFrame* loop = nullptr;
+  LoopScope* loop = nullptr;
   std::optional<size_t> library_call;      ///< in function.library_calls: the call being inlined
   bool lost = false;                       ///< a placeholder replaces a value with an error
   bool exhausted = false;                  ///< the body became too long
@@ -107,14 +107,14 @@ class Body {
   std::optional<double> literal(ir::ValueId id) const;  ///< the value of a literal
 
   // --- names ---
-  const FileScope& file() const { return world.files[frame->file]; }
+  const FileScope& file() const { return world.files[scope->file]; }
   TypeContext types() const;
-  bool inferred() const { return frame->instance != nullptr; }
+  bool inferred() const { return scope->instance != nullptr; }
   Binding* find(const Name& name);
   std::vector<Name> visible() const;
   void bind(const Name& name, Values values, SourceRange range);
-  void open_scope() { frame->scopes.emplace_back(); }
-  void close_scope() { frame->scopes.pop_back(); }
+  void open_scope() { scope->scopes.emplace_back(); }
+  void close_scope() { scope->scopes.pop_back(); }
 
   // --- text ---
   void statements(const syntax::Block& block);
@@ -130,7 +130,7 @@ class Body {
   size_t index() const { return static_cast<size_t>(&function - world.program.functions.data()); }
   /// In a library body: the location of the call in the user's file.
   SourceRange located(SourceRange range) const {
-    return frame->instance ? frame->instance->call : range;
+    return scope->instance ? scope->instance->call : range;
   }
 };
 

@@ -66,7 +66,7 @@ class Orderer {
   }
 
  private:
-  struct Frame {
+  struct Visit {
     size_t entity;
     std::vector<std::pair<size_t, SourceRange>> callees;
     size_t next = 0;
@@ -76,7 +76,7 @@ class Orderer {
     if (state_[root]) return;
     push(root);
     while (!stack_.empty()) {
-      Frame& top = stack_.back();
+      Visit& top = stack_.back();
       if (top.next == top.callees.size()) {
         state_[top.entity] = 2;
         measure(top);
@@ -91,11 +91,11 @@ class Orderer {
   }
 
   // Limits the depth of calls: each plan is compared and run with all of its callees.
-  void measure(const Frame& frame) {
-    size_t& depth = depth_[frame.entity];
-    for (const auto& [callee, range] : frame.callees) depth = std::max(depth, depth_[callee] + 1);
+  void measure(const Visit& visit) {
+    size_t& depth = depth_[visit.entity];
+    for (const auto& [callee, range] : visit.callees) depth = std::max(depth, depth_[callee] + 1);
     if (depth <= deepest_call) return;
-    FunctionEntity& entity = world_.functions[frame.entity];
+    FunctionEntity& entity = world_.functions[visit.entity];
     if (!std::exchange(entity.bad, true))
       world_.error("E0007", entity.decl->name_range, "calls nest at most 200 deep");
     depth = 0;  // report once per 200 levels
@@ -103,21 +103,21 @@ class Orderer {
 
   void push(size_t entity) {
     state_[entity] = 1;
-    Frame frame{entity, {}};
+    Visit visit{entity, {}};
     UseFinder finder;
     finder.function(*world_.functions[entity].decl);
     const FileScope& file = world_.files[world_.functions[entity].file];
     for (const Use& use : finder.uses) {
       auto found = file.functions.find(use.name);
       if (found != file.functions.end()) {
-        frame.callees.emplace_back(found->second, use.range);
+        visit.callees.emplace_back(found->second, use.range);
         continue;
       }
       auto library = world_.files[0].functions.find(use.name);
       if (library != world_.files[0].functions.end())
-        frame.callees.emplace_back(library->second, use.range);
+        visit.callees.emplace_back(library->second, use.range);
     }
-    stack_.push_back(std::move(frame));
+    stack_.push_back(std::move(visit));
   }
 
   void circle(size_t callee, SourceRange range) {
@@ -125,12 +125,12 @@ class Orderer {
     Diagnostic& error = world_.error("E0112", world_.locate(name, range),
                                      "`" + name + "` calls itself", "calls itself here");
     bool inside = false;
-    for (const Frame& frame : stack_) {
-      inside = inside || frame.entity == callee;
+    for (const Visit& visit : stack_) {
+      inside = inside || visit.entity == callee;
       if (!inside) continue;
-      FunctionEntity& entity = world_.functions[frame.entity];
+      FunctionEntity& entity = world_.functions[visit.entity];
       entity.bad = true;
-      if (frame.entity != callee)
+      if (visit.entity != callee)
         error.notes.push_back({entity.decl->name_range, "by way of `" + entity.decl->name + "`"});
     }
   }
@@ -138,7 +138,7 @@ class Orderer {
   World& world_;
   std::vector<int> state_;
   std::vector<size_t> depth_;  ///< depth of the calls below a function
-  std::vector<Frame> stack_;
+  std::vector<Visit> stack_;
   std::vector<size_t> order_;
 };
 

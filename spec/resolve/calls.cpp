@@ -173,14 +173,14 @@ std::vector<const Argument*> arrange(Body& body, const CallSite& site, const Fun
     Instance inside;
     inside.entity = &entity;
     inside.call = body.located(site.range);
-    if (body.frame->instance) inside.through = body.frame->instance->through;
+    if (body.scope->instance) inside.through = body.scope->instance->through;
     inside.through.push_back(entity.decl->name);
-    Frame frame;
-    frame.file = entity.file;
-    frame.instance = &inside;
-    Frame* caller = std::exchange(body.frame, &frame);
+    FunctionScope scope;
+    scope.file = entity.file;
+    scope.instance = &inside;
+    FunctionScope* caller = std::exchange(body.scope, &scope);
     defaults[i] = {body.one(*params[i].value), site.range};
-    body.frame = caller;
+    body.scope = caller;
     result[i] = &defaults[i];
   }
   return result;

@@ -19,7 +19,7 @@ const std::map<Name, ir::CollectiveFn> functions = {
     {"zero_pad", ir::CollectiveFn::zero_pad}};
 
 bool allowed(Body& body, const CallSite& site) {
-  if (body.frame->is_plan) return true;
+  if (body.scope->is_plan) return true;
   body.error("E0109", site.range, "a fn has no collectives",
              "a fn is mathematics on whole tensors");
   return false;

@@ -13,7 +13,7 @@ ir::Created created(Body& body, const Shape& shape) {
   result.inferred = true;
   for (const Split& split : shape.dims) {
     ir::ValueId from = ir::no_value;
-    for (ir::ValueId id : body.frame->instance->arguments)
+    for (ir::ValueId id : body.scope->instance->arguments)
       if (from == ir::no_value && find(body.type(id), split.dim)) from = id;
     result.axes_from.push_back(from);
   }

@@ -13,7 +13,7 @@ Values name_value(Body& body, const syntax::Expr& expr) {
   const FileScope& file = body.file();
   if (auto found = file.consts.find(expr.text); found != file.consts.end())
     return tensor(body.number(found->second.text, found->second.value, expr.range, expr.text));
-  if (file.dims.count(expr.text) || body.frame->dims.count(expr.text)) {
+  if (file.dims.count(expr.text) || body.scope->dims.count(expr.text)) {
     Diagnostic& error =
         body.error("E0109", expr.range, "`" + expr.text + "` is a dim, not a value");
     error.fixes.push_back(

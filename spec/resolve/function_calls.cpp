@@ -9,8 +9,8 @@ namespace {
 
 // A function may call functions, a plan may call plans (E0109).
 bool may_call(Body& body, const CallSite& site, const FunctionEntity& entity) {
-  if (entity.decl->is_plan == body.frame->is_plan) return true;
-  if (body.frame->is_plan)
+  if (entity.decl->is_plan == body.scope->is_plan) return true;
+  if (body.scope->is_plan)
     body.error("E0109", site.range,
                "a plan can call only plans, library functions, and fns over `...` or with a "
                "pattern; `" +
@@ -70,7 +70,7 @@ std::vector<Values> construct(Body& body, const CallSite& site, size_t record) {
   const Types* type = record_type(body.world, record, site.range);
   if (!type) return unknown_result();
   const RecordEntity& entity = body.world.records[record];
-  if (entity.layout && !body.frame->is_plan)
+  if (entity.layout && !body.scope->is_plan)
     body.error("E0109", site.range, "`" + site.name + "` is a layout, and a fn has no axes");
   auto refuse = [&](const std::string& message) {
     std::string fields;

@@ -11,10 +11,10 @@ class FunctionReader {
   FunctionReader(World& world, FunctionEntity& entity)
       : entity_(entity),
         function_(world.program.functions[*entity.index]),
-        body_(world, function_, frame_) {
-    frame_.file = entity.file;
-    frame_.is_plan = entity.decl->is_plan;
-    frame_.function = entity.decl->name;
+        body_(world, function_, scope_) {
+    scope_.file = entity.file;
+    scope_.is_plan = entity.decl->is_plan;
+    scope_.function = entity.decl->name;
   }
 
   void run() {
@@ -85,23 +85,23 @@ class FunctionReader {
 
   void results() {
     const size_t count = entity_.results.size();
-    function_.return_range = frame_.return_range;
-    if (!frame_.has_returned) {
+    function_.return_range = scope_.return_range;
+    if (!scope_.has_returned) {
       body_.error("E0103", entity_.decl->name_range,
                   "`" + entity_.decl->name + "` has no `return`");
       return;
     }
-    const bool silent = frame_.returned.size() == 1 && is_unknown(frame_.returned[0]);
-    if (frame_.returned.size() != count) {
+    const bool silent = scope_.returned.size() == 1 && is_unknown(scope_.returned[0]);
+    if (scope_.returned.size() != count) {
       if (!silent)
-        body_.error("E0103", frame_.return_range,
-                    std::to_string(frame_.returned.size()) + " values are returned, and " +
+        body_.error("E0103", scope_.return_range,
+                    std::to_string(scope_.returned.size()) + " values are returned, and " +
                         std::to_string(count) + " are declared");
-      frame_.returned.assign(count, unknown_value());
+      scope_.returned.assign(count, unknown_value());
     }
     const std::vector<SourceRange> ranges = returned_ranges(count);
     for (size_t i = 0; i < count; ++i) {
-      const Values value = fit(body_, frame_.returned[i], entity_.results[i], ranges[i],
+      const Values value = fit(body_, scope_.returned[i], entity_.results[i], ranges[i],
                                {"E0302", "E0302", "what is returned"});
       for (ir::ValueId leaf : leaves(value)) function_.returned.push_back(leaf);
     }
@@ -113,13 +113,13 @@ class FunctionReader {
       if (auto* node = std::get_if<syntax::Return>(&statement.node); node && ranges.empty())
         for (const syntax::Expr& expr : node->values) ranges.push_back(expr.range);
     if (ranges.size() != count)
-      ranges.assign(count, ranges.empty() ? frame_.return_range : ranges[0]);
+      ranges.assign(count, ranges.empty() ? scope_.return_range : ranges[0]);
     return ranges;
   }
 
   FunctionEntity& entity_;
   ir::Function& function_;
-  Frame frame_;
+  FunctionScope scope_;
   Body body_;
 };
 

@@ -44,8 +44,8 @@ class Gradient {
     if (entity_->generic || !entity_->index)
       return refuse("E0109", "a gradient can be taken of a fn or a plan, but `" + expr_.text +
                                  "` is generic");
-    if (entity_->decl->is_plan != body_.frame->is_plan)
-      return refuse("E0109", body_.frame->is_plan ? "a plan differentiates plans, and this is a fn"
+    if (entity_->decl->is_plan != body_.scope->is_plan)
+      return refuse("E0109", body_.scope->is_plan ? "a plan differentiates plans, and this is a fn"
                                                   : "a fn differentiates fns, and this is a plan");
     const bool scalar = entity_->results.size() == 1 && !entity_->results[0].is_record() &&
                         entity_->results[0].leaf.dims.empty() &&
@@ -104,7 +104,7 @@ class Gradient {
     const std::vector<Axis> axes = keys(body_.world.files[entity_->file].axes);
     return transform<ir::ValueId>(type, [&](const Type& leaf) {
       const ir::ValueId id = body_.add_value(leaf, expr_.range);
-      body_.function.values[id].type = body_.frame->is_plan ? dual(leaf, axes) : leaf;
+      body_.function.values[id].type = body_.scope->is_plan ? dual(leaf, axes) : leaf;
       body_.function.values[id].stated = true;
       ids_.push_back(id);
       return id;

@@ -11,35 +11,35 @@
 namespace shardproof::resolution {
 
 std::vector<Values> Instantiation::body_results() {
-  Frame frame;
-  frame.file = entity_.file;
-  frame.instance = &instance_;
-  frame.caller = body_.frame;
-  frame.function = entity_.decl->name;
-  frame.dims = dims_;
-  Frame* caller = std::exchange(body_.frame, &frame);
-  LoopFrame* loop = std::exchange(body_.loop, nullptr);
+  FunctionScope scope;
+  scope.file = entity_.file;
+  scope.instance = &instance_;
+  scope.caller = body_.scope;
+  scope.function = entity_.decl->name;
+  scope.dims = dims_;
+  FunctionScope* caller = std::exchange(body_.scope, &scope);
+  LoopScope* loop = std::exchange(body_.loop, nullptr);
   for (size_t i = 0; i < args_.size(); ++i)
     body_.bind(entity_.params[i].name, args_[i], given_[i]->range);
   body_.statements(entity_.decl->body);
-  std::vector<Values> results = ordered(frame);
-  body_.frame = caller;
+  std::vector<Values> results = ordered(scope);
+  body_.scope = caller;
   body_.loop = loop;
   return results;
 }
 
-std::vector<Values> Instantiation::ordered(const Frame& frame) {
-  if (frame.returned.size() != entity_.results.size()) {
+std::vector<Values> Instantiation::ordered(const FunctionScope& scope) {
+  if (scope.returned.size() != entity_.results.size()) {
     body_.error("E0103", entity_.decl->name_range,
-                "`" + site_.name + "` returns " + std::to_string(frame.returned.size()) + " of " +
+                "`" + site_.name + "` returns " + std::to_string(scope.returned.size()) + " of " +
                     std::to_string(entity_.results.size()) + " results");
     return unknown_result(entity_.results.size());
   }
   std::vector<Values> results;
-  for (size_t i = 0; i < frame.returned.size(); ++i)
-    results.push_back(is_unknown(frame.returned[i])
+  for (size_t i = 0; i < scope.returned.size(); ++i)
+    results.push_back(is_unknown(scope.returned[i])
                           ? unknown_value()
-                          : result(frame.returned[i], *entity_.written_results[i]));
+                          : result(scope.returned[i], *entity_.written_results[i]));
   return results;
 }
 

@@ -28,9 +28,9 @@ std::vector<Values> Instantiation::run() {
 std::vector<Values> Instantiation::instantiate() {
   if (!working_dims() || !argument_patterns() || !bind_types()) return failed();
   instance_.entity = &entity_;
-  if (body_.frame->instance) {
-    instance_.call = body_.frame->instance->call;
-    instance_.through = body_.frame->instance->through;
+  if (body_.scope->instance) {
+    instance_.call = body_.scope->instance->call;
+    instance_.through = body_.scope->instance->through;
   } else {
     instance_.call = site_.range;
   }
@@ -43,7 +43,7 @@ std::vector<Values> Instantiation::instantiate() {
 
 // Records the outermost call as written: a derived backward writes it again.
 void Instantiation::begin_record() {
-  if (body_.frame->instance || body_.library_call) return;
+  if (body_.scope->instance || body_.library_call) return;
   ir::LibraryCall call;
   call.function = entity_.decl->name;
   call.of_library = body_.world.files[entity_.file].library;
@@ -93,14 +93,14 @@ bool says_any_type(const syntax::FunctionDecl& decl) {
 
 bool Instantiation::allowed() {
   const bool library = body_.world.files[entity_.file].library;
-  if (!library && body_.frame->is_plan && !body_.frame->instance && !says_any_type(*entity_.decl)) {
+  if (!library && body_.scope->is_plan && !body_.scope->instance && !says_any_type(*entity_.decl)) {
     body_.error("E0109", site_.range,
                 "a plan can call only plans, library functions, and fns over `...` or with a "
                 "pattern; `" +
                     site_.name + "` is neither");
     return false;
   }
-  const Instance* outer = body_.frame->instance;
+  const Instance* outer = body_.scope->instance;
   if (outer && outer->through.size() >= deepest_call) {
     body_.error("E0007", site_.range, "generic functions call each other too deeply");
     return false;

@@ -36,7 +36,7 @@ class Instantiation {
   bool refuse(SourceRange range, const std::string& message, const Type& actual);
   TypeContext context() const;
   std::vector<Values> body_results();
-  std::vector<Values> ordered(const Frame& frame);
+  std::vector<Values> ordered(const FunctionScope& scope);
   Values result(const Values& value, const syntax::TypeExpr& written);
   ir::ValueId in_order(ir::ValueId id, const Shape& wanted, const Type& type);
   ir::ValueId reordered(ir::ValueId id, const Shape& wanted, std::vector<Dim> whole,

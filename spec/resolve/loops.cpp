@@ -20,7 +20,7 @@ class LoopReader {
     for (const syntax::Carry& carry : loop_.carries) start(carry);
     if (loop_.kind == Kind::ring && !block_dim()) return unknown_result_of(loop_.carries.size());
     auto block = read_body();
-    if (loop_.kind == Kind::ring) body_.frame->dims.erase(loop_.block_dim);
+    if (loop_.kind == Kind::ring) body_.scope->dims.erase(loop_.block_dim);
     if (loop_.kind == Kind::pipeline) {
       one_stages(*block);
       check_schedule(*block);
@@ -35,7 +35,7 @@ class LoopReader {
 
   bool allowed() {
     if (loop_.kind == Kind::scan) return true;
-    if (!body_.frame->is_plan) {
+    if (!body_.scope->is_plan) {
       body_.error("E0109", loop_.range, "a fn has `scan`; pipelines and rings are of plans");
       return false;
     }
@@ -133,7 +133,7 @@ class LoopReader {
   bool block_dim() {
     const Name& name = loop_.block_dim;
     const FileScope& file = body_.file();
-    if (file.dims.count(name) || file.axes.count(name) || body_.frame->dims.count(name)) {
+    if (file.dims.count(name) || file.axes.count(name) || body_.scope->dims.count(name)) {
       body_.world.twice(name, body_.world.locate(name, loop_.range), {},
                         "`" + name + "` is declared already; a ring names a new dim");
       return false;
@@ -146,8 +146,8 @@ class LoopReader {
                           {{ir::Arith::Kind::size, dims_[0].factors[0], ir::no_value, {}},
                            {ir::Arith::Kind::axis, loop_.axis, ir::no_value, {}}}};
     info.range = body_.world.locate(name, loop_.range);
-    block_ = body_.world.local_dim(body_.frame->function, name, std::move(info));
-    body_.frame->dims[name] = block_;
+    block_ = body_.world.local_dim(body_.scope->function, name, std::move(info));
+    body_.scope->dims[name] = block_;
     return true;
   }
 
@@ -177,7 +177,7 @@ class LoopReader {
     return transform<ir::ValueId>(type, [&](const Type& leaf) {
       const ir::ValueId id = body_.add_value(leaf, range);
       body_.function.values[id].type = leaf;
-      body_.function.values[id].stated = !body_.frame->instance;
+      body_.function.values[id].stated = !body_.scope->instance;
       return id;
     });
   }
@@ -185,8 +185,8 @@ class LoopReader {
   ir::BlockPtr read_body() {
     auto block = std::make_shared<ir::Block>();
     ir::Block* outer = std::exchange(body_.block, block.get());
-    LoopFrame frame{loop_.kind, carries_};
-    LoopFrame* outer_loop = std::exchange(body_.loop, &frame);
+    LoopScope scope{loop_.kind, carries_};
+    LoopScope* outer_loop = std::exchange(body_.loop, &scope);
     body_.open_scope();
     for (size_t i = 0; i < loop_.variables.size(); ++i) bind_variable(*block, i);
     for (size_t i = 0; i < loop_.carries.size(); ++i) {
@@ -198,13 +198,13 @@ class LoopReader {
     }
     body_.statements(loop_.body);
     body_.close_scope();
-    if (!frame.has_next && !carries_.empty()) {
+    if (!scope.has_next && !carries_.empty()) {
       body_.error("E0103", loop_.range, "the loop has carries, and its body no `next`");
       bad_ = true;
     }
     body_.block = outer;
     body_.loop = outer_loop;
-    close(*block, frame);
+    close(*block, scope);
     return block;
   }
 
@@ -218,10 +218,10 @@ class LoopReader {
     if (loop_.kind == Kind::ring) binding->ring_block = block_;
   }
 
-  void close(ir::Block& block, LoopFrame& frame) {
-    for (const Values& next : frame.next)
+  void close(ir::Block& block, LoopScope& scope) {
+    for (const Values& next : scope.next)
       for (ir::ValueId leaf : leaves(next)) block.next.push_back(leaf);
-    emitted_ = std::move(frame.emitted);
+    emitted_ = std::move(scope.emitted);
     for (const Values& emitted : emitted_) {
       bad_ = bad_ || is_unknown(emitted);
       for (ir::ValueId leaf : leaves(emitted)) block.emit.push_back(leaf);

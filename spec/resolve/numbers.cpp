@@ -9,19 +9,19 @@ namespace {
 std::vector<ir::SizeOf> sizes_of(Body& body, const syntax::Expr& expr) {
   const Name& name = expr.text;
   std::vector<ir::SizeOf> result;
-  if (auto local = body.frame->dims.find(name); local != body.frame->dims.end()) {
+  if (auto local = body.scope->dims.find(name); local != body.scope->dims.end()) {
     for (const Name& factor : local->second.factors) result.push_back({factor, false});
     return result;
   }
   if (body.file().dims.count(name)) return {{name, false}};
   if (body.file().axes.count(name)) {
-    if (body.frame->is_plan) return {{name, true}};
+    if (body.scope->is_plan) return {{name, true}};
     body.error("E0109", expr.range, "a fn has no axes, and no size of one",
                "a fn is mathematics on whole tensors");
     return {};
   }
   std::vector<Name> known = keys(body.file().dims);
-  for (const auto& more : {keys(body.file().axes), keys(body.frame->dims)})
+  for (const auto& more : {keys(body.file().axes), keys(body.scope->dims)})
     known.insert(known.end(), more.begin(), more.end());
   body.world.unknown("dim or axis", name, expr.range, known);
   return {};

@@ -51,7 +51,7 @@ class PatternReader {
     }
     good = good && bracket_sides(brackets);
     read_.pattern.inferred = body_.inferred();
-    if (body_.inferred()) read_.pattern.whole = body_.frame->instance->whole;
+    if (body_.inferred()) read_.pattern.whole = body_.scope->instance->whole;
     if (!good) return std::nullopt;
     return std::move(read_);
   }

@@ -20,7 +20,7 @@ class StatementReader {
     const ArithNames names = names_in(body_);
     auto size = [&](const syntax::Expr& expr) { return arith(body_.world, expr, names); };
     std::vector<Name> known = keys(body_.file().dims);
-    for (const Name& name : keys(body_.frame->dims)) known.push_back(name);
+    for (const Name& name : keys(body_.scope->dims)) known.push_back(name);
     for (size_t i = 0; i < node.names.size(); ++i) declare(node, i, known, size);
   }
 
@@ -32,10 +32,10 @@ class StatementReader {
   }
 
   void operator()(const syntax::Assume& node) {
-    if (body_.frame->is_plan || body_.inferred() || body_.loop)
+    if (body_.scope->is_plan || body_.inferred() || body_.loop)
       return (void)body_.error(
           "E0109", node.range,
-          body_.frame->is_plan
+          body_.scope->is_plan
               ? "write the `assume` in the model: a plan assumes what its model does"
               : (body_.loop ? "`assume` is about a fn's parameters, and cannot be inside a loop"
                             : "a generic fn assumes nothing: it has no types of its own"));
@@ -66,17 +66,17 @@ class StatementReader {
   }
 
   void operator()(const syntax::Return& node) {
-    Frame& frame = *body_.frame;
+    FunctionScope& scope = *body_.scope;
     if (body_.loop)
       return (void)body_.error("E0109", statement_, "`return` inside a loop",
                                "write `next` or `emit`");
-    frame.returned = body_.all(node.values);
-    frame.has_returned = true;
-    frame.return_range = statement_;
+    scope.returned = body_.all(node.values);
+    scope.has_returned = true;
+    scope.return_range = statement_;
   }
 
   void operator()(const syntax::Next& node) {
-    LoopFrame* loop = body_.loop;
+    LoopScope* loop = body_.loop;
     if (!loop || loop->kind == syntax::Loop::Kind::pipeline)
       return (void)body_.error("E0109", statement_, "`next` where there are no carries");
     if (loop->has_next) return (void)body_.error("E0109", statement_, "a second `next`");
@@ -97,7 +97,7 @@ class StatementReader {
   }
 
   void operator()(const syntax::Emit& node) {
-    LoopFrame* loop = body_.loop;
+    LoopScope* loop = body_.loop;
     const bool allowed = loop && (loop->kind == syntax::Loop::Kind::scan ||
                                   loop->kind == syntax::Loop::Kind::pipeline);
     if (!allowed)
@@ -113,7 +113,7 @@ class StatementReader {
     const Name& name = node.names[i];
     const FileScope& file = body_.file();
     const bool taken =
-        body_.frame->dims.count(name) || file.dims.count(name) || file.axes.count(name);
+        body_.scope->dims.count(name) || file.dims.count(name) || file.axes.count(name);
     if (taken) {
       SourceRange first;
       if (auto dim = file.dims.find(name); dim != file.dims.end()) first = dim->second;
@@ -124,8 +124,8 @@ class StatementReader {
     if (!info) return;
     std::vector<Name> of;  // a dim after `;` may stand for a group
     for (const Name& factor : info->of) {
-      auto local = body_.frame->dims.find(factor);
-      if (local == body_.frame->dims.end())
+      auto local = body_.scope->dims.find(factor);
+      if (local == body_.scope->dims.end())
         of.push_back(factor);
       else
         of.insert(of.end(), local->second.factors.begin(), local->second.factors.end());
@@ -135,9 +135,9 @@ class StatementReader {
       info->kind = ir::DimInfo::Kind::group;
     info->range = body_.located(info->range);
     if (!within_bounds(body_.world, name, *info)) return;
-    const Dim dim = body_.world.local_dim(body_.frame->function, name, std::move(*info));
+    const Dim dim = body_.world.local_dim(body_.scope->function, name, std::move(*info));
     body_.world.dim_weights[dim.factors[0]] = body_.world.dim_weights[name];
-    body_.frame->dims[name] = dim;
+    body_.scope->dims[name] = dim;
   }
 
   void bind(const syntax::Target& target, Values values, SourceRange range) {
@@ -183,7 +183,7 @@ void Body::statements(const syntax::Block& text) {
       error("E0007", statement.range, "not read: the file has too many errors before it");
       return;
     }
-    if (frame->has_returned && !loop) {
+    if (scope->has_returned && !loop) {
       error("E0109", statement.range, "statements after `return` never run");
       return;
     }

@@ -35,7 +35,7 @@ std::vector<Values> rearrange(Body& body, const CallSite& site) {
 std::vector<Values> moved(Body& body, const CallSite& site) {
   const bool permute = site.name == "ppermute";
   if (!expect(body, site, 1, 1, {"by"})) return unknown_result();
-  if (permute && !body.frame->is_plan) {
+  if (permute && !body.scope->is_plan) {
     body.error("E0109", site.range, "a fn has no collectives; `roll` moves entries");
     return recovered(body, site);
   }

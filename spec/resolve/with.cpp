@@ -59,7 +59,7 @@ Values* field_at(Body& body, Values& record, const Name& path, SourceRange range
 
 /// If the source states the type of the old leaf, the new leaf gets the same axes and marks.
 ir::ValueId ascribed(Body& body, ir::ValueId value, ir::ValueId old, SourceRange range) {
-  const bool stated = body.frame->is_plan && !body.inferred() && body.function.values[old].stated;
+  const bool stated = body.scope->is_plan && !body.inferred() && body.function.values[old].stated;
   if (!stated || value == ir::no_value) return value;
   const Type type = body.type(old);
   return body.emit(ir::Ascribe{type, false}, {value}, type, type.dtype, range, {range});

@@ -31,17 +31,17 @@ void run_rank(Communicator& communicator, const Drafted& program, size_t arena_b
   std::vector<std::vector<float>> given(program.given.size(), std::vector<float>(entries));
   for (size_t i = 0; i < entries; ++i)
     given[0][i] = static_cast<float>((i * 7 + static_cast<size_t>(communicator.rank()) * 5) % 11);
-  Frame frame;
-  frame.communicator = &communicator;
-  frame.loops.resize(program.loops);
-  for (const Piece& piece : program.pieces) frame.buffers.push_back(arena.data() + piece.offset);
+  StepContext context;
+  context.communicator = &communicator;
+  context.loops.resize(program.loops);
+  for (const Piece& piece : program.pieces) context.buffers.push_back(arena.data() + piece.offset);
   for (size_t i = 0; i < given.size(); ++i)
-    frame.buffers[program.given[i]] = reinterpret_cast<std::byte*>(given[i].data());
+    context.buffers[program.given[i]] = reinterpret_cast<std::byte*>(given[i].data());
   std::vector<int> all(ranks);
   std::iota(all.begin(), all.end(), 0);
-  frame.groups.push_back(&communicator.group(all));
-  const auto run_one = [&](const Step& step) { step.run(frame); };
-  HostRunner runner(frame, run_one, run_one);
+  context.groups.push_back(&communicator.group(all));
+  const auto run_one = [&](const Step& step) { step.run(context); };
+  HostRunner runner(context, run_one, run_one);
   walk(program.steps, runner);
   for (size_t i = 1; i < given.size(); ++i)
     result.insert(result.end(), given[i].begin(), given[i].end());
@@ -209,9 +209,9 @@ std::string fault(const Drafted& program) {
 void plant_throw(std::vector<Step>& steps, const std::string& place) {
   for (Step& step : steps) {
     if (step.place == place)
-      step.run = [run = step.run, place](Frame& frame) {
-        if (frame.communicator->rank() == 1) throw std::runtime_error(place + " is lost");
-        run(frame);
+      step.run = [run = step.run, place](StepContext& context) {
+        if (context.communicator->rank() == 1) throw std::runtime_error(place + " is lost");
+        run(context);
       };
     plant_throw(step.body, place);
   }
@@ -236,32 +236,32 @@ TEST(Overlap, ComputesWhileACollectiveIsUnderWay) {
   Results results(2);
   run_on_threads(2, [&](Communicator& communicator) {
     std::vector<float> memory[3] = {{1}, {0}, {0}};
-    Frame frame;
-    frame.communicator = &communicator;
-    frame.groups.push_back(&communicator.group({0, 1}));
-    for (auto& each : memory) frame.buffers.push_back(reinterpret_cast<std::byte*>(each.data()));
+    StepContext context;
+    context.communicator = &communicator;
+    context.groups.push_back(&communicator.group({0, 1}));
+    for (auto& each : memory) context.buffers.push_back(reinterpret_cast<std::byte*>(each.data()));
     std::vector<Step> steps(3);
     steps[0].op = "all_reduce";
     steps[0].reads = {0};
     steps[0].writes = {1};
-    steps[0].run = [&](Frame& f) {
+    steps[0].run = [&](StepContext& f) {
       if (communicator.rank() == 1) computed.wait(false);
       communicator.all_reduce(*f.groups[0], floats(f, 0), floats(f, 1), 1, Element::f32,
                               Reduction::sum, "sum");
     };
     steps[1].op = "einsum";
     steps[1].writes = {2};
-    steps[1].run = [&](Frame& f) {
+    steps[1].run = [&](StepContext& f) {
       floats(f, 2)[0] = 5;
       if (communicator.rank() == 0) computed = true;
       computed.notify_all();
     };
     steps[2].op = "result";
     steps[2].reads = steps[2].writes = {1};
-    steps[2].run = [](Frame& f) { floats(f, 1)[0] += 1; };
+    steps[2].run = [](StepContext& f) { floats(f, 1)[0] += 1; };
     overlap(steps);
-    const auto run_one = [&](const Step& step) { step.run(frame); };
-    HostRunner runner(frame, run_one, run_one);
+    const auto run_one = [&](const Step& step) { step.run(context); };
+    HostRunner runner(context, run_one, run_one);
     walk(steps, runner);
     results[static_cast<size_t>(communicator.rank())] = memory[1];
   });

@@ -15,8 +15,8 @@ namespace shardproof::plan {
 
 constexpr size_t entries = 40;  ///< per buffer, in f32
 
-inline float* floats(Frame& frame, BufferId id) {
-  return reinterpret_cast<float*>(frame.buffers[id]);
+inline float* floats(StepContext& context, BufferId id) {
+  return reinterpret_cast<float*>(context.buffers[id]);
 }
 
 /// Steps that are the same on all ranks. Buffer 0 is the input.
@@ -46,12 +46,12 @@ inline Step step_of(const std::string& op, std::vector<BufferId> reads, BufferId
   step.reads = std::move(reads);
   step.writes = {to};
   if (is_collective(step))
-    step.run = [=, place = step.place](Frame& f) {
+    step.run = [=, place = step.place](StepContext& f) {
       f.communicator->all_reduce(*f.groups[0], floats(f, a), floats(f, to), entries, Element::f32,
                                  Reduction::sum, place);
     };
   else
-    step.run = [=](Frame& f) {
+    step.run = [=](StepContext& f) {
       float total = 0;
       for (size_t i = 0; i < entries; ++i) {
         total += floats(f, a)[i];

@@ -77,12 +77,12 @@ Measured measure(const Program& program, int64_t p, int64_t microbatches,
     const auto meet = [&] {
       if (p > 1) ranks.all_gather(ranks.group(all), &token, tokens.data(), 1, "bench");
     };
-    plan::Frame frame;
-    frame.loops.resize(plan.state().loops);
+    plan::StepContext context;
+    context.loops.resize(plan.state().loops);
     meet();
     const auto begin = Clock::now();
     {
-      plan::HostRunner runner(frame, here, message);
+      plan::HostRunner runner(context, here, message);
       plan::walk(plan.steps(), runner);
     }
     meet();
