@@ -67,25 +67,25 @@ Vars run_function(Run& run, size_t index, const Vars& arguments) {
   return results;
 }
 
-Vars apply(const ir::Call& op, Step& step) {
-  return run_function(step.run, op.function, step.operands());
+Vars apply(const ir::Call& op, Site& site) {
+  return run_function(site.run, op.function, site.operands());
 }
 
 // The derivative of what the callee claims to be: a plan's model where it has one. It is computed
 // on a tape of its own, and has itself no gradient.
-Vars apply(const ir::Grad& op, Step& step) {
-  const ir::Program& program = step.run.program;
-  const Vars operands = step.operands();
+Vars apply(const ir::Grad& op, Site& site) {
+  const ir::Program& program = site.run.program;
+  const Vars operands = site.operands();
   const size_t inputs = program.functions.at(op.function).params.size();
   const std::vector<Tensor> upstream = values_of(operands, inputs, operands.size());
   Differentiated done =
-      differentiate(program, model_of(program, op.function), step.run.sizes,
+      differentiate(program, model_of(program, op.function), site.run.sizes,
                     values_of(operands, 0, inputs), op.with_value ? nullptr : &upstream, op.wrt);
   std::vector<Tensor> all = std::move(done.gradients);
   if (op.with_value) all.insert(all.begin(), done.results.at(0));
   Vars results;
   for (Tensor& each : all)
-    results.push_back(step.record(std::move(each), operands, [](const Node&) {
+    results.push_back(site.record(std::move(each), operands, [](const Node&) {
       throw std::domain_error("the gradient of a gradient is asked for, and it has none");
     }));
   return results;

@@ -3,15 +3,15 @@
 
 namespace shardproof::oracle {
 
-Vars apply(const ir::Number& op, Step&) { return {constant(scalar(op.value))}; }
+Vars apply(const ir::Number& op, Site&) { return {constant(scalar(op.value))}; }
 
-Vars apply(const ir::SizeOf& op, Step& step) {
-  const int64_t size = op.axis ? step.run.table.axis(op.name) : step.run.table.size(Dim{{op.name}});
+Vars apply(const ir::SizeOf& op, Site& site) {
+  const int64_t size = op.axis ? site.run.table.axis(op.name) : site.run.table.size(Dim{{op.name}});
   return {constant(scalar(static_cast<double>(size)))};
 }
 
-Vars apply(const ir::Iota& op, Step& step) {
-  Tensor result = filled(step.shape(), 0);
+Vars apply(const ir::Iota& op, Site& site) {
+  Tensor result = filled(site.shape(), 0);
   if (op.dim >= result.shape.size()) throw std::domain_error("there is no dim to count along");
   const Lanes lanes(result.shape, op.dim);
   for (int64_t o = 0; o < lanes.outer; ++o)
@@ -21,6 +21,6 @@ Vars apply(const ir::Iota& op, Step& step) {
   return {constant(std::move(result))};
 }
 
-Vars apply(const ir::Zeros&, Step& step) { return {constant(filled(step.shape(), 0))}; }
+Vars apply(const ir::Zeros&, Site& site) { return {constant(filled(site.shape(), 0))}; }
 
 }  // namespace shardproof::oracle

@@ -164,12 +164,12 @@ Tensor shaped(Tensor x, const Extents& shape) {
 
 }  // namespace
 
-Vars apply(const ir::Einsum& op, Step& step) {
-  const Vars operands = step.operands();
-  const Reading reading = read_pattern(step, op.pattern, Form::plain, operands.size());
+Vars apply(const ir::Einsum& op, Site& site) {
+  const Vars operands = site.operands();
+  const Reading reading = read_pattern(site, op.pattern, Form::plain, operands.size());
   Tensor value =
-      shaped(contracted(terms_of(reading, operands), reading.right).tensor, step.shape());
-  return {step.record(std::move(value), operands, [operands, reading](const Node& result) {
+      shaped(contracted(terms_of(reading, operands), reading.right).tensor, site.shape());
+  return {site.record(std::move(value), operands, [operands, reading](const Node& result) {
     const std::vector<Term> terms = terms_of(reading, operands);
     const Term gradient = term(reading, reading.right, result.gradient);
     for (size_t i = 0; i < operands.size(); ++i)

@@ -24,13 +24,13 @@ Error::Error(std::string op, std::string value, std::string function, std::vecto
       function(std::move(function)),
       shapes(std::move(shapes)) {}
 
-Error error_at(const Site& site, std::vector<Extents> shapes, const std::string& message) {
+Error error_at(const Origin& origin, std::vector<Extents> shapes, const std::string& message) {
   std::string through;
-  for (const std::string& name : site.instr->place.through) through += " (in `" + name + "`)";
-  const bool named = !site.instr->results.empty();
-  return Error(ir::name_of(site.instr->op),
-               named ? site.function->values[site.instr->results[0]].name : "", site.function->name,
-               std::move(shapes), message + through);
+  for (const std::string& name : origin.instr->place.through) through += " (in `" + name + "`)";
+  const bool named = !origin.instr->results.empty();
+  return Error(ir::name_of(origin.instr->op),
+               named ? origin.function->values[origin.instr->results[0]].name : "",
+               origin.function->name, std::move(shapes), message + through);
 }
 
 }  // namespace shardproof::oracle

@@ -22,10 +22,10 @@ class Error : public std::runtime_error {
 };
 
 /// An instruction of a function, for its errors.
-struct Site {
+struct Origin {
   const ir::Function* function = nullptr;
   const ir::Instr* instr = nullptr;
 };
-Error error_at(const Site& site, std::vector<Extents> shapes, const std::string& message);
+Error error_at(const Origin& origin, std::vector<Extents> shapes, const std::string& message);
 
 }  // namespace shardproof::oracle

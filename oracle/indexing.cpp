@@ -22,30 +22,30 @@ Positions rows(const Reading& reading, const Indices& over, const Indices& table
   return result;
 }
 
-Vars looked_up(const ir::Pattern& pattern, Step& step) {
-  const Reading reading = read_pattern(step, pattern, Form::plain, 2);
+Vars looked_up(const ir::Pattern& pattern, Site& site) {
+  const Reading reading = read_pattern(site, pattern, Form::plain, 2);
   const Indices &table = reading.left[0], &ids = reading.left[1];
   want_all(without(table, reading.bracket), reading.right);
   want_all(ids, reading.right);
-  return {gather(step, step.operand(0),
-                 rows(reading, reading.right, table, ids, step.operand(1)->value), step.shape())};
+  return {gather(site, site.operand(0),
+                 rows(reading, reading.right, table, ids, site.operand(1)->value), site.shape())};
 }
 
 }  // namespace
 
-Vars apply(const ir::Index& op, Step& step) { return looked_up(op.pattern, step); }
+Vars apply(const ir::Index& op, Site& site) { return looked_up(op.pattern, site); }
 // Of the whole table no row is another device's.
-Vars apply(const ir::IndexUnreduced& op, Step& step) { return looked_up(op.pattern, step); }
+Vars apply(const ir::IndexUnreduced& op, Site& site) { return looked_up(op.pattern, site); }
 
 // x is repeated along the indices that the ids alone have.
-Vars apply(const ir::IndexAdd& op, Step& step) {
-  const Reading reading = read_pattern(step, op.pattern, Form::plain, 2);
+Vars apply(const ir::IndexAdd& op, Site& site) {
+  const Reading reading = read_pattern(site, op.pattern, Form::plain, 2);
   const Indices &ids = reading.left[0], &own = reading.left[1];
   Indices all = own;
   for (size_t index : without(ids, own)) all.push_back(index);
-  const Var x = gather(step, step.operand(1), reading.walk(all, own), reading.extents(all));
-  return {scatter_add(step, x, rows(reading, all, reading.right, ids, step.operand(0)->value),
-                      step.shape())};
+  const Var x = gather(site, site.operand(1), reading.walk(all, own), reading.extents(all));
+  return {scatter_add(site, x, rows(reading, all, reading.right, ids, site.operand(0)->value),
+                      site.shape())};
 }
 
 }  // namespace shardproof::oracle

@@ -11,15 +11,15 @@ struct Steps {
   Vars carries;
   std::vector<Vars> emitted;
 };
-Steps run_steps(Step& step, const ir::Block& body, const std::vector<Index>& indices) {
-  Steps result{step.operands(), {}};
-  Vars& values = step.frame.values;
+Steps run_steps(Site& site, const ir::Block& body, const std::vector<Index>& indices) {
+  Steps result{site.operands(), {}};
+  Vars& values = site.frame.values;
   for (const Index& index : indices) {
     size_t param = 0;
     for (int64_t number : index)
       values[body.params.at(param++)] = constant(scalar(static_cast<double>(number)));
     for (const Var& carry : result.carries) values[body.params.at(param++)] = carry;
-    run_block(step.run, step.frame, body);
+    run_block(site.run, site.frame, body);
     for (size_t i = 0; i < result.carries.size(); ++i) result.carries[i] = values[body.next.at(i)];
     Vars emitted;
     for (ir::ValueId id : body.emit) emitted.push_back(values[id]);
@@ -35,52 +35,52 @@ std::vector<Index> counted(int64_t size, bool reverse = false) {
 }
 
 // The carries, then what was emitted, stacked by the index of its step.
-Vars finished(Step& step, const Steps& steps, const std::vector<Index>& indices) {
+Vars finished(Site& site, const Steps& steps, const std::vector<Index>& indices) {
   Vars results = steps.carries;
-  const size_t emits = step.instr.results.size() - results.size();
+  const size_t emits = site.instr.results.size() - results.size();
   for (size_t e = 0; e < emits; ++e) {
-    const Extents& shape = step.shape(results.size());
+    const Extents& shape = site.shape(results.size());
     const int64_t entries = count(shape) / shape.at(0);
     std::vector<Part> parts;
     for (size_t s = 0; s < indices.size(); ++s)
       parts.push_back({steps.emitted[s].at(e), positions({entries}, {1}, indices[s][0] * entries)});
-    results.push_back(place(step, std::move(parts), shape));
+    results.push_back(place(site, std::move(parts), shape));
   }
   return results;
 }
 
-Vars loop(Step& step, const ir::Block& body, const std::vector<Index>& indices) {
-  return finished(step, run_steps(step, body, indices), indices);
+Vars loop(Site& site, const ir::Block& body, const std::vector<Index>& indices) {
+  return finished(site, run_steps(site, body, indices), indices);
 }
 
 }  // namespace
 
-Vars apply(const ir::Scan& op, Step& step) {
-  return loop(step, *op.body, counted(step.run.table.size(op.dim), op.reverse));
+Vars apply(const ir::Scan& op, Site& site) {
+  return loop(site, *op.body, counted(site.run.table.size(op.dim), op.reverse));
 }
 
 // One block after the other; the blocks are those of the axis.
-Vars apply(const ir::Ring& op, Step& step) {
-  return loop(step, *op.body, counted(step.run.table.axis(op.dim.axes.at(0))));
+Vars apply(const ir::Ring& op, Site& site) {
+  return loop(site, *op.body, counted(site.run.table.axis(op.dim.axes.at(0))));
 }
 
 // The schedule never changes a value.
-Vars apply(const ir::Pipeline& op, Step& step) {
-  return loop(step, *op.body, counted(step.run.table.size(op.dim)));
+Vars apply(const ir::Pipeline& op, Site& site) {
+  return loop(site, *op.body, counted(site.run.table.size(op.dim)));
 }
 
-Vars apply(const ir::Stages& op, Step& step) {
+Vars apply(const ir::Stages& op, Site& site) {
   std::vector<Index> indices = {{}};
   for (const Dim& dim : op.dims) {
     std::vector<Index> longer;
     for (const Index& index : indices)
-      for (int64_t i = 0; i < step.run.table.size(dim); ++i) {
+      for (int64_t i = 0; i < site.run.table.size(dim); ++i) {
         longer.push_back(index);
         longer.back().push_back(i);
       }
     indices = std::move(longer);
   }
-  return run_steps(step, *op.body, indices).carries;
+  return run_steps(site, *op.body, indices).carries;
 }
 
 }  // namespace shardproof::oracle

@@ -60,23 +60,23 @@ void put(std::vector<Entry>& result, const std::vector<Entry>& x, const Position
 
 }  // namespace
 
-Var gather(Step& step, const Var& x, Positions from, Extents shape) {
+Var gather(Site& site, const Var& x, Positions from, Extents shape) {
   check(from, count(shape), x->value.shape);
   Tensor value = picked(x->value, from, std::move(shape));
-  return step.record(std::move(value), {x}, [x, from = std::move(from)](const Node& result) {
+  return site.record(std::move(value), {x}, [x, from = std::move(from)](const Node& result) {
     contribute(x, added(result.gradient, from, x->value.shape));
   });
 }
 
-Var scatter_add(Step& step, const Var& x, Positions to, Extents shape) {
+Var scatter_add(Site& site, const Var& x, Positions to, Extents shape) {
   check(to, count(x->value.shape), shape);
   Tensor value = added(x->value, to, std::move(shape));
-  return step.record(std::move(value), {x}, [x, to = std::move(to)](const Node& result) {
+  return site.record(std::move(value), {x}, [x, to = std::move(to)](const Node& result) {
     contribute(x, picked(result.gradient, to, x->value.shape));
   });
 }
 
-Var place(Step& step, std::vector<Part> parts, Extents shape) {
+Var place(Site& site, std::vector<Part> parts, Extents shape) {
   Tensor value;
   const auto entries = static_cast<size_t>(count(shape));
   value.shape = shape;
@@ -89,7 +89,7 @@ Var place(Step& step, std::vector<Part> parts, Extents shape) {
     put(value.data, part.x->value.data, part.to);
     put(value.keys, part.x->value.keys, part.to);
   }
-  return step.record(std::move(value), operands, [parts = std::move(parts)](const Node& result) {
+  return site.record(std::move(value), operands, [parts = std::move(parts)](const Node& result) {
     Tensor left = result.gradient;
     for (auto part = parts.rbegin(); part != parts.rend(); ++part) {
       contribute(part->x, picked(left, part->to, part->x->value.shape));

@@ -7,10 +7,10 @@
 namespace shardproof::oracle {
 
 /// result[i] = x[from[i]]. Back: each entry's gradient is added where it came from. Also of keys.
-Var gather(Step& step, const Var& x, Positions from, Extents shape);
+Var gather(Site& site, const Var& x, Positions from, Extents shape);
 
 /// result = 0, then result[to[i]] += x[i]. Back: gather.
-Var scatter_add(Step& step, const Var& x, Positions to, Extents shape);
+Var scatter_add(Site& site, const Var& x, Positions to, Extents shape);
 
 struct Part {
   Var x;
@@ -18,6 +18,6 @@ struct Part {
 };
 /// result[to[i]] = x[i] for one part after the other, so that a later one covers an earlier; all
 /// parts together cover the result. Back: what was covered gets nothing. Also of keys.
-Var place(Step& step, std::vector<Part> parts, Extents shape);
+Var place(Site& site, std::vector<Part> parts, Extents shape);
 
 }  // namespace shardproof::oracle

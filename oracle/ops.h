@@ -6,56 +6,56 @@
 namespace shardproof::oracle {
 
 // created.cpp
-Vars apply(const ir::Number& op, Step& step);
-Vars apply(const ir::SizeOf& op, Step& step);
-Vars apply(const ir::Iota& op, Step& step);
-Vars apply(const ir::Zeros& op, Step& step);
+Vars apply(const ir::Number& op, Site& site);
+Vars apply(const ir::SizeOf& op, Site& site);
+Vars apply(const ir::Iota& op, Site& site);
+Vars apply(const ir::Zeros& op, Site& site);
 // random.cpp
-Vars apply(const ir::Random& op, Step& step);
-Vars apply(const ir::Fold& op, Step& step);
+Vars apply(const ir::Random& op, Site& site);
+Vars apply(const ir::Fold& op, Site& site);
 // pointwise.cpp
-Vars apply(const ir::Unary& op, Step& step);
-Vars apply(const ir::Binary& op, Step& step);
-Vars apply(const ir::Where& op, Step& step);
-Vars apply(const ir::Cast& op, Step& step);
-Vars apply(const ir::StopGrad& op, Step& step);
-Vars apply(const ir::Total& op, Step& step);
+Vars apply(const ir::Unary& op, Site& site);
+Vars apply(const ir::Binary& op, Site& site);
+Vars apply(const ir::Where& op, Site& site);
+Vars apply(const ir::Cast& op, Site& site);
+Vars apply(const ir::StopGrad& op, Site& site);
+Vars apply(const ir::Total& op, Site& site);
 // einsum.cpp
-Vars apply(const ir::Einsum& op, Step& step);
+Vars apply(const ir::Einsum& op, Site& site);
 // reduce.cpp
-Vars apply(const ir::Reduce& op, Step& step);
-Vars apply(const ir::Argmax& op, Step& step);
+Vars apply(const ir::Reduce& op, Site& site);
+Vars apply(const ir::Argmax& op, Site& site);
 // structure.cpp
-Vars apply(const ir::Expand& op, Step& step);
-Vars apply(const ir::Rearrange& op, Step& step);
-Vars apply(const ir::Roll& op, Step& step);
-Vars apply(const ir::Rev& op, Step& step);
-Vars apply(const ir::Ppermute& op, Step& step);
-Vars apply(const ir::Collective& op, Step& step);
+Vars apply(const ir::Expand& op, Site& site);
+Vars apply(const ir::Rearrange& op, Site& site);
+Vars apply(const ir::Roll& op, Site& site);
+Vars apply(const ir::Rev& op, Site& site);
+Vars apply(const ir::Ppermute& op, Site& site);
+Vars apply(const ir::Collective& op, Site& site);
 // slices.cpp
-Vars apply(const ir::Read& op, Step& step);
-Vars apply(const ir::Write& op, Step& step);
-Vars apply(const ir::Concat& op, Step& step);
-Vars apply(const ir::Entry& op, Step& step);
+Vars apply(const ir::Read& op, Site& site);
+Vars apply(const ir::Write& op, Site& site);
+Vars apply(const ir::Concat& op, Site& site);
+Vars apply(const ir::Entry& op, Site& site);
 // indexing.cpp
-Vars apply(const ir::Index& op, Step& step);
-Vars apply(const ir::IndexUnreduced& op, Step& step);
-Vars apply(const ir::IndexAdd& op, Step& step);
+Vars apply(const ir::Index& op, Site& site);
+Vars apply(const ir::IndexUnreduced& op, Site& site);
+Vars apply(const ir::IndexAdd& op, Site& site);
 // ordered.cpp
-Vars apply(const ir::Ordered& op, Step& step);
-Vars apply(const ir::TopK& op, Step& step);
+Vars apply(const ir::Ordered& op, Site& site);
+Vars apply(const ir::TopK& op, Site& site);
 // loops.cpp
-Vars apply(const ir::Scan& op, Step& step);
-Vars apply(const ir::Ring& op, Step& step);
-Vars apply(const ir::Pipeline& op, Step& step);
-Vars apply(const ir::Stages& op, Step& step);
+Vars apply(const ir::Scan& op, Site& site);
+Vars apply(const ir::Ring& op, Site& site);
+Vars apply(const ir::Pipeline& op, Site& site);
+Vars apply(const ir::Stages& op, Site& site);
 // calls.cpp
-Vars apply(const ir::Call& op, Step& step);
-Vars apply(const ir::Grad& op, Step& step);
+Vars apply(const ir::Call& op, Site& site);
+Vars apply(const ir::Grad& op, Site& site);
 
 // The erasure: these give way to their operand.
-inline Vars apply(const ir::Save&, Step& step) { return {step.operand(0)}; }
-inline Vars apply(const ir::Ascribe&, Step& step) { return {step.operand(0)}; }
+inline Vars apply(const ir::Save&, Site& site) { return {site.operand(0)}; }
+inline Vars apply(const ir::Ascribe&, Site& site) { return {site.operand(0)}; }
 
 /// NaN is larger than every number, so that it passes through max, and sorts last.
 bool less(double a, double b);

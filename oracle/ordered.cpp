@@ -20,8 +20,8 @@ std::vector<int64_t> order_of(const Tensor& x, const Lanes& lanes, int64_t o, in
   return order;
 }
 
-Var cumulated(Step& step, size_t dim) {
-  const Var& x = step.operand(0);
+Var cumulated(Site& site, size_t dim) {
+  const Var& x = site.operand(0);
   Tensor sums = x->value;
   const Lanes lanes(sums.shape, dim);
   for (int64_t o = 0; o < lanes.outer; ++o)
@@ -29,7 +29,7 @@ Var cumulated(Step& step, size_t dim) {
       for (int64_t i = 0; i < lanes.inner; ++i)
         sums.data[static_cast<size_t>(lanes.at(o, j, i))] +=
             sums.data[static_cast<size_t>(lanes.at(o, j - 1, i))];
-  return step.record(std::move(sums), {x}, [x, lanes](const Node& result) {
+  return site.record(std::move(sums), {x}, [x, lanes](const Node& result) {
     Tensor after = result.gradient;
     for (int64_t o = 0; o < lanes.outer; ++o)
       for (int64_t j = lanes.size - 1; j-- > 0;)
@@ -82,17 +82,17 @@ Indices replaced(const Indices& left, const Indices& right, const Indices& now) 
 
 }  // namespace
 
-Vars apply(const ir::Ordered& op, Step& step) {
-  const Reading reading = read_pattern(step, op.pattern, Form::plain, 1);
+Vars apply(const ir::Ordered& op, Site& site) {
+  const Reading reading = read_pattern(site, op.pattern, Form::plain, 1);
   if (reading.right != reading.left[0]) throw std::domain_error("the result has the same dims");
-  const Tensor& x = step.operand(0)->value;
+  const Tensor& x = site.operand(0)->value;
   if (op.dim >= x.shape.size()) throw std::domain_error("there is no dim to work on");
-  if (op.fn == ir::OrderedFn::cumsum) return {cumulated(step, op.dim)};
+  if (op.fn == ir::OrderedFn::cumsum) return {cumulated(site, op.dim)};
   return {constant({x.shape, numbered(x, Lanes(x.shape, op.dim), x.shape[op.dim], false), {}})};
 }
 
-Vars apply(const ir::TopK& op, Step& step) {
-  const Reading reading = read_pattern(step, op.pattern, Form::extends, 1);
+Vars apply(const ir::TopK& op, Site& site) {
+  const Reading reading = read_pattern(site, op.pattern, Form::extends, 1);
   const Indices &left = reading.left[0], &right = reading.right;
   const Indices now = without(right, left);
   const Stretch gone = stretch_of(reading, left, without(left, right));
@@ -100,17 +100,17 @@ Vars apply(const ir::TopK& op, Step& step) {
   if (kept > gone.size)
     throw std::domain_error("the " + std::to_string(kept) + " largest of " +
                             std::to_string(gone.size));
-  const Tensor& x = step.operand(0)->value;
+  const Tensor& x = site.operand(0)->value;
   const Lanes lanes(count(x.shape) / (gone.size * gone.stride), gone.size, gone.stride);
   const std::vector<double> numbers = numbered(x, lanes, kept, true);
   const Positions from = located(numbers, lanes, kept);
-  Tensor places = filled(step.shape(), 0);
+  Tensor places = filled(site.shape(), 0);
   Positions order = reading.walk(right, replaced(left, right, now));
   for (size_t i = 0; i < order.size(); ++i) {
     places.data.at(i) = numbers[static_cast<size_t>(order[i])];
     order[i] = from[static_cast<size_t>(order[i])];
   }
-  return {gather(step, step.operand(0), std::move(order), step.shape()),
+  return {gather(site, site.operand(0), std::move(order), site.shape()),
           constant(std::move(places))};
 }
 

@@ -161,13 +161,13 @@ struct Unsized {
 
 class Reader {
  public:
-  Reader(Step& step, const ir::Pattern& pattern) : pattern_(pattern) {
-    const ir::Program& program = step.run.program;
+  Reader(Site& site, const ir::Pattern& pattern) : pattern_(pattern) {
+    const ir::Program& program = site.run.program;
     for (const Shape& shape : pattern.left) left_.push_back(opened(program, shape.dims));
     right_ = opened(program, pattern.right.dims);
     for (size_t i = 0; i < left_.size(); ++i)
-      compare_with_type(left_[i], opened(program, step.operand_type(i).dims));
-    if (right_ != opened(program, step.type().dims))
+      compare_with_type(left_[i], opened(program, site.operand_type(i).dims));
+    if (right_ != opened(program, site.type().dims))
       refuse("the result has other dims than the pattern says");
     if (pattern.inferred) read_body(program);
   }
@@ -334,12 +334,12 @@ void check(const Reading& reading, const Indices& indices, const Counts& counts,
   }
 }
 
-Reading sized(Step& step, const Unsized& read) {
+Reading sized(Site& site, const Unsized& read) {
   Reading reading{{}, read.left, read.right, read.bracket};
-  for (const Dim& dim : read.dims) reading.sizes.push_back(step.run.table.size(dim));
+  for (const Dim& dim : read.dims) reading.sizes.push_back(site.run.table.size(dim));
   for (size_t i = 0; i < read.left.size(); ++i)
-    check(reading, read.left[i], read.left_counts[i], step.operand(i)->value.shape);
-  check(reading, read.right, read.right_counts, step.shape());
+    check(reading, read.left[i], read.left_counts[i], site.operand(i)->value.shape);
+  check(reading, read.right, read.right_counts, site.shape());
   return reading;
 }
 
@@ -385,14 +385,14 @@ Positions Reading::walk(const Indices& over, const Indices& own) const {
   return positions(extents(over), along);
 }
 
-Reading read_pattern(Step& step, const ir::Pattern& pattern, Form form, size_t operands) {
-  if (pattern.left.size() != operands || step.instr.operands.size() < operands)
+Reading read_pattern(Site& site, const ir::Pattern& pattern, Form form, size_t operands) {
+  if (pattern.left.size() != operands || site.instr.operands.size() < operands)
     refuse("the pattern names " + std::to_string(pattern.left.size()) + " operands");
-  if (!kept) return sized(step, Reader(step, pattern).run(form));
+  if (!kept) return sized(site, Reader(site, pattern).run(form));
   auto found = kept->readings.find(&pattern);
   if (found == kept->readings.end())
-    found = kept->readings.emplace(&pattern, Reader(step, pattern).run(form)).first;
-  return sized(step, found->second);
+    found = kept->readings.emplace(&pattern, Reader(site, pattern).run(form)).first;
+  return sized(site, found->second);
 }
 
 bool has(const Indices& indices, size_t index) {

@@ -35,7 +35,7 @@ enum class Form {
 };
 
 /// Throws std::domain_error where the pattern means nothing for these operands.
-Reading read_pattern(Step& step, const ir::Pattern& pattern, Form form, size_t operands);
+Reading read_pattern(Site& site, const ir::Pattern& pattern, Form form, size_t operands);
 
 bool has(const Indices& indices, size_t index);
 Indices without(const Indices& indices, const Indices& others);

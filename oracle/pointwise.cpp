@@ -142,22 +142,22 @@ bool same_dims(const std::vector<Split>& a, const std::vector<Split>& b) {
 }
 
 // An operand with its entries repeated along the result's dims that it lacks.
-Var spread(Step& step, size_t i) {
-  const std::vector<Split>&own = step.operand_type(i).dims, &all = step.type().dims;
-  const Extents& shape = step.shape();
-  if (same_dims(own, all) && step.operand(i)->value.shape == shape) return step.operand(i);
-  const Extents strides = row_major(step.operand(i)->value.shape);
+Var spread(Site& site, size_t i) {
+  const std::vector<Split>&own = site.operand_type(i).dims, &all = site.type().dims;
+  const Extents& shape = site.shape();
+  if (same_dims(own, all) && site.operand(i)->value.shape == shape) return site.operand(i);
+  const Extents strides = row_major(site.operand(i)->value.shape);
   if (strides.size() != own.size()) throw std::domain_error("a tensor of other dims than its type");
   Extents walked;
   size_t found = 0;
   for (const Split& split : all) {
-    const auto at = position(step.run.program, own, split.dim);
+    const auto at = position(site.run.program, own, split.dim);
     walked.push_back(at ? strides[*at] : 0);
     found += at ? 1 : 0;
   }
   if (found != own.size()) throw std::domain_error("the result lacks a dim of an operand");
-  if (walked == row_major(shape) && step.operand(i)->value.shape == shape) return step.operand(i);
-  return gather(step, step.operand(i), positions(shape, walked), shape);
+  if (walked == row_major(shape) && site.operand(i)->value.shape == shape) return site.operand(i);
+  return gather(site, site.operand(i), positions(shape, walked), shape);
 }
 
 // gradient * slope, entry by entry.
@@ -176,15 +176,15 @@ bool has_sides(ir::BinaryFn fn) {
 }
 
 // Of a comparison: whether it holds. Of a minimum or maximum: whether it is the first.
-void note_sides(const Step& step, ir::BinaryFn fn, const Tensor& a, const Tensor& b,
+void note_sides(const Site& site, ir::BinaryFn fn, const Tensor& a, const Tensor& b,
                 const Tensor& result) {
   if (!sides() || !has_sides(fn)) return;
   const bool chooses = fn == ir::BinaryFn::maximum || fn == ir::BinaryFn::minimum;
   for (size_t i = 0; i < result.data.size(); ++i)
     if (!chooses)
-      sides()->note(step.instr, result.data[i] != 0);
+      sides()->note(site.instr, result.data[i] != 0);
     else if (a.data[i] != b.data[i])
-      sides()->note(step.instr, result.data[i] == a.data[i]);
+      sides()->note(site.instr, result.data[i] == a.data[i]);
 }
 
 bool is_exact(Dtype dtype) { return is_integer(dtype) || dtype == Dtype::boolean; }
@@ -196,26 +196,26 @@ double truncated(double x) {
 
 }  // namespace
 
-Vars apply(const ir::Unary& op, Step& step) {
+Vars apply(const ir::Unary& op, Site& site) {
   const Curve f = curve(op.fn);
-  const Var& x = step.operand(0);
+  const Var& x = site.operand(0);
   Tensor y = x->value;
   for (double& entry : y.data) entry = f.value(entry);
   if (!f.slope) return {constant(std::move(y))};
-  return {step.record(std::move(y), {x}, [x, f](const Node& result) {
+  return {site.record(std::move(y), {x}, [x, f](const Node& result) {
     contribute_scaled(x, result.gradient,
                       [&](size_t i) { return f.slope(x->value.data[i], result.value.data[i]); });
   })};
 }
 
-Vars apply(const ir::Binary& op, Step& step) {
+Vars apply(const ir::Binary& op, Site& site) {
   const Surface f = surface(op.fn);
-  const Var a = spread(step, 0), b = spread(step, 1);
+  const Var a = spread(site, 0), b = spread(site, 1);
   Tensor y = a->value;
   for (size_t i = 0; i < y.data.size(); ++i) y.data[i] = f.value(y.data[i], b->value.data[i]);
-  note_sides(step, op.fn, a->value, b->value, y);
+  note_sides(site, op.fn, a->value, b->value, y);
   if (!f.slope_a) return {constant(std::move(y))};
-  return {step.record(std::move(y), {a, b}, [a, b, f](const Node& result) {
+  return {site.record(std::move(y), {a, b}, [a, b, f](const Node& result) {
     const std::vector<double>&x = a->value.data, &z = b->value.data;
     contribute_scaled(a, result.gradient, [&](size_t i) { return f.slope_a(x[i], z[i]); });
     contribute_scaled(b, result.gradient, [&](size_t i) { return f.slope_b(x[i], z[i]); });
@@ -223,12 +223,12 @@ Vars apply(const ir::Binary& op, Step& step) {
 }
 
 // Chosen, not multiplied: what is not taken gets 0, whatever it is.
-Vars apply(const ir::Where&, Step& step) {
-  const Var c = spread(step, 0), a = spread(step, 1), b = spread(step, 2);
+Vars apply(const ir::Where&, Site& site) {
+  const Var c = spread(site, 0), a = spread(site, 1), b = spread(site, 2);
   Tensor y = a->value;
   for (size_t i = 0; i < y.data.size(); ++i)
     if (c->value.data[i] == 0) y.data[i] = b->value.data[i];
-  return {step.record(std::move(y), {a, b}, [a, b, c](const Node& result) {
+  return {site.record(std::move(y), {a, b}, [a, b, c](const Node& result) {
     Tensor to_a = result.gradient, to_b = result.gradient;
     for (size_t i = 0; i < to_a.data.size(); ++i) (c->value.data[i] == 0 ? to_a : to_b).data[i] = 0;
     contribute(a, to_a);
@@ -238,13 +238,13 @@ Vars apply(const ir::Where&, Step& step) {
 
 // Between floats nothing but rounding; to an integer the fraction is cut off; a bool is whether x
 // is not 0.
-Vars apply(const ir::Cast& op, Step& step) {
-  const Var& x = step.operand(0);
+Vars apply(const ir::Cast& op, Site& site) {
+  const Var& x = site.operand(0);
   if (!is_exact(op.to) && !disturbs()) return {x};
   Tensor y = x->value;
   if (!is_exact(op.to)) {
     disturb(y);
-    return {step.record(std::move(y), {x},
+    return {site.record(std::move(y), {x},
                         [x](const Node& result) { contribute(x, result.gradient); })};
   }
   for (double& entry : y.data)
@@ -252,13 +252,13 @@ Vars apply(const ir::Cast& op, Step& step) {
   return {constant(std::move(y))};
 }
 
-Vars apply(const ir::StopGrad&, Step& step) { return {constant(step.operand(0)->value)}; }
+Vars apply(const ir::StopGrad&, Site& site) { return {constant(site.operand(0)->value)}; }
 
-Vars apply(const ir::Total&, Step& step) {
-  const Vars fields = step.operands();
+Vars apply(const ir::Total&, Site& site) {
+  const Vars fields = site.operands();
   Tensor sum = scalar(0);
   for (const Var& field : fields) sum.data[0] += field->value.data.at(0);
-  return {step.record(std::move(sum), fields, [fields](const Node& result) {
+  return {site.record(std::move(sum), fields, [fields](const Node& result) {
     for (const Var& field : fields) contribute(field, result.gradient);
   })};
 }

@@ -11,7 +11,7 @@ constexpr double pi = 3.14159265358979323846;
 
 uint64_t joined(const Words& words) { return words[0] | static_cast<uint64_t>(words[1]) << 32; }
 
-uint64_t key_of(const Step& step) { return step.operand(0)->value.keys.at(0); }
+uint64_t key_of(const Site& site) { return site.operand(0)->value.keys.at(0); }
 
 }  // namespace
 
@@ -54,17 +54,17 @@ uint64_t fnv1a(const std::string& text) {
   return hash;
 }
 
-Vars apply(const ir::Random& op, Step& step) {
-  Tensor result = filled(step.shape(), 0);
-  const uint64_t key = key_of(step);
+Vars apply(const ir::Random& op, Site& site) {
+  Tensor result = filled(site.shape(), 0);
+  const uint64_t key = key_of(site);
   for (size_t i = 0; i < result.data.size(); ++i)
     result.data[i] = op.fn == ir::RandomFn::uniform ? uniform_entry(key, i) : normal_entry(key, i);
   return {constant(std::move(result))};
 }
 
-Vars apply(const ir::Fold& op, Step& step) {
-  const uint64_t key = key_of(step);
-  return {constant({{}, {}, {op.tag ? folded(key, *op.tag) : folded(key, step.whole(1))}})};
+Vars apply(const ir::Fold& op, Site& site) {
+  const uint64_t key = key_of(site);
+  return {constant({{}, {}, {op.tag ? folded(key, *op.tag) : folded(key, site.whole(1))}})};
 }
 
 }  // namespace shardproof::oracle

@@ -29,23 +29,23 @@ bool smaller(double a, double b) { return std::isnan(b) ? false : std::isnan(a) 
 bool less(double a, double b) { return !std::isnan(a) && (std::isnan(b) || a < b); }
 
 // max and min take one entry: its gradient goes back to that entry, the lowest index of a tie.
-Vars apply(const ir::Reduce& op, Step& step) {
-  const Var& x = step.operand(0);
-  const Reading reading = read_pattern(step, op.pattern, Form::plain, 1);
+Vars apply(const ir::Reduce& op, Site& site) {
+  const Var& x = site.operand(0);
+  const Reading reading = read_pattern(site, op.pattern, Form::plain, 1);
   Positions to = reading.walk(reading.left[0], reading.right);
-  const Extents& shape = step.shape();
-  if (op.fn == ir::ReduceFn::sum) return {scatter_add(step, x, std::move(to), shape)};
+  const Extents& shape = site.shape();
+  if (op.fn == ir::ReduceFn::sum) return {scatter_add(site, x, std::move(to), shape)};
   return {gather(
-      step, x, winners(x->value, to, shape, op.fn == ir::ReduceFn::max ? larger : smaller), shape)};
+      site, x, winners(x->value, to, shape, op.fn == ir::ReduceFn::max ? larger : smaller), shape)};
 }
 
-Vars apply(const ir::Argmax& op, Step& step) {
-  const Reading reading = read_pattern(step, op.pattern, Form::plain, 1);
+Vars apply(const ir::Argmax& op, Site& site) {
+  const Reading reading = read_pattern(site, op.pattern, Form::plain, 1);
   const Indices& left = reading.left[0];
   const Stretch gone = stretch_of(reading, left, without(left, reading.right));
   const Positions best =
-      winners(step.operand(0)->value, reading.walk(left, reading.right), step.shape(), larger);
-  Tensor result = filled(step.shape(), 0);
+      winners(site.operand(0)->value, reading.walk(left, reading.right), site.shape(), larger);
+  Tensor result = filled(site.shape(), 0);
   for (size_t i = 0; i < best.size(); ++i)
     result.data[i] = static_cast<double>(best[i] / gone.stride % gone.size);
   return {constant(std::move(result))};

@@ -29,14 +29,14 @@ void close(const ir::Program& program, ir::Arith& arith, const std::vector<Var>&
   arith = {ir::Arith::Kind::number, text, ir::no_value, {}};
 }
 
-void check_results(Step& step, const Vars& results) {
-  if (results.size() != step.instr.results.size())
+void check_results(Site& site, const Vars& results) {
+  if (results.size() != site.instr.results.size())
     throw std::domain_error("the number of results is not the stated one");
   for (size_t i = 0; i < results.size(); ++i) {
-    if (results[i]->value.shape != step.shape(i))
+    if (results[i]->value.shape != site.shape(i))
       throw std::domain_error("the result is " + to_string(results[i]->value.shape) + ", not " +
-                              to_string(step.shape(i)));
-    check_range(results[i]->value, step.type(i).dtype);
+                              to_string(site.shape(i)));
+    check_range(results[i]->value, site.type(i).dtype);
   }
 }
 
@@ -59,27 +59,27 @@ bool is_curved(const ir::Op& op) {
 }
 
 /// Of sums and functions of one number: what they lose.
-std::vector<const Tensor*> operand_tensors(const Step& step) {
-  const auto* binary = std::get_if<ir::Binary>(&step.instr.op);
+std::vector<const Tensor*> operand_tensors(const Site& site) {
+  const auto* binary = std::get_if<ir::Binary>(&site.instr.op);
   const bool sums = binary && (binary->fn == ir::BinaryFn::add || binary->fn == ir::BinaryFn::sub);
-  if (!sums && !is_curved(step.instr.op)) return {};
+  if (!sums && !is_curved(site.instr.op)) return {};
   std::vector<const Tensor*> tensors;
-  for (const Var& operand : step.operands()) tensors.push_back(&operand->value);
+  for (const Var& operand : site.operands()) tensors.push_back(&operand->value);
   return tensors;
 }
 
-void run_step(Step& step) {
+void run_step(Site& site) {
   try {
-    const Vars results = std::visit([&](const auto& op) { return apply(op, step); }, step.instr.op);
-    if (disturbs() && rounds(step.instr.op) && is_float(step.type().dtype))
-      disturb(results.at(0)->value, operand_tensors(step), is_curved(step.instr.op));
-    check_results(step, results);
+    const Vars results = std::visit([&](const auto& op) { return apply(op, site); }, site.instr.op);
+    if (disturbs() && rounds(site.instr.op) && is_float(site.type().dtype))
+      disturb(results.at(0)->value, operand_tensors(site), is_curved(site.instr.op));
+    check_results(site, results);
     for (size_t i = 0; i < results.size(); ++i)
-      step.frame.values[step.instr.results[i]] = results[i];
+      site.frame.values[site.instr.results[i]] = results[i];
   } catch (const std::logic_error& error) {
     std::vector<Extents> shapes;
-    for (const Var& operand : step.operands()) shapes.push_back(operand->value.shape);
-    throw error_at(step.site(), shapes, error.what());
+    for (const Var& operand : site.operands()) shapes.push_back(operand->value.shape);
+    throw error_at(site.origin(), shapes, error.what());
   }
 }
 
@@ -135,13 +135,13 @@ void check_range(const Tensor& x, Dtype dtype) {
       throw std::domain_error(std::to_string(entry) + " is no " + to_string(dtype));
 }
 
-Vars Step::operands() const {
+Vars Site::operands() const {
   Vars result;
   for (size_t i = 0; i < instr.operands.size(); ++i) result.push_back(operand(i));
   return result;
 }
 
-int64_t Step::whole(size_t i) const {
+int64_t Site::whole(size_t i) const {
   const double value = operand(i)->value.data.at(0);
   if (value != std::floor(value) || std::abs(value) > 9.0e15)
     throw std::domain_error(std::to_string(value) + " is no whole number");
@@ -150,8 +150,8 @@ int64_t Step::whole(size_t i) const {
 
 void run_block(Run& run, Frame& frame, const ir::Block& block) {
   for (const ir::Instr& instr : block.instrs) {
-    Step step{run, frame, instr};
-    run_step(step);
+    Site site{run, frame, instr};
+    run_step(site);
   }
   for (const ir::Requirement& requirement : block.requirements)
     if (!run.table.holds(requirement.condition, frame.values))

@@ -49,12 +49,12 @@ struct Frame {
 };
 
 /// One instruction on its way.
-struct Step {
+struct Site {
   Run& run;
   Frame& frame;
   const ir::Instr& instr;
 
-  Site site() const { return {&frame.function, &instr}; }
+  Origin origin() const { return {&frame.function, &instr}; }
   const Var& operand(size_t i) const { return frame.values[instr.operands.at(i)]; }
   Vars operands() const;
   const Type& operand_type(size_t i) const { return frame.function.values[instr.operands[i]].type; }
@@ -67,7 +67,7 @@ struct Step {
   Var record(Tensor value, const Vars& operands, Back pull_back) {
     for (const Var& operand : operands)
       if (operand->followed)
-        return run.tape.record(site(), std::move(value), operands, std::move(pull_back));
+        return run.tape.record(origin(), std::move(value), operands, std::move(pull_back));
     return constant(std::move(value));
   }
 };

@@ -27,25 +27,25 @@ Positions stretch(const Reading& reading, const Indices& whole, const Indices& p
 
 }  // namespace
 
-Vars apply(const ir::Read& op, Step& step) {
-  const Reading reading = read_pattern(step, op.pattern, Form::extends, 1);
-  return {gather(step, step.operand(0),
-                 stretch(reading, reading.left[0], reading.right, step.whole(1)), step.shape())};
+Vars apply(const ir::Read& op, Site& site) {
+  const Reading reading = read_pattern(site, op.pattern, Form::extends, 1);
+  return {gather(site, site.operand(0),
+                 stretch(reading, reading.left[0], reading.right, site.whole(1)), site.shape())};
 }
 
-Vars apply(const ir::Write& op, Step& step) {
-  const Reading reading = read_pattern(step, op.pattern, Form::writes, 2);
+Vars apply(const ir::Write& op, Site& site) {
+  const Reading reading = read_pattern(site, op.pattern, Form::writes, 2);
   want_all(reading.left[0], reading.right);
   return {
-      place(step,
-            {{step.operand(0), reading.walk(reading.left[0], reading.right)},
-             {step.operand(1), stretch(reading, reading.right, reading.left[1], step.whole(2))}},
-            step.shape())};
+      place(site,
+            {{site.operand(0), reading.walk(reading.left[0], reading.right)},
+             {site.operand(1), stretch(reading, reading.right, reading.left[1], site.whole(2))}},
+            site.shape())};
 }
 
-Vars apply(const ir::Concat& op, Step& step) {
-  const Vars operands = step.operands();
-  const Reading reading = read_pattern(step, op.pattern, Form::joins, operands.size());
+Vars apply(const ir::Concat& op, Site& site) {
+  const Vars operands = site.operands();
+  const Reading reading = read_pattern(site, op.pattern, Form::joins, operands.size());
   std::vector<Part> parts;
   int64_t used = 0;
   for (size_t i = 0; i < operands.size(); ++i) {
@@ -57,20 +57,20 @@ Vars apply(const ir::Concat& op, Step& step) {
   if (used != wanted)
     throw std::domain_error("the operands have " + std::to_string(used) + " entries of " +
                             std::to_string(wanted));
-  return {place(step, std::move(parts), step.shape())};
+  return {place(site, std::move(parts), site.shape())};
 }
 
 // t[n]: one entry. In a ring k[b]: the block b, in place of the whole dim.
-Vars apply(const ir::Entry& op, Step& step) {
-  const Extents& whole = step.operand(0)->value.shape;
-  const Extents& shape = step.shape();
-  const auto dim = position(step.run.program, step.operand_type(0).dims, op.dim);
+Vars apply(const ir::Entry& op, Site& site) {
+  const Extents& whole = site.operand(0)->value.shape;
+  const Extents& shape = site.shape();
+  const auto dim = position(site.run.program, site.operand_type(0).dims, op.dim);
   if (!dim || *dim >= whole.size()) throw std::domain_error("there is no dim of the loop");
   Extents part = whole;
   part[*dim] = shape.size() == whole.size() ? shape[*dim] : 1;
   const Extents strides = row_major(whole);
-  return {gather(step, step.operand(0),
-                 positions(part, strides, step.whole(1) * part[*dim] * strides[*dim]), shape)};
+  return {gather(site, site.operand(0),
+                 positions(part, strides, site.whole(1) * part[*dim] * strides[*dim]), shape)};
 }
 
 }  // namespace shardproof::oracle

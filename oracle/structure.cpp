@@ -6,7 +6,7 @@ namespace shardproof::oracle {
 namespace {
 
 // result[.. i ..] = x[.. (i - by) mod size ..] along the position in brackets.
-Var rolled(Step& step, const Reading& reading, int64_t by) {
+Var rolled(Site& site, const Reading& reading, int64_t by) {
   const Indices& left = reading.left[0];
   const Stretch bracket = stretch_of(reading, left, reading.bracket);
   want_all(left, reading.right);
@@ -16,31 +16,31 @@ Var rolled(Step& step, const Reading& reading, int64_t by) {
     const int64_t source = ((j - by) % bracket.size + bracket.size) % bracket.size;
     at += (source - j) * bracket.stride;
   }
-  return gather(step, step.operand(0), std::move(from), step.shape());
+  return gather(site, site.operand(0), std::move(from), site.shape());
 }
 
 // All entries of the operand, each in its place of the result; again and again along new indices.
-Vars moved(Step& step, const ir::Pattern& pattern, Form form) {
-  const Reading reading = read_pattern(step, pattern, form, 1);
+Vars moved(Site& site, const ir::Pattern& pattern, Form form) {
+  const Reading reading = read_pattern(site, pattern, form, 1);
   want_all(reading.left[0], reading.right);
   return {
-      gather(step, step.operand(0), reading.walk(reading.right, reading.left[0]), step.shape())};
+      gather(site, site.operand(0), reading.walk(reading.right, reading.left[0]), site.shape())};
 }
 
 }  // namespace
 
-Vars apply(const ir::Expand& op, Step& step) { return moved(step, op.pattern, Form::extends); }
-Vars apply(const ir::Rearrange& op, Step& step) { return moved(step, op.pattern, Form::renames); }
+Vars apply(const ir::Expand& op, Site& site) { return moved(site, op.pattern, Form::extends); }
+Vars apply(const ir::Rearrange& op, Site& site) { return moved(site, op.pattern, Form::renames); }
 // The erasure: a value is whole on either side.
-Vars apply(const ir::Collective& op, Step& step) { return moved(step, op.pattern, Form::plain); }
+Vars apply(const ir::Collective& op, Site& site) { return moved(site, op.pattern, Form::plain); }
 
-Vars apply(const ir::Roll& op, Step& step) {
-  return {rolled(step, read_pattern(step, op.pattern, Form::plain, 1), step.whole(1))};
+Vars apply(const ir::Roll& op, Site& site) {
+  return {rolled(site, read_pattern(site, op.pattern, Form::plain, 1), site.whole(1))};
 }
 
 // result[.. i ..] = x[.. size - 1 - i ..] along the position in brackets.
-Vars apply(const ir::Rev& op, Step& step) {
-  const Reading reading = read_pattern(step, op.pattern, Form::plain, 1);
+Vars apply(const ir::Rev& op, Site& site) {
+  const Reading reading = read_pattern(site, op.pattern, Form::plain, 1);
   const Indices& left = reading.left[0];
   const Stretch bracket = stretch_of(reading, left, reading.bracket);
   want_all(left, reading.right);
@@ -49,20 +49,20 @@ Vars apply(const ir::Rev& op, Step& step) {
     const int64_t j = at / bracket.stride % bracket.size;
     at += (bracket.size - 1 - 2 * j) * bracket.stride;
   }
-  return {gather(step, step.operand(0), std::move(from), step.shape())};
+  return {gather(site, site.operand(0), std::move(from), site.shape())};
 }
 
 // The block of device i goes to device i + by; the blocks are those of the dim's first axis.
-Vars apply(const ir::Ppermute& op, Step& step) {
-  const Reading reading = read_pattern(step, op.pattern, Form::plain, 1);
+Vars apply(const ir::Ppermute& op, Site& site) {
+  const Reading reading = read_pattern(site, op.pattern, Form::plain, 1);
   const int64_t size = stretch_of(reading, reading.left[0], reading.bracket).size;
   const Split& split = op.pattern.left[0].dims[op.pattern.left_bracket.value()];
   if (split.axes.empty()) throw std::domain_error("the dim in brackets has no axis");
-  const int64_t blocks = step.run.table.axis(split.axes[0]);
+  const int64_t blocks = site.run.table.axis(split.axes[0]);
   if (size % blocks != 0)
     throw std::domain_error("|" + to_string(split.dim) + "| = " + std::to_string(size) +
                             " does not divide into " + std::to_string(blocks) + " blocks");
-  return {rolled(step, reading, step.whole(1) % blocks * (size / blocks))};
+  return {rolled(site, reading, site.whole(1) % blocks * (size / blocks))};
 }
 
 }  // namespace shardproof::oracle

@@ -19,10 +19,10 @@ void contribute(const Var& x, const Tensor& gradient) {
   for (size_t i = 0; i < gradient.data.size(); ++i) x->gradient.data[i] += gradient.data[i];
 }
 
-Var Tape::record(const Site& site, Tensor value, const Vars& operands, PullBack pull_back) {
+Var Tape::record(const Origin& origin, Tensor value, const Vars& operands, PullBack pull_back) {
   Var result = constant(std::move(value));
   for (const Var& operand : operands) result->followed = result->followed || operand->followed;
-  if (result->followed) entries_.push_back({site, result, std::move(pull_back)});
+  if (result->followed) entries_.push_back({origin, result, std::move(pull_back)});
   return result;
 }
 
@@ -34,7 +34,7 @@ void Tape::run_back() {
     try {
       entry.pull_back(*entry.result);
     } catch (const std::logic_error& error) {
-      throw error_at(entry.site, {entry.result->value.shape}, error.what());
+      throw error_at(entry.origin, {entry.result->value.shape}, error.what());
     }
     entry.result->gradient = {};
   }

@@ -31,13 +31,13 @@ using PullBack = std::function<void(const Node& result)>;
 class Tape {
  public:
   /// A value made from `operands`: followed if one of them is.
-  Var record(const Site& site, Tensor value, const Vars& operands, PullBack pull_back);
+  Var record(const Origin& origin, Tensor value, const Vars& operands, PullBack pull_back);
   /// Takes the gradients that the last values have to the first; a tape runs back once.
   void run_back();
 
  private:
   struct Entry {
-    Site site;
+    Origin origin;
     Var result;
     PullBack pull_back;
   };

@@ -39,14 +39,14 @@ std::vector<float> any_floats() {
   return all;
 }
 
-struct Step {
+struct Function {
   PointwiseFn fn;
   size_t arguments;
 };
 
 /// The results of a step on blocks of these entries, whose last is not full.
-std::vector<float> ran(const VectorSteps& vectors, const Step& what, const std::vector<float>& a,
-                       const std::vector<float>& b, bool truth) {
+std::vector<float> ran(const VectorSteps& vectors, const Function& what,
+                       const std::vector<float>& a, const std::vector<float>& b, bool truth) {
   std::vector<float> results;
   const PointwiseStep step{what.fn, true, std::vector<size_t>(what.arguments), 0, {}};
   for (size_t first = 0; first < a.size(); first += block_size - 3) {
@@ -102,7 +102,7 @@ bool same(float a, float b) {
 }
 
 template <class Fn>
-void expect_exact(const Step& step, bool truth, Fn wanted) {
+void expect_exact(const Function& step, bool truth, Fn wanted) {
   const std::vector<float> a = any_floats();
   std::vector<float> b(a.rbegin(), a.rend());
   std::copy_n(a.begin(), 1000, b.begin());  // equal ones too

@@ -17,7 +17,7 @@ struct ChainKernel {
   Loops<most_read + 1> loops;  ///< out, the inputs
   const void* inputs[most_read];
   Element elements[most_read];
-  Step steps[most_steps];
+  WalkedStep steps[most_steps];
   int read, length;
   void* out;
   Element output;

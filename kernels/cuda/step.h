@@ -12,7 +12,7 @@ union Register {
   int64_t integer;
 };
 
-struct Step {
+struct WalkedStep {
   PointwiseFn fn;
   bool real;
   uint16_t arguments[3];
@@ -37,7 +37,7 @@ struct Interpreter {
   SHARDPROOF_DEVICE static Register<R> same(R value) { return real(value); }
   SHARDPROOF_DEVICE static Register<R> same(int64_t value) { return integer(value); }
 
-  SHARDPROOF_DEVICE static Register<R> result(const Step& step, const Register<R>* registers,
+  SHARDPROOF_DEVICE static Register<R> result(const WalkedStep& step, const Register<R>* registers,
                                               bool& by_zero) {
     const Register<R>&a = registers[step.arguments[0]], &b = registers[step.arguments[1]],
           &c = registers[step.arguments[2]];
@@ -75,8 +75,8 @@ struct Interpreter {
   }
 };
 
-inline Step step_of(const PointwiseStep& from) {
-  Step step{from.fn, from.real, {}, from.value, fnv1a(from.tag)};
+inline WalkedStep step_of(const PointwiseStep& from) {
+  WalkedStep step{from.fn, from.real, {}, from.value, fnv1a(from.tag)};
   for (size_t i = 0; i < from.arguments.size(); ++i)
     step.arguments[i] = static_cast<uint16_t>(from.arguments[i]);
   return step;

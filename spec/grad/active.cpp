@@ -38,7 +38,7 @@ class Marker {
   void run(Tape& tape) {
     do {
       changed_ = false;
-      walk(tape.steps);
+      walk(tape.ops);
     } while (changed_);
   }
 
@@ -53,33 +53,34 @@ class Marker {
                        [&](ValueIndex v) { return values_[v].active; });
   }
 
-  void walk(std::deque<Step>& steps) {
-    for (Step& step : steps) std::visit([&](auto& op) { mark(step, op); }, step.op);
+  void walk(std::deque<TapeOp>& ops) {
+    for (TapeOp& taped : ops) std::visit([&](auto& op) { mark(taped, op); }, taped.op);
   }
 
-  void mark(Step& step, ir::Op& op) {
-    for (size_t i = 0; i < step.operands.size(); ++i)
-      if (values_[step.operands[i]].active && flows(op, i))
-        for (ValueIndex v : step.results) activate(v);
+  void mark(TapeOp& taped, ir::Op& op) {
+    for (size_t i = 0; i < taped.operands.size(); ++i)
+      if (values_[taped.operands[i]].active && flows(op, i))
+        for (ValueIndex v : taped.results) activate(v);
   }
 
-  void mark(Step&, Library& library) { walk(library.body->steps); }
+  void mark(TapeOp&, Library& library) { walk(library.body->ops); }
 
-  void mark(Step& step, Trusted&) {
-    if (any(step.operands))
-      for (ValueIndex v : step.results) activate(v);
+  void mark(TapeOp& taped, Trusted&) {
+    if (any(taped.operands))
+      for (ValueIndex v : taped.results) activate(v);
   }
 
-  void mark(Step& step, Loop& loop) {
+  void mark(TapeOp& taped, Loop& loop) {
     Tape& body = *loop.body;
     const size_t carries = body.params.size();
     for (size_t i = 0; i < carries; ++i)
-      if (values_[step.operands[i]].active || values_[body.out[i]].active) activate(body.params[i]);
-    walk(body.steps);
-    for (size_t i = 0; i < step.results.size(); ++i) {
+      if (values_[taped.operands[i]].active || values_[body.out[i]].active)
+        activate(body.params[i]);
+    walk(body.ops);
+    for (size_t i = 0; i < taped.results.size(); ++i) {
       const ValueIndex last = i < carries ? body.out[i] : body.emit[i - carries];
       if (values_[last].active || (i < carries && values_[body.params[i]].active))
-        activate(step.results[i]);
+        activate(taped.results[i]);
     }
   }
 

@@ -123,7 +123,7 @@ void pull(Pull& p, const ir::Collective& op) {
 /// A field that is R on a marked axis was kept on device 0.
 void pull(Pull& p, const ir::Total&) {
   const Ref g = p.g();
-  for (size_t i = 0; i < p.step.operands.size(); ++i) {
+  for (size_t i = 0; i < p.taped.operands.size(); ++i) {
     if (!p.wants(i)) continue;
     Shape right = type_of(g);
     right.marks = p.dual(i).marks;

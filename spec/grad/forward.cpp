@@ -17,7 +17,7 @@ Ref Forward::value(ValueIndex v, Context& here) {
   const Ref made = compute(v, *context);
   const Value& value = recording_.values[v];
   if (name_of(made).empty() && !context->reverses) name_of(made) = value.name;
-  if (name_of(made).empty() && value.step && !value.kept) name_of(made) = value.name;
+  if (name_of(made).empty() && value.made_by && !value.kept) name_of(made) = value.name;
   return context->values[v] = made;
 }
 
@@ -25,7 +25,7 @@ Ref Forward::compute(ValueIndex v, Context& context) {
   const Value& value = recording_.values[v];
   if (context.reverses && context.tape->ring) {
     if (const auto last = last_carry(v, context)) return *last;
-  } else if (context.reverses && (value.kept || !value.step)) {
+  } else if (context.reverses && (value.kept || !value.made_by)) {
     const Ref stack = stacked(*context.reverses, v, *context.parent);
     return Emit(graph_, *context.block)
         .entry(stack, context.index, std::get<Loop>(context.reverses->op).dim);
@@ -34,17 +34,17 @@ Ref Forward::compute(ValueIndex v, Context& context) {
     saved_.push_back(graph_.parameter(*context.block, value.saved, plain(value.type)));
     return saved_.back();
   }
-  if (!value.step) throw Defect{"a parameter without a name"};
-  const Step& step = *value.step;
+  if (!value.made_by) throw Defect{"a parameter without a name"};
+  const TapeOp& taped = *value.made_by;
   return std::visit(
       [&](const auto& op) -> Ref {
         using Op = std::decay_t<decltype(op)>;
-        if constexpr (std::is_same_v<Op, ir::Op>) return again(step, value.result, op, context);
-        if constexpr (std::is_same_v<Op, Library>) return library(step, value.result, op, context);
-        if constexpr (std::is_same_v<Op, Trusted>) return trusted(step, value.result, op, context);
-        return loop(step, value.result, context);
+        if constexpr (std::is_same_v<Op, ir::Op>) return again(taped, value.result, op, context);
+        if constexpr (std::is_same_v<Op, Library>) return library(taped, value.result, op, context);
+        if constexpr (std::is_same_v<Op, Trusted>) return trusted(taped, value.result, op, context);
+        return loop(taped, value.result, context);
       },
-      step.op);
+      taped.op);
 }
 
 /// A ring goes back over its blocks in any order: what it carries is what it carries at its end.
@@ -70,16 +70,16 @@ bool stays(const ir::Op& op, const Type& from, const Type& to) {
 
 }  // namespace
 
-Ref Forward::again(const Step& step, size_t result, const ir::Op& op, Context& context) {
-  if (std::holds_alternative<ir::StopGrad>(op)) return value(step.operands[0], context);
+Ref Forward::again(const TapeOp& taped, size_t result, const ir::Op& op, Context& context) {
+  if (std::holds_alternative<ir::StopGrad>(op)) return value(taped.operands[0], context);
   std::vector<Ref> operands;
-  for (ValueIndex v : step.operands) operands.push_back(value(v, context));
+  for (ValueIndex v : taped.operands) operands.push_back(value(v, context));
   const auto type = [&](ValueIndex v) { return plain(recording_.values[v].type); };
   Emit emit(graph_, *context.block);
   if (auto* entry = std::get_if<ir::Entry>(&op); entry && context.tape->ring)
     return emit.block_of(operands[0], operands[1], entry->dim, context.tape->ring->block);
-  const Type made = type(step.results.at(result));
-  if (stays(op, type(step.operands.empty() ? step.results[0] : step.operands[0]), made))
+  const Type made = type(taped.results.at(result));
+  if (stays(op, type(taped.operands.empty() ? taped.results[0] : taped.operands[0]), made))
     return emit.renamed(operands[0], made);
   ir::Op copy = op;
   if (auto* cast = std::get_if<ir::Cast>(&copy)) cast->grad.reset();
@@ -89,12 +89,12 @@ Ref Forward::again(const Step& step, size_t result, const ir::Op& op, Context& c
   else
     node = emit.op(std::move(copy), std::move(operands)).node;
   node->again = true;
-  for (size_t r = 0; r < step.results.size() && r < node->types.size(); ++r) {
-    const ValueIndex v = step.results[r];
+  for (size_t r = 0; r < taped.results.size() && r < node->types.size(); ++r) {
+    const ValueIndex v = taped.results[r];
     context.values[v] =
         node->types[r].dtype == Dtype::number ? Ref{node, r} : emit.renamed({node, r}, type(v));
   }
-  return context.values.at(step.results.at(result));
+  return context.values.at(taped.results.at(result));
 }
 
 Shape stated(const ir::Program& program, const Shape& pattern, const Type& operand) {
@@ -104,15 +104,15 @@ Shape stated(const ir::Program& program, const Shape& pattern, const Type& opera
   return shape;
 }
 
-Ref Forward::library(const Step& step, size_t result, const Library& library, Context& context) {
-  Node*& node = calls_[{&step, &context}];
+Ref Forward::library(const TapeOp& taped, size_t result, const Library& library, Context& context) {
+  Node*& node = calls_[{&taped, &context}];
   if (node) return {node, result};
   CallText text;
   text.function = library.call->function;
   text.working = library.call->working;
   std::vector<Ref> operands;
-  for (size_t i = 0; i < step.operands.size(); ++i) {
-    operands.push_back(value(step.operands[i], context));
+  for (size_t i = 0; i < taped.operands.size(); ++i) {
+    operands.push_back(value(taped.operands[i], context));
     const bool tensor = type_of(operands[i]).dtype != Dtype::number;
     if (i < library.call->left.size() && tensor) {
       text.left.push_back(stated(graph_.program, library.call->left[i], type_of(operands[i])));
@@ -126,7 +126,7 @@ Ref Forward::library(const Step& step, size_t result, const Library& library, Co
     if (by_position) text.keywords[i].clear();
   }
   node = graph_.make(*context.block);
-  for (ValueIndex v : step.results) node->types.push_back(plain(recording_.values[v].type));
+  for (ValueIndex v : taped.results) node->types.push_back(plain(recording_.values[v].type));
   if (library.call->right)
     text.right = stated(graph_.program, *library.call->right, node->types[0]);
   node->op = std::move(text);
@@ -135,38 +135,40 @@ Ref Forward::library(const Step& step, size_t result, const Library& library, Co
   return {node, result};
 }
 
-Ref Forward::trusted(const Step& step, size_t result, const Trusted& call, Context& context) {
-  Node*& node = calls_[{&step, &context}];
+Ref Forward::trusted(const TapeOp& taped, size_t result, const Trusted& call, Context& context) {
+  Node*& node = calls_[{&taped, &context}];
   if (node) return {node, result};
   std::vector<Ref> operands;
-  for (ValueIndex v : step.operands) operands.push_back(value(v, context));
+  for (ValueIndex v : taped.operands) operands.push_back(value(v, context));
   CallText text{graph_.program.functions[call.plan].name, {}, {}, {}, {}};
   text.keywords.resize(operands.size());
   node = graph_.make(*context.block);
   node->op = std::move(text);
   node->operands = std::move(operands);
-  for (ValueIndex v : step.results) node->types.push_back(plain(recording_.values[v].type));
+  for (ValueIndex v : taped.results) node->types.push_back(plain(recording_.values[v].type));
   node->names.resize(node->types.size());
   return {node, result};
 }
 
-Ref Forward::loop(const Step& step, size_t result, Context& context) {
-  Node* node = scan(step, context);
-  const Tape& body = *std::get<Loop>(step.op).body;
+Ref Forward::loop(const TapeOp& taped, size_t result, Context& context) {
+  Node* node = scan(taped, context);
+  const Tape& body = *std::get<Loop>(taped.op).body;
   if (result < body.params.size()) return {node, result};
-  return emitted(*node, value(body.emit[result - body.params.size()], *context.loop_bodies[&step]));
+  return emitted(*node,
+                 value(body.emit[result - body.params.size()], *context.loop_bodies[&taped]));
 }
 
-Node* Forward::scan(const Step& step, Context& context) {
-  if (auto known = context.loops.find(&step); known != context.loops.end()) return known->second;
-  const Loop& loop = std::get<Loop>(step.op);
+Node* Forward::scan(const TapeOp& taped, Context& context) {
+  if (auto known = context.loops.find(&taped); known != context.loops.end()) return known->second;
+  const Loop& loop = std::get<Loop>(taped.op);
   const Tape& tape = *loop.body;
   std::vector<Ref> inits;
-  for (size_t i = 0; i < tape.params.size(); ++i) inits.push_back(value(step.operands[i], context));
+  for (size_t i = 0; i < tape.params.size(); ++i)
+    inits.push_back(value(taped.operands[i], context));
   Node* node = graph_.make(*context.block);
-  context.loops[&step] = node;
+  context.loops[&taped] = node;
   Block* block = graph_.block(context.block);
-  Context* body = context.loop_bodies[&step] = open(tape, *block, &context);
+  Context* body = context.loop_bodies[&taped] = open(tape, *block, &context);
   Type index;
   index.dtype = Dtype::i32;
   ScanText text{loop.dim, loop.reverse, graph_.parameter(*block, tape.index_name, index),
@@ -180,8 +182,8 @@ Node* Forward::scan(const Step& step, Context& context) {
     node->types.push_back(plain(carry.type));
   }
   node->names.resize(node->types.size());
-  for (size_t i = 0; i < step.results.size() && i < tape.params.size(); ++i)
-    node->names[i] = recording_.values[step.results[i]].name;
+  for (size_t i = 0; i < taped.results.size() && i < tape.params.size(); ++i)
+    node->names[i] = recording_.values[taped.results[i]].name;
   node->op = std::move(text);
   node->operands = std::move(inits);
   std::vector<Ref> next;
@@ -202,13 +204,13 @@ Ref Forward::emitted(Node& scan, Ref value) {
   return {&scan, scan.types.size() - 1};
 }
 
-Ref Forward::stacked(const Step& step, ValueIndex v, Context& here) {
+Ref Forward::stacked(const TapeOp& taped, ValueIndex v, Context& here) {
   Context* context = &here;
-  const Tape* home = std::get<Loop>(step.op).body->parent;
+  const Tape* home = std::get<Loop>(taped.op).body->parent;
   while (context && context->tape != home) context = context->parent;
   if (!context) throw Defect{"a loop is used outside its loop"};
-  Node* node = scan(step, *context);
-  const Ref result = emitted(*node, value(v, *context->loop_bodies[&step]));
+  Node* node = scan(taped, *context);
+  const Ref result = emitted(*node, value(v, *context->loop_bodies[&taped]));
   const Name& name = recording_.values[v].name;
   if (name_of(result).empty() && !name.empty()) name_of(result) = name + "s";
   return result;

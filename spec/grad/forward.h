@@ -13,10 +13,10 @@ struct Context {
   Block* block;
   Context* parent = nullptr;
   std::map<ValueIndex, Ref> values;
-  std::map<const Step*, Node*> loops;
-  std::map<const Step*, Context*> loop_bodies;
-  const Step* reverses = nullptr;  ///< the loop whose steps it goes through backwards
-  Ref index;                       ///< of that loop
+  std::map<const TapeOp*, Node*> loops;
+  std::map<const TapeOp*, Context*> loop_bodies;
+  const TapeOp* reverses = nullptr;  ///< the loop whose steps it goes through backwards
+  Ref index;                         ///< of that loop
 };
 
 /// What a library call's pattern says of an operand, which it may have opened, with the axes and
@@ -30,7 +30,7 @@ class Forward {
   /// The value as seen from `here`.
   Ref value(ValueIndex v, Context& here);
   /// A value of a loop's step, stacked by what its forward scan emits.
-  Ref stacked(const Step& loop, ValueIndex v, Context& here);
+  Ref stacked(const TapeOp& loop, ValueIndex v, Context& here);
   Context* open(const Tape& tape, Block& block, Context* parent);
   /// The saved values that were asked for: name and type.
   const std::vector<Ref>& saved() const { return saved_; }
@@ -40,17 +40,17 @@ class Forward {
  private:
   Ref compute(ValueIndex v, Context& context);
   std::optional<Ref> last_carry(ValueIndex v, Context& context);
-  Ref again(const Step& step, size_t result, const ir::Op& op, Context& context);
-  Ref library(const Step& step, size_t result, const Library& library, Context& context);
-  Ref trusted(const Step& step, size_t result, const Trusted& call, Context& context);
-  Ref loop(const Step& step, size_t result, Context& context);
-  Node* scan(const Step& step, Context& context);
+  Ref again(const TapeOp& taped, size_t result, const ir::Op& op, Context& context);
+  Ref library(const TapeOp& taped, size_t result, const Library& library, Context& context);
+  Ref trusted(const TapeOp& taped, size_t result, const Trusted& call, Context& context);
+  Ref loop(const TapeOp& taped, size_t result, Context& context);
+  Node* scan(const TapeOp& taped, Context& context);
   Ref emitted(Node& scan, Ref value);
 
   Graph& graph_;
   Recording& recording_;
   std::deque<Context> contexts_;
-  std::map<std::pair<const Step*, Context*>, Node*> calls_;
+  std::map<std::pair<const TapeOp*, Context*>, Node*> calls_;
   std::vector<Ref> saved_;
 };
 

@@ -122,10 +122,10 @@ bool sums_over_axis(const Shape& operand, const Shape& upstream) {
 
 bool pull_library(Pull& p, const ir::Program& program, const Library& op) {
   const auto found = program.library_gradients.find(op.call->function);
-  if (found == program.library_gradients.end() || p.step.results.size() != 1) return false;
+  if (found == program.library_gradients.end() || p.taped.results.size() != 1) return false;
   const ir::LibraryGradient& gradient = found->second;
   const std::vector<Name> results = results_of(p, gradient, op);
-  for (size_t i = 0; i < p.step.operands.size(); ++i) {
+  for (size_t i = 0; i < p.taped.operands.size(); ++i) {
     const Name& param = op.call->arguments[i].param;
     if (!p.wants(i)) continue;
     if (std::count(results.begin(), results.end(), param) == 0) return false;
@@ -160,8 +160,8 @@ void pull_trusted(Pull& p, const ir::Program& program, const Trusted& op) {
     const ir::Function& back = program.functions[f];
     if (!back.implements_grad || back.after != op.plan || !back.saved_params.empty()) continue;
     std::vector<Ref> operands;
-    for (size_t i = 0; i < p.step.operands.size(); ++i) operands.push_back(p.x(i));
-    for (size_t r = 0; r < p.step.results.size(); ++r) {
+    for (size_t i = 0; i < p.taped.operands.size(); ++i) operands.push_back(p.x(i));
+    for (size_t r = 0; r < p.taped.results.size(); ++r) {
       const Ref g = p.g(r);
       operands.push_back(g ? g : p.emit.zeros(back.values[back.params.at(operands.size())].type));
     }

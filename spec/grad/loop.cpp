@@ -15,25 +15,25 @@ class Reach {
 
   std::set<ValueIndex> from(const Tape& tape, std::set<ValueIndex> seeds) {
     reached_ = std::move(seeds);
-    walk(tape.steps);
+    walk(tape.ops);
     return reached_;
   }
 
  private:
-  void walk(const std::deque<Step>& steps) {
-    for (auto step = steps.rbegin(); step != steps.rend(); ++step) {
-      const bool hit = std::any_of(step->results.begin(), step->results.end(),
+  void walk(const std::deque<TapeOp>& ops) {
+    for (auto taped = ops.rbegin(); taped != ops.rend(); ++taped) {
+      const bool hit = std::any_of(taped->results.begin(), taped->results.end(),
                                    [&](ValueIndex v) { return reached_.count(v) > 0; });
-      if (auto* library = std::get_if<Library>(&step->op); library && !hit)
-        walk(library->body->steps);
+      if (auto* library = std::get_if<Library>(&taped->op); library && !hit)
+        walk(library->body->ops);
       if (!hit) continue;
-      auto* op = std::get_if<ir::Op>(&step->op);
-      for (size_t i = 0; i < step->operands.size(); ++i)
-        if (!op || flows(*op, i)) add(step->operands[i]);
-      if (auto* loop = std::get_if<Loop>(&step->op)) {
+      auto* op = std::get_if<ir::Op>(&taped->op);
+      for (size_t i = 0; i < taped->operands.size(); ++i)
+        if (!op || flows(*op, i)) add(taped->operands[i]);
+      if (auto* loop = std::get_if<Loop>(&taped->op)) {
         for (ValueIndex v : loop->body->out) add(v);
         for (ValueIndex v : loop->body->emit) add(v);
-        walk(loop->body->steps);
+        walk(loop->body->ops);
       }
     }
   }
@@ -50,14 +50,14 @@ class Reach {
 
 /// The carries whose gradient is not zero: those whose last value has one, or that such a carry or
 /// an emitted value with a gradient depends on.
-std::vector<bool> Walk::reached(const Step& step, const Loop& op, Pending& pending) const {
+std::vector<bool> Walk::reached(const TapeOp& taped, const Loop& op, Pending& pending) const {
   const auto& values = forward_.recording().values;
   const Tape& body = *op.body;
   const size_t carries = body.params.size();
   std::vector<bool> result(carries, false);
   std::set<ValueIndex> seeds;
-  for (size_t i = 0; i < step.results.size(); ++i) {
-    if (!pending.parts.count(step.results[i]) || !values[step.results[i]].active) continue;
+  for (size_t i = 0; i < taped.results.size(); ++i) {
+    if (!pending.parts.count(taped.results[i]) || !values[taped.results[i]].active) continue;
     if (i < carries)
       result[i] = true;
     else
@@ -77,7 +77,7 @@ std::vector<bool> Walk::reached(const Step& step, const Loop& op, Pending& pendi
 }
 
 /// The body of the loop that goes back over `step`, empty yet.
-Pending Walk::inside(const Step& step, const Tape& tape, Pending& pending) {
+Pending Walk::inside(const TapeOp& taped, const Tape& tape, Pending& pending) {
   Graph& graph = forward_.graph();
   Block* block = graph.block(&pending.emit.block);
   Type index;
@@ -85,17 +85,17 @@ Pending Walk::inside(const Step& step, const Tape& tape, Pending& pending) {
   Context* context = forward_.open(tape, *block, pending.context);
   context->index = graph.parameter(*block, tape.index_name, index);
   context->values[tape.index] = context->index;
-  context->reverses = &step;
+  context->reverses = &taped;
   return {Emit(graph, *block), context, {}, {}};
 }
 
-void Walk::loop(const Step& step, const Loop& op, Pending& pending) {
+void Walk::loop(const TapeOp& taped, const Loop& op, Pending& pending) {
   const Tape& tape = *op.body;
   const size_t carries = tape.params.size();
   Graph& graph = forward_.graph();
-  const std::vector<bool> wanted = reached(step, op, pending);
+  const std::vector<bool> wanted = reached(taped, op, pending);
   Node* node = graph.make(pending.emit.block);
-  Pending inner = inside(step, tape, pending);
+  Pending inner = inside(taped, tape, pending);
   Block* block = &inner.emit.block;
   const Ref at = inner.context->index;
   ScanText text{op.dim, !op.reverse, at, {}, {}, {}, block};
@@ -104,8 +104,8 @@ void Walk::loop(const Step& step, const Loop& op, Pending& pending) {
   for (size_t i = 0; i < carries; ++i) {
     if (!wanted[i]) continue;
     carried.push_back(i);
-    inits.push_back(pending.parts.count(step.results[i])
-                        ? take(step.results[i], pending)
+    inits.push_back(pending.parts.count(taped.results[i])
+                        ? take(taped.results[i], pending)
                         : pending.emit.zeros(dual_of(tape.params[i])));
     const Type type = dual_of(tape.params[i]);
     text.carries.push_back(
@@ -113,9 +113,9 @@ void Walk::loop(const Step& step, const Loop& op, Pending& pending) {
     node->types.push_back(type);
     give(tape.out[i], text.carries.back(), inner);
   }
-  for (size_t i = carries; i < step.results.size(); ++i) {
-    if (!pending.parts.count(step.results[i])) continue;
-    const Ref stack = take(step.results[i], pending);
+  for (size_t i = carries; i < taped.results.size(); ++i) {
+    if (!pending.parts.count(taped.results[i])) continue;
+    const Ref stack = take(taped.results[i], pending);
     give(tape.emit[i - carries], inner.emit.entry(stack, at, op.dim), inner);
   }
   // An inner walk finds its own gradients; those of the carries are asked for after it.
@@ -126,15 +126,15 @@ void Walk::loop(const Step& step, const Loop& op, Pending& pending) {
   node->operands = std::move(inits);
   node->op = std::move(text);
   node->names.resize(node->types.size());
-  for (size_t j = 0; j < carried.size(); ++j) give(step.operands[carried[j]], {node, j}, pending);
+  for (size_t j = 0; j < carried.size(); ++j) give(taped.operands[carried[j]], {node, j}, pending);
   hand_out(op, node, inner, pending);
 }
 
 /// What a loop emits for t[n] has the entries' position in front; t has it where it has it.
 Ref Walk::in_place(const Loop& op, ValueIndex v, Ref stack, Pending& pending) const {
   const auto& values = forward_.recording().values;
-  const Step& step = *values[op.body->entries.at({v, op.body->index})].step;
-  const Dim& dim = std::get<ir::Entry>(std::get<ir::Op>(step.op)).dim;
+  const TapeOp& taped = *values[op.body->entries.at({v, op.body->index})].made_by;
+  const Dim& dim = std::get<ir::Entry>(std::get<ir::Op>(taped.op)).dim;
   const Type wanted = dual_of(v);
   const ir::Indices in = unchanged(pending.emit.graph.dims, wanted);
   size_t at = 0;

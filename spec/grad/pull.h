@@ -8,10 +8,10 @@ class Walk;
 
 class Pull {
  public:
-  Pull(Walk& walk, const Step& step, Context& context, Emit emit)
-      : step(step), emit(emit), walk_(walk), context_(context) {}
+  Pull(Walk& walk, const TapeOp& taped, Context& context, Emit emit)
+      : taped(taped), emit(emit), walk_(walk), context_(context) {}
 
-  const Step& step;
+  const TapeOp& taped;
   Emit emit;
 
   /// The gradient of a result; none: nothing flows.
@@ -27,7 +27,7 @@ class Pull {
   /// The same for pointwise ops: in the operand's order, dims that it lacks are added up first.
   void give_pointwise(size_t operand, Ref gradient);
   [[noreturn]] void none(const std::string& what) const {
-    refuse("E0217", step.place, "no gradient through " + what);
+    refuse("E0217", taped.place, "no gradient through " + what);
   }
 
  private:

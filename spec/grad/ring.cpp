@@ -16,7 +16,7 @@ namespace shardproof::grad {
 namespace {
 
 bool stops(const Value& value) {
-  const ir::Op* op = value.step ? std::get_if<ir::Op>(&value.step->op) : nullptr;
+  const ir::Op* op = value.made_by ? std::get_if<ir::Op>(&value.made_by->op) : nullptr;
   return op && std::holds_alternative<ir::StopGrad>(*op);
 }
 
@@ -45,10 +45,10 @@ class Sources {
   }
 
   void visit_maker(ValueIndex v) {
-    const Step* step = values_[v].step;
-    if (!step) return;
-    for (ValueIndex operand : step->operands) visit(operand);
-    if (auto* loop = std::get_if<Loop>(&step->op)) {
+    const TapeOp* taped = values_[v].made_by;
+    if (!taped) return;
+    for (ValueIndex operand : taped->operands) visit(operand);
+    if (auto* loop = std::get_if<Loop>(&taped->op)) {
       for (ValueIndex out : loop->body->out) visit(out);
       for (ValueIndex out : loop->body->emit) visit(out);
     }
@@ -64,14 +64,14 @@ class Sources {
 /// carry is a sum.
 bool adds_to(const std::deque<Value>& values, ValueIndex v, ValueIndex carry) {
   if (v == carry) return true;
-  const Step* step = values[v].step;
-  const ir::Op* op = step ? std::get_if<ir::Op>(&step->op) : nullptr;
+  const TapeOp* taped = values[v].made_by;
+  const ir::Op* op = taped ? std::get_if<ir::Op>(&taped->op) : nullptr;
   if (!op) return false;
   const std::set<ValueIndex> own = {carry};
   const auto has = [&](ValueIndex each) {
     return each == carry || !Sources(values, own, true).of(each).empty();
   };
-  const auto with = std::count_if(step->operands.begin(), step->operands.end(), has);
+  const auto with = std::count_if(taped->operands.begin(), taped->operands.end(), has);
   if (with == 0) return true;
   const auto* binary = std::get_if<ir::Binary>(op);
   const bool linear =
@@ -79,16 +79,16 @@ bool adds_to(const std::deque<Value>& values, ValueIndex v, ValueIndex carry) {
       std::holds_alternative<ir::Cast>(*op) || std::holds_alternative<ir::Expand>(*op) ||
       std::holds_alternative<ir::Rearrange>(*op) ||
       (binary && (binary->fn == ir::BinaryFn::add || binary->fn == ir::BinaryFn::mul ||
-                  (binary->fn == ir::BinaryFn::sub && has(step->operands[0]))));
-  const auto at = std::find_if(step->operands.begin(), step->operands.end(), has);
+                  (binary->fn == ir::BinaryFn::sub && has(taped->operands[0]))));
+  const auto at = std::find_if(taped->operands.begin(), taped->operands.end(), has);
   return linear && with == 1 && adds_to(values, *at, carry);
 }
 
 bool is_extremum_of(const Value& next, ValueIndex carry) {
-  const ir::Op* op = next.step ? std::get_if<ir::Op>(&next.step->op) : nullptr;
+  const ir::Op* op = next.made_by ? std::get_if<ir::Op>(&next.made_by->op) : nullptr;
   const auto* binary = op ? std::get_if<ir::Binary>(op) : nullptr;
   return binary && (binary->fn == ir::BinaryFn::maximum || binary->fn == ir::BinaryFn::minimum) &&
-         std::count(next.step->operands.begin(), next.step->operands.end(), carry) == 1;
+         std::count(next.made_by->operands.begin(), next.made_by->operands.end(), carry) == 1;
 }
 
 }  // namespace
@@ -125,34 +125,34 @@ void mark_scales(Recording& recording, Tape& ring) {
   }
 }
 
-void Walk::ring(const Step& step, const Loop& op, Pending& pending) {
+void Walk::ring(const TapeOp& taped, const Loop& op, Pending& pending) {
   const Tape& tape = *op.body;
   const auto& values = forward_.recording().values;
   for (size_t i = 0; i < tape.params.size(); ++i)
     if (values[tape.out[i]].scale && stopped_in_part(values, tape, i))
-      refuse("U0001", step.place,
+      refuse("U0001", taped.place,
              "no gradient yet through a ring that has stop_grad on some uses of the carry `" +
                  values[tape.params[i]].name + "` and not on others: write it on all or on none");
   for (size_t i = 0; i < tape.params.size(); ++i) {
-    if (!values[tape.out[i]].active || !pending.parts.count(step.results[i])) continue;
+    if (!values[tape.out[i]].active || !pending.parts.count(taped.results[i])) continue;
     std::set<ValueIndex> others;
     for (size_t j = 0; j < tape.params.size(); ++j)
       if (j != i && values[tape.out[j]].active) others.insert({tape.params[j], tape.out[j]});
     const bool reads = !Sources(values, others, false).of(tape.out[i]).empty();
     const bool largest = is_extremum_of(values[tape.out[i]], tape.params[i]);
     if (reads || largest || !adds_to(values, tape.out[i], tape.params[i]))
-      refuse("U0001", step.place,
+      refuse("U0001", taped.place,
              "no gradient yet through the carry `" + values[tape.params[i]].name + "` of a ring: " +
                  (reads     ? "it reads another carry that has a gradient"
                   : largest ? "it is a maximum, whose gradient goes to one block"
                             : "it is not written as a sum of blocks"));
   }
   Node* node = forward_.graph().make(pending.emit.block);
-  Pending inner = inside(step, tape, pending);
+  Pending inner = inside(taped, tape, pending);
   node->op =
       ScanText{op.dim, false, inner.context->index, {}, {}, {}, &inner.emit.block, tape.ring};
-  go_back(step, tape, inner, pending);
-  first_values(step, tape, pending);
+  go_back(taped, tape, inner, pending);
+  first_values(taped, tape, pending);
   add_up(op, node, inner, pending);
   blocks_home(tape, node, inner, pending);
 }
@@ -160,27 +160,27 @@ void Walk::ring(const Step& step, const Loop& op, Pending& pending) {
 /// c0 is in c once, scaled from where the ring begins to where it ends: what goes back over one
 /// block with the carries at their first values before it and at their last ones after it. Of the
 /// block itself nothing is taken.
-void Walk::first_values(const Step& step, const Tape& ring, Pending& pending) {
+void Walk::first_values(const TapeOp& taped, const Tape& ring, Pending& pending) {
   const auto& values = forward_.recording().values;
   const auto active = [&](ValueIndex v) { return values[v].active; };
-  if (std::none_of(step.operands.begin(), step.operands.end(), active)) return;
+  if (std::none_of(taped.operands.begin(), taped.operands.end(), active)) return;
   Context* context = forward_.open(ring, pending.emit.block, pending.context);
-  context->reverses = &step;
+  context->reverses = &taped;
   for (size_t i = 0; i < ring.params.size(); ++i)
-    context->values[ring.params[i]] = forward_.value(step.operands[i], *pending.context);
+    context->values[ring.params[i]] = forward_.value(taped.operands[i], *pending.context);
   Type index;
   index.dtype = Dtype::i32;
   context->values[ring.index] = forward_.graph().parameter(pending.emit.block, "", index);
   Pending inner{Emit(forward_.graph(), pending.emit.block), context, {}, {}};
-  go_back(step, ring, inner, pending);
+  go_back(taped, ring, inner, pending);
   for (size_t i = 0; i < ring.params.size(); ++i)
-    if (active(step.operands[i])) give(step.operands[i], take(ring.params[i], inner), pending);
+    if (active(taped.operands[i])) give(taped.operands[i], take(ring.params[i], inner), pending);
 }
 
-void Walk::go_back(const Step& step, const Tape& ring, Pending& inner, Pending& pending) {
+void Walk::go_back(const TapeOp& taped, const Tape& ring, Pending& inner, Pending& pending) {
   for (size_t i = 0; i < ring.params.size(); ++i)
-    if (pending.parts.count(step.results[i]))
-      give(ring.out[i], take(step.results[i], pending), inner);
+    if (pending.parts.count(taped.results[i]))
+      give(ring.out[i], take(taped.results[i], pending), inner);
   Pending* outer = std::exchange(pending_, &inner);
   back(ring, inner);
   pending_ = outer;

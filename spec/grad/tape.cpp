@@ -101,23 +101,23 @@ class Recorder {
 
   void library_call(Frame& frame, const ir::Block& block, size_t begin, size_t end,
                     const ir::LibraryCall& call) {
-    Step step;
-    step.place = block.instrs[begin].place;
+    TapeOp taped;
+    taped.place = block.instrs[begin].place;
     for (const ir::LibraryCall::Argument& argument : call.arguments)
-      step.operands.push_back(frame.values.at(argument.value));
-    step.op = Library{&call, std::make_shared<Tape>()};
-    tape_->steps.push_back(std::move(step));
-    Step& whole = tape_->steps.back();
-    std::deque<Step>* outer = std::exchange(steps_, &std::get<Library>(whole.op).body->steps);
+      taped.operands.push_back(frame.values.at(argument.value));
+    taped.op = Library{&call, std::make_shared<Tape>()};
+    tape_->ops.push_back(std::move(taped));
+    TapeOp& whole = tape_->ops.back();
+    std::deque<TapeOp>* outer = std::exchange(ops_, &std::get<Library>(whole.op).body->ops);
     const size_t first = result_->values.size();
     for (size_t i = begin; i < end; ++i) instr(frame, block.instrs[i]);
-    steps_ = outer;
+    ops_ = outer;
     for (size_t r = 0; r < call.results.size(); ++r) {
       const ValueIndex v = frame.values.at(call.results[r]);
       whole.results.push_back(v);
       if (v < first) continue;  // it hands an argument on
       Value& value = result_->values[v];
-      value.inner = std::exchange(value.step, &whole);
+      value.inner = std::exchange(value.made_by, &whole);
       value.inner_result = std::exchange(value.result, r);
       if (value.name.empty()) value.name = named(frame, call.results[r]);
     }
@@ -154,23 +154,23 @@ class Recorder {
     return result;
   }
 
-  std::deque<Step>& steps() { return steps_ ? *steps_ : tape_->steps; }
+  std::deque<TapeOp>& ops() { return ops_ ? *ops_ : tape_->ops; }
 
-  void append(std::deque<Step>& steps, ir::Op op, std::vector<ValueIndex> operands,
+  void append(std::deque<TapeOp>& ops, ir::Op op, std::vector<ValueIndex> operands,
               std::vector<ValueIndex> results, const ir::Place& place) {
-    Step step;
-    step.op = std::move(op);
-    step.operands = std::move(operands);
-    step.results = std::move(results);
-    step.place = place;
-    append(steps, std::move(step));
+    TapeOp taped;
+    taped.op = std::move(op);
+    taped.operands = std::move(operands);
+    taped.results = std::move(results);
+    taped.place = place;
+    append(ops, std::move(taped));
   }
 
-  void append(std::deque<Step>& steps, Step step) {
-    steps.push_back(std::move(step));
-    Step& made = steps.back();
+  void append(std::deque<TapeOp>& ops, TapeOp taped) {
+    ops.push_back(std::move(taped));
+    TapeOp& made = ops.back();
     for (size_t r = 0; r < made.results.size(); ++r) {
-      result_->values[made.results[r]].step = &made;
+      result_->values[made.results[r]].made_by = &made;
       result_->values[made.results[r]].result = r;
     }
   }
@@ -181,7 +181,7 @@ class Recorder {
     ir::Op op = instr.op;
     if (!to.empty()) complete(op, plain(result_->values[to[0]].type));
     gradient_dtype(op, from, to);
-    append(steps(), std::move(op), std::move(from), std::move(to), instr.place);
+    append(ops(), std::move(op), std::move(from), std::move(to), instr.place);
   }
 
   /// `bf16(w, grad=f32)` is about the cast's result, and of what collectives alone make of it.
@@ -233,12 +233,12 @@ class Recorder {
   }
 
   void trusted(Frame& frame, const ir::Instr& instr, size_t plan) {
-    Step step;
-    step.op = Trusted{plan};
-    step.operands = operands(frame, instr);
-    step.place = instr.place;
-    for (ir::ValueId v : instr.results) step.results.push_back(declare(frame, v));
-    append(steps(), std::move(step));
+    TapeOp taped;
+    taped.op = Trusted{plan};
+    taped.operands = operands(frame, instr);
+    taped.place = instr.place;
+    for (ir::ValueId v : instr.results) taped.results.push_back(declare(frame, v));
+    append(ops(), std::move(taped));
   }
 
   /// The same value; where its positions change their names, a rearrangement.
@@ -249,7 +249,7 @@ class Recorder {
     ir::Rearrange op;
     op.pattern.indices = unchanged(program_, have);
     const ValueIndex to = declare(frame, instr.results[0]);
-    append(steps(), std::move(op), {from}, {to}, instr.place);
+    append(ops(), std::move(op), {from}, {to}, instr.place);
   }
 
   void alias(Frame& frame, const ir::Instr& instr, ValueIndex from) {
@@ -262,7 +262,7 @@ class Recorder {
     const ValueIndex from = frame.values.at(instr.operands[0]);
     alias(frame, instr, from);
     Value& value = result_->values[from];
-    if (!value.step) return;
+    if (!value.made_by) return;
     if (value.home != &result_->top)
       value.kept = true;
     else if (frame.prefix.empty())
@@ -278,15 +278,15 @@ class Recorder {
       Tape* here = std::exchange(tape_, home);
       at->second = declare(frame, instr.results[0]);
       tape_ = here;
-      append(home->steps, op, {from, index}, {at->second}, instr.place);
+      append(home->ops, op, {from, index}, {at->second}, instr.place);
     }
     frame.values[instr.results[0]] = at->second;
   }
 
   void loop(Frame& frame, const ir::Instr& instr, Loop loop, const ir::Block& body) {
-    Step step;
-    step.operands = operands(frame, instr);
-    step.place = instr.place;
+    TapeOp taped;
+    taped.operands = operands(frame, instr);
+    taped.place = instr.place;
     Tape& tape = *loop.body;
     tape.parent = tape_;
     Tape* outer = std::exchange(tape_, &tape);
@@ -297,16 +297,16 @@ class Recorder {
     }
     for (size_t i = first; i < body.params.size(); ++i)
       tape.params.push_back(declare(frame, body.params[i]));
-    std::deque<Step>* library = std::exchange(steps_, nullptr);
+    std::deque<TapeOp>* library = std::exchange(ops_, nullptr);
     block(frame, body);
-    steps_ = library;
+    ops_ = library;
     for (ir::ValueId v : body.next) tape.out.push_back(frame.values.at(v));
     for (ir::ValueId v : body.emit) tape.emit.push_back(frame.values.at(v));
     tape_ = outer;
-    for (ir::ValueId v : instr.results) step.results.push_back(declare(frame, v));
+    for (ir::ValueId v : instr.results) taped.results.push_back(declare(frame, v));
     if (tape.ring) mark_scales(*result_, tape);
-    step.op = std::move(loop);
-    append(steps(), std::move(step));
+    taped.op = std::move(loop);
+    append(ops(), std::move(taped));
   }
 
   const ir::Program& program_;
@@ -314,7 +314,7 @@ class Recorder {
   const std::vector<Axis>* axes_ = nullptr;  ///< of the plan's file
   std::unique_ptr<Recording> result_;
   Tape* tape_ = nullptr;
-  std::deque<Step>* steps_ = nullptr;  ///< of the library call being written out
+  std::deque<TapeOp>* ops_ = nullptr;  ///< of the library call being written out
 };
 
 }  // namespace

@@ -12,7 +12,7 @@
 
 namespace shardproof::grad {
 
-struct Step;
+struct TapeOp;
 struct Tape;
 using ValueIndex = size_t;
 
@@ -26,12 +26,12 @@ struct Refused {
 Type plain(Type type);
 
 struct Value {
-  Type type;             ///< as in the plan, I included
-  Name name;             ///< in the derived text; empty: none of its own
-  Step* step = nullptr;  ///< who makes it; null: a parameter, index or carry
+  Type type;                  ///< as in the plan, I included
+  Name name;                  ///< in the derived text; empty: none of its own
+  TapeOp* made_by = nullptr;  ///< who makes it; null: a parameter, index or carry
   size_t result = 0;
   Tape* home = nullptr;
-  Step* inner = nullptr;  ///< of a library call's result: who makes it in the body
+  TapeOp* inner = nullptr;  ///< of a library call's result: who makes it in the body
   size_t inner_result = 0;
   Name saved;                      ///< by the plan itself, at its top level, under this name
   bool kept = false;               ///< saved inside a loop
@@ -55,7 +55,7 @@ struct Loop {
   std::shared_ptr<Tape> body;
 };
 
-struct Step {
+struct TapeOp {
   std::variant<ir::Op, Library, Trusted, Loop> op;
   std::vector<ValueIndex> operands, results;
   ir::Place place;
@@ -63,7 +63,7 @@ struct Step {
 
 struct Tape {
   Tape* parent = nullptr;
-  std::deque<Step> steps;
+  std::deque<TapeOp> ops;
   ValueIndex index = 0;  ///< of a loop
   Name index_name;
   std::vector<ValueIndex> params;  ///< of the plan, or the carries

@@ -49,8 +49,8 @@ Ref Walk::take_or_zeros(ValueIndex v, Pending& pending) {
   return sum ? sum : pending.emit.zeros(dual_of(v));
 }
 
-void Walk::back(const std::deque<Step>& steps, Pending& pending) {
-  for (auto step = steps.rbegin(); step != steps.rend(); ++step) back(*step, pending);
+void Walk::back(const std::deque<TapeOp>& ops, Pending& pending) {
+  for (auto taped = ops.rbegin(); taped != ops.rend(); ++taped) back(*taped, pending);
 }
 
 namespace {
@@ -62,23 +62,23 @@ constexpr bool has_pull = requires(Pull& p, const Op& op) {
 
 }  // namespace
 
-void Walk::back(const Step& step, Pending& pending) {
-  const bool flows = std::any_of(step.results.begin(), step.results.end(), [&](ValueIndex v) {
+void Walk::back(const TapeOp& taped, Pending& pending) {
+  const bool flows = std::any_of(taped.results.begin(), taped.results.end(), [&](ValueIndex v) {
     return forward_.recording().values[v].active && pending.parts.count(v);
   });
   if (!flows) return;
-  Pull p(*this, step, *pending.context, pending.emit);
+  Pull p(*this, taped, *pending.context, pending.emit);
   Pending* outer = std::exchange(pending_, &pending);
-  if (auto* loop = std::get_if<Loop>(&step.op)) {
-    loop->body->ring ? ring(step, *loop, pending) : this->loop(step, *loop, pending);
-  } else if (auto* library = std::get_if<Library>(&step.op)) {
-    if (!pull_library(p, forward_.graph().program, *library)) back(library->body->steps, pending);
-  } else if (auto* trusted = std::get_if<Trusted>(&step.op)) {
+  if (auto* loop = std::get_if<Loop>(&taped.op)) {
+    loop->body->ring ? ring(taped, *loop, pending) : this->loop(taped, *loop, pending);
+  } else if (auto* library = std::get_if<Library>(&taped.op)) {
+    if (!pull_library(p, forward_.graph().program, *library)) back(library->body->ops, pending);
+  } else if (auto* trusted = std::get_if<Trusted>(&taped.op)) {
     pull_trusted(p, forward_.graph().program, *trusted);
-  } else if (std::holds_alternative<ir::Entry>(std::get<ir::Op>(step.op))) {
-    pending.entries[step.operands[0]].push_back(take(step.results[0], pending));
+  } else if (std::holds_alternative<ir::Entry>(std::get<ir::Op>(taped.op))) {
+    pending.entries[taped.operands[0]].push_back(take(taped.results[0], pending));
   } else {
-    const ir::Op& op = std::get<ir::Op>(step.op);
+    const ir::Op& op = std::get<ir::Op>(taped.op);
     std::visit(
         [&](const auto& each) {
           if constexpr (has_pull<std::decay_t<decltype(each)>>)
@@ -92,22 +92,22 @@ void Walk::back(const Step& step, Pending& pending) {
 }
 
 Ref Pull::g(size_t result) {
-  if (!walk_.forward_.recording().values[step.results.at(result)].active) return {};
-  return walk_.take(step.results[result], *walk_.pending_);
+  if (!walk_.forward_.recording().values[taped.results.at(result)].active) return {};
+  return walk_.take(taped.results[result], *walk_.pending_);
 }
 bool Pull::wants(size_t operand) const { return in(operand).active; }
-Ref Pull::x(size_t operand) { return walk_.forward_.value(step.operands.at(operand), context_); }
-Ref Pull::y(size_t result) { return walk_.forward_.value(step.results.at(result), context_); }
+Ref Pull::x(size_t operand) { return walk_.forward_.value(taped.operands.at(operand), context_); }
+Ref Pull::y(size_t result) { return walk_.forward_.value(taped.results.at(result), context_); }
 const Value& Pull::in(size_t operand) const {
-  return walk_.forward_.recording().values[step.operands.at(operand)];
+  return walk_.forward_.recording().values[taped.operands.at(operand)];
 }
 const Value& Pull::out(size_t result) const {
-  return walk_.forward_.recording().values[step.results.at(result)];
+  return walk_.forward_.recording().values[taped.results.at(result)];
 }
-Type Pull::dual(size_t operand) const { return walk_.dual_of(step.operands.at(operand)); }
+Type Pull::dual(size_t operand) const { return walk_.dual_of(taped.operands.at(operand)); }
 
 void Pull::give(size_t operand, Ref gradient) {
-  walk_.give(step.operands.at(operand), gradient, *walk_.pending_);
+  walk_.give(taped.operands.at(operand), gradient, *walk_.pending_);
 }
 
 void Pull::give_pointwise(size_t operand, Ref gradient) {

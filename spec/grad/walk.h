@@ -23,7 +23,7 @@ class Walk {
  public:
   Walk(Forward& forward, std::vector<Axis> axes) : forward_(forward), axes_(std::move(axes)) {}
 
-  void back(const Tape& tape, Pending& pending) { back(tape.steps, pending); }
+  void back(const Tape& tape, Pending& pending) { back(tape.ops, pending); }
   void give(ValueIndex v, Ref gradient, Pending& pending);
   /// The sum of what was given, once; none: nothing was.
   Ref take(ValueIndex v, Pending& pending);
@@ -32,17 +32,17 @@ class Walk {
 
  private:
   friend class Pull;
-  void back(const std::deque<Step>& steps, Pending& pending);
-  void back(const Step& step, Pending& pending);
-  void loop(const Step& step, const Loop& op, Pending& pending);
-  void trusted(const Step& step, const Trusted& op, Pending& pending);
-  Pending inside(const Step& step, const Tape& tape, Pending& pending);
-  void ring(const Step& step, const Loop& op, Pending& pending);
-  void go_back(const Step& step, const Tape& ring, Pending& inner, Pending& pending);
-  void first_values(const Step& step, const Tape& ring, Pending& pending);
+  void back(const std::deque<TapeOp>& ops, Pending& pending);
+  void back(const TapeOp& taped, Pending& pending);
+  void loop(const TapeOp& taped, const Loop& op, Pending& pending);
+  void trusted(const TapeOp& taped, const Trusted& op, Pending& pending);
+  Pending inside(const TapeOp& taped, const Tape& tape, Pending& pending);
+  void ring(const TapeOp& taped, const Loop& op, Pending& pending);
+  void go_back(const TapeOp& taped, const Tape& ring, Pending& inner, Pending& pending);
+  void first_values(const TapeOp& taped, const Tape& ring, Pending& pending);
   void blocks_home(const Tape& ring, Node* node, Pending& inner, Pending& pending);
   void add_up(const Loop& op, Node* node, Pending& inner, Pending& pending);
-  std::vector<bool> reached(const Step& step, const Loop& op, Pending& pending) const;
+  std::vector<bool> reached(const TapeOp& taped, const Loop& op, Pending& pending) const;
   Ref in_place(const Loop& op, ValueIndex v, Ref stack, Pending& pending) const;
   void hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending);
 

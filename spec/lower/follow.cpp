@@ -82,7 +82,7 @@ struct Search {
     for (bool changed = true; changed && !entries.empty();) {
       std::vector<Tensor> at = loop.leaves;
       for (const auto& [i, entry] : entries) at[i].body = of(entry.carry->at, entry);
-      const Step step = loop.step(at);
+      const Iteration step = loop.step(at);
       changed = std::erase_if(entries, [&](const auto& each) {
         const Nf next = of(each.second.carry->next, each.second);
         return algebra::compare(c.a, step.next[each.first].body, next) !=

@@ -18,7 +18,7 @@ struct Following {
   bool reverse;
   const std::vector<Tensor>& starts;
   const std::vector<Tensor>& leaves;
-  const std::function<Step(const std::vector<Tensor>&)>& step;
+  const std::function<Iteration(const std::vector<Tensor>&)>& step;
 };
 
 /// For each carry, the earlier carry that it follows, if any. Proved by induction on the step: the

@@ -98,10 +98,10 @@ struct Lowering {
   std::set<size_t> linear = {};     // stacks in which the step is linear, jointly
   Vars apart = {};                  // indices along which the stacks are independent
   std::vector<Tensor> leaves = {};  // those of the last call of step
-  Step at_leaves = {};
+  Iteration at_leaves = {};
   std::vector<std::optional<Follower>> follows = {};
   std::vector<Tensor> at_n = {};  // the carries at step n
-  Step at_step = {};
+  Iteration at_step = {};
   std::map<size_t, std::vector<size_t>> reads = {};  // `read_by`, of the stacks' final names
 
   Nf one() { return c.a.number(1); }
@@ -131,7 +131,7 @@ struct Lowering {
       if (role[i] != Role::constant && depends(t, leaves[i])) return false;
     return true;
   }
-  Nf increment(const Step& step, size_t i, const Tensor& value) {
+  Nf increment(const Iteration& step, size_t i, const Tensor& value) {
     return c.a.sub(step.next[i].body, value.body);
   }
 
@@ -206,7 +206,7 @@ struct Lowering {
     const auto at_a = [&](Nf e) { return c.a.substitute(e, {{v, c.a.var(a)}}); };
     std::vector<Tensor> everywhere = leaves;
     for (size_t i : stacks) everywhere[i].body = at_a(leaves[i].body);
-    const Step step = text.step(everywhere);
+    const Iteration step = text.step(everywhere);
     return std::all_of(stacks.begin(), stacks.end(), [&](size_t i) {
       return at_a(step.next[i].body).id == at_a(at_leaves.next[i].body).id;
     });
@@ -378,7 +378,7 @@ struct Lowering {
     if (!any) return;
     for (size_t i = 0; i < count; ++i)
       if (closed(i)) at_n[i] = role[i] == Role::sum ? sum(i, at_step, true) : greatest(i, true);
-    const Step first = at_step;
+    const Iteration first = at_step;
     at_step = text.step(at_n);
     at_step.next = first.next;  // next - leaf is the increment
   }
@@ -401,7 +401,7 @@ struct Lowering {
     return {init.index, found.of(c.a, init.body, c.a.max({step}, each))};
   }
   /// The sum over the steps before n, or over all steps.
-  Tensor sum(size_t i, const Step& step_text, bool so_far) {
+  Tensor sum(size_t i, const Iteration& step_text, bool so_far) {
     const Tensor& init = text.carries[i].init;
     Nf more = increment(step_text, i, leaves[i]);
     Var step = n;

@@ -18,7 +18,7 @@ struct Carry {
 };
 
 /// One step, for given values of the carries: their next values, and the emitted values.
-struct Step {
+struct Iteration {
   std::vector<Tensor> next, emit;
 };
 
@@ -30,7 +30,7 @@ struct LoopText {
   /// Values in the body must be ordinary terms though nothing is emitted: the reverse pass needs
   /// them.
   bool taped;
-  std::function<Step(const std::vector<Tensor>& carries)> step;
+  std::function<Iteration(const std::vector<Tensor>& carries)> step;
   /// A number above those of all loops in the body, if it is known in advance.
   std::optional<int> fresh = {};
 };

@@ -65,8 +65,8 @@ LoopText text_of(Context& c, const ir::Scan& op, const Site& site) {
     ++frame.depth;
     c.block(*op.body, frame, wanted);
     --frame.depth;
-    return Step{values_as(c, frame, op.body->next, carries),
-                values_as(c, frame, op.body->emit, op.body->emit)};
+    return Iteration{values_as(c, frame, op.body->next, carries),
+                     values_as(c, frame, op.body->emit, op.body->emit)};
   };
   return text;
 }

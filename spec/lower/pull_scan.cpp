@@ -99,14 +99,14 @@ struct Back {
     return v == ir::no_value ? p.c.a.number(0) : p.c.at(p.all.of(v), own);
   }
 
-  Step step(const std::vector<Tensor>& at) {
+  Iteration step(const std::vector<Tensor>& at) {
     Cotangents inner = p.all.empty();
     for (size_t k = 0; k < carries.size(); ++k) inner.add(body.next.at(carries[k]), at[k]);
     for (size_t k = 0; k < body.emit.size(); ++k) add_emitted(inner, k);
     ++p.site.frame.depth;
     inner.back(body);
     --p.site.frame.depth;
-    Step result;
+    Iteration result;
     for (size_t i : carries) result.next.push_back(inner.of(body.params.at(i + 1)));
     for (ir::ValueId v : outside) result.emit.push_back(inner.of(v));
     return result;

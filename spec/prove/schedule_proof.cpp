@@ -15,7 +15,7 @@ using smt::disj;
 using smt::negate;
 using smt::Term;
 using syntax::Expr;
-using syntax::Step;
+using syntax::ScheduleStatement;
 using Kind = Expr::Kind;
 
 const Name position = "#";  // not a name in any text
@@ -56,13 +56,13 @@ struct Work {
 class Numbers {
  public:
   explicit Numbers(const syntax::ScheduleDecl& schedule) {
-    for (const Step& step : schedule.steps)
-      if (step.kind == Step::Kind::let) lets_[step.name] = &step;
+    for (const ScheduleStatement& step : schedule.steps)
+      if (step.kind == ScheduleStatement::Kind::let) lets_[step.name] = &step;
     at_ = {{"p", smt::integer("p")}, {"A", smt::integer("A")}};
     for (const Name& name : schedule.params) at_[name] = smt::integer(name);
     facts_ = {less_equal(1, at_.at("p")), less_equal(1, at_.at("A")), less_equal(1, chunks())};
-    for (const Step& step : schedule.steps)
-      if (step.kind == Step::Kind::require) require(step.exprs[0]);
+    for (const ScheduleStatement& step : schedule.steps)
+      if (step.kind == ScheduleStatement::Kind::require) require(step.exprs[0]);
   }
 
   using Names = std::map<Name, Term>;
@@ -196,7 +196,7 @@ class Numbers {
     return found->second = {q, r};
   }
 
-  std::map<Name, const Step*> lets_;
+  std::map<Name, const ScheduleStatement*> lets_;
   Names at_;
   std::map<std::string, std::pair<Term, Term>> made_;
   std::vector<Term> facts_, cases_, divisors_;
@@ -235,11 +235,12 @@ class Proof {
   void read() {
     if (!schedule_.params.empty() && schedule_.params != std::vector<Name>{"C"})
       throw Open{"it has parameters that are not C"};
-    for (const Step& step : schedule_.steps) {
-      if (step.kind == Step::Kind::work) throw Open{"a step stands outside of a loop"};
-      if (step.kind != Step::Kind::loop) continue;
+    for (const ScheduleStatement& step : schedule_.steps) {
+      if (step.kind == ScheduleStatement::Kind::work) throw Open{"a step stands outside of a loop"};
+      if (step.kind != ScheduleStatement::Kind::loop) continue;
       for (size_t i = 0; i < step.body.size(); ++i) {
-        if (step.body[i].kind != Step::Kind::work) throw Open{"a loop has more than steps in it"};
+        if (step.body[i].kind != ScheduleStatement::Kind::work)
+          throw Open{"a loop has more than steps in it"};
         add(step, i);
       }
       loops_.push_back(&step);
@@ -248,8 +249,9 @@ class Proof {
     if (works_['W'].empty()) works_.erase('W');
     for (const auto& [kind, works] : works_) {
       const Name time = std::string("time_") + kind;
-      for (const Step& step : schedule_.steps)
-        if (step.kind == Step::Kind::let && step.name == time && step.params.size() == 1)
+      for (const ScheduleStatement& step : schedule_.steps)
+        if (step.kind == ScheduleStatement::Kind::let && step.name == time &&
+            step.params.size() == 1)
           times_[kind] = &step;
       if (!times_.count(kind)) throw Open{"it has no `let " + time + "(k)`"};
       for (const Work& work : works)
@@ -260,8 +262,8 @@ class Proof {
     }
   }
 
-  void add(const Step& loop, size_t place) {
-    const Step& step = loop.body[place];
+  void add(const ScheduleStatement& loop, size_t place) {
+    const ScheduleStatement& step = loop.body[place];
     const Expr* call = first_call(step.exprs.at(0));
     const bool known = call && call->args.size() == 1 && call->text != "min" && call->text != "max";
     const Expr& at = known ? call->args[0] : step.exprs[0];
@@ -297,7 +299,7 @@ class Proof {
     return k;
   }
   Term time(Claim& to, char kind, const Term& s, const Term& k) const {
-    const Step& let = *times_.at(kind);
+    const ScheduleStatement& let = *times_.at(kind);
     return to.numbers.value(let.exprs[0], {{"s", s}, {let.params[0], k}});
   }
   /// The microbatch and chunk at position k. They do not depend on the stage.
@@ -512,9 +514,9 @@ class Proof {
 
   const syntax::ScheduleDecl& schedule_;
   smt::Solver& solver_;
-  std::vector<const Step*> loops_;
+  std::vector<const ScheduleStatement*> loops_;
   std::map<char, std::vector<Work>> works_;
-  std::map<char, const Step*> times_;
+  std::map<char, const ScheduleStatement*> times_;
   ScheduleProof result_;
 };
 

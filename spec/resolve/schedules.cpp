@@ -37,13 +37,13 @@ class ScheduleReader {
     size_t params = 0;  // 0: a variable; else a function
   };
 
-  void steps(const std::vector<syntax::Step>& steps) {
-    for (const syntax::Step& step : steps) {
-      if (step.kind == syntax::Step::Kind::let)
+  void steps(const std::vector<syntax::ScheduleStatement>& steps) {
+    for (const syntax::ScheduleStatement& step : steps) {
+      if (step.kind == syntax::ScheduleStatement::Kind::let)
         let(step);
-      else if (step.kind == syntax::Step::Kind::loop)
+      else if (step.kind == syntax::ScheduleStatement::Kind::loop)
         loop(step);
-      else if (step.kind == syntax::Step::Kind::require)
+      else if (step.kind == syntax::ScheduleStatement::Kind::require)
         require(step.exprs.at(0));
       else
         work(step);
@@ -51,7 +51,7 @@ class ScheduleReader {
   }
 
   // A `let` may use the names above it, but not its own.
-  void let(const syntax::Step& step) {
+  void let(const syntax::ScheduleStatement& step) {
     scopes_.emplace_back();
     declare_all(step.params, step.name, step.range);
     for (const syntax::Expr& expr : step.exprs) number(expr);
@@ -59,7 +59,7 @@ class ScheduleReader {
     declare(step.name, step.range, step.params.size());
   }
 
-  void loop(const syntax::Step& step) {
+  void loop(const syntax::ScheduleStatement& step) {
     for (const syntax::Expr& expr : step.exprs) number(expr);
     scopes_.emplace_back();
     declare(step.name, step.range);
@@ -89,7 +89,7 @@ class ScheduleReader {
                    "`require` may use only p, A and the parameters of the schedule");
   }
 
-  void work(const syntax::Step& step) {
+  void work(const syntax::ScheduleStatement& step) {
     if (step.exprs.empty() || step.exprs.size() > 2)
       world_.error("E0103", step.range,
                    "`" + step.name + "` takes a microbatch, and a chunk where a stage has several",
@@ -317,8 +317,8 @@ std::vector<ir::Requirement> schedule_conditions(const syntax::ScheduleDecl& sch
   for (size_t i = 0; i < schedule.params.size() && i < sizes.arguments.size(); ++i)
     names[schedule.params[i]] = sizes.arguments[i];
   std::vector<ir::Requirement> result;
-  for (const syntax::Step& step : schedule.steps)
-    if (step.kind == syntax::Step::Kind::require)
+  for (const syntax::ScheduleStatement& step : schedule.steps)
+    if (step.kind == syntax::ScheduleStatement::Kind::require)
       result.push_back({with_sizes(step.exprs.at(0), names), range});
   return result;
 }

@@ -8,7 +8,7 @@ namespace shardproof::schedule {
 namespace code {
 
 using syntax::Expr;
-using syntax::Step;
+using syntax::ScheduleStatement;
 
 enum class Fn {
   number,
@@ -46,7 +46,7 @@ struct Function {
 };
 
 struct Instruction {
-  Step::Kind kind = Step::Kind::work;
+  ScheduleStatement::Kind kind = ScheduleStatement::Kind::work;
   char work = 'F';
   size_t slot = 0;
   std::vector<Node> args;
@@ -109,11 +109,11 @@ class Machine {
 
   void run(const std::vector<Instruction>& steps, const Sizes& sizes, Timeline& out) {
     for (const Instruction& step : steps) {
-      if (step.kind == Step::Kind::let)
+      if (step.kind == ScheduleStatement::Kind::let)
         set(step.slot, value(step.args[0]));
-      else if (step.kind == Step::Kind::loop)
+      else if (step.kind == ScheduleStatement::Kind::loop)
         loop(step, sizes, out);
-      else if (step.kind == Step::Kind::work)
+      else if (step.kind == ScheduleStatement::Kind::work)
         work(step, sizes, out);
     }
   }
@@ -241,13 +241,13 @@ class Reader {
 
   void name(const Name& name, size_t slot) { names_[name] = slot; }
 
-  std::vector<Instruction> steps(const std::vector<Step>& steps) {
+  std::vector<Instruction> steps(const std::vector<ScheduleStatement>& steps) {
     std::vector<Instruction> result;
     const auto outer = names_;
-    for (const Step& step : steps) {
-      if (step.kind == Step::Kind::require)
+    for (const ScheduleStatement& step : steps) {
+      if (step.kind == ScheduleStatement::Kind::require)
         conditions_.push_back(node(step.exprs[0]));
-      else if (step.kind == Step::Kind::let && !step.params.empty())
+      else if (step.kind == ScheduleStatement::Kind::let && !step.params.empty())
         function(step);
       else
         result.push_back(instruction(step));
@@ -257,24 +257,24 @@ class Reader {
   }
 
  private:
-  Instruction instruction(const Step& step) {
+  Instruction instruction(const ScheduleStatement& step) {
     Instruction result;
     result.kind = step.kind;
     result.range = step.range;
-    if (step.kind == Step::Kind::work) result.work = step.name.at(0);
+    if (step.kind == ScheduleStatement::Kind::work) result.work = step.name.at(0);
     for (const Expr& expr : step.exprs) result.args.push_back(node(expr));
-    if (step.kind == Step::Kind::work) return result;
+    if (step.kind == ScheduleStatement::Kind::work) return result;
     result.slot = slots_++;
     const auto outer = names_;
     names_[step.name] = result.slot;
-    if (step.kind == Step::Kind::loop) {
+    if (step.kind == ScheduleStatement::Kind::loop) {
       result.body = steps(step.body);
       names_ = outer;
     }
     return result;
   }
 
-  void function(const Step& step) {
+  void function(const ScheduleStatement& step) {
     Function function;
     const auto outer = names_;
     for (const Name& param : step.params) {

@@ -235,19 +235,19 @@ struct FunctionDecl {
   SourceRange range;
 };
 
-struct Step;
+struct ScheduleStatement;
 struct ScheduleDecl {
   Name name;
   std::vector<Name> params;
-  std::vector<Step> steps;
+  std::vector<ScheduleStatement> steps;
   SourceRange range;
 };
-struct Step {
+struct ScheduleStatement {
   enum class Kind { let, loop, work, require } kind = Kind::work;
-  Name name;                 ///< let: the name; loop: the variable; work: F, B or W
-  std::vector<Name> params;  ///< let with parameters
-  std::vector<Expr> exprs;   ///< let, require: one; loop: from, to; work: arguments
-  std::vector<Step> body;    ///< loop
+  Name name;                            ///< let: the name; loop: the variable; work: F, B or W
+  std::vector<Name> params;             ///< let with parameters
+  std::vector<Expr> exprs;              ///< let, require: one; loop: from, to; work: arguments
+  std::vector<ScheduleStatement> body;  ///< loop
   SourceRange range;
 };
 

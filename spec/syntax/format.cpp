@@ -41,8 +41,8 @@ class Starts {
         for (const Loop& loop : bind->loop) add_block(loop.body);
     }
   }
-  void add_steps(const std::vector<Step>& steps) {
-    for (const Step& step : steps) {
+  void add_steps(const std::vector<ScheduleStatement>& steps) {
+    for (const ScheduleStatement& step : steps) {
       offsets_.insert(step.range.begin);
       add_steps(step.body);
     }

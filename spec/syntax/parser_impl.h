@@ -127,12 +127,12 @@ class Parser : Cursor {
 
   // parser_schedules.cpp
   ScheduleDecl schedule();
-  std::vector<Step> steps();
-  Step step();
-  void let_step(Step& step);
-  void for_step(Step& step);
-  void require_step(Step& step);
-  void work_step(Step& step);
+  std::vector<ScheduleStatement> steps();
+  ScheduleStatement step();
+  void let_step(ScheduleStatement& step);
+  void for_step(ScheduleStatement& step);
+  void require_step(ScheduleStatement& step);
+  void work_step(ScheduleStatement& step);
 
   int height_ =
       0;  ///< of the expression read last: a tree that is too high cannot be walked either

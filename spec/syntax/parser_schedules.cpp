@@ -20,8 +20,8 @@ ScheduleDecl Parser::schedule() {
   return result;
 }
 
-std::vector<Step> Parser::steps() {
-  std::vector<Step> result;
+std::vector<ScheduleStatement> Parser::steps() {
+  std::vector<ScheduleStatement> result;
   const Deeper deeper(depth_);
   nest();
   const SourceRange open = range(peek());
@@ -47,8 +47,8 @@ std::vector<Step> Parser::steps() {
   return result;
 }
 
-Step Parser::step() {
-  Step result;
+ScheduleStatement Parser::step() {
+  ScheduleStatement result;
   const uint32_t begin = peek().begin;
   if (accept("let"))
     let_step(result);
@@ -62,8 +62,8 @@ Step Parser::step() {
   return result;
 }
 
-void Parser::let_step(Step& step) {
-  step.kind = Step::Kind::let;
+void Parser::let_step(ScheduleStatement& step) {
+  step.kind = ScheduleStatement::Kind::let;
   step.name = name("the name of a number");
   if (accept("(")) {
     step.params = names("a parameter");
@@ -73,13 +73,13 @@ void Parser::let_step(Step& step) {
   step.exprs.push_back(expression());
 }
 
-void Parser::require_step(Step& step) {
-  step.kind = Step::Kind::require;
+void Parser::require_step(ScheduleStatement& step) {
+  step.kind = ScheduleStatement::Kind::require;
   step.exprs.push_back(expression());
 }
 
-void Parser::for_step(Step& step) {
-  step.kind = Step::Kind::loop;
+void Parser::for_step(ScheduleStatement& step) {
+  step.kind = ScheduleStatement::Kind::loop;
   step.name = name("the variable of `for`");
   expect("in", "after the variable of `for`");
   step.exprs.push_back(expression());
@@ -88,7 +88,7 @@ void Parser::for_step(Step& step) {
   step.body = steps();
 }
 
-void Parser::work_step(Step& step) {
+void Parser::work_step(ScheduleStatement& step) {
   if (!at("F") && !at("B") && !at("W"))
     fail(error("E0002", range(peek()), "expected a step, found " + found(),
                "a step is require, let, for, F(...), B(...) or W(...)"));
@@ -99,7 +99,7 @@ void Parser::work_step(Step& step) {
   if (std::any_of(work.arg_names.begin(), work.arg_names.end(), named))
     tell(error("E0002", since(word.begin),
                "a step has its arguments by position: the microbatch, then the chunk"));
-  step.kind = Step::Kind::work;
+  step.kind = ScheduleStatement::Kind::work;
   step.name = std::string(word.text);
   step.exprs = std::move(work.args);
 }

@@ -62,35 +62,35 @@ std::string print_header(const FunctionDecl& decl) {
   return head + "(\n" + fill(indent, params, "", indent.size()) + ")\n" + indent + results;
 }
 
-std::string print_steps(const std::vector<Step>& steps, size_t indent);
+std::string print_steps(const std::vector<ScheduleStatement>& steps, size_t indent);
 
-std::string print_step(const Step& step, size_t indent) {
+std::string print_step(const ScheduleStatement& step, size_t indent) {
   const std::string names = step.params.empty() ? "" : "(" + join(step.params, ", ") + ")";
   switch (step.kind) {
-    case Step::Kind::let:
+    case ScheduleStatement::Kind::let:
       return "let " + step.name + names + " = " + print(step.exprs[0]);
-    case Step::Kind::require:
+    case ScheduleStatement::Kind::require:
       return "require " + print(step.exprs[0]);
-    case Step::Kind::loop:
+    case ScheduleStatement::Kind::loop:
       return "for " + step.name + " in " + print(step.exprs[0]) + " .. " + print(step.exprs[1]) +
              " " + print_steps(step.body, indent);
-    case Step::Kind::work:
+    case ScheduleStatement::Kind::work:
       return step.name + print_arguments(step.exprs, {});
   }
   return "";
 }
 
 // A body of work alone is short enough to stand on the line of its loop.
-std::string print_steps(const std::vector<Step>& steps, size_t indent) {
+std::string print_steps(const std::vector<ScheduleStatement>& steps, size_t indent) {
   std::string line;
   bool only_work = !steps.empty() && indent > 0;
-  for (const Step& step : steps) {
-    only_work = only_work && step.kind == Step::Kind::work;
+  for (const ScheduleStatement& step : steps) {
+    only_work = only_work && step.kind == ScheduleStatement::Kind::work;
     if (only_work) line += " " + print_step(step, 0);
   }
   if (only_work) return "{" + line + " }";
   std::string text = "{\n";
-  for (const Step& step : steps)
+  for (const ScheduleStatement& step : steps)
     text += std::string(indent + 4, ' ') + print_step(step, indent + 4) + "\n";
   return text + std::string(indent, ' ') + "}";
 }

@@ -101,7 +101,7 @@ bool same(const FunctionDecl& a, const FunctionDecl& b) {
          same(a.params, b.params) && same(a.saved, b.saved) && a.has_saved == b.has_saved &&
          same(a.results, b.results) && a.has_body == b.has_body && same(a.body, b.body);
 }
-bool same(const Step& a, const Step& b) {
+bool same(const ScheduleStatement& a, const ScheduleStatement& b) {
   return a.kind == b.kind && a.name == b.name && a.params == b.params && same(a.exprs, b.exprs) &&
          same(a.body, b.body);
 }

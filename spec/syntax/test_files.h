@@ -92,21 +92,22 @@ class FileMaker : TreeMaker {
     return result;
   }
   ScheduleDecl schedule() { return {one_of(values_), maybe(values_), steps(2), {}}; }
-  std::vector<Step> steps(int depth) {
-    std::vector<Step> result;
+  std::vector<ScheduleStatement> steps(int depth) {
+    std::vector<ScheduleStatement> result;
     for (int n = below(4); n > 0; --n) result.push_back(step(depth));
     return result;
   }
-  Step step(int depth) {
-    Step result;
-    result.kind = depth > 0 ? static_cast<Step::Kind>(below(3)) : Step::Kind::work;
-    result.name = result.kind == Step::Kind::work ? one_of(steps_) : one_of(values_);
-    if (result.kind == Step::Kind::let) result.params = maybe(values_);
-    const int most = result.kind == Step::Kind::work   ? below(3)
-                     : result.kind == Step::Kind::loop ? 2
-                                                       : 1;
+  ScheduleStatement step(int depth) {
+    ScheduleStatement result;
+    result.kind =
+        depth > 0 ? static_cast<ScheduleStatement::Kind>(below(3)) : ScheduleStatement::Kind::work;
+    result.name = result.kind == ScheduleStatement::Kind::work ? one_of(steps_) : one_of(values_);
+    if (result.kind == ScheduleStatement::Kind::let) result.params = maybe(values_);
+    const int most = result.kind == ScheduleStatement::Kind::work   ? below(3)
+                     : result.kind == ScheduleStatement::Kind::loop ? 2
+                                                                    : 1;
     for (int n = most; n > 0; --n) result.exprs.push_back(expr(2));
-    if (result.kind == Step::Kind::loop) result.body = steps(depth - 1);
+    if (result.kind == ScheduleStatement::Kind::loop) result.body = steps(depth - 1);
     return result;
   }
 };

@@ -19,7 +19,7 @@ void put(char (&field)[size], std::string_view text, bool keep_end) {
 
 Announcement Announcement::of_end() {
   Announcement made;
-  made.step = Step::end;
+  made.kind = Kind::end;
   return made;
 }
 
@@ -41,7 +41,7 @@ Announcement Announcement::of_call(const Call& call, const std::vector<int>& ran
 }
 
 bool Announcement::agrees(const Announcement& other) const {
-  const size_t compared = offsetof(Announcement, step);
+  const size_t compared = offsetof(Announcement, kind);
   return std::memcmp(reinterpret_cast<const char*>(this) + compared,
                      reinterpret_cast<const char*>(&other) + compared,
                      sizeof(Announcement) - compared) == 0;
@@ -50,7 +50,7 @@ bool Announcement::agrees(const Announcement& other) const {
 Call Announcement::call() const { return {collective, element, reduction, count, to, from}; }
 
 std::string text(const Announcement& announcement) {
-  if (announcement.step == Announcement::Step::end) return "has ended";
+  if (announcement.kind == Announcement::Kind::end) return "has ended";
   return "is in " + to_string(PlacedCall{announcement.call(), announcement.place}) + ", of " +
          announcement.ranks;
 }

@@ -12,10 +12,10 @@ namespace shardproof {
 /// A rank's next step. Two members make the same call if all bytes except `to` and `from` are
 /// equal.
 struct Announcement {
-  enum class Step : uint8_t { call, end };
+  enum class Kind : uint8_t { call, end };
 
   int32_t to = 0, from = 0;  ///< for permute
-  Step step = Step::call;
+  Kind kind = Kind::call;
   Collective collective = Collective::all_gather;
   Element element = Element::u8;
   Reduction reduction = Reduction::sum;

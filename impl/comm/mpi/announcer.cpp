@@ -32,7 +32,7 @@ void Announcer::agree(const Announcement& own, const std::vector<int>& ranks) {
   receive_all(ranks);
   require(MPI_Waitall(static_cast<int>(sends_.size()), sends_.data(), MPI_STATUSES_IGNORE),
           "MPI_Waitall");
-  if (own.step == Announcement::Step::call && own.collective == Collective::permute)
+  if (own.kind == Announcement::Kind::call && own.collective == Collective::permute)
     compare_routes(ranks);
 }
 

@@ -64,7 +64,7 @@ struct WalkedSteps {
   bool in_shared;
   Operand inputs[Rowwise::most_inputs], outputs[Rowwise::most_outputs];
   Place places[most_registers];
-  Step each[Rowwise::most_steps];
+  WalkedStep each[Rowwise::most_steps];
   JoinReductions joins[row_phases::most_levels + 1];
 
   template <class Body>
@@ -88,7 +88,7 @@ struct WalkedSteps {
     for (int j = 0; j < n; ++j) {
       of_entry(level, operands, i + j, at + j, kept);
       int k = 0;
-      each_reduction(level, [&](int, const Step& step) {
+      each_reduction(level, [&](int, const WalkedStep& step) {
         terms[k++][j] = kept.registers[step.arguments[0]].real;
       });
     }
@@ -100,7 +100,7 @@ struct WalkedSteps {
   void end(int level, const RowOperands& operands, int64_t row, const Sums<int>& sums,
            Kept& kept) const {
     int k = 0;
-    each_reduction(level, [&](int to, const Step&) {
+    each_reduction(level, [&](int to, const WalkedStep&) {
       JoinReductions::with(places[to].along,
                            [&](auto fn) { kept.registers[to].real = fn.result(sums.at + 2 * k); });
       ++k;
