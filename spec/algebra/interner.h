@@ -17,21 +17,21 @@ inline uint64_t mix(uint64_t a, uint64_t b) {
 }
 
 /// T needs `uint64_t hash_value(const T&)` and `bool same(const T&, const T&)`. Open addressing, at
-/// most half full: a value is in the first free slot after its hash.
+/// most half full: a value is in the first free cell after its hash.
 template <typename T>
 class Interner {
  public:
   /// The id of `value`, and whether it is new.
   std::pair<uint32_t, bool> intern(T value) {
-    if (2 * values_.size() >= slots_.size()) grow();
+    if (2 * values_.size() >= cells_.size()) grow();
     const uint64_t hash = hash_value(value);
-    size_t at = hash & (slots_.size() - 1);
-    for (; slots_[at].id != free; at = (at + 1) & (slots_.size() - 1))
-      if (slots_[at].hash == hash && same(values_[slots_[at].id], value))
-        return {slots_[at].id, false};
+    size_t at = hash & (cells_.size() - 1);
+    for (; cells_[at].id != free; at = (at + 1) & (cells_.size() - 1))
+      if (cells_[at].hash == hash && same(values_[cells_[at].id], value))
+        return {cells_[at].id, false};
     const auto id = static_cast<uint32_t>(values_.size());
     values_.push_back(std::move(value));
-    slots_[at] = {hash, id};
+    cells_[at] = {hash, id};
     return {id, true};
   }
   const T& operator[](uint32_t id) const { return values_[id]; }
@@ -39,24 +39,24 @@ class Interner {
 
  private:
   static constexpr uint32_t free = ~uint32_t{0};
-  struct Slot {
+  struct Cell {
     uint64_t hash = 0;
     uint32_t id = free;
   };
 
   void grow() {
-    std::vector<Slot> old(std::max<size_t>(64, 4 * slots_.size()));
-    old.swap(slots_);
-    for (const Slot& slot : old) {
-      if (slot.id == free) continue;
-      size_t at = slot.hash & (slots_.size() - 1);
-      while (slots_[at].id != free) at = (at + 1) & (slots_.size() - 1);
-      slots_[at] = slot;
+    std::vector<Cell> old(std::max<size_t>(64, 4 * cells_.size()));
+    old.swap(cells_);
+    for (const Cell& cell : old) {
+      if (cell.id == free) continue;
+      size_t at = cell.hash & (cells_.size() - 1);
+      while (cells_[at].id != free) at = (at + 1) & (cells_.size() - 1);
+      cells_[at] = cell;
     }
   }
 
   std::deque<T> values_;
-  std::vector<Slot> slots_;
+  std::vector<Cell> cells_;
 };
 
 }  // namespace shardproof::algebra

@@ -12,8 +12,8 @@ constexpr size_t most_inputs = 64;
 /// Operands with arbitrary values: they enter a gradient only as factors.
 Values<double> some_operands(const Trial& trial) {
   std::vector<double> numbers;
-  for (const Slot& slot : trial.slots())
-    numbers.push_back(is_float(trial.inputs()[slot.operand].type.dtype) ? 1 : 0);
+  for (const FreeEntry& entry : trial.free_entries())
+    numbers.push_back(is_float(trial.inputs()[entry.operand].type.dtype) ? 1 : 0);
   return trial.operands(numbers);
 }
 
@@ -93,7 +93,7 @@ std::optional<Counterexample> find_adjoint_counterexample(const ir::Program& pro
     for (const Sizes& sizes : sizings.all()) {
       const Geometry geometry(sizings.program(), sizes);
       const Trial trial(geometry, op, operands);
-      if (trial.slots().size() > most_inputs) continue;
+      if (trial.free_entries().size() > most_inputs) continue;
       for (const Type& result : results) try {
           if (auto example = gradients(trial, {result})) return example;
         } catch (const Error&) {  // these sizes do not fit

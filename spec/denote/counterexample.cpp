@@ -9,7 +9,7 @@
 namespace shardproof::denote {
 namespace {
 
-constexpr size_t budget = 4000, most_slots = 64;
+constexpr size_t budget = 4000, most_free_entries = 64;
 constexpr int most_searches = 6;
 
 bool finite(const std::vector<Array<double>>& arrays) {
@@ -56,7 +56,7 @@ bool natural_number(const Type& type) {
 /// Indices and offsets are not negative; booleans are 0 or 1.
 bool fits(const Trial& trial, const std::vector<int64_t>& numbers) {
   for (size_t i = 0; i < numbers.size(); ++i) {
-    const Type& type = trial.inputs()[trial.slots()[i].operand].type;
+    const Type& type = trial.inputs()[trial.free_entries()[i].operand].type;
     if (natural_number(type) && numbers[i] < 0) return false;
     if (type.dtype == Dtype::boolean && numbers[i] > 1) return false;
   }
@@ -97,8 +97,8 @@ class Attempts {
     int right = 0;
     for (int attempt = 0; attempt < 40 && right < 8; ++attempt) {
       std::vector<int64_t> numbers;
-      for (const Slot& slot : trial_.slots()) {
-        const bool natural = natural_number(trial_.inputs()[slot.operand].type);
+      for (const FreeEntry& entry : trial_.free_entries()) {
+        const bool natural = natural_number(trial_.inputs()[entry.operand].type);
         const int64_t range = attempt % 2 ? 2 : 7;
         numbers.push_back(natural ? static_cast<int64_t>(rng() % 2)
                                   : static_cast<int64_t>(rng() % (2 * range + 1)) - range);
@@ -112,15 +112,18 @@ class Attempts {
 
   std::optional<Counterexample> least() const {
     std::optional<Counterexample> example;
-    integers_by_size(trial_.slots().size(), budget, [&](const std::vector<int64_t>& numbers) {
-      const auto place = wrong(numbers);
-      if (!place || *place < 0) return false;
-      const auto operands = trial_.operands(std::vector<double>(numbers.begin(), numbers.end()));
-      const auto result = static_cast<size_t>(*place);
-      const bool seen = shows(operands, result);
-      if (seen || !example) example = explain(trial_, operands, results_, stated_, result);
-      return seen;
-    });
+    integers_by_size(trial_.free_entries().size(), budget,
+                     [&](const std::vector<int64_t>& numbers) {
+                       const auto place = wrong(numbers);
+                       if (!place || *place < 0) return false;
+                       const auto operands =
+                           trial_.operands(std::vector<double>(numbers.begin(), numbers.end()));
+                       const auto result = static_cast<size_t>(*place);
+                       const bool seen = shows(operands, result);
+                       if (seen || !example)
+                         example = explain(trial_, operands, results_, stated_, result);
+                       return seen;
+                     });
     return example;
   }
 
@@ -154,7 +157,7 @@ std::optional<Counterexample> find_counterexample(const ir::Program& program, co
     for (const Sizes& sizes : sizings.all()) {
       const Geometry geometry(sizings.program(), sizes);
       const Trial trial(geometry, op, operands);
-      if (trial.slots().size() > most_slots || searches == most_searches) continue;
+      if (trial.free_entries().size() > most_free_entries || searches == most_searches) continue;
       const Attempts attempts(trial, results, !stated.empty());
       if (!attempts.promising()) continue;
       if (auto example = attempts.least()) return example;

@@ -64,9 +64,9 @@ inline bool natural(Dtype dtype) { return !is_float(dtype); }
 
 inline std::vector<Rational> random_numbers(const Trial& trial, std::mt19937_64& rng) {
   std::vector<Rational> numbers;
-  for (const Slot& slot : trial.slots()) {
-    const Dtype dtype = trial.inputs()[slot.operand].type.dtype;
-    const bool scalar = trial.inputs()[slot.operand].type.dims.empty();
+  for (const FreeEntry& entry : trial.free_entries()) {
+    const Dtype dtype = trial.inputs()[entry.operand].type.dtype;
+    const bool scalar = trial.inputs()[entry.operand].type.dims.empty();
     numbers.push_back(dtype == Dtype::boolean ? Rational(static_cast<int64_t>(rng() % 2))
                       : natural(dtype) ? Rational(static_cast<int64_t>(rng() % (scalar ? 3 : 4)))
                                        : Scalar<Rational>::random(rng) / 2);

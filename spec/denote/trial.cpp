@@ -20,7 +20,7 @@ Trial::Trial(const Geometry& geometry, const ir::Op& op, const std::vector<Input
     for (int64_t device = 0; device < geometry.devices(); ++device)
       for (size_t k = 0; k < entries && !inputs_[i].number; ++k)
         if (leader(geometry, inputs_[i].type, device, false, true) == device)
-          slots_.push_back({i, device, k});
+          free_entries_.push_back({i, device, k});
   }
 }
 
@@ -32,9 +32,9 @@ Values<S> Trial::operands(const std::vector<S>& numbers) const {
     const Array<S> array = filled(geometry_.local_shape(input.type), value);
     result.emplace_back(static_cast<size_t>(geometry_.devices()), array);
   }
-  for (size_t i = 0; i < slots_.size(); ++i)
-    result[slots_[i].operand][static_cast<size_t>(slots_[i].device)].data[slots_[i].entry] =
-        numbers.at(i);
+  for (size_t i = 0; i < free_entries_.size(); ++i)
+    result[free_entries_[i].operand][static_cast<size_t>(free_entries_[i].device)]
+        .data[free_entries_[i].entry] = numbers.at(i);
   for (size_t i = 0; i < inputs_.size(); ++i)
     for (int64_t device = 0; device < geometry_.devices(); ++device) {
       const int64_t from = leader(geometry_, inputs_[i].type, device, false, true);

@@ -21,7 +21,7 @@ struct Input {
 std::vector<Type> types_of(const std::vector<Input>& inputs);
 
 /// An entry on a device that may be any number; copies follow from it.
-struct Slot {
+struct FreeEntry {
   size_t operand;
   int64_t device;
   size_t entry;
@@ -35,12 +35,12 @@ class Trial {
   /// Throws Mismatch if the sizes do not fit the types.
   Trial(const Geometry& geometry, const ir::Op& op, const std::vector<Input>& inputs);
 
-  const std::vector<Slot>& slots() const { return slots_; }
+  const std::vector<FreeEntry>& free_entries() const { return free_entries_; }
   const Geometry& geometry() const { return geometry_; }
   const ir::Op& op() const { return op_; }
   const std::vector<Input>& inputs() const { return inputs_; }
 
-  /// The operands with these numbers in the slots; fills in the copies.
+  /// The operands with these numbers in the free entries; fills in the copies.
   template <class S>
   Values<S> operands(const std::vector<S>& numbers) const;
 
@@ -64,7 +64,7 @@ class Trial {
   Geometry single_;
   const ir::Op& op_;
   std::vector<Input> inputs_;
-  std::vector<Slot> slots_;
+  std::vector<FreeEntry> free_entries_;
 };
 
 }  // namespace shardproof::denote
