@@ -6,8 +6,8 @@ namespace shardproof::compile {
 namespace {
 
 /// Operands first .. last as arguments: fused chains are computed, numbers stay numbers.
-std::vector<Value> arguments_of(const Site& site, size_t first, size_t last) {
-  std::vector<Value> arguments;
+std::vector<CompiledValue> arguments_of(const Site& site, size_t first, size_t last) {
+  std::vector<CompiledValue> arguments;
   for (size_t i = first; i < last; ++i) {
     if (site.expression(i)->kind == Expression::Kind::apply) site.ref(i);
     arguments.push_back({site.expression(i)});
@@ -21,7 +21,7 @@ std::vector<Key> keys_of_operands(const Site& site) {
   return keys;
 }
 
-void define_all(const Site& site, const std::vector<Value>& values, size_t first = 0) {
+void define_all(const Site& site, const std::vector<CompiledValue>& values, size_t first = 0) {
   for (size_t i = 0; i < values.size(); ++i) {
     if (!site.wanted(first + i)) continue;
     const ExpressionPtr& value = values[i].expression;
@@ -60,7 +60,7 @@ void refuse_inner_pipelines(const Unit& unit) {
 void compile(const ir::Call& op, const Site& site) {
   Unit callee = site.scope.unit;
   callee.function = op.function;
-  std::vector<Value> arguments = arguments_of(site, 0, site.operands());
+  std::vector<CompiledValue> arguments = arguments_of(site, 0, site.operands());
   define_all(site, site.compiler.call(callee, site.placement(), std::move(arguments),
                                       keys_of_operands(site)));
 }
@@ -77,7 +77,7 @@ void compile(const ir::Grad& op, const Site& site) {
   const Unit backward = compiler.find_backward()(of, op.wrt);
   const ir::Function& function = backward.plan();
   const auto own = static_cast<std::ptrdiff_t>(of.plan().params.size());
-  std::vector<Value> arguments = arguments_of(site, 0, site.operands());
+  std::vector<CompiledValue> arguments = arguments_of(site, 0, site.operands());
   std::vector<Key> keys = keys_of_operands(site);
   const std::string place = compiler.place();
   const auto add_upstream = [&] {
@@ -93,13 +93,13 @@ void compile(const ir::Grad& op, const Site& site) {
     define_all(site, made.results);
     return define_all(site, made.gradients, made.results.size());
   }
-  const std::vector<Value> primal(arguments.begin(), arguments.begin() + own);
+  const std::vector<CompiledValue> primal(arguments.begin(), arguments.begin() + own);
   const std::vector<Key> primal_keys(keys.begin(), keys.begin() + own);
   Unit forward = function.after ? backward : of;
   if (function.after) forward.function = *function.after;
   const bool saves = !function.saved_params.empty();
 
-  std::vector<Value> saved, results;
+  std::vector<CompiledValue> saved, results;
   std::vector<Key> saved_keys;
   if (saves) {
     Scope scope = compiler.enter(forward, site.placement(), primal_keys);
@@ -123,7 +123,7 @@ void compile(const ir::Grad& op, const Site& site) {
   add_upstream();
   arguments.insert(arguments.end(), saved.begin(), saved.end());
   keys.insert(keys.end(), saved_keys.begin(), saved_keys.end());
-  const std::vector<Value> gradients =
+  const std::vector<CompiledValue> gradients =
       compiler.call(backward, site.placement(), std::move(arguments), keys);
   if (op.with_value && !saves) {
     const size_t first = compiler.step_count();

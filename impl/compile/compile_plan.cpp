@@ -143,7 +143,7 @@ Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSiz
   const ir::Function& function = unit.plan();
   std::vector<ir::ValueId> params = function.params;
   params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
-  std::vector<compile::Value> arguments;
+  std::vector<compile::CompiledValue> arguments;
   std::vector<compile::Key> keys;
   for (ir::ValueId id : params) {
     keys.push_back(compile::outside_key("parameter", keys.size()));
@@ -153,7 +153,7 @@ Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSiz
     state->input_buffers.push_back(ref.buffer);
     arguments.push_back(compile::in_memory(ref));
   }
-  const std::vector<compile::Value> results =
+  const std::vector<compile::CompiledValue> results =
       compiler.call(unit, placement, std::move(arguments), keys);
   compiler.set_place("result of " + function.name);
   std::set<plan::BufferId> given;

@@ -8,7 +8,7 @@
 
 namespace shardproof::compile {
 
-Value in_memory(const Ref& ref) { return {leaf_of({ref, first_ids(ref.extents.size())})}; }
+CompiledValue in_memory(const Ref& ref) { return {leaf_of({ref, first_ids(ref.extents.size())})}; }
 
 // --- buffers ---
 
@@ -191,7 +191,7 @@ Scope Compiler::enter(const Unit& unit, const Placement& placement,
   if (function.trusted)
     throw PlanError(function.name + " is trusted and has no body: it cannot be run");
   const Placement own = placement.in(*unit.program);
-  return {unit, own, std::vector<Value>(function.values.size()), Uses(function).take(),
+  return {unit, own, std::vector<CompiledValue>(function.values.size()), Uses(function).take(),
           this->keys(unit, own, keys)};
 }
 
@@ -215,9 +215,9 @@ void Compiler::run_block(Scope& scope, const ir::Block& block) {
 /// Whether all of these values are common subexpressions, computed earlier in this or another
 /// function.
 bool Compiler::take_known(Scope& scope, const std::vector<ir::ValueId>& ids) const {
-  std::vector<const Value*> values;
+  std::vector<const CompiledValue*> values;
   for (ir::ValueId id : ids) {
-    const Value* found = nullptr;
+    const CompiledValue* found = nullptr;
     for (const auto& level : known_)
       if (const auto entry = id == ir::no_value ? level.end() : level.find(scope.keys.at(id));
           entry != level.end())
@@ -248,8 +248,9 @@ void Compiler::run_instr(Scope& scope, const ir::Instr& instr) {
   remember(scope, instr.results);
 }
 
-std::vector<Value> Compiler::call(const Unit& unit, const Placement& placement,
-                                  std::vector<Value> arguments, const std::vector<Key>& keys) {
+std::vector<CompiledValue> Compiler::call(const Unit& unit, const Placement& placement,
+                                          std::vector<CompiledValue> arguments,
+                                          const std::vector<Key>& keys) {
   Scope scope = enter(unit, placement, keys);
   const ir::Function& function = unit.plan();
   std::vector<ir::ValueId> params = function.params;
@@ -262,7 +263,7 @@ std::vector<Value> Compiler::call(const Unit& unit, const Placement& placement,
   attended_.clear();
   run_block(scope, function.body);
   attended_.clear();
-  std::vector<Value> results;
+  std::vector<CompiledValue> results;
   for (ir::ValueId id : function.returned) {
     ref(scope, id);
     results.push_back(scope.values.at(id));
@@ -272,7 +273,7 @@ std::vector<Value> Compiler::call(const Unit& unit, const Placement& placement,
 }
 
 Ref Compiler::ref(Scope& scope, ir::ValueId id) {
-  Value& value = scope.values.at(id);
+  CompiledValue& value = scope.values.at(id);
   if (!value.known()) throw std::logic_error("a value is used before it is made");
   const Type& type = scope.unit.type(id);
   const std::vector<int64_t> extents = scope.placement.extents(type);

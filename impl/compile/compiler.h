@@ -38,7 +38,7 @@ using FindBackward = std::function<Unit(const Unit& plan, const std::vector<size
 
 /// A value of a function during compilation: a number, a pending fused chain, or a view of a
 /// buffer.
-struct Value {
+struct CompiledValue {
   ExpressionPtr expression;  ///< a leaf, a constant, or a pending fused chain
   bool known() const { return expression != nullptr; }
 };
@@ -46,13 +46,13 @@ struct Value {
 constexpr int many_uses = 1 << 16;
 
 /// A value in memory: the dims of the view are the positions of its type.
-Value in_memory(const Ref& ref);
+CompiledValue in_memory(const Ref& ref);
 
 /// A function being compiled.
 struct Scope {
   Unit unit;
   Placement placement;
-  std::vector<Value> values;
+  std::vector<CompiledValue> values;
   std::vector<int> uses;  ///< more than one: computed at once; uses in a loop count as many
   std::vector<Key> keys;  ///< of the values
   /// By tensor and index of a ring: the block that this rank currently holds.
@@ -136,8 +136,9 @@ class Compiler {
   void leave_iteration() { known_.pop_back(); }
   void run_instr(Scope& scope, const ir::Instr& instr);
   /// Compiles the function's results for these arguments.
-  std::vector<Value> call(const Unit& unit, const Placement& placement,
-                          std::vector<Value> arguments, const std::vector<Key>& keys);
+  std::vector<CompiledValue> call(const Unit& unit, const Placement& placement,
+                                  std::vector<CompiledValue> arguments,
+                                  const std::vector<Key>& keys);
   /// `value` in memory, with its type's local extents.
   Ref ref(Scope& scope, ir::ValueId value);
 
@@ -191,7 +192,7 @@ class Compiler {
   Masks masks_;
   /// Common subexpressions: values computed outside of loops, then in each open
   /// loop.
-  std::vector<std::map<Key, Value>> known_{1};
+  std::vector<std::map<Key, CompiledValue>> known_{1};
   std::string place_;
   size_t turn_ = 0;
   std::optional<Axis> stage_axis_;

@@ -25,7 +25,9 @@ using schedule::Work;
 
 ValueIds ids_of(const std::vector<ir::ValueId>& ids) { return {ids.begin(), ids.end()}; }
 
-Value number(int64_t value) { return {constant_of(static_cast<double>(value), Element::i32)}; }
+CompiledValue number(int64_t value) {
+  return {constant_of(static_cast<double>(value), Element::i32)};
+}
 
 class Piped {
  public:

@@ -17,12 +17,12 @@ std::unique_ptr<StageGradient> run_pipeline(const Site& site, const ir::Pipeline
 
 /// The results of value_and_grad of a plan with a pipeline, and the gradients.
 struct Differentiated {
-  std::vector<Value> results, gradients;
+  std::vector<CompiledValue> results, gradients;
 };
 
 /// `arguments` and `keys` are those of the backward's parameters. Without `with_value`, no results.
 Differentiated differentiate_pipeline(const Site& site, const Unit& of, const Unit& backward,
-                                      const std::vector<Value>& arguments,
+                                      const std::vector<CompiledValue>& arguments,
                                       const std::vector<Key>& keys, bool with_value);
 
 }  // namespace shardproof::compile

@@ -20,7 +20,7 @@ const ir::Instr& pipeline_in(const Unit& unit) {
   return *found;
 }
 
-void give(Scope& scope, const std::vector<Value>& arguments) {
+void give(Scope& scope, const std::vector<CompiledValue>& arguments) {
   const std::vector<ir::ValueId>& params = scope.unit.plan().params;
   for (size_t i = 0; i < params.size(); ++i) scope.values.at(params[i]) = arguments.at(i);
 }
@@ -28,7 +28,7 @@ void give(Scope& scope, const std::vector<Value>& arguments) {
 }  // namespace
 
 Differentiated differentiate_pipeline(const Site& site, const Unit& of, const Unit& backward,
-                                      const std::vector<Value>& arguments,
+                                      const std::vector<CompiledValue>& arguments,
                                       const std::vector<Key>& keys, bool with_value) {
   Compiler& compiler = site.compiler;
   const ir::Function& plan = of.plan();
@@ -64,7 +64,7 @@ Differentiated differentiate_pipeline(const Site& site, const Unit& of, const Un
         made->before();
         return made;
       });
-  std::vector<Value> emitted(pipeline.results.size());
+  std::vector<CompiledValue> emitted(pipeline.results.size());
   for (const size_t i : read) emitted[i] = value.values.at(pipeline.results[i]);
   Differentiated result;
   if (with_value) {

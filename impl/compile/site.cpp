@@ -4,7 +4,7 @@ namespace shardproof::compile {
 
 const ExpressionPtr& Site::expression(size_t i) const {
   const ir::ValueId id = instr.operands.at(i);
-  const Value& value = scope.values.at(id);
+  const CompiledValue& value = scope.values.at(id);
   if (!value.known()) throw std::logic_error("a value is used before it is made");
   return value.expression;
 }

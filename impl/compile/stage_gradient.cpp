@@ -246,7 +246,7 @@ void StageGradient::add(size_t level, bool at_first) {
   }
 }
 
-void StageGradient::add(size_t target, Value& sum, const Ref& term) const {
+void StageGradient::add(size_t target, CompiledValue& sum, const Ref& term) const {
   if (!sum.known()) {
     sum = in_memory(term);
     return;
@@ -306,16 +306,16 @@ Ref StageGradient::assemble(size_t index) {
   Result& result = results_[index];
   if (!result.is_made) {
     std::set<Row> rows;
-    for (const std::map<Row, Value>& terms : sums_[index])
+    for (const std::map<Row, CompiledValue>& terms : sums_[index])
       for (const auto& [row, sum] : terms) rows.insert(row);
     create(index, static_cast<int64_t>(rows.size()));
   }
-  for (const std::map<Row, Value>& terms : sums_[index])
+  for (const std::map<Row, CompiledValue>& terms : sums_[index])
     for (const auto& [row, sum] : terms) add_in_place(index, row, sum.expression->view.ref);
   return result.ref;
 }
 
-std::vector<Value> StageGradient::after(const std::vector<Value>& emitted) {
+std::vector<CompiledValue> StageGradient::after(const std::vector<CompiledValue>& emitted) {
   Instrs left_out{levels_.levels[0].backward};
   for (const auto& [id, result] : levels_.emitted) {
     scope_.values.at(id) = emitted.at(result);
@@ -329,7 +329,7 @@ std::vector<Value> StageGradient::after(const std::vector<Value>& emitted) {
   const ir::Function& plan = scope_.unit.plan();
   const Slice rest(plan.body, set_of(plan.returned), left_out);
   run(rest.without(*before_), {});
-  std::vector<Value> gradients;
+  std::vector<CompiledValue> gradients;
   for (const ir::ValueId id : plan.returned) {
     compiler_.ref(scope_, id);
     gradients.push_back(scope_.values.at(id));

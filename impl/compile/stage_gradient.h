@@ -38,12 +38,12 @@ class StageGradient {
   /// Buffers for the cotangents that arrive in a message.
   std::vector<Ref> create_message() const;
   /// All gradients, after the end of the schedule. `emitted`: the pipeline's results.
-  std::vector<Value> after(const std::vector<Value>& emitted);
+  std::vector<CompiledValue> after(const std::vector<CompiledValue>& emitted);
 
  private:
   struct Left {
     int64_t layer = 0;
-    std::map<ir::ValueId, Value> values;
+    std::map<ir::ValueId, CompiledValue> values;
   };
   using Row = std::vector<int64_t>;
   /// A target's gradient: the sum of its first source, then of all; and its number of rows.
@@ -58,7 +58,7 @@ class StageGradient {
   void run(const ir::Block& block, const ValueIds& needs);
   void run_outer(const ValueIds& needs);
   void add(size_t level, bool at_first);
-  void add(size_t target, Value& sum, const Ref& term) const;
+  void add(size_t target, CompiledValue& sum, const Ref& term) const;
   void add_in_place(size_t target, const Row& row, const Ref& term);
   int64_t rows_here(const std::vector<size_t>& levels) const;
   void create(size_t target, int64_t rows);
@@ -82,7 +82,7 @@ class StageGradient {
   std::vector<Result> results_;
   /// By target and source, except the first: the order of a sum must not depend on the
   /// schedule.
-  std::vector<std::vector<std::map<Row, Value>>> sums_;
+  std::vector<std::vector<std::map<Row, CompiledValue>>> sums_;
 };
 
 }  // namespace shardproof::compile

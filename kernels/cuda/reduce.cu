@@ -21,7 +21,7 @@ struct Sharing {
 /// The terms of one input with element E and this stride.
 template <Element E>
 struct OneLine {
-  using Value = double;
+  using Sum = double;
   static constexpr int at_once = 4;
   const void* data;
   int64_t count, stride;
@@ -34,7 +34,7 @@ struct OneLine {
 /// Terms that are products of inputs, or entries of one input of any element.
 template <class T>
 struct Products {
-  using Value = T;
+  using Sum = T;
   static constexpr int at_once = 1;
   int64_t count;
   const void* data[most_inputs];
@@ -59,7 +59,7 @@ struct Products {
 
 template <class Source, class Join>
 struct ReduceKernel {
-  using T = typename Source::Value;
+  using T = typename Source::Sum;
   Source source;
   Loops<most_inputs + 1> kept;  ///< the result, the inputs
   int inputs;
@@ -150,7 +150,7 @@ Sharing sharing_of(const Nest& kept, const Nest& reduced, bool scratch) {
 template <class Join, class Source>
 void launch_reduce(const Stream& stream, const Reduce& op, const Source& source, void* out,
                    const Sharing& sharing) {
-  using T = typename Source::Value;
+  using T = typename Source::Sum;
   const ReduceKernel<Source, Join> kernel{
       source,
       loops_of<most_inputs + 1>(op.kept),

@@ -20,8 +20,8 @@ template <class T>
 SHARDPROOF_HD inline T joined_as(T x) {
   return x;
 }
-template <class T, class Value>
-SHARDPROOF_HD inline T stored_as(Value value) {
+template <class T, class Joined>
+SHARDPROOF_HD inline T stored_as(Joined value) {
   if constexpr (std::is_same_v<T, StoredBf16>)
     return {f32_to_bf16(value)};
   else
@@ -43,8 +43,8 @@ struct RanksKernel {
 
   SHARDPROOF_DEVICE void operator()(Block& block) const {
     each_of(block, packs, [&](int64_t i) {
-      using Value = decltype(joined_as(T{}));
-      Value values[n];
+      using Joined = decltype(joined_as(T{}));
+      Joined values[n];
       Pack<T, n> pack = read(0, i);
       for (int j = 0; j < n; ++j) values[j] = joined_as(pack.entries[j]);
       for (int rank = 1; rank < ranks; ++rank) {

@@ -84,7 +84,7 @@ class Marker {
     }
   }
 
-  std::deque<Value>& values_;
+  std::deque<TapeValue>& values_;
   bool changed_ = false;
 };
 

@@ -15,14 +15,14 @@ Ref Forward::value(ValueIndex v, Context& here) {
   if (!context) throw Defect{"a value is used outside its loop"};
   if (auto known = context->values.find(v); known != context->values.end()) return known->second;
   const Ref made = compute(v, *context);
-  const Value& value = recording_.values[v];
+  const TapeValue& value = recording_.values[v];
   if (name_of(made).empty() && !context->reverses) name_of(made) = value.name;
   if (name_of(made).empty() && value.made_by && !value.kept) name_of(made) = value.name;
   return context->values[v] = made;
 }
 
 Ref Forward::compute(ValueIndex v, Context& context) {
-  const Value& value = recording_.values[v];
+  const TapeValue& value = recording_.values[v];
   if (context.reverses && context.tape->ring) {
     if (const auto last = last_carry(v, context)) return *last;
   } else if (context.reverses && (value.kept || !value.made_by)) {
@@ -176,7 +176,7 @@ Node* Forward::scan(const TapeOp& taped, Context& context) {
                 block,    tape.ring};
   body->values[tape.index] = text.index;
   for (ValueIndex v : tape.params) {
-    const Value& carry = recording_.values[v];
+    const TapeValue& carry = recording_.values[v];
     text.carries.push_back(graph_.parameter(*block, carry.name, plain(carry.type)));
     body->values[v] = text.carries.back();
     node->types.push_back(plain(carry.type));

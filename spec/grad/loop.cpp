@@ -11,7 +11,7 @@ namespace {
 /// Which values the gradients of some values reach inside a tape, over ops that have one.
 class Reach {
  public:
-  explicit Reach(const std::deque<Value>& values) : values_(values) {}
+  explicit Reach(const std::deque<TapeValue>& values) : values_(values) {}
 
   std::set<ValueIndex> from(const Tape& tape, std::set<ValueIndex> seeds) {
     reached_ = std::move(seeds);
@@ -42,7 +42,7 @@ class Reach {
     if (values_[v].active) reached_.insert(v);
   }
 
-  const std::deque<Value>& values_;
+  const std::deque<TapeValue>& values_;
   std::set<ValueIndex> reached_;
 };
 
@@ -150,7 +150,7 @@ void Walk::add_up(const Loop& op, Node* node, Pending& inner, Pending& pending) 
   ScanText& text = std::get<ScanText>(node->op);
   std::vector<std::pair<ValueIndex, Ref>> totals;
   for (const auto& [v, unused] : inner.parts) {
-    const Value& value = forward_.recording().values[v];
+    const TapeValue& value = forward_.recording().values[v];
     if (value.home == op.body.get() || !value.active) continue;
     if (const Ref part = take(v, inner)) totals.emplace_back(v, part);
   }

@@ -16,11 +16,11 @@ class Pull {
 
   /// The gradient of a result; none: nothing flows.
   Ref g(size_t result = 0);
-  bool wants(size_t operand) const;       ///< a gradient of it is asked for
-  Ref x(size_t operand);                  ///< forward value
-  Ref y(size_t result = 0);               ///< forward result
-  const Value& in(size_t operand) const;  ///< as in the plan: I included
-  const Value& out(size_t result = 0) const;
+  bool wants(size_t operand) const;           ///< a gradient of it is asked for
+  Ref x(size_t operand);                      ///< forward value
+  Ref y(size_t result = 0);                   ///< forward result
+  const TapeValue& in(size_t operand) const;  ///< as in the plan: I included
+  const TapeValue& out(size_t result = 0) const;
   Type dual(size_t operand) const;  ///< the type of its gradient
   /// Adds to the gradient of an operand, whose positions it has: under its names, in its dtype.
   void give(size_t operand, Ref gradient);

@@ -15,7 +15,7 @@
 namespace shardproof::grad {
 namespace {
 
-bool stops(const Value& value) {
+bool stops(const TapeValue& value) {
   const ir::Op* op = value.made_by ? std::get_if<ir::Op>(&value.made_by->op) : nullptr;
   return op && std::holds_alternative<ir::StopGrad>(*op);
 }
@@ -24,7 +24,7 @@ bool stops(const Value& value) {
 /// where `past_stops` is.
 class Sources {
  public:
-  Sources(const std::deque<Value>& values, const std::set<ValueIndex>& wanted, bool past_scales,
+  Sources(const std::deque<TapeValue>& values, const std::set<ValueIndex>& wanted, bool past_scales,
           bool past_stops = true)
       : values_(values), wanted_(wanted), past_scales_(past_scales), past_stops_(past_stops) {}
 
@@ -54,7 +54,7 @@ class Sources {
     }
   }
 
-  const std::deque<Value>& values_;
+  const std::deque<TapeValue>& values_;
   const std::set<ValueIndex>& wanted_;
   bool past_scales_, past_stops_;
   std::set<ValueIndex> seen_, found_;
@@ -62,7 +62,7 @@ class Sources {
 
 /// v = factor * carry + rest, or the carry with a block written into it: the ways in which a ring's
 /// carry is a sum.
-bool adds_to(const std::deque<Value>& values, ValueIndex v, ValueIndex carry) {
+bool adds_to(const std::deque<TapeValue>& values, ValueIndex v, ValueIndex carry) {
   if (v == carry) return true;
   const TapeOp* taped = values[v].made_by;
   const ir::Op* op = taped ? std::get_if<ir::Op>(&taped->op) : nullptr;
@@ -84,7 +84,7 @@ bool adds_to(const std::deque<Value>& values, ValueIndex v, ValueIndex carry) {
   return linear && with == 1 && adds_to(values, *at, carry);
 }
 
-bool is_extremum_of(const Value& next, ValueIndex carry) {
+bool is_extremum_of(const TapeValue& next, ValueIndex carry) {
   const ir::Op* op = next.made_by ? std::get_if<ir::Op>(&next.made_by->op) : nullptr;
   const auto* binary = op ? std::get_if<ir::Binary>(op) : nullptr;
   return binary && (binary->fn == ir::BinaryFn::maximum || binary->fn == ir::BinaryFn::minimum) &&
@@ -97,7 +97,7 @@ namespace {
 
 /// Whether some uses of a carry that is a scale stand in a stop_grad and others do not: then the
 /// gradient of what is written is not that of the sum, in which the scale cancels.
-bool stopped_in_part(const std::deque<Value>& values, const Tape& ring, size_t carry) {
+bool stopped_in_part(const std::deque<TapeValue>& values, const Tape& ring, size_t carry) {
   const std::set<ValueIndex> own = {ring.params[carry], ring.out[carry]};
   bool open = false, stopped = false;
   for (size_t j = 0; j < ring.out.size(); ++j) {
@@ -114,7 +114,7 @@ bool stopped_in_part(const std::deque<Value>& values, const Tape& ring, size_t c
 }  // namespace
 
 void mark_scales(Recording& recording, Tape& ring) {
-  std::deque<Value>& values = recording.values;
+  std::deque<TapeValue>& values = recording.values;
   for (size_t i = 0; i < ring.params.size(); ++i) {
     if (!is_extremum_of(values[ring.out[i]], ring.params[i])) continue;
     const std::set<ValueIndex> own = {ring.params[i], ring.out[i]};
@@ -191,7 +191,7 @@ void Walk::go_back(const TapeOp& taped, const Tape& ring, Pending& inner, Pendin
 void Walk::blocks_home(const Tape& ring, Node* node, Pending& inner, Pending& pending) {
   ScanText& text = std::get<ScanText>(node->op);
   for (const auto& [v, parts] : inner.entries) {
-    const Value& value = forward_.recording().values[v];
+    const TapeValue& value = forward_.recording().values[v];
     if (!value.active || parts.empty()) continue;
     Type home = dual_of(v);
     home.dtype = sum_dtype(home.dtype);

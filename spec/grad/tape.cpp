@@ -68,7 +68,7 @@ class Recorder {
   }
 
   ValueIndex fresh(const Type& type, const Name& name) {
-    Value value;
+    TapeValue value;
     value.type = type;
     value.name = name;
     value.home = tape_;
@@ -116,7 +116,7 @@ class Recorder {
       const ValueIndex v = frame.values.at(call.results[r]);
       whole.results.push_back(v);
       if (v < first) continue;  // it hands an argument on
-      Value& value = result_->values[v];
+      TapeValue& value = result_->values[v];
       value.inner = std::exchange(value.made_by, &whole);
       value.inner_result = std::exchange(value.result, r);
       if (value.name.empty()) value.name = named(frame, call.results[r]);
@@ -261,7 +261,7 @@ class Recorder {
   void save(Frame& frame, const ir::Instr& instr) {
     const ValueIndex from = frame.values.at(instr.operands[0]);
     alias(frame, instr, from);
-    Value& value = result_->values[from];
+    TapeValue& value = result_->values[from];
     if (!value.made_by) return;
     if (value.home != &result_->top)
       value.kept = true;

@@ -25,7 +25,7 @@ struct Refused {
 /// The type as the backward reads it: nothing has a gradient there, so I is R.
 Type plain(Type type);
 
-struct Value {
+struct TapeValue {
   Type type;                  ///< as in the plan, I included
   Name name;                  ///< in the derived text; empty: none of its own
   TapeOp* made_by = nullptr;  ///< who makes it; null: a parameter, index or carry
@@ -78,7 +78,7 @@ struct Tape {
 };
 
 struct Recording {
-  std::deque<Value> values;
+  std::deque<TapeValue> values;
   Tape top;
 };
 

@@ -8,7 +8,7 @@
 namespace shardproof::grad {
 
 Type Walk::dual_of(ValueIndex v) const {
-  const Value& value = forward_.recording().values[v];
+  const TapeValue& value = forward_.recording().values[v];
   Type type = plain(dual(value.type, axes_));
   type.dtype = value.gradient;
   return type;
@@ -98,10 +98,10 @@ Ref Pull::g(size_t result) {
 bool Pull::wants(size_t operand) const { return in(operand).active; }
 Ref Pull::x(size_t operand) { return walk_.forward_.value(taped.operands.at(operand), context_); }
 Ref Pull::y(size_t result) { return walk_.forward_.value(taped.results.at(result), context_); }
-const Value& Pull::in(size_t operand) const {
+const TapeValue& Pull::in(size_t operand) const {
   return walk_.forward_.recording().values[taped.operands.at(operand)];
 }
-const Value& Pull::out(size_t result) const {
+const TapeValue& Pull::out(size_t result) const {
   return walk_.forward_.recording().values[taped.results.at(result)];
 }
 Type Pull::dual(size_t operand) const { return walk_.dual_of(taped.operands.at(operand)); }

@@ -17,7 +17,7 @@ using smt::Term;
 namespace {
 
 /// A decimal as a fraction. Throws std::domain_error if it exceeds 64 bits.
-smt::Value decimal(const std::string& text) {
+smt::Fraction decimal(const std::string& text) {
   size_t used = 0;
   const long double value = std::stold(text, &used);
   int64_t denominator = 1;
@@ -115,7 +115,7 @@ std::vector<SizeFact> SizeTerms::definitions() const {
 SizeTerms::Fraction SizeTerms::fraction(const ir::Arith& arith) {
   switch (arith.kind) {
     case ir::Arith::Kind::number: {
-      const smt::Value value = decimal(arith.text);
+      const smt::Fraction value = decimal(arith.text);
       return {Term(value.numerator), Term(value.denominator)};
     }
     case ir::Arith::Kind::size:
@@ -126,7 +126,7 @@ SizeTerms::Fraction SizeTerms::fraction(const ir::Arith& arith) {
       auto found = numbers_.find(arith.value);
       if (found == numbers_.end())
         return {smt::real("value." + std::to_string(arith.value)), Term(1)};
-      const smt::Value value = decimal(found->second);
+      const smt::Fraction value = decimal(found->second);
       return {Term(value.numerator), Term(value.denominator)};
     }
     case ir::Arith::Kind::op:

@@ -82,7 +82,7 @@ class Translation {
   }
 
   z3::expr constant(const Term& term, Sort wanted) {
-    const Value& value = term.value();
+    const Fraction& value = term.value();
     if (term.sort() == Sort::boolean) return context_.bool_val(value.numerator != 0);
     const std::string text = to_string(value);
     return wanted == Sort::real ? context_.real_val(text.c_str()) : context_.int_val(text.c_str());
@@ -133,10 +133,10 @@ class Translation {
   z3::context& context_;
 };
 
-std::optional<Value> number_of(const z3::expr& value) {
-  if (value.is_bool()) return Value{value.is_true(), 1};
+std::optional<Fraction> number_of(const z3::expr& value) {
+  if (value.is_bool()) return Fraction{value.is_true(), 1};
   if (!value.is_numeral()) return std::nullopt;
-  Value result;
+  Fraction result;
   if (value.is_int()) {
     if (!value.is_numeral_i64(result.numerator)) return std::nullopt;
     return result;

@@ -67,7 +67,7 @@ TEST(Solver, ACachedCounterexampleSpeaksOfTheNewNames) {
     const Answer answer =
         solver.prove(claim({less_equal(1, integer(name))}, less(1, integer(name))));
     ASSERT_EQ(answer.result, Result::refuted);
-    EXPECT_EQ(answer.model.at(name), (Value{1, 1}));
+    EXPECT_EQ(answer.model.at(name), (Fraction{1, 1}));
   }
 }
 

@@ -7,7 +7,7 @@
 namespace shardproof::smt {
 namespace {
 
-std::string number_text(const Value& value, Sort sort) {
+std::string number_text(const Fraction& value, Sort sort) {
   const bool negative = value.numerator < 0;
   std::string text = std::to_string(value.numerator);
   if (negative) text = text.substr(1);

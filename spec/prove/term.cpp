@@ -11,19 +11,19 @@ namespace shardproof::smt {
 struct Term::Node {
   Op op;
   Sort sort;
-  Value value;
+  Fraction value;
   std::string name;
   std::vector<Term> args;
 };
 
-std::string to_string(const Value& value) {
+std::string to_string(const Fraction& value) {
   std::string text = std::to_string(value.numerator);
   return value.denominator == 1 ? text : text + "/" + std::to_string(value.denominator);
 }
 
 Term::Term(int64_t value) : Term(number({value, 1})) {}
 
-Term Term::number(Value value) {
+Term Term::number(Fraction value) {
   const Sort sort = value.denominator == 1 ? Sort::integer : Sort::real;
   return Term(std::make_shared<const Node>(Node{Op::constant, sort, value, "", {}}));
 }
@@ -48,15 +48,15 @@ Term Term::make(Op op, Sort sort, std::vector<Term> args) {
 Term::Op Term::op() const { return node_->op; }
 Sort Term::sort() const { return node_->sort; }
 const std::string& Term::name() const { return node_->name; }
-const Value& Term::value() const { return node_->value; }
+const Fraction& Term::value() const { return node_->value; }
 const std::vector<Term>& Term::args() const { return node_->args; }
 bool Term::is_number(int64_t value) const {
-  return op() == Op::constant && sort() != Sort::boolean && this->value() == Value{value, 1};
+  return op() == Op::constant && sort() != Sort::boolean && this->value() == Fraction{value, 1};
 }
 
 namespace {
 
-std::optional<Value> reduced(__int128 numerator, __int128 denominator) {
+std::optional<Fraction> reduced(__int128 numerator, __int128 denominator) {
   if (denominator == 0) return std::nullopt;
   __int128 a = numerator < 0 ? -numerator : numerator;
   __int128 b = denominator < 0 ? -denominator : denominator;
@@ -66,19 +66,19 @@ std::optional<Value> reduced(__int128 numerator, __int128 denominator) {
   numerator /= a, denominator /= a;
   if (numerator > INT64_MAX || numerator < INT64_MIN || denominator > INT64_MAX)
     return std::nullopt;
-  return Value{static_cast<int64_t>(numerator), static_cast<int64_t>(denominator)};
+  return Fraction{static_cast<int64_t>(numerator), static_cast<int64_t>(denominator)};
 }
 
-std::optional<Value> plus(const Value& a, const Value& b) {
+std::optional<Fraction> plus(const Fraction& a, const Fraction& b) {
   return reduced(static_cast<__int128>(a.numerator) * b.denominator +
                      static_cast<__int128>(b.numerator) * a.denominator,
                  static_cast<__int128>(a.denominator) * b.denominator);
 }
-std::optional<Value> times(const Value& a, const Value& b) {
+std::optional<Fraction> times(const Fraction& a, const Fraction& b) {
   return reduced(static_cast<__int128>(a.numerator) * b.numerator,
                  static_cast<__int128>(a.denominator) * b.denominator);
 }
-bool below(const Value& a, const Value& b) {
+bool below(const Fraction& a, const Fraction& b) {
   return static_cast<__int128>(a.numerator) * b.denominator <
          static_cast<__int128>(b.numerator) * a.denominator;
 }
@@ -94,7 +94,7 @@ Sort joined(const std::vector<Term>& args) {
 /// Flattens nested sums or products into one list, with constants folded into one at the front.
 std::vector<Term> flattened(Term::Op op, const Term& a, const Term& b) {
   std::vector<Term> rest;
-  Value folded{op == Term::Op::add ? 0 : 1, 1};
+  Fraction folded{op == Term::Op::add ? 0 : 1, 1};
   auto take = [&](const Term& term) {
     auto next = is_constant(term) ? (op == Term::Op::add ? plus(folded, term.value())
                                                          : times(folded, term.value()))
@@ -211,9 +211,9 @@ std::vector<Term> variables_of(const std::vector<Term>& terms) {
 
 namespace {
 
-std::optional<Value> evaluate_logic(const Term& term, const std::vector<Value>& x) {
-  auto truth = [](bool value) { return Value{value, 1}; };
-  auto is_true = [](const Value& value) { return value.numerator != 0; };
+std::optional<Fraction> evaluate_logic(const Term& term, const std::vector<Fraction>& x) {
+  auto truth = [](bool value) { return Fraction{value, 1}; };
+  auto is_true = [](const Fraction& value) { return value.numerator != 0; };
   switch (term.op()) {
     case Term::Op::eq:
       return truth(x[0] == x[1]);
@@ -239,20 +239,20 @@ std::optional<Value> evaluate_logic(const Term& term, const std::vector<Value>& 
 
 }  // namespace
 
-std::optional<Value> evaluate(const Term& term, const Model& model) {
+std::optional<Fraction> evaluate(const Term& term, const Model& model) {
   if (term.op() == Term::Op::constant) return term.value();
   if (term.op() == Term::Op::variable) {
     auto found = model.find(term.name());
     return found == model.end() ? std::nullopt : std::optional(found->second);
   }
-  std::vector<Value> args;
+  std::vector<Fraction> args;
   for (const Term& arg : term.args()) {
     auto value = evaluate(arg, model);
     if (!value) return std::nullopt;
     args.push_back(*value);
   }
   if (term.op() != Term::Op::add && term.op() != Term::Op::mul) return evaluate_logic(term, args);
-  std::optional<Value> result = args.at(0);
+  std::optional<Fraction> result = args.at(0);
   for (size_t i = 1; i < args.size() && result; ++i)
     result = term.op() == Term::Op::add ? plus(*result, args[i]) : times(*result, args[i]);
   return result;

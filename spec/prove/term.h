@@ -13,19 +13,19 @@ namespace shardproof::smt {
 enum class Sort { boolean, integer, real };
 
 /// A variable's value: a fraction in lowest terms; booleans are 0 and 1.
-struct Value {
+struct Fraction {
   int64_t numerator = 0, denominator = 1;
-  bool operator==(const Value&) const = default;
+  bool operator==(const Fraction&) const = default;
 };
-std::string to_string(const Value& value);
-using Model = std::map<std::string, Value>;
+std::string to_string(const Fraction& value);
+using Model = std::map<std::string, Fraction>;
 
 class Term {
  public:
   enum class Op { constant, variable, apply, add, mul, eq, le, lt, conj, disj, negation };
 
   Term(int64_t value = 0);  ///< a number; integer or real as the context needs
-  static Term number(Value value);
+  static Term number(Fraction value);
   static Term truth(bool value);
   static Term variable(std::string name, Sort sort);
   /// An uninterpreted function of reals.
@@ -34,7 +34,7 @@ class Term {
   Op op() const;
   Sort sort() const;
   const std::string& name() const;  ///< of a variable or a function
-  const Value& value() const;       ///< of a constant
+  const Fraction& value() const;    ///< of a constant
   const std::vector<Term>& args() const;
   bool is_number(int64_t value) const;  ///< the constant with this value
   const void* identity() const { return node_.get(); }
@@ -76,7 +76,7 @@ Term exists(const std::string& variable, const Term& witness, const Term& body);
 std::vector<Term> variables_of(const std::vector<Term>& terms);
 
 /// Nullopt: a variable has no value, there is a function, or a number exceeds 64 bits.
-std::optional<Value> evaluate(const Term& term, const Model& model);
+std::optional<Fraction> evaluate(const Term& term, const Model& model);
 std::optional<bool> holds(const Term& formula, const Model& model);
 
 /// Prints an SMT-LIB2 expression; `rename` maps variables to names.

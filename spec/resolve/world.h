@@ -104,8 +104,8 @@ class World {
   Diagnostic last_untold_;  ///< a dummy for the callers of error()
 };
 
-template <class Value>
-std::vector<Name> keys(const std::map<Name, Value>& map) {
+template <class T>
+std::vector<Name> keys(const std::map<Name, T>& map) {
   std::vector<Name> names;
   for (const auto& [name, unused] : map) names.push_back(name);
   return names;

@@ -36,8 +36,8 @@ std::string summary(const CLI::App& app);
 CLI::Validator with_choices(CLI::Validator validator, const std::vector<std::string>& values);
 
 /// The keys of `values` alone, each for its value.
-template <class Value>
-CLI::Validator one_of(const std::map<std::string, Value>& values) {
+template <class T>
+CLI::Validator one_of(const std::map<std::string, T>& values) {
   std::vector<std::string> names;
   for (const auto& [name, value] : values) names.push_back(name);
   return with_choices(CLI::CheckedTransformer(values), names);

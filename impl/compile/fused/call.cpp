@@ -148,7 +148,7 @@ Ref FusedCall::packed(const Name& param, const Ids& order) const {
 
 Scalar FusedCall::scalar(const Name& param, std::vector<Ref>& inputs) const {
   const ir::ValueId id = argument(param).value;
-  const Value& value = scope.values.at(id);
+  const CompiledValue& value = scope.values.at(id);
   if (value.known() && value.expression->kind == Expression::Kind::constant)
     return {static_cast<float>(value.expression->value), false};
   const Ref own = compiler.ref(scope, id);

@@ -41,8 +41,8 @@ using Descriptor =
 using Preference = std::unique_ptr<cublasLtMatmulPreferenceOpaque_t,
                                    cublasStatus_t (*)(cublasLtMatmulPreference_t)>;
 
-template <class Handle, class Attribute, class Value, class Set>
-void set(Set function, const Handle& handle, Attribute attribute, const Value& value) {
+template <class Handle, class Attribute, class Setting, class Set>
+void set(Set function, const Handle& handle, Attribute attribute, const Setting& value) {
   check_blas(function(handle.get(), attribute, &value, sizeof value), "an attribute of a product");
 }
 

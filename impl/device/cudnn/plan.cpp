@@ -25,9 +25,9 @@ class Descriptor {
           "attribute " + std::to_string(name) + " of a graph");
     return *this;
   }
-  template <class Value>
+  template <class T>
   Descriptor& set(cudnnBackendAttributeName_t name, cudnnBackendAttributeType_t type,
-                  const Value& value) {
+                  const T& value) {
     return set_all(name, type, 1, &value);
   }
   Descriptor& set(cudnnBackendAttributeName_t name, const Descriptor& other) {

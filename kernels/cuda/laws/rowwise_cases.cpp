@@ -24,7 +24,7 @@ class RowsWriter {
  private:
   enum Kind { real, exact_real, integer, truth };
   /// same: equal for all entries of a row
-  struct Value {
+  struct Content {
     Kind kind;
     bool same;
   };
@@ -167,7 +167,7 @@ class RowsWriter {
     const Per per = dice_.one_of({Per::entry, Per::entry, Per::entry, Per::row, Per::column});
     for (int tries = 0; tries < 20; ++tries) {
       const size_t at = some(dice_.one_of({real, real, real, integer, truth}));
-      const Value value = values_[at];
+      const Content value = values_[at];
       const bool is_float = is(at, real);
       if (is_constant(at) && tries < 18) continue;
       if ((per == Per::row && !value.same) || (per == Per::column && !is_float)) continue;
@@ -181,7 +181,7 @@ class RowsWriter {
 
   Dice& dice_;
   Rowwise op_;
-  std::vector<Value> values_;
+  std::vector<Content> values_;
 };
 
 }  // namespace
