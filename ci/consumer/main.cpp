@@ -55,7 +55,7 @@ plan step_sharded implements step(w: WShard, x: f32[B/d M], y: f32[B/d M/t], lr:
 class Waves : public Batches {
  public:
   std::vector<Name> names() const override { return {"x", "y"}; }
-  void fill(const Name& name, const Placement& placement, Tensor& to) override {
+  void fill(const Name& name, const Placement& placement, LocalTensor& to) override {
     const int64_t rows = to.extents[0], columns = to.extents[1],
                   row = placement.first(to.type.dims[0]), column = placement.first(to.type.dims[1]);
     for (int64_t b = 0; b < rows; ++b)

@@ -19,14 +19,14 @@ const ir::Function& plan_of(const PlanCase& one) { return one.unit.plan(); }
 
 }  // namespace
 
-double get(const Tensor& tensor, size_t i) {
+double get(const LocalTensor& tensor, size_t i) {
   if (tensor.element == Element::u64) return std::bit_cast<double>(tensor.data<uint64_t>()[i]);
   return number_at(tensor.element, tensor.buffer.data(), static_cast<int64_t>(i));
 }
 
 namespace {
 
-void set(Tensor& tensor, size_t i, double value) {
+void set(LocalTensor& tensor, size_t i, double value) {
   if (tensor.element == Element::u64)
     tensor.data<uint64_t>()[i] = std::bit_cast<uint64_t>(value);
   else
@@ -147,7 +147,7 @@ Evaluate erasure_of(const PlanCase& one) {
 
 std::vector<oracle::Tensor> claimed(const PlanCase& one) { return claimed(point_of(one)); }
 
-void fill(Tensor& tensor, const std::vector<double>& data, bool exactly) {
+void fill(LocalTensor& tensor, const std::vector<double>& data, bool exactly) {
   for (size_t k = 0; k < data.size(); ++k) {
     set(tensor, k, data[k]);
     if (exactly && get(tensor, k) != data[k])
@@ -159,12 +159,12 @@ namespace {
 
 /// The tensors that all ranks' results represent at their types.
 std::vector<std::optional<oracle::Tensor>> put_together(
-    const PlanCase& one, const std::vector<std::vector<Tensor>>& results) {
+    const PlanCase& one, const std::vector<std::vector<LocalTensor>>& results) {
   const denote::Geometry geometry(program_of(one), one.sizes);
   std::vector<std::optional<oracle::Tensor>> whole;
   for (size_t r = 0; r < results.at(0).size(); ++r) {
     denote::Distributed<double> held;
-    for (const std::vector<Tensor>& own : results) {
+    for (const std::vector<LocalTensor>& own : results) {
       denote::Array<double> array{own[r].extents, {}};
       for (int64_t k = 0; k < own[r].count(); ++k)
         array.data.push_back(get(own[r], static_cast<size_t>(k)));
@@ -181,14 +181,14 @@ std::vector<std::optional<oracle::Tensor>> put_together(
 
 }  // namespace
 
-std::vector<Tensor> run_on(Communicator& communicator, const PlanCase& one,
-                           const PlanOptions& options) {
+std::vector<LocalTensor> run_on(Communicator& communicator, const PlanCase& one,
+                                const PlanOptions& options) {
   Plan plan = compile_unchecked(one.unit, mesh_of(one.sizes), one.sizes.dims, communicator.rank(),
                                 options, one.find_backward);
   const bool looked_at = options.overlap && communicator.rank() == 0;
   if (const std::string race = looked_at ? plan.state().find_race() : ""; !race.empty())
     throw std::logic_error(race);
-  std::vector<Tensor> inputs;
+  std::vector<LocalTensor> inputs;
   for (size_t i = 0; i < one.local.size(); ++i) {
     inputs.push_back(plan.input(i));
     fill(inputs.back(), one.local[i].at(static_cast<size_t>(communicator.rank())).data,
@@ -200,7 +200,7 @@ std::vector<Tensor> run_on(Communicator& communicator, const PlanCase& one,
 std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
                                                         const PlanOptions& options) {
   const Mesh mesh = mesh_of(one.sizes);
-  std::vector<std::vector<Tensor>> results(static_cast<size_t>(mesh.ranks()));
+  std::vector<std::vector<LocalTensor>> results(static_cast<size_t>(mesh.ranks()));
   const int world = static_cast<int>(mesh.ranks());
   const auto rank = [&](Communicator& communicator) {
     results[static_cast<size_t>(communicator.rank())] = run_on(communicator, one, options);
@@ -214,13 +214,14 @@ std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
 
 std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one, const Kernel& kernel) {
   const Mesh mesh = mesh_of(one.sizes);
-  std::vector<std::vector<Tensor>> results;
+  std::vector<std::vector<LocalTensor>> results;
   for (int64_t rank = 0; rank < mesh.ranks(); ++rank) {
     const Placement placement(program_of(one), mesh, one.sizes.dims, rank);
     const auto tensor_of = [&](const Type& type) {
-      return Tensor(type, element_of(type.dtype, Precision::as_written), placement.extents(type));
+      return LocalTensor(type, element_of(type.dtype, Precision::as_written),
+                         placement.extents(type));
     };
-    std::vector<Tensor> inputs;
+    std::vector<LocalTensor> inputs;
     for (const auto* params : {&plan_of(one).params, &plan_of(one).saved_params})
       for (const ir::ValueId id : *params) inputs.push_back(tensor_of(one.unit.type(id)));
     for (size_t i = 0; i < inputs.size(); ++i)

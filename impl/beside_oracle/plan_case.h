@@ -52,12 +52,12 @@ std::vector<oracle::Tensor> claimed(const PlanCase& one);
 
 /// Stores numbers in a tensor. Throws std::logic_error if `exactly` is set and one is not
 /// representable.
-void fill(Tensor& tensor, const std::vector<double>& data, bool exactly);
+void fill(LocalTensor& tensor, const std::vector<double>& data, bool exactly);
 
 /// This rank's results, with any communicator.
-std::vector<Tensor> run_on(Communicator& communicator, const PlanCase& one,
-                           const PlanOptions& options);
-double get(const Tensor& tensor, size_t i);  ///< keys as their bits
+std::vector<LocalTensor> run_on(Communicator& communicator, const PlanCase& one,
+                                const PlanOptions& options);
+double get(const LocalTensor& tensor, size_t i);  ///< keys as their bits
 
 /// Runs the plan on all ranks: threads or, if the options have a device, virtual ranks. Returns
 /// the results at their types; none for a result that represents no value. Throws PlanError,
@@ -66,8 +66,9 @@ std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one,
                                                         const PlanOptions& options);
 
 /// Runs in place of a plan on one rank: writes all outputs, which have their types and sizes.
-using Kernel = std::function<void(const Mesh& mesh, int64_t rank, const std::vector<Tensor>& inputs,
-                                  std::vector<Tensor>& outputs)>;
+using Kernel =
+    std::function<void(const Mesh& mesh, int64_t rank, const std::vector<LocalTensor>& inputs,
+                       std::vector<LocalTensor>& outputs)>;
 std::vector<std::optional<oracle::Tensor>> run_on_ranks(const PlanCase& one, const Kernel& kernel);
 
 using Evaluate = std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>;

@@ -134,8 +134,8 @@ double share(const Type& type, const Mesh& mesh, int64_t rank) {
 }
 
 /// A rank's part of a whole tensor.
-Tensor part(const oracle::Tensor& whole, const Slot& slot, const Mesh& mesh, int64_t rank) {
-  Tensor tensor(slot.type, slot.element, slot.extents);
+LocalTensor part(const oracle::Tensor& whole, const Slot& slot, const Mesh& mesh, int64_t rank) {
+  LocalTensor tensor(slot.type, slot.element, slot.extents);
   if (checkpoint::whole_of(slot.type, mesh, slot.extents) != whole.shape)
     throw std::runtime_error(slot.name + " is " +
                              listed(checkpoint::whole_of(slot.type, mesh, slot.extents)) +
@@ -154,7 +154,7 @@ Tensor part(const oracle::Tensor& whole, const Slot& slot, const Mesh& mesh, int
 }
 
 /// Adds a rank's part to a whole tensor of zeros; for copies, only the first rank's.
-void assemble(oracle::Tensor& whole, const Tensor& tensor, const Mesh& mesh, int64_t rank) {
+void assemble(oracle::Tensor& whole, const LocalTensor& tensor, const Mesh& mesh, int64_t rank) {
   Type copies = tensor.type;  // terms of a sum are not copies: all ranks count
   for (const auto& [axis, mark] : tensor.type.marks)
     if (mark == Mark::Max)
@@ -193,13 +193,13 @@ std::vector<oracle::Tensor> run_plan(const Program& program, const Name& name,
   run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
     const int64_t rank = communicator.rank();
     Plan plan = compile_plan(program, name, mesh, sizes.dims, rank, options);
-    std::vector<Tensor> parts;
+    std::vector<LocalTensor> parts;
     for (size_t i = 0; i < plan.inputs().size(); ++i)
       parts.push_back(part(inputs.at(i), plan.inputs()[i], mesh, rank));
-    const std::vector<Tensor> out = plan.run(communicator, parts);
+    const std::vector<LocalTensor> out = plan.run(communicator, parts);
     const std::lock_guard lock(mutex);
     if (results.empty())
-      for (const Tensor& each : out)
+      for (const LocalTensor& each : out)
         results.push_back(oracle::filled(checkpoint::whole_of(each.type, mesh, each.extents), 0));
     for (size_t r = 0; r < out.size(); ++r) assemble(results[r], out[r], mesh, rank);
   });

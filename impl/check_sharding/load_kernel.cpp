@@ -18,7 +18,8 @@ struct Seen {
   std::vector<int64_t> extents, strides;
   shardproof_tensor tensor;
 
-  Seen(const Tensor& of, std::byte* bytes) : extents(of.extents), strides(row_major(of.extents)) {
+  Seen(const LocalTensor& of, std::byte* bytes)
+      : extents(of.extents), strides(row_major(of.extents)) {
     tensor = {bytes, name_of(of.element), static_cast<int32_t>(extents.size()), extents.data(),
               strides.data()};
   }
@@ -28,7 +29,7 @@ struct Seen {
   }
 };
 
-std::vector<std::byte> bytes_of(const Tensor& tensor) {
+std::vector<std::byte> bytes_of(const LocalTensor& tensor) {
   const size_t size = static_cast<size_t>(tensor.count()) * size_of(tensor.element);
   return {tensor.buffer.data(), tensor.buffer.data() + size};
 }
@@ -53,12 +54,12 @@ void call(shardproof_kernel* kernel, const Mesh& mesh, int64_t rank,
 }
 
 void run_kernel(shardproof_kernel* kernel, const Mesh& mesh, int64_t rank,
-                const std::vector<Tensor>& inputs, std::vector<Tensor>& outputs) {
+                const std::vector<LocalTensor>& inputs, std::vector<LocalTensor>& outputs) {
   std::vector<std::vector<std::byte>> given, made;
   std::vector<Seen> seen_inputs, seen_outputs;
-  for (const Tensor& each : inputs) given.push_back(bytes_of(each));
+  for (const LocalTensor& each : inputs) given.push_back(bytes_of(each));
   for (size_t i = 0; i < inputs.size(); ++i) seen_inputs.emplace_back(inputs[i], given[i].data());
-  for (const Tensor& each : outputs)
+  for (const LocalTensor& each : outputs)
     made.emplace_back(bytes_of(each).size() + 2 * guard, unwritten);
   for (size_t i = 0; i < outputs.size(); ++i)
     seen_outputs.emplace_back(outputs[i], made[i].data() + guard);
@@ -85,9 +86,10 @@ beside::Kernel load_kernel(const std::string& name, const std::string& path) {
   void* symbol = dlsym(library, name.c_str());
   if (!symbol) throw std::runtime_error(path + " has no function " + name);
   auto* kernel = reinterpret_cast<shardproof_kernel*>(symbol);
-  return
-      [kernel](const Mesh& mesh, int64_t rank, const std::vector<Tensor>& inputs,
-               std::vector<Tensor>& outputs) { run_kernel(kernel, mesh, rank, inputs, outputs); };
+  return [kernel](const Mesh& mesh, int64_t rank, const std::vector<LocalTensor>& inputs,
+                  std::vector<LocalTensor>& outputs) {
+    run_kernel(kernel, mesh, rank, inputs, outputs);
+  };
 }
 
 }  // namespace shardproof::check_sharding

@@ -20,7 +20,7 @@ namespace shardproof::checkpoint {
 struct Leaf {
   Name name;
   Type type;
-  Tensor* tensor = nullptr;
+  LocalTensor* tensor = nullptr;
   size_t stacked = 0;  ///< the number of leading dims that index records, such as layers
 };
 

@@ -56,7 +56,7 @@ bool stacked_otherwise(const Leaf& leaf, const StoredTensor& stored,
 
 /// Why a stored tensor does not fit this leaf; empty if it does.
 std::string mismatch(const Leaf& leaf, const StoredTensor& stored, const Mesh& mesh) {
-  const Tensor& tensor = *leaf.tensor;
+  const LocalTensor& tensor = *leaf.tensor;
   if (stored.element != tensor.element)
     return versus(leaf.name, "dtype", name_of(stored.element), name_of(tensor.element));
   const std::vector<int64_t> whole = whole_of(leaf.type, mesh, tensor.extents);

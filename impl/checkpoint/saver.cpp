@@ -22,7 +22,7 @@ namespace {
 const std::string saving_place = "saving a checkpoint";
 
 Part copy_of(const Leaf& leaf) {
-  const Tensor& tensor = *leaf.tensor;
+  const LocalTensor& tensor = *leaf.tensor;
   Part part{{leaf.name, tensor.element, tensor.extents}, Buffer(tensor.buffer.bytes())};
   std::copy_n(tensor.buffer.data(), part.bytes.bytes(), part.bytes.data());
   return part;

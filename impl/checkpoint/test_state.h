@@ -62,7 +62,7 @@ class TestState {
       std::vector<int64_t> local = each.whole;
       for (size_t i = 0; i < local.size(); ++i)
         for (const Axis& axis : each.type.dims[i].axes) local[i] /= mesh.size(axis);
-      Tensor& tensor = parts_.emplace_back(each.type, each.element, local);
+      LocalTensor& tensor = parts_.emplace_back(each.type, each.element, local);
       leaves_.push_back({name, each.type, &tensor, each.stacked});
     }
     set(0xee);
@@ -71,7 +71,7 @@ class TestState {
 
   /// Sets all bytes.
   void set(int byte) {
-    for (Tensor& part : parts_) std::memset(part.buffer.data(), byte, part.buffer.bytes());
+    for (LocalTensor& part : parts_) std::memset(part.buffer.data(), byte, part.buffer.bytes());
   }
   /// Sets each entry to its bits plus `shift`.
   void fill(uint64_t shift = 0) {
@@ -115,7 +115,7 @@ class TestState {
   TestTensors tensors_;
   Mesh mesh_;
   int64_t rank_;
-  std::list<Tensor> parts_;
+  std::list<LocalTensor> parts_;
   std::vector<Leaf> leaves_;
 };
 

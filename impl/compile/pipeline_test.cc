@@ -43,7 +43,7 @@ Program in_chunks() {
       "    emit z + x[a]\n  }\n  return y\n}\n");
 }
 
-Tensor filled(Tensor tensor, int64_t first) {
+LocalTensor filled(LocalTensor tensor, int64_t first) {
   for (int64_t i = 0; i < tensor.count(); ++i)
     tensor.data<float>()[i] = static_cast<float>((first + i) * (first + i) % 7);
   return tensor;
@@ -64,15 +64,15 @@ Outcome run(const Program& program, int64_t p, const DimSizes& dims) {
   run_on_threads(static_cast<int>(p), [&](Communicator& ranks) {
     const Mesh mesh = Mesh::parse("p=" + std::to_string(p));
     Plan plan = compile_plan(program, "f_p", mesh, dims, ranks.rank());
-    Tensor w = plan.input(1);
+    LocalTensor w = plan.input(1);
     const int64_t own = dims.at("N") / p;
     for (int64_t c = 0; c < dims.at("X"); ++c)
       for (int64_t n = 0; n < own; ++n)
         w.data<float>()[c * own + n] = weight(c, ranks.rank() * own + n);
-    std::vector<Tensor> inputs;
+    std::vector<LocalTensor> inputs;
     inputs.push_back(filled(plan.input(0), 0));
     inputs.push_back(std::move(w));
-    const std::vector<Tensor> out = plan.run(ranks, inputs);
+    const std::vector<LocalTensor> out = plan.run(ranks, inputs);
     const std::lock_guard lock(mutex);
     for (const auto& step : plan.steps()) outcome.sends += step.op == "send";
     outcome.by_rank[static_cast<size_t>(ranks.rank())].assign(
@@ -173,9 +173,9 @@ std::vector<std::vector<double>> gradients(const Program& program, int64_t p,
   run_on_threads(static_cast<int>(p), [&](Communicator& ranks) {
     const Mesh mesh = Mesh::parse("p=" + std::to_string(p));
     Plan plan = compile_plan(program, "grads_p", mesh, dims, ranks.rank());
-    std::vector<Tensor> inputs;
+    std::vector<LocalTensor> inputs;
     for (size_t i = 0; i < 4; ++i) {
-      Tensor tensor = plan.input(i);
+      LocalTensor tensor = plan.input(i);
       for (int64_t e = 0; e < tensor.count(); ++e) {
         const int64_t global = i == 1 ? e / own * all + ranks.rank() * own + e % own : e;
         tensor.data<float>()[e] =
@@ -183,7 +183,7 @@ std::vector<std::vector<double>> gradients(const Program& program, int64_t p,
       }
       inputs.push_back(std::move(tensor));
     }
-    const std::vector<Tensor> out = plan.run(ranks, inputs);
+    const std::vector<LocalTensor> out = plan.run(ranks, inputs);
     const std::lock_guard lock(mutex);
     for (size_t i = 0; i < 5; ++i) {
       const int64_t count = out[i].count() * (i == 2 ? p : 1);
@@ -260,7 +260,7 @@ TEST(Pipeline, ARankThatDiesEndsTheOthersWithItsName) {
         const DimSizes dims{{"A", 4}, {"B", 3}, {"N", 3}};
         Plan plan = compile_plan(program, "f_p", Mesh::parse("p=3"), dims, ranks.rank());
         if (ranks.rank() == dies) throw std::runtime_error("it has lost power");
-        std::vector<Tensor> inputs;
+        std::vector<LocalTensor> inputs;
         for (size_t i = 0; i < 2; ++i) inputs.push_back(filled(plan.input(i), 0));
         plan.run(ranks, inputs);
       });

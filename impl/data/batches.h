@@ -12,7 +12,7 @@ class Batches {
   /// The names that it can fill.
   virtual std::vector<Name> names() const = 0;
   /// Fills this rank's part of `to`, as its type says; the same batch until next().
-  virtual void fill(const Name& name, const Placement& placement, Tensor& to) = 0;
+  virtual void fill(const Name& name, const Placement& placement, LocalTensor& to) = 0;
   /// Moves on to the next batch.
   virtual void next() {}
   /// Throws PlanError with the names that it has, if it cannot fill this parameter of the plan.

@@ -167,7 +167,8 @@ std::vector<double> whole(const Setting& setting, const Name& name, const Mesh& 
     const Placement placement(setting.program, mesh, setting.dims, rank);
     const Type type =
         setting.type(of_batch, of_positions, name == "starts" ? Dtype::boolean : Dtype::i32);
-    Tensor tensor(type, element_of(type.dtype, Precision::as_written), placement.extents(type));
+    LocalTensor tensor(type, element_of(type.dtype, Precision::as_written),
+                       placement.extents(type));
     loader.fill(name, placement, tensor);
     const std::vector<int64_t> strides = row_major(tensor.extents);
     for (int64_t i = 0; i < tensor.count(); ++i) {
@@ -215,7 +216,7 @@ TEST(Loader, KeepsValidationApartAndNamesATokenThatIsTooLarge) {
   Loader loader(tokens, {.shuffle = false, .below = 40});
   const Type type = setting.type("", "", Dtype::i32);
   const Placement placement(setting.program, Mesh(), setting.dims, 0);
-  Tensor tensor(type, Element::i32, placement.extents(type));
+  LocalTensor tensor(type, Element::i32, placement.extents(type));
   try {
     loader.fill("ids", placement, tensor);
     FAIL();

@@ -43,7 +43,7 @@ Range range_of(int64_t tokens, int64_t length, const LoaderOptions& options) {
 }
 
 /// The sequences of the batch in the tensor's rows: one global index per row.
-std::vector<int64_t> sequences_of(const Placement& placement, const Tensor& tensor) {
+std::vector<int64_t> sequences_of(const Placement& placement, const LocalTensor& tensor) {
   std::vector<int64_t> rows{0};
   for (size_t d = 0; d + 1 < tensor.extents.size(); ++d) {
     const Split& split = tensor.type.dims.at(d);
@@ -56,7 +56,7 @@ std::vector<int64_t> sequences_of(const Placement& placement, const Tensor& tens
   return rows;
 }
 
-int64_t batch_of(const Placement& placement, const Tensor& tensor) {
+int64_t batch_of(const Placement& placement, const LocalTensor& tensor) {
   int64_t batch = 1;
   for (size_t d = 0; d + 1 < tensor.type.dims.size(); ++d)
     batch *= placement.size(tensor.type.dims[d].dim);
@@ -106,7 +106,7 @@ void Loader::require_below(const std::vector<uint32_t>& tokens, int64_t first) c
                       ": the file is for another vocabulary, or has tokens of another width");
 }
 
-void Loader::fill(const Name& name, const Placement& placement, Tensor& to) {
+void Loader::fill(const Name& name, const Placement& placement, LocalTensor& to) {
   if (to.extents.empty())
     throw PlanError(name + " is a scalar, but tokens need a dim of positions");
   const Split& positions = to.type.dims.back();

@@ -27,7 +27,7 @@ class Loader : public Batches {
   Loader(std::shared_ptr<const Tokens> tokens, const LoaderOptions& options);
 
   std::vector<Name> names() const override { return {"ids", "targets", "starts"}; }
-  void fill(const Name& name, const Placement& placement, Tensor& to) override;
+  void fill(const Name& name, const Placement& placement, LocalTensor& to) override;
   void next() override { position_ += batch_; }
 
   /// The number of sequences used so far, from which a resumed run continues.

@@ -103,7 +103,7 @@ class Interchange : public testing::Test {
     });
     return said;
   }
-  static std::vector<float> values(const Tensor& tensor) {
+  static std::vector<float> values(const LocalTensor& tensor) {
     std::vector<float> result;
     for (int64_t i = 0; i < tensor.count(); ++i)
       result.push_back(tensor.element == Element::bf16 ? bf16_to_f32(tensor.data<uint16_t>()[i])

@@ -65,7 +65,7 @@ ForeignFiles::Found find_tensor(const ForeignFiles& files, const Mapping& mappin
 
 /// Reads this rank's entries, run by run.
 void read_part(const ForeignFiles::Found& found, const PartOfForeign& part, double scale,
-               double plus, Tensor& tensor) {
+               double plus, LocalTensor& tensor) {
   const ForeignNumbers numbers(found.entry->dtype);
   const bool same = scale == 1 && plus == 0 && numbers.element == tensor.element;
   std::vector<char> run;

@@ -49,7 +49,7 @@ std::vector<safetensors::Item> items_of(const std::vector<Outgoing>& all) {
 
 /// Gathers runs of the foreign tensor from the leaf and writes them at their offsets.
 void write_part(checkpoint::File& file, uint64_t begin, const Outgoing& outgoing) {
-  const Tensor& tensor = *outgoing.leaf->tensor;
+  const LocalTensor& tensor = *outgoing.leaf->tensor;
   const size_t bytes = size_of(tensor.element);
   std::vector<char> run;
   outgoing.part.for_each_run([&](int64_t to, int64_t length, const auto& gather) {

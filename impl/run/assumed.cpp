@@ -18,7 +18,7 @@ AssumedInput::AssumedInput(const ir::Function& plan, const ir::Assumption& assum
   for (const Split& split : param.type.dims) firsts_.push_back(placement.first(split));
 }
 
-std::string AssumedInput::broken(const Tensor& tensor) const {
+std::string AssumedInput::broken(const LocalTensor& tensor) const {
   for (int64_t i = 0, count = tensor.count(); i < count; ++i) {
     const double entry = number_at(tensor.element, tensor.buffer.data(), i);
     const bool good = std::all_of(bounds_.begin(), bounds_.end(), [&](const auto& bound) {

@@ -13,7 +13,7 @@ class AssumedInput {
   size_t input() const { return input_; }
   /// The first entry of this rank's part that violates it, with its global index; empty if there is
   /// none.
-  std::string broken(const Tensor& tensor) const;
+  std::string broken(const LocalTensor& tensor) const;
 
  private:
   size_t input_;

@@ -26,9 +26,9 @@ const std::map<std::string, OpTime>& Plan::times() const { return state_->times;
 const std::optional<Axis>& Plan::stage_axis() const { return state_->stage_axis; }
 const std::vector<schedule::Timed>& Plan::timeline() const { return state_->timeline; }
 
-Tensor Plan::input(size_t i) const {
+LocalTensor Plan::input(size_t i) const {
   const Slot& slot = state_->inputs.at(i);
-  return Tensor(slot.type, slot.element, slot.extents);
+  return LocalTensor(slot.type, slot.element, slot.extents);
 }
 
 namespace {
@@ -57,7 +57,7 @@ bool same_placement(const Shape& a, const Shape& b, const Mesh& mesh) {
   return true;
 }
 
-void require_fits(const Tensor& tensor, const Slot& slot, const Mesh& mesh,
+void require_fits(const LocalTensor& tensor, const Slot& slot, const Mesh& mesh,
                   const std::string& where) {
   auto text = [](Element element, const std::vector<int64_t>& extents) {
     return name_of(element) + list(extents);
@@ -72,7 +72,7 @@ void require_fits(const Tensor& tensor, const Slot& slot, const Mesh& mesh,
                     ": reshard it with a plan, or make it with Plan::input()");
 }
 
-void require_finite(const Tensor& tensor, const std::string& where) {
+void require_finite(const LocalTensor& tensor, const std::string& where) {
   const bool real = is_float(tensor.type.dtype);
   const int64_t count = real ? tensor.count() : 0;  // integers are always finite
   for (int64_t i = 0; i < count; ++i)
@@ -97,13 +97,13 @@ void require_world(const Communicator& communicator, const Mesh& mesh, int64_t r
 
 }  // namespace
 
-void Plan::State::require_fits(const Tensor& tensor, size_t input) const {
+void Plan::State::require_fits(const LocalTensor& tensor, size_t input) const {
   const std::string where = "rank " + std::to_string(rank) + ": " + inputs.at(input).name;
   shardproof::require_fits(tensor, inputs[input], mesh, where);
   if (check_finite) require_finite(tensor, where);
 }
 
-std::string Plan::State::broken_by(const Tensor& tensor, size_t input) const {
+std::string Plan::State::broken_by(const LocalTensor& tensor, size_t input) const {
   for (const plan::AssumedInput& each : assumed)
     if (each.input() == input)
       if (std::string text = each.broken(tensor); !text.empty()) return text;
@@ -242,8 +242,8 @@ void Plan::State::record(Communicator& communicator, StepContext& context) {
 
 // --- tensors of the caller ---
 
-std::vector<Tensor> Plan::run(Communicator& communicator,
-                              const std::vector<const Tensor*>& inputs) {
+std::vector<LocalTensor> Plan::run(Communicator& communicator,
+                                   const std::vector<const LocalTensor*>& inputs) {
   State& state = *state_;
   require_world(communicator, state.mesh, state.rank);
   if (inputs.size() != state.inputs.size())
@@ -252,7 +252,7 @@ std::vector<Tensor> Plan::run(Communicator& communicator,
   if (!state.device->is_host() || !state.same.empty()) {
     for (size_t i = 0; i < inputs.size(); ++i) keep(i, *inputs[i]);
     run_kept(communicator);
-    std::vector<Tensor> outputs;
+    std::vector<LocalTensor> outputs;
     for (size_t i = 0; i < state.outputs.size(); ++i) outputs.push_back(kept_output(i));
     return outputs;
   }
@@ -269,7 +269,7 @@ std::vector<Tensor> Plan::run(Communicator& communicator,
     for (const Slot& slot : state.outputs) bytes += slot.bytes();
     state.result_memory.emplace(bytes);
   }
-  std::vector<Tensor> outputs(state.outputs.size());
+  std::vector<LocalTensor> outputs(state.outputs.size());
   for (size_t i = 0; i < state.outputs.size(); ++i) {
     const Slot& slot = state.outputs[i];
     outputs[i].type = slot.type;
@@ -282,9 +282,10 @@ std::vector<Tensor> Plan::run(Communicator& communicator,
   return outputs;
 }
 
-std::vector<Tensor> Plan::run(Communicator& communicator, const std::vector<Tensor>& inputs) {
-  std::vector<const Tensor*> pointers;
-  for (const Tensor& each : inputs) pointers.push_back(&each);
+std::vector<LocalTensor> Plan::run(Communicator& communicator,
+                                   const std::vector<LocalTensor>& inputs) {
+  std::vector<const LocalTensor*> pointers;
+  for (const LocalTensor& each : inputs) pointers.push_back(&each);
   return run(communicator, pointers);
 }
 
@@ -321,7 +322,7 @@ std::byte* Plan::State::kept_result(size_t output) {
   return (input ? kept_inputs.at(*input) : kept_outputs.at(output)).data();
 }
 
-void Plan::keep(size_t i, const Tensor& tensor) {
+void Plan::keep(size_t i, const LocalTensor& tensor) {
   State& state = *state_;
   state.require_fits(tensor, i);
   state.broken.resize(state.inputs.size());
@@ -395,15 +396,15 @@ void Plan::run_kept(Communicator& communicator) {
   communicator.require_alive();
 }
 
-Tensor Plan::kept_output(size_t i) {
+LocalTensor Plan::kept_output(size_t i) {
   State& state = *state_;
   const Slot& slot = state.outputs.at(i);
-  Tensor tensor(slot.type, slot.element, slot.extents);
+  LocalTensor tensor(slot.type, slot.element, slot.extents);
   state.copy_kept(state.kept_result(i), tensor);
   return tensor;
 }
 
-void Plan::State::copy_kept(const std::byte* from, Tensor& to) {
+void Plan::State::copy_kept(const std::byte* from, LocalTensor& to) {
   try {
     device->copy_to_host(queue(), to.buffer.data(), from, to.buffer.bytes());
   } catch (const DeviceError& error) {
@@ -411,7 +412,7 @@ void Plan::State::copy_kept(const std::byte* from, Tensor& to) {
   }
 }
 
-void Plan::fetch_kept(size_t input, Tensor& to) {
+void Plan::fetch_kept(size_t input, LocalTensor& to) {
   state_->require_fits(to, input);
   state_->copy_kept(state_->kept_inputs.at(input).data(), to);
 }

@@ -49,19 +49,20 @@ class Plan {
   std::vector<std::vector<int>> groups() const;
 
   /// An uninitialised host tensor with the type and extents of input i.
-  Tensor input(size_t i) const;
+  LocalTensor input(size_t i) const;
 
   /// Runs this rank's part; every rank of the mesh must run its own. Inputs and results are host
   /// tensors, also if the plan runs on a device. Throws PlanError with the tensor that does not
   /// fit, or with the source location and rank of a failed step; CommError if ranks disagree. Over
   /// MPI, ranks compare the first call of each group and a hash of all calls of the plan.
-  std::vector<Tensor> run(Communicator& communicator, const std::vector<const Tensor*>& inputs);
-  std::vector<Tensor> run(Communicator& communicator, const std::vector<Tensor>& inputs);
+  std::vector<LocalTensor> run(Communicator& communicator,
+                               const std::vector<const LocalTensor*>& inputs);
+  std::vector<LocalTensor> run(Communicator& communicator, const std::vector<LocalTensor>& inputs);
 
   // Resident tensors: they stay in the device's memory from run to run. A step allocates nothing,
   // and a GPU gets it as one graph.
   /// Copies `tensor` to the resident input i.
-  void keep(size_t i, const Tensor& tensor);
+  void keep(size_t i, const LocalTensor& tensor);
   /// Fills the resident input i with zeros.
   void keep_zeros(size_t i);
   /// From now on run_kept() writes result `output` to the memory of a resident input of `other`, a
@@ -73,8 +74,8 @@ class Plan {
   /// Runs on the resident inputs. Throws PlanError if one was not set.
   void run_kept(Communicator& communicator);
   /// Copies of resident tensors on the host.
-  void fetch_kept(size_t input, Tensor& to);
-  Tensor kept_output(size_t i);
+  void fetch_kept(size_t input, LocalTensor& to);
+  LocalTensor kept_output(size_t i);
   /// Bytes of device memory: arena, inputs, and results that do not replace an input.
   size_t bytes() const;
 

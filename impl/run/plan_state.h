@@ -53,16 +53,16 @@ struct Plan::State {
   std::string text() const;  ///< impl/plan/text.h
 
   Queue& queue() { return *queues.at(plan::compute_queue); }
-  void require_fits(const Tensor& tensor, size_t input) const;
+  void require_fits(const LocalTensor& tensor, size_t input) const;
   /// How the tensor violates the input's assumption; empty if it does not.
-  std::string broken_by(const Tensor& tensor, size_t input) const;
+  std::string broken_by(const LocalTensor& tensor, size_t input) const;
   /// If any rank's input violates an assumption, throws on all ranks, so that none hangs in a
   /// collective.
   void require_assumed(Communicator& communicator, const std::vector<std::string>& broken) const;
   void allocate_kept();
   std::optional<size_t> kept_in(size_t output) const;
   std::byte* kept_result(size_t output);
-  void copy_kept(const std::byte* from, Tensor& to);
+  void copy_kept(const std::byte* from, LocalTensor& to);
   /// Whether it sends between stages of a pipeline.
   bool in_stages() const;
   std::vector<std::vector<int>> all_groups() const;

@@ -4,12 +4,12 @@
 
 namespace shardproof {
 
-Tensor::Tensor(Type of, Element entries, std::vector<int64_t> local)
+LocalTensor::LocalTensor(Type of, Element entries, std::vector<int64_t> local)
     : type(std::move(of)), element(entries), extents(std::move(local)) {
   buffer = Buffer(static_cast<size_t>(count()) * size_of(element));
 }
 
-int64_t Tensor::count() const {
+int64_t LocalTensor::count() const {
   int64_t product = 1;
   for (int64_t extent : extents) product *= extent;
   return product;

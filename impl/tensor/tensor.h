@@ -10,14 +10,14 @@
 namespace shardproof {
 
 /// One rank's entries, row-major.
-struct Tensor {
+struct LocalTensor {
   Type type;
   Element element = Element::f32;
   std::vector<int64_t> extents;  ///< local
   Buffer buffer;
 
-  Tensor() = default;
-  Tensor(Type of, Element entries, std::vector<int64_t> local);
+  LocalTensor() = default;
+  LocalTensor(Type of, Element entries, std::vector<int64_t> local);
   int64_t count() const;
   template <class T>
   T* data() const {

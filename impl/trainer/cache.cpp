@@ -72,14 +72,14 @@ class Decoder {
     const auto count = static_cast<int64_t>(text.size() - at);
     Plan& plan = plan_for(count);
     const Placement here = placement(count);
-    std::vector<Tensor> data(plan.inputs().size());
-    std::vector<const Tensor*> inputs;
+    std::vector<LocalTensor> data(plan.inputs().size());
+    std::vector<const LocalTensor*> inputs;
     for (size_t i = 0; i < data.size(); ++i) {
-      const Tensor* known = kept(plan.inputs()[i].name, i);
+      const LocalTensor* known = kept(plan.inputs()[i].name, i);
       if (!known) fill(i, data[i] = plan.input(i), here, text, at);
       inputs.push_back(known ? known : &data[i]);
     }
-    std::vector<Tensor> results = trainer_.run(plan, inputs);
+    std::vector<LocalTensor> results = trainer_.run(plan, inputs);
     cache_.clear();
     for (size_t i = 1; i < results.size(); ++i) {
       cache_.push_back(std::move(results[i]));
@@ -118,7 +118,7 @@ class Decoder {
     for (const Axis& axis : split.axes) devices *= trainer_.placement().mesh().size(axis);
     batch_[to_string(split.dim)] = devices;
   }
-  const Tensor* kept(const Name& name, size_t leaf) const {
+  const LocalTensor* kept(const Name& name, size_t leaf) const {
     const auto at = std::find(roles_.cache.begin(), roles_.cache.end(), leaf);
     if (at != roles_.cache.end() && !cache_.empty())
       return &cache_[static_cast<size_t>(at - roles_.cache.begin())];
@@ -127,7 +127,7 @@ class Decoder {
     return nullptr;
   }
   /// Fills every sequence with the text. The plan never reads the rest of it.
-  void fill(size_t leaf, Tensor& to, const Placement& here, const std::vector<uint32_t>& text,
+  void fill(size_t leaf, LocalTensor& to, const Placement& here, const std::vector<uint32_t>& text,
             size_t at) const {
     if (to.buffer.bytes()) std::memset(to.buffer.data(), 0, to.buffer.bytes());
     if (leaf == *roles_.at) set_number(to.element, to.buffer.data(), 0, static_cast<double>(at));
@@ -157,7 +157,7 @@ class Decoder {
   DimSizes batch_;
   int64_t length_ = 0;
   std::map<int64_t, Plan> plans_;  // by number of tokens
-  std::vector<Tensor> cache_;
+  std::vector<LocalTensor> cache_;
 };
 
 }  // namespace

@@ -17,8 +17,8 @@ std::vector<uint32_t> first_text(const SampleOptions& options, int64_t most) {
   return text;
 }
 
-std::vector<double> logits_at(Communicator& ranks, const Placement& placement, const Tensor& logits,
-                              int64_t position) {
+std::vector<double> logits_at(Communicator& ranks, const Placement& placement,
+                              const LocalTensor& logits, int64_t position) {
   const std::vector<Split>& dims = logits.type.dims;
   const Split &positions = dims[dims.size() - 2], &entries = dims.back();
   const int64_t first = placement.first(entries), count = logits.extents.back();

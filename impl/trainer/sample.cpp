@@ -16,7 +16,7 @@ class Prompt : public Batches {
       : text_(std::move(text)), document_(document) {}
 
   std::vector<Name> names() const override { return {"ids", "starts"}; }
-  void fill(const Name& name, const Placement& placement, Tensor& to) override {
+  void fill(const Name& name, const Placement& placement, LocalTensor& to) override {
     const int64_t first = placement.first(to.type.dims.back()), length = to.extents.back();
     for (int64_t i = 0; i < to.count(); ++i) {
       const auto at = static_cast<size_t>(first + i % length);
@@ -78,7 +78,7 @@ Sample sample(Trainer& trainer, const Name& plan, const SampleOptions& options) 
   for (int64_t i = 0; i < options.count; ++i) {
     if (static_cast<int64_t>(text.size()) > length) text.erase(text.begin());
     Prompt prompt(text, options.document);
-    const std::vector<Tensor> results = trainer.run(plan, prompt);
+    const std::vector<LocalTensor> results = trainer.run(plan, prompt);
     result.tokens.push_back(draw(logits_at(trainer.communicator(), trainer.placement(),
                                            results.at(0), static_cast<int64_t>(text.size()) - 1),
                                  options, i));

@@ -40,7 +40,7 @@ struct Trainer::State {
   Placement placement;
   std::map<Name, Plan> plans;
   Plan* step = nullptr;
-  std::vector<Tensor> inputs;              ///< of the step: state, data and the rest
+  std::vector<LocalTensor> inputs;         ///< of the step: state, data and the rest
   bool on_host = true, on_device = false;  ///< where the newest state is
   int64_t steps = 0;
   StepReport report;
@@ -54,16 +54,16 @@ struct Trainer::State {
   bool uses_device() const { return options.device && !options.device->is_host(); }
   void fetch();
   void send();
-  std::vector<Tensor> take_step();
+  std::vector<LocalTensor> take_step();
   std::vector<checkpoint::Leaf> leaves();
-  const Tensor* state_leaf(const Name& name) const;
+  const LocalTensor* state_leaf(const Name& name) const;
   void feed(Batches& batches, double learning_rate);
-  void adopt(std::vector<Tensor>& results, const StateGroup& group, size_t first);
+  void adopt(std::vector<LocalTensor>& results, const StateGroup& group, size_t first);
   std::vector<Axis> marked(const Marks& marks, Mark mark) const;
   void prepare_groups();
   double reduced(double value, const Marks& marks, Mark mark, Reduction reduction);
-  double value(const Tensor& scalar);
-  void read_metrics(const std::vector<Tensor>& results);
+  double value(const LocalTensor& scalar);
+  void read_metrics(const std::vector<LocalTensor>& results);
 };
 
 /// State that a step updates in place on a device has no copy.
@@ -138,12 +138,13 @@ void Trainer::resume(int64_t steps) { state_->steps = steps; }
 void Trainer::on_step(std::function<void(const StepReport&)> hook) {
   state_->hooks.push_back(std::move(hook));
 }
-double Trainer::value(const Tensor& scalar) { return state_->value(scalar); }
+double Trainer::value(const LocalTensor& scalar) { return state_->value(scalar); }
 
 /// Makes results from `first` on the group's state, with the types that the step expects.
-void Trainer::State::adopt(std::vector<Tensor>& results, const StateGroup& group, size_t first) {
+void Trainer::State::adopt(std::vector<LocalTensor>& results, const StateGroup& group,
+                           size_t first) {
   for (size_t i = 0; i < group.count; ++i) {
-    Tensor& to = inputs.at(group.param + i);
+    LocalTensor& to = inputs.at(group.param + i);
     Type type = to.type;
     to = std::move(results.at(first + i));
     to.type = std::move(type);
@@ -152,7 +153,7 @@ void Trainer::State::adopt(std::vector<Tensor>& results, const StateGroup& group
 
 namespace {
 
-void set_key(Tensor& to, uint64_t key) { *to.data<uint64_t>() = key; }
+void set_key(LocalTensor& to, uint64_t key) { *to.data<uint64_t>() = key; }
 
 }  // namespace
 
@@ -164,10 +165,10 @@ void Trainer::init() {
       std::memset(leaf.tensor->buffer.data(), 0, leaf.tensor->buffer.bytes());
   const Name name = own.name_of(init.plan);
   Plan& plan = own.plan(name);
-  std::vector<Tensor> inputs;
+  std::vector<LocalTensor> inputs;
   inputs.push_back(plan.input(0));
   set_key(inputs[0], philox_fold(own.options.seed, "init"));
-  std::vector<Tensor> results = plan.run(own.ranks, inputs);
+  std::vector<LocalTensor> results = plan.run(own.ranks, inputs);
   size_t first = 0;
   for (size_t group : init.groups) {
     own.adopt(results, own.roles.state[group], first);
@@ -177,7 +178,7 @@ void Trainer::init() {
   own.steps = 0;
 }
 
-const Tensor* Trainer::State::state_leaf(const Name& name) const {
+const LocalTensor* Trainer::State::state_leaf(const Name& name) const {
   for (const StateGroup& group : roles.state)
     for (size_t i = group.param; i < group.param + group.count; ++i)
       if (step->inputs()[i].name == name) return &inputs[i];
@@ -214,7 +215,7 @@ double Trainer::State::reduced(double value, const Marks& marks, Mark mark, Redu
   return whole;
 }
 
-double Trainer::State::value(const Tensor& scalar) {
+double Trainer::State::value(const LocalTensor& scalar) {
   if (scalar.count() != 1 || scalar.element == Element::u64)
     throw TrainError("a metric of type " + to_string(scalar.type) + " is not a number");
   const double own = number_at(scalar.element, scalar.buffer.data(), 0);
@@ -222,7 +223,7 @@ double Trainer::State::value(const Tensor& scalar) {
                  Mark::Max, Reduction::max);
 }
 
-void Trainer::State::read_metrics(const std::vector<Tensor>& results) {
+void Trainer::State::read_metrics(const std::vector<LocalTensor>& results) {
   report.metrics.clear();
   for (size_t leaf : roles.metrics) {
     const Slot& slot = step->outputs()[leaf];
@@ -237,7 +238,7 @@ void Trainer::State::read_metrics(const std::vector<Tensor>& results) {
 }
 
 /// The step's results; on a device, results that are state stay there.
-std::vector<Tensor> Trainer::State::take_step() {
+std::vector<LocalTensor> Trainer::State::take_step() {
   if (uses_device()) {
     send();
     std::vector<size_t> given = roles.data;
@@ -247,12 +248,12 @@ std::vector<Tensor> Trainer::State::take_step() {
     for (size_t leaf : given) step->keep(leaf, inputs[leaf]);
     on_host = false;
     step->run_kept(ranks);
-    std::vector<Tensor> results(step->outputs().size());
+    std::vector<LocalTensor> results(step->outputs().size());
     for (size_t leaf : roles.metrics) results[leaf] = step->kept_output(leaf);
     return results;
   }
-  std::vector<const Tensor*> pointers;
-  for (const Tensor& each : inputs) pointers.push_back(&each);
+  std::vector<const LocalTensor*> pointers;
+  for (const LocalTensor& each : inputs) pointers.push_back(&each);
   return step->run(ranks, pointers);
 }
 
@@ -260,7 +261,7 @@ const StepReport& Trainer::step(Batches& batches, double learning_rate) {
   State& own = *state_;
   const auto begin = std::chrono::steady_clock::now();
   own.feed(batches, learning_rate);
-  std::vector<Tensor> results = own.take_step();
+  std::vector<LocalTensor> results = own.take_step();
   own.report.step = own.steps + 1;
   own.report.learning_rate = learning_rate;
   own.read_metrics(results);
@@ -274,15 +275,15 @@ const StepReport& Trainer::step(Batches& batches, double learning_rate) {
   return own.report;
 }
 
-std::vector<Tensor> Trainer::run(const Name& name, Batches& batches) {
+std::vector<LocalTensor> Trainer::run(const Name& name, Batches& batches) {
   State& own = *state_;
   own.fetch();
   Plan& plan = own.plan(name);
   const std::vector<Slot>& slots = plan.inputs();
-  std::vector<Tensor> data(slots.size());
-  std::vector<const Tensor*> inputs;
+  std::vector<LocalTensor> data(slots.size());
+  std::vector<const LocalTensor*> inputs;
   for (size_t i = 0; i < slots.size(); ++i) {
-    const Tensor* state = own.state_leaf(slots[i].name);
+    const LocalTensor* state = own.state_leaf(slots[i].name);
     if (!state) {
       batches.require_knows(slots[i].name, name);
       data[i] = plan.input(i);
@@ -300,7 +301,7 @@ Plan Trainer::compile(const Program& program, const Name& plan, const DimSizes& 
   return compile_plan(program, plan, own.mesh, dims, own.ranks.rank(), how);
 }
 
-std::vector<Tensor> Trainer::run(Plan& plan, const std::vector<const Tensor*>& inputs) {
+std::vector<LocalTensor> Trainer::run(Plan& plan, const std::vector<const LocalTensor*>& inputs) {
   return plan.run(state_->ranks, inputs);
 }
 

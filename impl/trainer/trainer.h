@@ -59,13 +59,13 @@ class Trainer {
 
   /// Runs another plan on the state and a batch, and changes neither. Parameters are matched by
   /// name.
-  std::vector<Tensor> run(const Name& plan, Batches& batches);
+  std::vector<LocalTensor> run(const Name& plan, Batches& batches);
   /// A plan of another program of this mesh, compiled for this rank as the step is.
   Plan compile(const Program& program, const Name& plan, const DimSizes& dims) const;
   /// Runs such a plan.
-  std::vector<Tensor> run(Plan& plan, const std::vector<const Tensor*>& inputs);
+  std::vector<LocalTensor> run(Plan& plan, const std::vector<const LocalTensor*>& inputs);
   /// Collective: a scalar result of `run`, reduced over the ranks (U: sum, Max: maximum).
-  double value(const Tensor& scalar);
+  double value(const LocalTensor& scalar);
 
   /// This rank's part of the state, on the host, with the step's names and types. Valid until the
   /// next step, which uses what the caller wrote there.

@@ -56,7 +56,7 @@ const DimSizes sizes{{"B", 4}, {"M", 3}, {"F", 2}};
 class Rows : public Batches {
  public:
   std::vector<Name> names() const override { return {"x", "y"}; }
-  void fill(const Name& name, const Placement& placement, Tensor& to) override {
+  void fill(const Name& name, const Placement& placement, LocalTensor& to) override {
     for (int64_t i = 0; i < to.count(); ++i) {
       const int64_t row = placement.first(to.type.dims[0]) + i / to.extents[1],
                     column = placement.first(to.type.dims[1]) + i % to.extents[1];
@@ -231,7 +231,7 @@ TEST(Trainer, RefusesWhatItCannotFeedOrFind) {
   const Program program = Program::from_text(text);
   class Nothing : public Batches {
     std::vector<Name> names() const override { return {"ids"}; }
-    void fill(const Name&, const Placement&, Tensor&) override {}
+    void fill(const Name&, const Placement&, LocalTensor&) override {}
   };
   run_on_threads(1, [&](Communicator& ranks) {
     Trainer trainer(program, Mesh(), sizes, ranks);

@@ -82,10 +82,10 @@ class Bound {
   /// The same inputs for every precision: what bf16 can hold.
   Numbers run(Plan& plan, Communicator& communicator) const {
     std::mt19937_64 rng(7);
-    std::vector<Tensor> inputs;
+    std::vector<LocalTensor> inputs;
     for (size_t i = 0; i < plan.inputs().size(); ++i) {
       inputs.push_back(plan.input(i));
-      Tensor& own = inputs.back();
+      LocalTensor& own = inputs.back();
       for (int64_t k = 0; k < own.count(); ++k) {
         const auto drawn = static_cast<double>(rng() % 257);
         const bool real = is_float(own.type.dtype), positive = plan.inputs()[i].name == "v";
@@ -94,7 +94,7 @@ class Bound {
       }
     }
     Numbers numbers;
-    for (const Tensor& each : plan.run(communicator, inputs)) {
+    for (const LocalTensor& each : plan.run(communicator, inputs)) {
       numbers.emplace_back();
       for (int64_t k = 0; k < each.count(); ++k)
         numbers.back().push_back(number_at(each.element, each.buffer.data(), k));

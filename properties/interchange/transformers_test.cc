@@ -94,10 +94,11 @@ class Data {
     return header_.at(name).extents;
   }
   /// This rank's part of it, as bytes of the same element.
-  Tensor part(const std::string& name, const Slot& slot, const Mesh& mesh, int64_t rank) const {
+  LocalTensor part(const std::string& name, const Slot& slot, const Mesh& mesh,
+                   int64_t rank) const {
     const safetensors::Entry& entry = header_.at(name);
     const Element element = *safetensors::element_of(entry.dtype);
-    Tensor tensor(slot.type, element, slot.extents);
+    LocalTensor tensor(slot.type, element, slot.extents);
     const checkpoint::Box whole{std::vector<int64_t>(entry.extents.size()), entry.extents};
     checkpoint::for_each_run(whole, checkpoint::part_of(slot.type, mesh, rank, slot.extents),
                              [&](int64_t from, int64_t to, int64_t count) {
@@ -161,7 +162,7 @@ class ModelRun {
   void copy_to(const fs::path& to, uint64_t most_bytes) {
     run_on_threads(static_cast<int>(mesh_.ranks()), [&](Communicator& communicator) {
       const Plan plan = plan_of(model_.logits, communicator, Precision::as_written);
-      std::vector<Tensor> inputs = inputs_of(plan, communicator, folder_);
+      std::vector<LocalTensor> inputs = inputs_of(plan, communicator, folder_);
       interchange::save(mapping_, to, communicator, mesh_, numbers_, leaves_of(plan, inputs),
                         most_bytes);
     });
@@ -189,7 +190,8 @@ class ModelRun {
                         {.precision = precision});
   }
 
-  static std::vector<checkpoint::Leaf> leaves_of(const Plan& plan, std::vector<Tensor>& inputs) {
+  static std::vector<checkpoint::Leaf> leaves_of(const Plan& plan,
+                                                 std::vector<LocalTensor>& inputs) {
     std::vector<checkpoint::Leaf> leaves;
     for (size_t i = 0; i < inputs.size(); ++i)
       if (const Slot& slot = plan.inputs()[i]; slot.name.starts_with("w."))
@@ -198,9 +200,9 @@ class ModelRun {
   }
 
   /// Weights of a folder, data, and a document that begins with each sequence.
-  std::vector<Tensor> inputs_of(const Plan& plan, Communicator& communicator,
-                                const fs::path& weights) const {
-    std::vector<Tensor> inputs;
+  std::vector<LocalTensor> inputs_of(const Plan& plan, Communicator& communicator,
+                                     const fs::path& weights) const {
+    std::vector<LocalTensor> inputs;
     for (size_t i = 0; i < plan.inputs().size(); ++i) {
       const Slot& slot = plan.inputs()[i];
       inputs.push_back(slot.name == "ids" || slot.name == "targets"
@@ -217,9 +219,9 @@ class ModelRun {
 
   void compare_logits(Communicator& communicator) {
     Plan plan = plan_of(model_.logits, communicator, Precision::f64);
-    const std::vector<Tensor> results =
+    const std::vector<LocalTensor> results =
         plan.run(communicator, inputs_of(plan, communicator, folder_));
-    const Tensor wanted = data_.part("logits", plan.outputs()[0], mesh_, communicator.rank());
+    const LocalTensor wanted = data_.part("logits", plan.outputs()[0], mesh_, communicator.rank());
     for (int64_t i = 0; i < wanted.count(); ++i)
       note("logits", results[0].data<double>()[i], static_cast<double>(wanted.data<float>()[i]));
   }
@@ -228,7 +230,7 @@ class ModelRun {
   /// divide. A tied tensor's is the sum of those of both of its uses.
   void compare_gradients(Communicator& communicator) {
     Plan plan = plan_of("gradients", communicator, Precision::f64);
-    const std::vector<Tensor> results =
+    const std::vector<LocalTensor> results =
         plan.run(communicator, inputs_of(plan, communicator, folder_));
     std::map<Name, std::vector<double>> got;
     for (size_t i = 0; i < results.size(); ++i)
@@ -236,7 +238,7 @@ class ModelRun {
         got[name.substr(2)].assign(results[i].data<double>(),
                                    results[i].data<double>() + results[i].count());
     if (mapping_.tied(folder_)) tie(got);
-    std::vector<Tensor> inputs = inputs_of(plan, communicator, folder_ / "gradients");
+    std::vector<LocalTensor> inputs = inputs_of(plan, communicator, folder_ / "gradients");
     for (const checkpoint::Leaf& leaf : leaves_of(plan, inputs)) {
       const double scale = scale_of_leaf(leaf, communicator.rank());
       for (size_t i = 0; i < got.at(leaf.name).size(); ++i)

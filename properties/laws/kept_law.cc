@@ -18,7 +18,7 @@ DimSizes sizes_of(const Program& program, const Name& config) {
   return sizes;
 }
 
-bool same_bytes(const Tensor& a, const Tensor& b) {
+bool same_bytes(const LocalTensor& a, const LocalTensor& b) {
   return a.extents == b.extents && a.buffer.bytes() == b.buffer.bytes() &&
          std::memcmp(a.buffer.data(), b.buffer.data(), a.buffer.bytes()) == 0;
 }
@@ -39,22 +39,23 @@ TEST(KeptState, IsMadeWhereItIsKept) {
         compile_plan(program, name_of(roles.step), Mesh(), sizes, 0, on_gpu(options, &roles));
     Plan other = compile_plan(program, name_of(init.plan), Mesh(), sizes, 0, options);
     Plan plain = compile_plan(program, name_of(init.plan), Mesh(), sizes, 0, options);
-    Tensor key = plain.input(0);
+    LocalTensor key = plain.input(0);
     *key.data<uint64_t>() = 17;
-    const std::vector<Tensor> wanted = plain.run(communicator, std::vector<const Tensor*>{&key});
+    const std::vector<LocalTensor> wanted =
+        plain.run(communicator, std::vector<const LocalTensor*>{&key});
     const StateGroup& weights = roles.state.at(init.groups.at(0));
     for (size_t i = 0; i < weights.count; ++i) other.make_kept(i, step, weights.param + i);
     other.keep(0, key);
     other.run_kept(communicator);
     other.finish();
     for (size_t i = 0; i < weights.count; ++i) {
-      Tensor kept = step.input(weights.param + i);
+      LocalTensor kept = step.input(weights.param + i);
       step.fetch_kept(weights.param + i, kept);
       EXPECT_TRUE(same_bytes(kept, wanted.at(i))) << step.inputs()[weights.param + i].name;
     }
     const size_t moment = roles.state.at(1).param;
     step.keep_zeros(moment);
-    Tensor zeros = step.input(moment), kept = step.input(moment);
+    LocalTensor zeros = step.input(moment), kept = step.input(moment);
     std::memset(zeros.buffer.data(), 0, zeros.buffer.bytes());
     step.fetch_kept(moment, kept);
     EXPECT_TRUE(same_bytes(kept, zeros));

@@ -24,8 +24,8 @@ const Program& program() {
   return loaded;
 }
 
-std::vector<Tensor> zeros(const Plan& plan) {
-  std::vector<Tensor> inputs;
+std::vector<LocalTensor> zeros(const Plan& plan) {
+  std::vector<LocalTensor> inputs;
   for (size_t i = 0; i < plan.inputs().size(); ++i) {
     inputs.push_back(plan.input(i));
     std::memset(inputs.back().data<char>(), 0, inputs.back().buffer.bytes());
@@ -33,7 +33,7 @@ std::vector<Tensor> zeros(const Plan& plan) {
   return inputs;
 }
 
-using Change = std::function<void(std::vector<Tensor>&, int rank)>;
+using Change = std::function<void(std::vector<LocalTensor>&, int rank)>;
 
 /// What the user reads when `plan` is run on `ranks` threads with changed inputs; empty: no error.
 std::string error_of(const Name& name, const std::string& mesh, int ranks, const Change& change,
@@ -42,7 +42,7 @@ std::string error_of(const Name& name, const std::string& mesh, int ranks, const
     run_on_threads(ranks, [&](Communicator& communicator) {
       Plan plan =
           compile_plan(program(), name, Mesh::parse(mesh), dims, communicator.rank(), options);
-      std::vector<Tensor> inputs = zeros(plan);
+      std::vector<LocalTensor> inputs = zeros(plan);
       change(inputs, communicator.rank());
       plan.run(communicator, inputs);
     });
@@ -52,7 +52,7 @@ std::string error_of(const Name& name, const std::string& mesh, int ranks, const
   return "";
 }
 
-void as_they_are(std::vector<Tensor>&, int) {}
+void as_they_are(std::vector<LocalTensor>&, int) {}
 
 DimSizes with(const Name& dim, int64_t size) {
   DimSizes dims = sizes;
@@ -86,23 +86,23 @@ TEST(PlanFaults, OfASizeThatIsMissing) {
 }
 
 TEST(PlanFaults, OfATensorOfAnotherShape) {
-  const Change change = [](std::vector<Tensor>& inputs, int rank) {
-    if (rank == 2) inputs[1] = Tensor(inputs[1].type, inputs[1].element, {4, 7});
+  const Change change = [](std::vector<LocalTensor>& inputs, int rank) {
+    if (rank == 2) inputs[1] = LocalTensor(inputs[1].type, inputs[1].element, {4, 7});
   };
   EXPECT_THAT(error_of("loss_dp", "d=4", 4, change),
               HasSubstr("rank 2: w.w2 is f32[4 7] and has to be f32[4 8], the part of f32[F M]"));
 }
 
 TEST(PlanFaults, OfATensorOfAnotherDtype) {
-  const Change change = [](std::vector<Tensor>& inputs, int rank) {
-    if (rank == 3) inputs[2] = Tensor(inputs[2].type, Element::f32, inputs[2].extents);
+  const Change change = [](std::vector<LocalTensor>& inputs, int rank) {
+    if (rank == 3) inputs[2] = LocalTensor(inputs[2].type, Element::f32, inputs[2].extents);
   };
   EXPECT_THAT(error_of("loss_dp", "d=4", 4, change),
               HasSubstr("rank 3: x is f32[2 2 8] and has to be bf16[2 2 8]"));
 }
 
 TEST(PlanFaults, OfATensorThatLiesOtherwise) {
-  const Change change = [](std::vector<Tensor>& inputs, int) {
+  const Change change = [](std::vector<LocalTensor>& inputs, int) {
     std::swap(inputs[0].type.dims[0].axes, inputs[0].type.dims[1].axes);
   };
   EXPECT_THAT(error_of("loss_fsdp", "d=4", 4, change),
@@ -116,7 +116,7 @@ TEST(PlanFaults, OfTooFewTensors) {
 
 TEST(PlanFaults, OfNumbersThatAreNone) {
   for (const double bad : {std::nan(""), double{INFINITY}}) {
-    const Change change = [&](std::vector<Tensor>& inputs, int rank) {
+    const Change change = [&](std::vector<LocalTensor>& inputs, int rank) {
       if (rank == 1) inputs[0].data<float>()[6] = static_cast<float>(bad);
     };
     EXPECT_EQ(error_of("loss_dp", "d=4", 4, change), "");
@@ -141,7 +141,7 @@ TEST(PlanFaults, OfAnEntryThatIsNotAssumed) {
     run_on_threads(4, [&](Communicator& communicator) {
       const int rank = communicator.rank();
       Plan plan = compile_plan(assuming, "p", Mesh::parse("d=4"), {{"B", 8}, {"V", 3}}, rank);
-      std::vector<Tensor> inputs = zeros(plan);
+      std::vector<LocalTensor> inputs = zeros(plan);
       for (int i = 0; i < 2; ++i) inputs[0].data<float>()[i] = 1;
       if (rank == bad) inputs[0].data<float>()[1] = x, inputs[1].data<int32_t>()[1] = y;
       try {

@@ -44,7 +44,7 @@ const DimSizes gpt2{{"B", 4}, {"L", 16}, {"P", 16},  {"M", 16}, {"F", 24},
 
 /// Calls `visit(global, local)` for each entry that the rank has, by row-major numbers.
 template <class Visit>
-void for_each_entry(const Placement& placement, const Tensor& tensor, const Visit& visit) {
+void for_each_entry(const Placement& placement, const LocalTensor& tensor, const Visit& visit) {
   const std::vector<int64_t> local = row_major(tensor.extents),
                              global = row_major(placement.global_extents(tensor.type));
   for (int64_t i = 0; i < tensor.count(); ++i) {

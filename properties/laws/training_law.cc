@@ -96,7 +96,7 @@ double number(unsigned seed, size_t slot, int64_t entry) {
   return std::uniform_real_distribution<double>(-1, 1)(rng);
 }
 
-void put(Tensor& tensor, int64_t i, double value) {
+void put(LocalTensor& tensor, int64_t i, double value) {
   if (tensor.element == Element::f64)
     tensor.data<double>()[i] = value;
   else
@@ -104,7 +104,8 @@ void put(Tensor& tensor, int64_t i, double value) {
 }
 
 /// A rank's part of the whole tensor.
-void fill(Tensor& tensor, const Placement& placement, unsigned seed, size_t slot, double scale) {
+void fill(LocalTensor& tensor, const Placement& placement, unsigned seed, size_t slot,
+          double scale) {
   const std::vector<int64_t> strides = row_major(tensor.extents),
                              whole = row_major(placement.global_extents(tensor.type));
   for (int64_t i = 0; i < tensor.count(); ++i) {
@@ -124,7 +125,7 @@ std::vector<double> losses(const Program& program, const Written& written, const
     Plan plan = compile_plan(program, "step_sharded", mesh, written.dims, communicator.rank(),
                              {.precision = precision, .check_finite = true});
     const Placement placement(program.checked().program(), mesh, written.dims, communicator.rank());
-    std::vector<Tensor> inputs;
+    std::vector<LocalTensor> inputs;
     const size_t weights = plan.inputs().size() - 3;
     for (size_t i = 0; i < weights + 3; ++i) {
       inputs.push_back(plan.input(i));
@@ -133,8 +134,8 @@ std::vector<double> losses(const Program& program, const Written& written, const
     }
     put(inputs.back(), 0, 0.2);
     for (int step = 0; step < steps; ++step) {
-      std::vector<Tensor> results = plan.run(communicator, inputs);
-      const Tensor& loss = results[0];
+      std::vector<LocalTensor> results = plan.run(communicator, inputs);
+      const LocalTensor& loss = results[0];
       if (communicator.rank() == 0)
         losses.push_back(loss.element == Element::f64 ? *loss.data<double>() : *loss.data<float>());
       for (size_t i = 0; i < weights; ++i) inputs[i] = std::move(results[i + 1]);

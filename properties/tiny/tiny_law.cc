@@ -69,7 +69,7 @@ class Training {
   void rank(Communicator& ranks, const Mesh& mesh) {
     const Name& name = program_.checked().program().functions.at(roles_.step).name;
     Plan plan = compile_plan(program_, name, mesh, sizes_.dims, ranks.rank(), {.overlap = true});
-    std::vector<Tensor> inputs;
+    std::vector<LocalTensor> inputs;
     for (size_t i = 0; i < local_.size(); ++i) {
       inputs.push_back(plan.input(i));
       beside::fill(inputs[i], local_[i].at(static_cast<size_t>(ranks.rank())).data, false);
@@ -81,13 +81,13 @@ class Training {
     }
   }
 
-  void take(std::vector<Tensor> results, std::vector<Tensor>& inputs, int64_t rank) {
+  void take(std::vector<LocalTensor> results, std::vector<LocalTensor>& inputs, int64_t rank) {
     const std::lock_guard lock(mutex_);
     if (rank == 0 && !roles_.metrics.empty())
       trained_.losses.push_back(properties::get(results.at(roles_.metrics[0]), 0));
     for (const StateGroup& group : roles_.state)
       for (size_t i = 0; i < group.count; ++i) {
-        Tensor &before = inputs.at(group.param + i), &after = results.at(group.result + i);
+        LocalTensor &before = inputs.at(group.param + i), &after = results.at(group.result + i);
         for (int64_t k = 0; k < after.count(); ++k) {
           const double x = properties::get(after, static_cast<size_t>(k));
           trained_.finite = trained_.finite && std::isfinite(x);

@@ -41,7 +41,7 @@ Nf Algebra::range(Var v) const { return engine_->vars[v.id].range; }
 
 Leaf Algebra::leaf(const std::string& name, const std::vector<Nf>& ranges, const LeafFacts& facts) {
   for (Nf r : ranges) engine_->declare_range(r);
-  Tensor t;
+  TensorInfo t;
   t.op = Op::leaf, t.name = name, t.ranges = ranges, t.facts = facts;
   return {engine_->tensor(std::move(t), key_of(name, ranges))};
 }
@@ -87,7 +87,7 @@ Nf Algebra::max(const std::vector<Var>& vars, Nf body) { return engine_->max(ids
 
 Nf Algebra::opaque(const std::string& op, const std::vector<Lambda>& tensors,
                    const std::vector<Nf>& index, const LeafFacts& facts) {
-  Tensor t;
+  TensorInfo t;
   t.op = Op::symbol, t.name = op, t.facts = facts;
   std::string key =
       "op " + op + "/" + std::to_string(tensors.size()) + "/" + std::to_string(index.size());

@@ -12,7 +12,7 @@ std::optional<Nf> largest(Engine& g, AtomId a) {
   if (atom.kind == AtomKind::var) return g.sub(g.vars[atom.ref].range, g.one);
   if (g.idempotent(a)) return g.one;
   if (atom.kind != AtomKind::app) return std::nullopt;
-  const Tensor& t = g.tensors[atom.ref];
+  const TensorInfo& t = g.tensors[atom.ref];
   if (t.facts.below && g.free_of(*t.facts.below).empty()) return g.sub(*t.facts.below, g.one);
   return std::nullopt;
 }

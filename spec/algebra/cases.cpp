@@ -83,7 +83,7 @@ class Steps {
   struct IsStep {
     bool operator()(const Atom& a) const {
       if (a.kind != AtomKind::app) return false;
-      const Tensor& t = g.tensors[a.ref];
+      const TensorInfo& t = g.tensors[a.ref];
       return t.op == Op::step || (t.op == Op::poly && side_of_square(g, Nf(t.body)).has_value());
     }
     Engine& g;
@@ -169,7 +169,7 @@ class Case {
           if (const Atom& a = g.atoms[f.atom]; a.kind == AtomKind::app) add(a);
     }
     void add(const Atom& a) {
-      const Tensor& tensor = g.tensors[a.ref];
+      const TensorInfo& tensor = g.tensors[a.ref];
       if (tensor.op == Op::leaf)
         leaves.insert(a.ref);
       else

@@ -143,7 +143,7 @@ Nf common_binder(Engine& g, Nf e) {
 /// The range of a sum atom with one binder that occurs to the power 1; none otherwise.
 std::optional<Nf> single_range(Engine& g, const Factor& f) {
   if (!g.is_op(f.atom, Op::sum) || !f.exponent.is_one()) return std::nullopt;
-  const Tensor& t = g.tensors[g.atoms[f.atom].ref];
+  const TensorInfo& t = g.tensors[g.atoms[f.atom].ref];
   return t.binders.size() == 1 ? std::optional<Nf>(t.binders[0]) : std::nullopt;
 }
 

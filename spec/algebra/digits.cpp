@@ -92,7 +92,7 @@ bool Engine::may_be_digits_in(AtomId id, VarId c, VarId j) {
   const Atom a = atoms[id];
   if (has_c != has_j) return false;
   if (!has_c || a.kind != AtomKind::app) return true;
-  const Tensor& t = tensors[a.ref];
+  const TensorInfo& t = tensors[a.ref];
   VarId inner_c = UINT32_MAX, inner_j = UINT32_MAX;
   for (uint32_t i = 0; i < a.args.size(); ++i) {
     if (is_leaf(t.op) && !is_digits(a.args[i], c, j)) return false;

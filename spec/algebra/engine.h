@@ -76,7 +76,7 @@ struct VarInfo {
   std::string hint;
 };
 
-struct Tensor {
+struct TensorInfo {
   Op op = Op::leaf;
   std::string name;                               // leaf, symbol
   std::vector<Nf> ranges;                         // of leaves and parameters
@@ -98,7 +98,7 @@ struct Engine {
   Interner<Poly> polys;
   std::deque<VarSet> atom_vars, mono_vars, poly_vars;  // free variables, by id
   std::deque<VarInfo> vars;
-  std::deque<Tensor> tensors;
+  std::deque<TensorInfo> tensors;
   std::vector<std::string> sizes;
   std::unordered_map<std::string, uint32_t> size_ids;
   std::unordered_map<std::string, TensorId> tensor_ids;
@@ -119,7 +119,7 @@ struct Engine {
   bool mentions_any(const VarSet& have, const VarSet& wanted) const;
   VarId slot(VarInfo::Kind kind, uint32_t index, Nf range);
   VarId scratch(Nf range, const VarSet& avoid);
-  TensorId tensor(Tensor t, const std::string& key);
+  TensorId tensor(TensorInfo t, const std::string& key);
   Nf monomial(MonoId m, Rational coef);
   Nf atom_power(AtomId a, Rational exponent);  // a single factor, not normalised
   Nf of_atom(AtomId a) { return atom_power(a, 1); }
@@ -303,7 +303,7 @@ struct Engine {
   };
   Order canonical(Op op, const VarSet& params, const VarSet& binders, Nf body);
   std::unordered_map<std::string, Nf> lift_cache;
-  const Tensor* derived(AtomId a) const;  // null unless the atom is an application
+  const TensorInfo* derived(AtomId a) const;  // null unless the atom is an application
   bool is_op(AtomId a, Op op) const;
 
   // sum.cpp, delta.cpp, injective.cpp, threshold.cpp, telescope.cpp, digits.cpp, max.cpp

@@ -27,7 +27,7 @@ struct Explainer {
     if (a.kind == AtomKind::eq0) ++out["[.. = 0]"];
     if (a.kind == AtomKind::le0) ++out["[.. <= 0]"];
     if (a.kind != AtomKind::app) return;
-    const Tensor& t = g.tensors[a.ref];
+    const TensorInfo& t = g.tensors[a.ref];
     if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota)
       ++out[t.name];
     else
@@ -227,7 +227,7 @@ struct Explainer {
     }
     if (a.kind != AtomKind::app)
       return Difference{Difference::operand, s + " instead of " + t, {}, s, t};
-    const Tensor p = g.tensors[a.ref], m = g.tensors[b.ref];
+    const TensorInfo p = g.tensors[a.ref], m = g.tensors[b.ref];
     if (p.op == Op::leaf || p.op == Op::symbol || p.op == Op::iota) {
       if (p.name != m.name)
         return Difference{Difference::operand,
@@ -248,7 +248,7 @@ struct Explainer {
   }
 
   std::optional<Difference> inside(const Atom& a, const Atom& b) {
-    const Tensor p = g.tensors[a.ref], m = g.tensors[b.ref];
+    const TensorInfo p = g.tensors[a.ref], m = g.tensors[b.ref];
     if (++depth > 6) return std::nullopt;
     if (p.binders.size() == m.binders.size() && p.binders != m.binders) {
       for (size_t i = 0; i < p.binders.size(); ++i) {

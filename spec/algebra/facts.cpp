@@ -40,7 +40,7 @@ void Engine::declare_positive(Nf e) {
 /// Whether the atom is leaf[i, j] with different variables of full range: a fact about it holds for
 /// every entry. leaf[0] is one entry.
 bool Engine::every_entry(AtomId a) {
-  const Tensor& t = tensors[atoms[a].ref];
+  const TensorInfo& t = tensors[atoms[a].ref];
   if (t.op != Op::leaf) return false;
   VarSet seen;
   for (size_t i = 0; i < atoms[a].args.size(); ++i) {
@@ -59,7 +59,7 @@ bool Engine::positive_atom(AtomId a) {
   const Atom& atom = atoms[a];
   if (atom.kind == AtomKind::size || atom.kind == AtomKind::prime) return true;
   if (atom.kind != AtomKind::app) return false;
-  const Tensor& t = tensors[atom.ref];
+  const TensorInfo& t = tensors[atom.ref];
   switch (t.op) {
     case Op::exp:
     case Op::sigmoid:
@@ -98,7 +98,7 @@ bool Engine::nonnegative_atom(AtomId a, Rational exponent) {
   const Atom& atom = atoms[a];
   if (atom.kind == AtomKind::var) return true;
   if (atom.kind != AtomKind::app) return false;
-  const Tensor& t = tensors[atom.ref];
+  const TensorInfo& t = tensors[atom.ref];
   if (t.op == Op::sum || t.op == Op::max || t.op == Op::poly || t.op == Op::sealed)
     return nonnegative(t.body);
   return t.facts.below.has_value();
@@ -150,7 +150,7 @@ bool Engine::integer_atom(AtomId a) {
   const Atom& atom = atoms[a];
   if (atom.kind == AtomKind::prime) return false;
   if (atom.kind != AtomKind::app) return true;
-  const Tensor& t = tensors[atom.ref];
+  const TensorInfo& t = tensors[atom.ref];
   switch (t.op) {
     case Op::iota:
     case Op::step:

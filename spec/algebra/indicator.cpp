@@ -10,7 +10,7 @@ bool Engine::idempotent(AtomId a) const {
   const Atom& atom = atoms[a];
   if (atom.kind == AtomKind::eq0 || atom.kind == AtomKind::le0) return true;
   if (atom.kind != AtomKind::app) return false;
-  const Tensor& t = tensors[atom.ref];
+  const TensorInfo& t = tensors[atom.ref];
   return t.op == Op::step || t.facts.boolean;
 }
 

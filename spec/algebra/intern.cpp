@@ -97,7 +97,7 @@ VarId Engine::scratch(Nf range, const VarSet& avoid) {
   }
 }
 
-TensorId Engine::tensor(Tensor t, const std::string& key) {
+TensorId Engine::tensor(TensorInfo t, const std::string& key) {
   auto [it, fresh] = tensor_ids.try_emplace(key, static_cast<TensorId>(tensors.size()));
   if (fresh) tensors.push_back(std::move(t));
   return it->second;
@@ -110,12 +110,12 @@ Nf Engine::monomial(MonoId m, Rational coef) {
 
 Nf Engine::atom_power(AtomId a, Rational exponent) { return monomial(mono({{a, exponent}}), 1); }
 
-const Tensor* Engine::derived(AtomId a) const {
+const TensorInfo* Engine::derived(AtomId a) const {
   return atoms[a].kind == AtomKind::app ? &tensors[atoms[a].ref] : nullptr;
 }
 
 bool Engine::is_op(AtomId a, Op op) const {
-  const Tensor* t = derived(a);
+  const TensorInfo* t = derived(a);
   return t != nullptr && t->op == op;
 }
 

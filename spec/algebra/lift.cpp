@@ -24,7 +24,7 @@ Nf Engine::lift(Op op, const VarSet& binders, Nf body) {
   VarSet sorted = binders;
   std::sort(sorted.begin(), sorted.end());
   Order order = canonical(op, set_minus(free_of(body), sorted), binders, body);
-  Tensor t;
+  TensorInfo t;
   t.op = op;
   t.body = order.body;
   std::string name =
@@ -92,7 +92,7 @@ Nf Engine::app(TensorId id, std::vector<Nf> args) {
 
 /// The body of D at args; its binders become scratch variables that are not in `avoid`.
 Nf Engine::open(TensorId id, const std::vector<Nf>& args, const VarSet& avoid, VarSet* binders) {
-  const Tensor t = tensors[id];
+  const TensorInfo t = tensors[id];
   Map map;
   VarSet taken = avoid;
   for (size_t i = 0; i < t.ranges.size(); ++i)

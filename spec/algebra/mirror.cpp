@@ -49,7 +49,7 @@ Engine::Reads Engine::reads(Nf e, VarId v) {
       const Atom& atom = atoms[f.atom];
       if (atom.kind == AtomKind::le0 || atom.kind == AtomKind::eq0) compared(atom.args[0], v, &all);
       if (atom.kind != AtomKind::app) continue;
-      const Tensor& tensor = tensors[atom.ref];
+      const TensorInfo& tensor = tensors[atom.ref];
       const bool opens = tensor.op != Op::leaf && tensor.op != Op::symbol && tensor.op != Op::iota;
       for (size_t i = 0; i < atom.args.size(); ++i) {
         const Nf index = atom.args[i];

@@ -105,7 +105,7 @@ struct NfValue {
       case AtomKind::app:
         break;
     }
-    const Tensor t = g.tensors[a.ref];
+    const TensorInfo t = g.tensors[a.ref];
     if (t.op == Op::symbol) return symbol(a, env);
     std::vector<int> at;
     for (Nf arg : a.args) at.push_back(integer(arg, env));
@@ -122,7 +122,7 @@ struct NfValue {
 
   double symbol(const Atom& a, const Env& env) {
     const Atom lambda = g.atoms[g.only_atom(a.args[0])];
-    const Tensor t = g.tensors[lambda.ref];
+    const TensorInfo t = g.tensors[lambda.ref];
     Env inside;
     for (size_t i = 0; i < lambda.args.size(); ++i)
       inside[g.slot(VarInfo::param, static_cast<uint32_t>(i), t.ranges[i])] =
@@ -137,7 +137,7 @@ struct NfValue {
     return opaque_value(values, integer(a.args[1], env));
   }
 
-  double bound(const Tensor& t, size_t i, Env& env) {
+  double bound(const TensorInfo& t, size_t i, Env& env) {
     if (i == t.binders.size()) return (*this)(t.body, env);
     VarId v = g.slot(VarInfo::binder, static_cast<uint32_t>(i), t.binders[i]);
     int n = integer(t.binders[i], {});

@@ -73,7 +73,7 @@ struct Row {
   std::optional<Nf> increasing(AtomId id) {
     const Atom& atom = g.atoms[id];
     if (atom.kind != AtomKind::app) return std::nullopt;
-    const Tensor& tensor = g.tensors[atom.ref];
+    const TensorInfo& tensor = g.tensors[atom.ref];
     if (tensor.op == Op::symbol)
       return atom.args.size() == 1 && tensor.ranges.empty() && rises(tensor.name)
                  ? std::optional(atom.args[0])

@@ -86,7 +86,7 @@ struct Renaming {
   /// The tensor with its new body, applied to its parameters.
   Nf of_tensor(TensorId id) {
     if (auto it = tensors.find(id); it != tensors.end()) return it->second;
-    const Tensor t = g.tensors[id];
+    const TensorInfo t = g.tensors[id];
     Map map;
     VarSet binders, taken = g.free_of(body(id));
     for (size_t i = 0; i < t.binders.size(); ++i) {

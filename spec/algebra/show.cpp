@@ -69,7 +69,7 @@ std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
     case AtomKind::app:
       break;
   }
-  const Tensor t = tensors[a.ref];
+  const TensorInfo t = tensors[a.ref];
   if (t.op == Op::symbol && t.name.starts_with("scan@")) return "scan(..)";
   std::string list;
   for (Nf arg : a.args) list += (list.empty() ? "" : ", ") + show(arg, depth, names);

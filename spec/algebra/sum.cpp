@@ -113,7 +113,7 @@ bool Engine::may_cancel(VarId k, const Mono& with, const Mono& rest) const {
   }
   return std::any_of(rest.begin(), rest.end(), [&](const Factor& h) {
     if (h.exponent.sign() >= 0 || !is_op(h.atom, Op::sum)) return false;
-    const Tensor& sum = tensors[atoms[h.atom].ref];
+    const TensorInfo& sum = tensors[atoms[h.atom].ref];
     if (std::count(sum.binders.begin(), sum.binders.end(), vars[k].range) == 0) return false;
     for (VarId v : atom_vars[h.atom])
       if (!contains(free, v)) return false;

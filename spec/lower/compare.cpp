@@ -16,7 +16,7 @@ using algebra::Algebra;
 using algebra::Nf;
 
 /// The plan's tensor with the model's index variables.
-Nf aligned(Algebra& a, const Tensor& plan, const Tensor& model) {
+Nf aligned(Algebra& a, const TensorExpr& plan, const TensorExpr& model) {
   if (plan.index.size() != model.index.size()) throw std::logic_error("results differ in dims");
   std::vector<std::pair<algebra::Var, Nf>> map;
   for (size_t i = 0; i < plan.index.size(); ++i)
@@ -24,15 +24,15 @@ Nf aligned(Algebra& a, const Tensor& plan, const Tensor& model) {
   return map.empty() ? plan.body : a.substitute(plan.body, map);
 }
 
-bool same(Algebra& a, const Tensor& plan, const Tensor& model) {
+bool same(Algebra& a, const TensorExpr& plan, const TensorExpr& model) {
   if (plan.index.size() != model.index.size()) return false;
   for (size_t i = 0; i < plan.index.size(); ++i)
     if (a.range(plan.index[i]) != a.range(model.index[i])) return false;
   return algebra::compare(a, aligned(a, plan, model), model.body) == algebra::Comparison::equal;
 }
 
-std::optional<algebra::Difference> explain(Algebra& a, const Tensor& plan, const Tensor& model,
-                                           const std::string& where) {
+std::optional<algebra::Difference> explain(Algebra& a, const TensorExpr& plan,
+                                           const TensorExpr& model, const std::string& where) {
   if (plan.index.size() != model.index.size() || same(a, plan, model)) return std::nullopt;
   auto difference = algebra::explain(a, aligned(a, plan, model), model.body);
   if (difference) difference->text = where + difference->text;
@@ -41,7 +41,7 @@ std::optional<algebra::Difference> explain(Algebra& a, const Tensor& plan, const
 
 /// The slice of the model's tensor that matches a value in a ring's body, at the plan's indices.
 /// None if the dims are not blocks of the model's, or if the value depends on earlier steps.
-std::optional<Tensor> block_of(Algebra& a, const Named& plan, const Tensor& model) {
+std::optional<TensorExpr> block_of(Algebra& a, const Named& plan, const TensorExpr& model) {
   if (speaks_of_a_step(a, plan.tensor.body)) return std::nullopt;
   std::vector<std::pair<algebra::Var, Nf>> map;
   for (size_t i = 0; i < model.index.size(); ++i) {
@@ -52,7 +52,7 @@ std::optional<Tensor> block_of(Algebra& a, const Named& plan, const Tensor& mode
     const Nf first = part == all ? a.number(0) : a.mul(a.var(*plan.block), part);
     map.push_back({model.index[i], a.add(first, a.var(own))});
   }
-  return Tensor{plan.tensor.index, a.substitute(model.body, map)};
+  return TensorExpr{plan.tensor.index, a.substitute(model.body, map)};
 }
 
 /// Replaces the leaves that stand for carries by the plan's names for them.
@@ -64,8 +64,9 @@ std::string with_names(std::string text, const Loop& loop) {
   return text;
 }
 
-std::optional<algebra::Difference> explain_body(Algebra& a, const Tensor& plan, const Tensor& model,
-                                                const Loop& loop, const std::string& where) {
+std::optional<algebra::Difference> explain_body(Algebra& a, const TensorExpr& plan,
+                                                const TensorExpr& model, const Loop& loop,
+                                                const std::string& where) {
   auto d = explain(a, plan, model, where);
   if (!d) return d;
   for (std::string* text : {&d->text, &d->plan_part, &d->model_part})
@@ -461,7 +462,7 @@ std::optional<Parting> first_difference(Algebra& a, const Lowered& plan, const L
   for (const Named& p : plan.named)
     for (const Named& m : model.named) {
       if (p.name != m.name || p.tensor.index.size() != m.tensor.index.size()) continue;
-      const std::optional<Tensor> here = p.block ? block_of(a, p, m.tensor) : m.tensor;
+      const std::optional<TensorExpr> here = p.block ? block_of(a, p, m.tensor) : m.tensor;
       if (here && !same(a, p.tensor, *here)) return Parting{p.value, p.tensor, *here};
     }
   return std::nullopt;

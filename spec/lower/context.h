@@ -25,7 +25,7 @@ struct Site;
 /// One inlined function: the values lowered so far, and its loop depth.
 struct Frame {
   const ir::Function& function;
-  std::vector<std::optional<Tensor>> values;
+  std::vector<std::optional<TensorExpr>> values;
   size_t depth = 0;    ///< loops around it
   bool top = false;    ///< the requested function: its named values are recorded
   bool taped = false;  ///< the frames of its calls are kept for the reverse pass
@@ -43,7 +43,7 @@ struct Frame {
 struct Site {
   const ir::Instr& instr;
   Frame& frame;
-  const Tensor& operand(size_t i) const { return *frame.values.at(instr.operands.at(i)); }
+  const TensorExpr& operand(size_t i) const { return *frame.values.at(instr.operands.at(i)); }
   const Type& type(size_t i) const { return frame.function.values.at(instr.operands.at(i)).type; }
   /// For the first `count` operands: whether each depends on a cotangent parameter.
   std::vector<bool> upstream(size_t count) const {
@@ -57,7 +57,7 @@ struct Site {
 /// A loop that was lowered, with the carries that are functions of the step.
 struct PastLoop {
   struct Carry {
-    Tensor start, at, next, last;  ///< `at` step n, `next` after that step
+    TensorExpr start, at, next, last;  ///< `at` step n, `next` after that step
   };
   Var n;
   bool reverse;
@@ -94,21 +94,22 @@ class Context {
   Nf join(const Vars& index);                          ///< the row-major index of a group
   std::vector<Nf> split(Nf index, const Vars& sizes);  ///< inverse of join
   Nf as_index(Nf value);                               ///< an i32 value as an index term
-  Nf at(const Tensor& tensor, const std::vector<Nf>& index);
-  Nf at(const Tensor& tensor, const Vars& index) { return at(tensor, terms(index)); }
+  Nf at(const TensorExpr& tensor, const std::vector<Nf>& index);
+  Nf at(const TensorExpr& tensor, const Vars& index) { return at(tensor, terms(index)); }
   /// The entry at `index`, with `places` for the indices in `marked`.
-  Nf at(const Tensor& tensor, const Vars& index, const Vars& marked, const std::vector<Nf>& places);
+  Nf at(const TensorExpr& tensor, const Vars& index, const Vars& marked,
+        const std::vector<Nf>& places);
   /// The indices of a pointwise op. indices.cpp
   const ir::Indices& whole_positions(const Site& site);
   /// The same tensor with the index variables of `type`, which has the same positions.
-  Tensor typed(const Tensor& tensor, const Type& type);
+  TensorExpr typed(const TensorExpr& tensor, const Type& type);
   /// Whether a term contains a loop carry: its facts hold in one loop only, but other loops may use
   /// its leaf.
   bool mentions_carry(Nf e);                         ///< loop.cpp
   Var loop_index(const std::string& key, Nf range);  ///< loop.cpp; key: depth, then the dim
-  Tensor leaf(const std::string& name, const Type& type, const std::optional<Dim>& below = {});
-  Tensor leaf(const std::string& name, const Vars& index, Dtype dtype,
-              const std::optional<Dim>& below = {});
+  TensorExpr leaf(const std::string& name, const Type& type, const std::optional<Dim>& below = {});
+  TensorExpr leaf(const std::string& name, const Vars& index, Dtype dtype,
+                  const std::optional<Dim>& below = {});
 
   // number.cpp
   Nf arith(const ir::Arith& arith, const Frame* frame);
@@ -161,13 +162,13 @@ class Context {
   /// A frame of the requested function with its parameters bound; declares the program's
   /// requirements.
   Frame top_frame(const Request& request);
-  Lowered finish(std::vector<Tensor> results);
+  Lowered finish(std::vector<TensorExpr> results);
   /// Lowers a call of `function`, or of the model that stands for it, and returns its frame.
-  std::shared_ptr<Frame> call(size_t function, const std::vector<Tensor>& arguments,
+  std::shared_ptr<Frame> call(size_t function, const std::vector<TensorExpr>& arguments,
                               const Site& site, bool taped = false,
                               const std::vector<bool>& upstream = {});
-  std::vector<Tensor> returned(const Frame& frame) const;
-  std::vector<Tensor> body(Frame& frame, const std::vector<bool>* wanted);
+  std::vector<TensorExpr> returned(const Frame& frame) const;
+  std::vector<TensorExpr> body(Frame& frame, const std::vector<bool>* wanted);
   void block(const ir::Block& block, Frame& frame, const std::vector<ir::ValueId>& wanted);
   /// With options.seals: seals the instruction's result. seal.cpp
   void seal(const ir::Instr& instr, Frame& frame);
@@ -259,7 +260,7 @@ Nf block_of(Context& c, const ir::Pattern& pattern, const Vars& marked);
 /// The position of the operand that an `x[n]` indexes. slices.cpp
 size_t entry_position(const ir::Entry& op, const Type& type);
 /// The indices that top_k returns. ordered.cpp
-Tensor top_k_places(Context& c, const Indices& in);
+TensorExpr top_k_places(Context& c, const Indices& in);
 /// fn of one entry, or of two. conditions: the entries are 0 or 1. pointwise.cpp
 Nf unary(algebra::Algebra& a, ir::UnaryFn fn, Nf x);
 Nf binary(algebra::Algebra& a, ir::BinaryFn fn, Nf x, Nf y, bool conditions = false);
@@ -270,7 +271,7 @@ Nf power(algebra::Algebra& a, Nf x, Nf y);
 std::vector<ir::ValueId> uses(const ir::Instr& instr);
 
 // One lowering per op, in the file of its op family.
-using Results = std::vector<Tensor>;
+using Results = std::vector<TensorExpr>;
 #define SHARDPROOF_LOWERS(OP) Results lower_op(Context& c, const ir::OP& op, const Site& site);
 // numbers and pointwise.cpp
 /// A call of a backward, lowered as the derivative that it stands for.

@@ -50,22 +50,22 @@ void Cotangents::mark_scan(const ir::Scan& scan, const ir::Instr& instr) {
   }
 }
 
-void Cotangents::add(ir::ValueId value, const Tensor& share) {
+void Cotangents::add(ir::ValueId value, const TensorExpr& share) {
   if (!wants(value)) return;
-  Tensor more = c.typed(share, frame.function.values.at(value).type);
-  std::optional<Tensor>& sum = of_.at(value);
+  TensorExpr more = c.typed(share, frame.function.values.at(value).type);
+  std::optional<TensorExpr>& sum = of_.at(value);
   if (sum) more.body = c.a.add(sum->body, more.body);
   sum = std::move(more);
 }
 
-Tensor Cotangents::of(ir::ValueId value) const {
+TensorExpr Cotangents::of(ir::ValueId value) const {
   if (arrived(value)) return *of_[value];
   return {c.vars(frame.function.values.at(value).type.dims), c.a.number(0)};
 }
 
 Cotangents Cotangents::empty() const {
   Cotangents result = *this;
-  for (std::optional<Tensor>& cotangent : result.of_) cotangent.reset();
+  for (std::optional<TensorExpr>& cotangent : result.of_) cotangent.reset();
   return result;
 }
 
@@ -90,15 +90,15 @@ void Pull::give_sum(size_t operand, const Vars& index, const Vars& from, Nf shar
   give(operand, {index, c.a.sum(without(from, index), share)});
 }
 
-std::vector<Tensor> gradients(Context& c, Frame& taped, const std::vector<Tensor>& seeds,
-                              const std::vector<size_t>& wrt) {
+std::vector<TensorExpr> gradients(Context& c, Frame& taped, const std::vector<TensorExpr>& seeds,
+                                  const std::vector<size_t>& wrt) {
   const ir::Function& f = taped.function;
   std::vector<ir::ValueId> values;
   for (size_t leaf : wrt) values.push_back(f.params.at(leaf));
   Cotangents cotangents(c, taped, values);
   for (size_t i = 0; i < f.returned.size(); ++i) cotangents.add(f.returned[i], seeds.at(i));
   cotangents.back(f.body);
-  std::vector<Tensor> result;
+  std::vector<TensorExpr> result;
   for (ir::ValueId v : values) result.push_back(cotangents.of(v));
   return result;
 }
@@ -109,10 +109,10 @@ void pull_op(Pull& p, const ir::Call&) {
   std::vector<size_t> wrt, operands;
   for (size_t i = 0; i < p.site.instr.operands.size(); ++i)
     if (p.wants(i)) wrt.push_back(i);
-  std::vector<Tensor> seeds;
+  std::vector<TensorExpr> seeds;
   for (ir::ValueId v : p.site.instr.results)
-    seeds.push_back(v == ir::no_value ? Tensor{} : p.all.of(v));
-  const std::vector<Tensor> shares = gradients(p.c, inner, seeds, wrt);
+    seeds.push_back(v == ir::no_value ? TensorExpr{} : p.all.of(v));
+  const std::vector<TensorExpr> shares = gradients(p.c, inner, seeds, wrt);
   for (size_t k = 0; k < wrt.size(); ++k) p.give(wrt[k], shares[k]);
 }
 

@@ -14,11 +14,11 @@ class Cotangents {
   Cotangents(Context& context, Frame& values, const std::vector<ir::ValueId>& wrt);
 
   /// Adds `share` to the cotangent of a value; both have the positions of the value's dims.
-  void add(ir::ValueId value, const Tensor& share);
+  void add(ir::ValueId value, const TensorExpr& share);
   /// Runs the instructions in reverse order.
   void back(const ir::Block& block);
   /// The cotangent so far; 0 if none was added.
-  Tensor of(ir::ValueId value) const;
+  TensorExpr of(ir::ValueId value) const;
   /// The same values with no cotangents yet.
   Cotangents empty() const;
   bool arrived(ir::ValueId value) const { return of_.at(value).has_value(); }
@@ -32,7 +32,7 @@ class Cotangents {
   void mark_scan(const ir::Scan& scan, const ir::Instr& instr);
 
   std::vector<bool> wanted_;  ///< depends on `wrt`, and is a float
-  std::vector<std::optional<Tensor>> of_;
+  std::vector<std::optional<TensorExpr>> of_;
 };
 
 /// One instruction in the reverse pass.
@@ -45,15 +45,17 @@ struct Pull {
   /// The cotangent of result `k` at the indices `at`, by position.
   Nf gradient(const Vars& at, size_t k = 0) const;
   /// Adds to an operand's cotangent; `share` has the operand's positions.
-  void give(size_t operand, const Tensor& share) { all.add(site.instr.operands[operand], share); }
+  void give(size_t operand, const TensorExpr& share) {
+    all.add(site.instr.operands[operand], share);
+  }
   /// Adds `share`, summed over the indices in `from` that are not in `index`.
   void give_sum(size_t operand, const Vars& index, const Vars& from, Nf share);
 };
 
 /// The gradients of `function` with respect to the leaf parameters `wrt`, for the cotangents
 /// `seeds` of its results. `taped` is the frame that lowered it.
-std::vector<Tensor> gradients(Context& c, Frame& taped, const std::vector<Tensor>& seeds,
-                              const std::vector<size_t>& wrt);
+std::vector<TensorExpr> gradients(Context& c, Frame& taped, const std::vector<TensorExpr>& seeds,
+                                  const std::vector<size_t>& wrt);
 
 #define SHARDPROOF_PULLS(OP) void pull_op(Pull& p, const ir::OP& op);
 // pull_pointwise.cpp

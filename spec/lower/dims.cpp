@@ -114,7 +114,7 @@ std::vector<Nf> Context::split(Nf index, const Vars& sizes) {
 
 Nf Context::as_index(Nf value) { return a.engine().strip_iota(value); }
 
-Nf Context::at(const Tensor& tensor, const std::vector<Nf>& index) {
+Nf Context::at(const TensorExpr& tensor, const std::vector<Nf>& index) {
   if (tensor.index.size() != index.size())
     throw std::logic_error("a value and its pattern differ in dims");
   std::vector<std::pair<Var, Nf>> map;
@@ -123,7 +123,7 @@ Nf Context::at(const Tensor& tensor, const std::vector<Nf>& index) {
   return map.empty() ? tensor.body : a.substitute(tensor.body, map);
 }
 
-Nf Context::at(const Tensor& tensor, const Vars& index, const Vars& marked,
+Nf Context::at(const TensorExpr& tensor, const Vars& index, const Vars& marked,
                const std::vector<Nf>& places) {
   std::vector<Nf> where = terms(index);
   for (size_t i = 0; i < index.size(); ++i)
@@ -132,17 +132,18 @@ Nf Context::at(const Tensor& tensor, const Vars& index, const Vars& marked,
   return at(tensor, where);
 }
 
-Tensor Context::typed(const Tensor& tensor, const Type& type) {
+TensorExpr Context::typed(const TensorExpr& tensor, const Type& type) {
   const Vars own = vars(type.dims);
   return {own, at(tensor, own)};
 }
 
-Tensor Context::leaf(const std::string& name, const Type& type, const std::optional<Dim>& below) {
+TensorExpr Context::leaf(const std::string& name, const Type& type,
+                         const std::optional<Dim>& below) {
   return leaf(name, vars(type.dims), type.dtype, below);
 }
 
-Tensor Context::leaf(const std::string& name, const Vars& index, Dtype dtype,
-                     const std::optional<Dim>& below) {
+TensorExpr Context::leaf(const std::string& name, const Vars& index, Dtype dtype,
+                         const std::optional<Dim>& below) {
   std::vector<Nf> ranges;
   for (Var var : index) ranges.push_back(a.range(var));
   algebra::LeafFacts facts;

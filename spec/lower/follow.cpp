@@ -23,7 +23,7 @@ struct IndexTerms {
         const algebra::Atom atom = g.atoms[f.atom];
         for (Nf arg : atom.args) of(arg);
         if (atom.kind != algebra::AtomKind::app) continue;
-        const algebra::Tensor tensor = g.tensors[atom.ref];
+        const algebra::TensorInfo tensor = g.tensors[atom.ref];
         if (tensor.op != algebra::Op::leaf) {
           of(tensor.body);
           continue;
@@ -53,7 +53,7 @@ struct Search {
       if (!lower::contains(own, v)) return true;
     return c.mentions_carry(index);
   }
-  std::optional<Entry> entry(const PastLoop::Carry& carry, const Tensor& start) {
+  std::optional<Entry> entry(const PastLoop::Carry& carry, const TensorExpr& start) {
     const Vars missing = without(carry.start.index, start.index);
     if (missing.size() != 1) return std::nullopt;
     IndexTerms terms{c.a.engine(), c.a.range(missing[0])};
@@ -65,7 +65,9 @@ struct Search {
     }
     return std::nullopt;
   }
-  Nf of(const Tensor& tensor, const Entry& entry) { return c.a.substitute(tensor.body, entry.at); }
+  Nf of(const TensorExpr& tensor, const Entry& entry) {
+    return c.a.substitute(tensor.body, entry.at);
+  }
 
   std::map<size_t, Entry> entries_of(const PastLoop& past, const std::vector<size_t>& carries) {
     std::map<size_t, Entry> result;
@@ -80,7 +82,7 @@ struct Search {
   /// Keeps the entries that still hold after one step, whatever the other carries are.
   void keep_invariant(std::map<size_t, Entry>& entries) {
     for (bool changed = true; changed && !entries.empty();) {
-      std::vector<Tensor> at = loop.leaves;
+      std::vector<TensorExpr> at = loop.leaves;
       for (const auto& [i, entry] : entries) at[i].body = of(entry.carry->at, entry);
       const Iteration step = loop.step(at);
       changed = std::erase_if(entries, [&](const auto& each) {

@@ -8,7 +8,7 @@
 namespace shardproof::lower {
 
 struct Follower {
-  Tensor at, last;  ///< at step n, and after the loop
+  TensorExpr at, last;  ///< at step n, and after the loop
 };
 
 /// The later loop: step index, initial values of the carries, the leaves that stand for the carries
@@ -16,9 +16,9 @@ struct Follower {
 struct Following {
   Var n;
   bool reverse;
-  const std::vector<Tensor>& starts;
-  const std::vector<Tensor>& leaves;
-  const std::function<Iteration(const std::vector<Tensor>&)>& step;
+  const std::vector<TensorExpr>& starts;
+  const std::vector<TensorExpr>& leaves;
+  const std::function<Iteration(const std::vector<TensorExpr>&)>& step;
 };
 
 /// For each carry, the earlier carry that it follows, if any. Proved by induction on the step: the

@@ -11,8 +11,8 @@ Context context(algebra::Algebra& algebra, const ir::Program& program, const Opt
 }
 
 /// The cotangents of the model's results: the claimant's parameters after those of the model.
-std::vector<Tensor> seeds(Context& c, const ir::Function& claimant, const ir::Function& model) {
-  std::vector<Tensor> result;
+std::vector<TensorExpr> seeds(Context& c, const ir::Function& claimant, const ir::Function& model) {
+  std::vector<TensorExpr> result;
   for (size_t i = 0; i < model.returned.size(); ++i) {
     const ir::Value& g = claimant.values.at(claimant.params.at(model.params.size() + i));
     result.push_back(c.leaf(g.name, g.type));
@@ -44,8 +44,8 @@ Lowered lower_gradient(algebra::Algebra& algebra, const ir::Program& program,
   for (size_t i = 0; i < claimant.wrt.size(); ++i)
     if (request.wanted == nullptr || request.wanted->at(i))
       wrt.push_back(claimant.wrt[i]), places.push_back(i);
-  const std::vector<Tensor> found = gradients(c, frame, seeds(c, claimant, model), wrt);
-  std::vector<Tensor> results(claimant.wrt.size(), Tensor{{}, algebra.number(0)});
+  const std::vector<TensorExpr> found = gradients(c, frame, seeds(c, claimant, model), wrt);
+  std::vector<TensorExpr> results(claimant.wrt.size(), TensorExpr{{}, algebra.number(0)});
   for (size_t k = 0; k < places.size(); ++k) results[places[k]] = found[k];
   return c.finish(std::move(results));
 }
@@ -61,7 +61,7 @@ Lowered lower_saved(algebra::Algebra& algebra, const ir::Program& program, const
   for (ir::ValueId v : claimant.saved_params)
     values.push_back(saved_value(frame.function, claimant.values.at(v).name));
   c.block(frame.function.body, frame, values);
-  std::vector<Tensor> results;
+  std::vector<TensorExpr> results;
   for (ir::ValueId v : values) results.push_back(*frame.values.at(v));
   return c.finish(std::move(results));
 }

@@ -38,7 +38,7 @@ int Degrees::of_atom(AtomId id) {
   if (std::any_of(atom.args.begin(), atom.args.end(), [&](Nf arg) { return touches(arg); }))
     return none;
   if (atom.kind != AtomKind::app) return 0;
-  const algebra::Tensor tensor = g_.tensors[atom.ref];
+  const algebra::TensorInfo tensor = g_.tensors[atom.ref];
   if (tensor.op == Op::leaf) return leaves_.count(tensor.name) ? 1 : 0;
   if (tensor.op == Op::sum || tensor.op == Op::poly) return of(tensor.body);
   return touches(tensor.body) ? none : 0;
@@ -52,7 +52,7 @@ bool Degrees::touches(Nf e) {
       const Atom atom = g_.atoms[f.atom];
       for (Nf arg : atom.args) found = found || touches(arg);
       if (atom.kind != AtomKind::app) continue;
-      const algebra::Tensor tensor = g_.tensors[atom.ref];
+      const algebra::TensorInfo tensor = g_.tensors[atom.ref];
       found =
           found || (tensor.op == Op::leaf ? leaves_.count(tensor.name) > 0 : touches(tensor.body));
     }

@@ -43,7 +43,7 @@ struct CarryFinder {
   void add(algebra::AtomId id, Found* all) {
     const algebra::Atom atom = g.atoms[id];
     const bool app = atom.kind == algebra::AtomKind::app;
-    const algebra::Tensor tensor = app ? g.tensors[atom.ref] : algebra::Tensor{};
+    const algebra::TensorInfo tensor = app ? g.tensors[atom.ref] : algebra::TensorInfo{};
     if (app && tensor.op == algebra::Op::leaf && is_carry(tensor.name)) {
       all->leaves.insert(tensor.name);
     } else if (app && tensor.op == algebra::Op::symbol) {
@@ -94,13 +94,13 @@ struct Lowering {
   std::vector<Role> role = {};
   std::vector<bool> first = {};  // sums and maxima that other carries read; computed before those
   std::vector<std::optional<Extremum>> extrema = {};
-  std::vector<size_t> stacks = {};  // carries that are stacks, in order
-  std::set<size_t> linear = {};     // stacks in which the step is linear, jointly
-  Vars apart = {};                  // indices along which the stacks are independent
-  std::vector<Tensor> leaves = {};  // those of the last call of step
+  std::vector<size_t> stacks = {};      // carries that are stacks, in order
+  std::set<size_t> linear = {};         // stacks in which the step is linear, jointly
+  Vars apart = {};                      // indices along which the stacks are independent
+  std::vector<TensorExpr> leaves = {};  // those of the last call of step
   Iteration at_leaves = {};
   std::vector<std::optional<Follower>> follows = {};
-  std::vector<Tensor> at_n = {};  // the carries at step n
+  std::vector<TensorExpr> at_n = {};  // the carries at step n
   Iteration at_step = {};
   std::map<size_t, std::vector<size_t>> reads = {};  // `read_by`, of the stacks' final names
 
@@ -117,21 +117,21 @@ struct Lowering {
   Name stack_name(size_t position, size_t carry) const {
     return "carry" + std::to_string(number) + "." + label(position, carry);
   }
-  Tensor leaf(const Name& name, size_t carry) {
+  TensorExpr leaf(const Name& name, size_t carry) {
     return c.leaf(name, text.carries[carry].index, text.carries[carry].dtype);
   }
-  bool depends(const Tensor& t, const Tensor& leaf) {
+  bool depends(const TensorExpr& t, const TensorExpr& leaf) {
     const std::set<Name>& inside = finder.of(t.body).leaves;
     for (const Name& name : finder.of(leaf.body).leaves)
       if (inside.count(name)) return true;
     return false;
   }
-  bool free_of_carries(const Tensor& t) {
+  bool free_of_carries(const TensorExpr& t) {
     for (size_t i = 0; i < count; ++i)
       if (role[i] != Role::constant && depends(t, leaves[i])) return false;
     return true;
   }
-  Nf increment(const Iteration& step, size_t i, const Tensor& value) {
+  Nf increment(const Iteration& step, size_t i, const TensorExpr& value) {
     return c.a.sub(step.next[i].body, value.body);
   }
 
@@ -147,8 +147,8 @@ struct Lowering {
     for (size_t i = 0; i < count; ++i)
       if (role[i] == Role::stack) stacks.push_back(i);
   }
-  bool used(const std::vector<Tensor>& by, const Tensor& leaf) {
-    return std::any_of(by.begin(), by.end(), [&](const Tensor& t) { return depends(t, leaf); });
+  bool used(const std::vector<TensorExpr>& by, const TensorExpr& leaf) {
+    return std::any_of(by.begin(), by.end(), [&](const TensorExpr& t) { return depends(t, leaf); });
   }
   void reach(size_t i) {
     if (role[i] != Role::dead) return;
@@ -164,7 +164,7 @@ struct Lowering {
     bool read = false;
     for (size_t k = 0; k < count; ++k)
       read = read || (k != i && role[k] != Role::dead && depends(at_leaves.next[k], leaves[i]));
-    const bool by_itself = std::none_of(leaves.begin(), leaves.end(), [&](const Tensor& leaf) {
+    const bool by_itself = std::none_of(leaves.begin(), leaves.end(), [&](const TensorExpr& leaf) {
       return depends({{}, more}, leaf);
     });
     if (read ? by_itself : !depends({{}, more}, leaves[i])) role[i] = Role::sum;
@@ -174,7 +174,7 @@ struct Lowering {
   /// Only if the compared value depends on no carry.
   std::optional<Extremum> extremum(size_t i) {
     const auto found = extremum_with(c.a, at_leaves.next[i].body, leaves[i].body);
-    for (const Tensor& leaf : leaves)
+    for (const TensorExpr& leaf : leaves)
       if (found && depends({{}, found->rest}, leaf)) return std::nullopt;
     return found;
   }
@@ -204,7 +204,7 @@ struct Lowering {
         std::to_string(text.depth) + " " + to_string(text.dim) + "\" " + std::to_string(v.id),
         c.a.range(v));
     const auto at_a = [&](Nf e) { return c.a.substitute(e, {{v, c.a.var(a)}}); };
-    std::vector<Tensor> everywhere = leaves;
+    std::vector<TensorExpr> everywhere = leaves;
     for (size_t i : stacks) everywhere[i].body = at_a(leaves[i].body);
     const Iteration step = text.step(everywhere);
     return std::all_of(stacks.begin(), stacks.end(), [&](size_t i) {
@@ -231,7 +231,7 @@ struct Lowering {
     bool same = apart.empty();
     for (size_t i : stacks) {
       const Carry& carry = text.carries[i];
-      const Tensor entry = c.leaf(first_name(i), without_apart(carry.index), carry.dtype);
+      const TensorExpr entry = c.leaf(first_name(i), without_apart(carry.index), carry.dtype);
       leaves[i] = {carry.index, entry.body};
     }
     for (size_t i = 0; i < count; ++i) {
@@ -258,7 +258,7 @@ struct Lowering {
     for (size_t k = 0; k < stacks.size(); ++k) {
       const size_t i = stacks[k];
       const Carry& carry = text.carries[i];
-      const Tensor entry = c.leaf(stack_name(k, i), without_apart(carry.index), carry.dtype);
+      const TensorExpr entry = c.leaf(stack_name(k, i), without_apart(carry.index), carry.dtype);
       if (!(leaves[i].body == entry.body)) names.emplace_back(leaves[i].body, entry.body);
       leaves[i].body = entry.body;
       bodies.push_back(at_leaves.next[i].body);
@@ -311,7 +311,7 @@ struct Lowering {
   /// Counts steps in the order of execution, so that a reversed loop over reversed entries is the
   /// same function.
   Nf count_of(Nf step) { return text.reverse ? c.a.sub(c.a.sub(c.a.range(n), one()), step) : step; }
-  algebra::Lambda lambda(const Tensor& t, bool by_step) {
+  algebra::Lambda lambda(const TensorExpr& t, bool by_step) {
     algebra::Lambda result{{}, t.body};
     if (by_step) {
       result.index.push_back(n);
@@ -326,7 +326,7 @@ struct Lowering {
     return label(static_cast<size_t>(at), carry);
   }
   /// Carry i at the start of step `at`. The step after the last one gives the loop's result.
-  Tensor stack(size_t i, Nf at) {
+  TensorExpr stack(size_t i, Nf at) {
     std::vector<algebra::Lambda> parts;
     const std::vector<size_t> carries = closure(i);
     std::vector<Nf> starts;
@@ -334,7 +334,7 @@ struct Lowering {
       if (linear.count(k)) starts.push_back(text.carries[k].init.body);
     const Nf factor = common_size(c.a.engine(), starts);
     for (size_t k : carries) {
-      Tensor init = text.carries[k].init;
+      TensorExpr init = text.carries[k].init;
       if (linear.count(k)) init.body = c.a.div(init.body, factor);
       parts.push_back(lambda(init, false));
     }
@@ -354,7 +354,7 @@ struct Lowering {
   void find_followers() {
     follows.assign(count, std::nullopt);
     if (text.taped) return;
-    std::vector<Tensor> starts;
+    std::vector<TensorExpr> starts;
     for (const Carry& carry : text.carries) starts.push_back(carry.init);
     follows = followers(c, {n, text.reverse, starts, leaves, text.step}, stacks);
   }
@@ -390,8 +390,8 @@ struct Lowering {
     return c.loop_index(std::to_string(text.depth) + " " + to_string(text.dim) + "'", c.a.range(n));
   }
   /// The maximum over the steps before n, or over all steps.
-  Tensor greatest(size_t i, bool so_far) {
-    const Tensor& init = text.carries[i].init;
+  TensorExpr greatest(size_t i, bool so_far) {
+    const TensorExpr& init = text.carries[i].init;
     const Extremum& found = extrema[i].value();
     if (!so_far) return {init.index, found.of(c.a, init.body, c.a.max({n}, found.rest))};
     const Var step = earlier_step();
@@ -401,8 +401,8 @@ struct Lowering {
     return {init.index, found.of(c.a, init.body, c.a.max({step}, each))};
   }
   /// The sum over the steps before n, or over all steps.
-  Tensor sum(size_t i, const Iteration& step_text, bool so_far) {
-    const Tensor& init = text.carries[i].init;
+  TensorExpr sum(size_t i, const Iteration& step_text, bool so_far) {
+    const TensorExpr& init = text.carries[i].init;
     Nf more = increment(step_text, i, leaves[i]);
     Var step = n;
     if (so_far) {
@@ -412,7 +412,7 @@ struct Lowering {
     return {init.index, c.a.add(init.body, c.a.sum({step}, more))};
   }
 
-  Tensor last(size_t i) {
+  TensorExpr last(size_t i) {
     const Nf end = text.reverse ? c.a.number(0) : c.a.sub(c.a.range(n), one());
     if (role[i] == Role::dead) return {text.carries[i].index, c.a.number(0)};
     if (role[i] == Role::constant) return text.carries[i].init;
@@ -517,7 +517,7 @@ bool Context::mentions_carry(Nf e) {
       for (Nf arg : atom.args)
         if (mentions_carry(arg)) return true;
       if (atom.kind != algebra::AtomKind::app) continue;
-      const algebra::Tensor& tensor = g.tensors[atom.ref];
+      const algebra::TensorInfo& tensor = g.tensors[atom.ref];
       const bool leaf = tensor.op == algebra::Op::leaf;
       if (leaf ? is_carry(tensor.name) : mentions_carry(tensor.body)) return true;
     }

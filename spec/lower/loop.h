@@ -13,13 +13,13 @@ struct Carry {
   Name name;  ///< for messages
   Vars index;
   Dtype dtype;
-  Tensor init;
+  TensorExpr init;
   bool needed = true;  ///< its last value is used
 };
 
 /// One step, for given values of the carries: their next values, and the emitted values.
 struct Iteration {
-  std::vector<Tensor> next, emit;
+  std::vector<TensorExpr> next, emit;
 };
 
 struct LoopText {
@@ -30,7 +30,7 @@ struct LoopText {
   /// Values in the body must be ordinary terms though nothing is emitted: the reverse pass needs
   /// them.
   bool taped;
-  std::function<Iteration(const std::vector<Tensor>& carries)> step;
+  std::function<Iteration(const std::vector<TensorExpr>& carries)> step;
   /// A number above those of all loops in the body, if it is known in advance.
   std::optional<int> fresh = {};
 };
@@ -47,9 +47,9 @@ std::optional<Extremum> extremum_with(algebra::Algebra& a, Nf value, Nf carry);
 int above(Context& c, const std::vector<Nf>& terms);
 
 struct LoopValue {
-  Var n;                     ///< the step, free in `emit`
-  std::vector<Tensor> last;  ///< by carry; 0 if the carry is not needed
-  std::vector<Tensor> emit;
+  Var n;                         ///< the step, free in `emit`
+  std::vector<TensorExpr> last;  ///< by carry; 0 if the carry is not needed
+  std::vector<TensorExpr> emit;
 };
 
 /// The variable for the step of a loop over `dim`.

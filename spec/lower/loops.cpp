@@ -9,9 +9,10 @@ namespace shardproof::lower {
 namespace {
 
 /// Values of the body with the types of `as`.
-std::vector<Tensor> values_as(Context& c, const Frame& frame, const std::vector<ir::ValueId>& ids,
-                              const std::vector<ir::ValueId>& as) {
-  std::vector<Tensor> result;
+std::vector<TensorExpr> values_as(Context& c, const Frame& frame,
+                                  const std::vector<ir::ValueId>& ids,
+                                  const std::vector<ir::ValueId>& as) {
+  std::vector<TensorExpr> result;
   for (size_t i = 0; i < ids.size(); ++i)
     result.push_back(c.typed(*frame.values.at(ids[i]), frame.function.values.at(as.at(i)).type));
   return result;
@@ -53,12 +54,12 @@ LoopText text_of(Context& c, const ir::Scan& op, const Site& site) {
   for (size_t i = 0; i < carries.size(); ++i) {
     const ir::Value& carry = frame.function.values.at(carries[i]);
     const ir::ValueId last = site.instr.results.at(i);
-    const Tensor init = c.typed(site.operand(i), carry.type);
+    const TensorExpr init = c.typed(site.operand(i), carry.type);
     text.carries.push_back({carry.name, init.index, carry.type.dtype, init,
                             last != ir::no_value && frame.needed.at(last)});
   }
   text.fresh = fresh_number(c, op, frame);
-  text.step = [&c, &op, &frame, carries](const std::vector<Tensor>& at) {
+  text.step = [&c, &op, &frame, carries](const std::vector<TensorExpr>& at) {
     for (size_t i = 0; i < carries.size(); ++i) frame.values.at(carries[i]) = at[i];
     std::vector<ir::ValueId> wanted = op.body->next;
     wanted.insert(wanted.end(), op.body->emit.begin(), op.body->emit.end());
@@ -72,7 +73,7 @@ LoopText text_of(Context& c, const ir::Scan& op, const Site& site) {
 }
 
 /// The value emitted at step n is entry n of an ordinary tensor, along its first position.
-Tensor stacked(Context& c, const Type& type, Var n, const Tensor& emit) {
+TensorExpr stacked(Context& c, const Type& type, Var n, const TensorExpr& emit) {
   const std::vector<Vars> own = c.positions(type.dims);
   const Vars rest = flat({own.begin() + 1, own.end()});
   return {flat(own), c.a.substitute(c.at(emit, rest), {{n, c.join(own.at(0))}})};
@@ -82,7 +83,7 @@ Tensor stacked(Context& c, const Type& type, Var n, const Tensor& emit) {
 
 Results lower_op(Context& c, const ir::Scan& op, const Site& site) {
   const Var n = step_index(c, op.dim, site.frame.depth);
-  site.frame.values.at(op.body->params.at(0)) = Tensor{{}, c.a.iota(c.a.var(n))};
+  site.frame.values.at(op.body->params.at(0)) = TensorExpr{{}, c.a.iota(c.a.var(n))};
   const LoopValue loop = lower_loop(c, text_of(c, op, site));
   Results results;
   for (size_t r = 0; r < site.instr.results.size(); ++r) {
@@ -123,9 +124,9 @@ Results typed_results(Context& c, Results results, const Site& site) {
 
 /// One opaque function of the whole arguments for each leaf in `wrt`.
 Results opaque_gradients(Context& c, const ir::Grad& op, const Frame& frame,
-                         const std::vector<Tensor>& inputs) {
+                         const std::vector<TensorExpr>& inputs) {
   std::vector<algebra::Lambda> parts;
-  for (const Tensor& each : inputs) parts.push_back({each.index, each.body});
+  for (const TensorExpr& each : inputs) parts.push_back({each.index, each.body});
   Results results;
   for (size_t leaf : op.wrt) {
     const Vars own = c.vars(frame.function.values.at(frame.function.params.at(leaf)).type.dims);
@@ -140,7 +141,7 @@ Results opaque_gradients(Context& c, const ir::Grad& op, const Frame& frame,
 /// The gradient of the function's model at the arguments; of its own erasure if it has no model.
 Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
   c.check_call(op.function, site);
-  std::vector<Tensor> inputs, arguments, seeds;
+  std::vector<TensorExpr> inputs, arguments, seeds;
   const size_t count = c.program.functions.at(op.function).params.size();
   for (size_t i = 0; i < site.instr.operands.size(); ++i) {
     inputs.push_back(c.typed(site.operand(i), site.type(i)));
@@ -151,7 +152,7 @@ Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
   const auto frame = c.call(op.function, arguments, site, !opaque, site.upstream(count));
   Results results;
   if (op.with_value) results = c.returned(*frame);
-  for (Tensor& gradient :
+  for (TensorExpr& gradient :
        opaque ? opaque_gradients(c, op, *frame, inputs) : gradients(c, *frame, seeds, op.wrt))
     results.push_back(std::move(gradient));
   return typed_results(c, std::move(results), site);
@@ -159,7 +160,7 @@ Results lower_op(Context& c, const ir::Grad& op, const Site& site) {
 
 /// A call of a proved or trusted backward, as the derivative of the model at its arguments.
 Results lower_backward_call(Context& c, const ir::Function& backward, const Site& site) {
-  std::vector<Tensor> arguments, seeds;
+  std::vector<TensorExpr> arguments, seeds;
   const size_t count = c.program.functions.at(*backward.model).params.size();
   for (size_t i = 0; i < site.instr.operands.size(); ++i)
     (i < count ? arguments : seeds).push_back(c.typed(site.operand(i), site.type(i)));

@@ -99,16 +99,16 @@ void Context::block(const ir::Block& block, Frame& frame, const std::vector<ir::
   settle(frame);
 }
 
-std::vector<Tensor> Context::body(Frame& frame, const std::vector<bool>* wanted) {
+std::vector<TensorExpr> Context::body(Frame& frame, const std::vector<bool>* wanted) {
   const std::vector<ir::ValueId>& returned = frame.function.returned;
   std::vector<ir::ValueId> values;
   for (size_t i = 0; i < returned.size(); ++i)
     if (wanted == nullptr || wanted->at(i)) values.push_back(returned[i]);
   block(frame.function.body, frame, values);
-  std::vector<Tensor> results;
+  std::vector<TensorExpr> results;
   for (size_t i = 0; i < returned.size(); ++i) {
     const bool skipped = wanted != nullptr && !wanted->at(i);
-    results.push_back(skipped ? Tensor{{}, a.number(0)} : *frame.values.at(returned[i]));
+    results.push_back(skipped ? TensorExpr{{}, a.number(0)} : *frame.values.at(returned[i]));
   }
   return results;
 }
@@ -128,13 +128,13 @@ size_t Context::differentiated(size_t function) const {
   return f.model && !f.implements_grad && equal ? *f.model : callee(function);
 }
 
-std::shared_ptr<Frame> Context::call(size_t function, const std::vector<Tensor>& arguments,
+std::shared_ptr<Frame> Context::call(size_t function, const std::vector<TensorExpr>& arguments,
                                      const Site& site, bool taped,
                                      const std::vector<bool>& upstream) {
   const ir::Function& f = program.functions.at(callee(function));
   if (f.trusted) throw Unsupported("trusted " + f.name, site.instr.place);
-  auto frame = std::make_shared<Frame>(Frame{f, std::vector<std::optional<Tensor>>(f.values.size()),
-                                             site.frame.depth, false, taped});
+  auto frame = std::make_shared<Frame>(Frame{
+      f, std::vector<std::optional<TensorExpr>>(f.values.size()), site.frame.depth, false, taped});
   frame->caller = &site;
   if (std::count(upstream.begin(), upstream.end(), true)) frame->upstream = made_of(f, upstream);
   for (size_t i = 0; i < f.params.size(); ++i)
@@ -144,8 +144,8 @@ std::shared_ptr<Frame> Context::call(size_t function, const std::vector<Tensor>&
   return frame;
 }
 
-std::vector<Tensor> Context::returned(const Frame& frame) const {
-  std::vector<Tensor> results;
+std::vector<TensorExpr> Context::returned(const Frame& frame) const {
+  std::vector<TensorExpr> results;
   for (ir::ValueId v : frame.function.returned) results.push_back(*frame.values.at(v));
   return results;
 }
@@ -162,7 +162,7 @@ Results lower_op(Context& c, const ir::Call& op, const Site& site) {
   const ir::Function& f = c.program.functions.at(op.function);
   if (!site.frame.taped && c.stands_for_derivative(f, op.function))
     return lower_backward_call(c, f, site);
-  std::vector<Tensor> arguments;
+  std::vector<TensorExpr> arguments;
   for (size_t i = 0; i < site.instr.operands.size(); ++i) arguments.push_back(site.operand(i));
   const auto frame = c.call(op.function, arguments, site, site.frame.taped,
                             site.upstream(site.instr.operands.size()));
@@ -198,7 +198,7 @@ Frame Context::top_frame(const Request& request) {
   const ir::Function& f = program.functions.at(request.function);
   if (f.trusted) throw Unsupported("trusted " + f.name, {f.name_range, {}, {}});
   const IdRanges own = request.ids == nullptr ? id_ranges(program, request.function) : *request.ids;
-  Frame frame{f, std::vector<std::optional<Tensor>>(f.values.size()), 0, true};
+  Frame frame{f, std::vector<std::optional<TensorExpr>>(f.values.size()), 0, true};
   if (f.implements_grad && options.seals != Seals::none) {
     std::vector<bool> cotangents(f.params.size(), true);
     std::fill_n(cotangents.begin(), program.functions.at(*f.model).params.size(), false);
@@ -223,7 +223,7 @@ Frame Context::top_frame(const Request& request) {
   return frame;
 }
 
-Lowered Context::finish(std::vector<Tensor> results) {
+Lowered Context::finish(std::vector<TensorExpr> results) {
   return {std::move(results),
           std::move(assumptions),
           std::move(of_sizes),

@@ -19,7 +19,7 @@ namespace shardproof::lower {
 /// A lowered value. `index` has one variable per factor of each position of its type, in order, all
 /// different; (K D) has two, and so has `dim H = (K D)`. The op's indices relate an operand's
 /// variables to the result's; names only reduce renaming.
-struct Tensor {
+struct TensorExpr {
   std::vector<algebra::Var> index;
   algebra::Nf body;
 };
@@ -65,7 +65,7 @@ struct Unsupported : std::runtime_error {
 struct Named {
   Name name;
   ir::ValueId value = ir::no_value;
-  Tensor tensor;
+  TensorExpr tensor;
   std::optional<algebra::Var> block = {};  ///< in a ring: the block number
 };
 
@@ -75,7 +75,7 @@ struct Loop {
   std::string over;  ///< the dim, as printed
   std::vector<Name> carries;
   std::vector<std::string> leaves;  ///< the leaves that stand for the carries in the bodies
-  std::vector<Tensor> init, next, emit;
+  std::vector<TensorExpr> init, next, emit;
 };
 
 /// What an op needs to be defined, and the conditions of the branches around it.
@@ -106,7 +106,7 @@ struct Unmet {
 std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, algebra::Nf term);
 
 struct Lowered {
-  std::vector<Tensor> results;           ///< the wanted results; body 0 for the others
+  std::vector<TensorExpr> results;       ///< the wanted results; body 0 for the others
   std::vector<std::string> assumptions;  ///< "0 <= ids < |V|", "eps > 0"
   std::vector<ir::Arith> of_sizes;       ///< the assumptions that depend on sizes only
   std::vector<std::string> impossible;   ///< assumptions that never hold
@@ -132,8 +132,8 @@ using Variables = std::map<std::pair<Name, uint32_t>, algebra::Var>;
 /// these results. Lowering throws Unsupported, algebra::BudgetExceeded, algebra::Overflow.
 struct Request {
   size_t function = 0;
-  const std::vector<Tensor>* arguments = nullptr;
-  const std::vector<Tensor>* saved = nullptr;
+  const std::vector<TensorExpr>* arguments = nullptr;
+  const std::vector<TensorExpr>* saved = nullptr;
   const std::vector<bool>* wanted = nullptr;
   const IdRanges* ids = nullptr;  ///< for the leaves; null: the ranges that `function` itself gives
   Variables* variables = nullptr;
@@ -187,7 +187,7 @@ bool speaks_of_a_step(algebra::Algebra& algebra, algebra::Nf term);
 /// value is compared with one block of the model's.
 struct Parting {
   ir::ValueId value;
-  Tensor plan, model;
+  TensorExpr plan, model;
 };
 std::optional<Parting> first_difference(algebra::Algebra& algebra, const Lowered& plan,
                                         const Lowered& model);

@@ -44,7 +44,7 @@ Results lower_op(Context& c, const ir::Argmax& op, const Site& site) {
   return {{right, argmax(c, in.operand(0), without(in.left(0), right))}};
 }
 
-Tensor top_k_places(Context& c, const Indices& in) {
+TensorExpr top_k_places(Context& c, const Indices& in) {
   const Vars all = in.left(0), right = in.right();
   const Vars over = without(all, right), rank = without(right, all);
   return {right, c.a.opaque("top_k", {{over, same_order(c.a, over, in.operand(0))}}, {c.join(rank)},
@@ -55,7 +55,7 @@ Tensor top_k_places(Context& c, const Indices& in) {
 Results lower_op(Context& c, const ir::TopK& op, const Site& site) {
   const Indices in(c, site, op.pattern);
   const Vars right = in.right(), over = without(in.left(0), right);
-  const Tensor where = top_k_places(c, in);
+  const TensorExpr where = top_k_places(c, in);
   return {{right, c.at({over, in.operand(0)}, c.split(where.body, over))}, where};
 }
 

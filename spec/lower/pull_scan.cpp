@@ -63,7 +63,7 @@ struct Back {
       result.carries.push_back(
           {"g_" + carry.name, own, carry.type.dtype, {own, last(i, own)}, p.wants(i)});
     }
-    result.step = [this](const std::vector<Tensor>& at) { return step(at); };
+    result.step = [this](const std::vector<TensorExpr>& at) { return step(at); };
     if (!has_loops(body, p.site.frame)) {
       std::vector<Nf> known;
       for (const auto& each : p.site.frame.values) take(each, known);
@@ -75,7 +75,7 @@ struct Back {
     }
     return result;
   }
-  static void take(const std::optional<Tensor>& value, std::vector<Nf>& known) {
+  static void take(const std::optional<TensorExpr>& value, std::vector<Nf>& known) {
     if (value) known.push_back(value->body);
   }
   /// The values that the calls in the body kept for the reverse pass.
@@ -99,7 +99,7 @@ struct Back {
     return v == ir::no_value ? p.c.a.number(0) : p.c.at(p.all.of(v), own);
   }
 
-  Iteration step(const std::vector<Tensor>& at) {
+  Iteration step(const std::vector<TensorExpr>& at) {
     Cotangents inner = p.all.empty();
     for (size_t k = 0; k < carries.size(); ++k) inner.add(body.next.at(carries[k]), at[k]);
     for (size_t k = 0; k < body.emit.size(); ++k) add_emitted(inner, k);

@@ -16,7 +16,7 @@ void scatter(Pull& p, const Vars& all, const Vars& marked, const Vars& from, Nf 
 void pull_roll(Pull& p, const Indices& in, const Vars& marked, Nf by) {
   const Vars all = in.right();
   const Nf to = p.c.as_index(p.c.a.mod(p.c.a.add(p.c.join(marked), by), p.c.size(marked)));
-  const Tensor g{all, p.gradient(all)};
+  const TensorExpr g{all, p.gradient(all)};
   p.give(0, {all, p.c.at(g, all, marked, p.c.split(to, marked))});
 }
 
@@ -67,7 +67,7 @@ void pull_op(Pull& p, const ir::Ordered& op) {
 void pull_op(Pull& p, const ir::Concat& op) {
   const Indices in(p.c, p.site, op.pattern);
   const Vars right = in.right(), marked = in.right(op.pattern.right_bracket.value());
-  const Tensor g{right, p.gradient(right)};
+  const TensorExpr g{right, p.gradient(right)};
   Nf begin = p.c.a.number(0);
   for (size_t k = 0; k < p.site.instr.operands.size(); ++k) {
     const Vars all = in.left(k), own = without(all, right);
@@ -88,7 +88,7 @@ void pull_op(Pull& p, const ir::Rev& op) {
   if (!p.wants(0)) return;
   const Indices in(p.c, p.site, op.pattern);
   const Vars all = in.right(), marked = in.right(op.pattern.right_bracket.value());
-  const Tensor g{all, p.gradient(all)};
+  const TensorExpr g{all, p.gradient(all)};
   p.give(0, {all, p.c.at(g, all, marked, mirrored(p.c, marked))});
 }
 

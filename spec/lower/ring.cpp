@@ -16,10 +16,10 @@ using ir::ValueId;
 struct RingCarry {
   const ir::Value& value;
   ValueId param, next;
-  Tensor init, before, after;
+  TensorExpr init, before, after;
   bool summed;     ///< U over the ring's axis: each device adds its own terms
   bool made_here;  ///< `next` is the result of an instruction of the body, so it can be replaced
-  std::optional<Tensor> end = {};
+  std::optional<TensorExpr> end = {};
 };
 
 /// next = factor * carry + rest, entry by entry.
@@ -59,7 +59,7 @@ class RingLowering {
   void add_carry(size_t i) {
     const ValueId param = body_.params.at(i + 1), next = body_.next[i];
     const ir::Value& value = frame_.function.values.at(param);
-    const Tensor init = c_.typed(site_.operand(i), value.type);
+    const TensorExpr init = c_.typed(site_.operand(i), value.type);
     const auto mark = value.type.marks.find(op_.dim.axes.at(0));
     const bool made = std::any_of(
         body_.instrs.begin(), body_.instrs.end(),
@@ -71,7 +71,8 @@ class RingLowering {
                         mark != value.type.marks.end() && mark->second == Mark::U, made});
   }
 
-  Tensor leaf(const std::string& kind, size_t i, Vars index, const ir::Value& value, bool at_b) {
+  TensorExpr leaf(const std::string& kind, size_t i, Vars index, const ir::Value& value,
+                  bool at_b) {
     Vars all = index;
     if (at_b) all.push_back(b_);
     const std::string name = kind + depth() + "." + std::to_string(i);
@@ -81,9 +82,9 @@ class RingLowering {
   /// Carry i after a block: solved carries are `after` where the body reads their new values; all
   /// carries are `before` at the start of the body.
   template <class Before, class After>
-  Tensor next(size_t i, Before before, After after) {
+  TensorExpr next(size_t i, Before before, After after) {
     const std::set<ValueId> given = frame_.given;
-    frame_.values.at(body_.params.at(0)) = Tensor{{}, c_.a.iota(c_.a.var(b_))};
+    frame_.values.at(body_.params.at(0)) = TensorExpr{{}, c_.a.iota(c_.a.var(b_))};
     for (const RingCarry& carry : carries_) frame_.values.at(carry.param) = before(carry);
     for (const RingCarry& carry : carries_) {
       if (!carry.end || !carry.made_here || &carry == &carries_[i]) continue;
@@ -98,14 +99,14 @@ class RingLowering {
     frame_.given = given;
     return c_.typed(*frame_.values.at(carries_[i].next), carries_[i].value.type);
   }
-  Tensor next_at_leaves(size_t i) {
+  TensorExpr next_at_leaves(size_t i) {
     return next(
         i, [](const RingCarry& k) { return k.before; }, [](const RingCarry& k) { return k.after; });
   }
 
   // --- leaves of carries in terms ---
 
-  uint32_t tensor_of(const Tensor& leaf) const { return g_.atoms[g_.only_atom(leaf.body)].ref; }
+  uint32_t tensor_of(const TensorExpr& leaf) const { return g_.atoms[g_.only_atom(leaf.body)].ref; }
 
   /// Whether the term contains one of the leaves.
   bool mentions(Nf e, const std::vector<uint32_t>& leaves) {
@@ -127,7 +128,7 @@ class RingLowering {
       if (mentions(arg, leaves, seen)) return true;
     if (atom.kind != algebra::AtomKind::app) return false;
     if (std::count(leaves.begin(), leaves.end(), atom.ref)) return true;
-    const algebra::Tensor& tensor = g_.tensors[atom.ref];
+    const algebra::TensorInfo& tensor = g_.tensors[atom.ref];
     return tensor.op != algebra::Op::leaf && mentions(Nf(tensor.body), leaves, seen);
   }
   std::vector<uint32_t> befores() const {
@@ -147,17 +148,17 @@ class RingLowering {
   bool solve_next() {
     for (size_t i = 0; i < carries_.size(); ++i) {
       if (carries_[i].end) continue;
-      const Tensor value = next_at_leaves(i);
+      const TensorExpr value = next_at_leaves(i);
       const Context::Quiet quiet(c_);
       auto end = solved(i, value);
       if (!end || !free_of_carries(*end)) continue;
-      carries_[i].end = Tensor{carries_[i].init.index, *end};
+      carries_[i].end = TensorExpr{carries_[i].init.index, *end};
       return true;
     }
     return false;
   }
 
-  std::optional<Nf> solved(size_t i, const Tensor& value) {
+  std::optional<Nf> solved(size_t i, const TensorExpr& value) {
     const RingCarry& carry = carries_[i];
     if (value.body == carry.before.body) return carry.init.body;
     if (auto end = extremum(carry, value.body)) return end;
@@ -189,7 +190,7 @@ class RingLowering {
     return c_.a.apply(algebra::Fn::log, c_.a.add(exp(carry.init.body), over_blocks(next->rest)));
   }
 
-  std::optional<Linear> linear_in(Nf value, const Tensor& leaf) {
+  std::optional<Linear> linear_in(Nf value, const TensorExpr& leaf) {
     if (g_.terms(leaf.body).size() != 1) return std::nullopt;
     const std::vector<uint32_t> own = {tensor_of(leaf)};
     const algebra::AtomId atom = g_.only_atom(leaf.body);
@@ -249,7 +250,7 @@ class RingLowering {
     Vars bound = block;
     bound.push_back(b_);
     const Nf here = c_.a.eq0(c_.a.sub(c_.join(whole), index));
-    const Tensor last{in.right(), c_.a.sum(bound, c_.a.mul(here, entry))};
+    const TensorExpr last{in.right(), c_.a.sum(bound, c_.a.mul(here, entry))};
     return c_.typed(last, carry.value.type).body;
   }
 
@@ -304,7 +305,7 @@ class RingLowering {
 
   // --- results ---
 
-  Tensor result(size_t r) {
+  TensorExpr result(size_t r) {
     if (site_.instr.results[r] == ir::no_value) return {};
     const RingCarry& carry = carries_.at(r);
     if (!carry.end && frame_.needed.at(site_.instr.results[r]))

@@ -42,11 +42,11 @@ bool of_library_gradient(const ir::Program& program, const ir::Instr& instr,
 bool is_sealed_sum(algebra::Algebra& a, const algebra::Factor& factor) {
   algebra::Engine& g = a.engine();
   if (!factor.exponent.is_one()) return false;
-  const algebra::Tensor* sealed = g.derived(factor.atom);
+  const algebra::TensorInfo* sealed = g.derived(factor.atom);
   if (sealed == nullptr || sealed->op != algebra::Op::sealed) return false;
   const Nf inside = sealed->body;
   const bool single = a.length(inside) == 1 && g.factors(g.terms(inside)[0].mono).size() == 1;
-  const algebra::Tensor* of =
+  const algebra::TensorInfo* of =
       single ? g.derived(g.factors(g.terms(inside)[0].mono)[0].atom) : nullptr;
   return of == nullptr || of->op != algebra::Op::max;
 }

@@ -51,7 +51,7 @@ void assume_inside(Context& c, const Site& site, size_t operand, Nf start, Nf le
 }
 
 /// Entry i of the result is entry (i - by) mod |L|.
-Results rolled(Context& c, const Indices& in, const Tensor& x, const Vars& marked, Nf by) {
+Results rolled(Context& c, const Indices& in, const TensorExpr& x, const Vars& marked, Nf by) {
   const Nf from = c.a.mod(c.a.sub(c.join(marked), by), c.size(marked));
   const std::vector<Nf> places = c.split(c.as_index(from), marked);
   return {{in.right(), c.at(x, in.left(0), marked, places)}};

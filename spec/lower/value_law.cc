@@ -74,7 +74,7 @@ struct SmallFunctions : testing::Test {
   }
 
   /// The index variables at entry `at`, row-major.
-  static ValueOf::Env at_entry(const Tensor& t, const std::vector<int64_t>& shape, size_t at) {
+  static ValueOf::Env at_entry(const TensorExpr& t, const std::vector<int64_t>& shape, size_t at) {
     ValueOf::Env env;
     for (size_t i = shape.size(); i-- > 0;) {
       env[t.index[i].id] = static_cast<int64_t>(at % static_cast<size_t>(shape[i]));
@@ -124,7 +124,7 @@ struct Law : SmallFunctions {
     compare(each, lowered.results[0], expected[0], value, a);
   }
 
-  void compare(const Case& each, const Tensor& t, const denote::Array<double>& expected,
+  void compare(const Case& each, const TensorExpr& t, const denote::Array<double>& expected,
                ValueOf& value, algebra::Algebra& a) {
     const std::vector<int64_t> shape =
         base_shape(p.functions[0].values[p.functions[0].returned[0]].type);
@@ -236,7 +236,7 @@ struct DerivativeLaw : SmallFunctions {
     compare(each, inputs, direction, cotangent, have);
   }
 
-  double along(const Tensor& gradient, const denote::Array<double>& direction,
+  double along(const TensorExpr& gradient, const denote::Array<double>& direction,
                const ir::Function& asks, size_t leaf, ValueOf& of) {
     const auto shape = base_shape(asks.values[asks.params[leaf]].type);
     double total = 0;

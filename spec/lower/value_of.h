@@ -80,7 +80,7 @@ struct ValueOf {
   }
 
   double apply(const algebra::Atom& a, const Env& env) {
-    const algebra::Tensor t = g.tensors[a.ref];
+    const algebra::TensorInfo t = g.tensors[a.ref];
     if (t.op == Op::symbol) return symbol(t.name, a, env);
     if (t.op == Op::iota) return static_cast<double>(integer(a.args[0], env));
     if (t.op == Op::leaf) return leaf(t.name, a.args, env);
@@ -90,7 +90,7 @@ struct ValueOf {
   }
 
   Env parameters(const algebra::Atom& a, const Env& env) {
-    const algebra::Tensor t = g.tensors[a.ref];
+    const algebra::TensorInfo t = g.tensors[a.ref];
     Env inside;
     for (uint32_t i = 0; i < a.args.size(); ++i)
       inside[g.slot(algebra::VarInfo::param, i, t.ranges[i])] = integer(a.args[i], env);
@@ -110,7 +110,7 @@ struct ValueOf {
     return array.data[at];
   }
 
-  double bound(const algebra::Tensor& t, uint32_t i, Env& env) {
+  double bound(const algebra::TensorInfo& t, uint32_t i, Env& env) {
     if (i == t.binders.size()) return (*this)(t.body, env);
     const algebra::VarId v = g.slot(algebra::VarInfo::binder, i, t.binders[i]);
     double total = t.op == Op::sum ? 0 : -INFINITY;
@@ -159,7 +159,7 @@ struct ValueOf {
   /// The entries of a lambda, row-major; `first` fixes its leading binders.
   Array table(Nf e, const Env& env, const std::vector<int64_t>& first = {}) {
     const algebra::Atom a = g.atoms[g.only_atom(e)];
-    const algebra::Tensor t = g.tensors[a.ref];
+    const algebra::TensorInfo t = g.tensors[a.ref];
     Env inside = parameters(a, env);
     for (uint32_t i = 0; i < first.size(); ++i)
       inside[g.slot(algebra::VarInfo::binder, i, t.binders[i])] = first[i];
@@ -169,7 +169,7 @@ struct ValueOf {
     fill(t, static_cast<uint32_t>(first.size()), inside, &array.data);
     return array;
   }
-  void fill(const algebra::Tensor& t, uint32_t i, Env& env, std::vector<double>* out) {
+  void fill(const algebra::TensorInfo& t, uint32_t i, Env& env, std::vector<double>* out) {
     if (i == t.binders.size()) return out->push_back((*this)(t.body, env));
     const algebra::VarId v = g.slot(algebra::VarInfo::binder, i, t.binders[i]);
     for (int64_t k = 0; k < integer(t.binders[i], {}); ++k) {
@@ -215,7 +215,7 @@ struct ValueOf {
     const size_t m = carries.size();
     std::vector<int64_t> index;
     for (size_t i = 2 * m; i < a.args.size(); ++i) index.push_back(integer(a.args[i], env));
-    const algebra::Tensor step = g.tensors[g.atoms[g.only_atom(a.args[m])].ref];
+    const algebra::TensorInfo step = g.tensors[g.atoms[g.only_atom(a.args[m])].ref];
     const int64_t length = integer(step.binders[0], {});
     const int64_t steps = reverse ? length - 1 - index[0] : index[0];
     const std::vector<Nf> parts(a.args.begin(), a.args.begin() + static_cast<long>(2 * m));

@@ -106,7 +106,7 @@ class Terms {
     if (atom.kind == AtomKind::le0) decides(x, less_equal(of(atom.args.at(0)), 0));
     if (atom.kind == AtomKind::eq0) decides(x, equal(of(atom.args.at(0)), 0));
     if (atom.kind != AtomKind::app) return x;
-    const algebra::Tensor tensor = g_.tensors[atom.ref];
+    const algebra::TensorInfo tensor = g_.tensors[atom.ref];
     if (tensor.op == algebra::Op::step && atom.args.empty()) decides(x, less(0, of(tensor.body)));
     if (tensor.op == algebra::Op::poly && atom.args.empty())
       facts_.push_back(equal(x, of(tensor.body)));

@@ -41,7 +41,7 @@ void draw_state(const Program& program, const StepRoles& roles, Plan& step, cons
   const InitRoles init = init_of(program, roles);
   Plan plan = compile_plan(program, program.checked().program().functions.at(init.plan).name,
                            Mesh(), sizes, 0, {.device = device});
-  Tensor key = plan.input(0);
+  LocalTensor key = plan.input(0);
   *key.data<uint64_t>() = philox_fold(1, "init");
   for (size_t group = 0, first = 0; group < roles.state.size(); ++group) {
     const StateGroup& state = roles.state[group];
@@ -58,12 +58,12 @@ void draw_state(const Program& program, const StepRoles& roles, Plan& step, cons
 void draw_data(const StepRoles& roles, Plan& step, int64_t vocabulary) {
   std::mt19937_64 rng(1);
   const auto scalar = [&](size_t leaf, double value) {
-    Tensor tensor = step.input(leaf);
+    LocalTensor tensor = step.input(leaf);
     set_number(tensor.element, tensor.buffer.data(), 0, value);
     step.keep(leaf, tensor);
   };
   for (size_t leaf : roles.data) {
-    Tensor tensor = step.input(leaf);
+    LocalTensor tensor = step.input(leaf);
     for (int64_t i = 0; i < tensor.count(); ++i)  // u8: where documents begin
       set_number(tensor.element, tensor.buffer.data(), i,
                  tensor.element == Element::u8 ? i % tensor.extents.back() == 0
@@ -112,7 +112,7 @@ json measured(const Program& program, const StepCase& one, const std::shared_ptr
   json losses = json::array();
   const auto run = [&](int times) {
     for (int i = 0; i < times; ++i) plan.run_kept(communicator);
-    const Tensor loss = plan.kept_output(roles.metrics.at(0));  // waits for the step
+    const LocalTensor loss = plan.kept_output(roles.metrics.at(0));  // waits for the step
     losses.push_back(number_at(loss.element, loss.buffer.data(), 0));
   };
   for (int i = 0; i < 3; ++i) run(1);

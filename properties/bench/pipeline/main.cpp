@@ -139,9 +139,9 @@ bool computing(const std::string& name, int64_t p) {
     Plan plan = compile_plan(program, "grads_p", mesh,
                              {{"A", 2 * p}, {"B", 768}, {"M", 1024}, {"N", p}}, ranks.rank());
     plan.measure(true);
-    std::vector<Tensor> inputs;
+    std::vector<LocalTensor> inputs;
     for (size_t i = 0; i < plan.inputs().size(); ++i) {
-      Tensor& tensor = inputs.emplace_back(plan.input(i));
+      LocalTensor& tensor = inputs.emplace_back(plan.input(i));
       std::fill_n(tensor.data<float>(), tensor.count(), 0.001F);
     }
     for (int run = 0; run < 6; ++run) {

@@ -45,7 +45,7 @@ DimSizes sizes_of(const std::string& text) {
 }
 
 /// Random numbers, the first 64 ids, and no document that starts within a row: attention sees all.
-void fill(Tensor& tensor, unsigned seed, bool positive) {
+void fill(LocalTensor& tensor, unsigned seed, bool positive) {
   std::mt19937 rng(seed);
   std::uniform_real_distribution<float> weight(0.01f, 0.05f);
   for (int64_t i = 0; i < tensor.count(); ++i) {
@@ -94,8 +94,8 @@ double seconds_of_bare_products(const std::vector<plan::Step>& steps) {
   return seconds;
 }
 
-std::vector<Tensor> random_inputs(const Plan& plan) {
-  std::vector<Tensor> inputs;
+std::vector<LocalTensor> random_inputs(const Plan& plan) {
+  std::vector<LocalTensor> inputs;
   for (size_t i = 0; i < plan.inputs().size(); ++i) {
     inputs.push_back(plan.input(i));
     // Second moments are not negative.
@@ -111,7 +111,7 @@ Result run(const Program& program, const std::string& name, const Mesh& mesh, co
   run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
     Plan plan = compile_plan(program, name, mesh, dims, communicator.rank(),
                              {.precision = Precision::f32, .overlap = overlap});
-    const std::vector<Tensor> inputs = random_inputs(plan);
+    const std::vector<LocalTensor> inputs = random_inputs(plan);
     plan.run(communicator, inputs);
     plan.measure(true);
     if (communicator.rank() == 0) begun = processor_seconds();
@@ -134,7 +134,7 @@ void serve(const Program& program, const std::string& name, const DimSizes& dims
   run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
     Plan plan = compile_plan(program, name, mesh, dims, communicator.rank(),
                              {.precision = precision, .overlap = false});
-    const std::vector<Tensor> inputs = random_inputs(plan);
+    const std::vector<LocalTensor> inputs = random_inputs(plan);
     const bool first = communicator.rank() == 0;
     for (std::string line;;) {
       if (first) goes_on = bool(std::getline(std::cin, line));

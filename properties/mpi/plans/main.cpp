@@ -41,7 +41,7 @@ Program model(const std::string& file, const Name& only = {}) {
 }
 
 /// Empty where this rank's results are those of the thread rank: bitwise, or near.
-std::string apart(const std::vector<Tensor>& got, const std::vector<Tensor>& wanted,
+std::string apart(const std::vector<LocalTensor>& got, const std::vector<LocalTensor>& wanted,
                   const Bounds* bounds) {
   for (size_t r = 0; r < wanted.size(); ++r) {
     std::string found;
@@ -61,7 +61,7 @@ std::string apart(const std::vector<Tensor>& got, const std::vector<Tensor>& wan
 
 void hold(Communicator& communicator, const PlanCase& one, Precision precision,
           const Bounds* bounds) {
-  std::vector<std::vector<Tensor>> wanted(4);
+  std::vector<std::vector<LocalTensor>> wanted(4);
   run_on_threads(4, [&](Communicator& threads) {
     wanted[static_cast<size_t>(threads.rank())] = run_on(threads, one, {.precision = precision});
   });
@@ -95,7 +95,7 @@ void laws(Communicator& communicator, bool ordered) {
 
 struct Job {
   Program program = model("data_parallel");
-  std::vector<Tensor> inputs;
+  std::vector<LocalTensor> inputs;
 
   Plan plan(Communicator& communicator, const Name& name, const std::string& mesh,
             const PlanOptions& options = {}, const DimSizes& dims = mlp) {
