@@ -42,11 +42,13 @@ class Group {
   int position_;
 };
 
-/// One rank's view of all ranks. All members of a group make the same calls in the same order. If
-/// calls differ (op, element, count, reduction or location), CommError is thrown on every member
-/// that takes part, with the locations of both ranks; likewise if a member has thrown, died or
-/// ended. Buffers are contiguous and do not overlap. Sums are formed in the order of the group, so
-/// the bits are the same in every run.
+/// One rank's view of all ranks. All members of a group make the same calls in the same order.
+/// Threads see each other's calls. Processes agree once, before a sequence of calls that is fixed
+/// (begin_sequence), and before each call outside a sequence, which all ranks make together. If
+/// they differ (op, element, count, reduction or location), or a rank has thrown, died or ended,
+/// CommError is thrown on every rank that takes part, with what both ranks do. Buffers are
+/// contiguous and do not overlap. Sums are formed in the order of the group, so the bits are the
+/// same in every run.
 class Communicator {
  public:
   virtual ~Communicator() = default;
@@ -98,12 +100,10 @@ class Communicator {
     collective(group, Call::move(Collective::send, bytes), send, receive, place);
   }
 
-  /// false: stop comparing calls before they are made, if that takes time (between threads it does
-  /// not). For callers that have compared the whole sequence of their calls. All ranks must pass
-  /// the same value.
-  virtual void check_calls(bool) {}
-  /// Whether calls are compared before they are made, and that takes time.
-  virtual bool checks_calls() const { return false; }
+  /// Collective over all ranks. The calls up to end_sequence() follow from `what`, "begins step_ddp
+  /// on d=4": throws CommError on every rank if one passes another text, or does something else.
+  virtual void begin_sequence(const std::string& /*what*/) {}
+  virtual void end_sequence() noexcept {}
 
   /// On a device: the following collectives go to this stream, with buffers on the device. On the
   /// host a collective returns when it is complete.
@@ -123,6 +123,19 @@ class Communicator {
 
   /// Makes every waiting rank fail with an error that names this rank and the reason.
   virtual void abort(const std::string& reason) noexcept = 0;
+};
+
+/// A sequence, from here to the end of the block.
+class CallSequence {
+ public:
+  CallSequence(Communicator& communicator, const std::string& what) : communicator_(communicator) {
+    communicator.begin_sequence(what);
+  }
+  ~CallSequence() { communicator_.end_sequence(); }
+  CallSequence(const CallSequence&) = delete;
+
+ private:
+  Communicator& communicator_;
 };
 
 }  // namespace shardproof

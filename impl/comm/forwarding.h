@@ -16,8 +16,8 @@ class Forwarding : public Communicator {
                   const std::string& place) override {
     inner_.collective(group, call, send, receive, before(call.collective, group, place));
   }
-  void check_calls(bool on) override { inner_.check_calls(on); }
-  bool checks_calls() const override { return inner_.checks_calls(); }
+  void begin_sequence(const std::string& what) override { inner_.begin_sequence(what); }
+  void end_sequence() noexcept override { inner_.end_sequence(); }
   std::shared_ptr<Graph> record(Device& device, Queue& queue,
                                 const std::function<void()>& work) override {
     return inner_.record(device, queue, work);

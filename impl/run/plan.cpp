@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <chrono>
 #include <cmath>
+#include <cstdio>
 #include <numeric>
 
 #include "impl/run/plan_state.h"
@@ -220,16 +221,20 @@ StepContext Plan::State::context(Communicator& communicator) {
   return context;
 }
 
+std::string Plan::State::calls_text() const {
+  uint64_t hash = plan::hash_of_sizes(inputs, outputs);
+  // The stages of a pipeline call different things, in a schedule that is the same for all.
+  if (!in_stages()) hash = plan::hash_of_calls(steps, groups, hash);
+  char digits[17];
+  std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
+  return "begins " + name + " on " + mesh.text() + " (its sizes and calls hash to " + digits + ")";
+}
+
 void Plan::State::run(Communicator& communicator, StepContext& context) {
-  std::optional<plan::SpotChecked> spot_checked;
-  // Stages of a pipeline make different calls, so every call is compared.
-  if (communicator.checks_calls() && !in_stages()) {
-    if (!calls) calls = plan::calls_of(steps, groups, name + " on " + mesh.text());
-    context.communicator = &spot_checked.emplace(communicator, *calls);
-  }
+  if (calls.empty()) calls = calls_text();
+  const CallSequence sequence(communicator, calls);
   timeline.clear();
   run_steps(context);
-  if (spot_checked) spot_checked->finish();
 }
 
 void Plan::State::record(Communicator& communicator, StepContext& context) {

@@ -53,8 +53,8 @@ class Plan {
 
   /// Runs this rank's part; every rank of the mesh must run its own. Inputs and results are host
   /// tensors, also if the plan runs on a device. Throws PlanError with the tensor that does not
-  /// fit, or with the source location and rank of a failed step; CommError if ranks disagree. Over
-  /// MPI, ranks compare the first call of each group and a hash of all calls of the plan.
+  /// fit, or with the source location and rank of a failed step; CommError if ranks disagree.
+  /// Processes compare a hash of the plan's sizes and calls before each run.
   std::vector<LocalTensor> run(Communicator& communicator,
                                const std::vector<const LocalTensor*>& inputs);
   std::vector<LocalTensor> run(Communicator& communicator, const std::vector<LocalTensor>& inputs);

@@ -26,8 +26,8 @@ struct Plan::State {
   size_t loops = 0, arena_bytes = 0;
   std::shared_ptr<Device> device;
   Buffer arena;
-  std::optional<plan::PlanCalls> calls;  ///< made for the first communicator that compares calls
-  std::optional<ResultMemory> result_memory;  ///< used by run(); created by the first run
+  std::string calls;                          ///< calls_text(), from the first run on
+  std::optional<ResultMemory> result_memory;  ///< of run(); made by the first
   bool check_finite = false;
   std::vector<plan::AssumedInput> assumed;
   std::vector<std::string> broken;  ///< by resident input: how it violates an assumption
@@ -67,6 +67,8 @@ struct Plan::State {
   bool in_stages() const;
   std::vector<std::vector<int>> all_groups() const;
   plan::StepContext context(Communicator& communicator);
+  /// What ranks must have in common to run it together.
+  std::string calls_text() const;
   void run(Communicator& communicator, plan::StepContext& context);
   void record(Communicator& communicator, plan::StepContext& context);
   void run_steps(plan::StepContext& context);

@@ -3,14 +3,16 @@
 #include <algorithm>
 #include <climits>
 #include <cstdio>
+#include <cstring>
 #include <map>
-#include <numeric>
 #include <optional>
 
+#include "impl/comm/agreement.h"
 #include "impl/comm/bytes.h"
-#include "impl/comm/mpi/announcer.h"
 #include "impl/comm/mpi/datatypes.h"
+#include "impl/comm/mpi/error.h"
 #include "kernels/cpu/reduce_ranks.h"
+#include "kernels/fnv1a.h"
 
 namespace shardproof {
 namespace {
@@ -28,7 +30,17 @@ class MpiGroup : public Group {
   MPI_Comm comm = MPI_COMM_NULL;  ///< created by the first call; not for groups of one
 };
 
-/// A duplicate of MPI_COMM_WORLD, freed by the destructor.
+/// What a rank says before its calls, as it travels.
+struct Said {
+  uint64_t hash;   ///< of the whole text
+  char text[248];  ///< cut off where it is too long
+
+  explicit Said(const std::string& whole = "") : hash(fnv1a(whole)), text{} {
+    std::memcpy(text, whole.data(), std::min(whole.size(), sizeof text - 1));
+  }
+};
+
+/// A copy of MPI_COMM_WORLD that is freed.
 struct World {
   World() {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -45,13 +57,16 @@ struct World {
 class MpiCommunicator : public Communicator {
  public:
   explicit MpiCommunicator(bool deterministic)
-      : deterministic_(deterministic), announcer_(world_.comm) {}
+      : deterministic_(deterministic), said_(static_cast<size_t>(world_.size)) {}
 
   int rank() const override { return world_.rank; }
   int size() const override { return world_.size; }
   Group& group(const std::vector<int>& ranks) override;
-  void check_calls(bool on) override { checked_ = on; }
-  bool checks_calls() const override { return checked_; }
+  void begin_sequence(const std::string& what) override {
+    agree(what);
+    in_sequence_ = true;
+  }
+  void end_sequence() noexcept override { in_sequence_ = false; }
   bool any_thread() const override {
     int provided;
     MPI_Query_thread(&provided);
@@ -61,14 +76,17 @@ class MpiCommunicator : public Communicator {
   void collective(Group& group, const Call& call, const void* send, void* receive,
                   const std::string& place) override;
   void abort(const std::string& reason) noexcept override;
-  /// Throws CommError if another rank has not ended.
-  void end();
+  /// Throws CommError where another rank has not come to its end.
+  void end() { agree("has ended"); }
 
  private:
-  void agree(const Announcement& announcement, const std::vector<int>& ranks);
+  /// All ranks say what they do next. It is the one thing for which `world_` is used but making
+  /// groups, so a rank that does something else is noticed.
+  void agree(const std::string& what);
   /// Collective over the ranks.
   MPI_Comm make_comm(const std::vector<int>& ranks);
-  /// Agrees on the call and returns MPI's communicator; null if there is no other member.
+  /// Outside a sequence agrees on the call. Returns MPI's communicator; null: there is no other
+  /// member.
   MPI_Comm enter(Group& group, const Call& call, const std::string& place);
   void require(int code, const Call& call, const std::string& place) const;
   /// Calls MPI's own collective.
@@ -89,18 +107,29 @@ class MpiCommunicator : public Communicator {
   void reduce_rows(const Call& call, int rows, size_t count, void* receive);
 
   World world_;
-  bool deterministic_, checked_ = true;
+  bool deterministic_, in_sequence_ = false;
   MpiReductions reductions_;
-  Announcer announcer_;
+  std::vector<Said> said_;  ///< by rank
   std::optional<CommError> fault_;
   std::map<std::vector<int>, std::unique_ptr<MpiGroup>> groups_;
   std::vector<std::byte> scratch_;
 };
 
-void MpiCommunicator::agree(const Announcement& announcement, const std::vector<int>& ranks) {
+void MpiCommunicator::agree(const std::string& what) {
   if (fault_) throw *fault_;
+  if (size() == 1) return;
+  const Said own(what);
+  require_mpi(
+      MPI_Allgather(&own, sizeof own, MPI_BYTE, said_.data(), sizeof own, MPI_BYTE, world_.comm),
+      rank(), "agreeing on what comes next");
+  const bool same = std::all_of(said_.begin(), said_.end(),
+                                [&](const Said& each) { return each.hash == own.hash; });
+  if (same) return;
+  std::vector<std::string> texts;
+  for (const Said& each : said_) texts.emplace_back(each.text);
   try {
-    announcer_.agree(announcement, ranks);
+    require_same(texts);
+    throw CommError(-1, "ranks disagree beyond the start of: " + texts[0]);
   } catch (const CommError& error) {
     fault_ = error;
     throw;
@@ -132,10 +161,8 @@ MPI_Comm MpiCommunicator::enter(Group& group, const Call& call, const std::strin
     throw CommError(rank(), "rank " + std::to_string(rank()) + ": MPI counts to 2^31 - 1 in " +
                                 to_string(PlacedCall{call, place}));
   if (group.size() == 1) return MPI_COMM_NULL;
+  if (!in_sequence_) agree(agreed_text(call, place, group.size()));
   MPI_Comm& comm = static_cast<MpiGroup&>(group).comm;
-  // The first call of a group is always compared: MPI would hang if a member is missing.
-  if (checked_ || comm == MPI_COMM_NULL)
-    agree(Announcement::of_call(call, group.ranks(), place), group.ranks());
   if (comm == MPI_COMM_NULL) comm = make_comm(group.ranks());
   return comm;
 }
@@ -239,12 +266,6 @@ void MpiCommunicator::abort(const std::string& reason) noexcept {
   std::fprintf(stderr, "%s%s\n", said ? "" : prefix.c_str(), reason.c_str());
   std::fflush(stderr);
   MPI_Abort(MPI_COMM_WORLD, 1);
-}
-
-void MpiCommunicator::end() {
-  std::vector<int> all(size());
-  std::iota(all.begin(), all.end(), 0);
-  agree(Announcement::of_end(), all);
 }
 
 }  // namespace

@@ -8,12 +8,13 @@
 #include <numeric>
 #include <set>
 
+#include "impl/comm/agreement.h"
 #include "impl/comm/bytes.h"
 #include "impl/comm/nccl/links.h"
 #include "impl/comm/nccl/types.h"
 #include "impl/comm/splits.h"
+#include "impl/comm/store/agree.h"
 #include "impl/comm/store/call_log.h"
-#include "impl/comm/store/compare.h"
 #include "impl/comm/store/watch.h"
 
 namespace shardproof {
@@ -23,8 +24,7 @@ class NcclGroup : public Group {
  public:
   NcclGroup(const std::vector<int>& ranks, int position) : Group(ranks, position) {}
 
-  ncclComm_t comm = nullptr;  ///< created by prepare() or by the first call
-  CallComparison comparison;
+  ncclComm_t comm = nullptr;  ///< made by prepare() or by the first call
 };
 
 /// Each run starts the recorded calls again.
@@ -61,8 +61,11 @@ class NcclCommunicator : public Communicator {
   Group& group(const std::vector<int>& ranks) override { return own_group(ranks); }
   void prepare(const std::vector<std::vector<int>>& groups) override;
   void use(Queue& queue) override { queue_ = &queue; }
-  void check_calls(bool on) override { checked_ = on; }
-  bool checks_calls() const override { return checked_; }
+  void begin_sequence(const std::string& what) override {
+    agree(what);
+    in_sequence_ = true;
+  }
+  void end_sequence() noexcept override { in_sequence_ = false; }
   std::shared_ptr<Graph> record(Device& device, Queue& queue,
                                 const std::function<void()>& work) override;
   void require_alive() override { watch_.require_alive(); }
@@ -75,7 +78,10 @@ class NcclCommunicator : public Communicator {
   NcclGroup& own_group(const std::vector<int>& ranks);
   /// Creates the communicator if needed; collective over its members.
   ncclComm_t comm_of(NcclGroup& group);
-  /// Compares the call. False: NCCL has nothing to do.
+  void agree(const std::string& what) {
+    agreement_.agree(what, options_.timeout, [this] { require_alive(); });
+  }
+  /// Outside a sequence agrees on the call. False: NCCL has nothing to do.
   bool enter(NcclGroup& group, const Call& call, const void* send, void* receive,
              const std::string& place);
   /// give(comm, stream) calls NCCL.
@@ -97,7 +103,8 @@ class NcclCommunicator : public Communicator {
   const int rank_, world_;
   NcclDevice device_;
   const NcclOptions options_;
-  bool checked_ = true;
+  bool in_sequence_ = false;
+  StoreAgreement agreement_;
   Queue* queue_ = nullptr;
   std::map<std::vector<int>, std::unique_ptr<NcclGroup>> groups_;
   std::set<std::vector<int>> prepared_;  ///< the same on all ranks
@@ -121,6 +128,7 @@ NcclCommunicator::NcclCommunicator(Store& store, int rank, int world, NcclDevice
       world_(world),
       device_(std::move(device)),
       options_(options),
+      agreement_(store, rank, world),
       links_(rank, options.timeout, [this] { watch_.require_alive(); }),
       watch_(
           store, rank, world, options.silence, [this] { return links_.fault(); },
@@ -183,9 +191,7 @@ bool NcclCommunicator::enter(NcclGroup& group, const Call& call, const void* sen
     throw CommError(rank_, said_by(rank_, "no queue is given to NCCL: Communicator::use"));
   const bool alone = group.size() == 1;
   if (!alone) log_.begin(group.ranks(), call, place);
-  if (checked_ && !alone)
-    group.comparison.compare(store_, group, call, place, options_.timeout,
-                             [this] { require_alive(); });
+  if (!in_sequence_ && !alone) agree(agreed_text(call, place, group.size()));
   if (call.count == 0) return false;
   if (!alone || options_.alone) return true;
   device_.device.copy(*queue_, receive, send, call.bytes());

@@ -11,8 +11,8 @@ class Staged : public Communicator {
   int rank() const override { return inner_.rank(); }
   int size() const override { return inner_.size(); }
   Group& group(const std::vector<int>& ranks) override { return inner_.group(ranks); }
-  void check_calls(bool on) override { inner_.check_calls(on); }
-  bool checks_calls() const override { return inner_.checks_calls(); }
+  void begin_sequence(const std::string& what) override { inner_.begin_sequence(what); }
+  void end_sequence() noexcept override { inner_.end_sequence(); }
   void prepare(const std::vector<std::vector<int>>& groups) override { inner_.prepare(groups); }
   void require_alive() override { inner_.require_alive(); }
   bool any_thread() const override { return inner_.any_thread(); }

@@ -7,7 +7,7 @@
 #include <algorithm>
 #include <numeric>
 
-#include "impl/comm/store/compare.h"
+#include "impl/comm/store/agree.h"
 #include "impl/comm/store/socket.h"
 
 namespace shardproof {
@@ -194,83 +194,45 @@ TEST(Watch, LetsRanksLeaveAtDifferentTimes) {
   EXPECT_THAT(faults, testing::Each("no fault"));
 }
 
-struct Members : Group {
-  Members(int world, int rank) : Group(numbers(world), rank) {}
-  static std::vector<int> numbers(int world) {
-    std::vector<int> ranks(world);
-    std::iota(ranks.begin(), ranks.end(), 0);
-    return ranks;
-  }
-};
-
-const auto alive = [] {};
-
-/// Calls of a few ranks; `calls(rank)` are one rank's.
-std::vector<std::string> compared(const std::function<std::vector<PlacedCall>(int)>& calls,
-                                  Milliseconds timeout = patient, int world = 3) {
+/// What a few ranks say one after the other; `texts(rank)` are one rank's.
+std::vector<std::string> agreeing(const std::function<std::vector<std::string>(int)>& texts,
+                                  Milliseconds timeout = patient) {
   const std::unique_ptr<Store> store = local_store();
-  return on_ranks(world, [&](int rank) {
-    CallComparison comparison;
-    for (const PlacedCall& each : calls(rank))
-      comparison.compare(*store, Members(world, rank), each.call, each.place, timeout, alive);
+  return on_ranks(3, [&](int rank) {
+    StoreAgreement agreement(*store, rank, 3);
+    for (const std::string& each : texts(rank)) agreement.agree(each, timeout, [] {});
   });
 }
 
-PlacedCall shift(int rank, int by) {
-  return {Call::permute(4, (rank + by) % 3, (rank + 3 - by) % 3, 3), "p"};
-}
-
-TEST(CallComparison, LetsPassWhatAllMembersMean) {
-  EXPECT_THAT(compared([](int rank) {
-                return std::vector{sum_of(1, "a place with\na line"), shift(rank, 1),
-                                   sum_of(1, "a place with\na line"), shift(rank, 2),
-                                   sum_of(2, "")};
+TEST(StoreAgreement, LetsPassWhatAllRanksSay) {
+  EXPECT_THAT(agreeing([](int) {
+                return std::vector<std::string>{"begins a plan with\na line", "is in a sum",
+                                                "begins a plan with\na line", ""};
               }),
               testing::Each("no fault"));
 }
 
-/// Rank 0's part of the two is the same, so that it alone would not know that there is a new one.
-TEST(CallComparison, KnowsAPermuteByItsPlaceAlone) {
-  const std::vector<int> once{1, 2, 3, 0}, again{1, 3, 2, 0};
-  const auto permute = [](const std::vector<int>& to, int rank) -> PlacedCall {
-    const auto from = std::find(to.begin(), to.end(), rank) - to.begin();
-    return {Call::permute(4, to[rank], static_cast<int>(from), 4), "p"};
-  };
-  EXPECT_THAT(compared(
-                  [&](int rank) {
-                    return std::vector{permute(once, rank), permute(again, rank)};
-                  },
-                  soon, 4),
-              testing::Each("no fault"));
+TEST(StoreAgreement, NamesARankThatSaysSomethingElse) {
+  const auto faults = agreeing([](int rank) {
+    return std::vector<std::string>{"begins f", rank == 2 ? "begins g" : "begins h"};
+  });
+  EXPECT_THAT(faults, testing::Each("ranks 0 and 2 disagree: rank 0 begins h, rank 2 begins g"));
 }
 
-TEST(CallComparison, SaysWhoMeansSomethingElse) {
-  EXPECT_THAT(
-      compared([](int rank) {
-        return std::vector{sum_of(1, "a"), sum_of(rank == 2 ? 7 : 4, "b")};
-      }),
-      testing::Each(AllOf(HasSubstr("ranks 0 and 2 disagree"), HasSubstr("of 7 f32 at b"))));
-  EXPECT_THAT(compared([](int rank) { return std::vector{shift(rank, rank == 0 ? 2 : 1)}; }),
-              testing::Each(HasSubstr("disagree")));
+TEST(StoreAgreement, NamesARankThatDoesNotCome) {
+  const auto faults = agreeing(
+      [](int rank) { return std::vector<std::string>(rank == 1 ? 0 : 1, "begins f"); }, soon);
+  EXPECT_EQ(faults[0], "rank 0 begins f, and waits for rank 1");
+  EXPECT_EQ(faults[2], "rank 2 begins f, and waits for rank 1");
 }
 
-TEST(CallComparison, SaysWhoDoesNotCome) {
-  const auto faults = compared(
-      [](int rank) { return std::vector<PlacedCall>(rank == 1 ? 0 : 1, sum_of(1, "a")); }, soon);
-  EXPECT_THAT(faults[0], HasSubstr("rank 0 waits for rank 1 in all_reduce(sum) of 1 f32 at a"));
-  EXPECT_THAT(faults[2], HasSubstr("rank 2 waits for rank 1"));
-}
-
-TEST(CallComparison, EndsWhenARankHasFailed) {
+TEST(StoreAgreement, EndsWhenARankHasFailed) {
   const std::unique_ptr<Store> store = local_store();
   const auto faults = on_ranks(2, [&](int rank) {
     Watch watch(
         *store, rank, 2, patient, [] { return ""; }, [] {});
-    CallComparison comparison;
     if (rank == 1) return watch.fail("no more memory");
-    const PlacedCall call = sum_of(1, "a");
-    comparison.compare(*store, Members(2, 0), call.call, call.place, patient,
-                       [&] { watch.require_alive(); });
+    StoreAgreement(*store, 0, 2).agree("begins f", patient, [&] { watch.require_alive(); });
   });
   EXPECT_EQ(faults[0], "rank 1: no more memory");
 }

@@ -74,12 +74,12 @@ RC_GTEST_PROP(Nccl, DoesWhatTheCollectiveIs, ()) {
   const int world = properties::world_of(first);
   options.alone = *rc::gen::arbitrary<bool>();
   options.slice = *rc::gen::element<size_t>(64, 4 << 20);
-  const bool prepares = *rc::gen::arbitrary<bool>(), checks = *rc::gen::arbitrary<bool>();
+  const bool prepares = *rc::gen::arbitrary<bool>(), one_by_one = *rc::gen::arbitrary<bool>();
   std::vector<std::vector<properties::Bytes>> got(world);
   const auto faults = on_nccl(
       world,
       [&](Communicator& communicator, Queue&) {
-        communicator.check_calls(checks);
+        if (!one_by_one) communicator.begin_sequence("the cases");
         if (prepares) communicator.prepare(groups_of(first));
         for (const auto& c : cases)
           got[communicator.rank()].push_back(properties::received(c, communicator));
@@ -151,7 +151,7 @@ TEST(NcclFaults, OfOneRankEndAll) {
   const auto faults = on_nccl(3, [](Communicator& communicator, Queue&) {
     sum_one(communicator, {0, 1, 2}, "a");
     if (communicator.rank() == 1) throw std::runtime_error("no more memory");
-    communicator.check_calls(false);
+    const CallSequence sequence(communicator, "b");
     sum_one(communicator, {0, 1, 2}, "b");
   });
   EXPECT_EQ(faults[1], "no more memory");
@@ -169,7 +169,7 @@ TEST(NcclFaults, SayWhereRanksDisagree) {
 
 TEST(NcclFaults, HaveNcclsOwnText) {
   const auto faults = on_nccl(2, [](Communicator& communicator, Queue&) {
-    communicator.check_calls(false);
+    const CallSequence sequence(communicator, "one gather");
     float data[8] = {};
     communicator.all_gather(communicator.group({0, 1}), data, data + 4, communicator.rank() ? 4 : 8,
                             "ffn.shard:7");
@@ -188,7 +188,7 @@ TEST(NcclFaults, NameARankThatDoesNotCome) {
         if (communicator.rank() == 0) sum_one(communicator, {0, 1}, "a");
       },
       options);
-  EXPECT_THAT(faults[0], HasSubstr("rank 0 waits for rank 1"));
+  EXPECT_THAT(faults[0], HasSubstr("waits for rank 1"));
 }
 
 /// The host's memory and work, recorded as NCCL sees it: while the work is given.

@@ -135,6 +135,16 @@ void run(const std::string& what, size_t n, Communicator& communicator) {
     DimSizes dims = mlp;
     if (rank == 2) dims["A"] = 4;  // the same first call, and more of them
     job.plan(communicator, "step_zero2", "d=4", {}, dims).run(communicator, job.inputs);
+  } else if (what == "other_plan") {
+    job.plan(communicator, "step_zero2", "d=4").run(communicator, job.inputs);
+    job.plan(communicator, rank == 2 ? "step_zero1" : "step_zero2", "d=4")
+        .run(communicator, job.inputs);
+  } else if (what == "outside") {
+    if (rank == 2) {
+      int32_t send = 0, receive[4];
+      communicator.all_gather(communicator.group({0, 1, 2, 3}), &send, receive, 4, "a metric");
+    }
+    job.plan(communicator, "step_zero2", "d=4").run(communicator, job.inputs);
   } else if (what == "end") {
     Plan plan = job.plan(communicator, "step_zero2", "d=4");
     for (int run = 0; run < (rank == 2 ? 1 : 2); ++run) plan.run(communicator, job.inputs);
