@@ -122,7 +122,7 @@ bool has_given(const denote::Sizes& sizes, const std::map<Name, int64_t>& given)
   });
 }
 
-/// The sum of all axis sizes, then that of all dims, for ordering.
+/// The number of devices, then the sum of the dims' sizes: what "smaller" compares.
 std::pair<int64_t, int64_t> extent_of(const denote::Sizes& sizes) {
   std::pair<int64_t, int64_t> sum{sizes.devices(), 0};
   for (const auto& [dim, size] : sizes.dims) sum.second += size;

@@ -1,5 +1,5 @@
 #pragma once
-// Dims as runs of named factors.
+// Dims as sequences of named factors.
 #include <optional>
 #include <vector>
 
@@ -15,16 +15,16 @@ struct Factor {
 };
 using Factors = std::vector<Factor>;
 
-/// The factors of a dim, the first major; groups of groups are flat. `H` with `dim H = (K D)` gives
-/// K and D; an alias S of a group gives factors of its own, `S.0` and `S.1`.
+/// The factors of a dim, most significant first; nested groups are flattened. `H` with
+/// `dim H = (K D)` gives K and D; an alias S of a group has its own factors, `S.0` and `S.1`.
 Factors factors(const ir::Program& program, const Dim& dim);
-/// Of all dims of a shape, in order.
+/// The factors of all dims of a shape, in order.
 Factors factors(const ir::Program& program, const Shape& shape);
 
-/// The factor of `dim` that its axes split: the first that is not declared of size 1.
+/// The factor of `dim` that its axes split: the first one without declared size 1.
 size_t leading(const ir::Program& program, const Dim& dim);
 size_t leading(const ir::Program& program, const std::vector<Name>& dims);
-/// The index of a position that the axes of the position split; none of an empty position.
+/// The index that a position's axes split; none for an empty position.
 std::optional<ir::IndexId> leading(const ir::Program& program, const ir::Indices& indices,
                                    const ir::Position& position);
 

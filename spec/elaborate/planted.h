@@ -1,13 +1,13 @@
 #pragma once
-// A bug of the elaboration, planted to see who notices.
+// Plants a bug in the elaboration, to test which checks detect it.
 #include <functional>
 
 #include "spec/ir/ops.h"
 
 namespace shardproof::elaborate {
 
-/// While one lives, every op whose pattern this thread elaborates is changed by `fault`: rules,
-/// lowering, denotation and runs believe what it says. For tests alone.
+/// While one exists, `fault` changes every op whose pattern this thread elaborates; rules,
+/// lowering, denotation and runs use the result. For tests only.
 class PlantedFault {
  public:
   using Fault = std::function<void(ir::Op&)>;
@@ -16,7 +16,7 @@ class PlantedFault {
   PlantedFault(const PlantedFault&) = delete;
 };
 
-/// Changes an op as the planted fault says; nothing where none lives.
+/// Changes an op as the planted fault says; does nothing without one.
 void apply_planted(ir::Op& op);
 
 }  // namespace shardproof::elaborate

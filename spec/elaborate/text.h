@@ -1,5 +1,5 @@
 #pragma once
-// Types and patterns with the names that the user wrote.
+// Prints types and patterns with the names of the source.
 #include <string>
 
 #include "spec/ir/program.h"

@@ -1,4 +1,4 @@
-// Which values a wanted gradient flows through.
+// Finds the values through which a wanted gradient flows.
 #include <algorithm>
 
 #include "spec/grad/tape.h"

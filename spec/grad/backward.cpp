@@ -49,7 +49,7 @@ class Deriver {
   }
 
  private:
-  /// The axes of the plan's file but those of size 1.
+  /// The axes of the plan's file, without those of size 1.
   std::vector<Axis> axes() const {
     std::vector<Axis> result;
     for (const Axis& axis : plan_.axes) {
@@ -66,7 +66,8 @@ class Deriver {
     return names;
   }
 
-  /// Every float parameter, where none are chosen: a record only when all of it is.
+  /// Selects all float parameters if none were chosen; a record only if all of its leaves are
+  /// floats.
   void choose() {
     size_t leaf = 0;
     std::vector<size_t> all;
@@ -107,7 +108,7 @@ class Deriver {
         Type type = plain(dual(plan_.results[leaf], axes()));
         const Ref g = graph_.parameter(graph_.top, own, type);
         const Name& path = plan_.result_names[leaf];
-        // The path of a field follows the result's name, or alone where it has none.
+        // The path of a field follows the result's name; without a name, the path alone.
         const size_t dot = path.find('.');
         const Name field = dot == Name::npos ? "" : path.substr(dot);
         writer_.set_name(g, own + (name.empty() && !path.empty() ? "." + path : field));

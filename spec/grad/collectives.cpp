@@ -1,4 +1,4 @@
-// Collectives: what goes back is decided by the state of the result, R or I.
+// Gradients of collectives: they depend on the state of the result, R or I.
 #include <algorithm>
 
 #include "spec/grad/pull.h"
@@ -13,26 +13,26 @@ bool is(const Type& type, const Axis& axis, Mark mark) {
   return found != type.marks.end() && found->second == mark;
 }
 
-/// The axes of each dim of `more` that come after those of the same dim in `less`.
+/// The axes of each dim of `more` that follow those of the same dim in `less`.
 std::vector<Axis> gone(const Split& more, const Split& less) {
   return {more.axes.begin() + static_cast<std::ptrdiff_t>(less.axes.size()), more.axes.end()};
 }
 
-/// g's type, under the names of the operand.
+/// The type of g with the operand's names.
 Shape renamed(Pull& p, Ref g) {
   Shape right = type_of(g);
   for (size_t d = 0; d < right.dims.size(); ++d) right.dims[d].dim = p.in(0).type.dims[d].dim;
   return right;
 }
 
-/// From g, whose dims are those of the result, to the operand's: axes come back in the order of
-/// the list; over one that the result has as R they are scattered, over an I sliced.
+/// From g, which has the result's dims, to the operand's type: axes return in list order. If the
+/// result is R on an axis, scatters (reduces); if it is I, slices.
 void split_again(Pull& p, Ref g) {
   const Type &from = p.in(0).type, &to = p.out().type;
   std::vector<std::pair<size_t, Axis>> axes;
   for (size_t d = 0; d < from.dims.size(); ++d)
     for (const Axis& axis : gone(from.dims[d], to.dims[d])) axes.emplace_back(d, axis);
-  // Neighbours of one kind go in one collective.
+  // Adjacent axes of one kind share a collective.
   for (size_t i = 0; i < axes.size();) {
     const bool copy = is(to, axes[i].second, Mark::I);
     Shape right = renamed(p, g);
@@ -45,8 +45,8 @@ void split_again(Pull& p, Ref g) {
   p.give(0, g);
 }
 
-/// Back to fewer axes, the last first: over an axis that was R zeros are put around, over an I the
-/// parts are gathered.
+/// To fewer axes, last one first: if the operand is R on an axis, pads with zeros; if it is I,
+/// gathers.
 void join_again(Pull& p, Ref g, bool sums) {
   const Type &from = p.in(0).type, &to = p.out().type;
   std::vector<std::pair<size_t, Axis>> axes;
@@ -67,8 +67,8 @@ void join_again(Pull& p, Ref g, bool sums) {
   p.give(0, g);
 }
 
-/// all_reduce and fan_out: the gradient is reduced over the axes on which g is still a sum and the
-/// operand's gradient is not.
+/// all_reduce and fan_out: reduces over the axes on which g is a sum and the operand's gradient is
+/// not.
 void reduce_again(Pull& p, Ref g) {
   for (const auto& [axis, mark] : p.in(0).type.marks)
     if (mark == Mark::Max && !is(p.out().type, axis, Mark::Max)) p.none("a maximum over " + axis);
@@ -77,7 +77,7 @@ void reduce_again(Pull& p, Ref g) {
   p.give(0, p.emit.collective(Fn::all_reduce, g, right));
 }
 
-/// zero_nonroot: a copy's gradient is kept on device 0; that of an I is it already.
+/// zero_nonroot: keeps the gradient of a copy on device 0; that of an I is already right.
 void keep_again(Pull& p, Ref g) {
   Shape right = renamed(p, g);
   right.marks = p.dual(0).marks;
@@ -90,7 +90,7 @@ void exchange_again(Pull& p, Ref g) {
   p.give(0, p.emit.collective(Fn::all_to_all, g, right));
 }
 
-/// zero_pad: the own part of a whole gradient.
+/// zero_pad: takes the device's part of the whole gradient.
 void part_again(Pull& p, Ref g) {
   Shape right = renamed(p, g);
   for (size_t d = 0; d < right.dims.size(); ++d) right.dims[d].axes = p.in(0).type.dims[d].axes;
@@ -120,7 +120,7 @@ void pull(Pull& p, const ir::Collective& op) {
   }
 }
 
-/// A field that is R on a marked axis was kept on device 0.
+/// A field that is R on a marked axis was kept on device 0 only.
 void pull(Pull& p, const ir::Total&) {
   const Ref g = p.g();
   for (size_t i = 0; i < p.taped.operands.size(); ++i) {

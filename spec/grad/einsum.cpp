@@ -1,4 +1,4 @@
-// einsum, sum, max, min, expand: indices that vanish or are new.
+// Gradients of einsum, sum, max, min, expand: ops that remove or add indices.
 #include <algorithm>
 
 #include "spec/grad/pull.h"
@@ -10,8 +10,8 @@ bool contains(const std::vector<ir::IndexId>& ids, ir::IndexId id) {
   return std::find(ids.begin(), ids.end(), id) != ids.end();
 }
 
-/// The gradient of operand i: an einsum of g, which takes its place, with the other operands. What
-/// none of them has was added up in operand i alone: the gradient is the same all along it.
+/// The gradient of operand i: an einsum of g, in its place, with the other operands. An index that
+/// only operand i has was summed: the gradient is constant along it.
 Ref product(Pull& p, const ir::Indices& in, size_t i, Ref g) {
   std::vector<Ref> operands;
   ir::Indices back{in.all, in.left, {}};
@@ -33,7 +33,7 @@ Ref product(Pull& p, const ir::Indices& in, size_t i, Ref g) {
   return p.emit.expand(in.all, g, made, in.left[i], wanted);
 }
 
-/// Where the largest entry along the position is; `rest`: the others of x.
+/// A mask of the largest entry along the position; `rest`: the other positions of x.
 Ref hit(Pull& p, const ir::Indices& in, Ref x, size_t at, bool largest) {
   const Type type = type_of(x);
   Shape rest = type;
@@ -46,8 +46,8 @@ Ref hit(Pull& p, const ir::Indices& in, Ref x, size_t at, bool largest) {
   return p.emit.binary(ir::BinaryFn::eq, iota, p.emit.renamed(where, rest));
 }
 
-/// Indices that vanish, as one position. Where they are several, it is a group of them in their
-/// order, the last position: the first of equal entries is then the lowest index of all of them.
+/// The removed indices as one position. If there are several, they become a group in their order,
+/// as the last position: the first of equal entries is then the one with the lowest index.
 void extreme(Pull& p, const ir::Indices& in, bool largest, Ref g) {
   const std::vector<ir::IndexId> kept = flat(in.right);
   ir::Position gone;

@@ -47,7 +47,7 @@ Ref Forward::compute(ValueIndex v, Context& context) {
       taped.op);
 }
 
-/// A ring goes back over its blocks in any order: what it carries is what it carries at its end.
+/// A ring's backward visits its blocks in any order, with the final values of its carries.
 std::optional<Ref> Forward::last_carry(ValueIndex v, Context& context) {
   const Tape& tape = *context.tape;
   for (size_t i = 0; i < tape.params.size(); ++i)
@@ -58,7 +58,7 @@ std::optional<Ref> Forward::last_carry(ValueIndex v, Context& context) {
 
 namespace {
 
-/// Nothing is done: fan_out, and what moves over axes of size 1.
+/// Whether the op changes nothing: fan_out, and moves over axes of size 1.
 bool stays(const ir::Op& op, const Type& from, const Type& to) {
   if (auto* permute = std::get_if<ir::Ppermute>(&op))
     return from.dims[permute->pattern.left_bracket.value()].axes.empty();
@@ -120,7 +120,7 @@ Ref Forward::library(const TapeOp& taped, size_t result, const Library& library,
     const bool scalar = i >= library.call->left.size() && type_of(operands[i]).dims.empty();
     text.keywords.push_back(scalar ? library.call->arguments[i].param : "");
   }
-  // A keyword is followed by keywords only.
+  // Arguments after a keyword must be keywords too.
   for (size_t i = text.keywords.size(), by_position = 0; i-- > 0;) {
     by_position = by_position || text.keywords[i].empty();
     if (by_position) text.keywords[i].clear();

@@ -1,5 +1,5 @@
 #pragma once
-// Forward values computed again, where and when the backward asks for them.
+// Recomputes forward values where the backward needs them.
 #include <map>
 
 #include "spec/grad/graph.h"
@@ -7,7 +7,7 @@
 
 namespace shardproof::grad {
 
-/// One place where a tape's values exist: the plan itself, the forward loop, or the reverse one.
+/// A scope in which a tape's values exist: the plan itself, the forward loop, or the backward loop.
 struct Context {
   const Tape* tape;
   Block* block;
@@ -15,24 +15,24 @@ struct Context {
   std::map<ValueIndex, Ref> values;
   std::map<const TapeOp*, Node*> loops;
   std::map<const TapeOp*, Context*> loop_bodies;
-  const TapeOp* reverses = nullptr;  ///< the loop whose steps it goes through backwards
+  const TapeOp* reverses = nullptr;  ///< the loop that it runs backwards
   Ref index;                         ///< of that loop
 };
 
-/// What a library call's pattern says of an operand, which it may have opened, with the axes and
-/// marks that the operand has.
+/// The shape that a library call's pattern states for an operand, perhaps with opened groups, with
+/// the operand's axes and marks.
 Shape stated(const ir::Program& program, const Shape& pattern, const Type& operand);
 
 class Forward {
  public:
   Forward(Graph& graph, Recording& recording) : graph_(graph), recording_(recording) {}
 
-  /// The value as seen from `here`.
+  /// The value, computed in or passed to the scope `here`.
   Ref value(ValueIndex v, Context& here);
-  /// A value of a loop's step, stacked by what its forward scan emits.
+  /// A value of a loop's step, stacked: the forward scan emits it.
   Ref stacked(const TapeOp& loop, ValueIndex v, Context& here);
   Context* open(const Tape& tape, Block& block, Context* parent);
-  /// The saved values that were asked for: name and type.
+  /// The saved values in use: name and type.
   const std::vector<Ref>& saved() const { return saved_; }
   Graph& graph() { return graph_; }
   Recording& recording() { return recording_; }

@@ -136,7 +136,7 @@ Ref Emit::sum(const PatternIndices& all, Ref x, const Positions& from, const Pos
   return rearrange(all, made, first, to, right);
 }
 
-/// A group of which a part is new is made of its factors.
+/// A group with a new part is built from its factors.
 Ref Emit::expand(const PatternIndices& all, Ref x, const Positions& from, const Positions& to,
                  const Shape& right) {
   const std::vector<ir::IndexId> known = flat(from);
@@ -166,7 +166,7 @@ Ref Emit::rearrange(const PatternIndices& all, Ref x, const Positions& from, con
 }
 
 Ref Emit::renamed(Ref x, const Shape& like) {
-  // Names that stand at other positions of x are given up first.
+  // First renames positions of x whose names are needed at other positions.
   for (int i = 0; i < 2 && !same_names(type_of(x), like); ++i) {
     Shape right = type_of(x);
     if (right.dims.size() != like.dims.size()) break;

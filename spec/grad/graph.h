@@ -1,6 +1,6 @@
 #pragma once
-// The derived text before it is text: expressions and loops that use each other. What nothing uses
-// is never written.
+// The derived text as a graph: expressions and loops that use each other. Unused nodes are not
+// written.
 #include <deque>
 #include <optional>
 #include <string>
@@ -24,16 +24,16 @@ struct Ref {
 };
 
 struct Parameter {};  ///< of the plan, or a loop's index or carry: a name
-/// A call by name; a library function's pattern is of the first operands.
+/// A call by name; for a library function, the pattern of the first operands.
 struct CallText {
   Name function;
   std::vector<Shape> left;
   std::optional<Shape> right;
   std::vector<Dim> working;
-  std::vector<Name> keywords;  ///< one per operand, empty where by position
+  std::vector<Name> keywords;  ///< one per operand; empty if by position
 };
-/// A scan, or a ring. operands: the carries' first values. Results: the last carries, then what is
-/// emitted.
+/// A scan or a ring. Operands: the carries' initial values. Results: the last carries, then emitted
+/// values.
 struct ScanText {
   Dim dim;
   bool reverse;
@@ -47,19 +47,19 @@ struct Node {
   std::variant<ir::Op, Parameter, CallText, ScanText> op;
   std::vector<Ref> operands;
   std::vector<Type> types;  ///< one per result
-  std::vector<Name> names;  ///< wanted, one per result; empty: none
+  std::vector<Name> names;  ///< preferred names, one per result; may be empty
   Block* block = nullptr;
-  bool again = false;  ///< of the forward pass
-  bool apart = false;  ///< on a line of its own: a ring passes blocks of what is there before it
-  Name hint = {};      ///< for a name, where it comes to need one
+  bool again = false;  ///< recomputes a value of the forward pass
+  bool apart = false;  ///< on a separate line: a ring needs its operands as named values
+  Name hint = {};      ///< a name, if it needs one
 };
 
 struct Block {
   Block* parent = nullptr;
-  std::vector<Node*> nodes;  ///< in the order of their making
+  std::vector<Node*> nodes;  ///< in order of creation
 };
 
-/// What the derived text was to say is refused by the rules: a mistake of the derivation.
+/// The rules refuse the derived text: a bug of the derivation.
 struct Defect {
   std::string message;
 };
@@ -73,14 +73,14 @@ class Graph {
   }
 
   const ir::Program& program;
-  ir::Program dims;  ///< without functions; its dims are those of the program and the new names
+  ir::Program dims;  ///< no functions; the dims of the program and new names
   Block top;
 
   Block* block(Block* parent);
   Ref parameter(Block& block, const Name& name, const Type& type);
   Node* make(Block& block);
-  /// The op with the type that the rules give it; a pattern is written already. Throws Defect where
-  /// they refuse it.
+  /// Adds the op with the type that the rules infer; its pattern is already written. Throws Defect
+  /// if they refuse it.
   Ref add(Block& block, ir::Op op, std::vector<Ref> operands);
 
  private:
@@ -93,9 +93,9 @@ inline Name& name_of(Ref ref) { return ref.node->names.at(ref.result); }
 
 using PatternIndices = std::vector<ir::PatternIndex>;
 
-/// Ops added to one block. An op with a pattern is given by its indices: by operand and of the
-/// result the index of each factor. `right` has the names that the result should have, its axes and
-/// marks; where no text gives it these names it has others, and `renamed` changes them.
+/// Adds ops to one block. An op with a pattern is given by its indices: by operand, and for the
+/// result the index of each factor. `right` has the preferred names of the result, its axes and
+/// marks; if no pattern text gives these names, it gets others, and `renamed` changes them.
 class Emit {
  public:
   Emit(Graph& graph, Block& block) : graph(graph), block(block) {}
@@ -108,7 +108,7 @@ class Emit {
   }
   Ref op(ir::Op op, const ir::Indices& in, std::vector<Ref> operands, const Shape& right);
   Ref number(const std::string& text);
-  Ref size(const Dim& dim);  ///< |M|, of a group the product
+  Ref size(const Dim& dim);  ///< |M|; for a group, the product
   Ref unary(ir::UnaryFn fn, Ref x) { return op(ir::Unary{fn}, {x}); }
   Ref binary(ir::BinaryFn fn, Ref a, Ref b) { return op(ir::Binary{fn}, {a, b}); }
   Ref add(Ref a, Ref b) { return binary(ir::BinaryFn::add, a, b); }
@@ -121,32 +121,32 @@ class Emit {
   Ref mul(Ref a, Ref b) { return binary(ir::BinaryFn::mul, a, b); }
   Ref div(Ref a, Ref b) { return binary(ir::BinaryFn::div, a, b); }
   Ref where(Ref c, Ref a, Ref b) { return op(ir::Where{}, {c, a, b}); }
-  Ref cast(Ref x, Dtype to);  ///< x itself where it has that dtype
+  Ref cast(Ref x, Dtype to);  ///< x itself if it has the dtype
   Ref zeros(const Type& type);
 
-  /// x, with positions `from`, as a value with positions `to`: indices that `to` lacks are added
-  /// up. Where the positions are the same it is x itself.
+  /// Sums x, with positions `from`, to positions `to`, over the indices that `to` lacks. Returns x
+  /// itself if the positions are equal.
   Ref sum(const PatternIndices& all, Ref x, const Positions& from, const Positions& to,
           const Shape& right);
-  /// The same the other way round: indices that `from` lacks are new.
+  /// The reverse: expands by the indices that `from` lacks.
   Ref expand(const PatternIndices& all, Ref x, const Positions& from, const Positions& to,
              const Shape& right);
-  /// The same indices on both sides.
+  /// The same indices on both sides, in other positions.
   Ref rearrange(const PatternIndices& all, Ref x, const Positions& from, const Positions& to,
                 const Shape& right);
-  /// The positions of x under the names that `like` has.
+  /// Renames the positions of x like those of `like`.
   Ref renamed(Ref x, const Shape& like);
-  /// Position for position the same, x itself where it is `right` already.
+  /// Equal positions on both sides; returns x itself if it already has type `right`.
   Ref collective(ir::CollectiveFn fn, Ref x, const Shape& right);
   Ref entry(Ref x, Ref index, const Dim& dim);
-  /// The block of x that a ring is at.
+  /// The current block of x in a ring.
   Ref block_of(Ref x, Ref index, const Dim& dim, const Dim& block);
 };
 
-/// The positions as far as they have these indices.
+/// The positions, restricted to these indices.
 Positions kept(const Positions& positions, const std::vector<ir::IndexId>& ids);
-/// Positions under the names and with the axes that `shape` has for these indices at `at`; the axes
-/// of a position are its leading index's.
+/// Positions with the names and axes that `shape` has for these indices in `at`; a position's axes
+/// are those of its leading index.
 Shape regrouped(const ir::Program& program, const PatternIndices& all, const Positions& positions,
                 const Positions& at, const Shape& shape);
 

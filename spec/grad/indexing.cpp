@@ -1,11 +1,11 @@
-// index, index_unreduced, index_add, top_k: rows chosen by ids.
+// Gradients of index, index_unreduced, index_add, top_k: rows selected by ids.
 #include "spec/grad/pull.h"
 
 namespace shardproof::grad {
 namespace {
 
-/// index_add of `x` by `ids` into the dual of operand 0; the position `bracket` of it is what the
-/// ids say.
+/// index_add of `x` by `ids` into the dual of operand 0; `bracket` is its position that the ids
+/// index.
 void add_rows(Pull& p, ir::Indices in, size_t bracket, Ref ids, Ref x) {
   for (ir::IndexId id : in.right.at(bracket)) in.all[id].name = "[" + in.all[id].name + "]";
   ir::IndexAdd back;
@@ -13,7 +13,7 @@ void add_rows(Pull& p, ir::Indices in, size_t bracket, Ref ids, Ref x) {
   p.give(0, p.emit.op(std::move(back), in, {ids, x}, p.dual(0)));
 }
 
-/// The gradient of the table: what was read is added where it came from.
+/// The gradient of the table: adds the cotangent at the rows that were read.
 void add_back(Pull& p, const ir::Pattern& read) {
   const ir::Indices& in = read.indices;
   add_rows(p, {in.all, {in.left[1], in.right}, in.left[0]}, read.left_bracket.value(), p.x(1),

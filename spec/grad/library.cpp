@@ -1,5 +1,5 @@
-// Calls that stay calls: library functions that have a gradient in the library, and trusted plans
-// that have one in the file.
+// Calls that stay calls: library functions whose gradient is in the library, and trusted plans
+// whose gradient is in the file.
 #include <algorithm>
 
 #include "spec/elaborate/elaborate.h"
@@ -14,7 +14,7 @@ std::optional<size_t> argument(const ir::LibraryCall& call, const Name& param) {
   return std::nullopt;
 }
 
-/// The parameters that the gradient's results are of: as declared, or all floats.
+/// The parameters to which the gradient's results belong: as declared, or all floats.
 std::vector<Name> results_of(Pull& p, const ir::LibraryGradient& gradient, const Library& op) {
   if (!gradient.wrt.empty()) return gradient.wrt;
   std::vector<Name> names;
@@ -28,7 +28,7 @@ struct Operands {
   std::vector<Ref> refs;
 };
 
-/// What the pattern says of an operand: the names of dims that the call gave it.
+/// The pattern for an operand: the names that the call gave its dims.
 void describe(const ir::Program& program, Operands& call, const Shape& named, const Type& type) {
   if (call.text.left.size() + 1 != call.refs.size()) return;  // the pattern names the first ones
   call.text.left.push_back(stated(program, named, type));
@@ -38,7 +38,7 @@ Shape named_result(const Library& op, const Type& type) {
   return op.call->right ? *op.call->right : type;
 }
 
-/// The operands of `X_grad`, by name: X's arguments, X's result, and the gradient that comes in.
+/// The operands of `X_grad` by name: X's arguments, X's result, and the upstream gradient.
 Operands operands_of(Pull& p, const ir::LibraryGradient& gradient, const Library& op) {
   Operands call;
   call.text.function = gradient.name;
@@ -66,7 +66,7 @@ Operands operands_of(Pull& p, const ir::LibraryGradient& gradient, const Library
   return call;
 }
 
-/// The type of a result: the argument's dual, under the names the call gave its dims.
+/// The type of a result: the argument's dual, with the names in the call.
 Type result_type(Pull& p, const Library& op, size_t operand, Dtype dtype) {
   Type type = p.dual(operand);
   if (operand < op.call->left.size())
@@ -75,7 +75,7 @@ Type result_type(Pull& p, const Library& op, size_t operand, Dtype dtype) {
   return type;
 }
 
-/// The indices of a result as the positions that the operand has, of which a call may open groups.
+/// The indices of a result in the operand's positions; the call may have opened groups.
 Positions positions_of(Pull& p, size_t operand, const Positions& named) {
   const std::vector<ir::IndexId> ids = flat(named);
   Positions result = unchanged(p.emit.graph.dims, p.dual(operand)).right;
@@ -84,8 +84,8 @@ Positions positions_of(Pull& p, size_t operand, const Positions& named) {
   return result;
 }
 
-/// The positions of a result in the order that a library function gives it: of the first operand
-/// that has all of them.
+/// The positions of a result in the order of a library function's results: that of the first
+/// operand with all of them.
 Positions ordered(const Positions& positions, const std::vector<Positions>& operands) {
   for (const Positions& operand : operands) {
     Positions order;
@@ -96,7 +96,7 @@ Positions ordered(const Positions& positions, const std::vector<Positions>& oper
   return positions;
 }
 
-/// What `X_grad` gives for an operand of X.
+/// The result of `X_grad` for an operand of X.
 struct Given {
   size_t operand, result;
   PatternIndices all;
@@ -109,8 +109,8 @@ bool splits(const Shape& shape, const Axis& axis) {
   });
 }
 
-/// The gradient of the operand is a sum over a dim that is split: `X_grad` has no {U_t} to say so,
-/// but each op of X has.
+/// Whether the operand's gradient is a sum over a split dim: `X_grad` cannot state {U_t}, but the
+/// ops of X can, so X is inlined.
 bool sums_over_axis(const Shape& operand, const Shape& upstream) {
   for (const Split& split : upstream.dims)
     for (const Axis& axis : split.axes)

@@ -1,4 +1,4 @@
-// A loop going back: a scan in the other direction over the carries that the forward scan emits.
+// The gradient of a loop: a scan in reverse order over the carries that the forward scan emits.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -8,7 +8,7 @@
 namespace shardproof::grad {
 namespace {
 
-/// Which values the gradients of some values reach inside a tape, over ops that have one.
+/// Finds the values in a tape that gradients reach, through ops that have one.
 class Reach {
  public:
   explicit Reach(const std::deque<TapeValue>& values) : values_(values) {}
@@ -48,8 +48,8 @@ class Reach {
 
 }  // namespace
 
-/// The carries whose gradient is not zero: those whose last value has one, or that such a carry or
-/// an emitted value with a gradient depends on.
+/// The carries with a nonzero gradient: those whose last value has one, and those on which such a
+/// carry, or an emitted value with a gradient, depends.
 std::vector<bool> Walk::reached(const TapeOp& taped, const Loop& op, Pending& pending) const {
   const auto& values = forward_.recording().values;
   const Tape& body = *op.body;
@@ -76,7 +76,7 @@ std::vector<bool> Walk::reached(const TapeOp& taped, const Loop& op, Pending& pe
   return result;
 }
 
-/// The body of the loop that goes back over `step`, empty yet.
+/// The empty body of the backward loop of `taped`.
 Pending Walk::inside(const TapeOp& taped, const Tape& tape, Pending& pending) {
   Graph& graph = forward_.graph();
   Block* block = graph.block(&pending.emit.block);
@@ -118,7 +118,7 @@ void Walk::loop(const TapeOp& taped, const Loop& op, Pending& pending) {
     const Ref stack = take(taped.results[i], pending);
     give(tape.emit[i - carries], inner.emit.entry(stack, at, op.dim), inner);
   }
-  // An inner walk finds its own gradients; those of the carries are asked for after it.
+  // A nested walk creates its own gradients; those of the carries are requested after it.
   Pending* outer = std::exchange(pending_, &inner);
   back(tape, inner);
   pending_ = outer;
@@ -130,7 +130,8 @@ void Walk::loop(const TapeOp& taped, const Loop& op, Pending& pending) {
   hand_out(op, node, inner, pending);
 }
 
-/// What a loop emits for t[n] has the entries' position in front; t has it where it has it.
+/// Moves the position of t[n] to the front, as in the loop's emitted values; t itself has it
+/// elsewhere.
 Ref Walk::in_place(const Loop& op, ValueIndex v, Ref stack, Pending& pending) const {
   const auto& values = forward_.recording().values;
   const TapeOp& taped = *values[op.body->entries.at({v, op.body->index})].made_by;
@@ -145,7 +146,7 @@ Ref Walk::in_place(const Loop& op, ValueIndex v, Ref stack, Pending& pending) co
   return pending.emit.rearrange(in.all, stack, from, in.right, wanted);
 }
 
-/// What an outer value gives to a loop in all its steps is added up in a carry.
+/// The gradient of a captured value is summed over the loop's steps in a carry.
 void Walk::add_up(const Loop& op, Node* node, Pending& inner, Pending& pending) {
   ScanText& text = std::get<ScanText>(node->op);
   std::vector<std::pair<ValueIndex, Ref>> totals;
@@ -169,7 +170,7 @@ void Walk::add_up(const Loop& op, Node* node, Pending& inner, Pending& pending) 
   }
 }
 
-/// Gradients of what the loop uses from outside: of t[n] stacked, of all else added up in a carry.
+/// Gradients of captured values: stacked for t[n], summed in a carry for all others.
 void Walk::hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending) {
   add_up(op, node, inner, pending);
   ScanText& text = std::get<ScanText>(node->op);

@@ -9,8 +9,8 @@
 namespace shardproof::grad {
 namespace {
 
-/// A name that a text can write, and the run of factors that it stands for: H is K and D, an alias
-/// of H is one name for two factors.
+/// A name that a text can use, and the factors that it covers: H covers K and D; an alias of H is
+/// one name for two factors.
 struct Word {
   Name name;
   size_t at, count;  ///< factors of the shape
@@ -40,7 +40,7 @@ class Namer {
   Namer(ir::Program& dims, const ir::Op& op, const ir::Indices& in,
         const std::vector<Shape>& operands, const Shape& right)
       : dims_(dims), in_(in), operands_(operands), right_(right), names_(in.all.size()) {
-    // Where one side has what the other lacks, a bracket has a name of its own.
+    // If one side has an index that the other lacks, a bracket gets its own name.
     replaces_ = std::holds_alternative<ir::Read>(op) || std::holds_alternative<ir::TopK>(op);
     for (const Positions& left : in.left) flats_.push_back(flat(left));
     flats_.push_back(flat(in.right));
@@ -99,7 +99,7 @@ class Namer {
       if (free && fits(word.name, run)) give(word.name, run);
     }
   }
-  /// As the plan's own pattern calls it.
+  /// Prefers the name in the plan's own pattern.
   void take_written(ir::IndexId id) {
     Name name = in_.all[id].name;
     std::erase_if(name, [](char c) { return c == '[' || c == ']' || c == '\''; });
@@ -151,15 +151,15 @@ class Namer {
         return false;
     return true;
   }
-  /// One name for both would make them one index. A bracket is paired with nothing, but stands
-  /// beside the other positions of its operand.
+  /// Whether one name for both would make them one index. A bracket is not matched, but shares an
+  /// operand with other positions.
   bool meet(ir::IndexId a, ir::IndexId b) const {
     if (replaces_ || (!bracketed(a) && !bracketed(b))) return true;
     return std::any_of(flats_.begin(), flats_.end(), [&](const Run& ids) {
       return std::count(ids.begin(), ids.end(), a) && std::count(ids.begin(), ids.end(), b);
     });
   }
-  /// One name for several indices stands where all of them stand, in their order.
+  /// A name for several indices can be used only where all of them occur, in their order.
   bool stands_whole(const Run& run) const {
     if (run.size() == 1) return true;
     const auto whole = [&](const ir::Position& position) {
@@ -174,7 +174,7 @@ class Namer {
              return std::all_of(left.begin(), left.end(), whole);
            });
   }
-  /// No operand has the name at another position.
+  /// Whether no operand has the name at another position.
   bool crosses_nothing(const Name& name, const Run& run) const {
     for (size_t i = 0; i < own_.size(); ++i) {
       const auto at = std::find(flats_[i].begin(), flats_[i].end(), run[0]);
@@ -189,7 +189,7 @@ class Namer {
     return true;
   }
 
-  /// A position as it is called where one of `like` has these names, else as a group of them.
+  /// The name of a position if one of `like` has these names, else a group of them.
   Dim named(const ir::Position& position, const std::vector<const Shape*>& like) const {
     Dim dim;
     for (size_t i = 0; i < position.size(); i += names_[position[i]]->count)

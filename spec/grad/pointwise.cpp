@@ -1,4 +1,4 @@
-// Pointwise ops: the gradients of spec/ir/pointwise.def as text. g is U where the operands are
+// Gradients of pointwise ops: those of spec/ir/pointwise.def as text. g is U if the operands are
 // copies; each gradient is linear in it.
 #include <functional>
 
@@ -7,7 +7,7 @@
 namespace shardproof::grad {
 namespace {
 
-/// A value of the derived text, emitted where it is used: what the derivatives are written in.
+/// A value of the derived text, emitted on use: the type in which the derivatives are evaluated.
 struct Term : ir::Notation<Term> {
   std::function<Ref(Pull&)> emit;
   Term(double number) : emit([number](Pull& p) { return p.emit.number(ir::digits(number)); }) {}

@@ -1,5 +1,5 @@
 #pragma once
-// One step going back: the gradients of its results are known, those of its operands are given.
+// The gradient of one step: from those of its results to those of its operands.
 #include "spec/grad/forward.h"
 
 namespace shardproof::grad {
@@ -14,17 +14,17 @@ class Pull {
   const TapeOp& taped;
   Emit emit;
 
-  /// The gradient of a result; none: nothing flows.
+  /// The gradient of a result; none if there is none.
   Ref g(size_t result = 0);
-  bool wants(size_t operand) const;           ///< a gradient of it is asked for
+  bool wants(size_t operand) const;           ///< whether its gradient is needed
   Ref x(size_t operand);                      ///< forward value
   Ref y(size_t result = 0);                   ///< forward result
-  const TapeValue& in(size_t operand) const;  ///< as in the plan: I included
+  const TapeValue& in(size_t operand) const;  ///< as in the plan, including I
   const TapeValue& out(size_t result = 0) const;
   Type dual(size_t operand) const;  ///< the type of its gradient
-  /// Adds to the gradient of an operand, whose positions it has: under its names, in its dtype.
+  /// Adds to the gradient of an operand with the same positions; renames and casts it.
   void give(size_t operand, Ref gradient);
-  /// The same for pointwise ops: in the operand's order, dims that it lacks are added up first.
+  /// The same for pointwise ops: reorders, and sums over dims that the operand lacks.
   void give_pointwise(size_t operand, Ref gradient);
   [[noreturn]] void none(const std::string& what) const {
     refuse("E0217", taped.place, "no gradient through " + what);
@@ -57,7 +57,7 @@ void pull(Pull& p, const ir::Collective& op);
 void pull(Pull& p, const ir::Ppermute& op);
 void pull(Pull& p, const ir::Total& op);
 void pull_trusted(Pull& p, const ir::Program& program, const Trusted& op);
-/// The gradients by `X_grad`; false: the library has none for what is wanted.
+/// Uses `X_grad`; false if the library does not have the wanted gradient.
 bool pull_library(Pull& p, const ir::Program& program, const Library& op);
 
 }  // namespace shardproof::grad

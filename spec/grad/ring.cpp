@@ -1,10 +1,10 @@
-// A ring going back: a ring over the same blocks, at the values that the carries have at the end.
+// The gradient of a ring: a ring over the same blocks, with the final values of the carries.
 //
 // A carry that can be proved is the same in every order of the blocks: c = sum_b f(block b, m),
-// with m what the running maximum is at the end, or blocks that are written at their own places. So
-// its gradient needs no order and no carries of the way: with the carries at their ends each block
-// gives f once more, and nothing depends on m but by a factor that cancels. All of this is proved
-// of the text that is printed, not of this file.
+// with m the final value of the running maximum, or blocks written at their own offsets. So its
+// gradient needs neither an order nor intermediate carries: with final carries each block gives f
+// again, and m enters only through a factor that cancels. All of this is proved for the printed
+// text, not for this code.
 #include <algorithm>
 #include <set>
 #include <utility>
@@ -20,8 +20,8 @@ bool stops(const TapeValue& value) {
   return op && std::holds_alternative<ir::StopGrad>(*op);
 }
 
-/// Which of `wanted` a value is made of. Scales stop it where `past_scales` is false, and stop_grad
-/// where `past_stops` is.
+/// Which of `wanted` a value depends on. Ignores paths through scales unless `past_scales`, and
+/// through stop_grad unless `past_stops`.
 class Sources {
  public:
   Sources(const std::deque<TapeValue>& values, const std::set<ValueIndex>& wanted, bool past_scales,
@@ -32,7 +32,7 @@ class Sources {
     visit_maker(v);
     return found_;
   }
-  /// All that the values asked for are made of.
+  /// All values on which the wanted values depend.
   const std::set<ValueIndex>& seen() const { return seen_; }
 
  private:
@@ -60,8 +60,8 @@ class Sources {
   std::set<ValueIndex> seen_, found_;
 };
 
-/// v = factor * carry + rest, or the carry with a block written into it: the ways in which a ring's
-/// carry is a sum.
+/// Whether v = factor * carry + rest, or the carry with a block written into it: the forms in which
+/// a ring's carry is a sum.
 bool adds_to(const std::deque<TapeValue>& values, ValueIndex v, ValueIndex carry) {
   if (v == carry) return true;
   const TapeOp* taped = values[v].made_by;
@@ -95,8 +95,8 @@ bool is_extremum_of(const TapeValue& next, ValueIndex carry) {
 
 namespace {
 
-/// Whether some uses of a carry that is a scale stand in a stop_grad and others do not: then the
-/// gradient of what is written is not that of the sum, in which the scale cancels.
+/// Whether some uses of a scale carry are in a stop_grad and others are not: then the gradient of
+/// the text differs from that of the sum, in which the scale cancels.
 bool stopped_in_part(const std::deque<TapeValue>& values, const Tape& ring, size_t carry) {
   const std::set<ValueIndex> own = {ring.params[carry], ring.out[carry]};
   bool open = false, stopped = false;
@@ -157,9 +157,9 @@ void Walk::ring(const TapeOp& taped, const Loop& op, Pending& pending) {
   blocks_home(tape, node, inner, pending);
 }
 
-/// c0 is in c once, scaled from where the ring begins to where it ends: what goes back over one
-/// block with the carries at their first values before it and at their last ones after it. Of the
-/// block itself nothing is taken.
+/// c0 enters c once, scaled from the start of the ring to its end: the gradient through one block
+/// with the carries' initial values before it and final values after it, ignoring the block
+/// itself.
 void Walk::first_values(const TapeOp& taped, const Tape& ring, Pending& pending) {
   const auto& values = forward_.recording().values;
   const auto active = [&](ValueIndex v) { return values[v].active; };
@@ -186,8 +186,8 @@ void Walk::go_back(const TapeOp& taped, const Tape& ring, Pending& inner, Pendin
   pending_ = outer;
 }
 
-/// Each device adds to the gradient of each block, at its place; then each block's is added up
-/// where the block is at home.
+/// Each device adds to the gradient of each block at its offset; then each block's gradient is
+/// summed on the block's own device.
 void Walk::blocks_home(const Tape& ring, Node* node, Pending& inner, Pending& pending) {
   ScanText& text = std::get<ScanText>(node->op);
   for (const auto& [v, parts] : inner.entries) {

@@ -21,7 +21,7 @@ std::string Duals::text(const ir::WrittenType& type, const std::vector<Type>& le
 std::string Duals::dual_text(const ir::WrittenType& type, const std::vector<Type>& own,
                              const std::vector<Type>& wanted) {
   if (type.name.empty()) return writer_.type_text(wanted.at(0));
-  // The marks that the record itself adds are not its fields' own.
+  // The record's own marks are not those of its fields.
   std::vector<Type> bare = own;
   for (Type& leaf : bare)
     for (const auto& [axis, mark] : type.marks) leaf.marks.erase(axis);
@@ -53,7 +53,7 @@ std::string Duals::layout(const ir::WrittenType& type, const std::vector<Type>& 
       std::vector<Split> all = dims;
       all.insert(all.end(), inner.dims.begin(), inner.dims.end());
       text = layout(inner, wanted, next, all);
-      // `layout` writes all dims in front; here stand the field's own.
+      // `layout` writes all dims in front; here only the field's own.
       ir::WrittenType own = inner;
       text = around(own, text.substr(0, text.find('[')), {});
     }

@@ -1,17 +1,17 @@
 #pragma once
-// The head of a derived plan: its parameters, and the dual types of its results.
+// The signature of a derived plan: its parameters, and the dual types of its results.
 #include "spec/grad/write.h"
 
 namespace shardproof::grad {
 
-/// A written type with the leaves it has now, as text; layouts that it needs are declared.
+/// Prints a written type with its current leaves; declares the layouts that it needs.
 class Duals {
  public:
   explicit Duals(Writer& writer) : writer_(writer) {}
 
-  /// `type` as it is written, `leaves` as they are.
+  /// `type` as written, with `leaves`.
   std::string text(const ir::WrittenType& type, const std::vector<Type>& leaves);
-  /// `type` written for other leaves: the same layout, one with marks, or a new one.
+  /// `type` for other leaves: the same layout, one with marks, or a new one.
   std::string dual_text(const ir::WrittenType& type, const std::vector<Type>& own,
                         const std::vector<Type>& wanted);
   const std::string& layouts() const { return layouts_; }

@@ -1,10 +1,10 @@
-// rearrange, read, write, concat, roll, rev: the same entries in other places.
+// Gradients of rearrange, read, write, concat, roll, rev: ops that move entries.
 #include "spec/grad/pull.h"
 
 namespace shardproof::grad {
 namespace {
 
-/// zeros of a type but for the marks and the dtype, which are g's.
+/// zeros of a type with g's marks and dtype.
 Ref zeros_like(Pull& p, Type type, Ref g) {
   type.dtype = type_of(g).dtype;
   type.marks = type_of(g).marks;
@@ -16,7 +16,7 @@ Shape with_marks(Shape shape, const Marks& marks) {
   return shape;
 }
 
-/// From g, which has the positions `whole`, what operand i put there, at `at`.
+/// Reads from g, with positions `whole`, the part at `at` that came from operand i.
 void read_at(Pull& p, Ref g, size_t i, const ir::Indices& in, const Positions& whole,
              size_t bracket, Ref at) {
   ir::Read read;
@@ -27,7 +27,7 @@ void read_at(Pull& p, Ref g, size_t i, const ir::Indices& in, const Positions& w
 
 Ref negative(Pull& p, Ref by) { return p.emit.unary(ir::UnaryFn::neg, by); }
 
-/// How many entries of the position `bracket` operand i has: those of its own, or one.
+/// The number of entries of operand i along the position `bracket`: its size, or one.
 Ref count(Pull& p, const ir::Indices& in, size_t i, size_t bracket) {
   if (in.left[i].size() < in.right.size()) return p.emit.number("1");
   return p.emit.size(p.in(i).type.dims.at(bracket).dim);
@@ -98,7 +98,7 @@ void pull(Pull& p, const ir::Rev& op) {
   p.give(0, reversed(p, op.pattern.indices, op.pattern.left_bracket.value(), p.g()));
 }
 
-/// Entry i of a cumsum has every entry up to i in it: a cumsum from the other end.
+/// Entry i of a cumsum contains every entry up to i: the gradient is a cumsum from the other end.
 void pull(Pull& p, const ir::Ordered& op) {
   if (op.fn != ir::OrderedFn::cumsum) return p.none(ir::name_of(ir::Op(op)));
   const ir::Indices& in = op.pattern.indices;

@@ -22,7 +22,7 @@ Type plain(Type type) {
 
 namespace {
 
-/// What `op` creates, with the axes that its result has.
+/// A created tensor with the axes of its result.
 void complete(ir::Op& op, const Type& result) {
   std::visit(
       [&](auto& each) {
@@ -37,7 +37,7 @@ void complete(ir::Op& op, const Type& result) {
       op);
 }
 
-/// One function's body while it is written out.
+/// The body of one function while it is inlined.
 struct Frame {
   size_t function;
   std::map<ir::ValueId, ValueIndex> values;
@@ -115,7 +115,7 @@ class Recorder {
     for (size_t r = 0; r < call.results.size(); ++r) {
       const ValueIndex v = frame.values.at(call.results[r]);
       whole.results.push_back(v);
-      if (v < first) continue;  // it hands an argument on
+      if (v < first) continue;  // it passes an argument on
       TapeValue& value = result_->values[v];
       value.inner = std::exchange(value.made_by, &whole);
       value.inner_result = std::exchange(value.result, r);
@@ -184,7 +184,8 @@ class Recorder {
     append(ops(), std::move(op), std::move(from), std::move(to), instr.place);
   }
 
-  /// `bf16(w, grad=f32)` is about the cast's result, and of what collectives alone make of it.
+  /// `bf16(w, grad=f32)` applies to the cast's result, and to values that collectives alone make
+  /// from it.
   void gradient_dtype(const ir::Op& op, const std::vector<ValueIndex>& from,
                       const std::vector<ValueIndex>& to) {
     if (auto* cast = std::get_if<ir::Cast>(&op); cast && cast->grad)
@@ -193,7 +194,7 @@ class Recorder {
       result_->values[to[0]].gradient = result_->values[from[0]].gradient;
   }
 
-  /// The callee's body is written out, and the states of the plan's file name its axes alone.
+  /// The callee's body is inlined, so its axes must be declared in the plan's file.
   void needs_axes(const ir::Instr& instr, size_t callee) const {
     const auto needs = [&](const Axis& axis) {
       const auto known = program_.axes.find(axis);
@@ -241,7 +242,7 @@ class Recorder {
     append(ops(), std::move(taped));
   }
 
-  /// The same value; where its positions change their names, a rearrangement.
+  /// The same value; a rearrange if its positions get other names.
   void ascribe(Frame& frame, const ir::Instr& instr) {
     const ValueIndex from = frame.values.at(instr.operands[0]);
     const Type &have = result_->values[from].type, &want = types_[frame.function][instr.results[0]];
@@ -314,7 +315,7 @@ class Recorder {
   const std::vector<Axis>* axes_ = nullptr;  ///< of the plan's file
   std::unique_ptr<Recording> result_;
   Tape* tape_ = nullptr;
-  std::deque<TapeOp>* ops_ = nullptr;  ///< of the library call being written out
+  std::deque<TapeOp>* ops_ = nullptr;  ///< of the library call being inlined
 };
 
 }  // namespace

@@ -1,5 +1,5 @@
 #pragma once
-// A plan written out: calls to plans inlined, copies of names left out, entries of loops once.
+// A plan as a flat list of ops: calls inlined, renamings removed, loop entries shared.
 #include <deque>
 #include <map>
 #include <memory>
@@ -16,31 +16,31 @@ struct TapeOp;
 struct Tape;
 using ValueIndex = size_t;
 
-/// Why there is no derived backward; with the place.
+/// Why there is no derived backward, with the location.
 struct Refused {
   Diagnostic diagnostic;
 };
 [[noreturn]] void refuse(const char* code, const ir::Place& place, const std::string& message);
 
-/// The type as the backward reads it: nothing has a gradient there, so I is R.
+/// The type in the backward: nothing there has a gradient, so I becomes R.
 Type plain(Type type);
 
 struct TapeValue {
   Type type;                  ///< as in the plan, I included
-  Name name;                  ///< in the derived text; empty: none of its own
-  TapeOp* made_by = nullptr;  ///< who makes it; null: a parameter, index or carry
+  Name name;                  ///< in the derived text; may be empty
+  TapeOp* made_by = nullptr;  ///< defines it; null: a parameter, index or carry
   size_t result = 0;
   Tape* home = nullptr;
-  TapeOp* inner = nullptr;  ///< of a library call's result: who makes it in the body
+  TapeOp* inner = nullptr;  ///< for a library call's result: the op in the body that defines it
   size_t inner_result = 0;
-  Name saved;                      ///< by the plan itself, at its top level, under this name
+  Name saved;                      ///< name under which the plan saves it at its top level
   bool kept = false;               ///< saved inside a loop
   Dtype gradient = Dtype::number;  ///< the dtype of its gradient
   bool active = false;             ///< a wanted gradient flows through it
-  bool scale = false;              ///< a ring's running maximum: its results do not depend on it
+  bool scale = false;              ///< a ring's running maximum: results do not depend on it
 };
 
-/// A call of a library function, kept whole; `body` has its steps only.
+/// A call of a library function, kept as a call; `body` has the inlined ops.
 struct Library {
   const ir::LibraryCall* call;
   std::shared_ptr<Tape> body;
@@ -48,7 +48,7 @@ struct Library {
 struct Trusted {
   size_t plan;
 };
-/// A scan, or the ring that its body says.
+/// A scan, or a ring if its body has one.
 struct Loop {
   Dim dim;
   bool reverse;
@@ -74,7 +74,7 @@ struct Tape {
     Split of;   ///< L/c
     Dim block;  ///< W
   };
-  std::optional<Blocks> ring;  ///< of a ring's body: what its index goes over
+  std::optional<Blocks> ring;  ///< for a ring's body: the blocks that its index runs over
 };
 
 struct Recording {
@@ -82,17 +82,17 @@ struct Recording {
   Tape top;
 };
 
-/// Marks the carries of a ring that only scale its sums: the maximum of a running softmax.
+/// Marks the carries of a ring that only rescale its sums: the maximum in a running softmax.
 void mark_scales(Recording& recording, Tape& ring);
 
-/// Writes plan `f` out. Throws Refused at what has no derivative as a whole: a step, a pipeline.
+/// Records plan `f`. Throws Refused for parts without a derivative: a step, a pipeline.
 std::unique_ptr<Recording> record(const ir::Program& program,
                                   const std::vector<std::vector<Type>>& types, size_t f);
 
-/// Marks the values that depend on the parameters `wrt` in a way that has a gradient.
+/// Marks the values that depend on the parameters `wrt` through ops with a gradient.
 void mark_active(Recording& recording, const std::vector<size_t>& wrt);
 
-/// A gradient of the result goes on to operand `i`.
+/// Whether a gradient of the result flows to operand `i`.
 bool flows(const ir::Op& op, size_t i);
 
 }  // namespace shardproof::grad

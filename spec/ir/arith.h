@@ -1,5 +1,5 @@
 #pragma once
-// Arithmetic of sizes and numbers, as written: a dim's size, a condition, an argument of a
+// Arithmetic on sizes and numbers as written: a dim's size, a condition, an argument of a
 // schedule.
 #include <cstdint>
 #include <string>

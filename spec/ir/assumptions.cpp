@@ -1,4 +1,4 @@
-// What functions assume of their parameters: at numbers, and for all sizes.
+// Evaluates what functions assume of their parameters, at given numbers and for all sizes.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -48,11 +48,11 @@ bool is_whole(const Arith& arith) {
   return keeps && std::all_of(arith.args.begin(), arith.args.end(), is_whole);
 }
 
-/// The least (greatest) entry that a bound from below (above) leaves.
+/// The least (greatest) entry that satisfies a lower (upper) bound.
 Arith extreme(const Assumption::Bound& bound, bool below, bool integer) {
   if (!integer) return bound.to;
   const auto negated = [](const Arith& x) { return Arith{Arith::Kind::op, "neg", no_value, {x}}; };
-  // The next whole number: upwards the floor of what is above.
+  // The next integer: for a lower bound, from the floor of the bound.
   const bool strict = bound.op == ">" || bound.op == "<";
   const Arith& to = bound.to;
   if (is_whole(to)) return strict ? condition(to, below ? "+" : "-", number("1")) : to;
@@ -109,7 +109,8 @@ std::vector<Requirement> Program::consistency(const Function& f) const {
         const Arith least = extreme(*l.bound, true, integer);
         const Arith most = extreme(*h.bound, false, integer);
         add(condition(least, strict ? "<" : "<=", most), l, h);
-        // A value that is left out leaves another: exact for one such value, and enough for more.
+        // Each excluded value needs room for one more entry: exact for one such value, sufficient
+        // for several.
         const Arith room = number(integer ? std::to_string(other.size()) : "0");
         for (const Stated& o : other)
           add(condition(condition(condition(most, "-", least), integer ? ">=" : ">", room), "or",
@@ -129,7 +130,7 @@ struct Interval {
   bool low_open = false, high_open = false;
 };
 
-/// All that is assumed of one leaf but what it is not.
+/// The interval that the assumptions on one leaf allow, except for excluded values.
 Interval interval_of(const Program& program, const std::vector<Assumption>& assumptions,
                      size_t leaf, const std::map<Name, int64_t>& sizes) {
   Interval result;
@@ -146,14 +147,14 @@ Interval interval_of(const Program& program, const std::vector<Assumption>& assu
   return result;
 }
 
-/// The whole numbers of an interval.
+/// Shrinks an interval to its integers.
 void shrink_to_integers(Interval& in) {
   in.low = in.low_open ? std::floor(in.low) + 1 : std::ceil(in.low);
   in.high = in.high_open ? std::ceil(in.high) - 1 : std::floor(in.high);
   in.low_open = in.high_open = false;
 }
 
-/// An entry for a drawn one, in the interval; `turn` chooses another one.
+/// Moves a drawn entry into the interval; `turn` selects an alternative.
 double moved_into(const Interval& in, double drawn, bool integer, int turn) {
   const double size = std::abs(drawn) + turn;
   const bool below = std::isfinite(in.low), above = std::isfinite(in.high);

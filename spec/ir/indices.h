@@ -1,6 +1,6 @@
 #pragma once
-// What the names of a pattern stand for. Made once by spec/elaborate; every other folder of spec,
-// and the compiler of plans, reads this and never compares names of dims in a pattern again.
+// The indices in a pattern. spec/elaborate computes them once; all other folders of spec, and the
+// plan compiler, use them and never compare names of dims in a pattern again.
 #include <cstddef>
 #include <vector>
 
@@ -17,12 +17,12 @@ struct PatternIndex {
 
 using IndexId = size_t;  ///< into Indices::all
 
-/// A position of a type as its indices, the first major. The axes of the position are those of its
-/// leading index (leading() in spec/elaborate).
+/// The indices of a position of a type, most significant first. The axes of the position belong to
+/// its leading index (leading() in spec/elaborate).
 using Position = std::vector<IndexId>;
 
-/// The indices of an op. Two positions that have the same id are the same index, of one size and
-/// one split, in whatever operand, alone or as a factor of a group.
+/// The indices of an op. Positions with the same id have the same index, with one size and one
+/// split, in any operand, alone or as a factor of a group.
 struct Indices {
   std::vector<PatternIndex> all;
   std::vector<std::vector<Position>> left;  ///< by tensor operand, by position of its type

@@ -1,7 +1,7 @@
 #pragma once
-// Every op as a small struct: what the text says, and nothing that follows from it. Operands and
-// results are in Instr. Patterns carry the axes and marks as written; the rules (spec/rules) say
-// whether they are right.
+// Every op as a small struct with what the source says and nothing derived from it. Operands and
+// results are in Instr. Patterns have axes and marks as written; the rules (spec/rules) check
+// them.
 #include <memory>
 #include <optional>
 #include <string>
@@ -15,13 +15,13 @@
 
 namespace shardproof::ir {
 
-/// A pattern after resolution: names are final, `...` is expanded, left sides are in the operand's
-/// own order. `left[i]` belongs to operand i (tensor operands only: not at=, by=, key). In a
-/// library body (`inferred`) axes and marks are not written: a left dim has the operand's axes, a
-/// right dim the axes of the left dim of the same name, and the result's marks are what the rule
-/// gives; only a contraction of a dim of `whole` (named in the function's signature) that is split
-/// is refused. The names of a body are bound: `groups` has what each name stands for at a position
-/// that the body writes as several, `(X Y)` or the file's `H`; other positions are wholes.
+/// A resolved pattern: names are final, `...` is expanded, left sides have the operand's order.
+/// `left[i]` belongs to operand i (tensor operands only: not at=, by=, key). In a library body
+/// (`inferred`) axes and marks are not written: a left dim has the operand's axes, a right dim
+/// those of the left dim with the same name, and the rule infers the result's marks; it refuses
+/// only to contract a split dim in `whole` (dims that the function's signature names). `groups` has
+/// the factors of a name in a body at a position that the body writes as several, `(X Y)` or the
+/// file's `H`; other positions are whole.
 struct Pattern {
   std::vector<Shape> left;
   Shape right;
@@ -35,8 +35,8 @@ struct Pattern {
   Indices indices = {};  ///< what the names stand for
 };
 
-/// Where the axes of a created tensor (iota, uniform, normal, zeros) come from: as written, or, in
-/// a library body, for each dim the value that has it (no_value: whole).
+/// The source of a created tensor's axes (iota, uniform, normal, zeros): the written ones or, in a
+/// library body, for each dim a value that has the dim (no_value: whole).
 struct Created {
   Shape shape;
   bool inferred = false;
@@ -47,14 +47,14 @@ struct Created {
 struct Number {
   std::string text;
   double value;
-  Name constant = {};  ///< the const whose value it is; empty for a literal
+  Name constant = {};  ///< the const that it comes from; empty for a literal
 };                     ///< a literal or const; dtype `number`
 struct SizeOf {
   Name name;
   bool axis;
 };  ///< |M| or |t|; dtype `number`, integer valued
 
-// --- pointwise; dims matched by name, the result has the order of the operand that has all ---
+// --- pointwise: dims matched by name; the order is that of the operand with all dims ---
 struct Unary {
   UnaryFn fn;
 };
@@ -150,8 +150,8 @@ enum class CollectiveFn {
   zero_nonroot,
   zero_pad
 };
-/// What a collective is applied to. Of a record it is an instruction for each field, one after the
-/// other: `all_reduce("-> Shards", g)` is refused after the last one if it reduced no field.
+/// The operand of a collective. For a record there is one instruction per field, in order;
+/// `all_reduce("-> Shards", g)` is refused at the last one if no field was reduced.
 enum class Applied { to_tensor, to_field, to_last_field };
 struct Collective {
   CollectiveFn fn;
@@ -182,11 +182,11 @@ struct Grad {
   std::vector<size_t> wrt;
 };  ///< leaf parameters of the function
 
-// --- loops; the body is a Block of the same function's values ---
+// --- loops: the body is a Block with values of the same function ---
 struct Block;
 using BlockPtr = std::shared_ptr<Block>;
-/// Operands: the carries' initial values. Results: the last carries, then what was emitted, stacked
-/// by `dim`.
+/// Operands: the carries' initial values. Results: the last carries, then emitted values stacked
+/// along `dim`.
 struct Scan {
   Dim dim;
   bool reverse;
@@ -202,10 +202,10 @@ struct Pipeline {
   Axis axis;
   Name schedule;
   std::vector<Arith> arguments;  ///< of the schedule, in the order of its parameters
-  /// The schedule was run up to these sizes of what the file leaves open; empty: it is right at
+  /// The open sizes up to which the schedule was run; empty: it is proved for
   /// all.
   std::map<Name, int64_t> run_up_to;
-  bool own_chunks;  ///< what it takes for the number of chunks is that
+  bool own_chunks;  ///< the argument is the number of chunks
   BlockPtr body;
 };
 struct Stages {
@@ -219,8 +219,8 @@ using AnyOp =
                  Random, Zeros, Roll, Rev, Ordered, Argmax, TopK, Collective, Ppermute, Total,
                  Ascribe, Entry, Call, Grad, Scan, Ring, Pipeline, Stages>;
 
-/// An op, one of the kinds above. Copies, moves and the end of one are compiled once, in op.cpp:
-/// each file with a list of instructions would otherwise compile them anew for all kinds.
+/// An op: one of the structs above. Its copy, move and destructor are compiled once, in op.cpp;
+/// otherwise each file that uses instructions would compile them for all ops.
 struct Op : AnyOp {
   using AnyOp::AnyOp;
   Op();

@@ -1,5 +1,5 @@
 #pragma once
-// The pointwise functions and what is known of each: spec/ir/pointwise.def.
+// The pointwise functions and their properties: spec/ir/pointwise.def.
 #include <array>
 #include <optional>
 #include <stdexcept>
@@ -28,17 +28,17 @@ inline constexpr auto binary_fns = std::to_array<BinaryFn>({
 
 /// The dtypes of the operands. signed_numbers: floats and i32. all_but_keys: numbers and bools.
 enum class Takes { numbers, signed_numbers, reals, integers, booleans, all_but_keys };
-/// How an operator binds, the loosest first. call: a name with arguments.
+/// The precedence of an operator, loosest first. call: a name with arguments.
 enum class Binds { disjunctions, conjunctions, comparisons, sums, products, call };
 
-/// Where a function of x has a value, by the sign of x - least.
+/// The domain of a function of x, as a condition on the sign of x - least.
 struct Domain {
   enum Kind { everywhere, root, inverse_root, logarithm } kind = everywhere;
   int least = 0;
 };
 
-/// How the value goes with x. rises, falls: strictly, where there is a value. steps: it never
-/// falls, and has ties. turns: none of these.
+/// Monotonicity. rises, falls: strictly, on its domain. steps: nondecreasing, with ties. turns:
+/// none of these.
 enum class Growth { rises, falls, steps, turns };
 
 const char* name_of(UnaryFn fn);  ///< as written: "exp", "-", "not"
@@ -54,7 +54,7 @@ Domain domain(UnaryFn fn);
 Growth growth(UnaryFn fn);
 bool gives_truth(UnaryFn fn);  ///< the result is a bool
 bool gives_truth(BinaryFn fn);
-bool is_strict(UnaryFn fn);  ///< no value where an operand has none
+bool is_strict(UnaryFn fn);  ///< undefined where an operand is
 bool is_strict(BinaryFn fn);
 bool has_gradient(UnaryFn fn);
 bool has_gradient(BinaryFn fn);
@@ -64,11 +64,11 @@ inline bool is_comparison(BinaryFn fn) { return binds(fn) == Binds::comparisons;
 double value(UnaryFn fn, double x);
 double value(BinaryFn fn, double a, double b);
 
-/// The fewest digits that read as this double: a literal of the notation.
+/// The shortest decimal that reads back as this double: a literal of the notation.
 std::string digits(double value);
 
-/// Arithmetic in the notation over T, which has `unary(fn, x)`, `binary(fn, a, b)` and
-/// `choice(c, a, b)`, and is made of a number: what gradients are written in.
+/// Arithmetic of the notation over T, in which gradients are written. T is constructible from a
+/// number and has `unary(fn, x)`, `binary(fn, a, b)` and `choice(c, a, b)`.
 template <class T>
 struct Notation {
   friend T operator-(const T& x) { return T::unary(UnaryFn::neg, x); }
@@ -86,7 +86,7 @@ struct Notation {
 #include "spec/ir/pointwise.def"
 };
 
-/// The gradient of x, where y = fn(x) and g is the gradient of y. fn has one.
+/// The gradient of x for y = fn(x), where g is the gradient of y. fn must have one.
 template <class T>
 T pulled([[maybe_unused]] UnaryFn fn, [[maybe_unused]] const T& g, [[maybe_unused]] const T& x,
          [[maybe_unused]] const T& y) {
@@ -101,7 +101,7 @@ T pulled([[maybe_unused]] UnaryFn fn, [[maybe_unused]] const T& g, [[maybe_unuse
   throw std::logic_error("no such function of one operand");
 }
 
-/// The gradient of operand 0 (a) or 1 (b), where y = fn(a, b) and g is the gradient of y.
+/// The gradient of operand 0 (a) or 1 (b) for y = fn(a, b), where g is the gradient of y.
 template <class T>
 T pulled(BinaryFn fn, size_t operand, [[maybe_unused]] const T& g, [[maybe_unused]] const T& a,
          [[maybe_unused]] const T& b, [[maybe_unused]] const T& y) {

@@ -110,7 +110,7 @@ Arith Program::size(const Dim& dim) const {
     if (is_number(name)) {
       factors.push_back({Arith::Kind::number, name, no_value, {}});
     } else if (found != dims.end() && found->second.size) {
-      // A size uses other dims: those are resolved in turn.
+      // A size may use other dims: resolve those too.
       auto resolve = [&](auto& self, const Arith& arith) -> Arith {
         if (arith.kind == Arith::Kind::size) return size(Dim{{arith.text}});
         Arith resolved{arith.kind, arith.text, arith.value, {}};

@@ -1,7 +1,7 @@
 #pragma once
 // A resolved program: names are final, records are flattened to their leaf tensors, library calls
-// are instantiated. Types of plans' parameters and results are as written; of all other values dims
-// and dtype are known, axes and marks are what spec/check computes.
+// are inlined. Types of plans' parameters and results are as written; for all other values dims and
+// dtype are known, and spec/check infers axes and marks.
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,7 +18,7 @@ struct DimInfo {
   std::vector<Name> of;  ///< alias: one; group: the factors
   std::optional<Arith>
       size;            ///< sized: `dim F = 4*|M|`, `dim kv = 2`, or the file's own `dim M = 4096`
-  std::string shown;   ///< the name to print: local dims of two bodies may share it
+  std::string shown;   ///< the printed name: local dims of two bodies may share it
   bool local = false;  ///< declared in a body
   SourceRange range;
 };
@@ -28,35 +28,35 @@ struct AxisInfo {
   SourceRange range;
 };
 
-/// The place an instruction stands for. In a library body `range` is the call in the user's file,
-/// and `inner` the place in the library with the library functions on the way ("rms_norm").
+/// The source location of an instruction. In a library body `range` is the call in the user's file,
+/// and `inner` the location in the library, with the library functions in between ("rms_norm").
 struct Place {
   SourceRange range;
   std::optional<SourceRange> inner;
   std::vector<std::string> through;
 };
 
-/// An outermost call of a library function, as the user wrote it; its instructions stand for it.
+/// An outermost call of a library function, as written; its inlined instructions replace it.
 struct LibraryCall {
   struct Argument {
     Name param;
     ValueId value;
   };
   Name function;
-  bool of_library = false;          ///< of the standard library, not of a file of that name
-  std::vector<Shape> left;          ///< what the pattern says of the first arguments
-  std::optional<Shape> right;       ///< and of the result
+  bool of_library = false;          ///< of the standard library, not of a file with that name
+  std::vector<Shape> left;          ///< the pattern's dims for the first arguments
+  std::optional<Shape> right;       ///< and for the result
   std::vector<Dim> working;         ///< after `;`
-  std::vector<Argument> arguments;  ///< those given, in the order of the parameters
-  std::vector<Argument> defaults;   ///< the other parameters, with what the declaration says
+  std::vector<Argument> arguments;  ///< as given, in the order of the parameters
+  std::vector<Argument> defaults;   ///< the other parameters, with their declared defaults
   std::vector<ValueId> results;
 };
 
-/// A type as it is written: of a record its name and fields, so that one can be made of leaves.
+/// A type as written; a record with its name and fields, so that leaves can be assembled.
 struct WrittenType {
   Name name;                ///< of the record or layout; empty for a tensor
   Name record;              ///< the record that a layout is of
-  bool visible = true;      ///< both names can be used in the function's file
+  bool visible = true;      ///< both names are visible in the function's file
   std::vector<Split> dims;  ///< in front of every field
   Marks marks;
   std::vector<Name> field_names;
@@ -68,21 +68,21 @@ struct Instr {
   std::vector<ValueId> operands;
   std::vector<ValueId> results;
   Place place;
-  std::vector<SourceRange> operand_ranges;  ///< where each operand is written; may be empty
+  std::vector<SourceRange> operand_ranges;  ///< source range of each operand; may be empty
   std::optional<size_t> library_call = {};  ///< of Function::library_calls: it is part of it
 };
 
 struct Requirement {
   Arith condition;
   SourceRange range;
-  std::string words = {};  ///< for the report; empty: `require` and the condition
+  std::string words = {};  ///< for reports; empty: prints `require` and the condition
 };
 
-/// `assume 0 <= y < |V|` in a fn: it holds of every entry of one leaf parameter.
+/// `assume 0 <= y < |V|` in a fn: a condition on every entry of one leaf parameter.
 struct Assumption {
   struct Bound {
     std::string op;  ///< entry OP to
-    Arith to;        ///< of sizes and numbers alone
+    Arith to;        ///< consists of sizes and numbers
   };
   size_t leaf = 0;            ///< of Function::params
   std::vector<Bound> bounds;  ///< one or two
@@ -135,7 +135,7 @@ struct Function {
   int32_t source = -1;
   bool imported = false;
   bool uses_loops_undecided = false;  ///< pipeline, stages, ring (here, not in callees)
-  /// It is checked and reported: a plan, or a fn that says whose gradient it is.
+  /// Whether it is checked and reported: a plan, or a fn that implements a gradient.
   bool has_claim() const { return kind == Kind::plan || implements_grad; }
   bool uses_gradients = false;  ///< grad, value_and_grad (here, not in callees)
 };
@@ -146,20 +146,20 @@ struct Config {
   SourceRange range;
 };
 
-/// A fn of the library that is the gradient of another one, as declared: its parameters are those
-/// of `of` by name, one called as the result of `of` stands for that result, and the one that is
-/// left is the upstream gradient.
+/// A library function that is the declared gradient of another one, `of`. Its parameters are those
+/// of `of` by name; one with the name of the result of `of` is that result; the remaining one is
+/// the upstream gradient.
 struct LibraryGradient {
   Name of, name;
   std::vector<Name> wrt;            ///< parameters of `of`; one result for each, in this order
   std::vector<Name> params;         ///< of the gradient, in order
   std::string pattern;              ///< its declared pattern: "; M", or empty
-  std::vector<Name> defaults = {};  ///< those of `params` that need not be given
-  std::vector<Name> results = {};   ///< the word of each result's dtype, `float` among them
+  std::vector<Name> defaults = {};  ///< those of `params` with a default
+  std::vector<Name> results = {};   ///< the written dtype of each result, may be `float`
 };
 
 struct Program {
-  std::map<Name, LibraryGradient> library_gradients;  ///< by the fn that is differentiated
+  std::map<Name, LibraryGradient> library_gradients;  ///< by the differentiated fn
   std::map<Name, DimInfo> dims;                       ///< literal dims ("2") are not in it
   std::map<Axis, AxisInfo> axes;
   std::map<Name, double> consts;
@@ -167,40 +167,40 @@ struct Program {
   std::map<Name, Config> configs;
   std::vector<Function> functions;  ///< callees before callers
 
-  /// The base dims a dim stands for: aliases followed, groups expanded; `(K D)` for `dim H = (K
-  /// D)`.
+  /// The base dims of a dim: follows aliases and expands groups; `(K D)` for
+  /// `dim H = (K D)`.
   std::vector<Name> base(const Dim& dim) const;
-  /// The same index and the same size (S and L; H and (K D)), though maybe another name.
+  /// Same index and same size, perhaps under different names (S and L; H and (K D)).
   bool same_dim(const Dim& a, const Dim& b) const { return base(a) == base(b); }
   /// |D| over plain dims and axes, as arithmetic.
   Arith size(const Dim& dim) const;
-  /// Global size for given base sizes; throws std::domain_error where it is not a positive whole
-  /// number or overflows.
+  /// The global size for given base sizes. Throws std::domain_error if it is not a positive integer
+  /// or overflows.
   int64_t size(const Dim& dim, const std::map<Name, int64_t>& sizes) const;
   std::vector<Axis> axis_names() const;
-  /// What a function may assume of its parameters, and its callers owe: its own, and its model's.
+  /// Assumptions on a function's parameters, its model's included; callers must guarantee them.
   std::vector<Assumption> assumptions(const Function& function) const;
-  /// Whether all bounds hold of an entry (of NaN none does), and the bound as a number; `sizes` as
-  /// for size.
+  /// Whether an entry satisfies all bounds (NaN satisfies none), and the bound's value; `sizes` as
+  /// in size().
   bool holds(const Assumption& assumption, double entry,
              const std::map<Name, int64_t>& sizes) const;
   double bound(const Assumption::Bound& bound, const std::map<Name, int64_t>& sizes) const;
-  /// An entry of a leaf that is what is assumed of it, made of one that was drawn at random; throws
-  /// std::domain_error where there is none at these sizes.
+  /// Maps a random entry of a leaf to one that satisfies the assumptions. Throws std::domain_error
+  /// if there is none at these sizes.
   double satisfying(const Function& function, size_t leaf, double drawn,
                     const std::map<Name, int64_t>& sizes) const;
-  /// Sizes at which an entry may be: conditions that what is assumed of one leaf can hold together.
+  /// Conditions on sizes under which the assumptions on each leaf are satisfiable.
   std::vector<Requirement> consistency(const Function& f) const;
 };
 
-/// `a OP b` of a comparison; with NaN none holds, `!=` either.
+/// `a OP b`. With NaN every comparison is false, also `!=`.
 bool compare(double a, const std::string& op, double b);
 
-/// Whether it has a scalar of a body in it.
+/// Whether it contains a scalar of a body.
 bool uses_values(const Arith& arith);
 
-/// Value of arithmetic; `sizes` has dims and axes. Division is exact (rational); throws
-/// std::domain_error when undefined.
+/// Evaluates arithmetic; `sizes` has dims and axes. Division is exact (rational). Throws
+/// std::domain_error if undefined.
 double evaluate(const Arith& arith, const std::map<Name, int64_t>& sizes);
 std::string to_string(const Arith& arith);
 

@@ -1,5 +1,5 @@
 #pragma once
-// Walking the instructions of a function, loops' bodies included.
+// Visits the instructions of a function, including loop bodies.
 #include "spec/ir/program.h"
 
 namespace shardproof {
@@ -30,7 +30,7 @@ void for_each_instr(const ir::Block& block, Visit&& visit) {
   }
 }
 
-/// The instruction that makes a value; null for a parameter or a carry.
+/// The instruction that defines a value; null for a parameter or a carry.
 inline const ir::Instr* defining_instr(const ir::Block& block, ir::ValueId value) {
   const ir::Instr* found = nullptr;
   for_each_instr(block, [&](const ir::Instr& instr) {

@@ -1,4 +1,4 @@
-// The timeline of every stage, as SVG.
+// Draws the timelines of all stages as SVG.
 #include <algorithm>
 #include <iomanip>
 #include <sstream>

@@ -1,6 +1,6 @@
 #pragma once
-// Where an entry of a device's local array lies in the whole tensor: mixed-radix maps with + and *
-// only, so that the same lines run on integers, on a GPU and on terms of a solver.
+// Maps a device's local entries to global indices: mixed-radix maps with + and * only, so that the
+// same code runs on integers, on a GPU and on solver terms.
 #include <cstdint>
 
 #ifdef __CUDACC__
@@ -11,8 +11,8 @@
 
 namespace shardproof::layout {
 
-/// The number with the given digits, the first most significant: digits (i, j) of radices (m, n)
-/// give i * n + j. `zero` is the Int 0.
+/// The number with these digits, most significant first: digits (i, j) with radices (m, n)
+/// give i * n + j. `zero` is 0 of type Int.
 template <class Int>
 SHARDPROOF_LAYOUT_FN Int mixed_radix(const Int* digits, const Int* radices, int count, Int zero) {
   Int value = zero;
@@ -20,16 +20,16 @@ SHARDPROOF_LAYOUT_FN Int mixed_radix(const Int* digits, const Int* radices, int 
   return value;
 }
 
-/// The global index of entry `local` of a dim that is split over `count` axes, the first most
-/// significant, with `local_size` entries on each device.
+/// The global index of entry `local` of a dim that is split over `count` axes, most significant
+/// first, with `local_size` entries per device.
 template <class Int>
 SHARDPROOF_LAYOUT_FN Int global_index(const Int* digits, const Int* radices, int count,
                                       Int local_size, Int local, Int zero) {
   return mixed_radix(digits, radices, count, zero) * local_size + local;
 }
 
-/// The same for a group `(K D)/t` with the factors' local indices: the axes split the first factor,
-/// whose local size is factor_sizes[0].
+/// The same for a group `(K D)/t` with local indices of its factors: the axes split the first
+/// factor, whose local size is factor_sizes[0].
 template <class Int>
 SHARDPROOF_LAYOUT_FN Int group_index(const Int* digits, const Int* radices, int count,
                                      const Int* factor_sizes, const Int* factor_indices,
@@ -48,8 +48,8 @@ SHARDPROOF_LAYOUT_FN inline void to_digits(int64_t value, const int64_t* radices
   }
 }
 
-/// The inverse of global_index: the digits of the device that has entry `global`, and where it has
-/// it.
+/// The inverse of global_index: the digits of the device that holds entry `global`, and its local
+/// index.
 SHARDPROOF_LAYOUT_FN inline int64_t to_local(int64_t global, const int64_t* radices, int count,
                                              int64_t local_size, int64_t* digits) {
   to_digits(global / local_size, radices, count, digits);

@@ -11,7 +11,7 @@ namespace shardproof {
 using Name = std::string;
 using Axis = std::string;
 
-/// `number` is a literal or a size: it has no dtype of its own and takes the other operand's.
+/// `number` is a literal or a size: it has no own dtype and takes the other operand's.
 enum class Dtype { f64, f32, bf16, f16, f8, i32, u32, boolean, key, number };
 
 const char* to_string(Dtype dtype);
@@ -26,22 +26,22 @@ enum class Mark { U, I, Max };
 const char* to_string(Mark mark);
 using Marks = std::map<Axis, Mark>;
 
-/// A dim as it is written: one name, or a row-major group `(K D)` whose axes split its first
-/// factor. A literal dim is named by its number: "2".
+/// A dim as written: one name, or a row-major group `(K D)` whose axes split its first factor. A
+/// literal dim has its number as its name: "2".
 struct Dim {
   std::vector<Name> factors;
   bool operator==(const Dim&) const = default;
   bool is_group() const { return factors.size() > 1; }
 };
 
-/// `M/t/d`: a dim and its axes, the first most significant.
+/// `M/t/d`: a dim and its axes, most significant first.
 struct Split {
   Dim dim;
   std::vector<Axis> axes;
   bool operator==(const Split&) const = default;
 };
 
-/// What a pattern says of one operand: dims in order and marks.
+/// The dims in order and marks of one operand, as in a pattern.
 struct Shape {
   std::vector<Split> dims;
   Marks marks;
@@ -59,7 +59,7 @@ std::string to_string(const Marks& marks);  ///< `{U_t I_d}`, empty for none
 std::string to_string(const Shape& shape);  ///< `B/d L M {U_t}`
 std::string to_string(const Type& type);    ///< `bf16[B/d L M]{U_t}`
 
-/// The axes that split some dim of the shape, in order of their occurrence.
+/// The axes that split a dim of the shape, in order of occurrence.
 std::vector<Axis> split_axes(const Shape& shape);
 
 /// The split of the dim named `name` (as written), or null.

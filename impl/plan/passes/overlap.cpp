@@ -44,8 +44,8 @@ class Order {
                        [&](size_t each) { return conflict(access_[i], access_[each]); });
   }
 
-  /// A step that needs a collective in progress is delayed, so that the rank computes other steps
-  /// first, until no other step is left or the result is needed.
+  /// Whether the step needs a collective in progress, or a delayed step. It is delayed until
+  /// another step needs it or the collective has ended; until then the rank computes later steps.
   bool would_wait(size_t i) const {
     return conflicts_with(i, under_way_) || conflicts_with(i, late_);
   }

@@ -138,7 +138,7 @@ std::optional<Rows> of(const Reduce& reduce, const Kernel& kernel) {
       !std::all_of(reduce.inputs.begin(), reduce.inputs.end(),
                    [](Element each) { return each == Element::f32 || each == Element::bf16; }))
     return std::nullopt;
-  // The loops of both with rows outside; the result's strides are 0 in reduced loops.
+  // A nest over the loops of both, rows outside. Operand 0 is a packed stand-in for the result.
   for (const bool down : {true, false}) {
     const Nest &outer = down ? reduce.reduced : reduce.kept,
                &inner = down ? reduce.kept : reduce.reduced;
