@@ -55,6 +55,111 @@ void refuse_inner_pipelines(const Unit& unit) {
   });
 }
 
+/// A gradient that is being compiled: the plan and its backward, and what both get.
+class GradientCall {
+ public:
+  GradientCall(const ir::Grad& op, const Site& site)
+      : op_(op),
+        site_(site),
+        compiler_(site.compiler),
+        of_(plan_of(op, site)),
+        backward_(compiler_.find_backward()(of_, op.wrt)),
+        arguments_(arguments_of(site, 0, site.operands())),
+        keys_(keys_of_operands(site)) {
+    const auto own = static_cast<std::ptrdiff_t>(of_.plan().params.size());
+    primal_.assign(arguments_.begin(), arguments_.begin() + own);
+    primal_keys_.assign(keys_.begin(), keys_.begin() + own);
+  }
+
+  void compile() {
+    if (of_.has_pipeline()) return compile_pipeline();
+    const bool saves = !backward_.plan().saved_params.empty();
+    Results results = saves ? run_and_save() : Results();
+    add_upstream();
+    arguments_.insert(arguments_.end(), saved_.begin(), saved_.end());
+    keys_.insert(keys_.end(), saved_keys_.begin(), saved_keys_.end());
+    const Results gradients =
+        compiler_.call(backward_, site_.placement(), std::move(arguments_), keys_);
+    if (op_.with_value && !saves) results = value_before_gradients();
+    define_all(site_, results);
+    define_all(site_, gradients, results.size());
+  }
+
+ private:
+  using Results = std::vector<CompiledValue>;
+
+  static Unit plan_of(const ir::Grad& op, const Site& site) {
+    Unit of = site.scope.unit;
+    of.function = op.function;
+    refuse_inner_pipelines(of);
+    return of;
+  }
+
+  void compile_pipeline() {
+    add_upstream();
+    const Differentiated made =
+        differentiate_pipeline(site_, of_, backward_, arguments_, keys_, op_.with_value);
+    define_all(site_, made.results);
+    define_all(site_, made.gradients, made.results.size());
+  }
+
+  /// The gradient of the value itself is 1.
+  void add_upstream() {
+    if (!op_.with_value) return;
+    const Element element = compiler_.element(of_.plan().results.at(0).dtype);
+    arguments_.push_back({constant_of(1, element)});
+    keys_.push_back(outside_key("one", static_cast<size_t>(element)));
+  }
+
+  /// The forward of a backward that comes after it is in the backward's program.
+  Unit forward() const {
+    const std::optional<size_t> after = backward_.plan().after;
+    Unit forward = after ? backward_ : of_;
+    if (after) forward.function = *after;
+    return forward;
+  }
+
+  /// Runs the plan forward and keeps what its backward takes as saved. The results.
+  Results run_and_save() {
+    const std::string place = compiler_.place();
+    const Unit unit = forward();
+    const ir::Function& plan = unit.plan();
+    std::vector<ir::ValueId> values;
+    for (ir::ValueId id : backward_.plan().saved_params)
+      values.push_back(saved_value(site_, plan, backward_.plan().values.at(id).name));
+    Scope scope = compiler_.enter(unit, site_.placement(), primal_keys_);
+    for (size_t i = 0; i < primal_.size(); ++i) scope.values.at(plan.params.at(i)) = primal_[i];
+    for (ir::ValueId value : values) ++scope.uses.at(value);
+    compiler_.run_block(scope, plan.body);
+    for (ir::ValueId value : values) {
+      compiler_.ref(scope, value);
+      saved_.push_back(scope.values.at(value));
+      saved_keys_.push_back(scope.keys.at(value));
+    }
+    Results results;
+    for (ir::ValueId id : plan.returned) {
+      compiler_.ref(scope, id);
+      if (op_.with_value) results.push_back(scope.values.at(id));
+    }
+    compiler_.set_place(place);
+    return results;
+  }
+
+  Results value_before_gradients() {
+    const size_t first = compiler_.step_count();
+    Results results = compiler_.call(forward(), site_.placement(), primal_, primal_keys_);
+    compiler_.move_up(first);
+    return results;
+  }
+
+  const ir::Grad& op_;
+  const Site& site_;
+  Compiler& compiler_;
+  const Unit of_, backward_;
+  std::vector<CompiledValue> arguments_, primal_, saved_;
+  std::vector<Key> keys_, primal_keys_, saved_keys_;
+};
+
 }  // namespace
 
 void compile(const ir::Call& op, const Site& site) {
@@ -65,73 +170,10 @@ void compile(const ir::Call& op, const Site& site) {
                                       keys_of_operands(site)));
 }
 
-// If values are saved, the forward is compiled in the backward's program, where they are
-// accessible, and then the backward: its parameters are the plan's, one cotangent per result, and
-// the saved values. A backward without saved values recomputes what it needs of the forward, so it
-// is compiled first and the forward shares common subexpressions with it.
-void compile(const ir::Grad& op, const Site& site) {
-  Compiler& compiler = site.compiler;
-  Unit of = site.scope.unit;
-  of.function = op.function;
-  refuse_inner_pipelines(of);
-  const Unit backward = compiler.find_backward()(of, op.wrt);
-  const ir::Function& function = backward.plan();
-  const auto own = static_cast<std::ptrdiff_t>(of.plan().params.size());
-  std::vector<CompiledValue> arguments = arguments_of(site, 0, site.operands());
-  std::vector<Key> keys = keys_of_operands(site);
-  const std::string place = compiler.place();
-  const auto add_upstream = [&] {
-    if (!op.with_value) return;
-    const Element element = compiler.element(of.plan().results.at(0).dtype);
-    arguments.push_back({constant_of(1, element)});
-    keys.push_back(outside_key("one", static_cast<size_t>(element)));
-  };
-  if (of.has_pipeline()) {
-    add_upstream();
-    const Differentiated made =
-        differentiate_pipeline(site, of, backward, arguments, keys, op.with_value);
-    define_all(site, made.results);
-    return define_all(site, made.gradients, made.results.size());
-  }
-  const std::vector<CompiledValue> primal(arguments.begin(), arguments.begin() + own);
-  const std::vector<Key> primal_keys(keys.begin(), keys.begin() + own);
-  Unit forward = function.after ? backward : of;
-  if (function.after) forward.function = *function.after;
-  const bool saves = !function.saved_params.empty();
-
-  std::vector<CompiledValue> saved, results;
-  std::vector<Key> saved_keys;
-  if (saves) {
-    Scope scope = compiler.enter(forward, site.placement(), primal_keys);
-    for (size_t i = 0; i < primal.size(); ++i)
-      scope.values.at(forward.plan().params.at(i)) = primal[i];
-    for (ir::ValueId id : function.saved_params)
-      ++scope.uses.at(saved_value(site, forward.plan(), function.values.at(id).name));
-    compiler.run_block(scope, forward.plan().body);
-    for (ir::ValueId id : function.saved_params) {
-      const ir::ValueId value = saved_value(site, forward.plan(), function.values.at(id).name);
-      compiler.ref(scope, value);
-      saved.push_back(scope.values.at(value));
-      saved_keys.push_back(scope.keys.at(value));
-    }
-    for (ir::ValueId id : forward.plan().returned) {
-      compiler.ref(scope, id);
-      if (op.with_value) results.push_back(scope.values.at(id));
-    }
-    compiler.set_place(place);
-  }
-  add_upstream();
-  arguments.insert(arguments.end(), saved.begin(), saved.end());
-  keys.insert(keys.end(), saved_keys.begin(), saved_keys.end());
-  const std::vector<CompiledValue> gradients =
-      compiler.call(backward, site.placement(), std::move(arguments), keys);
-  if (op.with_value && !saves) {
-    const size_t first = compiler.step_count();
-    results = compiler.call(forward, site.placement(), primal, primal_keys);
-    compiler.move_up(first);
-  }
-  define_all(site, results);
-  define_all(site, gradients, results.size());
-}
+// With saved values the plan runs forward in the program of its backward, where they are at hand,
+// and then the backward: on the plan's parameters, a gradient for each result, and what was saved.
+// A backward without them computes what it needs of the forward itself, and so comes first: the
+// value takes from it what they have in common.
+void compile(const ir::Grad& op, const Site& site) { GradientCall(op, site).compile(); }
 
 }  // namespace shardproof::compile

@@ -67,8 +67,65 @@ Slot slot_of(const compile::Compiler& compiler, const Placement& placement, cons
   return {name, type, compiler.element(type.dtype), placement.extents(type)};
 }
 
-/// Lets results share the memory of parameters that are no longer read when the result is written;
-/// other results are copied there at the end.
+/// Gives each parameter its buffer. The results of the compiled function.
+std::vector<compile::CompiledValue> compile_call(compile::Compiler& compiler,
+                                                 const compile::Unit& unit,
+                                                 const Placement& placement, Plan::State& state) {
+  const ir::Function& function = unit.plan();
+  std::vector<compile::CompiledValue> arguments;
+  std::vector<compile::Key> keys;
+  for (const auto* params : {&function.params, &function.saved_params})
+    for (ir::ValueId id : *params) {
+      keys.push_back(compile::outside_key("parameter", keys.size()));
+      const Slot slot = slot_of(compiler, placement, function.values.at(id).name, unit.type(id));
+      const plan::Ref ref = compiler.external(slot.element, slot.extents);
+      state.inputs.push_back(slot);
+      state.input_buffers.push_back(ref.buffer);
+      arguments.push_back(compile::in_memory(ref));
+    }
+  return compiler.call(unit, placement, std::move(arguments), keys);
+}
+
+/// Gives each result its buffer: the one in which it was made, or one that it is copied to.
+void add_results(compile::Compiler& compiler, const ir::Function& function,
+                 const Placement& placement, const std::vector<compile::CompiledValue>& results,
+                 Plan::State& state) {
+  compiler.set_place("result of " + function.name);
+  std::set<plan::BufferId> given;
+  for (size_t i = 0; i < results.size(); ++i) {
+    const Name name = i < function.result_names.size() ? function.result_names[i] : "";
+    const Slot slot = slot_of(compiler, placement, name, function.results.at(i));
+    const plan::Ref& made = results[i].expression->view.ref;
+    if (made.extents != slot.extents)
+      throw PlanError("result " + std::to_string(i) + " of " + function.name + " does not fit " +
+                      to_string(slot.type));
+    state.outputs.push_back(slot);
+    // Made where it is wanted, unless a part of a buffer, an input, or a result twice.
+    if (compiler.is_whole(made) && made.element == slot.element &&
+        given.insert(made.buffer).second) {
+      compiler.give(made.buffer);
+      state.output_buffers.push_back(made.buffer);
+      continue;
+    }
+    const plan::Ref to = compiler.external(slot.element, slot.extents);
+    compiler.move("result", made, to);
+    state.output_buffers.push_back(to.buffer);
+  }
+}
+
+void take_steps(compile::Compiler& compiler, Plan::State& state) {
+  state.steps = compiler.take_steps();
+  state.pieces = compiler.pieces();
+  state.groups = compiler.groups();
+  state.group_axes = compiler.group_axes();
+  state.loops = compiler.loops();
+  state.stage_axis = compiler.stage_axis();
+  state.works = compiler.works();
+  state.given = compiler.externals();
+}
+
+/// Results take the memory of parameters where nothing reads those any more when they are made;
+/// others are copied there at the end.
 void put_in_place(Plan::State& state, const std::vector<std::pair<size_t, size_t>>& pairs) {
   for (const auto& [input, output] : pairs) {
     const Slot &from = state.inputs.at(input), &to = state.outputs.at(output);
@@ -141,49 +198,9 @@ Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSiz
   compiler.set_unroll(std::max<size_t>(options.unroll, 1));
   const Placement placement(*unit.program, mesh, dims, rank);
   const ir::Function& function = unit.plan();
-  std::vector<ir::ValueId> params = function.params;
-  params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
-  std::vector<compile::CompiledValue> arguments;
-  std::vector<compile::Key> keys;
-  for (ir::ValueId id : params) {
-    keys.push_back(compile::outside_key("parameter", keys.size()));
-    const Slot slot = slot_of(compiler, placement, function.values.at(id).name, unit.type(id));
-    const plan::Ref ref = compiler.external(slot.element, slot.extents);
-    state->inputs.push_back(slot);
-    state->input_buffers.push_back(ref.buffer);
-    arguments.push_back(compile::in_memory(ref));
-  }
-  const std::vector<compile::CompiledValue> results =
-      compiler.call(unit, placement, std::move(arguments), keys);
-  compiler.set_place("result of " + function.name);
-  std::set<plan::BufferId> given;
-  for (size_t i = 0; i < results.size(); ++i) {
-    const Name name = i < function.result_names.size() ? function.result_names[i] : "";
-    const Slot slot = slot_of(compiler, placement, name, function.results.at(i));
-    const plan::Ref& made = results[i].expression->view.ref;
-    if (made.extents != slot.extents)
-      throw PlanError("result " + std::to_string(i) + " of " + function.name + " does not fit " +
-                      to_string(slot.type));
-    state->outputs.push_back(slot);
-    // Produced in place, unless it is a part of a buffer, an input, or a repeated result.
-    if (compiler.is_whole(made) && made.element == slot.element &&
-        given.insert(made.buffer).second) {
-      compiler.give(made.buffer);
-      state->output_buffers.push_back(made.buffer);
-      continue;
-    }
-    const plan::Ref to = compiler.external(slot.element, slot.extents);
-    compiler.move("result", made, to);
-    state->output_buffers.push_back(to.buffer);
-  }
-  state->steps = compiler.take_steps();
-  state->pieces = compiler.pieces();
-  state->groups = compiler.groups();
-  state->group_axes = compiler.group_axes();
-  state->loops = compiler.loops();
-  state->stage_axis = compiler.stage_axis();
-  state->works = compiler.works();
-  state->given = compiler.externals();
+  const auto results = compile_call(compiler, unit, placement, *state);
+  add_results(compiler, function, placement, results, *state);
+  take_steps(compiler, *state);
   state->name = function.name;
   run_passes(*state, options, compiler.alike());
   put_in_place(*state, options.in_place);

@@ -54,112 +54,146 @@ std::vector<Assignment> assignments(const std::vector<std::string>& texts) {
   return result;
 }
 
+/// The command line as CLI11 fills it in, before it is read any further.
+struct Written {
+  CLI::App app{description, "check-sharding"};
+  std::vector<std::string> mesh, set, kernel, hf;
+  std::string backward;
+  bool no_colour = false;
+  std::optional<std::string> for_a_shell;
+
+  template <class Target>
+  CLI::Option* text(const char* flag, Target& target, const char* help, const char* type) {
+    return app.add_option(flag, target, help)->type_name(type);
+  }
+};
+
+void add_inputs(Written& w, Options& o) {
+  w.text("files", o.files,
+         "Files to check, or a config.json of Hugging Face; - is the standard input", "FILE");
+  w.text("--explain", o.explain, "Explain an error code, e.g. E0207", "CODE");
+  w.text("--mesh", w.mesh, "Sizes of mesh axes, e.g. d=8,t=4", "AXIS=N")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  w.text("--set", w.set, "Sizes of dims, or consts, e.g. M=4096,eps=1e-5", "NAME=N")
+      ->delimiter(',')
+      ->allow_extra_args(false);
+  w.text("--config", o.config, "Sizes from a `config` of the file", "NAME");
+  w.text("--hf", w.hf, "A folder of Hugging Face: the same as DIR/config.json", "DIR")
+      ->allow_extra_args(false);
+}
+
+void add_reports(Written& w, Options& o) {
+  const std::map<std::string, Format> formats = {{"text", Format::text},
+                                                 {"json", Format::json},
+                                                 {"sarif", Format::sarif},
+                                                 {"markdown", Format::markdown}};
+  w.text("--format", o.format, "text, json, sarif or markdown", "FORMAT")
+      ->transform(shell::one_of(formats));
+  w.app.add_flag("--annotate", o.annotate, "Print the program with the type of each value");
+  w.app.add_flag("--latex", o.latex, "Print the program as equations");
+  w.app.add_flag("--backward", w.backward,
+                 "Print the derived backward of each plan, or of one: --backward=PLAN");
+  w.app.add_flag("--stats", o.stats, "Communication, FLOPs and memory per device");
+}
+
+void add_runs(Written& w, Options& o) {
+  w.text("--run", o.run,
+         "Evaluate a function on tensors instead of proving: a fn by the oracle, a plan on threads",
+         "NAME");
+  w.text("--inputs", o.inputs, "With --run: the parameters, whole, by name", "FILE.safetensors");
+  w.text("--outputs", o.outputs, "With --run: where the results are written", "FILE.safetensors");
+  w.app.add_flag("--test", o.test,
+                 "Also run each plan on random meshes and sizes beside the oracle");
+  w.text("--cases", o.cases, "With --test: random cases of each plan (20)", "N")
+      ->check(CLI::Range(1, 100000).description(""));
+  w.text("--seed", o.seed, "With --test: of the random cases (1)", "S")
+      ->check(CLI::Range(0, 1000000).description(""));
+  w.text("--device", o.device, "With --test: cpu (threads), or cuda (virtual ranks of a GPU)",
+         "DEVICE")
+      ->check(shell::with_choices(CLI::IsMember({"cpu", "cuda"}), {"cpu", "cuda"}));
+  w.text("--kernel", w.kernel, "With --test: the shared object with the kernel of a trusted plan",
+         "PLAN=LIB.so")
+      ->allow_extra_args(false);
+}
+
+void add_files(Written& w, Options& o) {
+  w.text("--plot-schedule", o.plot_schedule,
+         "Draw the stages of the first pipeline at the sizes given, as SVG", "FILE");
+  w.text("--html", o.html,
+         "Write a page: verdicts, types, tensors on the mesh, communication, memory", "FILE");
+  w.text("--to", o.to, "jax: print the proved plans as JAX shard_map programs", "LANGUAGE")
+      ->check(shell::with_choices(CLI::IsMember({"jax"}), {"jax"}));
+  w.app.add_flag("--lsp", o.lsp, "Serve an editor on standard input and output (language server)");
+  w.app.add_flag("--format-source", o.format_source,
+                 "Indent the files in place instead of proving; - is written to the standard "
+                 "output");
+  w.text("--smtlib", o.smtlib, "Write the solver's queries into a folder", "DIR");
+  w.text("--allow-import", o.allow_import,
+         "Let files import from a folder outside of their project", "DIR")
+      ->allow_extra_args(false);
+}
+
+void add_manners(Written& w, Options& o) {
+  w.app.add_flag("--strict", o.strict, "Exit with 2 if a proof trusts a plan");
+  const std::map<std::string, When> when = {
+      {"auto", When::automatic}, {"always", When::always}, {"never", When::never}};
+  w.text("--color", o.colour, "auto, always or never", "WHEN")->transform(shell::one_of(when));
+  w.app.add_flag("--no-color", w.no_colour, "The same as --color never");
+  shell::add_option(w.app, version, w.for_a_shell);
+}
+
+/// Throws CLI::ParseError where options do not go together.
+void require_sense(const CLI::App& app, const Options& o) {
+  if (o.files.empty() && !o.explain && !o.lsp)
+    throw CLI::RequiredError("FILE: a file to check, or --explain CODE (see --help)");
+  if (!o.run.empty() && (o.files.size() != 1 || o.inputs.empty() || o.outputs.empty()))
+    throw CLI::RequiredError("--run NAME: one file, --inputs and --outputs");
+  if (!o.test)
+    for (const char* flag : {"--cases", "--seed", "--device", "--kernel"})
+      if (app.count(flag)) throw CLI::RequiredError(std::string(flag) + ": --test");
+  if (o.test && (o.format != Format::text || o.annotate || o.latex || !o.to.empty()))
+    throw CLI::ExcludesError("--test", "another --format, --annotate, --latex, --to");
+  if (o.lsp && !o.files.empty()) throw CLI::ExcludesError("--lsp", "FILE");
+  if (!o.html.empty() && o.files.size() != 1)
+    throw CLI::RequiredError("--html FILE needs one file to check");
+  if (!o.to.empty() && o.files.size() != 1) throw CLI::RequiredError("--to jax needs one file");
+  if (o.annotate && o.latex) throw CLI::ExcludesError("--annotate", "--latex");
+}
+
 }  // namespace
 
 CommandLine parse_command_line(const std::vector<std::string>& args, std::ostream& out,
                                std::ostream& err) {
   CommandLine line;
   Options& o = line.options;
-  std::vector<std::string> mesh, set, kernel, hf;
-  std::string backward;
-  bool no_colour = false;
-  std::optional<std::string> for_a_shell;
-  CLI::App app(description, "check-sharding");
-  app.footer(footer);
-  app.get_formatter()->column_width(28);
-  app.set_version_flag("--version", std::string("check-sharding ") + version);
-  auto text = [&](const char* flag, auto& target, const char* help, const char* type) {
-    return app.add_option(flag, target, help)->type_name(type);
-  };
-  text("files", o.files,
-       "Files to check, or a config.json of Hugging Face; - is the standard input", "FILE");
-  text("--explain", o.explain, "Explain an error code, e.g. E0207", "CODE");
-  text("--mesh", mesh, "Sizes of mesh axes, e.g. d=8,t=4", "AXIS=N")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  text("--set", set, "Sizes of dims, or consts, e.g. M=4096,eps=1e-5", "NAME=N")
-      ->delimiter(',')
-      ->allow_extra_args(false);
-  text("--config", o.config, "Sizes from a `config` of the file", "NAME");
-  text("--hf", hf, "A folder of Hugging Face: the same as DIR/config.json", "DIR")
-      ->allow_extra_args(false);
-  const std::map<std::string, Format> formats = {{"text", Format::text},
-                                                 {"json", Format::json},
-                                                 {"sarif", Format::sarif},
-                                                 {"markdown", Format::markdown}};
-  text("--format", o.format, "text, json, sarif or markdown", "FORMAT")
-      ->transform(shell::one_of(formats));
-  app.add_flag("--annotate", o.annotate, "Print the program with the type of each value");
-  app.add_flag("--latex", o.latex, "Print the program as equations");
-  app.add_flag("--backward", backward,
-               "Print the derived backward of each plan, or of one: --backward=PLAN");
-  app.add_flag("--stats", o.stats, "Communication, FLOPs and memory per device");
-  text("--run", o.run,
-       "Evaluate a function on tensors instead of proving: a fn by the oracle, a plan on threads",
-       "NAME");
-  text("--inputs", o.inputs, "With --run: the parameters, whole, by name", "FILE.safetensors");
-  text("--outputs", o.outputs, "With --run: where the results are written", "FILE.safetensors");
-  app.add_flag("--test", o.test, "Also run each plan on random meshes and sizes beside the oracle");
-  text("--cases", o.cases, "With --test: random cases of each plan (20)", "N")
-      ->check(CLI::Range(1, 100000).description(""));
-  text("--seed", o.seed, "With --test: of the random cases (1)", "S")
-      ->check(CLI::Range(0, 1000000).description(""));
-  text("--device", o.device, "With --test: cpu (threads), or cuda (virtual ranks of a GPU)",
-       "DEVICE")
-      ->check(shell::with_choices(CLI::IsMember({"cpu", "cuda"}), {"cpu", "cuda"}));
-  text("--kernel", kernel, "With --test: the shared object with the kernel of a trusted plan",
-       "PLAN=LIB.so")
-      ->allow_extra_args(false);
-  text("--plot-schedule", o.plot_schedule,
-       "Draw the stages of the first pipeline at the sizes given, as SVG", "FILE");
-  text("--html", o.html,
-       "Write a page: verdicts, types, tensors on the mesh, communication, memory", "FILE");
-  text("--to", o.to, "jax: print the proved plans as JAX shard_map programs", "LANGUAGE")
-      ->check(shell::with_choices(CLI::IsMember({"jax"}), {"jax"}));
-  app.add_flag("--lsp", o.lsp, "Serve an editor on standard input and output (language server)");
-  app.add_flag("--format-source", o.format_source,
-               "Indent the files in place instead of proving; - is written to the standard output");
-  text("--smtlib", o.smtlib, "Write the solver's queries into a folder", "DIR");
-  text("--allow-import", o.allow_import, "Let files import from a folder outside of their project",
-       "DIR")
-      ->allow_extra_args(false);
-  app.add_flag("--strict", o.strict, "Exit with 2 if a proof trusts a plan");
-  const std::map<std::string, When> when = {
-      {"auto", When::automatic}, {"always", When::always}, {"never", When::never}};
-  text("--color", o.colour, "auto, always or never", "WHEN")->transform(shell::one_of(when));
-  app.add_flag("--no-color", no_colour, "The same as --color never");
-  shell::add_option(app, version, for_a_shell);
+  Written w;
+  w.app.footer(footer);
+  w.app.get_formatter()->column_width(28);
+  w.app.set_version_flag("--version", std::string("check-sharding ") + version);
+  add_inputs(w, o);
+  add_reports(w, o);
+  add_runs(w, o);
+  add_files(w, o);
+  add_manners(w, o);
   try {
     std::vector<std::string> reversed(args.rbegin(), args.rend());
-    app.parse(std::move(reversed));
-    for (const std::string& folder : hf)
+    w.app.parse(std::move(reversed));
+    for (const std::string& folder : w.hf)
       o.files.push_back(folder + (folder.ends_with('/') ? "" : "/") + "config.json");
-    if (o.files.empty() && !o.explain && !o.lsp)
-      throw CLI::RequiredError("FILE: a file to check, or --explain CODE (see --help)");
-    if (!o.run.empty() && (o.files.size() != 1 || o.inputs.empty() || o.outputs.empty()))
-      throw CLI::RequiredError("--run NAME: one file, --inputs and --outputs");
-    if (!o.test)
-      for (const char* flag : {"--cases", "--seed", "--device", "--kernel"})
-        if (app.count(flag)) throw CLI::RequiredError(std::string(flag) + ": --test");
-    if (o.test && (o.format != Format::text || o.annotate || o.latex || !o.to.empty()))
-      throw CLI::ExcludesError("--test", "another --format, --annotate, --latex, --to");
-    if (o.lsp && !o.files.empty()) throw CLI::ExcludesError("--lsp", "FILE");
-    if (!o.html.empty() && o.files.size() != 1)
-      throw CLI::RequiredError("--html FILE needs one file to check");
-    if (!o.to.empty() && o.files.size() != 1) throw CLI::RequiredError("--to jax needs one file");
-    if (o.annotate && o.latex) throw CLI::ExcludesError("--annotate", "--latex");
+    require_sense(w.app, o);
   } catch (const CLI::ParseError& error) {
     const bool asked = error.get_exit_code() == 0;
-    app.exit(error, out, err);
-    if (for_a_shell) out << *for_a_shell;
+    w.app.exit(error, out, err);
+    if (w.for_a_shell) out << *w.for_a_shell;
     line.exit = asked ? 0 : 3;
   }
   // A flag without a value reads as "true".
-  if (!backward.empty()) o.backward = backward == "true" ? "" : backward;
-  o.mesh = assignments(mesh);
-  o.set = assignments(set);
-  o.kernel = assignments(kernel);
-  if (no_colour) o.colour = When::never;
+  if (!w.backward.empty()) o.backward = w.backward == "true" ? "" : w.backward;
+  o.mesh = assignments(w.mesh);
+  o.set = assignments(w.set);
+  o.kernel = assignments(w.kernel);
+  if (w.no_colour) o.colour = When::never;
   return line;
 }
 

@@ -149,7 +149,6 @@ class Cases {
     p.left = {bare(left)};
     if (left.empty() && kind >= 8 && kind <= 14) return std::nullopt;
     const size_t at = below(left.size());
-    const auto brackets = [&] { p.left_bracket = at; };
     Dims right = left;
     switch (kind) {
       case 4:
@@ -157,47 +156,21 @@ class Cases {
         p.right = bare(regrouped(some(left, 60)));
         return ir::Reduce{kind == 4 ? ir::ReduceFn::sum : ir::ReduceFn::max, p, {}};
       case 6:
-        for (size_t n = 1 + below(2), i = 0; i < n; ++i)
-          right.insert(right.begin() + static_cast<std::ptrdiff_t>(below(right.size() + 1)),
-                       pick(names)[0][0]);
-        p.right = bare(regrouped(right));
-        return ir::Expand{p};
+        return expand(p, std::move(right));
       case 7:
         for (Dim& dim : right)
           if ((dim == Dim{{"S"}} || dim == Dim{{"L"}}) && chance(40)) dim = Dim{{"T"}};
         p.right = bare(regrouped(shuffled(right)));
         return ir::Rearrange{p};
       case 8:
-        brackets();
-        types.push_back(law::bare("", Dtype::i32));
-        if (chance(50))
-          right[at] = Dim{{"N"}};
-        else
-          right.erase(right.begin() + static_cast<std::ptrdiff_t>(at));
-        p.right = bare(right);
-        return ir::Read{p};
-      case 9: {
-        brackets();
-        Type part = types[0];
-        if (part.dims.size() != left.size()) return std::nullopt;
-        const auto place = static_cast<std::ptrdiff_t>(at);
-        if (chance(50)) {
-          part.dims[at] = {Dim{{"N"}}, {}}, right[at] = Dim{{"N"}};
-        } else {
-          part.dims.erase(part.dims.begin() + place);
-          right.erase(right.begin() + place);
-        }
-        types.insert(types.end(), {part, law::bare("", Dtype::i32)});
-        p.left.push_back(bare(right));
-        p.right = bare(left);
-        return ir::Write{p};
-      }
+        return read(p, types, std::move(right), at);
+      case 9:
+        return write(p, types, left, at);
       case 10:
       case 11:
-        brackets();
+        p.left_bracket = p.right_bracket = at;
         types.push_back(law::bare("", Dtype::i32));
         p.right = bare(left);
-        p.right_bracket = at;
         if (kind == 10) return ir::Roll{p};
         return ir::Ppermute{p};
       case 12:
@@ -221,6 +194,41 @@ class Cases {
         return ir::Binary{chance(50) ? ir::BinaryFn::add : ir::BinaryFn::mul};
       }
     }
+  }
+  ir::Op expand(ir::Pattern& p, Dims right) {
+    for (size_t n = 1 + below(2), i = 0; i < n; ++i)
+      right.insert(right.begin() + static_cast<std::ptrdiff_t>(below(right.size() + 1)),
+                   pick(names)[0][0]);
+    p.right = bare(regrouped(right));
+    return ir::Expand{p};
+  }
+  ir::Op read(ir::Pattern& p, std::vector<Type>& types, Dims right, size_t at) {
+    p.left_bracket = at;
+    types.push_back(law::bare("", Dtype::i32));
+    if (chance(50))
+      right[at] = Dim{{"N"}};
+    else
+      right.erase(right.begin() + static_cast<std::ptrdiff_t>(at));
+    p.right = bare(right);
+    return ir::Read{p};
+  }
+  std::optional<ir::Op> write(ir::Pattern& p, std::vector<Type>& types, const Dims& left,
+                              size_t at) {
+    p.left_bracket = at;
+    Type part = types[0];
+    if (part.dims.size() != left.size()) return std::nullopt;
+    Dims right = left;
+    const auto place = static_cast<std::ptrdiff_t>(at);
+    if (chance(50)) {
+      part.dims[at] = {Dim{{"N"}}, {}}, right[at] = Dim{{"N"}};
+    } else {
+      part.dims.erase(part.dims.begin() + place);
+      right.erase(right.begin() + place);
+    }
+    types.insert(types.end(), {part, law::bare("", Dtype::i32)});
+    p.left.push_back(bare(right));
+    p.right = bare(left);
+    return ir::Write{p};
   }
   ir::Op einsum(ir::Pattern& p, std::vector<Type>& types) {
     Dims all;

@@ -43,6 +43,7 @@ class Writer {
     std::string text;
     int level;
   };
+  class OpText;   ///< write_ops.cpp
   struct Stack {  ///< a record that a scan emits whole
     const ir::WrittenType* type;
     std::vector<Ref> leaves;

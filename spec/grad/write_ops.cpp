@@ -153,107 +153,110 @@ Writer::Text Writer::call(const CallText& call, const Node& node) {
   return {text + ")", atom};
 }
 
-Writer::Text Writer::render(const ir::Op& op, const Node& node) {
-  const auto arg = [&](size_t i) { return expression(node.operands.at(i)).text; };
-  const auto patterned = [&](const ir::Pattern& p, const std::string& rest) {
-    return Text{std::string(ir::name_of(op)) + "(" + quoted(pattern(p)) + ", " + rest + ")", atom};
-  };
-  const auto to = [](const std::optional<Dtype>& dtype) {
-    return dtype ? std::string(", to=") + to_string(*dtype) : "";
-  };
-  const auto created = [&](const ir::Created& c) {
-    Shape dims;
-    dims.dims = c.shape.dims;
-    return shape(dims);
-  };
-  struct Visit {
-    Writer& w;
-    const Node& node;
-    const decltype(arg)& a;
-    const decltype(patterned)& with;
-    const decltype(to)& dtype;
-    const decltype(created)& dims;
-    const ir::Op& whole;
+/// One op of the graph as an expression: an op without a function of its own here is its name, its
+/// pattern if it has one, and its operands.
+class Writer::OpText {
+ public:
+  OpText(Writer& writer, const ir::Op& op, const Node& node) : w_(writer), op_(op), node_(node) {}
 
-    Text plain() { return {std::string(ir::name_of(whole)) + "(" + w.args(node) + ")", atom}; }
-    Text operator()(const ir::Number& op) { return {op.text, op.text[0] == '-' ? negates : atom}; }
-    Text operator()(const ir::SizeOf& op) {
-      return {"|" + (op.axis ? op.name : w.dim(Dim{{op.name}})) + "|", atom};
+  Text text() {
+    return std::visit(
+        [&](const auto& each) -> Text {
+          if constexpr (requires { (*this)(each); })
+            return (*this)(each);
+          else if constexpr (requires { each.pattern; })
+            return with(each.pattern, w_.args(node_));
+          else
+            return plain();
+        },
+        op_);
+  }
+
+  Text operator()(const ir::Number& op) { return {op.text, op.text[0] == '-' ? negates : atom}; }
+  Text operator()(const ir::SizeOf& op) {
+    return {"|" + (op.axis ? op.name : w_.dim(Dim{{op.name}})) + "|", atom};
+  }
+  Text operator()(const ir::Unary& op) {
+    if (op.fn == ir::UnaryFn::neg) return {"-" + w_.operand(node_.operands[0], atom), negates};
+    if (op.fn == ir::UnaryFn::logical_not)
+      return {"not " + w_.operand(node_.operands[0], compares), is_not};
+    return plain();
+  }
+  Text operator()(const ir::Binary& op) {
+    const Level level = level_of(binds(op.fn));
+    if (level == atom) return plain();
+    const int left = level == compares ? adds : level, right = level + 1;
+    return {w_.operand(node_.operands[0], left) + " " + ir::name_of(op_) + " " +
+                w_.operand(node_.operands[1], right),
+            level};
+  }
+  Text operator()(const ir::Cast& op) { return {to_string(op.to) + ("(" + arg(0)) + ")", atom}; }
+  Text operator()(const ir::Fold& op) {
+    return {"fold(" + arg(0) + ", " + (op.tag ? quoted(*op.tag) : arg(1)) + ")", atom};
+  }
+  Text operator()(const ir::Einsum& op) { return with(op.pattern, w_.args(node_) + to(op.to)); }
+  Text operator()(const ir::Reduce& op) { return with(op.pattern, w_.args(node_) + to(op.to)); }
+  Text operator()(const ir::Read& op) { return with(op.pattern, arg(0) + ", at=" + arg(1)); }
+  Text operator()(const ir::Write& op) {
+    return with(op.pattern, arg(0) + ", " + arg(1) + ", at=" + arg(2));
+  }
+  Text operator()(const ir::Roll& op) { return with(op.pattern, arg(0) + ", by=" + arg(1)); }
+  Text operator()(const ir::Ppermute& op) { return with(op.pattern, arg(0) + ", by=" + arg(1)); }
+  Text operator()(const ir::Iota& op) {
+    const std::string which = w_.dim(op.created.shape.dims.at(op.dim).dim);
+    const bool one = op.created.shape.dims.size() == 1;
+    return called(quoted(dims(op.created) + (one ? "" : "; " + which)));
+  }
+  Text operator()(const ir::Random& op) { return called(quoted(dims(op.created)) + ", " + arg(0)); }
+  Text operator()(const ir::Zeros&) { return called(w_.type_text(node_.types[0])); }
+  Text operator()(const ir::Ordered& op) {
+    const std::string which = w_.dim(op.pattern.left.at(0).dims.at(op.dim).dim);
+    return called(quoted(w_.pattern(op.pattern, false) + "; " + which) + ", " + arg(0));
+  }
+  /// A field that is R on a marked axis is kept on its device 0, so that it counts once.
+  Text operator()(const ir::Total& op) {
+    std::string text;
+    for (const Ref& each : node_.operands) {
+      Shape to = type_of(each);
+      to.marks.insert(op.marks.begin(), op.marks.end());
+      const std::string summand = w_.operand(each, adds + 1);
+      text += text.empty() ? "" : " + ";
+      text += to == type_of(each)
+                  ? summand
+                  : "zero_nonroot(" + quoted(w_.shape(type_of(each)) + " -> " + w_.shape(to)) +
+                        ", " + w_.operand(each, 0) + ")";
     }
-    Text operator()(const ir::Unary& op) {
-      if (op.fn == ir::UnaryFn::neg) return {"-" + w.operand(node.operands[0], atom), negates};
-      if (op.fn == ir::UnaryFn::logical_not)
-        return {"not " + w.operand(node.operands[0], compares), is_not};
-      return plain();
-    }
-    Text operator()(const ir::Binary& op) {
-      const Level level = level_of(binds(op.fn));
-      if (level == atom) return plain();
-      const int left = level == compares ? adds : level, right = level + 1;
-      return {w.operand(node.operands[0], left) + " " + ir::name_of(whole) + " " +
-                  w.operand(node.operands[1], right),
-              level};
-    }
-    Text operator()(const ir::Cast& op) { return {to_string(op.to) + ("(" + a(0)) + ")", atom}; }
-    Text operator()(const ir::Fold& op) {
-      return {"fold(" + a(0) + ", " + (op.tag ? quoted(*op.tag) : a(1)) + ")", atom};
-    }
-    Text operator()(const ir::Einsum& op) { return with(op.pattern, w.args(node) + dtype(op.to)); }
-    Text operator()(const ir::Reduce& op) { return with(op.pattern, w.args(node) + dtype(op.to)); }
-    Text operator()(const ir::Read& op) { return with(op.pattern, a(0) + ", at=" + a(1)); }
-    Text operator()(const ir::Write& op) {
-      return with(op.pattern, a(0) + ", " + a(1) + ", at=" + a(2));
-    }
-    Text operator()(const ir::Roll& op) { return with(op.pattern, a(0) + ", by=" + a(1)); }
-    Text operator()(const ir::Ppermute& op) { return with(op.pattern, a(0) + ", by=" + a(1)); }
-    Text operator()(const ir::Iota& op) {
-      const std::string which = w.dim(op.created.shape.dims.at(op.dim).dim);
-      const bool one = op.created.shape.dims.size() == 1;
-      return {"iota(" + quoted(dims(op.created) + (one ? "" : "; " + which)) + ")", atom};
-    }
-    Text operator()(const ir::Random& op) {
-      return {std::string(ir::name_of(whole)) + "(" + quoted(dims(op.created)) + ", " + a(0) + ")",
-              atom};
-    }
-    Text operator()(const ir::Zeros&) {
-      return {"zeros(" + w.type_text(node.types[0]) + ")", atom};
-    }
-    Text operator()(const ir::Ordered& op) {
-      const std::string which = w.dim(op.pattern.left.at(0).dims.at(op.dim).dim);
-      return {std::string(ir::name_of(whole)) + "(" +
-                  quoted(w.pattern(op.pattern, false) + "; " + which) + ", " + a(0) + ")",
-              atom};
-    }
-    /// A field that is R on a marked axis is kept on its device 0, so that it counts once.
-    Text operator()(const ir::Total& op) {
-      std::string text;
-      for (const Ref& each : node.operands) {
-        Shape to = type_of(each);
-        to.marks.insert(op.marks.begin(), op.marks.end());
-        const std::string summand = w.operand(each, adds + 1);
-        text += text.empty() ? "" : " + ";
-        text += to == type_of(each)
-                    ? summand
-                    : "zero_nonroot(" + quoted(w.shape(type_of(each)) + " -> " + w.shape(to)) +
-                          ", " + w.operand(each, 0) + ")";
-      }
-      return {text, node.operands.size() > 1 ? int{adds} : int{atom}};
-    }
-    Text operator()(const ir::Entry&) {
-      return {w.operand(node.operands[0], atom) + "[" + a(1) + "]", atom};
-    }
-  };
-  Visit visit{*this, node, arg, patterned, to, created, op};
-  return std::visit(
-      [&](const auto& each) -> Text {
-        if constexpr (requires { visit(each); })
-          return visit(each);
-        else if constexpr (requires { each.pattern; })
-          return patterned(each.pattern, args(node));
-        else
-          return visit.plain();
-      },
-      op);
+    return {text, node_.operands.size() > 1 ? int{adds} : int{atom}};
+  }
+  Text operator()(const ir::Entry&) {
+    return {w_.operand(node_.operands[0], atom) + "[" + arg(1) + "]", atom};
+  }
+
+ private:
+  Text called(const std::string& inside) {
+    return {std::string(ir::name_of(op_)) + "(" + inside + ")", atom};
+  }
+  Text plain() { return called(w_.args(node_)); }
+  Text with(const ir::Pattern& pattern, const std::string& rest) {
+    return called(quoted(w_.pattern(pattern)) + ", " + rest);
+  }
+  std::string arg(size_t i) { return w_.expression(node_.operands.at(i)).text; }
+  std::string dims(const ir::Created& created) {
+    Shape dims;
+    dims.dims = created.shape.dims;
+    return w_.shape(dims);
+  }
+  static std::string to(const std::optional<Dtype>& dtype) {
+    return dtype ? std::string(", to=") + to_string(*dtype) : "";
+  }
+
+  Writer& w_;
+  const ir::Op& op_;
+  const Node& node_;
+};
+
+Writer::Text Writer::render(const ir::Op& op, const Node& node) {
+  return OpText(*this, op, node).text();
 }
 
 }  // namespace shardproof::grad
