@@ -5,18 +5,23 @@
 namespace shardproof::oracle {
 namespace {
 
-// result[.. i ..] = x[.. (i - by) mod size ..] along the position in brackets.
-Var rolled(Site& site, const Reading& reading, int64_t by) {
+// result[.. i ..] = x[.. source(i, size) ..] along the position in brackets.
+template <class Source>
+Var moved_along(Site& site, const Reading& reading, const Source& source) {
   const Indices& left = reading.left[0];
   const Stretch bracket = stretch_of(reading, left, reading.bracket);
   want_all(left, reading.right);
   Positions from = reading.walk(reading.right, left);
   for (int64_t& at : from) {
-    const int64_t j = at / bracket.stride % bracket.size;
-    const int64_t source = ((j - by) % bracket.size + bracket.size) % bracket.size;
-    at += (source - j) * bracket.stride;
+    const int64_t i = at / bracket.stride % bracket.size;
+    at += (source(i, bracket.size) - i) * bracket.stride;
   }
   return gather(site, site.operand(0), std::move(from), site.shape());
+}
+
+Var rolled(Site& site, const Reading& reading, int64_t by) {
+  return moved_along(site, reading,
+                     [&](int64_t i, int64_t size) { return ((i - by) % size + size) % size; });
 }
 
 // All entries of the operand, each in its place of the result; again and again along new indices.
@@ -38,18 +43,9 @@ Vars apply(const ir::Roll& op, Site& site) {
   return {rolled(site, read_pattern(site, op.pattern, Form::plain, 1), site.whole(1))};
 }
 
-// result[.. i ..] = x[.. size - 1 - i ..] along the position in brackets.
 Vars apply(const ir::Rev& op, Site& site) {
   const Reading reading = read_pattern(site, op.pattern, Form::plain, 1);
-  const Indices& left = reading.left[0];
-  const Stretch bracket = stretch_of(reading, left, reading.bracket);
-  want_all(left, reading.right);
-  Positions from = reading.walk(reading.right, left);
-  for (int64_t& at : from) {
-    const int64_t j = at / bracket.stride % bracket.size;
-    at += (bracket.size - 1 - 2 * j) * bracket.stride;
-  }
-  return {gather(site, site.operand(0), std::move(from), site.shape())};
+  return {moved_along(site, reading, [](int64_t i, int64_t size) { return size - 1 - i; })};
 }
 
 // The block of device i goes to device i + by; the blocks are those of the dim's first axis.

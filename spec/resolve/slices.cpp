@@ -7,22 +7,6 @@
 namespace shardproof::resolution {
 namespace {
 
-std::vector<Values> read(Body& body, const CallSite& site) {
-  if (!expect(body, site, 1, 1, {"at"})) return recovered(body, site);
-  auto read = read_pattern(body, site, 1, Right::required, "left");
-  const ir::ValueId at = offset_argument(body, site, "at");
-  if (!read || at == ir::no_value) return recovered(body, site);
-  align(body, *read, read->pattern.left[0]);
-  const auto written = open_groups(body, site, *read, Works::bracket);
-  const ir::Pattern& pattern = read->pattern;
-  const Dtype dtype = body.type(read->operands[0]).dtype;
-  auto op = elaborated(body, site, *read, ir::Read{pattern});
-  if (!op) return recovered(body, site, dtype);
-  const ir::ValueId id = body.emit(std::move(*op), {read->operands[0], at}, pattern.right, dtype,
-                                   site.range, {read->ranges[0], site.named.at("at").range});
-  return {regrouped_as(body, site, *read, id, written)};
-}
-
 bool same_dtypes(Body& body, const CallSite& site, const Read& read) {
   const Dtype dtype = body.type(read.operands[0]).dtype;
   for (ir::ValueId id : read.operands) {
@@ -35,20 +19,25 @@ bool same_dtypes(Body& body, const CallSite& site, const Read& read) {
   return true;
 }
 
-std::vector<Values> write(Body& body, const CallSite& site) {
-  if (!expect(body, site, 2, 2, {"at"})) return recovered(body, site);
-  auto read = read_pattern(body, site, 2, Right::required, "left");
+// read of one operand, write of two: (.., at=).
+template <class Op, size_t operands>
+std::vector<Values> at_offset(Body& body, const CallSite& site) {
+  if (!expect(body, site, operands, operands, {"at"})) return recovered(body, site);
+  auto read = read_pattern(body, site, operands, Right::required, "left");
   const ir::ValueId at = offset_argument(body, site, "at");
   if (!read || at == ir::no_value) return recovered(body, site);
   align(body, *read, read->pattern.left[0]);
   const auto written = open_groups(body, site, *read, Works::bracket);
   const ir::Pattern& pattern = read->pattern;
   const Dtype dtype = body.type(read->operands[0]).dtype;
-  auto op = elaborated(body, site, *read, ir::Write{pattern});
+  auto op = elaborated(body, site, *read, Op{pattern});
   if (!op || !same_dtypes(body, site, *read)) return recovered(body, site, dtype);
-  const ir::ValueId id =
-      body.emit(std::move(*op), {read->operands[0], read->operands[1], at}, pattern.right, dtype,
-                site.range, {read->ranges[0], read->ranges[1], site.named.at("at").range});
+  std::vector<ir::ValueId> from = read->operands;
+  std::vector<SourceRange> ranges = read->ranges;
+  from.push_back(at);
+  ranges.push_back(site.named.at("at").range);
+  const ir::ValueId id = body.emit(std::move(*op), std::move(from), pattern.right, dtype,
+                                   site.range, std::move(ranges));
   return {regrouped_as(body, site, *read, id, written)};
 }
 
@@ -97,8 +86,8 @@ std::vector<Values> concat(Body& body, const CallSite& site) {
 }  // namespace
 
 void add_slices(std::map<Name, Handler>& table) {
-  table["read"] = read;
-  table["write"] = write;
+  table["read"] = at_offset<ir::Read, 1>;
+  table["write"] = at_offset<ir::Write, 2>;
   table["concat"] = concat;
 }
 

@@ -8,27 +8,26 @@
 namespace shardproof::resolution {
 namespace {
 
-std::vector<Values> expand(Body& body, const CallSite& site) {
+template <class Op>
+std::vector<Values> rearranged(Body& body, const CallSite& site, bool aligns) {
   if (!expect(body, site, 1, 1)) return recovered(body, site);
   auto read = read_pattern(body, site, 1, Right::required);
   if (!read) return recovered(body, site);
-  align(body, *read, read->pattern.left[0]);
+  if (aligns) align(body, *read, read->pattern.left[0]);
   const Dtype dtype = body.type(read->operands[0]).dtype;
-  auto op = elaborated(body, site, *read, ir::Expand{read->pattern});
+  auto op = elaborated(body, site, *read, Op{read->pattern});
   if (!op) return recovered(body, site, dtype);
   return {tensor(body.emit(std::move(*op), read->operands, read->pattern.right, dtype, site.range,
                            read->ranges))};
 }
 
+std::vector<Values> expand(Body& body, const CallSite& site) {
+  return rearranged<ir::Expand>(body, site, true);
+}
+
+// A rearrange renames on the right: its operand keeps its names.
 std::vector<Values> rearrange(Body& body, const CallSite& site) {
-  if (!expect(body, site, 1, 1)) return recovered(body, site);
-  auto read = read_pattern(body, site, 1, Right::required);
-  if (!read) return recovered(body, site);
-  const Dtype dtype = body.type(read->operands[0]).dtype;
-  auto op = elaborated(body, site, *read, ir::Rearrange{read->pattern});
-  if (!op) return recovered(body, site, dtype);
-  return {tensor(body.emit(std::move(*op), read->operands, read->pattern.right, dtype, site.range,
-                           read->ranges))};
+  return rearranged<ir::Rearrange>(body, site, false);
 }
 
 // roll and ppermute: (x, by=), one dim in brackets.
