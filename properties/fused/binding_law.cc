@@ -10,6 +10,7 @@
 #include "impl/comm/threads.h"
 #include "impl/comm/virtual/virtual_ranks.h"
 #include "impl/compile/compile_plan.h"
+#include "impl/compile/fuse.h"
 #include "impl/compile/masks.h"
 #include "impl/plan/steps.h"
 #include "kernels/number.h"
@@ -112,6 +113,61 @@ TEST(FusedBinding, NormsOfAnyDim) {
       " b = layer_norm(\"B M L; M\", y, eps=e * e)\n"
       " return a, b }\n")
       .expect({"rms_norm", "layer_norm"});
+}
+
+/// A plan that calls this function of the library, and nothing else.
+std::string call_of(const Name& function) {
+  static const std::string q = "f32[B S G K D]", k = "f32[B K T D]",
+                           heads = "\"B S G K D, B K T D, B K T D; S T G D\"",
+                           gradient = "\"B S G K D, B S G K D, B K T D, B K T D; S T G D\"";
+  static const std::map<Name, std::string> plans = {
+      {"rms_norm", "(x: f32[B M]) -> f32[B M] { return rms_norm(\"B M; M\", x) }"},
+      {"rms_norm_grad",
+       "(g x: f32[B M]) -> f32[B M] { return rms_norm_grad(\"B M, B M; M\", g, x) }"},
+      {"layer_norm", "(x: f32[B M]) -> f32[B M] { return layer_norm(\"B M; M\", x) }"},
+      {"layer_norm_grad",
+       "(g x: f32[B M]) -> f32[B M] { return layer_norm_grad(\"B M, B M; M\", g, x) }"},
+      {"softmax", "(x: f32[B V]) -> f32[B V] { return softmax(\"B V; V\", x) }"},
+      {"softmax_grad",
+       "(g y: f32[B V]) -> f32[B V] { return softmax_grad(\"B V, B V; V\", g, y) }"},
+      {"cross_entropy",
+       "(x: f32[B V], t: i32[B]) -> f32[B] { return cross_entropy(\"B V, B; V\", x, t) }"},
+      {"cross_entropy_grad",
+       "(g: f32[B], x: f32[B V], t: i32[B]) -> f32[B V] {\n"
+       " return cross_entropy_grad(\"B, B V, B; V\", g, x, t) }"},
+      {"rope",
+       "(x: f32[B L D], pos: i32[L]) -> f32[B L D] { return rope(\"B L D; L D\", x, pos) }"},
+      {"rope_inverse",
+       "(x: f32[B L D], pos: i32[L]) -> f32[B L D] {\n"
+       " return rope_inverse(\"B L D; L D\", x, pos) }"},
+      {"rope_grad",
+       "(g: f32[B L D], pos: i32[L]) -> f32[B L D] { return rope_grad(\"B L D; L D\", g, pos) }"},
+      {"adamw",
+       "(w g m v: f32[N]) -> (w1 m1 v1: f32[N]) {\n"
+       " w1, m1, v1 = adamw(w, g, m, v, 3, 0.01, 0.1)\n return w1, m1, v1 }"},
+      {"sumsq", "(g: f32[N M]) -> f32[] { return sumsq(g) }"},
+      {"attention", "(q: " + q + ", k v: " + k + ", mask: bool[T S]) -> " + q +
+                        " { return attention(" + heads + ", q, k, v, mask, 0.3) }"},
+      {"attention_grad", "(g q: " + q + ", k v: " + k + ", mask: bool[T S]) -> (a: " + q +
+                             ", b c: " + k + ") {\n a, b, c = attention_grad(" + gradient +
+                             ", g, q, k, v, mask, 0.3)\n return a, b, c }"},
+  };
+  return "plan p" + plans.at(function) + "\n";
+}
+
+/// The kernel is the function by the law that the table names; here, that a call is the kernel.
+TEST(FusedBinding, EachFunctionHasALawAndIsOneStep) {
+  std::set<std::string> laws;
+  const testing::UnitTest& all = *testing::UnitTest::GetInstance();
+  for (int i = 0; i < all.total_test_suite_count(); ++i)
+    for (int j = 0; j < all.GetTestSuite(i)->total_test_count(); ++j)
+      laws.insert(all.GetTestSuite(i)->name() + std::string(".") +
+                  all.GetTestSuite(i)->GetTestInfo(j)->name());
+  for (const auto& [function, law] : compile::laws_of_fused()) {
+    SCOPED_TRACE(function);
+    EXPECT_TRUE(laws.count(law)) << law;
+    Bound(call_of(function)).expect({function});
+  }
 }
 
 /// Inputs and outputs of the plan's steps, without scratch.

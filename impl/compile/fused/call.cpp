@@ -9,34 +9,45 @@
 namespace shardproof::compile {
 namespace {
 
-const std::map<Name, void (*)(const FusedCall&)>& fused_functions() {
-  static const std::map<Name, void (*)(const FusedCall&)> functions = {
-      {"rms_norm", fuse_rms_norm},
-      {"rms_norm_grad", fuse_rms_norm_grad},
-      {"layer_norm", fuse_layer_norm},
-      {"layer_norm_grad", fuse_layer_norm_grad},
-      {"softmax", fuse_softmax},
-      {"softmax_grad", fuse_softmax_grad},
-      {"cross_entropy", fuse_cross_entropy},
-      {"cross_entropy_grad", fuse_cross_entropy_grad},
-      {"rope", fuse_rope},
-      {"rope_inverse", fuse_rope_inverse},
-      {"rope_grad", fuse_rope_grad},
-      {"adamw", fuse_adamw},
-      {"sumsq", fuse_sumsq},
-      {"attention", fuse_attention},
-      {"attention_grad", fuse_attention_grad},
+struct Fused {
+  void (*compile)(const FusedCall&);
+  const char* law;  ///< in properties/fused: the kernel is the function's text in spec/lib
+};
+
+const std::map<Name, Fused>& fused_functions() {
+  static const std::map<Name, Fused> functions = {
+      {"rms_norm", {fuse_rms_norm, "FusedRows.RmsNorm"}},
+      {"rms_norm_grad", {fuse_rms_norm_grad, "FusedRows.RmsNormGrad"}},
+      {"layer_norm", {fuse_layer_norm, "FusedRows.LayerNorm"}},
+      {"layer_norm_grad", {fuse_layer_norm_grad, "FusedRows.LayerNormGrad"}},
+      {"softmax", {fuse_softmax, "FusedRows.Softmax"}},
+      {"softmax_grad", {fuse_softmax_grad, "FusedRows.SoftmaxGrad"}},
+      {"cross_entropy", {fuse_cross_entropy, "FusedRows.CrossEntropy"}},
+      {"cross_entropy_grad", {fuse_cross_entropy_grad, "FusedRows.CrossEntropyGrad"}},
+      {"rope", {fuse_rope, "FusedRows.Rope"}},
+      {"rope_inverse", {fuse_rope_inverse, "FusedRows.Rope"}},
+      {"rope_grad", {fuse_rope_grad, "FusedRows.Rope"}},
+      {"adamw", {fuse_adamw, "FusedRows.AdamW"}},
+      {"sumsq", {fuse_sumsq, "FusedRows.SumSquares"}},
+      {"attention", {fuse_attention, "FusedAttention.Forward"}},
+      {"attention_grad", {fuse_attention_grad, "FusedAttention.Gradient"}},
   };
   return functions;
 }
 
 }  // namespace
 
+std::map<Name, std::string> laws_of_fused() {
+  std::map<Name, std::string> laws;
+  for (const auto& [name, each] : fused_functions()) laws.emplace(name, each.law);
+  return laws;
+}
+
 bool fuse(Compiler& compiler, Scope& scope, const ir::LibraryCall& call) {
   const auto found = fused_functions().find(call.function);
   if (!call.of_library || found == fused_functions().end()) return false;
   try {
-    found->second(FusedCall(compiler, scope, call));
+    found->second.compile(FusedCall(compiler, scope, call));
     return true;
   } catch (const DoesNotFit&) {
     return false;
