@@ -4,7 +4,7 @@
 
 #include <regex>
 
-#include "spec/check/check.h"
+#include "spec/check/last_answer.h"
 #include "spec/elaborate/planted.h"
 
 namespace shardproof {
@@ -16,19 +16,9 @@ ir::Indices& indices_of(ir::Op& op) {
   return const_cast<ir::Pattern*>(ir::pattern_of(op))->indices;
 }
 
-/// The code of the first error, or the verdict of the plan, with a fault in the elaboration.
 std::string answer(const std::string& text, const Fault& fault) {
   const elaborate::PlantedFault planted(fault);
-  Sources sources;
-  CheckOptions options;
-  options.fixes = false;
-  const FileReader reader = [&](const std::string&) { return std::optional(text); };
-  const CheckedProgram checked = check(sources, "plan.shard", reader, options);
-  for (const Diagnostic& each : checked.diagnostics())
-    if (each.severity == Severity::error) return each.code;
-  for (const Diagnostic& each : checked.plans().back().diagnostics)
-    if (each.severity == Severity::error) return each.code;
-  return to_string(checked.plans().back().verdict);
+  return last_answer(text);
 }
 
 const Fault none = [](ir::Op&) {};

@@ -4,25 +4,17 @@
 
 #include <gtest/gtest.h>
 
+#include "spec/check/last_answer.h"
 #include "spec/check/unchecked.h"
 
 namespace shardproof {
 namespace {
 
-/// The code of the first error of the last plan; its verdict where there is none.
-std::string told_of(std::string text, bool believing) {
+/// What the user is told, where the first leg proves everything or as it is.
+std::string told_of(const std::string& text, bool believing) {
   std::optional<BelievesEverything> believes;
   if (believing) believes.emplace();
-  const FileReader reader = [&](const std::string&) { return std::optional(text); };
-  Sources sources;
-  CheckOptions options;
-  options.fixes = false;
-  const CheckedProgram checked = check(sources, "plan.shard", reader, options);
-  for (const Diagnostic& each : checked.diagnostics())
-    if (each.severity == Severity::error) return each.code;
-  for (const Diagnostic& each : checked.plans().back().diagnostics)
-    if (each.severity == Severity::error) return each.code;
-  return to_string(checked.plans().back().verdict);
+  return last_answer(text);
 }
 
 std::string replaced(std::string text, const std::string& from, const std::string& to) {

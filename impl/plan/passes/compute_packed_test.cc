@@ -4,6 +4,7 @@
 #include <numeric>
 #include <random>
 
+#include "impl/plan/passes/kernel_step.h"
 #include "impl/plan/passes/passes.h"
 #include "kernels/cpu/kernels.h"
 
@@ -37,15 +38,6 @@ Nest nest_of(const Ref& to, const std::vector<Ref>& from) {
   return coalesced(nest);
 }
 
-Step step(const std::string& op, KernelOp kernel, const Ref& to, const std::vector<Ref>& from) {
-  Step step;
-  step.op = op;
-  step.kernel = {std::move(kernel), to, from};
-  step.writes = {to.buffer};
-  for (const Ref& each : from) step.reads.push_back(each.buffer);
-  return step;
-}
-
 /// made = input + a number for each of its last dim, then packed = made in another order.
 struct Case {
   std::vector<int64_t> extents{4, 2, 3};
@@ -66,9 +58,9 @@ struct Case {
     chain.steps = {{PointwiseFn::add, true, {0, 1}, 0, ""}};
     chain.nest = nest_of(to, {all, vector});
     const Ref turned = view(made, extents, order);
-    steps = {step("chain", chain, to, {all, vector}),
-             step("pack", Copy{nest_of(whole(packed, turned.extents), {turned}), 4},
-                  whole(packed, turned.extents), {turned})};
+    steps = {kernel_step("chain", chain, to, {all, vector}),
+             kernel_step("pack", Copy{nest_of(whole(packed, turned.extents), {turned}), 4},
+                         whole(packed, turned.extents), {turned})};
   }
 
   int64_t count() const { return whole(made, extents).count(); }
@@ -125,7 +117,7 @@ TEST(ComputePacked, NotWhatOthersSeeOrWhatIsNoOrder) {
     EXPECT_FALSE(one.joins()) << why;
   };
   const auto use = [](BufferId from, BufferId to) {
-    return step("use", Pointwise{}, whole(to, {24}), {whole(from, {24})});
+    return kernel_step("use", Pointwise{}, whole(to, {24}), {whole(from, {24})});
   };
   stays("read once more", [&](Case& one) { one.steps.push_back(use(made, other)); });
   stays("a result", [](Case& one) { one.given.push_back(made); });

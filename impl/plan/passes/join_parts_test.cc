@@ -1,6 +1,7 @@
 // Parts of one array that are added with zeros around them are put together instead.
 #include <gtest/gtest.h>
 
+#include "impl/plan/passes/kernel_step.h"
 #include "impl/plan/passes/passes.h"
 
 namespace shardproof::plan {
@@ -16,26 +17,17 @@ Ref part(BufferId buffer, int64_t first, int64_t count) {
   return {buffer, Element::bf16, first, {rows, count}, {columns, 1}, {}};
 }
 
-Step step(const std::string& op, KernelOp kernel, const Ref& to, const std::vector<Ref>& from) {
-  Step step;
-  step.op = op;
-  step.kernel = {std::move(kernel), to, from};
-  step.writes = {to.buffer};
-  for (const Ref& each : from) step.reads.push_back(each.buffer);
-  return step;
-}
-
 Step fill() {
   Pointwise chain;
   chain.steps = {{PointwiseFn::constant, true, {}, 0, ""}};
   chain.output = Element::bf16;
   chain.nest = {{rows * columns}, {{1}}};
-  return step("zeros", chain, whole(zeros), {});
+  return kernel_step("zeros", chain, whole(zeros), {});
 }
-Step start(BufferId to) { return step("write", Copy{}, whole(to), {whole(zeros)}); }
+Step start(BufferId to) { return kernel_step("write", Copy{}, whole(to), {whole(zeros)}); }
 Step paste(BufferId from, BufferId to, int64_t first, int64_t count) {
-  return step("write", Copy{}, part(to, first, count),
-              {{from, Element::bf16, 0, {rows, count}, {count, 1}, {}}});
+  return kernel_step("write", Copy{}, part(to, first, count),
+                     {{from, Element::bf16, 0, {rows, count}, {count, 1}, {}}});
 }
 Step add() {
   Pointwise chain;
@@ -44,9 +36,11 @@ Step add() {
                  {PointwiseFn::round_bf16, true, {2}, 0, ""}};
   chain.output = Element::bf16;
   chain.nest = {{rows * columns}, {{1}, {1}, {1}}};
-  return step("+", chain, flat(sum), {flat(with_a), flat(with_b)});
+  return kernel_step("+", chain, flat(sum), {flat(with_a), flat(with_b)});
 }
-Step use(BufferId from, BufferId to) { return step("use", Pointwise{}, flat(to), {flat(from)}); }
+Step use(BufferId from, BufferId to) {
+  return kernel_step("use", Pointwise{}, flat(to), {flat(from)});
+}
 
 struct Case {
   std::vector<Step> steps{fill(),        start(with_a),          paste(a, with_a, 1, 3),
@@ -95,7 +89,7 @@ TEST(JoinParts, ZerosThatOthersReadStay) {
   ASSERT_TRUE(one.joins());
   EXPECT_EQ(one.steps.size(), 4u);
   Case filled;  // by each of its own
-  filled.steps[1] = step("zeros", Zero{rows * columns * 2}, whole(with_a), {});
+  filled.steps[1] = kernel_step("zeros", Zero{rows * columns * 2}, whole(with_a), {});
   ASSERT_TRUE(filled.joins());
   EXPECT_EQ(filled.steps.size(), 2u);
 }
