@@ -117,8 +117,6 @@ def split_over(val: Val, axis: str) -> bool:
 @rule("psum", "psum2", "psum_invariant")
 def _psum(r: Reader, eqn, vals):
     axes = names_of(eqn.params.get("axes", eqn.params.get("axis_name")))
-    if eqn.params.get("axis_index_groups"):
-        raise r.problem("psum over groups of an axis")
     return [added(r, v, axes) for v in vals]
 
 

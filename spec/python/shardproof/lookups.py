@@ -5,6 +5,7 @@ from dataclasses import dataclass, replace
 
 from jax.lax import GatherScatterMode
 
+from . import divided
 from .dims import Factor
 from .reader import Reader
 from .rules import RULES, affine_of, blocks, indices, part, put, rule, shape_positions, union, virtual, where, written
@@ -67,6 +68,12 @@ def window(mask: Val, inside: bool = True) -> Window | None:
         a, b = window(of[0], inside), window(of[1], inside)
         if a and b and same(a.ids, b.ids):
             return Window(a.ids, a.low or b.low, a.high or b.high)
+        return None
+    if name == ("eq" if inside else "ne"):  # ids // n == axis_index
+        for quotient, rank in (of, of[::-1]):
+            found, at = divided.device_of(quotient), affine_of(rank)
+            if found and at and at.ranks and at.along is None:
+                return Window(found[0], *divided.bounds(at, found[1]))
         return None
     if name not in NOT:
         return window(of[0], inside) if name in ("convert_element_type", "same") else None
@@ -240,11 +247,13 @@ def _gather(r: Reader, eqn, vals):
     indices = plain(indices)
     ids = replace(indices, pos=indices.pos[:-1])
     d = eqn.params["dimension_numbers"]
-    if indices.text is None:
+    split = any(f.axes for f in table.pos[at])
+    if indices.text is None or split and divided.row_of(indices, table.extents()[at]):
         found = ids_of(indices)
         if found is None:
             raise r.problem(indices.why)
-        ids = replace(found[0], pos=ids_positions(found[0], ids))
+        whole = split and divided.row_of(found[0], table.extents()[at]) or found[0]
+        ids = replace(whole, pos=ids_positions(found[0], ids))
         f = table.pos[at][0]
         rank = len(eqn.outvars[0].aval.shape)
         if fills(eqn) and eqn.params["fill_value"] == 0 and (w := kept(r, indices, f.extent)):
@@ -254,7 +263,7 @@ def _gather(r: Reader, eqn, vals):
                    dtype=table.dtype, made=("lookup", table, ids, at, batched, d, f),
                    why="rows of a block are looked up for ids that other devices have, and are not "
                        "masked with where(mask, rows, 0)")
-    if table.pos[at] and any(f.axes for f in table.pos[at]):
+    if split:
         raise r.problem(f"look-up in {r.spell(table.pos[at])}, which is split, with ids that count "
                         "in the whole table", "finding")
     return taken(r, table, ids, at, batched, d, len(eqn.outvars[0].aval.shape))
@@ -370,7 +379,9 @@ def looked_up(r: Reader, found: Val, w: Window | None) -> Val:
         raise r.problem("the mask of a look-up in a block does not say 0 <= ids - offset < |block|: "
                         f"the table is {r.spell([f])} here", "finding")
     if batched:
-        return entry(r, table, ids, at, axes)
+        got = entry(r, table, ids, at, axes)
+        squeezed = len(got.pos) > len(found.pos) and not got.pos[at]
+        return replace(got, pos=[p for i, p in enumerate(got.pos) if i != at]) if squeezed else got
     ids, rows = apart(r, ids, table, f)
     marks = {**union([rows, ids]), **dict.fromkeys(axes, "U")}
     dims = [*ids.dims, *(g for g in rows.dims if g != f)]
@@ -397,7 +408,7 @@ def _dynamic_slice(r: Reader, eqn, vals):
         if affine is None:
             raise r.problem("several entries at an offset that depends on data")
         if not affine.ranks:
-            x = part(r, x, p, affine.const, size, r.node_key("slice"))
+            x = part(r, x, p, min(max(affine.const, 0), x.extents()[p] - size), size, r.node_key("slice"))  # as JAX
             continue
         axes = blocks(r, replace(affine, extent=size, scale=1))
         if affine.const or axes is None or x.extents()[p] != size * r.ranks(axes):
@@ -457,7 +468,7 @@ def _update_slice(r: Reader, eqn, vals):
     if len(at) != 1 or affine_of(starts[at[0]]) is None or affine_of(starts[at[0]]).ranks:
         raise r.problem("an update of several entries at an offset that depends on data, or one at the device's")
     (p,) = at
-    start = affine_of(starts[p]).const
+    start = min(max(affine_of(starts[p]).const, 0), x.extents()[p] - update.extents()[p])  # as JAX
     x, update = r.solid(x, r.node_key("x")), r.solid(update, r.node_key("u"))
     to = {}
     for q in range(len(x.pos)):
@@ -492,13 +503,15 @@ def _scatter_add(r: Reader, eqn, vals):
             del row[i]
         row.insert(at, ())
         return put(r, replace(updates, pos=row, affine=None), at, int(ids.literal), base.extents()[at], r.node_key())
-    if indices.text is None:
+    row = divided.row_of(indices, base.extents()[at])
+    if indices.text is None or row and updates.text is None:
         found = ids_of(indices)
         if found is None:
             raise r.problem(indices.why)
-        ids = replace(found[0], pos=ids_positions(found[0], ids))
+        row = divided.row_of(found[0], base.extents()[at])
+        ids = replace(row or found[0], pos=ids_positions(found[0], ids))
         start = found[1]
-        axes = blocks(r, replace(start, extent=base.extents()[at], scale=1))
+        axes = axes_of_mask(r, updates) if row else blocks(r, replace(start, extent=base.extents()[at], scale=1))
         dropped = fills(eqn) and kept(r, indices, base.extents()[at])
         if axes is None or not (dropped or masked(r, updates, ids, base.extents()[at], axes)):
             raise r.problem("a scatter-add into a block, of rows that are not masked to it")
@@ -532,6 +545,13 @@ def _scatter_add(r: Reader, eqn, vals):
                   f'{right}{" " + r.spell([], marks) if marks else ""}", {r.use(ids)}, '
                   f"{r.use(updates)})")
     return r.reduced(Val(text, pos, dims, updates.dtype, marks))
+
+
+def axes_of_mask(r: Reader, updates: Val) -> tuple[str, ...] | None:
+    """The axes whose blocks the mask of where(mask, rows, 0) tells apart."""
+    if updates.made[:1] != ("select_n",):
+        return None
+    return block_of(r, window(updates.made[1])) or block_of(r, window(updates.made[1], False))
 
 
 def masked(r: Reader, updates: Val, ids: Val, extent: int, axes) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 
 import jax
 import jax.numpy as jnp
+import numpy as np
 from jax import lax
 from jax.extend import core as jex_core
 
@@ -27,6 +28,7 @@ class Ranks:
         self.axes = list(mesh)
         self.shape = tuple(mesh.values())
         self.count = prod(self.shape)
+        self.parts: Any = None  # of the equation that is evaluated
 
     def group_first(self, x, axes):
         """[others, group, local..] from [ranks, local..], the group in the order of `axes`."""
@@ -47,9 +49,11 @@ class Ranks:
         return x.reshape(self.count, *local)
 
     def each(self, x, axes, function):
-        """`function` of each group: [group, local..] -> [group, local..]."""
+        """`function` of each group: [group, local..] -> [group, local..]. `axis_index_groups` are groups of a group."""
         grouped, order = self.group_first(x, axes)
-        return self.back(jax.vmap(function)(grouped), order)
+        parts = self.parts or [range(grouped.shape[1])]
+        done = jnp.concatenate([jax.vmap(function)(grouped[:, np.asarray(part)]) for part in parts], 1)
+        return self.back(done[:, np.argsort([i for part in parts for i in part])], order)
 
     # Collectives, by their definition
 
@@ -122,14 +126,26 @@ class Ranks:
         return jnp.broadcast_to(x, (*self.shape, *local)).reshape(self.count, *local)
 
     def join(self, blocks, spec):
-        """The whole array that out_specs makes; of copies that of the first rank."""
+        """The whole array that out_specs makes; where the ranks' copies of an entry differ, it is no number."""
         local, entries = blocks.shape[1:], [() if e is None else names_of(e) for e in spec]
         sizes = [n * prod(self.mesh[a] for a in axes)
                  for n, axes in zip(local, [*entries, *[()] * (len(local) - len(entries))])]
         shape, of_axis, own = self._places(spec, sizes)
-        x = blocks.reshape(*self.shape, *local)[tuple(slice(None) if a in of_axis else 0 for a in self.axes)]
+        x = blocks.reshape(*self.shape, *local)
+        copies = tuple(i for i, a in enumerate(self.axes) if a not in of_axis)
+        x = one_copy(x, copies).squeeze(copies)
         order = [*(of_axis[a] for a in self.axes if a in of_axis), *own]
         return jnp.transpose(x, [order.index(i) for i in range(len(shape))]).reshape(sizes)
+
+
+def one_copy(x, axes):
+    """The first entry along axes that hold copies, spoilt where they are not."""
+    first = x[tuple(slice(0, 1) if i in axes else slice(None) for i in range(x.ndim))]
+    if x.dtype == bool:
+        return first ^ (x != first).any(axes, keepdims=True)
+    apart = jnp.abs(x - first) > 1e-3 * (1e-3 + jnp.abs(x).max(axes, keepdims=True)) if x.dtype.kind == "f" else x != first
+    spoilt = jnp.nan if x.dtype.kind == "f" else jnp.iinfo(x.dtype).max
+    return jnp.where(apart.any(axes, keepdims=True), jnp.asarray(spoilt, x.dtype), first)
 
 
 def bound(eqn, vals):
@@ -192,6 +208,7 @@ def on_ranks(ranks: Ranks, eqn, vals) -> list:
     vals = [jnp.broadcast_to(jnp.asarray(v), (ranks.count, *jnp.shape(v)))
             if isinstance(a, jex_core.Literal) else v for a, v in zip(eqn.invars, vals)]
     name, p = eqn.primitive.name, eqn.params
+    ranks.parts = p.get("axis_index_groups")
     if name in NOTHING:
         return vals
     if name in ("psum", "psum2", "psum_invariant"):

@@ -109,6 +109,8 @@ class Reader(Writer):
         """The results of one equation."""
         from .rules import rule_of
 
+        if (parts := eqn.params.get("axis_index_groups")) and (len(parts) > 1 or list(parts[0]) != sorted(parts[0])):
+            raise self.problem(f"`{eqn.primitive.name}` with axis_index_groups: make the groups axes of the mesh")
         try:
             results = rule_of(eqn.primitive.name)(self, eqn, vals)
         except ImportProblem as problem:

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from math import prod
 
+from . import divided
 from .dims import Factor, ImportProblem
 from .reader import Reader, dtype_name
 from .values import Affine, Val, number
@@ -83,6 +84,8 @@ def _equal(r: Reader, eqn, vals: list[Val]) -> Val:
 @rule("and", "or", "not")
 def _logic(r: Reader, eqn, vals: list[Val]) -> Val:
     name = eqn.primitive.name
+    if vals[0].dtype == "i32":
+        return bits(r, name, vals, str(eqn.invars[0].aval.dtype).startswith("int"))
     if any(v.text is None for v in vals):
         for v, other in (vals, vals[::-1]) if name == "and" else ():
             if v.made[:1] == ("one_hot",) and (hit := lookups.in_block(r, v, other)):
@@ -96,6 +99,16 @@ def _logic(r: Reader, eqn, vals: list[Val]) -> Val:
             wins = v.literal == (name == "or")
             return r.scalar(v.literal, "bool", [virtual(p) for p in other.pos]) if wins else other
     return written(r, name, vals, "not {0}" if name == "not" else f"{{0}} {name} {{1}}", "bool")
+
+
+def bits(r: Reader, name: str, vals: list[Val], signed: bool) -> Val:
+    """The bits of integers that arithmetic has too: x & (2^k - 1), and ~x."""
+    if name == "not" and signed:
+        return written(r, name, vals, "-1 - {0}", "i32")
+    for x, mask in (vals, vals[::-1]) if name == "and" else ():
+        if mask.literal is not None and mask.literal > 0 and mask.literal & (mask.literal + 1) == 0:
+            return written(r, name, [x], "{0} % " + number(mask.literal + 1), "i32")
+    raise r.problem(f"`{name}` of the bits of integers")
 
 
 @rule("pow")
@@ -510,6 +523,11 @@ def part(r: Reader, x: Val, p: int, start: int, size: int, key) -> Val:
                    why="a part without entries is used")
     if all(f.virtual for f in x.pos[p]):
         return replace(x, pos=[*x.pos[:p], virtual((Factor(None, extent=size),)), *x.pos[p + 1:]])
+    first, *rest = x.pos[p]
+    if size == 1 and rest and not first.virtual:  # an entry of several dims together: one of each
+        inner = prod(f.extent for f in rest)
+        one = part(r, replace(x, pos=[*x.pos[:p], (first,), tuple(rest), *x.pos[p + 1:]]), p, start // inner, 1, (*key, "first"))
+        return part(r, replace(one, pos=[*one.pos[:p], *one.pos[p + 1:]]), p, start % inner, 1, (*key, "rest"))
     old = one_factor(r, x, p)
     if old.axes:
         raise r.problem(f"a part is taken of {r.spell([old])}, which is split: each device takes it"
@@ -566,9 +584,24 @@ def put(r: Reader, x: Val, p: int, start: int, size: int, key) -> Val:
     new = r.dims.position(r.dims.node((*key, "to"), size))
     others = {r.key(f) for q, row in enumerate(x.pos) if q != p for f in row}
     new = r.distinct([new], others)[0]
-    pos = [*x.pos[:p], new, *x.pos[p + 1:]]
+    if len(new) == 1:
+        return put_into(r, x, p, new[0], start)
+    if x.pos[p]:
+        raise r.problem("pads a dim to several together")
+    whole = replace(x, pos=[*x.pos[:p], (), *x.pos[p:]])  # a position for the outer factors, one for the last
+    for f in reversed(new):
+        whole = put_into(r, whole, p + 1, f, start % f.extent)
+        whole = replace(whole, pos=[*whole.pos[:p + 1], (), *whole.pos[p + 1:]])
+        start //= f.extent
+    merged = tuple(f for row in whole.pos[p:p + 2 + len(new)] for f in row)
+    return replace(whole, pos=[*x.pos[:p], merged, *whole.pos[p + 2 + len(new):]])
+
+
+def put_into(r: Reader, x: Val, p: int, new: Factor, start: int) -> Val:
+    """x in zeros along p, which is the dim `new` there."""
+    pos = [*x.pos[:p], (new,), *x.pos[p + 1:]]
     dims = [f for row in pos for f in row]
-    left = " ".join(f"[{r.spell([f])}]" if f in new else r.spell([f]) for f in dims)
+    left = " ".join(f"[{r.spell([f])}]" if f == new else r.spell([f]) for f in dims)
     zeros = f"zeros({x.dtype}[{r.spell(dims)}]{r.spell([], x.marks)})"
     source = r.use(x) if x.dims else f"{x.dtype}({r.use(x)})"  # of a number too
     text = r.emit(f'write("{left} {r.spell([], x.marks)}, {r.spell(x.dims, x.marks)} -> '
@@ -736,6 +769,8 @@ def alias_shift(r: Reader, vals, index) -> int:
 def _call(r, eqn, vals):
     if eqn.params.get("name") in trust.KNOWN:
         return trust.read(r, eqn, vals)
+    if found := divided.read(r, eqn, vals):
+        return found
     for name in ("jaxpr", "call_jaxpr", "fun_jaxpr"):
         if name in eqn.params:
             return r.closed(eqn.params[name], vals)

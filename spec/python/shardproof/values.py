@@ -212,7 +212,7 @@ class Writer:
         if not to:
             return val
         have = {self.key(f) for f in val.dims}
-        if len(have) < len(val.dims):  # two of its dims have just become one
+        if len({self.key(to.get(f, f)) for f in val.dims}) < len(val.dims):  # two of its dims have just become one
             if self.dims.changed:
                 raise Again
             raise self.problem("two positions of a value are one index")

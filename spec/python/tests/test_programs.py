@@ -6,10 +6,11 @@ import pytest
 import shardproof
 
 FULL = bool(os.environ.get("SHARDPROOF_FULL"))
+CHOSEN = [pair for i, pair in enumerate(programs.PAIRS) if FULL or pair.group != "structures" or i % 5 == 0]
 EVALUATED = {id(pair) for i, pair in enumerate(programs.PAIRS) if FULL or i % 2 or pair.group == "bugs"}
 
 
-@pytest.mark.parametrize("pair", programs.PAIRS, ids=lambda pair: pair.name)
+@pytest.mark.parametrize("pair", CHOSEN, ids=lambda pair: pair.name)
 def test_verdict(pair):
     validate = id(pair) in EVALUATED
     report = shardproof.prove(pair.model, pair.sharded(), *pair.shapes, validate=validate,
