@@ -187,6 +187,7 @@ TEST(Pipelines, OfChunksRunAsProved) {
 TEST(Pipelines, SchedulesThatAddInTheSameOrderGiveTheSameBits) {
   EXPECT_TRUE(holds("Pipelines.SameBits", 4, 200, [] {
     const Piped of = arbitrary(false);
+    RC_LOG() << text_of(of, "gpipe");
     std::vector<std::vector<std::optional<oracle::Tensor>>> all;
     for (const char* schedule : {"gpipe", "one_f_one_b", "zero_bubble"}) {
       const Program program = Program::from_text(text_of(of, schedule));
