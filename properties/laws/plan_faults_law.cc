@@ -5,9 +5,12 @@
 
 #include <cmath>
 #include <cstring>
+#include <set>
 
 #include "impl/comm/threads.h"
 #include "impl/compile/compile_plan.h"
+#include "impl/plan/steps.h"
+#include "impl/run/plan_state.h"
 #include "properties/generators/at_call.h"
 
 namespace shardproof {
@@ -192,6 +195,54 @@ TEST(PlanFaults, OfARankThatThrowsAtAnyCall) {
         });
     }
   EXPECT_GE(thrown, 20u);
+}
+
+size_t exchanges(const std::vector<plan::Step>& steps) {
+  size_t count = 0;
+  for (const plan::Step& step : steps)
+    count += step.is_loop ? static_cast<size_t>(step.times) * exchanges(step.body)
+                          : size_t{step.exchange.has_value()};
+  return count;
+}
+
+/// What ranks compare before a run is a hash of the exchanges in the steps: there are no others.
+TEST(PlanCalls, AreTheExchangesOfItsSteps) {
+  run_on_threads(4, [&](Communicator& communicator) {
+    Plan plan =
+        compile_plan(program(), "step_zero2", Mesh::parse("d=4"), sizes, communicator.rank());
+    properties::AtCall counted(communicator, ~size_t{0}, [] {});
+    plan.run(counted, zeros(plan));
+    EXPECT_GT(counted.calls(), 0u);
+    EXPECT_EQ(counted.calls(), exchanges(plan.steps()));
+  });
+}
+
+/// What each rank says before it runs the plan.
+std::set<std::string> said(const Program& of, const Name& plan, const std::string& mesh,
+                           const DimSizes& dims) {
+  std::set<std::string> texts;
+  for (int64_t rank = 0; rank < 4; ++rank)
+    texts.insert(compile_plan(of, plan, Mesh::parse(mesh), dims, rank).state().calls_text());
+  return texts;
+}
+
+TEST(PlanCalls, AreSaidAlikeByAllRanksOfAPlan) {
+  const auto shifted = [](const std::string& by) {
+    const std::string there = "ppermute(\"[L/c] M -> [L/c] M\", x, by=" + by + ")";
+    return said(Program::from_text("mesh c\ndim L M\nfn f(x: f32[L M]) -> f32[L M] { return x }\n"
+                                   "plan p implements f(x: f32[L/c M]) -> f32[L/c M] {\n y = " +
+                                   there + "\n return ppermute(\"[L/c] M -> [L/c] M\", y, by=-" +
+                                   by + ") }\n"),
+                "p", "c=4", {{"L", 8}, {"M", 2}});
+  };
+  std::set<std::string> all;
+  for (const auto& texts :
+       {said(program(), "step_zero2", "d=4", sizes), said(program(), "step_zero1", "d=4", sizes),
+        said(program(), "step_zero2", "d=4", with("A", 4)), shifted("1"), shifted("2")}) {
+    EXPECT_THAT(texts, testing::SizeIs(1));
+    all.insert(texts.begin(), texts.end());
+  }
+  EXPECT_THAT(all, testing::SizeIs(5));
 }
 
 }  // namespace
