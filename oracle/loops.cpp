@@ -1,5 +1,6 @@
 // Loops, as what they mean: scans, one after the other.
 #include "oracle/ops.h"
+#include "oracle/pattern.h"
 
 namespace shardproof::oracle {
 namespace {
@@ -59,9 +60,25 @@ Vars apply(const ir::Scan& op, Site& site) {
   return loop(site, *op.body, counted(site.run.table.size(op.dim), op.reverse));
 }
 
-// One block after the other; the blocks are those of the axis.
+// One block after the other; the blocks are those of the axis. What is emitted of a block has its
+// place where the block has it.
 Vars apply(const ir::Ring& op, Site& site) {
-  return loop(site, *op.body, counted(site.run.table.axis(op.dim.axes.at(0))));
+  const std::vector<Index> indices = counted(site.run.table.axis(op.dim.axes.at(0)));
+  const Steps steps = run_steps(site, *op.body, indices);
+  Vars results = steps.carries;
+  for (size_t e = 0; e < op.body->emit.size(); ++e) {
+    const Type& type = site.frame.function.values[op.body->emit[e]].type;
+    const Extents part = site.extents(type.dims), &shape = site.shape(results.size());
+    const auto dim = position(site.run.program, type.dims, op.block);
+    if (!dim) throw std::domain_error("what a ring emits has no block");
+    const Extents strides = row_major(shape);
+    std::vector<Part> parts;
+    for (size_t s = 0; s < indices.size(); ++s)
+      parts.push_back({steps.emitted[s][e],
+                       positions(part, strides, indices[s][0] * part[*dim] * strides[*dim])});
+    results.push_back(place(site, std::move(parts), shape));
+  }
+  return results;
 }
 
 // The schedule never changes a value.

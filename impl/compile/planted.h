@@ -16,6 +16,7 @@ enum class RunFault {
   block_missed,         ///< ring.cpp: the last block is not visited
   block_twice,          ///< ... a rank does not pass on the received block
   local_position,       ///< ... block numbers start at the rank's own
+  term_missed,          ///< ... a travelling sum has the last rank's term only
 };
 
 /// While one exists, plans compiled in this process have the fault.

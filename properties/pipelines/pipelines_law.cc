@@ -230,14 +230,17 @@ TEST(Pipelines, PlantedFaultsAreNoticed) {
   }
 }
 
-/// Calls `use` with each proved plan of the file that has a ring, over this many ranks.
+/// Calls `use` with each proved plan of the file that has a ring, or the gradient of one, over this
+/// many ranks; or with those of these names alone.
 template <class Use>
-void for_each_ring(const std::string& path, int64_t ranks, const Use& use) {
+void for_each_ring(const std::string& path, int64_t ranks, const Use& use,
+                   const std::set<Name>& names = {}) {
   const Program program = Program::load(path);
   for (const PlanReport& report : program.checked().plans()) {
     const ir::Function& function = program.checked().program().functions.at(report.function);
-    if (report.verdict != Verdict::proved || function.imported || !function.uses_loops_undecided)
-      continue;
+    const bool has_ring = function.uses_loops_undecided || function.uses_gradients;
+    if (report.verdict != Verdict::proved || function.imported || !has_ring) continue;
+    if (!names.empty() && !names.contains(function.name)) continue;
     SCOPED_TRACE(path + " " + function.name + " on " + std::to_string(ranks));
     PlanCase one = properties::case_of(program, report);
     const Axis axis = function.axes.at(function.axes.size() == 1 ? 0 : 1);
@@ -267,20 +270,30 @@ void rings_run(const std::string& path, int64_t ranks) {
 
 TEST(Rings, RunAsProved) {
   const std::string root = SHARDPROOF_SOURCE_DIR;
-  for (const char* file : {"sum", "extremum", "gather_matmul", "softmax", "causal", "zigzag",
-                           "packed", "sink", "nested", "vocabulary", "scatter_matmul"})
+  for (const char* file :
+       {"sum", "extremum", "gather_matmul", "softmax", "causal", "zigzag", "packed", "sink",
+        "nested", "vocabulary", "scatter_matmul", "emit", "backward_travels", "derived"})
     for (const int64_t ranks : {1, 2, 3, 5})
       rings_run(root + "/spec/tests/rings/" + file + ".shard", ranks);
   for (const int64_t ranks : {2, 3}) rings_run(root + "/spec/models/llama3_ring.shard", ranks);
 }
 
 TEST(Rings, PlantedFaultsAreNoticed) {
-  const auto ring = [](const std::string& file, const std::vector<RunFault>& faults) {
-    for_each_ring(SHARDPROOF_SOURCE_DIR "/spec/tests/rings/" + file + ".shard", 3,
-                  [&](const PlanCase& one) { notices(one, faults); });
+  const auto ring = [](const std::string& file, const std::vector<RunFault>& faults,
+                       const std::set<Name>& names = {}) {
+    for_each_ring(
+        SHARDPROOF_SOURCE_DIR "/spec/tests/rings/" + file + ".shard", 3,
+        [&](const PlanCase& one) { notices(one, faults); }, names);
   };
   for (const char* file : {"causal", "packed", "gather_matmul"})
     ring(file, {RunFault::block_missed, RunFault::block_twice, RunFault::local_position});
+  ring("emit", {RunFault::term_missed}, {"back_gathered", "scattered", "transposed", "rooted"});
+  ring("emit", {RunFault::block_missed, RunFault::local_position},
+       {"gathered", "back_gathered", "scattered", "back_scattered"});
+  ring("backward_travels",
+       {RunFault::term_missed, RunFault::block_missed, RunFault::block_twice,
+        RunFault::local_position},
+       {"packed_backward"});
   for (const char* file :
        {"softmax", "zigzag"})  // no position counts: any order of blocks is right
     ring(file, {RunFault::block_missed, RunFault::block_twice});

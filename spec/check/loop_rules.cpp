@@ -2,6 +2,7 @@
 
 #include <algorithm>
 
+#include "spec/elaborate/text.h"
 #include "spec/ir/walk.h"
 
 namespace shardproof {
@@ -159,6 +160,21 @@ std::optional<Refusal> refuse_carry(const Name& name, const Type& carry, const i
   refusal.axes = {axis};
   refusal.fixes = {
       advice("let the carry be {U_" + axis + "}, beginning with zeros, or split over " + axis)};
+  return refusal;
+}
+
+Refusal refuse_emitted(const ir::Program& program, const Name& name, const ir::Ring& ring) {
+  const std::string whole = elaborate::show(program, ring.dim.dim);
+  const std::string block = elaborate::show(program, ring.block);
+  Refusal refusal;
+  refusal.code = "E0224";
+  refusal.message = called(name) + " is emitted by a ring over " + to_string(ring.dim) +
+                    ", and has no " + block + " that can become " + whole;
+  refusal.label = "the values of all blocks are put together along " + block;
+  refusal.axes = ring.dim.axes;
+  refusal.fixes = {advice("emit a value with one position `" + block +
+                          "`, split over no axis, and none `" + whole +
+                          "`; a value of all blocks together is a carry")};
   return refusal;
 }
 

@@ -17,6 +17,9 @@ std::optional<Refusal> refuse_communication(const ir::Program& program, const ir
 /// E0222: a carry of a ring is neither split nor unreduced over the ring's axis.
 std::optional<Refusal> refuse_carry(const Name& name, const Type& carry, const ir::Ring& ring);
 
+/// E0224: no position of what a ring emits is its block, or one has the dim of all blocks.
+Refusal refuse_emitted(const ir::Program& program, const Name& name, const ir::Ring& ring);
+
 /// E0206, E0221: k[b] is not a block that the ring passes on.
 std::optional<Refusal> refuse_entry(const ir::Program& program, const Name& name, ir::ValueId value,
                                     const Type& type, const Dim& dim, const ir::Ring& ring);

@@ -24,7 +24,7 @@ class Rewriter {
       if (auto* size = std::get_if<ir::SizeOf>(&instr.op); size && size->axis)
         instr.op = number(sizes_.axis(size->name));
       if (auto* permute = std::get_if<ir::Ppermute>(&instr.op)) roll(instr, *permute, instrs);
-      if (auto* ring = std::get_if<ir::Ring>(&instr.op)) instr.op = scan(*ring);
+      if (auto* ring = std::get_if<ir::Ring>(&instr.op)) give_block_its_size(*ring);
       instrs.push_back(instr);
       std::visit(
           [&](auto& op) {
@@ -64,14 +64,13 @@ class Rewriter {
     instr.op = ir::Roll{permute.pattern};
   }
 
-  /// A scan over the block numbers.
-  ir::Scan scan(const ir::Ring& ring) {
+  /// One device has all the blocks of the mesh's.
+  void give_block_its_size(const ir::Ring& ring) {
     const int64_t extent = program_.size(ring.dim.dim, sizes_.dims);
     const int64_t blocks = sizes_.axis(ring.dim.axes.at(0));
     if (extent % blocks != 0) throw std::domain_error("blocks of a dim that is not divisible");
     dims_.at(ring.block.factors.at(0)).size =
         ir::Arith{ir::Arith::Kind::number, std::to_string(extent / blocks), ir::no_value, {}};
-    return {Dim{{std::to_string(blocks)}}, false, ring.body};
   }
 
   const ir::Program& program_;

@@ -7,6 +7,7 @@
 #include "spec/check/loop_rules.h"
 #include "spec/ir/walk.h"
 #include "spec/rules/fixes.h"
+#include "spec/rules/ring.h"
 #include "spec/rules/words.h"
 
 namespace shardproof {
@@ -365,11 +366,27 @@ class Walker {
       if (i < body.next.size()) {
         type(v) = type(body.params[first + i]);
       } else if (i - body.next.size() < body.emit.size()) {
-        type(v) = stacked(instr, type(body.emit[i - body.next.size()]), type(v));
-        poisoned_[v] = poisoned_[body.emit[i - body.next.size()]];
+        const ValueId emitted = body.emit[i - body.next.size()];
+        poisoned_[v] = poisoned_[emitted];
+        if (auto* ring = std::get_if<ir::Ring>(&instr.op))
+          emitted_by(*ring, instr, emitted, v);
+        else
+          type(v) = stacked(instr, type(emitted), type(v));
       }
       result_.has_gradient[v] = !is_step_ && is_float(type(v).dtype);
     }
+  }
+
+  void emitted_by(const ir::Ring& ring, const ir::Instr& instr, ValueId emitted, ValueId v) {
+    if (poisoned_[v]) return;
+    if (auto result = rules::emitted_by_ring(type(emitted), ring.dim, ring.block)) {
+      type(v) = *std::move(result);
+      return;
+    }
+    poisoned_[v] = true;
+    const ir::Value& value = function_.values[emitted];
+    refuse(refuse_emitted(program_, value.name, ring),
+           value.range.file < 0 ? instr.place.range : value.range, nullptr, {}, {type(emitted)});
   }
 
   /// An emitted value with the loop's dim in front. In a pipeline it exists on the last stage only.

@@ -308,6 +308,14 @@ class Pass {
       transfer("ppermute", times, bytes(id) * rounds, instr);
       cost_.transfers.back().count = times * rounds;
     }
+    // A sum that is made on the way goes |c| times, the last one home.
+    const Amount all = Amount::axis(axis[0]);
+    for (ValueId id : body.emit) {
+      const auto mark = types_.at(id).marks.find(axis[0]);
+      if (mark == types_.at(id).marks.end() || mark->second != Mark::U) continue;
+      transfer("ppermute", times, bytes(id) * all, instr);
+      cost_.transfers.back().count = times * all;
+    }
   }
 
   const Program& program_;

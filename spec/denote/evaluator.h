@@ -180,22 +180,60 @@ class Evaluator {
     carries = take(body.next, frame);
   }
 
-  /// Each device starts with its own block and continues with the next device's, so no two devices
-  /// of the axis take the blocks in the same order.
+  /// Each device starts with its own block and continues with the next device's: no two devices of
+  /// the axis take the blocks in the same order. A mesh without the axis has all blocks on one
+  /// device.
   Values ring(const ir::Ring& op, const ir::Instr& instr, Frame& frame) const {
     const ir::Block& body = *op.body;
-    if (!body.emit.empty()) throw Unsupported("a ring that emits");
     const Axis& axis = op.dim.axes.at(0);
-    const int64_t blocks = geometry_.axis(axis);
-    frame.ring_of_index[body.params.at(0)] = axis;
-    Values carries = take(instr.operands, frame);
+    const int64_t blocks = geometry_.size(op.dim.dim) / geometry_.size(op.block);
+    if (blocks == geometry_.axis(axis)) frame.ring_of_index[body.params.at(0)] = axis;
+    Values results = take(instr.operands, frame), emitted;
+    for (size_t e = 0; e < body.emit.size(); ++e)
+      emitted.push_back(zeros(frame.types.at(instr.results.at(body.next.size() + e))));
     for (int64_t step = 0; step < blocks; ++step) {
       Distributed<S> block;
       for (int64_t device = 0; device < geometry_.devices(); ++device)
         block.push_back(Array<S>{{}, {S((geometry_.digit(device, axis) + step) % blocks)}});
-      run_step(body, std::move(block), carries, frame);
+      const Distributed<S> numbers = block;
+      run_step(body, std::move(block), results, frame);
+      for (size_t e = 0; e < body.emit.size(); ++e)
+        put_block(op, frame.types.at(body.emit[e]), frame.values.at(body.emit[e]), numbers,
+                  emitted[e]);
     }
-    return carries;
+    std::move(emitted.begin(), emitted.end(), std::back_inserter(results));
+    return results;
+  }
+
+  /// What each device has of the block that it is at: a term, added where the block is at home, or
+  /// the block's value, which the device keeps at the block's place.
+  void put_block(const ir::Ring& op, const Type& type, const Distributed<S>& x,
+                 const Distributed<S>& block, Distributed<S>& to) const {
+    const Axis& axis = op.dim.axes.at(0);
+    const auto mark = type.marks.find(axis);
+    const bool term = mark != type.marks.end() && mark->second == Mark::U;
+    size_t dim = 0;
+    while (dim < type.dims.size() && type.dims[dim].dim != op.block) ++dim;
+    for (size_t device = 0; device < x.size(); ++device) {
+      const int64_t b = Scalar<S>::integer(block.at(device).data.at(0));
+      const int64_t entries = x[device].shape.at(dim), devices = geometry_.axis(axis);
+      Array<S> part = x[device];
+      size_t home = device;
+      int64_t first = b * entries;
+      if (term) {
+        home = static_cast<size_t>(
+            geometry_.with_digit(static_cast<int64_t>(device), axis, b % devices));
+        first = b / devices * entries;
+        const Array<S> sum = cut(to.at(home), dim, first, entries);
+        for (size_t i = 0; i < sum.data.size(); ++i) part.data.at(i) = sum.data[i] + part.data[i];
+      }
+      paste(to.at(home), part, dim, first);
+    }
+  }
+
+  Distributed<S> zeros(const Type& type) const {
+    return Distributed<S>(static_cast<size_t>(geometry_.devices()),
+                          filled(geometry_.local_shape(type), S(0)));
   }
 
   /// Each device's array for the block that it currently processes.

@@ -197,9 +197,7 @@ Ref Forward::emitted(Node& scan, Ref value) {
   for (size_t i = 0; i < text.emit.size(); ++i)
     if (text.emit[i] == value) return {&scan, text.carries.size() + i};
   text.emit.push_back(value);
-  Type type = type_of(value);
-  type.dims.insert(type.dims.begin(), Split{text.dim, {}});
-  scan.types.push_back(type);
+  scan.types.push_back(emitted_type(text, type_of(value)));
   scan.names.emplace_back();
   return {&scan, scan.types.size() - 1};
 }

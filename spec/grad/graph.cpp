@@ -4,6 +4,7 @@
 #include <map>
 
 #include "spec/elaborate/names.h"
+#include "spec/rules/ring.h"
 #include "spec/rules/rule.h"
 
 namespace shardproof::grad {
@@ -187,6 +188,17 @@ Ref Emit::collective(ir::CollectiveFn fn, Ref x, const Shape& right) {
 }
 
 Ref Emit::entry(Ref x, Ref index, const Dim& dim) { return op(ir::Entry{dim}, {x, index}); }
+
+Type emitted_type(const ScanText& loop, const Type& emitted) {
+  if (loop.ring) {
+    const auto type = rules::emitted_by_ring(emitted, loop.ring->of, loop.ring->block);
+    if (!type) throw Defect{"a ring emits " + to_string(emitted)};
+    return *type;
+  }
+  Type type = emitted;
+  type.dims.insert(type.dims.begin(), Split{loop.dim, {}});
+  return type;
+}
 
 Ref Emit::block_of(Ref x, Ref index, const Dim& dim, const Dim& of_ring) {
   Type type = type_of(x);

@@ -43,6 +43,9 @@ struct ScanText {
   std::optional<Tape::Blocks> ring = {};
 };
 
+/// The type of what the loop makes of values that its body emits.
+Type emitted_type(const ScanText& loop, const Type& emitted);
+
 struct Node {
   std::variant<ir::Op, Parameter, CallText, ScanText> op;
   std::vector<Ref> operands;

@@ -182,9 +182,7 @@ void Walk::hand_out(const Loop& op, Node* node, Pending& inner, Pending& pending
   const size_t first = node->types.size();
   for (auto& [v, sum] : stacks) {
     text.emit.push_back(sum);
-    Type type = type_of(sum);
-    type.dims.insert(type.dims.begin(), Split{op.dim, {}});
-    node->types.push_back(type);
+    node->types.push_back(emitted_type(text, type_of(sum)));
     node->names.emplace_back();
   }
   for (size_t i = 0; i < stacks.size(); ++i)

@@ -11,6 +11,7 @@
 
 #include "spec/elaborate/elaborate.h"
 #include "spec/grad/walk.h"
+#include "spec/rules/ring.h"
 
 namespace shardproof::grad {
 namespace {
@@ -151,10 +152,12 @@ void Walk::ring(const TapeOp& taped, const Loop& op, Pending& pending) {
   Pending inner = inside(taped, tape, pending);
   node->op =
       ScanText{op.dim, false, inner.context->index, {}, {}, {}, &inner.emit.block, tape.ring};
+  emitted_by(taped, tape, inner, pending);
   go_back(taped, tape, inner, pending);
   first_values(taped, tape, pending);
   add_up(op, node, inner, pending);
-  blocks_home(tape, node, inner, pending);
+  blocks_home(node, inner, pending);
+  node->names.resize(node->types.size());
 }
 
 /// c0 enters c once, scaled from the start of the ring to its end: the gradient through one block
@@ -186,39 +189,40 @@ void Walk::go_back(const TapeOp& taped, const Tape& ring, Pending& inner, Pendin
   pending_ = outer;
 }
 
-/// Each device adds to the gradient of each block at its offset; then each block's gradient is
-/// summed on the block's own device.
-void Walk::blocks_home(const Tape& ring, Node* node, Pending& inner, Pending& pending) {
+/// Each block's gradient travels with it: each device adds its part.
+void Walk::blocks_home(Node* node, Pending& inner, Pending& pending) {
   ScanText& text = std::get<ScanText>(node->op);
   for (const auto& [v, parts] : inner.entries) {
     const TapeValue& value = forward_.recording().values[v];
     if (!value.active || parts.empty()) continue;
-    Type home = dual_of(v);
-    home.dtype = sum_dtype(home.dtype);
-    const Ref sum = inner.emit.cast(inner.emit.add(parts), home.dtype);
-    Type whole = type_of(sum);
-    ir::Write write;
-    for (size_t d = 0; d < whole.dims.size(); ++d) {
-      if (!(whole.dims[d].dim == ring.ring->block)) continue;
-      whole.dims[d] = {home.dims[d].dim, {}};
-      write.pattern.left_bracket = d;
-    }
-    const Ref carry = forward_.graph().parameter(
-        *text.body, "blocks_" + (value.name.empty() ? "v" : value.name), whole);
-    const ir::Indices in =
-        elaborate::whole_positions(inner.emit.graph.dims, {whole, type_of(sum)}, whole);
-    const Ref place = inner.emit.mul(text.index, inner.emit.size(ring.ring->block));
-    text.carries.push_back(carry);
-    text.next.push_back(inner.emit.op(std::move(write), in, {carry, sum, place}, whole));
-    node->operands.push_back(pending.emit.zeros(whole));
-    node->types.push_back(whole);
+    const Ref sum = inner.emit.add(parts);
+    text.emit.push_back(inner.emit.cast(sum, sum_dtype(type_of(sum).dtype)));
+    node->types.push_back(emitted_type(text, type_of(text.emit.back())));
     node->names.emplace_back();
-    give(v,
-         pending.emit.collective(ir::CollectiveFn::psum_scatter, {node, node->types.size() - 1},
-                                 home),
-         pending);
+    give(v, {node, node->types.size() - 1}, pending);
   }
-  node->names.resize(node->types.size());
+}
+
+/// The gradient of an emitted value: of a travelling sum it arrives with the block, otherwise it is
+/// read at the block's offset.
+void Walk::emitted_by(const TapeOp& taped, const Tape& ring, Pending& inner, Pending& pending) {
+  const auto& values = forward_.recording().values;
+  for (size_t i = 0; i < ring.emit.size(); ++i) {
+    const ValueIndex whole = taped.results[ring.params.size() + i];
+    if (!values[ring.emit[i]].active || !pending.parts.count(whole)) continue;
+    const Ref g = take(whole, pending), b = inner.context->index;
+    if (rules::travels(values[ring.emit[i]].type, ring.ring->of)) {
+      give(ring.emit[i], inner.emit.block_of(g, b, ring.ring->of.dim, ring.ring->block), inner);
+      continue;
+    }
+    const Type wanted = dual_of(ring.emit[i]);
+    ir::Read read;
+    for (size_t d = 0; d < wanted.dims.size(); ++d)
+      if (wanted.dims[d].dim == ring.ring->block) read.pattern.left_bracket = d;
+    const ir::Indices in = elaborate::whole_positions(inner.emit.graph.dims, {type_of(g)}, wanted);
+    const Ref place = inner.emit.mul(b, inner.emit.size(ring.ring->block));
+    give(ring.emit[i], inner.emit.op(std::move(read), in, {g, place}, wanted), inner);
+  }
 }
 
 }  // namespace shardproof::grad

@@ -40,7 +40,8 @@ class Walk {
   void ring(const TapeOp& taped, const Loop& op, Pending& pending);
   void go_back(const TapeOp& taped, const Tape& ring, Pending& inner, Pending& pending);
   void first_values(const TapeOp& taped, const Tape& ring, Pending& pending);
-  void blocks_home(const Tape& ring, Node* node, Pending& inner, Pending& pending);
+  void emitted_by(const TapeOp& taped, const Tape& ring, Pending& inner, Pending& pending);
+  void blocks_home(Node* node, Pending& inner, Pending& pending);
   void add_up(const Loop& op, Node* node, Pending& inner, Pending& pending);
   std::vector<bool> reached(const TapeOp& taped, const Loop& op, Pending& pending) const;
   Ref in_place(const Loop& op, ValueIndex v, Ref stack, Pending& pending) const;

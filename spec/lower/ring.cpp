@@ -38,7 +38,6 @@ class RingLowering {
   }
 
   Results run() {
-    if (!body_.emit.empty()) refuse("a ring that emits has no meaning yet", "");
     for (size_t i = 0; i < body_.next.size(); ++i) add_carry(i);
     while (solve_next()) continue;
     Results results;
@@ -83,21 +82,26 @@ class RingLowering {
   /// carries are `before` at the start of the body.
   template <class Before, class After>
   TensorExpr next(size_t i, Before before, After after) {
+    return at(carries_[i].next, carries_[i].value.type, before, after);
+  }
+  /// The same of any value of the body.
+  template <class Before, class After>
+  TensorExpr at(ValueId wanted, const Type& type, Before before, After after) {
     const std::set<ValueId> given = frame_.given;
     frame_.values.at(body_.params.at(0)) = TensorExpr{{}, c_.a.iota(c_.a.var(b_))};
     for (const RingCarry& carry : carries_) frame_.values.at(carry.param) = before(carry);
     for (const RingCarry& carry : carries_) {
-      if (!carry.end || !carry.made_here || &carry == &carries_[i]) continue;
+      if (!carry.end || !carry.made_here || carry.next == wanted) continue;
       frame_.values.at(carry.next) = after(carry);
       frame_.given.insert(carry.next);
     }
     ++frame_.depth, ++c_.unsealed;
     const auto around = std::exchange(c_.block_number, b_);
-    c_.block(body_, frame_, {carries_[i].next});
+    c_.block(body_, frame_, {wanted});
     c_.block_number = around;
     --frame_.depth, --c_.unsealed;
     frame_.given = given;
-    return c_.typed(*frame_.values.at(carries_[i].next), carries_[i].value.type);
+    return c_.typed(*frame_.values.at(wanted), type);
   }
   TensorExpr next_at_leaves(size_t i) {
     return next(
@@ -241,17 +245,20 @@ class RingLowering {
     const Indices in(c_, site, write->pattern);
     const Vars whole = in.right(write->pattern.left_bracket.value());
     const Vars block = without(in.left(1), in.right());
-    const Nf blocks = c_.a.range(b_), length = c_.size(block);
-    const Nf start = c_.a.mul(c_.a.var(b_), length), entry = in.operand(1);
+    const Nf blocks = c_.a.range(b_), length = c_.size(block), entry = in.operand(1);
     if (c_.size(whole) != c_.a.mul(blocks, length) || !free_of_carries(entry) ||
-        c_.as_index(site.operand(2).body) != start)
+        c_.as_index(site.operand(2).body) != c_.a.mul(c_.a.var(b_), length))
       return std::nullopt;
-    const Nf index = c_.a.add(start, c_.join(block));
+    return c_.typed({in.right(), at_places(entry, block, whole)}, carry.value.type).body;
+  }
+
+  /// The entries of all blocks, each at its own place of the whole.
+  Nf at_places(Nf entry, const Vars& block, const Vars& whole) {
+    const Nf index = c_.a.add(c_.a.mul(c_.a.var(b_), c_.size(block)), c_.join(block));
     Vars bound = block;
     bound.push_back(b_);
     const Nf here = c_.a.eq0(c_.a.sub(c_.join(whole), index));
-    const TensorExpr last{in.right(), c_.a.sum(bound, c_.a.mul(here, entry))};
-    return c_.typed(last, carry.value.type).body;
+    return c_.a.sum(bound, c_.a.mul(here, entry));
   }
 
   /// c or f, c and f.
@@ -307,6 +314,7 @@ class RingLowering {
 
   TensorExpr result(size_t r) {
     if (site_.instr.results[r] == ir::no_value) return {};
+    if (r >= carries_.size()) return emitted(r);
     const RingCarry& carry = carries_.at(r);
     if (!carry.end && frame_.needed.at(site_.instr.results[r]))
       refuse(
@@ -316,6 +324,31 @@ class RingLowering {
           "own place, and sums that are rescaled by other carries (a running softmax)");
     if (!carry.end) return {c_.vars(site_.result(r).type.dims), c_.a.number(0)};
     return c_.typed(*carry.end, site_.result(r).type);
+  }
+
+  /// Each device adds its term of a block while it passes, or keeps the values of all blocks: as a
+  /// value of the whole tensor these are the same.
+  TensorExpr emitted(size_t r) {
+    const Type& type = site_.result(r).type;
+    const std::vector<Vars> own = c_.positions(type.dims);
+    if (!frame_.needed.at(site_.instr.results[r])) return {flat(own), c_.a.number(0)};
+    const ir::Value& value = frame_.function.values.at(body_.emit.at(r - carries_.size()));
+    const TensorExpr entry = at(
+        body_.emit[r - carries_.size()], value.type, [](const RingCarry& k) { return k.before; },
+        [](const RingCarry& k) { return k.after; });
+    if (!free_of_carries(entry.body))
+      refuse("what it emits, `" + value.name +
+                 "`, is not shown to be the same in every order of the blocks",
+             "emit what is made of the block and of what is there before the ring");
+    const std::vector<Vars> places = c_.positions(value.type.dims);
+    std::vector<Nf> index;
+    Vars block, whole;
+    for (size_t i = 0; i < places.size(); ++i) {
+      const bool is_block = value.type.dims[i].dim == op_.block;
+      if (is_block) block = places[i], whole = own.at(i);
+      for (Nf term : c_.terms(is_block ? places[i] : own.at(i))) index.push_back(term);
+    }
+    return {flat(own), at_places(c_.at(entry, index), block, whole)};
   }
 
   Context& c_;

@@ -252,7 +252,12 @@ class LoopReader {
   ir::ValueId stacked(ir::ValueId id) {
     if (id == ir::no_value) return id;
     Type type = body_.type(id);
-    type.dims.insert(type.dims.begin(), Split{dims_[0], {}});
+    if (loop_.kind == Kind::ring) {
+      for (Split& split : type.dims)
+        if (split.dim == block_) split.dim = dims_[0];
+    } else {
+      type.dims.insert(type.dims.begin(), Split{dims_[0], {}});
+    }
     return body_.add_value(type, loop_.range);
   }
 

@@ -98,10 +98,9 @@ class StatementReader {
 
   void operator()(const syntax::Emit& node) {
     LoopScope* loop = body_.loop;
-    const bool allowed = loop && (loop->kind == syntax::Loop::Kind::scan ||
-                                  loop->kind == syntax::Loop::Kind::pipeline);
-    if (!allowed)
-      return (void)body_.error("E0109", statement_, "`emit` is only in a scan or a pipeline");
+    if (!loop || loop->kind == syntax::Loop::Kind::stages)
+      return (void)body_.error("E0109", statement_,
+                               "`emit` is only in a scan, a ring or a pipeline");
     for (Values& values : body_.all(node.values)) loop->emitted.push_back(std::move(values));
   }
 
