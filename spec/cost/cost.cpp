@@ -6,6 +6,7 @@
 #include <stdexcept>
 
 #include "spec/elaborate/names.h"
+#include "spec/ir/walk.h"
 
 namespace shardproof::cost {
 namespace {
@@ -34,15 +35,6 @@ std::vector<Axis> mark_axes(const Marks& marks) {
 }
 
 bool moves(CollectiveFn fn) { return fn <= CollectiveFn::all_to_all; }
-
-const Block* body_of(const Op& op) {
-  return std::visit(
-      [](const auto& each) -> const Block* {
-        if constexpr (requires { each.body; }) return each.body.get();
-        return nullptr;
-      },
-      op);
-}
 
 /// The values a block uses, nested blocks included.
 void collect_uses(const Block& block, std::set<ValueId>& used) {
@@ -293,10 +285,11 @@ class Pass {
   /// Each tensor whose blocks the body reads is passed round |c| - 1 times.
   void rotate(const Ring& ring, const Block& body, const Amount& times, const Instr& instr) {
     std::set<ValueId> rotating;
-    for (const Instr& each : body.instrs)
+    for_each_instr(body, [&](const Instr& each) {
       if (std::holds_alternative<Entry>(each.op) && each.operands.size() == 2 &&
           each.operands[1] == body.params.at(0))
         rotating.insert(each.operands[0]);
+    });
     const std::vector<Axis> axis = first(ring.dim.axes);
     if (axis.empty()) return;
     const Amount rounds = Amount::size(

@@ -155,6 +155,38 @@ TEST(Cost, ALoopIsMultipliedNotEnumerated) {
   EXPECT_EQ(cost.saved.text(), "4*|M|*|N| + 4*|M|*|N|/|t|");
 }
 
+TEST(Cost, ARingPassesBlocksReadInLoopsAndSumsOfWhatItEmits) {
+  Plan plan;
+  DimInfo block;
+  block.kind = DimInfo::Kind::sized;
+  block.size =
+      Arith{Arith::Kind::op,
+            "/",
+            no_value,
+            {{Arith::Kind::size, "M", no_value, {}}, {Arith::Kind::axis, "t", no_value, {}}}};
+  plan.program.dims["W"] = block;
+  const Type block_type = type(Dtype::f32, {split("W")});
+  const ValueId x = plan.param(type(Dtype::f32, {split("M", {"t"})}), "x");
+  auto inner = std::make_shared<Block>(), body = std::make_shared<Block>();
+  const ValueId b = plan.value(type(Dtype::i32, {}));
+  inner->params = {plan.value(type(Dtype::i32, {})), plan.value(block_type)};
+  inner->next = {plan.value(block_type)};
+  inner->instrs.push_back({Entry{Dim{{"M"}}}, {x, b}, inner->next, {}, {}});
+  body->params = {b};
+  body->instrs.push_back(
+      {Scan{Dim{{"N"}}, false, inner}, {plan.value(block_type)}, {plan.value(block_type)}, {}, {}});
+  body->emit = {plan.value(type(Dtype::f32, {split("W"), split("F")}, {{"t", Mark::U}}))};
+  plan.function().body.instrs.push_back(
+      {Ring{split("M", {"t"}), Dim{{"W"}}, body},
+       {},
+       {plan.value(type(Dtype::f32, {split("M", {"t"}), split("F")}))},
+       {},
+       {}});
+  const Cost cost = plan.cost();
+  EXPECT_EQ(cost.summary(), "((|t| - 1) + |t|) ppermute");
+  EXPECT_EQ(cost.totals()[0].bytes.text(), "4*(|M| / |t|)*|F|*|t| + 4*(|t| - 1)*|M|/|t|");
+}
+
 TEST(Cost, OfACalledPlanIsCountedAtEachCall) {
   Plan plan = product();
   Function caller;
