@@ -65,7 +65,7 @@ class Prover {
     Assumptions found = check_assumptions(program(), report.conditions, solver_, &plan);
     proof.smallest = found.example;
     if (found.kind == Assumptions::Kind::satisfiable) {
-      if (!report.schedules.empty()) schedules(report, plan);
+      if (!report.schedules.empty() && !was_run_at(found.example, report)) schedules(report, plan);
       return values(report);
     }
     // Errors that prevent reading the file come first: its sizes state no assumptions.
@@ -85,6 +85,14 @@ class Prover {
     if (fresh && declared != checked_.schedules().end())
       known->second = prove_schedule(declared->second, solver_).proved;
     return known->second;
+  }
+
+  static bool was_run_at(const std::optional<Sizing>& sizes, const PlanReport& report) {
+    if (!sizes) return false;
+    for (const ScheduleBound& bound : report.schedules)
+      for (const auto& [name, most] : bound.up_to)
+        if (!sizes->contains(name) || sizes->at(name) > most) return false;
+    return true;
   }
 
   /// A schedule that was not run at any allowed size may deadlock.

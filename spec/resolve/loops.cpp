@@ -95,7 +95,7 @@ class LoopReader {
     }
     own_chunks_ = has_its_chunks(sizes);
     if (is_of_library(body_.world, *schedule_) && own_chunks_) return;
-    ScheduleRuns runs = run_schedule(program, *schedule_, sizes);
+    ScheduleRuns runs = run_schedule(body_.world, *schedule_, sizes);
     run_up_to_ = std::move(runs.up_to);
     if (!runs.problem) return;
     Diagnostic& error = body_.error(runs.problem->code.c_str(), range, runs.problem->message);

@@ -28,9 +28,12 @@ std::optional<int64_t> whole_number(const ir::Arith& arith, const std::map<Name,
 /// Enumerates all combinations of small values for the sizes that are not fixed.
 class SmallSizes {
  public:
-  SmallSizes(const ir::Program& program, const syntax::ScheduleDecl& schedule,
-             const ScheduleSizes& sizes)
-      : program_(program), sizes_(sizes), steps_(schedule) {}
+  SmallSizes(const World& world, const syntax::ScheduleDecl& schedule, const ScheduleSizes& sizes)
+      : program_(world.program),
+        sizes_(sizes),
+        schedule_(schedule),
+        steps_(schedule),
+        checked_(world.right_when_small.contains(&schedule)) {}
 
   /// The name of a size that an argument needs and that has no bound; empty if there is none.
   Name bound() {
@@ -91,22 +94,25 @@ class SmallSizes {
       if (!value) return std::nullopt;
       at.arguments.push_back(*value);
     }
+    if (checked_ && schedule::is_of_all(schedule_, at)) return std::nullopt;
     return schedule::check(steps_, at);
   }
 
   const ir::Program& program_;
   const ScheduleSizes& sizes_;
+  const syntax::ScheduleDecl& schedule_;
   schedule::Program steps_;
+  bool checked_;  ///< at the sizes of check_all
   std::map<Name, int64_t> at_;
   std::vector<std::pair<Name, int64_t>> open_;
 };
 
 }  // namespace
 
-ScheduleRuns run_schedule(const ir::Program& program, const syntax::ScheduleDecl& schedule,
+ScheduleRuns run_schedule(const World& world, const syntax::ScheduleDecl& schedule,
                           const ScheduleSizes& sizes) {
   try {
-    SmallSizes small(program, schedule, sizes);
+    SmallSizes small(world, schedule, sizes);
     if (const Name open = small.bound(); !open.empty()) {
       Diagnostic error;
       error.code = "E0106";

@@ -42,7 +42,7 @@ struct ScheduleRuns {
   /// E0502, E0503, E0504. E0106: an argument needs a size that is not fixed.
   std::optional<Diagnostic> problem;
 };
-ScheduleRuns run_schedule(const ir::Program& program, const syntax::ScheduleDecl& schedule,
+ScheduleRuns run_schedule(const World& world, const syntax::ScheduleDecl& schedule,
                           const ScheduleSizes& sizes);
 
 }  // namespace shardproof::resolution

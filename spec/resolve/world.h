@@ -83,6 +83,7 @@ class World {
   ir::Program program;
   std::map<Name, std::vector<size_t>> dim_files, axis_files;  ///< files that declare the name
   std::map<Name, std::pair<size_t, size_t>> dim_weights;      ///< factors written out, and depth
+  std::set<const syntax::ScheduleDecl*> right_when_small;     ///< schedule::check_all found nothing
   std::map<std::string, Name> local_dims;                     ///< key: function, name and size
 
   Diagnostic& error(const char* code, SourceRange range, std::string message,

@@ -19,7 +19,7 @@ class StageCheck {
  public:
   StageCheck(const Timeline& line, const Sizes& sizes, size_t stage, SourceRange schedule)
       : line_(line), sizes_(sizes), stage_(stage), schedule_(schedule) {
-    for (auto& each : at_) each.assign(static_cast<size_t>(sizes.A * sizes.C), none);
+    at_.assign(3 * static_cast<size_t>(sizes.A * sizes.C), none);
   }
 
   std::optional<Problem> run() {
@@ -41,9 +41,8 @@ class StageCheck {
   static constexpr size_t none = static_cast<size_t>(-1);
 
   size_t& place(const Work& work) {
-    return at_[work.kind == 'F'   ? 0
-               : work.kind == 'B' ? 1
-                                  : 2][static_cast<size_t>(work.m * sizes_.C + work.c)];
+    const int64_t kind = work.kind == 'F' ? 0 : work.kind == 'B' ? 1 : 2;
+    return at_[static_cast<size_t>((kind * sizes_.A + work.m) * sizes_.C + work.c)];
   }
 
   std::optional<Problem> one(int64_t m, int64_t c) {
@@ -72,7 +71,7 @@ class StageCheck {
   const Sizes& sizes_;
   size_t stage_;
   SourceRange schedule_;
-  std::vector<size_t> at_[3];
+  std::vector<size_t> at_;
 };
 
 }  // namespace
@@ -107,13 +106,20 @@ std::optional<Problem> check(const Program& program, const Sizes& sizes) {
     if (!program.allows(sizes)) return std::nullopt;
     const std::vector<Timeline> stages = program.timelines(sizes);
     if (auto found = well_formed(stages, sizes, program.range())) return found;
-    return simulate(stages, sizes, {}, 1, program.range()).problem;
+    return deadlock(stages, sizes, 1, program.range());
   } catch (Problem& problem) {
     if (problem.message.rfind("stage ", 0) != 0)
       problem.details.push_back("with p = " + std::to_string(sizes.p) + ", A = " +
                                 std::to_string(sizes.A) + ", C = " + std::to_string(sizes.C));
     return problem;
   }
+}
+
+bool is_of_all(const syntax::ScheduleDecl& declaration, const Sizes& sizes) {
+  const bool chunks = declaration.params == std::vector<Name>{"C"};
+  return sizes.p <= most_stages && sizes.A <= most_microbatches && sizes.C <= most_chunks &&
+         (chunks ? sizes.arguments == std::vector<int64_t>{sizes.C}
+                 : declaration.params.empty() && sizes.C == 1);
 }
 
 std::optional<Problem> check_all(const syntax::ScheduleDecl& declaration) {

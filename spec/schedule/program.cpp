@@ -374,6 +374,7 @@ std::vector<Timeline> Program::timelines(const Sizes& sizes) const {
   std::vector<Timeline> result;
   for (int64_t s = 0; s < sizes.p; ++s) {
     Timeline& stage = result.emplace_back();
+    stage.reserve(2 * static_cast<size_t>(sizes.A * sizes.C));
     code_->machine(sizes, s).run(code_->steps, sizes, stage);
   }
   return result;

@@ -93,10 +93,16 @@ struct Outcome {
 Outcome simulate(const std::vector<Timeline>& stages, const Sizes& sizes,
                  const Durations& durations, int64_t depth, SourceRange schedule);
 
+/// The problem of that run only: whether stages deadlock does not depend on durations.
+std::optional<Problem> deadlock(const std::vector<Timeline>& stages, const Sizes& sizes,
+                                int64_t depth, SourceRange schedule);
+
 /// All checks at one size; nullopt if the schedule does not allow the size.
 std::optional<Problem> check(const Program& program, const Sizes& sizes);
 
 /// Checks every p <= 16, A <= 64 and, with `chunks`, C <= 4, with C as the only argument.
 std::optional<Problem> check_all(const syntax::ScheduleDecl& declaration);
+/// Whether check_all checks the schedule at these sizes.
+bool is_of_all(const syntax::ScheduleDecl& declaration, const Sizes& sizes);
 
 }  // namespace shardproof::schedule

@@ -11,6 +11,7 @@ constexpr size_t none = static_cast<size_t>(-1);
 /// The messages of one direction into one stage, in the order in which they are sent.
 struct Queue {
   std::vector<size_t> keys;         // the receiver's microbatch and chunk
+  size_t reads = 0;                 // of them
   std::vector<int64_t> sent, read;  // when
 };
 
@@ -25,14 +26,16 @@ struct Stage {
 class Simulation {
  public:
   Simulation(const std::vector<Timeline>& lines, const Sizes& sizes, const Durations& durations,
-             int64_t depth, SourceRange schedule)
+             int64_t depth, SourceRange schedule, bool timed)
       : lines_(lines),
         sizes_(sizes),
         durations_(durations),
         depth_(static_cast<size_t>(std::max<int64_t>(depth, 1))),
         schedule_(schedule),
+        timed_(timed),
         stages_(lines.size()),
         queues_(2 * lines.size()) {
+    for (Queue& each : queues_) each.keys.reserve(static_cast<size_t>(sizes.A * sizes.C));
     Run& run = outcome_.run;
     run.stages.resize(lines.size());
     run.peak.assign(lines.size(), 0);
@@ -85,8 +88,8 @@ class Simulation {
   bool finish_send(Stage& stage) {
     const Queue& queue = queues_[stage.queue];
     if (stage.message >= depth_) {
-      if (queue.read.size() <= stage.message - depth_) return false;
-      stage.time = std::max(stage.time, queue.read[stage.message - depth_]);
+      if (queue.reads <= stage.message - depth_) return false;
+      if (timed_) stage.time = std::max(stage.time, queue.read[stage.message - depth_]);
     }
     stage.queue = none;
     return true;
@@ -95,8 +98,10 @@ class Simulation {
   bool receive(size_t s, const Work& work, int64_t& begin) {
     if (p() == 1) return done_[own(work.kind, work.m, work.c + (work.kind == 'F' ? -1 : 1))];
     Queue& from = queues_[queue(work.kind, s)];
-    const size_t next = from.read.size();
+    const size_t next = from.reads;
     if (next >= from.keys.size() || from.keys[next] != key(work.m, work.c)) return false;
+    ++from.reads;
+    if (!timed_) return true;
     begin = std::max(begin, from.sent[next]);
     from.read.push_back(begin);
     return true;
@@ -106,18 +111,23 @@ class Simulation {
 
   void begin_work(size_t s, const Work& work, int64_t begin) {
     Stage& stage = stages_[s];
-    const int64_t extra = outcome_.run.has_w ? 0 : durations_.w;
-    const int64_t time = work.kind == 'F'   ? durations_.f
-                         : work.kind == 'B' ? durations_.b + extra
-                                            : durations_.w;
-    stage.time = begin + time;
     ++stage.next;
-    if (outcome_.run.stages[s].empty()) outcome_.run.stages[s].reserve(lines_[s].size());
-    outcome_.run.stages[s].push_back({work, begin, stage.time});
+    if (timed_) record(s, work, begin);
     if (work.kind == 'F') outcome_.run.peak[s] = std::max(outcome_.run.peak[s], ++stage.kept);
     if (work.kind == (outcome_.run.has_w ? 'W' : 'B')) --stage.kept;
     if (p() == 1 && work.kind != 'W') done_[own(work.kind, work.m, work.c)] = true;
     if (p() > 1 && sends(s, work)) send(s, work);
+  }
+
+  void record(size_t s, const Work& work, int64_t begin) {
+    const int64_t extra = outcome_.run.has_w ? 0 : durations_.w;
+    const int64_t time = work.kind == 'F'   ? durations_.f
+                         : work.kind == 'B' ? durations_.b + extra
+                                            : durations_.w;
+    stages_[s].time = begin + time;
+    std::vector<Timed>& all = outcome_.run.stages[s];
+    if (all.empty()) all.reserve(lines_[s].size());
+    all.push_back({work, begin, stages_[s].time});
   }
 
   void send(size_t s, const Work& work) {
@@ -129,7 +139,7 @@ class Simulation {
     Queue& to = queues_[stage.queue];
     stage.message = to.keys.size();
     to.keys.push_back(key(work.m, chunk));
-    to.sent.push_back(stage.time);
+    if (timed_) to.sent.push_back(stage.time);
   }
 
   // --- where it ends early ---
@@ -157,8 +167,8 @@ class Simulation {
     std::string what = name(s) + " at step " + std::to_string(stage.next + 1) + ", " + text(work) +
                        ", waits for " + name(sender);
     const Queue& from = queues_[queue(work.kind, s)];
-    if (p() > 1 && from.read.size() < from.keys.size())
-      what += ", whose next message is for " + text(work.kind, from.keys[from.read.size()]);
+    if (p() > 1 && from.reads < from.keys.size())
+      what += ", whose next message is for " + text(work.kind, from.keys[from.reads]);
     else if (stages_[sender].next < lines_[sender].size())
       what += ", which is at " + text(lines_[sender][stages_[sender].next]);
     return {what, sender};
@@ -169,7 +179,7 @@ class Simulation {
     if (p() == 1 || stage.queue != none || stage.next >= lines_[s].size()) return false;
     const Work& work = lines_[s][stage.next];
     const Queue& from = queues_[queue(work.kind, s)];
-    return receives(s, work) && from.read.size() < from.keys.size();
+    return receives(s, work) && from.reads < from.keys.size();
   }
 
   SourceRange range_at(size_t s) const {
@@ -207,6 +217,7 @@ class Simulation {
   const Durations& durations_;
   size_t depth_;
   SourceRange schedule_;
+  bool timed_;
   std::vector<Stage> stages_;
   std::vector<Queue> queues_;
   std::vector<bool> done_;  // one stage alone
@@ -217,7 +228,12 @@ class Simulation {
 
 Outcome simulate(const std::vector<Timeline>& stages, const Sizes& sizes,
                  const Durations& durations, int64_t depth, SourceRange schedule) {
-  return Simulation(stages, sizes, durations, depth, schedule).run();
+  return Simulation(stages, sizes, durations, depth, schedule, true).run();
+}
+
+std::optional<Problem> deadlock(const std::vector<Timeline>& stages, const Sizes& sizes,
+                                int64_t depth, SourceRange schedule) {
+  return Simulation(stages, sizes, {}, depth, schedule, false).run().problem;
 }
 
 double Run::idle() const {
