@@ -148,26 +148,29 @@ Ref Walk::in_place(const Loop& op, ValueIndex v, Ref stack, Pending& pending) co
 
 /// The gradient of a captured value is summed over the loop's steps in a carry.
 void Walk::add_up(const Loop& op, Node* node, Pending& inner, Pending& pending) {
-  ScanText& text = std::get<ScanText>(node->op);
   std::vector<std::pair<ValueIndex, Ref>> totals;
   for (const auto& [v, unused] : inner.parts) {
     const TapeValue& value = forward_.recording().values[v];
     if (value.home == op.body.get() || !value.active) continue;
     if (const Ref part = take(v, inner)) totals.emplace_back(v, part);
   }
-  for (auto& [v, part] : totals) {
-    Type type = dual_of(v);
-    if (op.body->ring) type.dtype = sum_dtype(type.dtype), part = inner.emit.cast(part, type.dtype);
-    const Name& name = forward_.recording().values[v].name;
-    const Ref carry =
-        forward_.graph().parameter(*text.body, "sum_" + (name.empty() ? "v" : name), type);
-    text.carries.push_back(carry);
-    text.next.push_back(inner.emit.add(carry, part));
-    node->operands.push_back(pending.emit.zeros(type));
-    node->types.push_back(type);
-    node->names.emplace_back();
-    give(v, {node, node->types.size() - 1}, pending);
-  }
+  for (const auto& [v, part] : totals) give(v, summed(v, part, node, inner, pending), pending);
+}
+
+/// The sum over the loop's steps of a part of the gradient of v.
+Ref Walk::summed(ValueIndex v, Ref part, Node* node, Pending& inner, Pending& pending) {
+  ScanText& text = std::get<ScanText>(node->op);
+  Type type = dual_of(v);
+  if (text.ring) type.dtype = sum_dtype(type.dtype), part = inner.emit.cast(part, type.dtype);
+  const Name& name = forward_.recording().values[v].name;
+  const Ref carry =
+      forward_.graph().parameter(*text.body, "sum_" + (name.empty() ? "v" : name), type);
+  text.carries.push_back(carry);
+  text.next.push_back(inner.emit.add(carry, part));
+  node->operands.push_back(pending.emit.zeros(type));
+  node->types.push_back(type);
+  node->names.emplace_back();
+  return {node, node->types.size() - 1};
 }
 
 /// Gradients of captured values: stacked for t[n], summed in a carry for all others.

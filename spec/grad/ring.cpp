@@ -126,6 +126,34 @@ void mark_scales(Recording& recording, Tape& ring) {
   }
 }
 
+namespace {
+
+/// By carry: the others with a gradient whose values it is made of, theirs included.
+std::vector<std::set<size_t>> carries_read(const std::deque<TapeValue>& values, const Tape& ring) {
+  std::vector<std::set<size_t>> reads(ring.params.size());
+  for (size_t i = 0; i < reads.size(); ++i)
+    for (size_t j = 0; j < reads.size(); ++j)
+      if (j != i && values[ring.out[j]].active &&
+          !Sources(values, {ring.params[j], ring.out[j]}, false).of(ring.out[i]).empty())
+        reads[i].insert(j);
+  for (bool more = true; more;) {
+    more = false;
+    for (auto& own : reads)
+      for (size_t j : std::set<size_t>(own))
+        for (size_t k : reads[j]) more = own.insert(k).second || more;
+  }
+  return reads;
+}
+
+bool is_zeros(const TapeValue& value) {
+  const ir::Op* op = value.made_by ? std::get_if<ir::Op>(&value.made_by->op) : nullptr;
+  return op && std::holds_alternative<ir::Zeros>(*op);
+}
+
+}  // namespace
+
+/// A carry that others are scaled by has its whole gradient once theirs have gone back: one ring
+/// after the other.
 void Walk::ring(const TapeOp& taped, const Loop& op, Pending& pending) {
   const Tape& tape = *op.body;
   const auto& values = forward_.recording().values;
@@ -134,39 +162,84 @@ void Walk::ring(const TapeOp& taped, const Loop& op, Pending& pending) {
       refuse("U0001", taped.place,
              "no gradient yet through a ring that has stop_grad on some uses of the carry `" +
                  values[tape.params[i]].name + "` and not on others: write it on all or on none");
-  for (size_t i = 0; i < tape.params.size(); ++i) {
-    if (!values[tape.out[i]].active || !pending.parts.count(taped.results[i])) continue;
-    std::set<ValueIndex> others;
-    for (size_t j = 0; j < tape.params.size(); ++j)
-      if (j != i && values[tape.out[j]].active) others.insert({tape.params[j], tape.out[j]});
-    const bool reads = !Sources(values, others, false).of(tape.out[i]).empty();
-    const bool largest = is_extremum_of(values[tape.out[i]], tape.params[i]);
-    if (reads || largest || !adds_to(values, tape.out[i], tape.params[i]))
-      refuse("U0001", taped.place,
-             "no gradient yet through the carry `" + values[tape.params[i]].name + "` of a ring: " +
-                 (reads     ? "it reads another carry that has a gradient"
-                  : largest ? "it is a maximum, whose gradient goes to one block"
-                            : "it is not written as a sum of blocks"));
+  const std::vector<std::set<size_t>> reads = carries_read(values, tape);
+  std::set<size_t> done;
+  for (bool first = true;; first = false) {
+    std::set<size_t> wanted, now;
+    for (size_t i = 0; i < tape.params.size(); ++i)
+      if (!done.count(i) && values[tape.out[i]].active && pending.parts.count(taped.results[i]))
+        wanted.insert(i);
+    if (wanted.empty() && !first) return;
+    for (size_t i : wanted)
+      if (std::none_of(wanted.begin(), wanted.end(),
+                       [&](size_t k) { return k != i && reads[k].count(i); }))
+        now.insert(i);
+    for (size_t i : now.empty() ? wanted : now) {
+      const bool largest = is_extremum_of(values[tape.out[i]], tape.params[i]);
+      const bool starts = !reads[i].empty() && !is_zeros(values[taped.operands[i]]);
+      const bool of_terms = std::any_of(reads[i].begin(), reads[i].end(), [&](size_t j) {
+        return rules::travels(values[tape.params[j]].type, tape.ring->of);
+      });
+      if (now.empty() || largest || starts || of_terms ||
+          !adds_to(values, tape.out[i], tape.params[i]))
+        refuse("U0001", taped.place,
+               "no gradient yet through the carry `" + values[tape.params[i]].name +
+                   "` of a ring: " +
+                   (now.empty() ? "it reads another carry, which reads it"
+                    : largest   ? "it is a maximum, whose gradient goes to one block"
+                    : starts    ? "it reads another carry that has a gradient, and does not begin "
+                                  "with zeros"
+                    : of_terms  ? "it reads an unreduced carry that has a gradient"
+                                : "it is not written as a sum of blocks"));
+    }
+    ring_back(taped, op, now, first, pending);
+    done.insert(now.begin(), now.end());
   }
+}
+
+/// One ring going back, for the carries `of`, and for what the ring emits.
+void Walk::ring_back(const TapeOp& taped, const Loop& op, const std::set<size_t>& of, bool emits,
+                     Pending& pending) {
+  const Tape& tape = *op.body;
   Node* node = forward_.graph().make(pending.emit.block);
   Pending inner = inside(taped, tape, pending);
   node->op =
       ScanText{op.dim, false, inner.context->index, {}, {}, {}, &inner.emit.block, tape.ring};
-  emitted_by(taped, tape, inner, pending);
-  go_back(taped, tape, inner, pending);
-  first_values(taped, tape, pending);
+  if (emits) emitted_by(taped, tape, inner, pending);
+  go_back(taped, tape, of, inner, pending);
+  first_values(taped, tape, of, pending);
   add_up(op, node, inner, pending);
+  others_read(taped, tape, of, node, inner, pending);
   blocks_home(node, inner, pending);
   node->names.resize(node->types.size());
+}
+
+/// What the carries `of` give to the others that they read: added up over the blocks. c does not
+/// depend on what is read before and after a block alike, so that both parts together are right.
+void Walk::others_read(const TapeOp& taped, const Tape& ring, const std::set<size_t>& of,
+                       Node* node, Pending& inner, Pending& pending) {
+  for (size_t j = 0; j < ring.params.size(); ++j) {
+    if (of.count(j) || !forward_.recording().values[ring.out[j]].active) continue;
+    std::vector<Ref> parts;
+    for (ValueIndex v : {ring.params[j], ring.out[j]})
+      if (const Ref part = take(v, inner)) parts.push_back(part);
+    if (!parts.empty())
+      give(taped.results[j], summed(taped.results[j], inner.emit.add(parts), node, inner, pending),
+           pending);
+  }
 }
 
 /// c0 enters c once, scaled from the start of the ring to its end: the gradient through one block
 /// with the carries' initial values before it and final values after it, ignoring the block
 /// itself.
-void Walk::first_values(const TapeOp& taped, const Tape& ring, Pending& pending) {
+void Walk::first_values(const TapeOp& taped, const Tape& ring, const std::set<size_t>& of,
+                        Pending& pending) {
   const auto& values = forward_.recording().values;
-  const auto active = [&](ValueIndex v) { return values[v].active; };
-  if (std::none_of(taped.operands.begin(), taped.operands.end(), active)) return;
+  std::vector<size_t> starts;  // those of scales too: what they scale begins with them
+  for (size_t i = 0; i < ring.params.size(); ++i)
+    if (values[taped.operands[i]].active && (of.count(i) || !values[ring.out[i]].active))
+      starts.push_back(i);
+  if (starts.empty() || of.empty()) return;
   Context* context = forward_.open(ring, pending.emit.block, pending.context);
   context->reverses = &taped;
   for (size_t i = 0; i < ring.params.size(); ++i)
@@ -175,17 +248,22 @@ void Walk::first_values(const TapeOp& taped, const Tape& ring, Pending& pending)
   index.dtype = Dtype::i32;
   context->values[ring.index] = forward_.graph().parameter(pending.emit.block, "", index);
   Pending inner{Emit(forward_.graph(), pending.emit.block), context, {}, {}};
-  go_back(taped, ring, inner, pending);
-  for (size_t i = 0; i < ring.params.size(); ++i)
-    if (active(taped.operands[i])) give(taped.operands[i], take(ring.params[i], inner), pending);
+  go_back(taped, ring, of, inner, pending);
+  for (size_t i : starts) give(taped.operands[i], take(ring.params[i], inner), pending);
 }
 
-void Walk::go_back(const TapeOp& taped, const Tape& ring, Pending& inner, Pending& pending) {
+void Walk::go_back(const TapeOp& taped, const Tape& ring, const std::set<size_t>& of,
+                   Pending& inner, Pending& pending) {
+  std::set<ValueIndex> others;
   for (size_t i = 0; i < ring.params.size(); ++i)
-    if (pending.parts.count(taped.results[i]))
+    if (of.count(i))
       give(ring.out[i], take(taped.results[i], pending), inner);
+    else
+      others.insert(ring.out[i]);
   Pending* outer = std::exchange(pending_, &inner);
+  std::swap(stops_at_, others);
   back(ring, inner);
+  std::swap(stops_at_, others);
   pending_ = outer;
 }
 

@@ -64,7 +64,7 @@ constexpr bool has_pull = requires(Pull& p, const Op& op) {
 
 void Walk::back(const TapeOp& taped, Pending& pending) {
   const bool flows = std::any_of(taped.results.begin(), taped.results.end(), [&](ValueIndex v) {
-    return forward_.recording().values[v].active && pending.parts.count(v);
+    return forward_.recording().values[v].active && pending.parts.count(v) && !stops_at_.count(v);
   });
   if (!flows) return;
   Pull p(*this, taped, *pending.context, pending.emit);

@@ -1,6 +1,7 @@
 #pragma once
 // The reverse walk over a tape: gradients of values are added up, then handed on.
 #include <map>
+#include <set>
 
 #include "spec/grad/pull.h"
 
@@ -38,8 +39,15 @@ class Walk {
   void trusted(const TapeOp& taped, const Trusted& op, Pending& pending);
   Pending inside(const TapeOp& taped, const Tape& tape, Pending& pending);
   void ring(const TapeOp& taped, const Loop& op, Pending& pending);
-  void go_back(const TapeOp& taped, const Tape& ring, Pending& inner, Pending& pending);
-  void first_values(const TapeOp& taped, const Tape& ring, Pending& pending);
+  void ring_back(const TapeOp& taped, const Loop& op, const std::set<size_t>& of, bool emits,
+                 Pending& pending);
+  void go_back(const TapeOp& taped, const Tape& ring, const std::set<size_t>& of, Pending& inner,
+               Pending& pending);
+  void first_values(const TapeOp& taped, const Tape& ring, const std::set<size_t>& of,
+                    Pending& pending);
+  void others_read(const TapeOp& taped, const Tape& ring, const std::set<size_t>& of, Node* node,
+                   Pending& inner, Pending& pending);
+  Ref summed(ValueIndex v, Ref part, Node* node, Pending& inner, Pending& pending);
   void emitted_by(const TapeOp& taped, const Tape& ring, Pending& inner, Pending& pending);
   void blocks_home(Node* node, Pending& inner, Pending& pending);
   void add_up(const Loop& op, Node* node, Pending& inner, Pending& pending);
@@ -50,6 +58,7 @@ class Walk {
   Forward& forward_;
   std::vector<Axis> axes_;
   Pending* pending_ = nullptr;
+  std::set<ValueIndex> stops_at_;  ///< carries of a ring whose gradient is not whole yet
 };
 
 }  // namespace shardproof::grad

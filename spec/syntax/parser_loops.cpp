@@ -35,6 +35,9 @@ void Parser::ring(Loop& loop) {
   loop.dims.push_back(name("the dim of the ring"));
   expect("/", "and the axis after the dim of a ring");
   loop.axis = name("the axis of the ring");
+  if (at("/"))
+    fail(error("E0002", range(peek()), "a ring goes around one axis",
+               "gather the blocks over the other axes before the ring"));
   expect("as", "and a dim for one block after the axis of a ring");
   loop.block_dim = name("the dim of one block");
   carries(loop);
