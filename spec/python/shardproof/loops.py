@@ -10,7 +10,7 @@ from jax.extend import core as jex_core
 from .dims import Factor, Position
 from .joined import side_by_side
 from .reader import Reader
-from .rules import part, rule, union, virtual
+from .rules import dropped, part, rule, union, virtual
 from .values import Block, Line, Val, number
 
 
@@ -28,7 +28,8 @@ def _scan(r: Reader, eqn, vals):
     if 1 < length <= r.unrolled:
         return unrolled(r, eqn, consts, init, xs)
     if length == 1:
-        one = [replace(x, pos=x.pos[1:], affine=None) for x in xs]
+        one = [dropped(r, x, (0,)) for x in xs]  # of a split dim each device has its own entry
+        one = [replace(x, pos=x.pos[1:], affine=None) for x in one]
         out = r.closed(p["jaxpr"], [*consts, *init, *one])
         return [*out[:n_carry], *(replace(y, pos=[(), *y.pos]) for y in out[n_carry:])]
     loop = loop_dim(r, xs, length)

@@ -75,3 +75,9 @@ def _(x, y):
       bug="turned by the size of another block")
 def _(x):
     return jnp.roll(gather(x, "t", 1), -x.shape[1], 1)
+
+
+@pair("loop_of_one_step_apart", lambda w, x: lax.scan(lambda x, w: (x + w, None), x, w)[0], (P("d"), P()), P(), (2, 6), (6,),
+      bug="each device adds its own step")
+def _(w, x):
+    return lax.scan(lambda x, w: (x + w, None), x, w)[0]
