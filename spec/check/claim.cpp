@@ -96,10 +96,9 @@ std::vector<oracle::Tensor> erasure(const PointOfPlan& point,
                           inputs);
 }
 
-Bounds moved_by_rounding(
-    const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted, double unit, unsigned seed,
-    bool inputs_round,
-    const std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>& evaluate) {
+Bounds moved_by_rounding(const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted,
+                         double unit, unsigned seed, bool inputs_round,
+                         const Evaluation& evaluate) {
   const oracle::Disturbed disturbed(unit, seed);
   PointOfPlan moved = point;
   for (size_t i = 0; i < moved.whole.size(); ++i) disturb_input(moved, i, inputs_round);
@@ -113,9 +112,8 @@ Bounds moved_by_rounding(
   return farthest;
 }
 
-Bounds moved_by_doubles(
-    const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted,
-    const std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>& evaluate) {
+Bounds moved_by_doubles(const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted,
+                        const Evaluation& evaluate) {
   // An input at a discontinuity is moved to either side in half of the evaluations.
   constexpr unsigned evaluations = 20;
   constexpr double unit = 8 * 0x1p-53;

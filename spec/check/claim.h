@@ -36,21 +36,22 @@ std::vector<oracle::Tensor> claimed(const PointOfPlan& point);
 std::vector<oracle::Tensor> erasure(const PointOfPlan& point,
                                     const std::vector<denote::Array<double>>& saved);
 
+/// What a point is evaluated by: `claimed`, or the plan's erasure.
+using Evaluation = std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>;
+
 /// For each result, how far rounding moves its entries.
 using Bounds = std::vector<double>;
 /// For each result, the largest distance of an entry from `wanted` in one evaluation of `evaluate`
 /// with this unit roundoff. With `inputs_round`, the inputs are rounded too.
-Bounds moved_by_rounding(
-    const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted, double unit, unsigned seed,
-    bool inputs_round,
-    const std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>& evaluate = claimed);
+Bounds moved_by_rounding(const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted,
+                         double unit, unsigned seed, bool inputs_round,
+                         const Evaluation& evaluate = claimed);
 
 /// How far double rounding moves each result, from 20 evaluations. At a discontinuity, such as
 /// where(a < b, ..) with a and b equal up to rounding, this is its full height, which coarser
 /// arithmetic may miss.
-Bounds moved_by_doubles(
-    const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted,
-    const std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>& evaluate = claimed);
+Bounds moved_by_doubles(const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted,
+                        const Evaluation& evaluate = claimed);
 
 /// False if there is an infinity or a NaN: such a point decides nothing.
 bool all_finite(const std::vector<oracle::Tensor>& tensors);

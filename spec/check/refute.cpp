@@ -229,10 +229,8 @@ struct Confirmed {
   Bounds bounds;
 };
 
-using Value = std::function<std::vector<oracle::Tensor>(const PointOfPlan&)>;
-
 /// `seeds`: the number of perturbed evaluations. At a discontinuity, half of them are on each side.
-Confirmed by_oracle(const PointOfPlan& point, const Value& value, bool inputs_round,
+Confirmed by_oracle(const PointOfPlan& point, const Evaluation& value, bool inputs_round,
                     unsigned seeds) {
   constexpr double safety = 8 * 0x1p-23, unit = 0x1p-30;
   const std::vector<oracle::Tensor> found = value(point);
@@ -247,7 +245,7 @@ Confirmed by_oracle(const PointOfPlan& point, const Value& value, bool inputs_ro
 }
 
 /// Widens the bounds by double rounding, which matters at discontinuities.
-Confirmed at_jumps(const PointOfPlan& point, const Value& value, Confirmed confirmed) {
+Confirmed at_jumps(const PointOfPlan& point, const Evaluation& value, Confirmed confirmed) {
   const Bounds moved = moved_by_doubles(point, value(point), value);
   for (size_t r = 0; r < moved.size(); ++r)
     confirmed.bounds[r] = std::max(confirmed.bounds[r], moved[r]);
@@ -300,7 +298,7 @@ std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, con
   const Inputs saved(seen.inputs.begin() + params, seen.inputs.end());
   const PointOfPlan point{
       &program, &types, plan, at.sizes, {seen.inputs.begin(), seen.inputs.begin() + params}, {}};
-  const Value erased_value = [&](const PointOfPlan& moved) { return erasure(moved, saved); };
+  const Evaluation erased_value = [&](const PointOfPlan& moved) { return erasure(moved, saved); };
   const auto described = [&](const Entry& entry, const Confirmed& claim, const Confirmed& erased) {
     const auto& [r, i] = entry;
     return describe(program, plan, at.sizes, r, i, erased.arrays[r], claim.arrays[r]);

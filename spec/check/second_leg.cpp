@@ -83,8 +83,6 @@ Finding nothing(std::string why) { return {Finding::Kind::says_nothing, std::mov
 /// The error from summing in another order, for numbers that do not cancel.
 constexpr double last_digits = 256 * 0x1p-53;
 
-using Evaluation = std::function<Tensors(const PointOfPlan&)>;
-
 /// Rounding bounds of the plan's own evaluation, which may differ from the model's: (x + 1e30) -
 /// 1e30 is 0, not x. Zero if the erasure is undefined.
 template <class Bound>
