@@ -34,7 +34,7 @@ std::vector<Way> ways_of(const PlanCase& one, bool ties, const CaseOptions& opti
   std::vector<Way> ways;
   if (!options.kernel)
     ways = {{"in f64", {.precision = Precision::f64, .device = options.device}, in_double},
-            {"in f64, collectives beside the work",
+            {"in f64, with overlapped collectives",
              {.precision = Precision::f64, .overlap = true, .unroll = 2, .device = options.device},
              in_double}};
   if (!ties)  // many large terms of small integers cancel

@@ -23,7 +23,7 @@ class KernelFault : public std::runtime_error {
 /// A plan that differs from its claim, at the smallest sizes found.
 struct Failure {
   denote::Sizes sizes;
-  std::string how;         ///< "in f64", "in f64, collectives beside the work", "as written"
+  std::string how;         ///< "in f64", "in f64, with overlapped collectives", "as written"
   std::string difference;  ///< the result, the entry, both numbers, the bound
   /// The first op whose value differs from the oracle's. None if every op agrees, or if the values
   /// are not accessible.

@@ -142,7 +142,7 @@ plan f_p implements f(x: f32[A B M], w: f32[N/p M]) -> f32[A B M]{U_p} {
 }
 )";
 
-/// A schedule of one's own is known as far as it was run, and the verdict says how far.
+/// A user's schedule is checked up to the sizes that were simulated; the verdict names them.
 TEST(EndToEnd, ASchedulesSizesAreAConditionOfTheVerdict) {
   const std::string text =
       std::string(pipeline_by) +
@@ -168,7 +168,7 @@ TEST(EndToEnd, ASchedulesSizesAreAConditionOfTheVerdict) {
   EXPECT_NE(at("p=1024", "N=1024,A=4096").out.find("too many to be run"), std::string::npos);
 }
 
-/// Where it says when, the solver decides; times that are not so prove nothing.
+/// With stated times the solver decides for all sizes; wrong times prove nothing.
 TEST(EndToEnd, AScheduleThatSaysWhenIsProvedForAllSizes) {
   const auto with = [](const std::string& backward) {
     return run_with({"-"}, std::string(pipeline_by) +

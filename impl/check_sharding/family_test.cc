@@ -56,7 +56,7 @@ TEST_F(Configurations, OfLlamaHaveSizesMemoryAndAProof) {
   const Result result = check(llama, {"--mesh", "d=8,t=4", "--set", "B=16,L=8192"});
   EXPECT_EQ(result.code, 0) << result.out;
   for (const char* text :
-       {"config.json: llama D=128 F=14336 K=8 M=4096 N=32 Q=4 V=128256; its proof is of "
+       {"config.json: llama D=128 F=14336 K=8 M=4096 N=32 Q=4 V=128256; proved in "
         "spec/models/llama_train.shard\n",
         "proved   train_step_sharded implements train_step     for every mesh with  t | V,  ",
         "sizes: d=8 t=4, 32 devices: every local size is whole\n", "1 proved (0.00 s)\n",
@@ -92,10 +92,10 @@ TEST_F(Configurations, OfMistralHaveAWindowOrNone) {
   const Result none = of(R"(, "sliding_window": null)");
   EXPECT_EQ(none.code, 0) << none.out;
   EXPECT_TRUE(none.says("config.json: mistral D=128 F=14336 K=8 ")) << none.out;
-  EXPECT_TRUE(none.says("its proof is of spec/models/llama_train.shard")) << none.out;
+  EXPECT_TRUE(none.says("proved in spec/models/llama_train.shard")) << none.out;
   const Result window = of(R"(, "sliding_window": 4096)");
   EXPECT_EQ(window.code, 0) << window.out;
-  EXPECT_TRUE(window.says("its proof is of spec/models/mistral.shard")) << window.out;
+  EXPECT_TRUE(window.says("proved in spec/models/mistral.shard")) << window.out;
   EXPECT_TRUE(window.says("a new claim: window = 4096 instead of the file's 4")) << window.out;
   for (const auto& [more, why] : std::map<std::string, std::string>{
            {"", "sliding_window is missing"},
@@ -113,7 +113,7 @@ TEST_F(Configurations, OfQwenHaveNoWindow) {
     const Result result =
         check(like_llama(architecture, type, full), {"--mesh", "d=8,t=4", "--set", "B=8,L=64"});
     EXPECT_EQ(result.code, 0) << result.out;
-    EXPECT_TRUE(result.says("its proof is of spec/models/" + type + ".shard")) << result.out;
+    EXPECT_TRUE(result.says("proved in spec/models/" + type + ".shard")) << result.out;
     EXPECT_TRUE(result.says("proved   train_step_sharded implements train_step ")) << result.out;
     const std::string mixed =
         R"(, "head_dim": 128, "layer_types": ["full_attention", "sliding_attention"])";
@@ -133,7 +133,7 @@ TEST_F(Configurations, OfGemma2HaveAWindowInEverySecondLayer) {
   };
   const Result result = of(R"(["sliding_attention", "full_attention", "sliding_attention"])");
   EXPECT_EQ(result.code, 0) << result.out;
-  EXPECT_TRUE(result.says("its proof is of spec/models/gemma2.shard")) << result.out;
+  EXPECT_TRUE(result.says("proved in spec/models/gemma2.shard")) << result.out;
   EXPECT_TRUE(result.says("proved   train_step_sharded implements train_step ")) << result.out;
   EXPECT_TRUE(result.says("a new claim: q_width = 144 instead of the file's 256")) << result.out;
   for (const char* types :
@@ -155,7 +155,7 @@ TEST_F(Configurations, OfLlama31ScaleTheirAngles) {
     };
     const Result result = of(scaling);
     EXPECT_EQ(result.code, 0) << result.out;
-    EXPECT_TRUE(result.says("its proof is of spec/models/llama31.shard")) << result.out;
+    EXPECT_TRUE(result.says("proved in spec/models/llama31.shard")) << result.out;
     EXPECT_TRUE(result.says("proved   train_step_sharded implements train_step ")) << result.out;
     const Result missing = of(R"("rope_type": "llama3", "factor": 8.0)");
     EXPECT_EQ(missing.code, 3);

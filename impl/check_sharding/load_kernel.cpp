@@ -71,7 +71,7 @@ void run_kernel(shardproof_kernel* kernel, const Mesh& mesh, int64_t rank,
     const size_t size = made[i].size() - 2 * guard;
     for (size_t k = 0; k < guard; ++k)
       if (made[i][k] != unwritten || made[i][guard + size + k] != unwritten)
-        throw beside::KernelFault("the kernel writes beside its output " + std::to_string(i));
+        throw beside::KernelFault("the kernel writes outside its output " + std::to_string(i));
     std::memcpy(outputs[i].buffer.data(), made[i].data() + guard, size);
   }
 }

@@ -272,7 +272,7 @@ class Run {
   static std::string origin_of(const std::string& path, const Family& family) {
     std::string text = path + ": " + family.name;
     for (const auto& [name, size] : family.sizes) text += " " + name + "=" + std::to_string(size);
-    return text + "; its proof is of spec/models/" + family.path.substr(family.path.find('/') + 1);
+    return text + "; proved in spec/models/" + family.path.substr(family.path.find('/') + 1);
   }
 
   /// `only`: report on this plan of the file; empty: on all.

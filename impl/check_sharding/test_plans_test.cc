@@ -148,7 +148,7 @@ TEST(TestPlans, KernelsOfTrustedPlansAreHeldToTheirModels) {
   for (const auto& [name, why] :
        {std::pair{"scaled_by_the_first", "result 0: entry 1 is "},
         std::pair{"forgets_the_last", "entry 0 is -nan, not "},
-        std::pair{"writes_beside", "the kernel writes beside its output 0"},
+        std::pair{"writes_beside", "the kernel writes outside its output 0"},
         std::pair{"changes_its_input", "the kernel changes its input 0"},
         std::pair{"gives_up", "the kernel returns 7"}}) {
     const Tested wrong = test_kernel(name);

@@ -41,7 +41,7 @@ TestTensors some_tensors() {
 
 const Mesh two_by_two = Mesh::parse("d=2,t=2");
 
-/// What load says on the first rank; all ranks must say the same.
+/// The error of load() on the first rank; all ranks must have the same.
 std::string refusal(const std::filesystem::path& checkpoint, const Mesh& mesh,
                     const TestTensors& tensors) {
   std::vector<std::string> said(static_cast<size_t>(mesh.ranks()));

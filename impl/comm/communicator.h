@@ -43,11 +43,11 @@ class Group {
 };
 
 /// One rank's view of all ranks. All members of a group make the same calls in the same order.
-/// Threads see each other's calls. Processes agree once, before a sequence of calls that is fixed
-/// (begin_sequence), and before each call outside a sequence, which all ranks make together. If
-/// they differ (op, element, count, reduction or location), or a rank has thrown, died or ended,
-/// CommError is thrown on every rank that takes part, with what both ranks do. Buffers are
-/// contiguous and do not overlap. Sums are formed in the order of the group, so the bits are the
+/// Threads compare every call. Processes compare only where all ranks take part: at the start of a
+/// fixed sequence of calls (begin_sequence), and before each call outside a sequence. If the calls
+/// differ (op, element, count, reduction or location), or a rank has thrown, died or ended, every
+/// rank that takes part throws CommError, which says what two of the ranks do. Buffers must be
+/// contiguous and must not overlap. Sums are formed in the order of the group, so the bits are the
 /// same in every run.
 class Communicator {
  public:
@@ -100,8 +100,8 @@ class Communicator {
     collective(group, Call::move(Collective::send, bytes), send, receive, place);
   }
 
-  /// Collective over all ranks. The calls up to end_sequence() follow from `what`, "begins step_ddp
-  /// on d=4": throws CommError on every rank if one passes another text, or does something else.
+  /// Collective over all ranks. `what`, as in "begins step_ddp on d=4", determines all calls up to
+  /// end_sequence(). If a rank passes another text or does something else, all throw CommError.
   virtual void begin_sequence(const std::string& /*what*/) {}
   virtual void end_sequence() noexcept {}
 
@@ -125,7 +125,7 @@ class Communicator {
   virtual void abort(const std::string& reason) noexcept = 0;
 };
 
-/// A sequence, from here to the end of the block.
+/// Begins a sequence; the destructor ends it.
 class CallSequence {
  public:
   CallSequence(Communicator& communicator, const std::string& what) : communicator_(communicator) {

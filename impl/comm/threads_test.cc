@@ -108,7 +108,7 @@ TEST(Threads, RefuseAGroupTheyAreNotIn) {
               HasSubstr("cannot make a group of ranks 0 1"));
 }
 
-/// Every member sees it, and what it throws names both calls.
+/// Every member throws, and the error names both calls.
 void expect_disagreement(const std::function<void(Communicator&, Group&, bool odd)>& call,
                          const std::string& one, const std::string& other) {
   std::atomic<int> seen = 0;

@@ -66,7 +66,7 @@ std::vector<Turn> turns_of(const std::vector<schedule::Timeline>& lines,
   }
   for (size_t s = 0; s < lines.size(); ++s)
     if (states[s].next < lines[s].size())
-      throw schedule::Problem{"E0504", "stage " + std::to_string(s) + " waits for ever", {}};
+      throw schedule::Problem{"E0504", "stage " + std::to_string(s) + " deadlocks", {}};
   return order;
 }
 

@@ -109,7 +109,7 @@ struct Step {
   bool reverse = false;
   bool is_loop = false;
 
-  // overlap.h
+  // Set by overlap().
   bool starts = false;          ///< a collective that runs in the background, while later steps run
   std::optional<size_t> waits;  ///< before it, wait for all started collectives but this many
 };

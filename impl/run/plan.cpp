@@ -223,7 +223,7 @@ StepContext Plan::State::context(Communicator& communicator) {
 
 std::string Plan::State::calls_text() const {
   uint64_t hash = plan::hash_of_sizes(inputs, outputs);
-  // The stages of a pipeline call different things, in a schedule that is the same for all.
+  // The stages of a pipeline make different calls, but all follow one schedule.
   if (!in_stages()) hash = plan::hash_of_calls(steps, groups, hash);
   char digits[17];
   std::snprintf(digits, sizeof digits, "%016llx", static_cast<unsigned long long>(hash));
@@ -354,8 +354,8 @@ void Plan::make_kept(size_t output, Plan& other, size_t input) {
   const Slot &made = state.outputs.at(output), &slot = to.inputs.at(input);
   if (state.device != to.device || made.element != slot.element || made.extents != slot.extents ||
       state.kept_in(output) || !state.kept_inputs.empty())
-    throw PlanError(made.name + " cannot be made where " + slot.name +
-                    " is kept: say so before the first run, of two of one size on one device");
+    throw PlanError(made.name + " cannot use the memory of " + slot.name +
+                    ": both need one element, one size and one device, and no run before");
   to.allocate_kept();
   state.lent.resize(state.outputs.size());
   state.lent[output] = to.kept_inputs[input].data();

@@ -18,7 +18,7 @@ void mix(const std::vector<Slot>& slots, uint64_t& hash) {
   }
 }
 
-/// The positions of a permute differ from rank to rank; its shift is the same.
+/// In a permute, ranks have different positions but the same shift.
 std::string text_of(const Exchange& exchange, size_t members, const std::string& place) {
   Exchange same = exchange;
   same.position = 0;

@@ -26,8 +26,8 @@ struct Plan::State {
   size_t loops = 0, arena_bytes = 0;
   std::shared_ptr<Device> device;
   Buffer arena;
-  std::string calls;                          ///< calls_text(), from the first run on
-  std::optional<ResultMemory> result_memory;  ///< of run(); made by the first
+  std::string calls;                          ///< calls_text(); set by the first run
+  std::optional<ResultMemory> result_memory;  ///< of run(); set by the first run
   bool check_finite = false;
   std::vector<plan::AssumedInput> assumed;
   std::vector<std::string> broken;  ///< by resident input: how it violates an assumption
@@ -67,7 +67,7 @@ struct Plan::State {
   bool in_stages() const;
   std::vector<std::vector<int>> all_groups() const;
   plan::StepContext context(Communicator& communicator);
-  /// What ranks must have in common to run it together.
+  /// The text that must be equal on all ranks that run the plan together.
   std::string calls_text() const;
   void run(Communicator& communicator, plan::StepContext& context);
   void record(Communicator& communicator, plan::StepContext& context);

@@ -1,5 +1,5 @@
 // libFuzzer: any bytes are a file that shard-train reads. Its first byte chooses the kind. A reader
-// returns, or throws FileError; what it returns lies inside of the file.
+// returns, or throws FileError; the returned ranges lie inside the file.
 #include <cstdint>
 #include <cstdlib>
 #include <fstream>

@@ -11,7 +11,7 @@
 
 namespace shardproof::shard_train {
 
-/// The command, model, sizes or data do not fit; the message says what would.
+/// The command, model, sizes or data do not fit each other; the message has a remedy.
 class BadInput : public std::runtime_error {
  public:
   using std::runtime_error::runtime_error;

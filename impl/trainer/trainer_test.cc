@@ -1,4 +1,4 @@
-// The trainer on small programs: what parameters are for, which plans it takes, what it refuses.
+// The trainer on small programs: roles of parameters, choice of plans, errors.
 #include "impl/trainer/trainer.h"
 
 #include <gmock/gmock.h>

@@ -21,7 +21,7 @@ bool aligned(const Pointwise& op, const void* out, const void* const* inputs) {
   return all % 16 == 0;
 }
 
-/// Runs what the host's compiler made of the text; `wide` counts kernels that are.
+/// Runs kernels that the host compiler compiled from the text; `wide` counts kernels that are.
 KernelMachine written_machine(bool wide, int& count) {
   return host_machine([wide, &count](const KernelOp& given, void* out, const void* const* inputs) {
     const auto& op = std::get<Pointwise>(given);

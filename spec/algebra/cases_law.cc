@@ -89,7 +89,7 @@ Both clipped(int way, const Both& x, const Both& w, const Both& n) {
                     : choose(w - n, x * power(w, -1), x * power(n, -1));
 }
 
-/// The functions: `way` says how it is written, n is a number that counts.
+/// The functions: `way` selects how it is written; n is a counting number.
 Both written(int function, int way, const Both& x, const Both& y, const Both& n) {
   const Both zero = number(x, 0), one = number(x, 1);
   switch (function) {

@@ -1,4 +1,4 @@
-// What the report says about a difference.
+// The report about a difference.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -45,7 +45,7 @@ TEST_F(OrderTest, OthersAreKept) {
   EXPECT_NE(ordered(b.a.mul(p, x)), ordered(x));  // p is another factor for each entry
 }
 
-/// A row made of random functions, increasing and others.
+/// A row of random functions, some of them increasing.
 Nf random_row(Algebra& a, laws::Dice& rng, Var i, Var j) {
   const Nf V = a.size("V"), K = a.size("K");
   const auto leaf = [&](const char* name, Nf range, Var v, bool positive) {

@@ -1,4 +1,4 @@
-// What a plan needs where its model does not is an assumption of the proof, and said.
+// A condition that the plan needs but its model does not is printed as an assumption.
 #include <gtest/gtest.h>
 
 #include "spec/check/check.h"

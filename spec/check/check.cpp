@@ -146,11 +146,11 @@ class PlanChecker {
     const ir::Function& plan = program().functions[f];
     types_[f] = type_plan(program(), f, steps_[f]).types;
     report.read_whole = false;
-    report.diagnostics.push_back(unknown("U0003", plan.name_range,
-                                         "not reached: the plans above took the time of the file"));
+    report.diagnostics.push_back(unknown(
+        "U0003", plan.name_range, "not checked: the plans above used up the time for this file"));
     report.diagnostics.back().details = {"a file has " +
                                          std::to_string(static_cast<int>(FileBudget::seconds)) +
-                                         " s; put this plan into a file of its own"};
+                                         " s; move this plan to another file"};
     report.verdict = verdicts_[f] = worse(Verdict::unknown, verdict_of(report.diagnostics));
     report.trusting = trusting_[f];
     return report;
@@ -174,7 +174,7 @@ class PlanChecker {
 
   FileBudget& budget() { return budget_; }
 
-  /// For a plan that nobody asked for: computes only its types.
+  /// For a plan that is not to be checked: computes only its types.
   void only_types(size_t f) {
     Typing typing = type_plan(program(), f, steps_[f]);
     types_[f] = std::move(typing.types);
@@ -476,9 +476,8 @@ class PlanChecker {
       if (!(size && size->axis) && !permutes) return;
       report.diagnostics.push_back(unknown(
           "E0404", instr.place.range,
-          permutes ? "a rotation by blocks depends on the mesh, and no model says what is meant"
-                   : "|" + size->name +
-                         "| is left in the plan's values, and no model says what is meant"));
+          permutes ? "a rotation by blocks depends on the mesh, and the plan has no model"
+                   : "|" + size->name + "| is in the plan's values, and the plan has no model"));
     });
     mesh_in_sizes(report);
     note_assumptions(report, assumptions_of(program(), report.function));
@@ -491,7 +490,7 @@ class PlanChecker {
     if (const auto size = size_of_mesh(program(), report.function))
       report.diagnostics.push_back(
           unknown("E0404", program().functions[report.function].name_range,
-                  *size + " depends on the mesh, and no model says what is meant"));
+                  *size + " depends on the mesh, and the plan has no model"));
   }
 
   /// A plan that calls an undecided plan is undecided: neither proved nor refuted.
@@ -505,7 +504,7 @@ class PlanChecker {
           unknown("U0005", range, "`" + name + "`, " + how + ", is not decided"));
     };
     if (plan.after && undecided(*plan.after))
-      tell(plan.name_range, program().functions[*plan.after].name, "which it stands after");
+      tell(plan.name_range, program().functions[*plan.after].name, "whose saved values it takes");
     for_each_instr(plan.body, [&](const ir::Instr& instr) {
       if (auto* call = std::get_if<ir::Call>(&instr.op); call && undecided(call->function))
         tell(instr.place.range, program().functions[call->function].name, "which this plan calls");

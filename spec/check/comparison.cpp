@@ -93,7 +93,7 @@ void add_what_is_known(const ir::Program& program, const ir::Function& plan,
       "values are those of `" +
       model + "`" + (plan.implements_grad ? "'s gradient" : ""));
   diagnostic.fixes.push_back(
-      {"until then, `--test` runs the plan beside its model on random meshes", {}, false, ""});
+      {"`--test` compares the plan with its model on random meshes", {}, false, ""});
 }
 
 Diagnostic undecided(const ir::Program& program, size_t index, const lower::Comparison& compared) {
@@ -118,17 +118,17 @@ Diagnostic undecided(const ir::Program& program, size_t index, const lower::Comp
   diagnostic.code = "U0003";
   diagnostic.range = place_of(plan, compared);
   diagnostic.message = plan.implements_grad
-                           ? result_name(plan, compared.result) + " is not shown to be " +
+                           ? result_name(plan, compared.result) + " is not proved to be " +
                                  model_result(program, plan, compared.result)
                            : "the checker found neither a proof nor a difference";
   if (compared.budget_ended)
     diagnostic.details.push_back(
         "the comparison exceeded its budget of steps or of coefficient size");
   if (plan.results.size() > 1)
-    diagnostic.details.push_back("the first result that is not shown: " +
+    diagnostic.details.push_back("the first result without a proof: " +
                                  result_name(plan, compared.result));
   if (!compared.residue.empty())
-    diagnostic.details.push_back("what is left of plan - model: " + compared.residue);
+    diagnostic.details.push_back("plan - model simplifies to: " + compared.residue);
   if (compared.budget_ended || compared.residue.size() > long_residue)
     for (std::string& sentence : what_helps(program, index))
       diagnostic.details.push_back(std::move(sentence));
@@ -193,7 +193,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     Diagnostic diagnostic;
     diagnostic.code = "E0111";
     diagnostic.range = program.functions[plan].name_range;
-    diagnostic.message = "the plan or its model needs what never holds";
+    diagnostic.message = "an assumption of the plan or its model never holds";
     for (const std::string& text : std::set(compared.impossible.begin(), compared.impossible.end()))
       diagnostic.details.push_back("it needs " + text);
     result.verdict = Verdict::invalid;

@@ -1,4 +1,4 @@
-// What a step's report says about a derived backward that it cannot use.
+// The report of a step that cannot use a derived backward.
 #include <gtest/gtest.h>
 
 #include "spec/check/check.h"

@@ -132,12 +132,12 @@ std::optional<Refusal> refuse_communication(const ir::Program& program, const ir
   refusal.code = "E0221";
   refusal.message = "`" + what + "` communicates over " + axis + " inside a " +
                     (ring ? "ring" : "pipeline") + " over " + axis;
-  refusal.label = ring ? "each device of " + axis + " is at another block here"
-                       : "each stage of " + axis + " is at another microbatch here";
+  refusal.label = ring ? "each device of " + axis + " has another block here"
+                       : "each stage of " + axis + " has another microbatch here";
   refusal.axes = {axis};
   refusal.fixes = {
       advice(ring ? "communicate before the ring, or after it: a carry can be {U_" + axis + "}"
-                  : "communicate before the pipeline, or after it: what it emits is "
+                  : "communicate before the pipeline, or after it: its emitted values are "
                     "{U_" +
                         axis + "}")};
   return refusal;
@@ -156,10 +156,10 @@ std::optional<Refusal> refuse_carry(const Name& name, const Type& carry, const i
   refusal.label = "each device of " + axis + " takes the blocks in another order: " +
                   (mark != carry.marks.end() && mark->second == Mark::Max
                        ? "a maximum has no sum over " + axis
-                       : "what it holds meanwhile is not a copy of the others'");
+                       : "until the last block, the devices hold different values");
   refusal.axes = {axis};
   refusal.fixes = {
-      advice("let the carry be {U_" + axis + "}, beginning with zeros, or split over " + axis)};
+      advice("make the carry {U_" + axis + "} and start it with zeros, or split it over " + axis)};
   return refusal;
 }
 
@@ -190,17 +190,17 @@ std::optional<Refusal> refuse_entry(const ir::Program& program, const Name& name
                       called(name) + " has `" + (split ? to_string(*split) : to_string(dim)) + "`";
     refusal.label = "no device of " + axis + " holds its block of " + to_string(ring.dim.dim) +
                     " and nothing else";
-    refusal.fixes = {advice("bring it to `" + to_string(ring.dim) + "` before the ring")};
+    refusal.fixes = {advice("convert it to `" + to_string(ring.dim) + "` before the ring")};
     if (program.axes.count(axis) && program.axes.at(axis).size == 1) return std::nullopt;
     return refusal;
   }
   if (!made_in(*ring.body, value)) return std::nullopt;
   refusal.code = "E0221";
   refusal.message =
-      "the ring passes what is there before it, and " + called(name) + " is made inside of it";
+      "a ring passes on values from before it, but " + called(name) + " is computed inside";
   refusal.label =
-      "the other devices of " + axis + " are at other blocks, and hold another " + called(name);
-  refusal.fixes = {advice("make it before the ring, or make it of the block", 0)};
+      "the devices of " + axis + " have different blocks, so each computes another " + called(name);
+  refusal.fixes = {advice("compute it before the ring, or from the block", 0)};
   return refusal;
 }
 
@@ -286,13 +286,12 @@ class Placement {
     Refusal refusal =
         refusal_of(v, mark == type.marks.end() ? "split over " + axis_
                                                : to_string(Marks{{axis_, mark->second}}));
-    refusal.label = copy
-                        ? "one stage uses it, and only there its gradient is the whole one"
-                        : "the stage at this line holds a part of it, and the others are elsewhere";
+    refusal.label = copy ? "one stage uses it, so only that stage has its gradient"
+                         : "each stage holds a part of it, and no stage holds the others' parts";
     refusal.fixes = {copy ? advice("`fan_out` it before the pipeline: its gradient is then {U_" +
                                        axis_ + "} there",
                                    0)
-                          : advice("bring it to all stages of " + axis_ + " before the pipeline")};
+                          : advice("copy it to all stages of " + axis_ + " before the pipeline")};
     found_.push_back({std::move(refusal), range, std::nullopt});
   }
 
@@ -338,15 +337,15 @@ class Placement {
     const std::string name = called(function_.values.at(v).name);
     Refusal refusal;
     refusal.code = "E0223";
-    refusal.message = name + " is bound before `stages`, and used " + where + " it";
+    refusal.message = name + " is computed before `stages`, and used " + where + " it";
     refusal.label = "only the first stage of " + axis_ + " has it";
     refusal.axes = {axis_};
     refusal.fixes = {
-        advice("carry it through the stages, or make it again here of parameters and "
-               "entries of them",
+        advice("pass it through the stages as a carry, or compute it again here from "
+               "parameters",
                0)};
     found_.push_back(
-        {std::move(refusal), range, Label{made->second->place.range, name + " is bound here"}});
+        {std::move(refusal), range, Label{made->second->place.range, name + " is computed here"}});
   }
 
   const ir::Program& program_;

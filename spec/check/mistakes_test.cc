@@ -67,7 +67,7 @@ TEST(Mistakes, AnAxisTooManyIsLeftOut) {
   for (const char* marks : {"{U_d U_t}", "{U_d}"})
     expect_fix(
         head + product + sum + "    return all_reduce(\"B/d M " + marks + " -> B/d M\", o)\n}\n",
-        "E0205", "add over what is unreduced");
+        "E0205", "reduce over the unreduced axes only");
 }
 
 TEST(Mistakes, WordsOfOtherLanguages) {

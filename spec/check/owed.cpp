@@ -61,7 +61,7 @@ Fix fix_of(const Sources& sources, const ir::Program& program, const ir::Functio
   const auto leaf = parameter_of(caller, unmet.argument);
   if (!leaf || *leaf >= fn.params.size())
     return {
-        "make the argument so that it holds: no parameter is passed on as it is", {}, false, ""};
+        "compute the argument so that this holds; it is not one of the parameters", {}, false, ""};
   const std::string text = "assume " + unmet.assumption.text(fn.values.at(fn.params[*leaf]).name);
   Fix fix{"write `" + text + "` in `" + fn.name + "`", {}, false, ""};
   if (const auto at = begin_of_body(sources, fn)) fix.edits.push_back({*at, "\n    " + text});
@@ -75,9 +75,9 @@ Diagnostic refusal(const Sources& sources, const ir::Program& program, const ir:
   Diagnostic diagnostic;
   diagnostic.code = "E0406";
   diagnostic.range = unmet.range;
-  diagnostic.message = "`" + callee.name + "` assumes " + unmet.assumption.text(param) +
-                       ", and that is not known here";
-  diagnostic.label = "the argument `" + param + "` of this call may be another";
+  diagnostic.message =
+      "`" + callee.name + "` assumes " + unmet.assumption.text(param) + ", which is not known here";
+  diagnostic.label = "the argument `" + param + "` of this call may violate it";
   diagnostic.notes.push_back({unmet.assumption.range, "assumed here"});
   diagnostic.fixes.push_back(fix_of(sources, program, caller, unmet));
   return diagnostic;
@@ -87,7 +87,7 @@ Diagnostic undecided(const ir::Function& caller, const std::string& why) {
   Diagnostic diagnostic;
   diagnostic.code = "U0003";
   diagnostic.range = caller.name_range;
-  diagnostic.message = "not decided whether its calls satisfy what is assumed there";
+  diagnostic.message = "not decided whether its calls satisfy the callees' assumptions";
   diagnostic.details.push_back(why);
   return diagnostic;
 }

@@ -51,7 +51,7 @@ void for_each_id(ir::Indices& in, const Change& change) {
   each(in.right);
 }
 
-/// Index `from` is `to`, in every operand and in the result, and does not exist any longer.
+/// Replaces index `from` by `to` in every operand and in the result, and removes it.
 void merge(ir::Indices& in, const std::string& from, const std::string& to) {
   std::optional<ir::IndexId> gone, kept;
   for (ir::IndexId id = 0; id < in.all.size(); ++id) {
@@ -136,7 +136,7 @@ TEST(PlantedElaboration, AnIdOfATableTakenForARow) {
 }
 
 // The checker opens and merges groups with rearranges that all readers see, the oracle too. They
-// keep the names, so that one which moves entries is noticed, whatever it says of itself.
+// keep the names, so one that moves entries is noticed, whatever names it states.
 TEST(PlantedElaboration, AGroupOpenedInAnotherOrder) {
   const std::string texts[] = {
       program("x: f32[B (S T)]", "i32[S T]", "argmax(\"B (S T) -> S T\", x)"),

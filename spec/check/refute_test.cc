@@ -76,7 +76,7 @@ TEST(RefuteGradient, AFactorIsTold) {
   EXPECT_NE(refutation->numbers.lines.at(0).find("the gradient is"), std::string::npos);
 }
 
-/// What the checker says of the file's last plan.
+/// The checker's report on the file's last plan.
 PlanReport report(std::string text, const std::string& from = "", const std::string& to = "") {
   if (!from.empty()) text.replace(text.find(from), from.size(), to);
   Sources sources;

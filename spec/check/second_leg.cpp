@@ -368,7 +368,7 @@ class Runs {
     return cost(at).numbers * static_cast<double>(at.devices() + 3);
   }
 
-  /// Agrees, differs or says nothing; the text has the reason.
+  /// Agrees, differs or is undecided; the text has the reason.
   Finding all() {
     unsigned runs = 0;
     for (unsigned seed = 1; seed <= most_sizings && runs < wanted_runs; ++seed) {

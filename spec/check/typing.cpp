@@ -184,7 +184,9 @@ class Walker {
     if (std::exchange(reduces_a_field_, false)) return {};
     return Refusal{.code = "E0205",
                    .message = "all_reduce of a record whose fields are reduced already",
-                   .label = "no field is unreduced where the result is not: nothing is added",
+                   .label =
+                       "no field is unreduced over an axis on which the result is not: there is "
+                       "nothing to add",
                    .fixes = {{.kind = FixHint::Kind::replace_op,
                               .text = "$",
                               .message = "remove it; no communication"}}};

@@ -74,28 +74,26 @@ std::vector<std::string> what_helps(const ir::Program& program, size_t plan) {
     const ir::Function& part = program.functions.at(each);
     if (!part.model || part.implements_grad || of_model.count(*part.model)) continue;
     const Name& name = program.functions.at(*part.model).name;
-    found.push_back(quoted(own.name) + " calls " + quoted(part.name) + ", and " +
-                    quoted(program.functions.at(model).name) + " writes out what " + quoted(name) +
-                    " is: where it calls " + quoted(name) + ", the two are compared as they are");
+    found.push_back(quoted(own.name) + " calls " + quoted(part.name) + ", but " +
+                    quoted(program.functions.at(model).name) + " has the code of " + quoted(name) +
+                    " inline: call " + quoted(name) + " there, so that the calls are compared");
   }
   for (const size_t f : {plan, model})
     for (const auto& [callee, count] : calls_in_a_row(program.functions.at(f)))
       if (count > few_calls)
         found.push_back(quoted(program.functions.at(f).name) + " calls " +
                         quoted(program.functions.at(callee).name) + " " + std::to_string(count) +
-                        " times: a scan over stacked parameters is compared by its body, once");
+                        " times: write a scan over stacked parameters; its body is compared once");
   for (const size_t f : {plan, model})
     if (ops_written_out(program, f) > most_ops_written_out) {
-      found.push_back(
-          quoted(program.functions.at(f).name) + " with all that it calls has over " +
-          std::to_string(most_ops_written_out) + " instructions" +
-          (f == plan ? ": plans that implement what they call are not written out" : ""));
+      found.push_back(quoted(program.functions.at(f).name) + " has over " +
+                      std::to_string(most_ops_written_out) + " instructions with calls inlined" +
+                      (f == plan ? ": calls of plans that implement a fn are not inlined" : ""));
     }
   if (found.empty() && own.body.instrs.size() > few_ops)
     found.push_back(quoted(own.name) + " has " + std::to_string(own.body.instrs.size()) +
-                    " instructions: a plan for a part of it, that implements a fn that " +
-                    quoted(program.functions.at(model).name) +
-                    " calls, is compared alone, and its callers take it as it is");
+                    " instructions: move a part of it to a plan that implements a fn that " +
+                    quoted(program.functions.at(model).name) + " calls; it is proved separately");
   return found;
 }
 

@@ -13,19 +13,19 @@ namespace {
 
 const char footer[] = R"(
 Examples
-  check-sharding ffn.shard                       is every plan the same as its model, on every mesh?
+  check-sharding ffn.shard                       does every plan equal its model, on every mesh?
   check-sharding llama3.shard --config llama3_8b   and do the sizes of this run divide?
   check-sharding ffn.shard --mesh d=8,t=4 --set M=4096,F=14336 --stats
-                                                 what each device communicates, computes and keeps
+                                                 what each device communicates, computes and stores
   check-sharding config.json --mesh d=8,t=4 --set B=16,L=8192
                                                  a Hugging Face configuration: the proof of its
                                                  family, sizes that divide, memory, bytes moved
-  check-sharding ffn.shard --annotate            the program with the type of each value beside it
+  check-sharding ffn.shard --annotate            the program, annotated with the type of each value
   check-sharding ffn.shard --latex               the program as equations
   check-sharding ffn.shard --backward            the derived backward, proved, and what it communicates
   check-sharding ffn.shard --to jax              the proved plans as JAX shard_map programs
-  check-sharding ffn.shard --test --cases 100    its plans on random meshes, beside an evaluator
-  check-sharding --explain E0207                 what a code means, with a wrong plan and the right one
+  check-sharding ffn.shard --test --cases 100    its plans on random meshes, compared with an evaluator
+  check-sharding --explain E0207                 what a code means, with a wrong and a right plan
   check-sharding *.shard --format sarif          for code review; json for programs, markdown for pages
 
 Exit codes
@@ -54,7 +54,7 @@ std::vector<Assignment> assignments(const std::vector<std::string>& texts) {
   return result;
 }
 
-/// The command line as CLI11 fills it in, before it is read any further.
+/// The options as CLI11 stores them; some need further parsing.
 struct Written {
   CLI::App app{description, "check-sharding"};
   std::vector<std::string> mesh, set, kernel, hf;
@@ -69,8 +69,8 @@ struct Written {
 };
 
 void add_inputs(Written& w, Options& o) {
-  w.text("files", o.files,
-         "Files to check, or a config.json of Hugging Face; - is the standard input", "FILE");
+  w.text("files", o.files, "Files to check, or a Hugging Face config.json; - reads standard input",
+         "FILE");
   w.text("--explain", o.explain, "Explain an error code, e.g. E0207", "CODE");
   w.text("--mesh", w.mesh, "Sizes of mesh axes, e.g. d=8,t=4", "AXIS=N")
       ->delimiter(',')
@@ -78,8 +78,8 @@ void add_inputs(Written& w, Options& o) {
   w.text("--set", w.set, "Sizes of dims, or consts, e.g. M=4096,eps=1e-5", "NAME=N")
       ->delimiter(',')
       ->allow_extra_args(false);
-  w.text("--config", o.config, "Sizes from a `config` of the file", "NAME");
-  w.text("--hf", w.hf, "A folder of Hugging Face: the same as DIR/config.json", "DIR")
+  w.text("--config", o.config, "Use the sizes of a `config` in the file", "NAME");
+  w.text("--hf", w.hf, "A Hugging Face folder; the same as DIR/config.json", "DIR")
       ->allow_extra_args(false);
 }
 
@@ -94,43 +94,41 @@ void add_reports(Written& w, Options& o) {
   w.app.add_flag("--latex", o.latex, "Print the program as equations");
   w.app.add_flag("--backward", w.backward,
                  "Print the derived backward of each plan, or of one: --backward=PLAN");
-  w.app.add_flag("--stats", o.stats, "Communication, FLOPs and memory per device");
+  w.app.add_flag("--stats", o.stats, "Print communication, FLOPs and memory per device");
 }
 
 void add_runs(Written& w, Options& o) {
   w.text("--run", o.run,
          "Evaluate a function on tensors instead of proving: a fn by the oracle, a plan on threads",
          "NAME");
-  w.text("--inputs", o.inputs, "With --run: the parameters, whole, by name", "FILE.safetensors");
-  w.text("--outputs", o.outputs, "With --run: where the results are written", "FILE.safetensors");
+  w.text("--inputs", o.inputs, "With --run: whole parameters, by name", "FILE.safetensors");
+  w.text("--outputs", o.outputs, "With --run: the file for the results", "FILE.safetensors");
   w.app.add_flag("--test", o.test,
-                 "Also run each plan on random meshes and sizes beside the oracle");
-  w.text("--cases", o.cases, "With --test: random cases of each plan (20)", "N")
+                 "Also run each plan on random meshes and sizes; compare with the oracle");
+  w.text("--cases", o.cases, "With --test: number of random cases per plan (20)", "N")
       ->check(CLI::Range(1, 100000).description(""));
-  w.text("--seed", o.seed, "With --test: of the random cases (1)", "S")
+  w.text("--seed", o.seed, "With --test: seed of the random cases (1)", "S")
       ->check(CLI::Range(0, 1000000).description(""));
   w.text("--device", o.device, "With --test: cpu (threads), or cuda (virtual ranks of a GPU)",
          "DEVICE")
       ->check(shell::with_choices(CLI::IsMember({"cpu", "cuda"}), {"cpu", "cuda"}));
-  w.text("--kernel", w.kernel, "With --test: the shared object with the kernel of a trusted plan",
+  w.text("--kernel", w.kernel, "With --test: a shared object with the kernel of a trusted plan",
          "PLAN=LIB.so")
       ->allow_extra_args(false);
 }
 
 void add_files(Written& w, Options& o) {
   w.text("--plot-schedule", o.plot_schedule,
-         "Draw the stages of the first pipeline at the sizes given, as SVG", "FILE");
+         "Draw the schedule of the first pipeline as SVG; needs its sizes", "FILE");
   w.text("--html", o.html,
-         "Write a page: verdicts, types, tensors on the mesh, communication, memory", "FILE");
+         "Write an HTML page: verdicts, types, tensors on the mesh, communication, memory", "FILE");
   w.text("--to", o.to, "jax: print the proved plans as JAX shard_map programs", "LANGUAGE")
       ->check(shell::with_choices(CLI::IsMember({"jax"}), {"jax"}));
   w.app.add_flag("--lsp", o.lsp, "Serve an editor on standard input and output (language server)");
   w.app.add_flag("--format-source", o.format_source,
-                 "Indent the files in place instead of proving; - is written to the standard "
-                 "output");
+                 "Format the files in place instead of proving; - writes to standard output");
   w.text("--smtlib", o.smtlib, "Write the solver's queries into a folder", "DIR");
-  w.text("--allow-import", o.allow_import,
-         "Let files import from a folder outside of their project", "DIR")
+  w.text("--allow-import", o.allow_import, "Allow imports from a folder outside the project", "DIR")
       ->allow_extra_args(false);
 }
 
@@ -143,7 +141,7 @@ void add_manners(Written& w, Options& o) {
   shell::add_option(w.app, version, w.for_a_shell);
 }
 
-/// Throws CLI::ParseError where options do not go together.
+/// Throws CLI::ParseError for options that do not go together.
 void require_sense(const CLI::App& app, const Options& o) {
   if (o.files.empty() && !o.explain && !o.lsp)
     throw CLI::RequiredError("FILE: a file to check, or --explain CODE (see --help)");

@@ -56,14 +56,14 @@ ScheduleProblem problem_of(const CheckedProgram& checked, const ir::Instr& instr
     const schedule::Sizes at = sizes_of(checked.program(), pipeline, sizes);
     const SourceRange range = instr.place.range;
     if (is_too_long(at, most))
-      return {{},
-              problem_at({"E0106",
-                          "it has more than " + std::to_string(most) +
-                              " steps at these sizes, too many to be run",
-                          {},
-                          {"`let time_F(k)` and `let time_B(k)` in it say when: then it is proved "
-                           "for all sizes"}},
-                         pipeline, range)};
+      return {
+          {},
+          problem_at({"E0106",
+                      "it has more than " + std::to_string(most) +
+                          " steps at these sizes, too many to be run",
+                      {},
+                      {"add `let time_F(k)` and `let time_B(k)` to it, to prove it for all sizes"}},
+                     pipeline, range)};
     const schedule::Program steps(checked.schedules().at(pipeline.schedule));
     if (auto problem = schedule::check(steps, at))
       return {{}, problem_at(*problem, pipeline, range)};

@@ -1,4 +1,4 @@
-// From names to indices, both sides of a pattern.
+// Resolves the names on both sides of a pattern to indices.
 #include "spec/elaborate/elaborate.h"
 
 #include <algorithm>
@@ -27,7 +27,7 @@ std::vector<ir::IndexId> flat(const Positions& positions) {
   return result;
 }
 
-/// `some` are entries of `all`, in their order.
+/// Whether `some` is a subsequence of `all`.
 template <class Entry>
 bool in_order(const std::vector<Entry>& some, const std::vector<Entry>& all) {
   size_t next = 0;
@@ -49,7 +49,8 @@ class Reader {
 
   // --- the left side ---
 
-  /// `alone`: the position of each operand that is paired with nothing, the bracketed one included.
+  /// `alone`: for each operand, the position that is not matched with others, such as the bracketed
+  /// one.
   void read_left(const std::vector<std::optional<size_t>>& alone) {
     for (size_t i = 0; i < pattern_.left.size(); ++i) {
       Positions positions;
@@ -64,37 +65,38 @@ class Reader {
 
   const Positions& left(size_t i = 0) const { return in_.left.at(i); }
 
-  // --- the right side: one of these per op ---
+  // --- the right side: one of these for each op ---
 
-  /// Every index is one of an operand. `bracket`: stands for the position in brackets on the left.
+  /// Every index comes from an operand. `bracket`: the right position that replaces the bracketed
+  /// one.
   void read_right(const ir::Position* bracket = nullptr, std::optional<size_t> at = {}) {
     for (size_t i = 0; i < right_dims(); ++i)
       in_.right.push_back(bracket && at == i ? *bracket : known(right_dim(i)));
     need_single();
   }
-  /// Every index of an operand, or a new one.
+  /// Every index comes from an operand, or is new.
   void read_right_or_new() {
     read_any_right();
     need_single();
   }
-  /// The same of a type: one that has a dim twice is refused elsewhere.
+  /// The same for a type; a repeated dim is refused elsewhere.
   void read_any_right() {
     for (size_t i = 0; i < right_dims(); ++i) in_.right.push_back(known_or_new(right_dim(i)));
   }
-  /// The position `at` is new, and paired with nothing.
+  /// The position `at` is new and not matched with others.
   void read_right_but(std::optional<size_t> at) {
     for (size_t i = 0; i < right_dims(); ++i)
       in_.right.push_back(at == i ? fresh(right_dim(i), true) : known(right_dim(i)));
     need_single();
   }
-  /// The same positions as operand 0: names too, but for the bracket.
+  /// The same positions and names as operand 0, except for the bracket.
   void read_right_as_left() {
     if (right_dims() != left().size()) wrong("both sides have the same dims, in the same order");
     for (size_t i = 0; i < right_dims(); ++i) {
       if (names(right_dim(i)) != names(pattern_.left[0].dims[i].dim))
         wrong("both sides have the same dims, in the same order",
-              "a position gets another name on the left: write `" +
-                  to_string(pattern_.right.dims[i].dim) + "` on both sides");
+              "rename a position on the left: write `" + to_string(pattern_.right.dims[i].dim) +
+                  "` on both sides");
       in_.right.push_back(left()[i]);
     }
   }
@@ -124,7 +126,8 @@ class Reader {
     for (const Factor& factor : factors(program_, dim)) position.push_back(add(factor, alone));
     return position;
   }
-  /// In a text: by the names of factors. In the body of a generic function: by whole positions.
+  /// In user code, matches by the names of factors; in the body of a generic function, by whole
+  /// positions.
   ir::Position paired(const Dim& dim) {
     if (pattern_.inferred) {
       ir::Position position;
@@ -143,7 +146,7 @@ class Reader {
     }
     return position;
   }
-  /// What the names of a body stand for at a position: one of its groups has several.
+  /// The groups that a name of the body covers at a position; one of them has several factors.
   std::vector<Dim> units(const Dim& dim) const {
     for (const std::vector<Dim>& group : pattern_.groups) {
       Dim whole;
@@ -153,17 +156,17 @@ class Reader {
     }
     return {dim};
   }
-  /// In a body: two positions of an operand that share a name.
+  /// In a body: an operand must not have two positions with the same name.
   void need_distinct(size_t operand) const {
     std::set<std::vector<Name>> positions, seen;
     for (const Split& split : pattern_.left[operand].dims) {
       if (!positions.insert(names(split.dim)).second) continue;  // the rules refuse such a type
       for (const Dim& unit : units(split.dim))
         if (!seen.insert(names(unit)).second)
-          wrong("`" + to_string(unit) + "` stands twice in one operand");
+          wrong("`" + to_string(unit) + "` occurs twice in one operand");
     }
   }
-  /// The left positions that the right side of a body does not have as a whole, opened.
+  /// Opens the left positions that the right side of a body does not have as a whole.
   std::optional<ir::IndexId> opened(const Name& name) const {
     std::set<std::vector<Name>> kept;
     for (const Split& split : pattern_.right.dims)
@@ -209,7 +212,7 @@ class Reader {
   ir::Position known(const Dim& dim) const {
     if (const auto position = find(dim)) return *position;
     wrong("no operand has the result's dim `" + to_string(dim) + "`",
-          "only rearrange renames on the right: give the operand's position this name on the left");
+          "only rearrange renames on the right: rename the operand's position on the left");
   }
   ir::Position known_or_new(const Dim& dim) {
     if (const auto position = find(dim)) return *position;
@@ -224,14 +227,14 @@ class Reader {
   void need_single() const {
     std::set<ir::IndexId> seen;
     for (ir::IndexId id : flat(in_.right))
-      if (!seen.insert(id).second) wrong("`" + in_.all[id].name + "` stands twice in the result");
+      if (!seen.insert(id).second) wrong("`" + in_.all[id].name + "` occurs twice in the result");
   }
 
-  /// The fix gives the positions that are left over the new names, in order.
+  /// The fix assigns the new names to the remaining positions, in order.
   [[noreturn]] void ambiguous(std::string message, const std::set<ir::IndexId>& rest,
                               std::vector<Factor> names) const {
     Problem problem{.message = std::move(message),
-                    .label = "give the position its new name on the left, where the order decides"};
+                    .label = "rename the position on the left, where the order identifies it"};
     ir::Pattern named = pattern_;
     for (size_t i = 0; i < named.left[0].dims.size(); ++i) {
       const ir::Position& position = left()[i];
@@ -250,13 +253,13 @@ class Reader {
   const ir::Program& program_;
   ir::Pattern& pattern_;
   ir::Indices& in_ = pattern_.indices;
-  std::map<Name, ir::IndexId> named_;                // of a text
-  std::map<std::vector<Name>, ir::Position> whole_;  // of a body
+  std::map<Name, ir::IndexId> named_;                // in user code
+  std::map<std::vector<Name>, ir::Position> whole_;  // in a body
   std::set<Name> taken_;
   size_t new_ = 0;
 };
 
-/// A name that the left side lacks is a new name of the only index that is left over of its dim.
+/// A name that the left side lacks renames the only remaining index of its dim.
 void Reader::read_rearranged() {
   std::set<ir::IndexId> rest;
   for (ir::IndexId id : flat(left())) rest.insert(id);
@@ -265,7 +268,7 @@ void Reader::read_rearranged() {
     Factor name;
   };
   std::vector<Later> renamed;
-  std::vector<Factor> in_text;  // the new names in the order of the right side
+  std::vector<Factor> in_text;  // the new names, in the order of the right side
   for (size_t i = 0; i < right_dims(); ++i) {
     const Factors parts = factors(program_, right_dim(i));
     ir::Position position(parts.size(), 0);
@@ -287,7 +290,7 @@ void Reader::read_rearranged() {
         return each.position == i && each.factor == f;
       });
       if (!later && rest.erase(in_.right[i][f]) == 0)
-        wrong("`" + in_.all[in_.right[i][f]].name + "` stands twice in the result");
+        wrong("`" + in_.all[in_.right[i][f]].name + "` occurs twice in the result");
     }
   for (const Later& each : renamed) {
     std::vector<ir::IndexId> same;
@@ -313,7 +316,7 @@ void Reader::read_rearranged() {
   need_single();
 }
 
-/// One op's pattern: which positions are paired with nothing, and what the right side may say.
+/// The pattern of one op: which positions are not matched, and what the right side may contain.
 struct Elaborator {
   const ir::Program& program;
   std::optional<size_t> alone_in(size_t operand, const ir::Pattern& pattern) const {
@@ -336,7 +339,7 @@ struct Elaborator {
     reader.read_left(brackets(op.pattern));
     reader.read_right();
     if (!in_order(flat(reader.right()), flat(reader.left())))
-      wrong("the result has the operand's dims but for those that vanish, in their order");
+      wrong("the result has the remaining dims of the operand, in their order");
   }
   void operator()(ir::Expand& op) const {
     Reader reader(program, op.pattern);
@@ -357,7 +360,7 @@ struct Elaborator {
     reader.read_right();
     if (reader.right().size() + 1 != reader.left().size() ||
         !in_order(reader.right(), reader.left()))
-      wrong("exactly one dim vanishes");
+      wrong("the result lacks exactly one dim");
   }
   void operator()(ir::TopK& op) const {
     Reader reader(program, op.pattern);
@@ -369,7 +372,7 @@ struct Elaborator {
       good = !at;
       at = i;
     }
-    if (!good || !at) wrong("exactly one dim gives way to the dim of the largest");
+    if (!good || !at) wrong("the dim of the largest entries replaces exactly one dim");
     reader.read_right_but(at);
   }
   void operator()(ir::Read& op) const {
@@ -380,10 +383,10 @@ struct Elaborator {
     reader.read_right_but(several ? std::optional(at) : std::nullopt);
     const Positions rest = several ? without(reader.right(), at) : reader.right();
     if (rest != without(reader.left(), at))
-      wrong("the dim in brackets gives way to nothing or to another dim in its place");
+      wrong("the result lacks the dim in brackets, or has another dim in its place");
   }
   void operator()(ir::Write& op) const {
-    if (op.pattern.bracket_operand != 0) wrong("the dim in brackets is the first operand's");
+    if (op.pattern.bracket_operand != 0) wrong("the dim in brackets belongs to the first operand");
     Reader reader(program, op.pattern);
     const size_t at = op.pattern.left_bracket.value();
     const bool several = op.pattern.left.at(0).dims.size() == op.pattern.left.at(1).dims.size();
@@ -415,7 +418,7 @@ struct Elaborator {
   void operator()(ir::Index& op) const { indexed(op.pattern); }
   void operator()(ir::IndexUnreduced& op) const { indexed(op.pattern); }
   void indexed(ir::Pattern& pattern) const {
-    if (pattern.bracket_operand != 0) wrong("the dim in brackets is the table's");
+    if (pattern.bracket_operand != 0) wrong("the dim in brackets belongs to the table");
     Reader reader(program, pattern);
     reader.read_left(brackets(pattern));
     reader.read_right();
@@ -426,7 +429,7 @@ struct Elaborator {
         wanted.insert(id);
     if (wanted.size() != flat(reader.right()).size())
       wrong(
-          "the result has the dims of the ids and those of the table but for the one in brackets");
+          "the result has the dims of the ids, and those of the table except the one in brackets");
   }
   void operator()(ir::IndexAdd& op) const {
     Reader reader(program, op.pattern);

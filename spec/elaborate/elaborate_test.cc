@@ -101,9 +101,9 @@ TEST(Elaborate, APositionHasNoOtherPositionsName) {
 
 TEST(Elaborate, AnIndexStandsOnceInAnOperandAndInTheResult) {
   EXPECT_EQ(einsum({{{"S"}, {"T"}}}, {{{"P"}, {"P"}}}, {{"P"}}),
-            "! `P` stands twice in one operand");
-  EXPECT_EQ(einsum({{{"K"}}}, {{{"K"}}}, {{"K"}, {"K"}}), "! `K` stands twice in the result");
-  EXPECT_EQ(einsum({{{"H"}}}, {{{"H"}}}, {{"H"}, {"K"}}), "! `K` stands twice in the result");
+            "! `P` occurs twice in one operand");
+  EXPECT_EQ(einsum({{{"K"}}}, {{{"K"}}}, {{"K"}, {"K"}}), "! `K` occurs twice in the result");
+  EXPECT_EQ(einsum({{{"H"}}}, {{{"H"}}}, {{"H"}, {"K"}}), "! `K` occurs twice in the result");
 }
 
 TEST(Elaborate, OnlyRearrangeRenamesOnTheRight) {

@@ -1,4 +1,4 @@
-// The left side of a pattern beside the type of its operand.
+// Compares the left side of a pattern with the type of its operand.
 #include <algorithm>
 #include <set>
 
@@ -8,7 +8,7 @@
 namespace shardproof::elaborate {
 namespace {
 
-/// Dims alone.
+/// The dims without axes and marks.
 std::string text(const ir::Program& program, Shape shape) {
   shape.marks.clear();
   for (Split& split : shape.dims) split.axes.clear();
@@ -20,8 +20,8 @@ bool same_run(const Factors& a, const Factors& b) {
                     [](const Factor& x, const Factor& y) { return x.dim == y.dim; });
 }
 
-/// A factor of an operand that exchanges its name with others: S T called T S. P Q called T P
-/// exchanges none.
+/// A factor of an operand whose name was swapped with others': S T written as T S. P Q written as T
+/// P swaps none.
 std::optional<Name> crossed(const Factors& written, const Factors& own) {
   const auto named = [&](const Name& name) {
     size_t at = 0;
@@ -46,18 +46,18 @@ std::optional<Name> repeated(const Factors& written) {
   return std::nullopt;
 }
 
-/// The written factors of one position: as they are written where that is one dim, else a group.
-/// The axes are those of the first dim of the run.
+/// The written factors of one position: a single dim as written, else a group. The axes are those
+/// of the first dim of the run.
 struct Regrouped {
   Shape shape;
-  std::vector<size_t> of;    ///< by position: the written dim that it begins with
+  std::vector<size_t> of;    ///< by position: the written dim where it starts
   bool opens_alias = false;  ///< an alias of a group, whose factors have no names, is opened
   bool axes_inside = false;  ///< a later dim of a run has axes
 };
 
 Regrouped regrouped(const ir::Program& program, const Shape& written, const Shape& type) {
   Regrouped result;
-  size_t dim = 0, offset = 0;  // the next factor: of written.dims[dim]
+  size_t dim = 0, offset = 0;  // the next factor, in written.dims[dim]
   Factors open;
   for (const Split& position : type.dims) {
     const size_t wanted = factors(program, position.dim).size();
@@ -88,10 +88,9 @@ Problem silent_transposition(const ir::Program& program, const ir::Pattern& patt
   Problem problem{.message = "the pattern calls a position by the name `" + name +
                              "` of another position of the same operand",
                   .label = "the operand has `" + text(program, type) + "`, the pattern says `" +
-                           text(program, pattern.left[operand]) +
-                           "`: the indices would change places without a trace",
+                           text(program, pattern.left[operand]) + "`: two indices would be swapped",
                   .operand = operand};
-  // The same program, with the position's own names in place of the written ones.
+  // The same, with the position's own names instead of the written ones.
   const Factors says = factors(program, pattern.left[operand]), own = factors(program, type);
   const auto renamed = [&](Shape& shape) {
     for (Split& split : shape.dims)
@@ -118,7 +117,7 @@ std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern,
   if (!same_run(says, own))
     return Problem{.message = "the pattern says `" + text(program, written) +
                               "`, and the operand has the dims `" + text(program, type) + "`",
-                   .label = "left of `->` stand the dims of the operands",
+                   .label = "the dims left of `->` are those of the operands",
                    .operand = operand};
   if (pattern.inferred) return {};
   const bool marked = pattern.left_bracket && pattern.bracket_operand == operand;
@@ -132,7 +131,7 @@ std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern,
   if (made.opens_alias)
     return Problem{.message = "the pattern says `" + text(program, written) +
                               "`, and the operand has the dims `" + text(program, type) + "`",
-                   .label = "an alias of a group has factors of its own: write the factors",
+                   .label = "an alias of a group has its own factors: write the factors",
                    .operand = operand};
   if (marked) {
     size_t at = 0;
@@ -146,14 +145,14 @@ std::optional<Problem> regroup(const ir::Program& program, ir::Pattern& pattern,
   written = made.shape;
   if (const auto name = crossed(says, own))
     return silent_transposition(program, pattern, operand, type, *name);
-  Factors paired;  // a position in brackets is paired with nothing
+  Factors paired;  // a position in brackets is not matched
   for (size_t i = 0; i < written.dims.size(); ++i)
     if (!marked || i != *pattern.left_bracket)
       for (const Factor& each : factors(program, written.dims[i].dim)) paired.push_back(each);
   if (const auto name = repeated(paired))
-    return Problem{.message = "`" + *name + "` stands twice in one operand",
+    return Problem{.message = "`" + *name + "` occurs twice in one operand",
                    .label = "two indices need two names: declare `dim ... = " + *name +
-                            "`, and call one of them that",
+                            "` and use it for one of them",
                    .operand = operand};
   return {};
 }

@@ -260,7 +260,7 @@ TEST_F(Compare, RequiredPositivity) {
   EXPECT_EQ(c.assumptions, std::vector<std::string>{"eps > 0"});
 }
 
-/// `require x > 0` of one loop's carry says nothing of another loop's.
+/// `require x > 0` on one loop's carry implies nothing for another loop's.
 TEST_F(Compare, AFactOfACarryStaysInItsLoop) {
   auto build = [&](bool root) {
     F f("f");

@@ -1,5 +1,5 @@
-// The column `grows` of the table of pointwise functions: it says what the values do, and the order
-// of a row under each function is the order that the column says.
+// The column `grows` of the table of pointwise functions is true of the values, and a row under
+// each function has the order that the column states.
 #include <gtest/gtest.h>
 
 #include <cmath>

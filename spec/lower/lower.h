@@ -50,7 +50,7 @@ struct Options {
   std::function<bool()> differ = {};
 };
 
-/// The op has no lowering, or none in this context; `words` say why. The verdict is unknown.
+/// The op has no lowering, or none in this context; `words` has the reason. The verdict is unknown.
 struct Unsupported : std::runtime_error {
   Unsupported(const std::string& op, ir::Place where, std::string why = "", std::string how = "")
       : std::runtime_error(op),

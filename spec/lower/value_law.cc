@@ -23,7 +23,7 @@ double draw(const std::string& name, double key, double index) {
 }
 
 struct SmallFunctions : testing::Test {
-  laws::Dice random{0};   ///< sizes, and what the function is made of
+  laws::Dice random{0};   ///< sizes, and the function's ops
   laws::Dice entries{0};  ///< numbers of inputs
   ir::Program p = test_program();
   denote::Sizes sizes;
@@ -245,7 +245,7 @@ struct DerivativeLaw : SmallFunctions {
     return total;
   }
 
-  /// Where two steps disagree there is a corner between them, and nothing is said.
+  /// Compares nothing if two step sizes disagree: then the function has a kink between them.
   void compare(const Case& each, const Arrays& inputs, const Arrays& direction,
                const denote::Array<double>& cotangent, double have) {
     double coarse = 0, fine = 0;
@@ -265,7 +265,7 @@ struct DerivativeLaw : SmallFunctions {
               ", not " + std::to_string(have) + ", sizes" + size_text());
   }
 
-  /// Every case that has a gradient is compared, some of them rarely.
+  /// Compares every case that has a gradient, some of them rarely.
   void check_all(const std::vector<Case>& cases, int rounds,
                  const std::set<std::string>& without = {}) {
     for (const Case& each : cases) {
@@ -275,7 +275,7 @@ struct DerivativeLaw : SmallFunctions {
       silent += before == compared;
     }
   }
-  int silent = 0;  ///< cases of which nothing was said: integers, conditions
+  int silent = 0;  ///< cases that were never compared: integers, conditions
 };
 
 TEST_F(DerivativeLaw, Pointwise) {

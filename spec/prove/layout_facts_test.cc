@@ -11,7 +11,7 @@ using smt::Result;
 
 Split split(std::vector<Name> dim, std::vector<Axis> axes) { return {Dim{dim}, axes}; }
 
-/// All obligations hold, and the solver said so.
+/// All obligations hold, and the solver decided them.
 void expect_proved(const std::vector<smt::Obligation>& obligations, size_t count) {
   smt::Solver solver;
   EXPECT_EQ(obligations.size(), count);

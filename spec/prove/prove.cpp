@@ -112,7 +112,7 @@ class Prover {
     Diagnostic diagnostic;
     diagnostic.code = "U0011";
     diagnostic.range = plan.name_range;
-    diagnostic.message = "a schedule was run at none of the sizes that the plan allows";
+    diagnostic.message = "the schedule cannot be run at any size that the plan allows";
     if (found.diagnostic) diagnostic.details = found.diagnostic->details;
     report.diagnostics.push_back(std::move(diagnostic));
     if (report.verdict == Verdict::proved) report.verdict = Verdict::unknown;
@@ -134,7 +134,7 @@ class Prover {
       without_runs(report);
       diagnostic.code = "E0111";
       diagnostic.range = plan.name_range;
-      diagnostic.message = "no values satisfy all that the plan, or its model, requires";
+      diagnostic.message = "no values satisfy all requirements of the plan and its model";
       diagnostic.details = conflict->words;
       report.diagnostics.push_back(std::move(diagnostic));
       report.verdict = Verdict::invalid;

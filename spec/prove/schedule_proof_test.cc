@@ -1,4 +1,4 @@
-// The library's schedules are right at all sizes; one that waits for ever, or does work twice or
+// The library's schedules are right at all sizes; one that deadlocks, or does work twice or
 // too late at some size is not proved, whatever times it states.
 #include "spec/prove/schedule_proof.h"
 

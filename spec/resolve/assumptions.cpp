@@ -60,7 +60,7 @@ class AssumptionReader {
     if (value.is_record()) return refuse(expr.range, "this is a record: name one of its tensors");
     const std::vector<ir::ValueId>& params = body_.function.params;
     const auto found = std::find(params.begin(), params.end(), value.leaf);
-    if (found == params.end()) return refuse(expr.range, "this is a value of the body");
+    if (found == params.end()) return refuse(expr.range, "this is not a parameter");
     const Dtype dtype = body_.type(value.leaf).dtype;
     if (!is_float(dtype) && !is_integer(dtype))
       return refuse(expr.range, std::string("this is ") + to_string(dtype) + ", not a number");
@@ -73,13 +73,13 @@ class AssumptionReader {
     const syntax::Expr& expr = assume_.terms[left ? i : i + 1];
     const std::string& op = assume_.comparisons[i];
     if (!left && i != at) {
-      refuse(assume_.range, "in a chain it stands in the middle");
+      refuse(assume_.range, "in a chain of comparisons, the parameter is in the middle");
       return false;
     }
     auto to = arith(body_.world, expr, names_in(body_));
     if (!to) return false;
     if (!of_sizes(*to)) {
-      refuse(expr.range, "the bounds are made of sizes and numbers");
+      refuse(expr.range, "a bound consists of sizes and numbers");
       return false;
     }
     const std::string text = ir::to_string(*to);
@@ -126,7 +126,7 @@ void check_assumed_parameters(Body& body) {
                          " over " + axis + ", and its model assumes " + each.text(param.name),
                      "no device has its entries");
       error.notes.push_back({each.range, "assumed here"});
-      error.fixes.push_back({"take it reduced: without the mark", {}, false, ""});
+      error.fixes.push_back({"reduce it before the call: remove the mark", {}, false, ""});
     }
   }
 }

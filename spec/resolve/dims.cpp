@@ -131,7 +131,7 @@ class DimDeclarer {
                      "not the same declaration");
     error.notes.push_back({other, "the other declaration"});
     error.details.push_back(
-        "only the importing file may give a size, or factors, that the other leaves open");
+        "only the importing file may add a size, or factors, to an open declaration");
   }
 
   World& world_;

@@ -40,7 +40,7 @@ class Gradient {
 
   bool differentiable() {
     if (entity_->unreadable) return false;
-    if (entity_->index && *entity_->index >= body_.index()) return false;  // a circle, told before
+    if (entity_->index && *entity_->index >= body_.index()) return false;  // cycle, was reported
     if (entity_->generic || !entity_->index)
       return refuse("E0109", "a gradient can be taken of a fn or a plan, but `" + expr_.text +
                                  "` is generic");

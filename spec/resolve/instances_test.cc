@@ -1,4 +1,4 @@
-// Generic functions at their calls, loops and places: what the program then says.
+// Instances of generic functions at calls, in loops, with locations.
 #include <gtest/gtest.h>
 
 #include "spec/resolve/dump.h"

@@ -23,7 +23,7 @@ Read read(const std::string& text) {
   return result;
 }
 
-/// The first error of E0007 or E0106 that speaks of a limit.
+/// The first E0007 or E0106 that is about a limit.
 std::string refusal(const Read& read) {
   for (const Diagnostic& each : read.diagnostics)
     if (each.code == std::string("E0007") || each.code == std::string("E0106"))

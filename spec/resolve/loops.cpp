@@ -36,13 +36,13 @@ class LoopReader {
   bool allowed() {
     if (loop_.kind == Kind::scan) return true;
     if (!body_.scope->is_plan) {
-      body_.error("E0109", loop_.range, "a fn has `scan`; pipelines and rings are of plans");
+      body_.error("E0109", loop_.range, "only a plan has pipelines and rings; a fn has `scan`");
       return false;
     }
     body_.function.uses_loops_undecided = true;
     const bool in_pipeline = body_.loop && body_.loop->kind == Kind::pipeline;
     if (loop_.kind == Kind::stages && !in_pipeline) {
-      body_.error("E0109", loop_.range, "`stages` is only in a pipeline");
+      body_.error("E0109", loop_.range, "`stages` is only allowed in a pipeline");
       return false;
     }
     if (loop_.kind == Kind::pipeline && body_.loop) {
@@ -90,7 +90,7 @@ class LoopReader {
                                        });
     if (!readable) {
       body_.error("U0005", range,
-                  "the schedule `" + schedule_->name + "`, which it needs, has an error");
+                  "the schedule `" + schedule_->name + "` of this pipeline has an error");
       return;
     }
     own_chunks_ = has_its_chunks(sizes);
@@ -110,7 +110,7 @@ class LoopReader {
         body_.error("E0109", instr.place.range, "a second `stages` in a pipeline");
     if (count == 0 && body_.world.errors() == body_.errors_before)
       body_.error("E0109", loop_.range, "a pipeline without `stages`",
-                  "what goes from stage to stage is in `stages n in N, x: .. = ..`");
+                  "write the layers as `stages n in N, x: .. = ..`");
   }
 
   bool read_dims() {
@@ -199,7 +199,7 @@ class LoopReader {
     body_.statements(loop_.body);
     body_.close_scope();
     if (!scope.has_next && !carries_.empty()) {
-      body_.error("E0103", loop_.range, "the loop has carries, and its body no `next`");
+      body_.error("E0103", loop_.range, "the loop has carries, but its body has no `next`");
       bad_ = true;
     }
     body_.block = outer;
@@ -270,7 +270,7 @@ class LoopReader {
       results.push_back(
           transform<ir::ValueId>(emitted, [&](ir::ValueId id) { return stacked(id); }));
     if (results.empty() && !bad_)
-      body_.error("E0103", loop_.range, "the loop has no result: it neither carries nor emits");
+      body_.error("E0103", loop_.range, "the loop has no result: add a carry or an `emit`");
     std::vector<ir::ValueId> operands, ids;
     for (const Values& init : inits_)
       for (ir::ValueId leaf : leaves(init)) operands.push_back(leaf);

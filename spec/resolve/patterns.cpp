@@ -68,7 +68,7 @@ class PatternReader {
     const bool written = site_.pattern->right.has_value();
     if (right == Right::required && !written)
       body_.error("E0305", site_.pattern_range,
-                  "the pattern of `" + site_.name + "` states no result: `-> ...`");
+                  "the pattern of `" + site_.name + "` has no result; remove `-> ...`");
     if (right == Right::none && written)
       body_.error("E0305", site_.pattern_range, "the pattern of `" + site_.name + "` has no `->`");
     return right == Right::optional || written == (right == Right::required);
@@ -138,7 +138,7 @@ class PatternReader {
         if (other != units && flat(other) == flat(units)) {
           body_.error("E0305", site_.pattern_range,
                       "`" + to_string(Dim{flat(units)}) + "` is grouped in two ways",
-                      "the names of a function's body stand for other groups of the caller's dims");
+                      "the function's body and the caller group these dims differently");
           return false;
         }
       read_.pattern.groups.push_back(std::move(units));
@@ -183,7 +183,7 @@ class PatternReader {
     Diagnostic& error = body_.error("E0305", site_.pattern_range,
                                     "the pattern says `" + dims_text(pattern) + "`, and " + which +
                                         " has the dims `" + dims_text(operand) + "`");
-    error.label = "left of `->` stand the dims of the operands";
+    error.label = "the dims left of `->` are those of the operands";
     if (!body_.inferred())
       error.notes.push_back({site_.args[i].range, "this is `" + dims_text(operand) + "`"});
     error.types = {to_string(operand)};

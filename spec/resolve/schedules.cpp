@@ -187,8 +187,8 @@ class ScheduleReader {
 
   void not_seen(const std::string& what, SourceRange range) {
     Diagnostic& error = world_.error(
-        "E0109", range, "a schedule sees p, A, s and its own names, and not `" + what + "`");
-    error.fixes.push_back({"make it a parameter, and give it at the pipeline: `by " +
+        "E0109", range, "a schedule can use p, A, s and its own names, but not `" + what + "`");
+    error.fixes.push_back({"make it a parameter, and pass it in the pipeline: `by " +
                                schedule_.name + "(C = " + what + ")`",
                            {},
                            false,

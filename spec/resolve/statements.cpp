@@ -100,7 +100,7 @@ class StatementReader {
     LoopScope* loop = body_.loop;
     if (!loop || loop->kind == syntax::Loop::Kind::stages)
       return (void)body_.error("E0109", statement_,
-                               "`emit` is only in a scan, a ring or a pipeline");
+                               "`emit` is only allowed in a scan, a ring or a pipeline");
     for (Values& values : body_.all(node.values)) loop->emitted.push_back(std::move(values));
   }
 

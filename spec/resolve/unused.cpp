@@ -63,9 +63,9 @@ class UnusedFinder {
     note.severity = Severity::note;
     note.range = declared.range;
     note.message = "the " + std::string(declared.what) + " `" + name + "` is never used";
-    note.label = "nothing in this file names it";
+    note.label = "nothing in this file uses it";
     Fix fix;
-    fix.message = "if that is intended, name it `_" + name + "`";
+    fix.message = "if this is intended, rename it to `_" + name + "`";
     fix.edits.push_back({declared.range, "_" + name});
     note.fixes.push_back(std::move(fix));
     found_.push_back(std::move(note));

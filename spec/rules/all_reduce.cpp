@@ -23,7 +23,7 @@ void all_reduce(Application& app, ir::Applied applied) {
   if (acted.empty() && !app.unit_axes && !field)
     refuse({.code = "E0205",
             .message = "all_reduce of a value that is not unreduced",
-            .label = "there is nothing to add: a sum over copies would be as many times the value",
+            .label = "there is nothing to add: the sum of n copies is n times the value",
             .operand = 0,
             .fixes = instead(app, 0, app.pattern.right)});
 }

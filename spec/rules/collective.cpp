@@ -64,7 +64,7 @@ Moved moved(const Application& app) {
       result.shrinking.push_back(i);
     } else {
       not_its_work(app, left.axes,
-                   "only the last axes of a list can go, or come: a device of " +
+                   "only the last axes of a list can be removed or added: a device of " +
                        show(app.program, left) + " does not hold a part of one block of " +
                        show(app.program, right));
     }

@@ -11,7 +11,8 @@ using Indices = std::vector<size_t>;
 /// `exp(p0 + p1) is not exp(p0) + exp(p1)`
 std::string not_additive(const Application& app, size_t operand, size_t count) {
   const std::string& f = app.name;
-  if (app.word(operand) == "the index") return "an index p0 + p1 is one place, p0 and p1 are two";
+  if (app.word(operand) == "the index")
+    return "the index p0 + p1 names one entry, p0 and p1 name two";
   const bool symbol = f.front() == '`';
   auto applied = [&](const std::string& x) {
     if (symbol && count == 2) {

@@ -42,8 +42,8 @@ void need_no_mark(const Application& app, const Type& type, Mark allowed) {
                        to_string(Marks{{axis, mark}}),
             .label = "each device of " + axis + " makes the whole value: their sum would be |" +
                      axis + "| times it",
-            .fixes = {advice("leave out " + to_string(Marks{{axis, mark}}) +
-                             ", and keep it once with zero_nonroot")},
+            .fixes = {advice("remove " + to_string(Marks{{axis, mark}}) +
+                             ", and count it once with zero_nonroot")},
             .axes = {axis}});
   }
 }

@@ -148,7 +148,7 @@ std::vector<FixHint> instead(const Application& app, size_t operand, const Shape
   FixHint hint{.kind = FixHint::Kind::replace_op,
                .operand = operand,
                .text = "$",
-               .message = "leave out the " + app.name};
+               .message = "remove the " + app.name};
   if (same_shape(app.program, from, to, app.operands[operand].has_gradient)) return {hint};
   if (const auto choice = choose(from, to)) {
     if (choice->name == app.name) return {};

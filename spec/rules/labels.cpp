@@ -49,7 +49,7 @@ static Refusal not_leading(const Application& app, const Dim& group, ir::IndexId
                    ": only its first factor can be split",
           .operand = 0,
           .fixes = {advice("split the first factor of " + show(app.program, group) +
-                           " instead (all_to_all), or gather " + name + " before")},
+                           " instead (all_to_all), or gather " + name + " first")},
           .axes = axes};
 }
 

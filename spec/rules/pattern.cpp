@@ -42,7 +42,7 @@ std::optional<FixHint> without_other_axes(const Application& app, size_t operand
     if (mark != Mark::I && pattern.right.marks.count(axis)) return {};
   return FixHint{.kind = FixHint::Kind::replace_pattern,
                  .text = pattern_text(app, pattern),
-                 .message = "add over what is unreduced",
+                 .message = "reduce over the unreduced axes only",
                  .cost = 2};
 }
 
@@ -85,14 +85,14 @@ std::vector<FixHint> corrections(const Application& app, size_t operand) {
   FixHint plain{.kind = FixHint::Kind::replace_pattern,
                 .operand = operand,
                 .text = pattern_text(app, pattern),
-                .message = "say in the pattern what the operand is"};
+                .message = "state the operand's type in the pattern"};
   for (const auto& [axis, mark] : app.type(operand).marks)
     if (!before.count(axis)) pattern.right.marks.emplace(axis, mark);
   for (const auto& [axis, mark] : before)
     if (!app.type(operand).marks.count(axis)) pattern.right.marks.erase(axis);
   FixHint both = plain;
   both.text = pattern_text(app, pattern);
-  both.message = "say it in the pattern, and of its result";
+  both.message = "state this in the pattern and in its result";
   if (both.text == plain.text) return {plain};
   return {both, plain};
 }
@@ -196,7 +196,7 @@ Type conclude(Application& app, const Shape& computed, Dtype dtype, bool gradien
   for (FixHint& hint : refusal->fixes) hint.pattern = text;
   refusal->fixes.insert(
       refusal->fixes.begin(),
-      {.kind = FixHint::Kind::replace_pattern, .text = text, .message = "say what the result is"});
+      {.kind = FixHint::Kind::replace_pattern, .text = text, .message = "state the result's type"});
   if (!dropped.empty()) refusal->axes = dropped;
   refuse(std::move(*refusal));
 }

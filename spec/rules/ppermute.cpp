@@ -11,7 +11,7 @@ Types rule(Application& app, const ir::Ppermute&) {
   if (!app.unit_bracket.empty() && !rolled.axes.empty())
     refuse({.code = "E0206",
             .message = "ppermute over " + app.unit_bracket.front() + ", which has size 1",
-            .label = "one device is no ring: write the axis to rotate over alone"});
+            .label = "one device is no ring: write only the axis to rotate over"});
   if (rolled.axes.empty() && app.unit_bracket.empty())
     refuse({.code = "E0206",
             .message = "ppermute of " + show(app.program, rolled.dim) + ", which is not split",

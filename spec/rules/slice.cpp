@@ -14,7 +14,8 @@ void slice(Application& app) {
     if (state == State::R || state == State::I) continue;
     refuse({.code = "E0215",
             .message = "slice over " + axis + " of a value that is " + describe(state, axis),
-            .label = "each device of " + axis + " would keep another part, of its own term only",
+            .label =
+                "each device of " + axis + " would keep a different part, and only of its own term",
             .operand = 0,
             .fixes = {advice("psum_scatter adds and keeps a part"), reduce_operand(app, 0, {axis})},
             .axes = {axis}});

@@ -76,7 +76,7 @@ void need_whole(const Application& app, size_t operand, const Split& split, cons
                   .operand = operand,
                   .axes = split.axes};
   if (app.pattern.inferred)
-    refusal.fixes.push_back(advice("gather " + show(app.program, split.dim) + " before"));
+    refusal.fixes.push_back(advice("gather " + show(app.program, split.dim) + " first"));
   else
     refusal.fixes = convert_operand(app, operand, to);
   for (const std::string& text : advices) refusal.fixes.push_back(advice(text));
@@ -102,7 +102,7 @@ void need_copy_to_split(const Application& app, size_t operand, const Axis& axis
   } else if (state == State::S) {
     refusal.label = "each device of " + axis + " would hold one diagonal block only";
   } else {
-    refusal.label = "each device of " + axis + " keeps another part, of its own term only";
+    refusal.label = "each device of " + axis + " keeps a different part, and only of its own term";
     refusal.fixes = {reduce_operand(app, operand, {axis})};
   }
   refuse(std::move(refusal));

@@ -1,4 +1,4 @@
-// Whether each stage does its work once and in its own order, and over which sizes that is asked.
+// Checks that each stage does its work once and in order, and selects the sizes to check.
 #include <algorithm>
 
 #include "spec/schedule/schedule.h"
@@ -14,7 +14,7 @@ std::string of(const Sizes& sizes, size_t stage) {
          (sizes.C > 1 ? ", C = " + std::to_string(sizes.C) : "") + ": ";
 }
 
-/// One stage: where in its timeline each F, B and W of each microbatch and chunk is.
+/// One stage: the position of each F, B and W of each microbatch and chunk in its timeline.
 class StageCheck {
  public:
   StageCheck(const Timeline& line, const Sizes& sizes, size_t stage, SourceRange schedule)
@@ -25,7 +25,7 @@ class StageCheck {
   std::optional<Problem> run() {
     for (size_t i = 0; i < line_.size(); ++i) {
       size_t& at = place(line_[i]);
-      if (at != none) return problem("E0502", line_[i], " is done twice", line_[i].range);
+      if (at != none) return problem("E0502", line_[i], " runs twice", line_[i].range);
       at = i;
     }
     has_w = std::any_of(line_.begin(), line_.end(), [](const Work& w) { return w.kind == 'W'; });
@@ -50,10 +50,10 @@ class StageCheck {
       if ((kind != 'W' || has_w) && place({kind, m, c, {}}) == none)
         return problem("E0502", {kind, m, c, {}}, " is missing", schedule_);
     const size_t f = place({'F', m, c, {}}), b = place({'B', m, c, {}});
-    if (b < f) return before(line_[b], line_[f], "its activations are not there yet");
+    if (b < f) return before(line_[b], line_[f], "its activations do not exist yet");
     if (!has_w) return std::nullopt;
     const size_t w = place({'W', m, c, {}});
-    if (w < b) return before(line_[w], line_[b], "the gradient that it needs is not there yet");
+    if (w < b) return before(line_[w], line_[b], "the gradient that it needs does not exist yet");
     return std::nullopt;
   }
 

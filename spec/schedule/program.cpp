@@ -1,4 +1,4 @@
-// From the text of a schedule to what each stage does.
+// Compiles the text of a schedule to the work of each stage.
 #include <algorithm>
 #include <map>
 
@@ -123,7 +123,7 @@ class Machine {
     const int64_t to = value(step.args[1]);
     for (int64_t i = value(step.args[0]); i < to; ++i) {
       if (--budget_ < 0)
-        throw Problem{"E0502", "the schedule takes more than its share of steps", step.range};
+        throw Problem{"E0502", "the schedule exceeds its budget of steps", step.range};
       set(step.slot, i);
       run(step.body, sizes, out);
     }
@@ -133,7 +133,7 @@ class Machine {
     Work work{step.work, value(step.args[0]), step.args.size() > 1 ? value(step.args[1]) : 0,
               step.range};
     if (--budget_ < 0)
-      throw Problem{"E0502", "the schedule takes more than its share of steps", step.range};
+      throw Problem{"E0502", "the schedule exceeds its budget of steps", step.range};
     if (work.m < 0 || work.m >= sizes.A || work.c < 0 || work.c >= sizes.C)
       throw Problem{"E0502",
                     to_string(work, sizes.C) + " is beyond the last " +
@@ -159,7 +159,7 @@ class Machine {
     const bool beyond = fn == Fn::add   ? __builtin_add_overflow(a, b, &result)
                         : fn == Fn::sub ? __builtin_sub_overflow(a, b, &result)
                                         : __builtin_mul_overflow(a, b, &result);
-    if (beyond) fail(node, "a number of the schedule is beyond 64 bits");
+    if (beyond) fail(node, "a number of the schedule does not fit into 64 bits");
     return result;
   }
 
@@ -233,7 +233,7 @@ struct Program::Code {
 
 namespace {
 
-/// Looks the names up: spec/resolve has refused a text that has unknown ones.
+/// Looks up names; spec/resolve has already refused unknown ones.
 class Reader {
  public:
   Reader(std::vector<Function>& functions, std::vector<Node>& conditions, size_t& slots)
@@ -325,7 +325,7 @@ class Reader {
     try {
       node.value = std::stoll(expr.text);
     } catch (const std::exception&) {
-      fail(node, "a number of the schedule is beyond 64 bits");
+      fail(node, "a number of the schedule does not fit into 64 bits");
     }
   }
 
@@ -369,7 +369,7 @@ std::vector<Timeline> Program::timelines(const Sizes& sizes) const {
   if (2.0 * static_cast<double>(sizes.p) * static_cast<double>(sizes.A) *
           static_cast<double>(sizes.C) >
       most)
-    throw Problem{"E0502", "the schedule has more operations than are checked, 1000000",
+    throw Problem{"E0502", "the schedule has more than 1000000 operations",
                   code_->steps.empty() ? SourceRange{} : code_->steps[0].range};
   std::vector<Timeline> result;
   for (int64_t s = 0; s < sizes.p; ++s) {

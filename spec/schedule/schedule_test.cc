@@ -256,7 +256,7 @@ TEST(Schedules, TheCycleIsNamed) {
   const auto problem = check_all(declaration);
   ASSERT_TRUE(problem);
   EXPECT_EQ(problem->code, "E0504");
-  EXPECT_EQ(problem->message, "with p = 2, A = 2 the stages wait for each other for ever");
+  EXPECT_EQ(problem->message, "with p = 2, A = 2 the stages deadlock");
   ASSERT_EQ(problem->details.size(), 2U);
   EXPECT_EQ(problem->details[0], "stage 0 at step 2, B(0), waits for stage 1, which is at F(1)");
   EXPECT_EQ(problem->details[1], "stage 1 at step 2, F(1), waits for stage 0, which is at B(0)");

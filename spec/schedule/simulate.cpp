@@ -1,4 +1,4 @@
-// Stages that send to their neighbours through queues of bounded depth, each as early as it can.
+// Simulates stages that send to their neighbours through bounded queues, each as early as possible.
 #include <algorithm>
 
 #include "spec/schedule/schedule.h"
@@ -8,17 +8,17 @@ namespace {
 
 constexpr size_t none = static_cast<size_t>(-1);
 
-/// The messages of one direction into one stage, in the order in which they are sent.
+/// The messages of one direction into one stage, in sending order.
 struct Queue {
   std::vector<size_t> keys;         // the receiver's microbatch and chunk
-  size_t reads = 0;                 // of them
-  std::vector<int64_t> sent, read;  // when
+  size_t reads = 0;                 // of keys
+  std::vector<int64_t> sent, read;  // times
 };
 
 struct Stage {
   size_t next = 0;  // in the timeline
   int64_t time = 0;
-  size_t queue = none;  // a message that is being sent, and which of the queue it is
+  size_t queue = none;  // index of the queue of a message being sent, and its number
   size_t message = 0;
   int64_t kept = 0;
 };
@@ -142,7 +142,7 @@ class Simulation {
     if (timed_) to.sent.push_back(stage.time);
   }
 
-  // --- where it ends early ---
+  // --- deadlocks ---
 
   std::string text(const Work& work) const { return to_string(work, sizes_.C); }
   std::string text(char kind, size_t key) const {
@@ -151,13 +151,13 @@ class Simulation {
   }
   static std::string name(size_t s) { return "stage " + std::to_string(s); }
 
-  /// What a stage waits for, in words, and the stage that would have to move.
+  /// What a stage waits for, as text, and the stage that must act first.
   std::pair<std::string, size_t> wait(size_t s) const {
     const Stage& stage = stages_[s];
     if (stage.queue != none) {
       const size_t receiver = stage.queue / 2;
       const Queue& to = queues_[stage.queue];
-      return {name(s) + " has done " + text(lines_[s][stage.next - 1]) +
+      return {name(s) + " has finished " + text(lines_[s][stage.next - 1]) +
                   ", and cannot send before " + name(receiver) + " reads " +
                   text(stage.queue % 2 ? 'B' : 'F', to.keys[stage.message - depth_]),
               receiver};
@@ -195,7 +195,7 @@ class Simulation {
     for (size_t t = s; t < p(); ++t)
       if (crossed(t))
         return {"E0504",
-                "with " + sizes + " two stages exchange their messages in another order",
+                "with " + sizes + " one stage reads messages in another order than they are sent",
                 range_at(t),
                 {wait(t).first}};
     std::vector<size_t> path;
@@ -204,8 +204,7 @@ class Simulation {
       s = wait(s).second;
       if (stages_[s].next >= lines_[s].size() && stages_[s].queue == none) break;
     }
-    Problem result{"E0504", "with " + sizes + " the stages wait for each other for ever",
-                   range_at(s)};
+    Problem result{"E0504", "with " + sizes + " the stages deadlock", range_at(s)};
     auto begin = std::find(path.begin(), path.end(), s);
     for (auto each = begin == path.end() ? path.begin() : begin; each != path.end(); ++each)
       result.details.push_back(wait(*each).first);
@@ -220,7 +219,7 @@ class Simulation {
   bool timed_;
   std::vector<Stage> stages_;
   std::vector<Queue> queues_;
-  std::vector<bool> done_;  // one stage alone
+  std::vector<bool> done_;  // of one stage
   Outcome outcome_;
 };
 

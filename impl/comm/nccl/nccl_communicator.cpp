@@ -24,7 +24,7 @@ class NcclGroup : public Group {
  public:
   NcclGroup(const std::vector<int>& ranks, int position) : Group(ranks, position) {}
 
-  ncclComm_t comm = nullptr;  ///< made by prepare() or by the first call
+  ncclComm_t comm = nullptr;  ///< created by prepare() or the first call
 };
 
 /// Each run starts the recorded calls again.
@@ -81,7 +81,7 @@ class NcclCommunicator : public Communicator {
   void agree(const std::string& what) {
     agreement_.agree(what, options_.timeout, [this] { require_alive(); });
   }
-  /// Outside a sequence agrees on the call. False: NCCL has nothing to do.
+  /// Outside a sequence, compares the call on all ranks. False if NCCL has nothing to do.
   bool enter(NcclGroup& group, const Call& call, const void* send, void* receive,
              const std::string& place);
   /// give(comm, stream) calls NCCL.

@@ -1,5 +1,5 @@
 #pragma once
-// Processes that share a store agree on what they do next.
+// Compares through a store what processes are about to do.
 #include <functional>
 #include <set>
 
@@ -8,14 +8,14 @@
 
 namespace shardproof {
 
-/// One rank's end.
+/// The part of one rank.
 class StoreAgreement {
  public:
   StoreAgreement(Store& store, int rank, int world) : store_(store), rank_(rank), world_(world) {}
 
-  /// Throws CommError on all ranks if one of them says something else, or does not come within the
-  /// timeout. A text that they have agreed on before is not compared again. `require_alive` is
-  /// called while the rank waits.
+  /// Throws CommError on all ranks if a rank passes another text, or none within the timeout. A
+  /// text is compared once: later calls with the same text return at once. Calls `require_alive`
+  /// while it waits.
   void agree(const std::string& what, Milliseconds timeout,
              const std::function<void()>& require_alive);
 

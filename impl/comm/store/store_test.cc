@@ -1,5 +1,5 @@
-// Ranks find each other, on loopback and in a folder; and who does not come, comes late, comes
-// twice or belongs to another run is named, and no rank waits for ever.
+// Ranks find each other, on loopback and in a folder. A rank that is missing, late, there twice or
+// of another run is named, and no rank waits forever.
 #include "impl/comm/store/store.h"
 
 #include <gmock/gmock.h>

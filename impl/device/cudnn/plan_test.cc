@@ -25,7 +25,7 @@ const char* const h200 =
 class Plans : public testing::Test {
  protected:
   void SetUp() override {
-    // Found before any other by its name: cuDNN loads what it compiles by the driver.
+    // Takes precedence over others of its name: cuDNN loads its compiled kernels by the driver.
     if (!dlopen(DRIVER, RTLD_NOW | RTLD_GLOBAL)) FAIL() << dlerror();
     if (!library().missing.empty()) GTEST_SKIP() << library().missing;
   }

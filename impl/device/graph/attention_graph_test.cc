@@ -62,7 +62,7 @@ TEST(AttentionGraph, AddsABiasForSegments) {
   EXPECT_EQ(batch(), std::nullopt);
 }
 
-// One batch dim is heads where the queries' strides say so, else a batch: the arrays are the same.
+// One batch dim is heads or batch, depending on the queries' strides: the arrays are the same.
 TEST(AttentionGraph, ADimOfOneEntryIsNoDim) {
   const Four by_head = {1, 8, 24, 16}, by_batch = {4, 2, 24, 16};
   AttentionGrad heads = causal_attention(1, 24, 4, 2, 16),

@@ -1,4 +1,4 @@
-// Numbers that are all bf16 take the bytes of bf16, if all who touch them agree.
+// Values that are all bf16 are stored as bf16, if every step that uses them can do so.
 #include <gtest/gtest.h>
 
 #include "impl/plan/passes/passes.h"

@@ -142,7 +142,7 @@ TEST(Overlap, KeepsTheOrderWhereRanksAreNotAlike) {
   }));
 }
 
-/// A gradient's reduction, what is made of it, and products that need neither.
+/// A gradient's reduction, a use of its result, and products that need neither.
 TEST(Overlap, ComputesBeforeItTakesWhatAReductionLeaves) {
   const auto step = [](const char* op, std::vector<BufferId> reads, BufferId write) {
     Step made;
@@ -230,7 +230,7 @@ TEST(Overlap, HandsOnWhatAnyStepThrows) {
 }
 
 /// Rank 1 comes to the collective only when rank 0 has computed what follows it: without overlap
-/// they would wait for each other for ever.
+/// they would deadlock.
 TEST(Overlap, ComputesWhileACollectiveIsUnderWay) {
   std::atomic<bool> computed = false;
   Results results(2);

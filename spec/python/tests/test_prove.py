@@ -91,7 +91,7 @@ def test_a_result_that_is_not_split_as_out_specs_says_is_told_at_its_line():
 def test_what_takes_an_error_away_is_a_fix_and_the_rest_is_help():
     report = shardproof.check(Path(__file__).parents[2] / "tests/bugs/c01_twice_broken.shard")
     fixes = [fix for each in report.errors for fix in each.fixes]
-    assert "leave out the all_reduce" in fixes and "    fix: leave out the all_reduce" in str(report.errors[0]), report
+    assert "remove the all_reduce" in fixes and "    fix: remove the all_reduce" in str(report.errors[0]), report
     helped = shardproof.Diagnostic("E", "error", "m", fixes=["a"], helps=["b"])
     assert str(helped).splitlines()[1:] == ["    fix: a", "    help: b"]
 
