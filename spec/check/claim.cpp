@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cfenv>
 #include <cmath>
 
 #include "oracle/disturbed.h"
@@ -123,6 +124,12 @@ Bounds moved_by_doubles(const PointOfPlan& point, const std::vector<oracle::Tens
     for (size_t r = 0; r < wanted.size(); ++r) farthest[r] = std::max(farthest[r], moved[r]);
   }
   return farthest;
+}
+
+bool overflows(const PointOfPlan& point, const Evaluation& evaluate) {
+  std::feclearexcept(FE_OVERFLOW);
+  evaluate(point);
+  return std::fetestexcept(FE_OVERFLOW) != 0;
 }
 
 bool all_finite(const std::vector<oracle::Tensor>& tensors) {

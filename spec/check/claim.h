@@ -53,6 +53,11 @@ Bounds moved_by_rounding(const PointOfPlan& point, const std::vector<oracle::Ten
 Bounds moved_by_doubles(const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted,
                         const Evaluation& evaluate = claimed);
 
+/// Whether a double overflows on the way. What is finite afterwards, such as 1 / inf, is not the
+/// value: of log(sigmoid(x)) the gradient is 0 in doubles where exp(-x)^2 overflows, and 1 in
+/// truth.
+bool overflows(const PointOfPlan& point, const Evaluation& evaluate);
+
 /// False if there is an infinity or a NaN: such a point decides nothing.
 bool all_finite(const std::vector<oracle::Tensor>& tensors);
 

@@ -313,6 +313,7 @@ std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, con
     const auto entry = beyond_rounding(*exact, claim, erased, seen.noise);
     return entry ? std::optional(described(*entry, claim, erased)) : std::nullopt;
   }
+  if (overflows(point, claimed) || overflows(point, erased_value)) return std::nullopt;
   for (const bool inputs_round : {true, false}) {
     if (!inputs_round && !of_values) break;  // a gradient depends on more than one point
     const unsigned seeds = at.literals || !inputs_round ? many : few;

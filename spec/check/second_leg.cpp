@@ -127,6 +127,7 @@ Finding within_rounding(const PointOfPlan& point, const char* of,
     if (!(bounds[r] <= std::max(ill * scale[r], noise)))
       return nothing("rounding moves the claim too far");
   if (!found) return {Finding::Kind::agrees, ""};
+  if (overflows(point, claimed) || overflows(point, erased)) return nothing("a value overflows");
   return {Finding::Kind::differs, std::string(of) + ": " + found->text, found->result,
           found->finite};
 }
