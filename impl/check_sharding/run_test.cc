@@ -203,6 +203,11 @@ TEST_F(Files, ImportsAreRegularFilesOfTheProject) {
   refused("../link.shard", "` is outside of the project");
   refused("/dev/zero", "` is outside of the project");
   EXPECT_EQ(importing("../../outside.shard", {"--allow-import", path("")}).code, 0);
+  for (const std::string& no_folder : {path("nowhere"), path("outside.shard")}) {
+    const Result result = importing("../inside.shard", {"--allow-import", no_folder});
+    EXPECT_EQ(result.code, 3);
+    EXPECT_NE(result.err.find("--allow-import: Directory"), std::string::npos) << result.err;
+  }
   ASSERT_EQ(mkfifo(path("project/pipe").c_str(), 0600), 0);
   refused("../pipe", "` is a pipe");
   refused("../sub", "` is a directory");

@@ -2,6 +2,7 @@
 
 #include <CLI/CLI.hpp>
 #include <charconv>
+#include <cstdlib>
 #include <map>
 
 #include "kernels/cpu/isa.h"
@@ -133,11 +134,16 @@ class Flags {
                                             {"unordered", WhoseAttention::library_unordered}}));
     text("--store", o_.store,
          "Where NCCL ranks rendezvous: HOST:PORT of rank 0, or a shared folder", "PLACE");
-    text("--run", o_.run, "With --store: a name that no earlier run used", "NAME");
+    text("--run", o_.run,
+         "With --store: a name that no earlier run used. It lets ranks in: choose one that is hard "
+         "to guess",
+         "NAME")
+        ->envname("SHARDPROOF_RUN");
     app_.add_flag("--overlap", o_.overlap, "Overlap collectives with computation")->group(group_);
     text("--config", o_.config, "Sizes from a `config` of the file", "NAME");
     text("--allow-import", o_.allow_import,
          "Let the model import from a folder outside of its project", "DIR")
+        ->check(CLI::ExistingDirectory.description(""))
         ->allow_extra_args(false);
     text("--set", set_, "Sizes of dims, or consts, e.g. B=8,L=64,clip=0.5", "NAME=N,..")
         ->delimiter(',')
@@ -275,7 +281,8 @@ void require_consistent(const Options& o) {
   if (o.save_every > 0 && o.save.empty()) throw CLI::RequiresError("--save-every", "--save DIR");
   if (o.max_restarts > 0 && o.transport != Transport::mpi)
     throw CLI::RequiresError("--max-restarts", "--transport mpi: threads die together");
-  if (o.transport != Transport::nccl && !(o.store.empty() && o.run.empty()))
+  const bool run = !o.run.empty() && !std::getenv("SHARDPROOF_RUN");
+  if (o.transport != Transport::nccl && (run || !o.store.empty()))
     throw CLI::RequiresError("--store and --run", "--transport nccl");
   if (o.device != "cpu" && o.transport == Transport::mpi)
     throw CLI::ValidationError("--device", "MPI's ranks have processors: use --transport nccl");

@@ -129,6 +129,7 @@ void add_files(Written& w, Options& o) {
                  "Format the files in place instead of proving; - writes to standard output");
   w.text("--smtlib", o.smtlib, "Write the solver's queries into a folder", "DIR");
   w.text("--allow-import", o.allow_import, "Allow imports from a folder outside the project", "DIR")
+      ->check(CLI::ExistingDirectory.description(""))
       ->allow_extra_args(false);
 }
 
