@@ -1,5 +1,6 @@
 // Expressions as text, for reports.
 #include <map>
+#include <optional>
 
 #include "spec/algebra/engine.h"
 
@@ -49,6 +50,59 @@ static std::pair<Nf, Nf> sides(Engine& g, Nf e) {
   return {left, right};
 }
 
+/// The atom that `e` is, without a factor or an exponent.
+static std::optional<AtomId> atom_of(Engine& g, Nf e) {
+  const Poly& sum = g.terms(e);
+  if (sum.size() != 1 || !sum[0].coef.is_one()) return std::nullopt;
+  const Mono product = g.factors(sum[0].mono);
+  if (product.size() != 1 || !product[0].exponent.is_one()) return std::nullopt;
+  return product[0].atom;
+}
+
+/// A tensor that an opaque function takes: `w` where the binders are the indices of w in order.
+std::string Engine::show_tensor(const Tensor& t, int depth, Names inside) {
+  const size_t count = t.binders.size();
+  const auto binder = [&](size_t i) {
+    return slot(VarInfo::binder, static_cast<uint32_t>(i), t.binders[i]);
+  };
+  if (const auto found = atom_of(*this, t.body); found && atoms[*found].kind == AtomKind::app) {
+    const Atom of = atoms[*found];
+    const Tensor named = tensors[of.ref];
+    if (named.op == Op::leaf && of.args.size() >= count) {
+      const size_t first = of.args.size() - count;
+      bool whole = true;
+      for (size_t i = 0; i < count; ++i) {
+        whole = whole && of.args[first + i] == var(binder(i));
+        inside[binder(i)] = "\n";  // in no text
+      }
+      std::string list;
+      for (size_t i = 0; i < first; ++i)
+        list += (list.empty() ? "" : ", ") + show(of.args[i], depth, inside);
+      if (whole && list.find('\n') == list.npos)
+        return named.name + (list.empty() ? "" : "[" + list + "]");
+    }
+  }
+  std::string binders;
+  for (size_t i = 0; i < count; ++i) {
+    inside[binder(i)] = t.hints[i];
+    binders += (binders.empty() ? "_" : ",") + t.hints[i];
+  }
+  return "\\" + binders + ". " + show(t.body, depth - 1, inside);
+}
+
+/// `name(tensors)[indices]`.
+std::string Engine::show_named(const Atom& a, const Tensor& t, int depth, const Names& names) {
+  std::string given, indices;
+  for (const Nf arg : a.args) {
+    const auto found = atom_of(*this, arg);
+    const bool tensor = found && is_op(*found, Op::lambda);
+    std::string& list = tensor ? given : indices;
+    list += (list.empty() ? "" : ", ") + show(arg, depth, names);
+  }
+  return t.name + (given.empty() ? "" : "(" + given + ")") +
+         (indices.empty() ? "" : "[" + indices + "]");
+}
+
 std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
   const Atom a = atoms[id];
   switch (a.kind) {
@@ -71,23 +125,21 @@ std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
   }
   const TensorInfo t = tensors[a.ref];
   if (t.op == Op::symbol && t.name.starts_with("scan@")) return "scan(..)";
-  std::string list;
-  for (Nf arg : a.args) list += (list.empty() ? "" : ", ") + show(arg, depth, names);
   if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota)
-    return a.args.empty() ? t.name : t.name + "[" + list + "]";
+    return show_named(a, t, depth, names);
   if (t.op == Op::sealed) ++depth;  // the sealed term is printed in its place, not as a function
   if (depth <= 0) return std::string(name_of(t.op)) + "(..)";
   Names inside;
   for (size_t i = 0; i < a.args.size(); ++i)
     inside[slot(VarInfo::param, static_cast<uint32_t>(i), t.ranges[i])] =
         show(a.args[i], depth, names);
+  if (t.op == Op::lambda) return show_tensor(t, depth, std::move(inside));
   std::string binders;
   for (size_t i = 0; i < t.binders.size(); ++i) {
     inside[slot(VarInfo::binder, static_cast<uint32_t>(i), t.binders[i])] = t.hints[i];
     binders += (binders.empty() ? "_" : ",") + t.hints[i];
   }
   std::string body = show(t.body, depth - 1, inside);
-  if (t.op == Op::lambda) return "\\" + binders + ". " + body;
   return name_of(t.op) + binders + "(" + body + ")";
 }
 
