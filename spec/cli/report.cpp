@@ -1,5 +1,6 @@
 #include "spec/cli/report.h"
 
+#include <algorithm>
 #include <stdexcept>
 
 namespace shardproof::cli {
@@ -34,6 +35,8 @@ std::vector<const Diagnostic*> all_diagnostics(const FileReport& report) {
   add(report.diagnostics);
   if (report.checked)
     for (const PlanReport& plan : report.checked->plans()) add(plan.diagnostics);
+  std::stable_partition(all.begin(), all.end(),
+                        [](const Diagnostic* each) { return each->severity == Severity::error; });
   return all;
 }
 
