@@ -81,6 +81,9 @@ TEST(Mistakes, WordsOfOtherLanguages) {
   expect_help(body("return sum(x)"), "E0103", "as in `sum(\"B M -> B\", x)`");
   expect_help(body("return x / len(x)"), "E0101", "the size of the dim B is `|B|`");
   expect_help(body("return clip(x, 0, 1)"), "E0101", "minimum(maximum(x, a), b)");
+  expect_help(body("return x // the input"), "E0002", "a comment begins with `#`");
+  expect_help(body("return x[0]"), "E0002", "read(");
+  expect_help(body("return softmax(x, dim=-1)"), "E0008", "in its pattern");
   expect_help(body("return psum(x)"), "E0101", "as in `all_reduce(");
   expect_help(head + "fn f(x: float32[B M]) -> f32[B M] { return x }\n", "E0101", "the dtypes are");
 }
@@ -90,6 +93,27 @@ TEST(Mistakes, DimsInAnotherOrder) {
                  "    return all_reduce(\"-> B/d M\", einsum(\"F/t B/d, F/t M -> B/d M {U_t}\", x, "
                  "w))\n}\n",
              "E0305", "in its order, `B/d F/t`");
+  const std::string sum = "einsum(\"B/d F/t, F/t M -> M B/d {U_t}\", x, w)";
+  const std::string reduced = "    o = all_reduce(\"M B/d {U_t} -> M B/d\", " + sum + ")\n";
+  expect_fix(head + product + reduced + "    return o\n}\n", "E0302",
+             "put the dims into the order of the type");
+  expect_fix(head + product + reduced + "    return rearrange(\"M B/d -> M B/d\", o)\n}\n", "E0302",
+             "name the dims of the result in the order of its type");
+}
+
+TEST(Mistakes, AGradientIsNamedWithWhatItIsOf) {
+  const std::vector<Diagnostic> errors = errors_of(
+      "mesh d\ndim B M\n"
+      "fn l(w: f32[M], x: f32[B M]) -> f32[] { return sum(\"B M -> \", tanh(x * w)) }\n"
+      "plan lp implements l(w: f32[M], x: f32[B/d M]) -> f32[]{U_d} {\n"
+      "    return sum(\"B/d M -> {U_d}\", tanh(x * w))\n}\n"
+      "fn s(w: f32[M], x: f32[B M]) -> f32[M] {\n"
+      "    _l, g = value_and_grad(l wrt w)(w, x)\n    return w - g\n}\n"
+      "plan sp implements s(w: f32[M], x: f32[B/d M]) -> f32[M] {\n"
+      "    _l, g = value_and_grad(lp wrt w)(w, x)\n"
+      "    return w - all_reduce(\"M {U_d} -> M\", g) / |d|\n}\n");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].label, HasSubstr("grad(l wrt w)(w, x)[M]"));
 }
 
 TEST(Mistakes, NamesOfJax) {
@@ -101,6 +125,22 @@ TEST(Mistakes, NamesOfJax) {
                  "    return all_reduce(\"-> B/d M\", enisum(\"B/d F/t, F/t M -> B/d M {U_t}\", x, "
                  "w))\n}\n",
              "E0101", "did you mean `einsum`?");
+}
+
+TEST(Mistakes, MarksOfSeveralOperandsAreSaidAtOnce) {
+  const std::string text =
+      head +
+      "fn f(x: f32[B M], w: f32[M F]) -> f32[B F] { return einsum(\"B M, M F -> B F\", x, w) }\n"
+      "plan p implements f(x: f32[B M]{I_d}, w: f32[M F/t]{I_d}) -> f32[B F/t]{I_d} {\n"
+      "    return einsum(\"B M, M F/t -> B F/t\", x, w)\n}\n";
+  expect_fix(text, "E0306", "say it in the pattern, and of its result");
+}
+
+TEST(Mistakes, AScalarBesideACopyThatIsUsedAlike) {
+  expect_help(head +
+                  "fn f(x: f32[M], e: f32[]) -> f32[M] { return x * e }\n"
+                  "plan p implements f(x: f32[M]{I_t}, e: f32[]) -> f32[M]{I_t} { return x * e }\n",
+              "E0203", "the type `f32[]{I_t}`, if it is a parameter");
 }
 
 TEST(Mistakes, AMarkNamesItsAxis) {

@@ -54,6 +54,8 @@ struct FileReport {
 };
 
 int exit_code(Verdict verdict);  ///< 0, 1, 2, 3
+/// The file of the report among all that were read; -1: none.
+int32_t main_file(const FileReport& report);
 /// Every diagnostic of a report, the errors before the notes: the file's, the sizes', then each
 /// plan's.
 std::vector<const Diagnostic*> all_diagnostics(const FileReport& report);

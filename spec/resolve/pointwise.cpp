@@ -88,7 +88,10 @@ std::optional<std::string> refuses(BinaryFn fn, Dtype dtype) {
       if (fn == BinaryFn::div && is_integer(dtype)) return "is of floats; `//` is of integers";
       return unless(numeric && !is_integer(dtype), "is of floats");
     case ir::Takes::integers:
-      return unless(is_integer(dtype) || dtype == Dtype::number, "is of integers");
+      return unless(is_integer(dtype) || dtype == Dtype::number,
+                    fn == BinaryFn::floordiv
+                        ? "is of integers; floats have `/`, and a comment begins with `#`"
+                        : "is of integers");
     case ir::Takes::numbers:
     case ir::Takes::signed_numbers:
       break;

@@ -100,6 +100,14 @@ Refusal unreduced_with_split(const Application& app, size_t summand, size_t spli
 Refusal mixed_with_invariant(const Application& app, size_t invariant, size_t other,
                              const Axis& axis) {
   const std::string I = "{I_" + axis + "}";
+  std::vector<FixHint> fixes = {fan_out_operand(app, invariant, axis)};
+  if (app.state(other, axis) == State::R && app.type(other).dims.empty()) {
+    Type to = app.type(other);
+    to.marks[axis] = Mark::I;
+    fixes.push_back(advice("or give " + app.word(other) + " the type `" + show(app.program, to) +
+                           "`, if it is a parameter: its gradient is then summed over " + axis +
+                           " too"));
+  }
   return {.code = "E0203",
           .message = app.name + " of a value that is " + I + " and one that is " +
                      (app.state(other, axis) == State::R ? "a plain copy over " + axis
@@ -108,7 +116,7 @@ Refusal mixed_with_invariant(const Application& app, size_t invariant, size_t ot
                    " computes only its own part of the gradient of " + app.word(invariant) +
                    ", and " + I + " says that it is already summed",
           .operand = invariant,
-          .fixes = {fan_out_operand(app, invariant, axis)},
+          .fixes = std::move(fixes),
           .axes = {axis},
           .gradient_only = true};
 }

@@ -191,7 +191,7 @@ FixHint fan_out_operand(const Application& app, size_t operand, const Axis& axis
   Shape to = app.type(operand);
   to.marks.erase(axis);
   FixHint hint = around(app, operand, wrap(app.program, {"fan_out", 0}, app.type(operand), to), to);
-  hint.message = "its gradient is then summed over " + axis;
+  hint.message = "fan_out first: its gradient is then summed over " + axis;
   return hint;
 }
 

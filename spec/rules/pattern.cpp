@@ -75,21 +75,33 @@ bool only_marks_missing(const Marks& actual, const Marks& stated) {
   });
 }
 
-/// The pattern with operand i's real type, and its axes and marks carried over to the right side.
+/// The pattern with the real types of operand i and of those that differ from it as well, and its
+/// axes and marks carried over to the right side.
 std::vector<FixHint> corrections(const Application& app, size_t operand) {
   ir::Pattern pattern = app.pattern;
-  const Marks before = pattern.left[operand].marks;
-  for (size_t i = 0; i < pattern.left[operand].dims.size(); ++i)
-    pattern.left[operand].dims[i].axes = app.type(operand).dims[i].axes;
-  pattern.left[operand].marks = app.type(operand).marks;
+  Marks before, now;
+  size_t others = 0;
+  for (size_t each = operand; each < pattern.left.size() && each < app.operands.size(); ++each) {
+    Shape& left = pattern.left[each];
+    const Type& type = app.type(each);
+    if (each != operand && (same_shape(app.program, type, left, app.operands[each].has_gradient) ||
+                            !same_dims(app.program, type, left)))
+      continue;
+    others += each != operand;
+    before.insert(left.marks.begin(), left.marks.end());
+    now.insert(type.marks.begin(), type.marks.end());
+    for (size_t i = 0; i < left.dims.size(); ++i) left.dims[i].axes = type.dims[i].axes;
+    left.marks = type.marks;
+  }
   FixHint plain{.kind = FixHint::Kind::replace_pattern,
                 .operand = operand,
                 .text = pattern_text(app, pattern),
-                .message = "state the operand's type in the pattern"};
-  for (const auto& [axis, mark] : app.type(operand).marks)
+                .message = others ? "state the operands' types in the pattern"
+                                  : "state the operand's type in the pattern"};
+  for (const auto& [axis, mark] : now)
     if (!before.count(axis)) pattern.right.marks.emplace(axis, mark);
   for (const auto& [axis, mark] : before)
-    if (!app.type(operand).marks.count(axis)) pattern.right.marks.erase(axis);
+    if (!now.count(axis)) pattern.right.marks.erase(axis);
   FixHint both = plain;
   both.text = pattern_text(app, pattern);
   both.message = "state this in the pattern and in its result";

@@ -113,6 +113,13 @@ Expr Parser::postfix() {
         diagnostic.fixes.push_back(advice("the size of the dim B is `|B|`"));
         fail(std::move(diagnostic));
       }
+      if (!at_word()) {
+        Diagnostic diagnostic =
+            error("E0002", range(peek()), "expected the variable of a loop, found " + found(),
+                  "`x[n]` is the entry of the loop over n");
+        diagnostic.fixes.push_back(advice("one entry is `read(\"[B] M -> M\", x, at=0)`"));
+        fail(std::move(diagnostic));
+      }
       outer.names = names("the variable of a loop");
       expect("]", "after the variable of a loop");
     }

@@ -137,6 +137,9 @@ std::optional<Fix> Parser::statement_fix() const {
                   std::string(tokens_[pos_ - 1].text) + "(...)`");
   if (at("(") && pos_ > 1 && tokens_[pos_ - 1].text == "]")
     return advice("a record with a dim in front is made from another one: `r with { w = ... }`");
+  for (size_t i = pos_; i > 0 && !tokens_[i].first_on_line; --i)
+    if (tokens_[i - 1].text == "//")
+      return replace(range(tokens_[i - 1]), "#", "a comment begins with `#`");
   if (!at_word()) return std::nullopt;
   for (const char* sign : {"+", "-", "*", "/"})
     if (at(sign, 1) && at("=", 2))
