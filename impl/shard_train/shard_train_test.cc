@@ -312,6 +312,16 @@ TEST(ShardTrain, NamesEveryCheckpointThatItSkips) {
     EXPECT_THAT(rest.text, HasSubstr(skipped));
 }
 
+TEST(ShardTrain, SixtyFourRanksShareTheProcessorsThatThereAre) {
+  const std::string at = folder("many");
+  for (const char* mesh : {"d=64", "d=1"})
+    EXPECT_EQ(
+        train(std::string("--mesh ") + mesh + " --set B=64 --steps 3 --log " + at + "/" + mesh)
+            .code,
+        0);
+  expect_near(losses(at + "/d=64"), losses(at + "/d=1"));
+}
+
 TEST(ShardTrain, SaysThatNobodyReadsIt) {
   const Result full = shell(SHARD_TRAIN + small + " --steps 1 >/dev/full");
   EXPECT_EQ(full.code, 1);
@@ -338,15 +348,18 @@ TEST(ShardTrain, StagesAreProcesses) {
   expect_near(losses(at + "/mpi"), losses(at + "/threads"));
 }
 
-/// Kills one rank when there is the checkpoint `saved` in `folder`, and says so. What is left of
-/// the ranks waits for the dead one: mpirun gives them 20 s to end, and here one.
-const char* const before = "export OMPI_MCA_odls_base_sigkill_timeout=1; ";
+/// Kills one rank, or does what the function `act` does with it, when there is the checkpoint
+/// `saved` in `folder`, and says so. What is left of the ranks waits for the dead one: mpirun gives
+/// them 20 s to end, and here one.
+const char* const before =
+    "export OMPI_MCA_odls_base_sigkill_timeout=1; "
+    "act() { kill -9 $1 && echo 'killed one'; }; ";
 const char* const killer = R"(
   run=$!
   rank_of() { for child in $(cat /proc/$1/task/*/children 2>/dev/null); do
     case $(readlink /proc/$child/exe) in *mpirun*|*orterun*|*prterun*) rank_of $child;; *shard-train) last=$child;; esac; done; }
   for i in $(seq 600); do
-    [ -d "$folder/$saved" ] && rank_of $run && [ "$last" ] && kill -9 $last && echo "killed one" && break
+    [ -d "$folder/$saved" ] && rank_of $run && [ "$last" ] && act $last && break
     sleep 0.05
   done
   wait $run; echo "ended with $?"
@@ -364,6 +377,22 @@ TEST(ShardTrain, StartsAgainWhenARankIsKilled) {
   EXPECT_THAT(run.text, HasSubstr("resumed from"));
   EXPECT_THAT(run.text, HasSubstr("saved step 400"));
   EXPECT_THAT(run.text, HasSubstr("ended with 0")) << run.text;
+}
+
+TEST(ShardTrain, ARankThatIsStoppedIsWaitedFor) {
+  const std::string at = folder("stopped");
+  const std::string how = " --mesh d=2 --steps 60 ";
+  const Result run = shell(
+      std::string(before) +
+      "act() { kill -STOP $1; sleep 0.5; seen=$(ls $folder); sleep 1;"
+      " [ \"$seen\" = \"$(ls $folder)\" ] && echo 'the others wait'; kill -CONT $1; }; "
+      "saved=step-00000001; folder=" +
+      at + "/run; " SHARD_TRAIN + small + how +
+      "--transport mpi --save-every 1 --keep 0 --save $folder --log " + at + "/log & " + killer);
+  EXPECT_THAT(run.text, HasSubstr("the others wait"));
+  EXPECT_THAT(run.text, HasSubstr("ended with 0")) << run.text;
+  EXPECT_EQ(train(how + "--log " + at + "/threads").code, 0);
+  expect_near(losses(at + "/log"), losses(at + "/threads"));
 }
 
 TEST(ShardTrain, AStageThatIsKilledEndsTheOthersWithItsName) {
