@@ -213,6 +213,14 @@ TEST_F(Files, ImportsAreRegularFilesOfTheProject) {
   refused("../sub", "` is a directory");
 }
 
+TEST_F(Files, AnUnknownSaysWhatToWriteMeanwhile) {
+  const Result result = run_with({SHARDPROOF_SOURCE_DIR "/spec/tests/codes/u0011_schedule.shard"});
+  EXPECT_EQ(result.code, 2);
+  for (const char* words :
+       {"checked: types, layouts", "Not decided: whether the stages end", "until then"})
+    EXPECT_NE(result.out.find(words), std::string::npos) << result.out;
+}
+
 TEST_F(Files, NothingOfAFileOrAnArgumentMovesATerminal) {
   const std::string nasty =
       "\x1b]0;title\x07 \xc2\x9b"

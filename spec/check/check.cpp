@@ -577,7 +577,7 @@ class PlanChecker {
       Diagnostic& told = tell(backward.refused->code.c_str(), backward.refused->message);
       if (!(backward.refused->range == instr.place.range))
         told.notes.push_back({backward.refused->range, "here, in " + name});
-      if (told.code == "U0001" && told.details.empty())
+      if (told.code.starts_with("U") && told.details.empty())
         told.details = {"checked: `" + name +
                             "`, the types, layouts and collectives of this plan. Not decided: its "
                             "values, because the backward of `" +

@@ -101,6 +101,20 @@ TEST(Mistakes, DimsInAnotherOrder) {
              "name the dims of the result in the order of its type");
 }
 
+TEST(Mistakes, AnotherCollectiveMakesTheResult) {
+  const std::string text =
+      head +
+      "fn f(x: f32[B M]) -> f32[M] { return sum(\"B M -> M\", x) }\n"
+      "plan p implements f(x: f32[B/d M]) -> f32[M/d] {\n"
+      "    return all_reduce(\"M {U_d} -> M/d\", sum(\"B/d M -> M {U_d}\", x))\n}\n";
+  expect_fix(text, "E0206", "psum_scatter instead of all_reduce");
+  expect_fix(head +
+                 "fn f(x: f32[B M]) -> f32[B M] { return x }\n"
+                 "plan p implements f(x: f32[B/d M/t]) -> f32[B/d M] {\n"
+                 "    return all_gather(\"B/d M/t -> M B/d\", x)\n}\n",
+             "E0305", "name them in its order, `B/d M`");
+}
+
 TEST(Mistakes, AGradientIsNamedWithWhatItIsOf) {
   const std::vector<Diagnostic> errors = errors_of(
       "mesh d\ndim B M\n"

@@ -249,12 +249,33 @@ std::optional<Read> read_pattern(Body& body, const CallSite& site, size_t count,
   return PatternReader(body, site).run(count, right, brackets);
 }
 
+/// The fix that puts the result's dims into the order of the one operand, whose dims they are.
+static std::optional<Fix> result_in_order(const Body& body, const CallSite& site) {
+  const auto& pattern = site.pattern;
+  if (!pattern || !pattern->right || pattern->left.size() != 1 || body.inferred()) return {};
+  const auto& right = pattern->right->dims;
+  std::vector<const syntax::SplitExpr*> order;
+  for (const syntax::SplitExpr& dim : pattern->left[0].dims)
+    for (const syntax::SplitExpr& each : right)
+      if (each.names == dim.names && !each.bracketed) order.push_back(&each);
+  if (right.empty() || order.size() != right.size()) return {};
+  std::string text;
+  for (const auto* each : order)
+    text += (text.empty() ? "" : " ") + std::string(body.world.sources.text(each->range));
+  SourceRange range = right.front().range;
+  range.end = right.back().range.end;
+  if (text == body.world.sources.text(range)) return {};
+  return Fix{"name them in its order, `" + text + "`", {{range, text}}, false, ""};
+}
+
 std::optional<ir::Op> elaborated(Body& body, const CallSite& site, const Read& read, ir::Op op) {
   std::vector<Shape> shapes;
   for (ir::ValueId id : read.operands) shapes.push_back(body.type(id));
   const auto problem = elaborate::elaborate(body.world.program, op, shapes);
   if (!problem) return op;
   pattern_problem(body, site, read.operands, *problem);
+  if (auto fix = result_in_order(body, site))
+    body.world.diagnostics.back().fixes.push_back(*std::move(fix));
   return std::nullopt;
 }
 

@@ -44,10 +44,18 @@ State after(const Application& app, const Axis& axis) {
 }
 
 void not_its_work(const Application& app, const std::vector<Axis>& axes, const std::string& does) {
+  const Shape& from = app.pattern.left[0];
+  std::vector<FixHint> fixes;
+  if (auto other = conversion(app.program, from, app.pattern.right)) {
+    other->kind = FixHint::Kind::replace_op;
+    other->message = other->text.substr(0, other->text.find('(')) + " instead of " + app.name;
+    fixes.push_back(*std::move(other));
+  }
   refuse({.code = "E0206",
           .message = app.name + " cannot make `" + show(app.program, app.pattern.right) + "` of `" +
-                     show(app.program, app.pattern.left[0]) + "`",
+                     show(app.program, from) + "`",
           .label = does,
+          .fixes = std::move(fixes),
           .axes = axes});
 }
 
