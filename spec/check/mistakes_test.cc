@@ -43,6 +43,17 @@ void expect_fix(const std::string& text, const std::string& code, const std::str
   EXPECT_TRUE(fix.checked) << text;
 }
 
+/// The first error has this code, and a first fix with these words that proves the plan, whatever
+/// follows from the error.
+void expect_first_fix(const std::string& text, const std::string& code, const std::string& words) {
+  const std::vector<Diagnostic> errors = errors_of(text);
+  ASSERT_FALSE(errors.empty()) << text;
+  EXPECT_EQ(errors[0].code, code) << text;
+  ASSERT_FALSE(errors[0].fixes.empty()) << text;
+  EXPECT_THAT(errors[0].fixes[0].message, HasSubstr(words)) << text;
+  EXPECT_TRUE(errors[0].fixes[0].checked) << text;
+}
+
 /// The first error has this code and a fix or a help with these words.
 void expect_help(const std::string& text, const std::string& code, const std::string& words) {
   const std::vector<Diagnostic> errors = errors_of(text);
@@ -108,11 +119,11 @@ TEST(Mistakes, AnotherCollectiveMakesTheResult) {
       "plan p implements f(x: f32[B/d M]) -> f32[M/d] {\n"
       "    return all_reduce(\"M {U_d} -> M/d\", sum(\"B/d M -> M {U_d}\", x))\n}\n";
   expect_fix(text, "E0206", "psum_scatter instead of all_reduce");
-  expect_fix(head +
-                 "fn f(x: f32[B M]) -> f32[B M] { return x }\n"
-                 "plan p implements f(x: f32[B/d M/t]) -> f32[B/d M] {\n"
-                 "    return all_gather(\"B/d M/t -> M B/d\", x)\n}\n",
-             "E0305", "name them in its order, `B/d M`");
+  expect_first_fix(head +
+                       "fn f(x: f32[B M]) -> f32[B M] { return x }\n"
+                       "plan p implements f(x: f32[B/d M/t]) -> f32[B/d M] {\n"
+                       "    return all_gather(\"B/d M/t -> M B/d\", x)\n}\n",
+                   "E0305", "name them in its order, `B/d M`");
 }
 
 TEST(Mistakes, AGradientIsNamedWithWhatItIsOf) {
@@ -147,7 +158,7 @@ TEST(Mistakes, MarksOfSeveralOperandsAreSaidAtOnce) {
       "fn f(x: f32[B M], w: f32[M F]) -> f32[B F] { return einsum(\"B M, M F -> B F\", x, w) }\n"
       "plan p implements f(x: f32[B M]{I_d}, w: f32[M F/t]{I_d}) -> f32[B F/t]{I_d} {\n"
       "    return einsum(\"B M, M F/t -> B F/t\", x, w)\n}\n";
-  expect_fix(text, "E0306", "say it in the pattern, and of its result");
+  expect_first_fix(text, "E0306", "say it in the pattern, and of its result");
 }
 
 TEST(Mistakes, AScalarBesideACopyThatIsUsedAlike) {
