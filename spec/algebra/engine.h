@@ -335,8 +335,8 @@ struct Engine {
   std::string show(Nf e, int depth = 4, const Names& names = {});
   std::string show_sum(Nf e, int depth, const Names& names);
   int show_nesting = 0, show_left = 0;
-  std::string show_tensor(const Tensor& t, int depth, Names inside);
-  std::string show_named(const Atom& a, const Tensor& t, int depth, const Names& names);
+  std::string show_tensor(const TensorInfo& t, int depth, Names inside);
+  std::string show_named(const Atom& a, const TensorInfo& t, int depth, const Names& names);
   std::string show_atom(AtomId a, int depth, const Names& names);
   std::string show_factor(const Factor& f, int depth, const Names& names);
 };

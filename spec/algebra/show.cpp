@@ -60,14 +60,14 @@ static std::optional<AtomId> atom_of(Engine& g, Nf e) {
 }
 
 /// A tensor that an opaque function takes: `w` where the binders are the indices of w in order.
-std::string Engine::show_tensor(const Tensor& t, int depth, Names inside) {
+std::string Engine::show_tensor(const TensorInfo& t, int depth, Names inside) {
   const size_t count = t.binders.size();
   const auto binder = [&](size_t i) {
     return slot(VarInfo::binder, static_cast<uint32_t>(i), t.binders[i]);
   };
   if (const auto found = atom_of(*this, t.body); found && atoms[*found].kind == AtomKind::app) {
     const Atom of = atoms[*found];
-    const Tensor named = tensors[of.ref];
+    const TensorInfo named = tensors[of.ref];
     if (named.op == Op::leaf && of.args.size() >= count) {
       const size_t first = of.args.size() - count;
       bool whole = true;
@@ -91,7 +91,7 @@ std::string Engine::show_tensor(const Tensor& t, int depth, Names inside) {
 }
 
 /// `name(tensors)[indices]`.
-std::string Engine::show_named(const Atom& a, const Tensor& t, int depth, const Names& names) {
+std::string Engine::show_named(const Atom& a, const TensorInfo& t, int depth, const Names& names) {
   std::string given, indices;
   for (const Nf arg : a.args) {
     const auto found = atom_of(*this, arg);
