@@ -64,6 +64,11 @@ std::string human(double value, double step, const std::vector<const char*>& uni
 
 }  // namespace
 
+bool Product::before(const Product& other) const {
+  if (powers.empty() != other.powers.empty()) return other.powers.empty();
+  return std::tie(powers, rings) < std::tie(other.powers, other.rings);
+}
+
 Amount::Amount(int64_t number) {
   if (number) terms_.push_back({number, {}, {}});
 }
@@ -97,19 +102,15 @@ Amount Amount::ring(const std::vector<Axis>& axes) {
 }
 
 void Amount::add(const Product& term) {
-  for (Product& each : terms_)
-    if (each.same_factors(term)) {
-      each.coefficient = narrow(static_cast<Wide>(each.coefficient) + term.coefficient);
-      std::erase_if(terms_, [](const Product& product) { return product.coefficient == 0; });
-      return;
-    }
   if (!term.coefficient) return;
-  // One order for one amount, whatever it was added up from; a plain number comes last.
-  auto before = [](const Product& a, const Product& b) {
-    if (a.powers.empty() != b.powers.empty()) return b.powers.empty();
-    return std::tie(a.powers, a.rings) < std::tie(b.powers, b.rings);
-  };
-  terms_.insert(std::upper_bound(terms_.begin(), terms_.end(), term, before), term);
+  const auto at = std::lower_bound(terms_.begin(), terms_.end(), term,
+                                   [](const Product& a, const Product& b) { return a.before(b); });
+  if (at == terms_.end() || !at->same_factors(term)) {
+    terms_.insert(at, term);
+    return;
+  }
+  at->coefficient = narrow(static_cast<Wide>(at->coefficient) + term.coefficient);
+  if (at->coefficient == 0) terms_.erase(at);
 }
 
 Amount& Amount::operator+=(const Amount& other) {
@@ -143,10 +144,11 @@ Amount Amount::over(const Amount& product) const {
 }
 
 bool Amount::within(const Amount& other) const {
+  auto greater = other.terms_.begin();
   return std::all_of(terms_.begin(), terms_.end(), [&](const Product& term) {
-    return std::any_of(other.terms_.begin(), other.terms_.end(), [&](const Product& greater) {
-      return greater.same_factors(term) && greater.coefficient >= term.coefficient;
-    });
+    while (greater != other.terms_.end() && greater->before(term)) ++greater;
+    return greater != other.terms_.end() && greater->same_factors(term) &&
+           greater->coefficient >= term.coefficient;
   });
 }
 

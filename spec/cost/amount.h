@@ -19,6 +19,8 @@ struct Product {
   bool same_factors(const Product& other) const {
     return powers == other.powers && rings == other.rings;
   }
+  /// The order of terms in an amount, by factors alone; a plain number comes last.
+  bool before(const Product& other) const;
 };
 
 /// A sum of products, like terms joined. Zero is the empty sum.

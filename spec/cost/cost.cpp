@@ -46,15 +46,51 @@ void collect_uses(const Block& block, std::set<ValueId>& used) {
   used.insert(block.emit.begin(), block.emit.end());
 }
 
-/// The fullest points seen so far; none is within another.
-struct Peaks {
-  std::vector<Amount> points;
+/// The fullest points seen so far. None is within another, that is, has no term that is greater:
+/// then it is at most the other for all sizes.
+class Peaks {
+ public:
   void add(const Amount& point) {
-    for (const Amount& other : points)
-      if (point.within(other)) return;
-    std::erase_if(points, [&](const Amount& other) { return other.within(point); });
-    points.push_back(point);
+    const Row row = row_of(point);
+    for (const Row& other : rows_)
+      if (within(row, other)) return;
+    size_t left = 0;
+    for (size_t i = 0; i < points.size(); ++i) {
+      if (within(rows_[i], row)) continue;
+      if (left != i) points[left] = std::move(points[i]), rows_[left] = std::move(rows_[i]);
+      ++left;
+    }
+    points.resize(left), rows_.resize(left);
+    points.push_back(point), rows_.push_back(row);
   }
+
+  std::vector<Amount> points;
+
+ private:
+  using Row = std::vector<int64_t>;  ///< coefficients by column; 0 after its end
+
+  struct Before {
+    bool operator()(const Product& a, const Product& b) const { return a.before(b); }
+  };
+
+  Row row_of(const Amount& point) {
+    Row row;
+    for (const Product& term : point.terms()) {
+      const size_t column = columns_.try_emplace(term, columns_.size()).first->second;
+      if (row.size() <= column) row.resize(column + 1);
+      row[column] = term.coefficient;
+    }
+    return row;
+  }
+
+  static bool within(const Row& row, const Row& other) {
+    for (size_t i = 0; i < row.size(); ++i)
+      if (row[i] > (i < other.size() ? other[i] : 0)) return false;
+    return true;
+  }
+
+  std::map<Product, size_t, Before> columns_;
+  std::vector<Row> rows_;
 };
 
 class Pass {
@@ -129,22 +165,22 @@ class Pass {
       const Amount before = sum_live;
       for (ValueId id : instr.results)
         if (!root_.count(id) && live.insert(id).second) add_to(sum_live, id, 1);
-      peaks.add(sum_live);
       // A callee's points have its results.
       const bool calls =
           std::holds_alternative<Call>(instr.op) || std::holds_alternative<Grad>(instr.op);
-      const Amount now = calls ? before : sum_live;
+      const Amount& now = calls ? before : sum_live;
       for (const Amount& inner : instruction(instr, times)) {
         Amount sum = now;
         sum += inner;
         peaks.add(sum);
       }
-      std::erase_if(live, [&](ValueId id) {
-        auto found = last.find(id);
-        const bool ends = found == last.end() || found->second <= i;
-        if (ends) add_to(sum_live, id, -1);
-        return ends;
-      });
+      std::vector<ValueId> ending;
+      for (ValueId id : live)
+        if (const auto found = last.find(id); found == last.end() || found->second <= i)
+          ending.push_back(id);
+      // Until a value ends, the next point is fuller.
+      if (!ending.empty() || i + 1 == block.instrs.size()) peaks.add(sum_live);
+      for (ValueId id : ending) live.erase(id), add_to(sum_live, id, -1);
     }
     return peaks;
   }
@@ -177,7 +213,7 @@ class Pass {
     if (const auto* call = std::get_if<Call>(&instr.op)) return callee(call->function, times, true);
     if (const auto* grad = std::get_if<Grad>(&instr.op)) return gradient(*grad, times, instr);
     if (const Block* body = body_of(instr.op)) return loop(instr, *body, times);
-    return {Amount()};
+    return {};
   }
 
   void transfer(const std::string& kind, const Amount& times, const Amount& bytes,

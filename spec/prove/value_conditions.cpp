@@ -1,5 +1,6 @@
 #include "spec/prove/value_conditions.h"
 
+#include <algorithm>
 #include <random>
 #include <set>
 
@@ -14,24 +15,28 @@ using algebra::AtomKind;
 using algebra::Nf;
 using smt::Term;
 
-bool requires_something(const ir::Block& block) {
-  if (!block.requirements.empty()) return true;
+/// What requirements there are.
+enum class Required { nothing, sizes, values };
+
+Required required(const ir::Block& block) {
+  Required found = Required::nothing;
+  for (const ir::Requirement& each : block.requirements)
+    found = std::max(found, ir::uses_values(each.condition) ? Required::values : Required::sizes);
   for (const ir::Instr& instr : block.instrs)
-    if (const ir::Block* body = body_of(instr.op); body && requires_something(*body)) return true;
-  return false;
+    if (const ir::Block* body = body_of(instr.op)) found = std::max(found, required(*body));
+  return found;
 }
 
-/// Whether the function, its model or any callee has a requirement.
-bool requires_something(const ir::Program& program, size_t f, std::set<size_t>& seen) {
-  if (!seen.insert(f).second) return false;
+/// By the function, its model or any callee.
+Required required(const ir::Program& program, size_t f, std::set<size_t>& seen) {
+  if (!seen.insert(f).second) return Required::nothing;
   const ir::Function& function = program.functions.at(f);
-  bool found = requires_something(function.body) ||
-               (function.model && requires_something(program, *function.model, seen));
+  Required found = required(function.body);
+  const auto callee = [&](size_t g) { found = std::max(found, required(program, g, seen)); };
+  if (function.model) callee(*function.model);
   for_each_instr(function.body, [&](const ir::Instr& instr) {
-    if (auto* call = std::get_if<ir::Call>(&instr.op))
-      found = found || requires_something(program, call->function, seen);
-    if (auto* grad = std::get_if<ir::Grad>(&instr.op))
-      found = found || requires_something(program, grad->function, seen);
+    if (auto* call = std::get_if<ir::Call>(&instr.op)) callee(call->function);
+    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) callee(grad->function);
   });
   return found;
 }
@@ -128,15 +133,18 @@ class Terms {
 
 /// The conditions of plan and model at the same leaves. A function without a normal form has none.
 std::vector<lower::Condition> conditions_of(algebra::Algebra& algebra, const ir::Program& program,
-                                            size_t plan) {
+                                            size_t plan, Required required) {
   std::vector<lower::Condition> result;
+  lower::Options options;  // sizes are the same whatever the values are
+  if (required == Required::sizes) options.seals = lower::Seals::additions;
   lower::Variables variables;
   std::vector<size_t> functions = {plan};
   if (program.functions[plan].model) functions.push_back(*program.functions[plan].model);
   for (size_t function : functions) try {
       lower::Request request;
       request.function = function, request.variables = &variables;
-      for (lower::Condition& each : lower::lower_function(algebra, program, request, {}).conditions)
+      for (lower::Condition& each :
+           lower::lower_function(algebra, program, request, options).conditions)
         result.push_back(std::move(each));
     } catch (const std::runtime_error&) {
     } catch (const std::logic_error&) {
@@ -174,12 +182,13 @@ bool satisfied_by_some(const std::vector<Term>& formulas) {
 std::optional<ValueConflict> conflict_of_values(const ir::Program& program, size_t plan,
                                                 smt::Solver& solver) {
   std::set<size_t> seen;
-  if (!requires_something(program, plan, seen)) return std::nullopt;
+  const Required required = shardproof::required(program, plan, seen);
+  if (required == Required::nothing) return std::nullopt;
   algebra::Algebra algebra;
   Terms terms(algebra);
   std::vector<Term> formulas;
   std::vector<std::string> words;
-  for (const lower::Condition& each : conditions_of(algebra, program, plan)) {
+  for (const lower::Condition& each : conditions_of(algebra, program, plan, required)) {
     if (speaks_of_a_step(algebra, each)) continue;
     formulas.push_back(terms.of(each));
     words.push_back(each.words);
