@@ -31,17 +31,18 @@ std::shared_ptr<const Program> load(const Options& options, const CheckOptions& 
 }
 
 /// The file with the plan that extends a cache: from the options, or NAME_decode.shard next to the
-/// model's file.
-std::string decode_file(const Options& options, const Program& program) {
+/// file that defines the plan of the logits. A file that it imports may be of another model.
+std::string decode_file(const Options& options, const Program& program, const StepRoles& roles) {
   if (options.sample == 0 || !options.logits.empty() || options.decode == "none") return "";
   if (!options.decode.empty()) return options.decode;
-  for (size_t i = 0; i < program.sources().size(); ++i) {
-    const std::filesystem::path path = program.sources().file(static_cast<int32_t>(i)).path;
-    const auto beside = path.parent_path() / (path.stem().string() + "_decode.shard");
-    std::error_code ignored;
-    if (std::filesystem::is_regular_file(beside, ignored)) return beside.string();
-  }
-  return "";
+  const auto plan = logits_plan(program, roles);
+  if (!plan) return "";
+  const ir::Function& logits =
+      program.checked().program().functions.at(program.plan(*plan).function);
+  const std::filesystem::path path = program.sources().file(logits.name_range.file).path;
+  const auto beside = path.parent_path() / (path.stem().string() + "_decode.shard");
+  std::error_code ignored;
+  return std::filesystem::is_regular_file(beside, ignored) ? beside.string() : "";
 }
 
 /// The weights' names in the other format: from the options, or NAME.hf.json next to the model, or
@@ -92,7 +93,7 @@ Name eval_plan(const Options& options, const Program& program, const StepRoles& 
 }
 
 Name sampled_plan(const Options& options, const Program& program, const StepRoles& roles) {
-  if (options.sample == 0 || !decode_file(options, program).empty()) return "";
+  if (options.sample == 0 || !decode_file(options, program, roles).empty()) return "";
   if (!options.logits.empty()) return program.plan(options.logits).name;
   if (auto plan = logits_plan(program, roles)) return *plan;
   throw BadInput(
@@ -222,7 +223,7 @@ Job prepare(const Options& options) {
   if (options.transport != Transport::nccl) job.trainer.device = device_of(options);
   job.eval = eval_plan(options, program, roles);
   job.logits = sampled_plan(options, program, roles);
-  if (const std::string file = decode_file(options, program); !file.empty()) {
+  if (const std::string file = decode_file(options, program, roles); !file.empty()) {
     CheckOptions how;
     how.set = numbers.consts;
     job.cached = load(file, options, how);

@@ -140,6 +140,26 @@ TEST(ShardTrain, ACacheChangesNoSample) {
   EXPECT_THAT(longer, testing::StartsWith(first_line(whole)));
 }
 
+/// The files that a model imports may have a cache, but of another model.
+TEST(ShardTrain, ASampleUsesTheCacheOfItsOwnModel) {
+  const auto sample = [](const std::string& model, const std::string& flags) {
+    const Result run =
+        shell(SHARD_TRAIN " " SHARDPROOF_SOURCE_DIR "/spec/models/" + model +
+              " --config tiny --set V=128,L=24 --precision f32 --temperature 0 --steps 3 --seed 5 "
+              "--sample 17 --prompt abcabc " +
+              flags);
+    EXPECT_EQ(run.code, 0) << run.text;
+    const size_t at = run.text.find("sample: ");
+    EXPECT_NE(at, std::string::npos) << run.text;
+    return at == std::string::npos ? "" : run.text.substr(at);
+  };
+  EXPECT_THAT(sample("gemma2.shard", ""), HasSubstr("tokens/s without a cache"));
+  const std::string whole = sample("mistral.shard", "--decode none");
+  const std::string cached = sample("mistral.shard", "");
+  EXPECT_THAT(cached, HasSubstr("tokens/s with a key-value cache"));
+  EXPECT_EQ(cached.substr(0, cached.find('\n')), whole.substr(0, whole.find('\n')));
+}
+
 TEST(ShardTrain, SaysWhichFileHasNoCache) {
   const Result run =
       train("--steps 1 --sample 4 --decode " SHARDPROOF_SOURCE_DIR "/spec/models/llama3.shard");
