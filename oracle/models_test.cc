@@ -25,23 +25,15 @@ Sizes small(Random& random) {
   auto pick = [&](int64_t least, int64_t most) {
     return least + static_cast<int64_t>(random() % static_cast<size_t>(most - least + 1));
   };
-  Sizes sizes{{{"A", pick(1, 2)},
-               {"B", pick(1, 2)},
-               {"L", pick(1, 3)},
-               {"M", pick(2, 4)},
-               {"F", pick(1, 4)},
-               {"H", pick(1, 3)},
-               {"Q", pick(1, 2)},
-               {"K", pick(1, 2)},
-               {"D", 2},
-               {"V", pick(2, 4)},
-               {"N", pick(1, 2)},
-               {"C", 2},
-               {"W", 2},
-               {"P", 4},
-               {"X", pick(1, 2)},
+  Sizes sizes{{{"A", pick(1, 2)}, {"B", pick(1, 2)}, {"L", pick(1, 3)},
+               {"M", pick(2, 4)}, {"F", pick(1, 4)}, {"H", pick(1, 3)},
+               {"Q", pick(1, 2)}, {"K", pick(1, 2)}, {"D", 2},
+               {"V", pick(2, 4)}, {"N", pick(1, 2)}, {"C", 2},
+               {"W", 2},          {"P", 4},          {"X", pick(1, 2)},
                {"E", pick(2, 4)},  // experts: top_k takes two of them
-               {"R", pick(1, 3)}},
+               {"R", pick(1, 3)}, {"I", 2},          {"Y", 2},
+               {"Z", 2},          {"G", 2},  // groups of J experts
+               {"J", 2},          {"groups", 1},     {"top", 2}},
               {{"d", 2}, {"t", 2}, {"e", 2}, {"c", 2}, {"g", 2}, {"r", 2}, {"p", 2}}};
   return sizes;
 }
@@ -49,11 +41,11 @@ Sizes small(Random& random) {
 // Only the dims and axes that the program has: in pairwise_ffn H counts no heads.
 Sizes small(const ir::Program& program, Random& random) {
   Sizes sizes = small(random);
-  std::erase_if(sizes.dims, [&](const auto& each) { return !program.dims.count(each.first); });
-  const auto length = program.dims.find("L");
-  if (length != program.dims.end() && length->second.kind != ir::DimInfo::Kind::plain)
-    sizes.dims.erase("L");  // which is (C W)
-  else if (sizes.dims.count("C") && sizes.dims.count("L"))
+  std::erase_if(sizes.dims, [&](const auto& each) {  // L may be (C W), J may be 3
+    const auto dim = program.dims.find(each.first);
+    return dim == program.dims.end() || dim->second.kind != ir::DimInfo::Kind::plain;
+  });
+  if (sizes.dims.count("C") && sizes.dims.count("L"))
     sizes.dims["L"] = std::max(sizes.dims["L"], sizes.dims["C"]);  // C tokens of L are new
   if (sizes.dims.count("X")) sizes.dims["A"] = 2;                  // interleaved: p divides A
   for (const auto& [name, dim] : program.dims)
