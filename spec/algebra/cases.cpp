@@ -131,7 +131,7 @@ class Case {
         u_(facts.back().u),
         sign_(facts.back().sign),
         square_(g.mul(u_, u_)),
-        facts_(facts),
+        facts_(with_products(g, facts)),
         speaks_(g, Speaks{g, u_}) {
     known_.push_back({step, sign_ > 0 ? g.one : g.zero});
     for (Nf equal : {g.eq0(u_), g.step(g.scale(u_, -1))})
@@ -231,6 +231,18 @@ class Case {
     return e;
   }
 
+  /// The signs of products of two facts, which have the higher powers, and the facts: 1 - x^2 is
+  /// (1 - x) (1 + x).
+  static std::vector<Fact> with_products(Engine& g, const std::vector<Fact>& facts) {
+    std::vector<Fact> all;
+    for (size_t i = 0; i < facts.size(); ++i)
+      for (size_t k = i; k < facts.size(); ++k)
+        all.push_back({g.mul(facts[i].u, facts[k].u),
+                       facts[i].sign * facts[k].sign * (g.fault == Fault::case_product ? -1 : 1)});
+    all.insert(all.end(), facts.begin(), facts.end());
+    return all;
+  }
+
   /// step(v), if v is a combination of a number and arguments with known signs.
   std::optional<Nf> implied(Nf v) {
     if (follows(v, 1, 0, false)) return g_.one;
@@ -257,15 +269,26 @@ class Case {
     return false;
   }
 
+  bool not_zero(Nf v) { return follows(v, 1, 0, false) || follows(g_.scale(v, -1), 1, 0, false); }
+
   Nf factor(const Factor& f) {
     for (const auto& [atom, value] : known_)
       if (f.atom == atom && f.exponent.sign() > 0) return g_.pow(value, f.exponent);
-    if (!can_be_rebuilt(g_, f.atom)) return g_.atom_power(f.atom, f.exponent);
+    if (!can_be_rebuilt(g_, f.atom)) {
+      if (g_.atoms[f.atom].kind == AtomKind::eq0 && f.exponent.sign() > 0 &&
+          not_zero(g_.atoms[f.atom].args[0]))
+        return g_.zero;
+      return g_.atom_power(f.atom, f.exponent);
+    }
     VarSet binders;
     VarSet avoid = set_union(g_.free_of(u_), g_.atom_vars[f.atom]);
     const Nf body = opened(g_, f.atom, avoid, &binders);
     if (g_.is_op(f.atom, Op::poly) && body == square_)
       return g_.pow(g_.scale(u_, sign_), f.exponent * Rational(2));
+    if (const auto side = g_.is_op(f.atom, Op::poly) ? side_of_square(g_, body) : std::nullopt)
+      for (int sign : {1, -1})
+        if (follows(g_.scale(*side, sign), 1, 0, false))
+          return g_.pow(g_.scale(*side, sign), f.exponent * Rational(2));
     const Nf inner = of(body);
     if (g_.is_op(f.atom, Op::step))
       if (const auto value = implied(inner)) return *value;
@@ -277,7 +300,7 @@ class Case {
   Nf u_;
   int sign_;
   Nf square_;
-  const std::vector<Fact>& facts_;
+  const std::vector<Fact> facts_;
   Deep<Speaks> speaks_;
   std::vector<std::pair<AtomId, Nf>> known_;
   std::optional<Term> replaced_;

@@ -136,6 +136,30 @@ Both written(int function, int way, const Both& x, const Both& y, const Both& n)
              : way == 1 ? choose(y - root, y, root) + n
                         : choose(w - y * y, root, y) + n;
     }
+    case 10: {  // a parabola between -1 and 1, lines outside
+      const Both c = minimum(maximum(x, zero - one), one), half = number(x, Rational(1, 2));
+      return way == 0   ? choose(one - x * x, half * x * x, magnitude(x) - half) + n
+             : way == 1 ? c * (x - half * c) + n
+                        : choose(magnitude(x) - one, magnitude(x) - half, half * x * x) + n;
+    }
+    case 11: {  // the smaller of x y and y times x between 1/2 and 1
+      const Both low = number(x, Rational(1, 2));
+      return way == 0   ? minimum(x * y, maximum(minimum(x, one), low) * y) * n
+             : way == 1 ? choose(y, y * minimum(x, one), y * maximum(x, low)) * n
+                        : minimum(minimum(maximum(x, low), one) * y, y * x) * n;
+    }
+    case 12:  // n where x and y have the same sign
+      return way == 0 ? choose(x * y, n, zero)
+             : way == 1
+                 ? choose(x, choose(y, n, zero), choose(zero - x, choose(zero - y, n, zero), zero))
+                 : n - choose(zero - x * y, n, zero) -
+                       choose(x * y, zero, choose(zero - x * y, zero, n));
+    case 13: {  // n where y is positive and x y too, or x: one of the ways differs
+      const Both positive = choose(y, n, zero);
+      return way == 0   ? choose(x * y, positive, zero)
+             : way == 1 ? choose(x, positive, zero)
+                        : choose(zero - x, positive, zero);
+    }
     default:  // max + min
       return way == 0   ? maximum(x, y) + minimum(x, y) * n
              : way == 1 ? x + y - minimum(y, x) + minimum(x, y) * n
@@ -159,8 +183,10 @@ Trial try_pair(laws::Dice dice, Fault fault) {
   for (int p = -3; p <= 3; ++p)
     for (int q = -3; q <= 3; ++q) x.at.push_back(p / 2.0), y.at.push_back(q / 2.0);
   const Rational n(below(8) - 4, 2), m = below(2) ? n : n + Rational(1, 2);
-  const int function = below(11), first = below(3), second = (first + 1 + below(2)) % 3;
-  const Both u = below(2) ? x : x + y * number(x, 2);
+  const int function = below(15), first = below(3), second = (first + 1 + below(2)) % 3;
+  // Roots and products of a sum are multiplied out, and its sign is not looked for.
+  const bool alone = function == 10 || function == 12 || function == 13;
+  const Both u = below(2) || alone ? x : x + y * number(x, 2);
   const Both one = written(function, first, u, y, number(x, n));
   const Both two = written(function, second, u, y, number(x, m));
   double apart = 0;
@@ -187,8 +213,8 @@ TEST(Cases, WhatIsCalledEqualIsEqual) {
 }
 
 TEST(Cases, FindPlantedFaults) {
-  for (Fault fault :
-       {Fault::case_implied, Fault::case_alone, Fault::step_denominator, Fault::step_square}) {
+  for (Fault fault : {Fault::case_implied, Fault::case_product, Fault::case_alone,
+                      Fault::step_denominator, Fault::step_square}) {
     Found found;
     for (uint64_t seed = 0; seed < 1900 && found.fooled == 0; ++seed)
       add(found, try_pair(laws::Dice(seed), fault));

@@ -119,7 +119,9 @@ Nf Engine::indicator(AtomKind kind, Nf e) {
     reduce_constant(*this, p, &c);
     bool flip = c.sign() > 0;  // [e <= 0] = 1 - [1 - e <= 0] for an integer e
     if (flip) p = sub(one, p);
-    Nf atom_value = of_atom(atom({kind, 0, {p}}));
+    // What is never negative is at most 0 where it is 0.
+    const bool from_zero = fault == Fault::at_most_zero || at_least(p, 0) || nonnegative(p);
+    Nf atom_value = whole && from_zero ? eq0(p) : of_atom(atom({kind, 0, {p}}));
     result = flip ? sub(one, atom_value) : atom_value;
   }
   return indicator_cache[key] = result;

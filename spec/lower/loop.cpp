@@ -212,17 +212,48 @@ struct Lowering {
     });
   }
 
+  /// What orders carries by their initial values.
+  std::vector<uint32_t> start_key(size_t i) {
+    const Nf init = text.carries[i].init.body;
+    const Nf own = c.a.div(init, common_size(c.a.engine(), {init}));
+    std::vector<uint32_t> result = {own.id, init.id};
+    for (Var v : text.carries[i].init.index) result.push_back(c.a.range(v).id);
+    return result;
+  }
   /// Sorts by initial value, so that two loops with the same carries in different order are equal.
   void order_stacks() {
-    const auto key = [&](size_t i) {
-      const Nf init = text.carries[i].init.body;
-      const Nf own = c.a.div(init, common_size(c.a.engine(), {init}));
-      std::vector<uint32_t> result = {own.id, init.id};
-      for (Var v : text.carries[i].init.index) result.push_back(c.a.range(v).id);
-      return result;
-    };
     std::stable_sort(stacks.begin(), stacks.end(),
-                     [&](size_t i, size_t k) { return key(i) < key(k); });
+                     [&](size_t i, size_t k) { return start_key(i) < start_key(k); });
+  }
+  /// Stacks that begin alike are ordered by their steps: of all orders the one whose bodies, under
+  /// the names that it gives, come first. Both programs have the same orders to choose from.
+  void order_alike() {
+    constexpr size_t most = 24;
+    std::vector<std::pair<size_t, size_t>> groups;  // begin and end in `stacks`
+    size_t orders = 1;
+    for (size_t begin = 0, end = 0; begin < stacks.size(); begin = end) {
+      const auto key = start_key(stacks[begin]);
+      for (end = begin + 1; end < stacks.size() && start_key(stacks[end]) == key;) {
+        ++end;
+        if ((orders *= end - begin) > most) return;
+      }
+      std::sort(stacks.begin() + static_cast<ptrdiff_t>(begin),
+                stacks.begin() + static_cast<ptrdiff_t>(end));
+      if (end - begin > 1) groups.emplace_back(begin, end);
+    }
+    if (groups.empty()) return;
+    std::vector<size_t> best;
+    std::vector<uint32_t> least;
+    for (bool more = true; more;) {
+      std::vector<uint32_t> ids;
+      for (Nf body : named_bodies()) ids.push_back(body.id);
+      if (best.empty() || ids < least) best = stacks, least = ids;
+      more = std::any_of(groups.begin(), groups.end(), [&](const auto& group) {
+        return std::next_permutation(stacks.begin() + static_cast<ptrdiff_t>(group.first),
+                                     stacks.begin() + static_cast<ptrdiff_t>(group.second));
+      });
+    }
+    stacks = best;
   }
   /// Lowers the body again, with constants replaced by their initial values and independent entries
   /// by one entry.
@@ -253,19 +284,29 @@ struct Lowering {
     std::vector<Name> own;
     for (size_t i = 0; i < count; ++i) own.push_back(first_name(i));
     for (size_t i : stacks) number = std::max(number, finder.above(at_leaves.next[i].body, own));
+    order_alike();
+    const std::vector<Nf> bodies = named_bodies();
+    for (size_t k = 0; k < stacks.size(); ++k) {
+      const size_t i = stacks[k];
+      leaves[i].body = final_leaf(k).body;
+      at_leaves.next[i].body = bodies[k];
+    }
+  }
+  TensorExpr final_leaf(size_t position) {
+    const size_t i = stacks[position];
+    const Carry& carry = text.carries[i];
+    return c.leaf(stack_name(position, i), without_apart(carry.index), carry.dtype);
+  }
+  /// The steps of the stacks, in order, where each leaf has its final name.
+  std::vector<Nf> named_bodies() {
     std::vector<std::pair<Nf, Nf>> names;
     std::vector<Nf> bodies;
     for (size_t k = 0; k < stacks.size(); ++k) {
-      const size_t i = stacks[k];
-      const Carry& carry = text.carries[i];
-      const TensorExpr entry = c.leaf(stack_name(k, i), without_apart(carry.index), carry.dtype);
-      if (!(leaves[i].body == entry.body)) names.emplace_back(leaves[i].body, entry.body);
-      leaves[i].body = entry.body;
-      bodies.push_back(at_leaves.next[i].body);
+      const Nf from = leaves[stacks[k]].body, to = final_leaf(k).body;
+      if (!(from == to)) names.emplace_back(from, to);
+      bodies.push_back(at_leaves.next[stacks[k]].body);
     }
-    if (names.empty()) return;
-    bodies = c.a.rename(bodies, names);
-    for (size_t k = 0; k < stacks.size(); ++k) at_leaves.next[stacks[k]].body = bodies[k];
+    return names.empty() ? bodies : c.a.rename(bodies, names);
   }
 
   /// Finds the carries in which the step is linear, jointly, and that no other stack reads. The
