@@ -158,7 +158,7 @@ TEST(Mistakes, MarksOfSeveralOperandsAreSaidAtOnce) {
       "fn f(x: f32[B M], w: f32[M F]) -> f32[B F] { return einsum(\"B M, M F -> B F\", x, w) }\n"
       "plan p implements f(x: f32[B M]{I_d}, w: f32[M F/t]{I_d}) -> f32[B F/t]{I_d} {\n"
       "    return einsum(\"B M, M F/t -> B F/t\", x, w)\n}\n";
-  expect_first_fix(text, "E0306", "say it in the pattern, and of its result");
+  expect_first_fix(text, "E0306", "state this in the pattern and in its result");
 }
 
 TEST(Mistakes, AScalarBesideACopyThatIsUsedAlike) {
