@@ -107,10 +107,28 @@ Socket bound(int family, const sockaddr* to, socklen_t size) {
   return socket;
 }
 
-Socket bound_to_loopback(const Address& address) {
+bool is_loopback(const addrinfo& at) {
+  if (at.ai_family == AF_INET6)
+    return IN6_IS_ADDR_LOOPBACK(&reinterpret_cast<const sockaddr_in6*>(at.ai_addr)->sin6_addr);
+  const auto* four = reinterpret_cast<const sockaddr_in*>(at.ai_addr);
+  return at.ai_family == AF_INET && ntohl(four->sin_addr.s_addr) >> 24 == 127;
+}
+
+/// The first of the name's addresses that is one of this machine. A machine often has its own name
+/// as a loopback address, at which no other machine finds it: those come last.
+Socket bound_to_one(const Address& address) {
   const Lookup lookup = look_up(address);
   if (lookup.code != 0) fail_at(address.text(), gai_strerror(lookup.code));
-  return bound(lookup.found->ai_family, lookup.found->ai_addr, lookup.found->ai_addrlen);
+  int reason = EADDRNOTAVAIL;
+  for (const bool loopback : {false, true})
+    for (const addrinfo* each = lookup.found.get(); each; each = each->ai_next) {
+      if (is_loopback(*each) != loopback) continue;
+      if (Socket socket = bound(each->ai_family, each->ai_addr, each->ai_addrlen); socket.fd() >= 0)
+        return socket;
+      reason = errno;
+    }
+  errno = reason;
+  return Socket();
 }
 
 /// Binds to IPv4 and IPv6 if the machine has both.
@@ -155,9 +173,7 @@ std::string Address::text() const {
   return (host.find(':') == std::string::npos ? host : "[" + host + "]") + ":" + port;
 }
 
-bool Address::is_loopback() const {
-  return host == "localhost" || host == "127.0.0.1" || host == "::1";
-}
+bool Address::is_any() const { return host == "any"; }
 
 Socket::~Socket() {
   if (fd_ >= 0) close(fd_);
@@ -165,7 +181,7 @@ Socket::~Socket() {
 
 Socket listen_at(const Address& address) {
   Socket socket =
-      address.is_loopback() ? bound_to_loopback(address) : bound_to_all(port_number(address.port));
+      address.is_any() ? bound_to_all(port_number(address.port)) : bound_to_one(address);
   if (socket.fd() < 0)
     throw CommError(0, "rank 0 cannot listen at " + address.text() + ": " + std::strerror(errno));
   return socket;

@@ -16,8 +16,8 @@ struct Address {
 
   static Address parse(const std::string& text);
   std::string text() const;
-  /// Whether it is a loopback address.
-  bool is_loopback() const;
+  /// The host `any`: all interfaces of this machine.
+  bool is_any() const;
 };
 
 class Socket {
@@ -35,7 +35,7 @@ class Socket {
   int fd_;
 };
 
-/// Listens on all interfaces; on loopback only if the address is a loopback one.
+/// Listens at this address alone, which must be one of this machine; at `any` on all interfaces.
 Socket listen_at(const Address& address);
 uint16_t port_of(const Socket& socket);
 

@@ -110,6 +110,50 @@ TEST(Store, IsServedOnEveryInterface) {
   EXPECT_EQ(fault([&] { tcp_store("127.0.0.1:" + port, "a", 1, patient); }), "no fault");
 }
 
+TEST(Store, IsServedAtItsAddressAlone) {
+  const TcpServer server(Address::parse("127.0.0.2:0"), "a");
+  const std::string port = std::to_string(server.port());
+  EXPECT_EQ(fault([&] { tcp_store("127.0.0.2:" + port, "a", 1, patient); }), "no fault");
+  EXPECT_THAT(fault([&] { tcp_store("127.0.0.1:" + port, "a", 1, soon); }), HasSubstr("refused"));
+  // An address of documentation, which no machine has.
+  EXPECT_THAT(fault([&] { listen_at(Address::parse("192.0.2.1:0")); }),
+              HasSubstr("cannot listen at 192.0.2.1:0"));
+}
+
+/// All that a server answers to these messages, until it hangs up or is silent.
+std::string answers(const TcpServer& server, const std::vector<Message>& messages) {
+  const Address address{"127.0.0.1", std::to_string(server.port())};
+  const Socket stranger = connect_to(address, std::chrono::steady_clock::now() + patient);
+  std::string all;
+  for (const Message& each : messages) all += packed(each);
+  send(stranger.fd(), all.data(), all.size(), MSG_NOSIGNAL);
+  std::string got;
+  for (char bytes[256];;) {
+    pollfd polled{stranger.fd(), POLLIN, 0};
+    if (poll(&polled, 1, 200) <= 0) return got;
+    const ssize_t more = recv(stranger.fd(), bytes, sizeof bytes, 0);
+    if (more <= 0) return got;
+    got.append(bytes, static_cast<size_t>(more));
+  }
+}
+
+TEST(Store, TellsAStrangerNeitherItsRunNorItsKeys) {
+  const TcpServer server(Address::parse("127.0.0.1:0"), "the name of a run");
+  const std::unique_ptr<Store> store =
+      tcp_store("127.0.0.1:" + std::to_string(server.port()), "the name of a run", 1, patient);
+  store->set("key", "the value");
+  const Message find{Message::find, "key", ""};
+  const auto hello = [](const std::string& run) {
+    return Message{Message::hello, std::string(greeting), run};
+  };
+  EXPECT_EQ(answers(server, {find}), "");
+  const Message other = hello("the name of another");
+  EXPECT_THAT(answers(server, {other}),
+              AllOf(HasSubstr("another run"), testing::Not(HasSubstr("name of a run"))));
+  EXPECT_THAT(answers(server, {other, find}), testing::Not(HasSubstr("the value")));
+  EXPECT_THAT(answers(server, {hello("the name of a run"), find}), HasSubstr("the value"));
+}
+
 TEST(Store, WaitsForRank0WhoComesLate) {
   const std::string address = free_address();
   const auto faults = on_ranks(3, [&](int rank) {
@@ -155,7 +199,7 @@ TEST(Store, RefusesAnEarlierRun) {
   const TcpServer server(Address::parse("127.0.0.1:0"), "a");
   const std::string address = "127.0.0.1:" + std::to_string(server.port());
   EXPECT_THAT(fault([&] { tcp_store(address, "b", 1, soon); }),
-              HasSubstr("serves the run 'a', not 'b'"));
+              HasSubstr("serves another run than 'b'"));
 }
 
 TEST(Store, RefusesRanksWhoseNumbersDoNotFit) {

@@ -72,7 +72,8 @@ bool TcpServer::answer_all(Client& client) {
 bool TcpServer::greet(Client& client, const Message& request) {
   if (request.key != greeting) return false;
   client.greeted = request.value == run_;
-  const std::string reason = "serves the run '" + run_ + "', not '" + request.value + "'";
+  // Its own name is what lets a rank in: a stranger does not get it.
+  const std::string reason = "serves another run than '" + request.value + "'";
   client.out += packed(client.greeted ? Message{Message::yes, {}, {}}
                                       : Message{Message::refused, {}, reason});
   return true;
