@@ -97,13 +97,26 @@ std::vector<oracle::Tensor> erasure(const PointOfPlan& point,
                           inputs);
 }
 
+namespace {
+
+// An input at a discontinuity is moved to either side in half of the evaluations.
+constexpr unsigned evaluations = 20;
+constexpr double unit_of_doubles = 8 * 0x1p-53;
+
+std::vector<oracle::Tensor> disturbed(const PointOfPlan& point, double unit, unsigned seed,
+                                      bool inputs_round, const Evaluation& evaluate) {
+  const oracle::Disturbed disturbance(unit, seed);
+  PointOfPlan moved = point;
+  for (size_t i = 0; i < moved.whole.size(); ++i) disturb_input(moved, i, inputs_round);
+  return evaluate(moved);
+}
+
+}  // namespace
+
 Bounds moved_by_rounding(const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted,
                          double unit, unsigned seed, bool inputs_round,
                          const Evaluation& evaluate) {
-  const oracle::Disturbed disturbed(unit, seed);
-  PointOfPlan moved = point;
-  for (size_t i = 0; i < moved.whole.size(); ++i) disturb_input(moved, i, inputs_round);
-  const std::vector<oracle::Tensor> got = evaluate(moved);
+  const std::vector<oracle::Tensor> got = disturbed(point, unit, seed, inputs_round, evaluate);
   Bounds farthest(wanted.size());
   for (size_t r = 0; r < wanted.size(); ++r)
     for (size_t i = 0; i < wanted[r].data.size(); ++i) {
@@ -115,15 +128,21 @@ Bounds moved_by_rounding(const PointOfPlan& point, const std::vector<oracle::Ten
 
 Bounds moved_by_doubles(const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted,
                         const Evaluation& evaluate) {
-  // An input at a discontinuity is moved to either side in half of the evaluations.
-  constexpr unsigned evaluations = 20;
-  constexpr double unit = 8 * 0x1p-53;
   Bounds farthest(wanted.size());
   for (unsigned seed = 1; seed <= evaluations; ++seed) {
-    const Bounds moved = moved_by_rounding(point, wanted, unit, seed, false, evaluate);
+    const Bounds moved = moved_by_rounding(point, wanted, unit_of_doubles, seed, false, evaluate);
     for (size_t r = 0; r < wanted.size(); ++r) farthest[r] = std::max(farthest[r], moved[r]);
   }
   return farthest;
+}
+
+bool finite_by_rounding(const PointOfPlan& point, const Evaluation& evaluate, size_t result,
+                        size_t entry) {
+  for (unsigned seed = 1; seed <= evaluations; ++seed)
+    if (std::isfinite(
+            disturbed(point, unit_of_doubles, seed, false, evaluate).at(result).data.at(entry)))
+      return true;
+  return false;
 }
 
 bool overflows(const PointOfPlan& point, const Evaluation& evaluate) {

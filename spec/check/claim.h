@@ -53,6 +53,11 @@ Bounds moved_by_rounding(const PointOfPlan& point, const std::vector<oracle::Ten
 Bounds moved_by_doubles(const PointOfPlan& point, const std::vector<oracle::Tensor>& wanted,
                         const Evaluation& evaluate = claimed);
 
+/// Whether double rounding may give this entry of a result a number. The variance of equal numbers
+/// is 0: its root has no value where rounding makes it negative, which says nothing of the plan.
+bool finite_by_rounding(const PointOfPlan& point, const Evaluation& evaluate, size_t result,
+                        size_t entry);
+
 /// Whether a double overflows on the way. What is finite afterwards, such as 1 / inf, is not the
 /// value: of log(sigmoid(x)) the gradient is 0 in doubles where exp(-x)^2 overflows, and 1 in
 /// truth.

@@ -255,6 +255,14 @@ Confirmed at_jumps(const PointOfPlan& point, const Evaluation& value, Confirmed 
 /// The index of a result, and of an entry in it.
 using Entry = std::pair<size_t, size_t>;
 
+/// The entry that has a value in the claim alone.
+std::optional<size_t> without_value(const denote::Array<double>& erased,
+                                    const denote::Array<double>& claim) {
+  for (size_t i = 0; i < erased.data.size() && i < claim.data.size(); ++i)
+    if (std::isnan(erased.data[i]) && std::isfinite(claim.data[i])) return i;
+  return std::nullopt;
+}
+
 /// The entry that differs by more than rounding can explain.
 std::optional<Entry> beyond_rounding(const Confirmed& claim, const Confirmed& erased,
                                      double noise) {
@@ -265,10 +273,11 @@ std::optional<Entry> beyond_rounding(const Confirmed& claim, const Confirmed& er
     for (double x : erased.arrays[r].data)
       if (std::isfinite(x)) most = std::max(most, std::abs(x));
     const double bound = claim.bounds[r] + erased.bounds[r];
-    const bool has_no_value = std::isinf(erased.bounds[r]) && std::isfinite(claim.bounds[r]);
-    if (!has_no_value && !(bound <= std::max(ill * most, noise))) continue;
-    if (auto entry = differs(erased.arrays[r], claim.arrays[r],
-                             has_no_value ? noise : std::max(bound, noise)))
+    if (std::isinf(erased.bounds[r]) && std::isfinite(claim.bounds[r]))
+      if (const auto entry = without_value(erased.arrays[r], claim.arrays[r]))
+        return Entry{r, *entry};
+    if (!(bound <= std::max(ill * most, noise))) continue;
+    if (const auto entry = differs(erased.arrays[r], claim.arrays[r], std::max(bound, noise)))
       return Entry{r, *entry};
   }
   return std::nullopt;
@@ -320,9 +329,13 @@ std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, con
     const Confirmed claim = by_oracle(point, claimed, inputs_round, seeds);
     const Confirmed erased = by_oracle(point, erased_value, inputs_round, seeds);
     if (!beyond_rounding(claim, erased, seen.noise)) continue;
-    if (const auto entry = beyond_rounding(at_jumps(point, claimed, claim),
-                                           at_jumps(point, erased_value, erased), seen.noise))
-      return described(*entry, claim, erased);
+    const auto entry = beyond_rounding(at_jumps(point, claimed, claim),
+                                       at_jumps(point, erased_value, erased), seen.noise);
+    if (!entry) continue;
+    const auto [r, i] = *entry;
+    if (!std::isfinite(erased.arrays[r].data[i]) && finite_by_rounding(point, erased_value, r, i))
+      continue;
+    return described(*entry, claim, erased);
   }
   return std::nullopt;
 }
