@@ -54,14 +54,6 @@ Nf opened(Engine& g, AtomId id, const VarSet& avoid, VarSet* binders) {
   return g.open(atom.ref, atom.args, avoid, binders);
 }
 
-std::optional<AtomId> single_atom(const Engine& g, Nf e) {
-  if (!g.is_single(e)) return std::nullopt;
-  const Term t = g.terms(e)[0];
-  const Mono& m = g.factors(t.mono);
-  if (m.size() != 1 || !t.coef.is_one() || !m[0].exponent.is_one()) return std::nullopt;
-  return m[0].atom;
-}
-
 /// u, if e is u^2 for a single atom u.
 std::optional<Nf> side_of_square(Engine& g, Nf e) {
   if (!g.is_single(e)) return std::nullopt;
@@ -98,7 +90,7 @@ class Steps {
         if (!can_be_rebuilt(g_, f.atom)) continue;
         const Nf body = opened(g_, f.atom, free_, nullptr);
         const auto side = g_.is_op(f.atom, Op::poly) ? side_of_square(g_, body) : std::nullopt;
-        const auto step = side ? single_atom(g_, g_.step(*side)) : std::nullopt;
+        const auto step = side ? g_.single_atom(g_.step(*side)) : std::nullopt;
         if (step && g_.is_op(*step, Op::step)) add(*step);
         collect(body);
       }
@@ -135,7 +127,7 @@ class Case {
         speaks_(g, Speaks{g, u_}) {
     known_.push_back({step, sign_ > 0 ? g.one : g.zero});
     for (Nf equal : {g.eq0(u_), g.step(g.scale(u_, -1))})
-      if (const auto atom = single_atom(g, equal); atom && *atom != step)
+      if (const auto atom = g.single_atom(equal); atom && *atom != step)
         known_.push_back({*atom, (g_.atoms[*atom].kind == AtomKind::eq0 ? sign_ == 0 : sign_ < 0)
                                      ? g.one
                                      : g.zero});

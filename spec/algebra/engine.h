@@ -143,6 +143,8 @@ struct Engine {
   std::optional<Nf> replace_equal(const Mono& m, Rational coef);
   std::optional<Rational> as_number(Nf e) const;
   bool is_single(Nf e) const { return terms(e).size() == 1; }
+  /// The atom, if e is one atom to the power of 1.
+  std::optional<AtomId> single_atom(Nf e) const;
   std::unordered_map<uint64_t, Nf> mul_cache;
 
   // power.cpp

@@ -59,6 +59,14 @@ std::optional<Rational> Engine::as_number(Nf e) const {
   return std::nullopt;
 }
 
+std::optional<AtomId> Engine::single_atom(Nf e) const {
+  if (!is_single(e)) return std::nullopt;
+  const Term& t = terms(e)[0];
+  const Mono& m = factors(t.mono);
+  if (m.size() != 1 || !t.coef.is_one() || !m[0].exponent.is_one()) return std::nullopt;
+  return m[0].atom;
+}
+
 /// a * coef * m, distributed at any length.
 Nf Engine::mul_mono(Nf a, MonoId m, Rational coef) {
   if (factors(m).empty()) return scale(a, coef);

@@ -50,22 +50,13 @@ static std::pair<Nf, Nf> sides(Engine& g, Nf e) {
   return {left, right};
 }
 
-/// The atom that `e` is, without a factor or an exponent.
-static std::optional<AtomId> atom_of(Engine& g, Nf e) {
-  const Poly& sum = g.terms(e);
-  if (sum.size() != 1 || !sum[0].coef.is_one()) return std::nullopt;
-  const Mono product = g.factors(sum[0].mono);
-  if (product.size() != 1 || !product[0].exponent.is_one()) return std::nullopt;
-  return product[0].atom;
-}
-
 /// A tensor that an opaque function takes: `w` where the binders are the indices of w in order.
 std::string Engine::show_tensor(const TensorInfo& t, int depth, Names inside) {
   const size_t count = t.binders.size();
   const auto binder = [&](size_t i) {
     return slot(VarInfo::binder, static_cast<uint32_t>(i), t.binders[i]);
   };
-  if (const auto found = atom_of(*this, t.body); found && atoms[*found].kind == AtomKind::app) {
+  if (const auto found = single_atom(t.body); found && atoms[*found].kind == AtomKind::app) {
     const Atom of = atoms[*found];
     const TensorInfo named = tensors[of.ref];
     if (named.op == Op::leaf && of.args.size() >= count) {
@@ -94,7 +85,7 @@ std::string Engine::show_tensor(const TensorInfo& t, int depth, Names inside) {
 std::string Engine::show_named(const Atom& a, const TensorInfo& t, int depth, const Names& names) {
   std::string given, indices;
   for (const Nf arg : a.args) {
-    const auto found = atom_of(*this, arg);
+    const auto found = single_atom(arg);
     const bool tensor = found && is_op(*found, Op::lambda);
     std::string& list = tensor ? given : indices;
     list += (list.empty() ? "" : ", ") + show(arg, depth, names);

@@ -255,14 +255,6 @@ Confirmed at_jumps(const PointOfPlan& point, const Evaluation& value, Confirmed 
 /// The index of a result, and of an entry in it.
 using Entry = std::pair<size_t, size_t>;
 
-/// The entry that has a value in the claim alone.
-std::optional<size_t> without_value(const denote::Array<double>& erased,
-                                    const denote::Array<double>& claim) {
-  for (size_t i = 0; i < erased.data.size() && i < claim.data.size(); ++i)
-    if (std::isnan(erased.data[i]) && std::isfinite(claim.data[i])) return i;
-  return std::nullopt;
-}
-
 /// The entry that differs by more than rounding can explain.
 std::optional<Entry> beyond_rounding(const Confirmed& claim, const Confirmed& erased,
                                      double noise) {
@@ -273,8 +265,8 @@ std::optional<Entry> beyond_rounding(const Confirmed& claim, const Confirmed& er
     for (double x : erased.arrays[r].data)
       if (std::isfinite(x)) most = std::max(most, std::abs(x));
     const double bound = claim.bounds[r] + erased.bounds[r];
-    if (std::isinf(erased.bounds[r]) && std::isfinite(claim.bounds[r]))
-      if (const auto entry = without_value(erased.arrays[r], claim.arrays[r]))
+    if (std::isinf(erased.bounds[r]) && std::isfinite(claim.bounds[r]))  // no value: not a distance
+      if (const auto entry = differs(erased.arrays[r], claim.arrays[r], INFINITY))
         return Entry{r, *entry};
     if (!(bound <= std::max(ill * most, noise))) continue;
     if (const auto entry = differs(erased.arrays[r], claim.arrays[r], std::max(bound, noise)))

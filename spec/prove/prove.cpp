@@ -116,12 +116,10 @@ class Prover {
     if (found.diagnostic) diagnostic.details = found.diagnostic->details;
     diagnostic.details.push_back(
         "checked: types, layouts, collectives and values. Not decided: whether the stages end at "
-        "the "
-        "plan's sizes");
+        "the plan's sizes");
     diagnostic.details.push_back(
         "until then, let the plan allow one of those sizes, or state in the schedule when each "
-        "step "
-        "is (`let time_F(k) = ..`): such a schedule is proved for all sizes");
+        "step is (`let time_F(k) = ..`): such a schedule is proved for all sizes");
     report.diagnostics.push_back(std::move(diagnostic));
     if (report.verdict == Verdict::proved) report.verdict = Verdict::unknown;
   }

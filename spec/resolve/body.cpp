@@ -178,7 +178,7 @@ std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, 
                        ", not " + (type.dims.empty() ? "none" : "`" + dims_text(type) + "`"));
     error.types = {to_string(actual), to_string(type)};
     if (!body.scope->instance)
-      if (auto fix = in_order_of(type, actual, std::string(body.world.sources.text(range)), range))
+      if (auto fix = in_order_of(type, actual, body.world.sources, range))
         error.fixes.push_back(std::move(*fix));
     return std::nullopt;
   }

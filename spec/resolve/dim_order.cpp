@@ -1,7 +1,9 @@
 #include "spec/resolve/dim_order.h"
 
 #include <algorithm>
-#include <vector>
+#include <string_view>
+
+#include "spec/syntax/parser.h"
 
 namespace shardproof::resolution {
 namespace {
@@ -23,74 +25,49 @@ std::optional<std::vector<size_t>> order_of(const Type& wanted, const Type& actu
   return order;
 }
 
-/// The dims of one side of a pattern, with their axes, and its marks.
-struct Side {
-  std::vector<std::string> dims;
-  std::string marks;
-};
-
-Side side_of(const std::string& text) {
-  Side side;
-  std::string word;
-  int open = 0;
-  for (const char c : text + " ") {
-    open += (c == '(' || c == '{' || c == '[') - (c == ')' || c == '}' || c == ']');
-    if (c != ' ' || open > 0) {
-      word += c;
-      continue;
-    }
-    if (word.empty()) continue;
-    if (word[0] == '{')
-      side.marks = word;
-    else
-      side.dims.push_back(word);
-    word.clear();
-  }
-  return side;
-}
-
-bool names(const std::string& word, const Dim& dim) {
-  const std::string name = to_string(dim);
-  return word == name || word.starts_with(name + "/");
-}
-
-std::string joined(const Side& side, const std::vector<size_t>& order) {
-  std::string text;
-  for (const size_t i : order) text += (text.empty() ? "" : " ") + side.dims[i];
-  return text + (side.marks.empty() ? "" : " " + side.marks);
-}
-
-/// The result of the first pattern in `text` that has the dims of `actual`, in the order wanted.
+/// The edit in the first pattern of the text at `range` whose result has the dims of `actual`.
 std::optional<Edit> in_pattern(const Type& actual, const std::vector<size_t>& order,
-                               const std::string& text, SourceRange range) {
+                               const Sources& sources, SourceRange range) {
+  const std::string_view text = sources.text(range);
   for (size_t quote = text.find('"'); quote != text.npos;) {
     const size_t end = text.find('"', quote + 1);
     if (end == text.npos) return std::nullopt;
-    const std::string pattern = text.substr(quote + 1, end - quote - 1);
-    const size_t arrow = pattern.rfind("->");
+    SourceRange inside = range;
+    inside.begin = range.begin + static_cast<uint32_t>(quote + 1);
+    inside.end = range.begin + static_cast<uint32_t>(end);
+    std::vector<Diagnostic> unused;
+    const auto pattern = syntax::parse_pattern(std::string(sources.text(inside)), inside, unused);
     quote = text.find('"', end + 1);
-    if (arrow == pattern.npos || pattern.find(';') != pattern.npos) continue;
-    const Side right = side_of(pattern.substr(arrow + 2));
-    if (!std::equal(
-            right.dims.begin(), right.dims.end(), actual.dims.begin(), actual.dims.end(),
-            [](const std::string& word, const Split& split) { return names(word, split.dim); }))
-      continue;
-    SourceRange result = range;
-    result.end = range.begin + static_cast<decltype(range.begin)>(end);
-    result.begin = result.end - static_cast<decltype(range.begin)>(pattern.size() - arrow - 2);
-    return Edit{result, " " + joined(right, order)};
+    if (!pattern || !pattern->right || pattern->has_working) continue;
+    const std::vector<syntax::SplitExpr>& dims = pattern->right->dims;
+    if (std::equal(dims.begin(), dims.end(), actual.dims.begin(), actual.dims.end(),
+                   [](const syntax::SplitExpr& dim, const Split& split) {
+                     return dim.kind == syntax::SplitExpr::Kind::dim && !dim.bracketed &&
+                            dim.names == split.dim.factors;
+                   }))
+      return reordered(sources, dims, order);
   }
   return std::nullopt;
 }
 
 }  // namespace
 
-std::optional<Fix> in_order_of(const Type& wanted, const Type& actual, const std::string& text,
+Edit reordered(const Sources& sources, const std::vector<syntax::SplitExpr>& dims,
+               const std::vector<size_t>& order) {
+  std::string text;
+  for (const size_t i : order)
+    text += (text.empty() ? "" : " ") + std::string(sources.text(dims[i].range));
+  SourceRange range = dims.front().range;
+  range.end = dims.back().range.end;
+  return {range, text};
+}
+
+std::optional<Fix> in_order_of(const Type& wanted, const Type& actual, const Sources& sources,
                                SourceRange range) {
   const auto order = order_of(wanted, actual);
   if (!order || std::is_sorted(order->begin(), order->end())) return std::nullopt;
   Fix fix;
-  if (auto edit = in_pattern(actual, *order, text, range)) {
+  if (auto edit = in_pattern(actual, *order, sources, range)) {
     fix.message = "name the dims of the result in the order of its type";
     fix.edits = {*edit};
     return fix;
@@ -100,7 +77,8 @@ std::optional<Fix> in_order_of(const Type& wanted, const Type& actual, const std
   for (size_t i = 0; i < order->size(); ++i) from.dims[(*order)[i]] = wanted.dims[i];
   fix.message = "put the dims into the order of the type";
   fix.edits = {{range, "rearrange(\"" + to_string(from) + " -> " +
-                           to_string(static_cast<const Shape&>(wanted)) + "\", " + text + ")"}};
+                           to_string(static_cast<const Shape&>(wanted)) + "\", " +
+                           std::string(sources.text(range)) + ")"}};
   return fix;
 }
 

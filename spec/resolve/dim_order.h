@@ -1,17 +1,22 @@
 #pragma once
 // A value whose dims stand in another order than its type says.
 #include <optional>
-#include <string>
+#include <vector>
 
 #include "spec/diag/diagnostic.h"
+#include "spec/syntax/ast.h"
 #include "spec/types/type.h"
 
 namespace shardproof::resolution {
 
-/// The fix for a value of type `actual` that is written as `text` at `range` and has the dims of
-/// `wanted` in another order: its own pattern with the result in that order, or a rearrange around
-/// it. Null where the dims are others, or one is there twice.
-std::optional<Fix> in_order_of(const Type& wanted, const Type& actual, const std::string& text,
+/// The edit that puts the dims of one side of a pattern into another order, given by their indices.
+Edit reordered(const Sources& sources, const std::vector<syntax::SplitExpr>& dims,
+               const std::vector<size_t>& order);
+
+/// The fix for the expression at `range`, whose type `actual` has the dims of `wanted` in another
+/// order: its own pattern with the result in that order, or a rearrange around it. Nullopt if the
+/// dims differ, or if one occurs twice.
+std::optional<Fix> in_order_of(const Type& wanted, const Type& actual, const Sources& sources,
                                SourceRange range);
 
 }  // namespace shardproof::resolution

@@ -1,4 +1,5 @@
 #include "spec/resolve/patterns.h"
+#include "spec/resolve/dim_order.h"
 
 #include <algorithm>
 
@@ -68,7 +69,7 @@ class PatternReader {
     const bool written = site_.pattern->right.has_value();
     if (right == Right::required && !written)
       body_.error("E0305", site_.pattern_range,
-                  "the pattern of `" + site_.name + "` has no result; remove `-> ...`");
+                  "the pattern of `" + site_.name + "` has no result: write `-> ...`");
     if (right == Right::none && written)
       body_.error("E0305", site_.pattern_range, "the pattern of `" + site_.name + "` has no `->`");
     return right == Right::optional || written == (right == Right::required);
@@ -254,18 +255,14 @@ static std::optional<Fix> result_in_order(const Body& body, const CallSite& site
   const auto& pattern = site.pattern;
   if (!pattern || !pattern->right || pattern->left.size() != 1 || body.inferred()) return {};
   const auto& right = pattern->right->dims;
-  std::vector<const syntax::SplitExpr*> order;
+  std::vector<size_t> order;
   for (const syntax::SplitExpr& dim : pattern->left[0].dims)
-    for (const syntax::SplitExpr& each : right)
-      if (each.names == dim.names && !each.bracketed) order.push_back(&each);
+    for (size_t i = 0; i < right.size(); ++i)
+      if (right[i].names == dim.names && !right[i].bracketed) order.push_back(i);
   if (right.empty() || order.size() != right.size()) return {};
-  std::string text;
-  for (const auto* each : order)
-    text += (text.empty() ? "" : " ") + std::string(body.world.sources.text(each->range));
-  SourceRange range = right.front().range;
-  range.end = right.back().range.end;
-  if (text == body.world.sources.text(range)) return {};
-  return Fix{"name them in its order, `" + text + "`", {{range, text}}, false, ""};
+  const Edit edit = reordered(body.world.sources, right, order);
+  if (edit.text == body.world.sources.text(edit.range)) return {};
+  return Fix{"name them in its order, `" + edit.text + "`", {edit}, false, ""};
 }
 
 std::optional<ir::Op> elaborated(Body& body, const CallSite& site, const Read& read, ir::Op op) {
