@@ -10,6 +10,7 @@
 #include <csignal>
 #include <fstream>
 
+#include "impl/checkpoint/checksum.h"
 #include "impl/checkpoint/manifest.h"
 #include "impl/checkpoint/safetensors.h"
 #include "impl/checkpoint/test_state.h"
@@ -89,6 +90,20 @@ TEST_F(DamagedCheckpoint, EachByteOfTheManifestCounts) {
   damage_each_byte(file, 100);
   put(file, text_in(file).replace(40, 1, "#"));
   EXPECT_EQ(newest(folder_.path()), folder_.path() / "step-00000001");
+}
+
+TEST_F(DamagedCheckpoint, NumbersOfTheManifestAreWhole) {
+  const std::string text = text_of(read_manifest(last()));
+  const std::string body = text.substr(text.find('\n') + 1), size = "[\"t\",2]";
+  ASSERT_NE(body.find(size), std::string::npos) << body;
+  for (const std::string number :
+       {"2.5", "1e300", "18446744073709551615", "66666666666666666666"}) {
+    std::string other = body;
+    other.replace(body.find(size), size.size(), "[\"t\"," + number + "]");
+    put(manifest_path(last()),
+        "{\"xxh3\":\"" + hex(checksum(other.data(), other.size())) + "\",\n" + other);
+    EXPECT_THAT(load_error(last(), tensors_), HasSubstr("is not a whole number")) << number;
+  }
 }
 
 TEST_F(DamagedCheckpoint, IsNotTheNewestWithoutAllFilesInFull) {

@@ -28,11 +28,11 @@ inline int nesting_of(const std::string& text) {
 /// Throws std::runtime_error for deeper nesting, Json::exception for text that is not
 /// JSON.
 template <class Json = nlohmann::json>
-Json json_from(const std::string& text) {
+Json json_from(const std::string& text, const typename Json::parser_callback_t& read = nullptr) {
   if (const int depth = nesting_of(text); depth > most_nested)
     throw std::runtime_error("its values are nested " + std::to_string(depth) + " deep; at most " +
                              std::to_string(most_nested) + " are expected");
-  return Json::parse(text);
+  return Json::parse(text, read);
 }
 
 /// An integer that fits; Json would round others silently. Throws std::runtime_error.
@@ -42,6 +42,16 @@ int64_t whole_from(const Json& value) {
       (value.is_number_unsigned() && value.template get<uint64_t>() > INT64_MAX))
     throw std::runtime_error(value.dump() + " is not a whole number");
   return value.template get<int64_t>();
+}
+
+/// Like json_from, for a file whose numbers are all integers that fit. A conversion of another
+/// number has no defined result.
+inline nlohmann::json whole_numbers_from(const std::string& text) {
+  using nlohmann::json;
+  return json_from(text, [](int, json::parse_event_t event, const json& value) {
+    if (event == json::parse_event_t::value && value.is_number()) whole_from(value);
+    return true;
+  });
 }
 
 }  // namespace shardproof::checkpoint

@@ -90,7 +90,7 @@ Manifest manifest_from(const std::string& text) {
   const size_t line = line_begin.size() + 16 + line_end.size();
   if (text.size() < line || text.substr(0, line) != first_line(text.substr(line)))
     throw std::runtime_error("is damaged, or is not a manifest: its checksum does not match");
-  const json value = json_from(text);
+  const json value = whole_numbers_from(text);
   if (value.at("version") != version)
     throw std::runtime_error("has version " + value.at("version").dump() + "; this program reads " +
                              std::to_string(version));

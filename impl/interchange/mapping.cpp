@@ -77,9 +77,18 @@ const std::string& checked_name(const std::string& name) {
 }
 
 Equation equation_from(const Json& value) {
-  Equation equation{value.at("key"), words(value.at("dims")), value.value("times", int64_t{1}), {}};
+  Equation equation{value.at("key"),
+                    words(value.at("dims")),
+                    checkpoint::whole_from(value.value("times", Json(1))),
+                    {}};
   if (value.contains("missing")) equation.missing = {equation_from(value["missing"])};
   return equation;
+}
+
+std::map<Name, int64_t> positions_of(const Json& value) {
+  std::map<Name, int64_t> positions;
+  for (const auto& [dim, at] : value.items()) positions[dim] = checkpoint::whole_from(at);
+  return positions;
 }
 
 ForeignTensor tensor_of(const Json& value) {
@@ -90,7 +99,7 @@ ForeignTensor tensor_of(const Json& value) {
           checked_name(value.at("name").get_ref<const std::string&>()),
           groups_of(pattern.substr(0, arrow)),
           words(pattern.substr(arrow + 2)),
-          value.value("at", std::map<Name, int64_t>()),
+          positions_of(value.value("at", Json::object())),
           value.value("scale", std::map<Name, double>()),
           value.value("plus", 0.0),
           value.value("tied_to", std::string())};
