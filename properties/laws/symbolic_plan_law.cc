@@ -240,7 +240,8 @@ std::vector<std::string> files() {
 
 TEST(SymbolicPlans, AgreeWithTheCheckerOnTheSmallestShape) {
   // Bounded by resources: a loaded machine changes nothing.
-  smt::Solver solver({.milliseconds = full() ? 2000u : 200u, .resources = 1'000'000});
+  smt::Solver solver(
+      {.milliseconds = full() ? 2000u : 200u, .resources = 1'000'000, .seconds = 300});
   Tally tally;
   for (const std::string& path : files()) run_file(path, solver, tally);
   EXPECT_GE(tally.found[""][Kind::equal], 100);

@@ -1,12 +1,15 @@
 #include "spec/prove/smt.h"
 
+#include <unistd.h>
 #include <z3++.h>
 
 #include <algorithm>
-#include <atomic>
 #include <chrono>
 #include <condition_variable>
+#include <cstdlib>
+#include <iostream>
 #include <mutex>
+#include <optional>
 #include <thread>
 
 #include "spec/prove/relax.h"
@@ -14,52 +17,6 @@
 namespace shardproof::smt {
 
 using Clock = std::chrono::steady_clock;
-
-/// Interrupts a context that exceeds its deadline.
-class Watchdog {
- public:
-  explicit Watchdog(z3::context& context) : context_(context), thread_([this] { watch(); }) {}
-  ~Watchdog() {
-    {
-      std::lock_guard lock(mutex_);
-      stop_ = true;
-    }
-    changed_.notify_one();
-    thread_.join();
-  }
-  void start(std::chrono::milliseconds limit) {
-    {
-      std::lock_guard lock(mutex_);
-      deadline_ = Clock::now() + limit, busy_ = true;
-    }
-    changed_.notify_one();
-  }
-  void done() {
-    std::lock_guard lock(mutex_);
-    busy_ = false;
-  }
-
- private:
-  void watch() {
-    std::unique_lock lock(mutex_);
-    while (!stop_) {
-      if (!busy_)
-        changed_.wait(lock, [&] { return stop_ || busy_; });
-      else if (changed_.wait_until(lock, deadline_) == std::cv_status::timeout && busy_ &&
-               Clock::now() >= deadline_) {
-        context_.interrupt();
-        deadline_ = Clock::now() + std::chrono::milliseconds(50);  // again, until it reacts
-      }
-    }
-  }
-
-  z3::context& context_;
-  std::mutex mutex_;
-  std::condition_variable changed_;
-  bool busy_ = false, stop_ = false;
-  Clock::time_point deadline_;
-  std::thread thread_;
-};
 
 namespace {
 
@@ -164,9 +121,81 @@ bool all_hold(const std::vector<Term>& formulas, const Model& model) {
 
 }  // namespace
 
+/// Z3 hears no interrupt in the middle of an algebraic number. So it works
+/// on a thread of its own, which is left behind, with all that it holds, where it does not stop.
 struct Solver::Engine {
   z3::context context;
-  Watchdog watchdog{context};
+  std::optional<z3::solver> solver;
+
+  /// Without Z3's own timeout: its timer is locked as long as a check does not stop, and later ones
+  /// wait for it.
+  void put(const std::vector<Term>& formulas, Use use, unsigned resources) {
+    solver = use == Use::reals ? z3::tactic(context, "qfnra-nlsat").mk_solver()
+                               : z3::solver(context, z3::solver::simple());
+    z3::params params(context);
+    params.set("rlimit", resources);
+    solver->set(params);
+    Translation translate(context);
+    for (size_t i = 0; i < formulas.size(); ++i) {
+      const z3::expr formula = translate(formulas[i], Sort::boolean);
+      if (use == Use::core)
+        solver->add(formula, ("fact!" + std::to_string(i)).c_str());
+      else
+        solver->add(formula);
+    }
+  }
+
+  /// The engine is a new one where it was interrupted: that one would give up on all that follows.
+  static Z3_lbool answer(std::unique_ptr<Engine>& engine, std::chrono::milliseconds limit) {
+    engine->begin();
+    auto found = engine->answer_within(limit);
+    if (found) return *found;
+    // An interrupt between two steps is lost.
+    for (int tries = 0; tries < 20 && !found; ++tries) {
+      engine->context.interrupt();
+      found = engine->answer_within(std::chrono::milliseconds(50));
+    }
+    if (!found) leave(std::move(engine));
+    engine = std::make_unique<Engine>();
+    return Z3_L_UNDEF;
+  }
+
+ private:
+  void begin() {
+    answer_.reset();
+    thread_ = std::thread([this] {
+      const Z3_lbool found = Z3_solver_check(context, *solver);
+      std::lock_guard lock(mutex_);
+      answer_ = found;
+      answered_.notify_one();
+    });
+  }
+
+  std::optional<Z3_lbool> answer_within(std::chrono::milliseconds limit) {
+    std::unique_lock lock(mutex_);
+    if (!answered_.wait_for(lock, limit, [&] { return answer_.has_value(); })) return std::nullopt;
+    lock.unlock();
+    thread_.join();
+    return answer_;
+  }
+
+  /// A process ends without the destructors of globals then: the thread uses Z3's.
+  static void leave(std::unique_ptr<Engine> engine) {
+    static const int once = on_exit(
+        [](int status, void*) {
+          std::cout.flush();
+          std::fflush(nullptr);
+          _exit(status);
+        },
+        nullptr);
+    static_cast<void>(once);
+    engine.release()->thread_.detach();
+  }
+
+  std::thread thread_;
+  std::mutex mutex_;
+  std::condition_variable answered_;
+  std::optional<Z3_lbool> answer_;
 };
 
 Solver::Solver(Limits limits) : limits_(limits), engine_(std::make_unique<Engine>()) {}
@@ -181,46 +210,29 @@ Satisfaction Solver::satisfy(const std::vector<Term>& formulas) {
 }
 
 Satisfaction Solver::check(const std::vector<Term>& formulas, Use use) {
-  Satisfaction result;
-  const bool want_core = use == Use::core;
   ++questions_;
   const double left = limits_.seconds - seconds_;
-  if (left <= 0) return result;
+  if (left <= 0) return {};
   const auto milliseconds =
       std::min(limits_.milliseconds, static_cast<unsigned>(std::max(1.0, 1e3 * left)));
   const auto begin = Clock::now();
+  Satisfaction result;
   try {
-    z3::context& context = engine_->context;
-    z3::solver solver = use == Use::reals ? z3::tactic(context, "qfnra-nlsat").mk_solver()
-                                          : z3::solver(context, z3::solver::simple());
-    z3::params params(context);
-    params.set("timeout", milliseconds);
-    params.set("rlimit", limits_.resources);
-    solver.set(params);
-    Translation translate(context);
-    for (size_t i = 0; i < formulas.size(); ++i) {
-      const z3::expr formula = translate(formulas[i], Sort::boolean);
-      if (want_core)
-        solver.add(formula, ("fact!" + std::to_string(i)).c_str());
-      else
-        solver.add(formula);
-    }
-    engine_->watchdog.start(std::chrono::milliseconds(milliseconds + 100));
-    const z3::check_result answer = solver.check();
-    engine_->watchdog.done();
-    if (answer == z3::sat) {
+    engine_->put(formulas, use, limits_.resources);
+    const Z3_lbool answer = Engine::answer(engine_, std::chrono::milliseconds(milliseconds));
+    if (answer == Z3_L_TRUE) {
+      result.model = model_of(engine_->context, engine_->solver->get_model(), formulas);
       result.kind = Satisfaction::Kind::sat;
-      result.model = model_of(context, solver.get_model(), formulas);
-    } else if (answer == z3::unsat) {
-      result.kind = Satisfaction::Kind::unsat;
-      if (want_core)
-        for (const z3::expr& label : solver.unsat_core())
+    } else if (answer == Z3_L_FALSE) {
+      if (use == Use::core)
+        for (const z3::expr& label : engine_->solver->unsat_core())
           result.core.push_back(std::stoul(label.decl().name().str().substr(5)));
+      result.kind = Satisfaction::Kind::unsat;
     }
   } catch (const z3::exception&) {
-    engine_->watchdog.done();
     result = {};
   }
+  engine_->solver.reset();
   seconds_ += std::chrono::duration<double>(Clock::now() - begin).count();
   return result;
 }

@@ -19,8 +19,8 @@ struct Answer {
   std::string why;  ///< if unknown: the solver's reason
 };
 
-/// Limits per query, except `seconds`. Z3 does not always respect its timeout, so a watchdog
-/// interrupts it too.
+/// Limits per query, except `seconds`. Z3 does not always stop when it is interrupted:
+/// after a second more a query is unknown, and Z3 goes on behind it.
 struct Limits {
   unsigned milliseconds = 5000;     ///< a backstop for `resources`: time differs between machines
   unsigned resources = 20'000'000;  ///< Z3's rlimit: the same on every machine
