@@ -101,6 +101,9 @@ class Numbers {
   const std::vector<Term>& divisors() const { return divisors_; }
 
   Term value(const Expr& expr, const Names& names) {
+    if (++parts_ > most_parts)
+      throw Open{"its numbers have more than " + std::to_string(most_parts) +
+                 " parts with calls inlined"};
     if (expr.kind == Kind::number) return std::stoll(expr.text);
     if (expr.kind == Kind::name) return named(expr.text, names);
     if (expr.kind == Kind::unary) return Term(0) - value(expr.args[0], names);
@@ -134,7 +137,14 @@ class Numbers {
     const auto let = lets_.find(name);
     if (let == lets_.end() || !let->second->params.empty())
       throw Open{"`" + name + "` is not known"};
-    return value(let->second->exprs[0], of_stage(names));
+    return body(let->second->exprs[0], of_stage(names));
+  }
+
+  Term body(const Expr& expr, const Names& names) {
+    if (++depth_ > most_calls) throw Open{"its calls nest more than 200 deep"};
+    Term result = value(expr, names);
+    --depth_;
+    return result;
   }
 
   static Names of_stage(const Names& names) {
@@ -153,7 +163,7 @@ class Numbers {
     Names inner = of_stage(names);
     for (size_t i = 0; i < expr.args.size(); ++i)
       inner[let->second->params.at(i)] = value(expr.args[i], names);
-    return value(let->second->exprs[0], inner);
+    return body(let->second->exprs[0], inner);
   }
 
   Term binary(const std::string& op, const Term& a, const Term& b) {
@@ -204,7 +214,8 @@ class Numbers {
     Term a, b, quotient, rest;
   };
   std::vector<Division> divisions_;
-  size_t count_ = 0;
+  size_t count_ = 0, parts_ = 0, depth_ = 0;
+  static constexpr size_t most_parts = 100'000, most_calls = 200;
 };
 
 class Proof {

@@ -5,6 +5,7 @@
 #include <gtest/gtest.h>
 
 #include <fstream>
+#include <regex>
 #include <sstream>
 
 #include "spec/syntax/parser.h"
@@ -48,6 +49,22 @@ TEST(ScheduleProof, TheLibrarysAreRightAtAllSizes) {
     ++count;
   }
   EXPECT_GE(count, 4u);
+}
+
+/// Written out, the times of such a schedule have 2^60 parts.
+TEST(ScheduleProof, TimesThatDoubleAreLeftOpen) {
+  const auto with = [](int count, const std::string& call) {
+    std::string text = "schedule s {\n    let g0(x) = x\n";
+    for (int i = 1; i <= count; ++i)
+      text += "    let g" + std::to_string(i) +
+              "(x) = " + std::regex_replace(call, std::regex("g"), "g" + std::to_string(i - 1)) +
+              "\n";
+    const std::string last = "g" + std::to_string(count);
+    return text + "    let time_F(k) = " + last + "(s + k)\n    let time_B(k) = " + last +
+           "(A + 2 * p + k)\n    for m in 0 .. A { F(m) }\n    for m in 0 .. A { B(m) }\n}\n";
+  };
+  EXPECT_NE(proof_of(with(60, "g(g(x))"), "s").open.find("parts"), std::string::npos);
+  EXPECT_NE(proof_of(with(20000, "g(x)"), "s").open.find("200 deep"), std::string::npos);
 }
 
 struct Change {

@@ -28,11 +28,11 @@ std::optional<int64_t> whole_number(const ir::Arith& arith, const std::map<Name,
 /// Enumerates all combinations of small values for the sizes that are not fixed.
 class SmallSizes {
  public:
-  SmallSizes(const World& world, const syntax::ScheduleDecl& schedule, const ScheduleSizes& sizes)
+  SmallSizes(World& world, const syntax::ScheduleDecl& schedule, const ScheduleSizes& sizes)
       : program_(world.program),
         sizes_(sizes),
         schedule_(schedule),
-        steps_(schedule),
+        steps_(schedule, &world.schedule_steps),
         checked_(world.right_when_small.contains(&schedule)) {}
 
   /// The name of a size that an argument needs and that has no bound; empty if there is none.
@@ -109,7 +109,7 @@ class SmallSizes {
 
 }  // namespace
 
-ScheduleRuns run_schedule(const World& world, const syntax::ScheduleDecl& schedule,
+ScheduleRuns run_schedule(World& world, const syntax::ScheduleDecl& schedule,
                           const ScheduleSizes& sizes) {
   try {
     SmallSizes small(world, schedule, sizes);

@@ -286,7 +286,7 @@ void read_and_check(World& world, const FileScope& file, const syntax::ScheduleD
   const size_t before = world.errors();
   ScheduleReader(world, file, schedule).run();
   if (world.errors() != before || &file == &world.files[0]) return;
-  const auto problem = schedule::check_all(schedule);
+  const auto problem = schedule::check_all(schedule, &world.schedule_steps);
   if (!problem) return (void)world.right_when_small.insert(&schedule);
   Diagnostic& error = world.error(problem->code.c_str(), problem->range, problem->message);
   error.details = problem->details;

@@ -39,10 +39,10 @@ std::vector<ir::Requirement> schedule_conditions(const syntax::ScheduleDecl& sch
 /// 64 and C <= 4 (A <= 8 for each of several dims).
 struct ScheduleRuns {
   std::map<Name, int64_t> up_to;  ///< sizes that the file does not fix, with the largest one tried
-  /// E0502, E0503, E0504. E0106: an argument needs a size that is not fixed.
+  /// E0502, E0503, E0504, E0007. E0106: an argument needs a size that is not fixed.
   std::optional<Diagnostic> problem;
 };
-ScheduleRuns run_schedule(const World& world, const syntax::ScheduleDecl& schedule,
+ScheduleRuns run_schedule(World& world, const syntax::ScheduleDecl& schedule,
                           const ScheduleSizes& sizes);
 
 }  // namespace shardproof::resolution

@@ -10,6 +10,7 @@
 
 #include "spec/ir/program.h"
 #include "spec/resolve/tree.h"
+#include "spec/schedule/schedule.h"
 #include "spec/syntax/ast.h"
 
 namespace shardproof::resolution {
@@ -78,8 +79,9 @@ class World {
   std::deque<FileScope> files;  ///< files[0] is the library; imported before importing
   std::vector<RecordEntity> records;
   std::vector<FunctionEntity> functions;
-  size_t open_records = 0;    ///< records being read, nested
-  size_t values_written = 0;  ///< in all functions so far, with inlined calls
+  size_t open_records = 0;          ///< records being read, nested
+  size_t values_written = 0;        ///< in all functions so far, with inlined calls
+  schedule::Budget schedule_steps;  ///< left for running the schedules of all files
   ir::Program program;
   std::map<Name, std::vector<size_t>> dim_files, axis_files;  ///< files that declare the name
   std::map<Name, std::pair<size_t, size_t>> dim_weights;      ///< factors written out, and depth

@@ -108,7 +108,7 @@ std::optional<Problem> check(const Program& program, const Sizes& sizes) {
     if (auto found = well_formed(stages, sizes, program.range())) return found;
     return deadlock(stages, sizes, 1, program.range());
   } catch (Problem& problem) {
-    if (problem.message.rfind("stage ", 0) != 0)
+    if (problem.message.rfind("stage ", 0) != 0 && problem.code != "E0007")
       problem.details.push_back("with p = " + std::to_string(sizes.p) + ", A = " +
                                 std::to_string(sizes.A) + ", C = " + std::to_string(sizes.C));
     return problem;
@@ -122,11 +122,11 @@ bool is_of_all(const syntax::ScheduleDecl& declaration, const Sizes& sizes) {
                  : declaration.params.empty() && sizes.C == 1);
 }
 
-std::optional<Problem> check_all(const syntax::ScheduleDecl& declaration) {
+std::optional<Problem> check_all(const syntax::ScheduleDecl& declaration, Budget* budget) {
   const bool chunks = declaration.params == std::vector<Name>{"C"};
   if (!chunks && !declaration.params.empty()) return std::nullopt;
   try {
-    const Program program(declaration);
+    const Program program(declaration, budget);
     for (int64_t p = 1; p <= most_stages; ++p)
       for (int64_t c = 1; c <= (chunks ? most_chunks : 1); ++c)
         for (int64_t a = 1; a <= most_microbatches; ++a)

@@ -70,12 +70,14 @@ int64_t floor_div(int64_t a, int64_t b) { return a / b - (a % b != 0 && (a < 0) 
 
 class Machine {
  public:
-  Machine(const std::vector<Function>& functions, size_t slots, int64_t budget)
-      : functions_(functions), slots_(slots, 0), budget_(budget) {}
+  /// `share`: iterations and operations of this stage; `all`: steps left for its file.
+  Machine(const std::vector<Function>& functions, size_t slots, int64_t share, Budget& all)
+      : functions_(functions), slots_(slots, 0), share_(share), all_(all) {}
 
   void set(size_t slot, int64_t value) { slots_[slot] = value; }
 
   int64_t value(const Node& node) {
+    take(1, node.range);
     switch (node.fn) {
       case Fn::number:
         return node.value;
@@ -119,10 +121,18 @@ class Machine {
   }
 
  private:
+  void take(int64_t steps, SourceRange range) {
+    if ((all_.steps -= steps) < 0)
+      throw Problem{"E0007",
+                    "the schedules of this file exceed their budget of steps: split the file, or "
+                    "shorten the schedules",
+                    range};
+  }
+
   void loop(const Instruction& step, const Sizes& sizes, Timeline& out) {
     const int64_t to = value(step.args[1]);
     for (int64_t i = value(step.args[0]); i < to; ++i) {
-      if (--budget_ < 0)
+      if (--share_ < 0)
         throw Problem{"E0502", "the schedule exceeds its budget of steps", step.range};
       set(step.slot, i);
       run(step.body, sizes, out);
@@ -132,8 +142,9 @@ class Machine {
   void work(const Instruction& step, const Sizes& sizes, Timeline& out) {
     Work work{step.work, value(step.args[0]), step.args.size() > 1 ? value(step.args[1]) : 0,
               step.range};
-    if (--budget_ < 0)
+    if (--share_ < 0)
       throw Problem{"E0502", "the schedule exceeds its budget of steps", step.range};
+    take(8, step.range);
     if (work.m < 0 || work.m >= sizes.A || work.c < 0 || work.c >= sizes.C)
       throw Problem{"E0502",
                     to_string(work, sizes.C) + " is beyond the last " +
@@ -151,7 +162,10 @@ class Machine {
     }
     for (size_t i = 0; i < node.args.size(); ++i) set(function.params[i], given_[first + i]);
     given_.resize(first);
-    return value(function.body);
+    if (++depth_ > 200) throw Problem{"E0007", "calls nest at most 200 deep", node.range};
+    const int64_t result = value(function.body);
+    --depth_;
+    return result;
   }
 
   static int64_t exact(const Node& node, int64_t a, int64_t b, Fn fn) {
@@ -205,7 +219,8 @@ class Machine {
 
   const std::vector<Function>& functions_;
   std::vector<int64_t> slots_, given_;
-  int64_t budget_;
+  int64_t share_, depth_ = 0;
+  Budget& all_;
 };
 
 }  // namespace code
@@ -219,9 +234,11 @@ struct Program::Code {
   size_t slots = 3;  // p, A, s, then the parameters
   size_t params = 0;
   SourceRange range;
+  Budget own;
+  Budget* budget = &own;
 
   Machine machine(const Sizes& sizes, int64_t s) const {
-    Machine machine(functions, slots, 10000 + 64 * sizes.A * sizes.C);
+    Machine machine(functions, slots, 10000 + 64 * sizes.A * sizes.C, *budget);
     machine.set(0, sizes.p);
     machine.set(1, sizes.A);
     machine.set(2, s);
@@ -342,8 +359,10 @@ class Reader {
 
 }  // namespace
 
-Program::Program(const syntax::ScheduleDecl& declaration) : code_(std::make_unique<Code>()) {
+Program::Program(const syntax::ScheduleDecl& declaration, Budget* budget)
+    : code_(std::make_unique<Code>()) {
   Code& code = *code_;
+  if (budget) code.budget = budget;
   code.range = declaration.range;
   code.params = declaration.params.size();
   Reader reader(code.functions, code.conditions, code.slots);

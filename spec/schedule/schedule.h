@@ -29,7 +29,8 @@ using Timeline = std::vector<Work>;
 /// `F(3)`, or `F(3, 1)` with chunks.
 std::string to_string(const Work& work, int64_t chunks);
 
-/// An error in a schedule: E0502, E0503 or E0504, at a step, for the smallest sizes that show it.
+/// An error in a schedule: E0502, E0503, E0504 or E0007, at a step, for the smallest sizes that
+/// show it.
 struct Problem {
   std::string code, message;
   SourceRange range;
@@ -39,10 +40,17 @@ struct Problem {
 /// The diagnostic for a pipeline that uses `schedule`; the caller sets its location.
 Diagnostic diagnostic_of(const Problem& problem, const Name& schedule);
 
-/// A schedule compiled once, for many sizes. The declaration must outlive it.
+/// Steps left for running schedules: one for each part of an expression, eight for each F, B and W.
+/// The schedules of a file share one budget.
+struct Budget {
+  int64_t steps = 1'000'000'000;  ///< 3 to 5 s
+};
+
+/// A schedule compiled once, for many sizes. The declaration must outlive it, and `budget` too;
+/// null: it has a budget of its own. Throws Problem E0007 if the budget is used up.
 class Program {
  public:
-  explicit Program(const syntax::ScheduleDecl& declaration);
+  explicit Program(const syntax::ScheduleDecl& declaration, Budget* budget = nullptr);
   ~Program();
   Program(Program&&) noexcept;
 
@@ -101,7 +109,7 @@ std::optional<Problem> deadlock(const std::vector<Timeline>& stages, const Sizes
 std::optional<Problem> check(const Program& program, const Sizes& sizes);
 
 /// Checks every p <= 16, A <= 64 and, with `chunks`, C <= 4, with C as the only argument.
-std::optional<Problem> check_all(const syntax::ScheduleDecl& declaration);
+std::optional<Problem> check_all(const syntax::ScheduleDecl& declaration, Budget* budget = nullptr);
 /// Whether check_all checks the schedule at these sizes.
 bool is_of_all(const syntax::ScheduleDecl& declaration, const Sizes& sizes);
 

@@ -56,6 +56,41 @@ TEST(Schedules, TheLibrarysEndAtAllSizesInTime) {
   }
 }
 
+TEST(Schedules, ThoseOfAFileShareItsSteps) {
+  const syntax::ScheduleDecl declaration = of_library("gpipe");
+  Budget budget;
+  EXPECT_FALSE(check_all(declaration, &budget));
+  const int64_t one = Budget{}.steps - budget.steps;
+  EXPECT_GT(one, 2 * 136 * 2080 * 8) << "F and B of all stages and microbatches";
+  budget.steps = 2 * one - 1;
+  EXPECT_FALSE(check_all(declaration, &budget));
+  const auto problem = check_all(declaration, &budget);
+  ASSERT_TRUE(problem);
+  EXPECT_EQ(problem->code, "E0007");
+}
+
+TEST(Schedules, CallsThatDoubleEnd) {
+  const auto with = [](int count, bool twice) {
+    std::string text = "schedule s {\n    let g0(x) = x\n";
+    for (int i = 1; i <= count; ++i) {
+      const std::string last = "g" + std::to_string(i - 1);
+      text += "    let g" + std::to_string(i) + "(x) = " + last +
+              (twice ? "(" + last + "(x))\n" : "(x)\n");
+    }
+    return text + "    for m in 0 .. A { F(m) }\n    for m in 0 .. A { B(g" +
+           std::to_string(count) + "(m)) }\n}\n";
+  };
+  const auto code = [](const std::string& text) {
+    const syntax::ScheduleDecl declaration = parsed(text, "s");
+    Budget budget{20'000'000};
+    const auto problem = check_all(declaration, &budget);
+    return problem ? problem->code : "";
+  };
+  EXPECT_EQ(code(with(3, true)), "");
+  EXPECT_EQ(code(with(60, true)), "E0007");
+  EXPECT_EQ(code(with(20000, false)), "E0007") << "nested too deeply for the stack";
+}
+
 TEST(Schedules, InterleavedNeedsItsCondition) {
   const syntax::ScheduleDecl declaration = of_library("interleaved");
   const Program program(declaration);
