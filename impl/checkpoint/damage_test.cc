@@ -35,7 +35,7 @@ void put(const std::filesystem::path& path, const std::string& text) {
   std::ofstream(path, std::ios::binary) << text;
 }
 
-/// What loading says on a mesh of two; empty: it loads.
+/// The error of loading on a mesh of two; empty: it loads.
 std::string load_error(const std::filesystem::path& checkpoint, const TestTensors& tensors) {
   std::string said;
   run_on_threads(2, [&](Communicator& communicator) {
@@ -135,7 +135,8 @@ TEST_F(DamagedCheckpoint, AManifestWithOtherTensorsThanTheFileIsRefused) {
   EXPECT_THAT(said(edited), HasSubstr("tensor wide has pieces missing"));
   edited = wide;
   edited.pieces[1].box.extents[0] -= 1;
-  EXPECT_THAT(said(edited), HasSubstr("rank-00001.safetensors: tensor wide is another one"));
+  EXPECT_THAT(said(edited),
+              HasSubstr("rank-00001.safetensors: tensor wide differs from the manifest"));
   edited = wide;
   edited.pieces[1].box.first[0] += 1;
   EXPECT_THAT(said(edited), HasSubstr("a piece of a tensor is not inside of it"));

@@ -159,7 +159,7 @@ const safetensors::Entry& find_entry(const safetensors::Header& header, const Wa
   if (found == header.end()) file.fail("has no tensor " + wanted.leaf->name);
   if (found->second.dtype != safetensors::dtype_of(wanted.stored->element) ||
       found->second.extents != piece.box.extents)
-    file.fail("tensor " + wanted.leaf->name + " is another one than the manifest says");
+    file.fail("tensor " + wanted.leaf->name + " differs from the manifest");
   return found->second;
 }
 

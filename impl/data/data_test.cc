@@ -275,7 +275,7 @@ TEST(Tokenizer, OfAnotherKindIsRefused) {
   EXPECT_THAT(refusal(written("c.json", R"({"model": {"vocab": {"a": 0}, "merges": ["ab"]}})")),
               HasSubstr("is not a pair"));
   EXPECT_THAT(refusal(written("d.json", R"({"model": {"vocab": {"a": 0}, "merges": []}})")),
-              HasSubstr("another way than GPT-2"));
+              HasSubstr("differently from GPT-2"));
   for (const char* id : {"4294967295", "4294967294", "4194304", "-1", "1.5", "\"1\"", "1e30"}) {
     const std::string text = std::string(R"({"model": {"vocab": {"a": )") + id + "}}}";
     EXPECT_THAT(refusal(written("e.json", text)), HasSubstr("ids are whole numbers below 4194304"));

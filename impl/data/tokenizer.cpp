@@ -59,7 +59,7 @@ std::string other_words(const Json& file) {
   if (cut.is_object() && cut.value("type", "") == "ByteLevel" && cut.value("use_regex", true) &&
       !cut.value("add_prefix_space", false) && file.value("normalizer", Json()).is_null())
     return "";
-  return "it normalizes text or cuts words in another way than GPT-2: encode the text with its own "
+  return "it normalizes text or splits words differently from GPT-2: encode the text with its own "
          "library, into a file of uint16 or uint32";
 }
 
@@ -205,9 +205,10 @@ void refuse_beyond_ascii(const std::string& path, const std::string& text) {
       text.begin(), text.end(), [](char each) { return static_cast<unsigned char>(each) >= 0x80; });
   if (found == text.end()) return;
   const auto line = std::count(text.begin(), found, '\n') + 1;
-  throw FileError(path + ": line " + std::to_string(line) +
-                  " of the text is not ASCII, and words are cut in ASCII only: encode the text "
-                  "with the tokenizer's own library, into a file of uint16 or uint32");
+  throw FileError(
+      path + ": line " + std::to_string(line) +
+      " of the text is not ASCII, and only ASCII can be split into words: encode the text "
+      "with the tokenizer's own library, into a file of uint16 or uint32");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a mapping says is done on every mesh, and what does not fit it is refused by name.
+// Mappings work on every mesh, and errors name the tensor that does not fit.
 #include "impl/interchange/interchange.h"
 
 #include <gmock/gmock.h>
@@ -255,7 +255,7 @@ TEST_F(Interchange, AMappingThatIsNotTheModelsIsRefused) {
   EXPECT_THAT(with("(K D) M -> M K D", "(K X) M -> M K D"), HasSubstr("it has no dim X"));
   EXPECT_THAT(with("\"two\": 1", "\"two\": 0"),
               HasSubstr("h.{N}.q and h.{N}.k are the same part of"));
-  EXPECT_THAT(with("\"two\": 1", "\"two\": 2"), HasSubstr("has not all of tensor layers.w"));
+  EXPECT_THAT(with("\"two\": 1", "\"two\": 2"), HasSubstr("does not cover all of tensor layers.w"));
   EXPECT_THAT(with("\"leaf\": \"b\"", "\"leaf\": \"c\""),
               HasSubstr("a tensor c, which the model does not have"));
   EXPECT_THAT(with("(K D) M ->", "(K D M ->"), HasSubstr("mapping.json: brackets"));

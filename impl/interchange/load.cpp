@@ -126,7 +126,7 @@ void load_part(const Mapping& mapping, const std::filesystem::path& folder, cons
     }
   }
   for (const auto& [leaf, count] : missing)
-    if (count != 0) throw PlanError("the mapping has not all of tensor " + leaf);
+    if (count != 0) throw PlanError("the mapping does not cover all of tensor " + leaf);
   refuse_unknown(files, mapping, used);
 }
 

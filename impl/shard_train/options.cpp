@@ -15,35 +15,33 @@ namespace {
 using shell::one_of;
 
 const char description[] =
-    "shard-train trains a model whose training step is a proved program. MODEL.shard is checked "
-    "as\n"
-    "check-sharding does it; its step runs on every rank of a mesh, on threads or MPI processes, "
-    "and\n"
-    "gives the same losses on each, up to rounding. Without --data it makes up its own text.";
+    "shard-train trains a model whose training step is a proved program. It checks MODEL.shard as\n"
+    "check-sharding does. The step runs on every rank of a mesh: threads, MPI processes or GPUs.\n"
+    "The losses are the same on every mesh, up to rounding. Without --data it generates a text.";
 
 const char footer[] = R"(
 What a model file needs
   a step      plan step(w m v: Shards, ids: .., targets: .., step lr: f32[]) -> (loss: f32[], w1 m1 v1: Shards)
-              a result w1 replaces the parameter w after each step; step and lr are given by the
-              trainer; ids, targets (the next tokens) and starts (first token of a document) are data;
-              the other results are printed
-  its start   plan init(k: key[]) -> Shards     draws w; what it does not give (m, v) starts at zero
+              a result w1 replaces the parameter w after each step; the trainer sets step and lr;
+              ids, targets (the next tokens) and starts (first token of a document) are data;
+              it prints the other results
+  an init     plan init(k: key[]) -> Shards     draws w; state that it does not return (m, v) is zero
 
 Examples
   shard-train spec/models/llama_train.shard --config tiny
-                                      one rank, a text that it makes up, nothing else is needed
+                                      one rank, a generated text; needs no other file
   shard-train spec/models/llama_train.shard --config tiny --mesh d=2,t=2 --plot loss.svg --sample 200
                                       four threads: batch over d, tensors over t
   shard-train spec/models/llama_train.shard --config tiny --mesh d=2,t=2 --transport mpi
-                                      four processes: it starts mpirun itself
+                                      four processes: starts mpirun itself
   shard-train spec/models/gpt2_tensor_parallel.shard --step train_step_f --config gpt2_124m \
       --set B=8,L=256 --data train.bin --validation-data val.bin --lr 6e-4 --warmup 100
-  shard-train ... --save runs/a --save-every 100           checkpoints; add --resume to go on,
+  shard-train ... --save runs/a --save-every 100           checkpoints; add --resume to continue,
                                       also with another --mesh
   shard-train ... --transport mpi --save runs/a --save-every 50 --max-restarts 3
   shard-train ... --device cuda                            on a GPU; with --mesh its ranks share it
   torchrun --no-python --nproc-per-node 8 shard-train ... --mesh d=8 --transport nccl \
-      --store /tmp/meet/ --run job17      a GPU for each rank; srun and mpirun start them as well
+      --store /tmp/meet/ --run job17      one GPU per rank; srun and mpirun work too
 
 Exit codes
   0 done   1 the run failed   130, 143 stopped by SIGINT, SIGTERM after the step, and saved
@@ -73,7 +71,7 @@ CLI::Validator from(Number least) {
       [=](const std::string& text) -> std::string {
         Number number;
         if (fits(text, number) && number >= least) return "";
-        return text + " is not a number from " + CLI::detail::to_string(least) + " on";
+        return text + " is not a number of at least " + CLI::detail::to_string(least);
       },
       "");
 }
@@ -81,7 +79,9 @@ CLI::Validator from(Number least) {
 /// Why kernels cannot use this instruction level; empty if they can.
 std::string not_a_level(const std::string& text) {
   const std::optional<cpu::Isa> level = cpu::isa_of(text);
-  if (!level) return text + ": there are baseline, x86-64-v2, x86-64-v3 and x86-64-v4";
+  if (!level)
+    return text +
+           ": the levels are baseline, x86-64-v2, x86-64-v3, x86-64-v4, avx512-bf16 and amx-bf16";
   if (*level <= cpu::machine_isa()) return "";
   return text + ": this processor has " + cpu::name_of(cpu::machine_isa());
 }
@@ -116,18 +116,18 @@ class Flags {
             {{"threads", Transport::threads}, {"mpi", Transport::mpi}, {"nccl", Transport::nccl}}));
     text("--device", o_.device,
          "cpu (default); cuda or cuda:N: with threads all ranks share that GPU;\n"
-         "rehearsal: the GPU's kernels and queues on this processor, slowly",
+         "rehearsal: emulates a GPU's kernels and streams on the CPU, slowly",
          "NAME");
     text("--isa", o_.isa,
-         "Instructions of kernels on the processor: baseline, x86-64-v2, x86-64-v3, x86-64-v4,\n"
-         "avx512-bf16 or amx-bf16 (default: the highest that it has)",
+         "Instruction set of CPU kernels: baseline, x86-64-v2, x86-64-v3, x86-64-v4,\n"
+         "avx512-bf16 or amx-bf16 (default: the processor's highest)",
          "LEVEL")
         ->check(shell::with_choices(
             CLI::Validator(not_a_level, ""),
             {"baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4", "avx512-bf16", "amx-bf16"}));
     text("--attention", o_.attention,
-         "On a GPU: library (default), cuDNN's where it is found and the mask is causal;\n"
-         "unordered, the same, faster, with other bits in every run; own",
+         "Attention on a GPU: library (default), cuDNN's if installed and the mask is causal;\n"
+         "unordered, the same, faster, but with different bits in every run; own, our kernels",
          "KIND")
         ->transform(one_of<WhoseAttention>({{"own", WhoseAttention::own},
                                             {"library", WhoseAttention::library},
@@ -140,24 +140,24 @@ class Flags {
          "NAME")
         ->envname("SHARDPROOF_RUN");
     app_.add_flag("--overlap", o_.overlap, "Overlap collectives with computation")->group(group_);
-    text("--config", o_.config, "Sizes from a `config` of the file", "NAME");
+    text("--config", o_.config, "Use the sizes of a `config` in the file", "NAME");
     text("--allow-import", o_.allow_import,
-         "Let the model import from a folder outside of its project", "DIR")
+         "Allow imports from a folder outside the model's project", "DIR")
         ->check(CLI::ExistingDirectory.description(""))
         ->allow_extra_args(false);
     text("--set", set_, "Sizes of dims, or consts, e.g. B=8,L=64,clip=0.5", "NAME=N,..")
         ->delimiter(',')
         ->allow_extra_args(false);
-    text("--step", o_.step, "The plan of a step (default: the only one)", "PLAN");
+    text("--step", o_.step, "The plan of a training step (default: the only one)", "PLAN");
     text("--init", o_.init, "The plan that draws the weights (default: the only one)", "PLAN");
     text("--precision", o_.precision,
-         "as-written (default), bf16 (the same, of a program that has bf16), f32, f64", "KIND")
+         "as-written (default), bf16 (as written, requires bf16 in the program), f32, f64", "KIND")
         ->transform(one_of<Numbers>({{"as-written", Numbers::as_written},
                                      {"bf16", Numbers::bf16},
                                      {"f32", Numbers::f32},
                                      {"f64", Numbers::f64}}));
     text("--accept-unknown", o_.accept_unknown,
-         "Run this plan even if its verdict is unknown; the log repeats it", "PLAN,..")
+         "Run this plan even if its verdict is unknown; the log records it", "PLAN,..")
         ->delimiter(',')
         ->allow_extra_args(false);
   }
@@ -212,14 +212,14 @@ class Flags {
     text("--log", o_.log, "Write metrics as JSON, one object per line", "FILE");
     app_.add_flag(
             "--print-plan{final}", o_.print_plan,
-            "Print rank 0's plan of a step and end: =after:PASS, =after:compile for the steps\n"
-            "before all passes; =queues for the commands of a device's queues")
+            "Print rank 0's plan of a step and exit: =after:PASS, =after:compile for the steps\n"
+            "before all passes; =queues for the commands of a device's streams")
         ->group(group_);
     text("--plot", o_.plot, "Plot the losses at the end", "FILE.svg");
     text("--plot-schedule", o_.plot_schedule,
-         "Plot what the stages of a pipeline did in the last step, as measured", "FILE.svg");
+         "Plot the measured times of the pipeline stages in the last step", "FILE.svg");
     text("--report", o_.report,
-         "Write a page of the run: losses, rates, times, memory and verdicts; also while it runs",
+         "Write an HTML page during the run: losses, rates, times, memory and verdicts",
          "FILE.html");
     text("--sample", o_.sample, "Sample N tokens from the model at the end", "N")
         ->check(from<int64_t>(0));
@@ -227,9 +227,8 @@ class Flags {
     text("--temperature", o_.temperature, "Sampling temperature; 0: greedy (default 0.8)", "X")
         ->check(from<double>(0));
     text("--decode", o_.decode,
-         "A file with a plan that extends a key-value cache, for --sample (default: "
-         "NAME_decode.shard\n"
-         "beside a file NAME.shard of the model); none: compute all logits for each token",
+         "A file with a plan that extends a key-value cache, for --sample (default:\n"
+         "NAME_decode.shard next to NAME.shard); none: compute all logits for each token",
          "FILE");
     text("--logits", o_.logits, "The plan that computes logits (default: the one of the loss)",
          "PLAN");
@@ -248,13 +247,14 @@ class Flags {
     app_.add_flag("--resume", o_.resume, "Continue from the last checkpoint in --save, on any mesh")
         ->group(group_);
     text("--import", o_.import_from,
-         "Start from a Hugging Face folder (config.json, safetensors); with --resume its sizes "
-         "alone",
+         "Start from a Hugging Face folder (config.json, safetensors); with --resume only its\n"
+         "sizes",
          "DIR");
     text("--export", o_.export_to, "Write the weights as a Hugging Face folder at the end", "DIR");
     text("--mapping", o_.mapping,
-         "Names of the weights there (default: the .hf.json beside the model)", "FILE");
-    text("--ranks", o_.ranks, "Number of processes; must be the number of devices of the mesh", "N")
+         "Names of the weights there (default: the .hf.json next to the model)", "FILE");
+    text("--ranks", o_.ranks, "Number of processes; must equal the number of devices of the mesh",
+         "N")
         ->check(from<int64_t>(1));
     text("--max-restarts", o_.max_restarts,
          "With --transport mpi: restart from the last checkpoint if a rank dies", "N")
@@ -285,7 +285,7 @@ void require_consistent(const Options& o) {
   if (o.transport != Transport::nccl && (run || !o.store.empty()))
     throw CLI::RequiresError("--store and --run", "--transport nccl");
   if (o.device != "cpu" && o.transport == Transport::mpi)
-    throw CLI::ValidationError("--device", "MPI's ranks have processors: use --transport nccl");
+    throw CLI::ValidationError("--device", "ranks of MPI run on CPUs: use --transport nccl");
 }
 
 }  // namespace

@@ -1,4 +1,4 @@
-// What a run tells, and what the command line says of a mistake.
+// The output of a run, and the errors of the command line.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
@@ -99,7 +99,7 @@ TEST(CommandLine, TakesALevelThatTheProcessorHas) {
   EXPECT_EQ(parsed({model, "--isa", "baseline"}, out).options.isa, "baseline");
   EXPECT_EQ(parsed({model, "--isa", cpu::name_of(cpu::machine_isa())}, out).exit, std::nullopt);
   EXPECT_EQ(parsed({model, "--isa", "avx2"}, out).exit, 2);
-  EXPECT_THAT(out.str(), HasSubstr("there are baseline"));
+  EXPECT_THAT(out.str(), HasSubstr("the levels are baseline"));
   if (cpu::machine_isa() < cpu::Isa::v4) {
     EXPECT_EQ(parsed({model, "--isa", "x86-64-v4"}, out).exit, 2);
     EXPECT_THAT(out.str(), HasSubstr("this processor has"));
@@ -120,17 +120,18 @@ TEST(CommandLine, NamesMistakes) {
     return out.str();
   };
   EXPECT_THAT(said({}), HasSubstr("MODEL"));
-  EXPECT_THAT(said({"m.shard", "--steps", "0"}), HasSubstr("0 is not a number from 1 on"));
+  EXPECT_THAT(said({"m.shard", "--steps", "0"}), HasSubstr("0 is not a number of at least 1"));
   for (const char* flag : {"--steps", "--seed", "--warmup", "--save-every", "--keep", "--sample"})
     EXPECT_THAT(said({"m.shard", flag, "99999999999999999999"}), HasSubstr("is not a number"))
         << flag;
-  EXPECT_THAT(said({"m.shard", "--steps", "1e30"}), HasSubstr("1e30 is not a number from 1 on"));
+  EXPECT_THAT(said({"m.shard", "--steps", "1e30"}),
+              HasSubstr("1e30 is not a number of at least 1"));
   EXPECT_THAT(said({"m.shard", "--transport", "tcp"}), HasSubstr("tcp"));
   EXPECT_THAT(said({"m.shard", "--resume"}), HasSubstr("--save"));
   EXPECT_THAT(said({"m.shard", "--max-restarts", "2"}), HasSubstr("--transport mpi"));
 }
 
-/// What prepare() says of the model with these flags.
+/// The error of prepare() for the model with these flags.
 std::string refusal(std::vector<std::string> args) {
   args.insert(args.begin(), {model, "--config", "tiny"});
   std::ostringstream out;

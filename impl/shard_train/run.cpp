@@ -98,7 +98,7 @@ class Run {
     saver_->claim(trainer_.communicator());
     std::string other;
     if (const auto newest = checkpoint::newest(options_.save); newest && !options_.resume)
-      other = newest->string() + " is of another run: add --resume to go on with it";
+      other = newest->string() + " is of another run: add --resume to continue it";
     checkpoint::agree(trainer_.communicator(), first_ ? other : "", "reading --save");
   }
 

@@ -30,17 +30,17 @@ class MpiGroup : public Group {
   MPI_Comm comm = MPI_COMM_NULL;  ///< created by the first call; not for groups of one
 };
 
-/// What a rank says before its calls, as it travels.
+/// The text that a rank sends to all others before its calls.
 struct Said {
   uint64_t hash;   ///< of the whole text
-  char text[248];  ///< cut off where it is too long
+  char text[248];  ///< truncated to 247 bytes; ends in 0
 
   explicit Said(const std::string& whole = "") : hash(fnv1a(whole)), text{} {
     std::memcpy(text, whole.data(), std::min(whole.size(), sizeof text - 1));
   }
 };
 
-/// A copy of MPI_COMM_WORLD that is freed.
+/// A duplicate of MPI_COMM_WORLD; the destructor frees it.
 struct World {
   World() {
     MPI_Comm_dup(MPI_COMM_WORLD, &comm);
@@ -76,17 +76,17 @@ class MpiCommunicator : public Communicator {
   void collective(Group& group, const Call& call, const void* send, void* receive,
                   const std::string& place) override;
   void abort(const std::string& reason) noexcept override;
-  /// Throws CommError where another rank has not come to its end.
+  /// Throws CommError if another rank does something else than end.
   void end() { agree("has ended"); }
 
  private:
-  /// All ranks say what they do next. It is the one thing for which `world_` is used but making
-  /// groups, so a rank that does something else is noticed.
+  /// Compares `what` on all ranks. A rank that does something else cannot be missed: `world_` is
+  /// used only for this and to create groups.
   void agree(const std::string& what);
   /// Collective over the ranks.
   MPI_Comm make_comm(const std::vector<int>& ranks);
-  /// Outside a sequence agrees on the call. Returns MPI's communicator; null: there is no other
-  /// member.
+  /// Outside a sequence, compares the call on all ranks. Returns MPI's communicator; null for a
+  /// group of one.
   MPI_Comm enter(Group& group, const Call& call, const std::string& place);
   void require(int code, const Call& call, const std::string& place) const;
   /// Calls MPI's own collective.
@@ -129,7 +129,7 @@ void MpiCommunicator::agree(const std::string& what) {
   for (const Said& each : said_) texts.emplace_back(each.text);
   try {
     require_same(texts);
-    throw CommError(-1, "ranks disagree beyond the start of: " + texts[0]);
+    throw CommError(-1, "ranks disagree after the first 247 bytes of: " + texts[0]);
   } catch (const CommError& error) {
     fault_ = error;
     throw;

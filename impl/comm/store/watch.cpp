@@ -113,7 +113,7 @@ void Watch::listen_to_next() {
   }
   if (Clock::now() - heard_at_ >= silence_)
     tell(next, "rank " + std::to_string(next) +
-                   " is silent: it has died, or its machine is out of reach");
+                   " does not respond: it has died, or its machine is unreachable");
 }
 
 void Watch::hear_who_left() {

@@ -91,7 +91,7 @@ TEST(Watch, NamesARankThatIsSilent) {
         *store, rank, 3, soon, [] { return ""; }, [] {});
     wait_for_fault(watch);
   });
-  EXPECT_THAT(faults[0], HasSubstr("rank 2 is silent"));
+  EXPECT_THAT(faults[0], HasSubstr("rank 2 does not respond"));
   EXPECT_EQ(faults[1], faults[0]);
 }
 
@@ -194,7 +194,7 @@ TEST(Watch, LetsRanksLeaveAtDifferentTimes) {
   EXPECT_THAT(faults, testing::Each("no fault"));
 }
 
-/// What a few ranks say one after the other; `texts(rank)` are one rank's.
+/// Ranks agree on several texts one after the other; `texts(rank)` are one rank's.
 std::vector<std::string> agreeing(const std::function<std::vector<std::string>(int)>& texts,
                                   Milliseconds timeout = patient) {
   const std::unique_ptr<Store> store = local_store();
