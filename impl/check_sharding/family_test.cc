@@ -166,6 +166,39 @@ TEST_F(Configurations, OfLlama31ScaleTheirAngles) {
   }
 }
 
+/// As the model's own file has it, without the mark that its numbers are of 8 bits.
+const char deepseek3[] = R"("architectures": ["DeepseekV3ForCausalLM"], "model_type": "deepseek_v3",
+  "attention_bias": false, "first_k_dense_replace": 3, "hidden_act": "silu", "hidden_size": 7168,
+  "intermediate_size": 18432, "kv_lora_rank": 512, "moe_intermediate_size": 2048, "moe_layer_freq": 1,
+  "n_group": 8, "n_routed_experts": 256, "n_shared_experts": 1, "norm_topk_prob": true,
+  "num_attention_heads": 128, "num_experts_per_tok": 8, "num_hidden_layers": 61,
+  "num_key_value_heads": 128, "num_nextn_predict_layers": 1, "q_lora_rank": 1536,
+  "qk_nope_head_dim": 128, "qk_rope_head_dim": 64, "rms_norm_eps": 1e-06, "rope_theta": 10000,
+  "routed_scaling_factor": 2.5, "scoring_func": "sigmoid", "tie_word_embeddings": false,
+  "topk_group": 4, "topk_method": "noaux_tc", "v_head_dim": 128, "vocab_size": 129280)";
+
+TEST_F(Configurations, OfDeepSeekHaveLatentsGroupsAndLongContexts) {
+  const std::string yarn = R"(, "rope_scaling": {"beta_fast": 32, "beta_slow": 1, "factor": 40,
+      "mscale": 1.0, "original_max_position_embeddings": 4096, "type": "yarn")";
+  const std::vector<std::string> mesh = {"--mesh", "d=128,t=8"};
+  const Result result = check(deepseek3 + yarn + R"(, "mscale_all_dim": 1.0})", mesh);
+  EXPECT_EQ(result.code, 0) << result.out;
+  EXPECT_TRUE(result.says(" G=8 H=128 I=2048 J=32 M=7168 N=58 P=64 R=1536 V=129280 W=128 Y=1 Z=3 "))
+      << result.out;
+  EXPECT_TRUE(result.says("proved in spec/models/deepseek3.shard")) << result.out;
+  EXPECT_TRUE(result.says("a new claim: factor = 40 instead of the file's 1")) << result.out;
+  for (const auto& [more, why] : std::map<std::string, std::string>{
+           {yarn + "}", "rope_scaling.mscale_all_dim is missing"},
+           {R"(, "rope_scaling": {"type": "linear", "factor": 4})",
+            "rope_scaling.type is \"linear\""},
+           {R"(, "quantization_config": {"quant_method": "fp8"})", "quantization_config is {"},
+           {R"(, "rope_interleave": false)", "rope_interleave is false"}}) {
+    const Result refused = check(deepseek3 + more, mesh);
+    EXPECT_EQ(refused.code, 3) << refused.out;
+    EXPECT_TRUE(refused.says(why)) << refused.out;
+  }
+}
+
 /// Another eps is another claim.
 TEST_F(Configurations, HaveConstantsOfTheirOwn) {
   std::string other = llama;
@@ -184,7 +217,7 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
   };
   refused(R"("model_type": "bert")",
           "model_type is \"bert\", and no model here is of that family; there are llama, mistral, "
-          "mixtral, qwen2, qwen3, gemma2, gpt2");
+          "mixtral, qwen2, qwen3, gemma2, deepseek_v3, gpt2");
   refused(R"("vocab_size": 4)", "no model_type can be read");
   refused(std::string(llama) + R"(, "rope_scaling": {"factor": 8.0})", "rope_scaling is ");
   refused(std::string(llama) + R"(, "attention_bias": true)", "attention_bias is true");
@@ -193,7 +226,7 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
 /// Every file that a row names is in the program.
 TEST(Embedded, EveryMappingHasAFamily) {
   EXPECT_GE(embedded_models().size(), 38u);
-  EXPECT_EQ(embedded_mappings().size(), 9u);
+  EXPECT_EQ(embedded_mappings().size(), 10u);
   EXPECT_TRUE(is_configuration("config.json"));
   EXPECT_TRUE(is_configuration("a/config.json"));
   EXPECT_FALSE(is_configuration("a/config.json.shard"));

@@ -262,6 +262,93 @@ TEST_F(Interchange, AMappingThatIsNotTheModelsIsRefused) {
   EXPECT_THAT(with("\"h.{N}.mask\"", "\"h.{N.mask\""), HasSubstr("mapping.json: braces"));
 }
 
+const char* const joined_text = R"({
+  "architecture": "Net", "model_type": "net",
+  "sizes": [
+    { "key": "wide", "dims": "M" }, { "key": "layers", "dims": "Z + N" }, { "key": "dense", "dims": "Z" },
+    { "key": "d", "dims": "D" }, { "key": "w", "dims": "W" }
+  ],
+  "consts": { "far": { "keys": ["rope.far"], "missing": 1, "unless": ["rope.factor"] } },
+  "settings": {},
+  "ignored": ["h.5.*"],
+  "tensors": [
+    { "leaf": "x", "name": "h.{Z+N}.xy", "pattern": "D+W M -> M D" },
+    { "leaf": "y", "name": "h.{Z+N}.xy", "pattern": "D+W M -> M W", "pairs": "W" }
+  ]
+})";
+
+/// M over d; of layers 2, 3 and 4.
+TestTensors joined() {
+  const auto leaf = [](const Name& dim, int64_t size) {
+    return TestTensors::mapped_type{
+        Type{{{split({"N"}), split({"M"}, {"d"}), split({dim})}, {}}, Dtype::f32},
+        Element::f32,
+        {3, 2, size}};
+  };
+  return {{"x", leaf("D", 3)}, {"y", leaf("W", 4)}};
+}
+
+TEST_F(Interchange, ATensorHoldsTheEntriesOfTwoLeaves) {
+  put("mapping.json", joined_text);
+  const DimSizes joined_sizes = {{"Z", 2}, {"N", 3}, {"M", 2}, {"D", 3}, {"W", 4}};
+  for (const char* from : {"", "d=2"}) {
+    const std::string folder = std::string("out") + from;
+    const Mesh mesh = Mesh::parse(from);
+    run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
+      TestState state(joined(), mesh, communicator.rank());
+      number(state, mesh, communicator.rank());
+      save(mapping(), at(folder), communicator, mesh, {joined_sizes, {{"far", 1}}}, state.leaves());
+    });
+    EXPECT_EQ(mapping().numbers(at(folder)).sizes, joined_sizes);
+    const std::string bytes = tensor(folder, "h.4.xy");
+    const auto value = [&](int row, int m) {
+      float number;
+      std::memcpy(&number, bytes.data() + 4 * (row * 2 + m), 4);
+      return number;
+    };
+    for (int m = 0; m < 2; ++m) {
+      for (int d = 0; d < 3; ++d) EXPECT_EQ(value(d, m), (2 * 2 + m) * 3 + d);
+      for (int w = 0; w < 4; ++w)  // entries 0 1 2 3 of the leaf are in the pairs 0 2, 1 3
+        EXPECT_EQ(value(3 + 2 * (w % 2) + w / 2, m), (2 * 2 + m) * 4 + w);
+    }
+    for (const char* to : {"", "d=2"}) {
+      const Mesh other = Mesh::parse(to);
+      run_on_threads(static_cast<int>(other.ranks()), [&](Communicator& communicator) {
+        TestState state(joined(), other, communicator.rank());
+        TestState wanted(joined(), other, communicator.rank());
+        number(wanted, other, communicator.rank());
+        load(mapping(), at(folder), communicator, other, joined_sizes, state.leaves());
+        for (size_t i = 0; i < state.leaves().size(); ++i)
+          EXPECT_EQ(values(*state.leaves()[i].tensor), values(*wanted.leaves()[i].tensor));
+      });
+    }
+  }
+}
+
+TEST_F(Interchange, AJoinedTensorThatDoesNotFitIsRefused) {
+  const auto said = [&](const std::string& from, const std::string& to, const std::string& config) {
+    std::string text = joined_text;
+    text.replace(text.find(from), from.size(), to);
+    put("mapping.json", text);
+    put("net/config.json",
+        "{\"model_type\":\"net\",\"wide\":2,\"dense\":2,\"d\":3,\"w\":4" + config + "}");
+    try {
+      mapping().numbers(at("net"));
+      return std::string();
+    } catch (const FileError& error) {
+      return std::string(error.what());
+    }
+  };
+  EXPECT_EQ(said("far", "far", R"(,"layers":5)"), "");
+  EXPECT_EQ(said("far", "far", R"(,"layers":5,"rope":{"factor":2,"far":1})"), "");
+  EXPECT_THAT(said("far", "far", R"(,"layers":5,"rope":{"factor":2})"),
+              HasSubstr("rope.far is missing"));
+  EXPECT_THAT(said("far", "far", R"(,"layers":2)"), HasSubstr("layers=2 does not agree"));
+  EXPECT_THAT(said("D+W M -> M W", "D+W M -> M D", ""), HasSubstr("no leaf has part W of h."));
+  EXPECT_THAT(said("D+W M -> M W", "W+D M -> M W", ""), HasSubstr("no leaf has part W of h."));
+  EXPECT_THAT(said("D+W M -> M W", "D+V M -> M W", ""), HasSubstr("the leaf has no dim of D+V"));
+}
+
 TEST_F(Interchange, AFolderThatIsThereIsNotOverwritten) {
   write("out", Mesh());
   try {

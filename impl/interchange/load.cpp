@@ -119,7 +119,7 @@ void load_part(const Mapping& mapping, const std::filesystem::path& folder, cons
       source.name = tensor.tied_to;
       used.insert(tensor.name);
     }
-    for (const PartOfForeign& part : parts_of(source, leaf->name, factors)) {
+    for (const PartOfForeign& part : parts_of(source, leaf->name, factors, dims)) {
       read_part(find_tensor(files, mapping, part, used), part, scale_of(tensor, factors),
                 tensor.plus, *leaf->tensor);
       missing[leaf->name] -= part.count();

@@ -14,10 +14,11 @@ namespace shardproof::interchange {
 using Json = nlohmann::ordered_json;
 namespace fs = std::filesystem;
 
-/// value * times = the product of the sizes of `dims`. If the key is missing, `missing` applies.
+/// value * times = the sum of products of sizes, `Z + K D`. If the key is missing, `missing`
+/// applies.
 struct Equation {
   std::string key;
-  std::vector<Name> dims;
+  std::vector<std::vector<Name>> products;
   int64_t times = 1;
   std::vector<Equation> missing;  ///< at most one
 };
@@ -26,8 +27,9 @@ struct Equation {
 struct Constant {
   Name name;
   std::vector<std::string> keys;
-  std::optional<double> missing;  ///< none: one of the keys is required
-  bool whole = false;             ///< written as an integer
+  std::optional<double> missing;    ///< none: one of the keys is required
+  std::vector<std::string> unless;  ///< if one of these keys exists, too
+  bool whole = false;               ///< written as an integer
 };
 
 /// The first key that exists, with the values that the model supports; the first value is written.
@@ -44,12 +46,32 @@ std::vector<std::string> words(const std::string& text) {
   return {std::istream_iterator<std::string>(in), {}};
 }
 
+std::vector<std::string> parts_between(const std::string& text, char separator) {
+  std::vector<std::string> parts;
+  std::istringstream in(text);
+  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
+  return parts;
+}
+
+/// `C+P` of a leaf that has one of them.
+ForeignDim dim_of(const std::string& word, const std::vector<Name>& local) {
+  ForeignDim dim{parts_between(word, '+'), {}};
+  for (const Name& each : dim.parts)
+    if (dim.parts.size() == 1 || std::find(local.begin(), local.end(), each) != local.end()) {
+      if (!dim.own.empty()) throw std::runtime_error("the leaf has several dims of " + word);
+      dim.own = each;
+    }
+  if (dim.own.empty()) throw std::runtime_error("the leaf has no dim of " + word);
+  return dim;
+}
+
 /// Parses `(K Q D) M`.
-std::vector<std::vector<Name>> groups_of(const std::string& text) {
+std::vector<std::vector<ForeignDim>> groups_of(const std::string& text,
+                                               const std::vector<Name>& local) {
   std::string spaced;
   for (const char each : text)
     spaced += each == '(' || each == ')' ? std::string{' ', each, ' '} : std::string{each};
-  std::vector<std::vector<Name>> groups;
+  std::vector<std::vector<ForeignDim>> groups;
   bool open = false;
   for (const std::string& word : words(spaced)) {
     if (word == ")" ? !open : word == "(" && open) throw std::runtime_error("brackets: " + text);
@@ -57,9 +79,9 @@ std::vector<std::vector<Name>> groups_of(const std::string& text) {
     if (word == "(" || word == ")")
       open = word == "(";
     else if (open)
-      groups.back().push_back(word);
+      groups.back().push_back(dim_of(word, local));
     else
-      groups.push_back({word});
+      groups.push_back({dim_of(word, local)});
   }
   if (open) throw std::runtime_error("brackets: " + text);
   return groups;
@@ -77,10 +99,9 @@ const std::string& checked_name(const std::string& name) {
 }
 
 Equation equation_from(const Json& value) {
-  Equation equation{value.at("key"),
-                    words(value.at("dims")),
-                    checkpoint::whole_from(value.value("times", Json(1))),
-                    {}};
+  Equation equation{value.at("key"), {}, checkpoint::whole_from(value.value("times", Json(1))), {}};
+  for (const std::string& product : parts_between(value.at("dims"), '+'))
+    equation.products.push_back(words(product));
   if (value.contains("missing")) equation.missing = {equation_from(value["missing"])};
   return equation;
 }
@@ -95,31 +116,29 @@ ForeignTensor tensor_of(const Json& value) {
   const std::string pattern = value.at("pattern");
   const size_t arrow = pattern.find("->");
   if (arrow == std::string::npos) throw std::runtime_error("a pattern without ->: " + pattern);
+  const std::vector<Name> local = words(pattern.substr(arrow + 2));
   return {value.at("leaf"),
           checked_name(value.at("name").get_ref<const std::string&>()),
-          groups_of(pattern.substr(0, arrow)),
-          words(pattern.substr(arrow + 2)),
+          groups_of(pattern.substr(0, arrow), local),
+          local,
           positions_of(value.value("at", Json::object())),
           value.value("scale", std::map<Name, double>()),
           value.value("plus", 0.0),
+          value.value("pairs", Name()),
           value.value("tied_to", std::string())};
 }
 
-/// Whether `name` is `pattern` with a number for each dim in braces.
+/// Whether `name` is `pattern` with a number for each dim in braces, and any text for a * at its
+/// end.
 bool is_named(std::string_view pattern, std::string_view name) {
+  if (pattern.ends_with('*') && pattern.find('{') == std::string_view::npos)
+    return name.starts_with(pattern.substr(0, pattern.size() - 1));
   const size_t open = pattern.find('{');
   if (open == std::string_view::npos) return name == pattern;
   if (!name.starts_with(pattern.substr(0, open))) return false;
   name.remove_prefix(open);
   const size_t digits = std::min(name.find_first_not_of("0123456789"), name.size());
   return digits > 0 && is_named(pattern.substr(pattern.find('}', open) + 1), name.substr(digits));
-}
-
-std::vector<std::string> parts_between(const std::string& text, char separator) {
-  std::vector<std::string> parts;
-  std::istringstream in(text);
-  for (std::string part; std::getline(in, part, separator);) parts.push_back(part);
-  return parts;
 }
 
 /// "rope.theta": a nested key. Null if it does not exist.
@@ -167,7 +186,10 @@ bool is_allowed(const Json& value, const std::vector<Json>& allowed) {
 
 double number_from(const Constant& constant, const Json& config) {
   const auto [key, value] = find_first(config, constant.keys);
-  if (value.is_null() && !constant.missing) throw std::runtime_error(key + " is missing");
+  const bool wanted =
+      !constant.unless.empty() && !find_first(config, constant.unless).second.is_null();
+  if (value.is_null() && (!constant.missing || wanted))
+    throw std::runtime_error(key + " is missing");
   if (!value.is_null() && !value.is_number())
     throw std::runtime_error(key + " is not a number: " + value.dump());
   return value.is_null() ? *constant.missing : value.get<double>();
@@ -185,33 +207,50 @@ std::pair<const Equation*, int64_t> value_of(const Equation& equation, const Jso
   return {&equation, size};
 }
 
-/// Solves an equation for its only unknown size; false unless there is exactly one.
-bool solve(const Equation& equation, int64_t value, DimSizes& sizes) {
-  Name open;
-  int64_t known = 1;
-  bool fits = true;
-  for (const Name& dim : equation.dims)
-    if (sizes.contains(dim))
-      fits = !__builtin_mul_overflow(known, sizes[dim], &known) && fits;
-    else if (open.empty())
-      open = dim;
-    else
+/// The product of the known sizes, and the first unknown one; false if it is too large.
+bool known_product(const std::vector<Name>& dims, const DimSizes& sizes, int64_t& product,
+                   std::vector<Name>& unknown) {
+  product = 1;
+  for (const Name& dim : dims)
+    if (const auto found = sizes.find(dim); found == sizes.end())
+      unknown.push_back(dim);
+    else if (__builtin_mul_overflow(product, found->second, &product))
       return false;
-  if (!fits || (open.empty() ? known != value : value % known != 0))
-    throw std::runtime_error(equation.key + "=" + std::to_string(value) +
-                             " does not agree with the other sizes");
-  if (!open.empty()) sizes[open] = value / known;
-  return !open.empty();
+  return true;
 }
 
-int64_t product_of(const std::vector<Name>& dims, const DimSizes& sizes) {
-  int64_t product = 1;
-  for (const Name& dim : dims) {
-    const auto found = sizes.find(dim);
-    if (found == sizes.end()) throw PlanError("no size of " + dim + " is given");
-    product *= found->second;
+/// Solves an equation for its only unknown size; false unless there is exactly one.
+bool solve(const Equation& equation, int64_t value, DimSizes& sizes) {
+  std::vector<Name> unknown;
+  int64_t factor = 1, left = value;
+  bool fits = true;
+  for (const std::vector<Name>& dims : equation.products) {
+    const size_t before = unknown.size();
+    int64_t product = 1;
+    fits = known_product(dims, sizes, product, unknown) && fits;
+    if (unknown.size() > before)
+      factor = product;
+    else
+      fits = !__builtin_sub_overflow(left, product, &left) && fits;
   }
-  return product;
+  if (unknown.size() > 1) return false;
+  if (!fits || (unknown.empty() ? left != 0 : left < 1 || left % factor != 0))
+    throw std::runtime_error(equation.key + "=" + std::to_string(value) +
+                             " does not agree with the other sizes");
+  if (!unknown.empty()) sizes[unknown[0]] = left / factor;
+  return !unknown.empty();
+}
+
+int64_t sum_of(const Equation& equation, const DimSizes& sizes) {
+  int64_t sum = 0;
+  for (const std::vector<Name>& dims : equation.products) {
+    std::vector<Name> unknown;
+    int64_t product = 1;
+    known_product(dims, sizes, product, unknown);
+    if (!unknown.empty()) throw PlanError("no size of " + unknown[0] + " is given");
+    sum += product;
+  }
+  return sum;
 }
 
 template <class Body>
@@ -247,6 +286,7 @@ struct Mapping::State {
   std::vector<std::string> ignored;
 
   explicit State(const Json& file);
+  void refuse_holes(const ForeignTensor& tensor) const;
   void refuse_another(const Json& config) const;
   bool must_be_written(const std::string& key) const {
     return std::find(written.begin(), written.end(), key) != written.end();
@@ -265,7 +305,7 @@ Mapping::State::State(const Json& file)
     consts.push_back(
         {name, each.at("keys"),
          each.contains("missing") ? std::optional(each["missing"].get<double>()) : std::nullopt,
-         each.value("whole", false)});
+         each.value("unless", std::vector<std::string>()), each.value("whole", false)});
   for (const auto& [keys, allowed] : file.at("settings").items())
     settings.push_back({parts_between(keys, '|'), allowed});
   written = file.value("written", std::vector<std::string>());
@@ -276,9 +316,24 @@ Mapping::State::State(const Json& file)
         throw std::runtime_error(tensors[i].name + " and " + tensors.back().name +
                                  " are the same part of tensor " + tensors[i].leaf);
   }
+  for (const ForeignTensor& each : tensors) refuse_holes(each);
   prefixes = file.value("prefixes", std::vector<std::string>{""});
   ignored = file.value("ignored", std::vector<std::string>());
   for (const std::string& each : ignored) checked_name(each);
+}
+
+/// Each part of `C+P` is in a leaf.
+void Mapping::State::refuse_holes(const ForeignTensor& tensor) const {
+  for (size_t group = 0; group < tensor.foreign.size(); ++group)
+    for (size_t i = 0; i < tensor.foreign[group].size(); ++i)
+      for (const Name& part : tensor.foreign[group][i].parts)
+        if (std::none_of(tensors.begin(), tensors.end(), [&](const ForeignTensor& other) {
+              return other.name == tensor.name && group < other.foreign.size() &&
+                     i < other.foreign[group].size() &&
+                     other.foreign[group][i].parts == tensor.foreign[group][i].parts &&
+                     other.foreign[group][i].own == part;
+            }))
+          throw std::runtime_error("no leaf has part " + part + " of " + tensor.name);
 }
 
 void Mapping::State::refuse_another(const Json& config) const {
@@ -343,7 +398,7 @@ bool Mapping::tied(const fs::path& folder) const {
 std::string Mapping::config(const Numbers& numbers, Element element) const {
   Json config = {{"architectures", {state_->architecture}}, {"model_type", state_->model_type}};
   for (const Equation& each : state_->sizes)
-    set_key(config, each.key, product_of(each.dims, numbers.sizes) / each.times);
+    set_key(config, each.key, sum_of(each, numbers.sizes) / each.times);
   for (const Constant& each : state_->consts)
     if (const auto found = numbers.consts.find(each.name); found != numbers.consts.end())
       set_key(config, each.keys.at(0),
@@ -359,6 +414,10 @@ std::string Mapping::config(const Numbers& numbers, Element element) const {
 }
 
 const std::vector<ForeignTensor>& Mapping::tensors() const { return state_->tensors; }
+bool Mapping::has(const Name& leaf) const {
+  return std::any_of(tensors().begin(), tensors().end(),
+                     [&](const ForeignTensor& each) { return each.leaf == leaf; });
+}
 const std::vector<std::string>& Mapping::prefixes() const { return state_->prefixes; }
 
 bool Mapping::ignored(const std::string& name) const {

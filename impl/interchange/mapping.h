@@ -18,16 +18,24 @@ struct Numbers {
   std::map<Name, double> consts;
 };
 
+/// `C+P`: a dim of a foreign tensor that holds the entries of several leaves, one after the other.
+struct ForeignDim {
+  std::vector<Name> parts;  ///< C and P
+  Name own;                 ///< P: the leaf's
+};
+
 /// A foreign tensor, or one per layer, and the part of a leaf that it holds.
 struct ForeignTensor {
-  Name leaf;         ///< "layers.attn.w_q"
-  std::string name;  ///< "layers.{N}.experts.{E}.w": one for each entry of both
-  std::vector<std::vector<Name>> foreign;  ///< `(K Q D) M`: its dims, groups row-major
-  std::vector<Name> local;                 ///< `M Q K D`: the leaf's dims, without those and `at`
-  std::map<Name, int64_t> at;              ///< it is entry 1 of the leaf's dim kv
-  std::map<Name, double> scale;            ///< leaf = foreign * |D|^-0.5
-  double plus;                             ///< and this is added: 1 for gains stored as w of 1 + w
-  std::string tied_to;                     ///< if the config ties them, this tensor instead
+  Name leaf;  ///< "layers.attn.w_q"
+  /// "layers.{Z+N}.experts.{E}.w": one for each entry of N, counted from |Z| on, and of E.
+  std::string name;
+  std::vector<std::vector<ForeignDim>> foreign;  ///< `(K Q D) M`: its dims, groups row-major
+  std::vector<Name> local;       ///< `M Q K D`: the leaf's dims, without those and `at`
+  std::map<Name, int64_t> at;    ///< it is entry 1 of the leaf's dim kv
+  std::map<Name, double> scale;  ///< leaf = foreign * |D|^-0.5
+  double plus;                   ///< and this is added: 1 for gains stored as w of 1 + w
+  Name pairs;                    ///< its entries 2i and 2i+1 are the leaf's i and i+|P|/2
+  std::string tied_to;           ///< if the config ties them, this tensor instead
 };
 
 /// A model's mapping to the other format.
@@ -48,9 +56,12 @@ class Mapping {
   std::string config(const Numbers& numbers, Element element) const;
 
   const std::vector<ForeignTensor>& tensors() const;
+  /// Whether a foreign tensor has entries of this leaf.
+  bool has(const Name& leaf) const;
   /// The possible prefixes of names; the first one is written.
   const std::vector<std::string>& prefixes() const;
-  /// Whether a foreign tensor with this name (without prefix) is known to hold no weight.
+  /// Whether a foreign tensor with this name (without prefix) is known to hold no weight of the
+  /// model. A pattern may end in *.
   bool ignored(const std::string& name) const;
 
  private:

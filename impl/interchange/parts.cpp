@@ -49,48 +49,71 @@ void fix(PartOfForeign& part, const Factor& factor, int64_t index) {
   part.local += (index - factor.first) * factor.stride;
 }
 
+/// Entries 2i and 2i+1 are i and i + half of it in the leaf.
+void add_pairs(PartOfForeign& part, const Factor& factor, int64_t step, const ForeignTensor& tensor,
+               const Name& leaf) {
+  const int64_t half = factor.whole / 2;
+  if (factor.extent != factor.whole || factor.whole % 2 != 0)
+    misfit(tensor, leaf, "dim " + factor.name + " is stored in pairs; it must be even and whole");
+  part.loops.push_back({half, 2 * step, factor.stride});
+  part.loops.push_back({2, step, half * factor.stride});
+}
+
 /// Adds loops in the order of the foreign dims.
 void add_loops(PartOfForeign& part, const ForeignTensor& tensor, std::vector<Factor> factors,
-               const Name& leaf) {
-  std::vector<Factor> ordered;
-  for (const std::vector<Name>& group : tensor.foreign) {
+               const Name& leaf, const DimSizes& dims) {
+  struct Dim {
+    Factor factor;
+    int64_t offset, whole;
+  };
+  std::vector<Dim> ordered;
+  for (const std::vector<ForeignDim>& group : tensor.foreign) {
     part.extents.push_back(1);
-    for (const Name& name : group) {
-      ordered.push_back(take(factors, name, tensor, leaf));
-      part.extents.back() *= ordered.back().whole;
+    for (const ForeignDim& each : group) {
+      Dim dim{take(factors, each.own, tensor, leaf), 0, 0};
+      for (const Name& name : each.parts) {
+        if (name == each.own) dim.offset = dim.whole;
+        dim.whole += name == each.own ? dim.factor.whole : inner_size(name, dims);
+      }
+      ordered.push_back(dim);
+      part.extents.back() *= dim.whole;
     }
   }
   if (!factors.empty()) misfit(tensor, leaf, "dim " + factors[0].name + " is in no pattern");
-  int64_t stride = 1;
-  for (auto factor = ordered.rbegin(); factor != ordered.rend(); ++factor) {
-    part.loops.insert(part.loops.begin(), {factor->extent, stride, factor->stride});
-    part.foreign += factor->first * stride;
-    stride *= factor->whole;
+  int64_t step = 1;
+  for (const Dim& dim : ordered) step *= dim.whole;
+  for (const Dim& dim : ordered) {
+    step /= dim.whole;
+    part.foreign += (dim.offset + dim.factor.first) * step;
+    if (dim.factor.name == tensor.pairs)
+      add_pairs(part, dim.factor, step, tensor, leaf);
+    else
+      part.loops.push_back({dim.factor.extent, step, dim.factor.stride});
   }
 }
 
-/// N and E, for `layers.{N}.experts.{E}`.
-std::vector<Name> dims_in_braces(const std::string& name) {
-  std::vector<Name> dims;
+/// Z+N and E, for `layers.{Z+N}.experts.{E}`.
+std::vector<std::string> texts_in_braces(const std::string& name) {
+  std::vector<std::string> texts;
   for (size_t open = name.find('{'); open != std::string::npos; open = name.find('{', open + 1))
-    dims.push_back(name.substr(open + 1, name.find('}', open) - open - 1));
-  return dims;
+    texts.push_back(name.substr(open + 1, name.find('}', open) - open - 1));
+  return texts;
 }
 
-/// Replaces the first dim in braces by a number.
+/// Replaces the first text in braces by a number.
 std::string numbered(const std::string& name, int64_t number) {
   const size_t open = name.find('{'), close = name.find('}', open);
   return name.substr(0, open) + std::to_string(number) + name.substr(close + 1);
 }
 
-/// One part per entry of the first dim in the name.
-std::vector<PartOfForeign> one_for_each(const std::vector<PartOfForeign>& parts,
-                                        const Factor& dim) {
+/// One part per entry of the first dim in the name, with numbers from `first` on.
+std::vector<PartOfForeign> one_for_each(const std::vector<PartOfForeign>& parts, const Factor& dim,
+                                        int64_t first) {
   std::vector<PartOfForeign> all;
   for (const PartOfForeign& part : parts)
     for (int64_t i = 0; i < dim.whole; ++i) {
       all.push_back(part);
-      all.back().name = numbered(part.name, i);
+      all.back().name = numbered(part.name, first + i);
       fix(all.back(), dim, i);
     }
   return all;
@@ -153,20 +176,24 @@ void PartOfForeign::for_each_run(
 }
 
 std::vector<PartOfForeign> parts_of(const ForeignTensor& tensor, const Name& leaf,
-                                    const std::vector<Factor>& all_factors) {
+                                    const std::vector<Factor>& all_factors, const DimSizes& dims) {
   std::vector<Factor> factors = all_factors;
   PartOfForeign part;
   part.name = tensor.name;
   for (const auto& [dim, index] : tensor.at) fix(part, take(factors, dim, tensor, leaf), index);
-  std::vector<Factor> counted;
-  for (const Name& dim : dims_in_braces(tensor.name))
-    counted.push_back(take(factors, dim, tensor, leaf));
+  std::vector<std::pair<Factor, int64_t>> counted;
+  for (std::string text : texts_in_braces(tensor.name)) {
+    int64_t first = 0;
+    for (size_t plus; (plus = text.find('+')) != std::string::npos; text.erase(0, plus + 1))
+      first += inner_size(text.substr(0, plus), dims);
+    counted.emplace_back(take(factors, text, tensor, leaf), first);
+  }
   std::vector<Name> left;
   for (const Factor& each : factors) left.push_back(each.name);
   if (left != tensor.local) misfit(tensor, leaf, "its dims are others, or in another order");
-  add_loops(part, tensor, factors, leaf);
+  add_loops(part, tensor, factors, leaf, dims);
   std::vector<PartOfForeign> parts{part};
-  for (const Factor& dim : counted) parts = one_for_each(parts, dim);
+  for (const auto& [dim, first] : counted) parts = one_for_each(parts, dim, first);
   return parts;
 }
 

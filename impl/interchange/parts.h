@@ -41,7 +41,7 @@ struct PartOfForeign {
 /// The foreign tensors that `tensor` describes, one per layer (and expert). Throws PlanError if its
 /// pattern does not fit the leaf.
 std::vector<PartOfForeign> parts_of(const ForeignTensor& tensor, const Name& leaf,
-                                    const std::vector<Factor>& factors);
+                                    const std::vector<Factor>& factors, const DimSizes& dims);
 
 /// The scale in foreign * scale + plus = leaf.
 double scale_of(const ForeignTensor& tensor, const std::vector<Factor>& factors);

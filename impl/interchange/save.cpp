@@ -1,5 +1,6 @@
 #include <algorithm>
 #include <map>
+#include <set>
 
 #include "impl/checkpoint/agree.h"
 #include "impl/checkpoint/box.h"
@@ -32,7 +33,7 @@ std::vector<Outgoing> outgoing_of(const Mapping& mapping, const Mesh& mesh, int 
       throw PlanError("the mapping has a tensor " + tensor.leaf +
                       ", which the model does not have");
     const std::vector<Factor> factors = factors_of(*leaf, mesh, rank, dims);
-    for (PartOfForeign& part : parts_of(tensor, leaf->name, factors)) {
+    for (PartOfForeign& part : parts_of(tensor, leaf->name, factors, dims)) {
       part.name = mapping.prefixes().at(0) + part.name;
       all.push_back({std::move(part), &*leaf, scale_of(tensor, factors), tensor.plus});
     }
@@ -40,10 +41,13 @@ std::vector<Outgoing> outgoing_of(const Mapping& mapping, const Mesh& mesh, int 
   return all;
 }
 
+/// One item per tensor, also if it holds parts of several leaves.
 std::vector<safetensors::Item> items_of(const std::vector<Outgoing>& all) {
   std::vector<safetensors::Item> items;
+  std::set<std::string> known;
   for (const Outgoing& each : all)
-    items.push_back({each.part.name, each.leaf->tensor->element, each.part.extents});
+    if (known.insert(each.part.name).second)
+      items.push_back({each.part.name, each.leaf->tensor->element, each.part.extents});
   return items;
 }
 

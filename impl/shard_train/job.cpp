@@ -177,11 +177,14 @@ data::LoaderOptions Job::validation_part() const {
 
 std::vector<checkpoint::Leaf> Job::weights(Trainer& trainer) const {
   const StateGroup& first = trainer.roles().state.at(0);
-  std::vector<checkpoint::Leaf> all = trainer.state();
-  all.resize(first.count);
-  for (checkpoint::Leaf& leaf : all)
-    if (leaf.name != first.name) leaf.name = leaf.name.substr(first.name.size() + 1);
-  return all;
+  std::vector<checkpoint::Leaf> weights;
+  for (checkpoint::Leaf& leaf : trainer.state()) {
+    if (weights.size() >= first.count && !(mapping && mapping->has(leaf.name))) continue;
+    if (weights.size() < first.count && leaf.name != first.name)
+      leaf.name = leaf.name.substr(first.name.size() + 1);
+    weights.push_back(leaf);
+  }
+  return weights;
 }
 
 interchange::Numbers Job::numbers() const { return {dims, program->checked().program().consts}; }
@@ -215,7 +218,8 @@ Job prepare(const Options& options) {
   const StepRoles roles = roles_of(program, options.step);
   job.step = resolved.functions.at(roles.step).name;
   require_sizes(resolved, resolved.functions.at(roles.step), job.dims);
-  init_of(program, roles, options.init);
+  if (options.import_from.empty() || !options.init.empty()) init_of(program, roles, options.init);
+  job.draws = find_init(program, roles, options.init).has_value();
   for (const Name& name : options.accept_unknown) program.plan(name);
   job.trainer = {job.step, options.init, options.seed, precision_of(options, resolved, roles.step),
                  options.accept_unknown};

@@ -151,7 +151,7 @@ class Run {
 
   /// Draws or imports the initial state; imported weights start with zero moments.
   void start() {
-    trainer_.init();
+    if (job_.draws) trainer_.init();
     if (options_.import_from.empty()) return;
     interchange::load(*job_.mapping, options_.import_from, trainer_.communicator(), job_.mesh,
                       job_.dims, job_.weights(trainer_));

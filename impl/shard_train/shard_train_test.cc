@@ -12,6 +12,7 @@
 #include <regex>
 #include <sstream>
 
+#include "impl/checkpoint/safetensors.h"
 #include "impl/shard_train/gpus.h"
 
 namespace shardproof::shard_train {
@@ -258,6 +259,32 @@ TEST(ShardTrain, ExportsWeightsThatItImportsOnAnotherMesh) {
   const Result unknown = train("--steps 1 --export " + at + "/other");
   EXPECT_EQ(unknown.code, 2);
   EXPECT_THAT(unknown.text, HasSubstr("--mapping FILE"));
+}
+
+/// The weights and the bias of the choice, which is no weight; and no plan draws the others.
+TEST(ShardTrain, ImportsWhatNoPlanDraws) {
+  const std::string fixtures = " " SHARDPROOF_SOURCE_DIR "/properties/interchange/fixtures/";
+  const std::string models = " " SHARDPROOF_SOURCE_DIR "/spec/models/";
+  const std::string data = folder("biased") + "/tokens.bin";
+  std::ofstream(data, std::ios::binary) << std::string(4000, '\0');
+  const std::string few = " --steps 1 --lr 0 --set B=4,L=16 --mesh d=2 --data " + data;
+  const Result mixtral =
+      shell(SHARD_TRAIN + models + "mixtral.shard --import" + fixtures + "mixtral" + few);
+  EXPECT_EQ(mixtral.code, 0) << mixtral.text;
+  const std::string to = folder("biased_out") + "/out";
+  const Result biased = shell(SHARD_TRAIN + models + "deepseek3.shard --import" + fixtures +
+                              "deepseek3 --export " + to + few + " --set speed=0");
+  EXPECT_EQ(biased.code, 0) << biased.text;
+  const std::string wanted = "model.layers.2.mlp.gate.e_score_correction_bias";
+  const auto bias = [&](const std::string& file) {
+    const auto opened = checkpoint::File::open(file);
+    const auto entry = safetensors::read_header(opened).at(wanted);
+    std::string bytes(entry.bytes, 0);
+    opened.read(entry.begin, bytes.data(), bytes.size());
+    return bytes;
+  };
+  EXPECT_EQ(bias(to + "/model.safetensors"),
+            bias(fixtures.substr(1) + "deepseek3/model.safetensors"));
 }
 
 TEST(ShardTrain, GoesOnFromTheCheckpointBeforeADamagedOne) {

@@ -181,10 +181,11 @@ std::optional<std::vector<size_t>> groups_of(const ir::Function& step, const Ste
 
 }  // namespace
 
-InitRoles init_of(const Program& program, const StepRoles& roles, const Name& name) {
+std::optional<InitRoles> find_init(const Program& program, const StepRoles& roles,
+                                   const Name& name) {
   const ir::Function& step = function_of(program, roles.step);
   std::vector<InitRoles> found;
-  std::vector<Name> names, others;
+  std::vector<Name> names;
   if (!name.empty()) program.plan(name);
   for (const PlanReport& report : program.checked().plans()) {
     const ir::Function& plan = function_of(program, report.function);
@@ -192,14 +193,21 @@ InitRoles init_of(const Program& program, const StepRoles& roles, const Name& na
     if (auto groups = groups_of(step, roles, plan)) {
       found.push_back({report.function, *groups});
       names.push_back(report.name);
-    } else {
-      others.push_back(report.name);
     }
   }
-  if (found.size() == 1) return found[0];
   if (found.size() > 1)
     throw PlanError("several plans give the first state of " + step.name + ": " + listed(names) +
                     ": say which, --init " + names[0]);
+  return found.empty() ? std::nullopt : std::optional(found[0]);
+}
+
+InitRoles init_of(const Program& program, const StepRoles& roles, const Name& name) {
+  if (const auto found = find_init(program, roles, name)) return *found;
+  const ir::Function& step = function_of(program, roles.step);
+  std::vector<Name> others;
+  for (const PlanReport& report : program.checked().plans())
+    if ((name.empty() || report.name == name) && takes_a_key(function_of(program, report.function)))
+      others.push_back(report.name);
   const std::string first = roles.state.at(0).name;
   const std::string type = step.param_types.empty() ? "" : step.param_types.at(0).name;
   throw PlanError((name.empty() ? "no plan gives the first " + first + " of " + step.name

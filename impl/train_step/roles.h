@@ -40,7 +40,10 @@ struct InitRoles {
 
 /// Plan `name`. If empty: the only plan that takes a key and returns state of the step's types. A
 /// result belongs to the state of its name; a single result without a name is the first state.
-/// Throws PlanError with the candidates.
+/// Null if there is none. Throws PlanError with the candidates if there are several.
+std::optional<InitRoles> find_init(const Program& program, const StepRoles& roles,
+                                   const Name& name = {});
+/// The same; throws PlanError if there is none.
 InitRoles init_of(const Program& program, const StepRoles& roles, const Name& name = {});
 
 /// The plans that `plan` calls, directly or not, callers first.

@@ -14,8 +14,8 @@ import sys
 import torch
 from safetensors.torch import save_file
 from transformers import (
-    AutoModelForCausalLM, Gemma2Config, Gemma2ForCausalLM, GPT2Config, GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM,
-    MixtralConfig, MixtralForCausalLM, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
+    AutoModelForCausalLM, DeepseekV3Config, DeepseekV3ForCausalLM, Gemma2Config, Gemma2ForCausalLM, GPT2Config,
+    GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, MixtralConfig, MixtralForCausalLM, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
 
 V, B, L = 16, 2, 6
 
@@ -43,6 +43,21 @@ def mistral(window):
 
 def mixtral():
     return MixtralForCausalLM(MixtralConfig(**ODD, rope_theta=20000.0, num_local_experts=4))
+
+
+def deepseek3(yarn=None):
+    # one dense layer and two with experts; no two sizes of a tensor's parts are the same
+    return DeepseekV3ForCausalLM(DeepseekV3Config(
+        **dict(SIZES, num_hidden_layers=3, num_key_value_heads=4), first_k_dense_replace=1, moe_intermediate_size=4,
+        n_shared_experts=2, n_routed_experts=6, n_group=3, topk_group=2, num_experts_per_tok=3, q_lora_rank=10,
+        kv_lora_rank=6, qk_nope_head_dim=2, qk_rope_head_dim=4, v_head_dim=3, routed_scaling_factor=1.5,
+        rope_parameters=dict(rope_theta=20000.0, **(yarn or dict(rope_type="default")))))
+
+
+def deepseek3_yarn():
+    # of the two rotations of a head, the second is slower
+    return deepseek3(dict(rope_type="yarn", factor=8.0, beta_fast=0.5, beta_slow=0.01, mscale=0.7, mscale_all_dim=1.2,
+                          original_max_position_embeddings=16))
 
 
 def gemma2():
@@ -75,6 +90,8 @@ def write(model, folder):
     model = model.eval().float()
     for weight in model.parameters():
         torch.nn.init.normal_(weight, 1.0 if weight.dim() == 1 else 0.0, 0.3)
+    for buffer in (each for name, each in model.named_buffers() if name.endswith("e_score_correction_bias")):
+        torch.nn.init.normal_(buffer, 0.0, 0.3)
     ids, targets = (torch.randint(0, V, (B, L)) for _ in range(2))
     logits = model(ids).logits
     torch.nn.functional.cross_entropy(logits.reshape(-1, V), targets.reshape(-1)).backward()
@@ -107,6 +124,8 @@ def write_all(folder, seed=1):
     write(qwen2(), os.path.join(folder, "qwen2"))
     write(qwen3(), os.path.join(folder, "qwen3"))
     write(mixtral(), os.path.join(folder, "mixtral"))
+    write(deepseek3(), os.path.join(folder, "deepseek3"))
+    write(deepseek3_yarn(), os.path.join(folder, "deepseek3_yarn"))
     write(gemma2(), os.path.join(folder, "gemma2"))
     for each in ("llama", "llama_tied"):
         generate(os.path.join(folder, each))

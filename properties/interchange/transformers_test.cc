@@ -29,6 +29,7 @@ const fs::path here = fs::path(SHARDPROOF_SOURCE_DIR) / "properties/interchange"
 /// A model of spec/models, and a program beside it with a plan `gradients`.
 struct Foreign {
   std::string folder, mapping, logits, text;
+  std::map<Name, double> consts = {};  ///< that no configuration has
 };
 
 const char* const llama_text = R"(
@@ -64,6 +65,20 @@ plan gradients(w: Shards, ids: i32[B/d L], starts: bool[B/d L], targets: i32[B/d
          (reduced ? "all_reduce(\"-> Shards\", g)" : "g") + "\n}\n";
 }
 
+const char* const deepseek_text = R"(
+import Shards, logits_sharded, loss_sharded from "deepseek3.shard"
+mesh d t
+dim B L M F V N Z H D P W R C G J I Y
+dim E = (G J)
+plan gradients(w: Shards, bias: f32[N E], ids: i32[B/d L], starts: bool[B/d L], targets: i32[B/d L])
+        -> (l: f32[], g: Shards) {
+    l, g = value_and_grad(loss_sharded wrt w)(w, bias, ids, starts, targets)
+    return all_reduce("{U_d} -> ", l), all_reduce("-> Shards", g)
+}
+)";
+/// Without the loss that balances the experts, which the library does not have.
+const std::map<Name, double> unbalanced = {{"alpha", 0.0}};
+
 const Foreign all_models[] = {
     {"llama", "llama3.hf.json", "llama_sharded", llama_text},
     {"llama_tied", "llama3.hf.json", "llama_sharded", llama_text},
@@ -72,6 +87,8 @@ const Foreign all_models[] = {
     {"mistral", "mistral.hf.json", "logits_sharded", family_text("mistral.shard", false)},
     {"mistral_no_window", "mistral_without_window.hf.json", "llama_sharded", llama_text},
     {"mixtral", "mixtral.hf.json", "logits_sharded", family_text("mixtral.shard", true)},
+    {"deepseek3", "deepseek3.hf.json", "logits_sharded", deepseek_text, unbalanced},
+    {"deepseek3_yarn", "deepseek3.hf.json", "logits_sharded", deepseek_text, unbalanced},
     {"gemma2", "gemma2.hf.json", "logits_sharded", family_text("gemma2.shard", false)},
     {"qwen2", "qwen2.hf.json", "logits_sharded", family_text("qwen2.shard", true)},
     {"qwen3", "qwen3.hf.json", "logits_sharded", family_text("qwen3.shard", true)},
@@ -116,7 +133,8 @@ class Data {
 };
 
 /// Checked once for all tests.
-const Program& program_of(const Foreign& model, const std::map<Name, double>& consts) {
+const Program& program_of(const Foreign& model, std::map<Name, double> consts) {
+  consts.insert(model.consts.begin(), model.consts.end());
   static std::map<std::pair<std::string, std::map<Name, double>>, Program> programs;
   const fs::path path = models / "foreign.shard";
   const auto reader = [&](const std::string& file) {
@@ -176,8 +194,15 @@ class ModelRun {
       return found == numbers_.sizes.end() ? 1. : static_cast<double>(found->second);
     };
     const double heads = size("H") * size("K") * size("Q") * size("D");
-    const double layer = 4 * size("M") + size("F") + size("D") + heads + 2 * size("L") + 40;
-    return 4 * (size("N") * layer + 2 * size("M") + size("V") + 20) * std::ldexp(1, -24);
+    // of a latent, shared experts, and the choice of experts
+    const double experts =
+        size("R") + size("C") + size("P") + size("Y") * size("I") + size("G") * size("J");
+    const double layer =
+        4 * size("M") + size("F") + size("D") + heads + experts + 2 * size("L") + 40;
+    return 4 *
+           ((size("N") + (numbers_.sizes.contains("Z") ? size("Z") : 0)) * layer + 2 * size("M") +
+            size("V") + 20) *
+           std::ldexp(1, -24);
   }
 
  private:
@@ -190,12 +215,15 @@ class ModelRun {
                         {.precision = precision});
   }
 
-  static std::vector<checkpoint::Leaf> leaves_of(const Plan& plan,
-                                                 std::vector<LocalTensor>& inputs) {
+  /// The weights, and other inputs of a name in the mapping.
+  std::vector<checkpoint::Leaf> leaves_of(const Plan& plan,
+                                          std::vector<LocalTensor>& inputs) const {
     std::vector<checkpoint::Leaf> leaves;
     for (size_t i = 0; i < inputs.size(); ++i)
       if (const Slot& slot = plan.inputs()[i]; slot.name.starts_with("w."))
         leaves.push_back({slot.name.substr(2), slot.type, &inputs[i]});
+      else if (mapping_.has(slot.name))
+        leaves.push_back({slot.name, slot.type, &inputs[i]});
     return leaves;
   }
 
@@ -240,6 +268,7 @@ class ModelRun {
     if (mapping_.tied(folder_)) tie(got);
     std::vector<LocalTensor> inputs = inputs_of(plan, communicator, folder_ / "gradients");
     for (const checkpoint::Leaf& leaf : leaves_of(plan, inputs)) {
+      if (!got.contains(leaf.name)) continue;  // no weight: its gradient is not taken
       const double scale = scale_of_leaf(leaf, communicator.rank());
       for (size_t i = 0; i < got.at(leaf.name).size(); ++i)
         note(leaf.name, got[leaf.name][i],
@@ -328,6 +357,11 @@ Differences with_mapping(const Foreign& model, const std::string& from, const st
       .differences();
 }
 
+const Foreign& recorded(const std::string& folder) {
+  return *std::find_if(std::begin(all_models), std::end(all_models),
+                       [&](const Foreign& each) { return each.folder == folder; });
+}
+
 TEST(Mapping, AWrongMappingIsNoticed) {
   const double seen = 1e-3;
   EXPECT_GT(with_mapping(all_models[0], "(K Q D) M", "(Q K D) M").logits, seen);
@@ -335,29 +369,36 @@ TEST(Mapping, AWrongMappingIsNoticed) {
   EXPECT_GT(with_mapping(all_models[0], R"("scale": { "D": -0.5 })", R"("scale": {})").logits,
             seen);
   EXPECT_GT(with_mapping(all_models[2], "(H D) M", "(D H) M").logits, seen);
-  const auto family = [](const std::string& folder) -> const Foreign& {
-    return *std::find_if(std::begin(all_models), std::end(all_models),
-                         [&](const Foreign& each) { return each.folder == folder; });
-  };
-  EXPECT_GT(with_mapping(family("qwen2"), "(K Q D) -> Q K D", "(Q K D) -> Q K D").logits, seen);
+  EXPECT_GT(with_mapping(recorded("qwen2"), "(K Q D) -> Q K D", "(Q K D) -> Q K D").logits, seen);
   EXPECT_GT(
-      with_mapping(family("mixtral"), "E M -> M E\"", "E M -> M E\", \"scale\": { \"E\": -1 }")
+      with_mapping(recorded("mixtral"), "E M -> M E\"", "E M -> M E\", \"scale\": { \"E\": -1 }")
           .logits,
       seen);
-  EXPECT_GT(with_mapping(family("gemma2"), R"("plus": 1)", R"("plus": 0)").logits, seen);
-  EXPECT_GT(with_mapping(family("gemma2"), "query_pre_attn_scalar", "head_dim").logits, seen);
+  EXPECT_GT(with_mapping(recorded("gemma2"), R"("plus": 1)", R"("plus": 0)").logits, seen);
+  EXPECT_GT(with_mapping(recorded("gemma2"), "query_pre_attn_scalar", "head_dim").logits, seen);
   EXPECT_GT(
-      with_mapping(family("gemma2"), "attn_logit_softcapping", "final_logit_softcapping").logits,
+      with_mapping(recorded("gemma2"), "attn_logit_softcapping", "final_logit_softcapping").logits,
       seen);
-  EXPECT_GT(with_mapping(family("qwen3"), R"("scale": { "D": -0.5 })", R"("scale": {})").logits,
+  EXPECT_GT(with_mapping(recorded("qwen3"), R"("scale": { "D": -0.5 })", R"("scale": {})").logits,
             seen);
   EXPECT_GT(
-      with_mapping(family("mistral"), R"(["sliding_window"])", R"(["num_hidden_layers"])").logits,
+      with_mapping(recorded("mistral"), R"(["sliding_window"])", R"(["num_hidden_layers"])").logits,
       seen);
   EXPECT_GT(
-      with_mapping(family("llama31"), "rope_parameters.factor", "rope_parameters.low_freq_factor")
+      with_mapping(recorded("llama31"), "rope_parameters.factor", "rope_parameters.low_freq_factor")
           .logits,
       seen);
+}
+
+TEST(Mapping, AWrongMappingOfALatentOrExpertsIsNoticed) {
+  for (const auto& [from, to] : std::map<std::string, std::string>{
+           {R"(, "pairs": "P")", ""},
+           {"M (H W)", "M (W H)"},
+           {R"("topk_group")", R"("num_experts_per_tok")"},
+           {"gate.e_score_correction_bias\"",
+            "gate.e_score_correction_bias\", \"scale\": { \"N\": 1 }"},
+           {"rope_parameters.mscale\"", "rope_parameters.mscale_all_dim\""}})
+    EXPECT_GT(with_mapping(recorded("deepseek3_yarn"), from, to).logits, 1e-3) << from;
 }
 
 /// The tensors of a folder, by name.
