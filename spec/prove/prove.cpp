@@ -35,7 +35,8 @@ Diagnostic undecided_assumptions(const ir::Function& plan) {
 
 class Prover {
  public:
-  Prover(const CheckedProgram& checked, smt::Solver& solver) : checked_(checked), solver_(solver) {}
+  Prover(const CheckedProgram& checked, smt::Solver& solver)
+      : checked_(checked), solver_(solver), unread_(checked.verdict() == Verdict::invalid) {}
 
   PlanProof run(PlanReport& report) {
     PlanProof proof;
@@ -69,7 +70,7 @@ class Prover {
       return values(report);
     }
     // Errors that prevent reading the file come first: its sizes state no assumptions.
-    if (checked_.verdict() == Verdict::invalid) return;
+    if (unread_) return;
     const bool contradictory = found.kind == Assumptions::Kind::contradictory;
     if (contradictory) without_runs(report);
     report.diagnostics.push_back(contradictory ? *found.diagnostic : undecided_assumptions(plan));
@@ -168,6 +169,7 @@ class Prover {
 
   const CheckedProgram& checked_;
   smt::Solver& solver_;
+  bool unread_;                     ///< the file has errors that prevent reading it
   std::map<Name, bool> schedules_;  ///< schedules already checked
 };
 

@@ -60,8 +60,8 @@ class SizeTerms {
 /// The literals in a function's body, for its requirements.
 std::map<ir::ValueId, std::string> literals_of(const ir::Function& function);
 
-/// All requirements on a program's sizes: those of the file and, with `function`, of its
-/// body.
+/// All requirements on a program's sizes: those of the file and, with `function`, of its body, its
+/// model, and all that these call.
 std::vector<ir::Requirement> requirements_of(const ir::Program& program,
                                              const ir::Function* function);
 

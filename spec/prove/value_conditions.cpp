@@ -15,24 +15,21 @@ using algebra::AtomKind;
 using algebra::Nf;
 using smt::Term;
 
-/// What requirements there are.
-enum class Required { nothing, sizes, values };
-
-Required required(const ir::Block& block) {
-  Required found = Required::nothing;
-  for (const ir::Requirement& each : block.requirements)
-    found = std::max(found, ir::uses_values(each.condition) ? Required::values : Required::sizes);
-  for (const ir::Instr& instr : block.instrs)
-    if (const ir::Block* body = body_of(instr.op)) found = std::max(found, required(*body));
-  return found;
+bool requires_of_values(const ir::Block& block) {
+  return std::any_of(block.requirements.begin(), block.requirements.end(),
+                     [](const ir::Requirement& each) { return ir::uses_values(each.condition); }) ||
+         std::any_of(block.instrs.begin(), block.instrs.end(), [](const ir::Instr& instr) {
+           const ir::Block* body = body_of(instr.op);
+           return body && requires_of_values(*body);
+         });
 }
 
-/// By the function, its model or any callee.
-Required required(const ir::Program& program, size_t f, std::set<size_t>& seen) {
-  if (!seen.insert(f).second) return Required::nothing;
+/// Of the function, its model or any callee.
+bool requires_of_values(const ir::Program& program, size_t f, std::set<size_t>& seen) {
+  if (!seen.insert(f).second) return false;
   const ir::Function& function = program.functions.at(f);
-  Required found = required(function.body);
-  const auto callee = [&](size_t g) { found = std::max(found, required(program, g, seen)); };
+  bool found = requires_of_values(function.body);
+  const auto callee = [&](size_t g) { found = found || requires_of_values(program, g, seen); };
   if (function.model) callee(*function.model);
   for_each_instr(function.body, [&](const ir::Instr& instr) {
     if (auto* call = std::get_if<ir::Call>(&instr.op)) callee(call->function);
@@ -133,18 +130,15 @@ class Terms {
 
 /// The conditions of plan and model at the same leaves. A function without a normal form has none.
 std::vector<lower::Condition> conditions_of(algebra::Algebra& algebra, const ir::Program& program,
-                                            size_t plan, Required required) {
+                                            size_t plan) {
   std::vector<lower::Condition> result;
-  lower::Options options;  // sizes are the same whatever the values are
-  if (required == Required::sizes) options.seals = lower::Seals::additions;
   lower::Variables variables;
   std::vector<size_t> functions = {plan};
   if (program.functions[plan].model) functions.push_back(*program.functions[plan].model);
   for (size_t function : functions) try {
       lower::Request request;
       request.function = function, request.variables = &variables;
-      for (lower::Condition& each :
-           lower::lower_function(algebra, program, request, options).conditions)
+      for (lower::Condition& each : lower::lower_function(algebra, program, request, {}).conditions)
         result.push_back(std::move(each));
     } catch (const std::runtime_error&) {
     } catch (const std::logic_error&) {
@@ -182,13 +176,12 @@ bool satisfied_by_some(const std::vector<Term>& formulas) {
 std::optional<ValueConflict> conflict_of_values(const ir::Program& program, size_t plan,
                                                 smt::Solver& solver) {
   std::set<size_t> seen;
-  const Required required = shardproof::required(program, plan, seen);
-  if (required == Required::nothing) return std::nullopt;
+  if (!requires_of_values(program, plan, seen)) return std::nullopt;
   algebra::Algebra algebra;
   Terms terms(algebra);
   std::vector<Term> formulas;
   std::vector<std::string> words;
-  for (const lower::Condition& each : conditions_of(algebra, program, plan, required)) {
+  for (const lower::Condition& each : conditions_of(algebra, program, plan)) {
     if (speaks_of_a_step(algebra, each)) continue;
     formulas.push_back(terms.of(each));
     words.push_back(each.words);
