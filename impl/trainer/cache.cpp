@@ -17,7 +17,8 @@ bool is_state(const std::vector<Name>& state, const Name& group) {
 /// The roles of a plan's parameters.
 struct CacheRoles {
   std::vector<size_t> cache;  ///< leaves
-  std::optional<size_t> ids, segments, at;
+  std::optional<size_t> ids, at;
+  std::optional<size_t> segments;  ///< none: a model that does not separate documents
 };
 
 std::optional<CacheRoles> cache_roles(const ir::Function& plan, const std::vector<Name>& state) {
@@ -37,7 +38,7 @@ std::optional<CacheRoles> cache_roles(const ir::Function& plan, const std::vecto
       return std::nullopt;
     leaf += count;
   }
-  if (!roles.ids || !roles.segments || !roles.at || roles.cache.empty()) return std::nullopt;
+  if (!roles.ids || !roles.at || roles.cache.empty()) return std::nullopt;
   if (plan.results.size() != roles.cache.size() + 1) return std::nullopt;
   const std::vector<Split>& ids = plan.values.at(plan.params[*roles.ids]).type.dims;
   const std::vector<Split>& logits = plan.results[0].dims;
@@ -61,7 +62,7 @@ class Decoder {
         document_(document) {
     const std::vector<Split>& ids = param(*roles_.ids).dims;
     for (size_t i = 0; i + 1 < ids.size(); ++i) one_for_each_device(ids[i]);
-    length_ = placement(1).size(param(*roles_.segments).dims.back().dim);
+    length_ = placement(1).size(positions());
   }
 
   int64_t length() const { return length_; }
@@ -103,6 +104,32 @@ class Decoder {
     return result;
   }
   const Type& param(size_t leaf) const { return plan_.values.at(plan_.params.at(leaf)).type; }
+  /// The dim of the cache's positions: that of the segments, or the one that neither the ids nor
+  /// the state have.
+  const Dim& positions() const {
+    if (roles_.segments) return param(*roles_.segments).dims.back().dim;
+    const auto has = [](const Type& type, const Dim& dim) {
+      return std::any_of(type.dims.begin(), type.dims.end(),
+                         [&](const Split& each) { return each.dim == dim; });
+    };
+    const Dim* found = nullptr;
+    for (const Split& each : param(roles_.cache[0]).dims) {
+      bool known = has(param(*roles_.ids), each.dim);
+      for (size_t i = 0; i < plan_.params.size(); ++i)
+        known = known || (!contains(roles_.cache, i) && has(param(i), each.dim));
+      if (known) continue;
+      if (found)
+        throw PlanError(plan_.name + ": which dim of its cache are the positions, " +
+                        to_string(*found) + " or " + to_string(each.dim) +
+                        "? Give it segments: i32[.. positions]");
+      found = &each.dim;
+    }
+    if (!found) throw PlanError(plan_.name + ": no dim of its cache are the positions");
+    return *found;
+  }
+  static bool contains(const std::vector<size_t>& leaves, size_t leaf) {
+    return std::find(leaves.begin(), leaves.end(), leaf) != leaves.end();
+  }
   DimSizes sizes(int64_t count) const {
     DimSizes result = trainer_.dims();
     for (const auto& [name, size] : batch_) result[name] = size;
@@ -131,9 +158,9 @@ class Decoder {
             size_t at) const {
     if (to.buffer.bytes()) std::memset(to.buffer.data(), 0, to.buffer.bytes());
     if (leaf == *roles_.at) set_number(to.element, to.buffer.data(), 0, static_cast<double>(at));
-    if (leaf != *roles_.ids && leaf != *roles_.segments) return;
+    if (leaf != *roles_.ids && leaf != roles_.segments) return;
     std::vector<uint32_t> row(text.begin() + static_cast<ptrdiff_t>(at), text.end());
-    if (leaf == *roles_.segments) row = segments(text);
+    if (leaf == roles_.segments) row = segments(text);
     const auto first = static_cast<size_t>(here.first(to.type.dims.back()));
     const auto count = static_cast<size_t>(to.extents.back());
     for (size_t i = 0; i < static_cast<size_t>(to.count()); ++i)
@@ -171,12 +198,12 @@ size_t cache_plan(const Program& program, const std::vector<Name>& state) {
       found.push_back(i);
   }
   if (found.size() == 1) return found[0];
-  throw PlanError(
-      found.empty()
-          ? "no plan extends a cache: parameters of the state, ids, segments, at and a cache; "
-            "results logits and the cache"
-          : "two plans extend a cache, " + resolved.functions[found[0]].name + " and " +
-                resolved.functions[found[1]].name);
+  throw PlanError(found.empty() ? "no plan extends a cache: parameters of the state, ids, at, a "
+                                  "cache, and segments if it "
+                                  "separates documents; "
+                                  "results logits and the cache"
+                                : "two plans extend a cache, " + resolved.functions[found[0]].name +
+                                      " and " + resolved.functions[found[1]].name);
 }
 
 Sample sample_with_cache(Trainer& trainer, const Program& program, const SampleOptions& options) {

@@ -6,9 +6,9 @@
 namespace shardproof {
 
 /// The only plan in the program's own file that extends a cache. Its parameters are `state`, `ids`
-/// of the next positions, `segments` of all positions, a number `at`, and float tensors (the
-/// cache); its results are logits and the cache. Throws PlanError with the candidates unless there
-/// is exactly one.
+/// of the next positions, a number `at`, float tensors (the cache), and `segments` of all positions
+/// if the model separates documents; its results are logits and the cache. Throws PlanError with
+/// the candidates unless there is exactly one.
 size_t cache_plan(const Program& program, const std::vector<Name>& state);
 
 /// Collective: like sample(), with the plan of `program`, whose state parameters are the

@@ -107,9 +107,11 @@ def write(model, folder):
 def generate(folder):
     model = AutoModelForCausalLM.from_pretrained(folder, dtype=torch.float32)
     torch.manual_seed(1)
-    ids = torch.randint(0, V, (1, L))
-    all = model.generate(ids, max_new_tokens=16, do_sample=False, eos_token_id=None, pad_token_id=0)
-    save_file({"ids": ids.int(), "generated": all[:, L:].int().contiguous()},
+    positions = model.config.max_position_embeddings
+    ids = torch.randint(0, V, (1, min(L, positions // 4)))
+    new = min(16, positions - ids.shape[1])
+    all = model.generate(ids, max_new_tokens=new, do_sample=False, eos_token_id=None, pad_token_id=0)
+    save_file({"ids": ids.int(), "generated": all[:, ids.shape[1]:].int().contiguous()},
               os.path.join(folder, "generated.safetensors"))
 
 
@@ -127,7 +129,7 @@ def write_all(folder, seed=1):
     write(deepseek3(), os.path.join(folder, "deepseek3"))
     write(deepseek3_yarn(), os.path.join(folder, "deepseek3_yarn"))
     write(gemma2(), os.path.join(folder, "gemma2"))
-    for each in ("llama", "llama_tied"):
+    for each in ("llama", "llama_tied", "mistral", "qwen3", "gemma2", "gpt2"):
         generate(os.path.join(folder, each))
 
 
