@@ -89,6 +89,20 @@ bool any_real(const Site& site, size_t first) {
   return numbers;
 }
 
+/// Nothing if a dim is not one of the result's as it is written, or is there more than once.
+std::optional<Ids> matched_by_dims(const Shape& operand, const Shape& result) {
+  Ids to;
+  for (const Split& own : operand.dims) {
+    const auto same = [&](const Split& each) { return each.dim == own.dim; };
+    if (std::count_if(operand.dims.begin(), operand.dims.end(), same) > 1) return std::nullopt;
+    const auto found = std::find_if(result.dims.begin(), result.dims.end(), same);
+    if (found == result.dims.end() || std::any_of(found + 1, result.dims.end(), same))
+      return std::nullopt;
+    to.push_back(static_cast<size_t>(found - result.dims.begin()));
+  }
+  return to;
+}
+
 }  // namespace
 
 Ids matched(const ir::Program& program, const Shape& operand, const Shape& result) {
@@ -96,6 +110,7 @@ Ids matched(const ir::Program& program, const Shape& operand, const Shape& resul
   if (std::equal(operand.dims.begin(), operand.dims.end(), result.dims.begin(), result.dims.end(),
                  same))
     return first_ids(operand.dims.size());
+  if (const auto to = matched_by_dims(operand, result)) return *to;
   const ir::Indices in = elaborate::whole_positions(program, {operand}, result);
   Ids to;
   for (const ir::Position& own : in.left.at(0)) {
