@@ -1,6 +1,7 @@
 #include "oracle/disturbed.h"
 
 #include <algorithm>
+#include <bit>
 #include <cmath>
 #include <optional>
 #include <random>
@@ -11,16 +12,12 @@ namespace {
 struct Disturbance {
   double unit;
   std::mt19937_64 rng;
+  int bits = std::min(20, -std::ilogb(unit) - 1);
 
   double error(double size) { return rng() & 1 ? unit * size : -unit * size; }
   double uniform() { return std::uniform_real_distribution<double>()(rng); }
-  /// Fits in fewer bits than such numbers have, and than f32 has.
-  bool is_exact(double x) const {
-    int exponent;
-    const int bits = std::min(20, -std::ilogb(unit) - 1);
-    const double scaled = std::ldexp(std::frexp(x, &exponent), bits);
-    return scaled == std::floor(scaled);
-  }
+  /// Fits in fewer bits than such numbers have, and than f32 has: those after them are 0.
+  bool is_exact(double x) const { return std::bit_cast<uint64_t>(x) << (11 + bits) == 0; }
 };
 
 thread_local std::optional<Disturbance> disturbance;

@@ -38,6 +38,15 @@ std::vector<int64_t> required_sizes(const ir::Program& program) {
   return pool;
 }
 
+/// Only dims of which much is required stay large: runs take time.
+void reduce(const ir::Program& program, std::mt19937& rng, denote::Sizes& sizes) {
+  for (auto& [name, size] : sizes.dims) {
+    const int64_t large = size;
+    size = std::min<int64_t>(large, 2 + static_cast<int64_t>(rng() % 3));
+    if (!sizes_hold(program, sizes)) size = large;
+  }
+}
+
 }  // namespace
 
 std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned attempt) {
@@ -52,7 +61,9 @@ std::optional<denote::Sizes> small_sizes(const ir::Program& program, unsigned at
       if (info.kind == ir::DimInfo::Kind::plain) sizes.dims[name] = pool[rng() % pool.size()];
     for (const auto& [axis, info] : program.axes)
       sizes.mesh.push_back({axis, info.size.value_or(2 + static_cast<int64_t>(rng() % 2))});
-    if (sizes_hold(program, sizes)) return sizes;
+    if (!sizes_hold(program, sizes)) continue;
+    if (tries >= 2 * tries_of_a_pool) reduce(program, rng, sizes);
+    return sizes;
   }
   return std::nullopt;
 }
