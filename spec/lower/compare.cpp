@@ -121,6 +121,12 @@ std::vector<std::string> never_met(Algebra& a) {
   return result;
 }
 
+/// Two that exclude each other: where both are assumed, nothing is claimed.
+bool exclude(Algebra& a, const Obligation& one, const Obligation& other) {
+  return one.kind == Obligation::positive && other.kind == Obligation::positive &&
+         a.known_nonnegative(a.neg(a.add(one.base, other.base)));
+}
+
 /// Finds obligations of the plan that its model does not have: there the plan's result may be
 /// undefined where the model's is defined.
 class Excuses {
@@ -288,9 +294,14 @@ struct Comparer {
     for (const auto& texts : {right.assumptions, left.assumptions})
       for (const std::string& text : texts) add(report.assumptions, text);
     Excuses excuses{a, obligations, right.needs, left.needs, claimant().implements_grad};
+    Obligations assumed;
     for (size_t i = 0; i < asked.size(); ++i)
       if (asked[i])
         for (const Obligation& o : excuses.missing(i)) {
+          for (const Obligation& each : assumed)
+            if (exclude(a, each, o))
+              add(report.impossible, text_of(a, each) + " and " + text_of(a, o));
+          assumed.push_back(o);
           add(report.assumptions, text_of(a, o));
           if (auto base = sizes_alone(a, o.base)) add_of_sizes(o, std::move(*base));
         }
