@@ -81,21 +81,10 @@ bool indexes_tables(const ir::Program& program) {
   return found;
 }
 
-bool requires_of_values(const ir::Block& block) {
-  return std::any_of(block.requirements.begin(), block.requirements.end(),
-                     [](const ir::Requirement& each) { return ir::uses_values(each.condition); });
-}
-
 bool requires_of_values(const ir::Program& program) {
-  return std::any_of(program.functions.begin(), program.functions.end(),
-                     [](const ir::Function& function) {
-                       bool found = requires_of_values(function.body);
-                       for_each_instr(function.body, [&](const ir::Instr& instr) {
-                         if (const ir::Block* body = body_of(instr.op))
-                           found = found || requires_of_values(*body);
-                       });
-                       return found;
-                     });
+  return std::any_of(
+      program.functions.begin(), program.functions.end(),
+      [](const ir::Function& function) { return shardproof::requires_of_values(function); });
 }
 
 /// The number with either sign, or a neighbour.

@@ -3,6 +3,8 @@
 #include <algorithm>
 #include <set>
 
+#include "spec/ir/walk.h"
+
 namespace shardproof {
 
 ir::Arith over_plain_dims(const ir::Program& program, const ir::Arith& arith) {
@@ -37,6 +39,15 @@ void add_requirements(const ir::Program& program, size_t function, std::set<size
 }
 
 }  // namespace
+
+bool requires_of_values(const ir::Function& function) {
+  bool found = false;
+  for_each_block(function.body, [&](const ir::Block& block) {
+    for (const ir::Requirement& each : block.requirements)
+      found = found || ir::uses_values(each.condition);
+  });
+  return found;
+}
 
 std::vector<ir::Requirement> requirements_of_sizes(const ir::Program& program, size_t function) {
   std::vector<ir::Requirement> result;

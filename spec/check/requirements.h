@@ -15,6 +15,9 @@ ir::Arith over_plain_dims(const ir::Program& program, const ir::Arith& arith);
 bool hold(const ir::Program& program, const std::vector<ir::Requirement>& requirements,
           const std::map<Name, int64_t>& sizes);
 
+/// Whether the body of a function, or of a loop in it, requires something of values.
+bool requires_of_values(const ir::Function& function);
+
 /// The requirements on sizes only that must hold for the function's results: its own, and
 /// those of functions that it calls or differentiates. Excludes requirements in loop
 /// bodies.

@@ -1,5 +1,7 @@
 #pragma once
-// Visits the instructions of a function, including loop bodies.
+// Visits the instructions of a function, including loop bodies, and the functions that it reaches.
+#include <set>
+
 #include "spec/ir/program.h"
 
 namespace shardproof {
@@ -28,6 +30,27 @@ void for_each_instr(const ir::Block& block, Visit&& visit) {
     visit(instr);
     if (const ir::Block* body = body_of(instr.op)) for_each_instr(*body, visit);
   }
+}
+
+/// The block and the bodies of its loops.
+template <class Visit>
+void for_each_block(const ir::Block& block, Visit&& visit) {
+  visit(block);
+  for (const ir::Instr& instr : block.instrs)
+    if (const ir::Block* body = body_of(instr.op)) for_each_block(*body, visit);
+}
+
+/// Adds the model of `function`, what it calls and differentiates, and what these reach.
+inline void add_reached(const ir::Program& program, const ir::Function& function,
+                        std::set<size_t>& reached) {
+  const auto add = [&](size_t f) {
+    if (reached.insert(f).second) add_reached(program, program.functions.at(f), reached);
+  };
+  if (function.model) add(*function.model);
+  for_each_instr(function.body, [&](const ir::Instr& instr) {
+    if (const auto* call = std::get_if<ir::Call>(&instr.op)) add(call->function);
+    if (const auto* grad = std::get_if<ir::Grad>(&instr.op)) add(grad->function);
+  });
 }
 
 /// The instruction that defines a value; null for a parameter or a carry.

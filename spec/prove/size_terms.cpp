@@ -224,40 +224,22 @@ std::map<ir::ValueId, std::string> literals_of(const ir::Function& function) {
   return result;
 }
 
-namespace {
-
-/// The requirements of a block and of the loops in it: all sizes are at least 1, so each body runs.
-void add_requirements(const ir::Block& block, bool of_values, std::vector<ir::Requirement>* to) {
-  for (const ir::Requirement& each : block.requirements)
-    if (of_values || !ir::uses_values(each.condition)) to->push_back(each);
-  for (const ir::Instr& instr : block.instrs)
-    if (const ir::Block* body = body_of(instr.op)) add_requirements(*body, of_values, to);
-}
-
-/// The model and the functions that are called or differentiated, and theirs.
-void add_reached(const ir::Program& program, const ir::Function& function,
-                 std::set<size_t>* reached) {
-  const auto add = [&](size_t f) {
-    if (reached->insert(f).second) add_reached(program, program.functions.at(f), reached);
-  };
-  if (function.model) add(*function.model);
-  for_each_instr(function.body, [&](const ir::Instr& instr) {
-    if (const auto* call = std::get_if<ir::Call>(&instr.op)) add(call->function);
-    if (const auto* grad = std::get_if<ir::Grad>(&instr.op)) add(grad->function);
-  });
-}
-
-}  // namespace
-
 std::vector<ir::Requirement> requirements_of(const ir::Program& program,
                                              const ir::Function* function) {
   std::vector<ir::Requirement> result = program.requirements;
   if (!function) return result;
   for (ir::Requirement& each : program.consistency(*function)) result.push_back(std::move(each));
-  add_requirements(function->body, true, &result);
+  // All sizes are at least 1, so the body of a loop runs.
+  const auto add = [&](const ir::Function& from, bool of_values) {
+    for_each_block(from.body, [&](const ir::Block& block) {
+      for (const ir::Requirement& each : block.requirements)
+        if (of_values || !ir::uses_values(each.condition)) result.push_back(each);
+    });
+  };
+  add(*function, true);
   std::set<size_t> reached;
-  add_reached(program, *function, &reached);
-  for (const size_t f : reached) add_requirements(program.functions.at(f).body, false, &result);
+  add_reached(program, *function, reached);
+  for (const size_t f : reached) add(program.functions.at(f), false);
   return result;
 }
 

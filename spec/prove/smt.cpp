@@ -121,8 +121,8 @@ bool all_hold(const std::vector<Term>& formulas, const Model& model) {
 
 }  // namespace
 
-/// Z3 hears no interrupt in the middle of an algebraic number. So it works
-/// on a thread of its own, which is left behind, with all that it holds, where it does not stop.
+/// Z3 hears no interrupt in the middle of an algebraic number. So it works on a thread of its own,
+/// which is left behind, with all that it holds, where it does not stop.
 struct Solver::Engine {
   z3::context context;
   std::optional<z3::solver> solver;

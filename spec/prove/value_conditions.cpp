@@ -5,6 +5,7 @@
 #include <set>
 
 #include "spec/algebra/engine.h"
+#include "spec/check/requirements.h"
 #include "spec/ir/walk.h"
 #include "spec/lower/lower.h"
 
@@ -15,27 +16,13 @@ using algebra::AtomKind;
 using algebra::Nf;
 using smt::Term;
 
-bool requires_of_values(const ir::Block& block) {
-  return std::any_of(block.requirements.begin(), block.requirements.end(),
-                     [](const ir::Requirement& each) { return ir::uses_values(each.condition); }) ||
-         std::any_of(block.instrs.begin(), block.instrs.end(), [](const ir::Instr& instr) {
-           const ir::Block* body = body_of(instr.op);
-           return body && requires_of_values(*body);
-         });
-}
-
-/// Of the function, its model or any callee.
-bool requires_of_values(const ir::Program& program, size_t f, std::set<size_t>& seen) {
-  if (!seen.insert(f).second) return false;
-  const ir::Function& function = program.functions.at(f);
-  bool found = requires_of_values(function.body);
-  const auto callee = [&](size_t g) { found = found || requires_of_values(program, g, seen); };
-  if (function.model) callee(*function.model);
-  for_each_instr(function.body, [&](const ir::Instr& instr) {
-    if (auto* call = std::get_if<ir::Call>(&instr.op)) callee(call->function);
-    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) callee(grad->function);
+/// Of the plan, its model or any callee.
+bool requires_of_values(const ir::Program& program, size_t plan) {
+  std::set<size_t> all{plan};
+  add_reached(program, program.functions.at(plan), all);
+  return std::any_of(all.begin(), all.end(), [&](size_t f) {
+    return shardproof::requires_of_values(program.functions.at(f));
   });
-  return found;
 }
 
 /// Normal forms as terms for the solver. Atoms that it does not know become variables.
@@ -175,8 +162,7 @@ bool satisfied_by_some(const std::vector<Term>& formulas) {
 
 std::optional<ValueConflict> conflict_of_values(const ir::Program& program, size_t plan,
                                                 smt::Solver& solver) {
-  std::set<size_t> seen;
-  if (!requires_of_values(program, plan, seen)) return std::nullopt;
+  if (!requires_of_values(program, plan)) return std::nullopt;
   algebra::Algebra algebra;
   Terms terms(algebra);
   std::vector<Term> formulas;
