@@ -218,8 +218,9 @@ Job prepare(const Options& options) {
   const StepRoles roles = roles_of(program, options.step);
   job.step = resolved.functions.at(roles.step).name;
   require_sizes(resolved, resolved.functions.at(roles.step), job.dims);
-  if (options.import_from.empty() || !options.init.empty()) init_of(program, roles, options.init);
   job.draws = find_init(program, roles, options.init).has_value();
+  if (!job.draws && (options.import_from.empty() || !options.init.empty()))
+    init_of(program, roles, options.init);  // throws, with the candidates
   for (const Name& name : options.accept_unknown) program.plan(name);
   job.trainer = {job.step, options.init, options.seed, precision_of(options, resolved, roles.step),
                  options.accept_unknown};

@@ -199,9 +199,8 @@ size_t cache_plan(const Program& program, const std::vector<Name>& state) {
   }
   if (found.size() == 1) return found[0];
   throw PlanError(found.empty() ? "no plan extends a cache: parameters of the state, ids, at, a "
-                                  "cache, and segments if it "
-                                  "separates documents; "
-                                  "results logits and the cache"
+                                  "cache, and segments if it separates documents; results logits "
+                                  "and the cache"
                                 : "two plans extend a cache, " + resolved.functions[found[0]].name +
                                       " and " + resolved.functions[found[1]].name);
 }
