@@ -101,6 +101,7 @@ bool Engine::nonnegative_atom(AtomId a, Rational exponent) {
   const TensorInfo& t = tensors[atom.ref];
   if (t.op == Op::sum || t.op == Op::max || t.op == Op::poly || t.op == Op::sealed)
     return nonnegative(t.body);
+  if (t.op == Op::iota) return nonnegative(atom.args.at(0));
   return t.facts.below.has_value();
 }
 

@@ -414,6 +414,7 @@ class PlanChecker {
     report.verdict = compared.verdict;
     report.proof = compared.proof;
     report.of_sizes = std::move(compared.of_sizes);
+    report.of_values = std::move(compared.of_values);
     note_assumptions(report, std::move(compared.assumptions));
     for (Diagnostic& diagnostic : compared.diagnostics)
       report.diagnostics.push_back(std::move(diagnostic));

@@ -10,6 +10,10 @@
 
 namespace shardproof {
 
+namespace lower {
+struct Assumed;
+}
+
 /// `axes[0]*axes[1]*... | |dim|`: a local shape needs it. For a group, dim is its first factor.
 struct Divisibility {
   std::vector<Axis> axes;  ///< sorted
@@ -44,7 +48,8 @@ struct PlanReport {
   std::vector<ScheduleBound> schedules;  ///< of its pipelines, and of the plans it calls
   std::vector<std::string> assumptions;  ///< requires, ranges of ids, signs that the algebra used
   std::vector<ir::Arith> of_sizes;       ///< assumptions on sizes only, to evaluate at given sizes
-  std::vector<Name> trusting;            ///< trusted plans on which it depends
+  std::vector<std::shared_ptr<const lower::Assumed>> of_values;  ///< e.g. what its roots need
+  std::vector<Name> trusting;  ///< trusted plans on which it depends
   std::vector<Diagnostic> diagnostics;
   std::string proof;  ///< how the comparison closed: "algebra, limit 1"
 };

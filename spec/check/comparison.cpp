@@ -144,7 +144,9 @@ bool too_long(const ir::Program& program, size_t plan, size_t model) {
 ComparedPlan not_compared(const ir::Program& program, size_t plan) {
   lower::Comparison none;
   none.budget_ended = true;
-  return {Verdict::unknown, "", {}, {}, {undecided(program, plan, none)}};
+  ComparedPlan result;
+  result.diagnostics.push_back(undecided(program, plan, none));
+  return result;
 }
 
 }  // namespace
@@ -189,6 +191,8 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
   ComparedPlan result;
   result.assumptions = compared.assumptions;
   result.of_sizes = compared.of_sizes;
+  for (const lower::Assumed& each : compared.of_values)
+    result.of_values.push_back(std::make_shared<lower::Assumed>(each));
   if (!compared.impossible.empty()) {
     Diagnostic diagnostic;
     diagnostic.code = "E0111";

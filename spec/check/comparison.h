@@ -13,6 +13,7 @@ struct ComparedPlan {
   std::string proof;  ///< "algebra, limit 1"
   std::vector<std::string> assumptions;
   std::vector<ir::Arith> of_sizes;  ///< those on sizes only
+  std::vector<std::shared_ptr<const lower::Assumed>> of_values;
   std::vector<Diagnostic> diagnostics;
 };
 

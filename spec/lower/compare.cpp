@@ -121,11 +121,35 @@ std::vector<std::string> never_met(Algebra& a) {
   return result;
 }
 
-/// Two that exclude each other: where both are assumed, nothing is claimed.
-bool exclude(Algebra& a, const Obligation& one, const Obligation& other) {
-  return one.kind == Obligation::positive && other.kind == Obligation::positive &&
-         a.known_nonnegative(a.neg(a.add(one.base, other.base)));
-}
+/// An assumption holds at all indices: here at one place, named alike in all assumptions, and at 0.
+class Instances {
+ public:
+  explicit Instances(Algebra& a) : a_(a) {}
+
+  void add(const Obligation& o, std::vector<Condition>& to) {
+    Places place, start;
+    std::map<uint32_t, size_t> used;
+    for (Var v : a_.variables(o.base)) {
+      std::vector<Var>& same = places_[a_.range(v).id];
+      const size_t k = used[a_.range(v).id]++;
+      if (k == same.size()) same.push_back(v);
+      place.push_back({v, a_.var(same[k])}), start.push_back({v, a_.number(0)});
+    }
+    add(o, place, to);
+    if (!start.empty()) add(o, start, to);
+  }
+
+ private:
+  using Places = std::vector<std::pair<Var, Nf>>;
+
+  void add(const Obligation& o, const Places& at, std::vector<Condition>& to) {
+    const char* op = o.kind == Obligation::positive ? ">" : "!=";
+    to.push_back({op, a_.substitute(o.base, at), a_.number(0), {}, text_of(a_, o)});
+  }
+
+  Algebra& a_;
+  std::map<uint32_t, std::vector<Var>> places_;  ///< by range
+};
 
 /// Finds obligations of the plan that its model does not have: there the plan's result may be
 /// undefined where the model's is defined.
@@ -272,7 +296,8 @@ struct Comparer {
   /// Compares the open results; records their assumptions if all of them are equal.
   bool lowered_level(int limit) {
     const std::vector<bool> asked = open;
-    Algebra a(budget(limit));
+    const auto algebra = std::make_shared<Algebra>(budget(limit));
+    Algebra& a = *algebra;
     report.limit = limit;
     Variables variables;
     const Lowered right = right_side(a, variables);
@@ -294,17 +319,22 @@ struct Comparer {
     for (const auto& texts : {right.assumptions, left.assumptions})
       for (const std::string& text : texts) add(report.assumptions, text);
     Excuses excuses{a, obligations, right.needs, left.needs, claimant().implements_grad};
-    Obligations assumed;
+    Assumed assumed{algebra, {}};
+    Instances instances(a);
     for (size_t i = 0; i < asked.size(); ++i)
       if (asked[i])
         for (const Obligation& o : excuses.missing(i)) {
-          for (const Obligation& each : assumed)
-            if (exclude(a, each, o))
-              add(report.impossible, text_of(a, each) + " and " + text_of(a, o));
-          assumed.push_back(o);
           add(report.assumptions, text_of(a, o));
-          if (auto base = sizes_alone(a, o.base)) add_of_sizes(o, std::move(*base));
+          if (auto base = sizes_alone(a, o.base))
+            add_of_sizes(o, std::move(*base));
+          else
+            instances.add(o, assumed.conditions);
         }
+    if (!assumed.conditions.empty()) {
+      append(assumed.conditions, right.conditions);
+      append(assumed.conditions, left.conditions);
+      report.of_values.push_back(std::move(assumed));
+    }
     append(report.of_sizes, right.of_sizes);
     append(report.of_sizes, left.of_sizes);
     return true;

@@ -5,6 +5,7 @@
 // functions of their arguments.
 #include <functional>
 #include <map>
+#include <memory>
 #include <optional>
 #include <stdexcept>
 #include <string>
@@ -155,6 +156,12 @@ Lowered lower_gradient(algebra::Algebra& algebra, const ir::Program& program,
 Lowered lower_saved(algebra::Algebra& algebra, const ir::Program& program, const Request& request,
                     const Options& options);
 
+/// What a proof assumed of values. The terms belong to the algebra.
+struct Assumed {
+  std::shared_ptr<algebra::Algebra> algebra;
+  std::vector<Condition> conditions;
+};
+
 struct Comparison {
   bool equal = false;     ///< false: not proved; the two may still be equal
   int limit = 0;          ///< the level that proved it, or the last one tried
@@ -166,6 +173,7 @@ struct Comparison {
   std::optional<ir::ValueId> origin;  ///< the plan's first differing value: see first_difference
   std::vector<std::string> assumptions;
   std::vector<ir::Arith> of_sizes;      ///< assumptions on sizes only, for evaluation
+  std::vector<Assumed> of_values;       ///< at each level that proved a result
   std::vector<std::string> impossible;  ///< assumptions that never hold: the claim would be vacuous
   bool budget_ended = false;
   std::optional<std::string> unsupported;  ///< the op without a lowering

@@ -130,21 +130,36 @@ class Prover {
     std::erase_if(report.diagnostics, [](const Diagnostic& each) { return each.code == "U0010"; });
   }
 
-  /// Checks the `require`s on values. Their part on sizes is known to be satisfiable.
+  void contradict(PlanReport& report, std::string message, std::vector<std::string> words) {
+    without_runs(report);
+    Diagnostic diagnostic;
+    diagnostic.code = "E0111";
+    diagnostic.range = program().functions[report.function].name_range;
+    diagnostic.message = std::move(message);
+    diagnostic.details = std::move(words);
+    report.diagnostics.push_back(std::move(diagnostic));
+    report.verdict = Verdict::invalid;
+  }
+
+  /// Checks the `require`s on values, and what the proof assumed of values. Their part on sizes is
+  /// known to be satisfiable.
   void values(PlanReport& report) {
     if (report.verdict == Verdict::invalid) return;
+    for (const auto& each : report.of_values) {
+      // Undecided: the runs before had values, at draws that no condition of measure 0 meets.
+      const auto conflict = conflict_of_values(*each, solver_);
+      if (!conflict || conflict->kind != smt::Satisfaction::Kind::unsat) continue;
+      std::string needs;
+      for (const std::string& word : conflict->words)
+        needs += (needs.empty() ? "it needs " : " and ") + word;
+      return contradict(report, "what the plan and its model assume never holds", {needs});
+    }
     const auto conflict = conflict_of_values(program(), report.function, solver_);
     if (!conflict) return;
     const ir::Function& plan = program().functions[report.function];
     if (conflict->kind == smt::Satisfaction::Kind::unsat) {
-      Diagnostic diagnostic;
-      without_runs(report);
-      diagnostic.code = "E0111";
-      diagnostic.range = plan.name_range;
-      diagnostic.message = "no values satisfy all requirements of the plan and its model";
-      diagnostic.details = conflict->words;
-      report.diagnostics.push_back(std::move(diagnostic));
-      report.verdict = Verdict::invalid;
+      contradict(report, "no values satisfy all requirements of the plan and its model",
+                 conflict->words);
     } else if (report.verdict == Verdict::proved) {
       report.diagnostics.push_back(undecided_assumptions(plan));
       report.verdict = Verdict::unknown;

@@ -92,10 +92,12 @@ class Terms {
     known_.emplace(name, x);
     const algebra::Atom atom = g_.atoms[id];
     if (atom.kind == AtomKind::size) facts_.push_back(less_equal(1, x));
+    if (atom.kind == AtomKind::var) facts_.push_back(less_equal(0, x));
     if (atom.kind == AtomKind::le0) decides(x, less_equal(of(atom.args.at(0)), 0));
     if (atom.kind == AtomKind::eq0) decides(x, equal(of(atom.args.at(0)), 0));
     if (atom.kind != AtomKind::app) return x;
     const algebra::TensorInfo tensor = g_.tensors[atom.ref];
+    if (tensor.op == algebra::Op::iota) facts_.push_back(equal(x, of(atom.args.at(0))));
     if (tensor.op == algebra::Op::step && atom.args.empty()) decides(x, less(0, of(tensor.body)));
     if (tensor.op == algebra::Op::poly && atom.args.empty())
       facts_.push_back(equal(x, of(tensor.body)));
@@ -158,31 +160,45 @@ bool satisfied_by_some(const std::vector<Term>& formulas) {
   return false;
 }
 
-}  // namespace
-
-std::optional<ValueConflict> conflict_of_values(const ir::Program& program, size_t plan,
-                                                smt::Solver& solver) {
-  if (!requires_of_values(program, plan)) return std::nullopt;
-  algebra::Algebra algebra;
+std::optional<ValueConflict> conflict_of(algebra::Algebra& algebra,
+                                         const std::vector<lower::Condition>& conditions,
+                                         smt::Solver& solver) {
   Terms terms(algebra);
   std::vector<Term> formulas;
   std::vector<std::string> words;
-  for (const lower::Condition& each : conditions_of(algebra, program, plan)) {
+  for (const lower::Condition& each : conditions) {
     if (speaks_of_a_step(algebra, each)) continue;
     formulas.push_back(terms.of(each));
     words.push_back(each.words);
   }
   const size_t stated = formulas.size();
   formulas.insert(formulas.end(), terms.facts().begin(), terms.facts().end());
+  if (satisfied_by_some(formulas)) return std::nullopt;
   const smt::Satisfaction found = solver.satisfy(formulas);
   if (found.kind == smt::Satisfaction::Kind::sat) return std::nullopt;
-  if (found.kind == smt::Satisfaction::Kind::unknown && satisfied_by_some(formulas))
-    return std::nullopt;
   ValueConflict conflict{found.kind, {}};
   std::set<std::string> told;
   for (size_t i : found.core)
     if (i < stated && told.insert(words[i]).second) conflict.words.push_back(words[i]);
   return conflict;
+}
+
+}  // namespace
+
+std::optional<ValueConflict> conflict_of_values(const ir::Program& program, size_t plan,
+                                                smt::Solver& solver) {
+  if (!requires_of_values(program, plan)) return std::nullopt;
+  algebra::Algebra algebra;
+  return conflict_of(algebra, conditions_of(algebra, program, plan), solver);
+}
+
+std::optional<ValueConflict> conflict_of_values(const lower::Assumed& assumed,
+                                                smt::Solver& solver) {
+  try {
+    return conflict_of(*assumed.algebra, assumed.conditions, solver);
+  } catch (const algebra::BudgetExceeded&) {
+    return ValueConflict{};
+  }
 }
 
 }  // namespace shardproof
