@@ -69,11 +69,12 @@ bool Engine::positive_atom(AtomId a) {
     case Op::poly:
     case Op::sealed:
       return positive(t.body);
+    case Op::log:
+      return at_least(t.body, 2);
     case Op::leaf:
     case Op::iota:
     case Op::symbol:
     case Op::lambda:
-    case Op::log:
     case Op::erf:
     case Op::sin:
     case Op::cos:
@@ -102,6 +103,7 @@ bool Engine::nonnegative_atom(AtomId a, Rational exponent) {
   if (t.op == Op::sum || t.op == Op::max || t.op == Op::poly || t.op == Op::sealed)
     return nonnegative(t.body);
   if (t.op == Op::iota) return nonnegative(atom.args.at(0));
+  if (t.op == Op::log) return at_least(t.body, 1);
   return t.facts.below.has_value();
 }
 
