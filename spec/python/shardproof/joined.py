@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
-from .dims import Factor
+from .dims import Factor, ImportProblem
 from .reader import Reader
 from .rules import part, put, rule, union, written
 from .values import Val
@@ -11,7 +11,21 @@ from .values import Val
 
 @rule("concatenate")
 def _concatenate(r, eqn, vals):
+    from .lookups import plain
+
     along = eqn.params["dimension"]
+    if along == len(vals[0].pos) - 1 and all(v.dtype == "i32" and v.extents()[along] == 1 for v in vals):
+        try:
+            whole = concatenated(r, vals, along)
+        except ImportProblem as problem:  # a local position beside ids of split dims
+            shape = eqn.outvars[0].aval.shape
+            whole = Val(None, [(Factor(None, extent=n),) if n > 1 else () for n in shape], dtype="i32", why=str(problem))
+        columns = [replace(plain(v), pos=v.pos[:-1]) for v in vals]  # what a look-up along several dims takes
+        return replace(whole, columns=(whole.text, whole.pos, columns))
+    return concatenated(r, vals, along)
+
+
+def concatenated(r: Reader, vals: list[Val], along: int) -> Val:
     vals = [v for v in vals if v.extents()[along]]
     if len(vals) == 1:
         return vals[0]
@@ -62,6 +76,9 @@ def alike(r: Reader, vals: list[Val], along: int) -> list[Val]:
 
 def side_by_side(r: Reader, vals: list[Val], along: int, *key) -> Val:
     """Parts of a position, of which some are single entries: the sum of one block of zeros for each."""
+    if vals[0].dtype == "bool":  # as numbers, which are added
+        ones = [written(r, "convert", [v], "i32({0})", "i32") for v in vals]
+        return written(r, "ne", [side_by_side(r, ones, along, *key)], "{0} != 0", "bool")
     total, at, whole = sum(v.extents()[along] for v in vals), 0, None
     for i, v in enumerate(alike(r, vals, along)):
         block = put(r, replace(v, affine=None), along, at, total, r.node_key("part", *key, i))

@@ -5,7 +5,7 @@ from dataclasses import dataclass, replace
 
 from jax.lax import GatherScatterMode
 
-from . import divided
+from . import divided, rewrites
 from .dims import Factor
 from .reader import Reader
 from .rules import RULES, affine_of, blocks, indices, part, put, rule, shape_positions, union, virtual, where, written
@@ -239,12 +239,13 @@ def lookup_dims(eqn) -> tuple[int, bool]:
 @rule("gather")
 def _gather(r: Reader, eqn, vals):
     table, indices = vals
+    indices = plain(indices)
     try:
         at, batched = lookup_dims(eqn)
     except ValueError:
-        raise r.problem("a gather along several dims; look-ups along one are written "
-                        "`index`") from None
-    indices = plain(indices)
+        return rewrites.gathered(r, eqn, [table, indices])
+    if batched and several_in_a_row(eqn, indices):
+        return rewrites.gathered(r, eqn, [table, indices])
     ids = replace(indices, pos=indices.pos[:-1])
     d = eqn.params["dimension_numbers"]
     split = any(f.axes for f in table.pos[at])
@@ -267,6 +268,13 @@ def _gather(r: Reader, eqn, vals):
         raise r.problem(f"look-up in {r.spell(table.pos[at])}, which is split, with ids that count "
                         "in the whole table", "finding")
     return taken(r, table, ids, at, batched, d, len(eqn.outvars[0].aval.shape))
+
+
+def several_in_a_row(eqn, indices: Val) -> bool:
+    """Whether each row is looked up at several ids."""
+    d = eqn.params["dimension_numbers"]
+    tied = getattr(d, "start_indices_batching_dims", None) or getattr(d, "scatter_indices_batching_dims", ())
+    return any(n > 1 for i, n in enumerate(indices.extents()[:-1]) if i not in tied)
 
 
 def fills(eqn) -> bool:
@@ -469,6 +477,9 @@ def _update_slice(r: Reader, eqn, vals):
         raise r.problem("an update of several entries at an offset that depends on data, or one at the device's")
     (p,) = at
     start = min(max(affine_of(starts[p]).const, 0), x.extents()[p] - update.extents()[p])  # as JAX
+    from .joined import alike
+
+    x, update = alike(r, [x, update], p)
     x, update = r.solid(x, r.node_key("x")), r.solid(update, r.node_key("u"))
     to = {}
     for q in range(len(x.pos)):
@@ -487,10 +498,14 @@ def _update_slice(r: Reader, eqn, vals):
 @rule("scatter-add", "scatter_add")
 def _scatter_add(r: Reader, eqn, vals):
     base, indices, updates = vals
+    if (start := rewrites.one_window(r, eqn, vals)) is not None and not zero(base):
+        return rewrites.scattered(r, eqn, vals, start)
     try:
         at, batched = lookup_dims(eqn)
     except ValueError:
-        raise r.problem("a scatter-add along several dims") from None
+        return rewrites.added(r, eqn, [base, plain(indices), updates])
+    if batched and several_in_a_row(eqn, indices):
+        return rewrites.added(r, eqn, [base, plain(indices), updates])
     d = eqn.params["dimension_numbers"]
     if not zero(base):  # added to the scatter-add into 0
         none = r.scalar(0, "float32" if base.dtype == "f32" else "int32", [virtual(p) for p in base.pos])

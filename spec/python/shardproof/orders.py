@@ -6,6 +6,7 @@ from types import SimpleNamespace
 
 from jax.extend import core as jex_core
 
+from . import rewrites
 from .dims import Factor
 from .reader import Reader
 from .rules import RULES, one_factor, part, reduced_over, rule, where, without
@@ -128,13 +129,14 @@ def _slice(r: Reader, eqn, vals):
     x, strides = vals[0], eqn.params["strides"]
     for p, (start, stop) in enumerate(zip(eqn.params["start_indices"], eqn.params["limit_indices"])):
         stride = strides[p] if strides else 1
-        if stride == 1:
+        if stride == 1 or stop == start:
             x = part(r, x, p, start, stop - start, r.node_key("slice"))
             continue
-        n = x.extents()[p]
-        if n % stride or start >= stride or (stop - start - 1) // stride + 1 != n // stride:
-            raise r.problem("a slice with strides that are no equal parts of the dim")
-        sizes = [*x.extents()[:p], n // stride, stride, *x.extents()[p + 1:]]
+        n, count = x.extents()[p], (stop - start - 1) // stride + 1
+        if n % stride or start >= stride or count != n // stride:  # no equal parts of the dim
+            x = rewrites.moved(r, x, p, -start, count, stride=stride)
+            continue
+        sizes = [*x.extents()[:p], count, stride, *x.extents()[p + 1:]]
         apart = RULES["reshape"](r, SimpleNamespace(params={"new_sizes": sizes}), [x])
         apart = part(r, apart, p + 1, start, 1, r.node_key("slice"))
         x = replace(apart, pos=[*apart.pos[:p + 1], *apart.pos[p + 2:]])

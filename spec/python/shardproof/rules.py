@@ -1,10 +1,13 @@
 """How each primitive of a jaxpr is written: one function of (reader, equation, operands) each."""
 from __future__ import annotations
 
+import functools
 import operator
 from collections.abc import Callable
 from dataclasses import replace
 from math import prod
+
+import jax.numpy as jnp
 
 from . import divided
 from .dims import Factor, ImportProblem
@@ -62,7 +65,11 @@ for _name, _template in {
         "floor": "floor({0})", "erf": "erf({0})", "square": "{0} * {0}", "log1p": "log(1.0 + {0})",
         "expm1": "exp({0}) - 1.0", "erfc": "1.0 - erf({0})", "tan": "sin({0}) / cos({0})",
         "sinh": "0.5 * (exp({0}) - exp(-{0}))", "cosh": "0.5 * (exp({0}) + exp(-{0}))",
-        "ceil": "-floor(-{0})", "atan2": "atan2({0}, {1})"}.items():
+        "ceil": "-floor(-{0})", "atan2": "atan2({0}, {1})", "atan": "atan2({0}, 1.0)",
+        "asin": "atan2({0}, sqrt(1.0 - {0} * {0}))", "acos": "atan2(sqrt(1.0 - {0} * {0}), {0})",
+        "asinh": "log({0} + sqrt({0} * {0} + 1.0))", "acosh": "log({0} + sqrt({0} * {0} - 1.0))",
+        "atanh": "0.5 * log((1.0 + {0}) / (1.0 - {0}))",
+        "cbrt": "where({0} < 0.0, -pow(abs({0}), 1.0 / 3.0), pow(abs({0}), 1.0 / 3.0))"}.items():
     elementwise(_name, _template)
 for _name, _template in {"exp": "exp({0})", "logistic": "sigmoid({0})", "rsqrt": "rsqrt({0})",
                          "exp2": "pow(2.0, {0})"}.items():
@@ -119,9 +126,9 @@ def _pow(r, eqn, vals):
 
 @rule("round")
 def _round(r, eqn, vals):
-    if int(eqn.params["rounding_method"]) != 1:
-        raise r.problem("`round` away from 0: to the nearest even number is known")
-    return written(r, "round", vals, "round({0})", vals[0].dtype)
+    away = int(eqn.params["rounding_method"]) == 0  # from 0; else to the nearest even number
+    template = "where({0} < 0.0, -floor(0.5 - {0}), floor({0} + 0.5))" if away else "round({0})"
+    return written(r, "round", vals, template, vals[0].dtype)
 
 
 @rule("sqrt")
@@ -376,7 +383,8 @@ def _compare(r, eqn, vals):
 @rule("select_n")
 def _select(r, eqn, vals):
     if len(vals) != 3:
-        raise r.problem("select_n of more than two cases")
+        return rewrites.read(r, eqn, vals, lambda i, *cases: functools.reduce(
+            lambda rest, k: jnp.where(i == k, cases[k], rest), reversed(range(len(cases) - 1)), cases[-1]))
     condition, no, yes = vals
     if condition.literal is not None:
         return yes if condition.literal else no
@@ -500,12 +508,22 @@ def _iota(r, eqn, vals):
     if shape[along] == 1:
         return r.scalar(0, eqn.params["dtype"], pos)
     pos[along] = r.dims.position(r.dims.node(r.node_key("iota"), shape[along]))
-    text = r.emit(f'iota("{r.spell(pos[along])}")')
+    text = r.emit(f'iota("{r.spell(pos[along])}")') if len(pos[along]) == 1 else positions(r, pos[along])
     val = Val(text, pos, list(pos[along]), "i32", made=("iota",),
               affine=Affine(0, (), along, shape[along], 1))
     if dtype_name(eqn.params["dtype"]) == "f32":
         val = replace(val, text=r.emit(f"f32({text})"), dtype="f32", affine=None)
     return val
+
+
+def positions(r: Reader, factors) -> str:
+    """The positions of several dims together, the last one fastest."""
+    total, size = "", 1
+    for f in reversed(factors):
+        one = r.emit(f'iota("{r.spell([f])}") * {number(size)}')
+        wide = r.emit(f'expand("{r.spell([f])} -> {r.spell(factors)}", {one})')
+        total, size = r.emit(f"{total} + {wide}") if total else wide, size * f.extent
+    return total
 
 
 def one_factor(r: Reader, x: Val, p: int) -> Factor:
@@ -528,15 +546,19 @@ def part(r: Reader, x: Val, p: int, start: int, size: int, key) -> Val:
         inner = prod(f.extent for f in rest)
         one = part(r, replace(x, pos=[*x.pos[:p], (first,), tuple(rest), *x.pos[p + 1:]]), p, start // inner, 1, (*key, "first"))
         return part(r, replace(one, pos=[*one.pos[:p], *one.pos[p + 1:]]), p, start % inner, 1, (*key, "rest"))
-    old = one_factor(r, x, p)
-    if old.axes:
+    if old := next((f for f in x.pos[p] if f.axes), None):
         raise r.problem(f"a part is taken of {r.spell([old])}, which is split: each device takes it"
                         " of its own block", "finding")
+    if rest:
+        return rewrites.moved(r, x, p, -start, size)
+    old = first
     if size == 1:
         new: tuple = ()
     else:
         new = r.distinct([r.dims.position(r.dims.node((*key, p), size))],
                          {r.key(f) for f in x.dims})[0]
+    if len(new) > 1:
+        return rewrites.moved(r, x, p, -start, size)
     left = " ".join(f"[{r.spell([f])}]" if f == old else r.spell([f]) for f in x.dims)
     dims = [g for f in x.dims for g in (new if f == old else (f,))]
     marks = r.spell([], x.marks)
@@ -562,7 +584,8 @@ def _pad(r, eqn, vals):
         raise r.problem("pads with another value than 0")
     for p, (low, high, inner) in enumerate(eqn.params["padding_config"]):
         if inner:
-            raise r.problem("pads between the entries")
+            x = apart(r, x, p, low, high, inner, r.node_key("inner", p))
+            continue
         if low or high:
             size = x.extents()[p] + low + high
             if low < 0 or high < 0:
@@ -574,20 +597,37 @@ def _pad(r, eqn, vals):
     return x
 
 
+def apart(r: Reader, x: Val, p: int, low: int, high: int, inner: int, key) -> Val:
+    """x with `inner` zeros between its entries along p, and with those before and after them."""
+    n, step = x.extents()[p], inner + 1
+    size = low + (n - 1) * step + 1 + high
+    if 0 <= low < step and size == n * step:  # each entry at the same place of as many
+        rows = put(r, replace(x, pos=[*x.pos[:p + 1], (), *x.pos[p + 1:]]), p + 1, low, step, key)
+        return replace(rows, pos=[*rows.pos[:p], (*rows.pos[p], *rows.pos[p + 1]), *rows.pos[p + 2:]], affine=None)
+
+    return rewrites.moved(r, x, p, low, size, step)
+
+
 def put(r: Reader, x: Val, p: int, start: int, size: int, key) -> Val:
     """x as a block of zeros of `size` along p."""
     if size == x.extents()[p]:
         return x
+    others = [row if row and all(f.virtual for f in row) and q != p else None for q, row in enumerate(x.pos)]
+    if any(others):  # broadcast: it stays so
+        x = put(r, replace(x, pos=[() if old else row for old, row in zip(others, x.pos)]), p, start, size, key)
+        return replace(x, pos=[old or row for old, row in zip(others, x.pos)])
     x = r.ordered(r.solid(x, key))
-    if x.pos[p] and (len(x.pos[p]) != 1 or x.pos[p][0].axes):
-        raise r.problem("pads a dim that is split, or several together")
+    if any(f.axes for f in x.pos[p]):
+        raise r.problem("pads a dim that is split")
+    if len(x.pos[p]) > 1:
+        return rewrites.moved(r, x, p, start, size)
     new = r.dims.position(r.dims.node((*key, "to"), size))
     others = {r.key(f) for q, row in enumerate(x.pos) if q != p for f in row}
     new = r.distinct([new], others)[0]
     if len(new) == 1:
         return put_into(r, x, p, new[0], start)
     if x.pos[p]:
-        raise r.problem("pads a dim to several together")
+        return rewrites.moved(r, x, p, start, size)
     whole = replace(x, pos=[*x.pos[:p], (), *x.pos[p:]])  # a position for the outer factors, one for the last
     for f in reversed(new):
         whole = put_into(r, whole, p + 1, f, start % f.extent)
@@ -676,6 +716,8 @@ def _reduce_min(r, eqn, vals):
 def _argmax(r, eqn, vals):
     (axis,) = eqn.params["axes"]
     x = vals[0]
+    if x.dtype == "bool":
+        x = written(r, "convert", [x], "i32({0})", "i32")
     dims = [f for f in x.dims if f not in x.pos[axis]]
     text = r.emit(f'argmax("{r.spell(x.dims, x.marks)} -> {r.spell(dims, x.marks)}", {r.use(x)})')
     return Val(text, without(x, [axis]), dims, "i32", dict(x.marks))
@@ -777,6 +819,6 @@ def _call(r, eqn, vals):
     raise r.problem(f"a call without a body: {eqn.primitive.name}")
 
 
-from . import collectives, joined, loops, lookups, orders, trust  # noqa: E402,F401  (they add rules)
+from . import collectives, joined, loops, lookups, orders, rewrites, trust  # noqa: E402,F401  (they add rules)
 
 __all__ = ["RULES", "rule_of", "ImportProblem"]

@@ -40,6 +40,7 @@ class Val:
     affine: Affine | None = None
     why: str = ""
     step: Any = None  # of an index that counts a loop's steps: (reader, x, position) -> its entry
+    columns: tuple = ()  # (text, positions, values): the ids that were put together along the last position
     shifted: tuple = ()  # (value, axis, shifts): the sum of rotations of the value's terms over an axis
 
     @property

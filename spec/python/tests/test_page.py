@@ -5,6 +5,9 @@ import subprocess
 import sys
 from pathlib import Path
 
+from jax.extend.core import Primitive, primitives
+from shardproof.rules import RULES
+
 FOLDER = Path(__file__).parent.parent
 
 
@@ -20,3 +23,9 @@ def test_the_page(tmp_path):
         said = done.stdout + (f"[exit {done.returncode}]\n" if done.returncode else "")
         pattern = "(.*\n)*".join(re.escape(part) for part in re.split(r"^\.\.\.\n", expected, flags=re.M))
         assert re.fullmatch(pattern, said), said + done.stderr
+
+
+def test_the_primitives_that_stop_a_program_are_listed():
+    listed = re.search(r"These have no form yet:\n(.*?)\n\n", (FOLDER / "README.md").read_text(), re.S)[1]
+    known = {each.name for each in vars(primitives).values() if isinstance(each, Primitive)}
+    assert sorted(re.findall(r"`([\w-]+)`", listed)) == sorted(known - set(RULES))

@@ -21,6 +21,10 @@ def ids(*shape):
     return jax.ShapeDtypeStruct(shape, "int32")
 
 
+def convolved(x, w, strides, padding, layout, **more):
+    return lax.conv_general_dilated(x, w, strides, padding, dimension_numbers=(layout, layout[1:-1] + "IO", layout), **more)
+
+
 # name: (function, a shape of each argument from the sizes a b c d; its first dim is split over d)
 LAWS = {
     "add": (lambda x, y: x + y, "ab ab"), "sub": (lambda x, y: x - y, "ab ab"),
@@ -113,6 +117,39 @@ LAWS = {
     "scan": (lambda x, w: lax.scan(lambda c, v: (jnp.tanh(c * v), c.sum(-1)), x, w), "ab cb"),
     "scan_reverse": (lambda x, w: lax.scan(lambda c, v: (jnp.tanh(c * v), c + 1), x, w, reverse=True), "ab cb"),
     "scan_grad": (lambda x, w: jax.grad(lambda x: lax.scan(lambda c, v: (jnp.tanh(c * v), None), x, w)[0].sum())(x), "ab cb"),
+    "inverse": (lambda x: jnp.arcsin(jnp.tanh(x)) + jnp.arccos(jnp.tanh(x)) * jnp.arctan(x - 0.5), "ab"),
+    "inverse_hyperbolic": (lambda x: jnp.arcsinh(x) + jnp.arccosh(x * x + 1.5) + jnp.arctanh(x / (1 + x * x)), "ab"),
+    "cbrt_round": (lambda x: jnp.cbrt(x - 0.5) + lax.round(3 * x - 1.5), "ab"),
+    "cumprod": (lambda x: lax.cumprod(x, 1), "ab"), "cummax": (lambda x: lax.cummax(x, 1, reverse=True), "abc"),
+    "cummin": (lambda x: lax.cummin(x, 1), "ab"), "cumlogsumexp": (lambda x: lax.cumlogsumexp(x, 1), "abc"),
+    "prod": (lambda x: jnp.prod(x, (1, 2)), "abc"), "xor": (lambda x, y: jnp.where((x > y) ^ (x > 0.5), x, 0), "ab ab"),
+    "shift": (lambda x: x * ((jnp.arange(x.shape[1]) - 3 >> 1) + (jnp.arange(x.shape[1]) << 2)), "ab"),
+    "select_many": (lambda x: jnp.select([x > 0.8, x > 0.5, x > 0.2], [x, 2 * x, 3 * x], 1.0), "ab"),
+    "slice_uneven": (lambda x: x[:, 1::3] * 2, "a(8)"), "slice_of_merged": (lambda x: x.reshape(x.shape[0], -1)[:, 1:-2] * 2, "abc"),
+    "iota_of_merged": (lambda x: (x * jnp.arange(x.shape[1])).reshape(x.shape[0], 3, -1).sum(1), "a(3b)"),
+    "pad_between": (lambda x: lax.pad(x, f32(0), ((0, 0, 0), (1, 2, 1))), "ab"),
+    "associative_scan": (lambda x, y: lax.associative_scan(lambda a, b: (a[0] * b[0], a[1] * b[0] + b[1]), (x, y), axis=1)[1], "ab ab"),
+    "average_pool": (lambda x: lax.reduce_window(x, 0.0, lax.add, (1, 3, 1), (1, 2, 1), "SAME") / 3, "a(5)c"),
+    "max_pool": (lambda x: lax.reduce_window(x, -jnp.inf, lax.max, (1, 2, 1), (1, 2, 1), "SAME"), "a(5)c"),
+    "max_pool_grad": (lambda x: jax.grad(lambda x: (lax.reduce_window(
+        x, -jnp.inf, lax.max, (1, 2, 2), (1, 2, 2), "VALID") ** 2).sum())(x), "a(4)(6)"),
+    "conv": (lambda x, w: convolved(x, w, (1,), "SAME", "NWC"), "abc (3)cd"),
+    "conv_of_channels": (lambda x, w: convolved(x, w[:, None], (1,), [(3, 0)], "NWC", feature_group_count=x.shape[2]), "abc (4)c"),
+    "conv_strided": (lambda x, w: convolved(x, w, (2, 2), "SAME", "NHWC"), "a(6)(5)c (3)(3)cd"),
+    "conv_dilated": (lambda x, w: convolved(x, w, (1,), "VALID", "NWC", rhs_dilation=(2,)), "a(7)c (3)cd"),
+    "conv_grad": (lambda x, w: jax.grad(lambda x: (convolved(x, w, (2,), "SAME", "NWC") ** 2).sum())(x), "a(6)c (3)cd"),
+    "conv_grad_of_weights": (lambda x, y, w: x[:, None, None, None] * jax.grad(
+        lambda w: (convolved(y, w, (1,), "SAME", "NWC") ** 2).sum())(w), "a (2)(5)c (3)cd"),
+    "ragged_dot": (lambda x, y, w: x[:, None, None] * lax.ragged_dot(y, w, 1 + jnp.arange(3)), "a (6)b (3)bc"),
+    "scatter_entry": (lambda x, y: x.at[:, 1].set(y), "ab a"), "scatter_window": (lambda x: x.at[:, 1:3, 2].set(2.0), "abc"),
+    "scatter_combined": (lambda x: x.at[:, 0].multiply(3.0).at[:, 1].max(0.5).at[:, 2].min(0.5).at[:, 1:3].add(1.0), "ab"),
+    "scatter_beyond": (lambda x: x.at[:, 99].set(1.0).at[:, 99].add(1.0), "ab"),
+    "scatter_rows": (lambda x, i, y: x.at[jnp.arange(x.shape[0]), i].set(y), "ab a#b a"),
+    "scatter_add_rows": (lambda x, i: x.at[jnp.arange(x.shape[0])[:, None], i].add(2.0), "ab a(3)#b"),
+    "gather_rows": (lambda x, i: jnp.sin(x[jnp.arange(x.shape[0])[:, None], i]), "ab a(3)#b"),
+    "gather_several": (lambda x, i: jax.vmap(lambda x, i: x[i])(x, i), "abc a(3)#b"),
+    "gather_several_grad": (lambda x, i: jax.grad(lambda x: jnp.sin(jnp.take_along_axis(x, i, 1)).sum())(x), "ab a(3)#b"),
+    "gather_diagonal": (lambda x: jax.vmap(lambda x: jnp.diagonal(jnp.outer(x, x)) + jnp.outer(x, x)[1, 2])(x), "ab"),
     "remat": (lambda x, w: jax.grad(lambda x: jax.checkpoint(lambda x: jnp.tanh(x @ w))(x).sum())(x), "ab bb"),
     "custom_jvp": (lambda x: jax.grad(lambda x: jax.nn.relu(x * x).sum())(x), "ab"),
     "value_and_grad": (lambda x, w: jax.value_and_grad(lambda x: jnp.tanh(x @ w).sum(1).sum())(x)[1], "ab bc"),
