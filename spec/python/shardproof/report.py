@@ -10,6 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
+from . import advice
 from .binary import CheckerError, call
 
 _ORIGIN = re.compile(r"(?:# called from (.*) )?#@ (.+?):(\d+):(\d+)(?:-(\d+):(\d+))?\s*$")
@@ -34,6 +35,11 @@ class Place:
         """The place as the comment of a generated line."""
         calls = ", ".join(f"{'' if file == self.file else file}:{line}" for file, line in self.calls)
         return f"{calls and f'# called from {calls} '}#@ {self}-{self.end_line}:{self.end_column}"
+
+    def segment(self) -> str | None:
+        """The text of the range, where it is short and on one line."""
+        text = linecache.getline(self.file, self.line)[self.column - 1:self.end_column - 1].strip()
+        return text if self.line == self.end_line and 0 < len(text) <= 60 else None
 
     def shown(self) -> str:
         """The place and its line."""
@@ -190,6 +196,49 @@ def _emitted(lines: list[str], at: int, names: list[str], name: str) -> Place | 
                  if re.match(rf"\s*{re.escape(value)} = ", line)), None)
 
 
+def words_of_the_user(lines: list[str], name: str, at: int) -> tuple[str, str]:
+    """What the user wrote for a name of a generated text, as it stands on a line: a parameter, or the expression it comes
+    from. Where that is too long, or the line itself comes from it, nothing, and where it stands."""
+    here = origin(lines[at - 1])
+    for line in reversed(lines[:at - 1]):
+        if line.startswith(("plan ", "fn ")):
+            return (name.removeprefix("v_"), "") if re.search(rf"\b{re.escape(name)}: ", line) else ("", "this value")
+        if re.match(rf"\s*(?:\w+, )*{re.escape(name)}(?:, \w+)* = ", line):
+            place = origin(line)
+            inside = here and place and (here.file, here.line, here.column) == (place.file, place.line, place.column) \
+                and place.end_column >= here.end_column
+            words = place.segment() if place else None
+            if words and not inside:
+                return words, ""
+            return "", f"a value inside of `{words}`" if words else f"the value of line {place.line}" if place else "this value"
+    return "", "this value"
+
+
+def _advice(fix: dict[str, Any], lines: list[str]) -> str:
+    if not any("#@" in line for line in lines):  # a text that was not generated
+        return fix["message"]
+    return advice.in_jax(fix, lines, lambda name, at: words_of_the_user(lines, name, at)) or fix["message"]
+
+
+def _in_jax(rendered: str, found: list[dict[str, Any]], lines: list[str]) -> str:
+    """What check-sharding printed, with its fixes as what to write in JAX."""
+    given: dict[str, list[str]] = {}
+    for each in found:
+        for fix in each["fixes"]:
+            given.setdefault(fix["message"], []).append(_advice(fix, lines))
+    result, skipping = [], False
+    for line in rendered.splitlines():
+        start = re.match(r"(\s+= (?:fix|help): )(.*)", line)
+        message = start and next((m for m in given if given[m] and re.match(re.escape(m) + r"(; | \(checked\)|$)", start[2])), None)
+        if start and message and (text := given[message].pop(0)) != message:
+            result.append(start[1] + text + start[2][len(message):])
+            skipping = True
+        elif not (skipping and re.match(r"\s*\d+ [+-] ", line)):
+            result.append(line)
+            skipping = False
+    return "\n".join(result)
+
+
 def _diagnostic(found: dict[str, Any], path: str, lines: list[str]) -> Diagnostic:
     at = _place(found["range"])
     users = None
@@ -198,7 +247,7 @@ def _diagnostic(found: dict[str, Any], path: str, lines: list[str]) -> Diagnosti
     return Diagnostic(
         found["code"], found["severity"], found["message"], found["label"], users, at,
         [*(note["message"] for note in found["notes"]), *found["details"]],
-        found["counterexample"], *([fix["message"] for fix in found["fixes"] if fix["checked"] == checked]
+        found["counterexample"], *([_advice(fix, lines) for fix in found["fixes"] if fix["checked"] == checked]
                                    for checked in (True, False)))
 
 
@@ -240,5 +289,7 @@ def _checked(path: Path, timeout: float) -> Report:
         raise CheckerError(done.stderr.strip() or done.stdout.strip()) from error
     report = _report(answer, path.read_text() if path.exists() else "", str(path))
     if not report.proved:
-        report.rendered = call("--no-color", str(path), timeout=timeout).stdout
+        plans = [plan for plan in answer["plans"] if not plan["imported"]]
+        found = [*answer["diagnostics"], *(d for plan in plans for d in plan["diagnostics"])]
+        report.rendered = _in_jax(call("--no-color", str(path), timeout=timeout).stdout, found, report.text.splitlines())
     return report
