@@ -105,11 +105,15 @@ def said(pair, of_ranks: bool) -> str:
     return "accepted"
 
 
-def main() -> None:
+def start() -> None:
     global GROUPS, MESH
     dist.init_process_group(backend="fake", rank=0, world_size=8)
     MESH = init_device_mesh("cpu", tuple(SIZES.values()), mesh_dim_names=tuple(SIZES))
     GROUPS = {a: MESH.get_group(a) for a in SIZES}
+
+
+def main() -> None:
+    start()
     pairs = [pair for pair in programs.of("bugs") if pair.name in BODIES]
     print("| program | bug | local types | global types |\n|---|---|---|---|")
     count = {}
