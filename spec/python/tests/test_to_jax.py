@@ -1,5 +1,6 @@
 """Plans printed as JAX run on 8 CPU devices, and have the values that the oracle gives their models."""
 import os
+import re
 import subprocess
 import sys
 from pathlib import Path
@@ -52,6 +53,20 @@ def test_what_cannot_be_printed_is_named_with_its_line():
     line = next(i for i, text in enumerate((MODELS / "llama3_ring.shard").read_text().splitlines(), 1)
                 if " = ring " in text)
     assert f"llama3_ring.shard:{line}:" in done.stderr
+
+
+@pytest.mark.parametrize("name", sorted(path.name for path in MODELS.glob("*.shard")) if FULL else [
+    "llama3_data_parallel.shard", "llama_backward.shard", "llama_bf16.shard", "mlp_pipeline.shard"])
+def test_each_plan_is_printed_or_named_with_its_line(name):
+    done = call("--no-color", str(MODELS / name), "--to", "jax")
+    assert done.returncode == 0, done.stderr
+    plans = set(re.findall(r"^plan (\w+)", (MODELS / name).read_text(), re.M))
+    printed = set(re.findall(r"^def (\w+)\(mesh", done.stdout, re.M))
+    named = set(re.findall(r"^# (\w+) is not printed: .", done.stdout, re.M))
+    assert plans and plans == (printed | named) & plans and not printed & named, plans ^ (printed | named)
+    noted = re.findall(r"note\[\w+\]: (\w+) is not printed: .*\n *--> (\S+):(\d+):", done.stderr)
+    assert {plan for plan, *_ in noted} == named, done.stderr
+    assert all(Path(file).parent == MODELS and 0 < int(line) <= len(Path(file).read_text().splitlines()) for _, file, line in noted)
 
 
 def test_a_plan_that_is_refuted_is_not_printed(tmp_path):
