@@ -25,7 +25,7 @@ bool small(const std::string& path) {
 std::vector<std::string> files() {
   std::vector<std::string> paths = properties::shard_files(
       {SHARDPROOF_SOURCE_DIR "/spec/models", SHARDPROOF_SOURCE_DIR "/spec/tests"},
-      {"/syntax/", "/impossible/", "/soundness/", "_broken."});
+      {"/syntax/", "/impossible/", "/soundness/", "_broken.", "/after_a_plan_that_requires"});
   std::erase_if(paths, [](const std::string& path) { return !full() && !small(path); });
   return paths;
 }

@@ -6,6 +6,7 @@
 #include <cmath>
 
 #include "oracle/disturbed.h"
+#include "spec/check/requirements.h"
 
 namespace shardproof {
 namespace {
@@ -89,12 +90,16 @@ std::vector<oracle::Tensor> claimed(const PointOfPlan& point) {
 std::vector<oracle::Tensor> erasure(const PointOfPlan& point,
                                     const std::vector<denote::Array<double>>& saved) {
   std::vector<oracle::Tensor> inputs = whole_inputs(point);
+  const oracle::Sizes sizes = oracle_sizes(*point.program, point.sizes);
+  if (const auto after = point.plan().after; after && requires_values(*point.program, *after))
+    oracle::evaluate(
+        *point.program, *after, sizes,
+        {inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(point.own_params())});
   for (size_t i = 0; i < saved.size(); ++i) {
     const ir::ValueId id = point.plan().saved_params.at(i);
     inputs.push_back(whole_tensor(saved[i], point.types->at(point.function).at(id).dtype));
   }
-  return oracle::evaluate(*point.program, point.function, oracle_sizes(*point.program, point.sizes),
-                          inputs);
+  return oracle::evaluate(*point.program, point.function, sizes, inputs);
 }
 
 namespace {

@@ -32,7 +32,8 @@ oracle::Sizes oracle_sizes(const ir::Program& program, const denote::Sizes& size
 /// Throws oracle::Error.
 std::vector<oracle::Tensor> claimed(const PointOfPlan& point);
 
-/// The value of the erasure; `saved` are the parameters after `;`. Throws oracle::Error.
+/// The value of the erasure; `saved` are the parameters after `;`. Throws oracle::Error, also where
+/// the plan that it runs after requires something else of values.
 std::vector<oracle::Tensor> erasure(const PointOfPlan& point,
                                     const std::vector<denote::Array<double>>& saved);
 

@@ -49,6 +49,18 @@ bool requires_of_values(const ir::Function& function) {
   return found;
 }
 
+bool requires_values(const ir::Program& program, size_t function) {
+  std::set<size_t> all;
+  const auto add = [&](size_t f) {
+    all.insert(f);
+    add_reached(program, program.functions.at(f), all);
+  };
+  add(function);
+  if (const auto after = program.functions.at(function).after) add(*after);
+  return std::any_of(all.begin(), all.end(),
+                     [&](size_t f) { return requires_of_values(program.functions.at(f)); });
+}
+
 std::vector<ir::Requirement> requirements_of_sizes(const ir::Program& program, size_t function) {
   std::vector<ir::Requirement> result;
   std::set<size_t> seen;
@@ -58,9 +70,11 @@ std::vector<ir::Requirement> requirements_of_sizes(const ir::Program& program, s
 
 std::vector<ir::Requirement> requirements_of_claim(const ir::Program& program, size_t plan) {
   std::vector<ir::Requirement> result = requirements_of_sizes(program, plan);
-  if (const auto model = program.functions.at(plan).model)
-    for (ir::Requirement& each : requirements_of_sizes(program, *model))
-      result.push_back(std::move(each));
+  const ir::Function& function = program.functions.at(plan);
+  for (const std::optional<size_t>& other : {function.model, function.after})
+    if (other)
+      for (ir::Requirement& each : requirements_of_sizes(program, *other))
+        result.push_back(std::move(each));
   return result;
 }
 

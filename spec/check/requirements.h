@@ -18,12 +18,17 @@ bool hold(const ir::Program& program, const std::vector<ir::Requirement>& requir
 /// Whether the body of a function, or of a loop in it, requires something of values.
 bool requires_of_values(const ir::Function& function);
 
+/// Whether the function, its model, the plan that it runs after, or a callee of these has a
+/// `require` on values.
+bool requires_values(const ir::Program& program, size_t function);
+
 /// The requirements on sizes only that must hold for the function's results: its own, and
 /// those of functions that it calls or differentiates. Excludes requirements in loop
 /// bodies.
 std::vector<ir::Requirement> requirements_of_sizes(const ir::Program& program, size_t function);
 
-/// The same for a plan and its model: at other sizes there is no claim.
+/// `requirements_of_sizes` of a plan, its model and the plan that it runs after: at other sizes
+/// there is no claim.
 std::vector<ir::Requirement> requirements_of_claim(const ir::Program& program, size_t plan);
 
 }  // namespace shardproof

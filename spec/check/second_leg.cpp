@@ -317,43 +317,6 @@ bool assumes_values(const Proved& proved) {
       });
 }
 
-bool of_values(const ir::Block& body, const ir::Arith& arith) {
-  if (arith.kind == ir::Arith::Kind::value) {
-    const ir::Instr* made = defining_instr(body, arith.value);
-    return !made || !std::holds_alternative<ir::Number>(made->op);
-  }
-  return std::any_of(arith.args.begin(), arith.args.end(),
-                     [&](const ir::Arith& each) { return of_values(body, each); });
-}
-
-bool requires_values(const ir::Block& whole, const ir::Block& block) {
-  for (const ir::Requirement& each : block.requirements)
-    if (of_values(whole, each.condition)) return true;
-  return std::any_of(block.instrs.begin(), block.instrs.end(), [&](const ir::Instr& instr) {
-    const ir::Block* body = body_of(instr.op);
-    return body && requires_values(whole, *body);
-  });
-}
-
-bool requires_values(const ir::Program& program, size_t index, std::set<size_t>& seen) {
-  if (!seen.insert(index).second) return false;
-  const ir::Function& function = program.functions.at(index);
-  if (requires_values(function.body, function.body)) return true;
-  bool found = function.model && requires_values(program, *function.model, seen);
-  for_each_instr(function.body, [&](const ir::Instr& instr) {
-    if (auto* call = std::get_if<ir::Call>(&instr.op))
-      found = found || requires_values(program, call->function, seen);
-  });
-  return found;
-}
-
-/// Whether the function, its model or their callees have a `require` on runtime
-/// values.
-bool requires_values(const ir::Program& program, size_t index) {
-  std::set<size_t> seen;
-  return requires_values(program, index, seen);
-}
-
 /// Runs a plan three times, in a program with some sizes reduced.
 class Runs {
  public:
