@@ -6,7 +6,8 @@
 #include "impl/check_sharding/run.h"
 
 int main(int argc, char** argv) {
-  std::signal(SIGPIPE, SIG_IGN);  // a closed pipe is reported as an error
+  // A closed pipe and the limit of a file's size are reported as errors.
+  for (const int signal : {SIGPIPE, SIGXFSZ}) std::signal(signal, SIG_IGN);
   std::ios::sync_with_stdio(false);
   shardproof::check_sharding::Environment environment;
   environment.out_is_terminal = isatty(STDOUT_FILENO);

@@ -71,6 +71,30 @@ int explain(const std::string& wanted, std::ostream& out, std::ostream& err) {
   return 3;
 }
 
+/// Writes a new file and puts it in the place of the old one, which a full disk leaves as it is.
+/// Returns why not; empty if it is done.
+std::string replace_text(const std::string& path, const std::string& text) {
+  namespace fs = std::filesystem;
+  std::error_code error;
+  const fs::path real = fs::canonical(path, error);  // a link stays a link
+  if (error) return error.message();
+  const fs::path fresh = real.string() + ".unfinished";
+  std::ofstream file(fresh, std::ios::binary);
+  file << text << std::flush;
+  file.close();
+  if (!file) {
+    const std::string why = std::strerror(errno);
+    fs::remove(fresh, error);
+    return why;
+  }
+  fs::permissions(fresh, fs::status(real, error).permissions(), error);
+  if (!error) fs::rename(fresh, real, error);
+  if (!error) return "";
+  const std::string why = error.message();
+  fs::remove(fresh, error);
+  return why;
+}
+
 /// Formats each file in place; `-` goes to standard output.
 int format_sources(const Options& options, const Environment& environment, std::istream& in,
                    std::ostream& out, std::ostream& err) {
@@ -85,12 +109,12 @@ int format_sources(const Options& options, const Environment& environment, std::
     }
     if (text && *text == *input.text) continue;
     if (text) {
-      std::ofstream file(path, std::ios::binary);
-      if (file << *text << std::flush) {
+      why = replace_text(path, *text);
+      if (why.empty()) {
         out << visible(path) << "\n";
         continue;
       }
-      why = "cannot be written";
+      why = "cannot be written: " + why;
     }
     err << "error: " << visible(path) << " " << why << "\n";
     code = 3;

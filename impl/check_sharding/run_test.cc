@@ -255,6 +255,29 @@ TEST_F(Files, AReportThatCannotBeWrittenIsNoPass) {
       << err.str();
 }
 
+TEST_F(Files, AFileThatCannotBeFormattedIsNotLost) {
+  const std::string text = "mesh d  \ndim M\n", file = write("a.shard", text);
+  const auto held = [&] {
+    std::stringstream all;
+    all << std::ifstream(file).rdbuf();
+    return all.str();
+  };
+  // Not even root may write into a folder of this name.
+  std::filesystem::create_directory(file + ".unfinished");
+  const Result refused = run_with({"--format-source", file});
+  EXPECT_EQ(refused.code, 3);
+  EXPECT_NE(refused.err.find("cannot be written: "), std::string::npos) << refused.err;
+  EXPECT_EQ(held(), text);
+  std::filesystem::remove(file + ".unfinished");
+  std::filesystem::permissions(file, std::filesystem::perms::owner_read);
+  const std::string link = file + ".link";
+  std::filesystem::create_symlink(file, link);
+  EXPECT_EQ(run_with({"--format-source", link}).code, 0);
+  EXPECT_EQ(held(), "mesh d\ndim M\n");
+  EXPECT_TRUE(std::filesystem::is_symlink(link));
+  EXPECT_EQ(std::filesystem::status(file).permissions(), std::filesystem::perms::owner_read);
+}
+
 TEST_F(Files, ASizeIsGivenOnce) {
   const std::string file = write("a.shard", "mesh d\ndim M\nconfig c { M = 8 }\n");
   for (const std::vector<std::string>& twice : {std::vector<std::string>{"--mesh", "d=2,d=2"},

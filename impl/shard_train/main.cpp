@@ -131,6 +131,7 @@ int run_main(int argc, char** argv) {
 
 int main(int argc, char** argv) {
   std::signal(SIGPIPE, SIG_IGN);  // a closed pipe does not end a run; reported at the end
+  std::signal(SIGXFSZ, SIG_IGN);  // a file that may not grow is reported as one on a full disk
   const int code = shardproof::shard_train::run_main(argc, argv);
   if (std::cout.flush()) return code;
   std::cout.clear();

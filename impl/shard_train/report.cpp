@@ -3,8 +3,10 @@
 #include <sys/resource.h>
 
 #include <algorithm>
+#include <cerrno>
 #include <cmath>
 #include <cstdio>
+#include <cstring>
 #include <ctime>
 #include <filesystem>
 #include <fstream>
@@ -123,7 +125,7 @@ Json earlier(const std::string& path) {
 Json until(const Json& rows, int64_t last) {
   Json kept = Json::array();
   for (const Json& row : rows)
-    if (row.is_array() && !row.empty() && row[0].is_number() && row[0].get<int64_t>() <= last)
+    if (row.is_array() && !row.empty() && row[0].is_number_integer() && row[0] <= last)
       kept.push_back(row);
   return kept;
 }
@@ -174,12 +176,17 @@ void Report::State::write(const std::string& state) {
   const std::string page =
       html::document(html::part(parts, "report.html"), html::part(parts, "report.js"),
                      data.dump(-1, ' ', true, Json::error_handler_t::replace));
-  const std::string unfinished = path + ".unfinished";
+  // A device or a pipe is written itself; a rename would put a file in its place.
+  const bool in_place = std::filesystem::exists(path) && !std::filesystem::is_regular_file(path);
+  const std::string unfinished = in_place ? path : path + ".unfinished";
   std::ofstream file(unfinished, std::ios::trunc);
   file << page << std::flush;
   file.close();
-  if (!file || std::rename(unfinished.c_str(), path.c_str()) != 0)
-    throw FileError(path + ": cannot be written: is the disk full?");
+  if (!file || (!in_place && std::rename(unfinished.c_str(), path.c_str()) != 0)) {
+    const std::string why = std::strerror(errno);
+    if (!in_place) std::remove(unfinished.c_str());
+    throw FileError(path + ": cannot be written: " + why);
+  }
   written = Clock::now();
 }
 
