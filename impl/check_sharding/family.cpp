@@ -52,7 +52,7 @@ std::string type_of(const std::string& path) {
   } catch (const FileError&) {
     throw;
   } catch (const std::exception& error) {
-    throw FileError(path + ": no model_type can be read: " + error.what());
+    throw FileError(path + ": no model_type can be read: " + checkpoint::reason_of(error));
   }
 }
 

@@ -25,6 +25,14 @@ inline int nesting_of(const std::string& text) {
   return most;
 }
 
+/// An error without the name that the JSON library gives it, "[json.exception.type_error.302] ".
+inline std::string reason_of(const std::exception& error) {
+  const std::string text = error.what();
+  const size_t end = text.find("] ");
+  return text.starts_with("[json.exception.") && end != std::string::npos ? text.substr(end + 2)
+                                                                          : text;
+}
+
 /// Throws std::runtime_error for deeper nesting, Json::exception for text that is not
 /// JSON.
 template <class Json = nlohmann::json>

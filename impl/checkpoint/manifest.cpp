@@ -145,7 +145,7 @@ Manifest read_manifest(const std::filesystem::path& checkpoint) {
   try {
     return manifest_from(text);
   } catch (const std::exception& error) {
-    throw FileError(manifest_path(checkpoint).string() + ": " + error.what());
+    throw FileError(manifest_path(checkpoint).string() + ": " + reason_of(error));
   }
 }
 

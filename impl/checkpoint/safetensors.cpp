@@ -142,7 +142,7 @@ Header read_header(uint64_t bytes, const std::function<void(uint64_t, void*, siz
   try {
     return header_from(text, bytes);
   } catch (const json::exception& error) {
-    wrong(error.what());
+    wrong(checkpoint::reason_of(error));
   }
 }
 

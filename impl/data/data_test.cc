@@ -276,6 +276,9 @@ TEST(Tokenizer, OfAnotherKindIsRefused) {
               HasSubstr("is not a pair"));
   EXPECT_THAT(refusal(written("d.json", R"({"model": {"vocab": {"a": 0}, "merges": []}})")),
               HasSubstr("differently from GPT-2"));
+  EXPECT_THAT(
+      refusal(written("d.json", R"({"model": {"vocab": {"a": 0}, "merges": 1e400}})")),
+      testing::AllOf(HasSubstr("number overflow"), testing::Not(HasSubstr("json.exception"))));
   for (const char* id : {"4294967295", "4294967294", "4194304", "-1", "1.5", "\"1\"", "1e30"}) {
     const std::string text = std::string(R"({"model": {"vocab": {"a": )") + id + "}}}";
     EXPECT_THAT(refusal(written("e.json", text)), HasSubstr("ids are whole numbers below 4194304"));

@@ -157,8 +157,8 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
   } catch (const FileError&) {
     throw;
   } catch (const std::exception& error) {
-    throw FileError(path.string() +
-                    ": is not a tokenizer.json of a byte-level BPE: " + error.what());
+    throw FileError(path.string() + ": is not a tokenizer.json of a byte-level BPE: " +
+                    checkpoint::reason_of(error));
   }
   return result;
 }

@@ -22,7 +22,7 @@ std::vector<fs::path> files_in(const fs::path& folder) {
   } catch (const FileError&) {
     throw;
   } catch (const std::exception& error) {
-    throw FileError(index.string() + ": " + error.what());
+    throw FileError(index.string() + ": " + checkpoint::reason_of(error));
   }
   std::vector<fs::path> paths;
   for (const std::string& name : names) {

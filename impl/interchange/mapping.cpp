@@ -246,9 +246,10 @@ int64_t sum_of(const Equation& equation, const DimSizes& sizes) {
   for (const std::vector<Name>& dims : equation.products) {
     std::vector<Name> unknown;
     int64_t product = 1;
-    known_product(dims, sizes, product, unknown);
+    const bool fits = known_product(dims, sizes, product, unknown);
     if (!unknown.empty()) throw PlanError("no size of " + unknown[0] + " is given");
-    sum += product;
+    if (!fits || __builtin_add_overflow(sum, product, &sum))
+      throw PlanError(equation.key + " does not fit into 64 bits at these sizes");
   }
   return sum;
 }
@@ -260,7 +261,7 @@ auto naming(const fs::path& path, const Body& body) {
   } catch (const FileError&) {
     throw;
   } catch (const std::exception& error) {
-    throw FileError(path.string() + ": " + error.what());
+    throw FileError(path.string() + ": " + checkpoint::reason_of(error));
   }
 }
 

@@ -209,7 +209,8 @@ class Fit {
       if (const size_t end = what.find(" has no size"); end != std::string::npos)
         missing_.insert(what.substr(0, end));
       else
-        diagnostics_.push_back(error("E0106", "|" + to_string(dim) + "|: " + what));
+        diagnostics_.push_back(
+            error("E0106", what.starts_with("|") ? what : "|" + to_string(dim) + "|: " + what));
     }
   }
 

@@ -135,7 +135,9 @@ int64_t Program::size(const Dim& dim, const std::map<Name, int64_t>& sizes) cons
     value *= plain ? static_cast<double>(given->second) : evaluate(size(Dim{{name}}), sizes);
   }
   if (!(value >= 1) || value > 9.0e15 || value != std::floor(value))
-    throw std::domain_error("|" + shardproof::to_string(dim) + "| is not a positive whole number");
+    throw std::domain_error(
+        "|" + shardproof::to_string(dim) +
+        (value > 9.0e15 ? "| is more than 9 * 10^15" : "| is not a whole number of at least 1"));
   return static_cast<int64_t>(value);
 }
 

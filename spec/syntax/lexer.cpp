@@ -2,6 +2,7 @@
 
 #include <array>
 #include <charconv>
+#include <cstdlib>
 #include <string>
 
 namespace shardproof::syntax {
@@ -158,6 +159,17 @@ class Lexer {
     return problem;
   }
 
+  /// Also of a zero: exact arithmetic multiplies by each power of ten.
+  static bool exponent_fits(std::string_view number) {
+    const size_t e = number.find_first_of("eE");
+    if (e == std::string_view::npos) return true;
+    const bool plus = e + 1 < number.size() && number[e + 1] == '+';
+    int exponent = 0;
+    const auto read =
+        std::from_chars(number.data() + e + 1 + plus, number.data() + number.size(), exponent);
+    return read.ec == std::errc() && std::abs(exponent) <= 1000;
+  }
+
   // A value that would be read as another one is refused: too large, or rounded to 0 (0 has a
   // meaning of its own).
   static std::string value_problem(std::string_view number) {
@@ -170,7 +182,8 @@ class Lexer {
     }
     double value = 0;
     const auto read = std::from_chars(number.data(), number.data() + number.size(), value);
-    return read.ec == std::errc() ? "" : "this number is outside the range of f64";
+    const bool fits = read.ec == std::errc() && exponent_fits(number);
+    return fits ? "" : "this number is outside the range of f64";
   }
 
   void string() {
