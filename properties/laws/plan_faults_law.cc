@@ -1,5 +1,5 @@
 // What does not fit a plan, and a rank that fails in the middle of one, is an error that names the
-// tensor or the rank and says what to do, on every rank, and no rank waits for ever.
+// tensor or the rank and says what to do, on every rank, and no rank hangs.
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 

@@ -239,8 +239,15 @@ struct Difference {
   std::string model_part;
 };
 
+/// A normal form has only `<=`: `x < y` is 1 - [y <= x]. How the text writes its inequalities: as
+/// `<` and `>` (strict), as `<=` and `>=` (lax), or both.
+enum class Inequalities { strict, lax, both };
+struct Written {
+  Inequalities plan = Inequalities::both, model = Inequalities::both;
+};
+
 /// Why plan and model differ. Tries in this order: factor, summand, operand, index, inside a
-/// function. None if they are equal.
-std::optional<Difference> explain(Algebra& algebra, Nf plan, Nf model);
+/// function. None if they are equal. Shows conditions as they are written.
+std::optional<Difference> explain(Algebra& algebra, Nf plan, Nf model, Written written = {});
 
 }  // namespace shardproof::algebra

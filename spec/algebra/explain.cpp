@@ -13,6 +13,7 @@ using Tokens = std::map<std::string, int>;  // operand and function names with m
 
 struct Explainer {
   Engine& g;
+  Written written;
   int depth = 0;
   size_t collected = 0;
 
@@ -218,12 +219,8 @@ struct Explainer {
     const Atom a = g.atoms[x], b = g.atoms[y];
     std::string s = g.show_atom(x, 2, {}), t = g.show_atom(y, 2, {});
     if (a.kind == AtomKind::eq0 || a.kind == AtomKind::le0) {
-      std::string told = s;
-      // The source may have the opposite comparison with swapped branches: S < L is not L <= S.
-      if (const size_t sign = t.find(" <= ");
-          a.kind == AtomKind::le0 && sign != t.npos && g.scale(a.args[0], -1) == b.args[0])
-        told += ", or its negation " + t.substr(0, sign) + " < " + t.substr(sign + 4) + ",";
-      return Difference{Difference::index, "condition " + told + " instead of " + t, {}, s, t};
+      s = condition(s, written.plan), t = condition(t, written.model);
+      return Difference{Difference::index, "condition " + s + " instead of " + t, {}, s, t};
     }
     if (a.kind != AtomKind::app)
       return Difference{Difference::operand, s + " instead of " + t, {}, s, t};
@@ -245,6 +242,15 @@ struct Explainer {
       return std::nullopt;
     }
     return inside(a, b);
+  }
+
+  /// `[S <= L]` as it is written; if that is not known also its negation, `[L < S]`.
+  static std::string condition(const std::string& shown, Inequalities as) {
+    const size_t sign = shown.find(" <= ");
+    if (as == Inequalities::lax || sign == shown.npos) return shown;
+    const std::string opposite = "[" + shown.substr(sign + 4, shown.size() - sign - 5) + " < " +
+                                 shown.substr(1, sign - 1) + "]";
+    return as == Inequalities::strict ? opposite : shown + " (or " + opposite + ")";
   }
 
   std::optional<Difference> inside(const Atom& a, const Atom& b) {
@@ -309,9 +315,9 @@ static std::string cut(const Difference& found) {
   return part(found.text, 0);
 }
 
-std::optional<Difference> explain(Algebra& algebra, Nf plan, Nf model) {
+std::optional<Difference> explain(Algebra& algebra, Nf plan, Nf model, Written written) {
   if (plan == model) return std::nullopt;
-  Difference found = Explainer{algebra.engine()}.nf(plan, model);
+  Difference found = Explainer{algebra.engine(), written}.nf(plan, model);
   found.text = cut(found);
   return found;
 }

@@ -17,6 +17,7 @@
 #include "spec/check/pipelines.h"
 #include "spec/check/second_leg.h"
 #include "spec/check/set_consts.h"
+#include "spec/check/shown_names.h"
 #include "spec/check/tried_fixes.h"
 #include "spec/check/unchecked.h"
 #include "spec/denote/counterexample.h"
@@ -47,6 +48,14 @@ Diagnostic unknown(const char* code, SourceRange range, std::string message) {
   diagnostic.code = code;
   diagnostic.range = range;
   diagnostic.message = std::move(message);
+  return diagnostic;
+}
+
+/// U0005: a plan rests on `other`, which is not proved.
+Diagnostic rests_on(const Name& other, SourceRange range, const std::string& how) {
+  Diagnostic diagnostic = unknown("U0005", range, "`" + other + "`, " + how);
+  diagnostic.fixes.push_back(
+      {"prove `" + other + "` first: this plan is compared when it is proved", {}, false, ""});
   return diagnostic;
 }
 
@@ -234,9 +243,8 @@ class PlanChecker {
     for (size_t need : needs_of(plan))
       if (owing_[need] && !broken_[f]) broken_[f] = need;
     if (!broken_[f]) return false;
-    report.diagnostics.push_back(
-        unknown("U0005", plan.name_range,
-                "`" + program().functions[*broken_[f]].name + "`, which it needs, has an error"));
+    report.diagnostics.push_back(rests_on(program().functions[*broken_[f]].name, plan.name_range,
+                                          "which it needs, has an error"));
     return true;
   }
 
@@ -501,8 +509,7 @@ class PlanChecker {
     };
     const auto tell = [&](SourceRange range, const Name& name, const char* how) {
       report.verdict = Verdict::unknown;
-      report.diagnostics.push_back(
-          unknown("U0005", range, "`" + name + "`, " + how + ", is not decided"));
+      report.diagnostics.push_back(rests_on(name, range, how + std::string(", is not decided")));
     };
     if (plan.after && undecided(*plan.after))
       tell(plan.name_range, program().functions[*plan.after].name, "whose saved values it takes");
@@ -516,9 +523,9 @@ class PlanChecker {
     for_each_instr(plan.body, [&](const ir::Instr& instr) {
       auto* call = std::get_if<ir::Call>(&instr.op);
       if (!call || verdicts_[call->function] == Verdict::proved) return;
-      report.diagnostics.push_back(unknown("U0005", instr.place.range,
-                                           "`" + program().functions[call->function].name +
-                                               "`, which this plan calls, is not proved"));
+      report.diagnostics.push_back(rests_on(program().functions[call->function].name,
+                                            instr.place.range,
+                                            "which this plan calls, is not proved"));
       report.verdict = Verdict::unknown;
     });
   }
@@ -531,8 +538,7 @@ class PlanChecker {
       const Name& name = program().functions[grad->function].name;
       if (verdicts_[grad->function] != Verdict::proved) {
         report.diagnostics.push_back(
-            unknown("U0005", instr.place.range,
-                    "`" + name + "`, whose gradient this plan takes, is not proved"));
+            rests_on(name, instr.place.range, "whose gradient this plan takes, is not proved"));
         return;
       }
       if (options_.compare) use_backward(instr, *grad, report);
@@ -760,6 +766,8 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   for (size_t f : result.resolved_.plans)
     if (auto found = reports.find(f); found != reports.end())
       result.plans_.push_back(std::move(found->second));
+  show_names(program, result.diagnostics_);
+  for (PlanReport& plan : result.plans_) show_names(program, plan.diagnostics);
   if (options.fixes)
     try_fixes({sources, path, reader, options, program}, result.plans_, result.diagnostics_,
               checker.budget());

@@ -62,6 +62,7 @@ Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comp
   diagnostic.message = result_name(function, compared.result) + " is not " +
                        model_result(program, function, compared.result);
   diagnostic.label = compared.difference ? compared.difference->text : "differs from the model";
+  if (auto mask = masked_by_a_number(program, plan)) diagnostic.details.push_back(*std::move(mask));
   if (!(diagnostic.range == function.return_range) && function.return_range.file >= 0)
     diagnostic.notes.push_back({function.return_range, "it reaches the result here"});
   return diagnostic;

@@ -187,8 +187,83 @@ TEST(Mistakes, AConditionTurnedRound) {
   const std::vector<Diagnostic> errors =
       errors_of(dims + masked("iota(\"S/d T; T\") < iota(\"S/d T; S\")"));
   ASSERT_EQ(errors.size(), 1u);
-  EXPECT_THAT(errors[0].label, HasSubstr("T < S"));
-  EXPECT_THAT(errors[0].label, HasSubstr("instead of [T <= S]"));
+  EXPECT_THAT(errors[0].label, HasSubstr("condition [T < S] instead of [T <= S]"));
+}
+
+/// A normal form has `x <= y` alone; the text may say `y < x`.
+TEST(Mistakes, AConditionIsShownAsItIsWritten) {
+  const auto label = [](const std::string& model, const std::string& plan) {
+    const std::vector<Diagnostic> errors = errors_of(
+        head + "fn f(x y: i32[B]) -> f32[B] { return f32(" + model +
+        ") }\nplan p implements f(x y: i32[B/d]) -> f32[B/d] { return f32(" + plan + ") }\n");
+    return errors.size() == 1 ? errors[0].label : "";
+  };
+  EXPECT_EQ(label("x < y", "x > y"), "condition [y[B] < x[B]] instead of [x[B] < y[B]]");
+  EXPECT_EQ(label("x < y", "x <= y"), "condition [x[B] <= y[B]] instead of [x[B] < y[B]]");
+  EXPECT_EQ(label("x <= y", "y <= x"), "condition [y[B] <= x[B]] instead of [x[B] <= y[B]]");
+  EXPECT_EQ(label("x < y", "x < y + 1"),
+            "condition [x[B] <= y[B]] (or [y[B] < x[B]]) instead of [x[B] < y[B]]");
+}
+
+TEST(Mistakes, AScanInTheOtherDirectionIsSaidSo) {
+  const auto scan = [](const std::string& type, const std::string& way) {
+    return "(x: f32[V " + type + "], a: f32[]) -> f32[" + type + "] {\n    h = scan v in V" + way +
+           ", h0: f32[" + type + "] = zeros(f32[" + type + "]) { next tanh(a * h0 + x[v]) }\n" +
+           "    return h\n}\n";
+  };
+  const std::vector<Diagnostic> errors =
+      errors_of(head + "fn f" + scan("B", "") + "plan p implements f" + scan("B/d", " reverse"));
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].label, "the scan over V runs in reverse, that of the model does not");
+}
+
+/// The second `W` of a file is `W.2` inside.
+TEST(Mistakes, ABlockHasTheNameThatTheFileGivesIt) {
+  const std::string ring =
+      "(x: f32[V/d M], w: f32[M F/d]) -> f32[V F/d] {\n    y = ring b over V/d as W {\n"
+      "        emit einsum(\"W M, M F/d -> W F/d\", x[b], w)";
+  const std::vector<Diagnostic> errors = errors_of(
+      head +
+      "fn f(x: f32[V M], w: f32[M F]) -> f32[V F] { return einsum(\"V M, M F -> V F\", x, w) }\n" +
+      "plan p implements f" + ring + "\n    }\n    return y\n}\nplan q implements f" + ring +
+      " + x\n    }\n    return y\n}\n");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].message, HasSubstr("`W F` and `V M`"));
+  EXPECT_THAT(errors[0].types, Contains("f32[W F]"));
+}
+
+TEST(Mistakes, APlanThatRestsOnAnotherIsToldWhatComesFirst) {
+  const std::vector<Diagnostic> errors =
+      errors_of(head +
+                "fn f(x: f32[B]) -> f32[B] { return x }\n"
+                "plan p implements f(x: f32[B/d]) -> f32[B/d] { return x + none }\n"
+                "plan q implements f(x: f32[B/d]) -> f32[B/d] { return p(x) }\n");
+  ASSERT_EQ(errors.size(), 2u);
+  EXPECT_EQ(errors[1].code, "U0005");
+  ASSERT_EQ(errors[1].fixes.size(), 1u);
+  EXPECT_THAT(errors[1].fixes[0].message, HasSubstr("prove `p` first"));
+}
+
+TEST(Mistakes, AMarkOnAnAxisThatSplitsADim) {
+  const std::vector<Diagnostic> errors = errors_of(
+      head + "plan p(x: f32[B/d M]) -> f32[B/d] { return sum(\"B/d M {U_d} -> B/d\", x) }\n");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].label, HasSubstr("d splits a dim here"));
+}
+
+TEST(Mistakes, ALargeNumberIsNoMask) {
+  const std::string models = head +
+                             "fn f(x: f32[B M], y: bool[B M]) -> f32[B M] { return softmax(\"B M; "
+                             "M\", where(y, x, -1e30)) }\n"
+                             "plan p implements f(x: f32[B/d M], y: bool[B/d M]) -> f32[B/d M] {\n";
+  const std::vector<Diagnostic> errors = errors_of(
+      models + "    e = where(y, exp(x), 0.0)\n    return e / sum(\"B/d M -> B/d\", e)\n}\n");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].details, Contains(HasSubstr("its exp is not 0")));
+  const std::vector<Diagnostic> others =
+      errors_of(models + "    return softmax(\"B/d M; M\", where(y, x, -2e30))\n}\n");
+  ASSERT_EQ(others.size(), 1u);
+  EXPECT_THAT(others[0].details, testing::Not(Contains(HasSubstr("its exp is not 0"))));
 }
 
 TEST(Mistakes, TwoBoundIndicesNeverPrintAlike) {

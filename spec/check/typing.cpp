@@ -371,7 +371,7 @@ class Walker {
         const ValueId emitted = body.emit[i - body.next.size()];
         poisoned_[v] = poisoned_[emitted];
         if (auto* ring = std::get_if<ir::Ring>(&instr.op))
-          emitted_by(*ring, instr, emitted, v);
+          emitted_by(*ring, body, instr, emitted, v);
         else
           type(v) = stacked(instr, type(emitted), type(v));
       }
@@ -379,7 +379,8 @@ class Walker {
     }
   }
 
-  void emitted_by(const ir::Ring& ring, const ir::Instr& instr, ValueId emitted, ValueId v) {
+  void emitted_by(const ir::Ring& ring, const ir::Block& body, const ir::Instr& instr,
+                  ValueId emitted, ValueId v) {
     if (poisoned_[v]) return;
     if (auto result = rules::emitted_by_ring(type(emitted), ring.dim, ring.block)) {
       type(v) = *std::move(result);
@@ -387,8 +388,12 @@ class Walker {
     }
     poisoned_[v] = true;
     const ir::Value& value = function_.values[emitted];
-    refuse(refuse_emitted(program_, value.name, ring),
-           value.range.file < 0 ? instr.place.range : value.range, nullptr, {}, {type(emitted)});
+    SourceRange place = body.next.empty() ? body.next_range : value.range;
+    if (place.file < 0) place = instr.place.range;
+    Diagnostic& error =
+        refuse(refuse_emitted(program_, value.name, ring), place, nullptr, {}, {type(emitted)});
+    if (value.range.file >= 0 && !(value.range == place))
+      error.notes.push_back({value.range, "this is the value"});
   }
 
   /// An emitted value with the loop's dim in front. In a pipeline it exists on the last stage only.

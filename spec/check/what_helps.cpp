@@ -1,6 +1,7 @@
 #include "spec/check/what_helps.h"
 
 #include <algorithm>
+#include <cmath>
 #include <map>
 #include <set>
 
@@ -55,6 +56,23 @@ std::set<size_t> called_below(const ir::Program& program, size_t function) {
   return found;
 }
 
+/// The first number of the function or its callees that is as large as those that people mask with.
+std::optional<Name> mask_of(const ir::Program& program, size_t function) {
+  constexpr double large = 1e7;
+  std::set<size_t> bodies = called_below(program, function);
+  bodies.insert(function);
+  std::optional<Name> found;
+  bool chooses = false;
+  for (const size_t each : bodies)
+    for_each_instr(program.functions.at(each).body, [&](const ir::Instr& instr) {
+      chooses = chooses || std::holds_alternative<ir::Where>(instr.op);
+      if (auto* number = std::get_if<ir::Number>(&instr.op);
+          number && std::abs(number->value) >= large)
+        found = number->text;
+    });
+  return chooses ? found : std::nullopt;
+}
+
 std::string quoted(const Name& name) { return "`" + name + "`"; }
 
 }  // namespace
@@ -95,6 +113,15 @@ std::vector<std::string> what_helps(const ir::Program& program, size_t plan) {
                     " instructions: move a part of it to a plan that implements a fn that " +
                     quoted(program.functions.at(model).name) + " calls; it is proved separately");
   return found;
+}
+
+std::optional<std::string> masked_by_a_number(const ir::Program& program, size_t plan) {
+  const std::optional<Name> own = mask_of(program, plan);
+  const std::optional<Name> of_model = mask_of(program, program.functions.at(plan).model.value());
+  if (own.has_value() == of_model.has_value()) return std::nullopt;
+  return "`" + (own ? *own : *of_model) +
+         "` is a number like any other: its exp is not 0, so it does not leave an entry out. Mask "
+         "after exp: `where(mask, exp(x), 0)`";
 }
 
 }  // namespace shardproof

@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "spec/ir/walk.h"
+#include "spec/lower/inequalities.h"
 #include "spec/lower/lower.h"
 
 namespace shardproof::lower {
@@ -32,9 +33,10 @@ bool same(Algebra& a, const TensorExpr& plan, const TensorExpr& model) {
 }
 
 std::optional<algebra::Difference> explain(Algebra& a, const TensorExpr& plan,
-                                           const TensorExpr& model, const std::string& where) {
+                                           const TensorExpr& model, const std::string& where,
+                                           algebra::Written written) {
   if (plan.index.size() != model.index.size() || same(a, plan, model)) return std::nullopt;
-  auto difference = algebra::explain(a, aligned(a, plan, model), model.body);
+  auto difference = algebra::explain(a, aligned(a, plan, model), model.body, written);
   if (difference) difference->text = where + difference->text;
   return difference;
 }
@@ -64,30 +66,47 @@ std::string with_names(std::string text, const Loop& loop) {
   return text;
 }
 
+std::string with_names(std::string text, const Lowered& side) {
+  for (const Loop& loop : side.loops) text = with_names(std::move(text), loop);
+  return text;
+}
+
 std::optional<algebra::Difference> explain_body(Algebra& a, const TensorExpr& plan,
                                                 const TensorExpr& model, const Loop& loop,
-                                                const std::string& where) {
-  auto d = explain(a, plan, model, where);
+                                                const std::string& where,
+                                                algebra::Written written) {
+  auto d = explain(a, plan, model, where, written);
   if (!d) return d;
   for (std::string* text : {&d->text, &d->plan_part, &d->model_part})
     *text = with_names(*text, loop);
   return d;
 }
 
+algebra::Difference other_direction(const Loop& plan) {
+  algebra::Difference found;
+  const std::string scan = "the scan over " + plan.over;
+  found.text = plan.reverse ? scan + " runs in reverse, that of the model does not"
+                            : scan + " does not run in reverse, that of the model does";
+  return found;
+}
+
 /// The first loop on both sides with equal shapes whose initial values differ, or whose bodies
 /// differ for equal carries.
 std::optional<algebra::Difference> explain_loops(Algebra& a, const Lowered& plan,
-                                                 const Lowered& model) {
+                                                 const Lowered& model, algebra::Written written) {
   for (size_t k = 0; k < plan.loops.size() && k < model.loops.size(); ++k) {
     const Loop &x = plan.loops[k], &y = model.loops[k];
     if (x.init.size() != y.init.size() || x.emit.size() != y.emit.size()) return std::nullopt;
     for (size_t i = 0; i < x.init.size(); ++i)
-      if (auto d = explain(a, x.init[i], y.init[i], "start of " + x.carries[i] + ": ")) return d;
+      if (auto d = explain(a, x.init[i], y.init[i], "start of " + x.carries[i] + ": ", written))
+        return d;
     const std::string body = "body of the scan over " + x.over + ": ";
     for (size_t i = 0; i < x.next.size(); ++i)
-      if (auto d = explain_body(a, x.next[i], y.next[i], x, body)) return d;
+      if (auto d = explain_body(a, x.next[i], y.next[i], x, body, written)) return d;
     for (size_t i = 0; i < x.emit.size(); ++i)
-      if (auto d = explain_body(a, x.emit[i], y.emit[i], x, body + "what is emitted: ")) return d;
+      if (auto d = explain_body(a, x.emit[i], y.emit[i], x, body + "what is emitted: ", written))
+        return d;
+    if (x.over == y.over && x.reverse != y.reverse) return other_direction(x);
   }
   return std::nullopt;
 }
@@ -316,8 +335,9 @@ struct Comparer {
       for (const auto& texts : {left.impossible, right.impossible, never_met(a)})
         for (const std::string& text : texts) add(report.impossible, text);
     if (!all) return false;
-    for (const auto& texts : {right.assumptions, left.assumptions})
-      for (const std::string& text : texts) add(report.assumptions, text);
+    for (const Lowered* side : {&right, &left})
+      for (const std::string& text : side->assumptions)
+        add(report.assumptions, with_names(text, *side));
     Excuses excuses{a, obligations, right.needs, left.needs, claimant().implements_grad};
     Assumed assumed{algebra, {}};
     Instances instances(a);
@@ -365,11 +385,17 @@ struct Comparer {
     report.origin = returned().at(i);
     const std::optional<Parting> parting = first_difference(a, left, right);
     if (parting) report.origin = parting->value;
-    report.difference = explain_loops(a, left, right);
+    const algebra::Written written{inequalities_of(program, plan), inequalities_of(program, model)};
+    report.difference = explain_loops(a, left, right, written);
     if (!report.difference && parting)
-      report.difference = explain(a, parting->plan, parting->model, "");
+      report.difference = explain(a, parting->plan, parting->model, "", written);
     if (!report.difference)
-      report.difference = algebra::explain(a, plan_body, right.results[i].body);
+      report.difference = algebra::explain(a, plan_body, right.results[i].body, written);
+    report.residue = with_names(report.residue, left);
+    if (report.difference)
+      for (std::string* text : {&report.difference->text, &report.difference->plan_part,
+                                &report.difference->model_part})
+        *text = with_names(*text, left);
   }
 
   template <class F>

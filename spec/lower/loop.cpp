@@ -466,7 +466,7 @@ struct Lowering {
   }
 
   void show() {
-    Loop shown{to_string(text.dim), {}, {}, {}, at_leaves.next, at_leaves.emit};
+    Loop shown{to_string(text.dim), {}, {}, {}, at_leaves.next, at_leaves.emit, text.reverse};
     for (size_t i = 0; i < count; ++i) {
       shown.carries.push_back(text.carries[i].name);
       shown.leaves.push_back(first_name(i));

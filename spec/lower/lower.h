@@ -77,6 +77,7 @@ struct Loop {
   std::vector<Name> carries;
   std::vector<std::string> leaves;  ///< the leaves that stand for the carries in the bodies
   std::vector<TensorExpr> init, next, emit;
+  bool reverse = false;
 };
 
 /// What an op needs to be defined, and the conditions of the branches around it.

@@ -1,5 +1,6 @@
 #include "spec/prove/prove.h"
 
+#include "spec/check/shown_names.h"
 #include "spec/prove/schedule_proof.h"
 #include "spec/prove/value_conditions.h"
 
@@ -194,7 +195,10 @@ ProofStatistics prove(CheckedProgram& checked, const ProveOptions& options) {
   ProofStatistics statistics;
   smt::Solver solver(options.limits);
   Prover prover(checked, solver);
-  for (PlanReport& report : checked.plans_) statistics.plans.push_back(prover.run(report));
+  for (PlanReport& report : checked.plans_) {
+    statistics.plans.push_back(prover.run(report));
+    show_names(checked.program(), report.diagnostics);
+  }
   statistics.solver_seconds = solver.seconds();
   statistics.questions = solver.questions();
   return statistics;

@@ -102,6 +102,7 @@ class StatementReader {
       return (void)body_.error("E0109", statement_,
                                "`emit` is only allowed in a scan, a ring or a pipeline");
     for (Values& values : body_.all(node.values)) loop->emitted.push_back(std::move(values));
+    if (loop->carries.empty()) body_.block->next_range = statement_;  // there is no `next`
   }
 
   void at(SourceRange range) { statement_ = range; }

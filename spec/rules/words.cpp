@@ -100,6 +100,8 @@ std::string difference(const ir::Program& program, const Shape& actual, const Sh
   for (const auto& [axis, unused] : axes)
     if (state(actual, axis) != state(stated, axis))
       return mark_difference(axis, state(actual, axis), state(stated, axis));
+    else if (actual.marks.count(axis) != stated.marks.count(axis))
+      return axis + " splits a dim here: then it has no mark";
   return "the names of the dims differ";
 }
 
