@@ -115,7 +115,9 @@ struct NfValue {
     for (size_t i = 0; i < at.size(); ++i)
       inside[g.slot(VarInfo::param, static_cast<uint32_t>(i), t.ranges[i])] = at[i];
     if (t.op == Op::sum || t.op == Op::max) return bound(t, 0, inside);
-    const double value = function(t.op, (*this)(t.body, inside));
+    const double argument = (*this)(t.body, inside), value = function(t.op, argument);
+    // log_value has no value for a tiny argument, so rounding decides: skip this point.
+    if (t.op == Op::log && argument != 0 && std::fabs(argument) < 1e-12) largest = HUGE_VAL;
     if (saturates(t.op, value)) largest = HUGE_VAL;
     return value;
   }
