@@ -85,6 +85,11 @@ Nf Algebra::seal(Nf e) { return engine_->seal(e); }
 Nf Algebra::sum(const std::vector<Var>& vars, Nf body) { return engine_->sum(ids(vars), body); }
 Nf Algebra::max(const std::vector<Var>& vars, Nf body) { return engine_->max(ids(vars), body); }
 
+void Algebra::show_as(const std::string& op, const std::string& name) {
+  const auto [at, fresh] = engine_->shown_as.try_emplace(op, name);
+  if (!fresh && at->second != name) at->second.clear();
+}
+
 Nf Algebra::opaque(const std::string& op, const std::vector<Lambda>& tensors,
                    const std::vector<Nf>& index, const LeafFacts& facts) {
   TensorInfo t;

@@ -171,6 +171,8 @@ class Algebra {
   /// normal, uniform.
   Nf opaque(const std::string& op, const std::vector<Lambda>& tensors, const std::vector<Nf>& index,
             const LeafFacts& facts = {});
+  /// Shows an uninterpreted operator by this name; one that gets two names has none of them.
+  void show_as(const std::string& op, const std::string& name);
   /// Simultaneous substitution. Each term must lie in the range of its variable, or an indicator
   /// must mask the result there.
   Nf substitute(Nf in, const std::vector<std::pair<Var, Nf>>& map);

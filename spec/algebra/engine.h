@@ -99,6 +99,7 @@ struct Engine {
   std::deque<VarSet> atom_vars, mono_vars, poly_vars;  // free variables, by id
   std::deque<VarInfo> vars;
   std::deque<TensorInfo> tensors;
+  std::map<std::string, std::string> shown_as;  // scans, by name: what the file calls them
   std::vector<std::string> sizes;
   std::unordered_map<std::string, uint32_t> size_ids;
   std::unordered_map<std::string, TensorId> tensor_ids;
@@ -339,6 +340,8 @@ struct Engine {
   int show_nesting = 0, show_left = 0;
   std::string show_tensor(const TensorInfo& t, int depth, Names inside);
   std::string show_named(const Atom& a, const TensorInfo& t, int depth, const Names& names);
+  std::string show_scan(const Atom& a, const TensorInfo& t, int depth, const Names& names);
+  bool shows_as_sum(AtomId id);
   std::string show_atom(AtomId a, int depth, const Names& names);
   std::string show_factor(const Factor& f, int depth, const Names& names);
 };

@@ -1,6 +1,7 @@
 // Expressions as text, for reports.
 #include <map>
 #include <optional>
+#include <utility>
 
 #include "spec/algebra/engine.h"
 
@@ -94,6 +95,28 @@ std::string Engine::show_named(const Atom& a, const TensorInfo& t, int depth, co
          (indices.empty() ? "" : "[" + indices + "]");
 }
 
+/// `carry[indices]`; the first index counts the steps, all of them after the loop.
+std::string Engine::show_scan(const Atom& a, const TensorInfo& t, int depth, const Names& names) {
+  const auto named = shown_as.find(t.name);
+  if (named == shown_as.end() || named->second.empty()) return "scan(..)";
+  std::string indices;
+  bool steps = true;
+  for (const Nf arg : a.args) {
+    const auto found = single_atom(arg);
+    if (found && is_op(*found, Op::lambda)) continue;
+    if (!std::exchange(steps, false))
+      indices += (indices.empty() ? "" : ", ") + show(arg, depth, names);
+  }
+  return named->second + (indices.empty() ? "" : "[" + indices + "]");
+}
+
+/// `iota[2*floor(x)]` is a value that the file does not call an index: it shows as (2*floor(x)).
+bool Engine::shows_as_sum(AtomId id) {
+  if (!is_op(id, Op::iota)) return false;
+  const auto only = single_atom(atoms[id].args[0]);
+  return !only || atoms[*only].kind != AtomKind::var;
+}
+
 std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
   const Atom a = atoms[id];
   switch (a.kind) {
@@ -115,7 +138,8 @@ std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
       break;
   }
   const TensorInfo t = tensors[a.ref];
-  if (t.op == Op::symbol && t.name.starts_with("scan@")) return "scan(..)";
+  if (t.op == Op::symbol && t.name.starts_with("scan@")) return show_scan(a, t, depth, names);
+  if (shows_as_sum(id)) return "(" + show(a.args[0], depth, names) + ")";
   if (t.op == Op::leaf || t.op == Op::symbol || t.op == Op::iota)
     return show_named(a, t, depth, names);
   if (t.op == Op::sealed) ++depth;  // the sealed term is printed in its place, not as a function
@@ -166,7 +190,7 @@ std::string Engine::show_sum(Nf e, int depth, const Names& names) {
     for (const Factor& f : m)
       product += (product.empty() ? "" : "*") + show_factor(f, depth, names);
     if (m.size() == 1 && m[0].exponent.is_one() && c.is_one() && sign.find('-') == sign.npos &&
-        is_op(m[0].atom, Op::sealed))
+        (is_op(m[0].atom, Op::sealed) || shows_as_sum(m[0].atom)))
       product = product.substr(1, product.size() - 2);  // a term needs no parentheses
     if (product.empty())
       product = c.text();

@@ -10,6 +10,7 @@
 #include "spec/check/conditions.h"
 #include "spec/check/derived.h"
 #include "spec/check/fixes.h"
+#include "spec/check/iota_of.h"
 #include "spec/check/library_call.h"
 #include "spec/check/library_claims.h"
 #include "spec/check/notes.h"
@@ -20,6 +21,7 @@
 #include "spec/check/shown_names.h"
 #include "spec/check/tried_fixes.h"
 #include "spec/check/unchecked.h"
+#include "spec/check/unknown.h"
 #include "spec/denote/counterexample.h"
 #include "spec/ir/walk.h"
 
@@ -41,22 +43,6 @@ Verdict verdict_of(const std::vector<Diagnostic>& diagnostics) {
 bool inside(const SourceRange& inner, const SourceRange& outer) {
   return inner.file >= 0 && inner.file == outer.file && inner.begin >= outer.begin &&
          inner.end <= outer.end;
-}
-
-Diagnostic unknown(const char* code, SourceRange range, std::string message) {
-  Diagnostic diagnostic;
-  diagnostic.code = code;
-  diagnostic.range = range;
-  diagnostic.message = std::move(message);
-  return diagnostic;
-}
-
-/// U0005: a plan rests on `other`, which is not proved.
-Diagnostic rests_on(const Name& other, SourceRange range, const std::string& how) {
-  Diagnostic diagnostic = unknown("U0005", range, "`" + other + "`, " + how);
-  diagnostic.fixes.push_back(
-      {"prove `" + other + "` first: this plan is compared when it is proved", {}, false, ""});
-  return diagnostic;
 }
 
 std::string claim_of(const ir::Program& program, const ir::Function& plan) {
@@ -129,6 +115,7 @@ class PlanChecker {
     undecided_.assign(verdicts_.size(), "");
     note_broken();
     owing_.assign(verdicts_.size(), false);
+    doubted_.assign(verdicts_.size(), false);
   }
 
   PlanReport run(size_t f, std::vector<Diagnostic> own) {
@@ -197,13 +184,20 @@ class PlanChecker {
     if (f < resolved_.broken.size() && resolved_.broken[f]) return {};
     std::vector<Diagnostic> result = unmet_assumptions(sources_, program(), f);
     owing_[f] = !result.empty();
+    doubted_[f] = verdict_of(result) == Verdict::unknown;
     for_each_instr(program().functions[f].body, [&](const ir::Instr& instr) {
       const auto* call = std::get_if<ir::Call>(&instr.op);
       const auto* grad = std::get_if<ir::Grad>(&instr.op);
-      if (call && owing_[call->function]) owing_[f] = true;
-      if (grad && owing_[grad->function]) owing_[f] = true;
+      if (call) owes_like(call->function, f);
+      if (grad) owes_like(grad->function, f);
     });
     return result;
+  }
+
+  void owes_like(size_t callee, size_t f) {
+    if (!owing_[callee]) return;
+    doubted_[f] = doubted_[callee] && (doubted_[f] || !owing_[f]);
+    owing_[f] = true;
   }
 
   /// A function has no claim, but its callers need to know whether it can be decided.
@@ -243,8 +237,9 @@ class PlanChecker {
     for (size_t need : needs_of(plan))
       if (owing_[need] && !broken_[f]) broken_[f] = need;
     if (!broken_[f]) return false;
-    report.diagnostics.push_back(rests_on(program().functions[*broken_[f]].name, plan.name_range,
-                                          "which it needs, has an error"));
+    report.diagnostics.push_back(rests_on(
+        program().functions[*broken_[f]].name, plan.name_range,
+        doubted_[*broken_[f]] ? "which it needs, is not decided" : "which it needs, has an error"));
     return true;
   }
 
@@ -340,6 +335,8 @@ class PlanChecker {
       const Name name =
           i < refused.instr->operands.size() ? plan.values.at(refused.instr->operands[i]).name : "";
       inputs.push_back({operand.type, operand.number, name, operand.has_gradient});
+      if (operand.type.marks.empty())
+        inputs.back().index_of = iota_of(plan.body, refused.instr->operands, i);
     }
     const auto find = refused.refusal.gradient_only ? denote::find_adjoint_counterexample
                                                     : denote::find_counterexample;
@@ -680,7 +677,8 @@ class PlanChecker {
   std::vector<std::string> undecided_;
   std::vector<std::optional<size_t>> broken_;  ///< the function with an error: itself or a callee
   bool has_sizes_ = true;
-  std::vector<bool> owing_;  ///< functions that do not meet an assumption of a callee
+  std::vector<bool> owing_;    ///< functions that do not meet an assumption of a callee
+  std::vector<bool> doubted_;  ///< those of which this is not decided
   std::map<size_t, std::vector<Divisibility>> conditions_;
   std::map<size_t, std::vector<ScheduleBound>> schedules_;
 };

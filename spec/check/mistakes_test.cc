@@ -291,5 +291,88 @@ TEST(Mistakes, ALossOnAnAxisThatItDoesNotUse) {
   expect_help(text, "E0218", "zero_nonroot(\"{U_d} -> {U_d U_t}\", ...), an f32[]{U_d U_t}");
 }
 
+/// What an iota holds is its index, not any number.
+TEST(Mistakes, ACounterexampleHoldsTheNumbersOfAnIota) {
+  const std::vector<Diagnostic> errors =
+      errors_of(head +
+                "fn f(x: f32[B]) -> f32[B] { return x * (1 + f32(iota(\"B\"))) }\n"
+                "plan p implements f(x: f32[B/d]) -> f32[B/d] { return x * f32(iota(\"B/t\")) }\n");
+  ASSERT_FALSE(errors.empty());
+  EXPECT_EQ(errors[0].code, "E0204");
+  ASSERT_TRUE(errors[0].counterexample.has_value());
+  const std::vector<std::string>& lines = errors[0].counterexample->lines;
+  EXPECT_THAT(lines, Contains(HasSubstr("device t=0 holds 0, t=1 holds 1: the value is [0, 1]")));
+}
+
+/// "Copies" are said of copies alone.
+TEST(Mistakes, APartOfAnotherShapeIsSaidSo) {
+  const std::vector<Diagnostic> errors = errors_of(
+      "mesh a b\ndim K D\ndim H = (K D)\n"
+      "fn f(x: f32[H]) -> f32[K D] { return rearrange(\"(K D) -> K D\", x) }\n"
+      "plan p implements f(x: f32[H/a/b]) -> f32[K/a D/b] {\n"
+      "    return rearrange(\"(K D)/a/b -> K/a D/b\", x)\n}\n");
+  ASSERT_FALSE(errors.empty());
+  ASSERT_TRUE(errors[0].counterexample.has_value());
+  const std::vector<std::string>& lines = errors[0].counterexample->lines;
+  EXPECT_THAT(lines, Contains(HasSubstr("each device holds 1 x 2 entries, not 2 x 1")));
+  EXPECT_THAT(lines, testing::Not(Contains(HasSubstr("copies"))));
+}
+
+TEST(Mistakes, AMaximumOverTwoAxesIsReducedOnce) {
+  const std::vector<Diagnostic> errors = errors_of(
+      head +
+      "fn f(x: f32[M]) -> f32[] { return max(\"M -> \", x) }\n"
+      "plan p implements f(x: f32[M/d/t]) -> f32[] {\n"
+      "    return all_reduce(\"{Max_d Max_t} ->\", max(\"M/d/t -> {Max_d Max_t}\", x) + 0)\n}\n");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].message, "`+` of a value that is the maximum over d, t");
+  ASSERT_FALSE(errors[0].fixes.empty());
+  EXPECT_EQ(errors[0].fixes[0].message, "reduce before `+`, then remove the all_reduce");
+  EXPECT_TRUE(errors[0].fixes[0].checked);
+}
+
+/// `iota` and `scan` of the normal form are no names of the file.
+TEST(Mistakes, RemaindersAndScansAreShownInTheNamesOfTheFile) {
+  const std::vector<Diagnostic> errors =
+      errors_of(head +
+                "fn f(y: i32[B]) -> i32[B] { return y }\n"
+                "plan p implements f(y: i32[B/d]) -> i32[B/d] { return y % 7 }\n");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].label, "extra term -7*floor(1/7*y[B])");
+  const auto scan = [](const std::string& type, const std::string& result) {
+    return "(x: f32[V " + type + "]) -> f32[" + type + "] {\n    h = scan v in V, h: f32[" + type +
+           "] = zeros(f32[" + type + "]) { next tanh(h + x[v]) }\n    return " + result + "\n}\n";
+  };
+  Sources sources;
+  const std::string text =
+      head + "fn f" + scan("B", "h / h") + "plan p implements f" + scan("B/d", "(h + h) / (2 * h)");
+  const FileReader reader = [&](const std::string& path) {
+    return path == "a.shard" ? std::optional(text) : std::nullopt;
+  };
+  const CheckedProgram checked = check(sources, "a.shard", reader);
+  ASSERT_EQ(checked.plans().size(), 1u);
+  EXPECT_THAT(checked.plans()[0].assumptions, Contains("2*h[B] != 0"));
+}
+
+/// sin(2s) = 2 sin(s) cos(s) is not known, so what is emitted seems to depend on the order.
+TEST(Mistakes, WhatARingEmitsHasANameOrNone) {
+  const auto told = [](const std::string& end) {
+    const std::vector<Diagnostic> errors = errors_of(
+        head +
+        "fn f(x: f32[V M], w: f32[M F]) -> f32[V F] { return einsum(\"V M, M F -> V F\", x, w) }\n"
+        "plan p implements f(x: f32[V/d M], w: f32[M F/d]) -> f32[V F/d] {\n"
+        "    _s, y = ring b over V/d as W, s: f32[F/d] = zeros(f32[F/d]) {\n"
+        "        z = einsum(\"W M, M F/d -> W F/d\", x[b], w)\n"
+        "        r = expand(\"F/d -> W F/d\", s)\n" +
+        end + "    }\n    return y\n}\n");
+    return errors.empty() ? "" : errors[0].message;
+  };
+  const std::string value = "z + (sin(r + r) - 2 * sin(r) * cos(r))\n";
+  const std::string next = "        next s + sum(\"W F/d -> F/d\", z) emit ";
+  EXPECT_THAT(told(next + value), HasSubstr("what it emits is not shown"));
+  EXPECT_THAT(told("        e = " + value + next + "e\n"),
+              HasSubstr("what it emits, `e`, is not shown"));
+}
+
 }  // namespace
 }  // namespace shardproof

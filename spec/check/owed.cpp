@@ -1,7 +1,9 @@
 #include "spec/check/owed.h"
 
+#include <algorithm>
 #include <stdexcept>
 
+#include "spec/check/requirements.h"
 #include "spec/ir/walk.h"
 #include "spec/lower/lower.h"
 
@@ -64,8 +66,22 @@ Fix fix_of(const Sources& sources, const ir::Program& program, const ir::Functio
         "compute the argument so that this holds; it is not one of the parameters", {}, false, ""};
   const std::string text = "assume " + unmet.assumption.text(fn.values.at(fn.params[*leaf]).name);
   Fix fix{"write `" + text + "` in `" + fn.name + "`", {}, false, ""};
-  if (const auto at = begin_of_body(sources, fn)) fix.edits.push_back({*at, "\n    " + text});
+  if (const auto at = begin_of_body(sources, fn)) {
+    const std::string_view rest = sources.text(fn.range).substr(at->begin - fn.range.begin);
+    const size_t next = rest.find_first_not_of(" \t");
+    const bool alone = next == rest.npos || rest[next] == '\n' || rest[next] == '#';
+    fix.edits.push_back({*at, "\n    " + text + (alone ? "" : "\n   ")});
+  }
   return fix;
+}
+
+/// Whether the caller leaves the argument open: a parameter of which nothing is known.
+bool is_open(const ir::Program& program, const ir::Function& caller, const lower::Unmet& unmet) {
+  const auto leaf = parameter_of(caller, unmet.argument);
+  if (!leaf || requires_of_values(caller)) return false;
+  const std::vector<ir::Assumption> known = program.assumptions(caller);
+  return std::none_of(known.begin(), known.end(),
+                      [&](const ir::Assumption& each) { return each.leaf == *leaf; });
 }
 
 Diagnostic refusal(const Sources& sources, const ir::Program& program, const ir::Function& caller,
@@ -73,11 +89,14 @@ Diagnostic refusal(const Sources& sources, const ir::Program& program, const ir:
   const ir::Function& callee = program.functions.at(unmet.callee);
   const Name& param = callee.values.at(callee.params.at(unmet.assumption.leaf)).name;
   Diagnostic diagnostic;
-  diagnostic.code = "E0406";
+  const bool open = is_open(program, caller, unmet);
+  diagnostic.code = open ? "E0406" : "U0012";
   diagnostic.range = unmet.range;
-  diagnostic.message =
-      "`" + callee.name + "` assumes " + unmet.assumption.text(param) + ", which is not known here";
-  diagnostic.label = "the argument `" + param + "` of this call may violate it";
+  diagnostic.message = "`" + callee.name + "` assumes " + unmet.assumption.text(param) +
+                       ", which " +
+                       (open ? "`" + caller.name + "` does not guarantee" : "is not shown here");
+  diagnostic.label = "the argument `" + param + "` of this call " +
+                     (open ? "can be any value" : "is not shown to satisfy it");
   diagnostic.notes.push_back({unmet.assumption.range, "assumed here"});
   diagnostic.fixes.push_back(fix_of(sources, program, caller, unmet));
   return diagnostic;

@@ -506,17 +506,24 @@ Diagnostic disagreement(const Devices::World& world, size_t plan, const Finding&
   return diagnostic;
 }
 
-Diagnostic no_instance(const Devices::World& world, size_t plan,
-                       const std::vector<Divisibility>& conditions, const std::string& why) {
+/// What sizes that can be run satisfy.
+std::vector<std::string> wanted_sizes(const ir::Program& program,
+                                      const std::vector<Divisibility>& conditions) {
   std::string would_do;
   const auto add = [&](const std::string& condition) {
     if (would_do.find(condition) == std::string::npos)
       would_do += (would_do.empty() ? "" : ", ") + condition;
   };
   for (const Divisibility& condition : conditions) add(to_string(condition));
-  for (const ir::Requirement& each : world.program.requirements) add(ir::to_string(each.condition));
+  for (const ir::Requirement& each : program.requirements) add(ir::to_string(each.condition));
+  if (would_do.empty()) return {};
+  return {"sizes that can be run satisfy " + would_do};
+}
+
+Diagnostic no_instance(const Devices::World& world, size_t plan, const std::string& why,
+                       const std::vector<std::string>& advice) {
   std::vector<std::string> details{why};
-  if (!would_do.empty()) details.push_back("sizes that can be run satisfy " + would_do);
+  details.insert(details.end(), advice.begin(), advice.end());
   return told(world, plan, "U0010",
               "`" + world.program.functions.at(plan).name + "` was not run against its model",
               std::move(details));
@@ -589,9 +596,11 @@ std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved p
   const Timed timed;
   add_conditions_of_backwards(world, proved.plan, proved.conditions);
   std::string why;
+  bool has_sizes = false;
   for (const Way& way : ways_to_open(world.program, proved.plan)) {
     Runs runs(world, proved, way.open, costs);
     const auto sizes = runs.sizing(1);
+    has_sizes = has_sizes || sizes;
     if (sizes && !(runs.numbers(*sizes) <= way.most_numbers)) {
       if (why.empty()) why = "a run at the sizes of the file takes too long";
       continue;
@@ -611,7 +620,9 @@ std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved p
                                                      found.text
                                                : found.text;
   }
-  return no_instance(world, proved.plan, proved.conditions, why);
+  return no_instance(
+      world, proved.plan, why,
+      has_sizes ? std::vector<std::string>{} : wanted_sizes(world.program, proved.conditions));
 }
 
 }  // namespace shardproof

@@ -115,7 +115,9 @@ class FixTrial {
     if (fix.checked || depth == 0 || fix.edits.empty()) return fix.checked;
     const int32_t file = fix.edits[0].range.file;
     for (const auto& [message, text] : next.texts) {
-      Fix both{fix.message + ", then " + message,
+      // A step of the same kind at another place is in the edit.
+      const bool again = fix.message.ends_with(message);
+      Fix both{again ? fix.message : fix.message + ", then " + message,
                line_edits(file, file_.sources.file(file).text, text), false, ""};
       if (both.edits.empty() || !run_on(diagnostic, plan, both, depth - 1)) continue;
       fix = std::move(both);

@@ -35,27 +35,29 @@ bool has_mark(const Type& type, Mark wanted) {
   return false;
 }
 
-bool all_same(const Distributed<double>& x) {
-  for (const Array<double>& each : x)
-    if (!same(each, x[0])) return false;
-  return true;
+std::string show_extents(const Extents& shape) {
+  std::string text;
+  for (const int64_t extent : shape) text += (text.empty() ? "" : " x ") + std::to_string(extent);
+  return text.empty() ? "1" : text;
 }
 
-/// Reports arrays with the wrong shape, e.g. a whole tensor where a part is expected.
-std::string entries_of_a_part(const Geometry& geometry, const Type& type, const Array<double>& x) {
-  const size_t part = filled(geometry.local_shape(type), 0.0).data.size();
-  if (part == x.data.size()) return "";
-  return "; " + std::to_string(x.data.size()) + " entries on each, a part has " +
-         std::to_string(part);
+/// Why the arrays represent no value together: a part of another shape, or copies that differ.
+std::string not_together(const Geometry& geometry, const Type& type, const Array<double>& x,
+                         bool stated) {
+  const Extents part = geometry.local_shape(type);
+  if (x.shape == part) return "; copies that should be equal";
+  if (!stated) return "; no type fits that";
+  return "; each device holds " + show_extents(x.shape) +
+         (x.data.size() == 1 ? " entry" : " entries") + ", not " + show_extents(part);
 }
 
 /// What the devices' arrays represent together: `, sum 1`, `, put together [1, 2]`.
-std::string together(const Geometry& geometry, const Type& type, const Distributed<double>& x) {
+std::string together(const Geometry& geometry, const Type& type, const Distributed<double>& x,
+                     bool stated) {
   const auto whole = represented(geometry, type, x);
   const bool sum = has_mark(type, Mark::U), maximum = has_mark(type, Mark::Max);
   const bool split = !split_axes(type).empty();
-  if (!whole && !all_same(x)) return "; copies that should be equal";
-  if (!whole) return entries_of_a_part(geometry, type, x.at(0));
+  if (!whole) return not_together(geometry, type, x.at(0), stated);
   if (sum) return ", sum " + show(*whole);
   if (maximum) return ", maximum " + show(*whole);
   return split ? ", put together " + show(*whole) : "";
@@ -193,7 +195,7 @@ Counterexample explain(const Trial& trial, const Values<double>& operands,
   const Distributed<double> got = trial.outcome(operands, results).at(wrong);
   const Type as = stated ? results.at(wrong) : summed(trial, results.at(wrong));
   example.lines.push_back(name + " on each: " + show_each(geometry, got) +
-                          together(geometry, as, got));
+                          together(geometry, as, got, stated));
   const Array<double> value = trial.wanted(operands, results).at(wrong);
   example.values.push_back(held_value(geometry, as, got, name, &value));
   const std::string wanted = show(value);

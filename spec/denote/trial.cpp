@@ -10,15 +10,32 @@ std::vector<Type> types_of(const std::vector<Input>& inputs) {
   return types;
 }
 
+namespace {
+
+template <class S>
+void count_along(const Geometry& geometry, const Type& type, size_t dim, Distributed<S>& x) {
+  const Extents whole = geometry.global_shape(type);
+  int64_t stride = 1;
+  for (size_t i = dim + 1; i < whole.size(); ++i) stride *= whole[i];
+  for (int64_t device = 0; device < geometry.devices(); ++device) {
+    size_t k = 0;
+    for (const int64_t entry : geometry.global_indices(type, device))
+      x[static_cast<size_t>(device)].data[k++] = S(entry / stride % whole.at(dim));
+  }
+}
+
+}  // namespace
+
 Trial::Trial(const Geometry& geometry, const ir::Op& op, const std::vector<Input>& inputs)
     : geometry_(geometry),
       single_(geometry.program(), {{}, geometry.sizes().dims}),
       op_(op),
       inputs_(inputs) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].number || inputs_[i].index_of) continue;
     const auto entries = static_cast<size_t>(count(geometry.local_shape(inputs_[i].type)));
     for (int64_t device = 0; device < geometry.devices(); ++device)
-      for (size_t k = 0; k < entries && !inputs_[i].number; ++k)
+      for (size_t k = 0; k < entries; ++k)
         if (leader(geometry, inputs_[i].type, device, false, true) == device)
           free_entries_.push_back({i, device, k});
   }
@@ -32,6 +49,9 @@ Values<S> Trial::operands(const std::vector<S>& numbers) const {
     const Array<S> array = filled(geometry_.local_shape(input.type), value);
     result.emplace_back(static_cast<size_t>(geometry_.devices()), array);
   }
+  for (size_t i = 0; i < inputs_.size(); ++i)
+    if (inputs_[i].index_of)
+      count_along(geometry_, inputs_[i].type, *inputs_[i].index_of, result[i]);
   for (size_t i = 0; i < free_entries_.size(); ++i)
     result[free_entries_[i].operand][static_cast<size_t>(free_entries_[i].device)]
         .data[free_entries_[i].entry] = numbers.at(i);

@@ -383,6 +383,7 @@ struct Lowering {
     std::string name = "scan@" + std::to_string(number) + " " + numbered(i) + " of";
     for (size_t k : carries) name += " " + numbered(k);
     const Carry& carry = text.carries[i];
+    c.a.show_as(name, carry.name);
     algebra::LeafFacts facts;
     facts.integer = is_integer(carry.dtype), facts.boolean = carry.dtype == Dtype::boolean;
     std::vector<Nf> index = {count_of(at)};

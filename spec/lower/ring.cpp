@@ -337,8 +337,8 @@ class RingLowering {
         body_.emit[r - carries_.size()], value.type, [](const RingCarry& k) { return k.before; },
         [](const RingCarry& k) { return k.after; });
     if (!free_of_carries(entry.body))
-      refuse("what it emits, `" + value.name +
-                 "`, is not shown to be the same in every order of the blocks",
+      refuse("what it emits" + (value.name.empty() ? "" : ", `" + value.name + "`,") +
+                 " is not shown to be the same in every order of the blocks",
              "emit what is made of the block and of what is there before the ring");
     const std::vector<Vars> places = c_.positions(value.type.dims);
     std::vector<Nf> index;

@@ -48,7 +48,7 @@ const std::string& Application::word(size_t operand) const {
 void refuse_max(const Application& app) {
   for (size_t i = 0; i < app.operands.size(); ++i)
     for (const auto& [axis, mark] : app.type(i).marks)
-      if (mark == Mark::Max) refuse(of_max(app, i, axis));
+      if (mark == Mark::Max) refuse(of_max(app, i));
 }
 
 void need_copy(const Application& app, size_t operand, const std::string& what) {

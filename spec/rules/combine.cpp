@@ -141,7 +141,7 @@ Found sort_out(const Application& app, const Axis& axis, size_t count) {
         found.copies.push_back(i);
         break;
       case State::Max:
-        refuse(of_max(app, i, axis));
+        refuse(of_max(app, i));
     }
   return found;
 }

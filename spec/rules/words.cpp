@@ -105,14 +105,17 @@ std::string difference(const ir::Program& program, const Shape& actual, const Sh
   return "the names of the dims differ";
 }
 
-Refusal of_max(const Application& app, size_t operand, const Axis& axis) {
+Refusal of_max(const Application& app, size_t operand) {
+  std::vector<Axis> axes;
+  for (const auto& [axis, mark] : app.type(operand).marks)
+    if (mark == Mark::Max) axes.push_back(axis);
   return {.code = "E0210",
-          .message = app.name + " of a value that is the maximum over " + axis,
-          .label = "each device of " + axis +
+          .message = app.name + " of a value that is the maximum over " + show(axes),
+          .label = "each device of " + show(axes) +
                    " holds only its own maximum; the value is the largest of them",
           .operand = operand,
-          .fixes = {reduce_operand(app, operand, {axis})},
-          .axes = {axis}};
+          .fixes = {reduce_operand(app, operand, axes)},
+          .axes = axes};
 }
 
 }  // namespace shardproof::rules

@@ -25,6 +25,6 @@ std::string describe(State state, const Axis& axis);
 std::string difference(const ir::Program& program, const Shape& actual, const Shape& stated);
 
 /// E0210: `operand` is a Max value.
-Refusal of_max(const Application& app, size_t operand, const Axis& axis);
+Refusal of_max(const Application& app, size_t operand);
 
 }  // namespace shardproof::rules
