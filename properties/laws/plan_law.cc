@@ -22,7 +22,7 @@ std::vector<std::string> files(const std::string& folder) {
   // Numbers that meet what is required of values are not drawn, nor those that do not overflow.
   return properties::shard_files(
       {root + folder}, {"/syntax/", "/impossible/", "/notes/unused", "/contradiction_of_values",
-                        "/after_a_plan_that_requires"});
+                        "/after_a_plan_that_requires", "/excluding_each_other"});
 }
 
 struct Tally {
