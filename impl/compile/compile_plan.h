@@ -14,8 +14,8 @@ struct PlanOptions {
   size_t unroll = 1;
   bool accept_unknown = false;  ///< also compile plans with verdict unknown; never refuted ones
   bool check_finite = false;    ///< refuse inputs with NaN or infinity; reads all of them
-  /// Pairs of leaves (input, output) of the state: run_kept() writes the result into the memory of
-  /// the parameter.
+  /// Pairs of leaves (input, output) of the state: update() and run_kept() write the result into
+  /// the memory of the parameter. run() copies, since it leaves its inputs as they are.
   std::vector<std::pair<size_t, size_t>> in_place = {};
   bool tidy = true;                     ///< run copy elision and bf16 narrowing
   bool fuse = true;                     ///< use the device's fused kernels for library functions

@@ -250,41 +250,65 @@ void Plan::State::record(Communicator& communicator, StepContext& context) {
 std::vector<LocalTensor> Plan::run(Communicator& communicator,
                                    const std::vector<const LocalTensor*>& inputs) {
   State& state = *state_;
+  if (state.device->is_host() && state.same.empty()) return state.run_on(communicator, inputs);
   require_world(communicator, state.mesh, state.rank);
-  if (inputs.size() != state.inputs.size())
-    throw PlanError("the plan takes " + std::to_string(state.inputs.size()) + " tensors, not " +
-                    std::to_string(inputs.size()) + ": one for each of Plan::inputs()");
-  if (!state.device->is_host() || !state.same.empty()) {
-    for (size_t i = 0; i < inputs.size(); ++i) keep(i, *inputs[i]);
-    run_kept(communicator);
-    std::vector<LocalTensor> outputs;
-    for (size_t i = 0; i < state.outputs.size(); ++i) outputs.push_back(kept_output(i));
-    return outputs;
-  }
-  StepContext context = state.context(communicator);
-  for (size_t i = 0; i < inputs.size(); ++i) {
-    state.require_fits(*inputs[i], i);
-    context.buffers[state.input_buffers[i]] = inputs[i]->buffer.data();
+  state.require_number(inputs.size());
+  for (size_t i = 0; i < inputs.size(); ++i) keep(i, *inputs[i]);
+  run_kept(communicator);
+  std::vector<LocalTensor> outputs;
+  for (size_t i = 0; i < state.outputs.size(); ++i) outputs.push_back(kept_output(i));
+  return outputs;
+}
+
+std::vector<LocalTensor> Plan::update(Communicator& communicator,
+                                      std::vector<LocalTensor>& tensors) {
+  if (!state_->device->is_host())
+    throw PlanError("update() is for the host's memory: on a device, call run_kept()");
+  std::vector<const LocalTensor*> pointers;
+  for (const LocalTensor& each : tensors) pointers.push_back(&each);
+  return state_->run_on(communicator, pointers);
+}
+
+void Plan::State::require_number(size_t given) const {
+  if (given != inputs.size())
+    throw PlanError("the plan takes " + std::to_string(inputs.size()) + " tensors, not " +
+                    std::to_string(given) + ": one for each of Plan::inputs()");
+}
+
+/// Results that replace an input are written to its memory.
+std::vector<LocalTensor> Plan::State::run_on(Communicator& communicator,
+                                             const std::vector<const LocalTensor*>& tensors) {
+  require_world(communicator, mesh, rank);
+  require_number(tensors.size());
+  StepContext context = this->context(communicator);
+  for (size_t i = 0; i < tensors.size(); ++i) {
+    require_fits(*tensors[i], i);
+    context.buffers[input_buffers[i]] = tensors[i]->buffer.data();
   }
   std::vector<std::string> broken;
-  for (size_t i = 0; i < inputs.size(); ++i) broken.push_back(state.broken_by(*inputs[i], i));
-  state.require_assumed(communicator, broken);
-  if (!state.result_memory) {
+  for (size_t i = 0; i < tensors.size(); ++i) broken.push_back(broken_by(*tensors[i], i));
+  require_assumed(communicator, broken);
+  if (!result_memory) {
     size_t bytes = 0;
-    for (const Slot& slot : state.outputs) bytes += slot.bytes();
-    state.result_memory.emplace(bytes);
+    for (size_t i = 0; i < outputs.size(); ++i)
+      if (!kept_in(i)) bytes += outputs[i].bytes();
+    result_memory.emplace(bytes);
   }
-  std::vector<LocalTensor> outputs(state.outputs.size());
-  for (size_t i = 0; i < state.outputs.size(); ++i) {
-    const Slot& slot = state.outputs[i];
-    outputs[i].type = slot.type;
-    outputs[i].element = slot.element;
-    outputs[i].extents = slot.extents;
-    outputs[i].buffer = state.result_memory->take(slot.bytes());
-    context.buffers[state.output_buffers[i]] = outputs[i].buffer.data();
+  std::vector<LocalTensor> results(outputs.size());
+  for (size_t i = 0; i < outputs.size(); ++i) {
+    if (const std::optional<size_t> input = kept_in(i)) {
+      context.buffers[output_buffers[i]] = tensors[*input]->buffer.data();
+      continue;
+    }
+    const Slot& slot = outputs[i];
+    results[i].type = slot.type;
+    results[i].element = slot.element;
+    results[i].extents = slot.extents;
+    results[i].buffer = result_memory->take(slot.bytes());
+    context.buffers[output_buffers[i]] = results[i].buffer.data();
   }
-  state.run(communicator, context);
-  return outputs;
+  run(communicator, context);
+  return results;
 }
 
 std::vector<LocalTensor> Plan::run(Communicator& communicator,

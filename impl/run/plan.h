@@ -58,6 +58,10 @@ class Plan {
   std::vector<LocalTensor> run(Communicator& communicator,
                                const std::vector<const LocalTensor*>& inputs);
   std::vector<LocalTensor> run(Communicator& communicator, const std::vector<LocalTensor>& inputs);
+  /// The same on the host's memory: a result that PlanOptions::in_place pairs with an input
+  /// overwrites that tensor, and is empty in what is returned. After an error in a step, these
+  /// tensors hold no meaningful values.
+  std::vector<LocalTensor> update(Communicator& communicator, std::vector<LocalTensor>& tensors);
 
   // Resident tensors: they stay in the device's memory from run to run. A step allocates nothing,
   // and a GPU gets it as one graph.

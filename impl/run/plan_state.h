@@ -69,6 +69,9 @@ struct Plan::State {
   plan::StepContext context(Communicator& communicator);
   /// The text that must be equal on all ranks that run the plan together.
   std::string calls_text() const;
+  void require_number(size_t given) const;
+  std::vector<LocalTensor> run_on(Communicator& communicator,
+                                  const std::vector<const LocalTensor*>& tensors);
   void run(Communicator& communicator, plan::StepContext& context);
   void record(Communicator& communicator, plan::StepContext& context);
   void run_steps(plan::StepContext& context);

@@ -4,6 +4,7 @@
 
 #include "impl/tensor/listed.h"
 #include "impl/train_step/on_gpu.h"
+#include "impl/train_step/state_in_place.h"
 
 namespace shardproof::shard_train {
 
@@ -17,10 +18,9 @@ void print_plan(const Job& job, std::ostream& out) {
     throw BadInput("--print-plan=" + asked + ": write --print-plan, --print-plan=queues, or " +
                    "--print-plan=after:PASS, where PASS is one of " + listed(stages));
   PlanOptions how = plan_options(job);
-  if (how.device && !how.device->is_host()) {
-    const StepRoles roles = roles_of(*job.program, job.step);
-    how = on_gpu(how, &roles);
-  }
+  const StepRoles roles = roles_of(*job.program, job.step);
+  const bool on_host = !how.device || how.device->is_host();
+  how = on_host ? state_in_place(how, roles) : on_gpu(how, &roles);
   if (at_stage)
     how.watch = [&](const std::string& stage, const std::string& text) {
       if (stage == wanted) out << text;

@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "impl/device/planned.h"
+#include "impl/train_step/state_in_place.h"
 #include "spec/ir/walk.h"
 
 namespace shardproof {
@@ -40,11 +41,7 @@ StepMemory memory_of(const Plan& plan) {
 PlanOptions on_gpu(PlanOptions options, const StepRoles* roles) {
   options.unroll = options.overlap ? 2 : 1;
   options.in_place.clear();
-  if (!roles) return options;
-  for (const StateGroup& group : roles->state)
-    for (size_t i = 0; i < group.count; ++i)
-      options.in_place.emplace_back(group.param + i, group.result + i);
-  return options;
+  return roles ? state_in_place(options, *roles) : options;
 }
 
 StepMemory memory_on_gpu(const Program& program, const Name& name, const Mesh& mesh,

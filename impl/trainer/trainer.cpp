@@ -9,6 +9,7 @@
 #include "impl/comm/staged/staged.h"
 #include "impl/train_step/on_gpu.h"
 #include "impl/train_step/stacked.h"
+#include "impl/train_step/state_in_place.h"
 #include "kernels/number.h"
 #include "kernels/philox.h"
 
@@ -66,7 +67,6 @@ struct Trainer::State {
   void read_metrics(const std::vector<LocalTensor>& results);
 };
 
-/// State that a step updates in place on a device has no copy.
 PlanOptions Trainer::State::plan_options(const Name& name) const {
   PlanOptions how;
   how.precision = options.precision;
@@ -80,7 +80,11 @@ PlanOptions Trainer::State::plan_options(const Name& name) const {
 Plan& Trainer::State::plan(const Name& name) {
   if (auto found = plans.find(name); found != plans.end()) return found->second;
   PlanOptions how = plan_options(name);
-  if (uses_device()) how = on_gpu(how, name == name_of(roles.step) ? &roles : nullptr);
+  const bool is_step = name == name_of(roles.step);
+  if (uses_device())
+    how = on_gpu(how, is_step ? &roles : nullptr);
+  else if (is_step)
+    how = state_in_place(how, roles);
   return plans.emplace(name, compile_plan(program, name, mesh, dims, ranks.rank(), how))
       .first->second;
 }
@@ -237,7 +241,7 @@ void Trainer::State::read_metrics(const std::vector<LocalTensor>& results) {
   }
 }
 
-/// The step's results; on a device, results that are state stay there.
+/// The step's results but for the new state, which replaces the old one.
 std::vector<LocalTensor> Trainer::State::take_step() {
   if (uses_device()) {
     send();
@@ -252,9 +256,7 @@ std::vector<LocalTensor> Trainer::State::take_step() {
     for (size_t leaf : roles.metrics) results[leaf] = step->kept_output(leaf);
     return results;
   }
-  std::vector<const LocalTensor*> pointers;
-  for (const LocalTensor& each : inputs) pointers.push_back(&each);
-  return step->run(ranks, pointers);
+  return step->update(ranks, inputs);
 }
 
 const StepReport& Trainer::step(Batches& batches, double learning_rate) {
@@ -265,8 +267,6 @@ const StepReport& Trainer::step(Batches& batches, double learning_rate) {
   own.report.step = own.steps + 1;
   own.report.learning_rate = learning_rate;
   own.read_metrics(results);
-  if (!own.uses_device())
-    for (const StateGroup& group : own.roles.state) own.adopt(results, group, group.result);
   batches.next();
   ++own.steps;
   own.report.seconds =
@@ -336,7 +336,12 @@ checkpoint::Position Trainer::load(const std::filesystem::path& checkpoint) {
 
 size_t Trainer::bytes() const {
   size_t bytes = 0;
-  for (const auto& [name, plan] : state_->plans) bytes += plan.bytes();
+  for (const auto& [name, plan] : state_->plans) {
+    bytes += plan.bytes();
+    if (state_->uses_device() || &plan == state_->step) continue;
+    for (const Slot& slot : plan.inputs())  // on the host, plans share the state
+      if (state_->state_leaf(slot.name)) bytes -= slot.bytes();
+  }
   return bytes;
 }
 

@@ -1,12 +1,16 @@
-// State that one plan makes where another keeps it is what came through the host before.
+// State that one plan makes where another keeps it is what came through the host before, and state
+// that a step overwrites is what it returns otherwise.
 #include <gtest/gtest.h>
 
 #include <cstring>
 
+#include "impl/comm/threads.h"
 #include "impl/comm/virtual/virtual_ranks.h"
 #include "impl/compile/compile_plan.h"
 #include "impl/device/rehearsal/rehearsal.h"
 #include "impl/train_step/on_gpu.h"
+#include "impl/train_step/state_in_place.h"
+#include "kernels/number.h"
 
 namespace shardproof {
 namespace {
@@ -62,6 +66,76 @@ TEST(KeptState, IsMadeWhereItIsKept) {
     EXPECT_THROW(plain.make_kept(0, step, weights.param), PlanError) << "it has run";
     EXPECT_THROW(other.make_kept(1, step, weights.param), PlanError);
   });
+}
+
+/// Numbers that are a function of the seed; ids are small, and second moments are not negative.
+std::vector<LocalTensor> drawn(const Plan& plan) {
+  std::vector<LocalTensor> tensors;
+  uint32_t word = 1;
+  for (size_t i = 0; i < plan.inputs().size(); ++i) {
+    LocalTensor& to = tensors.emplace_back(plan.input(i));
+    for (int64_t k = 0; k < to.count(); ++k) {
+      word = word * 1664525 + 1013904223;
+      const double at = static_cast<double>(word >> 8) / 0x1p24;
+      const bool positive = plan.inputs()[i].name.starts_with("v") || to.extents.empty();
+      if (is_float(to.type.dtype))
+        set_number(to.element, to.buffer.data(), k, positive ? at : at - 0.5);
+      else
+        set_number(to.element, to.buffer.data(), k, to.element == Element::i32 ? word >> 30 : 0);
+    }
+  }
+  return tensors;
+}
+
+// Red if a step reads state that it has overwritten, or a result gets the memory of another one.
+TEST(KeptState, IsUpdatedInPlaceOnTheHost) {
+  const struct {
+    const char *file, *step, *mesh;
+    bool overlap;
+  } cases[] = {{"llama_train", "train_step_sharded", "", false},
+               {"llama_train", "train_step_sharded", "d=2,t=2", true},
+               {"gpt2_data_parallel", "train_step_ddp", "d=2", false},
+               {"gpt2_data_parallel", "train_step_zero1", "d=2", true},
+               {"gpt2_data_parallel", "train_step_fsdp", "d=2", true}};
+  for (const auto& [file, step, mesh_text, overlap] : cases) {
+    const Program program =
+        Program::load(std::string(SHARDPROOF_SOURCE_DIR) + "/spec/models/" + file + ".shard");
+    const StepRoles roles = roles_of(program, step);
+    const DimSizes sizes = sizes_of(program, "tiny");
+    const Mesh mesh = Mesh::parse(mesh_text);
+    for (const Precision precision : {Precision::f32, Precision::as_written})
+      run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& ranks) {
+        const std::string what = std::string(step) + " on " + mesh_text;
+        const PlanOptions options{.precision = precision, .overlap = overlap};
+        Plan plain = compile_plan(program, step, mesh, sizes, ranks.rank(), options);
+        Plan place =
+            compile_plan(program, step, mesh, sizes, ranks.rank(), state_in_place(options, roles));
+        std::vector<LocalTensor> wanted = drawn(plain), tensors = drawn(place);
+        std::vector<const std::byte*> memory;
+        for (const LocalTensor& each : tensors) memory.push_back(each.buffer.data());
+        size_t state_bytes = 0;
+        for (int run = 0; run < 2; ++run) {
+          std::vector<LocalTensor> results = plain.run(ranks, wanted);
+          const std::vector<LocalTensor> made = place.update(ranks, tensors);
+          for (size_t leaf : roles.metrics)
+            EXPECT_TRUE(same_bytes(made.at(leaf), results.at(leaf))) << what;
+          for (const StateGroup& group : roles.state)
+            for (size_t i = 0; i < group.count; ++i) {
+              LocalTensor& to = wanted[group.param + i];
+              EXPECT_FALSE(same_bytes(results.at(group.result + i), to)) << what << ": no step";
+              to.buffer = std::move(results[group.result + i].buffer);
+              EXPECT_TRUE(same_bytes(tensors[group.param + i], to))
+                  << what << ": " << plain.inputs()[group.param + i].name;
+              EXPECT_EQ(made.at(group.result + i).buffer.bytes(), 0u);
+              if (run == 0) state_bytes += to.buffer.bytes();
+            }
+        }
+        for (size_t i = 0; i < tensors.size(); ++i)
+          EXPECT_EQ(tensors[i].buffer.data(), memory[i]) << what;
+        // A result that some step cannot write in place costs a copy in the arena.
+        EXPECT_LE(place.bytes() + state_bytes, plain.bytes() + state_bytes / 4) << what;
+      });
+  }
 }
 
 }  // namespace

@@ -4,8 +4,9 @@
 // are also made as bare Eigen calls on packed matrices, in the same run, and the plan alone is what
 // is no arithmetic: dispatch, copies and waiting.
 //
-// plan_bench --serve f32|as-written FILE PLAN DIMS MESH runs a step for each line of standard input
-// and prints its wall seconds and the processor seconds of all ranks: ci/bench --peer.
+// plan_bench --serve f32|as-written FILE PLAN DIMS MESH runs a training step for each line of
+// standard input, in place, and prints its wall seconds, the processor seconds of all ranks and the
+// bytes of all ranks as planned: ci/bench --peer.
 #include <Eigen/Core>
 #include <algorithm>
 #include <barrier>
@@ -22,6 +23,7 @@
 #include "impl/comm/threads.h"
 #include "impl/compile/compile_plan.h"
 #include "impl/plan/steps.h"
+#include "impl/train_step/state_in_place.h"
 
 namespace shardproof {
 namespace {
@@ -100,6 +102,7 @@ std::vector<LocalTensor> random_inputs(const Plan& plan) {
     inputs.push_back(plan.input(i));
     // Second moments are not negative.
     fill(inputs.back(), static_cast<unsigned>(i), plan.inputs()[i].name.starts_with("v."));
+    if (plan.inputs()[i].name == "lr") inputs.back().data<float>()[0] = 1e-4f;
   }
   return inputs;
 }
@@ -132,9 +135,10 @@ void serve(const Program& program, const std::string& name, const DimSizes& dims
   std::barrier together(mesh.ranks());
   bool goes_on = true;
   run_on_threads(static_cast<int>(mesh.ranks()), [&](Communicator& communicator) {
+    const PlanOptions options{.precision = precision, .overlap = false};
     Plan plan = compile_plan(program, name, mesh, dims, communicator.rank(),
-                             {.precision = precision, .overlap = false});
-    const std::vector<LocalTensor> inputs = random_inputs(plan);
+                             state_in_place(options, roles_of(program, name)));
+    std::vector<LocalTensor> tensors = random_inputs(plan);
     const bool first = communicator.rank() == 0;
     for (std::string line;;) {
       if (first) goes_on = bool(std::getline(std::cin, line));
@@ -142,10 +146,11 @@ void serve(const Program& program, const std::string& name, const DimSizes& dims
       if (!goes_on) return;
       const double processor = processor_seconds();
       const auto begin = Clock::now();
-      plan.run(communicator, inputs);
+      plan.update(communicator, tensors);
       together.arrive_and_wait();
       if (!first) continue;
-      std::cout << since(begin) << " " << processor_seconds() - processor << std::endl;
+      std::cout << since(begin) << " " << processor_seconds() - processor << " "
+                << plan.bytes() * static_cast<size_t>(mesh.ranks()) << std::endl;
     }
   });
 }
