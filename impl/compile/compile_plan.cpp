@@ -207,7 +207,10 @@ Plan compile_unchecked(const compile::Unit& unit, const Mesh& mesh, const DimSiz
   plan::find_lifetimes(state->steps, state->pieces);
   for (plan::BufferId id : state->given) state->pieces[id].bytes = 0;
   state->arena_bytes = plan::place_buffers(state->pieces, options.reuse_memory);
-  state->arena = state->device->allocate(state->arena_bytes);
+  const bool shares = options.arena && state->device->is_host();
+  state->arena = shares ? options.arena : std::make_shared<Buffer>();
+  if (state->arena->bytes() < state->arena_bytes)
+    *state->arena = state->device->allocate(state->arena_bytes);
   plan::prepare(state->steps, *state->device);
   state->check_finite = options.check_finite;
   state->assumed = plan::assumed_inputs(function, placement);

@@ -17,6 +17,9 @@ struct PlanOptions {
   /// Pairs of leaves (input, output) of the state: update() and run_kept() write the result into
   /// the memory of the parameter. run() copies, since it leaves its inputs as they are.
   std::vector<std::pair<size_t, size_t>> in_place = {};
+  /// On the host: the memory of intermediate values, shared by plans that never run at the same
+  /// time. It grows to what the largest one needs. Null: the plan has its own.
+  std::shared_ptr<Buffer> arena = {};
   bool tidy = true;                     ///< run copy elision and bf16 narrowing
   bool fuse = true;                     ///< use the device's fused kernels for library functions
   std::shared_ptr<Device> device = {};  ///< where the kernels run; default: the CPU

@@ -216,7 +216,7 @@ StepContext Plan::State::context(Communicator& communicator) {
   context.communicator = &communicator;
   context.queue = &queue();
   context.loops.resize(loops);
-  for (const plan::Piece& piece : pieces) context.buffers.push_back(arena.data() + piece.offset);
+  for (const plan::Piece& piece : pieces) context.buffers.push_back(arena->data() + piece.offset);
   for (const std::vector<int>& ranks : groups) context.groups.push_back(&communicator.group(ranks));
   return context;
 }
@@ -249,24 +249,46 @@ void Plan::State::record(Communicator& communicator, StepContext& context) {
 
 std::vector<LocalTensor> Plan::run(Communicator& communicator,
                                    const std::vector<const LocalTensor*>& inputs) {
+  return run_into(communicator, inputs, std::vector<LocalTensor*>(outputs().size()));
+}
+
+std::vector<LocalTensor> Plan::run_into(Communicator& communicator,
+                                        const std::vector<const LocalTensor*>& inputs,
+                                        const std::vector<LocalTensor*>& results) {
   State& state = *state_;
-  if (state.device->is_host() && state.same.empty()) return state.run_on(communicator, inputs);
   require_world(communicator, state.mesh, state.rank);
   state.require_number(inputs.size());
+  for (size_t i = 0; i < results.size(); ++i)
+    if (const Slot& slot = state.outputs.at(i);
+        results[i] && (results[i]->element != slot.element || results[i]->extents != slot.extents))
+      throw PlanError("the memory for result " + slot.name + " is of another element or size");
+  if (state.device->is_host() && state.same.empty())
+    return state.run_on(communicator, inputs, results);
   for (size_t i = 0; i < inputs.size(); ++i) keep(i, *inputs[i]);
   run_kept(communicator);
-  std::vector<LocalTensor> outputs;
-  for (size_t i = 0; i < state.outputs.size(); ++i) outputs.push_back(kept_output(i));
-  return outputs;
+  std::vector<LocalTensor> made(state.outputs.size());
+  for (size_t i = 0; i < made.size(); ++i) {
+    if (results.at(i))
+      state.copy_kept(state.kept_result(i), *results[i]);
+    else
+      made[i] = kept_output(i);
+  }
+  return made;
 }
 
 std::vector<LocalTensor> Plan::update(Communicator& communicator,
                                       std::vector<LocalTensor>& tensors) {
-  if (!state_->device->is_host())
+  State& state = *state_;
+  if (!state.device->is_host())
     throw PlanError("update() is for the host's memory: on a device, call run_kept()");
-  std::vector<const LocalTensor*> pointers;
-  for (const LocalTensor& each : tensors) pointers.push_back(&each);
-  return state_->run_on(communicator, pointers);
+  require_world(communicator, state.mesh, state.rank);
+  state.require_number(tensors.size());
+  std::vector<const LocalTensor*> inputs;
+  for (const LocalTensor& each : tensors) inputs.push_back(&each);
+  std::vector<LocalTensor*> results(state.outputs.size());
+  for (size_t i = 0; i < results.size(); ++i)
+    if (const std::optional<size_t> input = state.kept_in(i)) results[i] = &tensors[*input];
+  return state.run_on(communicator, inputs, results);
 }
 
 void Plan::State::require_number(size_t given) const {
@@ -275,11 +297,9 @@ void Plan::State::require_number(size_t given) const {
                     std::to_string(given) + ": one for each of Plan::inputs()");
 }
 
-/// Results that replace an input are written to its memory.
 std::vector<LocalTensor> Plan::State::run_on(Communicator& communicator,
-                                             const std::vector<const LocalTensor*>& tensors) {
-  require_world(communicator, mesh, rank);
-  require_number(tensors.size());
+                                             const std::vector<const LocalTensor*>& tensors,
+                                             const std::vector<LocalTensor*>& results) {
   StepContext context = this->context(communicator);
   for (size_t i = 0; i < tensors.size(); ++i) {
     require_fits(*tensors[i], i);
@@ -290,25 +310,22 @@ std::vector<LocalTensor> Plan::State::run_on(Communicator& communicator,
   require_assumed(communicator, broken);
   if (!result_memory) {
     size_t bytes = 0;
-    for (size_t i = 0; i < outputs.size(); ++i)
-      if (!kept_in(i)) bytes += outputs[i].bytes();
+    for (const Slot& slot : outputs) bytes += slot.bytes();
     result_memory.emplace(bytes);
   }
-  std::vector<LocalTensor> results(outputs.size());
+  std::vector<LocalTensor> made(outputs.size());
   for (size_t i = 0; i < outputs.size(); ++i) {
-    if (const std::optional<size_t> input = kept_in(i)) {
-      context.buffers[output_buffers[i]] = tensors[*input]->buffer.data();
-      continue;
+    if (!results.at(i)) {
+      const Slot& slot = outputs[i];
+      made[i].type = slot.type;
+      made[i].element = slot.element;
+      made[i].extents = slot.extents;
+      made[i].buffer = result_memory->take(slot.bytes());
     }
-    const Slot& slot = outputs[i];
-    results[i].type = slot.type;
-    results[i].element = slot.element;
-    results[i].extents = slot.extents;
-    results[i].buffer = result_memory->take(slot.bytes());
-    context.buffers[output_buffers[i]] = results[i].buffer.data();
+    context.buffers[output_buffers[i]] = (results[i] ? *results[i] : made[i]).buffer.data();
   }
   run(communicator, context);
-  return results;
+  return made;
 }
 
 std::vector<LocalTensor> Plan::run(Communicator& communicator,

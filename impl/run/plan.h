@@ -58,6 +58,11 @@ class Plan {
   std::vector<LocalTensor> run(Communicator& communicator,
                                const std::vector<const LocalTensor*>& inputs);
   std::vector<LocalTensor> run(Communicator& communicator, const std::vector<LocalTensor>& inputs);
+  /// The same, with result i in *results[i], which fits it; a null gets a new tensor, in what is
+  /// returned.
+  std::vector<LocalTensor> run_into(Communicator& communicator,
+                                    const std::vector<const LocalTensor*>& inputs,
+                                    const std::vector<LocalTensor*>& results);
   /// The same on the host's memory: a result that PlanOptions::in_place pairs with an input
   /// overwrites that tensor, and is empty in what is returned. After an error in a step, these
   /// tensors hold no meaningful values.

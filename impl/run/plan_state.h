@@ -25,7 +25,7 @@ struct Plan::State {
   const Communicator* prepared_for = nullptr;  ///< has created the groups
   size_t loops = 0, arena_bytes = 0;
   std::shared_ptr<Device> device;
-  Buffer arena;
+  std::shared_ptr<Buffer> arena;              ///< PlanOptions::arena, or its own
   std::string calls;                          ///< calls_text(); set by the first run
   std::optional<ResultMemory> result_memory;  ///< of run(); set by the first run
   bool check_finite = false;
@@ -71,7 +71,8 @@ struct Plan::State {
   std::string calls_text() const;
   void require_number(size_t given) const;
   std::vector<LocalTensor> run_on(Communicator& communicator,
-                                  const std::vector<const LocalTensor*>& tensors);
+                                  const std::vector<const LocalTensor*>& tensors,
+                                  const std::vector<LocalTensor*>& results);
   void run(Communicator& communicator, plan::StepContext& context);
   void record(Communicator& communicator, plan::StepContext& context);
   void run_steps(plan::StepContext& context);

@@ -9,6 +9,7 @@
 #include <fstream>
 
 #include "impl/shard_train/gpus.h"
+#include "impl/shard_train/resident.h"
 #include "impl/trainer/cache.h"
 #include "spec/resolve/project.h"
 
@@ -251,6 +252,8 @@ Job prepare(const Options& options) {
   require_checkpoints(options);
   if (!options.export_to.empty() && std::filesystem::exists(options.export_to))
     throw BadInput("--export " + options.export_to + " already exists: name a new folder");
+  release_freed_memory();  // the checker's
+  job.process_bytes = resident_bytes();
   return job;
 }
 

@@ -1,7 +1,5 @@
 #include "impl/shard_train/report.h"
 
-#include <sys/resource.h>
-
 #include <algorithm>
 #include <cerrno>
 #include <cmath>
@@ -15,6 +13,7 @@
 #include <sstream>
 
 #include "impl/shard_train/report_parts.h"
+#include "impl/shard_train/resident.h"
 #include "spec/html/html.h"
 
 namespace shardproof::shard_train {
@@ -34,13 +33,6 @@ std::string now() {
   char text[32];
   std::strftime(text, sizeof text, "%Y-%m-%d %H:%M:%S UTC", &parts);
   return text;
-}
-
-/// The peak memory of this process.
-size_t measured_bytes() {
-  rusage usage{};
-  getrusage(RUSAGE_SELF, &usage);
-  return static_cast<size_t>(usage.ru_maxrss) * 1024;
 }
 
 Json verdict_of(const PlanReport& plan, bool accepted) {
@@ -165,7 +157,7 @@ void Report::State::complete() {
   data["times"] = std::move(rows);
   data["memory"] =
       Json::array({Json::array({"planned, each rank", planned}),
-                   Json::array({"measured, the most of this process", measured_bytes()})});
+                   Json::array({"measured, the most of this process", peak_resident_bytes()})});
   data["written"] = now();
 }
 

@@ -144,8 +144,8 @@ class Run {
         options_.accept_unknown.empty() ? "" : listed(options_.accept_unknown);
     if (!unproved.empty()) line.add("accepted_unproved", unproved);
     write(line);
-    say(options_.model + ": " + job_.step + " on " + job_.mesh.text() + ", " +
-        memory(trainer_.bytes()) + " a rank");
+    say(options_.model + ": " + job_.step + " on " + job_.mesh.text() + ", " + memory(bytes()) +
+        " a rank");
     if (!unproved.empty()) say("not proved, run because of --accept-unknown: " + unproved);
   }
 
@@ -244,13 +244,21 @@ class Run {
     return std::chrono::duration<double>(Clock::now() - begun_).count();
   }
 
+  /// Of this rank, as planned, with its share of what the process has; or of its device.
+  size_t bytes() const {
+    const bool on_host = !job_.trainer.device || job_.trainer.device->is_host();
+    const auto sharing =
+        static_cast<size_t>(options_.transport == Transport::threads ? job_.mesh.ranks() : 1);
+    return trainer_.bytes() + (on_host ? job_.process_bytes / sharing : 0);
+  }
+
   void tell(const StepReport& report) {
     if (!first_) return;
     const auto done = static_cast<double>(report.step - before_);
     const auto left = static_cast<double>(options_.rate.steps - report.step);
     Told told{report, options_.rate.steps,
               static_cast<double>(train_.batch_tokens()) / report.seconds,
-              since_begin() / done * left, trainer_.bytes()};
+              since_begin() / done * left, bytes()};
     progress_.step(told);
     Log::Line line("step");
     line.add("step", report.step);

@@ -41,8 +41,9 @@ struct Trainer::State {
   Placement placement;
   std::map<Name, Plan> plans;
   Plan* step = nullptr;
-  std::vector<LocalTensor> inputs;         ///< of the step: state, data and the rest
-  bool on_host = true, on_device = false;  ///< where the newest state is
+  std::vector<LocalTensor> inputs;  ///< of the step: state, data and the rest
+  std::shared_ptr<Buffer> arena = std::make_shared<Buffer>();  ///< of all plans on the host
+  bool on_host = true, on_device = false;                      ///< where the newest state is
   int64_t steps = 0;
   StepReport report;
   std::vector<std::function<void(const StepReport&)>> hooks;
@@ -59,7 +60,6 @@ struct Trainer::State {
   std::vector<checkpoint::Leaf> leaves();
   const LocalTensor* state_leaf(const Name& name) const;
   void feed(Batches& batches, double learning_rate);
-  void adopt(std::vector<LocalTensor>& results, const StateGroup& group, size_t first);
   std::vector<Axis> marked(const Marks& marks, Mark mark) const;
   void prepare_groups();
   double reduced(double value, const Marks& marks, Mark mark, Reduction reduction);
@@ -72,6 +72,7 @@ PlanOptions Trainer::State::plan_options(const Name& name) const {
   how.precision = options.precision;
   how.overlap = options.overlap;
   how.device = options.device;
+  how.arena = arena;
   how.accept_unknown = std::find(options.accept_unknown.begin(), options.accept_unknown.end(),
                                  name) != options.accept_unknown.end();
   return how;
@@ -144,17 +145,6 @@ void Trainer::on_step(std::function<void(const StepReport&)> hook) {
 }
 double Trainer::value(const LocalTensor& scalar) { return state_->value(scalar); }
 
-/// Makes results from `first` on the group's state, with the types that the step expects.
-void Trainer::State::adopt(std::vector<LocalTensor>& results, const StateGroup& group,
-                           size_t first) {
-  for (size_t i = 0; i < group.count; ++i) {
-    LocalTensor& to = inputs.at(group.param + i);
-    Type type = to.type;
-    to = std::move(results.at(first + i));
-    to.type = std::move(type);
-  }
-}
-
 namespace {
 
 void set_key(LocalTensor& to, uint64_t key) { *to.data<uint64_t>() = key; }
@@ -169,15 +159,13 @@ void Trainer::init() {
       std::memset(leaf.tensor->buffer.data(), 0, leaf.tensor->buffer.bytes());
   const Name name = own.name_of(init.plan);
   Plan& plan = own.plan(name);
-  std::vector<LocalTensor> inputs;
-  inputs.push_back(plan.input(0));
-  set_key(inputs[0], philox_fold(own.options.seed, "init"));
-  std::vector<LocalTensor> results = plan.run(own.ranks, inputs);
-  size_t first = 0;
-  for (size_t group : init.groups) {
-    own.adopt(results, own.roles.state[group], first);
-    first += own.roles.state[group].count;
-  }
+  LocalTensor key = plan.input(0);
+  set_key(key, philox_fold(own.options.seed, "init"));
+  std::vector<LocalTensor*> results;
+  for (size_t group : init.groups)
+    for (size_t i = 0; i < own.roles.state[group].count; ++i)
+      results.push_back(&own.inputs.at(own.roles.state[group].param + i));
+  plan.run_into(own.ranks, {&key}, results);
   own.plans.erase(name);  // frees its memory
   own.steps = 0;
 }
@@ -335,12 +323,15 @@ checkpoint::Position Trainer::load(const std::filesystem::path& checkpoint) {
 }
 
 size_t Trainer::bytes() const {
-  size_t bytes = 0;
-  for (const auto& [name, plan] : state_->plans) {
+  const State& own = *state_;
+  size_t bytes = own.uses_device() ? 0 : own.arena->bytes();
+  for (const auto& [name, plan] : own.plans) {
     bytes += plan.bytes();
-    if (state_->uses_device() || &plan == state_->step) continue;
-    for (const Slot& slot : plan.inputs())  // on the host, plans share the state
-      if (state_->state_leaf(slot.name)) bytes -= slot.bytes();
+    if (own.uses_device()) continue;
+    bytes -= plan.arena_bytes();
+    if (&plan == own.step) continue;
+    for (const Slot& slot : plan.inputs())  // plans share the state
+      if (own.state_leaf(slot.name)) bytes -= slot.bytes();
   }
   return bytes;
 }
