@@ -258,11 +258,14 @@ std::vector<LocalTensor> Plan::run_into(Communicator& communicator,
   State& state = *state_;
   require_world(communicator, state.mesh, state.rank);
   state.require_number(inputs.size());
+  if (results.size() != state.outputs.size())
+    throw PlanError("the plan has " + std::to_string(state.outputs.size()) + " results, not " +
+                    std::to_string(results.size()) + ": one for each of Plan::outputs()");
   for (size_t i = 0; i < results.size(); ++i)
-    if (const Slot& slot = state.outputs.at(i);
+    if (const Slot& slot = state.outputs[i];
         results[i] && (results[i]->element != slot.element || results[i]->extents != slot.extents))
       throw PlanError("the memory for result " + slot.name + " is of another element or size");
-  if (state.device->is_host() && state.same.empty())
+  if (state.device->is_host() && !state.overwrites_inputs())
     return state.run_on(communicator, inputs, results);
   for (size_t i = 0; i < inputs.size(); ++i) keep(i, *inputs[i]);
   run_kept(communicator);
@@ -351,6 +354,12 @@ std::optional<size_t> Plan::State::kept_in(size_t output) const {
   for (size_t i = 0; i < input_buffers.size(); ++i)
     if (input_buffers[i] == buffer) return i;
   return std::nullopt;
+}
+
+bool Plan::State::overwrites_inputs() const {
+  for (size_t i = 0; i < outputs.size(); ++i)
+    if (kept_in(i)) return true;
+  return false;
 }
 
 void Plan::State::allocate_kept() {

@@ -60,7 +60,9 @@ struct Plan::State {
   /// collective.
   void require_assumed(Communicator& communicator, const std::vector<std::string>& broken) const;
   void allocate_kept();
+  /// The input whose memory the result takes.
   std::optional<size_t> kept_in(size_t output) const;
+  bool overwrites_inputs() const;
   std::byte* kept_result(size_t output);
   void copy_kept(const std::byte* from, LocalTensor& to);
   /// Whether it sends between stages of a pipeline.

@@ -138,5 +138,40 @@ TEST(KeptState, IsUpdatedInPlaceOnTheHost) {
   }
 }
 
+// Results that are made while their parameter is still read: all of them, some, and a ring of them.
+// Red if such a result is not copied, if one is copied over a parameter that the next one reads, or
+// if run() overwrites its inputs.
+TEST(KeptState, IsCopiedWhereItIsStillRead) {
+  const char* const returned[] = {"rev(\"[M]\", a), rev(\"[M]\", b), rev(\"[M]\", c)",
+                                  "b, c, a",
+                                  "b, a, c",
+                                  "b + c, a + c, a + b",
+                                  "a + rev(\"[M]\", a), b, a * c",
+                                  "a * b, b * c, rev(\"[M]\", a + b)"};
+  for (const std::string results : returned) {
+    const std::string types = "(a b c: f32[M]) -> (f32[M], f32[M], f32[M]) { return " + results;
+    const Program program = Program::from_text(
+        "dim M\nfn moved" + types + " }\nplan moved_one implements moved" + types + " }\n");
+    const DimSizes sizes{{"M", 5}};
+    PlanOptions options;
+    Plan plain = compile_plan(program, "moved_one", Mesh(), sizes, 0, options);
+    options.in_place = {{0, 0}, {1, 1}, {2, 2}};
+    Plan place = compile_plan(program, "moved_one", Mesh(), sizes, 0, options);
+    run_on_threads(1, [&](Communicator& ranks) {
+      std::vector<LocalTensor> tensors = drawn(place);
+      const std::vector<LocalTensor> before = drawn(place);
+      const std::vector<LocalTensor> wanted = plain.run(ranks, before);
+      const std::vector<LocalTensor> made = place.run(ranks, tensors);
+      for (size_t i = 0; i < wanted.size(); ++i) {
+        EXPECT_TRUE(same_bytes(made.at(i), wanted[i])) << results << ", result " << i;
+        EXPECT_TRUE(same_bytes(tensors[i], before[i])) << results << ", parameter " << i;
+      }
+      place.update(ranks, tensors);
+      for (size_t i = 0; i < wanted.size(); ++i)
+        EXPECT_TRUE(same_bytes(tensors[i], wanted[i])) << results << ", in place " << i;
+    });
+  }
+}
+
 }  // namespace
 }  // namespace shardproof
