@@ -14,7 +14,9 @@
 #include "impl/shard_train/lowest_isa.h"
 #include "impl/shard_train/print_plan.h"
 #include "impl/shard_train/run.h"
+#include "impl/shard_train/share.h"
 #include "kernels/cpu/isa.h"
+#include "kernels/cpu/threads.h"
 #include "spec/diag/visible.h"
 #ifdef WITH_MPI
 #include "impl/comm/mpi/mpi_communicator.h"
@@ -37,6 +39,8 @@ Screen screen_of(const Options& options) {
 
 int on_threads(const Job& job) {
   const int world = static_cast<int>(job.mesh.ranks());
+  const int asked = job.options.threads;
+  cpu::set_threads(asked > 0 ? asked : share_of_cores(own_cores(), world));
   int signal = 0;
   const auto rank = [&](Communicator& communicator) {
     const int ended = run_job(job, communicator, screen_of(job.options));
@@ -56,6 +60,8 @@ int on_processes(const Options& options, int argc, char** argv) {
   int signal = 0;
   const int code = run_on_mpi(argc, argv, [&](Communicator& communicator) {
     cpu::limit_isa(lowest_isa(communicator, cpu::isa()));
+    const int share = share_among_processes(communicator);
+    cpu::set_threads(options.threads > 0 ? options.threads : share);
     const Job job = prepare(options);
     if (communicator.size() != job.mesh.ranks())
       throw BadInput("the mesh " + job.mesh.text() + " has " + std::to_string(job.mesh.ranks()) +

@@ -125,6 +125,11 @@ class Flags {
         ->check(shell::with_choices(
             CLI::Validator(not_a_level, ""),
             {"baseline", "x86-64-v2", "x86-64-v3", "x86-64-v4", "avx512-bf16", "amx-bf16"}));
+    text("--threads", o_.threads,
+         "Threads of each rank's CPU kernels; the results are the same for every number\n"
+         "(default: the cores that its process may use, divided among the ranks there)",
+         "N")
+        ->check(CLI::Range(1, 1024));
     text("--attention", o_.attention,
          "Attention on a GPU: library (default), cuDNN's if installed and the mask is causal;\n"
          "unordered, the same, faster, but with different bits in every run; own, our kernels",

@@ -28,6 +28,7 @@ struct Options {
   Transport transport = Transport::threads;
   std::string device = "cpu";  ///< cpu, cuda, cuda:N, rehearsal
   std::string isa;             ///< a level of kernels/cpu/isa.h; empty: the processor's level
+  int threads = 0;             ///< of each rank; 0: its share of the processor's cores
   WhoseAttention attention = WhoseAttention::library;
   std::string store, run;  ///< where ranks of nccl meet, and the name of the run
   bool overlap = false;

@@ -106,6 +106,17 @@ TEST(CommandLine, TakesALevelThatTheProcessorHas) {
   }
 }
 
+TEST(CommandLine, TakesANumberOfThreads) {
+  std::ostringstream out;
+  EXPECT_EQ(parsed({model}, out).options.threads, 0);  // the rank's share
+  EXPECT_EQ(parsed({model, "--threads", "3"}, out).options.threads, 3);
+  for (const char* wrong : {"0", "-1", "two", "1.5", "1025", ""}) {
+    std::ostringstream complaint;
+    EXPECT_EQ(parsed({model, "--threads", wrong}, complaint).exit, 2) << wrong;
+    EXPECT_THAT(complaint.str(), HasSubstr("--threads")) << wrong;
+  }
+}
+
 TEST(CommandLine, Teaches) {
   std::ostringstream out;
   EXPECT_EQ(parsed({"--help"}, out).exit, 0);

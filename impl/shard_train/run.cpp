@@ -17,6 +17,7 @@
 #include "impl/tensor/listed.h"
 #include "impl/trainer/cache.h"
 #include "kernels/cpu/isa.h"
+#include "kernels/cpu/threads.h"
 #include "spec/diag/visible.h"
 
 namespace shardproof::shard_train {
@@ -138,6 +139,7 @@ class Run {
         .add("step_plan", job_.step)
         .add("mesh", job_.mesh.text())
         .add("cpu", cpu::name_of(cpu::isa()))
+        .add("threads", static_cast<int64_t>(cpu::threads()))
         .add("seed", static_cast<int64_t>(options_.seed))
         .add("from_step", trainer_.steps());
     const std::string unproved =

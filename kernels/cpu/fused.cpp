@@ -5,6 +5,7 @@
 #include <stdexcept>
 
 #include "kernels/cpu/attention.h"
+#include "kernels/cpu/threads.h"
 
 #ifndef SHARDPROOF_HIGHWAY
 namespace shardproof::cpu {
@@ -276,7 +277,10 @@ struct Run {
   bool operator()(const CrossEntropyGrad& op) const {
     return call(kernels->cross_entropy_grad, op);
   }
-  bool operator()(const AdamW& op) const { return call(kernels->adamw, op); }
+  bool operator()(const AdamW& op) const {
+    if (outputs) adamw_in_pieces(op);
+    return true;
+  }
   bool operator()(const SumSquares& op) const { return call(kernels->sum_squares, op); }
   bool operator()(const Attention& op) const { return attend(op); }
   bool operator()(const AttentionGrad& op) const { return attend(op); }
@@ -286,6 +290,33 @@ struct Run {
   }
 
  private:
+  /// Threads share the entries, whose values do not depend on each other.
+  void adamw_in_pieces(const AdamW& op) const {
+    constexpr int64_t entries = 1 << 16;
+    in_pieces((op.count + entries - 1) / entries, [&](int64_t piece) {
+      AdamW some = op;
+      const int64_t first = piece * entries;
+      some.count = std::min(entries, op.count - first);
+      constexpr size_t tensors = 4, most_scalars = 7;
+      const void* from[tensors + most_scalars] = {};
+      std::copy_n(inputs, tensors + scalars_of(op), from);
+      const auto moved = [first](const void* x, Element element) {
+        return static_cast<const char*>(x) + first * static_cast<int64_t>(size_of(element));
+      };
+      for (size_t i = 0; i < tensors; ++i)
+        from[i] = moved(inputs[i], i == 1 ? op.gradient : Element::f32);
+      void* to[3] = {};
+      for (size_t i = 0; i < 3; ++i) to[i] = static_cast<float*>(outputs[i]) + first;
+      kernels->adamw(some, to, from);
+    });
+  }
+  static size_t scalars_of(const AdamW& op) {
+    size_t count = 0;
+    for (const Scalar* each : {&op.step, &op.lr, &op.decay, &op.b1, &op.b2, &op.eps, &op.scale})
+      count += each->is_input;
+    return count;
+  }
+
   template <class Op>
   bool attend(const Op& op) const {
     if (outputs) cpu::run(op, outputs, inputs);

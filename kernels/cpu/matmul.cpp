@@ -7,6 +7,7 @@
 #include "kernels/bf16.h"
 #include "kernels/cpu/kernels.h"
 #include "kernels/cpu/onednn.h"
+#include "kernels/cpu/threads.h"
 #include "kernels/cpu/vector_steps.h"
 
 namespace shardproof::cpu {
@@ -67,22 +68,54 @@ void product(const Sizes& s, const T* a, const MatrixStrides& at_a, const T* b,
   }
 }
 
-/// Calls `each` with the offsets of c, a and b for every product of the batch.
-template <class Each>
-void for_each_of_batch(const Nest& batch, Each each) {
+/// A product of the batch, or some of its columns: offsets of c, a and b, and the columns.
+struct Piece {
+  int64_t c = 0, a = 0, b = 0, columns = 0;
+};
+
+/// Cuts the products so that threads share them. The pieces depend on the sizes alone; a piece is
+/// large enough that packing the left operand again costs little.
+std::vector<Piece> pieces_of(const Matmul& op) {
+  constexpr int64_t least_work = int64_t{1} << 26, least_columns = 256, most_pieces = 16;
+  const Nest& batch = op.batch;
+  const int64_t products = batch.count();
+  const int64_t by_work = products * op.m * op.n * op.k / least_work;
+  int64_t parts =
+      std::min({by_work, op.n / least_columns, most_pieces}) / std::max<int64_t>(products, 1);
+  parts = std::max<int64_t>(parts, 1);
+  const int64_t columns = (op.n + parts - 1) / parts, whole = (columns + 63) / 64 * 64;
+  const int64_t width = parts == 1 ? op.n : whole;
+  std::vector<Piece> pieces;
   const int64_t count = batch.inner();
   for_each_row(batch, [&](const int64_t* at) {
     for (int64_t i = 0; i < count; ++i)
-      each(at[0] + i * batch.inner_stride(0), at[1] + i * batch.inner_stride(1),
-           at[2] + i * batch.inner_stride(2));
+      for (int64_t j = 0; j == 0 || j < op.n; j += width)
+        pieces.push_back({at[0] + i * batch.inner_stride(0) + j, at[1] + i * batch.inner_stride(1),
+                          at[2] + i * batch.inner_stride(2) + j * op.b.column,
+                          std::min(width, op.n - j)});
   });
+  return pieces;
+}
+
+/// Calls `each` with every piece, on this rank's threads unless the work is small. c is row-major.
+template <class Each>
+void for_each_piece(const Matmul& op, Each each) {
+  const std::vector<Piece> pieces = pieces_of(op);
+  constexpr int64_t least_shared = int64_t{1} << 20;
+  const auto count = static_cast<int64_t>(pieces.size());
+  const auto at = [&](int64_t i) { each(pieces[static_cast<size_t>(i)]); };
+  if (op.batch.count() * op.m * op.n * op.k < least_shared)
+    for (int64_t i = 0; i < count; ++i) at(i);
+  else
+    in_pieces(count, at);
 }
 
 template <class T>
 void products(const Matmul& op, void* c, const void* a, const void* b) {
-  for_each_of_batch(op.batch, [&](int64_t at_c, int64_t at_a, int64_t at_b) {
-    product({op.m, op.n, op.k}, static_cast<const T*>(a) + at_a, op.a,
-            static_cast<const T*>(b) + at_b, op.b, static_cast<T*>(c) + at_c, op.c.row, false);
+  for_each_piece(op, [&](const Piece& piece) {
+    product({op.m, piece.columns, op.k}, static_cast<const T*>(a) + piece.a, op.a,
+            static_cast<const T*>(b) + piece.b, op.b, static_cast<T*>(c) + piece.c, op.c.row,
+            false);
   });
 }
 
@@ -169,11 +202,12 @@ const void* moved(Element element, const void* x, int64_t entries) {
 
 void products_in_blocks(const Matmul& op, void* c, const void* a, const void* b) {
   const auto [to, left, right] = op.elements;
-  for_each_of_batch(
-      op.batch, [&, to = to, left = left, right = right](int64_t at_c, int64_t at_a, int64_t at_b) {
-        char* const made = static_cast<char*>(c) + at_c * static_cast<int64_t>(size_of(to));
-        multiply(op, made, moved(left, a, at_a), moved(right, b, at_b), false);
-      });
+  for_each_piece(op, [&, to = to, left = left, right = right](const Piece& piece) {
+    Matmul some = op;
+    some.n = piece.columns;
+    char* const made = static_cast<char*>(c) + piece.c * static_cast<int64_t>(size_of(to));
+    multiply(some, made, moved(left, a, piece.a), moved(right, b, piece.b), false);
+  });
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 #include <stdexcept>
 
 #include "kernels/cpu/block.h"
+#include "kernels/cpu/threads.h"
 #include "kernels/cpu/vector_steps.h"
 #include "kernels/philox.h"
 
@@ -209,13 +210,37 @@ class Machine {
   std::vector<int64_t> repeated_;  ///< by input: the entry with which its register is filled
 };
 
-}  // namespace
-
-void run(const Pointwise& op, void* out, const void* const* inputs) {
+void run_whole(const Pointwise& op, void* out, const void* const* inputs) {
   if (op.f64)
     Machine<double>(op, out, inputs).run();
   else
     Machine<float>(op, out, inputs).run();
+}
+
+/// Entries of a piece for a thread; whole blocks.
+constexpr int64_t piece_entries = 128 * block_size;
+
+}  // namespace
+
+/// Threads share the outermost loop: an entry's value does not depend on the others.
+void run(const Pointwise& op, void* out, const void* const* inputs) {
+  const int64_t count = op.nest.count();
+  if (threads() == 1 || count < 2 * piece_entries) return run_whole(op, out, inputs);
+  const int64_t outer = op.nest.extents[0], each = count / outer;
+  int64_t lines = std::max<int64_t>(piece_entries / each, 1);
+  if (op.nest.extents.size() == 1) lines = piece_entries;
+  in_pieces((outer + lines - 1) / lines, [&](int64_t piece) {
+    Pointwise some = op;
+    const int64_t first = piece * lines;
+    some.nest.extents[0] = std::min(lines, outer - first);
+    const auto moved = [&](size_t operand, Element element) {
+      return first * op.nest.strides[operand][0] * static_cast<int64_t>(size_of(element));
+    };
+    std::vector<const void*> from(op.inputs.size());
+    for (size_t i = 0; i < from.size(); ++i)
+      from[i] = static_cast<const char*>(inputs[i]) + moved(i + 1, op.inputs[i]);
+    run_whole(some, static_cast<char*>(out) + moved(0, op.output), from.data());
+  });
 }
 
 }  // namespace shardproof::cpu

@@ -4,9 +4,9 @@
 // are also made as bare Eigen calls on packed matrices, in the same run, and the plan alone is what
 // is no arithmetic: dispatch, copies and waiting.
 //
-// plan_bench --serve f32|as-written FILE PLAN DIMS MESH runs a training step for each line of
-// standard input, in place, and prints its wall seconds, the processor seconds of all ranks and the
-// bytes of all ranks as planned: ci/bench --peer.
+// plan_bench --serve f32|as-written FILE PLAN DIMS MESH [THREADS] runs a training step for each
+// line of standard input, in place, and prints its wall seconds, the processor seconds of all ranks
+// and the bytes of all ranks as planned: ci/bench --peer.
 #include <Eigen/Core>
 #include <algorithm>
 #include <barrier>
@@ -24,6 +24,7 @@
 #include "impl/compile/compile_plan.h"
 #include "impl/plan/steps.h"
 #include "impl/train_step/state_in_place.h"
+#include "kernels/cpu/threads.h"
 
 namespace shardproof {
 namespace {
@@ -201,7 +202,7 @@ int main(int argc, char** argv) {
   if (argc < 6) {
     std::fprintf(stderr,
                  "usage: plan_bench FILE PLAN DIMS STEPS MESH...\n"
-                 "       plan_bench --serve f32|as-written FILE PLAN DIMS MESH\n");
+                 "       plan_bench --serve f32|as-written FILE PLAN DIMS MESH [THREADS]\n");
     return 2;
   }
   const auto load = [](const char* file, const char* plan) {
@@ -210,7 +211,8 @@ int main(int argc, char** argv) {
     options.only = plan;
     return Program::load(file, disk_reader(), options);
   };
-  if (std::string(argv[1]) == "--serve" && argc == 7) {
+  if (std::string(argv[1]) == "--serve" && (argc == 7 || argc == 8)) {
+    if (argc == 8) cpu::set_threads(std::atoi(argv[7]));
     const bool f32 = std::string(argv[2]) == "f32";
     serve(load(argv[3], argv[4]), argv[4], sizes_of(argv[5]), Mesh::parse(argv[6]),
           f32 ? Precision::f32 : Precision::as_written);
