@@ -97,6 +97,7 @@ enum class Fault {
   step_denominator,     // comparison.cpp: step(1 - 1/s) = step(s - 1) for s of any sign
   step_square,          // comparison.cpp: step(x - y) = step(x^2 - y^2) for y of any sign
   at_most_zero,         // indicator.cpp: [e <= 0] = [e = 0] for integers of any sign
+  case_of_any_sign,     // facts.cpp: u >= u - k v for any k
   case_product,         // cases.cpp: a product of signed values has the other sign
   case_alone,           // cases.cpp: the case u > 0 suffices
   capture,              // lift.cpp: dependent arguments are not re-opened (only loses proofs)

@@ -156,6 +156,7 @@ struct Engine {
   };
   Nf pow(Nf base, Rational exponent);
   Nf pow_single(Nf base, Rational exponent);
+  bool is_inverse(Nf base) const;
   Nf pow_poly(Nf base, Rational exponent);
   /// base = coef * common * body with coef > 0. common: sizes and atoms known to be positive, or
   /// any atoms if `any`.
@@ -263,6 +264,7 @@ struct Engine {
   void declare_positive(Nf e);
   void forget_facts();
   bool positive(Nf e);
+  bool positive_in_cases(Nf u, bool strict);
   bool nonnegative(Nf e);
   bool integer(Nf e);
   bool positive_atom(AtomId a);

@@ -111,6 +111,44 @@ bool Engine::never_negative(AtomId a) {
   return positive_atom(a) || (!is_indicator(a) && nonnegative_atom(a, 1));
 }
 
+/// Of u, a polynomial, in the two cases of a comparison [v > 0] in it, e.g. of maximum(1, n) =
+/// n + [1 - n > 0] (1 - n): where v > 0, u >= u - k v, and elsewhere u >= u + k v, for k >= 0.
+bool Engine::positive_in_cases(Nf u, bool strict) {
+  constexpr size_t most_terms = 8;
+  if (terms(u).size() > most_terms) return false;
+  std::optional<AtomId> step;
+  for (const Term& t : terms(u))
+    for (const Factor& f : factors(t.mono))
+      if (!step && is_op(f.atom, Op::step) && f.exponent.is_one()) step = f.atom;
+  if (!step) return false;
+  Nf off = zero, on = zero;
+  for (const Term& t : Poly(terms(u))) {
+    Mono rest;
+    for (const Factor& f : factors(t.mono))
+      if (f.atom != *step) rest.push_back(f);
+    const bool depends = rest.size() < factors(t.mono).size();
+    const Nf term = monomial(mono(rest), t.coef);
+    on = add(on, term);
+    if (!depends) off = add(off, term);
+  }
+  const Nf v = inner(*step);
+  /// The k for which the first term of v that is no number leaves e - k v.
+  const auto multiple = [&](Nf e) {
+    for (const Term& of_v : terms(v))
+      if (!factors(of_v.mono).empty())
+        for (const Term& t : terms(e))
+          if (t.mono == of_v.mono) return t.coef / of_v.coef;
+    return Rational(0);
+  };
+  const Rational k_on = multiple(on), k_off = multiple(off);
+  const bool any = fault == Fault::case_of_any_sign;
+  const bool adds = any || k_on.sign() > 0, takes = any || k_off.sign() < 0;
+  const Nf least_on = adds ? sub(on, scale(v, k_on)) : on;
+  const Nf least_off = takes ? sub(off, scale(v, k_off)) : off;
+  return (strict && !adds ? positive(least_on) : nonnegative(least_on)) &&
+         (strict ? positive(least_off) : nonnegative(least_off));
+}
+
 bool Engine::positive(Nf e) {
   if (auto it = positive_cache.find(e.id); it != positive_cache.end()) return it->second;
   bool strict = false, all = e != zero;
@@ -131,6 +169,7 @@ bool Engine::positive(Nf e) {
     Nf body = content(e, false).body;
     for (Nf known : declared_positive) result = result || known == body;
   }
+  result = result || positive_in_cases(e, true);
   positive_cache[e.id] = result;
   return result;
 }
@@ -144,7 +183,7 @@ bool Engine::nonnegative(Nf e) {
     for (const Factor& f : Mono(factors(t.mono))) all = all && nonnegative_atom(f.atom, f.exponent);
     if (!all) break;
   }
-  bool result = all || at_least(e, 0) || positive(e);
+  bool result = all || at_least(e, 0) || positive(e) || positive_in_cases(e, false);
   nonnegative_cache[e.id] = result;
   return result;
 }

@@ -26,5 +26,39 @@ TEST(Facts, AnIndexIsNotNegativeAsAValue) {
   EXPECT_FALSE(a.known_nonnegative(a.iota(a.sub(i, one))));
 }
 
+TEST(Facts, AMaximumIsAtLeastItsPositiveOperand) {
+  Algebra a;
+  const Nf zero = a.number(0), one = a.number(1), half = a.number({1, 2}), two = a.number(2);
+  const Nf n = a.at(a.leaf("n", {}), {}), m = a.at(a.leaf("m", {}), {});
+  EXPECT_TRUE(a.known_positive(a.maximum(n, half)));
+  EXPECT_TRUE(a.known_positive(a.maximum(one, n)));
+  EXPECT_TRUE(a.known_positive(a.add(a.maximum(n, zero), half)));
+  EXPECT_TRUE(a.known_positive(a.sub(two, a.minimum(n, one))));
+  EXPECT_TRUE(a.known_nonnegative(a.sub(a.maximum(n, m), n)));
+  EXPECT_FALSE(a.known_positive(a.sub(a.maximum(n, m), n)));
+  EXPECT_FALSE(a.known_positive(a.maximum(n, zero)));
+  EXPECT_FALSE(a.known_nonnegative(a.minimum(n, one)));
+  EXPECT_FALSE(a.known_nonnegative(a.maximum(n, m)));
+  EXPECT_FALSE(a.known_nonnegative(a.sub(a.maximum(n, one), two)));
+}
+
+TEST(Facts, ACaseBoundsATermFromOneSide) {
+  for (Fault fault : {Fault::none, Fault::case_of_any_sign}) {
+    Algebra a({}, fault);
+    const Nf n = a.at(a.leaf("n", {}), {}), one = a.number(1);
+    const Nf beyond = a.add(n, a.mul(n, a.apply(Fn::step, a.sub(n, one))));  // -5 at -5
+    EXPECT_EQ(a.known_positive(beyond), fault == Fault::case_of_any_sign);
+  }
+}
+
+TEST(Facts, AnInverseIsNotZero) {
+  Algebra a;
+  const Nf n = a.at(a.leaf("n", {}), {});
+  a.div(a.number(1), a.div(a.number(3), n));
+  EXPECT_EQ(a.obligations().size(), 1u);
+  a.div(a.number(1), a.div(a.at(a.leaf("m", {}), {}), n));
+  EXPECT_EQ(a.obligations().size(), 2u);
+}
+
 }  // namespace
 }  // namespace shardproof::algebra
