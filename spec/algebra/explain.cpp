@@ -241,16 +241,24 @@ struct Explainer {
       }
       return std::nullopt;
     }
+    constexpr size_t most = 60;  // of a condition that can be read as a whole
+    if (p.op == Op::step && s.size() <= most && t.size() <= most) {
+      s = condition(s, written.plan), t = condition(t, written.model);
+      return Difference{Difference::inside, "condition " + s + " instead of " + t, {}, s, t};
+    }
     return inside(a, b);
   }
 
   /// `[S <= L]` as it is written; if that is not known also its negation, `[L < S]`.
   static std::string condition(const std::string& shown, Inequalities as) {
-    const size_t sign = shown.find(" <= ");
-    if (as == Inequalities::lax || sign == shown.npos) return shown;
-    const std::string opposite = "[" + shown.substr(sign + 4, shown.size() - sign - 5) + " < " +
-                                 shown.substr(1, sign - 1) + "]";
-    return as == Inequalities::strict ? opposite : shown + " (or " + opposite + ")";
+    const bool lax = shown.find(" <= ") != shown.npos;
+    const std::string sign = lax ? " <= " : " < ";
+    const size_t at = shown.find(sign);
+    if (at == shown.npos || as == (lax ? Inequalities::lax : Inequalities::strict)) return shown;
+    const size_t right = at + sign.size();
+    const std::string opposite = "[" + shown.substr(right, shown.size() - right - 1) +
+                                 (lax ? " < " : " <= ") + shown.substr(1, at - 1) + "]";
+    return as == Inequalities::both ? shown + " (or " + opposite + ")" : opposite;
   }
 
   std::optional<Difference> inside(const Atom& a, const Atom& b) {

@@ -28,7 +28,7 @@ const char* name_of(Op op) {
     case Op::floor:
       return "floor";
     case Op::step:
-      return "step";
+      return "condition";
     case Op::leaf:
     case Op::iota:
     case Op::symbol:
@@ -149,6 +149,10 @@ std::string Engine::show_atom(AtomId id, int depth, const Names& names) {
     inside[slot(VarInfo::param, static_cast<uint32_t>(i), t.ranges[i])] =
         show(a.args[i], depth, names);
   if (t.op == Op::lambda) return show_tensor(t, depth, std::move(inside));
+  if (t.op == Op::step) {
+    const auto [larger, smaller] = sides(*this, t.body);
+    return "[" + show(smaller, depth, inside) + " < " + show(larger, depth, inside) + "]";
+  }
   std::string binders;
   for (size_t i = 0; i < t.binders.size(); ++i) {
     inside[slot(VarInfo::binder, static_cast<uint32_t>(i), t.binders[i])] = t.hints[i];

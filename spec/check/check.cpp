@@ -10,7 +10,7 @@
 #include "spec/check/conditions.h"
 #include "spec/check/derived.h"
 #include "spec/check/fixes.h"
-#include "spec/check/iota_of.h"
+#include "spec/check/known_operands.h"
 #include "spec/check/library_call.h"
 #include "spec/check/library_claims.h"
 #include "spec/check/notes.h"
@@ -337,6 +337,8 @@ class PlanChecker {
       inputs.push_back({operand.type, operand.number, name, operand.has_gradient});
       if (operand.type.marks.empty())
         inputs.back().index_of = iota_of(plan.body, refused.instr->operands, i);
+      if (!refused.refusal.gradient_only)
+        inputs.back().same_as = same_as(refused.instr->operands, i);
     }
     const auto find = refused.refusal.gradient_only ? denote::find_adjoint_counterexample
                                                     : denote::find_counterexample;

@@ -374,5 +374,36 @@ TEST(Mistakes, WhatARingEmitsHasANameOrNone) {
               HasSubstr("what it emits, `e`, is not shown"));
 }
 
+TEST(Mistakes, AConditionOfRealsIsShownAsItIsWritten) {
+  const auto label = [](const std::string& model, const std::string& plan) {
+    const std::vector<Diagnostic> errors = errors_of(
+        head + "fn f(x: f32[B]) -> f32[B] { return where(" + model + ", x, 0.0) }\n" +
+        "plan p implements f(x: f32[B/d]) -> f32[B/d] { return where(" + plan + ", x, 0.0) }\n");
+    return errors.size() == 1 ? errors[0].label : "";
+  };
+  EXPECT_EQ(label("x > 0", "x > 1"), "condition [1 < x[B]] instead of [0 < x[B]]");
+}
+
+/// Both operands of `s * s` hold the same.
+TEST(Mistakes, ASquareHasOneOperand) {
+  const std::vector<Diagnostic> errors =
+      errors_of(head +
+                "fn f(x: f32[B]) -> f32[] {\n    s = sum(\"B -> \", x)\n    return s * s\n}\n"
+                "plan p implements f(x: f32[B/d]) -> f32[] {\n    s = sum(\"B/d -> {U_d}\", x)\n"
+                "    return all_reduce(\"{U_d} -> \", s * s)\n}\n");
+  ASSERT_EQ(errors.size(), 1u);
+  ASSERT_TRUE(errors[0].counterexample.has_value());
+  const std::vector<std::string>& lines = errors[0].counterexample->lines;
+  ASSERT_EQ(lines.size(), 3u);
+  EXPECT_THAT(lines[0], HasSubstr("s: device d=0 holds"));
+}
+
+TEST(Mistakes, AGradientOfALossIsValueAndGrad) {
+  expect_help(head +
+                  "fn l(x: f32[B]) -> f32[] { return sum(\"B -> \", x * x) }\n"
+                  "fn s(x: f32[B]) -> f32[B] { return grad(l wrt x)(x) }\n",
+              "E0103", "a loss needs none: `_l, g = value_and_grad(");
+}
+
 }  // namespace
 }  // namespace shardproof

@@ -187,7 +187,7 @@ Counterexample explain(const Trial& trial, const Values<double>& operands,
   Counterexample example{
       show_mesh(geometry.sizes()), show_dims(geometry.program(), geometry.sizes()), {}, {}};
   for (size_t i = 0; i < operands.size(); ++i) {
-    if (trial.inputs()[i].number) continue;
+    if (trial.inputs()[i].number || trial.inputs()[i].same_as) continue;
     example.lines.push_back(operand_line(trial, operands, i));
     example.values.push_back(
         held_value(geometry, trial.inputs()[i].type, operands[i], name_of(trial, i)));

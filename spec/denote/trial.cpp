@@ -32,7 +32,7 @@ Trial::Trial(const Geometry& geometry, const ir::Op& op, const std::vector<Input
       op_(op),
       inputs_(inputs) {
   for (size_t i = 0; i < inputs_.size(); ++i) {
-    if (inputs_[i].number || inputs_[i].index_of) continue;
+    if (inputs_[i].number || inputs_[i].index_of || inputs_[i].same_as) continue;
     const auto entries = static_cast<size_t>(count(geometry.local_shape(inputs_[i].type)));
     for (int64_t device = 0; device < geometry.devices(); ++device)
       for (size_t k = 0; k < entries; ++k)
@@ -55,11 +55,16 @@ Values<S> Trial::operands(const std::vector<S>& numbers) const {
   for (size_t i = 0; i < free_entries_.size(); ++i)
     result[free_entries_[i].operand][static_cast<size_t>(free_entries_[i].device)]
         .data[free_entries_[i].entry] = numbers.at(i);
-  for (size_t i = 0; i < inputs_.size(); ++i)
+  for (size_t i = 0; i < inputs_.size(); ++i) {
+    if (inputs_[i].same_as) {
+      result[i] = result[*inputs_[i].same_as];
+      continue;
+    }
     for (int64_t device = 0; device < geometry_.devices(); ++device) {
       const int64_t from = leader(geometry_, inputs_[i].type, device, false, true);
       result[i][static_cast<size_t>(device)] = result[i][static_cast<size_t>(from)];
     }
+  }
   return result;
 }
 

@@ -15,6 +15,7 @@ struct Input {
   std::optional<double> number = {};  ///< a literal or const
   std::string name = {};              ///< the name in messages; if empty, "operand 1" and so on
   bool has_gradient = true;
+  std::optional<size_t> same_as = {};   ///< the value of an earlier operand
   std::optional<size_t> index_of = {};  ///< of an iota: the dim whose index each entry is
 };
 

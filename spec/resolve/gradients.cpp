@@ -81,10 +81,21 @@ class Gradient {
   bool arguments(const CallSite& site) {
     const size_t own = entity_->params.size() - entity_->saved;
     const size_t count = own + (with_value_ ? 0 : entity_->results.size());
-    if (site.has_pattern || !site.named.empty() || site.args.size() != count)
-      return refuse("E0103", "`" + std::string(with_value_ ? "value_and_grad" : "grad") + "(" +
-                                 expr_.text + ")` takes " + std::to_string(count) + " arguments" +
-                                 (with_value_ ? "" : ", the last one for each result"));
+    if (site.has_pattern || !site.named.empty() || site.args.size() != count) {
+      Diagnostic& error =
+          body_.error("E0103", expr_.range,
+                      "`" + std::string(with_value_ ? "value_and_grad" : "grad") + "(" +
+                          expr_.text + ")` takes " + std::to_string(count) + " arguments" +
+                          (with_value_ ? "" : ", the last one for each result"));
+      if (!with_value_ && site.args.size() == own)
+        error.fixes.push_back(
+            {"the last one is the gradient of the result; a loss needs none: "
+             "`_l, g = value_and_grad(...)(...)`",
+             {},
+             false,
+             ""});
+      return false;
+    }
     for (size_t i = 0; i < count; ++i) {
       const Types& type = i < own ? entity_->params[i].type : entity_->results[i - own];
       const std::string what =

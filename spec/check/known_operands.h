@@ -20,4 +20,11 @@ inline std::optional<size_t> iota_of(const ir::Block& body,
   return iota ? std::optional(iota->dim) : std::nullopt;
 }
 
+/// The first operand that is the same value as operand `i`; none if that is `i` itself.
+inline std::optional<size_t> same_as(const std::vector<ir::ValueId>& operands, size_t i) {
+  for (size_t k = 0; k < i && i < operands.size(); ++k)
+    if (operands[k] == operands[i]) return k;
+  return std::nullopt;
+}
+
 }  // namespace shardproof
