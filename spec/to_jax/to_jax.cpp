@@ -41,11 +41,13 @@ def _pad(x, axes, dim):
 
 def _index(table, have, ids, at, want, row, first=None):
     """The rows of a table; of one that is split the rows of other devices are zeros."""
-    n = table.shape[have.index(row)]
-    own = ids if first is None else ids - first
-    if set(have) & set(at):
-        return jnp.einsum(f"{have},{at}{row}->{want}", table, jax.nn.one_hot(own, n, dtype=table.dtype))
-    x, got = jnp.take(table, jnp.clip(own, 0, n - 1), axis=have.index(row)), have.replace(row, at)
+    rest = "".join(c for c in have if c not in row)
+    table = jnp.transpose(table, [have.index(c) for c in row + rest])
+    table = jnp.reshape(table, (-1, *table.shape[len(row):]))  # a row may be several dims together
+    n, own = table.shape[0], ids if first is None else ids - first
+    if set(rest) & set(at):
+        return jnp.einsum(f"Z{rest},{at}Z->{want}", table, jax.nn.one_hot(own, n, dtype=table.dtype))
+    x, got = jnp.take(table, jnp.clip(own, 0, n - 1), axis=0), at + rest
     if first is not None:
         x = jnp.where(_along((own >= 0) & (own < n), at, got), x, 0)
     return jnp.transpose(x, [got.index(c) for c in want])

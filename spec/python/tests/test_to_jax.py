@@ -11,7 +11,7 @@ from shardproof.binary import call
 MODELS = Path(__file__).parents[2] / "models"
 FULL = bool(os.environ.get("SHARDPROOF_FULL"))
 FEW = ("ffn.shard", "gpt2.shard:gpt2_loss_s,gpt2_t", "llama3.shard:llama_sharded,llama_loss_sharded",
-       "moe_capacity.shard:moe_sharded", "data_parallel.shard:step_ddp,step_zero2", "clip.shard:train_step_d")
+       "moe_capacity.shard:moe_sharded", "deepseek3.shard:moe_sharded", "data_parallel.shard:step_ddp,step_zero2", "clip.shard:train_step_d")
 
 
 def apart(*words):
