@@ -20,7 +20,7 @@ constexpr double most_numbers = 3e7;  ///< in a run, on all devices
 class OpenSizes {
  public:
   OpenSizes(const ir::Program& program, size_t plan)
-      : open_(without_those_read(program, plan, fixed_sizes(program))) {}
+      : open_(without_those_read(program, plan, large_sizes(program))) {}
 
   const ir::Program* of(const ir::Program* program) {
     if (open_.empty()) return program;

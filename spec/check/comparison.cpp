@@ -8,6 +8,7 @@
 
 #include "spec/check/fixed_sizes.h"
 #include "spec/check/refute.h"
+#include "spec/check/requirements.h"
 #include "spec/check/what_helps.h"
 #include "spec/ir/walk.h"
 #include "spec/lower/lower.h"
@@ -154,17 +155,60 @@ ComparedPlan not_compared(const ir::Program& program, size_t plan) {
 
 namespace {
 
+/// Whether a condition on sizes holds at the sizes of the file; none if these do not decide it.
+std::optional<bool> holds_at_fixed_sizes(const ir::Program& program, const ir::Arith& condition) {
+  try {
+    return hold(program, {{condition, {}}}, fixed_axes(program));
+  } catch (const std::domain_error&) {
+    return std::nullopt;
+  }
+}
+
+/// Whether the file fixes all sizes in a text such as "|D| / 2 is a whole number".
+bool of_fixed_sizes(const ir::Program& program, const std::string& text) {
+  for (size_t from = text.find('|'); from != std::string::npos;) {
+    const size_t to = text.find('|', from + 1);
+    if (to == std::string::npos) return false;
+    if (!is_fixed(program, text.substr(from + 1, to - from - 1))) return false;
+    from = text.find('|', to + 1);
+  }
+  return true;
+}
+
+/// The sizes that were open.
+std::map<Name, int64_t> numbers_of(const ir::Program& program, const FixedSizes& sizes) {
+  std::map<Name, int64_t> numbers;
+  for (const Name& dim : sizes.dims) numbers[dim] = program.size(Dim{{dim}}, {});
+  for (const Axis& axis : sizes.axes) numbers[axis] = program.axes.at(axis).size.value();
+  return numbers;
+}
+
 /// Compares at symbolic sizes: equality at all sizes implies equality at the fixed ones. None if
-/// not proved, or only under conditions on sizes, which depend on the numbers.
+/// not proved, or only under conditions that do not hold at the sizes of the file. `search`: a
+/// difference at other sizes, which are smaller, ends the attempt; it refutes nothing.
 std::optional<lower::Comparison> shown_at_all_sizes(const ir::Program& program, size_t plan,
-                                                    lower::Options options) {
+                                                    lower::Options options, Search search) {
   const FixedSizes apart = sizes_apart(program, plan);
   if (apart.empty()) return std::nullopt;
-  if (may_write_a_size(program, plan, apart)) options.differ = [] { return true; };
-  lower::Comparison compared = lower::compare_functions(with_open_sizes(program, apart), plan,
-                                                        *program.functions[plan].model, options);
-  if (!compared.equal || !compared.impossible.empty() || !compared.of_sizes.empty())
-    return std::nullopt;
+  for (const auto& requirements : {program.requirements, requirements_of_claim(program, plan)})
+    for (const ir::Requirement& each : requirements)
+      if (!holds_at_fixed_sizes(program, each.condition).value_or(true)) return std::nullopt;
+  const ir::Program open = with_open_sizes(program, apart);
+  std::optional<bool> differs;
+  options.differ = [&] {
+    if (!differs) differs = search == Search::none || refute(open, plan, nullptr).has_value();
+    return *differs;
+  };
+  lower::Comparison compared =
+      lower::compare_functions(open, plan, *program.functions[plan].model, options);
+  if (!compared.equal || !compared.impossible.empty()) return std::nullopt;
+  for (const ir::Arith& condition : compared.of_sizes)
+    if (!holds_at_fixed_sizes(program, condition).value_or(false)) return std::nullopt;
+  compared.of_sizes.clear();
+  for (lower::Assumed& each : compared.of_values) each.sizes = numbers_of(program, apart);
+  std::erase_if(compared.assumptions, [&](const std::string& text) {
+    return compared.texts_of_sizes.contains(text) && of_fixed_sizes(program, text);
+  });
   return compared;
 }
 
@@ -186,7 +230,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     if (!std::exchange(tried, true)) refutation = refute(program, plan, nullptr);
     return refutation.has_value();
   };
-  std::optional<lower::Comparison> found = shown_at_all_sizes(program, plan, options);
+  std::optional<lower::Comparison> found = shown_at_all_sizes(program, plan, options, search);
   if (!found) found = lower::compare_functions(program, plan, model, options);
   const lower::Comparison& compared = *found;
   ComparedPlan result;

@@ -2,7 +2,9 @@
 
 #include <algorithm>
 #include <cmath>
+#include <map>
 #include <optional>
+#include <stdexcept>
 
 #include "spec/denote/geometry.h"
 #include "spec/ir/walk.h"
@@ -52,13 +54,17 @@ void for_each_instr_below(const ir::Program& program, size_t function, const Vis
                     [&](size_t f) { for_each_instr(program.functions.at(f).body, visit); });
 }
 
+bool has_dim(const Shape& shape, const Dim& dim) {
+  return std::any_of(shape.dims.begin(), shape.dims.end(),
+                     [&](const Split& each) { return each.dim == dim; });
+}
+
 /// The dims of a slice whose sizes are added or compared: those in brackets, and those that some of
 /// its shapes lack.
 std::vector<Dim> sliced(const ir::Op& op) {
-  const bool slices =
-      std::holds_alternative<ir::Read>(op) || std::holds_alternative<ir::Write>(op) ||
-      std::holds_alternative<ir::Concat>(op) || std::holds_alternative<ir::Roll>(op) ||
-      std::holds_alternative<ir::Ppermute>(op);
+  const bool slices = std::holds_alternative<ir::Read>(op) ||
+                      std::holds_alternative<ir::Write>(op) ||
+                      std::holds_alternative<ir::Concat>(op);
   if (auto* entry = std::get_if<ir::Entry>(&op)) return {entry->dim};
   if (!slices) return {};
   const ir::Pattern& pattern = *ir::pattern_of(op);
@@ -70,14 +76,75 @@ std::vector<Dim> sliced(const ir::Op& op) {
   if (pattern.right_bracket) dims.push_back(pattern.right.dims.at(*pattern.right_bracket).dim);
   for (const Shape& shape : shapes)
     for (const Split& split : shape.dims) {
-      const auto has = [&](const Shape& other) {
-        return std::any_of(other.dims.begin(), other.dims.end(),
-                           [&](const Split& each) { return each.dim == split.dim; });
-      };
+      const auto has = [&](const Shape& other) { return has_dim(other, split.dim); };
       if (!std::all_of(shapes.begin(), shapes.end(), has)) dims.push_back(split.dim);
     }
   return dims;
 }
+
+/// Finds the dims whose sizes a slice needs: those of concats whose pieces have the size of the
+/// whole at the file's sizes only, and those read or written at a number other than 0.
+class NeededSizes {
+ public:
+  NeededSizes(const ir::Program& program, size_t plan) {
+    FixedSizes fixed;
+    for (const auto& [name, info] : program.dims)
+      if (info.size && is_constant(*info.size)) {
+        fixed.dims.insert(name);
+        sizes_[name] = program.size(Dim{{name}}, {});
+      }
+    open_ = with_open_sizes(program, fixed);
+    std::set<size_t> seen;
+    for_each_function(program, plan, seen, [&](size_t f) {
+      numbers_.assign(program.functions.at(f).values.size(), std::nullopt);
+      for_each_instr(program.functions[f].body, [&](const ir::Instr& instr) { look(instr); });
+    });
+  }
+
+  const std::set<Name>& dims() const { return found_; }
+
+ private:
+  void look(const ir::Instr& instr) {
+    if (auto* number = std::get_if<ir::Number>(&instr.op))
+      numbers_.at(instr.results.at(0)) = number->value;
+    if (auto* concat = std::get_if<ir::Concat>(&instr.op)) {
+      if (!adds_up_at_other_sizes(concat->pattern)) need(instr);
+    } else if (!sliced(instr.op).empty() && numbers_.at(instr.operands.back()).value_or(0) != 0) {
+      need(instr);
+    }
+  }
+  void need(const ir::Instr& instr) {
+    for (const Dim& dim : sliced(instr.op))
+      for (const Name& name : open_.base(dim)) found_.insert(name);
+  }
+  bool adds_up_at_other_sizes(const ir::Pattern& pattern) const {
+    for (const auto& [name, size] : sizes_) {
+      std::map<Name, int64_t> other = sizes_;
+      other[name] = 3 * size;  // |D|/2 stays a whole number
+      try {
+        if (!adds_up(pattern, other)) return false;
+      } catch (const std::domain_error&) {
+        return false;
+      }
+    }
+    return true;
+  }
+  bool adds_up(const ir::Pattern& pattern, const std::map<Name, int64_t>& sizes) const {
+    int64_t left = open_.size(pattern.right.dims.at(pattern.right_bracket.value()).dim, sizes);
+    for (const Shape& piece : pattern.left) {
+      int64_t part = 1;
+      for (const Split& split : piece.dims)
+        if (!has_dim(pattern.right, split.dim)) part *= open_.size(split.dim, sizes);
+      left -= part;
+    }
+    return left == 0;
+  }
+
+  ir::Program open_;
+  std::map<Name, int64_t> sizes_;
+  std::vector<std::optional<double>> numbers_;  ///< by value of the function that is looked at
+  std::set<Name> found_;
+};
 
 /// Finds sizes |M| that are compared, added to another number, or passed to a function. A size that
 /// is only multiplied or divided is positive at all sizes.
@@ -129,17 +196,64 @@ class SizesInSums {
   std::set<Name>& found_;
 };
 
+/// The sizes that values are compared with: in what a function assumes of its floats, such as
+/// x > |M|, and in its requirements. Bounds of ids, 0 <= i < |V|, move with |V|.
+std::set<Name> bounds_of_values(const ir::Program& program, size_t plan) {
+  std::set<Name> names;
+  std::set<size_t> seen;
+  for_each_function(program, plan, seen, [&](size_t f) {
+    const ir::Function& function = program.functions.at(f);
+    for (const ir::Assumption& each : program.assumptions(function))
+      if (is_float(function.values.at(function.params.at(each.leaf)).type.dtype))
+        for (const ir::Assumption::Bound& bound : each.bounds) names_in(program, bound.to, names);
+    for_each_block(function.body, [&](const ir::Block& block) {
+      for (const ir::Requirement& each : block.requirements)
+        if (ir::uses_values(each.condition)) names_in(program, each.condition, names);
+    });
+  });
+  return names;
+}
+
+FixedSizes sizes_above(const ir::Program& program, int64_t dim, int64_t axis) {
+  FixedSizes sizes;
+  for (const auto& [name, info] : program.dims)
+    if (info.size && is_constant(*info.size) && program.size(Dim{{name}}, {}) > dim)
+      sizes.dims.insert(name);
+  for (const auto& [name, info] : program.axes)
+    if (info.size.value_or(0) > axis) sizes.axes.insert(name);
+  return sizes;
+}
+
 }  // namespace
 
-FixedSizes fixed_sizes(const ir::Program& program) {
-  constexpr int64_t small_dim = 8, small_axis = 4;
-  FixedSizes fixed;
-  for (const auto& [name, info] : program.dims)
-    if (info.size && is_constant(*info.size) && program.size(Dim{{name}}, {}) > small_dim)
-      fixed.dims.insert(name);
+bool is_fixed(const ir::Program& program, const Name& name) {
+  if (auto axis = program.axes.find(name); axis != program.axes.end())
+    return axis->second.size.has_value();
+  return program.dims.contains(name) && is_constant(program.size(Dim{{name}}));
+}
+
+std::map<Name, int64_t> fixed_axes(const ir::Program& program) {
+  std::map<Name, int64_t> sizes;
   for (const auto& [name, info] : program.axes)
-    if (info.size.value_or(0) > small_axis) fixed.axes.insert(name);
-  return fixed;
+    if (info.size) sizes[name] = *info.size;
+  return sizes;
+}
+
+FixedSizes large_sizes(const ir::Program& program) {
+  constexpr int64_t small_dim = 8, small_axis = 4;
+  return sizes_above(program, small_dim, small_axis);
+}
+
+FixedSizes sizes_to_reduce(const ir::Program& program, size_t plan) {
+  constexpr int64_t small = 2;
+  FixedSizes sizes = sizes_above(program, small, small);
+  const FixedSizes large = large_sizes(program);
+  for (const Name& name : bounds_of_values(program, plan))
+    sizes.dims.erase(name), sizes.axes.erase(name);
+  const NeededSizes needed(program, plan);
+  for (const Name& name : needed.dims())
+    if (!large.dims.contains(name)) sizes.dims.erase(name);
+  return sizes;
 }
 
 FixedSizes without_those_read(const ir::Program& program, size_t plan, FixedSizes fixed) {
@@ -158,23 +272,10 @@ FixedSizes without_those_read(const ir::Program& program, size_t plan, FixedSize
 }
 
 FixedSizes sizes_apart(const ir::Program& program, size_t plan) {
-  std::set<Name> tied;
-  const auto tie = [&](const std::vector<ir::Requirement>& requirements) {
-    for (const ir::Requirement& each : requirements) names_in(program, each.condition, tied);
-  };
-  tie(program.requirements);
-  for (const auto& [name, info] : program.dims)
-    if (info.size) names_in(program, *info.size, tied);
+  std::set<Name> tied = NeededSizes(program, plan).dims();
   std::set<size_t> seen;
-  for_each_function(program, plan, seen, [&](size_t f) {
-    tie(program.functions.at(f).body.requirements);
-    SizesInSums(program, program.functions.at(f), tied);
-  });
-  for_each_instr_below(program, plan, [&](const ir::Instr& instr) {
-    for (const Dim& dim : sliced(instr.op))
-      for (const Name& base : program.base(dim)) tied.insert(base);
-    if (const ir::Block* body = body_of(instr.op)) tie(body->requirements);
-  });
+  for_each_function(program, plan, seen,
+                    [&](size_t f) { SizesInSums(program, program.functions.at(f), tied); });
   FixedSizes apart;
   for (const auto& [name, info] : program.dims)
     if (info.size && is_constant(*info.size) && !tied.contains(name)) apart.dims.insert(name);
@@ -198,7 +299,8 @@ bool may_write_a_size(const ir::Program& program, size_t plan, const FixedSizes&
     if (!number || !(number->value > 0)) return;
     const double value = number->value;
     if (value > small && value <= most) found = true;
-    for (double size : sizes) {  // 1/4096, 1/sqrt(64)
+    for (double size : sizes) {  // 8, 1/4096, 1/sqrt(64)
+      if (value == size) found = true;
       const double parts = 1 / value / std::sqrt(size);
       if (size > small && (std::abs(parts - 1) < 1e-6 ||
                            std::abs(parts / std::sqrt(size) - 1) < 1e-6 || value * value == size))

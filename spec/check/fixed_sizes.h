@@ -1,5 +1,6 @@
 #pragma once
 // Sizes of dims and axes that a file gives as numbers, and those of them that a run may change.
+#include <map>
 #include <set>
 
 #include "spec/check/check.h"
@@ -13,17 +14,23 @@ struct FixedSizes {
   bool empty() const { return dims.empty() && axes.empty(); }
 };
 
-/// The sizes of the program that are not small.
-FixedSizes fixed_sizes(const ir::Program& program);
+/// Whether the file gives the size of a dim or an axis as a number.
+bool is_fixed(const ir::Program& program, const Name& name);
+/// The axes whose sizes are numbers.
+std::map<Name, int64_t> fixed_axes(const ir::Program& program);
+/// The fixed sizes of the program that are not small.
+FixedSizes large_sizes(const ir::Program& program);
+/// The fixed sizes that a run of the plan reduces: the large ones, and those above 2 that no slice
+/// of the plan or its callees needs. None that values are compared with: x > |M|.
+FixedSizes sizes_to_reduce(const ir::Program& program, size_t plan);
 /// Drops the sizes that a value of the function, its model or their callees uses.
 FixedSizes without_those_read(const ir::Program& program, size_t plan, FixedSizes fixed);
 /// Whether the plan or its model contains a literal that may be one of these sizes, a fraction or
 /// the inverse of one: a run at smaller sizes would not test it.
 bool may_write_a_size(const ir::Program& program, size_t plan, const FixedSizes& fixed);
 
-/// Sizes that are not compared or added (slices, other sizes, `require`s and |M| - 8 do that). A
-/// proof for all their values is likely to succeed, is cheaper than one with numbers, and needs no
-/// condition that only numbers satisfy.
+/// Sizes that are not compared or added (|M| - 8 does that), and that no concat or read at a number
+/// needs. A proof for all their values is likely to succeed, and is cheaper than one with numbers.
 FixedSizes sizes_apart(const ir::Program& program, size_t plan);
 
 /// The program with these sizes made symbolic.

@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <stdexcept>
 
+#include "spec/check/fixed_sizes.h"
 #include "spec/check/requirements.h"
 #include "spec/ir/walk.h"
 #include "spec/lower/lower.h"
@@ -111,18 +112,33 @@ Diagnostic undecided(const ir::Function& caller, const std::string& why) {
   return diagnostic;
 }
 
+std::vector<lower::Unmet> unmet_in(const ir::Program& program, size_t function) {
+  algebra::Algebra algebra;
+  lower::Options options;
+  options.opaque_gradients = true;  // assumptions do not depend on a gradient's value
+  return lower::lower_function(algebra, program, function, options).unmet;
+}
+
+/// Whether the calls satisfy what the callees assume at all sizes, also where the file fixes them.
+bool met_at_all_sizes(const ir::Program& program, size_t function) {
+  const FixedSizes apart = sizes_apart(program, function);
+  if (apart.empty()) return false;
+  try {
+    return unmet_in(with_open_sizes(program, apart), function).empty();
+  } catch (const std::exception&) {
+    return false;
+  }
+}
+
 }  // namespace
 
 std::vector<Diagnostic> unmet_assumptions(const Sources& sources, const ir::Program& program,
                                           size_t function) {
   const ir::Function& caller = program.functions.at(function);
   std::vector<Diagnostic> result;
-  if (!owes(program, caller)) return result;
+  if (!owes(program, caller) || met_at_all_sizes(program, function)) return result;
   try {
-    algebra::Algebra algebra;
-    lower::Options options;
-    options.opaque_gradients = true;  // assumptions do not depend on a gradient's value
-    for (const auto& unmet : lower::lower_function(algebra, program, function, options).unmet)
+    for (const lower::Unmet& unmet : unmet_in(program, function))
       result.push_back(refusal(sources, program, caller, unmet));
   } catch (const lower::Unsupported& op) {
     result.push_back(undecided(caller, std::string("`") + op.what() + "` has no normal form"));

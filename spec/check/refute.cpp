@@ -392,7 +392,7 @@ std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::s
   const PointsToRefute points(program, plan);
   const std::vector<Point>& all = points.all;
   if (all.empty()) {  // reduce large sizes that nothing reads
-    const FixedSizes unread = without_those_read(program, plan, fixed_sizes(program));
+    const FixedSizes unread = without_those_read(program, plan, sizes_to_reduce(program, plan));
     if (!unread.empty() && !may_write_a_size(program, plan, unread))
       return refute(with_open_sizes(program, unread), plan, why);
   }

@@ -280,6 +280,7 @@ struct Comparer {
     Lowered result = lower_function(a, program, own, options);
     append(result.assumptions, before.assumptions);
     append(result.of_sizes, before.of_sizes);
+    result.texts_of_sizes.insert(before.texts_of_sizes.begin(), before.texts_of_sizes.end());
     append(result.impossible, before.impossible);
     for (Need need : before.needs) {  // of no result of its own
       need.result = std::nullopt, need.where.clear();
@@ -335,11 +336,14 @@ struct Comparer {
       for (const auto& texts : {left.impossible, right.impossible, never_met(a)})
         for (const std::string& text : texts) add(report.impossible, text);
     if (!all) return false;
-    for (const Lowered* side : {&right, &left})
+    for (const Lowered* side : {&right, &left}) {
       for (const std::string& text : side->assumptions)
         add(report.assumptions, with_names(text, *side));
+      for (const std::string& text : side->texts_of_sizes)
+        report.texts_of_sizes.insert(with_names(text, *side));
+    }
     Excuses excuses{a, obligations, right.needs, left.needs, claimant().implements_grad};
-    Assumed assumed{algebra, {}};
+    Assumed assumed{algebra, {}, {}};
     Instances instances(a);
     for (size_t i = 0; i < asked.size(); ++i)
       if (asked[i])

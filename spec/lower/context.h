@@ -131,9 +131,12 @@ class Context {
   void assume(const std::string& text) {
     if (!quiet() && seen_.insert(text).second) assumptions.push_back(text);
   }
-  /// Records l op r as a condition on sizes too, if both sides depend on sizes only.
-  void assume_of_sizes(Nf left, const std::string& op, Nf right);  ///< number.cpp
+  /// Assumes something that depends on sizes only.
+  void assume_of_sizes(const std::string& text) { assume(text), texts_of_sizes.insert(text); }
+  /// Assumes l op r, called `text`; if both sides depend on sizes only, as a condition on them.
+  void assume(const std::string& text, Nf left, const std::string& op, Nf right);  ///< number.cpp
   std::vector<std::string> assumptions;
+  std::set<std::string> texts_of_sizes;
   std::vector<ir::Arith> of_sizes;
   /// Records an assumption that can never hold: a proof under it would be vacuous.
   void never(const std::string& text) {

@@ -39,9 +39,8 @@ void assume_in_range(Context& c, const Site& site, Nf ids, const Vars& marked, c
   if (c.a.le0(c.a.neg(ids)) == one && c.a.le0(end) == one) return;
   const std::string text = "0 <= " + shown(c, site, ids) + " < |" + to_string(dim) + "|";
   if (leaves_somewhere(c, ids, c.size(marked))) c.never(text);
-  c.assume(text);
-  c.assume_of_sizes(c.a.number(0), "<=", ids);
-  c.assume_of_sizes(ids, "<", c.size(marked));
+  c.assume(text, c.a.number(0), "<=", ids);
+  c.assume(text, ids, "<", c.size(marked));
 }
 
 Results indexed(Context& c, const Site& site, const ir::Pattern& p) {

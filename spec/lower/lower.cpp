@@ -224,14 +224,9 @@ Frame Context::top_frame(const Request& request) {
 }
 
 Lowered Context::finish(std::vector<TensorExpr> results) {
-  return {std::move(results),
-          std::move(assumptions),
-          std::move(of_sizes),
-          std::move(impossible),
-          needs(),
-          std::move(conditions),
-          std::move(named),
-          std::move(loops),
+  return {std::move(results),        std::move(assumptions), std::move(of_sizes),
+          std::move(texts_of_sizes), std::move(impossible),  needs(),
+          std::move(conditions),     std::move(named),       std::move(loops),
           std::move(unmet)};
 }
 

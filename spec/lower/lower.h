@@ -7,6 +7,7 @@
 #include <map>
 #include <memory>
 #include <optional>
+#include <set>
 #include <stdexcept>
 #include <string>
 #include <vector>
@@ -111,6 +112,7 @@ struct Lowered {
   std::vector<TensorExpr> results;       ///< the wanted results; body 0 for the others
   std::vector<std::string> assumptions;  ///< "0 <= ids < |V|", "eps > 0"
   std::vector<ir::Arith> of_sizes;       ///< the assumptions that depend on sizes only
+  std::set<std::string> texts_of_sizes;  ///< the same among `assumptions`, and requirements
   std::vector<std::string> impossible;   ///< assumptions that never hold
   std::vector<Need> needs;
   std::vector<Condition> conditions;  ///< every `require` of the lowered functions
@@ -161,6 +163,7 @@ Lowered lower_saved(algebra::Algebra& algebra, const ir::Program& program, const
 struct Assumed {
   std::shared_ptr<algebra::Algebra> algebra;
   std::vector<Condition> conditions;
+  std::map<Name, int64_t> sizes = {};  ///< those at which they must hold together
 };
 
 struct Comparison {
@@ -173,8 +176,9 @@ struct Comparison {
   std::string residue;                ///< plan - model at limit 1, as text
   std::optional<ir::ValueId> origin;  ///< the plan's first differing value: see first_difference
   std::vector<std::string> assumptions;
-  std::vector<ir::Arith> of_sizes;      ///< assumptions on sizes only, for evaluation
-  std::vector<Assumed> of_values;       ///< at each level that proved a result
+  std::vector<ir::Arith> of_sizes;       ///< assumptions on sizes only, for evaluation
+  std::set<std::string> texts_of_sizes;  ///< the same among `assumptions`, and requirements
+  std::vector<Assumed> of_values;        ///< at each level that proved a result
   std::vector<std::string> impossible;  ///< assumptions that never hold: the claim would be vacuous
   bool budget_ended = false;
   std::optional<std::string> unsupported;  ///< the op without a lowering

@@ -166,9 +166,11 @@ std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, Nf term) {
   return sum ? sum : written(0);
 }
 
-void Context::assume_of_sizes(Nf left, const std::string& op, Nf right) {
+void Context::assume(const std::string& text, Nf left, const std::string& op, Nf right) {
   auto l = sizes_alone(a, left), r = sizes_alone(a, right);
-  if (l && r && !quiet()) of_sizes.push_back(operation(op, std::move(*l), std::move(*r)));
+  if (!l || !r) return assume(text);
+  assume_of_sizes(text);
+  if (!quiet()) of_sizes.push_back(operation(op, std::move(*l), std::move(*r)));
 }
 
 Condition Context::condition(const ir::Arith& arith, const Frame* frame) {
@@ -230,11 +232,12 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
       a.declare_range(ratio);
   }
   const lower::Condition& stated = conditions.back();
+  const std::string text =
+      frame != nullptr && !frame->top ? shown_at_call(condition, frame) : shown(condition, frame);
   const bool read_elsewhere = frame == nullptr || (frame->top && !ir::uses_values(condition));
-  if (!read_elsewhere && stated.args.empty() && !stated.op.empty())
-    assume_of_sizes(stated.left, stated.op, stated.right);
-  assume(frame != nullptr && !frame->top ? shown_at_call(condition, frame)
-                                         : shown(condition, frame));
+  if (read_elsewhere) return assume_of_sizes(text);
+  if (!stated.args.empty() || stated.op.empty()) return assume(text);
+  assume(text, stated.left, stated.op, stated.right);
 }
 
 }  // namespace shardproof::lower

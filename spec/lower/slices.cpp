@@ -46,8 +46,8 @@ void assume_inside(Context& c, const Site& site, size_t operand, Nf start, Nf le
   const Nf zero = c.a.number(0);
   if (c.a.le0(c.a.neg(start)) == zero) c.never(from);
   if (c.a.le0(c.a.sub(c.a.add(start, length), whole)) == zero) c.never(to);
-  if (!low) c.assume(from), c.assume_of_sizes(zero, "<=", start);
-  if (!high) c.assume(to), c.assume_of_sizes(c.a.add(start, length), "<=", whole);
+  if (!low) c.assume(from, zero, "<=", start);
+  if (!high) c.assume(to, c.a.add(start, length), "<=", whole);
 }
 
 /// Entry i of the result is entry (i - by) mod |L|.

@@ -1,6 +1,7 @@
 #include "spec/prove/value_conditions.h"
 
 #include <algorithm>
+#include <map>
 #include <random>
 #include <set>
 
@@ -28,7 +29,8 @@ bool requires_of_values(const ir::Program& program, size_t plan) {
 /// Normal forms as terms for the solver. Atoms that it does not know become variables.
 class Terms {
  public:
-  explicit Terms(algebra::Algebra& algebra) : a_(algebra), g_(algebra.engine()) {}
+  Terms(algebra::Algebra& algebra, const std::map<Name, int64_t>& sizes)
+      : a_(algebra), g_(algebra.engine()), sizes_(sizes) {}
 
   Term of(Nf e) {
     Term sum(0);
@@ -86,6 +88,9 @@ class Terms {
   Term atom(algebra::AtomId id) {
     const std::string name = "a" + std::to_string(id);
     if (auto found = known_.find(name); found != known_.end()) return found->second;
+    if (g_.atoms[id].kind == AtomKind::size)
+      if (auto size = sizes_.find(g_.sizes.at(g_.atoms[id].ref)); size != sizes_.end())
+        return Term::number({size->second, 1});
     const Nf e = g_.of_atom(id);
     const std::string variable = "x" + std::to_string(count_++);
     const Term x = a_.known_integer(e) ? smt::integer(variable) : smt::real(variable);
@@ -112,6 +117,7 @@ class Terms {
 
   algebra::Algebra& a_;
   algebra::Engine& g_;
+  const std::map<Name, int64_t>& sizes_;
   std::map<std::string, Term> known_;
   std::vector<Term> facts_;
   size_t count_ = 0;
@@ -162,8 +168,9 @@ bool satisfied_by_some(const std::vector<Term>& formulas) {
 
 std::optional<ValueConflict> conflict_of(algebra::Algebra& algebra,
                                          const std::vector<lower::Condition>& conditions,
+                                         const std::map<Name, int64_t>& sizes,
                                          smt::Solver& solver) {
-  Terms terms(algebra);
+  Terms terms(algebra, sizes);
   std::vector<Term> formulas;
   std::vector<std::string> words;
   for (const lower::Condition& each : conditions) {
@@ -189,13 +196,13 @@ std::optional<ValueConflict> conflict_of_values(const ir::Program& program, size
                                                 smt::Solver& solver) {
   if (!requires_of_values(program, plan)) return std::nullopt;
   algebra::Algebra algebra;
-  return conflict_of(algebra, conditions_of(algebra, program, plan), solver);
+  return conflict_of(algebra, conditions_of(algebra, program, plan), {}, solver);
 }
 
 std::optional<ValueConflict> conflict_of_values(const lower::Assumed& assumed,
                                                 smt::Solver& solver) {
   try {
-    return conflict_of(*assumed.algebra, assumed.conditions, solver);
+    return conflict_of(*assumed.algebra, assumed.conditions, assumed.sizes, solver);
   } catch (const algebra::BudgetExceeded&) {
     return ValueConflict{};
   }
