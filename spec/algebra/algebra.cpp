@@ -60,6 +60,7 @@ Nf Algebra::pow(Nf base, Rational exponent) { return engine_->pow(base, exponent
 Nf Algebra::power(Nf base, Nf exponent) {
   if (auto n = engine_->as_number(exponent)) return engine_->pow(base, *n);
   if (engine_->positive(base)) return engine_->exp(engine_->mul(exponent, engine_->log(base)));
+  engine_->oblige(Obligation::positive, base);
   return opaque("power", {}, {base, exponent});
 }
 

@@ -1,6 +1,8 @@
 // A condition that the plan needs but its model does not is printed as an assumption.
 #include <gtest/gtest.h>
 
+#include <algorithm>
+
 #include "spec/check/check.h"
 
 namespace shardproof {
@@ -59,6 +61,41 @@ TEST(Assumptions, OfAnotherResult) {
   };
   EXPECT_EQ(assumed(both("x")), none);
   EXPECT_EQ(assumed(both("x * c / c")), nonzero);
+}
+
+std::string same(const std::string& plan) {
+  return "fn f(x: f32[B N], n: i32[]) -> f32[B N] { return x }\n"
+         "plan p implements f(x: f32[B/t N], n: i32[]) -> f32[B/t N] { return " +
+         plan + " }\n";
+}
+
+TEST(Assumptions, ASizeInAnIntegersPlaceIsAWholeNumber) {
+  const Texts half = {"1/2*|N| is a whole number"};
+  EXPECT_EQ(assumed(same("roll(\"B/t [N]\", roll(\"B/t [N]\", x, by=|N|/2), by=|N|/2)")), half);
+  EXPECT_EQ(assumed(same("x + f32(n + |N|/2) - f32(n) - |N|/2")), half);
+  EXPECT_EQ(assumed(same("where(n == |N|/2, x, x + 0)")), half);
+  EXPECT_EQ(assumed(same("x + |N|/2 - |N|/2")), none);
+  EXPECT_EQ(assumed(same("roll(\"B/t [N]\", roll(\"B/t [N]\", x, by=|N|//2), by=-(|N|//2))")),
+            none);
+  EXPECT_EQ(assumed(same("roll(\"B/t [N]\", x, by=2*|N|)")), none);
+}
+
+TEST(Assumptions, TheSizesOfTheParts) {
+  const std::string dims = "dim P\nrequire 2 * |N| <= |P|\n";
+  const std::string model = "fn f(x: f32[B P]) -> f32[B P] { return x }\n";
+  const std::string parts =
+      "read(\"B/t [P] -> B/t N\", x, at=0), read(\"B/t [P] -> B/t N\", x, at=|N|)";
+  const Texts found = assumed(dims + model +
+                              "plan p implements f(x: f32[B/t P]) -> f32[B/t P] { return "
+                              "concat(\"B/t N, B/t N -> B/t [P]\", " +
+                              parts + ") }\n");
+  EXPECT_EQ(std::count(found.begin(), found.end(), "2*|N| == |P|"), 1);
+}
+
+TEST(Assumptions, APowerOfAValueHasAPositiveBase) {
+  EXPECT_EQ(assumed(pair("return c", "return c + pow(x, c) - pow(x, c)")), positive);
+  EXPECT_EQ(assumed(pair("return pow(x, c)", "return pow(x, c)")), none);
+  EXPECT_EQ(assumed(pair("return c", "return c + pow(exp(x), c) - pow(exp(x), c)")), none);
 }
 
 TEST(Assumptions, ThroughACall) {

@@ -158,6 +158,7 @@ class Context {
   /// Records what the instruction needs to be defined, and in which branches. Call it after
   /// lowering it.
   void note_needs(const Site& site);
+  void note_whole_numbers(const Site& site);  ///< whole_numbers.cpp
   /// Fills in the branch conditions of the frame whose values are now known.
   void settle(const Frame& frame);
 

@@ -86,6 +86,7 @@ void Context::block(const ir::Block& block, Frame& frame, const std::vector<ir::
     const ir::Instr& instr = block.instrs[i];
     if (instr.results.size() == 1 && frame.given.count(instr.results[0])) continue;
     const Site site{instr, frame};
+    note_whole_numbers(site);
     Results results =
         std::visit([&](const auto& op) { return lower_op(*this, op, site); }, instr.op);
     for (size_t k = 0; k < instr.results.size(); ++k)

@@ -45,9 +45,12 @@ Obligations needs_of(Context& c, const Site& site) {
   if (binary == nullptr) return needs;
   const bool divides = binary->fn == ir::BinaryFn::div || takes(binary->fn) == ir::Takes::integers;
   if (divides) add(c, needs, Algebra::Obligation::nonzero, operand(c, site, 1));
-  if (binary->fn == ir::BinaryFn::pow)
-    if (const auto exponent = c.a.as_number(operand(c, site, 1)))
-      add_power(c, needs, operand(c, site, 0), *exponent, taped);
+  if (binary->fn != ir::BinaryFn::pow) return needs;
+  const Nf base = operand(c, site, 0);
+  if (const auto exponent = c.a.as_number(operand(c, site, 1)))
+    add_power(c, needs, base, *exponent, taped);
+  else if (!c.a.known_positive(base))
+    needs.push_back({Algebra::Obligation::positive, base});
   return needs;
 }
 

@@ -50,6 +50,14 @@ void assume_inside(Context& c, const Site& site, size_t operand, Nf start, Nf le
   if (!high) c.assume(to, c.a.add(start, length), "<=", whole);
 }
 
+void assume_equal(Context& c, Nf one, Nf other) {
+  const Nf differ = c.a.sub(one, other);
+  if (c.a.is_zero(differ)) return;
+  const std::string text = c.a.show(one) + " == " + c.a.show(other);
+  if (c.a.known_positive(differ) || c.a.known_positive(c.a.neg(differ))) c.never(text);
+  c.assume(text), c.assume_of_sizes(one, "==", other);
+}
+
 /// Entry i of the result is entry (i - by) mod |L|.
 Results rolled(Context& c, const Indices& in, const TensorExpr& x, const Vars& marked, Nf by) {
   const Nf from = c.a.mod(c.a.sub(c.join(marked), by), c.size(marked));
@@ -81,11 +89,11 @@ Results lower_op(Context& c, const ir::Write& op, const Site& site) {
   return {{right, c.a.where(inside, y, in.operand(0))}};
 }
 
-/// The last operand needs no condition: the index is below the total size.
+/// The last operand needs no condition: the index is below the total size, that of the parts.
 Results lower_op(Context& c, const ir::Concat& op, const Site& site) {
   const Indices in(c, site, op.pattern);
-  const Vars right = in.right();
-  const Nf i = c.join(in.right(op.pattern.right_bracket.value())), one = c.a.number(1);
+  const Vars right = in.right(), marked = in.right(op.pattern.right_bracket.value());
+  const Nf i = c.join(marked), one = c.a.number(1);
   std::vector<Nf> begin = {c.a.number(0)}, piece;
   for (size_t k = 0; k < site.instr.operands.size(); ++k) {
     const Vars all = in.left(k), own = without(all, right);
@@ -93,6 +101,7 @@ Results lower_op(Context& c, const ir::Concat& op, const Site& site) {
     piece.push_back(c.at(site.operand(k), all, own, inside));
     begin.push_back(c.a.add(begin[k], c.size(own)));
   }
+  assume_equal(c, begin.back(), c.size(marked));
   Nf body = piece.back();
   for (size_t k = piece.size() - 1; k-- > 0;)
     body = c.a.where(c.a.le0(c.a.add(c.a.sub(i, begin[k + 1]), one)), piece[k], body);

@@ -177,7 +177,7 @@ class Numbers {
 
   Term extremum(bool least, const Term& a, const Term& b) {
     const auto [found, is_new] =
-        made_.try_emplace((least ? "min " : "max ") + to_smtlib(a) + to_smtlib(b));
+        made_.try_emplace((least ? "min " : "max ") + to_smtlib(a) + " " + to_smtlib(b));
     if (!is_new) return found->second.first;
     const Term x = fresh();
     facts_.push_back(least ? less_equal(x, a) : less_equal(a, x));
@@ -246,6 +246,7 @@ class Proof {
   void read() {
     if (!schedule_.params.empty() && schedule_.params != std::vector<Name>{"C"})
       throw Open{"it has parameters that are not C"};
+    names_once();
     for (const ScheduleStatement& step : schedule_.steps) {
       if (step.kind == ScheduleStatement::Kind::work) throw Open{"a step stands outside of a loop"};
       if (step.kind != ScheduleStatement::Kind::loop) continue;
@@ -271,6 +272,18 @@ class Proof {
             (work.chunk && print(*work.chunk) != print(*works[0].chunk)))
           throw Open{std::string("its steps ") + kind + " number microbatches in several ways"};
     }
+  }
+
+  /// A name means the same everywhere here; in a run, the last declaration above.
+  void names_once() const {
+    std::set<Name> known{"s", "p", "A"};
+    known.insert(schedule_.params.begin(), schedule_.params.end());
+    for (const ScheduleStatement& step : schedule_.steps)
+      if (step.kind == ScheduleStatement::Kind::let && !known.insert(step.name).second)
+        throw Open{"`" + step.name + "` is declared twice"};
+    for (const ScheduleStatement& step : schedule_.steps)
+      if (step.kind == ScheduleStatement::Kind::loop && known.contains(step.name))
+        throw Open{"the loop over `" + step.name + "` hides another number of that name"};
   }
 
   void add(const ScheduleStatement& loop, size_t place) {

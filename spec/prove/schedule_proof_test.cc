@@ -103,5 +103,26 @@ TEST(ScheduleProof, AWrongOneIsNotProved) {
   }
 }
 
+std::string timed(const std::string& middle, const std::string& forwards,
+                  const std::string& end = "") {
+  return "schedule mine {\n    let time_F(k) = s + k\n    let time_B(k) = A + 2 * p - 2 - s + k\n" +
+         middle + "    for j in 0 .. " + forwards + "\n    for m in 0 .. A { B(m) }\n" + end +
+         "}\n";
+}
+
+/// In a run, a name means its last declaration above.
+TEST(ScheduleProof, ANameThatIsDeclaredTwiceIsLeftOpen) {
+  EXPECT_TRUE(proof_of(timed("", "A { F(j) }"), "mine").proved);
+  const std::string twice = "    let id(x) = x\n";
+  EXPECT_FALSE(
+      proof_of(timed(twice, "A { F(id(j + 0) + j // 100) }", "    let j = 0\n"), "mine").proved);
+  EXPECT_FALSE(proof_of(timed("    let n = A\n    let n = 1\n", "n { F(j) }"), "mine").proved);
+}
+
+TEST(ScheduleProof, MinimaOfDigitsThatReadAlikeDiffer) {
+  const std::string one = "    let t = min(1, 10) + min(11, 0)\n";
+  EXPECT_FALSE(proof_of(timed(one, "max(min(A, 64), A - 1000000 * t) { F(j) }"), "mine").proved);
+}
+
 }  // namespace
 }  // namespace shardproof

@@ -263,7 +263,15 @@ class ArgumentReader {
       body_.error("E0109", expr.range, "a schedule is made of sizes and numbers, not of values");
     else if (is_closed(*value) && !is_whole(*value))
       body_.error("E0106", expr.range, "a schedule's argument is a whole number");
+    else if (!is_closed(*value) && divides(*value))
+      body_.error("E0106", expr.range,
+                  "a schedule's argument is a whole number at all sizes: divide with `//`");
     return *value;
+  }
+
+  static bool divides(const ir::Arith& arith) {
+    return (arith.kind == ir::Arith::Kind::op && arith.text == "/") ||
+           std::any_of(arith.args.begin(), arith.args.end(), divides);
   }
 
   static bool is_whole(const ir::Arith& arith) {
