@@ -55,7 +55,7 @@ void assume_equal(Context& c, Nf one, Nf other) {
   if (c.a.is_zero(differ)) return;
   const std::string text = c.a.show(one) + " == " + c.a.show(other);
   if (c.a.known_positive(differ) || c.a.known_positive(c.a.neg(differ))) c.never(text);
-  c.assume(text), c.assume_of_sizes(one, "==", other);
+  c.assume(text, one, "==", other);
 }
 
 /// Entry i of the result is entry (i - by) mod |L|.

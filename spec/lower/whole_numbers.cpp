@@ -40,10 +40,14 @@ void Context::note_whole_numbers(const Site& site) {
     if (a.known_integer(value)) continue;
     const std::string text = a.show(value) + " is a whole number";
     if (a.as_number(value)) never(text);
-    assume(text);
     const int64_t by = common_denominator(a, value);
     auto times = sizes_alone(a, a.mul(value, a.number(by)));
-    if (!times || quiet()) continue;
+    if (!times) {
+      assume(text);
+      continue;
+    }
+    assume_of_sizes(text);
+    if (quiet()) continue;
     const auto number = [](int64_t n) {
       return ir::Arith{ir::Arith::Kind::number, std::to_string(n), ir::no_value, {}};
     };

@@ -1,5 +1,7 @@
 #include "spec/prove/prove.h"
 
+#include <optional>
+
 #include "spec/check/shown_names.h"
 #include "spec/prove/schedule_proof.h"
 #include "spec/prove/value_conditions.h"
@@ -148,7 +150,8 @@ class Prover {
     if (report.verdict == Verdict::invalid) return;
     for (const auto& each : report.of_values) {
       // Undecided: the runs before had values, at draws that no condition of measure 0 meets.
-      const auto conflict = conflict_of_values(*each, solver_);
+      if (!brief_) brief_.emplace(few);
+      const auto conflict = conflict_of_values(*each, *brief_);
       if (!conflict || conflict->kind != smt::Satisfaction::Kind::unsat) continue;
       std::string needs;
       for (const std::string& word : conflict->words)
@@ -185,6 +188,9 @@ class Prover {
 
   const CheckedProgram& checked_;
   smt::Solver& solver_;
+  /// For questions that need no answer.
+  static constexpr smt::Limits few{.milliseconds = 1000, .resources = 300'000, .seconds = 1};
+  std::optional<smt::Solver> brief_;
   bool unread_;                     ///< the file has errors that prevent reading it
   std::map<Name, bool> schedules_;  ///< schedules already checked
 };

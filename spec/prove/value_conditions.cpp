@@ -169,7 +169,7 @@ bool satisfied_by_some(const std::vector<Term>& formulas) {
 std::optional<ValueConflict> conflict_of(algebra::Algebra& algebra,
                                          const std::vector<lower::Condition>& conditions,
                                          const std::map<Name, int64_t>& sizes,
-                                         smt::Solver& solver) {
+                                         size_t most_variables, smt::Solver& solver) {
   Terms terms(algebra, sizes);
   std::vector<Term> formulas;
   std::vector<std::string> words;
@@ -181,6 +181,7 @@ std::optional<ValueConflict> conflict_of(algebra::Algebra& algebra,
   const size_t stated = formulas.size();
   formulas.insert(formulas.end(), terms.facts().begin(), terms.facts().end());
   if (satisfied_by_some(formulas)) return std::nullopt;
+  if (variables_of(formulas).size() > most_variables) return ValueConflict{};
   const smt::Satisfaction found = solver.satisfy(formulas);
   if (found.kind == smt::Satisfaction::Kind::sat) return std::nullopt;
   ValueConflict conflict{found.kind, {}};
@@ -196,13 +197,14 @@ std::optional<ValueConflict> conflict_of_values(const ir::Program& program, size
                                                 smt::Solver& solver) {
   if (!requires_of_values(program, plan)) return std::nullopt;
   algebra::Algebra algebra;
-  return conflict_of(algebra, conditions_of(algebra, program, plan), {}, solver);
+  return conflict_of(algebra, conditions_of(algebra, program, plan), {}, SIZE_MAX, solver);
 }
 
 std::optional<ValueConflict> conflict_of_values(const lower::Assumed& assumed,
                                                 smt::Solver& solver) {
+  constexpr size_t most_variables = 16;  // of more, with their roots, the solver decides little
   try {
-    return conflict_of(*assumed.algebra, assumed.conditions, assumed.sizes, solver);
+    return conflict_of(*assumed.algebra, assumed.conditions, assumed.sizes, most_variables, solver);
   } catch (const algebra::BudgetExceeded&) {
     return ValueConflict{};
   }
