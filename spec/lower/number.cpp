@@ -2,6 +2,7 @@
 #include <algorithm>
 #include <cctype>
 #include <cstdlib>
+#include <numeric>
 #include <set>
 
 #include "spec/algebra/engine.h"
@@ -145,6 +146,12 @@ ir::Arith written(int64_t number) {
 
 }  // namespace
 
+int64_t common_denominator(algebra::Algebra& algebra, Nf e) {
+  int64_t common = 1;
+  for (const algebra::Term& t : algebra.engine().terms(e)) common = std::lcm(common, t.coef.den);
+  return common;
+}
+
 std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, Nf term) {
   algebra::Engine& g = algebra.engine();
   std::optional<ir::Arith> sum;
@@ -153,8 +160,19 @@ std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, Nf term) {
     if (t.coef.den != 1) product = operation("/", std::move(product), written(t.coef.den));
     for (const algebra::Factor& f : algebra::Mono(g.factors(t.mono))) {
       const algebra::Atom atom = g.atoms[f.atom];
-      if (atom.kind != algebra::AtomKind::size || !f.exponent.is_integer()) return std::nullopt;
-      const ir::Arith size{ir::Arith::Kind::size, g.sizes.at(atom.ref), ir::no_value, {}};
+      if (!f.exponent.is_integer()) return std::nullopt;
+      ir::Arith size;
+      if (atom.kind == algebra::AtomKind::size) {
+        size = {ir::Arith::Kind::size, g.sizes.at(atom.ref), ir::no_value, {}};
+      } else if (g.is_op(f.atom, algebra::Op::floor)) {
+        const Nf inside = g.inner(f.atom);
+        const int64_t by = common_denominator(algebra, inside);
+        auto times = sizes_alone(algebra, algebra.mul(inside, algebra.number(by)));
+        if (!times) return std::nullopt;
+        size = operation("//", std::move(*times), written(by));
+      } else {
+        return std::nullopt;
+      }
       const bool one = product.text == "1" && f.exponent.num > 0;
       for (int64_t k = 0; k < std::abs(f.exponent.num); ++k)
         product = k == 0 && one

@@ -1,6 +1,4 @@
 // Sizes that stand where whole numbers do: `by=|L|/2` assumes that |L|/2 is a whole number.
-#include <numeric>
-
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -25,12 +23,6 @@ bool is_integer_place(const ir::Program& program, const Site& site, size_t i) {
   return false;
 }
 
-int64_t common_denominator(algebra::Algebra& a, Nf e) {
-  int64_t common = 1;
-  for (const algebra::Term& t : a.engine().terms(e)) common = std::lcm(common, t.coef.den);
-  return common;
-}
-
 }  // namespace
 
 void Context::note_whole_numbers(const Site& site) {
@@ -39,7 +31,7 @@ void Context::note_whole_numbers(const Site& site) {
     const Nf value = site.operand(i).body;
     if (a.known_integer(value)) continue;
     const std::string text = a.show(value) + " is a whole number";
-    if (a.as_number(value)) never(text);
+    if (a.as_number(value)) never(a.show(value) + " to be a whole number");
     const int64_t by = common_denominator(a, value);
     auto times = sizes_alone(a, a.mul(value, a.number(by)));
     if (!times) {
