@@ -135,6 +135,8 @@ class Context {
   void assume_of_sizes(const std::string& text) { assume(text), texts_of_sizes.insert(text); }
   /// Assumes l op r, called `text`; if both sides depend on sizes only, as a condition on them.
   void assume(const std::string& text, Nf left, const std::string& op, Nf right);  ///< number.cpp
+  /// Assumes that a value is a whole number.
+  void assume_whole(const std::string& text, Nf value);  ///< number.cpp
   std::vector<std::string> assumptions;
   std::set<std::string> texts_of_sizes;
   std::vector<ir::Arith> of_sizes;

@@ -107,8 +107,6 @@ struct Unmet {
 
 /// A term that depends on sizes only, as source text would write it; none for any other term.
 std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, algebra::Nf term);
-/// By which a term is multiplied so that its coefficients are integers.
-int64_t common_denominator(algebra::Algebra& algebra, algebra::Nf term);
 
 struct Lowered {
   std::vector<TensorExpr> results;       ///< the wanted results; body 0 for the others

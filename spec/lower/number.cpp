@@ -144,13 +144,16 @@ ir::Arith written(int64_t number) {
   return {ir::Arith::Kind::number, std::to_string(number), ir::no_value, {}};
 }
 
-}  // namespace
-
-int64_t common_denominator(algebra::Algebra& algebra, Nf e) {
-  int64_t common = 1;
-  for (const algebra::Term& t : algebra.engine().terms(e)) common = std::lcm(common, t.coef.den);
-  return common;
+/// A term of sizes divided by 1 with `op`, // or %, as numerator and common denominator.
+std::optional<ir::Arith> divided(algebra::Algebra& algebra, Nf term, const std::string& op) {
+  int64_t by = 1;
+  for (const algebra::Term& t : algebra.engine().terms(term)) by = std::lcm(by, t.coef.den);
+  auto times = sizes_alone(algebra, algebra.mul(term, algebra.number(by)));
+  if (!times) return std::nullopt;
+  return operation(op, std::move(*times), written(by));
 }
+
+}  // namespace
 
 std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, Nf term) {
   algebra::Engine& g = algebra.engine();
@@ -165,11 +168,9 @@ std::optional<ir::Arith> sizes_alone(algebra::Algebra& algebra, Nf term) {
       if (atom.kind == algebra::AtomKind::size) {
         size = {ir::Arith::Kind::size, g.sizes.at(atom.ref), ir::no_value, {}};
       } else if (g.is_op(f.atom, algebra::Op::floor)) {
-        const Nf inside = g.inner(f.atom);
-        const int64_t by = common_denominator(algebra, inside);
-        auto times = sizes_alone(algebra, algebra.mul(inside, algebra.number(by)));
-        if (!times) return std::nullopt;
-        size = operation("//", std::move(*times), written(by));
+        auto whole = divided(algebra, g.inner(f.atom), "//");
+        if (!whole) return std::nullopt;
+        size = std::move(*whole);
       } else {
         return std::nullopt;
       }
@@ -189,6 +190,13 @@ void Context::assume(const std::string& text, Nf left, const std::string& op, Nf
   if (!l || !r) return assume(text);
   assume_of_sizes(text);
   if (!quiet()) of_sizes.push_back(operation(op, std::move(*l), std::move(*r)));
+}
+
+void Context::assume_whole(const std::string& text, Nf value) {
+  auto rest = divided(a, value, "%");
+  if (!rest) return assume(text);
+  assume_of_sizes(text);
+  if (!quiet()) of_sizes.push_back(operation("==", std::move(*rest), written(0)));
 }
 
 Condition Context::condition(const ir::Arith& arith, const Frame* frame) {

@@ -30,23 +30,9 @@ void Context::note_whole_numbers(const Site& site) {
     if (site.type(i).dtype != Dtype::number || !is_integer_place(program, site, i)) continue;
     const Nf value = site.operand(i).body;
     if (a.known_integer(value)) continue;
-    const std::string text = a.show(value) + " is a whole number";
-    if (a.as_number(value)) never(a.show(value) + " to be a whole number");
-    const int64_t by = common_denominator(a, value);
-    auto times = sizes_alone(a, a.mul(value, a.number(by)));
-    if (!times) {
-      assume(text);
-      continue;
-    }
-    assume_of_sizes(text);
-    if (quiet()) continue;
-    const auto number = [](int64_t n) {
-      return ir::Arith{ir::Arith::Kind::number, std::to_string(n), ir::no_value, {}};
-    };
-    const auto apply = [](const char* op, ir::Arith x, ir::Arith y) {
-      return ir::Arith{ir::Arith::Kind::op, op, ir::no_value, {std::move(x), std::move(y)}};
-    };
-    of_sizes.push_back(apply("==", apply("%", std::move(*times), number(by)), number(0)));
+    const std::string shown = a.show(value);
+    if (a.as_number(value)) never(shown + " to be a whole number");
+    assume_whole(shown + " is a whole number", value);
   }
 }
 

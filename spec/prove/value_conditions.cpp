@@ -7,7 +7,6 @@
 
 #include "spec/algebra/engine.h"
 #include "spec/check/requirements.h"
-#include "spec/ir/walk.h"
 #include "spec/lower/lower.h"
 
 namespace shardproof {
@@ -16,15 +15,6 @@ namespace {
 using algebra::AtomKind;
 using algebra::Nf;
 using smt::Term;
-
-/// Of the plan, its model or any callee.
-bool requires_of_values(const ir::Program& program, size_t plan) {
-  std::set<size_t> all{plan};
-  add_reached(program, program.functions.at(plan), all);
-  return std::any_of(all.begin(), all.end(), [&](size_t f) {
-    return shardproof::requires_of_values(program.functions.at(f));
-  });
-}
 
 /// Normal forms as terms for the solver. Atoms that it does not know become variables.
 class Terms {
@@ -195,7 +185,7 @@ std::optional<ValueConflict> conflict_of(algebra::Algebra& algebra,
 
 std::optional<ValueConflict> conflict_of_values(const ir::Program& program, size_t plan,
                                                 smt::Solver& solver) {
-  if (!requires_of_values(program, plan)) return std::nullopt;
+  if (!requires_values(program, plan)) return std::nullopt;
   algebra::Algebra algebra;
   return conflict_of(algebra, conditions_of(algebra, program, plan), {}, SIZE_MAX, solver);
 }
