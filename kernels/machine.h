@@ -10,6 +10,7 @@ using uint8_t = unsigned char;
 using uint16_t = unsigned short;
 using uint32_t = unsigned int;
 using uint64_t = unsigned long long;
+using uint128_t = unsigned __int128;
 #endif
 
 #if defined(__CUDACC__) && !defined(SHARDPROOF_REHEARSAL)

@@ -135,12 +135,13 @@ inline RowShape shape_of(const Rowwise& op, const RowPhases& phases) {
     shape.rows = 1;
     shape.length *= op.rows;
   }
-  const auto narrow = [&](const auto& operand) {
-    return operand.per == Per::entry && size_of(operand.element) < 4;
-  };
-  if (std::any_of(op.inputs.begin(), op.inputs.end(), narrow) ||
-      std::any_of(op.outputs.begin(), op.outputs.end(), narrow))
-    shape.wide = 8;
+  // Neighbouring threads take neighbouring words of the widest array of entries.
+  size_t widest = 0;
+  for (const Rowwise::Input& input : op.inputs)
+    if (input.per == Per::entry) widest = std::max(widest, size_of(input.element));
+  for (const Rowwise::Output& output : op.outputs)
+    if (output.per == Per::entry) widest = std::max(widest, size_of(output.element));
+  shape.wide = widest && widest < 4 ? 8 : 4;
   for (const Rowwise::Output& output : op.outputs) shape.columns += output.per == Per::column;
   const auto fits = [&] { return shape.shared_bytes() <= RowShape::most_shared; };
   shape.in_shared = shape.columns > 0;

@@ -76,16 +76,17 @@ class Writer {
            "  if (by_zero) Report{fault, step}.leave(shardproof::Fault::division, 0, 0);\n}\n";
   }
 
-  /// The number of contiguous entries per thread: 16 bytes of the smallest element.
+  /// The number of contiguous entries per thread: 16 bytes of the largest element, so that
+  /// neighbouring threads take neighbouring words.
   int64_t neighbours() const {
     if (nest_.extents.empty() || nest_.count() == 0 || nest_.inner_stride(0) != 1) return 1;
-    size_t smallest = size_of(op_.output);
+    size_t largest = size_of(op_.output);
     for (size_t k = 0; k < op_.inputs.size(); ++k) {
       if (nest_.inner_stride(k + 1) == 0) continue;
       if (nest_.inner_stride(k + 1) != 1) return 1;
-      smallest = std::min(smallest, size_of(op_.inputs[k]));
+      largest = std::max(largest, size_of(op_.inputs[k]));
     }
-    const int64_t n = std::min<int64_t>(8, static_cast<int64_t>(16 / smallest));
+    const int64_t n = std::min<int64_t>(8, static_cast<int64_t>(16 / largest));
     if (nest_.extents.size() == 1) return nest_.inner() < n ? 1 : n;
     if (nest_.inner() % n != 0) return 1;
     for (size_t k = 0; k <= op_.inputs.size(); ++k)

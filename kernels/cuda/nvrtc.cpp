@@ -2,6 +2,7 @@
 
 #include <dlfcn.h>
 
+#include <iterator>
 #include <memory>
 #include <stdexcept>
 #include <vector>
@@ -125,8 +126,8 @@ std::string nvrtc_compile(const std::string& source, const std::string& architec
   const std::string target = "--gpu-architecture=" + architecture;
   // Every step is rounded as on the CPU: no fused multiply-add.
   const char* options[] = {target.c_str(), "--std=c++20", "--fmad=false",
-                           "--device-as-default-execution-space"};
-  const int result = nvrtc().compile(program, 4, options);
+                           "--device-as-default-execution-space", "--device-int128"};
+  const int result = nvrtc().compile(program, std::size(options), options);
   check(result, result ? log_of(program) : "");
   return cubin_of(program);
 }

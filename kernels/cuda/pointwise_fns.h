@@ -4,6 +4,7 @@
 // latter, NVRTC compiles this file.
 #ifndef __CUDACC_RTC__
 #include <math.h>
+__extension__ using uint128_t = unsigned __int128;
 #endif
 
 #include "kernels/cuda/entry.h"
@@ -103,31 +104,49 @@ SHARDPROOF_HD inline double f64_of(uint64_t bits) {
   return value;
 }
 
+/// What one access moves: one number, as nvcc stores a struct of small ones entry by entry.
+template <size_t bytes>
+struct Word {
+  using type = uint8_t;
+};
+template <>
+struct Word<16> {
+  using type = uint128_t;
+};
+template <>
+struct Word<8> {
+  using type = uint64_t;
+};
+template <>
+struct Word<4> {
+  using type = uint32_t;
+};
+template <>
+struct Word<2> {
+  using type = uint16_t;
+};
+
 /// n adjacent entries, accessed in words of up to 16 bytes; `at` is a multiple of n.
 template <class T, int n>
 struct Neighbours {
   static constexpr int chunk = n * sizeof(T) <= 16 ? n : 16 / sizeof(T);
-  struct alignas(chunk * sizeof(T)) Word {
-    T entries[chunk];
-  };
+  using Words = typename Word<chunk * sizeof(T)>::type;
   T entries[n];
 
   SHARDPROOF_HD void load(const void* from, int64_t at) {
-    const Word* words = words_at<Word>(static_cast<const T*>(from) + at);
+    const Words* words = words_at<Words>(static_cast<const T*>(from) + at);
     SHARDPROOF_UNROLL(8)
     for (int w = 0; w < n / chunk; ++w) {
-      const Word word = words[w];
-      SHARDPROOF_UNROLL(8)
-      for (int i = 0; i < chunk; ++i) entries[w * chunk + i] = word.entries[i];
+      const Words word = words[w];
+      memcpy(entries + w * chunk, &word, sizeof word);
     }
   }
   SHARDPROOF_HD void store(void* to, int64_t at) const {
-    Word* words = words_at<Word>(static_cast<T*>(to) + at);
+    Words* words = words_at<Words>(static_cast<T*>(to) + at);
     SHARDPROOF_UNROLL(8)
     for (int w = 0; w < n / chunk; ++w) {
-      Word word;
-      SHARDPROOF_UNROLL(8)
-      for (int i = 0; i < chunk; ++i) word.entries[i] = entries[w * chunk + i];
+      Words word;
+      memcpy(&word, entries + w * chunk, sizeof word);
       words[w] = word;
     }
   }
