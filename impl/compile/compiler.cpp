@@ -80,15 +80,6 @@ std::vector<Ref> Compiler::fused(const std::string& name, const FusedOp& op,
   return scratch;
 }
 
-const Compiler::Attended* Compiler::attended(const std::vector<Ref>& operands,
-                                             const std::vector<double>& scale) const {
-  for (const Attended& each : attended_)
-    if (each.scale == scale && std::equal(operands.begin(), operands.end(), each.operands.begin(),
-                                          each.operands.end(), same_view))
-      return &each;
-  return nullptr;
-}
-
 void Compiler::move(const std::string& op, const Ref& from, const Ref& to) {
   const Nest nest = nest_of({&to, &from});
   if (from.element == to.element) return kernel(op, Copy{nest, size_of(to.element)}, to, {from});
@@ -260,9 +251,9 @@ std::vector<CompiledValue> Compiler::call(const Unit& unit, const Placement& pla
                     std::to_string(arguments.size()));
   for (size_t i = 0; i < params.size(); ++i) scope.values[params[i]] = arguments[i];
   const std::string caller = place_;
-  attended_.clear();
+  attentions_.leave();
   run_block(scope, function.body);
-  attended_.clear();
+  attentions_.leave();
   std::vector<CompiledValue> results;
   for (ir::ValueId id : function.returned) {
     ref(scope, id);

@@ -4,6 +4,7 @@
 #include <memory>
 #include <set>
 
+#include "impl/compile/attended.h"
 #include "impl/compile/expression.h"
 #include "impl/compile/keys.h"
 #include "impl/compile/masks.h"
@@ -88,16 +89,7 @@ class Compiler {
   /// Allocates the op's scratch outputs and returns them.
   std::vector<Ref> fused(const std::string& name, const FusedOp& op, std::vector<Ref> outputs,
                          std::vector<Ref> inputs);
-  /// The values that an attention saves for its gradient. Only later steps of the same function and
-  /// loop use them: otherwise they would occupy memory that the plan does not save.
-  struct Attended {
-    std::vector<Ref> operands;  ///< q, k, v, mask
-    std::vector<double> scale;  ///< if constant; else it is the last operand
-    Ref o, masses;
-  };
-  void attended(Attended made) { attended_.push_back(std::move(made)); }
-  const Attended* attended(const std::vector<Ref>& operands,
-                           const std::vector<double>& scale) const;
+  Attentions& attentions() { return attentions_; }
   const Masks& masks() const { return masks_; }
   /// to = from, entry by entry, with conversion between elements. The extents are equal.
   void move(const std::string& op, const Ref& from, const Ref& to);
@@ -151,7 +143,7 @@ class Compiler {
   Loop new_loop(int64_t times, bool reverse);
   void close_loop(const Loop& loop, std::vector<Step> before, const std::vector<BufferId>& kept);
   std::vector<Step> take_steps() {
-    attended_.clear();
+    attentions_.leave();
     return std::exchange(steps_, {});
   }
   size_t step_count() const { return steps_.size(); }
@@ -200,7 +192,7 @@ class Compiler {
   size_t ops_ = 0;
   bool fuses_ = true;
   size_t unroll_ = 1;
-  std::vector<Attended> attended_;
+  Attentions attentions_;
 };
 
 /// One instruction of the function being compiled.

@@ -1,3 +1,5 @@
+#include <utility>
+
 #include "impl/compile/ops.h"
 
 namespace shardproof::compile {
@@ -86,16 +88,45 @@ class Scanned {
     compiler_.set_place(place);
     for (size_t i = 0; i < body_.emit.size(); ++i) {
       if (!site_.wanted(carries_.size() + i)) continue;
-      Ref to = stacks_[i];
-      to.offset += part * to.strides.at(0);
-      to.terms.push_back({loop.id, at_once_ * to.strides[0]});
-      to.extents.erase(to.extents.begin());
-      to.strides.erase(to.strides.begin());
-      compiler_.move("emit", compiler_.ref(scope_, body_.emit[i]), to);
+      compiler_.move("emit", compiler_.ref(scope_, body_.emit[i]), entry(stacks_[i], loop, part));
     }
+    save_masses(loop, part);
     next_.clear();
     for (ir::ValueId id : body_.next) next_.push_back(compiler_.ref(scope_, id));
     compiler_.leave_iteration();
+  }
+
+  /// A stack's entry of iteration `part` of those in one iteration of the loop.
+  Ref entry(Ref stack, const Compiler::Loop& loop, int64_t part) const {
+    stack.offset += part * stack.strides.at(0);
+    stack.terms.push_back({loop.id, at_once_ * stack.strides[0]});
+    stack.extents.erase(stack.extents.begin());
+    stack.strides.erase(stack.strides.begin());
+    return stack;
+  }
+
+  /// The masses of attentions whose operands and results are emitted, for the backward.
+  void save_masses(const Compiler::Loop& loop, int64_t part) {
+    std::vector<Attentions::Saved> saved;
+    for (size_t i = 0; i < body_.emit.size(); ++i)
+      if (site_.wanted(carries_.size() + i))
+        saved.push_back({compiler_.ref(scope_, body_.emit[i]), stacks_[i]});
+    const std::vector<Attended>& made = compiler_.attentions().here();
+    size_t of_part = 0;
+    for (size_t k = std::exchange(attentions_, made.size()); k < made.size(); ++k) {
+      std::optional<Attended> found = Attentions::saved(made[k], saved, index_.buffer);
+      if (!found) continue;
+      const Ref masses = made[k].masses;
+      if (of_part == masses_.size()) {
+        masses_.push_back(compiler_.create(masses.element, {times_, masses.count()}));
+        kept_.push_back(masses_.back().buffer);
+        found->masses = masses_.back();
+        found->masses.extents.erase(found->masses.extents.begin());
+        found->masses.strides.erase(found->masses.strides.begin());
+        compiler_.attentions().add_saved(*found);
+      }
+      compiler_.move("emit", masses, entry(masses_[of_part++], loop, part));
+    }
   }
 
   const Site& site_;
@@ -106,6 +137,8 @@ class Scanned {
   const bool reverse_;
   std::vector<BufferId> kept_;
   std::vector<Ref> carries_, stacks_, next_;  ///< next: initial values of the next iteration
+  std::vector<Ref> masses_;                   ///< stacks of the attentions that are saved
+  size_t attentions_ = 0;                     ///< of the parts so far
   Ref index_;
 };
 

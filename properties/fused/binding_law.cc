@@ -288,6 +288,71 @@ TEST(FusedBinding, TheSameQueriesWithAnotherScale) {
   EXPECT_FALSE(takes_forward(bound));
 }
 
+/// Attentions in a loop, and their gradients in another.
+const char* const attentions_in_loops =
+    "plan p(x g: f32[B S K G D], k v: f32[N B T K D])\n"
+    " -> (y: f32[B S K G D], gx: f32[B S K G D], gk gv: f32[N B T K D], os: f32[N B S K G D]) "
+    "{\n"
+    " m = iota(\"S T; T\") <= iota(\"S T; S\")\n"
+    " y, qs, ks, vs, os = scan n in N, h: f32[B S K G D] = x {\n"
+    "  kn = k[n] * 1.5\n"
+    "  vn = v[n] * 0.5\n"
+    "  o = attention(\"B S K G D, B T K D, B T K D; S T G D\", h, kn, vn, m, 0.3)\n"
+    "  emit h, kn, vn, o\n"
+    "  next o }\n"
+    " gx, gk, gv = scan n in N reverse, c: f32[B S K G D] = g {\n"
+    "  a, b, d = attention_grad(\"B S K G D, B S K G D, B T K D, B T K D; S T G D\",\n"
+    "   c, qs[n], ks[n], vs[n], m, 0.3)\n"
+    "  emit b, d\n"
+    "  next a }\n"
+    " return y, gx, gk, gv, os }\n";
+
+/// Whether the gradients in loops, if any, use what the attentions have made.
+bool take_forward(const std::vector<plan::Step>& steps) {
+  for (const plan::Step& step : steps) {
+    if (step.is_loop && take_forward(step.body)) return true;
+    if (step.op == "attention_grad" && std::get<AttentionGrad>(step.fused->op).after_forward)
+      return true;
+  }
+  return false;
+}
+
+TEST(FusedBinding, GradientsInALoopTakeWhatALoopOfAttentionsSaves) {
+  const struct {
+    const char *what, *from, *to;
+    bool taken;
+  } cases[] = {
+      {"as it is", "", "", true},
+      {"in the same order", "N reverse", "N", true},
+      {"another scale", "vs[n], m, 0.3", "vs[n], m, 0.4", false},
+      {"another iteration's keys", "ks[n], vs[n], m",
+       "read(\"[N] B T K D -> B T K D\", ks, at=0), vs[n], m", false},
+      {"queries that were not attended to", "c, qs[n]", "c, os[n]", false},
+      {"another mask", "vs[n], m, 0.3", "vs[n], iota(\"S T; T\") < iota(\"S T; S\"), 0.3", false},
+      {"one that is as causal", "vs[n], m, 0.3", "vs[n], iota(\"S T; S\") >= iota(\"S T; T\"), 0.3",
+       true},
+  };
+  for (const auto& each : cases) {
+    SCOPED_TRACE(each.what);
+    std::string text = attentions_in_loops;
+    const std::string from = each.from;
+    if (!from.empty()) text.replace(text.rfind(from), from.size(), each.to);
+    for (const size_t unroll : {1, 3}) {
+      const Bound bound(text);
+      PlanOptions options{.unroll = unroll};
+      options.device = law_device();
+      const Plan plan = bound.plan(options);
+      EXPECT_EQ(take_forward(plan.steps()), each.taken);
+      const Numbers got = bound.on_device({.unroll = unroll}), wanted = bound.in_double();
+      for (size_t r = 0; r < wanted.size(); ++r) {
+        double most = 0;
+        for (double entry : wanted[r]) most = std::max(most, std::abs(entry));
+        EXPECT_EQ(beside::difference(got.at(r), wanted[r], 0x1p-14 * most), "") << "result " << r;
+      }
+    }
+  }
+}
+
 /// A plan whose attention is under `mask`.
 std::string masked_text(const std::string& mask) {
   return "plan p(g q: bf16[B S K G D], k v: bf16[B T K D], seen: bool[S T], i: i32[],\n"

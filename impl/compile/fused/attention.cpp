@@ -114,7 +114,8 @@ void fuse_attention(const FusedCall& call) {
   const Ids& order = binding.dims_.queries;
   const Ref o = binding.make(0, order, binding.q_, op.o);
   const std::vector<Ref> scratch = call.compiler.fused("attention", op, {o}, binding.operands_);
-  call.compiler.attended({binding.operands_, binding.scale_, o, scratch.at(0)});
+  call.compiler.attentions().add(
+      {binding.operands_, binding.scale_, op.mask_kind, o, scratch.at(0)});
   call.define(0, {o, order});
 }
 
@@ -126,7 +127,8 @@ void fuse_attention_grad(const FusedCall& call) {
   std::vector<Ref> inputs = {binding.operand("g", rows, op.g)};
   FusedCall::require(inputs[0].element == op.element);
   inputs.insert(inputs.end(), binding.operands_.begin(), binding.operands_.end());
-  if (const auto* forward = call.compiler.attended(binding.operands_, binding.scale_)) {
+  if (const auto forward = call.compiler.attentions().left(
+          {binding.operands_, binding.scale_, op.mask_kind, {}, {}})) {
     op.after_forward = true;
     op.o = strides_of(binding.dims_, {forward->o, rows});
     inputs.insert(inputs.begin() + 5, {forward->o, forward->masses});

@@ -1,0 +1,50 @@
+#pragma once
+// What an attention leaves for its gradient: o, and the mass of each row of logits, which the
+// gradient would else compute again. Within a function and a loop they are at hand. Of a scan that
+// saves q, k, v and o for the scan of its backward, the masses are saved too.
+#include <optional>
+#include <vector>
+
+#include "impl/compile/views.h"
+#include "kernels/fused.h"
+
+namespace shardproof::compile {
+
+struct Attended {
+  std::vector<Ref> operands;  ///< q, k, v, mask
+  std::vector<double> scale;  ///< if constant; else it is the last operand
+  MaskKind mask_kind = MaskKind::any;
+  Ref o, masses;
+};
+
+/// The attentions of a plan so far.
+class Attentions {
+ public:
+  void add(Attended made) { here_.push_back(std::move(made)); }
+  /// Those of this function and loop.
+  const std::vector<Attended>& here() const { return here_; }
+  /// A function or a loop begins or ends: what is not saved would occupy memory for no use.
+  void leave() { here_.clear(); }
+
+  /// A value of a loop's body, and the stack that has that of each iteration.
+  struct Saved {
+    Ref value, stack;
+  };
+  /// The attention as the stacks have it in iteration 0, without its masses; none if q, k, v and o
+  /// are not all saved, or if the mask is of one iteration. `first`: the first buffer of the loop.
+  static std::optional<Attended> saved(const Attended& made, const std::vector<Saved>& values,
+                                       BufferId first);
+  /// `made`: views of the stacks in iteration 0.
+  void add_saved(Attended made) { saved_.push_back(std::move(made)); }
+
+  /// o and the masses of the attention on these operands, if they are in memory.
+  struct Left {
+    Ref o, masses;
+  };
+  std::optional<Left> left(const Attended& wanted) const;
+
+ private:
+  std::vector<Attended> here_, saved_;
+};
+
+}  // namespace shardproof::compile
