@@ -145,8 +145,13 @@ struct Neighbours {
     Words* words = words_at<Words>(static_cast<T*>(to) + at);
     SHARDPROOF_UNROLL(8)
     for (int w = 0; w < n / chunk; ++w) {
-      Words word;
-      memcpy(&word, entries + w * chunk, sizeof word);
+      Words word = 0;  // put together in registers: a copy of the array would go through memory
+      SHARDPROOF_UNROLL(16)
+      for (int i = 0; i < chunk; ++i) {
+        typename Word<sizeof(T)>::type bits;
+        memcpy(&bits, entries + w * chunk + i, sizeof bits);
+        word |= static_cast<Words>(static_cast<Words>(bits) << (8 * sizeof(T) * i));
+      }
       words[w] = word;
     }
   }

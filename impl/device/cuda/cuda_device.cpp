@@ -33,7 +33,7 @@ class CudaGraph : public Graph {
 
 class CudaDevice : public Device {
  public:
-  CudaDevice(int ordinal, AttentionOf attention, bool records)
+  CudaDevice(int ordinal, AttentionOf attention, bool records, ProductsBy products)
       : ordinal_(ordinal),
         records_(records),
         properties_(cuda_properties(ordinal)),
@@ -41,7 +41,7 @@ class CudaDevice : public Device {
         chains_("sm_" + std::to_string(properties_.major) + std::to_string(properties_.minor)),
         attentions_(std::make_unique<Attentions>(ordinal, attention)) {
     activate();
-    products_ = std::make_unique<Products>(workspace_bytes);
+    products_ = std::make_unique<Products>(workspace_bytes, products == ProductsBy::clock);
   }
 
   std::string name() const override { return name_; }
@@ -194,8 +194,9 @@ size_t cuda_free_bytes(int ordinal) {
   return free;
 }
 
-std::shared_ptr<Device> cuda_device(int ordinal, AttentionOf attention, bool records) {
-  return std::make_shared<CudaDevice>(ordinal, attention, records);
+std::shared_ptr<Device> cuda_device(int ordinal, AttentionOf attention, bool records,
+                                    ProductsBy products) {
+  return std::make_shared<CudaDevice>(ordinal, attention, records, products);
 }
 
 }  // namespace shardproof

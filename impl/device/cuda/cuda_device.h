@@ -14,11 +14,16 @@ int cuda_device_count(std::string* why = nullptr);
 /// run.
 enum class AttentionOf : uint8_t { own, library, library_unordered };
 
+/// The algorithm of a large product: the one that cuBLASLt estimates to be best; or the fastest by
+/// a clock, which may be another one, with other bits, in another run.
+enum class ProductsBy : uint8_t { estimate, clock };
+
 /// GPU `ordinal`. Throws DeviceError with CUDA's message if it does not exist. Products are
 /// cuBLASLt's (bf16, f32 without TF32, f64). Chains of pointwise ops are compiled when they are
 /// prepared. All other ops are kernels/cuda. Without `records`, every step is launched separately.
 std::shared_ptr<Device> cuda_device(int ordinal = 0, AttentionOf attention = AttentionOf::library,
-                                    bool records = true);
+                                    bool records = true,
+                                    ProductsBy products = ProductsBy::estimate);
 
 /// A queue of a CUDA device is a stream.
 class CudaQueue : public Queue {

@@ -149,6 +149,19 @@ Product drawn(std::mt19937_64& rng, Element inputs, Element output) {
   return product;
 }
 
+/// The first entry that is another number, or "": -0 is 0, which a product of one term may give.
+std::string first_difference(Element element, const std::vector<std::byte>& got,
+                             const std::vector<std::byte>& want) {
+  for (size_t i = 0; i < want.size() / size_of(element); ++i) {
+    const auto at = static_cast<int64_t>(i);
+    const double x = number_at(element, got.data(), at), y = number_at(element, want.data(), at);
+    if (x != y)
+      return "entry " + std::to_string(i) + " is " + std::to_string(x) + ", not " +
+             std::to_string(y);
+  }
+  return "";
+}
+
 TEST_F(Gpu, MultipliesAsTheCpuDoes) {
   std::mt19937_64 rng(1);
   const std::pair<Element, Element> kinds[] = {{Element::f32, Element::f32},
@@ -165,7 +178,12 @@ TEST_F(Gpu, MultipliesAsTheCpuDoes) {
       device->prepare(product.op)(*queue, {&out, 1}, operands);
       const void* on_host[] = {product.a.data(), product.b.data()};
       rehearsed(product.op, product.c.data(), on_host);
-      ASSERT_EQ(c.get(*device, *queue), product.c) << name_of(inputs) << " " << i;
+      const Matmul& op = product.op;
+      ASSERT_EQ(first_difference(output, c.get(*device, *queue), product.c), "")
+          << name_of(inputs) << " " << i << ": " << op.m << " by " << op.k << " by " << op.n
+          << ", strides of c " << op.c.row << " " << op.c.column << ", of a " << op.a.row << " "
+          << op.a.column << ", of b " << op.b.row << " " << op.b.column << ", batch "
+          << op.batch.count();
     }
 }
 

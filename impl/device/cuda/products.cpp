@@ -5,9 +5,13 @@
 #include <algorithm>
 #include <array>
 #include <initializer_list>
+#include <map>
+#include <mutex>
 #include <optional>
 
+#include "impl/device/cuda/fastest.h"
 #include "impl/device/cuda/queue.h"
+#include "kernels/cuda/kernels.h"
 
 namespace shardproof {
 namespace {
@@ -73,6 +77,7 @@ struct Prepared {
   Descriptor descriptor{nullptr, cublasLtMatmulDescDestroy};
   Layout x{nullptr, cublasLtMatrixLayoutDestroy}, y{nullptr, cublasLtMatrixLayoutDestroy},
       out{nullptr, cublasLtMatrixLayoutDestroy};
+  std::array<std::vector<cublasLtMatmulAlgo_t>, alignments.size()> candidates{};
   std::array<std::optional<cublasLtMatmulAlgo_t>, alignments.size()> algorithms{};
   /// The alignment of every matrix in the batch, if the first one is aligned.
   size_t batch_alignment = alignments[0];
@@ -94,10 +99,10 @@ std::string text_of(const Matmul& op) {
          std::to_string(op.n);
 }
 
-/// None if cuBLASLt has no algorithm; then `why` gets its message.
-std::optional<cublasLtMatmulAlgo_t> algorithm_of(cublasLtHandle_t handle, size_t workspace,
-                                                 const Prepared& product, size_t alignment,
-                                                 std::string& why) {
+/// Best first, as cuBLASLt estimates. None if it has no algorithm; then `why` gets its message.
+std::vector<cublasLtMatmulAlgo_t> algorithms_of(cublasLtHandle_t handle, size_t workspace,
+                                                const Prepared& product, size_t alignment,
+                                                std::string& why) {
   cublasLtMatmulPreference_t wish = nullptr;
   check_blas(cublasLtMatmulPreferenceCreate(&wish), "a product's preference");
   const Preference preference(wish, cublasLtMatmulPreferenceDestroy);
@@ -118,15 +123,20 @@ std::optional<cublasLtMatmulAlgo_t> algorithm_of(cublasLtHandle_t handle, size_t
   if (product.biased)
     set(cublasLtMatmulDescSetAttribute, product.descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
         reinterpret_cast<const void*>(alignment));
-  cublasLtMatmulHeuristicResult_t found{};
+  constexpr int most = 8;
+  std::array<cublasLtMatmulHeuristicResult_t, most> found{};
   int number = 0;
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       handle, product.descriptor.get(), product.x.get(), product.y.get(), product.out.get(),
-      product.out.get(), preference.get(), 1, &found, &number);
-  if (status == CUBLAS_STATUS_SUCCESS && number > 0 && found.state == CUBLAS_STATUS_SUCCESS)
-    return found.algo;
-  why = cublasLtGetStatusString(status == CUBLAS_STATUS_SUCCESS ? found.state : status);
-  return std::nullopt;
+      product.out.get(), preference.get(), most, found.data(), &number);
+  std::vector<cublasLtMatmulAlgo_t> algorithms;
+  if (status == CUBLAS_STATUS_SUCCESS)
+    for (int i = 0; i < number; ++i)
+      if (const auto& each = found[static_cast<size_t>(i)]; each.state == CUBLAS_STATUS_SUCCESS)
+        algorithms.push_back(each.algo);
+  if (algorithms.empty())
+    why = cublasLtGetStatusString(status == CUBLAS_STATUS_SUCCESS ? found[0].state : status);
+  return algorithms;
 }
 
 std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, const Matmul& op,
@@ -175,8 +185,10 @@ std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, co
   std::string why;
   bool has = false;
   for (size_t i = 0; i < alignments.size(); ++i) {
-    product->algorithms[i] = algorithm_of(handle, workspace, *product, alignments[i], why);
-    has = has || product->algorithms[i];
+    product->candidates[i] = algorithms_of(handle, workspace, *product, alignments[i], why);
+    if (product->candidates[i].empty()) continue;
+    product->algorithms[i] = product->candidates[i].front();
+    has = true;
   }
   if (!has) throw DeviceError("cuBLASLt has no algorithm for " + text_of(op) + ": " + why);
   return product;
@@ -217,16 +229,114 @@ void multiply(cublasLtHandle_t handle, const Prepared& product, StreamQueue& que
   });
 }
 
+/// Memory of the GPU for one product of normal numbers: zeros would be faster.
+class Trial {
+ public:
+  Trial(const Matmul& op, size_t workspace) : scratch_(memory(workspace)) {
+    const auto of = [&](int64_t rows, int64_t columns, Element element) {
+      return memory(static_cast<size_t>(rows * columns) * size_of(element));
+    };
+    c_ = of(op.m, op.n, op.elements[0]);
+    a_ = of(op.m, op.k, op.elements[1]);
+    b_ = of(op.k, op.n, op.elements[2]);
+    fill(a_, op.m * op.k, op.elements[1]);
+    fill(b_, op.k * op.n, op.elements[2]);
+    check_cuda(cudaDeviceSynchronize(), "filling matrices");
+  }
+  void* c() const { return c_.data(); }
+  const void* a() const { return a_.data(); }
+  const void* b() const { return b_.data(); }
+  void* scratch() const { return scratch_.data(); }
+
+ private:
+  static Buffer memory(size_t bytes) {
+    void* memory = nullptr;
+    check_cuda(cudaMalloc(&memory, bytes), "memory to time a product");
+    return Buffer(bytes, static_cast<std::byte*>(memory), [](std::byte* data) { cudaFree(data); });
+  }
+  static void fill(const Buffer& matrix, int64_t entries, Element element) {
+    const Buffer key = memory(sizeof(uint64_t));
+    check_cuda(cudaMemset(key.data(), 1, sizeof(uint64_t)), "a key");
+    const void* inputs[] = {key.data()};
+    cuda::run(cuda::Stream{}, Random{{{entries}, {{1}, {1}}}, RandomFn::normal, 0, element},
+              matrix.data(), inputs);
+    check_cuda(cudaDeviceSynchronize(), "a matrix");
+  }
+
+  Buffer scratch_, c_, a_, b_;
+};
+
+/// The matrices have no gaps: what lies between them, a trial has no memory for.
+bool is_dense(const Matmul& op) {
+  const auto whole = [](const MatrixStrides& s, int64_t rows, int64_t columns) {
+    return (s.column == 1 && s.row == columns) || (s.row == 1 && s.column == rows);
+  };
+  return op.batch.count() == 1 && whole(op.c, op.m, op.n) && whole(op.a, op.m, op.k) &&
+         whole(op.b, op.k, op.n);
+}
+
 }  // namespace
 
 struct Products::State {
   cublasLtHandle_t handle = nullptr;
   size_t workspace = 0;
+  bool times = false;
   ~State() { cublasLtDestroy(handle); }
+
+  /// Puts the fastest algorithm first, for matrices as a plan's arena has them. Small products, and
+  /// those for which there is no memory, keep cuBLASLt's choice.
+  void choose(Prepared& product) {
+    const Matmul& op = product.op;
+    auto& candidates = product.candidates[0];
+    constexpr double small = 1e9;  // operations: a launch takes as long
+    if (!times || product.biased || candidates.size() < 2 || !is_dense(op) ||
+        static_cast<double>(op.m) * static_cast<double>(op.n) * static_cast<double>(op.k) < small)
+      return;
+    const std::lock_guard lock(mutex_);
+    const std::array<int64_t, 9> key{op.m,
+                                     op.n,
+                                     op.k,
+                                     op.a.row,
+                                     op.b.row,
+                                     op.c.row,
+                                     static_cast<int64_t>(op.elements[0]),
+                                     static_cast<int64_t>(op.elements[1]),
+                                     static_cast<int64_t>(op.elements[2])};
+    const auto [known, is_new] = chosen_.try_emplace(key, 0);
+    if (is_new) known->second = timed(product);
+    product.algorithms[0] = candidates[known->second];
+  }
+
+ private:
+  size_t timed(const Prepared& product) const try {
+    const Trial trial(product.op, workspace);
+    const bool f64 = product.op.elements[0] == Element::f64;
+    const float one = 1, zero = 0;
+    const double one_f64 = 1, zero_f64 = 0;
+    std::vector<std::function<bool(cudaStream_t)>> ways;
+    for (const cublasLtMatmulAlgo_t& algorithm : product.candidates[0])
+      ways.push_back([&](cudaStream_t stream) {
+        return cublasLtMatmul(handle, product.descriptor.get(),
+                              f64 ? static_cast<const void*>(&one_f64) : &one,
+                              product.form.flipped ? trial.a() : trial.b(), product.x.get(),
+                              product.form.flipped ? trial.b() : trial.a(), product.y.get(),
+                              f64 ? static_cast<const void*>(&zero_f64) : &zero, trial.c(),
+                              product.out.get(), trial.c(), product.out.get(), &algorithm,
+                              trial.scratch(), workspace, stream) == CUBLAS_STATUS_SUCCESS;
+      });
+    return fastest(ways);
+  } catch (const DeviceError&) {  // no memory
+    cudaGetLastError();
+    return 0;
+  }
+
+  std::mutex mutex_;
+  std::map<std::array<int64_t, 9>, size_t> chosen_;
 };
 
-Products::Products(size_t workspace) : state_(std::make_shared<State>()) {
+Products::Products(size_t workspace, bool times) : state_(std::make_shared<State>()) {
   state_->workspace = workspace;
+  state_->times = times;
   check_blas(cublasLtCreate(&state_->handle), "cuBLASLt");
 }
 Products::~Products() = default;
@@ -235,8 +345,10 @@ Launch Products::prepare(const Matmul& op) {
   if (op.batch.count() * op.m * op.n == 0)
     return [](Queue&, std::span<void* const>, std::span<const void* const>) {};
   if (op.k == 0) throw DeviceError("a product over nothing");
-  return [state = state_, product = prepared(state_->handle, state_->workspace, op)](
-             Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
+  const std::shared_ptr<Prepared> product = prepared(state_->handle, state_->workspace, op);
+  state_->choose(*product);
+  return [state = state_, product](Queue& queue, std::span<void* const> outputs,
+                                   std::span<const void* const> inputs) {
     multiply(state->handle, *product, static_cast<StreamQueue&>(queue), outputs[0], inputs[0],
              inputs[1]);
   };

@@ -9,8 +9,9 @@ namespace shardproof {
 /// One cuBLASLt handle for one GPU.
 class Products {
  public:
-  /// `workspace`: bytes of scratch memory per stream.
-  explicit Products(size_t workspace);
+  /// `workspace`: bytes of scratch memory per stream. `times`: the algorithm of a large product is
+  /// the fastest of those that cuBLASLt offers, by a clock; else its first.
+  Products(size_t workspace, bool times);
   ~Products();
   /// Asks cuBLASLt for its best algorithm. Throws DeviceError if it has none.
   Launch prepare(const Matmul& op);

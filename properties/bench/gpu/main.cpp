@@ -21,6 +21,7 @@ struct Options {
        ceiling = false;
   double peak_tflops = 989, copy_tb_per_s = 3.35;          ///< of an H100, as NVIDIA says
   AttentionOf attention = AttentionOf::library_unordered;  ///< as PyTorch's, which is unordered too
+  ProductsBy products = ProductsBy::clock;
   std::vector<std::string> configs{"llama_0_5b", "llama_1_5b", "llama_7b"};
   std::vector<int64_t> lengths{1024, 4096};
 };
@@ -109,7 +110,8 @@ json step_row(const Program& program, const StepCase& one, const std::shared_ptr
 /// Whether all of it could be measured.
 bool run(const Options& options) {
   const std::shared_ptr<Device> device =
-      options.rehearse ? rehearsal_device(1) : cuda_device(0, options.attention, options.records);
+      options.rehearse ? rehearsal_device(1)
+                       : cuda_device(0, options.attention, options.records, options.products);
   Results results(options, device->name());
   Speed peak{1e12, 1e12};
   if (!options.rehearse) {
@@ -160,6 +162,9 @@ int main_of(int argc, char** argv) {
           std::map<std::string, AttentionOf>{{"own", AttentionOf::own},
                                              {"library", AttentionOf::library},
                                              {"unordered", AttentionOf::library_unordered}}));
+  app.add_option("--products", options.products, "How cuBLASLt's algorithm is chosen")
+      ->transform(CLI::CheckedTransformer(std::map<std::string, ProductsBy>{
+          {"estimate", ProductsBy::estimate}, {"clock", ProductsBy::clock}}));
   app.add_option("--configs", options.configs, "Of llama_gpu.shard")->delimiter(',');
   app.add_option("--lengths", options.lengths, "Of a sequence")->delimiter(',');
   app.add_flag("!--no-kernels", options.kernels, "Steps alone");
