@@ -2,9 +2,12 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <array>
 #include <cstring>
 #include <fstream>
 #include <numeric>
+#include <random>
 #include <set>
 
 #include "impl/data/corpus.h"
@@ -257,6 +260,48 @@ TEST(Tokenizer, EncodesAsItsLibraryDoes) {
   }
   const std::string corpus = made_up_corpus(20'000, 5);
   EXPECT_EQ(tokenizer.decode(tokenizer.encode(corpus)), corpus);
+}
+
+TEST(Tokenizer, AWordOfAMegabyteIsEncoded) {
+  const Tokenizer tokenizer =
+      Tokenizer::load(SHARDPROOF_SOURCE_DIR "/impl/data/tokenizer_test.json");
+  std::string word;
+  while (word.size() < 1'000'000) word += "marketsunny";
+  const std::vector<uint32_t> tokens = tokenizer.encode(word);
+  EXPECT_LT(tokens.size(), word.size());
+  EXPECT_EQ(tokenizer.decode(tokens), word);
+}
+
+TEST(BytePairs, TheEarliestPairIsJoinedFirstAndOfEqualsTheLeftmost) {
+  std::mt19937 rng(1);
+  for (int round = 0; round < 300; ++round) {
+    BytePairs pairs;
+    std::vector<std::array<uint32_t, 3>> merges;
+    for (uint32_t joined = 3; joined < 9; ++joined) {
+      const uint32_t left = rng() % joined, right = rng() % joined;
+      if (std::any_of(merges.begin(), merges.end(),
+                      [&](const auto& each) { return each[0] == left && each[1] == right; }))
+        continue;
+      merges.push_back({left, right, joined});
+      pairs.add(left, right, joined);
+    }
+    std::vector<uint32_t> tokens(rng() % 40);
+    for (uint32_t& token : tokens) token = rng() % 3;
+    std::vector<uint32_t> wanted = tokens;
+    for (size_t rank = 0; rank < merges.size();) {  // as it is defined
+      const auto found =
+          std::search(wanted.begin(), wanted.end(), merges[rank].begin(), merges[rank].begin() + 2);
+      if (found == wanted.end()) {
+        ++rank;
+        continue;
+      }
+      *found = merges[rank][2];
+      wanted.erase(found + 1);
+      rank = 0;
+    }
+    pairs.join(tokens);
+    EXPECT_EQ(tokens, wanted) << round;
+  }
 }
 
 TEST(Tokenizer, OfAnotherKindIsRefused) {

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <array>
+#include <map>
 
 #include "impl/checkpoint/file.h"
 #include "impl/checkpoint/json_text.h"
@@ -147,11 +148,10 @@ Tokenizer Tokenizer::load(const std::filesystem::path& path) {
       result.bytes_[id] = name;
       if (name == end_of_text || name == begin_of_text) result.document_ = id;
     }
-    size_t rank = 0;
     for (const Json& each : model.at("merges")) {
       const auto [left, right] = pair_of(each);
-      result.merges_[{result.tokens_.at(left), result.tokens_.at(right)}] = {
-          rank++, result.tokens_.at(left + right)};
+      result.merges_.add(result.tokens_.at(left), result.tokens_.at(right),
+                         result.tokens_.at(left + right));
     }
     result.cannot_encode_ = other_words(json);
   } catch (const FileError&) {
@@ -181,19 +181,7 @@ void Tokenizer::encode_word(const std::string& word, std::vector<uint32_t>& to) 
                       std::to_string(static_cast<unsigned char>(each)) + ": it is not byte-level");
     parts.push_back(found->second);
   }
-  while (parts.size() > 1) {
-    const Merge* best = nullptr;
-    size_t at = 0;
-    for (size_t i = 0; i + 1 < parts.size(); ++i)
-      if (const auto found = merges_.find({parts[i], parts[i + 1]});
-          found != merges_.end() && (!best || found->second.rank < best->rank)) {
-        best = &found->second;
-        at = i;
-      }
-    if (!best) break;
-    parts[at] = best->token;
-    parts.erase(parts.begin() + static_cast<ptrdiff_t>(at) + 1);
-  }
+  merges_.join(parts);
   to.insert(to.end(), parts.begin(), parts.end());
 }
 

@@ -1,12 +1,13 @@
 #pragma once
 // Byte-pair encoding, from a Hugging Face tokenizer.json.
 #include <filesystem>
-#include <map>
 #include <optional>
 #include <span>
 #include <string>
 #include <unordered_map>
 #include <vector>
+
+#include "impl/data/byte_pairs.h"
 
 namespace shardproof::data {
 
@@ -27,16 +28,12 @@ class Tokenizer {
   int64_t size() const { return static_cast<int64_t>(bytes_.size()); }
 
  private:
-  struct Merge {
-    size_t rank;
-    uint32_t token;
-  };
   void encode_word(const std::string& word, std::vector<uint32_t>& to) const;
 
   std::string path_, cannot_encode_;
   std::vector<std::string> bytes_;  ///< by token
   std::unordered_map<std::string, uint32_t> tokens_;
-  std::map<std::pair<uint32_t, uint32_t>, Merge> merges_;
+  BytePairs merges_;
   std::optional<uint32_t> document_;
 };
 
