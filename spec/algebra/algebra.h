@@ -16,7 +16,7 @@
 #include <utility>
 #include <vector>
 
-#include "spec/algebra/rational.h"
+#include "spec/ir/rational.h"
 
 namespace shardproof::algebra {
 

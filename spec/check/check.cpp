@@ -17,7 +17,6 @@
 #include "spec/check/owed.h"
 #include "spec/check/pipelines.h"
 #include "spec/check/second_leg.h"
-#include "spec/check/set_consts.h"
 #include "spec/check/shown_names.h"
 #include "spec/check/tried_fixes.h"
 #include "spec/check/unchecked.h"
@@ -727,8 +726,7 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
     }
   CheckedProgram result;
   std::vector<Diagnostic> diagnostics;
-  result.resolved_ = resolve(sources, path, reader, diagnostics);
-  set_consts(result.resolved_.program, options.set);
+  result.resolved_ = resolve(sources, path, reader, diagnostics, options.set);
   const ir::Program& program = result.program();
   std::vector<std::vector<Diagnostic>> own(program.functions.size());
   for (Diagnostic& diagnostic : diagnostics) {

@@ -1,6 +1,5 @@
 #include "spec/check/derived.h"
 
-#include "spec/check/set_consts.h"
 #include "spec/check/typing.h"
 #include "spec/grad/backward.h"
 
@@ -18,8 +17,7 @@ OwnFile read_own(const std::string& path, const FileReader& reader,
                  const std::map<Name, double>& set) {
   OwnFile own;
   std::vector<Diagnostic> diagnostics;
-  own.resolved = resolve(own.sources, path, reader, diagnostics);
-  set_consts(own.resolved.program, set);
+  own.resolved = resolve(own.sources, path, reader, diagnostics, set);
   const ir::Program& program = own.resolved.program;
   const std::vector<bool> steps = find_steps(program);
   for (size_t f = 0; f < program.functions.size(); ++f) {

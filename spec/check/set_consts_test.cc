@@ -1,6 +1,4 @@
 // A const that is given another value has it wherever it is used.
-#include "spec/check/set_consts.h"
-
 #include <gtest/gtest.h>
 
 #include "spec/check/check.h"
@@ -46,6 +44,37 @@ TEST(SetConsts, AlsoWhereAnImportedPlanIsDifferentiated) {
     ASSERT_EQ(checked.verdict(), Verdict::proved) << eps;
     EXPECT_EQ(checked.program().consts.at("eps"), eps);
   }
+}
+
+const char* const dependent = R"(mesh d
+dim B F
+const half = 2
+const all = half * 2
+fn f(x: f32[B F]) -> f32[B] { return sum("B F -> B", x) * all }
+plan by_name implements f(x: f32[B/d F]) -> f32[B/d] { return half * sum("B/d F -> B/d", x * 2) }
+plan by_number implements f(x: f32[B/d F]) -> f32[B/d] { return sum("B/d F -> B/d", x) * 6 }
+)";
+
+CheckedProgram with_half(double half) {
+  Sources sources;
+  CheckOptions options;
+  options.set["half"] = half;
+  return check(
+      sources, "file.shard", [](const std::string&) { return std::optional(dependent); }, options);
+}
+
+TEST(SetConsts, AlsoInConstsThatDependOnThem) {
+  const CheckedProgram checked = with_half(3);
+  EXPECT_EQ(checked.program().consts.at("all"), 6);
+  EXPECT_EQ(checked.plans().at(0).verdict, Verdict::proved);
+  EXPECT_EQ(checked.plans().at(1).verdict, Verdict::proved);
+  EXPECT_EQ(with_half(2).plans().at(1).verdict, Verdict::refuted);
+}
+
+// The program reads the shortest decimal that rounds to the given double.
+TEST(SetConsts, WithAllTheirDigits) {
+  for (const double half : {1.0 / 3, 0.1 + 0.2, 1e-300})
+    EXPECT_EQ(with_half(half).program().consts.at("half"), half);
 }
 
 }  // namespace

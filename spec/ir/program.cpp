@@ -1,5 +1,6 @@
 #include "spec/ir/program.h"
 
+#include <algorithm>
 #include <cctype>
 #include <cmath>
 #include <stdexcept>
@@ -24,54 +25,11 @@ Arith product(std::vector<Arith> factors) {
   return result;
 }
 
-double operate(const std::string& op, const std::vector<double>& x) {
-  if (op == "neg") return -x.at(0);
-  if (op == "not") return x.at(0) == 0;
-  const double a = x.at(0), b = x.at(1);
-  if (op == "+") return a + b;
-  if (op == "-") return a - b;
-  if (op == "*") return a * b;
-  if ((op == "/" || op == "//" || op == "%") && b == 0) throw std::domain_error("division by zero");
-  if (op == "/") return a / b;
-  if (op == "//") return std::floor(a / b);
-  if (op == "%") return a - b * std::floor(a / b);
-  if (op == "==") return a == b;
-  if (op == "!=") return a != b;
-  if (op == "<") return a < b;
-  if (op == ">") return a > b;
-  if (op == "<=") return a <= b;
-  if (op == ">=") return a >= b;
-  if (op == "and") return a != 0 && b != 0;
-  if (op == "or") return a != 0 || b != 0;
-  throw std::domain_error("no arithmetic " + op);
-}
-
 }  // namespace
 
 bool uses_values(const Arith& arith) {
   return arith.kind == Arith::Kind::value ||
          std::any_of(arith.args.begin(), arith.args.end(), uses_values);
-}
-
-double evaluate(const Arith& arith, const std::map<Name, int64_t>& sizes) {
-  switch (arith.kind) {
-    case Arith::Kind::number:
-      return std::stod(arith.text);
-    case Arith::Kind::size:
-    case Arith::Kind::axis: {
-      if (is_number(arith.text)) return std::stod(arith.text);
-      auto found = sizes.find(arith.text);
-      if (found == sizes.end()) throw std::domain_error("|" + arith.text + "| has no size");
-      return static_cast<double>(found->second);
-    }
-    case Arith::Kind::value:
-      throw std::domain_error("a value of the body has no size");
-    case Arith::Kind::op:
-      break;
-  }
-  std::vector<double> args;
-  for (const Arith& arg : arith.args) args.push_back(evaluate(arg, sizes));
-  return operate(arith.text, args);
 }
 
 std::string to_string(const Arith& arith) {

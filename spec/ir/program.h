@@ -10,6 +10,7 @@
 
 #include "spec/diag/diagnostic.h"
 #include "spec/ir/ops.h"
+#include "spec/ir/rational.h"
 
 namespace shardproof::ir {
 
@@ -199,9 +200,12 @@ bool compare(double a, const std::string& op, double b);
 /// Whether it contains a scalar of a body.
 bool uses_values(const Arith& arith);
 
-/// Evaluates arithmetic; `sizes` has dims and axes. Division is exact (rational). Throws
-/// std::domain_error if undefined.
+/// Evaluates arithmetic; `sizes` has dims and axes. Exact up to the last rounding if 64 bits
+/// suffice for each step, else in double. Throws std::domain_error if undefined.
 double evaluate(const Arith& arith, const std::map<Name, int64_t>& sizes);
+/// The value of numbers alone. Throws algebra::Overflow beyond 64 bits, std::domain_error if
+/// undefined.
+algebra::Rational exact(const Arith& arith);
 std::string to_string(const Arith& arith);
 
 }  // namespace shardproof::ir

@@ -1,11 +1,11 @@
 // Literals, sizes and `require`.
 #include <algorithm>
-#include <cctype>
 #include <cstdlib>
 #include <numeric>
 #include <set>
 
 #include "spec/algebra/engine.h"
+#include "spec/ir/decimal.h"
 #include "spec/lower/context.h"
 
 namespace shardproof::lower {
@@ -15,32 +15,14 @@ namespace {
 constexpr int64_t exact_limit =
     1000000000000;  // coefficients are int64: products of longer literals would overflow
 
-/// mantissa * 10^exponent, as a Rational within the limit.
-std::optional<algebra::Rational> decimal(const std::string& text) {
-  int64_t digits = 0, exponent = 0;
-  size_t i = 0;
-  bool point = false;
-  for (; i < text.size() && (std::isdigit(static_cast<unsigned char>(text[i])) || text[i] == '.');
-       ++i) {
-    if (text[i] == '.') {
-      point = true;
-      continue;
-    }
-    digits = digits * 10 + (text[i] - '0');
-    if (digits > exact_limit) return std::nullopt;
-    if (point) --exponent;
+/// The literal, if sums and products of such numbers fit into 64 bits.
+std::optional<algebra::Rational> short_decimal(const std::string& text) {
+  try {
+    const algebra::Rational value = algebra::decimal(text);
+    if (value.num <= exact_limit && value.den <= exact_limit) return value;
+  } catch (const algebra::Overflow&) {
   }
-  if (i == 0) return std::nullopt;
-  if (i < text.size() && (text[i] == 'e' || text[i] == 'E'))
-    exponent += std::stoll(text.substr(i + 1)), i = text.size();
-  if (i != text.size()) return std::nullopt;
-  for (; digits != 0 && digits % 10 == 0 && exponent < 0; ++exponent) digits /= 10;
-  if (exponent < -12 || exponent > 12)
-    return digits == 0 ? std::optional(algebra::Rational(0)) : std::nullopt;
-  int64_t power = 1;
-  for (int64_t k = exponent < 0 ? -exponent : exponent; k > 0; --k) power *= 10;
-  if (exponent > 0 && digits > exact_limit / power) return std::nullopt;
-  return exponent < 0 ? algebra::Rational(digits, power) : algebra::Rational(digits * power);
+  return std::nullopt;
 }
 
 std::string shown(const ir::Arith& arith, const Frame* frame) {
@@ -70,12 +52,11 @@ Nf operate(algebra::Algebra& a, const std::string& op, const std::vector<Nf>& x)
   throw std::logic_error("a condition inside arithmetic");
 }
 
-/// Constants of the normal distribution in decimal digits: 1/sqrt(2 pi), sqrt(2/pi), 2/sqrt(pi).
+/// Constants of the normal distribution with these digits: 1/sqrt(2 pi), sqrt(2/pi), 2/sqrt(pi).
 std::optional<Nf> normal_constant(algebra::Algebra& a, const std::string& text) {
-  const auto written = [&](double value) { return std::strtod(text.c_str(), nullptr) == value; };
-  if (written(0.3989422804014327)) return a.pow(a.mul(a.number(2), pi(a)), {-1, 2});
-  if (written(0.7978845608028654)) return a.pow(a.div(a.number(2), pi(a)), {1, 2});
-  if (written(1.1283791670955126)) return a.mul(a.number(2), a.pow(pi(a), {-1, 2}));
+  if (text == "0.3989422804014327") return a.pow(a.mul(a.number(2), pi(a)), {-1, 2});
+  if (text == "0.7978845608028654") return a.pow(a.div(a.number(2), pi(a)), {1, 2});
+  if (text == "1.1283791670955126") return a.mul(a.number(2), a.pow(pi(a), {-1, 2}));
   return std::nullopt;
 }
 
@@ -94,7 +75,7 @@ Nf pi(algebra::Algebra& a) { return constant(a, "3.141592653589793"); }
 Nf number(algebra::Algebra& a, const std::string& text) {
   if (text == "true" || text == "false") return a.number(text == "true" ? 1 : 0);
   if (!text.empty() && text[0] == '-') return a.neg(number(a, text.substr(1)));
-  if (auto exact = decimal(text)) return a.number(*exact);
+  if (auto exact = short_decimal(text)) return a.number(*exact);
   if (auto known = normal_constant(a, text)) return *known;
   return constant(a, text);
 }
@@ -258,6 +239,7 @@ void Context::require(const ir::Arith& condition, const Frame* frame) {
       a.declare_range(ratio);
   }
   const lower::Condition& stated = conditions.back();
+  if (op == "==" && a.is_zero(a.sub(stated.left, stated.right))) return;
   const std::string text =
       frame != nullptr && !frame->top ? shown_at_call(condition, frame) : shown(condition, frame);
   const bool read_elsewhere = frame == nullptr || (frame->top && !ir::uses_values(condition));

@@ -41,8 +41,8 @@ void assume_inside(Context& c, const Site& site, size_t operand, Nf start, Nf le
   const Name name =
       site.frame.top ? site.frame.function.values.at(site.instr.operands.at(operand)).name : "";
   const std::string text = name.empty() ? c.a.show(start) : name;
-  const std::string from = "0 <= " + text,
-                    to = text + " + " + c.a.show(length) + " <= " + c.a.show(whole);
+  const std::string from = "0 <= " + text, to = (c.a.is_zero(start) ? "" : text + " + ") +
+                                                c.a.show(length) + " <= " + c.a.show(whole);
   const Nf zero = c.a.number(0);
   if (c.a.le0(c.a.neg(start)) == zero) c.never(from);
   if (c.a.le0(c.a.sub(c.a.add(start, length), whole)) == zero) c.never(to);

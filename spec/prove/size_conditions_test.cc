@@ -72,6 +72,15 @@ TEST(SizeConditions, OfASizedDimFollowFromItsSize) {
   EXPECT_EQ(reduced(file.program, {divides({"t"}, "G"), divides({"t"}, "M")}), Texts{"t | G"});
 }
 
+// 0.9999999 is not 1: t divides N, and M is another size.
+TEST(SizeConditions, ReadDecimalsExactly) {
+  File file({"t"}, {"M", "N"});
+  const Arith nearly{Arith::Kind::number, "0.9999999", ir::no_value, {}};
+  file.require(op("==", dim("M"), op("*", nearly, dim("N"))));
+  EXPECT_EQ(reduced(file.program, {divides({"t"}, "N"), divides({"t"}, "M")}),
+            (Texts{"t | N", "t | M"}));
+}
+
 TEST(SizeConditions, OfKnownSizesHold) {
   File file({"t", "d"}, {});
   file.program.axes["t"].size = 4;

@@ -1,10 +1,10 @@
 #include "spec/prove/size_terms.h"
 
 #include <cctype>
-#include <cmath>
 #include <set>
 #include <stdexcept>
 
+#include "spec/ir/decimal.h"
 #include "spec/ir/walk.h"
 #include "spec/prove/axis_digits.h"
 
@@ -17,18 +17,14 @@ using smt::Term;
 namespace {
 
 /// A decimal as a fraction. Throws std::domain_error if it exceeds 64 bits.
-smt::Fraction decimal(const std::string& text) {
-  size_t used = 0;
-  const long double value = std::stold(text, &used);
-  int64_t denominator = 1;
-  for (int digits = 0; digits <= 15; ++digits, denominator *= 10) {
-    const long double scaled = value * static_cast<long double>(denominator);
-    if (std::abs(scaled) > 9e17L) break;
-    if (std::abs(scaled - std::round(scaled)) > 1e-6L) continue;
-    int64_t numerator = std::llround(scaled), a = std::abs(numerator), b = denominator;
-    while (b != 0) std::swap(a %= b, b);
-    return {numerator / std::max<int64_t>(a, 1), denominator / std::max<int64_t>(a, 1)};
+smt::Fraction decimal(const std::string& text) try {
+  if (text.starts_with('-')) {
+    const smt::Fraction above = decimal(text.substr(1));
+    return {-above.numerator, above.denominator};
   }
+  const algebra::Rational value = algebra::decimal(text);
+  return {value.num, value.den};
+} catch (const algebra::Overflow&) {
   throw std::domain_error(text + " is beyond what the solver is given");
 }
 

@@ -64,14 +64,20 @@ Values Body::zero(const Type& type, SourceRange range) {
 
 ir::ValueId Body::number(const std::string& text, double value, SourceRange range,
                          const Name& name) {
-  const ir::ValueId id = emit(ir::Number{text, value, name}, {}, {}, Dtype::number, range);
-  literals[id] = value;
+  const ir::Number number{text, value, name};
+  const ir::ValueId id = emit(number, {}, {}, Dtype::number, range);
+  literals[id] = number;
   return id;
 }
 
 std::optional<double> Body::literal(ir::ValueId id) const {
   auto found = literals.find(id);
-  return found == literals.end() ? std::nullopt : std::optional(found->second);
+  return found == literals.end() ? std::nullopt : std::optional(found->second.value);
+}
+
+std::optional<std::string> Body::literal_text(ir::ValueId id) const {
+  auto found = literals.find(id);
+  return found == literals.end() ? std::nullopt : std::optional(found->second.text);
 }
 
 TypeContext Body::types() const {
@@ -198,6 +204,17 @@ std::optional<Values> fit_leaf(Body& body, ir::ValueId value, const Type& type, 
   return tensor(value);
 }
 
+/// Both types; records of one name are told apart by their files.
+std::pair<std::string, std::string> described_apart(const World& world, const Types& a,
+                                                    const Types& b) {
+  std::pair<std::string, std::string> result = {describe(world, a), describe(world, b)};
+  if (result.first != result.second || !a.is_record() || !b.is_record()) return result;
+  const auto file = [&](const Types& type) {
+    return " of " + world.files[world.records[static_cast<size_t>(type.record)].file].path;
+  };
+  return {result.first + file(a), result.second + file(b)};
+}
+
 Values fit_tree(Body& body, const Values& value, const Types& type, SourceRange range,
                 const FitCodes& codes, bool& told) {
   auto instead = [&](const Type& leaf) { return body.recover(leaf, range).leaf; };
@@ -207,9 +224,8 @@ Values fit_tree(Body& body, const Values& value, const Types& type, SourceRange 
     if (!told) {
       const Types actual = transform<Type>(
           value, [&](ir::ValueId id) { return id == ir::no_value ? Type{} : body.type(id); });
-      body.error(codes.count, range,
-                 codes.what + " is " + describe(body.world, actual) + ", not " +
-                     describe(body.world, type));
+      const auto [have, want] = described_apart(body.world, actual, type);
+      body.error(codes.count, range, codes.what + " is " + have + ", not " + want);
     }
     told = true;
     return transform<ir::ValueId>(type, instead);

@@ -84,11 +84,11 @@ class Body {
   FunctionScope* scope;
   ir::Block* block;
   LoopScope* loop = nullptr;
-  std::optional<size_t> library_call;      ///< in function.library_calls: the call being inlined
-  bool lost = false;                       ///< a placeholder replaces a value with an error
-  bool exhausted = false;                  ///< the body became too long
-  size_t errors_before;                    ///< in the whole program, when this body began
-  std::map<ir::ValueId, double> literals;  ///< values that are literals
+  std::optional<size_t> library_call;  ///< in function.library_calls: the call being inlined
+  bool lost = false;                   ///< a placeholder replaces a value with an error
+  bool exhausted = false;              ///< the body became too long
+  size_t errors_before;                ///< in the whole program, when this body began
+  std::map<ir::ValueId, ir::Number> literals;  ///< values that are literals
 
   // --- values ---
   const Type& type(ir::ValueId id) const { return function.values[id].type; }
@@ -105,6 +105,7 @@ class Body {
   ir::ValueId number(const std::string& text, double value, SourceRange range,
                      const Name& name = "");
   std::optional<double> literal(ir::ValueId id) const;  ///< the value of a literal
+  std::optional<std::string> literal_text(ir::ValueId id) const;
 
   // --- names ---
   const FileScope& file() const { return world.files[scope->file]; }

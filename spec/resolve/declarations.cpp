@@ -2,7 +2,9 @@
 
 #include <cmath>
 #include <cstdlib>
+#include <utility>
 
+#include "spec/resolve/constants.h"
 #include "spec/resolve/dims.h"
 #include "spec/resolve/primitives.h"
 #include "spec/resolve/sizes.h"
@@ -109,13 +111,10 @@ class Declarer {
   }
 
   void declare_const(const syntax::ConstDecl& node) {
-    auto value = constant(world_, file_, node.value);
-    if (!value) value = 1.0;
-    const bool literal = node.value.kind == syntax::Expr::Kind::number;
-    put(file_.consts, "value ", node.name,
-        Constant{&node, *value, literal ? node.value.text : shortest(*value)}, node.range);
-    auto [known, fresh] = world_.program.consts.try_emplace(node.name, *value);
-    if (!fresh && known->second != *value)
+    const Constant value = constant(world_, file_, node).value_or(Constant{&node, 1.0, "1"});
+    put(file_.consts, "value ", node.name, value, node.range);
+    auto [known, fresh] = world_.program.consts.try_emplace(node.name, value.value);
+    if (!fresh && known->second != value.value)
       world_.error("E0107", node.range,
                    "another file gives the const `" + node.name + "` another value");
   }

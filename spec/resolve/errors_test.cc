@@ -167,6 +167,34 @@ TEST(Errors, schedules_of_two_files) {
       }
 }
 
+// Their names do not tell two records apart; their files do.
+TEST(Errors, records_of_one_name_name_their_files) {
+  const std::string record = "dim B\nrecord R { a: f32[B] }\n";
+  std::vector<Diagnostic> diagnostics;
+  Resolved resolved;
+  found({{"a.shard",
+          "import g from \"b.shard\"\n" + record + "fn f(r: R) -> f32[B] { return g(r) }\n"},
+         {"b.shard", record + "fn g(r: R) -> f32[B] { return r.a }\n"}},
+        diagnostics, resolved);
+  ASSERT_EQ(diagnostics.size(), 1u);
+  EXPECT_EQ(diagnostics[0].code, "E0303");
+  EXPECT_NE(diagnostics[0].message.find("a.shard"), std::string::npos) << diagnostics[0].message;
+  EXPECT_NE(diagnostics[0].message.find("b.shard"), std::string::npos) << diagnostics[0].message;
+}
+
+TEST(Errors, consts_are_exact) {
+  Sources sources;
+  std::vector<Diagnostic> diagnostics;
+  const auto file = [](const std::string&) {
+    return std::optional<std::string>(
+        "const a = 1e16 + 1 - 1e16\nconst b = 0.1 + 0.2\nconst c = 1 / 3\nconst d = -7 // 2");
+  };
+  const Resolved resolved = resolve(sources, "a.shard", file, diagnostics);
+  EXPECT_TRUE(diagnostics.empty());
+  EXPECT_EQ(resolved.program.consts,
+            (std::map<Name, double>{{"a", 1}, {"b", 0.3}, {"c", 1.0 / 3}, {"d", -4}}));
+}
+
 TEST(Errors, imports) {
   expect_errors("import x from \"b.shard\"  # E0107");
   expect_errors(Files{{"a.shard", "import x from \"b.shard\""},

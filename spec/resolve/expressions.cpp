@@ -8,11 +8,22 @@
 namespace shardproof::resolution {
 namespace {
 
+Values const_value(Body& body, const Constant& constant, const syntax::Expr& expr) {
+  if (constant.over.empty())
+    return tensor(body.number(constant.text, constant.value, expr.range, expr.text));
+  const auto part = [&](const std::string& text) {
+    return body.number(text, std::stod(text), expr.range);
+  };
+  const ir::ValueId above = part(constant.text), below = part(constant.over);
+  return tensor(body.emit(ir::Binary{ir::BinaryFn::div}, {above, below}, {}, Dtype::number,
+                          expr.range, {expr.range, expr.range}));
+}
+
 Values name_value(Body& body, const syntax::Expr& expr) {
   if (const Binding* binding = body.find(expr.text)) return binding->values;
   const FileScope& file = body.file();
   if (auto found = file.consts.find(expr.text); found != file.consts.end())
-    return tensor(body.number(found->second.text, found->second.value, expr.range, expr.text));
+    return const_value(body, found->second, expr);
   if (file.dims.count(expr.text) || body.scope->dims.count(expr.text)) {
     Diagnostic& error =
         body.error("E0109", expr.range, "`" + expr.text + "` is a dim, not a value");

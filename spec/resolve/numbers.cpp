@@ -2,6 +2,8 @@
 
 #include <cstdlib>
 
+#include "spec/resolve/constants.h"
+
 namespace shardproof::resolution {
 namespace {
 
@@ -46,13 +48,16 @@ ArithNames names_in(Body& body) {
     return result;
   };
   names.name = [&body](const syntax::Expr& expr) -> std::optional<ir::Arith> {
+    if (expr.kind == syntax::Expr::Kind::name && !body.find(expr.text))
+      if (auto found = body.file().consts.find(expr.text); found != body.file().consts.end())
+        return arith_of(found->second);
     const Values value = body.one(expr);
     if (is_unknown(value)) return std::nullopt;
     if (value.is_record() || !body.type(value.leaf).dims.empty()) {
       body.error("E0109", expr.range, "a condition must be about scalars");
       return std::nullopt;
     }
-    if (auto number = body.literal(value.leaf)) return arith_number(shortest(*number));
+    if (auto text = body.literal_text(value.leaf)) return arith_number(*text);
     return ir::Arith{ir::Arith::Kind::value, body.function.values[value.leaf].name, value.leaf, {}};
   };
   return names;

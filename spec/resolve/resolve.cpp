@@ -41,9 +41,10 @@ Resolved collect(World& world) {
 }  // namespace
 
 Resolved resolve(Sources& sources, syntax::File file, const std::string& path,
-                 const FileReader& reader, std::vector<Diagnostic>& diagnostics) {
+                 const FileReader& reader, std::vector<Diagnostic>& diagnostics,
+                 const std::map<Name, double>& set) {
   std::vector<Diagnostic> own;
-  World world(sources, own);
+  World world(sources, own, set);
   resolution::load_library(world);
   Resolved result;
   if (resolution::load(world, path, std::move(file), reader)) {
@@ -64,7 +65,7 @@ Resolved resolve(Sources& sources, syntax::File file, const std::string& path,
 }
 
 Resolved resolve(Sources& sources, const std::string& path, const FileReader& reader,
-                 std::vector<Diagnostic>& diagnostics) {
+                 std::vector<Diagnostic>& diagnostics, const std::map<Name, double>& set) {
   std::optional<std::string> text = reader(path);
   if (!text) {
     Diagnostic diagnostic;
@@ -76,7 +77,7 @@ Resolved resolve(Sources& sources, const std::string& path, const FileReader& re
   const int32_t source = sources.add(path, std::move(*text));
   std::vector<Diagnostic> errors;
   syntax::File file = syntax::parse(sources, source, errors);
-  if (errors.empty()) return resolve(sources, std::move(file), path, reader, diagnostics);
+  if (errors.empty()) return resolve(sources, std::move(file), path, reader, diagnostics, set);
   diagnostics.insert(diagnostics.end(), errors.begin(), errors.end());
   return {};
 }

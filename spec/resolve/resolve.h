@@ -17,7 +17,8 @@ using FileReader = std::function<std::optional<std::string>(const std::string& p
 FileReader disk_reader();
 
 /// Parses and resolves `path` with all imports. Appends diagnostics. A function with an error is in
-/// the program as far as it could be read, and is marked in `broken`.
+/// the program as far as it could be read, and is marked in `broken`. `set` gives consts other
+/// values than the file does; names that are not consts are ignored.
 struct Resolved {
   ir::Program program;
   std::vector<size_t> plans;  ///< plans, and fns that are gradients, of the file itself, in its
@@ -29,11 +30,12 @@ struct Resolved {
   std::vector<Diagnostic> notes = {};                   ///< L0003: no effect on a verdict
 };
 Resolved resolve(Sources& sources, const std::string& path, const FileReader& reader,
-                 std::vector<Diagnostic>& diagnostics);
+                 std::vector<Diagnostic>& diagnostics, const std::map<Name, double>& set = {});
 
 /// The same for a parsed file, or one built in C++. `path` locates its
 /// imports.
 Resolved resolve(Sources& sources, syntax::File file, const std::string& path,
-                 const FileReader& reader, std::vector<Diagnostic>& diagnostics);
+                 const FileReader& reader, std::vector<Diagnostic>& diagnostics,
+                 const std::map<Name, double>& set = {});
 
 }  // namespace shardproof

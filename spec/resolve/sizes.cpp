@@ -6,6 +6,8 @@
 #include <cstdlib>
 #include <stdexcept>
 
+#include "spec/resolve/constants.h"
+
 namespace shardproof::resolution {
 
 ir::Arith arith_number(const std::string& text) {
@@ -38,7 +40,7 @@ ArithNames names_of(World& world, const FileScope& file) {
   names.name = [&](const syntax::Expr& expr) -> std::optional<ir::Arith> {
     auto found = file.consts.find(expr.text);
     if (expr.kind == syntax::Expr::Kind::name && found != file.consts.end())
-      return arith_number(found->second.text);
+      return arith_of(found->second);
     if (expr.kind == syntax::Expr::Kind::name && file.dims.count(expr.text)) {
       Diagnostic& error =
           world.error("E0109", expr.range, "`" + expr.text + "` is a dim, not a number");
@@ -95,23 +97,6 @@ bool is_closed(const ir::Arith& arith) {
   for (const ir::Arith& arg : arith.args)
     if (!is_closed(arg)) return false;
   return true;
-}
-
-std::optional<double> constant(World& world, const FileScope& file, const syntax::Expr& expr) {
-  auto value = arith(world, expr, names_of(world, file));
-  if (!value) return std::nullopt;
-  try {
-    if (is_closed(*value)) {
-      const double number = ir::evaluate(*value, {});
-      if (std::isfinite(number)) return number;
-    }
-    world.error(
-        "E0106", expr.range,
-        is_closed(*value) ? "a const must be a finite number" : "a const does not depend on sizes");
-  } catch (const std::exception& error) {
-    world.error("E0106", expr.range, std::string("an invalid const: ") + error.what());
-  }
-  return std::nullopt;
 }
 
 namespace {

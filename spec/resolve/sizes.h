@@ -30,9 +30,6 @@ bool within_bounds(World& world, const Name& name, const ir::DimInfo& info);
 /// 2^53 (E0106).
 void check_sizes(World& world);
 
-/// The value of a const's expression. Nullopt after an error.
-std::optional<double> constant(World& world, const FileScope& file, const syntax::Expr& expr);
-
 std::string shortest(double value);  ///< a decimal that reads back as `value`
 
 }  // namespace shardproof::resolution

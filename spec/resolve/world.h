@@ -17,8 +17,9 @@ namespace shardproof::resolution {
 
 struct Constant {
   const syntax::ConstDecl* decl;
-  double value;
-  std::string text;  ///< the literal, or the value as text
+  double value;           ///< rounded once
+  std::string text;       ///< the exact value as a literal, or its numerator
+  std::string over = {};  ///< its denominator, if it has no finite decimal
 };
 
 /// The names that one file can use.
@@ -71,12 +72,13 @@ struct FunctionEntity {
 
 class World {
  public:
-  World(Sources& sources, std::vector<Diagnostic>& diagnostics)
-      : sources(sources), diagnostics(diagnostics) {}
+  World(Sources& sources, std::vector<Diagnostic>& diagnostics, const std::map<Name, double>& set)
+      : sources(sources), diagnostics(diagnostics), set(set) {}
 
   Sources& sources;
   std::vector<Diagnostic>& diagnostics;
-  std::deque<FileScope> files;  ///< files[0] is the library; imported before importing
+  const std::map<Name, double>& set;  ///< consts that do not have the file's values
+  std::deque<FileScope> files;        ///< files[0] is the library; imported before importing
   std::vector<RecordEntity> records;
   std::vector<FunctionEntity> functions;
   size_t open_records = 0;          ///< records being read, nested
