@@ -12,9 +12,13 @@ void Context::declare_assumptions(const Frame& frame) {
   for (const ir::Assumption& each : program.assumptions(frame.function)) {
     const ir::ValueId param = frame.function.params.at(each.leaf);
     const Nf entry = frame.values.at(param)->body;
-    for (const ir::Assumption::Bound& bound : each.bounds)
-      if (bound.op != "==" && bound.op != "!=") declare(entry, bound.op, arith(bound.to, nullptr));
-    assume(each.text(frame.function.values.at(param).name));
+    const std::string text = each.text(frame.function.values.at(param).name);
+    for (const ir::Assumption::Bound& bound : each.bounds) {
+      const Nf to = arith(bound.to, nullptr);
+      if (bound.op != "==" && bound.op != "!=") declare(entry, bound.op, to);
+      bounds.push_back({bound.op, entry, to, {}, "assume " + text});
+    }
+    assume(text);
   }
 }
 

@@ -7,6 +7,7 @@
 
 #include "spec/ir/walk.h"
 #include "spec/lower/inequalities.h"
+#include "spec/lower/instances.h"
 #include "spec/lower/lower.h"
 
 namespace shardproof::lower {
@@ -130,6 +131,11 @@ std::string text_of(Algebra& a, const Obligation& o) {
   return cut(a.show(o.base)) + (o.kind == Obligation::positive ? " > 0" : " != 0");
 }
 
+Condition condition_of(Algebra& a, const Obligation& o) {
+  const char* op = o.kind == Obligation::positive ? ">" : "!=";
+  return {op, o.base, a.number(0), {}, text_of(a, o)};
+}
+
 /// Obligations that never hold: denominators that are 0, logarithms of values that are never
 /// positive.
 std::vector<std::string> never_met(Algebra& a) {
@@ -139,36 +145,6 @@ std::vector<std::string> never_met(Algebra& a) {
       result.push_back(text_of(a, o));
   return result;
 }
-
-/// An assumption holds at all indices: here at one place, named alike in all assumptions, and at 0.
-class Instances {
- public:
-  explicit Instances(Algebra& a) : a_(a) {}
-
-  void add(const Obligation& o, std::vector<Condition>& to) {
-    Places place, start;
-    std::map<uint32_t, size_t> used;
-    for (Var v : a_.variables(o.base)) {
-      std::vector<Var>& same = places_[a_.range(v).id];
-      const size_t k = used[a_.range(v).id]++;
-      if (k == same.size()) same.push_back(v);
-      place.push_back({v, a_.var(same[k])}), start.push_back({v, a_.number(0)});
-    }
-    add(o, place, to);
-    if (!start.empty()) add(o, start, to);
-  }
-
- private:
-  using Places = std::vector<std::pair<Var, Nf>>;
-
-  void add(const Obligation& o, const Places& at, std::vector<Condition>& to) {
-    const char* op = o.kind == Obligation::positive ? ">" : "!=";
-    to.push_back({op, a_.substitute(o.base, at), a_.number(0), {}, text_of(a_, o)});
-  }
-
-  Algebra& a_;
-  std::map<uint32_t, std::vector<Var>> places_;  ///< by range
-};
 
 /// Finds obligations of the plan that its model does not have: there the plan's result may be
 /// undefined where the model's is defined.
@@ -352,9 +328,15 @@ struct Comparer {
           if (auto base = sizes_alone(a, o.base))
             add_of_sizes(o, std::move(*base));
           else
-            instances.add(o, assumed.conditions);
+            instances.add(condition_of(a, o), assumed.conditions);
         }
+    if (!left.bounds.empty())
+      for (const Need& need : right.needs)
+        if (need.certain && need.where.empty() && (!need.result || asked.at(*need.result)) &&
+            !speaks_of_a_step(a, need.what.base))
+          instances.add(condition_of(a, need.what), assumed.conditions);
     if (!assumed.conditions.empty()) {
+      for (const Condition& each : left.bounds) instances.add(each, assumed.conditions);
       append(assumed.conditions, right.conditions);
       append(assumed.conditions, left.conditions);
       report.of_values.push_back(std::move(assumed));

@@ -118,7 +118,7 @@ class Context {
   Condition condition(const ir::Arith& arith, const Frame* frame);
   std::string shown_at_call(const ir::Arith& condition, const Frame* frame);
 
-  std::vector<Condition> conditions;
+  std::vector<Condition> conditions, bounds;
   // assumed.cpp
   /// Declares what the top function assumes of its parameters, which are leaves.
   void declare_assumptions(const Frame& frame);

@@ -116,6 +116,7 @@ struct Lowered {
   std::vector<std::string> impossible;   ///< assumptions that never hold
   std::vector<Need> needs;
   std::vector<Condition> conditions;  ///< every `require` of the lowered functions
+  std::vector<Condition> bounds;      ///< every `assume` of the function, at all indices
   std::vector<Named> named;
   std::vector<Loop> loops;
   std::vector<Unmet> unmet;  ///< of the function's own calls

@@ -7,6 +7,7 @@
 
 #include "spec/algebra/engine.h"
 #include "spec/check/requirements.h"
+#include "spec/lower/instances.h"
 #include "spec/lower/lower.h"
 
 namespace shardproof {
@@ -96,6 +97,7 @@ class Terms {
     if (tensor.op == algebra::Op::step && atom.args.empty()) decides(x, less(0, of(tensor.body)));
     if (tensor.op == algebra::Op::poly && atom.args.empty())
       facts_.push_back(equal(x, of(tensor.body)));
+    if (tensor.op == algebra::Op::sealed) facts_.push_back(equal(x, of(g_.inner(id))));
     if (tensor.facts.boolean) facts_.push_back(smt::disj({equal(x, 0), equal(x, 1)}));
     if (tensor.facts.positive || tensor.op == algebra::Op::exp) facts_.push_back(less(0, x));
     return x;
@@ -118,13 +120,15 @@ std::vector<lower::Condition> conditions_of(algebra::Algebra& algebra, const ir:
                                             size_t plan) {
   std::vector<lower::Condition> result;
   lower::Variables variables;
+  lower::Instances instances(algebra);
   std::vector<size_t> functions = {plan};
   if (program.functions[plan].model) functions.push_back(*program.functions[plan].model);
   for (size_t function : functions) try {
       lower::Request request;
       request.function = function, request.variables = &variables;
-      for (lower::Condition& each : lower::lower_function(algebra, program, request, {}).conditions)
-        result.push_back(std::move(each));
+      lower::Lowered lowered = lower::lower_function(algebra, program, request, {});
+      for (lower::Condition& each : lowered.conditions) result.push_back(std::move(each));
+      for (const lower::Condition& each : lowered.bounds) instances.add(each, result);
     } catch (const std::runtime_error&) {
     } catch (const std::logic_error&) {
     }
