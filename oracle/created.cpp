@@ -1,9 +1,14 @@
 // Numbers, sizes, iota, zeros: values made of nothing but sizes.
+#include "oracle/disturbed.h"
 #include "oracle/ops.h"
 
 namespace shardproof::oracle {
 
-Vars apply(const ir::Number& op, Site&) { return {constant(scalar(op.value))}; }
+Vars apply(const ir::Number& op, Site&) {
+  double value = op.value;
+  if (disturbs()) disturb_literal(value, op.text);
+  return {constant(scalar(value))};
+}
 
 Vars apply(const ir::SizeOf& op, Site& site) {
   const int64_t size = op.axis ? site.run.table.axis(op.name) : site.run.table.size(Dim{{op.name}});

@@ -2,6 +2,7 @@
 
 #include <algorithm>
 #include <bit>
+#include <cctype>
 #include <cmath>
 #include <optional>
 #include <random>
@@ -52,6 +53,15 @@ void disturb(Tensor& x, const std::vector<const Tensor*>& operands, bool curved)
     each += each == 0 && curved ? least * (1 + disturbance->uniform())
                                 : disturbance->error(std::abs(each));
   }
+}
+
+void disturb_literal(double& value, const std::string& text) {
+  constexpr size_t digits_of_doubles = 15;
+  const std::string mantissa = text.substr(0, text.find_first_of("eE"));
+  size_t digits = 0;  // from the first that is not 0
+  for (const char each : mantissa)
+    if (std::isdigit(static_cast<unsigned char>(each)) && (digits > 0 || each != '0')) ++digits;
+  if (digits > digits_of_doubles) value += disturbance->error(std::abs(value));
 }
 
 void disturb_sums(Tensor& sums, const Tensor& absolute, double terms) {

@@ -4,6 +4,8 @@
 // direction: u |x| for one op, and u sqrt(n) times the sum of the absolute terms for a sum of n
 // (Higham and Mary, A new approach to probabilistic rounding error analysis, 2019). What depth and
 // cancellation make of it is seen in the results.
+#include <string>
+
 #include "oracle/tensor.h"
 
 namespace shardproof::oracle {
@@ -25,6 +27,9 @@ void disturb(Tensor& x);
 /// the result, are looked at. A number of few bits is exact only where theirs are: 1 + 1e-20 is 1
 /// by rounding. `curved`: f has no such number but at 0, and tanh(1000) is 1 by rounding.
 void disturb(Tensor& x, const std::vector<const Tensor*>& operands, bool curved);
+/// Moves a literal of more digits than a double has: 9007199254740993 is another number by
+/// rounding.
+void disturb_literal(double& value, const std::string& text);
 /// Moves sums of `terms` terms whose absolute values add up to `absolute`.
 void disturb_sums(Tensor& sums, const Tensor& absolute, double terms);
 Tensor absolute(Tensor x);

@@ -4,11 +4,29 @@
 
 namespace shardproof {
 
-/// Measures the processor time of the checking thread, so a busy machine does not change a verdict.
+/// The processor time of the checking thread: a busy machine does not change a verdict.
+inline double seconds_of_thread() {
+  timespec time{};
+  clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
+  return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
+}
+
+/// The end of one search.
+class SearchLimit {
+ public:
+  explicit SearchLimit(double seconds) : end_(seconds_of_thread() + seconds) {}
+  bool ended() const { return seconds_of_thread() > end_; }
+
+ private:
+  double end_;
+};
+
 class FileBudget {
  public:
   /// Plans that start after `seconds` are unknown. Fixes and counterexamples have their own shares.
   static constexpr double seconds = 7, of_fixes = 3, of_examples = 2;
+  /// One search for a difference, and for the range in which there is none.
+  static constexpr double of_points = 3, of_ranges = 1;
 
   bool ended() const { return now() - begin_ > seconds; }
   double spent() const { return now() - begin_; }
@@ -30,11 +48,7 @@ class FileBudget {
   double fixes = 0, examples = 0;  ///< seconds spent
 
  private:
-  static double now() {
-    timespec time{};
-    clock_gettime(CLOCK_THREAD_CPUTIME_ID, &time);
-    return static_cast<double>(time.tv_sec) + 1e-9 * static_cast<double>(time.tv_nsec);
-  }
+  static double now() { return seconds_of_thread(); }
   double begin_ = now();
 };
 

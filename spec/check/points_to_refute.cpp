@@ -74,6 +74,12 @@ void add_literals(const ir::Program& program, size_t plan, const std::vector<den
   }
 }
 
+/// Estimated seconds of one gradient in forward mode: one run per 16 weights.
+double seconds_of_gradient(const Cost& run, double weights) {
+  constexpr double of_a_number = 5e-8, of_an_op = 2e-6, at_once = 16;
+  return (of_a_number * run.numbers + of_an_op * run.ops) * weights / at_once;
+}
+
 }  // namespace
 
 double entries(const ir::Program& program, const ir::Function& function,
@@ -111,6 +117,11 @@ PointsToRefute::PointsToRefute(const ir::Program& program, size_t plan)
   for (unsigned way = 0; way < apart_draws && !found.empty(); ++way)
     if (way % (apart_draws / 2) < float_tensors(function))
       all.push_back({found[way % std::min<size_t>(found.size(), 5)], way, way});
+  constexpr double long_gradient = 0.05;
+  for (Point& each : all)
+    each.many_weights =
+        gradients && seconds_of_gradient(cost.at(plan, each.sizes),
+                                         entries(program, function, each.sizes)) > long_gradient;
 }
 
 }  // namespace shardproof

@@ -15,6 +15,8 @@ struct Point {
   const Literals* literals = nullptr;  ///< draw at these numbers, in round `seed`
   /// Maps the integers of one parameter into this range.
   std::optional<std::pair<size_t, Dim>> within = {};
+  /// Forward-mode gradients take long here: the oracle's, in reverse mode, are used instead.
+  bool many_weights = false;
   /// A number of the program is used as a size. It may be too small to run, which proves nothing.
   bool of_number = false;
 };

@@ -2,9 +2,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <iterator>
 #include <set>
 #include <stdexcept>
 
+#include "spec/check/budget.h"
 #include "spec/check/claim.h"
 #include "spec/check/exact.h"
 #include "spec/check/fixed_sizes.h"
@@ -142,8 +144,31 @@ struct Outcome {
   double noise = 1e-18;
 };
 
-Outcome outcome(const ir::Program& program, size_t plan, const denote::Sizes& sizes,
-                Inputs inputs) {
+Inputs arrays_of(const std::vector<oracle::Tensor>& tensors) {
+  Inputs arrays;
+  for (const oracle::Tensor& each : tensors) arrays.push_back(array_of(each));
+  return arrays;
+}
+
+/// Both by the oracle.
+Outcome reverse_mode(const ir::Program& program, size_t plan, const denote::Sizes& sizes,
+                     Inputs inputs) {
+  const ir::Function& function = program.functions.at(plan);
+  const denote::Types types = denote::types_for(program, plan);
+  const PointOfPlan point{&program, &types, plan, sizes, inputs, {}};
+  Inputs saved;
+  if (function.implements_grad)
+    saved = denote::saved<double>(
+        program, plan, sizes,
+        {inputs.begin(), inputs.begin() + static_cast<std::ptrdiff_t>(point.own_params())});
+  Inputs given = arrays_of(erasure(point, saved)), claim = arrays_of(claimed(point));
+  std::move(saved.begin(), saved.end(), std::back_inserter(inputs));
+  return {std::move(given), std::move(claim), std::move(inputs), 1e-10};
+}
+
+Outcome outcome(const ir::Program& program, size_t plan, const Point& at, Inputs inputs) {
+  const denote::Sizes& sizes = at.sizes;
+  if (at.many_weights) return reverse_mode(program, plan, sizes, std::move(inputs));
   const ir::Function& function = program.functions.at(plan);
   const size_t model = function.model.value();
   if (!function.implements_grad) {
@@ -187,7 +212,7 @@ Outcome outcome_at(const ir::Program& program, size_t plan, const Point& point) 
             std::fmod(std::abs(entry),
                       static_cast<double>(program.size(point.within->second, point.sizes.dims)));
     if (point.apart) satisfy_assumptions(program, function, point.sizes, inputs);
-    return outcome(one, plan, point.sizes, std::move(inputs));
+    return outcome(one, plan, point, std::move(inputs));
   };
   if (point.literals) return drawn({});
   Outcome found = drawn(point.apart ? Draw::mixed : static_cast<Draw>(point.seed % 5));
@@ -234,8 +259,7 @@ Confirmed by_oracle(const PointOfPlan& point, const Evaluation& value, bool inpu
                     unsigned seeds) {
   constexpr double safety = 8 * 0x1p-23, unit = 0x1p-30;
   const std::vector<oracle::Tensor> found = value(point);
-  Confirmed confirmed{{}, Bounds(found.size())};
-  for (const oracle::Tensor& tensor : found) confirmed.arrays.push_back(array_of(tensor));
+  Confirmed confirmed{arrays_of(found), Bounds(found.size())};
   for (unsigned seed = 1; seed <= seeds; ++seed) {
     const Bounds moved = moved_by_rounding(point, found, unit, seed, inputs_round, value);
     for (size_t r = 0; r < found.size(); ++r)
@@ -286,10 +310,10 @@ std::optional<Entry> beyond_rounding(const ExactResults& exact, const Confirmed&
   return std::nullopt;
 }
 
-/// Confirms a difference: one evaluator alone refutes nothing. Returns the difference that the
-/// oracle sees between erasure and model; none if rounding moves one of them far. Values that are
-/// fractions of the inputs are compared exactly too: at a discontinuity, such as x >= 100 at 100,
-/// rounding moves them far.
+/// Confirms a difference; where forward-mode gradients are too slow, by error analysis alone.
+/// Returns the difference that the oracle sees between erasure and model; none if rounding moves
+/// one of them far. Values that are fractions of the inputs are compared exactly too: at a
+/// discontinuity, such as x >= 100 at 100, rounding moves them far.
 std::optional<Refutation> confirmed(const ir::Program& program, size_t plan, const Point& at,
                                     const Outcome& seen) {
   constexpr unsigned few = 2, many = 20;
@@ -361,9 +385,11 @@ std::optional<Point> where_it_is_claimed(const ir::Program& program, size_t plan
 }
 
 /// The range of an integer parameter, that of a dim, in which the difference vanishes at all of
-/// these points: the model may be meant for that range only.
+/// these points: the model may be meant for that range only. `points`: the one that shows the
+/// difference is first, since most ranges fail there.
 std::string range_without_difference(const ir::Program& program, size_t plan,
                                      const std::vector<Point>& points) {
+  const SearchLimit limit(FileBudget::of_ranges);
   const ir::Function& function = program.functions.at(plan);
   for (size_t leaf = 0; leaf < function.params.size(); ++leaf) {
     const ir::Value& param = function.values.at(function.params[leaf]);
@@ -374,6 +400,7 @@ std::string range_without_difference(const ir::Program& program, size_t plan,
       if (own || program.dims.at(name).kind == ir::DimInfo::Kind::alias) continue;
       const bool gone = std::all_of(points.begin(), points.end(), [&](Point point) {
         point.within = {leaf, Dim{{name}}};
+        if (limit.ended()) return false;
         try {
           return !difference_at(program, plan, point);
         } catch (const std::exception&) {
@@ -397,13 +424,17 @@ std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::s
       return refute(with_open_sizes(program, unread), plan, why);
   }
   if (all.empty() && why) *why = "no small sizes satisfy the file's requirements";
+  const SearchLimit limit(FileBudget::of_points);
   for (const Point& point : all) try {
+      if (limit.ended()) break;
       auto found = difference_at(program, plan, point);
       if (!found) continue;
       const auto at = where_it_is_claimed(program, plan, point, found);
       if (!at) continue;
       if (auto refutation = confirmed(program, plan, *at, *found)) {
-        refutation->outside = range_without_difference(program, plan, all);
+        std::vector<Point> first = all;
+        std::swap(first.front(), first.at(static_cast<size_t>(&point - all.data())));
+        refutation->outside = range_without_difference(program, plan, first);
         return refutation;
       }
     } catch (const std::exception& error) {
