@@ -59,7 +59,7 @@ TEST_F(Configurations, OfLlamaHaveSizesMemoryAndAProof) {
        {"config.json: llama D=128 F=14336 K=8 M=4096 N=32 Q=4 V=128256; proved in "
         "spec/models/llama_train.shard\n",
         "proved   train_step_sharded implements train_step     for every mesh with  t | V,  ",
-        "sizes: d=8 t=4, 32 devices: every local size is whole\n", "1 proved (0.00 s)\n",
+        "sizes: d=8 t=4, 32 devices: every dim splits evenly\n", "1 proved (0.00 s)\n",
         "  state                    2.80 GiB", "  memory  26.07 GiB on a GPU: 2.80 GiB parameters"})
     EXPECT_TRUE(result.says(text)) << text << "\n" << result.out;
 }

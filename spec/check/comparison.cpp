@@ -79,6 +79,11 @@ void add_numbers(Diagnostic& diagnostic, const Refutation& refutation, bool grad
                                  "can say `assume " +
                                  refutation.outside + "`");
   if (!refutation.uniform) return;
+  if (std::abs(refutation.ratio) < 1e-9) {
+    if (diagnostic.code == "E0402") diagnostic.code = "E0401";
+    diagnostic.details.push_back("at these sizes the plan gives 0 in every entry");
+    return;
+  }
   if (diagnostic.code == "E0401" && refutation.entries > 1) diagnostic.code = "E0402";
   char factor[32];
   std::snprintf(factor, sizeof factor, "%.6g", refutation.ratio);

@@ -134,7 +134,7 @@ up_sharded
   EXPECT_NE(numeric.find("  all_gather  1     1.50 GiB  4*|B|*|F|/|d| * (|t|-1)/|t|\n"),
             std::string::npos)
       << numeric;
-  EXPECT_NE(numeric.find("sizes: d=4 t=2, 8 devices: every local size is whole\n"),
+  EXPECT_NE(numeric.find("sizes: d=4 t=2, 8 devices: every dim splits evenly\n"),
             std::string::npos);
 }
 

@@ -113,7 +113,7 @@ void print_sizes(const FileReport& report, std::ostream& out) {
   const bool part = std::any_of(report.diagnostics.begin(), report.diagnostics.end(),
                                 [](const Diagnostic& d) { return d.code == "E0501"; });
   out << "sizes: " << (mesh.empty() ? "no mesh" : mesh)
-      << (part ? ": the given sizes divide\n" : ": every local size is whole\n");
+      << (part ? ": the given sizes divide\n" : ": every dim splits evenly\n");
 }
 
 }  // namespace

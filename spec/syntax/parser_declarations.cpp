@@ -123,12 +123,16 @@ void Parser::shared_size(const DimDecl& dim, size_t column) {
       join(std::vector<std::string>(dim.names.begin(), dim.names.end() - 1), " ");
   Diagnostic diagnostic =
       error("E0002", dim.range, "one size for several dims", "of " + last + " alone, or of each?");
+  // What follows on the line, as in `dim N A=102 B M`, begins a line too.
+  const std::string rest = at_word() && !at_next_line() ? line : "";
+  const auto of_each =
+      "of each: write `dim " + dim.names[0] + size + "`, and so for the others, each on its line";
+  SourceRange range = dim.range;
+  if (!rest.empty()) range.end = peek().begin;
   diagnostic.fixes.push_back(
-      replace(dim.range, first + line + last + size,
+      replace(range, first + line + last + size + rest,
               "of " + last + " alone: write `dim " + first + "` and `dim " + last + size + "`"));
-  diagnostic.fixes.push_back(replace(
-      dim.range, join(dim.names, size + line) + size,
-      "of each: write `dim " + dim.names[0] + size + "`, and so for the others, each on its line"));
+  diagnostic.fixes.push_back(replace(range, join(dim.names, size + line) + size + rest, of_each));
   tell(std::move(diagnostic));
 }
 
