@@ -24,10 +24,10 @@ def as_shape(arg: Any) -> Any:
         return type(x) is tuple and bool(x) and all(type(n) is int for n in x)
 
     def leaf(x):
-        if sizes(x):
+        if type(x) is tuple:
             return jax.ShapeDtypeStruct(x, "float32")
         return jax.ShapeDtypeStruct(jax.numpy.shape(x), jax.numpy.result_type(x))
-    return jax.tree.map(leaf, arg, is_leaf=sizes)
+    return leaf(arg) if arg == () and type(arg) is tuple else jax.tree.map(leaf, arg, is_leaf=sizes)
 
 
 def dim_names(dims, args, model: Callable | None = None) -> list[list[str] | None]:
@@ -74,8 +74,7 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
         seconds = time.perf_counter() - start
         text, report = decided(text, keep, timeout)
         report.level, report.import_seconds = text.level, seconds
-        beyond = {m.group(1) for m in (re.search(r"an entry beyond the end of (\w+)$", e.message)
-                                       for e in report.errors) if m} & set(text.imported.sizes) - held
+        beyond = held_by(report) & set(text.imported.sizes) - held
         if beyond and not text.sized:  # an entry that is read by its number: the dim keeps its size
             return attempt(unrolled, held | beyond)
         report.assumptions += [f"{name} computes {of} (trusted)"
@@ -111,6 +110,15 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
         report.verdict = "unknown"
         refuted_by_evaluation(report, model, sharded, args, sizes)
     return report
+
+
+def held_by(report: Report) -> set[str]:
+    """The dims that must keep their sizes: those that are read at a number, and those of tables that are looked up at
+    ids that the program computes."""
+    beyond = {m.group(1) for m in (re.search(r"an entry beyond the end of (\w+)$", e.message) for e in report.errors) if m}
+    of_ids = [re.match(r"0 <= v\d+ < \|(\w+)\|$", each) for plan in report.json.get("plans", []) for each in plan["assumptions"]]
+    small = report.verdict == "unknown" and any("the id at " in text for d in report.diagnostics for text in (d.message, *d.details))
+    return beyond | {m.group(1) for m in of_ids if m and small}
 
 
 def decided(text: levels.Text, keep: str | Path | None, timeout: float) -> tuple[levels.Text, Report]:

@@ -64,7 +64,9 @@ def _shard_map(r: Reader, eqn, vals: list[Val]) -> list[Val]:
         results = pipelines.read(r, eqn, args) or r.closed(eqn.params["jaxpr"], args)
     except ImportProblem as problem:
         if problem.kind == "unsupported" and r.no_pipeline:
-            raise r.no_pipeline from problem
+            if r.no_pipeline.kind == "unsupported":
+                raise r.no_pipeline from problem
+            raise ImportProblem(f"{problem}; and {r.no_pipeline}", problem.place) from problem
         raise
     r.outer = True
     return [out_placed(r, v, s) for v, s in zip(results, eqn.params["out_specs"])]

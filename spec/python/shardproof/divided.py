@@ -22,15 +22,20 @@ def body_of(name: str, avals: tuple) -> str:
 
 def read(r: Reader, eqn, vals: list[Val]) -> Val | None:
     """A call of jnp.floor_divide or jnp.remainder of integers, by a positive number: `//` and `%` of the notation."""
+    from . import rings
     from .rules import written
 
     name = eqn.params.get("name")
-    if name not in NAMES or len(vals) != 2 or vals[0].dtype != "i32" or vals[0].text is None \
-            or vals[0].literal is not None or vals[1].literal is None or vals[1].literal <= 0:
+    if name not in NAMES or len(vals) != 2 or vals[0].dtype != "i32" or vals[1].literal is None or vals[1].literal <= 0:
+        return None
+    block = rings.source(r, *vals, floored=True) if name == "remainder" else None
+    if block is None and (vals[0].text is None or vals[0].literal is not None):
         return None
     avals = tuple((v.aval.shape, str(v.aval.dtype), v.aval.weak_type) for v in eqn.invars)
     if str(eqn.params["jaxpr"]) != body_of(name, avals):  # a function of that name
         return None
+    if block is not None:
+        return block
     _, word, template = NAMES[name]
     return replace(written(r, word, vals, template, "i32"), made=(word, *vals))
 

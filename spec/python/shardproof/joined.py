@@ -4,8 +4,9 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .dims import Factor, ImportProblem
+from .parts import part, put
 from .reader import Reader
-from .rules import part, put, rule, union, written
+from .rules import rule, union, written
 from .values import Val
 
 

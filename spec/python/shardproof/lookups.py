@@ -7,8 +7,9 @@ from jax.lax import GatherScatterMode
 
 from . import divided, rewrites
 from .dims import Factor
+from .parts import part, put
 from .reader import Reader
-from .rules import RULES, affine_of, blocks, indices, part, put, rule, shape_positions, union, virtual, where, written
+from .rules import RULES, affine_of, blocks, combined, indices, rule, shape_positions, union, virtual, where, written
 from .values import Affine, Val, number
 
 
@@ -32,7 +33,6 @@ def offset(val: Val) -> tuple[Val | None, Affine] | None:
         a, b = offset(val.made[1]), offset(val.made[2])
         if a and b and b[0] is None:
             sign = 1 if val.made[0] == "add" else -1
-            from .rules import combined
             return a[0], combined(a[1], b[1], sign)
         return None
     if val.made and val.made[0] == "convert_element_type" and val.text is None:
@@ -83,7 +83,6 @@ def window(mask: Val, inside: bool = True) -> Window | None:
         return None
     if a[0] is None:
         a, b, name = b, a, FLIPPED[name]
-    from .rules import combined
     limit = combined(b[1], a[1], -1)
     if limit is None or limit.along is not None:
         return None
@@ -164,7 +163,7 @@ def one_device(r: Reader, condition: Val) -> str | None:
     if number.ranks or number.along is not None or at.along is not None or len(at.ranks) != 1:
         return None
     (axis, scale), = at.ranks
-    return axis if scale == 1 and 0 <= number.const - at.const < r.dims.mesh[axis] else None
+    return axis if scale == 1 and axis in r.dims.mesh and 0 <= number.const - at.const < r.dims.mesh[axis] else None
 
 
 def lined_up(r: Reader, mask: Val, value: Val) -> None:
@@ -186,7 +185,6 @@ def in_block(r: Reader, hot: Val, mask: Val) -> Val | None:
 
 def equal(r: Reader, eqn, vals: list[Val]) -> Val:
     """An equality with the device's index: iota == ids - offset is that of the global index and ids."""
-    from .rules import combined
     for v, other in (vals, vals[::-1]):
         if v.text is not None or other.affine is None or other.affine.along is None:
             continue
@@ -537,9 +535,9 @@ def _scatter_add(r: Reader, eqn, vals):
         return spread(r, base, ids, updates, at, row)
     if len(row) != 1:
         raise r.problem("a scatter-add along several dims together")
-    updates = r.solid(updates, r.node_key("updates"))
-    window_pos = [updates.pos[i] for i in d.update_window_dims]
     batch = [i for i in range(len(updates.pos)) if i not in d.update_window_dims]
+    updates = r.solid(counted_as(r, updates, batch, ids), r.node_key("updates"))
+    window_pos = [updates.pos[i] for i in d.update_window_dims]
     ids = r.solid(ids, r.node_key("ids"))
     to = {}
     for i, p in zip(batch, ids.pos):
@@ -560,6 +558,15 @@ def _scatter_add(r: Reader, eqn, vals):
                   f'{right}{" " + r.spell([], marks) if marks else ""}", {r.use(ids)}, '
                   f"{r.use(updates)})")
     return r.reduced(Val(text, pos, dims, updates.dtype, marks))
+
+
+def counted_as(r: Reader, updates: Val, batch: list[int], ids: Val) -> Val:
+    """The same number for each id (a count) along the dims of the ids."""
+    pos = list(updates.pos)
+    for i, p in zip(batch, ids.pos):
+        if pos[i] and all(f.virtual for f in pos[i]) and not any(f.virtual for f in p):
+            pos[i] = r.distinct([p], {r.key(f) for q, row in enumerate(pos) if q != i for f in row if not f.virtual})[0]
+    return r.expanded(updates, pos) if pos != list(updates.pos) else updates
 
 
 def axes_of_mask(r: Reader, updates: Val) -> tuple[str, ...] | None:

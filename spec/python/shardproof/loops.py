@@ -9,13 +9,15 @@ from jax.extend import core as jex_core
 
 from .dims import Factor, Position
 from .joined import side_by_side
+from .parts import part
 from .reader import Reader
-from .rules import dropped, part, rule, union, virtual
+from .rules import dropped, rule, union, virtual
 from .values import Block, Line, Val, number
 
 
 @rule("scan")
 def _scan(r: Reader, eqn, vals):
+    from . import rings
     p = eqn.params
     n_consts, n_carry, length = p["num_consts"], p["num_carry"], p["length"]
     consts, init, xs = vals[:n_consts], vals[n_consts:n_consts + n_carry], vals[n_consts + n_carry:]
@@ -25,6 +27,8 @@ def _scan(r: Reader, eqn, vals):
         return [*init, *empty]
     if not n_carry and any(f.axes for x in xs for f in x.pos[0]):
         return mapped(r, eqn, vals)
+    if (ring := rings.read(r, eqn, consts, init, xs)) is not None:
+        return ring
     if 1 < length <= r.unrolled:
         return unrolled(r, eqn, consts, init, xs)
     if length == 1:
@@ -40,26 +44,15 @@ def _scan(r: Reader, eqn, vals):
         trial = body(r, p["jaxpr"], consts, init, xs, loop, None)[1]
         init = [solid_like(r, v, t, (key, i)) for i, (v, t) in enumerate(zip(init, trial))]
     init = [r.ordered(r.solid(v, (key, i))) for i, v in enumerate(init)]
-    learnt = r.dims.carried.setdefault(key, [unsplit_marks(v) for v in init])
-    carries = []
-    for v, marks in zip(init, learnt):
-        r._count += 1
-        carries.append(replace(v, text=f"q{r._count}", marks=dict(marks), literal=None, affine=None,
-                               positive=False, made=()))
+    carries, following_of = carried(r, key, init)
     r._count += 1
     index = f"n{r._count}"
     if not p["reverse"]:
         carries = [counter(v, c, counts(p["jaxpr"].jaxpr, n_consts + i, i), loop, index)
                    for i, (v, c) in enumerate(zip(init, carries))]
     lines, out = body(r, p["jaxpr"], consts, carries, xs, loop, index)
+    following = following_of(lines, out[:n_carry])
     outer_lines, r.lines = r.lines, lines
-    following = []
-    for i, (c, v) in enumerate(zip(carries, out[:n_carry])):
-        v = fitted(r, c, v)
-        if {**unsplit_marks(v), **learnt[i]} != learnt[i]:
-            learnt[i].update(unsplit_marks(v))
-            r.dims.changed = True
-        following.append(v)
     emitted = [r.ordered(named(r, y)) for y in out[n_carry:]]
     r.lines, r.place = outer_lines, place
     heads = [f"{c.text}: {r.type_of(c)} = {start(r, v, c)}" for c, v in zip(carries, init)]
@@ -80,6 +73,28 @@ def _scan(r: Reader, eqn, vals):
         stacks.append(replace(y, text=name, pos=whole, dims=[loop, *y.dims], literal=None,
                               affine=None, made=()))
     return [*last, *stacks]
+
+
+def carried(r: Reader, key, init: list[Val]):
+    """(the carries in the body of a loop that begins with these values, what makes their next values of the body's)."""
+    learnt = r.dims.carried.setdefault(key, [unsplit_marks(v) for v in init])
+    carries = []
+    for v, marks in zip(init, learnt):
+        r._count += 1
+        carries.append(replace(v, text=f"q{r._count}", marks=dict(marks), literal=None, affine=None,
+                               positive=False, made=()))
+
+    def following(lines: list[Line], out: list[Val]) -> list[Val]:
+        outer, r.lines = r.lines, lines
+        found = [fitted(r, c, v) for c, v in zip(carries, out)]
+        r.lines = outer
+        for v, marks in zip(found, learnt):
+            if {**unsplit_marks(v), **marks} != marks:
+                marks.update(unsplit_marks(v))
+                r.dims.changed = True
+        return found
+
+    return carries, following
 
 
 def unsplit_marks(v: Val) -> dict[str, str]:

@@ -8,8 +8,9 @@ from jax.extend import core as jex_core
 
 from . import rewrites
 from .dims import Factor
+from .parts import one_factor, part
 from .reader import Reader
-from .rules import RULES, one_factor, part, reduced_over, rule, where, without
+from .rules import RULES, reduced_over, rule, where, without
 from .values import Line, Val, number
 
 

@@ -14,23 +14,31 @@ from .ticks import NoPipeline, Node, Stages, key_of, known, stage_axis, uniform
 from .values import Block, Line, Val
 
 
+def named_in(entry) -> tuple:
+    """The axes of one entry of a spec."""
+    return entry if isinstance(entry, tuple) else (entry,)
+
+
 def read(r: Reader, eqn, args: list[Val]) -> list[Val] | None:
     """The results of a shard_map body that is a pipeline; None where it is none, and then `r.no_pipeline`
     says why."""
     jaxpr = eqn.params["jaxpr"]
     jaxpr, consts = getattr(jaxpr, "jaxpr", jaxpr), getattr(jaxpr, "consts", [])
-    axis = stage_axis(jaxpr)
+    axis, loop = stage_axis(jaxpr) or (None, False)
     if axis is None or r.dims.mesh[axis] < 2:
         return None
     stages = Stages(axis, r.dims.mesh[axis])
     given, params = [], []
     for k, (v, spec) in enumerate(zip(jaxpr.invars, eqn.params["in_specs"])):
-        own = any(axis in (e if isinstance(e, tuple) else (e,)) for e in spec)
+        own = any(axis in named_in(e) for e in spec)
         params.append([stages.node(("param", k, rank if own else None), (), v.aval.shape)
                        for rank in range(stages.count)])
         given.append(params[-1])
     lines, path, place = list(r.lines), r.path, r.place
     try:
+        if any(axis in named_in(e) for spec in eqn.params["out_specs"] for e in spec):
+            raise NoPipeline(f"out_specs splits a result over {axis}, and those of a pipeline are the same on all stages. "
+                             "Gradients through ticks are not read: prove the loss, of which JAX takes the gradient")
         out = stages.run(jaxpr, [[np.asarray(c)] * stages.count for c in consts], given)
         results = []
         for column in out:
@@ -43,8 +51,8 @@ def read(r: Reader, eqn, args: list[Val]) -> list[Val] | None:
     except NoPipeline as problem:
         r.lines, r.path, r.place = lines, path, place
         r.no_pipeline = ImportProblem(
-            f"a scan over ticks that sends with ppermute around {axis} is not recognised as a pipeline: {problem}",
-            problem.place)
+            f"ticks that send with ppermute around {axis} are not recognised as a pipeline: {problem}",
+            problem.place, "unsupported" if loop else "beside")
         return None
 
 
@@ -149,9 +157,9 @@ class Pipeline:
             raise NoPipeline("the results do not depend on what the last stage sends: let each stage send what it "
                              "gives, the last one too")
         chains = [self.chain(x) for x in sent]
-        if any(len(c) != self.stages.count for c in chains):
-            raise NoPipeline(f"a microbatch goes through {len(chains[0])} stages of {self.stages.count}: chunks that "
-                             "interleave are not known")
+        if others := [len(c) for c in chains if len(c) != self.stages.count]:
+            raise NoPipeline(f"a microbatch goes through {others[0]} stages of {self.stages.count}"
+                             + (": chunks that interleave are not known" if others[0] > self.stages.count else ""))
         entries = [self.entry(c[-1], c[-2]) for c in chains]
         order = [self.microbatch(e) for e in entries]
         if sorted(order) != list(range(len(order))):

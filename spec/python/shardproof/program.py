@@ -12,7 +12,8 @@ from jax.extend import core as jex_core
 from jax.sharding import AbstractMesh
 
 from .dims import Again, Dims, ImportProblem
-from .reader import MINUS_INFINITY, Reader, dtype_name
+from .places import place_of
+from .reader import MINUS_INFINITY, RANDOM, Reader, dtype_name
 from .values import Val, printed
 
 
@@ -179,6 +180,12 @@ class Pair:
         self.dims, self.model_trace, self.plan_trace = dims, model, sharded
         self.wishes = wishes
 
+    def key_used(self, trace: Traced, v) -> None:
+        """Says where a random key, which has no dtype of the notation, is used first."""
+        if "key<" in str(v.aval.dtype):
+            at = next((place_of(eqn) for eqn in trace.jaxpr.jaxpr.eqns if v in eqn.invars), None)
+            raise ImportProblem(RANDOM, at)
+
     def parameter(self, reader: Reader, i: int, aval, axes, name: str) -> Val:
         pos = []
         for p, size in enumerate(aval.shape):
@@ -200,6 +207,8 @@ class Pair:
         names = self.model_trace.names
         fn = Reader(self.dims, "fn", plan=False, unrolled=self.unrolled)
         jaxpr = self.model_trace.jaxpr.jaxpr
+        for v in jaxpr.invars:
+            self.key_used(self.model_trace, v)
         args = [self.parameter(fn, i, v.aval, None, names[i]) for i, v in enumerate(jaxpr.invars)]
         results = fn.closed(self.model_trace.jaxpr, args)
         results = [fn.ordered(fn.solid(v, ("result", i))) for i, v in enumerate(results)]
@@ -275,7 +284,8 @@ class Pair:
         body += ["}", f"plan sharded implements model({params}{extra}) -> {result} {{", *plan]
         body += ["}"]
         text = "\n".join(body) + "\n"
-        sizes = {name: self.dims.size(root) for root, name in self.dims.names.items()}
+        of_rings = {r.dims.name(ring.block) for r in (self.fn, self.plan) for ring in r.rings.values()}  # they declare it
+        sizes = {name: self.dims.size(root) for root, name in self.dims.names.items() if name not in of_rings}
         aliases = {name: sorted(set(re.findall(rf"\b{name}_\d+\b", text))) for name in sizes}
         used = {name: size for name, size in sizes.items()
                 if re.search(rf"\b{name}\b", text) or aliases[name]}

@@ -25,6 +25,8 @@ def dtype_name(dtype: Any) -> str:
     raise ImportProblem(f"no dtype of the notation is {dtype}")
 
 
+RANDOM = "random numbers: draw them outside of both functions, and pass what is drawn as an argument, which in_specs " \
+         "splits as it does others"
 # A mask's -inf is any number: what is equal for all of them is equal in the limit, where JAX is.
 MINUS_INFINITY = "minus_infinity"
 CHANGES = {"psum", "psum2", "psum_invariant", "pmax", "all_gather", "all_gather_invariant",
@@ -44,6 +46,7 @@ class Reader(Writer):
         self.outer = plan
         self.path: tuple = (prefix,)
         self.no_pipeline: ImportProblem | None = None  # why ticks with ppermute are no pipeline
+        self.rings: dict[str, Any] = {}  # by the number of their block
         self.trusting: dict[str, str] = {}  # functions, by what they are trusted to compute
 
     def node_key(self, *more) -> tuple:
@@ -122,7 +125,7 @@ class Reader(Writer):
             results = [v if v.text is None else replace(v, made=()) for v in results]
         for v in results:
             self.whole(v, eqn)
-        return results
+        return [v if v.text is not None or v.place else replace(v, place=self.place) for v in results]
 
     def whole(self, val: Val, eqn) -> None:
         """Every dim of the text is one of the positions: else a rule has lost one."""

@@ -214,6 +214,16 @@ def words_of_the_user(lines: list[str], name: str, at: int) -> tuple[str, str]:
     return "", "this value"
 
 
+def _assumed(text: str, lines: list[str]) -> str:
+    """An assumption about ids that the program computes, in the user's words."""
+    def words(found: re.Match) -> str:
+        used = re.compile(rf"= index\w*\(.*\b{found[0]}\)")
+        at = next((i for i, line in enumerate(lines, 1) if used.search(line)), 0)
+        mine, about = words_of_the_user(lines, found[0], at) if at else (found[0], "")
+        return f"`{mine}`" if mine and at else mine or about
+    return re.sub(r"\bv\d+\b", words, text)
+
+
 def _advice(fix: dict[str, Any], lines: list[str]) -> str:
     if not any("#@" in line for line in lines):  # a text that was not generated
         return fix["message"]
@@ -258,7 +268,7 @@ def _report(answer: dict[str, Any], text: str, path: str) -> Report:
     return Report(
         verdict=answer["verdict"], text=text, path=path, json=answer, seconds=answer["seconds"],
         conditions=list(dict.fromkeys(c for plan in plans for c in plan["conditions"])),
-        assumptions=list(dict.fromkeys(a for plan in plans for a in plan["assumptions"])),
+        assumptions=list(dict.fromkeys(_assumed(a, lines) for plan in plans for a in plan["assumptions"])),
         diagnostics=[_diagnostic(each, path, lines) for each in found])
 
 

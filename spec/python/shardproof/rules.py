@@ -11,7 +11,7 @@ import jax.numpy as jnp
 
 from . import divided
 from .dims import Factor, ImportProblem
-from .reader import Reader, dtype_name
+from .reader import RANDOM, Reader, dtype_name
 from .values import Affine, Val, number
 
 RULES: dict[str, Callable] = {}
@@ -25,10 +25,14 @@ def rule(*names: str):
 
 
 def rule_of(name: str) -> Callable:
+    from . import collectives, joined, loops, lookups, orders, parts, rewrites, trust  # noqa: F401  (they add rules)
+
     if name in RULES:
         return RULES[name]
 
     def unknown(reader: Reader, eqn, operands):
+        if name.startswith(("random_", "threefry", "rng_")):
+            raise reader.problem(f"`{name}` draws {RANDOM}")
         raise reader.problem(f"the primitive `{name}` has no form in the notation: write it with others, or "
                              "mark its function with @shardproof.trusted(reference)")
     return unknown
@@ -85,6 +89,8 @@ def _equal(r: Reader, eqn, vals: list[Val]) -> Val:
     if any(v.text is None for v in vals):
         from . import lookups
         return lookups.equal(r, eqn, vals)
+    if vals[0].text == vals[1].text and vals[0].pos == vals[1].pos:  # isnan: no real number is
+        return r.scalar(equal, "bool", [virtual(p) for p in vals[0].pos])
     return written(r, eqn.primitive.name, vals, "{0} == {1}" if equal else "{0} != {1}", "bool")
 
 
@@ -94,6 +100,7 @@ def _logic(r: Reader, eqn, vals: list[Val]) -> Val:
     if vals[0].dtype == "i32":
         return bits(r, name, vals, str(eqn.invars[0].aval.dtype).startswith("int"))
     if any(v.text is None for v in vals):
+        from . import lookups
         for v, other in (vals, vals[::-1]) if name == "and" else ():
             if v.made[:1] == ("one_hot",) and (hit := lookups.in_block(r, v, other)):
                 return hit
@@ -211,6 +218,7 @@ def arithmetic(name: str, template: str):
         if result is not None and (result.ranks or any(v.text is None for v in vals)):
             return indices(r, eqn, vals, result, name)
         if any(v.text is None for v in vals):
+            from . import lookups
             for v, other in (vals, vals[::-1]):  # x * (axis_index == 0), rows * mask
                 if name == "mul" and v.made[:1] == ("convert_element_type",) and v.text is None:
                     mask = replace(v.made[1], pos=v.pos)
@@ -245,6 +253,7 @@ def added_rotations(r: Reader, vals: list[Val]) -> tuple[Val | None, tuple]:
     shifts = parts[0] | parts[1]
     if len(shifts) < r.dims.mesh[axis]:
         return None, (base, axis, shifts)
+    from . import collectives
     return collectives.added(r, base, (axis,)), ()
 
 
@@ -269,6 +278,8 @@ def shape_positions(vals):
 
 def blocks(r: Reader, affine: Affine) -> tuple[str, ...] | None:
     """The axes in order where the coefficients of axis_index are the offsets of blocks."""
+    if any(axis not in r.dims.mesh for axis, _ in affine.ranks):  # a ring's
+        return None
     size, axes = affine.extent * affine.scale, []
     for axis, coefficient in sorted(affine.ranks, key=lambda item: item[1]):
         if coefficient != size:
@@ -280,10 +291,13 @@ def blocks(r: Reader, affine: Affine) -> tuple[str, ...] | None:
 
 def indices(r: Reader, eqn, vals, affine: Affine, name: str) -> Val:
     """axis_index * block + iota is the global index."""
+    from . import rings
     affine = replace(affine, ranks=tuple((x, n) for x, n in affine.ranks if n))
     pos = [virtual(p) for p in next((v.pos for v in vals if v.affine and v.affine.along is not None),
                                     shape_positions(vals))]
     made = (name, *vals)
+    if (of_ring := rings.positions(r, affine, pos, vals, name)) is not None:
+        return of_ring
     if affine.along is not None and affine.scale == 1:
         axes = blocks(r, affine)
         if axes is not None:
@@ -321,7 +335,10 @@ def _rem(r, eqn, vals):
 
 def toward_zero(r: Reader, name: str, vals: list[Val], template: str, negative: str) -> Val:
     """Quotient and rest of integers as JAX has them; `//` and `%` of the notation round down."""
+    from . import rings
     x, by = vals
+    if name == "rem" and (block := rings.source(r, x, by, floored=False)):
+        return block
     if by.literal is None or by.literal <= 0:
         raise r.problem(f"`{name}` of integers by a value that is not a positive constant")
     of = affine_of(x)
@@ -382,13 +399,13 @@ def _compare(r, eqn, vals):
 
 @rule("select_n")
 def _select(r, eqn, vals):
+    from . import lookups, rewrites
     if len(vals) != 3:
         return rewrites.read(r, eqn, vals, lambda i, *cases: functools.reduce(
             lambda rest, k: jnp.where(i == k, cases[k], rest), reversed(range(len(cases) - 1)), cases[-1]))
     condition, no, yes = vals
     if condition.literal is not None:
         return yes if condition.literal else no
-    from . import lookups
     found = lookups.select(r, condition, no, yes)
     if found is not None:
         return found
@@ -524,130 +541,6 @@ def positions(r: Reader, factors) -> str:
         wide = r.emit(f'expand("{r.spell([f])} -> {r.spell(factors)}", {one})')
         total, size = r.emit(f"{total} + {wide}") if total else wide, size * f.extent
     return total
-
-
-def one_factor(r: Reader, x: Val, p: int) -> Factor:
-    if len(x.pos[p]) != 1:
-        raise r.problem("a part is taken of a position that is several dims together")
-    return x.pos[p][0]
-
-
-def part(r: Reader, x: Val, p: int, start: int, size: int, key) -> Val:
-    """Entries start .. start + size of position p."""
-    if size == x.extents()[p]:
-        return x
-    if size == 0:
-        return Val(None, [*x.pos[:p], (Factor(None, extent=0),), *x.pos[p + 1:]], dtype=x.dtype,
-                   why="a part without entries is used")
-    if all(f.virtual for f in x.pos[p]):
-        return replace(x, pos=[*x.pos[:p], virtual((Factor(None, extent=size),)), *x.pos[p + 1:]])
-    first, *rest = x.pos[p]
-    if size == 1 and rest and not first.virtual:  # an entry of several dims together: one of each
-        inner = prod(f.extent for f in rest)
-        one = part(r, replace(x, pos=[*x.pos[:p], (first,), tuple(rest), *x.pos[p + 1:]]), p, start // inner, 1, (*key, "first"))
-        return part(r, replace(one, pos=[*one.pos[:p], *one.pos[p + 1:]]), p, start % inner, 1, (*key, "rest"))
-    if old := next((f for f in x.pos[p] if f.axes), None):
-        raise r.problem(f"a part is taken of {r.spell([old])}, which is split: each device takes it"
-                        " of its own block", "finding")
-    if rest:
-        return rewrites.moved(r, x, p, -start, size)
-    old = first
-    if size == 1:
-        new: tuple = ()
-    else:
-        new = r.distinct([r.dims.position(r.dims.node((*key, p), size))],
-                         {r.key(f) for f in x.dims})[0]
-    if len(new) > 1:
-        return rewrites.moved(r, x, p, -start, size)
-    left = " ".join(f"[{r.spell([f])}]" if f == old else r.spell([f]) for f in x.dims)
-    dims = [g for f in x.dims for g in (new if f == old else (f,))]
-    marks = r.spell([], x.marks)
-    text = r.emit(f'read("{left} {marks} -> {r.spell(dims, x.marks)}", {r.use(x)},'
-                  f" at={number(start)})".replace("  ", " "))
-    return replace(x, text=text, pos=[*x.pos[:p], tuple(new), *x.pos[p + 1:]], dims=dims,
-                   affine=None, made=("slice", x))
-
-
-@rule("split")
-def _split(r, eqn, vals):
-    results, start = [], 0
-    for i, size in enumerate(eqn.params["sizes"]):
-        results.append(part(r, vals[0], eqn.params["axis"], start, size, r.node_key("split", i)))
-        start += size
-    return results
-
-
-@rule("pad")
-def _pad(r, eqn, vals):
-    x, value = vals
-    if value.literal != 0:
-        raise r.problem("pads with another value than 0")
-    for p, (low, high, inner) in enumerate(eqn.params["padding_config"]):
-        if inner:
-            x = apart(r, x, p, low, high, inner, r.node_key("inner", p))
-            continue
-        if low or high:
-            size = x.extents()[p] + low + high
-            if low < 0 or high < 0:
-                start = max(0, -low)
-                x = part(r, x, p, start, x.extents()[p] - start - max(0, -high),
-                         r.node_key("pad", p))
-                low, high = max(0, low), max(0, high)
-            x = put(r, x, p, low, size, r.node_key("pad", p))
-    return x
-
-
-def apart(r: Reader, x: Val, p: int, low: int, high: int, inner: int, key) -> Val:
-    """x with `inner` zeros between its entries along p, and with those before and after them."""
-    n, step = x.extents()[p], inner + 1
-    size = low + (n - 1) * step + 1 + high
-    if 0 <= low < step and size == n * step:  # each entry at the same place of as many
-        rows = put(r, replace(x, pos=[*x.pos[:p + 1], (), *x.pos[p + 1:]]), p + 1, low, step, key)
-        return replace(rows, pos=[*rows.pos[:p], (*rows.pos[p], *rows.pos[p + 1]), *rows.pos[p + 2:]], affine=None)
-
-    return rewrites.moved(r, x, p, low, size, step)
-
-
-def put(r: Reader, x: Val, p: int, start: int, size: int, key) -> Val:
-    """x as a block of zeros of `size` along p."""
-    if size == x.extents()[p]:
-        return x
-    others = [row if row and all(f.virtual for f in row) and q != p else None for q, row in enumerate(x.pos)]
-    if any(others):  # broadcast: it stays so
-        x = put(r, replace(x, pos=[() if old else row for old, row in zip(others, x.pos)]), p, start, size, key)
-        return replace(x, pos=[old or row for old, row in zip(others, x.pos)])
-    x = r.ordered(r.solid(x, key))
-    if any(f.axes for f in x.pos[p]):
-        raise r.problem("pads a dim that is split")
-    if len(x.pos[p]) > 1:
-        return rewrites.moved(r, x, p, start, size)
-    new = r.dims.position(r.dims.node((*key, "to"), size))
-    others = {r.key(f) for q, row in enumerate(x.pos) if q != p for f in row}
-    new = r.distinct([new], others)[0]
-    if len(new) == 1:
-        return put_into(r, x, p, new[0], start)
-    if x.pos[p]:
-        return rewrites.moved(r, x, p, start, size)
-    whole = replace(x, pos=[*x.pos[:p], (), *x.pos[p:]])  # a position for the outer factors, one for the last
-    for f in reversed(new):
-        whole = put_into(r, whole, p + 1, f, start % f.extent)
-        whole = replace(whole, pos=[*whole.pos[:p + 1], (), *whole.pos[p + 1:]])
-        start //= f.extent
-    merged = tuple(f for row in whole.pos[p:p + 2 + len(new)] for f in row)
-    return replace(whole, pos=[*x.pos[:p], merged, *whole.pos[p + 2 + len(new):]])
-
-
-def put_into(r: Reader, x: Val, p: int, new: Factor, start: int) -> Val:
-    """x in zeros along p, which is the dim `new` there."""
-    pos = [*x.pos[:p], (new,), *x.pos[p + 1:]]
-    dims = [f for row in pos for f in row]
-    left = " ".join(f"[{r.spell([f])}]" if f == new else r.spell([f]) for f in dims)
-    zeros = f"zeros({x.dtype}[{r.spell(dims)}]{r.spell([], x.marks)})"
-    source = r.use(x) if x.dims else f"{x.dtype}({r.use(x)})"  # of a number too
-    text = r.emit(f'write("{left} {r.spell([], x.marks)}, {r.spell(x.dims, x.marks)} -> '
-                  f'{r.spell(dims, x.marks)}", {zeros}, {source}, at={number(start)})'
-                  .replace(" ,", ","))
-    return replace(x, text=text, pos=pos, dims=dims, literal=None, affine=None, positive=False)
 
 
 # Reductions
@@ -809,6 +702,7 @@ def alias_shift(r: Reader, vals, index) -> int:
 @rule("jit", "pjit", "closed_call", "core_call", "remat", "remat2", "checkpoint",
       "custom_jvp_call", "custom_vjp_call", "custom_vjp_call_jaxpr", "custom_lin", "run_state")
 def _call(r, eqn, vals):
+    from . import trust
     if eqn.params.get("name") in trust.KNOWN:
         return trust.read(r, eqn, vals)
     if found := divided.read(r, eqn, vals):
@@ -818,7 +712,5 @@ def _call(r, eqn, vals):
             return r.closed(eqn.params[name], vals)
     raise r.problem(f"a call without a body: {eqn.primitive.name}")
 
-
-from . import collectives, joined, loops, lookups, orders, rewrites, trust  # noqa: E402,F401  (they add rules)
 
 __all__ = ["RULES", "rule_of", "ImportProblem"]

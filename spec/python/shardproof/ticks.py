@@ -86,16 +86,34 @@ def touches(jaxpr, axis: str, primitives=None) -> bool:
                for e in jaxpr.eqns)
 
 
-def stage_axis(jaxpr) -> str | None:
-    """The axis around which a scan sends with ppermute, if the program asks for its own place on it."""
+def stage_axis(jaxpr) -> tuple[str, bool] | None:
+    """The axis around which ticks send with ppermute, if the program asks for its own place on it, and whether they are
+    a loop, not written one after the other."""
     for eqn in jaxpr.eqns:
         for inner in jex_core.jaxprs_in_params(eqn.params):
-            for axis in sent_over(inner) if eqn.primitive.name in ("scan", "while") else ():
+            for axis in sent_over(inner) if eqn.primitive.name in ("scan", "while") and not passed_on(inner) else ():
                 if touches(jaxpr, axis, ("axis_index",)):
-                    return axis
-            if eqn.primitive.name in CALLS and stage_axis(inner):
-                return stage_axis(inner)
-    return None
+                    return axis, True
+            if eqn.primitive.name in CALLS and (found := stage_axis(inner)):
+                return found
+    sent = [a for e in jaxpr.eqns if e.primitive.name == "ppermute" for a in axes_named(e)]
+    return next(((a, False) for a in sent if sent.count(a) > 1 and touches(jaxpr, a, ("axis_index",))), None)
+
+
+def passed_on(jaxpr) -> bool:
+    """Whether the body of a loop sends on what it was given: a ring. A stage sends what it makes of it."""
+    return any(v in jaxpr.invars for e in jaxpr.eqns if e.primitive.name == "ppermute" for v in e.invars)
+
+
+def doing(eqn) -> tuple:
+    """What an equation does: ticks that are written one after the other have equations of their own for it."""
+    def said(value):
+        consts = [key_of(np.asarray(c)) for j in (value if isinstance(value, tuple) else (value,))
+                  for c in getattr(j, "consts", ())]
+        return (value.tobytes() if isinstance(value, np.ndarray) else str(value), *consts)
+
+    return (eqn.primitive.name, *(str(v.aval) for v in (*eqn.invars, *eqn.outvars)),
+            *((name, said(value)) for name, value in sorted(eqn.params.items())))
 
 
 def sent_over(jaxpr) -> set[str]:
@@ -117,6 +135,8 @@ class Stages:
     count: int
     terms: dict = field(default_factory=dict)
     sent: set = field(default_factory=set)  # ids of what a ppermute was given
+    same: dict = field(default_factory=dict)  # by its id: an equation, and the first one that does the same
+    first: dict = field(default_factory=dict)
 
     def node(self, tag: tuple, args: tuple, shape, eqn=None) -> Node:
         key = (*tag[:1], id(tag[1]) if tag[0] in ("op", "psum") else tag[1:2], *tag[2:],
@@ -126,6 +146,12 @@ class Stages:
                 raise NoPipeline("there are too many ticks to be gone through")
             self.terms[key] = Node(tag, args, tuple(shape), eqn)
         return self.terms[key]
+
+    def one_of(self, eqn):
+        """The first of the equations that do the same."""
+        if id(eqn) not in self.same:
+            self.same[id(eqn)] = eqn, self.first.setdefault(doing(eqn), eqn)
+        return self.same[id(eqn)][1]
 
     # Rows
 
@@ -168,6 +194,8 @@ class Stages:
             return [found]
         vals = [self.dense(v) for v in vals]
         found = self.numbers(eqn, vals) if all(map(known, vals)) else None
+        if not found:
+            eqn = self.one_of(eqn)
         return found or [self.node(("op", eqn, i), tuple(vals), v.aval.shape, eqn) for i, v in enumerate(eqn.outvars)]
 
     def numbers(self, eqn, vals: list) -> list | None:

@@ -39,6 +39,7 @@ class Val:
     made: tuple = ()  # the primitive and its operands
     affine: Affine | None = None
     why: str = ""
+    place: Any = None  # of what cannot be written
     step: Any = None  # of an index that counts a loop's steps: (reader, x, position) -> its entry
     columns: tuple = ()  # (text, positions, values): the ids that were put together along the last position
     shifted: tuple = ()  # (value, axis, shifts): the sum of rotations of the value's terms over an axis
@@ -177,7 +178,9 @@ class Writer:
     def use(self, val: Val) -> str:
         """The text of a value, or the problem that it has none."""
         if val.text is None:
-            raise self.problem(val.why or "a value that depends on the device's index is used")
+            problem = self.problem(val.why or "a value that depends on the device's index is used")
+            problem.place = problem.place or val.place
+            raise problem
         return val.text
 
     # Indices

@@ -48,6 +48,18 @@ def padded(w, x):
     return lax.psum(given[stages - 1:] * (stage == stages - 1), "p")
 
 
+def written_out(w, x):
+    """The ticks one after the other, as the loop of Python that JAX's tutorial has."""
+    stage, stages, count = lax.axis_index("p"), lax.axis_size("p"), x.shape[0]
+    received, out = jnp.zeros_like(x[0]), jnp.zeros_like(x)
+    for t in range(count + stages - 1):
+        y = stage_of(w[0], jnp.where(stage == 0, x[min(t, count - 1)], received))
+        if t >= stages - 1:
+            out = out.at[t - (stages - 1)].set(jnp.where(stage == stages - 1, y, 0))
+        received = lax.ppermute(y, "p", [(i, (i + 1) % stages) for i in range(stages)])
+    return lax.psum(out, "p")
+
+
 def before(w, x):
     """The inputs are made of all of x in front of the ticks, and used again behind."""
     h = jnp.cos(x)
@@ -62,7 +74,7 @@ def proof(body, *shapes, meshes=1):
 ONE, TWO = ((4, 6, 6), (5, 3, 6)), ((8, 6, 6), (5, 3, 6))
 
 
-@pytest.mark.parametrize("body, shapes", [(outputs, ONE), (padded, ONE), (padded, TWO)])
+@pytest.mark.parametrize("body, shapes", [(outputs, ONE), (padded, ONE), (padded, TWO), (written_out, ONE)])
 def test_outputs_of_a_pipeline(body, shapes):
     report = proof(body, *shapes)
     assert report.proved and " over p by gpipe {" in report.text, report
@@ -98,6 +110,15 @@ def test_wrong_ticks_are_not_proved(old, new):
     assert report.verdict == "refuted", report
 
 
+@pytest.mark.parametrize("old, new", [
+    ("count + stages - 1", "count + stages - 2"), ("x[min(t, count - 1)]", "x[min(t + 1, count - 1)]"),
+    ("stage == 0", "stage == 1"), ("stage == stages - 1", "stage == stages - 2"), ("(i + 1) % stages", "(i + 2) % stages"),
+    ("stage_of(w[0], jnp", "stage_of(w[0] if t else w[0] + 1, jnp")])
+def test_wrong_ticks_that_are_written_out_are_not_proved(old, new):
+    report = proof(mutations.edited(written_out, old, new), *ONE)
+    assert report.verdict == "refuted", report
+
+
 def test_what_is_no_pipeline_is_named():
     """The gradient through the ticks."""
     def gradient(w, x):
@@ -105,4 +126,5 @@ def test_what_is_no_pipeline_is_named():
 
     report = shardproof.prove(lambda w, x: jax.grad(lambda w: layers(w, x).sum())(w), jax.shard_map(
         gradient, mesh=mesh, in_specs=(P("p"), P()), out_specs=P("p"), check_vma=False), *ONE, meshes=1)
-    assert not report.proved and "is not recognised as a pipeline" in str(report), report
+    assert not report.proved and "not recognised as a pipeline" in str(report), report
+    assert "Gradients through ticks are not read: prove the loss" in str(report), report

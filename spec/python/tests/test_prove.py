@@ -3,9 +3,11 @@ import inspect
 from pathlib import Path
 
 import jax
+import jax.numpy as jnp
 import pytest
 import shardproof
 import tutorial_ffn as ffn
+from jax.sharding import AbstractMesh
 from jax.sharding import PartitionSpec as P
 from shardproof import validation
 
@@ -236,3 +238,19 @@ def test_the_command_names_what_it_does_not_understand(words, said, capsys):
     with pytest.raises(SystemExit) as ended:
         main(words.split())
     assert ended.value.code == 2 and said in capsys.readouterr().err
+
+
+def test_random_numbers_are_named_with_what_to_do():
+    def dropped(x, key):
+        return jnp.where(jax.random.bernoulli(key, 0.9, x.shape), x / 0.9, 0)
+
+    sharded = jax.shard_map(dropped, mesh=AbstractMesh((2,), ("d",)), in_specs=(P("d"), P()), out_specs=P("d"))
+    for key in (jax.eval_shape(lambda: jax.random.key(0)), jax.ShapeDtypeStruct((2,), "uint32")):
+        report = shardproof.prove(dropped, sharded, (8, 4), key)
+        assert not report.proved and "draw them outside of both functions, and pass what is drawn" in str(report), report
+        assert "test_prove.py" in str(report.errors[0].place), report
+
+
+def test_an_empty_tuple_of_sizes_is_a_number():
+    sharded = jax.shard_map(lambda x, s: x * s, mesh=AbstractMesh((2,), ("d",)), in_specs=(P("d"), P()), out_specs=P("d"))
+    assert shardproof.prove(lambda x, s: x * s, sharded, (8, 4), (), meshes=1).proved

@@ -103,3 +103,31 @@ def _(p, m, x):
 @pair("gradient_of_a_linear_loss", lambda x, w: jax.grad(lambda w: jnp.mean(x @ w))(w), (P("d"), P()), P(), (8, 6), (6, 5))
 def _(x, w):
     return lax.pmean(jax.grad(lambda w: jnp.mean(x @ w))(w), "d")
+
+
+# T5's bias by buckets of the distance: the rows of its table are computed
+
+
+def bucket(distance):
+    near = jnp.abs(distance)
+    far = 2 + (jnp.log(near / 2 + 1e-6) / jnp.log(8.0) * 2).astype(jnp.int32)
+    return jnp.where(distance > 0, 4, 0) + jnp.where(near < 2, near, jnp.minimum(far, 3))
+
+
+def biased(q, k, v, table, first=0):
+    distance = jnp.arange(k.shape[1])[None, :] - (first + jnp.arange(q.shape[1]))[:, None]
+    s = jnp.einsum("blhd,bmhd->bhlm", q, k) + table[bucket(distance)].transpose(2, 0, 1)
+    return jnp.einsum("bhlm,bmhd->blhd", jax.nn.softmax(s, -1), v)
+
+
+BIASED = (P("d", "t"), P("d"), P("d"), P()), P("d", "t"), *[(4, 8, 3, 5)] * 3, (8, 3)
+
+
+@pair("bias_by_buckets", biased, *BIASED)
+def _(q, k, v, table):
+    return biased(q, k, v, table, lax.axis_index("t") * q.shape[1])
+
+
+@pair("bias_of_own_positions", biased, *BIASED, bug="C9 each device counts its queries from 0")
+def _(q, k, v, table):
+    return biased(q, k, v, table)

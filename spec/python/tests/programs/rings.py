@@ -1,0 +1,120 @@
+"""Attention in which keys and values go around an axis, as Ring Attention has it."""
+from __future__ import annotations
+
+import jax
+import jax.numpy as jnp
+from jax import lax
+from jax.sharding import PartitionSpec as P
+
+from . import pair
+
+RING = (P("d", "t"),) * 3, P("d", "t"), *[(4, 8, 5)] * 3
+
+
+def attention(q, k, v):
+    return jnp.einsum("blm,bmd->bld", jax.nn.softmax(jnp.einsum("bld,bmd->blm", q, k), -1), v)
+
+
+def causal(q, k, v):
+    at = jnp.arange(q.shape[1])
+    s = jnp.where(at[:, None] >= at[None, :], jnp.einsum("bld,bmd->blm", q, k) / q.shape[2] ** 0.5, -1e10)
+    return jnp.einsum("blm,bmd->bld", jax.nn.softmax(s, -1), v)
+
+
+def sent(x, by=1):
+    n = lax.axis_size("t")
+    return lax.ppermute(x, "t", [(i, (i + by) % n) for i in range(n)])
+
+
+def added(carry, s, v):
+    """Running maximum, sum and output with another block's scores and values."""
+    m, z, o = carry
+    most = jnp.maximum(m, s.max(-1))
+    p, old = jnp.exp(s - most[..., None]), jnp.exp(m - most)
+    return most, old * z + p.sum(-1), old[..., None] * o + jnp.einsum("blm,bmd->bld", p, v)
+
+
+def nothing(q):
+    return jnp.full(q.shape[:2], -1e30), jnp.zeros(q.shape[:2]), jnp.zeros_like(q)
+
+
+@pair("ring_attention", attention, *RING)
+def _(q, k, v):
+    def step(carry, _):
+        k, v, own = carry
+        own = added(own, jnp.einsum("bld,bmd->blm", q, k), v)
+        return (sent(k), sent(v), own), None
+    (_, _, (_, z, o)), _ = lax.scan(step, (k, v, nothing(q)), None, length=lax.axis_size("t"))
+    return o / z[..., None]
+
+
+@pair("ring_attention_without_rescaling", attention, *RING, bug="the sums so far are not rescaled to the new maximum")
+def _(q, k, v):
+    def step(carry, _):
+        k, v, (m, z, o) = carry
+        s = jnp.einsum("bld,bmd->blm", q, k)
+        most = jnp.maximum(m, s.max(-1))
+        p = jnp.exp(s - most[..., None])
+        return (sent(k), sent(v), (most, z + p.sum(-1), o + jnp.einsum("blm,bmd->bld", p, v))), None
+    (_, _, (_, z, o)), _ = lax.scan(step, (k, v, nothing(q)), None, length=lax.axis_size("t"))
+    return o / z[..., None]
+
+
+@pair("ring_attention_one_block_short", attention, *RING, bug="the last block is left out")
+def _(q, k, v):
+    def step(carry, _):
+        k, v, own = carry
+        own = added(own, jnp.einsum("bld,bmd->blm", q, k), v)
+        return (sent(k), sent(v), own), None
+    (_, _, (_, z, o)), _ = lax.scan(step, (k, v, nothing(q)), None, length=lax.axis_size("t") - 1)
+    return o / z[..., None]
+
+
+def causal_ring(q, k, v, by=1, source=lambda i, s, n: (i - s) % n, first=0):
+    """Each device knows by the step whose block it has."""
+    n, i, block = lax.axis_size("t"), lax.axis_index("t"), q.shape[1]
+    mine = i * block + jnp.arange(block)
+
+    def step(s, carry):
+        k, v, own = carry
+        theirs = source(i, s, n) * block + jnp.arange(block) + first
+        scores = jnp.einsum("bld,bmd->blm", q, k) / q.shape[2] ** 0.5
+        own = added(own, jnp.where(mine[:, None] >= theirs[None, :], scores, -1e10), v)
+        return sent(k, by), sent(v, by), own
+    _, _, (_, z, o) = lax.fori_loop(0, n, step, (k, v, nothing(q)))
+    return o / z[..., None]
+
+
+@pair("causal_ring", causal, *RING)
+def _(q, k, v):
+    return causal_ring(q, k, v)
+
+
+@pair("causal_ring_backwards", causal, *RING)
+def _(q, k, v):
+    return causal_ring(q, k, v, by=-1, source=lambda i, s, n: lax.rem(i + s, n))
+
+
+@pair("causal_ring_of_positive_numbers", causal, *RING)
+def _(q, k, v):
+    return causal_ring(q, k, v, source=lambda i, s, n: lax.rem(i - s + n, n))
+
+
+@pair("causal_ring_of_the_other_way", causal, *RING, bug="the mask is of the blocks that go the other way")
+def _(q, k, v):
+    return causal_ring(q, k, v, by=-1)
+
+
+@pair("causal_ring_of_the_next_step", causal, *RING, bug="the mask is of the block of the step before")
+def _(q, k, v):
+    return causal_ring(q, k, v, source=lambda i, s, n: (i - s + 1) % n)
+
+
+@pair("causal_ring_one_position_late", causal, *RING, bug="C9 positions of keys are one too many")
+def _(q, k, v):
+    return causal_ring(q, k, v, first=1)
+
+
+@pair("causal_ring_of_negative_numbers", causal, *RING, bug="lax.rem rounds to 0: the number of a block may be below 0")
+def _(q, k, v):
+    return causal_ring(q, k, v, source=lambda i, s, n: lax.rem(i - s, n))
