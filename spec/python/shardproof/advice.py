@@ -54,6 +54,39 @@ def written(word: str, pattern: str, operand: str) -> tuple[str, str] | None:
     return None
 
 
+TYPE = re.compile(r"`?(?:(f32|i32|bool)\[([^\]]*)\](\{[^}]*\})?|the pattern says `([^`]*)`)`?")
+DTYPES = {"f32": "float32[{}]", "i32": "int32[{}]", "bool": "bool[{}]", None: "the call takes it for [{}]"}
+
+
+def state(text: str) -> str:
+    """What `{U_d Max_t}` says of a value."""
+    summed, most = ([a for a, mark in marks(text).items() if mark == kind] for kind in ("U", "Max"))
+    return (f", not yet summed over {' and '.join(summed)}" if summed else "") \
+        + (f", whose maximum over {' and '.join(most)} is not yet taken" if most else "")
+
+
+def typed(found: re.Match) -> str:
+    """A type of the notation as the shape, the PartitionSpec and what is missing."""
+    dtype, dims, marked, pattern = found.groups()
+    axes = split(dims if pattern is None else pattern)
+    spec = ", ".join(names(each) if each else "None" for each in axes.values())
+    text = DTYPES[dtype].format(", ".join(axes)) + (f" as P({spec})" if any(axes.values()) else "") + state(marked or pattern or "")
+    return text if dtype is None else f"`{text}`"
+
+
+def in_words(text: str, said: Callable[[str], str]) -> str:
+    """A message about a generated text in the words of JAX. `said` gives the user's words for a name of the text."""
+    text = TYPE.sub(typed, text)
+    text = re.sub(r"\b(v\d+) is (\{[^}]*\})", lambda m: f"{said(m[1])} is{state(m[2]).removeprefix(',') or ' ' + m[2]}", text)
+    text = re.sub(r"\bresult `r(\d+)` of sharded\b", r"result \1 of the sharded function", text)
+    text = re.sub(r"\bthe result of sharded\b", "the result of the sharded function", text)
+    text = re.sub(r"^sharded is not what", "the sharded function is not what", text)
+    text = re.sub(r"\bis not what model computes$", "is not what the model computes", text)
+    text = re.sub(r"^at these sizes the plan is", "at these sizes the sharded function is", text)
+    text = re.sub(r"\bunreduced over\b", "not yet summed over", text)
+    return re.sub(r"^all_reduce first", "lax.psum first", text)
+
+
 def calls(text: str) -> list[tuple[str, str, str]]:
     """(collective, pattern, operand) of each in a text."""
     found = []
@@ -113,4 +146,4 @@ def reordered(word: str, old: str, new: str) -> list[str]:
     return [f"`{COLLECTIVES[word]}` over {names(axes(new))}, in this order"]
 
 
-__all__ = ["in_jax"]
+__all__ = ["in_jax", "in_words"]

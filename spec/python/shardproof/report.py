@@ -227,7 +227,19 @@ def _assumed(text: str, lines: list[str]) -> str:
 def _advice(fix: dict[str, Any], lines: list[str]) -> str:
     if not any("#@" in line for line in lines):  # a text that was not generated
         return fix["message"]
-    return advice.in_jax(fix, lines, lambda name, at: words_of_the_user(lines, name, at)) or fix["message"]
+    return advice.in_jax(fix, lines, lambda name, at: words_of_the_user(lines, name, at)) or _worded(fix["message"], lines)
+
+
+def _worded(text: str, lines: list[str]) -> str:
+    """A message in the words of JAX, where the text was generated."""
+    def said(name: str) -> str:
+        mine, about = words_of_the_user(lines, name, len(lines))
+        return f"`{mine}`" if mine else about
+
+    if not any("#@" in line for line in lines):
+        return text
+    lead = re.match(r"(?:\s*(?:\w+\[\w+\]:|[|=]) )?", text)[0]
+    return lead + advice.in_words(text[len(lead):], said)
 
 
 def _in_jax(rendered: str, found: list[dict[str, Any]], lines: list[str]) -> str:
@@ -244,7 +256,7 @@ def _in_jax(rendered: str, found: list[dict[str, Any]], lines: list[str]) -> str
             result.append(start[1] + text + start[2][len(message):])
             skipping = True
         elif not (skipping and re.match(r"\s*\d+ [+-] ", line)):
-            result.append(line)
+            result.append(line if re.match(r"\s*\d+ \|", line) else _worded(line, lines))
             skipping = False
     return "\n".join(result)
 
@@ -255,8 +267,8 @@ def _diagnostic(found: dict[str, Any], path: str, lines: list[str]) -> Diagnosti
     if at and at.file == path and at.line <= len(lines):
         users = origin(lines[at.line - 1]) or _source_of(lines, at.line - 1, found["message"])
     return Diagnostic(
-        found["code"], found["severity"], found["message"], found["label"], users, at,
-        [*(note["message"] for note in found["notes"]), *found["details"]],
+        found["code"], found["severity"], _worded(found["message"], lines), _worded(found["label"], lines), users, at,
+        [_worded(text, lines) for text in (*(note["message"] for note in found["notes"]), *found["details"])],
         found["counterexample"], *([_advice(fix, lines) for fix in found["fixes"] if fix["checked"] == checked]
                                    for checked in (True, False)))
 

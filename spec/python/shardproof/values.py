@@ -302,9 +302,9 @@ class Writer:
         real = [f for f in column if not f.virtual]
         for f in real[1:]:
             if f.axes != real[0].axes:
-                a, b = self.spell([real[0]]), self.spell([f])
-                raise self.problem(f"local entries of {a} meet those of {b}: they are not the same "
-                                   "entries of the whole tensor", "finding")
+                a, b = (f"split over {' and '.join(x.axes)}" if x.axes else "not split" for x in (real[0], f))
+                raise self.problem(f"entries of a dim that is {a} meet those of one that is {b}: a device does not have the same "
+                                   "entries of both", "finding")
             self.dims.unify(real[0].node, f.node, self.place)
 
     def matched(self, vals: list[Val]) -> tuple[list[Val], list[Position], list[Factor]]:

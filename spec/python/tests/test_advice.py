@@ -1,4 +1,6 @@
 """What check-sharding proposes is said in the words of JAX, about the user's own expressions."""
+import re
+
 import programs
 import pytest
 import shardproof
@@ -36,3 +38,24 @@ def test_a_collective_of_the_notation_in_jax(word, pattern, expected):
 def test_operands_are_found_to_their_closing_bracket():
     line = 'v1 = all_reduce("A {U_t} -> A", sum("A B/t -> A {U_t}", f(x))) + slice("A -> A/t", y)'
     assert [(word, of) for word, _, of in advice.calls(line)] == [("all_reduce", 'sum("A B/t -> A {U_t}", f(x))'), ("slice", "y")]
+
+
+@pytest.mark.parametrize("text,expected", [
+    ("result `r1` of sharded is `f32[C]`, and this is `f32[C]{U_t}`",
+     "result 1 of the sharded function is `float32[C]`, and this is `float32[C], not yet summed over t`"),
+    ("all_gather: the operand is f32[B/d/t C], the pattern says `B/t/d C`",
+     'all_gather: the operand is `float32[B, C] as P(("d", "t"), None)`, the call takes it for [B, C] as P(("t", "d"), None)'),
+    ("v82 is {U_d}: B is contracted here and split over d", "`x @ w` is not yet summed over d: B is contracted here and split over d"),
+    ("i32[] and `bool[A/t]{Max_d}`", '`int32[]` and `bool[A] as P("t"), whose maximum over d is not yet taken`'),
+    ("all_reduce first", "lax.psum first"), ("sharded is not what model computes", "the sharded function is not what the model computes"),
+])
+def test_a_message_speaks_of_shapes_and_specs(text, expected):
+    assert advice.in_words(text, lambda name: "`x @ w`") == expected
+
+
+@pytest.mark.parametrize("name", ["microbatches_mean_of_means", "ring_minus", "mlp_gather_order", "clip_averaged"])
+def test_no_message_of_a_refuted_program_is_in_the_notation(name):
+    pair = next(pair for pair in programs.PAIRS if pair.name == name)
+    report = shardproof.prove(pair.model, pair.sharded(), *pair.shapes, validate=False, meshes=1)
+    said = [text for each in report.errors[:1] for text in (each.message, each.label, *each.details)]
+    assert said and not [text for text in said if re.search(r"f32\[|\{U_|all_reduce|\bv\d+\b|unreduced", text)], said
