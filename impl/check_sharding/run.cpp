@@ -31,6 +31,7 @@
 #include "spec/lsp/server.h"
 #include "spec/page/page.h"
 #include "spec/prove/prove.h"
+#include "spec/shell/writable.h"
 #include "spec/syntax/format.h"
 #include "spec/to_jax/to_jax.h"
 #ifdef WITH_CUDA
@@ -353,9 +354,16 @@ class Run {
   }
 
   void page(FileReport& report) {
+    if (!writable(report, "--html ", options_.html)) return;
     std::ofstream out(options_.html, std::ios::binary);
     page::print_html(report, out);
     if (!out.flush()) not_written(report, "--html " + options_.html, "the file cannot be written");
+  }
+
+  bool writable(FileReport& report, const std::string& option, const std::string& path) {
+    const std::string why = shell::why_not_writable(path);
+    if (!why.empty()) not_written(report, option + path, "the file cannot be written: " + why);
+    return why.empty();
   }
 
   void backwards(FileReport& report, const FileReader& reader, const Given& given) {
@@ -457,6 +465,7 @@ class Run {
     const std::string option = "--plot-schedule " + options_.plot_schedule;
     for (const PlanReport& plan : report.checked->plans())
       for (const PipelineRun& each : pipeline_runs(report, plan)) {
+        if (!writable(report, "--plot-schedule ", options_.plot_schedule)) return;
         std::ofstream out(options_.plot_schedule);
         out << schedule::svg(each.run, each.sizes.C);
         if (!out.flush()) not_written(report, option, "the file cannot be written");

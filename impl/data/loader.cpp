@@ -68,7 +68,7 @@ int64_t batch_of(const Placement& placement, const LocalTensor& tensor) {
 int64_t Loader::sequences(int64_t length) const {
   const Range range = range_of(tokens_->size(), length, options_);
   if (range.count < 1)
-    throw FileError("there are " + std::to_string(tokens_->size()) +
+    throw FileError(tokens_->names() + ": there are " + std::to_string(tokens_->size()) +
                     " tokens, too few for a sequence of " + std::to_string(length) +
                     " and the token that follows: give more data, or shorter sequences");
   return range.count;

@@ -203,6 +203,12 @@ void Tokens::read(int64_t first, std::span<uint32_t> to) const {
   }
 }
 
+std::string Tokens::names() const {
+  if (shards_.empty()) return "no file";
+  const std::string& first = shards_.front().name;
+  return shards_.size() == 1 ? first : first + " to " + shards_.back().name;
+}
+
 std::string Tokens::where(int64_t token) const {
   const Shard& shard = shard_of(token);
   return "token " + std::to_string(token - shard.first) + " of " + shard.name;

@@ -29,6 +29,8 @@ class Tokens {
   int64_t size() const { return size_; }
   /// Reads tokens from `first`. Throws FileError if a file became shorter.
   void read(int64_t first, std::span<uint32_t> to) const;
+  /// `train.bin`, or `a.bin to z.bin`.
+  std::string names() const;
   /// `token 17 of train.bin`
   std::string where(int64_t token) const;
 

@@ -12,16 +12,21 @@
 #include "impl/shard_train/resident.h"
 #include "impl/trainer/cache.h"
 #include "spec/resolve/project.h"
+#include "spec/shell/writable.h"
 
 namespace shardproof::shard_train {
 namespace {
 
 std::shared_ptr<const Program> load(const std::string& path, const Options& options,
                                     const CheckOptions& how) {
-  auto program = std::make_shared<const Program>(
-      Program::load(path, project_reader(path, options.allow_import), how));
-  if (!program->checked().readable()) throw BadInput(program->report());
-  return program;
+  try {
+    auto program = std::make_shared<const Program>(
+        Program::load(path, project_reader(path, options.allow_import), how));
+    if (!program->checked().readable()) throw BadInput(program->report());
+    return program;
+  } catch (const Unreadable& error) {
+    throw BadInput(path + ": " + error.what());
+  }
 }
 
 std::shared_ptr<const Program> load(const Options& options, const CheckOptions& how) {
@@ -162,8 +167,8 @@ void require_checkpoints(const Options& options) {
 /// Checks early that a file that is written at the end is writable.
 void require_writable(const std::string& path) {
   if (path.empty()) return;
-  if (!std::ofstream(path, std::ios::app))
-    throw BadInput(path + ": cannot be written: is its folder there?");
+  if (const std::string why = shell::why_not_writable(path); !why.empty())
+    throw BadInput(path + ": cannot be written: " + why);
 }
 
 }  // namespace
@@ -233,7 +238,11 @@ Job prepare(const Options& options) {
     CheckOptions how;
     how.set = numbers.consts;
     job.cached = load(file, options, how);
-    cache_plan(*job.cached, names_of(roles.state));
+    try {
+      cache_plan(*job.cached, names_of(roles.state));
+    } catch (const PlanError& error) {
+      throw BadInput(file + ": " + error.what());
+    }
   }
   if (const auto vocabulary = vocabulary_of(program, roles))
     job.vocabulary = Placement(resolved, job.mesh, job.dims, 0).size(*vocabulary);
