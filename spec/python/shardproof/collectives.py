@@ -133,7 +133,8 @@ def added(r: Reader, val: Val, axes) -> Val:
             raise r.problem(f"psum over {a} adds different entries: the value is "
                             f"{r.spell(val.dims, val.marks)}", "finding")
         if val.marks.get(a) == "Max":
-            raise r.problem(f"psum over {a} of what is a maximum over it", "finding")
+            raise r.problem(f"psum over {a} of what depends on each device's own maximum: take that of all first, "
+                            f'`lax.pmax(x.max(..), "{a}")`', "finding")
         copies *= r.dims.mesh[a]
     if over:
         marks = {a: m for a, m in val.marks.items() if a not in over}

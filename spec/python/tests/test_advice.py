@@ -1,9 +1,14 @@
 """What check-sharding proposes is said in the words of JAX, about the user's own expressions."""
 import re
 
+import jax
+import jax.numpy as jnp
 import programs
 import pytest
 import shardproof
+from jax import lax
+from jax.sharding import AbstractMesh
+from jax.sharding import PartitionSpec as P
 from shardproof import advice
 
 FIXES = {
@@ -59,3 +64,26 @@ def test_no_message_of_a_refuted_program_is_in_the_notation(name):
     report = shardproof.prove(pair.model, pair.sharded(), *pair.shapes, validate=False, meshes=1)
     said = [text for each in report.errors[:1] for text in (each.message, each.label, *each.details)]
     assert said and not [text for text in said if re.search(r"f32\[|\{U_|all_reduce|\bv\d+\b|unreduced", text)], said
+
+
+def decode(q, k, v):
+    return jax.nn.softmax(k @ q) @ v
+
+
+def on_parts(q, k, v, whole):
+    s = k @ q
+    m = whole(s.max())
+    p = jnp.exp(s - m)
+    c = jnp.exp(m - lax.pmax(m, "t"))
+    return lax.psum((p @ v) * c, "t") / lax.psum(p.sum() * c, "t")
+
+
+def test_a_maximum_of_own_is_named_and_what_to_write_is_proved():
+    def report(whole):
+        sharded = jax.shard_map(lambda *args: on_parts(*args, whole), mesh=AbstractMesh((4,), ("t",)),
+                                in_specs=(P(), P("t"), P("t")), out_specs=P())
+        return shardproof.prove(decode, sharded, (5,), (8, 5), (8, 3), meshes=1)
+
+    own = report(lambda m: m)
+    assert own.verdict == "unknown" and 'take that of all first, `lax.pmax(x.max(..), "t")`' in str(own), own
+    assert report(lambda m: lax.pmax(m, "t")).proved

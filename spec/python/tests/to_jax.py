@@ -24,7 +24,7 @@ def parameters(doc, sizes):
 
 def drawn(generator, dtype, shape, below):
     if dtype in ("i32", "u32"):
-        return generator.integers(0, below, shape).astype("int32")
+        return np.asarray(generator.integers(0, below, shape)).astype("int32")
     if dtype == "bool":
         return generator.integers(0, 2, shape).astype(bool)
     return (generator.uniform(0.2, 1, shape) / np.sqrt(max(shape[:1] or [1]))).astype("float32")
@@ -78,7 +78,11 @@ def plans(file, wanted, old, new):
         generator = np.random.default_rng(3)
         inputs = {name: drawn(generator, dtype, shape, sizes.get("V", 2))
                   for name, dtype, shape in parameters(factory.__doc__, sizes)}
-        yield plan, distance(factory(mesh, **sizes), inputs, of_oracle(file, claim, inputs, sizes))
+        want = of_oracle(file, claim, inputs, sizes)
+        if isinstance(want, str) and "does not hold" in want:  # a position that fits any sizes
+            inputs = {name: x * 0 if x.dtype == np.int32 and not x.ndim else x for name, x in inputs.items()}
+            want = of_oracle(file, claim, inputs, sizes)
+        yield plan, distance(factory(mesh, **sizes), inputs, want)
 
 
 def distance(run, inputs, want):
