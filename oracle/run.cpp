@@ -83,6 +83,13 @@ void run_step(Site& site) {
   }
 }
 
+/// A dim whose size follows from the file; any other has the size that is given.
+bool depends_on_others(const ir::Program& program, const Name& dim, int64_t given) {
+  const auto found = program.dims.find(dim);
+  if (found == program.dims.end()) return false;
+  return found->second.kind != ir::DimInfo::Kind::plain || found->second.size || given < 1;
+}
+
 }  // namespace
 
 Table::Table(const ir::Program& program, const Sizes& sizes) : program_(program) {
@@ -91,7 +98,7 @@ Table::Table(const ir::Program& program, const Sizes& sizes) : program_(program)
   merge(sizes_, sizes.axes);
   merge(sizes_, sizes.dims);
   for (const auto& [name, given] : sizes.dims)
-    if (program.dims.count(name) && size(Dim{{name}}) != given)
+    if (depends_on_others(program, name, given) && size(Dim{{name}}) != given)
       throw std::domain_error("|" + name + "| is " + std::to_string(size(Dim{{name}})) +
                               ", and is given as " + std::to_string(given));
 }

@@ -107,7 +107,7 @@ class PlanChecker {
         types_(types),
         steps_(find_steps(resolved.program)),
         alone_(plans_that_nobody_calls(resolved.program)),
-        costs_(resolved.program) {
+        runs_(resolved.program) {
     verdicts_.assign(resolved.program.functions.size(), Verdict::proved);
     assumes_.assign(verdicts_.size(), false);
     trusting_.resize(verdicts_.size());
@@ -400,7 +400,7 @@ class PlanChecker {
   void needs_a_run(size_t f, PlanReport& report) {
     if (!has_sizes_) return;
     auto found = run_beside_model({program(), types_, backwards_, stand_for_models(f)},
-                                  {f, conditions_[f], report.assumptions, alone_[f]}, costs_);
+                                  {f, conditions_[f], report.assumptions, alone_[f]}, runs_);
     if (!found) return;
     report.diagnostics.push_back(std::move(*found));
     report.verdict = Verdict::unknown;
@@ -671,7 +671,7 @@ class PlanChecker {
   std::vector<std::vector<Type>>& types_;
   FileBudget budget_;
   std::vector<bool> steps_, alone_;
-  CostOfRun costs_;
+  RunsOfFile runs_;
   std::vector<Verdict> verdicts_;
   std::vector<bool> assumes_;  ///< assumes more than the file's requirements
   std::vector<std::vector<Name>> trusting_;

@@ -93,7 +93,8 @@ class NeededSizes {
         fixed.dims.insert(name);
         sizes_[name] = program.size(Dim{{name}}, {});
       }
-    open_ = with_open_sizes(program, fixed);
+    if (fixed.dims.empty()) return;
+    open_ = with_open_sizes(without_functions(program), fixed);
     std::set<size_t> seen;
     for_each_function(program, plan, seen, [&](size_t f) {
       numbers_.assign(program.functions.at(f).values.size(), std::nullopt);

@@ -46,7 +46,7 @@ Instance instance_of(const ir::Function& plan, const std::vector<Type>& types,
 /// Evaluates the call as a function of one scalar.
 std::optional<double> value_at(const ir::Program& program, const ir::Function& plan,
                                const Instance& instance, double x) {
-  ir::Program one = program;
+  ir::Program one = without_functions(program);
   ir::Function f;
   f.values = plan.values;
   for (ir::Value& value : f.values) value.type.dims.clear(), value.type.marks.clear();

@@ -320,7 +320,7 @@ bool assumes_values(const Proved& proved) {
 /// Runs a plan three times, in a program with some sizes reduced.
 class Runs {
  public:
-  Runs(const Devices::World& world, const Proved& proved, FixedSizes open, CostOfRun& costs)
+  Runs(const Devices::World& world, const Proved& proved, FixedSizes open, RunsOfFile& file)
       : world_(world),
         proved_(proved),
         assumes_values_(assumes_values(proved)),
@@ -331,8 +331,8 @@ class Runs {
         open_(std::move(open)),
         to_run_([this](const ir::Program& own) -> const ir::Program& { return opened(own); }),
         own_costs_(to_run_(world.program)),
-        costs_(open_.empty() ? costs : own_costs_),
-        rules_(world.program) {}
+        costs_(open_.empty() ? file.costs : own_costs_),
+        file_(file) {}
 
   /// The sizes for a run, as drawn. If runs may be expensive, the cheapest sizes come first.
   std::optional<denote::Sizes> sizing(unsigned turn) {
@@ -370,9 +370,33 @@ class Runs {
 
  private:
   bool add_sizing() {
-    std::mt19937_64 rng(drawn_.size() + 1);
-    drawn_.push_back(mesh_sizes(to_run_(world_.program), proved_.conditions, rng, wish_));
+    drawn_.push_back(drawn(drawn_.size() + 1));
     return drawn_.back().has_value();
+  }
+
+  std::optional<denote::Sizes> drawn(size_t seed) {
+    const auto draw = [&] {
+      std::mt19937_64 rng(seed);
+      return mesh_sizes(to_run_(world_.program), proved_.conditions, rng, wish_);
+    };
+    if (!open_.empty() || wish_.small) return draw();
+    if (const std::string own = conditions_text(); file_.conditions_drawn_for != own) {
+      file_.conditions_drawn_for = own;
+      file_.drawn.clear();
+    }
+    while (file_.drawn.size() < seed) file_.drawn.emplace_back();
+    if (!file_.drawn[seed - 1]) file_.drawn[seed - 1] = draw();
+    return file_.drawn[seed - 1];
+  }
+
+  /// What the drawn sizes depend on.
+  std::string conditions_text() const {
+    std::string text = "axes";
+    for (const Axis& axis : *wish_.axes) text += " " + axis;
+    for (const Divisibility& each : proved_.conditions) text += "\n" + to_string(each);
+    for (const ir::Requirement& each : wish_.requirements)
+      text += "\n" + ir::to_string(each.condition);
+    return text;
   }
 
   /// Sorts by cost, but prefers sizes that split an axis that none of the earlier ones splits.
@@ -409,7 +433,7 @@ class Runs {
     const Finding agreed{Finding::Kind::agrees, ""};
     if (assumes_values_ || !sides_.one_is_open()) return agreed;
     const double each = cost(*at_).numbers;
-    Trial trial(world_, to_run_, rules_, proved_.plan, *at_, 1);
+    Trial trial(world_, to_run_, file_.rules, proved_.plan, *at_, 1);
     for (unsigned i = 0; i < side_draws && i * each < numbers_for_sides && sides_.one_is_open();
          ++i) {
       const Finding found = trial.at_new_side(i, sides_);
@@ -432,7 +456,7 @@ class Runs {
   /// values, the erasure decides whether it holds for a draw.
   Finding first_that_says(unsigned seed, bool first) {
     const std::vector<Draw> draws = draws_from(seed);
-    Trial trial(world_, to_run_, rules_, proved_.plan, *at_, seed);
+    Trial trial(world_, to_run_, file_.rules, proved_.plan, *at_, seed);
     Finding found;
     const auto tries_left = [&](unsigned i) {
       return i < 3 || (requires_values_ ? i < 90 : i < 30 && numbers(*at_) < few_numbers);
@@ -471,7 +495,7 @@ class Runs {
   ProgramToRun to_run_;
   CostOfRun own_costs_;  ///< of the program with reduced sizes
   CostOfRun& costs_;
-  const DrawRules rules_;
+  RunsOfFile& file_;
   std::vector<std::optional<denote::Sizes>> drawn_;
   const oracle::ReadingsKept readings_;
   const oracle::Sides sides_;
@@ -592,7 +616,7 @@ std::vector<bool> plans_that_nobody_calls(const ir::Program& program) {
 }
 
 std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved proved,
-                                           CostOfRun& costs) {
+                                           RunsOfFile& file) {
   const Timed timed;
   add_conditions_of_backwards(world, proved.plan, proved.conditions);
   std::string why;
@@ -600,7 +624,7 @@ std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved p
   std::optional<Diagnostic>
       differs;  // at reduced sizes; a run at the file's own sizes overrules it
   for (const Way& way : ways_to_open(world.program, proved.plan)) {
-    Runs runs(world, proved, way.open, costs);
+    Runs runs(world, proved, way.open, file);
     const auto sizes = runs.sizing(1);
     has_sizes = has_sizes || sizes;
     if (sizes && !(runs.numbers(*sizes) <= way.most_numbers)) {

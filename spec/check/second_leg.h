@@ -3,6 +3,7 @@
 // and its erasure on one device, by code that uses neither the rules nor the algebra.
 #include "spec/check/cost_of_run.h"
 #include "spec/check/devices.h"
+#include "spec/check/points.h"
 
 namespace shardproof {
 
@@ -18,10 +19,20 @@ struct Proved {
   bool through = false;  ///< one of its runs executes all callees
 };
 
+/// What the runs of a file's plans share. The program must not change and must outlive this.
+struct RunsOfFile {
+  explicit RunsOfFile(const ir::Program& program) : costs(program), rules(program) {}
+  CostOfRun costs;
+  const DrawRules rules;
+  /// The sizes drawn last, for all plans with the same conditions.
+  std::string conditions_drawn_for;
+  std::vector<std::optional<denote::Sizes>> drawn;
+};
+
 /// Null if three runs agree with the claim. U0009: one differs. U0010: three runs were not
 /// possible.
 std::optional<Diagnostic> run_beside_model(const Devices::World& world, Proved proved,
-                                           CostOfRun& costs);
+                                           RunsOfFile& file);
 
 /// The total processor time in run_beside_model, in seconds.
 double seconds_of_runs();

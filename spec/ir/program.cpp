@@ -99,6 +99,17 @@ int64_t Program::size(const Dim& dim, const std::map<Name, int64_t>& sizes) cons
   return static_cast<int64_t>(value);
 }
 
+Program without_functions(const Program& program) {
+  Program result;
+  result.library_gradients = program.library_gradients;
+  result.dims = program.dims;
+  result.axes = program.axes;
+  result.consts = program.consts;
+  result.requirements = program.requirements;
+  result.configs = program.configs;
+  return result;
+}
+
 std::vector<Axis> Program::axis_names() const {
   std::vector<Axis> names;
   for (const auto& [name, unused] : axes) names.push_back(name);

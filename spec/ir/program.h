@@ -194,6 +194,10 @@ struct Program {
   std::vector<Requirement> consistency(const Function& f) const;
 };
 
+/// Its sizes, constants and requirements. A copy with the functions of a file, made for each of
+/// them, takes time that grows with the square of the file.
+Program without_functions(const Program& program);
+
 /// `a OP b`. With NaN every comparison is false, also `!=`.
 bool compare(double a, const std::string& op, double b);
 
