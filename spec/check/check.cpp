@@ -4,6 +4,7 @@
 #include <stdexcept>
 
 #include "spec/check/after.h"
+#include "spec/check/aliases_told.h"
 #include "spec/check/bounds.h"
 #include "spec/check/budget.h"
 #include "spec/check/comparison.h"
@@ -17,6 +18,7 @@
 #include "spec/check/owed.h"
 #include "spec/check/pipelines.h"
 #include "spec/check/second_leg.h"
+#include "spec/check/shown_indices.h"
 #include "spec/check/shown_names.h"
 #include "spec/check/tried_fixes.h"
 #include "spec/check/unchecked.h"
@@ -764,8 +766,13 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   for (size_t f : result.resolved_.plans)
     if (auto found = reports.find(f); found != reports.end())
       result.plans_.push_back(std::move(found->second));
-  show_names(program, result.diagnostics_);
-  for (PlanReport& plan : result.plans_) show_names(program, plan.diagnostics);
+  const auto explain_names = [&](std::vector<Diagnostic>& diagnostics) {
+    tell_aliases(program, diagnostics);
+    show_names(program, diagnostics);
+    number_indices(diagnostics);
+  };
+  explain_names(result.diagnostics_);
+  for (PlanReport& plan : result.plans_) explain_names(plan.diagnostics);
   if (options.fixes)
     try_fixes({sources, path, reader, options, program}, result.plans_, result.diagnostics_,
               checker.budget());

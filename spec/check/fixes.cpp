@@ -71,9 +71,28 @@ void add_pattern(const Sources& sources, const RefusedOp& refused, const FixHint
   fix.edits[0].text = with_operand(hint.text, op);
 }
 
+/// `all_reduce("Wt{U_d} -> Wt", g)` of a record with a field that is unreduced over t too: the form
+/// that reduces each field as it needs. The hints of the field have patterns of a tensor.
+std::optional<Fix> reduced_by_fields(const Sources& sources, const RefusedOp& refused) {
+  const auto* op = refused.instr ? std::get_if<ir::Collective>(&refused.instr->op) : nullptr;
+  if (!op || op->fn != ir::CollectiveFn::all_reduce || op->applied == ir::Applied::to_tensor)
+    return std::nullopt;
+  const auto range = pattern_range(sources, refused.diagnostic.range);
+  if (!range) return std::nullopt;
+  const std::string text(sources.text(*range));
+  const size_t arrow = text.find("->");
+  if (arrow == std::string::npos || arrow == 0) return std::nullopt;
+  const std::string each = text.substr(arrow);
+  return Fix{"reduce each field over what it is unreduced over, `" + each + "`",
+             {{*range, each}},
+             false,
+             ""};
+}
+
 }  // namespace
 
 std::vector<Fix> make_fixes(const Sources& sources, const RefusedOp& refused) {
+  if (auto fix = reduced_by_fields(sources, refused)) return {*std::move(fix)};
   std::vector<FixHint> hints = refused.refusal.fixes;
   std::stable_sort(hints.begin(), hints.end(),
                    [](const FixHint& a, const FixHint& b) { return a.cost < b.cost; });

@@ -3,6 +3,7 @@
 #include <gtest/gtest.h>
 
 #include "spec/check/check.h"
+#include "spec/check/shown_indices.h"
 
 namespace shardproof {
 namespace {
@@ -403,6 +404,84 @@ TEST(Mistakes, AGradientOfALossIsValueAndGrad) {
                   "fn l(x: f32[B]) -> f32[] { return sum(\"B -> \", x * x) }\n"
                   "fn s(x: f32[B]) -> f32[B] { return grad(l wrt x)(x) }\n",
               "E0103", "a loss needs none: `_l, g = value_and_grad(");
+}
+
+const std::string fields =
+    "record W { a: f32[M F] b: f32[M] }\nlayout Wt of W { a: f32[M F/t] b: f32[M/t] }\n";
+
+TEST(Mistakes, AResultWithItsAxesInAnotherOrderIsGatheredAndCut) {
+  const std::string model = "fn f(x: f32[B M]) -> f32[B M] { return x }\n";
+  for (const char* types : {"(x: f32[B M/d/t]) -> f32[B M/t/d]", "(x: f32[B M/d]) -> f32[B M/t]"})
+    expect_fix(head + model + "plan p implements f" + types + " { return x }\n", "E0302",
+               "all_gather, then slice");
+}
+
+TEST(Mistakes, AnAxisThatSplitsTwoIndicesIsGatheredInOneOperand) {
+  expect_first_fix(head +
+                       "fn f(x: f32[B M], w: f32[M F]) -> f32[B F] "
+                       "{ return einsum(\"B M, M F -> B F\", x, w) }\n"
+                       "plan p implements f(x: f32[B/d M], w: f32[M F/d]) -> f32[B/d F] "
+                       "{ return einsum(\"B/d M, M F/d -> B/d F/d\", x, w) }\n",
+                   "E0209", "gather over d before einsum");
+  expect_help(head +
+                  "fn f(x: f32[B M]) -> f32[B M] { return x }\n"
+                  "plan p implements f(x: f32[B/d M/d]) -> f32[B M] { return x }\n",
+              "E0110", "write `B/d M` or `B M/d`");
+}
+
+TEST(Mistakes, ACollectiveThatLeavesASumIsReplaced) {
+  for (const char* other : {"all_gather", "psum_scatter"})
+    expect_fix(head + product + "    o = einsum(\"B/d F/t, F/t M -> B/d M {U_t}\", x, w)\n" +
+                   "    return " + other + "(\"B/d M {U_t} -> B/d M\", o)\n}\n",
+               "E0214", "all_reduce instead of " + std::string(other));
+}
+
+TEST(Mistakes, ARecordIsReducedFieldByField) {
+  expect_fix(head +
+                 "record W { a: f32[M F] b: f32[M] }\nlayout Wt of W { a: f32[M F/t] b: f32[M] }\n"
+                 "fn f(x: f32[B M], y: f32[B F]) -> W {\n"
+                 "    return W(a = einsum(\"B M, B F -> M F\", x, y), b = sum(\"B M -> M\", x)"
+                 " * sum(\"F -> \", sum(\"B F -> F\", y)))\n}\n"
+                 "plan p implements f(x: f32[B/d M], y: f32[B/d F/t]) -> Wt {\n"
+                 "    m = all_reduce(\"M {U_d} -> M\", sum(\"B/d M -> M {U_d}\", x))\n"
+                 "    n = sum(\"F/t {U_d} -> {U_d U_t}\", sum(\"B/d F/t -> F/t {U_d}\", y))\n"
+                 "    return all_reduce(\"Wt{U_d} -> Wt\", "
+                 "Wt(a = einsum(\"B/d M, B/d F/t -> M F/t {U_d}\", x, y), b = m * n))\n}\n",
+             "E0306", "`-> Wt`");
+}
+
+TEST(Mistakes, AllFieldsOfAnotherTypeAreTold) {
+  const std::vector<Diagnostic> errors =
+      errors_of(head + fields +
+                "fn f(x: f32[M F], y: f32[M]) -> W { return W(a = x, b = y) }\n"
+                "plan p implements f(x: f32[M F], y: f32[M]) -> Wt { return Wt(a = x, b = y) }\n");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_THAT(errors[0].message, HasSubstr("result `a` of p"));
+  EXPECT_THAT(errors[0].details, Contains(HasSubstr("also: result `b` of p is `f32[M/t]`")));
+}
+
+TEST(Mistakes, AStackOfRecordsIsEmitted) {
+  expect_help(head + fields +
+                  "fn f(x: f32[V M F], y: f32[V M]) -> f32[V M F] {\n    r = W[V](a = x, b = y)\n"
+                  "    return r.a\n}\n",
+              "E0002", "scan n in V { emit W(w = w[n]) }");
+}
+
+TEST(Mistakes, AnotherNameOfADimIsTold) {
+  const std::string text =
+      "mesh d\ndim B L\ndim S = L\nfn f(x: f32[B L], y: f32[B S]) -> f32[B L] "
+      "{ return x + y }\n";
+  expect_help(text, "E0305", "`rearrange(\"B S -> B L\", ..)`");
+  EXPECT_THAT(errors_of(text).at(0).details, Contains(HasSubstr("`S` is another name of `L`")));
+}
+
+TEST(Mistakes, IndicesAreCountedFromTheFirst) {
+  std::vector<Diagnostic> diagnostics(1);
+  diagnostics[0].message = "a[F'2, B'] is not a[F'5]";
+  diagnostics[0].details = {"the plan's F'2, and x'"};
+  number_indices(diagnostics);
+  EXPECT_EQ(diagnostics[0].message, "a[F', B'] is not a[F'2]");
+  EXPECT_EQ(diagnostics[0].details[0], "the plan's F', and x'");
 }
 
 }  // namespace

@@ -8,8 +8,6 @@
 namespace shardproof {
 namespace {
 
-bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
-
 /// The end of the name at `from`, with the number of a local dim: `W`, `W.2`.
 size_t end_of_name(const std::string& text, size_t from) {
   size_t end = from;
@@ -33,18 +31,6 @@ void for_each_name(const std::string& text, Visit&& visit) {
   }
 }
 
-std::vector<std::string*> texts_of(Diagnostic& diagnostic) {
-  std::vector<std::string*> texts{&diagnostic.message, &diagnostic.label};
-  for (Label& note : diagnostic.notes) texts.push_back(&note.text);
-  for (std::string& detail : diagnostic.details) texts.push_back(&detail);
-  for (std::string& type : diagnostic.types) texts.push_back(&type);
-  for (Fix& fix : diagnostic.fixes) {
-    texts.push_back(&fix.message);
-    for (Edit& edit : fix.edits) texts.push_back(&edit.text);
-  }
-  return texts;
-}
-
 std::string renamed(const std::string& text, const std::map<Name, Name>& shown) {
   std::string result;
   size_t copied = 0;
@@ -58,6 +44,20 @@ std::string renamed(const std::string& text, const std::map<Name, Name>& shown) 
 }
 
 }  // namespace
+
+bool in_word(char c) { return std::isalnum(static_cast<unsigned char>(c)) || c == '_'; }
+
+std::vector<std::string*> texts_of(Diagnostic& diagnostic) {
+  std::vector<std::string*> texts{&diagnostic.message, &diagnostic.label};
+  for (Label& note : diagnostic.notes) texts.push_back(&note.text);
+  for (std::string& detail : diagnostic.details) texts.push_back(&detail);
+  for (std::string& type : diagnostic.types) texts.push_back(&type);
+  for (Fix& fix : diagnostic.fixes) {
+    texts.push_back(&fix.message);
+    for (Edit& edit : fix.edits) texts.push_back(&edit.text);
+  }
+  return texts;
+}
 
 void show_names(const ir::Program& program, std::vector<Diagnostic>& diagnostics) {
   std::map<Name, Name> internal;

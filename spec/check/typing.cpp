@@ -419,14 +419,24 @@ class Walker {
     }
   }
 
-  /// Reports the same mistake in one library call once.
+  /// Reports the same mistake in one library call once, and types that differ at one place in one
+  /// diagnostic: the fields of a record.
   void drop_repeated() {
+    constexpr size_t most = 4;
     auto& all = result_.refused;
-    for (size_t i = 0; i < all.size(); ++i)
+    for (size_t i = 0; i < all.size(); ++i) {
+      size_t others = 0;
       std::erase_if(all, [&](const RefusedOp& later) {
-        return &later > &all[i] && later.diagnostic.code == all[i].diagnostic.code &&
-               later.diagnostic.range == all[i].diagnostic.range;
+        const Diagnostic &first = all[i].diagnostic, &other = later.diagnostic;
+        if (&later <= &all[i] || other.code != first.code || !(other.range == first.range))
+          return false;
+        if (!later.instr && other.message != first.message && ++others <= most)
+          all[i].diagnostic.details.push_back("also: " + other.message);
+        return true;
       });
+      if (others > most)
+        all[i].diagnostic.details.push_back("and " + std::to_string(others - most) + " more");
+    }
   }
 
   Diagnostic& refuse(const Refusal& refusal, SourceRange range, const ir::Instr* instr,

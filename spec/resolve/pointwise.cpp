@@ -21,6 +21,17 @@ bool has_all(const Shape& whole, const Shape& part) {
                      [&](const Split& split) { return find(whole, split.dim) != nullptr; });
 }
 
+/// `B S -> B L` for two operands whose dims are the same by aliases; else empty.
+std::string renaming(const Body& body, const std::vector<ir::ValueId>& operands) {
+  std::vector<Shape> shapes;
+  for (ir::ValueId id : operands)
+    if (!body.type(id).dims.empty()) shapes.push_back(body.type(id));
+  if (shapes.size() != 2 || shapes[0].dims.size() != shapes[1].dims.size()) return "";
+  for (size_t i = 0; i < shapes[0].dims.size(); ++i)
+    if (!body.world.program.same_dim(shapes[0].dims[i].dim, shapes[1].dims[i].dim)) return "";
+  return dims_text(shapes[1]) + " -> " + dims_text(shapes[0]);
+}
+
 // The dims of the operand that has all of them. E0305 if there is none.
 std::optional<Shape> joined(Body& body, const std::vector<ir::ValueId>& operands, SourceRange range,
                             const std::string& op) {
@@ -41,8 +52,14 @@ std::optional<Shape> joined(Body& body, const std::vector<ir::ValueId>& operands
   Diagnostic& error = body.error("E0305", range, "no operand of " + op + " has all dims: " + shapes,
                                  "one operand must have the dims of the others");
   error.types = types;
-  error.fixes.push_back(
-      {"give one of them the other's dims: `expand(\"... -> ...\", x)`", {}, false, ""});
+  const std::string other_names = renaming(body, operands);
+  error.fixes.push_back({other_names.empty()
+                             ? "give one of them the other's dims: `expand(\"... -> ...\", x)`"
+                             : "give the dims of one of them the other's names: `rearrange(\"" +
+                                   other_names + "\", ..)`",
+                         {},
+                         false,
+                         ""});
   return std::nullopt;
 }
 

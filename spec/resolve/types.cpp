@@ -36,6 +36,22 @@ bool check_axis(const TypeContext& context, const Axis& axis, SourceRange range)
   return false;
 }
 
+/// `B/d M/d` with one of the two splits.
+Fix split_only_once(const Shape& shape, const Axis& axis) {
+  std::string either;
+  for (size_t kept = 0; kept < shape.dims.size(); ++kept) {
+    if (std::count(shape.dims[kept].axes.begin(), shape.dims[kept].axes.end(), axis) == 0) continue;
+    Type once;
+    once.dims = shape.dims;
+    for (size_t i = 0; i < once.dims.size(); ++i)
+      if (i != kept) std::erase(once.dims[i].axes, axis);
+    const std::string text = to_string(once);
+    const size_t open = text.find('[') + 1;
+    either += (either.empty() ? "`" : " or `") + text.substr(open, text.find(']') - open) + "`";
+  }
+  return {"an axis splits one dim: write " + either, {}, false, ""};
+}
+
 // Reports types that cannot exist: an axis or dim twice, U with Max, a mark on a split axis.
 bool check_shape(World& world, const Shape& shape, SourceRange range) {
   auto refuse = [&](const std::string& message) {
@@ -66,7 +82,11 @@ bool check_shape(World& world, const Shape& shape, SourceRange range) {
   }
   std::set<Axis> axes;
   for (const Axis& axis : split_axes(shape))
-    if (!axes.insert(axis).second) return refuse("the axis `" + axis + "` twice in one type");
+    if (!axes.insert(axis).second) {
+      refuse("the axis `" + axis + "` twice in one type");
+      world.diagnostics.back().fixes.push_back(split_only_once(shape, axis));
+      return false;
+    }
   bool sum = false, maximum = false;
   for (const auto& [axis, mark] : shape.marks) {
     if (axes.count(axis)) return refuse("the axis `" + axis + "` splits a dim and also has a mark");

@@ -94,16 +94,18 @@ void need_bystanders(const Application& app, const std::vector<Axis>& acted) {
     if (was != State::R && was != State::S) kept.marks[axis] = app.pattern.left[0].marks.at(axis);
     ir::Pattern corrected = app.pattern;
     corrected.right = kept;
-    refuse({.code = dropped ? "E0214" : "E0302",
-            .message = app.name + ": the operand is " + describe(was, axis) +
-                       ", and the pattern says that the result is " + describe(is, axis),
-            .label = difference(app.program, kept, app.pattern.right),
-            .fixes = {{.kind = FixHint::Kind::replace_pattern,
-                       .text = pattern_text(app, corrected),
-                       .message = app.name + " leaves " + axis + " as it is"}},
-            .axes = {axis},
-            .gradient_only =
-                (was == State::R || was == State::I) && (is == State::R || is == State::I)});
+    Refusal refusal{.code = dropped ? "E0214" : "E0302",
+                    .message = app.name + ": the operand is " + describe(was, axis) +
+                               ", and the pattern says that the result is " + describe(is, axis),
+                    .label = difference(app.program, kept, app.pattern.right),
+                    .fixes = instead(app, 0, app.pattern.right),
+                    .axes = {axis},
+                    .gradient_only =
+                        (was == State::R || was == State::I) && (is == State::R || is == State::I)};
+    refusal.fixes.push_back({.kind = FixHint::Kind::replace_pattern,
+                             .text = pattern_text(app, corrected),
+                             .message = app.name + " leaves " + axis + " as it is"});
+    refuse(std::move(refusal));
   }
 }
 

@@ -130,11 +130,30 @@ Shape split_over(const Shape& from, const Shape& to, bool sums) {
 Shape sums_taken(const Shape& from, const Shape& to) { return split_over(from, to, true); }
 Shape copies_cut(const Shape& from, const Shape& to) { return split_over(from, to, false); }
 
+/// `from`, each dim split only as far as `to` splits it by the same axes.
+Shape common_split(const Shape& from, const Shape& to) {
+  Shape result = from;
+  for (size_t i = 0; i < std::min(from.dims.size(), to.dims.size()); ++i) {
+    std::vector<Axis>& axes = result.dims[i].axes;
+    const std::vector<Axis>& wanted = to.dims[i].axes;
+    axes.erase(std::mismatch(axes.begin(), axes.end(), wanted.begin(), wanted.end()).first,
+               axes.end());
+  }
+  return result;
+}
+
 }  // namespace
 
 std::optional<FixHint> conversion(const ir::Program& program, const Shape& from, const Shape& to) {
   if (const auto choice = choose(from, to)) return wrap(program, *choice, from, to);
-  return {};
+  const Shape between = common_split(from, to);
+  const auto gather = choose(from, between), cut = choose(between, to);
+  if (!gather || !cut) return {};
+  FixHint hint = wrap(program, *cut, between, to);
+  hint.text.replace(hint.text.find('$'), 1, wrap(program, *gather, from, between).text);
+  hint.message = std::string(gather->name) + ", then " + cut->name;
+  hint.cost = gather->cost + cut->cost;
+  return hint;
 }
 
 std::vector<FixHint> convert_operand(const Application& app, size_t operand, const Shape& to) {
@@ -167,6 +186,26 @@ std::vector<FixHint> instead(const Application& app, size_t operand, const Shape
     return {hint};
   }
   return {};
+}
+
+std::optional<FixHint> gather_operand(const Application& app, size_t operand, const Axis& axis) {
+  const auto without = [&](Shape shape) {
+    for (Split& split : shape.dims) std::erase(split.axes, axis);
+    return shape;
+  };
+  const Shape to = without(app.type(operand));
+  if (const auto choice = choose(app.type(operand), to); !choice || app.pattern.inferred) return {};
+  FixHint hint =
+      around(app, operand, wrap(app.program, {"all_gather", 1}, app.type(operand), to), to);
+  ir::Pattern pattern = app.pattern;
+  pattern.left[operand] = to;
+  for (Split& split : pattern.right.dims)
+    if (const Split* own = find(app.type(operand), split.dim);
+        own && std::count(own->axes.begin(), own->axes.end(), axis))
+      std::erase(split.axes, axis);
+  hint.pattern = pattern_text(app, pattern);
+  hint.message = "gather over " + axis + " before " + app.name;
+  return hint;
 }
 
 FixHint reduce_operand(const Application& app, size_t operand, const std::vector<Axis>& axes) {

@@ -41,12 +41,17 @@ void need_single_use(const Application& app, const std::vector<Carrier>& found) 
         const std::string b = show(app.program, shown(app, found[i].label.id));
         const bool both =
             on_the_right(app, found[i].label.id) && on_the_right(app, found[j].label.id);
-        refuse({.code = both ? "E0209" : "E0204",
-                .message = app.name + ": " + axis + " splits both " + a + " and " + b,
-                .label = "each device of " + axis + " would compute one diagonal block of " + a +
-                         " and " + b + " only: its part of " + a + " with its part of " + b,
-                .operand = found[i].operand,
-                .axes = {axis}});
+        Refusal refusal{.code = both ? "E0209" : "E0204",
+                        .message = app.name + ": " + axis + " splits both " + a + " and " + b,
+                        .label = "each device of " + axis +
+                                 " would compute one diagonal block of " + a + " and " + b +
+                                 " only: its part of " + a + " with its part of " + b,
+                        .operand = found[i].operand,
+                        .axes = {axis}};
+        for (const size_t operand : {found[i].operand, found[j].operand})
+          if (auto hint = gather_operand(app, operand, axis))
+            refusal.fixes.push_back(*std::move(hint));
+        refuse(std::move(refusal));
       }
 }
 

@@ -90,6 +90,17 @@ Expr Parser::prefixed(std::string_view word, Rule operand) {
   return result;
 }
 
+/// `Layer[N](w = w)` is no constructor.
+void Parser::refuse_stacked_record(const Expr& record, const std::vector<Name>& dims) {
+  const std::string name = record.text, dim = dims.empty() ? "N" : dims[0];
+  Diagnostic diagnostic =
+      error("E0002", range(peek()), "`" + name + "[" + dim + "]` makes no record",
+            "a stack of records is what a loop emits");
+  diagnostic.fixes.push_back(
+      advice("emit one for each entry: `scan n in " + dim + " { emit " + name + "(w = w[n]) }`"));
+  fail(std::move(diagnostic));
+}
+
 Expr Parser::postfix() {
   Expr result = atom();
   for (;;) {
@@ -122,6 +133,7 @@ Expr Parser::postfix() {
       }
       outer.names = names("the variable of a loop");
       expect("]", "after the variable of a loop");
+      if (at("(") && result.kind == Expr::Kind::name) refuse_stacked_record(result, outer.names);
     }
     outer.range = since(outer.range.begin);
     outer.args.push_back(std::move(result));

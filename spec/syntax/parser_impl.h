@@ -83,6 +83,7 @@ class Parser : Cursor {
   Expr term();
   Expr unary();
   Expr postfix();
+  [[noreturn]] void refuse_stacked_record(const Expr& record, const std::vector<Name>& dims);
   Expr with(Expr record);
   Expr atom();
   Expr chain(std::initializer_list<std::string_view> operators, Rule operand);
