@@ -19,6 +19,7 @@
 #include "impl/check_sharding/memory.h"
 #include "impl/check_sharding/test_plans.h"
 #include "impl/file_error.h"
+#include "spec/check/budget.h"
 #include "spec/check/typing.h"
 #include "spec/cli/input.h"
 #include "spec/cli/options.h"
@@ -375,6 +376,7 @@ class Run {
     options.set = given.consts;
     const std::vector<bool> steps = find_steps(checked.program());
     bool found = options_.backward->empty();
+    const FileBudget budget;
     for (const PlanReport& plan : checked.plans()) {
       found = found || plan.name == *options_.backward;
       const bool wanted =
@@ -385,8 +387,11 @@ class Run {
           !has_floats(function))
         continue;
       BackwardReport backward{plan.function, plan.name, {}, Verdict::unknown};
-      backward.backward = check_backward(*report.sources, report.path, {checked.program(), types},
-                                         plan.function, {}, reader, options);
+      if (budget.ended())
+        backward.backward.refused = not_derived(plan.name, function);
+      else
+        backward.backward = check_backward(*report.sources, report.path, {checked.program(), types},
+                                           plan.function, {}, reader, options);
       backward.verdict = backward.backward.verdict();
       if (plan.verdict != Verdict::proved) backward.verdict = Verdict::unknown;
       report.backwards.push_back(std::move(backward));
@@ -396,6 +401,18 @@ class Run {
     d.code = "E0101";
     d.message = "--backward=" + *options_.backward + ": the file has no such plan";
     report.diagnostics.push_back(std::move(d));
+  }
+
+  /// The backwards of a file share one budget of time.
+  static Diagnostic not_derived(const Name& plan, const ir::Function& function) {
+    Diagnostic diagnostic;
+    diagnostic.code = "U0003";
+    diagnostic.range = function.name_range;
+    diagnostic.message =
+        "not derived: the backwards of the plans above used up the time for this "
+        "file; --backward=" +
+        plan + " derives this one alone";
+    return diagnostic;
   }
 
   static bool has_floats(const ir::Function& plan) {
