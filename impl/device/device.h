@@ -53,7 +53,7 @@ using Launch = std::function<void(Queue&, std::span<void* const> outputs,
 class Device {
  public:
   virtual ~Device() = default;
-  virtual std::string name() const = 0;  ///< "cpu", "cuda:0 NVIDIA H200", "rehearsal"
+  virtual std::string name() const = 0;  ///< "cpu", "cuda:0 NVIDIA H200", "emulated"
   /// Whether its memory is host memory and its work is synchronous.
   virtual bool is_host() const { return false; }
   virtual Buffer allocate(size_t bytes) = 0;

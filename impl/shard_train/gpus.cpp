@@ -46,7 +46,8 @@ std::shared_ptr<Device> gpu(const Options& options, int ordinal) {
         "--device cuda: there is no GPU number " + std::to_string(ordinal) +
         (count == 0 ? " (CUDA: " + why + ")" : ", the last is " + std::to_string(count - 1)) +
         ": omit --device to train on the CPU");
-  return cuda_device(ordinal, attention_of(options));
+  return cuda_device(ordinal, attention_of(options), true,
+                     options.time_products ? ProductsBy::clock : ProductsBy::estimate);
 #else
   (void)options, (void)ordinal;
   throw BadInput(
@@ -58,12 +59,12 @@ std::shared_ptr<Device> gpu(const Options& options, int ordinal) {
 
 std::shared_ptr<Device> device_of(const Options& options) {
   if (options.device == "cpu") return nullptr;
-  if (options.device == "rehearsal") return rehearsal_device(options.seed);
+  if (options.device == "emulated") return rehearsal_device(options.seed);
   if (options.device == "cuda") return gpu(options, 0);
   if (options.device.starts_with("cuda:"))
     if (const auto ordinal = number(options.device.c_str() + 5); ordinal && *ordinal >= 0)
       return gpu(options, *ordinal);
-  throw BadInput("--device " + options.device + ": there are cpu, cuda, cuda:N and rehearsal");
+  throw BadInput("--device " + options.device + ": there are cpu, cuda, cuda:N and emulated");
 }
 
 std::optional<Seat> seat_of(const std::function<const char*(const char*)>& variable) {

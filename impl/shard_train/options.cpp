@@ -116,7 +116,7 @@ class Flags {
             {{"threads", Transport::threads}, {"mpi", Transport::mpi}, {"nccl", Transport::nccl}}));
     text("--device", o_.device,
          "cpu (default); cuda or cuda:N: with threads all ranks share that GPU;\n"
-         "rehearsal: emulates a GPU's kernels and streams on the CPU, slowly",
+         "emulated: a GPU's kernels and streams on the CPU, slowly",
          "NAME");
     text("--isa", o_.isa,
          "Instruction set of CPU kernels: baseline, x86-64-v2, x86-64-v3, x86-64-v4,\n"
@@ -132,11 +132,16 @@ class Flags {
         ->check(CLI::Range(1, 1024));
     text("--attention", o_.attention,
          "Attention on a GPU: library (default), cuDNN's if installed and the mask is causal;\n"
-         "unordered, the same, faster, but with different bits in every run; own, our kernels",
+         "unordered, the same, faster at long sequences, with other bits in every run;\n"
+         "own, our kernels",
          "KIND")
         ->transform(one_of<WhoseAttention>({{"own", WhoseAttention::own},
                                             {"library", WhoseAttention::library},
                                             {"unordered", WhoseAttention::library_unordered}}));
+    app_.add_flag("--time-products", o_.time_products,
+                  "On a GPU, choose the algorithm of each large product by a clock: faster, and\n"
+                  "another run may get other bits")
+        ->group(group_);
     text("--store", o_.store,
          "Where NCCL ranks rendezvous: HOST:PORT of rank 0, or a shared folder", "PLACE");
     text("--run", o_.run,

@@ -26,11 +26,12 @@ struct Options {
   std::string model, mesh, config;
   std::vector<std::string> allow_import;  ///< folders outside the model's project
   Transport transport = Transport::threads;
-  std::string device = "cpu";  ///< cpu, cuda, cuda:N, rehearsal
+  std::string device = "cpu";  ///< cpu, cuda, cuda:N, emulated
   std::string isa;             ///< a level of kernels/cpu/isa.h; empty: the processor's level
   int threads = 0;             ///< of each rank; 0: its share of the processor's cores
   WhoseAttention attention = WhoseAttention::library;
-  std::string store, run;  ///< where ranks of nccl meet, and the name of the run
+  bool time_products = false;  ///< on a GPU, algorithms of products are chosen by a clock
+  std::string store, run;      ///< where ranks of nccl meet, and the name of the run
   bool overlap = false;
   std::vector<Assignment> set;
   std::string step, init, eval, logits;  ///< plans; empty: found by their roles

@@ -177,7 +177,7 @@ TEST(ShardTrain, TrainsOnADeviceAsOnThisProcessor) {
   const Result here = train(flags + "/cpu");
   EXPECT_EQ(here.code, 0) << here.text;
   const Result there =
-      train(flags + "/device --device rehearsal --overlap --save " + at + "/saved --save-every 3");
+      train(flags + "/device --device emulated --overlap --save " + at + "/saved --save-every 3");
   EXPECT_EQ(there.code, 0) << there.text;
   const std::vector<std::string> one = losses(at + "/cpu"), two = losses(at + "/device");
   ASSERT_EQ(one.size(), 6u);
@@ -197,8 +197,8 @@ TEST(ShardTrain, SaysWhichDeviceIsNotThere) {
     EXPECT_THAT(run.text, HasSubstr(what));
   };
   says("--device cuda:999", "--device cuda: ");
-  says("--device gpu", "--device gpu: there are cpu, cuda, cuda:N and rehearsal");
-  says("--device rehearsal --transport mpi", "use --transport nccl");
+  says("--device gpu", "--device gpu: there are cpu, cuda, cuda:N and emulated");
+  says("--device emulated --transport mpi", "use --transport nccl");
   says("--store /tmp/x", "--transport nccl");
 }
 

@@ -91,7 +91,7 @@ class RehearsalDevice : public Device {
   explicit RehearsalDevice(uint64_t seed)
       : stage_(std::make_shared<Stage>(seed)), ordered_(seed % 2 == 0) {}
 
-  std::string name() const override { return "rehearsal"; }
+  std::string name() const override { return "emulated"; }
   Buffer allocate(size_t bytes) override {
     auto* data = static_cast<std::byte*>(::operator new (bytes + 64, std::align_val_t{64}));
     std::memset(data, 0xff, bytes + 64);
