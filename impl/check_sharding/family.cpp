@@ -28,7 +28,10 @@ constexpr Row families[] = {
     {"qwen2", "qwen2.hf.json", "qwen2.shard", "train_step_sharded"},
     {"qwen3", "qwen3.hf.json", "qwen3.shard", "train_step_sharded"},
     {"gemma2", "gemma2.hf.json", "gemma2.shard", "train_step_sharded"},
+    {"deepseek_v2", "deepseek2.hf.json", "deepseek2.shard", "train_step_sharded"},
+    {"deepseek_v2", "deepseek2_236b.hf.json", "deepseek2_236b.shard", "train_step_sharded"},
     {"deepseek_v3", "deepseek3.hf.json", "deepseek3.shard", "train_step_sharded"},
+    {"deepseek_v3", "moonlight.hf.json", "moonlight.shard", "train_step_sharded"},
     {"gpt2", "gpt2.hf.json", "gpt2_tensor_parallel.shard", "train_step_f"}};
 
 const std::string* text_of(const std::vector<std::pair<std::string, std::string>>& files,

@@ -199,6 +199,54 @@ TEST_F(Configurations, OfDeepSeekHaveLatentsGroupsAndLongContexts) {
   }
 }
 
+/// As the model's own file has it.
+const char deepseek2_lite[] =
+    R"("architectures": ["DeepseekV2ForCausalLM"], "model_type": "deepseek_v2",
+  "attention_bias": false, "aux_loss_alpha": 0.001, "first_k_dense_replace": 1, "hidden_act": "silu",
+  "hidden_size": 2048, "intermediate_size": 10944, "kv_lora_rank": 512, "moe_intermediate_size": 1408,
+  "moe_layer_freq": 1, "n_group": 1, "n_routed_experts": 64, "n_shared_experts": 2,
+  "norm_topk_prob": false, "num_attention_heads": 16, "num_experts_per_tok": 6,
+  "num_hidden_layers": 27, "num_key_value_heads": 16, "qk_nope_head_dim": 128,
+  "qk_rope_head_dim": 64, "rms_norm_eps": 1e-06, "rope_theta": 10000, "routed_scaling_factor": 1.0,
+  "scoring_func": "softmax", "seq_aux": true, "tie_word_embeddings": false, "topk_group": 1,
+  "v_head_dim": 128, "vocab_size": 102400, "rope_scaling": {"beta_fast": 32, "beta_slow": 1,
+  "factor": 40, "mscale": 0.707, "mscale_all_dim": 0.707, "original_max_position_embeddings": 4096,
+  "type": "yarn"})";
+
+/// Where the key of the latent is missing, the library takes one of 1536 features.
+TEST_F(Configurations, OfDeepSeekV2HaveALatentOfQueriesAndGroupsOrNeither) {
+  const std::vector<std::string> mesh = {"--mesh", "d=8,t=4"};
+  const std::string greedy = R"(, "topk_method": "greedy")", none = R"(, "q_lora_rank": null)";
+  const std::string grouped = R"(, "topk_method": "group_limited_greedy")",
+                    latent = R"(, "q_lora_rank": 1536)";
+  for (const auto& [more, file] : std::map<std::string, std::string>{
+           {greedy + none, "deepseek2.shard"}, {grouped + latent, "deepseek2_236b.shard"}}) {
+    const Result result = check(deepseek2_lite + more, mesh);
+    EXPECT_EQ(result.code, 0) << result.out;
+    EXPECT_TRUE(result.says("proved in spec/models/" + file)) << result.out;
+    EXPECT_TRUE(result.says("proved   train_step_sharded implements train_step ")) << result.out;
+    EXPECT_TRUE(result.says("a new claim: factor = 40 instead of the file's 1")) << result.out;
+  }
+  for (const auto& [more, why] : std::map<std::string, std::string>{
+           {greedy, "q_lora_rank is missing"},
+           {greedy + latent, "q_lora_rank is 1536"},
+           {grouped + none, "topk_method is \"group_limited_greedy\""}}) {
+    const Result refused = check(deepseek2_lite + more, mesh);
+    EXPECT_EQ(refused.code, 3) << refused.out;
+    EXPECT_TRUE(refused.says(why)) << refused.out;
+    EXPECT_FALSE(refused.says("proved ")) << refused.out;
+  }
+}
+
+TEST_F(Configurations, OfDeepSeekV3MayHaveNoLatentOfQueries) {
+  std::string moonlight = deepseek3;
+  moonlight.replace(moonlight.find("1536"), 4, "null");
+  const Result result = check(moonlight, {"--mesh", "d=128,t=8"});
+  EXPECT_EQ(result.code, 0) << result.out;
+  EXPECT_TRUE(result.says("proved in spec/models/moonlight.shard")) << result.out;
+  EXPECT_TRUE(result.says("proved   train_step_sharded implements train_step ")) << result.out;
+}
+
 /// Another eps is another claim.
 TEST_F(Configurations, HaveConstantsOfTheirOwn) {
   std::string other = llama;
@@ -217,7 +265,7 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
   };
   refused(R"("model_type": "bert")",
           "model_type is \"bert\", and no model here is of that family; there are llama, mistral, "
-          "mixtral, qwen2, qwen3, gemma2, deepseek_v3, gpt2");
+          "mixtral, qwen2, qwen3, gemma2, deepseek_v2, deepseek_v3, gpt2");
   refused(R"("vocab_size": 4)", "no model_type can be read");
   refused(std::string(llama) + R"(, "rope_scaling": {"factor": 8.0})", "rope_scaling is ");
   refused(std::string(llama) + R"(, "attention_bias": true)", "attention_bias is true");
@@ -226,7 +274,7 @@ TEST_F(Configurations, ThatNoModelHasAreNamedByKey) {
 /// Every file that a row names is in the program.
 TEST(Embedded, EveryMappingHasAFamily) {
   EXPECT_GE(embedded_models().size(), 38u);
-  EXPECT_EQ(embedded_mappings().size(), 10u);
+  EXPECT_EQ(embedded_mappings().size(), 13u);
   EXPECT_TRUE(is_configuration("config.json"));
   EXPECT_TRUE(is_configuration("a/config.json"));
   EXPECT_FALSE(is_configuration("a/config.json.shard"));

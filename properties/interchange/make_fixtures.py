@@ -14,7 +14,7 @@ import sys
 import torch
 from safetensors.torch import save_file
 from transformers import (
-    AutoModelForCausalLM, DeepseekV3Config, DeepseekV3ForCausalLM, Gemma2Config, Gemma2ForCausalLM, GPT2Config,
+    AutoModelForCausalLM, DeepseekV2Config, DeepseekV2ForCausalLM, DeepseekV3Config, DeepseekV3ForCausalLM, Gemma2Config, Gemma2ForCausalLM, GPT2Config,
     GPT2LMHeadModel, LlamaConfig, LlamaForCausalLM, MistralConfig, MistralForCausalLM, MixtralConfig, MixtralForCausalLM, Qwen2Config, Qwen2ForCausalLM, Qwen3Config, Qwen3ForCausalLM)
 
 V, B, L = 16, 2, 6
@@ -45,19 +45,40 @@ def mixtral():
     return MixtralForCausalLM(MixtralConfig(**ODD, rope_theta=20000.0, num_local_experts=4))
 
 
-def deepseek3(yarn=None):
-    # one dense layer and two with experts; no two sizes of a tensor's parts are the same
+# one dense layer and two with experts; no two sizes of a tensor's parts are the same
+LATENT = dict(SIZES, num_hidden_layers=3, num_key_value_heads=4, first_k_dense_replace=1, moe_intermediate_size=4,
+              n_shared_experts=2, n_routed_experts=6, num_experts_per_tok=3, kv_lora_rank=6, qk_nope_head_dim=2,
+              qk_rope_head_dim=4, v_head_dim=3, routed_scaling_factor=1.5)
+# of the two rotations of a head, the second is slower
+YARN = dict(rope_type="yarn", factor=8.0, beta_fast=0.5, beta_slow=0.01, mscale=0.7, mscale_all_dim=1.2,
+            original_max_position_embeddings=16)
+
+
+def deepseek3(yarn=None, q_lora_rank=10):
     return DeepseekV3ForCausalLM(DeepseekV3Config(
-        **dict(SIZES, num_hidden_layers=3, num_key_value_heads=4), first_k_dense_replace=1, moe_intermediate_size=4,
-        n_shared_experts=2, n_routed_experts=6, n_group=3, topk_group=2, num_experts_per_tok=3, q_lora_rank=10,
-        kv_lora_rank=6, qk_nope_head_dim=2, qk_rope_head_dim=4, v_head_dim=3, routed_scaling_factor=1.5,
+        **LATENT, n_group=3, topk_group=2, q_lora_rank=q_lora_rank,
         rope_parameters=dict(rope_theta=20000.0, **(yarn or dict(rope_type="default")))))
 
 
 def deepseek3_yarn():
-    # of the two rotations of a head, the second is slower
-    return deepseek3(dict(rope_type="yarn", factor=8.0, beta_fast=0.5, beta_slow=0.01, mscale=0.7, mscale_all_dim=1.2,
-                          original_max_position_embeddings=16))
+    return deepseek3(YARN)
+
+
+def moonlight():
+    return deepseek3(q_lora_rank=None)
+
+
+# aux_loss_alpha: the library has no loss that balances the experts
+def deepseek2():
+    return DeepseekV2ForCausalLM(DeepseekV2Config(
+        **LATENT, n_group=1, topk_group=1, q_lora_rank=None, aux_loss_alpha=0.0,
+        rope_parameters=dict(rope_theta=20000.0, **YARN)))
+
+
+def deepseek2_236b():
+    return DeepseekV2ForCausalLM(DeepseekV2Config(
+        **LATENT, n_group=3, topk_group=2, topk_method="group_limited_greedy", q_lora_rank=10, aux_loss_alpha=0.0,
+        rope_parameters=dict(rope_theta=20000.0, rope_type="default")))
 
 
 def gemma2():
@@ -129,6 +150,9 @@ def write_all(folder, seed=1):
     write(deepseek3(), os.path.join(folder, "deepseek3"))
     write(deepseek3_yarn(), os.path.join(folder, "deepseek3_yarn"))
     write(gemma2(), os.path.join(folder, "gemma2"))
+    write(moonlight(), os.path.join(folder, "moonlight"))
+    write(deepseek2(), os.path.join(folder, "deepseek2"))
+    write(deepseek2_236b(), os.path.join(folder, "deepseek2_236b"))
     for each in ("llama", "llama_tied", "mistral", "qwen3", "gemma2", "gpt2"):
         generate(os.path.join(folder, each))
 

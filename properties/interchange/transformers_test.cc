@@ -65,17 +65,25 @@ plan gradients(w: Shards, ids: i32[B/d L], starts: bool[B/d L], targets: i32[B/d
          (reduced ? "all_reduce(\"-> Shards\", g)" : "g") + "\n}\n";
 }
 
-const char* const deepseek_text = R"(
-import Shards, logits_sharded, loss_sharded from "deepseek3.shard"
+/// Of a file with latents: `parameters` and `arguments` are a bias, if there is one.
+std::string latent_text(const std::string& file, const std::string& parameters,
+                        const std::string& arguments) {
+  return "import Shards, logits_sharded, loss_sharded from \"" + file + R"("
 mesh d t
 dim B L M F V N Z H D P W R C G J I Y
 dim E = (G J)
-plan gradients(w: Shards, bias: f32[N E], ids: i32[B/d L], starts: bool[B/d L], targets: i32[B/d L])
+plan gradients(w: Shards, )" +
+         parameters + R"(ids: i32[B/d L], starts: bool[B/d L], targets: i32[B/d L])
         -> (l: f32[], g: Shards) {
-    l, g = value_and_grad(loss_sharded wrt w)(w, bias, ids, starts, targets)
+    l, g = value_and_grad(loss_sharded wrt w)(w, )" +
+         arguments + R"(ids, starts, targets)
     return all_reduce("{U_d} -> ", l), all_reduce("-> Shards", g)
 }
 )";
+}
+std::string biased_text(const std::string& file) {
+  return latent_text(file, "bias: f32[N E], ", "bias, ");
+}
 /// Without the loss that balances the experts, which the library does not have.
 const std::map<Name, double> unbalanced = {{"alpha", 0.0}};
 
@@ -87,8 +95,15 @@ const Foreign all_models[] = {
     {"mistral", "mistral.hf.json", "logits_sharded", family_text("mistral.shard", false)},
     {"mistral_no_window", "mistral_without_window.hf.json", "llama_sharded", llama_text},
     {"mixtral", "mixtral.hf.json", "logits_sharded", family_text("mixtral.shard", true)},
-    {"deepseek3", "deepseek3.hf.json", "logits_sharded", deepseek_text, unbalanced},
-    {"deepseek3_yarn", "deepseek3.hf.json", "logits_sharded", deepseek_text, unbalanced},
+    {"deepseek3", "deepseek3.hf.json", "logits_sharded", biased_text("deepseek3.shard"),
+     unbalanced},
+    {"deepseek3_yarn", "deepseek3.hf.json", "logits_sharded", biased_text("deepseek3.shard"),
+     unbalanced},
+    {"moonlight", "moonlight.hf.json", "logits_sharded", biased_text("moonlight.shard"),
+     unbalanced},
+    {"deepseek2", "deepseek2.hf.json", "logits_sharded", latent_text("deepseek2.shard", "", "")},
+    {"deepseek2_236b", "deepseek2_236b.hf.json", "logits_sharded",
+     latent_text("deepseek2_236b.shard", "", "")},
     {"gemma2", "gemma2.hf.json", "logits_sharded", family_text("gemma2.shard", false)},
     {"qwen2", "qwen2.hf.json", "logits_sharded", family_text("qwen2.shard", true)},
     {"qwen3", "qwen3.hf.json", "logits_sharded", family_text("qwen3.shard", true)},
@@ -399,6 +414,12 @@ TEST(Mapping, AWrongMappingOfALatentOrExpertsIsNoticed) {
             "gate.e_score_correction_bias\", \"scale\": { \"N\": 1 }"},
            {"rope_parameters.mscale\"", "rope_parameters.mscale_all_dim\""}})
     EXPECT_GT(with_mapping(recorded("deepseek3_yarn"), from, to).logits, 1e-3) << from;
+  for (const auto& [from, to] : std::map<std::string, std::string>{
+           {"(H D+P) M -> M H P\", \"pairs\": \"P\"", "(H D+P) M -> M H P\""},
+           {R"("routed_scaling_factor")", R"("no_factor")"}})
+    EXPECT_GT(with_mapping(recorded("deepseek2"), from, to).logits, 1e-3) << from;
+  EXPECT_GT(with_mapping(recorded("deepseek2_236b"), "topk_group", "num_experts_per_tok").logits,
+            1e-3);
 }
 
 /// The tensors of a folder, by name.
