@@ -55,7 +55,24 @@ SourceRange place_of(const ir::Function& plan, const lower::Comparison& compared
   return plan.return_range.file >= 0 ? plan.return_range : plan.name_range;
 }
 
-Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comparison& compared) {
+/// Reports the line at which numbers go wrong. The algebra's words, if it compared other values,
+/// are about these.
+void add_line(const ir::Program& program, const FirstWrong& first,
+              const lower::Comparison& compared, Diagnostic& diagnostic) {
+  diagnostic.range = first.range;
+  if (!first.meant) return;
+  const ir::Function& model = program.functions.at(first.meant->function);
+  const Name& name = model.values.at(first.meant->value).name;
+  const bool computed =
+      std::find(model.params.begin(), model.params.end(), first.meant->value) == model.params.end();
+  if (compared.origin != first.own.value && computed && !name.empty())
+    diagnostic.label = "is not `" + name + "` of the model";
+  if (first.meant_range.file >= 0)
+    diagnostic.notes.push_back({first.meant_range, "the model's value"});
+}
+
+Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comparison& compared,
+                      const Refutation& refutation) {
   const ir::Function& function = program.functions[plan];
   Diagnostic diagnostic;
   diagnostic.code = code_of(compared.difference);
@@ -63,6 +80,8 @@ Diagnostic difference(const ir::Program& program, size_t plan, const lower::Comp
   diagnostic.message = result_name(function, compared.result) + " is not " +
                        model_result(program, function, compared.result);
   diagnostic.label = compared.difference ? compared.difference->text : "differs from the model";
+  if (const auto& first = refutation.first_wrong; first && first->range.file >= 0)
+    add_line(program, *first, compared, diagnostic);
   if (auto mask = masked_by_a_number(program, plan)) diagnostic.details.push_back(*std::move(mask));
   if (!(diagnostic.range == function.return_range) && function.return_range.file >= 0)
     diagnostic.notes.push_back({function.return_range, "it reaches the result here"});
@@ -236,6 +255,14 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     return refutation.has_value();
   };
   std::optional<lower::Comparison> found = shown_at_all_sizes(program, plan, options, search);
+  options.apart = [&]() -> std::optional<lower::Apart> {
+    if (search == Search::none || !options.differ() || !refutation->first_wrong)
+      return std::nullopt;
+    const FirstWrong& first = *refutation->first_wrong;
+    if (!first.same_order || first.own.function != plan || first.meant->function != model)
+      return std::nullopt;
+    return lower::Apart{first.own.value, first.meant->value};
+  };
   if (!found) found = lower::compare_functions(program, plan, model, options);
   const lower::Comparison& compared = *found;
   ComparedPlan result;
@@ -263,7 +290,7 @@ ComparedPlan compare_with_model(const ir::Program& program, size_t plan,
     lower::Comparison at = compared;
     at.result = refutation->result;
     result.verdict = Verdict::refuted;
-    result.diagnostics.push_back(difference(program, plan, at));
+    result.diagnostics.push_back(difference(program, plan, at, *refutation));
     add_numbers(result.diagnostics.back(), *refutation, program.functions[plan].implements_grad);
     return result;
   }

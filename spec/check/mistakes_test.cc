@@ -137,7 +137,7 @@ TEST(Mistakes, AGradientIsNamedWithWhatItIsOf) {
       "    _l, g = value_and_grad(l wrt w)(w, x)\n    return w - g\n}\n"
       "plan sp implements s(w: f32[M], x: f32[B/d M]) -> f32[M] {\n"
       "    _l, g = value_and_grad(lp wrt w)(w, x)\n"
-      "    return w - all_reduce(\"M {U_d} -> M\", g) / |d|\n}\n");
+      "    return w + all_reduce(\"M {U_d} -> M\", g)\n}\n");
   ASSERT_EQ(errors.size(), 1u);
   EXPECT_THAT(errors[0].label, HasSubstr("grad(l wrt w)(w, x)[M]"));
 }

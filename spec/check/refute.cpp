@@ -8,6 +8,7 @@
 
 #include "spec/check/budget.h"
 #include "spec/check/claim.h"
+#include "spec/check/cost_of_run.h"
 #include "spec/check/exact.h"
 #include "spec/check/fixed_sizes.h"
 #include "spec/check/literals.h"
@@ -384,6 +385,33 @@ std::optional<Point> where_it_is_claimed(const ir::Program& program, size_t plan
   return std::nullopt;
 }
 
+/// Looks for the first wrong value at this point or, where that takes many numbers, at the greatest
+/// sizes that do not and at which there is a difference.
+std::optional<FirstWrong> first_wrong_at(const ir::Program& program, size_t plan,
+                                         const std::vector<Point>& all, const Point& at,
+                                         const Outcome& seen, size_t result) {
+  constexpr double many = 2e4;
+  constexpr size_t most = 6;
+  if (program.functions.at(plan).implements_grad) return std::nullopt;
+  if (names_mesh_sizes(program, plan))
+    return first_wrong_value(at_mesh_sizes(program, at.sizes), plan, at.sizes, result, seen.inputs);
+  CostOfRun cost(program);
+  const auto numbers = [&](const Point& point) { return cost.at(plan, point.sizes).numbers; };
+  std::vector<const Point*> smaller;
+  for (const Point& point : all)
+    if (!point.of_number && numbers(at) > many && numbers(point) <= many) smaller.push_back(&point);
+  std::stable_sort(smaller.begin(), smaller.end(),
+                   [&](const Point* a, const Point* b) { return numbers(*a) > numbers(*b); });
+  for (size_t i = 0; i < std::min(smaller.size(), most); ++i) try {
+      const Outcome there = outcome_at(program, plan, *smaller[i]);
+      if (differs(there.plan.at(result), there.claimed.at(result), there.noise))
+        return first_wrong_value(program, plan, smaller[i]->sizes, result, there.inputs);
+    } catch (const std::exception&) {
+      continue;  // not every point is valid
+    }
+  return first_wrong_value(program, plan, at.sizes, result, seen.inputs);
+}
+
 /// The range of an integer parameter, that of a dim, in which the difference vanishes at all of
 /// these points: the model may be meant for that range only. `points`: the one that shows the
 /// difference is first, since most ranges fail there.
@@ -432,6 +460,8 @@ std::optional<Refutation> refute(const ir::Program& program, size_t plan, std::s
       const auto at = where_it_is_claimed(program, plan, point, found);
       if (!at) continue;
       if (auto refutation = confirmed(program, plan, *at, *found)) {
+        refutation->first_wrong =
+            first_wrong_at(program, plan, all, *at, *found, refutation->result);
         std::vector<Point> first = all;
         std::swap(first.front(), first.at(static_cast<size_t>(&point - all.data())));
         refutation->outside = range_without_difference(program, plan, first);

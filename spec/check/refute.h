@@ -4,17 +4,19 @@
 #include <optional>
 #include <string>
 
+#include "spec/check/first_wrong_value.h"
 #include "spec/diag/diagnostic.h"
 #include "spec/ir/program.h"
 
 namespace shardproof {
 
 struct Refutation {
-  size_t result = 0;       ///< the first result that differs
-  Counterexample numbers;  ///< sizes, position of the difference, both values
-  double ratio = 0;        ///< least-squares factor <plan, model> / <model, model>
-  bool uniform = false;    ///< plan == ratio * model, entry by entry
-  size_t entries = 0;      ///< number of entries of the result
+  size_t result = 0;                      ///< the first result that differs
+  Counterexample numbers;                 ///< sizes, position of the difference, both values
+  double ratio = 0;                       ///< least-squares factor <plan, model> / <model, model>
+  bool uniform = false;                   ///< plan == ratio * model, entry by entry
+  size_t entries = 0;                     ///< number of entries of the result
+  std::optional<FirstWrong> first_wrong;  ///< of a claim about a value
   std::string outside;  ///< the range of a parameter in which no difference is seen: "0 <= y < |V|"
 };
 

@@ -81,9 +81,12 @@ std::vector<Distributed<S>> evaluate_on_mesh(const ir::Program& program, const T
 
 template <class S>
 std::vector<Array<S>> evaluate(const ir::Program& program, size_t function, const Sizes& sizes,
-                               const std::vector<Array<S>>& inputs) {
-  return of_one_device(evaluate_on_mesh<S>(program, types_for(program, function), function,
-                                           {{}, sizes.dims}, on_one_device(inputs)));
+                               const std::vector<Array<S>>& inputs, const Watch<S>& watch) {
+  const Geometry geometry(program, {{}, sizes.dims});
+  const Types types = types_for(program, function);
+  const Backwards none;
+  return of_one_device(
+      Evaluator<S>(geometry, types, &none, {}, watch).call(function, on_one_device(inputs)));
 }
 
 template <class S>
@@ -107,7 +110,7 @@ std::vector<Array<S>> saved(const ir::Program& program, size_t backward, const S
       const ir::Program&, const Types&, size_t, const Sizes&, const std::vector<Distributed<S>>&, \
       const Backwards&, const StandIn<S>&);                                                       \
   template std::vector<Array<S>> evaluate(const ir::Program&, size_t, const Sizes&,               \
-                                          const std::vector<Array<S>>&);                          \
+                                          const std::vector<Array<S>>&, const Watch<S>&);         \
   template std::vector<Distributed<S>> saved_on_mesh(                                             \
       const ir::Program&, const Types&, size_t, const Sizes&, const std::vector<Distributed<S>>&, \
       const Backwards&, const StandIn<S>&);                                                       \

@@ -26,6 +26,10 @@ template <class S>
 using StandIn = std::function<std::optional<std::vector<Distributed<S>>>(
     const ir::Op&, const std::vector<Distributed<S>>&)>;
 
+/// Called with each value that a function computes, also in loops, in order; it may replace it.
+template <class S>
+using Watch = std::function<void(size_t function, ir::ValueId, Distributed<S>&)>;
+
 /// The devices' arrays of the function's results. `inputs`: its parameters, then its saved ones.
 /// Runs scans, calls, entries, and gradients that have a backward. Throws Unsupported for rings,
 /// pipelines, stages and functions without a body.
@@ -40,7 +44,7 @@ std::vector<Distributed<S>> evaluate_on_mesh(const ir::Program& program, const T
 /// in `sizes`. Gradients are numeric, for double only.
 template <class S>
 std::vector<Array<S>> evaluate(const ir::Program& program, size_t function, const Sizes& sizes,
-                               const std::vector<Array<S>>& inputs);
+                               const std::vector<Array<S>>& inputs, const Watch<S>& watch = {});
 
 /// The saved parameters of a backward: the values that its `after` plan saves by name, at these
 /// inputs of that plan.

@@ -14,8 +14,12 @@ class Evaluator {
   using Values = std::vector<Distributed<S>>;
 
   Evaluator(const Geometry& geometry, const Types& types, const Backwards* backwards = nullptr,
-            StandIn<S> stand_in = {})
-      : geometry_(geometry), types_(types), backwards_(backwards), stand_in_(std::move(stand_in)) {}
+            StandIn<S> stand_in = {}, Watch<S> watch = {})
+      : geometry_(geometry),
+        types_(types),
+        backwards_(backwards),
+        stand_in_(std::move(stand_in)),
+        watch_(std::move(watch)) {}
 
   Values call(size_t index, Values inputs) const {
     return take(geometry_.program().functions.at(index).returned, run_body(index, inputs));
@@ -35,6 +39,7 @@ class Evaluator {
 
  private:
   struct Frame {
+    size_t function;
     const std::vector<Type>& types;
     Values values;
     std::map<ir::ValueId, Axis> ring_of_index = {};
@@ -43,7 +48,7 @@ class Evaluator {
   Frame run_body(size_t index, Values& inputs) const {
     const ir::Function& function = geometry_.program().functions.at(index);
     if (function.trusted) throw Unsupported(function.name + " has no body");
-    Frame frame{types_.at(index), Values(function.values.size())};
+    Frame frame{index, types_.at(index), Values(function.values.size())};
     std::vector<ir::ValueId> params = function.params;
     params.insert(params.end(), function.saved_params.begin(), function.saved_params.end());
     if (inputs.size() != params.size()) throw Mismatch(function.name + " has other parameters");
@@ -82,8 +87,10 @@ class Evaluator {
     for (const ir::Instr& instr : block.instrs) {
       Values results = run_instr(instr, frame);
       for (size_t i = 0; i < instr.results.size(); ++i)
-        if (instr.results[i] != ir::no_value)
+        if (instr.results[i] != ir::no_value) {
           frame.values.at(instr.results[i]) = std::move(results.at(i));
+          if (watch_) watch_(frame.function, instr.results[i], frame.values[instr.results[i]]);
+        }
     }
   }
 
@@ -265,6 +272,7 @@ class Evaluator {
   const Types& types_;
   const Backwards* backwards_;
   StandIn<S> stand_in_;
+  Watch<S> watch_;
   mutable std::unordered_map<const ir::Op*, std::optional<Meeting>> known_;
 };
 

@@ -363,13 +363,14 @@ struct Comparer {
     const size_t i = report.result;
     open.assign(open.size(), false);
     open.at(i) = true;
+    options.explained = options.apart ? options.apart() : std::nullopt;
     Algebra a(budget(1));
     Variables variables;
     const Lowered right = right_side(a, variables), left = left_side(a, variables);
     const Nf plan_body = aligned(a, left.results[i], right.results[i]);
     report.residue = a.show(a.sub(plan_body, right.results[i].body));
     report.origin = returned().at(i);
-    const std::optional<Parting> parting = first_difference(a, left, right);
+    const std::optional<Parting> parting = first_difference(a, left, right, options.explained);
     if (parting) report.origin = parting->value;
     const algebra::Written written{inequalities_of(program, plan), inequalities_of(program, model)};
     report.difference = explain_loops(a, left, right, written);
@@ -511,10 +512,13 @@ struct Comparer {
 
 }  // namespace
 
-std::optional<Parting> first_difference(Algebra& a, const Lowered& plan, const Lowered& model) {
+std::optional<Parting> first_difference(Algebra& a, const Lowered& plan, const Lowered& model,
+                                        const std::optional<Apart>& apart) {
   for (const Named& p : plan.named)
     for (const Named& m : model.named) {
-      if (p.name != m.name || p.tensor.index.size() != m.tensor.index.size()) continue;
+      const bool pair = apart ? p.value == apart->plan && m.value == apart->model
+                              : !p.name.empty() && p.name == m.name;
+      if (!pair || p.tensor.index.size() != m.tensor.index.size()) continue;
       const std::optional<TensorExpr> here = p.block ? block_of(a, p, m.tensor) : m.tensor;
       if (here && !same(a, p.tensor, *here)) return Parting{p.value, p.tensor, *here};
     }

@@ -56,7 +56,8 @@ void record(Context& c, const Frame& frame, const ir::Instr& instr) {
   for (ir::ValueId v : instr.results) {
     if (v == ir::no_value || !frame.needed.at(v)) continue;
     const ir::Value& value = frame.function.values.at(v);
-    if (!value.name.empty())
+    const auto& explained = c.options.explained;
+    if (!value.name.empty() || (explained && (explained->plan == v || explained->model == v)))
       c.named.push_back({value.name, v, *frame.values.at(v), c.block_number});
   }
 }

@@ -32,6 +32,11 @@ struct TensorExpr {
 /// sums.
 enum class Seals { none, sums, additions };
 
+/// A value of a plan, and one of its model.
+struct Apart {
+  ir::ValueId plan = ir::no_value, model = ir::no_value;
+};
+
 struct Options {
   algebra::Budget budget;   ///< per level; compare_functions sets its limit
   bool use_models = false;  ///< a call to a plan in `proved` is lowered as its model
@@ -50,6 +55,10 @@ struct Options {
   /// Called when the cheap levels have failed. True: the sides differ numerically, so the expensive
   /// levels would fail too.
   std::function<bool()> differ = {};
+  /// Called to explain a difference: a value of the plan and the one that the model has in its
+  /// place.
+  std::function<std::optional<Apart>()> apart = {};
+  std::optional<Apart> explained = {};  ///< what `apart` returned
 };
 
 /// The op has no lowering, or none in this context; `words` has the reason. The verdict is unknown.
@@ -63,7 +72,8 @@ struct Unsupported : std::runtime_error {
   std::string words, hint;
 };
 
-/// A named value of the lowered function itself, loop bodies included, in program order.
+/// A value of the lowered function itself, loop bodies included, in program order: those with a
+/// name, and those of Options::explained.
 struct Named {
   Name name;
   ir::ValueId value = ir::no_value;
@@ -196,14 +206,13 @@ Comparison compare_functions(const ir::Program& program, size_t plan, size_t mod
 /// Whether the term contains the carry of a loop whose body is being analyzed.
 bool speaks_of_a_step(algebra::Algebra& algebra, algebra::Nf term);
 
-/// The first named value of the plan that differs from the model's value of the same name. Best
-/// effort: it relies on plan and model giving the same thing the same name. In a ring, the plan's
-/// value is compared with one block of the model's.
+/// The pair `apart`, or the first named value of the plan that differs from the model's value of
+/// the same name. In a ring, the plan's value is compared with one block of the model's.
 struct Parting {
   ir::ValueId value;
   TensorExpr plan, model;
 };
 std::optional<Parting> first_difference(algebra::Algebra& algebra, const Lowered& plan,
-                                        const Lowered& model);
+                                        const Lowered& model, const std::optional<Apart>& apart);
 
 }  // namespace shardproof::lower

@@ -1,0 +1,358 @@
+#include "spec/check/first_wrong_value.h"
+
+#include <algorithm>
+#include <cmath>
+#include <map>
+#include <set>
+
+#include "spec/check/cost_of_run.h"
+#include "spec/denote/array.h"
+#include "spec/denote/evaluate.h"
+#include "spec/ir/walk.h"
+
+namespace shardproof {
+namespace {
+
+using Numbers = denote::Array<double>;
+using Values = std::vector<Numbers>;
+/// What a value is each time it is computed.
+using Trace = std::map<ValueAt, Values>;
+
+/// Numbers computed to trace a plan, and for all replacements together.
+constexpr double most_of_a_trace = 1e6, most_of_replacements = 2e7;
+
+/// Entry by entry: a mask of -1e10 must not hide the other entries.
+bool agree(const Numbers& a, const Numbers& b) {
+  constexpr double rounding = 1e-9;
+  if (a.data.size() != b.data.size()) return false;
+  double most = 0;
+  for (double x : b.data) most = std::max(most, std::abs(x));
+  for (size_t i = 0; i < a.data.size(); ++i) {
+    const double size = std::max(std::min(most, 1.0), std::abs(b.data[i]));
+    if (a.data[i] != b.data[i] && !(std::abs(a.data[i] - b.data[i]) <= rounding * size))
+      return false;
+  }
+  return true;
+}
+
+/// The indices of a tensor: groups opened, as written or without aliases.
+std::vector<Name> indices(const ir::Program& program, const Type& type, bool written) {
+  std::vector<Name> names;
+  for (const Split& split : type.dims)
+    for (const Name& factor : split.dim.factors) {
+      const auto info = program.dims.find(factor);
+      const bool keep =
+          info == program.dims.end() || (written && info->second.kind != ir::DimInfo::Kind::group);
+      for (const Name& base : keep ? std::vector{factor} : program.base(Dim{{factor}}))
+        names.push_back(base);
+    }
+  return names;
+}
+
+/// The ways to read dims `from` in the order `to`: positions in `from`.
+void orders(const std::vector<Name>& from, const std::vector<Name>& to, std::vector<size_t>& taken,
+            std::vector<std::vector<size_t>>& all) {
+  constexpr size_t most = 6;
+  if (all.size() == most) return;
+  if (taken.size() == to.size()) return all.push_back(taken);
+  for (size_t i = 0; i < from.size(); ++i) {
+    if (from[i] != to[taken.size()] || std::find(taken.begin(), taken.end(), i) != taken.end())
+      continue;
+    taken.push_back(i);
+    orders(from, to, taken, all);
+    taken.pop_back();
+  }
+}
+
+/// A value of the model in the plan's order of dims.
+class Reordered {
+ public:
+  Reordered(const ir::Program& program, const denote::Sizes& sizes, const Type& plan,
+            const Type& model) {
+    for (const bool written : {true, false}) {
+      const std::vector<Name> from = indices(program, model, written);
+      const std::vector<Name> to = indices(program, plan, written);
+      std::vector<size_t> taken;
+      if (from.size() == to.size()) orders(from, to, taken, ways_);
+      if (ways_.empty()) continue;
+      for (const Name& name : from) extents_.push_back(program.size(Dim{{name}}, sizes.dims));
+      return;
+    }
+  }
+
+  size_t ways() const { return ways_.size(); }
+  bool keeps_order(size_t way) const {
+    return std::is_sorted(ways_.at(way).begin(), ways_.at(way).end());
+  }
+  Numbers operator()(const Numbers& model, size_t way, const denote::Extents& shape) const {
+    const denote::Extents strides = denote::row_major(extents_);
+    denote::Extents loops, steps;
+    for (size_t i : ways_.at(way)) loops.push_back(extents_[i]), steps.push_back(strides[i]);
+    Numbers result{shape, {}};
+    denote::walk(loops, {steps},
+                 [&](const int64_t* at) { result.data.push_back(denote::at(model, at[0])); });
+    return result;
+  }
+
+ private:
+  std::vector<std::vector<size_t>> ways_;
+  denote::Extents extents_;
+};
+
+class LineSearch {
+ public:
+  LineSearch(const ir::Program& program, size_t plan, const denote::Sizes& sizes, size_t result,
+             const Values& inputs)
+      : program_(program), plan_(plan), sizes_(sizes), result_(result), inputs_(inputs) {
+    const auto record = [](Trace& trace, const Values& parameters, const ir::Function& function,
+                           size_t index) {
+      for (size_t i = 0; i < parameters.size(); ++i)
+        trace[{index, function.params.at(i)}] = {parameters[i]};
+      return [&trace](size_t f, ir::ValueId v, Values& value) {
+        trace[{f, v}].push_back(value.at(0));
+      };
+    };
+    const size_t model = *own().model;
+    denote::evaluate<double>(program_, plan_, sizes_, inputs_,
+                             record(of_plan_, inputs_, own(), plan_));
+    claimed_ =
+        denote::evaluate<double>(program_, model, sizes_, inputs_,
+                                 record(of_model_, inputs_, program_.functions.at(model), model));
+  }
+
+  std::optional<FirstWrong> run() {
+    const ValueAt last{plan_, own().returned.at(result_)};
+    order(plan_);
+    reach(last);
+    if (reached_.empty()) return std::nullopt;
+    std::vector<ValueAt> origins, others;
+    for (const ValueAt& v : in_order(reached_)) {
+      const std::set<ValueAt>& needs = needs_.at(v);
+      const bool first = std::none_of(needs.begin(), needs.end(),
+                                      [&](const ValueAt& n) { return reached_.contains(n); });
+      if (first || v != last) (first ? origins : others).push_back(v);
+    }
+    for (const ValueAt& v : origins) {
+      if (const auto found = operand_of(v, Kind::same)) return found;
+      if (const auto found = replacement(v)) return found;
+    }
+    for (const ValueAt& v : origins)
+      if (const auto found = operand_of(v, Kind::any)) return found;
+    for (const ValueAt& v : others)
+      if (const auto found = replacement(v)) return found;
+    std::erase_if(origins, [&](const ValueAt& v) { return needs_.at(v).empty(); });
+    for (const ValueAt& v : in_order(reached_))
+      if (origins.size() > 1 && !reaches_without(v, last, origins)) return wrong(v);
+    return std::nullopt;
+  }
+
+ private:
+  enum class Kind { same, any };
+
+  const ir::Function& own() const { return program_.functions.at(plan_); }
+  const Type& type(const ValueAt& v) const {
+    return program_.functions.at(v.function).values.at(v.value).type;
+  }
+
+  /// Plans without a model are part of the plan that calls them.
+  std::optional<size_t> part(const ir::Op& op) const {
+    const auto* call = std::get_if<ir::Call>(&op);
+    if (!call) return std::nullopt;
+    const ir::Function& callee = program_.functions.at(call->function);
+    return callee.kind == ir::Function::Kind::plan && !callee.model ? std::optional(call->function)
+                                                                    : std::nullopt;
+  }
+
+  /// Numbers the instructions, those of a part before the call.
+  void order(size_t function) {
+    const ir::Function& f = program_.functions.at(function);
+    for_each_instr(f.body, [&](const ir::Instr& instr) {
+      if (const auto callee = part(instr.op)) {
+        const std::vector<ir::ValueId>& params = program_.functions.at(*callee).params;
+        for (size_t i = 0; i < params.size(); ++i)
+          arguments_[{*callee, params[i]}].insert({function, instr.operands.at(i)});
+        order(*callee);
+      }
+      for (ir::ValueId v : instr.results)
+        if (v != ir::no_value)
+          at_[{function, v}] = &instr, number_.try_emplace({function, v}, number_.size());
+    });
+  }
+
+  std::vector<ValueAt> in_order(const std::set<ValueAt>& values) const {
+    std::vector<ValueAt> sorted;
+    for (const ValueAt& v : values)
+      if (at_.contains(v)) sorted.push_back(v);
+    std::sort(sorted.begin(), sorted.end(),
+              [&](const ValueAt& a, const ValueAt& b) { return number_.at(a) < number_.at(b); });
+    return sorted;
+  }
+
+  /// What a value is computed from: operands, the last values of a loop's body, those of a part.
+  std::set<ValueAt> needed(const ValueAt& v) const {
+    if (const auto passed = arguments_.find(v); passed != arguments_.end()) return passed->second;
+    std::set<ValueAt> needs;
+    const auto found = at_.find(v);
+    if (found == at_.end()) return needs;
+    const ir::Instr& instr = *found->second;
+    if (const auto callee = part(instr.op)) {
+      const auto place = std::find(instr.results.begin(), instr.results.end(), v.value);
+      needs.insert({*callee, program_.functions.at(*callee).returned.at(
+                                 static_cast<size_t>(place - instr.results.begin()))});
+      return needs;
+    }
+    for (ir::ValueId operand : instr.operands) needs.insert({v.function, operand});
+    if (const ir::Block* body = body_of(instr.op))
+      for (const auto* last : {&body->next, &body->emit})
+        for (ir::ValueId value : *last) needs.insert({v.function, value});
+    return needs;
+  }
+
+  /// Whether the model has a value that is this one, the first time that the plan computes it.
+  bool model_has(const ValueAt& v) const {
+    const auto own = of_plan_.find(v);
+    if (own == of_plan_.end()) return !arguments_.contains(v);
+    const Numbers& value = own->second.at(0);
+    return std::any_of(of_model_.begin(), of_model_.end(), [&](const auto& each) {
+      if (each.second.at(0).data.size() != value.data.size()) return false;
+      const Reordered reordered(program_, sizes_, type(v), type(each.first));
+      for (size_t way = 0; way < reordered.ways(); ++way)
+        for (const Numbers& other : each.second)
+          if (agree(reordered(other, way, value.shape), value)) return true;
+      return false;
+    });
+  }
+
+  void reach(const ValueAt& v) {
+    if (!at_.contains(v) && !arguments_.contains(v)) return;
+    if (!visited_.insert(v).second) return;
+    if (at_.contains(v)) reached_.insert(v);
+    needs_[v] = needed(v);
+    for (const ValueAt& need : needs_.at(v))
+      if (!model_has(need)) reach(need);
+  }
+
+  /// Whether the result needs one of `origins` without v. If it does not, all that the model does
+  /// not have meets in v.
+  bool reaches_without(const ValueAt& v, const ValueAt& last, const std::vector<ValueAt>& origins) {
+    std::set<ValueAt> seen = {v};
+    std::vector<ValueAt> left = {last};
+    while (!left.empty()) {
+      const ValueAt next = left.back();
+      left.pop_back();
+      if (!seen.insert(next).second) continue;
+      if (std::find(origins.begin(), origins.end(), next) != origins.end()) return true;
+      for (const ValueAt& need : needs_.at(next))
+        if (needs_.contains(need)) left.push_back(need);
+    }
+    return false;
+  }
+
+  /// A value that the model has too may be another one than is meant here: the earliest operand
+  /// that has a replacement, of the `same` op (the other entry is read, another weight multiplied)
+  /// or any.
+  std::optional<FirstWrong> operand_of(const ValueAt& v, Kind kind) {
+    for (const ValueAt& operand : in_order(needed(v))) {
+      if (reached_.contains(operand)) continue;
+      auto found = replacement(operand, kind);
+      const bool only = needed(operand).size() == 1;  // a cast or collective: look through it
+      auto earlier = found || only ? operand_of(operand, found ? Kind::same : kind) : std::nullopt;
+      if (earlier || found) return earlier ? earlier : found;
+    }
+    return std::nullopt;
+  }
+
+  /// The value of the model that makes the result right in the place of this one.
+  std::optional<FirstWrong> replacement(const ValueAt& v, Kind kind = Kind::any) {
+    const auto own = of_plan_.find(v);
+    if (own == of_plan_.end()) return std::nullopt;
+    for (const auto& [meant, values] : of_model_) {
+      if (values.size() % own->second.size() != 0) continue;
+      if (values[0].data.size() != own->second[0].data.size()) continue;
+      if (kind == Kind::same && op_of(meant) != op_of(v) && !same_name(meant, v)) continue;
+      const Reordered reordered(program_, sizes_, type(v), type(meant));
+      for (size_t way = 0; way < reordered.ways(); ++way)
+        for (size_t call = 0; call < values.size() / own->second.size(); ++call) {
+          Values instead;
+          for (size_t i = 0; i < own->second.size(); ++i)
+            instead.push_back(reordered(values[i * (values.size() / own->second.size()) + call],
+                                        way, own->second[0].shape));
+          if (agree(instead[0], own->second[0]) || !right_with(v, instead)) continue;
+          FirstWrong found = wrong(v);
+          found.meant = meant;
+          found.meant_range = range(meant);
+          found.same_order = reordered.keeps_order(way) && !at_.at(v)->operands.empty();
+          return found;
+        }
+    }
+    return std::nullopt;
+  }
+
+  FirstWrong wrong(const ValueAt& v) const { return {v, {}, at_.at(v)->place.range, {}, false}; }
+
+  bool same_name(const ValueAt& a, const ValueAt& b) const {
+    const auto name = [&](const ValueAt& v) -> const Name& {
+      return program_.functions.at(v.function).values.at(v.value).name;
+    };
+    return !name(a).empty() && name(a) == name(b);
+  }
+
+  /// Which op computes the value; 0 for a parameter or carry.
+  size_t op_of(const ValueAt& v) const {
+    const ir::Instr* instr = defining_instr(program_.functions.at(v.function).body, v.value);
+    return instr ? instr->op.index() + 1 : 0;
+  }
+
+  SourceRange range(const ValueAt& v) const {
+    const ir::Function& function = program_.functions.at(v.function);
+    const ir::Instr* instr = defining_instr(function.body, v.value);
+    return instr ? instr->place.range : function.values.at(v.value).range;
+  }
+
+  bool right_with(const ValueAt& v, const Values& values) {
+    spent_ += 1 + cost_.at(plan_, sizes_).numbers;
+    if (spent_ > most_of_replacements) return false;
+    size_t times = 0;
+    const auto replace = [&](size_t function, ir::ValueId value, Values& now) {
+      if (function == v.function && value == v.value) now.at(0) = values.at(times++);
+    };
+    try {
+      return agree(denote::evaluate<double>(program_, plan_, sizes_, inputs_, replace).at(result_),
+                   claimed_.at(result_));
+    } catch (const std::exception&) {
+      return false;  // no valid index
+    }
+  }
+
+  const ir::Program& program_;
+  size_t plan_;
+  const denote::Sizes& sizes_;
+  size_t result_;
+  const Values& inputs_;
+  Trace of_plan_, of_model_;
+  Values claimed_;
+  std::map<ValueAt, const ir::Instr*> at_;
+  std::map<ValueAt, size_t> number_;
+  std::map<ValueAt, std::set<ValueAt>> arguments_;  ///< of the calls of parts
+  std::map<ValueAt, std::set<ValueAt>> needs_;
+  std::set<ValueAt> visited_, reached_;  ///< not in the model, on the way to the result
+  CostOfRun cost_{program_};
+  double spent_ = 0;
+};
+
+}  // namespace
+
+std::optional<FirstWrong> first_wrong_value(const ir::Program& program, size_t plan,
+                                            const denote::Sizes& sizes, size_t result,
+                                            const std::vector<denote::Array<double>>& inputs) {
+  CostOfRun cost(program);
+  if (program.functions.at(plan).uses_loops_undecided) return std::nullopt;
+  if (cost.at(plan, sizes).numbers > most_of_a_trace) return std::nullopt;
+  try {
+    return LineSearch(program, plan, sizes, result, inputs).run();
+  } catch (const std::exception&) {
+    return std::nullopt;  // what cannot run here is explained by the algebra alone
+  }
+}
+
+}  // namespace shardproof
