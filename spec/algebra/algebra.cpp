@@ -100,6 +100,7 @@ Nf Algebra::opaque(const std::string& op, const std::vector<Lambda>& tensors,
   key += facts.integer ? "i" : "";
   key += facts.positive ? "p" : "";
   key += facts.boolean ? "b" : "";
+  key += facts.fraction ? "f" : "";
   if (facts.below) key += "<" + std::to_string(facts.below->id);
   std::vector<Nf> args;
   for (const Lambda& l : tensors) {
@@ -127,6 +128,7 @@ std::vector<Nf> Algebra::rename(const std::vector<Nf>& in,
 
 void Algebra::declare_range(Nf e) { engine_->declare_range(e); }
 void Algebra::declare_positive(Nf e) { engine_->declare_positive(e); }
+void Algebra::declare_bound(Nf e, bool strict) { engine_->declare_bound(e, strict); }
 void Algebra::declare_injective(const std::vector<Leaf>& tensors) {
   std::vector<TensorId> set;
   for (Leaf t : tensors) set.push_back(t.id);

@@ -52,6 +52,7 @@ struct LeafFacts {
   bool positive = false;    // > 0
   std::optional<Nf> below;  // 0 <= value < below; only with integer
   bool boolean = false;     // value is 0 or 1
+  bool fraction = false;    // 0 <= value < 1
 };
 
 /// step(x) = [x > 0]; relu'(0) is therefore 0. sign(0) = 0.
@@ -100,6 +101,10 @@ enum class Fault {
   case_of_any_sign,     // facts.cpp: u >= u - k v for any k
   case_product,         // cases.cpp: a product of signed values has the other sign
   case_alone,           // cases.cpp: the case u > 0 suffices
+  closed_bound,         // intervals.cpp: x >= n is used as x > n
+  nested_floor,         // step.cpp: floor((floor(u) + v) / n) = floor((u + v) / n) for every v
+  max_of_power,         // max.cpp: max x^2 = (max x)^2 for x of any sign
+  order_sum,            // order.cpp: rows keep their order if any functions are added
   capture,              // lift.cpp: dependent arguments are not re-opened (only loses proofs)
 };
 
@@ -188,6 +193,8 @@ class Algebra {
   void declare_range(Nf e);
   /// e > 0 for all values of its variables.
   void declare_positive(Nf e);
+  /// e > 0, or e >= 0 if not `strict`. Used if e compares every entry of a leaf with a number.
+  void declare_bound(Nf e, bool strict);
   /// a -> (tensors at a) is injective: if all of them agree at a and b, then a = b. All tensors
   /// have the same ranges.
   void declare_injective(const std::vector<Leaf>& tensors);

@@ -89,6 +89,12 @@ struct TensorInfo {
 
 using Map = std::vector<std::pair<VarId, Nf>>;  // sorted by variable
 
+/// The bounds of a value that are known; `above`: it is not `low`.
+struct Interval {
+  std::optional<Rational> low, high;
+  bool above = false, below = false;
+};
+
 struct Engine {
   Engine(Budget budget, Fault fault);
 
@@ -184,10 +190,12 @@ struct Engine {
   Nf step_atom(Nf u, bool* flipped);
   Nf floor(Nf u);
   Nf seal(Nf u);
+  std::optional<Nf> nested_floor(Nf u);
   Nf floordiv(Nf a, Nf b);
   bool proper_fraction(Nf u);
   Nf mod(Nf a, Nf b);
   Nf iota(Nf index);
+  bool is_data(AtomId a);
   Nf relu(Nf u);
   Nf odd_even(Op op, Nf u, bool odd);
   std::optional<Nf> fold_sine(const Mono& factors, Rational coef);
@@ -254,6 +262,12 @@ struct Engine {
   // count.cpp, affine.cpp
   std::optional<Nf> count(VarId v, AtomId comparison);
   Nf gather_iota(Nf e);
+
+  // intervals.cpp
+  std::unordered_map<TensorId, Interval> declared_intervals;
+  void declare_bound(Nf gap, bool strict);
+  Interval interval(AtomId a) const;
+  bool bounded_below(Nf e, bool strict);
 
   // facts.cpp, bounds.cpp, size_sign.cpp
   std::unordered_map<uint32_t, char> positive_cache, nonnegative_cache, integer_cache;
@@ -331,6 +345,7 @@ struct Engine {
   bool is_digits(Nf index, VarId c, VarId j);
   std::map<std::tuple<uint32_t, VarId, VarId>, bool> digits_cache;
   Nf max(VarSet bound, Nf body);
+  std::optional<Nf> max_of_function(const VarSet& bound, Nf body);
   Nf maximum(Nf a, Nf b);
   std::unordered_map<uint32_t, std::vector<Nf>> maxima;  // operands of a maximum of several values
   std::unordered_map<std::string, Nf> sum_cache;

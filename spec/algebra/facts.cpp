@@ -83,6 +83,9 @@ bool Engine::positive_atom(AtomId a) {
       break;
   }
   if (t.facts.positive) return true;
+  const Interval bounds = interval(a);
+  if (bounds.low && (bounds.low->sign() > 0 || (bounds.low->is_zero() && bounds.above)))
+    return true;
   for (Nf known : declared_positive)
     if (is_single(known) && terms(known)[0].coef.sign() > 0) {
       const Mono& m = factors(terms(known)[0].mono);
@@ -104,7 +107,9 @@ bool Engine::nonnegative_atom(AtomId a, Rational exponent) {
     return nonnegative(t.body);
   if (t.op == Op::iota) return nonnegative(atom.args.at(0));
   if (t.op == Op::log) return at_least(t.body, 1);
-  return t.facts.below.has_value();
+  if (t.facts.below) return true;
+  const Interval bounds = interval(a);
+  return bounds.low && bounds.low->sign() >= 0;
 }
 
 bool Engine::never_negative(AtomId a) {
@@ -169,7 +174,7 @@ bool Engine::positive(Nf e) {
     Nf body = content(e, false).body;
     for (Nf known : declared_positive) result = result || known == body;
   }
-  result = result || positive_in_cases(e, true);
+  result = result || bounded_below(e, true) || positive_in_cases(e, true);
   positive_cache[e.id] = result;
   return result;
 }
@@ -183,7 +188,8 @@ bool Engine::nonnegative(Nf e) {
     for (const Factor& f : Mono(factors(t.mono))) all = all && nonnegative_atom(f.atom, f.exponent);
     if (!all) break;
   }
-  bool result = all || at_least(e, 0) || positive(e) || positive_in_cases(e, false);
+  bool result = all || at_least(e, 0) || positive(e) || bounded_below(e, false) ||
+                positive_in_cases(e, false);
   nonnegative_cache[e.id] = result;
   return result;
 }

@@ -27,6 +27,7 @@ enum class Recipe {
   guarded,
   circles,
   mirrors,
+  bounded,
   count
 };
 
@@ -193,6 +194,8 @@ class Generator {
         return circles(depth);
       case Recipe::mirrors:
         return mirrors(depth);
+      case Recipe::bounded:
+        return bounded();
       case Recipe::mixed:
       case Recipe::powers:
       case Recipe::count:
@@ -286,11 +289,15 @@ class Generator {
     int u = fresh(range());
     E x = with_index(Expr::leaf, {{{{1, "", u, ""}}}}, "x");
     x = node(Expr::mul, {x, coin() ? leaf() : with_index(Expr::leaf, {{{{1, "", 0, ""}}}}, "y")});
+    if (coin(3))
+      x = coin() ? node(Expr::pow, {x}, one_of<Rational>({2, 3, {1, 2}, -1}))
+                 : fn(one_of<Fn>({Fn::exp, Fn::sigmoid, Fn::log, Fn::floor, Fn::abs}), x);
     if (coin()) x = node(Expr::add, {x, expression(depth - 1)});
     return binder(Expr::max, u, coin() ? x : node(Expr::mul, {number(-1), x}));
   }
   /// Floors, quotients and remainders of index terms.
   E floors() {
+    if (coin(3)) return nested_floor();
     int j = fresh(range()), c = fresh(range());
     std::string r = coin(3) ? range() : ranges_[static_cast<size_t>(j)];
     Index e{{{1, "", j, ""}, {1, coin(4) ? range() : r, c, ""}}};
@@ -298,6 +305,16 @@ class Generator {
     E q = with_index(coin() ? Expr::floordiv : Expr::mod, {e}, r);
     if (coin(3)) q = fn(Fn::floor, node(Expr::add, {q, node(Expr::mul, {leaf(), number({1, 2})})}));
     return binder(Expr::sum, c, binder(Expr::sum, j, node(Expr::mul, {q, leaf()})));
+  }
+  /// floor((floor(x k) + y) / n), where y is an integer or not.
+  E nested_floor() {
+    const auto part = [&](E x) {
+      return node(Expr::mul, {number(one_of<Rational>({{1, 2}, {1, 3}, {3, 2}, 1})), x});
+    };
+    E inside = fn(Fn::floor, part(leaf()));
+    const std::string name = coin() ? "w" : "x";
+    E more = with_index(Expr::leaf, {{{{1, "", variable(), ""}}}}, name);
+    return fn(Fn::floor, part(coin() ? inside : node(Expr::add, {inside, more})));
   }
   E signed_(E x) { return node(Expr::mul, {number(one_of<Rational>({1, -1, -2})), x}); }
   /// A power of the sigmoid of x or -x.
@@ -410,6 +427,20 @@ class Generator {
     E s = node(Expr::pow, {fn(Fn::sin, signed_(x))}, one_of<Rational>({1, 2, 3, 4}));
     E c = node(Expr::pow, {fn(Fn::cos, signed_(x))}, one_of<Rational>({1, 2}));
     return node(coin() ? Expr::add : Expr::mul, {s, c});
+  }
+
+  /// Signs, roots and logarithms of sums of values in [0, 3/2] and numbers.
+  E bounded() {
+    const auto value = [&] {
+      E n = with_index(Expr::leaf, {{{{1, "", variable(), ""}}}}, "n");
+      return coin(3) ? node(Expr::mul, {n, coin() ? n : with_index(Expr::leaf, {index()}, "n")})
+                     : n;
+    };
+    E e = number(one_of<Rational>({0, {3, 2}, {-3, 2}, 1, 3}));
+    for (int left = 1 + below(2); left > 0; --left) e = node(Expr::add, {e, signed_(value())});
+    e = coin(4) ? node(Expr::pow, {e}, one_of<Rational>({{1, 2}, -1, 2}))
+                : fn(one_of<Fn>({Fn::step, Fn::relu, Fn::abs, Fn::sign, Fn::log}), e);
+    return coin() ? e : node(Expr::mul, {e, leaf()});
   }
 
   /// Sum_u f(R - 1 - u) g(u), where R is or is not the range.

@@ -19,6 +19,10 @@ std::vector<uint32_t> tensors_of(const Engine& g, Nf e) {
 
 constexpr size_t most_flattened = 8;
 
+bool is_increasing(Op op) {
+  return op == Op::exp || op == Op::sigmoid || op == Op::log || op == Op::erf || op == Op::floor;
+}
+
 }  // namespace
 
 /// max(a, b) = b + relu(a - b); the sign choice of relu makes it symmetric. For associativity,
@@ -45,6 +49,35 @@ Nf Engine::maximum(Nf a, Nf b) {
   return result;
 }
 
+/// max F(u) = F(max u) for a function F that never decreases; max -F(u) = -F(-max -u). A power
+/// is one if it is odd, or if its base is never negative.
+std::optional<Nf> Engine::max_of_function(const VarSet& bound, Nf body) {
+  if (!is_single(body)) return std::nullopt;
+  const Term t = terms(body)[0];
+  const Mono m = factors(t.mono);
+  if (m.size() != 1) return std::nullopt;
+  Rational exponent = m[0].exponent;
+  const TensorInfo* function = derived(m[0].atom);
+  if (!function) return std::nullopt;
+  const Op op = function->op;
+  const bool has_sign = t.coef.sign() < 0;
+  const auto greatest = [&](Nf u, bool falls) {
+    return has_sign != falls ? scale(max(bound, scale(u, -1)), -1) : max(bound, u);
+  };
+  if (op == Op::exp) return scale(exp(greatest(scale(inner(m[0].atom), exponent), false)), t.coef);
+  if (exponent.is_one() && is_increasing(op)) {
+    const Nf u = greatest(inner(m[0].atom), false);
+    return scale(rebuild(op, {}, u), t.coef);
+  }
+  if (exponent.is_one()) return std::nullopt;
+  const bool odd = exponent.is_integer() && exponent.num % 2 != 0 && exponent.sign() > 0;
+  if (!odd && exponent.is_integer() && fault != Fault::max_of_power &&
+      !(exponent.sign() > 0 ? never_negative(m[0].atom) : positive_atom(m[0].atom)))
+    return std::nullopt;
+  const Nf base = op == Op::poly ? inner(m[0].atom) : of_atom(m[0].atom);
+  return scale(pow(greatest(base, exponent.sign() < 0), exponent), t.coef);
+}
+
 Nf Engine::max(VarSet bound, Nf body) {
   std::sort(bound.begin(), bound.end());
   VarSet used;
@@ -68,6 +101,14 @@ Nf Engine::max(VarSet bound, Nf body) {
   for (const Factor& f : c.common)
     (mentions_any(atom_vars[f.atom], bound) ? inside : outside).push_back(f);
   Nf rest = mul(c.body, fix(inside, 1)), factor = fix(outside, c.coef);
+  if (is_single(rest)) {  // a factor that may be 0: both sides are 0 then
+    Mono shared, own;
+    const Term t = terms(rest)[0];
+    for (const Factor& f : Mono(factors(t.mono)))
+      (!mentions_any(atom_vars[f.atom], bound) && never_negative(f.atom) ? shared : own)
+          .push_back(f);
+    rest = fix(own, t.coef), factor = mul(factor, fix(shared, 1));
+  }
   if (is_single(rest) && terms(rest)[0].coef.is_one()) {
     const Mono m = factors(terms(rest)[0].mono);
     if (m.size() == 1 && m[0].exponent.is_one() && is_op(m[0].atom, Op::max)) {
@@ -79,6 +120,7 @@ Nf Engine::max(VarSet bound, Nf body) {
       return add(fixed, mul(factor, max(bound, opened)));
     }
   }
+  if (const auto outer = max_of_function(bound, rest)) return add(fixed, mul(factor, *outer));
   if (merge_digits(bound, rest)) return add(fixed, mul(factor, max(bound, rest)));
   return add(fixed, mul(factor, lift(Op::max, bound, rest)));
 }

@@ -21,7 +21,8 @@ inline double leaf_value(const std::string& name, const std::vector<int>& index,
   for (char c : name) h = mix(h, static_cast<unsigned char>(c));
   for (int i : index) h = mix(h, static_cast<uint64_t>(static_cast<int64_t>(i)) + 77);
   if (name[0] == 'i') return static_cast<double>(h % static_cast<uint64_t>(sizes.at("K")));
-  if (name[0] == 'w') return static_cast<double>(h % 7) - 3;  // an integer without a range
+  if (name[0] == 'w') return static_cast<double>(h % 7) - 3;    // an integer without a range
+  if (name[0] == 'n') return 0.5 * static_cast<double>(h % 4);  // 0 <= value <= 3/2
   if (name[0] == 'p') return 0.5 + 0.25 * static_cast<double>(h % 6);
   return 0.5 * static_cast<double>(h % 9) - 2;
 }

@@ -16,6 +16,9 @@ bool rises(std::string_view name) {
   return name == "sigmoid";
 }
 
+struct Row;
+Nf ordered_by(Row& row, Nf x, int rounds);
+
 struct Row {
   Engine& g;
   VarSet over;
@@ -50,21 +53,36 @@ struct Row {
     const Mono factors = g.factors(t.mono);
     const Rational sign = t.coef.sign();
     const auto is_positive = [&](const Factor& f) { return g.positive_atom(f.atom); };
+    const bool never_negative = g.never_negative(factors.at(0).atom);
     if (factors.size() > 1) {
       if (!std::all_of(factors.begin(), factors.end(), is_positive)) return std::nullopt;
       return g.scale(g.log(g.monomial(t.mono, 1)), sign);
     }
-    const auto base = base_of(factors.at(0), is_positive(factors[0]));
+    const auto base = base_of(factors.at(0), is_positive(factors[0]), never_negative);
     return base ? std::optional(g.scale(*base, sign)) : std::nullopt;
   }
 
+  /// u, if e is a sum of several terms that all have the order of u: x + exp(x).
+  std::optional<Nf> common_order(Nf e, int rounds) {
+    constexpr size_t most_terms = 6;
+    const Poly all = g.terms(e);
+    if (all.size() < 2 || all.size() > most_terms) return std::nullopt;
+    std::optional<Nf> order;
+    for (const Term& t : all) {
+      const Nf own = ordered_by(*this, g.monomial(t.mono, t.coef), rounds);
+      if (order && *order != own && g.fault != Fault::order_sum) return std::nullopt;
+      order = own;
+    }
+    return order;
+  }
+
  private:
-  /// An integer power is increasing if it is odd and > 0, or if the base is > 0. Any other power is
-  /// defined only for bases >= 0.
-  std::optional<Nf> base_of(const Factor& f, bool positive) {
+  /// An integer power is increasing if it is odd and > 0, if it is > 0 and the base is >= 0, or if
+  /// the base is > 0. Any other power is defined only for bases >= 0.
+  std::optional<Nf> base_of(const Factor& f, bool positive, bool never_negative) {
     const bool whole = f.exponent.is_integer(), falls = f.exponent.sign() < 0;
     const bool even = whole && f.exponent.num % 2 == 0 && g.fault != Fault::order_power;
-    if (whole && !positive && (even || falls)) return std::nullopt;
+    if (whole && !positive && (falls || (even && !never_negative))) return std::nullopt;
     const std::optional<Nf> argument = increasing(f.atom);
     if (!argument && f.exponent.is_one()) return std::nullopt;
     return g.scale(argument ? *argument : g.of_atom(f.atom), falls ? -1 : 1);
@@ -83,20 +101,26 @@ struct Row {
   }
 };
 
-}  // namespace
-
-Nf same_order(Algebra& algebra, const std::vector<Var>& over, Nf x) {
-  constexpr int most = 16;
-  Row row{algebra.engine(), {}};
-  for (Var v : over) row.over.push_back(v.id);
-  std::sort(row.over.begin(), row.over.end());
-  for (int round = 0; round < most; ++round) {
+/// The term without common terms and factors, and without increasing functions around it.
+Nf ordered_by(Row& row, Nf x, int rounds) {
+  while (rounds-- > 0) {
     x = row.without_common(x);
-    const auto inside = row.inside(x);
+    auto inside = row.inside(x);
+    if (!inside) inside = row.common_order(x, rounds / 2);
     if (!inside) break;
     x = *inside;
   }
   return x;
+}
+
+}  // namespace
+
+Nf same_order(Algebra& algebra, const std::vector<Var>& over, Nf x) {
+  constexpr int most = 24;
+  Row row{algebra.engine(), {}};
+  for (Var v : over) row.over.push_back(v.id);
+  std::sort(row.over.begin(), row.over.end());
+  return ordered_by(row, x, most);
 }
 
 }  // namespace shardproof::algebra

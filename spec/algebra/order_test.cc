@@ -33,6 +33,16 @@ TEST_F(OrderTest, StrictlyIncreasingFunctionsAreTakenOff) {
   EXPECT_EQ(ordered(b.a.mul(b.sqrt(b.n(2)), b.a.mul(b.size("M"), x))), ordered(x));
 }
 
+TEST_F(OrderTest, SumsOfIncreasingFunctionsAreTakenOff) {
+  const Nf n = b.at("n", {b.size("V")}, {b.a.var(j)});
+  b.a.declare_bound(n, false);
+  EXPECT_EQ(ordered(b.a.add(x, of(Fn::exp, x))), ordered(x));
+  EXPECT_EQ(ordered(b.a.mul(p, of(Fn::sigmoid, p))), ordered(p));
+  EXPECT_EQ(ordered(b.a.mul(n, n)), ordered(n));
+  EXPECT_NE(ordered(b.a.sub(x, of(Fn::exp, x))), ordered(x));
+  EXPECT_NE(ordered(b.a.add(x, of(Fn::exp, p))), ordered(x));
+}
+
 TEST_F(OrderTest, OthersAreKept) {
   EXPECT_NE(ordered(b.a.mul(x, x)), ordered(x));
   EXPECT_NE(ordered(b.a.neg(x)), ordered(x));
@@ -54,7 +64,13 @@ Nf random_row(Algebra& a, laws::Dice& rng, Var i, Var j) {
   const auto draw = [&](unsigned n) { return static_cast<unsigned>(rng()) % n; };
   Nf e = draw(2) ? leaf("p0", V, j, true) : leaf("x", V, j, false);
   for (unsigned left = 1 + draw(4); left > 0; --left) {
-    switch (draw(11)) {
+    switch (draw(13)) {
+      case 11:
+        e = a.add(e, a.apply(draw(2) ? Fn::exp : Fn::sigmoid, e));
+        break;
+      case 12:
+        e = a.sub(e, a.apply(Fn::sigmoid, draw(2) ? e : a.neg(e)));
+        break;
       case 0:
         e = a.apply(draw(2) ? Fn::sigmoid : Fn::tanh, e);
         break;
@@ -142,7 +158,7 @@ TEST(OrderLaw, TheRowKeepsItsOrder) {
 }
 
 TEST(OrderLaw, FindsPlantedFaults) {
-  for (Fault fault : {Fault::order_factor, Fault::order_power}) {
+  for (Fault fault : {Fault::order_factor, Fault::order_power, Fault::order_sum}) {
     int wrong = 0, compared = 0;
     for (unsigned seed = 0; seed < 500; ++seed)
       wrong += out_of_order(laws::Dice(seed), fault, &compared);

@@ -227,7 +227,18 @@ struct Lower {
     if (name[0] == 'i') facts = {true, false, a.size("K"), false};
     if (name[0] == 'w') facts.integer = true;
     if (name[0] == 'p') facts.positive = true;
-    return a.leaf(name, std::vector<Nf>(rank, a.size("K")), facts);
+    const Leaf made = a.leaf(name, std::vector<Nf>(rank, a.size("K")), facts);
+    if (name[0] == 'n') declare_bounds(made, rank);
+    return made;
+  }
+  void declare_bounds(Leaf made, size_t rank) {
+    std::vector<Nf> each;
+    for (size_t i = 0; i < rank; ++i)
+      each.push_back(a.var(a.fresh(a.size("K"), "n" + std::to_string(i))));
+    const Nf entry = a.at(made, each);
+    if (a.known_nonnegative(entry)) return;
+    a.declare_bound(entry, false);
+    a.declare_bound(a.sub(a.number({3, 2}), entry), false);
   }
 
   Nf at(const Index& e) {

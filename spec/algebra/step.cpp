@@ -64,7 +64,25 @@ Nf Engine::floor(Nf u) {
   Nf outside = add_all(whole), inside = add_all(rest);
   if (as_number(inside)) return outside;  // in [0, 1)
   if (proper_fraction(inside)) return outside;
+  if (const auto flat = nested_floor(inside)) return add(outside, floor(*flat));
   return add(outside, lift(Op::floor, {}, inside));
+}
+
+/// (u + v) / n for (floor(u) + v) / n, where n and v are integers and n > 0: both have the same
+/// floor.
+std::optional<Nf> Engine::nested_floor(Nf u) {
+  for (const Term& t : Poly(terms(u))) {
+    const Mono m = factors(t.mono);
+    for (size_t i = 0; i < m.size(); ++i) {
+      if (!is_op(m[i].atom, Op::floor) || !m[i].exponent.is_one()) continue;
+      const Nf part = fix(without(m, i), t.coef), n = pow(part, -1);
+      const Nf rest = sub(u, monomial(t.mono, t.coef));
+      if (!integer(n) || !positive(n)) continue;
+      if (!integer(mul(rest, n)) && fault != Fault::nested_floor) continue;
+      return add(rest, mul(inner(m[i].atom), part));
+    }
+  }
+  return std::nullopt;
 }
 
 /// floor(a / b) for b > 0: moves out terms that b divides; a remainder in [0, b)
@@ -91,13 +109,23 @@ Nf Engine::mod(Nf a, Nf b) {
   return integer(index) && integer(b) ? iota(rest) : sub(a, mul(b, floordiv(a, b)));
 }
 
+/// Entries of leaves, and floors of terms in them and sizes.
+bool Engine::is_data(AtomId a) {
+  if (is_op(a, Op::leaf) || atoms[a].kind == AtomKind::size) return true;
+  if (!is_op(a, Op::floor)) return false;
+  for (const Term& t : Poly(terms(inner(a))))
+    for (const Factor& f : Mono(factors(t.mono)))
+      if (!is_data(f.atom)) return false;
+  return true;
+}
+
 /// An index as a value: moves out constants, sizes and integers that are data (iota[n + C] for
 /// `n + iota("C")`); the rest is one atom with one index term.
 Nf Engine::iota(Nf index) {
   index = strip_iota(index);
   const auto moves = [&](AtomId atom) {
     const AtomKind kind = atoms[atom].kind;
-    return kind == AtomKind::var || (kind == AtomKind::app && !is_op(atom, Op::leaf));
+    return kind == AtomKind::var || (kind == AtomKind::app && !is_data(atom));
   };
   Nf constant = zero, moving = zero;
   for (const Term& t : Poly(terms(index))) {

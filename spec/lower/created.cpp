@@ -12,7 +12,9 @@ Results lower_op(Context& c, const ir::Iota& op, const Site&) {
 Results lower_op(Context& c, const ir::Random& op, const Site& site) {
   const Vars all = c.vars(op.created.shape.dims);
   const char* name = op.fn == ir::RandomFn::uniform ? "uniform" : "normal";
-  return {{all, c.a.opaque(name, {}, {site.operand(0).body, c.join(all)})}};
+  algebra::LeafFacts facts;
+  facts.fraction = op.fn == ir::RandomFn::uniform;
+  return {{all, c.a.opaque(name, {}, {site.operand(0).body, c.join(all)}, facts)}};
 }
 
 Results lower_op(Context& c, const ir::Zeros& op, const Site&) {

@@ -207,6 +207,7 @@ bool Context::declare(Nf l, const std::string& op, Nf r) {
     never(a.show(l) + " " + op + " " + a.show(r));
   const bool usable = (!weak || a.known_integer(gap)) && !a.as_number(gap) && !mentions_carry(gap);
   if (usable) a.declare_positive(gap);
+  if (!mentions_carry(gap)) a.declare_bound(gap, !weak);
   return true;
 }
 
