@@ -279,9 +279,11 @@ FixedSizes sizes_apart(const ir::Program& program, size_t plan) {
                     [&](size_t f) { SizesInSums(program, program.functions.at(f), tied); });
   FixedSizes apart;
   for (const auto& [name, info] : program.dims)
-    if (info.size && is_constant(*info.size) && !tied.contains(name)) apart.dims.insert(name);
+    if (info.size && is_constant(*info.size) && !tied.contains(name) &&
+        program.size(Dim{{name}}, {}) > 1)
+      apart.dims.insert(name);
   for (const auto& [name, info] : program.axes)
-    if (info.size && !tied.contains(name)) apart.axes.insert(name);
+    if (info.size.value_or(1) > 1 && !tied.contains(name)) apart.axes.insert(name);
   return apart;
 }
 

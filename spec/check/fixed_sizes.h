@@ -29,8 +29,9 @@ FixedSizes without_those_read(const ir::Program& program, size_t plan, FixedSize
 /// the inverse of one: a run at smaller sizes would not test it.
 bool may_write_a_size(const ir::Program& program, size_t plan, const FixedSizes& fixed);
 
-/// Sizes that are not compared or added (|M| - 8 does that), and that no concat or read at a number
-/// needs. A proof for all their values is likely to succeed, and is cheaper than one with numbers.
+/// Sizes above 1 that are not compared or added (|M| - 8 does that), and that no concat or read at
+/// a number needs. A proof for all their values is likely to succeed, and is cheaper than one with
+/// numbers.
 FixedSizes sizes_apart(const ir::Program& program, size_t plan);
 
 /// The program with these sizes made symbolic.
