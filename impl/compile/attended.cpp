@@ -5,19 +5,13 @@
 namespace shardproof::compile {
 namespace {
 
-/// Which iteration of a stack a view is of, as a number of the loops' indices.
-struct Iteration {
-  int64_t offset = 0;
-  std::vector<Ref::Term> terms;
-
-  bool operator==(const Iteration& other) const {
-    return offset == other.offset &&
-           std::equal(terms.begin(), terms.end(), other.terms.begin(), other.terms.end(),
-                      [](const Ref::Term& a, const Ref::Term& b) {
-                        return a.loop == b.loop && a.stride == b.stride;
-                      });
-  }
-};
+bool same_number(const Affine& a, const Affine& b) {
+  return a.offset == b.offset &&
+         std::equal(a.terms.begin(), a.terms.end(), b.terms.begin(), b.terms.end(),
+                    [](const Ref::Term& x, const Ref::Term& y) {
+                      return x.loop == y.loop && x.stride == y.stride;
+                    });
+}
 
 bool same_form(const Ref& a, const Ref& b) {
   if (a.buffer != b.buffer || a.element != b.element || a.extents != b.extents) return false;
@@ -26,11 +20,12 @@ bool same_form(const Ref& a, const Ref& b) {
   return true;
 }
 
-/// The iteration of `view`, if it has the form of `first`, the view of iteration 0 of a stack whose
-/// iterations are `apart` entries apart.
-std::optional<Iteration> iteration_of(const Ref& view, const Ref& first, int64_t apart) {
+/// The iteration of `view`, if it has the form of `first`, the dense view of iteration 0 of a
+/// stack.
+std::optional<Affine> iteration_of(const Ref& view, const Ref& first) {
+  const int64_t apart = first.count();
   if (!same_form(view, first) || (view.offset - first.offset) % apart != 0) return std::nullopt;
-  Iteration found{(view.offset - first.offset) / apart, view.terms};
+  Affine found{(view.offset - first.offset) / apart, view.terms};
   for (Ref::Term& term : found.terms) {
     if (term.stride % apart != 0) return std::nullopt;
     term.stride /= apart;
@@ -38,15 +33,13 @@ std::optional<Iteration> iteration_of(const Ref& view, const Ref& first, int64_t
   return found;
 }
 
-Ref of_iteration(Ref first, const Iteration& iteration, int64_t apart) {
+Ref of_iteration(Ref first, const Affine& iteration) {
+  const int64_t apart = first.count();
   first.offset += iteration.offset * apart;
   for (const Ref::Term& term : iteration.terms)
     first.terms.push_back({term.loop, term.stride * apart});
   return first;
 }
-
-/// The entries of one iteration: those of a dense view.
-int64_t apart_of(const Ref& first) { return first.count(); }
 
 /// `view`, of a value of the body, as a view of iteration 0 of the value's stack.
 std::optional<Ref> in_stack(const Ref& view, const Attentions::Saved& saved) {
@@ -87,15 +80,13 @@ std::optional<Attentions::Left> left_by(const Attended& saved, const Attended& w
   if (saved.scale != wanted.scale || wanted.operands.size() != saved.operands.size() ||
       !same_mask(saved, wanted))
     return std::nullopt;
-  std::optional<Iteration> all;
+  std::optional<Affine> all;
   for (size_t k = 0; k < mask_at; ++k) {
-    const std::optional<Iteration> own =
-        iteration_of(wanted.operands[k], saved.operands[k], apart_of(saved.operands[k]));
-    if (!own || (all && !(*all == *own))) return std::nullopt;
+    const std::optional<Affine> own = iteration_of(wanted.operands[k], saved.operands[k]);
+    if (!own || (all && !same_number(*all, *own))) return std::nullopt;
     all = own;
   }
-  return Attentions::Left{of_iteration(saved.o, *all, apart_of(saved.o)),
-                          of_iteration(saved.masses, *all, apart_of(saved.masses))};
+  return Attentions::Left{of_iteration(saved.o, *all), of_iteration(saved.masses, *all)};
 }
 
 }  // namespace

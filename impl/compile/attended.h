@@ -1,7 +1,8 @@
 #pragma once
-// What an attention leaves for its gradient: o, and the mass of each row of logits, which the
-// gradient would else compute again. Within a function and a loop they are at hand. Of a scan that
-// saves q, k, v and o for the scan of its backward, the masses are saved too.
+// What an attention leaves for its gradient: o, and the log-sum-exp of each row of logits
+// (`masses`: its maximum and its sum), which the gradient would else compute again. Within a
+// function and a loop they are at hand. If a scan saves q, k, v and o for its backward, it saves
+// these too.
 #include <optional>
 #include <vector>
 
@@ -30,14 +31,14 @@ class Attentions {
   struct Saved {
     Ref value, stack;
   };
-  /// The attention as the stacks have it in iteration 0, without its masses; none if q, k, v and o
+  /// The attention as the stacks have it in iteration 0, without log-sum-exp; none if q, k, v and o
   /// are not all saved, or if the mask is of one iteration. `first`: the first buffer of the loop.
   static std::optional<Attended> saved(const Attended& made, const std::vector<Saved>& values,
                                        BufferId first);
   /// `made`: views of the stacks in iteration 0.
   void add_saved(Attended made) { saved_.push_back(std::move(made)); }
 
-  /// o and the masses of the attention on these operands, if they are in memory.
+  /// o and the log-sum-exp of the attention on these operands, if they are in memory.
   struct Left {
     Ref o, masses;
   };

@@ -90,7 +90,7 @@ class Scanned {
       if (!site_.wanted(carries_.size() + i)) continue;
       compiler_.move("emit", compiler_.ref(scope_, body_.emit[i]), entry(stacks_[i], loop, part));
     }
-    save_masses(loop, part);
+    save_log_sum_exp(loop, part);
     next_.clear();
     for (ir::ValueId id : body_.next) next_.push_back(compiler_.ref(scope_, id));
     compiler_.leave_iteration();
@@ -100,18 +100,22 @@ class Scanned {
   Ref entry(Ref stack, const Compiler::Loop& loop, int64_t part) const {
     stack.offset += part * stack.strides.at(0);
     stack.terms.push_back({loop.id, at_once_ * stack.strides[0]});
+    return first_entry(stack);
+  }
+  static Ref first_entry(Ref stack) {
     stack.extents.erase(stack.extents.begin());
     stack.strides.erase(stack.strides.begin());
     return stack;
   }
 
-  /// The masses of attentions whose operands and results are emitted, for the backward.
-  void save_masses(const Compiler::Loop& loop, int64_t part) {
+  /// For the backward: the log-sum-exp of attentions whose operands and results are emitted.
+  void save_log_sum_exp(const Compiler::Loop& loop, int64_t part) {
+    const std::vector<Attended>& made = compiler_.attentions().here();
+    if (made.size() == attentions_) return;
     std::vector<Attentions::Saved> saved;
     for (size_t i = 0; i < body_.emit.size(); ++i)
       if (site_.wanted(carries_.size() + i))
         saved.push_back({compiler_.ref(scope_, body_.emit[i]), stacks_[i]});
-    const std::vector<Attended>& made = compiler_.attentions().here();
     size_t of_part = 0;
     for (size_t k = std::exchange(attentions_, made.size()); k < made.size(); ++k) {
       std::optional<Attended> found = Attentions::saved(made[k], saved, index_.buffer);
@@ -120,9 +124,7 @@ class Scanned {
       if (of_part == masses_.size()) {
         masses_.push_back(compiler_.create(masses.element, {times_, masses.count()}));
         kept_.push_back(masses_.back().buffer);
-        found->masses = masses_.back();
-        found->masses.extents.erase(found->masses.extents.begin());
-        found->masses.strides.erase(found->masses.strides.begin());
+        found->masses = first_entry(masses_.back());
         compiler_.attentions().add_saved(*found);
       }
       compiler_.move("emit", masses, entry(masses_[of_part++], loop, part));

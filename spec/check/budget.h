@@ -28,14 +28,14 @@ class FileBudget {
   /// One search for a difference, and for the range in which there is none.
   static constexpr double of_points = 3, of_ranges = 1;
 
-  bool ended() const { return now() - begin_ > seconds; }
-  double spent() const { return now() - begin_; }
+  bool ended() const { return spent() > seconds; }
+  double spent() const { return seconds_of_thread() - begin_; }
 
   /// Adds its lifetime to a share.
   class Part {
    public:
-    Part(double& spent) : spent_(spent), begin_(now()) {}
-    ~Part() { spent_ += now() - begin_; }
+    Part(double& spent) : spent_(spent), begin_(seconds_of_thread()) {}
+    ~Part() { spent_ += seconds_of_thread() - begin_; }
     Part(const Part&) = delete;
     Part& operator=(const Part&) = delete;
 
@@ -48,8 +48,7 @@ class FileBudget {
   double fixes = 0, examples = 0;  ///< seconds spent
 
  private:
-  static double now() { return seconds_of_thread(); }
-  double begin_ = now();
+  double begin_ = seconds_of_thread();
 };
 
 }  // namespace shardproof

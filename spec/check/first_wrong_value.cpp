@@ -102,8 +102,13 @@ class Reordered {
 class LineSearch {
  public:
   LineSearch(const ir::Program& program, size_t plan, const denote::Sizes& sizes, size_t result,
-             const Values& inputs)
-      : program_(program), plan_(plan), sizes_(sizes), result_(result), inputs_(inputs) {
+             const Values& inputs, CostOfRun& cost)
+      : program_(program),
+        plan_(plan),
+        sizes_(sizes),
+        result_(result),
+        inputs_(inputs),
+        cost_(cost) {
     const auto record = [](Trace& trace, const Values& parameters, const ir::Function& function,
                            size_t index) {
       for (size_t i = 0; i < parameters.size(); ++i)
@@ -336,7 +341,7 @@ class LineSearch {
   std::map<ValueAt, std::set<ValueAt>> arguments_;  ///< of the calls of parts
   std::map<ValueAt, std::set<ValueAt>> needs_;
   std::set<ValueAt> visited_, reached_;  ///< not in the model, on the way to the result
-  CostOfRun cost_{program_};
+  CostOfRun& cost_;
   double spent_ = 0;
 };
 
@@ -349,7 +354,7 @@ std::optional<FirstWrong> first_wrong_value(const ir::Program& program, size_t p
   if (program.functions.at(plan).uses_loops_undecided) return std::nullopt;
   if (cost.at(plan, sizes).numbers > most_of_a_trace) return std::nullopt;
   try {
-    return LineSearch(program, plan, sizes, result, inputs).run();
+    return LineSearch(program, plan, sizes, result, inputs, cost).run();
   } catch (const std::exception&) {
     return std::nullopt;  // what cannot run here is explained by the algebra alone
   }

@@ -12,4 +12,11 @@ inline void check_cuda(cudaError_t error, const std::string& what) {
   throw DeviceError(what + ": " + cudaGetErrorName(error) + ": " + cudaGetErrorString(error));
 }
 
+/// Memory of the current GPU. Throws as check_cuda does.
+inline Buffer device_memory(size_t bytes, const std::string& what) {
+  void* memory = nullptr;
+  if (bytes) check_cuda(cudaMalloc(&memory, bytes), what);
+  return Buffer(bytes, static_cast<std::byte*>(memory), [](std::byte* data) { cudaFree(data); });
+}
+
 }  // namespace shardproof

@@ -48,11 +48,7 @@ class CudaDevice : public Device {
 
   Buffer allocate(size_t bytes) override {
     activate();
-    void* memory = nullptr;
-    if (bytes)
-      check_cuda(cudaMalloc(&memory, bytes),
-                 "allocating " + std::to_string(bytes) + " bytes of " + name_);
-    return Buffer(bytes, static_cast<std::byte*>(memory), [](std::byte* data) { cudaFree(data); });
+    return device_memory(bytes, "allocating " + std::to_string(bytes) + " bytes of " + name_);
   }
 
   std::unique_ptr<Queue> queue() override {

@@ -77,7 +77,7 @@ struct Prepared {
   Descriptor descriptor{nullptr, cublasLtMatmulDescDestroy};
   Layout x{nullptr, cublasLtMatrixLayoutDestroy}, y{nullptr, cublasLtMatrixLayoutDestroy},
       out{nullptr, cublasLtMatrixLayoutDestroy};
-  std::array<std::vector<cublasLtMatmulAlgo_t>, alignments.size()> candidates{};
+  std::vector<cublasLtMatmulAlgo_t> candidates;  ///< for the best alignment
   std::array<std::optional<cublasLtMatmulAlgo_t>, alignments.size()> algorithms{};
   /// The alignment of every matrix in the batch, if the first one is aligned.
   size_t batch_alignment = alignments[0];
@@ -102,7 +102,7 @@ std::string text_of(const Matmul& op) {
 /// Best first, as cuBLASLt estimates. None if it has no algorithm; then `why` gets its message.
 std::vector<cublasLtMatmulAlgo_t> algorithms_of(cublasLtHandle_t handle, size_t workspace,
                                                 const Prepared& product, size_t alignment,
-                                                std::string& why) {
+                                                int number, std::string& why) {
   cublasLtMatmulPreference_t wish = nullptr;
   check_blas(cublasLtMatmulPreferenceCreate(&wish), "a product's preference");
   const Preference preference(wish, cublasLtMatmulPreferenceDestroy);
@@ -123,12 +123,10 @@ std::vector<cublasLtMatmulAlgo_t> algorithms_of(cublasLtHandle_t handle, size_t 
   if (product.biased)
     set(cublasLtMatmulDescSetAttribute, product.descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
         reinterpret_cast<const void*>(alignment));
-  constexpr int most = 8;
-  std::array<cublasLtMatmulHeuristicResult_t, most> found{};
-  int number = 0;
+  std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(number));
   const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
       handle, product.descriptor.get(), product.x.get(), product.y.get(), product.out.get(),
-      product.out.get(), preference.get(), most, found.data(), &number);
+      product.out.get(), preference.get(), number, found.data(), &number);
   std::vector<cublasLtMatmulAlgo_t> algorithms;
   if (status == CUBLAS_STATUS_SUCCESS)
     for (int i = 0; i < number; ++i)
@@ -140,7 +138,7 @@ std::vector<cublasLtMatmulAlgo_t> algorithms_of(cublasLtHandle_t handle, size_t 
 }
 
 std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, const Matmul& op,
-                                   bool biased = false) {
+                                   int candidates, bool biased = false) {
   auto product = std::make_shared<Prepared>();
   product->op = op;
   product->biased = biased;
@@ -185,13 +183,36 @@ std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, co
   std::string why;
   bool has = false;
   for (size_t i = 0; i < alignments.size(); ++i) {
-    product->candidates[i] = algorithms_of(handle, workspace, *product, alignments[i], why);
-    if (product->candidates[i].empty()) continue;
-    product->algorithms[i] = product->candidates[i].front();
+    auto algorithms =
+        algorithms_of(handle, workspace, *product, alignments[i], i == 0 ? candidates : 1, why);
+    if (algorithms.empty()) continue;
+    product->algorithms[i] = algorithms.front();
+    if (i == 0) product->candidates = std::move(algorithms);
     has = true;
   }
   if (!has) throw DeviceError("cuBLASLt has no algorithm for " + text_of(op) + ": " + why);
   return product;
+}
+
+/// Memory for products whose terms are added in parts.
+struct Scratch {
+  void* memory;
+  size_t bytes;
+};
+
+/// to = left right, of a's and b's entries.
+cublasStatus_t submit(cublasLtHandle_t handle, cublasLtMatmulDesc_t descriptor,
+                      const Prepared& product, void* to, const void* left, const void* right,
+                      const cublasLtMatmulAlgo_t& algorithm, const Scratch& scratch,
+                      cudaStream_t stream) {
+  const float one = 1, zero = 0;
+  const double one_f64 = 1, zero_f64 = 0;
+  const bool f64 = product.op.elements[0] == Element::f64;
+  return cublasLtMatmul(handle, descriptor, f64 ? static_cast<const void*>(&one_f64) : &one,
+                        product.form.flipped ? left : right, product.x.get(),
+                        product.form.flipped ? right : left, product.y.get(),
+                        f64 ? static_cast<const void*>(&zero_f64) : &zero, to, product.out.get(),
+                        to, product.out.get(), &algorithm, scratch.memory, scratch.bytes, stream);
 }
 
 void multiply(cublasLtHandle_t handle, const Prepared& product, StreamQueue& queue, void* out,
@@ -204,9 +225,6 @@ void multiply(cublasLtHandle_t handle, const Prepared& product, StreamQueue& que
                "a product's bias");
   const Matmul& op = product.op;
   const auto [scratch, bytes] = queue.workspace();
-  const float one = 1, zero = 0;
-  const double one_f64 = 1, zero_f64 = 0;
-  const bool f64 = op.elements[0] == Element::f64;
   const auto stream = queue.launch_on();
   const auto at = [&](const void* base, Element element, int64_t entries) {
     return static_cast<const std::byte*>(base) + entries * static_cast<int64_t>(size_of(element));
@@ -218,12 +236,8 @@ void multiply(cublasLtHandle_t handle, const Prepared& product, StreamQueue& que
       const void* right = at(b, op.elements[2], offset(2));
       void* to = const_cast<std::byte*>(at(out, op.elements[0], offset(0)));
       check_blas(
-          cublasLtMatmul(handle, &descriptor, f64 ? static_cast<const void*>(&one_f64) : &one,
-                         product.form.flipped ? left : right, product.x.get(),
-                         product.form.flipped ? right : left, product.y.get(),
-                         f64 ? static_cast<const void*>(&zero_f64) : &zero, to, product.out.get(),
-                         to, product.out.get(), &product.algorithm({to, left, right, bias}),
-                         scratch, bytes, stream.handle),
+          submit(handle, &descriptor, product, to, left, right,
+                 product.algorithm({to, left, right, bias}), {scratch, bytes}, stream.handle),
           text_of(op));
     }
   });
@@ -232,16 +246,15 @@ void multiply(cublasLtHandle_t handle, const Prepared& product, StreamQueue& que
 /// Memory of the GPU for one product of normal numbers: zeros would be faster.
 class Trial {
  public:
-  Trial(const Matmul& op, size_t workspace) : scratch_(memory(workspace)) {
+  Trial(const Matmul& op, size_t workspace) : scratch_(device_memory(workspace, what)) {
     const auto of = [&](int64_t rows, int64_t columns, Element element) {
-      return memory(static_cast<size_t>(rows * columns) * size_of(element));
+      return device_memory(static_cast<size_t>(rows * columns) * size_of(element), what);
     };
     c_ = of(op.m, op.n, op.elements[0]);
     a_ = of(op.m, op.k, op.elements[1]);
     b_ = of(op.k, op.n, op.elements[2]);
     fill(a_, op.m * op.k, op.elements[1]);
     fill(b_, op.k * op.n, op.elements[2]);
-    check_cuda(cudaDeviceSynchronize(), "filling matrices");
   }
   void* c() const { return c_.data(); }
   const void* a() const { return a_.data(); }
@@ -249,13 +262,9 @@ class Trial {
   void* scratch() const { return scratch_.data(); }
 
  private:
-  static Buffer memory(size_t bytes) {
-    void* memory = nullptr;
-    check_cuda(cudaMalloc(&memory, bytes), "memory to time a product");
-    return Buffer(bytes, static_cast<std::byte*>(memory), [](std::byte* data) { cudaFree(data); });
-  }
+  static constexpr const char* what = "memory to time a product";
   static void fill(const Buffer& matrix, int64_t entries, Element element) {
-    const Buffer key = memory(sizeof(uint64_t));
+    const Buffer key = device_memory(sizeof(uint64_t), what);
     check_cuda(cudaMemset(key.data(), 1, sizeof(uint64_t)), "a key");
     const void* inputs[] = {key.data()};
     cuda::run(cuda::Stream{}, Random{{{entries}, {{1}, {1}}}, RandomFn::normal, 0, element},
@@ -287,7 +296,7 @@ struct Products::State {
   /// those for which there is no memory, keep cuBLASLt's choice.
   void choose(Prepared& product) {
     const Matmul& op = product.op;
-    auto& candidates = product.candidates[0];
+    const auto& candidates = product.candidates;
     constexpr double small = 1e9;  // operations: a launch takes as long
     if (!times || product.biased || candidates.size() < 2 || !is_dense(op) ||
         static_cast<double>(op.m) * static_cast<double>(op.n) * static_cast<double>(op.k) < small)
@@ -310,19 +319,11 @@ struct Products::State {
  private:
   size_t timed(const Prepared& product) const try {
     const Trial trial(product.op, workspace);
-    const bool f64 = product.op.elements[0] == Element::f64;
-    const float one = 1, zero = 0;
-    const double one_f64 = 1, zero_f64 = 0;
     std::vector<std::function<bool(cudaStream_t)>> ways;
-    for (const cublasLtMatmulAlgo_t& algorithm : product.candidates[0])
+    for (const cublasLtMatmulAlgo_t& algorithm : product.candidates)
       ways.push_back([&](cudaStream_t stream) {
-        return cublasLtMatmul(handle, product.descriptor.get(),
-                              f64 ? static_cast<const void*>(&one_f64) : &one,
-                              product.form.flipped ? trial.a() : trial.b(), product.x.get(),
-                              product.form.flipped ? trial.b() : trial.a(), product.y.get(),
-                              f64 ? static_cast<const void*>(&zero_f64) : &zero, trial.c(),
-                              product.out.get(), trial.c(), product.out.get(), &algorithm,
-                              trial.scratch(), workspace, stream) == CUBLAS_STATUS_SUCCESS;
+        return submit(handle, product.descriptor.get(), product, trial.c(), trial.a(), trial.b(),
+                      algorithm, {trial.scratch(), workspace}, stream) == CUBLAS_STATUS_SUCCESS;
       });
     return fastest(ways);
   } catch (const DeviceError&) {  // no memory
@@ -345,7 +346,9 @@ Launch Products::prepare(const Matmul& op) {
   if (op.batch.count() * op.m * op.n == 0)
     return [](Queue&, std::span<void* const>, std::span<const void* const>) {};
   if (op.k == 0) throw DeviceError("a product over nothing");
-  const std::shared_ptr<Prepared> product = prepared(state_->handle, state_->workspace, op);
+  constexpr int timed = 8;
+  const std::shared_ptr<Prepared> product =
+      prepared(state_->handle, state_->workspace, op, state_->times ? timed : 1);
   state_->choose(*product);
   return [state = state_, product](Queue& queue, std::span<void* const> outputs,
                                    std::span<const void* const> inputs) {
@@ -358,7 +361,7 @@ Launch Products::prepare(const BiasedProduct& op) {
   if (!op.fits()) return {};
   std::shared_ptr<Prepared> product;
   try {
-    product = prepared(state_->handle, state_->workspace, op.product, true);
+    product = prepared(state_->handle, state_->workspace, op.product, 1, true);
   } catch (const DeviceError&) {
     return {};
   }
