@@ -105,6 +105,9 @@ enum class Fault {
   nested_floor,         // step.cpp: floor((floor(u) + v) / n) = floor((u + v) / n) for every v
   max_of_power,         // max.cpp: max x^2 = (max x)^2 for x of any sign
   order_sum,            // order.cpp: rows keep their order if any functions are added
+  least_index,          // least_index.cpp: k - index is never below 0
+  compared_increasing,  // comparison.cpp: step(F(u) - F(v)) = step(u - v) for every F
+  interval_end,         // intervals.cpp: log(u) has the bounds of u
   capture,              // lift.cpp: dependent arguments are not re-opened (only loses proofs)
 };
 
@@ -232,6 +235,15 @@ class Algebra {
 /// A row with the same order along `over` as x, ties included: removes strictly increasing
 /// functions, so tanh(x), 3 x and x + 1 become x.
 Nf same_order(Algebra& algebra, const std::vector<Var>& over, Nf x);
+
+/// The maximum of `body` over `over` is from - argmax(row): where(x = max x, k - index, 0), k -
+/// index
+/// >= 0. None if `body` has another form.
+struct LeastIndex {
+  Nf row, from;
+};
+std::optional<LeastIndex> least_index(Algebra& algebra, const std::vector<Var>& over, Nf index,
+                                      Nf body);
 
 enum class Comparison { equal, not_shown };
 

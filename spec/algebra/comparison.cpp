@@ -1,5 +1,5 @@
-// Normalizes terms of which only the sign counts: 1 - 1/s becomes s - 1 for s > 0, and sqrt(x) - 3
-// becomes x - 9.
+// Normalizes terms of which only the sign counts: 1 - 1/s becomes s - 1 for s > 0, sqrt(x) - 3
+// becomes x - 9, and exp(x) - exp(y) becomes x - y.
 #include <map>
 
 #include "spec/algebra/engine.h"
@@ -57,6 +57,55 @@ std::optional<Nf> Engine::without_roots(Nf u) {
   return has_root && whole ? std::optional(squares) : std::nullopt;
 }
 
+/// The term with which a strictly increasing function of one argument is compared, before that
+/// function: v of F(v) = n.
+std::optional<Nf> Engine::argument_of(Op op, Rational n) {
+  if (op == Op::exp && n.sign() > 0) return log(number(n));
+  if (op == Op::sigmoid && n == Rational(1, 2)) return zero;
+  if (op == Op::erf && n.is_zero()) return zero;
+  return std::nullopt;
+}
+
+/// a - b for u = F(a) - F(b) or F(a) - n, where F is strictly increasing. A logarithm must be
+/// known to be defined: a comparison has a value also where its operand has none.
+std::optional<Nf> Engine::without_increasing(Nf u) {
+  const Poly both = terms(u);
+  if (both.empty() || both.size() > 2) return std::nullopt;
+  const auto function = [&](const Term& t) -> std::optional<AtomId> {
+    const Mono& m = factors(t.mono);
+    if (m.size() != 1 || !m[0].exponent.is_one() || !derived(m[0].atom)) return std::nullopt;
+    return m[0].atom;
+  };
+  const auto rises = [&](AtomId a) {
+    const Op op = derived(a)->op;
+    if (fault == Fault::compared_increasing && op == Op::sin) return true;
+    return op == Op::exp || op == Op::sigmoid || op == Op::erf ||
+           (op == Op::log && positive(inner(a)));
+  };
+  std::optional<AtomId> f, other;
+  Rational scale_of = 1, constant = 0;
+  for (const Term& t : both) {
+    if (factors(t.mono).empty())
+      constant = t.coef;
+    else if (!f)
+      f = function(t), scale_of = t.coef;
+    else
+      other = function(t);
+    if (!factors(t.mono).empty() && !f) return std::nullopt;
+  }
+  if (!f || !rises(*f)) return std::nullopt;
+  const Op op = derived(*f)->op;
+  std::optional<Nf> against;
+  if (both.size() == 2 && constant.is_zero()) {
+    const bool same = other && derived(*other)->op == op && rises(*other);
+    if (!same || !(both[0].coef + both[1].coef).is_zero()) return std::nullopt;
+    against = inner(*other);
+  } else {
+    against = argument_of(op, -constant / scale_of);
+  }
+  return against ? std::optional(scale(sub(inner(*f), *against), scale_of.sign())) : std::nullopt;
+}
+
 /// Scales u to coefficients that do not depend on a factor n: if they differ by orders of
 /// magnitude, the greatest becomes 1.
 Nf Engine::in_units(Nf u) {
@@ -77,9 +126,10 @@ Nf Engine::in_units(Nf u) {
 
 /// Returns u if the coefficients overflow.
 Nf Engine::same_sign(Nf u) {
-  if (terms(u).size() < 2) return u;
   try {
     Nf other = u;
+    if (const auto arguments = without_increasing(other)) return same_sign(*arguments);
+    if (terms(u).size() < 2) return u;
     if (const auto cleared = without_denominators(other)) other = *cleared;
     if (const auto squares = without_roots(other)) other = *squares;
     return other;

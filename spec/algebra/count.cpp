@@ -1,4 +1,5 @@
-// Sum_v [v <= T] = T + 1 and Sum_v [T <= v] = n - T: the number of indices on one side of T.
+// Sum_v [v <= T] = T + 1 and Sum_v [T <= v] = n - T: the number of indices on one side of T. The
+// sum of the indices, and that of their squares.
 #include "spec/algebra/engine.h"
 
 namespace shardproof::algebra {
@@ -25,6 +26,15 @@ std::optional<Nf> Engine::count(VarId v, AtomId a) {
   if (!integer(number) || !of_indices(*this, number)) return std::nullopt;
   const bool inside = at_least(number, 0) && at_least(sub(n, number), 0);
   return inside || fault == Fault::count_range ? std::optional<Nf>(iota(number)) : std::nullopt;
+}
+
+/// Sum_v v = n (n - 1) / 2, and Sum_v v^2 = n (n - 1) (2 n - 1) / 6.
+std::optional<Nf> Engine::sum_of_indices(VarId v, const Factor& f) {
+  if (!is_op(f.atom, Op::iota) || atoms[f.atom].args[0] != var(v)) return std::nullopt;
+  const Nf n = vars[v].range, pairs = mul(n, sub(n, one));
+  if (f.exponent.is_one()) return scale(pairs, Rational(1, 2));
+  if (f.exponent != Rational(2)) return std::nullopt;
+  return scale(mul(pairs, sub(scale(n, 2), one)), Rational(1, 6));
 }
 
 }  // namespace shardproof::algebra

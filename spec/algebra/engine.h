@@ -186,6 +186,8 @@ struct Engine {
   Nf in_units(Nf u);
   std::optional<Nf> without_denominators(Nf u);
   std::optional<Nf> without_roots(Nf u);
+  std::optional<Nf> without_increasing(Nf u);
+  std::optional<Nf> argument_of(Op op, Rational n);
   /// The atom step(u), or step(-u) with `flipped`. The positive content of u is removed first.
   Nf step_atom(Nf u, bool* flipped);
   Nf floor(Nf u);
@@ -261,12 +263,16 @@ struct Engine {
 
   // count.cpp, affine.cpp
   std::optional<Nf> count(VarId v, AtomId comparison);
+  std::optional<Nf> sum_of_indices(VarId v, const Factor& f);
   Nf gather_iota(Nf e);
 
   // intervals.cpp
   std::unordered_map<TensorId, Interval> declared_intervals;
   void declare_bound(Nf gap, bool strict);
-  Interval interval(AtomId a) const;
+  Interval interval(AtomId a);
+  Interval bounds_of(Nf e);
+  Interval bounds_of_function(Op op, Nf u);
+  int interval_nesting = 0;
   bool bounded_below(Nf e, bool strict);
 
   // facts.cpp, bounds.cpp, size_sign.cpp

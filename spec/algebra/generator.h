@@ -273,6 +273,11 @@ class Generator {
     E x = node(Expr::mul, {leaf(), coin() ? mask() : leaf()});
     if (coin(3)) x = node(Expr::add, {x, node(Expr::mul, {leaf(), mask()})});
     if (coin(3)) x = node(Expr::mul, {x, number(-1)});
+    if (coin(4)) {  // a function of two reals, or of one and a number, compared
+      const Fn f = one_of<Fn>({Fn::exp, Fn::sigmoid, Fn::erf, Fn::sin, Fn::log});
+      const E other = coin() ? number(one_of<Rational>({1, {1, 2}, 2, -1})) : fn(f, leaf());
+      return compare_real(node(Expr::add, {signed_(fn(f, leaf())), signed_(other)}));
+    }
     if (coin(3)) {  // a choice between two reals that may be equal, compared in both directions
       E a = leaf(), b = node(Expr::mul, {number(one_of<int>({1, 2})), leaf()});
       E less = compare_real(node(Expr::add, {a, node(Expr::mul, {number(-1), b})}));
@@ -438,6 +443,8 @@ class Generator {
     };
     E e = number(one_of<Rational>({0, {3, 2}, {-3, 2}, 1, 3}));
     for (int left = 1 + below(2); left > 0; --left) e = node(Expr::add, {e, signed_(value())});
+    if (coin(3)) e = fn(one_of<Fn>({Fn::log, Fn::exp}), e);
+    if (coin(4)) e = node(Expr::add, {e, number(one_of<Rational>({1, -1, {-1, 2}}))});
     e = coin(4) ? node(Expr::pow, {e}, one_of<Rational>({{1, 2}, -1, 2}))
                 : fn(one_of<Fn>({Fn::step, Fn::relu, Fn::abs, Fn::sign, Fn::log}), e);
     return coin() ? e : node(Expr::mul, {e, leaf()});

@@ -54,12 +54,34 @@ void Engine::declare_bound(Nf gap, bool strict) {
   pow_cache.clear();
 }
 
-Interval Engine::interval(AtomId a) const {
+/// Rational bounds of exp u and log u, from 1 + u <= exp u and 1 - 1/u <= log u <= u - 1.
+Interval Engine::bounds_of_function(Op op, Nf u) {
+  constexpr int most_nested = 3;
+  const Rational zero_ = 0, one_ = 1;
+  Interval own;
+  if (op == Op::exp) own = {zero_, {}, true, false};
+  if (interval_nesting >= most_nested) return own;
+  ++interval_nesting;
+  const Interval of = bounds_of(u);
+  --interval_nesting;
+  if (op == Op::exp) {
+    if (of.low) own = both(own, {one_ + *of.low, {}, of.above, false});
+    if (of.high && *of.high < one_) own.high = one_ / (one_ - *of.high), own.below = of.below;
+    return own;
+  }
+  if (of.low && of.low->sign() > 0) own.low = one_ - one_ / *of.low, own.above = of.above;
+  const bool defined = of.low && (of.low->sign() > 0 || (of.low->is_zero() && of.above));
+  if (of.high && defined) own.high = *of.high - one_, own.below = of.below;
+  if (fault == Fault::interval_end) return of;
+  return own;
+}
+
+Interval Engine::interval(AtomId a) {
   const Rational zero_ = 0, one_ = 1;
   if (idempotent(a)) return {zero_, one_, false, false};
   if (atoms[a].kind != AtomKind::app) return {};
   const TensorInfo& t = tensors[atoms[a].ref];
-  if (t.op == Op::exp) return {zero_, {}, true, false};
+  if (t.op == Op::exp || t.op == Op::log) return bounds_of_function(t.op, inner(a));
   if (t.op == Op::sigmoid) return {zero_, one_, true, true};
   if (t.op == Op::sin || t.op == Op::cos || t.op == Op::erf) return {-one_, one_, false, false};
   Interval known;
@@ -69,28 +91,34 @@ Interval Engine::interval(AtomId a) const {
   return declared == declared_intervals.end() ? known : both(known, declared->second);
 }
 
-/// Whether e > 0 (`strict`) or e >= 0 follows from the bounds of its terms.
-bool Engine::bounded_below(Nf e, bool strict) {
+/// The bounds of a sum of products, from those of their factors.
+Interval Engine::bounds_of(Nf e) {
   constexpr size_t most_terms = 8;
-  if (terms(e).size() > most_terms) return false;
-  Rational least = 0;
-  bool above = false;
-  for (const Term& t : terms(e)) {
+  if (terms(e).size() > most_terms) return {};
+  Interval sum{Rational(0), Rational(0), false, false};
+  for (const Term& t : Poly(terms(e))) {
     Interval value{Rational(1), Rational(1), false, false};
-    const Mono& m = factors(t.mono);
+    const Mono m = factors(t.mono);
     for (const Factor& f : m) {
-      if (!f.exponent.is_integer() || f.exponent.sign() < 0 || Rational(8) < f.exponent)
-        return false;
+      if (!f.exponent.is_integer() || f.exponent.sign() < 0 || Rational(8) < f.exponent) return {};
       for (Rational k = 0; k < f.exponent; k = k + Rational(1))
         value =
             &f == &m.front() && k.is_zero() ? interval(f.atom) : product(value, interval(f.atom));
     }
-    const std::optional<Rational>& end = t.coef.sign() > 0 ? value.low : value.high;
-    if (!end) return false;
-    least = least + t.coef * *end;
-    above = above || (t.coef.sign() > 0 ? value.above : value.below);
+    if (t.coef.sign() < 0) std::swap(value.low, value.high), std::swap(value.above, value.below);
+    sum.low = sum.low && value.low ? std::optional(*sum.low + t.coef * *value.low) : std::nullopt;
+    sum.high =
+        sum.high && value.high ? std::optional(*sum.high + t.coef * *value.high) : std::nullopt;
+    sum.above = sum.above || value.above, sum.below = sum.below || value.below;
   }
-  return least.sign() > 0 || (least.is_zero() && (above || !strict));
+  return sum;
+}
+
+/// Whether e > 0 (`strict`) or e >= 0 follows from the bounds of its terms.
+bool Engine::bounded_below(Nf e, bool strict) {
+  const Interval of = bounds_of(e);
+  if (!of.low) return false;
+  return of.low->sign() > 0 || (of.low->is_zero() && (of.above || !strict));
 }
 
 }  // namespace shardproof::algebra

@@ -86,6 +86,13 @@ Nf Engine::max(VarSet bound, Nf body) {
   bound = used;
   if (bound.empty()) return body;
   tick(4);
+  if (const auto several = maxima.find(body.id); several != maxima.end()) {
+    const std::vector<Nf> operands = several->second;
+    Nf greatest = max(bound, operands.front());
+    for (size_t i = 1; i < operands.size(); ++i)
+      greatest = maximum(greatest, max(bound, operands[i]));
+    return greatest;
+  }
   Nf fixed = zero, moving = zero;  // max_v (a(v) + b) = b + max_v a(v)
   for (const Term& t : Poly(terms(body))) {
     Nf term = monomial(t.mono, t.coef);

@@ -149,7 +149,9 @@ Nf Engine::sum_components(const VarSet& bound, const Mono& m, Rational coef) {
   for (size_t i = 0; i < parts.size(); ++i) {
     std::sort(parts[i].begin(), parts[i].end(),
               [](const Factor& a, const Factor& b) { return a.atom < b.atom; });
-    result = mul(result, sum_either_way(labels[i], parts[i]));
+    const bool one_factor = labels[i].size() == 1 && parts[i].size() == 1;
+    const auto known = one_factor ? sum_of_indices(labels[i][0], parts[i][0]) : std::nullopt;
+    result = mul(result, known ? *known : sum_either_way(labels[i], parts[i]));
   }
   return result;
 }

@@ -68,10 +68,8 @@ void join_again(Pull& p, Ref g, bool sums) {
 }
 
 /// all_reduce and fan_out: reduces over the axes on which g is a sum and the operand's gradient is
-/// not.
+/// not. The gradient of a {Max} is whole.
 void reduce_again(Pull& p, Ref g) {
-  for (const auto& [axis, mark] : p.in(0).type.marks)
-    if (mark == Mark::Max && !is(p.out().type, axis, Mark::Max)) p.none("a maximum over " + axis);
   Shape right = renamed(p, g);
   right.marks = p.dual(0).marks;
   p.give(0, p.emit.collective(Fn::all_reduce, g, right));

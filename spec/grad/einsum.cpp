@@ -73,6 +73,70 @@ void extreme(Pull& p, const ir::Indices& in, bool largest, Ref g) {
                              in.left[0], own));
 }
 
+bool is_maximum_over_axes(const Type& type) {
+  return std::any_of(type.marks.begin(), type.marks.end(),
+                     [](const auto& mark) { return mark.second == Mark::Max; });
+}
+
+/// The maximum of x over the indices that the result lacks, on all devices.
+Ref greatest(Pull& p, const ir::Indices& in, Ref x) {
+  Shape right = p.out().type;
+  std::erase_if(right.marks, [](const auto& mark) { return mark.second != Mark::Max; });
+  const Ref local = p.emit.op(ir::Reduce{ir::ReduceFn::max, {}, std::nullopt}, in, {x}, right);
+  Shape whole = type_of(local);
+  whole.marks.clear();
+  return p.emit.collective(ir::CollectiveFn::all_reduce, local, whole);
+}
+
+/// The row-major index of each entry along the last `removed` positions, negated.
+Ref negated_index(Pull& p, const Type& type, size_t removed) {
+  Shape shape;
+  shape.dims = type.dims;
+  Ref index;
+  for (size_t at = type.dims.size() - removed; at < type.dims.size(); ++at) {
+    const Ref own = p.emit.op(ir::Iota{ir::Created{shape, false, {}}, at}, {});
+    index = index ? p.emit.add(p.emit.mul(index, p.emit.size(type.dims[at].dim)), own) : own;
+  }
+  return p.emit.unary(ir::UnaryFn::neg, index);
+}
+
+Ref number_of_entries(Pull& p, const Type& type, size_t removed) {
+  Ref count;
+  for (size_t at = type.dims.size() - removed; at < type.dims.size(); ++at) {
+    const Ref size = p.emit.size(type.dims[at].dim);
+    count = count ? p.emit.mul(count, size) : size;
+  }
+  return count;
+}
+
+/// The gradient of a maximum over a split dim. Its lowest index is a maximum as well: of the
+/// negated indices of all entries that are the greatest.
+void extreme_over_axes(Pull& p, const ir::Indices& in) {
+  const std::vector<ir::IndexId> remaining = flat(in.right);
+  Positions opened = in.right;
+  for (ir::IndexId id : flat(in.left[0]))
+    if (!contains(remaining, id)) opened.push_back({id});
+  const size_t removed = opened.size() - in.right.size();
+  Ref x = p.x(0);
+  const Type own = type_of(x);
+  x = p.emit.rearrange(in.all, x, in.left[0], opened,
+                       regrouped(p.emit.graph.dims, in.all, opened, in.left[0], own));
+  const Type type = type_of(x);
+  const ir::Indices reduced{in.all, {opened}, in.right};
+  const auto expanded = [&](Ref value) {
+    Type to = type;
+    to.marks = type_of(value).marks;
+    return p.emit.renamed(p.emit.expand(in.all, value, in.right, opened, to), to);
+  };
+  const Ref negated = negated_index(p, type, removed);
+  const Ref none = p.emit.unary(ir::UnaryFn::neg, number_of_entries(p, type, removed));
+  const Ref largest = p.emit.binary(ir::BinaryFn::eq, x, expanded(greatest(p, reduced, x)));
+  const Ref first = greatest(p, reduced, p.emit.where(largest, negated, none));
+  const Ref selected = p.emit.binary(ir::BinaryFn::eq, negated, expanded(first));
+  const Ref gradient = p.emit.where(selected, expanded(p.g()), p.emit.number("0"));
+  p.give(0, p.emit.rearrange(in.all, gradient, opened, in.left[0], own));
+}
+
 }  // namespace
 
 void pull(Pull& p, const ir::Einsum& op) {
@@ -88,8 +152,7 @@ void pull(Pull& p, const ir::Reduce& op) {
     const Ref g = p.emit.cast(p.g(), p.in(0).type.dtype);
     return p.give(0, p.emit.expand(in.all, g, in.right, in.left[0], p.dual(0)));
   }
-  for (const auto& [axis, mark] : p.out().type.marks)
-    if (mark == Mark::Max) p.none("a maximum over " + axis);
+  if (is_maximum_over_axes(p.out().type)) return extreme_over_axes(p, in);
   extreme(p, in, op.fn == ir::ReduceFn::max, p.g());
 }
 

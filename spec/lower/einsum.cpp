@@ -19,6 +19,12 @@ Results product(Context& c, const Site& site, const ir::Pattern& pattern) {
   return {{right, c.a.sum(without(in.all(), right), body)}};
 }
 
+Nf greatest(Context& c, const Vars& over, Nf x) {
+  if (const auto least = algebra::least_index(c.a, over, c.join(over), x))
+    return c.a.sub(least->from, argmax(c, least->row, over));
+  return c.a.max(over, x);
+}
+
 }  // namespace
 
 Results lower_op(Context& c, const ir::Einsum& op, const Site& site) {
@@ -31,7 +37,7 @@ Results lower_op(Context& c, const ir::Reduce& op, const Site& site) {
   const Vars right = in.right(), over = without(in.left(0), right);
   const Nf x = in.operand(0);
   const bool max = op.fn == ir::ReduceFn::max;
-  return {{right, max ? c.a.max(over, x) : c.a.neg(c.a.max(over, c.a.neg(x)))}};
+  return {{right, max ? greatest(c, over, x) : c.a.neg(greatest(c, over, c.a.neg(x)))}};
 }
 
 Results lower_op(Context& c, const ir::Expand& op, const Site& site) {
