@@ -1,15 +1,15 @@
-# The kernels of kernels/cuda, twice from the same files: kernels_rehearsal by the C++ compiler, and kernels_cuda by
+# The kernels of kernels/cuda, twice from the same files: kernels_emulated by the C++ compiler, and kernels_cuda by
 # nvcc where it is found.
 file(GLOB cuda_kernels CONFIGURE_DEPENDS RELATIVE ${PROJECT_SOURCE_DIR} kernels/cuda/*.cu kernels/cuda/fused/*.cu)
-set(rehearsed "")
+set(emulated "")
 foreach(source IN LISTS cuda_kernels)  # a .cu has one language in a project, so C++ takes it in by an #include
   string(REPLACE "/" "_" name ${source})
-  file(CONFIGURE OUTPUT rehearsal/${name}.cpp CONTENT "#include \"${source}\"\n")
-  list(APPEND rehearsed ${PROJECT_BINARY_DIR}/rehearsal/${name}.cpp)
+  file(CONFIGURE OUTPUT emulated/${name}.cpp CONTENT "#include \"${source}\"\n")
+  list(APPEND emulated ${PROJECT_BINARY_DIR}/emulated/${name}.cpp)
 endforeach()
-add_library(kernels_rehearsal STATIC ${rehearsed} kernels/cuda/fused/walked_rows.cpp)
-target_compile_definitions(kernels_rehearsal PRIVATE SHARDPROOF_REHEARSAL)
-target_include_directories(kernels_rehearsal PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
+add_library(kernels_emulated STATIC ${emulated} kernels/cuda/fused/walked_rows.cpp)
+target_compile_definitions(kernels_emulated PRIVATE SHARDPROOF_EMULATED)
+target_include_directories(kernels_emulated PUBLIC $<BUILD_INTERFACE:${PROJECT_SOURCE_DIR}>)
 
 # Kernels that are written and compiled when a plan is made, and the headers that they include.
 set(kernel_headers kernels/bf16.h kernels/element.h kernels/fault.h kernels/machine.h kernels/philox.h)

@@ -139,12 +139,12 @@ struct AttentionShape {
   size_t state_bytes() const {
     return static_cast<size_t>(mask_batches() * row_tiles() * key_tiles());
   }
-  /// The log-sum-exp as pairs f32[batches, rows, 2]: m, and sum of exp(logit - m). m is about the
-  /// largest logit, or the log-sum-exp itself (then the sum is 1).
-  size_t mass_bytes() const { return static_cast<size_t>(batches() * rows()) * 2 * sizeof(float); }
+  /// The statistics of the rows, as pairs f32[batches, rows, 2]: m, and sum of exp(logit - m). m is
+  /// about the largest logit, or the log-sum-exp itself (then the sum is 1).
+  size_t stats_bytes() const { return static_cast<size_t>(batches() * rows()) * 2 * sizeof(float); }
 };
 
-/// (q, k, v, mask: u8) -> (o; log-sum-exps as in AttentionShape::mass_bytes; scratch)
+/// (q, k, v, mask: u8) -> (o; statistics as in AttentionShape::stats_bytes; scratch)
 struct Attention : AttentionShape {
   HeadStrides o;
 };
@@ -188,10 +188,10 @@ inline std::vector<size_t> scratch_bytes(const FusedOp& op) {
     return bytes ? std::vector<size_t>{bytes} : std::vector<size_t>{};
   }
   if (const auto* attention = std::get_if<Attention>(&op))
-    return {attention->mass_bytes(), attention->state_bytes()};
+    return {attention->stats_bytes(), attention->state_bytes()};
   if (const auto* grad = std::get_if<AttentionGrad>(&op)) {
-    const size_t masses = grad->after_forward ? 0 : grad->mass_bytes();
-    return {grad->state_bytes(), grad->mass_bytes() / 2, masses};
+    const size_t stats = grad->after_forward ? 0 : grad->stats_bytes();
+    return {grad->state_bytes(), grad->stats_bytes() / 2, stats};
   }
   return {};
 }

@@ -1,7 +1,7 @@
 #pragma once
 // Two machines run the same kernels: a GPU, compiled by nvcc or NVRTC (which has no system
 // headers), and the host, where a loop replaces each block's threads. The host version is the
-// emulator ("rehearsal"): the same source with the same indices and order of sums, so that machines
+// emulator: the same source with the same indices and order of sums, so that machines
 // without a GPU can test what a GPU will compute.
 #ifdef __CUDACC_RTC__
 using int32_t = int;
@@ -13,7 +13,7 @@ using uint64_t = unsigned long long;
 using uint128_t = unsigned __int128;
 #endif
 
-#if defined(__CUDACC__) && !defined(SHARDPROOF_REHEARSAL)
+#if defined(__CUDACC__) && !defined(SHARDPROOF_EMULATED)
 #define SHARDPROOF_ON_GPU 1
 #define SHARDPROOF_HD __host__ __device__
 #define SHARDPROOF_DEVICE __device__
@@ -26,7 +26,7 @@ using uint128_t = unsigned __int128;
 #define SHARDPROOF_HD
 #define SHARDPROOF_DEVICE
 #ifndef SHARDPROOF_MACHINE
-#define SHARDPROOF_MACHINE rehearsal
+#define SHARDPROOF_MACHINE emulated
 #endif
 #define SHARDPROOF_UNROLL(n)
 #endif

@@ -86,7 +86,7 @@ std::optional<Attentions::Left> left_by(const Attended& saved, const Attended& w
     if (!own || (all && !same_number(*all, *own))) return std::nullopt;
     all = own;
   }
-  return Attentions::Left{of_iteration(saved.o, *all), of_iteration(saved.masses, *all)};
+  return Attentions::Left{of_iteration(saved.o, *all), of_iteration(saved.stats, *all)};
 }
 
 }  // namespace
@@ -114,7 +114,7 @@ std::optional<Attentions::Left> Attentions::left(const Attended& wanted) const {
     if (each.scale == wanted.scale &&
         std::equal(wanted.operands.begin(), wanted.operands.end(), each.operands.begin(),
                    each.operands.end(), [](const Ref& a, const Ref& b) { return same_view(a, b); }))
-      return Left{each.o, each.masses};
+      return Left{each.o, each.stats};
   for (const Attended& each : saved_)
     if (std::optional<Left> found = left_by(each, wanted)) return found;
   return std::nullopt;

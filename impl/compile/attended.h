@@ -1,8 +1,8 @@
 #pragma once
-// What an attention leaves for its gradient: o, and the log-sum-exp of each row of logits
-// (`masses`: its maximum and its sum), which the gradient would else compute again. Within a
-// function and a loop they are at hand. If a scan saves q, k, v and o for its backward, it saves
-// these too.
+// What an attention leaves for its gradient: o, and the statistics of each row of logits (`stats`:
+// its maximum, and the sum of exp(logit - maximum)), which the gradient would else compute again.
+// Within a function and a loop they are at hand. If a scan saves q, k, v and o for its backward, it
+// saves these too.
 #include <optional>
 #include <vector>
 
@@ -15,7 +15,7 @@ struct Attended {
   std::vector<Ref> operands;  ///< q, k, v, mask
   std::vector<double> scale;  ///< if constant; else it is the last operand
   MaskKind mask_kind = MaskKind::any;
-  Ref o, masses;
+  Ref o, stats;
 };
 
 /// The attentions of a plan so far.
@@ -40,7 +40,7 @@ class Attentions {
 
   /// o and the log-sum-exp of the attention on these operands, if they are in memory.
   struct Left {
-    Ref o, masses;
+    Ref o, stats;
   };
   std::optional<Left> left(const Attended& wanted) const;
 

@@ -120,14 +120,14 @@ class Scanned {
     for (size_t k = std::exchange(attentions_, made.size()); k < made.size(); ++k) {
       std::optional<Attended> found = Attentions::saved(made[k], saved, index_.buffer);
       if (!found) continue;
-      const Ref masses = made[k].masses;
-      if (of_part == masses_.size()) {
-        masses_.push_back(compiler_.create(masses.element, {times_, masses.count()}));
-        kept_.push_back(masses_.back().buffer);
-        found->masses = first_entry(masses_.back());
+      const Ref stats = made[k].stats;
+      if (of_part == stats_.size()) {
+        stats_.push_back(compiler_.create(stats.element, {times_, stats.count()}));
+        kept_.push_back(stats_.back().buffer);
+        found->stats = first_entry(stats_.back());
         compiler_.attentions().add_saved(*found);
       }
-      compiler_.move("emit", masses, entry(masses_[of_part++], loop, part));
+      compiler_.move("emit", stats, entry(stats_[of_part++], loop, part));
     }
   }
 
@@ -139,7 +139,7 @@ class Scanned {
   const bool reverse_;
   std::vector<BufferId> kept_;
   std::vector<Ref> carries_, stacks_, next_;  ///< next: initial values of the next iteration
-  std::vector<Ref> masses_;                   ///< stacks of the attentions that are saved
+  std::vector<Ref> stats_;                    ///< stacks of the attentions that are saved
   size_t attentions_ = 0;                     ///< of the parts so far
   Ref index_;
 };

@@ -3,7 +3,7 @@
 #include <charconv>
 #include <cstdlib>
 
-#include "impl/device/rehearsal/rehearsal.h"
+#include "impl/device/emulated/emulated.h"
 #ifdef WITH_CUDA
 #include "impl/device/cuda/cuda_device.h"
 #endif
@@ -59,7 +59,7 @@ std::shared_ptr<Device> gpu(const Options& options, int ordinal) {
 
 std::shared_ptr<Device> device_of(const Options& options) {
   if (options.device == "cpu") return nullptr;
-  if (options.device == "emulated") return rehearsal_device(options.seed);
+  if (options.device == "emulated") return emulated_device(options.seed);
   if (options.device == "cuda") return gpu(options, 0);
   if (options.device.starts_with("cuda:"))
     if (const auto ordinal = number(options.device.c_str() + 5); ordinal && *ordinal >= 0)

@@ -107,7 +107,7 @@ class Problem {
   int64_t of_row(const HeadStrides& strides, int64_t row) const {
     return offset(strides) + row / op_.group * strides.position + row % op_.group * strides.group;
   }
-  int64_t mass_of_row(int64_t row) const {
+  int64_t stats_of_row(int64_t row) const {
     const int64_t batch = (index_[0] * op_.batch[1] + index_[1]) * op_.batch[2] + index_[2];
     return (batch * op_.rows() + row) * 2;
   }
@@ -272,17 +272,17 @@ void run(const Attention& op, void* const* outputs, const void* const* inputs) {
         for (int64_t row = queries.first; row < queries.last; ++row) {
           float* const own = in.weights + (row - queries.first) * n;
           const auto allowed = problem.allowed(row, seen);
-          const RowMass mass = rows.weigh(own, allowed.count, problem.scale(), allowed.mask);
+          const RowStats row_stats = rows.weigh(own, allowed.count, problem.scale(), allowed.mask);
           std::fill(own + allowed.count, own + n, 0.0f);
-          float* const kept = static_cast<float*>(outputs[1]) + problem.mass_of_row(row);
-          kept[0] = mass.largest, kept[1] = mass.sum;
+          float* const kept = static_cast<float*>(outputs[1]) + problem.stats_of_row(row);
+          kept[0] = row_stats.largest, kept[1] = row_stats.sum;
         }
         const void* const weights =
             problem.as_operand(in.weights, in.narrow_weights, queries.count() * n);
         problem.sums_over_keys(in.made, weights, problem.values(), op.v, queries, seen);
         for (int64_t row = queries.first; row < queries.last; ++row) {
           float* const own = in.made + (row - queries.first) * op.width;
-          const float sum = static_cast<const float*>(outputs[1])[problem.mass_of_row(row) + 1];
+          const float sum = static_cast<const float*>(outputs[1])[problem.stats_of_row(row) + 1];
           rows.scale(own, own, op.width, 1.0f / sum);
           problem.store(outputs[0], problem.of_row(op.o, row), own);
         }
@@ -311,8 +311,8 @@ void run(const AttentionGrad& op, void* const* outputs, const void* const* input
           float* const own = in.weights + (row - queries.first) * n;
           float* const pulled = in.pulled + (row - queries.first) * n;
           const auto allowed = problem.allowed(row, seen);
-          const RowMass mass = rows.weigh(own, allowed.count, problem.scale(), allowed.mask);
-          rows.pull(own, pulled, allowed.count, mass.sum, problem.scale());
+          const RowStats row_stats = rows.weigh(own, allowed.count, problem.scale(), allowed.mask);
+          rows.pull(own, pulled, allowed.count, row_stats.sum, problem.scale());
           std::fill(own + allowed.count, own + n, 0.0f);
           // A masked logit has no gradient, even if all logits of its row are masked.
           std::fill(pulled + (allowed.none ? 0 : allowed.count), pulled + n, 0.0f);

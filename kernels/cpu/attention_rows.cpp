@@ -32,7 +32,7 @@ void scale_row(float* to, const float* from, int64_t n, float factor) {
   });
 }
 
-RowMass weigh(float* x, int64_t n, float scale, const uint8_t* allowed) {
+RowStats weigh(float* x, int64_t n, float scale, const uint8_t* allowed) {
   if (allowed)
     mask_logits(x, n, scale, allowed);
   else

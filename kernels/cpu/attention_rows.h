@@ -8,14 +8,14 @@
 namespace shardproof::cpu {
 
 /// The largest logit of a row, and the sum of exp(logit - largest).
-struct RowMass {
+struct RowStats {
   float largest = 0, sum = 0;
 };
 
 struct AttentionRows {
   /// Replaces products of a query and n keys by exp(logit - largest). The logit is product * scale,
   /// or -1e10 where `allowed` is 0; null allows all keys.
-  RowMass (*weigh)(float* products, int64_t n, float scale, const uint8_t* allowed);
+  RowStats (*weigh)(float* products, int64_t n, float scale, const uint8_t* allowed);
   /// Normalizes weights to probabilities, and turns their gradients `g` into gradients of the
   /// products.
   void (*pull)(float* weights, float* g, int64_t n, float sum, float scale);

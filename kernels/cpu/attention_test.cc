@@ -115,11 +115,11 @@ class Attended {
     static_cast<AttentionShape&>(op) = static_cast<AttentionShape&>(grad) = shape_;
     op.o = grad.g = grad.g_q = q_.strides();
     grad.g_k = grad.g_v = k_.strides();
-    std::vector<std::byte> masses(shape_.mass_bytes()), memory(attention_memory(shape_, false)),
+    std::vector<std::byte> stats(shape_.stats_bytes()), memory(attention_memory(shape_, false)),
         more(attention_memory(shape_, true));
     const void* inputs[] = {g_.bytes.data(), q_.bytes.data(), k_.bytes.data(),
                             v_.bytes.data(), mask_.data(),    nullptr};
-    void* outputs[] = {o.bytes.data(), masses.data(), memory.data()};
+    void* outputs[] = {o.bytes.data(), stats.data(), memory.data()};
     run(op, outputs, inputs + 1);
     void* gradients[] = {g_q.bytes.data(), g_k.bytes.data(), g_v.bytes.data(), more.data()};
     run(grad, gradients, inputs);

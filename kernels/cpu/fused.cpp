@@ -127,9 +127,9 @@ void cross_entropy(const CrossEntropy& op, void* const* outputs, const void* con
   for (int64_t row = 0; row < op.rows; ++row) {
     const float* x = static_cast<const float*>(inputs[0]) + row * op.length;
     const int64_t target = static_cast<const int32_t*>(inputs[1])[row];
-    const Mass mass = mass_of(x, op.length);
+    const Stats row_stats = stats_of(x, op.length);
     const float hit = target >= 0 && target < op.length ? x[target] : 0.0f;
-    static_cast<float*>(outputs[0])[row] = std::log(mass.sum) + mass.largest - hit;
+    static_cast<float*>(outputs[0])[row] = std::log(row_stats.sum) + row_stats.largest - hit;
   }
 }
 
@@ -140,10 +140,10 @@ void cross_entropy_grad(const CrossEntropyGrad& op, void* const* outputs,
     const float* x = static_cast<const float*>(inputs[1]) + row * op.length;
     float* out = static_cast<float*>(outputs[0]) + row * op.length;
     const int64_t target = static_cast<const int32_t*>(inputs[2])[row];
-    const Mass mass = mass_of(x, op.length);
+    const Stats row_stats = stats_of(x, op.length);
     const auto share = [=](auto d, int64_t i) HWY_ATTR {
-      const auto e = exp_of(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, mass.largest)));
-      return hn::Div(e, hn::Set(d, mass.sum));
+      const auto e = exp_of(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, row_stats.largest)));
+      return hn::Div(e, hn::Set(d, row_stats.sum));
     };
     for_each_vector(op.length, [=](auto d, int64_t i) HWY_ATTR {
       hn::StoreU(hn::Mul(share(d, i), hn::Set(d, g)), d, out + i);
@@ -333,7 +333,7 @@ bool has_fused(const FusedOp& op) {
 
 std::vector<size_t> fused_scratch(const FusedOp& op) {
   if (const auto* attention = std::get_if<Attention>(&op))
-    return {attention->mass_bytes(), attention_memory(*attention, false)};
+    return {attention->stats_bytes(), attention_memory(*attention, false)};
   if (const auto* grad = std::get_if<AttentionGrad>(&op)) return {attention_memory(*grad, true)};
   return {};
 }

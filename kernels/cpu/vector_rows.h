@@ -90,11 +90,11 @@ HWY_INLINE void widen(float* HWY_RESTRICT to, const uint16_t* HWY_RESTRICT from,
 }
 
 /// The largest entry of a row, and the sum of exp(x - largest).
-struct Mass {
+struct Stats {
   float largest, sum;
 };
 
-HWY_INLINE Mass mass_of(const float* x, int64_t length) {
+HWY_INLINE Stats stats_of(const float* x, int64_t length) {
   const float most = largest_of(x, length);
   return {most, sum_of(length, [x, most](auto d, int64_t i) HWY_ATTR {
             return exp_of(d, hn::Sub(hn::LoadU(d, x + i), hn::Set(d, most)));

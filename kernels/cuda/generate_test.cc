@@ -71,7 +71,7 @@ TEST(Generated, NvrtcCompilesIt) {
 /// often.
 Fault walked_rows(const Rowwise& op, void* const* outputs, const void* const* inputs) {
   Fault fault;
-  rehearsal::run({nullptr, &fault, 0, nullptr}, op, outputs, inputs);
+  emulated::run({nullptr, &fault, 0, nullptr}, op, outputs, inputs);
   return fault;
 }
 RunRowwise written_rows(int& count) {
@@ -79,9 +79,9 @@ RunRowwise written_rows(int& count) {
     Fault fault;
     const GeneratedRows generated = generate(op);
     const RowShape& shape = generated.shape;
-    const rehearsal::Stream stream{nullptr, &fault, 0, nullptr};
-    const auto operands = rehearsal::row_operands(stream, op, shape, outputs, inputs);
-    const bool wide = rehearsal::takes_wide(op, shape, operands);
+    const emulated::Stream stream{nullptr, &fault, 0, nullptr};
+    const auto operands = emulated::row_operands(stream, op, shape, outputs, inputs);
+    const bool wide = emulated::takes_wide(op, shape, operands);
     EXPECT_FALSE(wide && generated.wide_name.empty());
     count += wide;
     const HostRows kernel = host_rows(wide ? generated.wide_name : generated.name);
@@ -90,7 +90,7 @@ RunRowwise written_rows(int& count) {
       return fault;
     }
     kernel(operands, shape.blocks_of(wide ? shape.wide : 1), shape.shared_bytes());
-    if (shape.columns) rehearsal::sum_columns(stream, op, shape, outputs);
+    if (shape.columns) emulated::sum_columns(stream, op, shape, outputs);
     return fault;
   };
 }

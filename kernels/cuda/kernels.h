@@ -1,7 +1,7 @@
 #pragma once
 // The ops of kernels/ops.h as CUDA kernels. Pointers are device pointers; launches are
 // asynchronous. Compiled twice: by nvcc as shardproof::cuda, and by the host compiler as
-// shardproof::rehearsal, the emulator (machine.h).
+// shardproof::emulated, the emulator (machine.h).
 #include "kernels/cuda/stream.h"
 #include "kernels/ops.h"
 

@@ -1,4 +1,4 @@
-// The rehearsal of each kernel against its definition, kernels/cpu.
+// Each kernel on the emulator against its definition, kernels/cpu.
 #include "kernels/cuda/kernels.h"
 
 #include <gtest/gtest.h>
@@ -11,15 +11,15 @@
 namespace shardproof::laws {
 namespace {
 
-KernelMachine rehearsal_machine(bool scratch) {
+KernelMachine emulated_machine(bool scratch) {
   return host_machine([scratch](const KernelOp& op, void* out, const void* const* inputs) {
     Fault fault;
-    static std::vector<double> room(rehearsal::scratch_bytes / sizeof(double));
-    const rehearsal::Stream stream{nullptr, &fault, 7, scratch ? room.data() : nullptr};
+    static std::vector<double> room(emulated::scratch_bytes / sizeof(double));
+    const emulated::Stream stream{nullptr, &fault, 7, scratch ? room.data() : nullptr};
     std::visit(
         [&](const auto& each) {
           if constexpr (!std::is_same_v<std::decay_t<decltype(each)>, Matmul>)
-            rehearsal::run(stream, each, out, inputs);
+            emulated::run(stream, each, out, inputs);
         },
         op);
     return fault;
@@ -29,7 +29,7 @@ KernelMachine rehearsal_machine(bool scratch) {
 class EachOp : public testing::TestWithParam<OpKind> {};
 
 TEST_P(EachOp, ComputesWhatTheCpuDoes) {
-  const KernelMachine with = rehearsal_machine(true), without = rehearsal_machine(false);
+  const KernelMachine with = emulated_machine(true), without = emulated_machine(false);
   const uint64_t seeds = std::getenv("SHARDPROOF_FULL") ? 1200 : 300;
   for (uint64_t seed = 0; seed < seeds; ++seed)
     ASSERT_EQ(broken(seed % 2 ? with : without, GetParam(), seed), "");
@@ -42,7 +42,7 @@ INSTANTIATE_TEST_SUITE_P(Kernels, EachOp, testing::ValuesIn(all_kinds), [](const
 });
 
 TEST(Kernels, SayWhatIsWrongInTheirData) {
-  const KernelMachine machine = rehearsal_machine(true);
+  const KernelMachine machine = emulated_machine(true);
   for (uint64_t seed = 0; seed < 80; ++seed) ASSERT_EQ(unnoticed(machine, seed), "");
 }
 
@@ -76,10 +76,10 @@ TEST(Kernels, ComputeLongChains) {
   }
   std::vector<float> expected(40), found(40);
   cpu::run(op, expected.data(), inputs.data());
-  rehearsal::run(rehearsal::Stream{}, op, found.data(), inputs.data());
+  emulated::run(emulated::Stream{}, op, found.data(), inputs.data());
   EXPECT_EQ(found, expected);
   op.steps.insert(op.steps.end(), 10, op.steps.back());
-  EXPECT_THROW(rehearsal::run(rehearsal::Stream{}, op, found.data(), inputs.data()),
+  EXPECT_THROW(emulated::run(emulated::Stream{}, op, found.data(), inputs.data()),
                std::length_error);
 }
 
@@ -97,18 +97,18 @@ TEST(Kernels, AddUpManyTermsInTheirOrder) {
   for (size_t i = 0; i < x.size(); ++i) x[i] = 1 / static_cast<float>(i + 3);
   const void* inputs[] = {ids.data(), x.data()};
   cpu::run(op, expected.data(), inputs);
-  std::vector<double> room(rehearsal::scratch_bytes / sizeof(double));
+  std::vector<double> room(emulated::scratch_bytes / sizeof(double));
   Fault fault;
-  rehearsal::run({nullptr, &fault, 0, room.data()}, op, found.data(), inputs);
+  emulated::run({nullptr, &fault, 0, room.data()}, op, found.data(), inputs);
   EXPECT_EQ(found, expected);
   EXPECT_FALSE(fault.taken);
 }
 
 TEST(Kernels, JoinRanksAsTheCpuDoes) {
-  const KernelMachine machine = rehearsal_machine(true);
+  const KernelMachine machine = emulated_machine(true);
   const ReduceRanks reduce = [](Element element, Reduction reduction, const void* const* sources,
                                 int n, void* out, size_t count) {
-    rehearsal::reduce_ranks({}, element, reduction, sources, n, out, count);
+    emulated::reduce_ranks({}, element, reduction, sources, n, out, count);
   };
   for (uint64_t seed = 0; seed < 400; ++seed) ASSERT_EQ(broken_ranks(machine, reduce, seed), "");
 }

@@ -6,7 +6,7 @@
 #include "kernels/cuda/laws/cases.h"
 #include "kernels/cuda/wide.h"
 
-namespace shardproof::rehearsal {
+namespace shardproof::emulated {
 namespace {
 
 TEST(Divisor, Divides) {
@@ -68,4 +68,4 @@ TEST(Wide, TakesWhatEveryStrideAndPointerAllow) {
 }
 
 }  // namespace
-}  // namespace shardproof::rehearsal
+}  // namespace shardproof::emulated

@@ -8,7 +8,7 @@
 #include <map>
 
 #include "impl/comm/threads.h"
-#include "impl/device/rehearsal/rehearsal.h"
+#include "impl/device/emulated/emulated.h"
 #include "properties/collectives/drawn.h"
 #include "properties/collectives/on_device.h"
 
@@ -61,8 +61,8 @@ RC_GTEST_PROP(VirtualRanksOnTheCpu, DoWhatTheCollectiveIs, ()) {
   hold([](const CollectiveCase& c) { return on_device(*cpu_device(), c); });
 }
 
-RC_GTEST_PROP(VirtualRanksInRehearsal, DoWhatTheCollectiveIs, ()) {
-  hold([](const CollectiveCase& c) { return on_device(*rehearsal_device(c.seed), c); });
+RC_GTEST_PROP(VirtualRanksEmulated, DoWhatTheCollectiveIs, ()) {
+  hold([](const CollectiveCase& c) { return on_device(*emulated_device(c.seed), c); });
 }
 
 /// After the property, whose cases it counts.

@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "impl/device/rehearsal/rehearsal.h"
+#include "impl/device/emulated/emulated.h"
 
 namespace shardproof::properties {
 namespace {
@@ -12,7 +12,7 @@ namespace {
 RC_GTEST_PROP(Sequences, AreWhatTheirStepsSayOnTheCpu, ()) { hold_sequence(*cpu_device()); }
 
 RC_GTEST_PROP(Sequences, AreWhatTheirStepsSayInAnyOrderThatEventsAllow, ()) {
-  hold_sequence(*rehearsal_device(*rc::gen::arbitrary<uint64_t>()));
+  hold_sequence(*emulated_device(*rc::gen::arbitrary<uint64_t>()));
 }
 
 }  // namespace

@@ -5,7 +5,7 @@
 #include <algorithm>
 
 #include "impl/device/graph/attention_call.h"
-#include "properties/fused/rehearsed.h"
+#include "properties/fused/emulated_fn.h"
 
 namespace shardproof::properties {
 namespace {
@@ -109,7 +109,7 @@ bool draw_allowed(const Drawn& drawn, std::mt19937_64& rng, int64_t query, int64
   }
 }
 
-void draw_mask(Rehearsed& fn, size_t param, const Drawn& drawn, std::mt19937_64& rng) {
+void draw_mask(EmulatedFn& fn, size_t param, const Drawn& drawn, std::mt19937_64& rng) {
   const int64_t query = stride(drawn, drawn.mask_dims, 'S'),
                 key = stride(drawn, drawn.mask_dims, 'T');
   int64_t i = 0;
@@ -128,11 +128,11 @@ std::string params(const Drawn& drawn, const std::string& queries) {
          "[B T K D], mask: bool[" + drawn.mask_dims + "], scale: f32[])";
 }
 
-void draw_scale(Rehearsed& fn, size_t param, const Drawn& drawn) {
+void draw_scale(EmulatedFn& fn, size_t param, const Drawn& drawn) {
   fn.draw(param, [&] { return 1 / std::sqrt(static_cast<double>(drawn.width)); });
 }
 
-void expect_same(const Rehearsed& fn, const FusedOp& op) {
+void expect_same(const EmulatedFn& fn, const FusedOp& op) {
   const std::string difference = fn.difference(op);
   if (!difference.empty()) RC_FAIL(difference);
 }
@@ -151,7 +151,7 @@ std::string forward_text(const Drawn& drawn) {
 void check_forward(const Drawn& drawn, bool in_library) {
   std::string text = forward_text(drawn);
   if (!drawn.bf16) text.replace(text.find("slack"), 5, "loose");
-  Rehearsed fn(text, drawn.sizes());
+  EmulatedFn fn(text, drawn.sizes());
   auto rng = drawn.rng;
   fn.draw_floats(rng, drawn.magnitude);
   draw_mask(fn, 3, drawn, rng);
@@ -189,16 +189,16 @@ std::string grad_text(const Drawn& drawn) {
 }
 
 /// What Attention made of the same operands, as inputs of the gradient.
-void insert_forward(Rehearsed& fn, const Drawn& drawn, const AttentionShape& shape,
+void insert_forward(EmulatedFn& fn, const Drawn& drawn, const AttentionShape& shape,
                     MaskKind mask_kind) {
-  Rehearsed forward(forward_text(drawn), drawn.sizes());
+  EmulatedFn forward(forward_text(drawn), drawn.sizes());
   for (size_t i = 0; i < forward.params(); ++i) forward.input(i) = fn.input(i + 1);
   Attention op;
   static_cast<AttentionShape&>(op) = shape;
   op.mask_kind = mask_kind;
   op.o = op.q;
   op.scale = forward.scalar(4, false);
-  const Rehearsed::Made made = forward.run(op);
+  const EmulatedFn::Made made = forward.run(op);
   fn.insert(op.element, made.results.at(0));
   fn.insert(Element::f32, made.scratch.at(0));
 }
@@ -206,7 +206,7 @@ void insert_forward(Rehearsed& fn, const Drawn& drawn, const AttentionShape& sha
 void check_gradient(const Drawn& drawn, bool in_library) {
   std::string text = grad_text(drawn);
   if (!drawn.bf16) text.replace(text.find("slack"), 5, "loose");
-  Rehearsed fn(text, drawn.sizes());
+  EmulatedFn fn(text, drawn.sizes());
   auto rng = drawn.rng;
   fn.draw_floats(rng, drawn.magnitude);
   draw_mask(fn, 4, drawn, rng);

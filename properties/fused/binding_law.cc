@@ -14,7 +14,7 @@
 #include "impl/compile/masks.h"
 #include "impl/plan/steps.h"
 #include "kernels/number.h"
-#include "properties/fused/rehearsed.h"
+#include "properties/fused/emulated_fn.h"
 
 namespace shardproof::properties {
 namespace {

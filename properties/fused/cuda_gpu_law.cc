@@ -1,6 +1,6 @@
 // The laws of fused ops hold of the CUDA kernels, and of cuDNN's attention.
 #include "impl/device/cuda/cuda_device.h"
-#include "properties/fused/rehearsed.h"
+#include "properties/fused/emulated_fn.h"
 
 namespace shardproof::properties {
 

@@ -10,7 +10,7 @@
 #include "impl/plan/passes/rows.h"
 #include "impl/plan/text.h"
 #include "kernels/number.h"
-#include "properties/fused/rehearsed.h"
+#include "properties/fused/emulated_fn.h"
 #include "spec/laws/dice.h"
 #include "spec/laws/holds.h"
 

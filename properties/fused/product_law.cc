@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "properties/fused/rehearsed.h"
+#include "properties/fused/emulated_fn.h"
 
 namespace shardproof::properties {
 namespace {
@@ -46,7 +46,7 @@ struct Drawn {
 
 RC_GTEST_PROP(FusedProduct, WithABias, ()) {
   const Drawn drawn;
-  Rehearsed fn(drawn.text(), {{"I", drawn.m}, {"J", drawn.n}, {"P", drawn.k}});
+  EmulatedFn fn(drawn.text(), {{"I", drawn.m}, {"J", drawn.n}, {"P", drawn.k}});
   auto rng = drawn.rng;
   fn.draw_floats(rng, 1);
   RC_ASSERT(drawn.op().fits());

@@ -2,7 +2,7 @@
 #include <gtest/gtest.h>
 #include <rapidcheck/gtest.h>
 
-#include "properties/fused/rehearsed.h"
+#include "properties/fused/emulated_fn.h"
 
 namespace shardproof::properties {
 namespace {
@@ -22,7 +22,7 @@ struct Drawn {
   Element x() const { return bf16 ? Element::bf16 : Element::f32; }
 };
 
-void expect_same(const Rehearsed& fn, const FusedOp& op) {
+void expect_same(const EmulatedFn& fn, const FusedOp& op) {
   const std::string difference = fn.difference(op);
   if (!difference.empty()) RC_FAIL(difference);
 }
@@ -30,9 +30,10 @@ void expect_same(const Rehearsed& fn, const FusedOp& op) {
 template <class Op>
 void norm(const std::string& name) {
   const Drawn drawn;
-  Rehearsed fn("dim B K\nfn f(x: " + drawn.element() +
-                   "[B K], eps: f32[]) -> f32[B K] {\n return " + name + "(\"B K; K\", x, eps) }\n",
-               {{"B", drawn.rows}, {"K", drawn.length}});
+  EmulatedFn fn("dim B K\nfn f(x: " + drawn.element() +
+                    "[B K], eps: f32[]) -> f32[B K] {\n return " + name +
+                    "(\"B K; K\", x, eps) }\n",
+                {{"B", drawn.rows}, {"K", drawn.length}});
   auto rng = drawn.rng;
   fn.draw_floats(rng, drawn.magnitude);
   fn.draw(1, [&] { return drawn.magnitude * drawn.magnitude * 0.1; });
@@ -42,10 +43,10 @@ void norm(const std::string& name) {
 template <class Op>
 void norm_grad(const std::string& name) {
   const Drawn drawn;
-  Rehearsed fn("dim B K\nfn f(g: f32[B K], x: " + drawn.element() +
-                   "[B K], eps: f32[]) -> f32[B K] {\n return " + name +
-                   "(\"B K, B K; K\", g, x, eps) }\n",
-               {{"B", drawn.rows}, {"K", drawn.length}});
+  EmulatedFn fn("dim B K\nfn f(g: f32[B K], x: " + drawn.element() +
+                    "[B K], eps: f32[]) -> f32[B K] {\n return " + name +
+                    "(\"B K, B K; K\", g, x, eps) }\n",
+                {{"B", drawn.rows}, {"K", drawn.length}});
   auto rng = drawn.rng;
   fn.draw_floats(rng, drawn.magnitude);
   fn.draw(2, [&] { return drawn.magnitude * drawn.magnitude * 0.1; });
@@ -59,8 +60,8 @@ RC_GTEST_PROP(FusedRows, LayerNormGrad, ()) { norm_grad<LayerNormGrad>("layer_no
 
 RC_GTEST_PROP(FusedRows, Softmax, ()) {
   const Drawn drawn;
-  Rehearsed fn("dim B K\nfn f(x: f32[B K]) -> f32[B K] { return softmax(\"B K; K\", x) }\n",
-               {{"B", drawn.rows}, {"K", drawn.length}});
+  EmulatedFn fn("dim B K\nfn f(x: f32[B K]) -> f32[B K] { return softmax(\"B K; K\", x) }\n",
+                {{"B", drawn.rows}, {"K", drawn.length}});
   auto rng = drawn.rng;
   fn.draw_floats(rng, drawn.magnitude * 3);  // exp of the largest is infinite
   expect_same(fn, Softmax{drawn.rows, drawn.length});
@@ -68,7 +69,7 @@ RC_GTEST_PROP(FusedRows, Softmax, ()) {
 
 RC_GTEST_PROP(FusedRows, SoftmaxGrad, ()) {
   const Drawn drawn;
-  Rehearsed fn(
+  EmulatedFn fn(
       "dim B K\nfn f(g y: f32[B K]) -> f32[B K] { return softmax_grad(\"B K, B K; K\", g, y) }\n",
       {{"B", drawn.rows}, {"K", drawn.length}});
   auto rng = drawn.rng;
@@ -83,7 +84,7 @@ int64_t draw_target(std::mt19937_64& rng, int64_t length) {
 
 RC_GTEST_PROP(FusedRows, CrossEntropy, ()) {
   const Drawn drawn;
-  Rehearsed fn(
+  EmulatedFn fn(
       "dim B V\nfn f(x: f32[B V], t: i32[B]) -> f32[B] {\n"
       " return cross_entropy(\"B V, B; V\", x, t) }\n",
       {{"B", drawn.rows}, {"V", drawn.length}});
@@ -95,7 +96,7 @@ RC_GTEST_PROP(FusedRows, CrossEntropy, ()) {
 
 RC_GTEST_PROP(FusedRows, CrossEntropyGrad, ()) {
   const Drawn drawn;
-  Rehearsed fn(
+  EmulatedFn fn(
       "dim B V\nfn f(g: f32[B], x: f32[B V], t: i32[B]) -> f32[B V] {\n"
       " return cross_entropy_grad(\"B, B V, B; V\", g, x, t) }\n",
       {{"B", drawn.rows}, {"V", drawn.length}});
@@ -110,11 +111,11 @@ RC_GTEST_PROP(FusedRows, Rope, ()) {
   const bool inverse = *rc::gen::arbitrary<bool>();
   const auto small = [](int64_t most) { return *rc::gen::inRange<int64_t>(1, most); };
   const int64_t b = small(4), l = small(9), h = small(4), d = 2 * small(20);
-  Rehearsed fn("dim B L H D\nfn f(x: " + drawn.element() +
-                   "[B L H D], pos: i32[L], base: f32[]) -> " + drawn.element() +
-                   "[B L H D] {\n return " + (inverse ? "rope_inverse" : "rope") +
-                   "(\"B L H D; L D\", x, pos, base) }\n",
-               {{"B", b}, {"L", l}, {"H", h}, {"D", d}});
+  EmulatedFn fn("dim B L H D\nfn f(x: " + drawn.element() +
+                    "[B L H D], pos: i32[L], base: f32[]) -> " + drawn.element() +
+                    "[B L H D] {\n return " + (inverse ? "rope_inverse" : "rope") +
+                    "(\"B L H D; L D\", x, pos, base) }\n",
+                {{"B", b}, {"L", l}, {"H", h}, {"D", d}});
   auto rng = drawn.rng;
   fn.draw_floats(rng, drawn.magnitude);
   fn.draw(1, [&] { return static_cast<double>(rng() % 100); });
@@ -125,7 +126,7 @@ RC_GTEST_PROP(FusedRows, Rope, ()) {
 RC_GTEST_PROP(FusedRows, AdamW, ()) {
   const Drawn drawn;
   const int64_t count = drawn.length * *rc::gen::element<int64_t>(1, 4);
-  Rehearsed fn(
+  EmulatedFn fn(
       "dim N\nfn f(w: f32[N], g: " + drawn.element() +
           "[N], m v: f32[N], step lr decay b1 b2 eps scale: f32[]) -> (w1 m1 v1: f32[N]) {\n"
           " w1, m1, v1 = adamw(w, scale_by(f32(g), scale), m, v, step, lr, decay, b1, b2, eps)\n"
@@ -149,8 +150,8 @@ RC_GTEST_PROP(FusedRows, AdamW, ()) {
 
 RC_GTEST_PROP(FusedRows, SumSquares, ()) {
   const Drawn drawn;
-  Rehearsed fn("dim N\nfn f(g: " + drawn.element() + "[N]) -> f32[] { return sumsq(g) }\n",
-               {{"N", drawn.rows * drawn.length}});
+  EmulatedFn fn("dim N\nfn f(g: " + drawn.element() + "[N]) -> f32[] { return sumsq(g) }\n",
+                {{"N", drawn.rows * drawn.length}});
   auto rng = drawn.rng;
   fn.draw_floats(rng, drawn.magnitude);
   expect_same(fn, SumSquares{drawn.rows * drawn.length, drawn.x()});

@@ -8,7 +8,7 @@
 #include "kernels/cuda/laws/named_rows.h"
 #include "kernels/cuda/laws/rowwise.h"
 #include "kernels/number.h"
-#include "properties/fused/rehearsed.h"
+#include "properties/fused/emulated_fn.h"
 #include "spec/laws/holds.h"
 
 namespace shardproof::properties {

@@ -6,7 +6,7 @@
 #include <set>
 
 #include "impl/compile/compile_plan.h"
-#include "impl/device/rehearsal/rehearsal.h"
+#include "impl/device/emulated/emulated.h"
 #include "impl/plan/steps.h"
 #include "kernels/cuda/generate.h"
 #include "kernels/cuda/generate_rows.h"
@@ -34,7 +34,7 @@ TEST(GeneratedKernels, OfATrainingStepCompile) {
                        {"K", 2}, {"D", 32}, {"V", 64}, {"N", 2}};
   std::set<std::string> sources;
   const Plan plan = compile_plan(program, "step_fused", Mesh::parse("d=2,t=2"), sizes, 3,
-                                 {.overlap = true, .device = rehearsal_device(1)});
+                                 {.overlap = true, .device = emulated_device(1)});
   collect(plan.steps(), sources);
   EXPECT_GT(sources.size(), 15u);
   size_t compiled = 0, bytes = 0;

@@ -7,7 +7,7 @@
 #include "impl/comm/threads.h"
 #include "impl/comm/virtual/virtual_ranks.h"
 #include "impl/compile/compile_plan.h"
-#include "impl/device/rehearsal/rehearsal.h"
+#include "impl/device/emulated/emulated.h"
 #include "impl/train_step/on_gpu.h"
 #include "impl/train_step/state_in_place.h"
 #include "kernels/number.h"
@@ -36,7 +36,7 @@ TEST(KeptState, IsMadeWhereItIsKept) {
   const auto name_of = [&](size_t function) {
     return program.checked().program().functions.at(function).name;
   };
-  const std::shared_ptr<Device> device = rehearsal_device(3);
+  const std::shared_ptr<Device> device = emulated_device(3);
   run_on_virtual_ranks(*device, 1, [&](Communicator& communicator) {
     const PlanOptions options{.device = device};
     Plan step =

@@ -7,7 +7,7 @@
 #include <map>
 
 #include "impl/compile/compile_plan.h"
-#include "impl/device/rehearsal/rehearsal.h"
+#include "impl/device/emulated/emulated.h"
 #include "impl/plan/queues.h"
 
 namespace shardproof::plan {
@@ -110,7 +110,7 @@ std::vector<Step> llama_step(const char* mesh, size_t unroll, bool overlap = tru
                        {"K", 2}, {"D", 4},  {"V", 256}, {"N", 4}};
   const Plan plan =
       compile_plan(program, "train_step_sharded", Mesh::parse(mesh), sizes, 1,
-                   {.overlap = overlap, .unroll = unroll, .device = rehearsal_device(1)});
+                   {.overlap = overlap, .unroll = unroll, .device = emulated_device(1)});
   return plan.steps();
 }
 

@@ -5,7 +5,7 @@
 
 #include <iostream>
 
-#include "impl/device/rehearsal/rehearsal.h"
+#include "impl/device/emulated/emulated.h"
 #include "impl/plan/steps.h"
 #include "properties/generators/plan_run.h"
 #include "properties/generators/shard_files.h"
@@ -68,14 +68,14 @@ std::string first_difference(const Program& program, const PlanReport& report, i
     const auto on_device = [&](Precision precision) {
       return properties::run_on_ranks(
           one,
-          {.precision = precision, .overlap = true, .unroll = 2, .device = rehearsal_device(seed)});
+          {.precision = precision, .overlap = true, .unroll = 2, .device = emulated_device(seed)});
     };
     found = properties::difference(on_device(Precision::f64), *wanted, bounds.f64);
-    if (!found.empty()) return properties::text(one) + " rehearsed, " + found;
+    if (!found.empty()) return properties::text(one) + " on the emulator, " + found;
     if (ties) continue;  // many large terms that cancel
     found = properties::difference(on_device(Precision::as_written), *wanted,
                                    properties::written_bounds(one, *wanted));
-    if (!found.empty()) return properties::text(one) + " rehearsed as written, " + found;
+    if (!found.empty()) return properties::text(one) + " on the emulator as written, " + found;
     found = properties::difference(properties::run_on_ranks(one, {.precision = Precision::f32}),
                                    *wanted, bounds.f32);
     if (!found.empty()) return properties::text(one) + " in f32, " + found;

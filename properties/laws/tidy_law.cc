@@ -1,10 +1,10 @@
 // Passes over a plan's steps change no number: steps of the models and plans that give the passes
-// something to do, on virtual ranks of the rehearsal, with and without them. And they do it.
+// something to do, on virtual ranks of the emulator, with and without them. And they do it.
 #include <gtest/gtest.h>
 
 #include "impl/compile/compile_plan.h"
+#include "impl/device/emulated/emulated.h"
 #include "impl/device/planned.h"
-#include "impl/device/rehearsal/rehearsal.h"
 #include "impl/plan/steps.h"
 #include "properties/generators/plan_run.h"
 #include "spec/check/mesh_points.h"
@@ -25,7 +25,7 @@ void expect_same_numbers(const PlanCase& one, bool overlap) {
     return properties::run_on_ranks(one, {.overlap = overlap,
                                           .unroll = overlap ? 2u : 1u,
                                           .tidy = tidy,
-                                          .device = rehearsal_device(overlap)});
+                                          .device = emulated_device(overlap)});
   };
   const auto tidy = run(true);
   EXPECT_EQ(tidy, run(false)) << properties::text(one);

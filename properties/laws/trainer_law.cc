@@ -11,7 +11,7 @@
 #include "impl/comm/virtual/virtual_ranks.h"
 #include "impl/data/corpus.h"
 #include "impl/data/loader.h"
-#include "impl/device/rehearsal/rehearsal.h"
+#include "impl/device/emulated/emulated.h"
 #include "impl/train_step/on_gpu.h"
 #include "impl/trainer/learning_rate.h"
 #include "impl/trainer/trainer.h"
@@ -199,7 +199,7 @@ TEST(TrainerLaw, MemoryIsAsSaidOfFusedKernels) {
   DimSizes dims = llama;
   dims["D"] = 8;
   for (const char* mesh : {"", "d=2,t=2"}) {
-    const auto device = std::make_shared<CountingDevice>(rehearsal_device(4));  // ordered
+    const auto device = std::make_shared<CountingDevice>(emulated_device(4));  // ordered
     const Trained run =
         train("llama_causal", "causal_step_fused", dims, mesh, Precision::as_written, device);
     EXPECT_LT(run.losses.back(), run.losses[0]);
@@ -214,7 +214,7 @@ TEST(TrainerLaw, ADeviceRunsTheSameRun) {
     const std::string what = std::string(one.file) + " " + one.step;
     const Trained alone = train(one.file, one.step, one.dims, "", Precision::f64);
     for (const char* mesh : {"", one.meshes.back()}) {
-      const auto device = std::make_shared<CountingDevice>(rehearsal_device(3));
+      const auto device = std::make_shared<CountingDevice>(emulated_device(3));
       const Trained run = train(one.file, one.step, one.dims, mesh, Precision::f64, device);
       EXPECT_EQ(run.first, alone.first) << what << " on " << mesh;
       EXPECT_LT(farthest(run, alone), 1e-9) << what << " on " << mesh;

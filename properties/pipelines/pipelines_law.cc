@@ -4,7 +4,7 @@
 #include <gtest/gtest.h>
 
 #include "impl/compile/planted.h"
-#include "impl/device/rehearsal/rehearsal.h"
+#include "impl/device/emulated/emulated.h"
 #include "properties/generators/plan_run.h"
 #include "spec/laws/holds.h"
 
@@ -138,9 +138,9 @@ void runs_as_proved(const Program& program, const std::string& plan, const Piped
   RC_ASSERT(got ==
             properties::run_on_ranks(one, {.precision = Precision::f64, .reuse_memory = false}));
   RC_ASSERT(got == properties::run_on_ranks(one, {.precision = Precision::f64, .overlap = true}));
-  const auto rehearsed = properties::run_on_ranks(
-      one, {.precision = Precision::f64, .overlap = true, .device = rehearsal_device(seed)});
-  RC_ASSERT(properties::difference(rehearsed, *wanted, bounds.f64) == "");
+  const auto emulated = properties::run_on_ranks(
+      one, {.precision = Precision::f64, .overlap = true, .device = emulated_device(seed)});
+  RC_ASSERT(properties::difference(emulated, *wanted, bounds.f64) == "");
 }
 
 /// A schedule of the file's own: each stage keeps `ahead` more than 1F1B does, and a W comes `late`
@@ -262,9 +262,9 @@ void rings_run(const std::string& path, int64_t ranks) {
     const auto got = properties::run_on_ranks(one, {.precision = Precision::f64});
     EXPECT_EQ(properties::difference(got, *wanted, bounds.f64), "");
     EXPECT_EQ(got, properties::run_on_ranks(one, {.precision = Precision::f64, .overlap = true}));
-    const auto rehearsed = properties::run_on_ranks(
-        one, {.precision = Precision::f64, .overlap = true, .device = rehearsal_device(7)});
-    EXPECT_EQ(properties::difference(rehearsed, *wanted, bounds.f64), "");
+    const auto emulated = properties::run_on_ranks(
+        one, {.precision = Precision::f64, .overlap = true, .device = emulated_device(7)});
+    EXPECT_EQ(properties::difference(emulated, *wanted, bounds.f64), "");
   });
 }
 

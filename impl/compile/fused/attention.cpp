@@ -131,7 +131,7 @@ void fuse_attention_grad(const FusedCall& call) {
           {binding.operands_, binding.scale_, op.mask_kind, {}, {}})) {
     op.after_forward = true;
     op.o = strides_of(binding.dims_, {forward->o, rows});
-    inputs.insert(inputs.begin() + 5, {forward->o, forward->masses});
+    inputs.insert(inputs.begin() + 5, {forward->o, forward->stats});
   }
   call.require_fused(op);
   const Ref g_q = binding.make(0, rows, binding.q_, op.g_q);

@@ -98,14 +98,14 @@ Launch Attentions::prepare(const FusedOp& op, const Launch& own) {
       check_cuda(cudaMemsetAsync(each.data(), 0, each.size(), stream.handle), "a sum's zeros");
     if (const auto& bias = call.bias())
       cuda::to_bias(stream, call.shape(), bias->batch, bias->stride, arrays.mask, arrays.bias);
-    if (call.is_gradient()) cuda::to_logs(stream, call.shape(), arrays.masses, arrays.log_masses);
+    if (call.is_gradient()) cuda::to_logs(stream, call.shape(), arrays.stats, arrays.log_sum_exps);
     {
       const std::lock_guard lock(made->handle->mutex);
       cudnn::check(cudnn::library().set_stream(made->handle->handle, stream.handle), "a stream");
       made->plan.execute(made->handle->handle, arrays.tensors, arrays.workspace);
     }
     if (!call.is_gradient())
-      cuda::from_logs(stream, call.shape(), arrays.log_masses, arrays.masses);
+      cuda::from_logs(stream, call.shape(), arrays.log_sum_exps, arrays.stats);
   };
 }
 

@@ -7,7 +7,7 @@
 #include <random>
 
 #include "impl/device/cuda/cuda_device.h"
-#include "impl/device/rehearsal/matmul.h"
+#include "impl/device/emulated/matmul.h"
 #include "kernels/cuda/laws/laws.h"
 #include "kernels/number.h"
 
@@ -177,7 +177,7 @@ TEST_F(Gpu, MultipliesAsTheCpuDoes) {
       const void* operands[] = {a.data(), b.data()};
       device->prepare(product.op)(*queue, {&out, 1}, operands);
       const void* on_host[] = {product.a.data(), product.b.data()};
-      rehearsed(product.op, product.c.data(), on_host);
+      emulate(product.op, product.c.data(), on_host);
       const Matmul& op = product.op;
       ASSERT_EQ(first_difference(output, c.get(*device, *queue), product.c), "")
           << name_of(inputs) << " " << i << ": " << op.m << " by " << op.k << " by " << op.n

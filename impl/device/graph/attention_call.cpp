@@ -42,7 +42,7 @@ size_t AttentionCall::usual_workspace() const {
 }
 
 size_t AttentionCall::scratch(size_t workspace) const {
-  size_t bytes = rounded(log_mass_bytes(shape_)) + rounded(workspace);
+  size_t bytes = rounded(log_sum_exp_bytes(shape_)) + rounded(workspace);
   for (const AttentionGraph::Scratch& each : own_.scratch) bytes += rounded(each.bytes);
   if (own_.bias) bytes += rounded(own_.bias->bytes(shape_));
   return bytes;
@@ -56,13 +56,13 @@ AttentionCall::Arrays AttentionCall::arrays(std::span<void* const> outputs,
   for (size_t i = 0; i < read.size(); ++i)
     made.tensors[own_.inputs[i]] = const_cast<void*>(inputs[read[i]]);
   for (size_t i = 0; i < own_.outputs.size(); ++i) made.tensors[own_.outputs[i]] = outputs[i];
-  made.masses = static_cast<float*>(is_gradient_ ? const_cast<void*>(inputs[6])
-                                                 : outputs[own_.outputs.size()]);
+  made.stats = static_cast<float*>(is_gradient_ ? const_cast<void*>(inputs[6])
+                                                : outputs[own_.outputs.size()]);
 
   auto* next = static_cast<std::byte*>(outputs[scratch_output()]);
   const auto take = [&](size_t bytes) { return std::exchange(next, next + rounded(bytes)); };
-  made.log_masses = reinterpret_cast<float*>(take(log_mass_bytes(shape_)));
-  made.tensors[own_.log_masses] = made.log_masses;
+  made.log_sum_exps = reinterpret_cast<float*>(take(log_sum_exp_bytes(shape_)));
+  made.tensors[own_.log_sum_exps] = made.log_sum_exps;
   for (const AttentionGraph::Scratch& each : own_.scratch) {
     std::byte* memory = take(each.bytes);
     made.tensors[each.tensor] = memory;

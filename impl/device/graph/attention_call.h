@@ -26,7 +26,7 @@ class AttentionCall {
 
   struct Arrays {
     std::vector<void*> tensors;  ///< of the graph, for arrays
-    float *masses = nullptr, *log_masses = nullptr;
+    float *stats = nullptr, *log_sum_exps = nullptr;
     std::vector<std::span<std::byte>> zeroed;  ///< before the graph runs
     void* workspace = nullptr;
     const uint8_t* mask = nullptr;

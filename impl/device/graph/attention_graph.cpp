@@ -182,7 +182,7 @@ void sum_over_queries(Builder& builder, const AttentionShape& shape, size_t weig
 
 }  // namespace
 
-size_t log_mass_bytes(const AttentionShape& shape) { return shape.mass_bytes() / 2; }
+size_t log_sum_exp_bytes(const AttentionShape& shape) { return shape.stats_bytes() / 2; }
 
 std::optional<AttentionGraph> attention_graph(const Attention& op) {
   const Layout layout(op);
@@ -193,7 +193,7 @@ std::optional<AttentionGraph> attention_graph(const Attention& op) {
   const Four &logits = builder.logits_extents(), &rows = builder.row_extents();
   const size_t q = builder.array(op.q, true), v = builder.array(op.v, false);
   const size_t k = builder.add(turned(layout.array(op.k, false)));
-  const size_t o = builder.array(op.o, true), log_masses = builder.array(rows);
+  const size_t o = builder.array(op.o, true), log_sum_exps = builder.array(rows);
 
   const size_t x = builder.causal(builder.logits(q, k));
   const size_t largest = builder.apply(GraphFn::largest, {x}, rows);
@@ -201,10 +201,10 @@ std::optional<AttentionGraph> attention_graph(const Attention& op) {
   const size_t weights = builder.apply(GraphFn::exp, {less}, logits);
   const size_t sum = builder.apply(GraphFn::sum, {weights}, rows);
   const size_t log = builder.apply(GraphFn::log, {sum}, rows);
-  builder.apply_to(log_masses, GraphFn::add, {largest, log});
+  builder.apply_to(log_sum_exps, GraphFn::add, {largest, log});
   const size_t p = builder.apply(GraphFn::divide, {weights, sum}, logits, Element::bf16);
   builder.apply_to(o, GraphFn::product, {p, v});
-  return AttentionGraph{builder.take(), {q, k, v}, {o}, log_masses, {}, builder.bias()};
+  return AttentionGraph{builder.take(), {q, k, v}, {o}, log_sum_exps, {}, builder.bias()};
 }
 
 // With weights p and d = the sum of g o over the width, the logits' gradient is p (g v' - d).
@@ -222,14 +222,15 @@ std::optional<AttentionGraph> attention_graph(const AttentionGrad& op, bool orde
   const size_t k = builder.add(turned(layout.array(op.k, false)));
   const size_t v = builder.add(turned(layout.array(op.v, false)));
   const size_t g_k = builder.array(op.g_k, false), g_v = builder.array(op.g_v, false);
-  const size_t log_masses = builder.array(rows), along = builder.array(rows);
+  const size_t log_sum_exps = builder.array(rows), along = builder.array(rows);
   const Four vectors{rows[0], rows[1], rows[2], op.width};
   const size_t sums = ordered ? g_q : builder.array(vectors);
 
   const size_t both = builder.apply(GraphFn::multiply, {g, o}, vectors);
   const size_t d = builder.apply(GraphFn::sum, {both}, rows);
   builder.apply_to(along, GraphFn::multiply, {d, builder.number(1)});
-  const size_t less = builder.apply(GraphFn::subtract, {builder.logits(q, k), log_masses}, logits);
+  const size_t less =
+      builder.apply(GraphFn::subtract, {builder.logits(q, k), log_sum_exps}, logits);
   const size_t p = builder.apply(GraphFn::exp, {builder.causal(less)}, logits);
   sum_over_queries(builder, op, p, g, g_v);
   const size_t g_p = builder.apply(GraphFn::product, {g, v}, logits);
@@ -238,11 +239,11 @@ std::optional<AttentionGraph> attention_graph(const AttentionGrad& op, bool orde
   sum_over_queries(builder, op, g_x, q, g_k);
   builder.apply_to(sums, GraphFn::product, {g_x, builder.apply_turned(k, Element::f32)});
   if (!ordered) builder.apply_to(g_q, GraphFn::identity, {sums});
-  AttentionGraph made{builder.take(), {g, q, k, v, o}, {g_q, g_k, g_v}, log_masses, {},
+  AttentionGraph made{builder.take(), {g, q, k, v, o}, {g_q, g_k, g_v}, log_sum_exps, {},
                       builder.bias()};
-  made.scratch.push_back({along, log_mass_bytes(op), false});
+  made.scratch.push_back({along, log_sum_exp_bytes(op), false});
   if (!ordered)
-    made.scratch.push_back({sums, log_mass_bytes(op) * static_cast<size_t>(op.width), true});
+    made.scratch.push_back({sums, log_sum_exp_bytes(op) * static_cast<size_t>(op.width), true});
   return made;
 }
 

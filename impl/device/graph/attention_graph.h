@@ -14,7 +14,7 @@ struct AttentionGraph {
   std::vector<size_t> outputs;  ///< o; or g_q, g_k, g_v
   /// f32[batches, group, queries]: log(sum(exp(logit))) per row. Attention writes it, its gradient
   /// reads it.
-  size_t log_masses = 0;
+  size_t log_sum_exps = 0;
   struct Scratch {
     size_t tensor = 0, bytes = 0;
     bool zeroed = false;  ///< before the graph runs
@@ -41,6 +41,6 @@ std::optional<AttentionGraph> attention_graph(const Attention& op);
 std::optional<AttentionGraph> attention_graph(const AttentionGrad& op, bool ordered = true);
 
 /// Bytes of the log-sum-exps.
-size_t log_mass_bytes(const AttentionShape& shape);
+size_t log_sum_exp_bytes(const AttentionShape& shape);
 
 }  // namespace shardproof

@@ -246,9 +246,11 @@ std::optional<Rows> of(const CrossEntropyGrad& op, const FusedKernel& kernel) {
   using enum PointwiseFn;
   Rows rows = whole(kernel, op.rows, op.length, {Per::row, Per::entry, Per::row});
   Program program(rows.op);
-  const size_t mass = program.apply(exp, {program.sub(1, program.along(RowFn::log_sum_exp, {1}))});
+  const size_t probability =
+      program.apply(exp, {program.sub(1, program.along(RowFn::log_sum_exp, {1}))});
   const size_t hit = program.apply(eq, {program.along(RowFn::column, {}), 2}, false);
-  const size_t less = program.apply(where, {hit, program.sub(mass, program.constant(1)), mass});
+  const size_t less =
+      program.apply(where, {hit, program.sub(probability, program.constant(1)), probability});
   rows.op.outputs[0].from = program.mul(less, 0);
   return rows;
 }

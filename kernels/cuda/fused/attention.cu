@@ -12,7 +12,7 @@ struct AttentionKernel {
   AttentionProblem<E> problem;
   HeadStrides o_strides;
   E* o;
-  float* masses;
+  float* stats;
 
   static constexpr int tile = width > 128 ? 32 : 64;  ///< keys per tile
   static constexpr int tile_entries = tile * tile_stride<E>(width);
@@ -109,9 +109,9 @@ struct AttentionKernel {
         const int row = first_row + thread / warp_threads * 16 + fragment::c_row(lane, 2 * i);
         factors[thread].at[i] = 1 / sum[thread].at[i];
         if (lane % 4 != 0 || row >= problem.rows) continue;
-        float* mass = masses + (index * problem.rows + row) * 2;
-        mass[0] = rows[thread].largest.at[i];
-        mass[1] = sum[thread].at[i];
+        float* row_stats = stats + (index * problem.rows + row) * 2;
+        row_stats[0] = rows[thread].largest.at[i];
+        row_stats[1] = sum[thread].at[i];
       }
     });
     const Vectors<E> to(o, o_strides, batch, problem.group, problem.rows);

@@ -13,7 +13,7 @@ struct GradProblem {
   AttentionProblem<E> of;
   const E* g;
   HeadStrides g_strides;
-  float* masses;  ///< (largest, sum) of each row
+  float* stats;  ///< (largest, sum) of each row
   float* deltas;
 
   SHARDPROOF_DEVICE int64_t row(int64_t index, int row) const {
@@ -49,7 +49,7 @@ SHARDPROOF_DEVICE inline float logit_grad(float logit, float p, float g_p, float
 
 /// Log-sum-exps, computed as in the forward pass, and deltas.
 template <class E, int width>
-struct MassKernel {
+struct StatsKernel {
   GradProblem<E> problem;
 
   static constexpr int tile = width > 128 ? 32 : 64;
@@ -138,8 +138,8 @@ struct MassKernel {
         const int row = first_row + thread / warp_threads * 16 + fragment::c_row(lane, 2 * i);
         if (lane % 4 != 0 || row >= problem.of.rows) continue;
         const int64_t at = problem.row(index, row);
-        problem.masses[2 * at] = rows[thread].largest.at[i];
-        problem.masses[2 * at + 1] = sums[thread].at[2 * i];
+        problem.stats[2 * at] = rows[thread].largest.at[i];
+        problem.stats[2 * at + 1] = sums[thread].at[2 * i];
         problem.deltas[at] = sums[thread].at[2 * i + 1] / sums[thread].at[2 * i];
       }
     });
@@ -198,8 +198,8 @@ struct QueryGradKernel {
     for (int i = 0; i < 2; ++i) {
       const int64_t at = problem.row(index, first_row + thread / warp_threads * 16 +
                                                 fragment::c_row(thread % warp_threads, 2 * i));
-      rows.largest.at[i] = problem.masses[2 * at];
-      rows.sum.at[i] = 1 / problem.masses[2 * at + 1];
+      rows.largest.at[i] = problem.stats[2 * at];
+      rows.sum.at[i] = 1 / problem.stats[2 * at + 1];
       rows.delta.at[i] = problem.deltas[at];
     }
     return rows;
@@ -289,8 +289,8 @@ struct KeyGradKernel {
     block.each_alone([&](int thread) {
       if (thread >= tile) return;
       const int64_t at = problem.row(index, first + thread);
-      rows[thread] = problem.masses[2 * at];
-      rows[tile + thread] = 1 / problem.masses[2 * at + 1];
+      rows[thread] = problem.stats[2 * at];
+      rows[tile + thread] = 1 / problem.stats[2 * at + 1];
       rows[2 * tile + thread] = problem.deltas[at];
     });
   }
@@ -380,17 +380,17 @@ void launch_grad(const Stream& stream, const AttentionGrad& op, Outputs outputs,
   const bool wide = wide_vectors(
       op, {&op.g, &op.q, &op.k, &op.v, &op.g_q, &op.g_k, &op.g_v},
       {inputs[0], inputs[1], inputs[2], inputs[3], outputs[0], outputs[1], outputs[2]});
-  void* masses = op.after_forward ? const_cast<void*>(inputs[6]) : outputs[5];
+  void* stats = op.after_forward ? const_cast<void*>(inputs[6]) : outputs[5];
   const GradProblem<E> problem{problem_of<E>(op, inputs + 1, outputs[3], scale, wide),
-                               static_cast<const E*>(inputs[0]), op.g, static_cast<float*>(masses),
+                               static_cast<const E*>(inputs[0]), op.g, static_cast<float*>(stats),
                                static_cast<float*>(outputs[4])};
   const int64_t blocks = op.batches() * op.row_tiles();
   if (op.after_forward)
     launch<attention_threads>(stream, op.batches() * ((op.rows() + 3) / 4),
                               DeltaKernel<E>{problem, static_cast<const E*>(inputs[5]), op.o});
   else
-    launch<attention_threads>(stream, blocks, MassKernel<E, width>{problem},
-                              MassKernel<E, width>::Tiles::bytes());
+    launch<attention_threads>(stream, blocks, StatsKernel<E, width>{problem},
+                              StatsKernel<E, width>::Tiles::bytes());
   launch<attention_threads>(stream, blocks,
                             QueryGradKernel<E, width>{problem, op.g_q, static_cast<E*>(outputs[0])},
                             QueryGradKernel<E, width>::Tiles::bytes());

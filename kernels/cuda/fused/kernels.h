@@ -31,10 +31,10 @@ void run(const Stream& stream, const SumSquares& op, Outputs outputs, Inputs inp
 void run(const Stream& stream, const Attention& op, Outputs outputs, Inputs inputs);
 void run(const Stream& stream, const AttentionGrad& op, Outputs outputs, Inputs inputs);
 
-/// log_masses.cu: converts pairs (m, sum) in f32[batches, rows, 2] (AttentionShape::mass_bytes) to
-/// log-sum-exps m + log(sum) in f32[batches, group, queries]; and back, with sum = 1.
-void to_logs(const Stream& stream, const AttentionShape& shape, const float* masses, float* logs);
-void from_logs(const Stream& stream, const AttentionShape& shape, const float* logs, float* masses);
+/// log_sum_exps.cu: converts pairs (m, sum) in f32[batches, rows, 2] (AttentionShape::stats_bytes)
+/// to log-sum-exps m + log(sum) in f32[batches, group, queries]; and back, with sum = 1.
+void to_logs(const Stream& stream, const AttentionShape& shape, const float* stats, float* logs);
+void from_logs(const Stream& stream, const AttentionShape& shape, const float* logs, float* stats);
 
 /// walked_rows.cpp, emulator only: a GPU uses a generated kernel for each op (generate_rows.h).
 /// Throws std::logic_error on a GPU, or if fits() is false.

@@ -55,26 +55,29 @@ struct RowMaximum {
 /// The largest term m, and the sum of exp(term - m).
 struct RowLogSumExp {
   static constexpr int width = 2;
-  SHARDPROOF_DEVICE static void nothing(float* mass) {
-    mass[0] = -infinity;
-    mass[1] = 0;
+  SHARDPROOF_DEVICE static void nothing(float* row_stats) {
+    row_stats[0] = -infinity;
+    row_stats[1] = 0;
   }
-  SHARDPROOF_DEVICE static void join(float* mass, const float* other) {
-    const float m = fn::maximum(mass[0], other[0]);
-    if (m != -infinity) mass[1] = mass[1] * fn::exp(mass[0] - m) + other[1] * fn::exp(other[0] - m);
-    mass[0] = m;
+  SHARDPROOF_DEVICE static void join(float* row_stats, const float* other) {
+    const float m = fn::maximum(row_stats[0], other[0]);
+    if (m != -infinity)
+      row_stats[1] = row_stats[1] * fn::exp(row_stats[0] - m) + other[1] * fn::exp(other[0] - m);
+    row_stats[0] = m;
   }
   template <int n>
-  SHARDPROOF_DEVICE static void add(float* mass, const float (&terms)[n]) {
+  SHARDPROOF_DEVICE static void add(float* row_stats, const float (&terms)[n]) {
     float own[2] = {-infinity, 0};
     SHARDPROOF_UNROLL(8)
     for (int j = 0; j < n; ++j) own[0] = fn::maximum(own[0], terms[j]);
     if (own[0] == -infinity) return;
     SHARDPROOF_UNROLL(8)
     for (int j = 0; j < n; ++j) own[1] += fn::exp(terms[j] - own[0]);
-    join(mass, own);
+    join(row_stats, own);
   }
-  SHARDPROOF_DEVICE static float result(const float* mass) { return fn::log(mass[1]) + mass[0]; }
+  SHARDPROOF_DEVICE static float result(const float* row_stats) {
+    return fn::log(row_stats[1]) + row_stats[0];
+  }
 };
 
 /// Where a team accumulates each output per column.

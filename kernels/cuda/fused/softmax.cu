@@ -6,10 +6,10 @@ namespace shardproof::SHARDPROOF_MACHINE {
 namespace {
 
 /// A part of a row: its largest entry m, and the sum of exp(x - m).
-using Mass = Floats<2>;
+using RowStats = Floats<2>;
 
-struct JoinMass {
-  SHARDPROOF_DEVICE Mass operator()(const Mass& a, const Mass& b) const {
+struct JoinStats {
+  SHARDPROOF_DEVICE RowStats operator()(const RowStats& a, const RowStats& b) const {
     const float m = fmaxf(a.at[0], b.at[0]);
     if (m == -INFINITY) return {{m, 0}};
     return {{m, a.at[1] * expf(a.at[0] - m) + b.at[1] * expf(b.at[0] - m)}};
@@ -17,26 +17,26 @@ struct JoinMass {
 };
 
 template <int n>
-SHARDPROOF_DEVICE Mass with(const Mass& mass, const Floats<n>& x) {
-  float m = mass.at[0], sum = 0;
+SHARDPROOF_DEVICE RowStats with(const RowStats& row_stats, const Floats<n>& x) {
+  float m = row_stats.at[0], sum = 0;
   for (float each : x.at) m = fmaxf(m, each);
-  if (m == -INFINITY) return mass;
+  if (m == -INFINITY) return row_stats;
   for (float each : x.at) sum += expf(each - m);
-  return {{m, mass.at[1] * expf(mass.at[0] - m) + sum}};
+  return {{m, row_stats.at[1] * expf(row_stats.at[0] - m) + sum}};
 }
 
-/// masses[thread]: the (m, sum) of the thread's row.
+/// stats[thread]: the (m, sum) of the thread's row.
 template <int team, int n>
-SHARDPROOF_DEVICE void mass_rows(Block& block, PerThread<Mass>& masses, int64_t first, int64_t rows,
-                                 int64_t length, const float* x) {
+SHARDPROOF_DEVICE void stats_of_rows(Block& block, PerThread<RowStats>& stats, int64_t first,
+                                     int64_t rows, int64_t length, const float* x) {
   block.each_alone([&](int thread) {
-    Mass mass{{-INFINITY, 0}};
+    RowStats row_stats{{-INFINITY, 0}};
     Row<team, n>(thread, first, rows, length).each([&](int64_t, int64_t at) {
-      mass = with(mass, load<n>(x + at));
+      row_stats = with(row_stats, load<n>(x + at));
     });
-    masses[thread] = mass;
+    stats[thread] = row_stats;
   });
-  join_team<team>(block, masses, JoinMass{}, block.shared<Mass>());
+  join_team<team>(block, stats, JoinStats{}, block.shared<RowStats>());
 }
 
 template <class E, int n, int team>
@@ -46,14 +46,14 @@ struct SoftmaxKernel {
   float* out;
 
   SHARDPROOF_DEVICE void operator()(Block& block) const {
-    PerThread<Mass> masses;
+    PerThread<RowStats> stats;
     each_rows<team>(block, rows, [&](int64_t first) {
-      mass_rows<team, n>(block, masses, first, rows, length, x);
+      stats_of_rows<team, n>(block, stats, first, rows, length, x);
       block.each_alone([&](int thread) {
-        const Mass mass = masses[thread];
+        const RowStats row_stats = stats[thread];
         Row<team, n>(thread, first, rows, length).each([&](int64_t, int64_t at) {
           auto y = load<n>(x + at);
-          for (float& each : y.at) each = expf(each - mass.at[0]) / mass.at[1];
+          for (float& each : y.at) each = expf(each - row_stats.at[0]) / row_stats.at[1];
           store(out + at, y);
         });
       });
@@ -95,17 +95,17 @@ struct CrossEntropyKernel {
   float* loss;
 
   SHARDPROOF_DEVICE void operator()(Block& block) const {
-    PerThread<Mass> masses;
+    PerThread<RowStats> stats;
     each_rows<team>(block, rows, [&](int64_t first) {
-      mass_rows<team, n>(block, masses, first, rows, length, logits);
+      stats_of_rows<team, n>(block, stats, first, rows, length, logits);
       block.each_alone([&](int thread) {
         const Row<team, n> place(thread, first, rows, length);
         if (!place.first_lane()) return;
         const int64_t hit = target[place.row];
         const bool is_entry = hit >= 0 && hit < length;
-        const Mass mass = masses[thread];
-        loss[place.row] =
-            (logf(mass.at[1]) + mass.at[0]) - (is_entry ? logits[place.row * length + hit] : 0.0f);
+        const RowStats row_stats = stats[thread];
+        loss[place.row] = (logf(row_stats.at[1]) + row_stats.at[0]) -
+                          (is_entry ? logits[place.row * length + hit] : 0.0f);
       });
     });
   }
@@ -119,20 +119,21 @@ struct CrossEntropyGradKernel {
   float* out;
 
   SHARDPROOF_DEVICE void operator()(Block& block) const {
-    PerThread<Mass> masses;
+    PerThread<RowStats> stats;
     each_rows<team>(block, rows, [&](int64_t first) {
-      mass_rows<team, n>(block, masses, first, rows, length, logits);
+      stats_of_rows<team, n>(block, stats, first, rows, length, logits);
       block.each_alone([&](int thread) {
         const Row<team, n> place(thread, first, rows, length);
         if (place.row >= rows) return;
-        const Mass mass = masses[thread];
+        const RowStats row_stats = stats[thread];
         const float up = g[place.row];
         const int64_t hit = target[place.row];
         place.each([&](int64_t entry, int64_t at) {
           auto x = load<n>(logits + at);
           for (int i = 0; i < n; ++i)
-            x.at[i] =
-                (expf(x.at[i] - mass.at[0]) / mass.at[1] - (entry + i == hit ? 1.0f : 0.0f)) * up;
+            x.at[i] = (expf(x.at[i] - row_stats.at[0]) / row_stats.at[1] -
+                       (entry + i == hit ? 1.0f : 0.0f)) *
+                      up;
           store(out + at, x);
         });
       });

@@ -5,7 +5,7 @@
 #include "kernels/cuda/row_launch.h"
 #include "kernels/cuda/step.h"
 
-namespace shardproof::rehearsal {
+namespace shardproof::emulated {
 namespace {
 
 constexpr int most_registers = Rowwise::most_inputs + Rowwise::most_steps;
@@ -252,4 +252,4 @@ void run(const Stream& stream, const Rowwise& op, Outputs outputs, Inputs inputs
   if (shape.columns) sum_columns(stream, op, shape, outputs);
 }
 
-}  // namespace shardproof::rehearsal
+}  // namespace shardproof::emulated

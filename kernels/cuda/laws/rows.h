@@ -10,7 +10,7 @@ namespace shardproof::laws {
 std::vector<RowwiseCase> compiled_rows();
 
 /// A generated kernel; it runs all of its blocks.
-using HostRows = void (*)(const rehearsal::RowOperands& operands, int64_t blocks,
+using HostRows = void (*)(const emulated::RowOperands& operands, int64_t blocks,
                           size_t shared_bytes);
 
 /// The kernel with this name; null if it was not compiled.

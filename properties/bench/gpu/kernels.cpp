@@ -260,12 +260,12 @@ void attention(Table& table, Device& device, const std::string& whose, int64_t p
   for (size_t bytes : device.fused_scratch(forward)) outputs.push_back(arrays.raw(bytes));
   table.attention("attention" + name, arrays, device.prepare_fused(forward), outputs,
                   {q, k, v, mask}, flops);
-  void* masses = outputs[1];
+  void* stats = outputs[1];
   outputs = {arrays.raw(static_cast<size_t>(queries) * 2),
              arrays.raw(static_cast<size_t>(keys) * 2), arrays.raw(static_cast<size_t>(keys) * 2)};
   for (size_t bytes : device.fused_scratch(backward)) outputs.push_back(arrays.raw(bytes));
   table.attention("attention_grad" + name, arrays, device.prepare_fused(backward), outputs,
-                  {g, q, k, v, mask, o, masses}, 2.5 * flops);
+                  {g, q, k, v, mask, o, stats}, 2.5 * flops);
 }
 
 }  // namespace

@@ -6,7 +6,7 @@
 #include <iostream>
 
 #include "impl/device/cuda/cuda_device.h"
-#include "impl/device/rehearsal/rehearsal.h"
+#include "impl/device/emulated/emulated.h"
 #include "properties/bench/gpu/kernels.h"
 #include "properties/bench/gpu/steps.h"
 
@@ -17,7 +17,7 @@ using nlohmann::json;
 
 struct Options {
   std::string file, root, model = "llama_causal.shard";
-  bool kernels = true, steps = true, records = true, profile = false, rehearse = false,
+  bool kernels = true, steps = true, records = true, profile = false, emulated = false,
        ceiling = false;
   double peak_tflops = 989, copy_tb_per_s = 3.35;          ///< of an H100, as NVIDIA says
   AttentionOf attention = AttentionOf::library_unordered;  ///< as PyTorch's, which is unordered too
@@ -92,9 +92,9 @@ json step_row(const Program& program, const StepCase& one, const std::shared_ptr
               const Speed& peak, const Options& options) {
   json row;
   try {
-    const size_t before = options.rehearse ? 0 : cuda_free_bytes();
+    const size_t before = options.emulated ? 0 : cuda_free_bytes();
     row = step(program, one, device, peak, options.profile,
-               [&] { return options.rehearse ? size_t{0} : before - cuda_free_bytes(); });
+               [&] { return options.emulated ? size_t{0} : before - cuda_free_bytes(); });
     print(row);
   } catch (const std::exception& error) {
     row = {{"config", one.config}, {"sequence", one.length}, {"error", error.what()}};
@@ -110,11 +110,11 @@ json step_row(const Program& program, const StepCase& one, const std::shared_ptr
 /// Whether all of it could be measured.
 bool run(const Options& options) {
   const std::shared_ptr<Device> device =
-      options.rehearse ? rehearsal_device(1)
+      options.emulated ? emulated_device(1)
                        : cuda_device(0, options.attention, options.records, options.products);
   Results results(options, device->name());
   Speed peak{1e12, 1e12};
-  if (!options.rehearse) {
+  if (!options.emulated) {
     peak = measured_peak(*device, results);
     if (options.kernels)
       kernels(*device, results["peaks"], [&](const json& rows) { results.set_kernels(rows); });
@@ -171,7 +171,7 @@ int main_of(int argc, char** argv) {
   app.add_flag("!--no-steps", options.steps, "Kernels alone");
   app.add_flag("!--no-graph", options.records, "Each step is given launch by launch");
   app.add_flag("--profile", options.profile, "The time of each op as well");
-  app.add_flag("--rehearse", options.rehearse, "On this processor: that it runs, not how fast");
+  app.add_flag("--emulated", options.emulated, "On this processor: that it runs, not how fast");
   app.add_flag("--ceiling", options.ceiling, "No GPU: what the plans could reach at best");
   app.add_option("--peak", options.peak_tflops, "TFLOP/s of bf16 products, of --ceiling");
   app.add_option("--copy", options.copy_tb_per_s, "TB/s of memory, of --ceiling");
@@ -181,7 +181,7 @@ int main_of(int argc, char** argv) {
     return 0;
   }
   std::string why;
-  if (!options.rehearse && cuda_device_count(&why) == 0) {
+  if (!options.emulated && cuda_device_count(&why) == 0) {
     std::cerr << "gpu_bench: no CUDA device: " << why << "\n";
     return 77;
   }

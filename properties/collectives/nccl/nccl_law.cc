@@ -9,8 +9,8 @@
 #include <iostream>
 #include <thread>
 
+#include "impl/comm/nccl/emulated/counts.h"
 #include "impl/comm/nccl/nccl_communicator.h"
-#include "impl/comm/nccl/rehearsal/counts.h"
 #include "impl/device/forwarding.h"
 #include "properties/collectives/drawn.h"
 
@@ -104,7 +104,7 @@ void sum_one(Communicator& communicator, const std::vector<int>& ranks, const st
 }
 
 TEST(NcclGroups, AreSplitFromTheWorldAndEndedInGoodOrder) {
-  const rehearsal::NcclCounts before = rehearsal::nccl_counts();
+  const emulated::NcclCounts before = emulated::nccl_counts();
   const auto faults = on_nccl(4, [](Communicator& communicator, Queue&) {
     communicator.prepare({{0, 1}, {0, 2}, {1, 3}, {2, 3}, {0}, {0, 1, 2, 3}});
     communicator.prepare({{0, 1}, {2, 3}});
@@ -117,7 +117,7 @@ TEST(NcclGroups, AreSplitFromTheWorldAndEndedInGoodOrder) {
     }
   });
   EXPECT_THAT(faults, testing::Each("no fault"));
-  const rehearsal::NcclCounts now = rehearsal::nccl_counts();
+  const emulated::NcclCounts now = emulated::nccl_counts();
   EXPECT_EQ(now.made - before.made, 4);  // the world, of each rank
   EXPECT_EQ(now.splits - before.splits, 2);
   EXPECT_EQ(now.destroyed - before.destroyed, 12);
@@ -125,14 +125,14 @@ TEST(NcclGroups, AreSplitFromTheWorldAndEndedInGoodOrder) {
 }
 
 TEST(NcclGroups, OfOneRankAndOfNothingDoNotCallNccl) {
-  const int before = rehearsal::nccl_counts().calls;
+  const int before = emulated::nccl_counts().calls;
   const auto faults = on_nccl(2, [](Communicator& communicator, Queue&) {
     sum_one(communicator, {communicator.rank()}, "a");
     communicator.all_reduce(communicator.group({0, 1}), nullptr, nullptr, 0, Element::f32,
                             Reduction::sum, "b");
   });
   EXPECT_THAT(faults, testing::Each("no fault"));
-  EXPECT_EQ(rehearsal::nccl_counts().calls, before);
+  EXPECT_EQ(emulated::nccl_counts().calls, before);
 }
 
 TEST(NcclSums, KeepNaNInTheGreatest) {
@@ -147,7 +147,7 @@ TEST(NcclSums, KeepNaNInTheGreatest) {
 }
 
 TEST(NcclFaults, OfOneRankEndAll) {
-  const rehearsal::NcclCounts before = rehearsal::nccl_counts();
+  const emulated::NcclCounts before = emulated::nccl_counts();
   const auto faults = on_nccl(3, [](Communicator& communicator, Queue&) {
     sum_one(communicator, {0, 1, 2}, "a");
     if (communicator.rank() == 1) throw std::runtime_error("no more memory");
@@ -157,7 +157,7 @@ TEST(NcclFaults, OfOneRankEndAll) {
   EXPECT_EQ(faults[1], "no more memory");
   EXPECT_EQ(faults[0], "rank 1: no more memory");
   EXPECT_EQ(faults[2], "rank 1: no more memory");
-  EXPECT_EQ(rehearsal::nccl_counts().aborted - before.aborted, 3);
+  EXPECT_EQ(emulated::nccl_counts().aborted - before.aborted, 3);
 }
 
 TEST(NcclFaults, SayWhereRanksDisagree) {
@@ -197,14 +197,14 @@ class Recorded : public ForwardingDevice {
   Recorded() : ForwardingDevice(cpu_device()) {}
   bool is_host() const override { return false; }
   std::unique_ptr<Graph> record(Queue&, const std::function<void()>& work) override {
-    rehearsal::begin_recording();
+    emulated::begin_recording();
     try {
       work();
     } catch (...) {
-      rehearsal::end_recording();
+      emulated::end_recording();
       throw;
     }
-    return std::make_unique<Again>(rehearsal::end_recording());
+    return std::make_unique<Again>(emulated::end_recording());
   }
 
  private:

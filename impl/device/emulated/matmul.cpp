@@ -1,4 +1,4 @@
-#include "impl/device/rehearsal/matmul.h"
+#include "impl/device/emulated/matmul.h"
 
 #include "kernels/cpu/kernels.h"
 #include "kernels/number.h"
@@ -38,7 +38,7 @@ void one(const Matmul& op, const int64_t* at, void* out, const void* const* inpu
 
 }  // namespace
 
-void rehearsed(const Matmul& op, void* out, const void* const* inputs) {
+void emulate(const Matmul& op, void* out, const void* const* inputs) {
   if (op.elements[1] != Element::bf16) return cpu::run(op, out, inputs);
   for_each_row(op.batch, [&](const int64_t* at) {
     for (int64_t i = 0; i < op.batch.inner(); ++i) {
@@ -49,13 +49,13 @@ void rehearsed(const Matmul& op, void* out, const void* const* inputs) {
   });
 }
 
-void rehearsed(const BiasedProduct& op, void* out, const void* const* inputs) {
+void emulate(const BiasedProduct& op, void* out, const void* const* inputs) {
   const Matmul& own = op.product;
   Matmul sums = own;
   sums.elements[0] = Element::f32;
   sums.c = {own.n, 1};
   std::vector<float> c(static_cast<size_t>(own.m * own.n));
-  rehearsed(sums, c.data(), inputs);
+  emulate(sums, c.data(), inputs);
   for (int64_t i = 0; i < own.m; ++i)
     for (int64_t j = 0; j < own.n; ++j)
       set_number(own.elements[0], out, i * own.c.row + j * own.c.column,

@@ -9,15 +9,15 @@
 
 namespace shardproof::properties {
 
-/// Where the laws run the ops. Each program of laws has its own: rehearsal_law.cc.
+/// Where the laws run the ops. Each program of laws has its own: emulated_law.cc.
 std::shared_ptr<Device> law_device();
 
 /// A fn that calls a library function, at a point: its parameters are the op's inputs, in order,
 /// and its results the op's outputs.
-class Rehearsed {
+class EmulatedFn {
  public:
   /// `text`: a program; its last fn is meant. Throws std::logic_error where it has an error.
-  Rehearsed(const std::string& text, std::map<Name, int64_t> dims);
+  EmulatedFn(const std::string& text, std::map<Name, int64_t> dims);
 
   const Type& type(size_t param) const;
   oracle::Tensor& input(size_t param) { return inputs_.at(param); }

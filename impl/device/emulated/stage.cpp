@@ -1,10 +1,10 @@
-#include "impl/device/rehearsal/stage.h"
+#include "impl/device/emulated/stage.h"
 
 #include <algorithm>
 #include <map>
 #include <utility>
 
-namespace shardproof::rehearsal {
+namespace shardproof::emulated {
 
 void Recording::join(const std::shared_ptr<Line>& line) {
   line->into = shared_from_this();
@@ -92,7 +92,7 @@ void Stage::meet(const std::shared_ptr<Line>& line, const Occurrence& event) {
   const std::shared_ptr<Recording> of = event.of.lock();
   if (line->into == of && event.recorded == (line->into != nullptr)) return;
   if (line->into || !of || of->is_over())
-    throw DeviceError("rehearsal: a queue waits for an event of a recording that is not its own");
+    throw DeviceError("emulator: a queue waits for an event of a recording that is not its own");
   of->join(line);
 }
 
@@ -131,7 +131,7 @@ void Stage::run(const Task& task, Line& line) {
 
 std::shared_ptr<Recording> Stage::begin_recording(const std::shared_ptr<Line>& origin) {
   const std::lock_guard lock(mutex_);
-  if (origin->into) throw DeviceError("rehearsal: a queue is recorded twice at once");
+  if (origin->into) throw DeviceError("emulator: a queue is recorded twice at once");
   auto recording = std::make_shared<Recording>();
   recording->join(origin);
   return recording;
@@ -141,7 +141,7 @@ void Stage::end_recording(Recording& recording, bool complete) {
   const std::lock_guard lock(mutex_);
   recording.end();
   if (complete && !recording.is_joined())
-    throw DeviceError("rehearsal: a recording ends before a queue that has joined it");
+    throw DeviceError("emulator: a recording ends before a queue that has joined it");
 }
 
 void Stage::give(const Recording& recording, Line& line) {
@@ -156,4 +156,4 @@ void Stage::give(const Recording& recording, Line& line) {
   }
 }
 
-}  // namespace shardproof::rehearsal
+}  // namespace shardproof::emulated

@@ -11,7 +11,7 @@
 
 #include "impl/device/device.h"
 
-namespace shardproof::rehearsal {
+namespace shardproof::emulated {
 
 class Recording;
 
@@ -89,4 +89,4 @@ class Stage {
   std::mt19937_64 rng_;
 };
 
-}  // namespace shardproof::rehearsal
+}  // namespace shardproof::emulated

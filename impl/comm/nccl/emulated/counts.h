@@ -2,7 +2,7 @@
 // Counts the calls to the emulated NCCL.
 #include <functional>
 
-namespace shardproof::rehearsal {
+namespace shardproof::emulated {
 
 struct NcclCounts {
   int calls = 0;  ///< collectives, splits and grouped sends, per member
@@ -18,4 +18,4 @@ std::function<void()> end_recording();
 /// For this process, so far.
 NcclCounts nccl_counts();
 
-}  // namespace shardproof::rehearsal
+}  // namespace shardproof::emulated

@@ -10,6 +10,6 @@ namespace shardproof {
 /// the write, shows in the numbers. Results of vendor libraries are computed from the graph that
 /// the plan asks for; `seed` also chooses between two equivalent graphs. Several threads can use
 /// the streams.
-std::shared_ptr<Device> rehearsal_device(uint64_t seed);
+std::shared_ptr<Device> emulated_device(uint64_t seed);
 
 }  // namespace shardproof

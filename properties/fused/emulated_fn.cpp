@@ -1,4 +1,4 @@
-#include "properties/fused/rehearsed.h"
+#include "properties/fused/emulated_fn.h"
 
 #include <cmath>
 #include <stdexcept>
@@ -90,7 +90,7 @@ constexpr double safety = 16;
 
 }  // namespace
 
-Rehearsed::Rehearsed(const std::string& text, std::map<Name, int64_t> dims) {
+EmulatedFn::EmulatedFn(const std::string& text, std::map<Name, int64_t> dims) {
   Sources sources;
   std::vector<Diagnostic> diagnostics;
   const FileReader reader = [&](const std::string& path) {
@@ -107,34 +107,34 @@ Rehearsed::Rehearsed(const std::string& text, std::map<Name, int64_t> dims) {
   known_.resize(inputs_.size());
 }
 
-const Type& Rehearsed::type(size_t param) const {
+const Type& EmulatedFn::type(size_t param) const {
   return function().values.at(function().params.at(param)).type;
 }
 
-void Rehearsed::draw(size_t param, const std::function<double()>& next) {
+void EmulatedFn::draw(size_t param, const std::function<double()>& next) {
   Array held(element_in_memory(type(param).dtype), size(inputs_.at(param)));
   for (size_t i = 0; i < size(inputs_[param]); ++i) held.set(i, next());
   inputs_[param].data = held.numbers();
 }
 
-void Rehearsed::draw_floats(std::mt19937_64& rng, double magnitude) {
+void EmulatedFn::draw_floats(std::mt19937_64& rng, double magnitude) {
   std::normal_distribution<double> normal(0, magnitude);
   for (size_t i = 0; i < params(); ++i)
     if (is_float(type(i).dtype)) draw(i, [&] { return normal(rng); });
 }
 
-Scalar Rehearsed::scalar(size_t param, bool is_input) {
+Scalar EmulatedFn::scalar(size_t param, bool is_input) {
   known_.at(param) = !is_input;
   return {static_cast<float>(number(param)), is_input};
 }
 
-std::vector<oracle::Tensor> Rehearsed::wanted() const {
+std::vector<oracle::Tensor> EmulatedFn::wanted() const {
   return oracle::evaluate(program_, function_, sizes_, inputs_);
 }
 
-Rehearsed::Made Rehearsed::run(const FusedOp& op) const { return run(op, *law_device()); }
+EmulatedFn::Made EmulatedFn::run(const FusedOp& op) const { return run(op, *law_device()); }
 
-Rehearsed::Made Rehearsed::run(const FusedOp& op, Device& device) const {
+EmulatedFn::Made EmulatedFn::run(const FusedOp& op, Device& device) const {
   std::vector<Array> inputs, outputs;
   const auto insert = [&] {
     for (const auto& [element, numbers] : inserted_) inputs.emplace_back(element, numbers);
@@ -159,7 +159,7 @@ Rehearsed::Made Rehearsed::run(const FusedOp& op, Device& device) const {
 
 // A thousandth of what moves a bit is enough to see what is moved, and is linear. The results
 // themselves are rounded, and less than the least f32 is nothing.
-std::vector<double> Rehearsed::bounds(const std::vector<oracle::Tensor>& wanted) const {
+std::vector<double> EmulatedFn::bounds(const std::vector<oracle::Tensor>& wanted) const {
   constexpr double unit = 0x1p-24, bf16_unit = 0x1p-9, small = 0x1p-30, least = 0x1p-120;
   std::vector<double> bounds;
   for (size_t r = 0; r < wanted.size(); ++r) {
@@ -177,14 +177,14 @@ std::vector<double> Rehearsed::bounds(const std::vector<oracle::Tensor>& wanted)
   return bounds;
 }
 
-std::vector<oracle::Tensor> Rehearsed::slack() const {
+std::vector<oracle::Tensor> EmulatedFn::slack() const {
   for (size_t f = 0; f < function_; ++f)
     if (program_.functions[f].name == "slack")
       return oracle::evaluate(program_, f, sizes_, inputs_);
   return {};
 }
 
-std::string Rehearsed::difference(const FusedOp& op) const {
+std::string EmulatedFn::difference(const FusedOp& op) const {
   const std::vector<oracle::Tensor> wanted = this->wanted();
   const std::vector<double> allowed = bounds(wanted);
   std::vector<std::shared_ptr<Device>> devices{law_device()};

@@ -1,27 +1,27 @@
-#include "impl/device/rehearsal/rehearsal.h"
+#include "impl/device/emulated/emulated.h"
 
 #include <algorithm>
 #include <cstring>
 
+#include "impl/device/emulated/graph.h"
+#include "impl/device/emulated/matmul.h"
+#include "impl/device/emulated/stage.h"
 #include "impl/device/graph/attention_call.h"
-#include "impl/device/rehearsal/graph.h"
-#include "impl/device/rehearsal/matmul.h"
-#include "impl/device/rehearsal/stage.h"
 #include "kernels/cuda/fused/kernels.h"
 #include "kernels/cuda/kernels.h"
 
 namespace shardproof {
 namespace {
 
-using rehearsal::Line;
-using rehearsal::Occurrence;
-using rehearsal::Recording;
-using rehearsal::Stage;
+using emulated::Line;
+using emulated::Occurrence;
+using emulated::Recording;
+using emulated::Stage;
 
-class RehearsalQueue : public Queue {
+class EmulatedQueue : public Queue {
  public:
-  explicit RehearsalQueue(std::shared_ptr<Stage> stage) : stage_(std::move(stage)) {}
-  ~RehearsalQueue() override { stage_->end(line_); }
+  explicit EmulatedQueue(std::shared_ptr<Stage> stage) : stage_(std::move(stage)) {}
+  ~EmulatedQueue() override { stage_->end(line_); }
 
   std::shared_ptr<Event> record() override {
     auto event = std::make_shared<Occurrence>();
@@ -33,13 +33,13 @@ class RehearsalQueue : public Queue {
   }
   void finish() override {
     if (const std::string error = stage_->finish(*line_); !error.empty())
-      throw DeviceError("rehearsal: " + error);
+      throw DeviceError("emulator: " + error);
   }
   void set_place(const std::string* place) override { place_ = place; }
 
   const std::shared_ptr<Line>& line() const { return line_; }
   /// Enqueues `run(stream)`; afterwards the task checks its fault.
-  void give(std::function<void(const rehearsal::Stream&)> run) {
+  void give(std::function<void(const emulated::Stream&)> run) {
     const std::string place = place_ ? *place_ + ": " : "";
     stage_->add(line_, {.run = [run = std::move(run), place, scratch = scratch_.data()] {
                   Fault fault;
@@ -55,15 +55,15 @@ class RehearsalQueue : public Queue {
  private:
   std::shared_ptr<Stage> stage_;
   std::shared_ptr<Line> line_ = stage_->line();
-  std::vector<double> scratch_ = std::vector<double>(rehearsal::scratch_bytes / sizeof(double));
+  std::vector<double> scratch_ = std::vector<double>(emulated::scratch_bytes / sizeof(double));
   const std::string* place_ = nullptr;
 };
 
-RehearsalQueue& own(Queue& queue) { return static_cast<RehearsalQueue&>(queue); }
+EmulatedQueue& own(Queue& queue) { return static_cast<EmulatedQueue&>(queue); }
 
-class RehearsalGraph : public Graph {
+class EmulatedGraph : public Graph {
  public:
-  RehearsalGraph(std::shared_ptr<Stage> stage, std::shared_ptr<Recording> recording)
+  EmulatedGraph(std::shared_ptr<Stage> stage, std::shared_ptr<Recording> recording)
       : stage_(std::move(stage)), recording_(std::move(recording)) {}
   void run(Queue& queue) override { stage_->give(*recording_, *own(queue).line()); }
 
@@ -73,22 +73,22 @@ class RehearsalGraph : public Graph {
 };
 
 /// Like a GPU: log-sum-exps are also converted there.
-void attend(const rehearsal::Stream& stream, const AttentionCall& call,
+void attend(const emulated::Stream& stream, const AttentionCall& call,
             const AttentionCall::Arrays& arrays) {
   for (const std::span<std::byte> each : arrays.zeroed)
     std::fill(each.begin(), each.end(), std::byte{0});
   if (const auto& bias = call.bias())
-    rehearsal::to_bias(stream, call.shape(), bias->batch, bias->stride, arrays.mask, arrays.bias);
+    emulated::to_bias(stream, call.shape(), bias->batch, bias->stride, arrays.mask, arrays.bias);
   if (call.is_gradient())
-    rehearsal::to_logs(stream, call.shape(), arrays.masses, arrays.log_masses);
+    emulated::to_logs(stream, call.shape(), arrays.stats, arrays.log_sum_exps);
   evaluate(call.graph(), arrays.tensors);
   if (!call.is_gradient())
-    rehearsal::from_logs(stream, call.shape(), arrays.log_masses, arrays.masses);
+    emulated::from_logs(stream, call.shape(), arrays.log_sum_exps, arrays.stats);
 }
 
-class RehearsalDevice : public Device {
+class EmulatedDevice : public Device {
  public:
-  explicit RehearsalDevice(uint64_t seed)
+  explicit EmulatedDevice(uint64_t seed)
       : stage_(std::make_shared<Stage>(seed)), ordered_(seed % 2 == 0) {}
 
   std::string name() const override { return "emulated"; }
@@ -98,7 +98,7 @@ class RehearsalDevice : public Device {
     return Buffer(bytes, data,
                   [](std::byte* memory) { ::operator delete (memory, std::align_val_t{64}); });
   }
-  std::unique_ptr<Queue> queue() override { return std::make_unique<RehearsalQueue>(stage_); }
+  std::unique_ptr<Queue> queue() override { return std::make_unique<EmulatedQueue>(stage_); }
   void copy_from_host(Queue& queue, void* to, const void* from, size_t bytes) override {
     const auto* begin = static_cast<const std::byte*>(from);
     own(queue).give([to, data = std::vector<std::byte>(begin, begin + bytes)](const auto&) {
@@ -117,7 +117,7 @@ class RehearsalDevice : public Device {
   void reduce_ranks(Queue& queue, Element element, Reduction reduction, const void* const* sources,
                     int n, void* out, size_t count) override {
     own(queue).give([=, from = std::vector<const void*>(sources, sources + n)](const auto& stream) {
-      rehearsal::reduce_ranks(stream, element, reduction, from.data(), n, out, count);
+      emulated::reduce_ranks(stream, element, reduction, from.data(), n, out, count);
     });
   }
   bool multiplies(Element c, Element a, Element b) const override {
@@ -132,7 +132,7 @@ class RehearsalDevice : public Device {
       throw;
     }
     stage_->end_recording(*recording, true);
-    return std::make_unique<RehearsalGraph>(stage_, recording);
+    return std::make_unique<EmulatedGraph>(stage_, recording);
   }
   Launch prepare(const KernelOp& op) override {
     return std::visit([](const auto& kernel) { return later(kernel); }, op);
@@ -149,11 +149,11 @@ class RehearsalDevice : public Device {
       const bool graph = call && call->takes(outputs, inputs);
       own(queue).give([op, call, graph, to = std::vector<void*>(outputs.begin(), outputs.end()),
                        from = std::vector<const void*>(inputs.begin(), inputs.end())](
-                          const rehearsal::Stream& stream) {
+                          const emulated::Stream& stream) {
         if (graph)
           attend(stream, *call, call->arrays(to, from));
         else
-          rehearsal::run(stream, op, to.data(), from.data());
+          emulated::run(stream, op, to.data(), from.data());
       });
     };
   }
@@ -167,11 +167,11 @@ class RehearsalDevice : public Device {
     return [op](Queue& queue, std::span<void* const> outputs, std::span<const void* const> inputs) {
       std::vector<const void*> from(inputs.begin(), inputs.end());
       own(queue).give(
-          [op, to = outputs[0], from = std::move(from)](const rehearsal::Stream& stream) {
+          [op, to = outputs[0], from = std::move(from)](const emulated::Stream& stream) {
             if constexpr (std::is_same_v<Op, Matmul> || std::is_same_v<Op, BiasedProduct>)
-              rehearsed(op, to, from.data());
+              emulate(op, to, from.data());
             else
-              rehearsal::run(stream, op, to, from.data());
+              emulated::run(stream, op, to, from.data());
           });
     };
   }
@@ -182,8 +182,8 @@ class RehearsalDevice : public Device {
 
 }  // namespace
 
-std::shared_ptr<Device> rehearsal_device(uint64_t seed) {
-  return std::make_shared<RehearsalDevice>(seed);
+std::shared_ptr<Device> emulated_device(uint64_t seed) {
+  return std::make_shared<EmulatedDevice>(seed);
 }
 
 }  // namespace shardproof

@@ -1,7 +1,7 @@
 // An emulated NCCL: the functions that we call, on the CPU and between threads, to test their
 // callers without a GPU. A collective completes when its last member has called it. Calls return
 // ncclInProgress first, as for a non-blocking communicator.
-#include "impl/comm/nccl/rehearsal/counts.h"
+#include "impl/comm/nccl/emulated/counts.h"
 
 #include <cuda_runtime.h>
 #include <nccl.h>
@@ -22,7 +22,7 @@
 
 using shardproof::Element;
 using shardproof::Reduction;
-using shardproof::rehearsal::NcclCounts;
+using shardproof::emulated::NcclCounts;
 
 namespace {
 
@@ -206,7 +206,7 @@ ncclResult_t piece(ncclComm_t comm, Piece piece) {
 
 }  // namespace
 
-namespace shardproof::rehearsal {
+namespace shardproof::emulated {
 
 NcclCounts nccl_counts() {
   const std::lock_guard lock(everything);
@@ -233,7 +233,7 @@ std::function<void()> end_recording() {
   };
 }
 
-}  // namespace shardproof::rehearsal
+}  // namespace shardproof::emulated
 
 extern "C" {
 
@@ -286,7 +286,7 @@ ncclResult_t ncclCommAbort(ncclComm_t comm) {
 }
 
 const char* ncclGetErrorString(ncclResult_t result) {
-  return result == ncclInvalidUsage ? "invalid usage" : "an error of the rehearsal";
+  return result == ncclInvalidUsage ? "invalid usage" : "an error of the emulator";
 }
 
 const char* ncclGetLastError(ncclComm_t) { return "the members do not fit together"; }

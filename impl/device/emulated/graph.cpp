@@ -1,4 +1,4 @@
-#include "impl/device/rehearsal/graph.h"
+#include "impl/device/emulated/graph.h"
 
 #include <cmath>
 #include <limits>

@@ -5,9 +5,9 @@
 namespace shardproof {
 
 /// (a, b): c as in kernels/ops.h, for f64, f32, or bf16 with sums in f32.
-void rehearsed(const Matmul& op, void* out, const void* const* inputs);
+void emulate(const Matmul& op, void* out, const void* const* inputs);
 
 /// (a, b, bias): c, rounded once.
-void rehearsed(const BiasedProduct& op, void* out, const void* const* inputs);
+void emulate(const BiasedProduct& op, void* out, const void* const* inputs);
 
 }  // namespace shardproof
