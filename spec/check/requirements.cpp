@@ -3,6 +3,7 @@
 #include <algorithm>
 #include <set>
 
+#include "spec/check/reached.h"
 #include "spec/ir/walk.h"
 
 namespace shardproof {
@@ -50,13 +51,7 @@ bool requires_of_values(const ir::Function& function) {
 }
 
 bool requires_values(const ir::Program& program, size_t function) {
-  std::set<size_t> all;
-  const auto add = [&](size_t f) {
-    all.insert(f);
-    add_reached(program, program.functions.at(f), all);
-  };
-  add(function);
-  if (const auto after = program.functions.at(function).after) add(*after);
+  const std::set<size_t> all = reached_functions(program, function);
   return std::any_of(all.begin(), all.end(),
                      [&](size_t f) { return requires_of_values(program.functions.at(f)); });
 }

@@ -11,6 +11,7 @@
 #include "spec/check/fixed_sizes.h"
 #include "spec/check/mesh_points.h"
 #include "spec/check/points.h"
+#include "spec/check/reached.h"
 #include "spec/check/requirements.h"
 #include "spec/denote/represent.h"
 #include "spec/ir/walk.h"
@@ -330,6 +331,7 @@ class Runs {
               .requirements = requirements_of_claim(world.program, proved.plan)},
         open_(std::move(open)),
         to_run_([this](const ir::Program& own) -> const ir::Program& { return opened(own); }),
+        dims_(reached_dims(to_run_(world.program), proved.plan)),
         own_costs_(to_run_(world.program)),
         costs_(open_.empty() ? file.costs : own_costs_),
         file_(file) {}
@@ -375,6 +377,13 @@ class Runs {
   }
 
   std::optional<denote::Sizes> drawn(size_t seed) {
+    const auto whole = drawn_for_file(seed);
+    if (!whole) return std::nullopt;
+    return sizes_of(dims_, *whole);
+  }
+
+  /// Sizes of all dims of the file.
+  std::optional<denote::Sizes> drawn_for_file(size_t seed) {
     const auto draw = [&] {
       std::mt19937_64 rng(seed);
       return mesh_sizes(to_run_(world_.program), proved_.conditions, rng, wish_);
@@ -493,6 +502,7 @@ class Runs {
   FixedSizes open_;
   std::map<const ir::Program*, ir::Program> opened_;
   ProgramToRun to_run_;
+  const std::set<Name> dims_;
   CostOfRun own_costs_;  ///< of the program with reduced sizes
   CostOfRun& costs_;
   RunsOfFile& file_;

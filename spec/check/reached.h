@@ -1,0 +1,18 @@
+#pragma once
+// What a claim depends on. A run of it needs no sizes of other dims.
+#include <set>
+
+#include "spec/denote/denote.h"
+
+namespace shardproof {
+
+/// The function, its model, the plan that it comes after, and all that they call or differentiate.
+std::set<size_t> reached_functions(const ir::Program& program, size_t function);
+
+/// The plain dims in the types, ops and conditions of these functions.
+std::set<Name> reached_dims(const ir::Program& program, size_t function);
+
+/// The sizes of these dims, on the same mesh.
+denote::Sizes sizes_of(const std::set<Name>& dims, const denote::Sizes& sizes);
+
+}  // namespace shardproof
