@@ -6,7 +6,7 @@
 #include <utility>
 
 #include "spec/ir/walk.h"
-#include "spec/lower/inequalities.h"
+#include "spec/lower/written.h"
 #include "spec/lower/instances.h"
 #include "spec/lower/lower.h"
 

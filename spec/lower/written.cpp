@@ -1,4 +1,4 @@
-#include "spec/lower/inequalities.h"
+#include "spec/lower/written.h"
 
 #include <algorithm>
 #include <set>
