@@ -4,11 +4,14 @@
 #include <gtest/gtest.h>
 
 #include <cmath>
+#include <cstdlib>
 #include <limits>
 #include <random>
 
 #include "kernels/bf16.h"
+#include "kernels/cpu/isa.h"
 #include "kernels/cpu/kernels.h"
+#include "kernels/cpu/onednn.h"
 #include "kernels/number.h"
 
 namespace shardproof::cpu {
@@ -125,6 +128,34 @@ TEST(Matmul, IntegersAreRefused) {
   EXPECT_FALSE(multiplies(Element::i32, Element::i32, Element::i32));
   EXPECT_FALSE(multiplies(Element::f32, Element::f64, Element::f64));
   EXPECT_TRUE(multiplies(Element::f32, Element::bf16, Element::f32));
+}
+
+/// Whether columns of a product, whose rows are apart, are right and are made from bf16.
+bool makes_columns_of_bf16(bool transposed) {
+  constexpr int64_t m = 48, n = 64, k = 80, row = 2 * n;
+  const std::vector<uint16_t> a(m * k, f32_to_bf16(1)), b(k * n, f32_to_bf16(2));
+  const MatrixStrides of_b = transposed ? MatrixStrides{1, k} : MatrixStrides{n, 1};
+  std::vector<uint16_t> narrow(m * row);
+  std::vector<float> wide(m * row);
+  const Bf16Matrix left{a.data(), {k, 1}}, right{b.data(), of_b};
+  bool good = onednn_product(m, n, k, left, right, narrow.data(), row, true, false) &&
+              onednn_product(m, n, k, left, right, wide.data(), row, false, false);
+  for (int64_t i = 0; i < m * row; ++i) {
+    const float expected = i % row < n ? 2 * k : 0;
+    good = good && wide[static_cast<size_t>(i)] == expected &&
+           bf16_to_f32(narrow[static_cast<size_t>(i)]) == expected;
+  }
+  return good;
+}
+
+/// Threads compute columns of a product. Red if these are converted to f32, which takes twice as
+/// long. In a process of its own: the library keeps the level at which it was loaded.
+TEST(ProductsDeathTest, ColumnsOfBf16AreNotConverted) {
+  if (isa() < Isa::bf16 || !*onednn_version()) GTEST_SKIP() << "no instructions for bf16";
+  GTEST_FLAG_SET(death_test_style, "threadsafe");
+  for (const bool transposed : {false, true})
+    EXPECT_EXIT(std::exit(makes_columns_of_bf16(transposed) ? 0 : 1), testing::ExitedWithCode(0),
+                "");
 }
 
 }  // namespace

@@ -180,7 +180,7 @@ class Prepared {
     const char* name = "";
     ready_ = fits &&
              is(calls.primitive_desc_query(described, dnnl_query_impl_info_str, 0, &name)) &&
-             !std::strncmp(name, "brg", 3) && is(calls.primitive_create(&made_, described)) &&
+             std::strncmp(name, "ref", 3) && is(calls.primitive_create(&made_, described)) &&
              is(calls.stream_create(&stream_, calls.engine, dnnl_stream_default_flags));
     for (int i = 0; ready_ && i < 3; ++i)
       ready_ = is(calls.memory_create(&memory_[i], &places_[i], calls.engine, DNNL_MEMORY_NONE));
