@@ -100,12 +100,14 @@ struct Index {
 };
 
 /// (ids, x): out = `count` zeros, then out[.., ids, ..] += x over the nest (operand 0: out, 1: ids,
-/// 2: x), in loop order. A float sum is f64 or f32.
+/// 2: x), in loop order. `into`: adds to the entries that out has, without the zeros. A float sum
+/// is f64 or f32.
 struct IndexAdd {
   Nest nest;
   IndexWindow window;
   int64_t count = 0;
   Element sum = Element::f32, ids = Element::i32, x = Element::f32;
+  bool into = false;
 };
 
 // --- ops along one whole dim that depend on the order of its entries ---

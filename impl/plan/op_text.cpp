@@ -81,7 +81,7 @@ struct KernelText {
     return call("index", of) + window_text(op.window);
   }
   std::string operator()(const IndexAdd& op) const {
-    return call("index_add", of) + window_text(op.window);
+    return call("index_add", of) + window_text(op.window) + (op.into ? " added in place" : "");
   }
   std::string operator()(const Ordered& op) const {
     return call(name_of(op.fn), of) + (op.k ? number("k", op.k) : "");

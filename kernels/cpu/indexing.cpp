@@ -55,7 +55,7 @@ void add_as(const IndexAdd& op, void* sum, const void* ids, const void* x) {
   const Nest& nest = op.nest;
   const IndexWindow& window = op.window;
   T* to = static_cast<T*>(sum);
-  std::fill_n(to, op.count, T{});
+  if (!op.into) std::fill_n(to, op.count, T{});
   const int64_t n = nest.inner(), s0 = nest.inner_stride(0), s1 = nest.inner_stride(1),
                 s2 = nest.inner_stride(2);
   for_each_row(nest, [&](const int64_t* at) {

@@ -148,14 +148,17 @@ struct AddFewKernel {
     for (int64_t begin = 0; begin < first; begin += block.threads())
       if (block.vote(words, [&](int thread) { return equal(begin + thread, first); })) return;
     PerThread<Columns<T>> own;
-    block.each([&](int thread) { own[thread] = summands.columns_of(block, piece, thread); });
+    const int64_t row_at = at[0] + row * ids.window.stride;
+    block.each([&](int thread) {
+      own[thread] = summands.columns_of(block, piece, thread);
+      summands.fetch(own[thread], row_at);
+    });
     for (int64_t begin = first; begin < terms.count; begin += block.threads())
       if (block.vote(words, [&](int thread) { return equal(begin + thread, terms.count); }))
         block.each([&](int thread) {
           add_terms(own[thread], words, block.threads() / warp_threads, begin, at[2]);
         });
-    block.each_alone(
-        [&](int thread) { summands.store(own[thread], at[0] + row * ids.window.stride); });
+    block.each_alone([&](int thread) { summands.store(own[thread], row_at); });
   }
 
   /// Adds the terms whose bits are set, starting at `begin`.
@@ -268,7 +271,7 @@ constexpr int64_t many_terms = 1024, few_batches = 16;
 template <class T, class Read>
 void index_add(const Stream& stream, const IndexAdd& op, void* out, const void* id_data,
                const Read& read) {
-  run(stream, Zero{static_cast<size_t>(op.count) * sizeof(T)}, out, nullptr);
+  if (!op.into) run(stream, Zero{static_cast<size_t>(op.count) * sizeof(T)}, out, nullptr);
   const Nest nest = coalesced(op.nest);
   if (nest.count() == 0) return;
   const auto batches = chosen<3>(nest, {0, 1, 2}, [](bool sum, bool ids) { return sum && ids; });

@@ -1,6 +1,6 @@
 #pragma once
 // Simplifies fused elementwise kernels that are written in different ways.
-#include "kernels/ops.h"
+#include "impl/plan/steps.h"
 
 namespace shardproof::plan {
 
@@ -12,5 +12,8 @@ size_t without_factor(const Pointwise& chain, size_t at);
 inline size_t result_of(const Pointwise& chain) {
   return without_factor(chain, chain.inputs.size() + chain.steps.size() - 1);
 }
+
+/// Whether the step adds each of its inputs once, entry by entry.
+bool adds_all(const Step& step);
 
 }  // namespace shardproof::plan

@@ -14,6 +14,7 @@ const std::vector<Pass>& passes() {
   static const std::vector<Pass> all{
       {"join_bias", fuses, [](const Draft& d) { join_bias(d.steps, d.given, d.device); }},
       {"join_parts", tidies, [](const Draft& d) { join_parts(d.steps, d.pieces, d.given); }},
+      {"add_into", tidies, [](const Draft& d) { add_into(d.steps, d.pieces, d.given); }},
       {"fold_scale", always, [](const Draft& d) { fold_scale(d.steps, d.given); }},
       {"keep_narrow", tidies, [](const Draft& d) { keep_narrow(d.steps, d.pieces, d.given); }},
       {"compute_packed", tidies,

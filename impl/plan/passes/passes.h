@@ -14,6 +14,12 @@ size_t join_bias(std::vector<Step>& steps, const std::vector<BufferId>& given,
 void join_parts(std::vector<Step>& steps, const std::vector<Piece>& pieces,
                 const std::vector<BufferId>& given);
 
+/// Adds a look-up's gradient to the other summand's memory: an index_add whose only reader adds it
+/// to x becomes a copy of x and an index_add into that copy, without zeros and another pass over
+/// all entries. Copy elision then removes the copy where it can.
+void add_into(std::vector<Step>& steps, const std::vector<Piece>& pieces,
+              const std::vector<BufferId>& given);
+
 /// Moves the scaling of a gradient into the optimizer, if nothing else reads the scaled gradient.
 void fold_scale(std::vector<Step>& steps, const std::vector<BufferId>& given);
 

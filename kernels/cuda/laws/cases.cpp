@@ -210,6 +210,7 @@ KernelCase index_add_case(Dice& dice) {
   for (size_t d = 0; d < extents.size(); ++d) ids[d] = ids[d] ? places[d] : 0;
   sum.erase(sum.begin());
   op.nest = {extents, {sum, ids, random_strides(dice, extents, Layout::view)}};
+  op.into = dice.percent(40);
   result.out = array_of(dice, op.sum, op.count);
   result.inputs = {random_array(dice, op.ids, extents, ids),
                    random_array(dice, op.x, extents, op.nest.strides[2])};
