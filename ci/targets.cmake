@@ -36,9 +36,9 @@ function(shardproof_folder folder)
   endforeach()
 endfunction()
 
-# shardproof_program(<target> <library> <glob>): a program, once its source is there; the glob notices when it appears.
-function(shardproof_program target library glob)
-  file(GLOB sources CONFIGURE_DEPENDS ${glob})
+# shardproof_program(<target> <library> <glob>..): a program, once its source is there; the globs notice when it appears.
+function(shardproof_program target library)
+  file(GLOB sources CONFIGURE_DEPENDS ${ARGN})
   if(sources)
     add_executable(${target} ${sources})
     target_link_libraries(${target} ${library})

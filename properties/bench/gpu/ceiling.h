@@ -1,7 +1,7 @@
 #pragma once
 #include <nlohmann/json.hpp>
 
-#include "impl/plan/steps.h"
+#include "properties/bench/step_cost.h"
 
 namespace shardproof::bench {
 
@@ -9,9 +9,6 @@ namespace shardproof::bench {
 struct Speed {
   double flops_per_s = 0, bytes_per_s = 0;
 };
-
-/// FLOPs of the products, and of attention the half that a causal mask leaves.
-double flops_of(const std::vector<plan::Step>& steps);
 
 /// {"seconds", "kernels", "bytes", "flops", "most": [..]}: the time of a plan whose every kernel
 /// takes as long as reading and writing its operands once, or as its FLOPs, whichever is more. The

@@ -7,6 +7,9 @@
 // plan_bench --serve f32|as-written FILE PLAN DIMS MESH [THREADS] runs a training step for each
 // line of standard input, in place, and prints its wall seconds, the processor seconds of all ranks
 // and the bytes of all ranks as planned: ci/bench --peer.
+//
+// plan_bench --limits f32|as-written FILE PLAN DIMS RUNS [THREADS]: each op of a training step on
+// one rank against the machine's rate of products and of copies.
 #include <Eigen/Core>
 #include <algorithm>
 #include <barrier>
@@ -25,6 +28,7 @@
 #include "impl/plan/steps.h"
 #include "impl/train_step/state_in_place.h"
 #include "kernels/cpu/threads.h"
+#include "properties/bench/plan/limits.h"
 
 namespace shardproof {
 namespace {
@@ -156,6 +160,15 @@ void serve(const Program& program, const std::string& name, const DimSizes& dims
   });
 }
 
+void print_limits(const Program& program, const std::string& name, const DimSizes& dims, int runs,
+                  Precision precision) {
+  const PlanOptions options{.precision = precision, .overlap = false};
+  Plan plan = compile_plan(program, name, Mesh::parse("d=1"), dims, 0,
+                           state_in_place(options, roles_of(program, name)));
+  std::vector<LocalTensor> tensors = random_inputs(plan);
+  bench::print_limits(plan, tensors, precision, runs);
+}
+
 /// The others move data or wait.
 bool is_arithmetic(const std::string& op) {
   static const std::set<std::string> ops{"einsum", "pointwise", "reduce", "index_add", "iota",
@@ -202,7 +215,8 @@ int main(int argc, char** argv) {
   if (argc < 6) {
     std::fprintf(stderr,
                  "usage: plan_bench FILE PLAN DIMS STEPS MESH...\n"
-                 "       plan_bench --serve f32|as-written FILE PLAN DIMS MESH [THREADS]\n");
+                 "       plan_bench --serve f32|as-written FILE PLAN DIMS MESH [THREADS]\n"
+                 "       plan_bench --limits f32|as-written FILE PLAN DIMS RUNS [THREADS]\n");
     return 2;
   }
   const auto load = [](const char* file, const char* plan) {
@@ -211,11 +225,19 @@ int main(int argc, char** argv) {
     options.only = plan;
     return Program::load(file, disk_reader(), options);
   };
-  if (std::string(argv[1]) == "--serve" && (argc == 7 || argc == 8)) {
+  const std::string mode = argv[1];
+  const Precision precision =
+      std::string(argv[2]) == "f32" ? Precision::f32 : Precision::as_written;
+  if (mode == "--limits" && (argc == 7 || argc == 8)) {
     if (argc == 8) cpu::set_threads(std::atoi(argv[7]));
-    const bool f32 = std::string(argv[2]) == "f32";
-    serve(load(argv[3], argv[4]), argv[4], sizes_of(argv[5]), Mesh::parse(argv[6]),
-          f32 ? Precision::f32 : Precision::as_written);
+    print_limits(load(argv[3], argv[4]), argv[4], sizes_of(argv[5]), std::atoi(argv[6]), precision);
+    return 0;
+  }
+  if (mode == "--serve" && (argc == 7 || argc == 8)) {
+    const Mesh mesh = Mesh::parse(argv[6]);
+    const int ranks = static_cast<int>(mesh.ranks());
+    if (argc == 8) cpu::set_threads(std::atoi(argv[7]) * ranks, ranks);
+    serve(load(argv[3], argv[4]), argv[4], sizes_of(argv[5]), mesh, precision);
     return 0;
   }
   const Program program = load(argv[1], argv[2]);

@@ -1,0 +1,16 @@
+#pragma once
+// What a plan's steps compute and move, for the benches that compare their times with a limit.
+#include "impl/plan/steps.h"
+
+namespace shardproof::bench {
+
+/// Of a product or of attention, which a causal mask halves; 0 for other steps, and for a loop.
+double flops_of(const plan::Step& step);
+/// Of all steps, loops included.
+double flops_of(const std::vector<plan::Step>& steps);
+
+/// Each operand once, without scratch, bytes that only the kernel knows: one at best has no need of
+/// it.
+double bytes_of(const plan::Step& step);
+
+}  // namespace shardproof::bench
