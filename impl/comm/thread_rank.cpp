@@ -1,9 +1,11 @@
 #include "impl/comm/thread_rank.h"
 
+#include <optional>
 #include <system_error>
 
 #include "impl/comm/bytes.h"
 #include "impl/comm/parts.h"
+#include "kernels/cpu/threads.h"
 
 namespace shardproof {
 namespace {
@@ -47,8 +49,14 @@ void ThreadRank::fail(const std::string& reason) noexcept {
 
 void ThreadRank::agree(ThreadGroup& group) {
   ThreadMembers& members = group.members();
-  const auto waits = [&] { world_.waits(rank_, members, group.calls()); };
-  if (!members.entry.pass(group.calls(), waits)) throw_fault();
+  {
+    std::optional<cpu::Lent> lent;
+    const auto waits = [&] {
+      world_.waits(rank_, members, group.calls());
+      if (std::this_thread::get_id() == thread_) lent.emplace();
+    };
+    if (!members.entry.pass(group.calls(), waits)) throw_fault();
+  }
   const std::string what = disagreement(
       members.ranks, [&](size_t i) -> const PlacedCall& { return group.post(i).call; });
   if (what.empty()) return;

@@ -72,6 +72,7 @@ class ThreadRank : public Communicator {
 
   ThreadWorld& world_;
   int rank_;
+  const std::thread::id thread_ = std::this_thread::get_id();  ///< the rank's, which computes
   std::vector<const void*> sources_;
   std::map<std::vector<int>, std::unique_ptr<ThreadGroup>> groups_;
 };

@@ -51,14 +51,18 @@ class CpuDevice : public Device {
   }
   bool has_fused(const FusedOp& op) const override { return cpu::has_fused(op); }
   std::vector<size_t> fused_scratch(const FusedOp& op) const override {
-    return cpu::fused_scratch(op);
+    return cpu::fused_scratch(op, threads_);
   }
   Launch prepare_fused(const FusedOp& op) const override {
     if (!cpu::has_fused(op)) return {};
-    return [op](Queue&, std::span<void* const> outputs, std::span<const void* const> inputs) {
-      cpu::run(op, outputs.data(), inputs.data());
+    return [op, threads = threads_](Queue&, std::span<void* const> outputs,
+                                    std::span<const void* const> inputs) {
+      cpu::run(op, outputs.data(), inputs.data(), threads);
     };
   }
+
+ private:
+  const int threads_ = cpu::threads();  ///< for which a plan has scratch memory
 };
 
 }  // namespace

@@ -2,6 +2,8 @@
 
 #include <chrono>
 
+#include "kernels/cpu/threads.h"
+
 namespace shardproof::plan {
 
 Lane::~Lane() {
@@ -28,6 +30,7 @@ void Lane::wait(size_t but) {
   std::unique_lock lock(mutex_);
   if (steps_.size() > but && !error_) {
     using Clock = std::chrono::steady_clock;
+    const cpu::Lent lent;
     const auto begin = Clock::now();
     ended_.wait(lock, [&] { return steps_.size() <= but || error_; });
     waited_ += std::chrono::duration<double>(Clock::now() - begin).count();

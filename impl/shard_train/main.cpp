@@ -40,7 +40,7 @@ Screen screen_of(const Options& options) {
 int on_threads(const Job& job) {
   const int world = static_cast<int>(job.mesh.ranks());
   const int asked = job.options.threads;
-  cpu::set_threads(asked > 0 ? asked : share_of_cores(own_cores(), world));
+  cpu::set_threads(asked > 0 ? asked * world : own_cores(), world);
   int signal = 0;
   const auto rank = [&](Communicator& communicator) {
     const int ended = run_job(job, communicator, screen_of(job.options));

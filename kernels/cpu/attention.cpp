@@ -7,6 +7,7 @@
 #include "kernels/bf16.h"
 #include "kernels/cpu/attention_rows.h"
 #include "kernels/cpu/kernels.h"
+#include "kernels/cpu/threads.h"
 #include "kernels/cpu/vector_steps.h"
 
 namespace shardproof::cpu {
@@ -67,7 +68,7 @@ struct Stretch {
   int64_t count() const { return last - first; }
 };
 
-/// Runs one op: the entries of the batch in order, a tile of rows at a time.
+/// One op in one thread: entries of its batch, a tile of rows at a time.
 class Problem {
  public:
   Problem(const AttentionShape& op, const void* const* operands, const Scalar& scale,
@@ -84,21 +85,20 @@ class Problem {
   const void* keys() const { return k_ + bytes(key_offset(op_.k)); }
   const void* values() const { return v_ + bytes(key_offset(op_.v)); }
 
-  /// Calls each(rows of a tile, the keys that they see) for every tile; `begin` and `end` before
-  /// and after the tiles of one batch entry.
+  /// Calls each(rows of a tile, the keys that they see) for every tile of a batch entry; `begin`
+  /// and `end` before and after them.
   template <class Begin, class Each, class End>
-  void for_each(Begin begin, Each each, End end) {
-    for (index_[0] = 0; index_[0] < op_.batch[0]; ++index_[0])
-      for (index_[1] = 0; index_[1] < op_.batch[1]; ++index_[1])
-        for (index_[2] = 0; index_[2] < op_.batch[2]; ++index_[2]) {
-          look_at_mask();
-          begin();
-          for (size_t tile = 0; tile < seen_.size(); ++tile) {
-            const int64_t first = static_cast<int64_t>(tile) * most_rows;
-            each(Stretch{first, std::min(first + most_rows, op_.rows())}, seen_[tile]);
-          }
-          end();
-        }
+  void for_each(int64_t batch, Begin begin, Each each, End end) {
+    index_[0] = batch / (op_.batch[1] * op_.batch[2]);
+    index_[1] = batch / op_.batch[2] % op_.batch[1];
+    index_[2] = batch % op_.batch[2];
+    look_at_mask();
+    begin();
+    for (size_t tile = 0; tile < seen_.size(); ++tile) {
+      const int64_t first = static_cast<int64_t>(tile) * most_rows;
+      each(Stretch{first, std::min(first + most_rows, op_.rows())}, seen_[tile]);
+    }
+    end();
   }
 
   int64_t offset(const HeadStrides& strides) const { return along(strides.batch); }
@@ -252,19 +252,33 @@ class Problem {
   std::vector<Stretch> seen_;  ///< by tile of rows
 };
 
-}  // namespace
-
-size_t attention_memory(const AttentionShape& op, bool gradient) {
+int64_t threads_of(const AttentionShape& op, int at_once) {
+  return std::max<int64_t>(std::min<int64_t>(at_once, op.batches()), 1);
+}
+size_t memory_of_thread(const AttentionShape& op, bool gradient) {
   alignas(64) std::byte nowhere;
   return Workspace(op, gradient, &nowhere).bytes;
 }
 
-void run(const Attention& op, void* const* outputs, const void* const* inputs) {
+/// Threads share the entries of the batch, which do not depend on each other.
+template <class Each>
+void for_each_batch(const AttentionShape& op, const void* const* operands, const Scalar& scale,
+                    const void* scale_input, void* memory, bool gradient, int at_once, Each each) {
+  const int64_t threads = threads_of(op, at_once);
+  const size_t own = memory_of_thread(op, gradient);
+  in_pieces(threads, [&](int64_t thread) {
+    const Workspace in(op, gradient,
+                       static_cast<std::byte*>(memory) + static_cast<size_t>(thread) * own);
+    Problem problem(op, operands, scale, scale_input, in);
+    for (int64_t batch = thread; batch < op.batches(); batch += threads) each(problem, in, batch);
+  });
+}
+
+void attend(const Attention& op, void* const* outputs, Problem& problem, const Workspace& in,
+            int64_t batch) {
   const AttentionRows& rows = *attention_rows(isa());
-  const Workspace in(op, false, outputs[2]);
-  Problem problem(op, inputs, op.scale, inputs[4], in);
   problem.for_each(
-      [] {},
+      batch, [] {},
       [&](const Stretch& queries, const Stretch& seen) {
         const int64_t n = seen.count();
         problem.gather_queries(queries);
@@ -290,13 +304,13 @@ void run(const Attention& op, void* const* outputs, const void* const* inputs) {
       [] {});
 }
 
-void run(const AttentionGrad& op, void* const* outputs, const void* const* inputs) {
+/// Recomputes the log-sum-exps: those of the forward pass are rounded differently, so a row's
+/// probabilities would not sum to 1.
+void attend_backwards(const AttentionGrad& op, void* const* outputs, const void* g,
+                      Problem& problem, const Workspace& in, int64_t batch) {
   const AttentionRows& rows = *attention_rows(isa());
-  const Workspace in(op, true, outputs[3]);
-  // Recomputes the log-sum-exps: those of the forward pass are rounded differently, so a row's
-  // probabilities would not sum to 1.
-  Problem problem(op, inputs + 1, op.scale, inputs[op.after_forward ? 7 : 5], in);
   problem.for_each(
+      batch,
       [&] {
         std::fill(in.g_k, in.g_k + op.keys * op.width, 0.0f);
         std::fill(in.g_v, in.g_v + op.keys * op.width, 0.0f);
@@ -304,7 +318,7 @@ void run(const AttentionGrad& op, void* const* outputs, const void* const* input
       [&](const Stretch& queries, const Stretch& seen) {
         const int64_t n = seen.count();
         problem.gather_queries(queries);
-        problem.gather(in.g, inputs[0], op.g, queries);
+        problem.gather(in.g, g, op.g, queries);
         problem.products_of_keys(in.weights, in.q, problem.keys(), op.k, queries, seen);
         problem.products_of_keys(in.pulled, in.g, problem.values(), op.v, queries, seen);
         for (int64_t row = queries.first; row < queries.last; ++row) {
@@ -335,6 +349,26 @@ void run(const AttentionGrad& op, void* const* outputs, const void* const* input
                         in.g_v + key * op.width);
         }
       });
+}
+
+}  // namespace
+
+size_t attention_memory(const AttentionShape& op, bool gradient, int at_once) {
+  return static_cast<size_t>(threads_of(op, at_once)) * memory_of_thread(op, gradient);
+}
+
+void run(const Attention& op, void* const* outputs, const void* const* inputs, int at_once) {
+  for_each_batch(op, inputs, op.scale, inputs[4], outputs[2], false, at_once,
+                 [&](Problem& problem, const Workspace& in, int64_t batch) {
+                   attend(op, outputs, problem, in, batch);
+                 });
+}
+
+void run(const AttentionGrad& op, void* const* outputs, const void* const* inputs, int at_once) {
+  for_each_batch(op, inputs + 1, op.scale, inputs[op.after_forward ? 7 : 5], outputs[3], true,
+                 at_once, [&](Problem& problem, const Workspace& in, int64_t batch) {
+                   attend_backwards(op, outputs, inputs[0], problem, in, batch);
+                 });
 }
 
 }  // namespace shardproof::cpu

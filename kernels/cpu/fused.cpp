@@ -2,7 +2,10 @@
 #include "kernels/cpu/fused.h"
 
 #include <algorithm>
+#include <initializer_list>
+#include <numeric>
 #include <stdexcept>
+#include <vector>
 
 #include "kernels/cpu/attention.h"
 #include "kernels/cpu/threads.h"
@@ -16,7 +19,6 @@ const FusedKernels* fused_kernels(Isa) { return nullptr; }
 #include <cmath>
 #include <cstring>
 #include <limits>
-#include <vector>
 
 #undef HWY_DISABLED_TARGETS
 #define HWY_DISABLED_TARGETS (HWY_SSSE3 | HWY_AVX3_DL)
@@ -202,23 +204,23 @@ void adamw(const AdamW& op, void* const* outputs, const void* const* inputs) {
   }
 }
 
-void sum_squares(const SumSquares& op, void* const* outputs, const void* const* inputs) {
+double sum_squares(const SumSquares& op, const void* x) {
   double total = 0;
   float wide[longest_block];
   const bool narrow = op.element == Element::bf16;
   for (int64_t first = 0; first < op.count; first += longest_block) {
     const int64_t n = std::min(longest_block, op.count - first);
-    const float* g = static_cast<const float*>(inputs[0]) + first;
+    const float* g = static_cast<const float*>(x) + first;
     if (narrow) {
-      widen(wide, static_cast<const uint16_t*>(inputs[0]) + first, n);
+      widen(wide, static_cast<const uint16_t*>(x) + first, n);
       g = wide;
     }
     total += sum_of(n, [g](auto d, int64_t i) HWY_ATTR {
-      const auto x = hn::LoadU(d, g + i);
-      return hn::Mul(x, x);
+      const auto y = hn::LoadU(d, g + i);
+      return hn::Mul(y, y);
     });
   }
-  *static_cast<float*>(outputs[0]) = static_cast<float>(total);
+  return total;
 }
 
 [[maybe_unused]] const FusedKernels kernels{norm<false, RmsNorm>,
@@ -263,25 +265,27 @@ struct Run {
   const FusedKernels* kernels;
   void* const* outputs;
   const void* const* inputs;
+  int at_once = 1;
 
-  template <class Op>
-  bool call(void (*kernel)(const Op&, void* const*, const void* const*), const Op& op) const {
-    if (outputs) kernel(op, outputs, inputs);
-    return true;
+  bool operator()(const RmsNorm& op) const { return norm(kernels->rms_norm, op); }
+  bool operator()(const RmsNormGrad& op) const { return norm_grad(kernels->rms_norm_grad, op); }
+  bool operator()(const LayerNorm& op) const { return norm(kernels->layer_norm, op); }
+  bool operator()(const LayerNormGrad& op) const { return norm_grad(kernels->layer_norm_grad, op); }
+  bool operator()(const CrossEntropy& op) const {
+    return by_rows(kernels->cross_entropy, op, sizeof(float), {row_of(op), sizeof(int32_t)});
   }
-  bool operator()(const RmsNorm& op) const { return call(kernels->rms_norm, op); }
-  bool operator()(const RmsNormGrad& op) const { return call(kernels->rms_norm_grad, op); }
-  bool operator()(const LayerNorm& op) const { return call(kernels->layer_norm, op); }
-  bool operator()(const LayerNormGrad& op) const { return call(kernels->layer_norm_grad, op); }
-  bool operator()(const CrossEntropy& op) const { return call(kernels->cross_entropy, op); }
   bool operator()(const CrossEntropyGrad& op) const {
-    return call(kernels->cross_entropy_grad, op);
+    return by_rows(kernels->cross_entropy_grad, op, row_of(op),
+                   {sizeof(float), row_of(op), sizeof(int32_t)});
   }
   bool operator()(const AdamW& op) const {
     if (outputs) adamw_in_pieces(op);
     return true;
   }
-  bool operator()(const SumSquares& op) const { return call(kernels->sum_squares, op); }
+  bool operator()(const SumSquares& op) const {
+    if (outputs) sum_squares_in_pieces(op);
+    return true;
+  }
   bool operator()(const Attention& op) const { return attend(op); }
   bool operator()(const AttentionGrad& op) const { return attend(op); }
   template <class Op>
@@ -290,6 +294,59 @@ struct Run {
   }
 
  private:
+  template <class Op>
+  using Kernel = void (*)(const Op&, void* const*, const void* const*);
+
+  template <class Op>
+  static size_t row_of(const Op& op, Element element = Element::f32) {
+    return static_cast<size_t>(op.length) * size_of(element);
+  }
+  template <class Op>
+  bool norm(Kernel<Op> kernel, const Op& op) const {
+    return by_rows(kernel, op, row_of(op), {row_of(op, op.x)}, op.eps.is_input);
+  }
+  template <class Op>
+  bool norm_grad(Kernel<Op> kernel, const Op& op) const {
+    return by_rows(kernel, op, row_of(op), {row_of(op), row_of(op, op.x)}, op.eps.is_input);
+  }
+
+  /// Threads share the rows, whose values do not depend on each other. The result and the inputs
+  /// have these many bytes per row; scalars follow.
+  template <class Op>
+  bool by_rows(Kernel<Op> kernel, const Op& op, size_t result,
+               std::initializer_list<size_t> operands, size_t scalars = 0) const {
+    if (!outputs) return true;
+    const int64_t rows = std::max<int64_t>((1 << 15) / std::max<int64_t>(op.length, 1), 1);
+    in_pieces((op.rows + rows - 1) / rows, [&](int64_t piece) {
+      Op some = op;
+      const auto first = static_cast<size_t>(piece * rows);
+      some.rows = std::min(rows, op.rows - piece * rows);
+      const void* from[4] = {};
+      std::copy_n(inputs, operands.size() + scalars, from);
+      for (size_t i = 0; i < operands.size(); ++i)
+        from[i] = static_cast<const char*>(inputs[i]) + first * operands.begin()[i];
+      void* to = static_cast<char*>(outputs[0]) + first * result;
+      kernel(some, &to, from);
+    });
+    return true;
+  }
+
+  /// The pieces' sums are added in their order.
+  void sum_squares_in_pieces(const SumSquares& op) const {
+    constexpr int64_t entries = 1 << 18;
+    std::vector<double> sums(static_cast<size_t>((op.count + entries - 1) / entries));
+    in_pieces(static_cast<int64_t>(sums.size()), [&](int64_t piece) {
+      SumSquares some = op;
+      const int64_t first = piece * entries;
+      some.count = std::min(entries, op.count - first);
+      sums[static_cast<size_t>(piece)] =
+          kernels->sum_squares(some, static_cast<const char*>(inputs[0]) +
+                                         first * static_cast<int64_t>(size_of(op.element)));
+    });
+    *static_cast<float*>(outputs[0]) =
+        static_cast<float>(std::accumulate(sums.begin(), sums.end(), 0.0));
+  }
+
   /// Threads share the entries, whose values do not depend on each other.
   void adamw_in_pieces(const AdamW& op) const {
     constexpr int64_t entries = 1 << 16;
@@ -319,7 +376,7 @@ struct Run {
 
   template <class Op>
   bool attend(const Op& op) const {
-    if (outputs) cpu::run(op, outputs, inputs);
+    if (outputs) cpu::run(op, outputs, inputs, at_once);
     return true;
   }
 };
@@ -331,16 +388,17 @@ bool has_fused(const FusedOp& op) {
   return kernels && std::visit(Run{kernels, nullptr, nullptr}, op);
 }
 
-std::vector<size_t> fused_scratch(const FusedOp& op) {
+std::vector<size_t> fused_scratch(const FusedOp& op, int at_once) {
   if (const auto* attention = std::get_if<Attention>(&op))
-    return {attention->stats_bytes(), attention_memory(*attention, false)};
-  if (const auto* grad = std::get_if<AttentionGrad>(&op)) return {attention_memory(*grad, true)};
+    return {attention->stats_bytes(), attention_memory(*attention, false, at_once)};
+  if (const auto* grad = std::get_if<AttentionGrad>(&op))
+    return {attention_memory(*grad, true, at_once)};
   return {};
 }
 
-void run(const FusedOp& op, void* const* outputs, const void* const* inputs) {
+void run(const FusedOp& op, void* const* outputs, const void* const* inputs, int at_once) {
   const FusedKernels* kernels = fused_kernels(isa());
-  if (!kernels || !std::visit(Run{kernels, outputs, inputs}, op))
+  if (!kernels || !std::visit(Run{kernels, outputs, inputs, at_once}, op))
     throw std::logic_error("no such kernel on this processor");
 }
 

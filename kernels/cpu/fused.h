@@ -3,6 +3,7 @@
 // kernels/fused.h documents each op. Outputs may not overlap inputs, except AdamW's, each of which
 // may be the input of the same name.
 #include "kernels/cpu/isa.h"
+#include "kernels/cpu/threads.h"
 #include "kernels/fused.h"
 
 namespace shardproof::cpu {
@@ -18,7 +19,7 @@ struct FusedKernels {
   void (*cross_entropy_grad)(const CrossEntropyGrad&, void* const* outputs,
                              const void* const* inputs);
   void (*adamw)(const AdamW&, void* const* outputs, const void* const* inputs);
-  void (*sum_squares)(const SumSquares&, void* const* outputs, const void* const* inputs);
+  double (*sum_squares)(const SumSquares&, const void* x);
 };
 
 /// The functions of this level, which the processor must support; null for `baseline`.
@@ -26,9 +27,11 @@ const FusedKernels* fused_kernels(Isa isa);
 
 /// Whether run() supports the op at the level isa().
 bool has_fused(const FusedOp& op);
-/// Bytes of each scratch output; these follow the op's own outputs.
-std::vector<size_t> fused_scratch(const FusedOp& op);
+/// Bytes of each scratch output; these follow the op's own outputs. `at_once`: attention uses at
+/// most this many threads, each with its own memory; the same number for both functions.
+std::vector<size_t> fused_scratch(const FusedOp& op, int at_once = threads());
 /// Throws std::logic_error if has_fused() is false.
-void run(const FusedOp& op, void* const* outputs, const void* const* inputs);
+void run(const FusedOp& op, void* const* outputs, const void* const* inputs,
+         int at_once = threads());
 
 }  // namespace shardproof::cpu

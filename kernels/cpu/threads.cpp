@@ -13,19 +13,23 @@
 namespace shardproof::cpu {
 namespace {
 
-std::atomic<int> most_threads{1};
-
 /// Set while this thread works on a piece: pieces within a piece are computed in order.
 thread_local bool in_piece = false;
 
+/// What one rank shares with the helpers. The rank removes it when no helper is at it.
+struct Job {
+  const std::function<void(int64_t)>& piece;
+  const int64_t count;
+  std::atomic<int64_t> next{0};
+  int helpers = 0;
+  std::exception_ptr error = nullptr;
+
+  bool is_open() const { return next < count; }
+};
+
 class Pool {
  public:
-  explicit Pool(int helpers) : helpers_(helpers) {
-    try {
-      for (int i = 0; i < helpers; ++i) threads_.emplace_back([this] { help(); });
-    } catch (const std::system_error&) {  // the system has no more threads: these do all of it
-    }
-  }
+  Pool(int all, int ranks) : most_(std::max(all - 1, 0)), room_(all - ranks) {}
   Pool(const Pool&) = delete;
   ~Pool() {
     {
@@ -36,85 +40,107 @@ class Pool {
     for (std::thread& each : threads_) each.join();
   }
 
-  int helpers() const { return helpers_; }
+  int most() const { return most_; }
 
   void run(int64_t count, const std::function<void(int64_t)>& piece) {
+    Job job{piece, count};
     {
       const std::lock_guard lock(mutex_);
-      piece_ = &piece;
-      count_ = count;
-      next_ = 0;
-      error_ = nullptr;
-      ++round_;
+      if (threads_.empty()) start();
+      jobs_.push_back(&job);
     }
     begin_.notify_all();
-    work(piece, count);
+    work(job, [] { return true; });
     std::unique_lock lock(mutex_);
-    piece_ = nullptr;  // a helper that wakes up late finds nothing
-    end_.wait(lock, [&] { return busy_ == 0; });
-    if (error_) std::rethrow_exception(error_);
+    jobs_.erase(std::find(jobs_.begin(), jobs_.end(), &job));
+    end_.wait(lock, [&] { return job.helpers == 0; });
+    if (job.error) std::rethrow_exception(job.error);
+  }
+
+  /// One rank more or less waits.
+  void lend(int change) {
+    if (most_ == 0) return;
+    {
+      const std::lock_guard lock(mutex_);
+      room_ += change;
+    }
+    if (change > 0) begin_.notify_one();
   }
 
  private:
-  void help() {
-    uint64_t seen = 0;
-    std::unique_lock lock(mutex_);
-    while (true) {
-      begin_.wait(lock, [&] { return ends_ || (piece_ && round_ != seen); });
-      if (ends_) return;
-      seen = round_;
-      ++busy_;
-      const std::function<void(int64_t)>& piece =
-          *piece_;  // valid until the caller sees busy_ at 0
-      const int64_t count = count_;
-      lock.unlock();
-      work(piece, count);
-      lock.lock();
-      if (--busy_ == 0) end_.notify_one();
+  void start() {
+    try {
+      for (int i = 0; i < most_; ++i) threads_.emplace_back([this] { help(); });
+    } catch (const std::system_error&) {  // the system has no more threads: these do all of it
     }
   }
 
-  void work(const std::function<void(int64_t)>& piece, int64_t count) {
+  void help() {
+    std::unique_lock lock(mutex_);
+    while (true) {
+      Job* job = nullptr;
+      begin_.wait(lock, [&] { return ends_ || (room_ > 0 && (job = open_job())); });
+      if (ends_) return;
+      ++job->helpers;
+      --room_;
+      lock.unlock();
+      work(*job, [this] { return room_ >= 0; });
+      lock.lock();
+      ++room_;
+      if (--job->helpers == 0) end_.notify_all();
+    }
+  }
+
+  /// The one with the fewest helpers.
+  Job* open_job() const {
+    Job* found = nullptr;
+    for (Job* each : jobs_)
+      if (each->is_open() && (!found || each->helpers < found->helpers)) found = each;
+    return found;
+  }
+
+  template <class GoesOn>
+  void work(Job& job, const GoesOn& goes_on) {
     in_piece = true;
     try {
-      for (int64_t i; (i = next_.fetch_add(1)) < count;) piece(i);
+      while (goes_on()) {
+        const int64_t i = job.next.fetch_add(1);
+        if (i >= job.count) break;
+        job.piece(i);
+      }
     } catch (...) {
-      next_ = count;
+      job.next = job.count;
       const std::lock_guard lock(mutex_);
-      if (!error_) error_ = std::current_exception();
+      if (!job.error) job.error = std::current_exception();
     }
     in_piece = false;
   }
 
-  const int helpers_;
+  const int most_;
   std::mutex mutex_;
   std::condition_variable begin_, end_;
-  // The round.
-  const std::function<void(int64_t)>* piece_ = nullptr;
-  int64_t count_ = 0;
-  uint64_t round_ = 0;
-  std::atomic<int64_t> next_{0};
-  int busy_ = 0;  ///< helpers at work
+  /// How many more may work; negative: ranks need as many threads themselves.
+  std::atomic<int> room_;
+  std::vector<Job*> jobs_;
   bool ends_ = false;
-  std::exception_ptr error_;
   std::vector<std::thread> threads_;
 };
 
-/// Of the calling thread, which is a rank's.
-Pool& own_pool(int helpers) {
-  thread_local std::unique_ptr<Pool> pool;
-  if (!pool || pool->helpers() != helpers) pool = std::make_unique<Pool>(helpers);
-  return *pool;
+std::unique_ptr<Pool>& pool() {
+  static std::unique_ptr<Pool> pool = std::make_unique<Pool>(1, 1);
+  return pool;
 }
 
 }  // namespace
 
-void set_threads(int most) { most_threads = std::max(most, 1); }
-int threads() { return most_threads; }
+void set_threads(int all, int ranks) { pool() = std::make_unique<Pool>(all, ranks); }
+int threads() { return pool()->most() + 1; }
+
+Lent::Lent() { pool()->lend(1); }
+Lent::~Lent() { pool()->lend(-1); }
 
 void in_pieces(int64_t count, const std::function<void(int64_t)>& piece) {
-  const int helpers = threads() - 1;
-  if (count > 1 && helpers > 0 && !in_piece) return own_pool(helpers).run(count, piece);
+  if (count > 1 && pool()->most() > 0 && !in_piece) return pool()->run(count, piece);
   for (int64_t i = 0; i < count; ++i) piece(i);
 }
 

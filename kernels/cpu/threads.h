@@ -5,13 +5,22 @@
 
 namespace shardproof::cpu {
 
-/// The number of threads that an op of one rank may use, the rank's own thread included: 1 at
-/// first. Call it before the ranks start.
-void set_threads(int most);
+/// The process has `all` threads for `ranks` ranks, which are threads themselves: 1 for each rank
+/// at first. The others work for any rank. Call it before the ranks start.
+void set_threads(int all, int ranks = 1);
+/// The most threads that work on an op, the rank's own included.
 int threads();
 
-/// Calls piece(0) .. piece(count - 1), each once, on the calling thread and up to threads() - 1
-/// others, in any order. Returns when all are done; throws what a piece throws. How work is cut
+/// While it exists, the calling rank waits, and another thread may work in its stead.
+class Lent {
+ public:
+  Lent();
+  Lent(const Lent&) = delete;
+  ~Lent();
+};
+
+/// Calls piece(0) .. piece(count - 1), each once, on the calling thread and those that no other
+/// rank needs, in any order. Returns when all are done; throws what a piece throws. How work is cut
 /// into pieces must not depend on threads(), so that the results have the same bits.
 void in_pieces(int64_t count, const std::function<void(int64_t)>& piece);
 

@@ -1,5 +1,6 @@
 // Ops on several threads. Red if a piece is left out or computed twice, if the cut depends on the
-// number of threads, if an error in a piece is lost, or if two ranks' pieces meet.
+// number of threads, if an error in a piece is lost, if two ranks' pieces meet, if a rank that
+// computes loses its core to another, or if one that waits keeps it.
 #include "kernels/cpu/threads.h"
 
 #include <gtest/gtest.h>
@@ -37,20 +38,44 @@ TEST_F(Threads, EachPieceOnce) {
     }
 }
 
-TEST_F(Threads, SeveralOfThemWork) {
-  set_threads(2);
+/// The threads that work on pieces each of which waits until `count` are begun.
+size_t meeting(int count) {
   std::mutex mutex;
   std::set<std::thread::id> seen;
-  std::atomic<int> waiting{2};
-  in_pieces(2, [&](int64_t) {
+  std::atomic<int> waiting{count};
+  in_pieces(count, [&](int64_t) {
     {
       const std::lock_guard lock(mutex);
       seen.insert(std::this_thread::get_id());
     }
     --waiting;
-    while (waiting > 0) std::this_thread::yield();  // for a piece on another thread
+    while (waiting > 0) std::this_thread::yield();
   });
-  EXPECT_EQ(seen.size(), 2u);
+  return seen.size();
+}
+
+TEST_F(Threads, SeveralOfThemWork) {
+  set_threads(2);
+  EXPECT_EQ(meeting(2), 2u);
+}
+
+TEST_F(Threads, AllHelpersWorkForTheOnlyRankWithWork) {
+  set_threads(4, 2);
+  EXPECT_EQ(meeting(3), 3u);
+}
+
+TEST_F(Threads, ARankThatWaitsLendsItsCore) {
+  set_threads(2, 2);
+  const Lent lent;
+  EXPECT_EQ(meeting(2), 2u);
+}
+
+TEST_F(Threads, ARankThatComputesKeepsItsCore) {
+  set_threads(3, 3);
+  { const Lent lent; }
+  std::set<std::thread::id> seen;
+  in_pieces(1000, [&](int64_t) { seen.insert(std::this_thread::get_id()); });
+  EXPECT_EQ(seen.size(), 1u);
 }
 
 TEST_F(Threads, AnErrorArrivesAndTheNextOpRuns) {
@@ -169,6 +194,78 @@ TEST_F(Threads, PointwiseOpsHaveTheSameBits) {
         },
         "pointwise op");
   }
+}
+
+/// The op's results, without its scratch; operands are f32 unless given.
+std::vector<std::byte> results_of(const FusedOp& op, std::vector<int64_t> results,
+                                  const std::vector<std::vector<std::byte>>& operands) {
+  std::vector<std::vector<std::byte>> memory;
+  for (const int64_t count : results) memory.emplace_back(static_cast<size_t>(count) * 4);
+  for (const size_t bytes : fused_scratch(op)) memory.emplace_back(bytes);
+  std::vector<void*> outputs;
+  for (auto& each : memory) outputs.push_back(each.data());
+  std::vector<const void*> inputs;
+  for (const auto& each : operands) inputs.push_back(each.data());
+  inputs.push_back(nullptr);  // a scalar that is no input
+  cpu::run(op, outputs.data(), inputs.data());
+  std::vector<std::byte> all;
+  for (size_t i = 0; i < results.size(); ++i)
+    all.insert(all.end(), memory[i].begin(), memory[i].end());
+  return all;
+}
+
+TEST_F(Threads, RowsHaveTheSameBits) {
+  constexpr int64_t rows = 301, length = 401, all = rows * length;
+  const Scalar eps{1e-5f, false};
+  if (!has_fused(LayerNorm{})) GTEST_SKIP() << "no such kernel on this processor";
+  const auto wide = drawn(Element::f32, all, 1), narrow = drawn(Element::bf16, all, 2),
+             g = drawn(Element::f32, rows, 3);
+  std::vector<std::byte> targets(rows * sizeof(int32_t));
+  for (int64_t i = 0; i < rows; ++i)
+    set_number(Element::i32, targets.data(), i, static_cast<double>(i * 7 % length));
+  const auto same = [](const char* what, const FusedOp& op, int64_t count,
+                       const std::vector<std::vector<std::byte>>& operands) {
+    expect_same_bits([&] { return results_of(op, {count}, operands); }, what);
+  };
+  for (const Element element : {Element::f32, Element::bf16}) {
+    const auto& x = element == Element::f32 ? wide : narrow;
+    same("rms_norm", RmsNorm{rows, length, element, eps}, all, {x});
+    same("rms_norm_grad", RmsNormGrad{rows, length, element, eps}, all, {wide, x});
+    same("layer_norm", LayerNorm{rows, length, element, eps}, all, {x});
+    same("layer_norm_grad", LayerNormGrad{rows, length, element, eps}, all, {wide, x});
+    for (const int64_t count : {all, int64_t{1} << 16})
+      same("sum_squares", SumSquares{count, element}, 1, {x});
+  }
+  same("sum_squares", SumSquares{900'001, Element::f32}, 1, {drawn(Element::f32, 900'001, 4)});
+  same("cross_entropy", CrossEntropy{rows, length}, rows, {wide, targets});
+  same("cross_entropy_grad", CrossEntropyGrad{rows, length}, all, {g, wide, targets});
+}
+
+TEST_F(Threads, AttentionHasTheSameBits) {
+  constexpr int64_t heads = 5, positions = 70, width = 16, all = heads * positions * width;
+  const HeadStrides strides{{0, 0, positions * width}, width, 0};
+  const auto shaped = [&](AttentionShape& op) {
+    op.batch[2] = heads;
+    op.queries = op.keys = positions;
+    op.width = width;
+    op.q = op.k = op.v = strides;
+    op.mask_kind = MaskKind::causal;
+    op.scale = {0.25f, false};
+  };
+  Attention forward;
+  shaped(forward), forward.o = strides;
+  AttentionGrad backward;
+  shaped(backward), backward.g = backward.g_q = backward.g_k = backward.g_v = strides;
+  if (!has_fused(forward)) GTEST_SKIP() << "no such kernel on this processor";
+  const auto g = drawn(Element::f32, all, 1), q = drawn(Element::f32, all, 2),
+             k = drawn(Element::f32, all, 3), v = drawn(Element::f32, all, 4);
+  const std::vector<std::byte> mask(1);
+  expect_same_bits([&] { return results_of(forward, {all}, {q, k, v, mask}); }, "attention");
+  expect_same_bits(
+      [&] {
+        return results_of(backward, {all, all, all}, {g, q, k, v, mask});
+      },
+      "attention_grad");
 }
 
 TEST_F(Threads, TheOptimizerHasTheSameBits) {
