@@ -13,6 +13,7 @@
 #include <cstdio>
 #include <cstring>
 #include <map>
+#include <vector>
 #endif
 
 namespace shardproof::cpu {
@@ -34,7 +35,9 @@ struct Calls {
               each(primitive_destroy) each(memory_create) each(memory_set_data_handle)          \
                   each(memory_destroy) each(primitive_attr_create) each(primitive_attr_destroy) \
                       each(primitive_attr_set_post_ops) each(post_ops_create)                   \
-                          each(post_ops_append_sum) each(post_ops_destroy)
+                          each(post_ops_append_sum) each(post_ops_destroy)                      \
+                              each(primitive_attr_set_scratchpad_mode)                          \
+                                  each(primitive_desc_query_md) each(memory_desc_get_size)
   SHARDPROOF_CALLS(SHARDPROOF_CALL)
 #undef SHARDPROOF_CALL
   dnnl_engine_t engine = nullptr;
@@ -169,9 +172,9 @@ class Prepared {
     const dnnl_data_type_t to = rounds ? dnnl_bf16 : dnnl_f32;
     dnnl_matmul_desc_t op;
     dnnl_primitive_desc_t described = nullptr;
-    dnnl_primitive_attr_t attributes = adds ? sums() : nullptr;
+    dnnl_primitive_attr_t attributes = attributes_of(adds);
     const bool fits =
-        (attributes || !adds) && describe(0, m, k, a_row, a_column, dnnl_bf16) &&
+        attributes && describe(0, m, k, a_row, a_column, dnnl_bf16) &&
         describe(1, k, n, b_row, b_column, dnnl_bf16) && describe(2, m, n, c_row, c_column, to) &&
         is(calls.matmul_desc_init(&op, &places_[0], &places_[1], nullptr, &places_[2])) &&
         is(calls.primitive_desc_create(&described, &op, attributes, calls.engine, nullptr));
@@ -182,7 +185,8 @@ class Prepared {
              is(calls.primitive_desc_query(described, dnnl_query_impl_info_str, 0, &name)) &&
              std::strncmp(name, "ref", 3) && is(calls.primitive_create(&made_, described)) &&
              is(calls.stream_create(&stream_, calls.engine, dnnl_stream_default_flags));
-    for (int i = 0; ready_ && i < 3; ++i)
+    if (ready_) places_[3] = *calls.primitive_desc_query_md(described, dnnl_query_scratchpad_md, 0);
+    for (int i = 0; ready_ && i < 4; ++i)
       ready_ = is(calls.memory_create(&memory_[i], &places_[i], calls.engine, DNNL_MEMORY_NONE));
     if (described) calls.primitive_desc_destroy(described);
   }
@@ -195,24 +199,40 @@ class Prepared {
 
   bool run(void* c, const void* a, const void* b) const {
     if (!ready_) return false;
-    void* const data[] = {const_cast<void*>(a), const_cast<void*>(b), c};
-    for (int i = 0; i < 3; ++i)
+    void* const data[] = {const_cast<void*>(a), const_cast<void*>(b), c,
+                          scratch(calls_.memory_desc_get_size(&places_[3]))};
+    for (int i = 0; i < 4; ++i)
       if (!is(calls_.memory_set_data_handle(memory_[i], data[i]))) return false;
-    const dnnl_exec_arg_t given[] = {
-        {DNNL_ARG_SRC, memory_[0]}, {DNNL_ARG_WEIGHTS, memory_[1]}, {DNNL_ARG_DST, memory_[2]}};
-    return is(calls_.primitive_execute(made_, stream_, 3, given)) &&
+    const dnnl_exec_arg_t given[] = {{DNNL_ARG_SRC, memory_[0]},
+                                     {DNNL_ARG_WEIGHTS, memory_[1]},
+                                     {DNNL_ARG_DST, memory_[2]},
+                                     {DNNL_ARG_SCRATCHPAD, memory_[3]}};
+    return is(calls_.primitive_execute(made_, stream_, 4, given)) &&
            is(calls_.stream_wait(stream_));
   }
 
  private:
-  /// The attribute that adds the product to c; null if the library fails.
-  dnnl_primitive_attr_t sums() const {
+  /// The thread's memory for whichever product it computes: the library's own would be kept for
+  /// each of them.
+  static void* scratch(size_t bytes) {
+    constexpr size_t line = 64;
+    thread_local std::vector<std::byte> memory;
+    if (memory.size() < bytes + line) memory = std::vector<std::byte>(bytes + line);
+    const auto address = reinterpret_cast<uintptr_t>(memory.data());
+    return memory.data() + (line - address % line) % line;
+  }
+
+  /// Scratch memory is the caller's; with `adds`, the product is added to c. Null if the library
+  /// fails.
+  dnnl_primitive_attr_t attributes_of(bool adds) const {
     dnnl_post_ops_t steps = nullptr;
     dnnl_primitive_attr_t attributes = nullptr;
-    const bool made = is(calls_.post_ops_create(&steps)) &&
-                      is(calls_.post_ops_append_sum(steps, 1.0f)) &&
-                      is(calls_.primitive_attr_create(&attributes)) &&
-                      is(calls_.primitive_attr_set_post_ops(attributes, steps));
+    const bool made =
+        is(calls_.post_ops_create(&steps)) &&
+        (!adds || is(calls_.post_ops_append_sum(steps, 1.0f))) &&
+        is(calls_.primitive_attr_create(&attributes)) &&
+        is(calls_.primitive_attr_set_post_ops(attributes, steps)) &&
+        is(calls_.primitive_attr_set_scratchpad_mode(attributes, dnnl_scratchpad_mode_user));
     if (steps) calls_.post_ops_destroy(steps);
     if (!made && attributes) calls_.primitive_attr_destroy(attributes);
     return made ? attributes : nullptr;
@@ -225,10 +245,10 @@ class Prepared {
   }
 
   const Calls& calls_;
-  dnnl_memory_desc_t places_[3];
+  dnnl_memory_desc_t places_[4];  ///< a, b, c and scratch
   dnnl_primitive_t made_ = nullptr;
   dnnl_stream_t stream_ = nullptr;
-  dnnl_memory_t memory_[3] = {};
+  dnnl_memory_t memory_[4] = {};
   bool ready_ = false;
 };
 
