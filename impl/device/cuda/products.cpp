@@ -1,7 +1,5 @@
 #include "impl/device/cuda/products.h"
 
-#include <cublasLt.h>
-
 #include <algorithm>
 #include <array>
 #include <initializer_list>
@@ -9,6 +7,7 @@
 #include <mutex>
 #include <optional>
 
+#include "impl/device/cuda/cublaslt.h"
 #include "impl/device/cuda/fastest.h"
 #include "impl/device/cuda/queue.h"
 #include "kernels/cuda/kernels.h"
@@ -18,7 +17,7 @@ namespace {
 
 void check_blas(cublasStatus_t status, const std::string& what) {
   if (status != CUBLAS_STATUS_SUCCESS)
-    throw DeviceError(what + ": " + cublasLtGetStatusString(status));
+    throw DeviceError(what + ": " + cublaslt().GetStatusString(status));
 }
 
 cudaDataType_t type_of(Element element) {
@@ -54,13 +53,13 @@ Layout layout_of(const ColumnMajor::Operand& operand, Element element, int64_t c
                  int64_t stride) {
   cublasLtMatrixLayout_t made = nullptr;
   check_blas(
-      cublasLtMatrixLayoutCreate(&made, type_of(element), static_cast<uint64_t>(operand.rows),
-                                 static_cast<uint64_t>(operand.columns), operand.leading),
+      cublaslt().MatrixLayoutCreate(&made, type_of(element), static_cast<uint64_t>(operand.rows),
+                                    static_cast<uint64_t>(operand.columns), operand.leading),
       "a matrix");
-  Layout layout(made, cublasLtMatrixLayoutDestroy);
-  set(cublasLtMatrixLayoutSetAttribute, layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
+  Layout layout(made, cublaslt().MatrixLayoutDestroy);
+  set(cublaslt().MatrixLayoutSetAttribute, layout, CUBLASLT_MATRIX_LAYOUT_BATCH_COUNT,
       static_cast<int32_t>(count));
-  set(cublasLtMatrixLayoutSetAttribute, layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
+  set(cublaslt().MatrixLayoutSetAttribute, layout, CUBLASLT_MATRIX_LAYOUT_STRIDED_BATCH_OFFSET,
       stride);
   return layout;
 }
@@ -74,9 +73,9 @@ struct Prepared {
   bool biased = false;
   ColumnMajor form;
   Nest others;  ///< of the batch, without the loop in cuBLASLt
-  Descriptor descriptor{nullptr, cublasLtMatmulDescDestroy};
-  Layout x{nullptr, cublasLtMatrixLayoutDestroy}, y{nullptr, cublasLtMatrixLayoutDestroy},
-      out{nullptr, cublasLtMatrixLayoutDestroy};
+  Descriptor descriptor{nullptr, cublaslt().MatmulDescDestroy};
+  Layout x{nullptr, cublaslt().MatrixLayoutDestroy}, y{nullptr, cublaslt().MatrixLayoutDestroy},
+      out{nullptr, cublaslt().MatrixLayoutDestroy};
   std::vector<cublasLtMatmulAlgo_t> candidates;  ///< for the best alignment
   std::array<std::optional<cublasLtMatmulAlgo_t>, alignments.size()> algorithms{};
   /// The alignment of every matrix in the batch, if the first one is aligned.
@@ -104,27 +103,28 @@ std::vector<cublasLtMatmulAlgo_t> algorithms_of(cublasLtHandle_t handle, size_t 
                                                 const Prepared& product, size_t alignment,
                                                 int number, std::string& why) {
   cublasLtMatmulPreference_t wish = nullptr;
-  check_blas(cublasLtMatmulPreferenceCreate(&wish), "a product's preference");
-  const Preference preference(wish, cublasLtMatmulPreferenceDestroy);
+  check_blas(cublaslt().MatmulPreferenceCreate(&wish), "a product's preference");
+  const Preference preference(wish, cublaslt().MatmulPreferenceDestroy);
   size_t least = size_of(product.op.elements[0]);  // an entry is aligned to its size
   for (const Element element : product.op.elements) least = std::min(least, size_of(element));
   alignment = std::max(alignment, least);
-  set(cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
+  set(cublaslt().MatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_MAX_WORKSPACE_BYTES,
       static_cast<uint64_t>(workspace));
   for (const auto attribute :
        {CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_A_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_B_BYTES,
         CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_C_BYTES, CUBLASLT_MATMUL_PREF_MIN_ALIGNMENT_D_BYTES})
-    set(cublasLtMatmulPreferenceSetAttribute, preference, attribute,
+    set(cublaslt().MatmulPreferenceSetAttribute, preference, attribute,
         static_cast<uint32_t>(alignment));
   // Partial sums must not be rounded to c's element, nor be added to c in arrival order.
-  set(cublasLtMatmulPreferenceSetAttribute, preference, CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
+  set(cublaslt().MatmulPreferenceSetAttribute, preference,
+      CUBLASLT_MATMUL_PREF_REDUCTION_SCHEME_MASK,
       static_cast<uint32_t>(CUBLASLT_REDUCTION_SCHEME_COMPUTE_TYPE));
   // Also for the bias; only the address matters here.
   if (product.biased)
-    set(cublasLtMatmulDescSetAttribute, product.descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+    set(cublaslt().MatmulDescSetAttribute, product.descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
         reinterpret_cast<const void*>(alignment));
   std::vector<cublasLtMatmulHeuristicResult_t> found(static_cast<size_t>(number));
-  const cublasStatus_t status = cublasLtMatmulAlgoGetHeuristic(
+  const cublasStatus_t status = cublaslt().MatmulAlgoGetHeuristic(
       handle, product.descriptor.get(), product.x.get(), product.y.get(), product.out.get(),
       product.out.get(), preference.get(), number, found.data(), &number);
   std::vector<cublasLtMatmulAlgo_t> algorithms;
@@ -133,7 +133,7 @@ std::vector<cublasLtMatmulAlgo_t> algorithms_of(cublasLtHandle_t handle, size_t 
       if (const auto& each = found[static_cast<size_t>(i)]; each.state == CUBLAS_STATUS_SUCCESS)
         algorithms.push_back(each.algo);
   if (algorithms.empty())
-    why = cublasLtGetStatusString(status == CUBLAS_STATUS_SUCCESS ? found[0].state : status);
+    why = cublaslt().GetStatusString(status == CUBLAS_STATUS_SUCCESS ? found[0].state : status);
   return algorithms;
 }
 
@@ -160,19 +160,19 @@ std::shared_ptr<Prepared> prepared(cublasLtHandle_t handle, size_t workspace, co
         static_cast<size_t>(count > 1 ? strides[k] : 0) * size_of(op.elements[k]);
   const bool f64 = op.elements[0] == Element::f64;
   cublasLtMatmulDesc_t made = nullptr;
-  check_blas(cublasLtMatmulDescCreate(&made, f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
-                                      f64 ? CUDA_R_64F : CUDA_R_32F),
+  check_blas(cublaslt().MatmulDescCreate(&made, f64 ? CUBLAS_COMPUTE_64F : CUBLAS_COMPUTE_32F,
+                                         f64 ? CUDA_R_64F : CUDA_R_32F),
              "a product");
   product->descriptor.reset(made);
   const auto turned = [](bool is) { return is ? CUBLAS_OP_T : CUBLAS_OP_N; };
-  set(cublasLtMatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_TRANSA,
+  set(cublaslt().MatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_TRANSA,
       turned(form.x.transposed));
-  set(cublasLtMatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_TRANSB,
+  set(cublaslt().MatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_TRANSB,
       turned(form.y.transposed));
   if (biased) {  // of each row in cuBLASLt's view; of c's element
-    set(cublasLtMatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE,
+    set(cublaslt().MatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_EPILOGUE,
         CUBLASLT_EPILOGUE_BIAS);
-    set(cublasLtMatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
+    set(cublaslt().MatmulDescSetAttribute, product->descriptor, CUBLASLT_MATMUL_DESC_BIAS_DATA_TYPE,
         type_of(op.elements[0]));
   }
   const size_t x = form.flipped ? 1 : 2, y = form.flipped ? 2 : 1;
@@ -208,11 +208,11 @@ cublasStatus_t submit(cublasLtHandle_t handle, cublasLtMatmulDesc_t descriptor,
   const float one = 1, zero = 0;
   const double one_f64 = 1, zero_f64 = 0;
   const bool f64 = product.op.elements[0] == Element::f64;
-  return cublasLtMatmul(handle, descriptor, f64 ? static_cast<const void*>(&one_f64) : &one,
-                        product.form.flipped ? left : right, product.x.get(),
-                        product.form.flipped ? right : left, product.y.get(),
-                        f64 ? static_cast<const void*>(&zero_f64) : &zero, to, product.out.get(),
-                        to, product.out.get(), &algorithm, scratch.memory, scratch.bytes, stream);
+  return cublaslt().Matmul(
+      handle, descriptor, f64 ? static_cast<const void*>(&one_f64) : &one,
+      product.form.flipped ? left : right, product.x.get(), product.form.flipped ? right : left,
+      product.y.get(), f64 ? static_cast<const void*>(&zero_f64) : &zero, to, product.out.get(), to,
+      product.out.get(), &algorithm, scratch.memory, scratch.bytes, stream);
 }
 
 void multiply(cublasLtHandle_t handle, const Prepared& product, StreamQueue& queue, void* out,
@@ -220,8 +220,8 @@ void multiply(cublasLtHandle_t handle, const Prepared& product, StreamQueue& que
   // A copy per launch: other streams may launch the same product with other vectors.
   cublasLtMatmulDescOpaque_t descriptor = *product.descriptor;
   if (bias)
-    check_blas(cublasLtMatmulDescSetAttribute(&descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER, &bias,
-                                              sizeof bias),
+    check_blas(cublaslt().MatmulDescSetAttribute(&descriptor, CUBLASLT_MATMUL_DESC_BIAS_POINTER,
+                                                 &bias, sizeof bias),
                "a product's bias");
   const Matmul& op = product.op;
   const auto [scratch, bytes] = queue.workspace();
@@ -290,7 +290,9 @@ struct Products::State {
   cublasLtHandle_t handle = nullptr;
   size_t workspace = 0;
   bool times = false;
-  ~State() { cublasLtDestroy(handle); }
+  ~State() {
+    if (handle) cublaslt().Destroy(handle);
+  }
 
   /// Puts the fastest algorithm first, for matrices as a plan's arena has them. Small products, and
   /// those for which there is no memory, keep cuBLASLt's choice.
@@ -338,7 +340,8 @@ struct Products::State {
 Products::Products(size_t workspace, bool times) : state_(std::make_shared<State>()) {
   state_->workspace = workspace;
   state_->times = times;
-  check_blas(cublasLtCreate(&state_->handle), "cuBLASLt");
+  if (!cublaslt().missing.empty()) throw DeviceError(cublaslt().missing);
+  check_blas(cublaslt().Create(&state_->handle), "cuBLASLt");
 }
 Products::~Products() = default;
 
