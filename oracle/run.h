@@ -5,6 +5,7 @@
 
 #include "oracle/oracle.h"
 #include "oracle/tape.h"
+#include "spec/types/names_hash.h"
 
 namespace shardproof::oracle {
 
@@ -26,7 +27,7 @@ class Table {
  private:
   const ir::Program& program_;
   std::map<Name, int64_t> sizes_;
-  std::map<std::vector<Name>, int64_t> known_;
+  std::unordered_map<std::vector<Name>, int64_t, NamesHash> known_;
   std::unordered_map<const Type*, Extents> shapes_;
 };
 

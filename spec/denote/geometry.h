@@ -3,6 +3,7 @@
 #include <unordered_map>
 
 #include "spec/denote/denote.h"
+#include "spec/types/names_hash.h"
 
 namespace shardproof::denote {
 
@@ -40,8 +41,9 @@ class Geometry {
   std::map<Name, int64_t> numbers_;  ///< dims and axes
   std::vector<int64_t> strides_;     ///< of the mesh
   int64_t devices_;
-  mutable std::map<std::vector<Name>, int64_t> known_;
-  mutable std::map<std::vector<Name>, std::map<std::vector<Axis>, int64_t>> local_;
+  mutable std::unordered_map<std::vector<Name>, int64_t, NamesHash> known_;
+  mutable std::unordered_map<std::vector<Name>, std::map<std::vector<Axis>, int64_t>, NamesHash>
+      local_;
 };
 
 }  // namespace shardproof::denote
