@@ -1,5 +1,6 @@
 #include "spec/resolve/declarations.h"
 
+#include <algorithm>
 #include <cmath>
 #include <cstdlib>
 #include <utility>
@@ -22,9 +23,10 @@ class Declarer {
       for (const Name& name : import->names) bring(name, world_.files[from], *import);
     for (const syntax::Declaration& declaration : file_.ast->declarations)
       std::visit([&](const auto& node) { declare(node); }, declaration);
+    declare_consts(false);
     declare_dims(world_, index_);
+    declare_consts(true);
     for (const syntax::Declaration& declaration : file_.ast->declarations) {
-      if (auto* node = std::get_if<syntax::ConstDecl>(&declaration)) declare_const(*node);
       if (auto* node = std::get_if<syntax::Require>(&declaration)) assume(*node);
     }
     for (const syntax::Declaration& declaration : file_.ast->declarations)
@@ -108,6 +110,17 @@ class Declarer {
   void declare(const syntax::ScheduleDecl& node) {
     if (is_the_librarys(node.name, node.range)) return;
     put(file_.schedules, "schedule ", node.name, &node, node.range);
+  }
+
+  /// Sizes may be made of consts. A const that names a size is refused, once the sizes are known.
+  void declare_consts(bool of_sizes) {
+    for (const syntax::Declaration& declaration : file_.ast->declarations)
+      if (auto* node = std::get_if<syntax::ConstDecl>(&declaration))
+        if (names_a_size(node->value) == of_sizes) declare_const(*node);
+  }
+  static bool names_a_size(const syntax::Expr& expr) {
+    return expr.kind == syntax::Expr::Kind::size ||
+           std::any_of(expr.args.begin(), expr.args.end(), names_a_size);
   }
 
   void declare_const(const syntax::ConstDecl& node) {
