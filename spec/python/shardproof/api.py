@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import itertools
 import re
 import time
 from collections.abc import Callable
@@ -11,7 +12,7 @@ from typing import Any
 
 import jax
 
-from . import levels, validation
+from . import devices, levels, ranks, validation
 from .annotations import names_in
 from .dims import ImportProblem
 from .program import import_pair, mesh_of, trace
@@ -68,7 +69,24 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
         sharded, (model, shapes, named) = model, model.__shardproof__
         args, dims = args or shapes, dims or named
     start = time.perf_counter()
-    args, sizes = tuple(as_shape(arg) for arg in args), None
+    args = tuple(as_shape(arg) for arg in args)
+    sizes = dict(mesh) if isinstance(mesh, dict) else dict(mesh.shape) if mesh is not None else None
+    report, sizes = by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate)
+    unread = report.verdict == "unknown" and any(each.code.startswith("J") for each in report.errors)
+    if unread and sizes and not any("differ" in check for check in report.checks):
+        found = by_device(model, sharded, args, sizes, dims, timeout, validate)
+        if found is not None and found.proved:
+            report = found
+            report.import_seconds = time.perf_counter() - start - report.seconds
+            if keep:
+                Path(keep).write_text(report.text)
+    return report
+
+
+def by_plan(model, sharded, args, sizes, dims, meshes, keep, timeout, validate) -> tuple[Report, dict[str, int] | None]:
+    """The report of the sharded program as a plan, and the sizes of its mesh."""
+    start = time.perf_counter()
+
     def attempt(unrolled: int = 0, held: frozenset[str] = frozenset()) -> tuple[levels.Text, Report]:
         text = levels.imported(model, sharded, args, sizes, dim_names(dims, args, model), meshes, unrolled, held)
         seconds = time.perf_counter() - start
@@ -84,7 +102,6 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
         return text, report
 
     try:
-        sizes = dict(mesh) if isinstance(mesh, dict) else dict(mesh.shape) if mesh is not None else None
         if sizes is None:
             sizes = mesh_of(jax.make_jaxpr(sharded)(*args).jaxpr)
         problem = found = None
@@ -100,15 +117,45 @@ def prove(model: Callable, sharded: Any = None, *args: Any, mesh: Any = None, di
             except ImportProblem:
                 pass
         if found is None:
-            return refused(problem, model, sharded, args, sizes, time.perf_counter() - start)
+            return refused(problem, model, sharded, args, sizes, time.perf_counter() - start), sizes
     except ImportProblem as error:
-        return refused(error, model, sharded, args, sizes, time.perf_counter() - start)
+        return refused(error, model, sharded, args, sizes, time.perf_counter() - start), sizes
     text, report = found
     if keep:
         Path(keep).write_text(text.text)
     if report.verdict == "invalid":  # the text is the importer's, not the user's
         report.verdict = "unknown"
         refuted_by_evaluation(report, model, sharded, args, sizes)
+    return report, sizes
+
+
+def by_device(model, sharded, args, sizes: dict[str, int], dims, timeout, validate) -> Report | None:
+    """The report of the sharded program written out device by device, at its own mesh and sizes."""
+    try:
+        program, of_model = trace(sharded, args, sizes).jaxpr, trace(model, args, None).jaxpr
+        apart = validation.by_evaluation(of_model, program)
+        loops = (0, levels.UNROLLED) if levels.short_loop(of_model.jaxpr) else (0,)
+    except Exception:  # noqa: BLE001  (the user's code may raise anything)
+        return None
+    if apart is None or apart[0] >= validation.CLOSE:
+        return None
+    report = None
+    for unrolled, blocks in itertools.product(loops, devices.BLOCKS):
+        try:
+            whole = devices.Whole(program, blocks)
+            model_too = devices.copied(model, whole, args)
+            text = levels.imported(model_too, whole, args, {"devices": 1}, dim_names(dims, args, model), 1, unrolled)
+            text, report = decided(text, None, timeout)
+        except (ImportProblem, NotImplementedError):
+            continue
+        if report.proved:
+            break
+    if report is None or not report.proved or text.imported.trusting:
+        return None
+    if validate:
+        validation.validate(text, report, text.model, text.sharded)
+    devices.compare(whole, program, report, apart[1])
+    report.level = f"for {' '.join(f'{a}={n}' for a, n in sizes.items())} at these sizes, device by device"
     return report
 
 

@@ -30,7 +30,7 @@ def drawn(generator, dtype, shape, below):
     return (generator.uniform(0.2, 1, shape) / np.sqrt(max(shape[:1] or [1]))).astype("float32")
 
 
-PLAN = re.compile(r"^(?:trusted )?plan (\w+)\b.*?^\}\n", re.M | re.S)
+PLAN = re.compile(r"^(?:trusted )?plan (\w+)\b.*?(?:^| )\}\n(?![ }])", re.M | re.S)
 IMPORT = re.compile(r'^import (.*?)\s+from "(.*?)"', re.M | re.S)
 
 

@@ -1,0 +1,333 @@
+"""A sharded program written out device by device: one global function, whose collectives are sums and concatenations of the
+devices' values. For programs that the patterns of a plan cannot say, at one mesh and its sizes."""
+from __future__ import annotations
+
+import functools
+import itertools
+from math import prod
+from typing import Any
+
+import jax
+import jax.numpy as jnp
+import numpy as np
+from jax import lax
+from jax._src import source_info_util
+from jax.extend import core as jex_core
+
+from . import ranks, validation
+from .dims import ImportProblem
+from .ranks import CALLS, NOTHING, body_of, bound, names_of, run
+
+source_info_util.register_exclusion(__file__)
+
+MOST = 8  # devices
+STEPS = 16  # of a loop that communicates
+SEVERAL = "the copies of a result of shard_map are computed in several ways, and the result is used"
+
+
+def known(x: Any) -> bool:
+    return isinstance(x, (np.ndarray, np.generic, int, float, bool))
+
+
+def uniform(x: Any) -> bool:
+    """A number, or an array of one number."""
+    return known(x) and np.size(x) > 0 and bool(np.all(np.asarray(x) == np.asarray(x).flat[0]))
+
+
+def evaluated(eqn, vals: list) -> list:
+    """The results of one equation for one device. What is known of numbers alone is computed now."""
+    if eqn.primitive.name == "select_n" and uniform(vals[0]):
+        return [vals[1 + int(np.asarray(vals[0]).flat[0])]]
+    if vals and all(map(known, vals)):
+        with jax.ensure_compile_time_eval():
+            out = [np.asarray(v) for v in bound(eqn, vals)]
+        if all(map(uniform, out)):
+            return out
+    with source_info_util.user_context(eqn.source_info.traceback):
+        return bound(eqn, vals)
+
+
+class Devices:
+    """The values of the devices of a mesh, row-major in its order of axes; a list holds one for each."""
+
+    def __init__(self, mesh: dict[str, int], blocks):
+        self.mesh, self.blocks = mesh, blocks
+        self.places = [dict(zip(mesh, at)) for at in itertools.product(*map(range, mesh.values()))]
+
+    def group(self, at: dict[str, int], axes) -> list[int]:
+        """The devices that differ from one in these axes alone, in the order of `axes`."""
+        others = [a for a in self.mesh if a not in axes]
+        found = [(tuple(p[a] for a in axes), i) for i, p in enumerate(self.places) if all(p[a] == at[a] for a in others)]
+        return [i for _, i in sorted(found)]
+
+    def index(self, at: dict[str, int], axes) -> int:
+        return functools.reduce(lambda n, a: n * self.mesh[a] + at[a], axes, 0)
+
+    def grouped(self, xs: list, axes, function) -> list:
+        """`function` of the values of each group gives the value of each of its devices; each group is written once."""
+        done: dict[tuple, Any] = {}
+        for at in self.places:
+            group = tuple(self.group(at, axes))
+            if group not in done:
+                done[group] = function([xs[i] for i in group])
+        return [done[tuple(self.group(at, axes))][self.index(at, axes)] for at in self.places]
+
+    # Blocks of whole arrays
+
+    def split(self, whole, spec) -> list:
+        blocks: dict[tuple, Any] = {(): whole}
+        for p, entry in enumerate(spec):
+            axes = () if entry is None else names_of(entry)
+            count = prod(self.mesh[a] for a in axes)
+            blocks = {(*key, i): part for key, x in blocks.items()
+                      for i, part in enumerate(self.blocks.parts(x, count, p) if count > 1 else [x])}
+        return [blocks[tuple(self.index(at, () if e is None else names_of(e)) for e in spec)] for at in self.places]
+
+    def join(self, xs: list, spec) -> list:
+        """The arrays that out_specs makes: one, or one for each copy where the devices' copies are other expressions."""
+        entries = [() if e is None else names_of(e) for e in spec]
+        named = [a for axes in entries for a in axes]
+        copies: dict[tuple, Any] = {}
+        for free in itertools.product(*(range(n) if a not in named else (None,) for a, n in self.mesh.items())):
+            mine = [(at, x) for at, x in zip(self.places, xs) if all(n is None or at[a] == n for a, n in zip(self.mesh, free))]
+            copies.setdefault(tuple(id(x) for _, x in mine), mine)
+        return [self.side_by_side(mine, entries) for mine in copies.values()]
+
+    def side_by_side(self, mine, entries):
+        blocks = {tuple(self.index(at, axes) for axes in entries): x for at, x in mine}
+        for p in reversed(range(len(entries))):
+            rows: dict[tuple, list] = {}
+            for key, x in sorted(blocks.items(), key=lambda each: each[0]):
+                rows.setdefault(key[:p], []).append(x)
+            blocks = {key: row[0] if len(row) == 1 else self.blocks.joined(row, p) for key, row in rows.items()}
+        (whole,) = blocks.values()
+        return whole
+
+    # Equations
+
+    def applied(self, eqn, vals: list) -> list:
+        vals = [[v] * len(self.places) if isinstance(a, jex_core.Literal) else v for a, v in zip(eqn.invars, vals)]
+        name, p = eqn.primitive.name, eqn.params
+        if name in NOTHING:
+            return vals
+        if name == "shard_map" or p.get("axis_index_groups"):
+            raise ImportProblem(f"`{name}` in it")
+        if name in COLLECTIVES:
+            with source_info_util.user_context(eqn.source_info.traceback):
+                return COLLECTIVES[name](self, p, vals)
+        if name in CALLS:
+            return self.inside(*body_of(eqn), vals)
+        if name == "scan" and talks(p["jaxpr"].jaxpr):
+            return self.scanned(p, vals)
+        if name == "cond" and all(map(known, vals[0])):
+            return self.chosen(p["branches"], vals)
+        if name in ("while", "cond") and any(map(talks, jex_core.jaxprs_in_params(p))):
+            raise ImportProblem(f"a `{name}` that communicates")
+        return self.each_once(eqn, vals)
+
+    def each_once(self, eqn, vals) -> list:
+        """The results of an equation without communication; of devices with the same operands they are written once."""
+        done: dict[tuple, tuple] = {}
+        results = []
+        for row in zip(*vals) if vals else [()] * len(self.places):
+            key = tuple((str(np.asarray(v).dtype), np.asarray(v).tobytes(), np.shape(v)) if known(v) else id(v) for v in row)
+            if key not in done:
+                done[key] = evaluated(eqn, list(row)), row  # the operands live as long as their ids are used
+            results.append(done[key][0])
+        return [list(each) for each in zip(*results)]
+
+    def inside(self, jaxpr, consts, vals) -> list:
+        n = len(self.places)
+        out = run(jaxpr, [[c] * n for c in consts], vals, self.applied)
+        return [[v] * n if isinstance(a, jex_core.Literal) else v for a, v in zip(jaxpr.outvars, out)]
+
+    def scanned(self, p, vals) -> list:
+        n, k, closed = p["num_consts"], p["num_carry"], p["jaxpr"]
+        if p["length"] > STEPS:
+            raise ImportProblem(f"a loop of {p['length']} steps that communicates")
+        consts, carry, xs = vals[:n], vals[n:n + k], vals[n + k:]
+        steps = range(p["length"])
+        rows = []
+        for i in reversed(steps) if p["reverse"] else steps:
+            entries = [self.mapped(lambda x: lax.index_in_dim(x, i, keepdims=False), each) for each in xs]
+            out = self.inside(closed.jaxpr, closed.consts, [*consts, *carry, *entries])
+            carry = out[:k]
+            rows.append(out[k:])
+        if p["reverse"]:
+            rows.reverse()
+        return [*carry, *([jnp.stack(each) for each in zip(*column)] for column in zip(*rows))]
+
+    def mapped(self, function, xs: list) -> list:
+        done = {id(x): function(x) for x in {id(x): x for x in xs}.values()}
+        return [done[id(x)] for x in xs]
+
+    def chosen(self, branches, vals) -> list:
+        which = {min(max(int(v), 0), len(branches) - 1) for v in vals[0]}
+        results = {i: self.inside(branches[i].jaxpr, branches[i].consts, vals[1:]) for i in which
+                   if len(which) == 1 or not talks(branches[i].jaxpr)}
+        if set(results) != which:
+            raise ImportProblem("devices take branches of which one communicates")
+        mine = [min(max(int(v), 0), len(branches) - 1) for v in vals[0]]
+        return [[results[i][k][d] for d, i in enumerate(mine)] for k in range(len(next(iter(results.values()))))]
+
+
+def talks(jaxpr) -> bool:
+    """Whether a jaxpr communicates, or asks which device it is."""
+    jaxpr = getattr(jaxpr, "jaxpr", jaxpr)
+    return any(e.primitive.name in COLLECTIVES or any(map(talks, jex_core.jaxprs_in_params(e.params))) for e in jaxpr.eqns)
+
+
+def _reduced(axes_name, combine):
+    def collective(devices: Devices, p, vals):
+        axes = names_of(p[axes_name])
+        return [devices.grouped(xs, axes, lambda g: [functools.reduce(combine, g)] * len(g)) for xs in vals]
+    return collective
+
+
+def _gathered(devices: Devices, p, vals):
+    dim = p["all_gather_dimension"]
+
+    def gather(g):
+        return [devices.blocks.joined(g, dim) if p["tiled"] else jnp.stack(g, dim)] * len(g)
+    return [devices.grouped(vals[0], names_of(p["axis_name"]), gather)]
+
+
+class Sliced:
+    """Blocks as slices of one dim."""
+
+    @staticmethod
+    def parts(x, count: int, dim: int) -> list:
+        size = x.shape[dim] // count
+        return [lax.slice_in_dim(x, i * size, (i + 1) * size, axis=dim) for i in range(count)]
+
+    @staticmethod
+    def joined(xs: list, dim: int):
+        return lax.concatenate(xs, dim)
+
+
+class Factored:
+    """Blocks as entries of a dim of their own, whose size is then free."""
+
+    @staticmethod
+    def parts(x, count: int, dim: int) -> list:
+        x = lax.reshape(x, (*x.shape[:dim], count, x.shape[dim] // count, *x.shape[dim + 1:]))
+        return [lax.index_in_dim(x, i, dim, keepdims=False) for i in range(count)]
+
+    @staticmethod
+    def joined(xs: list, dim: int):
+        shape = xs[0].shape
+        return lax.reshape(jnp.stack(xs, dim), (*shape[:dim], shape[dim] * len(xs), *shape[dim + 1:]))
+
+
+def _scattered(devices: Devices, p, vals):
+    dim = p["scatter_dimension"]
+
+    def scatter(g):
+        blocks = devices.blocks.parts(functools.reduce(lax.add, g), len(g), dim)
+        return blocks if p["tiled"] else [lax.squeeze(b, [dim]) for b in blocks]
+    return [devices.grouped(vals[0], names_of(p["axis_name"]), scatter)]
+
+
+def _exchanged(devices: Devices, p, vals):
+    split, concat = p["split_axis"], p["concat_axis"]
+
+    def exchange(g):
+        pieces = [devices.blocks.parts(x, len(g), split) for x in g]
+        return [devices.blocks.joined([row[i] for row in pieces], concat) for i in range(len(g))]
+    return [devices.grouped(vals[0], names_of(p["axis_name"]), exchange)]
+
+
+def _sent(devices: Devices, p, vals):
+    def send(g):
+        to = {b: g[a] for a, b in p["perm"]}
+        zero = np.zeros(np.shape(g[0]), g[0].dtype)
+        return [to.get(i, zero) for i in range(len(g))]
+    return [devices.grouped(vals[0], names_of(p["axis_name"]), send)]
+
+
+def _index(devices: Devices, p, _):
+    return [[np.int32(devices.index(at, names_of(p["axis_name"]))) for at in devices.places]]
+
+
+COLLECTIVES = {**dict.fromkeys(("psum", "psum2", "psum_invariant"), _reduced("axes", lax.add)), "pmax": _reduced("axes", lax.max),
+               "pmin": _reduced("axes", lax.min),
+               **dict.fromkeys(("all_gather", "all_gather_invariant", "all_gather_reduced"), _gathered),
+               "reduce_scatter": _scattered, "all_to_all": _exchanged, "ppermute": _sent, "axis_index": _index}
+
+
+class Whole:
+    """A sharded program as one function of whole arrays, whose results are all copies of each result."""
+
+    def __init__(self, closed, blocks):
+        self.closed, self.blocks = closed, blocks
+        self.copies: list[int] = []
+
+    def __call__(self, *args):
+        self.copies, self.joined = [], {}
+        out = run(self.closed.jaxpr, self.closed.consts, args, self.globally)
+        found = []
+        for x in out:
+            each = self.joined.get(id(x), (None, None, [x]))[2]
+            self.copies.append(len(each))
+            found += each
+        return found
+
+    def globally(self, eqn, vals) -> list:
+        name = eqn.primitive.name
+        if name == "shard_map":
+            return self.on_devices(eqn, vals)
+        if name in NOTHING:
+            return vals
+        if name in CALLS:
+            return run(*body_of(eqn), vals, self.globally)
+        if any(len(self.joined[id(v)][2]) > 1 for v in vals if id(v) in self.joined):
+            raise ImportProblem(SEVERAL)
+        with source_info_util.user_context(eqn.source_info.traceback):
+            return bound(eqn, vals)
+
+    def on_devices(self, eqn, vals) -> list:
+        mesh = dict(eqn.params["mesh"].shape)
+        devices, inner = Devices(mesh, self.blocks), eqn.params["jaxpr"]
+        if len(devices.places) > MOST:
+            raise ImportProblem(f"{len(devices.places)} devices are not written one by one")
+        args = []
+        for v, spec in zip(vals, eqn.params["in_specs"]):
+            blocks, of, copies = self.joined.get(id(v), (None, None, [v]))
+            if len(copies) > 1:
+                raise ImportProblem(SEVERAL)
+            args.append(blocks if blocks and tuple(of) == tuple(spec) else devices.split(jnp.asarray(v), spec))
+        out = devices.inside(getattr(inner, "jaxpr", inner), list(getattr(inner, "consts", [])), args)
+        results = []
+        for xs, spec in zip(out, eqn.params["out_specs"]):
+            copies = devices.join([x if not known(x) else jnp.asarray(x) for x in xs], spec)
+            self.joined[id(copies[0])] = (xs, spec, copies)
+            results.append(copies[0])
+        return results
+
+
+BLOCKS = (Factored, Sliced)
+
+
+def copied(model, whole: Whole, args):
+    """The model, with each result as often as the sharded program has other expressions for its copies."""
+    jax.make_jaxpr(whole)(*args)
+    copies = whole.copies
+
+    @functools.wraps(model)
+    def results(*args):
+        out = jax.tree.leaves(model(*args))
+        if len(out) != len(copies):
+            raise ImportProblem(f"the model has {len(out)} results, the sharded program {len(copies)}")
+        return [x for x, n in zip(out, copies) for _ in range(n)]
+    return results
+
+
+def compare(whole: Whole, program, report, inputs) -> None:
+    """What JAX computes for the program, and for what is written out; a disagreement takes the proof back."""
+    out = ranks.computed(lambda *a: whole(*a), inputs)
+    want = ranks.evaluate(program, inputs)
+    apart = validation.difference(out, [x for x, n in zip(want, whole.copies) for _ in range(n)])
+    same = apart < validation.CLOSE
+    report.checks.append(f"device by device: JAX's values of the program {'agree to' if same else 'differ by'} {apart:.0e}")
+    if not same:
+        report.verdict = "unknown"
