@@ -68,10 +68,14 @@ std::string Program::report() const {
 }
 
 const PlanReport& Program::plan(const Name& name) const {
+  const auto instance_of = [&](const PlanReport& plan) {
+    return checked().program().functions.at(plan.function).instance_of;
+  };
   std::vector<Name> names;
   for (const bool imported : {false, true})
     for (const PlanReport& plan : checked().plans())
-      if (plan.name == name && plan.imported == imported) return plan;
+      if (plan.imported == imported && (plan.name == name || instance_of(plan) == name))
+        return plan;
   for (const PlanReport& plan : checked().plans()) names.push_back(plan.name);
   throw PlanError(state_->path + " has no plan " + name + "; it has " + listed(names));
 }

@@ -230,7 +230,7 @@ void require_ids(const ir::Program& program, size_t index, const oracle::Sizes& 
 const ir::Function& function_named(const ir::Program& program, const std::string& name) {
   for (const bool imported : {false, true})
     for (const ir::Function& each : program.functions)
-      if (each.name == name && each.imported == imported) return each;
+      if ((each.name == name || each.instance_of == name) && each.imported == imported) return each;
   throw std::runtime_error("the file has no function " + name);
 }
 

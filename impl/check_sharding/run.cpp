@@ -378,10 +378,11 @@ class Run {
     bool found = options_.backward->empty();
     const FileBudget budget;
     for (const PlanReport& plan : checked.plans()) {
-      found = found || plan.name == *options_.backward;
-      const bool wanted =
-          options_.backward->empty() ? !plan.imported : plan.name == *options_.backward;
       const ir::Function& function = checked.program().functions.at(plan.function);
+      const bool named =
+          plan.name == *options_.backward || function.instance_of == *options_.backward;
+      found = found || named;
+      const bool wanted = options_.backward->empty() ? !plan.imported : named;
       const bool typed = plan.verdict == Verdict::proved || plan.verdict == Verdict::unknown;
       if (!wanted || !plan.read_whole || !typed || steps[plan.function] || function.trusted ||
           !has_floats(function))

@@ -11,9 +11,11 @@
 #include "spec/check/conditions.h"
 #include "spec/check/derived.h"
 #include "spec/check/fixes.h"
+#include "spec/check/instances_told.h"
 #include "spec/check/known_operands.h"
 #include "spec/check/library_call.h"
 #include "spec/check/library_claims.h"
+#include "spec/check/needs.h"
 #include "spec/check/notes.h"
 #include "spec/check/owed.h"
 #include "spec/check/pipelines.h"
@@ -52,44 +54,6 @@ std::string claim_of(const ir::Program& program, const ir::Function& plan) {
   if (!plan.implements_grad) return "implements " + model;
   return "implements grad(" + model + ")" +
          (plan.after ? " after " + program.functions[*plan.after].name : "");
-}
-
-/// The functions on which one depends: its model, the plan whose saved values it takes, and those
-/// that it calls or differentiates.
-std::vector<size_t> needs_of(const ir::Function& function) {
-  std::vector<size_t> needs;
-  if (function.model) needs.push_back(*function.model);
-  if (function.after) needs.push_back(*function.after);
-  for_each_instr(function.body, [&](const ir::Instr& instr) {
-    if (auto* call = std::get_if<ir::Call>(&instr.op)) needs.push_back(call->function);
-    if (auto* grad = std::get_if<ir::Grad>(&instr.op)) needs.push_back(grad->function);
-  });
-  return needs;
-}
-
-/// The functions that the file can name, and all on which they depend; other imported plans are not
-/// proved again. A hand-written backward is included if its function is.
-std::vector<bool> asked_for(const Resolved& resolved) {
-  const std::vector<ir::Function>& functions = resolved.program.functions;
-  std::vector<std::vector<size_t>> needs;
-  for (const ir::Function& function : functions) needs.push_back(needs_of(function));
-  for (size_t f = 0; f < functions.size(); ++f) {
-    if (!functions[f].implements_grad) continue;
-    for (const auto& of : {functions[f].model, functions[f].after})
-      if (of) needs[*of].push_back(f);
-  }
-  std::vector<bool> asked(functions.size(), false);
-  std::vector<size_t> open = resolved.named;
-  for (size_t f = 0; f < functions.size(); ++f)
-    if (!functions[f].imported) open.push_back(f);
-  while (!open.empty()) {
-    const size_t f = open.back();
-    open.pop_back();
-    if (asked[f]) continue;
-    asked[f] = true;
-    open.insert(open.end(), needs[f].begin(), needs[f].end());
-  }
-  return asked;
 }
 
 /// Checks one plan after another, callees first.
@@ -141,7 +105,7 @@ class PlanChecker {
   /// Reports that the plans before this one used up the file's time.
   PlanReport not_reached(size_t f, PlanReport report) {
     const ir::Function& plan = program().functions[f];
-    types_[f] = type_plan(program(), f, steps_[f]).types;
+    types_[f] = type_and_pick(resolved_.program, f, steps_[f]).types;
     report.read_whole = false;
     report.diagnostics.push_back(unknown(
         "U0003", plan.name_range, "not checked: the plans above used up the time for this file"));
@@ -173,7 +137,7 @@ class PlanChecker {
 
   /// For a plan that is not to be checked: computes only its types.
   void only_types(size_t f) {
-    Typing typing = type_plan(program(), f, steps_[f]);
+    Typing typing = type_and_pick(resolved_.program, f, steps_[f]);
     types_[f] = std::move(typing.types);
     if (program().functions[f].trusted) trusting_[f] = {program().functions[f].name};
     if (typing.refused.empty()) expand(f);
@@ -248,20 +212,21 @@ class PlanChecker {
   void note_broken() {
     broken_.resize(program().functions.size());
     for (size_t f = 0; f < broken_.size(); ++f) {
-      for (size_t need : needs_of(program().functions[f]))
+      for (size_t need : may_need(program(), program().functions[f]))
         if (need < f && !broken_[f]) broken_[f] = broken_[need];
       if (f < resolved_.broken.size() && resolved_.broken[f]) broken_[f] = f;
     }
   }
 
   void check_types(size_t f, PlanReport& report) {
-    Typing typing = type_plan(program(), f, steps_[f]);
+    Typing typing = type_and_pick(resolved_.program, f, steps_[f]);
     types_[f] = typing.types;
     if (believes_everything()) typing.refused.clear();
     for (RefusedOp& refused : typing.refused) {
       explain(refused, f);
       report.diagnostics.push_back(std::move(refused.diagnostic));
     }
+    refuse_instance_of_step(f, report);
     report.conditions = conditions_of(program(), types_[f]);
     for (const Type& result : program().functions[f].results)
       for (const Divisibility& each : conditions_of(program(), {result}))
@@ -388,6 +353,42 @@ class PlanChecker {
     }
     if (report.verdict == Verdict::proved) needs_proved_callees(plan, report);
     if (report.verdict == Verdict::proved && options_.compare) needs_a_run(f, report);
+    if (report.verdict == Verdict::proved) needs_backward_of_instance(f, report);
+  }
+
+  /// A plan with `{?_t}` also claims the derived backward of each instance.
+  void needs_backward_of_instance(size_t f, PlanReport& report) {
+    const ir::Function& plan = program().functions[f];
+    if (plan.instances.empty() || !options_.compare || !options_.only.empty()) return;
+    const std::vector<size_t> wrt = differentiable(plan);
+    if (!wrt.empty()) use_backward(plan.name_range, {f, false, wrt}, report);
+    report.verdict = verdict_of(report.diagnostics);
+  }
+
+  /// The leaves of the parameters that are all floats.
+  static std::vector<size_t> differentiable(const ir::Function& plan) {
+    std::vector<size_t> result;
+    size_t leaf = 0;
+    for (const auto& [name, count] : plan.param_groups) {
+      std::vector<size_t> own;
+      for (size_t i = 0; i < count; ++i, ++leaf)
+        if (is_float(plan.values.at(plan.params[leaf]).type.dtype)) own.push_back(leaf);
+      if (own.size() == count) result.insert(result.end(), own.begin(), own.end());
+    }
+    return result;
+  }
+
+  /// R and I are the same in a step: it has no gradient.
+  void refuse_instance_of_step(size_t f, PlanReport& report) {
+    const ir::Function& plan = program().functions[f];
+    if (plan.instances.empty() || !steps_[f]) return;
+    report.diagnostics.push_back(
+        unknown("E0110", plan.name_range,
+                "`" + plan.instance_of +
+                    "` is a step, and `{?_}` stands for R and I of a value "
+                    "with a gradient"));
+    report.diagnostics.back().details = {
+        "a step is not differentiated, so in it R and I are the same: leave the marks out"};
   }
 
   std::vector<bool> stand_for_models(size_t f) const {
@@ -541,7 +542,7 @@ class PlanChecker {
             rests_on(name, instr.place.range, "whose gradient this plan takes, is not proved"));
         return;
       }
-      if (options_.compare) use_backward(instr, *grad, report);
+      if (options_.compare) use_backward(instr.place.range, *grad, report);
     });
   }
 
@@ -559,12 +560,11 @@ class PlanChecker {
     return (backwards_.size() + 1) * values <= most_values;
   }
 
-  void use_backward(const ir::Instr& instr, const ir::Grad& grad, PlanReport& report) {
+  void use_backward(SourceRange range, const ir::Grad& grad, PlanReport& report) {
     const auto at = std::pair{grad.function, grad.wrt};
     if (!backwards_.count(at) && !has_room_for_a_backward()) {
       report.diagnostics.push_back(
-          unknown("U0003", instr.place.range,
-                  "not derived: the file has too many gradients for its length"));
+          unknown("U0003", range, "not derived: the file has too many gradients for its length"));
       report.diagnostics.back().details = {"put plans that take gradients into files of their own"};
       return;
     }
@@ -576,13 +576,13 @@ class PlanChecker {
     const Name& name = program().functions[grad.function].name;
     const auto tell = [&](const char* code, const std::string& message) -> Diagnostic& {
       for (Diagnostic& told : report.diagnostics)
-        if (told.code == code && told.range == instr.place.range) return told;
-      report.diagnostics.push_back(unknown(code, instr.place.range, message));
+        if (told.code == code && told.range == range) return told;
+      report.diagnostics.push_back(unknown(code, range, message));
       return report.diagnostics.back();
     };
     if (backward.refused) {
       Diagnostic& told = tell(backward.refused->code.c_str(), backward.refused->message);
-      if (!(backward.refused->range == instr.place.range))
+      if (!(backward.refused->range == range))
         told.notes.push_back({backward.refused->range, "here, in " + name});
       if (told.code.starts_with("U") && told.details.empty())
         told.details = {"checked: `" + name +
@@ -773,6 +773,7 @@ CheckedProgram check(Sources& sources, const std::string& path, const FileReader
   };
   explain_names(result.diagnostics_);
   for (PlanReport& plan : result.plans_) explain_names(plan.diagnostics);
+  tell_instances(program, result.plans_);
   if (options.fixes)
     try_fixes({sources, path, reader, options, program}, result.plans_, result.diagnostics_,
               checker.budget());

@@ -18,12 +18,12 @@ OwnFile read_own(const std::string& path, const FileReader& reader,
   OwnFile own;
   std::vector<Diagnostic> diagnostics;
   own.resolved = resolve(own.sources, path, reader, diagnostics, set);
-  const ir::Program& program = own.resolved.program;
+  ir::Program& program = own.resolved.program;
   const std::vector<bool> steps = find_steps(program);
   for (size_t f = 0; f < program.functions.size(); ++f) {
     own.types.emplace_back();
     if (program.functions[f].kind == ir::Function::Kind::plan)
-      own.types.back() = type_plan(program, f, steps[f]).types;
+      own.types.back() = type_and_pick(program, f, steps[f]).types;
   }
   return own;
 }

@@ -619,7 +619,10 @@ std::vector<bool> plans_that_nobody_calls(const ir::Program& program) {
     alone.push_back(function.kind == ir::Function::Kind::plan && !function.imported &&
                     !function.uses_gradients);
     for_each_instr(function.body, [&](const ir::Instr& instr) {
-      if (auto* call = std::get_if<ir::Call>(&instr.op)) alone.at(call->function) = false;
+      const auto* call = std::get_if<ir::Call>(&instr.op);
+      if (!call) return;
+      alone.at(call->function) = false;
+      for (size_t each : program.functions.at(call->function).instances) alone.at(each) = false;
     });
   }
   return alone;

@@ -74,8 +74,7 @@ class Walker {
         refuse(*refusal, instr.place.range, nullptr, {}, {});
         break;
       }
-    if (auto* call = std::get_if<ir::Call>(&instr.op))
-      return check_call(instr, program_.functions.at(call->function));
+    if (auto* call = std::get_if<ir::Call>(&instr.op)) return check_call(instr, call->function);
     if (auto* grad = std::get_if<ir::Grad>(&instr.op)) return check_grad(instr, *grad);
     if (const ir::Block* body = body_of(instr.op)) return check_loop(instr, *body);
     check_op(instr);
@@ -255,7 +254,30 @@ class Walker {
     }
   }
 
-  void check_call(const ir::Instr& instr, const ir::Function& callee) {
+  size_t arguments_that_fit(const ir::Instr& instr, const ir::Function& callee) {
+    size_t count = 0;
+    for (size_t i = 0; i < instr.operands.size() && i < callee.params.size(); ++i)
+      count += poisoned_[instr.operands[i]] ||
+               agrees(instr.operands[i], callee.values.at(callee.params[i]).type);
+    return count;
+  }
+
+  /// The first instance that all arguments fit, else the first that most do.
+  size_t pick(const ir::Instr& instr, size_t written) {
+    const std::vector<size_t>& instances = program_.functions.at(written).instances;
+    size_t best = instances.empty() ? written : instances[0], most = 0;
+    for (size_t each : instances) {
+      const size_t fit = arguments_that_fit(instr, program_.functions.at(each));
+      if (fit <= most) continue;
+      best = each;
+      most = fit;
+    }
+    if (!instances.empty()) result_.picked[&instr] = best;
+    return best;
+  }
+
+  void check_call(const ir::Instr& instr, size_t written) {
+    const ir::Function& callee = program_.functions.at(pick(instr, written));
     check_arguments(instr, callee);
     for (size_t i = 0; i < instr.results.size() && i < callee.results.size(); ++i) {
       type(instr.results[i]) = without_unit_axes(program_, callee.results[i]);
@@ -499,6 +521,28 @@ class Walker {
 
 Typing type_plan(const ir::Program& program, size_t function, bool is_step) {
   return Walker(program, function, is_step).run();
+}
+
+namespace {
+
+void call_the_picked(ir::Block& block, const Typing& typing) {
+  for (ir::Instr& instr : block.instrs) {
+    if (const auto found = typing.picked.find(&instr); found != typing.picked.end())
+      instr.op = ir::Call{found->second};
+    std::visit(
+        [&](auto& op) {
+          if constexpr (requires { op.body; }) call_the_picked(*op.body, typing);
+        },
+        instr.op);
+  }
+}
+
+}  // namespace
+
+Typing type_and_pick(ir::Program& program, size_t function, bool is_step) {
+  Typing typing = type_plan(program, function, is_step);
+  if (!typing.picked.empty()) call_the_picked(program.functions.at(function).body, typing);
+  return typing;
 }
 
 std::vector<bool> find_steps(const ir::Program& program) {

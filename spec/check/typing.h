@@ -1,6 +1,7 @@
 #pragma once
 // Applies the typing rules to a plan: infers the type of every value, and reports each
 // refusal.
+#include <map>
 #include <vector>
 
 #include "spec/ir/program.h"
@@ -21,6 +22,8 @@ struct Typing {
   std::vector<Type> types;         ///< by value
   std::vector<bool> has_gradient;  ///< by value
   std::vector<RefusedOp> refused;
+  /// Calls of a plan with `{?_t}`, and the instance that the arguments fit.
+  std::map<const ir::Instr*, size_t> picked;
 };
 
 /// By function: whether it is a training step, which nothing differentiates: a plan that calls
@@ -29,6 +32,9 @@ std::vector<bool> find_steps(const ir::Program& program);
 
 /// Infers the type of every value of plan `function`, using the stated result types of its callees.
 Typing type_plan(const ir::Program& program, size_t function, bool is_step);
+
+/// The same, and lets the function's calls name the instances that their arguments fit.
+Typing type_and_pick(ir::Program& program, size_t function, bool is_step);
 
 /// Explains where the state of `value` on `axis` comes from: "h is {U_t}: M is contracted here and
 /// split over t".

@@ -11,8 +11,23 @@ constexpr char mark[] = "#: ";  ///< begins an annotation; an older one is repla
 struct Bound {
   uint32_t offset;
   Name name;
-  std::string type;
+  std::vector<Type> types;  ///< one for each instance of the plan
 };
+
+/// `{?_t}` where a mark is I in the last instance and R in the first.
+std::string text_of(const std::vector<Type>& types) {
+  Type common = types.back();
+  std::string either;
+  for (const auto& [axis, state] : types.back().marks) {
+    if (state != Mark::I || types.front().marks.count(axis)) continue;
+    common.marks.erase(axis);
+    either += (either.empty() ? "?_" : " ?_") + axis;
+  }
+  std::string text = to_string(common);
+  if (either.empty()) return text;
+  if (common.marks.empty()) return text + "{" + either + "}";
+  return text.insert(text.size() - 1, " " + either);
+}
 
 /// The named values of the plans in `file`, by line, in the order of the text.
 std::map<int, std::vector<Bound>> bound_values(const FileReport& report, int32_t file) {
@@ -28,7 +43,15 @@ std::map<int, std::vector<Bound>> bound_values(const FileReport& report, int32_t
       if (value.name.empty() || value.range.file != file) continue;
       if (std::find(params.begin(), params.end(), i) != params.end()) continue;
       const int line = report.sources->locate(file, value.range.begin).line;
-      lines[line].push_back({value.range.begin, value.name, to_string(types[i])});
+      const auto same = [&](const Bound& each) {
+        return each.offset == value.range.begin && each.name == value.name;
+      };
+      auto& bound = lines[line];
+      const auto known = std::find_if(bound.begin(), bound.end(), same);
+      if (known != bound.end() && !function.instances.empty())
+        known->types.push_back(types[i]);
+      else
+        bound.push_back({value.range.begin, value.name, {types[i]}});
     }
   }
   for (auto& [line, values] : lines)
@@ -38,10 +61,10 @@ std::map<int, std::vector<Bound>> bound_values(const FileReport& report, int32_t
 }
 
 std::string comment(const std::vector<Bound>& values) {
-  if (values.size() == 1) return values[0].type;
+  if (values.size() == 1) return text_of(values[0].types);
   std::string text;
   for (const Bound& value : values)
-    text += (text.empty() ? "" : ", ") + value.name + " " + value.type;
+    text += (text.empty() ? "" : ", ") + value.name + " " + text_of(value.types);
   return text;
 }
 

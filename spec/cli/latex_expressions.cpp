@@ -63,7 +63,8 @@ std::string dims_text(const std::vector<SplitExpr>& dims) {
 std::string marks_text(const std::vector<MarkExpr>& marks) {
   std::vector<std::string> parts;
   for (const MarkExpr& mark : marks)
-    parts.push_back(std::string(mark.mark == Mark::U   ? "U"
+    parts.push_back(std::string(mark.either            ? "?"
+                                : mark.mark == Mark::U ? "U"
                                 : mark.mark == Mark::I ? "I"
                                                        : "\\text{Max}") +
                     (mark.axis.size() == 1 ? "_" + mark.axis : subscript(escaped(mark.axis))));

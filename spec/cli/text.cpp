@@ -57,6 +57,47 @@ Row row_of(const FileReport& report, const PlanReport& plan) {
   return row;
 }
 
+bool same_verdicts(const std::vector<const PlanReport*>& plans) {
+  return std::all_of(plans.begin(), plans.end(),
+                     [&](const PlanReport* each) { return each->verdict == plans[0]->verdict; });
+}
+
+/// The plans of each row: an ordinary one, or the instances of a plan with `{?_t}`.
+std::vector<std::vector<const PlanReport*>> plans_of_rows(const FileReport& report) {
+  std::vector<std::vector<const PlanReport*>> rows;
+  for (const PlanReport& plan : report.checked->plans()) {
+    if (!listed(plan)) continue;
+    const auto& functions = report.checked->program().functions;
+    const std::vector<size_t>& instances = functions.at(plan.function).instances;
+    const bool same_row = !instances.empty() && !rows.empty() &&
+                          functions.at(rows.back()[0]->function).instances == instances;
+    if (!same_row) rows.emplace_back();
+    rows.back().push_back(&plan);
+  }
+  return rows;
+}
+
+/// One row for all instances, if they have one verdict.
+void add_rows(const FileReport& report, const std::vector<const PlanReport*>& plans,
+              std::vector<Row>& rows) {
+  const Name& name = report.checked->program().functions.at(plans[0]->function).instance_of;
+  if (name.empty() || !same_verdicts(plans)) {
+    for (const PlanReport* each : plans) rows.push_back(row_of(report, *each));
+    return;
+  }
+  Row row = row_of(report, *plans[0]);
+  row.below.clear();
+  row.claim = name + row.claim.substr(plans[0]->name.size()) + ", " + std::to_string(plans.size()) +
+              " instances";
+  if (row.verdict == Verdict::proved) row.claim += " with their backwards";
+  for (const PlanReport* each : plans) {
+    const std::string states = each->name.substr(name.size());
+    for (const std::string& line : row_of(report, *each).below)
+      row.below.push_back(states + " " + line);
+  }
+  rows.push_back(std::move(row));
+}
+
 size_t shown_width(const std::string& text) { return text.size(); }
 
 std::string pad(const std::string& text, size_t width) {
@@ -129,8 +170,7 @@ void print_text(const FileReport& report, const Options& options, bool colour, b
     out << render(*each, *report.sources, render_options) << "\n";
   std::vector<Row> rows;
   if (report.checked)
-    for (const PlanReport& plan : report.checked->plans())
-      if (listed(plan)) rows.push_back(row_of(report, plan));
+    for (const auto& plans : plans_of_rows(report)) add_rows(report, plans, rows);
   print_rows(rows, palette, out);
   for (const std::string& claim : report.claims) out << "a new claim: " << claim << "\n";
   print_sizes(report, out);

@@ -145,12 +145,13 @@ class Deriver {
 
   std::string head(const std::vector<Writer::Result>& results) {
     const Name model = plan_.model ? program_.functions[*plan_.model].name : plan_.name;
-    name_ = plan_.name + "_backward";
+    const Name stem = ir::identifier(plan_.name) + "_backward";
+    name_ = stem;
     const auto exists = [&](const Name& name) {
       return std::any_of(program_.functions.begin(), program_.functions.end(),
                          [&](const ir::Function& each) { return each.name == name; });
     };
-    for (int n = 2; exists(name_); ++n) name_ = plan_.name + "_backward_" + std::to_string(n);
+    for (int n = 2; exists(name_); ++n) name_ = stem + "_" + std::to_string(n);
     std::string wrt;
     for (size_t p : chosen_) wrt += (wrt.empty() ? " wrt " : ", ") + plan_.param_groups[p].first;
     std::string text = "plan " + name_ + " implements grad(" + model + (everything_ ? "" : wrt) +

@@ -230,7 +230,7 @@ class Recorder {
   }
 
   Name short_name(const ir::Function& callee) const {
-    return callee.model ? program_.functions[*callee.model].name : callee.name;
+    return callee.model ? program_.functions[*callee.model].name : ir::identifier(callee.name);
   }
 
   void trusted(Frame& frame, const ir::Instr& instr, size_t plan) {

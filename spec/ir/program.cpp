@@ -27,6 +27,13 @@ Arith product(std::vector<Arith> factors) {
 
 }  // namespace
 
+Name identifier(const Name& function) {
+  Name result;
+  for (char c : function)
+    if (c != '}') result += c == '{' || c == ' ' ? '_' : c;
+  return result;
+}
+
 bool uses_values(const Arith& arith) {
   return arith.kind == Arith::Kind::value ||
          std::any_of(arith.args.begin(), arith.args.end(), uses_values);

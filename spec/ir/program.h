@@ -139,7 +139,14 @@ struct Function {
   /// Whether it is checked and reported: a plan, or a fn that implements a gradient.
   bool has_claim() const { return kind == Kind::plan || implements_grad; }
   bool uses_gradients = false;  ///< grad, value_and_grad (here, not in callees)
+  /// A plan with `{?_t}` stands for several, in which t is R or I; they are called `f{R_t}`. A call
+  /// is resolved as one of the first, and spec/check picks by the types of the arguments.
+  Name instance_of = {};               ///< the plan as written; empty: not such a plan
+  std::vector<size_t> instances = {};  ///< with this one: R on each such axis first, I on each last
 };
+
+/// The name with `f{I_t R_d}` as `f_I_t_R_d`.
+Name identifier(const Name& function);
 
 struct Config {
   Name name;

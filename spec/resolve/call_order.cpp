@@ -110,7 +110,8 @@ class Orderer {
     for (const Use& use : finder.uses) {
       auto found = file.functions.find(use.name);
       if (found != file.functions.end()) {
-        visit.callees.emplace_back(found->second, use.range);
+        for (size_t each : instances(world_, found->second))
+          visit.callees.emplace_back(each, use.range);
         continue;
       }
       auto library = world_.files[0].functions.find(use.name);
@@ -144,6 +145,21 @@ class Orderer {
 
 }  // namespace
 
+namespace {
+
+void note_instances(World& world) {
+  for (size_t entity = 0; entity < world.functions.size(); ++entity) {
+    const FunctionEntity& function = world.functions[entity];
+    if (!function.decl->instance || !function.index) continue;
+    ir::Function& entry = world.program.functions[*function.index];
+    entry.instance_of = function.decl->instance->plan;
+    for (size_t each : instances(world, entity))
+      if (const auto index = world.functions[each].index) entry.instances.push_back(*index);
+  }
+}
+
+}  // namespace
+
 std::vector<size_t> order_functions(World& world) {
   std::vector<size_t> order = Orderer(world).run();
   for (size_t entity : order) {
@@ -167,6 +183,7 @@ std::vector<size_t> order_functions(World& world) {
         entry.result_names.push_back(named ? name + "." + path : name.empty() ? path : name);
       });
   }
+  note_instances(world);
   return order;
 }
 

@@ -201,6 +201,10 @@ class Claim {
   void check_after(ir::Function& function) {
     const FunctionEntity* after = find(*decl_.after);
     if (!after) return;
+    if (after->decl->instance && *decl_.after == after->decl->instance->plan)
+      return (void)world_.error(
+          "E0109", decl_.name_range,
+          "`" + *decl_.after + "` stands for plans with R and with I: their backwards are derived");
     if (!after->decl->is_plan || !after->index || *after->index >= *entity_.index)
       return (void)world_.error("E0109", decl_.name_range, "`after` names a plan");
     function.after = *after->index;

@@ -61,7 +61,7 @@ class Declarer {
     if (auto it = from.records.find(name); it != from.records.end())
       put(file_.records, "record ", name, it->second, import.range);
     else if (auto it = from.functions.find(name); it != from.functions.end())
-      put(file_.functions, "function ", name, it->second, import.range);
+      bring_function(name, it->second, import);
     else if (auto it = from.consts.find(name); it != from.consts.end())
       put(file_.consts, "value ", name, it->second, import.range);
     else if (auto it = from.schedules.find(name); it != from.schedules.end())
@@ -70,6 +70,12 @@ class Declarer {
       put(file_.configs, "config ", name, it->second, import.range);
     else
       not_there(name, from, import);
+  }
+
+  void bring_function(const Name& name, size_t entity, const syntax::ImportDecl& import) {
+    put(file_.functions, "function ", name, entity, import.range);
+    for (size_t each : instances(world_, entity))
+      file_.functions.emplace(world_.functions[each].decl->name, each);
   }
 
   void not_there(const Name& name, const FileScope& from, const syntax::ImportDecl& import) {
@@ -103,9 +109,14 @@ class Declarer {
     world_.records.push_back({node.name, index_, &node.fields, node.range, &node});
   }
   void declare(const syntax::FunctionDecl& node) {
-    if (is_the_librarys(node.name, node.name_range)) return;
-    put(file_.functions, "function ", node.name, world_.functions.size(), node.name_range);
+    if (is_the_librarys(node.instance ? node.instance->plan : node.name, node.name_range)) return;
+    const size_t entity = world_.functions.size();
     world_.functions.push_back({&node, index_});
+    if (!node.instance)
+      return put(file_.functions, "function ", node.name, entity, node.name_range);
+    if (node.instance->number == 0)
+      put(file_.functions, "function ", node.instance->plan, entity, node.name_range);
+    file_.functions.emplace(node.name, entity);
   }
   void declare(const syntax::ScheduleDecl& node) {
     if (is_the_librarys(node.name, node.range)) return;

@@ -7,6 +7,7 @@
 
 #include "spec/resolve/library.h"
 #include "spec/resolve/project.h"
+#include "spec/resolve/r_and_i.h"
 #include "spec/syntax/parser.h"
 
 namespace shardproof {
@@ -42,7 +43,7 @@ class Loader {
     busy_.push_back(path);
     FileScope scope;
     scope.path = path;
-    scope.ast = std::make_shared<const syntax::File>(std::move(file));
+    scope.ast = std::make_shared<const syntax::File>(with_instances(std::move(file)));
     std::vector<std::pair<size_t, size_t>> imports;  // declaration index, file index
     for (size_t i = 0; i < scope.ast->declarations.size(); ++i) {
       auto* import = std::get_if<syntax::ImportDecl>(&scope.ast->declarations[i]);

@@ -23,12 +23,20 @@ class Gradient {
     body_.function.uses_gradients = true;
     CallSite site = read_site(body_, expr_);
     entity_ = find_function(body_, expr_.text, expr_.range);
+    if (entity_) entity_ = &with_i(*entity_);
     if (!entity_ || !differentiable() || !choose()) return failed();
     if (!arguments(site)) return failed();
     return results();
   }
 
  private:
+  /// A plan for R and I is differentiated as that for I: the values of a step are I or read as it.
+  const FunctionEntity& with_i(const FunctionEntity& entity) const {
+    const auto& functions = body_.world.functions;
+    return functions[instances(body_.world, static_cast<size_t>(&entity - functions.data()))
+                         .back()];
+  }
+
   std::vector<Values> failed() {
     return unknown_result(std::max<size_t>(chosen_.size() + (with_value_ ? 1 : 0), 1));
   }

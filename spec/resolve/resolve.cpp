@@ -1,5 +1,7 @@
 #include "spec/resolve/resolve.h"
 
+#include <algorithm>
+
 #include "spec/resolve/declarations.h"
 #include "spec/resolve/files.h"
 #include "spec/resolve/functions.h"
@@ -60,7 +62,12 @@ Resolved resolve(Sources& sources, syntax::File file, const std::string& path,
     resolution::check_saved(world);
     result = collect(world);
   }
-  diagnostics.insert(diagnostics.end(), own.begin(), own.end());
+  // The instances of a plan have one text, and most errors in common.
+  for (Diagnostic& each : own)
+    if (std::none_of(diagnostics.begin(), diagnostics.end(), [&](const Diagnostic& told) {
+          return told.code == each.code && told.range == each.range && told.message == each.message;
+        }))
+      diagnostics.push_back(std::move(each));
   return result;
 }
 

@@ -167,6 +167,11 @@ std::optional<Shape> resolve_shape(const TypeContext& context,
     range.end = mark.range.end;
     if (!check_axis(context, mark.axis, mark.range)) {
       good = false;
+    } else if (mark.either) {
+      context.world.error("E0110", mark.range,
+                          "`?_" + mark.axis + "` is in no parameter of a plan with a gradient",
+                          "it stands for R and for I, of a parameter and of what is made from it");
+      good = false;
     } else if (auto [at, fresh] = shape.marks.emplace(mark.axis, mark.mark); !fresh && strict) {
       context.world.error("E0110", mark.range, "two marks for the axis `" + mark.axis + "`");
       good = false;

@@ -87,6 +87,7 @@ class UnusedFinder {
     if (node.size) expr(*node.size);
   }
   void visit(const syntax::FunctionDecl& node) {
+    if (node.instance && node.instance->number > 0) return;
     if (node.implements) use("fn " + node.implements->model);
     scopes_.emplace_back();
     if (node.pattern) shadow(*node.pattern);

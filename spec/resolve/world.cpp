@@ -128,6 +128,14 @@ Dim World::local_dim(const Name& function, const Name& name, ir::DimInfo info) {
   return Dim{{known->second}};
 }
 
+std::vector<size_t> instances(const World& world, size_t entity) {
+  const auto& of = world.functions.at(entity).decl->instance;
+  if (!of) return {entity};
+  std::vector<size_t> all(of->count);
+  std::iota(all.begin(), all.end(), entity - of->number);
+  return all;
+}
+
 bool is_number(const Name& name) {
   return !name.empty() && std::isdigit(static_cast<unsigned char>(name[0]));
 }

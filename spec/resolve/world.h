@@ -116,6 +116,10 @@ std::vector<Name> keys(const std::map<Name, T>& map) {
   return names;
 }
 
+/// The plans that a plan with `{?_t}` stands for, by index of one of them: R on each such axis
+/// first, I on each last. Of another function, itself.
+std::vector<size_t> instances(const World& world, size_t entity);
+
 bool is_number(const Name& name);  ///< a literal dim: "2"
 std::optional<Dtype> dtype_of(const std::string& word);
 

@@ -23,6 +23,7 @@ struct MarkExpr {
   Mark mark;
   Axis axis;
   SourceRange range;
+  bool either = false;  ///< `?_t`: R in one instance of the plan, and I (`mark`) in another
 };
 
 /// `bf16[B/d L]{U_t}`, `FfnShards[N]{U_d}`.
@@ -217,6 +218,13 @@ struct Implements {
   std::vector<Name> wrt;
 };
 
+/// One of the plans that a plan with `{?_t}` stands for.
+struct InstanceOf {
+  Name plan;          ///< as written; the instance is called `plan{I_t}`
+  size_t number = 0;  ///< 0: R on each such axis; count - 1: I on each
+  size_t count = 1;
+};
+
 struct FunctionDecl {
   bool is_plan = false;
   std::optional<std::string> trusted;  ///< the reason
@@ -233,6 +241,7 @@ struct FunctionDecl {
   Block body;
   SourceRange name_range;
   SourceRange range;
+  std::optional<InstanceOf> instance = {};  ///< never set by the parser
 };
 
 struct ScheduleStatement;

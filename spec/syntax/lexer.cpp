@@ -209,6 +209,10 @@ class Lexer {
 
   void symbol() {
     const std::string_view rest = text_.substr(at_);
+    if (rest.starts_with("?_")) {  // of a mark: `{?_t}`
+      ++at_;
+      return push(Token::Kind::symbol, begin_, at_);
+    }
     for (std::string_view candidate : symbols) {
       if (candidate.empty() || rest.substr(0, candidate.size()) != candidate) continue;
       at_ += candidate.size();

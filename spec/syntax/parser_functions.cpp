@@ -19,7 +19,7 @@ FunctionDecl Parser::function() {
   if (at("after")) {
     if (!result.is_plan) fail("the parameters", "only a plan comes after another");
     take();
-    result.after = name("the name of the plan whose backward this is");
+    result.after = plan_name("the name of the plan whose backward this is");
   }
   parameters(result);
   expect("->", "before the results");
@@ -38,10 +38,22 @@ Implements Parser::implements(bool is_plan) {
   }
   result.grad = true;
   expect("(", "after `grad`");
-  result.model = name("the name of a function");
+  result.model = plan_name("the name of a function");
   result.wrt = wrt();
   expect(")", "after the function of `grad`");
   return result;
+}
+
+// `f`, or an instance of a plan with `{?_t ?_d}`: `f{I_t R_d}`.
+Name Parser::plan_name(std::string_view what) {
+  Name result = name(what);
+  if (!accept("{")) return result;
+  std::string states;
+  while (at_word() && (peek().text.starts_with("R_") || peek().text.starts_with("I_")))
+    states += (states.empty() ? "" : " ") + std::string(take().text);
+  if (states.empty()) fail("R_ or I_ and the name of an axis");
+  expect("}", "after the states of an instance");
+  return result + "{" + states + "}";
 }
 
 std::vector<Name> Parser::wrt() {

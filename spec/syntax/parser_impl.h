@@ -47,6 +47,7 @@ class Parser : Cursor {
   // parser_functions.cpp
   FunctionDecl function();
   Implements implements(bool is_plan);
+  Name plan_name(std::string_view what);
   std::vector<Name> wrt();
   void parameters(FunctionDecl& decl);
   void parameter_pattern(FunctionDecl& decl);

@@ -87,8 +87,8 @@ void Parser::split_axes(SplitExpr& split) {
 // After a result's type `{` begins the body, unless what follows is a mark, or nothing and then
 // the body.
 bool Parser::at_marks() const {
-  return at("{") && ((at_word(1) && is_mark(peek(1).text)) || (at("}", 1) && at("{", 2)) ||
-                     (at_word(1) && at("}", 2)));
+  return at("{") && ((at_word(1) && is_mark(peek(1).text)) || at("?", 1) ||
+                     (at("}", 1) && at("{", 2)) || (at_word(1) && at("}", 2)));
 }
 
 std::vector<MarkExpr> Parser::marks() {
@@ -107,10 +107,13 @@ void Parser::leave_marks(Diagnostic diagnostic) {
 }
 
 MarkExpr Parser::mark() {
+  const uint32_t begin = peek().begin;
+  const bool either = at("?") && peek(1).begin == peek().end;  // `?_t`: R or I
+  if (either) take();
   const std::string_view text = at_word() ? peek().text : "";
   const size_t prefix = text.find('_') + 1;
-  const bool has_axis =
-      is_mark(text) && prefix < text.size() && (text[prefix] < '0' || text[prefix] > '9');
+  const bool has_axis = (either ? prefix == 1 : is_mark(text)) && prefix < text.size() &&
+                        (text[prefix] < '0' || text[prefix] > '9');
   if (!has_axis) {
     Diagnostic diagnostic =
         error("E0002", place(),
@@ -121,10 +124,11 @@ MarkExpr Parser::mark() {
     leave_marks(std::move(diagnostic));
   }
   MarkExpr result;
-  result.mark = text[0] == 'U' ? Mark::U : text[0] == 'I' ? Mark::I : Mark::Max;
+  result.either = either;
+  result.mark = text[0] == 'U' ? Mark::U : text[0] == 'I' || either ? Mark::I : Mark::Max;
   result.axis = std::string(text.substr(prefix));
-  result.range = range(peek());
   take();
+  result.range = since(begin);
   return result;
 }
 

@@ -15,7 +15,7 @@ std::string print_split(const SplitExpr& split) {
 }
 
 std::string print_mark(const MarkExpr& mark) {
-  return std::string(to_string(mark.mark)) + "_" + mark.axis;
+  return std::string(mark.either ? "?" : to_string(mark.mark)) + "_" + mark.axis;
 }
 
 }  // namespace

@@ -14,7 +14,9 @@ bool same(const std::optional<T>& a, const std::optional<T>& b);
 bool same(const SplitExpr& a, const SplitExpr& b) {
   return a.kind == b.kind && a.names == b.names && a.axes == b.axes && a.bracketed == b.bracketed;
 }
-bool same(const MarkExpr& a, const MarkExpr& b) { return a.mark == b.mark && a.axis == b.axis; }
+bool same(const MarkExpr& a, const MarkExpr& b) {
+  return a.mark == b.mark && a.either == b.either && a.axis == b.axis;
+}
 bool same(const TypeExpr& a, const TypeExpr& b) {
   return a.name == b.name && a.has_dims == b.has_dims && same(a.dims, b.dims) &&
          same(a.marks, b.marks);

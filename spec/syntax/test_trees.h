@@ -173,7 +173,11 @@ class TreeMaker {
     }
     return result;
   }
-  MarkExpr mark() { return {static_cast<Mark>(below(3)), one_of(axes_), {}}; }
+  MarkExpr mark() {
+    MarkExpr result{static_cast<Mark>(below(3)), one_of(axes_), {}};
+    result.either = result.mark == Mark::I && coin();
+    return result;
+  }
   Group group() { return {some(values_), type(), {}}; }
   std::vector<Group> groups() {
     std::vector<Group> result;

@@ -14,7 +14,7 @@ syntax match shardFunctionName /\%(\<fn\s\+\|\<plan\s\+\|\<schedule\s\+\)\@<=\h\
 syntax match shardTypeName /\%(\<record\s\+\|\<layout\s\+\)\@<=\h\w*/
 syntax match shardNumber /\%(\w\|\.\)\@<!\%(\d\+\%(\.\d\+\)\?\|\.\d\+\)\%([eE][+-]\?\d\+\)\?\w\@!/
 syntax match shardSize /|\h\w*|/
-syntax match shardState /\<\%(U\|I\|Max\)_\h\w*\>/
+syntax match shardState /\%(\<\%(U\|I\|Max\)\|?\)_\h\w*\>/
 syntax match shardAxis contained "/\h\w*"
 syntax match shardArrow contained /->\|;/
 syntax region shardType matchgroup=shardDtype start=/\<\%(f64\|f32\|bf16\|f16\|f8\|i32\|u32\|bool\|float\|key\)\[/ end=/\]/ contains=shardAxis,shardNumber oneline

@@ -1,0 +1,11 @@
+#pragma once
+// The instances of a plan with `{?_t}` have one text: what is reported of several is shown once.
+#include "spec/check/check.h"
+
+namespace shardproof {
+
+/// Drops what an earlier instance of the same plan reports at the same range, and names the
+/// instances where not all report it.
+void tell_instances(const ir::Program& program, std::vector<PlanReport>& plans);
+
+}  // namespace shardproof
