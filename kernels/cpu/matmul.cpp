@@ -68,31 +68,37 @@ void product(const Sizes& s, const T* a, const MatrixStrides& at_a, const T* b,
   }
 }
 
-/// A product of the batch, or some of its columns: offsets of c, a and b, and the columns.
+/// A product of the batch, or some of its rows or columns: offsets of c, a and b, and how many.
 struct Piece {
-  int64_t c = 0, a = 0, b = 0, columns = 0;
+  int64_t c = 0, a = 0, b = 0, rows = 0, columns = 0;
 };
 
 /// Cuts the products so that threads share them. The pieces depend on the sizes alone; a piece is
-/// large enough that packing the left operand again costs little.
+/// large enough that packing the other operand again costs little.
 std::vector<Piece> pieces_of(const Matmul& op) {
-  constexpr int64_t least_work = int64_t{1} << 26, least_columns = 256, most_pieces = 16;
+  constexpr int64_t least_work = int64_t{1} << 26, least_lines = 256, most_pieces = 16;
   const Nest& batch = op.batch;
   const int64_t products = batch.count();
   const int64_t by_work = products * op.m * op.n * op.k / least_work;
+  const bool by_columns = op.n >= op.m;
+  const int64_t extent = by_columns ? op.n : op.m;
   int64_t parts =
-      std::min({by_work, op.n / least_columns, most_pieces}) / std::max<int64_t>(products, 1);
+      std::min({by_work, extent / least_lines, most_pieces}) / std::max<int64_t>(products, 1);
   parts = std::max<int64_t>(parts, 1);
-  const int64_t columns = (op.n + parts - 1) / parts, whole = (columns + 63) / 64 * 64;
-  const int64_t width = parts == 1 ? op.n : whole;
+  const int64_t lines = (extent + parts - 1) / parts, whole = (lines + 63) / 64 * 64;
+  const int64_t width = parts == 1 ? extent : whole;
   std::vector<Piece> pieces;
   const int64_t count = batch.inner();
   for_each_row(batch, [&](const int64_t* at) {
     for (int64_t i = 0; i < count; ++i)
-      for (int64_t j = 0; j == 0 || j < op.n; j += width)
-        pieces.push_back({at[0] + i * batch.inner_stride(0) + j, at[1] + i * batch.inner_stride(1),
-                          at[2] + i * batch.inner_stride(2) + j * op.b.column,
-                          std::min(width, op.n - j)});
+      for (int64_t j = 0; j == 0 || j < extent; j += width) {
+        const int64_t some = std::min(width, extent - j);
+        const int64_t row = by_columns ? 0 : j, column = by_columns ? j : 0;
+        pieces.push_back({at[0] + i * batch.inner_stride(0) + row * op.c.row + column,
+                          at[1] + i * batch.inner_stride(1) + row * op.a.row,
+                          at[2] + i * batch.inner_stride(2) + column * op.b.column,
+                          by_columns ? op.m : some, by_columns ? some : op.n});
+      }
   });
   return pieces;
 }
@@ -113,7 +119,7 @@ void for_each_piece(const Matmul& op, Each each) {
 template <class T>
 void products(const Matmul& op, void* c, const void* a, const void* b) {
   for_each_piece(op, [&](const Piece& piece) {
-    product({op.m, piece.columns, op.k}, static_cast<const T*>(a) + piece.a, op.a,
+    product({piece.rows, piece.columns, op.k}, static_cast<const T*>(a) + piece.a, op.a,
             static_cast<const T*>(b) + piece.b, op.b, static_cast<T*>(c) + piece.c, op.c.row,
             false);
   });
@@ -204,6 +210,7 @@ void products_in_blocks(const Matmul& op, void* c, const void* a, const void* b)
   const auto [to, left, right] = op.elements;
   for_each_piece(op, [&, to = to, left = left, right = right](const Piece& piece) {
     Matmul some = op;
+    some.m = piece.rows;
     some.n = piece.columns;
     char* const made = static_cast<char*>(c) + piece.c * static_cast<int64_t>(size_of(to));
     multiply(some, made, moved(left, a, piece.a), moved(right, b, piece.b), false);
