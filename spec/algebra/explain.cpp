@@ -104,7 +104,7 @@ struct Explainer {
   }
   Difference scaled(const Term& t, Rational plan, Rational model) {
     Difference d;
-    d.kind = Difference::factor, d.factor_value = g.number(plan / model);
+    d.factor_value = g.number(plan / model);
     d.text = "term " + text({t.mono, model}) + " is off by the factor " + (plan / model).text();
     return d;
   }
@@ -146,6 +146,7 @@ struct Explainer {
   Difference term(const Term& p, const Term& m) {
     Nf plan = g.monomial(p.mono, p.coef), model = g.monomial(m.mono, m.coef);
     if (auto f = factor(plan, model)) {
+      f->kind = Difference::other;  // of one term, not of the value
       f->text = "term " + text(m) + " is off by the factor " + g.show(f->factor_value);
       return *f;
     }
@@ -281,9 +282,12 @@ struct Explainer {
     for (Nf arg : b.args) avoid = set_union(avoid, g.free_of(arg));
     Nf plan = g.open(a.ref, a.args, avoid, &left), model = g.open(b.ref, b.args, avoid, &right);
     if (plan == model) return std::nullopt;
+    // A program writes no sigmoid: it comes from tanh(u) = 2 sigmoid(2 u) - 1.
+    const bool tanh = p.op == Op::sigmoid;
+    if (tanh) plan = g.scale(plan, Rational(1, 2)), model = g.scale(model, Rational(1, 2));
     Difference d = nf(plan, model);
     if (p.op == Op::poly) return d;
-    d.text = "inside " + label(p.op) + ": " + d.text;
+    d.text = "inside " + (tanh ? "tanh" : label(p.op)) + ": " + d.text;
     if (p.op != Op::sum && p.op != Op::max) d.kind = Difference::inside;
     return d;
   }

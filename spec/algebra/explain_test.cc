@@ -46,7 +46,7 @@ TEST_F(Explain, Summands) {
   EXPECT_EQ(why(a.add(dot("x", "w"), dot("g", "a")), dot("x", "w")).kind,
             Difference::extra_summand);
   d = why(a.add(dot("x", "w"), a.mul(t, dot("g", "a"))), a.add(dot("x", "w"), dot("g", "a")));
-  EXPECT_EQ(d.kind, Difference::factor);
+  EXPECT_EQ(d.kind, Difference::other);  // a term is off, not the value
   EXPECT_THAT(d.text, HasSubstr("off by the factor |t|"));
 }
 
@@ -60,10 +60,10 @@ TEST_F(Explain, Operands) {
 }
 
 TEST_F(Explain, InsideFunctions) {
-  Difference d = why(a.mul(dot("x", "wu"), a.apply(Fn::sigmoid, dot("x", "wu"))),
-                     a.mul(dot("x", "wu"), a.apply(Fn::sigmoid, dot("x", "wg"))));
+  Difference d = why(a.mul(dot("x", "wu"), a.apply(Fn::tanh, dot("x", "wu"))),
+                     a.mul(dot("x", "wu"), a.apply(Fn::tanh, dot("x", "wg"))));
   EXPECT_EQ(d.kind, Difference::inside);
-  EXPECT_THAT(d.text, HasSubstr("inside sigmoid"));
+  EXPECT_THAT(d.text, HasSubstr("inside tanh"));
   EXPECT_THAT(d.text, HasSubstr("wu instead of wg"));
 }
 

@@ -103,7 +103,9 @@ void add_numbers(Diagnostic& diagnostic, const Refutation& refutation, bool grad
     diagnostic.details.push_back("at these sizes the plan gives 0 in every entry");
     return;
   }
-  if (diagnostic.code == "E0401" && refutation.entries > 1) diagnostic.code = "E0402";
+  // One number is always some multiple of another.
+  if (diagnostic.code != "E0402" && refutation.entries < 2) return;
+  if (diagnostic.code == "E0401") diagnostic.code = "E0402";
   char factor[32];
   std::snprintf(factor, sizeof factor, "%.6g", refutation.ratio);
   diagnostic.details.push_back("at these sizes the plan is " + std::string(factor) + " times " +

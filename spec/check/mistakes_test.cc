@@ -484,5 +484,127 @@ TEST(Mistakes, IndicesAreCountedFromTheFirst) {
   EXPECT_EQ(diagnostics[0].details[0], "the plan's F', and x'");
 }
 
+const std::string sum_of_squares =
+    "fn l(x: f32[B]) -> f32[] { return sum(\"B -> \", x * x) }\n"
+    "plan q implements l(x: f32[B/d]) -> f32[]{U_d} { return sum(\"B/d -> {U_d}\", x * x) }\n"
+    "fn s(x: f32[B]) -> f32[B] {\n    _l, g = value_and_grad(l wrt x)(x)\n    return g\n}\n";
+
+TEST(Mistakes, WordsOfOtherLanguagesBeginADeclaration) {
+  const std::string ours = head +
+                           "fn f(x: f32[B]) -> f32[B] { return x }\n"
+                           "record R { a: f32[B] }\n";
+  for (const auto& [word, other] : {std::pair{"dim ", "dims "},
+                                    {"fn ", "function "},
+                                    {"record ", "class "},
+                                    {"mesh ", "axes "}}) {
+    std::string text = ours;
+    text.replace(text.find(word), std::string(word).size(), other);
+    const std::vector<Diagnostic> errors = errors_of(text);
+    ASSERT_FALSE(errors.empty()) << text;
+    ASSERT_EQ(errors[0].fixes.size(), 1u) << text;
+    EXPECT_EQ(errors[0].fixes[0].edits.at(0).text + " ", word);
+  }
+  expect_help(head + "fn f(x: f32[B]) -> f32[B] {\n    /* none */\n    return x\n}\n", "E0002",
+              "a comment begins with `#`");
+  expect_help(head + "fn f(x: f32[B]) -> f32[B] { return tanh(jnp.exp(x)) }\n", "E0002",
+              "there are no methods and no modules");
+}
+
+TEST(Mistakes, AStringInSingleQuotesIsOneError) {
+  expect_fix(head + product +
+                 "    return all_reduce('B/d M {U_t} -> B/d M', "
+                 "einsum(\"B/d F/t, F/t M -> B/d M {U_t}\", x, w))\n}\n",
+             "E0005", "double quotes");
+}
+
+TEST(Mistakes, TheLastValueIsReturned) {
+  expect_fix(head + product +
+                 "    y = einsum(\"B/d F/t, F/t M -> B/d M {U_t}\", x, w)\n"
+                 "    all_reduce(\"B/d M {U_t} -> B/d M\", y)\n}\n",
+             "E0002", "return the value");
+}
+
+TEST(Mistakes, LettersOfAPatternAreSeparatedInOneEdit) {
+  expect_fix(head + product +
+                 "    return all_reduce(\"B/d M {U_t} -> B/d M\", "
+                 "einsum(\"B/d F/t, F/t M -> B/d M {U_t}\", x, w))\n}\n"
+                 "fn g(x: f32[B M], w: f32[M F]) -> f32[B F] "
+                 "{ return einsum(\"bm,mf->bf\", x, w) }\n",
+             "E0101", "`B M`, `M F`, `B F`");
+}
+
+TEST(Mistakes, TheAxesOfTheMeshAreNamed) {
+  expect_help(head +
+                  "fn f(x: f32[B]) -> f32[B] { return x }\n"
+                  "plan p implements f(x: f32[B/z]) -> f32[B/z] { return x }\n",
+              "E0101", "`d`, `t`");
+}
+
+TEST(Mistakes, AStepDifferentiatesThePlanOfTheLoss) {
+  const auto step = [](const char* bind) {
+    return "mesh d\ndim B\n" + sum_of_squares +
+           "plan t implements s(x: f32[B/d]) -> f32[B/d] {\n    " + bind + "(x)\n    return g\n}\n";
+  };
+  expect_fix(step("_l, g = value_and_grad(l wrt x)"), "E0109", "`q` is the plan of `l`");
+  expect_fix(step("g = value_and_grad(q wrt x)"), "E0103", "the value comes before the gradients");
+}
+
+TEST(Mistakes, ARecordIsReducedByALayoutAndNotByATensorsPattern) {
+  const std::string body = "{ return sum(\"B -> \", x * (sum(\"M -> \", w.a) + w.b)) }\n";
+  expect_fix(
+      "mesh d\ndim B M\nrecord W { a: f32[M] b: f32[] }\n"
+      "layout S of W { a: f32[M] b: f32[] }\n"
+      "fn l(w: W, x: f32[B]) -> f32[] " +
+          body +
+          "plan q implements l(w: S, x: f32[B/d]) -> f32[]{U_d} "
+          "{ return sum(\"B/d -> {U_d}\", x * (sum(\"M -> \", w.a) + w.b)) }\n"
+          "fn s(w: W, x: f32[B]) -> W "
+          "{\n    _l, g = value_and_grad(l wrt w)(w, x)\n    return g\n}\n"
+          "plan t implements s(w: S, x: f32[B/d]) -> S {\n"
+          "    _l, g = value_and_grad(q wrt w)(w, x)\n"
+          "    return all_reduce(\"M {U_d} -> M\", g)\n}\n",
+      "E0305", "each field as in `S`");
+}
+
+TEST(Mistakes, OneNumberHasNoFactor) {
+  const auto loss = [](const char* plan) {
+    return head +
+           "fn f(x: f32[B], y: f32[B]) -> f32[] {\n    e = x - y\n"
+           "    return sum(\"B -> \", e * e)\n}\n"
+           "plan p implements f(x: f32[B/d], y: f32[B/d]) -> f32[]{U_d} {\n" +
+           plan + "}\n";
+  };
+  const std::vector<Diagnostic> sign =
+      errors_of(loss("    e = x + y\n    return sum(\"B/d -> {U_d}\", e * e)\n"));
+  ASSERT_EQ(sign.size(), 1u);
+  EXPECT_EQ(sign[0].code, "E0401");
+  EXPECT_THAT(sign[0].details, testing::Each(testing::Not(HasSubstr("times the model"))));
+  const std::vector<Diagnostic> twice =
+      errors_of(loss("    e = x - y\n    return 2 * sum(\"B/d -> {U_d}\", e * e)\n"));
+  ASSERT_EQ(twice.size(), 1u);
+  EXPECT_EQ(twice[0].code, "E0402");
+}
+
+TEST(Mistakes, TanhIsShownAsTanh) {
+  const std::vector<Diagnostic> errors =
+      errors_of(head +
+                "fn f(x: f32[B], y: f32[B]) -> f32[B] { return tanh(x + y) }\n"
+                "plan p implements f(x: f32[B/d], y: f32[B/d]) -> f32[B/d] "
+                "{ return tanh(x) }\n");
+  ASSERT_EQ(errors.size(), 1u);
+  EXPECT_EQ(errors[0].label, "inside tanh: missing term y[B]");
+}
+
+TEST(Mistakes, ABodyHasAThousandConditionsAtMost) {
+  for (const std::string line : {"    assume x < |B| + ", "    require |B| > "}) {
+    std::string text = "mesh d\ndim B\nfn f(x: i32[B]) -> i32[B] {\n";
+    for (int i = 0; i < 1002; ++i) text += line + std::to_string(i) + "\n";
+    const std::vector<Diagnostic> errors = errors_of(text + "    return x\n}\n");
+    ASSERT_EQ(errors.size(), 1u);
+    EXPECT_EQ(errors[0].code, "E0007");
+    EXPECT_THAT(errors[0].message, HasSubstr("a body has at most 1,000"));
+  }
+}
+
 }  // namespace
 }  // namespace shardproof

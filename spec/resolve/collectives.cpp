@@ -142,6 +142,27 @@ ir::ValueId field(Body& body, const CallSite& site, ir::ValueId id, const Type& 
   return body.emit(std::move(*op), {id}, to, actual.dtype, site.range, {range});
 }
 
+// Tells that the pattern of a record is that of a tensor, with what to write for all its fields.
+bool is_of_tensor(Body& body, const CallSite& site) {
+  const auto of_layout = [&](const syntax::OperandExpr& side) {
+    if (!side.type_name.empty()) return true;
+    return side.dims.size() == 1 && side.dims[0].names.size() == 1 &&
+           body.file().records.contains(side.dims[0].names[0]);
+  };
+  const syntax::PatternExpr& pattern = *site.pattern;
+  if (of_layout(pattern.left[0]) && of_layout(*pattern.right)) return false;
+  Diagnostic& error = body.error("E0305", site.pattern_range,
+                                 "the operand is a record: the pattern names layouts of it");
+  if (site.name != "all_reduce") return true;
+  const Name& record = body.world.records.at(site.args[0].values.record).name;
+  for (const auto& [name, index] : body.file().records)
+    if (const RecordEntity& entity = body.world.records[index];
+        entity.layout && entity.layout->record == record)
+      error.fixes.push_back(
+          {"each field as in `" + name + "`", {{site.pattern_range, "-> " + name}}, false, ""});
+  return true;
+}
+
 std::vector<Values> of_record(Body& body, const CallSite& site) {
   const Values& record = site.args[0].values;
   if (!site.pattern) {
@@ -153,6 +174,7 @@ std::vector<Values> of_record(Body& body, const CallSite& site) {
                "of a record the pattern names two layouts: `Shards -> Model`");
     return unknown_result();
   }
+  if (is_of_tensor(body, site)) return unknown_result();
   auto from = layout_side(body, site.pattern->left[0]);
   auto to = layout_side(body, *site.pattern->right);
   if (!from || !to) return unknown_result();

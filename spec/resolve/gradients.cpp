@@ -46,15 +46,33 @@ class Gradient {
     return false;
   }
 
+  bool other_kind() {
+    const bool plan = body_.scope->is_plan;
+    Diagnostic& error = body_.error("E0109", expr_.range,
+                                    plan ? "a plan differentiates plans, and this is a fn"
+                                         : "a fn differentiates fns, and this is a plan");
+    if (!plan) return false;
+    std::vector<Name> plans;
+    for (const auto& [name, index] : body_.file().functions) {
+      const auto* decl = body_.world.functions[index].decl;
+      if (decl && decl->is_plan && decl->implements && decl->implements->model == expr_.text)
+        plans.push_back(name);
+    }
+    if (plans.size() == 1)
+      error.fixes.push_back({"`" + plans[0] + "` is the plan of `" + expr_.text + "`",
+                             {{body_.world.locate(expr_.text, expr_.range), plans[0]}},
+                             false,
+                             ""});
+    return false;
+  }
+
   bool differentiable() {
     if (entity_->unreadable) return false;
     if (entity_->index && *entity_->index >= body_.index()) return false;  // cycle, was reported
     if (entity_->generic || !entity_->index)
       return refuse("E0109", "a gradient can be taken of a fn or a plan, but `" + expr_.text +
                                  "` is generic");
-    if (entity_->decl->is_plan != body_.scope->is_plan)
-      return refuse("E0109", body_.scope->is_plan ? "a plan differentiates plans, and this is a fn"
-                                                  : "a fn differentiates fns, and this is a plan");
+    if (entity_->decl->is_plan != body_.scope->is_plan) return other_kind();
     const bool scalar = entity_->results.size() == 1 && !entity_->results[0].is_record() &&
                         entity_->results[0].leaf.dims.empty() &&
                         is_float(entity_->results[0].leaf.dtype);

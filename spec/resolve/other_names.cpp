@@ -83,8 +83,7 @@ std::optional<Fix> dims_in_one_word(const Name& name, SourceRange range,
     if (!std::count(known.begin(), known.end(), dim)) return std::nullopt;
     words += (words.empty() ? "" : " ") + dim;
   }
-  return Fix{
-      "dims are words, with spaces between them: `" + words + "`", {{range, words}}, false, ""};
+  return Fix{std::string(words_with_spaces) + " `" + words + "`", {{range, words}}, false, ""};
 }
 
 }  // namespace shardproof::resolution

@@ -14,6 +14,9 @@ std::optional<Fix> other_name(const Name& name);
 /// The function with the same meaning and the same arguments; empty if there is none.
 Name same_function(const Name& name);
 
+/// How the message of dims_in_one_word begins.
+constexpr const char* words_with_spaces = "dims are words, with spaces between them:";
+
 /// Advice for `blm` if the dims B, L and M exist: each dim is a separate word.
 std::optional<Fix> dims_in_one_word(const Name& name, SourceRange range,
                                     const std::vector<Name>& known);

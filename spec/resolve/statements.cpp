@@ -1,4 +1,6 @@
 // Statements of a body: dims, conditions, bindings, and the results of a block.
+#include <utility>
+
 #include "spec/resolve/assumptions.h"
 #include "spec/resolve/body.h"
 #include "spec/resolve/dims.h"
@@ -24,7 +26,17 @@ class StatementReader {
     for (size_t i = 0; i < node.names.size(); ++i) declare(node, i, known, size);
   }
 
+  /// Conditions are compared with each other.
+  bool is_full(size_t conditions, const std::string& what, SourceRange range) {
+    constexpr size_t most = 1000;
+    if (conditions < most) return false;
+    if (!std::exchange(full_, true))
+      body_.error("E0007", range, "a body has at most 1,000 " + what);
+    return true;
+  }
+
   void operator()(const syntax::Require& node) {
+    if (is_full(body_.block->requirements.size(), "requires", node.condition.range)) return;
     auto condition = arith(body_.world, node.condition, names_in(body_));
     if (condition)
       body_.block->requirements.push_back(
@@ -39,8 +51,25 @@ class StatementReader {
               ? "write the `assume` in the model: a plan assumes what its model does"
               : (body_.loop ? "`assume` is about a fn's parameters, and cannot be inside a loop"
                             : "a generic fn assumes nothing: it has no types of its own"));
+    if (is_full(body_.function.assumptions.size(), "assumes", node.range)) return;
     if (auto assumption = assumption_of(body_, node))
       body_.function.assumptions.push_back(std::move(*assumption));
+  }
+
+  void wrong_number(const syntax::Bind& node, size_t results) {
+    const size_t names = node.targets.size();
+    const auto words = [](size_t n, const char* what) {
+      return std::to_string(n) + " " + what + (n == 1 ? "" : "s");
+    };
+    Diagnostic& error = body_.error("E0103", node.targets.front().range,
+                                    words(names, "name") + " for " + words(results, "result"));
+    SourceRange front = node.targets.front().range;
+    front.end = front.begin;
+    const bool value =
+        !node.value.empty() && node.value[0].kind == syntax::Expr::Kind::value_and_grad;
+    if (value && names + 1 == results)
+      error.fixes.push_back(
+          {"the value comes before the gradients", {{front, "_value, "}}, false, ""});
   }
 
   void operator()(const syntax::Bind& node) {
@@ -56,10 +85,7 @@ class StatementReader {
     }
     const bool broken = values.size() == 1 && is_unknown(values[0]);
     if (values.size() != node.targets.size()) {
-      if (!broken)
-        body_.error("E0103", node.targets.front().range,
-                    std::to_string(node.targets.size()) + " names for " +
-                        std::to_string(values.size()) + " results");
+      if (!broken) wrong_number(node, values.size());
       values.assign(node.targets.size(), unknown_value());
     }
     for (size_t i = 0; i < values.size(); ++i) bind(node.targets[i], values[i], range);
@@ -163,6 +189,7 @@ class StatementReader {
   }
 
   Body& body_;
+  bool full_ = false;
   SourceRange statement_;
 };
 

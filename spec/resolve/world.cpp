@@ -67,14 +67,15 @@ Diagnostic& World::error(const char* code, SourceRange range, std::string messag
 void World::unknown(const std::string& what, const Name& name, SourceRange range,
                     const std::vector<Name>& known) {
   range = locate(name, range);
+  std::optional<Fix> brought = other_name(name);
+  if (!brought && what == "dim") brought = dims_in_one_word(name, range, known);
+  if (brought && added_to_last(*brought)) return;
   Diagnostic& diagnostic = error("E0101", range, "there is no " + what + " `" + name + "`");
   constexpr std::string_view called = " called";  // the name follows in the message
   diagnostic.label =
       "unknown " + what.substr(0, what.size() - (what.ends_with(called) ? called.size() : 0));
-  std::optional<Fix> brought = other_name(name);
   if (const Name same = same_function(name); brought && !same.empty())
     brought->edits = {{range, same}};  // the same call is valid in the notation
-  if (!brought && what == "dim") brought = dims_in_one_word(name, range, known);
   if (brought) {
     diagnostic.fixes.push_back(*std::move(brought));
   } else if (auto other = closest(name, known)) {
@@ -85,7 +86,28 @@ void World::unknown(const std::string& what, const Name& name, SourceRange range
   } else if (what == "axis" && known.size() == 1) {
     diagnostic.fixes.push_back(
         {"the mesh has one axis, `" + known[0] + "`", {{range, known[0]}}, false, ""});
+  } else if (what == "axis" && !known.empty()) {
+    std::string axes;
+    for (const Name& axis : known) axes += (axes.empty() ? "`" : ", `") + axis + "`";
+    diagnostic.fixes.push_back({"the axes of the mesh are " + axes, {}, false, ""});
   }
+}
+
+// `"bm,mf->bf"` has one error and one fix.
+bool World::added_to_last(const Fix& fix) {
+  if (fix.edits.size() != 1 || diagnostics.empty() || diagnostics.back().fixes.empty())
+    return false;
+  Fix& last = diagnostics.back().fixes.back();
+  if (last.edits.empty() || !last.message.starts_with(words_with_spaces) ||
+      !fix.message.starts_with(words_with_spaces))
+    return false;
+  const SourceRange before = last.edits.back().range, now = fix.edits[0].range;
+  if (before.file != now.file || before.end > now.begin ||
+      sources.text({now.file, before.end, now.begin}).find('"') != std::string_view::npos)
+    return false;
+  last.edits.push_back(fix.edits[0]);
+  last.message += "," + fix.message.substr(std::string_view(words_with_spaces).size());
+  return true;
 }
 
 void World::twice(const Name& name, SourceRange range, SourceRange first,

@@ -105,6 +105,9 @@ class World {
   Dim local_dim(const Name& function, const Name& name, ir::DimInfo info);
 
  private:
+  /// Adds the edit to the last error's fix, if both separate the dims of one pattern.
+  bool added_to_last(const Fix& fix);
+
   size_t untold_ = 0;       ///< errors beyond the limit
   Diagnostic last_untold_;  ///< a dummy for the callers of error()
 };

@@ -243,10 +243,22 @@ class Lexer {
                                          "write `" + std::string(look_alike.meant) + "`"));
       break;
     }
+    if (run == "'") in_single_quotes(diagnostic);
     if (run == "@") diagnostic.fixes.push_back(advice("a product of matrices is an `einsum`"));
     if (run == "^") diagnostic.fixes.push_back(advice("a power is `pow(x, y)`"));
     report_.add(std::move(diagnostic));
     push(Token::Kind::bad, begin_, at_);
+  }
+
+  // A string in single quotes: one error, and one fix for both of them.
+  void in_single_quotes(Diagnostic& diagnostic) {
+    const size_t end = text_.find_first_of("'\n", at_);
+    if (end == text_.npos || text_[end] != '\'') return;
+    diagnostic.fixes = {{"a string has double quotes",
+                         {{diagnostic.range, "\""}, {range(end, end + 1), "\""}},
+                         false,
+                         ""}};
+    at_ = end + 1;
   }
 
   void bad(const char* code, const std::string& problem) {

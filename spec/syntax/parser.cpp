@@ -56,9 +56,19 @@ void Parser::not_a_declaration() {
   Diagnostic diagnostic = error("E0002", range(peek()), "expected a declaration, found " + found(),
                                 "a file holds import, mesh, dim, const, require, config, record, "
                                 "layout, fn, plan and schedule");
-  if (at("//"))
-    diagnostic.fixes.push_back(replace(range(peek()), "#", "a comment begins with `#`"));
-  if (at("def")) diagnostic.fixes.push_back(replace(range(peek()), "fn", "write `fn`, or `plan`"));
+  static const struct {
+    const char *word, *ours, *words;
+  } others[] = {{"//", "#", "a comment begins with `#`"},
+                {"def", "fn", "write `fn`, or `plan`"},
+                {"func", "fn", "write `fn`, or `plan`"},
+                {"function", "fn", "write `fn`, or `plan`"},
+                {"dims", "dim", "write `dim`"},
+                {"axis", "mesh", "the axes are those of a `mesh`"},
+                {"axes", "mesh", "the axes are those of a `mesh`"},
+                {"class", "record", "values with names are a `record`"},
+                {"struct", "record", "values with names are a `record`"}};
+  for (const auto& [word, ours, words] : others)
+    if (at(word)) diagnostic.fixes.push_back(replace(range(peek()), ours, words));
   fail(std::move(diagnostic));
 }
 

@@ -127,7 +127,17 @@ Diagnostic Cursor::missing(std::string_view text, std::string_view where) const 
         replace(after_last(),
                 closes || text == "," || text == ":" ? std::string(text) : " " + std::string(text),
                 "insert " + quoted(text)));
+  else if (std::optional<Fix> fix = no_method())
+    diagnostic.fixes.push_back(*std::move(fix));
   return diagnostic;
+}
+
+std::optional<Fix> Cursor::no_method() const {
+  if (!at("(") || pos_ < 2 || tokens_[pos_ - 2].text != "." ||
+      tokens_[pos_ - 1].kind != Token::Kind::word)
+    return std::nullopt;
+  return advice("there are no methods and no modules: call a function by its name, `" +
+                std::string(tokens_[pos_ - 1].text) + "(...)`");
 }
 
 void Cursor::expect(std::string_view text, std::string_view where) {

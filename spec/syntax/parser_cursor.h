@@ -60,6 +60,9 @@ class Cursor {
   bool in_schedule_ = false;  ///< F, B and W are steps
   int depth_ = 0;
 
+  /// After `np.sum`, where `(` follows: what to write instead.
+  std::optional<Fix> no_method() const;
+
  private:
   Diagnostic missing(std::string_view text, std::string_view where) const;
   mutable Token end_;  ///< what peek gives at the end of a line

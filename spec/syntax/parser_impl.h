@@ -118,6 +118,7 @@ class Parser : Cursor {
   [[noreturn]] void not_a_declaration();
   [[noreturn]] void not_a_statement();
   std::optional<Fix> statement_fix() const;
+  bool ends_body() const;
 
   // parser_loops.cpp
   Loop loop();

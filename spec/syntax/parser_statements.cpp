@@ -122,19 +122,27 @@ void Parser::not_a_statement() {
   fail(std::move(diagnostic));
 }
 
+// Whether the call that begins here is the last statement.
+bool Parser::ends_body() const {
+  size_t i = pos_ + 1;
+  for (int depth = 0; i < tokens_.size(); ++i) {
+    depth += tokens_[i].text == "(";
+    if (tokens_[i].text == ")" && --depth == 0) break;
+  }
+  return i + 1 < tokens_.size() && tokens_[i + 1].text == "}";
+}
+
 // What other languages write here.
 std::optional<Fix> Parser::statement_fix() const {
   const Token& token = peek();
   const SourceRange front = {file_, token.begin, token.begin};
   if (at(";")) return replace(range(token), "", "remove `;`: a statement ends with its line");
   if (at("//")) return replace(range(token), "#", "a comment begins with `#`");
+  if (at("/") && at("*", 1)) return advice("a comment begins with `#`, and ends with its line");
   if (at("|") && at("|", 1)) {
     return replace({file_, token.begin, peek(1).end}, "or", "write `or`");
   }
-  if (at("(") && pos_ > 1 && tokens_[pos_ - 2].text == "." &&
-      tokens_[pos_ - 1].kind == Token::Kind::word)
-    return advice("there are no methods and no modules: call a function by its name, `" +
-                  std::string(tokens_[pos_ - 1].text) + "(...)`");
+  if (std::optional<Fix> fix = no_method()) return fix;
   if (at("(") && pos_ > 1 && tokens_[pos_ - 1].text == "]")
     return advice("a record with a dim in front is made from another one: `r with { w = ... }`");
   for (size_t i = pos_; i > 0 && !tokens_[i].first_on_line; --i)
@@ -152,7 +160,9 @@ std::optional<Fix> Parser::statement_fix() const {
   }
   if (begins_loop(token.text))
     return replace(front, "result = ", "give the result of the loop a name");
-  if (at("(", 1)) return replace(front, "_unused = ", "give the value a name");
+  if (at("(", 1))
+    return ends_body() ? replace(front, "return ", "return the value")
+                       : replace(front, "_unused = ", "give the value a name");
   if (at("==", 1)) return replace(range(peek(1)), "=", "to name a value, write `=`");
   return std::nullopt;
 }
