@@ -65,7 +65,7 @@ int explain(const std::string& wanted, std::ostream& out, std::ostream& err) {
     }
     codes.push_back(name);
   }
-  err << "error: no code " << visible(wanted);
+  err << "error: --explain: no code " << visible(wanted);
   if (auto name = nearest(code, codes)) err << "; did you mean " << *name << "?";
   err << "\n";
   for (const DiagnosticInfo& row : shardproof::all_diagnostics())

@@ -243,6 +243,8 @@ TEST_F(Files, NothingOfAFileOrAnArgumentMovesATerminal) {
         << result.out << result.err;
   }
   EXPECT_TRUE(is_plain(run_with({"--explain", nasty}).err));
+  for (const std::string format : {"json", "sarif", "markdown"})
+    EXPECT_TRUE(is_plain(run_with({file, "--format", format}).out)) << format;
 }
 
 TEST_F(Files, AReportThatCannotBeWrittenIsNoPass) {
@@ -427,7 +429,8 @@ TEST(CommandLine, Explain) {
       << page.out;
   const Result wrong = run_with({"--explain", "E9207"});
   EXPECT_EQ(wrong.code, 3);
-  EXPECT_TRUE(wrong.err.starts_with("error: no code E9207; did you mean E0207?\n")) << wrong.err;
+  EXPECT_TRUE(wrong.err.starts_with("error: --explain: no code E9207; did you mean E0207?\n"))
+      << wrong.err;
 }
 
 }  // namespace

@@ -176,7 +176,7 @@ Json json_of(const FileReport& report) {
 void print_json(const std::vector<FileReport>& reports, std::ostream& out) {
   Json all = Json::array();
   for (const FileReport& report : reports) all.push_back(json_of(report));
-  out << (all.size() == 1 ? all[0] : all).dump(2) << "\n";
+  out << (all.size() == 1 ? all[0] : all).dump(2, ' ', true) << "\n";
 }
 
 }  // namespace shardproof::cli

@@ -140,7 +140,7 @@ void print_sarif(const std::vector<FileReport>& reports, std::ostream& out) {
   const Json sarif = {{"$schema", "https://json.schemastore.org/sarif-2.1.0.json"},
                       {"version", "2.1.0"},
                       {"runs", Json::array({run})}};
-  out << sarif.dump(2) << "\n";
+  out << sarif.dump(2, ' ', true) << "\n";
 }
 
 }  // namespace shardproof::cli
