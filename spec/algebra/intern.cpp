@@ -43,6 +43,8 @@ AtomId Engine::atom(Atom a) {
 }
 
 MonoId Engine::mono(Mono m) {
+  constexpr long most = 16;  // of a longer one each step reads every factor
+  if (const long length = static_cast<long>(m.size()); length > most) tick(length);
   auto [id, fresh] = monos.intern(std::move(m));
   if (fresh) {
     tick();

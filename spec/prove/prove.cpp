@@ -2,6 +2,7 @@
 
 #include <optional>
 
+#include "spec/check/reached.h"
 #include "spec/check/shown_names.h"
 #include "spec/prove/schedule_proof.h"
 #include "spec/prove/value_conditions.h"
@@ -64,10 +65,19 @@ class Prover {
     proof.conditions_dropped = before - report.conditions.size();
   }
 
+  /// The sizes that the plan reaches: those of a large file's other dims would be kept per plan.
+  Sizing of_plan(Sizing sizes, size_t plan) const {
+    const std::set<Name> dims = reached_dims(program(), plan);
+    std::erase_if(sizes, [&](const auto& each) {
+      return !dims.contains(each.first) && !program().axes.contains(each.first);
+    });
+    return sizes;
+  }
+
   void assume(PlanReport& report, PlanProof& proof) {
     const ir::Function& plan = program().functions[report.function];
     Assumptions found = check_assumptions(program(), report.conditions, solver_, &plan);
-    proof.smallest = found.example;
+    if (found.example) proof.smallest = of_plan(*found.example, report.function);
     if (found.kind == Assumptions::Kind::satisfiable) {
       if (!report.schedules.empty() && !was_run_at(found.example, report)) schedules(report, plan);
       return values(report);
