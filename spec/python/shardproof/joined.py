@@ -51,6 +51,8 @@ def concatenated(r: Reader, vals: list[Val], along: int) -> Val:
     total = sum(v.extents()[along] for v in vals)
     others = {r.key(f) for p, row in enumerate(fixed[0].pos) if p != along for f in row}
     new = r.distinct([r.dims.position(r.dims.node(r.node_key("concat"), total))], others)[0]
+    if len(new) > 1:
+        return in_rows(r, vals, along, new)
     pos = [*fixed[0].pos[:along], new, *fixed[0].pos[along + 1:]]
     marks = union(fixed)
     left = ", ".join(r.spell(v.dims, v.marks) for v in fixed)
@@ -59,6 +61,14 @@ def concatenated(r: Reader, vals: list[Val], along: int) -> Val:
     right += " " + r.spell([], marks) if marks else ""
     text = r.emit(f'concat("{left} -> {right}", {", ".join(r.use(v) for v in fixed)})')
     return r.made(text, pos, dtype=first.dtype, marks=marks)
+
+
+def in_rows(r: Reader, vals: list[Val], along: int, whole) -> Val:
+    """Arrays put together along a position that is several dims: each is one entry of the first of them."""
+    if whole[0].extent != len(vals) or len({v.extents()[along] for v in vals}) > 1:
+        raise r.problem("concatenates to several dims together")
+    rows = side_by_side(r, [replace(v, pos=[*v.pos[:along], (), *v.pos[along:]]) for v in vals], along, "rows")
+    return replace(rows, pos=[*rows.pos[:along], (*rows.pos[along], *rows.pos[along + 1]), *rows.pos[along + 2:]])
 
 
 def alike(r: Reader, vals: list[Val], along: int) -> list[Val]:

@@ -60,15 +60,27 @@ def run(graph: Graph, mesh: dict[str, int], args) -> list:
                 return [torch_ops.forced(x) for x in read(node.args[0])]
             else:
                 env[node] = at(place, lambda node=node: applied(graph, mesh, node, read))
+                if in_place(node):
+                    env[node.args[0]] = env[node]
         except ImportProblem as problem:
             problem.place = problem.place or place
             raise
     raise AssertionError
 
 
+def in_place(node) -> bool:
+    name = str(node.target).split(".")[1] if "." in str(node.target) else ""
+    return name.endswith("_") and not name.endswith("__")
+
+
 def applied(graph: Graph, mesh: dict[str, int], node, read) -> Any:
     namespace, _, name = str(node.target).partition(".")
     args, kwargs = read(node.args), {k: read(v) for k, v in node.kwargs.items()}
+    for i, (first, step, axis) in graph.offsets.get(node, {}).items():
+        offset = lax.mul(lax.axis_index(axis), np.int32(step))
+        args = (*args[:i], lax.add(offset, np.int32(first)) if first else offset, *args[i + 1:])
+    if in_place(node):
+        name = name.replace("_.", ".", 1)
     if node in graph.own:
         return torch_ops.own_piece(args[0][0], graph.own[node], mesh)
     if namespace not in ("_c10d_functional", "_c10d_functional_autograd", "c10d_functional"):
@@ -228,13 +240,14 @@ def compare(report: Report, model: Graph, plan: Graph, mesh: dict[str, int],
     except ImportProblem:  # said in the report
         return
     of_model = evaluate(model, {}, inputs)
-    of_plan = evaluate(plan, mesh, inputs, data)
+    of_plan = evaluate(plan, mesh, inputs, data if plan.trained else ())
     gap = validation.difference(of_model, in_jax)
     apart = validation.difference(of_plan, of_model)
     for who, far in (("model: torch and its graph in JAX", gap), ("in torch the two programs", apart)):
         report.checks.append(f"{who} {'agree to' if far < validation.CLOSE else 'differ by'} {far:.0e}")
-    if report.verdict == "proved" and max(gap, apart) >= validation.CLOSE:
-        report.verdict = "unknown"
+    by_evaluation = report.verdict == "refuted" and "by evaluation" in report.level and apart < validation.CLOSE
+    if by_evaluation or report.verdict == "proved" and max(gap, apart) >= validation.CLOSE:
+        report.verdict = "unknown"  # torch's own values decide
 
 
 __all__ = ["prove", "lax"]

@@ -1,6 +1,7 @@
 """The operators of a torch graph in JAX: one function of (operands) each."""
 from __future__ import annotations
 
+import functools
 from collections.abc import Callable
 from dataclasses import dataclass
 from math import prod
@@ -206,11 +207,9 @@ def _same(x, *_, **__):
 
 @op("_to_copy.default", "to.dtype")
 def _to_copy(x, dtype=None, **_):
-    kind = str(dtype)
-    if dtype is None or ("float" in kind and jnp.issubdtype(x.dtype, jnp.floating)):
+    if dtype is None or ("float" in str(dtype) and jnp.issubdtype(x.dtype, jnp.floating)):
         return x
-    return lax.convert_element_type(x, np.float32 if "float" in kind else bool if "bool" in kind
-                                    else np.int32)
+    return lax.convert_element_type(x, dtype_like(dtype, x))
 
 
 OPS["convert_element_type.default"] = _to_copy
@@ -293,10 +292,16 @@ def _pad(x, pads, value=0.0):
     return lax.pad(x, as_array(value, x), config)
 
 
+def dtype_like(dtype, value) -> Any:
+    """The dtype that torch was told, else that of a number."""
+    kind = str(dtype) if dtype is not None else type(value).__name__
+    return np.float32 if "float" in kind else bool if "bool" in kind else np.int32
+
+
 def made(kind):
-    def make(shape, *value, **_):
-        return lax.full(tuple(shape), value[0] if value else kind, np.float32 if not isinstance(
-            value[0] if value else kind, (bool, int)) or not value else np.asarray(value[0]).dtype)
+    def make(shape, *value, dtype=None, **_):
+        fill = value[0] if value else kind
+        return lax.full(tuple(shape), fill, dtype_like(dtype, fill))
     return make
 
 
@@ -311,7 +316,7 @@ def _full_like(x, value=None, **_):
 for _name, _value in {"ones_like.default": 1, "zeros_like.default": 0}.items():
     OPS[_name] = lambda x, _value=_value, **_: lax.full(np.shape(x), _value, x.dtype)
 OPS["full_like.default"] = lambda x, value, **_: lax.full(np.shape(x), value, x.dtype)
-OPS["scalar_tensor.default"] = lambda x, **_: np.float32(x)
+OPS["scalar_tensor.default"] = lambda x, dtype=None, **_: dtype_like(dtype, x)(x)
 
 
 @op("arange.default", "arange.start", "arange.start_step")
@@ -376,6 +381,8 @@ OPS["reciprocal.default"] = lambda x: lax.div(np.float32(1) if x.ndim == 0 else
                                               lax.full(x.shape, 1, x.dtype), x)
 OPS["relu.default"] = lambda x: lax.max(x, lax.full(x.shape, 0, x.dtype))
 OPS["silu.default"] = lambda x: lax.mul(x, lax.logistic(x))
+OPS["clamp.default"] = lambda x, low=None, high=None: functools.reduce(
+    lambda y, each: each[0](*together(y, each[1])), [(f, b) for f, b in ((lax.max, low), (lax.min, high)) if b is not None], x)
 OPS["clamp_min.default"] = lambda x, low: lax.max(*together(x, low))
 
 
@@ -401,9 +408,14 @@ def _masked_fill(x, mask, value):
     return _where(mask, value if not hasattr(value, "shape") else value, x)
 
 
-@op("triu.default", "tril.default")
-def _triu(x, diagonal=0):
-    raise ImportProblem("triu and tril: write the mask as a comparison of positions")
+def triangle(x, compare, diagonal):
+    rows, columns = (lax.broadcasted_iota(np.int32, x.shape[-2:], i) for i in (0, 1))
+    inside = spread(compare(columns, lax.add(rows, full(rows, diagonal))), x.shape)
+    return lax.select(inside, x, full(x, 0))
+
+
+OPS["tril.default"] = lambda x, diagonal=0: triangle(x, lax.le, diagonal)
+OPS["triu.default"] = lambda x, diagonal=0: triangle(x, lax.ge, diagonal)
 
 
 @op("gelu.default")
@@ -436,6 +448,7 @@ def reduced(x, dims, keepdim, function):
 
 @op("sum.default", "sum.dim_IntList")
 def _sum(x, dims=None, keepdim=False, dtype=None):
+    x = lax.convert_element_type(x, np.int32) if x.dtype == bool else x
     return reduced(x, dims, keepdim, lambda v, axes: lax.reduce_sum_p.bind(
         v, axes=axes, out_sharding=None))
 
@@ -465,7 +478,7 @@ OPS["var_mean.correction"] = lambda x, dims=None, correction=1, keepdim=False: (
     _var(x, dims, correction, keepdim), _mean(x, dims, keepdim))
 
 
-@op("_softmax.default")
+@op("_softmax.default", "_safe_softmax.default")  # the latter is 0 in a row that is masked as a whole
 def _softmax(x, dim, half_to_float=False):
     e = lax.exp(lax.sub(*together(x, _amax(x, dim, True))))
     return lax.div(*together(e, _sum(e, dim, True)))
@@ -492,6 +505,49 @@ def _addmm(b, x, y, beta=1, alpha=1):
     z = _mm(x, y)
     z = z if alpha == 1 else _mul(z, alpha)
     return _add(z, b if beta == 1 else _mul(b, beta))
+
+
+@op("flip.default")
+def _flip(x, dims):
+    return lax.rev(x, [d % x.ndim for d in dims])
+
+
+@op("repeat.default")
+def _repeat(x, repeats):
+    return jnp.tile(x, repeats)
+
+
+@op("gather.default")
+def _gather(x, dim, index, **_):
+    return jnp.take_along_axis(x, index, dim, mode="clip")
+
+
+@op("scatter.value", "scatter.src")
+def _scatter(x, dim, index, value):
+    """Of one entry in each row."""
+    if index.shape[dim] != 1:
+        raise ImportProblem("a scatter of several entries in a row")
+    hit = lax.eq(lax.broadcasted_iota(index.dtype, x.shape, dim % x.ndim), spread(index, x.shape))
+    return _where(hit, value, x)
+
+
+@op("index_put.default", "index_put_.default", "_unsafe_index_put.default")
+def _index_put(x, indices, values, accumulate=False):
+    """One number where a mask says so, or rows that are added at ids."""
+    (at,) = indices if len(indices) == 1 else (None,)
+    if at is not None and at.dtype == bool and np.size(values) == 1 and not accumulate:
+        mask = spread(lax.reshape(at, (*at.shape, *[1] * (x.ndim - at.ndim))), x.shape)
+        return lax.select(mask, spread(lax.reshape(values, ()), x.shape), x)
+    if at is None or at.dtype == bool or not accumulate:
+        raise ImportProblem("an index_put other than of one number by a mask, or of rows that are added")
+    return x.at[at].add(values)
+
+
+@op("embedding_dense_backward.default")
+def _embedding_backward(g, ids, count, padding, scale):
+    if padding >= 0 or scale:
+        raise ImportProblem("an embedding with padding_idx or scale_grad_by_freq")
+    return lax.full((count, g.shape[-1]), 0, g.dtype).at[ids].add(g)
 
 
 @op("embedding.default")

@@ -34,7 +34,7 @@ def evaluate(graph: Graph, mesh: dict[str, int], inputs, data=()) -> list[np.nda
                 env[i][node] = getattr(graph.module, node.target)
         if node.op != "call_function":
             continue
-        operands = [read(i, node.args) for i in range(len(ranks))]
+        operands = [read(i, own_offsets(graph, node, at)) for i, at in enumerate(ranks)]
         if "c10d" in str(node.target):
             values = collective(graph, mesh, ranks, node, operands)
         elif node in graph.own:
@@ -45,6 +45,12 @@ def evaluate(graph: Graph, mesh: dict[str, int], inputs, data=()) -> list[np.nda
         for i, value in enumerate(values):
             env[i][node] = value
     raise AssertionError
+
+
+def own_offsets(graph: Graph, node, at) -> tuple:
+    """The arguments of a node on the rank at a place of the mesh."""
+    offsets = graph.offsets.get(node, {})
+    return tuple(offsets[i][0] + offsets[i][1] * at[offsets[i][2]] if i in offsets else arg for i, arg in enumerate(node.args))
 
 
 def collective(graph, mesh, ranks, node, operands) -> list:

@@ -19,6 +19,7 @@ from torch.distributed.device_mesh import init_device_mesh
 from torch.distributed.fsdp import FSDPModule
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
 from torch.fx.experimental.proxy_tensor import make_fx
+from torch.nn.attention import SDPBackend, sdpa_kernel
 
 from .dims import ImportProblem
 from .report import Place
@@ -48,6 +49,7 @@ class Graph:
     stored: dict[int, tuple[Split, str, int]] = field(default_factory=dict)  # FSDP: axis and dim
     trained: list[int] = field(default_factory=list)  # the parameters of the gradients
     own: dict[Any, str] = field(default_factory=dict)  # nodes that take the piece of the rank on an axis
+    offsets: dict[Any, dict[int, tuple[int, int, str]]] = field(default_factory=dict)  # arguments: first + step * rank on an axis
 
 
 def place_of(node) -> Place | None:
@@ -266,7 +268,7 @@ def traced(module: torch.nn.Module, inputs, in_placements, out_placements, loss:
             results.append(g)
         return results
 
-    with places_of_gradients():
+    with places_of_gradients(), sdpa_kernel(SDPBackend.MATH):
         graph = make_fx(program, decomposition_table=table_of_decompositions(), tracing_mode="fake",
                         record_stack_traces=True, _allow_non_fake_inputs=True)(locals_, *args)
     graph.graph.eliminate_dead_code()
@@ -280,9 +282,14 @@ def traced(module: torch.nn.Module, inputs, in_placements, out_placements, loss:
 
 
 def table_of_decompositions():
-    from torch._decomp import core_aten_decompositions
+    """Those of core ATen, of norms too; a softmax stays whole."""
+    from torch._decomp import core_aten_decompositions, get_decompositions
 
-    return core_aten_decompositions()
+    aten = torch.ops.aten
+    table = {**core_aten_decompositions(),
+             **get_decompositions([aten.native_layer_norm, aten.native_layer_norm_backward])}
+    table.pop(aten._safe_softmax.default, None)
+    return table
 
 
 def signature(graph: Graph) -> list[tuple[str, int | None]]:
@@ -305,13 +312,46 @@ def signature(graph: Graph) -> list[tuple[str, int | None]]:
     return lines
 
 
+def offsets_of(nodes, ranks) -> dict[int, tuple[int, int, str]] | None:
+    """The whole numbers among the arguments of one node that grow with the rank on an axis; None: ranks differ otherwise."""
+    first, found = nodes[0], {}
+    for i, value in enumerate(first.args):
+        column = [node.args[i] if i < len(node.args) else None for node in nodes]
+        if type(value) is not int or len(set(column)) == 1 or not all(type(n) is int for n in column):
+            continue
+        for axis in ranks[0]:
+            step = next((n - value for n, at in zip(column, ranks) if at[axis] == 1 and sum(at.values()) == 1), 0)
+            if step and column == [value + step * at[axis] for at in ranks]:
+                found[i] = value, step, axis
+        if i not in found:
+            return None
+    return found or None
+
+
+def operands(node, number) -> tuple[int, ...]:
+    return tuple(number[n] for n in node.all_input_nodes)
+
+
+def same_but(node, offsets) -> str:
+    """What a node does, without its offsets."""
+    args = [0 if i in offsets else "%" if isinstance(a, torch.fx.Node) else a for i, a in enumerate(node.args)]
+    return f"{node.target} {args} {node.kwargs}"
+
+
 def one_program(found: list[Graph], mesh: dict[str, int]) -> Graph:
     """The graph of all ranks; a rank's own piece of a whole value is one of its axis."""
     first, lines = found[0], [signature(graph) for graph in found]
     ranks = [dict(zip(mesh, at)) for at in itertools.product(*(range(n) for n in mesh.values()))]
+    each = [list(graph.module.graph.nodes) for graph in found]
+    numbers = [{node: i for i, node in enumerate(nodes)} for nodes in each]
     for at, node in enumerate(first.module.graph.nodes):
         rows = [line[at] if at < len(line) else ("nothing", None) for line in lines]
         own = [a for a in mesh if [item for _, item in rows] == [rank[a] for rank in ranks]]
+        nodes = [graphs[at] for graphs in each if at < len(graphs)]
+        if len(nodes) == len(found) and len({row[0] for row in rows}) > 1 and (offsets := offsets_of(nodes, ranks)) \
+                and len({same_but(n, offsets) for n in nodes}) == 1 and len({operands(n, g) for n, g in zip(nodes, numbers)}) == 1:
+            first.offsets[node] = offsets
+            continue
         other = next((i for i, row in enumerate(rows) if row[0] != rows[0][0]
                       or row[1] != rows[0][1] and not own), None)
         if other is not None:

@@ -9,6 +9,7 @@ import torch
 import torch_bugs as bugs
 import torch_llama as llama
 import torch_mlp as example
+import torch_programs
 from shardproof.torch import prove
 from torch.distributed.tensor import DTensor, Partial, Replicate, Shard
 from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
@@ -150,3 +151,11 @@ def test_a_bug_is_refuted_at_its_line(bug):
     assert any("in torch the two programs differ" in check for check in report.checks), report.checks
     if "# wrong" in inspect.getsource(bug.kind):
         assert report.errors[0].place.line == line_of(bug.kind, "# wrong"), report
+
+
+@pytest.mark.parametrize("program", torch_programs.PROGRAMS, ids=lambda program: program.name)
+def test_a_program_of_a_visitor(program):
+    report = program.prove()
+    assert report.verdict == program.verdict, report
+    agree = any(check.startswith("in torch the two programs agree") for check in report.checks)
+    assert agree == (not program.bug), report.checks
