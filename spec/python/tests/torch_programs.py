@@ -153,7 +153,7 @@ class Deep(nn.Module):
         return x
 
 
-@program(Deep, open="the gradients of two layers exceed the budget of the comparison")
+@program(Deep, open="the gradients of two layers in one module")
 def fsdp_of_each_layer(module, mesh):
     for layer in module.layers:
         fully_shard(layer, mesh=mesh["d"])
